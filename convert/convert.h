@@ -1,0 +1,84 @@
+/*
+ * convert.h - from an object file to GSYM.
+ *
+ * This is all that programs know of the converter. Everything in a file is hostile: a damaged unit, section
+ * or symbol is skipped and counted in the summary, and only a file with nothing to tell fails as a whole.
+ */
+#ifndef CONVERT_CONVERT_H
+#define CONVERT_CONVERT_H
+
+#include "../gsym/gsym.h"
+
+enum {
+	/* Part of every cache key. Raise it whenever the same input could give other bytes than before. */
+	CONVERT_REVISION = 1,
+	IMAGE_ID_MAX = 64,
+};
+
+enum convert_phase {
+	CONVERT_READING,  /* units of debug data done, of all */
+	CONVERT_WRITING,
+};
+
+struct convert_options {
+	unsigned threads;            /* 0 = as many as the process may use */
+	uint16_t version;            /* GSYM version to write: 1 (default) or 2 */
+	bool match_llvm;             /* llvm-gsymutil's choices where ours differ; for comparisons */
+	bool prefer_symbol_names;    /* name a function as the symbol table does, suffixes included */
+	bool no_dwarf;               /* symbol tables only */
+	const char *arch;            /* refuse an image of another architecture; NULL = any */
+	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED. */
+	int (*progress)(void *user, enum convert_phase phase, uint64_t done, uint64_t total);
+	void *progress_user;
+};
+
+/* One kind of oddity met in the input, for instance "unit skipped: unknown DWARF version". */
+struct convert_oddity {
+	const char *kind; /* static text */
+	uint64_t count;
+	char first[160];  /* where it was met first: section and offset */
+};
+
+struct convert_summary {
+	char arch[16];
+	uint64_t units;             /* units of debug data read */
+	uint64_t functions_dwarf;   /* records from DWARF, before pruning */
+	uint64_t functions_symbols; /* records from symbol tables, before pruning */
+	uint64_t functions;         /* records written */
+	uint64_t output_size;
+	struct convert_oddity *oddities; /* sorted by kind */
+	size_t n_oddities;
+};
+
+void convert_summary_deinit(struct convert_summary *summary);
+
+/*
+ * Converts the object file @path and writes GSYM to @out_fd. The same input and options give the same bytes
+ * for any number of threads. -ENODATA when the file holds no function at all, -ENOEXEC when it is no object
+ * file that can be read.
+ */
+int convert_file(const char *path, const struct convert_options *options, int out_fd,
+		 struct convert_summary *ret, struct gsym_diag *diag);
+
+enum image_kind {
+	IMAGE_OTHER, /* not an object file: no error, most files are not */
+	IMAGE_ELF,
+};
+
+/* What the scanner wants to know of a file without converting it. */
+struct image_identity {
+	enum image_kind kind;
+	uint8_t id[IMAGE_ID_MAX]; /* build id, or XXH3-128 of the whole file when it has none */
+	size_t id_size;
+	bool id_is_hash;
+	bool has_dwarf;  /* .debug_info with content */
+	bool has_symtab; /* .symtab with content */
+	bool has_text;   /* the code itself is there, which a separate debug file lacks */
+	char arch[16];   /* "x86_64", "aarch64", ... */
+};
+
+/* Reads just the headers and notes. @path is opened without following the last link's target type blindly:
+ * anything but a regular file is IMAGE_OTHER. */
+int identify_file(const char *path, struct image_identity *ret, struct gsym_diag *diag);
+
+#endif

@@ -1,0 +1,31 @@
+#include "diag.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int diag_set(struct gsym_diag *diag, int err, const char *fmt, ...)
+{
+	if (!diag)
+		return err;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(diag->text, sizeof(diag->text), fmt, args);
+	va_end(args);
+	return err;
+}
+
+int diag_prefix(struct gsym_diag *diag, int err, const char *fmt, ...)
+{
+	if (!diag)
+		return err;
+	char old[sizeof(diag->text)];
+	memcpy(old, diag->text, sizeof(old));
+	va_list args;
+	va_start(args, fmt);
+	int n = vsnprintf(diag->text, sizeof(diag->text), fmt, args);
+	va_end(args);
+	if (n >= 0 && (size_t)n < sizeof(diag->text))
+		snprintf(diag->text + n, sizeof(diag->text) - (size_t)n, ": %s", old);
+	return err;
+}

@@ -1,0 +1,19 @@
+/*
+ * diag.h - the words that go with an error code.
+ *
+ * Functions that can fail return 0 or a negative errno; the words go into an optional struct gsym_diag of the
+ * caller (NULL is fine everywhere). Layers that know more prepend: a decoder says what and where, the caller
+ * that knows the section and the file puts them in front.
+ */
+#ifndef GSYM_BASE_DIAG_H
+#define GSYM_BASE_DIAG_H
+
+#include "../gsym.h"
+
+/* Replaces the text and returns @err, so that a failure is one statement. */
+int diag_set(struct gsym_diag *diag, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "prefix: " in front of the text and returns @err. */
+int diag_prefix(struct gsym_diag *diag, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,239 @@
+/*
+ * gsym.h - read, look up and write GSYM, LLVM's compact symbolication format.
+ *
+ * The format is described in gsym(5): versions 1 and 2, either byte order. Every function that can fail
+ * returns 0 or a negative errno value:
+ *
+ *   -ENOENT   no function covers the address: an ordinary answer, not an error of the file
+ *   -EBADMSG  the bytes are not valid GSYM
+ *   -ENOTSUP  valid, but a version or an encoding this library does not know
+ *   -EOVERFLOW a value does not fit the version being written
+ *   -EINVAL   the caller's arguments contradict each other
+ *   -ENOMEM and what open(2), mmap(2) and write(2) return
+ *
+ * Where a struct gsym_diag is taken it may be NULL; after a failure it says in words which file, which
+ * section, which offset, and what was expected there. Results are written only on success.
+ */
+#ifndef GSYM_GSYM_H
+#define GSYM_GSYM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GSYM_API __attribute__((visibility("default")))
+
+/* Words for a failure: one line, no trailing newline, always terminated. */
+struct gsym_diag {
+	char text[512];
+};
+
+/* ---- The function record: what a producer fills, the writer takes and the decoder gives ---- */
+
+/* One row of a line table: it holds from its address to that of the next row, the last to the function's end. */
+struct gsym_row {
+	uint32_t off;  /* address - start of the function */
+	uint32_t file; /* index into the file table; 0 = no file */
+	uint32_t line; /* 0 = no line */
+};
+
+/* Addresses [off, off + size) counted from the start of the function. */
+struct gsym_range {
+	uint32_t off;
+	uint32_t size;
+};
+
+/* One inlined call. A tree is an array in preorder: a node's children follow it with depth + 1. */
+struct gsym_inline {
+	uint64_t name;        /* string of the inlined function */
+	uint32_t call_file;   /* where it was called: file table index, 0 = not known */
+	uint32_t call_line;
+	uint32_t depth;       /* 1 = inlined into the function itself */
+	uint32_t first_range; /* its ranges, ascending, in the function's array of ranges */
+	uint32_t n_ranges;    /* at least 1 */
+};
+
+enum gsym_callsite_flags {
+	GSYM_CALLSITE_INTERNAL = 1, /* the callee can only be in the same link unit */
+	GSYM_CALLSITE_EXTERNAL = 2, /* the callee can only be in another link unit */
+};
+
+/* A call instruction, named by the address it returns to. */
+struct gsym_callsite {
+	uint64_t return_off;    /* return address - start of the function */
+	uint32_t first_pattern; /* names or regular expressions of callees, in the function's array of patterns */
+	uint32_t n_patterns;
+	uint8_t flags;          /* enum gsym_callsite_flags; 0 = not known */
+};
+
+/*
+ * A function, or one part of a function that is split over several ranges. Strings are values of
+ * gsym_writer_string() on the way in and string table offsets (gsym_reader_string()) on the way out. Arrays
+ * are borrowed: from the caller on the way in, from the struct gsym_decoder on the way out.
+ */
+struct gsym_func {
+	uint64_t start; /* link-time address */
+	uint64_t name;  /* never the empty string */
+	uint32_t size;  /* bytes of code; 0 = not known */
+	const struct gsym_row *rows; /* ascending by off */
+	size_t n_rows;
+	const struct gsym_inline *inlines;
+	size_t n_inlines;
+	const struct gsym_range *ranges; /* of all inlines */
+	size_t n_ranges;
+	const struct gsym_callsite *callsites;
+	size_t n_callsites;
+	const uint64_t *patterns; /* strings of all callsites */
+	size_t n_patterns;
+	const struct gsym_func *merged; /* other functions folded onto the same range; they do not nest */
+	size_t n_merged;
+};
+
+/* ---- Reading ---- */
+
+struct gsym_reader;
+
+/* What the header and the tables say. */
+struct gsym_info {
+	uint16_t version;       /* 1 or 2 */
+	bool big_endian;
+	uint8_t addr_off_size;  /* 1, 2, 4 or 8 */
+	uint8_t strp_size;      /* 4 (version 1) or 8 (version 2) */
+	uint64_t base_address;
+	uint32_t num_addresses; /* functions */
+	uint32_t num_files;     /* entries of the file table, the empty entry 0 included */
+	uint64_t strtab_size;
+	const uint8_t *uuid;    /* borrowed from the reader */
+	size_t uuid_size;       /* 0 = none */
+	uint64_t file_size;
+};
+
+/* Opens and maps a file. Checks the header and the bounds of every table; records are checked when decoded. */
+GSYM_API int gsym_reader_open(const char *path, struct gsym_reader **ret, struct gsym_diag *diag);
+
+/* The same for an open descriptor, which stays the caller's. @name is only used in messages. */
+GSYM_API int gsym_reader_open_fd(int fd, const char *name, struct gsym_reader **ret, struct gsym_diag *diag);
+
+/* The same for bytes in memory, borrowed until gsym_reader_close(). They need no alignment. */
+GSYM_API int gsym_reader_open_memory(const void *data, size_t size, struct gsym_reader **ret,
+				     struct gsym_diag *diag);
+
+/* NULL is allowed. */
+GSYM_API void gsym_reader_close(struct gsym_reader *reader);
+
+/* Valid as long as the reader. A reader never changes after it was opened and may be used by any thread. */
+GSYM_API const struct gsym_info *gsym_reader_info(const struct gsym_reader *reader);
+
+/* The terminated string at offset @strp of the string table, or NULL when there is none. */
+GSYM_API const char *gsym_reader_string(const struct gsym_reader *reader, uint64_t strp);
+
+/* Entry @index of the file table; "" for a missing directory or name. -EBADMSG when there is no such entry. */
+GSYM_API int gsym_reader_file(const struct gsym_reader *reader, uint32_t index, const char **ret_dir,
+			      const char **ret_base);
+
+/* String table offsets of entry @index, for those who copy tables. */
+GSYM_API int gsym_reader_file_strings(const struct gsym_reader *reader, uint32_t index, uint64_t *ret_dir,
+				      uint64_t *ret_base);
+
+/* Start address of function @index < num_addresses; they ascend, equal ones are possible. */
+GSYM_API uint64_t gsym_reader_address(const struct gsym_reader *reader, uint32_t index);
+
+/* Memory for decoded functions, reusable from call to call. One thread at a time. */
+struct gsym_decoder;
+GSYM_API struct gsym_decoder *gsym_decoder_new(void);
+GSYM_API void gsym_decoder_free(struct gsym_decoder *decoder);
+
+/* Decodes function @index whole. The arrays of @ret are valid until the decoder is used again or freed. */
+GSYM_API int gsym_reader_function(const struct gsym_reader *reader, uint32_t index, struct gsym_decoder *decoder,
+				  struct gsym_func *ret, struct gsym_diag *diag);
+
+/*
+ * The function that answers for @addr: the innermost sized one that contains it, else one of unknown size
+ * that starts before it. Writes its index. -ENOENT when there is none.
+ */
+GSYM_API int gsym_reader_find(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret_index,
+			      struct gsym_diag *diag);
+
+/* ---- Looking up ---- */
+
+/* One frame. Strings are borrowed from the reader, terminated, never NULL. */
+struct gsym_frame {
+	const char *name;  /* as stored: not demangled */
+	const char *dir;   /* "" when not known */
+	const char *base;  /* "" when not known */
+	uint64_t offset;   /* address - start of this function or of this inlined body's first range */
+	uint32_t line;     /* 0 = not known */
+	bool inlined;      /* all but the last */
+};
+
+/* An answer: the innermost frame first, the concrete function last. Zero-initialise, reuse, then deinit. */
+struct gsym_answer {
+	struct gsym_frame *frames;
+	size_t n_frames;
+	size_t cap_frames;
+	uint64_t func_start;
+	uint64_t func_size;  /* 0 = not known */
+	uint32_t func_index; /* which record answered */
+	uint32_t n_merged;   /* functions that share this code, 1 = not folded */
+	bool has_rows;       /* false: only a symbol is known */
+};
+
+GSYM_API void gsym_answer_deinit(struct gsym_answer *answer);
+
+/* Looks up a link-time address: 0, -ENOENT, -EBADMSG (the record is damaged), -ENOMEM. */
+GSYM_API int gsym_lookup(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
+			 struct gsym_diag *diag);
+
+/*
+ * The same for one body of a folded function: @which = 0 is the record gsym_lookup() answers with, then its
+ * merged functions. -ENOENT when @which is past the last.
+ */
+GSYM_API int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
+				struct gsym_answer *answer, struct gsym_diag *diag);
+
+/* ---- Writing ---- */
+
+struct gsym_writer;
+
+struct gsym_writer_options {
+	size_t struct_size;    /* sizeof(struct gsym_writer_options) of the caller */
+	uint16_t version;      /* 1 or 2; 0 = 1 */
+	bool big_endian;
+	bool has_base_address; /* false: the start of the first function */
+	uint64_t base_address;
+	const uint8_t *uuid;   /* copied; at most 20 bytes in version 1 */
+	size_t uuid_size;
+};
+
+GSYM_API int gsym_writer_new(const struct gsym_writer_options *options, struct gsym_writer **ret,
+			     struct gsym_diag *diag);
+GSYM_API void gsym_writer_free(struct gsym_writer *writer);
+
+/* Stores a string once and gives its string table offset; "" is 0. */
+GSYM_API int gsym_writer_string(struct gsym_writer *writer, const char *text, size_t size, uint64_t *ret);
+
+/* Stores a file once and gives its index; two empty strings are entry 0. */
+GSYM_API int gsym_writer_file(struct gsym_writer *writer, uint64_t dir, uint64_t base, uint32_t *ret);
+
+/*
+ * Encodes one function; nothing of @func is kept. Functions come in ascending order of start address.
+ * -EINVAL names what is wrong with the record (rows that descend, a child range outside its parent).
+ */
+GSYM_API int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func, struct gsym_diag *diag);
+
+/* Lays out the file and writes it at offset 0 of @fd, whose old content should be empty. Ends the writing. */
+GSYM_API int gsym_writer_finish(struct gsym_writer *writer, int fd, struct gsym_diag *diag);
+
+/* The same into memory the caller frees with free(). */
+GSYM_API int gsym_writer_finish_memory(struct gsym_writer *writer, void **ret_data, size_t *ret_size,
+				       struct gsym_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
