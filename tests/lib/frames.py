@@ -1,0 +1,105 @@
+"""Answers of the different tools in one shape: a list of Frame, innermost first, [] for "not known"."""
+import json
+import re
+from typing import NamedTuple
+
+from . import peers
+
+
+class Frame(NamedTuple):
+    name: str
+    file: str
+    line: int
+
+    def __str__(self):
+        return f"{self.name or '??'} at {self.file or '??'}:{self.line}"
+
+
+def _from_json(text):
+    frames = [Frame(s.get("FunctionName") or "", s.get("FileName") or "", s.get("Line") or 0)
+              for s in json.loads(text).get("Symbol", [])]
+    known = any(f.name not in ("", "??") or f.file not in ("", "??") for f in frames)
+    return frames if known else []
+
+
+def _addresses(addresses):
+    return "".join(f"{a:#x}\n" for a in addresses)
+
+
+def _records(output, count, who):
+    lines = [line for line in output.split("\n") if line]
+    if len(lines) != count:
+        raise RuntimeError(f"{who} gave {len(lines)} records for {count} addresses")
+    return [_from_json(line) for line in lines]
+
+
+def symbolizer(path, addresses, functions="linkage"):
+    """Frames by llvm-symbolizer from the object file @path."""
+    tool = peers.need("llvm-symbolizer", "llvm-22")
+    out = peers.run([tool, "--output-style=JSON", "--no-demangle", f"--functions={functions}", "-e", path],
+                    stdin=_addresses(addresses))
+    return _records(out, len(addresses), tool)
+
+
+def gsym(program, gsym_file, addresses):
+    """Frames by `gsym lookup` from a GSYM file."""
+    out = peers.run([program, "lookup", "--format=json", "--no-demangle", gsym_file],
+                    stdin=_addresses(addresses))
+    return _records(out, len(addresses), program)
+
+
+_FRAME = re.compile(r"^(?P<name>.*?)(?: \+ \d+)?(?: @ (?P<file>.*):(?P<line>\d+))?(?: \[inlined\])?$")
+_FIRST = re.compile(r"^0x[0-9a-f]{16}: ")
+
+
+def gsymutil(gsym_file, addresses):
+    """Frames by llvm-gsymutil from a GSYM file, whoever wrote it."""
+    tool = peers.need("llvm-gsymutil", "llvm-22")
+    out = peers.run([tool, "--addresses-from-stdin"],
+                    stdin="".join(f"{a:#x} {gsym_file}\n" for a in addresses))
+    records = out.split("\n\n")
+    if records[-1].strip() == "":
+        records.pop()
+    if len(records) != len(addresses):
+        raise RuntimeError(f"{tool} gave {len(records)} records for {len(addresses)} addresses")
+    return [_gsymutil_record(r) for r in records]
+
+
+def _gsymutil_record(text):
+    text = _FIRST.sub("", text.strip("\n"))
+    if text.startswith("error: "):
+        return []
+    frames = []
+    for line in text.split("\n"):
+        found = _FRAME.match(line.strip())
+        frames.append(Frame(found["name"], found["file"] or "", int(found["line"] or 0)))
+    return frames
+
+
+def convert_with_gsymutil(path, out):
+    """llvm-gsymutil's own conversion of @path, one thread so that its output is repeatable."""
+    tool = peers.need("llvm-gsymutil", "llvm-22")
+    peers.run([tool, "--quiet", "--num-threads=1", "--convert", path, "-o", out])
+
+
+_RANGE = re.compile(r"^( *)(?:FunctionInfo @ 0x[0-9a-f]+: )?((?:\[0x[0-9a-f]+ - 0x[0-9a-f]+\) ?)+)")
+_ROW = re.compile(r"^  0x([0-9a-f]{16}) ")
+_PAIR = re.compile(r"\[0x([0-9a-f]+) - 0x([0-9a-f]+)\)")
+
+
+def tables(gsym_file):
+    """What llvm-gsymutil's dump of a GSYM file holds: (function ranges, row addresses, inline ranges)."""
+    tool = peers.need("llvm-gsymutil", "llvm-22")
+    functions, rows, inlines = [], [], []
+    for line in peers.run([tool, gsym_file]).split("\n"):
+        row = _ROW.match(line)
+        if row:
+            rows.append(int(row[1], 16))
+            continue
+        ranges = _RANGE.match(line)
+        if not ranges:
+            continue
+        into = functions if line.startswith("FunctionInfo") else inlines if ranges[1] else None
+        if into is not None:
+            into += [(int(a, 16), int(b, 16)) for a, b in _PAIR.findall(ranges[2])]
+    return functions, rows, inlines

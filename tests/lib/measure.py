@@ -1,0 +1,29 @@
+"""Wall time and peak memory of a child process, as the kernel reports them."""
+import os
+import subprocess
+import time
+
+
+def once(argv, stdin=None, stdout=subprocess.DEVNULL, env=None):
+    """(seconds, peak resident KiB, exit status) of one run; @stdin is a path or None."""
+    source = open(stdin, "rb") if stdin else subprocess.DEVNULL
+    begin = time.perf_counter()
+    child = subprocess.Popen([str(a) for a in argv], stdin=source, stdout=stdout,
+                             stderr=subprocess.DEVNULL, env=env)
+    _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.perf_counter() - begin
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if stdin:
+        source.close()
+    return seconds, usage.ru_maxrss, child.returncode
+
+
+def best(argv, runs=5, **options):
+    """(least seconds, least peak KiB) of @runs runs; a run that fails raises."""
+    results = []
+    for _ in range(runs):
+        seconds, peak, status = once(argv, **options)
+        if status != 0:
+            raise RuntimeError(f"exit {status}: {' '.join(str(a) for a in argv)}")
+        results.append((seconds, peak))
+    return min(r[0] for r in results), min(r[1] for r in results)
