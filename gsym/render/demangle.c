@@ -1,0 +1,102 @@
+#include "demangle.h"
+
+#include "demangle_cost.h"
+#include "demangle_style.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+
+/* DMGL_NO_RECURSE_LIMIT stays off: names come from files. */
+enum { FLAGS = DMGL_PARAMS | DMGL_ANSI };
+
+typedef int demangler(const char *mangled, int options, demangle_callbackref callback, void *opaque);
+
+struct sink {
+	struct text_buf *out;
+	size_t end; /* how far the output may grow */
+	jmp_buf enough;
+};
+
+/*
+ * A callback cannot ask to stop, and a name of a hundred bytes can print for years. Leaving through it is
+ * safe: the callback variants of libiberty's demanglers keep their state on the stack and allocate nothing.
+ */
+static void sink_write(const char *text, size_t size, void *opaque)
+{
+	struct sink *sink = opaque;
+	if (size > sink->end - sink->out->n)
+		longjmp(sink->enough, 1);
+	text_bytes(sink->out, text, size);
+	if (sink->out->failed)
+		longjmp(sink->enough, 1);
+}
+
+/* Appends what @run prints, or nothing. */
+static bool collect(struct text_buf *out, demangler *run, const char *name)
+{
+	size_t start = out->n;
+	struct sink sink = {.out = out, .end = start + DEMANGLE_OUTPUT_MAX};
+	if (setjmp(sink.enough) == 0 && run(name, FLAGS, sink_write, &sink))
+		return true;
+	out->n = start;
+	return false;
+}
+
+/* Rust's first mangling looks like C++ and is told by the hash at its end: "17h", 16 hex digits, "E". */
+static bool append_rust(struct text_buf *out, const char *name)
+{
+	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name);
+}
+
+static bool append_cxx(struct text_buf *out, const char *name)
+{
+	size_t start = out->n;
+	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name))
+		return false;
+	out->n = start + demangle_restyle(out->v + start, out->n - start);
+	return true;
+}
+
+/* Takes a string of libiberty's, NULL when it could not demangle. */
+static bool append_owned(struct text_buf *out, char *text)
+{
+	bool ok = text && strlen(text) <= DEMANGLE_OUTPUT_MAX;
+	if (ok)
+		text_str(out, text);
+	free(text);
+	return ok;
+}
+
+static bool append_demangled(struct text_buf *out, const char *name, enum demangle_mode mode)
+{
+	if (name[0] == '_' && name[1] == 'Z')
+		return append_rust(out, name) || append_cxx(out, name);
+	if (name[0] == '_' && name[1] == 'R')
+		return append_rust(out, name);
+	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
+		return append_owned(out, dlang_demangle(name, FLAGS));
+	return mode == DEMANGLE_ADA && name[0] != '_' && append_owned(out, ada_demangle(name, FLAGS));
+}
+
+/* Cheap: most names of most images end here. */
+static bool may_be_mangled(const char *name, enum demangle_mode mode)
+{
+	if (mode == DEMANGLE_ADA)
+		return true;
+	return mode == DEMANGLE_AUTO && name[0] == '_' &&
+	       (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
+}
+
+bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode)
+{
+	/* PowerPC's function entry symbols are the mangled name behind a dot. */
+	size_t dot = name[0] == '.';
+	if (may_be_mangled(name + dot, mode) && strnlen(name, DEMANGLE_INPUT_MAX + 1) <= DEMANGLE_INPUT_MAX) {
+		text_bytes(out, name, dot);
+		if (append_demangled(out, name + dot, mode))
+			return true;
+		out->n -= out->failed ? 0 : dot;
+	}
+	text_str(out, name);
+	return false;
+}

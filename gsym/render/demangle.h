@@ -1,0 +1,34 @@
+/*
+ * demangle.h - stored names as people write them.
+ *
+ * Names are demangled when they are read, never when they are stored. What a name means is taken from its
+ * prefix: C++ (_Z), Rust (_R, and _ZN...17h<hash>E), D (_D). The text follows llvm-symbolizer's style where
+ * libiberty's differs: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is " (.cold)".
+ */
+#ifndef GSYM_RENDER_DEMANGLE_H
+#define GSYM_RENDER_DEMANGLE_H
+
+#include "text_buf.h"
+
+enum demangle_mode {
+	DEMANGLE_OFF = 0,
+	DEMANGLE_AUTO = 1,
+	/* Ada as well, whose names have no prefix: only for those who know that the image is written in it.
+	 */
+	DEMANGLE_ADA = 2,
+};
+
+enum {
+	/* Longer names are shown as they are stored: no real one comes near. */
+	DEMANGLE_INPUT_MAX = 64 * 1024,
+	/* A short name can expand without bound, since it may refer back to its own parts. */
+	DEMANGLE_OUTPUT_MAX = 64 * 1024,
+};
+
+/*
+ * Appends @name demangled, or as it is stored when it is not mangled, malformed, or too costly. The text is
+ * not escaped: a mangled name can carry any byte. Returns whether it was demangled.
+ */
+bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode);
+
+#endif

@@ -1,0 +1,45 @@
+#include "text_buf.h"
+
+enum {
+	DEC_MAX = 20, /* digits of 2^64 - 1 */
+	HEX_MAX = 16,
+};
+
+void text_fill(struct text_buf *buf, char c, size_t count)
+{
+	if (count == 0 || !text_reserve(buf, count))
+		return;
+	memset(buf->v + buf->n, c, count);
+	buf->n += count;
+}
+
+void text_dec(struct text_buf *buf, uint64_t value)
+{
+	char digits[DEC_MAX];
+	char *at = digits + sizeof(digits);
+	do {
+		*--at = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	text_bytes(buf, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+void text_hex(struct text_buf *buf, uint64_t value, unsigned width)
+{
+	char digits[HEX_MAX];
+	char *at = digits + sizeof(digits);
+	char *least = at - (width < HEX_MAX ? width : HEX_MAX);
+	do {
+		*--at = "0123456789abcdef"[value & 15];
+		value >>= 4;
+	} while (value);
+	while (at > least)
+		*--at = '0';
+	text_bytes(buf, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+void text_addr(struct text_buf *buf, uint64_t addr)
+{
+	text_lit(buf, "0x");
+	text_hex(buf, addr, 1);
+}
