@@ -1,0 +1,167 @@
+/*
+ * Reading line tables.
+ *
+ * A table is a header (the smallest and largest line delta of special opcodes, the first line) and a byte
+ * program. A special opcode is one byte that advances both line and address and emits a row, as in DWARF;
+ * it needs the quotient and remainder of a number below 252 by the number of line deltas. That division sits
+ * in the innermost loop of every lookup, so it is done as a multiplication by the rounded-up reciprocal in 16
+ * fractional bits, which is exact for dividends and divisors below 256.
+ */
+#include "linetab.h"
+
+#include "base/diag.h"
+
+#include <inttypes.h>
+
+enum {
+	SPECIALS = LineOp_LastSpecial - LineOp_FirstSpecial + 1,
+	RECIPROCAL_BITS = 16,
+};
+
+/* The line program before it is run. */
+struct program {
+	int64_t min_delta;
+	uint32_t range;      /* distinct line deltas of special opcodes, at most SPECIALS of them matter */
+	uint32_t reciprocal; /* of range */
+	uint64_t first_line;
+};
+
+static int bad(struct gsym_diag *diag, const struct cursor *c, const char *what)
+{
+	return diag_set(diag, -EBADMSG, "line table: %s at offset 0x%" PRIx64, what, cursor_off(c));
+}
+
+static int read_header(struct cursor *c, struct program *ret, struct gsym_diag *diag)
+{
+	int64_t min = cursor_sleb(c), max = cursor_sleb(c), range;
+	uint64_t line = cursor_uleb(c);
+	if (!cursor_ok(c))
+		return bad(diag, c, "header is cut off");
+	if (__builtin_sub_overflow(max, min, &range) || range < 0)
+		return bad(diag, c, "largest line delta below the smallest, in the header before");
+	*ret = (struct program){
+		.min_delta = min,
+		.range = range < SPECIALS ? (uint32_t)range + 1 : SPECIALS,
+		.first_line = line,
+	};
+	ret->reciprocal = ((1u << RECIPROCAL_BITS) + ret->range - 1) / ret->range;
+	return 0;
+}
+
+/* Splits special opcode @op into its advance of the address (returned) and of the line. */
+static inline uint32_t special(const struct program *p, uint8_t op, int64_t *line_delta)
+{
+	uint32_t adjusted = op - LineOp_FirstSpecial;
+	uint32_t addr_delta = adjusted * p->reciprocal >> RECIPROCAL_BITS;
+	*line_delta = p->min_delta + (int64_t)(adjusted - addr_delta * p->range);
+	return addr_delta;
+}
+
+/* Registers of the line program. Lines wrap in 64 bits here and are checked where a row is used. */
+struct state {
+	uint64_t off;
+	uint64_t file;
+	uint64_t line;
+};
+
+enum {
+	NEXT_END,  /* the table ended */
+	NEXT_ROW,  /* the registers are a row */
+	NEXT_PAST, /* there is a row, but past the limit; the registers are not it */
+};
+
+/* Runs opcodes up to and with the next one that emits a row: a NEXT_ value or -EBADMSG. */
+static inline int next_row(struct cursor *c, const struct program *p, struct state *s, uint64_t limit)
+{
+	uint64_t addr_delta;
+	while (cursor_left(c)) {
+		int64_t line_delta = 0;
+		uint8_t op = cursor_u8(c);
+		switch (op) {
+		case LineOp_EndSequence:
+			return NEXT_END;
+		case LineOp_SetFile:
+			s->file = cursor_uleb(c);
+			continue;
+		case LineOp_AdvanceLine:
+			s->line += (uint64_t)cursor_sleb(c);
+			continue;
+		case LineOp_AdvancePC:
+			addr_delta = cursor_uleb(c);
+			break;
+		default:
+			addr_delta = special(p, op, &line_delta);
+		}
+		if (addr_delta > limit - s->off)
+			return NEXT_PAST;
+		s->off += addr_delta;
+		s->line += (uint64_t)line_delta;
+		return cursor_ok(c) ? NEXT_ROW : -EBADMSG;
+	}
+	return -EBADMSG;
+}
+
+static int check_row(const struct state *s, const struct cursor *c, struct gsym_diag *diag)
+{
+	if (s->line > UINT32_MAX)
+		return bad(diag, c, "line number outside 32 bits before");
+	if (s->file > UINT32_MAX)
+		return bad(diag, c, "file index outside 32 bits before");
+	return 0;
+}
+
+int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag)
+{
+	struct program p;
+	int err = read_header(&block, &p, diag);
+	if (err)
+		return err;
+	struct state s = {.file = LINE_FIRST_FILE, .line = p.first_line}, row = s;
+	bool found = false;
+	while ((err = next_row(&block, &p, &s, off)) == NEXT_ROW) {
+		row = s;
+		found = true;
+	}
+	if (err < 0)
+		return bad(diag, &block, "no end of sequence");
+	if (!found)
+		return -ENOENT;
+	err = check_row(&row, &block, diag);
+	if (!err)
+		*ret = (struct gsym_row){(uint32_t)row.off, (uint32_t)row.file, (uint32_t)row.line};
+	return err;
+}
+
+/* Checks what a lookup leaves to its caller: a decoded row can be used without a second look. */
+static int keep_row(const struct state *s, const struct cursor *c, const struct gsym_tables *tables,
+		    struct gsym_decoder *out, struct gsym_diag *diag)
+{
+	int err = check_row(s, c, diag);
+	if (err)
+		return err;
+	if (!tables_have_file(tables, s->file))
+		return bad(diag, c, "row with a file index past the file table before");
+	struct gsym_row row = {(uint32_t)s->off, (uint32_t)s->file, (uint32_t)s->line};
+	if (vec_push(&out->rows, row))
+		return diag_set(diag, -ENOMEM, "line table: no memory for its rows");
+	return 0;
+}
+
+int linetab_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables, struct gsym_decoder *out,
+		   struct gsym_diag *diag)
+{
+	struct program p;
+	int err = read_header(block, &p, diag);
+	if (err)
+		return err;
+	uint64_t last = size ? size - 1 : UINT32_MAX;
+	struct state s = {.file = LINE_FIRST_FILE, .line = p.first_line};
+	while ((err = next_row(block, &p, &s, last)) == NEXT_ROW) {
+		err = keep_row(&s, block, tables, out, diag);
+		if (err)
+			return err;
+	}
+	if (err == NEXT_PAST)
+		return bad(diag, block, "row past the end of its function before");
+	return err ? bad(diag, block, "no end of sequence") : 0;
+}

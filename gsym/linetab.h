@@ -1,0 +1,35 @@
+/*
+ * linetab.h - the line table of a function (gsym(5), "Line table").
+ *
+ * A row holds from its address to that of the next row. Addresses never descend; of several rows at one
+ * address the last counts. Internal.
+ */
+#ifndef GSYM_LINETAB_H
+#define GSYM_LINETAB_H
+
+#include "base/cursor.h"
+#include "buf.h"
+#include "decoder.h"
+#include "format.h"
+
+/*
+ * The row that holds at @off bytes from the function's start, found without keeping any other. -ENOENT when
+ * the first row lies behind @off, -EBADMSG when the bytes up to there are no line table.
+ */
+int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag);
+
+/*
+ * Appends all rows to @out->rows. @size is that of the function, 0 when not known: a row at or past it is
+ * -EBADMSG, as is one whose file is not in @tables. @block is left where the table ends.
+ */
+int linetab_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables, struct gsym_decoder *out,
+		   struct gsym_diag *diag);
+
+/*
+ * Appends the table of @n > 0 rows to @out, byte for byte as LLVM's encoder does. -EINVAL when rows descend,
+ * lie at or past @size (unless that is 0) or name an unknown file; -ENOMEM.
+ */
+int linetab_encode(struct buf *out, const struct gsym_row *rows, size_t n, uint32_t size,
+		   const struct gsym_tables *tables, struct gsym_diag *diag);
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * From an address to frames.
+ *
+ * The line table gives the position of the address; each inlined call on the way down to it gives the
+ * position of its caller. So frames are collected from the function inwards, each taking as its position
+ * where the next one was called, the last one takes that of the line table, and then they are turned round.
+ * Nothing is decoded that the answer does not need, and nothing allocated but room for frames.
+ */
+#include "reader.h"
+
+#include "base/diag.h"
+#include "inline.h"
+#include "linetab.h"
+#include "merged.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	FRAMES_MIN = 8,
+};
+
+void gsym_answer_deinit(struct gsym_answer *answer)
+{
+	free(answer->frames);
+	*answer = (struct gsym_answer){0};
+}
+
+/* What a lookup works on. */
+struct lookup {
+	const struct gsym_reader *reader;
+	struct record record;
+	uint64_t off; /* the address, from the function's start */
+	struct gsym_answer *answer;
+};
+
+static struct gsym_frame *push_frame(struct gsym_answer *a)
+{
+	if (a->n_frames == a->cap_frames) {
+		size_t cap = a->cap_frames ? 2 * a->cap_frames : FRAMES_MIN;
+		struct gsym_frame *grown = realloc(a->frames, cap * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		a->frames = grown;
+		a->cap_frames = cap;
+	}
+	return &a->frames[a->n_frames++];
+}
+
+/* A frame without a position yet. */
+static int add_frame(struct lookup *l, uint64_t name, uint64_t offset, struct gsym_diag *diag)
+{
+	const char *text = gsym_reader_string(l->reader, name);
+	if (!text)
+		return diag_set(diag, -EBADMSG, "inline info: name 0x%" PRIx64 " past the string table", name);
+	struct gsym_frame *frame = push_frame(l->answer);
+	if (!frame)
+		return diag_set(diag, -ENOMEM, "no memory for frames");
+	*frame = (struct gsym_frame){.name = text, .dir = "", .base = "", .offset = offset};
+	return 0;
+}
+
+/* Gives the frame added last its position. File 0 is none. */
+static int set_position(struct lookup *l, uint64_t file, uint32_t line, struct gsym_diag *diag)
+{
+	struct gsym_frame *frame = &l->answer->frames[l->answer->n_frames - 1];
+	frame->line = line;
+	if (!file)
+		return 0;
+	if (tables_have_file(&l->reader->tables, file) &&
+	    !gsym_reader_file(l->reader, (uint32_t)file, &frame->dir, &frame->base))
+		return 0;
+	return diag_set(diag, -EBADMSG, "file table: no entry %" PRIu64 ", or with strings past their table", file);
+}
+
+static int add_inlined(struct lookup *l, struct gsym_diag *diag)
+{
+	struct inline_walk walk;
+	struct inline_node node;
+	int err = inline_walk_init(&walk, l->record.blocks[InfoType_InlineInfo], &l->reader->tables, l->off, diag);
+	while (!err && (err = inline_walk_next(&walk, &node, diag)) > 0) {
+		err = set_position(l, node.call_file, node.call_line, diag);
+		if (!err)
+			err = add_frame(l, node.name, l->off - node.first, diag);
+	}
+	return err;
+}
+
+/*
+ * The row that holds at the address: 0, or -ENOENT when there is none or it has no file: then only the
+ * function's name is known, and inline info, which belongs to rows, is not looked at.
+ */
+static int find_row(const struct lookup *l, struct gsym_row *ret, struct gsym_diag *diag)
+{
+	if (!record_has(&l->record, InfoType_LineTable))
+		return -ENOENT;
+	int err = linetab_lookup(l->record.blocks[InfoType_LineTable], l->off, ret, diag);
+	return err ? err : ret->file ? 0 : -ENOENT;
+}
+
+/* Innermost first, as the answer wants them. */
+static void turn_round(struct gsym_answer *a)
+{
+	for (size_t i = 0, k = a->n_frames - 1; i < k; i++, k--) {
+		struct gsym_frame frame = a->frames[i];
+		a->frames[i] = a->frames[k];
+		a->frames[k] = frame;
+	}
+	for (size_t i = 0; i + 1 < a->n_frames; i++)
+		a->frames[i].inlined = true;
+}
+
+static int make_frames(struct lookup *l, struct gsym_diag *diag)
+{
+	struct gsym_row row;
+	int err = add_frame(l, l->record.name, l->off, diag);
+	if (err)
+		return err;
+	err = find_row(l, &row, diag);
+	l->answer->has_rows = !err;
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (record_has(&l->record, InfoType_InlineInfo))
+		err = add_inlined(l, diag);
+	if (!err)
+		err = set_position(l, row.file, row.line, diag);
+	if (!err)
+		turn_round(l->answer);
+	return err;
+}
+
+/* Replaces the record by the one that is @which of those folded onto it, and counts them all. */
+static int select_merged(struct lookup *l, uint32_t which, struct gsym_diag *diag)
+{
+	struct cursor block = l->record.blocks[InfoType_MergedFunctionsInfo], c;
+	uint32_t count = 0, size = l->record.size;
+	int err = 0;
+	if (record_has(&l->record, InfoType_MergedFunctionsInfo))
+		err = merged_count(&block, &count, diag);
+	if (err)
+		return err;
+	l->answer->n_merged = count < UINT32_MAX ? count + 1 : count;
+	if (which > count)
+		return diag_set(diag, -ENOENT, "%" PRIu32 " functions are merged here, asked for number %" PRIu32,
+				l->answer->n_merged, which);
+	for (uint32_t i = 0; !err && i < which; i++)
+		err = merged_next(&block, &c, diag);
+	if (!err && which)
+		err = record_parse(c, &l->reader->tables, &l->record, diag);
+	if (!err && l->record.size != size)
+		err = diag_set(diag, -EBADMSG, "merged function record at offset 0x%" PRIx64
+			       ": its size is not that of its holder", l->record.off);
+	return err;
+}
+
+static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32_t which, struct gsym_diag *diag)
+{
+	struct gsym_answer *a = l->answer;
+	int err = reader_parse_record(l->reader, index, &l->record, diag);
+	if (!err)
+		err = select_merged(l, which, diag);
+	if (err)
+		return err;
+	a->func_index = index;
+	a->func_start = gsym_reader_address(l->reader, index);
+	a->func_size = l->record.size;
+	l->off = addr - a->func_start;
+	return make_frames(l, diag);
+}
+
+int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which, struct gsym_answer *answer,
+		       struct gsym_diag *diag)
+{
+	struct lookup l = {.reader = reader, .answer = answer};
+	uint32_t index;
+	answer->n_frames = 0;
+	int err = gsym_reader_find(reader, addr, &index, diag);
+	if (err)
+		return err;
+	err = lookup_record(&l, addr, index, which, diag);
+	if (!err)
+		return 0;
+	answer->n_frames = 0;
+	return diag_prefix(diag, err, "%s: function %" PRIu32, reader->name, index);
+}
+
+int gsym_lookup(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer, struct gsym_diag *diag)
+{
+	return gsym_lookup_merged(reader, addr, 0, answer, diag);
+}

@@ -1,0 +1,85 @@
+/*
+ * reencode FILE.gsym: decodes every function of a file that LLVM wrote and encodes it again; every record must
+ * come out byte for byte as it was. With no argument there is nothing to compare with: exit 77, skipped.
+ */
+#include "gsym/reader.h"
+#include "gsym/record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Where a record ends is known only by reading it: behind the end-of-list block. */
+static size_t record_size(struct cursor c, unsigned strp_size)
+{
+	uint64_t from = cursor_off(&c);
+	uint32_t type;
+	cursor_skip(&c, 4 + strp_size);
+	do {
+		type = cursor_u32(&c);
+		cursor_skip(&c, cursor_u32(&c));
+	} while (type && cursor_ok(&c));
+	return cursor_off(&c) - from;
+}
+
+struct totals {
+	uint64_t functions, tables, rows, trees, nodes, bytes;
+};
+
+static int reencode(const struct gsym_reader *r, uint32_t index, struct gsym_decoder *decoder, struct buf *out,
+		    struct totals *t)
+{
+	struct gsym_func func;
+	struct gsym_diag diag = {""};
+	struct cursor c = reader_record(r, index);
+	size_t size = record_size(c, r->info.strp_size);
+	out->n = 0;
+	if (gsym_reader_function(r, index, decoder, &func, &diag) || record_encode(out, &func, &r->tables, &diag)) {
+		printf("function %" PRIu32 ": %s\n", index, diag.text);
+		return 1;
+	}
+	if (out->n != size || memcmp(out->v, c.pos, size)) {
+		printf("function %" PRIu32 " at offset 0x%" PRIx64 ": %zu bytes, were %zu\n", index, cursor_off(&c), out->n,
+		       size);
+		return 1;
+	}
+	t->functions++;
+	t->tables += func.n_rows > 0;
+	t->rows += func.n_rows;
+	t->trees += func.n_inlines > 0;
+	t->nodes += func.n_inlines;
+	t->bytes += size;
+	return 0;
+}
+
+static int reencode_all(const struct gsym_reader *r)
+{
+	struct gsym_decoder *decoder = gsym_decoder_new();
+	struct buf out = {.big = r->info.big_endian};
+	struct totals t = {0};
+	uint32_t wrong = 0;
+	for (uint32_t i = 0; decoder && i < r->info.num_addresses; i++)
+		wrong += (uint32_t)reencode(r, i, decoder, &out, &t);
+	printf("%" PRIu64 " functions, %" PRIu64 " line tables with %" PRIu64 " rows, %" PRIu64 " inline trees with %" PRIu64
+	       " nodes, %" PRIu64 " bytes identical; %" PRIu32 " different\n", t.functions, t.tables, t.rows, t.trees,
+	       t.nodes, t.bytes, wrong);
+	buf_free(&out);
+	gsym_decoder_free(decoder);
+	return !decoder || wrong || t.functions != r->info.num_addresses;
+}
+
+int main(int argc, char **argv)
+{
+	struct gsym_reader *reader;
+	struct gsym_diag diag;
+	if (argc != 2) {
+		printf("SKIP: reencode needs a GSYM file\n");
+		return 77;
+	}
+	if (gsym_reader_open(argv[1], &reader, &diag)) {
+		printf("%s\n", diag.text);
+		return 1;
+	}
+	int ret = reencode_all(reader);
+	gsym_reader_close(reader);
+	return ret;
+}
