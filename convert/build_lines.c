@@ -1,0 +1,139 @@
+/*
+ * build_lines.c - the rows of one function out of its unit's line table.
+ *
+ * A function normally lies inside one sequence. Where several describe its first byte (identical code folding)
+ * one of them is taken whole: the one that begins at the function's declaration, else the first of the table.
+ */
+#include "builder.h"
+
+/* ---- Rows ---- */
+
+/*
+ * Of several rows at one address only the last can ever be seen, and a row like the one before it adds
+ * nothing; neither is kept.
+ */
+static int push_row(struct builder *b, uint32_t off, uint32_t file, uint32_t line)
+{
+	struct gsym_row *last = b->rows.n ? &b->rows.v[b->rows.n - 1] : NULL;
+	if (last && last->file == file && last->line == line)
+		return 0;
+	if (!last || last->off != off || b->context->match_llvm)
+		return vec_push(&b->rows, (struct gsym_row){off, file, line});
+	*last = (struct gsym_row){off, file, line};
+	if (b->rows.n > 1 && last[-1].file == file && last[-1].line == line)
+		b->rows.n--;
+	return 0;
+}
+
+/* Rows of one sequence that hold somewhere in [lo, hi). */
+static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
+{
+	const struct line_row *rows = b->lines.rows.v;
+	uint32_t first = seq->first, end = seq->end;
+	while (first < end) {
+		uint32_t mid = first + (end - first) / 2;
+		if (rows[mid].addr <= lo)
+			first = mid + 1;
+		else
+			end = mid;
+	}
+	if (first > seq->first)
+		first--;
+	if (rows[first].addr < lo)
+		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
+	if (b->context->match_llvm) /* all rows at that address */
+		while (first > seq->first && rows[first - 1].addr == rows[first].addr)
+			first--;
+	for (; first < seq->end && rows[first].addr < hi; first++) {
+		uint32_t file, off = rows[first].addr > lo ? (uint32_t)(rows[first].addr - lo) : 0;
+		int err = builder_file(b, rows[first].file, &file);
+		if (err == -ENOENT) {
+			oddity_count(&b->odd, ODD_LINE_FILE, NULL, rows[first].addr);
+			continue;
+		}
+		if (!err)
+			err = push_row(b, off, file, rows[first].line);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- Sequences ---- */
+
+/* Whether the sequence's first row is where the function is declared. */
+static bool begins_at_declaration(struct builder *b, const struct line_seq *seq, const struct body *body)
+{
+	const struct line_row *row = &b->lines.rows.v[seq->first];
+	return body && body->has_decl && row->file == body->decl_file && row->line == body->decl_line;
+}
+
+/* The sequence to use for @lo, or NULL when none contains it. @upto: sequences that begin at or before @lo. */
+static const struct line_seq *choose_sequence(struct builder *b, size_t upto, uint64_t lo, const struct body *body)
+{
+	const struct line_seq *seqs = b->lines.seqs.v, *best = NULL;
+	bool best_declared = false, several = false;
+	for (size_t i = upto; i-- > 0 && seqs[i].reach > lo;) {
+		if (seqs[i].hi <= lo)
+			continue;
+		bool declared = begins_at_declaration(b, &seqs[i], body);
+		several |= best != NULL;
+		if (best && (declared != best_declared ? !declared : seqs[i].first > best->first))
+			continue;
+		best = &seqs[i];
+		best_declared = declared;
+	}
+	if (several)
+		oddity_count(&b->odd, ODD_LINE_SEQUENCES, NULL, lo);
+	return best;
+}
+
+/* How many sequences begin at or before @addr. */
+static size_t sequences_upto(const struct line_table *lines, uint64_t addr)
+{
+	size_t lo = 0, hi = lines->seqs.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (lines->seqs.v[mid].lo <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static int declaration_row(struct builder *b, const struct body *body)
+{
+	uint32_t file;
+	int err = builder_file(b, body->decl_file, &file);
+	if (err == -ENOENT) {
+		oddity_count(&b->odd, ODD_DECL_FILE, ".debug_info", body->die_off);
+		return 0;
+	}
+	return err ? err : push_row(b, 0, file, (uint32_t)body->decl_line);
+}
+
+int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body *body)
+{
+	b->rows.n = 0;
+	size_t next = sequences_upto(&b->lines, lo);
+	const struct line_seq *seq = choose_sequence(b, next, lo, body);
+	uint64_t at = lo;
+	if (seq) {
+		int err = take_rows(b, seq, lo, hi);
+		if (err)
+			return err;
+		at = seq->hi;
+	}
+	bool gap_allowed = seq || !b->context->match_llvm;
+	for (; gap_allowed && next < b->lines.seqs.n && b->lines.seqs.v[next].lo < hi; next++) {
+		seq = &b->lines.seqs.v[next];
+		if (seq->lo < at)
+			continue;
+		int err = take_rows(b, seq, lo, hi);
+		if (err)
+			return err;
+		at = seq->hi;
+	}
+	return b->rows.n || !body || !body->has_decl ? 0 : declaration_row(b, body);
+}

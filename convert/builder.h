@@ -1,0 +1,110 @@
+/*
+ * builder.h - from one unit's entries and lines to function records.
+ *
+ * A thread has one builder and uses it for unit after unit. What survives a unit (rows, inline trees, strings
+ * of its result) is in the builder's arena and lives until the builder is freed; the rest is scratch.
+ */
+#ifndef CONVERT_BUILDER_H
+#define CONVERT_BUILDER_H
+
+#include "dwarf.h"
+#include "record.h"
+#include "symtab.h"
+
+/* What one unit gave. Strings and files are numbered within it; file 0 is "no file". */
+struct unit_result {
+	struct record *records;
+	struct pool_string *strings;
+	struct unit_file {
+		struct pool_string dir, base;
+	} *files;
+	uint32_t n_records, n_strings, n_files;
+	int err; /* 0, -EBADMSG (the unit was skipped) or -ENOMEM */
+};
+
+/* A subprogram with code, or the part of one that is still of interest. */
+struct body {
+	uint64_t die_off;
+	uint64_t name_key;      /* entry whose name it is */
+	uint64_t decl_file;     /* line-table file index */
+	uint64_t decl_line;
+	uint32_t first_range, n_ranges; /* all live ones, as listed */
+	uint32_t first_node, end_node;
+	bool has_decl;
+};
+
+/* An inlined subroutine with its ranges, in preorder. */
+struct node {
+	uint64_t die_off;
+	uint64_t name_key;
+	uint64_t call_file;
+	uint64_t call_line;
+	uint32_t first_range, n_ranges; /* normalized */
+	uint32_t body;
+	uint32_t depth;         /* 1 = directly in the body */
+	bool has_call_file;
+};
+
+/* Names by entry offset; forgotten from unit to unit by raising the generation. */
+struct name_slot {
+	uint64_t key;
+	uint32_t generation;
+	uint32_t string, bare;
+	bool linkage;
+};
+
+/* Settings shared by all builders. */
+struct build_context {
+	const struct dwarf *dwarf;
+	const symbol_vec *symbols;
+	bool match_llvm;
+};
+
+struct builder {
+	const struct build_context *context;
+	struct oddities odd;
+	struct arena arena;
+	struct names *names;
+	struct unit unit;
+	struct line_table lines;
+	VEC(struct body) bodies;
+	VEC(struct node) nodes;
+	range_vec ranges;         /* of bodies and nodes */
+	record_vec records;
+	VEC(struct pool_string) strings;
+	VEC(struct unit_file) files;
+	VEC(uint32_t) file_map;   /* line-table index -> number in files, 0 = not asked for yet */
+	struct name_slot *slots;
+	size_t slot_mask;
+	uint32_t n_names, generation;
+	VEC(struct gsym_row) rows; /* scratch of one function */
+	VEC(struct gsym_inline) inlines;
+	VEC(struct gsym_range) inline_ranges;
+	range_vec kept;           /* ranges of the nodes kept so far */
+	range_vec covered;        /* code that has rows from this unit's functions */
+};
+
+int builder_init(struct builder *builder, const struct build_context *context);
+void builder_deinit(struct builder *builder);
+
+/* Builds the records of unit @index. Oddities are counted in the builder. */
+void builder_unit(struct builder *builder, size_t index, struct unit_result *ret);
+
+/* ---- Steps of it ---- */
+
+/* Finds bodies and nodes (dwarf_walk.c). A damaged entry ends the unit, what came before stays. 0 or -ENOMEM. */
+int builder_walk(struct builder *builder);
+
+/* The number of a line-table file in the result: 1 and up, 0 for none. False when there is no such file. */
+int builder_file(struct builder *builder, uint64_t index, uint32_t *ret);
+
+/* The name of the entry at @key. ret->string is NO_STRING when it has none. */
+int builder_name(struct builder *builder, uint64_t key, struct name_slot *ret);
+
+/* Rows of [lo, hi) into builder->rows (build_lines.c). @body may be NULL. */
+int builder_rows(struct builder *builder, uint64_t lo, uint64_t hi, const struct body *body);
+
+/* The inline tree of a body in [lo, hi) into builder->inlines and inline_ranges (build_inline.c). */
+int builder_inlines(struct builder *builder, uint32_t body, uint64_t lo, uint64_t hi);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * dwarf_walk.c - the stream of entries of a unit: which of them are functions, and what is inlined there.
+ *
+ * One pass, no tree. The stack holds what an entry's children need to know: the function they belong to and
+ * how deep in its inlined calls they are. Lexical blocks and scopes hand their parent's context on.
+ */
+#include "builder.h"
+
+#include <libdwarf/dwarf.h>
+
+#define NO_BODY UINT32_MAX
+
+struct context {
+	uint32_t body;  /* NO_BODY: calls inlined here are of no interest */
+	uint32_t depth; /* of the enclosing inlined call, 0 = the function itself */
+};
+
+struct walk {
+	struct builder *b;
+	struct unit *unit;
+	struct cursor c;
+	struct context stack[DIE_DEPTH_MAX];
+	unsigned depth;
+};
+
+/* The entry that has the name, as far as it can be told without following: all who share it share the key. */
+static uint64_t name_key(const struct die *die)
+{
+	if (die_has(die, SLOT_NAME) || die_has(die, SLOT_LINKAGE_NAME))
+		return die->off;
+	enum attr_slot slot = die_has(die, SLOT_SPECIFICATION) ? SLOT_SPECIFICATION : SLOT_ORIGIN;
+	if (die_has(die, slot) && die->attr[slot].class == VALUE_REFERENCE)
+		return die->attr[slot].u;
+	return die->off;
+}
+
+/*
+ * Keeps what of the ranges from @first on can be code: not empty, not dropped by the linker, inside a code
+ * section. upstream gives up at the first bad one; here only that one is lost.
+ */
+static void keep_live_ranges(struct walk *w, uint64_t die_off, uint32_t first)
+{
+	range_vec *ranges = &w->b->ranges;
+	const range_vec *text = &w->unit->dwarf->image->text;
+	size_t kept = first;
+	for (size_t i = first; i < ranges->n; i++) {
+		struct range r = ranges->v[i];
+		bool dead = r.lo >= r.hi || r.lo >= tombstone(w->unit) - 1;
+		if (!dead && text->n && !ranges_find(text, r.lo)) {
+			if (r.lo)
+				oddity_count(w->unit->odd, ODD_NOT_IN_TEXT, ".debug_info", die_off);
+			dead = true;
+		}
+		if (!dead && r.hi - r.lo > UINT32_MAX) {
+			oddity_count(w->unit->odd, ODD_FUNCTION_SIZE, ".debug_info", die_off);
+			dead = true;
+		}
+		if (!dead)
+			ranges->v[kept++] = r;
+		else if (w->b->context->match_llvm)
+			break;
+	}
+	ranges->n = kept;
+}
+
+static int enter_subprogram(struct walk *w, const struct die *die, struct context *ret)
+{
+	*ret = (struct context){NO_BODY, 0};
+	struct builder *b = w->b;
+	uint32_t first = (uint32_t)b->ranges.n;
+	int err = die_ranges(w->unit, die, &b->ranges);
+	if (err)
+		return err;
+	if (b->ranges.n == first)
+		return 0;
+	keep_live_ranges(w, die->off, first);
+	if (b->ranges.n == first)
+		return 0;
+	struct body body = {
+		.die_off = die->off,
+		.name_key = name_key(die),
+		.decl_file = die_uint(die, SLOT_DECL_FILE, 0),
+		.decl_line = die_uint(die, SLOT_DECL_LINE, 0),
+		.has_decl = die_has(die, SLOT_DECL_FILE) && die_has(die, SLOT_DECL_LINE),
+		.first_range = first,
+		.n_ranges = (uint32_t)(b->ranges.n - first),
+		.first_node = (uint32_t)b->nodes.n,
+		.end_node = (uint32_t)b->nodes.n,
+	};
+	ret->body = (uint32_t)b->bodies.n;
+	return vec_push(&b->bodies, body);
+}
+
+static int enter_inlined(struct walk *w, const struct die *die, const struct context *outer, struct context *ret)
+{
+	struct builder *b = w->b;
+	*ret = (struct context){NO_BODY, 0};
+	if (outer->body == NO_BODY)
+		return 0;
+	uint32_t first = (uint32_t)b->ranges.n;
+	int err = die_ranges(w->unit, die, &b->ranges);
+	if (err)
+		return err;
+	b->ranges.n = first + ranges_join(b->ranges.v + first, b->ranges.n - first);
+	if (b->ranges.n == first)
+		return 0; /* optimised away, with all that was inlined into it */
+	struct node node = {
+		.die_off = die->off,
+		.name_key = name_key(die),
+		.call_file = die_uint(die, SLOT_CALL_FILE, 0),
+		.call_line = die_uint(die, SLOT_CALL_LINE, 0),
+		.has_call_file = die_has(die, SLOT_CALL_FILE),
+		.first_range = first,
+		.n_ranges = (uint32_t)(b->ranges.n - first),
+		.body = outer->body,
+		.depth = outer->depth + 1,
+	};
+	*ret = (struct context){outer->body, node.depth};
+	err = vec_push(&b->nodes, node);
+	b->bodies.v[outer->body].end_node = (uint32_t)b->nodes.n;
+	return err;
+}
+
+/* Whether the subtree can be passed at once: a declaration has no code below it. */
+static bool jump_to_sibling(struct walk *w, const struct die *die)
+{
+	if (!die_has(die, SLOT_DECLARATION) || !die_has(die, SLOT_SIBLING))
+		return false;
+	uint64_t to = die->attr[SLOT_SIBLING].u;
+	if (die->attr[SLOT_SIBLING].class != VALUE_REFERENCE || to <= die->off || to > w->unit->header->end ||
+	    to < cursor_off(&w->c))
+		return false;
+	cursor_seek(&w->c, to);
+	return true;
+}
+
+/* An entry that is or may be code. Sets what its children are told; *descend: there are children to visit. */
+static int visit_code(struct walk *w, const struct abbrev *abbrev, uint64_t off, struct context *ret, bool *descend)
+{
+	struct die die = {.off = off, .abbrev = abbrev};
+	die_read(&w->c, w->unit, abbrev, &die);
+	if (!cursor_ok(&w->c))
+		return 0;
+	*descend = abbrev->has_children && !jump_to_sibling(w, &die);
+	if (abbrev->kind == DIE_SUBPROGRAM)
+		return enter_subprogram(w, &die, ret);
+	return enter_inlined(w, &die, &w->stack[w->depth], ret);
+}
+
+static int visit(struct walk *w, const struct abbrev *abbrev, uint64_t off)
+{
+	struct context inner = w->stack[w->depth];
+	bool descend = false;
+	if (abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED) {
+		int err = visit_code(w, abbrev, off, &inner, &descend);
+		if (err)
+			return err;
+	} else {
+		descend = die_skip(&w->c, w->unit, abbrev);
+	}
+	if (!descend)
+		return 0;
+	if (w->depth + 1 == DIE_DEPTH_MAX) {
+		oddity_count(w->unit->odd, ODD_UNIT_DEPTH, ".debug_info", off);
+		w->c.pos = w->c.end;
+		return 0;
+	}
+	w->stack[++w->depth] = inner;
+	return 0;
+}
+
+int builder_walk(struct builder *b)
+{
+	struct walk w = {.b = b, .unit = &b->unit};
+	if (!b->unit.first_child)
+		return 0;
+	w.c = unit_cursor(&b->unit, b->unit.first_child);
+	w.stack[0].body = NO_BODY;
+	while (cursor_left(&w.c)) {
+		uint64_t off = cursor_off(&w.c), code = cursor_uleb(&w.c);
+		if (!code) {
+			if (!w.depth)
+				break;
+			w.depth--;
+			continue;
+		}
+		const struct abbrev *abbrev = abbrev_find(&b->unit.abbrevs, code);
+		if (!abbrev)
+			cursor_fail(&w.c);
+		int err = abbrev ? visit(&w, abbrev, off) : 0;
+		if (err)
+			return err;
+	}
+	if (!cursor_ok(&w.c))
+		oddity_count(b->unit.odd, ODD_UNIT_DIE, ".debug_info", cursor_off(&w.c));
+	return 0;
+}

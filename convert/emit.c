@@ -1,0 +1,80 @@
+#include "finalize.h"
+
+struct emitter {
+	const struct pool *pool;
+	struct gsym_writer *writer;
+	uint64_t *strings; /* pool number -> string table offset, UINT64_MAX = not stored yet */
+	uint32_t *files;   /* pool number -> file table index, 0 = not stored yet */
+};
+
+static int emit_string(struct emitter *e, uint32_t string, uint64_t *ret)
+{
+	if (string == NO_STRING)
+		string = 0;
+	uint64_t *known = &e->strings[string];
+	if (*known == UINT64_MAX) {
+		const struct pool_string *s = &e->pool->strings.v[string];
+		int err = gsym_writer_string(e->writer, s->text, s->size, known);
+		if (err)
+			return err;
+	}
+	*ret = *known;
+	return 0;
+}
+
+static int emit_file(struct emitter *e, uint32_t file, uint32_t *ret)
+{
+	uint32_t *known = &e->files[file];
+	if (!*known && file) {
+		uint64_t dir, base;
+		int err = emit_string(e, e->pool->files.v[file].dir, &dir);
+		if (!err)
+			err = emit_string(e, e->pool->files.v[file].base, &base);
+		if (!err)
+			err = gsym_writer_file(e->writer, dir, base, known);
+		if (err)
+			return err;
+	}
+	*ret = *known;
+	return 0;
+}
+
+/* Turns the record's pool numbers into the writer's, in place: nobody needs the old ones any more. */
+static int emit_record(struct emitter *e, const struct record *r, struct gsym_diag *diag)
+{
+	struct gsym_func f = {
+		.start = r->start,
+		.size = (uint32_t)(r->end - r->start),
+		.rows = r->rows,
+		.n_rows = r->n_rows,
+		.inlines = r->inlines,
+		.n_inlines = r->n_inlines,
+		.ranges = r->ranges,
+		.n_ranges = r->n_ranges,
+	};
+	int err = emit_string(e, r->name, &f.name);
+	for (uint32_t i = 0; i < r->n_rows && !err; i++)
+		err = emit_file(e, r->rows[i].file, &r->rows[i].file);
+	for (uint32_t i = 0; i < r->n_inlines && !err; i++) {
+		err = emit_string(e, (uint32_t)r->inlines[i].name, &r->inlines[i].name);
+		if (!err)
+			err = emit_file(e, r->inlines[i].call_file, &r->inlines[i].call_file);
+	}
+	return err ? err : gsym_writer_add(e->writer, &f, diag);
+}
+
+int emit_records(const record_vec *records, const struct pool *pool, struct gsym_writer *writer,
+		 struct gsym_diag *diag)
+{
+	struct emitter e = {.pool = pool, .writer = writer};
+	e.strings = malloc(pool->strings.n * sizeof(*e.strings));
+	e.files = calloc(pool->files.n, sizeof(*e.files));
+	int err = e.strings && e.files ? 0 : -ENOMEM;
+	for (size_t i = 0; i < pool->strings.n && !err; i++)
+		e.strings[i] = UINT64_MAX;
+	for (size_t i = 0; i < records->n && !err; i++)
+		err = emit_record(&e, &records->v[i], diag);
+	free(e.strings);
+	free(e.files);
+	return err;
+}

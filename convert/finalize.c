@@ -1,0 +1,265 @@
+#include "finalize.h"
+
+#include "range.h"
+
+#include <string.h>
+
+/* ---- Sorting ---- */
+
+struct sort_key {
+	uint64_t start, end;
+	uint32_t index;
+	bool by_rows; /* upstream's last criterion */
+	const struct record *records;
+};
+
+static int compare_rows(const struct record *x, const struct record *y)
+{
+	for (uint32_t i = 0; i < x->n_rows; i++)
+		if (x->rows[i].off != y->rows[i].off)
+			return x->rows[i].off < y->rows[i].off ? -1 : 1;
+	return 0;
+}
+
+/* Poorer first: no inline tree, then fewer nodes, then fewer rows. */
+static int compare_richness(const struct record *x, const struct record *y)
+{
+	if (x->n_inlines != y->n_inlines)
+		return x->n_inlines < y->n_inlines ? -1 : 1;
+	if (x->n_rows != y->n_rows)
+		return x->n_rows < y->n_rows ? -1 : 1;
+	return 0;
+}
+
+static int compare_key(const void *a, const void *b)
+{
+	const struct sort_key *x = a, *y = b;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	const struct record *rx = &x->records[x->index], *ry = &y->records[y->index];
+	int c = compare_richness(rx, ry);
+	if (!c && x->by_rows)
+		c = compare_rows(rx, ry);
+	return c ? c : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int sort_records(record_vec *records, bool by_rows)
+{
+	struct sort_key *keys = malloc((records->n + 1) * sizeof(*keys));
+	struct record *sorted = malloc((records->n + 1) * sizeof(*sorted));
+	if (!keys || !sorted) {
+		free(keys);
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < records->n; i++)
+		keys[i] = (struct sort_key){records->v[i].start, records->v[i].end, (uint32_t)i, by_rows, records->v};
+	qsort(keys, records->n, sizeof(*keys), compare_key);
+	for (size_t i = 0; i < records->n; i++)
+		sorted[i] = records->v[keys[i].index];
+	free(keys);
+	free(records->v);
+	records->v = sorted;
+	records->cap = records->n + 1;
+	return 0;
+}
+
+/* ---- Names ---- */
+
+static bool text_is(const struct pool *pool, uint32_t string, uint32_t other)
+{
+	return string == other && string != NO_STRING && string < pool->strings.n;
+}
+
+static bool is_mangled(const struct pool *pool, uint32_t string)
+{
+	const struct pool_string *s = &pool->strings.v[string];
+	return s->size > 2 && (!memcmp(s->text, "_Z", 2) || !memcmp(s->text, "_R", 2) || !memcmp(s->text, "$s", 2) ||
+			       !memcmp(s->text, "$S", 2));
+}
+
+/*
+ * A function without linkage name may have a symbol that says more: compilers give lambdas, local classes and
+ * clones mangled symbols only. And one whose symbol is just its bare name is not a member of its namespace
+ * for the linker (extern "C"): then the bare name is right.
+ */
+static void name_from_symbol(struct record *r, const struct record *symbol, const struct pool *pool, bool prefer)
+{
+	if (prefer || (!r->linkage && is_mangled(pool, symbol->name))) {
+		r->name = symbol->name;
+		r->linkage = true;
+	} else if (!r->linkage && text_is(pool, r->bare, symbol->name)) {
+		r->name = r->bare;
+		r->linkage = true;
+	}
+}
+
+/* Records [first, end) start at one address. */
+static void name_group(struct record *v, size_t first, size_t end, const struct pool *pool, bool prefer)
+{
+	for (size_t i = first; i < end; i++) {
+		const struct record *best = NULL;
+		if (v[i].kind != RECORD_DWARF || (v[i].linkage && !prefer))
+			continue;
+		/* The last one of the table is what other tools show; one of the same size is closer still. */
+		for (size_t k = first; k < end; k++)
+			if (v[k].kind == RECORD_SYMBOL && (!best || best->end != v[i].end || v[k].end == v[i].end))
+				best = &v[k];
+		if (best)
+			name_from_symbol(&v[i], best, pool, prefer);
+	}
+}
+
+static void name_from_symbols(record_vec *records, const struct pool *pool, bool prefer)
+{
+	for (size_t first = 0, end; first < records->n; first = end) {
+		for (end = first + 1; end < records->n && records->v[end].start == records->v[first].start;)
+			end++;
+		if (end - first > 1)
+			name_group(records->v, first, end, pool, prefer);
+	}
+}
+
+/* ---- Rows for those who have none ---- */
+
+static int compare_start(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Takes the RECORD_LINES out of @records. Sorted and one for each start: the first unit's. */
+static int split_lines(record_vec *records, record_vec *lines)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < records->n; i++) {
+		if (records->v[i].kind != RECORD_LINES)
+			records->v[kept++] = records->v[i];
+		else if (vec_push(lines, records->v[i]))
+			return -ENOMEM;
+	}
+	records->n = kept;
+	return sort_records(lines, false);
+}
+
+static void adopt_rows(record_vec *records, const record_vec *lines)
+{
+	for (size_t i = 0; i < records->n && lines->n; i++) {
+		struct record *r = &records->v[i];
+		if (r->n_rows)
+			continue;
+		const struct record *found = bsearch(r, lines->v, lines->n, sizeof(*r), compare_start);
+		if (!found)
+			continue;
+		while (found > lines->v && found[-1].start == r->start)
+			found--;
+		r->rows = found->rows;
+		while (r->n_rows < found->n_rows &&
+		       (r->end == r->start || found->rows[r->n_rows].off < r->end - r->start))
+			r->n_rows++;
+	}
+}
+
+/* ---- Pruning ---- */
+
+static bool same_content(const struct record *x, const struct record *y)
+{
+	if (x->name != y->name || x->n_rows != y->n_rows || x->n_inlines != y->n_inlines || x->n_ranges != y->n_ranges)
+		return false;
+	/* Compared field by field: the structs have padding. */
+	for (uint32_t i = 0; i < x->n_rows; i++)
+		if (memcmp(&x->rows[i], &y->rows[i], sizeof(x->rows[i])))
+			return false;
+	for (uint32_t i = 0; i < x->n_ranges; i++)
+		if (memcmp(&x->ranges[i], &y->ranges[i], sizeof(x->ranges[i])))
+			return false;
+	for (uint32_t i = 0; i < x->n_inlines; i++) {
+		const struct gsym_inline *p = &x->inlines[i], *q = &y->inlines[i];
+		if (p->name != q->name || p->call_file != q->call_file || p->call_line != q->call_line ||
+		    p->depth != q->depth || p->n_ranges != q->n_ranges)
+			return false;
+	}
+	return true;
+}
+
+static bool has_debug_info(const struct record *r)
+{
+	return r->n_rows || r->n_inlines;
+}
+
+/* Of two records with one range, @later in the sort order: which stays. */
+static bool later_wins(const struct record *kept, const struct record *later, bool match_llvm)
+{
+	bool tie = kept->kind == RECORD_DWARF && later->kind == RECORD_DWARF && !compare_richness(kept, later);
+	return match_llvm || !tie;
+}
+
+/* Ranges in which a label of assembly code is of no interest. */
+static int dwarf_ranges(const record_vec *records, range_vec *ret)
+{
+	for (size_t i = 0; i < records->n; i++)
+		if (records->v[i].kind == RECORD_DWARF &&
+		    vec_push(ret, (struct range){records->v[i].start, records->v[i].end}))
+			return -ENOMEM;
+	ranges_normalize(ret);
+	return 0;
+}
+
+/* What becomes of @r behind the last kept record: true when it was kept or took that one's place. */
+static void prune_step(struct record *v, size_t *kept, const struct record *r, bool match_llvm, struct oddities *odd)
+{
+	struct record *last = *kept ? &v[*kept - 1] : NULL;
+	if (last && last->start == r->start && last->end == r->end) {
+		if (same_content(last, r))
+			return;
+		if (has_debug_info(last) && has_debug_info(r))
+			oddity_count(odd, ODD_SAME_RANGE, NULL, r->start);
+		if (later_wins(last, r, match_llvm))
+			*last = *r;
+		return;
+	}
+	if (last && last->end == last->start && last->start >= r->start && last->start < r->end) {
+		*last = *r;
+		return;
+	}
+	if (last && r->start < last->end && has_debug_info(last) && has_debug_info(r))
+		oddity_count(odd, ODD_OVERLAP, NULL, r->start);
+	v[(*kept)++] = *r;
+}
+
+static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
+{
+	CLEANUP(range_vec_free) range_vec covered = {0};
+	int err = dwarf_ranges(records, &covered);
+	if (err)
+		return err;
+	size_t kept = 0;
+	for (size_t i = 0; i < records->n; i++) {
+		struct record r = records->v[i];
+		if (r.kind == RECORD_LABEL && ranges_find(&covered, r.start))
+			continue;
+		prune_step(records->v, &kept, &r, match_llvm, odd);
+	}
+	records->n = kept;
+	return 0;
+}
+
+int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
+		     struct oddities *odd)
+{
+	record_vec lines = {0};
+	int err = split_lines(records, &lines);
+	if (!err)
+		err = sort_records(records, options->match_llvm);
+	if (!err) {
+		if (!options->match_llvm)
+			name_from_symbols(records, pool, options->prefer_symbol_names);
+		err = prune(records, options->match_llvm, odd);
+	}
+	if (!err)
+		adopt_rows(records, &lines);
+	vec_free(&lines);
+	return err;
+}

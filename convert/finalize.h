@@ -1,0 +1,20 @@
+/*
+ * finalize.h - from all records to those that are written: sorted, one for each range, each with the best name
+ * and the rows it can get.
+ */
+#ifndef CONVERT_FINALIZE_H
+#define CONVERT_FINALIZE_H
+
+#include "convert.h"
+#include "oddity.h"
+#include "record.h"
+
+/* Works in place. The order of input matters where nothing else decides: units in file order, then symbols. */
+int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
+		     struct oddities *odd);
+
+/* Writes the records in their order. Strings and files of the pool are stored as they are needed (emit.c). */
+int emit_records(const record_vec *records, const struct pool *pool, struct gsym_writer *writer,
+		 struct gsym_diag *diag);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * image.h - an object file as the converter sees it: named sections, code ranges, symbols, an identity.
+ *
+ * The file is mapped, never read whole. Sections are bounded spans of the mapping; compressed ones are
+ * decompressed once, on request, into memory of their own.
+ */
+#ifndef CONVERT_IMAGE_H
+#define CONVERT_IMAGE_H
+
+#include "convert.h"
+#include "range.h"
+#include "../gsym/base/bytes.h"
+
+enum compression {
+	COMPRESSION_NONE,
+	COMPRESSION_ZLIB,    /* SHF_COMPRESSED with ELFCOMPRESS_ZLIB, or a .zdebug_ section */
+	COMPRESSION_ZSTD,    /* SHF_COMPRESSED with ELFCOMPRESS_ZSTD */
+	COMPRESSION_UNKNOWN,
+};
+
+struct section {
+	const char *name; /* borrowed from the file */
+	uint64_t addr, size;
+	bool code;        /* allocated and executable */
+	enum compression compression;
+	struct span raw;  /* bytes in the file, without compression header; empty for SHT_NOBITS */
+	uint64_t full_size; /* after decompression, as the file claims */
+	struct span data; /* what section_load() made of it */
+	bool owned;       /* data was decompressed and is unmapped with the image */
+};
+
+enum symbol_type {
+	SYMBOL_FUNC,   /* STT_FUNC and STT_GNU_IFUNC */
+	SYMBOL_NOTYPE, /* labels of assembly code */
+};
+
+struct symbol {
+	uint64_t addr, size;
+	const char *name; /* borrowed from the file, terminated */
+	enum symbol_type type;
+	bool global;
+};
+
+struct image {
+	const char *path;
+	int fd;
+	uint8_t *map;
+	size_t map_size;
+	void *elf;        /* libelf's handle */
+	bool big_endian;
+	bool relocatable; /* ET_REL: addresses are section offsets */
+	uint8_t addr_size;
+	char arch[16];
+	uint8_t id[IMAGE_ID_MAX];
+	size_t id_size;
+	bool has_base;
+	uint64_t base_address; /* p_vaddr of the first PT_LOAD, as upstream writes it */
+	VEC(struct section) sections;
+	range_vec text;        /* normalized; empty when the file has no sections */
+	VEC(struct symbol) symbols; /* in table order, defined ones in code only */
+	bool symbols_damaged;
+};
+
+/* Opens an ELF file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. */
+int image_open(const char *path, struct image **ret, struct gsym_diag *diag);
+void image_close(struct image *image);
+void image_closep(struct image **image);
+
+/* The section of that name with bytes in the file, or NULL. ".debug_x" also finds ".zdebug_x". */
+struct section *image_section(struct image *image, const char *name);
+
+/* Fills image->symbols from .symtab, and from .dynsym for addresses .symtab does not name. */
+int image_load_symbols(struct image *image);
+
+/*
+ * Makes section->data: the raw bytes, or decompressed ones. Different sections may be loaded by different
+ * threads at once. -EBADMSG when the compressed bytes are damaged, -EFBIG when the claim is absurd.
+ */
+int section_load(struct section *section);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * worker.h - how the daemon and its worker processes talk.
+ *
+ * The daemon never parses an object file. It starts the gsym program as "gsym worker MODE PID" (PID is the
+ * daemon's own) with a SOCK_SEQPACKET socket as descriptor 3 and the descriptors the mode needs:
+ *
+ *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file.
+ *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY
+ *            and one WORKER_DONE, or one WORKER_FAILED.
+ *   scan     many files, until the socket closes. 4 = the directory below which they lie.
+ *            in: WORKER_IDENTIFY with the open file attached; out: one WORKER_IDENTITY for each, in order.
+ *
+ * A message is one packet and one of the structs below, in the byte order and layout of this machine. All
+ * fields have a fixed width. A worker that was taken over by a hostile file may send anything: the receiver
+ * calls worker_message_check(), after which sizes fit, text is terminated and enumerations are known.
+ */
+#ifndef CONVERT_WORKER_H
+#define CONVERT_WORKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	WORKER_SOCKET_FD = 3,
+	WORKER_OUTPUT_FD = 4, /* convert */
+	WORKER_INPUT_FD = 5,  /* convert */
+	WORKER_SOURCE_FD = 4, /* scan */
+};
+
+enum worker_type {
+	WORKER_CONVERT = 1, /* daemon to worker */
+	WORKER_IDENTIFY,    /* daemon to worker, with one descriptor */
+	WORKER_PROGRESS,
+	WORKER_ODDITY,
+	WORKER_DONE,
+	WORKER_FAILED,
+	WORKER_IDENTITY,
+};
+
+/* Every message begins like this. @serial goes from a request into its answers. */
+struct worker_header {
+	uint32_t type; /* enum worker_type */
+	uint32_t size; /* bytes of the whole message */
+	uint64_t serial;
+};
+
+/* What to convert and within which limits. */
+struct worker_convert {
+	struct worker_header head;
+	uint32_t threads;      /* at least 1 */
+	uint32_t version;      /* of GSYM: 1 or 2 */
+	uint64_t memory;       /* bytes of private memory, thread stacks aside */
+	uint64_t cpu_seconds;  /* of all threads together */
+	uint64_t output_size;  /* largest output in bytes */
+	char name[4096];       /* the object file as messages should call it */
+};
+
+struct worker_identify {
+	struct worker_header head;
+	char name[4096];
+};
+
+struct worker_progress {
+	struct worker_header head;
+	uint32_t phase; /* enum convert_phase */
+	uint32_t pad;
+	uint64_t done;  /* at most total */
+	uint64_t total;
+};
+
+/* One kind of oddity met in the input, as in struct convert_oddity. */
+struct worker_oddity {
+	struct worker_header head;
+	uint64_t count;
+	char kind[160];
+	char first[160];
+};
+
+struct worker_done {
+	struct worker_header head;
+	uint64_t output_size;
+	uint64_t functions;
+	uint64_t functions_dwarf;
+	uint64_t functions_symbols;
+	uint64_t units;
+	char arch[16];
+};
+
+struct worker_failed {
+	struct worker_header head;
+	int32_t error; /* a positive errno value */
+	uint32_t pad;
+	char text[512];
+};
+
+/* What struct image_identity says of one file. */
+struct worker_identity {
+	struct worker_header head;
+	int32_t error;    /* 0, or a positive errno value: the file could not be read, and text says why */
+	uint32_t kind;    /* enum image_kind */
+	uint32_t id_size; /* at most sizeof(id); 0 only for IMAGE_OTHER or after an error */
+	uint8_t id[64];
+	uint8_t id_is_hash; /* this and the next three: 0 or 1 */
+	uint8_t has_dwarf;
+	uint8_t has_symtab;
+	uint8_t has_text;
+	char arch[16];
+	char text[512];
+};
+
+union worker_message {
+	struct worker_header head;
+	struct worker_convert convert;
+	struct worker_identify identify;
+	struct worker_progress progress;
+	struct worker_oddity oddity;
+	struct worker_done done;
+	struct worker_failed failed;
+	struct worker_identity identity;
+};
+
+/* Whether the @size bytes received are a message as described above: 0 or -EPROTO. Pure. */
+int worker_message_check(const union worker_message *msg, size_t size);
+
+/*
+ * Sends the message that starts at @head; @pass is a descriptor to attach or -1. Sets head->size. 0, or the
+ * negative errno of sendmsg(2): -EPIPE when the other side is gone. Never raises SIGPIPE.
+ */
+int worker_send(int sock, struct worker_header *head, uint32_t type, int pass);
+
+/*
+ * Waits for one message and checks it. 1; 0 when the other side has closed; -EPROTO for a message that breaks
+ * the protocol; or the errno of recvmsg(2). With @ret_fd an attached descriptor is stored there (-1 = none),
+ * close-on-exec, the caller's to close; without, it is refused.
+ */
+int worker_receive(int sock, union worker_message *ret, int *ret_fd);
+
+#endif
