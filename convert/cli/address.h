@@ -1,0 +1,15 @@
+/* address.h - addresses as people and tools write them. */
+#ifndef CONVERT_CLI_ADDRESS_H
+#define CONVERT_CLI_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Reads all @size bytes of @text as an address: hexadecimal, with or without "0x", in either case, leading
+ * zeros allowed. False for anything else and for what does not fit 64 bits.
+ */
+bool address_parse(const char *text, size_t size, uint64_t *ret);
+
+#endif

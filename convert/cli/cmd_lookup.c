@@ -1,0 +1,230 @@
+/*
+ * gsym lookup: addresses from the arguments, else one per line from standard input.
+ *
+ * In bulk the work is one read, one lookup and a few appends an address; a reader at the other end of a pipe
+ * gets its answers as soon as no complete line is waiting.
+ */
+#include "../../gsym/render/render.h"
+#include "address.h"
+#include "commands.h"
+#include "message.h"
+#include "options.h"
+#include "output.h"
+
+#include <getopt.h>
+#include <unistd.h>
+
+enum {
+	OPT_FORMAT = OPTION_LONG,
+	OPT_DEMANGLE,
+	OPT_NO_DEMANGLE,
+
+	LINE_MAX_SIZE = 4096, /* a line as long is no address; what follows in it is dropped */
+	INPUT_SIZE = 64 * 1024,
+};
+
+static const struct option_spec options[] = {
+	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv, json, or gsymutil"},
+	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
+	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "lookup",
+	.operands = "FILE.gsym [ADDRESS...]",
+	.summary = "Says which functions, files and lines addresses (hexadecimal, link-time) belong to;\n"
+		   "without an ADDRESS, those on standard input, one a line",
+	.options = options,
+};
+
+struct lookup {
+	struct gsym_reader *reader;
+	const char *path;
+	struct render_options render;
+	struct gsym_answer answer;
+	struct text_buf out;
+	bool damaged; /* a record could not be read: the exit status tells */
+};
+
+/* Appends the answer to one address. Only running out of memory is an error. */
+static int answer(struct lookup *lookup, uint64_t addr)
+{
+	struct gsym_diag diag = {0};
+	int err = gsym_lookup(lookup->reader, addr, &lookup->answer, &diag);
+	if (!err)
+		return render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
+	if (err == -ENOMEM)
+		return err;
+	if (err != -ENOENT) {
+		fail(lookup->path, err, &diag);
+		lookup->damaged = true;
+	}
+	return render_unknown(&lookup->out, addr, &lookup->render);
+}
+
+/* What ends a record in a stream, where a reader has to know that no more frames follow. */
+static void end_record(struct lookup *lookup)
+{
+	if (lookup->render.format == RENDER_TEXT || lookup->render.format == RENDER_GSYMUTIL)
+		text_char(&lookup->out, '\n');
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static int answer_line(struct lookup *lookup, const char *line, size_t size)
+{
+	uint64_t addr;
+	int err;
+	while (size && is_blank(line[size - 1]))
+		size--;
+	while (size && is_blank(*line)) {
+		line++;
+		size--;
+	}
+	if (size < LINE_MAX_SIZE && address_parse(line, size, &addr))
+		err = answer(lookup, addr);
+	else
+		err = render_malformed(&lookup->out, line, size, &lookup->render);
+	end_record(lookup);
+	return err ? err : output_drain(&lookup->out);
+}
+
+/* Answers the complete lines of @input and gives the number of bytes they take. */
+static int answer_lines(struct lookup *lookup, const char *input, size_t size, size_t *ret)
+{
+	const char *at = input, *nl;
+	while ((nl = memchr(at, '\n', (size_t)(input + size - at)))) {
+		int err = answer_line(lookup, at, (size_t)(nl - at));
+		if (err)
+			return err;
+		at = nl + 1;
+	}
+	*ret = (size_t)(at - input);
+	return 0;
+}
+
+/* Reads more after the @kept bytes; flushes first, since the read may wait for somebody who waits for us. */
+static int read_more(struct lookup *lookup, char *input, size_t kept, size_t *ret)
+{
+	int err = output_flush(&lookup->out);
+	if (err)
+		return err;
+	for (;;) {
+		ssize_t n = read(STDIN_FILENO, input + kept, INPUT_SIZE - kept);
+		if (n < 0 && errno == EINTR)
+			continue;
+		*ret = n > 0 ? (size_t)n : 0;
+		return n < 0 ? -errno : 0;
+	}
+}
+
+static int answer_stdin(struct lookup *lookup)
+{
+	CLEANUP(freep) char *input = malloc(INPUT_SIZE);
+	size_t kept = 0, more, used;
+	int err;
+	if (!input)
+		return -ENOMEM;
+	while (!(err = read_more(lookup, input, kept, &more)) && more) {
+		err = answer_lines(lookup, input, kept + more, &used);
+		if (err)
+			return err;
+		kept = kept + more - used;
+		memmove(input, input + used, kept);
+		if (kept > LINE_MAX_SIZE)
+			kept = LINE_MAX_SIZE;
+	}
+	if (!err && kept)
+		err = answer_line(lookup, input, kept);
+	return err ? err : output_flush(&lookup->out);
+}
+
+static int answer_arguments(struct lookup *lookup, char **args, int n)
+{
+	uint64_t addr;
+	if (lookup->render.format == RENDER_GSYMUTIL) {
+		text_lit(&lookup->out, "Looking up addresses in \"");
+		text_str(&lookup->out, lookup->path);
+		text_lit(&lookup->out, "\":\n");
+	}
+	for (int i = 0; i < n; i++) {
+		address_parse(args[i], strlen(args[i]), &addr);
+		int err = answer(lookup, addr);
+		if (!err)
+			err = output_drain(&lookup->out);
+		if (err)
+			return err;
+	}
+	return output_flush(&lookup->out);
+}
+
+static int parse_demangle(const char *word, enum demangle_mode *ret)
+{
+	if (strcmp(word, "auto") == 0)
+		*ret = DEMANGLE_AUTO;
+	else if (strcmp(word, "ada") == 0)
+		*ret = DEMANGLE_ADA;
+	else
+		return options_error(&spec, "--demangle is auto or ada, not '%s'", word);
+	return STATUS_OK;
+}
+
+static int parse_option(int key, struct render_options *ret)
+{
+	if (key == OPT_NO_DEMANGLE)
+		ret->demangle = DEMANGLE_OFF;
+	else if (key == OPT_DEMANGLE)
+		return parse_demangle(optarg, &ret->demangle);
+	else if (render_format_parse(optarg, &ret->format))
+		return options_error(&spec, "--format is text, tsv, json or gsymutil, not '%s'", optarg);
+	return STATUS_OK;
+}
+
+static int check_operands(int argc, char **argv)
+{
+	uint64_t addr;
+	if (optind >= argc)
+		return options_error(&spec, "which FILE.gsym?");
+	for (int i = optind + 1; i < argc; i++)
+		if (!address_parse(argv[i], strlen(argv[i]), &addr))
+			return options_error(&spec, "'%s' is not a hexadecimal address", argv[i]);
+	return STATUS_OK;
+}
+
+static int run(struct lookup *lookup, char **addresses, int n)
+{
+	struct gsym_diag diag = {0};
+	int err = gsym_reader_open(lookup->path, &lookup->reader, &diag);
+	if (err)
+		return fail(lookup->path, err, &diag);
+	lookup->render.module = lookup->path;
+	err = n ? answer_arguments(lookup, addresses, n) : answer_stdin(lookup);
+	gsym_answer_deinit(&lookup->answer);
+	text_deinit(&lookup->out);
+	gsym_reader_close(lookup->reader);
+	if (err)
+		return fail("lookup", err, NULL);
+	return lookup->damaged ? STATUS_FAILED : STATUS_OK;
+}
+
+int cmd_lookup(int argc, char **argv)
+{
+	struct lookup lookup = {.render.demangle = DEMANGLE_AUTO};
+	int key, status;
+	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END) {
+		if (key == OPTIONS_BAD || key == OPTIONS_HELP)
+			return key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
+		status = parse_option(key, &lookup.render);
+		if (status)
+			return status;
+	}
+	status = check_operands(argc, argv);
+	if (status)
+		return status;
+	lookup.path = argv[optind];
+	return run(&lookup, argv + optind + 1, argc - optind - 1);
+}

@@ -1,0 +1,51 @@
+#include "message.h"
+
+#include "../../gsym/render/escape.h"
+#include "commands.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { LINE_MAX_BYTES = 4096 };
+
+static void print_escaped(FILE *file, const char *prefix, const char *fmt, va_list args)
+{
+	char line[LINE_MAX_BYTES];
+	struct text_buf text = {0};
+	vsnprintf(line, sizeof(line), fmt, args);
+	text_str(&text, prefix);
+	escape_str(&text, line, ESCAPE_TEXT);
+	text_char(&text, '\n');
+	if (text.failed)
+		fputs("gsym: out of memory\n", file);
+	else
+		fwrite(text.v, 1, text.n, file);
+	text_deinit(&text);
+}
+
+void complain(const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	print_escaped(stderr, "gsym: ", fmt, args);
+	va_end(args);
+}
+
+void say(FILE *file, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	print_escaped(file, "", fmt, args);
+	va_end(args);
+}
+
+int fail(const char *what, int err, const struct gsym_diag *diag)
+{
+	const char *why = diag && diag->text[0] ? diag->text : strerror(-err);
+	/* Those who know the file put it in front themselves. */
+	if (strncmp(why, what, strlen(what)) == 0)
+		complain("%s", why);
+	else
+		complain("%s: %s", what, why);
+	return STATUS_FAILED;
+}

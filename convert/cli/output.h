@@ -1,0 +1,18 @@
+/* output.h - a text buffer on its way to standard output, written in large pieces. */
+#ifndef CONVERT_CLI_OUTPUT_H
+#define CONVERT_CLI_OUTPUT_H
+
+#include "../../gsym/render/text_buf.h"
+
+enum { OUTPUT_PIECE = 64 * 1024 };
+
+/* Writes all of @buf and empties it: 0, -ENOMEM when the buffer had failed, or what write(2) says. */
+int output_flush(struct text_buf *buf);
+
+/* The same once there is a piece. */
+static inline int output_drain(struct text_buf *buf)
+{
+	return buf->n >= OUTPUT_PIECE || buf->failed ? output_flush(buf) : 0;
+}
+
+#endif
