@@ -2,6 +2,7 @@
 
 Independent of the converter on purpose, and only ever used on files the tests made or Debian ships.
 """
+import mmap
 import struct
 from dataclasses import dataclass
 
@@ -35,7 +36,7 @@ class Symbol:
 class Elf:
     def __init__(self, path):
         with open(path, "rb") as f:
-            self.data = f.read()
+            self.data = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
         if self.data[:4] != b"\x7fELF":
             raise ValueError(f"{path}: not ELF")
         self.wide = self.data[4] == 2
@@ -57,7 +58,7 @@ class Elf:
         return [Section(self._string(names + r[0]), r[1], r[2], r[3], r[4], r[5], r[6], r[9]) for r in raw]
 
     def _string(self, at):
-        return self.data[at:self.data.index(b"\0", at)].decode("utf-8", "surrogateescape")
+        return self.data[at:self.data.find(b"\0", at)].decode("utf-8", "surrogateescape")
 
     def _symbols(self, kind):
         form = self.order + ("IBBHQQ" if self.wide else "IIIBBH")

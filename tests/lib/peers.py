@@ -70,14 +70,6 @@ def run(argv, stdin=None, timeout=600, check=True, **options):
     return done.stdout
 
 
-class Finished:
-    """How a limited run ended."""
-
-    def __init__(self, code, signal, seconds, peak_kib, out, err, timed_out=False):
-        self.code, self.signal, self.seconds, self.peak_kib = code, signal, seconds, peak_kib
-        self.out, self.err, self.timed_out = out, err, timed_out
-
-
 def limits(memory_mib=None, cpu_seconds=None, file_mib=None):
     """A preexec function that sets resource limits and switches core files off."""
     def apply():

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Prints tables of time, memory and size, each beside a peer measured in the same run.
+
+    convert   conversion against llvm-gsymutil with the same number of threads
+    lookup    addresses a second in one process against llvm-gsymutil --addresses-from-stdin
+    first     the first answer with nothing prepared against one-shot llvm-symbolizer and eu-addr2line
+    mount     reading an address file against a FUSE file system that does nothing
+
+Every figure is the best of --runs. A ratio above 1 in the column "times" is in our favour.
+"""
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from lib import measure, peers  # noqa: E402
+from lib.elf import Elf  # noqa: E402
+from corpus import realfiles, sample  # noqa: E402
+
+
+def table(title, head, rows):
+    print(f"\n## {title}\n\n| {' | '.join(head)} |\n|{'--|' * len(head)}")
+    for row in rows:
+        print(f"| {' | '.join(str(cell) for cell in row)} |")
+
+
+def mib(kib):
+    return f"{kib / 1024:.0f}"
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.gsym = str(Path(options.build) / "convert/cli/gsym")
+        self.gsymfs = str(Path(options.build) / "fs/gsymfs")
+        self.gsymutil = peers.need("llvm-gsymutil", "llvm-22")
+        self.symbolizer = peers.need("llvm-symbolizer", "llvm-22")
+        self.place = tempfile.mkdtemp(prefix="gsym-bench-")
+        self.inputs = [(n, p) for n, _, p in realfiles.real_files() if p and n in ("libstdc++", "python3.11d")]
+        if realfiles.kernel():
+            self.inputs.insert(0, ("vmlinux", realfiles.kernel()))
+        self.inputs += [(Path(p).name, p) for p in options.file]
+
+    def best(self, argv, **more):
+        return measure.best(argv, self.options.runs, **more)
+
+    def gsym_of(self, name, path):
+        """Our conversion of an input, made once."""
+        out = f"{self.place}/{name}.gsym"
+        if not os.path.exists(out):
+            peers.run([self.gsym, "convert", "--quiet", path, "-o", out])
+        return out
+
+    def convert(self):
+        rows = []
+        for name, path in self.inputs:
+            for threads in (1, 2):
+                ours, theirs = f"{self.place}/ours", f"{self.place}/theirs"
+                s1, m1 = self.best([self.gsym, "convert", "--quiet", f"--num-threads={threads}", path, "-o", ours])
+                s2, m2 = self.best([self.gsymutil, "--quiet", f"--num-threads={threads}", "--convert", path, "-o",
+                                    theirs])
+                a, b = os.path.getsize(ours), os.path.getsize(theirs)
+                rows.append([name, threads, f"{s1:.3f}", f"{s2:.3f}", f"{s2 / s1:.2f}", mib(m1), mib(m2),
+                             f"{m1 / m2:.2f}", a, b, f"{a / b:.3f}"])
+        table("Conversion against llvm-gsymutil", ["file", "threads", "ours s", "llvm s", "times", "ours MiB",
+              "llvm MiB", "memory ratio", "ours bytes", "llvm bytes", "size ratio"], rows)
+
+    def addresses(self, path, count):
+        return sample.inside_functions(path, count, 1)
+
+    def lookup(self):
+        rows = []
+        for name, path in self.inputs:
+            ours = self.gsym_of(name, path)
+            theirs = f"{self.place}/{name}.llvm"
+            peers.run([self.gsymutil, "--quiet", "--convert", path, "-o", theirs])
+            addresses = self.addresses(path, 200000)
+            random.Random(1).shuffle(addresses)
+            plain, paired = f"{self.place}/plain", f"{self.place}/paired"
+            Path(plain).write_text("".join(f"{a:#x}\n" for a in addresses))
+            Path(paired).write_text("".join(f"{a:#x} {theirs}\n" for a in addresses))
+            peer, _ = self.best([self.gsymutil, "--addresses-from-stdin"], stdin=paired)
+            for form in ("gsymutil", "tsv", "json", "text"):
+                more = [] if form == "text" else ["--no-demangle"]
+                mine, _ = self.best([self.gsym, "lookup", f"--format={form}", *more, ours], stdin=plain)
+                rows.append([name, form, f"{len(addresses) / mine:,.0f}", f"{len(addresses) / peer:,.0f}",
+                             f"{peer / mine:.1f}"])
+        table("Lookups a second in one process (200,000 random addresses)",
+              ["file", "our format", "ours", "llvm-gsymutil", "times"], rows)
+
+    def first(self):
+        rows = []
+        for name, path in self.inputs:
+            address = f"{self.addresses(path, 1)[0]:#x}"
+            out = f"{self.place}/first.gsym"
+            script = 'rm -f "$3"; "$1" convert --quiet "$2" -o "$3" && "$1" lookup "$3" "$4"'
+            mine, _ = self.best(["sh", "-c", script, "sh", self.gsym, path, out, address])
+            llvm, _ = self.best([self.symbolizer, "-e", path, address])
+            eu = shutil.which("eu-addr2line")
+            elf, _ = self.best([eu, "-i", "-f", "-e", path, address]) if eu else (0, 0)
+            rows.append([name, f"{mine:.3f}", f"{llvm:.3f}", f"{llvm / mine:.2f}", f"{elf:.3f}" if eu else "-",
+                         f"{elf / mine:.2f}" if eu else "-"])
+        table("First answer, nothing prepared: convert and look up one address", ["file", "ours s",
+              "llvm-symbolizer s", "times", "eu-addr2line s", "times"], rows)
+
+    def mount(self):
+        """Daemon and client on one CPU: a wake-up of another one costs more than the work."""
+        catloop, nullfs = f"{self.options.build}/tests/bench/catloop", f"{self.options.build}/tests/bench/nullfs"
+        if not (os.access("/dev/fuse", os.R_OK | os.W_OK) and os.path.exists(nullfs) and os.path.exists(self.gsymfs)):
+            print("\nmount: skipped, it needs /dev/fuse, gsymfs and the programs of tests/bench")
+            return
+        name, path = self.inputs[0]
+        addresses = sorted(set(self.addresses(path, 20000)))
+        names = f"{self.place}/names"
+        Path(names).write_text("".join(f"{a:#x}\n" for a in addresses))
+        source = f"{self.place}/source"
+        os.mkdir(source)
+        os.symlink(path, f"{source}/{name}")
+        cache = f"{self.place}/cache"
+        mine = self._rounds([self.gsymfs, "-f", "-o", f"cache={cache}", source], Elf(path).build_id(), catloop, names,
+                            f"{addresses[0]:#x}")
+        null = self._rounds([nullfs, "-f"], "null", catloop, names, "0x1")
+        rows = [[what, f"{m:.1f}", f"{n:.1f}", f"{m / n:.2f}"] for what, m, n in zip(("new name", "cached name"),
+                                                                                     mine, null)]
+        table(f"open, fstat, read, close of an address file in the mount ({name}, one CPU)",
+              ["", "gsymfs us", "nullfs us", "ratio"], rows)
+
+    def _rounds(self, daemon, directory, catloop, names, ready):
+        """[us for new names, us for cached ones]: the best over --runs mounts."""
+        best = [float("inf")] * 2
+        for _ in range(self.options.runs):
+            where = tempfile.mkdtemp(prefix="mount-", dir=self.place)
+            child = subprocess.Popen(["taskset", "-c", "0", *daemon, where], stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL)
+            try:
+                self._wait(f"{where}/{directory}/{ready}", child)
+                out = peers.run(["taskset", "-c", "0", catloop, f"{where}/{directory}", "4"],
+                                stdin=Path(names).read_text()).split()
+                best = [min(best[0], float(out[0])), min(best[1], *map(float, out[1:]))]
+            finally:
+                child.send_signal(signal.SIGTERM)
+                child.wait(timeout=20)
+                os.rmdir(where)
+        return best
+
+    @staticmethod
+    def _wait(path, child):
+        """Until an address answers, which for gsymfs includes the conversion."""
+        end = time.monotonic() + 120
+        while time.monotonic() < end and child.poll() is None:
+            try:
+                Path(path).read_bytes()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError(f"{path} does not answer")
+
+    def close(self):
+        shutil.rmtree(self.place, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", choices=("convert", "lookup", "first", "mount", []), default=[])
+    parser.add_argument("--build", required=True, help="build directory with gsym and gsymfs")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--file", action="append", default=[], help="a further object file to measure")
+    options = parser.parse_args()
+    bench = Bench(options)
+    try:
+        for name in options.tables or ("convert", "lookup", "first", "mount"):
+            getattr(bench, name)()
+    finally:
+        bench.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

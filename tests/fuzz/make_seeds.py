@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Makes the seeds of the fuzz targets: small ELF files of many kinds, and GSYM files converted from them."""
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from lib import peers  # noqa: E402
+
+BARE = ["-nostdlib", "-static", "-no-pie", "-ffreestanding", "-fno-stack-protector", "-Wl,--build-id=sha1",
+        "-fno-asynchronous-unwind-tables", "-w"]
+NATIVE = {
+    "dwarf2": ["-gdwarf-2", "-O2"],
+    "dwarf3-64": ["-gdwarf-3", "-gdwarf64", "-O0"],
+    "dwarf4-types": ["-gdwarf-4", "-O2", "-fdebug-types-section"],
+    "dwarf5": ["-gdwarf-5", "-O2"],
+    "dwarf5-64": ["-gdwarf-5", "-gdwarf64", "-O2"],
+    "dwarf5-sections": ["-gdwarf-5", "-O2", "-ffunction-sections", "-Wl,--gc-sections"],
+    "zlib": ["-gdwarf-5", "-O2", "-gz=zlib"],
+    "m32": ["-gdwarf-4", "-O2", "-m32"],
+    "no-debug": ["-g0", "-O2"],
+}
+TARGETS = {
+    "powerpc64": ["--target=powerpc64-linux-gnu", "-mabi=elfv2", "-gdwarf-5"],
+    "mips": ["--target=mips-linux-gnu", "-mno-abicalls", "-fno-pic", "-gdwarf-4"],
+    "aarch64": ["--target=aarch64-linux-gnu", "-gdwarf-5", "-gz=zlib"],
+}
+NAMES = ["0x300580", "0X0", "300580", "ffffffff81000000", "0xffffffffffffffff", "0x10000000000000000", "00401000",
+         "0x300580.json", "0x300580.raw.tsv", "status", "image.gsym", "by-name",
+         "4ab8ef0cdee0f9b3900d2b90425bb328b39cfccb", "4AB8EF0C-DEE0-F9B3-900D-2B90425BB328", "xxh3-00", "..", "q"]
+
+
+def build(argv):
+    """True when the tool is there and knows the options."""
+    if not shutil.which(argv[0]):
+        return False
+    return subprocess.run([str(a) for a in argv], capture_output=True).returncode == 0
+
+
+def make_elf(place):
+    place.mkdir(parents=True, exist_ok=True)
+    source = HERE / "seed.c"
+    for compiler in ("gcc", "clang"):
+        for name, flags in NATIVE.items():
+            build([compiler, *BARE, *flags, source, "-o", place / f"{compiler}-{name}"])
+        build([compiler, "-w", "-g", "-O2", "-c", source, "-o", place / f"{compiler}-object"])
+    clang, lld = peers.find("clang") or "clang", peers.find("ld.lld") or "ld.lld"
+    for name, flags in TARGETS.items():
+        unlinked = place / "unlinked.o"
+        if build([clang, "-O2", "-ffreestanding", *flags, "-c", source, "-o", unlinked]):
+            build([lld, "--build-id=sha1", unlinked, "-o", place / name])
+            unlinked.unlink()
+    if (place / "gcc-dwarf5").exists():
+        build(["dwz", "-o", place / "dwz", place / "gcc-dwarf5"])
+        build(["objcopy", "--compress-debug-sections=zstd", place / "gcc-dwarf5", place / "zstd"])
+
+
+def make_gsym(gsym, elf, place):
+    place.mkdir(parents=True, exist_ok=True)
+    for path in sorted(elf.iterdir()):
+        for version in (1, 2):
+            build([gsym, "convert", "--quiet", f"--output-version={version}", path, "-o",
+                   place / f"{path.name}.v{version}"])
+
+
+def make_names(place):
+    place.mkdir(parents=True, exist_ok=True)
+    for number, name in enumerate(NAMES):
+        (place / f"{number:02}").write_text(name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gsym", help="the gsym program, for seeds that are GSYM files")
+    parser.add_argument("--out", required=True, help="directory for the seeds")
+    parser.add_argument("--stamp", help="file to write at the end, for build systems")
+    options = parser.parse_args()
+    out = Path(options.out).absolute()
+    shutil.rmtree(out, ignore_errors=True)
+    make_elf(out / "elf")
+    make_names(out / "name")
+    if options.gsym:
+        make_gsym(str(Path(options.gsym).absolute()), out / "elf", out / "gsym")
+    if options.stamp:
+        Path(options.stamp).write_text("\n".join(sorted(str(p.relative_to(out)) for p in out.rglob("*"))) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
