@@ -78,20 +78,10 @@ static bool append_demangled(struct text_buf *out, const char *name, enum demang
 	return mode == DEMANGLE_ADA && name[0] != '_' && append_owned(out, ada_demangle(name, FLAGS));
 }
 
-/* Cheap: most names of most images end here. */
-static bool may_be_mangled(const char *name, enum demangle_mode mode)
-{
-	if (mode == DEMANGLE_ADA)
-		return true;
-	return mode == DEMANGLE_AUTO && name[0] == '_' &&
-	       (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
-}
-
 bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode)
 {
-	/* PowerPC's function entry symbols are the mangled name behind a dot. */
 	size_t dot = name[0] == '.';
-	if (may_be_mangled(name + dot, mode) && strnlen(name, DEMANGLE_INPUT_MAX + 1) <= DEMANGLE_INPUT_MAX) {
+	if (demangle_applies(name, mode) && strnlen(name, DEMANGLE_INPUT_MAX + 1) <= DEMANGLE_INPUT_MAX) {
 		text_bytes(out, name, dot);
 		if (append_demangled(out, name + dot, mode))
 			return true;

@@ -25,6 +25,16 @@ enum {
 	DEMANGLE_OUTPUT_MAX = 64 * 1024,
 };
 
+/* Whether @name looks mangled. Most names of most images do not, and need no second look. */
+static inline bool demangle_applies(const char *name, enum demangle_mode mode)
+{
+	if (mode == DEMANGLE_AUTO) {
+		name += *name == '.'; /* PowerPC's function entry symbols are the mangled name behind a dot */
+		return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
+	}
+	return mode == DEMANGLE_ADA;
+}
+
 /*
  * Appends @name demangled, or as it is stored when it is not mangled, malformed, or too costly. The text is
  * not escaped: a mangled name can carry any byte. Returns whether it was demangled.

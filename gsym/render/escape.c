@@ -97,13 +97,44 @@ static size_t escape_one(struct text_buf *out, const uint8_t *at, size_t left, e
 	return size ? size : 1;
 }
 
+/*
+ * The high bit of each byte of the result is set where the byte of @word is none that every style takes as it
+ * is: below a space, 0x7f and above, a quote or a backslash. A carry can add a doubt, never remove one.
+ */
+static uint64_t doubts(uint64_t word)
+{
+	const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+	uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+	return (word | (word - ones * 0x20) | (word + ones) | (quote - ones) | (backslash - ones)) & highs;
+}
+
+static bool plain_word(const uint8_t *at)
+{
+	uint64_t word;
+	memcpy(&word, at, sizeof(word));
+	return !doubts(word);
+}
+
+/* The first byte from @at on that does not stand for itself, or @end. */
+static const uint8_t *skip_plain(const uint8_t *at, const uint8_t *end, enum escape_style style)
+{
+	if (end - at >= 8) {
+		while (end - at >= 8 && plain_word(at))
+			at += 8;
+		if (end - at < 8 && plain_word(end - 8)) /* the last word may overlap what was seen */
+			return end;
+	}
+	while (at < end && !(special[*at] & 1 << style))
+		at++;
+	return at;
+}
+
 void escape_bytes(struct text_buf *out, const char *bytes, size_t size, enum escape_style style)
 {
 	const uint8_t *at = (const uint8_t *)bytes, *end = at + size;
 	while (at < end) {
 		const uint8_t *run = at;
-		while (at < end && !(special[*at] & 1 << style))
-			at++;
+		at = skip_plain(at, end, style);
 		text_bytes(out, run, (size_t)(at - run));
 		if (at < end)
 			at += escape_one(out, at, (size_t)(end - at), style);
@@ -114,9 +145,8 @@ void escape_tail(struct text_buf *out, size_t from, enum escape_style style)
 {
 	if (out->failed)
 		return;
-	size_t at = from;
-	while (at < out->n && !(special[(uint8_t)out->v[at]] & 1 << style))
-		at++;
+	const uint8_t *bytes = (const uint8_t *)out->v;
+	size_t at = (size_t)(skip_plain(bytes + from, bytes + out->n, style) - bytes);
 	if (at == out->n)
 		return;
 	size_t size = out->n - at;

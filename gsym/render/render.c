@@ -67,6 +67,10 @@ void render_name(struct text_buf *out, const struct gsym_frame *frame, const str
 		 enum escape_style style)
 {
 	size_t start = out->n;
+	if (!demangle_applies(frame->name, options->demangle)) {
+		escape_str(out, frame->name, style);
+		return;
+	}
 	demangle_append(out, frame->name, options->demangle);
 	escape_tail(out, start, style);
 }

@@ -46,7 +46,9 @@ static void frame_line(struct text_buf *out, const struct gsym_answer *answer, s
 	const struct gsym_frame *frame = &answer->frames[depth];
 	text_dec(out, depth);
 	tab(out);
+	size_t name = out->n;
 	render_name(out, frame, options, ESCAPE_TSV);
+	size_t name_size = out->n - name;
 	tab(out);
 	text_addr(out, frame->offset);
 	tab(out);
@@ -58,7 +60,10 @@ static void frame_line(struct text_buf *out, const struct gsym_answer *answer, s
 	tab(out);
 	module(out, options);
 	tab(out);
-	escape_str(out, frame->name, ESCAPE_TSV);
+	if (demangle_applies(frame->name, options->demangle))
+		escape_str(out, frame->name, ESCAPE_TSV);
+	else if (text_reserve(out, name_size))
+		text_bytes(out, out->v + name, name_size);
 	text_char(out, '\n');
 }
 
