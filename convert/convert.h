@@ -24,7 +24,7 @@ struct convert_options {
 	unsigned threads;            /* 0 = as many as the process may use */
 	uint16_t version;            /* GSYM version to write: 1 (default) or 2 */
 	bool match_llvm;             /* llvm-gsymutil's choices where ours differ; for comparisons */
-	bool prefer_symbol_names;    /* name a function as the symbol table does, suffixes included */
+	bool dwarf_names;            /* name functions as DWARF does, not as the symbol at their start */
 	bool no_dwarf;               /* symbol tables only */
 	const char *arch;            /* refuse an image of another architecture; NULL = any */
 	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED. */

@@ -67,7 +67,7 @@ void form_skip(struct cursor *c, uint64_t form, const struct unit_header *unit)
 	case DW_FORM_loclistx:
 	case DW_FORM_rnglistx:
 	case FORM_GNU_ADDR_INDEX:
-	case FORM_GNU_STR_INDEX: (void)cursor_uleb(c); return;
+	case FORM_GNU_STR_INDEX: cursor_skip_leb(c); return;
 	case DW_FORM_string: (void)cursor_str(c); return;
 	case DW_FORM_block1: cursor_skip(c, cursor_u8(c)); return;
 	case DW_FORM_block2: cursor_skip(c, cursor_u16(c)); return;

@@ -279,7 +279,7 @@ static int machine_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 	case DW_LNS_advance_pc: machine_advance(m, cursor_uleb(c)); return 0;
 	case DW_LNS_advance_line: m->line += (uint64_t)cursor_sleb(c); return 0;
 	case DW_LNS_set_file: m->file = cursor_uleb(c); return 0;
-	case DW_LNS_set_column: (void)cursor_uleb(c); return 0;
+	case DW_LNS_set_column: cursor_skip_leb(c); return 0;
 	case DW_LNS_const_add_pc:
 		machine_advance(m, m->h->line_range ? (255u - m->h->opcode_base) / m->h->line_range : 0);
 		return 0;
@@ -291,10 +291,10 @@ static int machine_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 	case DW_LNS_set_basic_block:
 	case DW_LNS_set_prologue_end:
 	case DW_LNS_set_epilogue_begin: return 0;
-	case DW_LNS_set_isa: (void)cursor_uleb(c); return 0;
+	case DW_LNS_set_isa: cursor_skip_leb(c); return 0;
 	}
 	for (unsigned i = m->h->opcode_lengths[opcode - 1]; i > 0; i--)
-		(void)cursor_uleb(c);
+		cursor_skip_leb(c);
 	return 0;
 }
 

@@ -68,11 +68,6 @@ static int sort_records(record_vec *records, bool by_rows)
 
 /* ---- Names ---- */
 
-static bool text_is(const struct pool *pool, uint32_t string, uint32_t other)
-{
-	return string == other && string != NO_STRING && string < pool->strings.n;
-}
-
 static bool is_mangled(const struct pool *pool, uint32_t string)
 {
 	const struct pool_string *s = &pool->strings.v[string];
@@ -81,44 +76,38 @@ static bool is_mangled(const struct pool *pool, uint32_t string)
 }
 
 /*
- * A function without linkage name may have a symbol that says more: compilers give lambdas, local classes and
- * clones mangled symbols only. And one whose symbol is just its bare name is not a member of its namespace
- * for the linker (extern "C"): then the bare name is right.
+ * A function is named by the symbol at its start, as llvm-symbolizer does: it tells clones (".cold",
+ * ".isra.0") and aliases apart, and lambdas and local classes have their mangled name only there. Those who
+ * want DWARF's names still get a symbol's where DWARF has no linkage name: the mangled one, or the bare one
+ * of extern "C", whose scopes are none for the linker.
  */
-static void name_from_symbol(struct record *r, const struct record *symbol, const struct pool *pool, bool prefer)
+static void name_from_symbol(struct record *r, const struct record *symbol, const struct pool *pool, bool dwarf_names)
 {
-	if (prefer || (!r->linkage && is_mangled(pool, symbol->name))) {
+	if (!dwarf_names || (!r->linkage && (is_mangled(pool, symbol->name) || r->bare == symbol->name))) {
 		r->name = symbol->name;
 		r->linkage = true;
-	} else if (!r->linkage && text_is(pool, r->bare, symbol->name)) {
-		r->name = r->bare;
-		r->linkage = true;
 	}
 }
 
-/* Records [first, end) start at one address. */
-static void name_group(struct record *v, size_t first, size_t end, const struct pool *pool, bool prefer)
+/* Records [first, end) start at one address. Of their symbols the largest counts, the last of equal ones. */
+static void name_group(struct record *v, size_t first, size_t end, const struct pool *pool, bool dwarf_names)
 {
-	for (size_t i = first; i < end; i++) {
-		const struct record *best = NULL;
-		if (v[i].kind != RECORD_DWARF || (v[i].linkage && !prefer))
-			continue;
-		/* The last one of the table is what other tools show; one of the same size is closer still. */
-		for (size_t k = first; k < end; k++)
-			if (v[k].kind == RECORD_SYMBOL && (!best || best->end != v[i].end || v[k].end == v[i].end))
-				best = &v[k];
-		if (best)
-			name_from_symbol(&v[i], best, pool, prefer);
-	}
+	const struct record *symbol = NULL;
+	for (size_t i = first; i < end; i++)
+		if (v[i].kind == RECORD_SYMBOL)
+			symbol = &v[i];
+	for (size_t i = first; symbol && i < end; i++)
+		if (v[i].kind == RECORD_DWARF)
+			name_from_symbol(&v[i], symbol, pool, dwarf_names);
 }
 
-static void name_from_symbols(record_vec *records, const struct pool *pool, bool prefer)
+static void name_from_symbols(record_vec *records, const struct pool *pool, bool dwarf_names)
 {
 	for (size_t first = 0, end; first < records->n; first = end) {
 		for (end = first + 1; end < records->n && records->v[end].start == records->v[first].start;)
 			end++;
 		if (end - first > 1)
-			name_group(records->v, first, end, pool, prefer);
+			name_group(records->v, first, end, pool, dwarf_names);
 	}
 }
 
@@ -255,7 +244,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 		err = sort_records(records, options->match_llvm);
 	if (!err) {
 		if (!options->match_llvm)
-			name_from_symbols(records, pool, options->prefer_symbol_names);
+			name_from_symbols(records, pool, options->dwarf_names);
 		err = prune(records, options->match_llvm, odd);
 	}
 	if (!err)

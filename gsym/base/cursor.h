@@ -183,6 +183,18 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return 0;
 }
 
+/* Steps over a LEB128 number of either sign, whatever its value. */
+static inline void cursor_skip_leb(struct cursor *c)
+{
+	const uint8_t *at = c->pos;
+	while (at < c->end && (*at & 0x80))
+		at++;
+	if (at < c->end)
+		c->pos = at + 1;
+	else
+		cursor_fail(c);
+}
+
 /* A NUL-terminated string inside the window, or NULL. */
 static inline const char *cursor_str(struct cursor *c)
 {
