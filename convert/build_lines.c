@@ -12,7 +12,7 @@
  * Of several rows at one address only the last can ever be seen, and a row like the one before it adds
  * nothing; neither is kept.
  */
-static int push_row(struct builder *b, uint32_t off, uint32_t file, uint32_t line)
+static inline int push_row(struct builder *b, uint32_t off, uint32_t file, uint32_t line)
 {
 	struct gsym_row *last = b->rows.n ? &b->rows.v[b->rows.n - 1] : NULL;
 	if (last && last->file == file && last->line == line)
@@ -23,6 +23,14 @@ static int push_row(struct builder *b, uint32_t off, uint32_t file, uint32_t lin
 	if (b->rows.n > 1 && last[-1].file == file && last[-1].line == line)
 		b->rows.n--;
 	return 0;
+}
+
+/* builder_file() for those files, nearly all, that were asked for before. */
+static inline int row_file(struct builder *b, uint32_t index, uint32_t *ret)
+{
+	if (index < b->file_map.n && (*ret = b->file_map.v[index]) != 0)
+		return 0;
+	return builder_file(b, index, ret);
 }
 
 /* Rows of one sequence that hold somewhere in [lo, hi). */
@@ -46,7 +54,7 @@ static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo,
 			first--;
 	for (; first < seq->end && rows[first].addr < hi; first++) {
 		uint32_t file, off = rows[first].addr > lo ? (uint32_t)(rows[first].addr - lo) : 0;
-		int err = builder_file(b, rows[first].file, &file);
+		int err = row_file(b, rows[first].file, &file);
 		if (err == -ENOENT) {
 			oddity_count(&b->odd, ODD_LINE_FILE, NULL, rows[first].addr);
 			continue;

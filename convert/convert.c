@@ -12,6 +12,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Where the result goes: a descriptor, or memory. */
+struct output {
+	int fd; /* -1: memory */
+	void *data;
+	size_t size;
+};
+
 struct conversion {
 	const struct convert_options *options;
 	struct image *image;
@@ -182,7 +189,17 @@ static int merge_units(struct conversion *c, struct convert_summary *summary)
 
 /* ---- The whole ---- */
 
-static int write_gsym(struct conversion *c, int out_fd, struct convert_summary *summary, struct gsym_diag *diag)
+static int finish_writer(struct gsym_writer *writer, struct output *out, struct gsym_diag *diag)
+{
+	if (out->fd < 0)
+		return gsym_writer_finish_memory(writer, &out->data, &out->size, diag);
+	int err = gsym_writer_finish(writer, out->fd, diag);
+	off_t size = lseek(out->fd, 0, SEEK_END);
+	out->size = size > 0 ? (size_t)size : 0;
+	return err;
+}
+
+static int write_gsym(struct conversion *c, struct output *out, struct convert_summary *summary, struct gsym_diag *diag)
 {
 	struct gsym_writer_options options = {
 		.struct_size = sizeof(options),
@@ -200,12 +217,11 @@ static int write_gsym(struct conversion *c, int out_fd, struct convert_summary *
 	report_progress(c, CONVERT_WRITING, 0, c->records.n);
 	err = emit_records(&c->records, &c->pool, writer, diag);
 	if (!err)
-		err = gsym_writer_finish(writer, out_fd, diag);
+		err = finish_writer(writer, out, diag);
 	gsym_writer_free(writer);
 	report_progress(c, CONVERT_WRITING, c->records.n, c->records.n);
 	summary->functions = c->records.n;
-	off_t size = lseek(out_fd, 0, SEEK_END);
-	summary->output_size = size > 0 ? (uint64_t)size : 0;
+	summary->output_size = out->size;
 	return err;
 }
 
@@ -223,7 +239,7 @@ static int check_image(const struct conversion *c, struct gsym_diag *diag)
 	return 0;
 }
 
-static int convert(struct conversion *c, int out_fd, struct convert_summary *summary, struct gsym_diag *diag)
+static int convert(struct conversion *c, struct output *out, struct convert_summary *summary, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
 	unsigned threads = o->threads ? o->threads : parallel_cpus();
@@ -250,7 +266,7 @@ static int convert(struct conversion *c, int out_fd, struct convert_summary *sum
 	if (err)
 		return diag_set(diag, err, "%s: %s", c->image->path,
 				err == -ECANCELED ? "conversion stopped" : strerror(-err));
-	err = write_gsym(c, out_fd, summary, diag);
+	err = write_gsym(c, out, summary, diag);
 	return err ? diag_prefix(diag, err, "%s", c->image->path) : 0;
 }
 
@@ -268,24 +284,45 @@ static void conversion_deinit(struct conversion *c)
 	image_close(c->image);
 }
 
+/* Converts the image of @c, which is closed in any case. */
+static int convert_image(struct conversion *c, struct output *out, struct convert_summary *ret, struct gsym_diag *diag)
+{
+	struct convert_summary summary = {0};
+	int err = check_image(c, diag);
+	if (!err && pool_init(&c->pool))
+		err = diag_set(diag, -ENOMEM, "%s: out of memory", c->image->path);
+	memcpy(summary.arch, c->image->arch, sizeof(summary.arch));
+	if (!err)
+		err = convert(c, out, &summary, diag);
+	if (!err)
+		err = oddities_report(&c->odd, &summary);
+	conversion_deinit(c);
+	if (!err)
+		*ret = summary;
+	return err;
+}
+
 int convert_file(const char *path, const struct convert_options *options, int out_fd, struct convert_summary *ret,
 		 struct gsym_diag *diag)
 {
 	struct conversion c = {.options = options};
-	struct convert_summary summary = {0};
-	int err = pool_init(&c.pool) ? diag_set(diag, -ENOMEM, "%s: out of memory", path) : 0;
+	int err = image_open(path, &c.image, diag);
+	return err ? err : convert_image(&c, &(struct output){.fd = out_fd}, ret, diag);
+}
+
+int convert_memory(const void *data, size_t size, const char *name, const struct convert_options *options,
+		   void **ret_gsym, size_t *ret_size, struct convert_summary *ret, struct gsym_diag *diag)
+{
+	struct conversion c = {.options = options};
+	struct output out = {.fd = -1};
+	int err = image_open_memory(data, size, name, &c.image, diag);
 	if (!err)
-		err = image_open(path, &c.image, diag);
-	if (!err)
-		err = check_image(&c, diag);
-	if (!err) {
-		memcpy(summary.arch, c.image->arch, sizeof(summary.arch));
-		err = convert(&c, out_fd, &summary, diag);
+		err = convert_image(&c, &out, ret, diag);
+	if (err) {
+		free(out.data);
+		return err;
 	}
-	if (!err)
-		err = oddities_report(&c.odd, &summary);
-	conversion_deinit(&c);
-	if (!err)
-		*ret = summary;
-	return err;
+	*ret_gsym = out.data;
+	*ret_size = out.size;
+	return 0;
 }

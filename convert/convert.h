@@ -60,6 +60,10 @@ void convert_summary_deinit(struct convert_summary *summary);
 int convert_file(const char *path, const struct convert_options *options, int out_fd,
 		 struct convert_summary *ret, struct gsym_diag *diag);
 
+/* The same from memory to memory that the caller frees. @name is only used in messages. */
+int convert_memory(const void *data, size_t size, const char *name, const struct convert_options *options,
+		   void **ret_gsym, size_t *ret_size, struct convert_summary *ret, struct gsym_diag *diag);
+
 enum image_kind {
 	IMAGE_OTHER, /* not an object file: no error, most files are not */
 	IMAGE_ELF,
@@ -77,8 +81,7 @@ struct image_identity {
 	char arch[16];   /* "x86_64", "aarch64", ... */
 };
 
-/* Reads just the headers and notes. @path is opened without following the last link's target type blindly:
- * anything but a regular file is IMAGE_OTHER. */
+/* Reads just the headers and notes. Anything but a regular file is IMAGE_OTHER. */
 int identify_file(const char *path, struct image_identity *ret, struct gsym_diag *diag);
 
 #endif

@@ -42,6 +42,9 @@ struct dwarf {
 int dwarf_open(struct dwarf *dwarf, struct image *image, unsigned threads, struct oddities *odd);
 void dwarf_close(struct dwarf *dwarf);
 
+/* The second step of dwarf_open(), for sections that are there already: fills units. 0 or -ENOMEM. */
+int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
+
 /* ---- Abbreviations (7.5.3), compiled once per unit ---- */
 
 /* What an entry is to us. Everything that can neither be code nor contain it is DIE_OTHER. */

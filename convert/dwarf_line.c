@@ -19,6 +19,8 @@ struct line_header {
 	uint8_t line_range;
 	uint8_t opcode_base;
 	const uint8_t *opcode_lengths;
+	uint8_t special_addr[256]; /* what special opcodes add: operations and lines, so that none is divided twice */
+	int16_t special_line[256];
 };
 
 /* ---- Header ---- */
@@ -163,7 +165,7 @@ static void machine_reset(struct machine *m)
 	m->dead = m->descends = false;
 }
 
-static int machine_row(struct machine *m)
+static inline int machine_row(struct machine *m)
 {
 	struct line_table *t = m->table;
 	if (m->dead)
@@ -224,7 +226,7 @@ static int machine_end_sequence(struct machine *m, struct oddities *odd, uint64_
 	return err;
 }
 
-static void machine_advance(struct machine *m, uint64_t operations)
+static inline void machine_advance(struct machine *m, uint64_t operations)
 {
 	const struct line_header *h = m->h;
 	if (h->max_ops <= 1) {
@@ -236,12 +238,25 @@ static void machine_advance(struct machine *m, uint64_t operations)
 	m->op_index = index % h->max_ops;
 }
 
-static int machine_special(struct machine *m, uint8_t opcode)
+static inline int machine_special(struct machine *m, uint8_t opcode)
 {
-	unsigned adjusted = (unsigned)opcode - m->h->opcode_base, range = m->h->line_range;
-	machine_advance(m, range ? adjusted / range : 0);
-	m->line += (uint64_t)(int64_t)(m->h->line_base + (int)(range ? adjusted % range : 0));
+	machine_advance(m, m->h->special_addr[opcode]);
+	m->line += (uint64_t)(int64_t)m->h->special_line[opcode];
 	return machine_row(m);
+}
+
+/* 6.2.5.1. A line_range of 0 is damage; such opcodes then add line_base and no address. */
+static void tabulate_specials(struct line_header *h)
+{
+	unsigned addr = 0, line = 0;
+	for (unsigned opcode = h->opcode_base; opcode < 256; opcode++) {
+		h->special_addr[opcode] = (uint8_t)addr;
+		h->special_line[opcode] = (int16_t)(h->line_base + (int)line);
+		if (h->line_range && ++line == h->line_range) {
+			line = 0;
+			addr++;
+		}
+	}
 }
 
 static void set_address(struct machine *m, struct cursor *operand)
@@ -281,7 +296,7 @@ static int machine_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 	case DW_LNS_set_file: m->file = cursor_uleb(c); return 0;
 	case DW_LNS_set_column: cursor_skip_leb(c); return 0;
 	case DW_LNS_const_add_pc:
-		machine_advance(m, m->h->line_range ? (255u - m->h->opcode_base) / m->h->line_range : 0);
+		machine_advance(m, m->h->special_addr[255]);
 		return 0;
 	case DW_LNS_fixed_advance_pc:
 		m->addr += cursor_u16(c);
@@ -355,6 +370,7 @@ int line_table_read(struct line_table *table, const struct unit *unit)
 			     unit->stmt_list);
 		return 0;
 	}
+	tabulate_specials(&h);
 	if (!err)
 		err = run_program(&c, &h, table, unit->odd);
 	if (err == -EBADMSG) {

@@ -116,7 +116,7 @@ static enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
 	return ODD_COUNT;
 }
 
-static int find_units(struct dwarf *dwarf, struct oddities *odd)
+int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 {
 	VEC(struct unit_header) units = {0};
 	struct cursor c = cursor_new(dwarf->info.data, dwarf->info.size, dwarf->big_endian);
@@ -140,7 +140,7 @@ int dwarf_open(struct dwarf *dwarf, struct image *image, unsigned threads, struc
 {
 	*dwarf = (struct dwarf){.image = image, .big_endian = image->big_endian};
 	int err = load_sections(dwarf, threads, odd);
-	return err ? err : find_units(dwarf, odd);
+	return err ? err : dwarf_find_units(dwarf, odd);
 }
 
 void dwarf_close(struct dwarf *dwarf)

@@ -185,9 +185,15 @@ int builder_walk(struct builder *b)
 			continue;
 		}
 		const struct abbrev *abbrev = abbrev_find(&b->unit.abbrevs, code);
-		if (!abbrev)
+		if (!abbrev) {
 			cursor_fail(&w.c);
-		int err = abbrev ? visit(&w, abbrev, off) : 0;
+			break;
+		}
+		if (abbrev->kind == DIE_OTHER && !abbrev->has_children && abbrev->fixed_size >= 0) {
+			cursor_skip(&w.c, (uint64_t)abbrev->fixed_size); /* most entries end here */
+			continue;
+		}
+		int err = visit(&w, abbrev, off);
 		if (err)
 			return err;
 	}

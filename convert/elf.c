@@ -40,34 +40,42 @@ static void image_set_arch(struct image *image, uint16_t machine)
 
 /* ---- Opening ---- */
 
-static int image_map(struct image *image, struct gsym_diag *diag)
+static int map_descriptor(struct image *image, int fd, struct gsym_diag *diag)
 {
-	/* O_NONBLOCK: a fifo must not hold us up before fstat() can tell. */
-	image->fd = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (image->fd < 0)
-		return diag_set(diag, -errno, "%s: cannot open: %s", image->path, strerror(errno));
 	struct stat st;
-	if (fstat(image->fd, &st))
+	if (fstat(fd, &st))
 		return diag_set(diag, -errno, "%s: cannot stat: %s", image->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return diag_set(diag, -ENOEXEC, "%s: not a regular file", image->path);
 	if (st.st_size < EI_NIDENT)
 		return diag_set(diag, -ENOEXEC, "%s: too short for an object file: %lld bytes", image->path,
 				(long long)st.st_size);
-	image->map_size = (size_t)st.st_size;
-	void *map = mmap(NULL, image->map_size, PROT_READ, MAP_PRIVATE, image->fd, 0);
+	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return diag_set(diag, -errno, "%s: cannot map: %s", image->path, strerror(errno));
 	image->map = map;
+	image->map_size = (size_t)st.st_size;
+	image->mapped = true;
 	return 0;
+}
+
+static int image_map(struct image *image, struct gsym_diag *diag)
+{
+	/* O_NONBLOCK: a fifo must not hold us up before fstat() can tell. */
+	int fd = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return diag_set(diag, -errno, "%s: cannot open: %s", image->path, strerror(errno));
+	int err = map_descriptor(image, fd, diag);
+	close(fd);
+	return err;
 }
 
 static int image_read_header(struct image *image, struct gsym_diag *diag)
 {
-	if (memcmp(image->map, ELFMAG, SELFMAG))
+	if (image->map_size < EI_NIDENT || memcmp(image->map, ELFMAG, SELFMAG))
 		return diag_set(diag, -ENOEXEC, "%s: not an ELF file", image->path);
 	elf_version(EV_CURRENT);
-	Elf *elf = elf_memory((char *)image->map, image->map_size);
+	Elf *elf = elf_memory((char *)(uintptr_t)image->map, image->map_size);
 	GElf_Ehdr ehdr;
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr)) {
 		elf_end(elf);
@@ -334,16 +342,10 @@ int image_load_symbols(struct image *image)
 
 /* ---- Life ---- */
 
-int image_open(const char *path, struct image **ret, struct gsym_diag *diag)
+/* Everything after the bytes are there. */
+static int image_read(struct image *image, struct gsym_diag *diag)
 {
-	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
-	if (!image)
-		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
-	image->path = path;
-	image->fd = -1;
-	int err = image_map(image, diag);
-	if (!err)
-		err = image_read_header(image, diag);
+	int err = image_read_header(image, diag);
 	if (!err)
 		err = image_read_sections(image, diag);
 	if (err)
@@ -351,8 +353,35 @@ int image_open(const char *path, struct image **ret, struct gsym_diag *diag)
 	image_read_segments(image);
 	if (!sections_find_build_id(image))
 		segments_find_build_id(image);
-	*ret = TAKE(image);
 	return 0;
+}
+
+int image_open(const char *path, struct image **ret, struct gsym_diag *diag)
+{
+	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
+	if (!image)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
+	image->path = path;
+	int err = image_map(image, diag);
+	if (!err)
+		err = image_read(image, diag);
+	if (!err)
+		*ret = TAKE(image);
+	return err;
+}
+
+int image_open_memory(const void *data, size_t size, const char *name, struct image **ret, struct gsym_diag *diag)
+{
+	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
+	if (!image)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", name);
+	image->path = name;
+	image->map = data;
+	image->map_size = size;
+	int err = image_read(image, diag);
+	if (!err)
+		*ret = TAKE(image);
+	return err;
 }
 
 void image_close(struct image *image)
@@ -361,15 +390,13 @@ void image_close(struct image *image)
 		return;
 	for (size_t i = 0; i < image->sections.n; i++)
 		if (image->sections.v[i].owned)
-			munmap((void *)image->sections.v[i].data.data, image->sections.v[i].data.size);
+			munmap((void *)(uintptr_t)image->sections.v[i].data.data, image->sections.v[i].data.size);
 	vec_free(&image->sections);
 	vec_free(&image->symbols);
 	vec_free(&image->text);
 	elf_end(image->elf);
-	if (image->map)
-		munmap(image->map, image->map_size);
-	if (image->fd >= 0)
-		close(image->fd);
+	if (image->mapped)
+		munmap((void *)(uintptr_t)image->map, image->map_size);
 	free(image);
 }
 

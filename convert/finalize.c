@@ -1,25 +1,11 @@
 #include "finalize.h"
 
+#include "radix.h"
 #include "range.h"
 
 #include <string.h>
 
 /* ---- Sorting ---- */
-
-struct sort_key {
-	uint64_t start, end;
-	uint32_t index;
-	bool by_rows; /* upstream's last criterion */
-	const struct record *records;
-};
-
-static int compare_rows(const struct record *x, const struct record *y)
-{
-	for (uint32_t i = 0; i < x->n_rows; i++)
-		if (x->rows[i].off != y->rows[i].off)
-			return x->rows[i].off < y->rows[i].off ? -1 : 1;
-	return 0;
-}
 
 /* Poorer first: no inline tree, then fewer nodes, then fewer rows. */
 static int compare_richness(const struct record *x, const struct record *y)
@@ -31,37 +17,62 @@ static int compare_richness(const struct record *x, const struct record *y)
 	return 0;
 }
 
-static int compare_key(const void *a, const void *b)
+/* upstream's last criterion, between records with as many rows. */
+static int compare_rows(const struct record *x, const struct record *y)
 {
-	const struct sort_key *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
-	const struct record *rx = &x->records[x->index], *ry = &y->records[y->index];
+	for (uint32_t i = 0; i < x->n_rows; i++)
+		if (x->rows[i].off != y->rows[i].off)
+			return x->rows[i].off < y->rows[i].off ? -1 : 1;
+	return 0;
+}
+
+struct sort_context {
+	const struct record *records;
+	bool by_rows;
+};
+
+/* Of records with one start; index keeps the order of input. */
+static int compare_keyed(const void *a, const void *b, void *user)
+{
+	const struct sort_context *context = user;
+	const struct keyed *x = a, *y = b;
+	const struct record *rx = &context->records[x->index], *ry = &context->records[y->index];
+	if (rx->end != ry->end)
+		return rx->end < ry->end ? -1 : 1;
 	int c = compare_richness(rx, ry);
-	if (!c && x->by_rows)
+	if (!c && context->by_rows)
 		c = compare_rows(rx, ry);
 	return c ? c : x->index < y->index ? -1 : x->index > y->index;
 }
 
+static int sort_keys(struct keyed *keys, size_t n, struct sort_context *context)
+{
+	int err = radix_sort(keys, n);
+	for (size_t first = 0, end; first < n && !err; first = end) {
+		for (end = first + 1; end < n && keys[end].key == keys[first].key;)
+			end++;
+		if (end - first > 1)
+			qsort_r(keys + first, end - first, sizeof(*keys), compare_keyed, context);
+	}
+	return err;
+}
+
+/* By start, end, richness; what is equal in all of these stays in the order of input. */
 static int sort_records(record_vec *records, bool by_rows)
 {
-	struct sort_key *keys = malloc((records->n + 1) * sizeof(*keys));
-	struct record *sorted = malloc((records->n + 1) * sizeof(*sorted));
-	if (!keys || !sorted) {
-		free(keys);
-		free(sorted);
+	CLEANUP(freep) struct keyed *keys = malloc((records->n + 1) * sizeof(*keys));
+	CLEANUP(freep) struct record *sorted = malloc((records->n + 1) * sizeof(*sorted));
+	if (!keys || !sorted || records->n > UINT32_MAX)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < records->n; i++)
-		keys[i] = (struct sort_key){records->v[i].start, records->v[i].end, (uint32_t)i, by_rows, records->v};
-	qsort(keys, records->n, sizeof(*keys), compare_key);
+		keys[i] = (struct keyed){records->v[i].start, (uint32_t)i};
+	int err = sort_keys(keys, records->n, &(struct sort_context){records->v, by_rows});
+	if (err)
+		return err;
 	for (size_t i = 0; i < records->n; i++)
 		sorted[i] = records->v[keys[i].index];
-	free(keys);
 	free(records->v);
-	records->v = sorted;
+	records->v = TAKE(sorted);
 	records->cap = records->n + 1;
 	return 0;
 }

@@ -43,9 +43,9 @@ struct symbol {
 
 struct image {
 	const char *path;
-	int fd;
-	uint8_t *map;
+	const uint8_t *map;
 	size_t map_size;
+	bool mapped;      /* map is ours to unmap */
 	void *elf;        /* libelf's handle */
 	bool big_endian;
 	bool relocatable; /* ET_REL: addresses are section offsets */
@@ -63,6 +63,9 @@ struct image {
 
 /* Opens an ELF file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. */
 int image_open(const char *path, struct image **ret, struct gsym_diag *diag);
+
+/* The same for a file in memory, borrowed until image_close(). @name is only used in messages. */
+int image_open_memory(const void *data, size_t size, const char *name, struct image **ret, struct gsym_diag *diag);
 void image_close(struct image *image);
 void image_closep(struct image **image);
 

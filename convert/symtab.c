@@ -7,18 +7,9 @@
  */
 #include "symtab.h"
 
-#include <string.h>
+#include "radix.h"
 
-/* Order in which symbols at one address are considered: functions, sized ones, global ones, later ones. */
-static int compare_symbol(const void *a, const void *b)
-{
-	const struct code_symbol *x = a, *y = b;
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
+#include <string.h>
 
 size_t symtab_lower_bound(const symbol_vec *symbols, uint64_t addr)
 {
@@ -69,51 +60,30 @@ static bool worth_having(const struct symbol *s)
 	return s->type == SYMBOL_FUNC || strncmp(s->name, ".L", 2) != 0;
 }
 
-/* ---- Labels ---- */
-
-struct label {
-	const struct symbol *symbol;
-	uint32_t order;
-};
-
-static int label_rank(const struct label *l)
+/* Which of several labels at one address is the best name. 0: none, it only ends something. */
+static int label_rank(const struct symbol *s)
 {
-	const struct symbol *s = l->symbol;
 	if (!s->size && is_end_marker(s->name))
 		return 0;
 	return 1 + (s->size != 0) * 4 + !is_start_marker(s->name) * 2 + s->global;
 }
 
-static int compare_label(const void *a, const void *b)
-{
-	const struct label *x = a, *y = b;
-	if (x->symbol->addr != y->symbol->addr)
-		return x->symbol->addr < y->symbol->addr ? -1 : 1;
-	int rank = label_rank(y) - label_rank(x);
-	return rank ? rank : x->order < y->order ? 1 : -1;
-}
+/* ---- The sweep ---- */
 
-/* Addresses of functions: normalized ranges of the sized ones, and where any of them starts. */
-struct functions {
-	range_vec sized;
-	VEC(uint64_t) starts;
+/* One pass over the symbols by address. */
+struct sweep {
+	const struct image *image;
+	const struct keyed *order; /* by address, then as in the table */
+	size_t n;
+	range_vec sections;        /* of code, ascending */
+	uint64_t sized_reach;      /* how far sized functions seen so far reach */
+	uint64_t label_reach;      /* the same for sized labels */
+	symbol_vec *out;
 };
 
-static int compare_u64(const void *a, const void *b)
+static const struct symbol *at(const struct sweep *s, size_t i)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-static bool is_function_start(const struct functions *f, uint64_t addr)
-{
-	return f->starts.n && bsearch(&addr, f->starts.v, f->starts.n, sizeof(addr), compare_u64);
-}
-
-static void functions_deinit(struct functions *f)
-{
-	vec_free(&f->sized);
-	vec_free(&f->starts);
+	return &s->image->symbols.v[s->order[i].index];
 }
 
 static uint64_t symbol_end(const struct symbol *s)
@@ -122,143 +92,136 @@ static uint64_t symbol_end(const struct symbol *s)
 	return __builtin_add_overflow(s->addr, s->size, &end) ? UINT64_MAX : end;
 }
 
-static int collect_functions(const struct image *image, struct functions *f, symbol_vec *ret)
+static int emit(struct sweep *s, size_t i, uint64_t end)
 {
-	for (size_t i = 0; i < image->symbols.n; i++) {
-		const struct symbol *s = &image->symbols.v[i];
-		if (s->type != SYMBOL_FUNC || !worth_having(s))
+	const struct symbol *symbol = at(s, i);
+	return vec_push(s->out, (struct code_symbol){symbol->addr, end, symbol->name, s->order[i].index,
+						     symbol->type == SYMBOL_NOTYPE});
+}
+
+/* Where a symbol of unknown size ends: at the next symbol, at the end of its section, or nobody knows. */
+static uint64_t unsized_end(const struct sweep *s, uint64_t addr, size_t next)
+{
+	const struct range *section = ranges_find(&s->sections, addr);
+	uint64_t end = section ? section->hi : addr;
+	if (next < s->n && (!section || s->order[next].key < end))
+		end = s->order[next].key;
+	return end;
+}
+
+/* Functions of [first, end), which share an address. Those without size only where no sized function is. */
+static int sweep_functions(struct sweep *s, size_t first, size_t end, bool *found)
+{
+	uint64_t addr = s->order[first].key;
+	for (size_t i = first; i < end; i++) {
+		const struct symbol *symbol = at(s, i);
+		*found |= symbol->type == SYMBOL_FUNC;
+		if (symbol->type == SYMBOL_FUNC && symbol_end(symbol) > s->sized_reach && symbol->size)
+			s->sized_reach = symbol_end(symbol);
+	}
+	for (size_t i = first; i < end; i++) {
+		const struct symbol *symbol = at(s, i);
+		if (symbol->type != SYMBOL_FUNC || (!symbol->size && s->sized_reach > addr))
 			continue;
-		struct code_symbol c = {s->addr, symbol_end(s), s->name, (uint32_t)i, false};
-		if (vec_push(ret, c) || vec_push(&f->starts, s->addr) ||
-		    (s->size && vec_push(&f->sized, (struct range){c.addr, c.end})))
+		if (emit(s, i, symbol->size ? symbol_end(symbol) : unsized_end(s, addr, end)))
 			return -ENOMEM;
 	}
-	ranges_normalize(&f->sized);
-	if (f->starts.n)
-		qsort(f->starts.v, f->starts.n, sizeof(*f->starts.v), compare_u64);
 	return 0;
 }
 
-typedef VEC(struct label) label_vec;
-
-/* Labels where no function is, the best one of each address first. */
-static int collect_labels(const struct image *image, const struct functions *f, label_vec *ret)
+/* The best label of [first, end). One without size inside a sized one reaches at most to that one's end. */
+static int sweep_labels(struct sweep *s, size_t first, size_t end)
 {
-	for (size_t i = 0; i < image->symbols.n; i++) {
-		const struct symbol *s = &image->symbols.v[i];
-		if (s->type == SYMBOL_NOTYPE && worth_having(s) && !is_function_start(f, s->addr) &&
-		    !ranges_find(&f->sized, s->addr) && vec_push(ret, (struct label){s, (uint32_t)i}))
-			return -ENOMEM;
+	size_t best = end;
+	int best_rank = 0;
+	for (size_t i = first; i < end; i++) {
+		int rank = label_rank(at(s, i));
+		if (rank && rank >= best_rank) {
+			best = i;
+			best_rank = rank;
+		}
 	}
-	if (ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), compare_label);
+	if (best == end)
+		return 0;
+	const struct symbol *symbol = at(s, best);
+	uint64_t stop = symbol->size ? symbol_end(symbol) : unsized_end(s, symbol->addr, end);
+	if (!symbol->size && symbol->addr < s->label_reach && stop > s->label_reach)
+		stop = s->label_reach;
+	if (symbol->size && stop > s->label_reach)
+		s->label_reach = stop;
+	return emit(s, best, stop);
+}
+
+static int compare_symbol(const void *a, const void *b)
+{
+	const struct code_symbol *x = a, *y = b;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int sweep(struct sweep *s)
+{
+	for (size_t first = 0, end; first < s->n; first = end) {
+		size_t before = s->out->n;
+		bool function = false;
+		for (end = first + 1; end < s->n && s->order[end].key == s->order[first].key;)
+			end++;
+		int err = sweep_functions(s, first, end, &function);
+		if (!err && !function && s->sized_reach <= s->order[first].key)
+			err = sweep_labels(s, first, end);
+		if (err)
+			return err;
+		if (s->out->n - before > 1)
+			qsort(s->out->v + before, s->out->n - before, sizeof(*s->out->v), compare_symbol);
+	}
 	return 0;
 }
 
-/* ---- Ends ---- */
-
-/* Every address at which a symbol without size must stop, ascending: any symbol's start, any section's end. */
-typedef VEC(uint64_t) bound_vec;
-
-static int collect_bounds(const struct image *image, const symbol_vec *functions, const label_vec *labels,
-			  bound_vec *ret)
+/* upstream: functions only, with the size they claim. */
+static int take_functions(struct sweep *s)
 {
-	for (size_t i = 0; i < functions->n; i++)
-		if (vec_push(ret, functions->v[i].addr))
+	for (size_t i = 0; i < s->n; i++)
+		if (at(s, i)->type == SYMBOL_FUNC && emit(s, i, symbol_end(at(s, i))))
 			return -ENOMEM;
-	for (size_t i = 0; i < labels->n; i++)
-		if (vec_push(ret, labels->v[i].symbol->addr))
-			return -ENOMEM;
+	return 0;
+}
+
+static int compare_range(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+static int collect_sections(const struct image *image, range_vec *ret)
+{
 	for (size_t i = 0; i < image->sections.n; i++) {
 		const struct section *s = &image->sections.v[i];
 		uint64_t end;
-		if (s->code && !__builtin_add_overflow(s->addr, s->size, &end) && vec_push(ret, end))
+		if (s->code && s->size && !__builtin_add_overflow(s->addr, s->size, &end) &&
+		    vec_push(ret, (struct range){s->addr, end}))
 			return -ENOMEM;
 	}
 	if (ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), compare_u64);
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_range);
 	return 0;
-}
-
-static uint64_t next_bound(const bound_vec *bounds, uint64_t addr)
-{
-	size_t lo = 0, hi = bounds->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (bounds->v[mid] <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < bounds->n ? bounds->v[lo] : addr;
-}
-
-/*
- * A function without size inside a sized one is a second name for part of it: dropped. Elsewhere it gets what
- * is left up to the next bound. Bounds hold no end of a sized function: padding is claimed, code is not.
- */
-static void bound_functions(symbol_vec *v, const struct functions *f, const bound_vec *bounds)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < v->n; i++) {
-		struct code_symbol s = v->v[i];
-		if (s.end == s.addr) {
-			if (ranges_find(&f->sized, s.addr))
-				continue;
-			s.end = next_bound(bounds, s.addr);
-		}
-		v->v[kept++] = s;
-	}
-	v->n = kept;
-}
-
-/* The first label of each address. One inside a sized label reaches at most to that one's end. */
-static int add_labels(const label_vec *labels, const bound_vec *bounds, symbol_vec *ret)
-{
-	uint64_t host_end = 0;
-	for (size_t i = 0; i < labels->n; i++) {
-		const struct label *l = &labels->v[i];
-		if ((i && l[-1].symbol->addr == l->symbol->addr) || !label_rank(l))
-			continue;
-		struct code_symbol c = {l->symbol->addr, symbol_end(l->symbol), l->symbol->name, l->order, true};
-		if (c.end == c.addr) {
-			c.end = next_bound(bounds, c.addr);
-			if (c.addr < host_end && c.end > host_end)
-				c.end = host_end;
-		} else if (c.end > host_end) {
-			host_end = c.end;
-		}
-		if (vec_push(ret, c))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int prepare(const struct image *image, struct functions *f, label_vec *labels, bound_vec *bounds,
-		   symbol_vec *ret)
-{
-	int err = collect_functions(image, f, ret);
-	if (!err)
-		err = collect_labels(image, f, labels);
-	if (!err)
-		err = collect_bounds(image, ret, labels, bounds);
-	if (err)
-		return err;
-	bound_functions(ret, f, bounds);
-	return add_labels(labels, bounds, ret);
 }
 
 int symtab_prepare(const struct image *image, bool match_llvm, symbol_vec *ret)
 {
-	struct functions f = {0};
-	label_vec labels = {0};
-	bound_vec bounds = {0};
-	int err = match_llvm ? collect_functions(image, &f, ret) : prepare(image, &f, &labels, &bounds, ret);
-	if (ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), compare_symbol);
-	functions_deinit(&f);
-	vec_free(&labels);
-	vec_free(&bounds);
+	CLEANUP(freep) struct keyed *order = malloc((image->symbols.n + 1) * sizeof(*order));
+	struct sweep s = {.image = image, .order = order, .out = ret};
+	if (!order || image->symbols.n > UINT32_MAX)
+		return -ENOMEM;
+	for (size_t i = 0; i < image->symbols.n; i++)
+		if (worth_having(&image->symbols.v[i]))
+			order[s.n++] = (struct keyed){image->symbols.v[i].addr, (uint32_t)i};
+	int err = radix_sort(order, s.n);
+	if (!err)
+		err = collect_sections(image, &s.sections);
+	if (!err)
+		err = match_llvm ? take_functions(&s) : sweep(&s);
+	vec_free(&s.sections);
 	return err;
 }
 

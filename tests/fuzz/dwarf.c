@@ -1,0 +1,78 @@
+/*
+ * The debug sections of an object file, stage by stage: entries, line programs, names. Checked are the
+ * promises that the stages make to each other.
+ */
+#include "../../convert/builder.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void expect(bool promise)
+{
+	if (!promise)
+		abort();
+}
+
+static void check_lines(const struct line_table *lines)
+{
+	for (size_t i = 0; i < lines->seqs.n; i++) {
+		const struct line_seq *seq = &lines->seqs.v[i];
+		expect(seq->first < seq->end && seq->end <= lines->rows.n && seq->lo < seq->hi && seq->hi <= seq->reach);
+		expect(!i || seq[-1].lo <= seq->lo);
+		for (uint32_t r = seq->first + 1; r < seq->end; r++)
+			expect(lines->rows.v[r - 1].addr <= lines->rows.v[r].addr);
+	}
+}
+
+static void check_nodes(const struct builder *b)
+{
+	for (size_t i = 0; i < b->nodes.n; i++) {
+		const struct node *node = &b->nodes.v[i];
+		expect(node->body < b->bodies.n && node->depth >= 1 && node->depth < DIE_DEPTH_MAX && node->n_ranges);
+		for (uint32_t r = 1; r < node->n_ranges; r++)
+			expect(b->ranges.v[node->first_range + r - 1].hi < b->ranges.v[node->first_range + r].lo);
+	}
+}
+
+static void check_records(const struct unit_result *result)
+{
+	for (uint32_t i = 0; i < result->n_records; i++) {
+		const struct record *r = &result->records[i];
+		expect(r->start < r->end && (r->kind == RECORD_LINES || r->name < result->n_strings));
+		for (uint32_t k = 0; k < r->n_rows; k++)
+			expect(r->rows[k].off < r->end - r->start && r->rows[k].file <= result->n_files);
+	}
+}
+
+static void read_units(const struct dwarf *dwarf)
+{
+	symbol_vec none = {0};
+	struct build_context context = {.dwarf = dwarf, .symbols = &none};
+	struct builder b;
+	struct unit_result result;
+	if (!builder_init(&b, &context)) {
+		for (size_t i = 0; i < dwarf->n_units; i++) {
+			builder_unit(&b, i, &result);
+			check_lines(&b.lines);
+			check_nodes(&b);
+			if (!result.err)
+				check_records(&result);
+		}
+	}
+	builder_deinit(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct image *image;
+	struct dwarf dwarf;
+	struct oddities odd = {0};
+	if (image_open_memory(data, size, "input", &image, NULL))
+		return 0;
+	if (!dwarf_open(&dwarf, image, 1, &odd))
+		read_units(&dwarf);
+	dwarf_close(&dwarf);
+	image_close(image);
+	return 0;
+}
