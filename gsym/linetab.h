@@ -13,8 +13,8 @@
 #include "format.h"
 
 /*
- * The row that holds at @off bytes from the function's start, found without keeping any other. -ENOENT when
- * the first row lies behind @off, -EBADMSG when the bytes up to there are no line table.
+ * File and line of the row that holds at @off bytes from the function's start; its own offset is left 0.
+ * -ENOENT when the first row lies behind @off, -EBADMSG when the bytes up to there are no line table.
  */
 int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag);
 
