@@ -59,7 +59,7 @@ void form_skip(struct cursor *c, uint64_t form, const struct unit_header *unit)
 		return;
 	}
 	switch (form) {
-	case DW_FORM_sdata: (void)cursor_sleb(c); return; /* ten bytes when negative enough: no valid ULEB128 */
+	case DW_FORM_sdata:
 	case DW_FORM_udata:
 	case DW_FORM_ref_udata:
 	case DW_FORM_strx:

@@ -4,6 +4,7 @@
  */
 #include "../../convert/convert.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
