@@ -9,6 +9,9 @@ IDENTICAL = "identical"
 NEITHER = "neither knows it"
 SUFFIX = "name: clone suffix"
 ALIAS = "name: alias of the same address"
+VERSION = "name: symbol version"
+MANGLED = "name: symbolizer cannot demangle it"
+LABEL = "name: label inside the function"
 DIE_NAME = "name: DWARF's, symbolizer has the symbol's"
 SYMBOL_NAME = "name: the symbol's, symbolizer has DWARF's"
 QUALIFIED = "name: only one is qualified"
@@ -19,12 +22,14 @@ FRAMES = "number of frames"
 LINES_ONLY_OURS = "line: only ours has one"
 LINES_ONLY_THEIRS = "line: only symbolizer has one"
 ONLY_OURS = "only ours knows it"
+FILE_SYMBOL = "line: only symbolizer has one, and it is 0"
 PADDING = "symbolizer names what came before, or a marker"
 ORPHAN_ROW = "symbolizer has a line without a function"
 MISSING = "missing in ours"
 
-CLASSES = (IDENTICAL, NEITHER, SUFFIX, ALIAS, DIE_NAME, SYMBOL_NAME, QUALIFIED, PADDING, ORPHAN_ROW, ONLY_OURS,
-           LINES_ONLY_OURS, LINES_ONLY_THEIRS, OTHER_NAME, LINE, FILE, FRAMES, MISSING)
+CLASSES = (IDENTICAL, NEITHER, SUFFIX, VERSION, MANGLED, ALIAS, LABEL, DIE_NAME, SYMBOL_NAME, QUALIFIED, PADDING,
+           FILE_SYMBOL, ORPHAN_ROW, ONLY_OURS, LINES_ONLY_OURS, LINES_ONLY_THEIRS, OTHER_NAME, LINE, FILE, FRAMES,
+           MISSING)
 
 _SUFFIX = re.compile(r"(\.(cold|part|isra|constprop|lto_priv|localalias|llvm|clone|__uniq)(\.\d+)*|\.\d+)+$")
 
@@ -44,19 +49,23 @@ def last_part(name):
 
 
 class Symbols:
-    """Which names share an address, and whether a sized symbol contains one."""
+    """Which names share an address, and which are labels inside a function."""
 
     def __init__(self, elf):
         self.starts = defaultdict(set)
-        spans = []
+        self.spans = defaultdict(set)
         for s in elf.functions() + elf.labels():
             self.starts[s.name].add(s.addr)
             if s.size:
-                spans.append((s.addr, s.addr + s.size))
-        self.spans = sorted(spans)
+                self.spans[s.name].add((s.addr, s.addr + s.size))
 
     def same_address(self, a, b):
         return bool(self.starts.get(a, set()) & self.starts.get(b, set()))
+
+    def label_inside(self, function, label):
+        """Whether @label has no size and lies inside a function of that name."""
+        return label not in self.spans and any(low < at < high for at in self.starts.get(label, ())
+                                               for low, high in self.spans.get(function, ()))
 
 
 def _name_class(ours, theirs, die, symbols):
@@ -65,9 +74,15 @@ def _name_class(ours, theirs, die, symbols):
         return IDENTICAL
     if without_suffix(ours) == without_suffix(theirs):
         return SUFFIX
+    if ours == theirs.split("@")[0]:
+        return VERSION
+    if theirs.startswith("_Z") and "(" in ours:
+        return MANGLED
     if symbols.same_address(ours, theirs):
         return ALIAS
-    if last_part(ours) == last_part(theirs):
+    if symbols.label_inside(ours, theirs):
+        return LABEL
+    if without_suffix(last_part(ours)) == without_suffix(last_part(theirs)):
         return QUALIFIED
     if die and last_part(ours) == die:
         return DIE_NAME
@@ -80,7 +95,7 @@ def _place_class(ours, theirs):
     if ours.file == theirs.file and ours.line == theirs.line:
         return IDENTICAL
     if not ours.file and not ours.line:
-        return LINES_ONLY_THEIRS
+        return LINES_ONLY_THEIRS if theirs.line else FILE_SYMBOL
     if not theirs.file and not theirs.line:
         return LINES_ONLY_OURS
     return LINE if ours.file == theirs.file else FILE
