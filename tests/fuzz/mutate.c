@@ -107,9 +107,31 @@ static void copy_block(struct sample *sample, const uint8_t *from, size_t from_s
 		from + chance_below(chance, from_size - size + 1), size);
 }
 
-static void mutate_once(struct sample *sample, const uint8_t *other, size_t other_size, struct chance *chance)
+static void change_in_place(struct sample *sample, const uint8_t *other, size_t other_size, struct chance *chance)
 {
-	switch (chance_below(chance, 12)) {
+	switch (chance_below(chance, 8)) {
+	case 0:
+		copy_block(sample, sample->data, sample->size, chance);
+		break;
+	case 1:
+		copy_block(sample, other, other_size, chance);
+		break;
+	case 2:
+		write_run(sample, chance);
+		break;
+	case 3:
+	case 4:
+		flip_bit(sample, chance);
+		break;
+	default:
+		write_fixed(sample, chance);
+		break;
+	}
+}
+
+static void change_size(struct sample *sample, const uint8_t *other, size_t other_size, struct chance *chance)
+{
+	switch (chance_below(chance, 4)) {
 	case 0:
 		cut_end(sample, chance);
 		break;
@@ -119,28 +141,17 @@ static void mutate_once(struct sample *sample, const uint8_t *other, size_t othe
 	case 2:
 		insert_block(sample, sample->data, sample->size, chance);
 		break;
-	case 3:
-		copy_block(sample, sample->data, sample->size, chance);
-		break;
-	case 4:
-		copy_block(sample, other, other_size, chance);
-		break;
-	case 5:
-		write_run(sample, chance);
-		break;
-	case 6:
-	case 7:
-	case 8:
-		flip_bit(sample, chance);
-		break;
 	default:
-		write_fixed(sample, chance);
+		insert_block(sample, other, other_size, chance);
 		break;
 	}
 }
 
+/* Few inputs change their size: what refers to later places by offset is lost then, and the rest never read. */
 void mutate(struct sample *sample, const uint8_t *other, size_t other_size, struct chance *chance)
 {
+	if (sample->size && chance_below(chance, 5) == 0)
+		change_size(sample, other, other_size, chance);
 	for (uint64_t n = 1 + chance_below(chance, 8); n && sample->size; n--)
-		mutate_once(sample, other, other_size, chance);
+		change_in_place(sample, other, other_size, chance);
 }
