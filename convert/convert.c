@@ -4,7 +4,7 @@
 #include "builder.h"
 #include "convert.h"
 #include "finalize.h"
-#include "parallel.h"
+#include "../gsym/base/parallel.h"
 #include "../gsym/base/diag.h"
 
 #include <stdatomic.h>
@@ -21,6 +21,7 @@ struct output {
 
 struct conversion {
 	const struct convert_options *options;
+	unsigned threads;
 	struct image *image;
 	struct dwarf dwarf;
 	symbol_vec symbols;
@@ -89,8 +90,9 @@ static void convert_unit(void *user, size_t index, unsigned thread)
 	}
 }
 
-static int convert_units(struct conversion *c, unsigned threads)
+static int convert_units(struct conversion *c)
 {
+	unsigned threads = c->threads;
 	if (!c->dwarf.n_units)
 		return 0;
 	if (threads > c->dwarf.n_units)
@@ -215,7 +217,7 @@ static int write_gsym(struct conversion *c, struct output *out, struct convert_s
 	if (err)
 		return err;
 	report_progress(c, CONVERT_WRITING, 0, c->records.n);
-	err = emit_records(&c->records, &c->pool, writer, diag);
+	err = emit_records(&c->records, &c->pool, c->threads, writer, diag);
 	if (!err)
 		err = finish_writer(writer, out, diag);
 	gsym_writer_free(writer);
@@ -242,17 +244,17 @@ static int check_image(const struct conversion *c, struct gsym_diag *diag)
 static int convert(struct conversion *c, struct output *out, struct convert_summary *summary, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
-	unsigned threads = o->threads ? o->threads : parallel_cpus();
+	c->threads = o->threads ? o->threads : parallel_cpus();
 	int err = image_load_symbols(c->image);
 	if (!err)
 		err = symtab_prepare(c->image, o->match_llvm, &c->symbols);
 	if (c->image->symbols_damaged)
 		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
 	if (!err && !o->no_dwarf)
-		err = dwarf_open(&c->dwarf, c->image, threads, &c->odd);
+		err = dwarf_open(&c->dwarf, c->image, c->threads, &c->odd);
 	c->context = (struct build_context){&c->dwarf, &c->symbols, o->match_llvm};
 	if (!err)
-		err = convert_units(c, threads);
+		err = convert_units(c);
 	if (!err)
 		err = merge_units(c, summary);
 	if (!err)

@@ -3,7 +3,7 @@
  */
 #include "dwarf.h"
 
-#include "parallel.h"
+#include "../gsym/base/parallel.h"
 
 #include <libdwarf/dwarf.h>
 #include <string.h>

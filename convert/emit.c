@@ -1,5 +1,9 @@
 #include "finalize.h"
 
+#include "../gsym/base/diag.h"
+
+#include <string.h>
+
 struct emitter {
 	const struct pool *pool;
 	struct gsym_writer *writer;
@@ -40,19 +44,9 @@ static int emit_file(struct emitter *e, uint32_t file, uint32_t *ret)
 }
 
 /* Turns the record's pool numbers into the writer's, in place: nobody needs the old ones any more. */
-static int emit_record(struct emitter *e, const struct record *r, struct gsym_diag *diag)
+static int renumber(struct emitter *e, struct record *r)
 {
-	struct gsym_func f = {
-		.start = r->start,
-		.size = (uint32_t)(r->end - r->start),
-		.rows = r->rows,
-		.n_rows = r->n_rows,
-		.inlines = r->inlines,
-		.n_inlines = r->n_inlines,
-		.ranges = r->ranges,
-		.n_ranges = r->n_ranges,
-	};
-	int err = emit_string(e, r->name, &f.name);
+	int err = emit_string(e, r->name, &r->strp);
 	for (uint32_t i = 0; i < r->n_rows && !err; i++)
 		err = emit_file(e, r->rows[i].file, &r->rows[i].file);
 	for (uint32_t i = 0; i < r->n_inlines && !err; i++) {
@@ -60,21 +54,44 @@ static int emit_record(struct emitter *e, const struct record *r, struct gsym_di
 		if (!err)
 			err = emit_file(e, r->inlines[i].call_file, &r->inlines[i].call_file);
 	}
-	return err ? err : gsym_writer_add(e->writer, &f, diag);
+	return err;
 }
 
-int emit_records(const record_vec *records, const struct pool *pool, struct gsym_writer *writer,
+static int get_function(void *user, size_t index, struct gsym_func *ret)
+{
+	const record_vec *records = user;
+	const struct record *r = &records->v[index];
+	*ret = (struct gsym_func){
+		.start = r->start,
+		.size = (uint32_t)(r->end - r->start),
+		.name = r->strp,
+		.rows = r->rows,
+		.n_rows = r->n_rows,
+		.inlines = r->inlines,
+		.n_inlines = r->n_inlines,
+		.ranges = r->ranges,
+		.n_ranges = r->n_ranges,
+	};
+	return 0;
+}
+
+int emit_records(record_vec *records, const struct pool *pool, unsigned threads, struct gsym_writer *writer,
 		 struct gsym_diag *diag)
 {
 	struct emitter e = {.pool = pool, .writer = writer};
 	e.strings = malloc(pool->strings.n * sizeof(*e.strings));
 	e.files = calloc(pool->files.n, sizeof(*e.files));
-	int err = e.strings && e.files ? 0 : -ENOMEM;
+	int err = e.strings && e.files ? 0 : diag_set(diag, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < pool->strings.n && !err; i++)
 		e.strings[i] = UINT64_MAX;
-	for (size_t i = 0; i < records->n && !err; i++)
-		err = emit_record(&e, &records->v[i], diag);
+	for (size_t i = 0; i < records->n && !err; i++) {
+		err = renumber(&e, &records->v[i]);
+		if (err == -EOVERFLOW)
+			diag_set(diag, err, "string table over 4 GiB does not fit GSYM version 1: use version 2");
+		else if (err)
+			diag_set(diag, err, "storing names: %s", strerror(-err));
+	}
 	free(e.strings);
 	free(e.files);
-	return err;
+	return err ? err : gsym_writer_add_many(writer, records->n, threads, get_function, records, diag);
 }

@@ -13,8 +13,11 @@
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
 		     struct oddities *odd);
 
-/* Writes the records in their order. Strings and files of the pool are stored as they are needed (emit.c). */
-int emit_records(const record_vec *records, const struct pool *pool, struct gsym_writer *writer,
+/*
+ * Adds the records to the writer in their order, encoded by several threads (emit.c). Only strings and files
+ * that are needed are stored. The numbers in the records become the writer's.
+ */
+int emit_records(record_vec *records, const struct pool *pool, unsigned threads, struct gsym_writer *writer,
 		 struct gsym_diag *diag);
 
 #endif

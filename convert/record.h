@@ -27,6 +27,7 @@ struct record {
 	struct gsym_inline *inlines;
 	struct gsym_range *ranges;
 	uint32_t n_rows, n_inlines, n_ranges;
+	uint64_t strp;          /* name in the string table, once it is there */
 	uint32_t name;          /* string */
 	uint32_t bare;          /* the name without its scopes where they were added, else NO_STRING */
 	uint8_t kind;           /* enum record_kind */

@@ -225,6 +225,15 @@ GSYM_API int gsym_writer_file(struct gsym_writer *writer, uint64_t dir, uint64_t
  */
 GSYM_API int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func, struct gsym_diag *diag);
 
+/*
+ * Adds @n functions, encoded by up to @threads threads: the same bytes as adding them one by one. @get fills
+ * function @index, on any thread and in any order; a failure of it ends the whole. Strings and files must be
+ * stored before. After a failure none of them was added.
+ */
+GSYM_API int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
+				  int (*get)(void *user, size_t index, struct gsym_func *ret), void *user,
+				  struct gsym_diag *diag);
+
 /* Lays out the file and writes it at offset 0 of @fd, whose old content should be empty. Ends the writing. */
 GSYM_API int gsym_writer_finish(struct gsym_writer *writer, int fd, struct gsym_diag *diag);
 

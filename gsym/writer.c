@@ -86,8 +86,16 @@ int gsym_writer_file(struct gsym_writer *writer, uint64_t dir, uint64_t base, ui
 	return filetab_add(&writer->files, dir, base, ret);
 }
 
-/* Whether a function that starts at @start may follow those that are there. */
-static int check_start(const struct gsym_writer *w, uint64_t start, struct gsym_diag *diag)
+struct gsym_tables writer_tables(const struct gsym_writer *w)
+{
+	return (struct gsym_tables){
+		.strp_size = w->version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE,
+		.strtab_size = w->strings.n,
+		.num_files = (uint32_t)w->files.entries.n,
+	};
+}
+
+int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_diag *diag)
 {
 	if (w->finished)
 		return diag_set(diag, -EINVAL, "the writer has finished");
@@ -101,27 +109,26 @@ static int check_start(const struct gsym_writer *w, uint64_t start, struct gsym_
 	return 0;
 }
 
+int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag)
+{
+	if (vec_push(&w->slots, (struct writer_slot){start, record}))
+		return diag_set(diag, -ENOMEM, "no memory");
+	if (!w->has_base)
+		w->base_address = start;
+	w->has_base = true;
+	return 0;
+}
+
 static int add(struct gsym_writer *w, const struct gsym_func *func, struct gsym_diag *diag)
 {
-	struct gsym_tables tables = {
-		.strp_size = w->version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE,
-		.strtab_size = w->strings.n,
-		.num_files = (uint32_t)w->files.entries.n,
-	};
-	int err = check_start(w, func->start, diag);
+	struct gsym_tables tables = writer_tables(w);
+	int err = writer_check_start(w, func->start, diag);
 	if (err)
 		return err;
 	buf_align(&w->records, RECORD_ALIGN);
-	struct writer_slot slot = {.start = func->start, .record = w->records.n};
+	uint64_t record = w->records.n;
 	err = record_encode(&w->records, func, &tables, diag);
-	if (!err && vec_push(&w->slots, slot))
-		err = diag_set(diag, -ENOMEM, "no memory");
-	if (err)
-		return err;
-	if (!w->has_base)
-		w->base_address = func->start;
-	w->has_base = true;
-	return 0;
+	return err ? err : writer_add_slot(w, func->start, record, diag);
 }
 
 int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func, struct gsym_diag *diag)

@@ -28,4 +28,13 @@ struct gsym_writer {
 	VEC(struct writer_slot) slots;
 };
 
+/* The tables that a record's numbers lead into. */
+struct gsym_tables writer_tables(const struct gsym_writer *w);
+
+/* Whether a function that starts at @start may be the next one. */
+int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_diag *diag);
+
+/* Notes that the record at @record of w->records is that of @start: 0 or -ENOMEM. */
+int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag);
+
 #endif

@@ -1,8 +1,8 @@
 /*
  * parallel.h - one loop on several threads.
  */
-#ifndef CONVERT_PARALLEL_H
-#define CONVERT_PARALLEL_H
+#ifndef GSYM_BASE_PARALLEL_H
+#define GSYM_BASE_PARALLEL_H
 
 #include <stddef.h>
 
