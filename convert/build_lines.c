@@ -6,6 +6,8 @@
  */
 #include "builder.h"
 
+enum { CANDIDATES_MAX = 64 }; /* sequences looked at for one function: folding rarely joins more */
+
 /* ---- Rows ---- */
 
 /*
@@ -49,9 +51,6 @@ static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo,
 		first--;
 	if (rows[first].addr < lo)
 		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
-	if (b->context->match_llvm) /* all rows at that address */
-		while (first > seq->first && rows[first - 1].addr == rows[first].addr)
-			first--;
 	for (; first < seq->end && rows[first].addr < hi; first++) {
 		uint32_t file, off = rows[first].addr > lo ? (uint32_t)(rows[first].addr - lo) : 0;
 		int err = row_file(b, rows[first].file, &file);
@@ -73,7 +72,9 @@ static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo,
 static bool begins_at_declaration(struct builder *b, const struct line_seq *seq, const struct body *body)
 {
 	const struct line_row *row = &b->lines.rows.v[seq->first];
-	return body && body->has_decl && row->file == body->decl_file && row->line == body->decl_line;
+	uint64_t file, line;
+	return body && names_declaration(b->names, &b->unit, body->die_off, &file, &line) && row->file == file &&
+	       row->line == line;
 }
 
 /* The sequence to use for @lo, or NULL when none contains it. @upto: sequences that begin at or before @lo. */
@@ -81,9 +82,11 @@ static const struct line_seq *choose_sequence(struct builder *b, size_t upto, ui
 {
 	const struct line_seq *seqs = b->lines.seqs.v, *best = NULL;
 	bool best_declared = false, several = false;
-	for (size_t i = upto; i-- > 0 && seqs[i].reach > lo;) {
+	for (size_t i = upto, left = CANDIDATES_MAX; i-- > 0 && seqs[i].reach > lo && left; left--) {
 		if (seqs[i].hi <= lo)
 			continue;
+		if (!best && (!i || seqs[i - 1].reach <= lo))
+			return &seqs[i]; /* the only one, as nearly always */
 		bool declared = begins_at_declaration(b, &seqs[i], body);
 		several |= best != NULL;
 		if (best && (declared != best_declared ? !declared : seqs[i].first > best->first))
@@ -110,15 +113,19 @@ static size_t sequences_upto(const struct line_table *lines, uint64_t addr)
 	return lo;
 }
 
+/* A function without any row still has the line of its declaration. */
 static int declaration_row(struct builder *b, const struct body *body)
 {
-	uint32_t file;
-	int err = builder_file(b, body->decl_file, &file);
+	uint32_t number;
+	uint64_t file, line;
+	if (!names_declaration(b->names, &b->unit, body->die_off, &file, &line))
+		return 0;
+	int err = builder_file(b, file, &number);
 	if (err == -ENOENT) {
 		oddity_count(&b->odd, ODD_DECL_FILE, ".debug_info", body->die_off);
 		return 0;
 	}
-	return err ? err : push_row(b, 0, file, (uint32_t)body->decl_line);
+	return err ? err : push_row(b, 0, number, (uint32_t)line);
 }
 
 int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body *body)
@@ -143,5 +150,5 @@ int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body 
 			return err;
 		at = seq->hi;
 	}
-	return b->rows.n || !body || !body->has_decl ? 0 : declaration_row(b, body);
+	return b->rows.n || !body ? 0 : declaration_row(b, body);
 }

@@ -26,11 +26,8 @@ struct unit_result {
 struct body {
 	uint64_t die_off;
 	uint64_t name_key;      /* entry whose name it is */
-	uint64_t decl_file;     /* line-table file index */
-	uint64_t decl_line;
 	uint32_t first_range, n_ranges; /* all live ones, as listed */
 	uint32_t first_node, end_node;
-	bool has_decl;
 };
 
 /* An inlined subroutine with its ranges, in preorder. */

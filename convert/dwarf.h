@@ -268,6 +268,12 @@ int names_resolve(struct names *names, struct unit *unit, const struct die *die,
 int names_resolve_at(struct names *names, struct unit *unit, uint64_t off, struct arena *arena,
 		     struct die_name *ret);
 
+/*
+ * Where the function at @off is declared: file index and line, its own or those of what it refers to in the
+ * same unit. False when that is not known.
+ */
+bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file, uint64_t *ret_line);
+
 /* ---- Lines ---- */
 
 struct line_row {

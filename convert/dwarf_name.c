@@ -351,3 +351,24 @@ int names_resolve_at(struct names *names, struct unit *unit, uint64_t off, struc
 		return err == -EBADMSG ? 0 : err;
 	return finish_name(names, unit, &chain, arena, ret);
 }
+
+bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file, uint64_t *ret_line)
+{
+	bool has_file = false, has_line = false;
+	for (unsigned depth = 0; depth < REFERENCE_DEPTH_MAX && dwarf_find_unit(names->dwarf, off) == unit->header; depth++) {
+		struct die die;
+		if (die_at(unit, off, &die))
+			break;
+		if (!has_file && die_has(&die, SLOT_DECL_FILE)) {
+			*ret_file = die_uint(&die, SLOT_DECL_FILE, 0);
+			has_file = true;
+		}
+		if (!has_line && die_has(&die, SLOT_DECL_LINE)) {
+			*ret_line = die_uint(&die, SLOT_DECL_LINE, 0);
+			has_line = true;
+		}
+		if ((has_file && has_line) || !next_reference(names, &die, &off))
+			break;
+	}
+	return has_file && has_line;
+}

@@ -79,9 +79,6 @@ static int enter_subprogram(struct walk *w, const struct die *die, struct contex
 	struct body body = {
 		.die_off = die->off,
 		.name_key = name_key(die),
-		.decl_file = die_uint(die, SLOT_DECL_FILE, 0),
-		.decl_line = die_uint(die, SLOT_DECL_LINE, 0),
-		.has_decl = die_has(die, SLOT_DECL_FILE) && die_has(die, SLOT_DECL_LINE),
 		.first_range = first,
 		.n_ranges = (uint32_t)(b->ranges.n - first),
 		.first_node = (uint32_t)b->nodes.n,
