@@ -1,13 +1,25 @@
-/* gsym verify: a GSYM file against the format's rules. */
+/* gsym verify: a GSYM file against the format's rules, and against the object file it was made from. */
+#include "../verify.h"
 #include "check.h"
 #include "commands.h"
 #include "message.h"
 #include "options.h"
+#include "summary.h"
 
 #include <getopt.h>
 #include <inttypes.h>
 
-static const struct option_spec options[] = {{0}};
+enum {
+	OPT_AGAINST = OPTION_LONG,
+	OPT_MAX_FUNCTIONS,
+};
+
+static const struct option_spec options[] = {
+	{OPT_AGAINST, "against", "INPUT",
+	 "derive the frames once more from the DWARF of\nINPUT, with libdwarf, and compare"},
+	{OPT_MAX_FUNCTIONS, "max-functions", "N", "compare about N functions, spread evenly"},
+	{0},
+};
 
 static const struct command_spec spec = {
 	.name = "verify",
@@ -16,32 +28,76 @@ static const struct command_spec spec = {
 	.options = options,
 };
 
-static int verify_file(const char *path)
+struct verification {
+	const char *against; /* NULL = nothing to compare with */
+	struct verify_options options;
+};
+
+static int compare(const struct verification *v, const struct gsym_reader *reader)
+{
+	struct gsym_diag diag = {0};
+	struct verify_report report;
+	int err = verify_against(v->against, reader, &v->options, &report, &diag);
+	if (err)
+		return fail(v->against, err, &diag);
+	summary_print_report(stdout, v->against, &report);
+	return verify_differences(&report) ? STATUS_FAILED : STATUS_OK;
+}
+
+static int check(const struct gsym_reader *reader, const char *path)
+{
+	uint64_t faults = 0;
+	int err = check_gsym(reader, path, &faults);
+	if (err)
+		return fail(path, err, NULL);
+	say(stdout, "%s: %" PRIu32 " functions, %" PRIu64 " faults", path,
+	    gsym_reader_info(reader)->num_addresses, faults);
+	return faults ? STATUS_FAILED : STATUS_OK;
+}
+
+static int verify_file(const struct verification *v, const char *path)
 {
 	struct gsym_diag diag = {0};
 	struct gsym_reader *reader;
-	uint64_t faults = 0;
 	int err = gsym_reader_open(path, &reader, &diag);
 	if (err)
 		return fail(path, err, &diag);
-	uint32_t functions = gsym_reader_info(reader)->num_addresses;
-	err = check_gsym(reader, path, &faults);
+	int status = check(reader, path);
+	if (v->against && compare(v, reader) != STATUS_OK)
+		status = STATUS_FAILED;
 	gsym_reader_close(reader);
-	if (err)
-		return fail(path, err, NULL);
-	say(stdout, "%s: %" PRIu32 " functions, %" PRIu64 " faults", path, functions, faults);
-	return faults ? STATUS_FAILED : STATUS_OK;
+	return status;
+}
+
+static int parse_option(int key, struct verification *v)
+{
+	uint64_t value;
+	if (key == OPT_AGAINST) {
+		v->against = optarg;
+		return STATUS_OK;
+	}
+	if (!options_number(&spec, "max-functions", optarg, 1, UINT32_MAX, &value))
+		return STATUS_USAGE;
+	v->options.max_functions = (uint32_t)value;
+	return STATUS_OK;
 }
 
 int cmd_verify(int argc, char **argv)
 {
+	struct verification v = {0};
 	int key, status = STATUS_OK;
-	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END)
-		return key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
+	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END) {
+		if (key == OPTIONS_BAD || key == OPTIONS_HELP)
+			return key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
+		if (parse_option(key, &v) != STATUS_OK)
+			return STATUS_USAGE;
+	}
 	if (optind >= argc)
 		return options_error(&spec, "which FILE.gsym?");
+	if (v.against && optind + 1 != argc)
+		return options_error(&spec, "--against compares one FILE.gsym");
 	for (int i = optind; i < argc; i++)
-		if (verify_file(argv[i]) != STATUS_OK)
+		if (verify_file(&v, argv[i]) != STATUS_OK)
 			status = STATUS_FAILED;
 	return status;
 }

@@ -13,6 +13,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+	{"convert", cmd_convert, "make a GSYM file from an object file"},
 	{"lookup", cmd_lookup, "say which functions, files and lines addresses belong to"},
 	{"dump", cmd_dump, "print everything a GSYM file holds"},
 	{"verify", cmd_verify, "check a GSYM file, alone or against the object file it was made from"},

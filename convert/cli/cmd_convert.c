@@ -1,0 +1,185 @@
+/* gsym convert: an object file in, a GSYM file out. */
+#include "../../gsym/base/vec.h"
+#include "../convert.h"
+#include "../verify.h"
+#include "commands.h"
+#include "message.h"
+#include "options.h"
+#include "out_file.h"
+#include "progress.h"
+#include "summary.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	OPT_ARCH = OPTION_LONG,
+	OPT_NUM_THREADS,
+	OPT_OUTPUT_VERSION,
+	OPT_QUIET,
+	OPT_VERIFY,
+	OPT_JSON_SUMMARY,
+	OPT_MATCH_LLVM,
+	OPT_DWARF_NAMES,
+	OPT_PROGRESS,
+
+	THREADS_MAX = 1024,
+};
+
+static const struct option_spec options[] = {
+	{'o', "out-file", "FILE", "write FILE instead of INPUT.gsym"},
+	{OPT_ARCH, "arch", "ARCH", "refuse an INPUT of another architecture"},
+	{OPT_NUM_THREADS, "num-threads", "N",
+	 "use N threads (default: one a processor);\nthe output is the same"},
+	{OPT_OUTPUT_VERSION, "output-version", "1|2", "GSYM version to write (default 1)"},
+	{OPT_DWARF_NAMES, "dwarf-names", NULL,
+	 "name functions as the DWARF does, not as the\nsymbol at their start"},
+	{OPT_MATCH_LLVM, "match-llvm", NULL, "make llvm-gsymutil's choices, for comparisons"},
+	{OPT_VERIFY, "verify", NULL,
+	 "derive the output's frames once more with\nlibdwarf and report differences"},
+	{OPT_JSON_SUMMARY, "json-summary-file", "FILE", "write the oddities of INPUT to FILE"},
+	{OPT_PROGRESS, "progress", "WHEN", "auto (default: on a terminal), always, never"},
+	{OPT_QUIET, "quiet", NULL, "print errors only"},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "convert",
+	.operands = "INPUT",
+	.summary = "Makes a GSYM file from the debug data and symbols of an object file",
+	.options = options,
+};
+
+struct conversion {
+	struct convert_options convert;
+	struct progress progress;
+	const char *input, *output, *json;
+	bool quiet, verify;
+};
+
+static int parse_progress(struct conversion *c, const char *word)
+{
+	if (strcmp(word, "auto") == 0)
+		c->progress.visible = isatty(STDERR_FILENO);
+	else if (strcmp(word, "always") == 0)
+		c->progress.visible = true;
+	else if (strcmp(word, "never") == 0)
+		c->progress.visible = false;
+	else
+		return options_error(&spec, "--progress is auto, always or never, not '%s'", word);
+	return STATUS_OK;
+}
+
+static int parse_number(int key, struct convert_options *ret)
+{
+	uint64_t value;
+	if (key == OPT_NUM_THREADS) {
+		if (!options_number(&spec, "num-threads", optarg, 1, THREADS_MAX, &value))
+			return STATUS_USAGE;
+		ret->threads = (unsigned)value;
+	} else {
+		if (!options_number(&spec, "output-version", optarg, 1, 2, &value))
+			return STATUS_USAGE;
+		ret->version = (uint16_t)value;
+	}
+	return STATUS_OK;
+}
+
+static int parse_option(int key, struct conversion *c)
+{
+	switch (key) {
+	case 'o': c->output = optarg; break;
+	case OPT_ARCH: c->convert.arch = optarg; break;
+	case OPT_NUM_THREADS:
+	case OPT_OUTPUT_VERSION: return parse_number(key, &c->convert);
+	case OPT_DWARF_NAMES: c->convert.dwarf_names = true; break;
+	case OPT_MATCH_LLVM: c->convert.match_llvm = true; break;
+	case OPT_VERIFY: c->verify = true; break;
+	case OPT_JSON_SUMMARY: c->json = optarg; break;
+	case OPT_PROGRESS: return parse_progress(c, optarg);
+	case OPT_QUIET: c->quiet = true; break;
+	}
+	return STATUS_OK;
+}
+
+static int verify_output(const struct conversion *c, int fd)
+{
+	static const struct verify_options all = {0};
+	struct gsym_diag diag = {0};
+	struct gsym_reader *reader;
+	struct verify_report report;
+	int err = gsym_reader_open_fd(fd, c->output, &reader, &diag);
+	if (err)
+		return fail(c->output, err, &diag);
+	err = verify_against(c->input, reader, &all, &report, &diag);
+	gsym_reader_close(reader);
+	if (err)
+		return fail(c->input, err, &diag);
+	bool differ = verify_differences(&report) > 0;
+	if (differ || !c->quiet)
+		summary_print_report(stderr, c->input, &report);
+	return differ ? STATUS_FAILED : STATUS_OK;
+}
+
+/* What follows a conversion that went well. The output is published even if the comparison finds differences.
+ */
+static int conclude(const struct conversion *c, struct out_file *out, const struct convert_summary *summary)
+{
+	struct gsym_diag diag = {0};
+	int status = STATUS_OK;
+	if (!c->quiet)
+		summary_print(stderr, c->input, c->output, summary);
+	int err = c->json ? summary_write_json(c->json, summary, &diag) : 0;
+	if (err)
+		return fail(c->json, err, &diag);
+	if (c->verify)
+		status = verify_output(c, out->fd);
+	err = out_file_publish(out, &diag);
+	return err ? fail(c->output, err, &diag) : status;
+}
+
+static int convert(struct conversion *c)
+{
+	struct gsym_diag diag = {0};
+	struct convert_summary summary = {0};
+	struct out_file out;
+	int status;
+	int err = out_file_open(c->output, &out, &diag);
+	if (err)
+		return fail(c->output, err, &diag);
+	progress_start(&c->progress, &c->convert);
+	err = convert_file(c->input, &c->convert, out.fd, &summary, &diag);
+	progress_end(&c->progress);
+	if (err) {
+		status = fail(c->input, err, &diag);
+	} else {
+		status = conclude(c, &out, &summary);
+		convert_summary_deinit(&summary);
+	}
+	out_file_discard(&out);
+	return status;
+}
+
+int cmd_convert(int argc, char **argv)
+{
+	struct conversion c = {.progress.visible = isatty(STDERR_FILENO)};
+	CLEANUP(freep) char *beside = NULL;
+	int key, status;
+	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END) {
+		if (key == OPTIONS_BAD || key == OPTIONS_HELP)
+			return key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
+		status = parse_option(key, &c);
+		if (status)
+			return status;
+	}
+	if (optind + 1 != argc)
+		return options_error(&spec, optind < argc ? "one INPUT at a time" : "which INPUT?");
+	c.input = argv[optind];
+	if (!c.output && asprintf(&beside, "%s.gsym", c.input) < 0)
+		return fail(c.input, -ENOMEM, NULL);
+	if (!c.output)
+		c.output = beside;
+	return convert(&c);
+}

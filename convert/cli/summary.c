@@ -1,0 +1,91 @@
+#include "summary.h"
+
+#include "../../gsym/base/diag.h"
+#include "../../gsym/render/escape.h"
+#include "message.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static uint64_t count_oddities(const struct convert_summary *summary)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < summary->n_oddities; i++)
+		count += summary->oddities[i].count;
+	return count;
+}
+
+static void print_oddities(FILE *file, const struct convert_summary *summary)
+{
+	if (summary->n_oddities == 0)
+		return;
+	say(file, "oddities of the input: %" PRIu64, count_oddities(summary));
+	for (size_t i = 0; i < summary->n_oddities; i++) {
+		const struct convert_oddity *odd = &summary->oddities[i];
+		say(file, "  %s: %" PRIu64 "%s%s", odd->kind, odd->count, odd->first[0] ? ", first: " : "",
+		    odd->first);
+	}
+}
+
+void summary_print(FILE *file, const char *input, const char *output, const struct convert_summary *summary)
+{
+	uint64_t read = summary->functions_dwarf + summary->functions_symbols;
+	say(file, "input: %s (%s)", input, summary->arch);
+	say(file, "output: %s, %" PRIu64 " bytes", output, summary->output_size);
+	say(file, "functions: %" PRIu64 " from the DWARF of %" PRIu64 " units, %" PRIu64 " from symbols",
+	    summary->functions_dwarf, summary->units, summary->functions_symbols);
+	if (read >= summary->functions)
+		say(file, "written: %" PRIu64 ", %" PRIu64 " were told twice", summary->functions,
+		    read - summary->functions);
+	else
+		say(file, "written: %" PRIu64, summary->functions);
+	print_oddities(file, summary);
+}
+
+static void append_json(struct text_buf *out, const struct convert_summary *summary)
+{
+	text_lit(out, "{\"error-categories\":{");
+	for (size_t i = 0; i < summary->n_oddities; i++) {
+		text_str(out, i ? ",\"" : "\"");
+		escape_str(out, summary->oddities[i].kind, ESCAPE_JSON);
+		text_lit(out, "\":{\"count\":");
+		text_dec(out, summary->oddities[i].count);
+		text_char(out, '}');
+	}
+	text_lit(out, "},\"error-count\":");
+	text_dec(out, count_oddities(summary));
+	text_lit(out, "}\n");
+}
+
+int summary_write_json(const char *path, const struct convert_summary *summary, struct gsym_diag *diag)
+{
+	struct text_buf out = {0};
+	FILE *file = fopen(path, "we");
+	if (!file)
+		return diag_set(diag, -errno, "%s: %s", path, strerror(errno));
+	append_json(&out, summary);
+	int err = out.failed ? -ENOMEM : 0;
+	if (!err && fwrite(out.v, 1, out.n, file) != out.n)
+		err = diag_set(diag, -EIO, "%s: write failed", path);
+	if (fclose(file) && !err)
+		err = diag_set(diag, -errno, "%s: %s", path, strerror(errno));
+	text_deinit(&out);
+	return err;
+}
+
+void summary_print_report(FILE *file, const char *input, const struct verify_report *report)
+{
+	say(file, "compared with %s: %" PRIu64 " addresses in %" PRIu64 " functions of %" PRIu64 " units",
+	    input, report->addresses, report->functions, report->units);
+	if (report->skipped)
+		say(file, "  not read by libdwarf: %" PRIu64 " entries", report->skipped);
+	for (int class = 0; class < VERIFY_CLASSES; class ++) {
+		uint64_t count = report->classes[class].count;
+		if (count == 0)
+			continue;
+		say(file, "  %s: %" PRIu64, verify_class_name((enum verify_class) class), count);
+		for (uint64_t i = 0; i < report->classes[class].n_examples; i++)
+			say(file, "    %s", report->classes[class].examples[i]);
+	}
+}
