@@ -145,6 +145,9 @@ static int read_header(struct cursor *c, struct line_table *table, struct line_h
 
 /* ---- Program ---- */
 
+/* Inlined into the loop, so that the machine stays in registers: see run_program(). */
+#define HOT static inline __attribute__((always_inline))
+
 struct machine {
 	const struct line_header *h;
 	struct line_table *table;
@@ -165,7 +168,7 @@ static void machine_reset(struct machine *m)
 	m->dead = m->descends = false;
 }
 
-static inline int machine_row(struct machine *m)
+HOT int machine_row(struct machine *m)
 {
 	struct line_table *t = m->table;
 	if (m->dead)
@@ -226,7 +229,7 @@ static int machine_end_sequence(struct machine *m, struct oddities *odd, uint64_
 	return err;
 }
 
-static inline void machine_advance(struct machine *m, uint64_t operations)
+HOT void machine_advance(struct machine *m, uint64_t operations)
 {
 	const struct line_header *h = m->h;
 	if (h->max_ops <= 1) {
@@ -238,7 +241,7 @@ static inline void machine_advance(struct machine *m, uint64_t operations)
 	m->op_index = index % h->max_ops;
 }
 
-static inline int machine_special(struct machine *m, uint8_t opcode)
+HOT int machine_special(struct machine *m, uint8_t opcode)
 {
 	machine_advance(m, m->h->special_addr[opcode]);
 	m->line += (uint64_t)(int64_t)m->h->special_line[opcode];
@@ -287,7 +290,7 @@ static int machine_extended(struct machine *m, struct cursor *c, struct oddities
 	return 0;
 }
 
-static int machine_standard(struct machine *m, uint8_t opcode, struct cursor *c)
+HOT int machine_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 {
 	switch (opcode) {
 	case DW_LNS_copy: return machine_row(m);
@@ -319,9 +322,16 @@ static int run_program(struct cursor *c, const struct line_header *h, struct lin
 	machine_reset(&m);
 	while (cursor_left(c)) {
 		uint8_t opcode = cursor_u8(c);
-		int err = opcode >= h->opcode_base ? machine_special(&m, opcode)
-			  : opcode		   ? machine_standard(&m, opcode, c)
-						   : machine_extended(&m, c, odd);
+		int err;
+		if (opcode >= h->opcode_base) {
+			err = machine_special(&m, opcode);
+		} else if (opcode) {
+			err = machine_standard(&m, opcode, c);
+		} else {
+			struct machine copy = m; /* only the copy has an address */
+			err = machine_extended(&copy, c, odd);
+			m = copy;
+		}
 		if (err)
 			return err;
 	}

@@ -134,7 +134,8 @@ static bool jump_to_sibling(struct walk *w, const struct die *die)
 /* An entry that is or may be code. Sets what its children are told; *descend: there are children to visit. */
 static int visit_code(struct walk *w, const struct abbrev *abbrev, uint64_t off, struct context *ret, bool *descend)
 {
-	struct die die = {.off = off, .abbrev = abbrev};
+	struct die die; /* attributes that are not present stay unset: there are too many to clear each time */
+	die.off = off;
 	die_read(&w->c, w->unit, abbrev, &die);
 	if (!cursor_ok(&w->c))
 		return 0;

@@ -40,54 +40,123 @@ static struct deltas extremes(const struct gsym_row *rows, size_t n)
 	return d;
 }
 
-/* Shell's sort with the gaps 1, 4, 13, 40...: most tables have a few dozen rows, and it needs no comparator. */
-static void sort_deltas(int64_t *v, size_t n)
+/* Distinct deltas in ascending order, with how often each occurs. */
+struct tally {
+	int64_t delta;
+	size_t count;
+};
+
+enum {
+	NEAR = 512, /* deltas in [-NEAR, NEAR) are counted in place, which is nearly all of them; others are sorted */
+	NEAR_WORDS = 2 * NEAR / 64,
+};
+
+struct near_counts {
+	uint64_t seen[NEAR_WORDS]; /* a bit for each delta that occurs */
+	uint32_t count[2 * NEAR];  /* valid where the bit is set */
+};
+
+static void count_near(struct near_counts *c, size_t i)
 {
-	size_t gap = 1;
-	while (gap < n / 3)
-		gap = 3 * gap + 1;
-	for (; gap; gap /= 3) {
-		for (size_t i = gap; i < n; i++) {
-			int64_t x = v[i];
-			size_t at = i;
-			for (; at >= gap && v[at - gap] > x; at -= gap)
-				v[at] = v[at - gap];
-			v[at] = x;
+	uint64_t bit = (uint64_t)1 << (i & 63);
+	c->count[i] = c->seen[i >> 6] & bit ? c->count[i] + 1 : 1;
+	c->seen[i >> 6] |= bit;
+}
+
+static size_t list_near(const struct near_counts *c, struct tally *out)
+{
+	size_t n = 0;
+	for (size_t w = 0; w < NEAR_WORDS; w++) {
+		for (uint64_t bits = c->seen[w]; bits; bits &= bits - 1) {
+			size_t i = w * 64 + (size_t)__builtin_ctzll(bits);
+			out[n++] = (struct tally){(int64_t)i - NEAR, c->count[i]};
 		}
 	}
+	return n;
+}
+
+static int compare_tally(const void *a, const void *b)
+{
+	int64_t x = ((const struct tally *)a)->delta, y = ((const struct tally *)b)->delta;
+	return x < y ? -1 : x > y;
+}
+
+/* Sorts @v and joins equal deltas; gives the new number. */
+static size_t sort_far(struct tally *v, size_t n)
+{
+	size_t kept = 0;
+	if (n > 1)
+		qsort(v, n, sizeof(*v), compare_tally);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && v[kept - 1].delta == v[i].delta)
+			v[kept - 1].count += v[i].count;
+		else
+			v[kept++] = v[i];
+	}
+	return kept;
 }
 
 /*
- * Of sorted deltas @v, the window that holds the most; the lowest of equals. Windows begin and end at deltas
- * that occur, and starting in the middle of a run of equal ones never holds more than at its beginning.
+ * The window that holds the most rows; the lowest of equals. Windows begin and end at deltas that occur.
+ * @v ascends.
  */
-static struct deltas best_window(const int64_t *v, size_t n)
+static struct deltas best_window(const struct tally *v, size_t n)
 {
 	struct deltas best = {0, 0};
-	size_t most = 0, end = 0;
+	size_t most = 0, held = 0, end = 0;
 	for (size_t i = 0; i < n; i++) {
-		while (end < n && v[end] - v[i] <= WINDOW)
-			end++;
-		if (end - i > most) {
-			most = end - i;
-			best = (struct deltas){v[i], v[end - 1]};
+		while (end < n && v[end].delta - v[i].delta <= WINDOW)
+			held += v[end++].count;
+		if (held > most) {
+			most = held;
+			best = (struct deltas){v[i].delta, v[end - 1].delta};
 		}
+		held -= v[i].count;
 	}
 	return best;
+}
+
+/*
+ * @all has room for 2 * NEAR tallies, and @n_far are behind that. Puts the distinct ones in order at its
+ * beginning and gives their number. Near ones never overwrite far ones that are still to be moved.
+ */
+static size_t join_tallies(struct tally *all, size_t n_far, const struct near_counts *near)
+{
+	struct tally *far = all + 2 * NEAR;
+	size_t low = 0;
+	n_far = sort_far(far, n_far);
+	while (low < n_far && far[low].delta < -NEAR)
+		low++;
+	memmove(all, far, low * sizeof(*all));
+	size_t n = low + list_near(near, all + low);
+	memmove(all + n, far + low, (n_far - low) * sizeof(*all));
+	return n + n_far - low;
+}
+
+static int window_of_rows(const struct gsym_row *rows, size_t n, struct deltas *ret)
+{
+	CLEANUP(freep) struct tally *all = malloc((n + 2 * NEAR) * sizeof(*all));
+	struct near_counts near;
+	size_t n_far = 0;
+	if (!all)
+		return -ENOMEM;
+	memset(near.seen, 0, sizeof(near.seen));
+	for (size_t i = 1; i < n; i++) {
+		int64_t delta = line_delta(rows, i);
+		if (delta >= -NEAR && delta < NEAR)
+			count_near(&near, (size_t)(delta + NEAR));
+		else
+			all[2 * NEAR + n_far++] = (struct tally){delta, 1};
+	}
+	*ret = best_window(all, join_tallies(all, n_far, &near));
+	return 0;
 }
 
 static int choose_deltas(const struct gsym_row *rows, size_t n, struct deltas *ret)
 {
 	struct deltas d = extremes(rows, n);
-	if (d.max - d.min > WINDOW) {
-		CLEANUP(freep) int64_t *v = malloc((n - 1) * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		for (size_t i = 1; i < n; i++)
-			v[i - 1] = line_delta(rows, i);
-		sort_deltas(v, n - 1);
-		d = best_window(v, n - 1);
-	}
+	if (d.max - d.min > WINDOW && window_of_rows(rows, n, &d))
+		return -ENOMEM;
 	if (d.min == d.max && d.min > 0 && d.min < WINDOW)
 		d.min = 0;
 	*ret = d;
