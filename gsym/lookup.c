@@ -158,15 +158,16 @@ static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32
 {
 	struct gsym_answer *a = l->answer;
 	int err = reader_parse_record(l->reader, index, &l->record, diag);
-	if (!err)
-		err = select_merged(l, which, diag);
 	if (err)
 		return err;
 	a->func_index = index;
 	a->func_start = gsym_reader_address(l->reader, index);
 	a->func_size = l->record.size;
 	l->off = addr - a->func_start;
-	return make_frames(l, diag);
+	err = select_merged(l, which, diag);
+	if (!err)
+		err = make_frames(l, diag);
+	return err ? diag_prefix(diag, err, "function record at offset 0x%" PRIx64, l->record.off) : 0;
 }
 
 int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which, struct gsym_answer *answer,

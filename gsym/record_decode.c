@@ -48,8 +48,7 @@ static int decode_one(const struct record *r, uint64_t start, const struct gsym_
 	struct gsym_func func = {.start = start, .name = r->name, .size = r->size};
 	if (vec_push(&d->marks, mark(d)) || vec_push(&d->funcs, func))
 		return diag_set(diag, -ENOMEM, "function record: no memory");
-	int err = decode_blocks(r, tables, d, diag);
-	return err ? diag_prefix(diag, err, "function record at offset 0x%" PRIx64, r->off) : 0;
+	return decode_blocks(r, tables, d, diag);
 }
 
 /* One record of the merged list: like its holder, but it must not have such a list itself. */
@@ -64,7 +63,8 @@ static int decode_merged_one(struct cursor c, const struct record *holder, uint6
 		return diag_set(diag, -EBADMSG, "merged function record at offset 0x%" PRIx64 ": %s", r.off,
 				r.size != holder->size ? "its size is not that of its holder" :
 							 "has merged functions of its own");
-	return decode_one(&r, start, tables, d, diag);
+	err = decode_one(&r, start, tables, d, diag);
+	return err ? diag_prefix(diag, err, "merged function record at offset 0x%" PRIx64, r.off) : 0;
 }
 
 static int decode_merged(const struct record *holder, uint64_t start, const struct gsym_tables *tables,
@@ -114,7 +114,7 @@ int record_decode(const struct record *r, uint64_t start, const struct gsym_tabl
 	if (!err && record_has(r, InfoType_MergedFunctionsInfo))
 		err = decode_merged(r, start, tables, out, diag);
 	if (err)
-		return err;
+		return diag_prefix(diag, err, "function record at offset 0x%" PRIx64, r->off);
 	struct decoder_mark end = mark(out);
 	for (size_t i = out->funcs.n; i-- > 0; end = out->marks.v[i])
 		set_pointers(out, i, &end);

@@ -31,12 +31,12 @@ static void sink_write(const char *text, size_t size, void *opaque)
 		longjmp(sink->enough, 1);
 }
 
-/* Appends what @run prints, or nothing. */
+/* Appends what @run prints, or nothing. A name that demangles to nothing is no name. */
 static bool collect(struct text_buf *out, demangler *run, const char *name)
 {
 	size_t start = out->n;
 	struct sink sink = {.out = out, .end = start + DEMANGLE_OUTPUT_MAX};
-	if (setjmp(sink.enough) == 0 && run(name, FLAGS, sink_write, &sink))
+	if (setjmp(sink.enough) == 0 && run(name, FLAGS, sink_write, &sink) && out->n > start)
 		return true;
 	out->n = start;
 	return false;
@@ -60,7 +60,7 @@ static bool append_cxx(struct text_buf *out, const char *name)
 /* Takes a string of libiberty's, NULL when it could not demangle. */
 static bool append_owned(struct text_buf *out, char *text)
 {
-	bool ok = text && strlen(text) <= DEMANGLE_OUTPUT_MAX;
+	bool ok = text && text[0] && strlen(text) <= DEMANGLE_OUTPUT_MAX;
 	if (ok)
 		text_str(out, text);
 	free(text);

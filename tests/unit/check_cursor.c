@@ -1,0 +1,173 @@
+/* The cursor: bounds, LEB128 at its edges, and the sticky error. */
+#include "gsym/base/cursor.h"
+#include "gsym/buf.h"
+#include "gsym/leb.h"
+
+#include "sample.h"
+
+static void expect_uleb(const uint8_t *bytes, size_t size, bool ok, uint64_t value)
+{
+	struct cursor c = cursor_new(bytes, size, false), fast = c;
+	assert_int_equal(cursor_uleb(&c), ok ? value : 0);
+	assert_int_equal(cursor_ok(&c), ok);
+	assert_int_equal(cursor_left(&c), 0);
+	assert_int_equal(leb_unsigned(&fast), ok ? value : 0);
+	assert_int_equal(cursor_ok(&fast), ok);
+}
+
+static void expect_sleb(const uint8_t *bytes, size_t size, bool ok, int64_t value)
+{
+	struct cursor c = cursor_new(bytes, size, false), fast = c;
+	assert_int_equal(cursor_sleb(&c), ok ? value : 0);
+	assert_int_equal(cursor_ok(&c), ok);
+	assert_int_equal(leb_signed(&fast), ok ? (uint64_t)value : 0);
+	assert_int_equal(cursor_ok(&fast), ok);
+}
+
+#define ULEB(ok, value, ...) expect_uleb((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), ok, value)
+#define SLEB(ok, value, ...) expect_sleb((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), ok, value)
+
+static void uleb_values(void **state)
+{
+	(void)state;
+	ULEB(true, 0, 0x00);
+	ULEB(true, 127, 0x7f);
+	ULEB(true, 128, 0x80, 0x01);
+	ULEB(true, 624485, 0xe5, 0x8e, 0x26);
+	ULEB(true, UINT64_MAX, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01);
+	ULEB(true, 1ull << 63, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01);
+}
+
+static void uleb_padding_is_accepted(void **state)
+{
+	(void)state;
+	ULEB(true, 1, 0x81, 0x00);
+	ULEB(true, 1, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00);
+}
+
+static void uleb_failures(void **state)
+{
+	(void)state;
+	ULEB(false, 0, 0x80);
+	ULEB(false, 0, 0xff, 0xff);
+	ULEB(false, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02);
+	ULEB(false, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01);
+	struct cursor empty = cursor_new("", 0, false);
+	assert_int_equal(cursor_uleb(&empty), 0);
+	assert_false(cursor_ok(&empty));
+}
+
+static void sleb_values(void **state)
+{
+	(void)state;
+	SLEB(true, 0, 0x00);
+	SLEB(true, 63, 0x3f);
+	SLEB(true, -64, 0x40);
+	SLEB(true, -1, 0x7f);
+	SLEB(true, 64, 0xc0, 0x00);
+	SLEB(true, -65, 0xbf, 0x7f);
+	SLEB(true, 8191, 0xff, 0x3f);
+	SLEB(true, -8192, 0x80, 0x40);
+	SLEB(true, -123456, 0xc0, 0xbb, 0x78);
+	SLEB(true, INT64_MIN, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f);
+	SLEB(true, INT64_MAX, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00);
+	SLEB(true, -1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f);
+}
+
+static void sleb_failures(void **state)
+{
+	(void)state;
+	SLEB(false, 0, 0x80);
+	SLEB(false, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01);
+	SLEB(false, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00);
+}
+
+/* Whatever is written is read again, by the long way and by the short one. */
+static void leb_round_trip(void **state)
+{
+	(void)state;
+	for (unsigned bit = 0; bit < 64; bit++) {
+		for (int delta = -1; delta <= 1; delta++) {
+			uint64_t v = (1ull << bit) + (uint64_t)(int64_t)delta;
+			uint8_t bytes[LEB128_MAX];
+			expect_uleb(bytes, (size_t)(put_uleb(bytes, v) - bytes), true, v);
+			expect_sleb(bytes, (size_t)(put_sleb(bytes, (int64_t)v) - bytes), true, (int64_t)v);
+			expect_sleb(bytes, (size_t)(put_sleb(bytes, -(int64_t)(v / 2)) - bytes), true, -(int64_t)(v / 2));
+		}
+	}
+}
+
+static void pairs_are_skipped(void **state)
+{
+	(void)state;
+	static const uint64_t values[] = {0, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX};
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(values); k++) {
+			uint8_t bytes[2 * LEB128_MAX + 8] = {0};
+			uint8_t *end = put_uleb(put_uleb(bytes, values[i]), values[k]);
+			struct cursor exact = cursor_new(bytes, (size_t)(end - bytes), false);
+			struct cursor more = cursor_new(bytes, sizeof(bytes), false);
+			leb_skip_pair(&exact);
+			leb_skip_pair(&more);
+			assert_true(cursor_ok(&exact) && !cursor_left(&exact));
+			assert_ptr_equal(more.pos, end);
+		}
+	}
+}
+
+static void first_failure_sticks(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[6] = {1, 2, 3, 4, 5, 6};
+	struct cursor c = cursor_new(bytes, sizeof(bytes), true);
+	assert_int_equal(cursor_u32(&c), 0x01020304);
+	assert_int_equal(cursor_u32(&c), 0);
+	assert_false(cursor_ok(&c));
+	assert_int_equal(cursor_off(&c), 4);
+	assert_int_equal(cursor_u8(&c), 0);
+	assert_int_equal(cursor_left(&c), 0);
+	assert_int_equal(cursor_off(&c), 4);
+}
+
+static void windows_keep_their_bounds(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	struct cursor c = cursor_new(bytes, sizeof(bytes), false);
+	cursor_skip(&c, 2);
+	struct cursor w = cursor_window(&c, 3);
+	assert_int_equal(cursor_off(&w), 2);
+	assert_int_equal(cursor_left(&w), 3);
+	assert_int_equal(cursor_u32(&w), 0);
+	assert_false(cursor_ok(&w));
+	assert_int_equal(cursor_u8(&c), 6);
+	struct cursor past = cursor_window(&c, UINT64_MAX);
+	assert_false(cursor_ok(&past));
+	assert_false(cursor_ok(&c));
+}
+
+static void counts_are_claims(void **state)
+{
+	(void)state;
+	struct cursor c = cursor_new("12345678", 8, false);
+	assert_true(cursor_can_hold(&c, 2, 4));
+	assert_false(cursor_can_hold(&c, 3, 4));
+	assert_false(cursor_can_hold(&c, UINT64_MAX, 4));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(uleb_values),
+		cmocka_unit_test(uleb_padding_is_accepted),
+		cmocka_unit_test(uleb_failures),
+		cmocka_unit_test(sleb_values),
+		cmocka_unit_test(sleb_failures),
+		cmocka_unit_test(leb_round_trip),
+		cmocka_unit_test(pairs_are_skipped),
+		cmocka_unit_test(first_failure_sticks),
+		cmocka_unit_test(windows_keep_their_bounds),
+		cmocka_unit_test(counts_are_claims),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+/* Interning files: pairs, each once, in order; entry 0 is no file. */
+#include "gsym/filetab.h"
+
+#include "sample.h"
+
+static uint32_t add(struct filetab *t, uint64_t dir, uint64_t base)
+{
+	uint32_t index;
+	assert_int_equal(filetab_add(t, dir, base, &index), 0);
+	assert_int_equal(t->entries.v[index].dir, dir);
+	assert_int_equal(t->entries.v[index].base, base);
+	return index;
+}
+
+static void entry_zero_is_no_file(void **state)
+{
+	(void)state;
+	struct filetab t;
+	assert_int_equal(filetab_init(&t), 0);
+	assert_int_equal(t.entries.n, 1);
+	assert_int_equal(add(&t, 0, 0), 0);
+	assert_int_equal(t.entries.n, 1);
+	filetab_deinit(&t);
+}
+
+static void pairs_are_shared(void **state)
+{
+	(void)state;
+	struct filetab t;
+	assert_int_equal(filetab_init(&t), 0);
+	assert_int_equal(add(&t, 1, 2), 1);
+	assert_int_equal(add(&t, 2, 1), 2);
+	assert_int_equal(add(&t, 0, 2), 3);
+	assert_int_equal(add(&t, 1, 0), 4);
+	assert_int_equal(add(&t, 1, 2), 1);
+	assert_int_equal(add(&t, 2, 1), 2);
+	filetab_deinit(&t);
+}
+
+static void many_files(void **state)
+{
+	(void)state;
+	enum { N = 5000 };
+	struct filetab t;
+	assert_int_equal(filetab_init(&t), 0);
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 1; i <= N; i++)
+			assert_int_equal(add(&t, i % 7, i), i);
+	}
+	assert_int_equal(t.entries.n, N + 1);
+	filetab_deinit(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entry_zero_is_no_file),
+		cmocka_unit_test(pairs_are_shared),
+		cmocka_unit_test(many_files),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

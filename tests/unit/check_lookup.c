@@ -1,0 +1,283 @@
+/* From address to frames: which function answers, which frames it gives, merged functions. */
+#include "sample.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct file {
+	struct sample s;
+	struct gsym_reader *reader;
+	struct gsym_answer answer;
+	void *data;
+};
+
+static int setup(void **state)
+{
+	struct file *f = calloc(1, sizeof(*f));
+	sample_init(&f->s, sample_kinds[0], 0x1000);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct file *f = *state;
+	gsym_answer_deinit(&f->answer);
+	gsym_reader_close(f->reader);
+	gsym_writer_free(f->s.writer);
+	free(f->data);
+	free(f);
+	return 0;
+}
+
+/* Which function answers at 0x1000 + @off, as "name+offset"; NULL for none. */
+static void expect_at(struct file *f, uint64_t off, const char *want)
+{
+	char text[64];
+	struct gsym_diag diag = {""};
+	uint32_t index;
+	if (!f->reader)
+		f->reader = sample_open(&f->s, &f->data);
+	int err = gsym_lookup(f->reader, 0x1000 + off, &f->answer, &diag);
+	assert_int_equal(gsym_reader_find(f->reader, 0x1000 + off, &index, NULL), err);
+	assert_int_equal(err, want ? 0 : -ENOENT);
+	if (!want) {
+		assert_words(&diag, "GSYM in memory|in no function");
+		assert_int_equal(f->answer.n_frames, 0);
+		return;
+	}
+	const struct gsym_frame *last = &f->answer.frames[f->answer.n_frames - 1];
+	snprintf(text, sizeof(text), "%s+%d", last->name, (int)last->offset);
+	assert_string_equal(text, want);
+	assert_int_equal(f->answer.func_index, index);
+	assert_int_equal(f->answer.func_start + last->offset, 0x1000 + off);
+}
+
+static void outside_and_between(void **state)
+{
+	struct file *f = *state;
+	sample_func(&f->s, 0x10, 0x10, "a", 0);
+	sample_func(&f->s, 0x30, 0x10, "b", 0);
+	expect_at(f, 0x0f, NULL);
+	expect_at(f, 0x10, "a+0");
+	expect_at(f, 0x1f, "a+15");
+	expect_at(f, 0x20, NULL);
+	expect_at(f, 0x2f, NULL);
+	expect_at(f, 0x30, "b+0");
+	expect_at(f, 0x40, NULL);
+	expect_at(f, -0x1000ull - 1, NULL);
+	expect_at(f, -1ull, NULL);
+	expect_at(f, -0x1000ull, NULL);
+}
+
+static void smallest_of_equal_starts(void **state)
+{
+	struct file *f = *state;
+	sample_func(&f->s, 0, 1, "small", 0);
+	sample_func(&f->s, 0, 2, "big", 0);
+	sample_func(&f->s, 0, 9, "bigger", 0);
+	expect_at(f, 0, "small+0");
+	expect_at(f, 1, "big+1");
+	expect_at(f, 2, "bigger+2");
+	expect_at(f, 9, NULL);
+}
+
+static void unknown_size_before_gap_and_last(void **state)
+{
+	struct file *f = *state;
+	sample_func(&f->s, 0x10, 0, "label", 0);
+	sample_func(&f->s, 0x40, 4, "sized", 0);
+	sample_func(&f->s, 0x80, 0, "last", 0);
+	expect_at(f, 0x0f, NULL);
+	expect_at(f, 0x3f, "label+47");
+	expect_at(f, 0x43, "sized+3");
+	expect_at(f, 0x44, NULL); /* only up to the next start, which is that of "sized" */
+	expect_at(f, 0x80, "last+0");
+	expect_at(f, 0x7fffff, "last+8388479");
+}
+
+static void unknown_size_never_hides_a_sized_function(void **state)
+{
+	struct file *f = *state;
+	sample_func(&f->s, 0x10, 0x20, "host", 0);
+	sample_func(&f->s, 0x18, 0, "label", 0);
+	sample_func(&f->s, 0x20, 0, "twin", 0);
+	sample_func(&f->s, 0x20, 4, "inner", 0);
+	expect_at(f, 0x17, "host+7");
+	expect_at(f, 0x18, "host+8");
+	expect_at(f, 0x1f, "host+15");
+	expect_at(f, 0x20, "inner+0");
+	expect_at(f, 0x24, "host+20");
+	expect_at(f, 0x2f, "host+31");
+	expect_at(f, 0x30, "twin+16");
+}
+
+static void nested_functions(void **state)
+{
+	struct file *f = *state;
+	sample_func(&f->s, 0x00, 0x100, "outer", 0);
+	sample_func(&f->s, 0x10, 0x40, "middle", 0);
+	sample_func(&f->s, 0x20, 0x08, "inner", 0);
+	sample_func(&f->s, 0x28, 0x04, "next", 0);
+	sample_func(&f->s, 0x60, 0x08, "second", 0);
+	expect_at(f, 0x0f, "outer+15");
+	expect_at(f, 0x1f, "middle+15");
+	expect_at(f, 0x27, "inner+7");
+	expect_at(f, 0x28, "next+0");
+	expect_at(f, 0x2c, "middle+28");
+	expect_at(f, 0x4f, "middle+63");
+	expect_at(f, 0x50, "outer+80");
+	expect_at(f, 0x67, "second+7");
+	expect_at(f, 0x68, "outer+104");
+	expect_at(f, 0xff, "outer+255");
+	expect_at(f, 0x100, NULL);
+}
+
+/* The worked example: position from the rows for the innermost frame, from the calls for the others. */
+static void inlined_frames(void **state)
+{
+	struct file *f = *state;
+	struct gsym_func work;
+	sample_work(&f->s, &work);
+	assert_int_equal(gsym_writer_add(f->s.writer, &work, NULL), 0);
+	f->reader = sample_open(&f->s, &f->data);
+	struct gsym_answer *a = &f->answer;
+	assert_int_equal(gsym_lookup(f->reader, 0x1151, a, NULL), 0);
+	static const struct {
+		const char *name;
+		uint64_t offset;
+		uint32_t line;
+		bool inlined;
+	} want[] = {{"sq", 2, 3, true}, {"tw", 11, 7, true}, {"work", 17, 10, false}};
+	assert_int_equal(a->n_frames, 3);
+	for (int i = 0; i < 3; i++) {
+		assert_string_equal(a->frames[i].name, want[i].name);
+		assert_string_equal(a->frames[i].dir, "/src");
+		assert_string_equal(a->frames[i].base, "t.c");
+		assert_int_equal(a->frames[i].offset, want[i].offset);
+		assert_int_equal(a->frames[i].line, want[i].line);
+		assert_int_equal(a->frames[i].inlined, want[i].inlined);
+	}
+	assert_true(a->has_rows);
+	assert_int_equal(a->func_start, 0x1140);
+	assert_int_equal(a->func_size, 0x32);
+	assert_int_equal(a->n_merged, 1);
+	assert_int_equal(gsym_lookup(f->reader, 0x114d, a, NULL), 0);
+	assert_int_equal(a->n_frames, 2);
+	assert_string_equal(a->frames[0].name, "tw");
+	assert_int_equal(a->frames[0].line, 7);
+	assert_int_equal(a->frames[1].line, 10);
+	assert_int_equal(gsym_lookup(f->reader, 0x1140, a, NULL), 0);
+	assert_int_equal(a->n_frames, 1);
+	assert_int_equal(a->frames[0].line, 9);
+}
+
+static void add_with_inline(struct file *f, struct gsym_row row, uint32_t call_file)
+{
+	struct gsym_range range = {2, 4};
+	struct gsym_inline node = {.name = sample_string(&f->s, "in"), .call_file = call_file, .call_line = 8, .depth = 1,
+				   .n_ranges = 1};
+	struct gsym_func func = {.start = 0x1000, .name = sample_string(&f->s, "f"), .size = 8, .rows = &row, .n_rows = 1,
+				 .inlines = &node, .n_inlines = 1, .ranges = &range, .n_ranges = 1};
+	assert_int_equal(gsym_writer_add(f->s.writer, &func, NULL), 0);
+}
+
+/* A call from an unknown file still is a call: the frame is there, with its name and without a file. */
+static void call_without_file(void **state)
+{
+	struct file *f = *state;
+	uint32_t file = sample_file(&f->s, "", "a.c");
+	add_with_inline(f, (struct gsym_row){0, file, 3}, 0);
+	expect_at(f, 3, "f+3");
+	assert_int_equal(f->answer.n_frames, 2);
+	assert_string_equal(f->answer.frames[0].name, "in");
+	assert_string_equal(f->answer.frames[0].base, "a.c");
+	assert_int_equal(f->answer.frames[0].line, 3);
+	assert_int_equal(f->answer.frames[0].offset, 1);
+	assert_string_equal(f->answer.frames[1].base, "");
+	assert_int_equal(f->answer.frames[1].line, 8);
+}
+
+/* No usable row: only the symbol is known, inlined calls are not looked at. */
+static void rows_that_do_not_help(void **state)
+{
+	struct file *f = *state;
+	uint32_t file = sample_file(&f->s, "", "a.c");
+	add_with_inline(f, (struct gsym_row){3, file, 3}, file);
+	expect_at(f, 2, "f+2");
+	assert_int_equal(f->answer.n_frames, 1);
+	assert_false(f->answer.has_rows);
+	assert_int_equal(f->answer.frames[0].line, 0);
+	expect_at(f, 3, "f+3");
+	assert_int_equal(f->answer.n_frames, 2);
+	assert_true(f->answer.has_rows);
+}
+
+static void row_of_file_zero(void **state)
+{
+	struct file *f = *state;
+	add_with_inline(f, (struct gsym_row){0, 0, 3}, 0);
+	expect_at(f, 3, "f+3");
+	assert_int_equal(f->answer.n_frames, 1);
+	assert_false(f->answer.has_rows);
+	assert_string_equal(f->answer.frames[0].base, "");
+}
+
+static void merged_functions(void **state)
+{
+	struct file *f = *state;
+	struct gsym_row rows[3] = {{0, sample_file(&f->s, "d", "x.c"), 1}, {0, sample_file(&f->s, "d", "y.c"), 2}};
+	struct gsym_func merged[2] = {
+		{.start = 0x1000, .size = 8, .name = sample_string(&f->s, "m1"), .rows = &rows[1], .n_rows = 1},
+		{.start = 0x1000, .size = 8, .name = sample_string(&f->s, "m2")},
+	};
+	struct gsym_func holder = {.start = 0x1000, .size = 8, .name = sample_string(&f->s, "h"), .rows = rows, .n_rows = 1,
+				   .merged = merged, .n_merged = 2};
+	assert_int_equal(gsym_writer_add(f->s.writer, &holder, NULL), 0);
+	struct gsym_reader *r = f->reader = sample_open(&f->s, &f->data);
+	struct gsym_answer *a = &f->answer;
+	static const char *const names[] = {"h", "m1", "m2"};
+	for (uint32_t which = 0; which < 3; which++) {
+		assert_int_equal(gsym_lookup_merged(r, 0x1004, which, a, NULL), 0);
+		assert_string_equal(a->frames[0].name, names[which]);
+		assert_int_equal(a->n_merged, 3);
+		assert_int_equal(a->frames[0].line, which < 2 ? which + 1 : 0);
+		assert_int_equal(a->has_rows, which < 2);
+	}
+	assert_int_equal(gsym_lookup_merged(r, 0x1004, 3, a, NULL), -ENOENT);
+	assert_int_equal(gsym_lookup_merged(r, 0x1004, UINT32_MAX, a, NULL), -ENOENT);
+	assert_int_equal(a->n_frames, 0);
+	assert_int_equal(gsym_lookup_merged(r, 0x1008, 0, a, NULL), -ENOENT);
+}
+
+/* An answer keeps its memory: a second lookup of the same depth allocates nothing. */
+static void answers_are_reused(void **state)
+{
+	struct file *f = *state;
+	sample_func(&f->s, 0, 8, "a", 1);
+	expect_at(f, 0, "a+0");
+	struct gsym_frame *frames = f->answer.frames;
+	for (uint64_t off = 0; off < 8; off++)
+		assert_int_equal(gsym_lookup(f->reader, 0x1000 + off, &f->answer, NULL), 0);
+	assert_ptr_equal(f->answer.frames, frames);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(outside_and_between, setup, teardown),
+		cmocka_unit_test_setup_teardown(smallest_of_equal_starts, setup, teardown),
+		cmocka_unit_test_setup_teardown(unknown_size_before_gap_and_last, setup, teardown),
+		cmocka_unit_test_setup_teardown(unknown_size_never_hides_a_sized_function, setup, teardown),
+		cmocka_unit_test_setup_teardown(nested_functions, setup, teardown),
+		cmocka_unit_test_setup_teardown(inlined_frames, setup, teardown),
+		cmocka_unit_test_setup_teardown(call_without_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(rows_that_do_not_help, setup, teardown),
+		cmocka_unit_test_setup_teardown(row_of_file_zero, setup, teardown),
+		cmocka_unit_test_setup_teardown(merged_functions, setup, teardown),
+		cmocka_unit_test_setup_teardown(answers_are_reused, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* Interning strings: each once, in order, within a limit. */
+#include "gsym/strtab.h"
+
+#include "sample.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void setup(struct strtab *t, uint64_t limit)
+{
+	assert_int_equal(strtab_init(t, limit), 0);
+}
+
+static uint64_t add(struct strtab *t, const char *text)
+{
+	uint64_t strp;
+	assert_int_equal(strtab_add(t, text, strlen(text), &strp), 0);
+	assert_string_equal(t->bytes + strp, text);
+	return strp;
+}
+
+static void empty_string_is_zero(void **state)
+{
+	(void)state;
+	struct strtab t;
+	setup(&t, UINT32_MAX);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(add(&t, ""), 0);
+	assert_int_equal(t.n, 1);
+	strtab_deinit(&t);
+}
+
+static void duplicates_are_shared_suffixes_are_not(void **state)
+{
+	(void)state;
+	struct strtab t;
+	setup(&t, UINT32_MAX);
+	assert_int_equal(add(&t, "work"), 1);
+	assert_int_equal(add(&t, "rk"), 6);
+	assert_int_equal(add(&t, "work"), 1);
+	assert_int_equal(add(&t, "rk"), 6);
+	assert_int_equal(t.n, 9);
+	strtab_deinit(&t);
+}
+
+/* Enough strings to grow slots and bytes several times; every one keeps its offset. */
+static void many_strings(void **state)
+{
+	(void)state;
+	enum { N = 20000 };
+	static uint64_t offsets[N];
+	struct strtab t;
+	char text[32];
+	setup(&t, UINT32_MAX);
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; i < N; i++) {
+			snprintf(text, sizeof(text), "function_%d", i);
+			uint64_t strp = add(&t, text);
+			if (pass)
+				assert_int_equal(strp, offsets[i]);
+			offsets[i] = strp;
+		}
+	}
+	assert_int_equal(t.used, N);
+	strtab_deinit(&t);
+}
+
+static void nul_inside_is_refused(void **state)
+{
+	(void)state;
+	struct strtab t;
+	uint64_t strp;
+	setup(&t, UINT32_MAX);
+	assert_int_equal(strtab_add(&t, "a\0b", 3, &strp), -EINVAL);
+	assert_int_equal(t.n, 1);
+	strtab_deinit(&t);
+}
+
+/* A table of exactly the limit is fine, one byte more is not, and what is there can still be found. */
+static void limit_is_exact(void **state)
+{
+	(void)state;
+	struct strtab t;
+	uint64_t strp;
+	setup(&t, 10);
+	assert_int_equal(add(&t, "abc"), 1);
+	assert_int_equal(strtab_add(&t, "123456", 6, &strp), -EOVERFLOW);
+	assert_int_equal(add(&t, "1234"), 5);
+	assert_int_equal(t.n, 10);
+	assert_int_equal(strtab_add(&t, "x", 1, &strp), -EOVERFLOW);
+	assert_int_equal(add(&t, "abc"), 1);
+	strtab_deinit(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(empty_string_is_zero),
+		cmocka_unit_test(duplicates_are_shared_suffixes_are_not),
+		cmocka_unit_test(many_strings),
+		cmocka_unit_test(nul_inside_is_refused),
+		cmocka_unit_test(limit_is_exact),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

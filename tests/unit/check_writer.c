@@ -1,0 +1,229 @@
+/* The writer's own rules: order, limits, what it refuses, and that a refused function leaves no trace. */
+#include "gsym/writer.h"
+
+#include "sample.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int add(struct sample *s, const struct gsym_func *f, struct gsym_diag *diag)
+{
+	return gsym_writer_add(s->writer, f, diag);
+}
+
+static void options_are_checked(void **state)
+{
+	(void)state;
+	struct gsym_writer *w;
+	struct gsym_diag diag;
+	struct {
+		struct gsym_writer_options known;
+		uint64_t newer;
+	} o = {.known = {.struct_size = sizeof(o)}};
+	assert_int_equal(gsym_writer_new(&o.known, &w, &diag), 0);
+	assert_int_equal(w->version, 1);
+	gsym_writer_free(w);
+	o.newer = 1;
+	assert_int_equal(gsym_writer_new(&o.known, &w, &diag), -EINVAL);
+	assert_words(&diag, "writer options|is set");
+	o.known.struct_size = 0;
+	assert_int_equal(gsym_writer_new(&o.known, &w, &diag), -EINVAL);
+	assert_words(&diag, "struct_size");
+	o.known.struct_size = offsetof(struct gsym_writer_options, has_base_address);
+	o.known.has_base_address = true; /* past what the caller says it has */
+	assert_int_equal(gsym_writer_new(&o.known, &w, &diag), 0);
+	assert_false(w->has_base);
+	gsym_writer_free(w);
+	o.known = (struct gsym_writer_options){.struct_size = sizeof(o.known), .version = 3};
+	assert_int_equal(gsym_writer_new(&o.known, &w, &diag), -ENOTSUP);
+	assert_words(&diag, "version 3");
+}
+
+static void uuid_of_version_1_is_short(void **state)
+{
+	(void)state;
+	static const uint8_t uuid[21];
+	struct gsym_writer *w;
+	struct gsym_diag diag;
+	struct gsym_writer_options o = {.struct_size = sizeof(o), .uuid = uuid, .uuid_size = 21};
+	assert_int_equal(gsym_writer_new(&o, &w, &diag), -EOVERFLOW);
+	assert_words(&diag, "header at offset 0x1c|21 bytes");
+	o.version = 2;
+	assert_int_equal(gsym_writer_new(&o, &w, &diag), 0);
+	gsym_writer_free(w);
+}
+
+static void starts_must_ascend(void **state)
+{
+	(void)state;
+	struct sample s;
+	struct gsym_diag diag;
+	sample_init(&s, sample_kinds[0], 0x1000);
+	struct gsym_func f = {.start = 0xfff, .name = sample_string(&s, "f"), .size = 1};
+	assert_int_equal(add(&s, &f, &diag), -EINVAL);
+	assert_words(&diag, "function at 0xfff|below the base address 0x1000");
+	sample_func(&s, 0x20, 8, "g", 0);
+	sample_func(&s, 0x20, 9, "h", 0);
+	f.start = 0x101f;
+	assert_int_equal(add(&s, &f, &diag), -EINVAL);
+	assert_words(&diag, "function at 0x101f|below the function before, at 0x1020");
+	gsym_writer_free(s.writer);
+}
+
+static void refused_function_leaves_no_trace(void **state)
+{
+	(void)state;
+	struct sample s;
+	struct gsym_diag diag;
+	void *with, *without;
+	size_t with_size, without_size;
+	for (int bad = 0; bad < 2; bad++) {
+		sample_init(&s, sample_kinds[0], 0x1000);
+		sample_func(&s, 0, 7, "f", 5);
+		struct gsym_row rows[] = {{0, 1, 1}, {9, 1, 2}};
+		struct gsym_func f = {.start = 0x1010, .name = 1, .size = 4, .rows = rows, .n_rows = 2};
+		if (bad) {
+			assert_int_equal(add(&s, &f, &diag), -EINVAL);
+			assert_words(&diag, "function at 0x1010|+0x9");
+			f.name = 0;
+			assert_int_equal(add(&s, &f, &diag), -EINVAL);
+			assert_words(&diag, "name 0x0");
+			f.name = 1000;
+			assert_int_equal(add(&s, &f, &diag), -EINVAL);
+			assert_words(&diag, "name 0x3e8");
+		}
+		sample_func(&s, 0x20, 7, "g", 6);
+		if (bad)
+			sample_finish(&s, &with, &with_size);
+		else
+			sample_finish(&s, &without, &without_size);
+	}
+	assert_int_equal(with_size, without_size);
+	assert_memory_equal(with, without, with_size);
+	free(with);
+	free(without);
+}
+
+static void base_is_the_first_function(void **state)
+{
+	(void)state;
+	struct gsym_writer_options o = {.struct_size = sizeof(o)};
+	struct sample s = {.base = 0x4000};
+	void *data;
+	assert_int_equal(gsym_writer_new(&o, &s.writer, NULL), 0);
+	sample_func(&s, 0x10, 4, "f", 0);
+	sample_func(&s, 0x110, 4, "g", 0);
+	struct gsym_reader *r = sample_open(&s, &data);
+	assert_int_equal(gsym_reader_info(r)->base_address, 0x4010);
+	assert_int_equal(gsym_reader_info(r)->addr_off_size, 2);
+	assert_int_equal(gsym_reader_address(r, 1), 0x4110);
+	gsym_reader_close(r);
+	free(data);
+}
+
+static void files_need_strings(void **state)
+{
+	(void)state;
+	struct sample s;
+	uint32_t file;
+	sample_init(&s, sample_kinds[2], 0);
+	assert_int_equal(gsym_writer_file(s.writer, 5, 0, &file), -EINVAL);
+	assert_int_equal(gsym_writer_file(s.writer, 0, 5, &file), -EINVAL);
+	assert_int_equal(gsym_writer_file(s.writer, 0, 0, &file), 0);
+	assert_int_equal(file, 0);
+	assert_int_equal(sample_file(&s, "d", "b"), 1);
+	gsym_writer_free(s.writer);
+}
+
+static void nothing_to_write(void **state)
+{
+	(void)state;
+	struct sample s;
+	struct gsym_diag diag;
+	void *data;
+	size_t size;
+	uint64_t strp;
+	sample_init(&s, sample_kinds[0], 0);
+	assert_int_equal(gsym_writer_finish_memory(s.writer, &data, &size, &diag), -EINVAL);
+	assert_words(&diag, "header at offset 0|no functions");
+	assert_int_equal(gsym_writer_finish_memory(s.writer, &data, &size, &diag), -EINVAL);
+	assert_words(&diag, "has finished");
+	assert_int_equal(gsym_writer_string(s.writer, "x", 1, &strp), -EINVAL);
+	gsym_writer_free(s.writer);
+}
+
+static void descriptor_and_memory_agree(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 4; k++) {
+		struct sample s;
+		struct gsym_func f;
+		void *data;
+		size_t size;
+		FILE *file = tmpfile();
+		assert_non_null(file);
+		for (int to_memory = 0; to_memory < 2; to_memory++) {
+			sample_init(&s, sample_kinds[k], 0x1000);
+			sample_work(&s, &f);
+			assert_int_equal(add(&s, &f, NULL), 0);
+			if (to_memory) {
+				sample_finish(&s, &data, &size);
+			} else {
+				assert_int_equal(gsym_writer_finish(s.writer, fileno(file), NULL), 0);
+				gsym_writer_free(s.writer);
+			}
+		}
+		char *copy = malloc(size + 1);
+		assert_int_equal(pread(fileno(file), copy, size + 1, 0), size);
+		assert_memory_equal(copy, data, size);
+		free(copy);
+		free(data);
+		fclose(file);
+	}
+}
+
+static void write_error_is_told(void **state)
+{
+	(void)state;
+	struct sample s;
+	struct gsym_diag diag;
+	int fds[2];
+	assert_int_equal(pipe(fds), 0);
+	sample_init(&s, sample_kinds[0], 0);
+	sample_func(&s, 0, 1, "f", 0);
+	assert_int_equal(gsym_writer_finish(s.writer, fds[1], &diag), -ESPIPE);
+	assert_words(&diag, "writing at offset 0x0");
+	gsym_writer_free(s.writer);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void string_table_is_limited_in_version_1(void **state)
+{
+	(void)state;
+	struct sample s;
+	uint64_t strp;
+	sample_init(&s, sample_kinds[0], 0);
+	assert_int_equal(s.writer->strings.limit, UINT32_MAX);
+	s.writer->strings.limit = 8; /* the same check without writing 4 GiB */
+	assert_int_equal(gsym_writer_string(s.writer, "12345678", 8, &strp), -EOVERFLOW);
+	gsym_writer_free(s.writer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_are_checked),
+		cmocka_unit_test(uuid_of_version_1_is_short),
+		cmocka_unit_test(starts_must_ascend),
+		cmocka_unit_test(refused_function_leaves_no_trace),
+		cmocka_unit_test(base_is_the_first_function),
+		cmocka_unit_test(files_need_strings),
+		cmocka_unit_test(nothing_to_write),
+		cmocka_unit_test(descriptor_and_memory_agree),
+		cmocka_unit_test(write_error_is_told),
+		cmocka_unit_test(string_table_is_limited_in_version_1),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
