@@ -35,6 +35,21 @@ static uint64_t name_key(const struct die *die)
 }
 
 /*
+ * Linkers leave address 0 for dropped code. In an image whose code begins there, a function is believed to be
+ * at 0 when a symbol of its size is, or when no symbol is there to tell.
+ */
+static bool dropped_to_zero(const struct walk *w, struct range r)
+{
+	const symbol_vec *symbols = w->b->context->symbols;
+	if (r.lo || !symbols->n || symbols->v[0].addr)
+		return false;
+	for (size_t i = 0; i < symbols->n && !symbols->v[i].addr; i++)
+		if (symbols->v[i].end == r.hi)
+			return false;
+	return true;
+}
+
+/*
  * Keeps what of the ranges from @first on can be code: not empty, not dropped by the linker, inside a code
  * section. upstream gives up at the first bad one; here only that one is lost.
  */
@@ -51,6 +66,7 @@ static void keep_live_ranges(struct walk *w, uint64_t die_off, uint32_t first)
 				oddity_count(w->unit->odd, ODD_NOT_IN_TEXT, ".debug_info", die_off);
 			dead = true;
 		}
+		dead |= !w->b->context->match_llvm && dropped_to_zero(w, r);
 		if (!dead && r.hi - r.lo > UINT32_MAX) {
 			oddity_count(w->unit->odd, ODD_FUNCTION_SIZE, ".debug_info", die_off);
 			dead = true;
