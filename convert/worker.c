@@ -21,6 +21,7 @@ static size_t message_size(uint32_t type)
 	case WORKER_DONE: return sizeof(struct worker_done);
 	case WORKER_FAILED: return sizeof(struct worker_failed);
 	case WORKER_IDENTITY: return sizeof(struct worker_identity);
+	case WORKER_READY: return sizeof(struct worker_ready);
 	}
 	return 0;
 }
@@ -32,8 +33,7 @@ static bool terminated(const char *text, size_t size)
 
 static bool convert_valid(const struct worker_convert *m)
 {
-	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2) &&
-	       terminated(m->name, sizeof(m->name));
+	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2);
 }
 
 static bool progress_valid(const struct worker_progress *m)
@@ -60,7 +60,7 @@ static bool content_valid(const union worker_message *msg)
 {
 	switch (msg->head.type) {
 	case WORKER_CONVERT: return convert_valid(&msg->convert);
-	case WORKER_IDENTIFY: return terminated(msg->identify.name, sizeof(msg->identify.name));
+	case WORKER_IDENTIFY: return true;
 	case WORKER_PROGRESS: return progress_valid(&msg->progress);
 	case WORKER_ODDITY:
 		return terminated(msg->oddity.kind, sizeof(msg->oddity.kind)) &&
@@ -68,6 +68,7 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_DONE: return terminated(msg->done.arch, sizeof(msg->done.arch));
 	case WORKER_FAILED: return failed_valid(&msg->failed);
 	case WORKER_IDENTITY: return identity_valid(&msg->identity);
+	case WORKER_READY: return true;
 	}
 	return false;
 }

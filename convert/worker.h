@@ -4,6 +4,8 @@
  * The daemon never parses an object file. It starts the gsym program as "gsym worker MODE PID" (PID is the
  * daemon's own) with a SOCK_SEQPACKET socket as descriptor 3 and the descriptors the mode needs:
  *
+ * Every worker first says WORKER_READY. Then, by mode:
+ *
  *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file.
  *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY
  *            and one WORKER_DONE, or one WORKER_FAILED.
@@ -27,6 +29,9 @@ enum {
 	WORKER_SOURCE_FD = 4, /* scan */
 };
 
+/* Raised with every change of this file: daemon and worker may come from different installations. */
+enum { WORKER_PROTOCOL = 1 };
+
 enum worker_type {
 	WORKER_CONVERT = 1, /* daemon to worker */
 	WORKER_IDENTIFY,    /* daemon to worker, with one descriptor */
@@ -35,6 +40,7 @@ enum worker_type {
 	WORKER_DONE,
 	WORKER_FAILED,
 	WORKER_IDENTITY,
+	WORKER_READY,
 };
 
 /* Every message begins like this. @serial goes from a request into its answers. */
@@ -52,12 +58,10 @@ struct worker_convert {
 	uint64_t memory;       /* bytes of private memory, thread stacks aside */
 	uint64_t cpu_seconds;  /* of all threads together */
 	uint64_t output_size;  /* largest output in bytes */
-	char name[4096];       /* the object file as messages should call it */
 };
 
 struct worker_identify {
 	struct worker_header head;
-	char name[4096];
 };
 
 struct worker_progress {
@@ -88,9 +92,9 @@ struct worker_done {
 
 struct worker_failed {
 	struct worker_header head;
-	int32_t error; /* a positive errno value */
+	int32_t error;  /* a positive errno value */
 	uint32_t pad;
-	char text[512];
+	char text[512]; /* why: section and offset, but not the name of the file */
 };
 
 /* What struct image_identity says of one file. */
@@ -108,6 +112,12 @@ struct worker_identity {
 	char text[512];
 };
 
+struct worker_ready {
+	struct worker_header head;
+	uint32_t protocol; /* WORKER_PROTOCOL */
+	uint32_t pad;
+};
+
 union worker_message {
 	struct worker_header head;
 	struct worker_convert convert;
@@ -117,6 +127,7 @@ union worker_message {
 	struct worker_done done;
 	struct worker_failed failed;
 	struct worker_identity identity;
+	struct worker_ready ready;
 };
 
 /* Whether the @size bytes received are a message as described above: 0 or -EPROTO. Pure. */

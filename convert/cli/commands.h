@@ -16,4 +16,7 @@ int cmd_lookup(int argc, char **argv);
 int cmd_statistics(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 
+/* Not for people: the daemon starts it. */
+int cmd_worker(int argc, char **argv);
+
 #endif

@@ -18,6 +18,7 @@ static const struct command commands[] = {
 	{"dump", cmd_dump, "print everything a GSYM file holds"},
 	{"verify", cmd_verify, "check a GSYM file, alone or against the object file it was made from"},
 	{"statistics", cmd_statistics, "say how many bytes of a GSYM file go where"},
+	{"worker", cmd_worker, NULL},
 };
 
 static int help(void)

@@ -1,0 +1,180 @@
+/*
+ * The cage of a worker: resource limits, Landlock for files and network, seccomp for system calls.
+ *
+ * The list of system calls is what glibc, libelf and the converter use to map and read files, run threads and
+ * write to open descriptors. Others fail with EPERM rather than kill, so that a libc which tries something new
+ * falls back instead of dying. New processes, sockets and ptrace are not on it; of clone(2) only the form that
+ * starts a thread.
+ */
+#include "sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifdef HAVE_SECCOMP
+#include <seccomp.h>
+#endif
+
+#include "../../gsym/base/vec.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZER 1
+#endif
+#endif
+#ifndef SANITIZER
+#define SANITIZER 0
+#endif
+
+enum { WORKER_NICE = 5 };
+
+void sandbox_die_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) /* it died before the line above */
+		_exit(1);
+}
+
+static int limit(int resource, uint64_t soft, uint64_t hard)
+{
+	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard};
+	return setrlimit((__rlimit_resource_t)resource, &l) ? -errno : 0;
+}
+
+int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_bytes)
+{
+	setpriority(PRIO_PROCESS, 0, WORKER_NICE);
+	signal(SIGXFSZ, SIG_IGN); /* write(2) then says EFBIG */
+	int err = limit(RLIMIT_CORE, 0, 0);
+	if (!err && cpu_seconds > 0)
+		err = limit(RLIMIT_CPU, cpu_seconds, cpu_seconds + 5);
+	if (!err)
+		err = limit(RLIMIT_FSIZE, file_bytes, file_bytes);
+	if (!err && !SANITIZER)
+		err = limit(RLIMIT_DATA, memory_bytes, memory_bytes);
+	return err;
+}
+
+/* ---- Landlock: numbers newer than the oldest headers we build with are spelled out ---- */
+
+struct ruleset_attr {
+	uint64_t fs;     /* since ABI 1 */
+	uint64_t net;    /* since ABI 4 */
+	uint64_t scoped; /* since ABI 6 */
+};
+
+enum {
+	NET_BIND_AND_CONNECT = 3,
+	SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 3,
+};
+
+/* File system rights known to each ABI: 13 at first, then refer, truncate and ioctl on devices. */
+static uint64_t landlock_fs_rights(long abi)
+{
+	unsigned bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi == 2 ? 14 : 13;
+	return (1ULL << bits) - 1;
+}
+
+static size_t landlock_attr_size(long abi)
+{
+	if (abi >= 6)
+		return sizeof(struct ruleset_attr);
+	return abi >= 4 ? offsetof(struct ruleset_attr, scoped) : offsetof(struct ruleset_attr, net);
+}
+
+static void restrict_files_and_network(int readable)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	if (abi < 1)
+		return;
+	struct ruleset_attr attr = {
+		.fs = landlock_fs_rights(abi),
+		.net = NET_BIND_AND_CONNECT,
+		.scoped = SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS,
+	};
+	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, landlock_attr_size(abi), 0);
+	if (ruleset < 0)
+		return;
+	struct landlock_path_beneath_attr rule = {
+		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE,
+		.parent_fd = readable,
+	};
+	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0)
+		syscall(SYS_landlock_restrict_self, ruleset, 0);
+	close(ruleset);
+}
+
+#ifdef HAVE_SECCOMP
+
+static const int allowed_calls[] = {
+	SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(pwrite64), SCMP_SYS(writev),
+	SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(ftruncate), SCMP_SYS(ftruncate64), SCMP_SYS(fallocate),
+	SCMP_SYS(fsync), SCMP_SYS(fdatasync), SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(close), SCMP_SYS(fcntl),
+	SCMP_SYS(fcntl64), SCMP_SYS(fstat), SCMP_SYS(fstat64), SCMP_SYS(fstatat64), SCMP_SYS(newfstatat),
+	SCMP_SYS(statx), SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(mprotect),
+	SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(futex), SCMP_SYS(futex_time64), SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(getrandom), SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_gettime64), SCMP_SYS(clock_nanosleep), SCMP_SYS(clock_nanosleep_time64), SCMP_SYS(nanosleep),
+	SCMP_SYS(gettimeofday), SCMP_SYS(getrusage), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigreturn),
+	SCMP_SYS(sigaltstack), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(restart_syscall),
+	SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(poll), SCMP_SYS(ppoll),
+};
+
+static int fill_filter(scmp_filter_ctx filter)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(allowed_calls); i++) {
+		int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0);
+		if (err && err != -EDOM) /* -EDOM: this architecture has no such call */
+			return err;
+	}
+	/* clone3 takes its flags from memory, where no filter sees them: ENOSYS makes glibc use clone. */
+	int err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	if (err)
+		return err;
+#ifdef __s390__
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				SCMP_A1(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+#else
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+#endif
+}
+
+static void restrict_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	if (!filter)
+		return;
+	if (fill_filter(filter) == 0)
+		seccomp_load(filter);
+	seccomp_release(filter);
+}
+
+#else
+
+static void restrict_calls(void)
+{
+}
+
+#endif
+
+void sandbox_enter(int readable)
+{
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (SANITIZER)
+		return;
+	restrict_files_and_network(readable);
+	restrict_calls();
+}

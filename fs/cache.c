@@ -1,0 +1,259 @@
+/*
+ * Content-addressed files: making keys, loading, publishing, remembering failures.
+ *
+ * The fingerprint covers the converter's revision, the options that shape the output, and size and time of the
+ * object file; not device and inode, which differ from host to host. A copy that keeps the time of the original
+ * (cp -p, rsync -a, packages) finds what was converted from the original.
+ */
+#include "cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "../convert/convert.h"
+#include "../gsym/base/diag.h"
+#include "cache_dir.h"
+
+enum {
+	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
+	LAYOUT_REVISION = 1,            /* of what handle.h describes */
+	TEMP_TRIES = 8,
+};
+
+static const char gsym_suffix[] = ".gsym", failed_suffix[] = ".failed";
+
+static void file_name(char name[NAME_SIZE], const struct cache_key *key, const char *suffix)
+{
+	snprintf(name, NAME_SIZE, "%s%s", key->text, suffix);
+}
+
+void cache_key_make(const struct cache_input *input, struct cache_key *ret)
+{
+	uint8_t fields[28];
+	store32(fields, CONVERT_REVISION, false);
+	store32(fields + 4, LAYOUT_REVISION, false);
+	store32(fields + 8, input->version, false);
+	store64(fields + 12, input->size, false);
+	store64(fields + 20, (uint64_t)input->mtime_ns, false);
+	XXH128_hash_t hash = XXH3_128bits(fields, sizeof(fields));
+	snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", input->id, (unsigned long long)hash.high64,
+		 (unsigned long long)hash.low64);
+}
+
+int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log, struct gsym_diag *diag)
+{
+	*cache = (struct cache){.dir = -1, .limit = limit, .log = log};
+	int err = cache_dir_open(path, &cache->dir, &cache->path, diag);
+	if (!err)
+		atomic_store(&cache->bytes, cache_dir_clean(cache->dir, log));
+	return err;
+}
+
+void cache_close(struct cache *cache)
+{
+	if (cache->path)
+		close(cache->dir);
+	free(cache->path);
+	cache->path = NULL;
+}
+
+/* ---- Loading ---- */
+
+int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag)
+{
+	char name[NAME_SIZE];
+	file_name(name, key, gsym_suffix);
+	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? -ENOENT : diag_set(diag, -errno, "%s: cannot open: %s", name, strerror(errno));
+	struct gsym_diag why = {""};
+	int err = handle_open(fd, name, ret, &why);
+	close(fd);
+	if (!err) {
+		cache_touch(cache, key, time(NULL));
+		return 0;
+	}
+	if (err == -ENOMEM)
+		return diag_set(diag, err, "%s", why.text);
+	log_warning(cache->log, "cache: %s: deleting it, it will be made again", why.text);
+	unlinkat(cache->dir, name, 0);
+	return -ENOENT;
+}
+
+bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size)
+{
+	char name[NAME_SIZE];
+	file_name(name, key, gsym_suffix);
+	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	bool has = handle_peek(fd, ret_size) == 0;
+	close(fd);
+	return has;
+}
+
+void cache_forget(struct cache *cache, const struct cache_key *key)
+{
+	char name[NAME_SIZE];
+	file_name(name, key, gsym_suffix);
+	unlinkat(cache->dir, name, 0);
+}
+
+void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when)
+{
+	char name[NAME_SIZE];
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = when}};
+	file_name(name, key, gsym_suffix);
+	utimensat(cache->dir, name, times, AT_SYMLINK_NOFOLLOW);
+}
+
+bool cache_is_tight(struct cache *cache)
+{
+	return atomic_load(&cache->bytes) > cache->limit / 2;
+}
+
+/* ---- Publishing ---- */
+
+/* Takes the lock that says the file has a living writer. False when a starting daemon was faster and removed it. */
+static bool lock_temp(int fd)
+{
+	struct stat st;
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag)
+{
+	struct cache_temp temp = {.fd = -1};
+	for (int i = 0; i < TEMP_TRIES; i++) {
+		snprintf(temp.name, sizeof(temp.name), ".tmp-%ld-%u", (long)getpid(),
+			 atomic_fetch_add(&cache->next_temp, 1));
+		temp.fd = openat(cache->dir, temp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (temp.fd < 0 && errno != EEXIST)
+			break;
+		if (temp.fd >= 0 && lock_temp(temp.fd)) {
+			*ret = temp;
+			return 0;
+		}
+		if (temp.fd >= 0)
+			close(temp.fd);
+		errno = EEXIST;
+	}
+	return diag_set(diag, -errno, "cache directory '%s': cannot make a file: %s", cache->path, strerror(errno));
+}
+
+void cache_temp_close(struct cache *cache, struct cache_temp *temp)
+{
+	if (temp->name[0])
+		unlinkat(cache->dir, temp->name, 0);
+	if (temp->fd >= 0)
+		close(temp->fd);
+	*temp = (struct cache_temp){.fd = -1};
+}
+
+/* Makes @temp the file @name. */
+static int rename_temp(struct cache *cache, struct cache_temp *temp, const char *name)
+{
+	if (renameat(cache->dir, temp->name, cache->dir, name))
+		return -errno;
+	temp->name[0] = 0;
+	return 0;
+}
+
+static void grown(struct cache *cache, uint64_t bytes, const char *keep)
+{
+	uint64_t now = atomic_fetch_add(&cache->bytes, bytes) + bytes;
+	/* A tenth below the limit, so that not every conversion at the limit walks the directory. */
+	if (now > cache->limit)
+		atomic_store(&cache->bytes,
+			     cache_dir_evict(cache->dir, cache->limit - cache->limit / 10, keep, cache->log));
+}
+
+/* Whoever reads the file later must be able to: what our own reader refuses is not published. */
+static int check_readable(int fd, const char *name, struct gsym_diag *diag)
+{
+	struct handle *handle;
+	int err = handle_open(fd, name, &handle, diag);
+	if (!err)
+		handle_put(handle);
+	return err;
+}
+
+static int complete(struct cache_temp *temp, uint64_t gsym_size, const char *notes, size_t notes_size)
+{
+	int err = trailer_write(temp->fd, gsym_size, notes, notes_size);
+	/* Durable before it is visible: the disk may be full only now. */
+	return !err && fdatasync(temp->fd) ? -errno : err;
+}
+
+int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, uint64_t gsym_size,
+		  const char *notes, size_t notes_size, struct gsym_diag *diag)
+{
+	char name[NAME_SIZE];
+	file_name(name, key, gsym_suffix);
+	int err = complete(temp, gsym_size, notes, notes_size);
+	if (err)
+		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name, strerror(-err));
+	err = check_readable(temp->fd, name, diag);
+	if (err)
+		return err;
+	err = rename_temp(cache, temp, name);
+	if (err)
+		return diag_set(diag, err, "cache directory '%s': cannot rename to %s: %s", cache->path, name,
+				strerror(-err));
+	grown(cache, gsym_size + notes_size + TRAILER_SIZE, name);
+	return 0;
+}
+
+/* ---- Small files ---- */
+
+int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size, struct gsym_diag *diag)
+{
+	struct cache_temp temp;
+	int err = cache_temp_open(cache, &temp, diag);
+	if (err)
+		return err;
+	ssize_t n = 0;
+	for (size_t done = 0; done < size && n >= 0; done += (size_t)n)
+		n = write(temp.fd, (const char *)data + done, size - done);
+	err = n < 0 ? -errno : rename_temp(cache, &temp, name);
+	cache_temp_close(cache, &temp);
+	return err ? diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name, strerror(-err))
+		   : 0;
+}
+
+void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text)
+{
+	char name[NAME_SIZE], line[FAILURE_TEXT_SIZE + 16];
+	struct gsym_diag diag = {""};
+	file_name(name, key, failed_suffix);
+	int n = snprintf(line, sizeof(line), "%d\t%.*s\n", -err, FAILURE_TEXT_SIZE - 1, text);
+	if (cache_write_file(cache, name, line, (size_t)n, &diag))
+		log_warning(cache->log, "%s; the failure will be met again after a restart", diag.text);
+}
+
+int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE])
+{
+	char name[NAME_SIZE], line[FAILURE_TEXT_SIZE + 16];
+	file_name(name, key, failed_suffix);
+	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	ssize_t n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	line[n > 0 ? n : 0] = 0;
+	char *tab;
+	long err = strtol(line, &tab, 10);
+	if (err <= 0 || err >= 4096 || *tab != '\t')
+		return 0; /* not what we write: as if it were not there */
+	tab[1 + strcspn(tab + 1, "\n")] = 0;
+	snprintf(text, FAILURE_TEXT_SIZE, "%s", tab + 1);
+	return (int)-err;
+}

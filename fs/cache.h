@@ -1,0 +1,108 @@
+/*
+ * cache.h - the directory of converted files.
+ *
+ * Content-addressed: a file is called after the image's id and a fingerprint of all that its bytes depend on,
+ * so that the same key means the same bytes on any host, and whoever publishes first has published for all.
+ * Files appear whole, by rename(2), and never change afterwards.
+ *
+ *	<key>.gsym      a converted image, see handle.h
+ *	<key>.failed    why the conversion failed and always will: "errno<TAB>words"
+ *	.tmp-...        being written, locked with flock(2) by its writer; without a lock a leftover
+ *
+ * Functions may be called by several threads at once.
+ */
+#ifndef FS_CACHE_H
+#define FS_CACHE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "../gsym/gsym.h"
+#include "handle.h"
+#include "log.h"
+#include "name.h"
+
+enum {
+	CACHE_KEY_SIZE = ID_TEXT_SIZE + 1 + 32, /* id, dash, fingerprint, and the NUL of the id */
+	CACHE_TEMP_NAME_SIZE = 48,
+	FAILURE_TEXT_SIZE = 512,
+};
+
+struct cache {
+	int dir;
+	char *path;
+	uint64_t limit;           /* bytes of all files together */
+	_Atomic uint64_t bytes;   /* what they are now, about */
+	atomic_uint next_temp;    /* makes temporary names differ */
+	const struct log *log;    /* borrowed */
+};
+
+struct cache_key {
+	char text[CACHE_KEY_SIZE];
+};
+
+/* A file being written. */
+struct cache_temp {
+	int fd;
+	char name[CACHE_TEMP_NAME_SIZE];
+};
+
+/* What the bytes of a converted file depend on, beside the converter. */
+struct cache_input {
+	const char *id;      /* canonical */
+	uint64_t size;       /* of the object file */
+	int64_t mtime_ns;
+	uint16_t version;    /* of GSYM */
+};
+
+/* Pure. */
+void cache_key_make(const struct cache_input *input, struct cache_key *ret);
+
+/*
+ * Opens or makes the directory @path, NULL for the default one, and removes leftovers. -EPERM when it belongs to
+ * somebody else or others may write to it.
+ */
+int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log,
+	       struct gsym_diag *diag);
+void cache_close(struct cache *cache);
+
+/*
+ * The converted file of @key: 0, -ENOENT when there is none. A damaged one is deleted, logged, and counts as none.
+ */
+int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag);
+
+/* Whether there seems to be one, and how large its GSYM is. Reads a few bytes at most. */
+bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size);
+
+/* Deletes the converted file of @key. */
+void cache_forget(struct cache *cache, const struct cache_key *key);
+
+/* A new file to write to, not yet visible under any key. */
+int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag);
+
+/* Removes it unless it was published, and closes it. */
+void cache_temp_close(struct cache *cache, struct cache_temp *temp);
+
+/*
+ * Gives @temp, which holds @gsym_size bytes of GSYM, notes and trailer, and makes it the file of @key, durable
+ * before visible. What does not open as GSYM is refused with -EBADMSG. Evicts what was used least recently when
+ * the directory grows over its limit.
+ */
+int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, uint64_t gsym_size,
+		  const char *notes, size_t notes_size, struct gsym_diag *diag);
+
+/* Whether the next file may lead to an eviction. */
+bool cache_is_tight(struct cache *cache);
+
+/* Notes that a file was used at @when (seconds since the epoch), for eviction. */
+void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when);
+
+/* A failure that only another input can mend. Storing never fails: at worst it is tried again. */
+void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text);
+/* Its errno (negative), with the words in @text; 0 when none is known. */
+int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE]);
+
+/* Replaces the file @name by @size bytes, for small things kept beside the images. */
+int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size, struct gsym_diag *diag);
+
+#endif

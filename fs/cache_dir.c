@@ -1,0 +1,197 @@
+#include "cache_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../gsym/base/diag.h"
+#include "../gsym/base/vec.h"
+
+/* ---- Where it is ---- */
+
+/* $XDG_CACHE_HOME/gsymfs, ~/.cache/gsymfs, or for root /var/cache/gsymfs. */
+static int default_path(char **ret)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	int n;
+	if (geteuid() == 0)
+		n = asprintf(ret, "/var/cache/gsymfs");
+	else if (xdg && xdg[0] == '/')
+		n = asprintf(ret, "%s/gsymfs", xdg);
+	else if (home && home[0] == '/')
+		n = asprintf(ret, "%s/.cache/gsymfs", home);
+	else
+		return -ENOENT;
+	return n < 0 ? -ENOMEM : 0;
+}
+
+/* mkdir -p, and the last directory is for its owner alone. */
+static int make_path(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		int failed = mkdir(path, 0755) && errno != EEXIST;
+		*slash = '/';
+		if (failed)
+			return -errno;
+	}
+	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
+}
+
+/* Somebody who can write there could hand us any bytes, and read what an image's owner keeps to himself. */
+static int check_owner(int fd, const char *path, struct gsym_diag *diag)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return diag_set(diag, -errno, "cache directory '%s': cannot stat: %s", path, strerror(errno));
+	if (st.st_uid != geteuid())
+		return diag_set(diag, -EPERM, "cache directory '%s' belongs to user %u: choose another with -o cache=DIR",
+				path, (unsigned)st.st_uid);
+	if (st.st_mode & 022)
+		return diag_set(diag, -EPERM, "cache directory '%s' is writable by others: chmod it to 0700", path);
+	return 0;
+}
+
+int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag)
+{
+	CLEANUP(freep) char *own = NULL;
+	int err = 0;
+	if (path)
+		own = strdup(path);
+	else
+		err = default_path(&own);
+	if (err || !own)
+		return diag_set(diag, err ? err : -ENOMEM, "no place for the cache: set HOME or use -o cache=DIR");
+	err = make_path(own);
+	if (err)
+		return diag_set(diag, err, "cache directory '%s': cannot make it: %s", own, strerror(-err));
+	int fd = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return diag_set(diag, -errno, "cache directory '%s': cannot open: %s", own, strerror(errno));
+	err = check_owner(fd, own, diag);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	char *absolute = realpath(own, NULL);
+	*ret_fd = fd;
+	*ret_path = absolute ? absolute : TAKE(own);
+	return 0;
+}
+
+/* ---- What is in it ---- */
+
+struct cached {
+	char name[CACHE_KEY_SIZE + 8];
+	uint64_t size;
+	int64_t used; /* seconds since the epoch */
+};
+
+typedef VEC(struct cached) cached_vec;
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), s = strlen(suffix);
+	return n >= s && strcmp(name + n - s, suffix) == 0;
+}
+
+static bool is_cached(const char *name)
+{
+	return name[0] != '.' && (has_suffix(name, ".gsym") || has_suffix(name, ".failed"));
+}
+
+static DIR *open_listing(int dir)
+{
+	/* Through "." rather than dup(2): a listing needs a position of its own. */
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+static void add_cached(int dir, const char *name, cached_vec *vec)
+{
+	struct stat st;
+	struct cached c = {.used = 0};
+	if (strlen(name) >= sizeof(c.name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	strcpy(c.name, name);
+	c.size = (uint64_t)st.st_size;
+	c.used = st.st_mtime;
+	if (vec_push(vec, c))
+		return; /* it counts as not there; the next walk sees it */
+}
+
+/* Removes a temporary file unless its writer still holds the lock. */
+static void remove_leftover(int dir, const char *name, const struct log *log)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && unlinkat(dir, name, 0) == 0)
+		log_info(log, "cache: removed '%s', left over from a daemon that did not end well", name);
+	close(fd);
+}
+
+uint64_t cache_dir_clean(int dir, const struct log *log)
+{
+	DIR *d = open_listing(dir);
+	if (!d)
+		return 0;
+	uint64_t bytes = 0;
+	for (struct dirent *e; (e = readdir(d));) {
+		struct stat st;
+		if (strncmp(e->d_name, ".tmp-", 5) == 0)
+			remove_leftover(dir, e->d_name, log);
+		else if (is_cached(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			bytes += (uint64_t)st.st_size;
+	}
+	closedir(d);
+	return bytes;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct cached *x = a, *y = b;
+	if (x->used != y->used)
+		return x->used < y->used ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void list_cached(int dir, cached_vec *vec)
+{
+	DIR *d = open_listing(dir);
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));)
+		if (is_cached(e->d_name))
+			add_cached(dir, e->d_name, vec);
+	closedir(d);
+}
+
+uint64_t cache_dir_evict(int dir, uint64_t limit, const char *keep, const struct log *log)
+{
+	cached_vec files = {0};
+	uint64_t bytes = 0;
+	list_cached(dir, &files);
+	for (size_t i = 0; i < files.n; i++)
+		bytes += files.v[i].size;
+	if (bytes > limit && files.n)
+		qsort(files.v, files.n, sizeof(*files.v), by_use);
+	for (size_t i = 0; i < files.n && bytes > limit; i++) {
+		struct cached *c = &files.v[i];
+		if (strcmp(c->name, keep) == 0 || unlinkat(dir, c->name, 0))
+			continue;
+		bytes -= c->size;
+		log_info(log, "cache: evicted '%s' (%llu bytes)", c->name, (unsigned long long)c->size);
+	}
+	vec_free(&files);
+	return bytes;
+}

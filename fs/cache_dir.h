@@ -1,0 +1,16 @@
+/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c only. */
+#ifndef FS_CACHE_DIR_H
+#define FS_CACHE_DIR_H
+
+#include "cache.h"
+
+/* Opens or makes the directory; @path NULL = the default. Stores a new copy of the path. */
+int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag);
+
+/* Removes temporary files whose writer is gone; returns the bytes of all that stays. */
+uint64_t cache_dir_clean(int dir, const struct log *log);
+
+/* Deletes what was used least recently, but not @keep, until at most @limit bytes are left; returns those left. */
+uint64_t cache_dir_evict(int dir, uint64_t limit, const char *keep, const struct log *log);
+
+#endif

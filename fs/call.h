@@ -1,0 +1,78 @@
+/*
+ * call.h - FUSE requests that may have to wait, without a thread waiting for them.
+ *
+ * A call is a request together with the function that tries to answer it. When that function says that something
+ * is not there yet, the call is parked on a list of what it waits for, and the FUSE thread goes on with other
+ * requests. Whoever makes the thing available runs the parked calls again, each from its beginning. A signal to
+ * the waiting process takes its call off the list and answers EINTR at once.
+ */
+#ifndef FS_CALL_H
+#define FS_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+#include "list.h"
+#include "name.h"
+
+struct gsymfs;
+struct revision;
+
+/* What a call waits for; filled by the attempt that gives up. */
+struct wait {
+	struct revision *revision; /* until it is open or has failed; NULL: for the scanner, */
+	char id[ID_TEXT_SIZE];     /* until the first scan is done or a file with this id is found ("" = no such) */
+	uint64_t findings;         /* images.findings when the attempt looked: later ones are news */
+};
+
+enum call_state {
+	CALL_PARKING, /* its interrupt function is being set */
+	CALL_PARKED,  /* on a list, under images.lock */
+	CALL_TAKEN,   /* off the list: belongs to whoever took it off */
+};
+
+struct call {
+	struct list link;
+	struct gsymfs *fs;
+	fuse_req_t req;
+	/*
+	 * Answers the request, exactly once, and returns 0; or returns a negative errno to answer with; or fills
+	 * wait and returns -EAGAIN.
+	 */
+	int (*attempt)(struct call *call);
+	fuse_ino_t ino;   /* the file, or the directory of a lookup */
+	const char *name; /* of a lookup; borrowed until the call is parked, then its own */
+	size_t size;      /* of a read */
+	off_t off;
+	struct fuse_file_info info; /* of an open */
+	struct wait wait;
+
+	enum call_state state;
+	bool interrupted;
+	bool on_heap;
+	unsigned tries; /* how often it waited for a conversion */
+};
+
+/* Runs a call that lives on the stack until it is answered or parked; @call must not be used afterwards. */
+void call_run(struct call *call);
+
+/* ---- With images.lock: taking calls off a list ---- */
+
+/* Moves all calls of @parked to @woken. */
+void calls_wake_all(struct list *parked, struct list *woken);
+
+/* Moves those that wait for @id. */
+void calls_wake_id(struct list *parked, const char *id, struct list *woken);
+
+/* ---- Without it: going on with those taken ---- */
+
+/* Runs them again. */
+void calls_resume(struct list *woken);
+
+/* Answers them all with @err, a negative errno. */
+void calls_fail(struct list *woken, int err);
+
+#endif

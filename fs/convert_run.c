@@ -1,0 +1,371 @@
+/*
+ * One conversion: open the object file, make a file in the cache, let a worker fill it, judge what it did, publish.
+ *
+ * The worker is not trusted. Its messages are checked, it is dead before its output is looked at, and the output is
+ * read by the same reader that treats every cache file as hostile. What it says goes to status and log, escaped.
+ */
+#include "convert_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../convert/convert.h"
+#include "../gsym/base/diag.h"
+#include "../gsym/render/escape.h"
+#include "beneath.h"
+#include "child.h"
+#include "revision.h"
+
+enum {
+	READING_PER_CENT = 95, /* of the progress; the rest is writing */
+	CPU_GRACE_SECONDS = 5, /* between SIGXCPU and SIGKILL, as the worker sets its limit */
+};
+
+/* A conversion under way. */
+struct job {
+	const struct converter *converter;
+	struct revision *rev;
+	struct outcome *out;
+	int input;
+	struct cache_temp temp;
+	struct text_buf notes;
+	bool has_done, has_failed;
+	struct worker_done done;
+	struct worker_failed failed;
+	int64_t started_ms;
+};
+
+static void fail(struct outcome *out, enum verdict verdict, int err)
+{
+	out->verdict = verdict;
+	out->err = err;
+}
+
+/* ---- Before ---- */
+
+bool convert_from_cache(const struct converter *c, const struct revision *rev, struct outcome *ret)
+{
+	*ret = (struct outcome){.verdict = VERDICT_READY};
+	int err = cache_load(c->cache, &rev->key, &ret->handle, &ret->diag);
+	if (!err)
+		return true;
+	if (err != -ENOENT) {
+		fail(ret, VERDICT_TRANSIENT, err == -ENOMEM ? err : -EIO);
+		return true;
+	}
+	err = cache_failure_load(c->cache, &rev->key, ret->diag.text);
+	if (err)
+		fail(ret, VERDICT_FAILED, err);
+	return err != 0;
+}
+
+static int open_input(const struct converter *c, const struct source *source)
+{
+	int dir = open(c->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	int fd = open_beneath(dir, source->path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	close(dir);
+	return fd;
+}
+
+static bool is_scanned_file(int fd, const struct source *source)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == source->dev && st.st_ino == source->ino &&
+	       (uint64_t)st.st_size == source->size &&
+	       st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == source->mtime_ns;
+}
+
+static int prepare(struct job *job)
+{
+	struct outcome *out = job->out;
+	const struct source *source = &job->rev->source;
+	job->input = open_input(job->converter, source);
+	if (job->input < 0 && job->input != -ENOENT && job->input != -ELOOP && job->input != -ENOTDIR) {
+		diag_set(&out->diag, job->input, "'%s': cannot open: %s", source->path, strerror(-job->input));
+		fail(out, VERDICT_TRANSIENT, -EIO);
+		return -EIO;
+	}
+	if (job->input < 0 || !is_scanned_file(job->input, source)) {
+		diag_set(&out->diag, -ESTALE, "'%s' changed after it was scanned", source->path);
+		fail(out, VERDICT_REPLACED, -ESTALE);
+		return -ESTALE;
+	}
+	int err = cache_temp_open(job->converter->cache, &job->temp, &out->diag);
+	if (err)
+		fail(out, VERDICT_TRANSIENT, err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
+	return err;
+}
+
+/* ---- During ---- */
+
+/* Debug data is rarely larger once converted; four times is for compressed sections. */
+static uint64_t output_limit(uint64_t input_size)
+{
+	const uint64_t least = 256ULL << 20;
+	uint64_t limit;
+	if (__builtin_mul_overflow(input_size, 4, &limit))
+		limit = INT64_MAX;
+	return limit < least ? least : limit;
+}
+
+static int send_order(const struct job *job, const struct child *child)
+{
+	const struct converter *c = job->converter;
+	struct worker_convert order = {
+		.threads = c->threads,
+		.version = IMAGE_GSYM_VERSION,
+		.memory = c->memory,
+		.cpu_seconds = (uint64_t)c->seconds * c->threads,
+		.output_size = output_limit(job->rev->source.size),
+	};
+	return worker_send(child->sock, &order.head, WORKER_CONVERT, -1);
+}
+
+static void note_progress(struct job *job, const struct worker_progress *m)
+{
+	double share = m->total ? (double)m->done / (double)m->total : 0;
+	unsigned percent = m->phase == CONVERT_READING
+				   ? (unsigned)(share * READING_PER_CENT)
+				   : READING_PER_CENT + (unsigned)(share * (99 - READING_PER_CENT));
+	atomic_store(&job->rev->progress, percent);
+}
+
+static void note_oddity(struct text_buf *notes, const struct worker_oddity *m)
+{
+	if (notes->n > NOTES_MAX / 2)
+		return; /* a worker that invents kinds without end */
+	text_lit(notes, "skipped\t");
+	text_dec(notes, m->count);
+	text_char(notes, ' ');
+	escape_str(notes, m->kind, ESCAPE_TSV);
+	if (m->first[0]) {
+		text_lit(notes, " (first: ");
+		escape_str(notes, m->first, ESCAPE_TSV);
+		text_char(notes, ')');
+	}
+	text_char(notes, '\n');
+}
+
+/* 0 when the message makes sense at this point, else -EPROTO. */
+static int take_message(struct job *job, const union worker_message *msg)
+{
+	if (job->has_done || job->has_failed)
+		return -EPROTO;
+	switch (msg->head.type) {
+	case WORKER_PROGRESS: note_progress(job, &msg->progress); return 0;
+	case WORKER_ODDITY: note_oddity(&job->notes, &msg->oddity); return 0;
+	case WORKER_DONE:
+		job->done = msg->done;
+		job->has_done = true;
+		return 0;
+	case WORKER_FAILED:
+		job->failed = msg->failed;
+		job->has_failed = true;
+		return 0;
+	}
+	return -EPROTO;
+}
+
+/* Listens until the worker closes its side: 0, or why it must be killed. */
+static int listen_to(struct job *job, const struct child *child)
+{
+	const struct converter *c = job->converter;
+	int64_t deadline = job->started_ms + (int64_t)c->seconds * 1000;
+	union worker_message msg;
+	int got;
+	while ((got = child_receive(child, c->stop_fd, deadline, &msg)) == 1) {
+		int err = take_message(job, &msg);
+		if (err)
+			return err;
+	}
+	return got;
+}
+
+/* ---- After ---- */
+
+/* What a worker reported about itself. Limits of this mount are not remembered beyond it. */
+static void judge_reported(struct job *job)
+{
+	struct outcome *out = job->out;
+	int err = -job->failed.error;
+	diag_set(&out->diag, err, "%s", job->failed.text);
+	switch (err) {
+	case -ENOSPC:
+	case -EDQUOT:
+		fail(out, VERDICT_TRANSIENT, -ENOSPC);
+		return;
+	case -ENOMEM:
+		diag_prefix(&out->diag, err, "needs more than convert_memory=%llu bytes of memory",
+			    (unsigned long long)job->converter->memory);
+		fail(out, VERDICT_FAILED, -EFBIG);
+		return;
+	case -EFBIG:
+		fail(out, VERDICT_FAILED, -EFBIG);
+		return;
+	case -EIO:
+	case -ESTALE:
+	case -EACCES:
+	case -EPERM:
+	case -EINTR:
+	case -EAGAIN:
+	case -ECANCELED:
+	case -EMFILE:
+	case -ENFILE:
+		fail(out, VERDICT_TRANSIENT, -EIO);
+		return;
+	}
+	fail(out, VERDICT_FAILED_FOREVER, -EIO);
+}
+
+static bool is_crash(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGILL || sig == SIGFPE || sig == SIGSYS ||
+	       sig == SIGTRAP;
+}
+
+static void judge_signal(struct job *job, int sig, const struct rusage *usage)
+{
+	struct outcome *out = job->out;
+	unsigned limit = job->converter->seconds * job->converter->threads;
+	uint64_t used = (uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec;
+	if (sig == SIGXCPU || (sig == SIGKILL && used + 1 >= (uint64_t)limit + CPU_GRACE_SECONDS)) {
+		diag_set(&out->diag, -EFBIG, "needs more processor time than convert_time=%u allows",
+			 job->converter->seconds);
+		fail(out, VERDICT_FAILED, -EFBIG);
+		return;
+	}
+	diag_set(&out->diag, -EIO, "the worker was ended by signal %d (%s)", sig, strsignal(sig));
+	fail(out, is_crash(sig) ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
+}
+
+/* Why the daemon itself put an end to it. */
+static void judge_killed(struct job *job, int why)
+{
+	struct outcome *out = job->out;
+	if (why == -ETIMEDOUT) {
+		diag_set(&out->diag, why, "took longer than convert_time=%u seconds", job->converter->seconds);
+		fail(out, VERDICT_FAILED, -EFBIG);
+	} else if (why == -ECANCELED) {
+		diag_set(&out->diag, why, "the daemon is ending");
+		fail(out, VERDICT_TRANSIENT, -ENOTCONN);
+	} else {
+		diag_set(&out->diag, why, "the worker broke the protocol: %s", strerror(-why));
+		fail(out, VERDICT_CRASHED, -EIO);
+	}
+}
+
+static void add_note(struct text_buf *notes, const char *key, uint64_t value)
+{
+	text_str(notes, key);
+	text_char(notes, '\t');
+	text_dec(notes, value);
+	text_char(notes, '\n');
+}
+
+static void publish(struct job *job)
+{
+	struct outcome *out = job->out;
+	struct cache *cache = job->converter->cache;
+	add_note(&job->notes, "units", job->done.units);
+	add_note(&job->notes, "functions_dwarf", job->done.functions_dwarf);
+	add_note(&job->notes, "functions_symbols", job->done.functions_symbols);
+	struct stat st;
+	if (job->notes.failed || fstat(job->temp.fd, &st) || (uint64_t)st.st_size != job->done.output_size) {
+		diag_set(&out->diag, -EIO, "the worker's output is not as long as it said");
+		fail(out, VERDICT_CRASHED, -EIO);
+		return;
+	}
+	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size, job->notes.v, job->notes.n,
+				&out->diag);
+	if (!err)
+		err = cache_load(cache, &job->rev->key, &out->handle, &out->diag);
+	if (err)
+		fail(out, err == -EBADMSG ? VERDICT_CRASHED : VERDICT_TRANSIENT,
+		     err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
+}
+
+static void judge(struct job *job, int why_killed, int status, const struct rusage *usage)
+{
+	if (why_killed)
+		judge_killed(job, why_killed);
+	else if (WIFSIGNALED(status))
+		judge_signal(job, WTERMSIG(status), usage);
+	else if (job->has_failed)
+		judge_reported(job);
+	else if (job->has_done && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		publish(job);
+	else {
+		diag_set(&job->out->diag, -EIO, "the worker ended without a result (status %d)", status);
+		fail(job->out, VERDICT_CRASHED, -EIO);
+	}
+}
+
+static void work(struct job *job)
+{
+	const int fds[] = {job->temp.fd, job->input};
+	const struct child_order order = {
+		.program = job->converter->worker,
+		.mode = "convert",
+		.fds = fds,
+		.n_fds = 2,
+		.stop_fd = job->converter->stop_fd,
+	};
+	struct child child;
+	struct rusage usage = {.ru_maxrss = 0};
+	if (child_start(&order, &child, &job->out->diag)) {
+		fail(job->out, VERDICT_TRANSIENT, -EIO);
+		return;
+	}
+	/* An order that cannot be sent finds a worker that is dead already: its status says why. */
+	send_order(job, &child);
+	int why = listen_to(job, &child);
+	if (why)
+		child_kill(&child);
+	int status = child_finish(&child, &usage);
+	judge(job, why, status, &usage);
+}
+
+/* ---- All of it ---- */
+
+static void report(const struct job *job)
+{
+	const struct outcome *out = job->out;
+	const struct log *log = job->converter->log;
+	const char *path = job->rev->source.path, *id = job->rev->image->id;
+	if (out->verdict == VERDICT_READY)
+		log_info(log, "converted '%s' (%s): %llu functions, %llu bytes, %.2f s", path, id,
+			 (unsigned long long)job->done.functions, (unsigned long long)job->done.output_size,
+			 out->seconds);
+	else if (out->verdict != VERDICT_REPLACED)
+		log_warning(log, "cannot convert '%s' (%s): %s%s", path, id, out->diag.text,
+			    out->err == -ENOSPC ? "; make room or set another -o cache=DIR" : "");
+	if (out->verdict == VERDICT_FAILED_FOREVER)
+		cache_failure_store(job->converter->cache, &job->rev->key, out->err, out->diag.text);
+}
+
+void convert_run(const struct converter *converter, struct revision *rev, struct outcome *ret)
+{
+	*ret = (struct outcome){.verdict = VERDICT_READY};
+	struct job job = {
+		.converter = converter,
+		.rev = rev,
+		.out = ret,
+		.input = -1,
+		.temp = {.fd = -1},
+		.started_ms = monotonic_ms(),
+	};
+	if (prepare(&job) == 0)
+		work(&job);
+	ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
+	report(&job);
+	cache_temp_close(converter->cache, &job.temp);
+	text_deinit(&job.notes);
+	if (job.input >= 0)
+		close(job.input);
+}

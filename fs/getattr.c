@@ -1,0 +1,97 @@
+/* stat(2) by inode number alone. */
+#include "attr.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "answer.h"
+
+static int fixed_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	if (ino != INO_ROOT && ino != INO_BY_NAME)
+		return -ESTALE;
+	attr_own_dir(fs, ino, ret);
+	return 0;
+}
+
+/* With images.lock. The text of a link is as long as the id, after "../../" in by-name. */
+static int link_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	bool by_name = ino_kind(ino) == NODE_NAME_LINK;
+	uint32_t number = by_name ? ino_b(ino) : ino_a(ino);
+	if (number >= fs->images.all.n)
+		return -ESTALE;
+	size_t size = strlen(fs->images.all.v[number]->id);
+	attr_link(fs, ino, by_name ? size + strlen("../../") : size, ret);
+	return 0;
+}
+
+/* The size image.gsym has, or had when it was open. */
+static uint64_t gsym_size(struct gsymfs *fs, const struct revision *rev)
+{
+	uint64_t size;
+	pthread_mutex_lock(&fs->images.lock);
+	size = rev->gsym_size;
+	pthread_mutex_unlock(&fs->images.lock);
+	if (size == 0 && !cache_has(&fs->cache, &rev->key, &size))
+		size = 0;
+	return size;
+}
+
+static int image_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	struct revision *rev = images_revision(&fs->images, ino_a(ino));
+	if (!rev)
+		return -ESTALE;
+	if (ino_kind(ino) == NODE_IMAGE) {
+		attr_image(rev, ino, ret);
+		return 0;
+	}
+	if (ino_b(ino) == IMAGE_GSYM) {
+		attr_image_file(rev, ino, gsym_size(fs, rev), ret);
+		return 0;
+	}
+	struct content *status = status_make(fs, rev);
+	if (!status)
+		return -ENOMEM;
+	attr_image_file(rev, ino, status->size, ret);
+	content_put(status);
+	return 0;
+}
+
+static int address_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	struct node node;
+	if (!nodes_get(&fs->nodes, ino, &node))
+		return -ESTALE;
+	content_put(node.content);
+	attr_image_file(node.revision, ino, node.size, ret);
+	return 0;
+}
+
+int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_timeout)
+{
+	int err;
+	*ret_timeout = TIMEOUT_FIXED;
+	switch (ino_kind(ino)) {
+	case NODE_FIXED:
+		*ret_timeout = TIMEOUT_LISTING;
+		return fixed_attr(fs, ino, ret);
+	case NODE_NAME:
+		*ret_timeout = TIMEOUT_LISTING;
+		attr_own_dir(fs, ino, ret);
+		return 0;
+	case NODE_IMAGE_FILE:
+		*ret_timeout = ino_b(ino) == IMAGE_STATUS ? 0 : TIMEOUT_FIXED;
+		return image_attr(fs, ino, ret);
+	case NODE_IMAGE: return image_attr(fs, ino, ret);
+	case NODE_ADDRESS: return address_attr(fs, ino, ret);
+	case NODE_NAME_LINK:
+	case NODE_ALIAS:
+		pthread_mutex_lock(&fs->images.lock);
+		err = link_attr(fs, ino, ret);
+		pthread_mutex_unlock(&fs->images.lock);
+		return err;
+	}
+	return -ESTALE;
+}

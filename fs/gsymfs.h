@@ -1,0 +1,36 @@
+/*
+ * gsymfs.h - the daemon: one struct that holds its parts, handed to every request by libfuse.
+ */
+#ifndef FS_GSYMFS_H
+#define FS_GSYMFS_H
+
+#include "options.h"
+
+#include "cache.h"
+#include "convert_run.h"
+#include "image.h"
+#include "log.h"
+#include "node.h"
+#include "notify.h"
+#include "queue.h"
+#include "scan.h"
+
+struct gsymfs {
+	struct options options;
+	char *source;     /* absolute paths */
+	char *mountpoint;
+	char *worker;
+	int stop_fd;      /* an eventfd; readable once the daemon ends */
+	struct timespec mounted_at;
+	struct log log;
+	struct cache cache;
+	struct notify notify;
+	struct images images;
+	struct nodes nodes;
+	struct converter converter;
+	struct scan scan;
+	struct queue queue;
+	struct fuse_session *session;
+};
+
+#endif

@@ -1,0 +1,23 @@
+/* id.h - image ids as the tree spells them. */
+#ifndef FS_ID_H
+#define FS_ID_H
+
+#include "../convert/convert.h"
+#include "name.h"
+
+/* Lower-case hex, with "xxh3-" before the hash of a file that has no id of its own. */
+static inline void id_format(const struct image_identity *identity, char text[ID_TEXT_SIZE])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t n = 0;
+	if (identity->id_is_hash)
+		for (const char *p = "xxh3-"; *p; p++)
+			text[n++] = *p;
+	for (size_t i = 0; i < identity->id_size && n + 2 < ID_TEXT_SIZE; i++) {
+		text[n++] = digits[identity->id[i] >> 4];
+		text[n++] = digits[identity->id[i] & 15];
+	}
+	text[n] = 0;
+}
+
+#endif

@@ -1,0 +1,234 @@
+/* Images by id, and their revisions. */
+#include "image.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "basename.h"
+#include "call.h"
+#include "notify.h"
+#include "revision.h"
+
+void images_init(struct images *images, struct notify *notify)
+{
+	*images = (struct images){.notify = notify};
+	pthread_mutex_init(&images->lock, NULL);
+	list_init(&images->scan_waiters);
+}
+
+static void image_free(struct image *image)
+{
+	for (size_t i = 0; i < image->sources.n; i++)
+		free(image->sources.v[i].path);
+	vec_free(&image->sources);
+	free(image);
+}
+
+void images_deinit(struct images *images)
+{
+	for (size_t i = 0; i < images->all.n; i++)
+		image_free(images->all.v[i]);
+	for (size_t i = 0; i < images->revisions.n; i++)
+		revision_free(images->revisions.v[i]);
+	basenames_free(images);
+	vec_free(&images->all);
+	vec_free(&images->sorted);
+	vec_free(&images->revisions);
+	vec_free(&images->ready);
+	table_deinit(&images->by_id);
+	pthread_mutex_destroy(&images->lock);
+}
+
+/* ---- Finding ---- */
+
+struct image *images_find(const struct images *images, const char *id)
+{
+	uint64_t hash = XXH3_64bits(id, strlen(id));
+	for (struct table_link *l = table_first(&images->by_id, hash); l; l = table_next(l, hash)) {
+		struct image *image = TABLE_ENTRY(l, struct image);
+		if (strcmp(image->id, id) == 0)
+			return image;
+	}
+	return NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	struct image *const *x = a, *const *y = b;
+	return strcmp((*x)->id, (*y)->id);
+}
+
+static int sort_ids(struct images *images)
+{
+	if (images->sorted.n == images->all.n)
+		return 0;
+	images->sorted.n = 0;
+	if (vec_reserve(&images->sorted, images->all.n))
+		return -ENOMEM;
+	memcpy(images->sorted.v, images->all.v, images->all.n * sizeof(*images->all.v));
+	images->sorted.n = images->all.n;
+	qsort(images->sorted.v, images->sorted.n, sizeof(*images->sorted.v), by_id);
+	return 0;
+}
+
+/* Index of the first image whose id is not below @prefix. */
+static size_t lower_bound(const struct images *images, const char *prefix)
+{
+	size_t low = 0, high = images->sorted.n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (strcmp(images->sorted.v[middle]->id, prefix) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct image *images_find_prefix(struct images *images, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	struct image *found = NULL;
+	if (sort_ids(images))
+		return NULL;
+	for (size_t i = lower_bound(images, prefix); i < images->sorted.n; i++) {
+		struct image *image = images->sorted.v[i];
+		if (strncmp(image->id, prefix, length) != 0)
+			break;
+		if (!image->revision)
+			continue;
+		if (found)
+			return NULL;
+		found = image;
+	}
+	return found;
+}
+
+struct revision *images_revision(struct images *images, uint32_t number)
+{
+	pthread_mutex_lock(&images->lock);
+	struct revision *rev = number < images->revisions.n ? images->revisions.v[number] : NULL;
+	pthread_mutex_unlock(&images->lock);
+	return rev;
+}
+
+/* ---- Adding ---- */
+
+static struct image *add_image(struct images *images, const char *id)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	if (!image || strlen(id) >= sizeof(image->id) || vec_reserve(&images->all, 1)) {
+		free(image);
+		return NULL;
+	}
+	strcpy(image->id, id);
+	image->number = (uint32_t)images->all.n;
+	if (table_add(&images->by_id, &image->table, XXH3_64bits(id, strlen(id)))) {
+		free(image);
+		return NULL;
+	}
+	images->all.v[images->all.n++] = image;
+	return image;
+}
+
+static struct source *find_source(struct image *image, const struct source *like)
+{
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (image->sources.v[i].dev == like->dev && image->sources.v[i].ino == like->ino)
+			return &image->sources.v[i];
+	return NULL;
+}
+
+/*
+ * Replaces or adds a source. A file with several hard links keeps the path seen first in this scan; whoever may
+ * reach it by one of them may read it.
+ */
+static int put_source(struct image *image, const struct source *seen)
+{
+	struct source *old = find_source(image, seen);
+	if (old && old->pass == seen->pass) {
+		old->mode |= seen->mode;
+		return 0;
+	}
+	struct source copy = *seen;
+	copy.path = strdup(seen->path);
+	if (!copy.path || (!old && vec_reserve(&image->sources, 1))) {
+		free(copy.path);
+		return -ENOMEM;
+	}
+	if (old)
+		free(old->path);
+	else
+		old = &image->sources.v[image->sources.n++];
+	*old = copy;
+	return 0;
+}
+
+static int add_locked(struct images *images, const struct finding *finding, struct list *woken)
+{
+	struct image *image = images_find(images, finding->id);
+	images->findings++;
+	if (!image)
+		image = add_image(images, finding->id);
+	if (!image)
+		return -ENOMEM;
+	int err = put_source(image, &finding->source);
+	if (!err)
+		err = basename_add(images, finding->basename, image, finding->source.pass);
+	if (!err)
+		err = revision_choose(images, image);
+	calls_wake_id(&images->scan_waiters, image->id, woken);
+	return err;
+}
+
+int images_add(struct images *images, const struct finding *finding, struct list *woken)
+{
+	pthread_mutex_lock(&images->lock);
+	int err = add_locked(images, finding, woken);
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+int images_add_name(struct images *images, const char *id, const char *basename, uint32_t pass)
+{
+	pthread_mutex_lock(&images->lock);
+	struct image *image = images_find(images, id);
+	int err = image ? basename_add(images, basename, image, pass) : 0;
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+/* ---- Sweeping ---- */
+
+static void drop_unseen(struct image *image, uint32_t pass)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < image->sources.n; i++) {
+		if (image->sources.v[i].pass == pass)
+			image->sources.v[kept++] = image->sources.v[i];
+		else
+			free(image->sources.v[i].path);
+	}
+	image->sources.n = kept;
+}
+
+static void sweep(struct images *images, uint32_t pass)
+{
+	for (size_t i = 0; i < images->all.n; i++) {
+		drop_unseen(images->all.v[i], pass);
+		/* Without memory for a new revision the old one stays: the next scan tries again. */
+		revision_choose(images, images->all.v[i]);
+	}
+	basenames_sweep(images, pass);
+}
+
+void images_scanned(struct images *images, uint32_t pass, struct list *woken)
+{
+	pthread_mutex_lock(&images->lock);
+	if (pass)
+		sweep(images, pass);
+	images->scanned = true;
+	calls_wake_all(&images->scan_waiters, woken);
+	pthread_mutex_unlock(&images->lock);
+}

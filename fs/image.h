@@ -1,0 +1,167 @@
+/*
+ * image.h - what SOURCE holds: images by id, the files they come from, their base names.
+ *
+ * An image is an id. Files with that id are its sources; the best of them is converted. An image together with
+ * one chosen source is a revision: everything the kernel is told about a revision stays true for ever, because a
+ * source that changes makes a new revision with new inode numbers. Images and revisions are numbered and live as
+ * long as the mount, so pointers to them need no counting.
+ *
+ * Locking: one mutex, images.lock, guards all that is declared here and in queue.h, including lists of parked
+ * calls. It is never held over a system call that can block, a FUSE reply, or a conversion. The order of all
+ * locks of the daemon:
+ *
+ *	libfuse's lock of a request (held while it calls our interrupt function)
+ *	  images.lock
+ *	    nodes.lock, scan.lock, notify.lock (innermost, never nested in each other)
+ */
+#ifndef FS_IMAGE_H
+#define FS_IMAGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "../gsym/base/vec.h"
+#include "cache.h"
+#include "list.h"
+#include "name.h"
+#include "table.h"
+
+struct notify;
+
+/* How much a file can tell of an image. */
+enum richness { SOURCE_BARE, SOURCE_SYMBOLS, SOURCE_DWARF };
+
+/* A file of SOURCE. */
+struct source {
+	char *path; /* below SOURCE */
+	dev_t dev;
+	ino_t ino;
+	uint64_t size;
+	int64_t mtime_ns;
+	uid_t uid;
+	gid_t gid;
+	mode_t mode; /* read permissions only, for others none if they cannot reach the file */
+	enum richness richness;
+	char arch[16];
+	uint32_t pass; /* of the scan that saw it last */
+};
+
+enum revision_state {
+	STATE_COLD,       /* nobody has asked yet, or what was open has been closed */
+	STATE_OPENING,    /* waits for, or is in, a look into the cache */
+	STATE_QUEUED,     /* waits for its conversion */
+	STATE_CONVERTING,
+	STATE_READY,
+	STATE_FAILED,     /* and will not be tried again */
+};
+
+/* An image with its chosen source. */
+struct revision {
+	/* These never change once the revision was exposed or has left STATE_COLD. */
+	uint32_t number;
+	struct image *image;
+	struct source source; /* with its own copy of the path */
+	struct cache_key key;
+
+	/* Guarded by images.lock. */
+	bool exposed; /* the kernel has seen its inode number */
+	bool stale;   /* another revision has taken its place */
+	enum revision_state state;
+	struct handle *handle;  /* in STATE_READY */
+	struct list waiters;    /* calls parked until the state settles */
+	struct list link;       /* in a list of the queue */
+	int failure;            /* in STATE_FAILED: negative errno */
+	char *reason;           /* words for the last failure, or NULL */
+	unsigned crashes;       /* of workers */
+	uint64_t gsym_size;     /* size of image.gsym once it is known */
+	double seconds;         /* the last conversion took */
+	int64_t used;           /* last lookup, seconds of CLOCK_REALTIME_COARSE */
+
+	atomic_uint progress;   /* per cent, while converting */
+};
+
+struct image {
+	struct table_link table;
+	uint32_t number;
+	char id[ID_TEXT_SIZE];
+	VEC(struct source) sources;
+	struct revision *revision; /* NULL: no source is left */
+	unsigned conversions;      /* started since the mount */
+};
+
+/* An image in by-name/<basename>. */
+struct name_member {
+	struct table_link table;
+	struct basename *basename;
+	struct image *image;
+	uint32_t pass; /* of the scan that saw a file of that name last */
+	bool gone;     /* the place stays, for positions in listings */
+};
+
+struct basename {
+	struct table_link table;
+	uint32_t number;
+	uint32_t alive; /* members that are not gone */
+	char *name;
+	VEC(struct name_member *) members;
+};
+
+struct images {
+	pthread_mutex_t lock;
+	struct table by_id;
+	VEC(struct image *) all;        /* by number */
+	VEC(struct image *) sorted;     /* by id, for beginnings of ids; rebuilt when its size is not that of all */
+	VEC(struct revision *) revisions; /* by number */
+	struct table by_basename;
+	struct table by_member;         /* name_member by base name and image */
+	VEC(struct basename *) names;   /* by number */
+	VEC(struct revision *) ready;   /* those in STATE_READY */
+	bool scanned;                   /* one whole scan is done: what is not there does not exist */
+	uint64_t findings;              /* calls of images_add() so far */
+	struct list scan_waiters;       /* calls parked until it is, or until their id appears */
+	struct notify *notify;          /* borrowed; told about replaced revisions */
+};
+
+void images_init(struct images *images, struct notify *notify);
+void images_deinit(struct images *images);
+
+/* What the scanner found at one path. */
+struct finding {
+	const char *id;       /* canonical text */
+	const char *basename; /* of the path */
+	struct source source; /* path and all are borrowed */
+};
+
+/*
+ * Adds a file, or notes that it is still there. Calls that waited for this image go to @woken, to be resumed
+ * without the lock. 0 or -ENOMEM.
+ */
+int images_add(struct images *images, const struct finding *finding, struct list *woken);
+
+/* Adds a further base name of the image @id, if there is such an image: that of a symbolic link to its file. */
+int images_add_name(struct images *images, const char *id, const char *basename, uint32_t pass);
+
+/* After a scan: drops what scan @pass did not see (0: nothing, it was not complete) and wakes all who waited for it. */
+void images_scanned(struct images *images, uint32_t pass, struct list *woken);
+
+/* ---- For holders of the lock ---- */
+
+/* The image with exactly this id, or NULL. */
+struct image *images_find(const struct images *images, const char *id);
+
+/* The one living image whose id begins with @prefix; NULL when there is none or more than one. */
+struct image *images_find_prefix(struct images *images, const char *prefix);
+
+struct basename *images_find_basename(const struct images *images, const char *name);
+
+/* The living member of @name for @image, or NULL. */
+struct name_member *images_find_member(const struct images *images, const struct basename *name,
+				       const struct image *image);
+
+/* ---- For everybody ---- */
+
+/* The revision behind an inode number. NULL for numbers never given out. */
+struct revision *images_revision(struct images *images, uint32_t number);
+
+#endif

@@ -1,0 +1,234 @@
+#include "index.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "../gsym/base/cursor.h"
+#include "../gsym/base/vec.h"
+
+static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
+
+enum {
+	REVISION = 1 << 16 | CONVERT_REVISION,
+	RECORD_MIN = 4 * 8 + 4,
+	HEADER_SIZE = 8 + 4 + 4 + 8,
+	CHECKSUM_SIZE = 8,
+};
+
+enum record_flags {
+	FLAG_BAD = 1,
+	FLAG_ID_IS_HASH = 2,
+	FLAG_DWARF = 4,
+	FLAG_SYMTAB = 8,
+	FLAG_TEXT = 16,
+};
+
+static uint64_t key_hash(uint64_t dev, uint64_t ino)
+{
+	uint64_t both[2] = {dev, ino};
+	return XXH3_64bits(both, sizeof(both));
+}
+
+struct file_record *index_find(const struct index *index, uint64_t dev, uint64_t ino)
+{
+	uint64_t hash = key_hash(dev, ino);
+	for (struct table_link *l = table_first(&index->files, hash); l; l = table_next(l, hash)) {
+		struct file_record *r = TABLE_ENTRY(l, struct file_record);
+		if (r->key.dev == dev && r->key.ino == ino)
+			return r;
+	}
+	return NULL;
+}
+
+struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino)
+{
+	struct file_record *r = index_find(index, dev, ino);
+	if (r)
+		return r;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->key = (struct file_key){.dev = dev, .ino = ino, .size = UINT64_MAX};
+	if (table_add(&index->files, &r->table, key_hash(dev, ino))) {
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+bool index_sweep(struct index *index, uint32_t pass)
+{
+	bool any = false;
+	for (size_t i = 0; i < index->files.n_buckets; i++) {
+		for (struct table_link *at = index->files.buckets[i], *next; at; at = next) {
+			struct file_record *r = TABLE_ENTRY(at, struct file_record);
+			next = at->next;
+			if (r->pass == pass)
+				continue;
+			table_remove(&index->files, at);
+			free(r);
+			any = true;
+		}
+	}
+	return any;
+}
+
+void index_deinit(struct index *index)
+{
+	for (size_t i = 0; i < index->files.n_buckets; i++) {
+		for (struct table_link *at = index->files.buckets[i], *next; at; at = next) {
+			next = at->next;
+			free(TABLE_ENTRY(at, struct file_record));
+		}
+	}
+	table_deinit(&index->files);
+}
+
+/* ---- Writing ---- */
+
+typedef VEC(uint8_t) bytes;
+
+static void put(bytes *out, const void *data, size_t size)
+{
+	memcpy(out->v + out->n, data, size);
+	out->n += size;
+}
+
+static void put64(bytes *out, uint64_t value)
+{
+	uint8_t b[8];
+	store64(b, value, false);
+	put(out, b, sizeof(b));
+}
+
+static void put8(bytes *out, uint8_t value)
+{
+	out->v[out->n++] = value;
+}
+
+static uint8_t flags_of(const struct file_record *r)
+{
+	const struct image_identity *id = &r->identity;
+	return (uint8_t)((r->bad ? FLAG_BAD : 0) | (id->id_is_hash ? FLAG_ID_IS_HASH : 0) |
+			 (id->has_dwarf ? FLAG_DWARF : 0) | (id->has_symtab ? FLAG_SYMTAB : 0) |
+			 (id->has_text ? FLAG_TEXT : 0));
+}
+
+static int encode_record(bytes *out, const struct file_record *r)
+{
+	const struct image_identity *id = &r->identity;
+	size_t arch_size = strnlen(id->arch, sizeof(id->arch));
+	if (vec_reserve(out, RECORD_MIN + id->id_size + arch_size))
+		return -ENOMEM;
+	put64(out, r->key.dev);
+	put64(out, r->key.ino);
+	put64(out, r->key.size);
+	put64(out, (uint64_t)r->key.mtime_ns);
+	put8(out, (uint8_t)id->kind);
+	put8(out, flags_of(r));
+	put8(out, (uint8_t)id->id_size);
+	put8(out, (uint8_t)arch_size);
+	put(out, id->id, id->id_size);
+	put(out, id->arch, arch_size);
+	return 0;
+}
+
+static int encode_all(bytes *out, const struct index *index)
+{
+	if (vec_reserve(out, HEADER_SIZE))
+		return -ENOMEM;
+	uint8_t revision[8] = {0};
+	store32(revision, REVISION, false);
+	put(out, magic, sizeof(magic));
+	put(out, revision, sizeof(revision));
+	put64(out, index->files.n);
+	for (size_t i = 0; i < index->files.n_buckets; i++)
+		for (struct table_link *at = index->files.buckets[i]; at; at = at->next)
+			if (encode_record(out, TABLE_ENTRY(at, struct file_record)))
+				return -ENOMEM;
+	if (vec_reserve(out, CHECKSUM_SIZE))
+		return -ENOMEM;
+	put64(out, XXH3_64bits(out->v, out->n));
+	return 0;
+}
+
+int index_encode(const struct index *index, void **ret_data, size_t *ret_size)
+{
+	bytes out = {0};
+	int err = encode_all(&out, index);
+	if (err) {
+		vec_free(&out);
+		return err;
+	}
+	*ret_data = out.v;
+	*ret_size = out.n;
+	return 0;
+}
+
+/* ---- Reading ---- */
+
+static int decode_identity(struct cursor *c, struct file_record *r)
+{
+	struct image_identity *id = &r->identity;
+	uint8_t kind = cursor_u8(c), flags = cursor_u8(c), id_size = cursor_u8(c), arch_size = cursor_u8(c);
+	if (kind > IMAGE_ELF || id_size > sizeof(id->id) || arch_size >= sizeof(id->arch) ||
+	    (kind != IMAGE_OTHER && id_size == 0))
+		return -EBADMSG;
+	const uint8_t *id_bytes = cursor_take(c, id_size), *arch = cursor_take(c, arch_size);
+	if (!cursor_ok(c))
+		return -EBADMSG;
+	id->kind = (enum image_kind)kind;
+	id->id_size = id_size;
+	memcpy(id->id, id_bytes, id_size);
+	memcpy(id->arch, arch, arch_size);
+	r->bad = flags & FLAG_BAD;
+	id->id_is_hash = flags & FLAG_ID_IS_HASH;
+	id->has_dwarf = flags & FLAG_DWARF;
+	id->has_symtab = flags & FLAG_SYMTAB;
+	id->has_text = flags & FLAG_TEXT;
+	return 0;
+}
+
+static int decode_record(struct index *index, struct cursor *c)
+{
+	struct file_key key = {cursor_u64(c), cursor_u64(c), cursor_u64(c), (int64_t)cursor_u64(c)};
+	if (!cursor_ok(c))
+		return -EBADMSG;
+	struct file_record *r = index_get(index, key.dev, key.ino);
+	if (!r)
+		return -ENOMEM;
+	r->key = key;
+	return decode_identity(c, r);
+}
+
+static int decode_all(struct index *index, struct cursor *c)
+{
+	const uint8_t *m = cursor_take(c, sizeof(magic));
+	uint32_t revision = cursor_u32(c);
+	cursor_skip(c, 4);
+	uint64_t count = cursor_u64(c);
+	if (!cursor_ok(c) || memcmp(m, magic, sizeof(magic)) != 0 || revision != REVISION ||
+	    !cursor_can_hold(c, count, RECORD_MIN))
+		return -EBADMSG;
+	for (uint64_t i = 0; i < count; i++) {
+		int err = decode_record(index, c);
+		if (err)
+			return err;
+	}
+	return cursor_left(c) == 0 ? 0 : -EBADMSG;
+}
+
+int index_decode(struct index *index, struct span data)
+{
+	if (data.size < HEADER_SIZE + CHECKSUM_SIZE)
+		return -EBADMSG;
+	size_t body = data.size - CHECKSUM_SIZE;
+	if (XXH3_64bits(data.data, body) != load64(data.data + body, false))
+		return -EBADMSG;
+	struct cursor c = cursor_new(data.data, body, false);
+	int err = decode_all(index, &c);
+	if (err)
+		index_deinit(index);
+	return err;
+}

@@ -1,0 +1,267 @@
+/*
+ * Lookups. Each function either fills an entry, or says what must be waited for; one place replies.
+ */
+#include "lookup.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "answer.h"
+#include "attr.h"
+#include "revision.h"
+
+enum { BY_NAME_LINK_PREFIX = 6 /* "../../" */ };
+
+/* ---- Entries ---- */
+
+struct fuse_entry_param entry_by_name(const struct gsymfs *fs)
+{
+	struct stat st;
+	attr_own_dir(fs, INO_BY_NAME, &st);
+	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_LISTING);
+}
+
+struct fuse_entry_param entry_image(const struct gsymfs *fs, struct revision *rev)
+{
+	struct stat st;
+	rev->exposed = true;
+	attr_image(rev, ino_make(NODE_IMAGE, rev->number, 0), &st);
+	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+}
+
+static struct fuse_entry_param entry_alias(const struct gsymfs *fs, const struct image *image)
+{
+	struct stat st;
+	attr_link(fs, ino_make(NODE_ALIAS, image->number, 0), strlen(image->id), &st);
+	return entry_make(fs, &st, TIMEOUT_ALIAS, TIMEOUT_FIXED);
+}
+
+struct fuse_entry_param entry_basename(const struct gsymfs *fs, const struct basename *name)
+{
+	struct stat st;
+	attr_own_dir(fs, ino_make(NODE_NAME, name->number, 0), &st);
+	return entry_make(fs, &st, TIMEOUT_ALIAS, TIMEOUT_LISTING);
+}
+
+struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct basename *name,
+					const struct image *image)
+{
+	struct stat st;
+	attr_link(fs, ino_make(NODE_NAME_LINK, name->number, image->number), BY_NAME_LINK_PREFIX + strlen(image->id),
+		  &st);
+	return entry_make(fs, &st, TIMEOUT_ALIAS, TIMEOUT_FIXED);
+}
+
+struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev, enum image_file file,
+					 uint64_t size)
+{
+	struct stat st;
+	attr_image_file(rev, ino_make(NODE_IMAGE_FILE, rev->number, file), size, &st);
+	/* status says something else at every look. */
+	return entry_make(fs, &st, TIMEOUT_FIXED, file == IMAGE_STATUS ? 0 : TIMEOUT_FIXED);
+}
+
+/* ---- In the root directory ---- */
+
+static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
+{
+	struct gsymfs *fs = call->fs;
+	struct images *images = &fs->images;
+	struct image *image = images_find(images, request->id);
+	bool exact = image && image->revision;
+	if (!exact && !images->scanned) {
+		call->wait.revision = NULL;
+		strcpy(call->wait.id, request->id);
+		call->wait.findings = images->findings;
+		return -EAGAIN;
+	}
+	if (!exact)
+		image = id_may_be_prefix(request->id) ? images_find_prefix(images, request->id) : NULL;
+	if (!image)
+		return -ENOENT;
+	*ret = exact && !request->alias ? entry_image(fs, image->revision) : entry_alias(fs, image);
+	return 0;
+}
+
+static int in_root(struct call *call, struct fuse_entry_param *ret)
+{
+	struct request request;
+	name_parse(PLACE_ROOT, call->name, &request);
+	if (request.kind == REQUEST_BY_NAME) {
+		*ret = entry_by_name(call->fs);
+		return 0;
+	}
+	if (request.kind != REQUEST_ID)
+		return -ENOENT;
+	pthread_mutex_lock(&call->fs->images.lock);
+	int err = find_id(call, &request, ret);
+	pthread_mutex_unlock(&call->fs->images.lock);
+	return err;
+}
+
+/* ---- In by-name ---- */
+
+/* Until the first scan is done nobody knows that a name does not exist. */
+static int absent(struct call *call)
+{
+	const struct images *images = &call->fs->images;
+	if (images->scanned)
+		return -ENOENT;
+	call->wait = (struct wait){.findings = images->findings};
+	return -EAGAIN;
+}
+
+static int in_by_name(struct call *call, struct fuse_entry_param *ret)
+{
+	struct images *images = &call->fs->images;
+	pthread_mutex_lock(&images->lock);
+	const struct basename *name = images_find_basename(images, call->name);
+	int err = name && name->alive ? 0 : absent(call);
+	if (!err)
+		*ret = entry_basename(call->fs, name);
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+static int in_basename(struct call *call, struct fuse_entry_param *ret)
+{
+	struct images *images = &call->fs->images;
+	uint32_t number = ino_a(call->ino);
+	pthread_mutex_lock(&images->lock);
+	const struct basename *name = number < images->names.n ? images->names.v[number] : NULL;
+	const struct image *image = images_find(images, call->name);
+	int err = name && image && images_find_member(images, name, image) ? 0 : absent(call);
+	if (!err)
+		*ret = entry_name_link(call->fs, name, image);
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+/* ---- In the directory of an image ---- */
+
+static int status_entry(struct call *call, struct revision *rev, struct fuse_entry_param *ret)
+{
+	struct content *status = status_make(call->fs, rev);
+	if (!status)
+		return -ENOMEM;
+	*ret = entry_image_file(call->fs, rev, IMAGE_STATUS, status->size);
+	content_put(status);
+	return 0;
+}
+
+static int gsym_entry(struct call *call, struct revision *rev, struct fuse_entry_param *ret)
+{
+	struct handle *handle;
+	int err = revision_use(&call->fs->images, rev, &handle, &call->wait);
+	if (err)
+		return err;
+	*ret = entry_image_file(call->fs, rev, IMAGE_GSYM, handle->gsym.size);
+	handle_put(handle);
+	return 0;
+}
+
+static int address_entry(struct call *call, struct revision *rev, const struct request *request,
+			 struct fuse_entry_param *ret)
+{
+	struct gsymfs *fs = call->fs;
+	struct handle *handle;
+	struct content *content;
+	int err = revision_use(&fs->images, rev, &handle, &call->wait);
+	if (err)
+		return err;
+	err = answer_make(fs, rev, handle, request, &content);
+	handle_put(handle);
+	if (err)
+		return err;
+	uint64_t size = content->size;
+	uint64_t ino = nodes_add(&fs->nodes, rev, request, content);
+	if (!ino)
+		return -ENOMEM;
+	struct stat st;
+	attr_image_file(rev, ino, size, &st);
+	*ret = entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+	return 0;
+}
+
+static int in_image(struct call *call, struct fuse_entry_param *ret)
+{
+	struct revision *rev = images_revision(&call->fs->images, ino_a(call->ino));
+	struct request request;
+	if (!rev)
+		return -ESTALE;
+	name_parse(PLACE_IMAGE, call->name, &request);
+	switch (request.kind) {
+	case REQUEST_STATUS: return status_entry(call, rev, ret);
+	case REQUEST_GSYM: return gsym_entry(call, rev, ret);
+	case REQUEST_ADDRESS: return address_entry(call, rev, &request, ret);
+	default: return -ENOENT;
+	}
+}
+
+/* ---- "." and "..", which only those ask for who came by a file handle and not by a path ---- */
+
+static uint64_t parent_of(struct gsymfs *fs, uint64_t ino)
+{
+	struct node node;
+	switch (ino_kind(ino)) {
+	case NODE_NAME: return INO_BY_NAME;
+	case NODE_NAME_LINK: return ino_make(NODE_NAME, ino_a(ino), 0);
+	case NODE_IMAGE_FILE: return ino_make(NODE_IMAGE, ino_a(ino), 0);
+	case NODE_ADDRESS:
+		if (!nodes_get(&fs->nodes, ino, &node))
+			return 0;
+		content_put(node.content);
+		return ino_make(NODE_IMAGE, node.revision->number, 0);
+	default: return INO_ROOT;
+	}
+}
+
+static int by_number(struct call *call, uint64_t ino, struct fuse_entry_param *ret)
+{
+	struct stat st;
+	double timeout;
+	int err = ino ? node_attr(call->fs, ino, &st, &timeout) : -ESTALE;
+	if (err)
+		return err;
+	*ret = entry_make(call->fs, &st, TIMEOUT_FIXED, timeout);
+	if (ino_kind(ino) == NODE_ADDRESS && !nodes_remember(&call->fs->nodes, ino))
+		return -ESTALE;
+	return 0;
+}
+
+/* ---- All of it ---- */
+
+static int find(struct call *call, struct fuse_entry_param *ret)
+{
+	if (strcmp(call->name, ".") == 0)
+		return by_number(call, call->ino, ret);
+	if (strcmp(call->name, "..") == 0)
+		return by_number(call, parent_of(call->fs, call->ino), ret);
+	if (strlen(call->name) > NAME_BYTES_MAX)
+		return -ENAMETOOLONG;
+	if (call->ino == INO_ROOT)
+		return in_root(call, ret);
+	if (call->ino == INO_BY_NAME)
+		return in_by_name(call, ret);
+	switch (ino_kind(call->ino)) {
+	case NODE_IMAGE: return in_image(call, ret);
+	case NODE_NAME: return in_basename(call, ret);
+	default: return -ENOTDIR;
+	}
+}
+
+int lookup_attempt(struct call *call)
+{
+	struct fuse_entry_param entry;
+	int err = find(call, &entry);
+	if (err == -ENOENT) {
+		entry = entry_none();
+		err = 0;
+	}
+	if (err)
+		return err;
+	/* The kernel has given up on an interrupted lookup: it does not count, and will not be forgotten. */
+	if (fuse_reply_entry(call->req, &entry) == -ENOENT && ino_kind(entry.ino) == NODE_ADDRESS)
+		nodes_forget(&call->fs->nodes, entry.ino, 1);
+	return 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * lookup.h - names to nodes.
+ */
+#ifndef FS_LOOKUP_H
+#define FS_LOOKUP_H
+
+#include "call.h"
+#include "gsymfs.h"
+
+/* The attempt of a LOOKUP; see struct call. */
+int lookup_attempt(struct call *call);
+
+/* ---- Entries that listings and lookups share; all with images.lock held ---- */
+
+struct fuse_entry_param entry_image(const struct gsymfs *fs, struct revision *rev);
+struct fuse_entry_param entry_basename(const struct gsymfs *fs, const struct basename *name);
+struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct basename *name,
+					const struct image *image);
+
+/* ---- And without it ---- */
+
+struct fuse_entry_param entry_by_name(const struct gsymfs *fs);
+struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev, enum image_file file,
+					 uint64_t size);
+
+#endif

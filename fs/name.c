@@ -1,0 +1,178 @@
+/*
+ * The names of the tree, read one component at a time: the kernel asks for one at a time, and what the
+ * components before it mean is in the place the question comes from.
+ */
+#include "name.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char hash_prefix[] = "xxh3-";
+enum {
+	HASH_PREFIX_SIZE = sizeof(hash_prefix) - 1,
+	HASH_DIGITS = 32,
+};
+
+/* The value of a hexadecimal digit, or -1. */
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static size_t count_digits(const char *text)
+{
+	size_t n = 0;
+	while (digit(text[n]) >= 0)
+		n++;
+	return n;
+}
+
+/* ---- Ids ---- */
+
+/* 8-4-4-4-12 digits, as UUIDs are printed. */
+static bool is_dashed_uuid(const char *name)
+{
+	static const size_t groups[] = {8, 4, 4, 4, 12};
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (i > 0 && *name++ != '-')
+			return false;
+		if (count_digits(name) < groups[i])
+			return false;
+		name += groups[i];
+	}
+	return *name == 0;
+}
+
+static bool is_hash_id(const char *name)
+{
+	for (size_t i = 0; i < HASH_PREFIX_SIZE; i++)
+		if (lower(name[i]) != hash_prefix[i])
+			return false;
+	size_t n = count_digits(name + HASH_PREFIX_SIZE);
+	return n >= 1 && n <= HASH_DIGITS && name[HASH_PREFIX_SIZE + n] == 0;
+}
+
+static bool is_hex_id(const char *name)
+{
+	size_t n = count_digits(name);
+	return n >= 2 && n < ID_TEXT_SIZE && name[n] == 0;
+}
+
+static void parse_id(const char *name, struct request *ret)
+{
+	bool dashed = is_dashed_uuid(name);
+	if (!dashed && !is_hash_id(name) && !is_hex_id(name))
+		return;
+	ret->kind = REQUEST_ID;
+	size_t n = 0;
+	for (const char *at = name; *at; at++)
+		if (!dashed || *at != '-')
+			ret->id[n++] = lower(*at);
+	ret->alias = strcmp(name, ret->id) != 0;
+}
+
+bool id_may_be_prefix(const char *id)
+{
+	if (strncmp(id, hash_prefix, HASH_PREFIX_SIZE) == 0)
+		id += HASH_PREFIX_SIZE;
+	return strlen(id) >= ID_PREFIX_MIN;
+}
+
+/* ---- Addresses ---- */
+
+/* How many digits of a bare number make it an address: any, if it starts with a decimal digit. */
+static bool bare_is_address(const char *text, size_t n)
+{
+	return (text[0] >= '0' && text[0] <= '9') || n == 8 || n == 16;
+}
+
+/* Reads the number at the start of @name; returns what follows it, or NULL when there is none or it is too big. */
+static const char *parse_number(const char *name, uint64_t *ret)
+{
+	bool prefixed = name[0] == '0' && (name[1] == 'x' || name[1] == 'X');
+	if (prefixed)
+		name += 2;
+	size_t n = count_digits(name);
+	if (n == 0 || (!prefixed && !bare_is_address(name, n)))
+		return NULL;
+	uint64_t value = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (value >> 60)
+			return NULL;
+		value = value << 4 | (uint64_t)digit(name[i]);
+	}
+	*ret = value;
+	return name + n;
+}
+
+static bool parse_format(const char *suffix, enum request_format *ret)
+{
+	static const struct {
+		const char *suffix;
+		enum request_format format;
+	} formats[] = {{"", FORMAT_TEXT}, {".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}};
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (strcmp(suffix, formats[i].suffix) == 0) {
+			*ret = formats[i].format;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void parse_address(const char *name, struct request *ret)
+{
+	static const char raw[] = ".raw";
+	uint64_t address;
+	const char *suffix = parse_number(name, &address);
+	if (!suffix)
+		return;
+	bool is_raw = strncmp(suffix, raw, sizeof(raw) - 1) == 0;
+	enum request_format format;
+	if (!parse_format(is_raw ? suffix + sizeof(raw) - 1 : suffix, &format))
+		return;
+	ret->kind = REQUEST_ADDRESS;
+	ret->address = address;
+	ret->format = format;
+	ret->raw = is_raw;
+}
+
+/* ---- Places ---- */
+
+static void parse_in_image(const char *name, struct request *ret)
+{
+	if (strcmp(name, "status") == 0)
+		ret->kind = REQUEST_STATUS;
+	else if (strcmp(name, "image.gsym") == 0)
+		ret->kind = REQUEST_GSYM;
+	else
+		parse_address(name, ret);
+}
+
+static void parse_in_root(const char *name, struct request *ret)
+{
+	if (strcmp(name, "by-name") == 0)
+		ret->kind = REQUEST_BY_NAME;
+	else
+		parse_id(name, ret);
+}
+
+void name_parse(enum name_place place, const char *name, struct request *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (place == PLACE_IMAGE)
+		parse_in_image(name, ret);
+	else
+		parse_in_root(name, ret);
+}

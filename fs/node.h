@@ -1,0 +1,105 @@
+/*
+ * node.h - inode numbers, and the files that exist because somebody asked for them.
+ *
+ * Inode numbers are never used twice within a mount. What the daemon knows anyway (directories of images, fixed
+ * files, links) has a number computed from what it is, and needs no entry anywhere. Address files get the next
+ * number of a counter, and an entry here until the kernel forgets them.
+ */
+#ifndef FS_NODE_H
+#define FS_NODE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "name.h"
+#include "content.h"
+
+struct revision;
+
+enum node_kind {
+	NODE_FIXED,      /* a: 1 = root, 2 = by-name */
+	NODE_IMAGE,      /* directory of an image; a: revision */
+	NODE_IMAGE_FILE, /* a: revision, b: enum image_file */
+	NODE_NAME,       /* by-name/<basename>; a: name */
+	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
+	NODE_ALIAS,      /* another spelling of an id; a: image */
+	NODE_ADDRESS = 8,
+};
+
+enum {
+	INO_ROOT = 1,
+	INO_BY_NAME = 2,
+};
+
+enum image_file { IMAGE_STATUS, IMAGE_GSYM };
+
+static inline uint64_t ino_make(enum node_kind kind, uint32_t a, uint32_t b)
+{
+	return (uint64_t)kind << 60 | (uint64_t)a << 30 | b;
+}
+
+static inline enum node_kind ino_kind(uint64_t ino)
+{
+	return ino >> 63 ? NODE_ADDRESS : (enum node_kind)(ino >> 60);
+}
+
+static inline uint32_t ino_a(uint64_t ino)
+{
+	return ino >> 30 & ((1U << 30) - 1);
+}
+
+static inline uint32_t ino_b(uint64_t ino)
+{
+	return ino & ((1U << 30) - 1);
+}
+
+/* An address file. */
+struct node {
+	uint64_t ino;
+	uint64_t lookups;          /* how many the kernel must forget before the node can go */
+	struct revision *revision; /* of the image it belongs to; lives as long as the mount */
+	uint64_t address;
+	uint32_t size;             /* of its content */
+	uint8_t format;            /* enum request_format */
+	bool raw;
+	struct content *content;         /* the content; NULL when memory for it ran short: made again when read */
+};
+
+enum {
+	NODE_PAGE = 1024,
+	NODE_CONTENT_MAX = 64 << 20, /* bytes of content kept for all nodes together */
+};
+
+struct node_page;
+
+/* The table of address files. Inode numbers ascend, so a page of consecutive ones dies as a whole. */
+struct nodes {
+	pthread_mutex_t lock; /* innermost: nothing else is taken under it */
+	struct node_page **pages;
+	size_t n_pages, cap_pages;
+	uint64_t next;     /* number of the next node */
+	uint64_t content_bytes; /* bytes of content kept */
+	uint64_t oldest;   /* all nodes before it have lost their content */
+};
+
+void nodes_init(struct nodes *nodes);
+void nodes_deinit(struct nodes *nodes);
+
+/*
+ * Adds a file, known to the kernel once, for @request on @revision with content @content, whose reference it takes.
+ * Returns its inode number, 0 without memory (@content is then put).
+ */
+uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
+		   struct content *content);
+
+/* A copy of the node, with a reference to its content if it has one. False when there is no such node. */
+bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret);
+
+/* The kernel has looked the node up once more. False when there is no such node. */
+bool nodes_remember(struct nodes *nodes, uint64_t ino);
+
+/* The kernel forgets @count lookups. */
+void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * notify.h - telling the kernel that an image directory is another one now.
+ *
+ * The kernel may need locks of the parent directory for it, which a parked lookup holds; so only a thread that
+ * nobody waits for does it.
+ */
+#ifndef FS_NOTIFY_H
+#define FS_NOTIFY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "../gsym/base/vec.h"
+
+struct fuse_session;
+
+struct notify {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	VEC(char *) ids; /* names in the root directory that changed */
+	bool stopping;
+	bool running;
+	pthread_t thread;
+	struct fuse_session *session; /* borrowed */
+};
+
+void notify_init(struct notify *notify);
+int notify_start(struct notify *notify, struct fuse_session *session);
+/* Ends the thread, if it runs. The session must still be there and the connection closed, or else it may wait. */
+void notify_stop(struct notify *notify);
+void notify_deinit(struct notify *notify);
+
+/* The entry @id of the root directory stands for something else. Never blocks, never fails. */
+void notify_replaced(struct notify *notify, const char *id);
+
+#endif

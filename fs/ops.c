@@ -1,0 +1,123 @@
+/*
+ * What the kernel asks, and who answers. Callbacks are thin: they find the daemon behind the request, call one
+ * function and reply once.
+ *
+ * Left out on purpose, because without a function libfuse answers ENOSYS and the kernel never asks again: flush (it
+ * would come with every close), getxattr and listxattr (with every file of ls -l), access.
+ */
+#include "ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attr.h"
+#include "lookup.h"
+
+static void ops_init(void *user, struct fuse_conn_info *conn)
+{
+	(void)user;
+	/* Listings carry attributes always, so that "ls -l" over many images costs no lookups. */
+	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_EXPORT_SUPPORT);
+	conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
+	/* Content never changes under an inode number: nothing to look for at every read. */
+	conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
+}
+
+static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct call call = {
+		.fs = fuse_req_userdata(req),
+		.req = req,
+		.attempt = lookup_attempt,
+		.ino = parent,
+		.name = name,
+	};
+	call_run(&call);
+}
+
+static void forget(struct gsymfs *fs, fuse_ino_t ino, uint64_t count)
+{
+	if (ino_kind(ino) == NODE_ADDRESS)
+		nodes_forget(&fs->nodes, ino, count);
+}
+
+static void ops_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	forget(fuse_req_userdata(req), ino, count);
+	fuse_reply_none(req);
+}
+
+static void ops_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	struct gsymfs *fs = fuse_req_userdata(req);
+	for (size_t i = 0; i < count; i++)
+		forget(fs, forgets[i].ino, forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
+{
+	struct stat st;
+	double timeout;
+	(void)info;
+	int err = node_attr(fuse_req_userdata(req), ino, &st, &timeout);
+	if (err)
+		fuse_reply_err(req, -err);
+	else
+		fuse_reply_attr(req, &st, timeout);
+}
+
+/* The id of the image a link leads to; false when @ino is no link. */
+static bool link_target(struct gsymfs *fs, fuse_ino_t ino, char id[ID_TEXT_SIZE])
+{
+	bool by_name = ino_kind(ino) == NODE_NAME_LINK;
+	if (!by_name && ino_kind(ino) != NODE_ALIAS)
+		return false;
+	uint32_t number = by_name ? ino_b(ino) : ino_a(ino);
+	pthread_mutex_lock(&fs->images.lock);
+	bool found = number < fs->images.all.n;
+	if (found)
+		strcpy(id, fs->images.all.v[number]->id);
+	pthread_mutex_unlock(&fs->images.lock);
+	return found;
+}
+
+static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	char id[ID_TEXT_SIZE], path[ID_TEXT_SIZE + 8];
+	if (!link_target(fuse_req_userdata(req), ino, id)) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s%s", ino_kind(ino) == NODE_NAME_LINK ? "../../" : "", id);
+	fuse_reply_readlink(req, path);
+}
+
+const struct fuse_lowlevel_ops gsymfs_ops = {
+	.init = ops_init,
+	.lookup = ops_lookup,
+	.forget = ops_forget,
+	.forget_multi = ops_forget_multi,
+	.getattr = ops_getattr,
+	.readlink = ops_readlink,
+	.open = ops_open,
+	.read = ops_read,
+	.release = ops_release,
+	.opendir = ops_opendir,
+	.readdir = ops_readdir,
+	.readdirplus = ops_readdirplus,
+	.mknod = refuse_mknod,
+	.mkdir = refuse_mkdir,
+	.unlink = refuse_remove,
+	.rmdir = refuse_remove,
+	.symlink = refuse_symlink,
+	.rename = refuse_rename,
+	.link = refuse_link,
+	.create = refuse_create,
+	.setattr = refuse_setattr,
+	.setxattr = refuse_setxattr,
+	.removexattr = refuse_removexattr,
+	.write = refuse_write,
+	.fallocate = refuse_fallocate,
+};

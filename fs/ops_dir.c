@@ -1,0 +1,199 @@
+/*
+ * Listings. They say what is known, and never start or wait for anything.
+ *
+ * A position in a listing is the number of an image, name or member plus the fixed entries before; numbers are never
+ * reused, so a listing goes on at the right place however the tables grew meanwhile.
+ */
+#include "ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer.h"
+#include "attr.h"
+#include "lookup.h"
+
+struct listing {
+	struct gsymfs *fs;
+	fuse_req_t req;
+	fuse_ino_t ino;
+	bool plus; /* with attributes; each entry then counts as looked up, which only address files would care about */
+	bool full;
+	char *data;
+	size_t size, used;
+};
+
+/* Adds an entry that is followed by position @next; false when there is no room for it. */
+static bool add(struct listing *l, const char *name, const struct fuse_entry_param *e, uint64_t next)
+{
+	char *at = l->data + l->used;
+	size_t room = l->size - l->used;
+	size_t n = l->plus ? fuse_add_direntry_plus(l->req, at, room, name, e, (off_t)next)
+			   : fuse_add_direntry(l->req, at, room, name, &e->attr, (off_t)next);
+	l->full = n > room;
+	if (!l->full)
+		l->used += n;
+	return !l->full;
+}
+
+enum {
+	POSITION_DOT,
+	POSITION_DOT_DOT,
+	POSITION_FIRST, /* of what is not a dot */
+};
+
+/* "." and "..": what counts of them is the name. */
+static void add_dots(struct listing *l, uint64_t off)
+{
+	struct stat st;
+	attr_own_dir(l->fs, l->ino, &st);
+	struct fuse_entry_param e = entry_make(l->fs, &st, 0, 0);
+	if (off <= POSITION_DOT && !add(l, ".", &e, POSITION_DOT + 1))
+		return;
+	if (off <= POSITION_DOT_DOT)
+		add(l, "..", &e, POSITION_DOT_DOT + 1);
+}
+
+/* ---- Directories ---- */
+
+static void list_root(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	const uint64_t first = POSITION_FIRST + 1; /* after by-name */
+	if (off <= POSITION_FIRST) {
+		struct fuse_entry_param e = entry_by_name(l->fs);
+		add(l, "by-name", &e, first);
+	}
+	pthread_mutex_lock(&images->lock);
+	for (uint64_t i = off < first ? 0 : off - first; i < images->all.n && !l->full; i++) {
+		const struct image *image = images->all.v[i];
+		if (!image->revision)
+			continue;
+		struct fuse_entry_param e = entry_image(l->fs, image->revision);
+		add(l, image->id, &e, first + i + 1);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+static void list_by_name(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	pthread_mutex_lock(&images->lock);
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < images->names.n && !l->full; i++) {
+		const struct basename *name = images->names.v[i];
+		if (!name->alive)
+			continue;
+		struct fuse_entry_param e = entry_basename(l->fs, name);
+		add(l, name->name, &e, POSITION_FIRST + i + 1);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+static void list_members(struct listing *l, const struct basename *name, uint64_t off)
+{
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < name->members.n && !l->full; i++) {
+		const struct name_member *m = name->members.v[i];
+		if (m->gone)
+			continue;
+		struct fuse_entry_param e = entry_name_link(l->fs, name, m->image);
+		add(l, m->image->id, &e, POSITION_FIRST + i + 1);
+	}
+}
+
+static void list_basename(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	uint32_t number = ino_a(l->ino);
+	pthread_mutex_lock(&images->lock);
+	if (number < images->names.n)
+		list_members(l, images->names.v[number], off);
+	pthread_mutex_unlock(&images->lock);
+}
+
+static void add_status(struct listing *l, struct revision *rev)
+{
+	struct content *status = status_make(l->fs, rev);
+	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_STATUS, status ? status->size : 0);
+	content_put(status);
+	add(l, "status", &e, POSITION_FIRST + 1);
+}
+
+/* image.gsym is listed once opening it costs nothing. */
+static void add_gsym(struct listing *l, struct revision *rev)
+{
+	uint64_t size;
+	pthread_mutex_lock(&l->fs->images.lock);
+	bool there = rev->state == STATE_READY;
+	size = there ? rev->handle->gsym.size : 0;
+	pthread_mutex_unlock(&l->fs->images.lock);
+	if (!there && !cache_has(&l->fs->cache, &rev->key, &size))
+		return;
+	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_GSYM, size);
+	add(l, "image.gsym", &e, POSITION_FIRST + 2);
+}
+
+static void list_image(struct listing *l, uint64_t off)
+{
+	struct revision *rev = images_revision(&l->fs->images, ino_a(l->ino));
+	if (!rev)
+		return;
+	if (off <= POSITION_FIRST)
+		add_status(l, rev);
+	if (off <= POSITION_FIRST + 1 && !l->full)
+		add_gsym(l, rev);
+}
+
+/* ---- All of it ---- */
+
+static void list(struct listing *l, uint64_t off)
+{
+	add_dots(l, off);
+	if (l->full)
+		return;
+	if (l->ino == INO_ROOT)
+		list_root(l, off);
+	else if (l->ino == INO_BY_NAME)
+		list_by_name(l, off);
+	else if (ino_kind(l->ino) == NODE_NAME)
+		list_basename(l, off);
+	else if (ino_kind(l->ino) == NODE_IMAGE)
+		list_image(l, off);
+}
+
+static void reply_listing(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool plus)
+{
+	struct listing l = {
+		.fs = fuse_req_userdata(req),
+		.req = req,
+		.ino = ino,
+		.plus = plus,
+		.data = malloc(size),
+		.size = size,
+	};
+	if (!l.data) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	list(&l, off < 0 ? 0 : (uint64_t)off);
+	fuse_reply_buf(req, l.data, l.used);
+	free(l.data);
+}
+
+void ops_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
+{
+	(void)ino;
+	fuse_reply_open(req, info);
+}
+
+void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info)
+{
+	(void)info;
+	reply_listing(req, ino, size, off, false);
+}
+
+void ops_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info)
+{
+	(void)info;
+	reply_listing(req, ino, size, off, true);
+}

@@ -1,0 +1,221 @@
+/* The state machine of revisions; see enum revision_state. */
+#include "queue.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "revision.h"
+#include "scan.h"
+#include "thread.h"
+
+enum {
+	/* A call may find its image closed again, or its file replaced, as often as this. */
+	TRIES_MAX = 8,
+	/* Crashes of the worker after which an image counts as failed: a crash may be bad luck (the file was being
+	   replaced, memory ran out), but not every time. */
+	CRASHES_MAX = 3,
+};
+
+void queue_init(struct queue *queue, struct images *images, struct scan *scan, const struct converter *converter)
+{
+	*queue = (struct queue){.images = images, .scan = scan, .converter = converter};
+	list_init(&queue->opening);
+	list_init(&queue->converting);
+	pthread_cond_init(&queue->opening_wake, NULL);
+	pthread_cond_init(&queue->converting_wake, NULL);
+}
+
+void queue_deinit(struct queue *queue)
+{
+	pthread_cond_destroy(&queue->opening_wake);
+	pthread_cond_destroy(&queue->converting_wake);
+}
+
+/* ---- Waiting ---- */
+
+static int wait_for_revision(struct queue *queue, struct call *call)
+{
+	struct revision *rev = call->wait.revision;
+	if (rev->stale || rev->state == STATE_READY || rev->state == STATE_FAILED)
+		return -EAGAIN;
+	if (++call->tries > TRIES_MAX)
+		return -EIO;
+	if (rev->state == STATE_COLD) {
+		rev->state = STATE_OPENING;
+		list_append(&queue->opening, &rev->link);
+		pthread_cond_signal(&queue->opening_wake);
+	}
+	list_append(&rev->waiters, &call->link);
+	return 0;
+}
+
+int queue_wait(struct queue *queue, struct call *call)
+{
+	struct images *images = queue->images;
+	if (queue->stopping)
+		return -ENOTCONN;
+	if (call->wait.revision)
+		return wait_for_revision(queue, call);
+	if (images->scanned || call->wait.findings != images->findings)
+		return -EAGAIN;
+	list_append(&images->scan_waiters, &call->link);
+	return 0;
+}
+
+/* ---- Settling ---- */
+
+static void remember(struct revision *rev, const struct outcome *outcome)
+{
+	if (outcome->verdict == VERDICT_CRASHED)
+		rev->crashes++;
+	bool for_good = outcome->verdict == VERDICT_FAILED || outcome->verdict == VERDICT_FAILED_FOREVER ||
+			(outcome->verdict == VERDICT_CRASHED && rev->crashes >= CRASHES_MAX);
+	revision_set_failed(rev, for_good ? outcome->err : 0, outcome->diag.text);
+}
+
+/* The object file is not the one that was scanned: the calls wait for a scan that sees what it is now. */
+static void wait_for_rescan(struct queue *queue, struct revision *rev, struct list *woken)
+{
+	rev->state = STATE_COLD;
+	if (queue->stopping)
+		calls_wake_all(&rev->waiters, woken);
+	else
+		list_splice(&queue->images->scan_waiters, &rev->waiters);
+	scan_request(queue->scan);
+}
+
+/* Ends a job: the new state, and all calls that waited for it. */
+static void settle(struct queue *queue, struct revision *rev, struct outcome *outcome)
+{
+	struct handle *unused = NULL;
+	struct list woken;
+	list_init(&woken);
+	pthread_mutex_lock(&queue->images->lock);
+	if (outcome->seconds > 0)
+		rev->seconds = outcome->seconds;
+	if (outcome->verdict == VERDICT_REPLACED) {
+		wait_for_rescan(queue, rev, &woken);
+	} else {
+		if (outcome->handle)
+			unused = revision_set_ready(queue->images, rev, outcome->handle);
+		else
+			remember(rev, outcome);
+		calls_wake_all(&rev->waiters, &woken);
+	}
+	pthread_mutex_unlock(&queue->images->lock);
+	handle_put(unused);
+	if (outcome->err)
+		calls_fail(&woken, outcome->err);
+	else
+		calls_resume(&woken);
+}
+
+/* ---- Threads ---- */
+
+/* The first revision of @list, moved on to @state; NULL when it is time to stop. */
+static struct revision *next(struct queue *queue, struct list *list, pthread_cond_t *wake, enum revision_state state)
+{
+	struct revision *rev = NULL;
+	pthread_mutex_lock(&queue->images->lock);
+	while (list_empty(list) && !queue->stopping)
+		pthread_cond_wait(wake, &queue->images->lock);
+	if (!queue->stopping) {
+		rev = LIST_ENTRY(list_take(list), struct revision);
+		rev->state = state;
+		if (state == STATE_CONVERTING) {
+			rev->image->conversions++;
+			atomic_store(&rev->progress, 0);
+		}
+	}
+	pthread_mutex_unlock(&queue->images->lock);
+	return rev;
+}
+
+static void enqueue_conversion(struct queue *queue, struct revision *rev)
+{
+	pthread_mutex_lock(&queue->images->lock);
+	rev->state = STATE_QUEUED;
+	list_append(&queue->converting, &rev->link);
+	pthread_cond_signal(&queue->converting_wake);
+	pthread_mutex_unlock(&queue->images->lock);
+}
+
+static void *open_images(void *arg)
+{
+	struct queue *queue = arg;
+	struct revision *rev;
+	while ((rev = next(queue, &queue->opening, &queue->opening_wake, STATE_OPENING))) {
+		struct outcome outcome;
+		if (convert_from_cache(queue->converter, rev, &outcome))
+			settle(queue, rev, &outcome);
+		else
+			enqueue_conversion(queue, rev);
+	}
+	return NULL;
+}
+
+/* Tells the cache which files were used, so that it evicts others. */
+static void note_use(struct queue *queue)
+{
+	struct used {
+		struct cache_key key;
+		int64_t when;
+	};
+	VEC(struct used) used = {0};
+	struct images *images = queue->images;
+	pthread_mutex_lock(&images->lock);
+	if (vec_reserve(&used, images->ready.n) == 0)
+		for (size_t i = 0; i < images->ready.n; i++)
+			used.v[used.n++] = (struct used){images->ready.v[i]->key, images->ready.v[i]->used};
+	pthread_mutex_unlock(&images->lock);
+	for (size_t i = 0; i < used.n; i++)
+		cache_touch(queue->converter->cache, &used.v[i].key, used.v[i].when);
+	vec_free(&used);
+}
+
+static void *convert_images(void *arg)
+{
+	struct queue *queue = arg;
+	struct revision *rev;
+	while ((rev = next(queue, &queue->converting, &queue->converting_wake, STATE_CONVERTING))) {
+		struct outcome outcome;
+		if (cache_is_tight(queue->converter->cache))
+			note_use(queue);
+		convert_run(queue->converter, rev, &outcome);
+		settle(queue, rev, &outcome);
+	}
+	return NULL;
+}
+
+int queue_start(struct queue *queue, unsigned jobs)
+{
+	int err = thread_start(&queue->threads[0], "open", open_images, queue);
+	if (err)
+		return err;
+	queue->n_threads = 1;
+	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++) {
+		err = thread_start(&queue->threads[queue->n_threads], "convert", convert_images, queue);
+		if (!err)
+			queue->n_threads++;
+	}
+	return err;
+}
+
+void queue_stop(struct queue *queue)
+{
+	struct images *images = queue->images;
+	struct list woken;
+	list_init(&woken);
+	pthread_mutex_lock(&images->lock);
+	queue->stopping = true;
+	pthread_cond_broadcast(&queue->opening_wake);
+	pthread_cond_broadcast(&queue->converting_wake);
+	calls_wake_all(&images->scan_waiters, &woken);
+	for (size_t i = 0; i < images->revisions.n; i++)
+		calls_wake_all(&images->revisions.v[i]->waiters, &woken);
+	pthread_mutex_unlock(&images->lock);
+	calls_fail(&woken, -ENOTCONN);
+	for (unsigned i = 0; i < queue->n_threads; i++)
+		pthread_join(queue->threads[i], NULL);
+	queue->n_threads = 0;
+}

@@ -1,0 +1,237 @@
+/*
+ * Revisions of images. Which source is best: one with DWARF, else one with a symbol table, else any; among equals
+ * the one already chosen, so that copies of a file do not replace each other, else the first by path.
+ */
+#include "revision.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "notify.h"
+
+enum {
+	/* Open images. Each is a mapping, of which a process may have 65530; a program that walks over
+	   more images than this opens them again from the cache, which costs a checksum. */
+	READY_MAX = 4096,
+};
+
+static bool same_file(const struct source *a, const struct source *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns;
+}
+
+static bool same_source(const struct source *a, const struct source *b)
+{
+	return same_file(a, b) && a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	       a->richness == b->richness && strcmp(a->path, b->path) == 0;
+}
+
+/* Whether @a should rather stand for the image than @b. */
+static bool better(const struct source *a, const struct source *b, const struct revision *current)
+{
+	if (a->richness != b->richness)
+		return a->richness > b->richness;
+	bool a_chosen = current && same_file(a, &current->source);
+	bool b_chosen = current && same_file(b, &current->source);
+	if (a_chosen != b_chosen)
+		return a_chosen;
+	return strcmp(a->path, b->path) < 0;
+}
+
+static const struct source *best_source(const struct image *image)
+{
+	const struct source *best = NULL;
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (!best || better(&image->sources.v[i], best, image->revision))
+			best = &image->sources.v[i];
+	return best;
+}
+
+static int set_source(struct revision *rev, const struct source *source)
+{
+	char *path = strdup(source->path);
+	if (!path)
+		return -ENOMEM;
+	free(rev->source.path);
+	rev->source = *source;
+	rev->source.path = path;
+	struct cache_input input = {
+		.id = rev->image->id,
+		.size = source->size,
+		.mtime_ns = source->mtime_ns,
+		.version = IMAGE_GSYM_VERSION,
+	};
+	cache_key_make(&input, &rev->key);
+	return 0;
+}
+
+static struct revision *new_revision(struct images *images, struct image *image, const struct source *source)
+{
+	struct revision *rev = calloc(1, sizeof(*rev));
+	if (!rev || vec_reserve(&images->revisions, 1)) {
+		free(rev);
+		return NULL;
+	}
+	rev->image = image;
+	rev->number = (uint32_t)images->revisions.n;
+	list_init(&rev->waiters);
+	list_init(&rev->link);
+	if (set_source(rev, source)) {
+		free(rev);
+		return NULL;
+	}
+	images->revisions.v[images->revisions.n++] = rev;
+	return rev;
+}
+
+void revision_free(struct revision *rev)
+{
+	if (!rev)
+		return;
+	handle_put(rev->handle);
+	free(rev->source.path);
+	free(rev->reason);
+	free(rev);
+}
+
+/* The revision makes way; whoever still holds its inode number is sent to look again. */
+static void retire(struct images *images, struct revision *rev)
+{
+	rev->stale = true;
+	if (rev->exposed)
+		notify_replaced(images->notify, rev->image->id);
+	if (rev->state == STATE_READY)
+		handle_put(revision_set_cold(images, rev));
+}
+
+int revision_choose(struct images *images, struct image *image)
+{
+	struct revision *old = image->revision;
+	const struct source *best = best_source(image);
+	if (!best) {
+		if (old)
+			retire(images, old);
+		image->revision = NULL;
+		return 0;
+	}
+	if (old && same_source(&old->source, best))
+		return 0;
+	if (old && !old->exposed && old->state == STATE_COLD)
+		return set_source(old, best);
+	struct revision *rev = new_revision(images, image, best);
+	if (!rev)
+		return -ENOMEM;
+	if (old)
+		retire(images, old);
+	image->revision = rev;
+	return 0;
+}
+
+/* ---- Open images ---- */
+
+static int64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME_COARSE, &t);
+	return t.tv_sec;
+}
+
+static int use_locked(const struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
+{
+	if (rev->stale)
+		return -ESTALE;
+	if (rev->state == STATE_FAILED)
+		return rev->failure;
+	if (!images->scanned && rev->source.richness != SOURCE_DWARF) {
+		ret_wait->revision = NULL;
+		strcpy(ret_wait->id, rev->image->id);
+		ret_wait->findings = images->findings;
+		return -EAGAIN;
+	}
+	if (rev->state != STATE_READY) {
+		ret_wait->revision = rev;
+		return -EAGAIN;
+	}
+	rev->used = now();
+	*ret = handle_get(rev->handle);
+	return 0;
+}
+
+int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
+{
+	pthread_mutex_lock(&images->lock);
+	int err = use_locked(images, rev, ret, ret_wait);
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+static void set_reason(struct revision *rev, const char *reason)
+{
+	char *copy = strdup(reason);
+	if (!copy)
+		return;
+	free(rev->reason);
+	rev->reason = copy;
+}
+
+static void remove_ready(struct images *images, struct revision *rev)
+{
+	for (size_t i = 0; i < images->ready.n; i++) {
+		if (images->ready.v[i] == rev) {
+			images->ready.v[i] = images->ready.v[--images->ready.n];
+			return;
+		}
+	}
+}
+
+struct handle *revision_set_cold(struct images *images, struct revision *rev)
+{
+	remove_ready(images, rev);
+	rev->state = STATE_COLD;
+	return TAKE(rev->handle);
+}
+
+static struct revision *least_used(const struct images *images)
+{
+	struct revision *least = images->ready.v[0];
+	for (size_t i = 1; i < images->ready.n; i++)
+		if (images->ready.v[i]->used < least->used)
+			least = images->ready.v[i];
+	return least;
+}
+
+struct handle *revision_set_ready(struct images *images, struct revision *rev, struct handle *handle)
+{
+	struct handle *evicted = NULL;
+	rev->gsym_size = handle->gsym.size;
+	if (rev->stale || vec_reserve(&images->ready, 1)) {
+		rev->state = STATE_COLD;
+		return handle;
+	}
+	if (images->ready.n >= READY_MAX)
+		evicted = revision_set_cold(images, least_used(images));
+	images->ready.v[images->ready.n++] = rev;
+	rev->state = STATE_READY;
+	rev->handle = handle;
+	rev->used = now();
+	return evicted;
+}
+
+void revision_set_failed(struct revision *rev, int errno_or_0, const char *reason)
+{
+	set_reason(rev, reason);
+	rev->state = errno_or_0 ? STATE_FAILED : STATE_COLD;
+	rev->failure = errno_or_0;
+}
+
+void revision_complain(struct images *images, struct revision *rev, const char *reason, bool lost)
+{
+	struct handle *unused = NULL;
+	pthread_mutex_lock(&images->lock);
+	set_reason(rev, reason);
+	if (lost && rev->state == STATE_READY)
+		unused = revision_set_cold(images, rev);
+	pthread_mutex_unlock(&images->lock);
+	handle_put(unused);
+}

@@ -1,0 +1,46 @@
+/*
+ * revision.h - which source stands for an image, and what has become of it.
+ *
+ * All functions but revision_use() and revision_complain() need images.lock.
+ */
+#ifndef FS_REVISION_H
+#define FS_REVISION_H
+
+#include "call.h"
+#include "image.h"
+
+/* The version of GSYM that images are converted to. */
+enum { IMAGE_GSYM_VERSION = 1 };
+
+/*
+ * Makes the best of the image's sources its revision. One that is in use and differs is replaced, not changed,
+ * and the kernel is told. 0 or -ENOMEM.
+ */
+int revision_choose(struct images *images, struct image *image);
+
+/* NULL is allowed. */
+void revision_free(struct revision *rev);
+
+/*
+ * A reference to the open image: 0; -ESTALE when the revision was replaced; its errno when it failed; -EAGAIN when
+ * @ret_wait must be waited for: its conversion, or the end of the first scan, as long as that may still find debug
+ * data for it. Takes the lock itself.
+ */
+int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait);
+
+/*
+ * The open image turned out to be unreadable. Notes why; with @lost, closes it, so that it is made again at the next
+ * use. Takes the lock itself.
+ */
+void revision_complain(struct images *images, struct revision *rev, const char *reason, bool lost);
+
+/* Puts @handle (which it takes over) in place. Gives back a handle for the caller to put without the lock, or NULL. */
+struct handle *revision_set_ready(struct images *images, struct revision *rev, struct handle *handle);
+
+/* Closes the image; the next use opens it again. Gives back the handle likewise. */
+struct handle *revision_set_cold(struct images *images, struct revision *rev);
+
+/* Remembers the words of a failure, and with @errno_or_0 the failure itself. */
+void revision_set_failed(struct revision *rev, int errno_or_0, const char *reason);
+
+#endif

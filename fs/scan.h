@@ -1,0 +1,52 @@
+/*
+ * scan.h - walking over SOURCE, once at the start and whenever asked.
+ *
+ * The daemon itself only lists directories and opens files; what a file is, a worker says (identify.h), and the
+ * index remembers. One thread does all of it.
+ */
+#ifndef FS_SCAN_H
+#define FS_SCAN_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache.h"
+#include "identify.h"
+#include "image.h"
+#include "index.h"
+#include "log.h"
+
+struct scan {
+	/* Set before scan_start(), borrowed. */
+	const char *source;     /* absolute path */
+	const char *mountpoint; /* absolute path; not walked into */
+	const char *worker;
+	struct images *images;
+	struct cache *cache;
+	const struct log *log;
+	int stop_fd;            /* becomes readable when the daemon ends */
+	unsigned interval;      /* seconds between walks, 0 = only when asked */
+
+	pthread_mutex_t lock;   /* guards the next two */
+	pthread_cond_t wake;
+	bool requested, stopping;
+	bool running;
+	pthread_t thread;
+
+	/* Of the scan thread. */
+	struct index index;
+	char index_name[40];
+	uint32_t pass;
+};
+
+void scan_init(struct scan *scan);
+int scan_start(struct scan *scan);
+/* Ends the thread, if it runs; what stop_fd stands for must have been told before. */
+void scan_stop(struct scan *scan);
+void scan_deinit(struct scan *scan);
+
+/* Asks for another walk, soon. Never blocks. */
+void scan_request(struct scan *scan);
+
+#endif
