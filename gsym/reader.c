@@ -32,6 +32,7 @@ static struct gsym_reader *reader_new(const char *name)
 	struct gsym_reader *reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return NULL;
+	reader->bytes.data = (const uint8_t *)""; /* an empty file still has an address */
 	reader->name = strdup(name);
 	if (reader->name)
 		return reader;
@@ -87,7 +88,8 @@ int gsym_reader_open_memory(const void *data, size_t size, struct gsym_reader **
 	CLEANUP(closep) struct gsym_reader *reader = reader_new("GSYM in memory");
 	if (!reader)
 		return diag_set(diag, -ENOMEM, "GSYM in memory: no memory");
-	reader->bytes = (struct span){data, size};
+	if (size)
+		reader->bytes = (struct span){data, size};
 	int err = reader_parse(reader, diag);
 	if (err)
 		return diag_prefix(diag, err, "%s", reader->name);

@@ -155,6 +155,8 @@ static void opens_files(void **state)
 	assert_words(&diag, path);
 	assert_int_equal(gsym_reader_open("/tmp", &r, &diag), -EBADMSG);
 	assert_words(&diag, "/tmp|not a regular file");
+	assert_int_equal(gsym_reader_open_memory(NULL, 0, &r, &diag), -EBADMSG);
+	assert_words(&diag, "header at offset 0");
 	gsym_reader_close(NULL);
 	free(data);
 }
