@@ -1,0 +1,47 @@
+# The output appears whole, under its name, and nothing else stays behind.
+$ mkdir out
+$ gsym convert --quiet --verify -o out/a.gsym "$ELF" && ls out
+a.gsym
+$ gsym verify out/a.gsym --against "$ELF" | grep -c DIFFERENT
+0
+[1]
+$ gsym convert --quiet -o out/a.gsym "$ELF" && ls out
+a.gsym
+$ gsym convert --quiet --num-threads=1 -o out/b.gsym "$ELF" && cmp out/a.gsym out/b.gsym
+$ gsym convert --quiet --output-version=2 --verify -o out/c.gsym "$ELF" && gsym statistics out/c.gsym | sed -n '1s/.*: //p'
+version 2, little-endian
+$ cp "$ELF" out/program && gsym convert --quiet out/program && cmp out/program.gsym out/a.gsym
+$ gsym convert --quiet --json-summary-file=out/j -o out/d.gsym "$ELF" && cut -c1-21 out/j
+{"error-categories":{
+$ gsym convert -o out/e.gsym "$ELF" 2>&1 | grep -c '^input: \|^output: \|^functions: \|^written: '
+4
+# A failure leaves what was there before.
+$ echo before > out/keep && gsym convert -o out/keep plain.gsym
+gsym: plain.gsym: not an ELF file
+[1]
+$ cat out/keep
+before
+$ ls out
+a.gsym
+b.gsym
+c.gsym
+d.gsym
+e.gsym
+j
+keep
+program
+program.gsym
+$ gsym convert missing
+gsym: missing: cannot open: No such file or directory
+[1]
+$ gsym convert -o nowhere/a.gsym "$ELF"
+gsym: nowhere/a.gsym: cannot create a file there: No such file or directory
+[1]
+$ gsym convert --quiet --arch=vax -o out/f.gsym "$ELF" > /dev/null 2>&1
+[1]
+# A device is written in place.
+$ gsym convert --quiet -o /dev/null "$ELF" && test -c /dev/null && echo still there
+still there
+# A mode as any new file has.
+$ umask 027; gsym convert --quiet -o out/m.gsym "$ELF"; stat -c %a out/m.gsym
+640

@@ -1,0 +1,130 @@
+$ gsym dump plain.gsym
+Header:
+  Magic        = 0x4753594d
+  Version      = 0x0001
+  AddrOffSize  = 0x02
+  UUIDSize     = 0x08
+  BaseAddress  = 0x0000000000001000
+  NumAddresses = 0x00000007
+  StrtabOffset = 0x00000088
+  StrtabSize   = 0x00000108
+  UUID         = deadbeef00010203
+
+Address Table:
+INDEX  OFFSET16 (ADDRESS)
+====== =============================== 
+[   0] 0x0000 (0x0000000000001000)
+[   1] 0x0020 (0x0000000000001020)
+[   2] 0x0030 (0x0000000000001030)
+[   3] 0x0040 (0x0000000000001040)
+[   4] 0x0050 (0x0000000000001050)
+[   5] 0x0080 (0x0000000000001080)
+[   6] 0x0100 (0x0000000000001100)
+
+Address Info Offsets:
+INDEX  Offset
+====== ==========
+[   0] 0x00000190
+[   1] 0x00000210
+[   2] 0x00000230
+[   3] 0x00000250
+[   4] 0x00000270
+[   5] 0x00000290
+[   6] 0x000002e0
+
+Files:
+INDEX  DIRECTORY  BASENAME   PATH
+====== ========== ========== ==============================
+[   0] 0x00000000 0x00000000 
+[   1] 0x00000010 0x00000008 /src/app/main.cc
+[   2] 0x00000021 0x00000019 /src/app/include/shape.h
+[   3] 0x00000000 0x00000064 shape.cc
+[   4] 0x00000010 0x000000f2 /src/app/fold.cc
+
+String table:
+0x00000000: ""
+0x00000001: "_start"
+0x00000008: "main.cc"
+0x00000010: "/src/app"
+0x00000019: "shape.h"
+0x00000021: "/src/app/include"
+0x00000032: "_ZNK5Shape4areaEv"
+0x00000044: "square"
+0x0000004b: "_ZN5ShapeC2Ev"
+0x00000059: "^f.*$"
+0x0000005f: "main"
+0x00000064: "shape.cc"
+0x0000006d: "_ZN5Shape4moveERKSt6vectorIS_SaIS_EE"
+0x00000092: "_ZN5Shape4drawEv.cold"
+0x000000a8: "_RNvCs15kBYyAo9fc_7mycrate7example"
+0x000000cb: "_ZN4core3fmt5write17h0123456789abcdefE"
+0x000000f2: "fold.cc"
+0x000000fa: "fold_b"
+0x00000101: "fold_a"
+
+FunctionInfo @ 0x00000190: [0x0000000000001000 - 0x0000000000001020) "main"
+LineTable:
+  0x0000000000001000 /src/app/main.cc:10
+  0x0000000000001004 /src/app/include/shape.h:7
+  0x000000000000100c /src/app/include/shape.h:3
+  0x0000000000001014 /src/app/main.cc:12
+  0x000000000000101c /src/app/main.cc:0
+InlineInfo:
+[0x0000000000001000 - 0x0000000000001020) main
+  [0x0000000000001004 - 0x0000000000001014) _ZNK5Shape4areaEv called from /src/app/main.cc:11
+    [0x000000000000100c - 0x0000000000001014) square called from /src/app/include/shape.h:8
+CallSites (by relative return offset):
+  0x0008 Flags[None] MatchRegex[_ZN5ShapeC2Ev;^f.*$]
+  0x0018 Flags[InternalCall | ExternalCall]
+FunctionInfo @ 0x00000210: [0x0000000000001020 - 0x0000000000001030) "_ZN5Shape4moveERKSt6vectorIS_SaIS_EE"
+LineTable:
+  0x0000000000001020 shape.cc:20
+FunctionInfo @ 0x00000230: [0x0000000000001030 - 0x0000000000001040) "_ZN5Shape4drawEv.cold"
+LineTable:
+  0x0000000000001030 shape.cc:21
+FunctionInfo @ 0x00000250: [0x0000000000001040 - 0x0000000000001050) "_RNvCs15kBYyAo9fc_7mycrate7example"
+LineTable:
+  0x0000000000001040 shape.cc:22
+FunctionInfo @ 0x00000270: [0x0000000000001050 - 0x0000000000001060) "_ZN4core3fmt5write17h0123456789abcdefE"
+LineTable:
+  0x0000000000001050 shape.cc:23
+FunctionInfo @ 0x00000290: [0x0000000000001080 - 0x0000000000001088) "fold_a"
+LineTable:
+  0x0000000000001080 /src/app/fold.cc:5
+++ Merged FunctionInfos[0]:
+    [0x0000000000001080 - 0x0000000000001088) "fold_b"
+    LineTable:
+      0x0000000000001080 /src/app/fold.cc:9
+FunctionInfo @ 0x000002e0: [0x0000000000001100 - 0x0000000000001110) "_start"
+$ gsym statistics plain.gsym
+plain.gsym: version 1, little-endian
+                              bytes  of file  /function
+  file                          752  100.0 %      107.4
+  address offsets                14    1.9 %        2.0
+  info offsets                   28    3.7 %        4.0
+  file table                     44    5.9 %        6.3
+  string table                  264   35.1 %       37.7
+  record heads                  112   14.9 %       16.0
+  line tables                   100   13.3 %       14.3
+  inline info                    40    5.3 %        5.7
+  merged functions               47    6.2 %        6.7
+  call sites                     46    6.1 %        6.6
+  all else                       57    7.6 %        8.1
+
+  functions                       7
+    with lines                    6
+    with inlined calls            1
+    with call sites               1
+    with merged ones              1
+    of unknown size               0
+    damaged                       0
+  merged functions                1
+  line rows                      10
+  inlined calls                   2
+    their ranges                  2
+    deepest nesting               2
+  call sites                      2
+  files                           5
+  bytes of code                 120
+$ gsym verify plain.gsym
+plain.gsym: 7 functions, 0 faults

@@ -1,0 +1,192 @@
+/* Demangling: the languages, llvm's spelling, and names that must not cost a daemon its thread. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "gsym/render/demangle.h"
+#include "gsym/render/demangle_style.h"
+
+/* What @name reads as; valid until the next call. */
+static const char *demangled(const char *name, enum demangle_mode mode)
+{
+	static char text[DEMANGLE_OUTPUT_MAX + 1];
+	struct text_buf out = {0};
+	demangle_append(&out, name, mode);
+	assert_false(out.failed);
+	assert_true(out.n < sizeof(text));
+	memcpy(text, out.v, out.n);
+	text[out.n] = '\0';
+	text_deinit(&out);
+	return text;
+}
+
+static void expect(const char *name, const char *want)
+{
+	assert_string_equal(demangled(name, DEMANGLE_AUTO), want);
+}
+
+static void languages(void **state)
+{
+	(void)state;
+	expect("_ZN2ns1S1mEi", "ns::S::m(int)");
+	expect("_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example");
+	expect("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");
+	expect("_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE",
+	       "core::ptr::drop_in_place<alloc::string::String>");
+	expect("_D3std5stdio7writelnFAyaZv", "std.stdio.writeln(immutable(char)[])");
+	expect("._ZN1a1bEv", ".a::b()");
+	assert_string_equal(demangled("pack__inner__proc", DEMANGLE_ADA), "pack.inner.proc");
+	assert_string_equal(demangled("_ZN1a1bEv", DEMANGLE_OFF), "_ZN1a1bEv");
+}
+
+static void not_mangled(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"main",
+					    "",
+					    "_",
+					    "_Z",
+					    "_Zfoo",
+					    "_D",
+					    "_Dmainframe",
+					    "_R",
+					    "_RC0",
+					    "__Z",
+					    ".",
+					    "_ZN1aE$",
+					    "load_module.cold",
+					    "pack__inner__proc"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		expect(names[i], names[i]);
+}
+
+static void llvm_spelling(void **state)
+{
+	(void)state;
+	expect("_ZN1aIN1bIN1cIiEEEEE1fEv", "a<b<c<int>>>::f()");
+	expect("_ZlsIiE1SS0_T_", "S operator<<<int>(S, int)");
+	expect("_ZZ1fvENKUlvE_clEv", "f()::'lambda'()::operator()() const");
+	expect("_ZZ1fvENKUliE0_clEi", "f()::'lambda0'(int)::operator()(int) const");
+	expect("_ZZ1fvENKUliE12_clEi", "f()::'lambda12'(int)::operator()(int) const");
+	expect("_ZN1aUt_1fEv", "a::'unnamed'::f()");
+	expect("_Z1fDn", "f(std::nullptr_t)");
+	expect("_Z1fv.cold", "f() (.cold)");
+	expect("_Z1fv.part.0.cold.123", "f() (.part.0.cold.123)");
+}
+
+/* Text that no demangler writes must not upset the rewriting. */
+static void odd_text(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"{lambda(",
+					    "{lambda()",
+					    "{lambda()}",
+					    "{lambda()#}",
+					    "{lambda()#1",
+					    "}",
+					    "{",
+					    "}}}{{{",
+					    " [clone ",
+					    " [clone .a",
+					    " [clone .a] [clone ",
+					    "> >",
+					    "< <",
+					    " ",
+					    "{unnamed type",
+					    "{unnamed type#999999999999}",
+					    "{lambda({lambda()#2})#3}"};
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		char *text = strdup(texts[i]);
+		assert_true(demangle_restyle(text, strlen(text)) <= strlen(texts[i]));
+		free(text);
+	}
+	char nested[] = "{lambda({lambda()#2})#3}";
+	size_t size = demangle_restyle(nested, strlen(nested));
+	assert_int_equal(size, strlen("'lambda1'('lambda0'())"));
+	assert_memory_equal(nested, "'lambda1'('lambda0'())", size);
+}
+
+/* Appends the reference to substitution @index: S_, S0_, ... */
+static void add_reference(struct text_buf *name, unsigned index)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	text_char(name, 'S');
+	if (index > 36)
+		text_char(name, digits[(index - 1) / 36]);
+	if (index > 0)
+		text_char(name, digits[(index - 1) % 36]);
+	text_char(name, '_');
+}
+
+/* @head, then @n function types each of which takes two of the one before, then @tail. */
+static void expect_refused(const char *head, unsigned first, unsigned n, const char *tail)
+{
+	struct text_buf name = {0}, out = {0};
+	text_str(&name, head);
+	for (unsigned i = 0; i < n; i++) {
+		text_lit(&name, "PFv");
+		add_reference(&name, first + 2 * i);
+		add_reference(&name, first + 2 * i);
+		text_lit(&name, "E");
+	}
+	text_str(&name, tail);
+	text_char(&name, '\0');
+	clock_t start = clock();
+	assert_false(demangle_append(&out, name.v, DEMANGLE_AUTO));
+	assert_true(clock() - start < CLOCKS_PER_SEC);
+	assert_int_equal(out.n, name.n - 1);
+	text_deinit(&out);
+	text_deinit(&name);
+}
+
+static void hostile_names_are_cheap(void **state)
+{
+	(void)state;
+	expect_refused("_Z1fP1A", 1, 40, "");
+	expect_refused("_Z1fIJEEvDpFvP1A", 2, 40, "T_E");
+	char name[2 * DEMANGLE_INPUT_MAX + 8] = "_ZcvT_";
+	size_t at = strlen(name);
+	for (int i = 0; i < 60; i++)
+		at += (size_t)sprintf(name + at, "IT_");
+	at += (size_t)sprintf(name + at, "IiE");
+	for (int i = 0; i < 60; i++)
+		at += (size_t)sprintf(name + at, "E");
+	sprintf(name + at, "v");
+	expect(name, name);
+}
+
+static void long_names(void **state)
+{
+	(void)state;
+	static char name[2 * DEMANGLE_INPUT_MAX];
+	static const char *const heads[] = {"_Z1f", "_D1f", "_RNv"};
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		memset(name, 'P', sizeof(name) - 1);
+		memcpy(name, heads[i], strlen(heads[i]));
+		struct text_buf out = {0};
+		assert_false(demangle_append(&out, name, DEMANGLE_AUTO));
+		assert_int_equal(out.n, sizeof(name) - 1);
+		text_deinit(&out);
+		name[DEMANGLE_INPUT_MAX / 2] = '\0';
+		expect(name, name);
+		name[DEMANGLE_INPUT_MAX / 2] = 'P';
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(languages),
+		cmocka_unit_test(not_mangled),
+		cmocka_unit_test(llvm_spelling),
+		cmocka_unit_test(odd_text),
+		cmocka_unit_test(hostile_names_are_cheap),
+		cmocka_unit_test(long_names),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
