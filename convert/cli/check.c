@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <string.h>
 
 enum { FAULTS_SHOWN = 100 };
 
@@ -16,6 +17,7 @@ struct check {
 
 static void fault(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* A decoder's own words name the file already. */
 static void fault(struct check *c, const char *fmt, ...)
 {
 	char text[512];
@@ -23,7 +25,11 @@ static void fault(struct check *c, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	if (c->faults++ < FAULTS_SHOWN)
+	if (c->faults++ >= FAULTS_SHOWN)
+		return;
+	if (strncmp(text, c->path, strlen(c->path)) == 0)
+		complain("%s", text);
+	else
 		complain("%s: %s", c->path, text);
 }
 
@@ -78,7 +84,7 @@ static int check_record(struct check *c, uint32_t index, struct gsym_decoder *de
 	if (err == -ENOMEM)
 		return err;
 	if (err)
-		fault(c, "function %" PRIu32 ": %s", index, diag.text);
+		fault(c, "%s", diag.text);
 	else if (cursor_off(&record) % RECORD_ALIGN)
 		fault(c, "function %" PRIu32 " at offset 0x%" PRIx64 " is not aligned to %d bytes", index,
 		      cursor_off(&record), RECORD_ALIGN);

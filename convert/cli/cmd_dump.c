@@ -103,7 +103,7 @@ static int dump_path_of(const char *path)
 	text_deinit(&out);
 	gsym_reader_close(reader);
 	if (err)
-		return fail(path, err, NULL);
+		return output_fail(err);
 	return damaged ? STATUS_FAILED : STATUS_OK;
 }
 

@@ -44,7 +44,7 @@ struct lookup {
 	struct render_options render;
 	struct gsym_answer answer;
 	struct text_buf out;
-	bool damaged; /* a record could not be read: the exit status tells */
+	bool incomplete; /* something could not be read: the exit status tells */
 };
 
 /* Appends the answer to one address. Only running out of memory is an error. */
@@ -58,7 +58,7 @@ static int answer(struct lookup *lookup, uint64_t addr)
 		return err;
 	if (err != -ENOENT) {
 		fail(lookup->path, err, &diag);
-		lookup->damaged = true;
+		lookup->incomplete = true;
 	}
 	return render_unknown(&lookup->out, addr, &lookup->render);
 }
@@ -117,8 +117,12 @@ static int read_more(struct lookup *lookup, char *input, size_t kept, size_t *re
 		ssize_t n = read(STDIN_FILENO, input + kept, INPUT_SIZE - kept);
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0) {
+			fail("standard input", -errno, NULL);
+			lookup->incomplete = true;
+		}
 		*ret = n > 0 ? (size_t)n : 0;
-		return n < 0 ? -errno : 0;
+		return 0;
 	}
 }
 
@@ -207,8 +211,8 @@ static int run(struct lookup *lookup, char **addresses, int n)
 	text_deinit(&lookup->out);
 	gsym_reader_close(lookup->reader);
 	if (err)
-		return fail("lookup", err, NULL);
-	return lookup->damaged ? STATUS_FAILED : STATUS_OK;
+		return output_fail(err);
+	return lookup->incomplete ? STATUS_FAILED : STATUS_OK;
 }
 
 int cmd_lookup(int argc, char **argv)

@@ -90,24 +90,30 @@ static void print_count(const char *name, uint64_t count)
 
 static void print_sections(const struct statistics *s, const struct gsym_reader *reader)
 {
-	static const char *const blocks[INFO_TYPE_KNOWN] = {
-		[InfoType_LineTable] = "line tables",
-		[InfoType_InlineInfo] = "inline info",
-		[InfoType_MergedFunctionsInfo] = "merged functions",
-		[InfoType_CallSiteInfo] = "call sites",
-	};
 	const struct gsym_info *info = &reader->info;
-	uint64_t files = 4 + (uint64_t)info->num_files * 2 * info->strp_size;
-	uint64_t offsets = (uint64_t)info->num_addresses * (info->version == 1 ? 4 : 8);
+	uint64_t functions = info->num_addresses, rest = info->file_size;
+	const struct {
+		const char *name;
+		uint64_t bytes;
+	} parts[] = {
+		{"address offsets", functions * info->addr_off_size},
+		{"info offsets", functions * (info->version == 1 ? 4 : 8)},
+		{"file table", 4 + (uint64_t)info->num_files * 2 * info->strp_size},
+		{"string table", info->strtab_size},
+		{"record heads", s->heads},
+		{"line tables", s->bytes[InfoType_LineTable]},
+		{"inline info", s->bytes[InfoType_InlineInfo]},
+		{"merged functions", s->bytes[InfoType_MergedFunctionsInfo]},
+		{"call sites", s->bytes[InfoType_CallSiteInfo]},
+	};
 	printf("  %-20s %12s  %7s  %9s\n", "", "bytes", "of file", "/function");
 	print_bytes("file", info->file_size, reader);
-	print_bytes("address offsets", (uint64_t)info->num_addresses * info->addr_off_size, reader);
-	print_bytes("info offsets", offsets, reader);
-	print_bytes("file table", files, reader);
-	print_bytes("string table", info->strtab_size, reader);
-	print_bytes("record heads", s->heads, reader);
-	for (int type = InfoType_LineTable; type < INFO_TYPE_KNOWN; type++)
-		print_bytes(blocks[type], s->bytes[type], reader);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		print_bytes(parts[i].name, parts[i].bytes, reader);
+		rest -= parts[i].bytes < rest ? parts[i].bytes
+					      : rest; /* tables of a strange file may overlap */
+	}
+	print_bytes("all else", rest, reader);
 }
 
 static void print_counts(const struct statistics *s, const struct gsym_reader *reader)
@@ -145,6 +151,9 @@ static int print_statistics(const char *path)
 		printf("\n");
 		print_counts(&s, reader);
 	}
+	if (!err && s.damaged)
+		complain("%s: damaged function records: %" PRIu64 ", gsym verify tells where", path,
+			 s.damaged);
 	gsym_reader_close(reader);
 	return err ? fail(path, err, NULL) : s.damaged ? STATUS_FAILED : STATUS_OK;
 }

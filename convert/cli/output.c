@@ -1,5 +1,7 @@
 #include "output.h"
 
+#include "message.h"
+
 #include <unistd.h>
 
 int output_flush(struct text_buf *buf)
@@ -14,4 +16,9 @@ int output_flush(struct text_buf *buf)
 	}
 	buf->n = 0;
 	return 0;
+}
+
+int output_fail(int err)
+{
+	return fail(err == -ENOMEM ? "answers" : "standard output", err, NULL);
 }

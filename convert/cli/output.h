@@ -15,4 +15,7 @@ static inline int output_drain(struct text_buf *buf)
 	return buf->n >= OUTPUT_PIECE || buf->failed ? output_flush(buf) : 0;
 }
 
+/* Reports that making or writing output failed with @err. Returns STATUS_FAILED. */
+int output_fail(int err);
+
 #endif
