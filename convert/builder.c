@@ -109,7 +109,7 @@ int builder_name(struct builder *b, uint64_t key, struct name_slot *ret)
 		return 0;
 	}
 	struct die_name name;
-	int err = names_resolve_at(b->names, &b->unit, key, &b->arena, &name);
+	int err = names_resolve(b->names, &b->unit, key, &b->arena, &name);
 	if (err)
 		return err;
 	struct name_slot new = {.key = key, .generation = b->generation, .linkage = name.linkage};
@@ -229,6 +229,8 @@ static int build(struct builder *b, size_t index)
 		oddity_count(&b->odd, ODD_SPLIT_UNIT, ".debug_info", dwarf->units[index].off);
 	if (!err)
 		err = builder_walk(b);
+	if (!err && b->unit.is_partial && !b->bodies.n)
+		return 0; /* its line table is only for declarations */
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);
 	if (!err)

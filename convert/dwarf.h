@@ -189,10 +189,10 @@ struct unit {
 	uint64_t ranges_base;    /* DW_AT_GNU_ranges_base */
 	uint64_t stmt_list;
 	const char *comp_dir;    /* "" when absent */
-	const char *name;
 	uint16_t language;
 	bool has_stmt_list;
 	bool is_skeleton;        /* its entries are in a .dwo */
+	bool is_partial;         /* holds what others import: never code */
 	uint64_t first_child;    /* offset of the entry after the unit's own; 0 when it has no children */
 	VEC(struct scope) scopes; /* built when a name must be qualified */
 	bool has_scopes;
@@ -260,13 +260,11 @@ struct names;
 struct names *names_new(const struct dwarf *dwarf, struct oddities *odd);
 void names_free(struct names *names);
 
-/* The name of an entry of @unit as GSYM wants it; built strings go to @arena. */
-int names_resolve(struct names *names, struct unit *unit, const struct die *die, struct arena *arena,
-		  struct die_name *ret);
-
-/* The same for the entry at @off of .debug_info, in whichever unit that is. A bad offset gives no name. */
-int names_resolve_at(struct names *names, struct unit *unit, uint64_t off, struct arena *arena,
-		     struct die_name *ret);
+/*
+ * The name, as GSYM wants it, of the entry at @off of .debug_info, whichever unit that is in; @unit is the one
+ * being converted. A bad offset gives no name. Built strings go to @arena. 0 or -ENOMEM.
+ */
+int names_resolve(struct names *names, struct unit *unit, uint64_t off, struct arena *arena, struct die_name *ret);
 
 /*
  * Where the function at @off is declared: file index and line, its own or those of what it refers to in the

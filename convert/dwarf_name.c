@@ -315,27 +315,7 @@ static int qualify(struct names *names, struct chain *chain, struct arena *arena
 	return 0;
 }
 
-static int finish_name(struct names *names, struct unit *unit, struct chain *chain, struct arena *arena,
-		       struct die_name *ret)
-{
-	*ret = (struct die_name){.text = chain->linkage_name ? chain->linkage_name : chain->name,
-				 .linkage = chain->linkage_name != NULL};
-	if (ret->linkage || !ret->text || !language_qualifies(unit->language) || is_mangled_clone(ret->text))
-		return 0;
-	return qualify(names, chain, arena, ret);
-}
-
-int names_resolve(struct names *names, struct unit *unit, const struct die *die, struct arena *arena,
-		  struct die_name *ret)
-{
-	struct chain chain = {0};
-	names->home = unit;
-	int err = follow(names, unit, die, &chain);
-	return err ? err : finish_name(names, unit, &chain, arena, ret);
-}
-
-int names_resolve_at(struct names *names, struct unit *unit, uint64_t off, struct arena *arena,
-		     struct die_name *ret)
+int names_resolve(struct names *names, struct unit *unit, uint64_t off, struct arena *arena, struct die_name *ret)
 {
 	struct chain chain = {0};
 	struct unit *there;
@@ -349,7 +329,11 @@ int names_resolve_at(struct names *names, struct unit *unit, uint64_t off, struc
 		err = follow(names, there, &die, &chain);
 	if (err)
 		return err == -EBADMSG ? 0 : err;
-	return finish_name(names, unit, &chain, arena, ret);
+	ret->text = chain.linkage_name ? chain.linkage_name : chain.name;
+	ret->linkage = chain.linkage_name != NULL;
+	if (ret->linkage || !ret->text || !language_qualifies(unit->language) || is_mangled_clone(ret->text))
+		return 0;
+	return qualify(names, &chain, arena, ret);
 }
 
 bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file, uint64_t *ret_line)

@@ -317,10 +317,10 @@ static void unit_take_root(struct unit *unit, const struct die *root)
 	unit->language = (uint16_t)die_uint(root, SLOT_LANGUAGE, 0);
 	unit->has_stmt_list = die_has(root, SLOT_STMT_LIST);
 	unit->stmt_list = die_uint(root, SLOT_STMT_LIST, 0);
-	const char *dir = die_string(unit, root, SLOT_COMP_DIR), *name = die_string(unit, root, SLOT_NAME);
+	const char *dir = die_string(unit, root, SLOT_COMP_DIR);
 	unit->comp_dir = dir ? dir : "";
-	unit->name = name ? name : "";
-	unit->is_skeleton = die_has(root, SLOT_DWO_NAME) && root->abbrev->tag != DW_TAG_type_unit;
+	unit->is_skeleton = die_has(root, SLOT_DWO_NAME);
+	unit->is_partial = root->abbrev->tag == DW_TAG_partial_unit;
 	unit->low_pc = 0;
 	(void)die_address(unit, root, SLOT_LOW_PC, &unit->low_pc);
 }
