@@ -57,7 +57,8 @@ static int check_site(const struct gsym_func *func, size_t i, const struct gsym_
 		      struct gsym_diag *diag)
 {
 	const struct gsym_callsite *site = &func->callsites[i];
-	if (site->first_pattern > func->n_patterns || site->n_patterns > func->n_patterns - site->first_pattern)
+	if (site->first_pattern > func->n_patterns ||
+	    site->n_patterns > func->n_patterns - site->first_pattern)
 		return diag_set(diag, -EINVAL, "call site %zu: patterns past the function's", i);
 	for (size_t k = 0; k < site->n_patterns; k++) {
 		if (!tables_have_string(tables, func->patterns[site->first_pattern + k]))

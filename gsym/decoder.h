@@ -21,8 +21,8 @@ struct gsym_decoder {
 	VEC(struct gsym_range) ranges;
 	VEC(struct gsym_callsite) callsites;
 	VEC(uint64_t) patterns;
-	VEC(struct gsym_func) funcs;      /* the function asked for, then those merged with it */
-	VEC(struct decoder_mark) marks;   /* where the stretches of each of them begin */
+	VEC(struct gsym_func) funcs;    /* the function asked for, then those merged with it */
+	VEC(struct decoder_mark) marks; /* where the stretches of each of them begin */
 };
 
 #endif

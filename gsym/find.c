@@ -14,7 +14,7 @@
 #include <inttypes.h>
 
 enum {
-	/* More functions than this with one start address exist only in damaged files: the last ones are tried. */
+	/* Only in damaged files do more functions than this start at one address: the last are tried. */
 	SAME_START_MAX = 1024,
 };
 
@@ -22,20 +22,20 @@ static const size_t NONE = SIZE_MAX;
 
 #define LOAD8(at, big) (*(at))
 
-/* The number of entries at the front that are at most @off: branchless, as the outcome of a step is a coin toss. */
-#define DEFINE_COUNT(bits, load)                                                                                       \
-	static size_t count##bits(const uint8_t *table, size_t n, uint64_t off, bool big)                              \
-	{                                                                                                              \
-		const uint8_t *at = table;                                                                             \
-		(void)big;                                                                                             \
-		while (n > 1) {                                                                                        \
-			size_t half = n / 2;                                                                           \
-			at += load(at + (half - 1) * (bits / 8), big) <= off ? half * (bits / 8) : 0;                  \
-			n -= half;                                                                                     \
-		}                                                                                                      \
-		if (n && load(at, big) <= off)                                                                         \
-			at += bits / 8;                                                                                \
-		return (size_t)(at - table) / (bits / 8);                                                              \
+/* How many entries at the front are at most @off: without branches, as each step is a coin toss. */
+#define DEFINE_COUNT(bits, load)                                                                      \
+	static size_t count##bits(const uint8_t *table, size_t n, uint64_t off, bool big)             \
+	{                                                                                             \
+		const uint8_t *at = table;                                                            \
+		(void)big;                                                                            \
+		while (n > 1) {                                                                       \
+			size_t half = n / 2;                                                          \
+			at += load(at + (half - 1) * (bits / 8), big) <= off ? half * (bits / 8) : 0; \
+			n -= half;                                                                    \
+		}                                                                                     \
+		if (n && load(at, big) <= off)                                                        \
+			at += bits / 8;                                                               \
+		return (size_t)(at - table) / (bits / 8);                                             \
 	}
 
 DEFINE_COUNT(8, LOAD8)
@@ -88,7 +88,8 @@ static int find_fallback(const struct gsym_reader *r, uint64_t off, size_t unsiz
 	return 0;
 }
 
-int gsym_reader_find(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret_index, struct gsym_diag *diag)
+int gsym_reader_find(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret_index,
+		     struct gsym_diag *diag)
 {
 	uint64_t off = addr - reader->info.base_address;
 	size_t unsized, n = addr < reader->info.base_address ? 0 : count_starts(reader, off);

@@ -52,7 +52,7 @@ static void put_header_v1(struct buf *b, const struct gsym_writer *w, const stru
 static void put_directory(struct buf *b, const struct layout *l)
 {
 	static const enum global_info order[] = {
-		GlobalInfo_UUID, GlobalInfo_AddrOffsets, GlobalInfo_AddrInfoOffsets,
+		GlobalInfo_UUID,      GlobalInfo_AddrOffsets, GlobalInfo_AddrInfoOffsets,
 		GlobalInfo_FileTable, GlobalInfo_StringTable, GlobalInfo_FunctionInfo,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
@@ -81,7 +81,8 @@ static void put_header_v2(struct buf *b, const struct gsym_writer *w, const stru
 static void put_tables(struct buf *b, const struct gsym_writer *w, const struct layout *l)
 {
 	uint64_t records = w->version == 1 ? l->off[GlobalInfo_FunctionInfo] : 0;
-	unsigned info_size = w->version == 1 ? 4 : 8, strp_size = w->version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE;
+	unsigned info_size = w->version == 1 ? 4 : 8,
+		 strp_size = w->version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE;
 	buf_align(b, l->addr_off_size);
 	for (size_t i = 0; i < w->slots.n; i++)
 		buf_uint(b, w->slots.v[i].start - w->base_address, l->addr_off_size);
@@ -138,7 +139,8 @@ static int write_at(int fd, const struct span *bytes, uint64_t off, struct gsym_
 			continue;
 		int err = n < 0 ? errno : EIO;
 		if (n <= 0)
-			return diag_set(diag, -err, "writing at offset 0x%" PRIx64 ": %s", off + done, strerror(err));
+			return diag_set(diag, -err, "writing at offset 0x%" PRIx64 ": %s", off + done,
+					strerror(err));
 		done += (size_t)n;
 	}
 	return 0;
@@ -155,7 +157,8 @@ int gsym_writer_finish(struct gsym_writer *writer, int fd, struct gsym_diag *dia
 	return err;
 }
 
-int gsym_writer_finish_memory(struct gsym_writer *writer, void **ret_data, size_t *ret_size, struct gsym_diag *diag)
+int gsym_writer_finish_memory(struct gsym_writer *writer, void **ret_data, size_t *ret_size,
+			      struct gsym_diag *diag)
 {
 	CLEANUP(buf_free) struct buf head = {0};
 	struct stretches file;

@@ -58,7 +58,7 @@ enum line_op {
 };
 
 enum {
-	LINE_FIRST_FILE = 1,   /* the file register before the first opcode */
+	LINE_FIRST_FILE = 1,    /* the file register before the first opcode */
 	INLINE_DEPTH_MAX = 256, /* ours: the deepest nesting seen in a kernel is 15 */
 };
 

@@ -19,8 +19,9 @@ struct section {
 static int check_bounds(const struct gsym_reader *r, const struct section *s, struct gsym_diag *diag)
 {
 	if (s->off > r->bytes.size || s->size > r->bytes.size - s->off)
-		return diag_set(diag, -EBADMSG, "%s at offset 0x%" PRIx64 " of 0x%" PRIx64
-				" bytes: the file ends at 0x%zx", s->name, s->off, s->size, r->bytes.size);
+		return diag_set(diag, -EBADMSG,
+				"%s at offset 0x%" PRIx64 " of 0x%" PRIx64 " bytes: the file ends at 0x%zx",
+				s->name, s->off, s->size, r->bytes.size);
 	return 0;
 }
 
@@ -32,10 +33,11 @@ static int read_ident(struct gsym_reader *r, struct cursor *c, struct gsym_diag 
 	if (!cursor_ok(c))
 		return diag_set(diag, -EBADMSG, "header at offset 0: the file ends at 0x%zx", r->bytes.size);
 	if (r->info.version != 1 && r->info.version != 2)
-		return diag_set(diag, -ENOTSUP, "header at offset 0x%x: version %u, expected 1 or 2", HEADER_VERSION_OFF,
-				r->info.version);
+		return diag_set(diag, -ENOTSUP, "header at offset 0x%x: version %u, expected 1 or 2",
+				HEADER_VERSION_OFF, r->info.version);
 	if (!addr_off_size_valid(r->info.addr_off_size))
-		return diag_set(diag, -EBADMSG, "header at offset 0x6: address offsets of %u bytes, expected 1, 2, 4 or 8",
+		return diag_set(diag, -EBADMSG,
+				"header at offset 0x6: address offsets of %u bytes, expected 1, 2, 4 or 8",
 				r->info.addr_off_size);
 	r->info.strp_size = r->info.version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE;
 	return 0;
@@ -48,8 +50,10 @@ static int take_strings(struct gsym_reader *r, const struct section *s, struct g
 		return err;
 	/* with this an offset below the size proves a string that ends within the table */
 	if (!s->size || r->bytes.data[s->off + s->size - 1])
-		return diag_set(diag, -EBADMSG, "string table at offset 0x%" PRIx64 " of 0x%" PRIx64
-				" bytes: expected a NUL as its last byte", s->off, s->size);
+		return diag_set(diag, -EBADMSG,
+				"string table at offset 0x%" PRIx64 " of 0x%" PRIx64
+				" bytes: expected a NUL as its last byte",
+				s->off, s->size);
 	r->strings = (const char *)r->bytes.data + s->off;
 	r->info.strtab_size = s->size;
 	return 0;
@@ -64,13 +68,15 @@ static int take_files(struct gsym_reader *r, const struct section *s, struct gsy
 	struct cursor c = cursor_new(r->bytes.data + s->off, s->size, r->info.big_endian);
 	r->info.num_files = cursor_u32(&c);
 	if (!cursor_ok(&c) || !cursor_can_hold(&c, r->info.num_files, 2 * r->info.strp_size))
-		return diag_set(diag, -EBADMSG, "file table at offset 0x%" PRIx64 ": %" PRIu32
-				" files, the table ends at 0x%" PRIx64, s->off, r->info.num_files, s->off + s->size);
+		return diag_set(diag, -EBADMSG,
+				"file table at offset 0x%" PRIx64 ": %" PRIu32
+				" files, the table ends at 0x%" PRIx64,
+				s->off, r->info.num_files, s->off + s->size);
 	r->files = c.pos;
 	return 0;
 }
 
-/* Version 1: tables one after the other behind a header of 48 bytes, the string table where the header says. */
+/* Version 1: tables one after the other behind the header, but for the string table, whose place it names. */
 static int parse_v1(struct gsym_reader *r, struct cursor *c, struct gsym_diag *diag)
 {
 	struct section addrs = {.name = "address offsets", .off = V1_HEADER_SIZE};
@@ -85,7 +91,8 @@ static int parse_v1(struct gsym_reader *r, struct cursor *c, struct gsym_diag *d
 	if (!cursor_ok(c))
 		return diag_set(diag, -EBADMSG, "header at offset 0: the file ends at 0x%zx", r->bytes.size);
 	if (r->info.uuid_size > V1_UUID_MAX)
-		return diag_set(diag, -EBADMSG, "header at offset 0x7: UUID of %zu bytes, expected at most %d",
+		return diag_set(diag, -EBADMSG,
+				"header at offset 0x7: UUID of %zu bytes, expected at most %d",
 				r->info.uuid_size, V1_UUID_MAX);
 	addrs.size = (uint64_t)r->info.num_addresses * r->info.addr_off_size;
 	infos.off = (addrs.off + addrs.size + 3) & ~(uint64_t)3;
@@ -113,7 +120,8 @@ static int read_directory(const struct gsym_reader *r, struct cursor *c, struct 
 		uint32_t type = cursor_u32(c);
 		uint64_t off = cursor_u64(c), size = cursor_u64(c);
 		if (!cursor_ok(c))
-			return diag_set(diag, -EBADMSG, "directory at offset 0x%x: no end of list, the file ends at 0x%zx",
+			return diag_set(diag, -EBADMSG,
+					"directory at offset 0x%x: no end of list, the file ends at 0x%zx",
 					V2_HEADER_SIZE, r->bytes.size);
 		if (type == GlobalInfo_EndOfList)
 			return 0;
@@ -135,8 +143,10 @@ static int check_table(const struct section *s, uint64_t count, unsigned size, s
 {
 	if (s->size == count * size)
 		return 0;
-	return diag_set(diag, -EBADMSG, "%s at offset 0x%" PRIx64 " of 0x%" PRIx64 " bytes: expected %" PRIu64
-			" entries of %u bytes", s->name, s->off, s->size, count, size);
+	return diag_set(diag, -EBADMSG,
+			"%s at offset 0x%" PRIx64 " of 0x%" PRIx64 " bytes: expected %" PRIu64
+			" entries of %u bytes",
+			s->name, s->off, s->size, count, size);
 }
 
 /* Takes over the sections of version 2, all of which are within the file. */
@@ -177,13 +187,13 @@ static int parse_v2(struct gsym_reader *r, struct cursor *c, struct gsym_diag *d
 	if (!cursor_ok(c))
 		return diag_set(diag, -EBADMSG, "header at offset 0: the file ends at 0x%zx", r->bytes.size);
 	if (encoding != V2_STRING_ENCODING_LIST)
-		return diag_set(diag, -ENOTSUP, "header at offset 0x7: string table encoding %u, expected %d", encoding,
-				V2_STRING_ENCODING_LIST);
+		return diag_set(diag, -ENOTSUP, "header at offset 0x7: string table encoding %u, expected %d",
+				encoding, V2_STRING_ENCODING_LIST);
 	int err = read_directory(r, c, sections, diag);
 	for (int type = GlobalInfo_AddrOffsets; !err && type <= GlobalInfo_FunctionInfo; type++) {
 		if (!sections[type].present)
-			err = diag_set(diag, -EBADMSG, "directory at offset 0x%x: no entry for %s", V2_HEADER_SIZE,
-				       sections[type].name);
+			err = diag_set(diag, -EBADMSG, "directory at offset 0x%x: no entry for %s",
+				       V2_HEADER_SIZE, sections[type].name);
 	}
 	return err ? err : take_sections(r, sections, diag);
 }
@@ -193,9 +203,11 @@ int reader_parse(struct gsym_reader *reader, struct gsym_diag *diag)
 	struct cursor c = cursor_new(reader->bytes.data, reader->bytes.size, false);
 	uint32_t magic = cursor_u32(&c);
 	if (!cursor_ok(&c))
-		return diag_set(diag, -EBADMSG, "header at offset 0: the file ends at 0x%zx", reader->bytes.size);
+		return diag_set(diag, -EBADMSG, "header at offset 0: the file ends at 0x%zx",
+				reader->bytes.size);
 	if (magic != GSYM_MAGIC && __builtin_bswap32(magic) != GSYM_MAGIC)
-		return diag_set(diag, -EBADMSG, "header at offset 0: magic 0x%08" PRIx32 ", expected 0x%x: not GSYM", magic,
+		return diag_set(diag, -EBADMSG,
+				"header at offset 0: magic 0x%08" PRIx32 ", expected 0x%x: not GSYM", magic,
 				GSYM_MAGIC);
 	c.big = reader->info.big_endian = magic != GSYM_MAGIC;
 	reader->info.file_size = reader->bytes.size;

@@ -128,7 +128,8 @@ static struct hosts *hosts_new(const struct gsym_reader *reader)
 /* The index, made and published by whoever is first; a thread that made it in vain drops its own. */
 static const struct hosts *get(const struct gsym_reader *reader)
 {
-	_Atomic(struct hosts *) *slot = (_Atomic(struct hosts *) *)&reader->hosts; /* the one thing that changes */
+	_Atomic(struct hosts *) *slot =
+		(_Atomic(struct hosts *) *)&reader->hosts; /* the one thing that changes */
 	struct hosts *there = atomic_load_explicit(slot, memory_order_acquire);
 	if (there)
 		return there;

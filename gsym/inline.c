@@ -18,8 +18,8 @@ static int bad(struct gsym_diag *diag, const struct cursor *c, const char *what)
 
 static int too_deep(struct gsym_diag *diag, const struct cursor *c)
 {
-	return diag_set(diag, -EBADMSG, "inline info: nested deeper than %d at offset 0x%" PRIx64, INLINE_DEPTH_MAX,
-			cursor_off(c));
+	return diag_set(diag, -EBADMSG, "inline info: nested deeper than %d at offset 0x%" PRIx64,
+			INLINE_DEPTH_MAX, cursor_off(c));
 }
 
 /* The number of ranges a node begins with, checked against the bytes left. 0 ends a list of siblings. */
@@ -58,7 +58,8 @@ static LEB_INLINE bool skip_node(struct cursor *c, unsigned strp_size)
  * are read from a copy of the cursor, so that the next node does not have to wait for them. Sums may wrap; a
  * range that contains @off did not if it starts at or before it.
  */
-static LEB_INLINE bool read_ranges(struct cursor *c, uint64_t n, uint64_t base, uint64_t off, uint64_t *ret_first)
+static LEB_INLINE bool read_ranges(struct cursor *c, uint64_t n, uint64_t base, uint64_t off,
+				   uint64_t *ret_first)
 {
 	bool hit = false;
 	for (uint64_t i = 0; i < n; i++) {
@@ -107,8 +108,8 @@ static int enter(struct inline_walk *walk, struct inline_node *node, struct gsym
 	return 0;
 }
 
-int inline_walk_init(struct inline_walk *walk, struct cursor block, const struct gsym_tables *tables, uint64_t off,
-		     struct gsym_diag *diag)
+int inline_walk_init(struct inline_walk *walk, struct cursor block, const struct gsym_tables *tables,
+		     uint64_t off, struct gsym_diag *diag)
 {
 	struct inline_node root = {0};
 	*walk = (struct inline_walk){.c = block, .tables = tables, .off = off};
@@ -139,7 +140,8 @@ static int decode_ranges(struct cursor *c, uint64_t n, uint64_t base, struct gsy
 {
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t start = cursor_uleb(c), size = cursor_uleb(c);
-		if (__builtin_add_overflow(start, base, &start) || start > UINT32_MAX || size > UINT32_MAX - start)
+		if (__builtin_add_overflow(start, base, &start) || start > UINT32_MAX ||
+		    size > UINT32_MAX - start)
 			cursor_fail(c);
 		if (!cursor_ok(c))
 			return -EBADMSG;
@@ -175,7 +177,8 @@ static int decode_node(struct cursor *c, uint64_t n, uint64_t base, uint32_t dep
 }
 
 /* The root of a tree: only the start of its first range matters, and whether there is anything below. */
-static int decode_root(struct cursor *c, const struct gsym_tables *tables, uint64_t *ret_base, bool *ret_has_children)
+static int decode_root(struct cursor *c, const struct gsym_tables *tables, uint64_t *ret_base,
+		       bool *ret_has_children)
 {
 	struct inline_node root;
 	uint64_t n = read_n_ranges(c);
@@ -224,8 +227,8 @@ static int decode_nodes(struct cursor *c, const struct gsym_tables *tables, stru
 	return err || !cursor_ok(c) ? decode_failed(err, c, diag) : 0;
 }
 
-int inline_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables, struct gsym_decoder *out,
-		  struct gsym_diag *diag)
+int inline_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables,
+		  struct gsym_decoder *out, struct gsym_diag *diag)
 {
 	size_t first_inline = out->inlines.n, first_range = out->ranges.n;
 	uint64_t at = cursor_off(block);

@@ -61,8 +61,8 @@ static int check_numbers(const struct gsym_func *func, size_t i, const struct gs
 	return 0;
 }
 
-static int check_within(const struct gsym_func *func, size_t i, const struct gsym_range *in, size_t n, int err,
-			struct gsym_diag *diag)
+static int check_within(const struct gsym_func *func, size_t i, const struct gsym_range *in, size_t n,
+			int err, struct gsym_diag *diag)
 {
 	const struct gsym_inline *node = &func->inlines[i];
 	for (size_t k = 0; k < node->n_ranges; k++) {
@@ -72,7 +72,8 @@ static int check_within(const struct gsym_func *func, size_t i, const struct gsy
 	return 0;
 }
 
-int inline_check(const struct gsym_func *func, const struct gsym_tables *tables, int err, struct gsym_diag *diag)
+int inline_check(const struct gsym_func *func, const struct gsym_tables *tables, int err,
+		 struct gsym_diag *diag)
 {
 	const struct gsym_inline *path[INLINE_DEPTH_MAX + 1]; /* by depth: the ancestors of the next node */
 	const struct gsym_range root = {0, func->size};

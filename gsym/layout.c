@@ -18,7 +18,7 @@ static uint8_t smallest_size(uint64_t value)
 	return value <= UINT32_MAX ? 4 : 8;
 }
 
-/* Puts a section behind what is there. Sums stay far below 2^64: every size is that of something in memory. */
+/* Puts a section behind what is there. Sums cannot wrap: every size is that of something in memory. */
 static void put(struct layout *l, enum global_info section, uint64_t size, uint64_t align)
 {
 	l->file_size = (l->file_size + align - 1) & ~(align - 1);
@@ -28,7 +28,8 @@ static void put(struct layout *l, enum global_info section, uint64_t size, uint6
 }
 
 /* The order of both versions after the header and the UUID. */
-static void put_tables(const struct layout_input *in, struct layout *l, unsigned strp_size, unsigned info_size)
+static void put_tables(const struct layout_input *in, struct layout *l, unsigned strp_size,
+		       unsigned info_size)
 {
 	put(l, GlobalInfo_AddrOffsets, in->num_addresses * l->addr_off_size, l->addr_off_size);
 	put(l, GlobalInfo_AddrInfoOffsets, in->num_addresses * info_size, info_size);
@@ -42,14 +43,19 @@ static int check_v1(const struct layout_input *in, const struct layout *l, struc
 	uint64_t strtab = l->off[GlobalInfo_StringTable];
 	uint64_t last = l->off[GlobalInfo_FunctionInfo] + in->last_record;
 	if (in->uuid_size > V1_UUID_MAX)
-		return diag_set(diag, -EOVERFLOW, "UUID at offset 0x%x of %" PRIu64 " bytes: version 1 holds %d",
-				V1_UUID_OFF, in->uuid_size, V1_UUID_MAX);
+		return diag_set(diag, -EOVERFLOW,
+				"UUID at offset 0x%x of %" PRIu64 " bytes: version 1 holds %d", V1_UUID_OFF,
+				in->uuid_size, V1_UUID_MAX);
 	if (strtab > UINT32_MAX || in->strtab_size > UINT32_MAX)
-		return diag_set(diag, -EOVERFLOW, "string table at offset 0x%" PRIx64 " of 0x%" PRIx64
-				" bytes: version 1 counts both with 32 bits", strtab, in->strtab_size);
+		return diag_set(diag, -EOVERFLOW,
+				"string table at offset 0x%" PRIx64 " of 0x%" PRIx64
+				" bytes: version 1 counts both with 32 bits",
+				strtab, in->strtab_size);
 	if (last > UINT32_MAX)
-		return diag_set(diag, -EOVERFLOW, "last function record at offset 0x%" PRIx64
-				": version 1 holds offsets of 32 bits", last);
+		return diag_set(diag, -EOVERFLOW,
+				"last function record at offset 0x%" PRIx64
+				": version 1 holds offsets of 32 bits",
+				last);
 	return 0;
 }
 
@@ -57,7 +63,8 @@ int layout_make(const struct layout_input *in, struct layout *ret, struct gsym_d
 {
 	struct layout l = {.addr_off_size = smallest_size(in->last_offset)};
 	if (in->num_addresses > UINT32_MAX)
-		return diag_set(diag, -EOVERFLOW, "header at offset 0: %" PRIu64 " functions, 32 bits count them",
+		return diag_set(diag, -EOVERFLOW,
+				"header at offset 0: %" PRIu64 " functions, 32 bits count them",
 				in->num_addresses);
 	if (in->version == 1) {
 		l.file_size = V1_HEADER_SIZE;

@@ -11,11 +11,11 @@
 struct layout_input {
 	uint16_t version;
 	uint64_t num_addresses;
-	uint64_t last_offset;  /* start of the last function - base address */
+	uint64_t last_offset; /* start of the last function - base address */
 	uint64_t num_files;
 	uint64_t strtab_size;
 	uint64_t records_size;
-	uint64_t last_record;  /* where the last record begins, from the first */
+	uint64_t last_record; /* where the last record begins, from the first */
 	uint64_t uuid_size;
 };
 

@@ -2,8 +2,8 @@
  * leb.h - LEB128 for the loops that lookups spend their time in.
  *
  * Whether a number has one byte or two is close to random in line tables and inline info, so up to two bytes
- * are read without a branch on their number. Longer ones, and the last byte of a window, go the long way, on a
- * copy of the cursor: a cursor whose address is never taken stays in registers. Internal.
+ * are read without a branch on their number. Longer ones, and the last byte of a window, go the long way, on
+ * a copy of the cursor: a cursor whose address is never taken stays in registers. Internal.
  */
 #ifndef GSYM_LEB_H
 #define GSYM_LEB_H

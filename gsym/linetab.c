@@ -77,7 +77,8 @@ static inline int next_row(struct cursor *c, const struct program *p, struct sta
 	while (cursor_left(c)) {
 		uint8_t op = *c->pos++;
 		if (op >= LineOp_FirstSpecial || op == LineOp_AdvancePC) {
-			uint64_t advance = op == LineOp_AdvancePC ? cursor_uleb(c) : special_advance(p, op, &s->line);
+			uint64_t advance =
+				op == LineOp_AdvancePC ? cursor_uleb(c) : special_advance(p, op, &s->line);
 			if (advance > limit - s->off)
 				return NEXT_PAST;
 			s->off += advance;
@@ -176,8 +177,8 @@ static int keep_row(const struct state *s, const struct cursor *c, const struct 
 	return 0;
 }
 
-int linetab_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables, struct gsym_decoder *out,
-		   struct gsym_diag *diag)
+int linetab_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables,
+		   struct gsym_decoder *out, struct gsym_diag *diag)
 {
 	struct program p;
 	int err = read_header(block, &p, diag);

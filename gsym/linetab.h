@@ -22,8 +22,8 @@ int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, stru
  * Appends all rows to @out->rows. @size is that of the function, 0 when not known: a row at or past it is
  * -EBADMSG, as is one whose file is not in @tables. @block is left where the table ends.
  */
-int linetab_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables, struct gsym_decoder *out,
-		   struct gsym_diag *diag);
+int linetab_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables,
+		   struct gsym_decoder *out, struct gsym_diag *diag);
 
 /*
  * Appends the table of @n > 0 rows to @out, byte for byte as LLVM's encoder does. -EINVAL when rows descend,

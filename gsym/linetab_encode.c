@@ -47,7 +47,7 @@ struct tally {
 };
 
 enum {
-	NEAR = 512, /* deltas in [-NEAR, NEAR) are counted in place, which is nearly all of them; others are sorted */
+	NEAR = 512, /* deltas in [-NEAR, NEAR), nearly all, are counted in place; others are sorted */
 	NEAR_WORDS = 2 * NEAR / 64,
 };
 
@@ -198,14 +198,16 @@ static int check_rows(const struct gsym_row *rows, size_t n, uint32_t size, cons
 {
 	for (size_t i = 0; i < n; i++) {
 		if (i && rows[i].off < rows[i - 1].off)
-			return diag_set(diag, -EINVAL, "line row %zu at +0x%" PRIx32 " lies before its predecessor", i,
+			return diag_set(diag, -EINVAL,
+					"line row %zu at +0x%" PRIx32 " lies before its predecessor", i,
 					rows[i].off);
 		if (!tables_have_file(tables, rows[i].file))
 			return diag_set(diag, -EINVAL, "line row %zu has file %" PRIu32 " of %" PRIu32, i,
 					rows[i].file, tables->num_files);
 	}
 	if (size && rows[n - 1].off >= size)
-		return diag_set(diag, -EINVAL, "line row at +0x%" PRIx32 " in a function of 0x%" PRIx32 " bytes",
+		return diag_set(diag, -EINVAL,
+				"line row at +0x%" PRIx32 " in a function of 0x%" PRIx32 " bytes",
 				rows[n - 1].off, size);
 	return 0;
 }

@@ -53,7 +53,8 @@ static int add_frame(struct lookup *l, uint64_t name, uint64_t offset, struct gs
 {
 	const char *text = gsym_reader_string(l->reader, name);
 	if (!text)
-		return diag_set(diag, -EBADMSG, "inline info: name 0x%" PRIx64 " past the string table", name);
+		return diag_set(diag, -EBADMSG, "inline info: name 0x%" PRIx64 " past the string table",
+				name);
 	struct gsym_frame *frame = push_frame(l->answer);
 	if (!frame)
 		return diag_set(diag, -ENOMEM, "no memory for frames");
@@ -71,14 +72,16 @@ static int set_position(struct lookup *l, uint64_t file, uint32_t line, struct g
 	if (tables_have_file(&l->reader->tables, file) &&
 	    !gsym_reader_file(l->reader, (uint32_t)file, &frame->dir, &frame->base))
 		return 0;
-	return diag_set(diag, -EBADMSG, "file table: no entry %" PRIu64 ", or with strings past their table", file);
+	return diag_set(diag, -EBADMSG, "file table: no entry %" PRIu64 ", or with strings past their table",
+			file);
 }
 
 static int add_inlined(struct lookup *l, struct gsym_diag *diag)
 {
 	struct inline_walk walk;
 	struct inline_node node;
-	int err = inline_walk_init(&walk, l->record.blocks[InfoType_InlineInfo], &l->reader->tables, l->off, diag);
+	int err = inline_walk_init(&walk, l->record.blocks[InfoType_InlineInfo], &l->reader->tables, l->off,
+				   diag);
 	while (!err && (err = inline_walk_next(&walk, &node, diag)) > 0) {
 		err = set_position(l, node.call_file, node.call_line, diag);
 		if (!err)
@@ -142,19 +145,23 @@ static int select_merged(struct lookup *l, uint32_t which, struct gsym_diag *dia
 		return err;
 	l->answer->n_merged = count < UINT32_MAX ? count + 1 : count;
 	if (which > count)
-		return diag_set(diag, -ENOENT, "%" PRIu32 " functions are merged here, asked for number %" PRIu32,
+		return diag_set(diag, -ENOENT,
+				"%" PRIu32 " functions are merged here, asked for number %" PRIu32,
 				l->answer->n_merged, which);
 	for (uint32_t i = 0; !err && i < which; i++)
 		err = merged_next(&block, &c, diag);
 	if (!err && which)
 		err = record_parse(c, &l->reader->tables, &l->record, diag);
 	if (!err && l->record.size != size)
-		err = diag_set(diag, -EBADMSG, "merged function record at offset 0x%" PRIx64
-			       ": its size is not that of its holder", l->record.off);
+		err = diag_set(diag, -EBADMSG,
+			       "merged function record at offset 0x%" PRIx64
+			       ": its size is not that of its holder",
+			       l->record.off);
 	return err;
 }
 
-static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32_t which, struct gsym_diag *diag)
+static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32_t which,
+			 struct gsym_diag *diag)
 {
 	struct gsym_answer *a = l->answer;
 	int err = reader_parse_record(l->reader, index, &l->record, diag);
@@ -170,8 +177,8 @@ static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32
 	return err ? diag_prefix(diag, err, "function record at offset 0x%" PRIx64, l->record.off) : 0;
 }
 
-int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which, struct gsym_answer *answer,
-		       struct gsym_diag *diag)
+int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
+		       struct gsym_answer *answer, struct gsym_diag *diag)
 {
 	struct lookup l = {.reader = reader, .answer = answer};
 	uint32_t index;
@@ -186,7 +193,8 @@ int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t
 	return diag_prefix(diag, err, "%s: function %" PRIu32, reader->name, index);
 }
 
-int gsym_lookup(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer, struct gsym_diag *diag)
+int gsym_lookup(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
+		struct gsym_diag *diag)
 {
 	return gsym_lookup_merged(reader, addr, 0, answer, diag);
 }

@@ -48,7 +48,8 @@ static int map_fd(struct gsym_reader *reader, int fd, struct gsym_diag *diag)
 	if (!S_ISREG(st.st_mode))
 		return diag_set(diag, -EBADMSG, "header at offset 0: not a regular file");
 	if ((uint64_t)st.st_size > SIZE_MAX / 2)
-		return diag_set(diag, -EFBIG, "file of %jd bytes: more than can be mapped", (intmax_t)st.st_size);
+		return diag_set(diag, -EFBIG, "file of %jd bytes: more than can be mapped",
+				(intmax_t)st.st_size);
 	if (!st.st_size)
 		return 0; /* nothing can be mapped; the header check says what is missing */
 	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -107,18 +108,21 @@ const char *gsym_reader_string(const struct gsym_reader *reader, uint64_t strp)
 	return tables_have_string(&reader->tables, strp) ? reader->strings + strp : NULL;
 }
 
-int gsym_reader_file_strings(const struct gsym_reader *reader, uint32_t index, uint64_t *ret_dir, uint64_t *ret_base)
+int gsym_reader_file_strings(const struct gsym_reader *reader, uint32_t index, uint64_t *ret_dir,
+			     uint64_t *ret_base)
 {
 	unsigned size = reader->info.strp_size;
 	if (index >= reader->info.num_files)
 		return -EBADMSG;
-	struct cursor c = cursor_new(reader->files + (size_t)index * 2 * size, 2 * size, reader->info.big_endian);
+	struct cursor c =
+		cursor_new(reader->files + (size_t)index * 2 * size, 2 * size, reader->info.big_endian);
 	*ret_dir = cursor_uint(&c, size);
 	*ret_base = cursor_uint(&c, size);
 	return 0;
 }
 
-int gsym_reader_file(const struct gsym_reader *reader, uint32_t index, const char **ret_dir, const char **ret_base)
+int gsym_reader_file(const struct gsym_reader *reader, uint32_t index, const char **ret_dir,
+		     const char **ret_base)
 {
 	uint64_t dir_strp, base_strp;
 	int err = gsym_reader_file_strings(reader, index, &dir_strp, &base_strp);
@@ -137,14 +141,18 @@ uint64_t gsym_reader_address(const struct gsym_reader *reader, uint32_t index)
 	return reader->info.base_address + reader_addr_off(reader, index);
 }
 
-int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct record *ret, struct gsym_diag *diag)
+int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct record *ret,
+			struct gsym_diag *diag)
 {
 	struct cursor c = reader_record(reader, index);
 	if (cursor_ok(&c))
 		return record_parse(c, &reader->tables, ret, diag);
-	size_t at = (size_t)(reader->info_offs - reader->bytes.data) + index * (reader->info.version == 1 ? 4 : 8);
-	return diag_set(diag, -EBADMSG, "function record: address info offset at offset 0x%zx points past the end of "
-			"the records at 0x%" PRIx64, at, reader->records_end);
+	size_t at = (size_t)(reader->info_offs - reader->bytes.data) +
+		    index * (reader->info.version == 1 ? 4 : 8);
+	return diag_set(diag, -EBADMSG,
+			"function record: address info offset at offset 0x%zx points past the end of "
+			"the records at 0x%" PRIx64,
+			at, reader->records_end);
 }
 
 struct gsym_decoder *gsym_decoder_new(void)

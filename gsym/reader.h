@@ -14,15 +14,15 @@ struct hosts;
 struct gsym_reader {
 	struct gsym_info info;
 	struct gsym_tables tables;
-	struct span bytes;     /* the file; mapped by us or borrowed */
+	struct span bytes; /* the file; mapped by us or borrowed */
 	bool mapped;
-	char *name;            /* for messages */
-	const uint8_t *addr_offs;   /* num_addresses of info.addr_off_size bytes, ascending */
-	const uint8_t *info_offs;   /* num_addresses of 4 or 8 bytes: where the records are */
-	const uint8_t *files;       /* num_files pairs of strings */
-	const char *strings;        /* ends with a NUL */
-	uint64_t records_base;      /* info offsets count from here */
-	uint64_t records_end;       /* and no record passes this */
+	char *name;                    /* for messages */
+	const uint8_t *addr_offs;      /* num_addresses of info.addr_off_size bytes, ascending */
+	const uint8_t *info_offs;      /* num_addresses of 4 or 8 bytes: where the records are */
+	const uint8_t *files;          /* num_files pairs of strings */
+	const char *strings;           /* ends with a NUL */
+	uint64_t records_base;         /* info offsets count from here */
+	uint64_t records_end;          /* and no record passes this */
 	_Atomic(struct hosts *) hosts; /* made by the first lookup that needs it, see hosts.h */
 };
 
@@ -41,12 +41,12 @@ static inline uint64_t reader_addr_off(const struct gsym_reader *reader, size_t 
 	}
 }
 
-/* The record of function @index, with all that may follow it. Fails the cursor when it lies outside the file. */
+/* The record of function @index and all behind it; a cursor that has failed when it is outside the file. */
 static inline struct cursor reader_record(const struct gsym_reader *reader, size_t index)
 {
 	bool big = reader->info.big_endian;
-	uint64_t off = reader->info.version == 1 ? load32(reader->info_offs + 4 * index, big) :
-						   load64(reader->info_offs + 8 * index, big);
+	uint64_t off = reader->info.version == 1 ? load32(reader->info_offs + 4 * index, big)
+						 : load64(reader->info_offs + 8 * index, big);
 	struct cursor c = cursor_new(reader->bytes.data, reader->records_end, big);
 	if (__builtin_add_overflow(off, reader->records_base, &off))
 		cursor_fail(&c);
@@ -62,6 +62,7 @@ static inline uint32_t reader_func_size(const struct gsym_reader *reader, size_t
 }
 
 /* Takes the record of function @index apart; messages begin with "function record". */
-int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct record *ret, struct gsym_diag *diag);
+int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct record *ret,
+			struct gsym_diag *diag);
 
 #endif

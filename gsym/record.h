@@ -13,9 +13,9 @@
 
 /* A record taken apart, nothing decoded. */
 struct record {
-	uint64_t off;   /* of the record, for messages */
-	uint32_t size;  /* bytes of code, 0 = not known */
-	uint64_t name;  /* checked: a string, and not the empty one */
+	uint64_t off;                          /* of the record, for messages */
+	uint32_t size;                         /* bytes of code, 0 = not known */
+	uint64_t name;                         /* checked: a string, and not the empty one */
 	struct cursor blocks[INFO_TYPE_KNOWN]; /* by enum info_type */
 	unsigned present;                      /* bit 1 << type: the record has this block */
 };
@@ -29,7 +29,8 @@ static inline bool record_has(const struct record *r, enum info_type type)
  * Takes the record apart that begins at @c. Blocks of unknown type are passed over. -EBADMSG when it does not
  * end within @c, has two blocks of one type, or no name.
  */
-int record_parse(struct cursor c, const struct gsym_tables *tables, struct record *ret, struct gsym_diag *diag);
+int record_parse(struct cursor c, const struct gsym_tables *tables, struct record *ret,
+		 struct gsym_diag *diag);
 
 /*
  * Decodes @r and the functions merged with it into @out, which is emptied before. out->funcs[0] becomes the

@@ -61,8 +61,8 @@ static int decode_merged_one(struct cursor c, const struct record *holder, uint6
 		return err;
 	if (record_has(&r, InfoType_MergedFunctionsInfo) || r.size != holder->size)
 		return diag_set(diag, -EBADMSG, "merged function record at offset 0x%" PRIx64 ": %s", r.off,
-				r.size != holder->size ? "its size is not that of its holder" :
-							 "has merged functions of its own");
+				r.size != holder->size ? "its size is not that of its holder"
+						       : "has merged functions of its own");
 	err = decode_one(&r, start, tables, d, diag);
 	return err ? diag_prefix(diag, err, "merged function record at offset 0x%" PRIx64, r.off) : 0;
 }

@@ -22,7 +22,8 @@ static int length_end(struct buf *out, size_t from, struct gsym_diag *diag)
 		return diag_set(diag, -ENOMEM, "function record: no memory");
 	size_t length = out->n - from;
 	if (length > UINT32_MAX)
-		return diag_set(diag, -EOVERFLOW, "function record: a block of 0x%zx bytes, 32 bits count them", length);
+		return diag_set(diag, -EOVERFLOW,
+				"function record: a block of 0x%zx bytes, 32 bits count them", length);
 	buf_patch32(out, from - 4, (uint32_t)length);
 	return 0;
 }
@@ -56,8 +57,8 @@ static int encode_merged_one(struct buf *out, const struct gsym_func *holder, co
 {
 	if (func->n_merged || func->start != holder->start || func->size != holder->size)
 		return diag_set(diag, -EINVAL, "merged function: %s",
-				func->n_merged ? "has merged functions of its own" :
-						 "its range is not that of its holder");
+				func->n_merged ? "has merged functions of its own"
+					       : "its range is not that of its holder");
 	buf_u32(out, 0);
 	size_t from = out->n;
 	int err = record_encode(out, func, tables, diag);
@@ -84,7 +85,8 @@ int record_encode(struct buf *out, const struct gsym_func *func, const struct gs
 {
 	int err = 0;
 	if (!func->name || !tables_have_string(tables, func->name))
-		return diag_set(diag, -EINVAL, "function record: name 0x%" PRIx64 " is no string, or the empty one",
+		return diag_set(diag, -EINVAL,
+				"function record: name 0x%" PRIx64 " is no string, or the empty one",
 				func->name);
 	buf_u32(out, func->size);
 	buf_uint(out, func->name, tables->strp_size);

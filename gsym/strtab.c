@@ -36,7 +36,8 @@ static struct strtab_slot *find(const struct strtab *table, const char *text, si
 		struct strtab_slot *slot = &table->slots[i & (table->n_slots - 1)];
 		if (!slot->strp)
 			return slot;
-		if (slot->hash == hash && slot->size == size && !memcmp(table->bytes + slot->strp, text, size))
+		if (slot->hash == hash && slot->size == size &&
+		    !memcmp(table->bytes + slot->strp, text, size))
 			return slot;
 	}
 }

@@ -19,7 +19,8 @@ static int read_options(const struct gsym_writer_options *from, struct gsym_writ
 		return diag_set(diag, -EINVAL, "writer options: struct_size is not set");
 	for (size_t i = known; i < from->struct_size; i++) {
 		if (bytes[i])
-			return diag_set(diag, -EINVAL, "writer options: byte %zu is set, this library knows %zu", i,
+			return diag_set(diag, -EINVAL,
+					"writer options: byte %zu is set, this library knows %zu", i,
 					sizeof(*ret));
 	}
 	*ret = (struct gsym_writer_options){0};
@@ -29,8 +30,9 @@ static int read_options(const struct gsym_writer_options *from, struct gsym_writ
 	if (ret->version > 2)
 		return diag_set(diag, -ENOTSUP, "writer options: version %u, expected 1 or 2", ret->version);
 	if (ret->version == 1 && ret->uuid_size > V1_UUID_MAX)
-		return diag_set(diag, -EOVERFLOW, "header at offset 0x%x: UUID of %zu bytes, version 1 holds %d",
-				V1_UUID_OFF, ret->uuid_size, V1_UUID_MAX);
+		return diag_set(diag, -EOVERFLOW,
+				"header at offset 0x%x: UUID of %zu bytes, version 1 holds %d", V1_UUID_OFF,
+				ret->uuid_size, V1_UUID_MAX);
 	return 0;
 }
 
@@ -47,7 +49,8 @@ static int writer_init(struct gsym_writer *w, const struct gsym_writer_options *
 	return err ? err : filetab_init(&w->files);
 }
 
-int gsym_writer_new(const struct gsym_writer_options *options, struct gsym_writer **ret, struct gsym_diag *diag)
+int gsym_writer_new(const struct gsym_writer_options *options, struct gsym_writer **ret,
+		    struct gsym_diag *diag)
 {
 	struct gsym_writer_options known;
 	int err = read_options(options, &known, diag);

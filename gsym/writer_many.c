@@ -33,7 +33,8 @@ static size_t chunk_size(const struct batch *batch, size_t chunk)
 	return left < CHUNK ? left : CHUNK;
 }
 
-static int encode_one(const struct batch *batch, struct chunk *chunk, size_t index, size_t slot, struct gsym_diag *diag)
+static int encode_one(const struct batch *batch, struct chunk *chunk, size_t index, size_t slot,
+		      struct gsym_diag *diag)
 {
 	struct gsym_func func = {0};
 	int err = batch->get(batch->user, index, &func);
@@ -66,7 +67,8 @@ static void encode_chunk_thread(void *user, size_t index, unsigned thread)
 	batch->chunks[index].err = encode_chunk(batch, index, NULL);
 }
 
-static int append_chunk(struct gsym_writer *w, const struct batch *batch, size_t index, struct gsym_diag *diag)
+static int append_chunk(struct gsym_writer *w, const struct batch *batch, size_t index,
+			struct gsym_diag *diag)
 {
 	struct chunk *chunk = &batch->chunks[index];
 	buf_align(&w->records, RECORD_ALIGN);
@@ -85,7 +87,8 @@ static int append_chunk(struct gsym_writer *w, const struct batch *batch, size_t
 	return err;
 }
 
-static int append_chunks(struct gsym_writer *w, const struct batch *batch, size_t n_chunks, struct gsym_diag *diag)
+static int append_chunks(struct gsym_writer *w, const struct batch *batch, size_t n_chunks,
+			 struct gsym_diag *diag)
 {
 	struct gsym_writer before = *w;
 	int err = 0;
@@ -116,7 +119,8 @@ int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
 			 struct gsym_diag *diag)
 {
 	size_t n_chunks = n / CHUNK + (n % CHUNK != 0);
-	struct batch batch = {.writer = writer, .tables = writer_tables(writer), .n = n, .get = get, .user = user};
+	struct batch batch = {
+		.writer = writer, .tables = writer_tables(writer), .n = n, .get = get, .user = user};
 	batch.chunks = calloc(n_chunks + 1, sizeof(*batch.chunks));
 	if (!batch.chunks)
 		return diag_set(diag, -ENOMEM, "no memory");

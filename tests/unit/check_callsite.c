@@ -10,7 +10,10 @@ static const struct gsym_callsite sites[] = {
 	{.return_off = 0x44, .first_pattern = 2, .n_patterns = 1, .flags = 3},
 };
 static const struct gsym_func func = {
-	.callsites = sites, .n_callsites = 3, .patterns = patterns, .n_patterns = 3,
+	.callsites = sites,
+	.n_callsites = 3,
+	.patterns = patterns,
+	.n_patterns = 3,
 };
 
 static void round_trip(void **state)
@@ -25,8 +28,10 @@ static void round_trip(void **state)
 		struct cursor c = cursor_new(buf.v, buf.n, buf.big);
 		assert_int_equal(callsite_decode(&c, &tables, d, NULL), 0);
 		assert_int_equal(cursor_left(&c), 0);
-		struct gsym_func back = {.callsites = d->callsites.v, .n_callsites = d->callsites.n,
-					 .patterns = d->patterns.v, .n_patterns = d->patterns.n};
+		struct gsym_func back = {.callsites = d->callsites.v,
+					 .n_callsites = d->callsites.n,
+					 .patterns = d->patterns.v,
+					 .n_patterns = d->patterns.n};
 		assert_func_equal(&func, &back);
 		buf_free(&buf);
 		gsym_decoder_free(d);
@@ -63,7 +68,8 @@ static void cut_off_anywhere(void **state)
 static void patterns_must_exist(void **state)
 {
 	(void)state;
-	struct gsym_tables tables = {.strp_size = 4, .strtab_size = 10}, small = {.strp_size = 4, .strtab_size = 9};
+	struct gsym_tables tables = {.strp_size = 4, .strtab_size = 10},
+			   small = {.strp_size = 4, .strtab_size = 9};
 	struct buf buf = {0};
 	struct gsym_diag diag;
 	struct gsym_decoder *d = gsym_decoder_new();

@@ -24,8 +24,10 @@ static void expect_sleb(const uint8_t *bytes, size_t size, bool ok, int64_t valu
 	assert_int_equal(cursor_ok(&fast), ok);
 }
 
-#define ULEB(ok, value, ...) expect_uleb((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), ok, value)
-#define SLEB(ok, value, ...) expect_sleb((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), ok, value)
+#define ULEB(ok, value, ...) \
+	expect_uleb((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), ok, value)
+#define SLEB(ok, value, ...) \
+	expect_sleb((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), ok, value)
 
 static void uleb_values(void **state)
 {
@@ -92,7 +94,8 @@ static void leb_round_trip(void **state)
 			uint8_t bytes[LEB128_MAX];
 			expect_uleb(bytes, (size_t)(put_uleb(bytes, v) - bytes), true, v);
 			expect_sleb(bytes, (size_t)(put_sleb(bytes, (int64_t)v) - bytes), true, (int64_t)v);
-			expect_sleb(bytes, (size_t)(put_sleb(bytes, -(int64_t)(v / 2)) - bytes), true, -(int64_t)(v / 2));
+			expect_sleb(bytes, (size_t)(put_sleb(bytes, -(int64_t)(v / 2)) - bytes), true,
+				    -(int64_t)(v / 2));
 		}
 	}
 }

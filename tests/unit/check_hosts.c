@@ -1,4 +1,4 @@
-/* The index of functions that reach past the next start: against a search of all functions, and from threads. */
+/* The index of functions that reach past the next start, against a search of all, and from threads. */
 #include "sample.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void random_ranges(struct range *ranges, unsigned *seed)
 	qsort(ranges, FUNCTIONS, sizeof(*ranges), by_start_and_size);
 }
 
-/* The rule as it is written: the last start wins, the smallest of equal ones; size 0 only up to the next start. */
+/* The rule as it is written: the last start wins, of equals the smallest; size 0 up to the next start. */
 static int expected(const struct range *ranges, uint64_t off)
 {
 	int best = -1, unsized = -1;
@@ -41,7 +41,8 @@ static int expected(const struct range *ranges, uint64_t off)
 		if (ranges[i].off > off)
 			break;
 		bool contains = off - ranges[i].off < ranges[i].size;
-		if (contains && (best < 0 || ranges[i].off > ranges[best].off || ranges[i].size < ranges[best].size))
+		if (contains &&
+		    (best < 0 || ranges[i].off > ranges[best].off || ranges[i].size < ranges[best].size))
 			best = i;
 		if (unsized < 0 || ranges[i].off > ranges[unsized].off)
 			unsized = i;

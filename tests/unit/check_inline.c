@@ -32,13 +32,17 @@ static struct cursor bytes_of(const struct tree *t)
 	return cursor_new(t->buf.v, t->buf.n, false);
 }
 
-static int decode(struct tree *t, struct cursor c, uint32_t size, struct gsym_func *ret, struct gsym_diag *diag)
+static int decode(struct tree *t, struct cursor c, uint32_t size, struct gsym_func *ret,
+		  struct gsym_diag *diag)
 {
 	struct gsym_decoder *d = t->decoder;
 	d->inlines.n = d->ranges.n = 0;
 	int err = inline_decode(&c, size, &tables, d, diag);
-	*ret = (struct gsym_func){.size = size, .inlines = d->inlines.v, .n_inlines = d->inlines.n,
-				  .ranges = d->ranges.v, .n_ranges = d->ranges.n};
+	*ret = (struct gsym_func){.size = size,
+				  .inlines = d->inlines.v,
+				  .n_inlines = d->inlines.n,
+				  .ranges = d->ranges.v,
+				  .n_ranges = d->ranges.n};
 	return err;
 }
 
@@ -103,8 +107,10 @@ static void worked_example(void **state)
 		0x00, 0x00,
 	};
 	static const struct gsym_range ranges[] = {{6, 0x10}, {6, 7}, {15, 3}};
-	static const struct gsym_inline nodes[] = {{0xf, 1, 10, 1, 0, 1}, {0x12, 1, 6, 2, 1, 1}, {0x12, 1, 7, 2, 2, 1}};
-	struct gsym_func f = {.name = 1, .size = 0x32, .inlines = nodes, .n_inlines = 3, .ranges = ranges, .n_ranges = 3};
+	static const struct gsym_inline nodes[] = {
+		{0xf, 1, 10, 1, 0, 1}, {0x12, 1, 6, 2, 1, 1}, {0x12, 1, 7, 2, 2, 1}};
+	struct gsym_func f = {
+		.name = 1, .size = 0x32, .inlines = nodes, .n_inlines = 3, .ranges = ranges, .n_ranges = 3};
 	struct tree *t = *state;
 	expect_round_trip(t, &f);
 	assert_int_equal(t->buf.n, sizeof(bytes));
@@ -115,28 +121,39 @@ static void worked_example(void **state)
 static void several_ranges(void **state)
 {
 	static const struct gsym_range ranges[] = {
-		{10, 20}, {40, 20}, {100, 200}, /* node 0 */
-		{12, 4}, {41, 3},               /* node 1 in 0 */
-		{42, 1},                        /* node 2 in 1 */
-		{45, 5},                        /* node 3 in 0 */
-		{300, 150},                     /* node 4 */
+		{10, 20},   {40, 20}, {100, 200}, /* node 0 */
+		{12, 4},    {41, 3},              /* node 1 in 0 */
+		{42, 1},                          /* node 2 in 1 */
+		{45, 5},                          /* node 3 in 0 */
+		{300, 150},                       /* node 4 */
 	};
 	static const struct gsym_inline nodes[] = {
-		{1, 1, 10, 1, 0, 3}, {2, 2, 20, 2, 3, 2}, {3, 3, 30, 3, 5, 1}, {0, 0, 0, 2, 6, 1}, {5, 1, 70000, 1, 7, 1},
+		{1, 1, 10, 1, 0, 3}, {2, 2, 20, 2, 3, 2},    {3, 3, 30, 3, 5, 1},
+		{0, 0, 0, 2, 6, 1},  {5, 1, 70000, 1, 7, 1},
 	};
-	struct gsym_func f = {.name = 9, .size = 500, .inlines = nodes, .n_inlines = 5, .ranges = ranges, .n_ranges = 8};
+	struct gsym_func f = {
+		.name = 9, .size = 500, .inlines = nodes, .n_inlines = 5, .ranges = ranges, .n_ranges = 8};
 	expect_round_trip(*state, &f);
 }
 
 /* A chain of @depth nodes, each in the one before. */
-static void make_chain(struct gsym_func *f, struct gsym_inline *nodes, struct gsym_range *ranges, uint32_t depth)
+static void make_chain(struct gsym_func *f, struct gsym_inline *nodes, struct gsym_range *ranges,
+		       uint32_t depth)
 {
 	for (uint32_t i = 0; i < depth; i++) {
 		ranges[i] = (struct gsym_range){i, 2 * depth - 2 * i};
-		nodes[i] = (struct gsym_inline){.name = i % 90 + 1, .call_file = 1, .call_line = i, .depth = i + 1,
-						.first_range = i, .n_ranges = 1};
+		nodes[i] = (struct gsym_inline){.name = i % 90 + 1,
+						.call_file = 1,
+						.call_line = i,
+						.depth = i + 1,
+						.first_range = i,
+						.n_ranges = 1};
 	}
-	*f = (struct gsym_func){.name = 1, .size = 2 * depth, .inlines = nodes, .n_inlines = depth, .ranges = ranges,
+	*f = (struct gsym_func){.name = 1,
+				.size = 2 * depth,
+				.inlines = nodes,
+				.n_inlines = depth,
+				.ranges = ranges,
 				.n_ranges = depth};
 }
 
@@ -154,7 +171,7 @@ static void deepest_nesting(void **state)
 	assert_words(&diag, "inline node 256|nested too deeply");
 }
 
-/* Root and then nodes that all claim children; @n of them, at @first so that a walk passes over or enters them. */
+/* A root and @n nodes that all claim children, beginning at @first: a walk enters or passes over them. */
 static void put_nest(struct buf *b, unsigned n, uint8_t first)
 {
 	static const uint8_t root[] = {1, 0, 100, 1, 1, 0, 0, 0, 0, 0};
@@ -193,9 +210,10 @@ static void cut_off_anywhere(void **state)
 	struct inline_walk walk;
 	struct inline_node node;
 	static const struct gsym_range ranges[] = {{6, 0x10}, {6, 7}, {15, 3}};
-	static const struct gsym_inline nodes[] = {{0xf, 1, 10, 1, 0, 1}, {0x12, 1, 6, 2, 1, 1}, {0x12, 1, 7, 2, 2, 1}};
-	struct gsym_func whole = {.name = 1, .size = 0x32, .inlines = nodes, .n_inlines = 3, .ranges = ranges,
-				  .n_ranges = 3};
+	static const struct gsym_inline nodes[] = {
+		{0xf, 1, 10, 1, 0, 1}, {0x12, 1, 6, 2, 1, 1}, {0x12, 1, 7, 2, 2, 1}};
+	struct gsym_func whole = {
+		.name = 1, .size = 0x32, .inlines = nodes, .n_inlines = 3, .ranges = ranges, .n_ranges = 3};
 	assert_int_equal(inline_encode(&t->buf, &whole, &tables, NULL), 0);
 	for (size_t size = 0; size < t->buf.n; size++) {
 		struct cursor c = cursor_new(t->buf.v, size, false);
@@ -208,24 +226,31 @@ static void cut_off_anywhere(void **state)
 	}
 }
 
-static void expect_refused(struct tree *t, const struct gsym_inline *nodes, size_t n, const struct gsym_range *ranges,
-			   size_t n_ranges, const char *words)
+static void expect_refused(struct tree *t, const struct gsym_inline *nodes, size_t n,
+			   const struct gsym_range *ranges, size_t n_ranges, const char *words)
 {
 	struct gsym_diag diag;
-	struct gsym_func f = {.name = 1, .size = 100, .inlines = nodes, .n_inlines = n, .ranges = ranges,
+	struct gsym_func f = {.name = 1,
+			      .size = 100,
+			      .inlines = nodes,
+			      .n_inlines = n,
+			      .ranges = ranges,
 			      .n_ranges = n_ranges};
 	assert_int_equal(inline_encode(&t->buf, &f, &tables, &diag), -EINVAL);
 	assert_words(&diag, words);
 }
 
-#define NODES(...)  ((const struct gsym_inline[]){__VA_ARGS__}), ARRAY_SIZE(((struct gsym_inline[]){__VA_ARGS__}))
-#define RANGES(...) ((const struct gsym_range[]){__VA_ARGS__}), ARRAY_SIZE(((struct gsym_range[]){__VA_ARGS__}))
+#define NODES(...) \
+	((const struct gsym_inline[]){__VA_ARGS__}), ARRAY_SIZE(((struct gsym_inline[]){__VA_ARGS__}))
+#define RANGES(...) \
+	((const struct gsym_range[]){__VA_ARGS__}), ARRAY_SIZE(((struct gsym_range[]){__VA_ARGS__}))
 
 static void encoder_refuses(void **state)
 {
 	expect_refused(*state, NODES({1, 1, 1, 2, 0, 1}), RANGES({0, 1}), "inline node 0|depth");
 	expect_refused(*state, NODES({1, 1, 1, 0, 0, 1}), RANGES({0, 1}), "inline node 0|depth");
-	expect_refused(*state, NODES({1, 1, 1, 1, 0, 1}, {1, 1, 1, 3, 0, 1}), RANGES({0, 1}), "inline node 1|depth");
+	expect_refused(*state, NODES({1, 1, 1, 1, 0, 1}, {1, 1, 1, 3, 0, 1}), RANGES({0, 1}),
+		       "inline node 1|depth");
 	expect_refused(*state, NODES({100, 1, 1, 1, 0, 1}), RANGES({0, 1}), "name past the string table");
 	expect_refused(*state, NODES({1, 4, 1, 1, 0, 1}), RANGES({0, 1}), "call file past the file table");
 	expect_refused(*state, NODES({1, 1, 1, 1, 0, 0}), RANGES({0, 1}), "no ranges");
@@ -233,7 +258,8 @@ static void encoder_refuses(void **state)
 	expect_refused(*state, NODES({1, 1, 1, 1, 0, 1}), RANGES({0, 0}), "ranges are empty");
 	expect_refused(*state, NODES({1, 1, 1, 1, 0, 2}), RANGES({5, 5}, {9, 5}), "overlap or descend");
 	expect_refused(*state, NODES({1, 1, 1, 1, 0, 1}), RANGES({0, 101}), "outside those of its parent");
-	expect_refused(*state, NODES({1, 1, 1, 1, 0, 1}), RANGES({UINT32_MAX, UINT32_MAX}), "outside those of its parent");
+	expect_refused(*state, NODES({1, 1, 1, 1, 0, 1}), RANGES({UINT32_MAX, UINT32_MAX}),
+		       "outside those of its parent");
 	expect_refused(*state, NODES({1, 1, 1, 1, 0, 2}, {1, 1, 1, 2, 2, 1}), RANGES({0, 5}, {10, 5}, {4, 7}),
 		       "inline node 1|outside those of its parent");
 }
@@ -248,17 +274,19 @@ static void expect_bad(struct tree *t, const uint8_t *bytes, size_t size, const 
 }
 
 #define BYTES(...) ((const uint8_t[]){__VA_ARGS__}), sizeof((uint8_t[]){__VA_ARGS__})
-#define ROOT 1, 0, 100, 1, 1, 0, 0, 0, 0, 0
+#define ROOT       1, 0, 100, 1, 1, 0, 0, 0, 0, 0
 
 static void damage(void **state)
 {
 	expect_bad(*state, BYTES(ROOT, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 1), "node is damaged");
 	expect_bad(*state, BYTES(ROOT, 1, 0, 1, 2, 1, 0, 0, 0, 0, 0, 0), "node is damaged");
 	expect_bad(*state, BYTES(ROOT, 1, 90, 11, 0, 1, 0, 0, 0, 0, 0, 0), "outside those of its parent");
-	expect_bad(*state, BYTES(ROOT, 1, 0xff, 0xff, 0xff, 0xff, 0x1f, 1, 0, 1, 0, 0, 0, 0, 0, 0), "node is damaged");
+	expect_bad(*state, BYTES(ROOT, 1, 0xff, 0xff, 0xff, 0xff, 0x1f, 1, 0, 1, 0, 0, 0, 0, 0, 0),
+		   "node is damaged");
 	expect_bad(*state, BYTES(ROOT, 1, 0, 1, 0, 200, 0, 0, 0, 0, 0, 0), "name past the string table");
 	expect_bad(*state, BYTES(ROOT, 1, 0, 1, 0, 1, 0, 0, 0, 4, 0, 0), "call file past the file table");
-	expect_bad(*state, BYTES(ROOT, 1, 0, 1, 0, 1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 0), "node is damaged");
+	expect_bad(*state, BYTES(ROOT, 1, 0, 1, 0, 1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 0),
+		   "node is damaged");
 }
 
 static void nothing_inlined(void **state)

@@ -7,7 +7,12 @@
 
 /* The published statistics of a file of version 2 with one function and a UUID of 16 bytes. */
 static const struct layout_input vector = {
-	.version = 2, .num_addresses = 1, .num_files = 3, .strtab_size = 43, .records_size = 185, .uuid_size = 16,
+	.version = 2,
+	.num_addresses = 1,
+	.num_files = 3,
+	.strtab_size = 43,
+	.records_size = 185,
+	.uuid_size = 16,
 };
 
 static void version_2_vector(void **state)
@@ -47,7 +52,8 @@ static void address_size_is_the_smallest(void **state)
 	static const struct {
 		uint64_t last;
 		uint8_t size;
-	} cases[] = {{0, 1}, {0xff, 1}, {0x100, 2}, {0xffff, 2}, {0x10000, 4}, {UINT32_MAX, 4}, {1ull << 32, 8}};
+	} cases[] = {{0, 1},       {0xff, 1},       {0x100, 2},     {0xffff, 2},
+		     {0x10000, 4}, {UINT32_MAX, 4}, {1ull << 32, 8}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct layout_input in = vector;
 		struct layout l;

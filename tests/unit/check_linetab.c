@@ -39,7 +39,8 @@ static int decode(struct table *t, struct cursor c, uint32_t size, struct gsym_d
 }
 
 /* Encodes @rows, expects @bytes, decodes them and expects the rows again; looks every one of them up. */
-static void expect_table(struct table *t, const struct gsym_row *rows, size_t n, const uint8_t *bytes, size_t size)
+static void expect_table(struct table *t, const struct gsym_row *rows, size_t n, const uint8_t *bytes,
+			 size_t size)
 {
 	struct gsym_row found;
 	t->buf.n = 0;
@@ -65,7 +66,8 @@ static void expect_table(struct table *t, const struct gsym_row *rows, size_t n,
 static void worked_example(void **state)
 {
 	expect_table(*state,
-		     ROWS({0x00, 1, 9}, {0x06, 1, 3}, {0x0d, 1, 7}, {0x0f, 1, 3}, {0x12, 1, 7}, {0x16, 1, 11}, {0x24, 1, 12}),
+		     ROWS({0x00, 1, 9}, {0x06, 1, 3}, {0x0d, 1, 7}, {0x0f, 1, 3}, {0x12, 1, 7}, {0x16, 1, 11},
+			  {0x24, 1, 12}),
 		     BYTES(0x7a, 0x04, 0x09, 0x0a, 0x46, 0x5b, 0x1c, 0x2f, 0x3a, 0xa5, 0x00));
 }
 
@@ -88,13 +90,13 @@ static void single_delta(void **state)
 static void window_with_most_deltas(void **state)
 {
 	expect_table(*state,
-		     ROWS({0, 1, 200}, {4, 1, 100}, {8, 1, 101}, {8, 1, 103}, {9, 1, 105}, {9, 1, 108}, {10, 1, 158}),
-		     BYTES(0x01, 0x03, 0xc8, 0x01,
-			   0x02, 0x00,                   /* line delta 0 is outside 1..3 */
-			   0x03, 0x9c, 0x7f, 0x02, 0x04, /* -100 */
-			   0x10,                         /* +1, +4 */
-			   0x05, 0x08, 0x06,             /* +2, +2 +1, +3 */
-			   0x03, 0x32, 0x02, 0x01,       /* +50, +1 */
+		     ROWS({0, 1, 200}, {4, 1, 100}, {8, 1, 101}, {8, 1, 103}, {9, 1, 105}, {9, 1, 108},
+			  {10, 1, 158}),
+		     BYTES(0x01, 0x03, 0xc8, 0x01, 0x02, 0x00, /* line delta 0 is outside 1..3 */
+			   0x03, 0x9c, 0x7f, 0x02, 0x04,       /* -100 */
+			   0x10,                               /* +1, +4 */
+			   0x05, 0x08, 0x06,                   /* +2, +2 +1, +3 */
+			   0x03, 0x32, 0x02, 0x01,             /* +50, +1 */
 			   0x00));
 }
 
@@ -105,11 +107,69 @@ static void first_window_wins_a_tie(void **state)
 		     BYTES(0x00, 0x00, 0x01, 0x04, 0x03, 0x14, 0x02, 0x01, 0x05, 0x00));
 }
 
+/* The choice as the format describes it: for each delta that occurs, count those up to WINDOW above it. */
+static void window_by_definition(const struct gsym_row *rows, size_t n, int64_t *ret_min, int64_t *ret_max)
+{
+	enum { WINDOW = 14 };
+	int64_t low = INT64_MAX, high = INT64_MIN, best = 0, best_high = 0;
+	size_t most = 0;
+	for (size_t i = 1; i < n; i++) {
+		int64_t from = (int64_t)rows[i].line - rows[i - 1].line, to = from;
+		size_t count = 0;
+		for (size_t k = 1; k < n; k++) {
+			int64_t delta = (int64_t)rows[k].line - rows[k - 1].line;
+			count += delta >= from && delta <= from + WINDOW;
+			to = delta <= from + WINDOW && delta > to ? delta : to;
+		}
+		if (count > most || (count == most && from < best)) {
+			most = count;
+			best = from;
+			best_high = to;
+		}
+		low = from < low ? from : low;
+		high = from > high ? from : high;
+	}
+	*ret_min = high - low > WINDOW ? best : low;
+	*ret_max = high - low > WINDOW ? best_high : high;
+	if (*ret_min == *ret_max && *ret_min > 0 && *ret_min < WINDOW)
+		*ret_min = 0;
+}
+
+/* Deltas of every magnitude, with those around which the encoder counts in different ways. */
+static void windows_of_random_deltas(void **state)
+{
+	struct table *t = *state;
+	static const int64_t edges[] = {-70000, -513, -512, -511, -1,  0,     1,
+					14,     15,   511,  512,  513, 70000, 1 << 30};
+	uint32_t seed = 9;
+	for (int round = 0; round < 3000; round++) {
+		struct gsym_row rows[24];
+		int64_t min, max, line = 1 << 28;
+		size_t n = 2 + (seed >> 9) % 23;
+		for (size_t i = 0; i < n; i++) {
+			rows[i] = (struct gsym_row){(uint32_t)i, 1, (uint32_t)line};
+			seed = seed * 1664525 + 1013904223;
+			line += edges[(seed >> 16) % ARRAY_SIZE(edges)] + (seed >> 8) % 3;
+		}
+		t->buf.n = 0;
+		assert_int_equal(linetab_encode(&t->buf, rows, n, 0, &tables, NULL), 0);
+		struct cursor c = bytes_of(t);
+		window_by_definition(rows, n, &min, &max);
+		assert_int_equal(cursor_sleb(&c), min);
+		assert_int_equal(cursor_sleb(&c), max);
+		assert_int_equal(decode(t, bytes_of(t), 0, NULL), 0);
+		assert_memory_equal(t->decoder->rows.v, rows, n * sizeof(*rows));
+	}
+}
+
 static void extreme_values(void **state)
 {
 	struct table *t = *state;
 	static const struct gsym_row rows[] = {
-		{0, 0, UINT32_MAX}, {1, 3, 0}, {UINT32_MAX, 1, UINT32_MAX}, {UINT32_MAX, 2, 0},
+		{0, 0, UINT32_MAX},
+		{1, 3, 0},
+		{UINT32_MAX, 1, UINT32_MAX},
+		{UINT32_MAX, 2, 0},
 	};
 	assert_int_equal(linetab_encode(&t->buf, rows, 4, 0, &tables, NULL), 0);
 	assert_int_equal(decode(t, bytes_of(t), 0, NULL), 0);
@@ -148,7 +208,7 @@ static void random_rows(void **state)
 
 static void opcodes_in_unusual_order(void **state)
 {
-	/* AdvanceLine, SetFile, AdvanceLine, SetFile, special; then opcodes that emit nothing before the end */
+	/* AdvanceLine, SetFile, AdvanceLine, SetFile, special; then opcodes that emit nothing */
 	static const uint8_t bytes[] = {0, 0, 10, 3, 1, 1, 2, 3, 2, 1, 3, 4, 3, 5, 1, 1, 0};
 	struct gsym_row row;
 	struct table *t = *state;
@@ -170,7 +230,7 @@ static void first_row_behind_address(void **state)
 	assert_int_equal(linetab_lookup(cursor_new(bytes, sizeof(bytes), false), 5, &row, NULL), 0);
 }
 
-/* @lookup: what a lookup of offset 0 gives; damage that lies behind what it looks at does not matter to it. */
+/* @lookup: what a lookup of offset 0 gives; damage behind what it looks at does not matter to it. */
 static void expect_bad(struct table *t, const uint8_t *bytes, size_t size, int lookup, const char *words)
 {
 	struct cursor c = cursor_new(bytes, size, false);
@@ -187,18 +247,20 @@ static void damage(void **state)
 	expect_bad(*state, BYTES(0x80), -EBADMSG, "header is cut off");
 	expect_bad(*state, BYTES(1, 0, 1, 4, 0), -EBADMSG, "largest line delta below the smallest");
 	/* max - min + 1 does not fit 64 bits */
-	expect_bad(*state, BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f, 0, 1, 4, 0), -EBADMSG,
-		   "below the smallest");
+	expect_bad(*state, BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f, 0, 1, 4, 0),
+		   -EBADMSG, "below the smallest");
 	expect_bad(*state, BYTES(0, 0, 1), -EBADMSG, "no end of sequence");
 	expect_bad(*state, BYTES(0, 0, 1, 4), -EBADMSG, "no end of sequence at offset 0x4");
 	expect_bad(*state, BYTES(0, 0, 1, 4, 1), -EBADMSG, "no end of sequence");
 	expect_bad(*state, BYTES(0, 0, 1, 4, 2, 16, 0), 0, "past the end of its function");
 	/* an advance that would wrap the address */
-	expect_bad(*state, BYTES(0, 0, 1, 2, 1, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0), -ENOENT,
-		   "past the end of its function");
+	expect_bad(*state,
+		   BYTES(0, 0, 1, 2, 1, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0),
+		   -ENOENT, "past the end of its function");
 	expect_bad(*state, BYTES(0, 0, 1, 3, 0x7e, 4, 0), -EBADMSG, "line number");
 	expect_bad(*state, BYTES(0, 0, 0xff, 0xff, 0xff, 0xff, 0x1f, 4, 0), -EBADMSG, "line number");
-	expect_bad(*state, BYTES(0, 0, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x1f, 4, 0), -EBADMSG, "file index outside");
+	expect_bad(*state, BYTES(0, 0, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x1f, 4, 0), -EBADMSG,
+		   "file index outside");
 	expect_bad(*state, BYTES(0, 0, 1, 1, 4, 4, 0), 0, "file index past the file table");
 }
 
@@ -222,6 +284,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(single_delta, setup, teardown),
 		cmocka_unit_test_setup_teardown(window_with_most_deltas, setup, teardown),
 		cmocka_unit_test_setup_teardown(first_window_wins_a_tie, setup, teardown),
+		cmocka_unit_test_setup_teardown(windows_of_random_deltas, setup, teardown),
 		cmocka_unit_test_setup_teardown(extreme_values, setup, teardown),
 		cmocka_unit_test_setup_teardown(random_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(opcodes_in_unusual_order, setup, teardown),

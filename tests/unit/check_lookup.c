@@ -177,10 +177,20 @@ static void inlined_frames(void **state)
 static void add_with_inline(struct file *f, struct gsym_row row, uint32_t call_file)
 {
 	struct gsym_range range = {2, 4};
-	struct gsym_inline node = {.name = sample_string(&f->s, "in"), .call_file = call_file, .call_line = 8, .depth = 1,
+	struct gsym_inline node = {.name = sample_string(&f->s, "in"),
+				   .call_file = call_file,
+				   .call_line = 8,
+				   .depth = 1,
 				   .n_ranges = 1};
-	struct gsym_func func = {.start = 0x1000, .name = sample_string(&f->s, "f"), .size = 8, .rows = &row, .n_rows = 1,
-				 .inlines = &node, .n_inlines = 1, .ranges = &range, .n_ranges = 1};
+	struct gsym_func func = {.start = 0x1000,
+				 .name = sample_string(&f->s, "f"),
+				 .size = 8,
+				 .rows = &row,
+				 .n_rows = 1,
+				 .inlines = &node,
+				 .n_inlines = 1,
+				 .ranges = &range,
+				 .n_ranges = 1};
 	assert_int_equal(gsym_writer_add(f->s.writer, &func, NULL), 0);
 }
 
@@ -228,13 +238,23 @@ static void row_of_file_zero(void **state)
 static void merged_functions(void **state)
 {
 	struct file *f = *state;
-	struct gsym_row rows[3] = {{0, sample_file(&f->s, "d", "x.c"), 1}, {0, sample_file(&f->s, "d", "y.c"), 2}};
+	struct gsym_row rows[3] = {{0, sample_file(&f->s, "d", "x.c"), 1},
+				   {0, sample_file(&f->s, "d", "y.c"), 2}};
 	struct gsym_func merged[2] = {
-		{.start = 0x1000, .size = 8, .name = sample_string(&f->s, "m1"), .rows = &rows[1], .n_rows = 1},
+		{.start = 0x1000,
+		 .size = 8,
+		 .name = sample_string(&f->s, "m1"),
+		 .rows = &rows[1],
+		 .n_rows = 1},
 		{.start = 0x1000, .size = 8, .name = sample_string(&f->s, "m2")},
 	};
-	struct gsym_func holder = {.start = 0x1000, .size = 8, .name = sample_string(&f->s, "h"), .rows = rows, .n_rows = 1,
-				   .merged = merged, .n_merged = 2};
+	struct gsym_func holder = {.start = 0x1000,
+				   .size = 8,
+				   .name = sample_string(&f->s, "h"),
+				   .rows = rows,
+				   .n_rows = 1,
+				   .merged = merged,
+				   .n_merged = 2};
 	assert_int_equal(gsym_writer_add(f->s.writer, &holder, NULL), 0);
 	struct gsym_reader *r = f->reader = sample_open(&f->s, &f->data);
 	struct gsym_answer *a = &f->answer;

@@ -88,7 +88,8 @@ static void all_kinds_at_any_alignment(void **state)
 			assert_int_equal(gsym_reader_info(r)->version, sample_kinds[k].version);
 			assert_int_equal(gsym_reader_info(r)->big_endian, sample_kinds[k].big);
 			expect_content(r);
-			sample_init(&s, sample_kinds[k], 0); /* the same strings and files get the same numbers */
+			sample_init(&s, sample_kinds[k],
+				    0); /* the same strings and files get the same numbers */
 			sample_work(&s, &work);
 			expect_functions(r, &work);
 			gsym_writer_free(s.writer);
@@ -204,10 +205,12 @@ static void version_1_tables(void **state)
 {
 	(void)state;
 	for (int k = 0; k < 2; k++) {
-		expect_refused(k, 16, 4, UINT32_MAX, -EBADMSG, "address offsets at offset 0x30|the file ends");
+		expect_refused(k, 16, 4, UINT32_MAX, -EBADMSG,
+			       "address offsets at offset 0x30|the file ends");
 		expect_refused(k, 16, 4, 60, -EBADMSG, "address info offsets at offset 0xa8|the file ends");
 		expect_refused(k, 68, 4, 0xffffff, -EBADMSG, "file table at offset 0x44");
-		expect_refused(k, 20, 4, 0xfffffff0, -EBADMSG, "string table at offset 0xfffffff0|the file ends");
+		expect_refused(k, 20, 4, 0xfffffff0, -EBADMSG,
+			       "string table at offset 0xfffffff0|the file ends");
 		expect_refused(k, 24, 4, 0xfffffff0, -EBADMSG, "string table at offset|0xfffffff0 bytes");
 		expect_refused(k, 24, 4, 0, -EBADMSG, "string table|expected a NUL");
 		expect_refused(k, 24, 4, 3, -EBADMSG, "string table|expected a NUL");
@@ -224,7 +227,8 @@ static void version_2_directory(void **state)
 {
 	(void)state;
 	static const char *const names[] = {
-		"UUID", "address offsets", "address info offsets", "file table", "string table", "function records",
+		"UUID",       "address offsets", "address info offsets",
+		"file table", "string table",    "function records",
 	};
 	for (int k = 2; k < 4; k++) {
 		for (int i = 0; i < 6; i++) {
@@ -241,13 +245,14 @@ static void version_2_directory(void **state)
 				expect_refused(k, entry(i), 4, 77, -EBADMSG, words);
 		}
 		expect_refused(k, 16, 4, 4, -EBADMSG, "address offsets at offset|expected 4 entries");
-		expect_refused(k, entry(2) + 12, 8, 16, -EBADMSG, "address info offsets|expected 3 entries of 8");
+		expect_refused(k, entry(2) + 12, 8, 16, -EBADMSG,
+			       "address info offsets|expected 3 entries of 8");
 		expect_refused(k, entry(3) + 12, 8, 50, -EBADMSG, "file table|3 files");
 		expect_refused(k, entry(4) + 12, 8, 3, -EBADMSG, "string table|expected a NUL");
 	}
 }
 
-/* A directory that goes on to the very end of the file: only 20 bytes are asked for an entry, and there is no end. */
+/* A directory that goes on to the last byte of the file: an entry asks for 20 bytes and no more. */
 static void directory_without_end(void **state)
 {
 	(void)state;
@@ -297,7 +302,7 @@ static void no_functions_in_version_1(void **state)
 	gsym_reader_close(r);
 }
 
-/* A file of the shape of LLVM's published example: section offsets and sizes must be the same, to the last byte. */
+/* A file of the shape of LLVM's published example has the same section offsets and sizes. */
 static void version_2_vector(void **state)
 {
 	(void)state;

@@ -105,6 +105,86 @@ static void refused_function_leaves_no_trace(void **state)
 	free(without);
 }
 
+enum {
+	MANY = 3000, /* several chunks of what threads encode at a time */
+};
+
+/* Function @index of many, of sizes that leave padding; -EIO for the one that @user says. */
+static int get_one_of_many(void *user, size_t index, struct gsym_func *ret)
+{
+	static const struct gsym_row rows[] = {{0, 1, 1}, {1, 1, 5}, {2, 1, 90}};
+	const size_t *fail = user;
+	if (fail && *fail == index)
+		return -EIO;
+	*ret = (struct gsym_func){
+		.start = 0x1000 + index * 8,
+		.name = 1,
+		.size = 8,
+		.rows = rows,
+		.n_rows = index % 4,
+	};
+	return 0;
+}
+
+static void many_init(struct sample *s)
+{
+	sample_init(s, sample_kinds[0], 0x1000);
+	sample_string(s, "f");
+	sample_file(s, "d", "b");
+}
+
+static void many_give_the_same_bytes(void **state)
+{
+	(void)state;
+	void *first = NULL, *data;
+	size_t first_size = 0, size;
+	for (unsigned threads = 0; threads <= 4; threads++) {
+		struct sample s;
+		many_init(&s);
+		for (size_t i = 0; i < MANY && !threads; i++) {
+			struct gsym_func f;
+			assert_int_equal(get_one_of_many(NULL, i, &f), 0);
+			assert_int_equal(add(&s, &f, NULL), 0);
+		}
+		if (threads)
+			assert_int_equal(
+				gsym_writer_add_many(s.writer, MANY, threads, get_one_of_many, NULL, NULL),
+				0);
+		sample_finish(&s, &data, &size);
+		if (threads) {
+			assert_int_equal(size, first_size);
+			assert_memory_equal(data, first, size);
+			free(data);
+		} else {
+			first = data;
+			first_size = size;
+		}
+	}
+	free(first);
+}
+
+static void many_are_added_whole_or_not(void **state)
+{
+	(void)state;
+	struct sample s;
+	struct gsym_diag diag;
+	size_t fail = 2000;
+	many_init(&s);
+	sample_func(&s, 0, 4, "before", 0);
+	size_t records = s.writer->records.n;
+	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, &fail, &diag), -EIO);
+	assert_words(&diag, "function 2000");
+	assert_int_equal(s.writer->records.n, records);
+	assert_int_equal(s.writer->slots.n, 1);
+	/* starts below the function that is there */
+	sample_func(&s, 0x2000, 4, "far", 0);
+	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, NULL, &diag), -EINVAL);
+	assert_words(&diag, "function at 0x1000|below the function before");
+	assert_int_equal(s.writer->slots.n, 2);
+	assert_int_equal(gsym_writer_add_many(s.writer, 0, 3, get_one_of_many, NULL, &diag), 0);
+	gsym_writer_free(s.writer);
+}
+
 static void base_is_the_first_function(void **state)
 {
 	(void)state;
@@ -218,6 +298,8 @@ int main(void)
 		cmocka_unit_test(uuid_of_version_1_is_short),
 		cmocka_unit_test(starts_must_ascend),
 		cmocka_unit_test(refused_function_leaves_no_trace),
+		cmocka_unit_test(many_give_the_same_bytes),
+		cmocka_unit_test(many_are_added_whole_or_not),
 		cmocka_unit_test(base_is_the_first_function),
 		cmocka_unit_test(files_need_strings),
 		cmocka_unit_test(nothing_to_write),

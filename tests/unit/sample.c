@@ -73,7 +73,8 @@ struct gsym_reader *sample_open(struct sample *s, void **ret_data)
 void sample_work(struct sample *s, struct gsym_func *ret)
 {
 	static struct gsym_row rows[] = {
-		{0x00, 1, 9}, {0x06, 1, 3}, {0x0d, 1, 7}, {0x0f, 1, 3}, {0x12, 1, 7}, {0x16, 1, 11}, {0x24, 1, 12},
+		{0x00, 1, 9}, {0x06, 1, 3},  {0x0d, 1, 7},  {0x0f, 1, 3},
+		{0x12, 1, 7}, {0x16, 1, 11}, {0x24, 1, 12},
 	};
 	static const struct gsym_range ranges[] = {{0x06, 0x10}, {0x06, 0x07}, {0x0f, 0x03}};
 	static struct gsym_inline inlines[3];
@@ -82,12 +83,20 @@ void sample_work(struct sample *s, struct gsym_func *ret)
 	uint64_t tw = sample_string(s, "tw"), sq = sample_string(s, "sq");
 	for (size_t i = 0; i < 7; i++)
 		rows[i].file = file;
-	inlines[0] = (struct gsym_inline){.name = tw, .call_file = file, .call_line = 10, .depth = 1, .n_ranges = 1};
+	inlines[0] = (struct gsym_inline){
+		.name = tw, .call_file = file, .call_line = 10, .depth = 1, .n_ranges = 1};
 	inlines[1] = (struct gsym_inline){sq, file, 6, 2, 1, 1};
 	inlines[2] = (struct gsym_inline){sq, file, 7, 2, 2, 1};
 	*ret = (struct gsym_func){
-		.start = 0x1140, .name = work, .size = 0x32, .rows = rows, .n_rows = 7,
-		.inlines = inlines, .n_inlines = 3, .ranges = ranges, .n_ranges = 3,
+		.start = 0x1140,
+		.name = work,
+		.size = 0x32,
+		.rows = rows,
+		.n_rows = 7,
+		.inlines = inlines,
+		.n_inlines = 3,
+		.ranges = ranges,
+		.n_ranges = 3,
 	};
 }
 

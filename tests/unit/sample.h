@@ -44,7 +44,7 @@ struct gsym_reader *sample_open(struct sample *s, void **ret_data);
 /* The worked example of gsym(5): work() with two nested levels of inlined functions, at 0x1140. */
 void sample_work(struct sample *s, struct gsym_func *ret);
 
-/* Fails unless both are the same to the last array element; strings are compared by value of their offsets. */
+/* Fails unless both are the same to the last array element; strings are compared as offsets. */
 void assert_func_equal(const struct gsym_func *a, const struct gsym_func *b);
 
 /* Fails unless @diag names what stands in @words, which are separated by '|'. */

@@ -1,0 +1,146 @@
+/*
+ * Out of memory: the first allocation fails, then the second, and so on until none does. Every function must
+ * say -ENOMEM and leave nothing behind; the last round must give the whole answer. Linked with --wrap.
+ */
+#include "sample.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+static long allowed = -1; /* allocations until one fails; negative: none does */
+
+static bool fails(void)
+{
+	return allowed >= 0 && allowed-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return fails() ? NULL : __real_realloc(p, size);
+}
+
+/* Enough strings, files and rows to make every table grow. */
+static int write_functions(struct gsym_writer *w)
+{
+	struct gsym_row rows[100];
+	int err = 0;
+	for (uint32_t i = 0; !err && i < 2000; i++) {
+		char name[16] = "f";
+		uint64_t strp;
+		uint32_t file;
+		memcpy(name + 1, &(uint32_t){i * 0x01010101u | 0x20202020}, 4);
+		err = gsym_writer_string(w, name, 5, &strp);
+		if (!err)
+			err = gsym_writer_file(w, 0, strp, &file);
+		for (uint32_t k = 0; k < 100; k++)
+			rows[k] = (struct gsym_row){k, 1, k * k};
+		struct gsym_range range = {0, 10};
+		struct gsym_inline node = {.name = strp, .call_line = i, .depth = 1, .n_ranges = 1};
+		struct gsym_func f = {
+			.start = 0x1000 + 128 * i,
+			.name = strp,
+			.size = 120,
+			.rows = rows,
+			.n_rows = i % 50 ? 1 : 100,
+			.inlines = &node,
+			.n_inlines = 1,
+			.ranges = &range,
+			.n_ranges = 1,
+		};
+		if (!err)
+			err = gsym_writer_add(w, &f, NULL);
+	}
+	return err;
+}
+
+static int write_file(void **ret_data, size_t *ret_size)
+{
+	struct gsym_writer *w;
+	struct gsym_writer_options o = {.struct_size = sizeof(o)};
+	int err = gsym_writer_new(&o, &w, NULL);
+	if (err)
+		return err;
+	err = write_functions(w);
+	if (!err)
+		err = gsym_writer_finish_memory(w, ret_data, ret_size, NULL);
+	gsym_writer_free(w);
+	return err;
+}
+
+static int use_reader(const struct gsym_reader *r)
+{
+	struct gsym_answer a = {0};
+	struct gsym_func f;
+	struct gsym_decoder *d = gsym_decoder_new();
+	int err = d ? gsym_reader_function(r, 0, d, &f, NULL) : -ENOMEM;
+	if (!err)
+		err = gsym_lookup(r, 0x1005, &a, NULL);
+	if (!err && a.n_frames != 2)
+		err = -EINVAL;
+	if (!err && (err = gsym_lookup(r, 0x1000 + 127, &a, NULL)) == -ENOENT) /* needs the index of hosts */
+		err = 0;
+	gsym_answer_deinit(&a);
+	gsym_decoder_free(d);
+	return err;
+}
+
+static int read_file(const void *data, size_t size)
+{
+	struct gsym_reader *r;
+	int err = gsym_reader_open_memory(data, size, &r, NULL);
+	if (err)
+		return err;
+	err = use_reader(r);
+	gsym_reader_close(r);
+	return err;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	(void)state;
+	void *data = NULL;
+	size_t size = 0;
+	int err = -ENOMEM, rounds = 0;
+	for (; err == -ENOMEM; rounds++) {
+		allowed = rounds;
+		err = write_file(&data, &size);
+		allowed = -1;
+	}
+	assert_int_equal(err, 0);
+	assert_true(rounds > 20);
+	err = -ENOMEM;
+	for (rounds = 0; err == -ENOMEM; rounds++) {
+		allowed = rounds;
+		err = read_file(data, size);
+		allowed = -1;
+	}
+	assert_int_equal(err, 0);
+	assert_true(rounds > 6);
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
