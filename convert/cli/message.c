@@ -9,6 +9,9 @@
 enum { LINE_MAX_BYTES = 4096 };
 
 static void print_escaped(FILE *file, const char *prefix, const char *fmt, va_list args)
+	__attribute__((format(printf, 3, 0), nonnull));
+
+static void print_escaped(FILE *file, const char *prefix, const char *fmt, va_list args)
 {
 	char line[LINE_MAX_BYTES];
 	struct text_buf text = {0};

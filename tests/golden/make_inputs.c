@@ -36,7 +36,8 @@ static uint32_t file(struct gsym_writer *writer, const char *dir, const char *ba
 {
 	struct gsym_diag diag = {.text = "out of memory"};
 	uint32_t index = 0;
-	check(gsym_writer_file(writer, string(writer, dir), string(writer, base), &index), &diag);
+	uint64_t dir_strp = string(writer, dir), base_strp = string(writer, base);
+	check(gsym_writer_file(writer, dir_strp, base_strp, &index), &diag);
 	return index;
 }
 
@@ -56,9 +57,18 @@ static void add_simple(struct gsym_writer *writer, uint64_t start, const char *n
 	add(writer, &func);
 }
 
+/* Initialisers are evaluated in any order: strings stored before keep their places in the table. */
+static void add_strings(struct gsym_writer *writer)
+{
+	static const char *const texts[] = {"main", "_ZNK5Shape4areaEv", "square", "_ZN5ShapeC2Ev", "^f.*$"};
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		string(writer, texts[i]);
+}
+
 /* main, with area() inlined twice over, and two calls. */
 static void add_main(struct gsym_writer *writer)
 {
+	add_strings(writer);
 	uint32_t main_c = file(writer, "/src/app", "main.cc"),
 		 shape_h = file(writer, "/src/app/include", "shape.h");
 	const struct gsym_row rows[] = {
@@ -131,8 +141,7 @@ static void write_hostile(struct gsym_writer *writer)
 		"tab\tand\\backslash",
 		"bad\xff\xc0\x80utf8",
 		"right\xe2\x80\xaeto left",
-		"c1\xc2\x9b"
-		"2J",
+		"c1\xc2\x9b[2J",
 		"caf\xc3\xa9 \xf0\x9f\x98\x80",
 		"\"quoted\"",
 		"_ZN4\033[2mEv",

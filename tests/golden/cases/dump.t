@@ -36,23 +36,23 @@ Files:
 INDEX  DIRECTORY  BASENAME   PATH
 ====== ========== ========== ==============================
 [   0] 0x00000000 0x00000000 
-[   1] 0x00000010 0x00000008 /src/app/main.cc
-[   2] 0x00000021 0x00000019 /src/app/include/shape.h
+[   1] 0x0000003a 0x00000043 /src/app/main.cc
+[   2] 0x0000004b 0x0000005c /src/app/include/shape.h
 [   3] 0x00000000 0x00000064 shape.cc
-[   4] 0x00000010 0x000000f2 /src/app/fold.cc
+[   4] 0x0000003a 0x000000f2 /src/app/fold.cc
 
 String table:
 0x00000000: ""
 0x00000001: "_start"
-0x00000008: "main.cc"
-0x00000010: "/src/app"
-0x00000019: "shape.h"
-0x00000021: "/src/app/include"
-0x00000032: "_ZNK5Shape4areaEv"
-0x00000044: "square"
-0x0000004b: "_ZN5ShapeC2Ev"
-0x00000059: "^f.*$"
-0x0000005f: "main"
+0x00000008: "main"
+0x0000000d: "_ZNK5Shape4areaEv"
+0x0000001f: "square"
+0x00000026: "_ZN5ShapeC2Ev"
+0x00000034: "^f.*$"
+0x0000003a: "/src/app"
+0x00000043: "main.cc"
+0x0000004b: "/src/app/include"
+0x0000005c: "shape.h"
 0x00000064: "shape.cc"
 0x0000006d: "_ZN5Shape4moveERKSt6vectorIS_SaIS_EE"
 0x00000092: "_ZN5Shape4drawEv.cold"
