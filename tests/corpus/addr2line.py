@@ -78,7 +78,9 @@ def compare(gsym, name, path, options):
         kind = classify.IDENTICAL
         if mine != other:
             kind = classify.classify(as_frames(mine), as_frames(other), short, symbols)
-            kind = classify.OTHER_NAME if kind == classify.IDENTICAL else kind
+            if kind in (classify.IDENTICAL, classify.OTHER_NAME):
+                mangled = any(frame.name.startswith("_Z") for frame in as_frames(other))
+                kind = classify.MANGLED if mangled else classify.OTHER_NAME
         counts[kind] += 1
         examples[kind].append((address, mine, other))
     print(f"{name}: {counts[classify.IDENTICAL]} of {len(addresses)} addresses line for line the same")

@@ -76,8 +76,6 @@ def _name_class(ours, theirs, die, symbols):
         return SUFFIX
     if ours == theirs.split("@")[0]:
         return VERSION
-    if theirs.startswith("_Z") and "(" in ours:
-        return MANGLED
     if symbols.same_address(ours, theirs):
         return ALIAS
     if symbols.label_inside(ours, theirs):
