@@ -170,7 +170,10 @@ struct gsym_frame {
 	bool inlined;      /* all but the last */
 };
 
-/* An answer: the innermost frame first, the concrete function last. Zero-initialise, reuse, then deinit. */
+/*
+ * An answer: the innermost frame first, the concrete function last. Zero-initialise, reuse, then deinit. After a
+ * lookup that failed it holds no frames, and the rest of it means nothing.
+ */
 struct gsym_answer {
 	struct gsym_frame *frames;
 	size_t n_frames;
@@ -213,10 +216,13 @@ GSYM_API int gsym_writer_new(const struct gsym_writer_options *options, struct g
 			     struct gsym_diag *diag);
 GSYM_API void gsym_writer_free(struct gsym_writer *writer);
 
-/* Stores a string once and gives its string table offset; "" is 0. */
+/*
+ * Stores a string once and gives its string table offset; "" is 0. -EINVAL when there is a NUL within @size,
+ * -EOVERFLOW when the table would grow past 4 GiB in version 1.
+ */
 GSYM_API int gsym_writer_string(struct gsym_writer *writer, const char *text, size_t size, uint64_t *ret);
 
-/* Stores a file once and gives its index; two empty strings are entry 0. */
+/* Stores a file once and gives its index; two empty strings are entry 0. -EINVAL for strings never stored. */
 GSYM_API int gsym_writer_file(struct gsym_writer *writer, uint64_t dir, uint64_t base, uint32_t *ret);
 
 /*
