@@ -93,19 +93,7 @@ static void sum_up(struct verifier *v)
 	for (uint32_t i = 0; i < gsym_reader_info(v->reader)->num_addresses; i++)
 		add_outcome(v->report, &v->outcomes[i]);
 	v->report->skipped = v->dw.skipped;
-}
-
-static int open_object(const char *path, struct verifier *v, struct gsym_diag *diag)
-{
-	Dwarf_Error error = NULL;
-	int result = dw_open(path, &v->dw.dbg, &error);
-	if (result == DW_DLV_OK)
-		return 0;
-	if (result == DW_DLV_NO_ENTRY)
-		return diag_set(diag, -ENODATA, "%s: no DWARF to compare with", path);
-	diag_set(diag, -ENOEXEC, "%s: libdwarf cannot read it: %s", path, dwarf_errmsg(error));
-	dwarf_dealloc_error(NULL, error);
-	return -ENOEXEC;
+	snprintf(v->report->reason, sizeof(v->report->reason), "%s", v->dw.reason);
 }
 
 static void close_all(struct verifier *v)
@@ -114,25 +102,26 @@ static void close_all(struct verifier *v)
 		free(v->outcomes[i].examples);
 	free(v->outcomes);
 	vec_free(&v->probes);
-	verify_elf_close(&v->elf);
 	gsym_answer_deinit(&v->answer);
 	gsym_decoder_free(v->decoder);
-	if (v->dw.dbg)
-		dw_close(v->dw.dbg);
+	verify_object_close(&v->object);
 }
 
 int verify_against(const char *object_path, const struct gsym_reader *reader,
 		   const struct verify_options *options, struct verify_report *ret, struct gsym_diag *diag)
 {
-	struct verifier v = {.reader = reader, .options = options, .report = ret, .elf.fd = -1};
+	struct verifier v = {.reader = reader, .options = options, .report = ret};
 	memset(ret, 0, sizeof(*ret));
+	int err = verify_object_open(object_path, &v.object, diag);
+	if (err)
+		return err;
+	v.dw.dbg = v.object.dbg;
 	v.decoder = gsym_decoder_new();
 	v.outcomes = calloc(gsym_reader_info(reader)->num_addresses, sizeof(*v.outcomes));
-	int err = v.decoder && v.outcomes ? open_object(object_path, &v, diag) : -ENOMEM;
-	if (!err)
-		err = verify_elf_open(object_path, &v.elf);
-	if (!err)
-		err = visit_units(&v);
+	err = v.decoder && v.outcomes ? visit_units(&v) : -ENOMEM;
+	if (!err && ret->units == 0)
+		err = diag_set(diag, -ENOEXEC, "%s: libdwarf can read no unit of it: %s", object_path,
+			       v.dw.reason);
 	if (!err)
 		sum_up(&v);
 	close_all(&v);

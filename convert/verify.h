@@ -40,6 +40,7 @@ struct verify_report {
 	uint64_t functions; /* records of the GSYM that the DWARF describes and that were compared */
 	uint64_t addresses; /* compared */
 	uint64_t skipped;   /* units or entries libdwarf could not read */
+	char reason[128];   /* the first time */
 	struct {
 		uint64_t count;
 		uint64_t n_examples;
@@ -55,7 +56,7 @@ uint64_t verify_differences(const struct verify_report *report);
 
 /*
  * Compares @reader with the object file @object_path. 0 when the comparison was made, whatever it found;
- * -ENODATA when the object has no DWARF, -ENOEXEC when libdwarf cannot read it.
+ * -ENODATA when the object has no DWARF, -ENOEXEC when libdwarf cannot read any of it.
  */
 int verify_against(const char *object_path, const struct gsym_reader *reader,
 		   const struct verify_options *options, struct verify_report *ret, struct gsym_diag *diag);

@@ -66,7 +66,7 @@ static enum verify_class compare_function(const struct verify_expected *e, const
 {
 	const char *have = answer->frames[answer->n_frames - 1].name;
 	enum verify_class class = compare_name(&e->function->nodes.v[0].name, have);
-	if (class == VERIFY_NAME && verify_elf_has_symbol(e->elf, e->start, have))
+	if (class == VERIFY_NAME && verify_object_has_symbol(e->object, e->start, have))
 		return VERIFY_SYMBOL_NAME;
 	return class;
 }

@@ -4,8 +4,9 @@
 
 #include "../gsym/gsym.h"
 #include "verify.h"
-#include "verify_elf.h"
+#include "verify_die.h"
 #include "verify_line.h"
+#include "verify_object.h"
 
 enum { VERIFY_PATH_MAX = 256 }; /* inlined calls within each other; deeper ones are not followed */
 
@@ -13,7 +14,7 @@ enum { VERIFY_PATH_MAX = 256 }; /* inlined calls within each other; deeper ones 
 struct verify_expected {
 	const struct verify_function *function;
 	const struct verify_lines *lines;
-	const struct verify_elf *elf;
+	const struct verify_object *object;
 	uint64_t addr;
 	uint64_t start;               /* of the range of the function that @addr is in */
 	size_t path[VERIFY_PATH_MAX]; /* nodes that cover @addr, from the function inwards */
@@ -21,7 +22,7 @@ struct verify_expected {
 	bool has_line; /* a row with a file covers the address */
 };
 
-/* Finds out what is to be expected, from the function, the lines, the addresses and the ELF file filled in.
+/* Finds out what is to be expected, from the function, the lines, the object and the addresses filled in.
  */
 void verify_expect(struct verify_expected *expected);
 

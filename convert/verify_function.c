@@ -105,8 +105,11 @@ static void describe(struct verifier *v, struct verify_outcome *outcome, enum ve
 static struct verify_expected expectation(const struct verifier *v, const struct verify_function *function,
 					  const struct verify_range *range, uint64_t addr)
 {
-	struct verify_expected expected = {
-		.function = function, .lines = &v->lines, .elf = &v->elf, .addr = addr, .start = range->low};
+	struct verify_expected expected = {.function = function,
+					   .lines = &v->lines,
+					   .object = &v->object,
+					   .addr = addr,
+					   .start = range->low};
 	verify_expect(&expected);
 	return expected;
 }
@@ -192,7 +195,7 @@ int verify_visit_function(void *verifier, const struct verify_function *function
 		uint32_t index;
 		const struct verify_name *name = &function->nodes.v[0].name;
 		/* Linkers leave dead functions at 0, or outside of all code. */
-		if (!verify_elf_is_code(&v->elf, ranges[i].low) || !(name->linkage || name->plain))
+		if (!verify_object_is_code(&v->object, ranges[i].low) || !(name->linkage || name->plain))
 			continue;
 		if (find_record(v->reader, ranges[i].low, &index))
 			err = in_sample(v, index) ? compare_range(v, function, &ranges[i], index) : 0;

@@ -19,7 +19,7 @@ struct verifier {
 	const struct gsym_reader *reader;
 	const struct verify_options *options;
 	struct verify_report *report;
-	struct verify_elf elf;
+	struct verify_object object;
 	struct gsym_decoder *decoder;
 	struct gsym_answer answer;
 	struct verify_outcome *outcomes; /* by record */

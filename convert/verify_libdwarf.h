@@ -15,12 +15,15 @@
 #endif
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* An object file opened by libdwarf. */
 struct dw {
 	Dwarf_Debug dbg;
 	uint64_t skipped; /* entries it reported an error for */
+	char reason[128]; /* the first of these errors */
 };
 
 /*
@@ -30,28 +33,35 @@ struct dw {
 static inline bool dw_ok(struct dw *dw, int result, Dwarf_Error error)
 {
 	if (result == DW_DLV_ERROR) {
-		dw->skipped++;
+		if (dw->skipped++ == 0)
+			snprintf(dw->reason, sizeof(dw->reason), "%s", dwarf_errmsg(error));
 		dwarf_dealloc_error(dw->dbg, error);
 	}
 	return result == DW_DLV_OK;
 }
 
-static inline int dw_open(const char *path, Dwarf_Debug *ret, Dwarf_Error *error)
-{
-#ifdef DW_LIBDWARF_VERSION_MAJOR
-	return dwarf_init_path(path, NULL, 0, DW_GROUPNUMBER_ANY, NULL, NULL, ret, error);
+/* The type of section numbers. */
+#if defined(DW_LIBDWARF_VERSION_MAJOR) && (DW_LIBDWARF_VERSION_MAJOR > 0 || DW_LIBDWARF_VERSION_MINOR >= 7)
+typedef Dwarf_Unsigned dw_section_index;
 #else
-	return dwarf_init_path(path, NULL, 0, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, ret, NULL, 0, NULL,
-			       error);
+typedef Dwarf_Half dw_section_index;
 #endif
-}
 
-static inline void dw_close(Dwarf_Debug dbg)
+/* How libdwarf gets at the sections of an object file. */
+struct dw_access {
+#ifdef DW_LIBDWARF_VERSION_MAJOR
+	Dwarf_Obj_Access_Interface_a interface;
+#else
+	Dwarf_Obj_Access_Interface interface;
+#endif
+};
+
+static inline void dw_object_finish(Dwarf_Debug dbg)
 {
 #ifdef DW_LIBDWARF_VERSION_MAJOR
-	dwarf_finish(dbg);
+	dwarf_object_finish(dbg);
 #else
-	dwarf_finish(dbg, NULL);
+	dwarf_object_finish(dbg, NULL);
 #endif
 }
 
