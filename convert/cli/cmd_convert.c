@@ -1,8 +1,8 @@
 /* gsym convert: an object file in, a GSYM file out. */
 #include "../../gsym/base/vec.h"
 #include "../convert.h"
-#include "../verify.h"
 #include "commands.h"
+#include "compare.h"
 #include "message.h"
 #include "options.h"
 #include "out_file.h"
@@ -106,29 +106,19 @@ static int parse_option(int key, struct conversion *c)
 
 static int verify_output(const struct conversion *c, int fd)
 {
-	static const struct verify_options all = {0};
 	struct gsym_diag diag = {0};
 	struct gsym_reader *reader;
-	struct verify_report report;
 	int err = gsym_reader_open_fd(fd, c->output, &reader, &diag);
 	if (err)
 		return fail(c->output, err, &diag);
-	err = verify_against(c->input, reader, &all, &report, &diag);
+	struct comparison comparison = {
+		.input = c->input, .reader = reader, .file = stderr, .quiet = c->quiet, .dwarf_or_not = true};
+	int status = compare(&comparison);
 	gsym_reader_close(reader);
-	if (err == -ENODATA) { /* symbols alone: nothing was derived that could differ */
-		complain("%s", diag.text);
-		return STATUS_OK;
-	}
-	if (err)
-		return fail(c->input, err, &diag);
-	bool differ = verify_differences(&report) > 0;
-	if (differ || !c->quiet)
-		summary_print_report(stderr, c->input, &report);
-	return differ ? STATUS_FAILED : STATUS_OK;
+	return status;
 }
 
-/* What follows a conversion that went well. The output is published even if the comparison finds differences.
- */
+/* What follows a conversion that went well. Differences do not keep the output from being published. */
 static int conclude(const struct conversion *c, struct out_file *out, const struct convert_summary *summary)
 {
 	struct gsym_diag diag = {0};

@@ -1,10 +1,9 @@
 /* gsym verify: a GSYM file against the format's rules, and against the object file it was made from. */
-#include "../verify.h"
 #include "check.h"
 #include "commands.h"
+#include "compare.h"
 #include "message.h"
 #include "options.h"
-#include "summary.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -33,17 +32,6 @@ struct verification {
 	struct verify_options options;
 };
 
-static int compare(const struct verification *v, const struct gsym_reader *reader)
-{
-	struct gsym_diag diag = {0};
-	struct verify_report report;
-	int err = verify_against(v->against, reader, &v->options, &report, &diag);
-	if (err)
-		return fail(v->against, err, &diag);
-	summary_print_report(stdout, v->against, &report);
-	return verify_differences(&report) ? STATUS_FAILED : STATUS_OK;
-}
-
 static int check(const struct gsym_reader *reader, const char *path)
 {
 	uint64_t faults = 0;
@@ -63,7 +51,9 @@ static int verify_file(const struct verification *v, const char *path)
 	if (err)
 		return fail(path, err, &diag);
 	int status = check(reader, path);
-	if (v->against && compare(v, reader) != STATUS_OK)
+	struct comparison comparison = {
+		.input = v->against, .reader = reader, .options = v->options, .file = stdout};
+	if (v->against && compare(&comparison) != STATUS_OK)
 		status = STATUS_FAILED;
 	gsym_reader_close(reader);
 	return status;
