@@ -119,7 +119,8 @@ static int attached(struct msghdr *msg)
 {
 	int fd = -1;
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	return fd;
 }

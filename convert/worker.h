@@ -53,11 +53,11 @@ struct worker_header {
 /* What to convert and within which limits. */
 struct worker_convert {
 	struct worker_header head;
-	uint32_t threads;      /* at least 1 */
-	uint32_t version;      /* of GSYM: 1 or 2 */
-	uint64_t memory;       /* bytes of private memory, thread stacks aside */
-	uint64_t cpu_seconds;  /* of all threads together */
-	uint64_t output_size;  /* largest output in bytes */
+	uint32_t threads;     /* at least 1 */
+	uint32_t version;     /* of GSYM: 1 or 2 */
+	uint64_t memory;      /* bytes of private memory, thread stacks aside */
+	uint64_t cpu_seconds; /* of all threads together */
+	uint64_t output_size; /* largest output in bytes */
 };
 
 struct worker_identify {
@@ -68,7 +68,7 @@ struct worker_progress {
 	struct worker_header head;
 	uint32_t phase; /* enum convert_phase */
 	uint32_t pad;
-	uint64_t done;  /* at most total */
+	uint64_t done; /* at most total */
 	uint64_t total;
 };
 
@@ -92,7 +92,7 @@ struct worker_done {
 
 struct worker_failed {
 	struct worker_header head;
-	int32_t error;  /* a positive errno value */
+	int32_t error; /* a positive errno value */
 	uint32_t pad;
 	char text[512]; /* why: section and offset, but not the name of the file */
 };

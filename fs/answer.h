@@ -10,8 +10,8 @@
 #include "name.h"
 
 /*
- * The frames of request->address, as text. -ENOENT when no function covers it (unless unknown=print); -EIO when the
- * converted file is damaged; -ENOMEM.
+ * The frames of request->address, as text. -ENOENT when no function covers it (unless unknown=print); -EIO
+ * when the converted file is damaged; -ENOMEM.
  */
 int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
 		struct content **ret);

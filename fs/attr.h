@@ -25,7 +25,8 @@ void attr_image(const struct revision *rev, uint64_t ino, struct stat *ret);
 void attr_image_file(const struct revision *rev, uint64_t ino, uint64_t size, struct stat *ret);
 
 /*
- * Any node by its inode number (getattr.c): 0, -ESTALE for a number that is not, or no longer, in use, -ENOMEM.
+ * Any node by its inode number (getattr.c): 0, -ESTALE for a number that is not, or no longer, in use,
+ * -ENOMEM.
  * @ret_timeout is how long the kernel may believe it.
  */
 int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_timeout);

@@ -25,7 +25,10 @@ int open_beneath(int dir, const char *path, int flags)
 	int fd = openat2_beneath(dir, path, flags, RESOLVE_NO_SYMLINKS);
 	if (fd != -ENOSYS)
 		return fd;
-	/* Linux before 5.6: the last component is guarded, a directory swapped for a link at this moment is not. */
+	/*
+	 * Linux before 5.6: the last component is guarded, a directory swapped for a link at this moment is
+	 * not.
+	 */
 	fd = openat(dir, path, flags | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? -errno : fd;
 }

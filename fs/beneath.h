@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 /*
- * open(2) of @path, relative, with @flags; no component may be a symbolic link or lead out of @dir. A descriptor, or
- * a negative errno: -ELOOP for a link, -EXDEV for a way out.
+ * open(2) of @path, relative, with @flags; no component may be a symbolic link or lead out of @dir. A
+ * descriptor, or a negative errno: -ELOOP for a link, -EXDEV for a way out.
  */
 int open_beneath(int dir, const char *path, int flags);
 

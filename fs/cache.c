@@ -1,9 +1,9 @@
 /*
  * Content-addressed files: making keys, loading, publishing, remembering failures.
  *
- * The fingerprint covers the converter's revision, the options that shape the output, and size and time of the
- * object file; not device and inode, which differ from host to host. A copy that keeps the time of the original
- * (cp -p, rsync -a, packages) finds what was converted from the original.
+ * The fingerprint covers the converter's revision, the options that shape the output, and size and time of
+ * the object file; not device and inode, which differ from host to host. A copy that keeps the time of the
+ * original (cp -p, rsync -a, packages) finds what was converted from the original.
  */
 #include "cache.h"
 
@@ -44,11 +44,12 @@ void cache_key_make(const struct cache_input *input, struct cache_key *ret)
 	store64(fields + 12, input->size, false);
 	store64(fields + 20, (uint64_t)input->mtime_ns, false);
 	XXH128_hash_t hash = XXH3_128bits(fields, sizeof(fields));
-	snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", input->id, (unsigned long long)hash.high64,
-		 (unsigned long long)hash.low64);
+	snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", input->id,
+		 (unsigned long long)hash.high64, (unsigned long long)hash.low64);
 }
 
-int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log, struct gsym_diag *diag)
+int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log,
+	       struct gsym_diag *diag)
 {
 	*cache = (struct cache){.dir = -1, .limit = limit, .log = log};
 	int err = cache_dir_open(path, &cache->dir, &cache->path, diag);
@@ -73,7 +74,8 @@ int cache_load(struct cache *cache, const struct cache_key *key, struct handle *
 	file_name(name, key, gsym_suffix);
 	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
-		return errno == ENOENT ? -ENOENT : diag_set(diag, -errno, "%s: cannot open: %s", name, strerror(errno));
+		return errno == ENOENT ? -ENOENT
+				       : diag_set(diag, -errno, "%s: cannot open: %s", name, strerror(errno));
 	struct gsym_diag why = {""};
 	int err = handle_open(fd, name, ret, &why);
 	close(fd);
@@ -122,7 +124,10 @@ bool cache_is_tight(struct cache *cache)
 
 /* ---- Publishing ---- */
 
-/* Takes the lock that says the file has a living writer. False when a starting daemon was faster and removed it. */
+/*
+ * Takes the lock that says the file has a living writer. False when a starting daemon was faster and removed
+ * it.
+ */
 static bool lock_temp(int fd)
 {
 	struct stat st;
@@ -135,7 +140,8 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 	for (int i = 0; i < TEMP_TRIES; i++) {
 		snprintf(temp.name, sizeof(temp.name), ".tmp-%ld-%u", (long)getpid(),
 			 atomic_fetch_add(&cache->next_temp, 1));
-		temp.fd = openat(cache->dir, temp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		temp.fd = openat(cache->dir, temp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+				 0600);
 		if (temp.fd < 0 && errno != EEXIST)
 			break;
 		if (temp.fd >= 0 && lock_temp(temp.fd)) {
@@ -146,7 +152,8 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 			close(temp.fd);
 		errno = EEXIST;
 	}
-	return diag_set(diag, -errno, "cache directory '%s': cannot make a file: %s", cache->path, strerror(errno));
+	return diag_set(diag, -errno, "cache directory '%s': cannot make a file: %s", cache->path,
+			strerror(errno));
 }
 
 void cache_temp_close(struct cache *cache, struct cache_temp *temp)
@@ -193,14 +200,15 @@ static int complete(struct cache_temp *temp, uint64_t gsym_size, const char *not
 	return !err && fdatasync(temp->fd) ? -errno : err;
 }
 
-int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, uint64_t gsym_size,
-		  const char *notes, size_t notes_size, struct gsym_diag *diag)
+int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key,
+		  uint64_t gsym_size, const char *notes, size_t notes_size, struct gsym_diag *diag)
 {
 	char name[NAME_SIZE];
 	file_name(name, key, gsym_suffix);
 	int err = complete(temp, gsym_size, notes, notes_size);
 	if (err)
-		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name, strerror(-err));
+		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
+				strerror(-err));
 	err = check_readable(temp->fd, name, diag);
 	if (err)
 		return err;
@@ -214,7 +222,8 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 
 /* ---- Small files ---- */
 
-int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size, struct gsym_diag *diag)
+int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size,
+		     struct gsym_diag *diag)
 {
 	struct cache_temp temp;
 	int err = cache_temp_open(cache, &temp, diag);
@@ -225,7 +234,8 @@ int cache_write_file(struct cache *cache, const char *name, const void *data, si
 		n = write(temp.fd, (const char *)data + done, size - done);
 	err = n < 0 ? -errno : rename_temp(cache, &temp, name);
 	cache_temp_close(cache, &temp);
-	return err ? diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name, strerror(-err))
+	return err ? diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
+			      strerror(-err))
 		   : 0;
 }
 

@@ -31,10 +31,10 @@ enum {
 struct cache {
 	int dir;
 	char *path;
-	uint64_t limit;           /* bytes of all files together */
-	_Atomic uint64_t bytes;   /* what they are now, about */
-	atomic_uint next_temp;    /* makes temporary names differ */
-	const struct log *log;    /* borrowed */
+	uint64_t limit;         /* bytes of all files together */
+	_Atomic uint64_t bytes; /* what they are now, about */
+	atomic_uint next_temp;  /* makes temporary names differ */
+	const struct log *log;  /* borrowed */
 };
 
 struct cache_key {
@@ -49,25 +49,26 @@ struct cache_temp {
 
 /* What the bytes of a converted file depend on, beside the converter. */
 struct cache_input {
-	const char *id;      /* canonical */
-	uint64_t size;       /* of the object file */
+	const char *id; /* canonical */
+	uint64_t size;  /* of the object file */
 	int64_t mtime_ns;
-	uint16_t version;    /* of GSYM */
+	uint16_t version; /* of GSYM */
 };
 
 /* Pure. */
 void cache_key_make(const struct cache_input *input, struct cache_key *ret);
 
 /*
- * Opens or makes the directory @path, NULL for the default one, and removes leftovers. -EPERM when it belongs to
- * somebody else or others may write to it.
+ * Opens or makes the directory @path, NULL for the default one, and removes leftovers. -EPERM when it belongs
+ * to somebody else or others may write to it.
  */
 int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log,
 	       struct gsym_diag *diag);
 void cache_close(struct cache *cache);
 
 /*
- * The converted file of @key: 0, -ENOENT when there is none. A damaged one is deleted, logged, and counts as none.
+ * The converted file of @key: 0, -ENOENT when there is none. A damaged one is deleted, logged, and counts as
+ * none.
  */
 int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag);
 
@@ -84,12 +85,12 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 
 /*
- * Gives @temp, which holds @gsym_size bytes of GSYM, notes and trailer, and makes it the file of @key, durable
- * before visible. What does not open as GSYM is refused with -EBADMSG. Evicts what was used least recently when
- * the directory grows over its limit.
+ * Gives @temp, which holds @gsym_size bytes of GSYM, notes and trailer, and makes it the file of @key,
+ * durable before visible. What does not open as GSYM is refused with -EBADMSG. Evicts what was used least
+ * recently when the directory grows over its limit.
  */
-int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, uint64_t gsym_size,
-		  const char *notes, size_t notes_size, struct gsym_diag *diag);
+int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key,
+		  uint64_t gsym_size, const char *notes, size_t notes_size, struct gsym_diag *diag);
 
 /* Whether the next file may lead to an eviction. */
 bool cache_is_tight(struct cache *cache);
@@ -103,6 +104,7 @@ void cache_failure_store(struct cache *cache, const struct cache_key *key, int e
 int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE]);
 
 /* Replaces the file @name by @size bytes, for small things kept beside the images. */
-int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size, struct gsym_diag *diag);
+int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size,
+		     struct gsym_diag *diag);
 
 #endif

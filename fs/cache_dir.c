@@ -51,10 +51,12 @@ static int check_owner(int fd, const char *path, struct gsym_diag *diag)
 	if (fstat(fd, &st))
 		return diag_set(diag, -errno, "cache directory '%s': cannot stat: %s", path, strerror(errno));
 	if (st.st_uid != geteuid())
-		return diag_set(diag, -EPERM, "cache directory '%s' belongs to user %u: choose another with -o cache=DIR",
+		return diag_set(diag, -EPERM,
+				"cache directory '%s' belongs to user %u: choose another with -o cache=DIR",
 				path, (unsigned)st.st_uid);
 	if (st.st_mode & 022)
-		return diag_set(diag, -EPERM, "cache directory '%s' is writable by others: chmod it to 0700", path);
+		return diag_set(diag, -EPERM, "cache directory '%s' is writable by others: chmod it to 0700",
+				path);
 	return 0;
 }
 
@@ -67,7 +69,8 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 	else
 		err = default_path(&own);
 	if (err || !own)
-		return diag_set(diag, err ? err : -ENOMEM, "no place for the cache: set HOME or use -o cache=DIR");
+		return diag_set(diag, err ? err : -ENOMEM,
+				"no place for the cache: set HOME or use -o cache=DIR");
 	err = make_path(own);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot make it: %s", own, strerror(-err));

@@ -10,7 +10,10 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 /* Removes temporary files whose writer is gone; returns the bytes of all that stays. */
 uint64_t cache_dir_clean(int dir, const struct log *log);
 
-/* Deletes what was used least recently, but not @keep, until at most @limit bytes are left; returns those left. */
+/*
+ * Deletes what was used least recently, but not @keep, until at most @limit bytes are left; returns those
+ * left.
+ */
 uint64_t cache_dir_evict(int dir, uint64_t limit, const char *keep, const struct log *log);
 
 #endif

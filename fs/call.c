@@ -2,10 +2,10 @@
  * Parking.
  *
  * libfuse calls the interrupt function of a request with a lock of that request held, and also from within
- * fuse_req_interrupt_func() itself if the interrupt came first. A reply from in there would free the request under
- * libfuse's hands. Hence the states: while a call is CALL_PARKING its interrupt function only leaves a mark. And
- * hence the rule that the interrupt function is unset, without our lock, before a call that was taken off a list is
- * answered: when that returns, no interrupt function runs any more.
+ * fuse_req_interrupt_func() itself if the interrupt came first. A reply from in there would free the request
+ * under libfuse's hands. Hence the states: while a call is CALL_PARKING its interrupt function only leaves a
+ * mark. And hence the rule that the interrupt function is unset, without our lock, before a call that was
+ * taken off a list is answered: when that returns, no interrupt function runs any more.
  */
 #include "call.h"
 

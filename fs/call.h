@@ -1,10 +1,10 @@
 /*
  * call.h - FUSE requests that may have to wait, without a thread waiting for them.
  *
- * A call is a request together with the function that tries to answer it. When that function says that something
- * is not there yet, the call is parked on a list of what it waits for, and the FUSE thread goes on with other
- * requests. Whoever makes the thing available runs the parked calls again, each from its beginning. A signal to
- * the waiting process takes its call off the list and answers EINTR at once.
+ * A call is a request together with the function that tries to answer it. When that function says that
+ * something is not there yet, the call is parked on a list of what it waits for, and the FUSE thread goes on
+ * with other requests. Whoever makes the thing available runs the parked calls again, each from its
+ * beginning. A signal to the waiting process takes its call off the list and answers EINTR at once.
  */
 #ifndef FS_CALL_H
 #define FS_CALL_H
@@ -24,8 +24,9 @@ struct revision;
 /* What a call waits for; filled by the attempt that gives up. */
 struct wait {
 	struct revision *revision; /* until it is open or has failed; NULL: for the scanner, */
-	char id[ID_TEXT_SIZE];     /* until the first scan is done or a file with this id is found ("" = no such) */
-	uint64_t findings;         /* images.findings when the attempt looked: later ones are news */
+	char id[ID_TEXT_SIZE]; /* until the first scan is done or a file with this id is found ("" = no such)
+				*/
+	uint64_t findings;     /* images.findings when the attempt looked: later ones are news */
 };
 
 enum call_state {
@@ -39,8 +40,8 @@ struct call {
 	struct gsymfs *fs;
 	fuse_req_t req;
 	/*
-	 * Answers the request, exactly once, and returns 0; or returns a negative errno to answer with; or fills
-	 * wait and returns -EAGAIN.
+	 * Answers the request, exactly once, and returns 0; or returns a negative errno to answer with; or
+	 * fills wait and returns -EAGAIN.
 	 */
 	int (*attempt)(struct call *call);
 	fuse_ino_t ino;   /* the file, or the directory of a lookup */

@@ -84,7 +84,8 @@ static int spawn(const char *program, const char *mode, const int *fds, size_t n
 int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret)
 {
 	for (;;) {
-		struct pollfd fds[] = {{.fd = child->sock, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
+		struct pollfd fds[] = {{.fd = child->sock, .events = POLLIN},
+				       {.fd = stop_fd, .events = POLLIN}};
 		int64_t left = deadline_ms - monotonic_ms();
 		if (left <= 0)
 			return -ETIMEDOUT;
@@ -110,7 +111,8 @@ int child_finish(struct child *child, struct rusage *ret_usage)
 	int status = 0;
 	pid_t got;
 	close(child->sock);
-	for (int waited = 0; (got = wait4(child->pid, &status, WNOHANG, ret_usage)) == 0; waited += EXIT_POLL_MS) {
+	for (int waited = 0; (got = wait4(child->pid, &status, WNOHANG, ret_usage)) == 0;
+	     waited += EXIT_POLL_MS) {
 		if (waited == EXIT_GRACE_MS)
 			child_kill(child);
 		poll(NULL, 0, EXIT_POLL_MS);
@@ -131,9 +133,10 @@ static int await_ready(const struct child_order *order, struct child *child, str
 	if (got == -ECANCELED)
 		return diag_set(diag, got, "the daemon is ending");
 	if (got == 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-		return diag_set(diag, -ECHILD, "the worker '%s' was ended by signal %d", order->program, WTERMSIG(status));
-	return diag_set(diag, -ECHILD, "'%s' is not the gsym program of version %s: set -o worker=PATH", order->program,
-			GSYMFS_VERSION);
+		return diag_set(diag, -ECHILD, "the worker '%s' was ended by signal %d", order->program,
+				WTERMSIG(status));
+	return diag_set(diag, -ECHILD, "'%s' is not the gsym program of version %s: set -o worker=PATH",
+			order->program, GSYMFS_VERSION);
 }
 
 int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag)
@@ -150,7 +153,8 @@ int child_start(const struct child_order *order, struct child *ret, struct gsym_
 	close(pair[1]);
 	if (err) {
 		close(pair[0]);
-		return diag_set(diag, -ECHILD, "cannot start the worker '%s': %s", order->program, strerror(-err));
+		return diag_set(diag, -ECHILD, "cannot start the worker '%s': %s", order->program,
+				strerror(-err));
 	}
 	err = await_ready(order, &child, diag);
 	if (!err)

@@ -23,28 +23,29 @@ struct child {
 /* How a worker is to be started. */
 struct child_order {
 	const char *program;
-	const char *mode;  /* "convert" or "scan" */
-	const int *fds;    /* become those from WORKER_SOCKET_FD + 1 on; they stay the caller's */
-	size_t n_fds;      /* at most 3 */
-	int stop_fd;       /* becomes readable when the daemon ends */
+	const char *mode; /* "convert" or "scan" */
+	const int *fds;   /* become those from WORKER_SOCKET_FD + 1 on; they stay the caller's */
+	size_t n_fds;     /* at most 3 */
+	int stop_fd;      /* becomes readable when the daemon ends */
 };
 
 /*
- * Starts "PROGRAM worker MODE <our pid>" and waits until it says that it is ready. -ECHILD: there is no such program,
- * or it is not a worker of this version; -ECANCELED at the end of the daemon.
+ * Starts "PROGRAM worker MODE <our pid>" and waits until it says that it is ready. -ECHILD: there is no such
+ * program, or it is not a worker of this version; -ECANCELED at the end of the daemon.
  */
 int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
 
 /*
- * Waits for a message until @deadline_ms (of monotonic_ms()) or until @stop_fd becomes readable. 1 with a message; 0
- * when the worker closed its side; -ETIMEDOUT; -ECANCELED; -EPROTO.
+ * Waits for a message until @deadline_ms (of monotonic_ms()) or until @stop_fd becomes readable. 1 with a
+ * message; 0 when the worker closed its side; -ETIMEDOUT; -ECANCELED; -EPROTO.
  */
 int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret);
 
 void child_kill(const struct child *child);
 
 /*
- * Closes the socket, waits for the end, at most five seconds before it kills, and returns the status of wait4(2).
+ * Closes the socket, waits for the end, at most five seconds before it kills, and returns the status of
+ * wait4(2).
  * @ret_usage may be NULL.
  */
 int child_finish(struct child *child, struct rusage *ret_usage);

@@ -1,5 +1,6 @@
 /*
- * content.h - the bytes of one answer, counted, so that a reply can use them while the node that kept them goes.
+ * content.h - the bytes of one answer, counted, so that a reply can use them while the node that kept them
+ * goes.
  */
 #ifndef FS_CONTENT_H
 #define FS_CONTENT_H

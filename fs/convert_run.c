@@ -1,8 +1,10 @@
 /*
- * One conversion: open the object file, make a file in the cache, let a worker fill it, judge what it did, publish.
+ * One conversion: open the object file, make a file in the cache, let a worker fill it, judge what it did,
+ * publish.
  *
- * The worker is not trusted. Its messages are checked, it is dead before its output is looked at, and the output is
- * read by the same reader that treats every cache file as hostile. What it says goes to status and log, escaped.
+ * The worker is not trusted. Its messages are checked, it is dead before its output is looked at, and the
+ * output is read by the same reader that treats every cache file as hostile. What it says goes to status and
+ * log, escaped.
  */
 #include "convert_run.h"
 
@@ -76,8 +78,8 @@ static int open_input(const struct converter *c, const struct source *source)
 static bool is_scanned_file(int fd, const struct source *source)
 {
 	struct stat st;
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == source->dev && st.st_ino == source->ino &&
-	       (uint64_t)st.st_size == source->size &&
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == source->dev &&
+	       st.st_ino == source->ino && (uint64_t)st.st_size == source->size &&
 	       st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == source->mtime_ns;
 }
 
@@ -87,7 +89,8 @@ static int prepare(struct job *job)
 	const struct source *source = &job->rev->source;
 	job->input = open_input(job->converter, source);
 	if (job->input < 0 && job->input != -ENOENT && job->input != -ELOOP && job->input != -ENOTDIR) {
-		diag_set(&out->diag, job->input, "'%s': cannot open: %s", source->path, strerror(-job->input));
+		diag_set(&out->diag, job->input, "'%s': cannot open: %s", source->path,
+			 strerror(-job->input));
 		fail(out, VERDICT_TRANSIENT, -EIO);
 		return -EIO;
 	}
@@ -197,17 +200,13 @@ static void judge_reported(struct job *job)
 	diag_set(&out->diag, err, "%s", job->failed.text);
 	switch (err) {
 	case -ENOSPC:
-	case -EDQUOT:
-		fail(out, VERDICT_TRANSIENT, -ENOSPC);
-		return;
+	case -EDQUOT: fail(out, VERDICT_TRANSIENT, -ENOSPC); return;
 	case -ENOMEM:
 		diag_prefix(&out->diag, err, "needs more than convert_memory=%llu bytes of memory",
 			    (unsigned long long)job->converter->memory);
 		fail(out, VERDICT_FAILED, -EFBIG);
 		return;
-	case -EFBIG:
-		fail(out, VERDICT_FAILED, -EFBIG);
-		return;
+	case -EFBIG: fail(out, VERDICT_FAILED, -EFBIG); return;
 	case -EIO:
 	case -ESTALE:
 	case -EACCES:
@@ -216,17 +215,15 @@ static void judge_reported(struct job *job)
 	case -EAGAIN:
 	case -ECANCELED:
 	case -EMFILE:
-	case -ENFILE:
-		fail(out, VERDICT_TRANSIENT, -EIO);
-		return;
+	case -ENFILE: fail(out, VERDICT_TRANSIENT, -EIO); return;
 	}
 	fail(out, VERDICT_FAILED_FOREVER, -EIO);
 }
 
 static bool is_crash(int sig)
 {
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGILL || sig == SIGFPE || sig == SIGSYS ||
-	       sig == SIGTRAP;
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGILL || sig == SIGFPE ||
+	       sig == SIGSYS || sig == SIGTRAP;
 }
 
 static void judge_signal(struct job *job, int sig, const struct rusage *usage)
@@ -249,7 +246,8 @@ static void judge_killed(struct job *job, int why)
 {
 	struct outcome *out = job->out;
 	if (why == -ETIMEDOUT) {
-		diag_set(&out->diag, why, "took longer than convert_time=%u seconds", job->converter->seconds);
+		diag_set(&out->diag, why, "took longer than convert_time=%u seconds",
+			 job->converter->seconds);
 		fail(out, VERDICT_FAILED, -EFBIG);
 	} else if (why == -ECANCELED) {
 		diag_set(&out->diag, why, "the daemon is ending");
@@ -281,8 +279,8 @@ static void publish(struct job *job)
 		fail(out, VERDICT_CRASHED, -EIO);
 		return;
 	}
-	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size, job->notes.v, job->notes.n,
-				&out->diag);
+	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size, job->notes.v,
+				job->notes.n, &out->diag);
 	if (!err)
 		err = cache_load(cache, &job->rev->key, &out->handle, &out->diag);
 	if (err)

@@ -13,10 +13,10 @@ struct converter {
 	const char *worker; /* the gsym program */
 	struct cache *cache;
 	const struct log *log;
-	uint64_t memory;    /* bytes */
+	uint64_t memory; /* bytes */
 	unsigned seconds;
 	unsigned threads;
-	int stop_fd;        /* becomes readable when the daemon ends */
+	int stop_fd; /* becomes readable when the daemon ends */
 };
 
 enum verdict {

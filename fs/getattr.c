@@ -74,9 +74,7 @@ int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_tim
 	int err;
 	*ret_timeout = TIMEOUT_FIXED;
 	switch (ino_kind(ino)) {
-	case NODE_FIXED:
-		*ret_timeout = TIMEOUT_LISTING;
-		return fixed_attr(fs, ino, ret);
+	case NODE_FIXED: *ret_timeout = TIMEOUT_LISTING; return fixed_attr(fs, ino, ret);
 	case NODE_NAME:
 		*ret_timeout = TIMEOUT_LISTING;
 		attr_own_dir(fs, ino, ret);

@@ -12,15 +12,16 @@
 #include "log.h"
 #include "node.h"
 #include "notify.h"
+#include "parallel.h"
 #include "queue.h"
 #include "scan.h"
 
 struct gsymfs {
 	struct options options;
-	char *source;     /* absolute paths */
+	char *source; /* absolute paths */
 	char *mountpoint;
 	char *worker;
-	int stop_fd;      /* an eventfd; readable once the daemon ends */
+	int stop_fd; /* an eventfd; readable once the daemon ends */
 	struct timespec mounted_at;
 	struct log log;
 	struct cache cache;
@@ -30,6 +31,7 @@ struct gsymfs {
 	struct converter converter;
 	struct scan scan;
 	struct queue queue;
+	struct parallel parallel;
 	struct fuse_session *session;
 };
 

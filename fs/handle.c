@@ -1,6 +1,6 @@
 /*
- * Cache files. They are hostile as well: another program may have damaged them, a crash may have cut them. The
- * checksum is taken with pread(2), which reports a vanished page as an error instead of a signal.
+ * Cache files. They are hostile as well: another program may have damaged them, a crash may have cut them.
+ * The checksum is taken with pread(2), which reports a vanished page as an error instead of a signal.
  */
 #include "handle.h"
 
@@ -159,7 +159,8 @@ struct open_reader {
 static int open_reader(void *arg)
 {
 	struct open_reader *o = arg;
-	return gsym_reader_open_memory(o->handle->gsym.data, o->handle->gsym.size, &o->handle->reader, o->diag);
+	return gsym_reader_open_memory(o->handle->gsym.data, o->handle->gsym.size, &o->handle->reader,
+				       o->diag);
 }
 
 static int map(int fd, const struct trailer *t, struct handle *handle)

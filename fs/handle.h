@@ -36,8 +36,8 @@ struct handle {
 };
 
 /*
- * Checks and maps the cache file @fd, which stays the caller's; @name is for messages. -EBADMSG when it is not
- * whole. With one reference.
+ * Checks and maps the cache file @fd, which stays the caller's; @name is for messages. -EBADMSG when it is
+ * not whole. With one reference.
  */
 int handle_open(int fd, const char *name, struct handle **ret, struct gsym_diag *diag);
 
@@ -49,8 +49,8 @@ struct handle *handle_get(struct handle *handle);
 void handle_put(struct handle *handle);
 
 /*
- * Appends notes and trailer to the @gsym_size bytes that @fd holds. 0 or the errno of what failed: -ENOSPC on a
- * full disk.
+ * Appends notes and trailer to the @gsym_size bytes that @fd holds. 0 or the errno of what failed: -ENOSPC on
+ * a full disk.
  */
 int trailer_write(int fd, uint64_t gsym_size, const char *notes, size_t notes_size);
 

@@ -9,7 +9,10 @@
 #include "../gsym/base/diag.h"
 
 enum {
-	/* A file without an id is hashed whole; a disk that reads less than this a second is as good as stuck. */
+	/*
+	 * A file without an id is hashed whole; a disk that reads less than this a second is as good as
+	 * stuck.
+	 */
 	LEAST_BYTES_PER_MS = 5000,
 	LEAST_TIME_MS = 30000,
 };
@@ -51,8 +54,7 @@ static bool is_content_error(int err)
 	case -EINTR:
 	case -EAGAIN:
 	case -EMFILE:
-	case -ENFILE:
-		return false;
+	case -ENFILE: return false;
 	}
 	return true;
 }
@@ -85,8 +87,9 @@ static int give_up_worker(struct identifier *id, int why, struct gsym_diag *diag
 	if (why == -ETIMEDOUT)
 		return diag_set(diag, -EBADMSG, "takes too long to look at");
 	if (WIFSIGNALED(status) && why == 0)
-		return diag_set(diag, WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM ? -EINTR : -EBADMSG,
-				"the worker that looked at it was ended by signal %d", WTERMSIG(status));
+		return diag_set(
+			diag, WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM ? -EINTR : -EBADMSG,
+			"the worker that looked at it was ended by signal %d", WTERMSIG(status));
 	return diag_set(diag, -EBADMSG, "the worker that looked at it ended with status %d", status);
 }
 

@@ -141,8 +141,8 @@ static struct source *find_source(struct image *image, const struct source *like
 }
 
 /*
- * Replaces or adds a source. A file with several hard links keeps the path seen first in this scan; whoever may
- * reach it by one of them may read it.
+ * Replaces or adds a source. A file with several hard links keeps the path seen first in this scan; whoever
+ * may reach it by one of them may read it.
  */
 static int put_source(struct image *image, const struct source *seen)
 {

@@ -1,10 +1,10 @@
 /*
  * image.h - what SOURCE holds: images by id, the files they come from, their base names.
  *
- * An image is an id. Files with that id are its sources; the best of them is converted. An image together with
- * one chosen source is a revision: everything the kernel is told about a revision stays true for ever, because a
- * source that changes makes a new revision with new inode numbers. Images and revisions are numbered and live as
- * long as the mount, so pointers to them need no counting.
+ * An image is an id. Files with that id are its sources; the best of them is converted. An image together
+ *with one chosen source is a revision: everything the kernel is told about a revision stays true for ever,
+ *because a source that changes makes a new revision with new inode numbers. Images and revisions are numbered
+ *and live as long as the mount, so pointers to them need no counting.
  *
  * Locking: one mutex, images.lock, guards all that is declared here and in queue.h, including lists of parked
  * calls. It is never held over a system call that can block, a FUSE reply, or a conversion. The order of all
@@ -48,12 +48,12 @@ struct source {
 };
 
 enum revision_state {
-	STATE_COLD,       /* nobody has asked yet, or what was open has been closed */
-	STATE_OPENING,    /* waits for, or is in, a look into the cache */
-	STATE_QUEUED,     /* waits for its conversion */
+	STATE_COLD,    /* nobody has asked yet, or what was open has been closed */
+	STATE_OPENING, /* waits for, or is in, a look into the cache */
+	STATE_QUEUED,  /* waits for its conversion */
 	STATE_CONVERTING,
 	STATE_READY,
-	STATE_FAILED,     /* and will not be tried again */
+	STATE_FAILED, /* and will not be tried again */
 };
 
 /* An image with its chosen source. */
@@ -68,17 +68,17 @@ struct revision {
 	bool exposed; /* the kernel has seen its inode number */
 	bool stale;   /* another revision has taken its place */
 	enum revision_state state;
-	struct handle *handle;  /* in STATE_READY */
-	struct list waiters;    /* calls parked until the state settles */
-	struct list link;       /* in a list of the queue */
-	int failure;            /* in STATE_FAILED: negative errno */
-	char *reason;           /* words for the last failure, or NULL */
-	unsigned crashes;       /* of workers */
-	uint64_t gsym_size;     /* size of image.gsym once it is known */
-	double seconds;         /* the last conversion took */
-	int64_t used;           /* last lookup, seconds of CLOCK_REALTIME_COARSE */
+	struct handle *handle; /* in STATE_READY */
+	struct list waiters;   /* calls parked until the state settles */
+	struct list link;      /* in a list of the queue */
+	int failure;           /* in STATE_FAILED: negative errno */
+	char *reason;          /* words for the last failure, or NULL */
+	unsigned crashes;      /* of workers */
+	uint64_t gsym_size;    /* size of image.gsym once it is known */
+	double seconds;        /* the last conversion took */
+	int64_t used;          /* last lookup, seconds of CLOCK_REALTIME_COARSE */
 
-	atomic_uint progress;   /* per cent, while converting */
+	atomic_uint progress; /* per cent, while converting */
 };
 
 struct image {
@@ -110,17 +110,17 @@ struct basename {
 struct images {
 	pthread_mutex_t lock;
 	struct table by_id;
-	VEC(struct image *) all;        /* by number */
-	VEC(struct image *) sorted;     /* by id, for beginnings of ids; rebuilt when its size is not that of all */
+	VEC(struct image *) all;    /* by number */
+	VEC(struct image *) sorted; /* by id; rebuilt when its size is not that of all */
 	VEC(struct revision *) revisions; /* by number */
 	struct table by_basename;
-	struct table by_member;         /* name_member by base name and image */
-	VEC(struct basename *) names;   /* by number */
-	VEC(struct revision *) ready;   /* those in STATE_READY */
-	bool scanned;                   /* one whole scan is done: what is not there does not exist */
-	uint64_t findings;              /* calls of images_add() so far */
-	struct list scan_waiters;       /* calls parked until it is, or until their id appears */
-	struct notify *notify;          /* borrowed; told about replaced revisions */
+	struct table by_member;       /* name_member by base name and image */
+	VEC(struct basename *) names; /* by number */
+	VEC(struct revision *) ready; /* those in STATE_READY */
+	bool scanned;                 /* one whole scan is done: what is not there does not exist */
+	uint64_t findings;            /* calls of images_add() so far */
+	struct list scan_waiters;     /* calls parked until it is, or until their id appears */
+	struct notify *notify;        /* borrowed; told about replaced revisions */
 };
 
 void images_init(struct images *images, struct notify *notify);
@@ -139,10 +139,16 @@ struct finding {
  */
 int images_add(struct images *images, const struct finding *finding, struct list *woken);
 
-/* Adds a further base name of the image @id, if there is such an image: that of a symbolic link to its file. */
+/*
+ * Adds a further base name of the image @id, if there is such an image: that of a symbolic link to its file.
+ *
+ */
 int images_add_name(struct images *images, const char *id, const char *basename, uint32_t pass);
 
-/* After a scan: drops what scan @pass did not see (0: nothing, it was not complete) and wakes all who waited for it. */
+/*
+ * After a scan: drops what scan @pass did not see (0: nothing, it was not complete) and wakes all who waited
+ * for it.
+ */
 void images_scanned(struct images *images, uint32_t pass, struct list *woken);
 
 /* ---- For holders of the lock ---- */

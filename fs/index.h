@@ -1,15 +1,15 @@
 /*
  * index.h - what is known of files in SOURCE, so that a remount does not open them all again.
  *
- * A record belongs to a device and inode and holds as long as size and time stay. The table is used by the scan
- * thread alone. On disk it is one file in the cache directory, all little endian:
+ * A record belongs to a device and inode and holds as long as size and time stay. The table is used by the
+ *scan thread alone. On disk it is one file in the cache directory, all little endian:
  *
  *	magic               8 bytes
  *	revision            32 bits: of this layout and of the converter's idea of an image
  *	reserved            32 bits, 0
  *	number of records   64 bits
- *	records             dev, ino, size, mtime (64 bits each), kind, flags, id size, arch size (8 bits each), id, arch
- *	checksum            64 bits: XXH3 of everything before it
+ *	records             dev, ino, size, mtime (64 bits each), kind, flags, id size, arch size (8 bits
+ *each), id, arch checksum            64 bits: XXH3 of everything before it
  */
 #ifndef FS_INDEX_H
 #define FS_INDEX_H
@@ -30,8 +30,8 @@ struct file_key {
 struct file_record {
 	struct table_link table;
 	struct file_key key;
-	uint32_t pass; /* of the scan that saw it last */
-	bool bad;      /* it cannot be read as what it claims to be */
+	uint32_t pass;                  /* of the scan that saw it last */
+	bool bad;                       /* it cannot be read as what it claims to be */
 	struct image_identity identity; /* IMAGE_OTHER when bad */
 };
 

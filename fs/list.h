@@ -13,7 +13,7 @@ struct list {
 	struct list *next, *prev;
 };
 
-#define LIST_ENTRY(at, type) ((type *)(void *)((char *)(at) - offsetof(type, link)))
+#define LIST_ENTRY(at, type) ((type *)(void *)((char *)(at)-offsetof(type, link)))
 
 static inline void list_init(struct list *head)
 {

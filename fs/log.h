@@ -1,8 +1,8 @@
 /*
  * log.h - where the daemon speaks: standard error in the foreground, else syslog.
  *
- * Names of files come from strangers: whatever is not printable ASCII is written as \xNN, so that no file name
- * can forge a line or talk to a terminal.
+ * Names of files come from strangers: whatever is not printable ASCII is written as \xNN, so that no file
+ * name can forge a line or talk to a terminal.
  */
 #ifndef FS_LOG_H
 #define FS_LOG_H

@@ -47,13 +47,13 @@ struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct ba
 					const struct image *image)
 {
 	struct stat st;
-	attr_link(fs, ino_make(NODE_NAME_LINK, name->number, image->number), BY_NAME_LINK_PREFIX + strlen(image->id),
-		  &st);
+	attr_link(fs, ino_make(NODE_NAME_LINK, name->number, image->number),
+		  BY_NAME_LINK_PREFIX + strlen(image->id), &st);
 	return entry_make(fs, &st, TIMEOUT_ALIAS, TIMEOUT_FIXED);
 }
 
-struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev, enum image_file file,
-					 uint64_t size)
+struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev,
+					 enum image_file file, uint64_t size)
 {
 	struct stat st;
 	attr_image_file(rev, ino_make(NODE_IMAGE_FILE, rev->number, file), size, &st);

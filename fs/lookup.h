@@ -20,7 +20,7 @@ struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct ba
 /* ---- And without it ---- */
 
 struct fuse_entry_param entry_by_name(const struct gsymfs *fs);
-struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev, enum image_file file,
-					 uint64_t size);
+struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev,
+					 enum image_file file, uint64_t size);
 
 #endif

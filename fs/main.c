@@ -1,8 +1,8 @@
 /*
  * gsymfs: start, serve, stop.
  *
- * Everything that can be wrong with the arguments is found before the daemon leaves its starter; the starter exits
- * with 0 only when the file system is mounted.
+ * Everything that can be wrong with the arguments is found before the daemon leaves its starter; the starter
+ * exits with 0 only when the file system is mounted.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ static int find_source(struct gsymfs *fs, struct gsym_diag *diag)
 /* Where the gsym program may be, seen from our own: installed, in libexec, in the build tree. */
 static char *find_worker(void)
 {
-	static const char *const places[] = {"gsym", "../bin/gsym", "../libexec/gsymfs/gsym", "../convert/cli/gsym"};
+	static const char *const places[] = {"gsym", "../bin/gsym", "../libexec/gsymfs/gsym",
+					     "../convert/cli/gsym"};
 	char self[4096], path[4200];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (n <= 0)
@@ -83,7 +84,10 @@ static int check_worker(struct gsymfs *fs, struct gsym_diag *diag)
 	return err;
 }
 
-/* Every mapped image, worker and walk takes descriptors; the usual soft limit is for programs that use select(2). */
+/*
+ * Every mapped image, worker and walk takes descriptors; the usual soft limit is for programs that use
+ * select(2).
+ */
 static void raise_fd_limit(void)
 {
 	struct rlimit limit;
@@ -196,7 +200,8 @@ static int serve(struct gsymfs *fs)
 	if (err) {
 		log_error(&fs->log, "cannot start a thread: %s", strerror(-err));
 	} else {
-		log_info(&fs->log, "serving '%s' at '%s', cache '%s'", fs->source, fs->mountpoint, fs->cache.path);
+		log_info(&fs->log, "serving '%s' at '%s', cache '%s'", fs->source, fs->mountpoint,
+			 fs->cache.path);
 		int result = serve_requests(fs);
 		err = result < 0 ? result : 0;
 		if (err)
@@ -215,7 +220,8 @@ static void libfuse_to_syslog(enum fuse_log_level level, const char *fmt, va_lis
 static int mount_and_serve(struct gsymfs *fs)
 {
 	struct fuse_session *session = fs->session;
-	if (fuse_set_signal_handlers(session) || fuse_session_mount(session, fs->mountpoint))
+	if (fuse_set_signal_handlers(session) || fuse_session_mount(session, fs->mountpoint) ||
+	    parallel_install(session))
 		return -EIO; /* libfuse has said why */
 	clock_gettime(CLOCK_REALTIME, &fs->mounted_at);
 	int err = fuse_daemonize(fs->options.foreground) ? -EIO : 0;

@@ -1,6 +1,7 @@
 #include "mountpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdbool.h>
@@ -19,10 +20,13 @@ enum { STACKED_MAX = 16 };
 
 extern char **environ;
 
+/* The kernel may answer stat(2) from memory for a while; opening a directory asks the daemon. */
 static bool is_dead(const char *path)
 {
-	struct stat st;
-	return stat(path, &st) != 0 && errno == ENOTCONN;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && errno == ENOTCONN;
 }
 
 /* What an ordinary user needs the set-user-id helper for. */
@@ -51,8 +55,8 @@ int mountpoint_prepare(const char *path, const struct log *log, char **ret, stru
 	for (int i = 0; i < STACKED_MAX && is_dead(path); i++) {
 		int err = detach(path);
 		if (err)
-			return diag_set(diag, err, "'%s': a dead mount is there and cannot be detached: %s", path,
-					strerror(-err));
+			return diag_set(diag, err, "'%s': a dead mount is there and cannot be detached: %s",
+					path, strerror(-err));
 		log_warning(log, "'%s': detached a mount whose daemon had died", path);
 	}
 	if (stat(path, &st))

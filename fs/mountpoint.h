@@ -1,4 +1,7 @@
-/* mountpoint.h - what has to be right with the place before mounting there, and what the starter is told after. */
+/*
+ * mountpoint.h - what has to be right with the place before mounting there, and what the starter is told
+ * after.
+ */
 #ifndef FS_MOUNTPOINT_H
 #define FS_MOUNTPOINT_H
 
@@ -6,8 +9,8 @@
 #include "log.h"
 
 /*
- * Detaches mounts whose daemon died ("Transport endpoint is not connected") from @path, then checks that it is a
- * directory and stores its absolute path, the caller's to free.
+ * Detaches mounts whose daemon died ("Transport endpoint is not connected") from @path, then checks that it
+ * is a directory and stores its absolute path, the caller's to free.
  */
 int mountpoint_prepare(const char *path, const struct log *log, char **ret, struct gsym_diag *diag);
 

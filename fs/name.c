@@ -97,7 +97,10 @@ static bool bare_is_address(const char *text, size_t n)
 	return (text[0] >= '0' && text[0] <= '9') || n == 8 || n == 16;
 }
 
-/* Reads the number at the start of @name; returns what follows it, or NULL when there is none or it is too big. */
+/*
+ * Reads the number at the start of @name; returns what follows it, or NULL when there is none or it is too
+ * big.
+ */
 static const char *parse_number(const char *name, uint64_t *ret)
 {
 	bool prefixed = name[0] == '0' && (name[1] == 'x' || name[1] == 'X');

@@ -45,7 +45,7 @@ struct request {
 	bool raw; /* names as they are stored, not demangled */
 	uint64_t address;
 	/* REQUEST_ID */
-	bool alias; /* not spelled as @id: an alias even if such an image exists */
+	bool alias;            /* not spelled as @id: an alias even if such an image exists */
 	char id[ID_TEXT_SIZE]; /* lower case, no dashes; may be the beginning of an id */
 };
 

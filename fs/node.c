@@ -1,9 +1,9 @@
 /*
- * Address files live in pages of consecutive numbers. Finding one is two array accesses, a page is freed with its
- * last node, and the array of pages grows by eight bytes for every 1024 files ever asked for.
+ * Address files live in pages of consecutive numbers. Finding one is two array accesses, a page is freed with
+ * its last node, and the array of pages grows by eight bytes for every 1024 files ever asked for.
  *
- * Content is kept from the lookup, which had to make it to know its size, for the read that follows at once. When
- * too much of it piles up (somebody runs stat over a million addresses) the oldest is dropped.
+ * Content is kept from the lookup, which had to make it to know its size, for the read that follows at once.
+ * When too much of it piles up (somebody runs stat over a million addresses) the oldest is dropped.
  */
 #include "node.h"
 
@@ -113,7 +113,8 @@ static uint64_t insert(struct nodes *nodes, struct node *node)
 	return node->ino;
 }
 
-uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request, struct content *content)
+uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
+		   struct content *content)
 {
 	struct node *node = malloc(sizeof(*node));
 	if (!node) {

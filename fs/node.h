@@ -1,9 +1,9 @@
 /*
  * node.h - inode numbers, and the files that exist because somebody asked for them.
  *
- * Inode numbers are never used twice within a mount. What the daemon knows anyway (directories of images, fixed
- * files, links) has a number computed from what it is, and needs no entry anywhere. Address files get the next
- * number of a counter, and an entry here until the kernel forgets them.
+ * Inode numbers are never used twice within a mount. What the daemon knows anyway (directories of images,
+ * fixed files, links) has a number computed from what it is, and needs no entry anywhere. Address files get
+ * the next number of a counter, and an entry here until the kernel forgets them.
  */
 #ifndef FS_NODE_H
 #define FS_NODE_H
@@ -60,10 +60,10 @@ struct node {
 	uint64_t lookups;          /* how many the kernel must forget before the node can go */
 	struct revision *revision; /* of the image it belongs to; lives as long as the mount */
 	uint64_t address;
-	uint32_t size;             /* of its content */
-	uint8_t format;            /* enum request_format */
+	uint32_t size;  /* of its content */
+	uint8_t format; /* enum request_format */
 	bool raw;
-	struct content *content;         /* the content; NULL when memory for it ran short: made again when read */
+	struct content *content; /* the content; NULL when memory for it ran short: made again when read */
 };
 
 enum {
@@ -78,17 +78,17 @@ struct nodes {
 	pthread_mutex_t lock; /* innermost: nothing else is taken under it */
 	struct node_page **pages;
 	size_t n_pages, cap_pages;
-	uint64_t next;     /* number of the next node */
+	uint64_t next;          /* number of the next node */
 	uint64_t content_bytes; /* bytes of content kept */
-	uint64_t oldest;   /* all nodes before it have lost their content */
+	uint64_t oldest;        /* all nodes before it have lost their content */
 };
 
 void nodes_init(struct nodes *nodes);
 void nodes_deinit(struct nodes *nodes);
 
 /*
- * Adds a file, known to the kernel once, for @request on @revision with content @content, whose reference it takes.
- * Returns its inode number, 0 without memory (@content is then put).
+ * Adds a file, known to the kernel once, for @request on @revision with content @content, whose reference it
+ * takes. Returns its inode number, 0 without memory (@content is then put).
  */
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
 		   struct content *content);

@@ -1,8 +1,8 @@
 /*
  * notify.h - telling the kernel that an image directory is another one now.
  *
- * The kernel may need locks of the parent directory for it, which a parked lookup holds; so only a thread that
- * nobody waits for does it.
+ * The kernel may need locks of the parent directory for it, which a parked lookup holds; so only a thread
+ * that nobody waits for does it.
  */
 #ifndef FS_NOTIFY_H
 #define FS_NOTIFY_H
@@ -26,7 +26,10 @@ struct notify {
 
 void notify_init(struct notify *notify);
 int notify_start(struct notify *notify, struct fuse_session *session);
-/* Ends the thread, if it runs. The session must still be there and the connection closed, or else it may wait. */
+/*
+ * Ends the thread, if it runs. The session must still be there and the connection closed, or else it may
+ * wait.
+ */
 void notify_stop(struct notify *notify);
 void notify_deinit(struct notify *notify);
 

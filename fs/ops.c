@@ -1,9 +1,9 @@
 /*
- * What the kernel asks, and who answers. Callbacks are thin: they find the daemon behind the request, call one
- * function and reply once.
+ * What the kernel asks, and who answers. Callbacks are thin: they find the daemon behind the request, call
+ * one function and reply once.
  *
- * Left out on purpose, because without a function libfuse answers ENOSYS and the kernel never asks again: flush (it
- * would come with every close), getxattr and listxattr (with every file of ls -l), access.
+ * Left out on purpose, because without a function libfuse answers ENOSYS and the kernel never asks again:
+ * flush (it would come with every close), getxattr and listxattr (with every file of ls -l), access.
  */
 #include "ops.h"
 
@@ -16,12 +16,18 @@
 
 static void ops_init(void *user, struct fuse_conn_info *conn)
 {
-	(void)user;
-	/* Listings carry attributes always, so that "ls -l" over many images costs no lookups. */
-	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_EXPORT_SUPPORT);
+	struct gsymfs *fs = user;
+	/*
+	 * Without parallel lookups one parked lookup would lock its directory (see parallel.h). Listings
+	 * carry attributes always, so that "ls -l" over many images costs no lookups.
+	 */
+	conn->want |=
+		conn->capable & (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS | FUSE_CAP_EXPORT_SUPPORT);
 	conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
 	/* Content never changes under an inode number: nothing to look for at every read. */
 	conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
+	if (fs->options.max_read)
+		conn->max_read = fs->options.max_read; /* libfuse insists that both places say the same */
 }
 
 static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)

@@ -25,9 +25,12 @@ void refuse_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const
 void refuse_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *to_name,
 		   unsigned int flags);
 void refuse_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
-void refuse_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *info);
-void refuse_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, struct fuse_file_info *info);
-void refuse_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags);
+void refuse_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+		   struct fuse_file_info *info);
+void refuse_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which,
+		    struct fuse_file_info *info);
+void refuse_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+		     int flags);
 void refuse_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
 void refuse_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
 		  struct fuse_file_info *info);

@@ -1,8 +1,8 @@
 /*
  * Listings. They say what is known, and never start or wait for anything.
  *
- * A position in a listing is the number of an image, name or member plus the fixed entries before; numbers are never
- * reused, so a listing goes on at the right place however the tables grew meanwhile.
+ * A position in a listing is the number of an image, name or member plus the fixed entries before; numbers
+ * are never reused, so a listing goes on at the right place however the tables grew meanwhile.
  */
 #include "ops.h"
 
@@ -18,7 +18,8 @@ struct listing {
 	struct gsymfs *fs;
 	fuse_req_t req;
 	fuse_ino_t ino;
-	bool plus; /* with attributes; each entry then counts as looked up, which only address files would care about */
+	bool plus; /* with attributes; each entry then counts as looked up, which only address files would
+		      care about */
 	bool full;
 	char *data;
 	size_t size, used;
@@ -80,7 +81,8 @@ static void list_by_name(struct listing *l, uint64_t off)
 {
 	struct images *images = &l->fs->images;
 	pthread_mutex_lock(&images->lock);
-	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < images->names.n && !l->full; i++) {
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < images->names.n && !l->full;
+	     i++) {
 		const struct basename *name = images->names.v[i];
 		if (!name->alive)
 			continue;
@@ -92,7 +94,8 @@ static void list_by_name(struct listing *l, uint64_t off)
 
 static void list_members(struct listing *l, const struct basename *name, uint64_t off)
 {
-	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < name->members.n && !l->full; i++) {
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < name->members.n && !l->full;
+	     i++) {
 		const struct name_member *m = name->members.v[i];
 		if (m->gone)
 			continue;

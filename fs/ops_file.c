@@ -1,8 +1,9 @@
 /*
  * Opening and reading files.
  *
- * An open file holds what its content lives in: an open image.gsym the handle of the converted file, an open status
- * the text as it was when it was opened. Address files need nothing: while one is open the kernel does not forget it.
+ * An open file holds what its content lives in: an open image.gsym the handle of the converted file, an open
+ * status the text as it was when it was opened. Address files need nothing: while one is open the kernel does
+ * not forget it.
  */
 #include "ops.h"
 
@@ -141,7 +142,10 @@ static int read_attempt(struct call *call)
 	if (ino_kind(call->ino) == NODE_ADDRESS)
 		return read_address(call);
 	if (is_file(call->ino, IMAGE_GSYM)) {
-		/* Straight from the mapping: if the file was cut short, the kernel meets the fault, not we. */
+		/*
+		 * Straight from the mapping: if the file was cut short, the kernel meets the fault, not we.
+		 *
+		 */
 		const struct span *gsym = &open_handle(&call->info)->gsym;
 		reply_window(call->req, gsym->data, gsym->size, call->size, call->off);
 		return 0;

@@ -45,7 +45,8 @@ void refuse_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *
 	refuse(req);
 }
 
-void refuse_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *info)
+void refuse_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+		   struct fuse_file_info *info)
 {
 	(void)parent, (void)name, (void)mode, (void)info;
 	refuse(req);
@@ -57,7 +58,8 @@ void refuse_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which
 	refuse(req);
 }
 
-void refuse_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
+void refuse_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+		     int flags)
 {
 	(void)ino, (void)name, (void)value, (void)size, (void)flags;
 	refuse(req);
@@ -76,7 +78,8 @@ void refuse_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
 	refuse(req);
 }
 
-void refuse_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t size, struct fuse_file_info *info)
+void refuse_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t size,
+		      struct fuse_file_info *info)
 {
 	(void)ino, (void)mode, (void)off, (void)size, (void)info;
 	refuse(req);

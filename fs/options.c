@@ -146,7 +146,8 @@ static const struct {
 	{"convert_time", offsetof(struct options, convert_time), set_seconds, "seconds, 1 to 604800"},
 	{"unknown", offsetof(struct options, unknown_print), set_unknown, "enoent or print"},
 	{"demangle", offsetof(struct options, demangle), set_yes_no, "yes or no"},
-	{"rescan", offsetof(struct options, rescan), set_seconds_or_0, "seconds, 0 to 604800; 0 = only at start"},
+	{"rescan", offsetof(struct options, rescan), set_seconds_or_0,
+	 "seconds, 0 to 604800; 0 = only at start"},
 	{"worker", offsetof(struct options, worker), set_path, "the path of the gsym program"},
 };
 
@@ -171,16 +172,21 @@ static int take_own(struct options *o, const char *arg)
 
 /* libfuse takes these; a name that ends with '=' has a value. */
 static const char *const fuse_options[] = {
-	"allow_other", "allow_root", "auto_unmount", "default_permissions", "fsname=", "subtype=", "max_read=",
-	"fd=", "user_id=", "group_id=", "rootmode=", "blkdev", "blksize=", "ro", "rw", "suid", "nosuid", "dev",
-	"nodev", "exec", "noexec", "async", "sync", "dirsync", "atime", "noatime", "nodiratime", "norelatime",
-	"nostrictatime", "debug", "clone_fd", "max_idle_threads=", "max_threads=",
+	"allow_other",   "allow_root", "auto_unmount", "default_permissions",
+	"fsname=",       "subtype=",   "max_read=",    "fd=",
+	"user_id=",      "group_id=",  "rootmode=",    "blkdev",
+	"blksize=",      "ro",         "rw",           "suid",
+	"nosuid",        "dev",        "nodev",        "exec",
+	"noexec",        "async",      "sync",         "dirsync",
+	"atime",         "noatime",    "nodiratime",   "norelatime",
+	"nostrictatime", "debug",      "clone_fd",     "max_idle_threads=",
+	"max_threads=",
 };
 
 /* Meant for mount(8) and fstab(5); they say nothing to us. */
 static const char *const ignored_options[] = {
-	"_netdev", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "defaults", "relatime",
-	"strictatime", "comment=", "x-",
+	"_netdev", "auto",   "noauto",   "user",     "nouser",      "users",    "owner",
+	"group",   "nofail", "defaults", "relatime", "strictatime", "comment=", "x-",
 };
 
 static bool listed(const char *arg, const char *const *list, size_t n)
@@ -212,6 +218,8 @@ static void note_fuse_option(struct options *o, const char *arg)
 		o->allow_other = true;
 	else if (strcmp(arg, "default_permissions") == 0)
 		o->default_permissions = true;
+	else if (strncmp(arg, "max_read=", 9) == 0)
+		o->max_read = (unsigned)strtoul(arg + 9, NULL, 10);
 	else if (strncmp(arg, "fsname=", 7) == 0)
 		o->has_fsname = true;
 	else if (strcmp(arg, "debug") == 0)
@@ -223,9 +231,9 @@ static void note_fuse_option(struct options *o, const char *arg)
 enum key { KEY_FOREGROUND, KEY_DEBUG, KEY_SINGLE, KEY_HELP, KEY_VERSION };
 
 static const struct fuse_opt switches[] = {
-	FUSE_OPT_KEY("-f", KEY_FOREGROUND), FUSE_OPT_KEY("-d", KEY_DEBUG),
-	FUSE_OPT_KEY("-s", KEY_SINGLE),     FUSE_OPT_KEY("-h", KEY_HELP),
-	FUSE_OPT_KEY("--help", KEY_HELP),   FUSE_OPT_KEY("-V", KEY_VERSION),
+	FUSE_OPT_KEY("-f", KEY_FOREGROUND),     FUSE_OPT_KEY("-d", KEY_DEBUG),
+	FUSE_OPT_KEY("-s", KEY_SINGLE),         FUSE_OPT_KEY("-h", KEY_HELP),
+	FUSE_OPT_KEY("--help", KEY_HELP),       FUSE_OPT_KEY("-V", KEY_VERSION),
 	FUSE_OPT_KEY("--version", KEY_VERSION), FUSE_OPT_END,
 };
 
@@ -278,7 +286,9 @@ static void set_defaults(struct options *o)
 		.convert_memory = 4ULL << 30,
 		.convert_time = 600,
 		.jobs = 2,
-		.threads = cpus < 1 ? 1 : cpus > 256 ? 256 : (unsigned)cpus,
+		.threads = cpus < 1     ? 1
+			   : cpus > 256 ? 256
+					: (unsigned)cpus,
 		.demangle = true,
 	};
 }
@@ -302,7 +312,8 @@ int options_parse(int argc, char **argv, struct options *ret)
 		return 0;
 	if (!ret->source || !ret->mountpoint) {
 		fprintf(stderr, "gsymfs: %s is missing; usage: gsymfs [-f] [-o option,...] SOURCE MOUNT\n",
-			ret->source ? "MOUNT, the directory to mount on," : "SOURCE, the directory of object files,");
+			ret->source ? "MOUNT, the directory to mount on,"
+				    : "SOURCE, the directory of object files,");
 		return -EINVAL;
 	}
 	return pair_permissions(ret);

@@ -31,7 +31,8 @@ struct options {
 	bool allow_other;
 	bool default_permissions;
 	bool has_fsname;
-	struct fuse_args fuse;   /* what is left for libfuse */
+	unsigned max_read;     /* bytes of one read request, 0 = libfuse's choice */
+	struct fuse_args fuse; /* what is left for libfuse */
 };
 
 /*

@@ -11,12 +11,15 @@
 enum {
 	/* A call may find its image closed again, or its file replaced, as often as this. */
 	TRIES_MAX = 8,
-	/* Crashes of the worker after which an image counts as failed: a crash may be bad luck (the file was being
-	   replaced, memory ran out), but not every time. */
+	/*
+	 * Crashes of the worker after which an image counts as failed: a crash may be bad luck (the file was
+	 * being replaced, memory ran out), but not every time.
+	 */
 	CRASHES_MAX = 3,
 };
 
-void queue_init(struct queue *queue, struct images *images, struct scan *scan, const struct converter *converter)
+void queue_init(struct queue *queue, struct images *images, struct scan *scan,
+		const struct converter *converter)
 {
 	*queue = (struct queue){.images = images, .scan = scan, .converter = converter};
 	list_init(&queue->opening);
@@ -113,7 +116,8 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 /* ---- Threads ---- */
 
 /* The first revision of @list, moved on to @state; NULL when it is time to stop. */
-static struct revision *next(struct queue *queue, struct list *list, pthread_cond_t *wake, enum revision_state state)
+static struct revision *next(struct queue *queue, struct list *list, pthread_cond_t *wake,
+			     enum revision_state state)
 {
 	struct revision *rev = NULL;
 	pthread_mutex_lock(&queue->images->lock);

@@ -1,9 +1,9 @@
 /*
  * queue.h - images on their way from cold to ready, one job at a time for each.
  *
- * A call that needs an image is parked on it; the first one starts the job. One thread looks into the cache, which
- * takes milliseconds, and hands what is not there to the threads that convert, in order of demand. When the image
- * is open, or cannot be, all its calls go on.
+ * A call that needs an image is parked on it; the first one starts the job. One thread looks into the cache,
+ * which takes milliseconds, and hands what is not there to the threads that convert, in order of demand. When
+ * the image is open, or cannot be, all its calls go on.
  */
 #ifndef FS_QUEUE_H
 #define FS_QUEUE_H
@@ -19,32 +19,33 @@ enum { QUEUE_JOBS_MAX = 64 };
 struct scan;
 
 struct queue {
-	struct images *images; /* borrowed; its lock guards the lists and flags below */
-	struct scan *scan;     /* borrowed */
+	struct images *images;             /* borrowed; its lock guards the lists and flags below */
+	struct scan *scan;                 /* borrowed */
 	const struct converter *converter; /* borrowed */
-	struct list opening;    /* revisions in STATE_OPENING nobody works at */
-	struct list converting; /* revisions in STATE_QUEUED */
+	struct list opening;               /* revisions in STATE_OPENING nobody works at */
+	struct list converting;            /* revisions in STATE_QUEUED */
 	pthread_cond_t opening_wake, converting_wake;
 	bool stopping;
 	unsigned n_threads;
 	pthread_t threads[QUEUE_JOBS_MAX + 1];
 };
 
-void queue_init(struct queue *queue, struct images *images, struct scan *scan, const struct converter *converter);
+void queue_init(struct queue *queue, struct images *images, struct scan *scan,
+		const struct converter *converter);
 void queue_deinit(struct queue *queue);
 
 /* Starts the threads: one that opens, @jobs that convert. 0 or a negative errno. */
 int queue_start(struct queue *queue, unsigned jobs);
 
 /*
- * Ends the threads and answers all parked calls with ENOTCONN; later ones are refused likewise. The converter must
- * have been told to stop.
+ * Ends the threads and answers all parked calls with ENOTCONN; later ones are refused likewise. The converter
+ * must have been told to stop.
  */
 void queue_stop(struct queue *queue);
 
 /*
- * With images.lock: puts @call on the list of what its wait says, starting the job if it is the first. 0 when it
- * is parked; -EAGAIN when there is nothing to wait for any more; another errno to answer with.
+ * With images.lock: puts @call on the list of what its wait says, starting the job if it is the first. 0 when
+ * it is parked; -EAGAIN when there is nothing to wait for any more; another errno to answer with.
  */
 int queue_wait(struct queue *queue, struct call *call);
 

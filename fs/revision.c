@@ -1,6 +1,6 @@
 /*
- * Revisions of images. Which source is best: one with DWARF, else one with a symbol table, else any; among equals
- * the one already chosen, so that copies of a file do not replace each other, else the first by path.
+ * Revisions of images. Which source is best: one with DWARF, else one with a symbol table, else any; among
+ * equals the one already chosen, so that copies of a file do not replace each other, else the first by path.
  */
 #include "revision.h"
 
@@ -11,8 +11,10 @@
 #include "notify.h"
 
 enum {
-	/* Open images. Each is a mapping, of which a process may have 65530; a program that walks over
-	   more images than this opens them again from the cache, which costs a checksum. */
+	/*
+	 * Open images. Each is a mapping, of which a process may have 65530; a program that walks over
+	 * more images than this opens them again from the cache, which costs a checksum.
+	 */
 	READY_MAX = 4096,
 };
 
@@ -137,7 +139,8 @@ static int64_t now(void)
 	return t.tv_sec;
 }
 
-static int use_locked(const struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
+static int use_locked(const struct images *images, struct revision *rev, struct handle **ret,
+		      struct wait *ret_wait)
 {
 	if (rev->stale)
 		return -ESTALE;

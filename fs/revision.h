@@ -13,8 +13,8 @@
 enum { IMAGE_GSYM_VERSION = 1 };
 
 /*
- * Makes the best of the image's sources its revision. One that is in use and differs is replaced, not changed,
- * and the kernel is told. 0 or -ENOMEM.
+ * Makes the best of the image's sources its revision. One that is in use and differs is replaced, not
+ * changed, and the kernel is told. 0 or -ENOMEM.
  */
 int revision_choose(struct images *images, struct image *image);
 
@@ -22,19 +22,23 @@ int revision_choose(struct images *images, struct image *image);
 void revision_free(struct revision *rev);
 
 /*
- * A reference to the open image: 0; -ESTALE when the revision was replaced; its errno when it failed; -EAGAIN when
- * @ret_wait must be waited for: its conversion, or the end of the first scan, as long as that may still find debug
- * data for it. Takes the lock itself.
+ * A reference to the open image: 0; -ESTALE when the revision was replaced; its errno when it failed; -EAGAIN
+ * when
+ * @ret_wait must be waited for: its conversion, or the end of the first scan, as long as that may still find
+ * debug data for it. Takes the lock itself.
  */
 int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait);
 
 /*
- * The open image turned out to be unreadable. Notes why; with @lost, closes it, so that it is made again at the next
- * use. Takes the lock itself.
+ * The open image turned out to be unreadable. Notes why; with @lost, closes it, so that it is made again at
+ * the next use. Takes the lock itself.
  */
 void revision_complain(struct images *images, struct revision *rev, const char *reason, bool lost);
 
-/* Puts @handle (which it takes over) in place. Gives back a handle for the caller to put without the lock, or NULL. */
+/*
+ * Puts @handle (which it takes over) in place. Gives back a handle for the caller to put without the lock, or
+ * NULL.
+ */
 struct handle *revision_set_ready(struct images *images, struct revision *rev, struct handle *handle);
 
 /* Closes the image; the next use opens it again. Gives back the handle likewise. */

@@ -18,7 +18,10 @@
 #include "walk.h"
 
 enum {
-	/* A first scan of a huge tree saves what it knows this often, so that an interrupted one is not lost. */
+	/*
+	 * A first scan of a huge tree saves what it knows this often, so that an interrupted one is not lost.
+	 *
+	 */
 	SAVE_EVERY = 20000,
 };
 
@@ -75,7 +78,8 @@ static void load_index(struct scan *scan)
 	if (read_file(scan->cache->dir, scan->index_name, &data, &size))
 		return;
 	if (index_decode(&scan->index, (struct span){data, size}))
-		log_warning(scan->log, "cache: '%s' is damaged or of another version: looking at all files again",
+		log_warning(scan->log,
+			    "cache: '%s' is damaged or of another version: looking at all files again",
 			    scan->index_name);
 }
 
@@ -165,18 +169,21 @@ static int add_finding(struct sweep *s, const struct file_record *r, const char 
 	struct finding finding = {
 		.id = id,
 		.basename = last_component(path),
-		.source = {
-			.path = path_copy,
-			.dev = st->st_dev,
-			.ino = st->st_ino,
-			.size = r->key.size,
-			.mtime_ns = r->key.mtime_ns,
-			.uid = st->st_uid,
-			.gid = st->st_gid,
-			.mode = mirrored_mode(st, open_to_all),
-			.richness = r->identity.has_dwarf ? SOURCE_DWARF : r->identity.has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE,
-			.pass = s->scan->pass,
-		},
+		.source =
+			{
+				.path = path_copy,
+				.dev = st->st_dev,
+				.ino = st->st_ino,
+				.size = r->key.size,
+				.mtime_ns = r->key.mtime_ns,
+				.uid = st->st_uid,
+				.gid = st->st_gid,
+				.mode = mirrored_mode(st, open_to_all),
+				.richness = r->identity.has_dwarf    ? SOURCE_DWARF
+					    : r->identity.has_symtab ? SOURCE_SYMBOLS
+								     : SOURCE_BARE,
+				.pass = s->scan->pass,
+			},
 	};
 	memcpy(finding.source.arch, r->identity.arch, sizeof(finding.source.arch));
 	struct list woken;
@@ -274,7 +281,10 @@ static void finish(struct sweep *s, int err)
 	struct scan *scan = s->scan;
 	struct list woken;
 	list_init(&woken);
-	/* After an incomplete walk nothing counts as gone: a server that does not answer is no reason to forget. */
+	/*
+	 * After an incomplete walk nothing counts as gone: a server that does not answer is no reason to
+	 * forget.
+	 */
 	images_scanned(scan->images, err ? 0 : scan->pass, &woken);
 	calls_resume(&woken);
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
@@ -319,8 +329,9 @@ static void run_pass(struct scan *scan)
 	if (err != -ECANCELED) {
 		finish(&s, err);
 		log_say(scan->log, scan->pass == 1 ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
-			"scan: %zu files in '%s', %zu with images, %zu damaged, %zu opened, %.2f s", s.n_files,
-			scan->source, s.n_images, s.n_bad, s.n_opened, (double)(monotonic_ms() - start) / 1000);
+			"scan: %zu files in '%s', %zu with images, %zu damaged, %zu opened, %.2f s",
+			s.n_files, scan->source, s.n_images, s.n_bad, s.n_opened,
+			(double)(monotonic_ms() - start) / 1000);
 	}
 	free_links(&s);
 }

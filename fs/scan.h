@@ -1,8 +1,8 @@
 /*
  * scan.h - walking over SOURCE, once at the start and whenever asked.
  *
- * The daemon itself only lists directories and opens files; what a file is, a worker says (identify.h), and the
- * index remembers. One thread does all of it.
+ * The daemon itself only lists directories and opens files; what a file is, a worker says (identify.h), and
+ * the index remembers. One thread does all of it.
  */
 #ifndef FS_SCAN_H
 #define FS_SCAN_H
@@ -25,10 +25,10 @@ struct scan {
 	struct images *images;
 	struct cache *cache;
 	const struct log *log;
-	int stop_fd;            /* becomes readable when the daemon ends */
-	unsigned interval;      /* seconds between walks, 0 = only when asked */
+	int stop_fd;       /* becomes readable when the daemon ends */
+	unsigned interval; /* seconds between walks, 0 = only when asked */
 
-	pthread_mutex_t lock;   /* guards the next two */
+	pthread_mutex_t lock; /* guards the next two */
 	pthread_cond_t wake;
 	bool requested, stopping;
 	bool running;

@@ -11,12 +11,9 @@
 #include "guard.h"
 
 static const char *const state_words[] = {
-	[STATE_COLD] = "cold",
-	[STATE_OPENING] = "opening",
-	[STATE_QUEUED] = "queued",
-	[STATE_CONVERTING] = "converting",
-	[STATE_READY] = "ready",
-	[STATE_FAILED] = "failed",
+	[STATE_COLD] = "cold",     [STATE_OPENING] = "opening",
+	[STATE_QUEUED] = "queued", [STATE_CONVERTING] = "converting",
+	[STATE_READY] = "ready",   [STATE_FAILED] = "failed",
 };
 
 static void key(struct text_buf *out, const char *name)

@@ -14,7 +14,8 @@ static void push(struct table *table, struct table_link *link)
 
 static int grow(struct table *table)
 {
-	struct table wider = {.n_buckets = table->n_buckets ? table->n_buckets * 2 : FIRST_BUCKETS, .n = table->n};
+	struct table wider = {.n_buckets = table->n_buckets ? table->n_buckets * 2 : FIRST_BUCKETS,
+			      .n = table->n};
 	wider.buckets = calloc(wider.n_buckets, sizeof(*wider.buckets));
 	if (!wider.buckets)
 		return -ENOMEM;

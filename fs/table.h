@@ -26,7 +26,7 @@ struct table {
 };
 
 /* The struct @type around its member `table`. */
-#define TABLE_ENTRY(at, type) ((type *)(void *)((char *)(at) - offsetof(type, table)))
+#define TABLE_ENTRY(at, type) ((type *)(void *)((char *)(at)-offsetof(type, table)))
 
 /* Adds an element; keys are not compared. 0 or -ENOMEM. */
 int table_add(struct table *table, struct table_link *link, uint64_t hash);

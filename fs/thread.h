@@ -6,8 +6,8 @@
 #include <signal.h>
 
 /*
- * Starts a thread called @name (at most 15 characters) with all signals blocked but those a fault raises. 0 or a
- * negative errno.
+ * Starts a thread called @name (at most 15 characters) with all signals blocked but those a fault raises. 0
+ * or a negative errno.
  */
 static inline int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *arg)
 {

@@ -1,6 +1,6 @@
 /*
- * Depth first with a stack of paths, so that the depth of a tree costs no descriptors. Directories reached through
- * symbolic links are not entered: they are met by their own path if they are below the root at all.
+ * Depth first with a stack of paths, so that the depth of a tree costs no descriptors. Directories reached
+ * through symbolic links are not entered: they are met by their own path if they are below the root at all.
  */
 #include "walk.h"
 
@@ -65,7 +65,8 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 	char path[PATH_MAX];
 	struct stat st;
 	if (join(path, from->path, name)) {
-		log_warning(w->visitor->log, "scan: '%s/%s': the path is too long, skipping it", from->path, name);
+		log_warning(w->visitor->log, "scan: '%s/%s': the path is too long, skipping it", from->path,
+			    name);
 		return 0;
 	}
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
@@ -82,7 +83,8 @@ static void note_trouble(struct walker *w, const char *path, int err)
 {
 	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP)
 		return;
-	log_warning(w->visitor->log, "scan: directory '%s': cannot read: %s, skipping it", path, strerror(-err));
+	log_warning(w->visitor->log, "scan: directory '%s': cannot read: %s, skipping it", path,
+		    strerror(-err));
 	if (err != -EACCES && err != -EPERM && !w->trouble)
 		w->trouble = err;
 }

@@ -22,7 +22,7 @@
 
 enum {
 	PROGRESS_INTERVAL_MS = 100,
-	THREAD_STACK = 8 << 20,          /* counted by RLIMIT_DATA, once a thread */
+	THREAD_STACK = 8 << 20, /* counted by RLIMIT_DATA, once a thread */
 	IDENTIFY_MEMORY = 1 << 30,
 	FD_PATH_MAX = 32,
 };
@@ -133,12 +133,13 @@ static int work_convert(void)
 	if (worker_receive(WORKER_SOCKET_FD, &msg, NULL) != 1 || msg.head.type != WORKER_CONVERT)
 		return 1;
 	const struct worker_convert *order = &msg.convert;
-	uint64_t memory;
-	if (__builtin_add_overflow(order->memory, (uint64_t)order->threads * THREAD_STACK, &memory))
+	uint64_t stacks = order->threads > 1 ? (uint64_t)order->threads * THREAD_STACK : 0, memory;
+	if (__builtin_add_overflow(order->memory, stacks, &memory))
 		memory = UINT64_MAX;
 	int err = sandbox_limits(memory, order->cpu_seconds, order->output_size);
 	if (err)
-		return send_failed(order->head.serial, err, "cannot set the limits of the worker", "") ? 1 : 0;
+		return send_failed(order->head.serial, err, "cannot set the limits of the worker", "") ? 1
+												       : 0;
 	sandbox_enter(WORKER_INPUT_FD);
 	return convert_and_tell(order) ? 1 : 0;
 }

@@ -2,9 +2,9 @@
  * The cage of a worker: resource limits, Landlock for files and network, seccomp for system calls.
  *
  * The list of system calls is what glibc, libelf and the converter use to map and read files, run threads and
- * write to open descriptors. Others fail with EPERM rather than kill, so that a libc which tries something new
- * falls back instead of dying. New processes, sockets and ptrace are not on it; of clone(2) only the form that
- * starts a thread.
+ * write to open descriptors. Others fail with EPERM rather than kill, so that a libc which tries something
+ * new falls back instead of dying. New processes, sockets and ptrace are not on it; of clone(2) only the form
+ * that starts a thread.
  */
 #include "sandbox.h"
 
@@ -118,18 +118,65 @@ static void restrict_files_and_network(int readable)
 #ifdef HAVE_SECCOMP
 
 static const int allowed_calls[] = {
-	SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(pwrite64), SCMP_SYS(writev),
-	SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(ftruncate), SCMP_SYS(ftruncate64), SCMP_SYS(fallocate),
-	SCMP_SYS(fsync), SCMP_SYS(fdatasync), SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(close), SCMP_SYS(fcntl),
-	SCMP_SYS(fcntl64), SCMP_SYS(fstat), SCMP_SYS(fstat64), SCMP_SYS(fstatat64), SCMP_SYS(newfstatat),
-	SCMP_SYS(statx), SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(mprotect),
-	SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(futex), SCMP_SYS(futex_time64), SCMP_SYS(set_robust_list),
-	SCMP_SYS(rseq), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(getrandom), SCMP_SYS(clock_gettime),
-	SCMP_SYS(clock_gettime64), SCMP_SYS(clock_nanosleep), SCMP_SYS(clock_nanosleep_time64), SCMP_SYS(nanosleep),
-	SCMP_SYS(gettimeofday), SCMP_SYS(getrusage), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
-	SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigreturn),
-	SCMP_SYS(sigaltstack), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(restart_syscall),
-	SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(poll), SCMP_SYS(ppoll),
+	SCMP_SYS(read),
+	SCMP_SYS(pread64),
+	SCMP_SYS(readv),
+	SCMP_SYS(write),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(writev),
+	SCMP_SYS(lseek),
+	SCMP_SYS(_llseek),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(ftruncate64),
+	SCMP_SYS(fallocate),
+	SCMP_SYS(fsync),
+	SCMP_SYS(fdatasync),
+	SCMP_SYS(open),
+	SCMP_SYS(openat),
+	SCMP_SYS(close),
+	SCMP_SYS(fcntl),
+	SCMP_SYS(fcntl64),
+	SCMP_SYS(fstat),
+	SCMP_SYS(fstat64),
+	SCMP_SYS(fstatat64),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(statx),
+	SCMP_SYS(mmap),
+	SCMP_SYS(mmap2),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(mprotect),
+	SCMP_SYS(madvise),
+	SCMP_SYS(brk),
+	SCMP_SYS(futex),
+	SCMP_SYS(futex_time64),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_gettime64),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(clock_nanosleep_time64),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(getrusage),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigreturn),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(tgkill),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
 };
 
 static int fill_filter(scmp_filter_ctx filter)

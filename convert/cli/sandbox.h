@@ -2,8 +2,8 @@
  * sandbox.h - what a worker process gives up before it looks at a file.
  *
  * Everything here is irrevocable for the process and its threads, and must run before the first of them.
- * In a build with ASan or TSan, whose run-time needs /proc and huge reservations, memory limits and the system
- * call and file system restrictions are left out.
+ * In a build with ASan or TSan, whose run-time needs /proc and huge reservations, memory limits and the
+ * system call and file system restrictions are left out.
  */
 #ifndef CONVERT_CLI_SANDBOX_H
 #define CONVERT_CLI_SANDBOX_H

@@ -1,0 +1,77 @@
+/*
+ * Names as a user can spell them: every text means one thing in each place, and what is understood can be
+ * spelled again. The rest of the input goes to the other parsers of the daemon: the index and the worker's
+ * messages.
+ */
+#include "../../convert/worker.h"
+#include "../../fs/index.h"
+#include "../../fs/name.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+static void check_address(const char *name, const struct request *r)
+{
+	struct request again;
+	char spelled[32];
+	snprintf(spelled, sizeof(spelled), "0x%llx", (unsigned long long)r->address);
+	name_parse(PLACE_IMAGE, spelled, &again);
+	require(again.kind == REQUEST_ADDRESS && again.address == r->address);
+	require(strchr(name, '.') != NULL || (r->format == FORMAT_TEXT && !r->raw));
+}
+
+static void check_id(const char *name, const struct request *r)
+{
+	struct request again;
+	name_parse(PLACE_ROOT, r->id, &again);
+	require(again.kind == REQUEST_ID && !again.alias && strcmp(again.id, r->id) == 0);
+	require(r->alias == (strcmp(name, r->id) != 0));
+}
+
+static void check_name(const char *name)
+{
+	struct request r;
+	name_parse(PLACE_IMAGE, name, &r);
+	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_STATUS ||
+		r.kind == REQUEST_GSYM);
+	if (r.kind == REQUEST_ADDRESS)
+		check_address(name, &r);
+	name_parse(PLACE_ROOT, name, &r);
+	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ID || r.kind == REQUEST_BY_NAME);
+	if (r.kind == REQUEST_ID)
+		check_id(name, &r);
+}
+
+static void check_message(const uint8_t *data, size_t size)
+{
+	union worker_message msg;
+	memset(&msg, 0xff, sizeof(msg));
+	memcpy(&msg, data, size < sizeof(msg) ? size : sizeof(msg));
+	if (worker_message_check(&msg, size) == 0 && msg.head.type == WORKER_FAILED)
+		require(strlen(msg.failed.text) < sizeof(msg.failed.text));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct index index = {.files = {.n = 0}};
+	char *name = malloc(size + 1);
+	if (!name)
+		return 0;
+	memcpy(name, data, size);
+	name[size] = 0;
+	check_name(name);
+	free(name);
+	check_message(data, size);
+	if (index_decode(&index, (struct span){data, size}) == 0)
+		index_deinit(&index);
+	return 0;
+}

@@ -1,0 +1,208 @@
+/*
+ * A worker taken over by a hostile file. It scans like the real one, by becoming it, and does the harm that
+ * the environment variable BAD_WORKER names when it should convert.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../../convert/worker.h"
+
+static void send_raw(const void *data, size_t size)
+{
+	if (send(WORKER_SOCKET_FD, data, size, MSG_NOSIGNAL) < 0)
+		_exit(1);
+}
+
+static void write_output(const char *text, size_t size)
+{
+	if (write(WORKER_OUTPUT_FD, text, size) < 0)
+		_exit(1);
+}
+
+static void send_done(uint64_t size)
+{
+	struct worker_done m = {.output_size = size};
+	worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DONE, -1);
+}
+
+static void send_failed(int err, const char *text)
+{
+	struct worker_failed m = {.error = err};
+	snprintf(m.text, sizeof(m.text), "%s", text);
+	worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FAILED, -1);
+}
+
+static void nothing(void)
+{
+}
+
+static void status_3(void)
+{
+	_exit(3);
+}
+
+static void crash(void)
+{
+	raise(SIGSEGV);
+}
+
+static void hang(void)
+{
+	for (;;)
+		pause();
+}
+
+static void burn(void)
+{
+	for (volatile unsigned i = 0;; i++)
+		;
+}
+
+static void short_message(void)
+{
+	send_raw("x", 1);
+	hang();
+}
+
+static void long_message(void)
+{
+	static const char zeros[100000];
+	send_raw(zeros, sizeof(zeros));
+	hang();
+}
+
+static void unknown_type(void)
+{
+	struct worker_header m = {.type = 99, .size = sizeof(m)};
+	send_raw(&m, sizeof(m));
+	hang();
+}
+
+static void wrong_size(void)
+{
+	struct worker_done m = {.head = {.type = WORKER_DONE, .size = 5}};
+	send_raw(&m, sizeof(m));
+	hang();
+}
+
+static void no_end_of_text(void)
+{
+	struct worker_failed m = {.head = {.type = WORKER_FAILED, .size = sizeof(m)}, .error = EIO};
+	memset(m.text, 'A', sizeof(m.text));
+	send_raw(&m, sizeof(m));
+	hang();
+}
+
+static void progress_beyond_end(void)
+{
+	struct worker_progress m = {.done = 5, .total = 3};
+	worker_send(WORKER_SOCKET_FD, &m.head, WORKER_PROGRESS, -1);
+	hang();
+}
+
+static void twice_done(void)
+{
+	send_done(0);
+	send_done(0);
+	hang();
+}
+
+static void empty_output(void)
+{
+	send_done(0);
+}
+
+static void size_lie(void)
+{
+	write_output("GSYM", 4);
+	send_done(1000000);
+}
+
+static void noise_output(void)
+{
+	static const char noise[5000] = "GSYM but no more than that";
+	write_output(noise, sizeof(noise));
+	send_done(sizeof(noise));
+}
+
+static void escapes(void)
+{
+	send_failed(EBADMSG, ".debug_info+0x12: \033[31mred\nforged\tline");
+}
+
+static void oddities(void)
+{
+	struct worker_oddity m = {.count = 1, .kind = "odd\nforged\tvalue"};
+	for (int i = 0; i < 5000; i++)
+		worker_send(WORKER_SOCKET_FD, &m.head, WORKER_ODDITY, -1);
+	send_failed(ENODATA, "nothing to tell");
+}
+
+static void descriptors(void)
+{
+	struct worker_progress m = {.total = 1};
+	for (int i = 0; i < 100; i++)
+		worker_send(WORKER_SOCKET_FD, &m.head, WORKER_PROGRESS, 0);
+	send_failed(ENODATA, "nothing to tell");
+}
+
+static void memory(void)
+{
+	send_failed(ENOMEM, "out of memory");
+}
+
+static void disk(void)
+{
+	send_failed(ENOSPC, "cannot write");
+}
+
+static const struct {
+	const char *name;
+	void (*act)(void);
+} acts[] = {
+	{"nothing", nothing},
+	{"status-3", status_3},
+	{"crash", crash},
+	{"hang", hang},
+	{"burn", burn},
+	{"short-message", short_message},
+	{"long-message", long_message},
+	{"unknown-type", unknown_type},
+	{"wrong-size", wrong_size},
+	{"no-end-of-text", no_end_of_text},
+	{"progress-beyond-end", progress_beyond_end},
+	{"twice-done", twice_done},
+	{"empty-output", empty_output},
+	{"size-lie", size_lie},
+	{"noise-output", noise_output},
+	{"escapes", escapes},
+	{"oddities", oddities},
+	{"descriptors", descriptors},
+	{"memory", memory},
+	{"disk", disk},
+};
+
+int main(int argc, char **argv)
+{
+	const char *harm = getenv("BAD_WORKER_ACT"), *gsym = getenv("GSYM");
+	if (argc < 3 || !harm || !gsym)
+		return 2;
+	if (strcmp(argv[2], "convert") != 0) {
+		execv(gsym, argv);
+		return 2;
+	}
+	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
+	union worker_message order;
+	worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1);
+	if (worker_receive(WORKER_SOCKET_FD, &order, NULL) != 1)
+		return 1;
+	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
+		if (strcmp(acts[i].name, harm) == 0)
+			acts[i].act();
+	return 0;
+}

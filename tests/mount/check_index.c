@@ -1,0 +1,126 @@
+/* The index of files: what goes in comes out, and damaged bytes are refused. */
+#include "../../fs/index.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { RECORDS = 500 };
+
+static void fill(struct index *index)
+{
+	for (unsigned i = 0; i < RECORDS; i++) {
+		struct file_record *r = index_get(index, i % 3, i);
+		assert_non_null(r);
+		r->key.size = i * 1000ULL;
+		r->key.mtime_ns = (int64_t)i * 1000000007 - 5;
+		r->bad = i % 7 == 0;
+		r->identity.kind = i % 2 ? IMAGE_ELF : IMAGE_OTHER;
+		r->identity.id_size = i % 2 ? 1 + i % IMAGE_ID_MAX : 0;
+		memset(r->identity.id, (int)i, r->identity.id_size);
+		r->identity.has_dwarf = i % 5 == 0;
+		r->identity.has_symtab = i % 3 == 0;
+		r->identity.id_is_hash = i % 11 == 0;
+		strcpy(r->identity.arch, i % 2 ? "x86_64" : "");
+	}
+}
+
+static void assert_same(const struct file_record *a, const struct file_record *b)
+{
+	assert_int_equal(a->key.size, b->key.size);
+	assert_int_equal(a->key.mtime_ns, b->key.mtime_ns);
+	assert_int_equal(a->bad, b->bad);
+	assert_int_equal(a->identity.kind, b->identity.kind);
+	assert_int_equal(a->identity.id_size, b->identity.id_size);
+	assert_memory_equal(a->identity.id, b->identity.id, a->identity.id_size);
+	assert_int_equal(a->identity.has_dwarf, b->identity.has_dwarf);
+	assert_int_equal(a->identity.has_symtab, b->identity.has_symtab);
+	assert_int_equal(a->identity.id_is_hash, b->identity.id_is_hash);
+	assert_string_equal(a->identity.arch, b->identity.arch);
+}
+
+static void round_trip(void **state)
+{
+	struct index a = {0}, b = {0};
+	void *data;
+	size_t size;
+	(void)state;
+	fill(&a);
+	assert_int_equal(index_encode(&a, &data, &size), 0);
+	assert_int_equal(index_decode(&b, (struct span){data, size}), 0);
+	assert_int_equal(b.files.n, RECORDS);
+	for (unsigned i = 0; i < RECORDS; i++)
+		assert_same(index_find(&a, i % 3, i), index_find(&b, i % 3, i));
+	free(data);
+	index_deinit(&a);
+	index_deinit(&b);
+}
+
+static void empty(void **state)
+{
+	struct index a = {0}, b = {0};
+	void *data;
+	size_t size;
+	(void)state;
+	assert_int_equal(index_encode(&a, &data, &size), 0);
+	assert_int_equal(index_decode(&b, (struct span){data, size}), 0);
+	assert_int_equal(b.files.n, 0);
+	assert_null(index_find(&b, 1, 1));
+	free(data);
+	index_deinit(&b);
+}
+
+/* Every length and every flipped byte of a small index. */
+static void damaged(void **state)
+{
+	struct index a = {0}, b = {0};
+	void *data;
+	size_t size;
+	(void)state;
+	index_get(&a, 1, 2)->identity =
+		(struct image_identity){.kind = IMAGE_ELF, .id_size = 20, .arch = "aarch64"};
+	assert_int_equal(index_encode(&a, &data, &size), 0);
+	for (size_t n = 0; n < size; n++) {
+		uint8_t *copy = malloc(n + 1);
+		memcpy(copy, data, n);
+		assert_int_equal(index_decode(&b, (struct span){copy, n}), -EBADMSG);
+		assert_int_equal(b.files.n, 0);
+		free(copy);
+	}
+	for (size_t i = 0; i < size; i++) {
+		((uint8_t *)data)[i] ^= 0x10;
+		assert_int_equal(index_decode(&b, (struct span){data, size}), -EBADMSG);
+		((uint8_t *)data)[i] ^= 0x10;
+	}
+	free(data);
+	index_deinit(&a);
+}
+
+static void sweeping(void **state)
+{
+	struct index a = {0};
+	(void)state;
+	fill(&a);
+	for (unsigned i = 0; i < RECORDS; i += 2)
+		index_find(&a, i % 3, i)->pass = 4;
+	assert_true(index_sweep(&a, 4));
+	assert_int_equal(a.files.n, RECORDS / 2);
+	assert_null(index_find(&a, 1, 1));
+	assert_non_null(index_find(&a, 2, 2));
+	assert_false(index_sweep(&a, 4));
+	index_deinit(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(round_trip),
+		cmocka_unit_test(empty),
+		cmocka_unit_test(damaged),
+		cmocka_unit_test(sweeping),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

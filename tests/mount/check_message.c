@@ -1,0 +1,111 @@
+/* Messages between daemon and worker: whole ones arrive, others are refused. */
+#include "../../convert/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static void make_pair(int pair[2])
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+}
+
+static void close_pair(int pair[2])
+{
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void whole_message(void **state)
+{
+	int pair[2];
+	union worker_message got;
+	struct worker_failed m = {
+		.head.serial = 77, .error = EBADMSG, .text = ".debug_line+0x10: expected a version"};
+	(void)state;
+	make_pair(pair);
+	assert_int_equal(worker_send(pair[0], &m.head, WORKER_FAILED, -1), 0);
+	assert_int_equal(worker_receive(pair[1], &got, NULL), 1);
+	assert_int_equal(got.head.type, WORKER_FAILED);
+	assert_int_equal(got.head.serial, 77);
+	assert_int_equal(got.failed.error, EBADMSG);
+	assert_string_equal(got.failed.text, m.text);
+	close(pair[0]);
+	assert_int_equal(worker_receive(pair[1], &got, NULL), 0);
+	assert_int_equal(worker_send(pair[1], &m.head, WORKER_FAILED, -1), -EPIPE);
+	close(pair[1]);
+}
+
+static void descriptor(void **state)
+{
+	int pair[2], fd;
+	union worker_message got;
+	struct worker_identify m = {.head.serial = 1};
+	(void)state;
+	make_pair(pair);
+	assert_int_equal(worker_send(pair[0], &m.head, WORKER_IDENTIFY, pair[0]), 0);
+	assert_int_equal(worker_receive(pair[1], &got, &fd), 1);
+	assert_true(fd >= 0);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	close(fd);
+	assert_int_equal(worker_send(pair[0], &m.head, WORKER_IDENTIFY, -1), 0);
+	assert_int_equal(worker_receive(pair[1], &got, &fd), 1);
+	assert_int_equal(fd, -1);
+	/* Where none is wanted, one is an attack. */
+	assert_int_equal(worker_send(pair[0], &m.head, WORKER_IDENTIFY, pair[0]), 0);
+	assert_int_equal(worker_receive(pair[1], &got, NULL), -EPROTO);
+	close_pair(pair);
+}
+
+static void refuse(const void *data, size_t size)
+{
+	int pair[2];
+	union worker_message got;
+	make_pair(pair);
+	assert_int_equal(send(pair[0], data, size, 0), (ssize_t)size);
+	assert_int_equal(worker_receive(pair[1], &got, NULL), -EPROTO);
+	close_pair(pair);
+}
+
+static void broken_messages(void **state)
+{
+	struct worker_header head = {.type = WORKER_DONE, .size = sizeof(struct worker_done)};
+	struct worker_progress progress = {
+		.head = {WORKER_PROGRESS, sizeof(progress), 0}, .done = 2, .total = 1};
+	struct worker_progress phase = {.head = {WORKER_PROGRESS, sizeof(phase), 0}, .phase = 9};
+	struct worker_failed text = {.head = {WORKER_FAILED, sizeof(text), 0}, .error = EIO};
+	struct worker_failed error = {.head = {WORKER_FAILED, sizeof(error), 0}, .error = -5};
+	struct worker_identity id = {.head = {WORKER_IDENTITY, sizeof(id), 0}, .kind = 1, .id_size = 65};
+	struct worker_identity no_id = {.head = {WORKER_IDENTITY, sizeof(no_id), 0}, .kind = 1};
+	struct worker_convert order = {
+		.head = {WORKER_CONVERT, sizeof(order), 0}, .threads = 0, .version = 1};
+	static const char large[sizeof(union worker_message) + 100];
+	(void)state;
+	memset(text.text, 'x', sizeof(text.text));
+	refuse("x", 1);
+	refuse(&head, sizeof(head));
+	refuse(&progress, sizeof(progress));
+	refuse(&progress, sizeof(progress) - 1);
+	refuse(&phase, sizeof(phase));
+	refuse(&text, sizeof(text));
+	refuse(&error, sizeof(error));
+	refuse(&id, sizeof(id));
+	refuse(&no_id, sizeof(no_id));
+	refuse(&order, sizeof(order));
+	refuse(large, sizeof(large));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_message),
+		cmocka_unit_test(descriptor),
+		cmocka_unit_test(broken_messages),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

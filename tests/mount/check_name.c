@@ -1,0 +1,201 @@
+/* What every name means: the grammar of gsymfs(1), without a mount. */
+#include "../../fs/name.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define UUID "123456789abcdef0123456789abcdef0"
+
+static struct request parse(enum name_place place, const char *name)
+{
+	struct request r;
+	memset(&r, 0xff, sizeof(r));
+	name_parse(place, name, &r);
+	return r;
+}
+
+static void addresses(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t address;
+	} good[] = {
+		{"0x300580", 0x300580},
+		{"0X300580", 0x300580},
+		{"0xABCdef", 0xabcdef},
+		{"0x0", 0},
+		{"0", 0},
+		{"300580", 0x300580},
+		{"1abc", 0x1abc},
+		{"deadbeef", 0xdeadbeef},
+		{"DEADBEEF", 0xdeadbeef},
+		{"ffffffff81000000", 0xffffffff81000000},
+		{"0xffffffffffffffff", UINT64_MAX},
+		{"0x00000000000000000000000000001", 1},
+		{"00000000000000000000000000001", 1},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct request r = parse(PLACE_IMAGE, good[i].name);
+		assert_int_equal(r.kind, REQUEST_ADDRESS);
+		assert_int_equal(r.address, good[i].address);
+		assert_int_equal(r.format, FORMAT_TEXT);
+		assert_false(r.raw);
+	}
+}
+
+static void not_addresses(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"0x",
+		"x1",
+		"0x10000000000000000",
+		"0xg",
+		"abc",
+		"deadbee",
+		"deadbeef0",
+		"-1",
+		"+1",
+		" 1",
+		"1 ",
+		"0x1\n",
+		"0x 1",
+		"0x1.",
+		"0x1.xml",
+		"0x1.json.raw",
+		"0x1.raw.raw",
+		"0x1.rawjson",
+		"0x1.tsv.json",
+		".raw",
+		"0x.raw",
+		"0x1..json",
+		"0b1",
+		"statu",
+		"status2",
+		"image.gsym2",
+		"100000000000000000",
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		/* "0b1" is hexadecimal, as everything that starts with a decimal digit. */
+		enum request_kind want = strcmp(bad[i], "0b1") == 0 ? REQUEST_ADDRESS : REQUEST_NONE;
+		assert_int_equal(parse(PLACE_IMAGE, bad[i]).kind, want);
+	}
+}
+
+static void suffixes(void **state)
+{
+	static const struct {
+		const char *name;
+		enum request_format format;
+		bool raw;
+	} good[] = {
+		{"0x10.json", FORMAT_JSON, false},  {"10.tsv", FORMAT_TSV, false},
+		{"0x10.raw", FORMAT_TEXT, true},    {"0x10.raw.json", FORMAT_JSON, true},
+		{"0x10.raw.tsv", FORMAT_TSV, true}, {"00000010.json", FORMAT_JSON, false},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct request r = parse(PLACE_IMAGE, good[i].name);
+		assert_int_equal(r.kind, REQUEST_ADDRESS);
+		assert_int_equal(r.address, 0x10);
+		assert_int_equal(r.format, good[i].format);
+		assert_int_equal(r.raw, good[i].raw);
+	}
+}
+
+static void files_of_an_image(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(PLACE_IMAGE, "status").kind, REQUEST_STATUS);
+	assert_int_equal(parse(PLACE_IMAGE, "image.gsym").kind, REQUEST_GSYM);
+	assert_int_equal(parse(PLACE_IMAGE, "by-name").kind, REQUEST_NONE);
+	assert_int_equal(parse(PLACE_IMAGE, UUID).kind, REQUEST_NONE);
+}
+
+static void ids(void **state)
+{
+	static const struct {
+		const char *name, *id;
+		bool alias;
+	} good[] = {
+		{UUID, UUID, false},
+		{"123456789ABCDEF0123456789ABCDEF0", UUID, true},
+		{"12345678-9abc-def0-1234-56789abcdef0", UUID, true},
+		{"12345678-9ABC-DEF0-1234-56789ABCDEF0", UUID, true},
+		{"12345678", "12345678", false},
+		{"ab", "ab", false},
+		{"abc", "abc", false},
+		{"xxh3-0123456789abcdef0123456789abcdef", "xxh3-0123456789abcdef0123456789abcdef", false},
+		{"XXH3-0123456789ABCDEF", "xxh3-0123456789abcdef", true},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct request r = parse(PLACE_ROOT, good[i].name);
+		assert_int_equal(r.kind, REQUEST_ID);
+		assert_string_equal(r.id, good[i].id);
+		assert_int_equal(r.alias, good[i].alias);
+	}
+}
+
+static void not_ids(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"a",
+		"0x12345678",
+		"12345678-9abc-def0-1234-56789abcdef",
+		"12345678-9abc-def0-1234-56789abcdef00",
+		"123456789-abc-def0-1234-56789abcdef0",
+		"12345678-9abc-def0-1234_56789abcdef0",
+		"xxh3-",
+		"xxh3",
+		"xxh3-0123456789abcdef0123456789abcdef0",
+		"xxh3-xyz",
+		"hello",
+		".Trash",
+		"status",
+		"12345678 ",
+		"1234567g",
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(parse(PLACE_ROOT, bad[i]).kind, REQUEST_NONE);
+	assert_int_equal(parse(PLACE_ROOT, "by-name").kind, REQUEST_BY_NAME);
+}
+
+static void longest_id(void **state)
+{
+	char name[ID_TEXT_SIZE + 1];
+	(void)state;
+	memset(name, 'a', sizeof(name));
+	name[ID_TEXT_SIZE - 1] = 0;
+	assert_int_equal(parse(PLACE_ROOT, name).kind, REQUEST_ID);
+	assert_string_equal(parse(PLACE_ROOT, name).id, name);
+	name[ID_TEXT_SIZE - 1] = 'a';
+	name[ID_TEXT_SIZE] = 0;
+	assert_int_equal(parse(PLACE_ROOT, name).kind, REQUEST_NONE);
+}
+
+static void prefixes(void **state)
+{
+	(void)state;
+	assert_true(id_may_be_prefix("12345678"));
+	assert_false(id_may_be_prefix("1234567"));
+	assert_true(id_may_be_prefix("xxh3-12345678"));
+	assert_false(id_may_be_prefix("xxh3-1234567"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(addresses),  cmocka_unit_test(not_addresses),     cmocka_unit_test(suffixes),
+		cmocka_unit_test(ids),        cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
+		cmocka_unit_test(longest_id), cmocka_unit_test(prefixes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

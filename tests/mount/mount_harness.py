@@ -1,0 +1,292 @@
+"""Mount tests: a private directory with SOURCE, cache and mount point, a daemon, and a clean end whatever happens.
+
+Every wait has a limit. A test that finds no /dev/fuse is skipped (exit status 77). The programs come from the
+environment: GSYMFS, GSYM, BAD_WORKER, CC, CXX.
+"""
+
+import ctypes
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+LIMIT = 30  # seconds that anything may take
+GSYMFS = os.environ.get("GSYMFS", "gsymfs")
+GSYM = os.environ.get("GSYM", "gsym")
+BAD_WORKER = os.environ.get("BAD_WORKER", "")
+CC = os.environ.get("CC_FOR_TESTS", "cc")
+CXX = os.environ.get("CXX_FOR_TESTS", "c++")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SANITIZER_WORDS = ("ERROR: AddressSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "LeakSanitizer")
+
+
+def wait_until(condition, what, limit=LIMIT):
+    """Polls until condition() is true; its value."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError("not within %d seconds: %s" % (limit, what))
+
+
+def run(*argv, check=True, **kwargs):
+    """Runs a program with a limit and gives what it printed."""
+    done = subprocess.run([str(a) for a in argv], capture_output=True, timeout=LIMIT, **kwargs)
+    if check and done.returncode != 0:
+        raise AssertionError("%s: status %d: %s" % (argv, done.returncode, done.stderr.decode(errors="replace")))
+    return done
+
+
+def tool(*names):
+    """The first installed program of these names, or None."""
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    return None
+
+
+def is_mounted(path):
+    with open("/proc/self/mountinfo") as mounts:
+        return any(line.split()[4] == path for line in mounts)
+
+
+def contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def build_id(path):
+    """The GNU build id of a small ELF file of this machine's byte order, without any tool."""
+    data = contents(path)
+    at = data.find(b"GNU\0", data.find(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"))
+    if at < 0:
+        raise AssertionError("%s has no build id of 20 bytes" % path)
+    return data[at + 4:at + 24].hex()
+
+
+class Daemon:
+    """A running gsymfs in the foreground, its log in a file."""
+
+    def __init__(self, source, mountpoint, options, log_path, env=None):
+        self.mountpoint = mountpoint
+        self.log_path = log_path
+        self.log_start = os.path.getsize(log_path) if os.path.exists(log_path) else 0
+        argv = [GSYMFS, "-f", "-o", ",".join(options), source, mountpoint]
+        with open(log_path, "ab") as log:
+            self.process = subprocess.Popen(argv, stdout=log, stderr=log, env=env)
+        try:
+            wait_until(lambda: self.process.poll() is not None or "serving" in self.log(), "the mount")
+        except AssertionError:
+            self.stop()
+            raise
+        if self.process.poll() is not None:
+            raise AssertionError("the daemon ended with %d: %s" % (self.process.returncode, self.log()))
+
+    def log(self):
+        with open(self.log_path, errors="replace") as log:
+            log.seek(self.log_start)
+            return log.read()
+
+    def wait_scanned(self):
+        wait_until(lambda: "scan: " in self.log(), "the first scan")
+
+    def stop(self, sig=signal.SIGTERM):
+        """Ends it; the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(sig)
+        try:
+            return self.process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(LIMIT)
+            raise AssertionError("the daemon did not end: %s" % self.log())
+        finally:
+            if is_mounted(self.mountpoint) and sig != signal.SIGKILL:
+                lazy_unmount(self.mountpoint)
+
+
+def lazy_unmount(path):
+    for argv in (["umount", "-l", path], ["fusermount3", "-uz", path]):
+        if shutil.which(argv[0]) and subprocess.run(argv, capture_output=True, timeout=LIMIT).returncode == 0:
+            return
+
+
+class MountTest(unittest.TestCase):
+    """A test with self.source, self.mnt and self.cache; mount() starts a daemon."""
+
+    def setUp(self):
+        self.dir = os.path.realpath(tempfile.mkdtemp(prefix="gsymfs-test-"))
+        self.source, self.mnt, self.cache = (os.path.join(self.dir, n) for n in ("source", "mnt", "cache"))
+        for path in (self.source, self.mnt, self.cache):
+            os.mkdir(path, 0o700 if path == self.cache else 0o755)
+        os.chmod(self.dir, 0o755)
+        self.log_path = os.path.join(self.dir, "log")
+        self.daemons = []
+        self.processes = []
+        self.addCleanup(self.clean_up)
+
+    def clean_up(self):
+        logs = ""
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+        for daemon in self.daemons:
+            if daemon.process.poll() is None:
+                daemon.stop()
+        for process in self.processes:
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                pass
+        for path in glob.glob(os.path.join(self.dir, "log*")):
+            logs += contents(path).decode(errors="replace")
+        with open("/proc/self/mountinfo") as mounts:
+            left = [line.split()[4] for line in mounts if line.split()[4].startswith(self.dir)]
+        for path in reversed(left):
+            lazy_unmount(path)
+        shutil.rmtree(self.dir, ignore_errors=True)
+        for word in SANITIZER_WORDS:
+            self.assertNotIn(word, logs, logs)
+
+    def mount(self, *options, mnt=None, source=None, cache=None, log=None, env=None):
+        has = {o.split("=")[0] for o in options}
+        defaults = ["worker=" + GSYM] if "worker" not in has else []
+        defaults += ["cache=" + (cache or self.cache)]
+        daemon = Daemon(source or self.source, mnt or self.mnt, defaults + list(options), log or self.log_path, env)
+        self.daemons.append(daemon)
+        return daemon
+
+    def remount(self, daemon, *options):
+        self.assertEqual(daemon.stop(), 0)
+        return self.mount(*options)
+
+    # ---- Things to serve ----
+
+    def compile(self, name="sample", where=None, flags=(), source=None):
+        """A shared object with nested inlining in SOURCE; its path."""
+        path = os.path.join(where or self.source, name)
+        source = source or os.path.join(HERE, "sample.cpp")
+        run(CXX, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=sha1", "-DNAME=" + name.replace(".", "_")
+            .replace("-", "_"), *flags, source, "-o", path)
+        return path
+
+    def image(self, id, mnt=None):
+        return os.path.join(mnt or self.mnt, id)
+
+    def read(self, *parts, mnt=None):
+        with open(os.path.join(mnt or self.mnt, *parts), "rb") as file:
+            return file.read().decode()
+
+    def status(self, id, mnt=None):
+        """The file status as a dictionary; a key that comes more than once is a list."""
+        found = {}
+        for line in self.read(id, "status", mnt=mnt).splitlines():
+            key, value = line.split("\t", 1)
+            if key in found:
+                found[key] = (found[key] if isinstance(found[key], list) else [found[key]]) + [value]
+            else:
+                found[key] = value
+        return found
+
+    def conversions(self, mnt=None):
+        """Conversions started since the mount, of all images."""
+        ids = [n for n in os.listdir(mnt or self.mnt) if n != "by-name"]
+        return sum(int(self.status(id, mnt)["conversions"]) for id in ids)
+
+    def functions(self, path):
+        """(start, end, name) of each function of an object file, as gsym dumps its conversion."""
+        out = os.path.join(self.dir, "functions.gsym")
+        run(GSYM, "convert", "--quiet", path, "-o", out)
+        functions = []
+        for line in run(GSYM, "dump", out).stdout.decode().splitlines():
+            if line.startswith("FunctionInfo @"):
+                span = line[line.index("[") + 1:line.index(")")]
+                start, end = (int(x, 16) for x in span.split(" - "))
+                functions.append((start, end, line.split('"')[1]))
+        self.assertTrue(functions)
+        return functions
+
+    def reader(self, *parts, mnt=None, **kwargs):
+        """A cat that runs beside the test."""
+        process = subprocess.Popen(["cat", os.path.join(mnt or self.mnt, *parts)], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, **kwargs)
+        self.processes.append(process)
+        return process
+
+    def finish(self, process):
+        """(status, output, error text) of a process, within the limit."""
+        out, err = process.communicate(timeout=LIMIT)
+        return process.returncode, out.decode(), err.decode()
+
+    def assertErrno(self, errno, function, *args, **kwargs):
+        with self.assertRaises(OSError) as caught:
+            function(*args, **kwargs)
+        self.assertEqual(os.strerror(caught.exception.errno), os.strerror(errno))
+
+
+class Gate:
+    """A worker that waits before it converts, for as long as the gate is shut."""
+
+    SCRIPT = """#!{python}
+import os, sys, time
+mode = sys.argv[2]
+with open(os.path.join({dir!r}, mode + "." + str(os.getpid())), "w"):
+    pass
+while os.path.exists(os.path.join({dir!r}, "shut-" + mode)):
+    time.sleep(0.005)
+os.execv({gsym!r}, ["gsym"] + sys.argv[1:])
+"""
+
+    def __init__(self, test):
+        self.dir = os.path.join(test.dir, "gate")
+        os.mkdir(self.dir)
+        self.worker = os.path.join(self.dir, "worker")
+        with open(self.worker, "w") as script:
+            script.write(self.SCRIPT.format(python=sys.executable, dir=self.dir, gsym=os.path.realpath(GSYM)))
+        os.chmod(self.worker, 0o755)
+        test.addCleanup(self.open)
+
+    def shut(self, mode="convert"):
+        with open(os.path.join(self.dir, "shut-" + mode), "w"):
+            pass
+
+    def open(self, mode="convert"):
+        try:
+            os.unlink(os.path.join(self.dir, "shut-" + mode))
+        except FileNotFoundError:
+            pass
+
+    def started(self, mode="convert"):
+        """The process ids of the workers started so far."""
+        return sorted(int(name.split(".")[1]) for name in os.listdir(self.dir) if name.startswith(mode + "."))
+
+    def wait_started(self, count=1, mode="convert"):
+        wait_until(lambda: len(self.started(mode)) >= count, "%d workers" % count)
+        return self.started(mode)
+
+
+def is_root():
+    return os.geteuid() == 0
+
+
+def libc():
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def main():
+    """Runs the tests of the calling script."""
+    if not os.path.exists("/dev/fuse") or not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        print("skipped: /dev/fuse is missing or closed to this user; load the fuse module, or run as root")
+        sys.exit(77)
+    if not tool(CXX.split()[0]):
+        print("skipped: no C++ compiler '%s' to build samples with" % CXX)
+        sys.exit(77)
+    unittest.main(verbosity=2)

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""The cache directory: what survives, what is repaired, what is refused."""
+
+import errno
+import glob
+import os
+
+import mount_harness
+from mount_harness import GSYMFS, Gate, MountTest, run
+
+
+class CacheTest(MountTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.compile()
+        self.id = mount_harness.build_id(self.path)
+        self.address = next(hex(start) for start, _, name in self.functions(self.path) if "norm" in name)
+
+    def cached(self, pattern="*.gsym"):
+        return sorted(glob.glob(os.path.join(self.cache, pattern)))
+
+    def answer(self, mnt=None):
+        text = self.read(self.id, self.address, mnt=mnt)
+        self.assertIn("geo::point::norm", text)
+        return text
+
+    def flip(self, path, offset):
+        with open(path, "r+b") as file:
+            file.seek(offset if offset >= 0 else os.path.getsize(path) + offset)
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 0x40]))
+
+    def test_restart_reuses(self):
+        daemon = self.mount()
+        want = self.answer()
+        inode = os.stat(self.cached()[0]).st_ino
+        daemon = self.remount(daemon)
+        self.assertEqual(self.answer(), want)
+        self.assertEqual(self.conversions(), 0)
+        self.assertIn(" 0 opened", daemon.log())
+        self.assertEqual(os.stat(self.cached()[0]).st_ino, inode)
+
+    def test_listing_knows_what_is_cached(self):
+        daemon = self.mount()
+        size = os.stat(os.path.join(self.image(self.id), "image.gsym")).st_size
+        self.remount(daemon).wait_scanned()
+        with os.scandir(self.image(self.id)) as entries:
+            sizes = {e.name: e.stat().st_size for e in entries}
+        self.assertEqual(sizes["image.gsym"], size)
+        self.assertEqual(self.status(self.id)["state"], "cold")
+
+    def test_names_and_permissions(self):
+        self.mount()
+        self.answer()
+        (path,) = self.cached()
+        self.assertRegex(os.path.basename(path), "^%s-[0-9a-f]{32}\\.gsym$" % self.id)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        # GSYM readers take no notice of what we put behind.
+        run(mount_harness.GSYM, "lookup", path, self.address)
+
+    def test_same_key_for_a_copy(self):
+        """A cache made from one copy of a file serves another that kept its time, in another directory."""
+        daemon = self.mount()
+        self.answer()
+        self.assertEqual(daemon.stop(), 0)
+        elsewhere = os.path.join(self.dir, "elsewhere")
+        os.mkdir(elsewhere)
+        run("cp", "-p", self.path, elsewhere)
+        self.mount(source=elsewhere)
+        self.answer()
+        self.assertEqual(self.conversions(), 0)
+
+    def test_damaged_files_are_made_again(self):
+        daemon = self.mount()
+        want = self.answer()
+        (path,) = self.cached()
+        size = os.path.getsize(path)
+        damages = [lambda: self.flip(path, 60), lambda: self.flip(path, size // 2), lambda: self.flip(path, -1),
+                   lambda: self.flip(path, -30), lambda: os.truncate(path, 0), lambda: os.truncate(path, 17),
+                   lambda: os.truncate(path, size - 1), lambda: os.truncate(path, size + 4096)]
+        for damage in damages:
+            self.assertEqual(daemon.stop(), 0)
+            damage()
+            daemon = self.mount()
+            self.assertEqual(self.answer(), want)
+            self.assertEqual(self.conversions(), 1)
+            self.assertIn("deleting it", daemon.log())
+
+    def test_file_cut_short_while_it_is_mapped(self):
+        """Somebody truncates the cache under the daemon: errors for its readers, then it is made again."""
+        daemon = self.mount()
+        want = self.answer()
+        (path,) = self.cached()
+        with open(os.path.join(self.image(self.id), "image.gsym"), "rb") as opened:
+            os.truncate(path, 0)
+            self.assertErrno(errno.EIO, os.stat, os.path.join(self.image(self.id), "0x0" + self.address[2:]))
+            with self.assertRaises(OSError):
+                opened.read()
+        self.assertEqual(self.read(self.id, "0x00" + self.address[2:]), want)
+        self.assertEqual(self.read(self.id, self.address), want)
+        self.assertEqual(self.status(self.id)["conversions"], "2")
+        self.assertIsNone(daemon.process.poll())
+
+    def test_failures_are_remembered(self):
+        bad = os.path.join(self.source, "bad")
+        self.make_unconvertible(bad)
+        id = mount_harness.build_id(bad)
+        gate = Gate(self)
+        daemon = self.mount("worker=" + gate.worker)
+        for _ in range(3):
+            self.assertErrno(errno.EIO, self.read, id, "0x1000")
+        self.assertEqual(len(gate.started()), 1)
+        status = self.status(id)
+        self.assertEqual((status["state"], status["conversions"]), ("failed", "1"))
+        self.assertTrue(status["reason"])
+        self.assertEqual(len(self.cached("*.failed")), 1)
+        daemon = self.remount(daemon, "worker=" + gate.worker)
+        self.assertErrno(errno.EIO, self.read, id, "0x1000")
+        self.assertEqual(len(gate.started()), 1)
+        self.assertEqual(self.status(id)["reason"], status["reason"])
+        self.answer()
+        # Another time is another file: it is tried again.
+        os.utime(bad, (1, 1))
+        self.remount(daemon, "worker=" + gate.worker)
+        self.assertErrno(errno.EIO, self.read, id, "0x1000")
+        self.assertEqual(len(gate.started()), 3)
+
+    def make_unconvertible(self, path):
+        """An ELF file with an id and nothing else to tell."""
+        source = os.path.join(self.dir, "empty.c")
+        with open(source, "w") as file:
+            file.write("const int nothing = 1;\n")
+        run(mount_harness.CC, "-shared", "-nostdlib", "-Wl,--build-id=sha1", "-s", source, "-o", path)
+
+    def test_leftovers_are_removed(self):
+        name = os.path.join(self.cache, ".tmp-12345-1")
+        with open(name, "w") as file:
+            file.write("half a file")
+        self.mount()
+        self.assertFalse(os.path.exists(name))
+
+    def test_two_daemons_share_a_cache(self):
+        other_mnt = os.path.join(self.dir, "mnt2")
+        os.mkdir(other_mnt)
+        self.mount()
+        self.mount(mnt=other_mnt, log=self.log_path + "2")
+        readers = [self.reader(self.id, "%016x" % (int(self.address, 16) + i % 4), mnt=mnt)
+                   for i in range(20) for mnt in (self.mnt, other_mnt)]
+        for reader in readers:
+            self.assertEqual(self.finish(reader)[0], 0)
+        self.assertEqual(self.answer(), self.answer(mnt=other_mnt))
+        self.assertEqual(len(self.cached()), 1)
+        self.assertEqual(glob.glob(os.path.join(self.cache, ".tmp*")), [])
+
+    def test_eviction_by_last_use(self):
+        paths = [self.compile("evict%d" % i) for i in range(6)]
+        ids = [mount_harness.build_id(p) for p in paths]
+        daemon = self.mount()
+        for id in ids:
+            os.stat(os.path.join(self.image(id), "image.gsym"))
+        sizes = [os.path.getsize(p) for p in self.cached()]
+        for age, id in enumerate(ids):
+            for path in self.cached(id + "*"):
+                os.utime(path, (0, 1000000000 + age))
+        limit = sum(sizes)
+        self.remount(daemon, "cache_size=%d" % limit)
+        # The first is used again; another image makes the cache grow over its limit.
+        os.stat(os.path.join(self.image(ids[0]), "image.gsym"))
+        self.answer()
+        left = [id for id in ids if self.cached(id + "*")]
+        self.assertIn(ids[0], left)
+        self.assertNotIn(ids[1], left)
+        self.assertIn(ids[5], left)
+        self.assertLessEqual(sum(os.path.getsize(p) for p in self.cached()), limit)
+        os.stat(os.path.join(self.image(ids[1]), "image.gsym"))
+
+    def test_full_disk(self):
+        if not mount_harness.is_root():
+            self.skipTest("a small file system needs root to mount")
+        small = os.path.join(self.dir, "small")
+        os.mkdir(small)
+        if run("mount", "-t", "tmpfs", "-o", "size=256k,mode=700", "none", small, check=False).returncode != 0:
+            self.skipTest("tmpfs cannot be mounted here")
+        daemon = self.mount(cache=small)
+        daemon.wait_scanned()
+        filler = os.path.join(small, "filler")
+        with open(filler, "wb", buffering=0) as file:
+            with self.assertRaises(OSError):
+                while True:
+                    file.write(b"x" * 4096)
+        for _ in range(2):
+            self.assertErrno(errno.ENOSPC, self.read, self.id, self.address)
+        self.assertIn("No space left on device", self.status(self.id)["reason"])
+        self.assertIn("make room", daemon.log())
+        self.assertEqual([n for n in os.listdir(small) if n.endswith((".gsym", ".failed")) or n.startswith(".tmp")], [])
+        os.unlink(filler)
+        self.answer()
+
+    def test_directories_of_others_are_refused(self):
+        os.chmod(self.cache, 0o777)
+        done = run(GSYMFS, "-f", "-o", "cache=%s,worker=%s" % (self.cache, mount_harness.GSYM), self.source, self.mnt,
+                   check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"writable by others", done.stderr)
+
+    def test_damaged_index(self):
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertEqual(daemon.stop(), 0)
+        (index,) = self.cached("index-*")
+        size = os.path.getsize(index)
+        for damage in (lambda: self.flip(index, 30), lambda: os.truncate(index, size // 2),
+                       lambda: os.truncate(index, 0)):
+            damage()
+            daemon = self.mount()
+            daemon.wait_scanned()
+            self.assertIn("damaged", daemon.log())
+            self.assertIn(" 1 opened", daemon.log())
+            self.answer()
+            self.assertEqual(daemon.stop(), 0)
+
+
+if __name__ == "__main__":
+    mount_harness.main()

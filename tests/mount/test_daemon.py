@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""The program gsymfs: its options, its start, its end."""
+
+import errno
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import mount_harness
+from mount_harness import GSYM, GSYMFS, LIMIT, MountTest, run, wait_until
+
+
+class DaemonTest(MountTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.compile()
+        self.id = mount_harness.build_id(self.path)
+
+    def options(self, *more):
+        return ",".join(["worker=" + GSYM, "cache=" + self.cache] + list(more))
+
+    def refused(self, *argv, status=2):
+        done = run(GSYMFS, *argv, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertFalse(mount_harness.is_mounted(self.mnt))
+        return done.stderr.decode()
+
+    def test_help_and_version(self):
+        for option in ("--help", "-h"):
+            self.assertIn("usage: gsymfs", run(GSYMFS, option).stdout.decode())
+        for option in ("--version", "-V"):
+            self.assertRegex(run(GSYMFS, option).stdout.decode(), r"^gsymfs \d+\.\d+\.\d+\n$")
+
+    def test_bad_options_name_themselves(self):
+        for option, allowed in (("unknown=maybe", "enoent or print"), ("demangle=perhaps", "yes or no"),
+                                ("jobs=0", "1 to 64"), ("jobs=1x", "1 to 64"), ("cache_size=much", "a number of bytes"),
+                                ("convert_memory=-1", "a number of bytes"), ("convert_time=0", "seconds"),
+                                ("rescan=soon", "seconds"), ("threads=", "1 to 256"), ("worker=", "path")):
+            words = self.refused("-o", option, self.source, self.mnt)
+            self.assertIn(option.split("=")[0], words)
+            self.assertIn(allowed, words)
+        words = self.refused("-o", "no_such_option=1", self.source, self.mnt)
+        self.assertIn("no_such_option=1", words)
+        self.assertIn("cache_size=", words)
+        self.assertIn("-x", self.refused("-x", self.source, self.mnt))
+        self.assertIn("MOUNT", self.refused(self.source))
+        self.assertIn("SOURCE", self.refused())
+        self.assertIn("too many", self.refused(self.source, self.mnt, "third"))
+
+    def test_bad_places(self):
+        nowhere = os.path.join(self.dir, "nowhere")
+        self.assertIn(nowhere, self.refused("-o", self.options(), nowhere, self.mnt, status=1))
+        self.assertIn(nowhere, self.refused("-o", self.options(), self.source, nowhere, status=1))
+        self.assertIn("not a directory", self.refused("-o", self.options(), self.path, self.mnt, status=1))
+        self.assertIn("not a directory", self.refused("-o", self.options(), self.source, self.path, status=1))
+        for worker, words in ((nowhere, "cannot find"), ("/bin/true", "is not the gsym program"),
+                              (self.source, "cannot start")):
+            self.assertIn(words, self.refused("-o", "worker=%s,cache=%s" % (worker, self.cache), self.source, self.mnt,
+                                              status=1))
+
+    def test_generic_mount_options(self):
+        """What mount(8) and fstab add."""
+        self.mount("rw,nosuid,nodev,noexec,noatime,_netdev,nofail,x-systemd.automount,user,defaults,max_read=131072")
+        self.assertIn("state", self.status(self.id))
+
+    def mount_options(self):
+        with open("/proc/self/mountinfo") as mounts:
+            line = next(line for line in mounts if line.split()[4] == self.mnt)
+        return line
+
+    def test_allow_other_is_paired(self):
+        if not mount_harness.is_root():
+            self.skipTest("allow_other may need root or user_allow_other")
+        self.mount("allow_other")
+        line = self.mount_options()
+        self.assertIn("allow_other", line)
+        self.assertIn("default_permissions", line)
+        self.assertIn(" fuse.gsymfs " + self.source + " ", line)
+        os.chmod(self.path, 0o600)
+        self.remount(self.daemons[-1], "allow_other")
+        cat = ["cat", os.path.join(self.image(self.id), "status")]
+        self.assertEqual(run(*cat).returncode, 0)
+        done = run(*cat, check=False, user=65534, group=65534, extra_groups=[])
+        self.assertIn(b"Permission denied", done.stderr)
+
+    def test_daemonizes_when_mounted(self):
+        notify = os.path.join(self.dir, "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as service:
+            service.bind(notify)
+            service.settimeout(LIMIT)
+            env = dict(os.environ, NOTIFY_SOCKET=notify)
+            run(GSYMFS, "-o", self.options(), self.source, self.mnt, env=env)
+            self.assertTrue(mount_harness.is_mounted(self.mnt))
+            self.assertIn("state", self.status(self.id))
+            self.assertEqual(service.recv(100), b"READY=1")
+            mount_harness.lazy_unmount(self.mnt)
+            self.assertEqual(service.recv(100), b"STOPPING=1")
+
+    def test_signals_end_it_cleanly(self):
+        for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            daemon = self.mount()
+            daemon.wait_scanned()
+            self.assertEqual(daemon.stop(sig), 0)
+            self.assertFalse(mount_harness.is_mounted(self.mnt))
+
+    def test_ends_with_a_busy_directory(self):
+        daemon = self.mount()
+        daemon.wait_scanned()
+        held = os.open(self.image(self.id), os.O_RDONLY)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertFalse(mount_harness.is_mounted(self.mnt))
+        self.assertErrno(errno.ENOTCONN, os.listdir, held)
+        os.close(held)
+
+    def test_unmount_ends_it(self):
+        daemon = self.mount()
+        daemon.wait_scanned()
+        mount_harness.lazy_unmount(self.mnt)
+        self.assertEqual(daemon.process.wait(LIMIT), 0)
+
+    def test_ends_during_the_scan(self):
+        for i in range(200):
+            os.link(self.path, os.path.join(self.source, "link%d" % i))
+        daemon = self.mount()
+        started = time.monotonic()
+        self.assertEqual(daemon.stop(), 0)
+        self.assertLess(time.monotonic() - started, 5)
+
+    def test_dead_mount_is_detached(self):
+        for _ in range(2):
+            daemon = self.mount()
+            daemon.wait_scanned()
+            daemon.process.kill()
+            daemon.process.wait(LIMIT)
+        self.mount()
+        self.assertIn("state", self.status(self.id))
+
+    def test_single_thread(self):
+        done = subprocess.Popen([GSYMFS, "-s", "-f", "-o", self.options(), self.source, self.mnt],
+                                stderr=subprocess.DEVNULL)
+        self.processes.append(done)
+        wait_until(lambda: mount_harness.is_mounted(self.mnt), "the mount")
+        self.assertIn("state", self.status(self.id))
+        done.terminate()
+        self.assertEqual(done.wait(LIMIT), 0)
+
+    def test_no_descriptor_or_process_is_left(self):
+        daemon = self.mount()
+        daemon.wait_scanned()
+        fds = "/proc/%d/fd" % daemon.process.pid
+        before = len(os.listdir(fds))
+        ids = [mount_harness.build_id(self.compile("more%d" % i)) for i in range(5)]
+        self.remount(daemon)
+        daemon = self.daemons[-1]
+        daemon.wait_scanned()
+        fds = "/proc/%d/fd" % daemon.process.pid
+        for id in ids:
+            os.stat(os.path.join(self.image(id), "image.gsym"))
+            self.status(id)
+        wait_until(lambda: len(os.listdir(fds)) <= before, "the descriptors")
+        children = run("ps", "--ppid", daemon.process.pid, "-o", "pid=", check=False).stdout
+        self.assertEqual(children.strip(), b"")
+
+
+if __name__ == "__main__":
+    mount_harness.main()

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""What lies in SOURCE: foreign, damaged, doubled, replaced and removed files."""
+
+import errno
+import os
+import random
+import shutil
+import time
+
+import mount_harness
+from mount_harness import MountTest, contents, run, tool, wait_until
+
+
+class SourceTest(MountTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.compile()
+        self.id = mount_harness.build_id(self.path)
+        self.address = next(hex(start) for start, _, name in self.functions(self.path) if "norm" in name)
+
+    def ids(self):
+        return {n for n in os.listdir(self.mnt) if n != "by-name"}
+
+    def test_foreign_files_harm_only_themselves(self):
+        good = contents(self.path)
+        random.seed(2)
+        junk = {
+            "empty": b"",
+            "text": b"hello\n",
+            "elf-magic": b"\x7fELF",
+            "elf-header": good[:64],
+            "half": good[:len(good) // 2],
+            "zeros": good[:64] + bytes(len(good)),
+            "noise": bytes(random.randrange(256) for _ in range(20000)),
+            "elf-noise": good[:20] + bytes(random.randrange(256) for _ in range(20000)),
+            "name\n\x1b[31mwith\ttraps": b"\x7fELF\x02\x01\x01" + bytes(100),
+        }
+        for name, data in junk.items():
+            with open(os.path.join(self.source, name), "wb") as file:
+                file.write(data)
+        os.mkfifo(os.path.join(self.source, "fifo"))
+        os.symlink("nowhere", os.path.join(self.source, "dangling"))
+        os.symlink("/etc/passwd", os.path.join(self.source, "outside"))
+        os.symlink(".", os.path.join(self.source, "loop"))
+        with open(os.path.join(self.source, "closed"), "wb") as file:
+            file.write(good)
+        os.chmod(os.path.join(self.source, "closed"), 0)
+        os.mkdir(os.path.join(self.source, "closed-directory"), 0)
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertIn("geo::point::norm", self.read(self.id, self.address))
+        self.assertNotIn("\x1b", daemon.log())
+        self.assertNotIn("\twith", daemon.log())
+        # Whatever else was found may fail, but must answer.
+        for id in self.ids() - {self.id}:
+            try:
+                self.read(id, "0x1000")
+            except OSError as error:
+                self.assertIn(error.errno, (errno.EIO, errno.ENOENT))
+        self.assertIn("geo::point::norm", self.read(self.id, "%016x" % int(self.address, 16)))
+
+    def test_flipped_bits(self):
+        """Copies with flipped bits, each with an id of its own: they fail or answer, and the good one stays."""
+        random.seed(3)
+        good = bytearray(contents(self.path))
+        at = bytes(good).find(bytes.fromhex(self.id))
+        for i in range(30):
+            bad = bytearray(good)
+            for _ in range(20):
+                bad[random.randrange(64, len(bad))] ^= 1 << random.randrange(8)
+            bad[at:at + 20] = b"%020d" % i
+            with open(os.path.join(self.source, "bad%d" % i), "wb") as file:
+                file.write(bad)
+        daemon = self.mount()
+        daemon.wait_scanned()
+        for id in self.ids() - {self.id}:
+            try:
+                self.read(id, self.address)
+            except OSError as error:
+                self.assertIn(error.errno, (errno.EIO, errno.ENOENT, errno.EFBIG))
+        self.assertIn("geo::point::norm", self.read(self.id, self.address))
+
+    def test_debug_file_beside_a_stripped_binary(self):
+        """One image, two files: the one with DWARF is converted, whichever is found first."""
+        objcopy = tool("objcopy", "llvm-objcopy", "llvm-objcopy-14")
+        if not objcopy:
+            self.skipTest("objcopy is not installed")
+        for debug_dir, binary_dir in (("a", "z"), ("z", "a")):
+            top = os.path.join(self.dir, "pair-" + debug_dir)
+            for name in (debug_dir, binary_dir):
+                os.makedirs(os.path.join(top, name))
+            debug, binary = os.path.join(top, debug_dir, "sample.debug"), os.path.join(top, binary_dir, "sample")
+            run(objcopy, "--only-keep-debug", self.path, debug)
+            run(objcopy, "--strip-all", self.path, binary)
+            daemon = self.mount(source=top)
+            self.assertIn("geo::point::norm", self.read(self.id, self.address))
+            status = self.status(self.id)
+            self.assertEqual((status["source"], status["also"]), (debug, binary))
+            self.assertEqual(set(os.listdir(os.path.join(self.mnt, "by-name"))), {"sample", "sample.debug"})
+            self.assertEqual(daemon.stop(), 0)
+
+    def test_symbols_only(self):
+        run("strip", "--strip-debug", self.path)
+        self.mount()
+        self.assertRegex(self.read(self.id, self.address), r"geo::point::norm\(\) const at \?\?:0")
+        self.assertEqual(self.status(self.id)["debug"], "symbols")
+
+    def replace(self, flags=("-DOTHER",)):
+        """The file is replaced by one of another size with the same id."""
+        new = self.compile("new", where=self.dir, flags=["-Wl,--build-id=0x" + self.id, "-g0", *flags])
+        os.rename(new, self.path)
+
+    def test_replaced_while_cold(self):
+        """Found out at the conversion, at the latest: the reader waits for the new file."""
+        self.mount().wait_scanned()
+        self.replace()
+        self.assertIn("geo::point::norm", self.read(self.id, self.address))
+        self.assertIn("??:0", self.read(self.id, self.address))
+
+    def test_replaced_and_scanned_again(self):
+        daemon = self.mount("rescan=1")
+        before = self.read(self.id, self.address)
+        self.assertIn("sample.cpp:", before)
+        inside = os.open(self.image(self.id), os.O_RDONLY)
+        old = open(os.path.join(self.image(self.id), self.address))
+        self.replace()
+        wait_until(lambda: "??:0" in self.read(self.id, self.address), "the new file")
+        self.assertEqual(old.read(), before)
+        old.close()
+        self.assertErrno(errno.ESTALE, os.stat, "0x0" + self.address[2:], dir_fd=inside)
+        os.close(inside)
+        self.assertIsNone(daemon.process.poll())
+
+    def test_rewritten_in_place_with_another_id(self):
+        self.mount("rescan=1").wait_scanned()
+        other = self.compile("other", where=self.dir)
+        shutil.copyfile(other, self.path)
+        new = mount_harness.build_id(other)
+        wait_until(lambda: new in self.ids() and self.id not in self.ids(), "the new id")
+        self.assertErrno(errno.ENOENT, os.stat, self.image(self.id))
+        self.assertIn("sample.cpp", self.read(new, self.address))
+
+    def test_removed_and_back(self):
+        self.mount("rescan=1")
+        self.read(self.id, self.address)
+        away = os.path.join(self.dir, "away")
+        os.rename(self.path, away)
+        wait_until(lambda: self.id not in self.ids(), "the end of the image")
+        wait_until(lambda: not os.path.exists(self.image(self.id)), "the end of its entry")
+        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name")), [])
+        os.rename(away, self.path)
+        wait_until(lambda: self.id in self.ids(), "the image")
+        wait_until(lambda: os.path.exists(self.image(self.id)), "its entry")
+        self.assertIn("geo::point::norm", self.read(self.id, self.address))
+        self.assertEqual(self.conversions(), 1)
+
+    def test_removed_before_its_conversion(self):
+        self.mount().wait_scanned()
+        os.unlink(self.path)
+        self.assertErrno(errno.ENOENT, self.read, self.id, self.address)
+
+    def test_new_file_appears(self):
+        self.mount("rescan=1").wait_scanned()
+        new = mount_harness.build_id(self.compile("new"))
+        wait_until(lambda: new in self.ids(), "the new image")
+        self.assertIn("sample.cpp", self.read(new, self.address))
+
+    def test_mount_inside_the_source(self):
+        inside = os.path.join(self.source, "mnt")
+        os.mkdir(inside)
+        daemon = self.mount("rescan=1", mnt=inside)
+        daemon.wait_scanned()
+        self.read(self.id, self.address, mnt=inside)
+        time.sleep(1.5)
+        self.assertEqual(self.conversions(inside), 1)
+
+    def test_deep_and_many(self):
+        deep = self.source
+        for i in range(60):
+            deep = os.path.join(deep, "directory%d" % i)
+            os.mkdir(deep)
+        shutil.copy2(self.path, os.path.join(deep, "deep"))
+        for i in range(300):
+            run_dir = os.path.join(self.source, "many%d" % (i % 10))
+            os.makedirs(run_dir, exist_ok=True)
+            with open(os.path.join(run_dir, "%d" % i), "w") as file:
+                file.write("no image\n")
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertEqual(sorted(os.listdir(os.path.join(self.mnt, "by-name"))), ["deep", "sample"])
+        self.assertIn("302 files", daemon.log())
+
+
+if __name__ == "__main__":
+    mount_harness.main()

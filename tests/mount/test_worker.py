@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Workers: their cage, their limits, and what a worker that turned hostile can do (nothing)."""
+
+import errno
+import os
+import re
+import time
+import unittest
+
+import mount_harness
+from mount_harness import BAD_WORKER, GSYM, Gate, MountTest, run, wait_until
+
+
+class WorkerTest(MountTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.compile()
+        self.id = mount_harness.build_id(self.path)
+
+    def mount_bad(self, act, *options):
+        env = dict(os.environ, BAD_WORKER_ACT=act, GSYM=os.path.realpath(GSYM))
+        return self.mount("worker=" + BAD_WORKER, *options, env=env)
+
+    def harm(self, act, want, *options):
+        """One reader of a mount whose worker misbehaves; the status after it."""
+        daemon = self.mount_bad(act, *options)
+        daemon.wait_scanned()
+        started = time.monotonic()
+        self.assertErrno(want, self.read, self.id, "0x1000")
+        self.assertLess(time.monotonic() - started, 15)
+        status = self.status(self.id)
+        self.assertNotIn("\x1b", daemon.log())
+        self.assertIsNone(daemon.process.poll())
+        fds = "/proc/%d/fd" % daemon.process.pid
+        self.assertLess(len(os.listdir(fds)), 40)
+        self.assertEqual(daemon.stop(), 0)
+        for name in os.listdir(self.cache):
+            self.assertTrue(name.startswith("index-") or name.endswith(".failed"), name)
+            if name.endswith(".failed"):
+                os.unlink(os.path.join(self.cache, name))
+        return status
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_hostile_workers(self):
+        for act in ("nothing", "status-3", "crash", "short-message", "long-message", "unknown-type", "wrong-size",
+                    "no-end-of-text", "progress-beyond-end", "twice-done", "empty-output", "size-lie", "noise-output"):
+            with self.subTest(act):
+                status = self.harm(act, errno.EIO)
+                self.assertTrue(status["reason"])
+                self.assertEqual(status["state"], "cold")
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_hostile_words(self):
+        status = self.harm("escapes", errno.EIO)
+        self.assertEqual(status["state"], "failed")
+        self.assertIn(".debug_info+0x12", status["reason"])
+        self.assertNotIn("forged", status)
+        self.assertEqual(self.harm("oddities", errno.EIO)["state"], "failed")
+        self.assertIn("protocol", self.harm("descriptors", errno.EIO)["reason"])
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_crashes_are_not_tried_for_ever(self):
+        self.mount_bad("crash").wait_scanned()
+        for _ in range(6):
+            self.assertErrno(errno.EIO, self.read, self.id, "0x1000")
+        status = self.status(self.id)
+        self.assertEqual((status["state"], status["conversions"]), ("failed", "3"))
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_reported_limits(self):
+        status = self.harm("memory", errno.EFBIG)
+        self.assertEqual(status["state"], "failed")
+        self.assertIn("convert_memory", status["reason"])
+        self.assertEqual(self.harm("disk", errno.ENOSPC)["state"], "cold")
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_time_limit(self):
+        for act in ("hang", "burn"):
+            status = self.harm(act, errno.EFBIG, "convert_time=1", "threads=1")
+            self.assertEqual(status["state"], "failed")
+            self.assertIn("convert_time=1", status["reason"])
+
+    def test_memory_limit(self):
+        """A real worker that may allocate next to nothing says so, or dies of it; nobody waits for ever."""
+        if "sanitize" in os.environ.get("BUILD_KIND", ""):
+            self.skipTest("sanitizers need more memory than any limit allows")
+        big = self.compile("big", flags=["-static-libstdc++"])
+        self.mount("convert_memory=64K", "threads=1").wait_scanned()
+        id = mount_harness.build_id(big)
+        with self.assertRaises(OSError) as caught:
+            os.stat(os.path.join(self.image(id), "image.gsym"))
+        self.assertIn(caught.exception.errno, (errno.EFBIG, errno.EIO))
+        self.assertTrue(self.status(id)["reason"])
+
+    def test_cage(self):
+        """The scan worker at work, seen from outside."""
+        if "sanitize" in os.environ.get("BUILD_KIND", ""):
+            self.skipTest("sanitizers do without the cage")
+        fifo_like = os.path.join(self.source, "large")
+        with open(fifo_like, "wb") as file:
+            header = mount_harness.contents(self.compile("plain", where=self.dir, flags=["-Wl,--build-id=none"]))
+            file.write(header)
+            file.truncate(8 << 30)  # sparse: takes the worker long enough to be looked at
+        daemon = self.mount()
+        worker = wait_until(lambda: run("pgrep", "-P", daemon.process.pid, check=False).stdout.strip(), "the worker")
+        path = "/proc/%s/" % worker.decode().split()[0]
+
+        def caged():
+            with open(path + "status") as file:
+                return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+        wait_until(lambda: caged().get("NoNewPrivs") == "1", "no new privileges")
+        wait_until(lambda: caged().get("Seccomp") in ("2", None), "seccomp")
+        with open(path + "limits") as file:
+            limits = file.read()
+        self.assertRegex(limits, r"Max core file size +0 +0 ")
+        self.assertRegex(limits, r"Max file size +0 +0 ")
+        self.assertRegex(limits, r"Max data size +\d+ +\d+ ")
+        open_files = [os.readlink(path + "fd/" + fd) for fd in os.listdir(path + "fd") if int(fd) > 2]
+        for name in open_files:
+            self.assertTrue(name.startswith(("socket:", self.source)), open_files)
+
+    def test_refuses_people(self):
+        done = run(GSYM, "worker", "convert", "1", check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"gsymfs", done.stderr)
+
+
+if __name__ == "__main__":
+    mount_harness.main()
