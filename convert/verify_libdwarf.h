@@ -34,7 +34,8 @@ static inline bool dw_ok(struct dw *dw, int result, Dwarf_Error error)
 {
 	if (result == DW_DLV_ERROR) {
 		if (dw->skipped++ == 0)
-			snprintf(dw->reason, sizeof(dw->reason), "%s", dwarf_errmsg(error));
+			snprintf(dw->reason, sizeof(dw->reason), "%s",
+				 error ? dwarf_errmsg(error) : "no reason given");
 		dwarf_dealloc_error(dw->dbg, error);
 	}
 	return result == DW_DLV_OK;

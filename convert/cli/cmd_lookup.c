@@ -206,9 +206,11 @@ static int run(struct lookup *lookup, char **addresses, int n)
 	if (err)
 		return fail(lookup->path, err, &diag);
 	lookup->render.module = lookup->path;
+	lookup->render.cache = demangle_cache_new();
 	err = n ? answer_arguments(lookup, addresses, n) : answer_stdin(lookup);
 	gsym_answer_deinit(&lookup->answer);
 	text_deinit(&lookup->out);
+	demangle_cache_free(lookup->render.cache);
 	gsym_reader_close(lookup->reader);
 	if (err)
 		return output_fail(err);

@@ -71,7 +71,7 @@ void render_name(struct text_buf *out, const struct gsym_frame *frame, const str
 		escape_str(out, frame->name, style);
 		return;
 	}
-	demangle_append(out, frame->name, options->demangle);
+	demangle_cached(options->cache, out, frame->name, options->demangle);
 	escape_tail(out, start, style);
 }
 

@@ -8,7 +8,7 @@
 #define GSYM_RENDER_RENDER_H
 
 #include "../gsym.h"
-#include "demangle.h"
+#include "demangle_cache.h"
 #include "text_buf.h"
 
 enum render_format {
@@ -21,7 +21,8 @@ enum render_format {
 struct render_options {
 	enum render_format format;
 	enum demangle_mode demangle;
-	const char *module; /* what the tsv and json formats call the image; NULL = nothing */
+	const char *module;           /* what the tsv and json formats call the image; NULL = nothing */
+	struct demangle_cache *cache; /* of the caller, for batches; NULL = none */
 };
 
 /*

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "gsym/render/demangle.h"
+#include "gsym/render/demangle_cache.h"
 #include "gsym/render/demangle_style.h"
 
 /* What @name reads as; valid until the next call. */
@@ -178,6 +178,31 @@ static void long_names(void **state)
 	}
 }
 
+/* More names than there are slots, each asked for twice in a row and once more later. */
+static void cached_names(void **state)
+{
+	(void)state;
+	enum { NAMES = 20000, SIZE = 16 };
+	struct demangle_cache *cache = demangle_cache_new();
+	struct text_buf out = {0};
+	char *names = calloc(NAMES, SIZE), want[SIZE];
+	assert_non_null(names);
+	for (int i = 0; i < NAMES; i++)
+		snprintf(names + i * SIZE, SIZE, i % 2 ? "_Z6f%05dv" : "g%05d", i);
+	for (int round = 0; round < 4 * NAMES; round++) {
+		int i = round / 2 % NAMES;
+		text_reset(&out);
+		demangle_cached(round % 3 ? cache : NULL, &out, names + i * SIZE, DEMANGLE_AUTO);
+		snprintf(want, sizeof(want), i % 2 ? "f%05d()" : "g%05d", i);
+		assert_int_equal(out.n, strlen(want));
+		assert_memory_equal(out.v, want, out.n);
+	}
+	text_deinit(&out);
+	demangle_cache_free(cache);
+	demangle_cache_free(NULL);
+	free(names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +212,7 @@ int main(void)
 		cmocka_unit_test(odd_text),
 		cmocka_unit_test(hostile_names_are_cheap),
 		cmocka_unit_test(long_names),
+		cmocka_unit_test(cached_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
