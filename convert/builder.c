@@ -7,7 +7,7 @@ enum { FIRST_NAME_SLOTS = 4096 };
 int builder_init(struct builder *b, const struct build_context *context)
 {
 	*b = (struct builder){.context = context, .slot_mask = FIRST_NAME_SLOTS - 1};
-	b->names = names_new(context->dwarf, &b->odd);
+	b->names = names_new(&b->odd);
 	b->slots = calloc(FIRST_NAME_SLOTS, sizeof(*b->slots));
 	return b->names && b->slots ? 0 : -ENOMEM;
 }
@@ -17,6 +17,7 @@ void builder_deinit(struct builder *b)
 	names_free(b->names);
 	free(b->slots);
 	unit_deinit(&b->unit);
+	unit_deinit(&b->skeleton);
 	line_table_deinit(&b->lines);
 	arena_free(&b->arena);
 	vec_free(&b->bodies);
@@ -221,12 +222,34 @@ static int build_orphans(struct builder *b)
 
 /* ---- The unit ---- */
 
-static int build(struct builder *b, size_t index)
+/*
+ * Goes on with the split unit of the skeleton that was loaded. Without it the skeleton's lines still serve
+ * symbols.
+ */
+static int load_split(struct builder *b, const char **ret_missing)
+{
+	const struct dwarf *dwarf;
+	const struct unit_header *header;
+	int err = b->context->split ? split_find(b->context->split, &b->unit, &b->odd, &dwarf, &header) : -ENOENT;
+	if (err == -ENOENT) {
+		oddity_count(&b->odd, ODD_SPLIT_UNIT, ".debug_info", b->unit.header->off);
+		*ret_missing = b->unit.dwo_name;
+		return 0;
+	}
+	if (err)
+		return err;
+	struct unit swap = b->skeleton;
+	b->skeleton = b->unit;
+	b->unit = swap;
+	return unit_load_split(&b->unit, &b->skeleton, dwarf, header, &b->odd);
+}
+
+static int build(struct builder *b, size_t index, const char **ret_missing)
 {
 	const struct dwarf *dwarf = b->context->dwarf;
 	int err = unit_load(&b->unit, dwarf, &dwarf->units[index], &b->odd);
-	if (!err && b->unit.is_skeleton && !b->unit.first_child)
-		oddity_count(&b->odd, ODD_SPLIT_UNIT, ".debug_info", dwarf->units[index].off);
+	if (!err && b->unit.dwo_name && !b->unit.first_child)
+		err = load_split(b, ret_missing);
 	if (!err)
 		err = builder_walk(b);
 	if (!err && b->unit.is_partial && !b->bodies.n)
@@ -260,7 +283,8 @@ void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
 	b->covered.n = 0;
 	b->n_names = 0;
 	b->generation++;
-	*ret = (struct unit_result){.err = build(b, index)};
+	*ret = (struct unit_result){0};
+	ret->err = build(b, index, &ret->missing);
 	if (!ret->err)
 		ret->err = keep_result(b, ret);
 }

@@ -9,6 +9,7 @@
 
 #include "dwarf.h"
 #include "record.h"
+#include "split.h"
 #include "symtab.h"
 
 /* What one unit gave. Strings and files are numbered within it; file 0 is "no file". */
@@ -19,6 +20,7 @@ struct unit_result {
 		struct pool_string dir, base;
 	} *files;
 	uint32_t n_records, n_strings, n_files;
+	const char *missing; /* the split file that would have told more, or NULL */
 	int err; /* 0, -EBADMSG (the unit was skipped) or -ENOMEM */
 };
 
@@ -53,6 +55,7 @@ struct name_slot {
 /* Settings shared by all builders. */
 struct build_context {
 	const struct dwarf *dwarf;
+	struct split_files *split; /* NULL: split units are not looked for */
 	const symbol_vec *symbols;
 	bool match_llvm;
 };
@@ -63,6 +66,7 @@ struct builder {
 	struct arena arena;
 	struct names *names;
 	struct unit unit;
+	struct unit skeleton;     /* of a split unit */
 	struct line_table lines;
 	VEC(struct body) bodies;
 	VEC(struct node) nodes;

@@ -24,6 +24,7 @@ struct conversion {
 	unsigned threads;
 	struct image *image;
 	struct dwarf dwarf;
+	struct split_files *split;
 	symbol_vec symbols;
 	struct build_context context;
 	struct builder *builders; /* one for each thread */
@@ -251,8 +252,10 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	if (c->image->symbols_damaged)
 		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
 	if (!err && !o->no_dwarf)
-		err = dwarf_open(&c->dwarf, c->image, c->threads, &c->odd);
-	c->context = (struct build_context){&c->dwarf, &c->symbols, o->match_llvm};
+		err = dwarf_open(&c->dwarf, c->image, false, c->threads, &c->odd);
+	if (!err)
+		err = split_open(c->image, o->debug_dirs, &c->split);
+	c->context = (struct build_context){&c->dwarf, c->split, &c->symbols, o->match_llvm};
 	if (!err)
 		err = convert_units(c);
 	if (!err)
@@ -282,6 +285,7 @@ static void conversion_deinit(struct conversion *c)
 	vec_free(&c->records);
 	vec_free(&c->symbols);
 	pool_deinit(&c->pool);
+	split_close(c->split);
 	dwarf_close(&c->dwarf);
 	image_close(c->image);
 }

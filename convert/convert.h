@@ -27,6 +27,7 @@ struct convert_options {
 	bool dwarf_names;            /* name functions as DWARF does, not as the symbol at their start */
 	bool no_dwarf;               /* symbol tables only */
 	const char *arch;            /* refuse an image of another architecture; NULL = any */
+	const char *const *debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
 	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED. */
 	int (*progress)(void *user, enum convert_phase phase, uint64_t done, uint64_t total);
 	void *progress_user;

@@ -27,22 +27,30 @@ struct unit_header {
 	uint8_t addr_size; /* 2, 4 or 8 */
 	uint8_t off_size;  /* 4 or 8: the 32- and 64-bit formats */
 	uint8_t type;      /* DW_UT_*; DW_UT_compile before version 5 */
+	uint64_t dwo_id;   /* of skeletons and split units, version 5 */
 };
 
+/* The debug sections of one file, or of one unit's share of a .dwp package. */
 struct dwarf {
 	struct image *image;
 	bool big_endian;
+	bool split;                    /* a .dwo's sections: units are split units */
+	const struct dwarf *alternate; /* what dwz or a supplementary file shares among files; NULL: not here */
 	/* String sections end with their last NUL, so that "offset < size" proves a terminated string. */
 	struct span info, abbrev, line, line_str, str, str_offsets, addr, ranges, rnglists;
 	struct unit_header *units; /* ascending by offset */
 	size_t n_units;
 };
 
-/* Loads the sections and finds the units. No units is not an error. */
-int dwarf_open(struct dwarf *dwarf, struct image *image, unsigned threads, struct oddities *odd);
+/*
+ * Loads the sections and finds the units. No units is not an error. @split: the sections are those of a .dwo.
+ * 0 or -ENOMEM.
+ */
+int dwarf_open(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd);
 void dwarf_close(struct dwarf *dwarf);
 
-/* The second step of dwarf_open(), for sections that are there already: fills units. 0 or -ENOMEM. */
+/* The two steps of dwarf_open(): sections, then units. 0 or -ENOMEM. */
+int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd);
 int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
 
 /* ---- Abbreviations (7.5.3), compiled once per unit ---- */
@@ -82,6 +90,7 @@ enum attr_slot {
 	SLOT_RNGLISTS_BASE,
 	SLOT_GNU_RANGES_BASE,
 	SLOT_DWO_NAME,
+	SLOT_DWO_ID,
 	SLOT_COUNT,
 };
 
@@ -141,7 +150,7 @@ enum value_class {
 	VALUE_STRING_INDEX,  /* into .debug_str_offsets */
 	VALUE_REFERENCE, /* offset in .debug_info */
 	VALUE_LIST_INDEX,    /* into the offsets of .debug_rnglists */
-	VALUE_ALTERNATE, /* lives in an alternate or supplementary file */
+	VALUE_ALTERNATE, /* offset in .debug_info of the alternate file, or a string of one that is not here */
 };
 
 struct value {
@@ -178,7 +187,8 @@ struct scope {
 #define SCOPE_NONE UINT32_MAX
 
 struct unit {
-	const struct dwarf *dwarf;
+	const struct dwarf *dwarf; /* where its entries are */
+	const struct dwarf *main;  /* where its addresses and lines are: another file when it is split */
 	const struct unit_header *header;
 	struct oddities *odd;
 	struct abbrev_table abbrevs;
@@ -191,7 +201,8 @@ struct unit {
 	const char *comp_dir;    /* "" when absent */
 	uint16_t language;
 	bool has_stmt_list;
-	bool is_skeleton;        /* its entries are in a .dwo */
+	const char *dwo_name;    /* its entries are in that file; NULL: they are here */
+	uint64_t dwo_id;
 	bool is_partial;         /* holds what others import: never code */
 	uint64_t first_child;    /* offset of the entry after the unit's own; 0 when it has no children */
 	VEC(struct scope) scopes; /* built when a name must be qualified */
@@ -201,6 +212,13 @@ struct unit {
 
 /* Reads the abbreviations and the unit entry. 0, or a counted oddity: -EBADMSG; -ENOMEM. */
 int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header, struct oddities *odd);
+
+/*
+ * The same for the split unit @header of @dwarf, whose addresses, lines and directories are those of
+ * @skeleton. @unit and @skeleton are different.
+ */
+int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct dwarf *dwarf,
+		    const struct unit_header *header, struct oddities *odd);
 void unit_deinit(struct unit *unit);
 
 /* The unit that contains @off of .debug_info, or NULL. */
@@ -257,14 +275,17 @@ struct die_name {
 struct names;
 
 /* Resolves names for one thread. Other units are opened as references lead there, and some are kept. */
-struct names *names_new(const struct dwarf *dwarf, struct oddities *odd);
+struct names *names_new(struct oddities *odd);
 void names_free(struct names *names);
 
+/* Which entry has a name: an offset in .debug_info, with this bit set in that of the alternate file. */
+#define KEY_ALTERNATE ((uint64_t)1 << 63)
+
 /*
- * The name, as GSYM wants it, of the entry at @off of .debug_info, whichever unit that is in; @unit is the one
- * being converted. A bad offset gives no name. Built strings go to @arena. 0 or -ENOMEM.
+ * The name, as GSYM wants it, of the entry @key, whichever unit that is in; @unit is the one being converted.
+ * A bad key gives no name. Built strings go to @arena. 0 or -ENOMEM.
  */
-int names_resolve(struct names *names, struct unit *unit, uint64_t off, struct arena *arena, struct die_name *ret);
+int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena, struct die_name *ret);
 
 /*
  * Where the function at @off is declared: file index and line, its own or those of what it refers to in the

@@ -55,6 +55,7 @@ static enum attr_slot slot_of_unit_attr(uint64_t attr)
 	case DW_AT_GNU_ranges_base: return SLOT_GNU_RANGES_BASE;
 	case DW_AT_dwo_name:
 	case DW_AT_GNU_dwo_name: return SLOT_DWO_NAME;
+	case DW_AT_GNU_dwo_id: return SLOT_DWO_ID;
 	}
 	return SLOT_NONE;
 }

@@ -98,6 +98,19 @@ static void read_uleb(struct cursor *c, enum value_class class, struct value *re
 	ret->u = cursor_uleb(c);
 }
 
+/* An offset into the strings of the alternate file: a string when that file is here. */
+static void read_alternate_string(struct cursor *c, const struct dwarf *dwarf, const struct unit_header *unit,
+				  struct value *ret)
+{
+	uint64_t off = cursor_uint(c, unit->off_size);
+	ret->class = VALUE_ALTERNATE;
+	if (!dwarf->alternate)
+		return;
+	bool inside = off < dwarf->alternate->str.size;
+	ret->class = inside ? VALUE_STRING : VALUE_NONE;
+	ret->str = inside ? (const char *)dwarf->alternate->str.data + off : NULL;
+}
+
 static void read_string(struct cursor *c, struct span section, const struct unit_header *unit, struct value *ret)
 {
 	uint64_t off = cursor_uint(c, unit->off_size);
@@ -172,9 +185,9 @@ void form_read(struct cursor *c, uint64_t form, int64_t implicit, const struct d
 	case DW_FORM_ref_addr:
 		read_uint(c, (unsigned)form_fixed_size(form, unit), VALUE_REFERENCE, ret);
 		return;
-	case FORM_GNU_REF_ALT:
 	case FORM_GNU_STRP_ALT:
-	case DW_FORM_strp_sup: read_uint(c, unit->off_size, VALUE_ALTERNATE, ret); return;
+	case DW_FORM_strp_sup: read_alternate_string(c, dwarf, unit, ret); return;
+	case FORM_GNU_REF_ALT: read_uint(c, unit->off_size, VALUE_ALTERNATE, ret); return;
 	case DW_FORM_ref_sup4: read_uint(c, 4, VALUE_ALTERNATE, ret); return;
 	case DW_FORM_ref_sup8: read_uint(c, 8, VALUE_ALTERNATE, ret); return;
 	case DW_FORM_indirect: read_indirect(c, dwarf, unit, ret); return;

@@ -50,7 +50,7 @@ static void read_entry(struct cursor *c, const struct entry_format *f, const str
 		uint64_t content = cursor_uleb(&formats), form = cursor_uleb(&formats);
 		struct value v = {0};
 		if (content == DW_LNCT_path || content == DW_LNCT_directory_index)
-			form_read(c, form, 0, unit->dwarf, forms, &v);
+			form_read(c, form, 0, unit->main, forms, &v);
 		else
 			form_skip(c, form, forms);
 		if (content == DW_LNCT_path && v.class == VALUE_STRING)
@@ -366,7 +366,7 @@ static void sort_sequences(struct line_table *table)
 
 int line_table_read(struct line_table *table, const struct unit *unit)
 {
-	const struct dwarf *d = unit->dwarf;
+	const struct dwarf *d = unit->main;
 	struct line_header h = {0};
 	table->version = 0;
 	table->dirs.n = table->files.n = table->rows.n = table->seqs.n = 0;

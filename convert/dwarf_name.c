@@ -19,16 +19,21 @@ struct foreign {
 };
 
 struct names {
-	const struct dwarf *dwarf;
 	struct oddities *odd;
 	struct unit *home; /* the unit being converted: already loaded */
 	struct foreign foreign[FOREIGN_UNITS];
 };
 
+/* An entry of some file. */
+struct place {
+	const struct dwarf *dwarf;
+	uint64_t off;
+};
+
 /* One step of a chain of references. */
 struct link {
+	struct place at;
 	const struct unit_header *header;
-	uint64_t off;
 	uint16_t tag;
 };
 
@@ -38,13 +43,11 @@ struct chain {
 	const char *linkage_name, *name; /* the first met */
 };
 
-struct names *names_new(const struct dwarf *dwarf, struct oddities *odd)
+struct names *names_new(struct oddities *odd)
 {
 	struct names *names = calloc(1, sizeof(*names));
-	if (names) {
-		names->dwarf = dwarf;
+	if (names)
 		names->odd = odd;
-	}
 	return names;
 }
 
@@ -56,15 +59,15 @@ void names_free(struct names *names)
 }
 
 /* The loaded unit of a header. Only valid until the next call: a slot may be taken over. */
-static int load(struct names *names, const struct unit_header *header, struct unit **ret)
+static int load(struct names *names, const struct dwarf *dwarf, const struct unit_header *header, struct unit **ret)
 {
 	if (names->home->header == header) {
 		*ret = names->home;
 		return 0;
 	}
-	struct foreign *slot = &names->foreign[(size_t)(header - names->dwarf->units) % FOREIGN_UNITS];
+	struct foreign *slot = &names->foreign[(size_t)(header - dwarf->units) % FOREIGN_UNITS];
 	if (slot->unit.header != header) {
-		int err = unit_load(&slot->unit, names->dwarf, header, names->odd);
+		int err = unit_load(&slot->unit, dwarf, header, names->odd);
 		slot->bad = err == -EBADMSG;
 		if (err && !slot->bad) {
 			slot->unit.header = NULL;
@@ -75,29 +78,31 @@ static int load(struct names *names, const struct unit_header *header, struct un
 	return slot->bad ? -EBADMSG : 0;
 }
 
-static int load_at(struct names *names, uint64_t off, struct unit **ret)
+static int load_at(struct names *names, struct place at, struct unit **ret)
 {
-	const struct unit_header *header = dwarf_find_unit(names->dwarf, off);
+	const struct unit_header *header = dwarf_find_unit(at.dwarf, at.off);
 	if (header)
-		return load(names, header, ret);
-	oddity_count(names->odd, ODD_REFERENCE, ".debug_info", off);
+		return load(names, at.dwarf, header, ret);
+	oddity_count(names->odd, ODD_REFERENCE, ".debug_info", at.off);
 	return -EBADMSG;
 }
 
-/* Where an entry's name continues: 1 and the offset, or 0. */
-static int next_reference(struct names *names, const struct die *die, uint64_t *ret)
+/* Where an entry's name continues: true and the place, or false. */
+static bool next_reference(struct names *names, const struct unit *unit, const struct die *die, struct place *ret)
 {
 	for (enum attr_slot slot = SLOT_SPECIFICATION; slot >= SLOT_ORIGIN; slot--) {
 		if (!die_has(die, slot))
 			continue;
-		if (die->attr[slot].class == VALUE_REFERENCE) {
-			*ret = die->attr[slot].u;
-			return 1;
-		}
-		if (die->attr[slot].class == VALUE_ALTERNATE)
+		const struct value *v = &die->attr[slot];
+		bool alternate = v->class == VALUE_ALTERNATE;
+		if (alternate && !unit->dwarf->alternate)
 			oddity_count(names->odd, ODD_ALTERNATE_FILE, ".debug_info", die->off);
+		else if (alternate || v->class == VALUE_REFERENCE) {
+			*ret = (struct place){alternate ? unit->dwarf->alternate : unit->dwarf, v->u};
+			return true;
+		}
 	}
-	return 0;
+	return false;
 }
 
 static void chain_add(struct chain *chain, const struct unit *unit, const struct die *die)
@@ -108,23 +113,23 @@ static void chain_add(struct chain *chain, const struct unit *unit, const struct
 	const char *name = chain->name ? NULL : die_string(unit, die, SLOT_NAME);
 	if (name && *name)
 		chain->name = name;
-	chain->links[chain->n++] = (struct link){unit->header, die->off, die->abbrev->tag};
+	chain->links[chain->n++] = (struct link){{unit->dwarf, die->off}, unit->header, die->abbrev->tag};
 }
 
 /* Follows the references of @die; what cannot be followed ends the chain. 0 or -ENOMEM. */
 static int follow(struct names *names, struct unit *unit, const struct die *die, struct chain *chain)
 {
 	struct die next = *die;
-	uint64_t off;
+	struct place at;
 	chain_add(chain, unit, die);
-	while (!chain->linkage_name && next_reference(names, &next, &off)) {
+	while (!chain->linkage_name && next_reference(names, unit, &next, &at)) {
 		if (chain->n == REFERENCE_DEPTH_MAX) {
 			oddity_count(names->odd, ODD_REFERENCE_DEPTH, ".debug_info", die->off);
 			return 0;
 		}
-		int err = load_at(names, off, &unit);
+		int err = load_at(names, at, &unit);
 		if (!err)
-			err = die_at(unit, off, &next);
+			err = die_at(unit, at.off, &next);
 		if (err)
 			return err == -EBADMSG ? 0 : err;
 		chain_add(chain, unit, &next);
@@ -207,15 +212,15 @@ static int link_parent(struct names *names, const struct link *link, struct link
 	/* Its parent would tell where it was inlined, not where it was declared. */
 	if (link->tag == DW_TAG_inlined_subroutine)
 		return 0;
-	int err = load(names, link->header, &unit);
+	int err = load(names, link->at.dwarf, link->header, &unit);
 	if (!err && !unit->has_scopes)
 		err = index_scopes(unit);
 	if (err)
 		return err == -EBADMSG ? 0 : err;
-	uint32_t i = find_scope(unit, link->off);
+	uint32_t i = find_scope(unit, link->at.off);
 	if (i == SCOPE_NONE || !names_members(unit->scopes.v[i].tag))
 		return 0;
-	*ret = (struct link){link->header, unit->scopes.v[i].off, unit->scopes.v[i].tag};
+	*ret = (struct link){{link->at.dwarf, unit->scopes.v[i].off}, link->header, unit->scopes.v[i].tag};
 	return 1;
 }
 
@@ -248,9 +253,9 @@ static int collect_scopes(struct names *names, struct chain *chain, struct parts
 		struct die die;
 		if (found < 0)
 			return found;
-		int err = load(names, parent.header, &unit);
+		int err = load(names, parent.at.dwarf, parent.header, &unit);
 		if (!err)
-			err = die_at(unit, parent.off, &die);
+			err = die_at(unit, parent.at.off, &die);
 		*chain = (struct chain){0};
 		if (!err)
 			err = follow(names, unit, &die, chain);
@@ -315,16 +320,17 @@ static int qualify(struct names *names, struct chain *chain, struct arena *arena
 	return 0;
 }
 
-int names_resolve(struct names *names, struct unit *unit, uint64_t off, struct arena *arena, struct die_name *ret)
+int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena, struct die_name *ret)
 {
 	struct chain chain = {0};
+	struct place at = {key & KEY_ALTERNATE ? unit->dwarf->alternate : unit->dwarf, key & ~KEY_ALTERNATE};
 	struct unit *there;
 	struct die die;
 	names->home = unit;
 	*ret = (struct die_name){0};
-	int err = load_at(names, off, &there);
+	int err = load_at(names, at, &there);
 	if (!err)
-		err = die_at(there, off, &die);
+		err = die_at(there, at.off, &die);
 	if (!err)
 		err = follow(names, there, &die, &chain);
 	if (err)
@@ -339,9 +345,10 @@ int names_resolve(struct names *names, struct unit *unit, uint64_t off, struct a
 bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file, uint64_t *ret_line)
 {
 	bool has_file = false, has_line = false;
-	for (unsigned depth = 0; depth < REFERENCE_DEPTH_MAX && dwarf_find_unit(names->dwarf, off) == unit->header; depth++) {
+	struct place at = {unit->dwarf, off};
+	for (unsigned depth = 0; depth < REFERENCE_DEPTH_MAX; depth++) {
 		struct die die;
-		if (die_at(unit, off, &die))
+		if (at.dwarf != unit->dwarf || dwarf_find_unit(at.dwarf, at.off) != unit->header || die_at(unit, at.off, &die))
 			break;
 		if (!has_file && die_has(&die, SLOT_DECL_FILE)) {
 			*ret_file = die_uint(&die, SLOT_DECL_FILE, 0);
@@ -351,7 +358,7 @@ bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uin
 			*ret_line = die_uint(&die, SLOT_DECL_LINE, 0);
 			has_line = true;
 		}
-		if ((has_file && has_line) || !next_reference(names, &die, &off))
+		if ((has_file && has_line) || !next_reference(names, unit, &die, &at))
 			break;
 	}
 	return has_file && has_line;

@@ -108,11 +108,14 @@ static bool list_offset(const struct unit *unit, const struct value *v, uint64_t
 
 static int read_list(struct unit *unit, const struct die *die, range_vec *ret)
 {
+	/* Before version 5 the lists of split units stay in the main file, behind DW_AT_GNU_ranges_base. */
 	bool v5 = unit->header->version >= 5;
-	const struct span s = v5 ? unit->dwarf->rnglists : unit->dwarf->ranges;
+	const struct span s = v5 ? unit->dwarf->rnglists : unit->main->ranges;
 	struct cursor c = cursor_new(s.data, s.size, unit->dwarf->big_endian);
 	uint64_t off = 0;
 	int err = list_offset(unit, &die->attr[SLOT_RANGES], &off) ? 0 : -EBADMSG;
+	if (!v5 && unit->main != unit->dwarf)
+		off += unit->ranges_base;
 	cursor_seek(&c, off);
 	if (!err)
 		err = v5 ? read_debug_rnglists(unit, &c, ret) : read_debug_ranges(unit, &c, ret);

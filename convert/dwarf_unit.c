@@ -6,6 +6,7 @@
 #include "../gsym/base/parallel.h"
 
 #include <libdwarf/dwarf.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Sections ---- */
@@ -45,7 +46,9 @@ static void load_section(void *user, size_t i, unsigned thread)
 {
 	(void)thread;
 	struct load_job *job = user;
-	struct section *s = image_section(job->dwarf->image, wanted[i].name);
+	char name[32];
+	snprintf(name, sizeof(name), "%s%s", wanted[i].name, job->dwarf->split ? ".dwo" : "");
+	struct section *s = image_section(job->dwarf->image, name);
 	if (!s)
 		return;
 	job->err[i] = section_load(s);
@@ -53,9 +56,10 @@ static void load_section(void *user, size_t i, unsigned thread)
 		*(struct span *)((char *)job->dwarf + wanted[i].field) = wanted[i].strings ? cut_strings(s->data) : s->data;
 }
 
-static int load_sections(struct dwarf *dwarf, unsigned threads, struct oddities *odd)
+int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd)
 {
 	struct load_job job = {.dwarf = dwarf};
+	*dwarf = (struct dwarf){.image = image, .big_endian = image->big_endian, .split = split};
 	parallel_for(threads, ARRAY_SIZE(wanted), load_section, &job);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		if (job.err[i] == -ENOMEM)
@@ -71,14 +75,14 @@ static int load_sections(struct dwarf *dwarf, unsigned threads, struct oddities 
 
 static bool unit_type_has_code(uint8_t type)
 {
-	return type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton;
+	return type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton || type == DW_UT_split_compile;
 }
 
 /* DWO id or type signature and offset follow the header of some types. */
-static void skip_type_fields(struct cursor *c, const struct unit_header *u)
+static void read_type_fields(struct cursor *c, struct unit_header *u)
 {
 	if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
-		cursor_skip(c, 8);
+		u->dwo_id = cursor_u64(c);
 	else if (u->type == DW_UT_type || u->type == DW_UT_split_type)
 		cursor_skip(c, 8 + u->off_size);
 }
@@ -103,7 +107,7 @@ static enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
 		u->type = cursor_u8(&c);
 		u->addr_size = cursor_u8(&c);
 		u->abbrev_off = cursor_uint(&c, u->off_size);
-		skip_type_fields(&c, u);
+		read_type_fields(&c, u);
 	} else {
 		u->abbrev_off = cursor_uint(&c, u->off_size);
 		u->addr_size = cursor_u8(&c);
@@ -136,10 +140,9 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 	return 0;
 }
 
-int dwarf_open(struct dwarf *dwarf, struct image *image, unsigned threads, struct oddities *odd)
+int dwarf_open(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd)
 {
-	*dwarf = (struct dwarf){.image = image, .big_endian = image->big_endian};
-	int err = load_sections(dwarf, threads, odd);
+	int err = dwarf_load_sections(dwarf, image, split, threads, odd);
 	return err ? err : dwarf_find_units(dwarf, odd);
 }
 
@@ -234,7 +237,7 @@ const char *die_string(const struct unit *unit, const struct die *die, enum attr
 
 bool unit_indexed_address(const struct unit *unit, uint64_t index, uint64_t *ret)
 {
-	const struct dwarf *d = unit->dwarf;
+	const struct dwarf *d = unit->main;
 	uint64_t at, size = unit->header->addr_size;
 	if (__builtin_mul_overflow(index, size, &at) || __builtin_add_overflow(at, unit->addr_base, &at) ||
 	    d->addr.size < size || at > d->addr.size - size)
@@ -319,7 +322,8 @@ static void unit_take_root(struct unit *unit, const struct die *root)
 	unit->stmt_list = die_uint(root, SLOT_STMT_LIST, 0);
 	const char *dir = die_string(unit, root, SLOT_COMP_DIR);
 	unit->comp_dir = dir ? dir : "";
-	unit->is_skeleton = die_has(root, SLOT_DWO_NAME);
+	unit->dwo_name = unit->dwarf->split ? NULL : die_string(unit, root, SLOT_DWO_NAME);
+	unit->dwo_id = die_uint(root, SLOT_DWO_ID, unit->header->dwo_id);
 	unit->is_partial = root->abbrev->tag == DW_TAG_partial_unit;
 	unit->low_pc = 0;
 	(void)die_address(unit, root, SLOT_LOW_PC, &unit->low_pc);
@@ -327,7 +331,7 @@ static void unit_take_root(struct unit *unit, const struct die *root)
 
 int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header, struct oddities *odd)
 {
-	unit->dwarf = dwarf;
+	unit->dwarf = unit->main = dwarf;
 	unit->header = header;
 	unit->odd = odd;
 	unit->scopes.n = 0;
@@ -350,6 +354,20 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
 	unit_take_root(unit, &root);
 	unit->first_child = abbrev->has_children ? cursor_off(&c) : 0;
 	return 0;
+}
+
+int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct dwarf *dwarf,
+		    const struct unit_header *header, struct oddities *odd)
+{
+	int err = unit_load(unit, dwarf, header, odd);
+	unit->main = skeleton->dwarf;
+	unit->low_pc = skeleton->low_pc;
+	unit->addr_base = skeleton->addr_base;
+	unit->ranges_base = skeleton->ranges_base;
+	unit->has_stmt_list = skeleton->has_stmt_list;
+	unit->stmt_list = skeleton->stmt_list;
+	unit->comp_dir = skeleton->comp_dir;
+	return err;
 }
 
 void unit_deinit(struct unit *unit)

@@ -24,13 +24,16 @@ struct walk {
 };
 
 /* The entry that has the name, as far as it can be told without following: all who share it share the key. */
-static uint64_t name_key(const struct die *die)
+static uint64_t name_key(const struct unit *unit, const struct die *die)
 {
 	if (die_has(die, SLOT_NAME) || die_has(die, SLOT_LINKAGE_NAME))
 		return die->off;
 	enum attr_slot slot = die_has(die, SLOT_SPECIFICATION) ? SLOT_SPECIFICATION : SLOT_ORIGIN;
-	if (die_has(die, slot) && die->attr[slot].class == VALUE_REFERENCE)
-		return die->attr[slot].u;
+	const struct value *v = &die->attr[slot];
+	if (die_has(die, slot) && v->class == VALUE_REFERENCE)
+		return v->u & ~KEY_ALTERNATE;
+	if (die_has(die, slot) && v->class == VALUE_ALTERNATE && unit->dwarf->alternate)
+		return v->u | KEY_ALTERNATE;
 	return die->off;
 }
 
@@ -56,7 +59,7 @@ static bool dropped_to_zero(const struct walk *w, struct range r)
 static void keep_live_ranges(struct walk *w, uint64_t die_off, uint32_t first)
 {
 	range_vec *ranges = &w->b->ranges;
-	const range_vec *text = &w->unit->dwarf->image->text;
+	const range_vec *text = &w->unit->main->image->text;
 	size_t kept = first;
 	for (size_t i = first; i < ranges->n; i++) {
 		struct range r = ranges->v[i];
@@ -94,7 +97,7 @@ static int enter_subprogram(struct walk *w, const struct die *die, struct contex
 		return 0;
 	struct body body = {
 		.die_off = die->off,
-		.name_key = name_key(die),
+		.name_key = name_key(w->unit, die),
 		.first_range = first,
 		.n_ranges = (uint32_t)(b->ranges.n - first),
 		.first_node = (uint32_t)b->nodes.n,
@@ -119,7 +122,7 @@ static int enter_inlined(struct walk *w, const struct die *die, const struct con
 		return 0; /* optimised away, with all that was inlined into it */
 	struct node node = {
 		.die_off = die->off,
-		.name_key = name_key(die),
+		.name_key = name_key(w->unit, die),
 		.call_file = die_uint(die, SLOT_CALL_FILE, 0),
 		.call_line = die_uint(die, SLOT_CALL_LINE, 0),
 		.has_call_file = die_has(die, SLOT_CALL_FILE),

@@ -359,9 +359,8 @@ static int image_read(struct image *image, struct gsym_diag *diag)
 int image_open(const char *path, struct image **ret, struct gsym_diag *diag)
 {
 	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
-	if (!image)
+	if (!image || !(image->path = strdup(path)))
 		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
-	image->path = path;
 	int err = image_map(image, diag);
 	if (!err)
 		err = image_read(image, diag);
@@ -373,9 +372,8 @@ int image_open(const char *path, struct image **ret, struct gsym_diag *diag)
 int image_open_memory(const void *data, size_t size, const char *name, struct image **ret, struct gsym_diag *diag)
 {
 	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
-	if (!image)
+	if (!image || !(image->path = strdup(name)))
 		return diag_set(diag, -ENOMEM, "%s: out of memory", name);
-	image->path = name;
 	image->map = data;
 	image->map_size = size;
 	int err = image_read(image, diag);
@@ -397,6 +395,7 @@ void image_close(struct image *image)
 	elf_end(image->elf);
 	if (image->mapped)
 		munmap((void *)(uintptr_t)image->map, image->map_size);
+	free(image->path);
 	free(image);
 }
 

@@ -42,7 +42,7 @@ struct symbol {
 };
 
 struct image {
-	const char *path;
+	char *path;
 	const uint8_t *map;
 	size_t map_size;
 	bool mapped;      /* map is ours to unmap */

@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct oddities odd = {0};
 	if (image_open_memory(data, size, "input", &image, NULL))
 		return 0;
-	if (!dwarf_open(&dwarf, image, 1, &odd))
+	if (!dwarf_open(&dwarf, image, false, 1, &odd))
 		read_units(&dwarf);
 	dwarf_close(&dwarf);
 	image_close(image);

@@ -1,0 +1,36 @@
+/*
+ * split.h - where the entries of skeleton units are: .dwo files and .dwp packages (DWARF 5, 7.3.2 and 7.3.5).
+ *
+ * All split files of one conversion. Any thread may ask; what was opened stays open until the end, because
+ * names point into it.
+ */
+#ifndef CONVERT_SPLIT_H
+#define CONVERT_SPLIT_H
+
+#include "dwarf.h"
+
+struct split_files;
+
+/* Looks for a package beside @main; .dwo files are opened when asked for. @debug_dirs ends with NULL. */
+int split_open(const struct image *main, const char *const *debug_dirs, struct split_files **ret);
+void split_close(struct split_files *files);
+
+/*
+ * The split unit of @skeleton, checked by its id. -ENOENT: its file is not here, or is of another build.
+ * -ENOMEM. What is returned is valid until split_close().
+ */
+int split_find(struct split_files *files, const struct unit *skeleton, struct oddities *odd,
+	       const struct dwarf **ret_dwarf, const struct unit_header **ret_header);
+
+/* ---- Packages ---- */
+
+struct dwp;
+
+/* NULL when @path is no package; it keeps its file open. */
+struct dwp *dwp_open(const char *path);
+void dwp_close(struct dwp *dwp);
+
+/* The sections of the unit with that id, in @ret: 0, -ENOENT, or -EBADMSG when the index is damaged. */
+int dwp_find(const struct dwp *dwp, uint64_t dwo_id, struct dwarf *ret);
+
+#endif
