@@ -173,9 +173,10 @@ static int build_body(struct builder *b, uint32_t index)
 	int err = builder_name(b, body->name_key, &name);
 	if (err)
 		return err;
-	if (name.string == NO_STRING) {
+	if (name.string == NO_STRING) { /* a symbol may still know it */
 		oddity_count(&b->odd, ODD_NO_NAME, ".debug_info", body->die_off);
-		return 0;
+		if (b->context->match_llvm)
+			return 0;
 	}
 	for (uint32_t i = 0; i < body->n_ranges && !err; i++)
 		err = build_range(b, index, b->ranges.v[body->first_range + i], &name);

@@ -56,6 +56,7 @@ struct name_slot {
 struct build_context {
 	const struct dwarf *dwarf;
 	struct split_files *split; /* NULL: split units are not looked for */
+	const range_vec *text;     /* where code is; empty when the image has no sections to tell */
 	const symbol_vec *symbols;
 	bool match_llvm;
 };

@@ -3,11 +3,13 @@
  */
 #include "builder.h"
 #include "convert.h"
+#include "debug_files.h"
 #include "finalize.h"
 #include "../gsym/base/parallel.h"
 #include "../gsym/base/diag.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +25,12 @@ struct conversion {
 	const struct convert_options *options;
 	unsigned threads;
 	struct image *image;
+	struct image *debug;     /* its separate debug file, or NULL */
+	struct image *shared;    /* the alternate file of image or debug, or NULL */
+	struct image *mini;      /* from .gnu_debugdata, or NULL */
+	struct image *symtab;    /* named by the caller, or NULL */
 	struct dwarf dwarf;
+	struct dwarf alternate;
 	struct split_files *split;
 	symbol_vec symbols;
 	struct build_context context;
@@ -51,7 +58,8 @@ static void release_pages(struct conversion *c)
 {
 	const struct span info = c->dwarf.info;
 	size_t unit = SIZE_MAX;
-	if (info.data < c->image->map || info.data >= c->image->map + c->image->map_size)
+	const struct image *image = c->dwarf.image;
+	if (info.data < image->map || info.data >= image->map + image->map_size)
 		return; /* decompressed: not backed by the file */
 	for (unsigned t = 0; t < c->n_builders; t++) {
 		size_t at = atomic_load_explicit(&c->at_unit[t], memory_order_relaxed);
@@ -190,6 +198,35 @@ static int merge_units(struct conversion *c, struct convert_summary *summary)
 	return 0;
 }
 
+/* ---- What is not here ---- */
+
+enum { MISSING_MAX = 64 }; /* names told; there may be thousands of the same kind */
+
+static int add_missing(struct convert_summary *summary, unsigned *n, const char *name)
+{
+	char *longer = NULL;
+	if (*n >= MISSING_MAX)
+		return 0;
+	if (++*n == MISSING_MAX)
+		name = "...";
+	if (asprintf(&longer, "%s%s\n", summary->missing ? summary->missing : "", name) < 0)
+		return -ENOMEM;
+	free(summary->missing);
+	summary->missing = longer;
+	return 0;
+}
+
+static int list_missing(struct conversion *c, struct convert_summary *summary)
+{
+	unsigned n = 0;
+	const char *alternate = c->dwarf.image && !c->shared ? alternate_name(c->dwarf.image) : NULL;
+	int err = alternate ? add_missing(summary, &n, alternate) : 0;
+	for (size_t i = 0; c->results && i < c->dwarf.n_units && !err; i++)
+		if (c->results[i].missing)
+			err = add_missing(summary, &n, c->results[i].missing);
+	return err;
+}
+
 /* ---- The whole ---- */
 
 static int finish_writer(struct gsym_writer *writer, struct output *out, struct gsym_diag *diag)
@@ -242,20 +279,89 @@ static int check_image(const struct conversion *c, struct gsym_diag *diag)
 	return 0;
 }
 
+/* ---- Inputs ---- */
+
+/* Opens a file the caller named. It must be there, and belong to the image as far as build ids tell. */
+static int open_named(const struct conversion *c, const char *path, struct image **ret, struct gsym_diag *diag)
+{
+	int err = path ? image_open(path, ret, diag) : 0;
+	const struct image *a = c->image, *b = *ret;
+	if (err || !b || !a->id_size || !b->id_size)
+		return err;
+	if (a->id_size == b->id_size && !memcmp(a->id, b->id, a->id_size))
+		return 0;
+	return diag_set(diag, -EINVAL, "%s: its build id is not that of %s", path, a->path);
+}
+
+/* The file whose DWARF is read. */
+static struct image *dwarf_image(const struct conversion *c)
+{
+	return c->debug ? c->debug : c->image;
+}
+
+static int open_inputs(struct conversion *c, struct gsym_diag *diag)
+{
+	const struct convert_options *o = c->options;
+	int err = open_named(c, o->debug_file, &c->debug, diag);
+	if (!err)
+		err = open_named(c, o->symtab_file, &c->symtab, diag);
+	if (!err && !c->debug && !o->no_dwarf && !image_section(c->image, ".debug_info"))
+		err = find_debug_file(c->image, o->debug_dirs, &c->debug);
+	if (!err)
+		err = find_alternate(dwarf_image(c), o->debug_dirs, &c->shared);
+	if (!err && !o->match_llvm)
+		err = open_debugdata(c->image, &c->mini);
+	return err;
+}
+
+static int load_symbols(struct conversion *c)
+{
+	struct image *sources[4];
+	size_t n = 0;
+	if (c->symtab)
+		sources[n++] = c->symtab;
+	else
+		sources[n++] = c->image;
+	if (c->debug && !c->symtab)
+		sources[n++] = c->debug;
+	if (c->mini && !c->symtab)
+		sources[n++] = c->mini;
+	int err = image_load_symbols(c->image, sources, n);
+	if (c->image->symbols_damaged)
+		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
+	return err ? err : symtab_prepare(c->image, c->options->match_llvm, &c->symbols);
+}
+
+static int open_dwarf(struct conversion *c)
+{
+	struct image *image = dwarf_image(c);
+	int err = dwarf_open(&c->dwarf, image, false, c->threads, &c->odd);
+	if (!err && c->shared)
+		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
+	if (!err && c->shared)
+		c->dwarf.alternate = &c->alternate;
+	return err ? err : split_open(c->image, image, c->options->debug_dirs, &c->split);
+}
+
+/* ---- The stages ---- */
+
 static int convert(struct conversion *c, struct output *out, struct convert_summary *summary, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
 	c->threads = o->threads ? o->threads : parallel_cpus();
-	int err = image_load_symbols(c->image);
-	if (!err)
-		err = symtab_prepare(c->image, o->match_llvm, &c->symbols);
-	if (c->image->symbols_damaged)
-		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
+	int err = open_inputs(c, diag);
+	if (err)
+		return err;
+	err = load_symbols(c);
 	if (!err && !o->no_dwarf)
-		err = dwarf_open(&c->dwarf, c->image, false, c->threads, &c->odd);
-	if (!err)
-		err = split_open(c->image, o->debug_dirs, &c->split);
-	c->context = (struct build_context){&c->dwarf, c->split, &c->symbols, o->match_llvm};
+		err = open_dwarf(c);
+	c->context = (struct build_context){
+		.dwarf = &c->dwarf,
+		.split = c->split,
+		.text = &c->image->text,
+		.symbols = &c->symbols,
+		.match_llvm = o->match_llvm,
+	};
 	if (!err)
 		err = convert_units(c);
 	if (!err)
@@ -287,6 +393,11 @@ static void conversion_deinit(struct conversion *c)
 	pool_deinit(&c->pool);
 	split_close(c->split);
 	dwarf_close(&c->dwarf);
+	dwarf_close(&c->alternate);
+	image_close(c->symtab);
+	image_close(c->mini);
+	image_close(c->shared);
+	image_close(c->debug);
 	image_close(c->image);
 }
 
@@ -302,8 +413,12 @@ static int convert_image(struct conversion *c, struct output *out, struct conver
 		err = convert(c, out, &summary, diag);
 	if (!err)
 		err = oddities_report(&c->odd, &summary);
-	conversion_deinit(c);
 	if (!err)
+		err = list_missing(c, &summary);
+	conversion_deinit(c);
+	if (err)
+		convert_summary_deinit(&summary);
+	else
 		*ret = summary;
 	return err;
 }

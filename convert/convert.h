@@ -28,6 +28,8 @@ struct convert_options {
 	bool no_dwarf;               /* symbol tables only */
 	const char *arch;            /* refuse an image of another architecture; NULL = any */
 	const char *const *debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
+	const char *debug_file;      /* the file with the DWARF; NULL = the image itself, or one that is found */
+	const char *symtab_file;     /* the file with the symbols; NULL = the image, its debug file, .gnu_debugdata */
 	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED. */
 	int (*progress)(void *user, enum convert_phase phase, uint64_t done, uint64_t total);
 	void *progress_user;
@@ -49,6 +51,7 @@ struct convert_summary {
 	uint64_t output_size;
 	struct convert_oddity *oddities; /* sorted by kind */
 	size_t n_oddities;
+	char *missing;              /* names of files that would have told more, one a line; NULL: none */
 };
 
 void convert_summary_deinit(struct convert_summary *summary);

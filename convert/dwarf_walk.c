@@ -59,7 +59,7 @@ static bool dropped_to_zero(const struct walk *w, struct range r)
 static void keep_live_ranges(struct walk *w, uint64_t die_off, uint32_t first)
 {
 	range_vec *ranges = &w->b->ranges;
-	const range_vec *text = &w->unit->main->image->text;
+	const range_vec *text = w->b->context->text;
 	size_t kept = first;
 	for (size_t i = first; i < ranges->n; i++) {
 		struct range r = ranges->v[i];

@@ -275,14 +275,15 @@ static int image_add_symbol(struct image *image, const GElf_Sym *sym, const char
 	return vec_push(&image->symbols, s);
 }
 
-static int image_load_table(struct image *image, Elf_Scn *scn, const GElf_Shdr *shdr)
+/* Adds what one table of @source names in @image. */
+static int load_table(struct image *image, struct image *source, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	if (!data || !shdr->sh_entsize || !data->d_buf) {
 		image->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
 		return 0;
 	}
-	size_t n = data->d_size / gelf_fsize(image->elf, ELF_T_SYM, 1, EV_CURRENT);
+	size_t n = data->d_size / gelf_fsize(source->elf, ELF_T_SYM, 1, EV_CURRENT);
 	for (size_t i = 1; i < n && i < INT32_MAX; i++) {
 		GElf_Sym sym;
 		if (!gelf_getsym(data, (int)i, &sym))
@@ -290,7 +291,7 @@ static int image_load_table(struct image *image, Elf_Scn *scn, const GElf_Shdr *
 		unsigned type = GELF_ST_TYPE(sym.st_info);
 		if (type == STT_OBJECT || type == STT_SECTION || type == STT_FILE)
 			continue; /* most of the table: spare the look at their names */
-		if (image_add_symbol(image, &sym, elf_strptr(image->elf, shdr->sh_link, sym.st_name)))
+		if (image_add_symbol(image, &sym, elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -320,23 +321,26 @@ static int symbols_drop_known(struct image *image, size_t first)
 	return 0;
 }
 
-static int image_load_tables(struct image *image, uint32_t type)
+static int load_tables(struct image *image, struct image *source, uint32_t type)
 {
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn));) {
 		GElf_Shdr shdr;
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type && image_load_table(image, scn, &shdr))
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type && shdr.sh_size &&
+		    load_table(image, source, scn, &shdr))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int image_load_symbols(struct image *image)
+int image_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
 {
-	int err = image_load_tables(image, SHT_SYMTAB);
+	int err = 0;
+	for (size_t i = 0; i < n_sources && !err && !image->symbols.n; i++)
+		err = load_tables(image, sources[i], SHT_SYMTAB);
 	if (err)
 		return err;
 	size_t first = image->symbols.n;
-	err = image_load_tables(image, SHT_DYNSYM);
+	err = load_tables(image, image, SHT_DYNSYM);
 	return err ? err : symbols_drop_known(image, first);
 }
 
@@ -395,6 +399,7 @@ void image_close(struct image *image)
 	elf_end(image->elf);
 	if (image->mapped)
 		munmap((void *)(uintptr_t)image->map, image->map_size);
+	free(image->owned);
 	free(image->path);
 	free(image);
 }

@@ -94,7 +94,7 @@ static bool is_mangled(const struct pool *pool, uint32_t string)
  */
 static void name_from_symbol(struct record *r, const struct record *symbol, const struct pool *pool, bool dwarf_names)
 {
-	if (!dwarf_names || (!r->linkage && (is_mangled(pool, symbol->name) || r->bare == symbol->name))) {
+	if (!dwarf_names || r->name == NO_STRING || (!r->linkage && (is_mangled(pool, symbol->name) || r->bare == symbol->name))) {
 		r->name = symbol->name;
 		r->linkage = true;
 	}
@@ -200,7 +200,7 @@ static bool later_wins(const struct record *kept, const struct record *later, bo
 static int dwarf_ranges(const record_vec *records, range_vec *ret)
 {
 	for (size_t i = 0; i < records->n; i++)
-		if (records->v[i].kind == RECORD_DWARF &&
+		if (records->v[i].kind == RECORD_DWARF && records->v[i].name != NO_STRING &&
 		    vec_push(ret, (struct range){records->v[i].start, records->v[i].end}))
 			return -ENOMEM;
 	ranges_normalize(ret);
@@ -240,6 +240,8 @@ static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
 		struct record r = records->v[i];
 		if (r.kind == RECORD_LABEL && ranges_find(&covered, r.start))
 			continue;
+		if (r.name == NO_STRING)
+			continue; /* DWARF does not name it, and no symbol does */
 		prune_step(records->v, &kept, &r, match_llvm, odd);
 	}
 	records->n = kept;

@@ -46,6 +46,7 @@ struct image {
 	const uint8_t *map;
 	size_t map_size;
 	bool mapped;      /* map is ours to unmap */
+	void *owned;      /* memory to free with the image, or NULL */
 	void *elf;        /* libelf's handle */
 	bool big_endian;
 	bool relocatable; /* ET_REL: addresses are section offsets */
@@ -72,8 +73,11 @@ void image_closep(struct image **image);
 /* The section of that name with bytes in the file, or NULL. ".debug_x" also finds ".zdebug_x". */
 struct section *image_section(struct image *image, const char *name);
 
-/* Fills image->symbols from .symtab, and from .dynsym for addresses .symtab does not name. */
-int image_load_symbols(struct image *image);
+/*
+ * Fills image->symbols from the first of @sources that has a .symtab, and from .dynsym of @image for addresses
+ * that one does not name. Names are borrowed from the sources. 0 or -ENOMEM.
+ */
+int image_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
 
 /*
  * Makes section->data: the raw bytes, or decompressed ones. Different sections may be loaded by different

@@ -91,6 +91,8 @@ int oddities_report(const struct oddities *odd, struct convert_summary *summary)
 void convert_summary_deinit(struct convert_summary *summary)
 {
 	free(summary->oddities);
+	free(summary->missing);
+	summary->missing = NULL;
 	summary->oddities = NULL;
 	summary->n_oddities = 0;
 }

@@ -13,7 +13,6 @@ struct split_file {
 };
 
 struct split_files {
-	const struct image *main;
 	const char *const *debug_dirs;
 	char dir[PATH_SIZE]; /* of the main file */
 	struct dwp *dwp;
@@ -37,16 +36,18 @@ static struct dwp *open_package(const char *main)
 	return dwp;
 }
 
-int split_open(const struct image *main, const char *const *debug_dirs, struct split_files **ret)
+int split_open(const struct image *main, const struct image *debug, const char *const *debug_dirs,
+	       struct split_files **ret)
 {
 	struct split_files *files = calloc(1, sizeof(*files));
 	if (!files)
 		return -ENOMEM;
-	files->main = main;
 	files->debug_dirs = debug_dirs;
 	const char *slash = strrchr(main->path, '/');
 	snprintf(files->dir, sizeof(files->dir), "%.*s", slash ? (int)(slash - main->path) : 1, slash ? main->path : ".");
 	files->dwp = open_package(main->path);
+	if (!files->dwp && debug != main)
+		files->dwp = open_package(debug->path);
 	pthread_mutex_init(&files->lock, NULL);
 	*ret = files;
 	return 0;

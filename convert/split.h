@@ -11,8 +11,12 @@
 
 struct split_files;
 
-/* Looks for a package beside @main; .dwo files are opened when asked for. @debug_dirs ends with NULL. */
-int split_open(const struct image *main, const char *const *debug_dirs, struct split_files **ret);
+/*
+ * Looks for a package beside @main, then beside @debug, which may be the same; .dwo files are opened when asked
+ * for. @debug_dirs ends with NULL and may be NULL. 0 or -ENOMEM.
+ */
+int split_open(const struct image *main, const struct image *debug, const char *const *debug_dirs,
+	       struct split_files **ret);
 void split_close(struct split_files *files);
 
 /*

@@ -48,7 +48,7 @@ static void check_records(const struct unit_result *result)
 static void read_units(const struct dwarf *dwarf)
 {
 	symbol_vec none = {0};
-	struct build_context context = {.dwarf = dwarf, .symbols = &none};
+	struct build_context context = {.dwarf = dwarf, .text = &dwarf->image->text, .symbols = &none};
 	struct builder b;
 	struct unit_result result;
 	if (!builder_init(&b, &context)) {

@@ -1,0 +1,190 @@
+#include "debug_files.h"
+
+#include "../gsym/base/cursor.h"
+
+#include <libdeflate.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_SIZE = 4096 };
+
+/* ---- Paths ---- */
+
+/* "/dir" of "/dir/file". */
+static void dir_of(const char *path, char *ret, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		snprintf(ret, size, ".");
+	else
+		snprintf(ret, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+static struct image *open_at(const char *dir, const char *sub, const char *name)
+{
+	char path[PATH_SIZE];
+	struct image *image = NULL;
+	if (snprintf(path, sizeof(path), "%s%s/%s", dir, sub, name) >= PATH_SIZE)
+		return NULL;
+	return image_open(path, &image, NULL) ? NULL : image;
+}
+
+static bool same_id(const struct image *image, const uint8_t *id, size_t size)
+{
+	return image->id_size == size && size && !memcmp(image->id, id, size);
+}
+
+static struct image *keep_if(struct image *image, bool good)
+{
+	if (good)
+		return image;
+	image_close(image);
+	return NULL;
+}
+
+/* dir/.build-id/xx/yyyy.debug */
+static struct image *open_by_id(const char *dir, const uint8_t *id, size_t size)
+{
+	char name[2 * IMAGE_ID_MAX + 32];
+	int n = snprintf(name, sizeof(name), ".build-id/%02x/", id[0]);
+	if (size < 2 || size > IMAGE_ID_MAX)
+		return NULL;
+	for (size_t i = 1; i < size; i++)
+		n += snprintf(name + n, sizeof(name) - (size_t)n, "%02x", id[i]);
+	snprintf(name + n, sizeof(name) - (size_t)n, ".debug");
+	struct image *image = open_at(dir, "", name);
+	return image ? keep_if(image, same_id(image, id, size)) : NULL;
+}
+
+/* ---- The debug file ---- */
+
+struct debuglink {
+	const char *name;
+	uint32_t crc;
+};
+
+/* .gnu_debuglink: a name, zeros up to a multiple of four, the file's CRC-32. */
+static bool read_debuglink(struct image *image, struct debuglink *ret)
+{
+	struct section *s = image_section(image, ".gnu_debuglink");
+	if (!s || section_load(s))
+		return false;
+	struct cursor c = cursor_new(s->data.data, s->data.size, image->big_endian);
+	ret->name = cursor_str(&c);
+	cursor_seek(&c, (cursor_off(&c) + 3) & ~(uint64_t)3);
+	ret->crc = cursor_u32(&c);
+	return cursor_ok(&c) && *ret->name && !strchr(ret->name, '/');
+}
+
+/* The CRC costs a read of the whole file: a build id on both sides settles it for nothing. */
+static bool is_linked(const struct image *image, const struct image *debug, uint32_t crc)
+{
+	if (image->id_size && debug->id_size)
+		return same_id(debug, image->id, image->id_size);
+	return libdeflate_crc32(0, debug->map, debug->map_size) == crc;
+}
+
+static struct image *open_linked(const struct image *image, const char *dir, const char *sub,
+				 const struct debuglink *link)
+{
+	struct image *debug = open_at(dir, sub, link->name);
+	/* A link may name the file it is in: then there is no debug file of that name here. */
+	return debug ? keep_if(debug, strcmp(debug->path, image->path) != 0 && is_linked(image, debug, link->crc)) : NULL;
+}
+
+int find_debug_file(const struct image *image, const char *const *dirs, struct image **ret)
+{
+	char dir[PATH_SIZE];
+	struct debuglink link;
+	struct image *debug = NULL;
+	for (const char *const *d = dirs; d && *d && !debug && image->id_size; d++)
+		debug = open_by_id(*d, image->id, image->id_size);
+	dir_of(image->path, dir, sizeof(dir));
+	if (!debug && read_debuglink((struct image *)image, &link)) {
+		debug = open_linked(image, dir, "", &link);
+		if (!debug)
+			debug = open_linked(image, dir, "/.debug", &link);
+		for (const char *const *d = dirs; d && *d && !debug; d++)
+			debug = open_linked(image, *d, dir, &link);
+	}
+	*ret = debug;
+	return 0;
+}
+
+/* ---- The alternate file ---- */
+
+struct altlink {
+	const char *name;
+	const uint8_t *id;
+	size_t id_size;
+};
+
+/* .gnu_debugaltlink: a name and the build id. .debug_sup (DWARF 5, 7.3.6): version, flag, name, checksum. */
+static bool read_altlink(struct image *image, struct altlink *ret)
+{
+	struct section *s = image_section(image, ".gnu_debugaltlink"), *sup = image_section(image, ".debug_sup");
+	if (!s && !sup)
+		return false;
+	s = s ? s : sup;
+	if (section_load(s))
+		return false;
+	struct cursor c = cursor_new(s->data.data, s->data.size, image->big_endian);
+	bool is_sup = s == sup && (cursor_skip(&c, 2), cursor_u8(&c) != 0);
+	ret->name = cursor_str(&c);
+	ret->id_size = s == sup ? cursor_uleb(&c) : cursor_left(&c);
+	ret->id = cursor_take(&c, ret->id_size);
+	return cursor_ok(&c) && !is_sup && *ret->name && ret->id_size;
+}
+
+const char *alternate_name(struct image *image)
+{
+	struct altlink link;
+	return read_altlink(image, &link) ? link.name : NULL;
+}
+
+/* The checksum that a supplementary file gives for itself, or its build id. */
+static bool is_alternate(struct image *image, const struct altlink *link)
+{
+	struct section *s = image_section(image, ".debug_sup");
+	if (same_id(image, link->id, link->id_size))
+		return true;
+	if (!s || section_load(s))
+		return false;
+	struct cursor c = cursor_new(s->data.data, s->data.size, image->big_endian);
+	cursor_skip(&c, 3);
+	(void)cursor_str(&c);
+	size_t size = cursor_uleb(&c);
+	const uint8_t *id = cursor_take(&c, size);
+	return id && size == link->id_size && !memcmp(id, link->id, size);
+}
+
+static struct image *checked_alternate(struct image *image, const struct altlink *link)
+{
+	return image ? keep_if(image, is_alternate(image, link)) : NULL;
+}
+
+int find_alternate(struct image *image, const char *const *dirs, struct image **ret)
+{
+	char dir[PATH_SIZE];
+	struct altlink link;
+	*ret = NULL;
+	if (!read_altlink(image, &link))
+		return 0;
+	dir_of(image->path, dir, sizeof(dir));
+	struct image *found = NULL;
+	if (link.name[0] == '/')
+		(void)image_open(link.name, &found, NULL);
+	else
+		found = open_at(dir, "", link.name);
+	found = checked_alternate(found, &link);
+	const char *last = strrchr(link.name, '/');
+	if (!found)
+		found = checked_alternate(open_at(dir, "", last ? last + 1 : link.name), &link);
+	for (const char *const *d = dirs; d && *d && !found; d++) {
+		found = open_by_id(*d, link.id, link.id_size);
+		if (!found)
+			found = checked_alternate(open_at(*d, "/.dwz", last ? last + 1 : link.name), &link);
+	}
+	*ret = found;
+	return 0;
+}

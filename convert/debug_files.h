@@ -1,0 +1,31 @@
+/*
+ * debug_files.h - the other files that tell about an image: its separate debug file, what that shares with
+ * others, and a small symbol table in a section.
+ *
+ * Every candidate is checked before it is believed: by build id, by CRC, or by the id a link names.
+ */
+#ifndef CONVERT_DEBUG_FILES_H
+#define CONVERT_DEBUG_FILES_H
+
+#include "image.h"
+
+/*
+ * The separate debug file of @image, found by build id below @dirs (.build-id/xx/yyyy.debug) or by
+ * .gnu_debuglink beside the image, in .debug/, or below @dirs. NULL when there is none. @dirs ends with NULL
+ * and may be NULL. 0 or -ENOMEM.
+ */
+int find_debug_file(const struct image *image, const char *const *dirs, struct image **ret);
+
+/* The alternate (.gnu_debugaltlink, dwz) or supplementary file (.debug_sup, DWARF 5) @image names, or NULL. */
+const char *alternate_name(struct image *image);
+
+/* That file, checked by its id. NULL when it is not here or is another one. 0 or -ENOMEM. */
+int find_alternate(struct image *image, const char *const *dirs, struct image **ret);
+
+/*
+ * The object file inside .gnu_debugdata (xz): the symbols of a stripped file. NULL when there is none, or it is
+ * damaged. The memory is the image's. 0 or -ENOMEM.
+ */
+int open_debugdata(struct image *image, struct image **ret);
+
+#endif
