@@ -59,9 +59,11 @@ static void print_option(const struct option_spec *spec)
 	if (spec->key < OPTION_LONG)
 		snprintf(letter, sizeof(letter), "-%c, ", spec->key);
 	width = printf("  %s--%s%s%s", letter, spec->name, spec->arg ? "=" : "", spec->arg ? spec->arg : "");
-	if (width >= HELP_COLUMN)
-		width = -printf("\n");
-	printf("%*s", HELP_COLUMN - (width < 0 ? 0 : width), "");
+	if (width >= HELP_COLUMN) {
+		printf("\n");
+		width = 0;
+	}
+	printf("%*s", HELP_COLUMN - width, "");
 	print_help_text(spec->help);
 }
 

@@ -7,6 +7,7 @@
 
 enum { INTERVAL_MS = 100 };
 
+/* A signal handler can reach nothing else. */
 static volatile sig_atomic_t stopped;
 
 static void on_signal(int sig)

@@ -79,7 +79,8 @@ void summary_print_report(FILE *file, const char *input, const struct verify_rep
 	say(file, "compared with %s: %" PRIu64 " addresses in %" PRIu64 " functions of %" PRIu64 " units",
 	    input, report->addresses, report->functions, report->units);
 	if (report->skipped)
-		say(file, "  libdwarf could not read %" PRIu64 " entries: %s", report->skipped, report->reason);
+		say(file, "  libdwarf could not read %" PRIu64 " entries: %s", report->skipped,
+		    report->reason);
 	for (int class = 0; class < VERIFY_CLASSES; class ++) {
 		uint64_t count = report->classes[class].count;
 		if (count == 0)

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""The same text as llvm-gsymutil: dumps and lookups of a file of ours and of one that it wrote.
+
+    peer.py GSYM MAKE_INPUTS ELF
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib import peers  # noqa: E402
+
+
+def output(*argv, stdin=None):
+    done = subprocess.run([str(a) for a in argv], input=stdin, capture_output=True, text=True, timeout=60)
+    return done.stdout
+
+
+def starts(dump):
+    """Addresses at, within and behind the functions of a dump."""
+    for line in dump.splitlines():
+        if line.startswith("FunctionInfo @ "):
+            low, high = (int(word.strip("[),"), 16) for word in line.split(": ", 1)[1].split(") ")[0].split(" - "))
+            yield from {low, low + 1, (low + high) // 2, high - 1, high}
+
+
+def compare(what, ours, theirs):
+    same = ours == theirs
+    print(f"{'ok' if same else 'not ok'}: {what}, {len(ours.splitlines())} lines")
+    if not same:
+        pairs = zip(ours.splitlines(), theirs.splitlines())
+        print(next((f"  ours:   {a}\n  theirs: {b}" for a, b in pairs if a != b), "  one ends before the other"))
+    return same
+
+
+def compare_file(gsym, peer, path):
+    dump = output(peer, path)
+    ok = compare(f"dump of {path.name}", output(gsym, "dump", path), dump)
+    addresses = sorted(set(starts(dump)))
+    ours = output(gsym, "lookup", "--format=gsymutil", path, stdin="".join(f"{a:#x}\n" for a in addresses))
+    theirs = output(peer, "--addresses-from-stdin", stdin="".join(f"{a:#x} {path}\n" for a in addresses))
+    ok &= compare(f"lookups in {path.name}, from standard input", ours, theirs)
+    some = addresses[:200]
+    ours = output(gsym, "lookup", "--format=gsymutil", path, *(f"{a:#x}" for a in some))
+    theirs = output(peer, path, *(f"--address={a:#x}" for a in some))
+    return ok & compare(f"lookups in {path.name}, from arguments", ours, theirs)
+
+
+def main():
+    gsym, make_inputs, elf = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
+    peer = peers.need("llvm-gsymutil", "llvm-22")
+    with tempfile.TemporaryDirectory() as directory:
+        directory = pathlib.Path(directory)
+        subprocess.run([make_inputs, directory], check=True)
+        theirs = directory / "theirs.gsym"
+        subprocess.run([peer, f"--convert={elf}", f"--out-file={theirs}"], check=True, capture_output=True)
+        results = [compare_file(gsym, peer, directory / "plain.gsym"), compare_file(gsym, peer, theirs)]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
