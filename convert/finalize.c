@@ -26,6 +26,12 @@ static int compare_rows(const struct record *x, const struct record *y)
 	return 0;
 }
 
+/* Of rows without a function: which begin first. There is at least one in each. */
+static int compare_rows_begin(const struct record *x, const struct record *y)
+{
+	return x->rows->off < y->rows->off ? -1 : x->rows->off > y->rows->off;
+}
+
 struct sort_context {
 	const struct record *records;
 	bool by_rows;
@@ -39,7 +45,7 @@ static int compare_keyed(const void *a, const void *b, void *user)
 	const struct record *rx = &context->records[x->index], *ry = &context->records[y->index];
 	if (rx->end != ry->end)
 		return rx->end < ry->end ? -1 : 1;
-	int c = compare_richness(rx, ry);
+	int c = rx->kind == RECORD_LINES ? compare_rows_begin(rx, ry) : compare_richness(rx, ry);
 	if (!c && context->by_rows)
 		c = compare_rows(rx, ry);
 	return c ? c : x->index < y->index ? -1 : x->index > y->index;
@@ -130,7 +136,7 @@ static int compare_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Takes the RECORD_LINES out of @records. Sorted and one for each start: the first unit's. */
+/* Takes the RECORD_LINES out of @records. Sorted; of equal ones the first unit's comes first. */
 static int split_lines(record_vec *records, record_vec *lines)
 {
 	size_t kept = 0;
@@ -144,22 +150,53 @@ static int split_lines(record_vec *records, record_vec *lines)
 	return sort_records(lines, false);
 }
 
-static void adopt_rows(record_vec *records, const record_vec *lines)
+/* Of the lines that start with @r, the first for its very range, else the first. */
+static const struct record *find_lines(const record_vec *lines, const struct record *r)
 {
-	for (size_t i = 0; i < records->n && lines->n; i++) {
-		struct record *r = &records->v[i];
-		if (r->n_rows)
-			continue;
-		const struct record *found = bsearch(r, lines->v, lines->n, sizeof(*r), compare_start);
-		if (!found)
-			continue;
-		while (found > lines->v && found[-1].start == r->start)
-			found--;
-		r->rows = found->rows;
-		while (r->n_rows < found->n_rows &&
-		       (r->end == r->start || found->rows[r->n_rows].off < r->end - r->start))
-			r->n_rows++;
+	const struct record *first = lines->n ? bsearch(r, lines->v, lines->n, sizeof(*r), compare_start) : NULL;
+	if (!first)
+		return NULL;
+	while (first > lines->v && first[-1].start == r->start)
+		first--;
+	for (const struct record *l = first; l < lines->v + lines->n && l->start == r->start; l++)
+		if (l->end == r->end)
+			return l;
+	return first;
+}
+
+/* Adds those of @from that come behind what is there and inside the function. */
+static void append_rows(struct record *r, const struct record *from)
+{
+	for (uint32_t i = 0; i < from->n_rows; i++) {
+		const struct gsym_row *row = &from->rows[i];
+		bool inside = r->end == r->start || row->off < r->end - r->start;
+		if (inside && (!r->n_rows || row->off > r->rows[r->n_rows - 1].off))
+			r->rows[r->n_rows++] = *row;
 	}
+}
+
+/*
+ * Several units may each have rows for a part of the range: crti.S and crtn.S write one function. Every
+ * record gets a copy, because rows are renumbered in place later, once for each record that has them.
+ */
+static int adopt_rows(record_vec *records, const record_vec *lines, struct arena *arena)
+{
+	const struct record *end = lines->v + lines->n;
+	for (size_t i = 0; i < records->n; i++) {
+		struct record *r = &records->v[i];
+		const struct record *first = r->n_rows ? NULL : find_lines(lines, r), *l;
+		size_t n = 0;
+		for (l = first; first && l < end && l->start == first->start && l->end == first->end; l++)
+			n += l->n_rows;
+		if (!n)
+			continue;
+		r->rows = arena_array(arena, n, sizeof(*r->rows));
+		if (!r->rows)
+			return -ENOMEM;
+		for (const struct record *from = first; from < l; from++)
+			append_rows(r, from);
+	}
+	return 0;
 }
 
 /* ---- Pruning ---- */
@@ -249,7 +286,7 @@ static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
 }
 
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
-		     struct oddities *odd)
+		     struct arena *arena, struct oddities *odd)
 {
 	record_vec lines = {0};
 	int err = split_lines(records, &lines);
@@ -261,7 +298,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 		err = prune(records, options->match_llvm, odd);
 	}
 	if (!err)
-		adopt_rows(records, &lines);
+		err = adopt_rows(records, &lines, arena);
 	vec_free(&lines);
 	return err;
 }

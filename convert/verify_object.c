@@ -169,7 +169,7 @@ static int by_address(const void *a, const void *b)
 
 static int read_symbols(struct verify_object *object)
 {
-	int err = image_load_symbols(object->image);
+	int err = image_load_symbols(object->image, &object->image, 1);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	for (size_t i = 0; i < object->image->symbols.n; i++)

@@ -39,7 +39,7 @@ static void check_records(const struct unit_result *result)
 {
 	for (uint32_t i = 0; i < result->n_records; i++) {
 		const struct record *r = &result->records[i];
-		expect(r->start < r->end && (r->kind == RECORD_LINES || r->name < result->n_strings));
+		expect(r->start < r->end && (r->name == NO_STRING || r->name < result->n_strings));
 		for (uint32_t k = 0; k < r->n_rows; k++)
 			expect(r->rows[k].off < r->end - r->start && r->rows[k].file <= result->n_files);
 	}
