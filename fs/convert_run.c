@@ -10,9 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../convert/convert.h"
@@ -20,32 +18,10 @@
 #include "../gsym/render/escape.h"
 #include "beneath.h"
 #include "child.h"
+#include "convert_job.h"
 #include "revision.h"
 
-enum {
-	READING_PER_CENT = 95, /* of the progress; the rest is writing */
-	CPU_GRACE_SECONDS = 5, /* between SIGXCPU and SIGKILL, as the worker sets its limit */
-};
-
-/* A conversion under way. */
-struct job {
-	const struct converter *converter;
-	struct revision *rev;
-	struct outcome *out;
-	int input;
-	struct cache_temp temp;
-	struct text_buf notes;
-	bool has_done, has_failed;
-	struct worker_done done;
-	struct worker_failed failed;
-	int64_t started_ms;
-};
-
-static void fail(struct outcome *out, enum verdict verdict, int err)
-{
-	out->verdict = verdict;
-	out->err = err;
-}
+enum { READING_PER_CENT = 95 /* of the progress; the rest is writing */ };
 
 /* ---- Before ---- */
 
@@ -56,12 +32,12 @@ bool convert_from_cache(const struct converter *c, const struct revision *rev, s
 	if (!err)
 		return true;
 	if (err != -ENOENT) {
-		fail(ret, VERDICT_TRANSIENT, err == -ENOMEM ? err : -EIO);
+		job_fail(ret, VERDICT_TRANSIENT, err == -ENOMEM ? err : -EIO);
 		return true;
 	}
 	err = cache_failure_load(c->cache, &rev->key, ret->diag.text);
 	if (err)
-		fail(ret, VERDICT_FAILED, err);
+		job_fail(ret, VERDICT_FAILED, err);
 	return err != 0;
 }
 
@@ -91,17 +67,17 @@ static int prepare(struct job *job)
 	if (job->input < 0 && job->input != -ENOENT && job->input != -ELOOP && job->input != -ENOTDIR) {
 		diag_set(&out->diag, job->input, "'%s': cannot open: %s", source->path,
 			 strerror(-job->input));
-		fail(out, VERDICT_TRANSIENT, -EIO);
+		job_fail(out, VERDICT_TRANSIENT, -EIO);
 		return -EIO;
 	}
 	if (job->input < 0 || !is_scanned_file(job->input, source)) {
 		diag_set(&out->diag, -ESTALE, "'%s' changed after it was scanned", source->path);
-		fail(out, VERDICT_REPLACED, -ESTALE);
+		job_fail(out, VERDICT_REPLACED, -ESTALE);
 		return -ESTALE;
 	}
 	int err = cache_temp_open(job->converter->cache, &job->temp, &out->diag);
 	if (err)
-		fail(out, VERDICT_TRANSIENT, err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
+		job_fail(out, VERDICT_TRANSIENT, err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
 	return err;
 }
 
@@ -190,120 +166,6 @@ static int listen_to(struct job *job, const struct child *child)
 	return got;
 }
 
-/* ---- After ---- */
-
-/* What a worker reported about itself. Limits of this mount are not remembered beyond it. */
-static void judge_reported(struct job *job)
-{
-	struct outcome *out = job->out;
-	int err = -job->failed.error;
-	diag_set(&out->diag, err, "%s", job->failed.text);
-	switch (err) {
-	case -ENOSPC:
-	case -EDQUOT: fail(out, VERDICT_TRANSIENT, -ENOSPC); return;
-	case -ENOMEM:
-		diag_prefix(&out->diag, err, "needs more than convert_memory=%llu bytes of memory",
-			    (unsigned long long)job->converter->memory);
-		fail(out, VERDICT_FAILED, -EFBIG);
-		return;
-	case -EFBIG: fail(out, VERDICT_FAILED, -EFBIG); return;
-	case -EIO:
-	case -ESTALE:
-	case -EACCES:
-	case -EPERM:
-	case -EINTR:
-	case -EAGAIN:
-	case -ECANCELED:
-	case -EMFILE:
-	case -ENFILE: fail(out, VERDICT_TRANSIENT, -EIO); return;
-	}
-	fail(out, VERDICT_FAILED_FOREVER, -EIO);
-}
-
-static bool is_crash(int sig)
-{
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGILL || sig == SIGFPE ||
-	       sig == SIGSYS || sig == SIGTRAP;
-}
-
-static void judge_signal(struct job *job, int sig, const struct rusage *usage)
-{
-	struct outcome *out = job->out;
-	unsigned limit = job->converter->seconds * job->converter->threads;
-	uint64_t used = (uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec;
-	if (sig == SIGXCPU || (sig == SIGKILL && used + 1 >= (uint64_t)limit + CPU_GRACE_SECONDS)) {
-		diag_set(&out->diag, -EFBIG, "needs more processor time than convert_time=%u allows",
-			 job->converter->seconds);
-		fail(out, VERDICT_FAILED, -EFBIG);
-		return;
-	}
-	diag_set(&out->diag, -EIO, "the worker was ended by signal %d (%s)", sig, strsignal(sig));
-	fail(out, is_crash(sig) ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
-}
-
-/* Why the daemon itself put an end to it. */
-static void judge_killed(struct job *job, int why)
-{
-	struct outcome *out = job->out;
-	if (why == -ETIMEDOUT) {
-		diag_set(&out->diag, why, "took longer than convert_time=%u seconds",
-			 job->converter->seconds);
-		fail(out, VERDICT_FAILED, -EFBIG);
-	} else if (why == -ECANCELED) {
-		diag_set(&out->diag, why, "the daemon is ending");
-		fail(out, VERDICT_TRANSIENT, -ENOTCONN);
-	} else {
-		diag_set(&out->diag, why, "the worker broke the protocol: %s", strerror(-why));
-		fail(out, VERDICT_CRASHED, -EIO);
-	}
-}
-
-static void add_note(struct text_buf *notes, const char *key, uint64_t value)
-{
-	text_str(notes, key);
-	text_char(notes, '\t');
-	text_dec(notes, value);
-	text_char(notes, '\n');
-}
-
-static void publish(struct job *job)
-{
-	struct outcome *out = job->out;
-	struct cache *cache = job->converter->cache;
-	add_note(&job->notes, "units", job->done.units);
-	add_note(&job->notes, "functions_dwarf", job->done.functions_dwarf);
-	add_note(&job->notes, "functions_symbols", job->done.functions_symbols);
-	struct stat st;
-	if (job->notes.failed || fstat(job->temp.fd, &st) || (uint64_t)st.st_size != job->done.output_size) {
-		diag_set(&out->diag, -EIO, "the worker's output is not as long as it said");
-		fail(out, VERDICT_CRASHED, -EIO);
-		return;
-	}
-	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size, job->notes.v,
-				job->notes.n, &out->diag);
-	if (!err)
-		err = cache_load(cache, &job->rev->key, &out->handle, &out->diag);
-	if (err)
-		fail(out, err == -EBADMSG ? VERDICT_CRASHED : VERDICT_TRANSIENT,
-		     err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
-}
-
-static void judge(struct job *job, int why_killed, int status, const struct rusage *usage)
-{
-	if (why_killed)
-		judge_killed(job, why_killed);
-	else if (WIFSIGNALED(status))
-		judge_signal(job, WTERMSIG(status), usage);
-	else if (job->has_failed)
-		judge_reported(job);
-	else if (job->has_done && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		publish(job);
-	else {
-		diag_set(&job->out->diag, -EIO, "the worker ended without a result (status %d)", status);
-		fail(job->out, VERDICT_CRASHED, -EIO);
-	}
-}
-
 static void work(struct job *job)
 {
 	const int fds[] = {job->temp.fd, job->input};
@@ -317,7 +179,7 @@ static void work(struct job *job)
 	struct child child;
 	struct rusage usage = {.ru_maxrss = 0};
 	if (child_start(&order, &child, &job->out->diag)) {
-		fail(job->out, VERDICT_TRANSIENT, -EIO);
+		job_fail(job->out, VERDICT_TRANSIENT, -EIO);
 		return;
 	}
 	/* An order that cannot be sent finds a worker that is dead already: its status says why. */

@@ -12,6 +12,7 @@
 #include "log.h"
 #include "node.h"
 #include "notify.h"
+#include "open_file.h"
 #include "parallel.h"
 #include "queue.h"
 #include "scan.h"
@@ -28,6 +29,7 @@ struct gsymfs {
 	struct notify notify;
 	struct images images;
 	struct nodes nodes;
+	struct open_files open_files;
 	struct converter converter;
 	struct scan scan;
 	struct queue queue;

@@ -19,7 +19,6 @@ int guard_install(void)
 {
 	/*
 	 * SA_NODEFER: the handler is left by a jump that does not restore the signal mask, which is cheaper.
-	 *
 	 */
 	struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER};
 	return sigaction(SIGBUS, &action, NULL) ? -errno : 0;

@@ -12,7 +12,7 @@
  *
  *	libfuse's lock of a request (held while it calls our interrupt function)
  *	  images.lock
- *	    nodes.lock, scan.lock, notify.lock (innermost, never nested in each other)
+ *	    nodes.lock, open_files.lock, scan.lock, notify.lock (innermost, never nested in each other)
  */
 #ifndef FS_IMAGE_H
 #define FS_IMAGE_H
@@ -110,8 +110,8 @@ struct basename {
 struct images {
 	pthread_mutex_t lock;
 	struct table by_id;
-	VEC(struct image *) all;    /* by number */
-	VEC(struct image *) sorted; /* by id; rebuilt when its size is not that of all */
+	VEC(struct image *) all;          /* by number */
+	VEC(struct image *) sorted;       /* by id; rebuilt when its size is not that of all */
 	VEC(struct revision *) revisions; /* by number */
 	struct table by_basename;
 	struct table by_member;       /* name_member by base name and image */
@@ -141,7 +141,6 @@ int images_add(struct images *images, const struct finding *finding, struct list
 
 /*
  * Adds a further base name of the image @id, if there is such an image: that of a symbolic link to its file.
- *
  */
 int images_add_name(struct images *images, const char *id, const char *basename, uint32_t pass);
 

@@ -1,9 +1,8 @@
 /*
  * Opening and reading files.
  *
- * An open file holds what its content lives in: an open image.gsym the handle of the converted file, an open
- * status the text as it was when it was opened. Address files need nothing: while one is open the kernel does
- * not forget it.
+ * An open image.gsym or status holds its content as it was when it was opened. Address files need nothing:
+ * while one is open the kernel does not forget it.
  */
 #include "ops.h"
 
@@ -15,14 +14,9 @@
 #include "call.h"
 #include "revision.h"
 
-static struct handle *open_handle(const struct fuse_file_info *info)
+static struct open_file *file_of(const struct fuse_file_info *info)
 {
-	return (struct handle *)(uintptr_t)info->fh;
-}
-
-static struct content *open_content(const struct fuse_file_info *info)
-{
-	return (struct content *)(uintptr_t)info->fh;
+	return (struct open_file *)(uintptr_t)info->fh;
 }
 
 static bool is_file(fuse_ino_t ino, enum image_file file)
@@ -32,17 +26,26 @@ static bool is_file(fuse_ino_t ino, enum image_file file)
 
 /* ---- Open ---- */
 
+/* Replies with an open file that holds @handle or @content, which it takes over. */
+static int reply_open(struct call *call, struct handle *handle, struct content *content)
+{
+	struct open_file *file = open_file_new(&call->fs->open_files, handle, content);
+	if (!file)
+		return -ENOMEM;
+	call->info.fh = (uintptr_t)file;
+	if (fuse_reply_open(call->req, &call->info) == -ENOENT)
+		open_file_put(file); /* interrupted: there will be no release */
+	return 0;
+}
+
 static int open_gsym(struct call *call, struct revision *rev)
 {
 	struct handle *handle;
 	int err = revision_use(&call->fs->images, rev, &handle, &call->wait);
 	if (err)
 		return err;
-	call->info.fh = (uintptr_t)handle;
 	call->info.keep_cache = 1;
-	if (fuse_reply_open(call->req, &call->info) == -ENOENT)
-		handle_put(handle); /* interrupted: there will be no release */
-	return 0;
+	return reply_open(call, handle, NULL);
 }
 
 static int open_status(struct call *call, struct revision *rev)
@@ -50,11 +53,8 @@ static int open_status(struct call *call, struct revision *rev)
 	struct content *status = status_make(call->fs, rev);
 	if (!status)
 		return -ENOMEM;
-	call->info.fh = (uintptr_t)status;
 	call->info.direct_io = 1; /* its size is different at every look */
-	if (fuse_reply_open(call->req, &call->info) == -ENOENT)
-		content_put(status);
-	return 0;
+	return reply_open(call, NULL, status);
 }
 
 static int open_attempt(struct call *call)
@@ -89,10 +89,9 @@ void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 
 void ops_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 {
-	if (is_file(ino, IMAGE_GSYM))
-		handle_put(open_handle(info));
-	else if (is_file(ino, IMAGE_STATUS))
-		content_put(open_content(info));
+	(void)ino;
+	if (info->fh)
+		open_file_put(file_of(info));
 	fuse_reply_err(req, 0);
 }
 
@@ -137,24 +136,27 @@ static int read_address(struct call *call)
 	return 0;
 }
 
-static int read_attempt(struct call *call)
+static int read_open_file(struct call *call)
 {
-	if (ino_kind(call->ino) == NODE_ADDRESS)
-		return read_address(call);
-	if (is_file(call->ino, IMAGE_GSYM)) {
+	struct open_file *file = open_file_get(file_of(&call->info));
+	if (file->content)
+		reply_window(call->req, file->content->data, file->content->size, call->size, call->off);
+	else
 		/*
 		 * Straight from the mapping: if the file was cut short, the kernel meets the fault, not we.
 		 *
 		 */
-		const struct span *gsym = &open_handle(&call->info)->gsym;
-		reply_window(call->req, gsym->data, gsym->size, call->size, call->off);
-		return 0;
-	}
-	if (!is_file(call->ino, IMAGE_STATUS))
-		return -EISDIR;
-	const struct content *status = open_content(&call->info);
-	reply_window(call->req, status->data, status->size, call->size, call->off);
+		reply_window(call->req, file->handle->gsym.data, file->handle->gsym.size, call->size,
+			     call->off);
+	open_file_put(file);
 	return 0;
+}
+
+static int read_attempt(struct call *call)
+{
+	if (ino_kind(call->ino) == NODE_ADDRESS)
+		return read_address(call);
+	return call->info.fh ? read_open_file(call) : -EISDIR;
 }
 
 void ops_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info)

@@ -36,7 +36,6 @@ struct scan {
 
 	/* Of the scan thread. */
 	struct index index;
-	char index_name[40];
 	uint32_t pass;
 };
 

@@ -166,6 +166,9 @@ class ColdTest(MountTest):
         for reader in readers:
             self.assertEqual(self.finish(reader)[0], 1)
         self.assertFalse(mount_harness.is_mounted(self.mnt))
+        self.wait_for_workers()
+
+    def wait_for_workers(self):
         wait_until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in self.gate.started()),
                    "the end of the workers")
 
@@ -182,6 +185,7 @@ class ColdTest(MountTest):
         daemon.process.wait(LIMIT)
         self.assertEqual(self.finish(reader)[0], 1)
         self.assertErrno(errno.ENOTCONN, os.listdir, self.mnt)
+        self.wait_for_workers()
         self.mount()
         self.assertIn("detached a mount whose daemon had died", self.daemons[-1].log())
         self.assertIn("geo::point::norm", self.read(self.id, self.address))

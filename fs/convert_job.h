@@ -1,0 +1,38 @@
+/* convert_job.h - a conversion under way. Shared by convert_run.c and judge.c only. */
+#ifndef FS_CONVERT_JOB_H
+#define FS_CONVERT_JOB_H
+
+#include <sys/resource.h>
+
+#include "../convert/worker.h"
+#include "../gsym/render/text_buf.h"
+#include "convert_run.h"
+
+struct job {
+	const struct converter *converter;
+	struct revision *rev;
+	struct outcome *out;
+	int input;
+	struct cache_temp temp;
+	struct text_buf notes;
+	bool has_done, has_failed;
+	struct worker_done done;
+	struct worker_failed failed;
+	int64_t started_ms;
+};
+
+/* Fills in how it ends; the words are set by the caller. */
+static inline void job_fail(struct outcome *out, enum verdict verdict, int err)
+{
+	out->verdict = verdict;
+	out->err = err;
+}
+
+/*
+ * Decides, after the worker's end, what has become of the conversion, and publishes its output if it is good.
+ * @why_killed: 0, or the negative errno for which the daemon ended the worker; @status and @usage as of
+ * wait4(2).
+ */
+void judge(struct job *job, int why_killed, int status, const struct rusage *usage);
+
+#endif

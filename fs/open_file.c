@@ -1,0 +1,57 @@
+#include "open_file.h"
+
+#include <stdlib.h>
+
+void open_files_init(struct open_files *files)
+{
+	pthread_mutex_init(&files->lock, NULL);
+	list_init(&files->all);
+}
+
+static void file_free(struct open_file *file)
+{
+	handle_put(file->handle);
+	content_put(file->content);
+	free(file);
+}
+
+void open_files_deinit(struct open_files *files)
+{
+	for (struct list *at; (at = list_take(&files->all));)
+		file_free(LIST_ENTRY(at, struct open_file));
+	pthread_mutex_destroy(&files->lock);
+}
+
+struct open_file *open_file_new(struct open_files *files, struct handle *handle, struct content *content)
+{
+	struct open_file *file = calloc(1, sizeof(*file));
+	if (!file) {
+		handle_put(handle);
+		content_put(content);
+		return NULL;
+	}
+	atomic_init(&file->refs, 1);
+	file->files = files;
+	file->handle = handle;
+	file->content = content;
+	pthread_mutex_lock(&files->lock);
+	list_append(&files->all, &file->link);
+	pthread_mutex_unlock(&files->lock);
+	return file;
+}
+
+struct open_file *open_file_get(struct open_file *file)
+{
+	atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
+	return file;
+}
+
+void open_file_put(struct open_file *file)
+{
+	if (atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	pthread_mutex_lock(&file->files->lock);
+	list_remove(&file->link);
+	pthread_mutex_unlock(&file->files->lock);
+	file_free(file);
+}

@@ -1,0 +1,42 @@
+/*
+ * open_file.h - what an open file description holds on to.
+ *
+ * Counted: the description has one reference, and every request that uses the file another until it has
+ * replied, because a reply lets the client close the file, and its release may then run on another thread at
+ * once. All of them are on a list, so that those the kernel never releases (it does not, at the end) can be
+ * freed.
+ */
+#ifndef FS_OPEN_FILE_H
+#define FS_OPEN_FILE_H
+
+#include <pthread.h>
+
+#include "content.h"
+#include "handle.h"
+#include "list.h"
+
+struct open_files {
+	pthread_mutex_t lock; /* innermost */
+	struct list all;
+};
+
+struct open_file {
+	struct list link;
+	struct open_files *files;
+	atomic_uint refs;
+	struct handle *handle;   /* of an image.gsym, else NULL */
+	struct content *content; /* of a status, else NULL */
+};
+
+void open_files_init(struct open_files *files);
+
+/* Frees what was never released. */
+void open_files_deinit(struct open_files *files);
+
+/* With one reference; takes over those to @handle and @content. NULL without memory, and they are put. */
+struct open_file *open_file_new(struct open_files *files, struct handle *handle, struct content *content);
+
+struct open_file *open_file_get(struct open_file *file);
+void open_file_put(struct open_file *file);
+
+#endif

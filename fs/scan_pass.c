@@ -1,0 +1,282 @@
+/* One walk over SOURCE: every file gets a record in the index, every image its sources and names. */
+#include "scan_pass.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "call.h"
+#include "id.h"
+#include "index_store.h"
+#include "walk.h"
+
+enum {
+	/*
+	 * A first scan of a huge tree saves what it knows this often, so that an interrupted one is not lost.
+	 */
+	SAVE_EVERY = 20000,
+};
+
+/* A symbolic link met; its file may be met only later. */
+struct link_seen {
+	uint64_t dev, ino;
+	char *basename;
+};
+
+/* One walk. */
+struct sweep {
+	struct scan *scan;
+	int root;
+	struct identifier identifier;
+	VEC(struct link_seen) links;
+	size_t n_files, n_images, n_bad, n_opened;
+	size_t unsaved; /* records changed since the index was saved */
+};
+
+/* ---- One file ---- */
+
+static struct file_key key_of(const struct stat *st)
+{
+	return (struct file_key){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec,
+	};
+}
+
+static bool same_key(const struct file_key *a, const struct file_key *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns;
+}
+
+/* Opens the file and has a worker look at it. @st becomes what was opened. */
+static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct image_identity *ret,
+		      struct gsym_diag *diag)
+{
+	int fd = open_beneath(s->root, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		snprintf(diag->text, sizeof(diag->text), "cannot open: %s", strerror(-fd));
+		return fd;
+	}
+	int err = fstat(fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -ENOENT;
+	if (!err)
+		err = identify(&s->identifier, fd, (uint64_t)st->st_size, ret, diag);
+	close(fd);
+	s->n_opened++;
+	return err;
+}
+
+/* Brings the record of a new or changed file up to date. Non-zero: it could not be looked at, for now. */
+static int learn(struct sweep *s, struct file_record *r, const char *path, struct stat *st)
+{
+	struct gsym_diag diag = {""};
+	struct image_identity identity = {.kind = IMAGE_OTHER};
+	int err = ask_worker(s, path, st, &identity, &diag);
+	if (err == -ECHILD)
+		log_error(s->scan->log, "scan: %s", diag.text);
+	else if (err && err != -EBADMSG && err != -ECANCELED && err != -ENOENT)
+		log_warning(s->scan->log, "scan: '%s': %s, skipping it for now", path, diag.text);
+	if (err && err != -EBADMSG)
+		return err;
+	if (err)
+		log_warning(s->scan->log, "scan: '%s': %s, skipping it until it changes", path, diag.text);
+	r->key = key_of(st);
+	r->bad = err != 0;
+	r->identity = identity;
+	s->unsaved++;
+	return 0;
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Read permissions as the mount should show them: nobody gains any by it. */
+static mode_t mirrored_mode(const struct stat *st, bool open_to_all)
+{
+	return st->st_mode & (open_to_all ? 0444 : 0400);
+}
+
+static int add_finding(struct sweep *s, const struct file_record *r, const char *path, const struct stat *st,
+		       bool open_to_all)
+{
+	char id[ID_TEXT_SIZE], path_copy[PATH_MAX];
+	id_format(&r->identity, id);
+	snprintf(path_copy, sizeof(path_copy), "%s", path);
+	struct finding finding = {
+		.id = id,
+		.basename = last_component(path),
+		.source =
+			{
+				.path = path_copy,
+				.dev = st->st_dev,
+				.ino = st->st_ino,
+				.size = r->key.size,
+				.mtime_ns = r->key.mtime_ns,
+				.uid = st->st_uid,
+				.gid = st->st_gid,
+				.mode = mirrored_mode(st, open_to_all),
+				.richness = r->identity.has_dwarf    ? SOURCE_DWARF
+					    : r->identity.has_symtab ? SOURCE_SYMBOLS
+								     : SOURCE_BARE,
+				.pass = s->scan->pass,
+			},
+	};
+	memcpy(finding.source.arch, r->identity.arch, sizeof(finding.source.arch));
+	struct list woken;
+	list_init(&woken);
+	int err = images_add(s->scan->images, &finding, &woken);
+	calls_resume(&woken);
+	return err;
+}
+
+static int visit_file(void *user, const char *path, const struct stat *found, bool open_to_all)
+{
+	struct sweep *s = user;
+	struct scan *scan = s->scan;
+	struct stat st = *found;
+	struct file_key key = key_of(&st);
+	struct file_record *r = index_get(&scan->index, key.dev, key.ino);
+	if (!r)
+		return -ENOMEM;
+	s->n_files++;
+	if (!same_key(&r->key, &key)) {
+		int err = learn(s, r, path, &st);
+		if (err)
+			return err == -ECANCELED || err == -ECHILD ? err : 0;
+	}
+	r->pass = scan->pass;
+	if (s->unsaved >= SAVE_EVERY) {
+		index_save(&scan->index, scan->cache, scan->source);
+		s->unsaved = 0;
+	}
+	s->n_bad += r->bad;
+	s->n_images += r->identity.kind != IMAGE_OTHER;
+	return r->identity.kind != IMAGE_OTHER ? add_finding(s, r, path, &st, open_to_all) : 0;
+}
+
+/* ---- Symbolic links ---- */
+
+static int visit_link(void *user, const char *path, const struct stat *target)
+{
+	struct sweep *s = user;
+	char *name = strdup(last_component(path));
+	if (!name || vec_push(&s->links, (struct link_seen){target->st_dev, target->st_ino, name})) {
+		free(name);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Links are only further names of files that were met by their own path. */
+static void add_links(struct sweep *s)
+{
+	for (size_t i = 0; i < s->links.n; i++) {
+		struct link_seen *l = &s->links.v[i];
+		struct file_record *r = index_find(&s->scan->index, l->dev, l->ino);
+		char id[ID_TEXT_SIZE];
+		if (!r || r->pass != s->scan->pass || r->identity.kind == IMAGE_OTHER)
+			continue;
+		id_format(&r->identity, id);
+		if (images_add_name(s->scan->images, id, l->basename, s->scan->pass))
+			return; /* without memory fewer names are listed */
+	}
+}
+
+static void free_links(struct sweep *s)
+{
+	for (size_t i = 0; i < s->links.n; i++)
+		free(s->links.v[i].basename);
+	vec_free(&s->links);
+}
+
+/* ---- One pass ---- */
+
+/* Whether everybody may search all directories of an absolute path, the last one included. */
+static bool path_open_to_all(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat st;
+	for (const char *at = path; *at;) {
+		size_t n = (size_t)(at - path) + strcspn(at + 1, "/") + 1;
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		if (stat(part, &st) || !(st.st_mode & S_IXOTH))
+			return false;
+		at = path + n;
+	}
+	return true;
+}
+
+static dev_t mounted_device(const struct scan *scan)
+{
+	struct stat st;
+	return stat(scan->mountpoint, &st) ? 0 : st.st_dev;
+}
+
+static void finish(struct sweep *s, int err)
+{
+	struct scan *scan = s->scan;
+	struct list woken;
+	list_init(&woken);
+	/*
+	 * After an incomplete walk nothing counts as gone: a server that does not answer is no reason to
+	 * forget.
+	 */
+	images_scanned(scan->images, err ? 0 : scan->pass, &woken);
+	calls_resume(&woken);
+	bool dropped = !err && index_sweep(&scan->index, scan->pass);
+	if (s->unsaved || dropped)
+		index_save(&scan->index, scan->cache, scan->source);
+}
+
+static int walk_source(struct sweep *s)
+{
+	struct scan *scan = s->scan;
+	struct walk_visitor visitor = {
+		.file = visit_file,
+		.link = visit_link,
+		.user = s,
+		.avoid = mounted_device(scan),
+		.stop_fd = scan->stop_fd,
+		.log = scan->log,
+	};
+	s->root = open(scan->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->root < 0) {
+		log_warning(scan->log, "scan: '%s': cannot open: %s", scan->source, strerror(errno));
+		return -EIO;
+	}
+	s->identifier = (struct identifier){
+		.worker = scan->worker,
+		.source_fd = s->root,
+		.stop_fd = scan->stop_fd,
+	};
+	int err = walk(s->root, path_open_to_all(scan->source), &visitor);
+	add_links(s);
+	identifier_stop(&s->identifier);
+	close(s->root);
+	return err;
+}
+
+void scan_pass(struct scan *scan)
+{
+	struct sweep s = {.scan = scan};
+	int64_t start = monotonic_ms();
+	scan->pass++;
+	int err = walk_source(&s);
+	if (err != -ECANCELED) {
+		finish(&s, err);
+		log_say(scan->log, scan->pass == 1 ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
+			"scan: %zu files in '%s', %zu with images, %zu damaged, %zu opened, %.2f s",
+			s.n_files, scan->source, s.n_images, s.n_bad, s.n_opened,
+			(double)(monotonic_ms() - start) / 1000);
+	}
+	free_links(&s);
+}

@@ -1,0 +1,13 @@
+/* scan_pass.h - one walk over SOURCE. Used by scan.c only. */
+#ifndef FS_SCAN_PASS_H
+#define FS_SCAN_PASS_H
+
+#include "scan.h"
+
+/*
+ * Walks, tells the images what was found, and what is gone if the walk was complete, and wakes the calls that
+ * waited for it. On the scan thread. Ends early, with nothing told to be gone, when the daemon ends.
+ */
+void scan_pass(struct scan *scan);
+
+#endif

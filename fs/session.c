@@ -1,0 +1,115 @@
+#include "session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <syslog.h>
+#include <time.h>
+
+#include "../gsym/base/diag.h"
+#include "mountpoint.h"
+#include "ops.h"
+
+static int add_option(struct fuse_args *args, const char *name, const char *value)
+{
+	char *list = NULL, *option = NULL;
+	int err = asprintf(&option, "%s%s", name, value) < 0 || fuse_opt_add_opt_escaped(&list, option) ||
+		  fuse_opt_add_arg(args, "-o") || fuse_opt_add_arg(args, list);
+	free(option);
+	free(list);
+	return err ? -ENOMEM : 0;
+}
+
+int session_make(struct gsymfs *fs, struct gsym_diag *diag)
+{
+	struct options *o = &fs->options;
+	int err = o->debug ? add_option(&o->fuse, "debug", "") : 0;
+	if (!err && !o->has_fsname)
+		err = add_option(&o->fuse, "fsname=", fs->source);
+	if (!err)
+		err = add_option(&o->fuse, "subtype=", "gsymfs");
+	if (err)
+		return diag_set(diag, err, "no memory");
+	fs->session = fuse_session_new(&o->fuse, &gsymfs_ops, sizeof(gsymfs_ops), fs);
+	if (!fs->session)
+		return diag_set(diag, -EINVAL, "libfuse refused an option, see above");
+	return 0;
+}
+
+static int start_threads(struct gsymfs *fs)
+{
+	int err = notify_start(&fs->notify, fs->session);
+	if (!err)
+		err = queue_start(&fs->queue, fs->options.jobs);
+	return err ? err : scan_start(&fs->scan);
+}
+
+/* Tells workers and threads that it is over, and answers whoever still waits. */
+static void stop_threads(struct gsymfs *fs)
+{
+	if (eventfd_write(fs->stop_fd, 1))
+		log_error(&fs->log, "cannot tell the workers to stop: %s", strerror(errno));
+	queue_stop(&fs->queue);
+	scan_stop(&fs->scan);
+}
+
+static int serve_requests(struct gsymfs *fs)
+{
+	if (fs->options.single_thread)
+		return fuse_session_loop(fs->session);
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	if (!config)
+		return -ENOMEM;
+	int result = fuse_session_loop_mt(fs->session, config);
+	fuse_loop_cfg_destroy(config);
+	return result;
+}
+
+/* Serves until a signal or an unmount; both are a good end. */
+static int serve(struct gsymfs *fs)
+{
+	int err = start_threads(fs);
+	if (err) {
+		log_error(&fs->log, "cannot start a thread: %s", strerror(-err));
+	} else {
+		log_info(&fs->log, "serving '%s' at '%s', cache '%s'", fs->source, fs->mountpoint,
+			 fs->cache.path);
+		int result = serve_requests(fs);
+		err = result < 0 ? result : 0;
+		if (err)
+			log_error(&fs->log, "cannot read requests: %s", strerror(-err));
+	}
+	service_notify("STOPPING=1");
+	stop_threads(fs);
+	return err;
+}
+
+__attribute__((format(printf, 2, 0))) static void libfuse_to_syslog(enum fuse_log_level level,
+								    const char *fmt, va_list args)
+{
+	vsyslog((int)level, fmt, args); /* the levels are those of syslog */
+}
+
+int session_run(struct gsymfs *fs)
+{
+	struct fuse_session *session = fs->session;
+	if (fuse_set_signal_handlers(session) || fuse_session_mount(session, fs->mountpoint) ||
+	    parallel_install(session))
+		return -EIO; /* libfuse has said why */
+	clock_gettime(CLOCK_REALTIME, &fs->mounted_at);
+	int err = fuse_daemonize(fs->options.foreground) ? -EIO : 0;
+	if (!err && !fs->options.foreground) {
+		log_use_syslog(&fs->log);
+		fuse_set_log_func(libfuse_to_syslog);
+	}
+	if (!err) {
+		service_notify("READY=1");
+		err = serve(fs);
+	}
+	fuse_session_unmount(session);
+	notify_stop(&fs->notify);
+	fuse_remove_signal_handlers(session);
+	return err;
+}

@@ -1,0 +1,137 @@
+#include "setup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../gsym/base/diag.h"
+#include "child.h"
+#include "guard.h"
+#include "mountpoint.h"
+
+static int find_source(struct gsymfs *fs, struct gsym_diag *diag)
+{
+	struct stat st;
+	fs->source = realpath(fs->options.source, NULL);
+	if (!fs->source || stat(fs->source, &st))
+		return diag_set(diag, -errno, "source '%s': %s", fs->options.source, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return diag_set(diag, -ENOTDIR, "source '%s': not a directory", fs->options.source);
+	return 0;
+}
+
+/* Where the gsym program may be, seen from our own: installed, in libexec, in the build tree. */
+static char *find_worker(void)
+{
+	static const char *const places[] = {"gsym", "../bin/gsym", "../libexec/gsymfs/gsym",
+					     "../convert/cli/gsym"};
+	char self[4096], path[4200];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n <= 0)
+		return NULL;
+	self[n] = 0;
+	*strrchr(self, '/') = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), "%s/%s", self, places[i]);
+		if (access(path, X_OK) == 0)
+			return realpath(path, NULL);
+	}
+	return NULL;
+}
+
+/* A worker that does not start would make every image fail: better to say so now. */
+static int check_worker(struct gsymfs *fs, struct gsym_diag *diag)
+{
+	if (fs->options.worker)
+		fs->worker = realpath(fs->options.worker, NULL);
+	else
+		fs->worker = find_worker();
+	if (!fs->worker)
+		return diag_set(diag, -ENOENT, "cannot find the gsym program '%s': set -o worker=PATH",
+				fs->options.worker ? fs->options.worker : "gsym");
+	const struct child_order order = {
+		.program = fs->worker,
+		.mode = "scan",
+		.fds = &fs->cache.dir,
+		.n_fds = 1,
+		.stop_fd = fs->stop_fd,
+	};
+	struct child child;
+	int err = child_start(&order, &child, diag);
+	if (!err)
+		child_finish(&child, NULL);
+	return err;
+}
+
+/*
+ * Every mapped image, worker and walk takes descriptors; the usual soft limit is for programs that use
+ * select(2).
+ */
+static void raise_fd_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
+{
+	raise_fd_limit();
+	int err = find_source(fs, diag);
+	if (!err)
+		err = mountpoint_prepare(fs->options.mountpoint, &fs->log, &fs->mountpoint, diag);
+	if (!err)
+		err = cache_open(&fs->cache, fs->options.cache, fs->options.cache_size, &fs->log, diag);
+	if (!err)
+		err = check_worker(fs, diag);
+	if (!err && (err = guard_install()))
+		diag_set(diag, err, "cannot install a signal handler: %s", strerror(-err));
+	return err;
+}
+
+void setup_parts(struct gsymfs *fs)
+{
+	const struct options *o = &fs->options;
+	notify_init(&fs->notify);
+	images_init(&fs->images, &fs->notify);
+	nodes_init(&fs->nodes);
+	open_files_init(&fs->open_files);
+	fs->converter = (struct converter){
+		.source = fs->source,
+		.worker = fs->worker,
+		.cache = &fs->cache,
+		.log = &fs->log,
+		.memory = o->convert_memory,
+		.seconds = o->convert_time,
+		.threads = o->threads,
+		.stop_fd = fs->stop_fd,
+	};
+	fs->scan = (struct scan){
+		.source = fs->source,
+		.mountpoint = fs->mountpoint,
+		.worker = fs->worker,
+		.images = &fs->images,
+		.cache = &fs->cache,
+		.log = &fs->log,
+		.stop_fd = fs->stop_fd,
+		.interval = o->rescan,
+	};
+	scan_init(&fs->scan);
+	queue_init(&fs->queue, &fs->images, &fs->scan, &fs->converter);
+}
+
+void setup_undo(struct gsymfs *fs)
+{
+	queue_deinit(&fs->queue);
+	scan_deinit(&fs->scan);
+	open_files_deinit(&fs->open_files);
+	nodes_deinit(&fs->nodes);
+	images_deinit(&fs->images);
+	notify_deinit(&fs->notify);
+}
