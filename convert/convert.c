@@ -31,6 +31,7 @@ struct conversion {
 	struct unit_result *results; /* one for each unit */
 	record_vec records;
 	struct pool pool;
+	struct arena arena; /* what belongs to no unit */
 	struct oddities odd;
 	atomic_size_t units_done;
 	atomic_bool cancelled;
@@ -261,7 +262,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		err = symtab_add_records(&c->symbols, &c->pool, &c->records);
 	summary->functions_symbols = c->symbols.n;
 	if (!err)
-		err = finalize_records(&c->records, &c->pool, o, &c->odd);
+		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->odd);
 	if (!err && !c->records.n)
 		return diag_set(diag, -ENODATA, "%s: no function found: neither DWARF nor symbols name any code",
 				c->image->path);
@@ -282,6 +283,7 @@ static void conversion_deinit(struct conversion *c)
 	vec_free(&c->records);
 	vec_free(&c->symbols);
 	pool_deinit(&c->pool);
+	arena_free(&c->arena);
 	dwarf_close(&c->dwarf);
 	image_close(c->image);
 }

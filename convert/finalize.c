@@ -1,5 +1,6 @@
 #include "finalize.h"
 
+#include "adopt.h"
 #include "radix.h"
 #include "range.h"
 
@@ -122,46 +123,6 @@ static void name_from_symbols(record_vec *records, const struct pool *pool, bool
 	}
 }
 
-/* ---- Rows for those who have none ---- */
-
-static int compare_start(const void *a, const void *b)
-{
-	const struct record *x = a, *y = b;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* Takes the RECORD_LINES out of @records. Sorted and one for each start: the first unit's. */
-static int split_lines(record_vec *records, record_vec *lines)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < records->n; i++) {
-		if (records->v[i].kind != RECORD_LINES)
-			records->v[kept++] = records->v[i];
-		else if (vec_push(lines, records->v[i]))
-			return -ENOMEM;
-	}
-	records->n = kept;
-	return sort_records(lines, false);
-}
-
-static void adopt_rows(record_vec *records, const record_vec *lines)
-{
-	for (size_t i = 0; i < records->n && lines->n; i++) {
-		struct record *r = &records->v[i];
-		if (r->n_rows)
-			continue;
-		const struct record *found = bsearch(r, lines->v, lines->n, sizeof(*r), compare_start);
-		if (!found)
-			continue;
-		while (found > lines->v && found[-1].start == r->start)
-			found--;
-		r->rows = found->rows;
-		while (r->n_rows < found->n_rows &&
-		       (r->end == r->start || found->rows[r->n_rows].off < r->end - r->start))
-			r->n_rows++;
-	}
-}
-
 /* ---- Pruning ---- */
 
 static bool same_content(const struct record *x, const struct record *y)
@@ -247,10 +208,10 @@ static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
 }
 
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
-		     struct oddities *odd)
+		     struct arena *arena, struct oddities *odd)
 {
-	record_vec lines = {0};
-	int err = split_lines(records, &lines);
+	record_vec offers = {0};
+	int err = offers_take(records, &offers);
 	if (!err)
 		err = sort_records(records, options->match_llvm);
 	if (!err) {
@@ -259,7 +220,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 		err = prune(records, options->match_llvm, odd);
 	}
 	if (!err)
-		adopt_rows(records, &lines);
-	vec_free(&lines);
+		err = offers_adopt(records, &offers, arena);
+	vec_free(&offers);
 	return err;
 }

@@ -9,9 +9,12 @@
 #include "oddity.h"
 #include "record.h"
 
-/* Works in place. The order of input matters where nothing else decides: units in file order, then symbols. */
+/*
+ * Works in place; rows that had to be put together lie in @arena. The order of input matters where nothing else
+ * decides: units in file order, then symbols.
+ */
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
-		     struct oddities *odd);
+		     struct arena *arena, struct oddities *odd);
 
 /*
  * Adds the records to the writer in their order, encoded by several threads (emit.c). Only strings and files
