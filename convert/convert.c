@@ -39,7 +39,7 @@ struct conversion {
 	struct unit_result *results; /* one for each unit */
 	record_vec records;
 	struct pool pool;
-	struct arena arena;
+	struct arena arena; /* what belongs to no unit */
 	struct oddities odd;
 	atomic_size_t units_done;
 	atomic_bool cancelled;

@@ -1,5 +1,6 @@
 #include "finalize.h"
 
+#include "adopt.h"
 #include "radix.h"
 #include "range.h"
 
@@ -26,12 +27,6 @@ static int compare_rows(const struct record *x, const struct record *y)
 	return 0;
 }
 
-/* Of rows without a function: which begin first. There is at least one in each. */
-static int compare_rows_begin(const struct record *x, const struct record *y)
-{
-	return x->rows->off < y->rows->off ? -1 : x->rows->off > y->rows->off;
-}
-
 struct sort_context {
 	const struct record *records;
 	bool by_rows;
@@ -45,7 +40,7 @@ static int compare_keyed(const void *a, const void *b, void *user)
 	const struct record *rx = &context->records[x->index], *ry = &context->records[y->index];
 	if (rx->end != ry->end)
 		return rx->end < ry->end ? -1 : 1;
-	int c = rx->kind == RECORD_LINES ? compare_rows_begin(rx, ry) : compare_richness(rx, ry);
+	int c = compare_richness(rx, ry);
 	if (!c && context->by_rows)
 		c = compare_rows(rx, ry);
 	return c ? c : x->index < y->index ? -1 : x->index > y->index;
@@ -126,77 +121,6 @@ static void name_from_symbols(record_vec *records, const struct pool *pool, bool
 		if (end - first > 1)
 			name_group(records->v, first, end, pool, dwarf_names);
 	}
-}
-
-/* ---- Rows for those who have none ---- */
-
-static int compare_start(const void *a, const void *b)
-{
-	const struct record *x = a, *y = b;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* Takes the RECORD_LINES out of @records. Sorted; of equal ones the first unit's comes first. */
-static int split_lines(record_vec *records, record_vec *lines)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < records->n; i++) {
-		if (records->v[i].kind != RECORD_LINES)
-			records->v[kept++] = records->v[i];
-		else if (vec_push(lines, records->v[i]))
-			return -ENOMEM;
-	}
-	records->n = kept;
-	return sort_records(lines, false);
-}
-
-/* Of the lines that start with @r, the first for its very range, else the first. */
-static const struct record *find_lines(const record_vec *lines, const struct record *r)
-{
-	const struct record *first = lines->n ? bsearch(r, lines->v, lines->n, sizeof(*r), compare_start) : NULL;
-	if (!first)
-		return NULL;
-	while (first > lines->v && first[-1].start == r->start)
-		first--;
-	for (const struct record *l = first; l < lines->v + lines->n && l->start == r->start; l++)
-		if (l->end == r->end)
-			return l;
-	return first;
-}
-
-/* Adds those of @from that come behind what is there and inside the function. */
-static void append_rows(struct record *r, const struct record *from)
-{
-	for (uint32_t i = 0; i < from->n_rows; i++) {
-		const struct gsym_row *row = &from->rows[i];
-		bool inside = r->end == r->start || row->off < r->end - r->start;
-		if (inside && (!r->n_rows || row->off > r->rows[r->n_rows - 1].off))
-			r->rows[r->n_rows++] = *row;
-	}
-}
-
-/*
- * Several units may each have rows for a part of the range: crti.S and crtn.S write one function. Every
- * record gets a copy, because rows are renumbered in place later, once for each record that has them.
- */
-static int adopt_rows(record_vec *records, const record_vec *lines, struct arena *arena)
-{
-	const struct record *end = lines->v + lines->n;
-	for (size_t i = 0; i < records->n; i++) {
-		struct record *r = &records->v[i];
-		const struct record *first = r->n_rows ? NULL : find_lines(lines, r), *l;
-		size_t n = 0;
-		for (l = first; first && l < end && l->start == first->start && l->end == first->end; l++)
-			n += l->n_rows;
-		if (!n)
-			continue;
-		r->rows = arena_array(arena, n, sizeof(*r->rows));
-		if (!r->rows)
-			return -ENOMEM;
-		for (const struct record *from = first; from < l; from++)
-			append_rows(r, from);
-	}
-	return 0;
 }
 
 /* ---- Pruning ---- */
@@ -288,8 +212,8 @@ static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
 		     struct arena *arena, struct oddities *odd)
 {
-	record_vec lines = {0};
-	int err = split_lines(records, &lines);
+	record_vec offers = {0};
+	int err = offers_take(records, &offers);
 	if (!err)
 		err = sort_records(records, options->match_llvm);
 	if (!err) {
@@ -298,7 +222,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 		err = prune(records, options->match_llvm, odd);
 	}
 	if (!err)
-		err = adopt_rows(records, &lines, arena);
-	vec_free(&lines);
+		err = offers_adopt(records, &offers, arena);
+	vec_free(&offers);
 	return err;
 }

@@ -10,8 +10,8 @@
 #include "record.h"
 
 /*
- * Works in place. The order of input matters where nothing else decides: units in file order, then symbols.
- * What is made anew goes to @arena. 0 or -ENOMEM.
+ * Works in place; rows that had to be put together lie in @arena. The order of input matters where nothing else
+ * decides: units in file order, then symbols.
  */
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
 		     struct arena *arena, struct oddities *odd);

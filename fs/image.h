@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "../convert/convert.h"
 #include "../gsym/base/vec.h"
 #include "cache.h"
 #include "list.h"
@@ -43,6 +44,7 @@ struct source {
 	gid_t gid;
 	mode_t mode; /* read permissions only, for others none if they cannot reach the file */
 	enum richness richness;
+	enum image_kind kind;
 	char arch[16];
 	uint32_t pass; /* of the scan that saw it last */
 };

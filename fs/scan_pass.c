@@ -127,7 +127,8 @@ static int add_finding(struct sweep *s, const struct file_record *r, const char 
 				.richness = r->identity.has_dwarf    ? SOURCE_DWARF
 					    : r->identity.has_symtab ? SOURCE_SYMBOLS
 								     : SOURCE_BARE,
-				.pass = s->scan->pass,
+				.kind = r->identity.kind,
+			.pass = s->scan->pass,
 			},
 	};
 	memcpy(finding.source.arch, r->identity.arch, sizeof(finding.source.arch));

@@ -16,6 +16,11 @@ static const char *const state_words[] = {
 	[STATE_READY] = "ready",   [STATE_FAILED] = "failed",
 };
 
+static const char *const kind_words[] = {
+	[IMAGE_OTHER] = "other",
+	[IMAGE_ELF] = "elf",
+};
+
 static void key(struct text_buf *out, const char *name)
 {
 	text_str(out, name);
@@ -73,7 +78,7 @@ static struct handle *write_locked(struct text_buf *out, const struct gsymfs *fs
 {
 	state(out, rev);
 	line(out, "id", rev->image->id);
-	line(out, "kind", "elf");
+	line(out, "kind", kind_words[rev->source.kind]);
 	line(out, "arch", rev->source.arch);
 	sources(out, fs, rev);
 	number(out, "conversions", rev->image->conversions);

@@ -3,8 +3,8 @@
  *
  * The list of system calls is what glibc, libelf and the converter use to map and read files, run threads and
  * write to open descriptors. Others fail with EPERM rather than kill, so that a libc which tries something
- * new falls back instead of dying. New processes, sockets and ptrace are not on it; of clone(2) only the form
- * that starts a thread.
+ * new falls back instead of dying. New processes, sockets, signals to others and ptrace are not on it; of
+ * clone(2) only the form that starts a thread, of open(2) only that for reading.
  */
 #include "sandbox.h"
 
@@ -131,8 +131,6 @@ static const int allowed_calls[] = {
 	SCMP_SYS(fallocate),
 	SCMP_SYS(fsync),
 	SCMP_SYS(fdatasync),
-	SCMP_SYS(open),
-	SCMP_SYS(openat),
 	SCMP_SYS(close),
 	SCMP_SYS(fcntl),
 	SCMP_SYS(fcntl64),
@@ -171,7 +169,6 @@ static const int allowed_calls[] = {
 	SCMP_SYS(sigaltstack),
 	SCMP_SYS(getpid),
 	SCMP_SYS(gettid),
-	SCMP_SYS(tgkill),
 	SCMP_SYS(restart_syscall),
 	SCMP_SYS(sendmsg),
 	SCMP_SYS(recvmsg),
@@ -179,13 +176,33 @@ static const int allowed_calls[] = {
 	SCMP_SYS(ppoll),
 };
 
-static int fill_filter(scmp_filter_ctx filter)
+/* A call that this architecture lacks needs no rule. */
+static int or_absent(int err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(allowed_calls); i++) {
-		int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0);
-		if (err && err != -EDOM) /* -EDOM: this architecture has no such call */
-			return err;
-	}
+	return err == -EDOM ? 0 : err;
+}
+
+/* Opening, but never to write, whatever the path. */
+static int allow_open_for_reading(scmp_filter_ctx filter)
+{
+	const uint64_t mask = O_ACCMODE | O_CREAT | O_TRUNC;
+	int err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+					     SCMP_A2(SCMP_CMP_MASKED_EQ, mask, O_RDONLY)));
+	if (!err)
+		err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
+						 SCMP_A1(SCMP_CMP_MASKED_EQ, mask, O_RDONLY)));
+	return err;
+}
+
+/* Signals to itself: abort(3). */
+static int allow_own_signals(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+}
+
+static int allow_threads(scmp_filter_ctx filter)
+{
 	/* clone3 takes its flags from memory, where no filter sees them: ENOSYS makes glibc use clone. */
 	int err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (err)
@@ -197,6 +214,18 @@ static int fill_filter(scmp_filter_ctx filter)
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 				SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 #endif
+}
+
+static int fill_filter(scmp_filter_ctx filter)
+{
+	int err = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(allowed_calls) && !err; i++)
+		err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0));
+	if (!err)
+		err = allow_open_for_reading(filter);
+	if (!err)
+		err = allow_own_signals(filter);
+	return err ? err : allow_threads(filter);
 }
 
 static void restrict_calls(void)

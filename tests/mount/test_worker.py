@@ -110,7 +110,8 @@ class WorkerTest(MountTest):
                 return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
         wait_until(lambda: caged().get("NoNewPrivs") == "1", "no new privileges")
-        wait_until(lambda: caged().get("Seccomp") in ("2", None), "seccomp")
+        if os.environ.get("HAVE_SECCOMP", "1") and "Seccomp" in caged():
+            wait_until(lambda: caged()["Seccomp"] == "2", "the filter of system calls")
         with open(path + "limits") as file:
             limits = file.read()
         self.assertRegex(limits, r"Max core file size +0 +0 ")

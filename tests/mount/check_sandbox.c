@@ -1,0 +1,289 @@
+/*
+ * The cage of workers from inside: each test runs in a process of its own, which gives everything up and then
+ * tries what it must not be able to do. What the kernel or the build lacks is skipped, not passed.
+ */
+#include "../../convert/cli/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZER 1
+#endif
+#endif
+#ifndef SANITIZER
+#define SANITIZER 0
+#endif
+
+#ifdef HAVE_SECCOMP
+enum { SECCOMP = 1 };
+#else
+enum { SECCOMP = 0 };
+#endif
+
+static bool has_landlock(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 1;
+}
+
+/* Runs @test in a child: its exit status, or 128 and the signal. */
+static int in_child(int (*test)(void))
+{
+	int status;
+	fflush(NULL);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(test());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* A directory with a file in it, and the process in its cage, where only the directory can be read. */
+static char directory[] = "/tmp/gsymfs-sandbox-XXXXXX";
+static char file[64];
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(directory))
+		return -1;
+	snprintf(file, sizeof(file), "%s/file", directory);
+	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 || close(fd) ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return unlink(file) || rmdir(directory) ? -1 : 0;
+}
+
+static void enter(void)
+{
+	sandbox_enter(open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+static int denied(long result)
+{
+	return result < 0 && (errno == EACCES || errno == EPERM) ? 0 : 1;
+}
+
+/* ---- What must still work ---- */
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static int ordinary_work(void)
+{
+	pthread_t thread;
+	enter();
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	void *memory = malloc(10 << 20),
+	     *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fd < 0 || !memory || map == MAP_FAILED)
+		return 1;
+	memset(memory, 1, 10 << 20);
+	free(memory);
+	return pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL) ? 2 : 0;
+}
+
+static void work_goes_on(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(ordinary_work), 0);
+}
+
+/* ---- What must not ---- */
+
+static int read_elsewhere(void)
+{
+	enter();
+	return denied(open("/etc/passwd", O_RDONLY | O_CLOEXEC));
+}
+
+static int write_here(void)
+{
+	enter();
+	return denied(open(file, O_RDWR | O_CLOEXEC)) || denied(open(file, O_RDONLY | O_TRUNC | O_CLOEXEC)) ||
+	       denied(unlink(file)) || denied(rename(file, "/tmp/elsewhere"));
+}
+
+static int make_socket(void)
+{
+	enter();
+	return denied(socket(AF_INET, SOCK_STREAM, 0)) || denied(socket(AF_UNIX, SOCK_STREAM, 0));
+}
+
+static int make_process(void)
+{
+	enter();
+	char *argv[] = {(char[]){"true"}, NULL};
+	return denied(fork()) || denied(execv("/bin/true", argv));
+}
+
+static int signal_others(void)
+{
+	enter();
+	return denied(kill(getppid(), 0)) || denied(syscall(SYS_tgkill, getppid(), getppid(), 0));
+}
+
+static int gain_privileges(void)
+{
+	enter();
+	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 || errno == EPERM ? 0 : 1;
+}
+
+static void files_are_closed(void **state)
+{
+	(void)state;
+	if (SANITIZER || !has_landlock())
+		skip();
+	assert_int_equal(in_child(read_elsewhere), 0);
+	assert_int_equal(in_child(write_here), 0);
+}
+
+static void calls_are_closed(void **state)
+{
+	(void)state;
+	if (SANITIZER || !SECCOMP)
+		skip();
+	assert_int_equal(in_child(write_here), 0);
+	assert_int_equal(in_child(make_socket), 0);
+	assert_int_equal(in_child(make_process), 0);
+	assert_int_equal(in_child(signal_others), 0);
+	assert_int_equal(in_child(gain_privileges), 0);
+}
+
+/* ---- Limits ---- */
+
+static int allocate_much(void)
+{
+	if (sandbox_limits(64 << 20, 0, 0))
+		return 2;
+	void *small = malloc(1 << 20), *large = malloc(128 << 20);
+	return small && !large ? 0 : 1;
+}
+
+static int map_much(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (sandbox_limits(1 << 20, 0, 0))
+		return 2;
+	/* A mapped file is no memory of ours, however large. */
+	return mmap(NULL, 256 << 20, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED;
+}
+
+static int write_much(void)
+{
+	static const char page[4096];
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+	if (sandbox_limits(64 << 20, 0, sizeof(page)))
+		return 2;
+	if (write(fd, page, sizeof(page)) != sizeof(page))
+		return 1;
+	return write(fd, page, 1) < 0 && errno == EFBIG ? 0 : 1;
+}
+
+static int compute_much(void)
+{
+	if (sandbox_limits(64 << 20, 1, 0))
+		return 2;
+	for (volatile unsigned i = 0;; i++)
+		;
+}
+
+static void limits_hold(void **state)
+{
+	(void)state;
+	if (!SANITIZER) {
+		assert_int_equal(in_child(allocate_much), 0);
+		assert_int_equal(in_child(map_much), 0);
+	}
+	assert_int_equal(in_child(write_much), 0);
+	assert_int_equal(in_child(compute_much), 128 + SIGXCPU);
+}
+
+/* ---- The daemon's death ---- */
+
+static int outlive_parent(void)
+{
+	int pipe_fds[2];
+	char byte;
+	if (pipe(pipe_fds))
+		return 2;
+	pid_t parent = getpid(), child = fork();
+	if (child == 0) {
+		close(pipe_fds[0]);
+		sandbox_die_with(parent);
+		if (write(pipe_fds[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	/*
+	 * The grandchild keeps the pipe open as long as it lives: the test reads its end, see
+	 * dies_with_daemon().
+	 */
+	close(pipe_fds[1]);
+	if (read(pipe_fds[0], &byte, 1) != 1)
+		return 1;
+	return 0;
+}
+
+static void dies_with_daemon(void **state)
+{
+	int ends[2];
+	char byte;
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(in_child(outlive_parent), 0);
+	close(ends[1]);
+	/* Only the grandchild could still hold the other end. */
+	assert_int_equal(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+}
+
+static int wrong_parent(void)
+{
+	sandbox_die_with(getppid() + 1);
+	return 0;
+}
+
+static void dies_when_it_is_too_late(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(wrong_parent), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_goes_on),     cmocka_unit_test(files_are_closed),
+		cmocka_unit_test(calls_are_closed), cmocka_unit_test(limits_hold),
+		cmocka_unit_test(dies_with_daemon), cmocka_unit_test(dies_when_it_is_too_late),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
