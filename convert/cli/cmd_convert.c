@@ -24,9 +24,13 @@ enum {
 	OPT_JSON_SUMMARY,
 	OPT_MATCH_LLVM,
 	OPT_DWARF_NAMES,
+	OPT_DEBUG_DIR,
+	OPT_DEBUG_FILE,
+	OPT_SYMTAB_FILE,
 	OPT_PROGRESS,
 
 	THREADS_MAX = 1024,
+	DEBUG_DIRS_MAX = 64,
 };
 
 static const struct option_spec options[] = {
@@ -35,6 +39,10 @@ static const struct option_spec options[] = {
 	{OPT_NUM_THREADS, "num-threads", "N",
 	 "use N threads (default: one a processor);\nthe output is the same"},
 	{OPT_OUTPUT_VERSION, "output-version", "1|2", "GSYM version to write (default 1)"},
+	{OPT_DEBUG_DIR, "debug-dir", "DIR",
+	 "look for debug files below DIR; may be repeated\n(default /usr/lib/debug)"},
+	{OPT_DEBUG_FILE, "debug-file", "FILE", "take the DWARF from FILE"},
+	{OPT_SYMTAB_FILE, "symtab-file", "FILE", "take the symbols from FILE"},
 	{OPT_DWARF_NAMES, "dwarf-names", NULL,
 	 "name functions as the DWARF does, not as the\nsymbol at their start"},
 	{OPT_MATCH_LLVM, "match-llvm", NULL, "make llvm-gsymutil's choices, for comparisons"},
@@ -57,8 +65,18 @@ struct conversion {
 	struct convert_options convert;
 	struct progress progress;
 	const char *input, *output, *json;
+	const char *debug_dirs[DEBUG_DIRS_MAX + 1]; /* ends with NULL */
+	unsigned n_debug_dirs;
 	bool quiet, verify;
 };
+
+static int parse_debug_dir(struct conversion *c)
+{
+	if (c->n_debug_dirs == DEBUG_DIRS_MAX)
+		return options_error(&spec, "--debug-dir may be given %d times", DEBUG_DIRS_MAX);
+	c->debug_dirs[c->n_debug_dirs++] = optarg;
+	return STATUS_OK;
+}
 
 static int parse_progress(struct conversion *c, const char *word)
 {
@@ -96,6 +114,9 @@ static int parse_option(int key, struct conversion *c)
 	case OPT_NUM_THREADS:
 	case OPT_OUTPUT_VERSION: return parse_number(key, &c->convert);
 	case OPT_DWARF_NAMES: c->convert.dwarf_names = true; break;
+	case OPT_DEBUG_DIR: return parse_debug_dir(c);
+	case OPT_DEBUG_FILE: c->convert.debug_file = optarg; break;
+	case OPT_SYMTAB_FILE: c->convert.symtab_file = optarg; break;
 	case OPT_MATCH_LLVM: c->convert.match_llvm = true; break;
 	case OPT_VERIFY: c->verify = true; break;
 	case OPT_JSON_SUMMARY: c->json = optarg; break;
@@ -180,6 +201,9 @@ int cmd_convert(int argc, char **argv)
 	if (optind + 1 != argc)
 		return options_error(&spec, optind < argc ? "one INPUT at a time" : "which INPUT?");
 	c.input = argv[optind];
+	if (!c.n_debug_dirs)
+		c.debug_dirs[0] = "/usr/lib/debug";
+	c.convert.debug_dirs = c.debug_dirs;
 	if (!c.output && asprintf(&beside, "%s.gsym", c.input) < 0)
 		return fail(c.input, -ENOMEM, NULL);
 	if (!c.output)

@@ -28,6 +28,16 @@ static void print_oddities(FILE *file, const struct convert_summary *summary)
 	}
 }
 
+static void print_missing(FILE *file, const struct convert_summary *summary)
+{
+	const char *name = summary->missing;
+	if (!name)
+		return;
+	say(file, "not here, though the input refers to it:");
+	for (const char *end; (end = strchr(name, '\n')); name = end + 1)
+		say(file, "  %.*s", (int)(end - name), name);
+}
+
 void summary_print(FILE *file, const char *input, const char *output, const struct convert_summary *summary)
 {
 	uint64_t read = summary->functions_dwarf + summary->functions_symbols;
@@ -41,6 +51,7 @@ void summary_print(FILE *file, const char *input, const char *output, const stru
 	else
 		say(file, "written: %" PRIu64, summary->functions);
 	print_oddities(file, summary);
+	print_missing(file, summary);
 }
 
 static void append_json(struct text_buf *out, const struct convert_summary *summary)
