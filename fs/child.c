@@ -17,7 +17,7 @@
 enum {
 	FDS_MAX = 4,
 	ABOVE_WORKER_FDS = 16, /* copies made here cannot be overwritten by those put in place below */
-	READY_TIME_MS = 20000,
+	READY_TIME_MS = 60000,
 	EXIT_GRACE_MS = 5000,
 	EXIT_POLL_MS = 2,
 };

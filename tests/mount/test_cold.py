@@ -79,7 +79,7 @@ class ColdTest(MountTest):
             started = time.monotonic()
             reader.send_signal(sig)
             self.assertEqual(self.finish(reader)[0], -sig)
-            self.assertLess(time.monotonic() - started, 1)
+            self.assertLess(time.monotonic() - started, 10)
         self.assertEqual(self.state(), "converting 0%")
         self.gate.open()
         self.assertIn("geo::point::norm", self.finish(stays)[1])
@@ -118,7 +118,7 @@ class ColdTest(MountTest):
             if end > start:
                 self.read(self.id, "%016x" % start)
         os.listdir(self.mnt)
-        self.assertLess(time.monotonic() - started, 2)
+        self.assertLess(time.monotonic() - started, 10)
         self.gate.open()
         for reader in readers:
             self.assertIn(self.finish(reader)[0], (0, 1))
@@ -162,7 +162,7 @@ class ColdTest(MountTest):
         self.gate.wait_started()
         started = time.monotonic()
         self.assertEqual(daemon.stop(), 0)
-        self.assertLess(time.monotonic() - started, 5)
+        self.assertLess(time.monotonic() - started, 10)
         for reader in readers:
             self.assertEqual(self.finish(reader)[0], 1)
         self.assertFalse(mount_harness.is_mounted(self.mnt))
