@@ -22,6 +22,7 @@ static size_t message_size(uint32_t type)
 	case WORKER_FAILED: return sizeof(struct worker_failed);
 	case WORKER_IDENTITY: return sizeof(struct worker_identity);
 	case WORKER_READY: return sizeof(struct worker_ready);
+	case WORKER_MISSING: return sizeof(struct worker_missing);
 	}
 	return 0;
 }
@@ -69,6 +70,7 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_FAILED: return failed_valid(&msg->failed);
 	case WORKER_IDENTITY: return identity_valid(&msg->identity);
 	case WORKER_READY: return true;
+	case WORKER_MISSING: return terminated(msg->missing.name, sizeof(msg->missing.name));
 	}
 	return false;
 }

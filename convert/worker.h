@@ -8,7 +8,7 @@
  *
  *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file.
  *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY
- *            and one WORKER_DONE, or one WORKER_FAILED.
+ *            and WORKER_MISSING and one WORKER_DONE, or one WORKER_FAILED.
  *   scan     many files, until the socket closes. 4 = the directory below which they lie.
  *            in: WORKER_IDENTIFY with the open file attached; out: one WORKER_IDENTITY for each, in order.
  *
@@ -41,6 +41,7 @@ enum worker_type {
 	WORKER_FAILED,
 	WORKER_IDENTITY,
 	WORKER_READY,
+	WORKER_MISSING,
 };
 
 /* Every message begins like this. @serial goes from a request into its answers. */
@@ -78,6 +79,12 @@ struct worker_oddity {
 	uint64_t count;
 	char kind[160];
 	char first[160];
+};
+
+/* A file that would have told more, as the input calls it. */
+struct worker_missing {
+	struct worker_header head;
+	char name[512];
 };
 
 struct worker_done {
@@ -128,6 +135,7 @@ union worker_message {
 	struct worker_failed failed;
 	struct worker_identity identity;
 	struct worker_ready ready;
+	struct worker_missing missing;
 };
 
 /* Whether the @size bytes received are a message as described above: 0 or -EPROTO. Pure. */

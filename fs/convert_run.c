@@ -131,6 +131,15 @@ static void note_oddity(struct text_buf *notes, const struct worker_oddity *m)
 	text_char(notes, '\n');
 }
 
+static void note_missing(struct text_buf *notes, const struct worker_missing *m)
+{
+	if (notes->n > NOTES_MAX / 2)
+		return;
+	text_lit(notes, "missing\t");
+	escape_str(notes, m->name, ESCAPE_TSV);
+	text_char(notes, '\n');
+}
+
 /* 0 when the message makes sense at this point, else -EPROTO. */
 static int take_message(struct job *job, const union worker_message *msg)
 {
@@ -139,6 +148,7 @@ static int take_message(struct job *job, const union worker_message *msg)
 	switch (msg->head.type) {
 	case WORKER_PROGRESS: note_progress(job, &msg->progress); return 0;
 	case WORKER_ODDITY: note_oddity(&job->notes, &msg->oddity); return 0;
+	case WORKER_MISSING: note_missing(&job->notes, &msg->missing); return 0;
 	case WORKER_DONE:
 		job->done = msg->done;
 		job->has_done = true;

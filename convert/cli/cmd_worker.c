@@ -89,6 +89,20 @@ static int send_oddities(uint64_t serial, const struct convert_summary *s)
 	return err;
 }
 
+static int send_missing(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (const char *at = s->missing ? s->missing : ""; *at && !err;) {
+		struct worker_missing m = {.head.serial = serial};
+		size_t length = strcspn(at, "\n");
+		snprintf(m.name, sizeof(m.name), "%.*s",
+			 (int)(length < sizeof(m.name) ? length : sizeof(m.name)), at);
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_MISSING, -1);
+		at += length + (at[length] == '\n');
+	}
+	return err;
+}
+
 static int send_done(uint64_t serial, const struct convert_summary *s)
 {
 	struct worker_done m = {
@@ -120,6 +134,8 @@ static int convert_and_tell(const struct worker_convert *order)
 	if (err)
 		return send_failed(order->head.serial, err, diag.text, path);
 	err = send_oddities(order->head.serial, &summary);
+	if (!err)
+		err = send_missing(order->head.serial, &summary);
 	if (!err)
 		err = send_done(order->head.serial, &summary);
 	convert_summary_deinit(&summary);

@@ -105,6 +105,18 @@ class SourceTest(MountTest):
         self.assertRegex(self.read(self.id, self.address), r"geo::point::norm\(\) const at \?\?:0")
         self.assertEqual(self.status(self.id)["debug"], "symbols")
 
+    def test_missing_split_debug_data(self):
+        split = self.compile("split", flags=["-gsplit-dwarf"])
+        left = [name for name in os.listdir(self.source) if name.endswith(".dwo")]
+        for name in left:
+            os.unlink(os.path.join(self.source, name))
+        if not left:
+            self.skipTest("the compiler does not split debug data")
+        self.mount()
+        id = mount_harness.build_id(split)
+        self.assertIn("geo::point::norm", self.read(id, self.address))
+        self.assertIn("split", self.status(id)["missing"])
+
     def replace(self, flags=("-DOTHER",)):
         """The file is replaced by one of another size with the same id."""
         new = self.compile("new", where=self.dir, flags=["-Wl,--build-id=0x" + self.id, "-g0", *flags])
