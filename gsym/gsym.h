@@ -106,7 +106,7 @@ struct gsym_info {
 	uint64_t base_address;
 	uint32_t num_addresses; /* functions */
 	uint32_t num_files;     /* entries of the file table, the empty entry 0 included */
-	uint64_t strtab_size;
+	uint64_t strtab_size;   /* up to the last NUL of the string table */
 	const uint8_t *uuid;    /* borrowed from the reader */
 	size_t uuid_size;       /* 0 = none */
 	uint64_t file_size;

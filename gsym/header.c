@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* A table as the file claims it. */
 struct section {
@@ -43,19 +44,24 @@ static int read_ident(struct gsym_reader *r, struct cursor *c, struct gsym_diag 
 	return 0;
 }
 
+/*
+ * The table ends with its last NUL: then an offset below its size proves a string that ends within it. What is
+ * behind belongs to nobody here; a table may be shared with a file around this one (gsym(5), "String table").
+ */
 static int take_strings(struct gsym_reader *r, const struct section *s, struct gsym_diag *diag)
 {
 	int err = check_bounds(r, s, diag);
 	if (err)
 		return err;
-	/* with this an offset below the size proves a string that ends within the table */
-	if (!s->size || r->bytes.data[s->off + s->size - 1])
+	const char *strings = (const char *)r->bytes.data + s->off;
+	const char *last = memrchr(strings, 0, s->size);
+	if (!last)
 		return diag_set(diag, -EBADMSG,
 				"string table at offset 0x%" PRIx64 " of 0x%" PRIx64
-				" bytes: expected a NUL as its last byte",
+				" bytes: expected a NUL at the end of a string",
 				s->off, s->size);
-	r->strings = (const char *)r->bytes.data + s->off;
-	r->info.strtab_size = s->size;
+	r->strings = strings;
+	r->info.strtab_size = (uint64_t)(last - strings) + 1;
 	return 0;
 }
 
