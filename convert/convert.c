@@ -272,8 +272,6 @@ static int check_image(const struct conversion *c, struct gsym_diag *diag)
 	if (c->options->arch && strcmp(c->options->arch, image->arch))
 		return diag_set(diag, -ENOEXEC, "%s: architecture is %s, not %s", image->path, image->arch,
 				c->options->arch);
-	if (image->relocatable)
-		return diag_set(diag, -ENOTSUP, "%s: a relocatable file has no addresses yet: link it first", image->path);
 	if (c->options->version < 2 && image->id_size > 20)
 		return diag_set(diag, -EOVERFLOW, "%s: a build id of %zu bytes does not fit GSYM version 1: use version 2",
 				image->path, image->id_size);

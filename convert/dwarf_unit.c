@@ -31,6 +31,7 @@ static const struct wanted wanted[] = {
 
 struct load_job {
 	struct dwarf *dwarf;
+	struct section *section[ARRAY_SIZE(wanted)];
 	int err[ARRAY_SIZE(wanted)];
 };
 
@@ -51,9 +52,23 @@ static void load_section(void *user, size_t i, unsigned thread)
 	struct section *s = image_section(job->dwarf->image, name);
 	if (!s)
 		return;
+	job->section[i] = s;
 	job->err[i] = section_load(s);
-	if (!job->err[i])
+}
+
+/* libelf serves one thread at a time, so relocations are applied after all sections are there. */
+static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
+{
+	struct section *s = job->section[i];
+	uint64_t skipped = 0;
+	int err = job->err[i];
+	if (!err && s && job->dwarf->image->relocatable)
+		err = section_relocate(job->dwarf->image, s, &skipped);
+	if (skipped)
+		oddity_count(odd, ODD_RELOCATION, wanted[i].name, 0);
+	if (!err && s)
 		*(struct span *)((char *)job->dwarf + wanted[i].field) = wanted[i].strings ? cut_strings(s->data) : s->data;
+	return err;
 }
 
 int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd)
@@ -62,11 +77,11 @@ int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, un
 	*dwarf = (struct dwarf){.image = image, .big_endian = image->big_endian, .split = split};
 	parallel_for(threads, ARRAY_SIZE(wanted), load_section, &job);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		if (job.err[i] == -ENOMEM)
+		int err = finish_section(&job, i, odd);
+		if (err == -ENOMEM)
 			return -ENOMEM;
-		if (job.err[i])
-			oddity_count(odd, job.err[i] == -EFBIG ? ODD_SECTION_LIMIT : ODD_SECTION_DAMAGED,
-				     wanted[i].name, 0);
+		if (err)
+			oddity_count(odd, err == -EFBIG ? ODD_SECTION_LIMIT : ODD_SECTION_DAMAGED, wanted[i].name, 0);
 	}
 	return 0;
 }

@@ -44,7 +44,7 @@ static uint64_t name_key(const struct unit *unit, const struct die *die)
 static bool dropped_to_zero(const struct walk *w, struct range r)
 {
 	const symbol_vec *symbols = w->b->context->symbols;
-	if (r.lo || !symbols->n || symbols->v[0].addr)
+	if (r.lo || !symbols->n || symbols->v[0].addr || w->unit->main->image->relocatable)
 		return false;
 	for (size_t i = 0; i < symbols->n && !symbols->v[i].addr; i++)
 		if (symbols->v[i].end == r.hi)

@@ -85,6 +85,7 @@ static int image_read_header(struct image *image, struct gsym_diag *diag)
 	image->big_endian = ehdr.e_ident[EI_DATA] == ELFDATA2MSB;
 	image->addr_size = ehdr.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
 	image->relocatable = ehdr.e_type == ET_REL;
+	image->machine = ehdr.e_machine;
 	image_set_arch(image, ehdr.e_machine);
 	return 0;
 }
@@ -141,12 +142,27 @@ static void section_read_zdebug(struct section *s)
 	s->raw.size -= 12;
 }
 
+/*
+ * A relocatable file has no addresses. Its sections are laid out one behind the other, from 0, aligned as they
+ * ask, in the order of the file: so do elfutils, so that addresses mean the same to both.
+ */
+static void lay_out(struct image *image, struct section *s, const GElf_Shdr *shdr)
+{
+	uint64_t align = shdr->sh_addralign ? shdr->sh_addralign : 1, at;
+	if (!(shdr->sh_flags & SHF_ALLOC) || align & (align - 1) || __builtin_add_overflow(image->laid_out, align - 1, &at))
+		return;
+	s->addr = at & -align;
+	if (__builtin_add_overflow(s->addr, s->size, &image->laid_out))
+		image->laid_out = UINT64_MAX;
+}
+
 static int image_add_section(struct image *image, const char *name, const GElf_Shdr *shdr)
 {
 	struct section s = {
 		.name = name,
 		.addr = shdr->sh_addr,
 		.size = shdr->sh_size,
+		.grouped = shdr->sh_flags & SHF_GROUP,
 		.code = (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR),
 	};
 	if (shdr->sh_type != SHT_NOBITS && shdr->sh_size && span_inside(image, shdr->sh_offset, shdr->sh_size))
@@ -157,6 +173,8 @@ static int image_add_section(struct image *image, const char *name, const GElf_S
 	else if (s.raw.size && !strncmp(name, ".zdebug_", 8))
 		section_read_zdebug(&s);
 	uint64_t end;
+	if (image->relocatable)
+		lay_out(image, &s, shdr);
 	if (s.code && s.size && !__builtin_add_overflow(s.addr, s.size, &end) &&
 	    vec_push(&image->text, (struct range){s.addr, end}))
 		return -ENOMEM;
@@ -170,8 +188,8 @@ static int image_read_sections(struct image *image, struct gsym_diag *diag)
 		return 0; /* no section names: nothing to find by name */
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
 		GElf_Shdr shdr;
-		if (!gelf_getshdr(scn, &shdr))
-			continue;
+		if (!gelf_getshdr(scn, &shdr)) /* keeps its place: sections are found by index, too */
+			shdr = (GElf_Shdr){0};
 		const char *name = elf_strptr(image->elf, names, shdr.sh_name);
 		if (image_add_section(image, name ? name : "", &shdr))
 			return diag_set(diag, -ENOMEM, "%s: out of memory", image->path);
@@ -185,6 +203,8 @@ struct section *image_section(struct image *image, const char *name)
 	struct section *found = NULL;
 	for (size_t i = 0; i < image->sections.n && !found; i++) {
 		struct section *s = &image->sections.v[i];
+		if (s->grouped)
+			continue; /* a type unit, or debug data of one function: not the unit's own */
 		bool same = !strcmp(s->name, name) || (!strncmp(name, ".debug_", 7) && s->name[0] == '.' &&
 						       s->name[1] == 'z' && !strcmp(s->name + 2, name + 1));
 		if (same && s->raw.size)
@@ -246,102 +266,6 @@ static bool segments_find_build_id(struct image *image)
 			return true;
 	}
 	return false;
-}
-
-/* ---- Symbols ---- */
-
-/* Targets whose function symbols carry a mode in bit 0 (Thumb, MIPS16 and microMIPS). */
-static uint64_t code_address(const struct image *image, uint64_t value)
-{
-	bool mode_bit = !strcmp(image->arch, "arm") || !strcmp(image->arch, "mips");
-	return mode_bit ? value & ~(uint64_t)1 : value;
-}
-
-static int image_add_symbol(struct image *image, const GElf_Sym *sym, const char *name)
-{
-	unsigned type = GELF_ST_TYPE(sym->st_info);
-	bool func = type == STT_FUNC || type == STT_GNU_IFUNC;
-	if (sym->st_shndx == SHN_UNDEF || !name || !*name || (!func && type != STT_NOTYPE))
-		return 0;
-	struct symbol s = {
-		.addr = func ? code_address(image, sym->st_value) : sym->st_value,
-		.size = sym->st_size,
-		.name = name,
-		.type = func ? SYMBOL_FUNC : SYMBOL_NOTYPE,
-		.global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
-	};
-	if (image->text.n ? !ranges_find(&image->text, s.addr) : !func)
-		return 0;
-	return vec_push(&image->symbols, s);
-}
-
-/* Adds what one table of @source names in @image. */
-static int load_table(struct image *image, struct image *source, Elf_Scn *scn, const GElf_Shdr *shdr)
-{
-	Elf_Data *data = elf_getdata(scn, NULL);
-	if (!data || !shdr->sh_entsize || !data->d_buf) {
-		image->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
-		return 0;
-	}
-	size_t n = data->d_size / gelf_fsize(source->elf, ELF_T_SYM, 1, EV_CURRENT);
-	for (size_t i = 1; i < n && i < INT32_MAX; i++) {
-		GElf_Sym sym;
-		if (!gelf_getsym(data, (int)i, &sym))
-			break;
-		unsigned type = GELF_ST_TYPE(sym.st_info);
-		if (type == STT_OBJECT || type == STT_SECTION || type == STT_FILE)
-			continue; /* most of the table: spare the look at their names */
-		if (image_add_symbol(image, &sym, elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int compare_addr(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-/* Drops the symbols from index @first on whose address one of the first @first symbols has. */
-static int symbols_drop_known(struct image *image, size_t first)
-{
-	uint64_t *known = malloc((first + 1) * sizeof(*known));
-	if (!known)
-		return -ENOMEM;
-	for (size_t i = 0; i < first; i++)
-		known[i] = image->symbols.v[i].addr;
-	qsort(known, first, sizeof(*known), compare_addr);
-	size_t kept = first;
-	for (size_t i = first; i < image->symbols.n; i++)
-		if (!bsearch(&image->symbols.v[i].addr, known, first, sizeof(*known), compare_addr))
-			image->symbols.v[kept++] = image->symbols.v[i];
-	image->symbols.n = kept;
-	free(known);
-	return 0;
-}
-
-static int load_tables(struct image *image, struct image *source, uint32_t type)
-{
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn));) {
-		GElf_Shdr shdr;
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type && shdr.sh_size &&
-		    load_table(image, source, scn, &shdr))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-int image_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
-{
-	int err = 0;
-	for (size_t i = 0; i < n_sources && !err && !image->symbols.n; i++)
-		err = load_tables(image, sources[i], SHT_SYMTAB);
-	if (err)
-		return err;
-	size_t first = image->symbols.n;
-	err = load_tables(image, image, SHT_DYNSYM);
-	return err ? err : symbols_drop_known(image, first);
 }
 
 /* ---- Life ---- */

@@ -22,6 +22,7 @@ struct section {
 	const char *name; /* borrowed from the file */
 	uint64_t addr, size;
 	bool code;        /* allocated and executable */
+	bool grouped;     /* SHF_GROUP */
 	enum compression compression;
 	struct span raw;  /* bytes in the file, without compression header; empty for SHT_NOBITS */
 	uint64_t full_size; /* after decompression, as the file claims */
@@ -49,14 +50,16 @@ struct image {
 	void *owned;      /* memory to free with the image, or NULL */
 	void *elf;        /* libelf's handle */
 	bool big_endian;
-	bool relocatable; /* ET_REL: addresses are section offsets */
+	bool relocatable; /* ET_REL: addresses are those of our own layout of the sections */
+	uint64_t laid_out; /* end of that layout */
+	uint16_t machine;  /* e_machine */
 	uint8_t addr_size;
 	char arch[16];
 	uint8_t id[IMAGE_ID_MAX];
 	size_t id_size;
 	bool has_base;
 	uint64_t base_address; /* p_vaddr of the first PT_LOAD, as upstream writes it */
-	VEC(struct section) sections;
+	VEC(struct section) sections; /* section n of the file is sections.v[n - 1] */
 	range_vec text;        /* normalized; empty when the file has no sections */
 	VEC(struct symbol) symbols; /* in table order, defined ones in code only */
 	bool symbols_damaged;
@@ -84,5 +87,12 @@ int image_load_symbols(struct image *image, struct image *const *sources, size_t
  * threads at once. -EBADMSG when the compressed bytes are damaged, -EFBIG when the claim is absurd.
  */
 int section_load(struct section *section);
+
+/*
+ * Applies the relocations of a loaded section of a relocatable file to a copy of it, which section->data then
+ * is. Relocations of unknown type or place are left out: *ret_skipped counts them. Not for several threads at
+ * once. 0 or -ENOMEM.
+ */
+int section_relocate(struct image *image, struct section *section, uint64_t *ret_skipped);
 
 #endif

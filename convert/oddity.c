@@ -37,6 +37,7 @@ static const char *const kind_text[ODD_COUNT] = {
 	[ODD_INLINE_RANGE] = "inlined call dropped: outside its function",
 	[ODD_SECTION_DAMAGED] = "section ignored: damaged",
 	[ODD_SECTION_LIMIT] = "section ignored: too large when decompressed",
+	[ODD_RELOCATION] = "section with relocations of unknown type or place",
 	[ODD_SYMBOL_TABLE] = "symbol table ignored: damaged",
 	[ODD_SAME_RANGE] = "functions with equal range, different content",
 	[ODD_OVERLAP] = "functions overlap",

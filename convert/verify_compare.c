@@ -129,16 +129,17 @@ enum verify_class verify_compare(const struct verify_expected *e, const struct g
 {
 	if (answer->func_start != e->start)
 		return VERIFY_OTHER_OWNER;
-	if (e->has_line != answer->has_rows)
-		return e->has_line ? VERIFY_LINE_LOST : VERIFY_LINE_ADDED;
-	if (!e->has_line)
+	bool known = e->has_line || e->n_path > 1; /* inlined calls are told even where no row is */
+	if (known != answer->has_rows)
+		return known ? VERIFY_LINE_LOST : VERIFY_LINE_ADDED;
+	if (!known)
 		return compare_function(e, answer);
 	if (answer->n_frames != e->n_path)
 		return VERIFY_FRAMES;
 	enum verify_class names = compare_names(e, answer);
 	if (names >= VERIFY_DIFFERENT)
 		return names;
-	if (!same_position(e, &answer->frames[0]))
+	if (e->has_line ? !same_position(e, &answer->frames[0]) : answer->frames[0].base[0] != '\0')
 		return VERIFY_POSITION;
 	for (size_t i = 1; i < answer->n_frames; i++)
 		if (!same_call(e, node_of(e, i - 1), &answer->frames[i]))

@@ -153,7 +153,10 @@ static int add_section(struct verify_object *object, struct section *section)
 	struct verify_section made = {0};
 	if (strncmp(section->name, ".debug_", 7) != 0 && strncmp(section->name, ".zdebug_", 8) != 0)
 		return 0;
+	uint64_t skipped = 0;
 	int err = section_load(section);
+	if (!err && object->image->relocatable)
+		err = section_relocate(object->image, section, &skipped);
 	if (err)
 		return err == -ENOMEM ? err : 0; /* libdwarf will miss it and say so */
 	err = section_name(object, section->name, &made.name);

@@ -182,7 +182,7 @@ struct gsym_answer {
 	uint64_t func_size;  /* 0 = not known */
 	uint32_t func_index; /* which record answered */
 	uint32_t n_merged;   /* functions that share this code, 1 = not folded */
-	bool has_rows;       /* false: only a symbol is known */
+	bool has_rows;       /* false: no line and no inlined call is known here, only the symbol */
 };
 
 GSYM_API void gsym_answer_deinit(struct gsym_answer *answer);

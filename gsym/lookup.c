@@ -90,10 +90,7 @@ static int add_inlined(struct lookup *l, struct gsym_diag *diag)
 	return err;
 }
 
-/*
- * The row that holds at the address: 0, or -ENOENT when there is none or it has no file: then only the
- * function's name is known, and inline info, which belongs to rows, is not looked at.
- */
+/* The row that holds at the address: 0, or -ENOENT when there is none or it has no file. */
 static int find_row(const struct lookup *l, struct gsym_row *ret, struct gsym_diag *diag)
 {
 	if (!record_has(&l->record, InfoType_LineTable))
@@ -120,14 +117,14 @@ static int make_frames(struct lookup *l, struct gsym_diag *diag)
 	int err = add_frame(l, l->record.name, l->off, diag);
 	if (err)
 		return err;
-	err = find_row(l, &row, diag);
-	l->answer->has_rows = !err;
-	if (err)
-		return err == -ENOENT ? 0 : err;
+	int no_row = find_row(l, &row, diag);
+	if (no_row && no_row != -ENOENT)
+		return no_row;
 	if (record_has(&l->record, InfoType_InlineInfo))
 		err = add_inlined(l, diag);
-	if (!err)
+	if (!err && !no_row) /* else the innermost frame has no position; those it was inlined into still have */
 		err = set_position(l, row.file, row.line, diag);
+	l->answer->has_rows = !no_row || l->answer->n_frames > 1;
 	if (!err)
 		turn_round(l->answer);
 	return err;

@@ -210,16 +210,25 @@ static void call_without_file(void **state)
 	assert_int_equal(f->answer.frames[1].line, 8);
 }
 
-/* No usable row: only the symbol is known, inlined calls are not looked at. */
+/* No usable row: the inlined call is still known, and where it was called; only its own position is not. */
+static void expect_call_without_row(struct file *f, const char *call_base)
+{
+	assert_int_equal(f->answer.n_frames, 2);
+	assert_true(f->answer.has_rows);
+	assert_string_equal(f->answer.frames[0].name, "in");
+	assert_string_equal(f->answer.frames[0].base, "");
+	assert_int_equal(f->answer.frames[0].line, 0);
+	assert_string_equal(f->answer.frames[1].base, call_base);
+	assert_int_equal(f->answer.frames[1].line, 8);
+}
+
 static void rows_that_do_not_help(void **state)
 {
 	struct file *f = *state;
 	uint32_t file = sample_file(&f->s, "", "a.c");
 	add_with_inline(f, (struct gsym_row){3, file, 3}, file);
 	expect_at(f, 2, "f+2");
-	assert_int_equal(f->answer.n_frames, 1);
-	assert_false(f->answer.has_rows);
-	assert_int_equal(f->answer.frames[0].line, 0);
+	expect_call_without_row(f, "a.c");
 	expect_at(f, 3, "f+3");
 	assert_int_equal(f->answer.n_frames, 2);
 	assert_true(f->answer.has_rows);
@@ -230,9 +239,7 @@ static void row_of_file_zero(void **state)
 	struct file *f = *state;
 	add_with_inline(f, (struct gsym_row){0, 0, 3}, 0);
 	expect_at(f, 3, "f+3");
-	assert_int_equal(f->answer.n_frames, 1);
-	assert_false(f->answer.has_rows);
-	assert_string_equal(f->answer.frames[0].base, "");
+	expect_call_without_row(f, "");
 }
 
 static void merged_functions(void **state)

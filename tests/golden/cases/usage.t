@@ -37,6 +37,10 @@ Options:
       --num-threads=N         use N threads (default: one a processor);
                               the output is the same
       --output-version=1|2    GSYM version to write (default 1)
+      --debug-dir=DIR         look for debug files below DIR; may be repeated
+                              (default /usr/lib/debug)
+      --debug-file=FILE       take the DWARF from FILE
+      --symtab-file=FILE      take the symbols from FILE
       --dwarf-names           name functions as the DWARF does, not as the
                               symbol at their start
       --match-llvm            make llvm-gsymutil's choices, for comparisons

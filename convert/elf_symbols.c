@@ -1,0 +1,129 @@
+/*
+ * elf_symbols.c - symbol tables (System V gABI, chapter 4, "Symbol Table").
+ */
+#include "elf_symbols.h"
+
+#include <string.h>
+
+/* Targets whose function symbols carry a mode in bit 0 (Thumb, MIPS16 and microMIPS). */
+static uint64_t code_address(const struct image *image, uint64_t value)
+{
+	bool mode_bit = !strcmp(image->arch, "arm") || !strcmp(image->arch, "mips");
+	return mode_bit ? value & ~(uint64_t)1 : value;
+}
+
+static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t section, const char *name)
+{
+	unsigned type = GELF_ST_TYPE(sym->st_info);
+	bool func = type == STT_FUNC || type == STT_GNU_IFUNC;
+	if (sym->st_shndx == SHN_UNDEF || !name || !*name || (!func && type != STT_NOTYPE))
+		return 0;
+	uint64_t value = sym->st_value + section;
+	struct symbol s = {
+		.addr = func ? code_address(image, value) : value,
+		.size = sym->st_size,
+		.name = name,
+		.type = func ? SYMBOL_FUNC : SYMBOL_NOTYPE,
+		.global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
+	};
+	if (image->text.n ? !ranges_find(&image->text, s.addr) : !func)
+		return 0;
+	return vec_push(&image->symbols, s);
+}
+
+Elf_Data *extended_indexes(struct image *image, Elf_Scn *symtab)
+{
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+		GElf_Shdr shdr;
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB_SHNDX &&
+		    shdr.sh_link == elf_ndxscn(symtab))
+			return elf_getdata(scn, NULL);
+	}
+	return NULL;
+}
+
+bool symbol_read(struct image *image, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
+		 uint64_t *ret_section)
+{
+	Elf32_Word index = 0;
+	*ret_section = 0;
+	if (i > INT32_MAX || !gelf_getsymshndx(symbols, indexes, (int)i, ret, &index))
+		return false;
+	if (ret->st_shndx != SHN_XINDEX)
+		index = ret->st_shndx;
+	/* In linked files values are addresses already. Section n is sections.v[n - 1]. */
+	if (image->relocatable && index && index <= image->sections.n && (ret->st_shndx < SHN_LORESERVE || ret->st_shndx == SHN_XINDEX))
+		*ret_section = image->sections.v[index - 1].addr;
+	return true;
+}
+
+/* Adds what one table of @source names in @image. */
+static int load_table(struct image *image, struct image *source, Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	Elf_Data *data = elf_getdata(scn, NULL), *indexes = source->relocatable ? extended_indexes(source, scn) : NULL;
+	if (!data || !shdr->sh_entsize || !data->d_buf) {
+		image->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
+		return 0;
+	}
+	size_t n = data->d_size / gelf_fsize(source->elf, ELF_T_SYM, 1, EV_CURRENT);
+	for (size_t i = 1; i < n; i++) {
+		GElf_Sym sym;
+		uint64_t section;
+		if (!symbol_read(source, data, indexes, i, &sym, &section))
+			break;
+		unsigned type = GELF_ST_TYPE(sym.st_info);
+		if (type == STT_OBJECT || type == STT_SECTION || type == STT_FILE)
+			continue; /* most of the table: spare the look at their names */
+		if (image_add_symbol(image, &sym, section, elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Drops the symbols from index @first on whose address one of the first @first symbols has. */
+static int symbols_drop_known(struct image *image, size_t first)
+{
+	uint64_t *known = malloc((first + 1) * sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < first; i++)
+		known[i] = image->symbols.v[i].addr;
+	qsort(known, first, sizeof(*known), compare_addr);
+	size_t kept = first;
+	for (size_t i = first; i < image->symbols.n; i++)
+		if (!bsearch(&image->symbols.v[i].addr, known, first, sizeof(*known), compare_addr))
+			image->symbols.v[kept++] = image->symbols.v[i];
+	image->symbols.n = kept;
+	free(known);
+	return 0;
+}
+
+static int load_tables(struct image *image, struct image *source, uint32_t type)
+{
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn));) {
+		GElf_Shdr shdr;
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type && shdr.sh_size &&
+		    load_table(image, source, scn, &shdr))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int image_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
+{
+	int err = 0;
+	for (size_t i = 0; i < n_sources && !err && !image->symbols.n; i++)
+		err = load_tables(image, sources[i], SHT_SYMTAB);
+	if (err)
+		return err;
+	size_t first = image->symbols.n;
+	err = load_tables(image, image, SHT_DYNSYM);
+	return err ? err : symbols_drop_known(image, first);
+}
+
