@@ -26,6 +26,11 @@ Options:
       --format=FORMAT         text (default), tsv, json, or gsymutil
       --demangle=LANGUAGE     auto (default: C++, Rust, D) or ada
       --no-demangle           print names as they are stored
+      --merged-functions      show every function that shares the code; in the
+                              gsymutil format with callees at return addresses
+      --merged-functions-filter=REGEX
+                              of these, show only functions whose stored name
+                              matches REGEX; may be repeated
   -h, --help                  print this
 $ gsym convert --help
 Usage: gsym convert [OPTION...] INPUT
