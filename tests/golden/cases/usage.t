@@ -15,6 +15,8 @@ Commands:
   dump        print everything a GSYM file holds
   verify      check a GSYM file, alone or against the object file it was made from
   statistics  say how many bytes of a GSYM file go where
+  segment     cut a GSYM file into several of about one size
+  transcode   write a GSYM file again in another version or byte order
 
 "gsym COMMAND --help" lists the options of a command; gsym(1) has the details.
 $ gsym lookup --help
