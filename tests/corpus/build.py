@@ -82,7 +82,8 @@ class Builder:
             return program
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        make = {"native": self._native, "hosted": self._hosted, "bare": self._bare}
+        make = {"native": self._native, "hosted": self._hosted, "bare": self._bare,
+                "object": self._object}
         try:
             make[cell.kind](cell, *tools, place)
         except Unavailable as why:
@@ -126,6 +127,10 @@ class Builder:
     def _hosted(self, cell, _, cxx, place):
         _run([cxx, *self._flags(cell, place), "-std=c++17", *cell.link, SOURCES / "hosted.cc", "-o",
               "program"], place)
+
+    def _object(self, cell, cc, _, place):
+        """Only a file with one code section: in others every section of a .o begins at address 0."""
+        _run([cc, *self._flags(cell, place), "-c", SOURCES / "statics_a.c", "-o", "program"], place)
 
     def _bare(self, cell, cc, cxx, place):
         more = ["-DBARE", "-ffreestanding", "-fno-stack-protector", "-fno-pie", "-fno-asynchronous-unwind-tables"]

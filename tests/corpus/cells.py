@@ -21,7 +21,7 @@ class Cell:
     compiler: str               # "gcc", "clang-14", ...: build.py knows the programs
     flags: list = field(default_factory=list)
     link: list = field(default_factory=list)
-    kind: str = "native"        # native, bare (no C library), hosted (C++ library)
+    kind: str = "native"        # native, bare (no C library), hosted (C++ library), object (one .o)
     after: tuple = ()           # dwz, zstd, keep-debug, strip: what happens to the linked file
     target: str = ""            # of a bare cell; "" = the machine's own
     quick: bool = True
@@ -87,11 +87,14 @@ def special(compilers):
         yield add("g1", ["-g1"], quick=newest)
         yield add("Os", ["-Os"], quick=newest)
         yield add("prefix-map", ["-fdebug-prefix-map=@CWD@=."], quick=newest)
+        yield add("split-dwarf", ["-gsplit-dwarf"])
+        yield Cell(f"{compiler}-split-dwarf4", compiler, base_flags("O2", 4) + ["-gsplit-dwarf"], quick=newest)
         yield add("keep-debug", after=("keep-debug",), quick=newest)
         yield add("stripped", link=["-rdynamic"], after=("strip",), quick=newest)
         yield add("static-nopie", ["-fno-pie"], ["-no-pie", "-static"], quick=newest)
         for version in (4, 5):
             yield Cell(f"{compiler}-dwarf{version}-dwz", compiler, base_flags("O2", version), after=("dwz",))
+        yield Cell(f"{compiler}-object", compiler, base_flags("O0", 5), kind="object", quick=newest)
         for level, version in itertools.product(("O0", "O2"), (4, 5)):
             yield Cell(f"{compiler}-hosted-{level}-dwarf{version}", compiler, base_flags(level, version),
                        kind="hosted", quick=(level, version) == ("O2", 5) and newest)

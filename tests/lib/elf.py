@@ -10,7 +10,6 @@ SHT_SYMTAB, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 2, 7, 8, 11
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_GNU_IFUNC = 0, 1, 2, 3, 10
 EM_ARM, EM_MIPS = 40, 8
-ET_REL = 1
 
 
 @dataclass
@@ -42,7 +41,7 @@ class Elf:
             raise ValueError(f"{path}: not ELF")
         self.wide = self.data[4] == 2
         self.order = "<" if self.data[5] == 1 else ">"
-        self.type, self.machine = self._get("H", 16), self._get("H", 18)
+        self.machine = self._get("H", 18)
         self.sections = self._sections()
         self.symbols = [s for t in (SHT_SYMTAB, SHT_DYNSYM) for s in self._symbols(t)]
 
