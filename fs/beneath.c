@@ -35,7 +35,7 @@ int open_beneath(int dir, const char *path, int flags)
 
 int stat_link_beneath(int dir, const char *path, struct stat *ret)
 {
-	int fd = openat2_beneath(dir, path, O_PATH, 0);
+	int fd = openat2_beneath(dir, path, O_PATH, RESOLVE_NO_XDEV);
 	if (fd < 0)
 		return fd;
 	int err = fstat(fd, ret) ? -errno : 0;

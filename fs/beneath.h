@@ -14,7 +14,10 @@
  */
 int open_beneath(int dir, const char *path, int flags);
 
-/* stat(2) of what the symbolic link @path leads to, if that is below @dir too; -EXDEV if not. */
+/*
+ * stat(2) of what the symbolic link @path leads to, if that is below @dir and on the same file system; -EXDEV
+ * if not. Another file system might be our own, which must not wait for itself.
+ */
 int stat_link_beneath(int dir, const char *path, struct stat *ret);
 
 #endif

@@ -16,6 +16,7 @@
 #include "parallel.h"
 #include "queue.h"
 #include "scan.h"
+#include "signals.h"
 
 struct gsymfs {
 	struct options options;
@@ -34,6 +35,7 @@ struct gsymfs {
 	struct scan scan;
 	struct queue queue;
 	struct parallel parallel;
+	struct signals signals;
 	struct fuse_session *session;
 };
 

@@ -216,10 +216,10 @@ static bool path_open_to_all(const char *path)
 	return true;
 }
 
+/* Of the mount itself: from what the kernel remembers, see entry_device(). */
 static dev_t mounted_device(const struct scan *scan)
 {
-	struct stat st;
-	return stat(scan->mountpoint, &st) ? 0 : st.st_dev;
+	return entry_device(AT_FDCWD, scan->mountpoint);
 }
 
 static void finish(struct sweep *s, int err)

@@ -40,7 +40,9 @@ int session_make(struct gsymfs *fs, struct gsym_diag *diag)
 
 static int start_threads(struct gsymfs *fs)
 {
-	int err = notify_start(&fs->notify, fs->session);
+	int err = signals_start(&fs->signals, fs->session);
+	if (!err)
+		err = notify_start(&fs->notify, fs->session);
 	if (!err)
 		err = queue_start(&fs->queue, fs->options.jobs);
 	return err ? err : scan_start(&fs->scan);
@@ -81,6 +83,7 @@ static int serve(struct gsymfs *fs)
 		if (err)
 			log_error(&fs->log, "cannot read requests: %s", strerror(-err));
 	}
+	signals_stop(&fs->signals);
 	service_notify("STOPPING=1");
 	stop_threads(fs);
 	return err;
@@ -95,11 +98,13 @@ __attribute__((format(printf, 2, 0))) static void libfuse_to_syslog(enum fuse_lo
 int session_run(struct gsymfs *fs)
 {
 	struct fuse_session *session = fs->session;
-	if (fuse_set_signal_handlers(session) || fuse_session_mount(session, fs->mountpoint) ||
-	    parallel_install(session))
+	signals_block();
+	if (fuse_session_mount(session, fs->mountpoint))
 		return -EIO; /* libfuse has said why */
 	clock_gettime(CLOCK_REALTIME, &fs->mounted_at);
-	int err = fuse_daemonize(fs->options.foreground) ? -EIO : 0;
+	int err = parallel_install(session);
+	if (!err && fuse_daemonize(fs->options.foreground))
+		err = -EIO;
 	if (!err && !fs->options.foreground) {
 		log_use_syslog(&fs->log);
 		fuse_set_log_func(libfuse_to_syslog);
@@ -110,6 +115,5 @@ int session_run(struct gsymfs *fs)
 	}
 	fuse_session_unmount(session);
 	notify_stop(&fs->notify);
-	fuse_remove_signal_handlers(session);
 	return err;
 }

@@ -24,6 +24,25 @@ static int find_source(struct gsymfs *fs, struct gsym_diag *diag)
 	return 0;
 }
 
+static bool is_at_or_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+	return strncmp(path, dir, n) == 0 && (path[n] == 0 || path[n] == '/' || strcmp(dir, "/") == 0);
+}
+
+/* What the mount hides the daemon would have to ask itself for. */
+static int check_visible(const struct gsymfs *fs, struct gsym_diag *diag)
+{
+	const char *hidden = is_at_or_below(fs->source, fs->mountpoint)   ? fs->source
+			     : is_at_or_below(fs->worker, fs->mountpoint) ? fs->worker
+									  : NULL;
+	if (hidden)
+		return diag_set(diag, -EINVAL,
+				"'%s' would be hidden by the mount at '%s': choose another place", hidden,
+				fs->mountpoint);
+	return 0;
+}
+
 /* Where the gsym program may be, seen from our own: installed, in libexec, in the build tree. */
 static char *find_worker(void)
 {
@@ -90,6 +109,8 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 		err = cache_open(&fs->cache, fs->options.cache, fs->options.cache_size, &fs->log, diag);
 	if (!err)
 		err = check_worker(fs, diag);
+	if (!err)
+		err = check_visible(fs, diag);
 	if (!err && (err = guard_install()))
 		diag_set(diag, err, "cannot install a signal handler: %s", strerror(-err));
 	return err;

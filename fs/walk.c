@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "../gsym/base/vec.h"
@@ -60,6 +61,14 @@ static int meet_link(struct walker *w, const char *path)
 	return w->visitor->link(w->visitor->user, path, &target);
 }
 
+dev_t entry_device(int dir, const char *name)
+{
+	struct statx st;
+	if (statx(dir, name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_TYPE, &st))
+		return 0;
+	return makedev(st.stx_dev_major, st.stx_dev_minor);
+}
+
 static int meet(struct walker *w, int dir, const struct pending *from, const char *name)
 {
 	char path[PATH_MAX];
@@ -69,9 +78,11 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 			    name);
 		return 0;
 	}
+	if (w->visitor->avoid && entry_device(dir, name) == w->visitor->avoid)
+		return 0;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
 		return 0; /* removed while we looked */
-	if (S_ISDIR(st.st_mode) && (!w->visitor->avoid || st.st_dev != w->visitor->avoid))
+	if (S_ISDIR(st.st_mode))
 		return push(w, path, from->open_to_all && (st.st_mode & S_IXOTH));
 	if (S_ISREG(st.st_mode))
 		return w->visitor->file(w->visitor->user, path, &st, from->open_to_all);

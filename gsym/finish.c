@@ -17,7 +17,7 @@ struct stretches {
 	uint64_t size;
 };
 
-static int make_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_diag *diag)
+int writer_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_diag *diag)
 {
 	if (!w->slots.n)
 		return diag_set(diag, -EINVAL, "header at offset 0: no functions to write");
@@ -111,7 +111,7 @@ static int make_file(struct gsym_writer *w, struct buf *head, struct stretches *
 	if (w->finished)
 		return diag_set(diag, -EINVAL, "the writer has finished");
 	w->finished = true;
-	int err = make_layout(w, &l, diag);
+	int err = writer_layout(w, &l, diag);
 	if (err)
 		return err;
 	*head = (struct buf){.big = w->records.big};

@@ -6,12 +6,13 @@
  * where the next one was called, the last one takes that of the line table, and then they are turned round.
  * Nothing is decoded that the answer does not need, and nothing allocated but room for frames.
  */
-#include "reader.h"
+#include "lookup.h"
 
 #include "base/diag.h"
 #include "inline.h"
 #include "linetab.h"
 #include "merged.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -130,35 +131,7 @@ static int make_frames(struct lookup *l, struct gsym_diag *diag)
 	return err;
 }
 
-/* Replaces the record by the one that is @which of those folded onto it, and counts them all. */
-static int select_merged(struct lookup *l, uint32_t which, struct gsym_diag *diag)
-{
-	struct cursor block = l->record.blocks[InfoType_MergedFunctionsInfo], c;
-	uint32_t count = 0, size = l->record.size;
-	int err = 0;
-	if (record_has(&l->record, InfoType_MergedFunctionsInfo))
-		err = merged_count(&block, &count, diag);
-	if (err)
-		return err;
-	l->answer->n_merged = count < UINT32_MAX ? count + 1 : count;
-	if (which > count)
-		return diag_set(diag, -ENOENT,
-				"%" PRIu32 " functions are merged here, asked for number %" PRIu32,
-				l->answer->n_merged, which);
-	for (uint32_t i = 0; !err && i < which; i++)
-		err = merged_next(&block, &c, diag);
-	if (!err && which)
-		err = record_parse(c, &l->reader->tables, &l->record, diag);
-	if (!err && l->record.size != size)
-		err = diag_set(diag, -EBADMSG,
-			       "merged function record at offset 0x%" PRIx64
-			       ": its size is not that of its holder",
-			       l->record.off);
-	return err;
-}
-
-static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32_t which,
-			 struct gsym_diag *diag)
+static int open_record(struct lookup *l, uint64_t addr, uint32_t index, struct gsym_diag *diag)
 {
 	struct gsym_answer *a = l->answer;
 	int err = reader_parse_record(l->reader, index, &l->record, diag);
@@ -168,10 +141,78 @@ static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32
 	a->func_start = gsym_reader_address(l->reader, index);
 	a->func_size = l->record.size;
 	l->off = addr - a->func_start;
-	err = select_merged(l, which, diag);
+	return 0;
+}
+
+/* Counts the functions that share the record's code; @ret_merged is left at the first of those folded onto
+ * it. */
+static int count_merged(struct lookup *l, struct cursor *ret_merged, struct gsym_diag *diag)
+{
+	uint32_t count = 0;
+	int err = 0;
+	*ret_merged = l->record.blocks[InfoType_MergedFunctionsInfo];
+	if (record_has(&l->record, InfoType_MergedFunctionsInfo))
+		err = merged_count(ret_merged, &count, diag);
+	l->answer->n_merged = count < UINT32_MAX ? count + 1 : count;
+	return err;
+}
+
+/* Replaces the record by the next of those folded onto it. */
+static int next_merged(struct lookup *l, struct cursor *merged, struct gsym_diag *diag)
+{
+	struct cursor c;
+	int err = merged_next(merged, &c, diag);
+	if (!err)
+		err = record_parse(c, &l->reader->tables, &l->record, diag);
+	if (!err && l->record.size != l->answer->func_size)
+		err = diag_set(diag, -EBADMSG,
+			       "merged function record at offset 0x%" PRIx64
+			       ": its size is not that of its holder",
+			       l->record.off);
+	return err;
+}
+
+/* Replaces the record by number @which of those folded onto it; 0 is the record itself. */
+static int select_merged(struct lookup *l, struct cursor *merged, uint32_t which, struct gsym_diag *diag)
+{
+	struct cursor passed;
+	int err = 0;
+	if (which >= l->answer->n_merged)
+		return diag_set(diag, -ENOENT,
+				"%" PRIu32 " functions are merged here, asked for number %" PRIu32,
+				l->answer->n_merged, which);
+	for (uint32_t i = 1; !err && i < which; i++)
+		err = merged_next(merged, &passed, diag);
+	return err || !which ? err : next_merged(l, merged, diag);
+}
+
+static int in_record(const struct lookup *l, int err, struct gsym_diag *diag)
+{
+	return err ? diag_prefix(diag, err, "function record at offset 0x%" PRIx64, l->record.off) : 0;
+}
+
+static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32_t which,
+			 struct gsym_diag *diag)
+{
+	struct cursor merged;
+	int err = open_record(l, addr, index, diag);
+	if (err)
+		return err;
+	err = count_merged(l, &merged, diag);
+	if (!err)
+		err = select_merged(l, &merged, which, diag);
 	if (!err)
 		err = make_frames(l, diag);
-	return err ? diag_prefix(diag, err, "function record at offset 0x%" PRIx64, l->record.off) : 0;
+	return in_record(l, err, diag);
+}
+
+/* An answer that failed has no frames. */
+static int conclude(const struct lookup *l, int err, uint32_t index, struct gsym_diag *diag)
+{
+	if (!err)
+		return 0;
+	l->answer->n_frames = 0;
+	return diag_prefix(diag, err, "%s: function %" PRIu32, l->reader->name, index);
 }
 
 int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
@@ -181,13 +222,38 @@ int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t
 	uint32_t index;
 	answer->n_frames = 0;
 	int err = gsym_reader_find(reader, addr, &index, diag);
+	return err ? err : conclude(&l, lookup_record(&l, addr, index, which, diag), index, diag);
+}
+
+/* Makes the answer of each function that shares the code. */
+static int each_record(struct lookup *l, uint64_t addr, uint32_t index, lookup_each *each, void *user,
+		       struct gsym_diag *diag)
+{
+	struct cursor merged;
+	int err = open_record(l, addr, index, diag);
 	if (err)
 		return err;
-	err = lookup_record(&l, addr, index, which, diag);
-	if (!err)
-		return 0;
+	err = count_merged(l, &merged, diag);
+	for (uint32_t i = 0; !err && i < l->answer->n_merged; i++) {
+		l->answer->n_frames = 0;
+		if (i > 0)
+			err = next_merged(l, &merged, diag);
+		if (!err)
+			err = make_frames(l, diag);
+		if (!err)
+			err = each(user, &l->record, diag);
+	}
+	return in_record(l, err, diag);
+}
+
+int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
+		       lookup_each *each, void *user, struct gsym_diag *diag)
+{
+	struct lookup l = {.reader = reader, .answer = answer};
+	uint32_t index;
 	answer->n_frames = 0;
-	return diag_prefix(diag, err, "%s: function %" PRIu32, reader->name, index);
+	int err = gsym_reader_find(reader, addr, &index, diag);
+	return err ? err : conclude(&l, each_record(&l, addr, index, each, user, diag), index, diag);
 }
 
 int gsym_lookup(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,

@@ -8,6 +8,7 @@
 #include "filetab.h"
 #include "format.h"
 #include "gsym.h"
+#include "layout.h"
 #include "strtab.h"
 
 /* Which function, and where its record begins in the buffer of records. */
@@ -36,5 +37,9 @@ int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_
 
 /* Notes that the record at @record of w->records is that of @start: 0 or -ENOMEM. */
 int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag);
+
+/* Where everything goes if the file ends with the function added last: 0, -EINVAL when there is none, or
+ * -EOVERFLOW. */
+int writer_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_diag *diag);
 
 #endif

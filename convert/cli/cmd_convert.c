@@ -12,7 +12,6 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -163,14 +162,6 @@ static int conclude(const struct conversion *c, struct out_file *out, const stru
 	return err ? fail(c->output, err, &diag) : status;
 }
 
-/* Whether the output would replace the input. */
-static bool same_file(const char *input, const char *output)
-{
-	struct stat in, out;
-	return stat(input, &in) == 0 && stat(output, &out) == 0 && in.st_dev == out.st_dev &&
-	       in.st_ino == out.st_ino;
-}
-
 static int convert(struct conversion *c)
 {
 	struct gsym_diag diag = {0};
@@ -215,7 +206,7 @@ int cmd_convert(int argc, char **argv)
 		return fail(c.input, -ENOMEM, NULL);
 	if (!c.output)
 		c.output = beside;
-	if (same_file(c.input, c.output))
+	if (out_file_replaces(c.input, c.output))
 		return options_error(&spec, "'%s' would be replaced by its own conversion", c.input);
 	return convert(&c);
 }

@@ -7,6 +7,7 @@
 #include "../../gsym/render/render.h"
 #include "address.h"
 #include "commands.h"
+#include "lookup_merged.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
@@ -18,6 +19,8 @@ enum {
 	OPT_FORMAT = OPTION_LONG,
 	OPT_DEMANGLE,
 	OPT_NO_DEMANGLE,
+	OPT_MERGED,
+	OPT_MERGED_FILTER,
 
 	LINE_MAX_SIZE = 4096, /* a line as long is no address; what follows in it is dropped */
 	INPUT_SIZE = 64 * 1024,
@@ -27,6 +30,11 @@ static const struct option_spec options[] = {
 	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv, json, or gsymutil"},
 	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
 	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
+	{OPT_MERGED, "merged-functions", NULL,
+	 "show every function that shares the code; in the\ngsymutil format with callees at return "
+	 "addresses"},
+	{OPT_MERGED_FILTER, "merged-functions-filter", "REGEX",
+	 "of these, show only functions whose stored name\nmatches REGEX; may be repeated"},
 	{0},
 };
 
@@ -43,24 +51,35 @@ struct lookup {
 	const char *path;
 	struct render_options render;
 	struct gsym_answer answer;
+	bool all_merged; /* every function at an address, not the first alone */
+	struct merged_lookup merged;
 	struct text_buf out;
 	bool incomplete; /* something could not be read: the exit status tells */
 };
+
+/* Appends what is found, or gives what gsym_lookup() does. A damaged file may give part of an answer. */
+static int append(struct lookup *lookup, uint64_t addr, struct gsym_diag *diag)
+{
+	if (lookup->all_merged)
+		return merged_lookup(&lookup->merged, lookup->reader, addr, &lookup->render, &lookup->out,
+				     diag);
+	int err = gsym_lookup(lookup->reader, addr, &lookup->answer, diag);
+	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
+}
 
 /* Appends the answer to one address. Only running out of memory is an error. */
 static int answer(struct lookup *lookup, uint64_t addr)
 {
 	struct gsym_diag diag = {0};
-	int err = gsym_lookup(lookup->reader, addr, &lookup->answer, &diag);
-	if (!err)
-		return render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
-	if (err == -ENOMEM)
+	size_t before = lookup->out.n;
+	int err = append(lookup, addr, &diag);
+	if (!err || err == -ENOMEM)
 		return err;
 	if (err != -ENOENT) {
 		fail(lookup->path, err, &diag);
 		lookup->incomplete = true;
 	}
-	return render_unknown(&lookup->out, addr, &lookup->render);
+	return lookup->out.n > before ? 0 : render_unknown(&lookup->out, addr, &lookup->render);
 }
 
 /* What ends a record in a stream, where a reader has to know that no more frames follow. */
@@ -177,20 +196,34 @@ static int parse_demangle(const char *word, enum demangle_mode *ret)
 	return STATUS_OK;
 }
 
-static int parse_option(int key, struct render_options *ret)
+static int add_filter(struct lookup *lookup, const char *pattern)
 {
-	if (key == OPT_NO_DEMANGLE)
-		ret->demangle = DEMANGLE_OFF;
-	else if (key == OPT_DEMANGLE)
-		return parse_demangle(optarg, &ret->demangle);
-	else if (render_format_parse(optarg, &ret->format))
-		return options_error(&spec, "--format is text, tsv, json or gsymutil, not '%s'", optarg);
+	struct gsym_diag diag = {0};
+	int err = merged_lookup_filter(&lookup->merged, pattern, &diag);
+	return err ? options_error(&spec, "--merged-functions-filter: %s", diag.text) : STATUS_OK;
+}
+
+static int parse_option(int key, struct lookup *lookup)
+{
+	switch (key) {
+	case OPT_NO_DEMANGLE: lookup->render.demangle = DEMANGLE_OFF; break;
+	case OPT_DEMANGLE: return parse_demangle(optarg, &lookup->render.demangle);
+	case OPT_MERGED: lookup->all_merged = true; break;
+	case OPT_MERGED_FILTER: return add_filter(lookup, optarg);
+	case OPT_FORMAT:
+		if (render_format_parse(optarg, &lookup->render.format))
+			return options_error(&spec, "--format is text, tsv, json or gsymutil, not '%s'",
+					     optarg);
+	}
 	return STATUS_OK;
 }
 
-static int check_operands(int argc, char **argv)
+/* What was asked for makes sense. */
+static int check_call(const struct lookup *lookup, int argc, char **argv)
 {
 	uint64_t addr;
+	if (lookup->merged.filters.n && !lookup->all_merged)
+		return options_error(&spec, "--merged-functions-filter goes with --merged-functions");
 	if (optind >= argc)
 		return options_error(&spec, "which FILE.gsym?");
 	for (int i = optind + 1; i < argc; i++)
@@ -207,7 +240,9 @@ static int run(struct lookup *lookup, char **addresses, int n)
 		return fail(lookup->path, err, &diag);
 	lookup->render.module = lookup->path;
 	lookup->render.cache = demangle_cache_new();
-	err = n ? answer_arguments(lookup, addresses, n) : answer_stdin(lookup);
+	err = lookup->all_merged ? merged_lookup_init(&lookup->merged) : 0;
+	if (!err)
+		err = n ? answer_arguments(lookup, addresses, n) : answer_stdin(lookup);
 	gsym_answer_deinit(&lookup->answer);
 	text_deinit(&lookup->out);
 	demangle_cache_free(lookup->render.cache);
@@ -217,20 +252,31 @@ static int run(struct lookup *lookup, char **addresses, int n)
 	return lookup->incomplete ? STATUS_FAILED : STATUS_OK;
 }
 
+/* Reads the command line. False when that is all there is to do; the program then ends with @ret_status. */
+static bool parse(struct lookup *lookup, int argc, char **argv, int *ret_status)
+{
+	int key;
+	*ret_status = STATUS_OK;
+	while (*ret_status == STATUS_OK && (key = options_next(&spec, argc, argv)) != OPTIONS_END) {
+		if (key == OPTIONS_BAD || key == OPTIONS_HELP) {
+			*ret_status = key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
+			return false;
+		}
+		*ret_status = parse_option(key, lookup);
+	}
+	if (*ret_status == STATUS_OK)
+		*ret_status = check_call(lookup, argc, argv);
+	return *ret_status == STATUS_OK;
+}
+
 int cmd_lookup(int argc, char **argv)
 {
 	struct lookup lookup = {.render.demangle = DEMANGLE_AUTO};
-	int key, status;
-	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END) {
-		if (key == OPTIONS_BAD || key == OPTIONS_HELP)
-			return key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
-		status = parse_option(key, &lookup.render);
-		if (status)
-			return status;
+	int status;
+	if (parse(&lookup, argc, argv, &status)) {
+		lookup.path = argv[optind];
+		status = run(&lookup, argv + optind + 1, argc - optind - 1);
 	}
-	status = check_operands(argc, argv);
-	if (status)
-		return status;
-	lookup.path = argv[optind];
-	return run(&lookup, argv + optind + 1, argc - optind - 1);
+	merged_lookup_deinit(&lookup.merged);
+	return status;
 }

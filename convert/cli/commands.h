@@ -13,7 +13,9 @@ enum exit_status {
 int cmd_convert(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_lookup(int argc, char **argv);
+int cmd_segment(int argc, char **argv);
 int cmd_statistics(int argc, char **argv);
+int cmd_transcode(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 
 /* Not for people: the daemon starts it. */

@@ -43,6 +43,8 @@ void dump_titles(struct text_buf *out, const struct gsym_reader *reader, enum du
 	case DUMP_ADDRESSES:
 		text_lit(out, "\nAddress Table:\nINDEX  OFFSET");
 		text_dec(out, 8 * reader->info.addr_off_size);
+		if (reader->info.addr_off_size == 1) /* one digit, yet columns stay where they are */
+			text_char(out, ' ');
 		text_lit(out, " (ADDRESS)\n====== =============================== \n");
 		break;
 	case DUMP_INFO_OFFSETS:

@@ -18,6 +18,8 @@ static const struct command commands[] = {
 	{"dump", cmd_dump, "print everything a GSYM file holds"},
 	{"verify", cmd_verify, "check a GSYM file, alone or against the object file it was made from"},
 	{"statistics", cmd_statistics, "say how many bytes of a GSYM file go where"},
+	{"segment", cmd_segment, "cut a GSYM file into several of about one size"},
+	{"transcode", cmd_transcode, "write a GSYM file again in another version or byte order"},
 	{"worker", cmd_worker, NULL},
 };
 

@@ -70,6 +70,13 @@ int out_file_publish(struct out_file *out, struct gsym_diag *diag)
 	return err;
 }
 
+bool out_file_replaces(const char *input, const char *output)
+{
+	struct stat in, out;
+	return stat(input, &in) == 0 && stat(output, &out) == 0 && in.st_dev == out.st_dev &&
+	       in.st_ino == out.st_ino;
+}
+
 void out_file_discard(struct out_file *out)
 {
 	if (out->fd >= 0)

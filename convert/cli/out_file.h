@@ -8,6 +8,8 @@
 
 #include "../../gsym/gsym.h"
 
+#include <stdbool.h>
+
 struct out_file {
 	const char *path; /* borrowed from the caller */
 	char *temp;       /* NULL when written in place: @path is a device or the like */
@@ -19,6 +21,9 @@ int out_file_open(const char *path, struct out_file *ret, struct gsym_diag *diag
 
 /* Gives the file its name and closes it. After a failure nothing is left behind. */
 int out_file_publish(struct out_file *out, struct gsym_diag *diag);
+
+/* Whether @input and @output are one file, which a program would replace by what it makes of it. */
+bool out_file_replaces(const char *input, const char *output);
 
 /* Removes what was written. Harmless after out_file_publish(). */
 void out_file_discard(struct out_file *out);

@@ -3,6 +3,8 @@
  *
  *   plain.gsym     C and C++ functions, inlined calls, a symbol, call sites, a folded function; version 1
  *   plain2.gsym    the same as version 2 in big-endian order
+ *   merged.gsym    functions folded onto one range, each with lines and call sites of its own
+ *   nested.gsym    functions that lie within others, or begin where others do
  *   hostile.gsym   names and paths that would move a cursor, forge a line or turn the text around
  *   broken.gsym    plain.gsym with the record of its second function damaged
  */
@@ -133,6 +135,68 @@ static void write_plain(struct gsym_writer *writer)
 	add(writer, &symbol);
 }
 
+/* What one of the functions folded onto a range says of it. */
+struct body {
+	const char *name;
+	uint32_t line; /* 0: only a symbol */
+	const char *callee, *other_callee;
+};
+
+/* One of several functions of 16 bytes. Its call returns at its fourth byte, once more at its eighth. */
+static struct gsym_func fold(struct gsym_writer *writer, uint64_t start, const struct body *body)
+{
+	static struct gsym_row rows[8];
+	static struct gsym_callsite sites[8][3];
+	static uint64_t patterns[8][3];
+	static size_t used;
+	size_t i = used++ % ARRAY_SIZE(rows);
+	rows[i] = (struct gsym_row){0, file(writer, "/src/app", "fold.cc"), body->line};
+	sites[i][0] = (struct gsym_callsite){4, 0, 2, GSYM_CALLSITE_INTERNAL};
+	sites[i][1] = (struct gsym_callsite){4, 2, 1, 0}; /* the first of one place counts */
+	sites[i][2] = (struct gsym_callsite){8, 0, 0, GSYM_CALLSITE_EXTERNAL};
+	patterns[i][0] = string(writer, body->callee);
+	patterns[i][1] = string(writer, body->other_callee);
+	patterns[i][2] = string(writer, "never shown");
+	return (struct gsym_func){
+		.start = start,
+		.size = 16,
+		.name = string(writer, body->name),
+		.rows = &rows[i],
+		.n_rows = body->line ? 1 : 0,
+		.callsites = sites[i],
+		.n_callsites = 3,
+		.patterns = patterns[i],
+		.n_patterns = 3,
+	};
+}
+
+static void write_merged(struct gsym_writer *writer)
+{
+	static const struct body bodies[] = {{"_ZN1f3oneEv", 5, "g1", "_ZN1g3oneEv"},
+					     {"_ZN1f3twoEv", 9, "g2", "^g.*two$"},
+					     {"f_three", 0, "g3", "h"}};
+	struct gsym_func merged[2], func = fold(writer, BASE, &bodies[0]);
+	for (size_t i = 0; i < ARRAY_SIZE(merged); i++)
+		merged[i] = fold(writer, BASE, &bodies[i + 1]);
+	func.merged = merged;
+	func.n_merged = ARRAY_SIZE(merged);
+	add(writer, &func);
+	func = fold(writer, BASE + 0x10, &bodies[0]);
+	add(writer, &func);
+	func = fold(writer, BASE + 0x20, &bodies[2]);
+	add(writer, &func);
+}
+
+static void write_nested(struct gsym_writer *writer)
+{
+	struct gsym_func func;
+	add_simple(writer, BASE + 0x100, "small", file(writer, "/src/app", "nest.cc"), 1);
+	func = (struct gsym_func){.start = BASE + 0x100, .size = 0x100, .name = string(writer, "host")};
+	add(writer, &func);
+	add_simple(writer, BASE + 0x140, "nested", file(writer, "/src/app", "nest.cc"), 2);
+	add_simple(writer, BASE + 0x200, "behind", file(writer, "/src/app", "nest.cc"), 3);
+}
+
 static void write_hostile(struct gsym_writer *writer)
 {
 	static const char *const names[] = {
@@ -208,6 +272,8 @@ int main(int argc, char **argv)
 		return 2;
 	close(make(argv[1], "plain.gsym", 1, false, write_plain));
 	close(make(argv[1], "plain2.gsym", 2, true, write_plain));
+	close(make(argv[1], "merged.gsym", 1, false, write_merged));
+	close(make(argv[1], "nested.gsym", 1, false, write_nested));
 	close(make(argv[1], "hostile.gsym", 1, false, write_hostile));
 	int fd = make(argv[1], "broken.gsym", 1, false, write_plain);
 	damage(fd);

@@ -19,11 +19,11 @@ def output(*argv, stdin=None):
 
 
 def starts(dump):
-    """Addresses at, within and behind the functions of a dump."""
+    """Addresses at, within and behind the functions of a dump; the fourth byte is where calls return in inputs."""
     for line in dump.splitlines():
         if line.startswith("FunctionInfo @ "):
             low, high = (int(word.strip("[),"), 16) for word in line.split(": ", 1)[1].split(") ")[0].split(" - "))
-            yield from {low, low + 1, (low + high) // 2, high - 1, high}
+            yield from {low, low + 1, low + 4, low + 8, (low + high) // 2, high - 1, high}
 
 
 def compare(what, ours, theirs):
@@ -45,7 +45,24 @@ def compare_file(gsym, peer, path):
     some = addresses[:200]
     ours = output(gsym, "lookup", "--format=gsymutil", path, *(f"{a:#x}" for a in some))
     theirs = output(peer, path, *(f"--address={a:#x}" for a in some))
-    return ok & compare(f"lookups in {path.name}, from arguments", ours, theirs)
+    ok &= compare(f"lookups in {path.name}, from arguments", ours, theirs)
+    return ok & compare_merged(gsym, peer, path, addresses)
+
+
+def compare_merged(gsym, peer, path, addresses):
+    """Addresses that llvm finds: of others it says nothing."""
+    given = [f"{a:#x}" for a in addresses]
+    found = [a for a, line in zip(given, output(gsym, "lookup", path, *given, "--format=json").splitlines())
+             if '"Source"' in line]
+    ok = True
+    for options in ((), ("--merged-functions-filter=one|main",), ("--merged-functions-filter=_b$",
+                                                                 "--merged-functions-filter=^f_")):
+        ours = output(gsym, "lookup", "--format=gsymutil", "--merged-functions", *options, path,
+                      stdin="".join(f"{a}\n" for a in found))
+        theirs = output(peer, "--addresses-from-stdin", "--merged-functions", *options,
+                        stdin="".join(f"{a} {path}\n" for a in found))
+        ok &= compare(f"merged functions in {path.name} {' '.join(options)}", ours, theirs)
+    return ok
 
 
 def main():
@@ -56,7 +73,8 @@ def main():
         subprocess.run([make_inputs, directory], check=True)
         theirs = directory / "theirs.gsym"
         subprocess.run([peer, f"--convert={elf}", f"--out-file={theirs}"], check=True, capture_output=True)
-        results = [compare_file(gsym, peer, directory / "plain.gsym"), compare_file(gsym, peer, theirs)]
+        paths = [directory / "plain.gsym", directory / "merged.gsym", theirs]
+        results = [compare_file(gsym, peer, path) for path in paths]
     return 0 if all(results) else 1
 
 

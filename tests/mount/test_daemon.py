@@ -55,6 +55,8 @@ class DaemonTest(MountTest):
         self.assertIn(nowhere, self.refused("-o", self.options(), self.source, nowhere, status=1))
         self.assertIn("not a directory", self.refused("-o", self.options(), self.path, self.mnt, status=1))
         self.assertIn("not a directory", self.refused("-o", self.options(), self.source, self.path, status=1))
+        self.assertIn("hidden by the mount", self.refused("-o", self.options(), self.source, self.source, status=1))
+        self.assertIn("hidden by the mount", self.refused("-o", self.options(), self.source, self.dir, status=1))
         for worker, words in ((nowhere, "cannot find"), ("/bin/true", "is not the gsym program"),
                               (self.source, "cannot start")):
             self.assertIn(words, self.refused("-o", "worker=%s,cache=%s" % (worker, self.cache), self.source, self.mnt,
@@ -119,6 +121,15 @@ class DaemonTest(MountTest):
         daemon.wait_scanned()
         mount_harness.lazy_unmount(self.mnt)
         self.assertEqual(daemon.process.wait(LIMIT), 0)
+
+    def test_signals_at_any_moment(self):
+        """A signal while the daemon starts is not lost, and the daemon never waits for itself."""
+        inside = os.path.join(self.source, "mnt")
+        os.mkdir(inside)
+        for i in range(15):
+            daemon = self.mount(mnt=inside)
+            time.sleep(i * 0.002)
+            self.assertEqual(daemon.stop(), 0)
 
     def test_ends_during_the_scan(self):
         for i in range(200):

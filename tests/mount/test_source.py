@@ -149,7 +149,7 @@ class SourceTest(MountTest):
         shutil.copyfile(other, self.path)
         new = mount_harness.build_id(other)
         wait_until(lambda: new in self.ids() and self.id not in self.ids(), "the new id")
-        self.assertErrno(errno.ENOENT, os.stat, self.image(self.id))
+        wait_until(lambda: not os.path.exists(self.image(self.id)), "the end of the old entry")
         self.assertIn("sample.cpp", self.read(new, self.address))
 
     def test_removed_and_back(self):
@@ -183,6 +183,7 @@ class SourceTest(MountTest):
         daemon = self.mount("rescan=1", mnt=inside)
         daemon.wait_scanned()
         self.read(self.id, self.address, mnt=inside)
+        os.symlink("mnt/%s/%s" % (self.id, "%016x" % int(self.address, 16)), os.path.join(self.source, "into-the-mount"))
         time.sleep(1.5)
         self.assertEqual(self.conversions(inside), 1)
 

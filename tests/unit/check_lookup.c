@@ -1,4 +1,6 @@
 /* From address to frames: which function answers, which frames it gives, merged functions. */
+#include "gsym/lookup.h"
+
 #include "sample.h"
 
 #include <errno.h>
@@ -242,9 +244,9 @@ static void row_of_file_zero(void **state)
 	expect_call_without_row(f, "");
 }
 
-static void merged_functions(void **state)
+/* h() of 8 bytes at 0x1000 with m1() and m2() folded onto it. */
+static void add_folded(struct file *f)
 {
-	struct file *f = *state;
 	struct gsym_row rows[3] = {{0, sample_file(&f->s, "d", "x.c"), 1},
 				   {0, sample_file(&f->s, "d", "y.c"), 2}};
 	struct gsym_func merged[2] = {
@@ -263,6 +265,12 @@ static void merged_functions(void **state)
 				   .merged = merged,
 				   .n_merged = 2};
 	assert_int_equal(gsym_writer_add(f->s.writer, &holder, NULL), 0);
+}
+
+static void merged_functions(void **state)
+{
+	struct file *f = *state;
+	add_folded(f);
 	struct gsym_reader *r = f->reader = sample_open(&f->s, &f->data);
 	struct gsym_answer *a = &f->answer;
 	static const char *const names[] = {"h", "m1", "m2"};
@@ -277,6 +285,46 @@ static void merged_functions(void **state)
 	assert_int_equal(gsym_lookup_merged(r, 0x1004, UINT32_MAX, a, NULL), -ENOENT);
 	assert_int_equal(a->n_frames, 0);
 	assert_int_equal(gsym_lookup_merged(r, 0x1008, 0, a, NULL), -ENOENT);
+}
+
+/* What a pass over folded functions has seen. */
+struct seen {
+	const struct file *f;
+	char names[64];
+	int stop_after; /* 0: at the end */
+};
+
+static int see(void *user, const struct record *record, struct gsym_diag *diag)
+{
+	struct seen *seen = user;
+	const struct gsym_answer *a = &seen->f->answer;
+	assert_string_equal(gsym_reader_string(seen->f->reader, record->name), a->frames[0].name);
+	assert_int_equal(a->n_frames, 1);
+	assert_int_equal(a->frames[0].offset, 4);
+	strcat(seen->names, a->frames[0].name);
+	if (--seen->stop_after)
+		return 0;
+	strcpy(diag->text, "enough");
+	return -ECANCELED;
+}
+
+static void each_of_the_merged(void **state)
+{
+	struct file *f = *state;
+	struct seen seen = {.f = f};
+	struct gsym_diag diag = {""};
+	add_folded(f);
+	f->reader = sample_open(&f->s, &f->data);
+	assert_int_equal(lookup_each_merged(f->reader, 0x1004, &f->answer, see, &seen, NULL), 0);
+	assert_string_equal(seen.names, "hm1m2");
+	assert_int_equal(f->answer.n_merged, 3);
+	assert_int_equal(lookup_each_merged(f->reader, 0x1008, &f->answer, see, &seen, NULL), -ENOENT);
+	seen = (struct seen){.f = f, .stop_after = 2};
+	int err = lookup_each_merged(f->reader, 0x1004, &f->answer, see, &seen, &diag);
+	assert_int_equal(err, -ECANCELED);
+	assert_words(&diag, "GSYM in memory|function 0|enough");
+	assert_string_equal(seen.names, "hm1");
+	assert_int_equal(f->answer.n_frames, 0);
 }
 
 /* An answer keeps its memory: a second lookup of the same depth allocates nothing. */
@@ -304,6 +352,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_that_do_not_help, setup, teardown),
 		cmocka_unit_test_setup_teardown(row_of_file_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(merged_functions, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_of_the_merged, setup, teardown),
 		cmocka_unit_test_setup_teardown(answers_are_reused, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

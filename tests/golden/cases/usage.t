@@ -15,6 +15,8 @@ Commands:
   dump        print everything a GSYM file holds
   verify      check a GSYM file, alone or against the object file it was made from
   statistics  say how many bytes of a GSYM file go where
+  segment     cut a GSYM file into several of about one size
+  transcode   write a GSYM file again in another version or byte order
 
 "gsym COMMAND --help" lists the options of a command; gsym(1) has the details.
 $ gsym lookup --help
@@ -26,6 +28,11 @@ Options:
       --format=FORMAT         text (default), tsv, json, or gsymutil
       --demangle=LANGUAGE     auto (default: C++, Rust, D) or ada
       --no-demangle           print names as they are stored
+      --merged-functions      show every function that shares the code; in the
+                              gsymutil format with callees at return addresses
+      --merged-functions-filter=REGEX
+                              of these, show only functions whose stored name
+                              matches REGEX; may be repeated
   -h, --help                  print this
 $ gsym convert --help
 Usage: gsym convert [OPTION...] INPUT
