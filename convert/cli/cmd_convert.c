@@ -1,4 +1,5 @@
 /* gsym convert: an object file in, a GSYM file out. */
+#include "../../gsym/base/diag.h"
 #include "../../gsym/base/vec.h"
 #include "../convert.h"
 #include "commands.h"
@@ -7,6 +8,7 @@
 #include "options.h"
 #include "out_file.h"
 #include "progress.h"
+#include "segment.h"
 #include "summary.h"
 
 #include <getopt.h>
@@ -18,6 +20,7 @@ enum {
 	OPT_ARCH = OPTION_LONG,
 	OPT_NUM_THREADS,
 	OPT_OUTPUT_VERSION,
+	OPT_SEGMENT_SIZE,
 	OPT_QUIET,
 	OPT_VERIFY,
 	OPT_JSON_SUMMARY,
@@ -40,6 +43,8 @@ static const struct option_spec options[] = {
 	{OPT_NUM_THREADS, "num-threads", "N",
 	 "use N threads (default: one a processor);\nthe output is the same"},
 	{OPT_OUTPUT_VERSION, "output-version", "1|2", "GSYM version to write (default 1)"},
+	{OPT_SEGMENT_SIZE, "segment-size", "N",
+	 "write several files, FILE-0x<address of the first\nfunction>, of about N bytes each"},
 	{OPT_DEBUG_DIR, "debug-dir", "DIR",
 	 "look for debug files below DIR; may be repeated\n(default /usr/lib/debug)"},
 	{OPT_DEBUG_FILE, "debug-file", "FILE", "take the DWARF from FILE"},
@@ -68,6 +73,7 @@ static const struct command_spec spec = {
 struct conversion {
 	struct convert_options convert;
 	struct progress progress;
+	struct segment_options segments; /* size 0: one file */
 	const char *input, *output, *json;
 	const char *debug_dirs[DEBUG_DIRS_MAX + 1]; /* ends with NULL */
 	unsigned n_debug_dirs;
@@ -95,17 +101,23 @@ static int parse_progress(struct conversion *c, const char *word)
 	return STATUS_OK;
 }
 
-static int parse_number(int key, struct convert_options *ret)
+static int parse_number(int key, struct conversion *c)
 {
 	uint64_t value;
-	if (key == OPT_NUM_THREADS) {
+	switch (key) {
+	case OPT_NUM_THREADS:
 		if (!options_number(&spec, "num-threads", optarg, 1, THREADS_MAX, &value))
 			return STATUS_USAGE;
-		ret->threads = (unsigned)value;
-	} else {
+		c->convert.threads = (unsigned)value;
+		break;
+	case OPT_OUTPUT_VERSION:
 		if (!options_number(&spec, "output-version", optarg, 1, 2, &value))
 			return STATUS_USAGE;
-		ret->version = (uint16_t)value;
+		c->convert.version = (uint16_t)value;
+		break;
+	case OPT_SEGMENT_SIZE:
+		if (!options_number(&spec, "segment-size", optarg, 1, UINT64_MAX, &c->segments.size))
+			return STATUS_USAGE;
 	}
 	return STATUS_OK;
 }
@@ -116,7 +128,8 @@ static int parse_option(int key, struct conversion *c)
 	case 'o': c->output = optarg; break;
 	case OPT_ARCH: c->convert.arch = optarg; break;
 	case OPT_NUM_THREADS:
-	case OPT_OUTPUT_VERSION: return parse_number(key, &c->convert);
+	case OPT_OUTPUT_VERSION:
+	case OPT_SEGMENT_SIZE: return parse_number(key, c);
 	case OPT_DWARF_NAMES: c->convert.dwarf_names = true; break;
 	case OPT_MERGED: c->convert.merged = true; break;
 	case OPT_CALLSITES: c->convert.callsites = true; break;
@@ -146,19 +159,46 @@ static int verify_output(const struct conversion *c, int fd)
 	return status;
 }
 
+static int cut(const struct conversion *c, const struct out_file *whole, struct segment_files *ret,
+	       struct gsym_diag *diag)
+{
+	struct gsym_reader *reader;
+	int err = gsym_reader_open_fd(whole->fd, c->output, &reader, diag);
+	if (err)
+		return err;
+	err = segment(reader, &c->segments, ret, diag);
+	gsym_reader_close(reader);
+	return err;
+}
+
+static void tell(const struct conversion *c, const struct segment_files *segments,
+		 struct convert_summary *summary)
+{
+	CLEANUP(freep) char *several = NULL;
+	if (segments->files.n) {
+		summary->output_size = segments->bytes;
+		several = segment_files_name(segments);
+	}
+	summary_print(stderr, c->input, several ? several : c->output, summary);
+}
+
 /* What follows a conversion that went well. Differences do not keep the output from being published. */
-static int conclude(const struct conversion *c, struct out_file *out, const struct convert_summary *summary)
+static int conclude(const struct conversion *c, struct out_file *out, struct segment_files *segments,
+		    struct convert_summary *summary)
 {
 	struct gsym_diag diag = {0};
 	int status = STATUS_OK;
+	int err = c->segments.size ? cut(c, out, segments, &diag) : 0;
+	if (err)
+		return fail(c->output, err, &diag);
 	if (!c->quiet)
-		summary_print(stderr, c->input, c->output, summary);
-	int err = c->json ? summary_write_json(c->json, summary, &diag) : 0;
+		tell(c, segments, summary);
+	err = c->json ? summary_write_json(c->json, summary, &diag) : 0;
 	if (err)
 		return fail(c->json, err, &diag);
 	if (c->verify)
 		status = verify_output(c, out->fd);
-	err = out_file_publish(out, &diag);
+	err = c->segments.size ? segment_files_publish(segments, &diag) : out_file_publish(out, &diag);
 	return err ? fail(c->output, err, &diag) : status;
 }
 
@@ -166,9 +206,12 @@ static int convert(struct conversion *c)
 {
 	struct gsym_diag diag = {0};
 	struct convert_summary summary = {0};
+	struct segment_files segments = {0};
 	struct out_file out;
 	int status;
 	int err = out_file_open(c->output, &out, &diag);
+	if (!err && c->segments.size && !out.temp)
+		err = diag_set(&diag, -EINVAL, "%s: is no regular file: segments need one's name", c->output);
 	if (err)
 		return fail(c->output, err, &diag);
 	progress_start(&c->progress, &c->convert);
@@ -177,11 +220,22 @@ static int convert(struct conversion *c)
 	if (err) {
 		status = fail(c->input, err, &diag);
 	} else {
-		status = conclude(c, &out, &summary);
+		status = conclude(c, &out, &segments, &summary);
 		convert_summary_deinit(&summary);
 	}
+	segment_files_deinit(&segments);
 	out_file_discard(&out);
 	return status;
+}
+
+/* The whole, of which nobody sees more than the segments, is written with wide fields: they alone need fit.
+ */
+static void ask_for_segments(struct conversion *c)
+{
+	c->segments.path = c->output;
+	c->segments.input = c->input;
+	c->segments.version = c->convert.version;
+	c->convert.version = 2;
 }
 
 int cmd_convert(int argc, char **argv)
@@ -206,7 +260,9 @@ int cmd_convert(int argc, char **argv)
 		return fail(c.input, -ENOMEM, NULL);
 	if (!c.output)
 		c.output = beside;
-	if (out_file_replaces(c.input, c.output))
+	if (c.segments.size)
+		ask_for_segments(&c);
+	else if (out_file_replaces(c.input, c.output))
 		return options_error(&spec, "'%s' would be replaced by its own conversion", c.input);
 	return convert(&c);
 }

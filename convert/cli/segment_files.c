@@ -73,6 +73,15 @@ int segment_files_add(struct segment_files *s, const char *path, const char *inp
 	return 0;
 }
 
+char *segment_files_name(const struct segment_files *s)
+{
+	const char *first = s->files.v[0].path;
+	char *name;
+	if (s->files.n == 1)
+		return strdup(first);
+	return asprintf(&name, "%s and %zu more segments", first, s->files.n - 1) < 0 ? NULL : name;
+}
+
 /* Puts the file in place. What was there takes its temporary name, where the file system can exchange names.
  */
 static int place(struct segment_file *file, struct gsym_diag *diag)

@@ -33,6 +33,10 @@ void segment_files_deinit(struct segment_files *s);
 int segment_files_add(struct segment_files *s, const char *path, const char *input,
 		      struct gsym_writer *writer, struct gsym_diag *diag);
 
+/* What the files are called, shortly, for a message; to be freed. There is one at least. NULL without memory.
+ */
+char *segment_files_name(const struct segment_files *s);
+
 /* Gives all files their names. After a failure none has it. */
 int segment_files_publish(struct segment_files *s, struct gsym_diag *diag);
 

@@ -5,6 +5,7 @@
  *   plain2.gsym    the same as version 2 in big-endian order
  *   merged.gsym    functions folded onto one range, each with lines and call sites of its own
  *   nested.gsym    functions that lie within others, or begin where others do
+ *   long_uuid.gsym version 2 with a UUID that version 1 has no room for
  *   hostile.gsym   names and paths that would move a cursor, forge a line or turn the text around
  *   broken.gsym    plain.gsym with the record of its second function damaged
  */
@@ -230,17 +231,19 @@ static int open_out(const char *dir, const char *name)
 	return fd;
 }
 
-static int make(const char *dir, const char *name, uint16_t version, bool big,
+enum { UUID_SIZE = 8, LONG_UUID_SIZE = 32 };
+
+static int make(const char *dir, const char *name, uint16_t version, bool big, size_t uuid_size,
 		void (*fill)(struct gsym_writer *))
 {
-	static const uint8_t uuid[] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3};
+	static const uint8_t uuid[LONG_UUID_SIZE] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3};
 	struct gsym_writer_options options = {.struct_size = sizeof(options),
 					      .version = version,
 					      .big_endian = big,
 					      .has_base_address = true,
 					      .base_address = BASE,
 					      .uuid = uuid,
-					      .uuid_size = sizeof(uuid)};
+					      .uuid_size = uuid_size};
 	struct gsym_diag diag = {.text = ""};
 	struct gsym_writer *writer;
 	int fd = open_out(dir, name);
@@ -270,12 +273,13 @@ int main(int argc, char **argv)
 {
 	if (argc != 2)
 		return 2;
-	close(make(argv[1], "plain.gsym", 1, false, write_plain));
-	close(make(argv[1], "plain2.gsym", 2, true, write_plain));
-	close(make(argv[1], "merged.gsym", 1, false, write_merged));
-	close(make(argv[1], "nested.gsym", 1, false, write_nested));
-	close(make(argv[1], "hostile.gsym", 1, false, write_hostile));
-	int fd = make(argv[1], "broken.gsym", 1, false, write_plain);
+	close(make(argv[1], "plain.gsym", 1, false, UUID_SIZE, write_plain));
+	close(make(argv[1], "plain2.gsym", 2, true, UUID_SIZE, write_plain));
+	close(make(argv[1], "merged.gsym", 1, false, UUID_SIZE, write_merged));
+	close(make(argv[1], "nested.gsym", 1, false, UUID_SIZE, write_nested));
+	close(make(argv[1], "long_uuid.gsym", 2, false, LONG_UUID_SIZE, write_nested));
+	close(make(argv[1], "hostile.gsym", 1, false, UUID_SIZE, write_hostile));
+	int fd = make(argv[1], "broken.gsym", 1, false, UUID_SIZE, write_plain);
 	damage(fd);
 	close(fd);
 	return 0;

@@ -44,6 +44,8 @@ Options:
       --num-threads=N         use N threads (default: one a processor);
                               the output is the same
       --output-version=1|2    GSYM version to write (default 1)
+      --segment-size=N        write several files, FILE-0x<address of the first
+                              function>, of about N bytes each
       --debug-dir=DIR         look for debug files below DIR; may be repeated
                               (default /usr/lib/debug)
       --debug-file=FILE       take the DWARF from FILE
