@@ -68,31 +68,51 @@ static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo,
 
 /* ---- Sequences ---- */
 
-/* Whether the sequence's first row is where the function is declared. */
-static bool begins_at_declaration(struct builder *b, const struct line_seq *seq, const struct body *body)
+uint64_t builder_declaration_distance(struct builder *b, const struct line_seq *seq, uint64_t die_off)
 {
 	const struct line_row *row = &b->lines.rows.v[seq->first];
 	uint64_t file, line;
-	return body && names_declaration(b->names, &b->unit, body->die_off, &file, &line) && row->file == file &&
-	       row->line == line;
+	bool near = names_declaration(b->names, &b->unit, die_off, &file, &line) && row->file == file && row->line >= line;
+	return near ? row->line - line : UINT64_MAX;
 }
 
-/* The sequence to use for @lo, or NULL when none contains it. @upto: sequences that begin at or before @lo. */
+const struct line_seq *builder_find_sequence(const struct builder *b, uint64_t off)
+{
+	for (size_t i = 0; i < b->lines.seqs.n; i++)
+		if (b->lines.seqs.v[i].off == off)
+			return &b->lines.seqs.v[i];
+	return NULL;
+}
+
+int builder_sequence_rows(struct builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
+{
+	b->rows.n = 0;
+	return take_rows(b, seq, lo, hi);
+}
+
+/*
+ * The sequence to use for @lo, or NULL when none contains it. @upto: sequences that begin at or before @lo. Of
+ * several it is the one the entry names, else the one that begins soonest behind its declaration, else the
+ * first of the table.
+ */
 static const struct line_seq *choose_sequence(struct builder *b, size_t upto, uint64_t lo, const struct body *body)
 {
 	const struct line_seq *seqs = b->lines.seqs.v, *best = NULL;
-	bool best_declared = false, several = false;
+	uint64_t best_distance = UINT64_MAX;
+	bool several = false;
 	for (size_t i = upto, left = CANDIDATES_MAX; i-- > 0 && seqs[i].reach > lo && left; left--) {
 		if (seqs[i].hi <= lo)
 			continue;
 		if (!best && (!i || seqs[i - 1].reach <= lo))
 			return &seqs[i]; /* the only one, as nearly always */
-		bool declared = begins_at_declaration(b, &seqs[i], body);
+		if (body && seqs[i].off == body->sequence)
+			return &seqs[i];
+		uint64_t distance = body ? builder_declaration_distance(b, &seqs[i], body->die_off) : UINT64_MAX;
 		several |= best != NULL;
-		if (best && (declared != best_declared ? !declared : seqs[i].first > best->first))
+		if (best && (distance != best_distance ? distance > best_distance : seqs[i].first > best->first))
 			continue;
 		best = &seqs[i];
-		best_declared = declared;
+		best_distance = distance;
 	}
 	if (several)
 		oddity_count(&b->odd, ODD_LINE_SEQUENCES, NULL, lo);

@@ -22,6 +22,10 @@ void builder_deinit(struct builder *b)
 	arena_free(&b->arena);
 	vec_free(&b->bodies);
 	vec_free(&b->nodes);
+	vec_free(&b->calls);
+	vec_free(&b->folded);
+	vec_free(&b->callsites);
+	vec_free(&b->patterns);
 	vec_free(&b->ranges);
 	vec_free(&b->records);
 	vec_free(&b->strings);
@@ -134,14 +138,18 @@ static int keep_copy(struct arena *arena, const void *v, size_t n, size_t elem, 
 	return 0;
 }
 
-static int keep_record(struct builder *b, struct record *r)
+int builder_keep_record(struct builder *b, struct record *r)
 {
 	r->n_rows = (uint32_t)b->rows.n;
 	r->n_inlines = (uint32_t)b->inlines.n;
 	r->n_ranges = (uint32_t)b->inline_ranges.n;
+	r->n_callsites = (uint32_t)b->callsites.n;
+	r->n_patterns = (uint32_t)b->patterns.n;
 	if (keep_copy(&b->arena, b->rows.v, b->rows.n, sizeof(*r->rows), &r->rows) ||
 	    keep_copy(&b->arena, b->inlines.v, b->inlines.n, sizeof(*r->inlines), &r->inlines) ||
-	    keep_copy(&b->arena, b->inline_ranges.v, b->inline_ranges.n, sizeof(*r->ranges), &r->ranges))
+	    keep_copy(&b->arena, b->inline_ranges.v, b->inline_ranges.n, sizeof(*r->ranges), &r->ranges) ||
+	    keep_copy(&b->arena, b->callsites.v, b->callsites.n, sizeof(*r->callsites), &r->callsites) ||
+	    keep_copy(&b->arena, b->patterns.v, b->patterns.n, sizeof(*r->patterns), &r->patterns))
 		return -ENOMEM;
 	return vec_push(&b->records, *r);
 }
@@ -151,6 +159,8 @@ static int build_range(struct builder *b, uint32_t index, struct range range, co
 	int err = builder_rows(b, range.lo, range.hi, &b->bodies.v[index]);
 	if (!err)
 		err = builder_inlines(b, index, range.lo, range.hi);
+	if (!err)
+		err = builder_callsites(b, index, range.lo, range.hi);
 	if (err)
 		return err;
 	struct record r = {
@@ -163,7 +173,7 @@ static int build_range(struct builder *b, uint32_t index, struct range range, co
 	};
 	if (b->rows.n && vec_push(&b->covered, range))
 		return -ENOMEM;
-	return keep_record(b, &r);
+	return builder_keep_record(b, &r);
 }
 
 static int build_body(struct builder *b, uint32_t index)
@@ -194,7 +204,8 @@ static int build_orphan(struct builder *b, const struct code_symbol *s)
 		return err;
 	struct record r = {.start = s->addr, .end = s->end, .name = NO_STRING, .bare = NO_STRING, .kind = RECORD_LINES};
 	b->inlines.n = b->inline_ranges.n = 0;
-	return keep_record(b, &r);
+	b->callsites.n = b->patterns.n = 0;
+	return builder_keep_record(b, &r);
 }
 
 /*
@@ -253,7 +264,7 @@ static int build(struct builder *b, size_t index, const char **ret_missing)
 		err = load_split(b, ret_missing);
 	if (!err)
 		err = builder_walk(b);
-	if (!err && b->unit.is_partial && !b->bodies.n)
+	if (!err && b->unit.is_partial && !b->bodies.n && !b->folded.n)
 		return 0; /* its line table is only for declarations */
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);
@@ -261,6 +272,8 @@ static int build(struct builder *b, size_t index, const char **ret_missing)
 		err = reset_file_map(b);
 	for (uint32_t i = 0; i < b->bodies.n && !err; i++)
 		err = build_body(b, i);
+	if (!err && b->folded.n)
+		err = builder_folded(b);
 	return err || b->context->match_llvm ? err : build_orphans(b);
 }
 
@@ -279,7 +292,7 @@ static int keep_result(struct builder *b, struct unit_result *ret)
 void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
 {
 	b->odd.order = index;
-	b->bodies.n = b->nodes.n = b->ranges.n = 0;
+	b->bodies.n = b->nodes.n = b->calls.n = b->folded.n = b->ranges.n = 0;
 	b->records.n = b->strings.n = b->files.n = 0;
 	b->covered.n = 0;
 	b->n_names = 0;

@@ -28,9 +28,24 @@ struct unit_result {
 struct body {
 	uint64_t die_off;
 	uint64_t name_key;      /* entry whose name it is */
+	uint64_t sequence;      /* DW_AT_LLVM_stmt_sequence, NO_SEQUENCE when not told */
 	uint32_t first_range, n_ranges; /* all live ones, as listed */
 	uint32_t first_node, end_node;
+	uint32_t first_call, end_call;
 };
+
+/*
+ * A subprogram whose code the linker dropped, or folded into an equal function: then its line sequence was not
+ * dropped, but lies where that function is.
+ */
+struct folded {
+	uint64_t die_off;
+	uint64_t name_key;
+	uint64_t size;
+	uint64_t sequence; /* of the line table, NO_SEQUENCE when not told */
+};
+
+#define NO_SEQUENCE UINT64_MAX
 
 /* An inlined subroutine with its ranges, in preorder. */
 struct node {
@@ -42,6 +57,14 @@ struct node {
 	uint32_t body;
 	uint32_t depth;         /* 1 = directly in the body */
 	bool has_call_file;
+};
+
+/* A call instruction of a body. */
+struct call {
+	uint64_t return_pc;
+	uint64_t name_key; /* of the callee */
+	uint32_t body;
+	bool has_callee;
 };
 
 /* Names by entry offset; forgotten from unit to unit by raising the generation. */
@@ -59,6 +82,8 @@ struct build_context {
 	const range_vec *text;     /* where code is; empty when the image has no sections to tell */
 	const symbol_vec *symbols;
 	bool match_llvm;
+	bool callsites;            /* collect them */
+	bool merged;               /* look for functions folded into others */
 };
 
 struct builder {
@@ -71,6 +96,8 @@ struct builder {
 	struct line_table lines;
 	VEC(struct body) bodies;
 	VEC(struct node) nodes;
+	VEC(struct call) calls;
+	VEC(struct folded) folded;
 	range_vec ranges;         /* of bodies and nodes */
 	record_vec records;
 	VEC(struct pool_string) strings;
@@ -82,6 +109,8 @@ struct builder {
 	VEC(struct gsym_row) rows; /* scratch of one function */
 	VEC(struct gsym_inline) inlines;
 	VEC(struct gsym_range) inline_ranges;
+	VEC(struct gsym_callsite) callsites;
+	VEC(uint64_t) patterns;
 	range_vec kept;           /* ranges of the nodes kept so far */
 	range_vec covered;        /* code that has rows from this unit's functions */
 };
@@ -105,6 +134,24 @@ int builder_name(struct builder *builder, uint64_t key, struct name_slot *ret);
 
 /* Rows of [lo, hi) into builder->rows (build_lines.c). @body may be NULL. */
 int builder_rows(struct builder *builder, uint64_t lo, uint64_t hi, const struct body *body);
+
+/* Rows of one sequence that hold in [lo, hi), alone. */
+int builder_sequence_rows(struct builder *builder, const struct line_seq *seq, uint64_t lo, uint64_t hi);
+
+/* The sequence whose program begins at @off of .debug_line, or NULL. */
+const struct line_seq *builder_find_sequence(const struct builder *builder, uint64_t off);
+
+/* Lines from the declaration of the function at @die_off to the first row of @seq; UINT64_MAX: not behind it. */
+uint64_t builder_declaration_distance(struct builder *builder, const struct line_seq *seq, uint64_t die_off);
+
+/* Records of folded functions whose place could be found (build_folded.c). */
+int builder_folded(struct builder *builder);
+
+/* Copies the scratch of one function into @record and appends it to builder->records. */
+int builder_keep_record(struct builder *builder, struct record *record);
+
+/* The call sites of a body in [lo, hi) into builder->callsites and patterns (build_calls.c). */
+int builder_callsites(struct builder *builder, uint32_t body, uint64_t lo, uint64_t hi);
 
 /* The inline tree of a body in [lo, hi) into builder->inlines and inline_ranges (build_inline.c). */
 int builder_inlines(struct builder *builder, uint32_t body, uint64_t lo, uint64_t hi);

@@ -145,6 +145,8 @@ static void renumber(struct record *r, const struct numbers *n)
 		r->inlines[i].name = string_number(n, r->inlines[i].name);
 		r->inlines[i].call_file = n->files[r->inlines[i].call_file];
 	}
+	for (uint32_t i = 0; i < r->n_patterns; i++)
+		r->patterns[i] = string_number(n, r->patterns[i]);
 }
 
 static int add_to_pool(struct pool *pool, const struct unit_result *u, const struct numbers *n)
@@ -360,6 +362,8 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		.text = &c->image->text,
 		.symbols = &c->symbols,
 		.match_llvm = o->match_llvm,
+		.callsites = o->callsites,
+		.merged = o->merged,
 	};
 	if (!err)
 		err = convert_units(c);

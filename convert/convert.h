@@ -26,6 +26,8 @@ struct convert_options {
 	bool match_llvm;             /* llvm-gsymutil's choices where ours differ; for comparisons */
 	bool dwarf_names;            /* name functions as DWARF does, not as the symbol at their start */
 	bool no_dwarf;               /* symbol tables only */
+	bool callsites;              /* keep what DWARF says of calls, to tell merged functions apart */
+	bool merged;                 /* keep all functions that share a range, not just the one that tells most */
 	const char *arch;            /* refuse an image of another architecture; NULL = any */
 	const char *const *debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
 	const char *debug_file;      /* the file with the DWARF; NULL = the image itself, or one that is found */

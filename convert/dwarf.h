@@ -62,6 +62,7 @@ enum die_kind {
 	DIE_SUBPROGRAM,
 	DIE_INLINED,
 	DIE_BLOCK,      /* lexical block and its like */
+	DIE_CALL_SITE,  /* passed like DIE_OTHER unless call sites are wanted */
 	DIE_UNIT,
 };
 
@@ -81,6 +82,10 @@ enum attr_slot {
 	SLOT_DECL_LINE,
 	SLOT_CALL_FILE,
 	SLOT_CALL_LINE,
+	SLOT_STMT_SEQUENCE,
+	SLOT_RETURN_PC, /* of call sites */
+	SLOT_CALL_ORIGIN,
+	SLOT_TAIL_CALL,
 	/* of unit entries only */
 	SLOT_STMT_LIST,
 	SLOT_COMP_DIR,
@@ -305,6 +310,7 @@ struct line_seq {
 	uint64_t lo, hi;
 	uint32_t first, end; /* rows */
 	uint64_t reach;      /* the highest hi of this and all sequences before it */
+	uint64_t off;        /* of its first opcode, in .debug_line: what DW_AT_LLVM_stmt_sequence refers to */
 };
 
 struct line_file {

@@ -22,14 +22,14 @@ static enum die_kind kind_of_tag(uint64_t tag)
 	case DW_TAG_partial_unit:
 	case DW_TAG_type_unit:
 	case DW_TAG_skeleton_unit: return DIE_UNIT;
+	case DW_TAG_call_site:
+	case DW_TAG_GNU_call_site: return DIE_CALL_SITE;
 	case DW_TAG_array_type:
 	case DW_TAG_enumeration_type:
 	case DW_TAG_subroutine_type:
 	case DW_TAG_formal_parameter:
 	case DW_TAG_variable:
 	case DW_TAG_member:
-	case DW_TAG_call_site:
-	case DW_TAG_GNU_call_site:
 	case DW_TAG_typedef:
 	case DW_TAG_base_type:
 	case DW_TAG_pointer_type:
@@ -76,6 +76,21 @@ static enum attr_slot slot_of_code_attr(uint64_t attr)
 	case DW_AT_decl_line: return SLOT_DECL_LINE;
 	case DW_AT_call_file: return SLOT_CALL_FILE;
 	case DW_AT_call_line: return SLOT_CALL_LINE;
+	case 0x3e0c: return SLOT_STMT_SEQUENCE; /* DW_AT_LLVM_stmt_sequence */
+	}
+	return SLOT_NONE;
+}
+
+/* The GNU tag of version 4 borrows attributes: low_pc is the return address, abstract_origin the callee. */
+static enum attr_slot slot_of_call_attr(uint64_t attr)
+{
+	switch (attr) {
+	case DW_AT_call_return_pc:
+	case DW_AT_low_pc: return SLOT_RETURN_PC;
+	case DW_AT_call_origin:
+	case DW_AT_abstract_origin: return SLOT_CALL_ORIGIN;
+	case DW_AT_call_tail_call:
+	case DW_AT_GNU_tail_call: return SLOT_TAIL_CALL;
 	}
 	return SLOT_NONE;
 }
@@ -89,6 +104,7 @@ static enum attr_slot slot_of_attr(enum die_kind kind, uint64_t attr)
 	case DIE_SUBPROGRAM:
 	case DIE_INLINED:
 	case DIE_SCOPE: return slot_of_code_attr(attr);
+	case DIE_CALL_SITE: return slot_of_call_attr(attr);
 	case DIE_BLOCK:
 	case DIE_OTHER: break;
 	}

@@ -156,6 +156,8 @@ struct machine {
 	uint64_t file;
 	uint64_t line;
 	uint32_t first; /* row that begins the sequence */
+	uint64_t off;   /* its first opcode */
+	bool ended;     /* the last opcode ended a sequence */
 	bool dead;      /* the sequence describes dropped code */
 	bool descends;  /* a row lies before its predecessor */
 };
@@ -222,10 +224,11 @@ static int machine_end_sequence(struct machine *m, struct oddities *odd, uint64_
 	if (err)
 		return err;
 	if (!m->dead && end > m->first && lo < m->addr)
-		err = vec_push(&t->seqs, (struct line_seq){.lo = lo, .hi = m->addr, .first = m->first, .end = end});
+		err = vec_push(&t->seqs, (struct line_seq){.lo = lo, .hi = m->addr, .first = m->first, .end = end, .off = m->off});
 	else
 		t->rows.n = m->first;
 	machine_reset(m);
+	m->ended = true;
 	return err;
 }
 
@@ -320,6 +323,7 @@ static int run_program(struct cursor *c, const struct line_header *h, struct lin
 {
 	struct machine m = {.h = h, .table = table};
 	machine_reset(&m);
+	m.off = cursor_off(c);
 	while (cursor_left(c)) {
 		uint8_t opcode = cursor_u8(c);
 		int err;
@@ -331,6 +335,10 @@ static int run_program(struct cursor *c, const struct line_header *h, struct lin
 			struct machine copy = m; /* only the copy has an address */
 			err = machine_extended(&copy, c, odd);
 			m = copy;
+			if (m.ended) { /* the next opcode begins a sequence */
+				m.ended = false;
+				m.off = cursor_off(c);
+			}
 		}
 		if (err)
 			return err;

@@ -300,7 +300,8 @@ static uint64_t sibling_of(const struct cursor *c, const struct unit *unit, cons
 
 bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev)
 {
-	if (abbrev->kind == DIE_OTHER && abbrev->has_children && abbrev->sibling_at >= 0) {
+	bool no_code = abbrev->kind == DIE_OTHER || abbrev->kind == DIE_CALL_SITE;
+	if (no_code && abbrev->has_children && abbrev->sibling_at >= 0) {
 		uint64_t sibling = sibling_of(c, unit, abbrev);
 		if (sibling) {
 			c->pos = c->start + sibling;

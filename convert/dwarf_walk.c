@@ -11,7 +11,8 @@
 #define NO_BODY UINT32_MAX
 
 struct context {
-	uint32_t body;  /* NO_BODY: calls inlined here are of no interest */
+	uint32_t owner; /* the function around, whatever was dropped between; NO_BODY: none */
+	uint32_t body;  /* the same, or NO_BODY: calls inlined here are of no interest */
 	uint32_t depth; /* of the enclosing inlined call, 0 = the function itself */
 };
 
@@ -82,9 +83,33 @@ static void keep_live_ranges(struct walk *w, uint64_t die_off, uint32_t first)
 	ranges->n = kept;
 }
 
+/* DW_AT_LLVM_stmt_sequence; all ones mean none. In a split unit it counts from the skeleton's table. */
+static uint64_t line_sequence(const struct walk *w, const struct die *die)
+{
+	uint64_t none = w->unit->header->off_size == 8 ? UINT64_MAX : UINT32_MAX;
+	uint64_t off = die_uint(die, SLOT_STMT_SEQUENCE, none);
+	if (off == none)
+		return NO_SEQUENCE;
+	return w->unit->main == w->unit->dwarf ? off : off + w->unit->stmt_list;
+}
+
+/* A subprogram with a size and no place: the linker dropped or folded it. */
+static int note_folded(struct walk *w, const struct die *die, struct range r)
+{
+	if (!w->b->context->merged || r.hi <= r.lo || (r.lo && r.lo < tombstone(w->unit) - 1))
+		return 0;
+	struct folded folded = {
+		.die_off = die->off,
+		.name_key = name_key(w->unit, die),
+		.size = r.hi - r.lo,
+		.sequence = line_sequence(w, die),
+	};
+	return vec_push(&w->b->folded, folded);
+}
+
 static int enter_subprogram(struct walk *w, const struct die *die, struct context *ret)
 {
-	*ret = (struct context){NO_BODY, 0};
+	*ret = (struct context){NO_BODY, NO_BODY, 0};
 	struct builder *b = w->b;
 	uint32_t first = (uint32_t)b->ranges.n;
 	int err = die_ranges(w->unit, die, &b->ranges);
@@ -92,25 +117,29 @@ static int enter_subprogram(struct walk *w, const struct die *die, struct contex
 		return err;
 	if (b->ranges.n == first)
 		return 0;
+	struct range listed = b->ranges.v[first];
 	keep_live_ranges(w, die->off, first);
 	if (b->ranges.n == first)
-		return 0;
+		return note_folded(w, die, listed);
 	struct body body = {
 		.die_off = die->off,
 		.name_key = name_key(w->unit, die),
+		.sequence = line_sequence(w, die),
 		.first_range = first,
 		.n_ranges = (uint32_t)(b->ranges.n - first),
 		.first_node = (uint32_t)b->nodes.n,
 		.end_node = (uint32_t)b->nodes.n,
+		.first_call = (uint32_t)b->calls.n,
+		.end_call = (uint32_t)b->calls.n,
 	};
-	ret->body = (uint32_t)b->bodies.n;
+	ret->owner = ret->body = (uint32_t)b->bodies.n;
 	return vec_push(&b->bodies, body);
 }
 
 static int enter_inlined(struct walk *w, const struct die *die, const struct context *outer, struct context *ret)
 {
 	struct builder *b = w->b;
-	*ret = (struct context){NO_BODY, 0};
+	*ret = (struct context){outer->owner, NO_BODY, 0};
 	if (outer->body == NO_BODY)
 		return 0;
 	uint32_t first = (uint32_t)b->ranges.n;
@@ -131,9 +160,30 @@ static int enter_inlined(struct walk *w, const struct die *die, const struct con
 		.body = outer->body,
 		.depth = outer->depth + 1,
 	};
-	*ret = (struct context){outer->body, node.depth};
+	*ret = (struct context){outer->owner, outer->body, node.depth};
 	err = vec_push(&b->nodes, node);
 	b->bodies.v[outer->body].end_node = (uint32_t)b->nodes.n;
+	return err;
+}
+
+/* Calls are collected at any depth: gcc puts them into lexical blocks and inlined subroutines. */
+static int visit_call(struct walk *w, const struct abbrev *abbrev, uint64_t off)
+{
+	struct builder *b = w->b;
+	uint32_t body = w->stack[w->depth].owner;
+	struct die die;
+	die.off = off;
+	die_read(&w->c, w->unit, abbrev, &die);
+	if (!cursor_ok(&w->c) || body == NO_BODY || die_uint(&die, SLOT_TAIL_CALL, 0))
+		return 0; /* a tail call returns to someone else */
+	struct call call = {.body = body};
+	if (!die_address(w->unit, &die, SLOT_RETURN_PC, &call.return_pc))
+		return 0;
+	const struct value *callee = &die.attr[SLOT_CALL_ORIGIN];
+	call.has_callee = die_has(&die, SLOT_CALL_ORIGIN) && callee->class == VALUE_REFERENCE;
+	call.name_key = call.has_callee ? callee->u & ~KEY_ALTERNATE : 0;
+	int err = vec_push(&b->calls, call);
+	b->bodies.v[body].end_call = (uint32_t)b->calls.n;
 	return err;
 }
 
@@ -172,6 +222,11 @@ static int visit(struct walk *w, const struct abbrev *abbrev, uint64_t off)
 		int err = visit_code(w, abbrev, off, &inner, &descend);
 		if (err)
 			return err;
+	} else if (abbrev->kind == DIE_CALL_SITE && w->b->context->callsites) {
+		int err = visit_call(w, abbrev, off);
+		if (err)
+			return err;
+		descend = abbrev->has_children && cursor_ok(&w->c);
 	} else {
 		descend = die_skip(&w->c, w->unit, abbrev);
 	}
@@ -192,7 +247,7 @@ int builder_walk(struct builder *b)
 	if (!b->unit.first_child)
 		return 0;
 	w.c = unit_cursor(&b->unit, b->unit.first_child);
-	w.stack[0].body = NO_BODY;
+	w.stack[0] = (struct context){NO_BODY, NO_BODY, 0};
 	while (cursor_left(&w.c)) {
 		uint64_t off = cursor_off(&w.c), code = cursor_uleb(&w.c);
 		if (!code) {

@@ -43,10 +43,19 @@ static int emit_file(struct emitter *e, uint32_t file, uint32_t *ret)
 	return 0;
 }
 
+struct emit_source {
+	const record_vec *records;
+	const struct gsym_func *merged;
+};
+
 /* Turns the record's pool numbers into the writer's, in place: nobody needs the old ones any more. */
 static int renumber(struct emitter *e, struct record *r)
 {
 	int err = emit_string(e, r->name, &r->strp);
+	for (uint32_t i = 0; i < r->n_patterns && !err; i++)
+		err = emit_string(e, (uint32_t)r->patterns[i], &r->patterns[i]);
+	for (uint32_t i = 0; i < r->n_merged && !err; i++)
+		err = renumber(e, &r->merged[i]);
 	for (uint32_t i = 0; i < r->n_rows && !err; i++)
 		err = emit_file(e, r->rows[i].file, &r->rows[i].file);
 	for (uint32_t i = 0; i < r->n_inlines && !err; i++) {
@@ -57,11 +66,9 @@ static int renumber(struct emitter *e, struct record *r)
 	return err;
 }
 
-static int get_function(void *user, size_t index, struct gsym_func *ret)
+static struct gsym_func function_of(const struct record *r)
 {
-	const record_vec *records = user;
-	const struct record *r = &records->v[index];
-	*ret = (struct gsym_func){
+	return (struct gsym_func){
 		.start = r->start,
 		.size = (uint32_t)(r->end - r->start),
 		.name = r->strp,
@@ -71,8 +78,37 @@ static int get_function(void *user, size_t index, struct gsym_func *ret)
 		.n_inlines = r->n_inlines,
 		.ranges = r->ranges,
 		.n_ranges = r->n_ranges,
+		.callsites = r->callsites,
+		.n_callsites = r->n_callsites,
+		.patterns = r->patterns,
+		.n_patterns = r->n_patterns,
 	};
+}
+
+static int get_function(void *user, size_t index, struct gsym_func *ret)
+{
+	const struct emit_source *source = user;
+	const struct record *r = &source->records->v[index];
+	*ret = function_of(r);
+	ret->merged = source->merged + r->first_merged;
+	ret->n_merged = r->n_merged;
 	return 0;
+}
+
+/* The merged functions of all records, one behind the other; never NULL. */
+static struct gsym_func *make_merged(record_vec *records)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < records->n; i++)
+		n += records->v[i].n_merged;
+	struct gsym_func *merged = calloc(n + 1, sizeof(*merged));
+	n = 0;
+	for (size_t i = 0; i < records->n && merged; i++) {
+		records->v[i].first_merged = n;
+		for (uint32_t k = 0; k < records->v[i].n_merged; k++)
+			merged[n++] = function_of(&records->v[i].merged[k]);
+	}
+	return merged;
 }
 
 int emit_records(record_vec *records, const struct pool *pool, unsigned threads, struct gsym_writer *writer,
@@ -93,5 +129,13 @@ int emit_records(record_vec *records, const struct pool *pool, unsigned threads,
 	}
 	free(e.strings);
 	free(e.files);
-	return err ? err : gsym_writer_add_many(writer, records->n, threads, get_function, records, diag);
+	if (err)
+		return err;
+	struct gsym_func *merged = make_merged(records);
+	if (!merged)
+		return diag_set(diag, -ENOMEM, "out of memory");
+	struct emit_source source = {records, merged};
+	err = gsym_writer_add_many(writer, records->n, threads, get_function, &source, diag);
+	free(merged);
+	return err;
 }

@@ -1,6 +1,8 @@
 #include "finalize.h"
 
 #include "adopt.h"
+#include "callsites.h"
+#include "merge.h"
 #include "radix.h"
 #include "range.h"
 
@@ -15,6 +17,8 @@ static int compare_richness(const struct record *x, const struct record *y)
 		return x->n_inlines < y->n_inlines ? -1 : 1;
 	if (x->n_rows != y->n_rows)
 		return x->n_rows < y->n_rows ? -1 : 1;
+	if (x->n_callsites != y->n_callsites)
+		return x->n_callsites < y->n_callsites ? -1 : 1;
 	return 0;
 }
 
@@ -109,7 +113,7 @@ static void name_group(struct record *v, size_t first, size_t end, const struct 
 		if (v[i].kind == RECORD_SYMBOL)
 			symbol = &v[i];
 	for (size_t i = first; symbol && i < end; i++)
-		if (v[i].kind == RECORD_DWARF)
+		if (v[i].kind == RECORD_DWARF && !v[i].n_merged) /* merged functions are told apart by their names */
 			name_from_symbol(&v[i], symbol, pool, dwarf_names);
 }
 
@@ -147,12 +151,14 @@ static bool same_content(const struct record *x, const struct record *y)
 
 static bool has_debug_info(const struct record *r)
 {
-	return r->n_rows || r->n_inlines;
+	return r->n_rows || r->n_inlines || r->n_callsites;
 }
 
 /* Of two records with one range, @later in the sort order: which stays. */
 static bool later_wins(const struct record *kept, const struct record *later, bool match_llvm)
 {
+	if (kept->n_merged)
+		return false; /* it speaks for others, too */
 	bool tie = kept->kind == RECORD_DWARF && later->kind == RECORD_DWARF && !compare_richness(kept, later);
 	return match_llvm || !tie;
 }
@@ -213,13 +219,18 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 		     struct arena *arena, struct oddities *odd)
 {
 	record_vec offers = {0};
-	int err = offers_take(records, &offers);
+	int err = options->callsites && !options->match_llvm ? callsites_flag(records, pool) : 0;
+	if (!err)
+		err = offers_take(records, &offers);
 	if (!err)
 		err = sort_records(records, options->match_llvm);
 	if (!err) {
-		if (!options->match_llvm)
+		if (options->merged)
+			err = merge_records(records, arena);
+		if (!err && !options->match_llvm)
 			name_from_symbols(records, pool, options->dwarf_names);
-		err = prune(records, options->match_llvm, odd);
+		if (!err)
+			err = prune(records, options->match_llvm, odd);
 	}
 	if (!err)
 		err = offers_adopt(records, &offers, arena);

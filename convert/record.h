@@ -18,20 +18,26 @@ enum record_kind {
 	RECORD_DWARF,
 	RECORD_SYMBOL, /* STT_FUNC and the like */
 	RECORD_LABEL,  /* STT_NOTYPE: only where nothing else is */
+	RECORD_FOLDED, /* a function the linker folded into another of the same range: only ever merged with it */
 	RECORD_LINES,  /* no function: rows for whoever starts here and has none */
 };
 
 struct record {
 	uint64_t start, end;    /* end == start: size unknown */
-	struct gsym_row *rows;  /* these three are in an arena */
+	struct gsym_row *rows;  /* all of these are in an arena */
 	struct gsym_inline *inlines;
 	struct gsym_range *ranges;
-	uint32_t n_rows, n_inlines, n_ranges;
+	struct gsym_callsite *callsites;
+	uint64_t *patterns;     /* strings of all callsites */
+	struct record *merged;  /* others with the same range; none of them has any */
+	uint32_t n_rows, n_inlines, n_ranges, n_callsites, n_patterns, n_merged;
 	uint64_t strp;          /* name in the string table, once it is there */
+	size_t first_merged;    /* in the writer's list, likewise */
 	uint32_t name;          /* string */
 	uint32_t bare;          /* the name without its scopes where they were added, else NO_STRING */
 	uint8_t kind;           /* enum record_kind */
 	bool linkage;           /* name is a linkage name */
+	bool told;              /* RECORD_FOLDED: DWARF itself says where its lines are */
 };
 
 typedef VEC(struct record) record_vec;

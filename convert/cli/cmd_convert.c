@@ -26,6 +26,8 @@ enum {
 	OPT_JSON_SUMMARY,
 	OPT_MATCH_LLVM,
 	OPT_DWARF_NAMES,
+	OPT_MERGED,
+	OPT_CALLSITES,
 	OPT_DEBUG_DIR,
 	OPT_DEBUG_FILE,
 	OPT_SYMTAB_FILE,
@@ -49,6 +51,9 @@ static const struct option_spec options[] = {
 	{OPT_SYMTAB_FILE, "symtab-file", "FILE", "take the symbols from FILE"},
 	{OPT_DWARF_NAMES, "dwarf-names", NULL,
 	 "name functions as the DWARF does, not as the\nsymbol at their start"},
+	{OPT_MERGED, "merged-functions", NULL,
+	 "keep all functions that share a range, not\njust the one that tells most"},
+	{OPT_CALLSITES, "dwarf-callsites", NULL, "keep call sites, which tell merged functions apart"},
 	{OPT_MATCH_LLVM, "match-llvm", NULL, "make llvm-gsymutil's choices, for comparisons"},
 	{OPT_VERIFY, "verify", NULL,
 	 "derive the output's frames once more with\nlibdwarf and report differences"},
@@ -126,6 +131,8 @@ static int parse_option(int key, struct conversion *c)
 	case OPT_OUTPUT_VERSION:
 	case OPT_SEGMENT_SIZE: return parse_number(key, c);
 	case OPT_DWARF_NAMES: c->convert.dwarf_names = true; break;
+	case OPT_MERGED: c->convert.merged = true; break;
+	case OPT_CALLSITES: c->convert.callsites = true; break;
 	case OPT_DEBUG_DIR: return parse_debug_dir(c);
 	case OPT_DEBUG_FILE: c->convert.debug_file = optarg; break;
 	case OPT_SYMTAB_FILE: c->convert.symtab_file = optarg; break;

@@ -52,6 +52,9 @@ Options:
       --symtab-file=FILE      take the symbols from FILE
       --dwarf-names           name functions as the DWARF does, not as the
                               symbol at their start
+      --merged-functions      keep all functions that share a range, not
+                              just the one that tells most
+      --dwarf-callsites       keep call sites, which tell merged functions apart
       --match-llvm            make llvm-gsymutil's choices, for comparisons
       --verify                derive the output's frames once more with
                               libdwarf and report differences

@@ -1,0 +1,98 @@
+#include "merge.h"
+
+#include <string.h>
+
+static bool is_body(const struct record *r)
+{
+	return (r->kind == RECORD_DWARF || r->kind == RECORD_FOLDED) && r->name != NO_STRING;
+}
+
+/* Without a word of DWARF where it went, a folded function must have a symbol there. */
+static bool is_believed(const struct record *v, size_t first, size_t end, const struct record *r)
+{
+	if (r->kind != RECORD_FOLDED || r->told)
+		return true;
+	for (size_t i = first; i < end; i++)
+		if (v[i].kind == RECORD_SYMBOL && v[i].name == r->name)
+			return true;
+	return false;
+}
+
+/* Of the bodies of one range: the richest that has code of its own, the first of equals. Sorted by richness. */
+static size_t find_holder(const struct record *v, size_t first, size_t end)
+{
+	size_t holder = end;
+	for (size_t i = end; i-- > first;) {
+		if (v[i].kind != RECORD_DWARF || !is_body(&v[i]))
+			continue;
+		bool equal = holder < end && v[i].n_inlines == v[holder].n_inlines && v[i].n_rows == v[holder].n_rows &&
+			     v[i].n_callsites == v[holder].n_callsites;
+		if (holder == end || equal)
+			holder = i;
+	}
+	return holder;
+}
+
+/* Bodies of one name are copies of one function (an inline function of several units): one is enough. */
+static bool is_named_before(const struct record *list, uint32_t n, const struct record *holder, uint32_t name)
+{
+	if (holder->name == name)
+		return true;
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i].name == name)
+			return true;
+	return false;
+}
+
+enum { BODIES_MAX = 4096 }; /* merged into one: more than a linker ever folded, and names are compared pairwise */
+
+static int merge_group(struct record *v, size_t first, size_t end, struct arena *arena)
+{
+	size_t at = find_holder(v, first, end);
+	struct record *holder = at < end ? &v[at] : NULL;
+	struct record *list = holder ? arena_array(arena, end - first, sizeof(*list)) : NULL;
+	uint32_t n = 0;
+	if (holder && !list)
+		return -ENOMEM;
+	for (size_t i = first; i < end && holder && n < BODIES_MAX; i++)
+		if (i != at && is_body(&v[i]) && is_believed(v, first, end, &v[i]) &&
+		    !is_named_before(list, n, holder, v[i].name))
+			list[n++] = v[i];
+	if (n) {
+		holder->merged = list;
+		holder->n_merged = n;
+	}
+	return 0;
+}
+
+/* Bodies that are in a list need no place of their own; folded ones never have one. */
+static void drop_merged(record_vec *records)
+{
+	size_t kept = 0;
+	for (size_t i = 0, end; i < records->n; i = end) {
+		bool merged = false;
+		for (end = i; end < records->n && records->v[end].start == records->v[i].start &&
+			      records->v[end].end == records->v[i].end; end++)
+			merged |= records->v[end].n_merged != 0;
+		for (size_t k = i; k < end; k++) {
+			const struct record *r = &records->v[k];
+			if (r->kind != RECORD_FOLDED && (!merged || !is_body(r) || r->n_merged))
+				records->v[kept++] = *r;
+		}
+	}
+	records->n = kept;
+}
+
+int merge_records(record_vec *records, struct arena *arena)
+{
+	int err = 0;
+	for (size_t first = 0, end; first < records->n && !err; first = end) {
+		for (end = first + 1; end < records->n && records->v[end].start == records->v[first].start &&
+				      records->v[end].end == records->v[first].end;)
+			end++;
+		if (end - first > 1)
+			err = merge_group(records->v, first, end, arena);
+	}
+	drop_merged(records);
+	return err;
+}
