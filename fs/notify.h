@@ -27,8 +27,8 @@ struct notify {
 void notify_init(struct notify *notify);
 int notify_start(struct notify *notify, struct fuse_session *session);
 /*
- * Ends the thread, if it runs. The session must still be there and the connection closed, or else it may
- * wait.
+ * Ends the thread, if it runs. Requests must still be served, or the connection be gone, and no call be
+ * parked; else the thread may be waiting in the kernel for ever.
  */
 void notify_stop(struct notify *notify);
 void notify_deinit(struct notify *notify);

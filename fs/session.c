@@ -38,23 +38,30 @@ int session_make(struct gsymfs *fs, struct gsym_diag *diag)
 	return 0;
 }
 
-static int start_threads(struct gsymfs *fs)
+/*
+ * Tells workers and threads that it is over, and answers whoever still waits. On a signal this happens while
+ * requests are still served: the kernel, asked to forget an entry, may wait for a lookup that only we can
+ * answer.
+ */
+static void stop_threads(void *arg)
 {
-	int err = signals_start(&fs->signals, fs->session);
-	if (!err)
-		err = notify_start(&fs->notify, fs->session);
-	if (!err)
-		err = queue_start(&fs->queue, fs->options.jobs);
-	return err ? err : scan_start(&fs->scan);
-}
-
-/* Tells workers and threads that it is over, and answers whoever still waits. */
-static void stop_threads(struct gsymfs *fs)
-{
+	struct gsymfs *fs = arg;
 	if (eventfd_write(fs->stop_fd, 1))
 		log_error(&fs->log, "cannot tell the workers to stop: %s", strerror(errno));
 	queue_stop(&fs->queue);
 	scan_stop(&fs->scan);
+	notify_stop(&fs->notify);
+}
+
+static int start_threads(struct gsymfs *fs)
+{
+	fs->signals = (struct signals){.session = fs->session, .ending = stop_threads, .user = fs};
+	int err = notify_start(&fs->notify, fs->session);
+	if (!err)
+		err = queue_start(&fs->queue, fs->options.jobs);
+	if (!err)
+		err = scan_start(&fs->scan);
+	return err ? err : signals_start(&fs->signals); /* last: it stops the others */
 }
 
 static int serve_requests(struct gsymfs *fs)
@@ -85,7 +92,7 @@ static int serve(struct gsymfs *fs)
 	}
 	signals_stop(&fs->signals);
 	service_notify("STOPPING=1");
-	stop_threads(fs);
+	stop_threads(fs); /* once more, if it was no signal */
 	return err;
 }
 
@@ -114,6 +121,5 @@ int session_run(struct gsymfs *fs)
 		err = serve(fs);
 	}
 	fuse_session_unmount(session);
-	notify_stop(&fs->notify);
 	return err;
 }

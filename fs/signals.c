@@ -43,8 +43,10 @@ static void *take_signals(void *arg)
 	int sig;
 	taken(&set);
 	sigwait(&set, &sig);
-	if (!atomic_load(&s->done))
+	if (!atomic_load(&s->done)) {
+		s->ending(s->user);
 		fuse_session_exit(s->session);
+	}
 	while (!atomic_load(&s->done)) {
 		pthread_kill(s->main, WAKE_SIGNAL);
 		nanosleep(&interval, NULL);
@@ -52,9 +54,8 @@ static void *take_signals(void *arg)
 	return NULL;
 }
 
-int signals_start(struct signals *signals, struct fuse_session *session)
+int signals_start(struct signals *signals)
 {
-	signals->session = session;
 	signals->main = pthread_self();
 	int err = thread_start(&signals->thread, "signals", take_signals, signals);
 	signals->running = !err;

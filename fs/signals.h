@@ -16,7 +16,9 @@ struct fuse_session;
 
 struct signals {
 	struct fuse_session *session; /* borrowed */
-	pthread_t main;               /* the thread that runs the session's loop */
+	void (*ending)(void *user);   /* called before the loop is told to end, while it still serves */
+	void *user;
+	pthread_t main; /* the thread that runs the session's loop */
 	pthread_t thread;
 	bool running;
 	atomic_bool done; /* the loop has ended */
@@ -25,8 +27,11 @@ struct signals {
 /* Keeps the signals for the thread below; before any thread starts. */
 void signals_block(void);
 
-/* Starts the thread that takes them, from the thread that will run the loop. 0 or a negative errno. */
-int signals_start(struct signals *signals, struct fuse_session *session);
+/*
+ * Starts the thread that takes them, from the thread that will run the loop; session, ending and user are
+ * set. 0 or a negative errno.
+ */
+int signals_start(struct signals *signals);
 
 /* After the loop: ends the thread, if it runs. */
 void signals_stop(struct signals *signals);
