@@ -134,27 +134,34 @@ class MountTest(unittest.TestCase):
         self.addCleanup(self.clean_up)
 
     def clean_up(self):
-        logs = ""
+        """Ends and unmounts everything, whatever state it is in; then what went wrong is reported."""
+        troubles = []
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
         for daemon in self.daemons:
-            if daemon.process.poll() is None:
-                daemon.stop()
+            try:
+                if daemon.process.poll() is None:
+                    daemon.stop()
+            except (AssertionError, subprocess.TimeoutExpired) as trouble:
+                troubles.append(str(trouble))
+        self.unmount_all()
         for process in self.processes:
             try:
-                process.wait(5)
+                process.communicate(timeout=5)
             except subprocess.TimeoutExpired:
-                pass
-        for path in glob.glob(os.path.join(self.dir, "log*")):
-            logs += contents(path).decode(errors="replace")
+                troubles.append("%s does not end" % process.args)
+        logs = "".join(contents(path).decode(errors="replace") for path in glob.glob(os.path.join(self.dir, "log*")))
+        shutil.rmtree(self.dir, ignore_errors=True)
+        for word in SANITIZER_WORDS:
+            self.assertNotIn(word, logs, logs)
+        self.assertEqual(troubles, [])
+
+    def unmount_all(self):
         with open("/proc/self/mountinfo") as mounts:
             left = [line.split()[4] for line in mounts if line.split()[4].startswith(self.dir)]
         for path in reversed(left):
             lazy_unmount(path)
-        shutil.rmtree(self.dir, ignore_errors=True)
-        for word in SANITIZER_WORDS:
-            self.assertNotIn(word, logs, logs)
 
     def mount(self, *options, mnt=None, source=None, cache=None, log=None, env=None):
         has = {o.split("=")[0] for o in options}
