@@ -2,52 +2,68 @@
  * build_inline.c - the inline tree of one range of a function.
  *
  * A function split over several ranges gives one record for each, and each takes the part of the tree that
- * lies in it. A node keeps those of its ranges that a kept range of its parent contains; one that is left with
- * none goes, and its children with it.
+ * lies in it. A node keeps what of its ranges its parent has; one that is left with none goes, and its children
+ * with it.
  */
 #include "builder.h"
 
-/* Ranges of the nearest kept ancestors: kept.v[first, end), and all ranges the ancestor ever had. */
+/* The kept ranges of the nearest kept ancestor: kept.v[first, end). */
 struct level {
 	uint32_t first, end;
-	uint32_t all_first, all_n; /* in builder->ranges */
 };
 
-static bool contained(const struct range *v, size_t n, struct range r)
+/* The first of @n ascending ranges that ends behind @addr. */
+static size_t first_behind(const struct range *v, size_t n, uint64_t addr)
 {
-	range_vec set = {.v = (struct range *)v, .n = n, .cap = n};
-	const struct range *host = ranges_find(&set, r.lo);
-	return host && r.hi <= host->hi;
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (v[mid].hi <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
-/* Also for unsorted ranges: those of a function are as its list has them. */
-static bool contained_anywhere(const struct range *v, size_t n, struct range r)
+/*
+ * Keeps what of @r lies in the parent's ranges. Compilers join ranges that touch, so that one may reach over
+ * two parts of a function (basic block sections); upstream drops such a call and all in it.
+ */
+static int keep_range(struct builder *b, struct range r, const struct level *parent, bool *found)
 {
-	for (size_t i = 0; i < n; i++)
-		if (r.lo >= v[i].lo && r.hi <= v[i].hi)
-			return true;
-	return false;
+	size_t n = parent->end - parent->first;
+	for (size_t i = first_behind(b->kept.v + parent->first, n, r.lo); i < n; i++) {
+		struct range host = b->kept.v[parent->first + i];
+		if (host.lo >= r.hi)
+			break;
+		*found = true;
+		if (b->context->match_llvm && (r.lo < host.lo || r.hi > host.hi))
+			continue;
+		struct range part = {r.lo > host.lo ? r.lo : host.lo, r.hi < host.hi ? r.hi : host.hi};
+		if (vec_push(&b->kept, part))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
-static bool in_other_part(const struct builder *b, const struct level *parent, bool top, struct range r)
+static bool overlaps_body(const struct builder *b, struct range r)
 {
-	const struct range *all = b->ranges.v + parent->all_first;
-	return top ? contained_anywhere(all, parent->all_n, r) : contained(all, parent->all_n, r);
+	size_t i = first_behind(b->body_ranges.v, b->body_ranges.n, r.lo);
+	return i < b->body_ranges.n && b->body_ranges.v[i].lo < r.hi;
 }
 
-/* Copies the ranges of @node that its parent contains to b->kept: their number, or -ENOMEM. */
-static int keep_ranges(struct builder *b, const struct node *node, const struct level *parent, bool top)
+/* Copies the ranges of @node that its parent has, too, to b->kept: their number, or -ENOMEM. */
+static int keep_ranges(struct builder *b, const struct node *node, const struct level *parent)
 {
 	size_t before = b->kept.n;
 	bool outside = false;
 	for (uint32_t i = 0; i < node->n_ranges; i++) {
 		struct range r = b->ranges.v[node->first_range + i];
-		if (contained(b->kept.v + parent->first, parent->end - parent->first, r)) {
-			if (vec_push(&b->kept, r))
-				return -ENOMEM;
-		} else if (!in_other_part(b, parent, top, r)) {
-			outside = true;
-		}
+		bool found = false;
+		if (keep_range(b, r, parent, &found))
+			return -ENOMEM;
+		outside |= !found && !overlaps_body(b, r); /* else it belongs to another part */
 	}
 	if (outside)
 		oddity_count(&b->odd, ODD_INLINE_RANGE, ".debug_info", node->die_off);
@@ -98,20 +114,19 @@ int builder_inlines(struct builder *b, uint32_t body_index, uint64_t lo, uint64_
 	b->inlines.n = b->inline_ranges.n = b->kept.n = 0;
 	if (vec_push(&b->kept, (struct range){lo, hi}))
 		return -ENOMEM;
-	levels[0] = (struct level){0, 1, body->first_range, body->n_ranges};
-	for (uint32_t i = body->first_node; i < body->end_node; i++) {
+	levels[0] = (struct level){0, 1};
+	for (uint32_t i = body->first_node; i < body->end_node && b->node_budget; i++, b->node_budget--) {
 		const struct node *node = &b->nodes.v[i];
 		if (node->body != body_index || node->depth > dropped)
 			continue;
 		const struct level *parent = &levels[node->depth - 1];
 		b->kept.n = parent->end;
-		int n = keep_ranges(b, node, parent, node->depth == 1);
+		int n = keep_ranges(b, node, parent);
 		int err = n > 0 ? emit_node(b, node, lo, (uint32_t)n) : n ? n : -ENOENT;
 		if (err && err != -ENOENT)
 			return err;
 		dropped = err ? node->depth : UINT32_MAX;
-		levels[node->depth] = (struct level){(uint32_t)(b->kept.n - (size_t)(n > 0 ? n : 0)), (uint32_t)b->kept.n,
-						     node->first_range, node->n_ranges};
+		levels[node->depth] = (struct level){(uint32_t)(b->kept.n - (size_t)(n > 0 ? n : 0)), (uint32_t)b->kept.n};
 	}
 	return 0;
 }

@@ -51,7 +51,7 @@ static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo,
 		first--;
 	if (rows[first].addr < lo)
 		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
-	for (; first < seq->end && rows[first].addr < hi; first++) {
+	for (; first < seq->end && rows[first].addr < hi && b->row_budget; first++, b->row_budget--) {
 		uint32_t file, off = rows[first].addr > lo ? (uint32_t)(rows[first].addr - lo) : 0;
 		int err = row_file(b, rows[first].file, &file);
 		if (err == -ENOENT) {

@@ -2,7 +2,12 @@
 
 #include <string.h>
 
-enum { FIRST_NAME_SLOTS = 4096 };
+enum {
+	FIRST_NAME_SLOTS = 4096,
+	WORK_PER_ITEM = 64, /* how often a row or a node may be looked at, on average */
+	WORK_ALWAYS = 1 << 20,
+	NAME_MAX_SIZE = 32 * 1024, /* longer ones are cut: suffixes of one long string could be names by the thousand */
+};
 
 int builder_init(struct builder *b, const struct build_context *context)
 {
@@ -35,6 +40,7 @@ void builder_deinit(struct builder *b)
 	vec_free(&b->inlines);
 	vec_free(&b->inline_ranges);
 	vec_free(&b->kept);
+	vec_free(&b->body_ranges);
 	vec_free(&b->covered);
 }
 
@@ -76,7 +82,8 @@ static int reset_file_map(struct builder *b)
 
 static struct name_slot *find_slot(struct name_slot *slots, size_t mask, uint32_t generation, uint64_t key)
 {
-	size_t i = (key * 0x9e3779b97f4a7c15u >> 32) & mask;
+	uint64_t x = (key ^ key >> 29) * 0x9e3779b97f4a7c15u;
+	size_t i = (x ^ x >> 32) & mask;
 	while (slots[i].generation == generation && slots[i].key != key)
 		i = (i + 1) & mask;
 	return &slots[i];
@@ -103,7 +110,7 @@ static int add_string(struct builder *b, const char *text, uint32_t *ret)
 	if (!text)
 		return 0;
 	*ret = (uint32_t)b->strings.n;
-	return vec_push(&b->strings, pool_string_of(text, strlen(text)));
+	return vec_push(&b->strings, pool_string_of(text, strnlen(text, NAME_MAX_SIZE)));
 }
 
 int builder_name(struct builder *b, uint64_t key, struct name_slot *ret)
@@ -188,6 +195,11 @@ static int build_body(struct builder *b, uint32_t index)
 		if (b->context->match_llvm)
 			return 0;
 	}
+	b->body_ranges.n = 0;
+	if (vec_reserve(&b->body_ranges, body->n_ranges))
+		return -ENOMEM;
+	memcpy(b->body_ranges.v, b->ranges.v + body->first_range, body->n_ranges * sizeof(*b->body_ranges.v));
+	b->body_ranges.n = ranges_join(b->body_ranges.v, body->n_ranges);
 	for (uint32_t i = 0; i < body->n_ranges && !err; i++)
 		err = build_range(b, index, b->ranges.v[body->first_range + i], &name);
 	return err;
@@ -195,9 +207,9 @@ static int build_body(struct builder *b, uint32_t index)
 
 /* ---- Rows for symbols without a function entry ---- */
 
-static int build_orphan(struct builder *b, const struct code_symbol *s)
+static int build_orphan(struct builder *b, const struct code_symbol *s, const struct line_seq *seq)
 {
-	if (s->end <= s->addr || s->end - s->addr > UINT32_MAX || ranges_find(&b->covered, s->addr))
+	if (s->end <= seq->lo || s->end <= s->addr || s->end - s->addr > UINT32_MAX || ranges_find(&b->covered, s->addr))
 		return 0;
 	int err = builder_rows(b, s->addr, s->end, NULL);
 	if (err || !b->rows.n)
@@ -220,10 +232,10 @@ static int build_orphans(struct builder *b)
 	for (size_t i = 0; i < b->lines.seqs.n; i++) {
 		const struct line_seq *seq = &b->lines.seqs.v[i];
 		size_t s = symtab_lower_bound(symbols, seq->lo);
-		if (s && symbols->v[s - 1].end > seq->lo)
+		while (s > done && symbols->v[s - 1].reach > seq->lo)
 			s--;
 		for (s = s > done ? s : done; s < symbols->n && symbols->v[s].addr < seq->hi; s++) {
-			int err = build_orphan(b, &symbols->v[s]);
+			int err = build_orphan(b, &symbols->v[s], seq);
 			if (err)
 				return err;
 		}
@@ -268,6 +280,8 @@ static int build(struct builder *b, size_t index, const char **ret_missing)
 		return 0; /* its line table is only for declarations */
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);
+	b->row_budget = (uint64_t)b->lines.rows.n * WORK_PER_ITEM + WORK_ALWAYS;
+	b->node_budget = (uint64_t)b->nodes.n * WORK_PER_ITEM + WORK_ALWAYS;
 	if (!err)
 		err = reset_file_map(b);
 	for (uint32_t i = 0; i < b->bodies.n && !err; i++)

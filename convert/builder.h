@@ -107,11 +107,14 @@ struct builder {
 	size_t slot_mask;
 	uint32_t n_names, generation;
 	VEC(struct gsym_row) rows; /* scratch of one function */
+	uint64_t row_budget;       /* rows still to be taken: overlapping functions must not multiply them */
+	uint64_t node_budget;      /* the same for nodes looked at */
 	VEC(struct gsym_inline) inlines;
 	VEC(struct gsym_range) inline_ranges;
 	VEC(struct gsym_callsite) callsites;
 	VEC(uint64_t) patterns;
 	range_vec kept;           /* ranges of the nodes kept so far */
+	range_vec body_ranges;    /* all of the body's, normalized */
 	range_vec covered;        /* code that has rows from this unit's functions */
 };
 

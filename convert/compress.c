@@ -13,6 +13,8 @@
 enum {
 	ZLIB_BEST_RATIO = 1032,       /* 258 bytes for 2 bits (RFC 1951, 3.2.5) */
 	ZSTD_BEST_RATIO = 128 * 1024, /* a block of 128 KiB for its header alone (RFC 8878, 3.1.1.2) */
+	MODEST_SIZE = 256 << 20,      /* below this any ratio is believed */
+	MODEST_RATIO = 64,
 };
 
 static int inflate_zlib(struct span in, uint8_t *out, size_t size)
@@ -31,11 +33,16 @@ static int inflate_zstd(struct span in, uint8_t *out, size_t size)
 	return !ZSTD_isError(n) && n == size ? 0 : -EBADMSG;
 }
 
-/* Whether @size bytes can come out of @in at all. */
+/*
+ * Whether @size bytes can come out of @in at all, and are in proportion: real debug data shrinks to a tenth, and
+ * what would fill the memory from a small file is a bomb.
+ */
 static int check_claim(enum compression how, struct span in, uint64_t size)
 {
 	uint64_t ratio = how == COMPRESSION_ZLIB ? ZLIB_BEST_RATIO : ZSTD_BEST_RATIO;
-	return size > SIZE_MAX / 2 || size / ratio > in.size ? -EFBIG : 0;
+	if (size > SIZE_MAX / 2 || size / ratio > in.size)
+		return -EFBIG;
+	return size > MODEST_SIZE && size / MODEST_RATIO > in.size ? -EFBIG : 0;
 }
 
 static int decompress(struct section *s)

@@ -121,9 +121,11 @@ struct abbrev_table {
 	VEC(struct abbrev) abbrevs;
 	VEC(struct attr_op) ops;
 	bool dense; /* abbrevs.v[code - 1] is the abbreviation, which is what compilers write */
+	const struct dwarf *dwarf; /* what was read last, so that units which share a table read it once; or NULL */
+	struct unit_header read_for;
 };
 
-/* Compiles the table of @unit; contents are replaced. -EBADMSG when it is damaged, -ENOMEM. */
+/* Compiles the table of @unit, unless that is the one that is there. -EBADMSG when it is damaged, -ENOMEM. */
 int abbrev_table_read(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit);
 void abbrev_table_deinit(struct abbrev_table *table);
 
@@ -325,6 +327,9 @@ struct line_table {
 	VEC(struct line_file) files;
 	VEC(struct line_row) rows;  /* within a sequence addresses ascend */
 	VEC(struct line_seq) seqs;  /* ascending by lo; equal ones in table order */
+	const struct dwarf *dwarf;  /* what was read last, and where; or NULL */
+	uint64_t off;
+	uint8_t addr_size;
 };
 
 /* Runs the unit's line program. A damaged table keeps what came before the damage. 0 or -ENOMEM. */

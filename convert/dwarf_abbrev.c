@@ -146,6 +146,7 @@ static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbr
 	abbrev->has_children = cursor_u8(c) != 0;
 	abbrev->first_op = (uint32_t)table->ops.n;
 	abbrev->sibling_at = -1;
+	uint32_t seen = 0; /* slots: an attribute told twice counts once, or flags without bytes could pile up */
 	for (;;) {
 		uint64_t attr = cursor_uleb(c), form = cursor_uleb(c);
 		if (!cursor_ok(c))
@@ -155,7 +156,11 @@ static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbr
 		int64_t implicit = form == DW_FORM_implicit_const ? cursor_sleb(c) : 0;
 		if (form > UINT16_MAX || !form)
 			return -EBADMSG;
-		if (abbrev_add_attr(table, abbrev, slot_of_attr(abbrev->kind, attr), form, implicit, unit))
+		enum attr_slot slot = slot_of_attr(abbrev->kind, attr);
+		if (seen >> slot & 1)
+			slot = SLOT_NONE;
+		seen |= (uint32_t)1 << slot;
+		if (abbrev_add_attr(table, abbrev, slot, form, implicit, unit))
 			return -ENOMEM;
 	}
 }
@@ -166,7 +171,15 @@ static int compare_code(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int abbrev_table_read(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)
+/* Whether the table was compiled for a unit like @unit; sizes of forms depend on the unit. */
+static bool is_there(const struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)
+{
+	const struct unit_header *old = &table->read_for;
+	return table->dwarf == dwarf && old->abbrev_off == unit->abbrev_off && old->version == unit->version &&
+	       old->addr_size == unit->addr_size && old->off_size == unit->off_size;
+}
+
+static int read_table(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)
 {
 	table->abbrevs.n = table->ops.n = 0;
 	table->dense = true;
@@ -190,6 +203,16 @@ int abbrev_table_read(struct abbrev_table *table, const struct dwarf *dwarf, con
 	if (!table->dense)
 		qsort(table->abbrevs.v, table->abbrevs.n, sizeof(*table->abbrevs.v), compare_code);
 	return 0;
+}
+
+int abbrev_table_read(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)
+{
+	if (is_there(table, dwarf, unit))
+		return 0;
+	int err = read_table(table, dwarf, unit);
+	table->dwarf = err ? NULL : dwarf;
+	table->read_for = *unit;
+	return err;
 }
 
 void abbrev_table_deinit(struct abbrev_table *table)

@@ -41,10 +41,12 @@ static void read_format(struct cursor *c, struct entry_format *f)
 	f->count = cursor_uleb(c);
 }
 
-static void read_entry(struct cursor *c, const struct entry_format *f, const struct unit *unit,
+/* False at the end, and for an entry that takes no bytes: then the count alone would drive the loop. */
+static bool read_entry(struct cursor *c, const struct entry_format *f, const struct unit *unit,
 		       const struct unit_header *forms, struct line_file *ret)
 {
 	struct cursor formats = f->formats;
+	size_t before = cursor_left(c);
 	*ret = (struct line_file){0};
 	for (unsigned i = 0; i < f->n; i++) {
 		uint64_t content = cursor_uleb(&formats), form = cursor_uleb(&formats);
@@ -62,6 +64,7 @@ static void read_entry(struct cursor *c, const struct entry_format *f, const str
 	}
 	if (!ret->name)
 		ret->name = "";
+	return cursor_ok(c) && cursor_left(c) < before;
 }
 
 static int read_v5_tables(struct cursor *c, struct line_table *table, const struct unit *unit,
@@ -71,18 +74,13 @@ static int read_v5_tables(struct cursor *c, struct line_table *table, const stru
 	struct entry_format f;
 	struct line_file entry;
 	read_format(c, &f);
-	/* An entry without any field takes no bytes: then the count alone would drive the loop. */
-	for (uint64_t i = 0; i < f.count && f.n && cursor_left(c); i++) {
-		read_entry(c, &f, unit, &forms, &entry);
+	for (uint64_t i = 0; i < f.count && read_entry(c, &f, unit, &forms, &entry); i++)
 		if (vec_push(&table->dirs, entry.name))
 			return -ENOMEM;
-	}
 	read_format(c, &f);
-	for (uint64_t i = 0; i < f.count && f.n && cursor_left(c); i++) {
-		read_entry(c, &f, unit, &forms, &entry);
+	for (uint64_t i = 0; i < f.count && read_entry(c, &f, unit, &forms, &entry); i++)
 		if (vec_push(&table->files, entry))
 			return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -372,12 +370,27 @@ static void sort_sequences(struct line_table *table)
 	}
 }
 
+static void clear(struct line_table *table)
+{
+	table->version = 0;
+	table->dirs.n = table->files.n = table->rows.n = table->seqs.n = 0;
+	table->dwarf = NULL;
+}
+
+/* Units may share a table (LTO, partial units): it is run once for those that follow each other. */
+static bool is_there(const struct line_table *table, const struct unit *unit)
+{
+	return table->dwarf == unit->main && table->off == unit->stmt_list &&
+	       table->addr_size == unit->header->addr_size;
+}
+
 int line_table_read(struct line_table *table, const struct unit *unit)
 {
 	const struct dwarf *d = unit->main;
 	struct line_header h = {0};
-	table->version = 0;
-	table->dirs.n = table->files.n = table->rows.n = table->seqs.n = 0;
+	if (unit->has_stmt_list && is_there(table, unit))
+		return 0;
+	clear(table);
 	if (!unit->has_stmt_list)
 		return 0;
 	struct cursor c = cursor_new(d->line.data, d->line.size, d->big_endian);
@@ -396,6 +409,11 @@ int line_table_read(struct line_table *table, const struct unit *unit)
 		err = 0;
 	}
 	sort_sequences(table);
+	if (!err) {
+		table->dwarf = d;
+		table->off = unit->stmt_list;
+		table->addr_size = unit->header->addr_size;
+	}
 	return err;
 }
 

@@ -237,8 +237,13 @@ static int chain_parent(struct names *names, const struct chain *chain, struct l
 
 /* ---- Qualified names ---- */
 
+enum {
+	SCOPES_MAX = 64,           /* around a function, the unnamed ones included */
+	QUALIFIED_MAX = 32 * 1024, /* bytes; longer names stay bare */
+};
+
 struct parts {
-	const char *part[REFERENCE_DEPTH_MAX * 4];
+	const char *part[SCOPES_MAX];
 	unsigned n;
 	size_t size;
 };
@@ -248,7 +253,11 @@ static int collect_scopes(struct names *names, struct chain *chain, struct parts
 {
 	struct link parent = {0};
 	int found;
-	while (parts->n < ARRAY_SIZE(parts->part) && (found = chain_parent(names, chain, &parent)) != 0) {
+	for (unsigned depth = 0; (found = chain_parent(names, chain, &parent)) != 0; depth++) {
+		if (depth == SCOPES_MAX) {
+			oddity_count(names->odd, ODD_REFERENCE_DEPTH, ".debug_info", parent.at.off);
+			return 0;
+		}
 		struct unit *unit;
 		struct die die;
 		if (found < 0)
@@ -307,7 +316,7 @@ static int qualify(struct names *names, struct chain *chain, struct arena *arena
 {
 	struct parts parts = {0};
 	int err = collect_scopes(names, chain, &parts);
-	if (err || !parts.n)
+	if (err || !parts.n || parts.size > QUALIFIED_MAX)
 		return err;
 	char *text = arena_alloc(arena, parts.size + strlen(ret->text) + 1), *at = text;
 	if (!text)

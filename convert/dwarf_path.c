@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { PATH_BYTES_MAX = 16 * 1024 }; /* longer parts are left out: shared strings must not multiply */
+
 /* Also the Windows forms "C:\x", "C:/x" and "\\host": cross compilers write them. */
 static bool is_absolute(const char *path)
 {
@@ -71,6 +73,10 @@ int line_table_path(const struct line_table *table, const struct unit *unit, uin
 		if (!is_absolute(dir) && (table->version < 5 || file->dir != 0))
 			comp = unit->comp_dir;
 	}
+	if (strlen(comp) + strlen(dir) > PATH_BYTES_MAX)
+		comp = dir = "";
+	if (strlen(name) > PATH_BYTES_MAX)
+		name = "";
 	char *path = arena_alloc(arena, strlen(comp) + strlen(dir) + strlen(name) + 3);
 	if (!path)
 		return -ENOMEM;

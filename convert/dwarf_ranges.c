@@ -14,6 +14,12 @@ static int push_range(struct unit *unit, uint64_t lo, uint64_t hi, range_vec *re
 	return vec_push(ret, (struct range){lo, hi});
 }
 
+/* The base of a list for dropped code: what is relative to it must not wrap round to live addresses. */
+static bool is_dead(const struct unit *unit, uint64_t base)
+{
+	return base >= tombstone(unit) - 1;
+}
+
 /* Pairs of addresses, relative to a base that an entry starting with all ones replaces; (0, 0) ends. */
 static int read_debug_ranges(struct unit *unit, struct cursor *c, range_vec *ret)
 {
@@ -29,7 +35,7 @@ static int read_debug_ranges(struct unit *unit, struct cursor *c, range_vec *ret
 			base = hi;
 			continue;
 		}
-		int err = push_range(unit, (lo + base) & mask, (hi + base) & mask, ret);
+		int err = is_dead(unit, base) ? 0 : push_range(unit, (lo + base) & mask, (hi + base) & mask, ret);
 		if (err)
 			return err;
 	}
@@ -60,6 +66,8 @@ static int read_rnglist_entry(struct unit *unit, struct cursor *c, uint64_t *bas
 	case DW_RLE_offset_pair:
 		r->lo = *base + cursor_uleb(c);
 		r->hi = *base + cursor_uleb(c);
+		if (is_dead(unit, *base))
+			*r = (struct range){1, 0};
 		return 0;
 	case DW_RLE_start_end:
 		r->lo = cursor_uint(c, size);

@@ -113,6 +113,8 @@ static enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
 	} else if (length >= 0xfffffff0) {
 		cursor_fail(info);
 	}
+	if (length > cursor_left(info)) /* cut short: what is there is read */
+		length = cursor_left(info);
 	struct cursor c = cursor_window(info, length);
 	u->end = (uint64_t)(c.end - c.start);
 	u->version = cursor_u16(&c);

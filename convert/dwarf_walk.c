@@ -47,10 +47,15 @@ static bool dropped_to_zero(const struct walk *w, struct range r)
 	const symbol_vec *symbols = w->b->context->symbols;
 	if (r.lo || !symbols->n || symbols->v[0].addr || w->unit->main->image->relocatable)
 		return false;
-	for (size_t i = 0; i < symbols->n && !symbols->v[i].addr; i++)
-		if (symbols->v[i].end == r.hi)
-			return false;
-	return true;
+	size_t lo = 0, hi = symtab_lower_bound(symbols, 1); /* those at 0, ascending by end */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (symbols->v[mid].end < r.hi)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo == symbols->n || symbols->v[lo].addr || symbols->v[lo].end != r.hi;
 }
 
 /*

@@ -61,7 +61,13 @@ static int map_descriptor(struct image *image, int fd, struct gsym_diag *diag)
 
 static int image_map(struct image *image, struct gsym_diag *diag)
 {
-	/* O_NONBLOCK: a fifo must not hold us up before fstat() can tell. */
+	/*
+	 * Paths may come from a hostile file (.gnu_debugaltlink, DW_AT_dwo_name), and opening a device can do
+	 * things. O_NONBLOCK: nor must a fifo hold us up that takes the file's place in between.
+	 */
+	struct stat st;
+	if (!stat(image->path, &st) && !S_ISREG(st.st_mode))
+		return diag_set(diag, -ENOEXEC, "%s: not a regular file", image->path);
 	int fd = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return diag_set(diag, -errno, "%s: cannot open: %s", image->path, strerror(errno));

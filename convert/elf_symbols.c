@@ -16,8 +16,9 @@ static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t s
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 	bool func = type == STT_FUNC || type == STT_GNU_IFUNC;
-	if (sym->st_shndx == SHN_UNDEF || !name || !*name || (!func && type != STT_NOTYPE))
-		return 0;
+	bool placed = sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_COMMON && (func || sym->st_shndx != SHN_ABS);
+	if (!placed || !name || !*name || (!func && type != STT_NOTYPE))
+		return 0; /* an absolute value that looks like an address is still a number */
 	uint64_t value = sym->st_value + section;
 	struct symbol s = {
 		.addr = func ? code_address(image, value) : value,

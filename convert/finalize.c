@@ -110,7 +110,7 @@ static void name_group(struct record *v, size_t first, size_t end, const struct 
 {
 	const struct record *symbol = NULL;
 	for (size_t i = first; i < end; i++)
-		if (v[i].kind == RECORD_SYMBOL)
+		if (v[i].kind == RECORD_SYMBOL || (v[i].kind == RECORD_LABEL && !v[i].marker && !symbol))
 			symbol = &v[i];
 	for (size_t i = first; symbol && i < end; i++)
 		if (v[i].kind == RECORD_DWARF && !v[i].n_merged) /* merged functions are told apart by their names */
@@ -215,6 +215,16 @@ static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
 	return 0;
 }
 
+/* Labels that end something name no code, unless a line begins there. */
+static void drop_markers(record_vec *records)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < records->n; i++)
+		if (!records->v[i].marker || (records->v[i].n_rows && !records->v[i].rows->off))
+			records->v[kept++] = records->v[i];
+	records->n = kept;
+}
+
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
 		     struct arena *arena, struct oddities *odd)
 {
@@ -234,6 +244,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 	}
 	if (!err)
 		err = offers_adopt(records, &offers, arena);
+	drop_markers(records);
 	vec_free(&offers);
 	return err;
 }

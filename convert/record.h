@@ -37,6 +37,7 @@ struct record {
 	uint32_t bare;          /* the name without its scopes where they were added, else NO_STRING */
 	uint8_t kind;           /* enum record_kind */
 	bool linkage;           /* name is a linkage name */
+	bool marker;            /* RECORD_LABEL that is dropped unless it has lines */
 	bool told;              /* RECORD_FOLDED: DWARF itself says where its lines are */
 };
 

@@ -60,10 +60,15 @@ static bool worth_having(const struct symbol *s)
 	return s->type == SYMBOL_FUNC || strncmp(s->name, ".L", 2) != 0;
 }
 
-/* Which of several labels at one address is the best name. 0: none, it only ends something. */
+static bool only_ends(const struct symbol *s)
+{
+	return s->type == SYMBOL_NOTYPE && !s->size && is_end_marker(s->name);
+}
+
+/* Which of several labels at one address is the best name. */
 static int label_rank(const struct symbol *s)
 {
-	if (!s->size && is_end_marker(s->name))
+	if (only_ends(s))
 		return 0;
 	return 1 + (s->size != 0) * 4 + !is_start_marker(s->name) * 2 + s->global;
 }
@@ -95,8 +100,14 @@ static uint64_t symbol_end(const struct symbol *s)
 static int emit(struct sweep *s, size_t i, uint64_t end)
 {
 	const struct symbol *symbol = at(s, i);
-	return vec_push(s->out, (struct code_symbol){symbol->addr, end, symbol->name, s->order[i].index,
-						     symbol->type == SYMBOL_NOTYPE});
+	return vec_push(s->out, (struct code_symbol){
+					.addr = symbol->addr,
+					.end = end,
+					.name = symbol->name,
+					.order = s->order[i].index,
+					.label = symbol->type == SYMBOL_NOTYPE,
+					.marker = only_ends(symbol),
+				});
 }
 
 /* Where a symbol of unknown size ends: at the next symbol, at the end of its section, or nobody knows. */
@@ -132,17 +143,15 @@ static int sweep_functions(struct sweep *s, size_t first, size_t end, bool *foun
 /* The best label of [first, end). One without size inside a sized one reaches at most to that one's end. */
 static int sweep_labels(struct sweep *s, size_t first, size_t end)
 {
-	size_t best = end;
+	size_t best = first;
 	int best_rank = 0;
 	for (size_t i = first; i < end; i++) {
 		int rank = label_rank(at(s, i));
-		if (rank && rank >= best_rank) {
+		if (rank >= best_rank) {
 			best = i;
 			best_rank = rank;
 		}
 	}
-	if (best == end)
-		return 0;
 	const struct symbol *symbol = at(s, best);
 	uint64_t stop = symbol->size ? symbol_end(symbol) : unsized_end(s, symbol->addr, end);
 	if (!symbol->size && symbol->addr < s->label_reach && stop > s->label_reach)
@@ -222,6 +231,11 @@ int symtab_prepare(const struct image *image, bool match_llvm, symbol_vec *ret)
 	if (!err)
 		err = match_llvm ? take_functions(&s) : sweep(&s);
 	vec_free(&s.sections);
+	uint64_t reach = 0;
+	for (size_t i = 0; i < ret->n; i++) {
+		reach = ret->v[i].end > reach ? ret->v[i].end : reach;
+		ret->v[i].reach = reach;
+	}
 	return err;
 }
 
@@ -232,7 +246,8 @@ int symtab_add_records(const symbol_vec *symbols, struct pool *pool, record_vec 
 	for (size_t i = 0; i < symbols->n; i++) {
 		const struct code_symbol *s = &symbols->v[i];
 		struct record r = {.start = s->addr, .end = s->end, .bare = NO_STRING,
-				   .kind = s->label ? RECORD_LABEL : RECORD_SYMBOL, .linkage = true};
+				   .kind = s->label ? RECORD_LABEL : RECORD_SYMBOL, .linkage = true,
+				   .marker = s->marker};
 		struct pool_string name = pool_string_of(s->name, strlen(s->name));
 		if (r.end - r.start > UINT32_MAX)
 			r.end = r.start; /* GSYM sizes have 32 bits: better unknown than wrong */

@@ -9,9 +9,11 @@
 
 struct code_symbol {
 	uint64_t addr, end; /* end == addr: nothing bounds it */
+	uint64_t reach;     /* the highest end of this and all symbols before it */
 	const char *name;
 	uint32_t order;     /* in the symbol table */
 	bool label;         /* STT_NOTYPE */
+	bool marker;        /* its name says that something ends here: only of use if lines prove otherwise */
 };
 
 /* Ascending by address, then end, then order. */

@@ -21,7 +21,8 @@ struct cursor {
 
 static inline struct cursor cursor_new(const void *data, size_t size, bool big)
 {
-	const uint8_t *at = data;
+	static const uint8_t nothing[1];
+	const uint8_t *at = data ? data : nothing; /* not even 0 may be added to NULL */
 	return (struct cursor){.start = at, .pos = at, .end = at + size, .big = big};
 }
 
