@@ -3,6 +3,7 @@
 
     segments.py GSYM MAKE_INPUTS ELF
 """
+import bisect
 import pathlib
 import re
 import subprocess
@@ -46,9 +47,12 @@ def answers(gsym, path, places):
     return records + [record]
 
 
-def segment_of(starts, address):
-    """The last segment that does not begin behind the address."""
-    return max((start for start in starts if start <= address), default=min(starts))
+def by_segment(starts, places):
+    """Indices of places by segment: the last one that does not begin behind the place, or the first."""
+    starts, groups = sorted(starts), {}
+    for i, place in enumerate(places):
+        groups.setdefault(starts[max(bisect.bisect_right(starts, place) - 1, 0)], []).append(i)
+    return groups
 
 
 def cut(gsym, path, size, directory):
@@ -62,11 +66,10 @@ def cut(gsym, path, size, directory):
 
 
 def compare_answers(gsym, path, segments, places, whole):
-    for start, segment in segments.items():
-        some = [i for i, place in enumerate(places) if segment_of(segments, place) == start]
-        got = answers(gsym, segment, [places[i] for i in some])
+    for start, some in by_segment(segments, places).items():
+        got = answers(gsym, segments[start], [places[i] for i in some])
         if got != [whole[i] for i in some]:
-            print(f"not ok: {path.name}: other answers in {segment.name}")
+            print(f"not ok: {path.name}: other answers in {segments[start].name}")
             return False
     return True
 

@@ -2,6 +2,8 @@
  * Out of memory: the first allocation fails, then the second, and so on until none does. Every function must
  * say -ENOMEM and leave nothing behind; the last round must give the whole answer. Linked with --wrap.
  */
+#include "convert/cli/copy.h"
+
 #include "sample.h"
 
 #include <errno.h>
@@ -113,6 +115,51 @@ static int read_file(const void *data, size_t size)
 	return err;
 }
 
+/* Reads one file and writes another, twice over with one copier. */
+static int copy_functions(const struct gsym_reader *r)
+{
+	struct gsym_writer_options o = copier_options(r);
+	struct gsym_writer *w = NULL;
+	struct gsym_func f;
+	struct copier c;
+	int err = copier_init(&c, r);
+	for (int run = 0; !err && run < 2; run++) {
+		gsym_writer_free(w);
+		w = NULL;
+		err = gsym_writer_new(&o, &w, NULL);
+		if (!err)
+			err = copier_begin(&c, w);
+		if (!err && run)
+			err = copy_tables(&c, NULL);
+		for (uint32_t i = 0; !err && i < gsym_reader_info(r)->num_addresses; i++)
+			err = copy_function(&c, i, &f, NULL);
+	}
+	copier_deinit(&c);
+	gsym_writer_free(w);
+	return err;
+}
+
+/* The rounds it took until @use no longer runs out of memory. */
+static int count_rounds(const struct gsym_reader *r, int (*use)(const struct gsym_reader *r))
+{
+	int err = -ENOMEM, rounds = 0;
+	for (; err == -ENOMEM; rounds++) {
+		allowed = rounds;
+		err = use(r);
+		allowed = -1;
+	}
+	assert_int_equal(err, 0);
+	return rounds;
+}
+
+static void copying(const void *data, size_t size)
+{
+	struct gsym_reader *r;
+	assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);
+	assert_true(count_rounds(r, copy_functions) > 30);
+	gsym_reader_close(r);
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	(void)state;
@@ -134,6 +181,7 @@ static void every_allocation_may_fail(void **state)
 	}
 	assert_int_equal(err, 0);
 	assert_true(rounds > 6);
+	copying(data, size);
 	free(data);
 }
 
