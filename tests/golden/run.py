@@ -4,7 +4,7 @@
 A transcript is a list of commands, each on a line that begins with "$ ", followed by what it prints (standard
 output and standard error together) and, unless its status is 0, the status in brackets. Lines that begin with
 "#" are comments. Commands run one after the other in a directory that holds the input files; "gsym" is the
-program under test and $ELF an object file with debug data.
+program under test, $ELF an object file with debug data, and $FOUND a folder of small crafted ones.
 
     run.py GSYM MAKE_INPUTS ELF [--update] [CASE...]
 
@@ -49,7 +49,8 @@ def run_case(path, arguments):
         program = pathlib.Path(directory) / ".bin"
         program.mkdir()
         (program / "gsym").symlink_to(arguments.gsym)
-        environment = dict(os.environ, PATH=f"{program}:{os.environ['PATH']}", LC_ALL="C", ELF=str(arguments.elf))
+        environment = dict(os.environ, PATH=f"{program}:{os.environ['PATH']}", LC_ALL="C", ELF=str(arguments.elf),
+                           FOUND=str(CASES.parent.parent / "fuzz" / "found" / "elf"))
         got = replay(expected, directory, environment)
     if got == expected:
         return True
