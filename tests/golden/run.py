@@ -14,6 +14,7 @@ import argparse
 import difflib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,11 +23,17 @@ CASES = pathlib.Path(__file__).parent / "cases"
 
 
 def run_command(command, directory, environment):
-    done = subprocess.run(["sh", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
-    lines = done.stdout.decode("utf-8", "backslashreplace").splitlines()
-    if done.returncode:
-        lines.append(f"[{done.returncode}]")
+    """What a command prints, and its status. One that hangs is ended with all that it started."""
+    with subprocess.Popen(["sh", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as running:
+        try:
+            output = running.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            output = running.communicate()[0] + b"[hangs]\n"
+    lines = output.decode("utf-8", "backslashreplace").splitlines()
+    if running.returncode:
+        lines.append(f"[{running.returncode}]")
     return lines
 
 
