@@ -58,7 +58,8 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
 /* What an entry is to us. Everything that can neither be code nor contain it is DIE_OTHER. */
 enum die_kind {
 	DIE_OTHER,
-	DIE_SCOPE,      /* may contain code: namespace, class, module, ... */
+	DIE_SCOPE,      /* may contain code: namespace, module, ... */
+	DIE_TYPE,       /* structure, class, union: may contain code, but not in C */
 	DIE_SUBPROGRAM,
 	DIE_INLINED,
 	DIE_BLOCK,      /* lexical block and its like */
@@ -207,6 +208,7 @@ struct unit {
 	uint64_t stmt_list;
 	const char *comp_dir;    /* "" when absent */
 	uint16_t language;
+	bool plain_types;        /* its language is C: no type contains code */
 	bool has_stmt_list;
 	const char *dwo_name;    /* its entries are in that file; NULL: they are here */
 	uint64_t dwo_id;

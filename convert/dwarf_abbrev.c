@@ -24,6 +24,10 @@ static enum die_kind kind_of_tag(uint64_t tag)
 	case DW_TAG_skeleton_unit: return DIE_UNIT;
 	case DW_TAG_call_site:
 	case DW_TAG_GNU_call_site: return DIE_CALL_SITE;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type: return DIE_TYPE;
 	case DW_TAG_array_type:
 	case DW_TAG_enumeration_type:
 	case DW_TAG_subroutine_type:
@@ -103,7 +107,8 @@ static enum attr_slot slot_of_attr(enum die_kind kind, uint64_t attr)
 	case DIE_UNIT: return slot_of_unit_attr(attr);
 	case DIE_SUBPROGRAM:
 	case DIE_INLINED:
-	case DIE_SCOPE: return slot_of_code_attr(attr);
+	case DIE_SCOPE:
+	case DIE_TYPE: return slot_of_code_attr(attr);
 	case DIE_CALL_SITE: return slot_of_call_attr(attr);
 	case DIE_BLOCK:
 	case DIE_OTHER: break;

@@ -142,7 +142,8 @@ static int follow(struct names *names, struct unit *unit, const struct die *die,
 static bool is_scope(const struct abbrev *abbrev)
 {
 	return abbrev->has_children &&
-	       (abbrev->kind == DIE_SCOPE || abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED);
+	       (abbrev->kind == DIE_SCOPE || abbrev->kind == DIE_TYPE || abbrev->kind == DIE_SUBPROGRAM ||
+		abbrev->kind == DIE_INLINED);
 }
 
 /* One pass over the unit that keeps only scopes. A damaged entry ends it: the rest has no parents then. */

@@ -302,7 +302,8 @@ static uint64_t sibling_of(const struct cursor *c, const struct unit *unit, cons
 
 bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev)
 {
-	bool no_code = abbrev->kind == DIE_OTHER || abbrev->kind == DIE_CALL_SITE;
+	bool no_code = abbrev->kind == DIE_OTHER || abbrev->kind == DIE_CALL_SITE ||
+		       (abbrev->kind == DIE_TYPE && unit->plain_types);
 	if (no_code && abbrev->has_children && abbrev->sibling_at >= 0) {
 		uint64_t sibling = sibling_of(c, unit, abbrev);
 		if (sibling) {
@@ -326,6 +327,12 @@ bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *ab
 
 /* ---- The unit entry ---- */
 
+static bool is_plain_c(uint16_t language)
+{
+	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11 ||
+	       language == 0x2d /* C17, as dwarfstd.org lists it */;
+}
+
 /* Before the bases are known an index cannot be resolved, so they come first. */
 static void unit_take_root(struct unit *unit, const struct die *root)
 {
@@ -336,6 +343,7 @@ static void unit_take_root(struct unit *unit, const struct die *root)
 	unit->rnglists_base = die_uint(root, SLOT_RNGLISTS_BASE, unit->header->off_size == 8 ? 20 : 12);
 	unit->ranges_base = die_uint(root, SLOT_GNU_RANGES_BASE, 0);
 	unit->language = (uint16_t)die_uint(root, SLOT_LANGUAGE, 0);
+	unit->plain_types = is_plain_c(unit->language);
 	unit->has_stmt_list = die_has(root, SLOT_STMT_LIST);
 	unit->stmt_list = die_uint(root, SLOT_STMT_LIST, 0);
 	const char *dir = die_string(unit, root, SLOT_COMP_DIR);
