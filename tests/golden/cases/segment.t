@@ -144,9 +144,9 @@ ls: cannot access 'bad*': No such file or directory
 # The same from an object file. The whole is not written, and nothing else stays behind.
 $ mkdir elf && gsym convert --quiet --segment-size=400 -o elf/out "$ELF" && gsym convert --quiet -o whole.gsym "$ELF" && gsym segment --segment-size=400 -o cut whole.gsym && for f in cut-*; do cmp $f elf/out-${f#cut-}; done; test $(ls cut-* | wc -l) = $(ls elf | wc -l) && test -e elf/out-$(ls cut-* | head -n 1 | cut -d - -f 2) && echo as many
 as many
-$ gsym convert --segment-size=100000 -o elf/big "$ELF" 2>&1 | sed -n 's/0x[0-9a-f]*, [0-9]* bytes/N/; /^output/p'
+$ gsym convert --segment-size=100000000 -o elf/big "$ELF" 2>&1 | sed -n 's/0x[0-9a-f]*, [0-9]* bytes/N/; /^output/p'
 output: elf/big-N
-$ gsym convert --quiet --verify --output-version=2 --segment-size=1000 -o elf/two "$ELF" && for f in elf/two-*; do gsym statistics $f | sed -n '1s/.*: //p'; done | sort -u
+$ gsym convert --quiet --verify --output-version=2 --segment-size=100000 -o elf/two "$ELF" && for f in elf/two-*; do gsym statistics $f | sed -n '1s/.*: //p'; done | sort -u
 version 2, little-endian
 $ gsym convert --quiet --segment-size=60 -o elf/none "$ELF" 2>&1 | sed 's/, "\(.*\)" at 0x[0-9a-f]*, needs a segment of [0-9]* bytes/, NAME, needs N/'
 gsym: elf/none: function 0, NAME, needs N, asked for were 60
