@@ -45,8 +45,9 @@ static int read_ident(struct gsym_reader *r, struct cursor *c, struct gsym_diag 
 }
 
 /*
- * The table ends with its last NUL: then an offset below its size proves a string that ends within it. What is
- * behind belongs to nobody here; a table may be shared with a file around this one (gsym(5), "String table").
+ * The table ends with its last NUL: then an offset below its size proves a string that ends within it. What
+ * is behind belongs to nobody here; a table may be shared with a file around this one (gsym(5), "String
+ * table").
  */
 static int take_strings(struct gsym_reader *r, const struct section *s, struct gsym_diag *diag)
 {
