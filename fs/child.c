@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../gsym/base/diag.h"
+#include "../gsym/base/sanitizer.h"
 
 enum {
 	FDS_MAX = 4,
@@ -20,6 +21,7 @@ enum {
 	READY_TIME_MS = 60000,
 	EXIT_GRACE_MS = 5000,
 	EXIT_POLL_MS = 2,
+	STATUS_LOST = 255 << 8, /* as if it had ended with status 255: somebody else waited for it */
 };
 
 extern char **environ;
@@ -43,6 +45,18 @@ static int plan_fds(posix_spawn_file_actions_t *actions, const int *fds, size_t 
 			return -err;
 	}
 	return 0;
+}
+
+/*
+ * A worker that a hostile file has taken over must not write to the daemon's log or terminal. Sanitizers report
+ * there, so in their builds it stays.
+ */
+static int plan_stdio(posix_spawn_file_actions_t *actions)
+{
+	int err = 0;
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !err && !SANITIZER; fd++)
+		err = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
+	return -err;
 }
 
 /* The threads of the daemon block signals; a worker must not inherit that. */
@@ -69,6 +83,8 @@ static int spawn(const char *program, const char *mode, const int *fds, size_t n
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
 	int err = plan_fds(&actions, fds, n, copies);
+	if (!err)
+		err = plan_stdio(&actions);
 	if (!err)
 		err = plan_signals(&attr);
 	if (!err)
@@ -98,6 +114,8 @@ int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, u
 			break;
 	}
 	int got = worker_receive(child->sock, ret, NULL);
+	if (got == -EAGAIN)
+		return child_receive(child, stop_fd, deadline_ms, ret); /* poll(2) may be wrong */
 	return got == -ECONNRESET ? 0 : got; /* it died with our message unread */
 }
 
@@ -118,7 +136,7 @@ int child_finish(struct child *child, struct rusage *ret_usage)
 		poll(NULL, 0, EXIT_POLL_MS);
 	}
 	child->pid = 0;
-	return got < 0 ? -errno : status;
+	return got < 0 ? STATUS_LOST : status;
 }
 
 /* A process is not yet a worker: wait until it says so. */
@@ -148,6 +166,8 @@ int child_start(const struct child_order *order, struct child *ret, struct gsym_
 		return diag_set(diag, -errno, "cannot make a socket for a worker: %s", strerror(errno));
 	passed[0] = pair[1];
 	memcpy(passed + 1, order->fds, order->n_fds * sizeof(*order->fds));
+	/* Our side never waits to send: a worker has at most one order before it, and room for that. */
+	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	struct child child = {.sock = pair[0]};
 	int err = spawn(order->program, order->mode, passed, order->n_fds + 1, &child.pid);
 	close(pair[1]);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 
 #include "../gsym/base/diag.h"
@@ -37,7 +38,11 @@ void identifier_stop(struct identifier *identifier)
 
 static int send_file(struct identifier *id, int fd)
 {
-	struct worker_identify m = {.head.serial = ++id->serial};
+	struct worker_identify m = {0};
+	/* A number that a taken-over worker cannot guess, so that it cannot answer for files to come. */
+	if (getrandom(&id->serial, sizeof(id->serial), 0) != sizeof(id->serial))
+		return -EIO;
+	m.head.serial = id->serial;
 	return worker_send(id->child.sock, &m.head, WORKER_IDENTIFY, fd);
 }
 

@@ -24,18 +24,8 @@
 #include <seccomp.h>
 #endif
 
+#include "../../gsym/base/sanitizer.h"
 #include "../../gsym/base/vec.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZER 1
-#endif
-#endif
-#ifndef SANITIZER
-#define SANITIZER 0
-#endif
 
 enum { WORKER_NICE = 5 };
 
@@ -132,8 +122,6 @@ static const int allowed_calls[] = {
 	SCMP_SYS(fsync),
 	SCMP_SYS(fdatasync),
 	SCMP_SYS(close),
-	SCMP_SYS(fcntl),
-	SCMP_SYS(fcntl64),
 	SCMP_SYS(fstat),
 	SCMP_SYS(fstat64),
 	SCMP_SYS(fstatat64),
@@ -194,6 +182,19 @@ static int allow_open_for_reading(scmp_filter_ctx filter)
 	return err;
 }
 
+/* Of fcntl(2) what concerns a descriptor alone: F_SETOWN with O_ASYNC would send signals to anybody. */
+static int allow_fcntl(scmp_filter_ctx filter)
+{
+	static const int commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
+	static const int calls[] = {SCMP_SYS(fcntl), SCMP_SYS(fcntl64)};
+	int err = 0;
+	for (size_t c = 0; c < ARRAY_SIZE(calls); c++)
+		for (size_t i = 0; i < ARRAY_SIZE(commands) && !err; i++)
+			err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[c], 1,
+							 SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i])));
+	return err;
+}
+
 /* Signals to itself: abort(3). */
 static int allow_own_signals(scmp_filter_ctx filter)
 {
@@ -224,18 +225,22 @@ static int fill_filter(scmp_filter_ctx filter)
 	if (!err)
 		err = allow_open_for_reading(filter);
 	if (!err)
+		err = allow_fcntl(filter);
+	if (!err)
 		err = allow_own_signals(filter);
 	return err ? err : allow_threads(filter);
 }
 
+/* A filter that cannot be made or loaded, on a kernel that has filters, is no reason to go on without. */
 static void restrict_calls(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	if (!filter)
-		return;
-	if (fill_filter(filter) == 0)
-		seccomp_load(filter);
+	int err = filter ? fill_filter(filter) : -ENOMEM;
+	if (!err)
+		err = seccomp_load(filter);
 	seccomp_release(filter);
+	if (err && prctl(PR_GET_SECCOMP) >= 0)
+		_exit(1);
 }
 
 #else

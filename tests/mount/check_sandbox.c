@@ -24,16 +24,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZER 1
-#endif
-#endif
-#ifndef SANITIZER
-#define SANITIZER 0
-#endif
+#include "../../gsym/base/sanitizer.h"
 
 #ifdef HAVE_SECCOMP
 enum { SECCOMP = 1 };
