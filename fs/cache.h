@@ -1,9 +1,10 @@
 /*
  * cache.h - the directory of converted files.
  *
- * Content-addressed: a file is called after the image's id and a fingerprint of all that its bytes depend on,
- * so that the same key means the same bytes on any host, and whoever publishes first has published for all.
- * Files appear whole, by rename(2), and never change afterwards.
+ * A file is called after the image's id and a fingerprint of one object file in one state, so that what was
+ * made of one file can never be taken for another's: see cache_key_make(). Daemons that serve the same
+ * SOURCE share it; whoever publishes first has published for all. Files appear whole, by rename(2), and never
+ * change afterwards.
  *
  *	<key>.gsym      a converted image, see handle.h
  *	<key>.failed    why the conversion failed and always will: "errno<TAB>words"
@@ -47,15 +48,21 @@ struct cache_temp {
 	char name[CACHE_TEMP_NAME_SIZE];
 };
 
-/* What the bytes of a converted file depend on, beside the converter. */
+/* What the bytes of a converted file depend on, beside the converter; all but @version of the object file. */
 struct cache_input {
 	const char *id; /* canonical */
-	uint64_t size;  /* of the object file */
-	int64_t mtime_ns;
+	uint64_t dev, ino;
+	uint64_t size;
+	int64_t mtime_ns, ctime_ns;
+	uint32_t uid;
 	uint16_t version; /* of GSYM */
 };
 
-/* Pure. */
+/*
+ * Pure. Id, size and mtime are public and anybody can make a file that has the same; device, inode and ctime
+ * nobody can choose. Hosts that share a cache directory see different devices and so do not share what is in
+ * it.
+ */
 void cache_key_make(const struct cache_input *input, struct cache_key *ret);
 
 /*

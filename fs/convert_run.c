@@ -51,12 +51,18 @@ static int open_input(const struct converter *c, const struct source *source)
 	return fd;
 }
 
+static int64_t nanoseconds(struct timespec t)
+{
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
 static bool is_scanned_file(int fd, const struct source *source)
 {
 	struct stat st;
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == source->dev &&
 	       st.st_ino == source->ino && (uint64_t)st.st_size == source->size &&
-	       st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == source->mtime_ns;
+	       nanoseconds(st.st_mtim) == source->mtime_ns && nanoseconds(st.st_ctim) == source->ctime_ns &&
+	       st.st_uid == source->uid;
 }
 
 static int prepare(struct job *job)

@@ -39,7 +39,7 @@ struct source {
 	dev_t dev;
 	ino_t ino;
 	uint64_t size;
-	int64_t mtime_ns;
+	int64_t mtime_ns, ctime_ns;
 	uid_t uid;
 	gid_t gid;
 	mode_t mode; /* read permissions only, for others none if they cannot reach the file */

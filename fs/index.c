@@ -10,8 +10,8 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 1 << 16 | CONVERT_REVISION,
-	RECORD_MIN = 4 * 8 + 4,
+	REVISION = 2 << 16 | CONVERT_REVISION,
+	RECORD_MIN = 5 * 8 + 4,
 	HEADER_SIZE = 8 + 4 + 4 + 8,
 	CHECKSUM_SIZE = 8,
 };
@@ -125,6 +125,7 @@ static int encode_record(bytes *out, const struct file_record *r)
 	put64(out, r->key.ino);
 	put64(out, r->key.size);
 	put64(out, (uint64_t)r->key.mtime_ns);
+	put64(out, (uint64_t)r->key.ctime_ns);
 	put8(out, (uint8_t)id->kind);
 	put8(out, flags_of(r));
 	put8(out, (uint8_t)id->id_size);
@@ -192,7 +193,12 @@ static int decode_identity(struct cursor *c, struct file_record *r)
 
 static int decode_record(struct index *index, struct cursor *c)
 {
-	struct file_key key = {cursor_u64(c), cursor_u64(c), cursor_u64(c), (int64_t)cursor_u64(c)};
+	struct file_key key;
+	key.dev = cursor_u64(c);
+	key.ino = cursor_u64(c);
+	key.size = cursor_u64(c);
+	key.mtime_ns = (int64_t)cursor_u64(c);
+	key.ctime_ns = (int64_t)cursor_u64(c);
 	if (!cursor_ok(c))
 		return -EBADMSG;
 	struct file_record *r = index_get(index, key.dev, key.ino);

@@ -1,15 +1,16 @@
 /*
  * index.h - what is known of files in SOURCE, so that a remount does not open them all again.
  *
- * A record belongs to a device and inode and holds as long as size and time stay. The table is used by the
- *scan thread alone. On disk it is one file in the cache directory, all little endian:
+ * A record belongs to a device and inode and holds as long as size and times stay. The table is used by
+ * the scan thread alone. On disk it is one file in the cache directory, all little endian:
  *
  *	magic               8 bytes
  *	revision            32 bits: of this layout and of the converter's idea of an image
  *	reserved            32 bits, 0
  *	number of records   64 bits
- *	records             dev, ino, size, mtime (64 bits each), kind, flags, id size, arch size (8 bits
- *each), id, arch checksum            64 bits: XXH3 of everything before it
+ *	records             dev, ino, size, mtime, ctime (64 bits each); kind, flags, id size, arch size
+ *	                    (8 bits each); id, arch
+ *	checksum            64 bits: XXH3 of everything before it
  */
 #ifndef FS_INDEX_H
 #define FS_INDEX_H
@@ -24,7 +25,7 @@
 struct file_key {
 	uint64_t dev, ino;
 	uint64_t size;
-	int64_t mtime_ns;
+	int64_t mtime_ns, ctime_ns;
 };
 
 struct file_record {

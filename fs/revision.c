@@ -25,7 +25,7 @@ static bool same_file(const struct source *a, const struct source *b)
 
 static bool same_source(const struct source *a, const struct source *b)
 {
-	return same_file(a, b) && a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	return same_file(a, b) && a->ctime_ns == b->ctime_ns && a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
 	       a->richness == b->richness && strcmp(a->path, b->path) == 0;
 }
 
@@ -60,8 +60,12 @@ static int set_source(struct revision *rev, const struct source *source)
 	rev->source.path = path;
 	struct cache_input input = {
 		.id = rev->image->id,
+		.dev = source->dev,
+		.ino = source->ino,
 		.size = source->size,
 		.mtime_ns = source->mtime_ns,
+		.ctime_ns = source->ctime_ns,
+		.uid = source->uid,
 		.version = IMAGE_GSYM_VERSION,
 	};
 	cache_key_make(&input, &rev->key);

@@ -47,12 +47,14 @@ static struct file_key key_of(const struct stat *st)
 		.ino = st->st_ino,
 		.size = (uint64_t)st->st_size,
 		.mtime_ns = st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec,
+		.ctime_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec,
 	};
 }
 
 static bool same_key(const struct file_key *a, const struct file_key *b)
 {
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns;
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
 /* Opens the file and has a worker look at it. @st becomes what was opened. */
@@ -121,6 +123,7 @@ static int add_finding(struct sweep *s, const struct file_record *r, const char 
 				.ino = st->st_ino,
 				.size = r->key.size,
 				.mtime_ns = r->key.mtime_ns,
+				.ctime_ns = r->key.ctime_ns,
 				.uid = st->st_uid,
 				.gid = st->st_gid,
 				.mode = mirrored_mode(st, open_to_all),

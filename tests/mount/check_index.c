@@ -17,6 +17,7 @@ static void fill(struct index *index)
 		assert_non_null(r);
 		r->key.size = i * 1000ULL;
 		r->key.mtime_ns = (int64_t)i * 1000000007 - 5;
+		r->key.ctime_ns = (int64_t)i * 1000000009 - 7;
 		r->bad = i % 7 == 0;
 		r->identity.kind = i % 2 ? IMAGE_ELF : IMAGE_OTHER;
 		r->identity.id_size = i % 2 ? 1 + i % IMAGE_ID_MAX : 0;
@@ -32,6 +33,7 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 {
 	assert_int_equal(a->key.size, b->key.size);
 	assert_int_equal(a->key.mtime_ns, b->key.mtime_ns);
+	assert_int_equal(a->key.ctime_ns, b->key.ctime_ns);
 	assert_int_equal(a->bad, b->bad);
 	assert_int_equal(a->identity.kind, b->identity.kind);
 	assert_int_equal(a->identity.id_size, b->identity.id_size);

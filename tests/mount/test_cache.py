@@ -59,8 +59,8 @@ class CacheTest(MountTest):
         # GSYM readers take no notice of what we put behind.
         run(mount_harness.GSYM, "lookup", path, self.address)
 
-    def test_same_key_for_a_copy(self):
-        """A cache made from one copy of a file serves another that kept its time, in another directory."""
+    def test_another_key_for_a_copy(self):
+        """Id, size and time can be had by any file: a copy with all of them gets an entry of its own."""
         daemon = self.mount()
         self.answer()
         self.assertEqual(daemon.stop(), 0)
@@ -69,7 +69,42 @@ class CacheTest(MountTest):
         run("cp", "-p", self.path, elsewhere)
         self.mount(source=elsewhere)
         self.answer()
-        self.assertEqual(self.conversions(), 0)
+        self.assertEqual(self.conversions(), 1)
+        self.assertEqual(len(self.cached()), 2)
+
+    def test_forged_file_does_not_reach_the_entry(self):
+        """Another file under the id, size and time of the first, and under its name, is converted itself."""
+        daemon = self.mount()
+        self.answer()
+        self.assertEqual(daemon.stop(), 0)
+        before = os.stat(self.path)
+        forged = os.path.join(self.dir, "forged")
+        self.make_unconvertible(forged)
+        note = mount_harness.contents(forged).replace(bytes.fromhex(mount_harness.build_id(forged)),
+                                                      bytes.fromhex(self.id))
+        self.assertLess(len(note), before.st_size)
+        with open(forged, "wb") as file:
+            file.write(note.ljust(before.st_size, b"\0"))
+        os.utime(forged, ns=(before.st_mtime_ns, before.st_mtime_ns))
+        os.rename(forged, self.path)
+        self.mount()
+        self.assertErrno(errno.EIO, self.read, self.id, self.address)
+        self.assertEqual(self.conversions(), 1)
+        self.assertEqual(len(self.cached()), 1)
+
+    def test_failure_of_a_forged_file_is_its_own(self):
+        """Nor does what fails under the id of a file keep that file from being served."""
+        whole = mount_harness.contents(self.path)
+        times = os.stat(self.path).st_mtime_ns
+        self.test_forged_file_does_not_reach_the_entry()
+        self.assertEqual(len(self.cached("*.failed")), 1)
+        self.assertEqual(self.daemons[-1].stop(), 0)
+        with open(self.path + ".new", "wb") as file:
+            file.write(whole)
+        os.utime(self.path + ".new", ns=(times, times))
+        os.rename(self.path + ".new", self.path)
+        self.mount()
+        self.answer()
 
     def test_damaged_files_are_made_again(self):
         daemon = self.mount()
