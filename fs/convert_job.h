@@ -28,6 +28,9 @@ static inline void job_fail(struct outcome *out, enum verdict verdict, int err)
 	out->err = err;
 }
 
+/* Whether the object file is still in the state that was scanned, and the revision's key stands for. */
+bool job_input_is_unchanged(const struct job *job);
+
 /*
  * Decides, after the worker's end, what has become of the conversion, and publishes its output if it is good.
  * @why_killed: 0, or the negative errno for which the daemon ended the worker; @status and @usage as of

@@ -65,6 +65,11 @@ static bool is_scanned_file(int fd, const struct source *source)
 	       st.st_uid == source->uid;
 }
 
+bool job_input_is_unchanged(const struct job *job)
+{
+	return is_scanned_file(job->input, &job->rev->source);
+}
+
 static int prepare(struct job *job)
 {
 	struct outcome *out = job->out;
@@ -76,7 +81,7 @@ static int prepare(struct job *job)
 		job_fail(out, VERDICT_TRANSIENT, -EIO);
 		return -EIO;
 	}
-	if (job->input < 0 || !is_scanned_file(job->input, source)) {
+	if (job->input < 0 || !job_input_is_unchanged(job)) {
 		diag_set(&out->diag, -ESTALE, "'%s' changed after it was scanned", source->path);
 		job_fail(out, VERDICT_REPLACED, -ESTALE);
 		return -ESTALE;

@@ -109,9 +109,18 @@ static void publish(struct job *job)
 			 err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
 }
 
+/* Whatever the worker made of it, it is not of the file that the key stands for. */
+static void judge_replaced(struct job *job)
+{
+	diag_set(&job->out->diag, -ESTALE, "'%s' changed while it was converted", job->rev->source.path);
+	job_fail(job->out, VERDICT_REPLACED, -ESTALE);
+}
+
 void judge(struct job *job, int why_killed, int status, const struct rusage *usage)
 {
-	if (why_killed)
+	if (why_killed != -ECANCELED && !job_input_is_unchanged(job))
+		judge_replaced(job);
+	else if (why_killed)
 		judge_killed(job, why_killed);
 	else if (WIFSIGNALED(status))
 		judge_signal(job, WTERMSIG(status), usage);

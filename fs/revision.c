@@ -25,8 +25,8 @@ static bool same_file(const struct source *a, const struct source *b)
 
 static bool same_source(const struct source *a, const struct source *b)
 {
-	return same_file(a, b) && a->ctime_ns == b->ctime_ns && a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
-	       a->richness == b->richness && strcmp(a->path, b->path) == 0;
+	return same_file(a, b) && a->ctime_ns == b->ctime_ns && a->mode == b->mode && a->uid == b->uid &&
+	       a->gid == b->gid && a->richness == b->richness && strcmp(a->path, b->path) == 0;
 }
 
 /* Whether @a should rather stand for the image than @b. */

@@ -161,6 +161,25 @@ class CacheTest(MountTest):
         self.assertErrno(errno.EIO, self.read, id, "0x1000")
         self.assertEqual(len(gate.started()), 3)
 
+    def test_rewritten_during_its_conversion(self):
+        """What a worker read of a file that changed meanwhile, size and mtime or not, is not published."""
+        gate = Gate(self)
+        gate.shut()
+        self.mount("worker=" + gate.worker)
+        reader = self.reader(self.id, self.address)
+        gate.wait_started()
+        before = os.stat(self.path)
+        data = mount_harness.contents(self.path)
+        with open(self.path, "r+b") as file:
+            file.write(data)
+        os.utime(self.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        gate.open()
+        status, out, _ = self.finish(reader)
+        self.assertEqual(status, 0)
+        self.assertIn("geo::point::norm", out)
+        self.assertEqual(len(gate.started()), 2)
+        self.assertEqual(len(self.cached()), 1)
+
     def make_unconvertible(self, path):
         """An ELF file with an id and nothing else to tell."""
         source = os.path.join(self.dir, "empty.c")
