@@ -26,7 +26,8 @@ struct fuse_entry_param entry_image(const struct gsymfs *fs, struct revision *re
 	struct stat st;
 	rev->exposed = true;
 	attr_image(rev, ino_make(NODE_IMAGE, rev->number, 0), &st);
-	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+	/* During the first scan the kernel is not told of a better source: see notify.h. */
+	return entry_make(fs, &st, fs->images.scanned ? TIMEOUT_FIXED : TIMEOUT_LISTING, TIMEOUT_FIXED);
 }
 
 static struct fuse_entry_param entry_alias(const struct gsymfs *fs, const struct image *image)

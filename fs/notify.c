@@ -9,7 +9,7 @@
 
 void notify_init(struct notify *notify)
 {
-	*notify = (struct notify){.stopping = false};
+	*notify = (struct notify){.held = true};
 	pthread_mutex_init(&notify->lock, NULL);
 	pthread_cond_init(&notify->wake, NULL);
 }
@@ -27,7 +27,7 @@ void notify_deinit(struct notify *notify)
 static char *next_id(struct notify *notify)
 {
 	pthread_mutex_lock(&notify->lock);
-	while (notify->ids.n == 0 && !notify->stopping)
+	while ((notify->ids.n == 0 || notify->held) && !notify->stopping)
 		pthread_cond_wait(&notify->wake, &notify->lock);
 	char *id = notify->stopping ? NULL : notify->ids.v[--notify->ids.n];
 	pthread_mutex_unlock(&notify->lock);
@@ -61,6 +61,14 @@ void notify_stop(struct notify *notify)
 	pthread_mutex_unlock(&notify->lock);
 	pthread_join(notify->thread, NULL);
 	notify->running = false;
+}
+
+void notify_release(struct notify *notify)
+{
+	pthread_mutex_lock(&notify->lock);
+	notify->held = false;
+	pthread_cond_signal(&notify->wake);
+	pthread_mutex_unlock(&notify->lock);
 }
 
 void notify_replaced(struct notify *notify, const char *id)

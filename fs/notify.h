@@ -2,7 +2,9 @@
  * notify.h - telling the kernel that an image directory is another one now.
  *
  * The kernel may need locks of the parent directory for it, which a parked lookup holds; so only a thread
- * that nobody waits for does it.
+ * that nobody waits for does it. And even that one holds up everybody who comes after it, as long as it waits for
+ * the root directory behind a lookup parked there: only the first scan parks such, so names are kept back until
+ * it is over.
  */
 #ifndef FS_NOTIFY_H
 #define FS_NOTIFY_H
@@ -18,6 +20,7 @@ struct notify {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	VEC(char *) ids; /* names in the root directory that changed */
+	bool held; /* until notify_release() */
 	bool stopping;
 	bool running;
 	pthread_t thread;
@@ -32,6 +35,9 @@ int notify_start(struct notify *notify, struct fuse_session *session);
  */
 void notify_stop(struct notify *notify);
 void notify_deinit(struct notify *notify);
+
+/* No lookup in the root directory is parked any more: tells what was kept back, and from now on at once. */
+void notify_release(struct notify *notify);
 
 /* The entry @id of the root directory stands for something else. Never blocks, never fails. */
 void notify_replaced(struct notify *notify, const char *id);

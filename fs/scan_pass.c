@@ -13,6 +13,7 @@
 #include "call.h"
 #include "id.h"
 #include "index_store.h"
+#include "notify.h"
 #include "walk.h"
 
 enum {
@@ -236,6 +237,7 @@ static void finish(struct sweep *s, int err)
 	 */
 	images_scanned(scan->images, err ? 0 : scan->pass, &woken);
 	calls_resume(&woken);
+	notify_release(scan->images->notify); /* only now that nobody is parked in the root directory */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
 	if (s->unsaved || dropped)
 		index_save(&scan->index, scan->cache, scan->source);

@@ -280,6 +280,65 @@ os.execv({gsym!r}, ["gsym"] + sys.argv[1:])
         return self.started(mode)
 
 
+class Relay:
+    """A scan worker that asks before it looks at the file number N: hold(N) makes it wait, release(N) lets it go on.
+
+    Stands between the daemon and the real worker and passes their messages on.
+    """
+
+    SCRIPT = """#!{python}
+import os, socket, sys, time
+if sys.argv[2] != "scan":
+    os.execv({gsym!r}, ["gsym"] + sys.argv[1:])
+daemon = socket.socket(fileno=3)
+mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+me = os.getpid()
+if os.fork() == 0:
+    os.dup2(its.fileno(), 3)
+    os.execv({gsym!r}, ["gsym", "worker", "scan", str(me)])
+its.close()
+asked = 0
+while True:
+    answer = mine.recv(65536)
+    if not answer:
+        break
+    daemon.send(answer)
+    order, fds, _, _ = socket.recv_fds(daemon, 65536, 4)
+    if not order:
+        break
+    asked += 1
+    with open(os.path.join({dir!r}, "asked-%d" % asked), "w"):
+        pass
+    while os.path.exists(os.path.join({dir!r}, "hold-%d" % asked)):
+        time.sleep(0.005)
+    socket.send_fds(mine, [order], fds)
+    for fd in fds:
+        os.close(fd)
+"""
+
+    def __init__(self, test):
+        self.dir = os.path.join(test.dir, "relay")
+        os.mkdir(self.dir)
+        self.worker = os.path.join(self.dir, "worker")
+        with open(self.worker, "w") as script:
+            script.write(self.SCRIPT.format(python=sys.executable, dir=self.dir, gsym=os.path.realpath(GSYM)))
+        os.chmod(self.worker, 0o755)
+        test.addCleanup(lambda: [self.release(n) for n in range(10)])
+
+    def hold(self, number):
+        with open(os.path.join(self.dir, "hold-%d" % number), "w"):
+            pass
+
+    def release(self, number):
+        try:
+            os.unlink(os.path.join(self.dir, "hold-%d" % number))
+        except FileNotFoundError:
+            pass
+
+    def wait_asked(self, number):
+        wait_until(lambda: os.path.exists(os.path.join(self.dir, "asked-%d" % number)), "file %d of the scan" % number)
+
+
 def is_root():
     return os.geteuid() == 0
 
