@@ -24,8 +24,6 @@ enum {
 	TEMP_TRIES = 8,
 };
 
-static const char gsym_suffix[] = ".gsym", failed_suffix[] = ".failed";
-
 static void file_name(char name[NAME_SIZE], const struct cache_key *key, const char *suffix)
 {
 	snprintf(name, NAME_SIZE, "%s%s", key->text, suffix);
@@ -83,7 +81,7 @@ void cache_close(struct cache *cache)
 int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag)
 {
 	char name[NAME_SIZE];
-	file_name(name, key, gsym_suffix);
+	file_name(name, key, CACHE_GSYM_SUFFIX);
 	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ENOENT ? -ENOENT
@@ -105,7 +103,7 @@ int cache_load(struct cache *cache, const struct cache_key *key, struct handle *
 bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size)
 {
 	char name[NAME_SIZE];
-	file_name(name, key, gsym_suffix);
+	file_name(name, key, CACHE_GSYM_SUFFIX);
 	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return false;
@@ -117,7 +115,7 @@ bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t 
 void cache_forget(struct cache *cache, const struct cache_key *key)
 {
 	char name[NAME_SIZE];
-	file_name(name, key, gsym_suffix);
+	file_name(name, key, CACHE_GSYM_SUFFIX);
 	unlinkat(cache->dir, name, 0);
 }
 
@@ -125,7 +123,7 @@ void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when)
 {
 	char name[NAME_SIZE];
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = when}};
-	file_name(name, key, gsym_suffix);
+	file_name(name, key, CACHE_GSYM_SUFFIX);
 	utimensat(cache->dir, name, times, AT_SYMLINK_NOFOLLOW);
 }
 
@@ -150,7 +148,7 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 {
 	struct cache_temp temp = {.fd = -1};
 	for (int i = 0; i < TEMP_TRIES; i++) {
-		snprintf(temp.name, sizeof(temp.name), ".tmp-%ld-%u", (long)getpid(),
+		snprintf(temp.name, sizeof(temp.name), CACHE_TEMP_PREFIX "%ld-%u", (long)getpid(),
 			 atomic_fetch_add(&cache->next_temp, 1));
 		temp.fd = openat(cache->dir, temp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 				 0600);
@@ -216,7 +214,7 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 		  uint64_t gsym_size, const char *notes, size_t notes_size, struct gsym_diag *diag)
 {
 	char name[NAME_SIZE];
-	file_name(name, key, gsym_suffix);
+	file_name(name, key, CACHE_GSYM_SUFFIX);
 	int err = complete(temp, gsym_size, notes, notes_size);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
@@ -255,7 +253,7 @@ void cache_failure_store(struct cache *cache, const struct cache_key *key, int e
 {
 	char name[NAME_SIZE], line[FAILURE_TEXT_SIZE + 16];
 	struct gsym_diag diag = {""};
-	file_name(name, key, failed_suffix);
+	file_name(name, key, CACHE_FAILED_SUFFIX);
 	int n = snprintf(line, sizeof(line), "%d\t%.*s\n", -err, FAILURE_TEXT_SIZE - 1, text);
 	if (cache_write_file(cache, name, line, (size_t)n, &diag))
 		log_warning(cache->log, "%s; the failure will be met again after a restart", diag.text);
@@ -264,7 +262,7 @@ void cache_failure_store(struct cache *cache, const struct cache_key *key, int e
 int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE])
 {
 	char name[NAME_SIZE], line[FAILURE_TEXT_SIZE + 16];
-	file_name(name, key, failed_suffix);
+	file_name(name, key, CACHE_FAILED_SUFFIX);
 	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return 0;

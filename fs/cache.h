@@ -24,7 +24,8 @@
 #include "name.h"
 
 enum {
-	CACHE_KEY_SIZE = ID_TEXT_SIZE + 1 + 32, /* id, dash, fingerprint, and the NUL of the id */
+	FINGERPRINT_DIGITS = 32,
+	CACHE_KEY_SIZE = ID_TEXT_SIZE + 1 + FINGERPRINT_DIGITS, /* id, dash, fingerprint, and the id's NUL */
 	CACHE_TEMP_NAME_SIZE = 48,
 	FAILURE_TEXT_SIZE = 512,
 };

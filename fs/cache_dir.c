@@ -98,15 +98,29 @@ struct cached {
 
 typedef VEC(struct cached) cached_vec;
 
-static bool has_suffix(const char *name, const char *suffix)
-{
-	size_t n = strlen(name), s = strlen(suffix);
-	return n >= s && strcmp(name + n - s, suffix) == 0;
-}
-
+/* The directory may hold a user's own files: only names that we give are ours to delete. */
 static bool is_cached(const char *name)
 {
-	return name[0] != '.' && (has_suffix(name, ".gsym") || has_suffix(name, ".failed"));
+	static const char hex[] = "0123456789abcdef", id_letters[] = "0123456789abcdefxh-";
+	const char *dash = strrchr(name, '-');
+	if (!dash || dash == name || dash - name >= ID_TEXT_SIZE ||
+	    strspn(name, id_letters) < (size_t)(dash - name) || strspn(dash + 1, hex) != FINGERPRINT_DIGITS)
+		return false;
+	const char *suffix = dash + 1 + FINGERPRINT_DIGITS;
+	return strcmp(suffix, CACHE_GSYM_SUFFIX) == 0 || strcmp(suffix, CACHE_FAILED_SUFFIX) == 0;
+}
+
+/* ".tmp-<process>-<number>" */
+static bool is_temporary(const char *name)
+{
+	static const char digits[] = "0123456789";
+	size_t prefix = strlen(CACHE_TEMP_PREFIX);
+	if (strncmp(name, CACHE_TEMP_PREFIX, prefix) != 0)
+		return false;
+	size_t pid = strspn(name + prefix, digits);
+	const char *rest = name + prefix + pid;
+	size_t number = *rest == '-' ? strspn(rest + 1, digits) : 0;
+	return pid > 0 && number > 0 && rest[1 + number] == 0;
 }
 
 static DIR *open_listing(int dir)
@@ -123,7 +137,8 @@ static void add_cached(int dir, const char *name, cached_vec *vec)
 {
 	struct stat st;
 	struct cached c = {.used = 0};
-	if (strlen(name) >= sizeof(c.name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (strlen(name) >= sizeof(c.name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode))
 		return;
 	strcpy(c.name, name);
 	c.size = (uint64_t)st.st_size;
@@ -151,7 +166,7 @@ uint64_t cache_dir_clean(int dir, const struct log *log)
 	uint64_t bytes = 0;
 	for (struct dirent *e; (e = readdir(d));) {
 		struct stat st;
-		if (strncmp(e->d_name, ".tmp-", 5) == 0)
+		if (is_temporary(e->d_name))
 			remove_leftover(dir, e->d_name, log);
 		else if (is_cached(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			bytes += (uint64_t)st.st_size;

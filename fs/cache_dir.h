@@ -4,6 +4,11 @@
 
 #include "cache.h"
 
+/* What names in it end and begin with; see cache.h. */
+#define CACHE_GSYM_SUFFIX ".gsym"
+#define CACHE_FAILED_SUFFIX ".failed"
+#define CACHE_TEMP_PREFIX ".tmp-"
+
 /* Opens or makes the directory; @path NULL = the default. Stores a new copy of the path. */
 int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag);
 

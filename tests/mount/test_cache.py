@@ -229,6 +229,21 @@ class CacheTest(MountTest):
         self.assertLessEqual(sum(os.path.getsize(p) for p in self.cached()), limit)
         os.stat(os.path.join(self.image(ids[1]), "image.gsym"))
 
+    def test_files_of_others_stay(self):
+        """The user's own files in the directory are neither evicted nor taken for leftovers."""
+        names = ["mine.gsym", "notes.failed", ".tmp-mine", ".tmp-1-2.txt", self.id + ".gsym", "1234-abcd.gsym",
+                 "Notes-" + 32 * "0" + ".gsym", self.id + "-" + 32 * "0" + ".gsym.bak"]
+        for name in names:
+            with open(os.path.join(self.cache, name), "w") as file:
+                file.write("mine" * 1000)
+        os.mkdir(os.path.join(self.cache, "d-" + 32 * "0" + ".gsym"))
+        self.compile("other")
+        self.mount("cache_size=1")
+        self.answer()
+        os.stat(os.path.join(self.image(mount_harness.build_id(os.path.join(self.source, "other"))), "image.gsym"))
+        self.assertEqual(self.cached(self.id + "-*.gsym"), [])
+        self.assertEqual([n for n in names if not os.path.exists(os.path.join(self.cache, n))], [])
+
     def test_full_disk(self):
         if not mount_harness.is_root():
             self.skipTest("a small file system needs root to mount")
