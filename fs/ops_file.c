@@ -97,12 +97,12 @@ void ops_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 
 /* ---- Read ---- */
 
-/* Replies with what lies in the window of @size bytes at @off. */
-static void reply_window(fuse_req_t req, const void *data, size_t length, size_t size, off_t off)
+/* Replies with what lies in the window of @size bytes at @off: 0, or -EFAULT when @data cannot be read. */
+static int reply_window(fuse_req_t req, const void *data, size_t length, size_t size, off_t off)
 {
 	size_t start = off < 0 || (uint64_t)off > length ? length : (size_t)off;
 	size_t n = length - start < size ? length - start : size;
-	fuse_reply_buf(req, (const char *)data + start, n);
+	return fuse_reply_buf(req, (const char *)data + start, n);
 }
 
 /* The content of an address file that was dropped to save memory, made again. */
@@ -136,18 +136,37 @@ static int read_address(struct call *call)
 	return 0;
 }
 
+/* The cache file behind @handle was cut short: unless another is in use already, it is made again. */
+static void drop_lost(struct gsymfs *fs, struct revision *rev, const struct handle *handle)
+{
+	static const char reason[] = "the converted file in the cache was cut short";
+	pthread_mutex_lock(&fs->images.lock);
+	bool in_use = rev->handle == handle;
+	pthread_mutex_unlock(&fs->images.lock);
+	if (!in_use)
+		return;
+	log_warning(&fs->log, "'%s': %s", rev->source.path, reason);
+	cache_forget(&fs->cache, &rev->key);
+	revision_complain(&fs->images, rev, reason, true);
+}
+
+/* Straight from the mapping: if the file was cut short, the kernel meets the fault, not we. */
+static void read_gsym(struct call *call, const struct handle *handle)
+{
+	struct gsymfs *fs = call->fs;
+	struct revision *rev = images_revision(&fs->images, ino_a(call->ino));
+	int err = reply_window(call->req, handle->gsym.data, handle->gsym.size, call->size, call->off);
+	if (err == -EFAULT && rev)
+		drop_lost(fs, rev, handle);
+}
+
 static int read_open_file(struct call *call)
 {
 	struct open_file *file = open_file_get(file_of(&call->info));
 	if (file->content)
 		reply_window(call->req, file->content->data, file->content->size, call->size, call->off);
 	else
-		/*
-		 * Straight from the mapping: if the file was cut short, the kernel meets the fault, not we.
-		 *
-		 */
-		reply_window(call->req, file->handle->gsym.data, file->handle->gsym.size, call->size,
-			     call->off);
+		read_gsym(call, file->handle);
 	open_file_put(file);
 	return 0;
 }

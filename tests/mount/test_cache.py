@@ -4,6 +4,7 @@
 import errno
 import glob
 import os
+import sys
 
 import mount_harness
 from mount_harness import GSYMFS, Gate, MountTest, run
@@ -136,6 +137,15 @@ class CacheTest(MountTest):
         self.assertEqual(self.read(self.id, self.address), want)
         self.assertEqual(self.status(self.id)["conversions"], "2")
         self.assertIsNone(daemon.process.poll())
+
+    def test_file_cut_short_is_made_again_for_readers_of_gsym(self):
+        self.mount()
+        self.answer()
+        gsym = os.path.join(self.image(self.id), "image.gsym")
+        os.truncate(self.cached()[0], 0)
+        self.assertErrno(errno.EIO, mount_harness.contents, gsym)
+        self.assertEqual(mount_harness.contents(gsym)[:4], (0x4753594D).to_bytes(4, sys.byteorder))
+        self.assertEqual(self.status(self.id)["conversions"], "2")
 
     def test_failures_are_remembered(self):
         bad = os.path.join(self.source, "bad")
