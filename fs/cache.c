@@ -78,25 +78,76 @@ void cache_close(struct cache *cache)
 
 /* ---- Loading ---- */
 
+/*
+ * Makes room for a file called @name, where something is that we cannot use. -EEXIST when it cannot be moved
+ * away, so that a conversion would be in vain.
+ */
+static int make_room(struct cache *cache, const char *name, struct gsym_diag *diag)
+{
+	char aside[NAME_SIZE + CACHE_TEMP_NAME_SIZE];
+	if (unlinkat(cache->dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	/* A directory: what is in it is not ours to delete. */
+	for (int i = 0; i < TEMP_TRIES; i++) {
+		snprintf(aside, sizeof(aside), "%s.%ld-%u", name, (long)getpid(),
+			 atomic_fetch_add(&cache->next_temp, 1));
+		if (renameat2(cache->dir, name, cache->dir, aside, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return diag_set(diag, -EEXIST, "cache directory '%s': '%s' is damaged and cannot be moved away: %s",
+			cache->path, name, strerror(errno));
+}
+
+/* Opens the entry @name; -EMEDIUMTYPE when it is no regular file. */
+static int open_entry(const struct cache *cache, const char *name)
+{
+	struct stat st;
+	if (fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EMEDIUMTYPE;
+	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The checked content of an entry. */
+static int open_handle(const struct cache *cache, const char *name, struct handle **ret,
+		       struct gsym_diag *diag)
+{
+	int fd = open_entry(cache, name);
+	if (fd < 0)
+		return diag_set(diag, fd, "%s: %s", name,
+				fd == -EMEDIUMTYPE ? "not a regular file" : strerror(-fd));
+	int err = handle_open(fd, name, ret, diag);
+	close(fd);
+	return err;
+}
+
+static bool is_out_of_resources(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
+}
+
 int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag)
 {
 	char name[NAME_SIZE];
-	file_name(name, key, CACHE_GSYM_SUFFIX);
-	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return errno == ENOENT ? -ENOENT
-				       : diag_set(diag, -errno, "%s: cannot open: %s", name, strerror(errno));
 	struct gsym_diag why = {""};
-	int err = handle_open(fd, name, ret, &why);
-	close(fd);
-	if (!err) {
+	file_name(name, key, CACHE_GSYM_SUFFIX);
+	int err = open_handle(cache, name, ret, &why);
+	if (!err)
 		cache_touch(cache, key, time(NULL));
-		return 0;
-	}
-	if (err == -ENOMEM)
+	if (!err || err == -ENOENT)
+		return err;
+	if (is_out_of_resources(err))
 		return diag_set(diag, err, "%s", why.text);
+	err = make_room(cache, name, diag);
+	if (err) {
+		log_warning(cache->log, "%s", diag->text);
+		return err;
+	}
 	log_warning(cache->log, "cache: %s: deleting it, it will be made again", why.text);
-	unlinkat(cache->dir, name, 0);
 	return -ENOENT;
 }
 
@@ -104,7 +155,7 @@ bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t 
 {
 	char name[NAME_SIZE];
 	file_name(name, key, CACHE_GSYM_SUFFIX);
-	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = open_entry(cache, name);
 	if (fd < 0)
 		return false;
 	bool has = handle_peek(fd, ret_size) == 0;
@@ -263,7 +314,7 @@ int cache_failure_load(struct cache *cache, const struct cache_key *key, char te
 {
 	char name[NAME_SIZE], line[FAILURE_TEXT_SIZE + 16];
 	file_name(name, key, CACHE_FAILED_SUFFIX);
-	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = open_entry(cache, name);
 	if (fd < 0)
 		return 0;
 	ssize_t n = read(fd, line, sizeof(line) - 1);

@@ -75,8 +75,8 @@ int cache_open(struct cache *cache, const char *path, uint64_t limit, const stru
 void cache_close(struct cache *cache);
 
 /*
- * The converted file of @key: 0, -ENOENT when there is none. A damaged one is deleted, logged, and counts as
- * none.
+ * The converted file of @key: 0, -ENOENT when there is none. A damaged one, or whatever else has its name, is
+ * deleted or renamed, logged, and counts as none; -EEXIST when it cannot be moved away.
  */
 int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag);
 

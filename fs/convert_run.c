@@ -31,6 +31,10 @@ bool convert_from_cache(const struct converter *c, const struct revision *rev, s
 	int err = cache_load(c->cache, &rev->key, &ret->handle, &ret->diag);
 	if (!err)
 		return true;
+	if (err == -EEXIST) { /* nothing could be published there */
+		job_fail(ret, VERDICT_FAILED, -EIO);
+		return true;
+	}
 	if (err != -ENOENT) {
 		job_fail(ret, VERDICT_TRANSIENT, err == -ENOMEM ? err : -EIO);
 		return true;

@@ -147,6 +147,50 @@ class CacheTest(MountTest):
         self.assertEqual(mount_harness.contents(gsym)[:4], (0x4753594D).to_bytes(4, sys.byteorder))
         self.assertEqual(self.status(self.id)["conversions"], "2")
 
+    def test_entry_that_is_no_file(self):
+        daemon = self.mount()
+        want = self.answer()
+        (path,) = self.cached()
+        target = os.path.join(self.dir, "target")
+        os.mkdir(target)
+
+        def directory():
+            os.mkdir(path)
+            with open(os.path.join(path, "kept"), "w"):
+                pass
+
+        for make in (lambda: os.symlink(target, path), lambda: os.symlink("/dev/zero", path), lambda: os.mkfifo(path),
+                     directory):
+            self.assertEqual(daemon.stop(), 0)
+            os.unlink(path)
+            make()
+            daemon = self.mount()
+            self.assertEqual(self.answer(), want)
+            self.assertEqual(self.conversions(), 1)
+            self.assertEqual(daemon.log().count("not a regular file"), 1)
+            self.assertTrue(os.path.isfile(path))
+        self.assertTrue(self.cached("*/kept"))
+        self.assertTrue(os.path.isdir(target))
+
+    def test_entry_that_cannot_be_moved_away(self):
+        """A mount point under the entry's name: said once, then the image counts as failed, without a conversion."""
+        if not mount_harness.is_root():
+            self.skipTest("making a mount point needs root")
+        daemon = self.mount()
+        self.answer()
+        (path,) = self.cached()
+        self.assertEqual(daemon.stop(), 0)
+        os.unlink(path)
+        os.mkdir(path)
+        if run("mount", "-t", "tmpfs", "-o", "size=64k", "none", path, check=False).returncode != 0:
+            self.skipTest("tmpfs cannot be mounted here")
+        daemon = self.mount()
+        for _ in range(3):
+            self.assertErrno(errno.EIO, self.read, self.id, self.address)
+        self.assertEqual(daemon.log().count("cannot be moved away"), 1)
+        status = self.status(self.id)
+        self.assertEqual((status["state"], status["conversions"]), ("failed", "0"))
+
     def test_failures_are_remembered(self):
         bad = os.path.join(self.source, "bad")
         self.make_unconvertible(bad)
