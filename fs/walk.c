@@ -69,6 +69,24 @@ dev_t entry_device(int dir, const char *name)
 	return makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
+/* Errors of permission are the lesser trouble: they say nothing of what can be served. */
+static void remember_trouble(struct walker *w, int err)
+{
+	bool lesser = w->trouble == -EACCES || w->trouble == -EPERM;
+	if (!w->trouble || lesser)
+		w->trouble = err;
+}
+
+/* Only these two say that an entry was removed while we looked; behind any other error it may still be there. */
+static void note_entry_trouble(struct walker *w, const char *path, int err)
+{
+	if (err == -ENOENT || err == -ENOTDIR)
+		return;
+	log_warning(w->visitor->log, "scan: '%s': cannot look at it: %s, skipping it for now", path,
+		    strerror(-err));
+	remember_trouble(w, err);
+}
+
 static int meet(struct walker *w, int dir, const struct pending *from, const char *name)
 {
 	char path[PATH_MAX];
@@ -80,8 +98,10 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 	}
 	if (w->visitor->avoid && entry_device(dir, name) == w->visitor->avoid)
 		return 0;
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		return 0; /* removed while we looked */
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		note_entry_trouble(w, path, -errno);
+		return 0;
+	}
 	if (S_ISDIR(st.st_mode))
 		return push(w, path, from->open_to_all && (st.st_mode & S_IXOTH));
 	if (S_ISREG(st.st_mode))
@@ -96,8 +116,8 @@ static void note_trouble(struct walker *w, const char *path, int err)
 		return;
 	log_warning(w->visitor->log, "scan: directory '%s': cannot read: %s, skipping it", path,
 		    strerror(-err));
-	if (err != -EACCES && err != -EPERM && !w->trouble)
-		w->trouble = err;
+	if (err != -EACCES && err != -EPERM)
+		remember_trouble(w, err);
 }
 
 static int list(struct walker *w, DIR *d, const struct pending *from)
