@@ -12,7 +12,7 @@
 
 void images_init(struct images *images, struct notify *notify)
 {
-	*images = (struct images){.notify = notify};
+	*images = (struct images){.notify = notify, .absent = -ENOENT};
 	pthread_mutex_init(&images->lock, NULL);
 	list_init(&images->scan_waiters);
 }
@@ -213,6 +213,30 @@ static void drop_unseen(struct image *image, uint32_t pass)
 	image->sources.n = kept;
 }
 
+/* Unless scan @pass has seen the file. */
+static void drop_source(struct images *images, struct image *image, const struct source *gone, uint32_t pass)
+{
+	struct source *s = find_source(image, gone);
+	if (!s || s->pass == pass)
+		return;
+	free(s->path);
+	*s = image->sources.v[--image->sources.n];
+	revision_choose(images, image); /* without memory the next scan tries again */
+}
+
+/*
+ * An incomplete scan leaves what it did not see; but calls that wait for it because the file of their image was
+ * replaced or removed know better.
+ */
+static void drop_replaced(struct images *images, uint32_t pass)
+{
+	for (struct list *at = images->scan_waiters.next; at != &images->scan_waiters; at = at->next) {
+		struct revision *rev = LIST_ENTRY(at, struct call)->wait.revision;
+		if (rev && !rev->stale)
+			drop_source(images, rev->image, &rev->source, pass);
+	}
+}
+
 static void sweep(struct images *images, uint32_t pass)
 {
 	for (size_t i = 0; i < images->all.n; i++) {
@@ -223,11 +247,27 @@ static void sweep(struct images *images, uint32_t pass)
 	basenames_sweep(images, pass);
 }
 
-void images_scanned(struct images *images, uint32_t pass, struct list *woken)
+/* What to say of an id that an incomplete scan did not find. */
+static int absent_errno(int err)
+{
+	switch (err) {
+	case -EACCES:
+	case -EPERM: return -ENOENT; /* what is closed to us is not served in any case */
+	case -EHOSTUNREACH:
+	case -ETIMEDOUT: return err;
+	}
+	return -EIO;
+}
+
+void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken)
 {
 	pthread_mutex_lock(&images->lock);
-	if (pass)
+	if (err)
+		drop_replaced(images, pass);
+	else
 		sweep(images, pass);
+	images->complete |= !err;
+	images->absent = images->complete ? -ENOENT : absent_errno(err);
 	images->scanned = true;
 	calls_wake_all(&images->scan_waiters, woken);
 	pthread_mutex_unlock(&images->lock);

@@ -119,7 +119,9 @@ struct images {
 	struct table by_member;       /* name_member by base name and image */
 	VEC(struct basename *) names; /* by number */
 	VEC(struct revision *) ready; /* those in STATE_READY */
-	bool scanned;                 /* one whole scan is done: what is not there does not exist */
+	bool scanned;                 /* the first scan is over: nobody waits for it any more */
+	bool complete;                /* a scan has seen all of SOURCE */
+	int absent;                   /* errno for what is not there: -ENOENT, or why no scan was complete */
 	uint64_t findings;            /* calls of images_add() so far */
 	struct list scan_waiters;     /* calls parked until it is, or until their id appears */
 	struct notify *notify;        /* borrowed; told about replaced revisions */
@@ -147,10 +149,10 @@ int images_add(struct images *images, const struct finding *finding, struct list
 int images_add_name(struct images *images, const char *id, const char *basename, uint32_t pass);
 
 /*
- * After a scan: drops what scan @pass did not see (0: nothing, it was not complete) and wakes all who waited
- * for it.
+ * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes all who waited
+ * for it. Until one was complete, @err is the answer for what is not known.
  */
-void images_scanned(struct images *images, uint32_t pass, struct list *woken);
+void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken);
 
 /* ---- For holders of the lock ---- */
 

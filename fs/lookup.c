@@ -79,7 +79,7 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 	if (!exact)
 		image = id_may_be_prefix(request->id) ? images_find_prefix(images, request->id) : NULL;
 	if (!image)
-		return -ENOENT;
+		return images->absent;
 	*ret = exact && !request->alias ? entry_image(fs, image->revision) : entry_alias(fs, image);
 	return 0;
 }
@@ -102,12 +102,12 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 
 /* ---- In by-name ---- */
 
-/* Until the first scan is done nobody knows that a name does not exist. */
+/* Until a scan is done nobody knows that a name does not exist. */
 static int absent(struct call *call)
 {
 	const struct images *images = &call->fs->images;
 	if (images->scanned)
-		return -ENOENT;
+		return images->absent;
 	call->wait = (struct wait){.findings = images->findings};
 	return -EAGAIN;
 }

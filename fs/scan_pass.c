@@ -153,11 +153,12 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	if (!r)
 		return -ENOMEM;
 	s->n_files++;
-	if (!same_key(&r->key, &key)) {
-		int err = learn(s, r, path, &st);
-		if (err)
-			return err == -ECANCELED || err == -ECHILD ? err : 0;
-	}
+	int err = same_key(&r->key, &key) ? 0 : learn(s, r, path, &st);
+	if (err == -ECANCELED || err == -ECHILD)
+		return err;
+	/* What cannot be looked at just now stays what it was, if it was anything. */
+	if (err && (err == -ENOENT || r->identity.kind == IMAGE_OTHER))
+		return 0;
 	r->pass = scan->pass;
 	if (s->unsaved >= SAVE_EVERY) {
 		index_save(&scan->index, scan->cache, scan->source);
@@ -235,7 +236,7 @@ static void finish(struct sweep *s, int err)
 	 * After an incomplete walk nothing counts as gone: a server that does not answer is no reason to
 	 * forget.
 	 */
-	images_scanned(scan->images, err ? 0 : scan->pass, &woken);
+	images_scanned(scan->images, scan->pass, err, &woken);
 	calls_resume(&woken);
 	notify_release(scan->images->notify); /* only now that nobody is parked in the root directory */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
@@ -256,8 +257,9 @@ static int walk_source(struct sweep *s)
 	};
 	s->root = open(scan->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->root < 0) {
-		log_warning(scan->log, "scan: '%s': cannot open: %s", scan->source, strerror(errno));
-		return -EIO;
+		int err = -errno;
+		log_warning(scan->log, "scan: '%s': cannot open: %s", scan->source, strerror(-err));
+		return err == -EHOSTUNREACH || err == -ETIMEDOUT ? err : -EIO;
 	}
 	s->identifier = (struct identifier){
 		.worker = scan->worker,
@@ -271,7 +273,7 @@ static int walk_source(struct sweep *s)
 	return err;
 }
 
-void scan_pass(struct scan *scan)
+int scan_pass(struct scan *scan)
 {
 	struct sweep s = {.scan = scan};
 	int64_t start = monotonic_ms();
@@ -285,4 +287,5 @@ void scan_pass(struct scan *scan)
 			(double)(monotonic_ms() - start) / 1000);
 	}
 	free_links(&s);
+	return err;
 }

@@ -50,6 +50,56 @@ class ScanTest(MountTest):
         self.assertIn("No such file", self.finish(parked)[2])
         self.assertEqual(stat.wait(mount_harness.LIMIT), 0)
 
+    def test_a_failed_first_scan_is_no_answer(self):
+        """The worker cannot be started once the mount is there: unknown ids are errors until it can."""
+        broken = os.path.join(self.dir, "broken")
+        worker = os.path.join(self.dir, "worker")
+        with open(worker, "w") as script:
+            script.write("#!/bin/sh\n[ -e %s ] && exit 1\n: >%s\nexec %s \"$@\"\n" %
+                         (broken, broken, os.path.realpath(mount_harness.GSYM)))
+        os.chmod(worker, 0o755)
+        daemon = self.mount("worker=" + worker)
+        self.assertErrno(errno.EIO, os.stat, self.image(self.id))
+        self.assertErrno(errno.EIO, os.stat, self.image(UNKNOWN))
+        self.assertErrno(errno.EIO, os.stat, os.path.join(self.mnt, "by-name", "sample"))
+        with open(worker, "w") as script:
+            script.write("#!/bin/sh\nexec %s \"$@\"\n" % os.path.realpath(mount_harness.GSYM))
+        wait_until(lambda: os.path.exists(self.image(self.id)), "the scan that works")
+        self.assertErrno(errno.ENOENT, os.stat, self.image(UNKNOWN))
+        self.assertIn("scan: ", daemon.log())
+
+    def sick_stat(self):
+        """(environment, switch): while the file switch exists, stat(2) of files called sick fails."""
+        if os.environ.get("BUILD_KIND") == "sanitize":
+            self.skipTest("a sanitizer wants to be the first library")
+        library, switch = os.path.join(self.dir, "sick.so"), os.path.join(self.dir, "switch")
+        run(mount_harness.CC, "-shared", "-fPIC", "-O2", '-DSWITCH="%s"' % switch,
+            os.path.join(mount_harness.HERE, "sick_stat.c"), "-o", library)
+        return dict(os.environ, LD_PRELOAD=library), switch
+
+    def test_an_error_is_no_removal(self):
+        environment, switch = self.sick_stat()
+        sick = mount_harness.build_id(self.compile("sick"))
+        daemon = self.mount("rescan=1", env=environment)
+        daemon.wait_scanned()
+        with open(switch, "w"):
+            pass
+        wait_until(lambda: daemon.log().count("/sick': cannot look") + daemon.log().count("'sick': cannot look") >= 2,
+                   "two scans")
+        self.assertIn("state", self.status(sick))
+        self.assertIn(sick, os.listdir(self.mnt))
+
+    def test_a_removed_file_is_gone_also_when_scans_are_incomplete(self):
+        environment, switch = self.sick_stat()
+        self.compile("sick")
+        daemon = self.mount("rescan=0", env=environment)
+        daemon.wait_scanned()
+        with open(switch, "w"):
+            pass
+        os.unlink(self.path)
+        self.assertErrno(errno.ENOENT, self.read, self.id, "0x1000")
+        self.assertLess(daemon.log().count("cannot look"), 4)
+
 
 if __name__ == "__main__":
     mount_harness.main()
