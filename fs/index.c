@@ -12,7 +12,7 @@ static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 enum {
 	REVISION = 2 << 16 | CONVERT_REVISION,
 	RECORD_MIN = 5 * 8 + 4,
-	HEADER_SIZE = 8 + 4 + 4 + 8,
+	RECORD_MAX = RECORD_MIN + 2 * UINT8_MAX, /* id and arch */
 	CHECKSUM_SIZE = 8,
 };
 
@@ -137,7 +137,7 @@ static int encode_record(bytes *out, const struct file_record *r)
 
 static int encode_all(bytes *out, const struct index *index)
 {
-	if (vec_reserve(out, HEADER_SIZE))
+	if (vec_reserve(out, INDEX_HEADER_SIZE))
 		return -ENOMEM;
 	uint8_t revision[8] = {0};
 	store32(revision, REVISION, false);
@@ -208,14 +208,31 @@ static int decode_record(struct index *index, struct cursor *c)
 	return decode_identity(c, r);
 }
 
-static int decode_all(struct index *index, struct cursor *c)
+/* Takes the header; -EBADMSG for one that is not of this revision. */
+static int decode_header(struct cursor *c, uint64_t *ret_count)
 {
 	const uint8_t *m = cursor_take(c, sizeof(magic));
 	uint32_t revision = cursor_u32(c);
 	cursor_skip(c, 4);
-	uint64_t count = cursor_u64(c);
-	if (!cursor_ok(c) || memcmp(m, magic, sizeof(magic)) != 0 || revision != REVISION ||
-	    !cursor_can_hold(c, count, RECORD_MIN))
+	*ret_count = cursor_u64(c);
+	return cursor_ok(c) && memcmp(m, magic, sizeof(magic)) == 0 && revision == REVISION ? 0 : -EBADMSG;
+}
+
+int index_check_header(struct span header, uint64_t file_size)
+{
+	struct cursor c = cursor_new(header.data, header.size, false);
+	uint64_t count;
+	if (decode_header(&c, &count) || file_size > INDEX_SIZE_MAX ||
+	    file_size < INDEX_HEADER_SIZE + CHECKSUM_SIZE)
+		return -EBADMSG;
+	uint64_t records = file_size - INDEX_HEADER_SIZE - CHECKSUM_SIZE;
+	return count <= records / RECORD_MIN && records <= count * RECORD_MAX ? 0 : -EBADMSG;
+}
+
+static int decode_all(struct index *index, struct cursor *c)
+{
+	uint64_t count;
+	if (decode_header(c, &count) || !cursor_can_hold(c, count, RECORD_MIN))
 		return -EBADMSG;
 	for (uint64_t i = 0; i < count; i++) {
 		int err = decode_record(index, c);
@@ -227,7 +244,7 @@ static int decode_all(struct index *index, struct cursor *c)
 
 int index_decode(struct index *index, struct span data)
 {
-	if (data.size < HEADER_SIZE + CHECKSUM_SIZE)
+	if (data.size < INDEX_HEADER_SIZE + CHECKSUM_SIZE)
 		return -EBADMSG;
 	size_t body = data.size - CHECKSUM_SIZE;
 	if (XXH3_64bits(data.data, body) != load64(data.data + body, false))

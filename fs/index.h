@@ -55,6 +55,17 @@ bool index_sweep(struct index *index, uint32_t pass);
 /* The whole index as bytes the caller frees: 0 or -ENOMEM. */
 int index_encode(const struct index *index, void **ret_data, size_t *ret_size);
 
+enum {
+	INDEX_HEADER_SIZE = 8 + 4 + 4 + 8,
+	INDEX_SIZE_MAX = 512 << 20, /* bytes; some millions of files */
+};
+
+/*
+ * Whether a file of @file_size bytes that begins with @header (INDEX_HEADER_SIZE bytes) can be an index of this
+ * revision, before the rest is read: 0 or -EBADMSG.
+ */
+int index_check_header(struct span header, uint64_t file_size);
+
 /* Fills an empty index. Bytes that are not a whole index of this revision: -EBADMSG, and it stays empty. */
 int index_decode(struct index *index, struct span data);
 

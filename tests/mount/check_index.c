@@ -101,6 +101,30 @@ static void damaged(void **state)
 	index_deinit(&a);
 }
 
+/* What is not an index is refused by its first bytes and its size. */
+static void headers(void **state)
+{
+	struct index a = {0};
+	void *data;
+	size_t size;
+	uint8_t zeros[INDEX_HEADER_SIZE] = {0};
+	(void)state;
+	fill(&a);
+	assert_int_equal(index_encode(&a, &data, &size), 0);
+	const struct span header = {data, INDEX_HEADER_SIZE};
+	assert_int_equal(index_check_header(header, size), 0);
+	assert_int_equal(index_check_header(header, size + (1 << 20)), -EBADMSG);
+	assert_int_equal(index_check_header(header, INDEX_HEADER_SIZE + 8), -EBADMSG);
+	assert_int_equal(index_check_header(header, 0), -EBADMSG);
+	store64((uint8_t *)data + 16, (1ULL << 30) / 44, false);
+	assert_int_equal(index_check_header(header, 3ULL << 29), -EBADMSG);
+	store64((uint8_t *)data + 16, UINT64_MAX / 44, false);
+	assert_int_equal(index_check_header(header, size), -EBADMSG);
+	assert_int_equal(index_check_header((struct span){zeros, sizeof(zeros)}, 3ULL << 29), -EBADMSG);
+	free(data);
+	index_deinit(&a);
+}
+
 static void sweeping(void **state)
 {
 	struct index a = {0};
@@ -122,6 +146,7 @@ int main(void)
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(empty),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(headers),
 		cmocka_unit_test(sweeping),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

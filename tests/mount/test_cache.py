@@ -334,7 +334,7 @@ class CacheTest(MountTest):
         (index,) = self.cached("index-*")
         size = os.path.getsize(index)
         for damage in (lambda: self.flip(index, 30), lambda: os.truncate(index, size // 2),
-                       lambda: os.truncate(index, 0)):
+                       lambda: os.truncate(index, 0), lambda: os.truncate(index, 3 << 29)):
             damage()
             daemon = self.mount()
             daemon.wait_scanned()
