@@ -140,6 +140,12 @@ static struct source *find_source(struct image *image, const struct source *like
 	return NULL;
 }
 
+static bool unchanged(const struct source *a, const struct source *b)
+{
+	return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->uid == b->uid &&
+	       a->gid == b->gid;
+}
+
 /*
  * Replaces or adds a source. A file with several hard links keeps the path seen first in this scan; whoever
  * may reach it by one of them may read it.
@@ -148,10 +154,13 @@ static int put_source(struct image *image, const struct source *seen)
 {
 	struct source *old = find_source(image, seen);
 	if (old && old->pass == seen->pass) {
-		old->mode |= seen->mode;
+		old->mode_seen |= seen->mode;
 		return 0;
 	}
 	struct source copy = *seen;
+	copy.mode_seen = seen->mode;
+	if (old && unchanged(old, seen))
+		copy.mode = old->mode; /* its other paths may be yet to come */
 	copy.path = strdup(seen->path);
 	if (!copy.path || (!old && vec_reserve(&image->sources, 1))) {
 		free(copy.path);
@@ -239,11 +248,8 @@ static void drop_replaced(struct images *images, uint32_t pass)
 
 static void sweep(struct images *images, uint32_t pass)
 {
-	for (size_t i = 0; i < images->all.n; i++) {
+	for (size_t i = 0; i < images->all.n; i++)
 		drop_unseen(images->all.v[i], pass);
-		/* Without memory for a new revision the old one stays: the next scan tries again. */
-		revision_choose(images, images->all.v[i]);
-	}
 	basenames_sweep(images, pass);
 }
 
@@ -259,6 +265,21 @@ static int absent_errno(int err)
 	return -EIO;
 }
 
+/* All paths of a file count that the scan has met. */
+static void settle_modes(struct images *images, uint32_t pass)
+{
+	for (size_t i = 0; i < images->all.n; i++) {
+		struct image *image = images->all.v[i];
+		for (size_t k = 0; k < image->sources.n; k++) {
+			struct source *s = &image->sources.v[k];
+			if (s->pass == pass)
+				s->mode = s->mode_seen;
+		}
+		/* Without memory for a new revision the old one stays: the next scan tries again. */
+		revision_choose(images, image);
+	}
+}
+
 void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken)
 {
 	pthread_mutex_lock(&images->lock);
@@ -266,6 +287,7 @@ void images_scanned(struct images *images, uint32_t pass, int err, struct list *
 		drop_replaced(images, pass);
 	else
 		sweep(images, pass);
+	settle_modes(images, pass);
 	images->complete |= !err;
 	images->absent = images->complete ? -ENOENT : absent_errno(err);
 	images->scanned = true;

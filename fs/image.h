@@ -43,6 +43,7 @@ struct source {
 	uid_t uid;
 	gid_t gid;
 	mode_t mode; /* read permissions only, for others none if they cannot reach the file */
+	mode_t mode_seen; /* the same of all paths that scan @pass has met so far; becomes mode at its end */
 	enum richness richness;
 	enum image_kind kind;
 	char arch[16];

@@ -68,6 +68,26 @@ class ScanTest(MountTest):
         self.assertErrno(errno.ENOENT, os.stat, self.image(UNKNOWN))
         self.assertIn("scan: ", daemon.log())
 
+    def test_hard_links_of_different_reach(self):
+        """Whoever reaches the file by one of its links may read it, and a rescan replaces nothing."""
+        for name, mode in (("a", 0o755), ("b", 0o700), ("c", 0o755), ("d", 0o700)):
+            where = os.path.join(self.source, name)
+            os.mkdir(where)
+            os.chmod(where, mode)
+            os.link(self.path, os.path.join(where, "link"))
+        os.unlink(self.path)
+        daemon = self.mount("rescan=1", "allow_other")
+        daemon.wait_scanned()
+        first = os.stat(self.image(self.id))
+        self.assertEqual(first.st_mode & 0o777, 0o555)
+        held = os.open(self.image(self.id), os.O_RDONLY)
+        self.addCleanup(os.close, held)
+        time.sleep(2.5)
+        # A name nobody has looked up yet: of a replaced directory it would be ESTALE.
+        self.assertIn("state", self.status(self.id))
+        self.assertErrno(errno.ENOENT, os.stat, "0x1", dir_fd=held)
+        self.assertEqual(os.stat(self.image(self.id)).st_ino, first.st_ino)
+
     def sick_stat(self):
         """(environment, switch): while the file switch exists, stat(2) of files called sick fails."""
         if os.environ.get("BUILD_KIND") == "sanitize":
