@@ -33,7 +33,7 @@ const char options_help[] =
 	"    -o convert_time=SECONDS  time of one conversion (default 600)\n"
 	"    -o unknown=enoent|print  an address that no function covers is missing, or says ??\n"
 	"    -o demangle=yes|no       print names as people write them, or as they are stored\n"
-	"    -o rescan=SECONDS        look for new files this often (default 0: only at start)\n"
+	"    -o rescan=SECONDS        look for new files this often (default 60; 0: only at start)\n"
 	"    -o worker=PATH           the gsym program that converts\n"
 	"    -o allow_other           let other users in; implies default_permissions\n"
 	"and what mount.fuse3(8) knows. gsymfs(1) has the details.\n";
@@ -173,20 +173,18 @@ static int take_own(struct options *o, const char *arg)
 /* libfuse takes these; a name that ends with '=' has a value. */
 static const char *const fuse_options[] = {
 	"allow_other",   "allow_root", "auto_unmount", "default_permissions",
-	"fsname=",       "subtype=",   "max_read=",    "fd=",
-	"user_id=",      "group_id=",  "rootmode=",    "blkdev",
-	"blksize=",      "ro",         "rw",           "suid",
-	"nosuid",        "dev",        "nodev",        "exec",
-	"noexec",        "async",      "sync",         "dirsync",
-	"atime",         "noatime",    "nodiratime",   "norelatime",
-	"nostrictatime", "debug",      "clone_fd",     "max_idle_threads=",
-	"max_threads=",
+	"fsname=",    "subtype=",   "max_read=",    "ro",
+	"rw",         "suid",       "nosuid",       "dev",
+	"nodev",      "exec",       "noexec",       "async",
+	"sync",       "dirsync",    "atime",        "noatime",
+	"debug",
 };
 
 /* Meant for mount(8) and fstab(5); they say nothing to us. */
 static const char *const ignored_options[] = {
 	"_netdev", "auto",   "noauto",   "user",     "nouser",      "users",    "owner",
 	"group",   "nofail", "defaults", "relatime", "strictatime", "comment=", "x-",
+	"norelatime", "nostrictatime", "diratime", "nodiratime",
 };
 
 static bool listed(const char *arg, const char *const *list, size_t n)
@@ -209,6 +207,21 @@ static int refuse(const char *arg)
 	for (size_t i = 0; i < ARRAY_SIZE(fuse_options); i++)
 		fprintf(stderr, " %s", fuse_options[i]);
 	fprintf(stderr, "\n");
+	return -1;
+}
+
+/* Whether libfuse will take the value; what it says when it does not helps nobody. */
+static int check_fuse_value(const char *arg)
+{
+	unsigned unused;
+	const char *value = strchr(arg, '=');
+	if (!value)
+		return 0;
+	bool is_size = strncmp(arg, "max_read=", 9) == 0;
+	if (is_size ? parse_count(value + 1, 4096, 1U << 30, &unused) : value[1] != 0)
+		return 0;
+	fprintf(stderr, "gsymfs: option %s: allowed is %s\n", arg,
+		is_size ? "a number of bytes, 4096 to 1073741824" : "a name");
 	return -1;
 }
 
@@ -257,6 +270,8 @@ static int take_option(struct options *o, const char *arg)
 		return 0;
 	if (!listed(arg, fuse_options, ARRAY_SIZE(fuse_options)))
 		return refuse(arg);
+	if (check_fuse_value(arg))
+		return -1;
 	note_fuse_option(o, arg);
 	return 1; /* keep it for libfuse */
 }
@@ -285,6 +300,7 @@ static void set_defaults(struct options *o)
 		.cache_size = 10ULL << 30,
 		.convert_memory = 4ULL << 30,
 		.convert_time = 600,
+		.rescan = 60,
 		.jobs = 2,
 		.threads = cpus < 1     ? 1
 			   : cpus > 256 ? 256

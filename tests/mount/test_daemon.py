@@ -37,7 +37,10 @@ class DaemonTest(MountTest):
         for option, allowed in (("unknown=maybe", "enoent or print"), ("demangle=perhaps", "yes or no"),
                                 ("jobs=0", "1 to 64"), ("jobs=1x", "1 to 64"), ("cache_size=much", "a number of bytes"),
                                 ("convert_memory=-1", "a number of bytes"), ("convert_time=0", "seconds"),
-                                ("rescan=soon", "seconds"), ("threads=", "1 to 256"), ("worker=", "path")):
+                                ("rescan=soon", "seconds"),
+                                ("max_read=abc", "a number of bytes"), ("max_read=", "a number of bytes"),
+                                ("max_read=-1", "a number of bytes"), ("fsname=", "a name"), ("clone_fd", "allowed"),
+                                ("fd=5", "allowed"), ("blkdev", "allowed"), ("threads=", "1 to 256"), ("worker=", "path")):
             words = self.refused("-o", option, self.source, self.mnt)
             self.assertIn(option.split("=")[0], words)
             self.assertIn(allowed, words)
