@@ -37,15 +37,15 @@ static int look_up_and_render(void *arg)
 	return err ? err : render_answer(&w->out, address, &w->answer, w->options);
 }
 
-/* The converted file let us down: why goes to status and, once, to the log. */
+/* The converted file let us down: why goes to status and, now and then, to the log. */
 static int complain(struct gsymfs *fs, struct revision *rev, int err, const char *text)
 {
 	bool lost = err == -EFAULT;
 	const char *reason = lost ? "the converted file in the cache was cut short" : text;
-	log_warning(&fs->log, "'%s': %s", rev->source.path, reason);
 	if (lost)
 		cache_forget(&fs->cache, &rev->key);
-	revision_complain(&fs->images, rev, reason, lost);
+	if (revision_complain(&fs->images, rev, reason, lost))
+		log_warning(&fs->log, "'%s': %s", rev->source.path, reason);
 	return -EIO;
 }
 

@@ -76,6 +76,7 @@ struct revision {
 	struct list link;      /* in a list of the queue */
 	int failure;           /* in STATE_FAILED: negative errno */
 	char *reason;          /* words for the last failure, or NULL */
+	int64_t complained;    /* last words in the log about the open image, like @used */
 	unsigned crashes;      /* of workers */
 	uint64_t gsym_size;    /* size of image.gsym once it is known */
 	double seconds;        /* the last conversion took */

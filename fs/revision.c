@@ -16,6 +16,8 @@ enum {
 	 * more images than this opens them again from the cache, which costs a checksum.
 	 */
 	READY_MAX = 4096,
+	/* Every lookup in a damaged image fails, and anybody may look up as often as they like. */
+	COMPLAIN_SECONDS = 60,
 };
 
 static bool same_file(const struct source *a, const struct source *b)
@@ -232,13 +234,18 @@ void revision_set_failed(struct revision *rev, int errno_or_0, const char *reaso
 	rev->failure = errno_or_0;
 }
 
-void revision_complain(struct images *images, struct revision *rev, const char *reason, bool lost)
+bool revision_complain(struct images *images, struct revision *rev, const char *reason, bool lost)
 {
 	struct handle *unused = NULL;
 	pthread_mutex_lock(&images->lock);
+	int64_t t = now();
+	bool loud = t >= rev->complained + COMPLAIN_SECONDS || t < rev->complained;
+	if (loud)
+		rev->complained = t;
 	set_reason(rev, reason);
 	if (lost && rev->state == STATE_READY)
 		unused = revision_set_cold(images, rev);
 	pthread_mutex_unlock(&images->lock);
 	handle_put(unused);
+	return loud;
 }

@@ -31,9 +31,9 @@ int revision_use(struct images *images, struct revision *rev, struct handle **re
 
 /*
  * The open image turned out to be unreadable. Notes why; with @lost, closes it, so that it is made again at
- * the next use. Takes the lock itself.
+ * the next use. True when it is time to say so in the log, which is once a minute. Takes the lock itself.
  */
-void revision_complain(struct images *images, struct revision *rev, const char *reason, bool lost);
+bool revision_complain(struct images *images, struct revision *rev, const char *reason, bool lost);
 
 /*
  * Puts @handle (which it takes over) in place. Gives back a handle for the caller to put without the lock, or

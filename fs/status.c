@@ -10,6 +10,8 @@
 #include "../gsym/render/escape.h"
 #include "guard.h"
 
+enum { ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
+
 static const char *const state_words[] = {
 	[STATE_COLD] = "cold",     [STATE_OPENING] = "opening",
 	[STATE_QUEUED] = "queued", [STATE_CONVERTING] = "converting",
@@ -66,12 +68,15 @@ static void sources(struct text_buf *out, const struct gsymfs *fs, const struct 
 	snprintf(path, sizeof(path), "%s/%s", fs->source, rev->source.path);
 	line(out, "source", path);
 	line(out, "debug", words[rev->source.richness]);
+	size_t others = 0;
 	for (size_t i = 0; i < image->sources.n; i++) {
-		if (strcmp(image->sources.v[i].path, rev->source.path) == 0)
+		if (strcmp(image->sources.v[i].path, rev->source.path) == 0 || others++ >= ALSO_MAX)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", fs->source, image->sources.v[i].path);
 		line(out, "also", path);
 	}
+	if (others > ALSO_MAX)
+		number(out, "also_more", others - ALSO_MAX);
 }
 
 static struct handle *write_locked(struct text_buf *out, const struct gsymfs *fs, const struct revision *rev)
