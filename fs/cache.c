@@ -29,7 +29,9 @@ static void file_name(char name[NAME_SIZE], const struct cache_key *key, const c
 	snprintf(name, NAME_SIZE, "%s%s", key->text, suffix);
 }
 
-/* Which file it is. Nothing that a file's author could choose: XXH3 stands up to accidents, not to forgers. */
+/*
+ * Which file it is. Nothing that a file's author could choose: XXH3 stands up to accidents, not to forgers.
+ */
 static uint64_t file_fingerprint(const struct cache_input *input)
 {
 	uint8_t fields[28];

@@ -61,8 +61,8 @@ enum {
 };
 
 /*
- * Whether a file of @file_size bytes that begins with @header (INDEX_HEADER_SIZE bytes) can be an index of this
- * revision, before the rest is read: 0 or -EBADMSG.
+ * Whether a file of @file_size bytes that begins with @header (INDEX_HEADER_SIZE bytes) can be an index of
+ * this revision, before the rest is read: 0 or -EBADMSG.
  */
 int index_check_header(struct span header, uint64_t file_size);
 
