@@ -123,7 +123,6 @@ static int convert_and_tell(const struct worker_convert *order)
 	struct convert_options options = {
 		.threads = order->threads,
 		.version = (uint16_t)order->version,
-		.merged = true,
 		.progress = send_progress,
 		.progress_user = &progress,
 	};
