@@ -5,6 +5,7 @@
 #include "convert.h"
 #include "debug_files.h"
 #include "finalize.h"
+#include "layout.h"
 #include "../gsym/base/parallel.h"
 #include "../gsym/base/diag.h"
 
@@ -419,6 +420,8 @@ static int convert_image(struct conversion *c, struct output *out, struct conver
 		err = oddities_report(&c->odd, &summary);
 	if (!err)
 		err = list_missing(c, &summary);
+	if (!err)
+		err = layout_report(c->image, &summary);
 	conversion_deinit(c);
 	if (err)
 		convert_summary_deinit(&summary);

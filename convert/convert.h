@@ -44,6 +44,15 @@ struct convert_oddity {
 	char first[160];  /* where it was met first: section and offset */
 };
 
+enum { CONVERT_SECTIONS_MAX = 512 };
+
+/* A section of a relocatable file, and its place in the layout that addresses mean. */
+struct convert_section {
+	uint64_t addr, size;
+	bool code;
+	char name[128]; /* cut when longer */
+};
+
 struct convert_summary {
 	char arch[16];
 	uint64_t units;             /* units of debug data read */
@@ -53,6 +62,9 @@ struct convert_summary {
 	uint64_t output_size;
 	struct convert_oddity *oddities; /* sorted by kind */
 	size_t n_oddities;
+	struct convert_section *sections; /* of a relocatable file: allocated ones with content */
+	size_t n_sections;
+	uint64_t sections_left_out; /* of more than CONVERT_SECTIONS_MAX */
 	char *missing;              /* names of files that would have told more, one a line; NULL: none */
 };
 

@@ -169,6 +169,7 @@ static int image_add_section(struct image *image, const char *name, const GElf_S
 		.addr = shdr->sh_addr,
 		.size = shdr->sh_size,
 		.grouped = shdr->sh_flags & SHF_GROUP,
+		.allocated = shdr->sh_flags & SHF_ALLOC,
 		.code = (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR),
 	};
 	if (shdr->sh_type != SHT_NOBITS && shdr->sh_size && span_inside(image, shdr->sh_offset, shdr->sh_size))

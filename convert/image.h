@@ -21,6 +21,7 @@ enum compression {
 struct section {
 	const char *name; /* borrowed from the file */
 	uint64_t addr, size;
+	bool allocated;   /* SHF_ALLOC */
 	bool code;        /* allocated and executable */
 	bool grouped;     /* SHF_GROUP */
 	enum compression compression;

@@ -93,7 +93,10 @@ void convert_summary_deinit(struct convert_summary *summary)
 {
 	free(summary->oddities);
 	free(summary->missing);
+	free(summary->sections);
 	summary->missing = NULL;
+	summary->sections = NULL;
+	summary->n_sections = 0;
 	summary->oddities = NULL;
 	summary->n_oddities = 0;
 }

@@ -23,6 +23,7 @@ static size_t message_size(uint32_t type)
 	case WORKER_IDENTITY: return sizeof(struct worker_identity);
 	case WORKER_READY: return sizeof(struct worker_ready);
 	case WORKER_MISSING: return sizeof(struct worker_missing);
+	case WORKER_SECTION: return sizeof(struct worker_section);
 	}
 	return 0;
 }
@@ -71,6 +72,7 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_IDENTITY: return identity_valid(&msg->identity);
 	case WORKER_READY: return true;
 	case WORKER_MISSING: return terminated(msg->missing.name, sizeof(msg->missing.name));
+	case WORKER_SECTION: return terminated(msg->section.name, sizeof(msg->section.name));
 	}
 	return false;
 }

@@ -7,8 +7,8 @@
  * Every worker first says WORKER_READY. Then, by mode:
  *
  *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file.
- *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY
- *            and WORKER_MISSING and one WORKER_DONE, or one WORKER_FAILED.
+ *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY,
+ *            WORKER_MISSING and WORKER_SECTION and one WORKER_DONE, or one WORKER_FAILED.
  *   scan     many files, until the socket closes. 4 = the directory below which they lie.
  *            in: WORKER_IDENTIFY with the open file attached; out: one WORKER_IDENTITY for each, in order.
  *
@@ -30,7 +30,7 @@ enum {
 };
 
 /* Raised with every change of this file: daemon and worker may come from different installations. */
-enum { WORKER_PROTOCOL = 1 };
+enum { WORKER_PROTOCOL = 2 };
 
 enum worker_type {
 	WORKER_CONVERT = 1, /* daemon to worker */
@@ -42,6 +42,7 @@ enum worker_type {
 	WORKER_IDENTITY,
 	WORKER_READY,
 	WORKER_MISSING,
+	WORKER_SECTION,
 };
 
 /* Every message begins like this. @serial goes from a request into its answers. */
@@ -85,6 +86,14 @@ struct worker_oddity {
 struct worker_missing {
 	struct worker_header head;
 	char name[512];
+};
+
+/* A section of a relocatable file, as in struct convert_section. */
+struct worker_section {
+	struct worker_header head;
+	uint64_t addr;
+	uint64_t size;
+	char name[128];
 };
 
 struct worker_done {
@@ -136,6 +145,7 @@ union worker_message {
 	struct worker_identity identity;
 	struct worker_ready ready;
 	struct worker_missing missing;
+	struct worker_section section;
 };
 
 /* Whether the @size bytes received are a message as described above: 0 or -EPROTO. Pure. */

@@ -20,7 +20,7 @@
 
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
-	LAYOUT_REVISION = 1,            /* of what handle.h describes */
+	LAYOUT_REVISION = 2,            /* of what handle.h describes, and of the notes */
 	TEMP_TRIES = 8,
 };
 

@@ -155,6 +155,20 @@ static void note_missing(struct text_buf *notes, const struct worker_missing *m)
 	text_char(notes, '\n');
 }
 
+/* Sections come last: they have the room that oddities and missing files leave. */
+static void note_section(struct text_buf *notes, const struct worker_section *m)
+{
+	if (notes->n > NOTES_MAX * 3 / 4)
+		return;
+	text_lit(notes, "section\t");
+	escape_str(notes, m->name, ESCAPE_TSV);
+	text_char(notes, ' ');
+	text_addr(notes, m->addr);
+	text_char(notes, ' ');
+	text_dec(notes, m->size);
+	text_char(notes, '\n');
+}
+
 /* 0 when the message makes sense at this point, else -EPROTO. */
 static int take_message(struct job *job, const union worker_message *msg)
 {
@@ -164,6 +178,7 @@ static int take_message(struct job *job, const union worker_message *msg)
 	case WORKER_PROGRESS: note_progress(job, &msg->progress); return 0;
 	case WORKER_ODDITY: note_oddity(&job->notes, &msg->oddity); return 0;
 	case WORKER_MISSING: note_missing(&job->notes, &msg->missing); return 0;
+	case WORKER_SECTION: note_section(&job->notes, &msg->section); return 0;
 	case WORKER_DONE:
 		job->done = msg->done;
 		job->has_done = true;

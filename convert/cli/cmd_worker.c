@@ -103,6 +103,17 @@ static int send_missing(uint64_t serial, const struct convert_summary *s)
 	return err;
 }
 
+static int send_sections(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->n_sections && !err; i++) {
+		struct worker_section m = {.head.serial = serial, .addr = s->sections[i].addr, .size = s->sections[i].size};
+		snprintf(m.name, sizeof(m.name), "%s", s->sections[i].name);
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_SECTION, -1);
+	}
+	return err;
+}
+
 static int send_done(uint64_t serial, const struct convert_summary *s)
 {
 	struct worker_done m = {
@@ -136,6 +147,8 @@ static int convert_and_tell(const struct worker_convert *order)
 	err = send_oddities(order->head.serial, &summary);
 	if (!err)
 		err = send_missing(order->head.serial, &summary);
+	if (!err)
+		err = send_sections(order->head.serial, &summary);
 	if (!err)
 		err = send_done(order->head.serial, &summary);
 	convert_summary_deinit(&summary);

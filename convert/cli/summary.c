@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { SECTIONS_PRINTED = 16 };
+
 static uint64_t count_oddities(const struct convert_summary *summary)
 {
 	uint64_t count = 0;
@@ -38,6 +40,24 @@ static void print_missing(FILE *file, const struct convert_summary *summary)
 		say(file, "  %.*s", (int)(end - name), name);
 }
 
+/* Sections with code are what addresses are in; the JSON summary has all of them. */
+static void print_layout(FILE *file, const struct convert_summary *summary)
+{
+	size_t told = 0, left_out = (size_t)summary->sections_left_out;
+	if (!summary->n_sections)
+		return;
+	say(file, "a relocatable file: addresses are those of its sections laid out one behind the other");
+	for (size_t i = 0; i < summary->n_sections; i++) {
+		const struct convert_section *s = &summary->sections[i];
+		if (!s->code || told++ >= SECTIONS_PRINTED)
+			left_out++;
+		else
+			say(file, "  %s at 0x%" PRIx64 ", %" PRIu64 " bytes", s->name, s->addr, s->size);
+	}
+	if (left_out)
+		say(file, "  and %zu more", left_out);
+}
+
 void summary_print(FILE *file, const char *input, const char *output, const struct convert_summary *summary)
 {
 	uint64_t read = summary->functions_dwarf + summary->functions_symbols;
@@ -52,6 +72,23 @@ void summary_print(FILE *file, const char *input, const char *output, const stru
 		say(file, "written: %" PRIu64, summary->functions);
 	print_oddities(file, summary);
 	print_missing(file, summary);
+	print_layout(file, summary);
+}
+
+static void append_sections(struct text_buf *out, const struct convert_summary *summary)
+{
+	for (size_t i = 0; i < summary->n_sections; i++) {
+		const struct convert_section *s = &summary->sections[i];
+		text_str(out, i ? ",{\"name\":\"" : ",\"sections\":[{\"name\":\"");
+		escape_str(out, s->name, ESCAPE_JSON);
+		text_lit(out, "\",\"address\":\"");
+		text_addr(out, s->addr);
+		text_lit(out, "\",\"size\":");
+		text_dec(out, s->size);
+		text_str(out, s->code ? ",\"code\":true}" : ",\"code\":false}");
+	}
+	if (summary->n_sections)
+		text_char(out, ']');
 }
 
 static void append_json(struct text_buf *out, const struct convert_summary *summary)
@@ -66,6 +103,7 @@ static void append_json(struct text_buf *out, const struct convert_summary *summ
 	}
 	text_lit(out, "},\"error-count\":");
 	text_dec(out, count_oddities(summary));
+	append_sections(out, summary);
 	text_lit(out, "}\n");
 }
 

@@ -10,7 +10,10 @@
 /* Prints what was read and written, then the oddities of the input by kind. */
 void summary_print(FILE *file, const char *input, const char *output, const struct convert_summary *summary);
 
-/* Writes the oddities as JSON to @path: "error-categories" by kind with "count", and "error-count". */
+/*
+ * Writes the oddities as JSON to @path: "error-categories" by kind with "count", and "error-count"; of a
+ * relocatable file also "sections" with "name", "address", "size", "code".
+ */
 int summary_write_json(const char *path, const struct convert_summary *summary, struct gsym_diag *diag);
 
 /* Prints the classes a comparison with @input found, the differences with examples. */

@@ -84,15 +84,18 @@ static void broken_messages(void **state)
 	struct worker_identity no_id = {.head = {WORKER_IDENTITY, sizeof(no_id), 0}, .kind = 1};
 	struct worker_convert order = {
 		.head = {WORKER_CONVERT, sizeof(order), 0}, .threads = 0, .version = 1};
+	struct worker_section section = {.head = {WORKER_SECTION, sizeof(section), 0}, .size = 1};
 	static const char large[sizeof(union worker_message) + 100];
 	(void)state;
 	memset(text.text, 'x', sizeof(text.text));
+	memset(section.name, 'x', sizeof(section.name));
 	refuse("x", 1);
 	refuse(&head, sizeof(head));
 	refuse(&progress, sizeof(progress));
 	refuse(&progress, sizeof(progress) - 1);
 	refuse(&phase, sizeof(phase));
 	refuse(&text, sizeof(text));
+	refuse(&section, sizeof(section));
 	refuse(&error, sizeof(error));
 	refuse(&id, sizeof(id));
 	refuse(&no_id, sizeof(no_id));
