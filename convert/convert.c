@@ -2,6 +2,7 @@
  * convert.c - the conversion as a whole: open, symbols, units in parallel, merge in unit order, finalize, write.
  */
 #include "builder.h"
+#include "callsites.h"
 #include "convert.h"
 #include "debug_files.h"
 #include "finalize.h"
@@ -33,6 +34,7 @@ struct conversion {
 	struct dwarf dwarf;
 	struct dwarf alternate;
 	struct split_files *split;
+	struct callsites_file *listed; /* or NULL */
 	symbol_vec symbols;
 	struct build_context context;
 	struct builder *builders; /* one for each thread */
@@ -347,11 +349,28 @@ static int open_dwarf(struct conversion *c)
 
 /* ---- The stages ---- */
 
+/* From all records to those that are written. */
+static int finalize(struct conversion *c, struct gsym_diag *diag)
+{
+	const struct convert_options *o = c->options;
+	CLEANUP(freep) struct listed_place *places = NULL;
+	int err = c->listed ? callsites_locate(c->listed, &c->records, &c->pool, &places) : 0;
+	if (!err)
+		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->odd);
+	if (!err && !c->records.n)
+		return diag_set(diag, -ENODATA, "no function found: neither DWARF nor symbols name any code");
+	if (err)
+		return diag_set(diag, err, "%s", strerror(-err));
+	return c->listed ? callsites_apply(c->listed, places, &c->records, &c->pool, o->match_llvm, &c->arena, diag) : 0;
+}
+
 static int convert(struct conversion *c, struct output *out, struct convert_summary *summary, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
 	c->threads = o->threads ? o->threads : parallel_cpus();
-	int err = open_inputs(c, diag);
+	int err = o->callsites_file ? callsites_file_read(o->callsites_file, &c->listed, diag) : 0;
+	if (!err)
+		err = open_inputs(c, diag);
 	if (err)
 		return err;
 	err = load_symbols(c);
@@ -373,15 +392,12 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	if (!err)
 		err = symtab_add_records(&c->symbols, &c->pool, &c->records);
 	summary->functions_symbols = c->symbols.n;
-	if (!err)
-		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->odd);
-	if (!err && !c->records.n)
-		return diag_set(diag, -ENODATA, "%s: no function found: neither DWARF nor symbols name any code",
-				c->image->path);
 	if (err)
 		return diag_set(diag, err, "%s: %s", c->image->path,
 				err == -ECANCELED ? "conversion stopped" : strerror(-err));
-	err = write_gsym(c, out, summary, diag);
+	err = finalize(c, diag);
+	if (!err)
+		err = write_gsym(c, out, summary, diag);
 	return err ? diag_prefix(diag, err, "%s", c->image->path) : 0;
 }
 
@@ -396,6 +412,7 @@ static void conversion_deinit(struct conversion *c)
 	vec_free(&c->symbols);
 	pool_deinit(&c->pool);
 	arena_free(&c->arena);
+	callsites_file_free(c->listed);
 	split_close(c->split);
 	dwarf_close(&c->dwarf);
 	dwarf_close(&c->alternate);

@@ -31,6 +31,7 @@ struct convert_options {
 	const char *arch;            /* refuse an image of another architecture; NULL = any */
 	const char *const *debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
 	const char *debug_file;      /* the file with the DWARF; NULL = the image itself, or one that is found */
+	const char *callsites_file;  /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
 	const char *symtab_file;     /* the file with the symbols; NULL = the image, its debug file, .gnu_debugdata */
 	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED. */
 	int (*progress)(void *user, enum convert_phase phase, uint64_t done, uint64_t total);

@@ -28,6 +28,7 @@ enum {
 	OPT_DWARF_NAMES,
 	OPT_MERGED,
 	OPT_CALLSITES,
+	OPT_CALLSITES_FILE,
 	OPT_DEBUG_DIR,
 	OPT_DEBUG_FILE,
 	OPT_SYMTAB_FILE,
@@ -54,6 +55,7 @@ static const struct option_spec options[] = {
 	{OPT_MERGED, "merged-functions", NULL,
 	 "keep all functions that share a range, not\njust the one that tells most"},
 	{OPT_CALLSITES, "dwarf-callsites", NULL, "keep call sites, which tell merged functions apart"},
+	{OPT_CALLSITES_FILE, "callsites-yaml-file", "FILE", "add the call sites that FILE lists"},
 	{OPT_MATCH_LLVM, "match-llvm", NULL, "make llvm-gsymutil's choices, for comparisons"},
 	{OPT_VERIFY, "verify", NULL,
 	 "derive the output's frames once more with\nlibdwarf and report differences"},
@@ -133,6 +135,7 @@ static int parse_option(int key, struct conversion *c)
 	case OPT_DWARF_NAMES: c->convert.dwarf_names = true; break;
 	case OPT_MERGED: c->convert.merged = true; break;
 	case OPT_CALLSITES: c->convert.callsites = true; break;
+	case OPT_CALLSITES_FILE: c->convert.callsites_file = optarg; break;
 	case OPT_DEBUG_DIR: return parse_debug_dir(c);
 	case OPT_DEBUG_FILE: c->convert.debug_file = optarg; break;
 	case OPT_SYMTAB_FILE: c->convert.symtab_file = optarg; break;

@@ -33,6 +33,30 @@ NAMES = ["0x300580", "0X0", "300580", "ffffffff81000000", "0xffffffffffffffff", 
          "0x300580.json", "0x300580.raw.tsv", "status", "image.gsym", "by-name",
          "4ab8ef0cdee0f9b3900d2b90425bb328b39cfccb", "4AB8EF0C-DEE0-F9B3-900D-2B90425BB328", "xxh3-00", "..", "q"]
 
+CALLSITES = {
+    "all.yaml": """# every key
+functions:
+  - name: work
+    callsites:
+      - return_offset: 0x18
+        match_regex: ["^f[0-9]+$", 'it''s', plain]
+        flags: [InternalCall, ExternalCall]
+      - match_regex: []
+        return_offset: 5
+      - {return_offset: 39, match_regex: [a], flags: }
+  - callsites: []
+    name: folded
+  - name: work
+    callsites: ~
+""",
+    "all.json": '{"functions": [{"name": "work", "callsites": [{"return_offset": "0x8", "match_regex": ["\\\\[.* a\\\\]",'
+                ' "\\u00e9"], "flags": ["ExternalCall"]}]}, {"name": "other"}]}\n',
+    "texts.yaml": "functions:\n- name: |-\n    work\n  callsites:\n  - return_offset: 1\n    match_regex:\n    - >-\n"
+                  "      a\n      b\n    - \"c\\\n      d\\x41\"\n    flags:\n    - InternalCall\n",
+    "refused.yaml": "functions: &a\n- name: !!str work\n  callsites: *a\n",
+    "broken.yaml": "functions:\n- name: work\n  callsites:\n  - return_offset: 010\n    match_regex: [[a], {b: c}]\n",
+}
+
 
 def build(argv):
     """True when the tool is there and knows the options."""
@@ -73,6 +97,12 @@ def make_names(place):
         (place / f"{number:02}").write_text(name)
 
 
+def make_callsites(place):
+    place.mkdir(parents=True, exist_ok=True)
+    for name, text in CALLSITES.items():
+        (place / name).write_text(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gsym", help="the gsym program, for seeds that are GSYM files")
@@ -83,6 +113,7 @@ def main():
     shutil.rmtree(out, ignore_errors=True)
     make_elf(out / "elf")
     make_names(out / "name")
+    make_callsites(out / "callsites")
     if options.gsym:
         make_gsym(str(Path(options.gsym).absolute()), out / "elf", out / "gsym")
     if options.stamp:

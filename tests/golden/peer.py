@@ -65,6 +65,35 @@ def compare_merged(gsym, peer, path, addresses):
     return ok
 
 
+CALLSITES = """functions:
+  - name: work
+    callsites:
+      - return_offset: 0x3
+        match_regex: ["^f[0-9]+$", 'it''s', plain]
+        flags: [InternalCall, ExternalCall]
+      - match_regex: []
+        return_offset: 2
+        flags: [ExternalCall]
+  - {name: main, callsites: [{return_offset: 1, match_regex: [work, ""], flags: []}]}
+  - name: main
+  - callsites: [{return_offset: 0x01, match_regex: [again], flags: [InternalCall]}]
+    name: main
+"""
+
+
+def compare_listed(gsym, peer, elf, directory):
+    """Call sites that a file lists: the same from both, whoever reads them."""
+    listed = directory / "sites.yaml"
+    listed.write_text(CALLSITES)
+    ours, theirs = directory / "listed.gsym", directory / "listed.theirs.gsym"
+    peers.run([gsym, "convert", "--quiet", f"--callsites-yaml-file={listed}", "-o", ours, elf])
+    peers.run([peer, f"--convert={elf}", f"--out-file={theirs}", f"--callsites-yaml-file={listed}"])
+    def sites(*argv):
+        return "".join(line + "\n" for line in output(*argv).splitlines() if " Flags[" in line)
+    ok = compare("call sites from a file, both dumped by ours", sites(gsym, "dump", ours), sites(gsym, "dump", theirs))
+    return ok & compare_file(gsym, peer, ours)
+
+
 def main():
     gsym, make_inputs, elf = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
     peer = peers.need("llvm-gsymutil", "llvm-22")
@@ -75,6 +104,7 @@ def main():
         subprocess.run([peer, f"--convert={elf}", f"--out-file={theirs}"], check=True, capture_output=True)
         paths = [directory / "plain.gsym", directory / "merged.gsym", theirs]
         results = [compare_file(gsym, peer, path) for path in paths]
+        results.append(compare_listed(gsym, peer, elf, directory))
     return 0 if all(results) else 1
 
 

@@ -55,6 +55,8 @@ Options:
       --merged-functions      keep all functions that share a range, not
                               just the one that tells most
       --dwarf-callsites       keep call sites, which tell merged functions apart
+      --callsites-yaml-file=FILE
+                              add the call sites that FILE lists
       --match-llvm            make llvm-gsymutil's choices, for comparisons
       --verify                derive the output's frames once more with
                               libdwarf and report differences
