@@ -1,5 +1,6 @@
 #include "builder.h"
 
+#include <libdwarf/dwarf.h>
 #include <string.h>
 
 enum {
@@ -176,6 +177,7 @@ static int build_range(struct builder *b, uint32_t index, struct range range, co
 		.name = name->string,
 		.bare = name->bare,
 		.linkage = name->linkage,
+		.assembly = b->unit.language == DW_LANG_Mips_Assembler,
 		.kind = RECORD_DWARF,
 	};
 	if (b->rows.n && vec_push(&b->covered, range))

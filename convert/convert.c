@@ -225,8 +225,12 @@ static int add_missing(struct convert_summary *summary, unsigned *n, const char 
 static int list_missing(struct conversion *c, struct convert_summary *summary)
 {
 	unsigned n = 0;
+	char debug[256];
+	bool wanted = !c->debug && !c->options->no_dwarf && !image_section(c->image, ".debug_info");
 	const char *alternate = c->dwarf.image && !c->shared ? alternate_name(c->dwarf.image) : NULL;
-	int err = alternate ? add_missing(summary, &n, alternate) : 0;
+	int err = wanted && debug_file_name(c->image, debug, sizeof(debug)) ? add_missing(summary, &n, debug) : 0;
+	if (!err && alternate)
+		err = add_missing(summary, &n, alternate);
 	for (size_t i = 0; c->results && i < c->dwarf.n_units && !err; i++)
 		if (c->results[i].missing)
 			err = add_missing(summary, &n, c->results[i].missing);
@@ -288,7 +292,7 @@ static int check_image(const struct conversion *c, struct gsym_diag *diag)
 /* Opens a file the caller named. It must be there, and belong to the image as far as build ids tell. */
 static int open_named(const struct conversion *c, const char *path, struct image **ret, struct gsym_diag *diag)
 {
-	int err = path ? image_open(path, ret, diag) : 0;
+	int err = path ? image_open(path, c->options->opener, ret, diag) : 0;
 	const struct image *a = c->image, *b = *ret;
 	if (err || !b || !a->id_size || !b->id_size)
 		return err;
@@ -451,7 +455,7 @@ int convert_file(const char *path, const struct convert_options *options, int ou
 		 struct gsym_diag *diag)
 {
 	struct conversion c = {.options = options};
-	int err = image_open(path, &c.image, diag);
+	int err = image_open(path, options->opener, &c.image, diag);
 	return err ? err : convert_image(&c, &(struct output){.fd = out_fd}, ret, diag);
 }
 

@@ -11,13 +11,20 @@
 
 enum {
 	/* Part of every cache key. Raise it whenever the same input could give other bytes than before. */
-	CONVERT_REVISION = 3,
+	CONVERT_REVISION = 4,
 	IMAGE_ID_MAX = 64,
 };
 
 enum convert_phase {
 	CONVERT_READING,  /* units of debug data done, of all */
 	CONVERT_WRITING,
+};
+
+/* How files are reached. The daemon's workers may open nothing by name: they ask the daemon. */
+struct convert_opener {
+	/* Opens @path for reading: a descriptor, which becomes the caller's, or a negative errno. Any thread. */
+	int (*open)(void *user, const char *path);
+	void *user;
 };
 
 struct convert_options {
@@ -33,6 +40,7 @@ struct convert_options {
 	const char *debug_file;      /* the file with the DWARF; NULL = the image itself, or one that is found */
 	const char *callsites_file;  /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
 	const char *symtab_file;     /* the file with the symbols; NULL = the image, its debug file, .gnu_debugdata */
+	const struct convert_opener *opener; /* for all files, also those an image refers to; NULL = open(2) */
 	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED. */
 	int (*progress)(void *user, enum convert_phase phase, uint64_t done, uint64_t total);
 	void *progress_user;
@@ -100,7 +108,10 @@ struct image_identity {
 	char arch[16];   /* "x86_64", "aarch64", ... */
 };
 
-/* Reads just the headers and notes. Anything but a regular file is IMAGE_OTHER. */
-int identify_file(const char *path, struct image_identity *ret, struct gsym_diag *diag);
+/*
+ * Reads just the headers and notes of the open file @fd, which stays the caller's. Anything but a regular file is
+ * IMAGE_OTHER. @name is only used in messages.
+ */
+int identify_descriptor(int fd, const char *name, struct image_identity *ret, struct gsym_diag *diag);
 
 #endif

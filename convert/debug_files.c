@@ -20,13 +20,14 @@ static void dir_of(const char *path, char *ret, size_t size)
 		snprintf(ret, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
-static struct image *open_at(const char *dir, const char *sub, const char *name)
+/* Opens "dir sub/name" the way @from was opened. */
+static struct image *open_at(const struct image *from, const char *dir, const char *sub, const char *name)
 {
 	char path[PATH_SIZE];
 	struct image *image = NULL;
 	if (snprintf(path, sizeof(path), "%s%s/%s", dir, sub, name) >= PATH_SIZE)
 		return NULL;
-	return image_open(path, &image, NULL) ? NULL : image;
+	return image_open(path, from->opener, &image, NULL) ? NULL : image;
 }
 
 static bool same_id(const struct image *image, const uint8_t *id, size_t size)
@@ -42,17 +43,26 @@ static struct image *keep_if(struct image *image, bool good)
 	return NULL;
 }
 
-/* dir/.build-id/xx/yyyy.debug */
-static struct image *open_by_id(const char *dir, const uint8_t *id, size_t size)
+enum { ID_NAME_SIZE = 2 * IMAGE_ID_MAX + 32 };
+
+/* .build-id/xx/yyyy.debug */
+static bool id_name(const uint8_t *id, size_t size, char name[static ID_NAME_SIZE])
 {
-	char name[2 * IMAGE_ID_MAX + 32];
-	int n = snprintf(name, sizeof(name), ".build-id/%02x/", id[0]);
 	if (size < 2 || size > IMAGE_ID_MAX)
-		return NULL;
+		return false;
+	int n = snprintf(name, ID_NAME_SIZE, ".build-id/%02x/", id[0]);
 	for (size_t i = 1; i < size; i++)
-		n += snprintf(name + n, sizeof(name) - (size_t)n, "%02x", id[i]);
-	snprintf(name + n, sizeof(name) - (size_t)n, ".debug");
-	struct image *image = open_at(dir, "", name);
+		n += snprintf(name + n, ID_NAME_SIZE - (size_t)n, "%02x", id[i]);
+	snprintf(name + n, ID_NAME_SIZE - (size_t)n, ".debug");
+	return true;
+}
+
+static struct image *open_by_id(const struct image *from, const char *dir, const uint8_t *id, size_t size)
+{
+	char name[ID_NAME_SIZE];
+	if (!id_name(id, size, name))
+		return NULL;
+	struct image *image = open_at(from, dir, "", name);
 	return image ? keep_if(image, same_id(image, id, size)) : NULL;
 }
 
@@ -87,7 +97,7 @@ static bool is_linked(const struct image *image, const struct image *debug, uint
 static struct image *open_linked(const struct image *image, const char *dir, const char *sub,
 				 const struct debuglink *link)
 {
-	struct image *debug = open_at(dir, sub, link->name);
+	struct image *debug = open_at(image, dir, sub, link->name);
 	/* A link may name the file it is in: then there is no debug file of that name here. */
 	return debug ? keep_if(debug, strcmp(debug->path, image->path) != 0 && is_linked(image, debug, link->crc)) : NULL;
 }
@@ -98,7 +108,7 @@ int find_debug_file(const struct image *image, const char *const *dirs, struct i
 	struct debuglink link;
 	struct image *debug = NULL;
 	for (const char *const *d = dirs; d && *d && !debug && image->id_size; d++)
-		debug = open_by_id(*d, image->id, image->id_size);
+		debug = open_by_id(image, *d, image->id, image->id_size);
 	dir_of(image->path, dir, sizeof(dir));
 	if (!debug && read_debuglink((struct image *)image, &link)) {
 		debug = open_linked(image, dir, "", &link);
@@ -109,6 +119,17 @@ int find_debug_file(const struct image *image, const char *const *dirs, struct i
 	}
 	*ret = debug;
 	return 0;
+}
+
+bool debug_file_name(struct image *image, char *ret, size_t size)
+{
+	struct debuglink link;
+	char name[ID_NAME_SIZE];
+	bool linked = read_debuglink(image, &link);
+	if (!linked && !id_name(image->id, image->id_size, name))
+		return false;
+	snprintf(ret, size, "%s", linked ? link.name : name);
+	return true;
 }
 
 /* ---- The alternate file ---- */
@@ -173,17 +194,17 @@ int find_alternate(struct image *image, const char *const *dirs, struct image **
 	dir_of(image->path, dir, sizeof(dir));
 	struct image *found = NULL;
 	if (link.name[0] == '/')
-		(void)image_open(link.name, &found, NULL);
+		(void)image_open(link.name, image->opener, &found, NULL);
 	else
-		found = open_at(dir, "", link.name);
+		found = open_at(image, dir, "", link.name);
 	found = checked_alternate(found, &link);
 	const char *last = strrchr(link.name, '/');
 	if (!found)
-		found = checked_alternate(open_at(dir, "", last ? last + 1 : link.name), &link);
+		found = checked_alternate(open_at(image, dir, "", last ? last + 1 : link.name), &link);
 	for (const char *const *d = dirs; d && *d && !found; d++) {
-		found = open_by_id(*d, link.id, link.id_size);
+		found = open_by_id(image, *d, link.id, link.id_size);
 		if (!found)
-			found = checked_alternate(open_at(*d, "/.dwz", last ? last + 1 : link.name), &link);
+			found = checked_alternate(open_at(image, *d, "/.dwz", last ? last + 1 : link.name), &link);
 	}
 	*ret = found;
 	return 0;

@@ -16,6 +16,9 @@
  */
 int find_debug_file(const struct image *image, const char *const *dirs, struct image **ret);
 
+/* The name of the debug file of @image by .gnu_debuglink, else by its build id. False when it has neither. */
+bool debug_file_name(struct image *image, char *ret, size_t size);
+
 /* The alternate (.gnu_debugaltlink, dwz) or supplementary file (.debug_sup, DWARF 5) @image names, or NULL. */
 const char *alternate_name(struct image *image);
 

@@ -51,14 +51,14 @@ static bool read_index_header(struct dwp *dwp)
 	return cursor_ok(&c) && (!dwp->columns || cursor_can_hold(&c, (uint64_t)dwp->units * dwp->columns, 8));
 }
 
-struct dwp *dwp_open(const char *path)
+struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
 {
 	struct dwp *dwp = calloc(1, sizeof(*dwp));
 	struct oddities odd = {0};
 	if (!dwp)
 		return NULL;
 	struct section *index = NULL;
-	if (!image_open(path, &dwp->image, NULL))
+	if (!image_open(path, opener, &dwp->image, NULL))
 		index = image_section(dwp->image, ".debug_cu_index");
 	if (!index || section_load(index) || dwarf_load_sections(&dwp->whole, dwp->image, true, 1, &odd)) {
 		dwp_close(dwp);

@@ -59,18 +59,27 @@ static int map_descriptor(struct image *image, int fd, struct gsym_diag *diag)
 	return 0;
 }
 
+/*
+ * Paths may come from a hostile file (.gnu_debugaltlink, DW_AT_dwo_name), and opening a device can do things.
+ * O_NONBLOCK: nor must a fifo hold us up that takes the file's place in between.
+ */
+static int open_regular(const char *path)
+{
+	struct stat st;
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
 static int image_map(struct image *image, struct gsym_diag *diag)
 {
-	/*
-	 * Paths may come from a hostile file (.gnu_debugaltlink, DW_AT_dwo_name), and opening a device can do
-	 * things. O_NONBLOCK: nor must a fifo hold us up that takes the file's place in between.
-	 */
-	struct stat st;
-	if (!stat(image->path, &st) && !S_ISREG(st.st_mode))
-		return diag_set(diag, -ENOEXEC, "%s: not a regular file", image->path);
-	int fd = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const struct convert_opener *opener = image->opener;
+	int fd = opener ? opener->open(opener->user, image->path) : open_regular(image->path);
+	if (fd == -ENOEXEC)
+		return diag_set(diag, fd, "%s: not a regular file", image->path);
 	if (fd < 0)
-		return diag_set(diag, -errno, "%s: cannot open: %s", image->path, strerror(errno));
+		return diag_set(diag, fd, "%s: cannot open: %s", image->path, strerror(-fd));
 	int err = map_descriptor(image, fd, diag);
 	close(fd);
 	return err;
@@ -291,12 +300,26 @@ static int image_read(struct image *image, struct gsym_diag *diag)
 	return 0;
 }
 
-int image_open(const char *path, struct image **ret, struct gsym_diag *diag)
+int image_open(const char *path, const struct convert_opener *opener, struct image **ret, struct gsym_diag *diag)
 {
 	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
 	if (!image || !(image->path = strdup(path)))
 		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
+	image->opener = opener;
 	int err = image_map(image, diag);
+	if (!err)
+		err = image_read(image, diag);
+	if (!err)
+		*ret = TAKE(image);
+	return err;
+}
+
+int image_open_descriptor(int fd, const char *name, struct image **ret, struct gsym_diag *diag)
+{
+	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
+	if (!image || !(image->path = strdup(name)))
+		return diag_set(diag, -ENOMEM, "%s: out of memory", name);
+	int err = map_descriptor(image, fd, diag);
 	if (!err)
 		err = image_read(image, diag);
 	if (!err)

@@ -19,10 +19,10 @@ static bool has_code_bytes(const struct image *image)
 	return false;
 }
 
-int identify_file(const char *path, struct image_identity *ret, struct gsym_diag *diag)
+int identify_descriptor(int fd, const char *name, struct image_identity *ret, struct gsym_diag *diag)
 {
 	CLEANUP(image_closep) struct image *image = NULL;
-	int err = image_open(path, &image, diag);
+	int err = image_open_descriptor(fd, name, &image, diag);
 	if (err == -ENOEXEC) {
 		*ret = (struct image_identity){.kind = IMAGE_OTHER};
 		return 0;

@@ -45,6 +45,7 @@ struct symbol {
 
 struct image {
 	char *path;
+	const struct convert_opener *opener; /* that of image_open(), borrowed: for files this one refers to */
 	const uint8_t *map;
 	size_t map_size;
 	bool mapped;      /* map is ours to unmap */
@@ -66,8 +67,11 @@ struct image {
 	bool symbols_damaged;
 };
 
-/* Opens an ELF file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. */
-int image_open(const char *path, struct image **ret, struct gsym_diag *diag);
+/* Opens an ELF file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. @opener may be NULL. */
+int image_open(const char *path, const struct convert_opener *opener, struct image **ret, struct gsym_diag *diag);
+
+/* The same for a file that is open already and stays the caller's. @name is only used in messages. */
+int image_open_descriptor(int fd, const char *name, struct image **ret, struct gsym_diag *diag);
 
 /* The same for a file in memory, borrowed until image_close(). @name is only used in messages. */
 int image_open_memory(const void *data, size_t size, const char *name, struct image **ret, struct gsym_diag *diag);

@@ -4,7 +4,11 @@
 
 static bool is_body(const struct record *r)
 {
-	return (r->kind == RECORD_DWARF || r->kind == RECORD_FOLDED) && r->name != NO_STRING;
+	/*
+	 * Assemblers describe each name of a function (memcpy, __memcpy_avx) by an entry of its own. Those are
+	 * names, not functions that happen to have equal code.
+	 */
+	return (r->kind == RECORD_DWARF || r->kind == RECORD_FOLDED) && r->name != NO_STRING && !r->assembly;
 }
 
 /* Without a word of DWARF where it went, a folded function must have a symbol there. */

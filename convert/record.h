@@ -38,6 +38,7 @@ struct record {
 	uint8_t kind;           /* enum record_kind */
 	bool linkage;           /* name is a linkage name */
 	bool marker;            /* RECORD_LABEL that is dropped unless it has lines */
+	bool assembly;          /* RECORD_DWARF: a label of assembly code, which may have others at its side */
 	bool told;              /* RECORD_FOLDED: DWARF itself says where its lines are */
 };
 

@@ -10,10 +10,12 @@ enum { PATH_SIZE = 4096 };
 struct split_file {
 	struct image *image; /* NULL: the package's */
 	struct dwarf dwarf;
+	const struct unit_header *header; /* of the unit that was looked for */
 };
 
 struct split_files {
 	const char *const *debug_dirs;
+	const struct convert_opener *opener; /* the main file's */
 	char dir[PATH_SIZE]; /* of the main file */
 	struct dwp *dwp;
 	pthread_mutex_t lock;
@@ -21,18 +23,19 @@ struct split_files {
 };
 
 /* "prog.dwp", and for "prog.debug" both "prog.dwp" and "prog.debug.dwp". */
-static struct dwp *open_package(const char *main)
+static struct dwp *open_package(const struct image *image)
 {
+	const char *main = image->path;
 	char path[PATH_SIZE];
 	size_t n = strlen(main);
 	struct dwp *dwp = NULL;
 	if (snprintf(path, sizeof(path), "%s.dwp", main) < PATH_SIZE)
-		dwp = dwp_open(path);
+		dwp = dwp_open(path, image->opener);
 	if (!dwp && n > 6 && !strcmp(main + n - 6, ".debug") &&
 	    snprintf(path, sizeof(path), "%.*s.dwp", (int)(n - 6), main) < PATH_SIZE)
-		dwp = dwp_open(path);
+		dwp = dwp_open(path, image->opener);
 	if (!dwp && snprintf(path, sizeof(path), "%s.debug.dwp", main) < PATH_SIZE)
-		dwp = dwp_open(path);
+		dwp = dwp_open(path, image->opener);
 	return dwp;
 }
 
@@ -43,11 +46,12 @@ int split_open(const struct image *main, const struct image *debug, const char *
 	if (!files)
 		return -ENOMEM;
 	files->debug_dirs = debug_dirs;
+	files->opener = main->opener;
 	const char *slash = strrchr(main->path, '/');
 	snprintf(files->dir, sizeof(files->dir), "%.*s", slash ? (int)(slash - main->path) : 1, slash ? main->path : ".");
-	files->dwp = open_package(main->path);
+	files->dwp = open_package(main);
 	if (!files->dwp && debug != main)
-		files->dwp = open_package(debug->path);
+		files->dwp = open_package(debug);
 	pthread_mutex_init(&files->lock, NULL);
 	*ret = files;
 	return 0;
@@ -74,47 +78,6 @@ void split_close(struct split_files *files)
 
 /* ---- Finding a .dwo ---- */
 
-/* Opens @path if it is an object file with split units. */
-static struct split_file *open_dwo(const char *path, struct oddities *odd)
-{
-	struct split_file *file = calloc(1, sizeof(*file));
-	if (!file)
-		return NULL;
-	if (image_open(path, &file->image, NULL) || dwarf_open(&file->dwarf, file->image, true, 1, odd) ||
-	    !file->dwarf.n_units) {
-		split_file_close(file);
-		return NULL;
-	}
-	return file;
-}
-
-static struct split_file *open_joined(const char *a, const char *b, const char *c, struct oddities *odd)
-{
-	char path[PATH_SIZE];
-	int n = snprintf(path, sizeof(path), "%s%s%s%s%s", a, *a && *b ? "/" : "", b, *a || *b ? "/" : "", c);
-	return n < PATH_SIZE ? open_dwo(path, odd) : NULL;
-}
-
-/*
- * Where the compiler put it, beside the main file under its whole or its last name, and both below the
- * directories of debug files.
- */
-static struct split_file *search_dwo(const struct split_files *files, const struct unit *skeleton,
-				     struct oddities *odd)
-{
-	const char *name = skeleton->dwo_name, *slash = strrchr(name, '/');
-	const char *comp = name[0] == '/' ? "" : skeleton->comp_dir;
-	struct split_file *file = name[0] == '/' ? open_dwo(name, odd) : open_joined(comp, "", name, odd);
-	if (!file && name[0] != '/')
-		file = open_joined(files->dir, "", name, odd);
-	if (!file)
-		file = open_joined(files->dir, "", slash ? slash + 1 : name, odd);
-	for (const char *const *dir = files->debug_dirs; dir && *dir && !file; dir++) {
-		file = open_joined(*dir, *comp == '/' ? comp + 1 : comp, name[0] == '/' ? name + 1 : name, odd);
-	}
-	return file;
-}
-
 /* The unit with that id. Version 4 has it only in the unit entry. */
 static const struct unit_header *unit_of_id(const struct dwarf *dwarf, uint64_t id, struct oddities *odd)
 {
@@ -130,6 +93,53 @@ static const struct unit_header *unit_of_id(const struct dwarf *dwarf, uint64_t 
 	return NULL;
 }
 
+/* What is looked for, and where from. */
+struct dwo_search {
+	const struct split_files *files;
+	const struct unit *skeleton;
+	struct oddities *odd;
+};
+
+/* Opens @path if it is an object file with the split unit: one of an older build is not. */
+static struct split_file *open_dwo(const struct dwo_search *s, const char *path)
+{
+	struct split_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	if (!image_open(path, s->files->opener, &file->image, NULL) &&
+	    !dwarf_open(&file->dwarf, file->image, true, 1, s->odd) &&
+	    (file->header = unit_of_id(&file->dwarf, s->skeleton->dwo_id, s->odd)))
+		return file;
+	split_file_close(file);
+	return NULL;
+}
+
+static struct split_file *open_joined(const struct dwo_search *s, const char *a, const char *b, const char *c)
+{
+	char path[PATH_SIZE];
+	int n = snprintf(path, sizeof(path), "%s%s%s%s%s", a, *a && *b ? "/" : "", b, *a || *b ? "/" : "", c);
+	return n < PATH_SIZE ? open_dwo(s, path) : NULL;
+}
+
+/*
+ * Where the compiler put it, beside the main file under its whole or its last name, and both below the
+ * directories of debug files.
+ */
+static struct split_file *search_dwo(const struct dwo_search *s)
+{
+	const char *name = s->skeleton->dwo_name, *dir = s->files->dir, *slash = strrchr(name, '/');
+	bool absolute = name[0] == '/';
+	const char *comp = absolute ? "" : s->skeleton->comp_dir;
+	struct split_file *file = absolute ? open_dwo(s, name) : open_joined(s, comp, "", name);
+	if (!file && !absolute)
+		file = open_joined(s, dir, "", name);
+	if (!file && slash)
+		file = open_joined(s, dir, "", slash + 1);
+	for (const char *const *d = s->files->debug_dirs; d && *d && !file; d++)
+		file = open_joined(s, *d, *comp == '/' ? comp + 1 : comp, absolute ? name + 1 : name);
+	return file;
+}
+
 static struct split_file *take_from_package(const struct split_files *files, uint64_t id, struct oddities *odd)
 {
 	struct split_file *file = files->dwp ? calloc(1, sizeof(*file)) : NULL;
@@ -138,31 +148,29 @@ static struct split_file *take_from_package(const struct split_files *files, uin
 	int err = dwp_find(files->dwp, id, &file->dwarf);
 	if (!err)
 		err = dwarf_find_units(&file->dwarf, odd);
-	if (!err)
+	if (!err && (file->header = unit_of_id(&file->dwarf, id, odd)))
 		return file;
-	free(file);
+	split_file_close(file);
 	return NULL;
 }
 
 int split_find(struct split_files *files, const struct unit *skeleton, struct oddities *odd,
 	       const struct dwarf **ret_dwarf, const struct unit_header **ret_header)
 {
+	const struct dwo_search search = {files, skeleton, odd};
 	struct split_file *file = take_from_package(files, skeleton->dwo_id, odd);
 	if (!file)
-		file = search_dwo(files, skeleton, odd);
+		file = search_dwo(&search);
 	if (!file)
 		return -ENOENT;
 	pthread_mutex_lock(&files->lock);
 	int err = vec_push(&files->opened, file);
 	pthread_mutex_unlock(&files->lock);
-	const struct unit_header *header = err ? NULL : unit_of_id(&file->dwarf, skeleton->dwo_id, odd);
 	if (err) {
 		split_file_close(file);
 		return err;
 	}
-	if (!header)
-		return -ENOENT;
 	*ret_dwarf = &file->dwarf;
-	*ret_header = header;
+	*ret_header = file->header;
 	return 0;
 }

@@ -31,7 +31,7 @@ int split_find(struct split_files *files, const struct unit *skeleton, struct od
 struct dwp;
 
 /* NULL when @path is no package; it keeps its file open. */
-struct dwp *dwp_open(const char *path);
+struct dwp *dwp_open(const char *path, const struct convert_opener *opener);
 void dwp_close(struct dwp *dwp);
 
 /* The sections of the unit with that id, in @ret: 0, -ENOENT, or -EBADMSG when the index is damaged. */

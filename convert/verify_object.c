@@ -210,7 +210,7 @@ static int open_dwarf(const char *path, struct verify_object *object, struct gsy
 int verify_object_open(const char *path, struct verify_object *ret, struct gsym_diag *diag)
 {
 	*ret = (struct verify_object){0};
-	int err = image_open(path, &ret->image, diag);
+	int err = image_open(path, NULL, &ret->image, diag);
 	if (err)
 		return err;
 	if (!image_section(ret->image, ".debug_info"))

@@ -24,6 +24,8 @@ static size_t message_size(uint32_t type)
 	case WORKER_READY: return sizeof(struct worker_ready);
 	case WORKER_MISSING: return sizeof(struct worker_missing);
 	case WORKER_SECTION: return sizeof(struct worker_section);
+	case WORKER_OPEN: return sizeof(struct worker_open);
+	case WORKER_OPENED: return sizeof(struct worker_opened);
 	}
 	return 0;
 }
@@ -33,9 +35,24 @@ static bool terminated(const char *text, size_t size)
 	return memchr(text, 0, size) != NULL;
 }
 
+/* Strings one after the other, an empty one at the end. */
+static bool list_terminated(const char *list, size_t size)
+{
+	const char *at = list, *end = list + size;
+	while (at < end && *at) {
+		at = memchr(at, 0, (size_t)(end - at));
+		if (!at)
+			return false;
+		at++;
+	}
+	return at < end;
+}
+
 static bool convert_valid(const struct worker_convert *m)
 {
-	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2);
+	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2) &&
+	       m->has_binary <= 1 && m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
+	       terminated(m->binary, sizeof(m->binary)) && list_terminated(m->debug_dirs, sizeof(m->debug_dirs));
 }
 
 static bool progress_valid(const struct worker_progress *m)
@@ -73,6 +90,8 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_READY: return true;
 	case WORKER_MISSING: return terminated(msg->missing.name, sizeof(msg->missing.name));
 	case WORKER_SECTION: return terminated(msg->section.name, sizeof(msg->section.name));
+	case WORKER_OPEN: return terminated(msg->open.path, sizeof(msg->open.path));
+	case WORKER_OPENED: return msg->opened.error >= 0 && msg->opened.error < 4096;
 	}
 	return false;
 }

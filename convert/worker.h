@@ -6,10 +6,12 @@
  *
  * Every worker first says WORKER_READY. Then, by mode:
  *
- *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file.
+ *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file; 6 = another file
+ *            of the same image with its code, if the order says so.
  *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY,
- *            WORKER_MISSING and WORKER_SECTION and one WORKER_DONE, or one WORKER_FAILED.
- *   scan     many files, until the socket closes. 4 = the directory below which they lie.
+ *            WORKER_MISSING and WORKER_SECTION and one WORKER_DONE, or one WORKER_FAILED. Until then, one at a
+ *            time, WORKER_OPEN for a file that the object file refers to; in: WORKER_OPENED with the file attached.
+ *   scan     many files, until the socket closes.
  *            in: WORKER_IDENTIFY with the open file attached; out: one WORKER_IDENTITY for each, in order.
  *
  * A message is one packet and one of the structs below, in the byte order and layout of this machine. All
@@ -26,11 +28,14 @@ enum {
 	WORKER_SOCKET_FD = 3,
 	WORKER_OUTPUT_FD = 4, /* convert */
 	WORKER_INPUT_FD = 5,  /* convert */
-	WORKER_SOURCE_FD = 4, /* scan */
+	WORKER_BINARY_FD = 6, /* convert */
 };
 
 /* Raised with every change of this file: daemon and worker may come from different installations. */
-enum { WORKER_PROTOCOL = 2 };
+enum {
+	WORKER_PROTOCOL = 3,
+	WORKER_PATH_MAX = 4096,
+};
 
 enum worker_type {
 	WORKER_CONVERT = 1, /* daemon to worker */
@@ -43,6 +48,8 @@ enum worker_type {
 	WORKER_READY,
 	WORKER_MISSING,
 	WORKER_SECTION,
+	WORKER_OPEN,   /* worker to daemon */
+	WORKER_OPENED, /* daemon to worker, with one descriptor unless it says why not */
 };
 
 /* Every message begins like this. @serial goes from a request into its answers. */
@@ -60,6 +67,11 @@ struct worker_convert {
 	uint64_t memory;      /* bytes of private memory, thread stacks aside */
 	uint64_t cpu_seconds; /* of all threads together */
 	uint64_t output_size; /* largest output in bytes */
+	uint32_t has_binary;  /* 0 or 1: WORKER_BINARY_FD is there, and the object file is its debug file */
+	uint32_t merged;      /* 0 or 1: keep all functions that share a range */
+	char input[WORKER_PATH_MAX];      /* where the files lie, to find others beside them */
+	char binary[WORKER_PATH_MAX];
+	char debug_dirs[WORKER_PATH_MAX]; /* each terminated; an empty one ends the list */
 };
 
 struct worker_identify {
@@ -94,6 +106,18 @@ struct worker_section {
 	uint64_t addr;
 	uint64_t size;
 	char name[128];
+};
+
+/* A path as the converter puts it together from what object files say: the daemon decides. */
+struct worker_open {
+	struct worker_header head;
+	char path[WORKER_PATH_MAX];
+};
+
+struct worker_opened {
+	struct worker_header head;
+	int32_t error; /* 0, or a positive errno value */
+	uint32_t pad;
 };
 
 struct worker_done {
@@ -146,6 +170,8 @@ union worker_message {
 	struct worker_ready ready;
 	struct worker_missing missing;
 	struct worker_section section;
+	struct worker_open open;
+	struct worker_opened opened;
 };
 
 /* Whether the @size bytes received are a message as described above: 0 or -EPROTO. Pure. */

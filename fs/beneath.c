@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,4 +43,20 @@ int stat_link_beneath(int dir, const char *path, struct stat *ret)
 	int err = fstat(fd, ret) ? -errno : 0;
 	close(fd);
 	return err;
+}
+
+static bool has_dotdot(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "..")); at += 2)
+		if ((at == path || at[-1] == '/') && (at[2] == 0 || at[2] == '/'))
+			return true;
+	return false;
+}
+
+int open_inside(int dir, const char *path, int flags)
+{
+	int fd = openat2_beneath(dir, path, flags, RESOLVE_NO_XDEV);
+	if (fd != -EXDEV || has_dotdot(path))
+		return fd;
+	return openat2_beneath(dir, path, flags, RESOLVE_NO_SYMLINKS);
 }

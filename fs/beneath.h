@@ -15,6 +15,13 @@
 int open_beneath(int dir, const char *path, int flags);
 
 /*
+ * open(2) of @path, relative, with @flags; symbolic links that stay below @dir are followed, but only on its file
+ * system. On others, which may be our own, only a path without links and "..": the caller knows where those
+ * lead. A descriptor, or a negative errno.
+ */
+int open_inside(int dir, const char *path, int flags);
+
+/*
  * stat(2) of what the symbolic link @path leads to, if that is below @dir and on the same file system; -EXDEV
  * if not. Another file system might be our own, which must not wait for itself.
  */

@@ -17,10 +17,11 @@
 #include "../convert/convert.h"
 #include "../gsym/base/diag.h"
 #include "cache_dir.h"
+#include "inputs.h"
 
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
-	LAYOUT_REVISION = 2,            /* of what handle.h describes, and of the notes */
+	LAYOUT_REVISION = 3,            /* of what handle.h describes, and of the notes */
 	TEMP_TRIES = 8,
 };
 
@@ -34,23 +35,29 @@ static void file_name(char name[NAME_SIZE], const struct cache_key *key, const c
  */
 static uint64_t file_fingerprint(const struct cache_input *input)
 {
-	uint8_t fields[28];
-	store64(fields, input->dev, false);
-	store64(fields + 8, input->ino, false);
-	store64(fields + 16, (uint64_t)input->ctime_ns, false);
-	store32(fields + 24, input->uid, false);
+	const struct cache_file *const files[] = {&input->file, &input->binary};
+	uint8_t fields[2][28];
+	for (size_t i = 0; i < 2; i++) {
+		store64(fields[i], files[i]->dev, false);
+		store64(fields[i] + 8, files[i]->ino, false);
+		store64(fields[i] + 16, (uint64_t)files[i]->ctime_ns, false);
+		store32(fields[i] + 24, files[i]->uid, false);
+	}
 	return XXH3_64bits(fields, sizeof(fields));
 }
 
 /* What was made of it: the object file's state and all that shapes the output. */
 static uint64_t content_fingerprint(const struct cache_input *input)
 {
-	uint8_t fields[28];
+	uint8_t fields[48];
 	store32(fields, CONVERT_REVISION, false);
 	store32(fields + 4, LAYOUT_REVISION, false);
 	store32(fields + 8, input->version, false);
-	store64(fields + 12, input->size, false);
-	store64(fields + 20, (uint64_t)input->mtime_ns, false);
+	store32(fields + 12, input->merged, false);
+	store64(fields + 16, input->file.size, false);
+	store64(fields + 24, (uint64_t)input->file.mtime_ns, false);
+	store64(fields + 32, input->binary.size, false);
+	store64(fields + 40, (uint64_t)input->binary.mtime_ns, false);
 	return XXH3_64bits(fields, sizeof(fields));
 }
 
@@ -256,19 +263,19 @@ static int check_readable(int fd, const char *name, struct gsym_diag *diag)
 	return err;
 }
 
-static int complete(struct cache_temp *temp, uint64_t gsym_size, const char *notes, size_t notes_size)
+static int complete(struct cache_temp *temp, uint64_t gsym_size, struct span notes, struct span inputs)
 {
-	int err = trailer_write(temp->fd, gsym_size, notes, notes_size);
+	int err = trailer_write(temp->fd, gsym_size, notes, inputs);
 	/* Durable before it is visible: the disk may be full only now. */
 	return !err && fdatasync(temp->fd) ? -errno : err;
 }
 
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key,
-		  uint64_t gsym_size, const char *notes, size_t notes_size, struct gsym_diag *diag)
+		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag)
 {
 	char name[NAME_SIZE];
 	file_name(name, key, CACHE_GSYM_SUFFIX);
-	int err = complete(temp, gsym_size, notes, notes_size);
+	int err = complete(temp, gsym_size, notes, inputs);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
 				strerror(-err));
@@ -279,7 +286,7 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot rename to %s: %s", cache->path, name,
 				strerror(-err));
-	grown(cache, gsym_size + notes_size + TRAILER_SIZE, name);
+	grown(cache, gsym_size + notes.size + inputs.size + TRAILER_SIZE, name);
 	return 0;
 }
 
@@ -302,31 +309,56 @@ int cache_write_file(struct cache *cache, const char *name, const void *data, si
 		   : 0;
 }
 
-void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text)
+void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text,
+			 struct span inputs)
 {
-	char name[NAME_SIZE], line[FAILURE_TEXT_SIZE + 16];
+	char name[NAME_SIZE];
 	struct gsym_diag diag = {""};
+	struct text_buf out = {0};
 	file_name(name, key, CACHE_FAILED_SUFFIX);
-	int n = snprintf(line, sizeof(line), "%d\t%.*s\n", -err, FAILURE_TEXT_SIZE - 1, text);
-	if (cache_write_file(cache, name, line, (size_t)n, &diag))
+	text_dec(&out, (uint64_t)-err);
+	text_char(&out, '\t');
+	text_bytes(&out, text, strnlen(text, FAILURE_TEXT_SIZE - 1));
+	text_char(&out, '\n');
+	text_bytes(&out, inputs.data, inputs.size);
+	if (!out.failed && cache_write_file(cache, name, out.v, out.n, &diag))
 		log_warning(cache->log, "%s; the failure will be met again after a restart", diag.text);
+	text_deinit(&out);
 }
 
-int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE])
+/* The whole file, terminated; NULL when it is not there or not one of ours. */
+static char *read_failure(const struct cache *cache, const char *name)
 {
-	char name[NAME_SIZE], line[FAILURE_TEXT_SIZE + 16];
-	file_name(name, key, CACHE_FAILED_SUFFIX);
+	struct stat st;
 	int fd = open_entry(cache, name);
 	if (fd < 0)
-		return 0;
-	ssize_t n = read(fd, line, sizeof(line) - 1);
+		return NULL;
+	size_t most = FAILURE_TEXT_SIZE + 16 + INPUTS_MAX, done = 0;
+	char *text = fstat(fd, &st) == 0 && (size_t)st.st_size <= most ? malloc((size_t)st.st_size + 1) : NULL;
+	ssize_t n = 1;
+	while (text && done < (size_t)st.st_size && n > 0) {
+		n = read(fd, text + done, (size_t)st.st_size - done);
+		done += n > 0 ? (size_t)n : 0;
+	}
 	close(fd);
-	line[n > 0 ? n : 0] = 0;
-	char *tab;
-	long err = strtol(line, &tab, 10);
+	if (text)
+		text[done] = 0;
+	return text;
+}
+
+int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE],
+		       char **ret_inputs)
+{
+	char name[NAME_SIZE], *tab;
+	file_name(name, key, CACHE_FAILED_SUFFIX);
+	CLEANUP(freep) char *all = read_failure(cache, name);
+	long err = all ? strtol(all, &tab, 10) : 0;
 	if (err <= 0 || err >= 4096 || *tab != '\t')
 		return 0; /* not what we write: as if it were not there */
-	tab[1 + strcspn(tab + 1, "\n")] = 0;
-	snprintf(text, FAILURE_TEXT_SIZE, "%s", tab + 1);
-	return (int)-err;
+	size_t words = strcspn(tab + 1, "\n");
+	const char *inputs = tab[1 + words] ? tab + 2 + words : "";
+	snprintf(text, FAILURE_TEXT_SIZE, "%.*s", (int)(words < FAILURE_TEXT_SIZE ? words : FAILURE_TEXT_SIZE),
+		 tab + 1);
+	*ret_inputs = strdup(inputs);
+	return *ret_inputs ? (int)-err : 0;
 }

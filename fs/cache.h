@@ -7,7 +7,8 @@
  * change afterwards.
  *
  *	<key>.gsym      a converted image, see handle.h
- *	<key>.failed    why the conversion failed and always will: "errno<TAB>words"
+ *	<key>.failed    why the conversion failed and always will: "errno<TAB>words", then what was not there,
+ *	                see inputs.h
  *	.tmp-...        being written, locked with flock(2) by its writer; without a lock a leftover
  *
  * Functions may be called by several threads at once.
@@ -49,14 +50,17 @@ struct cache_temp {
 	char name[CACHE_TEMP_NAME_SIZE];
 };
 
-/* What the bytes of a converted file depend on, beside the converter; all but @version of the object file. */
+/* What the bytes of a converted file depend on, beside the converter and the neighbours (see inputs.h). */
 struct cache_input {
 	const char *id; /* canonical */
-	uint64_t dev, ino;
-	uint64_t size;
-	int64_t mtime_ns, ctime_ns;
-	uint32_t uid;
+	struct cache_file {
+		uint64_t dev, ino;
+		uint64_t size;
+		int64_t mtime_ns, ctime_ns;
+		uint32_t uid;
+	} file, binary; /* the object file; the one with its code, all 0 when there is none */
 	uint16_t version; /* of GSYM */
+	bool merged;
 };
 
 /*
@@ -93,12 +97,12 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 
 /*
- * Gives @temp, which holds @gsym_size bytes of GSYM, notes and trailer, and makes it the file of @key,
+ * Gives @temp, which holds @gsym_size bytes of GSYM, notes, inputs and trailer, and makes it the file of @key,
  * durable before visible. What does not open as GSYM is refused with -EBADMSG. Evicts what was used least
  * recently when the directory grows over its limit.
  */
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key,
-		  uint64_t gsym_size, const char *notes, size_t notes_size, struct gsym_diag *diag);
+		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag);
 
 /* Whether the next file may lead to an eviction. */
 bool cache_is_tight(struct cache *cache);
@@ -107,9 +111,14 @@ bool cache_is_tight(struct cache *cache);
 void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when);
 
 /* A failure that only another input can mend. Storing never fails: at worst it is tried again. */
-void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text);
-/* Its errno (negative), with the words in @text; 0 when none is known. */
-int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE]);
+void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text,
+			 struct span inputs);
+/*
+ * Its errno (negative), with the words in @text and the inputs, which the caller frees and which end with a NUL
+ * beyond their size, in @ret_inputs; 0 when none is known.
+ */
+int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE],
+		       char **ret_inputs);
 
 /* Replaces the file @name by @size bytes, for small things kept beside the images. */
 int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size,

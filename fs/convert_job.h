@@ -12,9 +12,11 @@ struct job {
 	const struct converter *converter;
 	struct revision *rev;
 	struct outcome *out;
-	int input;
+	int input, binary;  /* the object file and its other half; -1: none */
 	struct cache_temp temp;
 	struct text_buf notes;
+	struct text_buf inputs;
+	unsigned uses;     /* neighbours opened */
 	bool has_done, has_failed;
 	struct worker_done done;
 	struct worker_failed failed;

@@ -1,6 +1,6 @@
 /*
- * One conversion: open the object file, make a file in the cache, let a worker fill it, judge what it did,
- * publish.
+ * One conversion: open the object file, make a file in the cache, let a worker fill it, open for it what the
+ * object file refers to, judge what it did, publish.
  *
  * The worker is not trusted. Its messages are checked, it is dead before its output is looked at, and the
  * output is read by the same reader that treats every cache file as hostile. What it says goes to status and
@@ -10,27 +10,53 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../convert/convert.h"
 #include "../gsym/base/diag.h"
-#include "../gsym/render/escape.h"
 #include "beneath.h"
 #include "child.h"
 #include "convert_job.h"
+#include "inputs.h"
+#include "notes.h"
 #include "revision.h"
 
 enum { READING_PER_CENT = 95 /* of the progress; the rest is writing */ };
 
 /* ---- Before ---- */
 
+/* True when there is an outcome. */
+static bool take_loaded(const struct converter *c, const struct revision *rev, struct outcome *ret)
+{
+	if (inputs_unchanged(ret->handle->inputs, &c->hood))
+		return true;
+	handle_put(ret->handle);
+	ret->handle = NULL;
+	ret->verdict = VERDICT_OUTDATED;
+	return rev->gsym_size != 0; /* else nobody has seen what it was: it is made again in place */
+}
+
+static bool failed_before(const struct converter *c, const struct revision *rev, struct outcome *ret)
+{
+	int err = cache_failure_load(c->cache, &rev->key, ret->diag.text, &ret->inputs);
+	if (err && inputs_unchanged((struct span){(uint8_t *)ret->inputs, strlen(ret->inputs)}, &c->hood)) {
+		job_fail(ret, VERDICT_FAILED, err);
+		return true;
+	}
+	free(ret->inputs);
+	ret->inputs = NULL;
+	return false;
+}
+
 bool convert_from_cache(const struct converter *c, const struct revision *rev, struct outcome *ret)
 {
 	*ret = (struct outcome){.verdict = VERDICT_READY};
 	int err = cache_load(c->cache, &rev->key, &ret->handle, &ret->diag);
 	if (!err)
-		return true;
+		return take_loaded(c, rev, ret);
 	if (err == -EEXIST) { /* nothing could be published there */
 		job_fail(ret, VERDICT_FAILED, -EIO);
 		return true;
@@ -39,10 +65,7 @@ bool convert_from_cache(const struct converter *c, const struct revision *rev, s
 		job_fail(ret, VERDICT_TRANSIENT, err == -ENOMEM ? err : -EIO);
 		return true;
 	}
-	err = cache_failure_load(c->cache, &rev->key, ret->diag.text);
-	if (err)
-		job_fail(ret, VERDICT_FAILED, err);
-	return err != 0;
+	return failed_before(c, rev, ret);
 }
 
 static int open_input(const struct converter *c, const struct source *source)
@@ -71,26 +94,36 @@ static bool is_scanned_file(int fd, const struct source *source)
 
 bool job_input_is_unchanged(const struct job *job)
 {
-	return is_scanned_file(job->input, &job->rev->source);
+	const struct revision *rev = job->rev;
+	return is_scanned_file(job->input, &rev->source) &&
+	       (!rev->binary.path || is_scanned_file(job->binary, &rev->binary));
+}
+
+static int prepare_file(struct job *job, const struct source *source, int *ret_fd)
+{
+	struct outcome *out = job->out;
+	int fd = *ret_fd = open_input(job->converter, source);
+	if (fd < 0 && fd != -ENOENT && fd != -ELOOP && fd != -ENOTDIR) {
+		diag_set(&out->diag, fd, "'%s': cannot open: %s", source->path, strerror(-fd));
+		job_fail(out, VERDICT_TRANSIENT, -EIO);
+		return -EIO;
+	}
+	if (fd >= 0 && is_scanned_file(fd, source))
+		return 0;
+	diag_set(&out->diag, -ESTALE, "'%s' changed after it was scanned", source->path);
+	job_fail(out, VERDICT_REPLACED, -ESTALE);
+	return -ESTALE;
 }
 
 static int prepare(struct job *job)
 {
 	struct outcome *out = job->out;
-	const struct source *source = &job->rev->source;
-	job->input = open_input(job->converter, source);
-	if (job->input < 0 && job->input != -ENOENT && job->input != -ELOOP && job->input != -ENOTDIR) {
-		diag_set(&out->diag, job->input, "'%s': cannot open: %s", source->path,
-			 strerror(-job->input));
-		job_fail(out, VERDICT_TRANSIENT, -EIO);
-		return -EIO;
-	}
-	if (job->input < 0 || !job_input_is_unchanged(job)) {
-		diag_set(&out->diag, -ESTALE, "'%s' changed after it was scanned", source->path);
-		job_fail(out, VERDICT_REPLACED, -ESTALE);
-		return -ESTALE;
-	}
-	int err = cache_temp_open(job->converter->cache, &job->temp, &out->diag);
+	int err = prepare_file(job, &job->rev->source, &job->input);
+	if (!err && job->rev->binary.path)
+		err = prepare_file(job, &job->rev->binary, &job->binary);
+	if (err)
+		return err;
+	err = cache_temp_open(job->converter->cache, &job->temp, &out->diag);
 	if (err)
 		job_fail(out, VERDICT_TRANSIENT, err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
 	return err;
@@ -108,16 +141,43 @@ static uint64_t output_limit(uint64_t input_size)
 	return limit < least ? least : limit;
 }
 
+/* Where a file of SOURCE lies. Too deep for a path: only its name, and nothing is found beside it. */
+static void full_path(const struct converter *c, const struct source *source, char ret[static WORKER_PATH_MAX])
+{
+	const char *slash = strrchr(source->path, '/');
+	if (snprintf(ret, WORKER_PATH_MAX, "%s/%s", c->source, source->path) >= WORKER_PATH_MAX)
+		snprintf(ret, WORKER_PATH_MAX, "%s", slash ? slash + 1 : source->path);
+}
+
+static void list_dirs(const struct converter *c, char ret[static WORKER_PATH_MAX])
+{
+	size_t n = 0;
+	for (const char *const *dir = c->hood.dirs; *dir; dir++) {
+		size_t size = strlen(*dir) + 1;
+		if (n + size >= WORKER_PATH_MAX)
+			return; /* options_parse() does not let it come to this */
+		memcpy(ret + n, *dir, size);
+		n += size;
+	}
+}
+
 static int send_order(const struct job *job, const struct child *child)
 {
 	const struct converter *c = job->converter;
+	const struct revision *rev = job->rev;
 	struct worker_convert order = {
 		.threads = c->threads,
 		.version = IMAGE_GSYM_VERSION,
 		.memory = c->memory,
 		.cpu_seconds = (uint64_t)c->seconds * c->threads,
-		.output_size = output_limit(job->rev->source.size),
+		.output_size = output_limit(rev->source.size),
+		.has_binary = rev->binary.path != NULL,
+		.merged = c->merged,
 	};
+	full_path(c, &rev->source, order.input);
+	if (rev->binary.path)
+		full_path(c, &rev->binary, order.binary);
+	list_dirs(c, order.debug_dirs);
 	return worker_send(child->sock, &order.head, WORKER_CONVERT, -1);
 }
 
@@ -130,51 +190,33 @@ static void note_progress(struct job *job, const struct worker_progress *m)
 	atomic_store(&job->rev->progress, percent);
 }
 
-static void note_oddity(struct text_buf *notes, const struct worker_oddity *m)
+/* Opens a neighbour for the worker, or tells why not. It asks one question at a time, so there is room to answer. */
+static int answer_open(struct job *job, const struct child *child, const struct worker_open *m)
 {
-	if (notes->n > NOTES_MAX / 2)
-		return; /* a worker that invents kinds without end */
-	text_lit(notes, "skipped\t");
-	text_dec(notes, m->count);
-	text_char(notes, ' ');
-	escape_str(notes, m->kind, ESCAPE_TSV);
-	if (m->first[0]) {
-		text_lit(notes, " (first: ");
-		escape_str(notes, m->first, ESCAPE_TSV);
-		text_char(notes, ')');
+	struct stat st;
+	int fd = neighbour_open(&job->converter->hood, &job->rev->source, m->path, &st);
+	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
+	/* What lies outside will not be found there another time either. */
+	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &st : NULL) && fd >= 0) {
+		close(fd);
+		fd = -EMFILE;
 	}
-	text_char(notes, '\n');
-}
-
-static void note_missing(struct text_buf *notes, const struct worker_missing *m)
-{
-	if (notes->n > NOTES_MAX / 2)
-		return;
-	text_lit(notes, "missing\t");
-	escape_str(notes, m->name, ESCAPE_TSV);
-	text_char(notes, '\n');
-}
-
-/* Sections come last: they have the room that oddities and missing files leave. */
-static void note_section(struct text_buf *notes, const struct worker_section *m)
-{
-	if (notes->n > NOTES_MAX * 3 / 4)
-		return;
-	text_lit(notes, "section\t");
-	escape_str(notes, m->name, ESCAPE_TSV);
-	text_char(notes, ' ');
-	text_addr(notes, m->addr);
-	text_char(notes, ' ');
-	text_dec(notes, m->size);
-	text_char(notes, '\n');
+	if (fd >= 0)
+		note_use(&job->notes, job->uses++, m->path);
+	struct worker_opened answer = {.head.serial = m->head.serial, .error = fd < 0 ? -fd : 0};
+	worker_send(child->sock, &answer.head, WORKER_OPENED, fd); /* a dead worker has its own story */
+	if (fd >= 0)
+		close(fd);
+	return 0;
 }
 
 /* 0 when the message makes sense at this point, else -EPROTO. */
-static int take_message(struct job *job, const union worker_message *msg)
+static int take_message(struct job *job, const struct child *child, const union worker_message *msg)
 {
 	if (job->has_done || job->has_failed)
 		return -EPROTO;
 	switch (msg->head.type) {
+	case WORKER_OPEN: return answer_open(job, child, &msg->open);
 	case WORKER_PROGRESS: note_progress(job, &msg->progress); return 0;
 	case WORKER_ODDITY: note_oddity(&job->notes, &msg->oddity); return 0;
 	case WORKER_MISSING: note_missing(&job->notes, &msg->missing); return 0;
@@ -199,7 +241,7 @@ static int listen_to(struct job *job, const struct child *child)
 	union worker_message msg;
 	int got;
 	while ((got = child_receive(child, c->stop_fd, deadline, &msg)) == 1) {
-		int err = take_message(job, &msg);
+		int err = take_message(job, child, &msg);
 		if (err)
 			return err;
 	}
@@ -208,12 +250,12 @@ static int listen_to(struct job *job, const struct child *child)
 
 static void work(struct job *job)
 {
-	const int fds[] = {job->temp.fd, job->input};
+	const int fds[] = {job->temp.fd, job->input, job->binary};
 	const struct child_order order = {
 		.program = job->converter->worker,
 		.mode = "convert",
 		.fds = fds,
-		.n_fds = 2,
+		.n_fds = job->binary >= 0 ? 3 : 2,
 		.stop_fd = job->converter->stop_fd,
 	};
 	struct child child;
@@ -246,7 +288,8 @@ static void report(const struct job *job)
 		log_warning(log, "cannot convert '%s' (%s): %s%s", path, id, out->diag.text,
 			    out->err == -ENOSPC ? "; make room or set another -o cache=DIR" : "");
 	if (out->verdict == VERDICT_FAILED_FOREVER)
-		cache_failure_store(job->converter->cache, &job->rev->key, out->err, out->diag.text);
+		cache_failure_store(job->converter->cache, &job->rev->key, out->err, out->diag.text,
+				    text_span(&job->inputs));
 }
 
 void convert_run(const struct converter *converter, struct revision *rev, struct outcome *ret)
@@ -257,6 +300,7 @@ void convert_run(const struct converter *converter, struct revision *rev, struct
 		.rev = rev,
 		.out = ret,
 		.input = -1,
+		.binary = -1,
 		.temp = {.fd = -1},
 		.started_ms = monotonic_ms(),
 	};
@@ -264,8 +308,13 @@ void convert_run(const struct converter *converter, struct revision *rev, struct
 		work(&job);
 	ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
 	report(&job);
+	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER)
+		ret->inputs = strndup(job.inputs.v ? job.inputs.v : "", job.inputs.n);
 	cache_temp_close(converter->cache, &job.temp);
 	text_deinit(&job.notes);
+	text_deinit(&job.inputs);
 	if (job.input >= 0)
 		close(job.input);
+	if (job.binary >= 0)
+		close(job.binary);
 }

@@ -6,21 +6,25 @@
 
 #include "cache.h"
 #include "image.h"
+#include "neighbour.h"
 
 /* What conversions need to know; the same for all. Everything is borrowed. */
 struct converter {
 	const char *source; /* the directory, an absolute path */
 	const char *worker; /* the gsym program */
+	struct neighbourhood hood;
 	struct cache *cache;
 	const struct log *log;
 	uint64_t memory; /* bytes */
 	unsigned seconds;
 	unsigned threads;
+	bool merged;
 	int stop_fd; /* becomes readable when the daemon ends */
 };
 
 enum verdict {
 	VERDICT_READY,
+	VERDICT_OUTDATED,       /* it was ready, and what it was made of has changed */
 	VERDICT_REPLACED,       /* the object file changed since it was scanned */
 	VERDICT_TRANSIENT,      /* the next try may work: full disk, killed worker */
 	VERDICT_CRASHED,        /* the worker broke; it may not be the file's fault, once */
@@ -33,6 +37,7 @@ struct outcome {
 	int err;               /* for those who wait: 0 or a negative errno */
 	struct gsym_diag diag; /* why */
 	struct handle *handle; /* with VERDICT_READY: one reference, the caller's */
+	char *inputs;          /* of a failure: the caller's, or NULL */
 	double seconds;        /* of the conversion, 0 = there was none */
 };
 

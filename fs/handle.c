@@ -15,8 +15,9 @@
 #include "../gsym/base/diag.h"
 #include "../gsym/base/vec.h"
 #include "guard.h"
+#include "inputs.h"
 
-static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', '0', '1'};
+static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', '0', '2'};
 
 enum {
 	CHECKSUM_SIZE = 8,
@@ -26,6 +27,7 @@ enum {
 struct trailer {
 	uint64_t gsym_size;
 	uint64_t notes_size;
+	uint64_t inputs_size;
 	uint64_t checksum;
 };
 
@@ -98,22 +100,25 @@ static int checksum(int fd, uint64_t size, const void *tail, size_t tail_size, u
 
 /* ---- Writing ---- */
 
-int trailer_write(int fd, uint64_t gsym_size, const char *notes, size_t notes_size)
+int trailer_write(int fd, uint64_t gsym_size, struct span notes, struct span inputs)
 {
-	if (notes_size > NOTES_MAX)
+	if (notes.size > NOTES_MAX || inputs.size > INPUTS_MAX)
 		return -EINVAL;
 	uint8_t fields[TRAILER_SIZE];
 	store64(fields, gsym_size, false);
-	store64(fields + 8, notes_size, false);
-	memcpy(fields + 16, magic, sizeof(magic));
-	int err = notes_size ? write_all(fd, notes, notes_size, (off_t)gsym_size) : 0;
-	uint64_t sum = 0;
+	store64(fields + 8, notes.size, false);
+	store64(fields + 16, inputs.size, false);
+	memcpy(fields + 24, magic, sizeof(magic));
+	uint64_t sum = 0, end = gsym_size + notes.size + inputs.size;
+	int err = write_all(fd, notes.data, notes.size, (off_t)gsym_size);
 	if (!err)
-		err = checksum(fd, gsym_size + notes_size, fields, sizeof(fields) - CHECKSUM_SIZE, &sum);
+		err = write_all(fd, inputs.data, inputs.size, (off_t)(gsym_size + notes.size));
+	if (!err)
+		err = checksum(fd, end, fields, sizeof(fields) - CHECKSUM_SIZE, &sum);
 	if (err)
 		return err;
-	store64(fields + 24, sum, false);
-	return write_all(fd, fields, sizeof(fields), (off_t)(gsym_size + notes_size));
+	store64(fields + 32, sum, false);
+	return write_all(fd, fields, sizeof(fields), (off_t)end);
 }
 
 /* ---- Opening ---- */
@@ -127,11 +132,13 @@ static int trailer_read(int fd, uint64_t file_size, struct trailer *ret, struct 
 	int err = read_all(fd, fields, sizeof(fields), (off_t)(file_size - TRAILER_SIZE));
 	if (err)
 		return diag_set(diag, err, "cannot read the trailer: %s", strerror(-err));
-	if (memcmp(fields + 16, magic, sizeof(magic)) != 0)
+	if (memcmp(fields + 24, magic, sizeof(magic)) != 0)
 		return diag_set(diag, -EBADMSG, "no trailer at its end");
-	struct trailer t = {load64(fields, false), load64(fields + 8, false), load64(fields + 24, false)};
+	struct trailer t = {load64(fields, false), load64(fields + 8, false), load64(fields + 16, false),
+			    load64(fields + 32, false)};
 	uint64_t body = file_size - TRAILER_SIZE;
-	if (t.notes_size > NOTES_MAX || t.notes_size > body || t.gsym_size != body - t.notes_size)
+	if (t.notes_size > NOTES_MAX || t.inputs_size > INPUTS_MAX || t.notes_size + t.inputs_size > body ||
+	    t.gsym_size != body - t.notes_size - t.inputs_size)
 		return diag_set(diag, -EBADMSG, "the trailer's sizes do not add up to that of the file");
 	*ret = t;
 	return 0;
@@ -165,13 +172,14 @@ static int open_reader(void *arg)
 
 static int map(int fd, const struct trailer *t, struct handle *handle)
 {
-	handle->map_size = (size_t)(t->gsym_size + t->notes_size + TRAILER_SIZE);
+	handle->map_size = (size_t)(t->gsym_size + t->notes_size + t->inputs_size + TRAILER_SIZE);
 	void *at = mmap(NULL, handle->map_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;
 	handle->map = at;
 	handle->gsym = (struct span){at, (size_t)t->gsym_size};
 	handle->notes = (struct span){handle->gsym.data + t->gsym_size, (size_t)t->notes_size};
+	handle->inputs = (struct span){handle->notes.data + t->notes_size, (size_t)t->inputs_size};
 	return 0;
 }
 

@@ -8,8 +8,10 @@
  *
  *	GSYM bytes          gsym_size
  *	notes               notes_size; "key<TAB>value" lines for status
+ *	inputs              inputs_size; what else it was made of, see inputs.h
  *	gsym_size           64 bits, little endian, as are all
  *	notes_size          64 bits
+ *	inputs_size         64 bits
  *	magic               8 bytes
  *	checksum            64 bits: XXH3 of everything before it
  */
@@ -22,7 +24,7 @@
 #include "../gsym/gsym.h"
 
 enum {
-	TRAILER_SIZE = 32,
+	TRAILER_SIZE = 40,
 	NOTES_MAX = 64 * 1024,
 };
 
@@ -32,6 +34,7 @@ struct handle {
 	size_t map_size;
 	struct span gsym;  /* borrowed from the map */
 	struct span notes; /* likewise */
+	struct span inputs;
 	struct gsym_reader *reader;
 };
 
@@ -49,9 +52,9 @@ struct handle *handle_get(struct handle *handle);
 void handle_put(struct handle *handle);
 
 /*
- * Appends notes and trailer to the @gsym_size bytes that @fd holds. 0 or the errno of what failed: -ENOSPC on
- * a full disk.
+ * Appends notes, inputs and trailer to the @gsym_size bytes that @fd holds. 0 or the errno of what failed:
+ * -ENOSPC on a full disk.
  */
-int trailer_write(int fd, uint64_t gsym_size, const char *notes, size_t notes_size);
+int trailer_write(int fd, uint64_t gsym_size, struct span notes, struct span inputs);
 
 #endif

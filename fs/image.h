@@ -1,10 +1,10 @@
 /*
  * image.h - what SOURCE holds: images by id, the files they come from, their base names.
  *
- * An image is an id. Files with that id are its sources; the best of them is converted. An image together
- *with one chosen source is a revision: everything the kernel is told about a revision stays true for ever,
- *because a source that changes makes a new revision with new inode numbers. Images and revisions are numbered
- *and live as long as the mount, so pointers to them need no counting.
+ * An image is an id. Files with that id are its sources; the best of them is converted, together with one that has
+ * the code if it has only debug data. An image with its chosen files is a revision: everything the kernel is told about a revision stays true for ever,
+ * because a source that changes makes a new revision with new inode numbers. Images and revisions are numbered
+ * and live as long as the mount, so pointers to them need no counting.
  *
  * Locking: one mutex, images.lock, guards all that is declared here and in queue.h, including lists of parked
  * calls. It is never held over a system call that can block, a FUSE reply, or a conversion. The order of all
@@ -45,6 +45,7 @@ struct source {
 	mode_t mode; /* read permissions only, for others none if they cannot reach the file */
 	mode_t mode_seen; /* the same of all paths that scan @pass has met so far; becomes mode at its end */
 	enum richness richness;
+	bool has_text; /* the code, which a separate debug file lacks */
 	enum image_kind kind;
 	char arch[16];
 	uint32_t pass; /* of the scan that saw it last */
@@ -59,12 +60,13 @@ enum revision_state {
 	STATE_FAILED, /* and will not be tried again */
 };
 
-/* An image with its chosen source. */
+/* An image with its chosen files. */
 struct revision {
 	/* These never change once the revision was exposed or has left STATE_COLD. */
 	uint32_t number;
 	struct image *image;
 	struct source source; /* with its own copy of the path */
+	struct source binary; /* likewise: the image's file with the code, when @source is its debug file; else no path */
 	struct cache_key key;
 
 	/* Guarded by images.lock. */
@@ -75,10 +77,11 @@ struct revision {
 	struct list waiters;   /* calls parked until the state settles */
 	struct list link;      /* in a list of the queue */
 	int failure;           /* in STATE_FAILED: negative errno */
+	char *inputs;          /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */
 	char *reason;          /* words for the last failure, or NULL */
 	int64_t complained;    /* last words in the log about the open image, like @used */
 	unsigned crashes;      /* of workers */
-	uint64_t gsym_size;    /* size of image.gsym once it is known */
+	uint64_t gsym_size;    /* size of image.gsym once it was ready, else 0 */
 	double seconds;        /* the last conversion took */
 	int64_t used;          /* last lookup, seconds of CLOCK_REALTIME_COARSE */
 
@@ -126,6 +129,7 @@ struct images {
 	int absent;                   /* errno for what is not there: -ENOENT, or why no scan was complete */
 	uint64_t findings;            /* calls of images_add() so far */
 	struct list scan_waiters;     /* calls parked until it is, or until their id appears */
+	bool merged;                  /* all functions that share a range are kept; set before the first file */
 	struct notify *notify;        /* borrowed; told about replaced revisions */
 };
 

@@ -95,13 +95,13 @@ static void publish(struct job *job)
 	add_note(&job->notes, "functions_dwarf", job->done.functions_dwarf);
 	add_note(&job->notes, "functions_symbols", job->done.functions_symbols);
 	struct stat st;
-	if (job->notes.failed || fstat(job->temp.fd, &st) || (uint64_t)st.st_size != job->done.output_size) {
+	if (job->notes.failed || job->inputs.failed || fstat(job->temp.fd, &st) || (uint64_t)st.st_size != job->done.output_size) {
 		diag_set(&out->diag, -EIO, "the worker's output is not as long as it said");
 		job_fail(out, VERDICT_CRASHED, -EIO);
 		return;
 	}
-	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size, job->notes.v,
-				job->notes.n, &out->diag);
+	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size, text_span(&job->notes),
+				text_span(&job->inputs), &out->diag);
 	if (!err)
 		err = cache_load(cache, &job->rev->key, &out->handle, &out->diag);
 	if (err)

@@ -43,6 +43,7 @@ static void release(struct gsymfs *fs)
 	free(fs->source);
 	free(fs->mountpoint);
 	free(fs->worker);
+	free(fs->debug_dirs);
 	if (fs->stop_fd >= 0)
 		close(fs->stop_fd);
 }

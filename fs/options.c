@@ -27,12 +27,14 @@ const char options_help[] =
 	"\n"
 	"    -o cache=DIR             where converted files are kept\n"
 	"    -o cache_size=SIZE       how much of them (default 10G)\n"
+	"    -o debug_dirs=DIR:...    where debug files are looked for (default /usr/lib/debug)\n"
 	"    -o jobs=N                conversions at a time (default 2)\n"
 	"    -o threads=N             threads of one conversion (default: processors)\n"
 	"    -o convert_memory=SIZE   memory of one conversion (default 4G)\n"
 	"    -o convert_time=SECONDS  time of one conversion (default 600)\n"
 	"    -o unknown=enoent|print  an address that no function covers is missing, or says ??\n"
 	"    -o demangle=yes|no       print names as people write them, or as they are stored\n"
+	"    -o merged=yes|no         say when several functions share one body (default yes)\n"
 	"    -o rescan=SECONDS        look for new files this often (default 60; 0: only at start)\n"
 	"    -o worker=PATH           the gsym program that converts\n"
 	"    -o allow_other           let other users in; implies default_permissions\n"
@@ -130,6 +132,25 @@ static bool set_path(void *to, const char *value)
 	return *path != NULL;
 }
 
+static bool set_dirs(void *to, const char *value)
+{
+	size_t n = 0;
+	for (const char *at = value; *at; n++) {
+		if (*at != '/')
+			return false;
+		at += strcspn(at, ":");
+		at += *at == ':';
+	}
+	if (n > DEBUG_DIRS_MAX || strlen(value) > DEBUG_DIRS_TEXT_MAX)
+		return false;
+	char *copy = strdup(value), **dirs = to;
+	if (!copy)
+		return false;
+	free(*dirs);
+	*dirs = copy;
+	return true;
+}
+
 /* ---- Our own options ---- */
 
 static const struct {
@@ -148,6 +169,9 @@ static const struct {
 	{"demangle", offsetof(struct options, demangle), set_yes_no, "yes or no"},
 	{"rescan", offsetof(struct options, rescan), set_seconds_or_0,
 	 "seconds, 0 to 604800; 0 = only at start"},
+	{"debug_dirs", offsetof(struct options, debug_dirs), set_dirs,
+	 "at most 32 absolute directories with colons between them"},
+	{"merged", offsetof(struct options, merged), set_yes_no, "yes or no"},
 	{"worker", offsetof(struct options, worker), set_path, "the path of the gsym program"},
 };
 
@@ -306,6 +330,7 @@ static void set_defaults(struct options *o)
 			   : cpus > 256 ? 256
 					: (unsigned)cpus,
 		.demangle = true,
+		.merged = true,
 	};
 }
 
@@ -326,6 +351,8 @@ int options_parse(int argc, char **argv, struct options *ret)
 		return -EINVAL;
 	if (ret->show_help || ret->show_version)
 		return 0;
+	if (!ret->debug_dirs && !(ret->debug_dirs = strdup("/usr/lib/debug")))
+		return -ENOMEM;
 	if (!ret->source || !ret->mountpoint) {
 		fprintf(stderr, "gsymfs: %s is missing; usage: gsymfs [-f] [-o option,...] SOURCE MOUNT\n",
 			ret->source ? "MOUNT, the directory to mount on,"
@@ -340,6 +367,7 @@ void options_deinit(struct options *options)
 	free(options->source);
 	free(options->mountpoint);
 	free(options->cache);
+	free(options->debug_dirs);
 	free(options->worker);
 	fuse_opt_free_args(&options->fuse);
 }

@@ -7,6 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum {
+	DEBUG_DIRS_TEXT_MAX = 2000, /* so that with SOURCE they fit what a worker is told */
+	DEBUG_DIRS_MAX = 32,
+};
+
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
@@ -14,6 +19,7 @@ struct options {
 	char *source;            /* as given; the directory with object files */
 	char *mountpoint;        /* as given */
 	char *cache;             /* directory, or NULL = the default one */
+	char *debug_dirs;        /* absolute paths with colons between them; may be empty */
 	char *worker;            /* the gsym program, or NULL = look beside the daemon */
 	uint64_t cache_size;     /* bytes of converted files to keep */
 	uint64_t convert_memory; /* bytes one conversion may allocate */
@@ -23,6 +29,7 @@ struct options {
 	unsigned rescan;         /* seconds between walks over the source; 0 = only at start */
 	bool unknown_print;      /* an address nobody covers is a file that says so */
 	bool demangle;
+	bool merged;             /* keep all functions that share a range */
 	bool foreground;
 	bool debug;
 	bool single_thread;

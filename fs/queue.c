@@ -2,6 +2,7 @@
 #include "queue.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "revision.h"
@@ -67,13 +68,15 @@ int queue_wait(struct queue *queue, struct call *call)
 
 /* ---- Settling ---- */
 
-static void remember(struct revision *rev, const struct outcome *outcome)
+static void remember(struct revision *rev, struct outcome *outcome)
 {
 	if (outcome->verdict == VERDICT_CRASHED)
 		rev->crashes++;
 	bool for_good = outcome->verdict == VERDICT_FAILED || outcome->verdict == VERDICT_FAILED_FOREVER ||
 			(outcome->verdict == VERDICT_CRASHED && rev->crashes >= CRASHES_MAX);
 	revision_set_failed(rev, for_good ? outcome->err : 0, outcome->diag.text);
+	free(rev->inputs);
+	rev->inputs = TAKE(outcome->inputs);
 }
 
 /* The object file is not the one that was scanned: the calls wait for a scan that sees what it is now. */
@@ -98,6 +101,10 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 		rev->seconds = outcome->seconds;
 	if (outcome->verdict == VERDICT_REPLACED) {
 		wait_for_rescan(queue, rev, &woken);
+	} else if (outcome->verdict == VERDICT_OUTDATED) {
+		rev->state = STATE_COLD;
+		outcome->err = revision_renew(queue->images, rev);
+		calls_wake_all(&rev->waiters, &woken);
 	} else {
 		if (outcome->handle)
 			unused = revision_set_ready(queue->images, rev, outcome->handle);
@@ -107,6 +114,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	}
 	pthread_mutex_unlock(&queue->images->lock);
 	handle_put(unused);
+	free(outcome->inputs);
 	if (outcome->err)
 		calls_fail(&woken, outcome->err);
 	else

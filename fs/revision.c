@@ -1,6 +1,7 @@
 /*
  * Revisions of images. Which source is best: one with DWARF, else one with a symbol table, else any; among
- * equals the one already chosen, so that copies of a file do not replace each other, else the first by path.
+ * equals the one already chosen, so that copies of a file do not replace each other, else the first by path. A
+ * debug file is joined by the best of those with code, which alone has dynamic symbols and linkage tables.
  */
 #include "revision.h"
 
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "neighbour.h"
 #include "notify.h"
 
 enum {
@@ -31,13 +33,24 @@ static bool same_source(const struct source *a, const struct source *b)
 	       a->gid == b->gid && a->richness == b->richness && strcmp(a->path, b->path) == 0;
 }
 
-/* Whether @a should rather stand for the image than @b. */
-static bool better(const struct source *a, const struct source *b, const struct revision *current)
+/* Two files, of which the second may be none: its path is NULL then. */
+struct choice {
+	struct source source, binary;
+};
+
+static bool same_choice(const struct revision *rev, const struct choice *choice)
+{
+	const struct source *a = &rev->binary, *b = &choice->binary;
+	return same_source(&rev->source, &choice->source) && !a->path == !b->path && (!a->path || same_source(a, b));
+}
+
+/* Whether @a should rather stand for the image than @b; @chosen does now. */
+static bool better(const struct source *a, const struct source *b, const struct source *chosen)
 {
 	if (a->richness != b->richness)
 		return a->richness > b->richness;
-	bool a_chosen = current && same_file(a, &current->source);
-	bool b_chosen = current && same_file(b, &current->source);
+	bool a_chosen = chosen && chosen->path && same_file(a, chosen);
+	bool b_chosen = chosen && chosen->path && same_file(b, chosen);
 	if (a_chosen != b_chosen)
 		return a_chosen;
 	return strcmp(a->path, b->path) < 0;
@@ -45,36 +58,72 @@ static bool better(const struct source *a, const struct source *b, const struct 
 
 static const struct source *best_source(const struct image *image)
 {
-	const struct source *best = NULL;
+	const struct source *best = NULL, *chosen = image->revision ? &image->revision->source : NULL;
 	for (size_t i = 0; i < image->sources.n; i++)
-		if (!best || better(&image->sources.v[i], best, image->revision))
+		if (!best || better(&image->sources.v[i], best, chosen))
 			best = &image->sources.v[i];
 	return best;
 }
 
-static int set_source(struct revision *rev, const struct source *source)
+/*
+ * Whether @binary may complete @debug: it has the code, was not put there by somebody else, and all who may read
+ * the one may read the other.
+ */
+static bool completes(const struct source *binary, const struct source *debug)
 {
-	char *path = strdup(source->path);
-	if (!path)
+	struct stat st = {.st_uid = binary->uid, .st_gid = binary->gid, .st_mode = binary->mode};
+	return binary->has_text && (binary->uid == debug->uid || binary->uid == 0) && readable_like(&st, true, debug);
+}
+
+static const struct source *best_binary(const struct image *image, const struct source *debug)
+{
+	const struct source *best = NULL, *chosen = image->revision ? &image->revision->binary : NULL;
+	if (debug->has_text)
+		return NULL;
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (completes(&image->sources.v[i], debug) && (!best || better(&image->sources.v[i], best, chosen)))
+			best = &image->sources.v[i];
+	return best;
+}
+
+static struct cache_file cache_file(const struct source *s)
+{
+	return (struct cache_file){
+		.dev = s->dev,
+		.ino = s->ino,
+		.size = s->size,
+		.mtime_ns = s->mtime_ns,
+		.ctime_ns = s->ctime_ns,
+		.uid = s->uid,
+	};
+}
+
+static int set_files(const struct images *images, struct revision *rev, const struct choice *choice)
+{
+	char *source = strdup(choice->source.path), *binary = choice->binary.path ? strdup(choice->binary.path) : NULL;
+	if (!source || (choice->binary.path && !binary)) {
+		free(source);
+		free(binary);
 		return -ENOMEM;
+	}
 	free(rev->source.path);
-	rev->source = *source;
-	rev->source.path = path;
+	free(rev->binary.path);
+	rev->source = choice->source;
+	rev->source.path = source;
+	rev->binary = choice->binary;
+	rev->binary.path = binary;
 	struct cache_input input = {
 		.id = rev->image->id,
-		.dev = source->dev,
-		.ino = source->ino,
-		.size = source->size,
-		.mtime_ns = source->mtime_ns,
-		.ctime_ns = source->ctime_ns,
-		.uid = source->uid,
+		.file = cache_file(&rev->source),
+		.binary = cache_file(&rev->binary),
 		.version = IMAGE_GSYM_VERSION,
+		.merged = images->merged,
 	};
 	cache_key_make(&input, &rev->key);
 	return 0;
 }
 
-static struct revision *new_revision(struct images *images, struct image *image, const struct source *source)
+static struct revision *new_revision(struct images *images, struct image *image, const struct choice *choice)
 {
 	struct revision *rev = calloc(1, sizeof(*rev));
 	if (!rev || vec_reserve(&images->revisions, 1)) {
@@ -85,7 +134,7 @@ static struct revision *new_revision(struct images *images, struct image *image,
 	rev->number = (uint32_t)images->revisions.n;
 	list_init(&rev->waiters);
 	list_init(&rev->link);
-	if (set_source(rev, source)) {
+	if (set_files(images, rev, choice)) {
 		free(rev);
 		return NULL;
 	}
@@ -99,7 +148,9 @@ void revision_free(struct revision *rev)
 		return;
 	handle_put(rev->handle);
 	free(rev->source.path);
+	free(rev->binary.path);
 	free(rev->reason);
+	free(rev->inputs);
 	free(rev);
 }
 
@@ -113,6 +164,17 @@ static void retire(struct images *images, struct revision *rev)
 		handle_put(revision_set_cold(images, rev));
 }
 
+static int replace(struct images *images, struct image *image, const struct choice *choice)
+{
+	struct revision *old = image->revision, *rev = new_revision(images, image, choice);
+	if (!rev)
+		return -ENOMEM;
+	if (old)
+		retire(images, old);
+	image->revision = rev;
+	return 0;
+}
+
 int revision_choose(struct images *images, struct image *image)
 {
 	struct revision *old = image->revision;
@@ -123,17 +185,19 @@ int revision_choose(struct images *images, struct image *image)
 		image->revision = NULL;
 		return 0;
 	}
-	if (old && same_source(&old->source, best))
+	const struct source *binary = best_binary(image, best);
+	const struct choice choice = {*best, binary ? *binary : (struct source){0}};
+	if (old && same_choice(old, &choice))
 		return 0;
 	if (old && !old->exposed && old->state == STATE_COLD)
-		return set_source(old, best);
-	struct revision *rev = new_revision(images, image, best);
-	if (!rev)
-		return -ENOMEM;
-	if (old)
-		retire(images, old);
-	image->revision = rev;
-	return 0;
+		return set_files(images, old, &choice);
+	return replace(images, image, &choice);
+}
+
+int revision_renew(struct images *images, struct revision *rev)
+{
+	const struct choice choice = {rev->source, rev->binary};
+	return rev->stale ? 0 : replace(images, rev->image, &choice);
 }
 
 /* ---- Open images ---- */

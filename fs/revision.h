@@ -18,6 +18,9 @@ enum { IMAGE_GSYM_VERSION = 1 };
  */
 int revision_choose(struct images *images, struct image *image);
 
+/* What the revision was made of has changed beside its files: another one of the same files takes its place. */
+int revision_renew(struct images *images, struct revision *rev);
+
 /* NULL is allowed. */
 void revision_free(struct revision *rev);
 

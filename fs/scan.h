@@ -16,6 +16,7 @@
 #include "image.h"
 #include "index.h"
 #include "log.h"
+#include "neighbour.h"
 
 struct scan {
 	/* Set before scan_start(), borrowed. */
@@ -23,6 +24,7 @@ struct scan {
 	const char *mountpoint; /* absolute path; not walked into */
 	const char *worker;
 	struct images *images;
+	const struct neighbourhood *hood;
 	struct cache *cache;
 	const struct log *log;
 	int stop_fd;       /* becomes readable when the daemon ends */

@@ -13,7 +13,9 @@
 #include "call.h"
 #include "id.h"
 #include "index_store.h"
+#include "neighbour.h"
 #include "notify.h"
+#include "recheck.h"
 #include "walk.h"
 
 enum {
@@ -131,8 +133,9 @@ static int add_finding(struct sweep *s, const struct file_record *r, const char 
 				.richness = r->identity.has_dwarf    ? SOURCE_DWARF
 					    : r->identity.has_symtab ? SOURCE_SYMBOLS
 								     : SOURCE_BARE,
+				.has_text = r->identity.has_text,
 				.kind = r->identity.kind,
-			.pass = s->scan->pass,
+				.pass = s->scan->pass,
 			},
 	};
 	memcpy(finding.source.arch, r->identity.arch, sizeof(finding.source.arch));
@@ -206,21 +209,6 @@ static void free_links(struct sweep *s)
 
 /* ---- One pass ---- */
 
-/* Whether everybody may search all directories of an absolute path, the last one included. */
-static bool path_open_to_all(const char *path)
-{
-	char part[PATH_MAX];
-	struct stat st;
-	for (const char *at = path; *at;) {
-		size_t n = (size_t)(at - path) + strcspn(at + 1, "/") + 1;
-		snprintf(part, sizeof(part), "%.*s", (int)n, path);
-		if (stat(part, &st) || !(st.st_mode & S_IXOTH))
-			return false;
-		at = path + n;
-	}
-	return true;
-}
-
 /* Of the mount itself: from what the kernel remembers, see entry_device(). */
 static dev_t mounted_device(const struct scan *scan)
 {
@@ -238,6 +226,7 @@ static void finish(struct sweep *s, int err)
 	 */
 	images_scanned(scan->images, scan->pass, err, &woken);
 	calls_resume(&woken);
+	images_recheck(scan->images, scan->hood);
 	notify_release(scan->images->notify); /* only now that nobody is parked in the root directory */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
 	if (s->unsaved || dropped)

@@ -30,6 +30,22 @@ static bool is_at_or_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == 0 || path[n] == '/' || strcmp(dir, "/") == 0);
 }
 
+/* The directories where neighbours may be: those of the option and SOURCE, pointers and text in one allocation. */
+static int list_debug_dirs(struct gsymfs *fs)
+{
+	const char *text = fs->options.debug_dirs;
+	size_t pointers = (DEBUG_DIRS_MAX + 2) * sizeof(char *), text_size = strlen(text) + 1, n = 0;
+	char **dirs = calloc(1, pointers + text_size);
+	if (!dirs)
+		return -ENOMEM;
+	char *at = memcpy((char *)dirs + pointers, text, text_size), *save = NULL;
+	for (char *dir = strtok_r(at, ":", &save); dir; dir = strtok_r(NULL, ":", &save))
+		dirs[n++] = dir;
+	dirs[n] = fs->source;
+	fs->debug_dirs = dirs;
+	return 0;
+}
+
 /* What the mount hides the daemon would have to ask itself for. */
 static int check_visible(const struct gsymfs *fs, struct gsym_diag *diag)
 {
@@ -103,6 +119,8 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 {
 	raise_fd_limit();
 	int err = find_source(fs, diag);
+	if (!err && (err = list_debug_dirs(fs)))
+		diag_set(diag, err, "no memory");
 	if (!err)
 		err = mountpoint_prepare(fs->options.mountpoint, &fs->log, &fs->mountpoint, diag);
 	if (!err)
@@ -121,6 +139,7 @@ void setup_parts(struct gsymfs *fs)
 	const struct options *o = &fs->options;
 	notify_init(&fs->notify);
 	images_init(&fs->images, &fs->notify);
+	fs->images.merged = o->merged;
 	nodes_init(&fs->nodes);
 	open_files_init(&fs->open_files);
 	fs->converter = (struct converter){
@@ -131,6 +150,8 @@ void setup_parts(struct gsymfs *fs)
 		.memory = o->convert_memory,
 		.seconds = o->convert_time,
 		.threads = o->threads,
+		.merged = o->merged,
+		.hood = {(const char *const *)fs->debug_dirs, fs->mountpoint},
 		.stop_fd = fs->stop_fd,
 	};
 	fs->scan = (struct scan){
@@ -138,6 +159,7 @@ void setup_parts(struct gsymfs *fs)
 		.mountpoint = fs->mountpoint,
 		.worker = fs->worker,
 		.images = &fs->images,
+		.hood = &fs->converter.hood,
 		.cache = &fs->cache,
 		.log = &fs->log,
 		.stop_fd = fs->stop_fd,

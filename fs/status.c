@@ -68,9 +68,15 @@ static void sources(struct text_buf *out, const struct gsymfs *fs, const struct 
 	snprintf(path, sizeof(path), "%s/%s", fs->source, rev->source.path);
 	line(out, "source", path);
 	line(out, "debug", words[rev->source.richness]);
+	if (rev->binary.path) {
+		snprintf(path, sizeof(path), "%s/%s", fs->source, rev->binary.path);
+		line(out, "binary", path);
+	}
 	size_t others = 0;
 	for (size_t i = 0; i < image->sources.n; i++) {
-		if (strcmp(image->sources.v[i].path, rev->source.path) == 0 || others++ >= ALSO_MAX)
+		const char *other = image->sources.v[i].path;
+		if (strcmp(other, rev->source.path) == 0 || (rev->binary.path && strcmp(other, rev->binary.path) == 0) ||
+		    others++ >= ALSO_MAX)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", fs->source, image->sources.v[i].path);
 		line(out, "also", path);

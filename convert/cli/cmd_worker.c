@@ -2,7 +2,7 @@
  * "gsym worker": the daemon's helper, which reads object files so that the daemon need not.
  *
  * The protocol is convert/worker.h. A worker limits itself and enters its sandbox before it looks at the
- * first byte of a file, and reaches files only through descriptors the daemon has opened.
+ * first byte of a file, and reaches files only through descriptors the daemon has opened: see ask.h.
  */
 #include "commands.h"
 
@@ -18,22 +18,20 @@
 #include "../convert.h"
 #include "../worker.h"
 #include "../../gsym/base/diag.h"
+#include "ask.h"
 #include "sandbox.h"
 
 enum {
 	PROGRESS_INTERVAL_MS = 100,
 	THREAD_STACK = 8 << 20, /* counted by RLIMIT_DATA, once a thread */
 	IDENTIFY_MEMORY = 1 << 30,
-	FD_PATH_MAX = 32,
+	DEBUG_DIRS_MAX = 64,
 };
 
-/* How a descriptor is called where a path is wanted. */
-static void fd_path(char *path, int fd)
-{
-	snprintf(path, FD_PATH_MAX, "/proc/self/fd/%d", fd);
-}
+/* The name of a file that is identified, in messages. */
+static const char unnamed[] = "file";
 
-/* Copies a message without the path at its start: the daemon knows the file's real name. */
+/* Copies a message without the path at its start: the daemon knows it. */
 static void copy_text(char *to, size_t size, const char *text, const char *path)
 {
 	size_t n = strlen(path);
@@ -128,19 +126,35 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DONE, -1);
 }
 
+static void list_dirs(const struct worker_convert *order, const char *dirs[static DEBUG_DIRS_MAX + 1])
+{
+	size_t n = 0;
+	for (const char *at = order->debug_dirs; *at && n < DEBUG_DIRS_MAX; at += strlen(at) + 1)
+		dirs[n++] = at;
+	dirs[n] = NULL;
+}
+
 static int convert_and_tell(const struct worker_convert *order)
 {
 	struct progress progress = {.serial = order->head.serial};
+	struct convert_opener opener;
+	struct asker asker;
+	const char *dirs[DEBUG_DIRS_MAX + 1];
+	asker_init(&asker, order, &opener);
+	list_dirs(order, dirs);
 	struct convert_options options = {
 		.threads = order->threads,
 		.version = (uint16_t)order->version,
+		.merged = order->merged,
+		.debug_dirs = dirs,
+		.debug_file = order->has_binary ? order->input : NULL,
+		.opener = &opener,
 		.progress = send_progress,
 		.progress_user = &progress,
 	};
 	struct convert_summary summary = {0};
 	struct gsym_diag diag = {""};
-	char path[FD_PATH_MAX];
-	fd_path(path, WORKER_INPUT_FD);
+	const char *path = order->has_binary ? order->binary : order->input;
 	int err = convert_file(path, &options, WORKER_OUTPUT_FD, &summary, &diag);
 	if (err)
 		return send_failed(order->head.serial, err, diag.text, path);
@@ -169,7 +183,7 @@ static int work_convert(void)
 	if (err)
 		return send_failed(order->head.serial, err, "cannot set the limits of the worker", "") ? 1
 												       : 0;
-	sandbox_enter(WORKER_INPUT_FD);
+	sandbox_enter();
 	return convert_and_tell(order) ? 1 : 0;
 }
 
@@ -191,12 +205,10 @@ static int identify_and_tell(const struct worker_identify *order, int fd)
 	struct worker_identity m = {.head.serial = order->head.serial};
 	struct image_identity id = {0};
 	struct gsym_diag diag = {""};
-	char path[FD_PATH_MAX];
-	fd_path(path, fd);
-	int err = identify_file(path, &id, &diag);
+	int err = identify_descriptor(fd, unnamed, &id, &diag);
 	if (err) {
 		m.error = -err;
-		copy_text(m.text, sizeof(m.text), diag.text, path);
+		copy_text(m.text, sizeof(m.text), diag.text, unnamed);
 	} else {
 		fill_identity(&m, &id);
 	}
@@ -207,7 +219,7 @@ static int work_scan(void)
 {
 	if (sandbox_limits(IDENTIFY_MEMORY, 0, 0))
 		return 1;
-	sandbox_enter(WORKER_SOURCE_FD);
+	sandbox_enter();
 	union worker_message msg;
 	int fd, got;
 	while ((got = worker_receive(WORKER_SOCKET_FD, &msg, &fd)) == 1) {

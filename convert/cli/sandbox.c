@@ -3,8 +3,8 @@
  *
  * The list of system calls is what glibc, libelf and the converter use to map and read files, run threads and
  * write to open descriptors. Others fail with EPERM rather than kill, so that a libc which tries something
- * new falls back instead of dying. New processes, sockets, signals to others and ptrace are not on it; of
- * clone(2) only the form that starts a thread, of open(2) only that for reading.
+ * new falls back instead of dying. Opening files, new processes, sockets, signals to others and ptrace are not
+ * on it; of clone(2) only the form that starts a thread.
  */
 #include "sandbox.h"
 
@@ -83,7 +83,7 @@ static size_t landlock_attr_size(long abi)
 	return abi >= 4 ? offsetof(struct ruleset_attr, scoped) : offsetof(struct ruleset_attr, net);
 }
 
-static void restrict_files_and_network(int readable)
+static void restrict_files_and_network(void)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	if (abi < 1)
@@ -96,12 +96,7 @@ static void restrict_files_and_network(int readable)
 	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, landlock_attr_size(abi), 0);
 	if (ruleset < 0)
 		return;
-	struct landlock_path_beneath_attr rule = {
-		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE,
-		.parent_fd = readable,
-	};
-	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0)
-		syscall(SYS_landlock_restrict_self, ruleset, 0);
+	syscall(SYS_landlock_restrict_self, ruleset, 0);
 	close(ruleset);
 }
 
@@ -170,18 +165,6 @@ static int or_absent(int err)
 	return err == -EDOM ? 0 : err;
 }
 
-/* Opening, but never to write, whatever the path. */
-static int allow_open_for_reading(scmp_filter_ctx filter)
-{
-	const uint64_t mask = O_ACCMODE | O_CREAT | O_TRUNC;
-	int err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-					     SCMP_A2(SCMP_CMP_MASKED_EQ, mask, O_RDONLY)));
-	if (!err)
-		err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
-						 SCMP_A1(SCMP_CMP_MASKED_EQ, mask, O_RDONLY)));
-	return err;
-}
-
 /* Of fcntl(2) what concerns a descriptor alone: F_SETOWN with O_ASYNC would send signals to anybody. */
 static int allow_fcntl(scmp_filter_ctx filter)
 {
@@ -223,8 +206,6 @@ static int fill_filter(scmp_filter_ctx filter)
 	for (size_t i = 0; i < ARRAY_SIZE(allowed_calls) && !err; i++)
 		err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0));
 	if (!err)
-		err = allow_open_for_reading(filter);
-	if (!err)
 		err = allow_fcntl(filter);
 	if (!err)
 		err = allow_own_signals(filter);
@@ -251,11 +232,11 @@ static void restrict_calls(void)
 
 #endif
 
-void sandbox_enter(int readable)
+void sandbox_enter(void)
 {
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (SANITIZER)
 		return;
-	restrict_files_and_network(readable);
+	restrict_files_and_network();
 	restrict_calls();
 }

@@ -21,10 +21,9 @@ void sandbox_die_with(pid_t parent);
 int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_bytes);
 
 /*
- * No new privileges; files can only be opened for reading and only below or at what @readable (a descriptor)
- * refers to; no network; no system calls but those that reading, computing and writing need. What this kernel
- * lacks of it is left out: the rest still holds.
+ * No new privileges; no file can be opened; no network; no system calls but those that reading, computing and
+ * writing need. What this kernel lacks of it is left out: the rest still holds.
  */
-void sandbox_enter(int readable);
+void sandbox_enter(void);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef GSYM_RENDER_TEXT_BUF_H
 #define GSYM_RENDER_TEXT_BUF_H
 
+#include "../base/bytes.h"
 #include "../base/vec.h"
 
 #include <string.h>
@@ -21,6 +22,12 @@ struct text_buf {
 static inline void text_deinit(struct text_buf *buf)
 {
 	vec_free(buf);
+}
+
+/* What is in it, until the next append. */
+static inline struct span text_span(const struct text_buf *buf)
+{
+	return (struct span){(const uint8_t *)buf->v, buf->n};
 }
 
 /* Empties the buffer and keeps its memory; forgets a failure. */

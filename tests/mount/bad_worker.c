@@ -77,6 +77,26 @@ static void long_message(void)
 	hang();
 }
 
+/* Questions without end, and ways out. */
+static void ask_much(void)
+{
+	static const char *const paths[] = {"/etc/shadow", "/proc/self/mem", "../../etc/passwd", "", "/", "relative"};
+	union worker_message got;
+	int fd;
+	for (unsigned i = 0; i < 20000; i++) {
+		struct worker_open m = {0};
+		snprintf(m.path, sizeof(m.path), "%s", paths[i % (sizeof(paths) / sizeof(*paths))]);
+		if (worker_send(WORKER_SOCKET_FD, &m.head, WORKER_OPEN, -1) ||
+		    worker_receive(WORKER_SOCKET_FD, &got, &fd) != 1 || got.head.type != WORKER_OPENED)
+			_exit(1);
+		if (fd >= 0 || !got.opened.error) {
+			send_failed(EIO, "a way out");
+			return;
+		}
+	}
+	send_failed(EBADMSG, "no way out");
+}
+
 static void unknown_type(void)
 {
 	struct worker_header m = {.type = 99, .size = sizeof(m)};
@@ -182,6 +202,7 @@ static const struct {
 	{"size-lie", size_lie},
 	{"noise-output", noise_output},
 	{"escapes", escapes},
+	{"ask-much", ask_much},
 	{"oddities", oddities},
 	{"descriptors", descriptors},
 	{"memory", memory},

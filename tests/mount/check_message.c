@@ -85,10 +85,19 @@ static void broken_messages(void **state)
 	struct worker_convert order = {
 		.head = {WORKER_CONVERT, sizeof(order), 0}, .threads = 0, .version = 1};
 	struct worker_section section = {.head = {WORKER_SECTION, sizeof(section), 0}, .size = 1};
+	struct worker_convert dirs = {.head = {WORKER_CONVERT, sizeof(dirs), 0}, .threads = 1, .version = 1};
+	struct worker_open path = {.head = {WORKER_OPEN, sizeof(path), 0}};
+	struct worker_opened opened = {.head = {WORKER_OPENED, sizeof(opened), 0}, .error = -1};
 	static const char large[sizeof(union worker_message) + 100];
 	(void)state;
 	memset(text.text, 'x', sizeof(text.text));
 	memset(section.name, 'x', sizeof(section.name));
+	memset(path.path, 'x', sizeof(path.path));
+	/* The last directory is terminated, the list is not. */
+	memset(dirs.debug_dirs, 'x', sizeof(dirs.debug_dirs) - 1);
+	refuse(&dirs, sizeof(dirs));
+	refuse(&path, sizeof(path));
+	refuse(&opened, sizeof(opened));
 	refuse("x", 1);
 	refuse(&head, sizeof(head));
 	refuse(&progress, sizeof(progress));

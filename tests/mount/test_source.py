@@ -94,8 +94,10 @@ class SourceTest(MountTest):
             run(objcopy, "--strip-all", self.path, binary)
             daemon = self.mount(source=top)
             self.assertIn("geo::point::norm", self.read(self.id, self.address))
+            daemon.wait_scanned()
             status = self.status(self.id)
-            self.assertEqual((status["source"], status["also"]), (debug, binary))
+            self.assertEqual((status["source"], status["binary"]), (debug, binary))
+            self.assertIn("geo::point::norm", self.read(self.id, self.address))
             self.assertEqual(set(os.listdir(os.path.join(self.mnt, "by-name"))), {"sample", "sample.debug"})
             self.assertEqual(daemon.stop(), 0)
 

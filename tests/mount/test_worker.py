@@ -67,6 +67,11 @@ class WorkerTest(MountTest):
         self.assertEqual((status["state"], status["conversions"]), ("failed", "3"))
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_files_asked_for(self):
+        """Twenty thousand questions for what lies elsewhere: no file, and the daemon answers all."""
+        self.assertEqual(self.harm("ask-much", errno.EIO)["reason"], "no way out")
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_reported_limits(self):
         status = self.harm("memory", errno.EFBIG)
         self.assertEqual(status["state"], "failed")

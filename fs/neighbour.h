@@ -1,0 +1,36 @@
+/*
+ * neighbour.h - files that an object file refers to: its debug file, what dwz shared, .dwo and .dwp files.
+ *
+ * Their names come from hostile files. A neighbour is opened only below SOURCE or a directory of debug files, and
+ * only if everybody who may read answers about the object file may read the neighbour as well: what is in it
+ * becomes part of those answers.
+ */
+#ifndef FS_NEIGHBOUR_H
+#define FS_NEIGHBOUR_H
+
+#include <sys/stat.h>
+
+#include "image.h"
+
+/* Where neighbours may be. Absolute paths, all borrowed. */
+struct neighbourhood {
+	const char *const *dirs; /* SOURCE and the directories of debug files; NULL ends them */
+	const char *mountpoint;  /* never looked into: the daemon would wait for itself */
+};
+
+/*
+ * Opens @path for a conversion of @source: a descriptor, with what fstat(2) says of it in @ret. -EPERM, with the
+ * same, when not everybody concerned may read it; -EXDEV outside those directories; or the errno of opening.
+ */
+int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path, struct stat *ret);
+
+/* What the file @path is now, if it could be opened: 0, or the errno. For no conversion in particular. */
+int neighbour_stat(const struct neighbourhood *hood, const char *path, struct stat *ret);
+
+/* Whether everybody may search all directories of an absolute path, the last one included. */
+bool path_open_to_all(const char *path);
+
+/* Whether who may read @source may also read a file of @st; @reachable: everybody can get at that file. Pure. */
+bool readable_like(const struct stat *st, bool reachable, const struct source *source);
+
+#endif
