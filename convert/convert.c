@@ -465,8 +465,10 @@ int convert_memory(const void *data, size_t size, const char *name, const struct
 	struct conversion c = {.options = options};
 	struct output out = {.fd = -1};
 	int err = image_open_memory(data, size, name, &c.image, diag);
-	if (!err)
+	if (!err) {
+		c.image->opener = options->opener;
 		err = convert_image(&c, &out, ret, diag);
+	}
 	if (err) {
 		free(out.data);
 		return err;

@@ -2,6 +2,7 @@
 """Makes the seeds of the fuzz targets: small ELF files of many kinds, and GSYM files converted from them."""
 import argparse
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,39 @@ def make_elf(place):
         build(["objcopy", "--compress-debug-sections=zstd", place / "gcc-dwarf5", place / "zstd"])
 
 
+def put_pair(path, main, other):
+    """Both files in one, as neighbours.c takes them."""
+    if main.exists() and other.exists():
+        data = main.read_bytes()
+        path.write_bytes(struct.pack("<I", len(data)) + data + other.read_bytes())
+
+
+def make_pairs(place, work):
+    place.mkdir(parents=True, exist_ok=True)
+    work.mkdir(parents=True, exist_ok=True)
+    source = HERE / "seed.c"
+    dwp = peers.find("llvm-dwp") or "llvm-dwp"
+    for compiler, version in (("gcc", 4), ("gcc", 5), ("clang", 4), ("clang", 5)):
+        name = f"{compiler}{version}"
+        main, dwo = work / name, work / f"{name}.dwo"
+        build([compiler, *BARE, "-O2", f"-gdwarf-{version}", "-gsplit-dwarf", "-c", source, "-o", work / f"{name}.o"])
+        build([compiler, *BARE, work / f"{name}.o", "-o", main])
+        put_pair(place / f"{name}.dwo", main, dwo)
+        pack = ["dwp"] if version == 4 else ["timeout", "10", dwp]
+        if compiler == "clang" or version == 4:  # llvm-dwp does not end on those of gcc, version 5
+            build([*pack, dwo, "-o", work / f"{name}.dwp"])
+            put_pair(place / f"{name}.dwp", main, work / f"{name}.dwp")
+    whole, debug = work / "whole", work / "whole.debug"
+    if build(["gcc", *BARE, "-O2", "-g", source, "-o", whole]):
+        build(["objcopy", "--only-keep-debug", whole, debug])
+        shutil.copy(whole, work / "twin")
+        build(["dwz", "-m", work / "shared", whole, work / "twin"])
+        put_pair(place / "dwz", whole, work / "shared")
+        build(["strip", whole])
+        put_pair(place / "debug", whole, debug)
+    shutil.rmtree(work)
+
+
 def make_gsym(gsym, elf, place):
     place.mkdir(parents=True, exist_ok=True)
     for path in sorted(elf.iterdir()):
@@ -112,6 +146,7 @@ def main():
     out = Path(options.out).absolute()
     shutil.rmtree(out, ignore_errors=True)
     make_elf(out / "elf")
+    make_pairs(out / "pair", out / "work")
     make_names(out / "name")
     make_callsites(out / "callsites")
     if options.gsym:
