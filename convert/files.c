@@ -1,0 +1,117 @@
+/*
+ * files.c - the files of one conversion: the image, its debug file, what that shares with others, split units,
+ * and symbols elsewhere. How they are found is debug_files.c and split.c.
+ */
+#include "conversion.h"
+#include "debug_files.h"
+#include "../gsym/base/diag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Opens a file the caller named. It must be there, and belong to the image as far as build ids tell. */
+static int open_named(const struct conversion *c, const char *path, struct image **ret, struct gsym_diag *diag)
+{
+	int err = path ? image_open(path, c->options->opener, ret, diag) : 0;
+	const struct image *a = c->image, *b = *ret;
+	if (err || !b || !a->id_size || !b->id_size)
+		return err;
+	if (a->id_size == b->id_size && !memcmp(a->id, b->id, a->id_size))
+		return 0;
+	return diag_set(diag, -EINVAL, "%s: its build id is not that of %s", path, a->path);
+}
+
+/* The file whose DWARF is read. */
+static struct image *dwarf_image(const struct conversion *c)
+{
+	return c->debug ? c->debug : c->image;
+}
+
+int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
+{
+	const struct convert_options *o = c->options;
+	int err = open_named(c, o->debug_file, &c->debug, diag);
+	if (!err)
+		err = open_named(c, o->symtab_file, &c->symtab, diag);
+	if (!err && !c->debug && !o->no_dwarf && !image_section(c->image, ".debug_info"))
+		err = find_debug_file(c->image, o->debug_dirs, &c->debug);
+	if (!err)
+		err = find_alternate(dwarf_image(c), o->debug_dirs, &c->shared);
+	if (!err && !o->match_llvm)
+		err = open_debugdata(c->image, &c->mini);
+	return err;
+}
+
+int conversion_load_symbols(struct conversion *c)
+{
+	struct image *sources[4];
+	size_t n = 0;
+	if (c->symtab)
+		sources[n++] = c->symtab;
+	else
+		sources[n++] = c->image;
+	if (c->debug && !c->symtab)
+		sources[n++] = c->debug;
+	if (c->mini && !c->symtab)
+		sources[n++] = c->mini;
+	int err = image_load_symbols(c->image, sources, n);
+	if (c->image->symbols_damaged)
+		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
+	return err ? err : symtab_prepare(c->image, c->options->match_llvm, &c->symbols);
+}
+
+int conversion_open_dwarf(struct conversion *c)
+{
+	struct image *image = dwarf_image(c);
+	int err = dwarf_open(&c->dwarf, image, false, c->threads, &c->odd);
+	if (!err && c->shared)
+		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
+	if (!err && c->shared)
+		c->dwarf.alternate = &c->alternate;
+	return err ? err : split_open(c->image, image, c->options->debug_dirs, &c->split);
+}
+
+void conversion_close_files(struct conversion *c)
+{
+	split_close(c->split);
+	dwarf_close(&c->dwarf);
+	dwarf_close(&c->alternate);
+	image_close(c->symtab);
+	image_close(c->mini);
+	image_close(c->shared);
+	image_close(c->debug);
+	image_close(c->image);
+}
+
+/* ---- What is not here ---- */
+
+enum { MISSING_MAX = 64 }; /* names told; there may be thousands of the same kind */
+
+static int add_missing(struct convert_summary *summary, unsigned *n, const char *name)
+{
+	char *longer = NULL;
+	if (*n >= MISSING_MAX)
+		return 0;
+	if (++*n == MISSING_MAX)
+		name = "...";
+	if (asprintf(&longer, "%s%s\n", summary->missing ? summary->missing : "", name) < 0)
+		return -ENOMEM;
+	free(summary->missing);
+	summary->missing = longer;
+	return 0;
+}
+
+int conversion_list_missing(struct conversion *c, struct convert_summary *summary)
+{
+	unsigned n = 0;
+	char debug[256];
+	bool wanted = !c->debug && !c->options->no_dwarf && !image_section(c->image, ".debug_info");
+	const char *alternate = c->dwarf.image && !c->shared ? alternate_name(c->dwarf.image) : NULL;
+	int err = wanted && debug_file_name(c->image, debug, sizeof(debug)) ? add_missing(summary, &n, debug) : 0;
+	if (!err && alternate)
+		err = add_missing(summary, &n, alternate);
+	for (size_t i = 0; c->results && i < c->dwarf.n_units && !err; i++)
+		if (c->results[i].missing)
+			err = add_missing(summary, &n, c->results[i].missing);
+	return err;
+}

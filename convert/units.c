@@ -1,0 +1,162 @@
+/*
+ * units.c - from units to records: in parallel, each unit by one thread, then put together in the order of units.
+ */
+#include "conversion.h"
+#include "../gsym/base/parallel.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { RELEASE_STEP = 16 << 20 };
+
+/*
+ * Pages of the mapped .debug_info that no thread will read in order any more are given back, so that memory in
+ * use does not grow with the file. A reference back into them only faults them in again.
+ */
+static void release_pages(struct conversion *c)
+{
+	const struct span info = c->dwarf.info;
+	size_t unit = SIZE_MAX;
+	const struct image *image = c->dwarf.image;
+	if (info.data < image->map || info.data >= image->map + image->map_size)
+		return; /* decompressed: not backed by the file */
+	for (unsigned t = 0; t < c->n_builders; t++) {
+		size_t at = atomic_load_explicit(&c->at_unit[t], memory_order_relaxed);
+		unit = at < unit ? at : unit;
+	}
+	uint64_t end = unit < c->dwarf.n_units ? c->dwarf.units[unit].off : 0;
+	if (end < c->released + RELEASE_STEP)
+		return;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)info.data + c->released + page - 1) & ~(page - 1);
+	uintptr_t to = ((uintptr_t)info.data + end) & ~(page - 1);
+	if (from < to)
+		(void)madvise((void *)from, to - from, MADV_DONTNEED);
+	c->released = end;
+}
+
+static void convert_unit(void *user, size_t index, unsigned thread)
+{
+	struct conversion *c = user;
+	if (atomic_load_explicit(&c->cancelled, memory_order_relaxed)) {
+		c->results[index].err = -ECANCELED;
+		return;
+	}
+	atomic_store_explicit(&c->at_unit[thread], index, memory_order_relaxed);
+	builder_unit(&c->builders[thread], index, &c->results[index]);
+	size_t done = atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed) + 1;
+	if (thread == 0) {
+		release_pages(c);
+		conversion_report(c, CONVERT_READING, done, c->dwarf.n_units);
+	}
+}
+
+int conversion_read_units(struct conversion *c)
+{
+	unsigned threads = c->threads;
+	if (!c->dwarf.n_units)
+		return 0;
+	if (threads > c->dwarf.n_units)
+		threads = (unsigned)c->dwarf.n_units;
+	c->results = calloc(c->dwarf.n_units, sizeof(*c->results));
+	c->builders = calloc(threads, sizeof(*c->builders));
+	c->at_unit = calloc(threads, sizeof(*c->at_unit));
+	if (!c->results || !c->builders || !c->at_unit)
+		return -ENOMEM;
+	for (; c->n_builders < threads; c->n_builders++) {
+		int err = builder_init(&c->builders[c->n_builders], &c->context);
+		if (err) {
+			builder_deinit(&c->builders[c->n_builders]);
+			return err;
+		}
+		atomic_init(&c->at_unit[c->n_builders], 0);
+	}
+	parallel_for(threads, c->dwarf.n_units, convert_unit, c);
+	return atomic_load(&c->cancelled) ? -ECANCELED : 0;
+}
+
+/* ---- Putting them together ---- */
+
+struct numbers {
+	uint32_t *strings, *files; /* the unit's number -> the pool's */
+};
+
+static uint32_t string_number(const struct numbers *n, uint64_t string)
+{
+	return string == NO_STRING ? NO_STRING : n->strings[string];
+}
+
+static void renumber(struct record *r, const struct numbers *n)
+{
+	r->name = string_number(n, r->name);
+	r->bare = string_number(n, r->bare);
+	for (uint32_t i = 0; i < r->n_rows; i++)
+		r->rows[i].file = n->files[r->rows[i].file];
+	for (uint32_t i = 0; i < r->n_inlines; i++) {
+		r->inlines[i].name = string_number(n, r->inlines[i].name);
+		r->inlines[i].call_file = n->files[r->inlines[i].call_file];
+	}
+	for (uint32_t i = 0; i < r->n_patterns; i++)
+		r->patterns[i] = string_number(n, r->patterns[i]);
+}
+
+static int add_to_pool(struct pool *pool, const struct unit_result *u, const struct numbers *n)
+{
+	n->files[0] = 0;
+	for (uint32_t i = 0; i < u->n_strings; i++)
+		if (pool_add_string(pool, &u->strings[i], &n->strings[i]))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < u->n_files; i++) {
+		struct pool_file f;
+		if (pool_add_string(pool, &u->files[i].dir, &f.dir) || pool_add_string(pool, &u->files[i].base, &f.base) ||
+		    pool_add_file(pool, f, &n->files[i + 1]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int merge_unit(struct conversion *c, const struct unit_result *u)
+{
+	struct numbers n = {
+		.strings = calloc((size_t)u->n_strings + 1, sizeof(uint32_t)),
+		.files = calloc((size_t)u->n_files + 1, sizeof(uint32_t)),
+	};
+	int err = n.strings && n.files ? add_to_pool(&c->pool, u, &n) : -ENOMEM;
+	if (!err)
+		err = vec_reserve(&c->records, u->n_records);
+	for (uint32_t i = 0; i < u->n_records && !err; i++) {
+		renumber(&u->records[i], &n);
+		c->records.v[c->records.n++] = u->records[i];
+	}
+	free(n.strings);
+	free(n.files);
+	return err;
+}
+
+int conversion_merge_units(struct conversion *c, struct convert_summary *summary)
+{
+	for (size_t i = 0; c->results && i < c->dwarf.n_units; i++) {
+		int err = c->results[i].err;
+		if (err == -EBADMSG)
+			continue; /* skipped, and counted where it went wrong */
+		if (!err)
+			err = merge_unit(c, &c->results[i]);
+		if (err)
+			return err;
+		summary->units++;
+	}
+	for (unsigned t = 0; t < c->n_builders; t++)
+		oddities_merge(&c->odd, &c->builders[t].odd);
+	for (size_t i = 0; i < c->records.n; i++)
+		summary->functions_dwarf += c->records.v[i].kind == RECORD_DWARF;
+	return 0;
+}
+
+void conversion_close_units(struct conversion *c)
+{
+	for (unsigned t = 0; t < c->n_builders; t++)
+		builder_deinit(&c->builders[t]);
+	free(c->builders);
+	free(c->results);
+	free(c->at_unit);
+}
