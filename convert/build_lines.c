@@ -133,11 +133,13 @@ static size_t sequences_upto(const struct line_table *lines, uint64_t addr)
 	return lo;
 }
 
-/* A function without any row still has the line of its declaration. */
-static int declaration_row(struct builder *b, const struct body *body)
+/* A function without any row still has the line of its declaration where it begins, but not in its later parts. */
+static int declaration_row(struct builder *b, uint64_t lo, const struct body *body)
 {
 	uint32_t number;
 	uint64_t file, line;
+	if (lo != b->ranges.v[body->first_range].lo && !b->context->match_llvm)
+		return 0;
 	if (!names_declaration(b->names, &b->unit, body->die_off, &file, &line))
 		return 0;
 	int err = builder_file(b, file, &number);
@@ -145,12 +147,14 @@ static int declaration_row(struct builder *b, const struct body *body)
 		oddity_count(&b->odd, ODD_DECL_FILE, ".debug_info", body->die_off);
 		return 0;
 	}
+	b->declared = true;
 	return err ? err : push_row(b, 0, number, (uint32_t)line);
 }
 
 int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body *body)
 {
 	b->rows.n = 0;
+	b->declared = false;
 	size_t next = sequences_upto(&b->lines, lo);
 	const struct line_seq *seq = choose_sequence(b, next, lo, body);
 	uint64_t at = lo;
@@ -170,5 +174,5 @@ int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body 
 			return err;
 		at = seq->hi;
 	}
-	return b->rows.n || !body ? 0 : declaration_row(b, body);
+	return b->rows.n || !body ? 0 : declaration_row(b, lo, body);
 }

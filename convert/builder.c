@@ -167,6 +167,8 @@ static int build_range(struct builder *b, uint32_t index, struct range range, co
 	int err = builder_rows(b, range.lo, range.hi, &b->bodies.v[index]);
 	if (!err)
 		err = builder_inlines(b, index, range.lo, range.hi);
+	if (b->declared && b->inlines.n && !b->context->match_llvm)
+		b->rows.n = 0; /* the line of a function says nothing of what is inlined into it */
 	if (!err)
 		err = builder_callsites(b, index, range.lo, range.hi);
 	if (err)

@@ -107,6 +107,7 @@ struct builder {
 	size_t slot_mask;
 	uint32_t n_names, generation;
 	VEC(struct gsym_row) rows; /* scratch of one function */
+	bool declared;             /* rows is no row of the table, but the function's declaration */
 	uint64_t row_budget;       /* rows still to be taken: overlapping functions must not multiply them */
 	uint64_t node_budget;      /* the same for nodes looked at */
 	VEC(struct gsym_inline) inlines;
@@ -135,7 +136,7 @@ int builder_file(struct builder *builder, uint64_t index, uint32_t *ret);
 /* The name of the entry at @key. ret->string is NO_STRING when it has none. */
 int builder_name(struct builder *builder, uint64_t key, struct name_slot *ret);
 
-/* Rows of [lo, hi) into builder->rows (build_lines.c). @body may be NULL. */
+/* Rows of [lo, hi) into builder->rows (build_lines.c). @body may be NULL. Without any, the declaration's at its start. */
 int builder_rows(struct builder *builder, uint64_t lo, uint64_t hi, const struct body *body);
 
 /* Rows of one sequence that hold in [lo, hi), alone. */

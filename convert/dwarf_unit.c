@@ -157,10 +157,30 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 	return 0;
 }
 
+/*
+ * A .dwo by gcc with type units has several sections of one name: first those that were groups of types in the
+ * object file, then the one with the unit that has code.
+ */
+static int find_split_units(struct dwarf *dwarf, struct oddities *odd)
+{
+	const char *name = ".debug_info.dwo";
+	struct section *s = image_section(dwarf->image, name);
+	int err = 0;
+	while (!err && !dwarf->n_units && s && (s = image_next_section(dwarf->image, name, s))) {
+		if (section_load(s))
+			continue;
+		dwarf->info = s->data;
+		err = dwarf_find_units(dwarf, odd);
+	}
+	return err;
+}
+
 int dwarf_open(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd)
 {
 	int err = dwarf_load_sections(dwarf, image, split, threads, odd);
-	return err ? err : dwarf_find_units(dwarf, odd);
+	if (!err)
+		err = dwarf_find_units(dwarf, odd);
+	return !err && split && !dwarf->n_units ? find_split_units(dwarf, odd) : err;
 }
 
 void dwarf_close(struct dwarf *dwarf)

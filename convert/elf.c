@@ -214,19 +214,26 @@ static int image_read_sections(struct image *image, struct gsym_diag *diag)
 	return 0;
 }
 
+static bool is_named(const struct section *s, const char *name)
+{
+	return !strcmp(s->name, name) || (!strncmp(name, ".debug_", 7) && s->name[0] == '.' && s->name[1] == 'z' &&
+					  !strcmp(s->name + 2, name + 1));
+}
+
+struct section *image_next_section(struct image *image, const char *name, const struct section *after)
+{
+	for (size_t i = after ? (size_t)(after - image->sections.v) + 1 : 0; i < image->sections.n; i++) {
+		struct section *s = &image->sections.v[i];
+		/* A group's section is a type unit, or debug data of one function: not the unit's own. */
+		if (!s->grouped && s->raw.size && is_named(s, name))
+			return s;
+	}
+	return NULL;
+}
+
 struct section *image_section(struct image *image, const char *name)
 {
-	struct section *found = NULL;
-	for (size_t i = 0; i < image->sections.n && !found; i++) {
-		struct section *s = &image->sections.v[i];
-		if (s->grouped)
-			continue; /* a type unit, or debug data of one function: not the unit's own */
-		bool same = !strcmp(s->name, name) || (!strncmp(name, ".debug_", 7) && s->name[0] == '.' &&
-						       s->name[1] == 'z' && !strcmp(s->name + 2, name + 1));
-		if (same && s->raw.size)
-			found = s;
-	}
-	return found;
+	return image_next_section(image, name, NULL);
 }
 
 /* ---- Build id ---- */

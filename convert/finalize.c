@@ -6,6 +6,8 @@
 #include "radix.h"
 #include "range.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Sorting ---- */
@@ -84,6 +86,11 @@ static int sort_records(record_vec *records, bool by_rows)
 
 /* ---- Names ---- */
 
+enum {
+	FOLDED_SYMBOLS_MAX = 64, /* looked at for the name of one folded function */
+	MANGLED_MAX = 4096,      /* bytes of a symbol that are searched for a name */
+};
+
 static bool is_mangled(const struct pool *pool, uint32_t string)
 {
 	const struct pool_string *s = &pool->strings.v[string];
@@ -105,6 +112,93 @@ static void name_from_symbol(struct record *r, const struct record *symbol, cons
 	}
 }
 
+static bool begins(const struct pool_string *s, const struct pool_string *with, size_t at)
+{
+	return s->size >= at && s->size - at >= with->size && !memcmp(s->text + at, with->text, with->size);
+}
+
+/* Whether symbol @name is @bare, a clone or a version of it (".isra.0", "@GLIBC_2.2.5") or its mangled name. */
+static bool is_symbol_of(const struct pool *pool, uint32_t name, uint32_t bare)
+{
+	const struct pool_string *s = &pool->strings.v[name], *b = &pool->strings.v[bare];
+	char length[16];
+	int digits = snprintf(length, sizeof(length), "%" PRIu32, b->size);
+	if (begins(s, b, 0) && (s->size == b->size || s->text[b->size] == '.' || s->text[b->size] == '@'))
+		return true;
+	for (size_t at = 2; is_mangled(pool, name) && at + (size_t)digits < s->size && s->size <= MANGLED_MAX; at++)
+		if (begins(s, &(struct pool_string){.text = length, .size = (uint32_t)digits}, at) &&
+		    begins(s, b, at + (size_t)digits))
+			return true;
+	return false;
+}
+
+static bool is_own_symbol(const struct record *symbol, const struct record *r, const struct pool *pool)
+{
+	return is_symbol_of(pool, symbol->name, r->bare == NO_STRING ? r->name : r->bare);
+}
+
+/* The symbol among v[first, end) that is @r's own, NULL when none of the first few is. */
+static const struct record *own_symbol(const struct record *v, size_t first, size_t end, const struct record *r,
+				       const struct pool *pool)
+{
+	uint32_t left = FOLDED_SYMBOLS_MAX;
+	for (size_t i = first; i < end && left; i++) {
+		if (v[i].kind != RECORD_SYMBOL)
+			continue;
+		left--;
+		if (is_own_symbol(&v[i], r, pool))
+			return &v[i];
+	}
+	return NULL;
+}
+
+static bool is_named_body(const struct record *r)
+{
+	return r->kind == RECORD_DWARF && r->name != NO_STRING && !r->n_merged;
+}
+
+/*
+ * Records v[first, end) have one range, and DWARF names several functions there: a linker folded them and
+ * pointed all their entries at the body that stays (gold). Each has lines of its own, so each keeps its own
+ * name; the one that @symbol names answers for all.
+ */
+static void name_folded(struct record *v, size_t first, size_t end, size_t group, size_t group_end,
+			const struct record *symbol, const struct pool *pool, bool dwarf_names)
+{
+	bool spoken = false;
+	for (size_t i = first; i < end; i++) {
+		if (!is_named_body(&v[i]))
+			continue;
+		v[i].speaks = !spoken && is_own_symbol(symbol, &v[i], pool);
+		spoken |= v[i].speaks;
+		const struct record *own = v[i].speaks ? symbol : v[i].linkage ? NULL : own_symbol(v, group, group_end, &v[i], pool);
+		if (own)
+			name_from_symbol(&v[i], own, pool, dwarf_names);
+	}
+}
+
+static bool same_rows(const struct record *x, const struct record *y)
+{
+	for (uint32_t i = 0; i < x->n_rows && i < y->n_rows; i++)
+		if (memcmp(&x->rows[i], &y->rows[i], sizeof(x->rows[i])))
+			return false;
+	return x->n_rows == y->n_rows;
+}
+
+/* Whether DWARF has functions of different names and lines among v[first, end), which have one range. */
+static bool is_folded(const struct record *v, size_t first, size_t end)
+{
+	const struct record *before = NULL;
+	for (size_t i = first; i < end; i++) {
+		if (!is_named_body(&v[i]))
+			continue;
+		if (before && v[i].name != before->name && !same_rows(before, &v[i]))
+			return true;
+		before = &v[i];
+	}
+	return false;
+}
+
 /* Records [first, end) start at one address. Of their symbols the largest counts, the last of equal ones. */
 static void name_group(struct record *v, size_t first, size_t end, const struct pool *pool, bool dwarf_names)
 {
@@ -112,9 +206,17 @@ static void name_group(struct record *v, size_t first, size_t end, const struct 
 	for (size_t i = first; i < end; i++)
 		if (v[i].kind == RECORD_SYMBOL || (v[i].kind == RECORD_LABEL && !v[i].marker && !symbol))
 			symbol = &v[i];
-	for (size_t i = first; symbol && i < end; i++)
-		if (v[i].kind == RECORD_DWARF && !v[i].n_merged) /* merged functions are told apart by their names */
-			name_from_symbol(&v[i], symbol, pool, dwarf_names);
+	for (size_t i = first, same; symbol && i < end; i = same) {
+		for (same = i + 1; same < end && v[same].end == v[i].end;)
+			same++;
+		if (is_folded(v, i, same)) {
+			name_folded(v, i, same, first, end, symbol, pool, dwarf_names);
+			continue;
+		}
+		for (; i < same; i++)
+			if (v[i].kind == RECORD_DWARF && !v[i].n_merged) /* merged functions are told apart by their names */
+				name_from_symbol(&v[i], symbol, pool, dwarf_names);
+	}
 }
 
 static void name_from_symbols(record_vec *records, const struct pool *pool, bool dwarf_names)
@@ -131,12 +233,9 @@ static void name_from_symbols(record_vec *records, const struct pool *pool, bool
 
 static bool same_content(const struct record *x, const struct record *y)
 {
-	if (x->name != y->name || x->n_rows != y->n_rows || x->n_inlines != y->n_inlines || x->n_ranges != y->n_ranges)
+	if (x->name != y->name || x->n_inlines != y->n_inlines || x->n_ranges != y->n_ranges || !same_rows(x, y))
 		return false;
 	/* Compared field by field: the structs have padding. */
-	for (uint32_t i = 0; i < x->n_rows; i++)
-		if (memcmp(&x->rows[i], &y->rows[i], sizeof(x->rows[i])))
-			return false;
 	for (uint32_t i = 0; i < x->n_ranges; i++)
 		if (memcmp(&x->ranges[i], &y->ranges[i], sizeof(x->ranges[i])))
 			return false;
@@ -159,6 +258,8 @@ static bool later_wins(const struct record *kept, const struct record *later, bo
 {
 	if (kept->n_merged)
 		return false; /* it speaks for others, too */
+	if (kept->speaks || later->speaks)
+		return later->speaks;
 	bool tie = kept->kind == RECORD_DWARF && later->kind == RECORD_DWARF && !compare_richness(kept, later);
 	return match_llvm || !tie;
 }

@@ -81,6 +81,9 @@ void image_closep(struct image **image);
 /* The section of that name with bytes in the file, or NULL. ".debug_x" also finds ".zdebug_x". */
 struct section *image_section(struct image *image, const char *name);
 
+/* The first such section behind @after, or NULL; @after NULL: the first of all. */
+struct section *image_next_section(struct image *image, const char *name, const struct section *after);
+
 /*
  * Fills image->symbols from the first of @sources that has a .symtab, and from .dynsym of @image for addresses
  * that one does not name. Names are borrowed from the sources. 0 or -ENOMEM.

@@ -40,6 +40,7 @@ struct record {
 	bool marker;            /* RECORD_LABEL that is dropped unless it has lines */
 	bool assembly;          /* RECORD_DWARF: a label of assembly code, which may have others at its side */
 	bool told;              /* RECORD_FOLDED: DWARF itself says where its lines are */
+	bool speaks;            /* of several folded bodies: the one that answers for all */
 };
 
 typedef VEC(struct record) record_vec;

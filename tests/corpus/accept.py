@@ -41,7 +41,7 @@ def load(path):
 
 
 def judge(rules, program, part, counts):
-    """[words about a class that occurs more often than accepted]."""
+    """[(class, words about it)] of the classes that occur more often than accepted."""
     total = sum(counts.values())
     faults = []
     for kind, count in counts.items():
@@ -50,7 +50,7 @@ def judge(rules, program, part, counts):
         rule = next((r for r in rules if r.kind == kind and r.part in (part, "*") and
                      fnmatchcase(program, r.pattern)), None)
         if rule is None:
-            faults.append(f"{program}: {part}: {count} of '{kind}', which nothing accepts")
+            faults.append((kind, f"{program}: {part}: {count} of '{kind}', which nothing accepts"))
         elif not rule.allows(count, total):
-            faults.append(f"{program}: {part}: {count} of '{kind}' in {total}, accepted are {rule.most}")
+            faults.append((kind, f"{program}: {part}: {count} of '{kind}' in {total}, accepted are {rule.most}"))
     return faults

@@ -88,7 +88,7 @@ def compare(gsym, name, path, options):
         if counts[kind]:
             print(f"  {kind}: {counts[kind]}")
             show(examples[kind][:options.examples])
-    return accept.judge(accept.load(options.accept), name, "text", counts)
+    return [words for _, words in accept.judge(accept.load(options.accept), name, "text", counts)]
 
 
 def show(examples):

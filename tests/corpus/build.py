@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Builds the programs of the corpus, each into a directory of its own, and keeps what is up to date."""
+"""Builds the programs of the corpus, each into a directory of its own."""
 import argparse
-import hashlib
 import os
 import shutil
 import subprocess
@@ -16,6 +15,9 @@ from lib import peers  # noqa: E402
 from corpus import cells as matrix  # noqa: E402
 
 SOURCES = HERE / "sources"
+TOOL_SECONDS = 120
+PLAIN = "plain"  # the program before steps that LLVM's tools do not understand
+PACKAGE_SECONDS = 10  # llvm-dwp, 14 to 22, never ends on gcc's DWARF 5; dwp 2.40 crashes on all DWARF 5
 
 
 class Unavailable(Exception):
@@ -40,46 +42,55 @@ def compilers():
     return found
 
 
-def _run(argv, cwd):
-    done = subprocess.run([str(a) for a in argv], cwd=cwd, capture_output=True, text=True, errors="replace",
-                          stdin=subprocess.DEVNULL)
+def cross_compilers():
+    """The same of gcc's cross compilers; the C++ one may be missing."""
+    found = {}
+    for triple, _ in matrix.MACHINES.values():
+        name = f"{triple}-gcc"
+        if shutil.which(name):
+            found[name] = (name, name.replace("-gcc", "-g++"))
+    return found
+
+
+def _ending(tool, status):
+    return f"{tool} ends by signal {-status}" if status < 0 else f"{tool} ends with status {status}"
+
+
+def run(argv, cwd, seconds=TOOL_SECONDS):
+    """Runs a tool; Unavailable tells why it could not."""
+    try:
+        done = subprocess.run([str(a) for a in argv], cwd=cwd, capture_output=True, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"{argv[0]} does not end in {seconds} s") from None
+    except FileNotFoundError:
+        raise Unavailable(f"{argv[0]} is not installed") from None
     if done.returncode != 0:
         lines = [line for line in done.stderr.split("\n") if line.strip()]
-        lines = [line for line in lines if "rror" in line] or lines or ["failed without a message"]
+        lines = [line for line in lines if "rror" in line] or lines or [_ending(argv[0], done.returncode)]
         raise Unavailable(lines[0].strip()[:160])
 
 
-def _digest(cell, tools):
-    """Changes with the sources, the options and the compiler's version."""
-    h = hashlib.sha256(repr((cell, [_version(t) for t in tools])).encode())
-    for path in sorted(SOURCES.rglob("*")):
-        if path.is_file():
-            h.update(path.read_bytes())
-    for script in (HERE / "cells.py", HERE / "build.py"):
-        h.update(script.read_bytes())
-    return h.hexdigest()
-
-
-def _version(tool):
-    return subprocess.run([tool, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
-
-
 class Builder:
+    """Builds cells below @directory, from scratch each time."""
+
     def __init__(self, directory):
         self.directory = Path(directory).absolute()
-        self.compilers = compilers()
+        self.compilers = {**compilers(), **cross_compilers()}
         self.lld = peers.find("ld.lld")
+        self.tools = self.directory / "tools"
+        self.tools.mkdir(parents=True, exist_ok=True)
+        link = self.tools / "ld.lld"
+        if self.lld and not link.exists():
+            link.symlink_to(shutil.which(self.lld))  # gcc takes ld.lld from -B, whatever the PATH's version
 
     def build(self, cell):
-        """Path of the cell's program, built when it is not there yet."""
+        """Path of the cell's program."""
         if cell.compiler not in self.compilers:
             raise Unavailable(f"{cell.compiler} is not installed")
         tools = self.compilers[cell.compiler]
         place = self.directory / cell.name
-        program, stamp = place / "program", place / "stamp"
-        digest = _digest(cell, tools)
-        if program.exists() and stamp.exists() and stamp.read_text() == digest:
-            return program
+        program = place / "program"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         make = {"native": self._native, "hosted": self._hosted, "bare": self._bare,
@@ -90,47 +101,56 @@ class Builder:
             self._probe(cell, *tools, place)
             raise Broken(f"{cell.name}: {why}") from None
         for step in cell.after:
-            self._after(step, place)
+            STEPS[step](place)
         for left in place.glob("*.o"):
             left.unlink()
-        stamp.write_text(digest)
         return program
+
+    def remove(self, cell):
+        shutil.rmtree(self.directory / cell.name, ignore_errors=True)
 
     @staticmethod
     def _flags(cell, place):
         return [f.replace("@CWD@", str(place)) for f in cell.flags] + ["-w"]
 
-    def _probe(self, cell, cc, _, place):
+    def _link(self, cell):
+        """Options of linking; gcc may need the way to a linker."""
+        return [*cell.link, *([] if cell.compiler.startswith("clang") else [f"-B{self.tools}"])]
+
+    def _probe(self, cell, cc, cxx, place):
         """Raises Unavailable when not even an empty function builds with the cell's options."""
         source = place / "probe.c"
         source.write_text("void _start(void); void _start(void) {}\n")
         target = [f"--target={cell.target}"] if cell.target else []
-        _run([cc, *self._flags(cell, place), *target, "-c", source, "-o", "probe.o"], place)
+        for compiler, of in ((cc, "c"), (cxx, "c++")):
+            run([compiler, *self._flags(cell, place), *target, "-x", of, "-c", source, "-o", "probe.o"], place)
         if not cell.target:
-            _run([cc, *cell.link, *(["-m32"] if "-m32" in cell.flags else []), "-nostdlib", "probe.o", "-o",
+            run([cc, *self._link(cell), *(["-m32"] if "-m32" in cell.flags else []), "-nostdlib", "probe.o", "-o",
                   "probe"], place)
 
     def _compile(self, cell, cc, cxx, place, c, cc_sources, assembly, more):
         flags = self._flags(cell, place) + more
         cxx_flags = ["-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]
-        _run([cc, *flags, "-c", *[SOURCES / f"{s}.c" for s in c]], place)
-        _run([cxx, *flags, *cxx_flags, "-c", *[SOURCES / f"{s}.cc" for s in cc_sources]], place)
+        run([cc, *flags, "-c", *[SOURCES / f"{s}.c" for s in c]], place)
+        run([cxx, *flags, *cxx_flags, "-c", *[SOURCES / f"{s}.cc" for s in cc_sources]], place)
         assembler = [f for f in flags if not f.startswith("-flto")]
-        _run([cc, *assembler, "-c", *[SOURCES / f"{s}.S" for s in assembly]], place)
+        run([cc, *assembler, "-c", *[SOURCES / f"{s}.S" for s in assembly]], place)
         return sorted(path.name for path in place.glob("*.o"))
 
     def _native(self, cell, cc, cxx, place):
+        with_ifunc = "-flto" not in " ".join(cell.flags) and "mips" not in cell.compiler
         objects = self._compile(cell, cc, cxx, place, matrix.CORE, matrix.CORE_CXX, ["hand"],
-                                ["-DWITH_IFUNC"] if "-flto" not in " ".join(cell.flags) else [])
-        _run([cxx, *cell.link, *objects, "-o", "program"], place)
+                                ["-DWITH_IFUNC"] if with_ifunc else [])
+        run([cxx, *self._link(cell), *objects, "-o", "program"], place)
 
     def _hosted(self, cell, _, cxx, place):
-        _run([cxx, *self._flags(cell, place), "-std=c++17", *cell.link, SOURCES / "hosted.cc", "-o",
+        run([cxx, *self._flags(cell, place), "-std=c++17", *self._link(cell), SOURCES / "hosted.cc", "-o",
               "program"], place)
 
     def _object(self, cell, cc, _, place):
         """Only a file with one code section: in others every section of a .o begins at address 0."""
-        _run([cc, *self._flags(cell, place), "-c", SOURCES / "statics_a.c", "-o", "program"], place)
+        target = [f"--target={cell.target}"] if cell.target else []
+        run([cc, *self._flags(cell, place), *target, "-c", SOURCES / "statics_a.c", "-o", "program"], place)
 
     def _bare(self, cell, cc, cxx, place):
         more = ["-DBARE", "-ffreestanding", "-fno-stack-protector", "-fno-pie", "-fno-asynchronous-unwind-tables"]
@@ -141,42 +161,52 @@ class Builder:
         objects = self._compile(cell, cc, cxx, place, matrix.CORE + ("runtime",), matrix.CORE_CXX, ["hand"], more)
         if cell.target:
             compress = [f"--compress-debug-sections={f[4:]}" for f in cell.flags if f.startswith("-gz=")]
-            _run([self.lld, "--unresolved-symbols=ignore-all", "--build-id=sha1", *compress, *objects, "-o",
+            run([self.lld, "--unresolved-symbols=ignore-all", "--build-id=sha1", *compress, *objects, "-o",
                   "program"], place)
         else:
-            _run([cc, "-m32", "-nostdlib", "-static", "-no-pie", "-Wl,--unresolved-symbols=ignore-all",
+            run([cc, "-m32", "-nostdlib", "-static", "-no-pie", "-Wl,--unresolved-symbols=ignore-all",
                   "-Wl,--build-id=sha1", *objects, "-o", "program"], place)
 
-    def _after(self, step, place):
-        if step == "dwz":
-            if not shutil.which("dwz"):
-                raise Unavailable("dwz is not installed")
-            _run(["dwz", "-o", "packed", "program"], place)
-        elif step == "zstd":
-            _run(["objcopy", "--compress-debug-sections=zstd", "program", "packed"], place)
-        elif step == "keep-debug":
-            _run(["objcopy", "--only-keep-debug", "program", "packed"], place)
-        elif step == "strip":
-            _run(["strip", "-o", "packed", "program"], place)
+
+def _replace(*command):
+    """A step that writes another file, which takes the program's place."""
+    def step(place):
+        run(command, place)
         os.replace(place / "packed", place / "program")
+    return step
 
 
-def build_all(directory, full=False, only=None, jobs=2):
-    """([(cell, path)], [(cell, why not)]) for the quick or the full set; @only: part of the names wanted."""
-    builder = Builder(directory)
-    wanted = [c for c in matrix.all_cells(list(builder.compilers)) if full or c.quick]
-    if only:
-        wanted = [c for c in wanted if only in c.name]
+def package(place, tool, out="program.dwp"):
+    """The .dwo files of a linked program become one package."""
+    run([peers.find(tool) or tool, "-e", "program", "-o", out], place, PACKAGE_SECONDS)
+    for left in place.glob("*.dwo"):
+        left.unlink()
 
-    def attempt(cell):
-        try:
-            return cell, builder.build(cell), None
-        except Unavailable as why:
-            return cell, None, str(why)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(attempt, wanted))
-    return [(c, p) for c, p, _ in results if p], [(c, why) for c, p, why in results if not p]
+def _dwz_multi(place):
+    """What two programs share moves into a third file. LLVM's tools do not follow it: they read the plain one."""
+    shutil.copy(place / "program", place / "copy")
+    shutil.copy(place / "program", place / PLAIN)
+    run(["dwz", "-m", "shared", "-M", "shared", "program", "copy"], place)
+    if not (place / "shared").exists():
+        raise Unavailable("dwz -m shared nothing")
+
+
+STEPS = {
+    "dwz": _replace("dwz", "-o", "packed", "program"),
+    "dwz-multi": _dwz_multi,
+    "zstd": _replace("objcopy", "--compress-debug-sections=zstd", "program", "packed"),
+    "keep-debug": _replace("objcopy", "--only-keep-debug", "program", "packed"),
+    "strip": _replace("strip", "-o", "packed", "program"),
+    "dwp": lambda place: package(place, "dwp"),
+    "llvm-dwp": lambda place: package(place, "llvm-dwp"),
+}
+
+
+def cells(full=False, only=None):
+    """The quick or the full set; @only: a part of the names wanted."""
+    chosen = [c for c in matrix.all_cells(list(compilers())) if full or c.quick]
+    return [c for c in chosen if not only or only in c.name]
 
 
 def main():
@@ -186,12 +216,24 @@ def main():
     parser.add_argument("--only", help="only cells with this in their name")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    built, skipped = build_all(options.dir, options.full, options.only, options.jobs)
-    for cell, path in built:
-        print(f"{cell.name:40} {path.stat().st_size:9} {path}")
-    for cell, why in skipped:
-        print(f"{cell.name:40} skipped: {why}")
-    print(f"{len(built)} programs, {len(skipped)} skipped")
+    builder = Builder(options.dir)
+
+    def attempt(cell):
+        try:
+            path = builder.build(cell)
+            return f"{path.stat().st_size:9} {path}"
+        except Unavailable as why:
+            return f"skipped: {why}"
+        except Broken as why:
+            return f"broken: {why}"
+
+    wanted = cells(options.full, options.only)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        words = list(pool.map(attempt, wanted))
+    for cell, outcome in zip(wanted, words):
+        print(f"{cell.name:40} {outcome}")
+    skipped = sum(outcome.startswith("skipped") for outcome in words)
+    print(f"{len(words) - skipped} programs, {skipped} skipped")
     return 0
 
 

@@ -1,7 +1,7 @@
-"""The matrix of the corpus: which programs are built, by which compiler, with which options.
+"""The matrix of the corpus: which programs are built, by which compiler and linker, with which options.
 
-A cell is one program. The quick set has every value of every axis at least once with every compiler and
-level; the full set is the product.
+A cell is one program. The full set is the product of the axes that every compiler has, and every further
+option, linker and machine one at a time. The quick set has each of those at least once.
 """
 import itertools
 from dataclasses import dataclass, field
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 LEVELS = ("O0", "O2")
 VERSIONS = (2, 3, 4, 5)
 COMPRESSIONS = ("none", "zlib", "zstd")
+LINKERS = ("bfd", "gold", "lld")
 
 CORE = ("main", "inlines", "split", "switches", "aliases", "statics_a", "statics_b", "sections", "lines",
         "unity", "data_only", "unused")
@@ -22,7 +23,7 @@ class Cell:
     flags: list = field(default_factory=list)
     link: list = field(default_factory=list)
     kind: str = "native"        # native, bare (no C library), hosted (C++ library), object (one .o)
-    after: tuple = ()           # dwz, zstd, keep-debug, strip: what happens to the linked file
+    after: tuple = ()           # names of build.STEPS: what happens to the linked file
     target: str = ""            # of a bare cell; "" = the machine's own
     quick: bool = True
 
@@ -65,39 +66,71 @@ def matrix(compilers):
                 if wide and version < 3:
                     continue  # the 64-bit format begins with DWARF 3
                 yield native(compiler, level, version, wide, compression, sections,
-                             quick=(wide, compression, sections) == chosen)
+                             quick=(wide, compression, sections) == chosen and (place + c) % 2 == 0 and
+                             compiler in (compilers[0], compilers[-1]))
+
+
+def linkers(compiler):
+    """What each linker can take out: sections nobody needs, and bodies that are equal."""
+    flags = base_flags("O2", 5) + ["-ffunction-sections"]
+    for linker in LINKERS:
+        use = [f"-fuse-ld={linker}"]
+        yield Cell(f"{compiler}-{linker}", compiler, base_flags("O2", 4), use)
+        yield Cell(f"{compiler}-gc-{linker}", compiler, flags, use + ["-Wl,--gc-sections"])
+        if linker != "bfd":
+            yield Cell(f"{compiler}-icf-{linker}", compiler, flags, use + ["-Wl,--icf=all"])
+            yield Cell(f"{compiler}-icf4-{linker}", compiler, base_flags("O1", 4) + ["-ffunction-sections"],
+                       use + ["-Wl,--icf=all", "-Wl,--gc-sections"])
+
+
+def split_ways(compiler):
+    """Debug data in files of its own."""
+    for version in (4, 5):
+        flags = base_flags("O2", version)
+        for name, more, after in (("split", [], ()), ("dwp", [], ("dwp",)), ("llvm-dwp", [], ("llvm-dwp",)),
+                                  ("split-sections", ["-ffunction-sections"], ())):
+            yield Cell(f"{compiler}-{name}{version}", compiler, flags + ["-gsplit-dwarf"] + more, after=after)
+        for name in ("dwz", "dwz-multi"):
+            yield Cell(f"{compiler}-{name}{version}", compiler, flags, after=(name,))
+        yield Cell(f"{compiler}-type-units{version}", compiler, flags + ["-fdebug-types-section"])
 
 
 def special(compilers):
     """Further options, one at a time."""
     for compiler in compilers:
-        lld = ["-fuse-ld=lld"]
         flags = base_flags("O2", 5)
         clang = compiler.startswith("clang")
-        newest = compiler in (compilers[0], compilers[-1])
+        lld = ["-fuse-ld=lld"]
         add = lambda name, more=(), link=(), **rest: Cell(  # noqa: E731
             f"{compiler}-{name}", compiler, flags + list(more), list(link), **rest)
+        yield from linkers(compiler)
+        yield from split_ways(compiler)
         yield add("lto", ["-flto"], ["-flto", "-O2", "-g"] + (lld if clang else []))
         if clang:
-            yield add("thinlto", ["-flto=thin"], ["-flto=thin", "-O2"] + lld, quick=newest)
-            yield add("icf", ["-ffunction-sections"], lld + ["-Wl,--icf=all"], quick=newest)
-        yield add("gc", ["-ffunction-sections"], ["-Wl,--gc-sections"])
-        yield add("gc-lld", ["-ffunction-sections"], ["-Wl,--gc-sections"] + lld, quick=newest)
-        yield add("type-units", ["-fdebug-types-section"], quick=newest)
-        yield add("g1", ["-g1"], quick=newest)
-        yield add("Os", ["-Os"], quick=newest)
-        yield add("prefix-map", ["-fdebug-prefix-map=@CWD@=."], quick=newest)
-        yield add("split-dwarf", ["-gsplit-dwarf"])
-        yield Cell(f"{compiler}-split-dwarf4", compiler, base_flags("O2", 4) + ["-gsplit-dwarf"], quick=newest)
-        yield add("keep-debug", after=("keep-debug",), quick=newest)
-        yield add("stripped", link=["-rdynamic"], after=("strip",), quick=newest)
-        yield add("static-nopie", ["-fno-pie"], ["-no-pie", "-static"], quick=newest)
-        for version in (4, 5):
-            yield Cell(f"{compiler}-dwarf{version}-dwz", compiler, base_flags("O2", version), after=("dwz",))
-        yield Cell(f"{compiler}-object", compiler, base_flags("O0", 5), kind="object", quick=newest)
+            yield add("thinlto", ["-flto=thin"], ["-flto=thin", "-O2"] + lld)
+            yield add("simple-names", ["-gsimple-template-names"])
+            yield add("bb-sections", ["-fbasic-block-sections=all"], lld)
+            yield add("hosted-cold", ["-fsplit-machine-functions", "-mllvm", "-mfs-split-ehcode"], lld, kind="hosted")
+            yield add("line-offsets", ["-ffunction-sections", "-mllvm", "-emit-func-debug-line-table-offsets"],
+                      lld + ["-Wl,--icf=all"])
+        else:
+            yield add("lto-gold", ["-flto"], ["-flto", "-O2", "-g", "-fuse-ld=gold"])
+            yield add("hosted-cold", ["-freorder-blocks-and-partition"], kind="hosted")
+        for level in ("O1", "Os", "Og", "O3"):
+            yield add(level, [f"-{level}"])
+        yield add("g1", ["-g1"])
+        if clang:
+            yield add("gmlt", ["-gmlt"])
+            yield Cell(f"{compiler}-gmlt-split", compiler, flags + ["-gsplit-dwarf", "-fsplit-dwarf-inlining"])
+        yield add("prefix-map", ["-fdebug-prefix-map=@CWD@=."])
+        yield add("keep-debug", after=("keep-debug",))
+        yield add("stripped", link=["-rdynamic"], after=("strip",))
+        yield add("static-nopie", ["-fno-pie"], ["-no-pie", "-static"])
+        yield Cell(f"{compiler}-object", compiler, base_flags("O0", 5), kind="object")
+        yield Cell(f"{compiler}-object4-zlib", compiler, base_flags("O0", 4) + ["-gz=zlib"], kind="object")
         for level, version in itertools.product(("O0", "O2"), (4, 5)):
             yield Cell(f"{compiler}-hosted-{level}-dwarf{version}", compiler, base_flags(level, version),
-                       kind="hosted", quick=(level, version) == ("O2", 5) and newest)
+                       kind="hosted")
 
 
 # Byte order and width of the target, then the options it needs without an operating system.
@@ -125,17 +158,69 @@ def cross(compilers):
     clang = compilers[-1]
     for place, (name, (target, extra)) in enumerate(TARGETS.items()):
         for level, version in itertools.product(LEVELS, (4, 5)):
-            quick = (LEVELS.index(level), version) == (place // 2 % 2, 4 + place % 2)
             cell = Cell(f"{name}-{level}-dwarf{version}", clang, base_flags(level, version) + extra,
-                        kind="bare", target=target, quick=quick)
+                        kind="bare", target=target)
             yield _compressed(cell, COMPRESSIONS[place % 3])
+        yield Cell(f"{name}-object", clang, base_flags("O0", 5) + extra, kind="object", target=target)
     for compiler in compilers:
-        yield Cell(f"{compiler}-m32", compiler, base_flags("O2", 5) + ["-m32"], kind="bare", quick=True)
+        yield Cell(f"{compiler}-m32", compiler, base_flags("O2", 5) + ["-m32"], kind="bare")
+
+
+# gcc's cross compilers as Debian names them, then the options of the machine.
+MACHINES = {
+    "aarch64": ("aarch64-linux-gnu", []),
+    "arm": ("arm-linux-gnueabihf", ["-marm"]),
+    "thumb": ("arm-linux-gnueabihf", ["-mthumb"]),
+    "i686": ("i686-linux-gnu", []),
+    "mips": ("mips-linux-gnu", []),
+    "powerpc64": ("powerpc64-linux-gnu", []),
+    "powerpc64le": ("powerpc64le-linux-gnu", []),
+    "riscv64": ("riscv64-linux-gnu", []),
+    "riscv64-norelax": ("riscv64-linux-gnu", ["-mno-relax"]),
+    "s390x": ("s390x-linux-gnu", []),
+}
+
+
+def cross_gcc():
+    """The same machines by gcc, with the C library's start-up files and each linker."""
+    for name, (triple, extra) in MACHINES.items():
+        compiler = f"{triple}-gcc"
+        add = lambda what, level, version, more=(), link=(), **rest: Cell(  # noqa: E731
+            f"gcc-{name}-{what}", compiler, base_flags(level, version) + extra + list(more),
+            list(link) + extra, **rest)
+        for level, version in itertools.product(LEVELS, VERSIONS):
+            yield add(f"{level}-dwarf{version}", level, version)
+        yield add("wide", "O2", 5, ["-gdwarf64"])
+        yield add("zlib", "Og", 4, ["-gz=zlib"], ["-gz=zlib"])
+        yield add("type-units", "Os", 5, ["-fdebug-types-section"])
+        yield add("split4", "O2", 4, ["-gsplit-dwarf"])
+        yield add("split5", "O2", 5, ["-gsplit-dwarf"])
+        yield add("lto", "O2", 5, ["-flto"], ["-flto", "-O2", "-g"])
+        yield add("icf-gold", "O2", 4, ["-ffunction-sections"], ["-fuse-ld=gold", "-Wl,--icf=all,--gc-sections"])
+        yield add("icf-lld", "O2", 5, ["-ffunction-sections"],
+                  ["-fuse-ld=lld", "-Wl,--icf=all,--gc-sections", "-Wl,-z,execstack"])  # MIPS has no .note.GNU-stack
+        yield add("dwz", "O2", 4, after=("dwz",))
+        yield add("object", "O0", 5, kind="object")
+
+
+# One or more of every kind, and no more than CI has time for.
+QUICK = (
+    "{gcc}-lto", "{gcc}-icf-gold", "{gcc}-gc-lld", "{gcc}-split5", "{gcc}-dwp4", "{gcc}-dwz-multi5", "{gcc}-hosted-cold",
+    "{gcc}-object", "{gcc}-type-units4", "{gcc}-Og", "{gcc}-m32", "{clang}-thinlto", "{clang}-icf-lld",
+    "{clang}-line-offsets", "{clang}-bb-sections", "{clang}-simple-names", "{clang}-gmlt", "{clang}-llvm-dwp5",
+    "{clang}-split4", "{clang}-dwz4", "{clang}-stripped", "aarch64_be-O2-dwarf5", "thumb-O0-dwarf5",
+    "riscv64-O2-dwarf5", "powerpc64le-O2-dwarf4", "mips-O0-dwarf4", "s390x-O2-dwarf4", "i386-O0-dwarf4",
+    "gcc-aarch64-O2-dwarf5", "gcc-s390x-O2-dwarf4", "gcc-riscv64-O2-dwarf5", "gcc-arm-icf-gold",
+)
 
 
 def all_cells(compilers):
     """@compilers: gcc first, the newest clang last."""
-    cells = [*matrix(compilers), *special(compilers), *cross(compilers)]
+    further = [*special(compilers), *cross(compilers), *cross_gcc()]
+    quick = {name.format(gcc=compilers[0], clang=compilers[-1]) for name in QUICK}
+    for cell in further:
+        cell.quick = cell.name in quick
+    cells = [*matrix(compilers), *further]
     names = [cell.name for cell in cells]
     assert len(names) == len(set(names)), "cell names must differ"
     return cells

@@ -14,7 +14,7 @@ MANGLED = "name: symbolizer cannot demangle it"
 LABEL = "name: label inside the function"
 DIE_NAME = "name: DWARF's, symbolizer has the symbol's"
 SYMBOL_NAME = "name: the symbol's, symbolizer has DWARF's"
-QUALIFIED = "name: only one is qualified"
+QUALIFIED = "name: ours has the scope, too"
 OTHER_NAME = "name: other"
 LINE = "line"
 FILE = "file"
@@ -80,7 +80,7 @@ def _name_class(ours, theirs, die, symbols):
         return ALIAS
     if symbols.label_inside(ours, theirs):
         return LABEL
-    if without_suffix(last_part(ours)) == without_suffix(last_part(theirs)):
+    if theirs and without_suffix(ours).endswith("::" + without_suffix(theirs)):
         return QUALIFIED
     if die and last_part(ours) == die:
         return DIE_NAME

@@ -1,16 +1,26 @@
 #!/usr/bin/env python3
-"""Compares what our GSYM says with llvm-symbolizer and llvm-gsymutil, address by address.
+"""Compares what our GSYM says with llvm-symbolizer and llvm-gsymutil, address by address, and prints a table.
 
-For every program: one `gsym convert`, then the same addresses through `gsym lookup`, through llvm-gsymutil
-reading our file, through llvm-symbolizer reading the object file, and through llvm-gsymutil reading its own
-conversion as a second opinion. Differences are put into classes and printed; accept.txt says which are
-understood, and everything else fails.
+Three comparisons for every program:
+  symbolizer  `gsym lookup` of our conversion with llvm-symbolizer reading the object file
+  gsymutil    `gsym convert --match-llvm` with llvm-gsymutil's own conversion, both read by llvm-gsymutil
+  reader      llvm-gsymutil reading our default conversion with `gsym lookup` reading it
+The addresses are every edge of a function, row and inlined range that any of the tools knows, and between them
+every place where an instruction may begin, as far as --most allows. An address is covered when the symbolizer
+finds a function of the DWARF data there (it names one with --functions=short, which ignores the symbol table);
+the others are "elsewhere" and are judged as well.
+
+Differences are put into classes (classify.py); accept.txt says which are understood. Everything else fails, and so
+does a program where less than LEAST of the covered addresses agree or have an accepted difference.
 """
 import argparse
+import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -20,29 +30,26 @@ from lib import frames, peers  # noqa: E402
 from corpus import accept, build, classify, realfiles, sample  # noqa: E402
 
 COVERED, OUTSIDE = "covered", "outside"
+SYMBOLIZER, GSYMUTIL, READER = "symbolizer", "gsymutil", "reader"
+LEAST = 0.999
 
 
 class Result:
-    """What came out for one program."""
+    """What came out for one program: counts of classes for each comparison and part."""
 
     def __init__(self, name):
         self.name = name
-        self.ours = {COVERED: Counter(), OUTSIDE: Counter()}
-        self.read_by_peer = {COVERED: Counter(), OUTSIDE: Counter()}
-        self.peer = {COVERED: Counter(), OUTSIDE: Counter()}
-        self.readers_differ = 0
+        self.counts = defaultdict(Counter)
         self.examples = defaultdict(list)
 
-    def add(self, address, ours, read, peer, theirs, short, symbols):
-        part = COVERED if classify.covered(short) else OUTSIDE
+    def add(self, what, part, address, ours, theirs, short, symbols):
         kind = classify.classify(ours, theirs, short, symbols)
-        self.ours[part][kind] += 1
-        self.read_by_peer[part][classify.classify(read, theirs, short, symbols)] += 1
-        self.peer[part][classify.classify(peer, theirs, short, symbols)] += 1
-        self.examples[part, kind].append((address, ours, theirs))
-        if read != ours:
-            self.readers_differ += 1
-            self.examples["readers", "gsym and llvm-gsymutil differ"].append((address, ours, read))
+        self.counts[what, part][kind] += 1
+        if kind not in accept.HARMLESS:
+            self.examples[what, part, kind].append((address, ours, theirs))
+
+    def total(self, part=COVERED):
+        return sum(self.counts[SYMBOLIZER, part].values())
 
 
 def second_opinion(path, out):
@@ -50,112 +57,148 @@ def second_opinion(path, out):
     try:
         frames.convert_with_gsymutil(path, out)
         return out
-    except RuntimeError:
+    except (RuntimeError, subprocess.TimeoutExpired):
         return None
 
 
-def by_gsymutil(gsym_file, addresses):
-    return frames.gsymutil(gsym_file, addresses) if gsym_file else [[]] * len(addresses)
-
-
-def attempt(gsym, name, path, options):
-    """compare(), with the words of a failure in place of the result."""
+def attempt(gsym, name, make, options):
+    """compare(), with the words of a failure or of what is missing in place of the result."""
     try:
-        return compare(gsym, name, path, options), None
-    except (RuntimeError, OSError, ValueError) as why:
-        return None, f"{name}: {why}"
+        with make() as path:
+            return compare(gsym, name, str(path), options), None, None
+    except build.Unavailable as why:
+        return None, None, f"skipped: {name}: {why}"
+    except (RuntimeError, OSError, ValueError, build.Broken, subprocess.TimeoutExpired) as why:
+        return None, f"{name}: {why}", None
 
 
 def compare(gsym, name, path, options):
     """Runs all tools on one program."""
+    plain = Path(path).parent / build.PLAIN
+    theirs_path = str(plain) if plain.exists() else path
     with tempfile.TemporaryDirectory(prefix="gsym-corpus-") as place:
-        our_file = f"{place}/ours.gsym"
-        if not options.judge_peer:
-            peers.run([gsym, "convert", "--quiet", path, "-o", our_file])
-        peer_file = second_opinion(path, f"{place}/peer.gsym")
-        our_file = peer_file if options.judge_peer else our_file
-        elf, addresses = sample.interesting(path, {f for f in (our_file, peer_file) if f})
-        addresses = sample.thin(addresses, options.most, options.seed)
-        read = by_gsymutil(our_file, addresses)
-        answers = zip(addresses,
-                      read if options.judge_peer else frames.gsym(gsym, our_file, addresses),
-                      read,
-                      by_gsymutil(peer_file, addresses),
-                      frames.symbolizer(path, addresses),
-                      frames.symbolizer(path, addresses, functions="short"))
+        default, matching = f"{place}/ours.gsym", f"{place}/match.gsym"
+        peers.run([gsym, "convert", "--quiet", path, "-o", default])
+        own = second_opinion(theirs_path, f"{place}/peer.gsym")
+        elf, addresses = sample.places(path, {f for f in (default, own) if f}, options.most, options.seed)
         symbols = classify.Symbols(elf)
         result = Result(name)
-        for address, ours, theirs_reading, peer, theirs, short in answers:
-            result.add(address, ours, theirs_reading, peer, theirs, short, symbols)
+        short = frames.symbolizer(theirs_path, addresses, functions="short")
+        parts = [COVERED if classify.covered(s) else OUTSIDE for s in short]
+        ours = frames.gsym(gsym, default, addresses)
+        for what, mine, theirs in comparisons(gsym, path, theirs_path, default, matching, own, addresses, ours):
+            for address, part, m, t, s in zip(addresses, parts, mine, theirs, short):
+                result.add(what, part, address, m, t, t if what == READER else s, symbols)
         return result
 
 
-def share(counts):
-    total = sum(counts.values())
-    good = counts[classify.IDENTICAL] + counts[classify.NEITHER]
-    return f"{100 * good / total:6.2f}%" if total else "     -"
+def comparisons(gsym, path, theirs_path, default, matching, own, addresses, ours):
+    """(what, our frames, their frames) of each comparison."""
+    yield SYMBOLIZER, ours, frames.symbolizer(theirs_path, addresses)
+    yield READER, frames.gsymutil(default, addresses), ours
+    if own:
+        peers.run([gsym, "convert", "--quiet", "--match-llvm", path, "-o", matching])
+        yield GSYMUTIL, frames.gsymutil(matching, addresses), frames.gsymutil(own, addresses)
 
 
-def print_program(result):
-    others = Counter()
-    for part in (COVERED, OUTSIDE):
-        for kind, count in result.ours[part].items():
-            if kind not in accept.HARMLESS:
-                others[f"{kind} ({part})" if part == OUTSIDE else kind] += count
-    words = "; ".join(f"{kind} {count}" for kind, count in others.most_common())
-    print(f"{result.name:34} {sum(result.ours[COVERED].values()):6} {share(result.ours[COVERED])}"
-          f" {sum(result.ours[OUTSIDE].values()):6} {share(result.ours[OUTSIDE])}  {words}")
+def share(count, total):
+    """Rounded down: 100.00 means all."""
+    return f"{int(10000 * count / total) / 100:7.2f}" if total else "      -"
 
 
-def print_totals(results):
-    print(f"\n{'class':50} {'ours':>9} {'ours read by':>13} {'llvm-gsymutil':>14}")
-    print(f"{'':50} {'':>9} {'llvm-gsymutil':>13} {'its own':>14}")
-    for part in (COVERED, OUTSIDE):
-        columns = [sum((getattr(r, kind)[part] for r in results), Counter())
-                   for kind in ("ours", "read_by_peer", "peer")]
-        title = "inside functions that DWARF covers" if part == COVERED else "elsewhere in code"
-        print(f"{title:50} {sum(columns[0].values()):9} {sum(columns[1].values()):13} {sum(columns[2].values()):14}")
+def same(counts):
+    return sum(counts[kind] for kind in accept.HARMLESS)
+
+
+class Verdict:
+    """One program's line of the table, and what is wrong with it."""
+
+    def __init__(self, rules, result):
+        self.result = result
+        self.faults = []
+        self.unexplained = Counter()
+        for (what, part), counts in sorted(result.counts.items()):
+            prefix = "" if what == SYMBOLIZER else what + "-"
+            for kind, words in accept.judge(rules, result.name, prefix + part, counts):
+                self.unexplained[what] += counts[kind] if part == COVERED else 0
+                self.faults.append(words)
+        self.agreement = {what: self._agreement(what) for what in (SYMBOLIZER, GSYMUTIL, READER)}
+        for what, (total, _, agreed) in self.agreement.items():
+            if total and agreed < LEAST * total:
+                self.faults.append(f"{result.name}: {what}: {agreed} of {total} covered addresses agree")
+
+    def _agreement(self, what):
+        """(addresses, the same, the same or explained)."""
+        counts = self.result.counts[what, COVERED]
+        total = sum(counts.values())
+        return total, same(counts), total - self.unexplained[what]
+
+    def row(self):
+        columns = "".join(f" {share(s, t)} {share(a, t)}" for t, s, a in self.agreement.values())
+        elsewhere = self.result.counts[SYMBOLIZER, OUTSIDE]
+        total = sum(elsewhere.values())
+        return (f"{self.result.name:32} {self.result.total():7}{columns} {total:7} {share(same(elsewhere), total)}"
+                f" {'FAIL' if self.faults else ''}").rstrip()
+
+
+def print_table(verdicts):
+    heads = "".join(f" {what:>15}" for what in (SYMBOLIZER, GSYMUTIL, READER))
+    print(f"{'':32} {'covered':>7}{heads} {'':>7} {'% of':>7}")
+    print(f"{'program':32} {'address':>7}{'  % same % agree' * 3} {'else':>7} {'% same':>7}")
+    for verdict in verdicts:
+        print(verdict.row())
+
+
+def print_classes(results):
+    """How often each class occurs, all programs together."""
+    for part, title in ((COVERED, "covered addresses"), (OUTSIDE, "elsewhere in code")):
+        columns = [sum((r.counts[what, part] for r in results), Counter())
+                   for what in (SYMBOLIZER, GSYMUTIL, READER)]
+        print(f"\n{title:50} {'symbolizer':>11} {'gsymutil':>11} {'reader':>11}")
         for kind in classify.CLASSES:
             if any(c[kind] for c in columns):
-                print(f"  {kind:48} {columns[0][kind]:9} {columns[1][kind]:13} {columns[2][kind]:14}")
-    print(f"{'gsym lookup and llvm-gsymutil read our files differently':60} "
-          f"{sum(r.readers_differ for r in results)}")
+                print(f"  {kind:48}" + "".join(f" {c[kind]:11}" for c in columns))
+        print(f"  {'all':48}" + "".join(f" {sum(c.values()):11}" for c in columns))
 
 
 def print_examples(results, count):
     shown = Counter()
     for result in results:
-        for (part, kind), found in sorted(result.examples.items()):
-            if kind in accept.HARMLESS:
-                continue
-            for address, ours, theirs in found[:max(0, count - shown[part, kind])]:
-                shown[part, kind] += 1
-                print(f"\n{result.name} {address:#x}: {kind} ({part})")
+        for key, found in sorted(result.examples.items()):
+            for address, ours, theirs in found[:max(0, count - shown[key])]:
+                shown[key] += 1
+                print(f"\n{result.name} {address:#x}: {', '.join(key)}")
                 print("   ours:   " + "\n           ".join(map(str, ours or ["-"])))
                 print("   theirs: " + "\n           ".join(map(str, theirs or ["-"])))
 
 
-def programs(options):
-    """[(name, path)] to compare; says what is missing."""
+@contextmanager
+def built(builder, cell):
+    """The program of a cell while it is compared: nothing is left for the next run."""
+    try:
+        yield builder.build(cell)
+    finally:
+        if not builder.keep:
+            builder.remove(cell)
+
+
+def programs(options, directory):
+    """[(name, context that gives a path)] to compare; says what is missing."""
     if options.files:
-        return [(Path(f).name, f) for f in options.files]
-    chosen = []
+        return [(Path(f).name, partial(nullcontext, f)) for f in options.files]
     if options.set in ("quick", "full"):
-        built, skipped = build.build_all(options.dir, options.set == "full", options.only, options.jobs)
-        chosen += [(cell.name, str(path)) for cell, path in built]
-        for cell, why in skipped:
-            print(f"not built: {cell.name}: {why}")
-    elif options.set == "kernel":
+        builder = build.Builder(options.dir or directory)
+        builder.keep = bool(options.dir)
+        return [(cell.name, partial(built, builder, cell))
+                for cell in build.cells(options.set == "full", options.only)]
+    if options.set == "kernel":
         if not realfiles.kernel():
             peers.skip("no vmlinux (Debian package linux-image-cloud-amd64-dbg)")
-        chosen.append(("vmlinux", realfiles.kernel()))
-    else:
-        for name, package, path in realfiles.real_files():
-            if path:
-                chosen.append((name, path))
-            else:
-                print(f"not there: {name} (Debian package {package})")
-    return chosen
+        return [("vmlinux", partial(nullcontext, realfiles.kernel()))]
+    for name, package, path in realfiles.real_files():
+        if not path:
+            print(f"skipped: {name}: not installed (Debian package {package})")
+    return [(name, partial(nullcontext, path)) for name, _, path in realfiles.real_files() if path]
 
 
 def arguments():
@@ -163,42 +206,39 @@ def arguments():
     parser.add_argument("files", nargs="*", help="object files; else a set")
     parser.add_argument("--gsym", help="the gsym program")
     parser.add_argument("--set", choices=("quick", "full", "real", "kernel"), default="quick")
-    parser.add_argument("--dir", default="corpus-programs", help="where corpus programs are built")
+    parser.add_argument("--dir", help="where programs are built and kept (default: nowhere)")
     parser.add_argument("--only", help="only programs with this in their name")
     parser.add_argument("--most", type=int, default=3000, help="addresses of one program")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--examples", type=int, default=0, metavar="N", help="show N addresses of each class")
     parser.add_argument("--accept", default=HERE / "accept.txt", help="the list of accepted differences")
-    parser.add_argument("--judge-peer", action="store_true",
-                        help="judge llvm-gsymutil's conversion in place of ours")
     return parser.parse_args()
 
 
 def main():
     options = arguments()
-    gsym = None if options.judge_peer else peers.gsym_program(options.gsym)
+    gsym = peers.gsym_program(options.gsym)
     peers.need("llvm-symbolizer", "llvm-22")
     peers.need("llvm-gsymutil", "llvm-22")
-    chosen = programs(options)
-    if not chosen:
-        peers.skip("nothing to compare")
-    with ThreadPoolExecutor(options.jobs) as pool:
-        attempts = list(pool.map(lambda p: attempt(gsym, *p, options), chosen))
-    results = [result for result, _ in attempts if result]
-    print(f"{'program':34} {'in DWARF':>6} {'same':>6} {'else':>7} {'same':>6}   differences of ours")
-    for result in results:
-        print_program(result)
-    print_totals(results)
-    print_examples(results, options.examples)
     rules = accept.load(options.accept)
-    faults = [why for _, why in attempts if why]
-    faults += [f for r in results for part in (COVERED, OUTSIDE)
-              for f in accept.judge(rules, r.name, part, r.ours[part])]
-    faults += [f for r in results for part in (COVERED,)
-               for f in accept.judge(rules, r.name, "peer-read", r.read_by_peer[part])]
-    for fault in faults:
-        print(f"FAIL {fault}")
+    with tempfile.TemporaryDirectory(prefix="gsym-corpus-") as directory:
+        chosen = programs(options, directory)
+        with ThreadPoolExecutor(options.jobs) as pool:
+            attempts = list(pool.map(lambda p: attempt(gsym, *p, options), chosen))
+    results = [result for result, _, _ in attempts if result]
+    verdicts = [Verdict(rules, result) for result in results]
+    print_table(verdicts)
+    print_classes(results)
+    print_examples(results, options.examples)
+    skipped = [why for _, _, why in attempts if why]
+    faults = [why for _, why, _ in attempts if why] + [f for v in verdicts for f in v.faults]
+    for line in skipped + [f"FAIL {fault}" for fault in faults]:
+        print(line)
+    print(f"{len(results)} programs, {sum(r.total() for r in results)} covered addresses, {len(skipped)} skipped, "
+          f"{len(faults)} faults")
+    if not results and not faults:
+        peers.skip("nothing to compare")
     return 1 if faults else 0
 
 

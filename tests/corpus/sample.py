@@ -1,4 +1,6 @@
 """Choosing addresses: where answers change, and that is where mistakes are."""
+import bisect
+import itertools
 import random
 import sys
 from pathlib import Path
@@ -14,8 +16,13 @@ def _edges(start, end):
     return {start, (start + end) // 2, end - 1, end} if end > start else {start}
 
 
-def interesting(path, gsym_files):
-    """Every function's edges, every row, every edge of an inlined range, by symbols and by GSYM files."""
+# Bytes from one instruction to the next, at least, by e_machine: MIPS, PowerPC, ARM (Thumb), s390, AArch64, RISC-V.
+_STEPS = {8: 4, 20: 4, 21: 4, 40: 2, 22: 2, 183: 4, 243: 2}
+
+
+def places(path, gsym_files, most, seed):
+    """(ELF, at most @most addresses): edges of every function, row and inlined range that symbols or GSYM files know;
+    then, as far as there is room, the other addresses in code where an instruction may begin."""
     elf = Elf(path)
     wanted = set()
     for symbol in elf.functions() + elf.labels():
@@ -26,13 +33,35 @@ def interesting(path, gsym_files):
         for start, end in functions + inlines:
             wanted |= _edges(start, end)
     code = [(s.addr, s.addr + s.size) for s in elf.code_sections()]
-    return elf, sorted(a for a in wanted if any(low <= a < high for low, high in code))
+    edges = sorted(a for a in wanted if any(low <= a < high for low, high in code))
+    if len(edges) >= most:
+        return elf, thin(edges, most, seed)
+    step = _STEPS.get(elf.machine, 1)
+    between = _Chain([range(low, high, step) for low, high in code])
+    return elf, sorted(set(edges).union(thin(between, most - len(edges), seed)))
+
+
+class _Chain:
+    """Several ranges as one sequence."""
+
+    def __init__(self, ranges):
+        self.ranges = ranges
+        self.first = list(itertools.accumulate((len(r) for r in ranges), initial=0))
+
+    def __len__(self):
+        return self.first[-1]
+
+    def __getitem__(self, at):
+        part = bisect.bisect_right(self.first, at) - 1
+        if part >= len(self.ranges):
+            raise IndexError(at)
+        return self.ranges[part][at - self.first[part]]
 
 
 def thin(addresses, most, seed):
     """At most @most of them, evenly over the file, the place within each step by chance of @seed."""
     if len(addresses) <= most:
-        return addresses
+        return list(addresses)
     chance = random.Random(seed)
     step = len(addresses) / most
     return [addresses[int((i + chance.random()) * step)] for i in range(most)]

@@ -87,11 +87,14 @@ _ROW = re.compile(r"^  0x([0-9a-f]{16}) ")
 _PAIR = re.compile(r"\[0x([0-9a-f]+) - 0x([0-9a-f]+)\)")
 
 
-def tables(gsym_file):
-    """What llvm-gsymutil's dump of a GSYM file holds: (function ranges, row addresses, inline ranges)."""
-    tool = peers.need("llvm-gsymutil", "llvm-22")
+def tables(gsym_file, gsym=None):
+    """What the dump of a GSYM file holds: (function ranges, row addresses, inline ranges).
+
+    By llvm-gsymutil, or in the same words by our program.
+    """
+    dump = [gsym, "dump", gsym_file] if gsym else [peers.need("llvm-gsymutil", "llvm-22"), gsym_file]
     functions, rows, inlines = [], [], []
-    for line in peers.run([tool, gsym_file]).split("\n"):
+    for line in peers.run(dump).split("\n"):
         row = _ROW.match(line)
         if row:
             rows.append(int(row[1], 16))
