@@ -16,7 +16,10 @@
 int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
 		struct content **ret);
 
-/* The file status: lines of key, tab, value. Never starts or waits for anything. NULL without memory. */
-struct content *status_make(struct gsymfs *fs, struct revision *rev);
+/*
+ * The file status: lines of key, tab, value; with @json, info.json: the same as an object. Never starts or waits
+ * for anything. NULL without memory.
+ */
+struct content *status_make(struct gsymfs *fs, struct revision *rev, bool json);
 
 #endif

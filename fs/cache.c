@@ -162,12 +162,17 @@ int cache_load(struct cache *cache, const struct cache_key *key, struct handle *
 
 bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size)
 {
+	return cache_peek(cache, key, ret_size, NULL);
+}
+
+bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size, struct text_buf *notes)
+{
 	char name[NAME_SIZE];
 	file_name(name, key, CACHE_GSYM_SUFFIX);
 	int fd = open_entry(cache, name);
 	if (fd < 0)
 		return false;
-	bool has = handle_peek(fd, ret_size) == 0;
+	bool has = handle_peek(fd, ret_size, notes) == 0;
 	close(fd);
 	return has;
 }

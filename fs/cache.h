@@ -87,6 +87,9 @@ int cache_load(struct cache *cache, const struct cache_key *key, struct handle *
 /* Whether there seems to be one, and how large its GSYM is. Reads a few bytes at most. */
 bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size);
 
+/* The same, with its notes appended to @notes, unchecked. */
+bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size, struct text_buf *notes);
+
 /* Deletes the converted file of @key. */
 void cache_forget(struct cache *cache, const struct cache_key *key);
 

@@ -51,7 +51,7 @@ static int image_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 		attr_image_file(rev, ino, gsym_size(fs, rev), ret);
 		return 0;
 	}
-	struct content *status = status_make(fs, rev);
+	struct content *status = status_make(fs, rev, ino_b(ino) == IMAGE_INFO);
 	if (!status)
 		return -ENOMEM;
 	attr_image_file(rev, ino, status->size, ret);
@@ -80,7 +80,7 @@ int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_tim
 		attr_own_dir(fs, ino, ret);
 		return 0;
 	case NODE_IMAGE_FILE:
-		*ret_timeout = ino_b(ino) == IMAGE_STATUS ? 0 : TIMEOUT_FIXED;
+		*ret_timeout = ino_b(ino) == IMAGE_GSYM ? TIMEOUT_FIXED : 0;
 		return image_attr(fs, ino, ret);
 	case NODE_IMAGE: return image_attr(fs, ino, ret);
 	case NODE_ADDRESS: return address_attr(fs, ino, ret);

@@ -228,13 +228,25 @@ int handle_open(int fd, const char *name, struct handle **ret, struct gsym_diag 
 	return err ? diag_prefix(diag, err, "%s", name) : 0;
 }
 
-int handle_peek(int fd, uint64_t *ret_size)
+static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)
+{
+	if (!text_reserve(notes, (size_t)t->notes_size))
+		return -ENOMEM;
+	int err = read_all(fd, notes->v + notes->n, (size_t)t->notes_size, (off_t)t->gsym_size);
+	if (!err)
+		notes->n += (size_t)t->notes_size;
+	return err;
+}
+
+int handle_peek(int fd, uint64_t *ret_size, struct text_buf *notes)
 {
 	struct stat st;
 	struct trailer trailer;
 	int err = fstat(fd, &st) ? -errno : trailer_read(fd, (uint64_t)st.st_size, &trailer, NULL);
 	if (!err)
 		*ret_size = trailer.gsym_size;
+	if (!err && notes && trailer.notes_size)
+		err = read_notes(fd, &trailer, notes);
 	return err;
 }
 

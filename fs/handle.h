@@ -22,6 +22,7 @@
 
 #include "../gsym/base/bytes.h"
 #include "../gsym/gsym.h"
+#include "../gsym/render/text_buf.h"
 
 enum {
 	TRAILER_SIZE = 40,
@@ -44,8 +45,11 @@ struct handle {
  */
 int handle_open(int fd, const char *name, struct handle **ret, struct gsym_diag *diag);
 
-/* The size of the GSYM in @fd as its trailer claims; reads only that. 0 or -EBADMSG. */
-int handle_peek(int fd, uint64_t *ret_size);
+/*
+ * The size of the GSYM in @fd as its trailer claims, and with @notes, to which they are appended, the notes.
+ * Reads only these and checks no sum. 0 or -EBADMSG.
+ */
+int handle_peek(int fd, uint64_t *ret_size, struct text_buf *notes);
 
 struct handle *handle_get(struct handle *handle);
 /* NULL is allowed. */

@@ -58,8 +58,8 @@ struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct r
 {
 	struct stat st;
 	attr_image_file(rev, ino_make(NODE_IMAGE_FILE, rev->number, file), size, &st);
-	/* status says something else at every look. */
-	return entry_make(fs, &st, TIMEOUT_FIXED, file == IMAGE_STATUS ? 0 : TIMEOUT_FIXED);
+	/* The others say something else at every look. */
+	return entry_make(fs, &st, TIMEOUT_FIXED, file == IMAGE_GSYM ? TIMEOUT_FIXED : 0);
 }
 
 /* ---- In the root directory ---- */
@@ -140,12 +140,13 @@ static int in_basename(struct call *call, struct fuse_entry_param *ret)
 
 /* ---- In the directory of an image ---- */
 
-static int status_entry(struct call *call, struct revision *rev, struct fuse_entry_param *ret)
+static int status_entry(struct call *call, struct revision *rev, enum image_file file,
+			struct fuse_entry_param *ret)
 {
-	struct content *status = status_make(call->fs, rev);
+	struct content *status = status_make(call->fs, rev, file == IMAGE_INFO);
 	if (!status)
 		return -ENOMEM;
-	*ret = entry_image_file(call->fs, rev, IMAGE_STATUS, status->size);
+	*ret = entry_image_file(call->fs, rev, file, status->size);
 	content_put(status);
 	return 0;
 }
@@ -192,7 +193,8 @@ static int in_image(struct call *call, struct fuse_entry_param *ret)
 		return -ESTALE;
 	name_parse(PLACE_IMAGE, call->name, &request);
 	switch (request.kind) {
-	case REQUEST_STATUS: return status_entry(call, rev, ret);
+	case REQUEST_STATUS: return status_entry(call, rev, IMAGE_STATUS, ret);
+	case REQUEST_INFO: return status_entry(call, rev, IMAGE_INFO, ret);
 	case REQUEST_GSYM: return gsym_entry(call, rev, ret);
 	case REQUEST_ADDRESS: return address_entry(call, rev, &request, ret);
 	default: return -ENOENT;

@@ -157,6 +157,8 @@ static void parse_in_image(const char *name, struct request *ret)
 {
 	if (strcmp(name, "status") == 0)
 		ret->kind = REQUEST_STATUS;
+	else if (strcmp(name, "info.json") == 0)
+		ret->kind = REQUEST_INFO;
 	else if (strcmp(name, "image.gsym") == 0)
 		ret->kind = REQUEST_GSYM;
 	else

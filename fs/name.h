@@ -27,6 +27,7 @@ enum request_kind {
 	REQUEST_BY_NAME, /* root: the directory by-name */
 	REQUEST_ID,      /* root: an image id or a spelling of one */
 	REQUEST_STATUS,  /* image: the file status */
+	REQUEST_INFO,    /* image: the file info.json */
 	REQUEST_GSYM,    /* image: the file image.gsym */
 	REQUEST_ADDRESS, /* image: the frames of an address */
 };

@@ -32,7 +32,7 @@ enum {
 	INO_BY_NAME = 2,
 };
 
-enum image_file { IMAGE_STATUS, IMAGE_GSYM };
+enum image_file { IMAGE_STATUS, IMAGE_GSYM, IMAGE_INFO };
 
 static inline uint64_t ino_make(enum node_kind kind, uint32_t a, uint32_t b)
 {

@@ -25,7 +25,7 @@ struct open_file {
 	struct open_files *files;
 	atomic_uint refs;
 	struct handle *handle;   /* of an image.gsym, else NULL */
-	struct content *content; /* of a status, else NULL */
+	struct content *content; /* of a status or info.json, else NULL */
 };
 
 void open_files_init(struct open_files *files);

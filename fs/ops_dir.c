@@ -114,12 +114,13 @@ static void list_basename(struct listing *l, uint64_t off)
 	pthread_mutex_unlock(&images->lock);
 }
 
-static void add_status(struct listing *l, struct revision *rev)
+static void add_status(struct listing *l, struct revision *rev, enum image_file file)
 {
-	struct content *status = status_make(l->fs, rev);
-	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_STATUS, status ? status->size : 0);
+	bool json = file == IMAGE_INFO;
+	struct content *status = status_make(l->fs, rev, json);
+	struct fuse_entry_param e = entry_image_file(l->fs, rev, file, status ? status->size : 0);
 	content_put(status);
-	add(l, "status", &e, POSITION_FIRST + 1);
+	add(l, json ? "info.json" : "status", &e, json ? POSITION_FIRST + 2 : POSITION_FIRST + 1);
 }
 
 /* image.gsym is listed once opening it costs nothing. */
@@ -133,7 +134,7 @@ static void add_gsym(struct listing *l, struct revision *rev)
 	if (!there && !cache_has(&l->fs->cache, &rev->key, &size))
 		return;
 	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_GSYM, size);
-	add(l, "image.gsym", &e, POSITION_FIRST + 2);
+	add(l, "image.gsym", &e, POSITION_FIRST + 3);
 }
 
 static void list_image(struct listing *l, uint64_t off)
@@ -142,8 +143,10 @@ static void list_image(struct listing *l, uint64_t off)
 	if (!rev)
 		return;
 	if (off <= POSITION_FIRST)
-		add_status(l, rev);
+		add_status(l, rev, IMAGE_STATUS);
 	if (off <= POSITION_FIRST + 1 && !l->full)
+		add_status(l, rev, IMAGE_INFO);
+	if (off <= POSITION_FIRST + 2 && !l->full)
 		add_gsym(l, rev);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Opening and reading files.
  *
- * An open image.gsym or status holds its content as it was when it was opened. Address files need nothing:
+ * An open image.gsym, status or info.json holds its content as it was when it was opened. Address files need nothing:
  * while one is open the kernel does not forget it.
  */
 #include "ops.h"
@@ -50,7 +50,7 @@ static int open_gsym(struct call *call, struct revision *rev)
 
 static int open_status(struct call *call, struct revision *rev)
 {
-	struct content *status = status_make(call->fs, rev);
+	struct content *status = status_make(call->fs, rev, is_file(call->ino, IMAGE_INFO));
 	if (!status)
 		return -ENOMEM;
 	call->info.direct_io = 1; /* its size is different at every look */

@@ -1,5 +1,6 @@
 /*
- * The file status of an image. What is counted under the lock is copied there and written down without it.
+ * The files status and info.json of an image: the same facts, as lines and as a JSON object. What is counted under
+ * the lock is copied there and written down without it.
  */
 #include "answer.h"
 
@@ -9,6 +10,8 @@
 
 #include "../gsym/render/escape.h"
 #include "guard.h"
+#include "notes_show.h"
+#include "sheet.h"
 
 enum { ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
 
@@ -23,40 +26,23 @@ static const char *const kind_words[] = {
 	[IMAGE_ELF] = "elf",
 };
 
-static void key(struct text_buf *out, const char *name)
+static void state(struct sheet *sheet, const struct revision *rev)
 {
-	text_str(out, name);
-	text_char(out, '\t');
-}
-
-static void line(struct text_buf *out, const char *name, const char *value)
-{
-	key(out, name);
-	escape_str(out, value, ESCAPE_TSV);
-	text_char(out, '\n');
-}
-
-static void number(struct text_buf *out, const char *name, uint64_t value)
-{
-	key(out, name);
-	text_dec(out, value);
-	text_char(out, '\n');
-}
-
-static void state(struct text_buf *out, const struct revision *rev)
-{
-	key(out, "state");
-	text_str(out, state_words[rev->state]);
-	if (rev->state == STATE_CONVERTING) {
-		text_char(out, ' ');
-		text_dec(out, atomic_load(&rev->progress));
-		text_char(out, '%');
+	char words[32];
+	unsigned percent = atomic_load(&rev->progress);
+	bool converting = rev->state == STATE_CONVERTING;
+	if (converting && !sheet->json) {
+		snprintf(words, sizeof(words), "%s %u%%", state_words[rev->state], percent);
+		sheet_text(sheet, "state", words);
+		return;
 	}
-	text_char(out, '\n');
+	sheet_text(sheet, "state", state_words[rev->state]);
+	if (converting)
+		sheet_number(sheet, "progress", percent);
 }
 
 /* All files with this id, the one that is converted first. */
-static void sources(struct text_buf *out, const struct gsymfs *fs, const struct revision *rev)
+static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct revision *rev)
 {
 	static const char *const words[] = {
 		[SOURCE_BARE] = "none",
@@ -66,11 +52,11 @@ static void sources(struct text_buf *out, const struct gsymfs *fs, const struct 
 	const struct image *image = rev->image;
 	char path[4200];
 	snprintf(path, sizeof(path), "%s/%s", fs->source, rev->source.path);
-	line(out, "source", path);
-	line(out, "debug", words[rev->source.richness]);
+	sheet_text(sheet, "source", path);
+	sheet_text(sheet, "debug", words[rev->source.richness]);
 	if (rev->binary.path) {
 		snprintf(path, sizeof(path), "%s/%s", fs->source, rev->binary.path);
-		line(out, "binary", path);
+		sheet_text(sheet, "binary", path);
 	}
 	size_t others = 0;
 	for (size_t i = 0; i < image->sources.n; i++) {
@@ -78,69 +64,76 @@ static void sources(struct text_buf *out, const struct gsymfs *fs, const struct 
 		if (strcmp(other, rev->source.path) == 0 || (rev->binary.path && strcmp(other, rev->binary.path) == 0) ||
 		    others++ >= ALSO_MAX)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", fs->source, image->sources.v[i].path);
-		line(out, "also", path);
+		snprintf(path, sizeof(path), "%s/%s", fs->source, other);
+		sheet_item(sheet, "also", path, strlen(path));
 	}
 	if (others > ALSO_MAX)
-		number(out, "also_more", others - ALSO_MAX);
+		sheet_number(sheet, "also_more", others - ALSO_MAX);
 }
 
-static struct handle *write_locked(struct text_buf *out, const struct gsymfs *fs, const struct revision *rev)
+static struct handle *write_locked(struct sheet *sheet, const struct gsymfs *fs, const struct revision *rev)
 {
-	state(out, rev);
-	line(out, "id", rev->image->id);
-	line(out, "kind", kind_words[rev->source.kind]);
-	line(out, "arch", rev->source.arch);
-	sources(out, fs, rev);
-	number(out, "conversions", rev->image->conversions);
-	if (rev->seconds > 0) {
-		char seconds[32];
-		snprintf(seconds, sizeof(seconds), "%.2f", rev->seconds);
-		line(out, "seconds", seconds);
-	}
+	state(sheet, rev);
+	sheet_text(sheet, "id", rev->image->id);
+	sheet_text(sheet, "kind", kind_words[rev->source.kind]);
+	sheet_text(sheet, "arch", rev->source.arch);
+	sources(sheet, fs, rev);
+	sheet_number(sheet, "conversions", rev->image->conversions);
+	if (rev->seconds > 0)
+		sheet_seconds(sheet, "seconds", rev->seconds);
 	if (rev->reason)
-		line(out, "reason", rev->reason);
+		sheet_text(sheet, "reason", rev->reason);
 	return rev->handle ? handle_get(rev->handle) : NULL;
 }
 
-struct notes {
-	struct text_buf *out;
-	const struct handle *handle;
+struct copy {
+	struct text_buf *to;
+	const struct span *from;
 };
 
-/* The converter's notes are escaped by whoever wrote them; a cache file can say anything. */
-static int write_notes(void *arg)
+static int copy_span(void *arg)
 {
-	struct notes *n = arg;
-	const struct span *notes = &n->handle->notes;
-	for (size_t i = 0; i < notes->size; i++) {
-		uint8_t c = notes->data[i];
-		text_char(n->out, c == '\t' || c == '\n' || (c >= 0x20 && c < 0x7f) ? (char)c : '?');
-	}
+	struct copy *copy = arg;
+	text_bytes(copy->to, copy->from->data, copy->from->size);
 	return 0;
 }
 
-static void write_open(struct text_buf *out, const struct handle *handle)
+/* Of an open image, or of one that waits in the cache: what its conversion had to tell. */
+static void write_converted(struct sheet *sheet, const struct gsymfs *fs, const struct revision *rev,
+			    const struct handle *handle)
 {
-	struct notes notes = {out, handle};
-	number(out, "functions", gsym_reader_info(handle->reader)->num_addresses);
-	number(out, "bytes", handle->gsym.size);
-	guard_run(write_notes, &notes);
+	struct text_buf notes = {0};
+	uint64_t size = 0;
+	bool there = true;
+	if (handle) {
+		struct copy copy = {&notes, &handle->notes};
+		size = handle->gsym.size;
+		sheet_number(sheet, "functions", gsym_reader_info(handle->reader)->num_addresses);
+		guard_run(copy_span, &copy);
+	} else {
+		there = cache_peek(&fs->cache, &rev->key, &size, &notes);
+	}
+	if (there)
+		sheet_number(sheet, "bytes", size);
+	if (sheet->json)
+		notes_to_json(sheet, notes.v, notes.n);
+	else
+		notes_to_lines(sheet, notes.v, notes.n);
+	sheet->out.failed |= notes.failed;
+	text_deinit(&notes);
 }
 
-struct content *status_make(struct gsymfs *fs, struct revision *rev)
+struct content *status_make(struct gsymfs *fs, struct revision *rev, bool json)
 {
-	struct text_buf out = {0};
-	uint64_t size;
+	struct sheet sheet = {.json = json};
+	sheet_begin(&sheet);
 	pthread_mutex_lock(&fs->images.lock);
-	struct handle *handle = write_locked(&out, fs, rev);
+	struct handle *handle = write_locked(&sheet, fs, rev);
 	pthread_mutex_unlock(&fs->images.lock);
-	if (handle)
-		write_open(&out, handle);
-	else if (cache_has(&fs->cache, &rev->key, &size))
-		number(&out, "bytes", size);
+	write_converted(&sheet, fs, rev, handle);
 	handle_put(handle);
-	struct content *content = out.failed ? NULL : content_new(out.v, out.n);
-	text_deinit(&out);
+	sheet_end(&sheet);
+	struct content *content = sheet.out.failed ? NULL : content_new(sheet.out.v, sheet.out.n);
+	text_deinit(&sheet.out);
 	return content;
 }

@@ -41,7 +41,7 @@ static void check_name(const char *name)
 {
 	struct request r;
 	name_parse(PLACE_IMAGE, name, &r);
-	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_STATUS ||
+	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_STATUS || r.kind == REQUEST_INFO ||
 		r.kind == REQUEST_GSYM);
 	if (r.kind == REQUEST_ADDRESS)
 		check_address(name, &r);

@@ -1,0 +1,78 @@
+/* Notes of a cache file as JSON: what the converter writes, and what somebody else may have written. */
+#include "../../fs/notes_show.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static void expect(const char *notes, size_t size, const char *json)
+{
+	struct sheet sheet = {.json = true};
+	sheet_begin(&sheet);
+	notes_to_json(&sheet, notes, size);
+	sheet_end(&sheet);
+	text_char(&sheet.out, 0);
+	assert_false(sheet.out.failed);
+	assert_string_equal(sheet.out.v, json);
+	text_deinit(&sheet.out);
+}
+
+#define EXPECT(notes, json) expect(notes, sizeof(notes) - 1, json "\n")
+
+static void whole(void **state)
+{
+	(void)state;
+	EXPECT("", "{}");
+	EXPECT("units\t2\n", "{\"units\":2}");
+	EXPECT("skipped\t3 row (first: .debug_line+0x1)\nmissing\ta.dwo\nmissing\tb\\\\c\nsection\t.text 0x70 13963\n"
+	       "section\ta b 0x0 5\nunits\t2\nfunctions_dwarf\t7\nfunctions_symbols\t0\n",
+	       "{\"units\":2,\"functions_dwarf\":7,\"functions_symbols\":0,"
+	       "\"skipped\":[\"3 row (first: .debug_line+0x1)\"],\"missing\":[\"a.dwo\",\"b\\\\c\"],"
+	       "\"section\":[{\"name\":\".text\",\"address\":\"0x70\",\"size\":13963},"
+	       "{\"name\":\"a b\",\"address\":\"0x0\",\"size\":5}]}");
+}
+
+static void escapes(void **state)
+{
+	(void)state;
+	EXPECT("missing\t\\t\\n\\x1b\\x4", "{\"missing\":[\"\\t\\n\\u001b\\\\x4\"]}");
+	EXPECT("missing\t\\", "{\"missing\":[\"\\\\\"]}");
+	EXPECT("missing\t\\xff\"", "{\"missing\":[\"\xef\xbf\xbd\\\"\"]}");
+	EXPECT("missing\t\n", "{\"missing\":[\"\"]}");
+}
+
+static void foreign(void **state)
+{
+	(void)state;
+	EXPECT("\n\n\t\n\tx\nno tab\nother\t1\nstate\tready\n", "{}");
+	EXPECT("units\t\nunits\t-1\nunits\t1x\nunits\t01\nunits\t99999999999999999999\n", "{}");
+	EXPECT("units\t1\nunits\t2\n", "{\"units\":1}");
+	EXPECT("units\t4", "{\"units\":4}");
+	EXPECT("section\t\nsection\t.text\nsection\t.text 0x 1\nsection\t.text 0x1 \nsection\t.text 1 1\nsection\t 0x1 1x\n",
+	       "{}");
+	EXPECT("section\t0x1 2\n", "{\"section\":[{\"name\":\"\",\"address\":\"0x1\",\"size\":2}]}");
+	EXPECT("missing\ta\0b\n", "{\"missing\":[\"a\\u0000b\"]}");
+}
+
+static void lines(void **state)
+{
+	static const char notes[] = "missing\ta\033[2J\nunits\t2\n";
+	struct sheet sheet = {0};
+	(void)state;
+	notes_to_lines(&sheet, notes, sizeof(notes) - 1);
+	text_char(&sheet.out, 0);
+	assert_string_equal(sheet.out.v, "missing\ta?[2J\nunits\t2\n");
+	text_deinit(&sheet.out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole),
+		cmocka_unit_test(escapes),
+		cmocka_unit_test(foreign),
+		cmocka_unit_test(lines),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
