@@ -85,10 +85,37 @@ static int image_map(struct image *image, struct gsym_diag *diag)
 	return err;
 }
 
+/* What a file that is no ELF file seems to be compressed with, or NULL. Distributions compress kernel modules. */
+static const char *compressor(const struct image *image)
+{
+	static const struct {
+		uint8_t magic[6];
+		uint8_t size;
+		const char *name;
+	} known[] = {
+		{{0xfd, '7', 'z', 'X', 'Z', 0}, 6, "xz"},
+		{{0x28, 0xb5, 0x2f, 0xfd}, 4, "zstd"},
+		{{0x1f, 0x8b, 8}, 3, "gzip"},
+		{{'B', 'Z', 'h'}, 3, "bzip2"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (image->map_size >= sizeof(known[i].magic) && !memcmp(image->map, known[i].magic, known[i].size))
+			return known[i].name;
+	return NULL;
+}
+
+static int not_elf(const struct image *image, struct gsym_diag *diag)
+{
+	const char *name = compressor(image);
+	if (!name)
+		return diag_set(diag, -ENOEXEC, "%s: not an ELF file", image->path);
+	return diag_set(diag, -ENOEXEC, "%s: compressed with %s: decompress it first", image->path, name);
+}
+
 static int image_read_header(struct image *image, struct gsym_diag *diag)
 {
 	if (image->map_size < EI_NIDENT || memcmp(image->map, ELFMAG, SELFMAG))
-		return diag_set(diag, -ENOEXEC, "%s: not an ELF file", image->path);
+		return not_elf(image, diag);
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_memory((char *)(uintptr_t)image->map, image->map_size);
 	GElf_Ehdr ehdr;
