@@ -24,11 +24,12 @@ LINES_ONLY_THEIRS = "line: only symbolizer has one"
 ONLY_OURS = "only ours knows it"
 FILE_SYMBOL = "line: only symbolizer has one, and it is 0"
 PADDING = "symbolizer names what came before, or a marker"
+CONTRADICTION = "callers other than its own call site"
 ORPHAN_ROW = "symbolizer has a line without a function"
 MISSING = "missing in ours"
 
 CLASSES = (IDENTICAL, NEITHER, SUFFIX, VERSION, MANGLED, ALIAS, LABEL, DIE_NAME, SYMBOL_NAME, QUALIFIED, PADDING,
-           FILE_SYMBOL, ORPHAN_ROW, ONLY_OURS, LINES_ONLY_OURS, LINES_ONLY_THEIRS, OTHER_NAME, LINE, FILE, FRAMES,
+           FILE_SYMBOL, CONTRADICTION, ORPHAN_ROW, ONLY_OURS, LINES_ONLY_OURS, LINES_ONLY_THEIRS, OTHER_NAME, LINE, FILE, FRAMES,
            MISSING)
 
 _SUFFIX = re.compile(r"(\.(cold|part|isra|constprop|lto_priv|localalias|llvm|clone|__uniq)(\.\d+)*|\.\d+)+$")

@@ -5,6 +5,7 @@ Independent of the converter on purpose, and only ever used on files the tests m
 import mmap
 import struct
 from dataclasses import dataclass
+from functools import cached_property
 
 SHT_SYMTAB, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 2, 7, 8, 11
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
@@ -21,6 +22,7 @@ class Section:
     offset: int
     size: int
     link: int
+    align: int
     entsize: int
 
 
@@ -43,7 +45,10 @@ class Elf:
         self.order = "<" if self.data[5] == 1 else ">"
         self.machine = self._get("H", 18)
         self.sections = self._sections()
-        self.symbols = [s for t in (SHT_SYMTAB, SHT_DYNSYM) for s in self._symbols(t)]
+
+    @cached_property
+    def symbols(self):
+        return [s for t in (SHT_SYMTAB, SHT_DYNSYM) for s in self._symbols(t)]
 
     def _get(self, form, at):
         return struct.unpack_from(self.order + form, self.data, at)[0]
@@ -55,7 +60,8 @@ class Elf:
         form = self.order + ("IIQQQQIIQQ" if self.wide else "10I")
         raw = [struct.unpack_from(form, self.data, shoff + i * entsize) for i in range(count)]
         names = raw[strndx][4] if count else 0
-        return [Section(self._string(names + r[0]), r[1], r[2], r[3], r[4], r[5], r[6], r[9]) for r in raw]
+        return [Section(self._string(names + r[0]), r[1], r[2], r[3], r[4], r[5], r[6], r[8], r[9])
+                for r in raw]
 
     def _string(self, at):
         return self.data[at:self.data.find(b"\0", at)].decode("utf-8", "surrogateescape")

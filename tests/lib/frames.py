@@ -48,6 +48,37 @@ def gsym(program, gsym_file, addresses):
     return _records(out, len(addresses), program)
 
 
+_PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::\d+)?(?: \(.*\))?$")
+
+
+def elfutils(path, addresses):
+    """
+    Frames by eu-addr2line from the object file @path, which may be a relocatable one, and whether they are sound:
+    the second is where the first line says that the first was inlined, and none is told twice.
+    """
+    tool = peers.need("eu-addr2line", "elfutils")
+    out = peers.run([tool, "-a", "-f", "-i", "-e", path], stdin=_addresses(addresses), timeout=1800,
+                    check=False)  # its status says whether it knew every address
+    records = re.split(r"^0x[0-9a-f]{16}\n", out, flags=re.MULTILINE)[1:]
+    if len(records) != len(addresses):
+        raise RuntimeError(f"{tool} gave {len(records)} records for {len(addresses)} addresses")
+    return [_elfutils_record(r.splitlines()) for r in records]
+
+
+def _elfutils_record(lines):
+    """Lines by twos: a function and its place. The first may be "A inlined at B:1:2 in C"."""
+    frames = []
+    called_at = lines[0].split(" inlined at ")[1].rsplit(" in ")[0] if " inlined at " in lines[0] else None
+    for name, place in zip(lines[::2], lines[1::2]):
+        name = name.split(" inlined at ")[0]
+        found = _PLACE.match(place)
+        file = found["file"] if found and found["file"] != "??" else ""
+        frames.append(Frame("" if name == "??" else name, file, int(found["line"]) if file else 0))
+    known = any(f.name or f.file for f in frames)
+    sound = lines[3:4] == [called_at] if called_at else len(frames) == 1
+    return frames if known else [], sound and not any(a == b for a, b in zip(frames, frames[1:]))
+
+
 _FRAME = re.compile(r"^(?P<name>.*?)(?: \+ \d+)?(?: @ (?P<file>.*):(?P<line>\d+))?(?: \[inlined\])?$")
 _FIRST = re.compile(r"^0x[0-9a-f]{16}: ")
 
