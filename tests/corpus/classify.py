@@ -29,8 +29,8 @@ ORPHAN_ROW = "symbolizer has a line without a function"
 MISSING = "missing in ours"
 
 CLASSES = (IDENTICAL, NEITHER, SUFFIX, VERSION, MANGLED, ALIAS, LABEL, DIE_NAME, SYMBOL_NAME, QUALIFIED, PADDING,
-           FILE_SYMBOL, CONTRADICTION, ORPHAN_ROW, ONLY_OURS, LINES_ONLY_OURS, LINES_ONLY_THEIRS, OTHER_NAME, LINE, FILE, FRAMES,
-           MISSING)
+           FILE_SYMBOL, CONTRADICTION, ORPHAN_ROW, ONLY_OURS, LINES_ONLY_OURS, LINES_ONLY_THEIRS, OTHER_NAME, LINE,
+           FILE, FRAMES, MISSING)
 
 _SUFFIX = re.compile(r"(\.(cold|part|isra|constprop|lto_priv|localalias|llvm|clone|__uniq)(\.\d+)*|\.\d+)+$")
 

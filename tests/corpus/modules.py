@@ -119,7 +119,8 @@ def compare(gsym, path, options):
             rows_of = {our_file, peer_file}
         except RuntimeError: # it refuses a module without any function
             rows_of = {our_file}
-        elf, addresses = sample.interesting(linked, rows_of)
+        elf = Elf(linked)
+        addresses = sample.edges_of(elf, rows_of)
         ours = frames.gsym(gsym, our_file, addresses)
         result = Result(f"module:{Path(path).stem}", stripped_faults(gsym, path, addresses, ours, place))
         result.sections = {s.name for s in Elf(path).sections}
@@ -173,7 +174,7 @@ def print_examples(results, count):
 def judge_all(results, rules):
     faults = [fault for r in results for fault in r.faults]
     faults += [fault for r in results for part, counts in r.counts.items()
-               for fault in accept.judge(rules, r.name, part, counts)]
+               for _, fault in accept.judge(rules, r.name, part, counts)]
     for who, (covered, _) in PARTS.items():
         counts = sum((r.counts[covered] for r in results), Counter())
         alone = sum((r.counts[ALONE[covered]] for r in results if covered in ALONE), Counter())

@@ -20,10 +20,8 @@ def _edges(start, end):
 _STEPS = {8: 4, 20: 4, 21: 4, 40: 2, 22: 2, 183: 4, 243: 2}
 
 
-def places(path, gsym_files, most, seed):
-    """(ELF, at most @most addresses): edges of every function, row and inlined range that symbols or GSYM files know;
-    then, as far as there is room, the other addresses in code where an instruction may begin."""
-    elf = Elf(path)
+def edges_of(elf, gsym_files):
+    """Edges of every function, row and inlined range that symbols or GSYM files know."""
     wanted = set()
     for symbol in elf.functions() + elf.labels():
         wanted |= _edges(symbol.addr, symbol.addr + symbol.size)
@@ -33,7 +31,15 @@ def places(path, gsym_files, most, seed):
         for start, end in functions + inlines:
             wanted |= _edges(start, end)
     code = [(s.addr, s.addr + s.size) for s in elf.code_sections()]
-    edges = sorted(a for a in wanted if any(low <= a < high for low, high in code))
+    return sorted(a for a in wanted if any(low <= a < high for low, high in code))
+
+
+def places(path, gsym_files, most, seed):
+    """(ELF, at most @most addresses): edges_of(), then, as far as there is room, the other addresses in code where an
+    instruction may begin."""
+    elf = Elf(path)
+    edges = edges_of(elf, gsym_files)
+    code = [(s.addr, s.addr + s.size) for s in elf.code_sections()]
     if len(edges) >= most:
         return elf, thin(edges, most, seed)
     step = _STEPS.get(elf.machine, 1)
