@@ -151,6 +151,13 @@ static int declaration_row(struct builder *b, uint64_t lo, const struct body *bo
 	return err ? err : push_row(b, 0, number, (uint32_t)line);
 }
 
+/* Whether the entry names another sequence for its first range than the one taken. */
+static bool is_misnamed(const struct builder *b, const struct body *body, uint64_t lo, const struct line_seq *seq)
+{
+	return body && body->sequence != NO_SEQUENCE && b->ranges.v[body->first_range].lo == lo &&
+	       (!seq || seq->off != body->sequence);
+}
+
 int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body *body)
 {
 	b->rows.n = 0;
@@ -158,6 +165,8 @@ int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body 
 	size_t next = sequences_upto(&b->lines, lo);
 	const struct line_seq *seq = choose_sequence(b, next, lo, body);
 	uint64_t at = lo;
+	if (is_misnamed(b, body, lo, seq))
+		oddity_count(&b->odd, ODD_LINE_SEQUENCE, ".debug_info", body->die_off);
 	if (seq) {
 		int err = take_rows(b, seq, lo, hi);
 		if (err)

@@ -76,6 +76,14 @@ static int check_image(const struct conversion *c, struct gsym_diag *diag)
 
 /* ---- The stages ---- */
 
+/* The one size that upstream infers: that of the very last function, up to the end of the code around it. */
+static void stretch_last(struct record *last, const range_vec *text)
+{
+	const struct range *around = last->end == last->start ? ranges_find(text, last->start) : NULL;
+	if (around && around->hi - last->start <= UINT32_MAX)
+		last->end = around->hi;
+}
+
 /* From all records to those that are written. */
 static int finalize(struct conversion *c, struct gsym_diag *diag)
 {
@@ -88,6 +96,8 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 		return diag_set(diag, -ENODATA, "no function found: neither DWARF nor symbols name any code");
 	if (err)
 		return diag_set(diag, err, "%s", strerror(-err));
+	if (o->match_llvm)
+		stretch_last(&c->records.v[c->records.n - 1], &c->image->text);
 	return c->listed ? callsites_apply(c->listed, places, &c->records, &c->pool, o->match_llvm, &c->arena, diag) : 0;
 }
 

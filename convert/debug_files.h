@@ -26,8 +26,8 @@ const char *alternate_name(struct image *image);
 int find_alternate(struct image *image, const char *const *dirs, struct image **ret);
 
 /*
- * The object file inside .gnu_debugdata (xz): the symbols of a stripped file. NULL when there is none, or it is
- * damaged. The memory is the image's. 0 or -ENOMEM.
+ * The object file inside .gnu_debugdata (xz): the symbols of a stripped file. NULL when there is none. The memory is
+ * the image's. 0, -ENOMEM, or another error when it is damaged.
  */
 int open_debugdata(struct image *image, struct image **ret);
 

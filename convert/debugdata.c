@@ -49,13 +49,14 @@ int open_debugdata(struct image *image, struct image **ret)
 	struct section *s = image_section(image, ".gnu_debugdata");
 	byte_vec out = {0};
 	*ret = NULL;
-	if (!s || section_load(s))
-		return 0;
-	int err = decompress(s->data, &out);
+	int err = s ? section_load(s) : 0;
+	if (!s || err)
+		return err;
+	err = decompress(s->data, &out);
 	if (!err)
 		err = image_open_memory(out.v, out.n, ".gnu_debugdata", ret, NULL);
 	if (!err)
 		(*ret)->owned = TAKE(out.v);
 	free(out.v);
-	return err == -ENOMEM ? err : 0;
+	return err;
 }

@@ -14,6 +14,9 @@ static int open_named(const struct conversion *c, const char *path, struct image
 {
 	int err = path ? image_open(path, c->options->opener, ret, diag) : 0;
 	const struct image *a = c->image, *b = *ret;
+	if (!err && b && strcmp(a->arch, b->arch))
+		return diag_set(diag, -EINVAL, "%s: its architecture is %s, that of %s is %s", path, b->arch, a->path,
+				a->arch);
 	if (err || !b || !a->id_size || !b->id_size)
 		return err;
 	if (a->id_size == b->id_size && !memcmp(a->id, b->id, a->id_size))
@@ -27,6 +30,15 @@ static struct image *dwarf_image(const struct conversion *c)
 	return c->debug ? c->debug : c->image;
 }
 
+/* Symbols that are damaged are as good as none. */
+static int open_mini(struct conversion *c)
+{
+	int err = open_debugdata(c->image, &c->mini);
+	if (err && err != -ENOMEM)
+		oddity_count(&c->odd, ODD_SECTION_DAMAGED, ".gnu_debugdata", 0);
+	return err == -ENOMEM ? err : 0;
+}
+
 int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
@@ -37,9 +49,7 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 		err = find_debug_file(c->image, o->debug_dirs, &c->debug);
 	if (!err)
 		err = find_alternate(dwarf_image(c), o->debug_dirs, &c->shared);
-	if (!err && !o->match_llvm)
-		err = open_debugdata(c->image, &c->mini);
-	return err;
+	return !err && !o->match_llvm ? open_mini(c) : err;
 }
 
 int conversion_load_symbols(struct conversion *c)

@@ -32,6 +32,7 @@ static const char *const kind_text[ODD_COUNT] = {
 	[ODD_LINE_ORDER] = "line rows ignored: addresses descend",
 	[ODD_LINE_BEFORE_FUNCTION] = "function starts between two line rows",
 	[ODD_LINE_SEQUENCES] = "several line sequences describe one function",
+	[ODD_LINE_SEQUENCE] = "line sequence that a function names does not describe it",
 	[ODD_DECL_FILE] = "declaration ignored: no such file",
 	[ODD_CALL_FILE] = "inlined call dropped: no such file",
 	[ODD_INLINE_RANGE] = "inlined call dropped: outside its function",

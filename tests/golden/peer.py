@@ -87,7 +87,7 @@ def compare_listed(gsym, peer, elf, directory):
     listed.write_text(CALLSITES)
     ours, theirs = directory / "listed.gsym", directory / "listed.theirs.gsym"
     peers.run([gsym, "convert", "--quiet", f"--callsites-yaml-file={listed}", "-o", ours, elf])
-    peers.run([peer, f"--convert={elf}", f"--out-file={theirs}", f"--callsites-yaml-file={listed}"])
+    peers.run([peer, "--num-threads=1", f"--convert={elf}", f"--out-file={theirs}", f"--callsites-yaml-file={listed}"])
     def sites(*argv):
         return "".join(line + "\n" for line in output(*argv).splitlines() if " Flags[" in line)
     ok = compare("call sites from a file, both dumped by ours", sites(gsym, "dump", ours), sites(gsym, "dump", theirs))

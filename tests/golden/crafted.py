@@ -1,0 +1,466 @@
+#!/usr/bin/env python3
+"""Object files crafted byte by byte, and what their conversions hold: a case for each thing that compilers do not
+make on request, defects of llvm-gsymutil that this converter mends among them (docs/design.md, Known defects).
+
+    crafted.py GSYM [CASE...]
+
+A case builds a file, converts it and compares the dump of its functions, or answers of lookups, with what is written
+beside it. Addresses are shortened. Where it says so, llvm-gsymutil (if there is one) must agree.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib import peers  # noqa: E402
+from lib.craft import C99, C_PLUS_PLUS, Die, Section, Sequence, Symbol, Unit, elf_bytes, symbol_section, write  # noqa: E402
+
+NOTYPE, IFUNC = 0, 10
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+class Bench:
+    """A directory, the program under test, and what went wrong."""
+
+    def __init__(self, gsym, directory):
+        self.gsym, self.directory = gsym, pathlib.Path(directory)
+        self.peer = peers.find("llvm-gsymutil")
+        self.bad = []
+
+    def run(self, *argv, stdin=None):
+        done = subprocess.run([str(a) for a in argv], input=stdin, capture_output=True, text=True, timeout=60,
+                              cwd=self.directory)
+        return done.stdout, done.stderr, done.returncode
+
+    def build(self, *args, name="in", **options):
+        return write(self.directory / name, *args, **options)
+
+    def convert(self, *options, source="in", out="out.gsym"):
+        """Converts and gives the summary."""
+        _, told, status = self.run(self.gsym, "convert", "--progress=never", *options, "-o", out, source)
+        if status:
+            self.bad.append(f"gsym convert {' '.join(options)}: exit {status}: {told}")
+        return told
+
+    def theirs(self, *options, source="in", out="theirs.gsym"):
+        self.run(self.peer, "--num-threads=1", f"--convert={source}", f"--out-file={out}", *options)
+        return functions(self.run(self.peer, out)[0])
+
+    def dump(self, out="out.gsym"):
+        return functions(self.run(self.gsym, "dump", out)[0])
+
+    def lookup(self, *addresses, out="out.gsym", options=()):
+        return self.run(self.gsym, "lookup", *options, out, *addresses)[0]
+
+    def expect(self, what, got, expected):
+        expected = "\n".join(line.rstrip() for line in expected.strip("\n").splitlines())
+        got = "\n".join(line.rstrip() for line in got.strip("\n").splitlines())
+        if got != expected:
+            self.bad.append(f"{what}:\n--- expected\n{expected}\n--- got\n{got}\n---")
+
+    def expect_words(self, text, words):
+        if words not in text:
+            self.bad.append(f"{words!r} is not in:\n{text}")
+
+
+def functions(dump):
+    """The functions of a dump, without places in the file and leading zeros."""
+    at = dump.find("FunctionInfo @")
+    text = re.sub(r"FunctionInfo @ \w+: ", "", dump[at:] if at >= 0 else "")
+    text = re.sub(r"(?m)^ *(LineTable:|CallSites \(.*)\n", "", text)
+    return re.sub(r"0x0{8,}(?=[0-9a-f])", "0x", text)
+
+
+# ---- Call sites ----
+
+def callers(version, tag, return_pc, tail):
+    """A function with a call at every depth, a tail call, an indirect call, and one as its last instruction."""
+    callee = Die("subprogram", name="callee", low_pc=0x1100, high_pc=0x10)
+    abroad = Die("subprogram", name="abroad", declaration=True, external=True)
+    inlined = Die("subprogram", name="inlined", inline=1)
+    origin = "call_origin" if version == 5 else "abstract_origin"
+
+    def call(pc, **more):
+        return Die(tag, **{return_pc: pc}, **more)
+    caller = Die(
+        "subprogram", call(0x1005, **{origin: callee}),
+        Die("lexical_block", call(0x100a, **{origin: abroad}), low_pc=0x1006, high_pc=4),
+        Die("inlined_subroutine", Die("lexical_block", call(0x1015, **{origin: callee}), low_pc=0x1010, high_pc=8),
+            abstract_origin=inlined, low_pc=0x1010, high_pc=8, call_file=1, call_line=3),
+        call(0x1019), call(0x101c, **{origin: callee, tail: True}), call(0x1020, **{origin: abroad}),
+        name="caller", low_pc=0x1000, high_pc=0x20)
+    return Unit(caller, callee, abroad, inlined, version=version if version == 4 else 4, language=C99,
+                lines=[Sequence(0x1020, (0x1000, 1, 1)), Sequence(0x1110, (0x1100, 1, 9))])
+
+
+@case
+def call_sites_at_any_depth(b):
+    expected = """
+[0x1000 - 0x1020) "caller"
+  0x1000 /src/a.c:1
+InlineInfo:
+[0x1000 - 0x1020) caller
+  [0x1010 - 0x1018) inlined called from /src/a.c:3
+  0x0005 Flags[InternalCall] MatchRegex[callee]
+  0x000a Flags[ExternalCall] MatchRegex[abroad]
+  0x0015 Flags[InternalCall] MatchRegex[callee]
+  0x0019 Flags[None]
+  0x0020 Flags[ExternalCall] MatchRegex[abroad]
+[0x1100 - 0x1110) "callee"
+  0x1100 /src/a.c:9
+"""
+    b.build([callers(5, "call_site", "call_return_pc", "call_tail_call")])
+    b.convert("--dwarf-callsites")
+    b.expect("DW_TAG_call_site", b.dump(), expected)
+    b.build([callers(4, "GNU_call_site", "low_pc", "GNU_tail_call")])
+    b.convert("--dwarf-callsites")
+    b.expect("DW_TAG_GNU_call_site", b.dump(), expected)
+
+
+def folded():
+    """Two functions that identical code folding left one body of; an alias of the first."""
+    lines = [Sequence(0x1010, (0x1000, 1, 5)), Sequence(0x1010, (0x1000, 1, 9))]
+    one = Die("subprogram", name="one", decl_file=1, decl_line=5, low_pc=0x1000, high_pc=0x10,
+              LLVM_stmt_sequence=lines[0])
+    two = Die("subprogram", name="two", decl_file=1, decl_line=9, low_pc=0, high_pc=0x10, LLVM_stmt_sequence=lines[1])
+    return dict(units=[Unit(one, two, language=C99, lines=lines)],
+                symbols=[Symbol("one", 0x1000, 0x10), Symbol("alias", 0x1000, 0x10), Symbol("two", 0x1000, 0x10)])
+
+
+@case
+def listed_call_sites_of_merged_functions(b):
+    b.build(**folded())
+    (b.directory / "y").write_text("""functions:
+- name: two
+  callsites: [{return_offset: 4, match_regex: [a]}]
+- name: alias
+  callsites: [{return_offset: 8, match_regex: [b]}]
+- name: one
+  callsites: [{return_offset: 4, match_regex: [c], flags: [ExternalCall]}]
+""")
+    b.convert("--merged-functions", "--callsites-yaml-file=y")
+    b.expect("merged, and an alias", b.dump(), """
+[0x1000 - 0x1010) "one"
+  0x1000 /src/a.c:5
+  0x0008 Flags[None] MatchRegex[b]
+  0x0004 Flags[ExternalCall] MatchRegex[c]
+++ Merged FunctionInfos[0]:
+    [0x1000 - 0x1010) "two"
+      0x1000 /src/a.c:9
+      0x0004 Flags[None] MatchRegex[a]
+""")
+    b.expect("lookup", b.lookup("0x1004", options=("--format=gsymutil", "--merged-functions")), """
+Looking up addresses in "out.gsym":
+Found 2 functions at address 0x0000000000001004:
+   0x0000000000001004: one + 4 @ /src/a.c:5
+      CallSites: c
+
+   0x0000000000001004: two + 4 @ /src/a.c:9
+      CallSites: a
+""")
+
+
+@case
+def listed_call_sites_replace_those_of_dwarf(b):
+    b.build([callers(5, "call_site", "call_return_pc", "call_tail_call")])
+    (b.directory / "y").write_text("functions: [{name: caller, callsites: [{return_offset: 10, match_regex: [x, y]}, "
+                                   "{return_offset: 0x19, match_regex: [], flags: [InternalCall]}]}]")
+    def sites():
+        return "\n".join(line for line in b.dump().splitlines() if "Flags[" in line)
+    b.convert("--dwarf-callsites", "--callsites-yaml-file=y")
+    b.expect("replaced", sites(), """
+  0x0005 Flags[InternalCall] MatchRegex[callee]
+  0x0015 Flags[InternalCall] MatchRegex[callee]
+  0x0020 Flags[ExternalCall] MatchRegex[abroad]
+  0x000a Flags[None] MatchRegex[x;y]
+  0x0019 Flags[InternalCall]
+""")
+    b.convert("--dwarf-callsites", "--callsites-yaml-file=y", "--match-llvm")
+    b.expect("appended", sites(), """
+  0x0005 Flags[None] MatchRegex[callee]
+  0x000a Flags[None] MatchRegex[abroad]
+  0x0015 Flags[None] MatchRegex[callee]
+  0x0019 Flags[None]
+  0x0020 Flags[None] MatchRegex[abroad]
+  0x000a Flags[None] MatchRegex[x;y]
+  0x0019 Flags[InternalCall]
+""")
+
+
+@case
+def listed_name_of_two_functions(b):
+    """The first in the input is meant, wherever it lies."""
+    b.build([Unit(Die("subprogram", name="same", low_pc=0x1100, high_pc=0x10), language=C99),
+             Unit(Die("subprogram", name="same", low_pc=0x1000, high_pc=0x10), language=C99)])
+    (b.directory / "y").write_text("functions: [{name: same, callsites: [{return_offset: 1, match_regex: []}]}]")
+    b.convert("--callsites-yaml-file=y")
+    b.expect("functions", b.dump(), """
+[0x1000 - 0x1010) "same"
+[0x1100 - 0x1110) "same"
+  0x0001 Flags[None]
+""")
+    if b.peer:
+        b.expect("llvm-gsymutil", b.theirs("--callsites-yaml-file=y"), b.dump())
+
+
+# ---- Functions ----
+
+@case
+def dropped_range(b):
+    """Only the range that the linker dropped is lost, not the function."""
+    b.build([Unit(Die("subprogram", name="f", ranges=[(0, 0x8), (0x1000, 0x1010), (1, 1), (0x1100, 0x1108)]),
+                  language=C99)])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n[0x1100 - 0x1108) "f"')
+
+
+@case
+def empty_linkage_name(b):
+    b.build([Unit(Die("subprogram", name="f", linkage_name="", low_pc=0x1000, high_pc=0x10), language=C99)])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"')
+
+
+@case
+def file_index_past_the_list(b):
+    """A row or inlined call of no file is dropped and counted; the rest of the function stays."""
+    inlined = Die("subprogram", name="inlined", inline=1)
+    b.build([Unit(
+        Die("subprogram", Die("inlined_subroutine", abstract_origin=inlined, low_pc=0x1008, high_pc=4, call_file=7,
+                              call_line=3),
+            Die("inlined_subroutine", abstract_origin=inlined, low_pc=0x100c, high_pc=4, call_file=1, call_line=4),
+            name="f", low_pc=0x1000, high_pc=0x10), inlined, language=C99,
+        lines=[Sequence(0x1010, (0x1000, 1, 1), (0x1004, 9, 2), (0x1008, 1, 3))])])
+    told = b.convert()
+    b.expect("functions", b.dump(), """
+[0x1000 - 0x1010) "f"
+  0x1000 /src/a.c:1
+  0x1008 /src/a.c:3
+InlineInfo:
+[0x1000 - 0x1010) f
+  [0x100c - 0x1010) inlined called from /src/a.c:4
+""")
+    b.expect_words(told, "line row ignored: no such file: 1")
+    b.expect_words(told, "inlined call dropped: no such file: 1")
+
+
+@case
+def missing_split_file(b):
+    """Told once with its name; symbols and lines are still converted."""
+    units = [Unit(GNU_dwo_name="gone.dwo", GNU_dwo_id=n, lines=[Sequence(a + 16, (a, 1, n))])
+             for n, a in ((5, 0x1000), (6, 0x1100))]
+    b.build(units, [Symbol("f", 0x1000, 0x10), Symbol("g", 0x1100, 0x10)])
+    told = b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:5\n[0x1100 - 0x1110) "g"\n  0x1100 /src/a.c:6')
+    b.expect_words(told, "unit is in a split file that is not here: 2")
+    b.expect_words(told, "not here, though the input refers to it:\n  gone.dwo\n")
+
+
+@case
+def line_sequences_named(b):
+    """DW_AT_LLVM_stmt_sequence: the one it names; none for all ones; told when it names none that fits."""
+    lines = [Sequence(0x1010, (0x1000, 1, 5)), Sequence(0x1010, (0x1000, 1, 9))]
+    for named, line, odd in ((lines[0], 5, False), (lines[1], 9, False), (0xffffffff, 5, False), (1, 5, True)):
+        b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10, LLVM_stmt_sequence=named), lines=lines)])
+        told = b.convert()
+        b.expect(f"{named}", b.dump(), f'[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:{line}')
+        if odd != ("line sequence that a function names does not describe it: 1, first: .debug_info" in told):
+            b.bad.append(f"{named}: {told}")
+
+
+@case
+def folded_lines_never_mixed(b):
+    """Two sequences of one place, without a word whose they are: that behind the declaration, whole."""
+    lines = [Sequence(0x1010, (0x1000, 1, 5), (0x1004, 1, 6)), Sequence(0x1010, (0x1000, 1, 9), (0x1008, 1, 10))]
+    b.build([Unit(Die("subprogram", name="f", decl_file=1, decl_line=9, low_pc=0x1000, high_pc=0x10), lines=lines,
+                  language=C99)])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:9\n  0x1008 /src/a.c:10')
+
+
+@case
+def rows_that_cannot_be_seen(b):
+    b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99,
+                  lines=[Sequence(0x1010, (0x1000, 1, 5), (0x1000, 1, 6), (0x1004, 1, 6), (0x1008, 1, 7))])])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:6\n  0x1008 /src/a.c:7')
+
+
+@case
+def first_bytes_without_a_row(b):
+    b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99,
+                  lines=[Sequence(0x1010, (0x1004, 1, 5), (0x1008, 1, 6))])])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1004 /src/a.c:5\n  0x1008 /src/a.c:6')
+
+
+@case
+def nested_function(b):
+    b.build([Unit(Die("subprogram", name="host", low_pc=0x1000, high_pc=0x100),
+                  Die("subprogram", name="nested", low_pc=0x1040, high_pc=0x10), language=C99)])
+    b.convert()
+    b.expect("behind the nested one", b.lookup("0x1044", "0x1060"), "nested+0x4 at ??:0\nhost+0x60 at ??:0")
+
+
+@case
+def names_of_clones_and_aliases(b):
+    """The symbol's name: what DWARF knows as f is f.cold, and the mangled name where DWARF has a short one."""
+    b.build([Unit(Die("subprogram", name="f", ranges=[(0x1000, 0x1010), (0x1100, 0x1108)]),
+                  Die("subprogram", name="make_ftype", low_pc=0x1200, high_pc=0x10), language=C_PLUS_PLUS,
+                  lines=[Sequence(0x1210, (0x1000, 1, 1), (0x1100, 1, 1), (0x1200, 1, 1))])],
+            [Symbol("f", 0x1000, 0x10), Symbol("f.cold", 0x1100, 8), Symbol("_Z10make_ftypePci", 0x1200, 0x10)])
+    b.convert()
+    def names():
+        return "\n".join(line for line in b.dump().splitlines() if line.startswith("["))
+    b.expect("by symbols", names(), '[0x1000 - 0x1010) "f"\n[0x1100 - 0x1108) "f.cold"\n'
+             '[0x1200 - 0x1210) "_Z10make_ftypePci"')
+    b.convert("--dwarf-names")
+    b.expect("by DWARF", names(), '[0x1000 - 0x1010) "f"\n[0x1100 - 0x1108) "f"\n[0x1200 - 0x1210) "_Z10make_ftypePci"')
+
+
+@case
+def copies_in_two_units(b):
+    """Of entries as rich as each other the earlier unit's stays."""
+    b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99, files=(name,),
+                  lines=[Sequence(0x1010, (0x1000, 1, line))]) for name, line in (("first.c", 1), ("second.c", 2))])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/first.c:1')
+
+
+# ---- Symbols ----
+
+@case
+def symbols_of_assembly(b):
+    """Labels without type, indirect functions and functions without size; lines from whoever covers them."""
+    b.build([Unit(lines=[Sequence(0x1060, (0x1000, 1, 1), (0x1010, 1, 2), (0x1020, 1, 3), (0x1030, 1, 4))])],
+            [Symbol("entry", 0x1000, 0, NOTYPE), Symbol("resolver", 0x1010, 0x10, IFUNC), Symbol("bare", 0x1020, 0),
+             Symbol("sized", 0x1030, 8), Symbol("_etext", 0x1060, 0, NOTYPE), Symbol("$x", 0x1020, 0, NOTYPE)])
+    b.convert()
+    b.expect("functions", b.dump(), """
+[0x1000 - 0x1010) "entry"
+  0x1000 /src/a.c:1
+[0x1010 - 0x1020) "resolver"
+  0x1010 /src/a.c:2
+[0x1020 - 0x1030) "bare"
+  0x1020 /src/a.c:3
+[0x1030 - 0x1038) "sized"
+  0x1030 /src/a.c:4
+""")
+
+
+@case
+def function_without_size_in_another(b):
+    """It never takes bytes from one with a size."""
+    b.build(symbols=[Symbol("host", 0x1000, 0x40), Symbol("inside", 0x1010, 0)])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1040) "host"')
+    b.expect("lookup", b.lookup("0x1010", "0x1030"), "host+0x10 at ??:0\nhost+0x30 at ??:0")
+
+
+@case
+def stripped_library(b):
+    table, names = symbol_section([Symbol("exported", 0x1000, 0x10)])
+    b.build(more=[Section(".dynsym", table, 11, 2, 0, 3, 1, 24), Section(".dynstr", names, 3, 2)])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "exported"')
+
+
+@case
+def last_function_without_size(b):
+    """--match-llvm stretches it to the end of the code, the one size that llvm-gsymutil infers."""
+    b.build(symbols=[Symbol("first", 0x1000, 0), Symbol("last", 0x1800, 0)])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1800) "first"\n[0x1800 - 0x2000) "last"')
+    b.convert("--match-llvm")
+    b.expect("--match-llvm", b.dump(), '[0x1000 - 0x1000) "first"\n[0x1800 - 0x2000) "last"')
+    if b.peer:
+        b.expect("llvm-gsymutil", b.theirs(), b.dump())
+
+
+@case
+def uuid_in_another_section(b):
+    """A kernel has its build id in .notes, behind others."""
+    def note(kind, data):
+        return len(b"GNU\0").to_bytes(4, "little") + len(data).to_bytes(4, "little") + kind.to_bytes(4, "little") + b"GNU\0" + data
+    b.build(symbols=[Symbol("f", 0x1000, 0x10)], more=[Section(".notes", note(1, bytes(4)) + note(3, b"0123456789abcdefghij"), 7, 2)])
+    b.convert()
+    b.expect_words(b.run(b.gsym, "dump", "out.gsym")[0], "UUID         = " + b"0123456789abcdefghij".hex())
+
+
+# ---- Files beside the input ----
+
+@case
+def symbols_of_another_architecture(b):
+    symbols = [Symbol("f", 0x1000, 0x10)]
+    b.build(symbols=symbols)
+    b.build(symbols=symbols, machine=183, name="arm")
+    for option in ("--symtab-file=arm", "--debug-file=arm"):
+        _, told, status = b.run(b.gsym, "convert", "--quiet", option, "-o", "no.gsym", "in")
+        b.expect(option, f"{told}{status}", "gsym: in: arm: its architecture is aarch64, that of in is x86_64\n1")
+
+
+@case
+def damaged_debugdata(b):
+    b.build(symbols=[Symbol("f", 0x1000, 0x10)], more=[Section(".gnu_debugdata", b"\xfd7zXZ\0" + bytes(range(40)))])
+    b.expect_words(b.convert(), "section ignored: damaged: 1, first: .gnu_debugdata+0x0")
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"')
+
+
+# ---- Readers ----
+
+@case
+def found_beside_the_program(b):
+    """llvm-symbolizer reads PROGRAM.gsym where it is told to."""
+    symbolizer = peers.find("llvm-symbolizer")
+    if not symbolizer or peers.version_of(symbolizer) < 21:
+        print("SKIP: no llvm-symbolizer that reads GSYM: case found_beside_the_program")
+        return
+    b.build(**folded(), build_id=b"0123456789abcdefghij")
+    b.convert(out="in.gsym")
+    (b.directory / "in").write_bytes(elf_bytes(build_id=b"0123456789abcdefghij"))
+    told = b.run(symbolizer, "--obj=in", "0x1004")[0]
+    b.expect("llvm-symbolizer", re.sub(r":0\n", "\n", told), "two\n/src/a.c:5\n")
+
+
+@case
+def unknown_information(b):
+    """A kind of information that is not known is skipped, in dumps and lookups."""
+    b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99,
+                  lines=[Sequence(0x1010, (0x1000, 1, 5))])])
+    b.convert()
+    data = bytearray((b.directory / "out.gsym").read_bytes())
+    line_table = data.rfind(b"\x10\0\0\0", 0, data.rfind(b"\1\0\0\0")) + 8
+    data[line_table] = 77
+    (b.directory / "out.gsym").write_bytes(data)
+    b.expect("dump", b.dump(), '[0x1000 - 0x1010) "f"')
+    b.expect("lookup", b.lookup("0x1004"), "f+0x4 at ??:0")
+    b.expect("verify", str(b.run(b.gsym, "verify", "out.gsym")[2]), "0")
+
+
+def main():
+    gsym = peers.gsym_program(sys.argv[1])
+    wanted = sys.argv[2:]
+    failed = 0
+    for function in CASES:
+        if wanted and function.__name__ not in wanted:
+            continue
+        with tempfile.TemporaryDirectory() as directory:
+            bench = Bench(gsym, directory)
+            function(bench)
+        print(f"{'not ok' if bench.bad else 'ok'}: {function.__name__}")
+        print("".join(f"  {line}\n" for text in bench.bad for line in text.splitlines()), end="")
+        failed += bool(bench.bad)
+    print(f"{len(CASES)} cases, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
