@@ -3,11 +3,10 @@
 #include "adopt.h"
 #include "callsites.h"
 #include "merge.h"
+#include "own_symbol.h"
 #include "radix.h"
 #include "range.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Sorting ---- */
@@ -86,17 +85,7 @@ static int sort_records(record_vec *records, bool by_rows)
 
 /* ---- Names ---- */
 
-enum {
-	FOLDED_SYMBOLS_MAX = 64, /* looked at for the name of one folded function */
-	MANGLED_MAX = 4096,      /* bytes of a symbol that are searched for a name */
-};
-
-static bool is_mangled(const struct pool *pool, uint32_t string)
-{
-	const struct pool_string *s = &pool->strings.v[string];
-	return s->size > 2 && (!memcmp(s->text, "_Z", 2) || !memcmp(s->text, "_R", 2) || !memcmp(s->text, "$s", 2) ||
-			       !memcmp(s->text, "$S", 2));
-}
+enum { FOLDED_SYMBOLS_MAX = 64 }; /* looked at for the name of one folded function */
 
 /*
  * A function is named by the symbol at its start, as llvm-symbolizer does: it tells clones (".cold",
@@ -106,35 +95,10 @@ static bool is_mangled(const struct pool *pool, uint32_t string)
  */
 static void name_from_symbol(struct record *r, const struct record *symbol, const struct pool *pool, bool dwarf_names)
 {
-	if (!dwarf_names || r->name == NO_STRING || (!r->linkage && (is_mangled(pool, symbol->name) || r->bare == symbol->name))) {
+	if (!dwarf_names || r->name == NO_STRING || (!r->linkage && (string_is_mangled(pool, symbol->name) || r->bare == symbol->name))) {
 		r->name = symbol->name;
 		r->linkage = true;
 	}
-}
-
-static bool begins(const struct pool_string *s, const struct pool_string *with, size_t at)
-{
-	return s->size >= at && s->size - at >= with->size && !memcmp(s->text + at, with->text, with->size);
-}
-
-/* Whether symbol @name is @bare, a clone or a version of it (".isra.0", "@GLIBC_2.2.5") or its mangled name. */
-static bool is_symbol_of(const struct pool *pool, uint32_t name, uint32_t bare)
-{
-	const struct pool_string *s = &pool->strings.v[name], *b = &pool->strings.v[bare];
-	char length[16];
-	int digits = snprintf(length, sizeof(length), "%" PRIu32, b->size);
-	if (begins(s, b, 0) && (s->size == b->size || s->text[b->size] == '.' || s->text[b->size] == '@'))
-		return true;
-	for (size_t at = 2; is_mangled(pool, name) && at + (size_t)digits < s->size && s->size <= MANGLED_MAX; at++)
-		if (begins(s, &(struct pool_string){.text = length, .size = (uint32_t)digits}, at) &&
-		    begins(s, b, at + (size_t)digits))
-			return true;
-	return false;
-}
-
-static bool is_own_symbol(const struct record *symbol, const struct record *r, const struct pool *pool)
-{
-	return is_symbol_of(pool, symbol->name, r->bare == NO_STRING ? r->name : r->bare);
 }
 
 /* The symbol among v[first, end) that is @r's own, NULL when none of the first few is. */
@@ -146,7 +110,7 @@ static const struct record *own_symbol(const struct record *v, size_t first, siz
 		if (v[i].kind != RECORD_SYMBOL)
 			continue;
 		left--;
-		if (is_own_symbol(&v[i], r, pool))
+		if (is_own_symbol(v[i].name, r, pool))
 			return &v[i];
 	}
 	return NULL;
@@ -169,7 +133,7 @@ static void name_folded(struct record *v, size_t first, size_t end, size_t group
 	for (size_t i = first; i < end; i++) {
 		if (!is_named_body(&v[i]))
 			continue;
-		v[i].speaks = !spoken && is_own_symbol(symbol, &v[i], pool);
+		v[i].speaks = !spoken && is_own_symbol(symbol->name, &v[i], pool);
 		spoken |= v[i].speaks;
 		const struct record *own = v[i].speaks ? symbol : v[i].linkage ? NULL : own_symbol(v, group, group_end, &v[i], pool);
 		if (own)
@@ -337,7 +301,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 		err = sort_records(records, options->match_llvm);
 	if (!err) {
 		if (options->merged)
-			err = merge_records(records, arena);
+			err = merge_records(records, pool, arena);
 		if (!err && !options->match_llvm)
 			name_from_symbols(records, pool, options->dwarf_names);
 		if (!err)

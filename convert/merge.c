@@ -1,5 +1,7 @@
 #include "merge.h"
 
+#include "own_symbol.h"
+
 #include <string.h>
 
 static bool is_body(const struct record *r)
@@ -11,13 +13,27 @@ static bool is_body(const struct record *r)
 	return (r->kind == RECORD_DWARF || r->kind == RECORD_FOLDED) && r->name != NO_STRING && !r->assembly;
 }
 
-/* Without a word of DWARF where it went, a folded function must have a symbol there. */
-static bool is_believed(const struct record *v, size_t first, size_t end, const struct record *r)
+enum { COMPARED_MAX = 1 << 22 }; /* names of symbols with names of functions, in the whole file */
+
+struct merge {
+	const struct pool *pool;
+	struct arena *arena;
+	uint32_t compared;
+};
+
+/*
+ * Without a word of DWARF where it went, a folded function must have a symbol there: of its very name, or one that
+ * is its own by another (gcc: ".isra.0", and static functions have no linkage name).
+ */
+static bool is_believed(struct merge *m, const struct record *v, size_t first, size_t end, const struct record *r)
 {
 	if (r->kind != RECORD_FOLDED || r->told)
 		return true;
 	for (size_t i = first; i < end; i++)
 		if (v[i].kind == RECORD_SYMBOL && v[i].name == r->name)
+			return true;
+	for (size_t i = first; i < end && m->compared < COMPARED_MAX; i++, m->compared++)
+		if (v[i].kind == RECORD_SYMBOL && is_own_symbol(v[i].name, r, m->pool))
 			return true;
 	return false;
 }
@@ -37,30 +53,40 @@ static size_t find_holder(const struct record *v, size_t first, size_t end)
 	return holder;
 }
 
-/* Bodies of one name are copies of one function (an inline function of several units): one is enough. */
-static bool is_named_before(const struct record *list, uint32_t n, const struct record *holder, uint32_t name)
+/*
+ * Bodies of one name that begin on one line are copies of one function (an inline function of several units): one
+ * is enough. gcc's lambdas and static functions of several units share names, but not lines.
+ */
+static bool is_copy(const struct record *x, const struct record *y)
 {
-	if (holder->name == name)
+	if (x->name != y->name)
+		return false;
+	return !x->n_rows || !y->n_rows || (x->rows->file == y->rows->file && x->rows->line == y->rows->line);
+}
+
+static bool is_there_already(const struct record *list, uint32_t n, const struct record *holder, const struct record *r)
+{
+	if (is_copy(holder, r))
 		return true;
 	for (uint32_t i = 0; i < n; i++)
-		if (list[i].name == name)
+		if (is_copy(&list[i], r))
 			return true;
 	return false;
 }
 
 enum { BODIES_MAX = 4096 }; /* merged into one: more than a linker ever folded, and names are compared pairwise */
 
-static int merge_group(struct record *v, size_t first, size_t end, struct arena *arena)
+static int merge_group(struct merge *m, struct record *v, size_t first, size_t end)
 {
 	size_t at = find_holder(v, first, end);
 	struct record *holder = at < end ? &v[at] : NULL;
-	struct record *list = holder ? arena_array(arena, end - first, sizeof(*list)) : NULL;
+	struct record *list = holder ? arena_array(m->arena, end - first, sizeof(*list)) : NULL;
 	uint32_t n = 0;
 	if (holder && !list)
 		return -ENOMEM;
 	for (size_t i = first; i < end && holder && n < BODIES_MAX; i++)
-		if (i != at && is_body(&v[i]) && is_believed(v, first, end, &v[i]) &&
-		    !is_named_before(list, n, holder, v[i].name))
+		if (i != at && is_body(&v[i]) && is_believed(m, v, first, end, &v[i]) &&
+		    !is_there_already(list, n, holder, &v[i]))
 			list[n++] = v[i];
 	if (n) {
 		holder->merged = list;
@@ -87,15 +113,16 @@ static void drop_merged(record_vec *records)
 	records->n = kept;
 }
 
-int merge_records(record_vec *records, struct arena *arena)
+int merge_records(record_vec *records, const struct pool *pool, struct arena *arena)
 {
+	struct merge m = {.pool = pool, .arena = arena};
 	int err = 0;
 	for (size_t first = 0, end; first < records->n && !err; first = end) {
 		for (end = first + 1; end < records->n && records->v[end].start == records->v[first].start &&
 				      records->v[end].end == records->v[first].end;)
 			end++;
 		if (end - first > 1)
-			err = merge_group(records->v, first, end, arena);
+			err = merge_group(&m, records->v, first, end);
 	}
 	drop_merged(records);
 	return err;

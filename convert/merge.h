@@ -11,6 +11,6 @@
  * holder, the others go to its list in @arena. Records that the linker folded into nobody are dropped. 0 or
  * -ENOMEM.
  */
-int merge_records(record_vec *records, struct arena *arena);
+int merge_records(record_vec *records, const struct pool *pool, struct arena *arena);
 
 #endif

@@ -93,10 +93,10 @@ def gsymutil(gsym_file, addresses):
         records.pop()
     if len(records) != len(addresses):
         raise RuntimeError(f"{tool} gave {len(records)} records for {len(addresses)} addresses")
-    return [_gsymutil_record(r) for r in records]
+    return [gsymutil_record(r) for r in records]
 
 
-def _gsymutil_record(text):
+def gsymutil_record(text):
     text = _FIRST.sub("", text.strip("\n"))
     if text.startswith("error: "):
         return []
