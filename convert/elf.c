@@ -224,6 +224,15 @@ static int image_add_section(struct image *image, const char *name, const GElf_S
 	return vec_push(&image->sections, s);
 }
 
+/* Remembered, because each relocation table asks for its symbols' one. */
+static void note_index_table(struct image *image, Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	if (shdr->sh_type != SHT_SYMTAB_SHNDX || image->n_index_tables == ARRAY_SIZE(image->index_tables))
+		return;
+	image->index_tables[image->n_index_tables].symtab = shdr->sh_link;
+	image->index_tables[image->n_index_tables++].section = elf_ndxscn(scn);
+}
+
 static int image_read_sections(struct image *image, struct gsym_diag *diag)
 {
 	size_t names = 0;
@@ -233,6 +242,7 @@ static int image_read_sections(struct image *image, struct gsym_diag *diag)
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr)) /* keeps its place: sections are found by index, too */
 			shdr = (GElf_Shdr){0};
+		note_index_table(image, scn, &shdr);
 		const char *name = elf_strptr(image->elf, names, shdr.sh_name);
 		if (image_add_section(image, name ? name : "", &shdr))
 			return diag_set(diag, -ENOMEM, "%s: out of memory", image->path);

@@ -34,12 +34,9 @@ static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t s
 
 Elf_Data *extended_indexes(struct image *image, Elf_Scn *symtab)
 {
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
-		GElf_Shdr shdr;
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB_SHNDX &&
-		    shdr.sh_link == elf_ndxscn(symtab))
-			return elf_getdata(scn, NULL);
-	}
+	for (unsigned i = 0; i < image->n_index_tables; i++)
+		if (image->index_tables[i].symtab == elf_ndxscn(symtab))
+			return elf_getdata(elf_getscn(image->elf, image->index_tables[i].section), NULL);
 	return NULL;
 }
 
@@ -105,13 +102,13 @@ static int symbols_drop_known(struct image *image, size_t first)
 	return 0;
 }
 
-static int load_tables(struct image *image, struct image *source, uint32_t type)
+/* The first of its type, of which there is one: a thousand that share their bytes are not for us. */
+static int load_first_table(struct image *image, struct image *source, uint32_t type)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn));) {
 		GElf_Shdr shdr;
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type && shdr.sh_size &&
-		    load_table(image, source, scn, &shdr))
-			return -ENOMEM;
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type && shdr.sh_size)
+			return load_table(image, source, scn, &shdr);
 	}
 	return 0;
 }
@@ -120,11 +117,11 @@ int image_load_symbols(struct image *image, struct image *const *sources, size_t
 {
 	int err = 0;
 	for (size_t i = 0; i < n_sources && !err && !image->symbols.n; i++)
-		err = load_tables(image, sources[i], SHT_SYMTAB);
+		err = load_first_table(image, sources[i], SHT_SYMTAB);
 	if (err)
 		return err;
 	size_t first = image->symbols.n;
-	err = load_tables(image, image, SHT_DYNSYM);
+	err = load_first_table(image, image, SHT_DYNSYM);
 	return err ? err : symbols_drop_known(image, first);
 }
 

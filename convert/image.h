@@ -54,6 +54,11 @@ struct image {
 	bool big_endian;
 	bool relocatable; /* ET_REL: addresses are those of our own layout of the sections */
 	uint64_t laid_out; /* end of that layout */
+	uint64_t relocations; /* bytes of relocation tables applied; no two share bytes, so at most map_size */
+	struct {
+		size_t symtab, section; /* indexes of an SHT_SYMTAB_SHNDX section and of what it belongs to */
+	} index_tables[2]; /* of .symtab and .dynsym */
+	unsigned n_index_tables;
 	uint16_t machine;  /* e_machine */
 	uint8_t addr_size;
 	char arch[16];

@@ -204,19 +204,32 @@ static bool read_relocation(const struct relocation_table *t, size_t i, struct r
 	return true;
 }
 
+static bool find_symbol(const struct relocation_table *t, const struct relocation *r, uint64_t *ret_value)
+{
+	GElf_Sym sym = {0};
+	uint64_t section = 0;
+	if (r->symbol && (!t->symbols || !symbol_read(t->image, t->symbols, t->indexes, r->symbol, &sym, &section)))
+		return false;
+	*ret_value = sym.st_value + section;
+	return true;
+}
+
 static bool apply(const struct relocation_table *t, const struct relocation *r)
 {
 	const struct howto *how = find_howto(t->image->machine, r->type);
 	bool big = t->image->big_endian;
-	GElf_Sym sym = {0};
-	uint64_t section = 0;
+	uint64_t value;
 	if (!r->type)
 		return true;
 	if (!how || r->off >= t->size || how->size > t->size - r->off)
 		return false;
-	if (r->symbol && !symbol_read(t->image, t->symbols, t->indexes, r->symbol, &sym, &section))
+	if (!find_symbol(t, r, &value)) {
+		/* What stands there is no address. All ones is that of code which is not here. */
+		if (how->action == ACT_SET)
+			store_place(t->data + r->off, how->size, UINT64_MAX, big);
 		return false;
-	uint64_t value = sym.st_value + section + (uint64_t)r->addend;
+	}
+	value += (uint64_t)r->addend;
 	if (!t->rela && (how->action == ACT_SET || how->action == ACT_PCREL))
 		value += load_place(t->data + r->off, how->size, big);
 	patch(how, t->data + r->off, t->data + t->size, value, r->off, big);
@@ -247,6 +260,15 @@ static int make_writable(struct section *section)
 	return 0;
 }
 
+/* Whether a table may be applied: a file whose tables share their bytes asks for more work than it is long. */
+static bool take_table(struct image *image, const GElf_Shdr *shdr)
+{
+	if (shdr->sh_size > image->map_size - image->relocations)
+		return false;
+	image->relocations += shdr->sh_size;
+	return true;
+}
+
 int section_relocate(struct image *image, struct section *section, uint64_t *ret_skipped)
 {
 	size_t index = (size_t)(section - image->sections.v) + 1;
@@ -255,6 +277,10 @@ int section_relocate(struct image *image, struct section *section, uint64_t *ret
 		if (!gelf_getshdr(scn, &shdr) || (shdr.sh_type != SHT_RELA && shdr.sh_type != SHT_REL) ||
 		    shdr.sh_info != index)
 			continue;
+		if (!take_table(image, &shdr)) {
+			++*ret_skipped;
+			continue;
+		}
 		Elf_Scn *symtab = elf_getscn(image->elf, shdr.sh_link);
 		struct relocation_table t = {
 			.image = image,
@@ -264,7 +290,7 @@ int section_relocate(struct image *image, struct section *section, uint64_t *ret
 			.rela = shdr.sh_type == SHT_RELA,
 			.skipped = ret_skipped,
 		};
-		if (!t.relocations || !t.symbols)
+		if (!t.relocations)
 			continue;
 		if (make_writable(section))
 			return -ENOMEM;
