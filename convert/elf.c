@@ -394,6 +394,7 @@ void image_close(struct image *image)
 	vec_free(&image->sections);
 	vec_free(&image->symbols);
 	vec_free(&image->text);
+	arena_free(&image->names);
 	elf_end(image->elf);
 	if (image->mapped)
 		munmap((void *)(uintptr_t)image->map, image->map_size);

@@ -2,14 +2,27 @@
  * elf_symbols.c - symbol tables (System V gABI, chapter 4, "Symbol Table").
  */
 #include "elf_symbols.h"
+#include "opd.h"
 
 #include <string.h>
 
-/* Targets whose function symbols carry a mode in bit 0 (Thumb, MIPS16 and microMIPS). */
-static uint64_t code_address(const struct image *image, uint64_t value)
+/* Targets whose symbols of code carry a mode in bit 0: Thumb, MIPS16 and microMIPS. */
+static uint64_t code_address(const struct image *image, const GElf_Sym *sym, uint64_t value)
 {
-	bool mode_bit = !strcmp(image->arch, "arm") || !strcmp(image->arch, "mips");
+	enum { MODE_MASK = 0xc0, MICROMIPS = 0x80, MIPS16 = 0xc0 }; /* in st_other; MIPS16 is 0xf0 */
+	bool func = GELF_ST_TYPE(sym->st_info) != STT_NOTYPE, mode_bit = false;
+	unsigned mode = sym->st_other & MODE_MASK;
+	if (image->machine == EM_ARM)
+		mode_bit = func;
+	else if (image->machine == EM_MIPS)
+		mode_bit = func || mode == MICROMIPS || mode == MIPS16;
 	return mode_bit ? value & ~(uint64_t)1 : value;
+}
+
+/* ".name", the code of a function descriptor; but not ".L1" */
+static bool is_dotted(const char *name)
+{
+	return name[0] == '.' && name[1] && name[1] != '.' && strncmp(name, ".L", 2) != 0;
 }
 
 static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t section, const char *name)
@@ -19,13 +32,16 @@ static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t s
 	bool placed = sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_COMMON && (func || sym->st_shndx != SHN_ABS);
 	if (!placed || !name || !*name || (!func && type != STT_NOTYPE))
 		return 0; /* an absolute value that looks like an address is still a number */
-	uint64_t value = sym->st_value + section;
+	uint64_t value = descriptor_code(image, sym->st_value + section);
+	bool dotted = func && image->opd && is_dotted(name);
 	struct symbol s = {
-		.addr = func ? code_address(image, value) : value,
+		.addr = code_address(image, sym, value),
 		.size = sym->st_size,
-		.name = name,
+		.name = name + dotted,
+		.dotted = dotted,
 		.type = func ? SYMBOL_FUNC : SYMBOL_NOTYPE,
 		.global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
+		.resolver = type == STT_GNU_IFUNC,
 	};
 	if (image->text.n ? !ranges_find(&image->text, s.addr) : !func)
 		return 0;
@@ -115,13 +131,15 @@ static int load_first_table(struct image *image, struct image *source, uint32_t 
 
 int image_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
 {
-	int err = 0;
+	int err = descriptors_open(image);
 	for (size_t i = 0; i < n_sources && !err && !image->symbols.n; i++)
 		err = load_first_table(image, sources[i], SHT_SYMTAB);
 	if (err)
 		return err;
 	size_t first = image->symbols.n;
 	err = load_first_table(image, image, SHT_DYNSYM);
-	return err ? err : symbols_drop_known(image, first);
+	if (!err)
+		err = symbols_drop_known(image, first);
+	return err ? err : descriptors_join(image);
 }
 

@@ -67,6 +67,8 @@ int conversion_load_symbols(struct conversion *c)
 	int err = image_load_symbols(c->image, sources, n);
 	if (c->image->symbols_damaged)
 		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
+	if (!err && !c->options->match_llvm)
+		err = image_load_plt(c->image);
 	return err ? err : symtab_prepare(c->image, c->options->match_llvm, &c->symbols);
 }
 

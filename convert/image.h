@@ -9,6 +9,7 @@
 
 #include "convert.h"
 #include "range.h"
+#include "../gsym/base/arena.h"
 #include "../gsym/base/bytes.h"
 
 enum compression {
@@ -34,13 +35,16 @@ struct section {
 enum symbol_type {
 	SYMBOL_FUNC,   /* STT_FUNC and STT_GNU_IFUNC */
 	SYMBOL_NOTYPE, /* labels of assembly code */
+	SYMBOL_STUB,   /* an entry of a procedure linkage table, found by image_load_plt() */
 };
 
 struct symbol {
 	uint64_t addr, size;
-	const char *name; /* borrowed from the file, terminated */
+	const char *name; /* borrowed from the file, or from the image; terminated */
 	enum symbol_type type;
 	bool global;
+	bool resolver; /* STT_GNU_IFUNC: the code here finds the function */
+	bool dotted;   /* the table has the name with a dot before it: code of a function descriptor */
 };
 
 struct image {
@@ -69,6 +73,8 @@ struct image {
 	VEC(struct section) sections; /* section n of the file is sections.v[n - 1] */
 	range_vec text;        /* normalized; empty when the file has no sections */
 	VEC(struct symbol) symbols; /* in table order, defined ones in code only */
+	struct section *opd;   /* function descriptors (ELFv1 of ppc64), or NULL */
+	struct arena names;    /* of symbols that no table names */
 	bool symbols_damaged;
 };
 
@@ -94,6 +100,12 @@ struct section *image_next_section(struct image *image, const char *name, const 
  * that one does not name. Names are borrowed from the sources. 0 or -ENOMEM.
  */
 int image_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
+
+/*
+ * Appends the stubs of the procedure linkage tables in @image, whose other symbols must be loaded, to
+ * image->symbols as SYMBOL_STUB "name@plt". 0 or -ENOMEM.
+ */
+int image_load_plt(struct image *image);
 
 /*
  * Makes section->data: the raw bytes, or decompressed ones. Different sections may be loaded by different

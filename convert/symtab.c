@@ -3,12 +3,14 @@
  *
  * Functions (STT_FUNC, STT_GNU_IFUNC) are all taken. Labels of assembly code (STT_NOTYPE) are taken where no
  * sized function is: kernel entry code has no others. A symbol without a size reaches to the next symbol or
- * to the end of its section; it never takes bytes from a sized function.
+ * to the end of its section; it never takes bytes from a sized function. Entries of procedure linkage tables
+ * are labels with a size.
  */
 #include "symtab.h"
 
 #include "radix.h"
 
+#include <limits.h>
 #include <string.h>
 
 size_t symtab_lower_bound(const symbol_vec *symbols, uint64_t addr)
@@ -57,7 +59,7 @@ static bool worth_having(const struct symbol *s)
 {
 	if (is_mapping_symbol(s->name))
 		return false;
-	return s->type == SYMBOL_FUNC || strncmp(s->name, ".L", 2) != 0;
+	return s->type != SYMBOL_NOTYPE || strncmp(s->name, ".L", 2) != 0;
 }
 
 static bool only_ends(const struct symbol *s)
@@ -65,9 +67,11 @@ static bool only_ends(const struct symbol *s)
 	return s->type == SYMBOL_NOTYPE && !s->size && is_end_marker(s->name);
 }
 
-/* Which of several labels at one address is the best name. */
+/* Which of several labels at one address is the best name. Linkers' own labels of stubs differ from each other. */
 static int label_rank(const struct symbol *s)
 {
+	if (s->type == SYMBOL_STUB)
+		return INT_MAX;
 	if (only_ends(s))
 		return 0;
 	return 1 + (s->size != 0) * 4 + !is_start_marker(s->name) * 2 + s->global;
@@ -105,7 +109,7 @@ static int emit(struct sweep *s, size_t i, uint64_t end)
 					.end = end,
 					.name = symbol->name,
 					.order = s->order[i].index,
-					.label = symbol->type == SYMBOL_NOTYPE,
+					.label = symbol->type != SYMBOL_FUNC,
 					.marker = only_ends(symbol),
 				});
 }

@@ -173,6 +173,8 @@ static int by_address(const void *a, const void *b)
 static int read_symbols(struct verify_object *object)
 {
 	int err = image_load_symbols(object->image, &object->image, 1);
+	if (!err)
+		err = image_load_plt(object->image);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	for (size_t i = 0; i < object->image->symbols.n; i++)

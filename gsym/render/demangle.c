@@ -78,12 +78,30 @@ static bool append_demangled(struct text_buf *out, const char *name, enum demang
 	return mode == DEMANGLE_ADA && name[0] != '_' && append_owned(out, ada_demangle(name, FLAGS));
 }
 
+static const char STUB[] = "@plt";
+
+/* "name@plt", a stub that calls the function: what is in front of it is demangled. */
+static bool append_stub(struct text_buf *out, const char *name, size_t size, enum demangle_mode mode)
+{
+	char *function = strndup(name, size - (sizeof(STUB) - 1));
+	bool ok = function && append_demangled(out, function, mode);
+	free(function);
+	if (ok)
+		text_str(out, STUB);
+	return ok;
+}
+
+static bool is_stub(const char *name, size_t size)
+{
+	return size >= sizeof(STUB) && !strcmp(name + size - (sizeof(STUB) - 1), STUB);
+}
+
 bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode)
 {
-	size_t dot = name[0] == '.';
-	if (demangle_applies(name, mode) && strnlen(name, DEMANGLE_INPUT_MAX + 1) <= DEMANGLE_INPUT_MAX) {
+	size_t dot = name[0] == '.', size;
+	if (demangle_applies(name, mode) && (size = strnlen(name, DEMANGLE_INPUT_MAX + 1)) <= DEMANGLE_INPUT_MAX) {
 		text_bytes(out, name, dot);
-		if (append_demangled(out, name + dot, mode))
+		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, mode) : append_demangled(out, name + dot, mode))
 			return true;
 		out->n -= out->failed ? 0 : dot;
 	}

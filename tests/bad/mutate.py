@@ -104,7 +104,7 @@ def crafted_cases(originals, kind, count, seed):
 def make_originals(gsym, seeds, kind, place):
     """Paths of undamaged files of @kind: plain, compressed, big-endian and 32-bit."""
     wanted = ("gcc-dwarf5", "clang-dwarf5", "gcc-zlib", "zstd", "powerpc64", "mips", "gcc-m32", "gcc-dwarf2", "dwz",
-              "gcc-object")
+              "gcc-object", "stubs-x86_64", "stubs-powerpc64le", "stubs-arm", "object-riscv64")
     elves = [p for p in (Path(seeds) / "elf" / name for name in wanted) if p.exists()]
     if kind == "elf" or not elves:
         return [str(p) for p in elves]

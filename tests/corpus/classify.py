@@ -22,13 +22,14 @@ FRAMES = "number of frames"
 LINES_ONLY_OURS = "line: only ours has one"
 LINES_ONLY_THEIRS = "line: only symbolizer has one"
 ONLY_OURS = "only ours knows it"
+STUB = "name: a stub, which symbolizer does not know"
 FILE_SYMBOL = "line: only symbolizer has one, and it is 0"
 PADDING = "symbolizer names what came before, or a marker"
 CONTRADICTION = "callers other than its own call site"
 ORPHAN_ROW = "symbolizer has a line without a function"
 MISSING = "missing in ours"
 
-CLASSES = (IDENTICAL, NEITHER, SUFFIX, VERSION, MANGLED, ALIAS, LABEL, DIE_NAME, SYMBOL_NAME, QUALIFIED, PADDING,
+CLASSES = (IDENTICAL, NEITHER, SUFFIX, VERSION, MANGLED, ALIAS, LABEL, DIE_NAME, SYMBOL_NAME, QUALIFIED, STUB, PADDING,
            FILE_SYMBOL, CONTRADICTION, ORPHAN_ROW, ONLY_OURS, LINES_ONLY_OURS, LINES_ONLY_THEIRS, OTHER_NAME, LINE,
            FILE, FRAMES, MISSING)
 
@@ -104,6 +105,8 @@ def classify(ours, theirs, short, symbols):
     """@short: the symbolizer's frames with names from DWARF alone; they say whether DWARF covers the address."""
     if not ours and not theirs:
         return NEITHER
+    if not covered(short) and len(ours) == 1 and ours[0].name.endswith("@plt") and not ours[0].line:
+        return IDENTICAL if theirs and theirs[0].name == ours[0].name else STUB
     if not theirs:
         return ONLY_OURS
     if not ours:

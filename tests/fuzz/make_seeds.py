@@ -30,6 +30,15 @@ TARGETS = {
     "mips": ["--target=mips-linux-gnu", "-mno-abicalls", "-fno-pic", "-gdwarf-4"],
     "aarch64": ["--target=aarch64-linux-gnu", "-gdwarf-5", "-gz=zlib"],
 }
+# Shared libraries with stubs for calls into others: machine -> target, options of the compiler.
+STUBS = {
+    "x86_64": ("x86_64-linux-gnu", ["-fcf-protection=full"]), "i386": ("i386-linux-gnu", []),
+    "aarch64": ("aarch64-linux-gnu", ["-mbranch-protection=standard"]), "arm": ("armv7a-linux-gnueabihf", ["-marm"]),
+    "thumb": ("armv7m-linux-gnueabi", []), "riscv64": ("riscv64-linux-gnu", []),
+    "loongarch64": ("loongarch64-linux-gnu", []), "s390x": ("s390x-linux-gnu", []),
+    "powerpc64le": ("powerpc64le-linux-gnu", []), "powerpc64": ("powerpc64-linux-gnu", ["-mabi=elfv2"]),
+    "mips": ("mips-linux-gnu", []),
+}
 NAMES = ["0x300580", "0X0", "300580", "ffffffff81000000", "0xffffffffffffffff", "0x10000000000000000", "00401000",
          "0x300580.json", "0x300580.raw.tsv", "status", "image.gsym", "by-name",
          "4ab8ef0cdee0f9b3900d2b90425bb328b39cfccb", "4AB8EF0C-DEE0-F9B3-900D-2B90425BB328", "xxh3-00", "..", "q"]
@@ -74,6 +83,11 @@ def make_elf(place):
             build([compiler, *BARE, *flags, source, "-o", place / f"{compiler}-{name}"])
         build([compiler, "-w", "-g", "-O2", "-c", source, "-o", place / f"{compiler}-object"])
     clang, lld = peers.find("clang") or "clang", peers.find("ld.lld") or "ld.lld"
+    for name, (target, flags) in STUBS.items():
+        unlinked = place / f"object-{name}"
+        if build([clang, f"--target={target}", "-O2", "-w", "-ffreestanding", "-fPIC", "-g", *flags, "-c",
+                  HERE / "seed_stubs.c", "-o", unlinked]):
+            build([lld, "-shared", "-z", "notext", "--build-id=sha1", unlinked, "-o", place / f"stubs-{name}"])
     for name, flags in TARGETS.items():
         unlinked = place / "unlinked.o"
         if build([clang, "-O2", "-ffreestanding", *flags, "-c", source, "-o", unlinked]):

@@ -40,6 +40,10 @@ static void languages(void **state)
 	       "core::ptr::drop_in_place<alloc::string::String>");
 	expect("_D3std5stdio7writelnFAyaZv", "std.stdio.writeln(immutable(char)[])");
 	expect("._ZN1a1bEv", ".a::b()");
+	expect("_ZN2ns1S1mEi@plt", "ns::S::m(int)@plt");
+	expect("_RNvCs15kBYyAo9fc_7mycrate7example@plt", "mycrate::example@plt");
+	expect("_Z@plt", "_Z@plt");
+	expect("_@plt", "_@plt");
 	assert_string_equal(demangled("pack__inner__proc", DEMANGLE_ADA), "pack.inner.proc");
 	assert_string_equal(demangled("_ZN1a1bEv", DEMANGLE_OFF), "_ZN1a1bEv");
 }

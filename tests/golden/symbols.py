@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Symbols that depend on the machine, in files written by hand: stubs of linkage tables, function descriptors,
+mode bits, mapping symbols, relocations.
+
+    symbols.py GSYM
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib import make_elf as m  # noqa: E402
+
+FUNC, NOTYPE, IFUNC = m.STT_FUNC, m.STT_NOTYPE, m.STT_GNU_IFUNC
+failures = []
+
+
+def answers(gsym, data, addresses, *options):
+    """What `gsym lookup` prints for each address; None when the conversion fails."""
+    with tempfile.TemporaryDirectory() as directory:
+        elf, out = f"{directory}/file", f"{directory}/out.gsym"
+        pathlib.Path(elf).write_bytes(data)
+        done = subprocess.run([gsym, "convert", "--quiet", *options, elf, "-o", out], capture_output=True, text=True,
+                              timeout=60)
+        if done.returncode:
+            return None
+        text = subprocess.run([gsym, "lookup", out], input="".join(f"{a:#x}\n" for a in addresses), text=True,
+                              capture_output=True, timeout=60).stdout
+        return [record.split(" at ")[0] for record in text.split("\n\n")[:len(addresses)]]
+
+
+def expect(gsym, what, data, expected, *options):
+    """@expected: address -> "name", "name+0x4", or "??"."""
+    got = answers(gsym, data, list(expected), *options)
+    for (address, name), answer in zip(expected.items(), got or [None] * len(expected)):
+        if answer != name:
+            failures.append(f"{what}: {address:#x} is {answer}, not {name}")
+
+
+# ---- Linkage tables ----
+
+def jump(addr, slot):
+    """jmp *slot(%rip); push; jmp"""
+    return b"\xff\x25" + (slot - addr - 6 & 0xffffffff).to_bytes(4, "little") + b"\x68\0\0\0\0\xe9\0\0\0\0"
+
+
+def linkage(symbols=(), **kind):
+    """Entries of .plt go through slots in another order than the relocations have; one slot has none."""
+    e = m.Maker(m.EM_X86_64, **kind)
+    e.add(".text", m.CODE, 0x1000, bytes([0xc3] * 0x100))
+    header = b"\xff\x35\0\0\0\0\xff\x25" + (0x3008 - 0x120c & 0xffffffff).to_bytes(4, "little") + bytes(4)
+    e.add(".plt", m.CODE, 0x1200, header + jump(0x1210, 0x3020) + jump(0x1220, 0x3018) + jump(0x1230, 0x3030) +
+          jump(0x1240, 0x3028) + jump(0x1250, 0x3040) + jump(0x1260, 0x3048))
+    e.add(".plt.got", m.CODE, 0x1300, jump(0x1300, 0x3038)[:6] + b"\x66\x90")
+    e.add(".got.plt", m.DATA, 0x3000, bytes(0x50))
+    e.add_symbols(".dynsym", [("puts", 0, 0, FUNC, ""), ("free", 0, 0, FUNC, ""), ("exit", 0, 0, NOTYPE, ""),
+                              ("", 0, 0, FUNC, "")], m.SHT_DYNSYM, m.SHF_ALLOC, 0x400)
+    e.add_rela(".rela.plt", 0x500, [(0x3018, 1, 7, 0), (0x3020, 2, 7, 0), (0x3028, 0, 37, 0x1010),
+                                    (0x3048, 0, 37, 0x1018), (0x3040, 4, 7, 0)])
+    e.add_rela(".rela.dyn", 0x600, [(0x3038, 3, 6, 0)])
+    if symbols:
+        e.add_symbols(".symtab", symbols)
+    return e.file()
+
+
+def check_linkage(gsym):
+    stubs = {0x1200: "??", 0x120f: "??", 0x1210: "free@plt", 0x121f: "free@plt+0xf", 0x1220: "puts@plt",
+             0x1230: "??", 0x1240: "*ABS*+0x1010@plt", 0x1250: "??", 0x1260: "*ABS*+0x1018@plt",
+             0x126f: "*ABS*+0x1018@plt+0xf", 0x1270: "??", 0x1300: "exit@plt", 0x1307: "exit@plt+0x7", 0x1308: "??"}
+    expect(gsym, "stubs", linkage(), stubs)
+    named = [("resolve_memcpy", 0x1010, 4, FUNC, ".text"), ("__memcpy", 0x1010, 4, IFUNC, ".text"),
+             ("memcpy@@V_1", 0x1010, 4, IFUNC, ".text"), ("pick", 0x1018, 4, FUNC, ".text")]
+    expect(gsym, "resolvers", linkage(named), {**stubs, 0x1240: "memcpy@plt", 0x1260: "pick@plt",
+                                               0x126f: "pick@plt+0xf"})
+    # A function with a size keeps its bytes, a label gives way, and what has no size ends where a stub begins.
+    others = [("whole", 0x1208, 0x10, FUNC, ".plt"), ("puts_label", 0x1220, 0, NOTYPE, ".plt"),
+              ("open", 0x1230, 0, FUNC, ".plt"), ("main", 0x1000, 8, FUNC, ".text")]
+    expect(gsym, "other symbols", linkage(others),
+           {0x1208: "whole", 0x1210: "whole+0x8", 0x1217: "whole+0xf", 0x1220: "puts@plt", 0x1230: "open",
+            0x123f: "open+0xf", 0x1240: "*ABS*+0x1010@plt"})
+    expect(gsym, "as llvm-gsymutil", linkage(others), {0x1220: "??"}, "--match-llvm")
+    expect(gsym, "relocatable", linkage([("main", 0, 8, FUNC, ".text")], type=m.ET_REL),
+           {0x0: "main", 0x110: "??"})
+
+
+def check_rel(gsym):
+    """i386: slots count from DT_PLTGOT, and the address of a resolver is in the slot."""
+    e = m.Maker(m.EM_386, wide=False)
+    e.add(".text", m.CODE, 0x1000, bytes(0x20))
+    e.add(".plt", m.CODE, 0x1200, b"\xff\xa3\x0c\0\0\0\x68\0\0\0\0\xe9\0\0\0\0" +
+          b"\xf3\x0f\x1e\xfb\xff\xa3\xfc\xff\xff\xff" + bytes(6))
+    e.add(".got", m.DATA, 0x2ff0, bytes(12) + e.addresses(0x1010) + bytes(16))
+    e.add_symbols(".dynsym", [("puts", 0, 0, FUNC, "")], m.SHT_DYNSYM, m.SHF_ALLOC, 0x400)
+    e.add_rel(".rel.plt", 0x500, [(0x300c, 1, 7), (0x2ffc, 0, 42)])
+    e.add(".dynamic", m.DATA, 0x3100, e.addresses(3, 0x3000, 0, 0), m.SHT_DYNAMIC, entsize=8)
+    e.add_symbols(".symtab", [("memcpy", 0x1010, 4, IFUNC, ".text")])
+    expect(gsym, "i386", e.file(), {0x1200: "puts@plt", 0x120f: "puts@plt+0xf", 0x1210: "memcpy@plt"})
+
+
+def check_hostile_names(gsym):
+    """Thousands of stubs of one long name must not grow into a multiple of the file."""
+    e = m.Maker(m.EM_X86_64)
+    e.add(".text", m.CODE, 0x1000, bytes(0x10))
+    count = 4096
+    e.add(".plt", m.CODE, 0x10000, b"".join(jump(0x10000 + 16 * i, 0x80000 + 8 * i) for i in range(count)))
+    e.add_symbols(".dynsym", [("n" * 100000, 0, 0, FUNC, "")], m.SHT_DYNSYM, m.SHF_ALLOC, 0x400)
+    e.add_rela(".rela.plt", 0x500, [(0x80000 + 8 * i, 1, 7, 0) for i in range(count)])
+    expect(gsym, "long names", e.file(), {0x10000: "n" * 100000 + "@plt", 0x10000 + 16 * count - 16: "??"})
+
+
+# ---- Function descriptors ----
+
+def descriptors(kind, flags, dots):
+    e = m.Maker(m.EM_PPC64, big=True, type=kind, flags=flags)
+    linked = kind != m.ET_REL
+    text, opd = (0x1000, 0x2000) if linked else (0, 0)
+    e.add(".text", m.CODE, text, bytes(0x100), align=16)
+    e.add(".opd", m.DATA, opd, e.addresses(text + 0x10, 0x9000, 0, text + 0x50, 0x9000, 0) if linked else bytes(48),
+          align=8)
+    symbols = [("first", opd, 24 if dots else 0x20, FUNC, ".opd"), ("second", opd + 24, 0x18, FUNC, ".opd"),
+               ("behind", opd + 48, 8, FUNC, ".opd"), ("label", text + 0x90, 0, NOTYPE, ".text"),
+               ("", text, 0, m.STT_SECTION, ".text")]
+    if dots:
+        symbols += [(".first", text + 0x10, 0x20, FUNC, ".text"), (".alone", text + 0x80, 8, FUNC, ".text"),
+                    (".L7", text + 0x84, 0, NOTYPE, ".text")]
+    if not linked:
+        e.add_rela(".rela.opd", 0, [(0, 5, 38, 0x10), (24, 5, 38, 0x50), (8, 0, 51, 0)], ".symtab", e.index(".opd"),
+                   m.SHF_INFO_LINK)
+    e.add_symbols(".symtab", symbols)
+    return e.file()
+
+
+def check_descriptors(gsym):
+    for kind, base in ((m.ET_DYN, 0x1000), (m.ET_EXEC, 0x1000), (m.ET_REL, 0)):
+        for flags in (0, 1):
+            plain = {base + 0xf: "??", base + 0x10: "first", base + 0x2f: "first+0x1f", base + 0x30: "??",
+                     base + 0x50: "second", base + 0x67: "second+0x17", base + 0x68: "??", base + 0x90: "label"}
+            expect(gsym, f"descriptors {kind} {flags}", descriptors(kind, flags, False), plain)
+            expect(gsym, f"dots {kind} {flags}", descriptors(kind, flags, True),
+                   {**plain, base + 0x80: "alone", base + 0x86: "alone+0x6"})
+        # The second ABI has none, whatever a section is called.
+        expect(gsym, f"second ABI {kind}", descriptors(kind, 2, True),
+               {base + 0x10: ".first", base + 0x50: "??", base + 0x80: ".alone"})
+
+
+# ---- Mode bits and mapping symbols ----
+
+def check_modes(gsym):
+    e = m.Maker(m.EM_ARM, wide=False, type=m.ET_EXEC)
+    e.add(".text", m.CODE, 0x1000, bytes(0x100))
+    e.add_symbols(".symtab", [("$t", 0x1000, 0, NOTYPE, ".text"), ("thumb", 0x1001, 0x10, FUNC, ".text"),
+                              ("$a.12", 0x1010, 0, NOTYPE, ".text"), ("arm", 0x1010, 0x10, FUNC, ".text"),
+                              ("$d", 0x1020, 0, NOTYPE, ".text"), ("$t.3", 0x1030, 0, NOTYPE, ".text"),
+                              ("entry", 0x1030, 0, NOTYPE, ".text"), ("$x", 0x1040, 0, NOTYPE, ".text")])
+    expect(gsym, "Arm", e.file(), {0x1000: "thumb", 0x100f: "thumb+0xf", 0x1010: "arm", 0x1020: "??",
+                                   0x1030: "entry", 0x1041: "entry+0x11"})
+    e = m.Maker(m.EM_MIPS, wide=False, big=True, type=m.ET_EXEC)
+    e.add(".text", m.CODE, 0x1000, bytes(0x100))
+    e.add_symbols(".symtab", [("micro", 0x1001, 0x10, FUNC, ".text", 0x80),
+                              ("mips16", 0x1011, 0x10, FUNC, ".text", 0xf0), ("plain", 0x1020, 0x10, FUNC, ".text"),
+                              ("label", 0x1031, 0, NOTYPE, ".text", 0x80), ("odd", 0x1045, 0, NOTYPE, ".text")])
+    expect(gsym, "MIPS", e.file(), {0x1000: "micro", 0x1010: "mips16", 0x101f: "mips16+0xf", 0x1020: "plain",
+                                    0x1030: "label", 0x1044: "label+0x14", 0x1045: "odd"})
+    e = m.Maker(m.EM_RISCV, type=m.ET_EXEC)
+    e.add(".text", m.CODE, 0x1000, bytes(0x100))
+    e.add_symbols(".symtab", [("$xrv64i2p1_m2p0", 0x1000, 0, NOTYPE, ".text"), ("$x", 0x1010, 0, NOTYPE, ".text"),
+                              (".L0 ", 0x1014, 0, NOTYPE, ".text"), ("code", 0x1020, 0, FUNC, ".text"),
+                              ("$d.4", 0x1030, 0, NOTYPE, ".text"), ("$dollar", 0x1040, 0, NOTYPE, ".text")])
+    expect(gsym, "RISC-V", e.file(), {0x1000: "??", 0x1010: "??", 0x1014: "??", 0x1020: "code", 0x103f: "code+0x1f",
+                                      0x1040: "$dollar"})
+
+
+def main():
+    gsym = sys.argv[1]
+    for check in (check_linkage, check_rel, check_hostile_names, check_descriptors, check_modes):
+        check(gsym)
+    print("\n".join(failures) or "all as expected")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
