@@ -35,6 +35,7 @@ struct dwarf {
 	struct image *image;
 	bool big_endian;
 	bool split;                    /* a .dwo's sections: units are split units */
+	uint64_t mode_bits;            /* of addresses of code: MIPS marks compressed instructions in bit 0 */
 	const struct dwarf *alternate; /* what dwz or a supplementary file shares among files; NULL: not here */
 	/* String sections end with their last NUL, so that "offset < size" proves a terminated string. */
 	struct span info, abbrev, line, line_str, str, str_offsets, addr, ranges, rnglists;

@@ -370,6 +370,17 @@ static void sort_sequences(struct line_table *table)
 	}
 }
 
+/* MIPS: linkers give addresses of compressed code the bit that jumps to it need. */
+static void clear_mode_bits(struct line_table *table, uint64_t bits)
+{
+	for (size_t i = 0; i < table->rows.n; i++)
+		table->rows.v[i].addr &= ~bits;
+	for (size_t i = 0; i < table->seqs.n; i++) {
+		table->seqs.v[i].lo &= ~bits;
+		table->seqs.v[i].hi &= ~bits;
+	}
+}
+
 static void clear(struct line_table *table)
 {
 	table->version = 0;
@@ -408,6 +419,8 @@ int line_table_read(struct line_table *table, const struct unit *unit)
 		oddity_count(unit->odd, ODD_LINE_PROGRAM, ".debug_line", cursor_off(&c));
 		err = 0;
 	}
+	if (d->mode_bits)
+		clear_mode_bits(table, d->mode_bits);
 	sort_sequences(table);
 	if (!err) {
 		table->dwarf = d;

@@ -114,8 +114,18 @@ static bool list_offset(const struct unit *unit, const struct value *v, uint64_t
 	return cursor_ok(&c) && !__builtin_add_overflow(off, unit->rnglists_base, ret);
 }
 
+/* Ends have the bit of the instruction they follow. */
+static void clear_mode_bits(const struct unit *unit, struct range *v, size_t n)
+{
+	for (size_t i = 0; i < n && unit->main->mode_bits; i++) {
+		v[i].lo &= ~unit->main->mode_bits;
+		v[i].hi &= ~unit->main->mode_bits;
+	}
+}
+
 static int read_list(struct unit *unit, const struct die *die, range_vec *ret)
 {
+	size_t first = ret->n;
 	/* Before version 5 the lists of split units stay in the main file, behind DW_AT_GNU_ranges_base. */
 	bool v5 = unit->header->version >= 5;
 	const struct span s = v5 ? unit->dwarf->rnglists : unit->main->ranges;
@@ -127,6 +137,7 @@ static int read_list(struct unit *unit, const struct die *die, range_vec *ret)
 	cursor_seek(&c, off);
 	if (!err)
 		err = v5 ? read_debug_rnglists(unit, &c, ret) : read_debug_ranges(unit, &c, ret);
+	clear_mode_bits(unit, ret->v + first, ret->n - first);
 	if (err != -EBADMSG)
 		return err;
 	oddity_count(unit->odd, ODD_RANGES, v5 ? ".debug_rnglists" : ".debug_ranges", off);

@@ -5,6 +5,7 @@
 
 #include "../gsym/base/parallel.h"
 
+#include <elf.h>
 #include <libdwarf/dwarf.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +75,8 @@ static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
 int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd)
 {
 	struct load_job job = {.dwarf = dwarf};
-	*dwarf = (struct dwarf){.image = image, .big_endian = image->big_endian, .split = split};
+	*dwarf = (struct dwarf){.image = image, .big_endian = image->big_endian, .split = split,
+				.mode_bits = image->machine == EM_MIPS};
 	parallel_for(threads, ARRAY_SIZE(wanted), load_section, &job);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		int err = finish_section(&job, i, odd);
@@ -289,18 +291,18 @@ bool die_address(const struct unit *unit, const struct die *die, enum attr_slot 
 	if (!die_has(die, slot))
 		return false;
 	const struct value *v = &die->attr[slot];
-	if (v->class == VALUE_ADDRESS) {
-		*ret = v->u;
-		return true;
-	}
-	if (v->class != VALUE_ADDRESS_INDEX) {
+	bool found = true;
+	*ret = v->u;
+	if (v->class == VALUE_ADDRESS_INDEX)
+		found = unit_indexed_address(unit, v->u, ret);
+	else if (v->class != VALUE_ADDRESS) {
 		oddity_count(unit->odd, ODD_FORM, ".debug_info", die->off);
 		return false;
 	}
-	if (unit_indexed_address(unit, v->u, ret))
-		return true;
-	oddity_count(unit->odd, ODD_ADDRESS_INDEX, ".debug_info", die->off);
-	return false;
+	if (!found)
+		oddity_count(unit->odd, ODD_ADDRESS_INDEX, ".debug_info", die->off);
+	*ret &= ~unit->main->mode_bits;
+	return found;
 }
 
 uint64_t die_uint(const struct die *die, enum attr_slot slot, uint64_t absent)

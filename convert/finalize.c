@@ -239,9 +239,24 @@ static int dwarf_ranges(const record_vec *records, range_vec *ret)
 	return 0;
 }
 
+/*
+ * Drops the last kept symbols that begin where the richer function @r does and end before it: it has their name, and
+ * nested in it they would hide its lines. Sizes of symbols may leave out what follows the last return.
+ */
+static void drop_shorter_symbols(const struct record *v, size_t *kept, const struct record *r)
+{
+	if (r->kind != RECORD_DWARF || !has_debug_info(r))
+		return;
+	while (*kept && v[*kept - 1].kind == RECORD_SYMBOL && !v[*kept - 1].n_merged && v[*kept - 1].start == r->start &&
+	       v[*kept - 1].end < r->end)
+		--*kept;
+}
+
 /* What becomes of @r behind the last kept record: true when it was kept or took that one's place. */
 static void prune_step(struct record *v, size_t *kept, const struct record *r, bool match_llvm, struct oddities *odd)
 {
+	if (!match_llvm)
+		drop_shorter_symbols(v, kept, r);
 	struct record *last = *kept ? &v[*kept - 1] : NULL;
 	if (last && last->start == r->start && last->end == r->end) {
 		if (same_content(last, r))

@@ -17,8 +17,10 @@ enum action {
 	ACT_ADD,
 	ACT_SUB,
 	ACT_SUB6,     /* in the low six bits of a byte */
+	ACT_ADD6,
 	ACT_SET6,
 	ACT_SET_LEB,  /* in the bytes of a ULEB128 that is there */
+	ACT_ADD_LEB,
 	ACT_SUB_LEB,
 	ACT_NONE,
 };
@@ -100,6 +102,18 @@ static const struct howto howtos[] = {
 	{EM_LOONGARCH, R_LARCH_SUB16, 2, ACT_SUB},
 	{EM_LOONGARCH, R_LARCH_SUB32, 4, ACT_SUB},
 	{EM_LOONGARCH, R_LARCH_SUB64, 8, ACT_SUB},
+	{EM_LOONGARCH, 99, 4, ACT_PCREL},    /* R_LARCH_32_PCREL */
+	{EM_LOONGARCH, 105, 1, ACT_ADD6},    /* R_LARCH_ADD6 */
+	{EM_LOONGARCH, 106, 1, ACT_SUB6},    /* R_LARCH_SUB6 */
+	{EM_LOONGARCH, 107, 0, ACT_ADD_LEB}, /* R_LARCH_ADD_ULEB128 */
+	{EM_LOONGARCH, 108, 0, ACT_SUB_LEB}, /* R_LARCH_SUB_ULEB128 */
+	{EM_LOONGARCH, 109, 8, ACT_PCREL},   /* R_LARCH_64_PCREL */
+	{EM_BPF, 2, 8, ACT_SET},             /* R_BPF_64_ABS64 */
+	{EM_BPF, 3, 4, ACT_SET},             /* R_BPF_64_ABS32 */
+	{EM_BPF, 4, 4, ACT_SET},             /* R_BPF_64_NODYLD32 */
+	{EM_68K, R_68K_32, 4, ACT_SET},
+	{EM_68K, R_68K_16, 2, ACT_SET},
+	{EM_68K, R_68K_PC32, 4, ACT_PCREL},
 };
 
 static const struct howto *find_howto(uint16_t machine, uint64_t type)
@@ -128,7 +142,7 @@ static void store_place(uint8_t *at, unsigned size, uint64_t v, bool big)
 }
 
 /* A ULEB128 keeps its length, which the assembler made large enough. */
-static void patch_leb(uint8_t *at, const uint8_t *end, uint64_t value, bool subtract)
+static void patch_leb(uint8_t *at, const uint8_t *end, uint64_t value, enum action action)
 {
 	uint64_t old = 0;
 	unsigned shift = 0;
@@ -138,7 +152,7 @@ static void patch_leb(uint8_t *at, const uint8_t *end, uint64_t value, bool subt
 		if (!(*p++ & 0x80))
 			break;
 	}
-	value = subtract ? old - value : value;
+	value = action == ACT_SUB_LEB ? old - value : action == ACT_ADD_LEB ? old + value : value;
 	for (; at < p; at++, value >>= 7)
 		*at = (uint8_t)((*at & 0x80) | (value & 0x7f));
 }
@@ -153,8 +167,10 @@ static void patch(const struct howto *how, uint8_t *at, const uint8_t *end, uint
 	case ACT_SUB: store_place(at, how->size, old - value, big); break;
 	case ACT_SET6: *at = (uint8_t)((old & 0xc0) | (value & 0x3f)); break;
 	case ACT_SUB6: *at = (uint8_t)((old & 0xc0) | ((old - value) & 0x3f)); break;
-	case ACT_SET_LEB: patch_leb(at, end, value, false); break;
-	case ACT_SUB_LEB: patch_leb(at, end, value, true); break;
+	case ACT_ADD6: *at = (uint8_t)((old & 0xc0) | ((old + value) & 0x3f)); break;
+	case ACT_SET_LEB:
+	case ACT_ADD_LEB:
+	case ACT_SUB_LEB: patch_leb(at, end, value, (enum action)how->action); break;
 	case ACT_NONE: break;
 	}
 }

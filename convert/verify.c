@@ -7,6 +7,7 @@
 #include "../gsym/base/diag.h"
 #include "verify_function.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,6 +117,7 @@ int verify_against(const char *object_path, const struct gsym_reader *reader,
 	if (err)
 		return err;
 	v.dw.dbg = v.object.dbg;
+	v.dw.mode_bits = v.object.image->machine == EM_MIPS;
 	v.decoder = gsym_decoder_new();
 	v.outcomes = calloc(gsym_reader_info(reader)->num_addresses, sizeof(*v.outcomes));
 	err = v.decoder && v.outcomes ? visit_units(&v) : -ENOMEM;

@@ -73,8 +73,10 @@ struct verify_name verify_attr_name(struct dw *dw, Dwarf_Die die)
 	return name;
 }
 
-static int append_range(struct verify_range_list *ranges, uint64_t low, uint64_t high)
+static int append_range(const struct dw *dw, struct verify_range_list *ranges, uint64_t low, uint64_t high)
 {
+	low &= ~dw->mode_bits;
+	high &= ~dw->mode_bits;
 	return low < high ? vec_push(ranges, (struct verify_range){low, high}) : 0;
 }
 
@@ -94,7 +96,7 @@ static int old_ranges(struct dw *dw, Dwarf_Die die, Dwarf_Unsigned off, uint64_t
 		if (list[i].dwr_type == DW_RANGES_ADDRESS_SELECTION)
 			base = list[i].dwr_addr2;
 		else
-			err = append_range(ranges, base + list[i].dwr_addr1, base + list[i].dwr_addr2);
+			err = append_range(dw, ranges, base + list[i].dwr_addr1, base + list[i].dwr_addr2);
 	}
 	dw_free_ranges(dw->dbg, list, count);
 	return err;
@@ -119,7 +121,7 @@ static int new_ranges(struct dw *dw, Dwarf_Attribute attr, Dwarf_Half form, Dwar
 		if (!dw_ok(dw, result, error) || kind == DW_RLE_end_of_list)
 			break;
 		if (!missing && kind != DW_RLE_base_addressx && kind != DW_RLE_base_address)
-			err = append_range(ranges, low, high);
+			err = append_range(dw, ranges, low, high);
 	}
 	dwarf_dealloc_rnglists_head(head);
 	return err;
@@ -179,5 +181,5 @@ int verify_attr_ranges(struct dw *dw, Dwarf_Die die, struct verify_range_list *r
 		return 0;
 	if (class == DW_FORM_CLASS_CONSTANT && __builtin_add_overflow(low, high, &high))
 		return 0;
-	return append_range(ranges, low, high);
+	return append_range(dw, ranges, low, high);
 }

@@ -96,6 +96,7 @@ static int read_row(struct verify_lines *lines, struct dw *dw, Dwarf_Line line, 
 	Dwarf_Error error = NULL;
 	if (!dw_ok(dw, dwarf_lineaddr(line, &addr, &error), error))
 		return 0;
+	addr &= ~dw->mode_bits;
 	if (dw_end_sequence(dw, line)) {
 		int err = close_sequence(lines, *first, addr);
 		*first = lines->rows.n;
