@@ -102,6 +102,32 @@ static struct image *open_linked(const struct image *image, const char *dir, con
 	return debug ? keep_if(debug, strcmp(debug->path, image->path) != 0 && is_linked(image, debug, link->crc)) : NULL;
 }
 
+/*
+ * Debian's debug files of kernel modules are called as the module, below a debug directory. A module may have been
+ * reached as /usr/lib/modules/..., but was packaged as /lib/modules/...
+ */
+static struct image *open_namesake(const struct image *image, const char *debug_dir, const char *dir)
+{
+	static const char usr[] = "/usr", usr_lib[] = "/usr/lib/";
+	const char *slash = strrchr(image->path, '/'), *name = slash ? slash + 1 : image->path;
+	bool merged = strncmp(dir, usr_lib, sizeof(usr_lib) - 1) == 0;
+	for (unsigned i = 0; i < 1U + merged; i++) {
+		struct image *debug = open_at(image, debug_dir, i ? dir + sizeof(usr) - 1 : dir, name);
+		if (debug)
+			debug = keep_if(debug, same_id(debug, image->id, image->id_size) && image_section(debug, ".debug_info"));
+		if (debug)
+			return debug;
+	}
+	return NULL;
+}
+
+/* The directory of @image; absolute, as far as the file system may be asked. */
+static void image_dir(const struct image *image, char ret[static PATH_SIZE])
+{
+	CLEANUP(freep) char *path = image->opener ? NULL : realpath(image->path, NULL);
+	dir_of(image->path[0] == '/' || !path ? image->path : path, ret, PATH_SIZE);
+}
+
 int find_debug_file(const struct image *image, const char *const *dirs, struct image **ret)
 {
 	char dir[PATH_SIZE];
@@ -109,7 +135,7 @@ int find_debug_file(const struct image *image, const char *const *dirs, struct i
 	struct image *debug = NULL;
 	for (const char *const *d = dirs; d && *d && !debug && image->id_size; d++)
 		debug = open_by_id(image, *d, image->id, image->id_size);
-	dir_of(image->path, dir, sizeof(dir));
+	image_dir(image, dir);
 	if (!debug && read_debuglink((struct image *)image, &link)) {
 		debug = open_linked(image, dir, "", &link);
 		if (!debug)
@@ -117,6 +143,8 @@ int find_debug_file(const struct image *image, const char *const *dirs, struct i
 		for (const char *const *d = dirs; d && *d && !debug; d++)
 			debug = open_linked(image, *d, dir, &link);
 	}
+	for (const char *const *d = dirs; d && *d && !debug && image->id_size && dir[0] == '/'; d++)
+		debug = open_namesake(image, *d, dir);
 	*ret = debug;
 	return 0;
 }

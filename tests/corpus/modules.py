@@ -97,11 +97,14 @@ def convert(gsym, *arguments):
 
 
 def stripped_faults(gsym, path, addresses, ours, place):
-    """What the stripped module, with its debug file named, says differently."""
+    """What the stripped module says differently, which finds its debug file below /usr/lib/debug."""
     stripped = path.removeprefix("/usr/lib/debug")
     if not os.path.exists(stripped):
         return []
-    convert(gsym, stripped, "--debug-file", path, "-o", f"{place}/stripped.gsym")
+    convert(gsym, stripped, "-o", f"{place}/stripped.gsym")
+    convert(gsym, stripped, "--debug-file", path, "-o", f"{place}/named.gsym")
+    if Path(f"{place}/stripped.gsym").read_bytes() != Path(f"{place}/named.gsym").read_bytes():
+        return [f"{stripped}: another conversion than with its debug file named"]
     found = frames.gsym(gsym, f"{place}/stripped.gsym", addresses)
     return [f"{Path(path).name} {a:#x}: stripped {list(map(str, theirs))}, debug file {list(map(str, mine))}"
             for a, mine, theirs in zip(addresses, ours, found) if mine != theirs][:5]

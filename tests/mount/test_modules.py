@@ -99,6 +99,17 @@ class KernelTest(MountTest):
                 if len(words) > 8 and "A" in words[6] and int(words[4], 16):
                     self.assertEqual(told[words[0]][1], int(words[4], 16), line)
 
+    def test_stripped_modules(self):
+        """Their debug files are called as they are, below /usr/lib/debug."""
+        tree = KERNELS[-1].replace("/usr/lib/debug", "")
+        paths = sorted(glob.glob(tree + "/net/**/*.ko", recursive=True))[::30][:5]
+        if not paths:
+            self.skipTest("the modules of %s are not installed" % tree)
+        self.mount(source=tree + "/net").wait_scanned()
+        for path in paths:
+            id = self.check("/usr/lib/debug" + path)
+            self.assertGreater(int(self.status(id)["functions_dwarf"]), 0)
+
     @unittest.skipIf(os.environ.get("BUILD_KIND") == "sanitize", "takes minutes with sanitizers")
     def test_vmlinux(self):
         kernel = os.path.realpath(os.path.join(os.path.dirname(KERNELS[-1]), "vmlinux"))
