@@ -56,10 +56,10 @@ def _ending(tool, status):
     return f"{tool} ends by signal {-status}" if status < 0 else f"{tool} ends with status {status}"
 
 
-def run(argv, cwd, seconds=TOOL_SECONDS):
+def run(argv, cwd, seconds=TOOL_SECONDS, env=None):
     """Runs a tool; Unavailable tells why it could not."""
     try:
-        done = subprocess.run([str(a) for a in argv], cwd=cwd, capture_output=True, text=True, errors="replace",
+        done = subprocess.run([str(a) for a in argv], cwd=cwd, env=env, capture_output=True, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, timeout=seconds)
     except subprocess.TimeoutExpired:
         raise Unavailable(f"{argv[0]} does not end in {seconds} s") from None
@@ -86,6 +86,8 @@ class Builder:
 
     def build(self, cell):
         """Path of the cell's program."""
+        if cell.kind == "language":
+            return self._language(cell)
         if cell.compiler not in self.compilers:
             raise Unavailable(f"{cell.compiler} is not installed")
         tools = self.compilers[cell.compiler]
@@ -105,6 +107,16 @@ class Builder:
         for left in place.glob("*.o"):
             left.unlink()
         return program
+
+    def _language(self, cell):
+        """A program in another language; not even its compiler may be here."""
+        place = self.directory / cell.name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        if not shutil.which(cell.compiler):
+            raise Unavailable(f"{cell.compiler} is not installed")
+        LANGUAGES[cell.compiler](cell, place)
+        return place / "program"
 
     def remove(self, cell):
         shutil.rmtree(self.directory / cell.name, ignore_errors=True)
@@ -200,6 +212,31 @@ STEPS = {
     "strip": _replace("strip", "-o", "packed", "program"),
     "dwp": lambda place: package(place, "dwp"),
     "llvm-dwp": lambda place: package(place, "llvm-dwp"),
+}
+
+
+def _go(cell, place):
+    """Go wants a module's folder, and a cache: here one that is gone afterwards."""
+    shutil.copytree(SOURCES / "languages" / "gopkg", place / "gopkg")
+    env = dict(os.environ, GOCACHE=str(place / "cache"), GOFLAGS="-buildvcs=false", GO111MODULE="on", GOPROXY="off")
+    run(["go", "build", *cell.flags, "-o", place / "program", "."], place / "gopkg", env=env)
+    shutil.rmtree(place / "cache", ignore_errors=True)
+
+
+def _single(source, *words):
+    """A compiler that makes a program of one file."""
+    def make(cell, place):
+        run([cell.compiler, *cell.flags, SOURCES / "languages" / source, *words], place)
+    return make
+
+
+LANGUAGES = {
+    "rustc": _single("shapes.rs", "-o", "program"),
+    "go": _go,
+    "gfortran": _single("shapes.f90", "-o", "program"),
+    "gnatmake": _single("shapes.adb", "-D", ".", "-o", "program"),
+    "gdc": _single("shapes.d", "-o", "program"),
+    "ldc2": _single("shapes.d", "-of=program"),
 }
 
 

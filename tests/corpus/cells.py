@@ -203,6 +203,30 @@ def cross_gcc():
         yield add("object", "O0", 5, kind="object")
 
 
+def languages():
+    """Compilers of other languages; build.LANGUAGES knows how they are called."""
+    def add(name, compiler, flags):
+        return Cell(name, compiler, flags, kind="language")
+
+    for level, debug, mangling in itertools.product((0, 3), (1, 2), ("legacy", "v0")):
+        yield add(f"rust-{level}-{debug}-{mangling}", "rustc",
+                  [f"-Copt-level={level}", f"-Cdebuginfo={debug}"] +
+                  (["-Csymbol-mangling-version=v0"] if mangling == "v0" else []))  # legacy is the default
+    for split, level in itertools.product(("packed", "unpacked"), (0, 3)):
+        yield add(f"rust-{split}-{level}", "rustc", [f"-Csplit-debuginfo={split}", "-g", f"-Copt-level={level}"])
+    yield add("rust-lto", "rustc", ["-g", "-Copt-level=3", "-Clto=thin"])
+    yield add("go", "go", [])
+    yield add("go-plain", "go", ["-ldflags=-compressdwarf=false"])
+    yield add("go-O0", "go", ["-gcflags=-N -l"])
+    for level, version in itertools.product(("O0", "O2"), (4, 5)):
+        flags = base_flags(level, version)
+        yield add(f"fortran-{level}-dwarf{version}", "gfortran", flags)
+        yield add(f"ada-{level}-dwarf{version}", "gnatmake", flags)
+        yield add(f"gdc-{level}-dwarf{version}", "gdc", flags)
+    yield add("ldc-O0", "ldc2", ["-g"])
+    yield add("ldc-O2", "ldc2", ["-g", "-O2"])
+
+
 # One or more of every kind, and no more than CI has time for.
 QUICK = (
     "{gcc}-lto", "{gcc}-icf-gold", "{gcc}-gc-lld", "{gcc}-split5", "{gcc}-dwp4", "{gcc}-dwz-multi5", "{gcc}-hosted-cold",
@@ -210,13 +234,14 @@ QUICK = (
     "{clang}-line-offsets", "{clang}-bb-sections", "{clang}-simple-names", "{clang}-gmlt", "{clang}-llvm-dwp5",
     "{clang}-split4", "{clang}-dwz4", "{clang}-stripped", "aarch64_be-O2-dwarf5", "thumb-O0-dwarf5",
     "riscv64-O2-dwarf5", "powerpc64le-O2-dwarf4", "mips-O0-dwarf4", "s390x-O2-dwarf4", "i386-O0-dwarf4",
+    "rust-3-2-v0", "rust-packed-0", "go", "fortran-O0-dwarf5", "ada-O2-dwarf4", "gdc-O2-dwarf5", "ldc-O0",
     "gcc-aarch64-O2-dwarf5", "gcc-s390x-O2-dwarf4", "gcc-riscv64-O2-dwarf5", "gcc-arm-icf-gold",
 )
 
 
 def all_cells(compilers):
     """@compilers: gcc first, the newest clang last."""
-    further = [*special(compilers), *cross(compilers), *cross_gcc()]
+    further = [*special(compilers), *cross(compilers), *cross_gcc(), *languages()]
     quick = {name.format(gcc=compilers[0], clang=compilers[-1]) for name in QUICK}
     for cell in further:
         cell.quick = cell.name in quick

@@ -161,6 +161,12 @@ def print_classes(results):
         print(f"  {'all':48}" + "".join(f" {sum(c.values()):11}" for c in columns))
 
 
+def shorten(frame):
+    """The corpus has a name of 9,000 letters."""
+    text = str(frame)
+    return text if len(text) < 400 else f"{text[:60]}...{text[-120:]}"
+
+
 def print_examples(results, count):
     shown = Counter()
     for result in results:
@@ -168,8 +174,8 @@ def print_examples(results, count):
             for address, ours, theirs in found[:max(0, count - shown[key])]:
                 shown[key] += 1
                 print(f"\n{result.name} {address:#x}: {', '.join(key)}")
-                print("   ours:   " + "\n           ".join(map(str, ours or ["-"])))
-                print("   theirs: " + "\n           ".join(map(str, theirs or ["-"])))
+                print("   ours:   " + "\n           ".join(shorten(f) for f in ours or ["-"]))
+                print("   theirs: " + "\n           ".join(shorten(f) for f in theirs or ["-"]))
 
 
 @contextmanager

@@ -33,17 +33,18 @@ def _records(output, count, who):
     return [_from_json(line) for line in lines]
 
 
-def symbolizer(path, addresses, functions="linkage"):
+def symbolizer(path, addresses, functions="linkage", demangle=False):
     """Frames by llvm-symbolizer from the object file @path."""
     tool = peers.need("llvm-symbolizer", "llvm-22")
-    out = peers.run([tool, "--output-style=JSON", "--no-demangle", f"--functions={functions}", "-e", path],
+    out = peers.run([tool, "--output-style=JSON", "--demangle" if demangle else "--no-demangle",
+                     f"--functions={functions}", "-e", path],
                     stdin=_addresses(addresses))
     return _records(out, len(addresses), tool)
 
 
-def gsym(program, gsym_file, addresses):
+def gsym(program, gsym_file, addresses, demangle=False):
     """Frames by `gsym lookup` from a GSYM file."""
-    out = peers.run([program, "lookup", "--format=json", "--no-demangle", gsym_file],
+    out = peers.run([program, "lookup", "--format=json", *([] if demangle else ["--no-demangle"]), gsym_file],
                     stdin=_addresses(addresses))
     return _records(out, len(addresses), program)
 
