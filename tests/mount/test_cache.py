@@ -15,7 +15,7 @@ class CacheTest(MountTest):
         super().setUp()
         self.path = self.compile()
         self.id = mount_harness.build_id(self.path)
-        self.address = next(hex(start) for start, _, name in self.functions(self.path) if "norm" in name)
+        self.address = next(hex(start) for start, _, name in self.functions(self.path) if name.endswith("normEv"))
 
     def cached(self, pattern="*.gsym"):
         return sorted(glob.glob(os.path.join(self.cache, pattern)))

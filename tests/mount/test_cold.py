@@ -19,7 +19,7 @@ class ColdTest(MountTest):
         self.id = mount_harness.build_id(self.path)
         self.gate = Gate(self)
         self.spans = self.functions(self.path)
-        self.address = next(hex(start) for start, _, name in self.spans if "norm" in name)
+        self.address = next(hex(start) for start, _, name in self.spans if name.endswith("normEv"))
 
     def mount_gated(self, *options):
         return self.mount("worker=" + self.gate.worker, *options)

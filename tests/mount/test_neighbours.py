@@ -25,7 +25,7 @@ class NeighbourTest(MountTest):
 
     def find_address(self):
         """Of an inlined call in the sample, which symbols alone do not know."""
-        start, end = next(f[:2] for f in self.functions(self.path) if "norm" in f[2])
+        start, end = next(f[:2] for f in self.functions(self.path) if f[2].endswith("normEv"))
         gsym = os.path.join(self.dir, "functions.gsym")
         addresses = ["0x%x" % a for a in range(start, end)]
         for address in addresses:

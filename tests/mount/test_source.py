@@ -16,7 +16,7 @@ class SourceTest(MountTest):
         super().setUp()
         self.path = self.compile()
         self.id = mount_harness.build_id(self.path)
-        self.address = next(hex(start) for start, _, name in self.functions(self.path) if "norm" in name)
+        self.address = next(hex(start) for start, _, name in self.functions(self.path) if name.endswith("normEv"))
 
     def ids(self):
         return {n for n in os.listdir(self.mnt) if n != "by-name"}

@@ -115,7 +115,7 @@ class StressTest(MountTest):
         self.assertEqual(daemon.stop(), 0)
 
     def norm(self):
-        return next(hex(start) for start, _, name in self.spans if "norm" in name)
+        return next(hex(start) for start, _, name in self.spans if name.endswith("normEv"))
 
 
 if __name__ == "__main__":
