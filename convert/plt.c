@@ -25,6 +25,7 @@ enum {
 /* A relocation table the dynamic linker reads, and its symbols. */
 struct relocations {
 	Elf_Data *data, *symbols;
+	size_t link;    /* section of the symbols */
 	size_t strings; /* section */
 	uint64_t addr;
 	bool rela;
@@ -130,26 +131,38 @@ static bool is_dynamic_relocations(const GElf_Shdr *shdr)
 	return (shdr->sh_type == SHT_RELA || shdr->sh_type == SHT_REL) && (shdr->sh_flags & SHF_ALLOC);
 }
 
+/* The symbols of a table: mostly those of the table before. libelf may copy what it gives, so it is paid for. */
+static void link_symbols(struct plt *p, size_t link, struct relocations *ret)
+{
+	const struct relocations *last = p->tables.n ? &p->tables.v[p->tables.n - 1] : NULL;
+	Elf_Scn *scn = elf_getscn(p->image->elf, link);
+	GElf_Shdr shdr;
+	ret->link = link;
+	if (last && last->link == link) {
+		ret->symbols = last->symbols;
+		ret->strings = last->strings;
+	} else if (scn && gelf_getshdr(scn, &shdr) && (shdr.sh_type == SHT_DYNSYM || shdr.sh_type == SHT_SYMTAB) &&
+		   spend(p, shdr.sh_size)) {
+		ret->symbols = elf_getdata(scn, NULL);
+		ret->strings = shdr.sh_link;
+	}
+}
+
 static int read_table(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
-	GElf_Shdr symtab;
-	struct relocations t = {.data = elf_getdata(scn, NULL), .addr = shdr->sh_addr,
-				.rela = shdr->sh_type == SHT_RELA};
-	Elf_Scn *symbols = elf_getscn(p->image->elf, shdr->sh_link);
-	if (symbols && gelf_getshdr(symbols, &symtab) && (symtab.sh_type == SHT_DYNSYM || symtab.sh_type == SHT_SYMTAB)) {
-		t.symbols = elf_getdata(symbols, NULL);
-		t.strings = symtab.sh_link;
-	}
-	if (!t.data || !t.data->d_buf || !spend(p, t.data->d_size))
+	struct relocations t = {.addr = shdr->sh_addr, .rela = shdr->sh_type == SHT_RELA};
+	t.data = spend(p, shdr->sh_size) ? elf_getdata(scn, NULL) : NULL;
+	if (!t.data || !t.data->d_buf)
 		return 0;
+	link_symbols(p, shdr->sh_link, &t);
 	int err = vec_push(&p->tables, t);
 	return err ? err : read_relocations(p, &t);
 }
 
 /* What stubs count from, and where those of ppc64 that only the dynamic linker enters are. */
-static void read_dynamic(struct plt *p, Elf_Scn *scn)
+static void read_dynamic(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
+	Elf_Data *data = spend(p, shdr->sh_size) ? elf_getdata(scn, NULL) : NULL;
 	GElf_Dyn dyn;
 	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
 		if (dyn.d_tag == DT_PLTGOT && p->image->machine == EM_386)
@@ -171,7 +184,7 @@ static int read_tables(struct plt *p)
 		if (is_dynamic_relocations(&shdr))
 			err = read_table(p, scn, &shdr);
 		else if (shdr.sh_type == SHT_DYNAMIC)
-			read_dynamic(p, scn);
+			read_dynamic(p, scn, &shdr);
 		else if (shdr.sh_type == SHT_DYNSYM && !p->dynsym.symbols) {
 			p->dynsym.symbols = elf_getdata(scn, NULL);
 			p->dynsym.strings = shdr.sh_link;

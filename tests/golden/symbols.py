@@ -5,6 +5,7 @@ mode bits, mapping symbols, relocations.
     symbols.py GSYM
 """
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,11 +18,14 @@ FUNC, NOTYPE, IFUNC = m.STT_FUNC, m.STT_NOTYPE, m.STT_GNU_IFUNC
 failures = []
 
 
-def answers(gsym, data, addresses, *options):
-    """What `gsym lookup` prints for each address; None when the conversion fails."""
+def answers(gsym, data, addresses, *options, debug=None):
+    """What `gsym lookup` prints for each address; None when the conversion fails. @debug: a debug file's bytes."""
     with tempfile.TemporaryDirectory() as directory:
         elf, out = f"{directory}/file", f"{directory}/out.gsym"
         pathlib.Path(elf).write_bytes(data)
+        if debug:
+            pathlib.Path(f"{directory}/debug").write_bytes(debug)
+            options += (f"--debug-file={directory}/debug",)
         done = subprocess.run([gsym, "convert", "--quiet", *options, elf, "-o", out], capture_output=True, text=True,
                               timeout=60)
         if done.returncode:
@@ -31,9 +35,9 @@ def answers(gsym, data, addresses, *options):
         return [record.split(" at ")[0] for record in text.split("\n\n")[:len(addresses)]]
 
 
-def expect(gsym, what, data, expected, *options):
+def expect(gsym, what, data, expected, *options, debug=None):
     """@expected: address -> "name", "name+0x4", or "??"."""
-    got = answers(gsym, data, list(expected), *options)
+    got = answers(gsym, data, list(expected), *options, debug=debug)
     for (address, name), answer in zip(expected.items(), got or [None] * len(expected)):
         if answer != name:
             failures.append(f"{what}: {address:#x} is {answer}, not {name}")
@@ -110,6 +114,24 @@ def check_hostile_names(gsym):
     expect(gsym, "long names", e.file(), {0x10000: "n" * 100000 + "@plt", 0x10000 + 16 * count - 16: "??"})
 
 
+def check_shared_bytes(gsym):
+    """Thousands of tables over the same bytes must not become thousands of copies."""
+    e = m.Maker(m.EM_386, wide=False, big=True)  # big-endian, so that libelf copies what it gives
+    e.add(".text", m.CODE, 0x1000, bytes(0x10))
+    e.add(".plt", m.CODE, 0x10000, jump(0, 0) * 4096)
+    e.add_symbols(".dynsym", [(f"symbol{i}", 0, 0, FUNC, "") for i in range(4096)], m.SHT_DYNSYM, m.SHF_ALLOC, 0x400)
+    e.add_rel(".rel.plt", 0x500, [(0x80000, 0, 42)] * 65536)
+    e.add(".dynamic", m.DATA, 0x3100, e.addresses(3, 0x3000) * 32768, m.SHT_DYNAMIC, entsize=8)
+    e.add_symbols(".symtab", [("main", 0x1000, 4, FUNC, ".text")])
+    for _ in range(3000):
+        for shared in (".plt", ".dynsym", ".rel.plt", ".dynamic"):
+            e.share(shared)
+    expect(gsym, "shared bytes", e.file(), {0x1000: "main"})
+    mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    if mib > 600:
+        failures.append(f"shared bytes: {mib} MiB of memory for a file of a megabyte")
+
+
 # ---- Function descriptors ----
 
 def descriptors(kind, flags, dots):
@@ -145,6 +167,30 @@ def check_descriptors(gsym):
                {base + 0x10: ".first", base + 0x50: "??", base + 0x80: ".alone"})
 
 
+# ---- Debug files ----
+
+def check_debug_files(gsym):
+    """Code and descriptors are in the stripped file, symbols in the other one, whose sections have no bytes."""
+    def hollow(machine, big, sections, symbols):
+        e = m.Maker(machine, big=big)
+        for name, flags, addr, size in sections:
+            e.add(name, flags, addr, bytes(size), m.SHT_NOBITS)
+        e.add_symbols(".symtab", symbols)
+        return e.file()
+
+    debug = hollow(m.EM_X86_64, False, [(".text", m.CODE, 0x1000, 0x100), (".plt", m.CODE, 0x1200, 0x70)],
+                   [("main", 0x1000, 8, FUNC, ".text"), ("memcpy", 0x1010, 4, IFUNC, ".text")])
+    expect(gsym, "stubs with a debug file", linkage(),
+           {0x1000: "main", 0x1210: "free@plt", 0x1220: "puts@plt", 0x1240: "memcpy@plt"}, debug=debug)
+    expect(gsym, "a debug file alone", debug, {0x1000: "main", 0x1210: "??"})
+    debug = hollow(m.EM_PPC64, True, [(".text", m.CODE, 0x1000, 0x100), (".opd", m.DATA, 0x2000, 48)],
+                   [("first", 0x2000, 0x20, FUNC, ".opd"), ("second", 0x2018, 0x18, FUNC, ".opd")])
+    e = m.Maker(m.EM_PPC64, big=True, flags=1)
+    e.add(".text", m.CODE, 0x1000, bytes(0x100))
+    e.add(".opd", m.DATA, 0x2000, e.addresses(0x1010, 0x9000, 0, 0x1050, 0x9000, 0))
+    expect(gsym, "descriptors with a debug file", e.file(), {0x1010: "first", 0x1067: "second+0x17"}, debug=debug)
+
+
 # ---- Mode bits and mapping symbols ----
 
 def check_modes(gsym):
@@ -174,7 +220,8 @@ def check_modes(gsym):
 
 def main():
     gsym = sys.argv[1]
-    for check in (check_linkage, check_rel, check_hostile_names, check_descriptors, check_modes):
+    for check in (check_linkage, check_rel, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
+                  check_modes):
         check(gsym)
     print("\n".join(failures) or "all as expected")
     return bool(failures)

@@ -1,6 +1,6 @@
 """Writes small ELF files by hand (gABI chapter 4), for tests of things that compilers at hand would not make."""
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 EM_386, EM_MIPS, EM_PPC64, EM_ARM, EM_X86_64, EM_AARCH64, EM_RISCV = 3, 8, 21, 40, 62, 183, 243
@@ -22,6 +22,7 @@ class Section:
     info: int = 0
     entsize: int = 0
     align: int = 1
+    shared: str = ""  # the bytes are those of this section
 
 
 @dataclass
@@ -48,6 +49,10 @@ class Maker:
 
     def add(self, name, flags, addr, data, kind=SHT_PROGBITS, **more):
         self.sections.append(Section(name, kind, flags, addr, data, **more))
+
+    def share(self, name):
+        """Another section like the first one of that name, over its bytes."""
+        self.sections.append(replace(self.sections[self.index(name) - 1], shared=name))
 
     def add_symbols(self, name, symbols, kind=SHT_SYMTAB, flags=0, addr=0):
         """@symbols: (name, value, size, type, section or "", st_other) each; globals, and the table's strings."""
@@ -79,16 +84,18 @@ class Maker:
         header, entry = (64, 64) if self.wide else (52, 40)
         names = b"\0" + b"".join(s.name.encode() + b"\0" for s in self.sections) + b".shstrtab\0"
         sections = self.sections + [Section(".shstrtab", SHT_STRTAB, 0, 0, names)]
-        body, headers, at = b"", bytes(entry), 1
+        body, headers, at, places = bytearray(), bytearray(entry), 1, {}
         for s in sections:
-            body += bytes(-(header + len(body)) % 16)
+            if not s.shared:
+                body += bytes(-(header + len(body)) % 16)
+                places[s.name] = header + len(body)
             form = "IIQQQQIIQQ" if self.wide else "10I"
-            headers += self.pack(form, at, s.type, s.flags, s.addr, header + len(body), len(s.data),
+            headers += self.pack(form, at, s.type, s.flags, s.addr, places[s.name], len(s.data),
                                  self.index(s.link), s.info, s.align, s.entsize)
             at += len(s.name) + 1
-            body += s.data
+            body += b"" if s.shared else s.data
         body += bytes(-(header + len(body)) % 16)
         ident = b"\x7fELF" + bytes([2 if self.wide else 1, 2 if self.big else 1, 1]) + bytes(9)
         form = "HHIQQQIHHHHHH" if self.wide else "HHIIIIIHHHHHH"
         return ident + self.pack(form, self.type, self.machine, 1, 0, 0, header + len(body), self.flags, header, 0, 0,
-                                 entry, len(sections) + 1, len(sections)) + body + headers
+                                 entry, len(sections) + 1, len(sections)) + bytes(body + headers)
