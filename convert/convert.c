@@ -177,7 +177,8 @@ int convert_file(const char *path, const struct convert_options *options, int ou
 		 struct gsym_diag *diag)
 {
 	struct conversion c = {.options = options};
-	int err = image_open(path, options->opener, &c.image, diag);
+	const struct image_pick pick = {.arch = options->arch};
+	int err = image_open_slice(path, options->opener, &pick, &c.image, diag);
 	return err ? err : convert_image(&c, &(struct output){.fd = out_fd}, ret, diag);
 }
 

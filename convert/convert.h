@@ -35,7 +35,7 @@ struct convert_options {
 	bool no_dwarf;               /* symbol tables only */
 	bool callsites;              /* keep what DWARF says of calls, to tell merged functions apart */
 	bool merged;                 /* keep all functions that share a range, not just the one that tells most */
-	const char *arch;            /* refuse an image of another architecture; NULL = any */
+	const char *arch;            /* which image of a fat file; others are refused if they differ; NULL = any */
 	const char *const *debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
 	const char *debug_file;      /* the file with the DWARF; NULL = the image itself, or one that is found */
 	const char *callsites_file;  /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
@@ -94,6 +94,8 @@ int convert_memory(const void *data, size_t size, const char *name, const struct
 enum image_kind {
 	IMAGE_OTHER, /* not an object file: no error, most files are not */
 	IMAGE_ELF,
+	IMAGE_MACHO,
+	IMAGE_KIND_LAST = IMAGE_MACHO,
 };
 
 /* What the scanner wants to know of a file without converting it. */
@@ -108,10 +110,13 @@ struct image_identity {
 	char arch[16];   /* "x86_64", "aarch64", ... */
 };
 
+enum { IDENTITIES_MAX = 30 };
+
 /*
- * Reads just the headers and notes of the open file @fd, which stays the caller's. Anything but a regular file is
- * IMAGE_OTHER. @name is only used in messages.
+ * Reads just the headers and notes of the open file @fd, which stays the caller's, and tells of each image in it:
+ * one, none when it is no object file, or those of a fat file, at most IDENTITIES_MAX. @name is only used in messages.
  */
-int identify_descriptor(int fd, const char *name, struct image_identity *ret, struct gsym_diag *diag);
+int identify_descriptor(int fd, const char *name, struct image_identity ret[static IDENTITIES_MAX], size_t *ret_n,
+			struct gsym_diag *diag);
 
 #endif

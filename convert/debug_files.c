@@ -1,5 +1,6 @@
 #include "debug_files.h"
 
+#include "dsym.h"
 #include "../gsym/base/cursor.h"
 
 #include <libdeflate.h>
@@ -132,8 +133,8 @@ int find_debug_file(const struct image *image, const char *const *dirs, struct i
 {
 	char dir[PATH_SIZE];
 	struct debuglink link;
-	struct image *debug = NULL;
-	for (const char *const *d = dirs; d && *d && !debug && image->id_size; d++)
+	struct image *debug = image->macho ? dsym_find(image, dirs) : NULL;
+	for (const char *const *d = dirs; d && *d && !debug && image->id_size && !image->macho; d++)
 		debug = open_by_id(image, *d, image->id, image->id_size);
 	image_dir(image, dir);
 	if (!debug && read_debuglink((struct image *)image, &link)) {
@@ -153,6 +154,10 @@ bool debug_file_name(struct image *image, char *ret, size_t size)
 {
 	struct debuglink link;
 	char name[ID_NAME_SIZE];
+	if (image->macho) {
+		dsym_name(image, ret, size);
+		return true;
+	}
 	bool linked = read_debuglink(image, &link);
 	if (!linked && !id_name(image->id, image->id_size, name))
 		return false;

@@ -4,17 +4,13 @@
  * libelf checks headers and converts byte order; the bytes of sections are taken from our own mapping, so
  * that debug data is neither copied nor converted. Sources: System V gABI chapters 4 and 5.
  */
-#include "image.h"
+#include "elf_image.h"
 
 #include "../gsym/base/diag.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
@@ -38,84 +34,8 @@ static void image_set_arch(struct image *image, uint16_t machine)
 			snprintf(image->arch, sizeof(image->arch), "%s", machines[i].arch);
 }
 
-/* ---- Opening ---- */
-
-static int map_descriptor(struct image *image, int fd, struct gsym_diag *diag)
-{
-	struct stat st;
-	if (fstat(fd, &st))
-		return diag_set(diag, -errno, "%s: cannot stat: %s", image->path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return diag_set(diag, -ENOEXEC, "%s: not a regular file", image->path);
-	if (st.st_size < EI_NIDENT)
-		return diag_set(diag, -ENOEXEC, "%s: too short for an object file: %lld bytes", image->path,
-				(long long)st.st_size);
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return diag_set(diag, -errno, "%s: cannot map: %s", image->path, strerror(errno));
-	image->map = map;
-	image->map_size = (size_t)st.st_size;
-	image->mapped = true;
-	return 0;
-}
-
-/*
- * Paths may come from a hostile file (.gnu_debugaltlink, DW_AT_dwo_name), and opening a device can do things.
- * O_NONBLOCK: nor must a fifo hold us up that takes the file's place in between.
- */
-static int open_regular(const char *path)
-{
-	struct stat st;
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
-		return -ENOEXEC;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
-}
-
-static int image_map(struct image *image, struct gsym_diag *diag)
-{
-	const struct convert_opener *opener = image->opener;
-	int fd = opener ? opener->open(opener->user, image->path) : open_regular(image->path);
-	if (fd == -ENOEXEC)
-		return diag_set(diag, fd, "%s: not a regular file", image->path);
-	if (fd < 0)
-		return diag_set(diag, fd, "%s: cannot open: %s", image->path, strerror(-fd));
-	int err = map_descriptor(image, fd, diag);
-	close(fd);
-	return err;
-}
-
-/* What a file that is no ELF file seems to be compressed with, or NULL. Distributions compress kernel modules. */
-static const char *compressor(const struct image *image)
-{
-	static const struct {
-		uint8_t magic[6];
-		uint8_t size;
-		const char *name;
-	} known[] = {
-		{{0xfd, '7', 'z', 'X', 'Z', 0}, 6, "xz"},
-		{{0x28, 0xb5, 0x2f, 0xfd}, 4, "zstd"},
-		{{0x1f, 0x8b, 8}, 3, "gzip"},
-		{{'B', 'Z', 'h'}, 3, "bzip2"},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (image->map_size >= sizeof(known[i].magic) && !memcmp(image->map, known[i].magic, known[i].size))
-			return known[i].name;
-	return NULL;
-}
-
-static int not_elf(const struct image *image, struct gsym_diag *diag)
-{
-	const char *name = compressor(image);
-	if (!name)
-		return diag_set(diag, -ENOEXEC, "%s: not an ELF file", image->path);
-	return diag_set(diag, -ENOEXEC, "%s: compressed with %s: decompress it first", image->path, name);
-}
-
 static int image_read_header(struct image *image, struct gsym_diag *diag)
 {
-	if (image->map_size < EI_NIDENT || memcmp(image->map, ELFMAG, SELFMAG))
-		return not_elf(image, diag);
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_memory((char *)(uintptr_t)image->map, image->map_size);
 	GElf_Ehdr ehdr;
@@ -173,17 +93,6 @@ static void section_read_chdr(struct section *s, const struct image *image)
 	s->raw.size -= header;
 }
 
-/* The older way of GNU tools: name ".zdebug_", content "ZLIB" and the size in eight bytes, big-endian. */
-static void section_read_zdebug(struct section *s)
-{
-	if (s->raw.size < 12 || memcmp(s->raw.data, "ZLIB", 4))
-		return;
-	s->full_size = load64(s->raw.data + 4, true);
-	s->compression = COMPRESSION_ZLIB;
-	s->raw.data += 12;
-	s->raw.size -= 12;
-}
-
 /*
  * A relocatable file has no addresses. Its sections are laid out one behind the other, from 0, aligned as they
  * ask, in the order of the file: so do elfutils, so that addresses mean the same to both.
@@ -213,7 +122,7 @@ static int image_add_section(struct image *image, const char *name, const GElf_S
 	s.full_size = s.raw.size;
 	if (s.raw.size && (shdr->sh_flags & SHF_COMPRESSED))
 		section_read_chdr(&s, image);
-	else if (s.raw.size && !strncmp(name, ".zdebug_", 8))
+	else
 		section_read_zdebug(&s);
 	uint64_t end;
 	if (image->relocatable)
@@ -249,28 +158,6 @@ static int image_read_sections(struct image *image, struct gsym_diag *diag)
 	}
 	ranges_normalize(&image->text);
 	return 0;
-}
-
-static bool is_named(const struct section *s, const char *name)
-{
-	return !strcmp(s->name, name) || (!strncmp(name, ".debug_", 7) && s->name[0] == '.' && s->name[1] == 'z' &&
-					  !strcmp(s->name + 2, name + 1));
-}
-
-struct section *image_next_section(struct image *image, const char *name, const struct section *after)
-{
-	for (size_t i = after ? (size_t)(after - image->sections.v) + 1 : 0; i < image->sections.n; i++) {
-		struct section *s = &image->sections.v[i];
-		/* A group's section is a type unit, or debug data of one function: not the unit's own. */
-		if (!s->grouped && s->raw.size && is_named(s, name))
-			return s;
-	}
-	return NULL;
-}
-
-struct section *image_section(struct image *image, const char *name)
-{
-	return image_next_section(image, name, NULL);
 }
 
 /* ---- Build id ---- */
@@ -328,11 +215,19 @@ static bool segments_find_build_id(struct image *image)
 	return false;
 }
 
-/* ---- Life ---- */
-
-/* Everything after the bytes are there. */
-static int image_read(struct image *image, struct gsym_diag *diag)
+bool elf_is_elf(struct span file)
 {
+	return file.size >= EI_NIDENT && !memcmp(file.data, ELFMAG, SELFMAG);
+}
+
+void elf_close(struct image *image)
+{
+	elf_end(image->elf);
+}
+
+int elf_read(struct image *image, struct gsym_diag *diag)
+{
+	image->kind = IMAGE_ELF;
 	int err = image_read_header(image, diag);
 	if (!err)
 		err = image_read_sections(image, diag);
@@ -342,68 +237,4 @@ static int image_read(struct image *image, struct gsym_diag *diag)
 	if (!sections_find_build_id(image))
 		segments_find_build_id(image);
 	return 0;
-}
-
-int image_open(const char *path, const struct convert_opener *opener, struct image **ret, struct gsym_diag *diag)
-{
-	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
-	if (!image || !(image->path = strdup(path)))
-		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
-	image->opener = opener;
-	int err = image_map(image, diag);
-	if (!err)
-		err = image_read(image, diag);
-	if (!err)
-		*ret = TAKE(image);
-	return err;
-}
-
-int image_open_descriptor(int fd, const char *name, struct image **ret, struct gsym_diag *diag)
-{
-	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
-	if (!image || !(image->path = strdup(name)))
-		return diag_set(diag, -ENOMEM, "%s: out of memory", name);
-	int err = map_descriptor(image, fd, diag);
-	if (!err)
-		err = image_read(image, diag);
-	if (!err)
-		*ret = TAKE(image);
-	return err;
-}
-
-int image_open_memory(const void *data, size_t size, const char *name, struct image **ret, struct gsym_diag *diag)
-{
-	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
-	if (!image || !(image->path = strdup(name)))
-		return diag_set(diag, -ENOMEM, "%s: out of memory", name);
-	image->map = data;
-	image->map_size = size;
-	int err = image_read(image, diag);
-	if (!err)
-		*ret = TAKE(image);
-	return err;
-}
-
-void image_close(struct image *image)
-{
-	if (!image)
-		return;
-	for (size_t i = 0; i < image->sections.n; i++)
-		if (image->sections.v[i].owned)
-			munmap((void *)(uintptr_t)image->sections.v[i].data.data, image->sections.v[i].data.size);
-	vec_free(&image->sections);
-	vec_free(&image->symbols);
-	vec_free(&image->text);
-	arena_free(&image->names);
-	elf_end(image->elf);
-	if (image->mapped)
-		munmap((void *)(uintptr_t)image->map, image->map_size);
-	free(image->owned);
-	free(image->path);
-	free(image);
-}
-
-void image_closep(struct image **image)
-{
-	image_close(*image);
 }

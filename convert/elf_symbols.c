@@ -4,6 +4,8 @@
 #include "elf_symbols.h"
 #include "opd.h"
 
+#include "elf_image.h"
+
 #include <string.h>
 
 /* Targets whose symbols of code carry a mode in bit 0: Thumb, MIPS16 and microMIPS. */
@@ -129,7 +131,7 @@ static int load_first_table(struct image *image, struct image *source, uint32_t 
 	return 0;
 }
 
-int image_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
+int elf_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
 {
 	int err = descriptors_open(image);
 	for (size_t i = 0; i < n_sources && !err && !image->symbols.n; i++)

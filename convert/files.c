@@ -12,7 +12,8 @@
 /* Opens a file the caller named. It must be there, and belong to the image as far as build ids tell. */
 static int open_named(const struct conversion *c, const char *path, struct image **ret, struct gsym_diag *diag)
 {
-	int err = path ? image_open(path, c->options->opener, ret, diag) : 0;
+	const struct image_pick pick = {.arch = c->image->arch};
+	int err = path ? image_open_slice(path, c->options->opener, &pick, ret, diag) : 0;
 	const struct image *a = c->image, *b = *ret;
 	if (!err && b && strcmp(a->arch, b->arch))
 		return diag_set(diag, -EINVAL, "%s: its architecture is %s, that of %s is %s", path, b->arch, a->path,

@@ -267,6 +267,8 @@ static void prune_step(struct record *v, size_t *kept, const struct record *r, b
 			*last = *r;
 		return;
 	}
+	if (last && r->inferred && last->start == r->start && last->kind == RECORD_DWARF)
+		return; /* DWARF knows where the function ends, and that padding follows */
 	if (last && last->end == last->start && last->start >= r->start && last->start < r->end) {
 		*last = *r;
 		return;

@@ -19,20 +19,12 @@ static bool has_code_bytes(const struct image *image)
 	return false;
 }
 
-int identify_descriptor(int fd, const char *name, struct image_identity *ret, struct gsym_diag *diag)
+static struct image_identity identity_of(struct image *image)
 {
-	CLEANUP(image_closep) struct image *image = NULL;
-	int err = image_open_descriptor(fd, name, &image, diag);
-	if (err == -ENOEXEC) {
-		*ret = (struct image_identity){.kind = IMAGE_OTHER};
-		return 0;
-	}
-	if (err)
-		return err;
 	struct image_identity id = {
-		.kind = IMAGE_ELF,
+		.kind = image->kind,
 		.has_dwarf = has_section(image, ".debug_info"),
-		.has_symtab = has_section(image, ".symtab"),
+		.has_symtab = image_has_symbols(image),
 		.has_text = has_code_bytes(image),
 		.id_size = image->id_size,
 	};
@@ -45,6 +37,26 @@ int identify_descriptor(int fd, const char *name, struct image_identity *ret, st
 		id.id_size = sizeof(hash.digest);
 		id.id_is_hash = true;
 	}
-	*ret = id;
-	return 0;
+	return id;
+}
+
+struct found {
+	struct image_identity *list;
+	size_t n;
+};
+
+static int add_found(void *user, struct image *image)
+{
+	struct found *found = user;
+	found->list[found->n++] = identity_of(image);
+	return found->n < IDENTITIES_MAX ? 0 : 1;
+}
+
+int identify_descriptor(int fd, const char *name, struct image_identity ret[static IDENTITIES_MAX], size_t *ret_n,
+			struct gsym_diag *diag)
+{
+	struct found found = {.list = ret};
+	int err = image_each(fd, name, add_found, &found, diag);
+	*ret_n = found.n;
+	return err == -ENOEXEC || err > 0 ? 0 : err;
 }

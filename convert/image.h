@@ -36,6 +36,7 @@ enum symbol_type {
 	SYMBOL_FUNC,   /* STT_FUNC and STT_GNU_IFUNC */
 	SYMBOL_NOTYPE, /* labels of assembly code */
 	SYMBOL_STUB,   /* an entry of a procedure linkage table, found by image_load_plt() */
+	SYMBOL_START,  /* no name: a function begins here, and the one before it ends */
 };
 
 struct symbol {
@@ -50,11 +51,15 @@ struct symbol {
 struct image {
 	char *path;
 	const struct convert_opener *opener; /* that of image_open(), borrowed: for files this one refers to */
-	const uint8_t *map;
+	struct span file; /* all of it */
+	bool mapped;      /* file is ours to unmap */
+	const uint8_t *map; /* the image in it: all, but for a slice of a fat file */
 	size_t map_size;
-	bool mapped;      /* map is ours to unmap */
+	enum image_kind kind;
+	struct arena names; /* of sections and symbols that the file does not have as text */
 	void *owned;      /* memory to free with the image, or NULL */
 	void *elf;        /* libelf's handle */
+	struct macho *macho; /* or what the reader of Mach-O needs */
 	bool big_endian;
 	bool relocatable; /* ET_REL: addresses are those of our own layout of the sections */
 	uint64_t laid_out; /* end of that layout */
@@ -74,15 +79,30 @@ struct image {
 	range_vec text;        /* normalized; empty when the file has no sections */
 	VEC(struct symbol) symbols; /* in table order, defined ones in code only */
 	struct section *opd;   /* function descriptors (ELFv1 of ppc64), or NULL */
-	struct arena names;    /* of symbols that no table names */
 	bool symbols_damaged;
 };
 
-/* Opens an ELF file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. @opener may be NULL. */
+/* One of several images in a file; all fields may be unset. */
+struct image_pick {
+	const char *arch;
+	const uint8_t *id;
+	size_t id_size;
+};
+
+/* The same for a file that may hold several images. -ENOEXEC when the pick fits none, or not just one. */
+int image_open_slice(const char *path, const struct convert_opener *opener, const struct image_pick *pick,
+		     struct image **ret, struct gsym_diag *diag);
+
+/* Opens an object file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. @opener may be NULL. */
 int image_open(const char *path, const struct convert_opener *opener, struct image **ret, struct gsym_diag *diag);
 
-/* The same for a file that is open already and stays the caller's. @name is only used in messages. */
-int image_open_descriptor(int fd, const char *name, struct image **ret, struct gsym_diag *diag);
+/*
+ * Opens every image in the file @fd, which stays the caller's, one after the other, and hands it to @each, for as
+ * long as that returns 0; what it returned else is returned. A damaged slice of a fat file is passed over. @name is
+ * only used in messages.
+ */
+int image_each(int fd, const char *name, int (*each)(void *user, struct image *image), void *user,
+	       struct gsym_diag *diag);
 
 /* The same for a file in memory, borrowed until image_close(). @name is only used in messages. */
 int image_open_memory(const void *data, size_t size, const char *name, struct image **ret, struct gsym_diag *diag);
@@ -95,11 +115,17 @@ struct section *image_section(struct image *image, const char *name);
 /* The first such section behind @after, or NULL; @after NULL: the first of all. */
 struct section *image_next_section(struct image *image, const char *name, const struct section *after);
 
+/* Whether it has a symbol table of its own, other than that for dynamic linking. */
+bool image_has_symbols(struct image *image);
+
 /*
  * Fills image->symbols from the first of @sources that has a .symtab, and from .dynsym of @image for addresses
  * that one does not name. Names are borrowed from the sources. 0 or -ENOMEM.
  */
 int image_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
+
+/* Of a section with that older form of compression: takes the header off. */
+void section_read_zdebug(struct section *section);
 
 /*
  * Appends the stubs of the procedure linkage tables in @image, whose other symbols must be loaded, to

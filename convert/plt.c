@@ -468,7 +468,7 @@ static void describe_machine(struct plt *p)
 int image_load_plt(struct image *image)
 {
 	struct plt p = {.image = image, .budget = 4 * (uint64_t)image->map_size};
-	if (image->relocatable)
+	if (image->relocatable || !image->elf) /* of Mach-O, stubs are among the symbols */
 		return 0;
 	describe_machine(&p);
 	if (!stub_step(&p.machine))

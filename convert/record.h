@@ -37,6 +37,7 @@ struct record {
 	uint32_t bare;          /* the name without its scopes where they were added, else NO_STRING */
 	uint8_t kind;           /* enum record_kind */
 	bool linkage;           /* name is a linkage name */
+	bool inferred;          /* RECORD_SYMBOL: where it ends is a guess */
 	bool marker;            /* RECORD_LABEL that is dropped unless it has lines */
 	bool assembly;          /* RECORD_DWARF: a label of assembly code, which may have others at its side */
 	bool told;              /* RECORD_FOLDED: DWARF itself says where its lines are */

@@ -72,6 +72,8 @@ static int label_rank(const struct symbol *s)
 {
 	if (s->type == SYMBOL_STUB)
 		return INT_MAX;
+	if (s->type == SYMBOL_START)
+		return -1;
 	if (only_ends(s))
 		return 0;
 	return 1 + (s->size != 0) * 4 + !is_start_marker(s->name) * 2 + s->global;
@@ -109,6 +111,7 @@ static int emit(struct sweep *s, size_t i, uint64_t end)
 					.end = end,
 					.name = symbol->name,
 					.order = s->order[i].index,
+					.inferred = !symbol->size,
 					.label = symbol->type != SYMBOL_FUNC,
 					.marker = only_ends(symbol),
 				});
@@ -148,7 +151,7 @@ static int sweep_functions(struct sweep *s, size_t first, size_t end, bool *foun
 static int sweep_labels(struct sweep *s, size_t first, size_t end)
 {
 	size_t best = first;
-	int best_rank = 0;
+	int best_rank = -1;
 	for (size_t i = first; i < end; i++) {
 		int rank = label_rank(at(s, i));
 		if (rank >= best_rank) {
@@ -157,6 +160,8 @@ static int sweep_labels(struct sweep *s, size_t first, size_t end)
 		}
 	}
 	const struct symbol *symbol = at(s, best);
+	if (symbol->type == SYMBOL_START)
+		return 0;
 	uint64_t stop = symbol->size ? symbol_end(symbol) : unsized_end(s, symbol->addr, end);
 	if (!symbol->size && symbol->addr < s->label_reach && stop > s->label_reach)
 		stop = s->label_reach;
@@ -251,7 +256,7 @@ int symtab_add_records(const symbol_vec *symbols, struct pool *pool, record_vec 
 		const struct code_symbol *s = &symbols->v[i];
 		struct record r = {.start = s->addr, .end = s->end, .bare = NO_STRING,
 				   .kind = s->label ? RECORD_LABEL : RECORD_SYMBOL, .linkage = true,
-				   .marker = s->marker};
+				   .marker = s->marker, .inferred = s->inferred};
 		struct pool_string name = pool_string_of(s->name, strlen(s->name));
 		if (r.end - r.start > UINT32_MAX)
 			r.end = r.start; /* GSYM sizes have 32 bits: better unknown than wrong */

@@ -12,6 +12,7 @@ struct code_symbol {
 	uint64_t reach;     /* the highest end of this and all symbols before it */
 	const char *name;
 	uint32_t order;     /* in the symbol table */
+	bool inferred;      /* its size is not the symbol table's */
 	bool label;         /* STT_NOTYPE, or a stub */
 	bool marker;        /* its name says that something ends here: only of use if lines prove otherwise */
 };

@@ -51,7 +51,7 @@ static bool list_terminated(const char *list, size_t size)
 static bool convert_valid(const struct worker_convert *m)
 {
 	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2) &&
-	       m->has_binary <= 1 && m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
+	       m->has_binary <= 1 && terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
 	       terminated(m->binary, sizeof(m->binary)) && list_terminated(m->debug_dirs, sizeof(m->debug_dirs));
 }
 
@@ -67,7 +67,7 @@ static bool failed_valid(const struct worker_failed *m)
 
 static bool identity_valid(const struct worker_identity *m)
 {
-	if (m->error < 0 || m->error >= 4096 || m->kind > IMAGE_ELF || m->id_size > sizeof(m->id))
+	if (m->error < 0 || m->error >= 4096 || m->kind > IMAGE_KIND_LAST || m->more > 1 || m->id_size > sizeof(m->id))
 		return false;
 	if (m->error == 0 && m->kind != IMAGE_OTHER && m->id_size == 0)
 		return false;

@@ -12,7 +12,8 @@
  *            WORKER_MISSING and WORKER_SECTION and one WORKER_DONE, or one WORKER_FAILED. Until then, one at a
  *            time, WORKER_OPEN for a file that the object file refers to; in: WORKER_OPENED with the file attached.
  *   scan     many files, until the socket closes.
- *            in: WORKER_IDENTIFY with the open file attached; out: one WORKER_IDENTITY for each, in order.
+ *            in: WORKER_IDENTIFY with the open file attached; out: for each, in order, one WORKER_IDENTITY,
+ *            or one for each of its images.
  *
  * A message is one packet and one of the structs below, in the byte order and layout of this machine. All
  * fields have a fixed width. A worker that was taken over by a hostile file may send anything: the receiver
@@ -33,7 +34,7 @@ enum {
 
 /* Raised with every change of this file: daemon and worker may come from different installations. */
 enum {
-	WORKER_PROTOCOL = 3,
+	WORKER_PROTOCOL = 4,
 	WORKER_PATH_MAX = 4096,
 };
 
@@ -69,6 +70,7 @@ struct worker_convert {
 	uint64_t output_size; /* largest output in bytes */
 	uint32_t has_binary;  /* 0 or 1: WORKER_BINARY_FD is there, and the object file is its debug file */
 	uint32_t merged;      /* 0 or 1: keep all functions that share a range */
+	char arch[16];        /* which image of the file */
 	char input[WORKER_PATH_MAX];      /* where the files lie, to find others beside them */
 	char binary[WORKER_PATH_MAX];
 	char debug_dirs[WORKER_PATH_MAX]; /* each terminated; an empty one ends the list */
@@ -137,12 +139,14 @@ struct worker_failed {
 	char text[512]; /* why: section and offset, but not the name of the file */
 };
 
-/* What struct image_identity says of one file. */
+/* What struct image_identity says of one image in the file. */
 struct worker_identity {
 	struct worker_header head;
 	int32_t error;    /* 0, or a positive errno value: the file could not be read, and text says why */
 	uint32_t kind;    /* enum image_kind */
 	uint32_t id_size; /* at most sizeof(id); 0 only for IMAGE_OTHER or after an error */
+	uint32_t more;    /* 1: another message follows for the same file, else 0 */
+	uint32_t pad;
 	uint8_t id[64];
 	uint8_t id_is_hash; /* this and the next three: 0 or 1 */
 	uint8_t has_dwarf;

@@ -98,7 +98,16 @@ static int give_up_worker(struct identifier *id, int why, struct gsym_diag *diag
 	return diag_set(diag, -EBADMSG, "the worker that looked at it ended with status %d", status);
 }
 
-int identify(struct identifier *id, int fd, uint64_t size, struct image_identity *ret, struct gsym_diag *diag)
+/* The answer: 1 with a message of this question, else as child_receive(). */
+static int receive_answer(struct identifier *id, int64_t deadline, union worker_message *ret)
+{
+	int got = child_receive(&id->child, id->stop_fd, deadline, ret);
+	bool ours = got == 1 && ret->head.type == WORKER_IDENTITY && ret->head.serial == id->serial;
+	return got == 1 && !ours ? -EPROTO : got;
+}
+
+int identify(struct identifier *id, int fd, uint64_t size, struct image_identity ret[static IDENTITIES_MAX],
+	     size_t *ret_n, struct gsym_diag *diag)
 {
 	int err = ensure_worker(id, diag);
 	if (err)
@@ -107,11 +116,16 @@ int identify(struct identifier *id, int fd, uint64_t size, struct image_identity
 	int64_t deadline = monotonic_ms() + LEAST_TIME_MS + (int64_t)(size / LEAST_BYTES_PER_MS);
 	err = send_file(id, fd);
 	int got = err == -EPIPE || err == -ECONNRESET ? 0 : err;
-	if (!err)
-		got = child_receive(&id->child, id->stop_fd, deadline, &msg);
-	if (got == 1 && (msg.head.type != WORKER_IDENTITY || msg.head.serial != id->serial))
-		got = -EPROTO;
-	if (got == 1)
-		return take_identity(&msg.identity, ret, diag);
+	*ret_n = 0;
+	while (!err && (got = receive_answer(id, deadline, &msg)) == 1) {
+		if (*ret_n >= IDENTITIES_MAX) {
+			got = -EPROTO;
+			break;
+		}
+		err = take_identity(&msg.identity, &ret[*ret_n], diag);
+		*ret_n += !err && msg.identity.kind != IMAGE_OTHER;
+		if (err || !msg.identity.more)
+			return err;
+	}
 	return give_up_worker(id, got, diag);
 }

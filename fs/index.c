@@ -10,14 +10,14 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 2 << 16 | CONVERT_REVISION,
-	RECORD_MIN = 5 * 8 + 4,
-	RECORD_MAX = RECORD_MIN + 2 * UINT8_MAX, /* id and arch */
+	REVISION = 3 << 16 | CONVERT_REVISION,
+	RECORD_MIN = 5 * 8 + 2,
+	IMAGE_MIN = 4,
+	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * (IMAGE_MIN + 2 * UINT8_MAX), /* id and arch */
 	CHECKSUM_SIZE = 8,
 };
 
-enum record_flags {
-	FLAG_BAD = 1,
+enum image_flags {
 	FLAG_ID_IS_HASH = 2,
 	FLAG_DWARF = 4,
 	FLAG_SYMTAB = 8,
@@ -57,6 +57,25 @@ struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino)
 	return r;
 }
 
+static void record_free(struct file_record *r)
+{
+	free(r->images);
+	free(r);
+}
+
+int record_set_images(struct file_record *r, const struct image_identity *images, size_t n)
+{
+	struct image_identity *copy = n ? calloc(n, sizeof(*copy)) : NULL;
+	if (n && !copy)
+		return -ENOMEM;
+	if (n)
+		memcpy(copy, images, n * sizeof(*copy));
+	free(r->images);
+	r->images = copy;
+	r->n_images = (uint8_t)n;
+	return 0;
+}
+
 bool index_sweep(struct index *index, uint32_t pass)
 {
 	bool any = false;
@@ -67,7 +86,7 @@ bool index_sweep(struct index *index, uint32_t pass)
 			if (r->pass == pass)
 				continue;
 			table_remove(&index->files, at);
-			free(r);
+			record_free(r);
 			any = true;
 		}
 	}
@@ -79,7 +98,7 @@ void index_deinit(struct index *index)
 	for (size_t i = 0; i < index->files.n_buckets; i++) {
 		for (struct table_link *at = index->files.buckets[i], *next; at; at = next) {
 			next = at->next;
-			free(TABLE_ENTRY(at, struct file_record));
+			record_free(TABLE_ENTRY(at, struct file_record));
 		}
 	}
 	table_deinit(&index->files);
@@ -107,32 +126,41 @@ static void put8(bytes *out, uint8_t value)
 	out->v[out->n++] = value;
 }
 
-static uint8_t flags_of(const struct file_record *r)
+static uint8_t flags_of(const struct image_identity *id)
 {
-	const struct image_identity *id = &r->identity;
-	return (uint8_t)((r->bad ? FLAG_BAD : 0) | (id->id_is_hash ? FLAG_ID_IS_HASH : 0) |
-			 (id->has_dwarf ? FLAG_DWARF : 0) | (id->has_symtab ? FLAG_SYMTAB : 0) |
+	return (uint8_t)((id->id_is_hash ? FLAG_ID_IS_HASH : 0) | (id->has_dwarf ? FLAG_DWARF : 0) | (id->has_symtab ? FLAG_SYMTAB : 0) |
 			 (id->has_text ? FLAG_TEXT : 0));
+}
+
+static int encode_image(bytes *out, const struct image_identity *id)
+{
+	size_t arch_size = strnlen(id->arch, sizeof(id->arch));
+	if (vec_reserve(out, IMAGE_MIN + id->id_size + arch_size))
+		return -ENOMEM;
+	put8(out, (uint8_t)id->kind);
+	put8(out, flags_of(id));
+	put8(out, (uint8_t)id->id_size);
+	put8(out, (uint8_t)arch_size);
+	put(out, id->id, id->id_size);
+	put(out, id->arch, arch_size);
+	return 0;
 }
 
 static int encode_record(bytes *out, const struct file_record *r)
 {
-	const struct image_identity *id = &r->identity;
-	size_t arch_size = strnlen(id->arch, sizeof(id->arch));
-	if (vec_reserve(out, RECORD_MIN + id->id_size + arch_size))
+	if (vec_reserve(out, RECORD_MIN))
 		return -ENOMEM;
 	put64(out, r->key.dev);
 	put64(out, r->key.ino);
 	put64(out, r->key.size);
 	put64(out, (uint64_t)r->key.mtime_ns);
 	put64(out, (uint64_t)r->key.ctime_ns);
-	put8(out, (uint8_t)id->kind);
-	put8(out, flags_of(r));
-	put8(out, (uint8_t)id->id_size);
-	put8(out, (uint8_t)arch_size);
-	put(out, id->id, id->id_size);
-	put(out, id->arch, arch_size);
-	return 0;
+	put8(out, r->bad);
+	put8(out, r->n_images);
+	int err = 0;
+	for (size_t i = 0; i < r->n_images && !err; i++)
+		err = encode_image(out, &r->images[i]);
+	return err;
 }
 
 static int encode_all(bytes *out, const struct index *index)
@@ -169,26 +197,37 @@ int index_encode(const struct index *index, void **ret_data, size_t *ret_size)
 
 /* ---- Reading ---- */
 
-static int decode_identity(struct cursor *c, struct file_record *r)
+static int decode_image(struct cursor *c, struct image_identity *id)
 {
-	struct image_identity *id = &r->identity;
 	uint8_t kind = cursor_u8(c), flags = cursor_u8(c), id_size = cursor_u8(c), arch_size = cursor_u8(c);
-	if (kind > IMAGE_ELF || id_size > sizeof(id->id) || arch_size >= sizeof(id->arch) ||
-	    (kind != IMAGE_OTHER && id_size == 0))
-		return -EBADMSG;
 	const uint8_t *id_bytes = cursor_take(c, id_size), *arch = cursor_take(c, arch_size);
-	if (!cursor_ok(c))
+	if (!cursor_ok(c) || kind == IMAGE_OTHER || kind > IMAGE_KIND_LAST || id_size == 0 || id_size > sizeof(id->id) ||
+	    arch_size >= sizeof(id->arch))
 		return -EBADMSG;
-	id->kind = (enum image_kind)kind;
-	id->id_size = id_size;
+	*id = (struct image_identity){
+		.kind = (enum image_kind)kind,
+		.id_size = id_size,
+		.id_is_hash = flags & FLAG_ID_IS_HASH,
+		.has_dwarf = flags & FLAG_DWARF,
+		.has_symtab = flags & FLAG_SYMTAB,
+		.has_text = flags & FLAG_TEXT,
+	};
 	memcpy(id->id, id_bytes, id_size);
 	memcpy(id->arch, arch, arch_size);
-	r->bad = flags & FLAG_BAD;
-	id->id_is_hash = flags & FLAG_ID_IS_HASH;
-	id->has_dwarf = flags & FLAG_DWARF;
-	id->has_symtab = flags & FLAG_SYMTAB;
-	id->has_text = flags & FLAG_TEXT;
 	return 0;
+}
+
+static int decode_images(struct cursor *c, struct file_record *r)
+{
+	struct image_identity images[IDENTITIES_MAX];
+	uint8_t bad = cursor_u8(c), n = cursor_u8(c);
+	if (!cursor_ok(c) || bad > 1 || n > IDENTITIES_MAX)
+		return -EBADMSG;
+	for (size_t i = 0; i < n; i++)
+		if (decode_image(c, &images[i]))
+			return -EBADMSG;
+	r->bad = bad;
+	return record_set_images(r, images, n);
 }
 
 static int decode_record(struct index *index, struct cursor *c)
@@ -205,7 +244,7 @@ static int decode_record(struct index *index, struct cursor *c)
 	if (!r)
 		return -ENOMEM;
 	r->key = key;
-	return decode_identity(c, r);
+	return decode_images(c, r);
 }
 
 /* Takes the header; -EBADMSG for one that is not of this revision. */

@@ -61,7 +61,7 @@ static bool same_key(const struct file_key *a, const struct file_key *b)
 }
 
 /* Opens the file and has a worker look at it. @st becomes what was opened. */
-static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct image_identity *ret,
+static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct image_identity *ret, size_t *ret_n,
 		      struct gsym_diag *diag)
 {
 	int fd = open_beneath(s->root, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
@@ -71,7 +71,7 @@ static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct
 	}
 	int err = fstat(fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -ENOENT;
 	if (!err)
-		err = identify(&s->identifier, fd, (uint64_t)st->st_size, ret, diag);
+		err = identify(&s->identifier, fd, (uint64_t)st->st_size, ret, ret_n, diag);
 	close(fd);
 	s->n_opened++;
 	return err;
@@ -81,8 +81,9 @@ static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct
 static int learn(struct sweep *s, struct file_record *r, const char *path, struct stat *st)
 {
 	struct gsym_diag diag = {""};
-	struct image_identity identity = {.kind = IMAGE_OTHER};
-	int err = ask_worker(s, path, st, &identity, &diag);
+	struct image_identity images[IDENTITIES_MAX];
+	size_t n = 0;
+	int err = ask_worker(s, path, st, images, &n, &diag);
 	if (err == -ECHILD)
 		log_error(s->scan->log, "scan: %s", diag.text);
 	else if (err && err != -EBADMSG && err != -ECANCELED && err != -ENOENT)
@@ -91,9 +92,10 @@ static int learn(struct sweep *s, struct file_record *r, const char *path, struc
 		return err;
 	if (err)
 		log_warning(s->scan->log, "scan: '%s': %s, skipping it until it changes", path, diag.text);
-	r->key = key_of(st);
 	r->bad = err != 0;
-	r->identity = identity;
+	if (record_set_images(r, images, err ? 0 : n))
+		return -ENOMEM;
+	r->key = key_of(st);
 	s->unsaved++;
 	return 0;
 }
@@ -110,11 +112,11 @@ static mode_t mirrored_mode(const struct stat *st, bool open_to_all)
 	return st->st_mode & (open_to_all ? 0444 : 0400);
 }
 
-static int add_finding(struct sweep *s, const struct file_record *r, const char *path, const struct stat *st,
-		       bool open_to_all)
+static int add_finding(struct sweep *s, const struct file_record *r, const struct image_identity *identity,
+		       const char *path, const struct stat *st, bool open_to_all)
 {
 	char id[ID_TEXT_SIZE], path_copy[PATH_MAX];
-	id_format(&r->identity, id);
+	id_format(identity, id);
 	snprintf(path_copy, sizeof(path_copy), "%s", path);
 	struct finding finding = {
 		.id = id,
@@ -130,15 +132,15 @@ static int add_finding(struct sweep *s, const struct file_record *r, const char 
 				.uid = st->st_uid,
 				.gid = st->st_gid,
 				.mode = mirrored_mode(st, open_to_all),
-				.richness = r->identity.has_dwarf    ? SOURCE_DWARF
-					    : r->identity.has_symtab ? SOURCE_SYMBOLS
+				.richness = identity->has_dwarf    ? SOURCE_DWARF
+					    : identity->has_symtab ? SOURCE_SYMBOLS
 								     : SOURCE_BARE,
-				.has_text = r->identity.has_text,
-				.kind = r->identity.kind,
+				.has_text = identity->has_text,
+				.kind = identity->kind,
 				.pass = s->scan->pass,
 			},
 	};
-	memcpy(finding.source.arch, r->identity.arch, sizeof(finding.source.arch));
+	memcpy(finding.source.arch, identity->arch, sizeof(finding.source.arch));
 	struct list woken;
 	list_init(&woken);
 	int err = images_add(s->scan->images, &finding, &woken);
@@ -160,7 +162,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	if (err == -ECANCELED || err == -ECHILD)
 		return err;
 	/* What cannot be looked at just now stays what it was, if it was anything. */
-	if (err && (err == -ENOENT || r->identity.kind == IMAGE_OTHER))
+	if (err && (err == -ENOENT || !r->n_images))
 		return 0;
 	r->pass = scan->pass;
 	if (s->unsaved >= SAVE_EVERY) {
@@ -168,8 +170,11 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 		s->unsaved = 0;
 	}
 	s->n_bad += r->bad;
-	s->n_images += r->identity.kind != IMAGE_OTHER;
-	return r->identity.kind != IMAGE_OTHER ? add_finding(s, r, path, &st, open_to_all) : 0;
+	s->n_images += r->n_images != 0;
+	err = 0;
+	for (size_t i = 0; i < r->n_images && !err; i++)
+		err = add_finding(s, r, &r->images[i], path, &st, open_to_all);
+	return err;
 }
 
 /* ---- Symbolic links ---- */
@@ -192,11 +197,11 @@ static void add_links(struct sweep *s)
 		struct link_seen *l = &s->links.v[i];
 		struct file_record *r = index_find(&s->scan->index, l->dev, l->ino);
 		char id[ID_TEXT_SIZE];
-		if (!r || r->pass != s->scan->pass || r->identity.kind == IMAGE_OTHER)
-			continue;
-		id_format(&r->identity, id);
-		if (images_add_name(s->scan->images, id, l->basename, s->scan->pass))
-			return; /* without memory fewer names are listed */
+		for (size_t k = 0; r && r->pass == s->scan->pass && k < r->n_images; k++) {
+			id_format(&r->images[k], id);
+			if (images_add_name(s->scan->images, id, l->basename, s->scan->pass))
+				return; /* without memory fewer names are listed */
+		}
 	}
 }
 

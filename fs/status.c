@@ -24,6 +24,7 @@ static const char *const state_words[] = {
 static const char *const kind_words[] = {
 	[IMAGE_OTHER] = "other",
 	[IMAGE_ELF] = "elf",
+	[IMAGE_MACHO] = "mach-o",
 };
 
 static void state(struct sheet *sheet, const struct revision *rev)

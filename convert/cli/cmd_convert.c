@@ -11,6 +11,7 @@
 #include "segment.h"
 #include "summary.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +41,7 @@ enum {
 
 static const struct option_spec options[] = {
 	{'o', "out-file", "FILE", "write FILE instead of INPUT.gsym"},
-	{OPT_ARCH, "arch", "ARCH", "refuse an INPUT of another architecture"},
+	{OPT_ARCH, "arch", "ARCH", "convert only the image for ARCH of a fat file, and\nrefuse others; without it, each becomes FILE.ARCH"},
 	{OPT_NUM_THREADS, "num-threads", "N",
 	 "use N threads (default: one a processor);\nthe output is the same"},
 	{OPT_OUTPUT_VERSION, "output-version", "1|2", "GSYM version to write (default 1)"},
@@ -231,6 +232,36 @@ static int convert(struct conversion *c)
 	return status;
 }
 
+/* One output for each image of a fat file, called after its architecture. */
+static int convert_each(struct conversion *c, const struct image_identity *images, size_t n)
+{
+	const char *base = c->output;
+	int status = STATUS_OK;
+	for (size_t i = 0; i < n && status == STATUS_OK; i++) {
+		CLEANUP(freep) char *output = NULL;
+		if (asprintf(&output, "%s.%s", base, images[i].arch) < 0)
+			return fail(c->input, -ENOMEM, NULL);
+		c->output = c->segments.path = output;
+		c->convert.arch = images[i].arch;
+		status = convert(c);
+	}
+	return status;
+}
+
+/* Converts the image that was chosen, or all there are. */
+static int convert_all(struct conversion *c)
+{
+	struct image_identity images[IDENTITIES_MAX];
+	size_t n = 0;
+	int fd = c->convert.arch ? -1 : open(c->input, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	/* What is wrong with the file the conversion will say. */
+	if (fd >= 0 && identify_descriptor(fd, c->input, images, &n, NULL))
+		n = 0;
+	if (fd >= 0)
+		close(fd);
+	return n > 1 ? convert_each(c, images, n) : convert(c);
+}
+
 /* The whole, of which nobody sees more than the segments, is written with wide fields: they alone need fit.
  */
 static void ask_for_segments(struct conversion *c)
@@ -267,5 +298,5 @@ int cmd_convert(int argc, char **argv)
 		ask_for_segments(&c);
 	else if (out_file_replaces(c.input, c.output))
 		return options_error(&spec, "'%s' would be replaced by its own conversion", c.input);
-	return convert(&c);
+	return convert_all(&c);
 }

@@ -147,6 +147,7 @@ static int convert_and_tell(const struct worker_convert *order)
 		.version = (uint16_t)order->version,
 		.merged = order->merged,
 		.debug_dirs = dirs,
+		.arch = *order->arch ? order->arch : NULL,
 		.debug_file = order->has_binary ? order->input : NULL,
 		.opener = &opener,
 		.progress = send_progress,
@@ -203,16 +204,22 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 static int identify_and_tell(const struct worker_identify *order, int fd)
 {
 	struct worker_identity m = {.head.serial = order->head.serial};
-	struct image_identity id = {0};
+	struct image_identity list[IDENTITIES_MAX];
 	struct gsym_diag diag = {""};
-	int err = identify_descriptor(fd, unnamed, &id, &diag);
+	size_t n = 0;
+	int err = identify_descriptor(fd, unnamed, list, &n, &diag);
 	if (err) {
 		m.error = -err;
 		copy_text(m.text, sizeof(m.text), diag.text, unnamed);
-	} else {
-		fill_identity(&m, &id);
 	}
-	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
+	if (err || !n)
+		return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
+	for (size_t i = 0; i < n && !err; i++) {
+		fill_identity(&m, &list[i]);
+		m.more = i + 1 < n;
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
+	}
+	return err;
 }
 
 static int work_scan(void)

@@ -73,7 +73,7 @@ DEVIATIONS = {
     ],
     "elf-symtab-file.yaml": [
         (r"MISMATCH: architecture mismatch: .*", BOTH, WORDS, r"its architecture is aarch64, that of \S+ is x86_64"),
-        (r"INVALID: The file was not recognized as a valid object file", BOTH, WORDS, r"debug.yaml: not an ELF file"),
+        (r"INVALID: The file was not recognized as a valid object file", BOTH, WORDS, r"debug.yaml: not an object file"),
     ],
     "statistics-detailed.yaml": [
         (r"STATS-NEXT: .*", BOTH, "gsym statistics has figures of its own; the sizes both have are compared",

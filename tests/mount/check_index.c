@@ -19,13 +19,17 @@ static void fill(struct index *index)
 		r->key.mtime_ns = (int64_t)i * 1000000007 - 5;
 		r->key.ctime_ns = (int64_t)i * 1000000009 - 7;
 		r->bad = i % 7 == 0;
-		r->identity.kind = i % 2 ? IMAGE_ELF : IMAGE_OTHER;
-		r->identity.id_size = i % 2 ? 1 + i % IMAGE_ID_MAX : 0;
-		memset(r->identity.id, (int)i, r->identity.id_size);
-		r->identity.has_dwarf = i % 5 == 0;
-		r->identity.has_symtab = i % 3 == 0;
-		r->identity.id_is_hash = i % 11 == 0;
-		strcpy(r->identity.arch, i % 2 ? "x86_64" : "");
+		struct image_identity images[3] = {0};
+		for (unsigned k = 0; k < i % 4; k++) {
+			images[k].kind = k ? IMAGE_MACHO : IMAGE_ELF;
+			images[k].id_size = 1 + (i + k) % IMAGE_ID_MAX;
+			memset(images[k].id, (int)(i + k), images[k].id_size);
+			images[k].has_dwarf = i % 5 == 0;
+			images[k].has_symtab = i % 3 == 0;
+			images[k].id_is_hash = i % 11 == 0;
+			strcpy(images[k].arch, i % 2 ? "x86_64" : "");
+		}
+		assert_int_equal(record_set_images(r, images, i % 4), 0);
 	}
 }
 
@@ -35,13 +39,17 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 	assert_int_equal(a->key.mtime_ns, b->key.mtime_ns);
 	assert_int_equal(a->key.ctime_ns, b->key.ctime_ns);
 	assert_int_equal(a->bad, b->bad);
-	assert_int_equal(a->identity.kind, b->identity.kind);
-	assert_int_equal(a->identity.id_size, b->identity.id_size);
-	assert_memory_equal(a->identity.id, b->identity.id, a->identity.id_size);
-	assert_int_equal(a->identity.has_dwarf, b->identity.has_dwarf);
-	assert_int_equal(a->identity.has_symtab, b->identity.has_symtab);
-	assert_int_equal(a->identity.id_is_hash, b->identity.id_is_hash);
-	assert_string_equal(a->identity.arch, b->identity.arch);
+	assert_int_equal(a->n_images, b->n_images);
+	for (size_t i = 0; i < a->n_images; i++) {
+		const struct image_identity *x = &a->images[i], *y = &b->images[i];
+		assert_int_equal(x->kind, y->kind);
+		assert_int_equal(x->id_size, y->id_size);
+		assert_memory_equal(x->id, y->id, x->id_size);
+		assert_int_equal(x->has_dwarf, y->has_dwarf);
+		assert_int_equal(x->has_symtab, y->has_symtab);
+		assert_int_equal(x->id_is_hash, y->id_is_hash);
+		assert_string_equal(x->arch, y->arch);
+	}
 }
 
 static void round_trip(void **state)
@@ -82,8 +90,8 @@ static void damaged(void **state)
 	void *data;
 	size_t size;
 	(void)state;
-	index_get(&a, 1, 2)->identity =
-		(struct image_identity){.kind = IMAGE_ELF, .id_size = 20, .arch = "aarch64"};
+	const struct image_identity one = {.kind = IMAGE_ELF, .id_size = 20, .arch = "aarch64"};
+	assert_int_equal(record_set_images(index_get(&a, 1, 2), &one, 1), 0);
 	assert_int_equal(index_encode(&a, &data, &size), 0);
 	for (size_t n = 0; n < size; n++) {
 		uint8_t *copy = malloc(n + 1);
@@ -113,7 +121,7 @@ static void headers(void **state)
 	assert_int_equal(index_encode(&a, &data, &size), 0);
 	const struct span header = {data, INDEX_HEADER_SIZE};
 	assert_int_equal(index_check_header(header, size), 0);
-	assert_int_equal(index_check_header(header, size + (1 << 20)), -EBADMSG);
+	assert_int_equal(index_check_header(header, size + (1 << 24)), -EBADMSG);
 	assert_int_equal(index_check_header(header, INDEX_HEADER_SIZE + 8), -EBADMSG);
 	assert_int_equal(index_check_header(header, 0), -EBADMSG);
 	store64((uint8_t *)data + 16, (1ULL << 30) / 44, false);

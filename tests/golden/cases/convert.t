@@ -17,7 +17,7 @@ $ gsym convert -o out/e.gsym "$ELF" 2>&1 | grep -c '^input: \|^output: \|^functi
 4
 # A failure leaves what was there before.
 $ echo before > out/keep && gsym convert -o out/keep plain.gsym
-gsym: plain.gsym: not an ELF file
+gsym: plain.gsym: not an object file
 [1]
 $ cat out/keep
 before

@@ -40,7 +40,8 @@ Makes a GSYM file from the debug data and symbols of an object file.
 
 Options:
   -o, --out-file=FILE         write FILE instead of INPUT.gsym
-      --arch=ARCH             refuse an INPUT of another architecture
+      --arch=ARCH             convert only the image for ARCH of a fat file, and
+                              refuse others; without it, each becomes FILE.ARCH
       --num-threads=N         use N threads (default: one a processor);
                               the output is the same
       --output-version=1|2    GSYM version to write (default 1)

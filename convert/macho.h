@@ -1,0 +1,71 @@
+/*
+ * macho.h - Mach-O files: what all parts of their reader know. Source of the format: Apple's <mach-o/loader.h>,
+ * <mach-o/nlist.h>, <mach-o/stab.h> and <mach-o/fat.h>. Numbers are spelled out, because those headers are not
+ * at hand elsewhere.
+ */
+#ifndef CONVERT_MACHO_H
+#define CONVERT_MACHO_H
+
+#include "image.h"
+#include "../gsym/base/cursor.h"
+
+enum {
+	MACHO_NAME_SIZE = 16, /* of segments and sections; not terminated when full */
+	NLIST_32_SIZE = 12,
+	NLIST_64_SIZE = 16,
+	SLICES_MAX = 30, /* a Java class, of the same magic number as fat files, has its version here: at least 43 */
+};
+
+/* A stretch of the file as a load command gives it, which may lie outside. */
+struct macho_part {
+	uint64_t off, size;
+};
+
+/* What a section with stubs needs to name them; kept in section order. */
+struct macho_stubs {
+	uint64_t addr, size;
+	uint32_t stub_size, first; /* bytes of one; its index in the indirect symbol table */
+};
+
+struct macho {
+	uint32_t file_type;
+	uint64_t text_addr; /* of __TEXT: symbols below are no code */
+	bool has_text_addr;
+	struct macho_part symbols, strings; /* symbols.size counts entries */
+	struct macho_part indirect;         /* size counts entries */
+	struct macho_part starts, exports;
+	VEC(struct macho_stubs) stubs;
+};
+
+/* One of the images in a file, or the only one. */
+struct macho_slice {
+	uint64_t off, size;
+	char arch[16];
+};
+
+/* Whether @data begins like a Mach-O file for one architecture. */
+bool macho_is_thin(struct span data);
+
+/* What the header of such a file calls its architecture, by Apple's names: "arm64e". */
+void macho_arch_name(struct span data, char ret[static 16]);
+
+/*
+ * The slices of a fat file, those that hold Mach-O. Returns their number, at most @max; 0 when it is no fat file or
+ * holds none. A Java class has the same magic number: it never looks like this.
+ */
+size_t macho_slices(struct span data, struct macho_slice *ret, size_t max);
+
+/* Reads header and load commands of @image, whose bytes are there. -EBADMSG when they are damaged. */
+int macho_read(struct image *image, struct gsym_diag *diag);
+void macho_free(struct macho *macho);
+
+/* See image_load_symbols(). */
+int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
+
+/*
+ * Calls @each for the exported symbols of a trie; it stops when that returns non-zero, which is then returned, and
+ * silently where the trie is damaged. Names are only valid during the call.
+ */
+int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr), void *user);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * macho_symbols.c - names of code: LC_SYMTAB, exported symbols, stubs; and where functions begin.
+ *
+ * Mach-O symbols have no sizes. LC_FUNCTION_STARTS lists every function, also those whose names were stripped, so
+ * that the one before a nameless function does not answer for it.
+ */
+#include "macho.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	N_STAB = 0xe0,
+	N_TYPE = 0x0e,
+	N_SECT = 0x0e,
+	N_EXT = 0x01,
+	INDIRECT_SYMBOL_LOCAL = (int)0x80000000,
+	INDIRECT_SYMBOL_ABS = 0x40000000,
+};
+
+struct nlist {
+	uint32_t name;
+	uint8_t type, section;
+	uint16_t desc;
+	uint64_t value;
+};
+
+static struct span part_bytes(const struct image *image, uint64_t off, uint64_t size)
+{
+	if (off > image->map_size || size > image->map_size - off)
+		return (struct span){0};
+	return (struct span){image->map + off, size};
+}
+
+static size_t nlist_size(const struct image *image)
+{
+	return image->addr_size == 8 ? NLIST_64_SIZE : NLIST_32_SIZE;
+}
+
+/* Entry @i of the symbol table; false beyond its end. */
+static bool read_nlist(const struct image *image, uint64_t i, struct nlist *ret)
+{
+	const struct macho *m = image->macho;
+	size_t size = nlist_size(image);
+	struct span table = part_bytes(image, m->symbols.off, m->symbols.size * size);
+	if (i >= m->symbols.size || !table.data)
+		return false;
+	struct cursor c = cursor_new(table.data + i * size, size, image->big_endian);
+	ret->name = cursor_u32(&c);
+	ret->type = cursor_u8(&c);
+	ret->section = cursor_u8(&c);
+	ret->desc = cursor_u16(&c);
+	ret->value = image->addr_size == 8 ? cursor_u64(&c) : cursor_u32(&c);
+	return true;
+}
+
+/* A name as C has it: without the underscore that the compiler puts before all. "" when there is none. */
+static const char *nlist_name(const struct image *image, const struct nlist *symbol)
+{
+	const struct macho *m = image->macho;
+	struct span strings = part_bytes(image, m->strings.off, m->strings.size);
+	if (symbol->name >= strings.size || !memchr(strings.data + symbol->name, 0, strings.size - symbol->name))
+		return "";
+	const char *name = (const char *)strings.data + symbol->name;
+	return *name == '_' ? name + 1 : name;
+}
+
+static int add_symbol(struct image *image, uint64_t addr, uint64_t size, const char *name, enum symbol_type type,
+		      bool global)
+{
+	const struct macho *m = image->macho;
+	if ((m->has_text_addr && addr < m->text_addr) || !ranges_find(&image->text, addr))
+		return 0;
+	return vec_push(&image->symbols,
+			(struct symbol){.addr = addr, .size = size, .name = name, .type = type, .global = global});
+}
+
+static int load_table(struct image *image, const struct image *source)
+{
+	struct nlist s;
+	int err = 0;
+	for (uint64_t i = 0; !err && read_nlist(source, i, &s); i++) {
+		if (s.type & N_STAB || (s.type & N_TYPE) != N_SECT)
+			continue;
+		const char *name = nlist_name(source, &s);
+		if (*name)
+			err = add_symbol(image, s.value, 0, name, SYMBOL_FUNC, s.type & N_EXT);
+	}
+	image->symbols_damaged |= source->macho->symbols.size && !read_nlist(source, 0, &s);
+	return err;
+}
+
+/* ---- Exported symbols ---- */
+
+struct exports {
+	struct image *image;
+	const uint64_t *known; /* addresses that have a name, ascending */
+	size_t n_known;
+};
+
+static int compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int add_export(void *user, const char *name, uint64_t off)
+{
+	struct exports *e = user;
+	uint64_t addr;
+	if (__builtin_add_overflow(e->image->macho->text_addr, off, &addr) ||
+	    bsearch(&addr, e->known, e->n_known, sizeof(*e->known), compare_addr))
+		return 0;
+	name += *name == '_';
+	const char *copy = arena_strdup(&e->image->names, name, strlen(name));
+	return copy ? add_symbol(e->image, addr, 0, copy, SYMBOL_FUNC, true) : -ENOMEM;
+}
+
+static int load_exports(struct image *image, const struct image *source)
+{
+	const struct macho *m = source->macho;
+	struct span trie = part_bytes(source, m->exports.off, m->exports.size);
+	if (!trie.size)
+		return 0;
+	CLEANUP(freep) uint64_t *known = malloc((image->symbols.n + 1) * sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	struct exports e = {image, known, image->symbols.n};
+	for (size_t i = 0; i < e.n_known; i++)
+		known[i] = image->symbols.v[i].addr;
+	qsort(known, e.n_known, sizeof(*known), compare_addr);
+	return macho_walk_exports(trie, add_export, &e);
+}
+
+/* ---- Stubs ---- */
+
+static int add_stub(struct image *image, const struct image *source, uint64_t addr, uint32_t size, uint32_t symbol)
+{
+	struct nlist s;
+	char *text = NULL;
+	if (symbol & ((uint32_t)INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS) || !read_nlist(source, symbol, &s))
+		return 0;
+	int n = asprintf(&text, "symbol stub for: %s", nlist_name(source, &s));
+	CLEANUP(freep) char *owned = n < 0 ? NULL : text;
+	const char *name = owned ? arena_strdup(&image->names, owned, (size_t)n) : NULL;
+	return name ? add_symbol(image, addr, size, name, SYMBOL_FUNC, false) : -ENOMEM;
+}
+
+static int load_stubs(struct image *image, const struct image *source)
+{
+	const struct macho *m = source->macho;
+	struct span table = part_bytes(source, m->indirect.off, m->indirect.size * 4);
+	int err = 0;
+	for (size_t i = 0; i < m->stubs.n; i++) {
+		const struct macho_stubs *s = &m->stubs.v[i];
+		uint64_t n = s->stub_size ? s->size / s->stub_size : 0;
+		for (uint64_t k = 0; k < n && s->first + k < table.size / 4 && !err; k++)
+			err = add_stub(image, source, s->addr + k * s->stub_size, s->stub_size,
+				       load32(table.data + (s->first + k) * 4, image->big_endian));
+	}
+	return err;
+}
+
+/* ---- Function starts ---- */
+
+/* Differences between the addresses, the first from __TEXT; 0 ends them. */
+static int load_starts(struct image *image, const struct image *source)
+{
+	const struct macho *m = source->macho;
+	struct span bytes = part_bytes(source, m->starts.off, m->starts.size);
+	struct cursor c = cursor_new(bytes.data, bytes.size, image->big_endian);
+	uint64_t addr = m->text_addr, delta;
+	bool thumb = strncmp(image->arch, "armv", 4) == 0; /* bit 0 tells Thumb functions */
+	int err = 0;
+	while (!err && cursor_left(&c) && (delta = cursor_uleb(&c)) && cursor_ok(&c)) {
+		addr += delta;
+		err = add_symbol(image, thumb ? addr & ~(uint64_t)1 : addr, 0, "", SYMBOL_START, false);
+	}
+	return err;
+}
+
+int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
+{
+	int err = 0;
+	for (size_t i = 0; i < n_sources && !err; i++)
+		if (sources[i]->macho && !image->symbols.n)
+			err = load_table(image, sources[i]);
+	for (size_t i = 0; i < n_sources && !err; i++) {
+		if (!sources[i]->macho)
+			continue;
+		err = load_exports(image, sources[i]);
+		if (!err)
+			err = load_stubs(image, sources[i]);
+		if (!err)
+			err = load_starts(image, sources[i]);
+	}
+	return err;
+}
