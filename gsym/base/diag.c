@@ -21,6 +21,8 @@ int diag_prefix(struct gsym_diag *diag, int err, const char *fmt, ...)
 		return err;
 	char old[sizeof(diag->text)];
 	memcpy(old, diag->text, sizeof(old));
+	if (!*old) /* nobody had words: better the system's than none */
+		snprintf(old, sizeof(old), "%s", strerror(-err));
 	va_list args;
 	va_start(args, fmt);
 	int n = vsnprintf(diag->text, sizeof(diag->text), fmt, args);

@@ -13,7 +13,7 @@
 /* Replaces the text and returns @err, so that a failure is one statement. */
 int diag_set(struct gsym_diag *diag, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "prefix: " in front of the text and returns @err. */
+/* Puts "prefix: " in front of the text, or of what strerror(3) says if there is none, and returns @err. */
 int diag_prefix(struct gsym_diag *diag, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif
