@@ -21,7 +21,7 @@
 
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
-	LAYOUT_REVISION = 3,            /* of what handle.h describes, and of the notes */
+	LAYOUT_REVISION = 4,            /* of what handle.h describes, and of the notes */
 	TEMP_TRIES = 8,
 };
 
@@ -36,12 +36,14 @@ static void file_name(char name[NAME_SIZE], const struct cache_key *key, const c
 static uint64_t file_fingerprint(const struct cache_input *input)
 {
 	const struct cache_file *const files[] = {&input->file, &input->binary};
-	uint8_t fields[2][28];
+	uint8_t fields[2][36];
 	for (size_t i = 0; i < 2; i++) {
 		store64(fields[i], files[i]->dev, false);
 		store64(fields[i] + 8, files[i]->ino, false);
 		store64(fields[i] + 16, (uint64_t)files[i]->ctime_ns, false);
 		store32(fields[i] + 24, files[i]->uid, false);
+		store32(fields[i] + 28, files[i]->gid, false);
+		store32(fields[i] + 32, files[i]->mode, false);
 	}
 	return XXH3_64bits(fields, sizeof(fields));
 }
@@ -49,7 +51,7 @@ static uint64_t file_fingerprint(const struct cache_input *input)
 /* What was made of it: the object file's state and all that shapes the output. */
 static uint64_t content_fingerprint(const struct cache_input *input)
 {
-	uint8_t fields[48];
+	uint8_t fields[56];
 	store32(fields, CONVERT_REVISION, false);
 	store32(fields + 4, LAYOUT_REVISION, false);
 	store32(fields + 8, input->version, false);
@@ -58,6 +60,7 @@ static uint64_t content_fingerprint(const struct cache_input *input)
 	store64(fields + 24, (uint64_t)input->file.mtime_ns, false);
 	store64(fields + 32, input->binary.size, false);
 	store64(fields + 40, (uint64_t)input->binary.mtime_ns, false);
+	store64(fields + 48, input->places, false);
 	return XXH3_64bits(fields, sizeof(fields));
 }
 
@@ -328,6 +331,8 @@ void cache_failure_store(struct cache *cache, const struct cache_key *key, int e
 	text_bytes(&out, inputs.data, inputs.size);
 	if (!out.failed && cache_write_file(cache, name, out.v, out.n, &diag))
 		log_warning(cache->log, "%s; the failure will be met again after a restart", diag.text);
+	else if (!out.failed)
+		grown(cache, out.n, name);
 	text_deinit(&out);
 }
 

@@ -57,8 +57,10 @@ struct cache_input {
 		uint64_t dev, ino;
 		uint64_t size;
 		int64_t mtime_ns, ctime_ns;
-		uint32_t uid;
+		uint32_t uid, gid;
+		uint32_t mode;  /* who may read the answers: what else may be read for them depends on it */
 	} file, binary; /* the object file; the one with its code, all 0 when there is none */
+	uint64_t places;  /* fingerprint of where neighbours may be */
 	uint16_t version; /* of GSYM */
 	bool merged;
 };

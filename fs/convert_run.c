@@ -194,11 +194,11 @@ static void note_progress(struct job *job, const struct worker_progress *m)
 /* Opens a neighbour for the worker, or tells why not. It asks one question at a time, so there is room to answer. */
 static int answer_open(struct job *job, const struct child *child, const struct worker_open *m)
 {
-	struct stat st;
-	int fd = neighbour_open(&job->converter->hood, &job->rev->source, m->path, &st);
+	struct neighbour file;
+	int fd = neighbour_open(&job->converter->hood, &job->rev->source, m->path, &file);
 	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
 	/* What lies outside will not be found there another time either. */
-	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &st : NULL) && fd >= 0) {
+	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &file : NULL) && fd >= 0) {
 		close(fd);
 		fd = -EMFILE;
 	}
@@ -309,7 +309,7 @@ void convert_run(const struct converter *converter, struct revision *rev, struct
 		work(&job);
 	ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
 	report(&job);
-	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER)
+	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER || ret->verdict == VERDICT_CRASHED)
 		ret->inputs = strndup(job.inputs.v ? job.inputs.v : "", job.inputs.n);
 	cache_temp_close(converter->cache, &job.temp);
 	text_deinit(&job.notes);

@@ -78,6 +78,7 @@ struct revision {
 	struct list link;      /* in a list of the queue */
 	int failure;           /* in STATE_FAILED: negative errno */
 	char *inputs;          /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */
+	size_t inputs_size;
 	char *reason;          /* words for the last failure, or NULL */
 	int64_t complained;    /* last words in the log about the open image, like @used */
 	unsigned crashes;      /* of workers */
@@ -129,6 +130,8 @@ struct images {
 	int absent;                   /* errno for what is not there: -ENOENT, or why no scan was complete */
 	uint64_t findings;            /* calls of images_add() so far */
 	struct list scan_waiters;     /* calls parked until it is, or until their id appears */
+	size_t inputs_bytes;          /* of all revisions */
+	uint64_t places;              /* fingerprint of where neighbours may be; set like @merged */
 	bool merged;                  /* all functions that share a range are kept; set before the first file */
 	struct notify *notify;        /* borrowed; told about replaced revisions */
 };

@@ -11,10 +11,11 @@ enum { DIGITS = 16 };
 
 static const char absent[DIGITS + 1] = "----------------";
 
-/* The file, and the state it is in. */
-static void fingerprint(const struct stat *st, char ret[static DIGITS + 1])
+/* The file, the state it is in, and who may read it. */
+static void fingerprint(const struct neighbour *file, char ret[static DIGITS + 1])
 {
-	uint8_t fields[52];
+	const struct stat *st = &file->st;
+	uint8_t fields[56];
 	store64(fields, st->st_dev, false);
 	store64(fields + 8, st->st_ino, false);
 	store64(fields + 16, (uint64_t)st->st_size, false);
@@ -23,18 +24,19 @@ static void fingerprint(const struct stat *st, char ret[static DIGITS + 1])
 	store32(fields + 40, st->st_uid, false);
 	store32(fields + 44, st->st_gid, false);
 	store32(fields + 48, st->st_mode, false);
+	store32(fields + 52, file->open_to_all, false);
 	snprintf(ret, DIGITS + 1, "%016llx", (unsigned long long)XXH3_64bits(fields, sizeof(fields)));
 }
 
-bool inputs_add(struct text_buf *inputs, const char *path, const struct stat *st)
+bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file)
 {
 	char print[DIGITS + 1];
 	size_t length = strlen(path);
 	if (strchr(path, '\n') || inputs->n + length + DIGITS + 2 > INPUTS_MAX)
 		return false;
 	memcpy(print, absent, sizeof(print));
-	if (st)
-		fingerprint(st, print);
+	if (file)
+		fingerprint(file, print);
 	text_str(inputs, print);
 	text_char(inputs, ' ');
 	text_str(inputs, path);
@@ -45,13 +47,13 @@ bool inputs_add(struct text_buf *inputs, const char *path, const struct stat *st
 static bool line_unchanged(const char *line, size_t size, const struct neighbourhood *hood)
 {
 	char path[4096], now[DIGITS + 1];
-	struct stat st;
+	struct neighbour file;
 	if (size < DIGITS + 2 || line[DIGITS] != ' ' || size - DIGITS - 1 >= sizeof(path))
 		return false;
 	snprintf(path, sizeof(path), "%.*s", (int)(size - DIGITS - 1), line + DIGITS + 1);
 	memcpy(now, absent, sizeof(now));
-	if (neighbour_stat(hood, path, &st) == 0)
-		fingerprint(&st, now);
+	if (neighbour_stat(hood, path, &file) == 0)
+		fingerprint(&file, now);
 	return memcmp(line, now, DIGITS) == 0;
 }
 

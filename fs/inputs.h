@@ -20,7 +20,7 @@ enum {
  * Notes that @path was asked for, and what it was; NULL: not there. False when it cannot be noted, and must
  * then not be used: its name has a line break, or there are too many.
  */
-bool inputs_add(struct text_buf *inputs, const char *path, const struct stat *st);
+bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file);
 
 /*
  * Whether all of them are what they were. Anything but such text counts as a change. @inputs may lie in a mapped

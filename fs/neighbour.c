@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "beneath.h"
 
@@ -25,11 +26,14 @@ bool path_open_to_all(const char *path)
 
 bool readable_like(const struct stat *st, bool reachable, const struct source *source)
 {
-	bool others = reachable && (st->st_mode & S_IROTH);
-	bool group = others || (st->st_gid == source->gid && (st->st_mode & S_IRGRP));
-	bool owner = others || (st->st_uid == source->uid && (st->st_mode & S_IRUSR));
-	return (others || !(source->mode & S_IROTH)) && (group || !(source->mode & S_IRGRP)) &&
-	       (owner || !(source->mode & S_IRUSR));
+	bool same_group = st->st_gid == source->gid, same_owner = st->st_uid == source->uid;
+	bool group = reachable && (st->st_mode & S_IRGRP), others = reachable && (st->st_mode & S_IROTH);
+	/* Whoever is in none of the source's classes may be in any of the file's, where a group can have less. */
+	bool for_others = others && (group || same_group);
+	bool for_group = group && (others || same_group);
+	bool for_owner = (others && group) || (same_owner && (st->st_mode & S_IRUSR));
+	return (for_others || !(source->mode & S_IROTH)) && (for_group || !(source->mode & S_IRGRP)) &&
+	       (for_owner || !(source->mode & S_IRUSR));
 }
 
 /* What is left of @path below @dir; NULL when it does not lie there. */
@@ -46,18 +50,18 @@ static const char *below(const char *dir, const char *path)
 	return *path ? path : NULL;
 }
 
-static int open_below(const char *dir, const char *rest, int flags)
+static int open_below(const char *dir, const char *rest, dev_t avoid)
 {
 	int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	int fd = open_inside(root, rest, flags);
+	int fd = open_path_inside(root, rest, avoid);
 	close(root);
 	return fd;
 }
 
-/* Opens the file below the first directory that has it. */
-static int open_any(const struct neighbourhood *hood, const char *path, int flags, struct stat *ret)
+/* Opens the path of the file below the first directory that has it. */
+static int open_any(const struct neighbourhood *hood, const char *path, dev_t avoid, struct stat *ret)
 {
 	int err = -EXDEV;
 	if (below(hood->mountpoint, path))
@@ -66,43 +70,59 @@ static int open_any(const struct neighbourhood *hood, const char *path, int flag
 		const char *rest = below(*dir, path);
 		if (!rest)
 			continue;
-		int fd = open_below(*dir, rest, flags);
+		int fd = open_below(*dir, rest, avoid);
 		if (fd >= 0 && fstat(fd, ret) == 0 && S_ISREG(ret->st_mode))
 			return fd;
-		err = fd < 0 ? fd : -ENOENT;
+		/* A link that leads outside may be a file the next time. */
+		err = fd < 0 && fd != -EXDEV ? fd : -ENOENT;
 		if (fd >= 0)
 			close(fd);
 	}
 	return err;
 }
 
-/* Asked of the path the kernel found in the end: the name may have led through symbolic links. */
-static bool reachable(int fd)
+static int find(const struct neighbourhood *hood, const char *path, struct neighbour *ret)
 {
-	char link[32], path[PATH_MAX];
+	dev_t avoid = entry_device(AT_FDCWD, hood->mountpoint);
+	int fd = open_any(hood, path, avoid, &ret->st);
+	if (fd >= 0)
+		ret->open_to_all = file_open_to_all(fd, &ret->st, avoid);
+	return fd;
+}
+
+/* For reading what was opened for its path. It is known to be a regular file: opening a device can do things. */
+static int reopen(int fd)
+{
+	char link[32];
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t n = readlink(link, path, sizeof(path));
-	if (n <= 0 || (size_t)n >= sizeof(path))
-		return false;
-	path[n] = 0;
-	*strrchr(path, '/') = 0;
-	return path_open_to_all(path);
+	int opened = open(link, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	return opened < 0 ? -errno : opened;
 }
 
-int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path, struct stat *ret)
+int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path,
+		   struct neighbour *ret)
 {
-	int fd = open_any(hood, path, O_RDONLY | O_NOCTTY | O_NONBLOCK, ret);
-	if (fd < 0 || readable_like(ret, reachable(fd), source))
-		return fd;
-	close(fd);
-	return -EPERM;
+	int place = find(hood, path, ret);
+	if (place < 0)
+		return place;
+	int fd = readable_like(&ret->st, ret->open_to_all, source) ? reopen(place) : -EPERM;
+	close(place);
+	return fd == -EACCES ? -EPERM : fd;
 }
 
-int neighbour_stat(const struct neighbourhood *hood, const char *path, struct stat *ret)
+int neighbour_stat(const struct neighbourhood *hood, const char *path, struct neighbour *ret)
 {
-	int fd = open_any(hood, path, O_PATH, ret);
+	int fd = find(hood, path, ret);
 	if (fd < 0)
 		return fd;
 	close(fd);
 	return 0;
+}
+
+uint64_t neighbourhood_fingerprint(const struct neighbourhood *hood)
+{
+	uint64_t sum = 0;
+	for (const char *const *dir = hood->dirs; *dir; dir++)
+		sum = XXH3_64bits_withSeed(*dir, strlen(*dir), sum);
+	return sum;
 }

@@ -18,14 +18,25 @@ struct neighbourhood {
 	const char *mountpoint;  /* never looked into: the daemon would wait for itself */
 };
 
-/*
- * Opens @path for a conversion of @source: a descriptor, with what fstat(2) says of it in @ret. -EPERM, with the
- * same, when not everybody concerned may read it; -EXDEV outside those directories; or the errno of opening.
- */
-int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path, struct stat *ret);
+/* What a neighbour is, as far as it matters who may read it and whether it has changed. */
+struct neighbour {
+	struct stat st;
+	bool open_to_all; /* everybody can get at it, and needs only the permission of the file itself */
+};
 
-/* What the file @path is now, if it could be opened: 0, or the errno. For no conversion in particular. */
-int neighbour_stat(const struct neighbourhood *hood, const char *path, struct stat *ret);
+/*
+ * Opens @path for a conversion of @source: a descriptor, with what it is in @ret. -EPERM, with the same, when not
+ * everybody concerned may read it, or we may not; -EXDEV when the path itself leads outside those directories; or
+ * the errno of opening, also for what a link leads to outside.
+ */
+int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path,
+		   struct neighbour *ret);
+
+/* What the file @path is now: 0, or the errno. For no conversion in particular. */
+int neighbour_stat(const struct neighbourhood *hood, const char *path, struct neighbour *ret);
+
+/* A fingerprint of those directories: another neighbourhood, other files. */
+uint64_t neighbourhood_fingerprint(const struct neighbourhood *hood);
 
 /* Whether everybody may search all directories of an absolute path, the last one included. */
 bool path_open_to_all(const char *path);

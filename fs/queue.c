@@ -68,15 +68,15 @@ int queue_wait(struct queue *queue, struct call *call)
 
 /* ---- Settling ---- */
 
-static void remember(struct revision *rev, struct outcome *outcome)
+static void remember(struct images *images, struct revision *rev, struct outcome *outcome)
 {
 	if (outcome->verdict == VERDICT_CRASHED)
 		rev->crashes++;
 	bool for_good = outcome->verdict == VERDICT_FAILED || outcome->verdict == VERDICT_FAILED_FOREVER ||
 			(outcome->verdict == VERDICT_CRASHED && rev->crashes >= CRASHES_MAX);
 	revision_set_failed(rev, for_good ? outcome->err : 0, outcome->diag.text);
-	free(rev->inputs);
-	rev->inputs = TAKE(outcome->inputs);
+	if (for_good && !rev->stale)
+		revision_set_inputs(images, rev, TAKE(outcome->inputs));
 }
 
 /* The object file is not the one that was scanned: the calls wait for a scan that sees what it is now. */
@@ -109,7 +109,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 		if (outcome->handle)
 			unused = revision_set_ready(queue->images, rev, outcome->handle);
 		else
-			remember(rev, outcome);
+			remember(queue->images, rev, outcome);
 		calls_wake_all(&rev->waiters, &woken);
 	}
 	pthread_mutex_unlock(&queue->images->lock);

@@ -20,6 +20,11 @@ enum {
 	READY_MAX = 4096,
 	/* Every lookup in a damaged image fails, and anybody may look up as often as they like. */
 	COMPLAIN_SECONDS = 60,
+	/*
+	 * What failed images are made of, together. A file of a few kilobytes can ask for thousands of long paths;
+	 * failures beyond are not looked at again until the next mount, or until their own files change.
+	 */
+	INPUTS_BYTES_MAX = 64 << 20,
 };
 
 static bool same_file(const struct source *a, const struct source *b)
@@ -95,6 +100,8 @@ static struct cache_file cache_file(const struct source *s)
 		.mtime_ns = s->mtime_ns,
 		.ctime_ns = s->ctime_ns,
 		.uid = s->uid,
+		.gid = s->gid,
+		.mode = s->mode,
 	};
 }
 
@@ -118,6 +125,7 @@ static int set_files(const struct images *images, struct revision *rev, const st
 		.binary = cache_file(&rev->binary),
 		.version = IMAGE_GSYM_VERSION,
 		.merged = images->merged,
+		.places = images->places,
 	};
 	cache_key_make(&input, &rev->key);
 	return 0;
@@ -154,12 +162,28 @@ void revision_free(struct revision *rev)
 	free(rev);
 }
 
+void revision_set_inputs(struct images *images, struct revision *rev, char *inputs)
+{
+	size_t size = inputs ? strlen(inputs) : 0;
+	images->inputs_bytes -= rev->inputs_size;
+	free(rev->inputs);
+	if (size > INPUTS_BYTES_MAX - images->inputs_bytes) {
+		free(inputs);
+		inputs = NULL;
+		size = 0;
+	}
+	rev->inputs = inputs;
+	rev->inputs_size = size;
+	images->inputs_bytes += size;
+}
+
 /* The revision makes way; whoever still holds its inode number is sent to look again. */
 static void retire(struct images *images, struct revision *rev)
 {
 	rev->stale = true;
 	if (rev->exposed)
 		notify_replaced(images->notify, rev->image->id);
+	revision_set_inputs(images, rev, NULL);
 	if (rev->state == STATE_READY)
 		handle_put(revision_set_cold(images, rev));
 }

@@ -47,6 +47,9 @@ struct handle *revision_set_ready(struct images *images, struct revision *rev, s
 /* Closes the image; the next use opens it again. Gives back the handle likewise. */
 struct handle *revision_set_cold(struct images *images, struct revision *rev);
 
+/* What a failed one was made of, see inputs.h, taken over; NULL: nothing, or not kept. */
+void revision_set_inputs(struct images *images, struct revision *rev, char *inputs);
+
 /* Remembers the words of a failure, and with @errno_or_0 the failure itself. */
 void revision_set_failed(struct revision *rev, int errno_or_0, const char *reason);
 

@@ -139,7 +139,6 @@ void setup_parts(struct gsymfs *fs)
 	const struct options *o = &fs->options;
 	notify_init(&fs->notify);
 	images_init(&fs->images, &fs->notify);
-	fs->images.merged = o->merged;
 	nodes_init(&fs->nodes);
 	open_files_init(&fs->open_files);
 	fs->converter = (struct converter){
@@ -154,6 +153,8 @@ void setup_parts(struct gsymfs *fs)
 		.hood = {(const char *const *)fs->debug_dirs, fs->mountpoint},
 		.stop_fd = fs->stop_fd,
 	};
+	fs->images.merged = o->merged;
+	fs->images.places = neighbourhood_fingerprint(&fs->converter.hood);
 	fs->scan = (struct scan){
 		.source = fs->source,
 		.mountpoint = fs->mountpoint,

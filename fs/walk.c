@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "../gsym/base/vec.h"
@@ -59,14 +58,6 @@ static int meet_link(struct walker *w, const char *path)
 	if (stat_link_beneath(w->root, path, &target) || !S_ISREG(target.st_mode))
 		return 0;
 	return w->visitor->link(w->visitor->user, path, &target);
-}
-
-dev_t entry_device(int dir, const char *name)
-{
-	struct statx st;
-	if (statx(dir, name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_TYPE, &st))
-		return 0;
-	return makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
 /* Errors of permission are the lesser trouble: they say nothing of what can be served. */
@@ -145,12 +136,14 @@ static int enter(struct walker *w, const struct pending *from)
 		note_trouble(w, from->path, fd);
 		return 0;
 	}
+	/* Asked of what was opened: another directory may have had the name when it was met. */
+	const struct pending opened = {from->path, from->open_to_all && dir_open_to_all(fd)};
 	DIR *d = fdopendir(fd);
 	if (!d) {
 		close(fd);
 		return -ENOMEM;
 	}
-	int err = list(w, d, from);
+	int err = list(w, d, &opened);
 	closedir(d);
 	return err;
 }

@@ -31,10 +31,4 @@ struct walk_visitor {
  */
 int walk(int root, bool open_to_all, const struct walk_visitor *visitor);
 
-/*
- * The device of an entry by what the kernel remembers, 0 when it cannot be told. No file system is asked: about
- * our own mount stat(2) asks ourselves, and waits for ever once no thread of ours answers any more.
- */
-dev_t entry_device(int dir, const char *name);
-
 #endif
