@@ -276,7 +276,7 @@ static int build(struct builder *b, size_t index, const char **ret_missing)
 {
 	const struct dwarf *dwarf = b->context->dwarf;
 	int err = unit_load(&b->unit, dwarf, &dwarf->units[index], &b->odd);
-	if (!err && b->unit.dwo_name && !b->unit.first_child)
+	if (!err && b->unit.dwo_name) /* its own entries (-fsplit-dwarf-inlining) tell less */
 		err = load_split(b, ret_missing);
 	if (!err)
 		err = builder_walk(b);

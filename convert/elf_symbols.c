@@ -73,6 +73,13 @@ bool symbol_read(struct image *image, Elf_Data *symbols, Elf_Data *indexes, size
 	return true;
 }
 
+/* gcc -flto names offsets of .debug_info ("main.c.02f5d134"), which may look like addresses of code. */
+static bool is_offset(const struct image *source, const GElf_Sym *sym)
+{
+	size_t index = sym->st_shndx;
+	return index && index < SHN_LORESERVE && index <= source->sections.n && !source->sections.v[index - 1].allocated;
+}
+
 /* Adds what one table of @source names in @image. */
 static int load_table(struct image *image, struct image *source, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
@@ -90,6 +97,8 @@ static int load_table(struct image *image, struct image *source, Elf_Scn *scn, c
 		unsigned type = GELF_ST_TYPE(sym.st_info);
 		if (type == STT_OBJECT || type == STT_SECTION || type == STT_FILE)
 			continue; /* most of the table: spare the look at their names */
+		if (is_offset(source, &sym))
+			continue;
 		if (image_add_symbol(image, &sym, section, elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
 			return -ENOMEM;
 	}

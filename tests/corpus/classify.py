@@ -78,6 +78,8 @@ def _name_class(ours, theirs, die, symbols):
         return SUFFIX
     if ours == theirs.split("@")[0]:
         return VERSION
+    if theirs.startswith(".L"):
+        return LABEL  # of the compiler: RISC-V has to keep them
     if symbols.same_address(ours, theirs):
         return ALIAS
     if symbols.label_inside(ours, theirs):

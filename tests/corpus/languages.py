@@ -32,7 +32,7 @@ EXPLAINED = {
     ("addr2line", "file, line 0"): "without a line it takes the file symbol's name, which need not be the function's",
     ("addr2line", "alias"): "two symbols at one address (rustc's own library has its equal functions folded)",
     ("addr2line", "inlined call named as the function around it"): "Go: it does not follow the call's DW_AT_abstract_origin",
-    ("addr2line", "DWARF's name"): "a clone (.part.0, .llvm.123) without its suffix",
+    ("addr2line", "DWARF's name"): "a clone (.part.0, .llvm.123) without its suffix, or an alias that is no symbol",
     ("addr2line", "no inlined calls"): "it does not find rustc's .dwo and .dwp files",
     ("addr2line", "no line"): "the same",
     ("eu-addr2line", "alias"): "two symbols at one address",
@@ -99,8 +99,8 @@ def tail(path):
     return path.rsplit("/", 1)[-1]
 
 
-def classify(ours, theirs, aliases):
-    """@aliases: address -> names of symbols; @theirs: another tool's frames."""
+def classify(ours, theirs, aliases, in_dwarf):
+    """@aliases: names of symbols that share addresses; @in_dwarf: what DWARF calls the function."""
     if not theirs:
         return "it knows nothing"
     if not ours:
@@ -116,18 +116,17 @@ def classify(ours, theirs, aliases):
         return "line"
     if [tail(o.file) for o in ours] != [tail(t.file) for t in theirs]:
         return "file, line 0" if len(ours) == 1 and not ours[0].line else "file"
-    return names(ours, theirs, aliases)
+    return names(ours, theirs, aliases, in_dwarf)
 
 
-def names(ours, theirs, aliases):
+def names(ours, theirs, aliases, in_dwarf):
     mine, other = [o.name for o in ours], [t.name for t in theirs]
     if mine == other:
         return SAME
     if mine[-1] != other[-1]:
         if {mine[-1], other[-1]} <= aliases:
             return "alias"
-        return "DWARF's name" if other[-1].lower() in (*mine[-1].lower().split("."), "shapes") or \
-            mine[-1] == other[-1] + "_" else "name of the function"
+        return "DWARF's name" if other[-1] in in_dwarf else "name of the function"
     if set(other[:-1]) <= set(mine[1:]):
         return "inlined call named as the function around it"
     return "name of an inlined call"
@@ -190,9 +189,14 @@ def check(gsym, name, path):
     with tempfile.NamedTemporaryFile(prefix="gsym-languages-") as gsym_file:
         peers.run([gsym, "convert", "--quiet", path, "-o", gsym_file.name])
         ours = frames.gsym(gsym, gsym_file.name, addresses)
+        peers.run([gsym, "convert", "--quiet", "--dwarf-names", path, "-o", f"{gsym_file.name}.dwarf"])
+        by_dwarf = frames.gsym(gsym, f"{gsym_file.name}.dwarf", addresses)
+        short = frames.symbolizer(path, addresses, functions="short")
+        Path(f"{gsym_file.name}.dwarf").unlink()
         for tool, ask in TOOLS.items():
-            for address, mine, other in zip(addresses, ours, ask(path, addresses) or []):
-                result.add(tool, classify(mine, other, shared), address, mine, other)
+            for address, mine, other, dwarf, bare in zip(addresses, ours, ask(path, addresses) or [], by_dwarf, short):
+                in_dwarf = {f[-1].name for f in (dwarf, bare) if f}
+                result.add(tool, classify(mine, other, shared, in_dwarf), address, mine, other)
         demangled(gsym, path, gsym_file.name, addresses, ours, result)
     return result
 
