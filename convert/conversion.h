@@ -7,6 +7,7 @@
 #include "builder.h"
 #include "callsites.h"
 #include "convert.h"
+#include "debug_map.h"
 
 #include <stdatomic.h>
 
@@ -21,6 +22,7 @@ struct conversion {
 	struct dwarf dwarf;
 	struct dwarf alternate;
 	struct split_files *split;
+	struct debug_map map; /* objects instead of DWARF */
 	struct callsites_file *listed; /* or NULL */
 	symbol_vec symbols;
 	struct build_context context;

@@ -81,12 +81,15 @@ int conversion_open_dwarf(struct conversion *c)
 		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
 	if (!err && c->shared)
 		c->dwarf.alternate = &c->alternate;
+	if (!err && !c->dwarf.n_units && image->macho)
+		err = debug_map_read(image, &c->map);
 	return err ? err : split_open(c->image, image, c->options->debug_dirs, &c->split);
 }
 
 void conversion_close_files(struct conversion *c)
 {
 	split_close(c->split);
+	debug_map_free(&c->map);
 	dwarf_close(&c->dwarf);
 	dwarf_close(&c->alternate);
 	image_close(c->symtab);
@@ -118,11 +121,14 @@ int conversion_list_missing(struct conversion *c, struct convert_summary *summar
 {
 	unsigned n = 0;
 	char debug[256];
-	bool wanted = !c->debug && !c->options->no_dwarf && !image_section(c->image, ".debug_info");
+	bool wanted = !c->debug && !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
 	const char *alternate = c->dwarf.image && !c->shared ? alternate_name(c->dwarf.image) : NULL;
 	int err = wanted && debug_file_name(c->image, debug, sizeof(debug)) ? add_missing(summary, &n, debug) : 0;
 	if (!err && alternate)
 		err = add_missing(summary, &n, alternate);
+	for (size_t i = 0; i < c->map.objects.n && !err; i++)
+		if (c->map.objects.v[i].trouble)
+			err = add_missing(summary, &n, c->map.objects.v[i].trouble);
 	for (size_t i = 0; c->results && i < c->dwarf.n_units && !err; i++)
 		if (c->results[i].missing)
 			err = add_missing(summary, &n, c->results[i].missing);

@@ -3,6 +3,7 @@
  */
 #include "image.h"
 
+#include "archive.h"
 #include "elf_image.h"
 #include "macho.h"
 #include "../gsym/base/diag.h"
@@ -32,6 +33,7 @@ static int map_descriptor(struct image *image, int fd, struct gsym_diag *diag)
 	if (map == MAP_FAILED)
 		return diag_set(diag, -errno, "%s: cannot map: %s", image->path, strerror(errno));
 	image->file = (struct span){map, (size_t)st.st_size};
+	image->mtime = (uint64_t)st.st_mtim.tv_sec;
 	image->mapped = true;
 	return 0;
 }
@@ -171,6 +173,48 @@ int image_open_slice(const char *path, const struct convert_opener *opener, cons
 	int err = image_map(image, diag);
 	if (!err)
 		err = image_read(image, pick, diag);
+	if (!err)
+		*ret = TAKE(image);
+	return err;
+}
+
+/* "dir/lib.a(x.o)": cuts it after the library and returns the member's name; NULL when it is no such path. */
+static char *cut_member(char *path)
+{
+	size_t n = strlen(path);
+	char *open = n && path[n - 1] == ')' ? strrchr(path, '(') : NULL;
+	if (!open)
+		return NULL;
+	path[n - 1] = *open = 0;
+	return open + 1;
+}
+
+static int read_object(struct image *image, const char *member, const char *arch, uint64_t mtime, struct gsym_diag *diag)
+{
+	const struct image_pick pick = {.arch = arch};
+	struct span bytes;
+	if (!member)
+		return mtime && image->mtime != mtime ? -ESTALE : image_read(image, &pick, diag);
+	if (!archive_find(image->file, member, mtime, &bytes) || !macho_is_thin(bytes))
+		return diag_set(diag, -ENOENT, "%s: has no object '%s'", image->path, member);
+	image->map = bytes.data;
+	image->map_size = bytes.size;
+	return macho_read(image, diag);
+}
+
+int image_open_object(const char *path, const struct convert_opener *opener, const char *arch, uint64_t mtime,
+		      struct image **ret, struct gsym_diag *diag)
+{
+	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
+	if (!image || !(image->path = strdup(path)))
+		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
+	const char *member = cut_member(image->path);
+	image->opener = opener;
+	int err = image_map(image, diag);
+	if (!err)
+		err = read_object(image, member, arch, mtime, diag);
+	if (!err && (!image->macho || strcmp(image->arch, arch)))
+		err = diag_set(diag, -ENOEXEC, "%s: no object for %s", path, arch);
 	if (!err)
 		*ret = TAKE(image);
 	return err;

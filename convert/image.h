@@ -53,6 +53,7 @@ struct image {
 	const struct convert_opener *opener; /* that of image_open(), borrowed: for files this one refers to */
 	struct span file; /* all of it */
 	bool mapped;      /* file is ours to unmap */
+	uint64_t mtime;   /* seconds since the epoch; 0 = not known */
 	const uint8_t *map; /* the image in it: all, but for a slice of a fat file */
 	size_t map_size;
 	enum image_kind kind;
@@ -92,6 +93,13 @@ struct image_pick {
 /* The same for a file that may hold several images. -ENOEXEC when the pick fits none, or not just one. */
 int image_open_slice(const char *path, const struct convert_opener *opener, const struct image_pick *pick,
 		     struct image **ret, struct gsym_diag *diag);
+
+/*
+ * The same for a Mach-O object that may be a member of a static library: "lib.a(x.o)". @mtime: of which time, in
+ * seconds since the epoch, 0 = any. -ESTALE when it is of another one.
+ */
+int image_open_object(const char *path, const struct convert_opener *opener, const char *arch, uint64_t mtime,
+		      struct image **ret, struct gsym_diag *diag);
 
 /* Opens an object file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. @opener may be NULL. */
 int image_open(const char *path, const struct convert_opener *opener, struct image **ret, struct gsym_diag *diag);

@@ -59,6 +59,24 @@ size_t macho_slices(struct span data, struct macho_slice *ret, size_t max);
 int macho_read(struct image *image, struct gsym_diag *diag);
 void macho_free(struct macho *macho);
 
+/* An entry of the symbol table (struct nlist). */
+struct macho_symbol {
+	uint32_t name; /* offset in the string table */
+	uint8_t type, section;
+	uint16_t desc;
+	uint64_t value;
+};
+
+/* Entry @i; false beyond the end of the table. */
+bool macho_read_symbol(const struct image *image, uint64_t i, struct macho_symbol *ret);
+
+/* Its name, "" when there is none; and as C has it, without the underscore that compilers put before all. */
+const char *macho_symbol_text(const struct image *image, const struct macho_symbol *symbol);
+const char *macho_symbol_name(const struct image *image, const struct macho_symbol *symbol);
+
+/* Whether it stands for a place in a section, and is not for debuggers only. */
+bool macho_is_defined(const struct macho_symbol *symbol);
+
 /* See image_load_symbols(). */
 int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
 

@@ -18,13 +18,6 @@ enum {
 	INDIRECT_SYMBOL_ABS = 0x40000000,
 };
 
-struct nlist {
-	uint32_t name;
-	uint8_t type, section;
-	uint16_t desc;
-	uint64_t value;
-};
-
 static struct span part_bytes(const struct image *image, uint64_t off, uint64_t size)
 {
 	if (off > image->map_size || size > image->map_size - off)
@@ -37,8 +30,7 @@ static size_t nlist_size(const struct image *image)
 	return image->addr_size == 8 ? NLIST_64_SIZE : NLIST_32_SIZE;
 }
 
-/* Entry @i of the symbol table; false beyond its end. */
-static bool read_nlist(const struct image *image, uint64_t i, struct nlist *ret)
+bool macho_read_symbol(const struct image *image, uint64_t i, struct macho_symbol *ret)
 {
 	const struct macho *m = image->macho;
 	size_t size = nlist_size(image);
@@ -54,15 +46,24 @@ static bool read_nlist(const struct image *image, uint64_t i, struct nlist *ret)
 	return true;
 }
 
-/* A name as C has it: without the underscore that the compiler puts before all. "" when there is none. */
-static const char *nlist_name(const struct image *image, const struct nlist *symbol)
+const char *macho_symbol_text(const struct image *image, const struct macho_symbol *symbol)
 {
 	const struct macho *m = image->macho;
 	struct span strings = part_bytes(image, m->strings.off, m->strings.size);
 	if (symbol->name >= strings.size || !memchr(strings.data + symbol->name, 0, strings.size - symbol->name))
 		return "";
-	const char *name = (const char *)strings.data + symbol->name;
+	return (const char *)strings.data + symbol->name;
+}
+
+const char *macho_symbol_name(const struct image *image, const struct macho_symbol *symbol)
+{
+	const char *name = macho_symbol_text(image, symbol);
 	return *name == '_' ? name + 1 : name;
+}
+
+bool macho_is_defined(const struct macho_symbol *symbol)
+{
+	return !(symbol->type & N_STAB) && (symbol->type & N_TYPE) == N_SECT;
 }
 
 static int add_symbol(struct image *image, uint64_t addr, uint64_t size, const char *name, enum symbol_type type,
@@ -77,16 +78,16 @@ static int add_symbol(struct image *image, uint64_t addr, uint64_t size, const c
 
 static int load_table(struct image *image, const struct image *source)
 {
-	struct nlist s;
+	struct macho_symbol s;
 	int err = 0;
-	for (uint64_t i = 0; !err && read_nlist(source, i, &s); i++) {
-		if (s.type & N_STAB || (s.type & N_TYPE) != N_SECT)
+	for (uint64_t i = 0; !err && macho_read_symbol(source, i, &s); i++) {
+		if (!macho_is_defined(&s))
 			continue;
-		const char *name = nlist_name(source, &s);
+		const char *name = macho_symbol_name(source, &s);
 		if (*name)
 			err = add_symbol(image, s.value, 0, name, SYMBOL_FUNC, s.type & N_EXT);
 	}
-	image->symbols_damaged |= source->macho->symbols.size && !read_nlist(source, 0, &s);
+	image->symbols_damaged |= source->macho->symbols.size && !macho_read_symbol(source, 0, &s);
 	return err;
 }
 
@@ -136,11 +137,11 @@ static int load_exports(struct image *image, const struct image *source)
 
 static int add_stub(struct image *image, const struct image *source, uint64_t addr, uint32_t size, uint32_t symbol)
 {
-	struct nlist s;
+	struct macho_symbol s;
 	char *text = NULL;
-	if (symbol & ((uint32_t)INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS) || !read_nlist(source, symbol, &s))
+	if (symbol & ((uint32_t)INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS) || !macho_read_symbol(source, symbol, &s))
 		return 0;
-	int n = asprintf(&text, "symbol stub for: %s", nlist_name(source, &s));
+	int n = asprintf(&text, "symbol stub for: %s", macho_symbol_name(source, &s));
 	CLEANUP(freep) char *owned = n < 0 ? NULL : text;
 	const char *name = owned ? arena_strdup(&image->names, owned, (size_t)n) : NULL;
 	return name ? add_symbol(image, addr, size, name, SYMBOL_FUNC, false) : -ENOMEM;

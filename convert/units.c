@@ -51,14 +51,28 @@ static void convert_unit(void *user, size_t index, unsigned thread)
 	}
 }
 
+/* Of a binary whose debug data was never linked: one object file and its units. */
+static void convert_object(void *user, size_t index, unsigned thread)
+{
+	struct conversion *c = user;
+	struct mapped_object *object = &c->map.objects.v[index];
+	if (atomic_load_explicit(&c->cancelled, memory_order_relaxed))
+		return;
+	object->err = debug_map_build(&c->map, object, c->image, &c->context, &c->builders[thread]);
+	size_t done = atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed) + 1;
+	if (thread == 0)
+		conversion_report(c, CONVERT_READING, done, c->map.objects.n);
+}
+
 int conversion_read_units(struct conversion *c)
 {
 	unsigned threads = c->threads;
-	if (!c->dwarf.n_units)
+	size_t n = c->dwarf.n_units ? c->dwarf.n_units : c->map.objects.n;
+	if (!n)
 		return 0;
-	if (threads > c->dwarf.n_units)
-		threads = (unsigned)c->dwarf.n_units;
-	c->results = calloc(c->dwarf.n_units, sizeof(*c->results));
+	if (threads > n)
+		threads = (unsigned)n;
+	c->results = calloc(n, sizeof(*c->results));
 	c->builders = calloc(threads, sizeof(*c->builders));
 	c->at_unit = calloc(threads, sizeof(*c->at_unit));
 	if (!c->results || !c->builders || !c->at_unit)
@@ -71,7 +85,7 @@ int conversion_read_units(struct conversion *c)
 		}
 		atomic_init(&c->at_unit[c->n_builders], 0);
 	}
-	parallel_for(threads, c->dwarf.n_units, convert_unit, c);
+	parallel_for(threads, n, c->dwarf.n_units ? convert_unit : convert_object, c);
 	return atomic_load(&c->cancelled) ? -ECANCELED : 0;
 }
 
@@ -133,18 +147,31 @@ static int merge_unit(struct conversion *c, const struct unit_result *u)
 	return err;
 }
 
-int conversion_merge_units(struct conversion *c, struct convert_summary *summary)
+static int merge_results(struct conversion *c, const struct unit_result *results, size_t n,
+			 struct convert_summary *summary)
 {
-	for (size_t i = 0; c->results && i < c->dwarf.n_units; i++) {
-		int err = c->results[i].err;
+	for (size_t i = 0; results && i < n; i++) {
+		int err = results[i].err;
 		if (err == -EBADMSG)
 			continue; /* skipped, and counted where it went wrong */
 		if (!err)
-			err = merge_unit(c, &c->results[i]);
+			err = merge_unit(c, &results[i]);
 		if (err)
 			return err;
 		summary->units++;
 	}
+	return 0;
+}
+
+int conversion_merge_units(struct conversion *c, struct convert_summary *summary)
+{
+	int err = merge_results(c, c->results, c->dwarf.n_units, summary);
+	for (size_t i = 0; i < c->map.objects.n && !err; i++) {
+		const struct mapped_object *object = &c->map.objects.v[i];
+		err = object->err ? object->err : merge_results(c, object->results, object->n_results, summary);
+	}
+	if (err)
+		return err;
 	for (unsigned t = 0; t < c->n_builders; t++)
 		oddities_merge(&c->odd, &c->builders[t].odd);
 	for (size_t i = 0; i < c->records.n; i++)
