@@ -2,8 +2,8 @@
 """Other languages than C and C++: every function's name and line beside what other tools say, and its readable name.
 
 For each program of the language cells (cells.py): the first byte and one byte inside of every function symbol are
-asked of `gsym lookup`, of addr2line and of eu-addr2line, and frames are compared; demangled names are compared with
-llvm-symbolizer's and with libiberty's c++filt. What differs is put into classes; a class that is not explained below
+asked of `gsym lookup`, of llvm-symbolizer, addr2line and eu-addr2line, and frames are compared; demangled names are
+compared with llvm-symbolizer's and with libiberty's c++filt. What differs is put into classes; a class that is not explained below
 may not occur. The comparison with llvm-symbolizer, address by address, is compare.py's.
 """
 import argparse
@@ -29,6 +29,8 @@ SAME = "same"
 
 # Differences that are understood, by tool and kind; every other one is a fault.
 EXPLAINED = {
+    ("llvm-symbolizer", "file, line 0"): "without a line it takes the file symbol's name, which need not be the function's",
+    ("llvm-symbolizer", "no line"): "a symbol without an entry in DWARF: we give it the rows that cover it (design.md)",
     ("addr2line", "file, line 0"): "without a line it takes the file symbol's name, which need not be the function's",
     ("addr2line", "alias"): "two symbols at one address (rustc's own library has its equal functions folded)",
     ("addr2line", "inlined call named as the function around it"): "Go: it does not follow the call's DW_AT_abstract_origin",
@@ -91,7 +93,7 @@ def addr2line(tool):
     return ask
 
 
-TOOLS = {"addr2line": addr2line("addr2line"), "eu-addr2line": addr2line("eu-addr2line")}
+TOOLS = {"llvm-symbolizer": frames.symbolizer, "addr2line": addr2line("addr2line"), "eu-addr2line": addr2line("eu-addr2line")}
 
 
 def tail(path):
