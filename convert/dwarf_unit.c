@@ -143,9 +143,14 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 {
 	VEC(struct unit_header) units = {0};
 	struct cursor c = cursor_new(dwarf->info.data, dwarf->info.size, dwarf->big_endian);
+	uint64_t released = 0;
 	while (cursor_left(&c)) {
 		struct unit_header u;
 		uint64_t off = cursor_off(&c);
+		if (off - released >= RELEASE_STEP) {
+			image_release(dwarf->image, dwarf->info, released, off);
+			released = off;
+		}
 		enum oddity bad = unit_header_read(&c, &u);
 		if (bad != ODD_COUNT)
 			oddity_count(odd, bad, ".debug_info", off);

@@ -314,6 +314,17 @@ struct section *image_section(struct image *image, const char *name)
 	return image_next_section(image, name, NULL);
 }
 
+void image_release(const struct image *image, struct span data, uint64_t from, uint64_t to)
+{
+	if (!image->mapped || data.data < image->file.data || data.data >= image->file.data + image->file.size)
+		return; /* the caller's memory, or decompressed: not backed by the file */
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = ((uintptr_t)data.data + from + page - 1) & ~(page - 1);
+	uintptr_t end = ((uintptr_t)data.data + to) & ~(page - 1);
+	if (first < end)
+		(void)madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 /* The older way of GNU tools, and of Apple's: name ".zdebug_", content "ZLIB" and the size in eight bytes, big-endian. */
 void section_read_zdebug(struct section *s)
 {

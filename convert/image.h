@@ -48,6 +48,8 @@ struct symbol {
 	bool dotted;   /* the table has the name with a dot before it: code of a function descriptor */
 };
 
+enum { RELEASE_STEP = 16 << 20 }; /* bytes read between two calls of image_release() */
+
 struct image {
 	char *path;
 	const struct convert_opener *opener; /* that of image_open(), borrowed: for files this one refers to */
@@ -146,6 +148,12 @@ int image_load_plt(struct image *image);
  * threads at once. -EBADMSG when the compressed bytes are damaged, -EFBIG when the claim is absurd.
  */
 int section_load(struct section *section);
+
+/*
+ * Gives bytes [from, to) of @data back to the system where they are mapped from the file, so that memory in use does
+ * not grow with it. Reading them again only faults them in again.
+ */
+void image_release(const struct image *image, struct span data, uint64_t from, uint64_t to);
 
 /*
  * Applies the relocations of a loaded section of a relocatable file to a copy of it, which section->data then

@@ -4,35 +4,24 @@
 #include "conversion.h"
 #include "../gsym/base/parallel.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
+/* Gives back .debug_info up to @end, if that is worth a call. */
+static void release_upto(struct conversion *c, uint64_t end)
+{
+	if (end < c->released + RELEASE_STEP)
+		return;
+	image_release(c->dwarf.image, c->dwarf.info, c->released, end);
+	c->released = end;
+}
 
-enum { RELEASE_STEP = 16 << 20 };
-
-/*
- * Pages of the mapped .debug_info that no thread will read in order any more are given back, so that memory in
- * use does not grow with the file. A reference back into them only faults them in again.
- */
+/* Pages of .debug_info that no thread will read in order any more are given back. */
 static void release_pages(struct conversion *c)
 {
-	const struct span info = c->dwarf.info;
 	size_t unit = SIZE_MAX;
-	const struct image *image = c->dwarf.image;
-	if (info.data < image->map || info.data >= image->map + image->map_size)
-		return; /* decompressed: not backed by the file */
 	for (unsigned t = 0; t < c->n_builders; t++) {
 		size_t at = atomic_load_explicit(&c->at_unit[t], memory_order_relaxed);
 		unit = at < unit ? at : unit;
 	}
-	uint64_t end = unit < c->dwarf.n_units ? c->dwarf.units[unit].off : 0;
-	if (end < c->released + RELEASE_STEP)
-		return;
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = ((uintptr_t)info.data + c->released + page - 1) & ~(page - 1);
-	uintptr_t to = ((uintptr_t)info.data + end) & ~(page - 1);
-	if (from < to)
-		(void)madvise((void *)from, to - from, MADV_DONTNEED);
-	c->released = end;
+	release_upto(c, unit < c->dwarf.n_units ? c->dwarf.units[unit].off : 0);
 }
 
 static void convert_unit(void *user, size_t index, unsigned thread)
@@ -152,6 +141,8 @@ static int merge_results(struct conversion *c, const struct unit_result *results
 {
 	for (size_t i = 0; results && i < n; i++) {
 		int err = results[i].err;
+		if (results == c->results)
+			release_upto(c, c->dwarf.units[i].off);
 		if (err == -EBADMSG)
 			continue; /* skipped, and counted where it went wrong */
 		if (!err)
@@ -165,6 +156,7 @@ static int merge_results(struct conversion *c, const struct unit_result *results
 
 int conversion_merge_units(struct conversion *c, struct convert_summary *summary)
 {
+	c->released = 0; /* short names are strings in .debug_info itself: it is read once more */
 	int err = merge_results(c, c->results, c->dwarf.n_units, summary);
 	for (size_t i = 0; i < c->map.objects.n && !err; i++) {
 		const struct mapped_object *object = &c->map.objects.v[i];

@@ -7,6 +7,8 @@ make on request, defects of llvm-gsymutil that this converter mends among them (
 A case builds a file, converts it and compares the dump of its functions, or answers of lookups, with what is written
 beside it. Addresses are shortened. Where it says so, llvm-gsymutil (if there is one) must agree.
 """
+import lzma
+import os
 import pathlib
 import re
 import subprocess
@@ -15,8 +17,9 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import peers  # noqa: E402
-from lib.craft import C99, C_PLUS_PLUS, Die, Section, Sequence, Symbol, Unit, elf_bytes, symbol_section, write  # noqa: E402
+from lib import measure, peers  # noqa: E402
+from lib.craft import (C99, C_PLUS_PLUS, Die, Dwarf, Section, Sequence, Symbol, Unit, elf_bytes, symbol_section,  # noqa: E402
+                       write)
 
 NOTYPE, IFUNC = 0, 10
 CASES = []
@@ -289,9 +292,10 @@ def folded_lines_never_mixed(b):
 @case
 def rows_that_cannot_be_seen(b):
     b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99,
-                  lines=[Sequence(0x1010, (0x1000, 1, 5), (0x1000, 1, 6), (0x1004, 1, 6), (0x1008, 1, 7))])])
+                  lines=[Sequence(0x1010, (0x1000, 1, 5), (0x1004, 1, 8), (0x1004, 1, 6), (0x1006, 1, 6), (0x1008, 1, 7))])])
     b.convert()
-    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:6\n  0x1008 /src/a.c:7')
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:5\n  0x1004 /src/a.c:6\n'
+             '  0x1008 /src/a.c:7')
 
 
 @case
@@ -300,6 +304,15 @@ def first_bytes_without_a_row(b):
                   lines=[Sequence(0x1010, (0x1004, 1, 5), (0x1008, 1, 6))])])
     b.convert()
     b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1004 /src/a.c:5\n  0x1008 /src/a.c:6')
+
+
+@case
+def part_without_rows(b):
+    """The declaration's line stands for a function's start, not for a part elsewhere."""
+    b.build([Unit(Die("subprogram", name="f", decl_file=1, decl_line=3, ranges=[(0x1000, 0x1010), (0x1100, 0x1110)]),
+                  language=C99, lines=[Sequence(0x1210, (0x1200, 1, 9))])])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:3\n[0x1100 - 0x1110) "f"')
 
 
 @case
@@ -395,7 +408,76 @@ def uuid_in_another_section(b):
     b.expect_words(b.run(b.gsym, "dump", "out.gsym")[0], "UUID         = " + b"0123456789abcdefghij".hex())
 
 
+@case
+def debugdata(b):
+    inner = elf_bytes(symbols=[Symbol("stripped", 0x1000, 0x10), Symbol("exported", 0x1040, 0x10)])
+    table, names = symbol_section([Symbol("exported", 0x1040, 0x10)])
+    b.build(more=[Section(".dynsym", table, 11, 2, 0, 3, 1, 24), Section(".dynstr", names, 3, 2),
+                  Section(".gnu_debugdata", lzma.compress(inner))])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "stripped"\n[0x1040 - 0x1050) "exported"')
+
+
+# ---- Many units ----
+
+@case
+def the_same_for_any_number_of_threads(b):
+    """Functions that several units have, of which one is chosen; strings and files that they share."""
+    units = [Unit(Die("subprogram", name=f"f{n % 7}", low_pc=0x1000 + n % 7 * 0x10, high_pc=0x10), language=C99,
+                  files=(f"{n % 5}.c",), name=f"{n % 5}.c", comp_dir=f"/src/{n % 3}",
+                  lines=[Sequence(0x1010 + n % 7 * 0x10, (0x1000 + n % 7 * 0x10, 1, n + 1))]) for n in range(300)]
+    b.build(units)
+    files = set()
+    for n in (1, 2, 7, 7, 7):
+        b.convert(f"--num-threads={n}")
+        files.add((b.directory / "out.gsym").read_bytes())
+    b.expect("different files", str(len(files)), "1")
+
+
+@case
+def memory_does_not_grow_with_the_file(b):
+    """Pages of .debug_info that were read are given back: 192 MB of units in a fraction of that."""
+    filler = [Die("structure_type", name=f"type_{n:08}") for n in range(4000)]
+    unit = Unit(*filler, Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99, files=())
+    if os.fork() == 0: # the kernel counts what this process had at its peak as its children's
+        dwarf = Dwarf([unit])
+        for name, size in (("small", 8 << 20), ("large", 192 << 20)):
+            b.build(more=[Section(".debug_info", bytes(dwarf.info) * (size // len(dwarf.info))),
+                          Section(".debug_abbrev", bytes(dwarf.abbrev))], name=name)
+        os._exit(0)
+    os.wait()
+    peaks = {}
+    for name in ("small", "large"):
+        _, peaks[name], status = measure.once([b.gsym, "convert", "--quiet", "--num-threads=2", "-o",
+                                               b.directory / "out.gsym", b.directory / name])
+        b.expect(name, str(status), "0")
+    if os.environ.get("VERBOSE"):
+        print(peaks)
+    if peaks["large"] > peaks["small"] + (64 << 10):
+        b.bad.append(f"peak memory in KiB: {peaks}")
+
+
+@case
+def segments_of_relative_paths(b):
+    """A unit without a directory, cut into segments."""
+    b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x50), language=C99, comp_dir="",
+                  lines=[Sequence(0x1050, (0x1000, 1, 10), (0x1010, 1, 11))])])
+    b.convert("--segment-size=100000")
+    b.expect("functions", b.dump("out.gsym-0x1000"), '[0x1000 - 0x1050) "f"\n  0x1000 a.c:10\n  0x1010 a.c:11')
+
+
 # ---- Files beside the input ----
+
+@case
+def symbols_from_another_file(b):
+    b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99,
+                  lines=[Sequence(0x1010, (0x1000, 1, 5))])])
+    b.build(symbols=[Symbol("f", 0x1000, 0x10), Symbol("g", 0x1100, 0x10)], name="symbols")
+    b.convert("--symtab-file=symbols")
+    b.expect("--symtab-file", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:5\n[0x1100 - 0x1110) "g"')
+    b.convert("--debug-file=in", source="symbols")
+    b.expect("--debug-file", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:5\n[0x1100 - 0x1110) "g"')
+
 
 @case
 def symbols_of_another_architecture(b):
