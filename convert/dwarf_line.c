@@ -375,10 +375,15 @@ static void clear_mode_bits(struct line_table *table, uint64_t bits)
 {
 	for (size_t i = 0; i < table->rows.n; i++)
 		table->rows.v[i].addr &= ~bits;
+	size_t kept = 0;
 	for (size_t i = 0; i < table->seqs.n; i++) {
-		table->seqs.v[i].lo &= ~bits;
-		table->seqs.v[i].hi &= ~bits;
+		struct line_seq seq = table->seqs.v[i];
+		seq.lo &= ~bits;
+		seq.hi &= ~bits;
+		if (seq.lo < seq.hi)
+			table->seqs.v[kept++] = seq;
 	}
+	table->seqs.n = kept;
 }
 
 static void clear(struct line_table *table)
