@@ -19,6 +19,23 @@ static bool has_code_bytes(const struct image *image)
 	return false;
 }
 
+/* In steps, so that a large file is not in memory whole. */
+static XXH128_hash_t hash_image(const struct image *image)
+{
+	const struct span all = {image->map, image->map_size};
+	XXH3_state_t *state = XXH3_createState();
+	if (!state || XXH3_128bits_reset(state))
+		return XXH3_128bits(all.data, all.size); /* the same without memory */
+	for (size_t at = 0, n; at < all.size; at += n) {
+		n = all.size - at < RELEASE_STEP ? all.size - at : RELEASE_STEP;
+		(void)XXH3_128bits_update(state, all.data + at, n);
+		image_release(image, all, at, at + n);
+	}
+	XXH128_hash_t hash = XXH3_128bits_digest(state);
+	XXH3_freeState(state);
+	return hash;
+}
+
 static struct image_identity identity_of(struct image *image)
 {
 	struct image_identity id = {
@@ -32,7 +49,7 @@ static struct image_identity identity_of(struct image *image)
 	memcpy(id.arch, image->arch, sizeof(id.arch));
 	if (!id.id_size) {
 		XXH128_canonical_t hash;
-		XXH128_canonicalFromHash(&hash, XXH3_128bits(image->map, image->map_size));
+		XXH128_canonicalFromHash(&hash, hash_image(image));
 		memcpy(id.id, hash.digest, sizeof(hash.digest));
 		id.id_size = sizeof(hash.digest);
 		id.id_is_hash = true;
