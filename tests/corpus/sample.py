@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from lib import frames  # noqa: E402
 from lib.elf import Elf  # noqa: E402
+from lib.macho import MachO  # noqa: E402
 
 
 def _edges(start, end):
@@ -18,6 +19,12 @@ def _edges(start, end):
 
 # Bytes from one instruction to the next, at least, by e_machine: MIPS, PowerPC, ARM (Thumb), s390, AArch64, RISC-V.
 _STEPS = {8: 4, 20: 4, 21: 4, 40: 2, 22: 2, 183: 4, 243: 2}
+
+
+def image(path):
+    """The object file, by what it begins with."""
+    with open(path, "rb") as f:
+        return Elf(path) if f.read(4) == b"\x7fELF" else MachO.read(path)
 
 
 def edges_of(elf, gsym_files):
@@ -35,9 +42,9 @@ def edges_of(elf, gsym_files):
 
 
 def places(path, gsym_files, most, seed):
-    """(ELF, at most @most addresses): edges_of(), then, as far as there is room, the other addresses in code where an
+    """(ELF or Mach-O file, at most @most addresses): edges_of(), then, as far as there is room, the other addresses in code where an
     instruction may begin."""
-    elf = Elf(path)
+    elf = image(path)
     edges = edges_of(elf, gsym_files)
     code = [(s.addr, s.addr + s.size) for s in elf.code_sections()]
     if len(edges) >= most:
