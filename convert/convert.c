@@ -165,6 +165,8 @@ static int convert_image(struct conversion *c, struct output *out, struct conver
 		err = conversion_list_missing(c, &summary);
 	if (!err)
 		err = layout_report(c->image, &summary);
+	if (!err)
+		err = segments_report(c->image, &summary);
 	conversion_deinit(c);
 	if (err)
 		convert_summary_deinit(&summary);

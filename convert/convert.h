@@ -53,7 +53,10 @@ struct convert_oddity {
 	char first[160];  /* where it was met first: section and offset */
 };
 
-enum { CONVERT_SECTIONS_MAX = 512 };
+enum {
+	CONVERT_SECTIONS_MAX = 512,
+	CONVERT_SEGMENTS_MAX = 64,
+};
 
 /* A section of a relocatable file, and its place in the layout that addresses mean. */
 struct convert_section {
@@ -62,8 +65,14 @@ struct convert_section {
 	char name[128]; /* cut when longer */
 };
 
+/* Bytes of the file that are loaded: for those who know file offsets. */
+struct convert_segment {
+	uint64_t off, addr, size;
+};
+
 struct convert_summary {
 	char arch[16];
+	uint64_t image_base;        /* the address of what is loaded first */
 	uint64_t units;             /* units of debug data read */
 	uint64_t functions_dwarf;   /* records from DWARF, before pruning */
 	uint64_t functions_symbols; /* records from symbol tables, before pruning */
@@ -74,6 +83,8 @@ struct convert_summary {
 	struct convert_section *sections; /* of a relocatable file: allocated ones with content */
 	size_t n_sections;
 	uint64_t sections_left_out; /* of more than CONVERT_SECTIONS_MAX */
+	struct convert_segment *segments; /* at most CONVERT_SEGMENTS_MAX; none of a file without code */
+	size_t n_segments;
 	char *missing;              /* names of files that would have told more, one a line; NULL: none */
 };
 
@@ -111,6 +122,9 @@ struct image_identity {
 };
 
 enum { IDENTITIES_MAX = 30 };
+
+/* Whether the open file @fd, which stays the caller's, begins like one with images for several architectures. */
+bool begins_like_fat_file(int fd);
 
 /*
  * Reads just the headers and notes of the open file @fd, which stays the caller's, and tells of each image in it:

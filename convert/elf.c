@@ -53,19 +53,22 @@ static int image_read_header(struct image *image, struct gsym_diag *diag)
 }
 
 /* The first PT_LOAD in table order, not the lowest: upstream's choice, and what readers expect. */
-static void image_read_segments(struct image *image)
+static int image_read_segments(struct image *image)
 {
 	size_t n = 0;
 	if (elf_getphdrnum(image->elf, &n))
-		return;
+		return 0;
 	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
 		GElf_Phdr phdr;
 		if (!gelf_getphdr(image->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD)
 			continue;
-		image->base_address = phdr.p_vaddr;
+		if (!image->has_base)
+			image->base_address = phdr.p_vaddr;
 		image->has_base = true;
-		return;
+		if (phdr.p_filesz && vec_push(&image->segments, (struct segment){phdr.p_offset, phdr.p_vaddr, phdr.p_filesz}))
+			return -ENOMEM;
 	}
+	return 0;
 }
 
 /* ---- Sections ---- */
@@ -233,7 +236,8 @@ int elf_read(struct image *image, struct gsym_diag *diag)
 		err = image_read_sections(image, diag);
 	if (err)
 		return err;
-	image_read_segments(image);
+	if (image_read_segments(image))
+		return diag_set(diag, -ENOMEM, "%s: out of memory", image->path);
 	if (!sections_find_build_id(image))
 		segments_find_build_id(image);
 	return 0;

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	FAT_MAGIC = 0xcafebabe,
@@ -21,6 +22,13 @@ static bool read_arch(struct cursor *c, bool wide, struct span file, struct mach
 	ret->size = wide ? cursor_u64(c) : cursor_u32(c);
 	cursor_skip(c, wide ? 8 : 4); /* align, reserved */
 	return cursor_ok(c) && ret->off <= file.size && ret->size <= file.size - ret->off;
+}
+
+bool begins_like_fat_file(int fd)
+{
+	uint8_t magic[4];
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       (load32(magic, true) == FAT_MAGIC || load32(magic, true) == FAT_MAGIC_64);
 }
 
 size_t macho_slices(struct span data, struct macho_slice *ret, size_t max)

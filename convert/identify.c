@@ -11,14 +11,6 @@ static bool has_section(struct image *image, const char *name)
 	return image_section(image, name) != NULL;
 }
 
-static bool has_code_bytes(const struct image *image)
-{
-	for (size_t i = 0; i < image->sections.n; i++)
-		if (image->sections.v[i].code && image->sections.v[i].raw.size)
-			return true;
-	return false;
-}
-
 /* In steps, so that a large file is not in memory whole. */
 static XXH128_hash_t hash_image(const struct image *image)
 {
@@ -42,7 +34,7 @@ static struct image_identity identity_of(struct image *image)
 		.kind = image->kind,
 		.has_dwarf = has_section(image, ".debug_info"),
 		.has_symtab = image_has_symbols(image),
-		.has_text = has_code_bytes(image),
+		.has_text = image_has_code(image),
 		.id_size = image->id_size,
 	};
 	memcpy(id.id, image->id, image->id_size);

@@ -104,7 +104,7 @@ static void forget_slice(struct image *image)
 {
 	macho_free(image->macho);
 	image->macho = NULL;
-	image->sections.n = image->text.n = 0;
+	image->sections.n = image->segments.n = image->text.n = 0;
 	image->id_size = 0;
 	image->has_base = false;
 }
@@ -272,6 +272,7 @@ void image_close(struct image *image)
 	for (size_t i = 0; i < image->sections.n; i++)
 		if (image->sections.v[i].owned)
 			munmap((void *)(uintptr_t)image->sections.v[i].data.data, image->sections.v[i].data.size);
+	vec_free(&image->segments);
 	vec_free(&image->sections);
 	vec_free(&image->symbols);
 	vec_free(&image->text);
@@ -346,4 +347,12 @@ int image_load_symbols(struct image *image, struct image *const *sources, size_t
 bool image_has_symbols(struct image *image)
 {
 	return image->macho ? image->macho->symbols.size != 0 : image_section(image, ".symtab") != NULL;
+}
+
+bool image_has_code(const struct image *image)
+{
+	for (size_t i = 0; i < image->sections.n; i++)
+		if (image->sections.v[i].code && image->sections.v[i].raw.size)
+			return true;
+	return false;
 }

@@ -32,6 +32,11 @@ struct section {
 	bool owned;       /* data was decompressed and is unmapped with the image */
 };
 
+/* Bytes of the file that are loaded. */
+struct segment {
+	uint64_t off, addr, size;
+};
+
 enum symbol_type {
 	SYMBOL_FUNC,   /* STT_FUNC and STT_GNU_IFUNC */
 	SYMBOL_NOTYPE, /* labels of assembly code */
@@ -78,6 +83,7 @@ struct image {
 	size_t id_size;
 	bool has_base;
 	uint64_t base_address; /* p_vaddr of the first PT_LOAD, as upstream writes it */
+	VEC(struct segment) segments; /* those with bytes in the file */
 	VEC(struct section) sections; /* section n of the file is sections.v[n - 1] */
 	range_vec text;        /* normalized; empty when the file has no sections */
 	VEC(struct symbol) symbols; /* in table order, defined ones in code only */
@@ -124,6 +130,9 @@ struct section *image_section(struct image *image, const char *name);
 
 /* The first such section behind @after, or NULL; @after NULL: the first of all. */
 struct section *image_next_section(struct image *image, const char *name, const struct section *after);
+
+/* Whether the bytes of its code are in the file, which a separate debug file lacks. */
+bool image_has_code(const struct image *image);
 
 /* Whether it has a symbol table of its own, other than that for dynamic linking. */
 bool image_has_symbols(struct image *image);

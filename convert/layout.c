@@ -45,3 +45,20 @@ int layout_report(const struct image *image, struct convert_summary *summary)
 	summary->sections_left_out = n - told;
 	return 0;
 }
+
+enum { PAGE = 4096 };
+
+int segments_report(const struct image *image, struct convert_summary *summary)
+{
+	size_t n = image_has_code(image) ? image->segments.n : 0;
+	summary->image_base = image->has_base ? image->base_address & ~(uint64_t)(PAGE - 1) : 0;
+	n = n < CONVERT_SEGMENTS_MAX ? n : CONVERT_SEGMENTS_MAX;
+	summary->segments = calloc(n + 1, sizeof(*summary->segments));
+	if (!summary->segments)
+		return -ENOMEM;
+	for (; summary->n_segments < n; summary->n_segments++) {
+		const struct segment *s = &image->segments.v[summary->n_segments];
+		summary->segments[summary->n_segments] = (struct convert_segment){s->off, s->addr, s->size};
+	}
+	return 0;
+}

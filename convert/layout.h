@@ -1,4 +1,4 @@
-/* layout.h - the places that sections of a relocatable file have in the layout that its addresses mean. */
+/* layout.h - where an image lies: the sections of a relocatable file, the segments of a linked one. */
 #ifndef CONVERT_LAYOUT_H
 #define CONVERT_LAYOUT_H
 
@@ -9,5 +9,11 @@
  * more than CONVERT_SECTIONS_MAX only those with code, and of these the first. 0 or -ENOMEM.
  */
 int layout_report(const struct image *image, struct convert_summary *summary);
+
+/*
+ * Tells where @image begins and which of its bytes go where. A separate debug file keeps addresses, but its file
+ * offsets are not those of the program: it has no segments. 0 or -ENOMEM.
+ */
+int segments_report(const struct image *image, struct convert_summary *summary);
 
 #endif

@@ -166,8 +166,10 @@ static int read_segment(struct image *image, struct cursor *c, bool wide)
 	char name[MACHO_NAME_SIZE + 1];
 	take_name(c, name);
 	uint64_t addr = wide ? cursor_u64(c) : cursor_u32(c);
-	cursor_skip(c, wide ? 24 : 12); /* vmsize, fileoff, filesize */
-	cursor_skip(c, 8);              /* maxprot, initprot */
+	cursor_skip(c, wide ? 8 : 4); /* vmsize */
+	uint64_t off = wide ? cursor_u64(c) : cursor_u32(c);
+	uint64_t size = wide ? cursor_u64(c) : cursor_u32(c);
+	cursor_skip(c, 8); /* maxprot, initprot */
 	uint32_t n = cursor_u32(c);
 	cursor_skip(c, 4);
 	if (!cursor_ok(c) || !cursor_can_hold(c, n, wide ? SECTION_64_SIZE : SECTION_32_SIZE))
@@ -176,7 +178,7 @@ static int read_segment(struct image *image, struct cursor *c, bool wide)
 		image->macho->has_text_addr = image->has_base = true;
 		image->macho->text_addr = image->base_address = addr;
 	}
-	int err = 0;
+	int err = size && vec_push(&image->segments, (struct segment){off, addr, size}) ? -ENOMEM : 0;
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = add_section(image, c, wide);
 	return err;

@@ -95,6 +95,9 @@ void convert_summary_deinit(struct convert_summary *summary)
 	free(summary->oddities);
 	free(summary->missing);
 	free(summary->sections);
+	free(summary->segments);
+	summary->segments = NULL;
+	summary->n_segments = 0;
 	summary->missing = NULL;
 	summary->sections = NULL;
 	summary->n_sections = 0;

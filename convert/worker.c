@@ -24,6 +24,7 @@ static size_t message_size(uint32_t type)
 	case WORKER_READY: return sizeof(struct worker_ready);
 	case WORKER_MISSING: return sizeof(struct worker_missing);
 	case WORKER_SECTION: return sizeof(struct worker_section);
+	case WORKER_SEGMENT: return sizeof(struct worker_segment);
 	case WORKER_OPEN: return sizeof(struct worker_open);
 	case WORKER_OPENED: return sizeof(struct worker_opened);
 	}
@@ -87,7 +88,8 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_DONE: return terminated(msg->done.arch, sizeof(msg->done.arch));
 	case WORKER_FAILED: return failed_valid(&msg->failed);
 	case WORKER_IDENTITY: return identity_valid(&msg->identity);
-	case WORKER_READY: return true;
+	case WORKER_READY:
+	case WORKER_SEGMENT: return true;
 	case WORKER_MISSING: return terminated(msg->missing.name, sizeof(msg->missing.name));
 	case WORKER_SECTION: return terminated(msg->section.name, sizeof(msg->section.name));
 	case WORKER_OPEN: return terminated(msg->open.path, sizeof(msg->open.path));

@@ -9,7 +9,7 @@
  *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file; 6 = another file
  *            of the same image with its code, if the order says so.
  *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY,
- *            WORKER_MISSING and WORKER_SECTION and one WORKER_DONE, or one WORKER_FAILED. Until then, one at a
+ *            WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT and one WORKER_DONE, or one WORKER_FAILED. Until then, one at a
  *            time, WORKER_OPEN for a file that the object file refers to; in: WORKER_OPENED with the file attached.
  *   scan     many files, until the socket closes.
  *            in: WORKER_IDENTIFY with the open file attached; out: for each, in order, one WORKER_IDENTITY,
@@ -34,7 +34,7 @@ enum {
 
 /* Raised with every change of this file: daemon and worker may come from different installations. */
 enum {
-	WORKER_PROTOCOL = 4,
+	WORKER_PROTOCOL = 5,
 	WORKER_PATH_MAX = 4096,
 };
 
@@ -50,6 +50,7 @@ enum worker_type {
 	WORKER_MISSING,
 	WORKER_SECTION,
 	WORKER_OPEN,   /* worker to daemon */
+	WORKER_SEGMENT,
 	WORKER_OPENED, /* daemon to worker, with one descriptor unless it says why not */
 };
 
@@ -110,6 +111,12 @@ struct worker_section {
 	char name[128];
 };
 
+/* A segment of the image, as in struct convert_segment. */
+struct worker_segment {
+	struct worker_header head;
+	uint64_t off, addr, size;
+};
+
 /* A path as the converter puts it together from what object files say: the daemon decides. */
 struct worker_open {
 	struct worker_header head;
@@ -129,6 +136,7 @@ struct worker_done {
 	uint64_t functions_dwarf;
 	uint64_t functions_symbols;
 	uint64_t units;
+	uint64_t image_base;
 	char arch[16];
 };
 
@@ -174,6 +182,7 @@ union worker_message {
 	struct worker_ready ready;
 	struct worker_missing missing;
 	struct worker_section section;
+	struct worker_segment segment;
 	struct worker_open open;
 	struct worker_opened opened;
 };

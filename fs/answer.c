@@ -14,6 +14,7 @@ static const enum render_format render_formats[] = {
 	[FORMAT_TEXT] = RENDER_TEXT,
 	[FORMAT_TSV] = RENDER_TSV,
 	[FORMAT_JSON] = RENDER_JSON,
+	[FORMAT_ATOS] = RENDER_ATOS,
 };
 
 /* One answer being made; outlives a fault in the middle of it. */
@@ -21,20 +22,74 @@ struct work {
 	const struct gsym_reader *reader;
 	const struct request *request;
 	const struct render_options *options;
+	const struct address_map *map;
 	bool print_unknown;
 	struct gsym_answer answer;
 	struct text_buf out;
 	struct gsym_diag diag;
 };
 
+/* ---- What a number means ---- */
+
+static bool offset_to_link(const struct address_map *map, uint64_t off, uint64_t *ret)
+{
+	for (size_t i = 0; i < map->n; i++) {
+		uint64_t from = map->segments[i].off;
+		if (off < from || off - from >= map->segments[i].size)
+			continue;
+		*ret = map->segments[i].addr + (off - from);
+		return true;
+	}
+	return false;
+}
+
+/* The link-time address; false when there is none. */
+static bool link_address(const struct request *request, const struct address_map *map, uint64_t *ret)
+{
+	uint64_t n = request->address, load = request->context.load;
+	switch ((enum address_space)request->context.space) {
+	case SPACE_LINK: *ret = n; break;
+	case SPACE_RUNTIME:
+		if (n < load || __builtin_add_overflow(n - load, map->base, ret))
+			return false;
+		break;
+	case SPACE_RVA:
+		if (__builtin_add_overflow(n, map->base, ret))
+			return false;
+		break;
+	case SPACE_FILE:
+		if (!offset_to_link(map, n, ret))
+			return false;
+		break;
+	}
+	if (request->context.is_return && (*ret)-- == 0)
+		return false;
+	return true;
+}
+
+/* ---- Answers ---- */
+
+/* What was asked for lies one byte behind what was looked up. */
+static void step_back(struct gsym_answer *answer)
+{
+	for (size_t i = 0; i < answer->n_frames; i++)
+		answer->frames[i].offset++;
+}
+
 static int look_up_and_render(void *arg)
 {
 	struct work *w = arg;
-	uint64_t address = w->request->address;
-	int err = gsym_lookup(w->reader, address, &w->answer, &w->diag);
+	uint64_t given = w->request->address, address = 0;
+	int err = -ENOENT;
+	if (link_address(w->request, w->map, &address))
+		err = gsym_lookup(w->reader, address, &w->answer, &w->diag);
 	if (err == -ENOENT && w->print_unknown)
-		return render_unknown(&w->out, address, w->options);
-	return err ? err : render_answer(&w->out, address, &w->answer, w->options);
+		return render_unknown(&w->out, given, w->options);
+	if (err)
+		return err;
+	if (w->request->context.is_return)
+		step_back(&w->answer);
+	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
 /* The converted file let us down: why goes to status and, now and then, to the log. */
@@ -67,7 +122,7 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 {
 	char module[PATH_MAX] = "";
 	if (request->format != FORMAT_TEXT)
-		snprintf(module, sizeof(module), "%s/%s", fs->source, rev->source.path);
+		snprintf(module, sizeof(module), "%s/%s", fs->source, rev->binary.path ? rev->binary.path : rev->source.path);
 	const struct render_options options = {
 		.format = render_formats[request->format],
 		.demangle = request->raw || !fs->options.demangle ? DEMANGLE_OFF : DEMANGLE_AUTO,
@@ -77,6 +132,7 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 		.reader = handle->reader,
 		.request = request,
 		.options = &options,
+		.map = &handle->addresses,
 		.print_unknown = fs->options.unknown_print,
 	};
 	int err = guard_run(look_up_and_render, &w);

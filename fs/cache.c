@@ -21,7 +21,7 @@
 
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
-	LAYOUT_REVISION = 4,            /* of what handle.h describes, and of the notes */
+	LAYOUT_REVISION = 5,            /* of what handle.h describes, and of the notes */
 	TEMP_TRIES = 8,
 };
 

@@ -203,7 +203,7 @@ static int answer_open(struct job *job, const struct child *child, const struct 
 		fd = -EMFILE;
 	}
 	if (fd >= 0)
-		note_use(&job->notes, job->uses++, m->path);
+		note_neighbour(&job->notes, job->uses++, m->path);
 	struct worker_opened answer = {.head.serial = m->head.serial, .error = fd < 0 ? -fd : 0};
 	worker_send(child->sock, &answer.head, WORKER_OPENED, fd); /* a dead worker has its own story */
 	if (fd >= 0)
@@ -222,6 +222,7 @@ static int take_message(struct job *job, const struct child *child, const union 
 	case WORKER_ODDITY: note_oddity(&job->notes, &msg->oddity); return 0;
 	case WORKER_MISSING: note_missing(&job->notes, &msg->missing); return 0;
 	case WORKER_SECTION: note_section(&job->notes, &msg->section); return 0;
+	case WORKER_SEGMENT: note_segment(&job->notes, &msg->segment); return 0;
 	case WORKER_DONE:
 		job->done = msg->done;
 		job->has_done = true;

@@ -43,7 +43,7 @@ static int image_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 	struct revision *rev = images_revision(&fs->images, ino_a(ino));
 	if (!rev)
 		return -ESTALE;
-	if (ino_kind(ino) == NODE_IMAGE) {
+	if (ino_kind(ino) != NODE_IMAGE_FILE) {
 		attr_image(rev, ino, ret);
 		return 0;
 	}
@@ -65,7 +65,10 @@ static int address_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 	if (!nodes_get(&fs->nodes, ino, &node))
 		return -ESTALE;
 	content_put(node.content);
-	attr_image_file(node.revision, ino, node.size, ret);
+	if (node.is_directory)
+		attr_image(node.revision, ino, ret);
+	else
+		attr_image_file(node.revision, ino, node.size, ret);
 	return 0;
 }
 
@@ -82,7 +85,8 @@ int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_tim
 	case NODE_IMAGE_FILE:
 		*ret_timeout = ino_b(ino) == IMAGE_GSYM ? TIMEOUT_FIXED : 0;
 		return image_attr(fs, ino, ret);
-	case NODE_IMAGE: return image_attr(fs, ino, ret);
+	case NODE_IMAGE:
+	case NODE_CONTEXT: return image_attr(fs, ino, ret);
 	case NODE_ADDRESS: return address_attr(fs, ino, ret);
 	case NODE_NAME_LINK:
 	case NODE_ALIAS:

@@ -166,6 +166,7 @@ struct open_reader {
 static int open_reader(void *arg)
 {
 	struct open_reader *o = arg;
+	notes_read_map(o->handle->notes, &o->handle->addresses);
 	return gsym_reader_open_memory(o->handle->gsym.data, o->handle->gsym.size, &o->handle->reader,
 				       o->diag);
 }

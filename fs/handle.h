@@ -22,6 +22,7 @@
 
 #include "../gsym/base/bytes.h"
 #include "../gsym/gsym.h"
+#include "notes.h"
 #include "../gsym/render/text_buf.h"
 
 enum {
@@ -37,6 +38,7 @@ struct handle {
 	struct span notes; /* likewise */
 	struct span inputs;
 	struct gsym_reader *reader;
+	struct address_map addresses;
 };
 
 /*

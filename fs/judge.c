@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "../gsym/base/diag.h"
+#include "notes.h"
 
 enum { CPU_GRACE_SECONDS = 5 /* between SIGXCPU and SIGKILL, as the worker sets its limit */ };
 
@@ -91,6 +92,7 @@ static void publish(struct job *job)
 {
 	struct outcome *out = job->out;
 	struct cache *cache = job->converter->cache;
+	note_image_base(&job->notes, job->done.image_base);
 	add_note(&job->notes, "units", job->done.units);
 	add_note(&job->notes, "functions_dwarf", job->done.functions_dwarf);
 	add_note(&job->notes, "functions_symbols", job->done.functions_symbols);

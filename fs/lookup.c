@@ -87,7 +87,7 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 static int in_root(struct call *call, struct fuse_entry_param *ret)
 {
 	struct request request;
-	name_parse(PLACE_ROOT, call->name, &request);
+	name_parse(PLACE_ROOT, NULL, call->name, &request);
 	if (request.kind == REQUEST_BY_NAME) {
 		*ret = entry_by_name(call->fs);
 		return 0;
@@ -185,20 +185,61 @@ static int address_entry(struct call *call, struct revision *rev, const struct r
 	return 0;
 }
 
-static int in_image(struct call *call, struct fuse_entry_param *ret)
+struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revision *rev, const struct context *context)
 {
-	struct revision *rev = images_revision(&call->fs->images, ino_a(call->ino));
+	struct stat st;
+	attr_image(rev, ino_make(NODE_CONTEXT, rev->number, context_code(context)), &st);
+	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+}
+
+/* One with a load address has no number to be computed. */
+static int context_entry(struct call *call, struct revision *rev, const struct request *request,
+			 struct fuse_entry_param *ret)
+{
+	struct gsymfs *fs = call->fs;
+	if (request->context.space != SPACE_RUNTIME || request->context.wants_load) {
+		*ret = entry_context(fs, rev, &request->context);
+		return 0;
+	}
+	struct stat st;
+	uint64_t ino = nodes_add(&fs->nodes, rev, request, NULL);
+	if (!ino)
+		return -ENOMEM;
+	attr_image(rev, ino, &st);
+	*ret = entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+	return 0;
+}
+
+static int in_image(struct call *call, struct revision *rev, const struct context *context,
+		    struct fuse_entry_param *ret)
+{
 	struct request request;
 	if (!rev)
 		return -ESTALE;
-	name_parse(PLACE_IMAGE, call->name, &request);
+	name_parse(PLACE_IMAGE, context, call->name, &request);
 	switch (request.kind) {
+	case REQUEST_CONTEXT: return context_entry(call, rev, &request, ret);
 	case REQUEST_STATUS: return status_entry(call, rev, IMAGE_STATUS, ret);
 	case REQUEST_INFO: return status_entry(call, rev, IMAGE_INFO, ret);
 	case REQUEST_GSYM: return gsym_entry(call, rev, ret);
 	case REQUEST_ADDRESS: return address_entry(call, rev, &request, ret);
 	default: return -ENOENT;
 	}
+}
+
+static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)
+{
+	const struct context context = context_of(ino_kind(call->ino) == NODE_CONTEXT ? ino_b(call->ino) : 0);
+	return in_image(call, images_revision(&call->fs->images, ino_a(call->ino)), &context, ret);
+}
+
+static int in_loaded_context(struct call *call, struct fuse_entry_param *ret)
+{
+	struct node node;
+	if (!nodes_get(&call->fs->nodes, call->ino, &node))
+		return -ESTALE;
+	content_put(node.content);
+	return node.is_directory ? in_image(call, node.revision, &node.context, ret) : -ENOTDIR;
 }
 
 /* ---- "." and "..", which only those ask for who came by a file handle and not by a path ---- */
@@ -209,6 +250,7 @@ static uint64_t parent_of(struct gsymfs *fs, uint64_t ino)
 	switch (ino_kind(ino)) {
 	case NODE_NAME: return INO_BY_NAME;
 	case NODE_NAME_LINK: return ino_make(NODE_NAME, ino_a(ino), 0);
+	case NODE_CONTEXT:
 	case NODE_IMAGE_FILE: return ino_make(NODE_IMAGE, ino_a(ino), 0);
 	case NODE_ADDRESS:
 		if (!nodes_get(&fs->nodes, ino, &node))
@@ -247,7 +289,9 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 	if (call->ino == INO_BY_NAME)
 		return in_by_name(call, ret);
 	switch (ino_kind(call->ino)) {
-	case NODE_IMAGE: return in_image(call, ret);
+	case NODE_IMAGE:
+	case NODE_CONTEXT: return in_fixed_context(call, ret);
+	case NODE_ADDRESS: return in_loaded_context(call, ret);
 	case NODE_NAME: return in_basename(call, ret);
 	default: return -ENOTDIR;
 	}

@@ -20,6 +20,9 @@ struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct ba
 /* ---- And without it ---- */
 
 struct fuse_entry_param entry_by_name(const struct gsymfs *fs);
+/* A directory that gives addresses another meaning, of those without a load address. */
+struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revision *rev, const struct context *context);
+
 struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev,
 					 enum image_file file, uint64_t size);
 

@@ -124,7 +124,7 @@ static bool parse_format(const char *suffix, enum request_format *ret)
 	static const struct {
 		const char *suffix;
 		enum request_format format;
-	} formats[] = {{"", FORMAT_TEXT}, {".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}};
+	} formats[] = {{"", FORMAT_TEXT}, {".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}, {".atos", FORMAT_ATOS}};
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		if (strcmp(suffix, formats[i].suffix) == 0) {
 			*ret = formats[i].format;
@@ -153,16 +153,81 @@ static void parse_address(const char *name, struct request *ret)
 
 /* ---- Places ---- */
 
-static void parse_in_image(const char *name, struct request *ret)
+/* base, rva and off say what numbers are, once; ra can be said before or behind, once. */
+static bool parse_context(const char *name, const struct context *context, struct context *ret)
 {
-	if (strcmp(name, "status") == 0)
+	static const struct {
+		const char *name;
+		enum address_space space;
+	} spaces[] = {{"base", SPACE_RUNTIME}, {"rva", SPACE_RVA}, {"off", SPACE_FILE}};
+	*ret = *context;
+	if (strcmp(name, "ra") == 0) {
+		ret->is_return = true;
+		return !context->is_return;
+	}
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+		if (strcmp(name, spaces[i].name) != 0)
+			continue;
+		ret->space = spaces[i].space;
+		ret->wants_load = spaces[i].space == SPACE_RUNTIME;
+		return context->space == SPACE_LINK;
+	}
+	return false;
+}
+
+/* In "base": a load address. */
+static void parse_load(const char *name, struct request *ret)
+{
+	uint64_t load;
+	const char *rest = parse_number(name, &load);
+	if (!rest || *rest)
+		return;
+	ret->kind = REQUEST_CONTEXT;
+	ret->context.wants_load = false;
+	ret->context.load = load;
+}
+
+static bool is_empty(const struct context *context)
+{
+	return context->space == SPACE_LINK && !context->is_return;
+}
+
+static void parse_in_image(const char *name, const struct context *context, struct request *ret)
+{
+	ret->context = *context;
+	if (context->wants_load)
+		parse_load(name, ret);
+	else if (parse_context(name, context, &ret->context))
+		ret->kind = REQUEST_CONTEXT;
+	else if (is_empty(context) && strcmp(name, "status") == 0)
 		ret->kind = REQUEST_STATUS;
-	else if (strcmp(name, "info.json") == 0)
+	else if (is_empty(context) && strcmp(name, "info.json") == 0)
 		ret->kind = REQUEST_INFO;
-	else if (strcmp(name, "image.gsym") == 0)
+	else if (is_empty(context) && strcmp(name, "image.gsym") == 0)
 		ret->kind = REQUEST_GSYM;
-	else
+	else {
+		ret->context = *context;
 		parse_address(name, ret);
+	}
+}
+
+enum {
+	CODE_RETURN = 4,
+	CODE_WANTS_LOAD = 8,
+};
+
+uint32_t context_code(const struct context *context)
+{
+	return context->space | (context->is_return ? CODE_RETURN : 0) | (context->wants_load ? CODE_WANTS_LOAD : 0);
+}
+
+struct context context_of(uint32_t code)
+{
+	return (struct context){
+		.space = code & 3,
+		.is_return = code & CODE_RETURN,
+		.wants_load = code & CODE_WANTS_LOAD,
+	};
 }
 
 static void parse_in_root(const char *name, struct request *ret)
@@ -173,11 +238,11 @@ static void parse_in_root(const char *name, struct request *ret)
 		parse_id(name, ret);
 }
 
-void name_parse(enum name_place place, const char *name, struct request *ret)
+void name_parse(enum name_place place, const struct context *context, const char *name, struct request *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (place == PLACE_IMAGE)
-		parse_in_image(name, ret);
+		parse_in_image(name, context, ret);
 	else
 		parse_in_root(name, ret);
 }

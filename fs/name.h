@@ -19,7 +19,23 @@ enum {
 /* The directory a name is looked up in. */
 enum name_place {
 	PLACE_ROOT,
-	PLACE_IMAGE,
+	PLACE_IMAGE, /* of an image, or one of those below it that give its addresses another meaning */
+};
+
+/* What numbers are. */
+enum address_space {
+	SPACE_LINK,    /* addresses as the image was linked */
+	SPACE_RUNTIME, /* base/<load>: where it was loaded */
+	SPACE_RVA,     /* rva: counted from the image base */
+	SPACE_FILE,    /* off: in the file */
+};
+
+/* What the directories below that of the image have said so far. All zero: nothing. */
+struct context {
+	uint8_t space;    /* enum address_space */
+	bool is_return;   /* ra: the address behind a call */
+	bool wants_load;  /* base: the next name is the load address */
+	uint64_t load;    /* of SPACE_RUNTIME */
 };
 
 enum request_kind {
@@ -30,12 +46,14 @@ enum request_kind {
 	REQUEST_INFO,    /* image: the file info.json */
 	REQUEST_GSYM,    /* image: the file image.gsym */
 	REQUEST_ADDRESS, /* image: the frames of an address */
+	REQUEST_CONTEXT, /* image: a directory in which addresses mean something else */
 };
 
 enum request_format {
 	FORMAT_TEXT,
 	FORMAT_TSV,
 	FORMAT_JSON,
+	FORMAT_ATOS,
 };
 
 /* A small value that says all of a name: requests for the same thing are equal. */
@@ -45,13 +63,19 @@ struct request {
 	enum request_format format;
 	bool raw; /* names as they are stored, not demangled */
 	uint64_t address;
+	struct context context; /* of an address; of REQUEST_CONTEXT: that inside */
 	/* REQUEST_ID */
 	bool alias;            /* not spelled as @id: an alias even if such an image exists */
 	char id[ID_TEXT_SIZE]; /* lower case, no dashes; may be the beginning of an id */
 };
 
-/* Never fails; @ret is filled completely. */
-void name_parse(enum name_place place, const char *name, struct request *ret);
+/* Never fails; @ret is filled completely. @context is of PLACE_IMAGE. */
+void name_parse(enum name_place place, const struct context *context, const char *name, struct request *ret);
+
+/* The number of a context without a load address, below CONTEXT_CODES; and back. */
+enum { CONTEXT_CODES = 16 };
+uint32_t context_code(const struct context *context);
+struct context context_of(uint32_t code);
 
 /* Whether @id is long enough to name an image whose id it begins. */
 bool id_may_be_prefix(const char *id);

@@ -3,7 +3,7 @@
  *
  * Inode numbers are never used twice within a mount. What the daemon knows anyway (directories of images,
  * fixed files, links) has a number computed from what it is, and needs no entry anywhere. Address files get
- * the next number of a counter, and an entry here until the kernel forgets them.
+ * the next number of a counter, and an entry here until the kernel forgets them; so do directories below base/.
  */
 #ifndef FS_NODE_H
 #define FS_NODE_H
@@ -24,6 +24,7 @@ enum node_kind {
 	NODE_NAME,       /* by-name/<basename>; a: name */
 	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
 	NODE_ALIAS,      /* another spelling of an id; a: image */
+	NODE_CONTEXT,    /* base, rva, off, ra below an image; a: revision, b: context_code() */
 	NODE_ADDRESS = 8,
 };
 
@@ -54,12 +55,14 @@ static inline uint32_t ino_b(uint64_t ino)
 	return ino & ((1U << 30) - 1);
 }
 
-/* An address file. */
+/* An address file, or a directory base/<load>. */
 struct node {
 	uint64_t ino;
 	uint64_t lookups;          /* how many the kernel must forget before the node can go */
 	struct revision *revision; /* of the image it belongs to; lives as long as the mount */
 	uint64_t address;
+	struct context context;
+	bool is_directory;
 	uint32_t size;  /* of its content */
 	uint8_t format; /* enum request_format */
 	bool raw;
@@ -87,8 +90,8 @@ void nodes_init(struct nodes *nodes);
 void nodes_deinit(struct nodes *nodes);
 
 /*
- * Adds a file, known to the kernel once, for @request on @revision with content @content, whose reference it
- * takes. Returns its inode number, 0 without memory (@content is then put).
+ * Adds a file, or for REQUEST_CONTEXT a directory, known to the kernel once, for @request on @revision with content @content, whose reference it
+ * takes; NULL for a directory. Returns its inode number, 0 without memory (@content is then put).
  */
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
 		   struct content *content);

@@ -1,5 +1,8 @@
 #include "notes.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "../gsym/render/escape.h"
 #include "handle.h"
 
@@ -44,12 +47,61 @@ void note_section(struct text_buf *notes, const struct worker_section *m)
 	text_char(notes, '\n');
 }
 
+void note_segment(struct text_buf *notes, const struct worker_segment *m)
+{
+	if (notes->n > NOTES_MAX * 7 / 8)
+		return;
+	text_lit(notes, "segment\t");
+	text_addr(notes, m->off);
+	text_char(notes, ' ');
+	text_addr(notes, m->addr);
+	text_char(notes, ' ');
+	text_addr(notes, m->size);
+	text_char(notes, '\n');
+}
+
+void note_image_base(struct text_buf *notes, uint64_t base)
+{
+	text_lit(notes, "image_base\t");
+	text_addr(notes, base);
+	text_char(notes, '\n');
+}
+
 /* For status, where not every one of a thousand .dwo files is of interest. */
-void note_use(struct text_buf *notes, unsigned before, const char *path)
+void note_neighbour(struct text_buf *notes, unsigned before, const char *path)
 {
 	if (before >= USES_MAX || notes->n > NOTES_MAX / 2)
 		return;
 	text_lit(notes, "uses\t");
 	escape_str(notes, path, ESCAPE_TSV);
 	text_char(notes, '\n');
+}
+
+/* ---- Reading ---- */
+
+static bool read_segment(const char *line, struct address_map *map)
+{
+	unsigned long long off, addr, size;
+	if (map->n == CONVERT_SEGMENTS_MAX || sscanf(line, "segment\t0x%llx 0x%llx 0x%llx", &off, &addr, &size) != 3)
+		return false;
+	map->segments[map->n].off = off;
+	map->segments[map->n].addr = addr;
+	map->segments[map->n++].size = size;
+	return true;
+}
+
+void notes_read_map(struct span notes, struct address_map *ret)
+{
+	const char *at = (const char *)notes.data, *end = at + notes.size;
+	unsigned long long base;
+	*ret = (struct address_map){0};
+	while (at < end) {
+		char line[128];
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		size_t size = (size_t)((stop ? stop : end) - at);
+		snprintf(line, sizeof(line), "%.*s", (int)(size < sizeof(line) ? size : 0), at);
+		if (!read_segment(line, ret) && sscanf(line, "image_base\t0x%llx", &base) == 1)
+			ret->base = base;
+		at += size + 1;
+	}
 }

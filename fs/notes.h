@@ -7,14 +7,30 @@
 #ifndef FS_NOTES_H
 #define FS_NOTES_H
 
+#include "../convert/convert.h"
 #include "../convert/worker.h"
 #include "../gsym/render/text_buf.h"
 
 void note_oddity(struct text_buf *notes, const struct worker_oddity *m);
 void note_missing(struct text_buf *notes, const struct worker_missing *m);
+void note_segment(struct text_buf *notes, const struct worker_segment *m);
 void note_section(struct text_buf *notes, const struct worker_section *m);
 
+/* What the notes tell of addresses; the rest of them is for people. */
+struct address_map {
+	uint64_t base; /* link-time address of what is loaded first */
+	size_t n;
+	struct {
+		uint64_t off, addr, size;
+	} segments[CONVERT_SEGMENTS_MAX];
+};
+
+/* Reads it from @notes, which may be any bytes: what is not understood is passed over. */
+void notes_read_map(struct span notes, struct address_map *ret);
+
+void note_image_base(struct text_buf *notes, uint64_t base);
+
 /* A neighbour was opened, as @before others were. */
-void note_use(struct text_buf *notes, unsigned before, const char *path);
+void note_neighbour(struct text_buf *notes, unsigned before, const char *path);
 
 #endif

@@ -139,6 +139,15 @@ static void add_gsym(struct listing *l, struct revision *rev)
 
 static void list_image(struct listing *l, uint64_t off)
 {
+	static const struct {
+		const char *name;
+		struct context context;
+	} contexts[] = {
+		{"base", {.space = SPACE_RUNTIME, .wants_load = true}},
+		{"off", {.space = SPACE_FILE}},
+		{"ra", {.is_return = true}},
+		{"rva", {.space = SPACE_RVA}},
+	};
 	struct revision *rev = images_revision(&l->fs->images, ino_a(l->ino));
 	if (!rev)
 		return;
@@ -148,6 +157,11 @@ static void list_image(struct listing *l, uint64_t off)
 		add_status(l, rev, IMAGE_INFO);
 	if (off <= POSITION_FIRST + 2 && !l->full)
 		add_gsym(l, rev);
+	for (size_t i = 0; i < ARRAY_SIZE(contexts) && !l->full; i++) {
+		struct fuse_entry_param e = entry_context(l->fs, rev, &contexts[i].context);
+		if (off <= POSITION_FIRST + 3 + i)
+			add(l, contexts[i].name, &e, POSITION_FIRST + 4 + i);
+	}
 }
 
 /* ---- All of it ---- */

@@ -114,6 +114,7 @@ static int remake(struct call *call, const struct node *node, struct content **r
 		.format = (enum request_format)node->format,
 		.raw = node->raw,
 		.address = node->address,
+		.context = node->context,
 	};
 	int err = revision_use(&call->fs->images, node->revision, &handle, &call->wait);
 	if (err)
@@ -128,6 +129,8 @@ static int read_address(struct call *call)
 	struct node node;
 	if (!nodes_get(&call->fs->nodes, call->ino, &node))
 		return -ESTALE;
+	if (node.is_directory)
+		return -EISDIR;
 	int err = node.content ? 0 : remake(call, &node, &node.content);
 	if (err)
 		return err == -ENOENT ? -EIO : err;

@@ -255,7 +255,7 @@ static int convert_all(struct conversion *c)
 	size_t n = 0;
 	int fd = c->convert.arch ? -1 : open(c->input, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	/* What is wrong with the file the conversion will say. */
-	if (fd >= 0 && identify_descriptor(fd, c->input, images, &n, NULL))
+	if (fd >= 0 && begins_like_fat_file(fd) && identify_descriptor(fd, c->input, images, &n, NULL))
 		n = 0;
 	if (fd >= 0)
 		close(fd);

@@ -27,7 +27,7 @@ enum {
 };
 
 static const struct option_spec options[] = {
-	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv, json, or gsymutil"},
+	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv, json, atos, or gsymutil"},
 	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
 	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
 	{OPT_MERGED, "merged-functions", NULL,
@@ -212,7 +212,7 @@ static int parse_option(int key, struct lookup *lookup)
 	case OPT_MERGED_FILTER: return add_filter(lookup, optarg);
 	case OPT_FORMAT:
 		if (render_format_parse(optarg, &lookup->render.format))
-			return options_error(&spec, "--format is text, tsv, json or gsymutil, not '%s'",
+			return options_error(&spec, "--format is text, tsv, json, atos or gsymutil, not '%s'",
 					     optarg);
 	}
 	return STATUS_OK;

@@ -112,6 +112,17 @@ static int send_sections(uint64_t serial, const struct convert_summary *s)
 	return err;
 }
 
+static int send_segments(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->n_segments && !err; i++) {
+		const struct convert_segment *from = &s->segments[i];
+		struct worker_segment m = {.head.serial = serial, .off = from->off, .addr = from->addr, .size = from->size};
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_SEGMENT, -1);
+	}
+	return err;
+}
+
 static int send_done(uint64_t serial, const struct convert_summary *s)
 {
 	struct worker_done m = {
@@ -121,6 +132,7 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 		.functions_dwarf = s->functions_dwarf,
 		.functions_symbols = s->functions_symbols,
 		.units = s->units,
+		.image_base = s->image_base,
 	};
 	snprintf(m.arch, sizeof(m.arch), "%s", s->arch);
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DONE, -1);
@@ -164,6 +176,8 @@ static int convert_and_tell(const struct worker_convert *order)
 		err = send_missing(order->head.serial, &summary);
 	if (!err)
 		err = send_sections(order->head.serial, &summary);
+	if (!err)
+		err = send_segments(order->head.serial, &summary);
 	if (!err)
 		err = send_done(order->head.serial, &summary);
 	convert_summary_deinit(&summary);

@@ -52,6 +52,10 @@ void json_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *
 		 const struct render_options *options);
 void json_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options);
 
+void atos_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
+		 const struct render_options *options);
+void atos_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options);
+
 void gsymutil_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
 		     const struct render_options *options);
 void gsymutil_unknown(struct text_buf *out, const struct unknown *unknown,

@@ -14,6 +14,7 @@ static const struct format formats[] = {
 	[RENDER_TEXT] = {"text", text_answer, text_unknown},
 	[RENDER_TSV] = {"tsv", tsv_answer, tsv_unknown},
 	[RENDER_JSON] = {"json", json_answer, json_unknown},
+	[RENDER_ATOS] = {"atos", atos_answer, atos_unknown},
 	[RENDER_GSYMUTIL] = {"gsymutil", gsymutil_answer, gsymutil_unknown},
 };
 

@@ -15,6 +15,7 @@ enum render_format {
 	RENDER_TEXT,     /* the lines of llvm-addr2line -pfiC */
 	RENDER_TSV,      /* address depth function offset file line flags module linkage_name */
 	RENDER_JSON,     /* one object a line, as llvm-symbolizer --output-style=JSON */
+	RENDER_ATOS,     /* "function (in module) (file:line)", as Apple's atos */
 	RENDER_GSYMUTIL, /* the lines of llvm-gsymutil's lookup; names are never demangled in it */
 };
 
@@ -26,7 +27,7 @@ struct render_options {
 };
 
 /*
- * The format called @name ("text", "tsv", "json", "gsymutil"; the same words are file name suffixes): 0, or
+ * The format called @name ("text", "tsv", "json", "atos", "gsymutil"; the same words are file name suffixes): 0, or
  * -EINVAL when there is none.
  */
 int render_format_parse(const char *name, enum render_format *ret);

@@ -24,7 +24,7 @@ static void check_address(const char *name, const struct request *r)
 	struct request again;
 	char spelled[32];
 	snprintf(spelled, sizeof(spelled), "0x%llx", (unsigned long long)r->address);
-	name_parse(PLACE_IMAGE, spelled, &again);
+	name_parse(PLACE_IMAGE, &r->context, spelled, &again);
 	require(again.kind == REQUEST_ADDRESS && again.address == r->address);
 	require(strchr(name, '.') != NULL || (r->format == FORMAT_TEXT && !r->raw));
 }
@@ -32,7 +32,7 @@ static void check_address(const char *name, const struct request *r)
 static void check_id(const char *name, const struct request *r)
 {
 	struct request again;
-	name_parse(PLACE_ROOT, r->id, &again);
+	name_parse(PLACE_ROOT, NULL, r->id, &again);
 	require(again.kind == REQUEST_ID && !again.alias && strcmp(again.id, r->id) == 0);
 	require(r->alias == (strcmp(name, r->id) != 0));
 }
@@ -40,12 +40,16 @@ static void check_id(const char *name, const struct request *r)
 static void check_name(const char *name)
 {
 	struct request r;
-	name_parse(PLACE_IMAGE, name, &r);
-	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_STATUS || r.kind == REQUEST_INFO ||
-		r.kind == REQUEST_GSYM);
-	if (r.kind == REQUEST_ADDRESS)
-		check_address(name, &r);
-	name_parse(PLACE_ROOT, name, &r);
+	for (uint32_t code = 0; code < CONTEXT_CODES; code++) {
+		const struct context context = context_of(code);
+		name_parse(PLACE_IMAGE, &context, name, &r);
+		require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_CONTEXT ||
+			(!code && (r.kind == REQUEST_STATUS || r.kind == REQUEST_INFO || r.kind == REQUEST_GSYM)));
+		require(r.kind != REQUEST_CONTEXT || context_code(&r.context) != code);
+		if (r.kind == REQUEST_ADDRESS)
+			check_address(name, &r);
+	}
+	name_parse(PLACE_ROOT, NULL, name, &r);
 	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ID || r.kind == REQUEST_BY_NAME);
 	if (r.kind == REQUEST_ID)
 		check_id(name, &r);

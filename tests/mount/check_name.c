@@ -13,8 +13,53 @@ static struct request parse(enum name_place place, const char *name)
 {
 	struct request r;
 	memset(&r, 0xff, sizeof(r));
-	name_parse(place, name, &r);
+	name_parse(place, &(struct context){0}, name, &r);
 	return r;
+}
+
+static struct request parse_in(struct context context, const char *name)
+{
+	struct request r;
+	memset(&r, 0xff, sizeof(r));
+	name_parse(PLACE_IMAGE, &context, name, &r);
+	return r;
+}
+
+/* Directories that say what numbers mean combine from left to right, each once. */
+static void contexts(void **state)
+{
+	(void)state;
+	struct request r = parse(PLACE_IMAGE, "base");
+	assert_int_equal(r.kind, REQUEST_CONTEXT);
+	assert_true(r.context.wants_load && r.context.space == SPACE_RUNTIME);
+	assert_int_equal(parse_in(r.context, "status").kind, REQUEST_NONE);
+	assert_int_equal(parse_in(r.context, "0x1000.json").kind, REQUEST_NONE);
+	assert_int_equal(parse_in(r.context, "ra").kind, REQUEST_NONE);
+	r = parse_in(r.context, "0x10005d000");
+	assert_int_equal(r.kind, REQUEST_CONTEXT);
+	assert_true(!r.context.wants_load && r.context.load == 0x10005d000);
+	assert_int_equal(parse_in(r.context, "rva").kind, REQUEST_NONE);
+	assert_int_equal(parse_in(r.context, "image.gsym").kind, REQUEST_NONE);
+	r = parse_in(r.context, "ra");
+	assert_int_equal(r.kind, REQUEST_CONTEXT);
+	assert_int_equal(parse_in(r.context, "ra").kind, REQUEST_NONE);
+	r = parse_in(r.context, "0x10035d580.raw.atos");
+	assert_int_equal(r.kind, REQUEST_ADDRESS);
+	assert_int_equal(r.format, FORMAT_ATOS);
+	assert_true(r.raw && r.context.is_return && r.context.space == SPACE_RUNTIME);
+	assert_int_equal(r.context.load, 0x10005d000);
+	assert_int_equal(r.address, 0x10035d580);
+	r = parse_in(parse(PLACE_IMAGE, "ra").context, "base");
+	assert_true(r.kind == REQUEST_CONTEXT && r.context.wants_load && r.context.is_return);
+	r = parse_in(parse_in(parse(PLACE_IMAGE, "off").context, "ra").context, "0x10");
+	assert_true(r.kind == REQUEST_ADDRESS && r.context.space == SPACE_FILE && r.context.is_return);
+	assert_int_equal(parse(PLACE_IMAGE, "Base").kind, REQUEST_NONE);
+	assert_int_equal(parse(PLACE_ROOT, "rva").kind, REQUEST_NONE);
+	for (uint32_t code = 0; code < CONTEXT_CODES; code++)
+		assert_int_equal(context_code(&(struct context){.space = context_of(code).space,
+								.is_return = context_of(code).is_return,
+								.wants_load = context_of(code).wants_load}),
+				 code);
 }
 
 static void addresses(void **state)
@@ -194,6 +239,7 @@ static void prefixes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(contexts),
 		cmocka_unit_test(addresses),  cmocka_unit_test(not_addresses),     cmocka_unit_test(suffixes),
 		cmocka_unit_test(ids),        cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
 		cmocka_unit_test(longest_id), cmocka_unit_test(prefixes),

@@ -25,7 +25,7 @@ Says which functions, files and lines addresses (hexadecimal, link-time) belong 
 without an ADDRESS, those on standard input, one a line.
 
 Options:
-      --format=FORMAT         text (default), tsv, json, or gsymutil
+      --format=FORMAT         text (default), tsv, json, atos, or gsymutil
       --demangle=LANGUAGE     auto (default: C++, Rust, D) or ada
       --no-demangle           print names as they are stored
       --merged-functions      show every function that shares the code; in the
@@ -79,7 +79,7 @@ $ gsym lookup
 gsym: lookup: which FILE.gsym? (see gsym lookup --help)
 [2]
 $ gsym lookup --format=xml plain.gsym
-gsym: lookup: --format is text, tsv, json or gsymutil, not 'xml' (see gsym lookup --help)
+gsym: lookup: --format is text, tsv, json, atos or gsymutil, not 'xml' (see gsym lookup --help)
 [2]
 $ gsym lookup --format
 gsym: lookup: '--format' needs an argument (see gsym lookup --help)

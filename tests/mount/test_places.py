@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Addresses that mean something else: base/, rva/, off/ and ra/, alone and together."""
+
+import errno
+import os
+import unittest
+
+import mount_harness
+from mount_harness import MountTest, run
+
+
+class PlacesTest(MountTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.compile()
+        self.id = mount_harness.build_id(self.path)
+        self.start, self.end = next(f[:2] for f in self.functions(self.path) if f[2].endswith("normEv"))
+
+    def assertSame(self, *parts, link=None):
+        """What this name says is what the link-time address says."""
+        self.assertEqual(self.read(self.id, *parts), self.read(self.id, hex(self.start if link is None else link)))
+
+    def segments(self, path):
+        """(offset, address, size) of the loaded parts, as readelf tells them."""
+        found = []
+        for line in run("readelf", "-lW", path).stdout.decode().splitlines():
+            words = line.split()
+            if words and words[0] == "LOAD":
+                found.append((int(words[1], 16), int(words[2], 16), int(words[4], 16)))
+        return found
+
+    def offset(self, address, path=None):
+        return next(address - at + off for off, at, size in self.segments(path or self.path) if at <= address < at + size)
+
+    def test_each(self):
+        self.mount()
+        load = 0x7f0012340000
+        self.assertSame("base", hex(load), hex(load + self.start))
+        self.assertSame("rva", hex(self.start))
+        self.assertSame("off", hex(self.offset(self.start)))
+        self.assertSame("ra", hex(self.start + 1))
+        self.assertNotEqual(self.read(self.id, "ra", hex(self.start + 5)), "")
+
+    def test_together(self):
+        self.mount()
+        load = 0x55550000
+        self.assertSame("base", hex(load), "ra", hex(load + self.start + 1))
+        self.assertSame("ra", "base", "%x" % load, "%x" % (load + self.start + 1))
+        self.assertSame("rva", "ra", hex(self.start + 1))
+        self.assertSame("off", "ra", hex(self.offset(self.start) + 1))
+
+    def test_image_base(self):
+        """Of a program that is linked to an address."""
+        path = os.path.join(self.source, "fixed")
+        run(mount_harness.CXX, "-g", "-O2", "-nostdlib", "-static", "-no-pie", "-fno-pic", "-Wl,--build-id=sha1",
+            "-Wl,-Ttext-segment=0x4000000", "-Wl,-e,entry_fixed", "-DNAME=fixed",
+            os.path.join(mount_harness.HERE, "sample.cpp"), "-o", path)
+        id = mount_harness.build_id(path)
+        start = next(f[0] for f in self.functions(path) if f[2].endswith("normEv"))
+        base = self.segments(path)[0][1]
+        self.assertEqual(base, 0x4000000)
+        self.mount()
+        want = self.read(id, hex(start))
+        load = 0x7f0000000000
+        self.assertEqual(self.read(id, "base", hex(load), hex(load + start - base)), want)
+        self.assertEqual(self.read(id, "rva", hex(start - base)), want)
+        self.assertEqual(self.status(id)["image_base"], hex(base))
+
+    def test_names(self):
+        self.mount()
+        self.assertEqual(set(os.listdir(self.image(self.id))) - {"image.gsym"},
+                         {"status", "info.json", "base", "off", "ra", "rva"})
+        for name in ("base", "off", "ra", "rva", "base/0x1000", "base/0x1000/ra", "rva/ra"):
+            self.assertEqual(os.listdir(os.path.join(self.image(self.id), name)), [])
+        for name in ("base/x", "base/status", "base/0x1000/base", "rva/off", "ra/ra", "rva/status", "off/image.gsym",
+                     "base/0x1000.json"):
+            self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.image(self.id), name))
+
+    def test_what_lies_outside(self):
+        self.mount()
+        self.assertErrno(errno.ENOENT, self.read, self.id, "base", "0x5000", "0x4000")
+        self.assertErrno(errno.ENOENT, self.read, self.id, "ra", "0x0")
+        self.assertErrno(errno.ENOENT, self.read, self.id, "off", "0xffffffffffff")
+
+    def test_given_address_is_printed(self):
+        self.mount()
+        load = 0x10000
+        name = hex(load + self.start + 1)
+        line = self.read(self.id, "base", hex(load), "ra", name + ".tsv").splitlines()[0].split("\t")
+        self.assertEqual((line[0], line[3]), (name, "0x1"))
+        self.assertIn('"Address":"%s"' % name, self.read(self.id, "base", hex(load), "ra", name + ".json"))
+
+    def test_atos(self):
+        self.mount()
+        self.assertRegex(self.read(self.id, hex(self.start) + ".atos"),
+                         r"^geo::point::norm\(\) const \(in sample\) \(sample.cpp:\d+\)\n$")
+
+    def test_atos_of_a_symbol(self):
+        run("strip", "--strip-debug", self.path)
+        self.mount()
+        self.assertEqual(self.read(self.id, hex(self.start + 2) + ".atos"), "geo::point::norm() const (in sample) + 2\n")
+
+    def test_offsets_of_a_debug_file(self):
+        """Its own are no use; the program beside it tells them."""
+        debug = os.path.join(self.source, "sample.debug")
+        offset = hex(self.offset(self.start))
+        run("objcopy", "--only-keep-debug", self.path, debug)
+        aside = os.path.join(self.dir, "aside")
+        os.rename(self.path, aside)
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertErrno(errno.ENOENT, self.read, self.id, "off", offset)
+        self.assertSame("rva", hex(self.start))
+        self.assertEqual(daemon.stop(), 0)
+        run("strip", aside, "-o", self.path)
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertSame("off", offset)
+
+    def test_cache_keeps_places(self):
+        daemon = self.mount()
+        self.assertSame("off", hex(self.offset(self.start)))
+        self.remount(daemon)
+        self.assertSame("off", hex(self.offset(self.start)))
+        self.assertEqual(self.conversions(), 0)
+
+
+if __name__ == "__main__":
+    mount_harness.main()
