@@ -1,6 +1,7 @@
 #include "notes_show.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "../gsym/render/escape.h"
 
@@ -113,6 +114,19 @@ static void put_number(struct sheet *sheet, struct text notes, const char *key)
 	}
 }
 
+static void put_address(struct sheet *sheet, struct text notes, const char *key)
+{
+	struct text name, value;
+	char text[24];
+	while (next_line(&notes, &name, &value)) {
+		if (!is(name, key) || !is_number(value, 16) || value.n >= sizeof(text))
+			continue;
+		snprintf(text, sizeof(text), "%.*s", (int)value.n, value.v);
+		sheet_text(sheet, key, text);
+		return;
+	}
+}
+
 /* ---- Sections: "name address size", and the name may have spaces ---- */
 
 /* Takes the last word off @text. */
@@ -156,10 +170,11 @@ static void put_sections(struct sheet *sheet, struct text notes)
 void notes_to_json(struct sheet *sheet, const char *notes, size_t size)
 {
 	static const char *const numbers[] = {"units", "functions_dwarf", "functions_symbols"};
-	static const char *const lists[] = {"skipped", "missing", "uses"};
+	static const char *const lists[] = {"skipped", "missing", "uses", "segment"};
 	struct text all = {notes, size};
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		put_number(sheet, all, numbers[i]);
+	put_address(sheet, all, "image_base");
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		put_texts(sheet, all, lists[i]);
 	put_sections(sheet, all);
