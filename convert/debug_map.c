@@ -59,7 +59,8 @@ int debug_map_read(const struct image *image, struct debug_map *ret)
 	}
 	for (size_t i = 0; i < ret->objects.n; i++) {
 		const struct mapped_object *o = &ret->objects.v[i];
-		qsort(ret->functions.v + o->first, o->end - o->first, sizeof(*ret->functions.v), compare_name);
+		if (o->end > o->first)
+			qsort(ret->functions.v + o->first, o->end - o->first, sizeof(*ret->functions.v), compare_name);
 	}
 	return err;
 }
@@ -94,7 +95,7 @@ static int compare_move(const void *a, const void *b)
 static int collect_moves(const struct debug_map *map, const struct mapped_object *object, move_vec *ret)
 {
 	struct macho_symbol s;
-	for (uint64_t i = 0; macho_read_symbol(object->image, i, &s); i++) {
+	for (uint64_t i = 0; object->end > object->first && macho_read_symbol(object->image, i, &s); i++) {
 		struct mapped_function key = {.name = macho_symbol_name(object->image, &s)};
 		if (!macho_is_defined(&s) || !*key.name)
 			continue;

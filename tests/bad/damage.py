@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from lib.elf import SHT_NOBITS, Elf  # noqa: E402
+from lib.macho import FAT, MachO, slices  # noqa: E402
 
 EDGES = (0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff, 1 << 40,
          (1 << 63) - 1, 1 << 63, (1 << 64) - 16, (1 << 64) - 1)
@@ -124,6 +125,32 @@ def crafted_elf(path):
         if section.type != SHT_NOBITS and section.size:
             for what, content in _contents(fields.data[section.offset:section.offset + section.size]):
                 cases.append((f"{section.name or index}:{what}", fields.put_content(section, content), spare))
+    return cases
+
+
+def crafted_macho(path):
+    """The same for a Mach-O file, or for the header and each slice of a fat one. Nothing must still succeed: a symbol or a
+    section less may be the last."""
+    data = Path(path).read_bytes()
+    cases = []
+    if data[:4] in FAT:
+        width = 4 if data[3] == 0xbe else 8
+        cases += [(f"fat offset {at}={value:#x}", _put(data, at, ">I", value), False)
+                  for at in range(0, 8 + 3 * (12 + 2 * width), 4) for value in (*EDGES[:11], len(data))]
+    for start, size in slices(data):
+        thin = MachO(data[start:start + size])
+        end = (32 if thin.wide else 28) + struct.unpack_from(thin.order + "I", thin.data, 20)[0]
+        cases += [(f"{start:#x}+{at:#x}={value:#x}", _put(data, start + at, thin.order + "I", value), False)
+                  for at in range(0, end, 4) for value in (0, 1, 0x7fffffff, 0xffffffff, size, size - 1)]
+        parts = [(f"{s.name}", s.offset, s.size) for s in thin.sections if s.offset and s.offset + s.size <= size]
+        if thin.symtab:
+            off, count, strings, bytes_of_strings = thin.symtab
+            parts += [("symbols", off, count * (16 if thin.wide else 12)), ("strings", strings, bytes_of_strings)]
+        if thin.starts:
+            parts.append(("starts", *thin.starts))
+        for name, at, length in parts:
+            for what, content in _contents(data[start + at:start + at + length]) if length else ():
+                cases.append((f"{name}:{what}", data[:start + at] + content + data[start + at + length:], False))
     return cases
 
 

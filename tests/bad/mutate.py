@@ -71,6 +71,26 @@ class Runner:
                 return f"{command} of what was converted: {fault or f'exit status {status}'}"
         return None
 
+    def macho(self, path, must_convert):
+        """The same; a file may hold several images, of which each becomes a file."""
+        out = Path(f"{path}.gsym")
+        status, fault = self.run("convert", "--quiet", path, "-o", str(out))
+        if fault:
+            return f"convert: {fault}"
+        made = [p for p in out.parent.iterdir() if p.name.startswith(out.name)]
+        if status == 0 and not made:
+            return "convert succeeded and wrote nothing"
+        if status and out in made:
+            return "convert failed and left a file"
+        if status and must_convert:
+            return "convert: must still succeed, but failed"
+        for one in made:
+            for command, stdin in (("verify", ""), ("lookup", ADDRESSES)):
+                status, fault = self.run(command, str(one), stdin=stdin)
+                if fault or status != 0:
+                    return f"{command} of {one.name}: {fault or f'exit status {status}'}"
+        return None
+
     def gsym_file(self, path, _):
         """Reads a damaged GSYM file in every way."""
         for command, stdin in (("lookup", ADDRESSES), ("dump", ""), ("verify", ""), ("statistics", "")):
@@ -93,6 +113,7 @@ def crafted_cases(originals, kind, count, seed):
     cases = []
     for original in originals:
         made = (damage.crafted_elf(original) if kind == "elf" else
+                damage.crafted_macho(original) if kind in ("macho", "fat") else
                 damage.crafted_gsym(Path(original).read_bytes()))
         cases += [(f"{Path(original).name}:{name}", data, must) for name, data, must in made]
     if count and count < len(cases):
@@ -103,6 +124,8 @@ def crafted_cases(originals, kind, count, seed):
 
 def make_originals(gsym, seeds, kind, place):
     """Paths of undamaged files of @kind: plain, compressed, big-endian and 32-bit."""
+    if kind in ("macho", "fat"):
+        return sorted(str(p) for p in (Path(seeds) / "macho").iterdir() if ("fat" in p.name) == (kind == "fat"))
     wanted = ("gcc-dwarf5", "clang-dwarf5", "gcc-zlib", "zstd", "powerpc64", "mips", "gcc-m32", "gcc-dwarf2", "dwz",
               "gcc-object", "stubs-x86_64", "stubs-powerpc64le", "stubs-arm", "object-riscv64")
     elves = [p for p in (Path(seeds) / "elf" / name for name in wanted) if p.exists()]
@@ -122,13 +145,14 @@ def check(runner, kind, case, place):
     with tempfile.TemporaryDirectory(dir=place) as private:
         path = f"{private}/input"
         Path(path).write_bytes(data)
-        return name, data, (runner.elf if kind == "elf" else runner.gsym_file)(path, must_convert)
+        run = {"elf": runner.elf, "macho": runner.macho, "fat": runner.macho, "gsym": runner.gsym_file}[kind]
+        return name, data, run(path, must_convert)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gsym", help="the gsym program")
-    parser.add_argument("--kind", choices=("elf", "gsym"), required=True)
+    parser.add_argument("--kind", choices=("elf", "macho", "fat", "gsym"), required=True)
     parser.add_argument("--seeds", required=True, help="directory that tests/fuzz/make_seeds.py made")
     parser.add_argument("--count", type=int, default=150, help="random damage; 0 = none")
     parser.add_argument("--crafted", type=int, default=150, help="files with one thing wrong; 0 = all")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the fuzz targets: small ELF files of many kinds, and GSYM files converted from them."""
+"""Makes the seeds of the fuzz targets: small ELF and Mach-O files of many kinds, and GSYM files converted from ELF."""
 import argparse
 import shutil
 import struct
@@ -10,7 +10,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lib import peers  # noqa: E402
+from lib import make_macho, peers  # noqa: E402
+from lib.craft import Die, Sequence, Unit  # noqa: E402
 
 BARE = ["-nostdlib", "-static", "-no-pie", "-ffreestanding", "-fno-stack-protector", "-Wl,--build-id=sha1",
         "-fno-asynchronous-unwind-tables", "-w"]
@@ -38,6 +39,10 @@ STUBS = {
     "loongarch64": ("loongarch64-linux-gnu", []), "s390x": ("s390x-linux-gnu", []),
     "powerpc64le": ("powerpc64le-linux-gnu", []), "powerpc64": ("powerpc64-linux-gnu", ["-mabi=elfv2"]),
     "mips": ("mips-linux-gnu", []),
+}
+APPLE = {
+    "arm64": ["-gdwarf-5"], "x86_64": ["-gdwarf-4"], "arm64-outlined": ["-gdwarf-4", "-Oz", "-mllvm",
+                                                                      "-enable-machine-outliner=always"],
 }
 NAMES = ["0x300580", "0X0", "300580", "ffffffff81000000", "0xffffffffffffffff", "0x10000000000000000", "00401000",
          "0x300580.json", "0x300580.raw.tsv", "status", "image.gsym", "by-name",
@@ -96,6 +101,53 @@ def make_elf(place):
     if (place / "gcc-dwarf5").exists():
         build(["dwz", "-o", place / "dwz", place / "gcc-dwarf5"])
         build(["objcopy", "--compress-debug-sections=zstd", place / "gcc-dwarf5", place / "zstd"])
+
+
+def hand_made(machine, big, filetype):
+    """What no tool at hand makes: every table that the reader knows, for any machine and byte order."""
+    base = 0 if filetype == make_macho.MH_OBJECT else 0x4000
+    made = make_macho.Maker(machine, filetype, big, bytes(range(16)), text=base, old_exports=big)
+    text = base + 0x1000
+    made.section("__TEXT", "__text", text, bytes(0x40), make_macho.CODE)
+    made.section("__TEXT", "__stubs", text + 0x40, bytes(24), make_macho.STUBS, reserved1=0, reserved2=12)
+    made.symbols = [make_macho.Symbol("_main", text), make_macho.Symbol("-[Class method:]", text + 0x20, make_macho.N_SECT),
+                    make_macho.Symbol("_puts", type=make_macho.N_EXT), make_macho.Symbol("_main", text, make_macho.N_FUN)]
+    made.indirect = [2, 0x80000000]
+    made.starts = make_macho.function_starts(base, [text, text + 0x10, text + 0x20])
+    made.exports = make_macho.trie({"_main": text - base, "_malloc": text + 0x10 - base, "_far": b"\x08\1_else\0"})
+    tiny = Die("subprogram", name="tiny", inline=1)
+    main = Die("subprogram", Die("inlined_subroutine", abstract_origin=tiny, low_pc=text + 8, high_pc=8, call_file=1,
+                                 call_line=5), name="main", ranges=[(text, text + 0x10), (text + 0x18, text + 0x20)])
+    made.dwarf([Unit(tiny, main, files=("a.c", "b.h"), lines=[
+        Sequence(text + 0x30, (text, 1, 4), (text + 8, 2, 9), (text + 0x10, 1, 6), (text + 0x20, 1, 0))])])
+    return made.file()
+
+
+def make_macho_files(place):
+    """By hand everywhere, and by clang and lld where these are."""
+    place.mkdir(parents=True, exist_ok=True)
+    m = make_macho
+    files = {}
+    for name, machine, big in (("arm64", m.ARM64, False), ("ppc", m.PPC, True), ("ppc64", m.PPC64, True),
+                               ("armv7", m.ARMV7, False), ("i386", m.I386, False)):
+        for kind, filetype in (("dylib", m.MH_DYLIB), ("object", m.MH_OBJECT)):
+            files[f"hand-{name}-{kind}"] = data = hand_made(machine, big, filetype)
+            (place / f"hand-{name}-{kind}").write_bytes(data)
+    slices = [(m.ARM64, files["hand-arm64-dylib"]), (m.PPC, files["hand-ppc-dylib"]), (m.I386, files["hand-i386-object"])]
+    for name, wide in (("fat", False), ("fat64", True)):
+        (place / f"hand-{name}").write_bytes(m.fat(slices, wide))
+    clang, linker = peers.find("clang") or "clang", peers.find("ld64.lld") or "ld64.lld"
+    dsymutil, lipo = peers.find("dsymutil") or "dsymutil", peers.find("llvm-lipo") or "llvm-lipo"
+    for name, flags in APPLE.items():
+        arch = name.partition("-")[0]
+        unlinked, linked = place / f"object-{name}", place / f"dylib-{name}"
+        if build([clang, f"--target={arch}-apple-macos12", "-O2", "-g", "-w", "-ffreestanding", "-fno-stack-protector", *flags,
+                  "-c", HERE / "seed_stubs.c", "-o", unlinked]) and \
+           build([linker, "-arch", arch, "-platform_version", "macos", "12.0", "12.0", "-dylib", "-undefined",
+                  "dynamic_lookup", "-o", linked, unlinked]):
+            build([dsymutil, "-f", linked, "-o", place / f"dsym-{name}"])
+    if (place / "dsym-arm64").exists() and (place / "dsym-x86_64").exists():
+        build([lipo, "-create", place / "dsym-arm64", place / "dsym-x86_64", "-output", place / "fat-dsym"])
 
 
 def put_pair(path, main, other):
@@ -160,6 +212,7 @@ def main():
     out = Path(options.out).absolute()
     shutil.rmtree(out, ignore_errors=True)
     make_elf(out / "elf")
+    make_macho_files(out / "macho")
     make_pairs(out / "pair", out / "work")
     make_names(out / "name")
     make_callsites(out / "callsites")

@@ -85,9 +85,10 @@ def cstring(text):
 
 
 class Dwarf:
-    """The sections of all units."""
+    """The sections of all units, for 64-bit little-endian machines unless told otherwise."""
 
-    def __init__(self, units):
+    def __init__(self, units, wide=True, big=False):
+        self.order, self.addr, self.addr_size = ">" if big else "<", "Q" if wide else "I", 8 if wide else 4
         self.info, self.abbrev, self.line, self.ranges = bytearray(), bytearray(), bytearray(), bytearray()
         self.codes, self.fixups = {}, []
         for unit in units:
@@ -100,23 +101,22 @@ class Dwarf:
         if "stmt_list" not in unit.die.attributes:
             return
         unit.die.attributes["stmt_list"] = len(self.line)
-        prologue = struct.pack("<BBBbBB", 1, 1, 1, -5, 14, 13) + bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1])
+        prologue = struct.pack("BBBbBB", 1, 1, 1, -5, 14, 13) + bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1])
         prologue += b"\0" + b"".join(cstring(name) + b"\0\0\0" for name in unit.files) + b"\0"
         program = bytearray()
         start = len(self.line) + 4 + 2 + 4 + len(prologue)
         for sequence in unit.lines:
             sequence.offset = start + len(program)
             program += self._sequence(sequence)
-        body = struct.pack("<HI", 4, len(prologue)) + prologue + program
-        self.line += struct.pack("<I", len(body)) + body
+        body = struct.pack(self.order + "HI", 4, len(prologue)) + prologue + program
+        self.line += struct.pack(self.order + "I", len(body)) + body
 
-    @staticmethod
-    def _sequence(sequence):
+    def _sequence(self, sequence):
         out, at, file, line = bytearray(), sequence.rows[0][0], 1, 1
-        out += b"\0" + uleb(9) + b"\2" + struct.pack("<Q", at)
+        out += b"\0" + uleb(1 + self.addr_size) + b"\2" + struct.pack(self.order + self.addr, at)
         for row in sequence.rows:
             if row[0] < at:
-                out += b"\0" + uleb(9) + b"\2" + struct.pack("<Q", row[0])
+                out += b"\0" + uleb(1 + self.addr_size) + b"\2" + struct.pack(self.order + self.addr, row[0])
             elif row[0] > at:
                 out += b"\2" + uleb(row[0] - at)
             if row[1] != file:
@@ -130,14 +130,14 @@ class Dwarf:
     def _unit(self, unit):
         start = len(self.info)
         if unit.version >= 5:
-            self.info += struct.pack("<IHBBI", 0, unit.version, 1, 8, 0)
+            self.info += struct.pack(self.order + "IHBBI", 0, unit.version, 1, self.addr_size, 0)
         else:
-            self.info += struct.pack("<IHIB", 0, unit.version, 0, 8)
+            self.info += struct.pack(self.order + "IHIB", 0, unit.version, 0, self.addr_size)
         self._die(unit.die, start)
         for at, target in self.fixups:
-            struct.pack_into("<I", self.info, at, target.offset - start)
+            struct.pack_into(self.order + "I", self.info, at, target.offset - start)
         self.fixups.clear()
-        struct.pack_into("<I", self.info, start, len(self.info) - start - 4)
+        struct.pack_into(self.order + "I", self.info, start, len(self.info) - start - 4)
 
     def _code(self, die):
         key = (die.tag, bool(die.children), tuple(die.attributes))
@@ -157,12 +157,12 @@ class Dwarf:
             value = value.offset
         elif isinstance(value, list):
             at = len(self.ranges)
-            self.ranges += b"".join(struct.pack("<QQ", *r) for r in value) + bytes(16)
+            self.ranges += b"".join(struct.pack(self.order + 2 * self.addr, *r) for r in value) + bytes(2 * self.addr_size)
             value = at
         if form == STRING:
             return cstring(value)
-        size = {ADDR: "Q", DATA8: "Q", DATA1: "B", DATA2: "H", FLAG: "0s"}.get(form, "I")
-        return b"" if form == FLAG else struct.pack("<" + size, value)
+        size = {ADDR: self.addr, DATA8: "Q", DATA1: "B", DATA2: "H", FLAG: "0s"}.get(form, "I")
+        return b"" if form == FLAG else struct.pack(self.order + size, value)
 
     def _die(self, die, unit_start):
         die.offset = len(self.info)

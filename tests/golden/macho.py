@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Mach-O files written by hand: both byte orders, 32 and 64 bit, fat files, dSYM bundles, exported symbols, stubs, starts
+of functions, and names of Objective-C and Swift.
+
+    macho.py GSYM [CASE...]
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib import make_macho as m  # noqa: E402
+from lib.craft import Die, Sequence, Unit  # noqa: E402
+
+UUID = bytes.fromhex("00112233445566778899aabbccddeeff")
+MACHINES = {"ppc": (m.PPC, True), "ppc64": (m.PPC64, True), "i386": (m.I386, False), "armv7": (m.ARMV7, False),
+            "arm64": (m.ARM64, False), "arm64_32": (m.ARM64_32, False), "x86_64": (m.X86_64, False)}
+failures = []
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+class Bench:
+    def __init__(self, gsym, what):
+        self.gsym, self.what = gsym, what
+        self.place = tempfile.TemporaryDirectory()
+        self.directory = pathlib.Path(self.place.name)
+
+    def write(self, name, data):
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return path
+
+    def run(self, *argv, stdin=None):
+        return subprocess.run([self.gsym, *argv], input=stdin, capture_output=True, text=True, timeout=60,
+                              cwd=self.directory)
+
+    def same(self, what, got, expected):
+        if got != expected:
+            failures.append(f"{self.what}: {what}: {got!r}, not {expected!r}")
+
+    def lookup(self, out, expected, *options):
+        """@expected: address -> the answer's lines, or the name when there is no line, or "??"."""
+        done = self.run("lookup", *options, out, stdin="".join(f"{a:#x}\n" for a in expected))
+        records = done.stdout.split("\n\n")[:len(expected)] + [done.stderr] * len(expected)
+        for (address, wanted), got in zip(expected.items(), records):
+            self.same(f"{address:#x}", got.strip().removesuffix(" at ??:0"), wanted)
+
+    def expect(self, data, expected, *options, name="file"):
+        """Converts and looks up; gives the conversion's words."""
+        self.write(name, data)
+        done = self.run("convert", "--progress=never", *options, name, "-o", "out.gsym")
+        if done.returncode:
+            failures.append(f"{self.what}: convert {' '.join(options)}: exit {done.returncode}: {done.stderr.strip()}")
+        else:
+            self.lookup("out.gsym", expected)
+        return done.stderr
+
+    def refuse(self, data, words, *options, name="file"):
+        self.write(name, data)
+        done = self.run("convert", "--quiet", *options, name, "-o", "refused.gsym")
+        self.same("status", done.returncode, 1)
+        if words not in done.stderr:
+            failures.append(f"{self.what}: says {done.stderr.strip()!r}, not {words!r}")
+
+
+def program(machine=m.ARM64, big=False, dwarf=True, **more):
+    """main at 0x1000 with an inlined call, helper at 0x1020 behind it."""
+    made = m.Maker(machine, big=big, uuid=UUID, **more)
+    made.section("__TEXT", "__text", 0x1000, bytes(0x40), m.CODE)
+    made.symbols = [m.Symbol("_main", 0x1000), m.Symbol("_helper", 0x1020, m.N_SECT), m.Symbol("_other", type=m.N_EXT)]
+    if dwarf:
+        tiny = Die("subprogram", name="tiny", inline=1)
+        main = Die("subprogram", Die("inlined_subroutine", abstract_origin=tiny, low_pc=0x1008, high_pc=8, call_file=1,
+                                     call_line=5), name="main", low_pc=0x1000, high_pc=0x20)
+        helper = Die("subprogram", name="helper", low_pc=0x1020, high_pc=0x18)
+        made.dwarf([Unit(tiny, main, helper, files=("a.c", "b.h"), lines=[
+            Sequence(0x1038, (0x1000, 1, 4), (0x1008, 2, 9), (0x1010, 1, 6), (0x1020, 1, 20), (0x1030, 1, 22))])])
+    return made
+
+
+LINES = {0xfff: "??", 0x1000: "main at /src/a.c:4", 0x1008: "tiny at /src/b.h:9\n (inlined by) main at /src/a.c:5",
+         0x101f: "main at /src/a.c:6", 0x1020: "helper at /src/a.c:20", 0x1037: "helper at /src/a.c:22", 0x1038: "??"}
+NAMES = {0xfff: "??", 0x1000: "main", 0x101f: "main+0x1f", 0x1020: "helper", 0x103f: "helper+0x1f", 0x1040: "??"}
+
+
+@case
+def byte_orders(gsym):
+    """Debug data and symbols, linked and as an object file."""
+    for name, (machine, big) in MACHINES.items():
+        for filetype in (m.MH_DYLIB, m.MH_OBJECT):
+            bench = Bench(gsym, f"{name} {filetype}")
+            told = bench.expect(program(machine, big, filetype=filetype).file(), LINES)
+            if f"({name})" not in told:
+                failures.append(f"{name}: called otherwise: {told.splitlines()[0]}")
+            bench.expect(program(machine, big, False, filetype=filetype).file(), NAMES)
+            order = "big-endian" if big else "little-endian"
+            bench.same("order", order in bench.run("statistics", "out.gsym").stdout, True)
+            bench.same("id", UUID.hex() in bench.run("dump", "out.gsym").stdout.replace("-", "").lower(), True)
+
+
+@case
+def without_symbols(gsym):
+    made = program()
+    made.symbols = []
+    Bench(gsym, "DWARF alone").expect(made.file(), LINES)
+
+
+@case
+def bundles(gsym):
+    """A dSYM beside the binary, beside the bundle it is in, in a directory; never one of another UUID."""
+    plain, debug = program(dwarf=False), program(filetype=m.MH_DSYM)
+    for binary, bundle in (("X.app/X", "X.app.dSYM"), ("X.app/Contents/MacOS/X", "X.app.dSYM"),
+                           ("X.framework/X", "X.framework.dSYM"), ("X.framework/Versions/A/X", "X.framework.dSYM"),
+                           ("X", "X.dSYM"), ("bin/X", "bin/X.dSYM")):
+        bench = Bench(gsym, binary)
+        bench.write(f"{bundle}/Contents/Resources/DWARF/X", debug.file())
+        bench.expect(plain.file(), LINES, name=binary)
+    bench = Bench(gsym, "--debug-dir")
+    bench.write("debug/X.dSYM/Contents/Resources/DWARF/X", debug.file())
+    bench.expect(plain.file(), LINES, "--debug-dir=debug", name="X")
+    bench = Bench(gsym, "--debug-file")
+    bench.write("else", debug.file())
+    bench.expect(plain.file(), LINES, "--debug-file=else", name="X")
+    debug.uuid = bytes(16)
+    bench = Bench(gsym, "another UUID")
+    bench.write("X.dSYM/Contents/Resources/DWARF/X", debug.file())
+    told = bench.expect(plain.file(), NAMES, name="X")
+    bench.same("missing", "X.dSYM" in told, True)
+    # A fat bundle is searched for the image of that UUID; a thin one of another architecture is not it.
+    right, wrong = program(filetype=m.MH_DSYM), program(m.X86_64, filetype=m.MH_DSYM)
+    wrong.uuid = bytes(16)
+    bench = Bench(gsym, "fat bundle")
+    bench.write("X.dSYM/Contents/Resources/DWARF/X", m.fat([(m.X86_64, wrong.file()), (m.ARM64, right.file())]))
+    bench.expect(plain.file(), LINES, name="X")
+
+
+@case
+def fat_files(gsym):
+    """Each image by its architecture; all, if none is named; none that is not there."""
+    one, two = program(m.ARM64), program(m.PPC, True, dwarf=False)
+    two.uuid = bytes(range(16))
+    for wide in (False, True):
+        data = m.fat([(m.ARM64, one.file()), (m.PPC, two.file())], wide)
+        bench = Bench(gsym, f"fat {wide}")
+        bench.expect(data, LINES, "--arch=arm64")
+        bench.expect(data, NAMES, "--arch=ppc")
+        bench.write("file", data)
+        bench.same("all", bench.run("convert", "--quiet", "file", "-o", "each").returncode, 0)
+        bench.lookup("each.arm64", LINES)
+        bench.lookup("each.ppc", NAMES)
+        bench.refuse(data, "holds images for arm64, ppc: choose one of them", "--arch=arm64e")
+        bench.expect(m.fat([(m.ARM64, one.file())], wide), LINES)
+        # A slice that is damaged, or no image at all, does not take the others with it.
+        bench.expect(m.fat([(m.X86_64, b"!<arch>\n" + bytes(100)), (m.ARM64, one.file())], wide), LINES)
+    Bench(gsym, "thin").refuse(one.file(), "architecture is arm64, not x86_64", "--arch=x86_64")
+    Bench(gsym, "class").refuse(b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(100), "not an object file")
+
+
+@case
+def exported(gsym):
+    """A stripped library: exported names stay, a nameless function ends the one before it."""
+    for old in (False, True):
+        made = m.Maker(text=0x100000000, old_exports=old)
+        made.section("__TEXT", "__text", 0x100001000, bytes(0x100), m.CODE)
+        made.section("__DATA", "__data", 0x100004000, bytes(0x10))
+        made.exports = m.trie({"_first": 0x1000, "_firmly": 0x1040, "_absolute": b"\2" + m.uleb(0x1010), "_data": 0x4000,
+                               "_from_elsewhere": b"\x08\1_else\0", "_with_resolver": b"\x10" + m.uleb(0x1080) + m.uleb(0x10c0),
+                               "__ZN3gut2faEv": 0x1060})
+        made.starts = m.function_starts(made.text, [0x100001000, 0x100001020, 0x100001040, 0x100001060, 0x1000010c0])
+        base = 0x100000000
+        Bench(gsym, f"exported {old}").expect(made.file(), {
+            base + 0x1000: "first", base + 0x101f: "first+0x1f", base + 0x1020: "??", base + 0x1040: "firmly",
+            base + 0x1060: "gut::fa()", base + 0x1080: "with_resolver", base + 0x10bf: "with_resolver+0x3f",
+            base + 0x10c0: "??", base + 0x4000: "??"})
+    made = m.Maker()
+    made.section("__TEXT", "__text", 0x1000, bytes(0x40), m.CODE)
+    made.exports = b"\0\1a\0\0"  # an edge to its own node
+    made.symbols = [m.Symbol("_main", 0x1000)]
+    Bench(gsym, "circle").expect(made.file(), {0x1000: "main"})
+    made.exports = b"\0\2a\0\7b\0\7" + b"\0\2a\0\7b\0\7"  # twice as many names with each letter
+    Bench(gsym, "many ways").expect(made.file(), {0x1000: "main"})
+
+
+@case
+def stubs(gsym):
+    for machine, size in ((m.ARM64, 12), (m.X86_64, 6), (m.I386, 5), (m.PPC, 32)):
+        made = program(machine, machine == m.PPC, False)
+        made.section("__TEXT", "__stubs", 0x2000, bytes(4 * size), m.STUBS, reserved1=1, reserved2=size)
+        made.indirect = [0, 2, 0x80000000, 9999, 2]
+        Bench(gsym, f"stubs {machine}").expect(made.file(), {
+            **NAMES, 0x2000: "symbol stub for: other", 0x2000 + size - 1: f"symbol stub for: other+{size - 1:#x}",
+            0x2000 + size: "??", 0x2000 + 2 * size: "??", 0x2000 + 3 * size: "symbol stub for: other", 0x2000 + 4 * size: "??"})
+
+
+@case
+def names(gsym):
+    """Names of Objective-C and Swift as they are; stabs, data and undefined symbols are no functions."""
+    swift = "$s4main5ShapeC4area6heightS2i_tF"
+    made = m.Maker()
+    made.section("__TEXT", "__text", 0x1000, bytes(0x100), m.CODE)
+    made.section("__DATA", "__data", 0x2000, bytes(0x10))
+    made.symbols = [m.Symbol("-[Shape areaWithHeight:depth:]", 0x1000, m.N_SECT), m.Symbol("+[Shape(Extras) count]", 0x1010),
+                    m.Symbol("_" + swift, 0x1020), m.Symbol("__Z3fooi", 0x1030), m.Symbol("_", 0x1040), m.Symbol("", 0x1050),
+                    m.Symbol("_stab", 0x1060, m.N_FUN), m.Symbol("_absolute", 0x1070, m.N_ABS | m.N_EXT),
+                    m.Symbol("_data", 0x2000, section=2), m.Symbol("___block_invoke", 0x1080, m.N_SECT),
+                    m.Symbol("_OUTLINED_FUNCTION_0", 0x1090, m.N_SECT), m.Symbol("plain", 0x10a0)]
+    expected = {0x1000: "-[Shape areaWithHeight:depth:]", 0x1010: "+[Shape(Extras) count]", 0x1020: swift, 0x1030: "foo(int)",
+                0x1040: "foo(int)+0x10", 0x1060: "foo(int)+0x30", 0x1080: "__block_invoke", 0x1090: "OUTLINED_FUNCTION_0",
+                0x10a0: "plain", 0x2000: "??"}
+    Bench(gsym, "names").expect(made.file(), expected)
+
+
+@case
+def thumb(gsym):
+    """Bit 0 tells Thumb code in lists of starts; symbols have it in their description."""
+    made = m.Maker(m.ARMV7)
+    made.section("__TEXT", "__text", 0x1000, bytes(0x40), m.CODE)
+    made.symbols = [m.Symbol("_one", 0x1000, desc=m.N_THUMB), m.Symbol("_two", 0x1020)]
+    made.starts = m.function_starts(0, [0x1001, 0x1011, 0x1020])
+    Bench(gsym, "thumb").expect(made.file(), {0x1000: "one", 0x100f: "one+0xf", 0x1010: "??", 0x1020: "two"})
+
+
+@case
+def damaged(gsym):
+    """One thing wrong in each, and the words for it."""
+    good = program().file()
+    short = good[:16] + (9999999).to_bytes(4, "little") + good[20:]
+    Bench(gsym, "more commands than bytes").refuse(short, "load command")
+    long = good[:20] + (9999999).to_bytes(4, "little") + good[24:]
+    Bench(gsym, "longer than the file").refuse(long, "load commands do not fit the file")
+    zero = good[:36] + bytes(4) + good[40:]
+    Bench(gsym, "a command without size").refuse(zero, "load command 0 at 0x20 does not fit")
+    made = program()
+    made.extra = [(0x1b, b"short")]
+    made.uuid = b""
+    Bench(gsym, "a short UUID").refuse(made.file(), "(0x1b)")
+    made = program(dwarf=False)
+    made.sections[0].size = 1 << 40  # the code is not there, but symbols are
+    Bench(gsym, "a section beyond the file").expect(made.file(), {0x1000: "main", 0x1020: "helper"})
+    made = program(dwarf=False)
+    made.symbols = []
+    Bench(gsym, "nothing").refuse(made.file(), "no function found")
+
+
+def main():
+    gsym = str(pathlib.Path(sys.argv[1]).absolute())
+    wanted = sys.argv[2:]
+    for check in CASES:
+        if not wanted or check.__name__ in wanted:
+            check(gsym)
+    print("\n".join(failures) or "all as expected")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
