@@ -151,6 +151,23 @@ static int declaration_row(struct builder *b, uint64_t lo, const struct body *bo
 	return err ? err : push_row(b, 0, number, (uint32_t)line);
 }
 
+/*
+ * Apple's tools give functions that the compiler made of others' code no row and no declaration; they lie behind the last
+ * row of their unit, and the debuggers of that platform show the line that it ends with.
+ */
+static int end_row(struct builder *b, size_t upto, uint64_t lo)
+{
+	const struct line_seq *seqs = b->lines.seqs.v, *last = NULL;
+	uint32_t file;
+	for (size_t i = upto, left = CANDIDATES_MAX; i-- > 0 && left; left--)
+		if (seqs[i].hi <= lo && (!last || seqs[i].hi > last->hi))
+			last = &seqs[i];
+	if (!last)
+		return 0;
+	int err = row_file(b, last->end_file, &file);
+	return err ? (err == -ENOENT ? 0 : err) : push_row(b, 0, file, last->end_line);
+}
+
 /* Whether the entry names another sequence for its first range than the one taken. */
 static bool is_misnamed(const struct builder *b, const struct body *body, uint64_t lo, const struct line_seq *seq)
 {
@@ -162,7 +179,7 @@ int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body 
 {
 	b->rows.n = 0;
 	b->declared = false;
-	size_t next = sequences_upto(&b->lines, lo);
+	size_t upto = sequences_upto(&b->lines, lo), next = upto;
 	const struct line_seq *seq = choose_sequence(b, next, lo, body);
 	uint64_t at = lo;
 	if (is_misnamed(b, body, lo, seq))
@@ -183,5 +200,9 @@ int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body 
 			return err;
 		at = seq->hi;
 	}
-	return b->rows.n || !body ? 0 : declaration_row(b, lo, body);
+	if (b->rows.n || !body)
+		return 0;
+	int err = declaration_row(b, lo, body);
+	bool apple = b->unit.main->image->macho && !b->context->match_llvm;
+	return err || b->rows.n || !apple ? err : end_row(b, upto, lo);
 }

@@ -316,6 +316,7 @@ struct line_seq {
 	uint32_t first, end; /* rows */
 	uint64_t reach;      /* the highest hi of this and all sequences before it */
 	uint64_t off;        /* of its first opcode, in .debug_line: what DW_AT_LLVM_stmt_sequence refers to */
+	uint32_t end_file, end_line; /* what its last opcode, which ends it, says */
 };
 
 struct line_file {

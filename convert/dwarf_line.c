@@ -168,6 +168,11 @@ static void machine_reset(struct machine *m)
 	m->dead = m->descends = false;
 }
 
+static uint32_t file_index(const struct machine *m)
+{
+	return m->file > UINT32_MAX ? UINT32_MAX : (uint32_t)m->file;
+}
+
 HOT int machine_row(struct machine *m)
 {
 	struct line_table *t = m->table;
@@ -177,8 +182,7 @@ HOT int machine_row(struct machine *m)
 		return -EBADMSG;
 	if (t->rows.n > m->first && t->rows.v[t->rows.n - 1].addr > m->addr)
 		m->descends = true;
-	uint32_t file = m->file > UINT32_MAX ? UINT32_MAX : (uint32_t)m->file;
-	return vec_push(&t->rows, (struct line_row){m->addr, file, (uint32_t)m->line});
+	return vec_push(&t->rows, (struct line_row){m->addr, file_index(m), (uint32_t)m->line});
 }
 
 struct numbered_row {
@@ -222,7 +226,8 @@ static int machine_end_sequence(struct machine *m, struct oddities *odd, uint64_
 	if (err)
 		return err;
 	if (!m->dead && end > m->first && lo < m->addr)
-		err = vec_push(&t->seqs, (struct line_seq){.lo = lo, .hi = m->addr, .first = m->first, .end = end, .off = m->off});
+		err = vec_push(&t->seqs, (struct line_seq){.lo = lo, .hi = m->addr, .first = m->first, .end = end, .off = m->off,
+							   .end_file = file_index(m), .end_line = (uint32_t)m->line});
 	else
 		t->rows.n = m->first;
 	machine_reset(m);

@@ -168,6 +168,7 @@ struct gsym_frame {
 	uint64_t offset;   /* address - start of this function or of this inlined body's first range */
 	uint32_t line;     /* 0 = not known */
 	bool inlined;      /* all but the last */
+	bool approximate;  /* the line is that of other code nearby */
 };
 
 /*
@@ -192,7 +193,14 @@ GSYM_API int gsym_lookup(const struct gsym_reader *reader, uint64_t addr, struct
 			 struct gsym_diag *diag);
 
 /*
- * The same for one body of a folded function: @which = 0 is the record gsym_lookup() answers with, then its
+ * The same, but where the line of the address is 0, which compilers say of code that belongs to no line, the innermost
+ * frame gets the nearest one before it in the same function, and is approximate.
+ */
+GSYM_API int gsym_lookup_near(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
+			      struct gsym_diag *diag);
+
+/*
+ * gsym_lookup() for one body of a folded function: @which = 0 is the record gsym_lookup() answers with, then its
  * merged functions. -ENOENT when @which is past the last.
  */
 GSYM_API int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which,

@@ -162,6 +162,52 @@ int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, stru
 	return err;
 }
 
+/* One more of the rows so far, of which the last @max stay in @ret, the oldest at *n modulo @max once it is full. */
+static void remember_row(const struct state *s, struct gsym_row *ret, size_t max, size_t *n)
+{
+	struct gsym_row row = {(uint32_t)s->off, (uint32_t)s->file, (uint32_t)s->line};
+	if (*n && ret[(*n - 1) % max].off == row.off)
+		ret[(*n - 1) % max] = row;
+	else if (row.line && row.file)
+		ret[(*n)++ % max] = row;
+}
+
+static void swap_rows(struct gsym_row *a, struct gsym_row *b)
+{
+	struct gsym_row row = *a;
+	*a = *b;
+	*b = row;
+}
+
+static void reverse_rows(struct gsym_row *v, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++)
+		swap_rows(&v[i], &v[n - 1 - i]);
+}
+
+int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size_t max, size_t *ret_n,
+		   struct gsym_diag *diag)
+{
+	struct program p;
+	size_t n = 0;
+	int err = read_header(&block, &p, diag);
+	struct state s = {.file = LINE_FIRST_FILE, .line = p.first_line};
+	while (!err && (err = next_row(&block, &p, &s, off)) == NEXT_ROW) {
+		err = check_row(&s, &block, diag);
+		if (!err)
+			remember_row(&s, ret, max, &n);
+	}
+	if (err < 0)
+		return diag_set(diag, err, "line table: damaged before offset 0x%" PRIx64, cursor_off(&block));
+	*ret_n = n < max ? n : max;
+	if (n > max) { /* the oldest to the front: turn both parts, then the whole */
+		reverse_rows(ret, n % max);
+		reverse_rows(ret + n % max, max - n % max);
+		reverse_rows(ret, max);
+	}
+	return 0;
+}
+
 /* Checks what a lookup leaves to its caller: a decoded row can be used without a second look. */
 static int keep_row(const struct state *s, const struct cursor *c, const struct gsym_tables *tables,
 		    struct gsym_decoder *out, struct gsym_diag *diag)

@@ -19,6 +19,13 @@
 int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag);
 
 /*
+ * The last rows at or before @off, at most @max > 0, that have a file and a line, with their offsets, ascending. One that
+ * has no line may be among them where it hides another at its address. *ret_n may be 0. 0 or -EBADMSG.
+ */
+int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size_t max, size_t *ret_n,
+		   struct gsym_diag *diag);
+
+/*
  * Appends all rows to @out->rows. @size is that of the function, 0 when not known: a row at or past it is
  * -EBADMSG, as is one whose file is not in @tables. @block is left where the table ends.
  */

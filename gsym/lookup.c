@@ -17,9 +17,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	FRAMES_MIN = 8,
+	NEAR_ROWS_MAX = 64, /* looked at for a line nearby */
 };
 
 void gsym_answer_deinit(struct gsym_answer *answer)
@@ -33,6 +35,7 @@ struct lookup {
 	const struct gsym_reader *reader;
 	struct record record;
 	uint64_t off; /* the address, from the function's start */
+	bool near;    /* a line nearby is better than none */
 	struct gsym_answer *answer;
 };
 
@@ -112,6 +115,79 @@ static void turn_round(struct gsym_answer *a)
 		a->frames[i].inlined = true;
 }
 
+/* The inlined call an offset lies in. */
+struct innermost {
+	struct inline_node node;
+	unsigned depth; /* 0: the function itself */
+};
+
+static int find_innermost(const struct lookup *l, uint64_t off, struct innermost *ret, struct gsym_diag *diag)
+{
+	struct inline_walk walk;
+	*ret = (struct innermost){.depth = 0};
+	if (!record_has(&l->record, InfoType_InlineInfo))
+		return 0;
+	int err = inline_walk_init(&walk, l->record.blocks[InfoType_InlineInfo], &l->reader->tables, off, diag);
+	while (!err && (err = inline_walk_next(&walk, &ret->node, diag)) > 0) {
+		ret->depth++;
+		err = 0;
+	}
+	return err;
+}
+
+static bool is_same_call(const struct innermost *a, const struct innermost *b)
+{
+	const struct inline_node *x = &a->node, *y = &b->node;
+	return a->depth == b->depth &&
+	       (!a->depth || (x->first == y->first && x->name == y->name && x->call_file == y->call_file &&
+			      x->call_line == y->call_line));
+}
+
+/* The nearest row before the address that has a line and belongs to the same function, inlined or not. */
+static int find_near_row(const struct lookup *l, struct gsym_row *ret, struct gsym_diag *diag)
+{
+	struct gsym_row rows[NEAR_ROWS_MAX];
+	struct innermost here, there;
+	size_t n = 0;
+	int err = linetab_before(l->record.blocks[InfoType_LineTable], l->off, rows, NEAR_ROWS_MAX, &n, diag);
+	if (!err)
+		err = find_innermost(l, l->off, &here, diag);
+	while (!err && n-- > 0) {
+		err = find_innermost(l, rows[n].off, &there, diag);
+		if (err || !rows[n].line || !rows[n].file || !is_same_call(&here, &there))
+			continue;
+		*ret = rows[n];
+		return 0;
+	}
+	return err ? err : -ENOENT;
+}
+
+/*
+ * Whether a line of this function can only be one nearby: the compiler made it of the code of many (LLVM's machine outliner),
+ * and says line 0 of all of it.
+ */
+static bool is_made_of_many(const char *name)
+{
+	static const char prefix[] = "OUTLINED_FUNCTION_";
+	return strncmp(name + (*name == '_'), prefix, sizeof(prefix) - 1) == 0;
+}
+
+/* Gives the innermost frame, which was added last, the position of the address. */
+static int set_own_position(struct lookup *l, struct gsym_row row, struct gsym_diag *diag)
+{
+	struct gsym_row near;
+	struct gsym_frame *frame = &l->answer->frames[l->answer->n_frames - 1];
+	frame->approximate = row.line && l->answer->n_frames == 1 && is_made_of_many(frame->name);
+	if (l->near && !row.line) {
+		int err = find_near_row(l, &near, diag);
+		if (err && err != -ENOENT)
+			return err;
+		frame->approximate = !err;
+		row = err ? row : near;
+	}
+	return set_position(l, row.file, row.line, diag);
+}
+
 static int make_frames(struct lookup *l, struct gsym_diag *diag)
 {
 	struct gsym_row row;
@@ -124,7 +200,7 @@ static int make_frames(struct lookup *l, struct gsym_diag *diag)
 	if (record_has(&l->record, InfoType_InlineInfo))
 		err = add_inlined(l, diag);
 	if (!err && !no_row) /* else the innermost frame has no position; those it was inlined into still have */
-		err = set_position(l, row.file, row.line, diag);
+		err = set_own_position(l, row, diag);
 	l->answer->has_rows = !no_row || l->answer->n_frames > 1;
 	if (!err)
 		turn_round(l->answer);
@@ -215,14 +291,26 @@ static int conclude(const struct lookup *l, int err, uint32_t index, struct gsym
 	return diag_prefix(diag, err, "%s: function %" PRIu32, l->reader->name, index);
 }
 
+static int lookup_address(struct lookup *l, uint64_t addr, uint32_t which, struct gsym_diag *diag)
+{
+	uint32_t index;
+	l->answer->n_frames = 0;
+	int err = gsym_reader_find(l->reader, addr, &index, diag);
+	return err ? err : conclude(l, lookup_record(l, addr, index, which, diag), index, diag);
+}
+
 int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
 		       struct gsym_answer *answer, struct gsym_diag *diag)
 {
 	struct lookup l = {.reader = reader, .answer = answer};
-	uint32_t index;
-	answer->n_frames = 0;
-	int err = gsym_reader_find(reader, addr, &index, diag);
-	return err ? err : conclude(&l, lookup_record(&l, addr, index, which, diag), index, diag);
+	return lookup_address(&l, addr, which, diag);
+}
+
+int gsym_lookup_near(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
+		     struct gsym_diag *diag)
+{
+	struct lookup l = {.reader = reader, .answer = answer, .near = true};
+	return lookup_address(&l, addr, 0, diag);
 }
 
 /* Makes the answer of each function that shares the code. */

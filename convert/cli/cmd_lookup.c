@@ -21,6 +21,7 @@ enum {
 	OPT_NO_DEMANGLE,
 	OPT_MERGED,
 	OPT_MERGED_FILTER,
+	OPT_APPROXIMATE,
 
 	LINE_MAX_SIZE = 4096, /* a line as long is no address; what follows in it is dropped */
 	INPUT_SIZE = 64 * 1024,
@@ -29,6 +30,8 @@ enum {
 static const struct option_spec options[] = {
 	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv, json, atos, or gsymutil"},
 	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
+	{OPT_APPROXIMATE, "approximate", NULL,
+	 "where the line is 0, show the nearest before it in\nthe same function"},
 	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
 	{OPT_MERGED, "merged-functions", NULL,
 	 "show every function that shares the code; in the\ngsymutil format with callees at return "
@@ -51,6 +54,7 @@ struct lookup {
 	const char *path;
 	struct render_options render;
 	struct gsym_answer answer;
+	bool near;       /* a line nearby is better than none */
 	bool all_merged; /* every function at an address, not the first alone */
 	struct merged_lookup merged;
 	struct text_buf out;
@@ -63,7 +67,8 @@ static int append(struct lookup *lookup, uint64_t addr, struct gsym_diag *diag)
 	if (lookup->all_merged)
 		return merged_lookup(&lookup->merged, lookup->reader, addr, &lookup->render, &lookup->out,
 				     diag);
-	int err = gsym_lookup(lookup->reader, addr, &lookup->answer, diag);
+	int err = lookup->near ? gsym_lookup_near(lookup->reader, addr, &lookup->answer, diag) :
+				 gsym_lookup(lookup->reader, addr, &lookup->answer, diag);
 	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
 }
 
@@ -209,6 +214,7 @@ static int parse_option(int key, struct lookup *lookup)
 	case OPT_NO_DEMANGLE: lookup->render.demangle = DEMANGLE_OFF; break;
 	case OPT_DEMANGLE: return parse_demangle(optarg, &lookup->render.demangle);
 	case OPT_MERGED: lookup->all_merged = true; break;
+	case OPT_APPROXIMATE: lookup->near = true; break;
 	case OPT_MERGED_FILTER: return add_filter(lookup, optarg);
 	case OPT_FORMAT:
 		if (render_format_parse(optarg, &lookup->render.format))
@@ -224,6 +230,8 @@ static int check_call(const struct lookup *lookup, int argc, char **argv)
 	uint64_t addr;
 	if (lookup->merged.filters.n && !lookup->all_merged)
 		return options_error(&spec, "--merged-functions-filter goes with --merged-functions");
+	if (lookup->near && lookup->all_merged)
+		return options_error(&spec, "--approximate does not go with --merged-functions");
 	if (optind >= argc)
 		return options_error(&spec, "which FILE.gsym?");
 	for (int i = optind + 1; i < argc; i++)

@@ -1,7 +1,8 @@
 /*
  * The object llvm-symbolizer prints with --output-style=JSON, on one line, keys in its (alphabetical) order.
  * GSYM holds no columns, discriminators or places of declaration: those keys say "not known" as llvm says it.
- * Added are Inlined, LinkageName and Offset to a frame, Merged and Source to the whole.
+ * Added are Inlined, LinkageName and Offset to a frame, Approximate to one where it is true, Merged and Source to the
+ * whole.
  */
 #include "formats.h"
 
@@ -27,7 +28,8 @@ static void module(struct text_buf *out, const struct render_options *options)
 
 static void names(struct text_buf *out, const struct gsym_frame *frame, const struct render_options *options)
 {
-	text_lit(out, "{\"Column\":0,\"Discriminator\":0,\"FileName\":\"");
+	text_str(out, frame->approximate ? "{\"Approximate\":true," : "{");
+	text_lit(out, "\"Column\":0,\"Discriminator\":0,\"FileName\":\"");
 	render_path(out, frame, ESCAPE_JSON);
 	text_lit(out, "\",\"FunctionName\":\"");
 	render_name(out, frame, options, ESCAPE_JSON);

@@ -15,6 +15,8 @@ static void flags(struct text_buf *out, const struct gsym_frame *frame, const st
 		text_char(out, 'm');
 		text_dec(out, answer->n_merged);
 	}
+	if (frame->approximate)
+		text_char(out, '~');
 	if (out->n == start)
 		text_char(out, '-');
 }

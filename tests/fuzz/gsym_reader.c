@@ -53,12 +53,26 @@ static void look_up(const struct gsym_reader *r, uint64_t addr, struct gsym_answ
 	}
 }
 
+/* A line nearby is given where there is none, and nothing else changes. */
+static void look_near(const struct gsym_reader *r, uint64_t addr, struct gsym_answer *a)
+{
+	struct gsym_diag diag;
+	int err = gsym_lookup_near(r, addr, a, &diag);
+	expect(!err || err == -ENOENT || err == -EBADMSG);
+	if (err)
+		return;
+	check_answer(a, addr);
+	for (size_t i = 0; i < a->n_frames; i++)
+		expect(!a->frames[i].approximate || (i == 0 && a->frames[i].line));
+}
+
 /* The start of each function, its last byte, the byte behind it, and one in the middle. */
 static void look_up_around(const struct gsym_reader *r, uint32_t index, struct gsym_answer *a)
 {
 	uint64_t start = gsym_reader_address(r, index), size, unused;
 	look_up(r, start, a, &size);
 	look_up(r, start + size / 2, a, &unused);
+	look_near(r, start + size / 2, a);
 	look_up(r, start + size - 1, a, &unused);
 	look_up(r, start + size, a, &unused);
 }

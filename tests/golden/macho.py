@@ -218,6 +218,78 @@ def names(gsym):
     Bench(gsym, "names").expect(made.file(), expected)
 
 
+def lines(*sequences, functions):
+    made = m.Maker(uuid=UUID)
+    made.section("__TEXT", "__text", 0x1000, bytes(0x400), m.CODE)
+    made.symbols = [m.Symbol(f"_{d.attributes['name']}", d.attributes["low_pc"]) for d in functions if "low_pc" in d.attributes]
+    made.dwarf([Unit(*functions, files=("a.c", "b.h"), lines=list(sequences))])
+    return made.file()
+
+
+def tsv(bench, expected, *options):
+    """@expected: address -> (function, file's last letters, line, flags)."""
+    done = bench.run("lookup", "--format=tsv", *options, "out.gsym", stdin="".join(f"{a:#x}\n" for a in expected))
+    got = {}
+    for line in done.stdout.splitlines():
+        word = line.split("\t")
+        got.setdefault(int(word[0], 16), (word[2], word[4][-3:], int(word[5]), word[6]))
+    bench.same(f"tsv {options}", got, expected)
+
+
+@case
+def rows_at_one_address(gsym):
+    """The last counts, as llvm-symbolizer has it; atos takes the first."""
+    main = Die("subprogram", name="main", low_pc=0x1000, high_pc=0x20)
+    data = lines(Sequence(0x1020, (0x1000, 1, 4), (0x1000, 1, 5), (0x1008, 1, 6), (0x1008, 2, 0), (0x1008, 2, 8)),
+                 functions=[main])
+    Bench(gsym, "two rows").expect(data, {0x1000: "main at /src/a.c:5", 0x1007: "main at /src/a.c:5",
+                                          0x1008: "main at /src/b.h:8"})
+
+
+@case
+def behind_the_rows(gsym):
+    """Functions behind the last row, without a declaration: the line that the sequence ends with."""
+    main = Die("subprogram", name="main", low_pc=0x1000, high_pc=0x20)
+    outlined = [Die("subprogram", name=f"OUTLINED_FUNCTION_{i}", low_pc=0x1020 + 16 * i, high_pc=16) for i in range(2)]
+    other = Die("subprogram", name="declared", low_pc=0x1040, high_pc=16, decl_file=1, decl_line=77)
+    data = lines(Sequence(0x1020, (0x1000, 1, 4), (0x1010, 2, 9)), functions=[main, *outlined, other])
+    bench = Bench(gsym, "behind the rows")
+    bench.expect(data, {0x1010: "main at /src/b.h:9", 0x1020: "OUTLINED_FUNCTION_0 at /src/b.h:9",
+                        0x103f: "OUTLINED_FUNCTION_1 at /src/b.h:9", 0x1040: "declared at /src/a.c:77"})
+    tsv(bench, {0x1010: ("main", "b.h", 9, "-"), 0x1020: ("OUTLINED_FUNCTION_0", "b.h", 9, "~"),
+                0x1040: ("declared", "a.c", 77, "-")})
+    bench.expect(data, {0x1020: "OUTLINED_FUNCTION_0"}, "--match-llvm")
+
+
+@case
+def no_line_of_its_own(gsym):
+    """Line 0 stays in the file; --approximate gives the nearest line before it in the same function, inlined or not."""
+    tiny = Die("subprogram", name="tiny", inline=1)
+    call = Die("inlined_subroutine", abstract_origin=tiny, low_pc=0x1008, high_pc=0x10, call_file=1, call_line=5)
+    main = Die("subprogram", call, name="main", low_pc=0x1000, high_pc=0x28)
+    data = lines(Sequence(0x1028, (0x1000, 1, 4), (0x1008, 2, 9), (0x100c, 2, 0), (0x1018, 1, 0), (0x1020, 1, 7), (0x1020, 1, 0)),
+                 functions=[tiny, main])
+    bench = Bench(gsym, "line 0")
+    bench.expect(data, {0x1008: "tiny at /src/b.h:9\n (inlined by) main at /src/a.c:5", 0x1018: "main at /src/a.c:0"})
+    tsv(bench, {0x1000: ("main", "a.c", 4, "-"), 0x100c: ("tiny", "b.h", 0, "i"), 0x1018: ("main", "a.c", 0, "-")})
+    tsv(bench, {0x1000: ("main", "a.c", 4, "-"), 0x1008: ("tiny", "b.h", 9, "i"), 0x100c: ("tiny", "b.h", 9, "i~"),
+                0x1018: ("main", "a.c", 4, "~"), 0x1020: ("main", "a.c", 4, "~")}, "--approximate")
+    done = bench.run("lookup", "--approximate", "--format=json", "out.gsym", "100c")
+    bench.same("json", done.stdout.count('"Approximate":true'), 1)
+    bench.same("merged", bench.run("lookup", "--approximate", "--merged-functions", "out.gsym").returncode, 2)
+    # Only so many rows are looked at: 50 of the inlined function are passed over, 100 are not.
+    for count, line, flags in ((50, 4, "~"), (100, 0, "-")):
+        call = Die("inlined_subroutine", abstract_origin=tiny, low_pc=0x1008, high_pc=4 * count, call_file=1, call_line=5)
+        main = Die("subprogram", call, name="main", low_pc=0x1000, high_pc=0x300)
+        inner = [(0x1008 + 4 * i, 2, 10 + i) for i in range(count)]
+        end = 0x1008 + 4 * count
+        bench = Bench(gsym, f"{count} rows")
+        bench.expect(lines(Sequence(0x1300, (0x1000, 1, 4), *inner, (end, 1, 0)), functions=[tiny, main]),
+                     {end: "main at /src/a.c:0"})
+        tsv(bench, {end: ("main", "a.c", line, flags)}, "--approximate")
+        tsv(bench, {end - 4: ("tiny", "b.h", 9 + count, "i")}, "--approximate")
+
+
 @case
 def thumb(gsym):
     """Bit 0 tells Thumb code in lists of starts; symbols have it in their description."""

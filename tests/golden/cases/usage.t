@@ -27,6 +27,8 @@ without an ADDRESS, those on standard input, one a line.
 Options:
       --format=FORMAT         text (default), tsv, json, atos, or gsymutil
       --demangle=LANGUAGE     auto (default: C++, Rust, D) or ada
+      --approximate           where the line is 0, show the nearest before it in
+                              the same function
       --no-demangle           print names as they are stored
       --merged-functions      show every function that shares the code; in the
                               gsymutil format with callees at return addresses
