@@ -256,9 +256,7 @@ static int build_orphans(struct builder *b)
  */
 static int load_split(struct builder *b, const char **ret_missing)
 {
-	const struct dwarf *dwarf;
-	const struct unit_header *header;
-	int err = b->context->split ? split_find(b->context->split, &b->unit, &b->odd, &dwarf, &header) : -ENOENT;
+	int err = b->context->split ? split_find(b->context->split, &b->unit, &b->odd, &b->split) : -ENOENT;
 	if (err == -ENOENT) {
 		oddity_count(&b->odd, ODD_SPLIT_UNIT, ".debug_info", b->unit.header->off);
 		*ret_missing = b->unit.dwo_name;
@@ -269,7 +267,7 @@ static int load_split(struct builder *b, const char **ret_missing)
 	struct unit swap = b->skeleton;
 	b->skeleton = b->unit;
 	b->unit = swap;
-	return unit_load_split(&b->unit, &b->skeleton, dwarf, header, &b->odd);
+	return unit_load_split(&b->unit, &b->skeleton, &b->split->dwarf, b->split->header, &b->odd);
 }
 
 static int build(struct builder *b, size_t index, const char **ret_missing)
@@ -307,6 +305,37 @@ static int keep_result(struct builder *b, struct unit_result *ret)
 	return 0;
 }
 
+static int own_string(struct builder *b, struct pool_string *string)
+{
+	string->text = arena_strdup(&b->arena, string->text, string->size);
+	return string->text ? 0 : -ENOMEM;
+}
+
+/* Strings of the result, which point into the split file, get a place of their own. */
+static int own_strings(struct builder *b, struct unit_result *ret)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < ret->n_strings && !err; i++)
+		err = own_string(b, &ret->strings[i]);
+	for (uint32_t i = 0; i < ret->n_files && !err; i++) {
+		err = own_string(b, &ret->files[i].dir);
+		if (!err)
+			err = own_string(b, &ret->files[i].base);
+	}
+	return err;
+}
+
+/* Closes the split file, and forgets whatever was read from it. */
+static int leave_split(struct builder *b, struct unit_result *ret)
+{
+	int err = !ret->err && b->split->image ? own_strings(b, ret) : 0;
+	names_forget(b->names, &b->split->dwarf);
+	abbrev_table_forget(&b->unit.abbrevs);
+	split_file_close(b->split);
+	b->split = NULL;
+	return err;
+}
+
 void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
 {
 	b->odd.order = index;
@@ -319,4 +348,6 @@ void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
 	ret->err = build(b, index, &ret->missing);
 	if (!ret->err)
 		ret->err = keep_result(b, ret);
+	if (b->split && leave_split(b, ret))
+		ret->err = -ENOMEM;
 }

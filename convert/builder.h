@@ -93,6 +93,7 @@ struct builder {
 	struct names *names;
 	struct unit unit;
 	struct unit skeleton;     /* of a split unit */
+	struct split_file *split; /* where that is; NULL: in the file itself */
 	struct line_table lines;
 	VEC(struct body) bodies;
 	VEC(struct node) nodes;

@@ -129,24 +129,58 @@ static void image_dir(const struct image *image, char ret[static PATH_SIZE])
 	dir_of(image->path[0] == '/' || !path ? image->path : path, ret, PATH_SIZE);
 }
 
+/* Whether @found ends the search: one with DWARF does, one without is kept for want of a better. NULL is allowed. */
+static bool settles(struct image *found, struct image **best)
+{
+	bool full = found && image_section(found, ".debug_info");
+	if (!found || (*best && !full)) {
+		image_close(found);
+		return false;
+	}
+	image_close(*best);
+	*best = found;
+	return full;
+}
+
+static bool find_by_id(const struct image *image, const char *const *dirs, struct image **best)
+{
+	for (const char *const *d = dirs; d && *d; d++)
+		if (settles(open_by_id(image, *d, image->id, image->id_size), best))
+			return true;
+	return false;
+}
+
+static bool find_by_link(const struct image *image, const char *dir, const char *const *dirs, struct image **best)
+{
+	struct debuglink link;
+	if (!read_debuglink((struct image *)image, &link))
+		return false;
+	if (settles(open_linked(image, dir, "", &link), best) || settles(open_linked(image, dir, "/.debug", &link), best))
+		return true;
+	for (const char *const *d = dirs; d && *d; d++)
+		if (settles(open_linked(image, *d, dir, &link), best))
+			return true;
+	return false;
+}
+
+static bool find_namesake(const struct image *image, const char *dir, const char *const *dirs, struct image **best)
+{
+	for (const char *const *d = dirs; d && *d && dir[0] == '/'; d++)
+		if (settles(open_namesake(image, *d, dir), best))
+			return true;
+	return false;
+}
+
 int find_debug_file(const struct image *image, const char *const *dirs, struct image **ret)
 {
 	char dir[PATH_SIZE];
-	struct debuglink link;
-	struct image *debug = image->macho ? dsym_find(image, dirs) : NULL;
-	for (const char *const *d = dirs; d && *d && !debug && image->id_size && !image->macho; d++)
-		debug = open_by_id(image, *d, image->id, image->id_size);
+	bool has_id = image->id_size;
+	*ret = image->macho ? dsym_find(image, dirs) : NULL;
+	if (image->macho || (has_id && find_by_id(image, dirs, ret)))
+		return 0;
 	image_dir(image, dir);
-	if (!debug && read_debuglink((struct image *)image, &link)) {
-		debug = open_linked(image, dir, "", &link);
-		if (!debug)
-			debug = open_linked(image, dir, "/.debug", &link);
-		for (const char *const *d = dirs; d && *d && !debug; d++)
-			debug = open_linked(image, *d, dir, &link);
-	}
-	for (const char *const *d = dirs; d && *d && !debug && image->id_size && dir[0] == '/'; d++)
-		debug = open_namesake(image, *d, dir);
-	*ret = debug;
+	if (!find_by_link(image, dir, dirs, ret) && has_id)
+		find_namesake(image, dir, dirs, ret);
 	return 0;
 }
 

@@ -129,6 +129,8 @@ struct abbrev_table {
 
 /* Compiles the table of @unit, unless that is the one that is there. -EBADMSG when it is damaged, -ENOMEM. */
 int abbrev_table_read(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit);
+/* The file of the table is being closed: the next read reads. */
+void abbrev_table_forget(struct abbrev_table *table);
 void abbrev_table_deinit(struct abbrev_table *table);
 
 /* The abbreviation @code, or NULL. Code 0 has none. */
@@ -286,6 +288,8 @@ struct names;
 
 /* Resolves names for one thread. Other units are opened as references lead there, and some are kept. */
 struct names *names_new(struct oddities *odd);
+/* @dwarf is being closed. */
+void names_forget(struct names *names, const struct dwarf *dwarf);
 void names_free(struct names *names);
 
 /* Which entry has a name: an offset in .debug_info, with this bit set in that of the alternate file. */

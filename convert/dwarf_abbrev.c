@@ -220,6 +220,11 @@ int abbrev_table_read(struct abbrev_table *table, const struct dwarf *dwarf, con
 	return err;
 }
 
+void abbrev_table_forget(struct abbrev_table *table)
+{
+	table->dwarf = NULL;
+}
+
 void abbrev_table_deinit(struct abbrev_table *table)
 {
 	vec_free(&table->abbrevs);

@@ -51,6 +51,17 @@ struct names *names_new(struct oddities *odd)
 	return names;
 }
 
+void names_forget(struct names *names, const struct dwarf *dwarf)
+{
+	for (size_t i = 0; i < FOREIGN_UNITS; i++) {
+		struct unit *unit = &names->foreign[i].unit;
+		if (!unit->header || unit->dwarf != dwarf)
+			continue;
+		unit->header = NULL;
+		abbrev_table_forget(&unit->abbrevs);
+	}
+}
+
 void names_free(struct names *names)
 {
 	for (size_t i = 0; names && i < FOREIGN_UNITS; i++)

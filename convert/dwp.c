@@ -10,6 +10,7 @@
 enum {
 	COLUMNS_MAX = 16,
 	INDEX_HEADER = 16,
+	PROBES_MAX = 4096, /* a third of the slots is empty by the standard: so many in a row are none of its tables */
 };
 
 /* Section identifiers of version 5 (7.3.5.3); version 2 differs only where we do not look. */
@@ -84,7 +85,7 @@ static uint32_t find_row(const struct dwp *dwp, uint64_t dwo_id)
 	bool big = dwp->whole.big_endian;
 	const uint8_t *ids = dwp->index.data + INDEX_HEADER, *rows = ids + (size_t)dwp->slots * 8;
 	uint32_t mask = dwp->slots - 1, step = ((uint32_t)(dwo_id >> 32) & mask) | 1, slot = (uint32_t)dwo_id & mask;
-	for (uint32_t probes = 0; probes < dwp->slots; probes++, slot = (slot + step) & mask) {
+	for (uint32_t probes = 0; probes < dwp->slots && probes < PROBES_MAX; probes++, slot = (slot + step) & mask) {
 		uint32_t row = load32(rows + (size_t)slot * 4, big);
 		if (!row || load64(ids + (size_t)slot * 8, big) == dwo_id)
 			return row;

@@ -1,25 +1,15 @@
 #include "split.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { PATH_SIZE = 4096 };
-
-/* One opened .dwo, or one unit's share of the package. */
-struct split_file {
-	struct image *image; /* NULL: the package's */
-	struct dwarf dwarf;
-	const struct unit_header *header; /* of the unit that was looked for */
-};
 
 struct split_files {
 	const char *const *debug_dirs;
 	const struct convert_opener *opener; /* the main file's */
 	char dir[PATH_SIZE]; /* of the main file */
 	struct dwp *dwp;
-	pthread_mutex_t lock;
-	VEC(struct split_file *) opened; /* under the lock; what it points to does not change */
 };
 
 /* "prog.dwp", and for "prog.debug" both "prog.dwp" and "prog.debug.dwp". */
@@ -52,13 +42,14 @@ int split_open(const struct image *main, const struct image *debug, const char *
 	files->dwp = open_package(main);
 	if (!files->dwp && debug != main)
 		files->dwp = open_package(debug);
-	pthread_mutex_init(&files->lock, NULL);
 	*ret = files;
 	return 0;
 }
 
-static void split_file_close(struct split_file *file)
+void split_file_close(struct split_file *file)
 {
+	if (!file)
+		return;
 	dwarf_close(&file->dwarf);
 	image_close(file->image);
 	free(file);
@@ -68,11 +59,7 @@ void split_close(struct split_files *files)
 {
 	if (!files)
 		return;
-	for (size_t i = 0; i < files->opened.n; i++)
-		split_file_close(files->opened.v[i]);
-	vec_free(&files->opened);
 	dwp_close(files->dwp);
-	pthread_mutex_destroy(&files->lock);
 	free(files);
 }
 
@@ -154,23 +141,13 @@ static struct split_file *take_from_package(const struct split_files *files, uin
 	return NULL;
 }
 
-int split_find(struct split_files *files, const struct unit *skeleton, struct oddities *odd,
-	       const struct dwarf **ret_dwarf, const struct unit_header **ret_header)
+int split_find(const struct split_files *files, const struct unit *skeleton, struct oddities *odd,
+	       struct split_file **ret)
 {
 	const struct dwo_search search = {files, skeleton, odd};
 	struct split_file *file = take_from_package(files, skeleton->dwo_id, odd);
 	if (!file)
 		file = search_dwo(&search);
-	if (!file)
-		return -ENOENT;
-	pthread_mutex_lock(&files->lock);
-	int err = vec_push(&files->opened, file);
-	pthread_mutex_unlock(&files->lock);
-	if (err) {
-		split_file_close(file);
-		return err;
-	}
-	*ret_dwarf = &file->dwarf;
-	*ret_header = file->header;
-	return 0;
+	*ret = file;
+	return file ? 0 : -ENOENT;
 }

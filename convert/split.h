@@ -1,8 +1,8 @@
 /*
  * split.h - where the entries of skeleton units are: .dwo files and .dwp packages (DWARF 5, 7.3.2 and 7.3.5).
  *
- * All split files of one conversion. Any thread may ask; what was opened stays open until the end, because
- * names point into it.
+ * Any thread may ask. A program can have more .dwo files than a process may have mappings, so each is open only
+ * while its unit is read; a package stays.
  */
 #ifndef CONVERT_SPLIT_H
 #define CONVERT_SPLIT_H
@@ -19,12 +19,20 @@ int split_open(const struct image *main, const struct image *debug, const char *
 	       struct split_files **ret);
 void split_close(struct split_files *files);
 
+/* An open .dwo, or one unit's share of the package. */
+struct split_file {
+	struct image *image; /* NULL: the package's */
+	struct dwarf dwarf;
+	const struct unit_header *header; /* of the unit that was looked for */
+};
+
 /*
- * The split unit of @skeleton, checked by its id. -ENOENT: its file is not here, or is of another build.
- * -ENOMEM. What is returned is valid until split_close().
+ * The split unit of @skeleton, checked by its id, to be closed by the caller. -ENOENT: its file is not here, or is of
+ * another build. -ENOMEM.
  */
-int split_find(struct split_files *files, const struct unit *skeleton, struct oddities *odd,
-	       const struct dwarf **ret_dwarf, const struct unit_header **ret_header);
+int split_find(const struct split_files *files, const struct unit *skeleton, struct oddities *odd,
+	       struct split_file **ret);
+void split_file_close(struct split_file *file);
 
 /* ---- Packages ---- */
 
