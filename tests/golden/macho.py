@@ -13,8 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from lib import make_macho as m  # noqa: E402
 from lib.craft import Die, Sequence, Unit  # noqa: E402
+from lib.macho_sample import LINES, NAMES, UUID, program  # noqa: E402
 
-UUID = bytes.fromhex("00112233445566778899aabbccddeeff")
 MACHINES = {"ppc": (m.PPC, True), "ppc64": (m.PPC64, True), "i386": (m.I386, False), "armv7": (m.ARMV7, False),
             "arm64": (m.ARM64, False), "arm64_32": (m.ARM64_32, False), "x86_64": (m.X86_64, False)}
 failures = []
@@ -69,26 +69,6 @@ class Bench:
         self.same("status", done.returncode, 1)
         if words not in done.stderr:
             failures.append(f"{self.what}: says {done.stderr.strip()!r}, not {words!r}")
-
-
-def program(machine=m.ARM64, big=False, dwarf=True, **more):
-    """main at 0x1000 with an inlined call, helper at 0x1020 behind it."""
-    made = m.Maker(machine, big=big, uuid=UUID, **more)
-    made.section("__TEXT", "__text", 0x1000, bytes(0x40), m.CODE)
-    made.symbols = [m.Symbol("_main", 0x1000), m.Symbol("_helper", 0x1020, m.N_SECT), m.Symbol("_other", type=m.N_EXT)]
-    if dwarf:
-        tiny = Die("subprogram", name="tiny", inline=1)
-        main = Die("subprogram", Die("inlined_subroutine", abstract_origin=tiny, low_pc=0x1008, high_pc=8, call_file=1,
-                                     call_line=5), name="main", low_pc=0x1000, high_pc=0x20)
-        helper = Die("subprogram", name="helper", low_pc=0x1020, high_pc=0x18)
-        made.dwarf([Unit(tiny, main, helper, files=("a.c", "b.h"), lines=[
-            Sequence(0x1038, (0x1000, 1, 4), (0x1008, 2, 9), (0x1010, 1, 6), (0x1020, 1, 20), (0x1030, 1, 22))])])
-    return made
-
-
-LINES = {0xfff: "??", 0x1000: "main at /src/a.c:4", 0x1008: "tiny at /src/b.h:9\n (inlined by) main at /src/a.c:5",
-         0x101f: "main at /src/a.c:6", 0x1020: "helper at /src/a.c:20", 0x1037: "helper at /src/a.c:22", 0x1038: "??"}
-NAMES = {0xfff: "??", 0x1000: "main", 0x101f: "main+0x1f", 0x1020: "helper", 0x103f: "helper+0x1f", 0x1040: "??"}
 
 
 @case
