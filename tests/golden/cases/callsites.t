@@ -1,12 +1,10 @@
 # Call sites that a file lists: dumped as they were written, in its order.
 $ printf '# every key\nfunctions:\n  - name: work\n    callsites:\n      - return_offset: 0x3\n        match_regex: ["^f[0-9]+$", '\''it'\'''\''s'\'', plain]\n        flags: [InternalCall, ExternalCall]\n      - match_regex: []\n        return_offset: 2\n        flags: [ExternalCall]\n  - {name: main, callsites: [{return_offset: 1, match_regex: [work, ""], flags: }]}\n  - name: main\n    callsites:\n  - callsites: [{return_offset: 0x01, match_regex: [again], flags: [InternalCall]}]\n    name: main\n' > sites.yaml
-$ gsym convert --quiet --callsites-yaml-file=sites.yaml -o a.gsym "$ELF" && gsym dump a.gsym | grep "Flags\|^Func.*\(work\|main\)" | sed 's/.*) "/"/'
-"work"
-  0x0003 Flags[InternalCall | ExternalCall] MatchRegex[^f[0-9]+$;it's;plain]
-  0x0002 Flags[ExternalCall]
-"main"
-  0x0001 Flags[None] MatchRegex[work;]
-  0x0001 Flags[InternalCall] MatchRegex[again]
+$ gsym convert --quiet --callsites-yaml-file=sites.yaml -o a.gsym "$ELF" && gsym dump a.gsym | grep "Flags\|^Func.*\(work\|main\)" | sed 's/.*) "/"/' | awk '/^"/ { f = $0; next } { print f $0 }' | sort -s -k 1,1
+"main"  0x0001 Flags[None] MatchRegex[work;]
+"main"  0x0001 Flags[InternalCall] MatchRegex[again]
+"work"  0x0003 Flags[InternalCall | ExternalCall] MatchRegex[^f[0-9]+$;it's;plain]
+"work"  0x0002 Flags[ExternalCall]
 # JSON is YAML. It has no hexadecimal numbers, so they may be quoted.
 $ printf '{\n\t"functions": [\n\t\t{"name": "work", "callsites": [{"return_offset": "0x3", "match_regex": ["\\\\[.* sel\\\\]", "a\\/b"]}]},\n\t\t{"name": "main"}\n\t]\n}\n' > sites.json
 $ gsym convert --quiet --callsites-yaml-file=sites.json -o b.gsym "$ELF" && gsym dump b.gsym | grep 'Flags'
