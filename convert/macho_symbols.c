@@ -76,12 +76,46 @@ static int add_symbol(struct image *image, uint64_t addr, uint64_t size, const c
 			(struct symbol){.addr = addr, .size = size, .name = name, .type = type, .global = global});
 }
 
+/* ---- Tables of symbols ---- */
+
+/* Addresses that have a name, ascending. */
+struct known {
+	uint64_t *v;
+	size_t n;
+};
+
+static int compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int list_known(const struct image *image, struct known *ret)
+{
+	ret->n = image->symbols.n;
+	ret->v = malloc((ret->n + 1) * sizeof(*ret->v));
+	if (!ret->v)
+		return -ENOMEM;
+	for (size_t i = 0; i < ret->n; i++)
+		ret->v[i] = image->symbols.v[i].addr;
+	qsort(ret->v, ret->n, sizeof(*ret->v), compare_addr);
+	return 0;
+}
+
+static bool is_known(const struct known *known, uint64_t addr)
+{
+	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
+}
+
+/* What earlier tables name stays as it is: a dSYM's table may have the local symbols that its binary has lost. */
 static int load_table(struct image *image, const struct image *source)
 {
+	struct known known;
 	struct macho_symbol s;
-	int err = 0;
+	int err = list_known(image, &known);
+	CLEANUP(freep) uint64_t *owned = known.v;
 	for (uint64_t i = 0; !err && macho_read_symbol(source, i, &s); i++) {
-		if (!macho_is_defined(&s))
+		if (!macho_is_defined(&s) || is_known(&known, s.value))
 			continue;
 		const char *name = macho_symbol_name(source, &s);
 		if (*name)
@@ -95,22 +129,14 @@ static int load_table(struct image *image, const struct image *source)
 
 struct exports {
 	struct image *image;
-	const uint64_t *known; /* addresses that have a name, ascending */
-	size_t n_known;
+	struct known known;
 };
-
-static int compare_addr(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
 
 static int add_export(void *user, const char *name, uint64_t off)
 {
 	struct exports *e = user;
 	uint64_t addr;
-	if (__builtin_add_overflow(e->image->macho->text_addr, off, &addr) ||
-	    bsearch(&addr, e->known, e->n_known, sizeof(*e->known), compare_addr))
+	if (__builtin_add_overflow(e->image->macho->text_addr, off, &addr) || is_known(&e->known, addr))
 		return 0;
 	name += *name == '_';
 	const char *copy = arena_strdup(&e->image->names, name, strlen(name));
@@ -123,25 +149,28 @@ static int load_exports(struct image *image, const struct image *source)
 	struct span trie = part_bytes(source, m->exports.off, m->exports.size);
 	if (!trie.size)
 		return 0;
-	CLEANUP(freep) uint64_t *known = malloc((image->symbols.n + 1) * sizeof(*known));
-	if (!known)
-		return -ENOMEM;
-	struct exports e = {image, known, image->symbols.n};
-	for (size_t i = 0; i < e.n_known; i++)
-		known[i] = image->symbols.v[i].addr;
-	qsort(known, e.n_known, sizeof(*known), compare_addr);
-	return macho_walk_exports(trie, add_export, &e);
+	struct exports e = {.image = image};
+	int err = list_known(image, &e.known);
+	CLEANUP(freep) uint64_t *owned = e.known.v;
+	return err ? err : macho_walk_exports(trie, add_export, &e);
 }
 
 /* ---- Stubs ---- */
 
-static int add_stub(struct image *image, const struct image *source, uint64_t addr, uint32_t size, uint32_t symbol)
+/* @budget: bytes that names may still take. Many stubs may share one long name. */
+static int add_stub(struct image *image, const struct image *source, uint64_t addr, uint32_t size, uint32_t symbol,
+		    uint64_t *budget)
 {
 	struct macho_symbol s;
 	char *text = NULL;
 	if (symbol & ((uint32_t)INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS) || !macho_read_symbol(source, symbol, &s))
 		return 0;
-	int n = asprintf(&text, "symbol stub for: %s", macho_symbol_name(source, &s));
+	const char *symbol_name = macho_symbol_name(source, &s);
+	size_t length = strlen(symbol_name);
+	if (length > *budget)
+		return 0;
+	*budget -= length;
+	int n = asprintf(&text, "symbol stub for: %s", symbol_name);
 	CLEANUP(freep) char *owned = n < 0 ? NULL : text;
 	const char *name = owned ? arena_strdup(&image->names, owned, (size_t)n) : NULL;
 	return name ? add_symbol(image, addr, size, name, SYMBOL_FUNC, false) : -ENOMEM;
@@ -151,13 +180,14 @@ static int load_stubs(struct image *image, const struct image *source)
 {
 	const struct macho *m = source->macho;
 	struct span table = part_bytes(source, m->indirect.off, m->indirect.size * 4);
+	uint64_t names = source->map_size, entries = table.size / 4; /* no more stubs than the table has entries */
 	int err = 0;
 	for (size_t i = 0; i < m->stubs.n; i++) {
 		const struct macho_stubs *s = &m->stubs.v[i];
 		uint64_t n = s->stub_size ? s->size / s->stub_size : 0;
-		for (uint64_t k = 0; k < n && s->first + k < table.size / 4 && !err; k++)
+		for (uint64_t k = 0; k < n && s->first + k < table.size / 4 && entries && !err; k++, entries--)
 			err = add_stub(image, source, s->addr + k * s->stub_size, s->stub_size,
-				       load32(table.data + (s->first + k) * 4, image->big_endian));
+				       load32(table.data + (s->first + k) * 4, image->big_endian), &names);
 	}
 	return err;
 }
@@ -180,20 +210,27 @@ static int load_starts(struct image *image, const struct image *source)
 	return err;
 }
 
+/* What only the file with the code has, and what a dSYM may have copied of it. */
+static int load_bounds(struct image *image, const struct image *source)
+{
+	int err = load_stubs(image, source);
+	return err ? err : load_starts(image, source);
+}
+
 int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
 {
+	bool itself = false;
 	int err = 0;
 	for (size_t i = 0; i < n_sources && !err; i++)
-		if (sources[i]->macho && !image->symbols.n)
+		if (sources[i]->macho)
 			err = load_table(image, sources[i]);
 	for (size_t i = 0; i < n_sources && !err; i++) {
 		if (!sources[i]->macho)
 			continue;
+		itself |= sources[i] == image;
 		err = load_exports(image, sources[i]);
 		if (!err)
-			err = load_stubs(image, sources[i]);
-		if (!err)
-			err = load_starts(image, sources[i]);
+			err = load_bounds(image, sources[i]);
 	}
-	return err;
+	return err || itself ? err : load_bounds(image, image);
 }

@@ -5,6 +5,7 @@ of functions, and names of Objective-C and Swift.
     macho.py GSYM [CASE...]
 """
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -178,6 +179,46 @@ def stubs(gsym):
         Bench(gsym, f"stubs {machine}").expect(made.file(), {
             **NAMES, 0x2000: "symbol stub for: other", 0x2000 + size - 1: f"symbol stub for: other+{size - 1:#x}",
             0x2000 + size: "??", 0x2000 + 2 * size: "??", 0x2000 + 3 * size: "symbol stub for: other", 0x2000 + 4 * size: "??"})
+
+
+@case
+def two_tables(gsym):
+    """A dSYM's table adds what the binary's has lost; --symtab-file takes its place, but not that of the stubs."""
+    binary = program(dwarf=False)
+    binary.section("__TEXT", "__stubs", 0x2000, bytes(12), m.STUBS, reserved1=0, reserved2=12)
+    binary.indirect = [2]
+    binary.symbols[1] = m.Symbol("", 0, 0)
+    dsym = program(filetype=m.MH_DSYM, dwarf=False)
+    dsym.symbols = [m.Symbol("_main_again", 0x1000), m.Symbol("_lost", 0x1020, m.N_SECT), m.Symbol("_tail", 0x1030)]
+    bench = Bench(gsym, "two tables")
+    bench.write("dsym", dsym.file())
+    stub = {0x2000: "symbol stub for: other"}
+    bench.expect(binary.file(), {0x1000: "main", 0x1020: "lost", 0x1030: "tail", **stub}, "--debug-file=dsym")
+    bench.expect(binary.file(), {0x1000: "main_again", 0x1020: "lost", **stub}, "--symtab-file=dsym")
+    # Of a fat file the image for the same machine; none is an error.
+    bench.write("fat", m.fat([(m.PPC, program(m.PPC, True).file()), (m.ARM64, dsym.file())]))
+    bench.expect(binary.file(), {0x1000: "main_again", 0x1020: "lost", **stub}, "--symtab-file=fat")
+    bench.write("other", m.fat([(m.PPC, program(m.PPC, True).file()), (m.I386, program(m.I386).file())]))
+    bench.refuse(binary.file(), "other: holds images for ppc, i386", "--symtab-file=other")
+    whole = m.fat([(m.PPC, program(m.PPC, True).file()), (m.ARM64, binary.file())])
+    bench.expect(whole, {0x1000: "main_again", **stub}, "--arch=arm64", "--symtab-file=dsym")
+    bench.refuse(whole, "its architecture is arm64, that of", "--symtab-file=dsym")
+
+
+@case
+def many_stubs(gsym):
+    """Stubs that share one long name must not grow into a multiple of the file; nor sections that share the table."""
+    made = program(dwarf=False)
+    made.symbols[2] = m.Symbol("_" + "n" * 100000, type=m.N_EXT)
+    count = 20000
+    for i in range(50):
+        made.section("__TEXT", "__stubs", 0x100000 * (i + 1), b"", m.STUBS, reserved1=0, reserved2=16, size=16 * count)
+    made.indirect = [2] * count
+    bench = Bench(gsym, "many stubs")
+    bench.expect(made.file(), {0x1000: "main", 0x100000: "symbol stub for: " + "n" * 100000,
+                               0x100000 + 16 * (count - 1): "??"})
+    mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    bench.same("memory below 600 MiB", mib < 600 or mib, True)
 
 
 @case
