@@ -13,12 +13,15 @@ static bool is_body(const struct record *r)
 	return (r->kind == RECORD_DWARF || r->kind == RECORD_FOLDED) && r->name != NO_STRING && !r->assembly;
 }
 
-enum { COMPARED_MAX = 1 << 22 }; /* names of symbols with names of functions, in the whole file */
+enum {
+	LOOKED_MAX = 1 << 28,   /* symbols looked at for folded functions, in the whole file */
+	COMPARED_MAX = 1 << 22, /* names of symbols with names of functions, likewise */
+};
 
 struct merge {
 	const struct pool *pool;
 	struct arena *arena;
-	uint32_t compared;
+	uint32_t looked, compared;
 };
 
 /*
@@ -29,7 +32,7 @@ static bool is_believed(struct merge *m, const struct record *v, size_t first, s
 {
 	if (r->kind != RECORD_FOLDED || r->told)
 		return true;
-	for (size_t i = first; i < end; i++)
+	for (size_t i = first; i < end && m->looked < LOOKED_MAX; i++, m->looked++)
 		if (v[i].kind == RECORD_SYMBOL && v[i].name == r->name)
 			return true;
 	for (size_t i = first; i < end && m->compared < COMPARED_MAX; i++, m->compared++)
