@@ -20,6 +20,7 @@ int builder_init(struct builder *b, const struct build_context *context)
 
 void builder_deinit(struct builder *b)
 {
+	split_file_close(b->split);
 	names_free(b->names);
 	free(b->slots);
 	unit_deinit(&b->unit);
@@ -250,13 +251,33 @@ static int build_orphans(struct builder *b)
 
 /* ---- The unit ---- */
 
+/* Closes the split file, and forgets whatever was read from it. */
+static void close_split(struct builder *b)
+{
+	if (!b->split)
+		return;
+	names_forget(b->names, &b->split->dwarf);
+	abbrev_table_forget(&b->unit.abbrevs);
+	abbrev_table_forget(&b->skeleton.abbrevs);
+	split_file_close(b->split);
+	b->split = NULL;
+}
+
+static int open_split(struct builder *b)
+{
+	if (b->split && split_file_serves(b->split, &b->unit))
+		return 0;
+	close_split(b);
+	return b->context->split ? split_find(b->context->split, &b->unit, &b->odd, &b->split) : -ENOENT;
+}
+
 /*
  * Goes on with the split unit of the skeleton that was loaded. Without it the skeleton's lines still serve
  * symbols.
  */
 static int load_split(struct builder *b, const char **ret_missing)
 {
-	int err = b->context->split ? split_find(b->context->split, &b->unit, &b->odd, &b->split) : -ENOENT;
+	int err = open_split(b);
 	if (err == -ENOENT) {
 		oddity_count(&b->odd, ODD_SPLIT_UNIT, ".debug_info", b->unit.header->off);
 		*ret_missing = b->unit.dwo_name;
@@ -267,6 +288,7 @@ static int load_split(struct builder *b, const char **ret_missing)
 	struct unit swap = b->skeleton;
 	b->skeleton = b->unit;
 	b->unit = swap;
+	b->is_split = true;
 	return unit_load_split(&b->unit, &b->skeleton, &b->split->dwarf, b->split->header, &b->odd);
 }
 
@@ -325,17 +347,6 @@ static int own_strings(struct builder *b, struct unit_result *ret)
 	return err;
 }
 
-/* Closes the split file, and forgets whatever was read from it. */
-static int leave_split(struct builder *b, struct unit_result *ret)
-{
-	int err = !ret->err && b->split->image ? own_strings(b, ret) : 0;
-	names_forget(b->names, &b->split->dwarf);
-	abbrev_table_forget(&b->unit.abbrevs);
-	split_file_close(b->split);
-	b->split = NULL;
-	return err;
-}
-
 void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
 {
 	b->odd.order = index;
@@ -345,9 +356,11 @@ void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
 	b->n_names = 0;
 	b->generation++;
 	*ret = (struct unit_result){0};
+	b->is_split = false;
 	ret->err = build(b, index, &ret->missing);
 	if (!ret->err)
 		ret->err = keep_result(b, ret);
-	if (b->split && leave_split(b, ret))
-		ret->err = -ENOMEM;
+	/* The file is closed before the result is used; a package stays. */
+	if (!ret->err && b->is_split && b->split->image)
+		ret->err = own_strings(b, ret);
 }

@@ -93,7 +93,8 @@ struct builder {
 	struct names *names;
 	struct unit unit;
 	struct unit skeleton;     /* of a split unit */
-	struct split_file *split; /* where that is; NULL: in the file itself */
+	struct split_file *split; /* opened last: the next unit may be in it, too; or NULL */
+	bool is_split;            /* unit is of that file */
 	struct line_table lines;
 	VEC(struct body) bodies;
 	VEC(struct node) nodes;

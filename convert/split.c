@@ -52,6 +52,7 @@ void split_file_close(struct split_file *file)
 		return;
 	dwarf_close(&file->dwarf);
 	image_close(file->image);
+	free(file->ids);
 	free(file);
 }
 
@@ -65,19 +66,55 @@ void split_close(struct split_files *files)
 
 /* ---- Finding a .dwo ---- */
 
-/* The unit with that id. Version 4 has it only in the unit entry. */
-static const struct unit_header *unit_of_id(const struct dwarf *dwarf, uint64_t id, struct oddities *odd)
+struct split_id {
+	uint64_t id;
+	const struct unit_header *header;
+};
+
+static int compare_ids(const void *a, const void *b)
 {
-	for (size_t i = 0; i < dwarf->n_units; i++) {
-		const struct unit_header *header = &dwarf->units[i];
-		struct unit unit = {0};
-		bool same = header->version >= 5 ? header->dwo_id == id
-						 : !unit_load(&unit, dwarf, header, odd) && unit.dwo_id == id;
-		unit_deinit(&unit);
-		if (same)
-			return header;
+	const struct split_id *x = a, *y = b;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->header < y->header ? -1 : x->header > y->header;
+}
+
+/* Lists the ids of all units, once for a file. Version 4 has them only in the unit entries. */
+static int index_ids(struct split_file *file, struct oddities *odd)
+{
+	struct unit unit = {0};
+	file->ids = calloc(file->dwarf.n_units + 1, sizeof(*file->ids));
+	for (size_t i = 0; file->ids && i < file->dwarf.n_units; i++) {
+		const struct unit_header *header = &file->dwarf.units[i];
+		if (header->version < 5 && unit_load(&unit, &file->dwarf, header, odd))
+			continue;
+		file->ids[file->n_ids++] = (struct split_id){header->version < 5 ? unit.dwo_id : header->dwo_id, header};
 	}
-	return NULL;
+	unit_deinit(&unit);
+	if (file->ids)
+		qsort(file->ids, file->n_ids, sizeof(*file->ids), compare_ids);
+	return file->ids ? 0 : -ENOMEM;
+}
+
+/* The first unit with that id. */
+static bool find_id(struct split_file *file, uint64_t id)
+{
+	size_t lo = 0, hi = file->n_ids;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (file->ids[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	file->header = lo < file->n_ids && file->ids[lo].id == id ? file->ids[lo].header : NULL;
+	return file->header;
+}
+
+bool split_file_serves(struct split_file *file, const struct unit *skeleton)
+{
+	return file->image && file->name && !strcmp(file->name, skeleton->dwo_name) &&
+	       !strcmp(file->comp_dir, skeleton->comp_dir) && find_id(file, skeleton->dwo_id);
 }
 
 /* What is looked for, and where from. */
@@ -94,9 +131,12 @@ static struct split_file *open_dwo(const struct dwo_search *s, const char *path)
 	if (!file)
 		return NULL;
 	if (!image_open(path, s->files->opener, &file->image, NULL) &&
-	    !dwarf_open(&file->dwarf, file->image, true, 1, s->odd) &&
-	    (file->header = unit_of_id(&file->dwarf, s->skeleton->dwo_id, s->odd)))
+	    !dwarf_open(&file->dwarf, file->image, true, 1, s->odd) && !index_ids(file, s->odd) &&
+	    find_id(file, s->skeleton->dwo_id)) {
+		file->name = s->skeleton->dwo_name;
+		file->comp_dir = s->skeleton->comp_dir;
 		return file;
+	}
 	split_file_close(file);
 	return NULL;
 }
@@ -135,7 +175,7 @@ static struct split_file *take_from_package(const struct split_files *files, uin
 	int err = dwp_find(files->dwp, id, &file->dwarf);
 	if (!err)
 		err = dwarf_find_units(&file->dwarf, odd);
-	if (!err && (file->header = unit_of_id(&file->dwarf, id, odd)))
+	if (!err && !index_ids(file, odd) && find_id(file, id))
 		return file;
 	split_file_close(file);
 	return NULL;

@@ -24,6 +24,9 @@ struct split_file {
 	struct image *image; /* NULL: the package's */
 	struct dwarf dwarf;
 	const struct unit_header *header; /* of the unit that was looked for */
+	const char *name, *comp_dir;      /* of the skeleton it was opened for; borrowed from that one's file */
+	struct split_id *ids;             /* of its units, ascending */
+	size_t n_ids;
 };
 
 /*
@@ -33,6 +36,9 @@ struct split_file {
 int split_find(const struct split_files *files, const struct unit *skeleton, struct oddities *odd,
 	       struct split_file **ret);
 void split_file_close(struct split_file *file);
+
+/* Whether @file has the unit of @skeleton as well, as after link-time optimization: file->header is then that. */
+bool split_file_serves(struct split_file *file, const struct unit *skeleton);
 
 /* ---- Packages ---- */
 
