@@ -69,7 +69,7 @@ int conversion_load_symbols(struct conversion *c)
 	if (c->image->symbols_damaged)
 		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
 	if (!err && !c->options->match_llvm)
-		err = image_load_plt(c->image);
+		err = image_load_plt(c->image, c->symtab);
 	return err ? err : symtab_prepare(c->image, c->options->match_llvm, &c->symbols);
 }
 

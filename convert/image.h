@@ -148,9 +148,10 @@ void section_read_zdebug(struct section *section);
 
 /*
  * Appends the stubs of the procedure linkage tables in @image, whose other symbols must be loaded, to
- * image->symbols as SYMBOL_STUB "name@plt". 0 or -ENOMEM.
+ * image->symbols as SYMBOL_STUB "name@plt". Those of Mach-O files are functions "symbol stub for: name", and for an
+ * image that is a dSYM they may be in the file with the symbols, @symtab, which may be NULL. 0 or -ENOMEM.
  */
-int image_load_plt(struct image *image);
+int image_load_plt(struct image *image, const struct image *symtab);
 
 /*
  * Makes section->data: the raw bytes, or decompressed ones. Different sections may be loaded by different

@@ -80,6 +80,9 @@ bool macho_is_defined(const struct macho_symbol *symbol);
 /* See image_load_symbols(). */
 int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
 
+/* Appends to the symbols of @image the stubs that @source, a Mach-O file as well, has: "symbol stub for: name". 0 or -ENOMEM. */
+int macho_load_stubs(struct image *image, const struct image *source);
+
 /*
  * Calls @each for the exported symbols of a trie; it stops when that returns non-zero, which is then returned, and
  * silently where the trie is damaged. Names are only valid during the call.

@@ -176,7 +176,7 @@ static int add_stub(struct image *image, const struct image *source, uint64_t ad
 	return name ? add_symbol(image, addr, size, name, SYMBOL_FUNC, false) : -ENOMEM;
 }
 
-static int load_stubs(struct image *image, const struct image *source)
+int macho_load_stubs(struct image *image, const struct image *source)
 {
 	const struct macho *m = source->macho;
 	struct span table = part_bytes(source, m->indirect.off, m->indirect.size * 4);
@@ -210,13 +210,6 @@ static int load_starts(struct image *image, const struct image *source)
 	return err;
 }
 
-/* What only the file with the code has, and what a dSYM may have copied of it. */
-static int load_bounds(struct image *image, const struct image *source)
-{
-	int err = load_stubs(image, source);
-	return err ? err : load_starts(image, source);
-}
-
 int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
 {
 	bool itself = false;
@@ -230,7 +223,7 @@ int macho_load_symbols(struct image *image, struct image *const *sources, size_t
 		itself |= sources[i] == image;
 		err = load_exports(image, sources[i]);
 		if (!err)
-			err = load_bounds(image, sources[i]);
+			err = load_starts(image, sources[i]);
 	}
-	return err || itself ? err : load_bounds(image, image);
+	return err || itself ? err : load_starts(image, image);
 }

@@ -11,6 +11,7 @@
  */
 #include "elf_symbols.h"
 #include "opd.h"
+#include "macho.h"
 #include "plt_stub.h"
 #include "radix.h"
 
@@ -465,10 +466,16 @@ static void describe_machine(struct plt *p)
 		p->machine.base = got + TOC_BIAS;
 }
 
-int image_load_plt(struct image *image)
+int image_load_plt(struct image *image, const struct image *symtab)
 {
+	if (image->macho) {
+		size_t before = image->symbols.n;
+		int err = macho_load_stubs(image, image);
+		bool none = image->symbols.n == before;
+		return !err && none && symtab && symtab->macho ? macho_load_stubs(image, symtab) : err;
+	}
 	struct plt p = {.image = image, .budget = 4 * (uint64_t)image->map_size};
-	if (image->relocatable || !image->elf) /* of Mach-O, stubs are among the symbols */
+	if (image->relocatable || !image->elf)
 		return 0;
 	describe_machine(&p);
 	if (!stub_step(&p.machine))

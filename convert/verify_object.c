@@ -174,7 +174,7 @@ static int read_symbols(struct verify_object *object)
 {
 	int err = image_load_symbols(object->image, &object->image, 1);
 	if (!err)
-		err = image_load_plt(object->image);
+		err = image_load_plt(object->image, NULL);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	for (size_t i = 0; i < object->image->symbols.n; i++)

@@ -5,7 +5,7 @@ For each of them
   dsym      every row and instruction of the dSYM bundle's DWARF, as compare.py does it: llvm-symbolizer, llvm-gsymutil's
             conversion, and llvm-gsymutil reading ours; accept.txt has the differences ("macho:NAME")
   beside    the linked file, which finds its dSYM: as the dSYM alone, and stubs as llvm-objdump names them
-  symbols   the linked file alone: names by its symbol table, as llvm-nm tells it
+  symbols   the linked file alone: names by its symbol table, as llvm-nm tells it; and as compare.py does it (":alone")
   stripped  the same after llvm-strip: exported symbols keep their names, others leave nothing behind
   packed    the dSYM with sections compressed in the older way: the same GSYM
 and then folded functions (as folded.py), and fat files against their slices.
@@ -166,11 +166,12 @@ def check_cell(tools, gsym, cell, options):
         if cell.linked:
             linked, dsym = tools.make(cell, place)
             check_linked(report, tools, gsym, linked, dsym, place)
-            files = [dsym] if dsym else []
+            files = {"": dsym} if dsym else {}
+            files[":alone"] = macho_build.move_away(linked)
         else:
-            files = tools.compile(cell, place, cell.sources)
-        for path in files:
-            name = f"macho:{cell.name}" + ("" if cell.linked else f":{path.stem}")
+            files = {f":{path.stem}": path for path in tools.compile(cell, place, cell.sources)}
+        for part, path in files.items():
+            name = f"macho:{cell.name}{part}"
             result = compare.compare(gsym, name, str(path), options)
             report.result = [*(report.result or []), result]
     return report

@@ -3,8 +3,8 @@
 
     upstream.py DIRECTORY [--gsym PROGRAM] [--verbose]
 
-DIRECTORY holds files of llvm/test/tools/llvm-gsymutil/X86 (elf-*.yaml, statistics-detailed.yaml, cmdline.test); they
-are not part of this project. Their RUN lines are carried out with gsym in place of llvm-gsymutil, behind a front that
+DIRECTORY holds files of llvm/test/tools/llvm-gsymutil, also in folders (elf-*.yaml, mach*.yaml, fat-macho-*.yaml,
+macho-*.test, statistics-detailed.yaml, cmdline.test); they are not part of this project. Their RUN lines are carried out with gsym in place of llvm-gsymutil, behind a front that
 takes its options and words the summary as it does, and their CHECK lines are evaluated one by one. Twice: as gsym
 converts by default, and with --match-llvm. Each line that does not hold must be in DEVIATIONS, with the decision
 behind it, and each entry there must be of use. llvm-gsymutil itself is run alongside, for the table: inputs may be
@@ -28,6 +28,9 @@ BOTH = (DEFAULT, MATCH)
 
 VERBOSE = "gsym(1): gsym lookup has no --verbose; gsym dump prints records"
 WORDS = "own words for the same news"
+STUB_COUNT = "stubs are symbols of the image, and counted with them: design.md, Stubs"
+LAST_22 = "--match-llvm is llvm-gsymutil 22, where the last function reaches to the end of all code around it"
+STUBS_22 = "--match-llvm is llvm-gsymutil 22, which has no stubs"
 LAYOUT = "strings are stored in the order of the functions that use them, and no others: design.md, Threads"
 
 # File -> [(pattern that the whole CHECK line matches, modes, why, what the output says instead or "")].
@@ -75,6 +78,20 @@ DEVIATIONS = {
         (r"MISMATCH: architecture mismatch: .*", BOTH, WORDS, r"its architecture is aarch64, that of \S+ is x86_64"),
         (r"INVALID: The file was not recognized as a valid object file", BOTH, WORDS, r"debug.yaml: not an object file"),
     ],
+    "macho-last-symbol-section-end.yaml": [
+        (r"ADDR-NEXT: 0x0000000100000f(b0|cf): error: .*|DUMP: FunctionInfo @ .*", (MATCH,), LAST_22, ""),
+    ],
+    "macho-stubs-file.yaml": [
+        (r"PLAIN: Loaded 0 functions from symbol stubs.", BOTH, STUB_COUNT, r"Loaded 2 functions from symbol table"),
+        (r"STUBS: Loaded \d functions from symbol (table|stubs).", (DEFAULT,), STUB_COUNT,
+         r"Loaded 3 functions from symbol table"),
+        (r"(SYMTAB|BOTH): Loaded 1 functions from symbol (table|stubs).", (DEFAULT,), STUB_COUNT,
+         r"Loaded 2 functions from symbol table"),
+        (r"PLAIN-ADDR: .*", (MATCH,), LAST_22, ""),
+        (r"(STUBS|BOTH): Loaded 1 functions from symbol stubs.|STUBS-ADDR-NEXT: .*|BOTH-ADDR: .*", (MATCH,), STUBS_22, ""),
+        (r"BADSTUBS: The file was not recognized as a valid object file", BOTH, WORDS, r"dsym.yaml: not an object file"),
+        (r"NOTMACHO: .*", BOTH, "an image of another format than its DWARF is refused: gsym(1) has no --stubs-file", ""),
+    ],
     "statistics-detailed.yaml": [
         (r"STATS-NEXT: .*", BOTH, "gsym statistics has figures of its own; the sizes both have are compared",
          r"file_size: 473\n  address_table: 1\n  addr_info_offsets: 8\n  file_table: 52\n  string_table: 43\n"),
@@ -96,6 +113,8 @@ class Check:
 
     @staticmethod
     def _translate(text):
+        # Numbers that are remembered and computed with, [[#%x,NAME:]], are here any number.
+        text = re.sub(r"\[\[#.*?\]\]", "{{[0-9a-f]+}}", text)
         parts = re.split(r"\{\{(.*?)\}\}", text)
         literal = [re.sub(r"(?:\\ )+", r"[ \\t]+", re.escape(part)) for part in parts[::2]]
         out = literal[0]
@@ -158,7 +177,7 @@ class Front:
 
     def _parse(self, argv):
         takes = ("convert", "o", "out-file", "symtab-file", "address", "segment-size", "num-threads", "output-version",
-                 "callsites-yaml-file", "arch")
+                 "callsites-yaml-file", "arch", "stubs-file")
         words = iter(argv)
         for word in words:
             if not word.startswith("-"):
@@ -184,19 +203,26 @@ class Front:
                                           "callsites-yaml-file", "arch") if k in o]
         argv += [f"--{k}" for k in ("merged-functions", "dwarf-callsites") if k in o]
         argv += [MATCH] if self.mode == MATCH else []
-        done = subprocess.run([*argv, o["convert"]], capture_output=True, text=True, timeout=60)
-        self._tell(o, out, done.stderr)
+        # Stubs are those of the image, which may have its DWARF and more symbols elsewhere.
+        files = [f"--debug-file={o['convert']}", o["stubs-file"]] if "stubs-file" in o else [o["convert"]]
+        done = subprocess.run([*argv, *files], capture_output=True, text=True, timeout=60)
+        for part in re.split(r"(?m)^(?=input: )", done.stderr) if done.stderr.startswith("input: ") else [done.stderr]:
+            if part:
+                self._tell(o, out, part)
         return done.returncode
 
     def _tell(self, o, out, text):
-        """The summary in llvm-gsymutil's words, as far as it has the figures; the rest as it is."""
+        """The summary of one image in llvm-gsymutil's words, as far as it has the figures; the rest as it is."""
+        named = re.search(r"(?m)^output: (.*), \d+ bytes$", text)
+        out = named.group(1) if named else out
         arch = re.search(r"(?m)^input: .* \((\w+)\)$", text)
         counts = re.search(r"(?m)^functions: (\d+) from the DWARF of \d+ units, (\d+) from symbols$", text)
         written = re.search(r"(?m)^written: (\d+)(?:, (\d+) were told twice)?$", text)
         print(f"Input file: {o['convert']}")
         print(f"Output file ({arch.group(1) if arch else '?'}): {out}")
-        if "symtab-file" in o:
-            print(f"Using symbol table file: {o['symtab-file']}")
+        for what, option in (("stubs", "stubs-file"), ("table", "symtab-file")):
+            if option in o:
+                print(f"Using symbol {what} file: {o[option]}")
         if not (counts and written):
             print(text, end="")
             return
@@ -269,7 +295,7 @@ def make_tools(place, arguments, mode):
         tools["llvm-gsymutil"] = f"timeout 60 {arguments.peer}"
     else:
         tools["llvm-gsymutil"] = f"{me} llvm-gsymutil {mode} {shlex.quote(arguments.gsym)}"
-    for name in ("yaml2obj", "llvm-objcopy"):
+    for name in ("yaml2obj", "llvm-objcopy", "llvm-lipo", "llc"):
         tools[name] = f"timeout 60 {peers.need(name, 'llvm-22')}"
     for name, command in tools.items():
         path = place / name
@@ -286,7 +312,7 @@ def run_file(path, arguments, mode, place):
     environment = dict(os.environ, PATH=f"{place / 'bin'}:{os.environ['PATH']}", UPSTREAM_REPORT=str(report), LC_ALL="C")
     troubles = []
     for line in run_lines(path.read_text()):
-        for name, value in (("%s", path), ("%/t", scratch), ("%t", scratch), ("%p", path.parent)):
+        for name, value in (("%s", path), ("%S", path.parent), ("%/t", scratch), ("%t", scratch), ("%p", path.parent)):
             line = line.replace(name, str(value))
         done = subprocess.run(["sh", "-c", line], cwd=place, env=environment, capture_output=True, text=True, timeout=300)
         if done.returncode:
@@ -377,8 +403,7 @@ def main():
     arguments.gsym = peers.gsym_program(arguments.gsym)
     arguments.peer = peers.find("llvm-gsymutil")
     peers.need("yaml2obj", "llvm-22")
-    paths = [p for p in sorted(Path(arguments.directory).resolve().iterdir())
-             if p.name in NAMES or (p.name.startswith("elf-") and p.suffix == ".yaml")]
+    paths = [p for p in sorted(Path(arguments.directory).resolve().rglob("*")) if NAMES.fullmatch(p.name)]
     if not paths:
         peers.skip(f"{arguments.directory} holds none of llvm-gsymutil's test inputs")
     used = set()
@@ -393,7 +418,7 @@ def main():
     return 0 if good else 1
 
 
-NAMES = ("statistics-detailed.yaml", "cmdline.test")
+NAMES = re.compile(r"statistics-detailed\.yaml|cmdline\.test|(elf|mach|fat-macho|macho)-.*\.yaml|macho-.*\.test")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -179,6 +179,7 @@ def stubs(gsym):
         Bench(gsym, f"stubs {machine}").expect(made.file(), {
             **NAMES, 0x2000: "symbol stub for: other", 0x2000 + size - 1: f"symbol stub for: other+{size - 1:#x}",
             0x2000 + size: "??", 0x2000 + 2 * size: "??", 0x2000 + 3 * size: "symbol stub for: other", 0x2000 + 4 * size: "??"})
+        Bench(gsym, f"stubs {machine}").expect(made.file(), {0x1000: "main", 0x2000: "??", 0x2000 + 3 * size: "??"}, "--match-llvm")
 
 
 @case
