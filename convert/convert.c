@@ -1,6 +1,7 @@
 /*
  * convert.c - the conversion as a whole: open, symbols, units in parallel, merge in unit order, finalize, write.
  */
+#include "breakpad.h"
 #include "conversion.h"
 #include "finalize.h"
 #include "layout.h"
@@ -26,6 +27,10 @@ void conversion_report(struct conversion *c, enum convert_phase phase, uint64_t 
 
 /* ---- Writing ---- */
 
+/* Adds functions to @writer, and counts them in the summary. */
+typedef int fill_fn(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
+		    struct gsym_diag *diag);
+
 static int finish_writer(struct gsym_writer *writer, struct output *out, struct gsym_diag *diag)
 {
 	if (out->fd < 0)
@@ -36,30 +41,50 @@ static int finish_writer(struct gsym_writer *writer, struct output *out, struct 
 	return err;
 }
 
-static int write_gsym(struct conversion *c, struct output *out, struct convert_summary *summary, struct gsym_diag *diag)
+/* Has @fill fill a new file, and puts it where it belongs. */
+static int write_gsym(struct conversion *c, const struct gsym_writer_options *options, fill_fn *fill,
+		      struct output *out, struct convert_summary *summary, struct gsym_diag *diag)
 {
-	struct gsym_writer_options options = {
-		.struct_size = sizeof(options),
+	struct gsym_writer *writer;
+	int err = gsym_writer_new(options, &writer, diag);
+	if (err)
+		return err;
+	err = fill(c, writer, summary, diag);
+	if (!err)
+		err = finish_writer(writer, out, diag);
+	gsym_writer_free(writer);
+	conversion_report(c, CONVERT_WRITING, summary->functions, summary->functions);
+	summary->output_size = out->size;
+	return err;
+}
+
+static struct gsym_writer_options writer_options(const struct conversion *c)
+{
+	return (struct gsym_writer_options){
+		.struct_size = sizeof(struct gsym_writer_options),
 		.version = c->options->version,
 		.big_endian = c->image->big_endian,
-		.has_base_address = c->image->has_base && c->records.v[0].start >= c->image->base_address,
+		.has_base_address = c->image->has_base,
 		.base_address = c->image->base_address,
 		.uuid = c->image->id,
 		.uuid_size = c->image->id_size,
 	};
-	struct gsym_writer *writer;
-	int err = gsym_writer_new(&options, &writer, diag);
-	if (err)
-		return err;
-	conversion_report(c, CONVERT_WRITING, 0, c->records.n);
-	err = emit_records(&c->records, &c->pool, c->threads, writer, diag);
-	if (!err)
-		err = finish_writer(writer, out, diag);
-	gsym_writer_free(writer);
-	conversion_report(c, CONVERT_WRITING, c->records.n, c->records.n);
+}
+
+static int fill_records(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
+			struct gsym_diag *diag)
+{
 	summary->functions = c->records.n;
-	summary->output_size = out->size;
-	return err;
+	conversion_report(c, CONVERT_WRITING, 0, c->records.n);
+	return emit_records(&c->records, &c->pool, c->threads, writer, diag);
+}
+
+static int write_records(struct conversion *c, struct output *out, struct convert_summary *summary,
+			 struct gsym_diag *diag)
+{
+	struct gsym_writer_options options = writer_options(c);
+	options.has_base_address &= c->records.v[0].start >= options.base_address;
+	return write_gsym(c, &options, fill_records, out, summary, diag);
 }
 
 static int check_image(const struct conversion *c, struct gsym_diag *diag)
@@ -73,6 +98,49 @@ static int check_image(const struct conversion *c, struct gsym_diag *diag)
 				image->path, image->id_size);
 	return 0;
 }
+
+/* ---- Text symbols ---- */
+
+static int report_reading(void *user, uint64_t done, uint64_t total)
+{
+	struct conversion *c = user;
+	conversion_report(c, CONVERT_READING, done, total);
+	return atomic_load(&c->cancelled);
+}
+
+static bool is_kind(const struct image *image, enum image_kind kind)
+{
+	return image && image->kind == kind;
+}
+
+static int fill_breakpad(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
+			 struct gsym_diag *diag)
+{
+	struct breakpad_job job = {
+		.image = is_kind(c->debug, IMAGE_BREAKPAD) ? c->debug : c->image,
+		.base = c->image->base_address,
+		.threads = c->threads,
+		.odd = &c->odd,
+		.progress = report_reading,
+		.user = c,
+	};
+	int err = breakpad_write(&job, writer, diag);
+	summary->functions = job.n_written;
+	summary->functions_text = job.n_functions;
+	summary->functions_symbols = job.n_public;
+	return err ? diag_prefix(diag, err, "%s", job.image->path) : 0;
+}
+
+/* The image is a file of text symbols, or an object file that such a file belongs to. */
+static int convert_breakpad(struct conversion *c, struct output *out, struct convert_summary *summary,
+			    struct gsym_diag *diag)
+{
+	struct gsym_writer_options options = writer_options(c);
+	if ((is_kind(c->image, IMAGE_BREAKPAD) && c->debug) || c->symtab || c->listed)
+		return diag_set(diag, -EINVAL, "%s: text symbols are taken as they are, without other files", c->image->path);
+	return write_gsym(c, &options, fill_breakpad, out, summary, diag);
+}
+
 
 /* ---- The stages ---- */
 
@@ -110,6 +178,8 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		err = conversion_open_files(c, diag);
 	if (err)
 		return err;
+	if (is_kind(c->image, IMAGE_BREAKPAD) || is_kind(c->debug, IMAGE_BREAKPAD))
+		return convert_breakpad(c, out, summary, diag);
 	err = conversion_load_symbols(c);
 	if (!err && !o->no_dwarf)
 		err = conversion_open_dwarf(c);
@@ -134,7 +204,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 				err == -ECANCELED ? "conversion stopped" : strerror(-err));
 	err = finalize(c, diag);
 	if (!err)
-		err = write_gsym(c, out, summary, diag);
+		err = write_records(c, out, summary, diag);
 	return err ? diag_prefix(diag, err, "%s", c->image->path) : 0;
 }
 

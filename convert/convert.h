@@ -75,6 +75,7 @@ struct convert_summary {
 	uint64_t image_base;        /* the address of what is loaded first */
 	uint64_t units;             /* units of debug data read */
 	uint64_t functions_dwarf;   /* records from DWARF, before pruning */
+	uint64_t functions_text;    /* FUNC records of text symbols */
 	uint64_t functions_symbols; /* records from symbol tables, before pruning */
 	uint64_t functions;         /* records written */
 	uint64_t output_size;
@@ -106,7 +107,8 @@ enum image_kind {
 	IMAGE_OTHER, /* not an object file: no error, most files are not */
 	IMAGE_ELF,
 	IMAGE_MACHO,
-	IMAGE_KIND_LAST = IMAGE_MACHO,
+	IMAGE_BREAKPAD, /* text symbols of Breakpad */
+	IMAGE_KIND_LAST = IMAGE_BREAKPAD,
 };
 
 /* What the scanner wants to know of a file without converting it. */

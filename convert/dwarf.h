@@ -354,4 +354,10 @@ bool line_table_has_file(const struct line_table *table, uint64_t index);
 int line_table_path(const struct line_table *table, const struct unit *unit, uint64_t index,
 		    struct arena *arena, struct span *ret_dir, struct span *ret_base);
 
+/*
+ * Directory and name of the path [path, end); the separator between them belongs to neither, but "/" alone stays a
+ * directory.
+ */
+void path_split(const char *path, const char *end, struct span *ret_dir, struct span *ret_base);
+
 #endif

@@ -48,11 +48,10 @@ static struct span text_span(const char *from, const char *to)
 	return (struct span){(const uint8_t *)from, (size_t)(to - from)};
 }
 
-/* Directory and name; the separator between them belongs to neither, but "/" alone stays a directory. */
-static void split_path(const char *path, const char *end, struct span *ret_dir, struct span *ret_base)
+void path_split(const char *path, const char *end, struct span *ret_dir, struct span *ret_base)
 {
 	const char *cut = memrchr(path, '/', (size_t)(end - path));
-	if (!cut && is_absolute(path))
+	if (!cut && end - path >= 3 && is_absolute(path))
 		cut = memrchr(path, '\\', (size_t)(end - path));
 	*ret_base = text_span(cut ? cut + 1 : path, end);
 	while (cut > path && cut[-1] == *cut)
@@ -82,6 +81,6 @@ int line_table_path(const struct line_table *table, const struct unit *unit, uin
 		return -ENOMEM;
 	char *end = append_path(path, append_path(path, append_path(path, path, comp), dir), name);
 	*end = 0;
-	split_path(path, end, ret_dir, ret_base);
+	path_split(path, end, ret_dir, ret_base);
 	return 0;
 }

@@ -31,6 +31,12 @@ static struct image *dwarf_image(const struct conversion *c)
 	return c->debug ? c->debug : c->image;
 }
 
+/* Others have all in them, and refer to no files. */
+static bool is_object(const struct image *image)
+{
+	return image->kind == IMAGE_ELF || image->kind == IMAGE_MACHO;
+}
+
 /* Symbols that are damaged are as good as none. */
 static int open_mini(struct conversion *c)
 {
@@ -46,6 +52,8 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 	int err = open_named(c, o->debug_file, &c->debug, diag);
 	if (!err)
 		err = open_named(c, o->symtab_file, &c->symtab, diag);
+	if (err || !is_object(c->image))
+		return err;
 	if (!err && !c->debug && !o->no_dwarf && !image_section(c->image, ".debug_info"))
 		err = find_debug_file(c->image, o->debug_dirs, &c->debug);
 	if (!err)
@@ -121,7 +129,7 @@ int conversion_list_missing(struct conversion *c, struct convert_summary *summar
 {
 	unsigned n = 0;
 	char debug[256];
-	bool wanted = !c->debug && !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
+	bool wanted = is_object(c->image) && !c->debug && !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
 	const char *alternate = c->dwarf.image && !c->shared ? alternate_name(c->dwarf.image) : NULL;
 	int err = wanted && debug_file_name(c->image, debug, sizeof(debug)) ? add_missing(summary, &n, debug) : 0;
 	if (!err && alternate)

@@ -4,6 +4,7 @@
 #include "image.h"
 
 #include "archive.h"
+#include "breakpad.h"
 #include "elf_image.h"
 #include "macho.h"
 #include "../gsym/base/diag.h"
@@ -152,6 +153,8 @@ static int image_read(struct image *image, const struct image_pick *pick, struct
 		return elf_read(image, diag);
 	if (macho_is_thin(image->file))
 		return macho_read(image, diag);
+	if (breakpad_is_breakpad(image->file))
+		return breakpad_read(image, diag);
 	size_t n = macho_slices(image->file, slices, SLICES_MAX);
 	return n ? fat_read(image, slices, n, pick, diag) : no_object(image, diag);
 }
@@ -225,7 +228,9 @@ static int each_slice(struct image *image, int (*each)(void *user, struct image 
 {
 	struct macho_slice slices[SLICES_MAX];
 	size_t n = macho_slices(image->file, slices, SLICES_MAX);
-	int err = 0;
+	int err = n ? 0 : image_read(image, NULL, diag);
+	if (!n && !err)
+		return each(user, image);
 	for (size_t i = 0; i < n && !err; i++) {
 		select_slice(image, &slices[i]);
 		err = macho_read(image, diag);
@@ -235,7 +240,7 @@ static int each_slice(struct image *image, int (*each)(void *user, struct image 
 			err = 0;
 		forget_slice(image);
 	}
-	return n ? err : no_object(image, diag);
+	return err;
 }
 
 int image_each(int fd, const char *name, int (*each)(void *user, struct image *image), void *user,
@@ -247,10 +252,7 @@ int image_each(int fd, const char *name, int (*each)(void *user, struct image *i
 	int err = map_descriptor(image, fd, diag);
 	if (err)
 		return err;
-	if (!elf_is_elf(image->file) && !macho_is_thin(image->file))
-		return each_slice(image, each, user, diag);
-	err = image_read(image, NULL, diag);
-	return err ? err : each(user, image);
+	return each_slice(image, each, user, diag);
 }
 
 int image_open_memory(const void *data, size_t size, const char *name, struct image **ret, struct gsym_diag *diag)

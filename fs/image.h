@@ -31,7 +31,12 @@
 struct notify;
 
 /* How much a file can tell of an image. */
-enum richness { SOURCE_BARE, SOURCE_SYMBOLS, SOURCE_DWARF };
+enum richness {
+	SOURCE_BARE,
+	SOURCE_SYMBOLS,
+	SOURCE_BREAKPAD, /* lines and calls, but names as somebody has demangled them */
+	SOURCE_DWARF,
+};
 
 /* A file of SOURCE. */
 struct source {

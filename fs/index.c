@@ -10,7 +10,7 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 3 << 16 | CONVERT_REVISION,
+	REVISION = 4 << 16 | CONVERT_REVISION,
 	RECORD_MIN = 5 * 8 + 2,
 	IMAGE_MIN = 4,
 	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * (IMAGE_MIN + 2 * UINT8_MAX), /* id and arch */

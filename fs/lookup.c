@@ -64,6 +64,23 @@ struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct r
 
 /* ---- In the root directory ---- */
 
+/* The one image whose id is or begins with @text. */
+static struct image *find_beginning(struct images *images, const char *text)
+{
+	struct image *image = images_find(images, text);
+	return image && image->revision ? image : images_find_prefix(images, text);
+}
+
+/* The one image that Breakpad calls @id. */
+static struct image *find_breakpad(struct images *images, const char *id)
+{
+	char as_is[BREAKPAD_ID_SIZE], swapped[BREAKPAD_ID_SIZE];
+	if (!id_from_breakpad(id, as_is, swapped))
+		return NULL;
+	struct image *a = find_beginning(images, as_is), *b = find_beginning(images, swapped);
+	return !a || a == b ? b : b ? NULL : a;
+}
+
 static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
 {
 	struct gsymfs *fs = call->fs;
@@ -78,6 +95,8 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 	}
 	if (!exact)
 		image = id_may_be_prefix(request->id) ? images_find_prefix(images, request->id) : NULL;
+	if (!image)
+		image = find_breakpad(images, request->id);
 	if (!image)
 		return images->absent;
 	*ret = exact && !request->alias ? entry_image(fs, image->revision) : entry_alias(fs, image);

@@ -11,6 +11,7 @@ static const char hash_prefix[] = "xxh3-";
 enum {
 	HASH_PREFIX_SIZE = sizeof(hash_prefix) - 1,
 	HASH_DIGITS = 32,
+	AGE_DIGITS_MAX = 7, /* with 8, which no tool makes, it would look like a build id */
 };
 
 /* The value of a hexadecimal digit, or -1. */
@@ -87,6 +88,21 @@ bool id_may_be_prefix(const char *id)
 	if (strncmp(id, hash_prefix, HASH_PREFIX_SIZE) == 0)
 		id += HASH_PREFIX_SIZE;
 	return strlen(id) >= ID_PREFIX_MIN;
+}
+
+bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE], char swapped[static BREAKPAD_ID_SIZE])
+{
+	/* Bytes of the first three fields, from the last to the first. */
+	static const unsigned char order[] = {3, 2, 1, 0, 5, 4, 7, 6};
+	size_t n = count_digits(id);
+	if (id[n] != 0 || n < BREAKPAD_ID_SIZE || n > BREAKPAD_ID_SIZE - 1 + AGE_DIGITS_MAX)
+		return false;
+	memcpy(as_is, id, BREAKPAD_ID_SIZE - 1);
+	as_is[BREAKPAD_ID_SIZE - 1] = 0;
+	memcpy(swapped, as_is, BREAKPAD_ID_SIZE);
+	for (size_t i = 0; i < sizeof(order); i++)
+		memcpy(swapped + 2 * i, as_is + 2 * (size_t)order[i], 2);
+	return true;
 }
 
 /* ---- Addresses ---- */

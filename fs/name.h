@@ -13,6 +13,7 @@ enum {
 	NAME_BYTES_MAX = 255,
 	/* "xxh3-" and 32 digits, or a build id of up to 64 bytes, and the NUL. */
 	ID_TEXT_SIZE = 129,
+	BREAKPAD_ID_SIZE = 33, /* without its age, and the NUL */
 	ID_PREFIX_MIN = 8, /* fewer digits do not name an image by its beginning */
 };
 
@@ -76,6 +77,13 @@ void name_parse(enum name_place place, const struct context *context, const char
 enum { CONTEXT_CODES = 16 };
 uint32_t context_code(const struct context *context);
 struct context context_of(uint32_t code);
+
+/*
+ * Whether @id, as in a request, may be the id that Breakpad gives a module: 32 digits and an age. @as_is becomes its
+ * digits without the age, which is the beginning of a UUID (Apple) or what a GUID looks like (Windows); @swapped the
+ * beginning of the build id (ELF) of which it was made, as if that were a GUID in memory.
+ */
+bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE], char swapped[static BREAKPAD_ID_SIZE]);
 
 /* Whether @id is long enough to name an image whose id it begins. */
 bool id_may_be_prefix(const char *id);

@@ -112,6 +112,13 @@ static mode_t mirrored_mode(const struct stat *st, bool open_to_all)
 	return st->st_mode & (open_to_all ? 0444 : 0400);
 }
 
+static enum richness richness_of(const struct image_identity *identity)
+{
+	if (identity->kind == IMAGE_BREAKPAD)
+		return SOURCE_BREAKPAD;
+	return identity->has_dwarf ? SOURCE_DWARF : identity->has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE;
+}
+
 static int add_finding(struct sweep *s, const struct file_record *r, const struct image_identity *identity,
 		       const char *path, const struct stat *st, bool open_to_all)
 {
@@ -132,9 +139,7 @@ static int add_finding(struct sweep *s, const struct file_record *r, const struc
 				.uid = st->st_uid,
 				.gid = st->st_gid,
 				.mode = mirrored_mode(st, open_to_all),
-				.richness = identity->has_dwarf    ? SOURCE_DWARF
-					    : identity->has_symtab ? SOURCE_SYMBOLS
-								     : SOURCE_BARE,
+				.richness = richness_of(identity),
 				.has_text = identity->has_text,
 				.kind = identity->kind,
 				.pass = s->scan->pass,

@@ -25,6 +25,7 @@ static const char *const kind_words[] = {
 	[IMAGE_OTHER] = "other",
 	[IMAGE_ELF] = "elf",
 	[IMAGE_MACHO] = "mach-o",
+	[IMAGE_BREAKPAD] = "breakpad",
 };
 
 static void state(struct sheet *sheet, const struct revision *rev)
@@ -48,6 +49,7 @@ static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct r
 	static const char *const words[] = {
 		[SOURCE_BARE] = "none",
 		[SOURCE_SYMBOLS] = "symbols",
+		[SOURCE_BREAKPAD] = "breakpad",
 		[SOURCE_DWARF] = "dwarf",
 	};
 	const struct image *image = rev->image;

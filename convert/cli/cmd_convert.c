@@ -49,7 +49,7 @@ static const struct option_spec options[] = {
 	 "write several files, FILE-0x<address of the first\nfunction>, of about N bytes each"},
 	{OPT_DEBUG_DIR, "debug-dir", "DIR",
 	 "look for debug files below DIR; may be repeated\n(default /usr/lib/debug)"},
-	{OPT_DEBUG_FILE, "debug-file", "FILE", "take the DWARF from FILE"},
+	{OPT_DEBUG_FILE, "debug-file", "FILE", "take the DWARF, or text symbols, from FILE"},
 	{OPT_SYMTAB_FILE, "symtab-file", "FILE", "take the symbols from FILE"},
 	{OPT_DWARF_NAMES, "dwarf-names", NULL,
 	 "name functions as the DWARF does, not as the\nsymbol at their start"},

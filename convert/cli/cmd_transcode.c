@@ -1,6 +1,6 @@
 /* gsym transcode: the same functions in another version of the format or in the other byte order. */
 #include "commands.h"
-#include "copy.h"
+#include "../copy.h"
 #include "message.h"
 #include "options.h"
 #include "out_file.h"

@@ -3,7 +3,7 @@
 #include "../../gsym/base/diag.h"
 #include "../../gsym/layout.h"
 #include "../../gsym/writer.h"
-#include "copy.h"
+#include "../copy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

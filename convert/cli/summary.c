@@ -60,11 +60,15 @@ static void print_layout(FILE *file, const struct convert_summary *summary)
 
 void summary_print(FILE *file, const char *input, const char *output, const struct convert_summary *summary)
 {
-	uint64_t read = summary->functions_dwarf + summary->functions_symbols;
+	uint64_t read = summary->functions_dwarf + summary->functions_text + summary->functions_symbols;
 	say(file, "input: %s (%s)", input, summary->arch);
 	say(file, "output: %s, %" PRIu64 " bytes", output, summary->output_size);
-	say(file, "functions: %" PRIu64 " from the DWARF of %" PRIu64 " units, %" PRIu64 " from symbols",
-	    summary->functions_dwarf, summary->units, summary->functions_symbols);
+	if (summary->functions_text)
+		say(file, "functions: %" PRIu64 " with lines, %" PRIu64 " from symbols", summary->functions_text,
+		    summary->functions_symbols);
+	else
+		say(file, "functions: %" PRIu64 " from the DWARF of %" PRIu64 " units, %" PRIu64 " from symbols",
+		    summary->functions_dwarf, summary->units, summary->functions_symbols);
 	if (read >= summary->functions)
 		say(file, "written: %" PRIu64 ", %" PRIu64 " were told twice", summary->functions,
 		    read - summary->functions);

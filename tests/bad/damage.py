@@ -168,6 +168,31 @@ def _contents(old):
     yield "first-byte-repeated", old[:1] * size
 
 
+def crafted_breakpad(path):
+    """The same for Breakpad's text symbols: a field of a line wrong, a line missing, twice, elsewhere or cut."""
+    lines = Path(path).read_text().splitlines(keepends=True)
+    words = ("", "0", "1", "-1", "zz", "7fffffff", "ffffffff", "100000000", "8000000000000000", "ffffffffffffffff",
+             "10000000000000000", "x" * 70000, "\0", "\r")
+    cases = []
+
+    def add(name, made):
+        cases.append((name, "".join(made).encode(), False))
+
+    for at, line in enumerate(lines):
+        head, rest = lines[:at], lines[at + 1:]
+        fields = line.rstrip("\n").split(" ")
+        for number in range(len(fields)):
+            for word in words:
+                changed = " ".join(fields[:number] + [word] + fields[number + 1:])
+                add(f"line {at} field {number}={word[:20]!r}", [*head, changed + "\n", *rest])
+        add(f"line {at} missing", head + rest)
+        add(f"line {at} twice", [*head, line, line, *rest])
+        add(f"line {at} at the end", [*head, *rest, line])
+        add(f"line {at} cut", [*head, line[:len(line) // 2]])
+        add(f"line {at} a thousand times", [*head, *[line] * 1000, *rest])
+    return cases
+
+
 def crafted_gsym(data):
     """The same for a GSYM file: header fields of gsym(5), then every aligned word of the tables behind it."""
     order = "<" if data[:4] == b"MYSG" else ">"

@@ -114,6 +114,7 @@ def crafted_cases(originals, kind, count, seed):
     for original in originals:
         made = (damage.crafted_elf(original) if kind == "elf" else
                 damage.crafted_macho(original) if kind in ("macho", "fat") else
+                damage.crafted_breakpad(original) if kind == "breakpad" else
                 damage.crafted_gsym(Path(original).read_bytes()))
         cases += [(f"{Path(original).name}:{name}", data, must) for name, data, must in made]
     if count and count < len(cases):
@@ -124,6 +125,8 @@ def crafted_cases(originals, kind, count, seed):
 
 def make_originals(gsym, seeds, kind, place):
     """Paths of undamaged files of @kind: plain, compressed, big-endian and 32-bit."""
+    if kind == "breakpad":
+        return sorted(str(p) for p in (Path(seeds) / "breakpad").iterdir())
     if kind in ("macho", "fat"):
         return sorted(str(p) for p in (Path(seeds) / "macho").iterdir() if ("fat" in p.name) == (kind == "fat"))
     wanted = ("gcc-dwarf5", "clang-dwarf5", "gcc-zlib", "zstd", "powerpc64", "mips", "gcc-m32", "gcc-dwarf2", "dwz",
@@ -145,14 +148,14 @@ def check(runner, kind, case, place):
     with tempfile.TemporaryDirectory(dir=place) as private:
         path = f"{private}/input"
         Path(path).write_bytes(data)
-        run = {"elf": runner.elf, "macho": runner.macho, "fat": runner.macho, "gsym": runner.gsym_file}[kind]
+        run = {"elf": runner.elf, "macho": runner.macho, "fat": runner.macho, "breakpad": runner.elf, "gsym": runner.gsym_file}[kind]
         return name, data, run(path, must_convert)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gsym", help="the gsym program")
-    parser.add_argument("--kind", choices=("elf", "macho", "fat", "gsym"), required=True)
+    parser.add_argument("--kind", choices=("elf", "macho", "fat", "breakpad", "gsym"), required=True)
     parser.add_argument("--seeds", required=True, help="directory that tests/fuzz/make_seeds.py made")
     parser.add_argument("--count", type=int, default=150, help="random damage; 0 = none")
     parser.add_argument("--crafted", type=int, default=150, help="files with one thing wrong; 0 = all")

@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lib import make_macho, peers  # noqa: E402
+from lib import breakpad, make_macho, peers  # noqa: E402
 from lib.craft import Die, Sequence, Unit  # noqa: E402
 
 BARE = ["-nostdlib", "-static", "-no-pie", "-ffreestanding", "-fno-stack-protector", "-Wl,--build-id=sha1",
@@ -203,6 +203,12 @@ def make_callsites(place):
         (place / name).write_text(text)
 
 
+def make_breakpad(place):
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "whole").write_text(breakpad.WHOLE)
+    (place / "inlined").write_text(breakpad.INLINED)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gsym", help="the gsym program, for seeds that are GSYM files")
@@ -216,6 +222,7 @@ def main():
     make_pairs(out / "pair", out / "work")
     make_names(out / "name")
     make_callsites(out / "callsites")
+    make_breakpad(out / "breakpad")
     if options.gsym:
         make_gsym(str(Path(options.gsym).absolute()), out / "elf", out / "gsym")
     if options.stamp:

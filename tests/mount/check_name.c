@@ -132,6 +132,20 @@ static void not_addresses(void **state)
 	}
 }
 
+static void breakpad_ids(void **state)
+{
+	char as_is[BREAKPAD_ID_SIZE], swapped[BREAKPAD_ID_SIZE];
+	(void)state;
+	assert_true(id_from_breakpad("3322110055447766889900aabbccddee0", as_is, swapped));
+	assert_string_equal(as_is, "3322110055447766889900aabbccddee");
+	assert_string_equal(swapped, "00112233445566778899" "00aabbccddee");
+	assert_true(id_from_breakpad("3322110055447766889900aabbccddee1234567", as_is, swapped));
+	assert_false(id_from_breakpad("3322110055447766889900aabbccddee", as_is, swapped));
+	assert_false(id_from_breakpad("3322110055447766889900aabbccddee12345678", as_is, swapped));
+	assert_false(id_from_breakpad("xxh3-2110055447766889900aabbccddee0", as_is, swapped));
+	assert_false(id_from_breakpad("", as_is, swapped));
+}
+
 static void suffixes(void **state)
 {
 	static const struct {
@@ -240,7 +254,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contexts),
-		cmocka_unit_test(addresses),  cmocka_unit_test(not_addresses),     cmocka_unit_test(suffixes),
+		cmocka_unit_test(addresses),  cmocka_unit_test(not_addresses),     cmocka_unit_test(breakpad_ids),
+		cmocka_unit_test(suffixes),
 		cmocka_unit_test(ids),        cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
 		cmocka_unit_test(longest_id), cmocka_unit_test(prefixes),
 	};

@@ -51,7 +51,7 @@ Options:
                               function>, of about N bytes each
       --debug-dir=DIR         look for debug files below DIR; may be repeated
                               (default /usr/lib/debug)
-      --debug-file=FILE       take the DWARF from FILE
+      --debug-file=FILE       take the DWARF, or text symbols, from FILE
       --symtab-file=FILE      take the symbols from FILE
       --dwarf-names           name functions as the DWARF does, not as the
                               symbol at their start

@@ -3,8 +3,8 @@
  *
  * It can be emptied without touching its memory, as it is for each of many files written one after the other.
  */
-#ifndef CONVERT_CLI_COPY_STRINGS_H
-#define CONVERT_CLI_COPY_STRINGS_H
+#ifndef CONVERT_COPY_STRINGS_H
+#define CONVERT_COPY_STRINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "copy.h"
 
-#include "../../gsym/base/diag.h"
+#include "../gsym/base/diag.h"
 
 #include <inttypes.h>
 #include <string.h>

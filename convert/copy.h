@@ -6,11 +6,11 @@
  * functions and call sites, in the order in which llvm-gsymutil takes what it does, so that strings and files
  * come to lie as they do there.
  */
-#ifndef CONVERT_CLI_COPY_H
-#define CONVERT_CLI_COPY_H
+#ifndef CONVERT_COPY_H
+#define CONVERT_COPY_H
 
-#include "../../gsym/base/vec.h"
-#include "../../gsym/gsym.h"
+#include "../gsym/base/vec.h"
+#include "../gsym/gsym.h"
 #include "copy_strings.h"
 
 /* What a file of the old table has become; known when @run is that of the copier. */

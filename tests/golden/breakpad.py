@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Breakpad text symbols written by hand: what each record becomes, and what becomes of records that are wrong.
+
+    breakpad.py GSYM
+"""
+import json
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib.breakpad import INLINED, MODULE, WHOLE  # noqa: E402
+
+ID = "00112233445566778899" "00aabbccddee"
+failures = []
+
+DAMAGED = "record ignored: damaged"
+LOOSE = "line record ignored: belongs to no function"
+OUTSIDE = "line record ignored: outside its function"
+OVERLAP = "line record ignored: overlaps the one before"
+NO_FILE = "line row ignored: no such file"
+NO_ORIGIN = "inlined call dropped: no such origin"
+NO_CALL_FILE = "inlined call dropped: no such file"
+NO_PARENT = "inlined call dropped: not within a call one level up"
+NO_CODE = "inlined call dropped: outside its function"
+TAKEN = "file or origin ignored: its number is taken"
+
+
+class Result:
+    def __init__(self, gsym, text, options=(), binary=None):
+        with tempfile.TemporaryDirectory() as place:
+            source = f"{place}/in.sym"
+            pathlib.Path(source).write_bytes(text if isinstance(text, bytes) else text.encode())
+            if binary:
+                pathlib.Path(f"{place}/binary").write_bytes(binary)
+                options = (*options, f"--debug-file={source}")
+                source = f"{place}/binary"
+            done = subprocess.run([gsym, "convert", "--progress=never", f"--json-summary-file={place}/sum", *options, source,
+                                   "-o", f"{place}/out"], capture_output=True, text=True, timeout=60)
+            self.words = done.stdout + done.stderr
+            self.status = done.returncode
+            if done.returncode:
+                return
+            for command in ("verify", "dump"):
+                told = subprocess.run([gsym, command, f"{place}/out"], capture_output=True, text=True, timeout=60)
+                if told.returncode:
+                    failures.append(f"gsym {command}: {told.stderr}")
+                self.dump = told.stdout
+            self.oddities = {kind: v["count"] for kind, v in
+                             json.loads(pathlib.Path(f"{place}/sum").read_text())["error-categories"].items()}
+            self.gsym, self.out = gsym, pathlib.Path(f"{place}/out").read_bytes()
+
+    def look_up(self, addresses):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(self.out)
+            file.flush()
+            text = subprocess.run([self.gsym, "lookup", file.name], input="".join(f"{a:#x}\n" for a in addresses), text=True,
+                                  capture_output=True, timeout=60).stdout
+        return [r.strip().replace("\n (inlined by) ", "< ") for r in text.split("\n\n")]
+
+
+def expect(gsym, what, text, answers, oddities=None, options=(), binary=None):
+    """@answers: address -> frames on one line, callers behind "< "."""
+    r = Result(gsym, text, options, binary)
+    if r.status:
+        failures.append(f"{what}: {r.words}")
+        return None
+    for (address, want), got in zip(answers.items(), r.look_up(answers)):
+        if got != want:
+            failures.append(f"{what}: {address:#x} is {got!r}, not {want!r}")
+    if r.oddities != (oddities or {}):
+        failures.append(f"{what}: oddities are {r.oddities}, not {oddities or {}}")
+    return r
+
+
+def refuse(gsym, what, text, words, options=()):
+    r = Result(gsym, text, options)
+    if not r.status or words not in r.words:
+        failures.append(f"{what}: exit {r.status}, {r.words!r} without {words!r}")
+
+
+def records(gsym):
+    answers = {
+        0x1000: "first(int, char const*) at /src/a.c:10", 0x1007: "first(int, char const*) at /src/a.c:10",
+        0x1008: r"first(int, char const*) at C:\src\b.cc:11", 0x1010: "first(int, char const*)+0x10 at ??:0",
+        0x1018: "first(int, char const*) at /src/a.c:12", 0x101f: "first(int, char const*) at /src/a.c:12",
+        0x1020: "second at /src/a.c:5", 0x1030: "?? at ??:0", 0xfff: "?? at ??:0", 0x1040: "third at ??:0",
+        0x105f: "third+0x1f at ??:0", 0x1060: "fourth<int, 3> at ??:0", 0x1064: "fourth<int, 3>+0x4 at ??:0"}
+    expect(gsym, "every kind of record", WHOLE, answers)
+    expect(gsym, "carriage returns", WHOLE.replace("\n", "\r\n"), answers)
+    expect(gsym, "no line feed at the end", WHOLE.rstrip("\n"), answers)
+    expect(gsym, "several spaces", WHOLE.replace(" 20 8", "  20   8").replace("8 10 0\n", "8  10 0 \n"), answers)
+    lines = WHOLE.splitlines(keepends=True)
+    files = [line for line in lines if line.startswith("FILE")]
+    rest = [line for line in lines if not line.startswith("FILE")]
+    expect(gsym, "FILE at the end", "".join(rest + files), answers)
+    expect(gsym, "FILE within a function", "".join(rest[:4] + files + rest[4:]), answers)
+    expect(gsym, "upper case", re.sub(r"(?m)^(FUNC (?:m )?|PUBLIC (?:m )?)?1", r"\g<1>A1", WHOLE),
+           {0xa1000: answers[0x1000], 0xa1018: answers[0x1018], 0xa1020: answers[0x1020]})
+    expect(gsym, "functions descend", MODULE + "FILE 1 a.c\nFUNC 2000 10 0 two\n2000 10 2 1\nFUNC 1000 10 0 one\n"
+           "1000 10 1 1\n", {0x1000: "one at a.c:1", 0x2000: "two at a.c:2"})
+    expect(gsym, "64-bit addresses", MODULE + "FILE 1 a.c\nFUNC fffffffffffff000 ff 0 high\nfffffffffffff000 ff 2 1\n",
+           {0xfffffffffffff004: "high at a.c:2"})
+
+
+def publics(gsym):
+    text = MODULE + "FILE 1 a.c\nFUNC 1000 10 0 named\n1000 10 1 1\nPUBLIC 1000 0 other_name\nPUBLIC 1008 0 inside\n" \
+        "PUBLIC 1010 0 behind\nFUNC 1020 10 0 next\nPUBLIC 1040 0 first_of_two\nPUBLIC 1040 0 second_of_two\nPUBLIC 0 0 zero\n"
+    expect(gsym, "PUBLIC beside FUNC", text, {
+        0x1000: "named at a.c:1", 0x1008: "named at a.c:1", 0x1010: "behind at ??:0", 0x101f: "behind+0xf at ??:0",
+        0x1020: "next at ??:0", 0x1030: "?? at ??:0", 0x1040: "first_of_two at ??:0", 0x5000: "first_of_two+0x3fc0 at ??:0",
+        0x10: "?? at ??:0"})
+    expect(gsym, "FUNC without size", MODULE + "FILE 1 a.c\nFUNC 1000 0 0 open\n1000 8 1 1\nFUNC 1010 0 0 last\n1010 8 2 1\n",
+           {0x1000: "open at a.c:1", 0x1008: "open+0x8 at ??:0", 0x1010: "last at a.c:2", 0x1018: "?? at ??:0"})
+
+
+def inlines(gsym):
+    answers = {
+        0x1000: "outer() at b.h:1< work at a.c:10", 0x1010: "inner(int) at b.h:2< outer() at b.h:20< work at a.c:10",
+        0x1018: "outer() at a.c:3< work at a.c:10", 0x1020: "work at a.c:3", 0x1030: "other at a.c:3< work at a.c:12",
+        0x1040: "outer() at a.c:4< work at a.c:10", 0x1048: "inner(int) at a.c:4< outer() at b.h:20< work at a.c:10",
+        0x1050: "work at a.c:4"}
+    expect(gsym, "inlined calls", INLINED, answers)
+    lines = INLINED.splitlines(keepends=True)
+    at = [i for i, line in enumerate(lines) if line.startswith("INLINE ")]
+    expect(gsym, "inlined calls, in another order",
+           "".join(lines[:at[0]] + [lines[at[1]], lines[at[2]], *lines[at[2] + 1:], lines[at[0]]]), answers)
+    origins = [line for line in lines if line.startswith("INLINE_ORIGIN")]
+    expect(gsym, "origins at the end", "".join([line for line in lines if line not in origins] + origins), answers)
+    old = re.sub(r"(?m)^INLINE (\d) (\d+) \d", r"INLINE \1 \2", INLINED)
+    old = re.sub(r"(?m)^INLINE_ORIGIN (\d)", r"INLINE_ORIGIN \1 1", old)
+    expect(gsym, "records of before 2021", old, {0x1010: "inner(int) at b.h:2< outer() at ??:20< work at ??:10"})
+
+
+def wrong(gsym):
+    head = MODULE + "FILE 1 a.c\nINLINE_ORIGIN 1 call\n"
+    func = head + "FUNC 1000 20 0 f\n1000 20 1 1\n"
+    plain = {0x1000: "f at a.c:1", 0x101f: "f at a.c:1"}
+    for what, line, kind in (
+            ("a line without file", "1008 4 5\n", DAMAGED), ("a line that is no number", "100x 4 5 1\n", DAMAGED),
+            ("a line number too large", "1008 4 4294967296 1\n", DAMAGED), ("a line in hex", "1008 4 a 1\n", DAMAGED),
+            ("an unknown file", "1008 4 5 9\n", NO_FILE), ("lines that overlap", "1008 4 5 1\n", OVERLAP),
+            ("a line behind the function", "1020 4 5 1\n", OUTSIDE), ("a line before it", "ff0 10 5 1\n", OUTSIDE),
+            ("a line whose end wraps", "fffffffffffffff0 20 5 1\n", OUTSIDE),
+            ("INLINE of an unknown origin", "INLINE 0 5 1 9 1000 8\n", NO_ORIGIN),
+            ("INLINE of an unknown file", "INLINE 0 5 9 1 1000 8\n", NO_CALL_FILE),
+            ("INLINE outside", "INLINE 0 5 1 1 2000 8\n", NO_CODE), ("INLINE without parent", "INLINE 1 5 1 1 1000 8\n", NO_PARENT),
+            ("INLINE too deep", "INLINE 256 5 1 1 1000 8\n", NO_PARENT), ("INLINE without size", "INLINE 0 5 1 1 1000 x\n", DAMAGED),
+            ("INLINE without code", "INLINE 0 5 1 1\n", DAMAGED), ("INLINE of nothing", "INLINE \n", DAMAGED),
+            ("FUNC without name", "FUNC 3000 10 0\n", "function without a name"),
+            ("FUNC without number", "FUNC 3000 xx 0 g\n", DAMAGED), ("FUNC that wraps", "FUNC fffffffffffffff0 20 0 g\n", DAMAGED),
+            ("FUNC too large", "FUNC 3000 100000000 0 g\n", "function larger than 4 GiB"),
+            ("PUBLIC without name", "PUBLIC 3000 0\n", DAMAGED), ("FILE without name", "FILE 3\n", DAMAGED),
+            ("FILE twice", "FILE 1 b.c\n", TAKEN), ("an origin twice", "INLINE_ORIGIN 1 b\n", TAKEN),
+            ("a number too large", "FILE 99999999999999999999 b.c\n", DAMAGED), ("a NUL in a name", "FILE 3 a\0b\n", DAMAGED),
+            ("a huge number", "FILE 123456789012 b.c\n", None), ("a line without size", "1008 0 5 1\n", None),
+            ("an empty line", "\n", None)):
+        expect(gsym, what, func + line, plain, {kind: 1} if kind else {})
+    expect(gsym, "lines before any function", head + "10 4 1 1\n14 4 1 1\n" + func[len(head):], plain, {LOOSE: 2})
+    expect(gsym, "lines behind PUBLIC", func + "PUBLIC 2000 0 p\n2000 4 1 1\n", plain, {LOOSE: 1})
+    expect(gsym, "lines of a damaged FUNC", func + "FUNC 3000 zz 0 g\n3000 4 1 1\n", plain, {DAMAGED: 1, LOOSE: 1})
+    expect(gsym, "a line across the end", head + "FUNC 1000 20 0 f\n1000 30 1 1\n", plain)
+    expect(gsym, "lines descend", head + "FUNC 1000 20 0 f\n1010 10 2 1\n1000 10 1 1\n",
+           {0x1000: "f at a.c:1", 0x1010: "f at a.c:2"})
+    expect(gsym, "two calls in one place", func + "INLINE_ORIGIN 2 late\nINLINE 0 5 1 1 1000 10\nINLINE 0 6 1 2 1008 10\n",
+           {0x1008: "call at a.c:1< f at a.c:5", 0x1010: "late at a.c:1< f at a.c:6"})
+    expect(gsym, "a call larger than its caller", func + "INLINE 0 5 1 1 1000 8\nINLINE 1 6 1 1 1004 100\n",
+           {0x1004: "call at a.c:1< call at a.c:6< f at a.c:5", 0x1008: "f at a.c:1"})
+    expect(gsym, "functions of one range", func + "FUNC 1000 20 0 twin\n1000 8 3 1\n1008 18 4 1\n",
+           {0x1000: "twin at a.c:3"}, {"functions with equal range, different content": 1})
+    expect(gsym, "a function in another", func + "FUNC 1008 8 0 nested\n1008 8 3 1\n",
+           {0x1000: "f at a.c:1", 0x1008: "nested at a.c:3", 0x1010: "f at a.c:1"}, {"functions overlap": 1})
+    expect(gsym, "a FUNC in sight of a chunk's end", head + "FUNC 1000 20 0 f\n" + "STACK WIN 4 " + "x" * (9 << 20) +
+           "\n1000 20 1 1\n", plain)
+
+
+def ids(gsym):
+    def id_of(module, info=""):
+        r = Result(gsym, f"{module}\n{info}FUNC 1000 10 0 f\n")
+        found = re.search(r"(?i)uuid *= *\{?([0-9a-f -]*)", r.dump if not r.status else "")
+        return re.sub("[ -]", "", found[1]).lower() if found else r.words
+
+    def check(what, got, want):
+        if got.strip() != want:
+            failures.append(f"{what}: id {got!r}, not {want!r}")
+
+    guid = "3322110055447766889900AABBCCDDEE"
+    plain = guid.lower()
+    for os in ("Linux", "Android", "linux", "solaris", "Fuchsia"):
+        check(os, id_of(f"MODULE {os} x86_64 {guid}0 a"), ID)
+    for os in ("mac", "ios", "windows"):
+        check(os, id_of(f"MODULE {os} x86_64 {guid}2a a.pdb", f"INFO CODE_ID {ID}\n"), plain)
+    whole = ID.upper() + "01020304"
+    check("code id", id_of(f"MODULE Linux x86_64 {guid}0 a", f"INFO URL x\nINFO CODE_ID {whole}\n"), whole.lower())
+    check("another's code id", id_of(f"MODULE Linux x86_64 {guid}0 a", "INFO CODE_ID 99112233445566778899AABBCCDD\n"), ID)
+    check("short code id", id_of("MODULE Linux x86_64 332211005544776600000000000000000 a", "INFO CODE_ID 0011223344556677\n"),
+          "0011223344556677")
+    check("no id", id_of("MODULE Linux x86_64 000000000000000000000000000000000 a"), "")
+    for os, name, arch in (("Linux", "x86_64", "x86_64"), ("Linux", "x86", "i386"), ("windows", "x86", "i386"),
+                           ("Linux", "arm64", "aarch64"), ("mac", "arm64", "arm64"), ("ios", "arm64e", "arm64e"),
+                           ("Android", "arm", "arm"), ("mac", "x86_64h", "x86_64h"), ("Linux", "ppc64", "powerpc64")):
+        words = Result(gsym, f"MODULE {os} {name} {guid}0 a\nFUNC 1000 10 0 f\n").words
+        if f"({arch})" not in words:
+            failures.append(f"{os} {name}: not {arch}: {words}")
+
+
+def beside_a_binary(gsym):
+    """Addresses are then those of the binary."""
+    header, segment = 64, 56
+    text = bytes([0xc3] * 0x100)
+    elf = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0x401000, header, 0, 0, header, segment, 1,
+                                                    0, 0, 0)
+    elf += struct.pack("<IIQQQQQQ", 1, 5, 0, 0x400000, 0x400000, 0x1100, 0x1100, 0x1000)
+    binary = elf.ljust(0x1000, b"\0") + text
+    func = MODULE + "FILE 1 a.c\nINLINE_ORIGIN 1 call\nFUNC 1000 20 0 f\nINLINE 0 7 1 1 1010 8\n1000 20 1 1\nPUBLIC 1040 0 p\n"
+    expect(gsym, "with a binary", func, {0x401000: "f at a.c:1", 0x401010: "call at a.c:1< f at a.c:7",
+                                         0x401044: "p+0x4 at ??:0", 0x1000: "?? at ??:0"}, binary=binary)
+
+
+def chunks(gsym):
+    """A record ignored before them moves the end of the first chunk that is read through all records."""
+    answers = {0x1000: "outer() at b.h:1< work at a.c:10", 0x1010: "inner(int) at b.h:2< outer() at b.h:20< work at a.c:10",
+               0x1050: "work at a.c:4"}
+    rest = INLINED[len(MODULE):]
+    for left in range(0, len(rest) + 8, 7):
+        ignored = "STACK WIN " + "x" * ((4 << 20) - len(MODULE) - left - 11) + "\n"
+        expect(gsym, f"{left} bytes before the end of a chunk", MODULE + ignored + rest, answers)
+
+
+def main():
+    gsym = sys.argv[1]
+    for test in (records, publics, inlines, chunks, wrong, ids, beside_a_binary):
+        test(gsym)
+    refuse(gsym, "no function", MODULE + "FILE 1 a.c\n", "no function found")
+    refuse(gsym, "another architecture", WHOLE, "architecture is x86_64, not arm", ("--arch=arm",))
+    refuse(gsym, "an id too short", "MODULE Linux x86_64 33221100 a\nFUNC 10 1 0 f\n", "not an object file")
+    refuse(gsym, "an id that is no number", "MODULE Linux x86_64 3322110055447766889900AABBCCDDEX0 a\nFUNC 10 1 0 f\n",
+           "not an object file")
+    refuse(gsym, "no name", "MODULE Linux x86_64 3322110055447766889900AABBCCDDEE0\nFUNC 10 1 0 f\n", "not an object file")
+    for failure in failures:
+        print("FAIL", failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
