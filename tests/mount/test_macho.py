@@ -64,15 +64,15 @@ class MachoTest(MountTest):
         self.assertIn(FIRST.hex(), os.listdir(os.path.join(self.mnt, "by-name", "fat.dylib")))
 
     def test_spellings(self):
-        """Of a UUID: as Apple prints it, in either case, with and without dashes, and shortened."""
+        """Of a UUID: as Apple prints it, in either case, with and without dashes, shortened, and as Breakpad has it."""
         self.write("X", data=self.one(THIRD)[1])
         self.mount().wait_scanned()
         text = THIRD.hex()
         dashed = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-        for name in (text.upper(), dashed, dashed.upper(), text[:8], text[:9].upper()):
+        for name in (text.upper(), dashed, dashed.upper(), text[:8], text[:9].upper(), text.upper() + "0"):
             self.assertEqual(os.readlink(os.path.join(self.mnt, name)), text, name)
             self.check(name, LINES, BASE)
-        for name in (text[:7], text + "00", dashed[:-1], dashed.replace("-", "_"), text[:8] + "ff"):
+        for name in (text[:7], text + "0" * 8, dashed[:-1], dashed.replace("-", "_"), text[:8] + "ff"):
             self.assertErrno(errno.ENOENT, os.lstat, os.path.join(self.mnt, name))
         self.assertEqual(self.ids(), [text])
 
