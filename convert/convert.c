@@ -4,6 +4,7 @@
 #include "breakpad.h"
 #include "conversion.h"
 #include "finalize.h"
+#include "gsym_source.h"
 #include "layout.h"
 #include "../gsym/base/parallel.h"
 #include "../gsym/base/diag.h"
@@ -141,6 +142,42 @@ static int convert_breakpad(struct conversion *c, struct output *out, struct con
 	return write_gsym(c, &options, fill_breakpad, out, summary, diag);
 }
 
+/* ---- GSYM ---- */
+
+/* What is only copied: a file of GSYM, that of an object file, or a section of one. NULL: nothing. */
+static const struct image *gsym_image(const struct conversion *c)
+{
+	if (is_kind(c->debug, IMAGE_GSYM_FILE))
+		return c->debug;
+	return c->image->gsym ? c->image : NULL;
+}
+
+static int fill_gsym(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
+		     struct gsym_diag *diag)
+{
+	const struct image *image = gsym_image(c);
+	struct gsym_copy_job job = {.from = image->gsym, .odd = &c->odd, .progress = report_reading, .user = c};
+	int err = gsym_source_copy(&job, writer, diag);
+	summary->functions = summary->functions_gsym = job.n_written;
+	return err ? diag_prefix(diag, err, "%s", image->path) : 0;
+}
+
+static int convert_gsym(struct conversion *c, struct output *out, struct convert_summary *summary,
+			struct gsym_diag *diag)
+{
+	const struct gsym_info *info = gsym_reader_info(gsym_image(c)->gsym);
+	struct gsym_writer_options options = writer_options(c);
+	options.has_base_address = true;
+	options.base_address = info->base_address;
+	options.big_endian = info->big_endian;
+	if (!options.uuid_size) {
+		options.uuid = info->uuid;
+		options.uuid_size = info->uuid_size;
+	}
+	if ((is_kind(c->image, IMAGE_GSYM_FILE) && c->debug) || c->symtab || c->listed)
+		return diag_set(diag, -EINVAL, "%s: GSYM is copied as it is, without other files", c->image->path);
+	return write_gsym(c, &options, fill_gsym, out, summary, diag);
+}
 
 /* ---- The stages ---- */
 
@@ -180,6 +217,8 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		return err;
 	if (is_kind(c->image, IMAGE_BREAKPAD) || is_kind(c->debug, IMAGE_BREAKPAD))
 		return convert_breakpad(c, out, summary, diag);
+	if (gsym_image(c))
+		return convert_gsym(c, out, summary, diag);
 	err = conversion_load_symbols(c);
 	if (!err && !o->no_dwarf)
 		err = conversion_open_dwarf(c);

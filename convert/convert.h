@@ -76,6 +76,7 @@ struct convert_summary {
 	uint64_t units;             /* units of debug data read */
 	uint64_t functions_dwarf;   /* records from DWARF, before pruning */
 	uint64_t functions_text;    /* FUNC records of text symbols */
+	uint64_t functions_gsym;    /* records copied from GSYM */
 	uint64_t functions_symbols; /* records from symbol tables, before pruning */
 	uint64_t functions;         /* records written */
 	uint64_t output_size;
@@ -108,7 +109,8 @@ enum image_kind {
 	IMAGE_ELF,
 	IMAGE_MACHO,
 	IMAGE_BREAKPAD, /* text symbols of Breakpad */
-	IMAGE_KIND_LAST = IMAGE_BREAKPAD,
+	IMAGE_GSYM_FILE,     /* converted already, by whomever */
+	IMAGE_KIND_LAST = IMAGE_GSYM_FILE,
 };
 
 /* What the scanner wants to know of a file without converting it. */
@@ -119,6 +121,7 @@ struct image_identity {
 	bool id_is_hash;
 	bool has_dwarf;  /* .debug_info with content */
 	bool has_symtab; /* .symtab with content */
+	bool has_gsym;   /* a section with GSYM, or nothing else */
 	bool has_text;   /* the code itself is there, which a separate debug file lacks */
 	char arch[16];   /* "x86_64", "aarch64", ... */
 };

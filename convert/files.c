@@ -4,6 +4,7 @@
  */
 #include "conversion.h"
 #include "debug_files.h"
+#include "gsym_source.h"
 #include "../gsym/base/diag.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ static int open_named(const struct conversion *c, const char *path, struct image
 	const struct image_pick pick = {.arch = c->image->arch};
 	int err = path ? image_open_slice(path, c->options->opener, &pick, ret, diag) : 0;
 	const struct image *a = c->image, *b = *ret;
-	if (!err && b && strcmp(a->arch, b->arch))
+	if (!err && b && *b->arch && strcmp(a->arch, b->arch))
 		return diag_set(diag, -EINVAL, "%s: its architecture is %s, that of %s is %s", path, b->arch, a->path,
 				a->arch);
 	if (err || !b || !a->id_size || !b->id_size)
@@ -46,6 +47,12 @@ static int open_mini(struct conversion *c)
 	return err == -ENOMEM ? err : 0;
 }
 
+/* GSYM in the file itself is better than symbols alone, and serves nobody who names other files. */
+static bool wants_embedded(const struct conversion *c)
+{
+	return !c->debug && !c->symtab && !c->listed && !c->options->no_dwarf && !image_section(c->image, ".debug_info");
+}
+
 int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
@@ -58,6 +65,8 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 		err = find_debug_file(c->image, o->debug_dirs, &c->debug);
 	if (!err)
 		err = find_alternate(dwarf_image(c), o->debug_dirs, &c->shared);
+	if (!err && wants_embedded(c))
+		err = gsym_source_embedded(c->image, &c->odd);
 	return !err && !o->match_llvm ? open_mini(c) : err;
 }
 
@@ -129,7 +138,7 @@ int conversion_list_missing(struct conversion *c, struct convert_summary *summar
 {
 	unsigned n = 0;
 	char debug[256];
-	bool wanted = is_object(c->image) && !c->debug && !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
+	bool wanted = is_object(c->image) && !c->image->gsym && !c->debug && !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
 	const char *alternate = c->dwarf.image && !c->shared ? alternate_name(c->dwarf.image) : NULL;
 	int err = wanted && debug_file_name(c->image, debug, sizeof(debug)) ? add_missing(summary, &n, debug) : 0;
 	if (!err && alternate)

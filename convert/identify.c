@@ -34,6 +34,7 @@ static struct image_identity identity_of(struct image *image)
 		.kind = image->kind,
 		.has_dwarf = has_section(image, ".debug_info"),
 		.has_symtab = image_has_symbols(image),
+		.has_gsym = image->gsym || has_section(image, ".gsym"),
 		.has_text = image_has_code(image),
 		.id_size = image->id_size,
 	};

@@ -6,6 +6,7 @@
 #include "archive.h"
 #include "breakpad.h"
 #include "elf_image.h"
+#include "gsym_source.h"
 #include "macho.h"
 #include "../gsym/base/diag.h"
 
@@ -155,6 +156,8 @@ static int image_read(struct image *image, const struct image_pick *pick, struct
 		return macho_read(image, diag);
 	if (breakpad_is_breakpad(image->file))
 		return breakpad_read(image, diag);
+	if (gsym_is_gsym(image->file))
+		return gsym_source_read(image, diag);
 	size_t n = macho_slices(image->file, slices, SLICES_MAX);
 	return n ? fat_read(image, slices, n, pick, diag) : no_object(image, diag);
 }
@@ -280,6 +283,7 @@ void image_close(struct image *image)
 	vec_free(&image->text);
 	elf_close(image);
 	macho_free(image->macho);
+	gsym_reader_close(image->gsym);
 	arena_free(&image->names);
 	if (image->mapped)
 		munmap((void *)(uintptr_t)image->file.data, image->file.size);

@@ -68,6 +68,7 @@ struct image {
 	void *owned;      /* memory to free with the image, or NULL */
 	void *elf;        /* libelf's handle */
 	struct macho *macho; /* or what the reader of Mach-O needs */
+	struct gsym_reader *gsym; /* GSYM that it is, or has in a section; or NULL */
 	bool big_endian;
 	bool relocatable; /* ET_REL: addresses are those of our own layout of the sections */
 	uint64_t laid_out; /* end of that layout */

@@ -92,10 +92,11 @@ void macho_arch_name(struct span data, char ret[static 16])
 
 /* ---- Sections ---- */
 
-/* Names cut to 16 bytes, and what they would be. */
+/* Names cut to 16 bytes, and what they would be; and those whose segment does not matter. */
 static const struct {
 	const char *cut, *whole;
 } cut_names[] = {
+	{"gsym", ".gsym"},
 	{"debug_str_offs", ".debug_str_offsets"},
 	{"zdebug_line_st", ".zdebug_line_str"},
 	{"zdebug_loclist", ".zdebug_loclists"},

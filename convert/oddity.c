@@ -48,6 +48,8 @@ static const char *const kind_text[ODD_COUNT] = {
 	[ODD_BREAKPAD_PARENT] = "inlined call dropped: not within a call one level up",
 	[ODD_BREAKPAD_NUMBER] = "file or origin ignored: its number is taken",
 	[ODD_BREAKPAD_LIMIT] = "function cut short: too many records",
+	[ODD_GSYM_RECORD] = "function skipped: damaged record of GSYM",
+	[ODD_GSYM_UUID] = "section with GSYM ignored: its UUID is not that of the file",
 	[ODD_SAME_RANGE] = "functions with equal range, different content",
 	[ODD_OVERLAP] = "functions overlap",
 };

@@ -174,7 +174,7 @@ static int send_order(const struct job *job, const struct child *child)
 		.has_binary = rev->binary.path != NULL,
 		.merged = c->merged,
 	};
-	snprintf(order.arch, sizeof(order.arch), "%s", rev->source.arch);
+	snprintf(order.arch, sizeof(order.arch), "%s", *rev->source.arch ? rev->source.arch : rev->binary.arch);
 	full_path(c, &rev->source, order.input);
 	if (rev->binary.path)
 		full_path(c, &rev->binary, order.binary);

@@ -75,6 +75,7 @@ static int take_identity(const struct worker_identity *m, struct image_identity 
 		.has_dwarf = m->has_dwarf,
 		.has_symtab = m->has_symtab,
 		.has_text = m->has_text,
+		.has_gsym = m->has_gsym,
 	};
 	memcpy(ret->id, m->id, m->id_size);
 	snprintf(ret->arch, sizeof(ret->arch), "%s", m->arch);

@@ -35,6 +35,7 @@ enum richness {
 	SOURCE_BARE,
 	SOURCE_SYMBOLS,
 	SOURCE_BREAKPAD, /* lines and calls, but names as somebody has demangled them */
+	SOURCE_GSYM,     /* all that lookups need, as somebody else has converted it */
 	SOURCE_DWARF,
 };
 

@@ -1,5 +1,5 @@
 /*
- * Revisions of images. Which source is best: one with DWARF, else Breakpad's text symbols, else one with a symbol table, else any; among
+ * Revisions of images. Which source is best: one with DWARF, else GSYM, else Breakpad's text symbols, else one with a symbol table, else any; among
  * equals the one already chosen, so that copies of a file do not replace each other, else the first by path. A
  * debug file is joined by the best of those with code, which alone has dynamic symbols and linkage tables.
  */
@@ -77,7 +77,7 @@ static const struct source *best_source(const struct image *image)
 static bool completes(const struct source *binary, const struct source *debug)
 {
 	struct stat st = {.st_uid = binary->uid, .st_gid = binary->gid, .st_mode = binary->mode};
-	return binary->has_text && strcmp(binary->arch, debug->arch) == 0 && (binary->uid == debug->uid || binary->uid == 0) && readable_like(&st, true, debug);
+	return binary->has_text && (!*debug->arch || strcmp(binary->arch, debug->arch) == 0) && (binary->uid == debug->uid || binary->uid == 0) && readable_like(&st, true, debug);
 }
 
 static const struct source *best_binary(const struct image *image, const struct source *debug)
@@ -89,6 +89,22 @@ static const struct source *best_binary(const struct image *image, const struct 
 		if (completes(&image->sources.v[i], debug) && (!best || better(&image->sources.v[i], best, chosen)))
 			best = &image->sources.v[i];
 	return best;
+}
+
+/*
+ * GSYM under the name of the program @binary with ".gsym" behind it, or NULL. Whoever owns the program and puts it there
+ * wants it to be used; llvm-symbolizer does so, too.
+ */
+static const struct source *gsym_beside(const struct image *image, const struct source *binary)
+{
+	size_t length = binary ? strlen(binary->path) : 0;
+	for (size_t i = 0; i < image->sources.n && binary && binary->has_text; i++) {
+		const struct source *s = &image->sources.v[i];
+		if (s->kind == IMAGE_GSYM_FILE && (s->uid == binary->uid || s->uid == 0) &&
+		    strncmp(s->path, binary->path, length) == 0 && strcmp(s->path + length, ".gsym") == 0)
+			return s;
+	}
+	return NULL;
 }
 
 static struct cache_file cache_file(const struct source *s)
@@ -209,7 +225,11 @@ int revision_choose(struct images *images, struct image *image)
 		image->revision = NULL;
 		return 0;
 	}
-	const struct source *binary = best_binary(image, best);
+	const struct source *binary = best_binary(image, best), *gsym = gsym_beside(image, binary ? binary : best);
+	if (gsym) {
+		best = gsym;
+		binary = best_binary(image, best);
+	}
 	const struct choice choice = {*best, binary ? *binary : (struct source){0}};
 	if (old && same_choice(old, &choice))
 		return 0;

@@ -31,15 +31,86 @@ struct link_seen {
 	char *basename;
 };
 
+enum { GSYM_SUFFIX_SIZE = 5 };
+
+/* A new file of GSYM that is called as if it belonged to a program. */
+struct gsym_seen {
+	char *program; /* its path */
+	char id[ID_TEXT_SIZE];
+	bool met, fits;
+};
+
 /* One walk. */
 struct sweep {
 	struct scan *scan;
 	int root;
 	struct identifier identifier;
 	VEC(struct link_seen) links;
+	VEC(struct gsym_seen) gsyms;
 	size_t n_files, n_images, n_bad, n_opened;
 	size_t unsaved; /* records changed since the index was saved */
 };
+
+/* ---- GSYM beside programs ---- */
+
+/* Without memory it is only not told. */
+static void note_gsym(struct sweep *s, const char *path, const struct image_identity *identity)
+{
+	size_t length = strlen(path);
+	struct gsym_seen seen = {0};
+	if (length <= GSYM_SUFFIX_SIZE || strcmp(path + length - GSYM_SUFFIX_SIZE, ".gsym") != 0)
+		return;
+	id_format(identity, seen.id);
+	seen.program = strndup(path, length - GSYM_SUFFIX_SIZE);
+	if (!seen.program || vec_push(&s->gsyms, seen))
+		free(seen.program);
+}
+
+static int compare_gsym(const void *a, const void *b)
+{
+	return strcmp(((const struct gsym_seen *)a)->program, ((const struct gsym_seen *)b)->program);
+}
+
+/* @image has a file of this pass at @path. */
+static void meet_program(struct sweep *s, const struct image *image, char *path)
+{
+	struct gsym_seen key = {.program = path}, *seen;
+	seen = bsearch(&key, s->gsyms.v, s->gsyms.n, sizeof(key), compare_gsym);
+	if (!seen)
+		return;
+	seen->met = true;
+	seen->fits |= strcmp(seen->id, image->id) == 0;
+}
+
+static void meet_programs(struct sweep *s)
+{
+	struct images *images = s->scan->images;
+	pthread_mutex_lock(&images->lock);
+	for (size_t i = 0; i < images->all.n; i++) {
+		const struct image *image = images->all.v[i];
+		for (size_t k = 0; k < image->sources.n; k++)
+			if (image->sources.v[k].pass == s->scan->pass)
+				meet_program(s, image, image->sources.v[k].path);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+/* Who puts GSYM under a program's name with ".gsym" behind it expects it to be used: if it is another build's, say so. */
+static void check_gsyms(struct sweep *s)
+{
+	if (s->gsyms.n) {
+		qsort(s->gsyms.v, s->gsyms.n, sizeof(*s->gsyms.v), compare_gsym);
+		meet_programs(s);
+	}
+	for (size_t i = 0; i < s->gsyms.n; i++) {
+		const struct gsym_seen *seen = &s->gsyms.v[i];
+		if (seen->met && !seen->fits)
+			log_warning(s->scan->log, "scan: '%s.gsym': its UUID is not the id of '%s', which is converted itself",
+				    seen->program, seen->program);
+		free(seen->program);
+	}
+	vec_free(&s->gsyms);
+}
 
 /* ---- One file ---- */
 
@@ -116,6 +187,8 @@ static enum richness richness_of(const struct image_identity *identity)
 {
 	if (identity->kind == IMAGE_BREAKPAD)
 		return SOURCE_BREAKPAD;
+	if (identity->has_gsym && !identity->has_dwarf)
+		return SOURCE_GSYM;
 	return identity->has_dwarf ? SOURCE_DWARF : identity->has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE;
 }
 
@@ -163,7 +236,8 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	if (!r)
 		return -ENOMEM;
 	s->n_files++;
-	int err = same_key(&r->key, &key) ? 0 : learn(s, r, path, &st);
+	bool known = same_key(&r->key, &key);
+	int err = known ? 0 : learn(s, r, path, &st);
 	if (err == -ECANCELED || err == -ECHILD)
 		return err;
 	/* What cannot be looked at just now stays what it was, if it was anything. */
@@ -174,6 +248,8 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 		index_save(&scan->index, scan->cache, scan->source);
 		s->unsaved = 0;
 	}
+	if (!known && !err && r->n_images && r->images[0].kind == IMAGE_GSYM_FILE)
+		note_gsym(s, path, &r->images[0]);
 	s->n_bad += r->bad;
 	s->n_images += r->n_images != 0;
 	err = 0;
@@ -267,6 +343,7 @@ static int walk_source(struct sweep *s)
 	};
 	int err = walk(s->root, path_open_to_all(scan->source), &visitor);
 	add_links(s);
+	check_gsyms(s);
 	identifier_stop(&s->identifier);
 	close(s->root);
 	return err;

@@ -26,6 +26,7 @@ static const char *const kind_words[] = {
 	[IMAGE_ELF] = "elf",
 	[IMAGE_MACHO] = "mach-o",
 	[IMAGE_BREAKPAD] = "breakpad",
+	[IMAGE_GSYM_FILE] = "gsym",
 };
 
 static void state(struct sheet *sheet, const struct revision *rev)
@@ -50,6 +51,7 @@ static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct r
 		[SOURCE_BARE] = "none",
 		[SOURCE_SYMBOLS] = "symbols",
 		[SOURCE_BREAKPAD] = "breakpad",
+		[SOURCE_GSYM] = "gsym",
 		[SOURCE_DWARF] = "dwarf",
 	};
 	const struct image *image = rev->image;

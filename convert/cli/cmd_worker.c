@@ -129,7 +129,7 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 		.head.serial = serial,
 		.output_size = s->output_size,
 		.functions = s->functions,
-		.functions_dwarf = s->functions_dwarf + s->functions_text,
+		.functions_dwarf = s->functions_dwarf + s->functions_text + s->functions_gsym,
 		.functions_symbols = s->functions_symbols,
 		.units = s->units,
 		.image_base = s->image_base,
@@ -211,6 +211,7 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 	m->id_is_hash = id->id_is_hash;
 	m->has_dwarf = id->has_dwarf;
 	m->has_symtab = id->has_symtab;
+	m->has_gsym = id->has_gsym;
 	m->has_text = id->has_text;
 	snprintf(m->arch, sizeof(m->arch), "%s", id->arch);
 }

@@ -60,10 +60,13 @@ static void print_layout(FILE *file, const struct convert_summary *summary)
 
 void summary_print(FILE *file, const char *input, const char *output, const struct convert_summary *summary)
 {
-	uint64_t read = summary->functions_dwarf + summary->functions_text + summary->functions_symbols;
-	say(file, "input: %s (%s)", input, summary->arch);
+	uint64_t read = summary->functions_dwarf + summary->functions_text + summary->functions_gsym +
+			summary->functions_symbols;
+	say(file, *summary->arch ? "input: %s (%s)" : "input: %s", input, summary->arch);
 	say(file, "output: %s, %" PRIu64 " bytes", output, summary->output_size);
-	if (summary->functions_text)
+	if (summary->functions_gsym)
+		say(file, "functions: %" PRIu64 " copied from GSYM", summary->functions_gsym);
+	else if (summary->functions_text)
 		say(file, "functions: %" PRIu64 " with lines, %" PRIu64 " from symbols", summary->functions_text,
 		    summary->functions_symbols);
 	else

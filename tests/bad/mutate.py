@@ -92,12 +92,12 @@ class Runner:
         return None
 
     def gsym_file(self, path, _):
-        """Reads a damaged GSYM file in every way."""
+        """Reads a damaged GSYM file in every way, and converts it."""
         for command, stdin in (("lookup", ADDRESSES), ("dump", ""), ("verify", ""), ("statistics", "")):
             _, fault = self.run(command, path, stdin=stdin)
             if fault:
                 return f"{command}: {fault}"
-        return None
+        return self.elf(path, False)
 
 
 def random_cases(originals, count, seed):

@@ -16,8 +16,8 @@ $ gsym convert --quiet --json-summary-file=out/j -o out/d.gsym "$ELF" && cut -c1
 $ gsym convert -o out/e.gsym "$ELF" 2>&1 | grep -c '^input: \|^output: \|^functions: \|^written: '
 4
 # A failure leaves what was there before.
-$ echo before > out/keep && gsym convert -o out/keep plain.gsym
-gsym: plain.gsym: not an object file
+$ echo before > out/keep && gsym convert -o out/keep /etc/passwd
+gsym: /etc/passwd: not an object file
 [1]
 $ cat out/keep
 before

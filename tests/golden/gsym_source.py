@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""GSYM as what is converted: files of it, and sections of object files.
+
+    gsym_source.py GSYM MAKE_INPUTS
+"""
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib import breakpad, make_elf, make_macho, peers  # noqa: E402
+
+failures = []
+BUILD_ID = bytes(range(1, 21))
+UUID_IGNORED = "section with GSYM ignored: its UUID is not that of the file: 1"
+DAMAGED = "section ignored: damaged: 1"
+
+
+def run(*argv):
+    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def functions(gsym, path):
+    """The dump of all functions, without their places in the file."""
+    status, out, told = run(gsym, "dump", path)
+    if status:
+        failures.append(f"gsym dump {path}: {told}")
+    return re.sub(r"(FunctionInfo @ )0x[0-9a-f]+", r"\1", out[out.find("FunctionInfo @"):])
+
+
+def header(gsym, path):
+    return run(gsym, "dump", path)[1].split("Address Table")[0]
+
+
+def convert(gsym, source, out, *options):
+    status, _, told = run(gsym, "convert", "--progress=never", *options, source, "-o", out)
+    return status, told
+
+
+def copies(gsym, place, inputs):
+    """In every version and byte order what comes out says the same."""
+    for source in ("plain", "plain2", "merged", "nested"):
+        for version in "1", "2":
+            for order in "little", "big":
+                made, out = f"{place}/made", f"{place}/out"
+                if run(gsym, "transcode", f"--output-version={version}", f"--byte-order={order}", f"{inputs}/{source}.gsym",
+                       "-o", made)[0]:
+                    failures.append(f"{source}: cannot transcode to version {version}")
+                    continue
+                for wanted in "1", "2":
+                    status, told = convert(gsym, made, out, f"--output-version={wanted}")
+                    what = f"{source}, version {version}, {order}-endian, to {wanted}"
+                    if status or functions(gsym, made) != functions(gsym, out):
+                        failures.append(f"{what}: exit {status}, other functions: {told}")
+                    if run(gsym, "verify", out)[0]:
+                        failures.append(f"{what}: does not pass gsym verify")
+
+
+def refused(gsym, place, inputs):
+    long_id, bad = f"{inputs}/long_uuid.gsym", pathlib.Path(f"{place}/bad")
+    status, told = convert(gsym, long_id, f"{place}/out")
+    if status != 1 or "does not fit GSYM version 1" not in told:
+        failures.append(f"a long UUID: exit {status}, {told}")
+    data = pathlib.Path(f"{inputs}/plain.gsym").read_bytes()
+    bad.write_bytes(data[:40])
+    status, told = convert(gsym, bad, f"{place}/out")
+    if status != 1 or "bad: " not in told or "header" not in told:
+        failures.append(f"half a header: exit {status}, {told}")
+    for option in "--debug-file", "--symtab-file":
+        status, told = convert(gsym, f"{inputs}/plain.gsym", f"{place}/out", f"{option}={inputs}/plain.gsym")
+        if status != 1 or "copied as it is" not in told:
+            failures.append(f"{option} with GSYM: exit {status}, {told}")
+
+
+def damaged_record(gsym, place, inputs):
+    """One record is skipped and counted; the others stay."""
+    data = bytearray(pathlib.Path(f"{inputs}/plain.gsym").read_bytes())
+    place_of = [int(x, 16) for x in re.findall(r"FunctionInfo @ (0x[0-9a-f]+)", run(gsym, "dump", f"{inputs}/plain.gsym")[1])]
+    struct.pack_into("<I", data, place_of[1] + 4, 0xffffff)  # its name is past the string table
+    pathlib.Path(f"{place}/bad").write_bytes(data)
+    status, told = convert(gsym, f"{place}/bad", f"{place}/out")
+    if status or "function skipped: damaged record of GSYM: 1" not in told or \
+            functions(gsym, f"{place}/out").count("FunctionInfo @") != len(place_of) - 1:
+        failures.append(f"a damaged record: exit {status}, {told}")
+
+
+def text_gsym(gsym, place, build_id, version="1"):
+    """GSYM of one function at 0x1000, as bytes."""
+    sym, out = f"{place}/text.sym", f"{place}/text.gsym"
+    breakpad.write(sym, [breakpad.Function(0x1000, 0x1010, "from_gsym", [(0x1000, "g.c", 9)], [])], build_id=build_id.hex())
+    status, told = convert(gsym, sym, out, f"--output-version={version}")
+    if status:
+        failures.append(f"making GSYM: {told}")
+    return pathlib.Path(out).read_bytes()
+
+
+def elf(section):
+    e = make_elf.Maker(make_elf.EM_X86_64)
+    e.add(".text", make_elf.CODE, 0x1000, bytes([0xc3] * 0x100))
+    e.add(".note.gnu.build-id", make_elf.SHF_ALLOC, 0x2000, struct.pack("<III", 4, len(BUILD_ID), 3) + b"GNU\0" + BUILD_ID, 7)
+    e.add(".gsym", 0, 0, section)
+    e.add_symbols(".symtab", [("from_symtab", 0x1000, 0x10, make_elf.STT_FUNC, ".text")])
+    return e.file()
+
+
+def embedded(gsym, place, what, data, answer, oddity=None):
+    path, out = f"{place}/object", f"{place}/out"
+    pathlib.Path(path).write_bytes(data)
+    status, told = convert(gsym, path, out)
+    got = run(gsym, "lookup", out, "0x1004")[1].strip() if not status else told
+    if got != answer:
+        failures.append(f"{what}: {got!r}, not {answer!r}")
+    if ("ignored:" in told) if not oddity else (oddity not in told):
+        failures.append(f"{what}: {told}")
+
+
+def sections(gsym, place):
+    whole, other = text_gsym(gsym, place, BUILD_ID), text_gsym(gsym, place, bytes(range(40, 60)))
+    second = text_gsym(gsym, place, BUILD_ID, "2")
+    good, symbol = "from_gsym at g.c:9", "from_symtab+0x4 at ??:0"
+    embedded(gsym, place, "in ELF", elf(whole), good)
+    embedded(gsym, place, "version 2 in ELF", elf(second), good)
+    embedded(gsym, place, "of another build", elf(other), symbol, UUID_IGNORED)
+    embedded(gsym, place, "damaged", elf(whole[:30]), symbol, DAMAGED)
+    embedded(gsym, place, "no GSYM", elf(b"hello, world"), symbol, DAMAGED)
+    # The string table of version 1 behind the section: its place counts from the header.
+    size = struct.unpack_from("<I", whole, 24)[0]
+    at = struct.unpack_from("<I", whole, 20)[0]
+    plain = elf(whole)
+    apart = bytearray(plain)
+    start = plain.index(whole)
+    strings = whole[at:at + size]
+    apart[start + at:start + at + size] = bytes(size)
+    struct.pack_into("<I", apart, start + 20, len(plain) - start)
+    embedded(gsym, place, "string table elsewhere in the file", bytes(apart) + strings, good)
+    embedded(gsym, place, "string table past the file", bytes(apart) + strings[:-4], symbol, DAMAGED)
+    for segment in "__GSYM", "__DWARF", "__TEXT":
+        m = make_macho.Maker(uuid=BUILD_ID[:16])
+        m.section("__TEXT", "__text", 0x1000, bytes(0x40), make_macho.CODE)
+        m.section(segment, "__gsym", 0x8000 if segment != "__TEXT" else 0x1100, text_gsym(gsym, place, BUILD_ID[:16]))
+        embedded(gsym, place, f"{segment} in Mach-O", m.file(), good)
+
+
+def theirs(gsym, place):
+    """What llvm-gsymutil makes, and its GSYM for the program it was made of."""
+    gsymutil = peers.find("llvm-gsymutil")
+    if not gsymutil:
+        print("llvm-gsymutil is not installed: its files are not read")
+        return
+    sources, binary, made = f"{place}/p.c", f"{place}/p", f"{place}/theirs"
+    pathlib.Path(sources).write_text("static inline __attribute__((always_inline)) int sq(int x) { return x * x; }\n"
+                                     "int f(int x) { return sq(x) + 1; }\nint main(int n, char **v) { return f(n) + !v; }\n")
+    if run("cc", "-g", "-O1", "-Wl,--build-id=sha1", sources, "-o", binary)[0]:
+        print("cc does not work: llvm-gsymutil's files are not read")
+        return
+    run("timeout", "20", gsymutil, "--quiet", "--convert", binary, "-o", made)
+    for options in ([made], [f"--debug-file={made}", binary]):
+        status, told = convert(gsym, options[-1], f"{place}/out", *options[:-1])
+        if status or functions(gsym, made) != functions(gsym, f"{place}/out") or \
+                header(gsym, f"{place}/out").count("UUID") != header(gsym, made).count("UUID"):
+            failures.append(f"llvm-gsymutil's own, {options}: exit {status}, {told}")
+    pathlib.Path(f"{place}/other").write_bytes(text_gsym(gsym, place, bytes(range(20))))
+    status, told = convert(gsym, binary, f"{place}/out", f"--debug-file={place}/other")
+    if status != 1 or "its build id is not that of" not in told:
+        failures.append(f"GSYM of another build: exit {status}, {told}")
+
+
+def main():
+    gsym, make_inputs = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as place:
+        inputs = pathlib.Path(place) / "inputs"
+        inputs.mkdir()
+        subprocess.run([make_inputs, inputs], check=True)
+        copies(gsym, place, inputs)
+        refused(gsym, place, inputs)
+        damaged_record(gsym, place, inputs)
+        sections(gsym, place)
+        theirs(gsym, place)
+    for failure in failures:
+        print("FAIL", failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""GSYM files in SOURCE: images of their own, better than symbols, and used for the program they lie beside."""
+
+import errno
+import os
+import random
+import shutil
+import sys
+
+import mount_harness
+from mount_harness import GSYM, MountTest, contents, run, tool
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lib import breakpad  # noqa: E402
+
+
+class GsymTest(MountTest):
+    def setUp(self):
+        super().setUp()
+        self.binary = self.compile()
+        self.id = mount_harness.build_id(self.binary)
+        self.address = next(hex(start) for start, _, name in self.functions(self.binary) if name.endswith("normEv"))
+        self.elsewhere = os.path.join(self.dir, "elsewhere")
+
+    def make(self, path, *options, id=None, text="from_gsym"):
+        """GSYM that says something else than the program's DWARF: made of text symbols."""
+        sym = os.path.join(self.dir, "text.sym")
+        swapped = breakpad.debug_id(id or self.id)
+        with open(sym, "w") as file:
+            file.write(f"MODULE Linux {os.uname().machine} {swapped} sample\nINFO CODE_ID {id or self.id}\nFILE 1 /g.c\n"
+                       f"FUNC {int(self.address, 16):x} 10 0 {text}\n{int(self.address, 16):x} 10 9 1\n")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        run(GSYM, "convert", "--quiet", *options, sym, "-o", path)
+        os.unlink(sym)
+
+    def put(self, name, *options, **more):
+        self.make(os.path.join(self.source, name), *options, **more)
+
+    def test_alone(self):
+        os.rename(self.binary, self.elsewhere)
+        for version in "1", "2":
+            for order in "little", "big":
+                with self.subTest(version=version, order=order):
+                    self.put("plain", "--output-version=" + version)
+                    run(GSYM, "transcode", "--byte-order=" + order, os.path.join(self.source, "plain"), "-o",
+                        os.path.join(self.source, "x.gsym"))
+                    os.unlink(os.path.join(self.source, "plain"))
+                    daemon = self.mount()
+                    daemon.wait_scanned()
+                    self.assertEqual(self.read(self.id, self.address), "from_gsym at /g.c:9\n")
+                    status = self.status(self.id)
+                    self.assertEqual((status["kind"], status["debug"]), ("gsym", "gsym"))
+                    daemon.stop()
+
+    def test_llvm(self):
+        """Those of llvm-gsymutil."""
+        gsymutil = tool("llvm-gsymutil-22", "llvm-gsymutil")
+        if not gsymutil:
+            self.skipTest("llvm-gsymutil is not installed")
+        os.rename(self.binary, self.elsewhere)
+        run("timeout", "20", gsymutil, "--quiet", "--convert", self.elsewhere, "-o", os.path.join(self.source, "theirs"))
+        self.mount().wait_scanned()
+        self.assertIn("geo::point::norm", self.read(self.id, self.address))
+
+    def test_order(self):
+        """DWARF, GSYM, symbols; but GSYM under the program's name comes first."""
+        self.put("other/x.gsym")
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertIn("geo::point::norm", self.read(self.id, self.address))
+        daemon.stop()
+        shutil.copy2(self.binary, self.elsewhere)
+        run("strip", "--strip-debug", self.binary)
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertEqual(self.read(self.id, self.address), "from_gsym at /g.c:9\n")
+        self.assertIn("segment", self.status(self.id))
+        daemon.stop()
+        shutil.copy2(self.elsewhere, self.binary)
+        self.put("sample.gsym", text="beside")
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertEqual(self.read(self.id, self.address), "beside at /g.c:9\n")
+        self.assertTrue(self.status(self.id)["binary"].endswith("/sample"))
+        self.assertNotIn("its UUID is not", daemon.log())
+
+    def test_of_another_build(self):
+        other = "ff" * 20
+        self.put("sample.gsym", id=other)
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertIn("geo::point::norm", self.read(self.id, self.address))
+        self.assertIn("from_gsym", self.read(other, self.address))
+        self.assertIn("'sample.gsym': its UUID is not the id of 'sample'", daemon.log())
+
+    def test_in_a_section(self):
+        objcopy = tool("objcopy", "llvm-objcopy", "llvm-objcopy-22")
+        if not objcopy:
+            self.skipTest("objcopy is not installed")
+        self.make(self.elsewhere)
+        run("strip", "--strip-debug", self.binary)
+        run(objcopy, "--add-section", ".gsym=" + self.elsewhere, self.binary)
+        self.mount().wait_scanned()
+        self.assertEqual(self.read(self.id, self.address), "from_gsym at /g.c:9\n")
+        status = self.status(self.id)
+        self.assertEqual((status["kind"], status["debug"]), ("elf", "gsym"))
+
+    def test_damaged(self):
+        """Each fails, or answers; the good one stays."""
+        random.seed(5)
+        self.put("good.gsym", id="ee" * 20)
+        good = contents(os.path.join(self.source, "good.gsym"))
+        uuid = good.index(bytes.fromhex("ee" * 20))
+        for i in range(40):
+            bad = bytearray(good)
+            for _ in range(6):
+                bad[random.randrange(4, len(bad))] = random.randrange(256)
+            bad[uuid:uuid + 20] = b"%020d" % i
+            if i % 4 == 0:
+                del bad[random.randrange(8, len(bad)):]
+            with open(os.path.join(self.source, "bad%d.gsym" % i), "wb") as file:
+                file.write(bad)
+        self.mount().wait_scanned()
+        for id in os.listdir(self.mnt):
+            try:
+                self.status(id)
+                self.read(id, self.address)
+            except OSError as error:
+                self.assertIn(error.errno, (errno.EIO, errno.ENOENT, errno.EFBIG, errno.EISDIR, errno.ENOTDIR))
+        self.assertIn("from_gsym", self.read("ee" * 20, self.address))
+
+
+if __name__ == "__main__":
+    mount_harness.main()
