@@ -80,11 +80,13 @@ bool breakpad_is_breakpad(struct span file)
 
 static void set_arch(struct image *image, const struct module *m)
 {
-	snprintf(image->arch, sizeof(image->arch), "%.*s", (int)(m->arch.end - m->arch.at < 15 ? m->arch.end - m->arch.at : 15),
-		 m->arch.at);
+	size_t size = (size_t)(m->arch.end - m->arch.at);
+	size = size < sizeof(image->arch) ? size : sizeof(image->arch) - 1;
+	memcpy(image->arch, m->arch.at, size);
+	image->arch[size] = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
-		bool apples = is_apple(m->os) && i > 0; /* "x86" is the one that Apple calls otherwise, too */
-		if (!apples && is_word(m->arch, machines[i].name))
+		bool known = !is_apple(m->os) || i == 0; /* "x86" is the only one that Apple calls otherwise, too */
+		if (known && is_word(m->arch, machines[i].name))
 			snprintf(image->arch, sizeof(image->arch), "%s", machines[i].arch);
 	}
 }

@@ -7,7 +7,8 @@
  *
  * Such files have gigabytes. They are mapped and read three times in order, and pages are given back behind each
  * pass: the first finds functions, files and names, the second stores the names, and the third reads the records of
- * a batch of functions at a time and encodes them at once. So what is kept of a function is 40 bytes and its record in GSYM.
+ * a batch of functions at a time and encodes them at once. So what is kept of a function is 40 bytes and its record
+ * in GSYM.
  */
 #ifndef CONVERT_BREAKPAD_H
 #define CONVERT_BREAKPAD_H

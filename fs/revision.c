@@ -1,5 +1,6 @@
 /*
- * Revisions of images. Which source is best: one with DWARF, else GSYM, else Breakpad's text symbols, else one with a symbol table, else any; among
+ * Revisions of images. Which source is best: one with DWARF, else GSYM, else Breakpad's text symbols, else
+ * one with a symbol table, else any; GSYM that lies beside the program under its name comes before all. Among
  * equals the one already chosen, so that copies of a file do not replace each other, else the first by path. A
  * debug file is joined by the best of those with code, which alone has dynamic symbols and linkage tables.
  */
@@ -77,7 +78,9 @@ static const struct source *best_source(const struct image *image)
 static bool completes(const struct source *binary, const struct source *debug)
 {
 	struct stat st = {.st_uid = binary->uid, .st_gid = binary->gid, .st_mode = binary->mode};
-	return binary->has_text && (!*debug->arch || strcmp(binary->arch, debug->arch) == 0) && (binary->uid == debug->uid || binary->uid == 0) && readable_like(&st, true, debug);
+	bool same_arch = !*debug->arch || strcmp(binary->arch, debug->arch) == 0; /* GSYM has none */
+	return binary->has_text && same_arch && (binary->uid == debug->uid || binary->uid == 0) &&
+	       readable_like(&st, true, debug);
 }
 
 static const struct source *best_binary(const struct image *image, const struct source *debug)

@@ -60,6 +60,10 @@ def compare(gsym, name, path, place, most, chance):
     breakpad.write(sym, functions, stacks=stacks(name, build_id), build_id=build_id, chance=chance)
     peers.run([gsym, "convert", "--quiet", sym, "-o", ours])
     peers.run([gsym, "verify", ours])
+    peers.run([gsym, "convert", "--quiet", "--num-threads=3", sym, "-o", f"{ours}.3"])
+    if Path(ours).read_bytes() != Path(f"{ours}.3").read_bytes():
+        print(f"{path}: three threads give other bytes")
+        return False
     addresses = places(functions, most)
     got = frames.gsym(gsym, ours, addresses)
     peer = frames.gsymutil(theirs, addresses)

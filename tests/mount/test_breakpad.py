@@ -59,7 +59,8 @@ class BreakpadTest(MountTest):
         self.put(code_id=self.id)
         self.put("apple", "mac", UUID.upper() + "0", arch="arm64")
         self.mount().wait_scanned()
-        for alias, id in ((self.debug_id, self.id), (self.debug_id.lower(), self.id), (UUID + "0", UUID), (UUID.upper() + "1a", UUID)):
+        for alias, id in ((self.debug_id, self.id), (self.debug_id.lower(), self.id), (UUID + "0", UUID),
+                          (UUID.upper() + "1a", UUID)):
             self.assertEqual(os.readlink(os.path.join(self.mnt, alias)), id)
             self.assertIn("from_text", self.read(alias, hex(self.start)))
         self.assertFalse(os.path.lexists(os.path.join(self.mnt, "0" * 33)))
