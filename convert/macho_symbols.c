@@ -113,7 +113,6 @@ static int load_table(struct image *image, const struct image *source)
 	struct known known;
 	struct macho_symbol s;
 	int err = list_known(image, &known);
-	CLEANUP(freep) uint64_t *owned = known.v;
 	for (uint64_t i = 0; !err && macho_read_symbol(source, i, &s); i++) {
 		if (!macho_is_defined(&s) || is_known(&known, s.value))
 			continue;
@@ -122,6 +121,7 @@ static int load_table(struct image *image, const struct image *source)
 			err = add_symbol(image, s.value, 0, name, SYMBOL_FUNC, s.type & N_EXT);
 	}
 	image->symbols_damaged |= source->macho->symbols.size && !macho_read_symbol(source, 0, &s);
+	free(known.v);
 	return err;
 }
 
@@ -151,8 +151,10 @@ static int load_exports(struct image *image, const struct image *source)
 		return 0;
 	struct exports e = {.image = image};
 	int err = list_known(image, &e.known);
-	CLEANUP(freep) uint64_t *owned = e.known.v;
-	return err ? err : macho_walk_exports(trie, add_export, &e);
+	if (!err)
+		err = macho_walk_exports(trie, add_export, &e);
+	free(e.known.v);
+	return err;
 }
 
 /* ---- Stubs ---- */
