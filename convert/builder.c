@@ -188,10 +188,25 @@ static int build_range(struct builder *b, uint32_t index, struct range range, co
 	return builder_keep_record(b, &r);
 }
 
+static bool is_wanted(const struct builder *b, struct range range)
+{
+	return !b->context->wanted || b->context->wanted(b->context->wanted_user, range.lo);
+}
+
+static bool any_wanted(const struct builder *b, const struct body *body)
+{
+	bool any = !b->context->wanted;
+	for (uint32_t i = 0; i < body->n_ranges && !any; i++)
+		any = is_wanted(b, b->ranges.v[body->first_range + i]);
+	return any;
+}
+
 static int build_body(struct builder *b, uint32_t index)
 {
 	const struct body *body = &b->bodies.v[index];
 	struct name_slot name;
+	if (!any_wanted(b, body))
+		return 0;
 	int err = builder_name(b, body->name_key, &name);
 	if (err)
 		return err;
@@ -206,7 +221,8 @@ static int build_body(struct builder *b, uint32_t index)
 	memcpy(b->body_ranges.v, b->ranges.v + body->first_range, body->n_ranges * sizeof(*b->body_ranges.v));
 	b->body_ranges.n = ranges_join(b->body_ranges.v, body->n_ranges);
 	for (uint32_t i = 0; i < body->n_ranges && !err; i++)
-		err = build_range(b, index, b->ranges.v[body->first_range + i], &name);
+		if (is_wanted(b, b->ranges.v[body->first_range + i]))
+			err = build_range(b, index, b->ranges.v[body->first_range + i], &name);
 	return err;
 }
 
@@ -251,14 +267,20 @@ static int build_orphans(struct builder *b)
 
 /* ---- The unit ---- */
 
-/* Closes the split file, and forgets whatever was read from it. */
+void builder_forget(struct builder *b, const struct dwarf *dwarf)
+{
+	names_forget(b->names, dwarf);
+	abbrev_table_forget(&b->unit.abbrevs);
+	abbrev_table_forget(&b->skeleton.abbrevs);
+	if (b->lines.dwarf == dwarf)
+		b->lines.dwarf = NULL;
+}
+
 static void close_split(struct builder *b)
 {
 	if (!b->split)
 		return;
-	names_forget(b->names, &b->split->dwarf);
-	abbrev_table_forget(&b->unit.abbrevs);
-	abbrev_table_forget(&b->skeleton.abbrevs);
+	builder_forget(b, &b->split->dwarf);
 	split_file_close(b->split);
 	b->split = NULL;
 }
@@ -333,7 +355,7 @@ static int own_string(struct builder *b, struct pool_string *string)
 	return string->text ? 0 : -ENOMEM;
 }
 
-/* Strings of the result, which point into the split file, get a place of their own. */
+/* Strings of the result, which point into the file, get a place of their own. */
 static int own_strings(struct builder *b, struct unit_result *ret)
 {
 	int err = 0;
@@ -361,6 +383,6 @@ void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
 	if (!ret->err)
 		ret->err = keep_result(b, ret);
 	/* The file is closed before the result is used; a package stays. */
-	if (!ret->err && b->is_split && b->split->image)
+	if (!ret->err && (b->context->closes || (b->is_split && b->split->image)))
 		ret->err = own_strings(b, ret);
 }

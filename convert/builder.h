@@ -84,6 +84,10 @@ struct build_context {
 	bool match_llvm;
 	bool callsites;            /* collect them */
 	bool merged;               /* look for functions folded into others */
+	bool closes;               /* the file is closed before results are used: their strings must not point into it */
+	/* Whether the function at @addr is of use; NULL: all are. */
+	bool (*wanted)(const void *user, uint64_t addr);
+	const void *wanted_user;
 };
 
 struct builder {
@@ -126,6 +130,9 @@ void builder_deinit(struct builder *builder);
 
 /* Builds the records of unit @index. Oddities are counted in the builder. */
 void builder_unit(struct builder *builder, size_t index, struct unit_result *ret);
+
+/* Forgets what was read from @dwarf, which is about to be closed. */
+void builder_forget(struct builder *builder, const struct dwarf *dwarf);
 
 /* ---- Steps of it ---- */
 

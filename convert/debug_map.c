@@ -67,11 +67,8 @@ int debug_map_read(const struct image *image, struct debug_map *ret)
 
 void debug_map_free(struct debug_map *map)
 {
-	for (size_t i = 0; i < map->objects.n; i++) {
-		dwarf_close(&map->objects.v[i].dwarf);
-		image_close(map->objects.v[i].image);
+	for (size_t i = 0; i < map->objects.n; i++)
 		free(map->objects.v[i].results);
-	}
 	vec_free(&map->objects);
 	vec_free(&map->functions);
 }
@@ -92,11 +89,12 @@ static int compare_move(const void *a, const void *b)
 }
 
 /* The moves of all functions of @object that the binary has, by address in the object. */
-static int collect_moves(const struct debug_map *map, const struct mapped_object *object, move_vec *ret)
+static int collect_moves(const struct debug_map *map, const struct mapped_object *object, const struct image *image,
+			 move_vec *ret)
 {
 	struct macho_symbol s;
-	for (uint64_t i = 0; object->end > object->first && macho_read_symbol(object->image, i, &s); i++) {
-		struct mapped_function key = {.name = macho_symbol_name(object->image, &s)};
+	for (uint64_t i = 0; object->end > object->first && macho_read_symbol(image, i, &s); i++) {
+		struct mapped_function key = {.name = macho_symbol_name(image, &s)};
 		if (!macho_is_defined(&s) || !*key.name)
 			continue;
 		const struct mapped_function *f = bsearch(&key, map->functions.v + object->first, object->end - object->first,
@@ -141,37 +139,59 @@ static void move_records(struct unit_result *result, const move_vec *moves)
 	result->n_records = kept;
 }
 
-static int build_units(const struct debug_map *map, struct mapped_object *object, struct builder *builder)
+static bool is_moved(const void *moves, uint64_t addr)
 {
-	move_vec moves = {0};
-	int err = collect_moves(map, object, &moves);
-	size_t n = moves.n ? object->dwarf.n_units : 0;
+	return find_move(moves, addr) != NULL;
+}
+
+/* @context is that of an object whose functions @moves has. */
+static int build_units(struct mapped_object *object, const struct build_context *context, const move_vec *moves,
+		       struct builder *builder)
+{
+	const struct build_context *before = builder->context;
+	size_t n = context->dwarf->n_units;
 	object->results = calloc(n + 1, sizeof(*object->results));
-	object->n_results = object->results ? n : 0;
-	builder->context = &object->context;
-	for (size_t i = 0; i < object->n_results && !err; i++) {
+	if (!object->results)
+		return -ENOMEM;
+	object->n_results = n;
+	builder->context = context;
+	for (size_t i = 0; i < n; i++) {
 		builder_unit(builder, i, &object->results[i]);
-		move_records(&object->results[i], &moves);
+		move_records(&object->results[i], moves);
 	}
+	builder_forget(builder, context->dwarf);
+	builder->context = before;
+	return 0;
+}
+
+static int build_object(const struct debug_map *map, struct mapped_object *object, struct image *image,
+			const struct build_context *like, struct builder *builder)
+{
+	struct dwarf dwarf = {0};
+	struct build_context context = *like;
+	move_vec moves = {0};
+	int err = collect_moves(map, object, image, &moves);
+	if (!err && moves.n)
+		err = dwarf_open(&dwarf, image, false, 1, &builder->odd);
+	context.dwarf = &dwarf;
+	context.text = &image->text;
+	context.closes = true;
+	context.wanted = is_moved;
+	context.wanted_user = &moves;
+	if (!err && dwarf.n_units)
+		err = build_units(object, &context, &moves, builder);
+	dwarf_close(&dwarf);
 	vec_free(&moves);
-	return !err && !object->results ? -ENOMEM : err;
+	return err;
 }
 
 int debug_map_build(const struct debug_map *map, struct mapped_object *object, const struct image *binary,
 		    const struct build_context *like, struct builder *builder)
 {
-	int err = image_open_object(object->path, binary->opener, binary->arch, object->mtime, &object->image, NULL);
-	if (err) {
-		object->trouble = object->path;
-		return err == -ENOMEM ? err : 0;
-	}
-	err = dwarf_open(&object->dwarf, object->image, false, 1, &builder->odd);
-	if (err)
-		return err;
-	if (!object->dwarf.n_units)
-		return 0;
-	object->context = *like;
-	object->context.dwarf = &object->dwarf;
-	object->context.text = &object->image->text;
-	return build_units(map, object, builder);
+	CLEANUP(image_closep) struct image *image = NULL;
+	int err = image_open_object(object->path, binary->opener, binary->arch, object->mtime, &image, NULL);
+	if (!err)
+		return build_object(map, object, image, like, builder);
+	object->trouble = object->path;
+	return err == -ENOMEM ? err : 0;
 }

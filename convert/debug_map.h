@@ -18,9 +18,6 @@ struct mapped_object {
 	const char *path; /* "dir/x.o", or "dir/lib.a(x.o)" */
 	uint64_t mtime;   /* seconds since the epoch; 0: not told */
 	size_t first, end; /* its functions */
-	struct image *image; /* once it is open */
-	struct dwarf dwarf;
-	struct build_context context;
 	struct unit_result *results; /* of its units */
 	size_t n_results;
 	int err;             /* of its conversion: 0 or -ENOMEM */
@@ -37,9 +34,9 @@ int debug_map_read(const struct image *image, struct debug_map *ret);
 void debug_map_free(struct debug_map *map);
 
 /*
- * Opens one object and makes records of its functions, at their addresses in the binary. What is missing or of
- * another time is told in object->trouble. @builder is one of the calling thread; @like is the context to go by.
- * 0 or -ENOMEM.
+ * Opens one object, makes records of its functions, at their addresses in the binary, and closes it: a program may be
+ * made of more objects than a process may have mappings. What is missing or of another time is told in
+ * object->trouble. @builder is one of the calling thread; @like is the context to go by. 0 or -ENOMEM.
  */
 int debug_map_build(const struct debug_map *map, struct mapped_object *object, const struct image *binary,
 		    const struct build_context *like, struct builder *builder);

@@ -201,7 +201,7 @@ static int read_object(struct image *image, const char *member, const char *arch
 	struct span bytes;
 	if (!member)
 		return mtime && image->mtime != mtime ? -ESTALE : image_read(image, &pick, diag);
-	if (!archive_find(image->file, member, mtime, &bytes) || !macho_is_thin(bytes))
+	if (!archive_find(macho_part_for(image->file, arch), member, mtime, &bytes) || !macho_is_thin(bytes))
 		return diag_set(diag, -ENOENT, "%s: has no object '%s'", image->path, member);
 	image->map = bytes.data;
 	image->map_size = bytes.size;

@@ -20,6 +20,7 @@ enum {
 	SECTION_32_SIZE = 68,
 	SECTION_64_SIZE = 80,
 	UUID_SIZE = 16,
+	LONG_NAMES_READ = 16, /* how often the string table may be read as long names */
 };
 
 enum {
@@ -76,11 +77,9 @@ static const struct {
 	{0x12, 0, "ppc"},           {0x01000012, 0, "ppc64"},
 };
 
-void macho_arch_name(struct span data, char ret[static 16])
+void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16])
 {
-	bool big = false, wide = false;
-	thin_order(data, &big, &wide);
-	uint32_t type = load32(data.data + 4, big), subtype = load32(data.data + 8, big) & 0xffffff;
+	subtype &= 0xffffff; /* the rest says how pointers are signed */
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
 		if (machines[i].type != type || (machines[i].subtype && machines[i].subtype != subtype))
 			continue;
@@ -88,6 +87,13 @@ void macho_arch_name(struct span data, char ret[static 16])
 		return;
 	}
 	snprintf(ret, 16, "cpu-%x", type);
+}
+
+void macho_arch_name(struct span data, char ret[static 16])
+{
+	bool big = false, wide = false;
+	thin_order(data, &big, &wide);
+	macho_machine_name(load32(data.data + 4, big), load32(data.data + 8, big), ret);
 }
 
 /* ---- Sections ---- */
@@ -151,6 +157,8 @@ static int add_section(struct image *image, struct cursor *c, bool wide)
 	/* In a dSYM all but debug data is only described: its bytes are in the binary. */
 	if (has_bytes(flags) && off && off <= image->map_size && s.size <= image->map_size - off)
 		s.raw = (struct span){image->map + off, s.size};
+	if (!s.name)
+		return -ENOMEM;
 	section_read_zdebug(&s);
 	uint64_t end;
 	if (s.code && s.size && !__builtin_add_overflow(s.addr, s.size, &end) &&
@@ -159,7 +167,7 @@ static int add_section(struct image *image, struct cursor *c, bool wide)
 	if ((flags & SECTION_TYPE) == S_SYMBOL_STUBS &&
 	    vec_push(&image->macho->stubs, (struct macho_stubs){s.addr, s.size, reserved2, reserved1}))
 		return -ENOMEM;
-	return !s.name || vec_push(&image->sections, s) ? -ENOMEM : 0;
+	return vec_push(&image->sections, s);
 }
 
 static int read_segment(struct image *image, struct cursor *c, bool wide)
@@ -213,6 +221,7 @@ static int read_command(struct image *image, uint32_t command, struct cursor *c)
 	case LC_SYMTAB:
 		m->symbols = take_part(c);
 		m->strings = take_part(c);
+		m->long_names = m->strings.size * LONG_NAMES_READ;
 		break;
 	case LC_DYSYMTAB:
 		cursor_skip(c, 48);

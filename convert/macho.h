@@ -34,6 +34,7 @@ struct macho {
 	struct macho_part symbols, strings; /* symbols.size counts entries */
 	struct macho_part indirect;         /* size counts entries */
 	struct macho_part starts, exports;
+	uint64_t long_names; /* bytes of long names that may still be read: many symbols may share one */
 	VEC(struct macho_stubs) stubs;
 };
 
@@ -46,14 +47,21 @@ struct macho_slice {
 /* Whether @data begins like a Mach-O file for one architecture. */
 bool macho_is_thin(struct span data);
 
-/* What the header of such a file calls its architecture, by Apple's names: "arm64e". */
+/* What the header of such a file calls its architecture, by Apple's names: "arm64e"; and what two numbers of it mean. */
 void macho_arch_name(struct span data, char ret[static 16]);
+void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16]);
 
 /*
  * The slices of a fat file, those that hold Mach-O. Returns their number, at most @max; 0 when it is no fat file or
  * holds none. A Java class has the same magic number: it never looks like this.
  */
 size_t macho_slices(struct span data, struct macho_slice *ret, size_t max);
+
+/*
+ * What a fat file holds for @arch, which may be a static library; all of a file that is not fat. Empty when there is
+ * nothing.
+ */
+struct span macho_part_for(struct span file, const char *arch);
 
 /* Reads header and load commands of @image, whose bytes are there. -EBADMSG when they are damaged. */
 int macho_read(struct image *image, struct gsym_diag *diag);
@@ -70,7 +78,7 @@ struct macho_symbol {
 /* Entry @i; false beyond the end of the table. */
 bool macho_read_symbol(const struct image *image, uint64_t i, struct macho_symbol *ret);
 
-/* Its name, "" when there is none; and as C has it, without the underscore that compilers put before all. */
+/* Its name, "" when there is none, or too many are too long; and as C has it, without the underscore that compilers put before all. */
 const char *macho_symbol_text(const struct image *image, const struct macho_symbol *symbol);
 const char *macho_symbol_name(const struct image *image, const struct macho_symbol *symbol);
 

@@ -52,8 +52,10 @@ static int walk_edges(struct walk *w, struct cursor *c, size_t length, unsigned 
 		const char *edge = cursor_str(c);
 		uint64_t child = cursor_uleb(c);
 		size_t size = cursor_ok(c) ? strlen(edge) : 0;
-		if (!spend(w, size + 1) || !cursor_ok(c) || size >= NAME_MAX_SIZE - length)
+		if (!spend(w, size + 1) || !cursor_ok(c))
 			return 0;
+		if (size >= NAME_MAX_SIZE - length)
+			continue;
 		memcpy(w->name + length, edge, size);
 		int err = walk_node(w, child, length + size, depth + 1);
 		if (err)

@@ -16,6 +16,8 @@ enum {
 	N_EXT = 0x01,
 	INDIRECT_SYMBOL_LOCAL = (int)0x80000000,
 	INDIRECT_SYMBOL_ABS = 0x40000000,
+	SHORT_NAME = 1024,      /* bytes of a name that are always read */
+	EXPORTS_GROWTH = 32,    /* names of a trie, which share their beginnings, against its bytes */
 };
 
 static struct span part_bytes(const struct image *image, uint64_t off, uint64_t size)
@@ -48,11 +50,16 @@ bool macho_read_symbol(const struct image *image, uint64_t i, struct macho_symbo
 
 const char *macho_symbol_text(const struct image *image, const struct macho_symbol *symbol)
 {
-	const struct macho *m = image->macho;
+	struct macho *m = image->macho;
 	struct span strings = part_bytes(image, m->strings.off, m->strings.size);
-	if (symbol->name >= strings.size || !memchr(strings.data + symbol->name, 0, strings.size - symbol->name))
+	if (symbol->name >= strings.size)
 		return "";
-	return (const char *)strings.data + symbol->name;
+	const uint8_t *text = strings.data + symbol->name;
+	uint64_t left = strings.size - symbol->name, most = SHORT_NAME + m->long_names;
+	const uint8_t *end = memchr(text, 0, left < most ? left : most);
+	size_t size = end ? (size_t)(end - text) : 0;
+	m->long_names -= size > SHORT_NAME ? size - SHORT_NAME : 0;
+	return end ? (const char *)text : "";
 }
 
 const char *macho_symbol_name(const struct image *image, const struct macho_symbol *symbol)
@@ -66,11 +73,16 @@ bool macho_is_defined(const struct macho_symbol *symbol)
 	return !(symbol->type & N_STAB) && (symbol->type & N_TYPE) == N_SECT;
 }
 
+static bool is_code(const struct image *image, uint64_t addr)
+{
+	const struct macho *m = image->macho;
+	return (!m->has_text_addr || addr >= m->text_addr) && ranges_find(&image->text, addr);
+}
+
 static int add_symbol(struct image *image, uint64_t addr, uint64_t size, const char *name, enum symbol_type type,
 		      bool global)
 {
-	const struct macho *m = image->macho;
-	if ((m->has_text_addr && addr < m->text_addr) || !ranges_find(&image->text, addr))
+	if (!is_code(image, addr))
 		return 0;
 	return vec_push(&image->symbols,
 			(struct symbol){.addr = addr, .size = size, .name = name, .type = type, .global = global});
@@ -130,16 +142,22 @@ static int load_table(struct image *image, const struct image *source)
 struct exports {
 	struct image *image;
 	struct known known;
+	uint64_t budget; /* bytes that names may still take */
 };
 
 static int add_export(void *user, const char *name, uint64_t off)
 {
 	struct exports *e = user;
 	uint64_t addr;
-	if (__builtin_add_overflow(e->image->macho->text_addr, off, &addr) || is_known(&e->known, addr))
+	if (__builtin_add_overflow(e->image->macho->text_addr, off, &addr) || !is_code(e->image, addr) ||
+	    is_known(&e->known, addr))
 		return 0;
 	name += *name == '_';
-	const char *copy = arena_strdup(&e->image->names, name, strlen(name));
+	size_t size = strlen(name);
+	if (size >= e->budget)
+		return 0;
+	e->budget -= size + 1;
+	const char *copy = arena_strdup(&e->image->names, name, size);
 	return copy ? add_symbol(e->image, addr, 0, copy, SYMBOL_FUNC, true) : -ENOMEM;
 }
 
@@ -149,7 +167,7 @@ static int load_exports(struct image *image, const struct image *source)
 	struct span trie = part_bytes(source, m->exports.off, m->exports.size);
 	if (!trie.size)
 		return 0;
-	struct exports e = {.image = image};
+	struct exports e = {.image = image, .budget = (uint64_t)trie.size * EXPORTS_GROWTH};
 	int err = list_known(image, &e.known);
 	if (!err)
 		err = macho_walk_exports(trie, add_export, &e);
@@ -169,7 +187,7 @@ static int add_stub(struct image *image, const struct image *source, uint64_t ad
 		return 0;
 	const char *symbol_name = macho_symbol_name(source, &s);
 	size_t length = strlen(symbol_name);
-	if (length > *budget)
+	if (!length || length > *budget)
 		return 0;
 	*budget -= length;
 	int n = asprintf(&text, "symbol stub for: %s", symbol_name);

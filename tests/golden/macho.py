@@ -13,6 +13,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from lib import make_macho as m  # noqa: E402
+from lib import measure  # noqa: E402
 from lib.craft import Die, Sequence, Unit  # noqa: E402
 from lib.macho_sample import LINES, NAMES, UUID, program  # noqa: E402
 
@@ -220,6 +221,47 @@ def many_stubs(gsym):
                                0x100000 + 16 * (count - 1): "??"})
     mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
     bench.same("memory below 600 MiB", mib < 600 or mib, True)
+
+
+@case
+def shared_names(gsym):
+    """Symbols that share one long name: so many are named as keeps the work in proportion to the file."""
+    count, long = 4000, b"_" + b"n" * 100000 + b"\0"
+    made = m.Maker()
+    made.section("__TEXT", "__text", 0x1000, bytes(4), m.CODE, size=4 * count)
+    made.extra = [(m.LC_SYMTAB, bytes(16))]
+    at = len(made.file())
+    table = b"".join(made.pack("IBBHQ", 0, m.N_SECT | m.N_EXT, 1, 0, 0x1000 + 4 * i) for i in range(count))
+    made.extra = [(m.LC_SYMTAB, made.pack("4I", at, count, at + len(table), len(long)))]
+    Bench(gsym, "shared names").expect(made.file() + table + long, {
+        0x1000: "n" * 100000, 0x1004: "n" * 100000, 0x1000 + 4 * (count - 1): "n" * 100000 + f"+{4 * (count - 16):#x}"})
+
+
+@case
+def many_ways_through_a_trie(gsym):
+    """Each of many ways to one node gives a name of four thousand letters; and a name too long hides only itself."""
+    def far(places):
+        edges = b"".join(bytes([1 + i, 0, 0x80 | place & 0x7f, 0x80 | place >> 7 & 0x7f, place >> 14])
+                         for i, place in enumerate(places))
+        return bytes([0, len(places)]) + edges
+
+    made = program(dwarf=False)
+    made.symbols = []
+    first = 0x2000
+    size = 2 + 5 * 200
+    end = first + 3 * size
+    made.exports = (b"\0\1" + b"n" * 4000 + b"\0\x80\x40").ljust(first, b"\0")
+    for level in range(3):
+        made.exports += far([first + size * (level + 1)] * 200)
+    made.exports += b"\3\0\x80\x20\0" + bytes(1 << 16)
+    bench = Bench(gsym, "many ways")
+    path = bench.write("file", made.file())
+    _, kib, status = measure.once([gsym, "convert", "--quiet", path, "-o", bench.directory / "out"])
+    bench.same("exit", status, 0)
+    bench.same("memory below 200 MiB", kib < 200 << 10 or kib, True)
+    made.exports = b"\0\2" + b"n" * 5000 + b"\0\x93\x27_b\0\x93\x27".ljust(5007, b"\0")
+    made.exports = made.exports[:0x1393].ljust(0x1393, b"\0") + b"\3\0\x80\x20\0"
+    Bench(gsym, "a name too long").expect(made.file(), {0x1000: "b"})
 
 
 @case

@@ -8,10 +8,11 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import peers  # noqa: E402
+from lib import make_macho, measure, peers  # noqa: E402
 
 GSYM = os.path.abspath(sys.argv.pop(1))
 TOOLS = {name: peers.find(name) for name in ("clang", "ld64.lld", "dsymutil", "llvm-ar")}
+machines = {"arm64": make_macho.ARM64, "x86_64": make_macho.X86_64}
 SOURCES = {
     "a.c": """
 static inline __attribute__((always_inline)) int square(int x) { return x * x; }
@@ -94,6 +95,50 @@ class ObjectTest(unittest.TestCase):
                 self.assertEqual(ours, self.reference(binary))
                 self.assertNotIn("not here", said)
                 run("rm", "-r", self.at("elsewhere.dSYM"))
+
+    def test_fat_archive(self):
+        """A static library for several machines."""
+        parts = []
+        for machine, target in ((make_macho.X86_64, "x86_64"), (make_macho.ARM64, "arm64")):
+            run(TOOLS["clang"], "--target=%s-apple-macos12" % target, "-g", "-O1", "-c", self.at("b.c"), "-o", self.at("b.o"))
+            run(TOOLS["llvm-ar"], "--format=darwin", "rcs", self.at(target + ".a"), self.at("b.o"))
+            with open(self.at(target + ".a"), "rb") as file:
+                parts.append((machine, file.read()))
+        for wide in (False, True):
+            with open(self.at("fat.a"), "wb") as file:
+                file.write(make_macho.fat(parts, wide))
+            # A linker that reads the wide form is not at hand: the same members, from a library of the same name.
+            with open(self.at("fat.a"), "rb") as file:
+                whole = file.read()
+            os.rename(self.at(self.arch + ".a"), self.at("fat.a"))
+            binary = self.link(self.at("fat.a"))
+            os.rename(self.at("fat.a"), self.at(self.arch + ".a"))
+            with open(self.at("fat.a"), "wb") as file:
+                file.write(whole)
+            said, ours = self.convert(binary)
+            self.assertIn("b.c:7", "\n".join(ours))
+            self.assertNotIn("not here", said)
+
+    def test_memory_of_many_objects(self):
+        """Only what the binary has of an object is kept, and no object stays open."""
+        functions = "".join("int f%d(int a) { return a + %d; }\n" % (i, i) for i in range(3000))
+        with open(self.at("big.c"), "w") as file:
+            file.write(functions)
+        run(TOOLS["clang"], "--target=%s-apple-macos12" % self.arch, "-g", "-O1", "-c", self.at("big.c"), "-o",
+            self.at("big.o"))
+        made, count = make_macho.Maker(machines[self.arch], uuid=bytes(range(16))), 600
+        made.section("__TEXT", "__text", 0x1000, bytes(0x20 * count), make_macho.CODE)
+        for i in range(count):
+            made.symbols += [make_macho.Symbol(self.at("./" * (i % 9) + "big.o"), 0, 0x66, 0),
+                             make_macho.Symbol("_f%d" % i, 0x1000 + 0x20 * i, make_macho.N_FUN), make_macho.Symbol("", 0x20, make_macho.N_FUN, 0)]
+        with open(self.at("many"), "wb") as file:
+            file.write(made.file())
+        _, kib, status = measure.once([GSYM, "convert", "--quiet", self.at("many"), "-o", self.at("out.gsym")])
+        self.assertEqual(status, 0)
+        self.assertLess(kib, 150 << 10)
+        answer = run(GSYM, "lookup", self.at("out.gsym"), "0x1000", hex(0x1000 + 0x20 * (count - 1))).stdout.decode()
+        self.assertIn("f0 at %s:1\n" % self.at("big.c"), answer)
+        self.assertIn("f%d at %s:%d\n" % (count - 1, self.at("big.c"), count), answer)
 
     def test_missing_object(self):
         binary = self.link("a.o", "b.o")
