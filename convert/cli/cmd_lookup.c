@@ -1,10 +1,10 @@
 /*
  * gsym lookup: addresses from the arguments, else one per line from standard input.
  *
- * In bulk the work is one read, one lookup and a few appends an address; a reader at the other end of a pipe
- * gets its answers as soon as no complete line is waiting.
+ * All complete lines that one read gives are answered together; a reader at the other end of a pipe gets its answers as
+ * soon as no complete line is waiting.
  */
-#include "../../gsym/render/render.h"
+#include "../../gsym/render/batch.h"
 #include "address.h"
 #include "commands.h"
 #include "lookup_merged.h"
@@ -24,7 +24,7 @@ enum {
 	OPT_APPROXIMATE,
 
 	LINE_MAX_SIZE = 4096, /* a line as long is no address; what follows in it is dropped */
-	INPUT_SIZE = 64 * 1024,
+	INPUT_SIZE = 256 * 1024,
 };
 
 static const struct option_spec options[] = {
@@ -57,6 +57,8 @@ struct lookup {
 	bool near;       /* a line nearby is better than none */
 	bool all_merged; /* every function at an address, not the first alone */
 	struct merged_lookup merged;
+	struct batch *batch;
+	VEC(struct batch_query) queries; /* lines that were read and not answered */
 	struct text_buf out;
 	bool incomplete; /* something could not be read: the exit status tells */
 };
@@ -87,34 +89,81 @@ static int answer(struct lookup *lookup, uint64_t addr)
 	return lookup->out.n > before ? 0 : render_unknown(&lookup->out, addr, &lookup->render);
 }
 
-/* What ends a record in a stream, where a reader has to know that no more frames follow. */
-static void end_record(struct lookup *lookup)
-{
-	if (lookup->render.format == RENDER_TEXT || lookup->render.format == RENDER_GSYMUTIL)
-		text_char(&lookup->out, '\n');
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-static int answer_line(struct lookup *lookup, const char *line, size_t size)
+static struct batch_query parse_line(const char *line, size_t size)
 {
-	uint64_t addr;
-	int err;
+	struct batch_query query = {.kind = BATCH_ADDRESS};
 	while (size && is_blank(line[size - 1]))
 		size--;
 	while (size && is_blank(*line)) {
 		line++;
 		size--;
 	}
-	if (size < LINE_MAX_SIZE && address_parse(line, size, &addr))
-		err = answer(lookup, addr);
-	else
-		err = render_malformed(&lookup->out, line, size, &lookup->render);
-	end_record(lookup);
-	return err ? err : output_drain(&lookup->out);
+	if (size < LINE_MAX_SIZE && address_parse(line, size, &query.given)) {
+		query.addr = query.given;
+		return query;
+	}
+	return (struct batch_query){.text = line, .size = (uint32_t)size, .kind = BATCH_MALFORMED};
+}
+
+/* What ends a record in a stream, where a reader has to know that no more frames follow. */
+static void end_record(struct lookup *lookup)
+{
+	if (lookup->render.format != RENDER_TSV && lookup->render.format != RENDER_JSON)
+		text_char(&lookup->out, '\n');
+}
+
+/* With every function at each address. */
+static int answer_merged(struct lookup *lookup)
+{
+	int err = 0;
+	for (size_t i = 0; !err && i < lookup->queries.n; i++) {
+		const struct batch_query *query = &lookup->queries.v[i];
+		if (query->kind == BATCH_MALFORMED)
+			err = render_malformed(&lookup->out, query->text, query->size, &lookup->render);
+		else
+			err = answer(lookup, query->given);
+		end_record(lookup);
+		if (!err)
+			err = output_drain(&lookup->out);
+	}
+	return err;
+}
+
+static int answer_batch(struct lookup *lookup)
+{
+	const struct batch_options how = {.render = lookup->render, .near = lookup->near};
+	for (size_t done = 0, n; done < lookup->queries.n; done += n) {
+		struct gsym_diag diag = {0};
+		int err = batch_answer(lookup->batch, lookup->reader, &how, lookup->queries.v + done,
+				       lookup->queries.n - done, OUTPUT_PIECE, &lookup->out, &n, &diag);
+		if (err == -EBADMSG) {
+			fail(lookup->path, err, &diag);
+			lookup->incomplete = true;
+			err = 0;
+		}
+		if (!err)
+			err = output_drain(&lookup->out);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int answer_queries(struct lookup *lookup)
+{
+	int err = lookup->all_merged ? answer_merged(lookup) : answer_batch(lookup);
+	lookup->queries.n = 0;
+	return err;
+}
+
+static int add_line(struct lookup *lookup, const char *line, size_t size)
+{
+	return vec_push(&lookup->queries, parse_line(line, size));
 }
 
 /* Answers the complete lines of @input and gives the number of bytes they take. */
@@ -122,13 +171,12 @@ static int answer_lines(struct lookup *lookup, const char *input, size_t size, s
 {
 	const char *at = input, *nl;
 	while ((nl = memchr(at, '\n', (size_t)(input + size - at)))) {
-		int err = answer_line(lookup, at, (size_t)(nl - at));
-		if (err)
-			return err;
+		if (add_line(lookup, at, (size_t)(nl - at)))
+			return -ENOMEM;
 		at = nl + 1;
 	}
 	*ret = (size_t)(at - input);
-	return 0;
+	return answer_queries(lookup);
 }
 
 /* Reads more after the @kept bytes; flushes first, since the read may wait for somebody who waits for us. */
@@ -167,7 +215,7 @@ static int answer_stdin(struct lookup *lookup)
 			kept = LINE_MAX_SIZE;
 	}
 	if (!err && kept)
-		err = answer_line(lookup, input, kept);
+		err = add_line(lookup, input, kept) ? -ENOMEM : answer_queries(lookup);
 	return err ? err : output_flush(&lookup->out);
 }
 
@@ -248,10 +296,13 @@ static int run(struct lookup *lookup, char **addresses, int n)
 		return fail(lookup->path, err, &diag);
 	lookup->render.module = lookup->path;
 	lookup->render.cache = demangle_cache_new();
-	err = lookup->all_merged ? merged_lookup_init(&lookup->merged) : 0;
+	lookup->batch = batch_new();
+	err = !lookup->batch ? -ENOMEM : lookup->all_merged ? merged_lookup_init(&lookup->merged) : 0;
 	if (!err)
 		err = n ? answer_arguments(lookup, addresses, n) : answer_stdin(lookup);
 	gsym_answer_deinit(&lookup->answer);
+	batch_free(lookup->batch);
+	vec_free(&lookup->queries);
 	text_deinit(&lookup->out);
 	demangle_cache_free(lookup->render.cache);
 	gsym_reader_close(lookup->reader);
