@@ -1,6 +1,7 @@
 #include "copy.h"
 
 #include "../gsym/base/diag.h"
+#include "../gsym/decoder.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,6 +11,8 @@ enum {
 	 */
 	STRINGS_GROWTH = 4,
 	STRINGS_LEAST = 64 * 1024,
+	/* How often the bytes of the file may be read as records: many addresses may share a large one. */
+	RECORDS_SHARED = 16,
 };
 
 int copier_init(struct copier *c, const struct gsym_reader *from)
@@ -49,6 +52,7 @@ int copier_begin(struct copier *c, struct gsym_writer *to)
 {
 	c->to = to;
 	c->string_bytes = 0;
+	c->decoder->bytes = 0;
 	if (++c->run == 0) {
 		memset(c->files, 0, (size_t)gsym_reader_info(c->from)->num_files * sizeof(*c->files));
 		c->run = 1;
@@ -122,8 +126,10 @@ int copy_tables(struct copier *c, struct gsym_diag *diag)
 			err = copy_string(c, strp, &copied, diag);
 		strp += size + 1;
 	}
-	for (uint32_t i = 1; !err && i < info->num_files; i++)
-		err = copy_file(c, i, &file, diag);
+	for (uint32_t i = 1; i < info->num_files && (!err || err == -EBADMSG); i++) {
+		int file_err = copy_file(c, i, &file, err ? NULL : diag);
+		err = file_err ? file_err : err;
+	}
 	return err;
 }
 
@@ -208,6 +214,8 @@ static int translate(struct copier *c, const struct gsym_func *in, struct gsym_f
 int copy_function(struct copier *c, uint32_t index, struct gsym_func *ret, struct gsym_diag *diag)
 {
 	struct gsym_func copy;
+	if (c->decoder->bytes / RECORDS_SHARED > gsym_reader_info(c->from)->file_size)
+		return diag_set(diag, -EBADMSG, "function %" PRIu32 ": records share their bytes: too much to read", index);
 	int err = gsym_reader_function(c->from, index, c->decoder, ret, diag);
 	if (err)
 		return err;

@@ -47,13 +47,14 @@ int copier_begin(struct copier *c, struct gsym_writer *to);
 
 /*
  * Copies all strings and all files, those that no function refers to included, in their order. In a file that
- * gsym wrote every one gets the number it had.
+ * gsym wrote every one gets the number it had. -EBADMSG when files are damaged, which are left out.
  */
 int copy_tables(struct copier *c, struct gsym_diag *diag);
 
 /*
  * Copies function @index; functions come in the order of the file. @ret is the function as it is in the old
- * file, valid until the next call. -EBADMSG for a damaged record, else what the writer says.
+ * file, valid until the next call. -EBADMSG for a damaged record, or when those copied before took too much by sharing
+ * their bytes; else what the writer says.
  */
 int copy_function(struct copier *c, uint32_t index, struct gsym_func *ret, struct gsym_diag *diag);
 

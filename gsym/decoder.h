@@ -23,6 +23,7 @@ struct gsym_decoder {
 	VEC(uint64_t) patterns;
 	VEC(struct gsym_func) funcs;    /* the function asked for, then those merged with it */
 	VEC(struct decoder_mark) marks; /* where the stretches of each of them begin */
+	uint64_t bytes;                 /* of the records asked for so far, which may share them */
 };
 
 #endif

@@ -177,11 +177,12 @@ void gsym_decoder_free(struct gsym_decoder *decoder)
 int gsym_reader_function(const struct gsym_reader *reader, uint32_t index, struct gsym_decoder *decoder,
 			 struct gsym_func *ret, struct gsym_diag *diag)
 {
-	struct record r;
+	struct record r = {0};
 	if (index >= reader->info.num_addresses)
 		return diag_set(diag, -EINVAL, "%s: function %" PRIu32 " of %" PRIu32, reader->name, index,
 				reader->info.num_addresses);
 	int err = reader_parse_record(reader, index, &r, diag);
+	decoder->bytes += r.end - r.off;
 	if (!err)
 		err = record_decode(&r, gsym_reader_address(reader, index), &reader->tables, decoder, diag);
 	if (err)

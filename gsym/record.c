@@ -12,6 +12,7 @@ static int read_head(struct cursor *c, const struct gsym_tables *tables, struct 
 	r->present = 0;
 	r->size = cursor_u32(c);
 	r->name = cursor_uint(c, tables->strp_size);
+	r->end = cursor_off(c);
 	if (!cursor_ok(c))
 		return diag_set(diag, -EBADMSG, "function record at offset 0x%" PRIx64 " is cut off", r->off);
 	if (!r->name || !tables_have_string(tables, r->name))
@@ -37,6 +38,7 @@ int record_parse(struct cursor c, const struct gsym_tables *tables, struct recor
 					"function record at offset 0x%" PRIx64
 					": no end of list, cut off at offset 0x%" PRIx64,
 					ret->off, cursor_off(&c));
+		ret->end = cursor_off(&c);
 		if (type == InfoType_EndOfList)
 			return 0;
 		if (type >= INFO_TYPE_KNOWN)

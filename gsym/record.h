@@ -14,6 +14,7 @@
 /* A record taken apart, nothing decoded. */
 struct record {
 	uint64_t off;                          /* of the record, for messages */
+	uint64_t end;                          /* how far it was read */
 	uint32_t size;                         /* bytes of code, 0 = not known */
 	uint64_t name;                         /* checked: a string, and not the empty one */
 	struct cursor blocks[INFO_TYPE_KNOWN]; /* by enum info_type */

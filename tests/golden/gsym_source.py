@@ -89,6 +89,38 @@ def damaged_record(gsym, place, inputs):
         failures.append(f"a damaged record: exit {status}, {told}")
 
 
+def damaged_file(gsym, place, inputs):
+    """A file whose strings are not there takes only functions with it that are in it."""
+    data = bytearray(pathlib.Path(f"{inputs}/plain.gsym").read_bytes())
+    count, width = struct.unpack_from("<I", data, 16)[0], data[6]
+    files = ((48 + count * width + 3) & ~3) + 4 * count
+    n_files = struct.unpack_from("<I", data, files)[0]
+    whole = functions(gsym, f"{inputs}/plain.gsym").count("FunctionInfo @")
+    struct.pack_into("<II", data, files + 4 + 8 * (n_files - 1), 0xffffff, 0xffffff)
+    pathlib.Path(f"{place}/bad").write_bytes(data)
+    status, told = convert(gsym, f"{place}/bad", f"{place}/out")
+    left = functions(gsym, f"{place}/out").count("FunctionInfo @") if not status else 0
+    if status or not 0 < left < whole or f"damaged record of GSYM: {whole - left}" not in told:
+        failures.append(f"a damaged file: exit {status}, {left} of {whole} functions, {told}")
+
+
+def shared_records(gsym, place):
+    """A hundred thousand addresses that share one record of as many rows do not become as many records."""
+    count = 100000
+    strings, files = b"\0a.c\0f\0", struct.pack("<5I", 2, 0, 0, 0, 1)
+    lines = b"\0\1\1" + b"\x10" * count + b"\0"
+    record = struct.pack("<IIII", 1 << 20, 5, 1, len(lines)) + lines + bytes(8)
+    at = 48 + 8 * count + len(files)
+    head = struct.pack("<IHBBQIII20s", 0x4753594d, 1, 4, 16, 0x1000, count, at + len(record), len(strings), BUILD_ID)
+    addresses = b"".join(struct.pack("<I", i) for i in range(count))
+    path = pathlib.Path(f"{place}/shared")
+    path.write_bytes(head + addresses + struct.pack("<I", at) * count + files + record + strings)
+    status, told = convert(gsym, path, f"{place}/out")
+    size = pathlib.Path(f"{place}/out").stat().st_size if not status else 0
+    if status or size > 20 * path.stat().st_size or "damaged record of GSYM" not in told:
+        failures.append(f"records that share their bytes: exit {status}, {size} bytes, {told}")
+
+
 def text_gsym(gsym, place, build_id, version="1"):
     """GSYM of one function at 0x1000, as bytes."""
     sym, out = f"{place}/text.sym", f"{place}/text.gsym"
@@ -179,6 +211,8 @@ def main():
         copies(gsym, place, inputs)
         refused(gsym, place, inputs)
         damaged_record(gsym, place, inputs)
+        damaged_file(gsym, place, inputs)
+        shared_records(gsym, place)
         sections(gsym, place)
         theirs(gsym, place)
     for failure in failures:
