@@ -8,6 +8,7 @@
 #include "../gsym/base/diag.h"
 #include "../gsym/render/render.h"
 #include "guard.h"
+#include "place.h"
 #include "revision.h"
 
 static const enum render_format render_formats[] = {
@@ -29,44 +30,6 @@ struct work {
 	struct gsym_diag diag;
 };
 
-/* ---- What a number means ---- */
-
-static bool offset_to_link(const struct address_map *map, uint64_t off, uint64_t *ret)
-{
-	for (size_t i = 0; i < map->n; i++) {
-		uint64_t from = map->segments[i].off;
-		if (off < from || off - from >= map->segments[i].size)
-			continue;
-		*ret = map->segments[i].addr + (off - from);
-		return true;
-	}
-	return false;
-}
-
-/* The link-time address; false when there is none. */
-static bool link_address(const struct request *request, const struct address_map *map, uint64_t *ret)
-{
-	uint64_t n = request->address, load = request->context.load;
-	switch ((enum address_space)request->context.space) {
-	case SPACE_LINK: *ret = n; break;
-	case SPACE_RUNTIME:
-		if (n < load || __builtin_add_overflow(n - load, map->base, ret))
-			return false;
-		break;
-	case SPACE_RVA:
-		if (__builtin_add_overflow(n, map->base, ret))
-			return false;
-		break;
-	case SPACE_FILE:
-		if (!offset_to_link(map, n, ret))
-			return false;
-		break;
-	}
-	if (request->context.is_return && (*ret)-- == 0)
-		return false;
-	return true;
-}
-
 /* ---- Answers ---- */
 
 /* What was asked for lies one byte behind what was looked up. */
@@ -81,7 +44,7 @@ static int look_up_and_render(void *arg)
 	struct work *w = arg;
 	uint64_t given = w->request->address, address = 0;
 	int err = -ENOENT;
-	if (link_address(w->request, w->map, &address))
+	if (place_to_link(&w->request->context, w->map, given, &address))
 		err = gsym_lookup(w->reader, address, &w->answer, &w->diag);
 	if (err == -ENOENT && w->print_unknown)
 		return render_unknown(&w->out, given, w->options);
@@ -92,8 +55,7 @@ static int look_up_and_render(void *arg)
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
-/* The converted file let us down: why goes to status and, now and then, to the log. */
-static int complain(struct gsymfs *fs, struct revision *rev, int err, const char *text)
+void answer_complain(struct gsymfs *fs, struct revision *rev, int err, const char *text)
 {
 	bool lost = err == -EFAULT;
 	const char *reason = lost ? "the converted file in the cache was cut short" : text;
@@ -101,15 +63,16 @@ static int complain(struct gsymfs *fs, struct revision *rev, int err, const char
 		cache_forget(&fs->cache, &rev->key);
 	if (revision_complain(&fs->images, rev, reason, lost))
 		log_warning(&fs->log, "'%s': %s", rev->source.path, reason);
-	return -EIO;
 }
 
 static int finish(struct gsymfs *fs, struct revision *rev, struct work *w, int err, struct content **ret)
 {
 	if (err == -ENOENT || err == -ENOMEM)
 		return err;
-	if (err)
-		return complain(fs, rev, err, w->diag.text);
+	if (err) {
+		answer_complain(fs, rev, err, w->diag.text);
+		return -EIO;
+	}
 	struct content *content = content_new(w->out.v, w->out.n);
 	if (!content)
 		return -ENOMEM;
@@ -117,17 +80,35 @@ static int finish(struct gsymfs *fs, struct revision *rev, struct work *w, int e
 	return 0;
 }
 
+void answer_module(const struct gsymfs *fs, const struct revision *rev, char ret[static PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s", fs->source, rev->binary.path ? rev->binary.path : rev->source.path);
+}
+
+static struct render_options render_options(const struct gsymfs *fs, const struct request *request)
+{
+	return (struct render_options){
+		.format = render_formats[request->format],
+		.demangle = request->raw || !fs->options.demangle ? DEMANGLE_OFF : DEMANGLE_AUTO,
+	};
+}
+
+struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request)
+{
+	return (struct batch_options){
+		.render = render_options(fs, request),
+		.is_return = request->context.is_return,
+	};
+}
+
 int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
 		struct content **ret)
 {
 	char module[PATH_MAX] = "";
+	struct render_options options = render_options(fs, request);
 	if (request->format != FORMAT_TEXT)
-		snprintf(module, sizeof(module), "%s/%s", fs->source, rev->binary.path ? rev->binary.path : rev->source.path);
-	const struct render_options options = {
-		.format = render_formats[request->format],
-		.demangle = request->raw || !fs->options.demangle ? DEMANGLE_OFF : DEMANGLE_AUTO,
-		.module = module,
-	};
+		answer_module(fs, rev, module);
+	options.module = module;
 	struct work w = {
 		.reader = handle->reader,
 		.request = request,

@@ -4,6 +4,9 @@
 #ifndef FS_ANSWER_H
 #define FS_ANSWER_H
 
+#include <limits.h>
+
+#include "../gsym/render/batch.h"
 #include "content.h"
 #include "gsymfs.h"
 #include "handle.h"
@@ -15,6 +18,18 @@
  */
 int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
 		struct content **ret);
+
+/* How a batch of such requests is answered; without the module and a cache of names. */
+struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request);
+
+/* What answers call the image: the path of its file. */
+void answer_module(const struct gsymfs *fs, const struct revision *rev, char ret[static PATH_MAX]);
+
+/*
+ * The converted file let us down: @text, or -EFAULT as @err, says how. It goes to status and, now and then, to the log; a
+ * file that has become shorter is made again.
+ */
+void answer_complain(struct gsymfs *fs, struct revision *rev, int err, const char *text);
 
 /*
  * The file status: lines of key, tab, value; with @json, info.json: the same as an object. Never starts or waits

@@ -62,6 +62,21 @@ void attr_image_file(const struct revision *rev, uint64_t ino, uint64_t size, st
 	mirror(rev, ret);
 }
 
+void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret)
+{
+	mode_t read = rev->source.mode & 0444;
+	begin(ret, ino, S_IFREG | read | read >> 1, 0);
+	mirror(rev, ret);
+}
+
+void attr_root_batch(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	begin(ret, ino, S_IFREG | 0666, 0);
+	ret->st_uid = geteuid();
+	ret->st_gid = getegid();
+	set_time(ret, fs->mounted_at);
+}
+
 struct fuse_entry_param entry_none(void)
 {
 	return (struct fuse_entry_param){.entry_timeout = TIMEOUT_NEGATIVE};

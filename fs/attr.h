@@ -24,6 +24,12 @@ void attr_image(const struct revision *rev, uint64_t ino, struct stat *ret);
 /* A file of an image. */
 void attr_image_file(const struct revision *rev, uint64_t ino, uint64_t size, struct stat *ret);
 
+/* A file that those may write who may read the image: q. Its size says nothing. */
+void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret);
+
+/* The same in the root, where everybody may. */
+void attr_root_batch(const struct gsymfs *fs, uint64_t ino, struct stat *ret);
+
 /*
  * Any node by its inode number (getattr.c): 0, -ESTALE for a number that is not, or no longer, in use,
  * -ENOMEM.

@@ -143,6 +143,12 @@ void calls_fail(struct list *woken, int err)
 	for (struct list *at; (at = list_take(woken));) {
 		struct call *call = LIST_ENTRY(at, struct call);
 		disarm(call);
-		answer_error(call, err);
+		if (!call->outlives_failure) {
+			answer_error(call, err);
+			continue;
+		}
+		call->failed = call->wait.revision;
+		call->failure = err;
+		call_run(call);
 	}
 }

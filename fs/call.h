@@ -29,6 +29,9 @@ struct wait {
 	uint64_t findings;     /* images.findings when the attempt looked: later ones are news */
 };
 
+/* A call may find its image closed again, or its file replaced, as often as this. */
+enum { CALL_TRIES_MAX = 8 };
+
 enum call_state {
 	CALL_PARKING, /* its interrupt function is being set */
 	CALL_PARKED,  /* on a list, under images.lock */
@@ -55,6 +58,10 @@ struct call {
 	bool interrupted;
 	bool on_heap;
 	unsigned tries; /* how often it waited for a conversion */
+	/* Goes on when what it waited for failed, because that is no answer to all it was asked. */
+	bool outlives_failure;
+	struct revision *failed; /* what it waited for then, */
+	int failure;             /* and why that failed */
 };
 
 /* Runs a call that lives on the stack until it is answered or parked; @call must not be used afterwards. */
@@ -73,7 +80,7 @@ void calls_wake_id(struct list *parked, const char *id, struct list *woken);
 /* Runs them again. */
 void calls_resume(struct list *woken);
 
-/* Answers them all with @err, a negative errno. */
+/* What they waited for failed with @err, a negative errno, which is their answer; or they go on and know. */
 void calls_fail(struct list *woken, int err);
 
 #endif

@@ -8,9 +8,12 @@
 
 static int fixed_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
 {
-	if (ino != INO_ROOT && ino != INO_BY_NAME)
+	if (ino == INO_ROOT || ino == INO_BY_NAME)
+		attr_own_dir(fs, ino, ret);
+	else if (ino_is_root_batch(ino))
+		attr_root_batch(fs, ino, ret);
+	else
 		return -ESTALE;
-	attr_own_dir(fs, ino, ret);
 	return 0;
 }
 
@@ -43,6 +46,10 @@ static int image_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 	struct revision *rev = images_revision(&fs->images, ino_a(ino));
 	if (!rev)
 		return -ESTALE;
+	if (ino_kind(ino) == NODE_BATCH) {
+		attr_batch(rev, ino, ret);
+		return 0;
+	}
 	if (ino_kind(ino) != NODE_IMAGE_FILE) {
 		attr_image(rev, ino, ret);
 		return 0;
@@ -65,10 +72,11 @@ static int address_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 	if (!nodes_get(&fs->nodes, ino, &node))
 		return -ESTALE;
 	content_put(node.content);
-	if (node.is_directory)
-		attr_image(node.revision, ino, ret);
-	else
-		attr_image_file(node.revision, ino, node.size, ret);
+	switch ((enum node_is)node.is) {
+	case NODE_IS_ADDRESS: attr_image_file(node.revision, ino, node.size, ret); break;
+	case NODE_IS_CONTEXT: attr_image(node.revision, ino, ret); break;
+	case NODE_IS_BATCH: attr_batch(node.revision, ino, ret); break;
+	}
 	return 0;
 }
 
@@ -86,6 +94,7 @@ int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_tim
 		*ret_timeout = ino_b(ino) == IMAGE_GSYM ? TIMEOUT_FIXED : 0;
 		return image_attr(fs, ino, ret);
 	case NODE_IMAGE:
+	case NODE_BATCH:
 	case NODE_CONTEXT: return image_attr(fs, ino, ret);
 	case NODE_ADDRESS: return address_attr(fs, ino, ret);
 	case NODE_NAME_LINK:

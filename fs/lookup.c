@@ -81,12 +81,12 @@ static struct image *find_breakpad(struct images *images, const char *id)
 	return !a || a == b ? b : b ? NULL : a;
 }
 
-static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
+int lookup_image(struct call *call, const struct request *request, struct image **ret)
 {
-	struct gsymfs *fs = call->fs;
-	struct images *images = &fs->images;
+	struct images *images = &call->fs->images;
 	struct image *image = images_find(images, request->id);
 	bool exact = image && image->revision;
+	*ret = NULL;
 	if (!exact && !images->scanned) {
 		call->wait.revision = NULL;
 		strcpy(call->wait.id, request->id);
@@ -97,9 +97,18 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 		image = id_may_be_prefix(request->id) ? images_find_prefix(images, request->id) : NULL;
 	if (!image)
 		image = find_breakpad(images, request->id);
-	if (!image)
-		return images->absent;
-	*ret = exact && !request->alias ? entry_image(fs, image->revision) : entry_alias(fs, image);
+	*ret = image;
+	return image ? 0 : images->absent;
+}
+
+static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
+{
+	struct image *image;
+	int err = lookup_image(call, request, &image);
+	if (err)
+		return err;
+	bool exact = strcmp(image->id, request->id) == 0 && !request->alias;
+	*ret = exact ? entry_image(call->fs, image->revision) : entry_alias(call->fs, image);
 	return 0;
 }
 
@@ -109,6 +118,10 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 	name_parse(PLACE_ROOT, NULL, call->name, &request);
 	if (request.kind == REQUEST_BY_NAME) {
 		*ret = entry_by_name(call->fs);
+		return 0;
+	}
+	if (request.kind == REQUEST_BATCH) {
+		*ret = entry_batch(call->fs, NULL, &request);
 		return 0;
 	}
 	if (request.kind != REQUEST_ID)
@@ -211,21 +224,40 @@ struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revi
 	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 }
 
-/* One with a load address has no number to be computed. */
-static int context_entry(struct call *call, struct revision *rev, const struct request *request,
-			 struct fuse_entry_param *ret)
+struct fuse_entry_param entry_batch(const struct gsymfs *fs, const struct revision *rev, const struct request *request)
+{
+	struct stat st;
+	if (rev)
+		attr_batch(rev, ino_make(NODE_BATCH, rev->number, batch_code(request)), &st);
+	else
+		attr_root_batch(fs, INO_BATCH + batch_code(request), &st);
+	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+}
+
+/* A directory, or the q in it, whose load address is in no number that could be computed. */
+static int loaded_entry(struct call *call, struct revision *rev, const struct request *request,
+			struct fuse_entry_param *ret)
 {
 	struct gsymfs *fs = call->fs;
-	if (request->context.space != SPACE_RUNTIME || request->context.wants_load) {
-		*ret = entry_context(fs, rev, &request->context);
-		return 0;
-	}
 	struct stat st;
 	uint64_t ino = nodes_add(&fs->nodes, rev, request, NULL);
 	if (!ino)
 		return -ENOMEM;
-	attr_image(rev, ino, &st);
+	if (request->kind == REQUEST_BATCH)
+		attr_batch(rev, ino, &st);
+	else
+		attr_image(rev, ino, &st);
 	*ret = entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+	return 0;
+}
+
+static int context_entry(struct call *call, struct revision *rev, const struct request *request,
+			 struct fuse_entry_param *ret)
+{
+	if (request->context.space == SPACE_RUNTIME && !request->context.wants_load)
+		return loaded_entry(call, rev, request, ret);
+	*ret = request->kind == REQUEST_BATCH ? entry_batch(call->fs, rev, request) :
+						entry_context(call->fs, rev, &request->context);
 	return 0;
 }
 
@@ -237,6 +269,7 @@ static int in_image(struct call *call, struct revision *rev, const struct contex
 		return -ESTALE;
 	name_parse(PLACE_IMAGE, context, call->name, &request);
 	switch (request.kind) {
+	case REQUEST_BATCH:
 	case REQUEST_CONTEXT: return context_entry(call, rev, &request, ret);
 	case REQUEST_STATUS: return status_entry(call, rev, IMAGE_STATUS, ret);
 	case REQUEST_INFO: return status_entry(call, rev, IMAGE_INFO, ret);
@@ -258,7 +291,7 @@ static int in_loaded_context(struct call *call, struct fuse_entry_param *ret)
 	if (!nodes_get(&call->fs->nodes, call->ino, &node))
 		return -ESTALE;
 	content_put(node.content);
-	return node.is_directory ? in_image(call, node.revision, &node.context, ret) : -ENOTDIR;
+	return node.is == NODE_IS_CONTEXT ? in_image(call, node.revision, &node.context, ret) : -ENOTDIR;
 }
 
 /* ---- "." and "..", which only those ask for who came by a file handle and not by a path ---- */
@@ -270,6 +303,7 @@ static uint64_t parent_of(struct gsymfs *fs, uint64_t ino)
 	case NODE_NAME: return INO_BY_NAME;
 	case NODE_NAME_LINK: return ino_make(NODE_NAME, ino_a(ino), 0);
 	case NODE_CONTEXT:
+	case NODE_BATCH:
 	case NODE_IMAGE_FILE: return ino_make(NODE_IMAGE, ino_a(ino), 0);
 	case NODE_ADDRESS:
 		if (!nodes_get(&fs->nodes, ino, &node))

@@ -10,6 +10,12 @@
 /* The attempt of a LOOKUP; see struct call. */
 int lookup_attempt(struct call *call);
 
+/*
+ * With images.lock held: the image that @request, of REQUEST_ID, names in any spelling. It has a revision. Fills @call->wait
+ * and returns -EAGAIN while it may still be found; else 0 or the errno for what is not there.
+ */
+int lookup_image(struct call *call, const struct request *request, struct image **ret);
+
 /* ---- Entries that listings and lookups share; all with images.lock held ---- */
 
 struct fuse_entry_param entry_image(const struct gsymfs *fs, struct revision *rev);
@@ -22,6 +28,9 @@ struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct ba
 struct fuse_entry_param entry_by_name(const struct gsymfs *fs);
 /* A directory that gives addresses another meaning, of those without a load address. */
 struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revision *rev, const struct context *context);
+
+/* q below an image, in no or a fixed context; NULL: of the root. */
+struct fuse_entry_param entry_batch(const struct gsymfs *fs, const struct revision *rev, const struct request *request);
 
 struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev,
 					 enum image_file file, uint64_t size);

@@ -150,21 +150,33 @@ static bool parse_format(const char *suffix, enum request_format *ret)
 	return false;
 }
 
-static void parse_address(const char *name, struct request *ret)
+/* What follows the name of an answer: ".raw" or not, and a format. */
+static bool parse_suffix(const char *suffix, struct request *ret)
 {
 	static const char raw[] = ".raw";
-	uint64_t address;
-	const char *suffix = parse_number(name, &address);
-	if (!suffix)
+	ret->raw = strncmp(suffix, raw, sizeof(raw) - 1) == 0;
+	return parse_format(ret->raw ? suffix + sizeof(raw) - 1 : suffix, &ret->format);
+}
+
+static void parse_address(const char *name, struct request *ret)
+{
+	struct request request = *ret;
+	const char *suffix = parse_number(name, &request.address);
+	if (!suffix || !parse_suffix(suffix, &request))
 		return;
-	bool is_raw = strncmp(suffix, raw, sizeof(raw) - 1) == 0;
-	enum request_format format;
-	if (!parse_format(is_raw ? suffix + sizeof(raw) - 1 : suffix, &format))
-		return;
+	*ret = request;
 	ret->kind = REQUEST_ADDRESS;
-	ret->address = address;
-	ret->format = format;
-	ret->raw = is_raw;
+}
+
+/* "q" and a format. */
+static bool parse_batch(const char *name, struct request *ret)
+{
+	struct request request = *ret;
+	if (name[0] != 'q' || !parse_suffix(name + 1, &request))
+		return false;
+	*ret = request;
+	ret->kind = REQUEST_BATCH;
+	return true;
 }
 
 /* ---- Places ---- */
@@ -223,7 +235,8 @@ static void parse_in_image(const char *name, const struct context *context, stru
 		ret->kind = REQUEST_GSYM;
 	else {
 		ret->context = *context;
-		parse_address(name, ret);
+		if (!parse_batch(name, ret))
+			parse_address(name, ret);
 	}
 }
 
@@ -246,11 +259,28 @@ struct context context_of(uint32_t code)
 	};
 }
 
+enum { CODE_RAW = 4 }; /* above the format */
+
+uint32_t batch_code(const struct request *request)
+{
+	return context_code(&request->context) * 8 | request->format | (request->raw ? CODE_RAW : 0);
+}
+
+struct request batch_of(uint32_t code)
+{
+	return (struct request){
+		.kind = REQUEST_BATCH,
+		.format = code & 3,
+		.raw = code & CODE_RAW,
+		.context = context_of(code / 8),
+	};
+}
+
 static void parse_in_root(const char *name, struct request *ret)
 {
 	if (strcmp(name, "by-name") == 0)
 		ret->kind = REQUEST_BY_NAME;
-	else
+	else if (!parse_batch(name, ret))
 		parse_id(name, ret);
 }
 

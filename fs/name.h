@@ -47,6 +47,7 @@ enum request_kind {
 	REQUEST_INFO,    /* image: the file info.json */
 	REQUEST_GSYM,    /* image: the file image.gsym */
 	REQUEST_ADDRESS, /* image: the frames of an address */
+	REQUEST_BATCH,   /* root and image: the file q */
 	REQUEST_CONTEXT, /* image: a directory in which addresses mean something else */
 };
 
@@ -60,11 +61,11 @@ enum request_format {
 /* A small value that says all of a name: requests for the same thing are equal. */
 struct request {
 	enum request_kind kind;
-	/* REQUEST_ADDRESS */
+	/* REQUEST_ADDRESS, REQUEST_BATCH */
 	enum request_format format;
 	bool raw; /* names as they are stored, not demangled */
-	uint64_t address;
-	struct context context; /* of an address; of REQUEST_CONTEXT: that inside */
+	uint64_t address; /* not of REQUEST_BATCH */
+	struct context context; /* of an address or addresses; of REQUEST_CONTEXT: that inside */
 	/* REQUEST_ID */
 	bool alias;            /* not spelled as @id: an alias even if such an image exists */
 	char id[ID_TEXT_SIZE]; /* lower case, no dashes; may be the beginning of an id */
@@ -77,6 +78,11 @@ void name_parse(enum name_place place, const struct context *context, const char
 enum { CONTEXT_CODES = 16 };
 uint32_t context_code(const struct context *context);
 struct context context_of(uint32_t code);
+
+/* The number of the file q for what is in @request, below BATCH_CODES; and back. */
+enum { BATCH_CODES = 8 * CONTEXT_CODES };
+uint32_t batch_code(const struct request *request);
+struct request batch_of(uint32_t code);
 
 /*
  * Whether @id, as in a request, may be the id that Breakpad gives a module: 32 digits and an age. @as_is becomes its

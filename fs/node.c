@@ -40,6 +40,19 @@ void nodes_deinit(struct nodes *nodes)
 	pthread_mutex_destroy(&nodes->lock);
 }
 
+struct request node_request(const struct node *node)
+{
+	return (struct request){
+		.kind = node->is == NODE_IS_ADDRESS ? REQUEST_ADDRESS :
+			node->is == NODE_IS_BATCH   ? REQUEST_BATCH :
+						      REQUEST_CONTEXT,
+		.format = (enum request_format)node->format,
+		.raw = node->raw,
+		.address = node->address,
+		.context = node->context,
+	};
+}
+
 /* The place of node @number, or NULL when its page is gone. */
 static struct node **place(struct nodes *nodes, uint64_t number)
 {
@@ -126,7 +139,9 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 		.revision = revision,
 		.address = request->address,
 		.context = request->context,
-		.is_directory = request->kind == REQUEST_CONTEXT,
+		.is = request->kind == REQUEST_CONTEXT ? NODE_IS_CONTEXT :
+		      request->kind == REQUEST_BATCH   ? NODE_IS_BATCH :
+							 NODE_IS_ADDRESS,
 		.size = content ? content->size : 0,
 		.format = (uint8_t)request->format,
 		.raw = request->raw,

@@ -18,19 +18,21 @@
 struct revision;
 
 enum node_kind {
-	NODE_FIXED,      /* a: 1 = root, 2 = by-name */
+	NODE_FIXED,      /* a: 1 = root, 2 = by-name, INO_BATCH and following = q, by batch_code() */
 	NODE_IMAGE,      /* directory of an image; a: revision */
 	NODE_IMAGE_FILE, /* a: revision, b: enum image_file */
 	NODE_NAME,       /* by-name/<basename>; a: name */
 	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
 	NODE_ALIAS,      /* another spelling of an id; a: image */
 	NODE_CONTEXT,    /* base, rva, off, ra below an image; a: revision, b: context_code() */
+	NODE_BATCH,      /* q below an image; a: revision, b: batch_code() */
 	NODE_ADDRESS = 8,
 };
 
 enum {
 	INO_ROOT = 1,
 	INO_BY_NAME = 2,
+	INO_BATCH = 0x100,
 };
 
 enum image_file { IMAGE_STATUS, IMAGE_GSYM, IMAGE_INFO };
@@ -55,14 +57,27 @@ static inline uint32_t ino_b(uint64_t ino)
 	return ino & ((1U << 30) - 1);
 }
 
-/* An address file, or a directory base/<load>. */
+/* A file q of the root. */
+static inline bool ino_is_root_batch(uint64_t ino)
+{
+	return ino >= INO_BATCH && ino < INO_BATCH + BATCH_CODES;
+}
+
+/* What a node of the table is. */
+enum node_is {
+	NODE_IS_ADDRESS,
+	NODE_IS_CONTEXT, /* a directory base/<load> */
+	NODE_IS_BATCH,   /* q below one */
+};
+
+/* An address file, or something below base. */
 struct node {
 	uint64_t ino;
 	uint64_t lookups;          /* how many the kernel must forget before the node can go */
 	struct revision *revision; /* of the image it belongs to; lives as long as the mount */
 	uint64_t address;
 	struct context context;
-	bool is_directory;
+	uint8_t is;     /* enum node_is */
 	uint32_t size;  /* of its content */
 	uint8_t format; /* enum request_format */
 	bool raw;
@@ -86,12 +101,15 @@ struct nodes {
 	uint64_t oldest;        /* all nodes before it have lost their content */
 };
 
+/* What was asked for. */
+struct request node_request(const struct node *node);
+
 void nodes_init(struct nodes *nodes);
 void nodes_deinit(struct nodes *nodes);
 
 /*
- * Adds a file, or for REQUEST_CONTEXT a directory, known to the kernel once, for @request on @revision with content @content, whose reference it
- * takes; NULL for a directory. Returns its inode number, 0 without memory (@content is then put).
+ * Adds what @request on @revision asks for, known to the kernel once, with content @content, whose reference it takes; NULL
+ * for a directory or a q. Returns its inode number, 0 without memory (@content is then put).
  */
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
 		   struct content *content);

@@ -6,12 +6,14 @@ void open_files_init(struct open_files *files)
 {
 	pthread_mutex_init(&files->lock, NULL);
 	list_init(&files->all);
+	atomic_init(&files->tape_bytes, 0);
 }
 
 static void file_free(struct open_file *file)
 {
 	handle_put(file->handle);
 	content_put(file->content);
+	stream_free(file->stream);
 	free(file);
 }
 
@@ -22,18 +24,21 @@ void open_files_deinit(struct open_files *files)
 	pthread_mutex_destroy(&files->lock);
 }
 
-struct open_file *open_file_new(struct open_files *files, struct handle *handle, struct content *content)
+struct open_file *open_file_new(struct open_files *files, struct handle *handle, struct content *content,
+				struct stream *stream)
 {
 	struct open_file *file = calloc(1, sizeof(*file));
 	if (!file) {
 		handle_put(handle);
 		content_put(content);
+		stream_free(stream);
 		return NULL;
 	}
 	atomic_init(&file->refs, 1);
 	file->files = files;
 	file->handle = handle;
 	file->content = content;
+	file->stream = stream;
 	pthread_mutex_lock(&files->lock);
 	list_append(&files->all, &file->link);
 	pthread_mutex_unlock(&files->lock);

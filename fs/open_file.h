@@ -14,10 +14,12 @@
 #include "content.h"
 #include "handle.h"
 #include "list.h"
+#include "stream.h"
 
 struct open_files {
 	pthread_mutex_t lock; /* innermost */
 	struct list all;
+	atomic_size_t tape_bytes; /* memory of all tapes */
 };
 
 struct open_file {
@@ -26,6 +28,7 @@ struct open_file {
 	atomic_uint refs;
 	struct handle *handle;   /* of an image.gsym, else NULL */
 	struct content *content; /* of a status or info.json, else NULL */
+	struct stream *stream;   /* of a q, else NULL */
 };
 
 void open_files_init(struct open_files *files);
@@ -33,8 +36,9 @@ void open_files_init(struct open_files *files);
 /* Frees what was never released. */
 void open_files_deinit(struct open_files *files);
 
-/* With one reference; takes over those to @handle and @content. NULL without memory, and they are put. */
-struct open_file *open_file_new(struct open_files *files, struct handle *handle, struct content *content);
+/* With one reference; takes over @handle, @content or @stream. NULL without memory, and they are put. */
+struct open_file *open_file_new(struct open_files *files, struct handle *handle, struct content *content,
+				struct stream *stream);
 
 struct open_file *open_file_get(struct open_file *file);
 void open_file_put(struct open_file *file);

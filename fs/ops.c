@@ -121,9 +121,9 @@ const struct fuse_lowlevel_ops gsymfs_ops = {
 	.rename = refuse_rename,
 	.link = refuse_link,
 	.create = refuse_create,
-	.setattr = refuse_setattr,
+	.setattr = ops_setattr,
 	.setxattr = refuse_setxattr,
 	.removexattr = refuse_removexattr,
-	.write = refuse_write,
+	.write = ops_write,
 	.fallocate = refuse_fallocate,
 };

@@ -61,10 +61,15 @@ static void add_dots(struct listing *l, uint64_t off)
 static void list_root(struct listing *l, uint64_t off)
 {
 	struct images *images = &l->fs->images;
-	const uint64_t first = POSITION_FIRST + 1; /* after by-name */
+	const struct request batch = {.kind = REQUEST_BATCH};
+	const uint64_t first = POSITION_FIRST + 2; /* after by-name and q */
 	if (off <= POSITION_FIRST) {
 		struct fuse_entry_param e = entry_by_name(l->fs);
-		add(l, "by-name", &e, first);
+		add(l, "by-name", &e, POSITION_FIRST + 1);
+	}
+	if (off <= POSITION_FIRST + 1 && !l->full) {
+		struct fuse_entry_param e = entry_batch(l->fs, NULL, &batch);
+		add(l, "q", &e, first);
 	}
 	pthread_mutex_lock(&images->lock);
 	for (uint64_t i = off < first ? 0 : off - first; i < images->all.n && !l->full; i++) {
@@ -137,6 +142,13 @@ static void add_gsym(struct listing *l, struct revision *rev)
 	add(l, "image.gsym", &e, POSITION_FIRST + 3);
 }
 
+static void add_batch(struct listing *l, const struct revision *rev)
+{
+	const struct request request = {.kind = REQUEST_BATCH};
+	struct fuse_entry_param e = entry_batch(l->fs, rev, &request);
+	add(l, "q", &e, POSITION_FIRST + 4);
+}
+
 static void list_image(struct listing *l, uint64_t off)
 {
 	static const struct {
@@ -157,10 +169,12 @@ static void list_image(struct listing *l, uint64_t off)
 		add_status(l, rev, IMAGE_INFO);
 	if (off <= POSITION_FIRST + 2 && !l->full)
 		add_gsym(l, rev);
+	if (off <= POSITION_FIRST + 3 && !l->full)
+		add_batch(l, rev);
 	for (size_t i = 0; i < ARRAY_SIZE(contexts) && !l->full; i++) {
 		struct fuse_entry_param e = entry_context(l->fs, rev, &contexts[i].context);
-		if (off <= POSITION_FIRST + 3 + i)
-			add(l, contexts[i].name, &e, POSITION_FIRST + 4 + i);
+		if (off <= POSITION_FIRST + 4 + i)
+			add(l, contexts[i].name, &e, POSITION_FIRST + 5 + i);
 	}
 }
 

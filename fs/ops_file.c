@@ -1,7 +1,8 @@
 /*
  * Opening and reading files.
  *
- * An open image.gsym, status or info.json holds its content as it was when it was opened. Address files need nothing:
+ * An open image.gsym, status or info.json holds its content as it was when it was opened, an open q what was written to it.
+ * Address files need nothing:
  * while one is open the kernel does not forget it.
  */
 #include "ops.h"
@@ -11,6 +12,7 @@
 
 #include "answer.h"
 #include "attr.h"
+#include "batch_file.h"
 #include "call.h"
 #include "revision.h"
 
@@ -26,10 +28,10 @@ static bool is_file(fuse_ino_t ino, enum image_file file)
 
 /* ---- Open ---- */
 
-/* Replies with an open file that holds @handle or @content, which it takes over. */
-static int reply_open(struct call *call, struct handle *handle, struct content *content)
+/* Replies with an open file that holds @handle, @content or @stream, which it takes over. */
+static int reply_open(struct call *call, struct handle *handle, struct content *content, struct stream *stream)
 {
-	struct open_file *file = open_file_new(&call->fs->open_files, handle, content);
+	struct open_file *file = open_file_new(&call->fs->open_files, handle, content, stream);
 	if (!file)
 		return -ENOMEM;
 	call->info.fh = (uintptr_t)file;
@@ -45,7 +47,7 @@ static int open_gsym(struct call *call, struct revision *rev)
 	if (err)
 		return err;
 	call->info.keep_cache = 1;
-	return reply_open(call, handle, NULL);
+	return reply_open(call, handle, NULL, NULL);
 }
 
 static int open_status(struct call *call, struct revision *rev)
@@ -54,12 +56,47 @@ static int open_status(struct call *call, struct revision *rev)
 	if (!status)
 		return -ENOMEM;
 	call->info.direct_io = 1; /* its size is different at every look */
-	return reply_open(call, NULL, status);
+	return reply_open(call, NULL, status, NULL);
+}
+
+static int open_batch(struct call *call, struct revision *rev, const struct request *request)
+{
+	struct stream *stream =
+		batch_file_new(call->fs, rev ? rev->image : NULL, request, caller_of(call->req));
+	if (!stream)
+		return -ENOMEM;
+	call->info.direct_io = 1;
+	return reply_open(call, NULL, NULL, stream);
+}
+
+/* The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's. */
+static bool find_batch(struct gsymfs *fs, fuse_ino_t ino, struct request *ret, struct revision **ret_rev)
+{
+	struct node node;
+	*ret_rev = NULL;
+	if (ino_is_root_batch(ino)) {
+		*ret = batch_of((uint32_t)ino - INO_BATCH);
+		return true;
+	}
+	if (ino_kind(ino) == NODE_BATCH) {
+		*ret = batch_of(ino_b(ino));
+		*ret_rev = images_revision(&fs->images, ino_a(ino));
+		return *ret_rev;
+	}
+	if (ino_kind(ino) != NODE_ADDRESS || !nodes_get(&fs->nodes, ino, &node))
+		return false;
+	content_put(node.content);
+	*ret = node_request(&node);
+	*ret_rev = node.revision;
+	return node.is == NODE_IS_BATCH;
 }
 
 static int open_attempt(struct call *call)
 {
 	struct revision *rev;
+	struct request request;
+	if (find_batch(call->fs, call->ino, &request, &rev))
+		return open_batch(call, rev, &request);
 	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)
 		return -EROFS;
 	if (ino_kind(call->ino) == NODE_ADDRESS) {
@@ -109,13 +146,7 @@ static int reply_window(fuse_req_t req, const void *data, size_t length, size_t 
 static int remake(struct call *call, const struct node *node, struct content **ret)
 {
 	struct handle *handle;
-	const struct request request = {
-		.kind = REQUEST_ADDRESS,
-		.format = (enum request_format)node->format,
-		.raw = node->raw,
-		.address = node->address,
-		.context = node->context,
-	};
+	const struct request request = node_request(node);
 	int err = revision_use(&call->fs->images, node->revision, &handle, &call->wait);
 	if (err)
 		return err;
@@ -129,7 +160,7 @@ static int read_address(struct call *call)
 	struct node node;
 	if (!nodes_get(&call->fs->nodes, call->ino, &node))
 		return -ESTALE;
-	if (node.is_directory)
+	if (node.is != NODE_IS_ADDRESS)
 		return -EISDIR;
 	int err = node.content ? 0 : remake(call, &node, &node.content);
 	if (err)
@@ -166,19 +197,22 @@ static void read_gsym(struct call *call, const struct handle *handle)
 static int read_open_file(struct call *call)
 {
 	struct open_file *file = open_file_get(file_of(&call->info));
-	if (file->content)
+	int err = 0;
+	if (file->stream)
+		err = stream_read(file->stream, call);
+	else if (file->content)
 		reply_window(call->req, file->content->data, file->content->size, call->size, call->off);
 	else
 		read_gsym(call, file->handle);
 	open_file_put(file);
-	return 0;
+	return err;
 }
 
 static int read_attempt(struct call *call)
 {
-	if (ino_kind(call->ino) == NODE_ADDRESS)
-		return read_address(call);
-	return call->info.fh ? read_open_file(call) : -EISDIR;
+	if (call->info.fh)
+		return read_open_file(call);
+	return ino_kind(call->ino) == NODE_ADDRESS ? read_address(call) : -EISDIR;
 }
 
 void ops_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info)
@@ -193,4 +227,39 @@ void ops_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fus
 		.info = *info,
 	};
 	call_run(&call);
+}
+
+/* ---- Write ---- */
+
+void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off, struct fuse_file_info *info)
+{
+	(void)ino;
+	struct open_file *file = info->fh ? open_file_get(file_of(info)) : NULL;
+	int err = -EROFS;
+	if (file && file->stream)
+		err = off < 0 ? -EINVAL : stream_write(file->stream, (uint64_t)off, info->flags & O_APPEND, data, size);
+	if (err)
+		fuse_reply_err(req, -err);
+	else
+		fuse_reply_write(req, size);
+	if (file)
+		open_file_put(file);
+}
+
+/* A shell that opens a file to write to it wants it empty first: q always is. */
+void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, struct fuse_file_info *info)
+{
+	struct gsymfs *fs = fuse_req_userdata(req);
+	struct revision *rev;
+	struct request request;
+	struct stat st;
+	double timeout;
+	(void)attr, (void)info;
+	int err = -EROFS;
+	if (which == FUSE_SET_ATTR_SIZE && find_batch(fs, ino, &request, &rev))
+		err = node_attr(fs, ino, &st, &timeout);
+	if (err)
+		fuse_reply_err(req, -err);
+	else
+		fuse_reply_attr(req, &st, timeout);
 }

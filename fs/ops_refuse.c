@@ -52,12 +52,6 @@ void refuse_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 	refuse(req);
 }
 
-void refuse_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, struct fuse_file_info *info)
-{
-	(void)ino, (void)attr, (void)which, (void)info;
-	refuse(req);
-}
-
 void refuse_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
 		     int flags)
 {
@@ -68,13 +62,6 @@ void refuse_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const cha
 void refuse_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
 	(void)ino, (void)name;
-	refuse(req);
-}
-
-void refuse_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
-		  struct fuse_file_info *info)
-{
-	(void)ino, (void)data, (void)size, (void)off, (void)info;
 	refuse(req);
 }
 

@@ -10,8 +10,6 @@
 #include "thread.h"
 
 enum {
-	/* A call may find its image closed again, or its file replaced, as often as this. */
-	TRIES_MAX = 8,
 	/*
 	 * Crashes of the worker after which an image counts as failed: a crash may be bad luck (the file was
 	 * being replaced, memory ran out), but not every time.
@@ -37,18 +35,23 @@ void queue_deinit(struct queue *queue)
 
 /* ---- Waiting ---- */
 
+void queue_want(struct queue *queue, struct revision *rev)
+{
+	if (rev->state != STATE_COLD || queue->stopping)
+		return;
+	rev->state = STATE_OPENING;
+	list_append(&queue->opening, &rev->link);
+	pthread_cond_signal(&queue->opening_wake);
+}
+
 static int wait_for_revision(struct queue *queue, struct call *call)
 {
 	struct revision *rev = call->wait.revision;
 	if (rev->stale || rev->state == STATE_READY || rev->state == STATE_FAILED)
 		return -EAGAIN;
-	if (++call->tries > TRIES_MAX)
+	if (++call->tries > CALL_TRIES_MAX)
 		return -EIO;
-	if (rev->state == STATE_COLD) {
-		rev->state = STATE_OPENING;
-		list_append(&queue->opening, &rev->link);
-		pthread_cond_signal(&queue->opening_wake);
-	}
+	queue_want(queue, rev);
 	list_append(&rev->waiters, &call->link);
 	return 0;
 }

@@ -49,4 +49,7 @@ void queue_stop(struct queue *queue);
  */
 int queue_wait(struct queue *queue, struct call *call);
 
+/* With images.lock: starts the job for @rev, which somebody will soon ask for, unless it has been started. */
+void queue_want(struct queue *queue, struct revision *rev);
+
 #endif

@@ -4,8 +4,8 @@
  * All complete lines that one read gives are answered together; a reader at the other end of a pipe gets its answers as
  * soon as no complete line is waiting.
  */
+#include "../../gsym/base/address.h"
 #include "../../gsym/render/batch.h"
-#include "address.h"
 #include "commands.h"
 #include "lookup_merged.h"
 #include "message.h"

@@ -29,6 +29,13 @@ static void check_address(const char *name, const struct request *r)
 	require(strchr(name, '.') != NULL || (r->format == FORMAT_TEXT && !r->raw));
 }
 
+static void check_batch(const char *name, const struct request *r)
+{
+	require(name[0] == 'q');
+	const struct request again = batch_of(batch_code(r));
+	require(again.format == r->format && again.raw == r->raw && again.context.space == r->context.space);
+}
+
 static void check_id(const char *name, const struct request *r)
 {
 	struct request again;
@@ -44,13 +51,16 @@ static void check_name(const char *name)
 		const struct context context = context_of(code);
 		name_parse(PLACE_IMAGE, &context, name, &r);
 		require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_CONTEXT ||
+			(r.kind == REQUEST_BATCH && !context.wants_load) ||
 			(!code && (r.kind == REQUEST_STATUS || r.kind == REQUEST_INFO || r.kind == REQUEST_GSYM)));
 		require(r.kind != REQUEST_CONTEXT || context_code(&r.context) != code);
 		if (r.kind == REQUEST_ADDRESS)
 			check_address(name, &r);
+		if (r.kind == REQUEST_BATCH)
+			check_batch(name, &r);
 	}
 	name_parse(PLACE_ROOT, NULL, name, &r);
-	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ID || r.kind == REQUEST_BY_NAME);
+	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ID || r.kind == REQUEST_BY_NAME || r.kind == REQUEST_BATCH);
 	if (r.kind == REQUEST_ID)
 		check_id(name, &r);
 }

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "convert/cli/address.h"
+#include "gsym/base/address.h"
 #include "gsym/render/escape.h"
 #include "gsym/render/render.h"
 

@@ -167,6 +167,29 @@ static void suffixes(void **state)
 	}
 }
 
+static void batches(void **state)
+{
+	(void)state;
+	const struct context loaded = {.space = SPACE_RUNTIME, .load = 1};
+	const struct context wants = {.space = SPACE_RUNTIME, .wants_load = true};
+	struct request r = parse(PLACE_ROOT, "q");
+	assert_true(r.kind == REQUEST_BATCH && r.format == FORMAT_TEXT && !r.raw);
+	r = parse(PLACE_ROOT, "q.raw.json");
+	assert_true(r.kind == REQUEST_BATCH && r.format == FORMAT_JSON && r.raw);
+	r = parse_in(loaded, "q.tsv");
+	assert_true(r.kind == REQUEST_BATCH && r.format == FORMAT_TSV && r.context.load == 1);
+	assert_int_equal(parse_in(wants, "q").kind, REQUEST_NONE);
+	assert_int_equal(parse(PLACE_IMAGE, "q.").kind, REQUEST_NONE);
+	assert_int_equal(parse(PLACE_IMAGE, "q.json.raw").kind, REQUEST_NONE);
+	assert_int_equal(parse(PLACE_ROOT, "Q").kind, REQUEST_NONE);
+	assert_int_equal(parse(PLACE_ROOT, "qq").kind, REQUEST_NONE);
+	for (uint32_t code = 0; code < BATCH_CODES; code++) {
+		r = batch_of(code);
+		assert_int_equal(r.kind, REQUEST_BATCH);
+		assert_int_equal(batch_code(&r), code);
+	}
+}
+
 static void files_of_an_image(void **state)
 {
 	(void)state;
@@ -256,7 +279,7 @@ int main(void)
 		cmocka_unit_test(contexts),
 		cmocka_unit_test(addresses),  cmocka_unit_test(not_addresses),     cmocka_unit_test(breakpad_ids),
 		cmocka_unit_test(suffixes),
-		cmocka_unit_test(ids),        cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
+		cmocka_unit_test(ids),        cmocka_unit_test(batches), cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
 		cmocka_unit_test(longest_id), cmocka_unit_test(prefixes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

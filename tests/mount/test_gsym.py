@@ -122,7 +122,7 @@ class GsymTest(MountTest):
             with open(os.path.join(self.source, "bad%d.gsym" % i), "wb") as file:
                 file.write(bad)
         self.mount().wait_scanned()
-        for id in os.listdir(self.mnt):
+        for id in self.ids():
             try:
                 self.status(id)
                 self.read(id, self.address)

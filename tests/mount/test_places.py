@@ -69,7 +69,7 @@ class PlacesTest(MountTest):
     def test_names(self):
         self.mount()
         self.assertEqual(set(os.listdir(self.image(self.id))) - {"image.gsym"},
-                         {"status", "info.json", "base", "off", "ra", "rva"})
+                         {"status", "info.json", "q", "base", "off", "ra", "rva"})
         for name in ("base", "off", "ra", "rva", "base/0x1000", "base/0x1000/ra", "rva/ra"):
             self.assertEqual(os.listdir(os.path.join(self.image(self.id), name)), [])
         for name in ("base/x", "base/status", "base/0x1000/base", "rva/off", "ra/ra", "rva/status", "off/image.gsym",

@@ -18,9 +18,6 @@ class SourceTest(MountTest):
         self.id = mount_harness.build_id(self.path)
         self.address = next(hex(start) for start, _, name in self.functions(self.path) if name.endswith("normEv"))
 
-    def ids(self):
-        return {n for n in os.listdir(self.mnt) if n != "by-name"}
-
     def test_foreign_files_harm_only_themselves(self):
         good = contents(self.path)
         random.seed(2)

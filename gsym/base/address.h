@@ -1,6 +1,6 @@
 /* address.h - addresses as people and tools write them. */
-#ifndef CONVERT_CLI_ADDRESS_H
-#define CONVERT_CLI_ADDRESS_H
+#ifndef GSYM_BASE_ADDRESS_H
+#define GSYM_BASE_ADDRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

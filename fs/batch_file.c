@@ -1,0 +1,355 @@
+/*
+ * Lines are taken in chunks, and runs of lines that ask the same image are answered together. A line of the root's file
+ * that names no image, or one whose opener may not read it, or one that cannot be read, is unknown: each line gets its
+ * record, whatever the others say. An image's own file fails with what is wrong with the image.
+ */
+#include "batch_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "../gsym/base/address.h"
+#include "../gsym/render/batch.h"
+#include "answer.h"
+#include "guard.h"
+#include "lookup.h"
+#include "place.h"
+#include "revision.h"
+
+enum {
+	LINE_SHOWN_MAX = 4096, /* of a line that is no address */
+	RESULTS_MAX = 8 << 20, /* made ahead of what is read */
+	WANTED_MAX = 64,       /* runs of lines whose images are converted ahead */
+};
+
+/* A line of input. */
+struct line {
+	size_t end; /* bytes of input up to and with it */
+	struct image *image; /* NULL: asks none */
+};
+
+struct batch_file {
+	struct stream stream;
+	struct gsymfs *fs;
+	struct image *image;
+	struct request request;
+	struct caller caller;
+	struct batch *batch;
+	struct demangle_cache *names;
+	VEC(struct line) lines; /* of the chunk, and what they ask */
+	VEC(struct batch_query) queries;
+	/* What the line before named, as most lines name the same. */
+	char id[NAME_BYTES_MAX + 1];
+	struct image *named;
+};
+
+static struct batch_file *batch_file_of(struct stream *stream)
+{
+	return (struct batch_file *)stream;
+}
+
+/* ---- Lines to queries ---- */
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static struct span trim(struct span text)
+{
+	while (text.size && is_blank((char)text.data[text.size - 1]))
+		text.size--;
+	while (text.size && is_blank((char)*text.data)) {
+		text.data++;
+		text.size--;
+	}
+	return text;
+}
+
+static struct batch_query parse_address(struct span text)
+{
+	struct batch_query query = {.kind = BATCH_ADDRESS};
+	if (text.size < LINE_SHOWN_MAX && address_parse((const char *)text.data, text.size, &query.given)) {
+		query.addr = query.given;
+		return query;
+	}
+	return (struct batch_query){
+		.kind = BATCH_MALFORMED,
+		.text = (const char *)text.data,
+		.size = text.size < LINE_SHOWN_MAX ? (uint32_t)text.size : LINE_SHOWN_MAX,
+	};
+}
+
+/* The image called @id, or NULL; -EAGAIN while it may still be found. */
+static int find_image(struct batch_file *file, struct span id, struct call *call, struct image **ret)
+{
+	struct request request;
+	*ret = NULL;
+	if (id.size > NAME_BYTES_MAX || memchr(id.data, 0, id.size))
+		return 0;
+	if (file->named && strlen(file->id) == id.size && memcmp(file->id, id.data, id.size) == 0) {
+		*ret = file->named;
+		return 0;
+	}
+	memcpy(file->id, id.data, id.size);
+	file->id[id.size] = 0;
+	name_parse(PLACE_ROOT, NULL, file->id, &request);
+	if (request.kind != REQUEST_ID)
+		return 0;
+	pthread_mutex_lock(&file->fs->images.lock);
+	int err = lookup_image(call, &request, &file->named);
+	pthread_mutex_unlock(&file->fs->images.lock);
+	*ret = file->named;
+	return err == -EAGAIN ? err : 0;
+}
+
+/* "<id> <address>". */
+static int parse_root_line(struct batch_file *file, struct span text, struct call *call, struct line *line,
+			   struct batch_query *query)
+{
+	size_t n = 0;
+	while (n < text.size && !is_blank((char)text.data[n]))
+		n++;
+	struct span rest = trim((struct span){text.data + n, text.size - n});
+	*query = parse_address(rest);
+	if (query->kind == BATCH_MALFORMED) {
+		query->text = (const char *)text.data;
+		query->size = text.size < LINE_SHOWN_MAX ? (uint32_t)text.size : LINE_SHOWN_MAX;
+		return 0;
+	}
+	int err = find_image(file, (struct span){text.data, n}, call, &line->image);
+	if (!line->image)
+		query->kind = BATCH_UNKNOWN;
+	return err;
+}
+
+/* The next line of @input at @at: the last may lack its newline. */
+static struct span next_line(struct span input, size_t at, size_t *ret_end)
+{
+	const uint8_t *start = input.data + at, *nl = memchr(start, '\n', input.size - at);
+	size_t size = nl ? (size_t)(nl - start) : input.size - at;
+	*ret_end = at + size + (nl ? 1 : 0);
+	return trim((struct span){start, size});
+}
+
+/*
+ * Reads a chunk of lines. One without its newline is only taken when it is all there is. -EAGAIN when the first
+ * has to wait.
+ */
+static int read_lines(struct batch_file *file, struct span input, struct call *call)
+{
+	int err = 0;
+	file->lines.n = file->queries.n = 0;
+	file->named = NULL;
+	for (size_t at = 0, end; at < input.size && file->lines.n < BATCH_QUERIES; at = end) {
+		struct span text = next_line(input, at, &end);
+		struct line line = {.end = end, .image = file->image};
+		struct batch_query query;
+		if (input.data[end - 1] != '\n' && at > 0)
+			break;
+		if (file->image)
+			query = parse_address(text);
+		else
+			err = parse_root_line(file, text, call, &line, &query);
+		if (err)
+			break;
+		if (vec_push(&file->lines, line) || vec_push(&file->queries, query))
+			return -ENOMEM;
+	}
+	return file->lines.n ? 0 : err;
+}
+
+/* ---- Queries to records ---- */
+
+/* Lines [first, first + n), all of one image. */
+struct run {
+	struct batch_file *file;
+	const struct gsym_reader *reader;
+	struct batch_options options;
+	size_t first, n;
+	size_t enough;   /* bytes of results at which to stop */
+	size_t answered; /* out: lines */
+	struct gsym_diag diag;
+};
+
+static int answer_run(void *arg)
+{
+	struct run *run = arg;
+	struct batch_file *file = run->file;
+	return batch_answer(file->batch, run->reader, &run->options, file->queries.v + run->first, run->n, run->enough,
+			    &file->stream.tape.results, &run->answered, &run->diag);
+}
+
+static void to_link_addresses(const struct batch_file *file, const struct run *run, const struct address_map *map)
+{
+	for (size_t i = run->first; i < run->first + run->n; i++) {
+		struct batch_query *query = &file->queries.v[i];
+		if (query->kind == BATCH_ADDRESS &&
+		    !place_to_link(&file->request.context, map, query->given, &query->addr))
+			query->kind = BATCH_UNKNOWN;
+	}
+}
+
+/* Answers @run from the open image. */
+static int answer_from(struct run *run, struct revision *rev, struct handle *handle)
+{
+	struct batch_file *file = run->file;
+	char module[PATH_MAX] = "";
+	size_t before = file->stream.tape.results.n;
+	answer_module(file->fs, rev, module);
+	run->options.render.module = module;
+	run->reader = handle->reader;
+	to_link_addresses(file, run, &handle->addresses);
+	int err = guard_run(answer_run, run);
+	if (err == -EFAULT) { /* it may have ended within a record */
+		file->stream.tape.results.n = before;
+		run->answered = 0;
+	}
+	if (err == -EFAULT || err == -EBADMSG)
+		answer_complain(file->fs, rev, err, run->diag.text);
+	return err == -EBADMSG ? 0 : err;
+}
+
+/* The image as it is now, if the opener may read it: the file it comes from may be another than when we were opened. */
+static int use_image(struct batch_file *file, struct image *image, struct call *call, struct revision **ret_rev,
+		     struct handle **ret)
+{
+	struct images *images = &file->fs->images;
+	pthread_mutex_lock(&images->lock);
+	struct revision *rev = image->revision;
+	int err = !rev					       ? -ESTALE :
+		  !caller_may_read(&file->caller, &rev->source) ? -EACCES :
+		  rev == call->failed			       ? call->failure :
+								 0;
+	pthread_mutex_unlock(&images->lock);
+	if (!err)
+		err = revision_use(images, rev, ret, &call->wait);
+	if (err)
+		return err;
+	/* Until it is in use its source may have been exchanged. */
+	if (!caller_may_read(&file->caller, &rev->source)) {
+		handle_put(*ret);
+		return -EACCES;
+	}
+	*ret_rev = rev;
+	return 0;
+}
+
+static void all_unknown(struct batch_file *file, const struct run *run)
+{
+	for (size_t i = run->first; i < run->first + run->n; i++)
+		if (file->queries.v[i].kind == BATCH_ADDRESS)
+			file->queries.v[i].kind = BATCH_UNKNOWN;
+}
+
+static int answer_lines(struct run *run, struct call *call)
+{
+	struct batch_file *file = run->file;
+	struct image *image = file->lines.v[run->first].image;
+	struct revision *rev;
+	struct handle *handle;
+	int err = image ? use_image(file, image, call, &rev, &handle) : -ENOENT;
+	if (!err) {
+		err = answer_from(run, rev, handle);
+		handle_put(handle);
+		/* The file in the cache is gone, and is made again. */
+		return err != -EFAULT ? err : call->tries++ < CALL_TRIES_MAX ? 0 : -EIO;
+	}
+	if (err == -EAGAIN || (image && image == file->image))
+		return err;
+	all_unknown(file, run);
+	run->reader = NULL;
+	return answer_run(run);
+}
+
+/* ---- The kind of stream ---- */
+
+static size_t run_length(const struct batch_file *file, size_t first)
+{
+	size_t end = first;
+	while (end < file->lines.n && file->lines.v[end].image == file->lines.v[first].image)
+		end++;
+	return end - first;
+}
+
+/* One image has to be waited for: those that come after it need not wait for their turn. */
+static void want_others(struct batch_file *file)
+{
+	struct gsymfs *fs = file->fs;
+	size_t wanted = 0;
+	pthread_mutex_lock(&fs->images.lock);
+	for (size_t i = 0; i < file->lines.n && wanted < WANTED_MAX; i += run_length(file, i), wanted++) {
+		const struct image *image = file->lines.v[i].image;
+		if (image && image->revision && caller_may_read(&file->caller, &image->revision->source))
+			queue_want(&fs->queue, image->revision);
+	}
+	pthread_mutex_unlock(&fs->images.lock);
+}
+
+static int answer_chunk(struct batch_file *file, struct call *call, size_t enough)
+{
+	struct tape *tape = &file->stream.tape;
+	size_t done = 0, before = tape->results.n;
+	int err = 0;
+	while (!err && done < file->lines.n && tape->results.n - before < enough) {
+		struct run run = {
+			.file = file,
+			.first = done,
+			.n = run_length(file, done),
+			.enough = before + enough,
+			.options = answer_batch_options(file->fs, &file->request),
+		};
+		run.options.render.cache = file->names;
+		err = answer_lines(&run, call);
+		done += run.answered;
+	}
+	if (done)
+		tape_answered(tape, file->lines.v[done - 1].end);
+	else if (err == -EAGAIN && !file->image)
+		want_others(file);
+	return done ? 0 : err;
+}
+
+static int batch_answer_some(struct stream *stream, struct call *call, size_t enough)
+{
+	struct batch_file *file = batch_file_of(stream);
+	struct span input = tape_input(&stream->tape);
+	if (!input.size)
+		return 1;
+	int err = read_lines(file, input, call);
+	return err ? err : answer_chunk(file, call, enough > RESULTS_MAX ? enough : RESULTS_MAX);
+}
+
+static void batch_file_free(struct stream *stream)
+{
+	struct batch_file *file = batch_file_of(stream);
+	caller_deinit(&file->caller);
+	batch_free(file->batch);
+	demangle_cache_free(file->names);
+	vec_free(&file->lines);
+	vec_free(&file->queries);
+	free(file);
+}
+
+struct stream *batch_file_new(struct gsymfs *fs, struct image *image, const struct request *request,
+			      struct caller caller)
+{
+	static const struct stream_kind kind = {batch_answer_some, batch_file_free};
+	struct batch_file *file = calloc(1, sizeof(*file));
+	struct batch *batch = batch_new();
+	if (!file || !batch) {
+		caller_deinit(&caller);
+		batch_free(batch);
+		free(file);
+		return NULL;
+	}
+	file->fs = fs;
+	file->image = image;
+	file->request = *request;
+	file->caller = caller;
+	file->batch = batch;
+	file->names = demangle_cache_new(); /* NULL is none */
+	stream_init(&file->stream, &kind, &fs->open_files.tape_bytes);
+	return &file->stream;
+}

@@ -1,0 +1,134 @@
+#include "tape.h"
+
+#include <errno.h>
+
+enum { IDLE_BYTES_MAX = 1 << 20 }; /* memory that an empty buffer may keep */
+
+/* ---- Memory ---- */
+
+static void count(struct tape *tape)
+{
+	size_t held = tape->results.cap + tape->input.cap;
+	if (tape->total) {
+		atomic_fetch_add(tape->total, held - tape->counted); /* wraps, on purpose, when it shrinks */
+		tape->counted = held;
+	}
+}
+
+static bool has_room(const struct tape *tape, size_t size)
+{
+	if (size > TAPE_INPUT_MAX - tape_input(tape).size)
+		return false;
+	size_t total = tape->total ? atomic_load(tape->total) : 0;
+	return total <= TAPES_BYTES_MAX && size <= TAPES_BYTES_MAX - total;
+}
+
+static void drop_front(struct text_buf *buf, size_t size)
+{
+	buf->n -= size;
+	if (buf->n)
+		memmove(buf->v, buf->v + size, buf->n);
+	else if (buf->cap > IDLE_BYTES_MAX)
+		text_deinit(buf);
+}
+
+void tape_deinit(struct tape *tape)
+{
+	text_deinit(&tape->results);
+	text_deinit(&tape->input);
+	count(tape);
+}
+
+/* ---- Writing ---- */
+
+/*
+ * Drops what was read, @taken bytes of results. More than there are means that somebody went past the end: then nobody
+ * wants the rest.
+ */
+static void drop_taken(struct tape *tape, uint64_t taken)
+{
+	uint64_t here = taken > tape->dropped ? taken - tape->dropped : 0;
+	if (here <= tape->results.n) {
+		drop_front(&tape->results, (size_t)here);
+		return;
+	}
+	drop_front(&tape->results, tape->results.n);
+	tape_answered(tape, tape_input(tape).size);
+}
+
+static int append_input(struct tape *tape, const void *data, size_t size)
+{
+	if (tape->input_used >= tape->input.n / 2) { /* else the move costs more than it frees */
+		drop_front(&tape->input, tape->input_used);
+		tape->input_used = 0;
+	}
+	text_bytes(&tape->input, data, size);
+	bool failed = tape->input.failed;
+	tape->input.failed = false;
+	return failed ? -ENOSPC : 0;
+}
+
+int tape_write(struct tape *tape, uint64_t off, bool append, const void *data, size_t size)
+{
+	if (!has_room(tape, size) || off > INT64_MAX - size)
+		return -ENOSPC;
+	/* Who goes back to the beginning to write again has done with what was read. */
+	drop_taken(tape, append || off <= tape->base ? tape->reached : off - tape->base);
+	int err = append_input(tape, data, size);
+	tape->base = err ? off : off + size;
+	tape->dropped = tape->reached = 0;
+	count(tape);
+	return err;
+}
+
+void tape_answered(struct tape *tape, size_t size)
+{
+	tape->input_used += size;
+	if (tape->input_used < tape->input.n)
+		return;
+	drop_front(&tape->input, tape->input.n);
+	tape->input_used = 0;
+}
+
+/* ---- Reading ---- */
+
+/* What was read long ago makes room. By halves, so that bytes are moved once on the average. */
+static void forget_oldest(struct tape *tape)
+{
+	uint64_t read = tape->reached > tape->dropped ? tape->reached - tape->dropped : 0;
+	if (read <= TAPE_KEPT_MAX || read > tape->results.n)
+		return;
+	drop_front(&tape->results, (size_t)read - TAPE_KEPT_MAX / 2);
+	tape->dropped += read - TAPE_KEPT_MAX / 2;
+}
+
+int tape_seek(struct tape *tape, uint64_t off)
+{
+	forget_oldest(tape);
+	if (off < tape->base && !tape->dropped)
+		tape->base = off;
+	return off < tape->base || off - tape->base < tape->dropped ? -ESPIPE : 0;
+}
+
+/* Where @off is in the results that are kept; past the end it is their end. */
+static size_t place(const struct tape *tape, uint64_t off)
+{
+	uint64_t at = off - tape->base - tape->dropped;
+	return at < tape->results.n ? (size_t)at : tape->results.n;
+}
+
+size_t tape_lacks(const struct tape *tape, uint64_t off, size_t size)
+{
+	uint64_t end = off - tape->base - tape->dropped + size;
+	return end > tape->results.n ? (size_t)(end - tape->results.n) : 0;
+}
+
+struct span tape_read(struct tape *tape, uint64_t off, size_t size)
+{
+	size_t at = place(tape, off), left = tape->results.n - at;
+	size_t n = left < size ? left : size;
+	if (tape->reached < tape->dropped + at + n)
+		tape->reached = tape->dropped + at + n;
+	count(tape);
+	return (struct span){(const uint8_t *)tape->results.v + (n ? at : 0), n};
+}

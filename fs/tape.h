@@ -1,0 +1,63 @@
+/*
+ * tape.h - a file that is written and then read through one descriptor, as on a tape: answers begin where the last
+ * write ended.
+ *
+ * Pure: bytes and offsets. What turns input into results is somebody else's (stream.h). Results stay until the next
+ * write, so that programs may read ahead and go back: the shared position of the descriptor says how much of them was
+ * really taken. A write drops what was taken before it; one at the beginning, all that was read.
+ */
+#ifndef FS_TAPE_H
+#define FS_TAPE_H
+
+#include <stdatomic.h>
+
+#include "../gsym/render/text_buf.h"
+
+enum {
+	TAPE_INPUT_MAX = 64 << 20, /* bytes written and not answered, of one descriptor */
+	TAPE_KEPT_MAX = 64 << 20,  /* bytes of results that were read and may be read again */
+	TAPES_BYTES_MAX = 1 << 30, /* of all descriptors together */
+};
+
+/* Zero-initialised is empty. */
+struct tape {
+	uint64_t base;    /* offset at which results begin */
+	uint64_t dropped; /* bytes at their beginning that are no longer kept */
+	uint64_t reached; /* bytes of results that have been read */
+	struct text_buf results;
+	struct text_buf input;
+	size_t input_used;     /* bytes at the front of input that are answered */
+	atomic_size_t *total;  /* memory of all tapes; borrowed, may be NULL */
+	size_t counted;        /* of this one, in it */
+};
+
+void tape_deinit(struct tape *tape);
+
+/*
+ * @size bytes were written at @off; with @append the offset says nothing, and what was read counts as taken. 0, or
+ * -ENOSPC and nothing was written.
+ */
+int tape_write(struct tape *tape, uint64_t off, bool append, const void *data, size_t size);
+
+/* Input that is not answered yet. */
+static inline struct span tape_input(const struct tape *tape)
+{
+	struct span all = text_span(&tape->input);
+	return all.size ? (struct span){all.data + tape->input_used, all.size - tape->input_used} : all;
+}
+
+/* @size more bytes of it are answered. */
+void tape_answered(struct tape *tape, size_t size);
+
+/*
+ * A read at @off comes: going back past the first result begins again with it. 0, or -ESPIPE for what is no longer kept.
+ */
+int tape_seek(struct tape *tape, uint64_t off);
+
+/* How many bytes of results are missing to fill a read of @size bytes at @off. */
+size_t tape_lacks(const struct tape *tape, uint64_t off, size_t size);
+
+/* What there is for it, until the next call; empty at the end. */
+struct span tape_read(struct tape *tape, uint64_t off, size_t size);
+
+#endif

@@ -1,0 +1,185 @@
+/* Writing and reading as on a tape: what is kept, what is dropped, where answers begin. */
+#include "../../fs/tape.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+/* Answers all input: each byte twice. */
+static void answer(struct tape *tape)
+{
+	struct span input = tape_input(tape);
+	for (size_t i = 0; i < input.size; i++) {
+		text_char(&tape->results, (char)input.data[i]);
+		text_char(&tape->results, (char)input.data[i]);
+	}
+	tape_answered(tape, input.size);
+}
+
+static void put(struct tape *tape, uint64_t off, const char *text)
+{
+	assert_int_equal(tape_write(tape, off, false, text, strlen(text)), 0);
+	answer(tape);
+}
+
+static void expect(struct tape *tape, uint64_t off, size_t size, const char *want)
+{
+	assert_int_equal(tape_seek(tape, off), 0);
+	struct span got = tape_read(tape, off, size);
+	assert_int_equal(got.size, strlen(want));
+	assert_memory_equal(got.data, want, got.size);
+}
+
+static void answers_follow_the_write(void **state)
+{
+	(void)state;
+	struct tape tape = {0};
+	put(&tape, 0, "abc");
+	expect(&tape, 3, 100, "aabbcc");
+	expect(&tape, 9, 100, "");
+	put(&tape, 9, "d");
+	expect(&tape, 10, 1, "d");
+	expect(&tape, 11, 5, "d");
+	tape_deinit(&tape);
+}
+
+static void reading_ahead_takes_nothing(void **state)
+{
+	(void)state;
+	struct tape tape = {0};
+	put(&tape, 0, "abc");
+	expect(&tape, 3, 100, "aabbcc");
+	put(&tape, 5, "d"); /* the position says that two bytes were used */
+	expect(&tape, 6, 100, "bbccdd");
+	tape_deinit(&tape);
+}
+
+static void going_back_begins_again(void **state)
+{
+	(void)state;
+	struct tape tape = {0};
+	put(&tape, 0, "abc");
+	expect(&tape, 3, 2, "aa");
+	expect(&tape, 0, 4, "aabb");
+	expect(&tape, 4, 9, "cc");
+	put(&tape, 0, "d"); /* over what was read last */
+	expect(&tape, 1, 9, "dd");
+	tape_deinit(&tape);
+}
+
+static void appending_takes_what_was_read(void **state)
+{
+	(void)state;
+	struct tape tape = {0};
+	assert_int_equal(tape_write(&tape, 0, true, "ab", 2), 0);
+	answer(&tape);
+	expect(&tape, 2, 3, "aab");
+	assert_int_equal(tape_write(&tape, 0, true, "c", 1), 0);
+	answer(&tape);
+	expect(&tape, 1, 9, "bcc");
+	tape_deinit(&tape);
+}
+
+static void past_the_end_drops_all(void **state)
+{
+	(void)state;
+	struct tape tape = {0};
+	assert_int_equal(tape_write(&tape, 0, false, "abc", 3), 0);
+	assert_int_equal(tape_write(&tape, 1000, false, "d", 1), 0);
+	answer(&tape);
+	expect(&tape, 1001, 9, "dd");
+	assert_int_equal(tape_lacks(&tape, 1001, 9), 7);
+	assert_int_equal(tape_lacks(&tape, 1001, 2), 0);
+	assert_int_equal(tape_lacks(&tape, 1001 + 50, 2), 50);
+	tape_deinit(&tape);
+}
+
+static void write_blocks(struct tape *tape, const char *block, size_t size, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(tape_write(tape, i * size, false, block, size), 0);
+}
+
+static void input_is_bounded(void **state)
+{
+	(void)state;
+	enum { BLOCK = 1 << 20 };
+	struct tape tape = {0};
+	char *block = calloc(1, BLOCK);
+	write_blocks(&tape, block, BLOCK, TAPE_INPUT_MAX / BLOCK);
+	assert_int_equal(tape_write(&tape, TAPE_INPUT_MAX, false, "x", 1), -ENOSPC);
+	assert_int_equal(tape_input(&tape).size, TAPE_INPUT_MAX);
+	tape_answered(&tape, 1);
+	assert_int_equal(tape_write(&tape, TAPE_INPUT_MAX, false, "x", 1), 0);
+	tape_deinit(&tape);
+	free(block);
+}
+
+static void all_tapes_are_bounded(void **state)
+{
+	(void)state;
+	enum { BLOCK = 1 << 20 };
+	atomic_size_t total;
+	atomic_init(&total, TAPES_BYTES_MAX - 2 * BLOCK);
+	struct tape tape = {.total = &total}, other = {.total = &total};
+	char *block = calloc(1, BLOCK);
+	assert_int_equal(tape_write(&tape, 0, false, block, BLOCK), 0);
+	assert_int_equal(tape_write(&tape, BLOCK, false, block, BLOCK), 0);
+	assert_int_equal(tape_write(&other, 0, false, block, BLOCK), -ENOSPC);
+	tape_deinit(&tape);
+	assert_int_equal(atomic_load(&total), TAPES_BYTES_MAX - 2 * BLOCK);
+	assert_int_equal(tape_write(&other, 0, false, block, BLOCK), 0);
+	tape_deinit(&other);
+	free(block);
+}
+
+/* Of endless answers the oldest go, and who goes back to them is told. */
+static void results_are_bounded(void **state)
+{
+	(void)state;
+	enum { BLOCK = 1 << 20, N = TAPE_KEPT_MAX / BLOCK + 20 };
+	struct tape tape = {0};
+	char *block = calloc(1, BLOCK);
+	assert_int_equal(tape_write(&tape, 0, false, "x", 1), 0);
+	tape_answered(&tape, 1);
+	for (uint64_t i = 0; i < N; i++) {
+		uint64_t off = 1 + i * BLOCK;
+		assert_int_equal(tape_seek(&tape, off), 0);
+		memset(block, (int)i, BLOCK);
+		text_bytes(&tape.results, block, BLOCK);
+		assert_int_equal(tape_lacks(&tape, off, BLOCK), 0);
+		struct span got = tape_read(&tape, off, BLOCK);
+		assert_int_equal(got.size, BLOCK);
+		assert_memory_equal(got.data, block, BLOCK);
+	}
+	assert_true(tape.results.n <= TAPE_KEPT_MAX + BLOCK);
+	assert_int_equal(tape_seek(&tape, 0), -ESPIPE);
+	assert_int_equal(tape_seek(&tape, 1), -ESPIPE);
+	memset(block, N - 1, BLOCK);
+	assert_int_equal(tape_seek(&tape, 1 + (N - 1) * (uint64_t)BLOCK), 0);
+	assert_memory_equal(tape_read(&tape, 1 + (N - 1) * (uint64_t)BLOCK, BLOCK).data, block, BLOCK);
+	assert_int_equal(tape_write(&tape, 1 + N * (uint64_t)BLOCK, false, "y", 1), 0);
+	assert_int_equal(tape.results.n, 0);
+	answer(&tape);
+	expect(&tape, 2 + N * (uint64_t)BLOCK, 9, "yy");
+	tape_deinit(&tape);
+	free(block);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_follow_the_write),
+		cmocka_unit_test(reading_ahead_takes_nothing),
+		cmocka_unit_test(going_back_begins_again),
+		cmocka_unit_test(appending_takes_what_was_read),
+		cmocka_unit_test(past_the_end_drops_all),
+		cmocka_unit_test(input_is_bounded),
+		cmocka_unit_test(all_tapes_are_bounded),
+		cmocka_unit_test(results_are_bounded),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,443 @@
+#!/usr/bin/env python3
+"""The files q: addresses written, answers read on the same descriptor."""
+
+import errno
+import json
+import os
+import random
+import shutil
+import signal
+import stat
+import threading
+import time
+import unittest
+
+import mount_harness
+from mount_harness import Gate, MountTest, build_id, contents, run, tool, wait_until
+
+UNKNOWN = "?? at ??:0\n"
+
+
+class Tape:
+    """A descriptor of a q."""
+
+    def __init__(self, path, flags=os.O_RDWR):
+        self.fd = os.open(path, flags)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        os.close(self.fd)
+
+    def write(self, text):
+        data = text.encode() if isinstance(text, str) else text
+        while data:
+            data = data[os.write(self.fd, data):]
+
+    def read(self, size=1 << 20):
+        """All there is."""
+        pieces = []
+        while not pieces or pieces[-1]:
+            pieces.append(os.read(self.fd, size))
+        return b"".join(pieces).decode()
+
+    def ask(self, text):
+        self.write(text)
+        return self.read()
+
+
+class BatchTest(MountTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.compile()
+        self.id = build_id(self.path)
+        self.start, self.end = next(f[:2] for f in self.functions(self.path) if f[2].endswith("normEv"))
+
+    def q(self, *parts, flags=os.O_RDWR):
+        return Tape(os.path.join(self.mnt, *parts), flags)
+
+    def addresses(self, n, seed=1):
+        """Some that functions cover, and some that none does."""
+        spans = self.functions(self.path)
+        pick = random.Random(seed)
+        return [0 if pick.random() < 0.05 else pick.randrange(*pick.choice(spans)[:2]) for _ in range(n)]
+
+    def record(self, address, id=None, suffix=""):
+        try:
+            return self.read(id or self.id, hex(address) + suffix)
+        except FileNotFoundError:
+            return UNKNOWN
+
+    # ---- Answers ----
+
+    def test_same_as_files(self):
+        self.mount()
+        addresses = self.addresses(300)
+        with self.q(self.id, "q") as q:
+            got = q.ask("".join("0x%x\n" % a for a in addresses))
+        self.assertEqual(got, "".join(self.record(a) + "\n" for a in addresses))
+
+    def test_formats(self):
+        self.mount()
+        known = [a for a in self.addresses(50) if a]
+        for suffix in (".tsv", ".json", ".raw.tsv", ".raw.json"):
+            with self.q(self.id, "q" + suffix) as q:
+                got = q.ask("".join("%x\n" % a for a in known))
+            self.assertEqual(got, "".join(self.record(a, suffix=suffix) for a in known), suffix)
+        for suffix in (".raw", ".atos", ".raw.atos"):
+            with self.q(self.id, "q" + suffix) as q:
+                got = q.ask("".join("%x\n" % a for a in known))
+            self.assertEqual(got, "".join(self.record(a, suffix=suffix) + "\n" for a in known), suffix)
+        for name in ("q.txt", "q.", "qq", "Q", "q.json.raw", "q.raw.raw"):
+            self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, self.id, name))
+            self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, name))
+
+    def test_each_line_has_its_record(self):
+        """Whatever it says."""
+        self.mount()
+        lines = [hex(self.start), "", "nonsense", "0x", "-1", "0x1ffffffffffffffff", "  %x\t\r" % self.start, "\0\1",
+                 "0x" + "0" * 5000, hex(self.start)]
+        with self.q(self.id, "q") as q:
+            records = q.ask("\n".join(lines) + "\n").split("\n\n")
+        good = self.record(self.start).rstrip("\n")
+        bad = UNKNOWN.rstrip("\n")
+        self.assertEqual(records, [good] + [bad] * 5 + [good] + [bad] * 2 + [good, ""])
+        with self.q(self.id, "q.json") as q:
+            answers = [json.loads(line) for line in q.ask("\n".join(lines) + "\n").splitlines()]
+        self.assertEqual(len(answers), len(lines))
+
+    def test_root(self):
+        other = self.compile("other")
+        self.mount()
+        ids = {self.id: self.path, build_id(other): other}
+        wanted, lines = [], []
+        for id, path in sorted(ids.items()):
+            for start, end, _ in self.functions(path)[:20]:
+                lines += ["%s 0x%x" % (id, start), "%s\t%x " % (id.upper(), end - 1), "%s %x" % (id[:12], start)]
+                wanted += [self.record(start, id), self.record(end - 1, id), self.record(start, id)]
+        lines += ["0011223344556677 0x10", "x 0x10", self.id, self.id + " z", "", "0x10"]
+        wanted += [UNKNOWN] * 6
+        order = list(range(len(lines)))
+        random.Random(3).shuffle(order)
+        with self.q("q") as q:
+            got = q.ask("".join(lines[i] + "\n" for i in order))
+        self.assertEqual(got, "".join(wanted[i] + "\n" for i in order))
+
+    def test_places(self):
+        """q combines with what lies above it."""
+        self.mount()
+        load = 0x7f0000000000
+        want = self.record(self.start + 4) + "\n"
+        for parts, address in ((("base", hex(load)), load + self.start + 4), (("rva",), self.start + 4),
+                               (("ra",), self.start + 5), (("base", hex(load), "ra"), load + self.start + 5)):
+            with self.q(self.id, *parts, "q") as q:
+                self.assertEqual(q.ask("0x%x\n" % address), want, parts)
+            self.assertEqual(os.stat(os.path.join(self.mnt, self.id, *parts, "q")).st_mode, 0o100666)
+        with self.q(self.id, "base", hex(load), "q") as q:
+            self.assertEqual(q.ask("1\n"), UNKNOWN + "\n")
+        self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, self.id, "base", "q"))
+
+    # ---- The tape ----
+
+    def test_cut_anywhere(self):
+        self.mount()
+        text = "".join("%x\n" % a for a in self.addresses(30))
+        with self.q(self.id, "q") as q:
+            whole = q.ask(text)
+        pick = random.Random(5)
+        for _ in range(20):
+            with self.q(self.id, "q") as q:
+                at = 0
+                while at < len(text):
+                    n = pick.randrange(1, 40)
+                    q.write(text[at:at + n])
+                    at += n
+                self.assertEqual(q.read(pick.choice((1, 7, 100, 4096))), whole)
+
+    def test_last_line_without_newline(self):
+        self.mount()
+        with self.q(self.id, "q") as q:
+            self.assertEqual(q.ask("%x" % self.start), self.record(self.start) + "\n")
+            self.assertEqual(q.read(), "")
+            self.assertEqual(q.ask("%x\n0" % self.start), self.record(self.start) + "\n" + UNKNOWN + "\n")
+
+    def test_question_and_answer(self):
+        """What is not read is not lost when more is written."""
+        self.mount()
+        record = self.record(self.start) + "\n"
+        with self.q(self.id, "q") as q:
+            for _ in range(5):
+                self.assertEqual(q.ask("%x\n" % self.start), record)
+            q.write("%x\n%x\n" % (self.start, self.start))
+            self.assertEqual(os.read(q.fd, 3).decode(), record[:3])
+            q.write("0\n")
+            self.assertEqual(q.read(), record[3:] + record + UNKNOWN + "\n")
+
+    def test_seek(self):
+        self.mount()
+        record = self.record(self.start) + "\n"
+        with self.q(self.id, "q") as q:
+            text = "%x\n" % self.start
+            self.assertEqual(q.ask(text), record)
+            self.assertEqual(os.lseek(q.fd, 0, os.SEEK_SET), 0)
+            self.assertEqual(q.read(), record)
+            for _ in range(2):
+                self.assertEqual(os.pread(q.fd, 1000, 0).decode(), record)
+            self.assertEqual(os.pread(q.fd, 1000, 4).decode(), record[4:])
+            self.assertEqual(os.pread(q.fd, 1000, len(record)), b"")
+            self.assertEqual(os.pread(q.fd, 1000, 10 ** 12), b"")
+
+    def test_python_files(self):
+        self.mount()
+        record = self.record(self.start) + "\n"
+        with open(os.path.join(self.mnt, self.id, "q"), "r+") as q:
+            q.write("%x\n%x\n" % (self.start, self.start))
+            q.flush()
+            self.assertEqual(q.readline(), record.splitlines(True)[0])
+            q.seek(0)
+            self.assertEqual(q.read(), record + record)
+        with open(os.path.join(self.mnt, self.id, "q"), "r+b", buffering=0) as q:
+            q.write(b"%x\n" % self.start)
+            self.assertEqual(q.readall().decode(), record)
+
+    def test_python_questions(self):
+        """Each from the beginning of the file, as one does with a scratch file."""
+        self.mount()
+        with open(os.path.join(self.mnt, self.id, "q"), "r+") as q:
+            for text, want in (("%x\n" % self.start, self.record(self.start)), ("0\n", UNKNOWN)) * 2:
+                q.seek(0)
+                q.write(text)
+                q.seek(0)
+                self.assertEqual(q.read(), want + "\n")
+
+    def test_append(self):
+        self.mount()
+        record = self.record(self.start) + "\n"
+        with self.q(self.id, "q", flags=os.O_RDWR | os.O_APPEND | os.O_TRUNC) as q:
+            for _ in range(3):
+                self.assertEqual(q.ask("%x\n" % self.start), record)
+
+    def test_one_direction(self):
+        """Reading what was never written gives nothing, and writing what is never read does no harm."""
+        self.mount()
+        self.assertEqual(self.read(self.id, "q"), "")
+        self.assertEqual(self.read("q"), "")
+        for path in (os.path.join(self.mnt, self.id, "q"), os.path.join(self.mnt, "q")):
+            with open(path, "w") as q:
+                q.write("0x10\n")
+            with open(path, "a") as q:
+                q.write("0x10\n")
+            self.assertErrno(errno.EROFS, os.chmod, path, 0o600)
+            self.assertErrno(errno.EROFS, os.utime, path)
+            self.assertErrno(errno.EROFS, os.unlink, path)
+            os.truncate(path, 0)
+        self.assertEqual(self.conversions(), 0)
+
+    def test_shells(self):
+        self.mount()
+        want = self.record(self.start) + "\n" + UNKNOWN + "\n"
+        script = "exec 3<>'%s'; printf '%%s\\n' 0x%x 0x0 >&3; cat <&3; printf '0x0\\n' >&3; read -r line <&3; echo \"<$line>\""
+        for shell in ("bash", "dash", "zsh", "ksh"):
+            if not tool(shell):
+                print("skipped: no %s" % shell)
+                continue
+            got = run(shell, "-c", script % (os.path.join(self.mnt, self.id, "q"), self.start)).stdout.decode()
+            self.assertEqual(got, want + "<%s>\n" % UNKNOWN.strip(), shell)
+        heads = "exec 3<>'%s'; printf '0x0\\n0x%x\\n' >&3; head -1 <&3; head -1 <&3; head -1 <&3"
+        got = run("bash", "-c", heads % (os.path.join(self.mnt, self.id, "q"), self.start)).stdout.decode()
+        self.assertEqual(got, UNKNOWN + "\n" + self.record(self.start).splitlines(True)[0])
+
+    # ---- Much, and many ----
+
+    def test_much(self):
+        """More than one write or read takes, in order."""
+        self.mount()
+        addresses = self.addresses(50) * 4000
+        text = "".join("%x\n" % a for a in addresses)
+        with self.q(self.id, "q.tsv") as q:
+            got = q.ask(text)
+        lines = iter(got.splitlines())
+        with self.q(self.id, "q.tsv") as q:
+            few = q.ask("".join("%x\n" % a for a in addresses[:50]))
+        self.assertEqual(got, few * 4000)
+        del lines
+
+    def test_bounded(self):
+        """A writer who never reads is stopped, and nobody else is."""
+        self.mount()
+        block = ("%x\n" % self.start).encode() * 100000
+        written = 0
+        with self.q(self.id, "q") as q:
+            with self.assertRaises(OSError) as caught:
+                while written < 1 << 30:
+                    written += os.write(q.fd, block)
+            self.assertEqual(caught.exception.errno, errno.ENOSPC)
+            self.assertLess(written, 100 << 20)
+            self.assertEqual(self.record(self.start)[:3], "geo")
+            record = self.record(self.start) + "\n"
+            self.assertEqual(os.read(q.fd, len(record)).decode(), record)
+
+    def test_many_at_once(self):
+        self.mount()
+        addresses = self.addresses(200)
+        text = "".join("%x\n" % a for a in addresses)
+        with self.q(self.id, "q") as q:
+            want = q.ask(text)
+        wrong = []
+
+        def work():
+            with self.q(self.id, "q") as q:
+                for _ in range(10):
+                    if q.ask(text) != want:
+                        wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(mount_harness.LIMIT)
+        self.assertEqual(wrong, [])
+
+    def test_one_description_many_threads(self):
+        """Nothing but chaos is promised, but the daemon lives."""
+        self.mount()
+        end = time.monotonic() + 1
+        with self.q(self.id, "q") as q:
+            def work(n):
+                pick = random.Random(n)
+                while time.monotonic() < end:
+                    if pick.random() < 0.5:
+                        os.pwrite(q.fd, b"%x\n" % self.start * pick.randrange(1, 50), pick.randrange(5000))
+                    else:
+                        os.pread(q.fd, pick.randrange(1, 5000), pick.randrange(5000))
+            threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(mount_harness.LIMIT)
+        with self.q(self.id, "q") as q:
+            self.assertEqual(q.ask("%x\n" % self.start), self.record(self.start) + "\n")
+
+    # ---- Conversions ----
+
+    def test_opening_converts_nothing(self):
+        self.mount()
+        self.assertIn("q", os.listdir(self.mnt))
+        self.assertIn("q", os.listdir(self.image(self.id)))
+        with self.q(self.id, "q") as q, self.q("q") as root:
+            self.assertEqual(q.read() + root.read(), "")
+            q.write("0x10\n")
+            self.assertEqual(self.conversions(), 0)
+        self.assertEqual(self.status(self.id)["state"], "cold")
+
+    def test_waits_for_the_conversion_and_can_be_interrupted(self):
+        gate = Gate(self)
+        gate.shut()
+        self.mount("worker=" + gate.worker).wait_scanned()
+        with self.q("q") as q:
+            q.write("x 1\n%s %x\n" % (self.id, self.start))
+            # What comes before the line that waits is there at once.
+            self.assertEqual(os.read(q.fd, 1000).decode(), UNKNOWN + "\n")
+            old = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError()))
+            try:
+                signal.alarm(1)
+                with self.assertRaises(TimeoutError):
+                    os.read(q.fd, 1000)
+            finally:
+                signal.signal(signal.SIGALRM, old)
+            gate.open()
+            self.assertEqual(q.read(), self.record(self.start) + "\n")
+
+    def test_images_are_converted_side_by_side(self):
+        others = [self.compile("other%d" % i) for i in range(3)]
+        gate = Gate(self)
+        gate.shut()
+        self.mount("worker=" + gate.worker, "jobs=3").wait_scanned()
+        lines = "".join("%s 0\n" % build_id(path) for path in [self.path] + others)
+        with self.q("q") as q:
+            q.write(lines)
+            reader = threading.Thread(target=lambda: self.assertEqual(q.read(), (UNKNOWN + "\n") * 4))
+            reader.start()
+            try:
+                gate.wait_started(3)
+            finally:
+                gate.open()
+                reader.join(mount_harness.LIMIT)
+
+    def test_bad_image(self):
+        """Fails in its own q, is unknown in the root's, and nobody waits."""
+        bad = os.path.join(self.source, "bad")
+        data = bytearray(contents(self.path))
+        data[0x28:0x30] = b"\xff" * 8  # section headers past the end of the file
+        id = self.id
+        with open(bad, "wb") as file:
+            file.write(data)
+        os.unlink(self.path)
+        good = self.compile("good")
+        self.mount().wait_scanned()
+        if not os.path.isdir(self.image(id)):
+            self.skipTest("the damaged file has no id")
+        with self.q("q") as q:
+            start = self.functions(good)[0][0]
+            got = q.ask("%s 10\n%s %x\n" % (id, build_id(good), start))
+        self.assertEqual(got, UNKNOWN + "\n" + self.record(start, build_id(good)) + "\n")
+
+    def test_replaced_image(self):
+        """A descriptor that stays open answers from the file that is there now."""
+        self.mount("rescan=1").wait_scanned()
+        record = self.record(self.start) + "\n"
+        with self.q(self.id, "q") as q:
+            self.assertEqual(q.ask("%x\n" % self.start), record)
+            inode = os.stat(self.image(self.id)).st_ino
+            shutil.copy(self.path, self.path + ".new")
+            run("objcopy", "--add-section", ".x=/dev/null", self.path + ".new")
+            os.rename(self.path + ".new", self.path)
+            wait_until(lambda: os.stat(self.image(self.id)).st_ino != inode, "the new revision")
+            self.assertEqual(q.ask("%x\n" % self.start), record)
+
+    def test_others(self):
+        """Answers go to those who may read the image, through whichever file they ask."""
+        if not mount_harness.is_root() or not tool("setpriv"):
+            self.skipTest("needs root and setpriv")
+        secret = self.compile("secret")
+        os.chmod(secret, 0o600)
+        shared = self.compile("shared")
+        os.chmod(shared, 0o640)
+        os.chown(shared, 0, 4711)
+        self.mount("allow_other").wait_scanned()
+        start = self.functions(secret)[0][0]
+        script = "exec 3<>\"$1\" || exit 7; shift; printf '%s\\n' \"$@\" >&3; cat <&3"
+
+        def ask(path, *lines, groups="--clear-groups"):
+            return run("setpriv", "--reuid=65534", "--regid=65534", groups, "sh", "-c", script, "sh",
+                       os.path.join(self.mnt, path), *lines, check=False)
+        open_line = "%s %x" % (self.id, self.start)
+        lines = [open_line] + ["%s %x" % (build_id(path), start) for path in (secret, shared)]
+        known = self.record(start, build_id(shared)) + "\n"
+        want = self.record(self.start) + "\n" + (UNKNOWN + "\n") * 2
+        self.assertEqual(ask("q", *lines).stdout.decode(), want)
+        want = self.record(self.start) + "\n" + UNKNOWN + "\n" + known
+        self.assertEqual(ask("q", *lines, groups="--groups=4711").stdout.decode(), want)
+        self.assertEqual(ask(build_id(secret) + "/q", hex(start)).returncode, 2 if tool("dash") else 7)
+        self.assertEqual(ask(build_id(shared) + "/q", hex(start), groups="--groups=4711").stdout.decode(), known)
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.mnt, build_id(secret), "q")).st_mode), 0o600)
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.mnt, build_id(shared), "q")).st_mode), 0o660)
+
+    def test_memory_is_given_back(self):
+        daemon = self.mount()
+
+        def resident():
+            with open("/proc/%d/status" % daemon.process.pid) as status:
+                return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+        text = "%x\n" % self.start * 200000
+        sizes = []
+        for _ in range(6):
+            with self.q(self.id, "q.json") as q:
+                q.ask(text)
+            sizes.append(resident())
+        self.assertLess(sizes[-1], sizes[0] + 64 * 1024, sizes)
+
+
+if __name__ == "__main__":
+    mount_harness.main()
