@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/vec.h"
 #include "hosts.h"
+#include "names.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,6 +19,7 @@ void gsym_reader_close(struct gsym_reader *reader)
 	if (reader->mapped)
 		munmap((void *)reader->bytes.data, reader->bytes.size);
 	hosts_free(atomic_load(&reader->hosts));
+	name_index_free(atomic_load(&reader->names));
 	free(reader->name);
 	free(reader);
 }
