@@ -21,6 +21,7 @@ enum {
 	LINE_SHOWN_MAX = 4096, /* of a line that is no address */
 	RESULTS_MAX = 8 << 20, /* made ahead of what is read */
 	WANTED_MAX = 64,       /* runs of lines whose images are converted ahead */
+	OPEN_IMAGES = 4,       /* whose memory is kept from run to run */
 };
 
 /* A line of input. */
@@ -35,8 +36,11 @@ struct batch_file {
 	struct image *image;
 	struct request request;
 	struct caller caller;
-	struct batch *batch;
-	struct demangle_cache *names;
+	struct batch *nothing; /* answers what no image can */
+	struct open_image {
+		struct handle *handle;
+		struct batch *batch;
+	} open[OPEN_IMAGES]; /* those asked last, the latest first */
 	VEC(struct line) lines; /* of the chunk, and what they ask */
 	VEC(struct batch_query) queries;
 	/* What the line before named, as most lines name the same. */
@@ -165,7 +169,7 @@ static int read_lines(struct batch_file *file, struct span input, struct call *c
 /* Lines [first, first + n), all of one image. */
 struct run {
 	struct batch_file *file;
-	const struct gsym_reader *reader;
+	struct batch *batch;
 	struct batch_options options;
 	size_t first, n;
 	size_t enough;   /* bytes of results at which to stop */
@@ -177,7 +181,7 @@ static int answer_run(void *arg)
 {
 	struct run *run = arg;
 	struct batch_file *file = run->file;
-	return batch_answer(file->batch, run->reader, &run->options, file->queries.v + run->first, run->n, run->enough,
+	return batch_answer(run->batch, &run->options, file->queries.v + run->first, run->n, run->enough,
 			    &file->stream.tape.results, &run->answered, &run->diag);
 }
 
@@ -191,6 +195,33 @@ static void to_link_addresses(const struct batch_file *file, const struct run *r
 	}
 }
 
+static void close_image(struct open_image *image)
+{
+	batch_free(image->batch);
+	handle_put(image->handle);
+	*image = (struct open_image){0};
+}
+
+/* The memory for @handle: what is in it belongs to that mapping, which is therefore kept. NULL without memory. */
+static struct batch *batch_for(struct batch_file *file, struct handle *handle)
+{
+	struct open_image *all = file->open, found;
+	size_t i = 0;
+	while (i < OPEN_IMAGES - 1 && all[i].handle != handle)
+		i++;
+	if (all[i].handle != handle) {
+		close_image(&all[i]);
+		all[i].batch = batch_new(handle->reader);
+		if (!all[i].batch)
+			return NULL;
+		all[i].handle = handle_get(handle);
+	}
+	found = all[i];
+	memmove(all + 1, all, i * sizeof(*all));
+	all[0] = found;
+	return found.batch;
+}
+
 /* Answers @run from the open image. */
 static int answer_from(struct run *run, struct revision *rev, struct handle *handle)
 {
@@ -199,7 +230,9 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 	size_t before = file->stream.tape.results.n;
 	answer_module(file->fs, rev, module);
 	run->options.render.module = module;
-	run->reader = handle->reader;
+	run->batch = batch_for(file, handle);
+	if (!run->batch)
+		return -ENOMEM;
 	to_link_addresses(file, run, &handle->addresses);
 	int err = guard_run(answer_run, run);
 	if (err == -EFAULT) { /* it may have ended within a record */
@@ -259,7 +292,7 @@ static int answer_lines(struct run *run, struct call *call)
 	if (err == -EAGAIN || (image && image == file->image))
 		return err;
 	all_unknown(file, run);
-	run->reader = NULL;
+	run->batch = file->nothing;
 	return answer_run(run);
 }
 
@@ -300,7 +333,6 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 			.enough = before + enough,
 			.options = answer_batch_options(file->fs, &file->request),
 		};
-		run.options.render.cache = file->names;
 		err = answer_lines(&run, call);
 		done += run.answered;
 	}
@@ -325,8 +357,9 @@ static void batch_file_free(struct stream *stream)
 {
 	struct batch_file *file = batch_file_of(stream);
 	caller_deinit(&file->caller);
-	batch_free(file->batch);
-	demangle_cache_free(file->names);
+	for (size_t i = 0; i < OPEN_IMAGES; i++)
+		close_image(&file->open[i]);
+	batch_free(file->nothing);
 	vec_free(&file->lines);
 	vec_free(&file->queries);
 	free(file);
@@ -337,7 +370,7 @@ struct stream *batch_file_new(struct gsymfs *fs, struct image *image, const stru
 {
 	static const struct stream_kind kind = {batch_answer_some, batch_file_free};
 	struct batch_file *file = calloc(1, sizeof(*file));
-	struct batch *batch = batch_new();
+	struct batch *batch = batch_new(NULL);
 	if (!file || !batch) {
 		caller_deinit(&caller);
 		batch_free(batch);
@@ -348,8 +381,7 @@ struct stream *batch_file_new(struct gsymfs *fs, struct image *image, const stru
 	file->image = image;
 	file->request = *request;
 	file->caller = caller;
-	file->batch = batch;
-	file->names = demangle_cache_new(); /* NULL is none */
+	file->nothing = batch;
 	stream_init(&file->stream, &kind, &fs->open_files.tape_bytes);
 	return &file->stream;
 }

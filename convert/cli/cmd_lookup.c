@@ -139,7 +139,7 @@ static int answer_batch(struct lookup *lookup)
 	const struct batch_options how = {.render = lookup->render, .near = lookup->near};
 	for (size_t done = 0, n; done < lookup->queries.n; done += n) {
 		struct gsym_diag diag = {0};
-		int err = batch_answer(lookup->batch, lookup->reader, &how, lookup->queries.v + done,
+		int err = batch_answer(lookup->batch, &how, lookup->queries.v + done,
 				       lookup->queries.n - done, OUTPUT_PIECE, &lookup->out, &n, &diag);
 		if (err == -EBADMSG) {
 			fail(lookup->path, err, &diag);
@@ -296,7 +296,7 @@ static int run(struct lookup *lookup, char **addresses, int n)
 		return fail(lookup->path, err, &diag);
 	lookup->render.module = lookup->path;
 	lookup->render.cache = demangle_cache_new();
-	lookup->batch = batch_new();
+	lookup->batch = batch_new(lookup->reader);
 	err = !lookup->batch ? -ENOMEM : lookup->all_merged ? merged_lookup_init(&lookup->merged) : 0;
 	if (!err)
 		err = n ? answer_arguments(lookup, addresses, n) : answer_stdin(lookup);

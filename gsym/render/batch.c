@@ -3,12 +3,19 @@
 #include <stdlib.h>
 
 struct batch {
+	const struct gsym_reader *reader;
 	struct gsym_answer answer;
+	struct demangle_cache *names;
 };
 
-struct batch *batch_new(void)
+struct batch *batch_new(const struct gsym_reader *reader)
 {
-	return calloc(1, sizeof(struct batch));
+	struct batch *batch = calloc(1, sizeof(*batch));
+	if (batch) {
+		batch->reader = reader;
+		batch->names = demangle_cache_new(); /* NULL is none */
+	}
+	return batch;
 }
 
 void batch_free(struct batch *batch)
@@ -16,6 +23,7 @@ void batch_free(struct batch *batch)
 	if (!batch)
 		return;
 	gsym_answer_deinit(&batch->answer);
+	demangle_cache_free(batch->names);
 	free(batch);
 }
 
@@ -26,12 +34,14 @@ static void step_back(struct gsym_answer *answer)
 		answer->frames[i].offset++;
 }
 
-static int answer_address(struct batch *batch, const struct gsym_reader *reader, const struct batch_options *options,
-			  const struct batch_query *query, struct text_buf *out, struct gsym_diag *diag)
+static int answer_address(struct batch *batch, const struct batch_options *options, const struct batch_query *query,
+			  struct text_buf *out, struct gsym_diag *diag)
 {
 	struct gsym_answer *answer = &batch->answer;
-	int err = options->near ? gsym_lookup_near(reader, query->addr, answer, diag) :
-				  gsym_lookup(reader, query->addr, answer, diag);
+	if (!batch->reader)
+		return -ENOENT;
+	int err = options->near ? gsym_lookup_near(batch->reader, query->addr, answer, diag) :
+				  gsym_lookup(batch->reader, query->addr, answer, diag);
 	if (err)
 		return err;
 	if (options->is_return)
@@ -40,14 +50,14 @@ static int answer_address(struct batch *batch, const struct gsym_reader *reader,
 }
 
 /* -EBADMSG when the record of an address was damaged; its answer is an unknown one's. */
-static int answer_query(struct batch *batch, const struct gsym_reader *reader, const struct batch_options *options,
-			const struct batch_query *query, struct text_buf *out, struct gsym_diag *diag)
+static int answer_query(struct batch *batch, const struct batch_options *options, const struct batch_query *query,
+			struct text_buf *out, struct gsym_diag *diag)
 {
 	int damaged = 0, err = -ENOENT;
 	if (query->kind == BATCH_MALFORMED)
 		return render_malformed(out, query->text, query->size, &options->render);
 	if (query->kind == BATCH_ADDRESS)
-		err = answer_address(batch, reader, options, query, out, diag);
+		err = answer_address(batch, options, query, out, diag);
 	if (err && err != -ENOMEM) {
 		damaged = err == -ENOENT ? 0 : -EBADMSG;
 		err = render_unknown(out, query->given, &options->render);
@@ -61,15 +71,16 @@ static void end_record(struct text_buf *out, enum render_format format)
 		text_char(out, '\n');
 }
 
-int batch_answer(struct batch *batch, const struct gsym_reader *reader, const struct batch_options *options,
-		 const struct batch_query *queries, size_t n, size_t enough, struct text_buf *out, size_t *ret_n,
-		 struct gsym_diag *diag)
+int batch_answer(struct batch *batch, const struct batch_options *options, const struct batch_query *queries, size_t n,
+		 size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag)
 {
+	struct batch_options with_names = *options;
 	int damaged = 0;
 	size_t i = 0;
+	with_names.render.cache = batch->names;
 	do {
 		struct gsym_diag words;
-		int err = answer_query(batch, reader, options, &queries[i], out, damaged ? NULL : &words);
+		int err = answer_query(batch, &with_names, &queries[i], out, damaged ? NULL : &words);
 		if (err == -EBADMSG && !damaged) {
 			damaged = err;
 			if (diag)

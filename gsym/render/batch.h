@@ -29,14 +29,17 @@ struct batch_query {
 };
 
 struct batch_options {
-	struct render_options render;
+	struct render_options render; /* always with the same demangle; its cache is not used */
 	bool near;      /* gsym_lookup_near() */
 	bool is_return; /* addresses were taken one byte back: offsets are told from what was given */
 };
 
-/* Memory that is used from call to call. One thread at a time. */
+/*
+ * What is used from call to call: memory, and names of @reader that were demangled. The reader must live longer; NULL is
+ * one that knows nothing. One thread at a time. NULL without memory.
+ */
 struct batch;
-struct batch *batch_new(void);
+struct batch *batch_new(const struct gsym_reader *reader);
 /* NULL is allowed. */
 void batch_free(struct batch *batch);
 
@@ -46,8 +49,7 @@ void batch_free(struct batch *batch);
  *
  * 0; -ENOMEM; -EBADMSG when a record was damaged, with words for the first in @diag: *ret_n counts all the same.
  */
-int batch_answer(struct batch *batch, const struct gsym_reader *reader, const struct batch_options *options,
-		 const struct batch_query *queries, size_t n, size_t enough, struct text_buf *out, size_t *ret_n,
-		 struct gsym_diag *diag);
+int batch_answer(struct batch *batch, const struct batch_options *options, const struct batch_query *queries, size_t n,
+		 size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag);
 
 #endif
