@@ -183,11 +183,10 @@ def check_fat(tools, gsym, place):
     """Each slice gives what the thin file gives, with its dSYM and without; so do the slices all at once."""
     report = Report("fat")
     thin, bundles = {}, {}
-    for arch in ("arm64", "x86_64"):
-        inner = place / arch
+    for cell in macho_build.each_arch():
+        inner = place / cell.arch
         inner.mkdir()
-        cell = macho_build.Cell(arch, arch, ("-O1", "-g"), tuple(macho_build.C))
-        thin[arch], bundles[arch] = tools.make(cell, inner)
+        thin[cell.arch], bundles[cell.arch] = tools.make(cell, inner)
     fat = place / "library"
     bundle = place / "library.dSYM/Contents/Resources/DWARF/library"
     bundle.parent.mkdir(parents=True)
@@ -200,13 +199,26 @@ def check_fat(tools, gsym, place):
             got = [Path(convert(gsym, fat, place / "one.gsym", f"--arch={arch}")).read_bytes(),
                    (place / f"all.{arch}").read_bytes()]
             report.check("slices", [0, 0], got, [wanted] * 2)
+            check_slice(report, tools, gsym, fat, arch, place / "one.gsym")
             wanted = Path(convert(gsym, bundles[arch], place / "thin.gsym")).read_bytes()
             got = Path(convert(gsym, bundle, place / "one.gsym", f"--arch={arch}")).read_bytes()
             report.check("bundles", [0], [got], [wanted])
-    for arch, words in (("ppc", ["holds images for", "arm64", "x86_64"]), ("arm64e", ["holds images for"])):
+    for arch, words in (("ppc", ["holds images for", *thin]), ("arm64e", ["holds images for"])):
         done = subprocess.run([gsym, "convert", f"--arch={arch}", fat, "-o", place / "none"], capture_output=True, text=True)
         report.check("refused", [0], [done.returncode == 1 and all(w in done.stderr for w in words)], [True])
     return report
+
+
+def check_slice(report, tools, gsym, fat, arch, out):
+    """It has the UUID that llvm-objdump tells, and where DWARF has a function the answers of llvm-symbolizer."""
+    told = peers.run([tools.objdump, "--macho", "--private-headers", f"--arch={arch}", fat])
+    uuid = re.search(r"\buuid ([0-9A-F-]+)", told)[1].replace("-", "").lower()
+    report.check("uuids", [0], [uuid in peers.run([gsym, "dump", out]).replace("-", "").lower()], [True])
+    image = next(i for i in MachO.all_of(fat) if i.uuid.hex() == uuid)
+    addresses = code_addresses(image)
+    theirs = frames.symbolizer(f"{fat}:{arch}", addresses)
+    known = [(a, o, t) for a, o, t in zip(addresses, frames.gsym(gsym, out, addresses), theirs) if t and t[0].line]
+    report.check("symbolizer", *zip(*known))
 
 
 # ---- Folded functions ----

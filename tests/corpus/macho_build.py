@@ -5,7 +5,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib import peers
+from lib import macho_link, make_macho, peers
 from lib.macho import MachO
 from . import build
 
@@ -17,6 +17,7 @@ OBJC = [APPLE / "classes.m"]
 FOLDED = [build.SOURCES / "folded_a.cc", build.SOURCES / "folded_b.cc", APPLE / "calls.c"]
 OUTLINE = ["-mllvm", "-enable-machine-outliner=always"]
 OFFSETS = ["-mllvm", "-emit-func-debug-line-table-offsets"]
+NARROW = {"armv7": ("armv7", "-marm"), "armv7-thumb": ("armv7", "-mthumb"), "i386": ("i386", "-m32")}
 VERSIONS = ["-platform_version", "macos", "12.0", "12.0"]
 
 
@@ -29,6 +30,7 @@ class Cell:
     link: tuple = ("-dylib",)
     linked: bool = True  # else one MH_OBJECT file of each source
     quick: bool = False
+    own: dict = None  # linked by lib/macho_link.py, and how; else by lld
 
 
 def cells():
@@ -51,6 +53,30 @@ def cells():
         for level in ("O0", "O2"):
             yield Cell(f"{arch}-{level}-object", arch, (f"-{level}", "-g"), every, linked=False,
                        quick=arch in ("armv7", "i386") and level == "O2")
+    yield from narrow_cells(every)
+
+
+def narrow_cells(every):
+    """Of machines that lld does not link."""
+    for name, (arch, flag) in NARROW.items():
+        for level in ("O0", "O2", "Os"):
+            for version in (2, 4, 5):
+                yield Cell(f"{name}-{level}-dwarf{version}", arch, (f"-{level}", "-g", f"-gdwarf-{version}", flag), every,
+                           own={}, quick=(level, version) == ("O2", 4))
+        yield Cell(f"{name}-lines-only", arch, ("-O2", "-gline-tables-only", flag), every, own={})
+        yield Cell(f"{name}-no-debug", arch, ("-O2", flag), every, own={})
+        yield Cell(f"{name}-library", arch, ("-O1", "-g", flag), every, own={"text": 0, "filetype": make_macho.MH_DYLIB})
+        if arch == "armv7":
+            yield Cell(f"{name}-outlined", arch, ("-Oz", "-g", flag, *OUTLINE), every, own={})
+
+
+def each_arch():
+    """A small library for each architecture, to be put into one fat file; their UUIDs differ."""
+    for arch in ("arm64", "x86_64"):
+        yield Cell(arch, arch, ("-O1", "-g"), tuple(C))
+    for name in ("armv7-thumb", "i386"):
+        arch, flag = NARROW[name]
+        yield Cell(arch, arch, ("-O1", "-g", flag), tuple(C), own={"text": 0, "filetype": make_macho.MH_DYLIB})
 
 
 class Tools:
@@ -77,12 +103,18 @@ class Tools:
     def link(self, cell, place, objects, name, options=None):
         """The linked file and the DWARF of its dSYM bundle, which is beside it; that is None without debug data."""
         out = place / name
+        if cell.own is not None:
+            macho_link.link(objects, out, **cell.own)
+            return self.bundle(out)
         build.run([self.linker, *VERSIONS, "-arch", cell.arch, "-undefined", "dynamic_lookup",
                    *(cell.link if options is None else options), "-o", out, *objects], place)
         if cell.arch == "arm64e":
             set_arm64e(out)
-        build.run([self.dsymutil, out], place)
-        dsym = place / f"{name}.dSYM/Contents/Resources/DWARF/{name}"
+        return self.bundle(out)
+
+    def bundle(self, out):
+        build.run([self.dsymutil, out], out.parent)
+        dsym = out.parent / f"{out.name}.dSYM/Contents/Resources/DWARF/{out.name}"
         return out, dsym if dsym.exists() and any(s.segment == "__DWARF" for s in MachO.read(dsym).sections) else None
 
     def make(self, cell, place):

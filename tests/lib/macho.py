@@ -28,6 +28,17 @@ class Section:
     flags: int
     header: int  # where its entry in the load command is
     reserved2: int
+    align: int  # a power of two
+
+
+@dataclass
+class Entry:
+    """A symbol as the table has it."""
+    name: str
+    type: int
+    section: int
+    desc: int
+    value: int
 
 
 @dataclass
@@ -66,6 +77,13 @@ class MachO:
         with open(path, "rb") as f:
             return MachO(f.read())
 
+    @staticmethod
+    def all_of(path):
+        """The images of a fat file."""
+        with open(path, "rb") as f:
+            data = f.read()
+        return [MachO(data[at:at + size]) for at, size in slices(data)]
+
     def _command(self, command, at):
         if command in (LC_SEGMENT, LC_SEGMENT_64):
             self._segment(at, command == LC_SEGMENT_64)
@@ -87,7 +105,7 @@ class MachO:
             place = at + first + i * step
             f = struct.unpack_from(self.order + form, self.data, place)
             self.sections.append(Section(f[1].split(b"\0")[0].decode(), f[0].split(b"\0")[0].decode(), f[2], f[3], f[4],
-                                         f[8], place, f[10]))
+                                         f[8], place, f[10], f[5]))
 
     def _string(self, at):
         return self.data[at:self.data.index(b"\0", at)].decode("utf-8", "surrogateescape")
@@ -98,20 +116,22 @@ class MachO:
     def stubs(self):
         return [s for s in self.sections if s.flags & 0xff == S_SYMBOL_STUBS]
 
+    def entries(self):
+        """All of the symbol table."""
+        off, count, strings, _ = self.symtab or (0, 0, 0, 0)
+        form, step = (self.order + ("IBBHQ" if self.wide else "IBBHI"), 16 if self.wide else 12)
+        for i in range(count):
+            name, *rest = struct.unpack_from(form, self.data, off + i * step)
+            yield Entry(self._string(strings + name), *rest)
+
     @cached_property
     def symbols(self):
         """Defined ones in code, in table order, without the underscore of C; the size is up to what comes next."""
-        if not self.symtab:
-            return []
-        off, count, strings, _ = self.symtab
-        form, step = (self.order + ("IBBHQ" if self.wide else "IBBHI"), 16 if self.wide else 12)
         found = []
-        for i in range(count):
-            name, kind, _, _, value = struct.unpack_from(form, self.data, off + i * step)
-            text = self._string(strings + name)
-            if kind & N_STAB or kind & N_TYPE != N_SECT or not text or value < self.text_addr:
+        for e in self.entries():
+            if e.type & N_STAB or e.type & N_TYPE != N_SECT or not e.name or e.value < self.text_addr:
                 continue
-            found.append(Symbol(text.removeprefix("_"), value, 0, bool(kind & N_EXT)))
+            found.append(Symbol(e.name.removeprefix("_"), e.value, 0, bool(e.type & N_EXT)))
         code = [(s.addr, s.addr + s.size) for s in self.code_sections()]
         edges = sorted({s.addr for s in found} | set(self.function_starts()))
         out = []

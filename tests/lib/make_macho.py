@@ -6,6 +6,7 @@ bit, which linkers at hand do not make any more, and for what no linker makes at
     m.symbols = [Symbol("_main", 0x1000)]
     m.file()
 """
+import os
 import struct
 from dataclasses import dataclass, field
 
@@ -45,35 +46,30 @@ class Symbol:
 
 def trie(names):
     """The trie of exported symbols: @names: name -> offset from the header, or the terminal's bytes."""
-    def terminal(value):
-        return value if isinstance(value, bytes) else b"\0" + uleb(value)
+    nodes = []  # (terminal, [(string of an edge, number of its node)])
 
-    root = {}
-    for name, value in names.items():
-        node = root
-        for letter in name:
-            node = node.setdefault(letter, {})
-        node[""] = terminal(value)
-    nodes = []
+    def add(suffixes):
+        number = len(nodes)
+        nodes.append(None)
+        value = suffixes.pop("", b"")
+        edges = []
+        for letter in dict.fromkeys(s[0] for s in suffixes):
+            group = [s for s in suffixes if s[0] == letter]
+            edge = os.path.commonprefix(group)
+            edges.append((edge, add({s[len(edge):]: suffixes[s] for s in group})))
+        nodes[number] = (value if isinstance(value, bytes) else b"\0" + uleb(value), edges)
+        return number
 
-    def number(node):
-        nodes.append(node)
-        for letter, child in node.items():
-            if letter:
-                number(child)
-
-    number(root)
-    places = {id(node): 0 for node in nodes}
+    add(dict(names))
+    places = [0] * len(nodes)
     while True:  # offsets have as many bytes as they need: again until none changes
         out, moved = bytearray(), False
-        for node in nodes:
-            moved |= places[id(node)] != len(out)
-            places[id(node)] = len(out)
-            info = node.get("", b"")
-            edges = [(letter, child) for letter, child in node.items() if letter]
-            out += uleb(len(info)) + info + bytes([len(edges)])
-            for letter, child in edges:
-                out += letter.encode() + b"\0" + uleb(places[id(child)])
+        for number, (terminal, edges) in enumerate(nodes):
+            moved |= places[number] != len(out)
+            places[number] = len(out)
+            out += uleb(len(terminal)) + terminal + bytes([len(edges)])
+            for edge, child in edges:
+                out += edge.encode() + b"\0" + uleb(places[child])
         if not moved:
             return bytes(out)
 
@@ -101,6 +97,7 @@ class Maker:
     old_exports: bool = False  # LC_DYLD_INFO has the trie
     extra: list = field(default_factory=list)  # (command, bytes behind its two words)
     sections: list = field(default_factory=list)
+    page: int = 0  # size of one: segments lie in the file as linkers lay them out, __TEXT from its start; 0: they have no bytes
 
     @property
     def wide(self):
@@ -120,8 +117,12 @@ class Maker:
 
     def _segments(self):
         names = [""] if self.filetype == MH_OBJECT else list(dict.fromkeys(["__TEXT", *(s.segment for s in self.sections)]))
+        if self.page and self.text and self.filetype == MH_EXECUTE:
+            yield "__PAGEZERO", []
         for name in names:
             yield name, [s for s in self.sections if s.segment == name or not name]
+        if self.page:
+            yield "__LINKEDIT", []
 
     def _segment(self, name, sections, places):
         form, word = ("16s16sQQ8I", "Q") if self.wide else ("16s16sII7I", "I")
@@ -133,7 +134,8 @@ class Maker:
             body += self.pack(form, s.name.encode(), s.segment.encode(), s.addr, size, *rest)
         addr = self.text if name == "__TEXT" else sections[0].addr if sections else 0
         size = max([s.addr + len(s.data) for s in sections], default=0) - addr
-        head = self.pack(f"16s4{word}4I", name.encode(), addr, max(size, 0), 0, 0, 7, 7, len(sections), 0)
+        place = places.get(("segment", name), (addr, max(size, 0), 0, 0))
+        head = self.pack(f"16s4{word}4I", name.encode(), *place, 7, 7, len(sections), 0)
         return LC_SEGMENT_64 if self.wide else LC_SEGMENT, head + body
 
     def _symtab(self):
@@ -162,6 +164,38 @@ class Maker:
             out.append((LC_DYLD_INFO, bytes(32) + where) if self.old_exports else (LC_EXPORTS_TRIE, where))
         return out + self.extra
 
+    def _whole(self, size):
+        return size + -size % self.page
+
+    def _load(self, first):
+        """Places of segments and of what is in them, as file() has them, and where the file goes on: at a whole page."""
+        places, at, end = {("segment", "__PAGEZERO"): (0, self.text, 0, 0)}, 0, self.text
+        for name, sections in self._segments():
+            if not sections:
+                continue
+            addr = self.text if name == "__TEXT" else min(s.addr for s in sections) // self.page * self.page
+            for s in sections:
+                places[id(s)] = at + s.addr - addr
+                if s.data and places[id(s)] < first:
+                    raise ValueError(f"{s.name} lies in the load commands, which end at {first:#x}")
+            size = self._whole(max(s.addr + len(s.data) - addr for s in sections if s.data))
+            end = addr + self._whole(max(s.addr + max(s.size, len(s.data)) - addr for s in sections))
+            places["segment", name] = addr, end - addr, at, size
+            at += size
+        return places, at, end
+
+    def _places(self, parts, first):
+        """Where in the file the parts are, and segments: (address, size, place, size in the file)."""
+        places, at, end = self._load(first) if self.page else ({}, first, 0)
+        start = at
+        for key, data in parts:
+            if key not in places:
+                places[key] = at + -at % 8
+                at = places[key] + len(data)
+        if self.page:
+            places["segment", "__LINKEDIT"] = end, self._whole(at - start), start, at - start
+        return places
+
     def file(self):
         """The bytes of the whole file."""
         table, strings = self._symtab()
@@ -169,17 +203,17 @@ class Maker:
         parts += [("symbols", table), ("strings", strings), ("starts", self.starts), ("exports", self.exports),
                   ("indirect", self.pack(f"{len(self.indirect)}I", *self.indirect))]
         header = 32 if self.wide else 28
-        size = sum(len(data) + 8 for _, data in self._commands({}))
-        body, places = bytearray(), {}
+        first = header + sum(len(data) + 8 for _, data in self._commands({}))
+        places = self._places(parts, first)
+        body = bytearray(max(places[key] + len(data) for key, data in parts))
         for key, data in parts:
-            body += bytes(-(header + size + len(body)) % 8)
-            places[key] = header + size + len(body)
-            body += data
+            body[places[key]:places[key] + len(data)] = data
         commands = self._commands(places)
         text = b"".join(self.pack("2I", command, len(data) + 8) + data for command, data in commands)
         magic = 0xfeedfacf if self.wide else 0xfeedface
         head = self.pack("7I", magic, *self.machine, self.filetype, len(commands), len(text), 0)
-        return head + bytes(header - 28) + text + bytes(body)
+        body[:first] = head + bytes(header - 28) + text
+        return bytes(body)
 
 
 def fat(files, wide=False):
