@@ -187,7 +187,9 @@ static int read_segment(struct image *image, struct cursor *c, bool wide)
 		image->macho->has_text_addr = image->has_base = true;
 		image->macho->text_addr = image->base_address = addr;
 	}
-	int err = size && vec_push(&image->segments, (struct segment){off, addr, size}) ? -ENOMEM : 0;
+	/* Offsets count from the start of the file, as the kernel maps it, not of a fat file's slice. */
+	bool mapped = size && !__builtin_add_overflow(off, (uint64_t)(image->map - image->file.data), &off);
+	int err = mapped && vec_push(&image->segments, (struct segment){off, addr, size}) ? -ENOMEM : 0;
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = add_section(image, c, wide);
 	return err;

@@ -97,7 +97,7 @@ class Maker:
     old_exports: bool = False  # LC_DYLD_INFO has the trie
     extra: list = field(default_factory=list)  # (command, bytes behind its two words)
     sections: list = field(default_factory=list)
-    page: int = 0  # size of one: segments lie in the file as linkers lay them out, __TEXT from its start; 0: they have no bytes
+    page: int = 0  # size of one: segments are in the file as linkers put them, __TEXT at its start; 0: they have no bytes
 
     @property
     def wide(self):
@@ -171,7 +171,7 @@ class Maker:
         """Places of segments and of what is in them, as file() has them, and where the file goes on: at a whole page."""
         places, at, end = {("segment", "__PAGEZERO"): (0, self.text, 0, 0)}, 0, self.text
         for name, sections in self._segments():
-            if not sections:
+            if not sections or name == "__DWARF":  # behind everything, as it has no address
                 continue
             addr = self.text if name == "__TEXT" else min(s.addr for s in sections) // self.page * self.page
             for s in sections:
