@@ -127,6 +127,7 @@ static bool take_code_id(struct line l, struct image *image)
 		return false;
 	memcpy(image->id, id, sizeof(id));
 	image->id_size = digits / 2;
+	image->id_is_cut = false;
 	return true;
 }
 
@@ -159,6 +160,7 @@ int breakpad_read(struct image *image, struct gsym_diag *diag)
 	if (is_apple(module.os) || is_windows(module.os))
 		return 0;
 	swap_guid(image->id);
+	image->id_is_cut = true;
 	read_infos(image, next, (const char *)file.data + file.size);
 	return 0;
 }

@@ -38,6 +38,7 @@ struct convert_options {
 	const char *arch;            /* which image of a fat file; others are refused if they differ; NULL = any */
 	const char *const *debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
 	const char *debug_file;      /* the file with the DWARF; NULL = the image itself, or one that is found */
+	bool dwarf_first;            /* should @debug_file be text symbols, DWARF that is found goes before them */
 	const char *callsites_file;  /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
 	const char *symtab_file;     /* the file with the symbols; NULL = the image, its debug file, .gnu_debugdata */
 	const struct convert_opener *opener; /* for all files, also those an image refers to; NULL = open(2) */
@@ -119,6 +120,7 @@ struct image_identity {
 	uint8_t id[IMAGE_ID_MAX]; /* build id, or XXH3-128 of the whole file when it has none */
 	size_t id_size;
 	bool id_is_hash;
+	bool id_is_cut;  /* text symbols that name only the first 16 bytes of a build id, or all of it and zeros */
 	bool has_dwarf;  /* .debug_info with content */
 	bool has_symtab; /* .symtab with content */
 	bool has_gsym;   /* a section with GSYM, or nothing else */

@@ -10,6 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whether @b can belong to @a as far as ids tell; text symbols may know only the beginning of one. */
+static bool ids_agree(const struct image *a, const struct image *b)
+{
+	static const uint8_t zeros[IMAGE_ID_MAX];
+	size_t common = b->id_is_cut && a->id_size < b->id_size ? a->id_size : b->id_size;
+	if (!a->id_size || !b->id_size)
+		return true;
+	if (!b->id_is_cut && a->id_size != b->id_size)
+		return false;
+	return !memcmp(a->id, b->id, common) && !memcmp(b->id + common, zeros, b->id_size - common);
+}
+
 /* Opens a file the caller named. It must be there, and belong to the image as far as build ids tell. */
 static int open_named(const struct conversion *c, const char *path, struct image **ret, struct gsym_diag *diag)
 {
@@ -19,10 +31,8 @@ static int open_named(const struct conversion *c, const char *path, struct image
 	if (!err && b && *b->arch && strcmp(a->arch, b->arch))
 		return diag_set(diag, -EINVAL, "%s: its architecture is %s, that of %s is %s", path, b->arch, a->path,
 				a->arch);
-	if (err || !b || !a->id_size || !b->id_size)
+	if (err || !b || ids_agree(a, b))
 		return err;
-	if (a->id_size == b->id_size && !memcmp(a->id, b->id, a->id_size))
-		return 0;
 	return diag_set(diag, -EINVAL, "%s: its build id is not that of %s", path, a->path);
 }
 
@@ -53,6 +63,18 @@ static bool wants_embedded(const struct conversion *c)
 	return !c->debug && !c->symtab && !c->listed && !c->options->no_dwarf && !image_section(c->image, ".debug_info");
 }
 
+/* Text symbols make way for a debug file with DWARF, if there is one. */
+static int prefer_dwarf(struct conversion *c)
+{
+	struct image *found = NULL;
+	int err = find_debug_file(c->image, c->options->debug_dirs, &found);
+	bool full = found && image_section(found, ".debug_info");
+	image_close(full ? c->debug : found);
+	if (full)
+		c->debug = found;
+	return err;
+}
+
 int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
@@ -61,6 +83,8 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 		err = open_named(c, o->symtab_file, &c->symtab, diag);
 	if (err || !is_object(c->image))
 		return err;
+	if (o->dwarf_first && c->debug && c->debug->kind == IMAGE_BREAKPAD)
+		err = prefer_dwarf(c);
 	if (!err && !c->debug && !o->no_dwarf && !image_section(c->image, ".debug_info"))
 		err = find_debug_file(c->image, o->debug_dirs, &c->debug);
 	if (!err)

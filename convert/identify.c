@@ -37,6 +37,7 @@ static struct image_identity identity_of(struct image *image)
 		.has_gsym = image->gsym || has_section(image, ".gsym"),
 		.has_text = image_has_code(image),
 		.id_size = image->id_size,
+		.id_is_cut = image->id_is_cut,
 	};
 	memcpy(id.id, image->id, image->id_size);
 	memcpy(id.arch, image->arch, sizeof(id.arch));

@@ -82,6 +82,7 @@ struct image {
 	char arch[16];
 	uint8_t id[IMAGE_ID_MAX];
 	size_t id_size;
+	bool id_is_cut; /* see struct image_identity */
 	bool has_base;
 	uint64_t base_address; /* p_vaddr of the first PT_LOAD, as upstream writes it */
 	VEC(struct segment) segments; /* those with bytes in the file */

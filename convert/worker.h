@@ -34,7 +34,7 @@ enum {
 
 /* Raised with every change of this file: daemon and worker may come from different installations. */
 enum {
-	WORKER_PROTOCOL = 6,
+	WORKER_PROTOCOL = 7,
 	WORKER_PATH_MAX = 4096,
 };
 
@@ -156,7 +156,8 @@ struct worker_identity {
 	uint32_t more;    /* 1: another message follows for the same file, else 0 */
 	uint32_t pad;
 	uint8_t id[64];
-	uint8_t id_is_hash; /* this and the next four: 0 or 1 */
+	uint8_t id_is_hash; /* this and the next five: 0 or 1 */
+	uint8_t id_is_cut;
 	uint8_t has_dwarf;
 	uint8_t has_symtab;
 	uint8_t has_text;

@@ -53,6 +53,7 @@ struct source {
 	enum richness richness;
 	bool has_text; /* the code, which a separate debug file lacks */
 	enum image_kind kind;
+	bool id_is_cut; /* the file names only the beginning of the build id */
 	char arch[16];
 	uint32_t pass; /* of the scan that saw it last */
 };
@@ -176,6 +177,12 @@ struct image *images_find(const struct images *images, const char *id);
 
 /* The one living image whose id begins with @prefix; NULL when there is none or more than one. */
 struct image *images_find_prefix(struct images *images, const char *prefix);
+
+/*
+ * The images whose build id begins with @cut, 32 digits, or is @cut without zeros at its end, and which have a file that
+ * says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in @ret.
+ */
+size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret, size_t max);
 
 struct basename *images_find_basename(const struct images *images, const char *name);
 

@@ -10,7 +10,7 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 5 << 16 | CONVERT_REVISION,
+	REVISION = 6 << 16 | CONVERT_REVISION,
 	RECORD_MIN = 5 * 8 + 2,
 	IMAGE_MIN = 4,
 	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * (IMAGE_MIN + 2 * UINT8_MAX), /* id and arch */
@@ -23,6 +23,7 @@ enum image_flags {
 	FLAG_SYMTAB = 8,
 	FLAG_TEXT = 16,
 	FLAG_GSYM = 32,
+	FLAG_ID_IS_CUT = 64,
 };
 
 static uint64_t key_hash(uint64_t dev, uint64_t ino)
@@ -129,7 +130,8 @@ static void put8(bytes *out, uint8_t value)
 
 static uint8_t flags_of(const struct image_identity *id)
 {
-	return (uint8_t)((id->id_is_hash ? FLAG_ID_IS_HASH : 0) | (id->has_dwarf ? FLAG_DWARF : 0) | (id->has_symtab ? FLAG_SYMTAB : 0) |
+	return (uint8_t)((id->id_is_hash ? FLAG_ID_IS_HASH : 0) | (id->id_is_cut ? FLAG_ID_IS_CUT : 0) |
+			 (id->has_dwarf ? FLAG_DWARF : 0) | (id->has_symtab ? FLAG_SYMTAB : 0) |
 			 (id->has_text ? FLAG_TEXT : 0) | (id->has_gsym ? FLAG_GSYM : 0));
 }
 
@@ -209,6 +211,7 @@ static int decode_image(struct cursor *c, struct image_identity *id)
 		.kind = (enum image_kind)kind,
 		.id_size = id_size,
 		.id_is_hash = flags & FLAG_ID_IS_HASH,
+		.id_is_cut = flags & FLAG_ID_IS_CUT,
 		.has_dwarf = flags & FLAG_DWARF,
 		.has_symtab = flags & FLAG_SYMTAB,
 		.has_text = flags & FLAG_TEXT,

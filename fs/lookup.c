@@ -64,11 +64,14 @@ struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct r
 
 /* ---- In the root directory ---- */
 
-/* The one image whose id is or begins with @text. */
+/* The one image whose id is or begins with @text, or is @text without zeros at its end. */
 static struct image *find_beginning(struct images *images, const char *text)
 {
-	struct image *image = images_find(images, text);
-	return image && image->revision ? image : images_find_prefix(images, text);
+	struct image *image = images_find(images, text), *whole;
+	if (image && image->revision)
+		return image;
+	image = images_find_prefix(images, text);
+	return image || images_find_whole(images, text, 0, &whole, 1) != 1 || strlen(whole->id) > strlen(text) ? image : whole;
 }
 
 /* The one image that Breakpad calls @id. */

@@ -40,6 +40,19 @@ struct gsym_seen {
 	bool met, fits;
 };
 
+/* A file that names only the beginning of its build id: whose, is known at the end of the walk. */
+struct cut_seen {
+	const struct file_record *record;
+	struct place {
+		const char *path;
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+	} place;
+	char *path;
+	const struct image *whole; /* or NULL */
+};
+
 /* One walk. */
 struct sweep {
 	struct scan *scan;
@@ -47,6 +60,7 @@ struct sweep {
 	struct identifier identifier;
 	VEC(struct link_seen) links;
 	VEC(struct gsym_seen) gsyms;
+	VEC(struct cut_seen) cuts;
 	size_t n_files, n_images, n_bad, n_opened;
 	size_t unsaved; /* records changed since the index was saved */
 };
@@ -192,29 +206,31 @@ static enum richness richness_of(const struct image_identity *identity)
 	return identity->has_dwarf ? SOURCE_DWARF : identity->has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE;
 }
 
+/* @whole: the image that the file belongs to, if its own id does not say. */
 static int add_finding(struct sweep *s, const struct file_record *r, const struct image_identity *identity,
-		       const char *path, const struct stat *st, bool open_to_all)
+		       const struct image *whole, const struct place *place)
 {
 	char id[ID_TEXT_SIZE], path_copy[PATH_MAX];
 	id_format(identity, id);
-	snprintf(path_copy, sizeof(path_copy), "%s", path);
+	snprintf(path_copy, sizeof(path_copy), "%s", place->path);
 	struct finding finding = {
-		.id = id,
-		.basename = last_component(path),
+		.id = whole ? whole->id : id,
+		.basename = last_component(place->path),
 		.source =
 			{
 				.path = path_copy,
-				.dev = st->st_dev,
-				.ino = st->st_ino,
+				.dev = r->key.dev,
+				.ino = r->key.ino,
 				.size = r->key.size,
 				.mtime_ns = r->key.mtime_ns,
 				.ctime_ns = r->key.ctime_ns,
-				.uid = st->st_uid,
-				.gid = st->st_gid,
-				.mode = mirrored_mode(st, open_to_all),
+				.uid = place->uid,
+				.gid = place->gid,
+				.mode = place->mode,
 				.richness = richness_of(identity),
 				.has_text = identity->has_text,
 				.kind = identity->kind,
+				.id_is_cut = identity->id_is_cut,
 				.pass = s->scan->pass,
 			},
 	};
@@ -225,6 +241,54 @@ static int add_finding(struct sweep *s, const struct file_record *r, const struc
 	calls_resume(&woken);
 	return err;
 }
+
+/* ---- Files that name only the beginning of their build id ---- */
+
+static int note_cut(struct sweep *s, const struct file_record *r, const struct place *place)
+{
+	struct cut_seen seen = {.record = r, .place = *place, .path = strdup(place->path)};
+	seen.place.path = seen.path;
+	if (seen.path && vec_push(&s->cuts, seen) == 0)
+		return 0;
+	free(seen.path);
+	return -ENOMEM;
+}
+
+/*
+ * The one image whose whole id begins so; NULL if there is none, or more than one. @pass: among files of this walk; 0:
+ * one that was not seen may still be there. With images.lock.
+ */
+static const struct image *find_whole(struct sweep *s, const struct image_identity *identity, uint32_t pass)
+{
+	struct image *found[2];
+	char id[ID_TEXT_SIZE];
+	id_format(identity, id);
+	return images_find_whole(s->scan->images, id, pass, found, ARRAY_SIZE(found)) == 1 ? found[0] : NULL;
+}
+
+/* First all are looked up, then added: an image that is added has the others sorted anew. */
+static int add_cuts(struct sweep *s, uint32_t pass)
+{
+	pthread_mutex_lock(&s->scan->images->lock);
+	for (size_t i = 0; i < s->cuts.n; i++)
+		s->cuts.v[i].whole = find_whole(s, &s->cuts.v[i].record->images[0], pass);
+	pthread_mutex_unlock(&s->scan->images->lock);
+	int err = 0;
+	for (size_t i = 0; i < s->cuts.n && !err; i++) {
+		const struct cut_seen *c = &s->cuts.v[i];
+		err = add_finding(s, c->record, &c->record->images[0], c->whole, &c->place);
+	}
+	return err;
+}
+
+static void free_cuts(struct sweep *s)
+{
+	for (size_t i = 0; i < s->cuts.n; i++)
+		free(s->cuts.v[i].path);
+	vec_free(&s->cuts);
+}
+
+/* ---- Every file ---- */
 
 static int visit_file(void *user, const char *path, const struct stat *found, bool open_to_all)
 {
@@ -252,9 +316,12 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 		note_gsym(s, path, &r->images[0]);
 	s->n_bad += r->bad;
 	s->n_images += r->n_images != 0;
+	const struct place place = {path, st.st_uid, st.st_gid, mirrored_mode(&st, open_to_all)};
+	if (r->n_images && r->images[0].id_is_cut)
+		return note_cut(s, r, &place);
 	err = 0;
 	for (size_t i = 0; i < r->n_images && !err; i++)
-		err = add_finding(s, r, &r->images[i], path, &st, open_to_all);
+		err = add_finding(s, r, &r->images[i], NULL, &place);
 	return err;
 }
 
@@ -271,15 +338,28 @@ static int visit_link(void *user, const char *path, const struct stat *target)
 	return 0;
 }
 
+/* The image that a file belongs to. */
+static void whole_id(struct sweep *s, const struct image_identity *identity, uint32_t pass, char ret[static ID_TEXT_SIZE])
+{
+	id_format(identity, ret);
+	if (!identity->id_is_cut)
+		return;
+	pthread_mutex_lock(&s->scan->images->lock);
+	const struct image *whole = find_whole(s, identity, pass);
+	pthread_mutex_unlock(&s->scan->images->lock);
+	if (whole)
+		strcpy(ret, whole->id);
+}
+
 /* Links are only further names of files that were met by their own path. */
-static void add_links(struct sweep *s)
+static void add_links(struct sweep *s, uint32_t pass)
 {
 	for (size_t i = 0; i < s->links.n; i++) {
 		struct link_seen *l = &s->links.v[i];
 		struct file_record *r = index_find(&s->scan->index, l->dev, l->ino);
 		char id[ID_TEXT_SIZE];
 		for (size_t k = 0; r && r->pass == s->scan->pass && k < r->n_images; k++) {
-			id_format(&r->images[k], id);
+			whole_id(s, &r->images[k], pass, id);
 			if (images_add_name(s->scan->images, id, l->basename, s->scan->pass))
 				return; /* without memory fewer names are listed */
 		}
@@ -342,7 +422,10 @@ static int walk_source(struct sweep *s)
 		.stop_fd = scan->stop_fd,
 	};
 	int err = walk(s->root, path_open_to_all(scan->source), &visitor);
-	add_links(s);
+	uint32_t pass = err ? 0 : scan->pass;
+	if (err != -ECANCELED && add_cuts(s, pass))
+		err = -ENOMEM;
+	add_links(s, pass);
 	check_gsyms(s);
 	identifier_stop(&s->identifier);
 	close(s->root);
@@ -363,5 +446,6 @@ int scan_pass(struct scan *scan)
 			(double)(monotonic_ms() - start) / 1000);
 	}
 	free_links(&s);
+	free_cuts(&s);
 	return err;
 }

@@ -13,7 +13,7 @@
 #include "notes_show.h"
 #include "sheet.h"
 
-enum { ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
+enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
 
 static const char *const state_words[] = {
 	[STATE_COLD] = "cold",     [STATE_OPENING] = "opening",
@@ -76,13 +76,23 @@ static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct r
 		sheet_number(sheet, "also_more", others - ALSO_MAX);
 }
 
-static struct handle *write_locked(struct sheet *sheet, const struct gsymfs *fs, const struct revision *rev)
+/* Why text symbols that name only the beginning of a build id are an image of their own. */
+static void ambiguous(struct sheet *sheet, struct gsymfs *fs, const struct revision *rev)
+{
+	struct image *whole[AMBIGUOUS_MAX];
+	size_t n = rev->source.id_is_cut ? images_find_whole(&fs->images, rev->image->id, 0, whole, ARRAY_SIZE(whole)) : 0;
+	for (size_t i = 0; n > 1 && i < n; i++)
+		sheet_item(sheet, "ambiguous", whole[i]->id, strlen(whole[i]->id));
+}
+
+static struct handle *write_locked(struct sheet *sheet, struct gsymfs *fs, const struct revision *rev)
 {
 	state(sheet, rev);
 	sheet_text(sheet, "id", rev->image->id);
 	sheet_text(sheet, "kind", kind_words[rev->source.kind]);
 	sheet_text(sheet, "arch", rev->source.arch);
 	sources(sheet, fs, rev);
+	ambiguous(sheet, fs, rev);
 	sheet_number(sheet, "conversions", rev->image->conversions);
 	if (rev->seconds > 0)
 		sheet_seconds(sheet, "seconds", rev->seconds);

@@ -161,6 +161,7 @@ static int convert_and_tell(const struct worker_convert *order)
 		.debug_dirs = dirs,
 		.arch = *order->arch ? order->arch : NULL,
 		.debug_file = order->has_binary ? order->input : NULL,
+		.dwarf_first = true,
 		.opener = &opener,
 		.progress = send_progress,
 		.progress_user = &progress,
@@ -209,6 +210,7 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 	m->id_size = (uint32_t)id->id_size;
 	memcpy(m->id, id->id, sizeof(m->id));
 	m->id_is_hash = id->id_is_hash;
+	m->id_is_cut = id->id_is_cut;
 	m->has_dwarf = id->has_dwarf;
 	m->has_symtab = id->has_symtab;
 	m->has_gsym = id->has_gsym;
