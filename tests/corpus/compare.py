@@ -13,7 +13,6 @@ the others are "elsewhere" and are judged as well.
 Differences are put into classes (classify.py); accept.txt says which are understood. Everything else fails, and so
 does a program where less than LEAST of the covered addresses agree or have an accepted difference.
 """
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from lib import frames, peers  # noqa: E402
-from corpus import accept, build, classify, realfiles, sample  # noqa: E402
+from corpus import accept, arguments, build, classify, realfiles, sample  # noqa: E402
 
 COVERED, OUTSIDE = "covered", "outside"
 SYMBOLIZER, GSYMUTIL, READER = "symbolizer", "gsymutil", "reader"
@@ -207,23 +206,18 @@ def programs(options, directory):
     return [(name, partial(nullcontext, path)) for name, _, path in realfiles.real_files() if path]
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def read_arguments():
+    parser = arguments.parser(__doc__, 3000, "one program")
     parser.add_argument("files", nargs="*", help="object files; else a set")
-    parser.add_argument("--gsym", help="the gsym program")
     parser.add_argument("--set", choices=("quick", "full", "real", "kernel"), default="quick")
     parser.add_argument("--dir", help="where programs are built and kept (default: nowhere)")
     parser.add_argument("--only", help="only programs with this in their name")
-    parser.add_argument("--most", type=int, default=3000, help="addresses of one program")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--examples", type=int, default=0, metavar="N", help="show N addresses of each class")
     parser.add_argument("--accept", default=HERE / "accept.txt", help="the list of accepted differences")
     return parser.parse_args()
 
 
 def main():
-    options = arguments()
+    options = read_arguments()
     gsym = peers.gsym_program(options.gsym)
     peers.need("llvm-symbolizer", "llvm-22")
     peers.need("llvm-gsymutil", "llvm-22")

@@ -10,7 +10,6 @@ For each of them
   packed    the dSYM with sections compressed in the older way: the same GSYM
 and then folded functions (as folded.py), and fat files against their slices.
 """
-import argparse
 import re
 import subprocess
 import sys
@@ -23,7 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from lib import frames, peers  # noqa: E402
 from lib.macho import MachO  # noqa: E402
-from corpus import accept, build, compare, folded, macho_build  # noqa: E402
+from corpus import accept, arguments, build, compare, folded, macho_build  # noqa: E402
 
 STEP = {183: 4, 40: 2}  # bytes from one place where an instruction may begin to the next, by machine; else 1
 STUB = "symbol stub for: "
@@ -243,15 +242,10 @@ def check_folded(tools, gsym, name, arch, flags):
     return result
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gsym", help="the gsym program")
+def read_arguments():
+    parser = arguments.parser(__doc__, 4000, "a dSYM")
     parser.add_argument("--full", action="store_true", help="all programs, not a few")
     parser.add_argument("--only", default="", help="only programs with this in their name")
-    parser.add_argument("--most", type=int, default=4000, help="addresses of a dSYM")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--examples", type=int, default=0)
     return parser.parse_args()
 
 
@@ -293,7 +287,7 @@ def run_folded(pool, tools, gsym, options):
 
 
 def main():
-    options = arguments()
+    options = read_arguments()
     gsym = peers.gsym_program(options.gsym)
     for tool in ("llvm-symbolizer", "llvm-gsymutil"):
         peers.need(tool, "llvm-22")

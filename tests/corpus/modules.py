@@ -8,7 +8,6 @@ it has in that layout. Every function's edges, every row and every edge of an in
 
 The same is then asked of the stripped module with its debug file, whose answers have to be those of the debug file.
 """
-import argparse
 import glob
 import os
 import sys
@@ -22,7 +21,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from lib import frames, peers  # noqa: E402
 from lib.elf import SHF_ALLOC, Elf  # noqa: E402
-from corpus import accept, classify, sample  # noqa: E402
+from corpus import accept, arguments, classify, sample  # noqa: E402
 
 BAR = 0.999  # of the addresses in functions that DWARF covers, the same answer; labels in assembly aside
 SECTIONS = (".init.text", ".exit.text", ".altinstructions", ".text.unlikely")
@@ -193,21 +192,16 @@ def judge_all(results, rules):
     return faults
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def read_arguments():
+    parser = arguments.parser(__doc__, 8000, "a module that eu-addr2line is asked for", examples=2)
     parser.add_argument("modules", nargs="*", help=".ko files; else some of the newest kernel's")
-    parser.add_argument("--gsym", help="the gsym program")
     parser.add_argument("--count", type=int, default=50, help="modules")
-    parser.add_argument("--most", type=int, default=8000, help="addresses of a module that eu-addr2line is asked for")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--examples", type=int, default=2, metavar="N", help="show N addresses of each class")
     parser.add_argument("--accept", default=HERE / "accept.txt", help="the list of accepted differences")
     return parser.parse_args()
 
 
 def main():
-    options = arguments()
+    options = read_arguments()
     gsym = peers.gsym_program(options.gsym)
     for tool, package in (("llvm-symbolizer", "llvm-22"), ("llvm-gsymutil", "llvm-22"), ("eu-addr2line", "elfutils"),
                           ("ld", "binutils")):
