@@ -25,6 +25,7 @@ struct work {
 	const struct render_options *options;
 	const struct address_map *map;
 	bool print_unknown;
+	bool near;
 	struct gsym_answer answer;
 	struct text_buf out;
 	struct gsym_diag diag;
@@ -45,7 +46,8 @@ static int look_up_and_render(void *arg)
 	uint64_t given = w->request->address, address = 0;
 	int err = -ENOENT;
 	if (place_to_link(&w->request->context, w->map, given, &address))
-		err = gsym_lookup(w->reader, address, &w->answer, &w->diag);
+		err = w->near ? gsym_lookup_near(w->reader, address, &w->answer, &w->diag)
+			      : gsym_lookup(w->reader, address, &w->answer, &w->diag);
 	if (err == -ENOENT && w->print_unknown)
 		return render_unknown(&w->out, given, w->options);
 	if (err)
@@ -93,10 +95,16 @@ static struct render_options render_options(const struct gsymfs *fs, const struc
 	};
 }
 
+static bool wants_near(const struct gsymfs *fs, const struct request *request)
+{
+	return request->context.near || fs->options.approximate;
+}
+
 struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request)
 {
 	return (struct batch_options){
 		.render = render_options(fs, request),
+		.near = wants_near(fs, request),
 		.is_return = request->context.is_return,
 	};
 }
@@ -115,6 +123,7 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 		.options = &options,
 		.map = &handle->addresses,
 		.print_unknown = fs->options.unknown_print,
+		.near = wants_near(fs, request),
 	};
 	int err = guard_run(look_up_and_render, &w);
 	err = finish(fs, rev, &w, err, ret);

@@ -181,7 +181,15 @@ static bool parse_batch(const char *name, struct request *ret)
 
 /* ---- Places ---- */
 
-/* base, rva and off say what numbers are, once; ra can be said before or behind, once. */
+/* Says so for the first time. */
+static bool say(bool *what)
+{
+	bool said = *what;
+	*what = true;
+	return !said;
+}
+
+/* base, rva and off say what numbers are, once; ra and approximate can be said before or behind, once each. */
 static bool parse_context(const char *name, const struct context *context, struct context *ret)
 {
 	static const struct {
@@ -189,10 +197,10 @@ static bool parse_context(const char *name, const struct context *context, struc
 		enum address_space space;
 	} spaces[] = {{"base", SPACE_RUNTIME}, {"rva", SPACE_RVA}, {"off", SPACE_FILE}};
 	*ret = *context;
-	if (strcmp(name, "ra") == 0) {
-		ret->is_return = true;
-		return !context->is_return;
-	}
+	if (strcmp(name, "ra") == 0)
+		return say(&ret->is_return);
+	if (strcmp(name, "approximate") == 0)
+		return say(&ret->near);
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
 		if (strcmp(name, spaces[i].name) != 0)
 			continue;
@@ -217,7 +225,7 @@ static void parse_load(const char *name, struct request *ret)
 
 static bool is_empty(const struct context *context)
 {
-	return context->space == SPACE_LINK && !context->is_return;
+	return context->space == SPACE_LINK && !context->is_return && !context->near;
 }
 
 static void parse_in_image(const char *name, const struct context *context, struct request *ret)
@@ -243,11 +251,13 @@ static void parse_in_image(const char *name, const struct context *context, stru
 enum {
 	CODE_RETURN = 4,
 	CODE_WANTS_LOAD = 8,
+	CODE_NEAR = 16,
 };
 
 uint32_t context_code(const struct context *context)
 {
-	return context->space | (context->is_return ? CODE_RETURN : 0) | (context->wants_load ? CODE_WANTS_LOAD : 0);
+	return context->space | (context->is_return ? CODE_RETURN : 0) | (context->wants_load ? CODE_WANTS_LOAD : 0) |
+	       (context->near ? CODE_NEAR : 0);
 }
 
 struct context context_of(uint32_t code)
@@ -256,6 +266,7 @@ struct context context_of(uint32_t code)
 		.space = code & 3,
 		.is_return = code & CODE_RETURN,
 		.wants_load = code & CODE_WANTS_LOAD,
+		.near = code & CODE_NEAR,
 	};
 }
 

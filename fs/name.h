@@ -35,6 +35,7 @@ enum address_space {
 struct context {
 	uint8_t space;    /* enum address_space */
 	bool is_return;   /* ra: the address behind a call */
+	bool near;        /* approximate: a line nearby, where there is none */
 	bool wants_load;  /* base: the next name is the load address */
 	uint64_t load;    /* of SPACE_RUNTIME */
 };
@@ -75,7 +76,7 @@ struct request {
 void name_parse(enum name_place place, const struct context *context, const char *name, struct request *ret);
 
 /* The number of a context without a load address, below CONTEXT_CODES; and back. */
-enum { CONTEXT_CODES = 16 };
+enum { CONTEXT_CODES = 32 };
 uint32_t context_code(const struct context *context);
 struct context context_of(uint32_t code);
 

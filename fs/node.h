@@ -24,7 +24,7 @@ enum node_kind {
 	NODE_NAME,       /* by-name/<basename>; a: name */
 	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
 	NODE_ALIAS,      /* another spelling of an id; a: image */
-	NODE_CONTEXT,    /* base, rva, off, ra below an image; a: revision, b: context_code() */
+	NODE_CONTEXT,    /* base, rva, off, ra, approximate below an image; a: revision, b: context_code() */
 	NODE_BATCH,      /* q below an image; a: revision, b: batch_code() */
 	NODE_ADDRESS = 8,
 };

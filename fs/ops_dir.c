@@ -155,6 +155,7 @@ static void list_image(struct listing *l, uint64_t off)
 		const char *name;
 		struct context context;
 	} contexts[] = {
+		{"approximate", {.near = true}},
 		{"base", {.space = SPACE_RUNTIME, .wants_load = true}},
 		{"off", {.space = SPACE_FILE}},
 		{"ra", {.is_return = true}},

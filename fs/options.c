@@ -34,6 +34,7 @@ const char options_help[] =
 	"    -o convert_time=SECONDS  time of one conversion (default 600)\n"
 	"    -o unknown=enoent|print  an address that no function covers is missing, or says ??\n"
 	"    -o demangle=yes|no       print names as people write them, or as they are stored\n"
+	"    -o approximate=yes|no    code without a line has the nearest before it (default no)\n"
 	"    -o merged=yes|no         say when several functions share one body (default yes)\n"
 	"    -o rescan=SECONDS        look for new files this often (default 60; 0: only at start)\n"
 	"    -o worker=PATH           the gsym program that converts\n"
@@ -167,6 +168,7 @@ static const struct {
 	{"convert_time", offsetof(struct options, convert_time), set_seconds, "seconds, 1 to 604800"},
 	{"unknown", offsetof(struct options, unknown_print), set_unknown, "enoent or print"},
 	{"demangle", offsetof(struct options, demangle), set_yes_no, "yes or no"},
+	{"approximate", offsetof(struct options, approximate), set_yes_no, "yes or no"},
 	{"rescan", offsetof(struct options, rescan), set_seconds_or_0,
 	 "seconds, 0 to 604800; 0 = only at start"},
 	{"debug_dirs", offsetof(struct options, debug_dirs), set_dirs,

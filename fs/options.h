@@ -29,6 +29,7 @@ struct options {
 	unsigned rescan;         /* seconds between walks over the source; 0 = only at start */
 	bool unknown_print;      /* an address nobody covers is a file that says so */
 	bool demangle;
+	bool approximate;        /* a line nearby, where there is none */
 	bool merged;             /* keep all functions that share a range */
 	bool foreground;
 	bool debug;

@@ -53,12 +53,25 @@ static void contexts(void **state)
 	assert_true(r.kind == REQUEST_CONTEXT && r.context.wants_load && r.context.is_return);
 	r = parse_in(parse_in(parse(PLACE_IMAGE, "off").context, "ra").context, "0x10");
 	assert_true(r.kind == REQUEST_ADDRESS && r.context.space == SPACE_FILE && r.context.is_return);
+	r = parse(PLACE_IMAGE, "approximate");
+	assert_true(r.kind == REQUEST_CONTEXT && r.context.near && !r.context.is_return && r.context.space == SPACE_LINK);
+	assert_int_equal(parse_in(r.context, "approximate").kind, REQUEST_NONE);
+	assert_int_equal(parse_in(r.context, "status").kind, REQUEST_NONE);
+	assert_int_equal(parse_in(r.context, "image.gsym").kind, REQUEST_NONE);
+	assert_int_equal(parse_in(parse(PLACE_IMAGE, "base").context, "approximate").kind, REQUEST_NONE);
+	r = parse_in(parse_in(r.context, "ra").context, "0x300580.json");
+	assert_true(r.kind == REQUEST_ADDRESS && r.context.near && r.context.is_return);
+	r = parse_in(parse_in(parse(PLACE_IMAGE, "base").context, "0x1000").context, "approximate");
+	assert_true(r.kind == REQUEST_CONTEXT && r.context.near && r.context.load == 0x1000);
+	assert_false(parse(PLACE_IMAGE, "0x10").context.near);
+	assert_int_equal(parse(PLACE_IMAGE, "approximately").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_IMAGE, "Base").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_ROOT, "rva").kind, REQUEST_NONE);
 	for (uint32_t code = 0; code < CONTEXT_CODES; code++)
 		assert_int_equal(context_code(&(struct context){.space = context_of(code).space,
 								.is_return = context_of(code).is_return,
-								.wants_load = context_of(code).wants_load}),
+								.wants_load = context_of(code).wants_load,
+								.near = context_of(code).near}),
 				 code);
 }
 

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Addresses that mean something else: base/, rva/, off/ and ra/, alone and together."""
+"""Addresses that mean something else: base/, rva/, off/, ra/ and approximate/, alone and together."""
 
 import errno
 import os
-import unittest
+import sys
 
 import mount_harness
 from mount_harness import MountTest, run
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lib import make_macho  # noqa: E402
+from lib.craft import Die, Sequence, Unit  # noqa: E402
 
 
 class PlacesTest(MountTest):
@@ -69,11 +74,12 @@ class PlacesTest(MountTest):
     def test_names(self):
         self.mount()
         self.assertEqual(set(os.listdir(self.image(self.id))) - {"image.gsym"},
-                         {"status", "info.json", "q", "base", "off", "ra", "rva"})
-        for name in ("base", "off", "ra", "rva", "base/0x1000", "base/0x1000/ra", "rva/ra"):
+                         {"status", "info.json", "q", "approximate", "base", "off", "ra", "rva"})
+        for name in ("base", "off", "ra", "rva", "base/0x1000", "base/0x1000/ra", "rva/ra", "approximate", "approximate/off/ra",
+                     "base/0x1000/ra/approximate"):
             self.assertEqual(os.listdir(os.path.join(self.image(self.id), name)), [])
         for name in ("base/x", "base/status", "base/0x1000/base", "rva/off", "ra/ra", "rva/status", "off/image.gsym",
-                     "base/0x1000.json"):
+                     "base/0x1000.json", "approximate/approximate", "approximate/status", "base/approximate"):
             self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.image(self.id), name))
 
     def test_what_lies_outside(self):
@@ -123,6 +129,89 @@ class PlacesTest(MountTest):
         self.remount(daemon)
         self.assertSame("off", hex(self.offset(self.start)))
         self.assertEqual(self.conversions(), 0)
+
+
+class ApproximateTest(MountTest):
+    """Code with line 0, and with rows of an inlined call."""
+    BASE = 0x100000000
+    ID = bytes(range(16)).hex()
+    EXACT = {0x1004: "main at /src/a.c:4\n", 0x100c: "tiny at /src/b.h:0\n (inlined by) main at /src/a.c:5\n",
+             0x1018: "main at /src/a.c:0\n"}
+    NEAR = {0x1004: "main at /src/a.c:4\n", 0x100c: "tiny at /src/b.h:9\n (inlined by) main at /src/a.c:5\n",
+            0x1018: "main at /src/a.c:4\n"}
+
+    def setUp(self):
+        super().setUp()
+        text = self.BASE + 0x1000
+        tiny = Die("subprogram", name="tiny", inline=1)
+        call = Die("inlined_subroutine", abstract_origin=tiny, low_pc=text + 8, high_pc=0x10, call_file=1, call_line=5)
+        main = Die("subprogram", call, name="main", low_pc=text, high_pc=0x28)
+        made = make_macho.Maker(uuid=bytes.fromhex(self.ID), text=self.BASE)
+        made.section("__TEXT", "__text", text, bytes(0x40), make_macho.CODE)
+        rows = ((text, 1, 4), (text + 8, 2, 9), (text + 0xc, 2, 0), (text + 0x18, 1, 0))
+        made.dwarf([Unit(tiny, main, files=("a.c", "b.h"), lines=[Sequence(text + 0x28, *rows)])])
+        with open(os.path.join(self.source, "program"), "wb") as file:
+            file.write(made.file())
+
+    def check(self, want, *place, add=0):
+        for address, text in want.items():
+            self.assertEqual(self.read(self.ID, *place, hex(address + add)), text)
+
+    def test_by_name(self):
+        self.mount()
+        load = 0x7f0000000000
+        self.check(self.EXACT, add=self.BASE)
+        self.check(self.NEAR, "approximate", add=self.BASE)
+        self.check(self.EXACT, add=self.BASE)  # the one is not the other, whoever comes first
+        self.check(self.NEAR, "approximate", "rva")
+        self.check(self.NEAR, "rva", "approximate")
+        self.check(self.EXACT, "rva")
+        self.check(self.NEAR, "base", hex(load), "approximate", "ra", add=load + 1)
+        self.check(self.NEAR, "approximate", "base", hex(load), "ra", add=load + 1)
+        self.check(self.EXACT, "base", hex(load), "ra", add=load + 1)
+        self.check(self.NEAR, "ra", "approximate", add=self.BASE + 1)
+
+    def ask(self, *parts):
+        """What a file q answers for all the addresses."""
+        q = os.open(os.path.join(self.image(self.ID), *parts, "q"), os.O_RDWR)
+        try:
+            os.write(q, "".join(f"{self.BASE + address:x}\n" for address in self.EXACT).encode())
+            return os.read(q, 4096).decode()
+        finally:
+            os.close(q)
+
+    def test_many_at_once(self):
+        self.mount()
+        self.assertEqual(self.ask(), "".join(text + "\n" for text in self.EXACT.values()))
+        self.assertEqual(self.ask("approximate"), "".join(text + "\n" for text in self.NEAR.values()))
+
+    def test_it_is_marked(self):
+        self.mount()
+        at = hex(self.BASE + 0x1018)
+        self.assertIn('"Approximate":true', self.read(self.ID, "approximate", at + ".json"))
+        self.assertNotIn("Approximate", self.read(self.ID, at + ".json"))
+        self.assertEqual(self.read(self.ID, "approximate", at + ".tsv").split("\t")[6], "~")
+        self.assertNotIn("Approximate", self.read(self.ID, "approximate", hex(self.BASE + 0x1004) + ".json"))
+
+    def test_option(self):
+        self.mount("approximate=yes")
+        self.assertEqual(self.ask(), "".join(text + "\n" for text in self.NEAR.values()))
+        self.check(self.NEAR, add=self.BASE)
+        self.check(self.NEAR, "rva")
+        self.check(self.NEAR, "approximate", add=self.BASE)
+
+    def test_of_what_is_outside(self):
+        self.mount()
+        self.assertErrno(errno.ENOENT, self.read, self.ID, "approximate", hex(self.BASE + 0x2000))
+
+    def test_survives_the_kernel(self):
+        """The file is read again, not from what the lookup left."""
+        self.mount()
+        path = os.path.join(self.image(self.ID), "approximate", hex(self.BASE + 0x1018))
+        with open(path, "rb") as file:
+            for _ in range(3):
+                file.seek(0)
+                self.assertEqual(file.read().decode(), self.NEAR[0x1018])
 
 
 if __name__ == "__main__":
