@@ -87,12 +87,16 @@ void answer_module(const struct gsymfs *fs, const struct revision *rev, char ret
 	snprintf(ret, PATH_MAX, "%s/%s", fs->source, rev->binary.path ? rev->binary.path : rev->source.path);
 }
 
-static struct render_options render_options(const struct gsymfs *fs, const struct request *request)
+struct render_options answer_render_options(const struct gsymfs *fs, bool raw)
 {
-	return (struct render_options){
-		.format = render_formats[request->format],
-		.demangle = request->raw || !fs->options.demangle ? DEMANGLE_OFF : DEMANGLE_AUTO,
-	};
+	return (struct render_options){.demangle = raw || !fs->options.demangle ? DEMANGLE_OFF : DEMANGLE_AUTO};
+}
+
+static struct render_options options_for(const struct gsymfs *fs, const struct request *request)
+{
+	struct render_options options = answer_render_options(fs, request->raw);
+	options.format = render_formats[request->format];
+	return options;
 }
 
 static bool wants_near(const struct gsymfs *fs, const struct request *request)
@@ -103,7 +107,7 @@ static bool wants_near(const struct gsymfs *fs, const struct request *request)
 struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request)
 {
 	return (struct batch_options){
-		.render = render_options(fs, request),
+		.render = options_for(fs, request),
 		.near = wants_near(fs, request),
 		.is_return = request->context.is_return,
 	};
@@ -113,7 +117,7 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 		struct content **ret)
 {
 	char module[PATH_MAX] = "";
-	struct render_options options = render_options(fs, request);
+	struct render_options options = options_for(fs, request);
 	if (request->format != FORMAT_TEXT)
 		answer_module(fs, rev, module);
 	options.module = module;

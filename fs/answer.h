@@ -19,6 +19,9 @@
 int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
 		struct content **ret);
 
+/* How names are shown, as the options have it; @raw as they are stored. Without a module. */
+struct render_options answer_render_options(const struct gsymfs *fs, bool raw);
+
 /* How a batch of such requests is answered; without the module and a cache of names. */
 struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request);
 

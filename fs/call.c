@@ -119,6 +119,12 @@ void calls_wake_all(struct list *parked, struct list *woken)
 		take(LIST_ENTRY(parked->next, struct call), woken);
 }
 
+void calls_wake_first(struct list *parked, struct list *woken)
+{
+	if (!list_empty(parked))
+		take(LIST_ENTRY(parked->next, struct call), woken);
+}
+
 void calls_wake_id(struct list *parked, const char *id, struct list *woken)
 {
 	for (struct list *at = parked->next, *next; at != parked; at = next) {

@@ -27,6 +27,8 @@ struct wait {
 	char id[ID_TEXT_SIZE]; /* until the first scan is done or a file with this id is found ("" = no such)
 				*/
 	uint64_t findings;     /* images.findings when the attempt looked: later ones are news */
+	bool measures;         /* not for the image: for its table @listing, see tsv_file.h */
+	uint8_t listing;       /* enum listing_kind */
 };
 
 /* A call may find its image closed again, or its file replaced, as often as this. */
@@ -71,6 +73,9 @@ void call_run(struct call *call);
 
 /* Moves all calls of @parked to @woken. */
 void calls_wake_all(struct list *parked, struct list *woken);
+
+/* Moves the first of them. */
+void calls_wake_first(struct list *parked, struct list *woken);
 
 /* Moves those that wait for @id. */
 void calls_wake_id(struct list *parked, const char *id, struct list *woken);

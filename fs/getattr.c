@@ -41,6 +41,15 @@ static uint64_t gsym_size(struct gsymfs *fs, const struct revision *rev)
 	return size;
 }
 
+/* The size the table has, or had when it was measured. */
+static uint64_t table_size(struct gsymfs *fs, const struct revision *rev, uint32_t listing)
+{
+	pthread_mutex_lock(&fs->images.lock);
+	uint64_t size = listing < LISTINGS ? rev->table_sizes[listing] : 0;
+	pthread_mutex_unlock(&fs->images.lock);
+	return size;
+}
+
 static int image_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 {
 	struct revision *rev = images_revision(&fs->images, ino_a(ino));
@@ -52,6 +61,10 @@ static int image_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 	}
 	if (ino_kind(ino) != NODE_IMAGE_FILE) {
 		attr_image(rev, ino, ret);
+		return 0;
+	}
+	if (ino_b(ino) >= IMAGE_TABLE) {
+		attr_image_file(rev, ino, table_size(fs, rev, ino_b(ino) - IMAGE_TABLE), ret);
 		return 0;
 	}
 	if (ino_b(ino) == IMAGE_GSYM) {
@@ -91,7 +104,7 @@ int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_tim
 		attr_own_dir(fs, ino, ret);
 		return 0;
 	case NODE_IMAGE_FILE:
-		*ret_timeout = ino_b(ino) == IMAGE_GSYM ? TIMEOUT_FIXED : 0;
+		*ret_timeout = image_file_is_fixed(ino_b(ino)) ? TIMEOUT_FIXED : 0;
 		return image_attr(fs, ino, ret);
 	case NODE_IMAGE:
 	case NODE_BATCH:

@@ -188,6 +188,8 @@ static void handle_free(struct handle *handle)
 {
 	if (!handle)
 		return;
+	for (size_t i = 0; i < LISTINGS; i++)
+		tsv_index_free(handle->tables[i]);
 	gsym_reader_close(handle->reader);
 	if (handle->map)
 		munmap(handle->map, handle->map_size);

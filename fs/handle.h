@@ -23,6 +23,7 @@
 #include "../gsym/base/bytes.h"
 #include "../gsym/gsym.h"
 #include "notes.h"
+#include "tsv_index.h"
 #include "../gsym/render/text_buf.h"
 
 enum {
@@ -39,6 +40,7 @@ struct handle {
 	struct span inputs;
 	struct gsym_reader *reader;
 	struct address_map addresses;
+	_Atomic(struct tsv_index *) tables[LISTINGS]; /* by enum listing_kind; NULL: not measured yet */
 };
 
 /*

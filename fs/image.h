@@ -90,6 +90,7 @@ struct revision {
 	int64_t complained;    /* last words in the log about the open image, like @used */
 	unsigned crashes;      /* of workers */
 	uint64_t gsym_size;    /* size of image.gsym once it was ready, else 0 */
+	uint64_t table_sizes[LISTINGS]; /* of the tables that were measured, else 0 */
 	double seconds;        /* the last conversion took */
 	int64_t used;          /* last lookup, seconds of CLOCK_REALTIME_COARSE */
 

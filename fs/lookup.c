@@ -9,6 +9,7 @@
 #include "answer.h"
 #include "attr.h"
 #include "revision.h"
+#include "tsv_file.h"
 
 enum { BY_NAME_LINK_PREFIX = 6 /* "../../" */ };
 
@@ -58,8 +59,7 @@ struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct r
 {
 	struct stat st;
 	attr_image_file(rev, ino_make(NODE_IMAGE_FILE, rev->number, file), size, &st);
-	/* The others say something else at every look. */
-	return entry_make(fs, &st, TIMEOUT_FIXED, file == IMAGE_GSYM ? TIMEOUT_FIXED : 0);
+	return entry_make(fs, &st, TIMEOUT_FIXED, image_file_is_fixed(file) ? TIMEOUT_FIXED : 0);
 }
 
 /* ---- In the root directory ---- */
@@ -197,6 +197,26 @@ static int gsym_entry(struct call *call, struct revision *rev, struct fuse_entry
 	return 0;
 }
 
+static int table_entry(struct call *call, struct revision *rev, enum listing_kind kind, struct fuse_entry_param *ret)
+{
+	struct images *images = &call->fs->images;
+	struct handle *handle;
+	const struct tsv_index *index;
+	int err = revision_use(images, rev, &handle, &call->wait);
+	if (err)
+		return err;
+	err = tsv_file_measured(call, rev, handle, kind, &index);
+	uint64_t size = err ? 0 : index->size;
+	handle_put(handle);
+	if (err)
+		return err;
+	pthread_mutex_lock(&images->lock);
+	rev->table_sizes[kind] = size;
+	pthread_mutex_unlock(&images->lock);
+	*ret = entry_image_file(call->fs, rev, IMAGE_TABLE + kind, size);
+	return 0;
+}
+
 static int address_entry(struct call *call, struct revision *rev, const struct request *request,
 			 struct fuse_entry_param *ret)
 {
@@ -277,6 +297,7 @@ static int in_image(struct call *call, struct revision *rev, const struct contex
 	case REQUEST_STATUS: return status_entry(call, rev, IMAGE_STATUS, ret);
 	case REQUEST_INFO: return status_entry(call, rev, IMAGE_INFO, ret);
 	case REQUEST_GSYM: return gsym_entry(call, rev, ret);
+	case REQUEST_TABLE: return table_entry(call, rev, request.listing, ret);
 	case REQUEST_ADDRESS: return address_entry(call, rev, &request, ret);
 	default: return -ENOENT;
 	}

@@ -4,6 +4,8 @@
  */
 #include "name.h"
 
+#include "../gsym/render/listing.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -223,6 +225,21 @@ static void parse_load(const char *name, struct request *ret)
 	ret->context.load = load;
 }
 
+/* A table of the image as a whole. */
+static bool parse_table(const char *name, struct request *ret)
+{
+	static const char *const names[] = {
+		[LISTING_FUNCTIONS] = "functions.tsv", [LISTING_LINES] = "lines.tsv", [LISTING_FILES] = "files.tsv"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]) != 0)
+			continue;
+		ret->kind = REQUEST_TABLE;
+		ret->listing = (uint8_t)i;
+		return true;
+	}
+	return false;
+}
+
 static bool is_empty(const struct context *context)
 {
 	return context->space == SPACE_LINK && !context->is_return && !context->near;
@@ -241,6 +258,8 @@ static void parse_in_image(const char *name, const struct context *context, stru
 		ret->kind = REQUEST_INFO;
 	else if (is_empty(context) && strcmp(name, "image.gsym") == 0)
 		ret->kind = REQUEST_GSYM;
+	else if (is_empty(context) && parse_table(name, ret))
+		return;
 	else {
 		ret->context = *context;
 		if (!parse_batch(name, ret))

@@ -47,6 +47,7 @@ enum request_kind {
 	REQUEST_STATUS,  /* image: the file status */
 	REQUEST_INFO,    /* image: the file info.json */
 	REQUEST_GSYM,    /* image: the file image.gsym */
+	REQUEST_TABLE,   /* image: functions.tsv, lines.tsv or files.tsv */
 	REQUEST_ADDRESS, /* image: the frames of an address */
 	REQUEST_BATCH,   /* root and image: the file q */
 	REQUEST_CONTEXT, /* image: a directory in which addresses mean something else */
@@ -67,6 +68,8 @@ struct request {
 	bool raw; /* names as they are stored, not demangled */
 	uint64_t address; /* not of REQUEST_BATCH */
 	struct context context; /* of an address or addresses; of REQUEST_CONTEXT: that inside */
+	/* REQUEST_TABLE */
+	uint8_t listing; /* enum listing_kind */
 	/* REQUEST_ID */
 	bool alias;            /* not spelled as @id: an alias even if such an image exists */
 	char id[ID_TEXT_SIZE]; /* lower case, no dashes; may be the beginning of an id */

@@ -35,7 +35,14 @@ enum {
 	INO_BATCH = 0x100,
 };
 
-enum image_file { IMAGE_STATUS, IMAGE_GSYM, IMAGE_INFO };
+/* IMAGE_TABLE and following: by enum listing_kind. */
+enum image_file { IMAGE_STATUS, IMAGE_GSYM, IMAGE_INFO, IMAGE_TABLE };
+
+/* Whether the file stays the same; the others say something else at every look. */
+static inline bool image_file_is_fixed(uint32_t file)
+{
+	return file != IMAGE_STATUS && file != IMAGE_INFO;
+}
 
 static inline uint64_t ino_make(enum node_kind kind, uint32_t a, uint32_t b)
 {

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "tsv_file.h"
+
 void open_files_init(struct open_files *files)
 {
 	pthread_mutex_init(&files->lock, NULL);
@@ -9,11 +11,17 @@ void open_files_init(struct open_files *files)
 	atomic_init(&files->tape_bytes, 0);
 }
 
-static void file_free(struct open_file *file)
+static void put_held(const struct open_file *file)
 {
 	handle_put(file->handle);
 	content_put(file->content);
 	stream_free(file->stream);
+	tsv_file_free(file->table);
+}
+
+static void file_free(struct open_file *file)
+{
+	put_held(file);
 	free(file);
 }
 
@@ -24,21 +32,16 @@ void open_files_deinit(struct open_files *files)
 	pthread_mutex_destroy(&files->lock);
 }
 
-struct open_file *open_file_new(struct open_files *files, struct handle *handle, struct content *content,
-				struct stream *stream)
+struct open_file *open_file_new(struct open_files *files, const struct open_file *holds)
 {
-	struct open_file *file = calloc(1, sizeof(*file));
+	struct open_file *file = malloc(sizeof(*file));
 	if (!file) {
-		handle_put(handle);
-		content_put(content);
-		stream_free(stream);
+		put_held(holds);
 		return NULL;
 	}
+	*file = *holds;
 	atomic_init(&file->refs, 1);
 	file->files = files;
-	file->handle = handle;
-	file->content = content;
-	file->stream = stream;
 	pthread_mutex_lock(&files->lock);
 	list_append(&files->all, &file->link);
 	pthread_mutex_unlock(&files->lock);

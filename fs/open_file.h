@@ -29,6 +29,7 @@ struct open_file {
 	struct handle *handle;   /* of an image.gsym, else NULL */
 	struct content *content; /* of a status or info.json, else NULL */
 	struct stream *stream;   /* of a q, else NULL */
+	struct tsv_file *table;  /* of a functions.tsv and the like, else NULL */
 };
 
 void open_files_init(struct open_files *files);
@@ -36,9 +37,8 @@ void open_files_init(struct open_files *files);
 /* Frees what was never released. */
 void open_files_deinit(struct open_files *files);
 
-/* With one reference; takes over @handle, @content or @stream. NULL without memory, and they are put. */
-struct open_file *open_file_new(struct open_files *files, struct handle *handle, struct content *content,
-				struct stream *stream);
+/* With one reference; takes over what @holds. NULL without memory, and that is put. */
+struct open_file *open_file_new(struct open_files *files, const struct open_file *holds);
 
 struct open_file *open_file_get(struct open_file *file);
 void open_file_put(struct open_file *file);

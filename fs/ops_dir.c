@@ -128,28 +128,56 @@ static void add_status(struct listing *l, struct revision *rev, enum image_file 
 	add(l, json ? "info.json" : "status", &e, json ? POSITION_FIRST + 2 : POSITION_FIRST + 1);
 }
 
-/* image.gsym is listed once opening it costs nothing. */
-static void add_gsym(struct listing *l, struct revision *rev)
+/* A table whose size nobody has asked for comes without its attributes: who wants them looks it up. */
+static void add_table(struct listing *l, struct revision *rev, enum listing_kind kind, uint64_t size, uint64_t next)
 {
-	uint64_t size;
+	static const char *const names[] = {
+		[LISTING_FUNCTIONS] = "functions.tsv", [LISTING_LINES] = "lines.tsv", [LISTING_FILES] = "files.tsv"};
+	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_TABLE + kind, size);
+	if (!size)
+		e.ino = 0;
+	add(l, names[kind], &e, next);
+}
+
+/*
+ * image.gsym is listed once opening it converts nothing; the tables while the image is in use, since to know their size it must
+ * be open, and whoever walks over the whole tree must not open every file of the cache.
+ */
+static void add_converted(struct listing *l, struct revision *rev, uint64_t off, uint64_t first)
+{
+	uint64_t size, tables[LISTINGS];
 	pthread_mutex_lock(&l->fs->images.lock);
 	bool there = rev->state == STATE_READY;
 	size = there ? rev->handle->gsym.size : 0;
+	memcpy(tables, rev->table_sizes, sizeof(tables));
 	pthread_mutex_unlock(&l->fs->images.lock);
 	if (!there && !cache_has(&l->fs->cache, &rev->key, &size))
 		return;
 	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_GSYM, size);
-	add(l, "image.gsym", &e, POSITION_FIRST + 3);
+	if (off <= first)
+		add(l, "image.gsym", &e, first + 1);
+	for (size_t i = 0; there && i < LISTINGS && !l->full; i++)
+		if (off <= first + 1 + i)
+			add_table(l, rev, (enum listing_kind)i, tables[i], first + 2 + i);
 }
+
+/* Where kinds of entries of an image begin in its listing. */
+enum {
+	POSITION_STATUS = POSITION_FIRST,
+	POSITION_INFO,
+	POSITION_BATCH,
+	POSITION_CONVERTED,
+	POSITION_CONTEXTS = POSITION_CONVERTED + 1 + LISTINGS,
+};
 
 static void add_batch(struct listing *l, const struct revision *rev)
 {
 	const struct request request = {.kind = REQUEST_BATCH};
 	struct fuse_entry_param e = entry_batch(l->fs, rev, &request);
-	add(l, "q", &e, POSITION_FIRST + 4);
+	add(l, "q", &e, POSITION_BATCH + 1);
 }
 
-static void list_image(struct listing *l, uint64_t off)
+static void add_contexts(struct listing *l, const struct revision *rev, uint64_t off)
 {
 	static const struct {
 		const char *name;
@@ -161,22 +189,28 @@ static void list_image(struct listing *l, uint64_t off)
 		{"ra", {.is_return = true}},
 		{"rva", {.space = SPACE_RVA}},
 	};
+	for (size_t i = 0; i < ARRAY_SIZE(contexts) && !l->full; i++) {
+		struct fuse_entry_param e = entry_context(l->fs, rev, &contexts[i].context);
+		if (off <= POSITION_CONTEXTS + i)
+			add(l, contexts[i].name, &e, POSITION_CONTEXTS + 1 + i);
+	}
+}
+
+static void list_image(struct listing *l, uint64_t off)
+{
 	struct revision *rev = images_revision(&l->fs->images, ino_a(l->ino));
 	if (!rev)
 		return;
-	if (off <= POSITION_FIRST)
+	if (off <= POSITION_STATUS)
 		add_status(l, rev, IMAGE_STATUS);
-	if (off <= POSITION_FIRST + 1 && !l->full)
+	if (off <= POSITION_INFO && !l->full)
 		add_status(l, rev, IMAGE_INFO);
-	if (off <= POSITION_FIRST + 2 && !l->full)
-		add_gsym(l, rev);
-	if (off <= POSITION_FIRST + 3 && !l->full)
+	if (off <= POSITION_BATCH && !l->full)
 		add_batch(l, rev);
-	for (size_t i = 0; i < ARRAY_SIZE(contexts) && !l->full; i++) {
-		struct fuse_entry_param e = entry_context(l->fs, rev, &contexts[i].context);
-		if (off <= POSITION_FIRST + 4 + i)
-			add(l, contexts[i].name, &e, POSITION_FIRST + 5 + i);
-	}
+	if (off < POSITION_CONTEXTS && !l->full)
+		add_converted(l, rev, off, POSITION_CONVERTED);
+	if (!l->full)
+		add_contexts(l, rev, off);
 }
 
 /* ---- All of it ---- */

@@ -15,6 +15,7 @@
 #include "batch_file.h"
 #include "call.h"
 #include "revision.h"
+#include "tsv_file.h"
 
 static struct open_file *file_of(const struct fuse_file_info *info)
 {
@@ -28,10 +29,10 @@ static bool is_file(fuse_ino_t ino, enum image_file file)
 
 /* ---- Open ---- */
 
-/* Replies with an open file that holds @handle, @content or @stream, which it takes over. */
-static int reply_open(struct call *call, struct handle *handle, struct content *content, struct stream *stream)
+/* Replies with an open file that takes over what @holds. */
+static int reply_open(struct call *call, struct open_file holds)
 {
-	struct open_file *file = open_file_new(&call->fs->open_files, handle, content, stream);
+	struct open_file *file = open_file_new(&call->fs->open_files, &holds);
 	if (!file)
 		return -ENOMEM;
 	call->info.fh = (uintptr_t)file;
@@ -47,7 +48,26 @@ static int open_gsym(struct call *call, struct revision *rev)
 	if (err)
 		return err;
 	call->info.keep_cache = 1;
-	return reply_open(call, handle, NULL, NULL);
+	return reply_open(call, (struct open_file){.handle = handle});
+}
+
+static int open_table(struct call *call, struct revision *rev, enum listing_kind kind)
+{
+	struct handle *handle;
+	const struct tsv_index *index;
+	int err = revision_use(&call->fs->images, rev, &handle, &call->wait);
+	if (err)
+		return err;
+	err = tsv_file_measured(call, rev, handle, kind, &index);
+	if (err) {
+		handle_put(handle);
+		return err;
+	}
+	struct tsv_file *file = tsv_file_new(call->fs, rev, handle, kind);
+	if (!file)
+		return -ENOMEM;
+	call->info.keep_cache = 1;
+	return reply_open(call, (struct open_file){.table = file});
 }
 
 static int open_status(struct call *call, struct revision *rev)
@@ -56,7 +76,7 @@ static int open_status(struct call *call, struct revision *rev)
 	if (!status)
 		return -ENOMEM;
 	call->info.direct_io = 1; /* its size is different at every look */
-	return reply_open(call, NULL, status, NULL);
+	return reply_open(call, (struct open_file){.content = status});
 }
 
 static int open_batch(struct call *call, struct revision *rev, const struct request *request)
@@ -66,7 +86,7 @@ static int open_batch(struct call *call, struct revision *rev, const struct requ
 	if (!stream)
 		return -ENOMEM;
 	call->info.direct_io = 1;
-	return reply_open(call, NULL, NULL, stream);
+	return reply_open(call, (struct open_file){.stream = stream});
 }
 
 /* The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's. */
@@ -109,6 +129,8 @@ static int open_attempt(struct call *call)
 	rev = images_revision(&call->fs->images, ino_a(call->ino));
 	if (!rev)
 		return -ESTALE;
+	if (ino_b(call->ino) >= IMAGE_TABLE)
+		return open_table(call, rev, ino_b(call->ino) - IMAGE_TABLE);
 	return is_file(call->ino, IMAGE_GSYM) ? open_gsym(call, rev) : open_status(call, rev);
 }
 
@@ -200,6 +222,8 @@ static int read_open_file(struct call *call)
 	int err = 0;
 	if (file->stream)
 		err = stream_read(file->stream, call);
+	else if (file->table)
+		err = tsv_file_read(file->table, call);
 	else if (file->content)
 		reply_window(call->req, file->content->data, file->content->size, call->size, call->off);
 	else

@@ -8,6 +8,7 @@
 #include "revision.h"
 #include "scan.h"
 #include "thread.h"
+#include "tsv_file.h"
 
 enum {
 	/*
@@ -23,14 +24,17 @@ void queue_init(struct queue *queue, struct images *images, struct scan *scan,
 	*queue = (struct queue){.images = images, .scan = scan, .converter = converter};
 	list_init(&queue->opening);
 	list_init(&queue->converting);
+	list_init(&queue->measuring);
 	pthread_cond_init(&queue->opening_wake, NULL);
 	pthread_cond_init(&queue->converting_wake, NULL);
+	pthread_cond_init(&queue->measuring_wake, NULL);
 }
 
 void queue_deinit(struct queue *queue)
 {
 	pthread_cond_destroy(&queue->opening_wake);
 	pthread_cond_destroy(&queue->converting_wake);
+	pthread_cond_destroy(&queue->measuring_wake);
 }
 
 /* ---- Waiting ---- */
@@ -56,11 +60,22 @@ static int wait_for_revision(struct queue *queue, struct call *call)
 	return 0;
 }
 
+static int wait_for_table(struct queue *queue, struct call *call)
+{
+	if (++call->tries > CALL_TRIES_MAX)
+		return -EIO;
+	list_append(&queue->measuring, &call->link);
+	pthread_cond_signal(&queue->measuring_wake);
+	return 0;
+}
+
 int queue_wait(struct queue *queue, struct call *call)
 {
 	struct images *images = queue->images;
 	if (queue->stopping)
 		return -ENOTCONN;
+	if (call->wait.measures)
+		return wait_for_table(queue, call);
 	if (call->wait.revision)
 		return wait_for_revision(queue, call);
 	if (images->scanned || call->wait.findings != images->findings)
@@ -188,6 +203,34 @@ static void note_use(struct queue *queue)
 	vec_free(&used);
 }
 
+/* The first of the calls that wait for a table, on @woken; false when it is time to stop. */
+static bool next_measuring(struct queue *queue, struct list *woken)
+{
+	list_init(woken);
+	pthread_mutex_lock(&queue->images->lock);
+	while (list_empty(&queue->measuring) && !queue->stopping)
+		pthread_cond_wait(&queue->measuring_wake, &queue->images->lock);
+	if (!queue->stopping)
+		calls_wake_first(&queue->measuring, woken);
+	pthread_mutex_unlock(&queue->images->lock);
+	return !list_empty(woken);
+}
+
+static void *measure_tables(void *arg)
+{
+	struct queue *queue = arg;
+	struct list woken;
+	while (next_measuring(queue, &woken)) {
+		const struct call *call = LIST_ENTRY(woken.next, struct call);
+		int err = tsv_file_measure(call->fs, call->wait.revision, (enum listing_kind)call->wait.listing);
+		if (err)
+			calls_fail(&woken, err);
+		else
+			calls_resume(&woken);
+	}
+	return NULL;
+}
+
 static void *convert_images(void *arg)
 {
 	struct queue *queue = arg;
@@ -208,6 +251,10 @@ int queue_start(struct queue *queue, unsigned jobs)
 	if (err)
 		return err;
 	queue->n_threads = 1;
+	err = thread_start(&queue->threads[1], "measure", measure_tables, queue);
+	if (err)
+		return err;
+	queue->n_threads = 2;
 	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++) {
 		err = thread_start(&queue->threads[queue->n_threads], "convert", convert_images, queue);
 		if (!err)
@@ -225,6 +272,8 @@ void queue_stop(struct queue *queue)
 	queue->stopping = true;
 	pthread_cond_broadcast(&queue->opening_wake);
 	pthread_cond_broadcast(&queue->converting_wake);
+	pthread_cond_broadcast(&queue->measuring_wake);
+	calls_wake_all(&queue->measuring, &woken);
 	calls_wake_all(&images->scan_waiters, &woken);
 	for (size_t i = 0; i < images->revisions.n; i++)
 		calls_wake_all(&images->revisions.v[i]->waiters, &woken);

@@ -3,7 +3,7 @@
  *
  * A call that needs an image is parked on it; the first one starts the job. One thread looks into the cache,
  * which takes milliseconds, and hands what is not there to the threads that convert, in order of demand. When
- * the image is open, or cannot be, all its calls go on.
+ * the image is open, or cannot be, all its calls go on. One more measures tables, which takes long for large images.
  */
 #ifndef FS_QUEUE_H
 #define FS_QUEUE_H
@@ -24,17 +24,18 @@ struct queue {
 	const struct converter *converter; /* borrowed */
 	struct list opening;               /* revisions in STATE_OPENING nobody works at */
 	struct list converting;            /* revisions in STATE_QUEUED */
-	pthread_cond_t opening_wake, converting_wake;
+	struct list measuring;             /* calls that wait for a table */
+	pthread_cond_t opening_wake, converting_wake, measuring_wake;
 	bool stopping;
 	unsigned n_threads;
-	pthread_t threads[QUEUE_JOBS_MAX + 1];
+	pthread_t threads[QUEUE_JOBS_MAX + 2];
 };
 
 void queue_init(struct queue *queue, struct images *images, struct scan *scan,
 		const struct converter *converter);
 void queue_deinit(struct queue *queue);
 
-/* Starts the threads: one that opens, @jobs that convert. 0 or a negative errno. */
+/* Starts the threads: one that opens, one that measures tables, @jobs that convert. 0 or a negative errno. */
 int queue_start(struct queue *queue, unsigned jobs);
 
 /*

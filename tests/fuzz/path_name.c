@@ -52,7 +52,8 @@ static void check_name(const char *name)
 		name_parse(PLACE_IMAGE, &context, name, &r);
 		require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_CONTEXT ||
 			(r.kind == REQUEST_BATCH && !context.wants_load) ||
-			(!code && (r.kind == REQUEST_STATUS || r.kind == REQUEST_INFO || r.kind == REQUEST_GSYM)));
+			(!code && (r.kind == REQUEST_STATUS || r.kind == REQUEST_INFO || r.kind == REQUEST_GSYM ||
+				   r.kind == REQUEST_TABLE)));
 		require(r.kind != REQUEST_CONTEXT || context_code(&r.context) != code);
 		if (r.kind == REQUEST_ADDRESS)
 			check_address(name, &r);

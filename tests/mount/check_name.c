@@ -209,6 +209,10 @@ static void files_of_an_image(void **state)
 	assert_int_equal(parse(PLACE_IMAGE, "status").kind, REQUEST_STATUS);
 	assert_int_equal(parse(PLACE_IMAGE, "info.json").kind, REQUEST_INFO);
 	assert_int_equal(parse(PLACE_IMAGE, "image.gsym").kind, REQUEST_GSYM);
+	assert_int_equal(parse(PLACE_IMAGE, "functions.tsv").kind, REQUEST_TABLE);
+	assert_int_equal(parse(PLACE_IMAGE, "files.tsv").listing, 2);
+	assert_int_equal(parse(PLACE_IMAGE, "lines").kind, REQUEST_NONE);
+	assert_int_equal(parse(PLACE_ROOT, "lines.tsv").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_IMAGE, "by-name").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_IMAGE, UUID).kind, REQUEST_NONE);
 }
