@@ -157,9 +157,36 @@ def put_pair(path, main, other):
         path.write_bytes(struct.pack("<I", len(data)) + data + other.read_bytes())
 
 
+def member(name, data):
+    """One of a static library (ar(5))."""
+    return b"%-16s%-12d%-6d%-6d%-8s%-10d`\n" % (name, 0, 0, 0, b"644", len(data)) + data + b"\n" * (len(data) & 1)
+
+
+def make_macho_pairs(place, work):
+    """A binary without a dSYM, and the object that it names: alone, in a library, in one for two machines."""
+    m = make_macho
+    unlinked = hand_made(m.ARM64, False, m.MH_OBJECT)
+    long = b"#1/20".ljust(16) + b"%-12d%-6d%-6d%-8s%-10d`\n" % (0, 0, 0, b"644", 20 + len(unlinked)) + b"long_name.o".ljust(20, b"\0")
+    library = b"!<arch>\n" + member(b"/", bytes(4)) + member(b"//", b"long_name.o/\n") + member(b"other.o/", unlinked[:99]) + \
+        member(b"x.o/", unlinked) + member(b"/0", unlinked) + long + unlinked
+    others = {"object": ("x.o", unlinked), "library": ("l.a(x.o)", library), "long-name": ("l.a(long_name.o)", library),
+              "fat-library": ("l.a(x.o)", m.fat([(m.X86_64, b"!<arch>\n"), (m.ARM64, library)])),
+              "bundle": ("", hand_made(m.ARM64, False, m.MH_DSYM))}
+    for name, (path, other) in others.items():
+        made = m.Maker(uuid=bytes(range(16)), text=0x4000)
+        made.section("__TEXT", "__text", 0x5000, bytes(0x40), m.CODE)
+        made.symbols = [m.Symbol("_main", 0x5000)]
+        if path:
+            made.symbols += [m.Symbol(path, 0, 0x66, 0), m.Symbol("_main", 0x5000, m.N_FUN), m.Symbol("", 0x20, m.N_FUN, 0)]
+        (work / "main").write_bytes(made.file())
+        (work / "other").write_bytes(other)
+        put_pair(place / f"macho-{name}", work / "main", work / "other")
+
+
 def make_pairs(place, work):
     place.mkdir(parents=True, exist_ok=True)
     work.mkdir(parents=True, exist_ok=True)
+    make_macho_pairs(place, work)
     source = HERE / "seed.c"
     dwp = peers.find("llvm-dwp") or "llvm-dwp"
     for compiler, version in (("gcc", 4), ("gcc", 5), ("clang", 4), ("clang", 5)):
