@@ -288,7 +288,7 @@ int convert_file(const char *path, const struct convert_options *options, int ou
 		 struct gsym_diag *diag)
 {
 	struct conversion c = {.options = options};
-	const struct image_pick pick = {.arch = options->arch};
+	const struct image_pick pick = {.arch = options->arch, .id = options->id, .id_size = options->id_size};
 	int err = image_open_slice(path, options->opener, &pick, &c.image, diag);
 	return err ? err : convert_image(&c, &(struct output){.fd = out_fd}, ret, diag);
 }

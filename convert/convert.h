@@ -36,6 +36,8 @@ struct convert_options {
 	bool callsites;              /* keep what DWARF says of calls, to tell merged functions apart */
 	bool merged;                 /* keep all functions that share a range, not just the one that tells most */
 	const char *arch;            /* which image of a fat file; others are refused if they differ; NULL = any */
+	const uint8_t *id;           /* which of several for that architecture */
+	size_t id_size;              /* 0 = any */
 	const char *const *debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
 	const char *debug_file;      /* the file with the DWARF; NULL = the image itself, or one that is found */
 	bool dwarf_first;            /* should @debug_file be text symbols, DWARF that is found goes before them */

@@ -52,7 +52,7 @@ static bool list_terminated(const char *list, size_t size)
 static bool convert_valid(const struct worker_convert *m)
 {
 	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2) &&
-	       m->has_binary <= 1 && terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
+	       m->has_binary <= 1 && m->id_size <= sizeof(m->id) && terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
 	       terminated(m->binary, sizeof(m->binary)) && list_terminated(m->debug_dirs, sizeof(m->debug_dirs));
 }
 

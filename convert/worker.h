@@ -71,7 +71,10 @@ struct worker_convert {
 	uint64_t output_size; /* largest output in bytes */
 	uint32_t has_binary;  /* 0 or 1: WORKER_BINARY_FD is there, and the object file is its debug file */
 	uint32_t merged;      /* 0 or 1: keep all functions that share a range */
-	char arch[16];        /* which image of the file */
+	uint32_t id_size;     /* of id; 0: it has none */
+	uint32_t pad;
+	char arch[16];        /* which image of the file, */
+	uint8_t id[64];       /* and its id, if several are of that architecture */
 	char input[WORKER_PATH_MAX];      /* where the files lie, to find others beside them */
 	char binary[WORKER_PATH_MAX];
 	char debug_dirs[WORKER_PATH_MAX]; /* each terminated; an empty one ends the list */

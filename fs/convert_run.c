@@ -20,6 +20,7 @@
 #include "beneath.h"
 #include "child.h"
 #include "convert_job.h"
+#include "id.h"
 #include "inputs.h"
 #include "notes.h"
 #include "revision.h"
@@ -165,6 +166,7 @@ static int send_order(const struct job *job, const struct child *child)
 {
 	const struct converter *c = job->converter;
 	const struct revision *rev = job->rev;
+	_Static_assert(sizeof(((struct worker_convert *)0)->id) == IMAGE_ID_MAX, "one layout");
 	struct worker_convert order = {
 		.threads = c->threads,
 		.version = IMAGE_GSYM_VERSION,
@@ -174,6 +176,7 @@ static int send_order(const struct job *job, const struct child *child)
 		.has_binary = rev->binary.path != NULL,
 		.merged = c->merged,
 	};
+	order.id_size = (uint32_t)id_parse(rev->image->id, order.id);
 	snprintf(order.arch, sizeof(order.arch), "%s", *rev->source.arch ? rev->source.arch : rev->binary.arch);
 	full_path(c, &rev->source, order.input);
 	if (rev->binary.path)

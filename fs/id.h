@@ -2,6 +2,8 @@
 #ifndef FS_ID_H
 #define FS_ID_H
 
+#include <stdio.h>
+
 #include "../convert/convert.h"
 #include "name.h"
 
@@ -18,6 +20,16 @@ static inline void id_format(const struct image_identity *identity, char text[ID
 		text[n++] = digits[identity->id[i] & 15];
 	}
 	text[n] = 0;
+}
+
+/* The bytes of such an id: how many; 0 for a hash. */
+static inline size_t id_parse(const char *text, uint8_t id[static IMAGE_ID_MAX])
+{
+	unsigned byte;
+	size_t n = 0;
+	while (n < IMAGE_ID_MAX && sscanf(text + 2 * n, "%2x", &byte) == 1)
+		id[n++] = (uint8_t)byte;
+	return text[2 * n] ? 0 : n;
 }
 
 #endif

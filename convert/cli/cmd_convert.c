@@ -232,18 +232,33 @@ static int convert(struct conversion *c)
 	return status;
 }
 
-/* One output for each image of a fat file, called after its architecture. */
+/* "BASE.arm64"; "BASE.arm64.2" for the second image that is called so. NULL without memory. */
+static char *slice_output(const char *base, const struct image_identity *images, size_t index)
+{
+	char number[24] = "", *output;
+	size_t same = 1;
+	for (size_t i = 0; i < index; i++)
+		same += strcmp(images[i].arch, images[index].arch) == 0;
+	if (same > 1)
+		snprintf(number, sizeof(number), ".%zu", same);
+	return asprintf(&output, "%s.%s%s", base, images[index].arch, number) < 0 ? NULL : output;
+}
+
+/* One output for each image of a fat file, called after its architecture. One that fails does not keep others back. */
 static int convert_each(struct conversion *c, const struct image_identity *images, size_t n)
 {
 	const char *base = c->output;
 	int status = STATUS_OK;
-	for (size_t i = 0; i < n && status == STATUS_OK; i++) {
-		CLEANUP(freep) char *output = NULL;
-		if (asprintf(&output, "%s.%s", base, images[i].arch) < 0)
+	for (size_t i = 0; i < n; i++) {
+		CLEANUP(freep) char *output = slice_output(base, images, i);
+		if (!output)
 			return fail(c->input, -ENOMEM, NULL);
 		c->output = c->segments.path = output;
 		c->convert.arch = images[i].arch;
-		status = convert(c);
+		c->convert.id = images[i].id;
+		c->convert.id_size = images[i].id_is_hash ? 0 : images[i].id_size;
+		int failed = convert(c);
+		status = status ? status : failed;
 	}
 	return status;
 }

@@ -160,6 +160,8 @@ static int convert_and_tell(const struct worker_convert *order)
 		.merged = order->merged,
 		.debug_dirs = dirs,
 		.arch = *order->arch ? order->arch : NULL,
+		.id = order->id,
+		.id_size = order->id_size,
 		.debug_file = order->has_binary ? order->input : NULL,
 		.dwarf_first = true,
 		.opener = &opener,

@@ -142,6 +142,15 @@ def fat_files(gsym):
         bench.expect(m.fat([(m.ARM64, one.file())], wide), LINES)
         # A slice that is damaged, or no image at all, does not take the others with it.
         bench.expect(m.fat([(m.X86_64, b"!<arch>\n" + bytes(100)), (m.ARM64, one.file())], wide), LINES)
+    # Two of one name, and one without a function: the others are converted all the same.
+    twin, empty = program((m.ARM64[0], 1), dwarf=False), m.Maker(m.I386, uuid=bytes(16))
+    twin.uuid = bytes(range(1, 17))
+    bench = Bench(gsym, "twins")
+    bench.write("file", m.fat([(m.ARM64, one.file()), (m.I386, empty.file()), (m.ARM64, twin.file())]))
+    done = bench.run("convert", "--quiet", "file", "-o", "each")
+    bench.same("exit", (done.returncode, "no function found" in done.stderr), (1, True))
+    bench.lookup("each.arm64", LINES)
+    bench.lookup("each.arm64.2", NAMES)
     Bench(gsym, "thin").refuse(one.file(), "architecture is arm64, not x86_64", "--arch=x86_64")
     Bench(gsym, "class").refuse(b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(100), "not an object file")
 

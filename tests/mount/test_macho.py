@@ -60,6 +60,15 @@ class MachoTest(MountTest):
         self.assertEqual(self.status(SECOND.hex())["arch"], "ppc")
         self.assertIn(FIRST.hex(), os.listdir(os.path.join(self.mnt, "by-name", "fat.dylib")))
 
+    def test_twins(self):
+        """Two machines of one name: arm64 in general, and its version 8."""
+        second = (m.ARM64[0], 1)
+        self.write("twins", data=m.fat([self.one(FIRST), (second, program(second, uuid=SECOND, dwarf=False).file())]))
+        self.mount().wait_scanned()
+        self.assertEqual(self.ids(), {FIRST.hex(), SECOND.hex()})
+        self.check(FIRST.hex(), LINES, BASE)
+        self.check(SECOND.hex(), NAMES)
+
     def test_spellings(self):
         """Of a UUID: as Apple prints it, in either case, with and without dashes, shortened, and as Breakpad has it."""
         self.write("X", data=self.one(THIRD)[1])
