@@ -22,8 +22,9 @@ from corpus.sample import thin  # noqa: E402
 from lib import breakpad, frames, measure, peers  # noqa: E402
 from lib.elf import Elf  # noqa: E402
 
-WANTED = {"libc": ("/lib/*/libc.so.6", "/lib64/libc.so.6"), "python3.11": ("/usr/bin/python3.11",)}
-SIZE_MAX = 1 / 3       # of what is converted
+WANTED = {"libc": ("/lib/*/libc.so.6", "/lib64/libc.so.6"), "python3.11": ("/usr/bin/python3.11",),
+          "libstdc++": ("/usr/lib/*/debug/libstdc++.so.6",)}
+SIZE_MAX = 1 / 3       # of what is converted: with STACK records, as symbols have them, and names as they are stored
 PEAK_MAX = 0.45        # of a large file
 MIB = 1 << 20
 

@@ -93,6 +93,7 @@ def stack_records(text):
         rules |= {".ra" if reg == "RIP" else "$" + reg.lower(): f".cfa {int(off)} + ^"
                   for reg, off in _SAVED.findall(row[4] or "")}
         old, before = {} if address == start[0] else before, rules
+        rules = {**rules, **{name: name for name in old if name not in rules}}  # restored
         rules = " ".join(f"{name}: {rule}" for name, rule in rules.items() if old.get(name) != rule)
         size = f" {start[1] - start[0]:x}" if address == start[0] else ""
         records.append(f"STACK CFI {'INIT ' if size else ''}{address:x}{size} {rules}\n")
