@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""The manual pages: clean for mandoc and man, complete, and right about the one record that gsym(5) spells out.
+
+    manuals.py DOCS_DIR GSYM [GSYMFS]
+"""
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+faults = []
+
+
+def run(*argv):
+    """Standard output and standard error of a program."""
+    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout, done.stderr
+
+
+def lint(page):
+    if shutil.which("mandoc"):
+        faults.extend("".join(run("mandoc", "-Tlint", "-W", "warning", page)).splitlines())
+    else:
+        print("SKIP: no mandoc")
+    if shutil.which("man"):
+        faults.extend(run("man", "--warnings", "-E", "UTF-8", "-l", page)[1].splitlines())
+    else:
+        print("SKIP: no man")
+
+
+def words(page):
+    """The text of a page without its markup."""
+    text = page.read_text()
+    return text.replace("Ns", " ").replace("\\-", "-")
+
+
+def options_are_told(page, helps):
+    """Each option of --help has its place in the manual."""
+    text = words(page)
+    for line in helps:
+        for option in re.findall(r"(?<![\w-])--([a-z][\w-]+)", line):
+            if not re.search(rf"(Fl -{option}|Fl \\?-?-?{option}|--{option})\b", text):
+                faults.append(f"{page.name} does not tell of --{option}")
+        for option in re.findall(r"^ +-o (\w+)", line, re.M):
+            if not re.search(rf"^\.It Cm {option}\b", text, re.M):
+                faults.append(f"{page.name} does not tell of -o {option}")
+
+
+def record_of(page):
+    """The bytes behind "One record", without the words beside them."""
+    text = re.search(r"^\.Ss One record\n.*?\n\.Bd[^\n]*\n(.*?)^\.Ed", page.read_text(), re.M | re.S)[1]
+    return bytes.fromhex("".join(re.match(r"\s*((?:[0-9a-f]{2}\s+)+)", line)[1] for line in text.splitlines()))
+
+
+def record_is_right(page, gsym):
+    strings = b"\0example\0dir\0name.c\0"
+    files = struct.pack("<5I", 2, 0, 0, 9, 13)
+    tables = 48 + 4 + 4  # header, one address of a byte and padding, its record's offset
+    strings_at = tables + len(files)
+    record_at = (strings_at + len(strings) + 3) & ~3
+    header = struct.pack("<IHBBQIII20x", 0x4753594D, 1, 1, 0, 0x1000, 1, strings_at, len(strings))
+    data = header + struct.pack("<B3xI", 0, record_at) + files + strings
+    data = data.ljust(record_at, b"\0") + record_of(page)
+    with tempfile.NamedTemporaryFile(suffix=".gsym") as file:
+        file.write(data)
+        file.flush()
+        out, err = run(gsym, "lookup", file.name, "0x1007", "0x1008", "0x100b", "0x100c")
+    expected = "example at dir/name.c:5\nexample at dir/name.c:7\nexample at dir/name.c:7\n?? at ??:0\n"
+    if out != expected:
+        faults.append(f"the record of {page.name} gives:\n{out}{err}")
+
+
+def main():
+    docs, gsym = pathlib.Path(sys.argv[1]), sys.argv[2]
+    pages = sorted(docs.glob("*.[1-8]"))
+    for page in pages:
+        lint(page)
+    commands = re.findall(r"^  (\w+) ", run(gsym, "--help")[0], re.M)
+    options_are_told(docs / "gsym.1", [run(gsym, command, "--help")[0] for command in commands])
+    if len(sys.argv) > 3:
+        options_are_told(docs / "gsymfs.1", [run(sys.argv[3], "--help")[0]])
+    functions = set(re.findall(r"\b(gsym_\w+)\(", (docs.parent / "gsym/gsym.h").read_text()))
+    told = set(re.findall(r"^\.F[no] (gsym_\w+)", (docs / "gsym.3").read_text(), re.M))
+    faults.extend(f"gsym.3 does not tell of {name}" for name in sorted(functions - told))
+    record_is_right(docs / "gsym.5", gsym)
+    print("\n".join(faults) if faults else f"{len(pages)} pages, {len(commands)} commands: good")
+    sys.exit(len(pages) < 4 or len(commands) < 5 or bool(faults))
+
+
+main()
