@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "../gsym/base/diag.h"
+#include "../gsym/names.h"
 #include "../gsym/render/render.h"
 #include "guard.h"
 #include "place.h"
 #include "revision.h"
+
+enum { NAMESAKES_MAX = 1000 }; /* functions of one name that are shown */
 
 static const enum render_format render_formats[] = {
 	[FORMAT_TEXT] = RENDER_TEXT,
@@ -40,9 +43,44 @@ static void step_back(struct gsym_answer *answer)
 		answer->frames[i].offset++;
 }
 
+/* One function of the name that was asked for; -ENOENT when it ends before the place. */
+static int symbol_answer(struct work *w, const struct name_hit *hit)
+{
+	const struct request *request = w->request;
+	uint64_t off = request->address, back = request->context.is_return;
+	uint64_t given = gsym_reader_address(w->reader, hit->index) + off;
+	if (off < back || (hit->size && off - back >= hit->size))
+		return -ENOENT;
+	int err = w->near && !hit->which ? gsym_lookup_near(w->reader, given - back, &w->answer, &w->diag) :
+					   gsym_lookup_merged(w->reader, given - back, hit->which, &w->answer, &w->diag);
+	if (err)
+		return err;
+	if (back)
+		step_back(&w->answer);
+	if (w->out.n && w->options->format != RENDER_TSV && w->options->format != RENDER_JSON)
+		text_char(&w->out, '\n');
+	return render_answer(&w->out, given, &w->answer, w->options);
+}
+
+/* All functions of the name, in the order of their addresses. */
+static int find_symbol_and_render(struct work *w)
+{
+	struct name_search search;
+	struct name_hit hit;
+	int err = name_search_begin(&search, w->reader, w->request->symbol, w->request->symbol_size);
+	for (unsigned n = 0; !err && n < NAMESAKES_MAX && name_search_next(&search, &hit); n++) {
+		err = symbol_answer(w, &hit);
+		if (err == -ENOENT)
+			err = 0;
+	}
+	return err ? err : w->out.n ? 0 : -ENOENT;
+}
+
 static int look_up_and_render(void *arg)
 {
 	struct work *w = arg;
+	if (w->request->kind == REQUEST_SYMBOL)
+		return find_symbol_and_render(w);
 	uint64_t given = w->request->address, address = 0;
 	int err = -ENOENT;
 	if (place_to_link(&w->request->context, w->map, given, &address))

@@ -298,6 +298,7 @@ static int in_image(struct call *call, struct revision *rev, const struct contex
 	case REQUEST_INFO: return status_entry(call, rev, IMAGE_INFO, ret);
 	case REQUEST_GSYM: return gsym_entry(call, rev, ret);
 	case REQUEST_TABLE: return table_entry(call, rev, request.listing, ret);
+	case REQUEST_SYMBOL:
 	case REQUEST_ADDRESS: return address_entry(call, rev, &request, ret);
 	default: return -ENOENT;
 	}

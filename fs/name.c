@@ -4,6 +4,7 @@
  */
 #include "name.h"
 
+#include "../gsym/base/address.h"
 #include "../gsym/render/listing.h"
 
 #include <stddef.h>
@@ -170,6 +171,51 @@ static void parse_address(const char *name, struct request *ret)
 	ret->kind = REQUEST_ADDRESS;
 }
 
+/* Takes @suffix off the end of the @size bytes of @text. */
+static bool cut_suffix(const char *text, size_t *size, const char *suffix)
+{
+	size_t n = strlen(suffix);
+	if (*size < n || memcmp(text + *size - n, suffix, n) != 0)
+		return false;
+	*size -= n;
+	return true;
+}
+
+/* "+0x" and digits at the end of @text, cut off. */
+static uint64_t cut_offset(const char *text, size_t *size)
+{
+	uint64_t off;
+	for (size_t i = *size; i-- > 1;) {
+		if (digit(text[i]) >= 0)
+			continue;
+		bool is_offset = i >= 2 && text[i] == 'x' && text[i - 1] == '0' && text[i - 2] == '+' &&
+				 address_parse(text + i - 1, *size - (i - 1), &off);
+		if (!is_offset)
+			return 0;
+		*size = i - 2;
+		return off;
+	}
+	return 0;
+}
+
+/* A function's name, an offset, and what follows the name of an answer, read from the end: names have dots and more. */
+static void parse_symbol(const char *name, struct request *ret)
+{
+	static const struct {
+		const char *suffix;
+		enum request_format format;
+	} formats[] = {{".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}, {".atos", FORMAT_ATOS}};
+	size_t size = strlen(name);
+	for (size_t i = 0; i < ARRAY_SIZE(formats) && ret->format == FORMAT_TEXT; i++)
+		if (cut_suffix(name, &size, formats[i].suffix))
+			ret->format = formats[i].format;
+	ret->raw = cut_suffix(name, &size, ".raw");
+	ret->address = cut_offset(name, &size);
+	ret->symbol = name;
+	ret->symbol_size = size;
+	ret->kind = size ? REQUEST_SYMBOL : REQUEST_NONE;
+}
+
 /* "q" and a format. */
 static bool parse_batch(const char *name, struct request *ret)
 {
@@ -191,13 +237,13 @@ static bool say(bool *what)
 	return !said;
 }
 
-/* base, rva and off say what numbers are, once; ra and approximate can be said before or behind, once each. */
+/* base, rva, off and sym say what names are, once; ra and approximate can be said before or behind, once each. */
 static bool parse_context(const char *name, const struct context *context, struct context *ret)
 {
 	static const struct {
 		const char *name;
 		enum address_space space;
-	} spaces[] = {{"base", SPACE_RUNTIME}, {"rva", SPACE_RVA}, {"off", SPACE_FILE}};
+	} spaces[] = {{"base", SPACE_RUNTIME}, {"rva", SPACE_RVA}, {"off", SPACE_FILE}, {"sym", SPACE_SYMBOL}};
 	*ret = *context;
 	if (strcmp(name, "ra") == 0)
 		return say(&ret->is_return);
@@ -250,6 +296,8 @@ static void parse_in_image(const char *name, const struct context *context, stru
 	ret->context = *context;
 	if (context->wants_load)
 		parse_load(name, ret);
+	else if (context->space == SPACE_SYMBOL)
+		parse_symbol(name, ret);
 	else if (parse_context(name, context, &ret->context))
 		ret->kind = REQUEST_CONTEXT;
 	else if (is_empty(context) && strcmp(name, "status") == 0)
@@ -268,9 +316,10 @@ static void parse_in_image(const char *name, const struct context *context, stru
 }
 
 enum {
-	CODE_RETURN = 4,
-	CODE_WANTS_LOAD = 8,
-	CODE_NEAR = 16,
+	CODE_SPACE = 7,
+	CODE_RETURN = 8,
+	CODE_WANTS_LOAD = 16,
+	CODE_NEAR = 32,
 };
 
 uint32_t context_code(const struct context *context)
@@ -282,7 +331,7 @@ uint32_t context_code(const struct context *context)
 struct context context_of(uint32_t code)
 {
 	return (struct context){
-		.space = code & 3,
+		.space = code & CODE_SPACE,
 		.is_return = code & CODE_RETURN,
 		.wants_load = code & CODE_WANTS_LOAD,
 		.near = code & CODE_NEAR,

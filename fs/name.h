@@ -7,6 +7,7 @@
 #define FS_NAME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -29,6 +30,7 @@ enum address_space {
 	SPACE_RUNTIME, /* base/<load>: where it was loaded */
 	SPACE_RVA,     /* rva: counted from the image base */
 	SPACE_FILE,    /* off: in the file */
+	SPACE_SYMBOL,  /* sym: no numbers, names of functions */
 };
 
 /* What the directories below that of the image have said so far. All zero: nothing. */
@@ -49,6 +51,7 @@ enum request_kind {
 	REQUEST_GSYM,    /* image: the file image.gsym */
 	REQUEST_TABLE,   /* image: functions.tsv, lines.tsv or files.tsv */
 	REQUEST_ADDRESS, /* image: the frames of an address */
+	REQUEST_SYMBOL,  /* sym: the frames of a place in a function */
 	REQUEST_BATCH,   /* root and image: the file q */
 	REQUEST_CONTEXT, /* image: a directory in which addresses mean something else */
 };
@@ -63,10 +66,13 @@ enum request_format {
 /* A small value that says all of a name: requests for the same thing are equal. */
 struct request {
 	enum request_kind kind;
-	/* REQUEST_ADDRESS, REQUEST_BATCH */
+	/* REQUEST_ADDRESS, REQUEST_SYMBOL, REQUEST_BATCH */
 	enum request_format format;
 	bool raw; /* names as they are stored, not demangled */
-	uint64_t address; /* not of REQUEST_BATCH */
+	uint64_t address; /* not of REQUEST_BATCH; of a symbol: counted from its start */
+	/* REQUEST_SYMBOL: a name as it is stored, borrowed from what was parsed; not terminated */
+	const char *symbol;
+	size_t symbol_size;
 	struct context context; /* of an address or addresses; of REQUEST_CONTEXT: that inside */
 	/* REQUEST_TABLE */
 	uint8_t listing; /* enum listing_kind */
@@ -75,11 +81,11 @@ struct request {
 	char id[ID_TEXT_SIZE]; /* lower case, no dashes; may be the beginning of an id */
 };
 
-/* Never fails; @ret is filled completely. @context is of PLACE_IMAGE. */
+/* Never fails; @ret is filled completely and may point into @name. @context is of PLACE_IMAGE. */
 void name_parse(enum name_place place, const struct context *context, const char *name, struct request *ret);
 
 /* The number of a context without a load address, below CONTEXT_CODES; and back. */
-enum { CONTEXT_CODES = 32 };
+enum { CONTEXT_CODES = 64 };
 uint32_t context_code(const struct context *context);
 struct context context_of(uint32_t code);
 

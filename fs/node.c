@@ -7,6 +7,8 @@
  */
 #include "node.h"
 
+#include <string.h>
+
 #include "../gsym/base/vec.h"
 
 struct node_page {
@@ -24,8 +26,10 @@ void nodes_init(struct nodes *nodes)
 
 static void node_free(struct node *node)
 {
-	if (node)
+	if (node) {
 		content_put(node->content);
+		free(node->symbol);
+	}
 	free(node);
 }
 
@@ -43,12 +47,15 @@ void nodes_deinit(struct nodes *nodes)
 struct request node_request(const struct node *node)
 {
 	return (struct request){
-		.kind = node->is == NODE_IS_ADDRESS ? REQUEST_ADDRESS :
+		.kind = node->symbol		     ? REQUEST_SYMBOL :
+			node->is == NODE_IS_ADDRESS ? REQUEST_ADDRESS :
 			node->is == NODE_IS_BATCH   ? REQUEST_BATCH :
 						      REQUEST_CONTEXT,
 		.format = (enum request_format)node->format,
 		.raw = node->raw,
 		.address = node->address,
+		.symbol = node->symbol,
+		.symbol_size = node->symbol ? strlen(node->symbol) : 0,
 		.context = node->context,
 	};
 }
@@ -130,7 +137,9 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 		   struct content *content)
 {
 	struct node *node = malloc(sizeof(*node));
-	if (!node) {
+	char *symbol = request->symbol ? strndup(request->symbol, request->symbol_size) : NULL;
+	if (!node || (request->symbol && !symbol)) {
+		free(node);
 		content_put(content);
 		return 0;
 	}
@@ -145,6 +154,7 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 		.size = content ? content->size : 0,
 		.format = (uint8_t)request->format,
 		.raw = request->raw,
+		.symbol = symbol,
 		.content = content,
 	};
 	pthread_mutex_lock(&nodes->lock);

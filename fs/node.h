@@ -72,7 +72,7 @@ static inline bool ino_is_root_batch(uint64_t ino)
 
 /* What a node of the table is. */
 enum node_is {
-	NODE_IS_ADDRESS,
+	NODE_IS_ADDRESS, /* or a symbol */
 	NODE_IS_CONTEXT, /* a directory base/<load> */
 	NODE_IS_BATCH,   /* q below one */
 };
@@ -88,6 +88,7 @@ struct node {
 	uint32_t size;  /* of its content */
 	uint8_t format; /* enum request_format */
 	bool raw;
+	char *symbol;   /* of REQUEST_SYMBOL, terminated; its own */
 	struct content *content; /* the content; NULL when memory for it ran short: made again when read */
 };
 
@@ -108,7 +109,7 @@ struct nodes {
 	uint64_t oldest;        /* all nodes before it have lost their content */
 };
 
-/* What was asked for. */
+/* What was asked for; a symbol is borrowed from the node. */
 struct request node_request(const struct node *node);
 
 void nodes_init(struct nodes *nodes);
@@ -121,7 +122,10 @@ void nodes_deinit(struct nodes *nodes);
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
 		   struct content *content);
 
-/* A copy of the node, with a reference to its content if it has one. False when there is no such node. */
+/*
+ * A copy of the node, with a reference to its content if it has one. Its symbol is borrowed: it stays while the kernel knows the
+ * node, which it does as long as a request for it is not answered. False when there is no such node.
+ */
 bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret);
 
 /* The kernel has looked the node up once more. False when there is no such node. */

@@ -188,6 +188,7 @@ static void add_contexts(struct listing *l, const struct revision *rev, uint64_t
 		{"off", {.space = SPACE_FILE}},
 		{"ra", {.is_return = true}},
 		{"rva", {.space = SPACE_RVA}},
+		{"sym", {.space = SPACE_SYMBOL}},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(contexts) && !l->full; i++) {
 		struct fuse_entry_param e = entry_context(l->fs, rev, &contexts[i].context);

@@ -29,6 +29,14 @@ static void check_address(const char *name, const struct request *r)
 	require(strchr(name, '.') != NULL || (r->format == FORMAT_TEXT && !r->raw));
 }
 
+/* A symbol is the beginning of the name, whatever the name is. */
+static void check_symbol(const char *name, const struct request *r)
+{
+	require(r->kind == REQUEST_SYMBOL || r->kind == REQUEST_NONE);
+	if (r->kind == REQUEST_SYMBOL)
+		require(r->symbol == name && r->symbol_size > 0 && r->symbol_size <= strlen(name));
+}
+
 static void check_batch(const char *name, const struct request *r)
 {
 	require(name[0] == 'q');
@@ -50,6 +58,10 @@ static void check_name(const char *name)
 	for (uint32_t code = 0; code < CONTEXT_CODES; code++) {
 		const struct context context = context_of(code);
 		name_parse(PLACE_IMAGE, &context, name, &r);
+		if (context.space == SPACE_SYMBOL && !context.wants_load) {
+			check_symbol(name, &r);
+			continue;
+		}
 		require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_CONTEXT ||
 			(r.kind == REQUEST_BATCH && !context.wants_load) ||
 			(!code && (r.kind == REQUEST_STATUS || r.kind == REQUEST_INFO || r.kind == REQUEST_GSYM ||

@@ -180,6 +180,47 @@ static void suffixes(void **state)
 	}
 }
 
+static void symbols(void **state)
+{
+	static const struct {
+		const char *name, *symbol;
+		uint64_t off;
+		enum request_format format;
+		bool raw;
+	} good[] = {
+		{"main", "main", 0, FORMAT_TEXT, false},
+		{"main+0x12", "main", 0x12, FORMAT_TEXT, false},
+		{"main+0X12", "main+0X12", 0, FORMAT_TEXT, false},
+		{"main+0x12.json", "main", 0x12, FORMAT_JSON, false},
+		{"main.raw.tsv", "main", 0, FORMAT_TSV, true},
+		{"f.cold+0xffffffffffffffff.raw", "f.cold", UINT64_MAX, FORMAT_TEXT, true},
+		{"main+0x", "main+0x", 0, FORMAT_TEXT, false},
+		{"main+0x10000000000000000", "main+0x10000000000000000", 0, FORMAT_TEXT, false},
+		{"_ZplRK1aS1_+0x0", "_ZplRK1aS1_", 0, FORMAT_TEXT, false},
+		{"-[A b:]+0x4.atos", "-[A b:]", 4, FORMAT_ATOS, false},
+		{"0x10", "0x10", 0, FORMAT_TEXT, false},
+		{"ra", "ra", 0, FORMAT_TEXT, false},
+		{"status", "status", 0, FORMAT_TEXT, false},
+		{"f.json.json", "f.json", 0, FORMAT_JSON, false},
+	};
+	(void)state;
+	struct request r = parse(PLACE_IMAGE, "sym");
+	assert_true(r.kind == REQUEST_CONTEXT && r.context.space == SPACE_SYMBOL);
+	const struct context sym = r.context;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		r = parse_in(sym, good[i].name);
+		assert_int_equal(r.kind, REQUEST_SYMBOL);
+		assert_int_equal(r.symbol_size, strlen(good[i].symbol));
+		assert_memory_equal(r.symbol, good[i].symbol, r.symbol_size);
+		assert_true(r.address == good[i].off && r.format == good[i].format && r.raw == good[i].raw);
+	}
+	assert_int_equal(parse_in(sym, ".json").kind, REQUEST_NONE);
+	assert_int_equal(parse_in(sym, ".raw.tsv").kind, REQUEST_NONE);
+	assert_int_equal(parse_in(parse(PLACE_IMAGE, "rva").context, "sym").kind, REQUEST_NONE);
+	r = parse_in(parse(PLACE_IMAGE, "ra").context, "sym");
+	assert_true(r.kind == REQUEST_CONTEXT && r.context.is_return && r.context.space == SPACE_SYMBOL);
+}
+
 static void batches(void **state)
 {
 	(void)state;
@@ -296,7 +337,7 @@ int main(void)
 		cmocka_unit_test(contexts),
 		cmocka_unit_test(addresses),  cmocka_unit_test(not_addresses),     cmocka_unit_test(breakpad_ids),
 		cmocka_unit_test(suffixes),
-		cmocka_unit_test(ids),        cmocka_unit_test(batches), cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
+		cmocka_unit_test(ids),        cmocka_unit_test(symbols), cmocka_unit_test(batches), cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
 		cmocka_unit_test(longest_id), cmocka_unit_test(prefixes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,13 +74,45 @@ class PlacesTest(MountTest):
     def test_names(self):
         self.mount()
         self.assertEqual(set(os.listdir(self.image(self.id))) - {"image.gsym"},
-                         {"status", "info.json", "q", "approximate", "base", "off", "ra", "rva"})
+                         {"status", "info.json", "q", "approximate", "base", "off", "ra", "rva", "sym"})
         for name in ("base", "off", "ra", "rva", "base/0x1000", "base/0x1000/ra", "rva/ra", "approximate", "approximate/off/ra",
                      "base/0x1000/ra/approximate"):
             self.assertEqual(os.listdir(os.path.join(self.image(self.id), name)), [])
         for name in ("base/x", "base/status", "base/0x1000/base", "rva/off", "ra/ra", "rva/status", "off/image.gsym",
                      "base/0x1000.json", "approximate/approximate", "approximate/status", "base/approximate"):
             self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.image(self.id), name))
+
+    def test_symbols(self):
+        self.mount()
+        name = "_ZNK3geo5point4normEv"
+        size = self.end - self.start
+        self.assertSame("sym", name)
+        self.assertSame("sym", name + "+0x%x" % (size - 1), link=self.end - 1)
+        self.assertSame("ra", "sym", name + "+0x%x" % size, link=self.end - 1)
+        self.assertEqual(self.read(self.id, "sym", name + ".tsv"), self.read(self.id, hex(self.start) + ".tsv"))
+        self.assertEqual(self.read(self.id, "sym", name + ".raw.json"), self.read(self.id, hex(self.start) + ".raw.json"))
+        line = self.read(self.id, "ra", "sym", name + "+0x1.tsv").split("\t")
+        self.assertEqual((line[0], line[3]), (hex(self.start + 1), "0x1"))
+        for missing in ("nobody", name + "x", name[:-1], name + "+0x%x" % size, name + "+0xffffffffffffffff", "+0x1", "0x10"):
+            self.assertErrno(errno.ENOENT, self.read, self.id, "sym", missing)
+        self.assertErrno(errno.ENOENT, self.read, self.id, "ra", "sym", name)
+
+    def test_namesakes(self):
+        """All functions of a name answer."""
+        objects = []
+        for i in range(3):
+            source = os.path.join(self.dir, "same%d.c" % i)
+            with open(source, "w") as file:
+                file.write("\n" * i + "static int same(int x) { return x * %d; }\nint (*p%d)(int) = same;\n" % (i + 3, i))
+            objects.append(source)
+        path = os.path.join(self.source, "same")
+        run(mount_harness.CC, "-g", "-O1", "-shared", "-fPIC", "-Wl,--build-id=sha1", *objects, "-o", path)
+        id = mount_harness.build_id(path)
+        starts = [f[0] for f in self.functions(path) if f[2] == "same"]
+        self.assertEqual(len(starts), 3)
+        self.mount()
+        self.assertEqual(self.read(id, "sym", "same"), "\n".join(self.read(id, hex(s)) for s in starts))
+        self.assertEqual(self.read(id, "sym", "same+0x1.json"), "".join(self.read(id, hex(s + 1) + ".json") for s in starts))
 
     def test_what_lies_outside(self):
         self.mount()
