@@ -117,11 +117,14 @@ static bool is_picked(const struct image *image, const struct image_pick *pick)
 	       (pick->id_size == image->id_size && !memcmp(pick->id, image->id, pick->id_size));
 }
 
-static int no_slice(const struct image *image, const struct macho_slice *slices, size_t n, struct gsym_diag *diag)
+static int no_slice(const struct image *image, const struct macho_slice *slices, size_t n, const struct image_pick *pick,
+		    struct gsym_diag *diag)
 {
 	char list[SLICES_MAX * 18] = "";
 	for (size_t i = 0; i < n; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", slices[i].arch);
+	if (pick && pick->arch)
+		return diag_set(diag, -ENOEXEC, "%s: holds images for %s, none for %s", image->path, list, pick->arch);
 	return diag_set(diag, -ENOEXEC, "%s: holds images for %s: choose one of them", image->path, list);
 }
 
@@ -141,7 +144,7 @@ static int fat_read(struct image *image, const struct macho_slice *slices, size_
 			return err;
 		forget_slice(image);
 	}
-	return no_slice(image, slices, n, diag);
+	return no_slice(image, slices, n, pick, diag);
 }
 
 /* Everything after the bytes are there. */

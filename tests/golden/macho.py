@@ -138,7 +138,7 @@ def fat_files(gsym):
         bench.same("all", bench.run("convert", "--quiet", "file", "-o", "each").returncode, 0)
         bench.lookup("each.arm64", LINES)
         bench.lookup("each.ppc", NAMES)
-        bench.refuse(data, "holds images for arm64, ppc: choose one of them", "--arch=arm64e")
+        bench.refuse(data, "holds images for arm64, ppc, none for arm64e", "--arch=arm64e")
         bench.expect(m.fat([(m.ARM64, one.file())], wide), LINES)
         # A slice that is damaged, or no image at all, does not take the others with it.
         bench.expect(m.fat([(m.X86_64, b"!<arch>\n" + bytes(100)), (m.ARM64, one.file())], wide), LINES)
