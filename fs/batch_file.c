@@ -13,9 +13,7 @@
 #include "../gsym/render/batch.h"
 #include "answer.h"
 #include "guard.h"
-#include "lookup.h"
 #include "place.h"
-#include "revision.h"
 
 enum {
 	LINE_SHOWN_MAX = 4096, /* of a line that is no address */
@@ -32,10 +30,9 @@ struct line {
 
 struct batch_file {
 	struct stream stream;
-	struct gsymfs *fs;
-	struct image *image;
+	struct asker asker;
+	struct image *image; /* NULL: the root's */
 	struct request request;
-	struct caller caller;
 	struct batch *nothing; /* answers what no image can */
 	struct open_image {
 		struct handle *handle;
@@ -43,9 +40,6 @@ struct batch_file {
 	} open[OPEN_IMAGES]; /* those asked last, the latest first */
 	VEC(struct line) lines; /* of the chunk, and what they ask */
 	VEC(struct batch_query) queries;
-	/* What the line before named, as most lines name the same. */
-	char id[NAME_BYTES_MAX + 1];
-	struct image *named;
 };
 
 static struct batch_file *batch_file_of(struct stream *stream)
@@ -85,29 +79,6 @@ static struct batch_query parse_address(struct span text)
 	};
 }
 
-/* The image called @id, or NULL; -EAGAIN while it may still be found. */
-static int find_image(struct batch_file *file, struct span id, struct call *call, struct image **ret)
-{
-	struct request request;
-	*ret = NULL;
-	if (id.size > NAME_BYTES_MAX || memchr(id.data, 0, id.size))
-		return 0;
-	if (file->named && strlen(file->id) == id.size && memcmp(file->id, id.data, id.size) == 0) {
-		*ret = file->named;
-		return 0;
-	}
-	memcpy(file->id, id.data, id.size);
-	file->id[id.size] = 0;
-	name_parse(PLACE_ROOT, NULL, file->id, &request);
-	if (request.kind != REQUEST_ID)
-		return 0;
-	pthread_mutex_lock(&file->fs->images.lock);
-	int err = lookup_image(call, &request, &file->named);
-	pthread_mutex_unlock(&file->fs->images.lock);
-	*ret = file->named;
-	return err == -EAGAIN ? err : 0;
-}
-
 /* "<id> <address>". */
 static int parse_root_line(struct batch_file *file, struct span text, struct call *call, struct line *line,
 			   struct batch_query *query)
@@ -122,7 +93,7 @@ static int parse_root_line(struct batch_file *file, struct span text, struct cal
 		query->size = text.size < LINE_SHOWN_MAX ? (uint32_t)text.size : LINE_SHOWN_MAX;
 		return 0;
 	}
-	int err = find_image(file, (struct span){text.data, n}, call, &line->image);
+	int err = asker_find(&file->asker, (struct span){text.data, n}, call, &line->image);
 	if (!line->image)
 		query->kind = BATCH_UNKNOWN;
 	return err;
@@ -145,7 +116,7 @@ static int read_lines(struct batch_file *file, struct span input, struct call *c
 {
 	int err = 0;
 	file->lines.n = file->queries.n = 0;
-	file->named = NULL;
+	asker_begin(&file->asker);
 	for (size_t at = 0, end; at < input.size && file->lines.n < BATCH_QUERIES; at = end) {
 		struct span text = next_line(input, at, &end);
 		struct line line = {.end = end, .image = file->image};
@@ -228,7 +199,7 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 	struct batch_file *file = run->file;
 	char module[PATH_MAX] = "";
 	size_t before = file->stream.tape.results.n;
-	answer_module(file->fs, rev, module);
+	answer_module(file->asker.fs, rev, module);
 	run->options.render.module = module;
 	run->batch = batch_for(file, handle);
 	if (!run->batch)
@@ -240,33 +211,8 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 		run->answered = 0;
 	}
 	if (err == -EFAULT || err == -EBADMSG)
-		answer_complain(file->fs, rev, err, run->diag.text);
+		answer_complain(file->asker.fs, rev, err, run->diag.text);
 	return err == -EBADMSG ? 0 : err;
-}
-
-/* The image as it is now, if the opener may read it: the file it comes from may be another than when we were opened. */
-static int use_image(struct batch_file *file, struct image *image, struct call *call, struct revision **ret_rev,
-		     struct handle **ret)
-{
-	struct images *images = &file->fs->images;
-	pthread_mutex_lock(&images->lock);
-	struct revision *rev = image->revision;
-	int err = !rev					       ? -ESTALE :
-		  !caller_may_read(&file->caller, &rev->source) ? -EACCES :
-		  rev == call->failed			       ? call->failure :
-								 0;
-	pthread_mutex_unlock(&images->lock);
-	if (!err)
-		err = revision_use(images, rev, ret, &call->wait);
-	if (err)
-		return err;
-	/* Until it is in use its source may have been exchanged. */
-	if (!caller_may_read(&file->caller, &rev->source)) {
-		handle_put(*ret);
-		return -EACCES;
-	}
-	*ret_rev = rev;
-	return 0;
 }
 
 static void all_unknown(struct batch_file *file, const struct run *run)
@@ -282,7 +228,7 @@ static int answer_lines(struct run *run, struct call *call)
 	struct image *image = file->lines.v[run->first].image;
 	struct revision *rev;
 	struct handle *handle;
-	int err = image ? use_image(file, image, call, &rev, &handle) : -ENOENT;
+	int err = image ? asker_use(&file->asker, image, call, &rev, &handle) : -ENOENT;
 	if (!err) {
 		err = answer_from(run, rev, handle);
 		handle_put(handle);
@@ -309,15 +255,13 @@ static size_t run_length(const struct batch_file *file, size_t first)
 /* One image has to be waited for: those that come after it need not wait for their turn. */
 static void want_others(struct batch_file *file)
 {
-	struct gsymfs *fs = file->fs;
+	struct images *images = &file->asker.fs->images;
 	size_t wanted = 0;
-	pthread_mutex_lock(&fs->images.lock);
-	for (size_t i = 0; i < file->lines.n && wanted < WANTED_MAX; i += run_length(file, i), wanted++) {
-		const struct image *image = file->lines.v[i].image;
-		if (image && image->revision && caller_may_read(&file->caller, &image->revision->source))
-			queue_want(&fs->queue, image->revision);
-	}
-	pthread_mutex_unlock(&fs->images.lock);
+	pthread_mutex_lock(&images->lock);
+	for (size_t i = 0; i < file->lines.n && wanted < WANTED_MAX; i += run_length(file, i), wanted++)
+		if (file->lines.v[i].image)
+			asker_want(&file->asker, file->lines.v[i].image);
+	pthread_mutex_unlock(&images->lock);
 }
 
 static int answer_chunk(struct batch_file *file, struct call *call, size_t enough)
@@ -331,7 +275,7 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 			.first = done,
 			.n = run_length(file, done),
 			.enough = before + enough,
-			.options = answer_batch_options(file->fs, &file->request),
+			.options = answer_batch_options(file->asker.fs, &file->request),
 		};
 		err = answer_lines(&run, call);
 		done += run.answered;
@@ -356,7 +300,7 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 static void batch_file_free(struct stream *stream)
 {
 	struct batch_file *file = batch_file_of(stream);
-	caller_deinit(&file->caller);
+	caller_deinit(&file->asker.caller);
 	for (size_t i = 0; i < OPEN_IMAGES; i++)
 		close_image(&file->open[i]);
 	batch_free(file->nothing);
@@ -377,10 +321,10 @@ struct stream *batch_file_new(struct gsymfs *fs, struct image *image, const stru
 		free(file);
 		return NULL;
 	}
-	file->fs = fs;
+	file->asker.fs = fs;
+	file->asker.caller = caller;
 	file->image = image;
 	file->request = *request;
-	file->caller = caller;
 	file->nothing = batch;
 	stream_init(&file->stream, &kind, &fs->open_files.tape_bytes);
 	return &file->stream;

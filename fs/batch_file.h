@@ -2,8 +2,7 @@
 #ifndef FS_BATCH_FILE_H
 #define FS_BATCH_FILE_H
 
-#include "caller.h"
-#include "gsymfs.h"
+#include "asker.h"
 #include "stream.h"
 
 /*
