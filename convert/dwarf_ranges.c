@@ -137,7 +137,8 @@ static int read_list(struct unit *unit, const struct die *die, range_vec *ret)
 	cursor_seek(&c, off);
 	if (!err)
 		err = v5 ? read_debug_rnglists(unit, &c, ret) : read_debug_ranges(unit, &c, ret);
-	clear_mode_bits(unit, ret->v + first, ret->n - first);
+	if (ret->n > first) /* else there may be no array */
+		clear_mode_bits(unit, ret->v + first, ret->n - first);
 	if (err != -EBADMSG)
 		return err;
 	oddity_count(unit->odd, ODD_RANGES, v5 ? ".debug_rnglists" : ".debug_ranges", off);
