@@ -5,10 +5,11 @@ Every function has a section of its own, 16 bytes long, and two rows: its line, 
 import struct
 from dataclasses import dataclass, field
 
-SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_REL, SHT_GROUP, SHT_SYMTAB_SHNDX = 1, 2, 3, 4, 9, 17, 18
-SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_GROUP = 2, 4, 0x40, 0x200
+from .craft import sleb, uleb
+from .elf import (EM_386, EM_X86_64, SHF_ALLOC, SHF_EXECINSTR, SHF_GROUP, SHF_INFO_LINK, SHT_GROUP, SHT_PROGBITS, SHT_REL,
+                  SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
+
 SHN_LORESERVE, SHN_XINDEX = 0xff00, 0xffff
-EM_386, EM_X86_64 = 3, 62
 R_386_32, R_X86_64_NONE, R_X86_64_64, R_X86_64_32 = 1, 0, 1, 10
 SIZE = 16
 
@@ -43,15 +44,6 @@ class Plan:
     symtab: bool = True
     extra: list = field(default_factory=list)
     sections: list = field(default_factory=list)
-
-
-def uleb(value):
-    out = bytearray()
-    while True:
-        out.append(value & 0x7f | (0x80 if value > 0x7f else 0))
-        value >>= 7
-        if not value:
-            return bytes(out)
 
 
 class Strings:
@@ -107,21 +99,11 @@ class Object:
         for i, target in enumerate(targets):
             data += b"\0" + uleb(1 + size) + b"\2"
             self.place(data, relocations, target)
-            data += b"\3" + self.sleb(10 * (i + 1) - 1) + b"\1"           # advance_line, copy
-            data += b"\2" + uleb(8) + b"\3" + self.sleb(1) + b"\1"         # advance_pc, advance_line, copy
-            data += b"\2" + uleb(SIZE - 8) + b"\0\1\1"                     # advance_pc, end_sequence
+            data += b"\3" + sleb(10 * (i + 1) - 1) + b"\1"            # advance_line, copy
+            data += b"\2" + uleb(8) + b"\3" + sleb(1) + b"\1"          # advance_pc, advance_line, copy
+            data += b"\2" + uleb(SIZE - 8) + b"\0\1\1"                # advance_pc, end_sequence
         struct.pack_into("<I", data, 0, len(data) - 4)
         return data
-
-    @staticmethod
-    def sleb(value):
-        out = bytearray()
-        while True:
-            byte, value = value & 0x7f, value >> 7
-            last = value == 0 and not byte & 0x40 or value == -1 and byte & 0x40
-            out.append(byte if last else byte | 0x80)
-            if last:
-                return bytes(out)
 
     # ---- Sections ----
 
