@@ -269,11 +269,13 @@ static void work(struct job *job)
 		job_fail(job->out, VERDICT_TRANSIENT, -EIO);
 		return;
 	}
+	atomic_store(&job->rev->worker, child.pid);
 	/* An order that cannot be sent finds a worker that is dead already: its status says why. */
 	send_order(job, &child);
 	int why = listen_to(job, &child);
 	if (why)
 		child_kill(&child);
+	atomic_store(&job->rev->worker, 0);
 	int status = child_finish(&child, &usage);
 	judge(job, why, status, &usage);
 }

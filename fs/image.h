@@ -65,6 +65,7 @@ enum revision_state {
 	STATE_CONVERTING,
 	STATE_READY,
 	STATE_FAILED, /* and will not be tried again */
+	STATES,
 };
 
 /* An image with its chosen files. */
@@ -94,7 +95,8 @@ struct revision {
 	double seconds;        /* the last conversion took */
 	int64_t used;          /* last lookup, seconds of CLOCK_REALTIME_COARSE */
 
-	atomic_uint progress; /* per cent, while converting */
+	atomic_uint progress;  /* per cent, while converting */
+	_Atomic pid_t worker; /* that converts it, 0 = none */
 };
 
 struct image {

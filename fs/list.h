@@ -40,6 +40,15 @@ static inline void list_remove(struct list *at)
 	list_init(at);
 }
 
+/* How many elements there are, by going through them. */
+static inline size_t list_count(const struct list *head)
+{
+	size_t n = 0;
+	for (const struct list *at = head->next; at != head; at = at->next)
+		n++;
+	return n;
+}
+
 /* Takes the first element off, or gives NULL. */
 static inline struct list *list_take(struct list *head)
 {

@@ -201,3 +201,13 @@ void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count)
 	}
 	pthread_mutex_unlock(&nodes->lock);
 }
+
+struct nodes_counts nodes_count(struct nodes *nodes)
+{
+	pthread_mutex_lock(&nodes->lock);
+	struct nodes_counts counts = {.made = nodes->next, .content_bytes = nodes->content_bytes};
+	for (size_t i = 0; i < nodes->n_pages; i++)
+		counts.used += nodes->pages[i] ? nodes->pages[i]->used : 0;
+	pthread_mutex_unlock(&nodes->lock);
+	return counts;
+}

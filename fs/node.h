@@ -134,4 +134,11 @@ bool nodes_remember(struct nodes *nodes, uint64_t ino);
 /* The kernel forgets @count lookups. */
 void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count);
 
+/* What there is of them. */
+struct nodes_counts {
+	uint64_t used, made; /* now, and since the start */
+	uint64_t content_bytes;
+};
+struct nodes_counts nodes_count(struct nodes *nodes);
+
 #endif

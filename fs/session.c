@@ -11,6 +11,7 @@
 #include "../gsym/base/diag.h"
 #include "mountpoint.h"
 #include "ops.h"
+#include "state.h"
 
 static int add_option(struct fuse_args *args, const char *name, const char *value)
 {
@@ -53,9 +54,19 @@ static void stop_threads(void *arg)
 	notify_stop(&fs->notify);
 }
 
+static void tell_state(void *arg)
+{
+	state_log(arg);
+}
+
 static int start_threads(struct gsymfs *fs)
 {
-	fs->signals = (struct signals){.session = fs->session, .ending = stop_threads, .user = fs};
+	fs->signals = (struct signals){
+		.session = fs->session,
+		.ending = stop_threads,
+		.asked = tell_state,
+		.user = fs,
+	};
 	int err = notify_start(&fs->notify, fs->session);
 	if (!err)
 		err = queue_start(&fs->queue, fs->options.jobs);

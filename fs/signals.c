@@ -18,6 +18,7 @@ static void taken(sigset_t *set)
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGUSR1);
 }
 
 static void wake(int sig)
@@ -43,7 +44,8 @@ static void *take_signals(void *arg)
 	sigset_t set;
 	int sig;
 	taken(&set);
-	sigwait(&set, &sig);
+	while (sigwait(&set, &sig) == 0 && sig == SIGUSR1)
+		s->asked(s->user);
 	if (!atomic_load(&s->done)) {
 		s->ending(s->user);
 		fuse_session_exit(s->session);

@@ -110,6 +110,34 @@ class DaemonTest(MountTest):
             self.assertEqual(daemon.stop(sig), 0)
             self.assertFalse(mount_harness.is_mounted(self.mnt))
 
+    def test_state_on_demand(self):
+        """SIGUSR1 writes to the log what the daemon is at, and changes nothing."""
+        gate = mount_harness.Gate(self)
+        gate.shut()
+        busy, waiting = self.id, mount_harness.build_id(self.compile("waiting"))
+        daemon = self.mount("worker=" + gate.worker, "jobs=1")
+        daemon.wait_scanned()
+        readers = [self.reader(busy, "0x1000")]
+        gate.wait_started()
+        readers += [self.reader(waiting, "0x1000"), self.reader(waiting, "0x1001")]
+        wait_until(lambda: self.status(waiting)["state"] == "queued", "the queue")
+        daemon.process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: "state: open files" in daemon.log(), "the state")
+        log = daemon.log()
+        self.assertIn("state: 2 images: 0 cold, 0 opening, 1 queued, 1 converting, 0 ready, 0 failed\n", log)
+        self.assertIn("state: %s: converting, 1 calls wait\n" % busy, log)
+        self.assertRegex(log, "state: %s: queued, [12] calls wait\n" % waiting)
+        self.assertIn("state: scan: all of the source was seen, 0 calls wait for it\n", log)
+        self.assertRegex(log, r"state: cache '.*': \d+ of 10737418240 bytes\n")
+        gate.open()
+        for reader in readers:
+            self.finish(reader)
+        for _ in range(100):
+            daemon.process.send_signal(signal.SIGUSR1)
+        self.assertEqual(self.status(busy)["state"], "ready")
+        self.assertEqual(daemon.stop(), 0)
+        self.assertIn("2 images: 0 cold, 0 opening, 0 queued, 0 converting, 2 ready, 0 failed", daemon.log())
+
     def test_ends_with_a_busy_directory(self):
         daemon = self.mount()
         daemon.wait_scanned()

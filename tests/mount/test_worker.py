@@ -4,6 +4,7 @@
 import errno
 import os
 import re
+import signal
 import time
 import unittest
 
@@ -39,6 +40,20 @@ class WorkerTest(MountTest):
             if name.endswith(".failed"):
                 os.unlink(os.path.join(self.cache, name))
         return status
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_worker_is_named(self):
+        """SIGUSR1 says which process an image waits for."""
+        daemon = self.mount_bad("hang")
+        self.reader(self.id, "0x1000")
+        wait_until(lambda: self.status(self.id)["state"].startswith("converting"), "the conversion")
+
+        def worker():
+            daemon.process.send_signal(signal.SIGUSR1)
+            time.sleep(0.05)
+            return re.search(r"state: %s: converting, 0%%, worker (\d+), 1 calls wait\n" % self.id, daemon.log())
+        pid = int(wait_until(worker, "the worker")[1])
+        self.assertEqual(run("ps", "-o", "ppid=", "-p", pid).stdout.strip(), b"%d" % daemon.process.pid)
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_hostile_workers(self):

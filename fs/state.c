@@ -1,0 +1,113 @@
+#include "state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gsymfs.h"
+
+enum { BUSY_MAX = 80 /* images named: all that convert, and some that wait */ };
+
+static const char *const words[STATES] = {
+	[STATE_COLD] = "cold",     [STATE_OPENING] = "opening",
+	[STATE_QUEUED] = "queued", [STATE_CONVERTING] = "converting",
+	[STATE_READY] = "ready",   [STATE_FAILED] = "failed",
+};
+
+/* An image on its way to be ready. */
+struct busy {
+	char id[ID_TEXT_SIZE];
+	enum revision_state state;
+	unsigned percent;
+	pid_t worker;
+	size_t calls;
+};
+
+struct counts {
+	size_t images, states[STATES];
+	size_t scan_calls; /* waiting for the first scan */
+	bool scanned, complete;
+	size_t n_busy;
+	struct busy busy[BUSY_MAX];
+};
+
+static void count_busy(struct counts *c, const struct revision *rev)
+{
+	if (c->n_busy == BUSY_MAX)
+		return;
+	struct busy *b = &c->busy[c->n_busy++];
+	memcpy(b->id, rev->image->id, sizeof(b->id));
+	b->state = rev->state;
+	b->percent = atomic_load(&rev->progress);
+	b->worker = atomic_load(&rev->worker);
+	b->calls = list_count(&rev->waiters);
+}
+
+static bool is_busy(enum revision_state state)
+{
+	return state == STATE_OPENING || state == STATE_QUEUED || state == STATE_CONVERTING;
+}
+
+/* Two passes: those that convert are named first. */
+static void count_images(struct images *images, struct counts *c)
+{
+	pthread_mutex_lock(&images->lock);
+	c->scanned = images->scanned;
+	c->complete = images->complete;
+	c->scan_calls = list_count(&images->scan_waiters);
+	for (size_t i = 0; i < images->all.n; i++) {
+		const struct revision *rev = images->all.v[i]->revision;
+		if (!rev)
+			continue;
+		c->images++;
+		c->states[rev->state]++;
+		if (rev->state == STATE_CONVERTING)
+			count_busy(c, rev);
+	}
+	for (size_t i = 0; i < images->all.n; i++) {
+		const struct revision *rev = images->all.v[i]->revision;
+		if (rev && is_busy(rev->state) && rev->state != STATE_CONVERTING)
+			count_busy(c, rev);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+static void say_busy(const struct log *log, const struct busy *b)
+{
+	char how[64] = "";
+	if (b->worker)
+		snprintf(how, sizeof(how), ", %u%%, worker %ld", b->percent, (long)b->worker);
+	log_info(log, "state: %s: %s%s, %zu calls wait", b->id, words[b->state], how, b->calls);
+}
+
+static void say_images(const struct log *log, const struct counts *c)
+{
+	log_info(log, "state: %zu images: %zu cold, %zu opening, %zu queued, %zu converting, %zu ready, %zu failed",
+		 c->images, c->states[STATE_COLD], c->states[STATE_OPENING], c->states[STATE_QUEUED],
+		 c->states[STATE_CONVERTING], c->states[STATE_READY], c->states[STATE_FAILED]);
+	for (size_t i = 0; i < c->n_busy; i++)
+		say_busy(log, &c->busy[i]);
+	log_info(log, "state: scan: %s, %zu calls wait for it",
+		 !c->scanned    ? "the first one runs"
+		 : c->complete ? "all of the source was seen"
+				: "none was complete yet",
+		 c->scan_calls);
+}
+
+void state_log(struct gsymfs *fs)
+{
+	struct counts counts = {.n_busy = 0};
+	count_images(&fs->images, &counts);
+	say_images(&fs->log, &counts);
+
+	struct nodes_counts nodes = nodes_count(&fs->nodes);
+	pthread_mutex_lock(&fs->open_files.lock);
+	size_t open = list_count(&fs->open_files.all);
+	pthread_mutex_unlock(&fs->open_files.lock);
+	log_info(&fs->log, "state: cache '%s': %" PRIu64 " of %" PRIu64 " bytes", fs->cache.path,
+		 atomic_load(&fs->cache.bytes), fs->cache.limit);
+	log_info(&fs->log, "state: nodes: %" PRIu64 " in use, %" PRIu64 " since the start, %" PRIu64 " bytes kept",
+		 nodes.used, nodes.made, nodes.content_bytes);
+	log_info(&fs->log, "state: open files: %zu, %zu bytes in answers of q", open,
+		 (size_t)atomic_load(&fs->open_files.tape_bytes));
+}
