@@ -252,13 +252,23 @@ static int rename_temp(struct cache *cache, struct cache_temp *temp, const char 
 	return 0;
 }
 
+static void evict(struct cache *cache, const char *keep)
+{
+	/* A tenth below the limit, so that not every conversion at the limit walks the directory. */
+	const struct cache_bounds bounds = {.limit = cache->limit, .target = cache->limit - cache->limit / 10};
+	atomic_store(&cache->bytes, cache_dir_evict(cache->dir, &bounds, keep, cache->log));
+}
+
+void cache_trim(struct cache *cache)
+{
+	evict(cache, "");
+}
+
 static void grown(struct cache *cache, uint64_t bytes, const char *keep)
 {
 	uint64_t now = atomic_fetch_add(&cache->bytes, bytes) + bytes;
-	/* A tenth below the limit, so that not every conversion at the limit walks the directory. */
 	if (now > cache->limit)
-		atomic_store(&cache->bytes,
-			     cache_dir_evict(cache->dir, cache->limit - cache->limit / 10, keep, cache->log));
+		evict(cache, keep);
 }
 
 /* Whoever reads the file later must be able to: what our own reader refuses is not published. */

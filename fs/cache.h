@@ -34,7 +34,7 @@ enum {
 struct cache {
 	int dir;
 	char *path;
-	uint64_t limit;         /* bytes of all files together */
+	uint64_t limit;         /* bytes of all our files together */
 	_Atomic uint64_t bytes; /* what they are now, about */
 	atomic_uint next_temp;  /* makes temporary names differ */
 	const struct log *log;  /* borrowed */
@@ -108,6 +108,12 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp);
  */
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key,
 		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag);
+
+/*
+ * Counts anew, since other daemons may have added files, and evicts what is too much. Walks over the directory: for
+ * now and then, on a thread that nobody waits for.
+ */
+void cache_trim(struct cache *cache);
 
 /* Whether the next file may lead to an eviction. */
 bool cache_is_tight(struct cache *cache);

@@ -123,6 +123,19 @@ static bool is_temporary(const char *name)
 	return pid > 0 && number > 0 && rest[1 + number] == 0;
 }
 
+static bool is_index(const char *name)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t prefix = strlen(CACHE_INDEX_PREFIX);
+	return strncmp(name, CACHE_INDEX_PREFIX, prefix) == 0 && strspn(name + prefix, hex) == 16 &&
+	       name[prefix + 16] == 0;
+}
+
+static bool is_ours(const char *name)
+{
+	return is_cached(name) || is_temporary(name) || is_index(name);
+}
+
 static DIR *open_listing(int dir)
 {
 	/* Through "." rather than dup(2): a listing needs a position of its own. */
@@ -133,18 +146,15 @@ static DIR *open_listing(int dir)
 	return d;
 }
 
-static void add_cached(int dir, const char *name, cached_vec *vec)
+/* Without memory it counts as not there; the next walk sees it. */
+static void add_cached(const char *name, const struct stat *st, cached_vec *vec)
 {
-	struct stat st;
-	struct cached c = {.used = 0};
-	if (strlen(name) >= sizeof(c.name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
-	    !S_ISREG(st.st_mode))
+	struct cached c = {.size = (uint64_t)st->st_size, .used = st->st_mtime};
+	if (strlen(name) >= sizeof(c.name))
 		return;
 	strcpy(c.name, name);
-	c.size = (uint64_t)st.st_size;
-	c.used = st.st_mtime;
 	if (vec_push(vec, c))
-		return; /* it counts as not there; the next walk sees it */
+		return;
 }
 
 /* Removes a temporary file unless its writer still holds the lock. */
@@ -168,7 +178,7 @@ uint64_t cache_dir_clean(int dir, const struct log *log)
 		struct stat st;
 		if (is_temporary(e->d_name))
 			remove_leftover(dir, e->d_name, log);
-		else if (is_cached(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		else if (is_ours(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			bytes += (uint64_t)st.st_size;
 	}
 	closedir(d);
@@ -183,33 +193,44 @@ static int by_use(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void list_cached(int dir, cached_vec *vec)
+/* Fills @vec with what may go, and returns the bytes of all that is ours. */
+static uint64_t list_cached(int dir, cached_vec *vec)
 {
 	DIR *d = open_listing(dir);
 	if (!d)
-		return;
-	for (struct dirent *e; (e = readdir(d));)
+		return 0;
+	uint64_t bytes = 0;
+	for (struct dirent *e; (e = readdir(d));) {
+		struct stat st;
+		if (!is_ours(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+			continue;
+		bytes += (uint64_t)st.st_size;
 		if (is_cached(e->d_name))
-			add_cached(dir, e->d_name, vec);
+			add_cached(e->d_name, &st, vec);
+	}
 	closedir(d);
+	return bytes;
 }
 
-uint64_t cache_dir_evict(int dir, uint64_t limit, const char *keep, const struct log *log)
+/* Whether it is gone, if only because another daemon was faster. */
+static bool delete(int dir, const struct cached *c, const struct log *log)
+{
+	if (unlinkat(dir, c->name, 0))
+		return errno == ENOENT;
+	log_info(log, "cache: evicted '%s' (%llu bytes)", c->name, (unsigned long long)c->size);
+	return true;
+}
+
+uint64_t cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep, const struct log *log)
 {
 	cached_vec files = {0};
-	uint64_t bytes = 0;
-	list_cached(dir, &files);
-	for (size_t i = 0; i < files.n; i++)
-		bytes += files.v[i].size;
-	if (bytes > limit && files.n)
+	uint64_t bytes = list_cached(dir, &files);
+	uint64_t most = bytes > bounds->limit ? bounds->target : bytes;
+	if (bytes > most && files.n)
 		qsort(files.v, files.n, sizeof(*files.v), by_use);
-	for (size_t i = 0; i < files.n && bytes > limit; i++) {
-		struct cached *c = &files.v[i];
-		if (strcmp(c->name, keep) == 0 || unlinkat(dir, c->name, 0))
-			continue;
-		bytes -= c->size;
-		log_info(log, "cache: evicted '%s' (%llu bytes)", c->name, (unsigned long long)c->size);
-	}
+	for (size_t i = 0; i < files.n && bytes > most; i++)
+		if (strcmp(files.v[i].name, keep) != 0 && delete(dir, &files.v[i], log))
+			bytes -= files.v[i].size;
 	vec_free(&files);
 	return bytes;
 }

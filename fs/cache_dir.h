@@ -4,10 +4,11 @@
 
 #include "cache.h"
 
-/* What names in it end and begin with; see cache.h. */
+/* What names in it end and begin with; see cache.h and index_store.c. */
 #define CACHE_GSYM_SUFFIX ".gsym"
 #define CACHE_FAILED_SUFFIX ".failed"
 #define CACHE_TEMP_PREFIX ".tmp-"
+#define CACHE_INDEX_PREFIX "index-"
 
 /* Opens or makes the directory; @path NULL = the default. Stores a new copy of the path. */
 int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag);
@@ -15,10 +16,15 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 /* Removes temporary files whose writer is gone; returns the bytes of all that stays. */
 uint64_t cache_dir_clean(int dir, const struct log *log);
 
+struct cache_bounds {
+	uint64_t limit;  /* bytes; more are too much */
+	uint64_t target; /* and then so many may stay */
+};
+
 /*
- * Deletes what was used least recently, but not @keep, until at most @limit bytes are left; returns those
- * left.
+ * If there is too much, deletes what was used least recently, but not @keep. Everything that is ours counts; only
+ * converted files and failures go. Returns the bytes that are left.
  */
-uint64_t cache_dir_evict(int dir, uint64_t limit, const char *keep, const struct log *log);
+uint64_t cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep, const struct log *log);
 
 #endif

@@ -9,6 +9,7 @@
 #include "scan.h"
 #include "thread.h"
 #include "tsv_file.h"
+#include "use.h"
 
 enum {
 	/*
@@ -184,25 +185,6 @@ static void *open_images(void *arg)
 	return NULL;
 }
 
-/* Tells the cache which files were used, so that it evicts others. */
-static void note_use(struct queue *queue)
-{
-	struct used {
-		struct cache_key key;
-		int64_t when;
-	};
-	VEC(struct used) used = {0};
-	struct images *images = queue->images;
-	pthread_mutex_lock(&images->lock);
-	if (vec_reserve(&used, images->ready.n) == 0)
-		for (size_t i = 0; i < images->ready.n; i++)
-			used.v[used.n++] = (struct used){images->ready.v[i]->key, images->ready.v[i]->used};
-	pthread_mutex_unlock(&images->lock);
-	for (size_t i = 0; i < used.n; i++)
-		cache_touch(queue->converter->cache, &used.v[i].key, used.v[i].when);
-	vec_free(&used);
-}
-
 /* The first of the calls that wait for a table, on @woken; false when it is time to stop. */
 static bool next_measuring(struct queue *queue, struct list *woken)
 {
@@ -237,8 +219,7 @@ static void *convert_images(void *arg)
 	struct revision *rev;
 	while ((rev = next(queue, &queue->converting, &queue->converting_wake, STATE_CONVERTING))) {
 		struct outcome outcome;
-		if (cache_is_tight(queue->converter->cache))
-			note_use(queue);
+		use_note(queue->images, queue->converter->cache);
 		convert_run(queue->converter, rev, &outcome);
 		settle(queue, rev, &outcome);
 	}

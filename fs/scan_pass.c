@@ -16,6 +16,7 @@
 #include "neighbour.h"
 #include "notify.h"
 #include "recheck.h"
+#include "use.h"
 #include "walk.h"
 
 enum {
@@ -393,6 +394,8 @@ static void finish(struct sweep *s, int err)
 	images_scanned(scan->images, scan->pass, err, &woken);
 	calls_resume(&woken);
 	images_recheck(scan->images, scan->hood);
+	use_note(scan->images, scan->cache);
+	cache_trim(scan->cache);
 	notify_release(scan->images->notify); /* only now that nobody is parked in the root directory */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
 	if (s->unsaved || dropped)

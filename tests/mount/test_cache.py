@@ -7,7 +7,7 @@ import os
 import sys
 
 import mount_harness
-from mount_harness import GSYMFS, Gate, MountTest, run
+from mount_harness import GSYMFS, Gate, MountTest, run, wait_until
 
 
 class CacheTest(MountTest):
@@ -271,8 +271,9 @@ class CacheTest(MountTest):
         for age, id in enumerate(ids):
             for path in self.cached(id + "*"):
                 os.utime(path, (0, 1000000000 + age))
-        limit = sum(sizes)
+        limit = sum(sizes) + sum(os.path.getsize(p) for p in self.cached("index-*"))
         self.remount(daemon, "cache_size=%d" % limit)
+        self.daemons[-1].wait_scanned()
         # The first is used again; another image makes the cache grow over its limit.
         os.stat(os.path.join(self.image(ids[0]), "image.gsym"))
         self.answer()
@@ -282,6 +283,49 @@ class CacheTest(MountTest):
         self.assertIn(ids[5], left)
         self.assertLessEqual(sum(os.path.getsize(p) for p in self.cached()), limit)
         os.stat(os.path.join(self.image(ids[1]), "image.gsym"))
+
+    def fill(self, count):
+        """Mounts, converts @count more images, and gives their ids."""
+        ids = [mount_harness.build_id(self.compile("fill%d" % i)) for i in range(count)]
+        daemon = self.mount()
+        for id in ids:
+            os.stat(os.path.join(self.image(id), "image.gsym"))
+        return daemon, ids
+
+    def test_eviction_at_the_start(self):
+        """A smaller limit than before counts at once, and everything of ours counts."""
+        daemon, ids = self.fill(4)
+        self.assertEqual(daemon.stop(), 0)
+        limit = sum(os.path.getsize(p) for p in self.cached("*")) - 1
+        self.mount("cache_size=%d" % limit)
+        wait_until(lambda: len(self.cached()) < len(ids), "the eviction")
+        self.assertGreater(len(self.cached()), 0)
+        self.assertEqual(len(self.cached("index-*")), 1)
+
+    def test_eviction_of_what_others_added(self):
+        """A daemon that shares the directory and adds nothing itself keeps it within the limit."""
+        other_mnt = os.path.join(self.dir, "mnt2")
+        os.mkdir(other_mnt)
+        other = self.mount("rescan=1", "cache_size=2K", mnt=other_mnt, log=self.log_path + "2")
+        other.wait_scanned()
+        self.fill(4)
+        wait_until(lambda: "evicted" in other.log(), "the eviction")
+        wait_until(lambda: sum(os.path.getsize(p) for p in self.cached("*")) <= 2 << 10, "the limit")
+
+    def test_what_is_open_stays_readable(self):
+        """Eviction unlinks; a reader keeps what it reads."""
+        daemon, ids = self.fill(2)
+        with open(os.path.join(self.image(ids[0]), "image.gsym"), "rb") as file:
+            start = file.read(100)
+            other_mnt = os.path.join(self.dir, "mnt2")
+            os.mkdir(other_mnt)
+            self.mount("cache_size=1", mnt=other_mnt, log=self.log_path + "2")
+            wait_until(lambda: not self.cached(), "the eviction")
+            file.seek(0)
+            self.assertEqual(file.read(100), start)
+            self.assertGreater(len(file.read()), 100)
+        with open(os.path.join(self.image(ids[0]), "image.gsym"), "rb") as file:
+            self.assertEqual(file.read(100), start)
 
     def test_files_of_others_stay(self):
         """The user's own files in the directory are neither evicted nor taken for leftovers."""
