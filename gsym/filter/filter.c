@@ -1,0 +1,254 @@
+/*
+ * Bytes become lines, lines are looked at by each format in turn, and those with frames go onto the stack. A line is taken when
+ * all that was held before it is settled, so that after -EAGAIN it can be tried again.
+ */
+#include "filter.h"
+
+#include <errno.h>
+
+#include "format.h"
+#include "stack.h"
+
+static const struct format *const formats[] = {
+	&format_markup, &format_apple, &format_android, &format_numbered, &format_kernel, &format_plain,
+};
+
+/* A report of Apple's, held until its images are known. */
+struct report {
+	struct text_buf text;
+	size_t done;       /* bytes of it that were given out again */
+	bool after_thread; /* the line before says that frames follow */
+	bool held;         /* lines are added to it */
+	bool saw_images;
+	bool replayed;     /* it is being given out */
+};
+
+struct filter {
+	struct filter_images images;
+	struct filter_options options;
+	struct context context;
+	struct stack stack;
+	struct report report;
+	struct text_buf line; /* what is there of the next one */
+	bool passing;         /* the rest of a line that is too long */
+};
+
+struct filter *filter_new(const struct filter_images *images, const struct filter_options *options)
+{
+	struct filter *f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->images = *images;
+	f->options = *options;
+	if (!stack_init(&f->stack))
+		return f;
+	filter_free(f);
+	return NULL;
+}
+
+void filter_free(struct filter *filter)
+{
+	if (!filter)
+		return;
+	context_deinit(&filter->context);
+	stack_deinit(&filter->stack);
+	text_deinit(&filter->report.text);
+	text_deinit(&filter->line);
+	free(filter);
+}
+
+size_t filter_memory(const struct filter *filter)
+{
+	return sizeof(*filter) + context_memory(&filter->context) + stack_memory(&filter->stack) + filter->report.text.cap +
+	       filter->line.cap;
+}
+
+static int settle(struct filter *f, struct text_buf *out)
+{
+	return stack_settle(&f->stack, &f->images, &f->options, out);
+}
+
+/* ---- Lines ---- */
+
+/* The line without what ends it. */
+static struct scan content(const char *line, size_t size)
+{
+	size -= size && line[size - 1] == '\n';
+	size -= size && line[size - 1] == '\r';
+	return scan_from(line, line + size);
+}
+
+static size_t find_frames(struct filter *f, struct scan line, struct frame *frames, const struct format **ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		size_t n = formats[i]->find(&f->context, line, frames);
+		*ret = formats[i];
+		if (n)
+			return n;
+	}
+	return 0;
+}
+
+/* Takes one line. 0, or -EAGAIN or -ENOMEM, and it was not taken. */
+static int take_line(struct filter *f, const char *line, size_t size, struct text_buf *out)
+{
+	struct frame frames[LINE_FRAMES_MAX];
+	const struct format *format;
+	struct scan text = content(line, size);
+	int err = 0;
+	for (size_t i = 0; !err && i < ARRAY_SIZE(formats); i++)
+		if (formats[i]->note && formats[i] != &format_apple)
+			err = formats[i]->note(&f->context, text);
+	size_t n = find_frames(f, text, frames, &format);
+	if (!err && (!n || !stack_continues(&f->stack, format, frames, n, size)))
+		err = settle(f, out);
+	if (err)
+		return err;
+	if (n)
+		return stack_add(&f->stack, format, line, size, frames, n);
+	text_bytes(out, line, size);
+	return out->failed ? -ENOMEM : 0;
+}
+
+/* ---- Reports ---- */
+
+/* Gives the report out again, now that as much is known as ever will be. */
+static int replay(struct filter *f, struct text_buf *out)
+{
+	struct report *r = &f->report;
+	int err = 0;
+	r->held = false;
+	r->replayed = true;
+	while (!err && r->done < r->text.n) {
+		const char *line = r->text.v + r->done, *nl = memchr(line, '\n', r->text.n - r->done);
+		size_t size = nl ? (size_t)(nl + 1 - line) : r->text.n - r->done;
+		err = take_line(f, line, size, out);
+		r->done += err ? 0 : size;
+	}
+	if (!err)
+		err = settle(f, out);
+	if (err)
+		return err;
+	text_deinit(&r->text);
+	*r = (struct report){.done = 0};
+	vec_free(&f->context.apple.list);
+	return 0;
+}
+
+/* Whether the line belongs to a report that is held, or begins one. */
+static bool is_report(struct report *r, enum apple_line kind)
+{
+	bool begins = kind == APPLE_FRAME && r->after_thread;
+	r->after_thread = kind == APPLE_THREAD;
+	return r->held || begins;
+}
+
+static int hold(struct filter *f, enum apple_line kind, const char *line, size_t size)
+{
+	struct report *r = &f->report;
+	r->held = true;
+	r->saw_images |= kind == APPLE_IMAGES;
+	if (r->saw_images && format_apple.note(&f->context, content(line, size)))
+		return -ENOMEM;
+	text_bytes(&r->text, line, size);
+	return r->text.failed ? -ENOMEM : 0;
+}
+
+/* Whether the report ends before a line of @kind and @size, because it is whole or because it is too long. */
+static bool report_ends(const struct filter *f, enum apple_line kind, size_t size)
+{
+	const struct report *r = &f->report;
+	return r->held && ((r->saw_images && f->context.apple.list.n && kind != APPLE_IMAGE) ||
+			   r->text.n + size > FILTER_REPORT_MAX);
+}
+
+/* Takes one line of the input. */
+static int take_input(struct filter *f, const char *line, size_t size, struct text_buf *out)
+{
+	enum apple_line kind = apple_line_kind(content(line, size));
+	int err = 0;
+	if (f->report.replayed || report_ends(f, kind, size))
+		err = replay(f, out);
+	if (err)
+		return err;
+	if (!is_report(&f->report, kind))
+		return take_line(f, line, size, out);
+	return hold(f, kind, line, size);
+}
+
+/* ---- Input ---- */
+
+/* Gives up on a line that is too long: what is there of it goes out, and so will the rest. */
+static int pass_line(struct filter *f, struct text_buf *out)
+{
+	int err = f->report.held || f->report.replayed ? replay(f, out) : 0;
+	if (!err)
+		err = settle(f, out);
+	if (err)
+		return err;
+	f->report.after_thread = false;
+	f->passing = true;
+	text_bytes(out, f->line.v, f->line.n);
+	f->line.n = 0;
+	return out->failed ? -ENOMEM : 0;
+}
+
+/* Takes what is in f->line, if it is whole or too long. */
+static int take_whole(struct filter *f, struct text_buf *out)
+{
+	if (!f->line.n)
+		return 0;
+	if (f->line.v[f->line.n - 1] != '\n')
+		return f->line.n >= FILTER_LINE_MAX ? pass_line(f, out) : 0;
+	int err = take_input(f, f->line.v, f->line.n, out);
+	if (!err)
+		f->line.n = 0;
+	return err;
+}
+
+/* Moves bytes up to the end of the line to where they belong, and gives their number. */
+static int take_bytes(struct filter *f, const char *bytes, size_t size, struct text_buf *out, size_t *ret)
+{
+	const char *nl = memchr(bytes, '\n', size);
+	size_t n = nl ? (size_t)(nl + 1 - bytes) : size;
+	if (f->passing) {
+		text_bytes(out, bytes, n);
+		f->passing = !nl;
+		*ret = n;
+		return out->failed ? -ENOMEM : 0;
+	}
+	if (n > FILTER_LINE_MAX - f->line.n)
+		n = FILTER_LINE_MAX - f->line.n;
+	text_bytes(&f->line, bytes, n);
+	*ret = n;
+	return f->line.failed ? -ENOMEM : 0;
+}
+
+static int finish(struct filter *f, enum filter_rest rest, struct text_buf *out)
+{
+	int err = 0;
+	if (rest == FILTER_END && f->line.n) {
+		err = take_input(f, f->line.v, f->line.n, out);
+		f->line.n = err ? f->line.n : 0;
+	}
+	if (!err && (f->report.replayed || (rest == FILTER_END && f->report.held)))
+		err = replay(f, out);
+	if (!err && rest != FILTER_MORE)
+		err = settle(f, out);
+	return err;
+}
+
+int filter_write(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest, struct text_buf *out,
+		 size_t *ret_used)
+{
+	size_t used = 0, n;
+	int err = take_whole(filter, out);
+	while (!err && used < size) {
+		err = take_bytes(filter, bytes + used, size - used, out, &n);
+		used += n;
+		if (!err)
+			err = take_whole(filter, out);
+	}
+	*ret_used = used;
+	return err ? err : finish(filter, rest, out);
+}

@@ -1,0 +1,106 @@
+#include "format.h"
+
+bool module_set_id(struct filter_module *module, const char *from, const char *to)
+{
+	static const char hash[] = "xxh3-";
+	struct scan s = scan_from(from, to);
+	size_t n = 0;
+	if (scan_lit(&s, "xxh3-")) {
+		memcpy(module->id, hash, sizeof(hash) - 1);
+		n = sizeof(hash) - 1;
+	}
+	size_t digits = n;
+	for (; s.at < s.end; s.at++) {
+		if (*s.at == '-' && n > digits)
+			continue;
+		if (hex_value(*s.at) < 0 || n + 1 >= FILTER_ID_SIZE) {
+			module->id[0] = 0;
+			return false;
+		}
+		module->id[n++] = "0123456789abcdef"[hex_value(*s.at)];
+	}
+	module->id[n > digits ? n : 0] = 0;
+	return n > digits;
+}
+
+bool filter_module_set_id(struct filter_module *module, const char *text, size_t size)
+{
+	return module_set_id(module, text, text + size);
+}
+
+void module_set_name(struct filter_module *module, const char *from, const char *to)
+{
+	size_t size = (size_t)(to - from);
+	if (size >= FILTER_NAME_SIZE) {
+		from = to - (FILTER_NAME_SIZE - 1);
+		size = FILTER_NAME_SIZE - 1;
+	}
+	memcpy(module->name, from, size);
+	module->name[size] = 0;
+}
+
+static struct module *find(const struct modules *modules, const struct module *module, bool keyed)
+{
+	for (size_t i = 0; i < modules->list.n; i++) {
+		struct module *m = &modules->list.v[i];
+		if (keyed ? m->key == module->key : strcmp(m->is.name, module->is.name) == 0)
+			return m;
+	}
+	return NULL;
+}
+
+int modules_add(struct modules *modules, const struct module *module, bool keyed)
+{
+	struct module *there = find(modules, module, keyed);
+	if (there) {
+		*there = *module;
+		return 0;
+	}
+	if (modules->list.n >= MODULES_MAX)
+		return 0;
+	return vec_push(&modules->list, *module);
+}
+
+const struct module *modules_by_address(const struct modules *modules, uint64_t address)
+{
+	for (size_t i = 0; i < modules->list.n; i++) {
+		const struct module *m = &modules->list.v[i];
+		if (address - m->start < m->size)
+			return m;
+	}
+	return NULL;
+}
+
+const struct module *modules_by_key(const struct modules *modules, uint64_t key)
+{
+	for (size_t i = 0; i < modules->list.n; i++)
+		if (modules->list.v[i].key == key)
+			return &modules->list.v[i];
+	return NULL;
+}
+
+const struct module *modules_by_name(const struct modules *modules, const char *from, const char *to)
+{
+	size_t size = (size_t)(to - from);
+	for (size_t i = modules->list.n; i-- > 0;) {
+		const char *name = modules->list.v[i].is.name, *slash = strrchr(name, '/');
+		if ((strlen(name) == size && memcmp(name, from, size) == 0) ||
+		    (slash && strlen(slash + 1) == size && memcmp(slash + 1, from, size) == 0))
+			return &modules->list.v[i];
+	}
+	return NULL;
+}
+
+void context_deinit(struct context *context)
+{
+	vec_free(&context->apple.list);
+	vec_free(&context->coredump.list);
+	vec_free(&context->markup.list);
+	vec_free(&context->mappings);
+}
+
+size_t context_memory(const struct context *context)
+{
+	return (context->apple.list.cap + context->coredump.list.cap + context->markup.list.cap) * sizeof(struct module) +
+	       context->mappings.cap * sizeof(struct mapping);
+}

@@ -1,0 +1,281 @@
+#include "place.h"
+
+#include "../render/escape.h"
+#include "../render/formats.h"
+
+enum { BACKTRACE_NUMBER_WIDTH = 6, BACKTRACE_ADDRESS_DIGITS = 16 };
+
+/* A frame of the answer being written. */
+struct piece {
+	struct text_buf *out;
+	const struct place_line *line;
+	const struct frame *frame;
+	const struct walk_frame *resolved;
+	const struct gsym_answer *answer;
+	size_t index; /* of its frames */
+	enum demangle_mode demangle;
+};
+
+static const struct gsym_frame *frame_of(const struct piece *p)
+{
+	return &p->answer->frames[p->index];
+}
+
+/* ---- Words ---- */
+
+static void write_name(const struct piece *p)
+{
+	const struct render_options options = {.demangle = p->demangle};
+	render_name(p->out, frame_of(p), &options, ESCAPE_TEXT);
+	if (p->resolved->n_kept < 2 || frame_of(p)->inlined)
+		return;
+	text_lit(p->out, " [merged ");
+	text_dec(p->out, p->resolved->n_bodies);
+	text_char(p->out, ']');
+}
+
+/* The part of the line from @from to @to. */
+static void write_original(const struct piece *p, uint32_t from, uint32_t to)
+{
+	text_bytes(p->out, p->line->text + from, to - from);
+}
+
+static bool has_line(const struct piece *p)
+{
+	return frame_has_file(frame_of(p));
+}
+
+static void write_number(const struct piece *p)
+{
+	text_char(p->out, ':');
+	text_dec(p->out, frame_of(p)->line);
+}
+
+static void write_position(const struct piece *p)
+{
+	render_path(p->out, frame_of(p), ESCAPE_TEXT);
+	write_number(p);
+}
+
+/* The function's offset, from the address as the log has it. */
+static uint64_t offset_of(const struct piece *p)
+{
+	return frame_of(p)->offset + (p->resolved->kind == WALK_RETURN);
+}
+
+static void write_inlined(const struct piece *p)
+{
+	if (frame_of(p)->inlined)
+		text_lit(p->out, " [inlined]");
+}
+
+/* ---- One function for each style ---- */
+
+static void apple(const struct piece *p)
+{
+	write_name(p);
+	text_lit(p->out, " (in ");
+	write_original(p, p->frame->label_from, p->frame->label_to);
+	if (has_line(p)) {
+		text_lit(p->out, ") (");
+		escape_str(p->out, frame_of(p)->base, ESCAPE_TEXT);
+		write_number(p);
+		text_char(p->out, ')');
+	} else {
+		text_lit(p->out, ") + ");
+		text_dec(p->out, offset_of(p));
+	}
+	write_inlined(p);
+}
+
+static void kernel(const struct piece *p)
+{
+	write_name(p);
+	text_lit(p->out, " (");
+	write_position(p);
+	text_char(p->out, ')');
+	write_inlined(p);
+}
+
+static void sanitizer(const struct piece *p)
+{
+	text_lit(p->out, " in ");
+	write_name(p);
+	if (has_line(p)) {
+		text_char(p->out, ' ');
+		write_position(p);
+	} else {
+		write_original(p, p->frame->tail, p->frame->to);
+	}
+}
+
+static void summary(const struct piece *p)
+{
+	if (has_line(p))
+		write_position(p);
+	else
+		write_original(p, p->frame->from, p->frame->to);
+	text_lit(p->out, " in ");
+	write_name(p);
+}
+
+static void android(const struct piece *p)
+{
+	text_lit(p->out, " (");
+	write_name(p);
+	if (has_line(p)) {
+		text_char(p->out, ' ');
+		write_position(p);
+	} else {
+		text_char(p->out, '+');
+		text_dec(p->out, frame_of(p)->offset);
+	}
+	text_char(p->out, ')');
+}
+
+/* "func at file.c:12" */
+static void sentence(const struct piece *p)
+{
+	write_name(p);
+	if (has_line(p)) {
+		text_lit(p->out, " at ");
+		write_position(p);
+	}
+}
+
+static void backtrace(const struct piece *p)
+{
+	struct text_buf *out = p->out;
+	size_t from, inlined = p->answer->n_frames - 1 - p->index;
+	bool is_return = p->resolved->kind == WALK_RETURN;
+	text_lit(out, "    ");
+	from = out->n;
+	text_char(out, '#');
+	text_dec(out, p->frame->number);
+	if (inlined) {
+		text_char(out, '.');
+		text_dec(out, inlined);
+	}
+	text_fill(out, ' ', out->n - from < BACKTRACE_NUMBER_WIDTH ? BACKTRACE_NUMBER_WIDTH - (out->n - from) : 1);
+	text_lit(out, "0x");
+	text_hex(out, p->frame->shown - is_return, BACKTRACE_ADDRESS_DIGITS);
+	text_char(out, ' ');
+	write_name(p);
+	text_char(out, ' ');
+	if (has_line(p))
+		write_position(p);
+	text_str(out, has_line(p) ? " (" : "(");
+	escape_str(out, p->frame->module.name, ESCAPE_TEXT);
+	text_char(out, '+');
+	text_addr(out, p->frame->address - is_return);
+	text_char(out, ')');
+}
+
+static void program_counter(const struct piece *p)
+{
+	write_name(p);
+	if (!has_line(p))
+		return;
+	text_char(p->out, '[');
+	write_position(p);
+	text_char(p->out, ']');
+}
+
+static void plain(const struct piece *p)
+{
+	text_str(p->out, p->index ? " (inlined by) " : " ");
+	sentence(p);
+	if (!has_line(p) && offset_of(p)) {
+		text_char(p->out, '+');
+		text_addr(p->out, offset_of(p));
+	}
+}
+
+enum many {
+	LINES,    /* a line for each frame */
+	ONE_LINE, /* all of them */
+	FIRST,    /* the innermost alone */
+};
+
+static const struct {
+	void (*write)(const struct piece *p);
+	enum many many;
+	bool wants_line; /* without one the log says as much */
+} styles[] = {
+	[STYLE_APPLE] = {apple, LINES, false},
+	[STYLE_KERNEL] = {kernel, LINES, true},
+	[STYLE_SANITIZER] = {sanitizer, LINES, false},
+	[STYLE_SUMMARY] = {summary, FIRST, false},
+	[STYLE_ANDROID] = {android, LINES, false},
+	[STYLE_COREDUMP] = {sentence, LINES, false},
+	[STYLE_BACKTRACE] = {backtrace, LINES, false},
+	[STYLE_PC] = {program_counter, FIRST, false},
+	[STYLE_PLAIN] = {plain, ONE_LINE, false},
+};
+
+/* ---- Lines ---- */
+
+static void write_symbol(struct text_buf *out, const struct place_line *line, const struct frame *frame,
+			 enum demangle_mode demangle)
+{
+	char name[FILTER_LINE_MAX + 1];
+	size_t size = frame->symbol_to - frame->symbol_from, from = out->n;
+	memcpy(name, line->text + frame->symbol_from, size);
+	name[size] = 0;
+	demangle_append(out, name, demangle);
+	if (!out->failed)
+		escape_tail(out, from, ESCAPE_TEXT);
+}
+
+static bool find_answer(const struct walk *walk, const struct frame *frame, const struct walk_frame *resolved,
+			struct gsym_answer *answer)
+{
+	if (resolved->err || !resolved->n_kept || walk_answer(walk, resolved, 0, answer))
+		return false;
+	return !styles[frame->style].wants_line || frame_has_file(&answer->frames[0]);
+}
+
+/* Appends the answer to frame @i in its place. @alone: there is room for more lines. */
+static void write_frame(struct piece *p, size_t i, bool alone)
+{
+	enum many many = styles[p->frame->style].many;
+	size_t n = many == FIRST ? 1 : p->answer->n_frames;
+	for (p->index = 0; p->index < n; p->index++) {
+		styles[p->frame->style].write(p);
+		if (many != LINES || p->index + 1 == n)
+			continue;
+		if (alone)
+			text_char(p->out, '\n');
+		else
+			text_char(p->out, ' ');
+		if (alone)
+			write_original(p, 0, p->line->frames[i].from);
+	}
+}
+
+void place_write(struct text_buf *out, const struct place_line *line, const struct walk *walk, struct gsym_answer *answer,
+		 enum demangle_mode demangle)
+{
+	size_t done = 0;
+	for (size_t i = 0; i < line->n; i++) {
+		const struct frame *frame = &line->frames[i];
+		struct piece piece = {
+			.out = out,
+			.line = line,
+			.frame = frame,
+			.resolved = &line->resolved[i],
+			.answer = answer,
+			.demangle = demangle,
+		};
+		bool is_symbol = frame->style == STYLE_SYMBOL;
+		if (!is_symbol && !find_answer(walk, frame, piece.resolved, answer))
+			continue;
+		text_bytes(out, line->text + done, frame->from - done);
+		if (is_symbol)
+			write_symbol(out, line, frame, demangle);
+		else
+			write_frame(&piece, i, line->n == 1);
+		done = frame->to;
+	}
+	text_bytes(out, line->text + done, line->size - done);
+}

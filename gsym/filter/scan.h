@@ -1,0 +1,111 @@
+/*
+ * scan.h - reading a line of text from left to right. Each function looks at what is at the position, and passes it if it is there.
+ */
+#ifndef GSYM_FILTER_SCAN_H
+#define GSYM_FILTER_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct scan {
+	const char *at, *end;
+};
+
+static inline struct scan scan_from(const char *at, const char *end)
+{
+	return (struct scan){at, end};
+}
+
+static inline size_t scan_left(const struct scan *s)
+{
+	return (size_t)(s->end - s->at);
+}
+
+static inline bool scan_bytes(struct scan *s, const char *bytes, size_t size)
+{
+	if (scan_left(s) < size || memcmp(s->at, bytes, size) != 0)
+		return false;
+	s->at += size;
+	return true;
+}
+
+#define scan_lit(s, literal) scan_bytes((s), "" literal, sizeof(literal) - 1)
+
+/* Blanks and tabs: how many. */
+static inline size_t scan_blanks(struct scan *s)
+{
+	const char *from = s->at;
+	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t'))
+		s->at++;
+	return (size_t)(s->at - from);
+}
+
+static inline int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static inline bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Bytes of words: letters, digits, '_' and what is not ASCII. */
+static inline bool is_word(char c)
+{
+	return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* Hexadecimal digits, at least @least, of a number below 2^64. */
+static inline bool scan_digits(struct scan *s, size_t least, uint64_t *ret)
+{
+	const char *p = s->at;
+	uint64_t value = 0;
+	for (; p < s->end && hex_value(*p) >= 0; p++) {
+		if (value >> 60)
+			return false;
+		value = value << 4 | (uint64_t)hex_value(*p);
+	}
+	if ((size_t)(p - s->at) < least)
+		return false;
+	*ret = value;
+	s->at = p;
+	return true;
+}
+
+/* "0x" and such digits. */
+static inline bool scan_hex(struct scan *s, uint64_t *ret)
+{
+	struct scan t = *s;
+	if (!scan_lit(&t, "0x") || !scan_digits(&t, 1, ret))
+		return false;
+	*s = t;
+	return true;
+}
+
+static inline bool scan_decimal(struct scan *s, uint64_t *ret)
+{
+	const char *p = s->at;
+	uint64_t value = 0;
+	for (; p < s->end && is_digit(*p); p++)
+		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+			return false;
+	if (p == s->at)
+		return false;
+	*ret = value;
+	s->at = p;
+	return true;
+}
+
+/* The first place of @text at or behind @from, or NULL. */
+static inline const char *find_text(const char *from, const char *end, const char *text)
+{
+	return from < end ? memmem(from, (size_t)(end - from), text, strlen(text)) : NULL;
+}
+
+#endif

@@ -1,0 +1,326 @@
+#include "walk.h"
+
+#include <string.h>
+
+#include "../callsite.h"
+#include "../lookup.h"
+#include "../reader.h"
+#include "pattern.h"
+
+enum {
+	PATTERNS_MAX = 1024, /* of one expectation */
+	/* Work on one stack, so that files whose records share their bytes cannot multiply it. */
+	BODIES_BUDGET = 256 * 1024,         /* functions looked at */
+	SITES_BUDGET = 64 * 1024 * 1024,    /* bytes of lists of call sites read */
+	SEARCH_BUDGET = 64 * 1024 * 1024,   /* steps of regular expressions */
+	FIXED_INSN = 4,                     /* bytes of every instruction, on machines where they are all the same */
+	NAME_SIZE_MAX = 4096,               /* longer names expect nobody and are not expected */
+};
+
+struct name {
+	const char *text; /* in the strings of its image */
+	uint32_t size;    /* NAME_SIZE_MAX: that or more */
+};
+
+/* A function that shares the code at an address. */
+struct body {
+	struct name name;
+	uint32_t which;
+	bool kept;
+	/* Its patterns for the return address, in walk->patterns. */
+	uint32_t first_pattern, n_patterns;
+	uint8_t flags;
+};
+
+/* Whom a frame says it called. */
+struct expectation {
+	const struct gsym_reader *from; /* image of that frame; NULL: nothing is expected */
+	VEC(struct name) patterns;
+	uint8_t flags;
+};
+
+struct walk {
+	struct gsym_answer answer;
+	struct gsym_decoder *decoder;
+	struct pattern pattern;
+	struct expectation expected;
+	VEC(struct body) bodies;         /* of the frame being resolved */
+	VEC(struct name) patterns;       /* of all of them */
+	VEC(uint32_t) kept;              /* of all frames */
+	uint64_t bodies_left, sites_left, steps_left;
+};
+
+/* ---- The functions at an address ---- */
+
+struct pass {
+	struct walk *walk;
+	const struct walk_frame *frame;
+	const struct gsym_reader *reader;
+	uint32_t seen;
+	bool calls; /* another frame of this stack was called from here */
+};
+
+enum { PASS_ENOUGH = -ECANCELED };
+
+/* Whether code that goes on at offset @off, perhaps after a return address was stepped back, is behind @site's call. */
+static bool is_behind(const struct pass *pass, const struct gsym_callsite *site, uint64_t start)
+{
+	uint64_t address = pass->frame->address, off = address - start;
+	if (pass->frame->kind != WALK_STEPPED)
+		return site->return_off == off;
+	/* Back by one byte, or by an instruction where all have the same size. */
+	return site->return_off == off + 1 ||
+	       (!(address % FIXED_INSN) && !(site->return_off % FIXED_INSN) && site->return_off == off + FIXED_INSN);
+}
+
+static struct name name_of(const char *text)
+{
+	return (struct name){text, (uint32_t)strnlen(text, NAME_SIZE_MAX)};
+}
+
+static int add_pattern(struct pass *pass, struct body *body, uint64_t strp)
+{
+	const char *text = gsym_reader_string(pass->reader, strp);
+	struct name pattern = name_of(text ? text : "");
+	if (!pattern.size || pattern.size == NAME_SIZE_MAX || body->n_patterns >= PATTERNS_MAX)
+		return 0;
+	body->n_patterns++;
+	return vec_push(&pass->walk->patterns, pattern);
+}
+
+/* The patterns of the calls that return to the address. */
+static int add_patterns(struct pass *pass, struct body *body, const struct record *record)
+{
+	struct walk *w = pass->walk;
+	struct gsym_decoder *d = w->decoder;
+	struct cursor block = record->blocks[InfoType_CallSiteInfo];
+	if (!record_has(record, InfoType_CallSiteInfo) || cursor_left(&block) > w->sites_left)
+		return 0;
+	w->sites_left -= cursor_left(&block);
+	d->callsites.n = d->patterns.n = 0;
+	int err = callsite_decode(&block, &pass->reader->tables, d, NULL);
+	for (size_t i = 0; !err && i < d->callsites.n; i++) {
+		const struct gsym_callsite *site = &d->callsites.v[i];
+		if (!is_behind(pass, site, w->answer.func_start))
+			continue;
+		for (uint32_t k = 0; !err && k < site->n_patterns; k++)
+			err = add_pattern(pass, body, d->patterns.v[site->first_pattern + k]);
+		body->flags = site->n_patterns ? site->flags : body->flags;
+	}
+	return err == -ENOMEM ? err : 0; /* a damaged list says nothing */
+}
+
+static int add_body(void *user, const struct record *record, struct gsym_diag *diag)
+{
+	struct pass *pass = user;
+	struct walk *w = pass->walk;
+	uint32_t which = pass->seen++;
+	(void)diag;
+	if (pass->frame->which != WALK_ANY_BODY && pass->frame->which != which)
+		return 0;
+	if (!w->bodies_left || w->bodies.n >= WALK_CANDIDATES_MAX)
+		return PASS_ENOUGH;
+	w->bodies_left--;
+	struct body body = {
+		.name = name_of(w->answer.frames[w->answer.n_frames - 1].name),
+		.which = which,
+		.kept = true,
+		.first_pattern = (uint32_t)w->patterns.n,
+	};
+	int err = pass->calls ? add_patterns(pass, &body, record) : 0;
+	return err ? err : vec_push(&w->bodies, body);
+}
+
+/* Collects the functions at the frame's address. */
+static int find_bodies(struct walk *w, struct walk_frame *frame, bool calls)
+{
+	struct pass pass = {.walk = w, .frame = frame, .reader = frame->reader, .calls = calls};
+	struct gsym_diag diag;
+	w->bodies.n = w->patterns.n = 0;
+	frame->looked_up = frame->address;
+	if (frame->kind == WALK_RETURN && frame->looked_up-- == 0)
+		return -ENOENT;
+	int err = lookup_each_merged(frame->reader, frame->looked_up, &w->answer, add_body, &pass, &diag);
+	frame->n_bodies = w->answer.n_merged;
+	if (w->bodies.n && err != -ENOMEM)
+		return 0; /* those before the damage, or before it was enough */
+	return err == PASS_ENOUGH || !err ? -ENOENT : err;
+}
+
+/* ---- Expectations ---- */
+
+static bool is_same_image(const struct gsym_reader *a, const struct gsym_reader *b)
+{
+	const struct gsym_info *x = &a->info, *y = &b->info;
+	return a == b || (x->uuid_size && x->uuid_size == y->uuid_size && memcmp(x->uuid, y->uuid, x->uuid_size) == 0);
+}
+
+static bool allows(const struct expectation *e, bool same_image)
+{
+	switch (e->flags & (GSYM_CALLSITE_INTERNAL | GSYM_CALLSITE_EXTERNAL)) {
+	case GSYM_CALLSITE_INTERNAL: return same_image;
+	case GSYM_CALLSITE_EXTERNAL: return !same_image;
+	default: return true;
+	}
+}
+
+static bool is_equal(struct walk *w, struct name a, struct name b)
+{
+	uint64_t cost = a.size == b.size ? 1 + a.size / 8 : 1;
+	if (w->steps_left < cost)
+		return false;
+	w->steps_left -= cost;
+	return a.size == b.size && a.size < NAME_SIZE_MAX && memcmp(a.text, b.text, a.size) == 0;
+}
+
+/* Keeps the functions with an expected name; false when there is none. */
+static bool keep_equal(struct walk *w)
+{
+	const struct expectation *e = &w->expected;
+	bool any = false;
+	for (size_t i = 0; i < w->bodies.n; i++) {
+		struct body *body = &w->bodies.v[i];
+		body->kept = false;
+		for (size_t k = 0; k < e->patterns.n && !body->kept; k++)
+			body->kept = is_equal(w, body->name, e->patterns.v[k]);
+		any |= body->kept;
+	}
+	return any;
+}
+
+/* Likewise those that match. */
+static bool keep_matching(struct walk *w)
+{
+	const struct expectation *e = &w->expected;
+	bool any = false;
+	for (size_t k = 0; k < e->patterns.n; k++) {
+		if (pattern_compile(&w->pattern, e->patterns.v[k].text))
+			continue;
+		for (size_t i = 0; i < w->bodies.n; i++) {
+			struct body *body = &w->bodies.v[i];
+			if (body->name.size < NAME_SIZE_MAX && !body->kept)
+				body->kept = pattern_search(&w->pattern, body->name.text, body->name.size, &w->steps_left);
+			any |= body->kept;
+		}
+	}
+	return any;
+}
+
+/* Narrows the functions down to those expected. */
+static void apply(struct walk *w, const struct gsym_reader *reader)
+{
+	struct expectation *e = &w->expected;
+	if (!e->from)
+		return;
+	bool same = is_same_image(e->from, reader), allowed = allows(e, same);
+	if (allowed && (keep_equal(w) || keep_matching(w))) {
+		e->from = NULL; /* met */
+		return;
+	}
+	for (size_t i = 0; i < w->bodies.n; i++)
+		w->bodies.v[i].kept = true;
+	/*
+	 * Nobody expected is here. In another image that may be a library that calls back. In the same one the call was
+	 * another: the caller's last frame is missing, or what it called has jumped on.
+	 */
+	if (same)
+		e->from = NULL;
+}
+
+/* Replaces what is expected by what the functions left say, if they say something. */
+static int expect(struct walk *w, const struct gsym_reader *reader)
+{
+	struct expectation *e = &w->expected;
+	bool first = true;
+	for (size_t i = 0; i < w->bodies.n; i++) {
+		const struct body *body = &w->bodies.v[i];
+		if (!body->kept || !body->n_patterns || (!first && e->patterns.n >= PATTERNS_MAX))
+			continue;
+		if (first)
+			e->patterns.n = 0;
+		if (vec_reserve(&e->patterns, body->n_patterns))
+			return -ENOMEM;
+		memcpy(e->patterns.v + e->patterns.n, w->patterns.v + body->first_pattern,
+		       body->n_patterns * sizeof(*e->patterns.v));
+		e->patterns.n += body->n_patterns;
+		e->flags = first || e->flags == body->flags ? body->flags : 0;
+		e->from = reader;
+		first = false;
+	}
+	return 0;
+}
+
+/* ---- The stack ---- */
+
+static int keep(struct walk *w, struct walk_frame *frame)
+{
+	frame->first_kept = (uint32_t)w->kept.n;
+	for (size_t i = 0; i < w->bodies.n; i++)
+		if (w->bodies.v[i].kept && vec_push(&w->kept, w->bodies.v[i].which))
+			return -ENOMEM;
+	frame->n_kept = (uint32_t)(w->kept.n - frame->first_kept);
+	return 0;
+}
+
+static int resolve(struct walk *w, struct walk_frame *frame, bool calls)
+{
+	frame->err = -ENOENT;
+	frame->n_bodies = frame->n_kept = 0;
+	if (!frame->reader)
+		return 0;
+	frame->err = find_bodies(w, frame, calls && !frame->apart);
+	if (frame->err)
+		return frame->err == -ENOMEM ? -ENOMEM : 0;
+	if (!frame->apart)
+		apply(w, frame->reader);
+	int err = keep(w, frame);
+	return err || frame->apart ? err : expect(w, frame->reader);
+}
+
+int walk_stack(struct walk *walk, struct walk_frame *frames, size_t n)
+{
+	walk->kept.n = 0;
+	walk->expected.from = NULL;
+	walk->bodies_left = BODIES_BUDGET;
+	walk->sites_left = SITES_BUDGET;
+	walk->steps_left = SEARCH_BUDGET;
+	for (size_t i = n; i-- > 0;) {
+		int err = resolve(walk, &frames[i], i > 0);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+uint32_t walk_kept(const struct walk *walk, const struct walk_frame *frame, uint32_t i)
+{
+	return walk->kept.v[frame->first_kept + i];
+}
+
+int walk_answer(const struct walk *walk, const struct walk_frame *frame, uint32_t i, struct gsym_answer *answer)
+{
+	return gsym_lookup_merged(frame->reader, frame->looked_up, walk_kept(walk, frame, i), answer, NULL);
+}
+
+struct walk *walk_new(void)
+{
+	struct walk *walk = calloc(1, sizeof(*walk));
+	if (!walk || (walk->decoder = gsym_decoder_new()))
+		return walk;
+	free(walk);
+	return NULL;
+}
+
+void walk_free(struct walk *walk)
+{
+	if (!walk)
+		return;
+	gsym_answer_deinit(&walk->answer);
+	gsym_decoder_free(walk->decoder);
+	pattern_deinit(&walk->pattern);
+	vec_free(&walk->expected.patterns);
+	vec_free(&walk->bodies);
+	vec_free(&walk->patterns);
+	vec_free(&walk->kept);
+	free(walk);
+}

@@ -1,0 +1,473 @@
+/*
+ * Logs of every format through the filter: what it recognises and writes, and that nothing else changes, however the input is cut and
+ * whenever an image is late.
+ */
+#include "sample.h"
+
+#include "gsym/filter/filter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ID "0102030405060708090a0b0c0d0e0f10"
+
+enum { BASE = 0x1000 };
+
+/* What the filter asks for images. */
+struct source {
+	struct gsym_reader *reader;
+	void *data;
+	unsigned late;  /* times to answer -EAGAIN yet, to each question */
+	unsigned asked;
+	char name[FILTER_NAME_SIZE]; /* of the module asked for last */
+};
+
+static int find(void *user, const struct filter_module *module, struct filter_image *ret)
+{
+	struct source *source = user;
+	source->asked++;
+	strcpy(source->name, module->name);
+	if (strcmp(module->id, ID) != 0 && (module->id[0] || strcmp(module->name, "vmlinux") != 0))
+		return -ENOENT;
+	if (source->late) {
+		source->late--;
+		return -EAGAIN;
+	}
+	*ret = (struct filter_image){.reader = source->reader, .base = BASE};
+	return 0;
+}
+
+/* alpha() at 0x1000 with beta() inlined at 0x1008, f::one() without lines at 0x1040, twin() twice, with other sizes, at 0x1080. */
+static void make(struct source *source)
+{
+	struct sample s;
+	sample_init(&s, sample_kinds[0], BASE);
+	uint32_t file = sample_file(&s, "/src", "a.c"), header = sample_file(&s, "/src", "b.h");
+	const struct gsym_row rows[] = {{0, file, 5}, {8, header, 7}, {16, file, 6}};
+	const struct gsym_range range = {8, 8};
+	const struct gsym_inline inlined = {
+		.name = sample_string(&s, "beta"), .call_file = file, .call_line = 5, .depth = 1, .n_ranges = 1,
+	};
+	struct gsym_func alpha = {
+		.start = BASE, .size = 0x40, .name = sample_string(&s, "alpha"),
+		.rows = rows, .n_rows = 3, .inlines = &inlined, .n_inlines = 1, .ranges = &range, .n_ranges = 1,
+	};
+	assert_int_equal(gsym_writer_add(s.writer, &alpha, NULL), 0);
+	sample_func(&s, 0x40, 0x40, "_ZN1f3oneEv", 0);
+	sample_func(&s, 0x80, 0x20, "twin", 20);
+	sample_func(&s, 0xa0, 0x30, "twin", 30);
+	sample_func(&s, 0xe0, 0x10, "bad\nname\x1b[1m", 40);
+	*source = (struct source){.reader = NULL};
+	source->reader = sample_open(&s, &source->data);
+}
+
+static void drop(struct source *source)
+{
+	gsym_reader_close(source->reader);
+	free(source->data);
+}
+
+/* Writes all of @in, in pieces that end before each of the @n @cuts, again and again while an image is late. */
+static void run(struct source *source, const char *in, size_t size, const size_t *cuts, size_t n, struct text_buf *out)
+{
+	const struct filter_images images = {.find = find, .user = source};
+	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
+	struct filter *filter = filter_new(&images, &options);
+	size_t at = 0, used;
+	assert_non_null(filter);
+	text_reset(out);
+	for (size_t i = 0; i <= n; i++) {
+		size_t end = i < n ? cuts[i] : size;
+		enum filter_rest rest = i < n ? FILTER_MORE : FILTER_END;
+		int err;
+		do {
+			err = filter_write(filter, in + at, end - at, rest, out, &used);
+			at += used;
+			assert_true(!err || err == -EAGAIN);
+		} while (err);
+		assert_int_equal(at, end);
+	}
+	filter_free(filter);
+}
+
+static void check(const char *in, const char *expected)
+{
+	struct source source;
+	struct text_buf out = {0};
+	make(&source);
+	run(&source, in, strlen(in), NULL, 0, &out);
+	text_char(&out, '\0');
+	assert_string_equal(out.v, expected);
+	text_deinit(&out);
+	drop(&source);
+}
+
+static void unchanged(const char *in)
+{
+	check(in, in);
+}
+
+static void plain(void **state)
+{
+	(void)state;
+	check("at " ID "+0x4, and\n", "at " ID "+0x4 alpha at /src/a.c:5, and\n");
+	check("01020304-0506-0708-090A-0B0C0D0E0F10 0x1009\r\n",
+	      "01020304-0506-0708-090A-0B0C0D0E0F10 0x1009 beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5\r\n");
+	check("two: " ID "+0x4 " ID "+0x44", "two: " ID "+0x4 alpha at /src/a.c:5 " ID "+0x44 f::one()+0x4");
+	check("#0 " ID " 0x1010\n#1 " ID " 0x1010\n",
+	      "#0 " ID " 0x1010 alpha at /src/a.c:6\n#1 " ID " 0x1010 beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5\n");
+	check(ID "+0xe4\n", ID "+0xe4 bad\\x0aname\\x1b[1m at /src/a.c:40\n");
+	unchanged("x" ID "+0x4\n" ID "ff+0x4\n" ID "+0x4g\n" ID "+4\n" ID "0x4\n" ID "+0xfff\n" ID " +0x4\n");
+	unchanged(ID " 0x10000000000001009\n" ID "+0xffffffffffffffff\n");
+}
+
+static void sanitizers(void **state)
+{
+	(void)state;
+	check("    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
+	      "    #1 0x55c8ec9c41cc in ?? (/bin/x+0x9) (BuildId: " ID ")\n"
+	      "    #2 0x55c8ec9c41ec  (/bin/x+0x44) (BuildId: " ID ") \n\n",
+	      "    #0 0x55c8ec9c41aa in alpha /src/a.c:5\n"
+	      "    #1 0x55c8ec9c41cc in beta /src/b.h:7\n"
+	      "    #1 0x55c8ec9c41cc in alpha /src/a.c:5\n"
+	      "    #2 0x55c8ec9c41ec in f::one() (/bin/x+0x44) (BuildId: " ID ") \n\n");
+	check("SUMMARY: AddressSanitizer: stack-overflow (/bin/x+0x4) (BuildId: " ID ") \n",
+	      "SUMMARY: AddressSanitizer: stack-overflow /src/a.c:5 in alpha \n");
+	/* LLVM's own programs print return addresses as they are. */
+	check(" #0 0x000055c8ec9c41aa f(int) (/bin/x+0x10) (BuildId: " ID ")\n #1 0x000055c8ec9c41aa f(int) (/bin/x+0x10) (BuildId: "
+	      ID ")\n",
+	      " #0 0x000055c8ec9c41aa in alpha /src/a.c:6\n"
+	      " #1 0x000055c8ec9c41aa in beta /src/b.h:7\n"
+	      " #1 0x000055c8ec9c41aa in alpha /src/a.c:5\n");
+	unchanged("    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: 00" ID ")\n    #1 0x55c8ec9c41aa in main /a.c:1:2\n#2 0x1 (+0x4)\n"
+		  "    #0 0x55c8ec9c41aa  (/bin/x+0x)\n");
+}
+
+static void coredumps(void **state)
+{
+	(void)state;
+	check("Module libx.so.1 with build-id " ID "\n"
+	      "#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n#1  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
+	      "#2  0x00007f0000000044 _ZN1f3oneEv (libx.so.1 + 0x44)\n#3  0x00007f0000000044 main (liby.so + 0x44)\n",
+	      "Module libx.so.1 with build-id " ID "\n"
+	      "#0  0x00007f0000000010 alpha at /src/a.c:6 (libx.so.1 + 0x10)\n"
+	      "#1  0x00007f0000000010 beta at /src/b.h:7\n#1  0x00007f0000000010 alpha at /src/a.c:5 (libx.so.1 + 0x10)\n"
+	      "#2  0x00007f0000000044 f::one() (libx.so.1 + 0x44)\n#3  0x00007f0000000044 main (liby.so + 0x44)\n");
+	check("x: Found module /lib/x.so with build-id: " ID "\n#0  0x00007f0000000010 n/a (x.so + 0x10)\n",
+	      "x: Found module /lib/x.so with build-id: " ID "\n#0  0x00007f0000000010 alpha at /src/a.c:6 (x.so + 0x10)\n");
+	unchanged("Module libx.so.1 without build-id.\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n");
+}
+
+static void android(void **state)
+{
+	(void)state;
+	check("F DEBUG   :       #00 pc 0000000000001004  /system/lib64/x.so (f+4) (BuildId: " ID ")\n"
+	      "F DEBUG   :       #01 pc 0000000000001009  /a b.apk!x.so (offset 0x1000) (BuildId: " ID ")\n"
+	      "F DEBUG   :       #02 pc 0000000000001044  /x.so (BuildId: " ID ")\n",
+	      "F DEBUG   :       #00 pc 0000000000001004  /system/lib64/x.so (alpha /src/a.c:5) (BuildId: " ID ")\n"
+	      "F DEBUG   :       #01 pc 0000000000001009  /a b.apk!x.so (offset 0x1000) (beta /src/b.h:7)\n"
+	      "F DEBUG   :       #01 pc 0000000000001009  /a b.apk!x.so (offset 0x1000) (alpha /src/a.c:5) (BuildId: " ID ")\n"
+	      "F DEBUG   :       #02 pc 0000000000001044  /x.so (f::one()+4) (BuildId: " ID ")\n");
+	unchanged("      #00 pc 0000000000001004  /system/lib64/x.so (f+4)\n      #00 pc 1004  /x.so (BuildId: " ID ")\n");
+}
+
+static void kernel(void **state)
+{
+	(void)state;
+	check("[  1.5] RIP: 0010:alpha+0x10/0x40\n[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n[  1.5]  alpha+0x0/0x40\n",
+	      "[  1.5] RIP: 0010:alpha (/src/a.c:6)\n"
+	      "[  1.5]  beta (/src/b.h:7) [inlined]\n[  1.5]  alpha (/src/a.c:5)\n"
+	      "[  1.5]  ? alpha (/src/a.c:5)\n[  1.5]  alpha (/src/a.c:5)\n");
+	check(" alpha+0x4/0x40 [mod " ID "]\n", " alpha (/src/a.c:5) [mod " ID "]\n");
+	/* By the size, which counts padding; where no size fits, or two do, nothing is said. */
+	check(" twin+0x4/0x20\n twin+0x4/0x30\n", " twin (/src/a.c:20)\n twin (/src/a.c:30)\n");
+	check(" alpha+0x4/0x50\n", " alpha (/src/a.c:5)\n");
+	unchanged(" twin+0x4/0x10\n twin+0x4/0x38\n");
+	unchanged(" alpha+0x4\n alpha+0x4/0x2\n gamma+0x4/0x40\n 1alpha+0x4/0x40\n +0x4/0x40\n");
+	unchanged(" alpha+0x4/0x40 [mod]\n _ZN1f3oneEv+0x4/0x40\n"); /* no such module; no line */
+	unchanged("CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 ff" ID "\n alpha+0x4/0x40\n");
+	check("CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 " ID "\n alpha+0x4/0x40\n",
+	      "CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 " ID "\n alpha (/src/a.c:5)\n");
+}
+
+static void markup(void **state)
+{
+	(void)state;
+	static const char modules[] = "{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n";
+	char in[2000], expected[2000];
+	snprintf(in, sizeof(in), "%s[1] {{{bt:0:0x500010}}}\n[1] {{{bt:1:0x500010}}}\n{{{bt:2:0x500044:pc}}}, {{{pc:0x500004}}}.\n%s", modules,
+		 "{{{symbol:_ZN1f3oneEv}}} {{{bt:0:0x600000}}} {{{pc:0x500004:ra}}\n");
+	snprintf(expected, sizeof(expected), "%s%s", modules,
+		 "[1]     #0    0x0000000000500010 alpha /src/a.c:6 (x.so+0x1010)\n"
+		 "[1]     #1.1  0x000000000050000f beta /src/b.h:7 (x.so+0x100f)\n"
+		 "[1]     #1    0x000000000050000f alpha /src/a.c:5 (x.so+0x100f)\n"
+		 "    #2    0x0000000000500044 f::one() (x.so+0x1044), alpha[/src/a.c:5].\n"
+		 "f::one() {{{bt:0:0x600000}}} {{{pc:0x500004:ra}}\n");
+	check(in, expected);
+	snprintf(in, sizeof(in), "%s{{{reset}}}\n{{{pc:0x500004}}}\n", modules);
+	unchanged(in);
+	unchanged("{{{module:0:x.so:elf:" ID "}}} {{{pc:0x4}}} {{{}}} {{{bt}}} {{{symbol:}}} {{{mmap:1:2}}}\n");
+}
+
+static const char report[] = "Incident Identifier: X\n\nThread 0 Crashed:\n"
+			     "0   My App                        0x0000000104a78010 0x104a78000 + 16\n"
+			     "1   My App                        0x0000000104a78010 0x104a78000 + 16\n"
+			     "2   My App                        0x0000000104a78044 one + 4\n"
+			     "3   libother.dylib                0x00000001b0000010 0x1b0000000 + 16\n\nThread 1:\n"
+			     "0   My App                        0x0000000104a78004 0x104a78000 + 4\n\nBinary Images:\n"
+			     "0x104a78000 - 0x104a7ffff My App arm64  <" ID "> /Applications/My App\n"
+			     "       0x1b0000000 -        0x1b0000fff +libother.dylib (1.0) <01020304-0506-0708-090A-0B0C0D0E0FFF> "
+			     "/usr/lib/libother.dylib\n\nthe end\n";
+
+static void apple(void **state)
+{
+	(void)state;
+	check(report, "Incident Identifier: X\n\nThread 0 Crashed:\n"
+		      "0   My App                        0x0000000104a78010 alpha (in My App) (a.c:6)\n"
+		      "1   My App                        0x0000000104a78010 beta (in My App) (b.h:7) [inlined]\n"
+		      "1   My App                        0x0000000104a78010 alpha (in My App) (a.c:5)\n"
+		      "2   My App                        0x0000000104a78044 f::one() (in My App) + 4\n"
+		      "3   libother.dylib                0x00000001b0000010 0x1b0000000 + 16\n\nThread 1:\n"
+		      "0   My App                        0x0000000104a78004 alpha (in My App) (a.c:5)\n\nBinary Images:\n"
+		      "0x104a78000 - 0x104a7ffff My App arm64  <" ID "> /Applications/My App\n"
+		      "       0x1b0000000 -        0x1b0000fff +libother.dylib (1.0) <01020304-0506-0708-090A-0B0C0D0E0FFF> "
+		      "/usr/lib/libother.dylib\n\nthe end\n");
+	/* cut off before its images, and one whose frames nothing announces */
+	unchanged("Thread 0 Crashed:\n0   My App   0x0000000104a78010 0x104a78000 + 16\n");
+	unchanged("0   My App   0x0000000104a78010 0x104a78000 + 16\nBinary Images:\n0x104a78000 - 0x104a7ffff My App <" ID "> /x\n");
+}
+
+/* A report that never ends is let go, and what follows is looked at again. */
+static void endless_report(void **state)
+{
+	(void)state;
+	static const char head[] = "Thread 0:\n0   A   0x0000000104a78010 0x104a78000 + 16\n", tail[] = "\n" ID "+0x4\n";
+	size_t size = FILTER_REPORT_MAX + 1000;
+	char *in = malloc(size);
+	struct source source;
+	struct text_buf out = {0};
+	make(&source);
+	for (size_t i = 0; i < size; i++)
+		in[i] = i % 64 ? 'x' : '\n';
+	memcpy(in, head, strlen(head));
+	memcpy(in + size - strlen(tail), tail, strlen(tail));
+	run(&source, in, size, NULL, 0, &out);
+	assert_memory_equal(out.v, in, size - 1);
+	assert_true(out.n > size);
+	text_deinit(&out);
+	free(in);
+	drop(&source);
+}
+
+/* One of everything. */
+static char *everything(void)
+{
+	char *text = NULL;
+	int n = asprintf(&text,
+			 "noise\n\n%s    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
+			 "    #1 0x55c8ec9c41cc  (/bin/x+0x9) (BuildId: " ID ")\n"
+			 "#1  0x00007f0000000010 n/a (libx.so.1 + 0x10)\r\n"
+			 "Module libx.so.1 with build-id " ID "\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
+			 "  #00 pc 0000000000001004  /system/lib64/x.so (f+4) (BuildId: " ID ")\n"
+			 "[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n"
+			 "{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n"
+			 "[1] {{{bt:0:0x500010}}}\n[1] {{{bt:1:0x500010}}}\n{{{pc:0x500004}}} {{{symbol:_ZN1f3oneEv}}}\n"
+			 "at " ID "+0x4, \x80\xff" ID "+0x5 %c\nlast " ID " 0x1009",
+			 report, 0);
+	assert_true(n > 0);
+	return text;
+}
+
+/* As everything() has a NUL in it. */
+static const size_t everything_after_nul = sizeof("\nlast " ID " 0x1009") - 1;
+
+static void cut_anywhere(void **state)
+{
+	(void)state;
+	char *in = everything();
+	size_t size = strlen(in) + 1 + everything_after_nul;
+	struct source source;
+	struct text_buf whole = {0}, parts = {0};
+	unsigned seed = 5;
+	make(&source);
+	run(&source, in, size, NULL, 0, &whole);
+	assert_true(whole.n > size);
+	for (size_t i = 0; i <= size; i++) {
+		run(&source, in, size, &i, 1, &parts);
+		assert_int_equal(parts.n, whole.n);
+		assert_memory_equal(parts.v, whole.v, whole.n);
+	}
+	for (int round = 0; round < 200; round++) {
+		size_t cuts[40], n = 0, at = 0;
+		while (n < 40 && (at += (size_t)rand_r(&seed) % 150) < size)
+			cuts[n++] = at;
+		source.late = (unsigned)rand_r(&seed) % 30;
+		run(&source, in, size, cuts, n, &parts);
+		assert_int_equal(parts.n, whole.n);
+		assert_memory_equal(parts.v, whole.v, whole.n);
+	}
+	text_deinit(&whole);
+	text_deinit(&parts);
+	free(in);
+	drop(&source);
+}
+
+/* Random bytes, and random pieces of logs without ids that anybody knows, come out as they went in. */
+static void everything_else_is_copied(void **state)
+{
+	(void)state;
+	static const char *const pieces[] = {"#1 0x1234567 ", "(/a+0x1)", " + 0x1)", "{{{", "}}}", "pc:0x1", "bt:1:0x1", ":", "\n", "\r\n",
+					     "Thread 0:\n", "0   A   0x00000001 0x1 + 1\n", "Binary Images:\n",
+					     "0x1 - 0x2 A <0123456789abcdef> /A\n", "f+0x1/0x2", " [", "]", "#01 pc 00000001  /a",
+					     " (BuildId: ", ")", "0123456789abcdef", "+0x", " 0x1", "-", "Module a with build-id 01\n",
+					     "CPU: 1 PID: 1 Comm: a 0123456789abcdef0123456789abcdef\n", "SUMMARY: ", "\xff", " in ", "reset",
+					     "module:0:a:elf:01", "mmap:0x0:0x9:load:0:r:0x1"};
+	struct source source;
+	struct text_buf out = {0};
+	unsigned seed = 9;
+	static char in[20000];
+	make(&source);
+	for (int round = 0; round < 3000; round++) {
+		size_t size = 0, limit = (size_t)rand_r(&seed) % sizeof(in) / (round % 50 ? 20 : 1), cut;
+		while (size + 64 < limit) {
+			const char *piece = pieces[(size_t)rand_r(&seed) % ARRAY_SIZE(pieces)];
+			if (round % 3 == 0)
+				in[size++] = (char)rand_r(&seed);
+			else
+				size += (size_t)sprintf(in + size, "%s", piece);
+		}
+		cut = size ? (size_t)rand_r(&seed) % size : 0;
+		run(&source, in, size, &cut, 1, &out);
+		assert_int_equal(out.n, size);
+		assert_memory_equal(out.v, in, size);
+	}
+	text_deinit(&out);
+	drop(&source);
+}
+
+static void long_lines(void **state)
+{
+	(void)state;
+	static char in[3 * FILTER_LINE_MAX];
+	struct source source;
+	struct text_buf out = {0};
+	make(&source);
+	for (size_t size = FILTER_LINE_MAX - 2; size <= FILTER_LINE_MAX + 2; size++) {
+		size_t n = strlen(ID "+0x4 ");
+		memset(in, 'x', sizeof(in));
+		memcpy(in, ID "+0x4 ", n);
+		in[size - 1] = '\n';
+		memcpy(in + size, ID "+0x4\n", n);
+		run(&source, in, size + n, NULL, 0, &out);
+		size_t one = strlen(" alpha at /src/a.c:5");
+		assert_int_equal(out.n, size + n + (size > FILTER_LINE_MAX ? one : 2 * one));
+	}
+	text_deinit(&out);
+	drop(&source);
+}
+
+/* A pause ends a stack and nothing else. */
+static void pauses(void **state)
+{
+	(void)state;
+	struct source source;
+	make(&source);
+	const struct filter_images images = {.find = find, .user = &source};
+	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
+	struct filter *filter = filter_new(&images, &options);
+	struct text_buf out = {0};
+	size_t used;
+	static const char first[] = "[1]  alpha+0x4/0x40\n[1]  alp";
+	assert_int_equal(filter_write(filter, first, strlen(first), FILTER_MORE, &out, &used), 0);
+	assert_int_equal(out.n, 0);
+	assert_int_equal(filter_write(filter, NULL, 0, FILTER_PAUSE, &out, &used), 0);
+	assert_int_equal(out.n, strlen("[1]  alpha (/src/a.c:5)\n"));
+	assert_int_equal(filter_write(filter, "ha+0x4/0x40\n", 12, FILTER_PAUSE, &out, &used), 0);
+	assert_int_equal(out.n, 2 * strlen("[1]  alpha (/src/a.c:5)\n"));
+	filter_free(filter);
+	text_deinit(&out);
+	drop(&source);
+}
+
+/* All images of a stack are asked for before the first is there, each once. */
+static void late_images(void **state)
+{
+	(void)state;
+	struct source source;
+	make(&source);
+	const struct filter_images images = {.find = find, .user = &source};
+	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
+	struct filter *filter = filter_new(&images, &options);
+	struct text_buf out = {0};
+	size_t used;
+	static const char in[] = "    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
+				 "    #1 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
+				 "    #2 0x55c8ec9c41aa  (/bin/y+0x4) (BuildId: " ID ")\nend\n";
+	source.late = 2;
+	assert_int_equal(filter_write(filter, in, strlen(in), FILTER_MORE, &out, &used), -EAGAIN);
+	assert_int_equal(used, strlen(in));
+	assert_int_equal(source.asked, 2);
+	assert_int_equal(out.n, 0);
+	source.late = 1;
+	assert_int_equal(filter_write(filter, NULL, 0, FILTER_MORE, &out, &used), -EAGAIN);
+	assert_int_equal(out.n, 0);
+	assert_int_equal(filter_write(filter, NULL, 0, FILTER_MORE, &out, &used), 0);
+	assert_memory_equal(out.v + out.n - 4, "end\n", 4);
+	filter_free(filter);
+	text_deinit(&out);
+	drop(&source);
+}
+
+/* Whatever is declared, and however long stacks are, there is an end to what is remembered. */
+static void memory_is_bounded(void **state)
+{
+	(void)state;
+	struct source source;
+	make(&source);
+	const struct filter_images images = {.find = find, .user = &source};
+	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
+	struct filter *filter = filter_new(&images, &options);
+	struct text_buf out = {0};
+	char line[300];
+	size_t used;
+	for (unsigned i = 0; i < 40000; i++) {
+		int n = snprintf(line, sizeof(line),
+				 "{{{module:%u:x%u:elf:" ID "}}} {{{mmap:0x%x000:0x1:load:%u:r:0x0}}} Module m%u with build-id %032x\n"
+				 "#%u 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n",
+				 i, i, i, i, i, i, i);
+		assert_int_equal(filter_write(filter, line, (size_t)n, FILTER_MORE, &out, &used), 0);
+		text_reset(&out);
+	}
+	for (unsigned i = 0; i < 40000; i++) {
+		int n = snprintf(line, sizeof(line), "#%u 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n", i);
+		assert_int_equal(filter_write(filter, line, (size_t)n, FILTER_MORE, &out, &used), 0);
+		text_reset(&out);
+	}
+	assert_true(filter_memory(filter) < 8 << 20);
+	filter_free(filter);
+	text_deinit(&out);
+	drop(&source);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain),
+		cmocka_unit_test(sanitizers),
+		cmocka_unit_test(coredumps),
+		cmocka_unit_test(android),
+		cmocka_unit_test(kernel),
+		cmocka_unit_test(markup),
+		cmocka_unit_test(apple),
+		cmocka_unit_test(endless_report),
+		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(everything_else_is_copied),
+		cmocka_unit_test(long_lines),
+		cmocka_unit_test(pauses),
+		cmocka_unit_test(late_images),
+		cmocka_unit_test(memory_is_bounded),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
