@@ -12,8 +12,10 @@ enum exit_status {
 /* @argv[0] is the name of the command. Each returns an enum exit_status. */
 int cmd_convert(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_filter(int argc, char **argv);
 int cmd_lookup(int argc, char **argv);
 int cmd_segment(int argc, char **argv);
+int cmd_stack(int argc, char **argv);
 int cmd_statistics(int argc, char **argv);
 int cmd_transcode(int argc, char **argv);
 int cmd_verify(int argc, char **argv);

@@ -15,6 +15,8 @@ struct command {
 static const struct command commands[] = {
 	{"convert", cmd_convert, "make a GSYM file from an object file"},
 	{"lookup", cmd_lookup, "say which functions, files and lines addresses belong to"},
+	{"stack", cmd_stack, "the same for the frames of stacks, telling folded functions apart"},
+	{"filter", cmd_filter, "copy a log and write functions, files and lines to its addresses"},
 	{"dump", cmd_dump, "print everything a GSYM file holds"},
 	{"verify", cmd_verify, "check a GSYM file, alone or against the object file it was made from"},
 	{"statistics", cmd_statistics, "say how many bytes of a GSYM file go where"},
