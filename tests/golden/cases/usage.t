@@ -12,6 +12,8 @@ Usage: gsym COMMAND [OPTION...] FILE...
 Commands:
   convert     make a GSYM file from an object file
   lookup      say which functions, files and lines addresses belong to
+  stack       the same for the frames of stacks, telling folded functions apart
+  filter      copy a log and write functions, files and lines to its addresses
   dump        print everything a GSYM file holds
   verify      check a GSYM file, alone or against the object file it was made from
   statistics  say how many bytes of a GSYM file go where
