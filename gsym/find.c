@@ -5,7 +5,7 @@
  * that its inner loop is a load and a compare. The function found is the last to start at or before the
  * address; those with the same start follow each other, the smallest first.
  */
-#include "reader.h"
+#include "starts.h"
 
 #include "base/diag.h"
 #include "hosts.h"
@@ -43,8 +43,7 @@ DEFINE_COUNT(16, load16)
 DEFINE_COUNT(32, load32)
 DEFINE_COUNT(64, load64)
 
-/* How many functions start at or before @off. */
-static size_t count_starts(const struct gsym_reader *r, uint64_t off)
+size_t reader_count_starts(const struct gsym_reader *r, uint64_t off)
 {
 	size_t n = r->info.num_addresses;
 	bool big = r->info.big_endian;
@@ -88,20 +87,21 @@ static int find_fallback(const struct gsym_reader *r, uint64_t off, size_t unsiz
 	return 0;
 }
 
+int reader_find_behind(const struct gsym_reader *reader, uint64_t off, size_t n, uint32_t *ret_index)
+{
+	size_t unsized, hit = find_among_equals(reader, n - 1, off, &unsized);
+	if (hit == NONE)
+		return find_fallback(reader, off, unsized, ret_index);
+	*ret_index = (uint32_t)hit;
+	return 0;
+}
+
 int gsym_reader_find(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret_index,
 		     struct gsym_diag *diag)
 {
 	uint64_t off = addr - reader->info.base_address;
-	size_t unsized, n = addr < reader->info.base_address ? 0 : count_starts(reader, off);
-	int err = -ENOENT;
-	if (n) {
-		size_t hit = find_among_equals(reader, n - 1, off, &unsized);
-		if (hit != NONE) {
-			*ret_index = (uint32_t)hit;
-			return 0;
-		}
-		err = find_fallback(reader, off, unsized, ret_index);
-	}
+	size_t n = addr < reader->info.base_address ? 0 : reader_count_starts(reader, off);
+	int err = n ? reader_find_behind(reader, off, n, ret_index) : -ENOENT;
 	if (err == -ENOENT)
 		return diag_set(diag, err, "%s: 0x%" PRIx64 " is in no function", reader->name, addr);
 	return err ? diag_set(diag, err, "%s: no memory to index nested functions", reader->name) : 0;

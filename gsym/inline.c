@@ -7,7 +7,7 @@
 #include "inline.h"
 
 #include "base/diag.h"
-#include "leb.h"
+#include "inline_node.h"
 
 #include <inttypes.h>
 
@@ -20,37 +20,6 @@ static int too_deep(struct gsym_diag *diag, const struct cursor *c)
 {
 	return diag_set(diag, -EBADMSG, "inline info: nested deeper than %d at offset 0x%" PRIx64,
 			INLINE_DEPTH_MAX, cursor_off(c));
-}
-
-/* The number of ranges a node begins with, checked against the bytes left. 0 ends a list of siblings. */
-static LEB_INLINE uint64_t read_n_ranges(struct cursor *c)
-{
-	uint64_t n = leb_tiny(c);
-	if (!cursor_can_hold(c, n, 2))
-		cursor_fail(c);
-	return cursor_ok(c) ? n : 0;
-}
-
-/* What follows the ranges. */
-static void read_node(struct cursor *c, const struct gsym_tables *tables, struct inline_node *node)
-{
-	uint8_t flag = cursor_u8(c);
-	node->name = cursor_uint(c, tables->strp_size);
-	node->call_file = cursor_uleb(c);
-	uint64_t line = cursor_uleb(c);
-	if (flag > 1 || node->call_file > UINT32_MAX || line > UINT32_MAX)
-		cursor_fail(c);
-	node->has_children = flag == 1;
-	node->call_line = (uint32_t)line;
-}
-
-/* Passes over it: whether there are children. */
-static LEB_INLINE bool skip_node(struct cursor *c, unsigned strp_size)
-{
-	bool has_children = cursor_u8(c) != 0;
-	cursor_skip(c, strp_size);
-	leb_skip_pair(c);
-	return has_children;
 }
 
 /*

@@ -11,6 +11,7 @@
 
 #include "base/diag.h"
 #include "leb.h"
+#include "segments.h"
 
 #include <inttypes.h>
 
@@ -206,6 +207,55 @@ int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size
 		reverse_rows(ret, max);
 	}
 	return 0;
+}
+
+int linetab_offsets(struct cursor block, uint32_t last, struct offsets *out)
+{
+	struct program p;
+	if (read_header(&block, &p, NULL))
+		return 0;
+	struct state s = {.file = LINE_FIRST_FILE, .line = p.first_line};
+	while (next_row(&block, &p, &s, last) == NEXT_ROW) {
+		if (out->n && out->v[out->n - 1] == s.off)
+			continue;
+		if (vec_push(out, (uint32_t)s.off))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* @row holds in all segments before @until. */
+static size_t fill_until(const struct state *row, uint64_t until, struct segment *v, size_t n)
+{
+	bool fits = row->line <= UINT32_MAX && row->file <= UINT32_MAX;
+	size_t i = 0;
+	for (; i < n && v[i].off < until; i++) {
+		v[i].file = (uint32_t)row->file;
+		v[i].line = row->file ? (uint32_t)row->line : 0;
+		if (!fits)
+			v[i].node = SEGMENT_DAMAGED;
+	}
+	return i;
+}
+
+void linetab_sweep(struct cursor block, struct segment *v, size_t n)
+{
+	struct program p;
+	struct state row = {.file = 0};
+	size_t i = 0;
+	int next = read_header(&block, &p, NULL);
+	if (!next) {
+		struct state s = {.file = LINE_FIRST_FILE, .line = p.first_line};
+		while (i < n && (next = next_row(&block, &p, &s, v[n - 1].off)) == NEXT_ROW) {
+			i += fill_until(&row, s.off, v + i, n - i);
+			row = s;
+		}
+	}
+	if (next >= 0)
+		fill_until(&row, UINT64_MAX, v + i, n - i);
+	else /* these would have read up to the damage */
+		for (; i < n; i++)
+			v[i].node = SEGMENT_DAMAGED;
 }
 
 /* Checks what a lookup leaves to its caller: a decoded row can be used without a second look. */

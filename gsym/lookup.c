@@ -162,11 +162,7 @@ static int find_near_row(const struct lookup *l, struct gsym_row *ret, struct gs
 	return err ? err : -ENOENT;
 }
 
-/*
- * Whether a line of this function can only be one nearby: the compiler made it of the code of many (LLVM's machine outliner),
- * and says line 0 of all of it.
- */
-static bool is_made_of_many(const char *name)
+bool lookup_is_made_of_many(const char *name)
 {
 	static const char prefix[] = "OUTLINED_FUNCTION_";
 	return strncmp(name + (*name == '_'), prefix, sizeof(prefix) - 1) == 0;
@@ -177,7 +173,7 @@ static int set_own_position(struct lookup *l, struct gsym_row row, struct gsym_d
 {
 	struct gsym_row near;
 	struct gsym_frame *frame = &l->answer->frames[l->answer->n_frames - 1];
-	frame->approximate = row.line && l->answer->n_frames == 1 && is_made_of_many(frame->name);
+	frame->approximate = row.line && l->answer->n_frames == 1 && lookup_is_made_of_many(frame->name);
 	if (l->near && !row.line) {
 		int err = find_near_row(l, &near, diag);
 		if (err && err != -ENOENT)
@@ -220,17 +216,20 @@ static int open_record(struct lookup *l, uint64_t addr, uint32_t index, struct g
 	return 0;
 }
 
-/* Counts the functions that share the record's code; @ret_merged is left at the first of those folded onto
- * it. */
-static int count_merged(struct lookup *l, struct cursor *ret_merged, struct gsym_diag *diag)
+int lookup_count_merged(const struct record *record, struct cursor *ret_merged, uint32_t *ret, struct gsym_diag *diag)
 {
 	uint32_t count = 0;
 	int err = 0;
-	*ret_merged = l->record.blocks[InfoType_MergedFunctionsInfo];
-	if (record_has(&l->record, InfoType_MergedFunctionsInfo))
+	*ret_merged = record->blocks[InfoType_MergedFunctionsInfo];
+	if (record_has(record, InfoType_MergedFunctionsInfo))
 		err = merged_count(ret_merged, &count, diag);
-	l->answer->n_merged = count < UINT32_MAX ? count + 1 : count;
+	*ret = count < UINT32_MAX ? count + 1 : count;
 	return err;
+}
+
+static int count_merged(struct lookup *l, struct cursor *ret_merged, struct gsym_diag *diag)
+{
+	return lookup_count_merged(&l->record, ret_merged, &l->answer->n_merged, diag);
 }
 
 /* Replaces the record by the next of those folded onto it. */

@@ -17,7 +17,7 @@ static void module(struct text_buf *out, const struct render_options *options)
 
 static void frame_line(struct text_buf *out, const struct gsym_frame *frame, const struct render_options *options)
 {
-	render_name(out, frame, options, ESCAPE_TEXT);
+	render_name(out, frame->name, options, ESCAPE_TEXT);
 	module(out, options);
 	if (frame_has_file(frame)) {
 		text_lit(out, " (");
@@ -32,12 +32,10 @@ static void frame_line(struct text_buf *out, const struct gsym_frame *frame, con
 	text_char(out, '\n');
 }
 
-void atos_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
-		 const struct render_options *options)
+void atos_answer(struct text_buf *out, const struct shown *shown)
 {
-	(void)addr;
-	for (size_t i = 0; i < answer->n_frames; i++)
-		frame_line(out, &answer->frames[i], options);
+	for (size_t i = 0; i < shown->answer->n_frames; i++)
+		frame_line(out, &shown->answer->frames[i], shown->options);
 }
 
 void atos_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options)

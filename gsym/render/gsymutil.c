@@ -45,11 +45,10 @@ static void address(struct text_buf *out, uint64_t addr)
 	text_lit(out, ": ");
 }
 
-void gsymutil_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
-		     const struct render_options *options)
+void gsymutil_answer(struct text_buf *out, const struct shown *shown)
 {
-	(void)options;
-	address(out, addr);
+	const struct gsym_answer *answer = shown->answer;
+	address(out, shown->addr);
 	for (size_t i = 0; i < answer->n_frames; i++) {
 		if (i > 0)
 			text_fill(out, ' ', INDENT);

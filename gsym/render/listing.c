@@ -24,11 +24,11 @@ static void tab(struct lister *l)
 
 static void file(struct lister *l, uint32_t index)
 {
-	struct gsym_frame frame = {.dir = "", .base = ""};
-	if (gsym_reader_file(l->reader, index, &frame.dir, &frame.base) || !frame_has_file(&frame))
+	const char *dir, *base;
+	if (gsym_reader_file(l->reader, index, &dir, &base) || (!dir[0] && !base[0]))
 		text_lit(l->out, "??");
 	else
-		render_path(l->out, &frame, ESCAPE_TSV);
+		render_path(l->out, dir, base, ESCAPE_TSV);
 }
 
 static void address_and_size(struct lister *l, uint64_t address, uint64_t size)
@@ -41,17 +41,16 @@ static void address_and_size(struct lister *l, uint64_t address, uint64_t size)
 
 static void function(struct lister *l, const struct gsym_func *func)
 {
-	const char *name = gsym_reader_string(l->reader, func->name);
-	const struct gsym_frame frame = {.name = name ? name : "??"};
+	const char *stored = gsym_reader_string(l->reader, func->name), *name = stored ? stored : "??";
 	const struct gsym_row *row = func->n_rows ? func->rows : NULL;
 	address_and_size(l, func->start, func->size);
-	render_name(l->out, &frame, l->options, ESCAPE_TSV);
+	render_name(l->out, name, l->options, ESCAPE_TSV);
 	tab(l);
 	file(l, row ? row->file : 0);
 	tab(l);
 	text_dec(l->out, row ? row->line : 0);
 	tab(l);
-	escape_str(l->out, frame.name, ESCAPE_TSV);
+	escape_str(l->out, name, ESCAPE_TSV);
 	text_char(l->out, '\n');
 }
 

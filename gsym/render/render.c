@@ -4,18 +4,19 @@
 
 struct format {
 	const char *name;
-	void (*answer)(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
-		       const struct render_options *options);
+	enum escape_style style;
+	bool ready; /* shows no string but through shown_name() and the like */
+	void (*answer)(struct text_buf *out, const struct shown *shown);
 	void (*unknown)(struct text_buf *out, const struct unknown *unknown,
 			const struct render_options *options);
 };
 
 static const struct format formats[] = {
-	[RENDER_TEXT] = {"text", text_answer, text_unknown},
-	[RENDER_TSV] = {"tsv", tsv_answer, tsv_unknown},
-	[RENDER_JSON] = {"json", json_answer, json_unknown},
-	[RENDER_ATOS] = {"atos", atos_answer, atos_unknown},
-	[RENDER_GSYMUTIL] = {"gsymutil", gsymutil_answer, gsymutil_unknown},
+	[RENDER_TEXT] = {"text", ESCAPE_TEXT, true, text_answer, text_unknown},
+	[RENDER_TSV] = {"tsv", ESCAPE_TSV, true, tsv_answer, tsv_unknown},
+	[RENDER_JSON] = {"json", ESCAPE_JSON, true, json_answer, json_unknown},
+	[RENDER_ATOS] = {"atos", ESCAPE_TEXT, false, atos_answer, atos_unknown},
+	[RENDER_GSYMUTIL] = {"gsymutil", ESCAPE_TEXT, false, gsymutil_answer, gsymutil_unknown},
 };
 
 int render_format_parse(const char *name, enum render_format *ret)
@@ -32,8 +33,23 @@ int render_format_parse(const char *name, enum render_format *ret)
 int render_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
 		  const struct render_options *options)
 {
-	formats[options->format].answer(out, addr, answer, options);
+	return render_shown(out, &(struct shown){.addr = addr, .answer = answer, .options = options});
+}
+
+int render_shown(struct text_buf *out, const struct shown *shown)
+{
+	formats[shown->options->format].answer(out, shown);
 	return out->failed ? -ENOMEM : 0;
+}
+
+bool render_takes_ready(enum render_format format)
+{
+	return formats[format].ready;
+}
+
+enum escape_style render_style(enum render_format format)
+{
+	return formats[format].style;
 }
 
 static int render_nothing(struct text_buf *out, const struct unknown *unknown,
@@ -64,22 +80,27 @@ void render_place(struct text_buf *out, const struct unknown *unknown, enum esca
 		text_addr(out, unknown->addr);
 }
 
-void render_name(struct text_buf *out, const struct gsym_frame *frame, const struct render_options *options,
-		 enum escape_style style)
+void render_name(struct text_buf *out, const char *name, const struct render_options *options, enum escape_style style)
 {
 	size_t start = out->n;
-	if (!demangle_applies(frame->name, options->demangle)) {
-		escape_str(out, frame->name, style);
+	if (!demangle_applies(name, options->demangle)) {
+		escape_str(out, name, style);
 		return;
 	}
-	demangle_cached(options->cache, out, frame->name, options->demangle);
+	demangle_cached(options->cache, out, name, options->demangle);
 	escape_tail(out, start, style);
 }
 
-void render_path(struct text_buf *out, const struct gsym_frame *frame, enum escape_style style)
+void render_path(struct text_buf *out, const char *dir, const char *base, enum escape_style style)
 {
-	escape_str(out, frame->dir, style);
-	if (frame->base[0])
-		escape_str(out, path_separator(frame->dir), style);
-	escape_str(out, frame->base, style);
+	escape_str(out, dir, style);
+	if (base[0])
+		escape_str(out, path_separator(dir), style);
+	escape_str(out, base, style);
+}
+
+void render_module(struct text_buf *out, const struct render_options *options, const char *nothing)
+{
+	const char *module = options->module && options->module[0] ? options->module : nothing;
+	escape_str(out, module, render_style(options->format));
 }

@@ -4,10 +4,11 @@
  */
 #include "formats.h"
 
-static void frame_line(struct text_buf *out, const struct gsym_frame *frame, const struct gsym_answer *answer,
-		       const struct render_options *options)
+static void frame_line(struct text_buf *out, const struct shown *shown, size_t i)
 {
-	render_name(out, frame, options, ESCAPE_TEXT);
+	const struct gsym_answer *answer = shown->answer;
+	const struct gsym_frame *frame = &answer->frames[i];
+	shown_name(out, shown, i, ESCAPE_TEXT);
 	if (!answer->has_rows && frame->offset) {
 		text_char(out, '+');
 		text_addr(out, frame->offset);
@@ -18,8 +19,8 @@ static void frame_line(struct text_buf *out, const struct gsym_frame *frame, con
 		text_char(out, ']');
 	}
 	text_lit(out, " at ");
-	if (frame_has_file(frame))
-		render_path(out, frame, ESCAPE_TEXT);
+	if (shown_has_file(shown, i))
+		shown_path(out, shown, i, ESCAPE_TEXT);
 	else
 		text_lit(out, "??");
 	text_char(out, ':');
@@ -27,14 +28,12 @@ static void frame_line(struct text_buf *out, const struct gsym_frame *frame, con
 	text_char(out, '\n');
 }
 
-void text_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
-		 const struct render_options *options)
+void text_answer(struct text_buf *out, const struct shown *shown)
 {
-	(void)addr;
-	for (size_t i = 0; i < answer->n_frames; i++) {
+	for (size_t i = 0; i < shown->answer->n_frames; i++) {
 		if (i > 0)
 			text_lit(out, " (inlined by) ");
-		frame_line(out, &answer->frames[i], answer, options);
+		frame_line(out, shown, i);
 	}
 }
 

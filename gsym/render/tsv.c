@@ -4,6 +4,8 @@
  */
 #include "formats.h"
 
+static const char NO_MODULE[] = "-";
+
 static void flags(struct text_buf *out, const struct gsym_frame *frame, const struct gsym_answer *answer)
 {
 	size_t start = out->n;
@@ -21,61 +23,54 @@ static void flags(struct text_buf *out, const struct gsym_frame *frame, const st
 		text_char(out, '-');
 }
 
-static void module(struct text_buf *out, const struct render_options *options)
-{
-	if (options->module && options->module[0])
-		escape_str(out, options->module, ESCAPE_TSV);
-	else
-		text_char(out, '-');
-}
-
-static void file(struct text_buf *out, const struct gsym_frame *frame)
-{
-	if (frame_has_file(frame))
-		render_path(out, frame, ESCAPE_TSV);
-	else
-		text_lit(out, "??");
-}
-
 static void tab(struct text_buf *out)
 {
 	text_char(out, '\t');
 }
 
-static void frame_line(struct text_buf *out, const struct gsym_answer *answer, size_t depth,
-		       const struct render_options *options)
+static void linkage(struct text_buf *out, const struct shown *shown, size_t i, size_t name, size_t name_size)
 {
-	const struct gsym_frame *frame = &answer->frames[depth];
-	text_dec(out, depth);
+	const char *stored = shown->answer->frames[i].name;
+	if (shown->ready)
+		shown_span(out, &shown->ready[i].linkage);
+	else if (demangle_applies(stored, shown->options->demangle))
+		escape_str(out, stored, ESCAPE_TSV);
+	else if (text_reserve(out, name_size))
+		text_bytes(out, out->v + name, name_size);
+}
+
+static void frame_line(struct text_buf *out, const struct shown *shown, size_t i)
+{
+	const struct gsym_frame *frame = &shown->answer->frames[i];
+	text_dec(out, i);
 	tab(out);
 	size_t name = out->n;
-	render_name(out, frame, options, ESCAPE_TSV);
+	shown_name(out, shown, i, ESCAPE_TSV);
 	size_t name_size = out->n - name;
 	tab(out);
 	text_addr(out, frame->offset);
 	tab(out);
-	file(out, frame);
+	if (shown_has_file(shown, i))
+		shown_path(out, shown, i, ESCAPE_TSV);
+	else
+		text_lit(out, "??");
 	tab(out);
 	text_dec(out, frame->line);
 	tab(out);
-	flags(out, frame, answer);
+	flags(out, frame, shown->answer);
 	tab(out);
-	module(out, options);
+	shown_module(out, shown, NO_MODULE);
 	tab(out);
-	if (demangle_applies(frame->name, options->demangle))
-		escape_str(out, frame->name, ESCAPE_TSV);
-	else if (text_reserve(out, name_size))
-		text_bytes(out, out->v + name, name_size);
+	linkage(out, shown, i, name, name_size);
 	text_char(out, '\n');
 }
 
-void tsv_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
-		const struct render_options *options)
+void tsv_answer(struct text_buf *out, const struct shown *shown)
 {
-	for (size_t i = 0; i < answer->n_frames; i++) {
-		text_addr(out, addr);
+	for (size_t i = 0; i < shown->answer->n_frames; i++) {
+		text_addr(out, shown->addr);
 		tab(out);
-		frame_line(out, answer, i, options);
+		frame_line(out, shown, i);
 	}
 }
 
@@ -83,6 +78,6 @@ void tsv_unknown(struct text_buf *out, const struct unknown *unknown, const stru
 {
 	render_place(out, unknown, ESCAPE_TSV);
 	text_lit(out, "\t0\t??\t0x0\t??\t0\t-\t");
-	module(out, options);
+	render_module(out, options, NO_MODULE);
 	text_lit(out, "\t??\n");
 }

@@ -3,6 +3,7 @@
  * comes out must make sense: an answer contains its address, frames are whole, decoded numbers are in range.
  */
 #include "../../gsym/gsym.h"
+#include "../unit/batch_check.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ enum {
 	/* A small file may point all functions at one large record: how many of them one run looks at. */
 	FUNCTIONS_MAX = 64,
 	MERGED_MAX = 3,
+	QUERIES = 192, /* at once */
 };
 
 /* Like assert(), but in release builds too. */
@@ -75,6 +77,27 @@ static void look_up_around(const struct gsym_reader *r, uint32_t index, struct g
 	look_near(r, start + size / 2, a);
 	look_up(r, start + size - 1, a, &unused);
 	look_up(r, start + size, a, &unused);
+}
+
+/* Many at once have the answers of one by one: around starts of functions, and where bytes of the input say. */
+static void look_up_at_once(const struct gsym_reader *r, const uint8_t *data, size_t size)
+{
+	const struct gsym_info *info = gsym_reader_info(r);
+	struct batch_query queries[QUERIES];
+	struct batch *batch = batch_new(r);
+	struct batch_options options = {
+		.render = {.format = data[size - 1] % 5, .module = "m"},
+		.near = data[size - 2] & 1,
+		.is_return = data[size - 2] & 2,
+	};
+	expect(batch);
+	for (size_t i = 0; i < QUERIES; i++) {
+		uint64_t start = info->num_addresses ? gsym_reader_address(r, (uint32_t)(i / 8) % info->num_addresses) : 0;
+		uint64_t addr = i % 8 == 7 ? info->base_address + i : start + data[(i * 7) % size] % (i % 3 ? 16 : 256);
+		queries[i] = (struct batch_query){.given = addr, .addr = addr};
+	}
+	expect(check_batch(batch, r, &options, queries, QUERIES, 1 << 16));
+	batch_free(batch);
 }
 
 static void check_function(const struct gsym_reader *r, const struct gsym_func *f)
@@ -148,6 +171,7 @@ static void use(const struct gsym_reader *r, const uint8_t *data, size_t size)
 	look_up(r, addr, &answer, &unused);
 	look_up(r, info->base_address + (addr & 0xffff), &answer, &unused);
 	look_up(r, UINT64_MAX, &answer, &unused);
+	look_up_at_once(r, data, size);
 	walk_files(r);
 	gsym_answer_deinit(&answer);
 	gsym_decoder_free(decoder);

@@ -1,0 +1,270 @@
+/*
+ * Many addresses at once get the answers they would get one by one: of every kind of function, of damaged files, of functions
+ * too large to be kept, in every format. With GSYM files as arguments: the same for those.
+ */
+#include "sample.h"
+
+#include <stdio.h>
+
+#include "batch_check.h"
+#include "gsym/format.h"
+
+enum {
+	QUERIES = 400,
+	BASE = 0x1000,
+};
+
+static uint64_t chance_state;
+
+static uint32_t chance(uint32_t below)
+{
+	chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)((chance_state >> 33) % below);
+}
+
+static const char long_name[] = "x%c_a_name_longer_than_what_is_kept";
+
+/* A function with rows, some at one place, some without line or file, and inlined calls that nest and overlap. */
+static void add_busy(struct sample *s, uint64_t off, const char *name, size_t n)
+{
+	struct gsym_row *rows = calloc(n, sizeof(*rows));
+	struct gsym_range *ranges = calloc(n, sizeof(*ranges));
+	struct gsym_inline *inlines = calloc(n, sizeof(*inlines));
+	uint32_t file = sample_file(s, "/src", "b\tc.c"), at = 0;
+	for (size_t i = 0; i < n; i++) {
+		at += chance(3) ? 1 + chance(6) : 0;
+		rows[i] = (struct gsym_row){at, chance(9) ? file : 0, chance(9) ? 1 + chance(5000) : 0};
+		ranges[i] = (struct gsym_range){(uint32_t)i * 3, 9};
+		inlines[i] = (struct gsym_inline){.name = sample_string(s, chance(2) ? "in" : "_ZN3fooC1Ev"),
+						  .call_file = chance(4) ? file : 0,
+						  .call_line = chance(100),
+						  .depth = 1,
+						  .first_range = (uint32_t)i,
+						  .n_ranges = 1};
+		if (i % 3) { /* in the one before, of which the start is 3 bytes back */
+			ranges[i] = (struct gsym_range){ranges[i - i % 3].off + (uint32_t)(i % 3), 4};
+			inlines[i].depth = 2;
+		}
+	}
+	struct gsym_func func = {.start = s->base + off,
+				 .size = at + (uint32_t)n * 3 + 40,
+				 .name = sample_string(s, name),
+				 .rows = rows,
+				 .n_rows = n,
+				 .inlines = inlines,
+				 .n_inlines = n / 4,
+				 .ranges = ranges,
+				 .n_ranges = n / 4};
+	struct gsym_diag diag = {""};
+	int err = gsym_writer_add(s->writer, &func, &diag);
+	assert_string_equal(diag.text, "");
+	assert_int_equal(err, 0);
+	free(rows);
+	free(ranges);
+	free(inlines);
+}
+
+static void *make(int kind, size_t *ret_size)
+{
+	struct sample s;
+	struct gsym_func work, twin;
+	void *data;
+	char name[5000];
+	memset(name, 'y', sizeof(name));
+	memcpy(name, long_name, sizeof(long_name) - 1);
+	name[sizeof(name) - 1] = 0;
+	sample_init(&s, sample_kinds[kind], BASE);
+	sample_func(&s, 0x100, 0x200, "host", 3);
+	sample_work(&s, &work);
+	twin = work;
+	work.merged = &twin;
+	work.n_merged = 1;
+	assert_int_equal(gsym_writer_add(s.writer, &work, NULL), 0);
+	sample_func(&s, 0x180, 0x10, "same\\start", 4);
+	sample_func(&s, 0x180, 0x20, "_ZN1a1bEv", 4);
+	sample_func(&s, 0x1a0, 4, "OUTLINED_FUNCTION_0", 7);
+	sample_func(&s, 0x1b0, 4, name, 8);
+	sample_func(&s, 0x1c0, 4, "no rows", 0);
+	sample_func(&s, 0x1e0, 0, "hidden", 0);
+	add_busy(&s, 0x400, "busy", 60);
+	sample_func(&s, 0x800, 0, "unsized", 9);
+	sample_finish(&s, &data, ret_size);
+	return data;
+}
+
+/* Addresses, now and then again, or next to the last, with what is no address between them. */
+static void fill(struct batch_query *queries, size_t n, uint64_t first, uint64_t size)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t addr = first + (size > 1u << 30 ? (uint64_t)chance(1u << 30) * size >> 30 : chance((uint32_t)size));
+		if (i && !chance(5))
+			addr = queries[i - 1].addr + chance(2);
+		queries[i] = (struct batch_query){.given = addr + 0x70000, .addr = addr};
+		if (!chance(40))
+			queries[i].kind = BATCH_UNKNOWN;
+		if (!chance(40))
+			queries[i] = (struct batch_query){.kind = BATCH_MALFORMED, .text = "a\nb", .size = 3};
+		if (!chance(100))
+			queries[i].addr = chance(2) ? UINT64_MAX : addr + UINT32_MAX;
+	}
+}
+
+static struct batch_options options_of(unsigned which)
+{
+	return (struct batch_options){
+		.render = {.format = which % 5, .demangle = which % 3 ? DEMANGLE_AUTO : DEMANGLE_OFF, .module = "m\to"},
+		.near = which / 5 & 1,
+		.is_return = which / 10 & 1,
+	};
+}
+
+static void every_format(void **state)
+{
+	(void)state;
+	struct batch_query queries[QUERIES];
+	for (int k = 0; k < 4; k++) {
+		struct gsym_reader *r;
+		size_t size;
+		void *data = make(k, &size);
+		assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);
+		struct batch *batch = batch_new(r);
+		for (unsigned which = 0; which < 20; which++) {
+			struct batch_options options = options_of(which);
+			fill(queries, QUERIES, BASE, 0x900);
+			assert_true(check_batch(batch, r, &options, queries, QUERIES, SIZE_MAX));
+			assert_true(check_batch(batch, r, &options, queries, QUERIES, 1));
+			assert_true(check_batch(batch, r, &options, queries, QUERIES, 1000 + chance(5000)));
+			assert_true(check_batch(batch, r, &options, queries, 1 + chance(60), 1 << 20));
+		}
+		batch_free(batch);
+		gsym_reader_close(r);
+		free(data);
+	}
+}
+
+static void expect_same(const void *data, size_t size, const struct batch_options *options)
+{
+	struct batch_query queries[96];
+	struct gsym_reader *r;
+	if (gsym_reader_open_memory(data, size, &r, NULL))
+		return;
+	struct batch *batch = batch_new(r);
+	fill(queries, ARRAY_SIZE(queries), BASE + 0xf0, 0x740);
+	assert_true(check_batch(batch, r, options, queries, ARRAY_SIZE(queries), SIZE_MAX));
+	batch_free(batch);
+	gsym_reader_close(r);
+}
+
+/* Every byte changed. */
+static void changed_bytes(void **state)
+{
+	(void)state;
+	static const uint8_t values[] = {0x00, 0x01, 0x7f, 0xff};
+	for (int k = 0; k < 4; k++) {
+		size_t size;
+		uint8_t *data = make(k, &size);
+		for (size_t at = 0; at < size; at++) {
+			struct batch_options options = options_of((unsigned)at);
+			uint8_t was = data[at];
+			data[at] = values[at % ARRAY_SIZE(values)];
+			if (data[at] != 'y')
+				expect_same(data, size, &options);
+			data[at] = was;
+		}
+		free(data);
+	}
+}
+
+/*
+ * Inline info and rows of small random numbers: nodes that overlap, nest where nobody expects it, end early, lie before their
+ * parents.
+ */
+static void random_records(void **state)
+{
+	(void)state;
+	struct sample s;
+	void *data;
+	size_t size;
+	sample_init(&s, sample_kinds[0], BASE);
+	add_busy(&s, 0x100, "busy", 60);
+	sample_finish(&s, &data, &size);
+	for (int round = 0; round < 800; round++) {
+		struct batch_options options = options_of((unsigned)round);
+		uint8_t *copy = malloc(size);
+		memcpy(copy, data, size);
+		size_t from = size / 4 + chance((uint32_t)size / 2), n = 1 + chance(200);
+		for (size_t i = from; i < size && i < from + n; i++)
+			copy[i] = (uint8_t)(chance(12) ? chance(6) : chance(256));
+		expect_same(copy, size, &options);
+		free(copy);
+	}
+	free(data);
+}
+
+/* More rows than are kept: one address many times, and more different ones than one pass takes. */
+static void large_function(void **state)
+{
+	(void)state;
+	enum { ROWS = 300000, MANY = 1200 };
+	struct sample s;
+	void *data;
+	struct batch_query *queries = calloc(MANY, sizeof(*queries));
+	struct batch_options options = options_of(1);
+	sample_init(&s, sample_kinds[0], BASE);
+	sample_func(&s, 0, 8, "before", 1);
+	add_busy(&s, 0x100, "large", ROWS);
+	struct gsym_reader *r = sample_open(&s, &data);
+	struct batch *batch = batch_new(r);
+	fill(queries, MANY, BASE, 3 * ROWS);
+	assert_true(check_batch(batch, r, &options, queries, MANY, SIZE_MAX));
+	for (size_t i = 0; i < 200; i++)
+		queries[i] = (struct batch_query){.given = BASE + ROWS, .addr = BASE + ROWS};
+	assert_true(check_batch(batch, r, &options, queries, 200, 4096));
+	batch_free(batch);
+	gsym_reader_close(r);
+	free(data);
+	free(queries);
+}
+
+static int check_file(const char *path)
+{
+	enum { MANY = 40000 };
+	struct gsym_reader *r;
+	struct gsym_diag diag;
+	struct batch_query *queries = calloc(MANY, sizeof(*queries));
+	if (gsym_reader_open(path, &r, &diag)) {
+		fprintf(stderr, "%s\n", diag.text);
+		return 1;
+	}
+	struct batch *batch = batch_new(r);
+	uint32_t n = gsym_reader_info(r)->num_addresses;
+	uint64_t first = gsym_reader_address(r, 0), size = gsym_reader_address(r, n - 1) - first + 64;
+	bool same = true;
+	for (unsigned which = 0; which < 20 && same; which += 3) {
+		struct batch_options options = options_of(which);
+		fill(queries, MANY, first, size);
+		same = check_batch(batch, r, &options, queries, MANY, 1 << 20);
+		for (uint32_t i = 0; i < MANY; i++) /* edges of functions, in their order */
+			queries[i].addr = gsym_reader_address(r, (uint32_t)((uint64_t)i * n / MANY)) - chance(2);
+		same = same && check_batch(batch, r, &options, queries, MANY, 1 << 20);
+	}
+	printf("%s: %s\n", path, same ? "same" : "differs");
+	batch_free(batch);
+	gsym_reader_close(r);
+	free(queries);
+	return !same;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_format),
+		cmocka_unit_test(changed_bytes),
+		cmocka_unit_test(random_records),
+		cmocka_unit_test(large_function),
+	};
+	int failed = 0;
+	for (int i = 1; i < argc; i++)
+		failed |= check_file(argv[i]);
+	return argc > 1 ? failed : cmocka_run_group_tests(tests, NULL, NULL);
+}
