@@ -27,7 +27,7 @@ void attr_image_file(const struct revision *rev, uint64_t ino, uint64_t size, st
 /* A file that those may write who may read the image: q. Its size says nothing. */
 void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret);
 
-/* The same in the root, where everybody may. */
+/* The same in the root, where everybody may: q, log. */
 void attr_root_batch(const struct gsymfs *fs, uint64_t ino, struct stat *ret);
 
 /*

@@ -123,6 +123,10 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 		*ret = entry_by_name(call->fs);
 		return 0;
 	}
+	if (request.kind == REQUEST_LOG) {
+		*ret = entry_log(call->fs);
+		return 0;
+	}
 	if (request.kind == REQUEST_BATCH) {
 		*ret = entry_batch(call->fs, NULL, &request);
 		return 0;
@@ -244,6 +248,13 @@ struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revi
 {
 	struct stat st;
 	attr_image(rev, ino_make(NODE_CONTEXT, rev->number, context_code(context)), &st);
+	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+}
+
+struct fuse_entry_param entry_log(const struct gsymfs *fs)
+{
+	struct stat st;
+	attr_root_batch(fs, INO_LOG, &st);
 	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 }
 

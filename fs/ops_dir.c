@@ -62,14 +62,18 @@ static void list_root(struct listing *l, uint64_t off)
 {
 	struct images *images = &l->fs->images;
 	const struct request batch = {.kind = REQUEST_BATCH};
-	const uint64_t first = POSITION_FIRST + 2; /* after by-name and q */
+	const uint64_t first = POSITION_FIRST + 3; /* after by-name, q and log */
 	if (off <= POSITION_FIRST) {
 		struct fuse_entry_param e = entry_by_name(l->fs);
 		add(l, "by-name", &e, POSITION_FIRST + 1);
 	}
 	if (off <= POSITION_FIRST + 1 && !l->full) {
 		struct fuse_entry_param e = entry_batch(l->fs, NULL, &batch);
-		add(l, "q", &e, first);
+		add(l, "q", &e, POSITION_FIRST + 2);
+	}
+	if (off <= POSITION_FIRST + 2 && !l->full) {
+		struct fuse_entry_param e = entry_log(l->fs);
+		add(l, "log", &e, first);
 	}
 	pthread_mutex_lock(&images->lock);
 	for (uint64_t i = off < first ? 0 : off - first; i < images->all.n && !l->full; i++) {

@@ -14,6 +14,7 @@
 #include "attr.h"
 #include "batch_file.h"
 #include "call.h"
+#include "log_file.h"
 #include "revision.h"
 #include "tsv_file.h"
 
@@ -79,10 +80,9 @@ static int open_status(struct call *call, struct revision *rev)
 	return reply_open(call, (struct open_file){.content = status});
 }
 
-static int open_batch(struct call *call, struct revision *rev, const struct request *request)
+/* A file that is written and read: takes over @stream; NULL is without memory. */
+static int open_stream(struct call *call, struct stream *stream)
 {
-	struct stream *stream =
-		batch_file_new(call->fs, rev ? rev->image : NULL, request, caller_of(call->req));
 	if (!stream)
 		return -ENOMEM;
 	call->info.direct_io = 1;
@@ -116,7 +116,9 @@ static int open_attempt(struct call *call)
 	struct revision *rev;
 	struct request request;
 	if (find_batch(call->fs, call->ino, &request, &rev))
-		return open_batch(call, rev, &request);
+		return open_stream(call, batch_file_new(call->fs, rev ? rev->image : NULL, &request, caller_of(call->req)));
+	if (call->ino == INO_LOG)
+		return open_stream(call, log_file_new(call->fs, caller_of(call->req)));
 	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)
 		return -EROFS;
 	if (ino_kind(call->ino) == NODE_ADDRESS) {
@@ -270,7 +272,7 @@ void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, of
 		open_file_put(file);
 }
 
-/* A shell that opens a file to write to it wants it empty first: q always is. */
+/* A shell that opens a file to write to it wants it empty first: q and log always are. */
 void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, struct fuse_file_info *info)
 {
 	struct gsymfs *fs = fuse_req_userdata(req);
@@ -280,7 +282,7 @@ void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, s
 	double timeout;
 	(void)attr, (void)info;
 	int err = -EROFS;
-	if (which == FUSE_SET_ATTR_SIZE && find_batch(fs, ino, &request, &rev))
+	if (which == FUSE_SET_ATTR_SIZE && (ino == INO_LOG || find_batch(fs, ino, &request, &rev)))
 		err = node_attr(fs, ino, &st, &timeout);
 	if (err)
 		fuse_reply_err(req, -err);

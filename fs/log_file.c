@@ -1,0 +1,148 @@
+/*
+ * What logs look like is known by gsym/filter; here it gets its images. An image that is not known, cannot be converted, or may
+ * not be read by whoever opened the file leaves the lines that speak of it as they are.
+ */
+#include "log_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../gsym/filter/filter.h"
+#include "guard.h"
+#include "revision.h"
+
+enum {
+	PIECE = 64 * 1024, /* of input, looked at between two looks at how much has become of it */
+};
+
+struct log_file {
+	struct stream stream;
+	struct asker asker;
+	struct filter *filter;
+	struct call *call; /* that reads now */
+	VEC(struct handle *) used; /* what the filter has seen in this piece stays open */
+	bool broken;       /* a file in the cache was cut short while it was read: what the filter held is lost */
+};
+
+/* ---- Images for the filter ---- */
+
+static void put_used(struct log_file *log)
+{
+	while (log->used.n)
+		handle_put(log->used.v[--log->used.n]);
+}
+
+/* It has to be converted: others of the same stack need not wait for their turn. */
+static void want(struct log_file *log, struct image *image)
+{
+	struct images *images = &log->asker.fs->images;
+	pthread_mutex_lock(&images->lock);
+	asker_want(&log->asker, image);
+	pthread_mutex_unlock(&images->lock);
+}
+
+static int use(struct log_file *log, struct image *image, struct filter_image *ret)
+{
+	struct revision *rev;
+	struct handle *handle;
+	int err = asker_use(&log->asker, image, log->call, &rev, &handle);
+	if (err == -EAGAIN)
+		want(log, image);
+	if (err)
+		return err == -EAGAIN ? err : -ENOENT;
+	if (vec_push(&log->used, handle)) {
+		handle_put(handle);
+		return -ENOMEM;
+	}
+	*ret = (struct filter_image){.reader = handle->reader, .base = handle->addresses.base};
+	return 0;
+}
+
+static int find(void *user, const struct filter_module *module, struct filter_image *ret)
+{
+	struct log_file *log = user;
+	struct image *image;
+	const struct span id = {(const uint8_t *)module->id, strlen(module->id)};
+	int err = asker_find(&log->asker, id, log->call, &image);
+	if (err)
+		return err;
+	return image ? use(log, image, ret) : -ENOENT;
+}
+
+/* ---- The kind of stream ---- */
+
+struct feeding {
+	struct log_file *log;
+	struct span piece;
+	enum filter_rest rest;
+	size_t used;
+};
+
+static int feed(void *arg)
+{
+	struct feeding *f = arg;
+	return filter_write(f->log->filter, (const char *)f->piece.data, f->piece.size, f->rest,
+			    &f->log->stream.tape.results, &f->used);
+}
+
+/* Hands a piece of the log to the filter; at its end the filter gives up what it holds. */
+static int answer_piece(struct log_file *log)
+{
+	struct tape *tape = &log->stream.tape;
+	struct span input = tape_input(tape);
+	struct feeding f = {.log = log, .piece = input, .rest = input.size ? FILTER_MORE : FILTER_END};
+	size_t before = tape->results.n;
+	if (f.piece.size > PIECE)
+		f.piece.size = PIECE;
+	int err = guard_run(feed, &f);
+	put_used(log);
+	if (err == -EFAULT || err == -ENOMEM) {
+		log->broken = true;
+		return err == -EFAULT ? -EIO : err;
+	}
+	if (f.used)
+		tape_answered(tape, f.used);
+	if (f.used || tape->results.n > before)
+		return 0;
+	return err ? err : 1;
+}
+
+static int log_answer_some(struct stream *stream, struct call *call, size_t enough)
+{
+	struct log_file *log = (struct log_file *)stream;
+	(void)enough;
+	if (log->broken)
+		return -EIO;
+	log->call = call;
+	asker_begin(&log->asker);
+	return answer_piece(log);
+}
+
+static void log_file_free(struct stream *stream)
+{
+	struct log_file *log = (struct log_file *)stream;
+	put_used(log);
+	vec_free(&log->used);
+	filter_free(log->filter);
+	caller_deinit(&log->asker.caller);
+	free(log);
+}
+
+struct stream *log_file_new(struct gsymfs *fs, struct caller caller)
+{
+	static const struct stream_kind kind = {log_answer_some, log_file_free};
+	const struct filter_options options = {.demangle = fs->options.demangle ? DEMANGLE_AUTO : DEMANGLE_OFF};
+	struct log_file *log = calloc(1, sizeof(*log));
+	const struct filter_images images = {.find = find, .user = log};
+	struct filter *filter = log ? filter_new(&images, &options) : NULL;
+	if (!filter) {
+		caller_deinit(&caller);
+		free(log);
+		return NULL;
+	}
+	log->asker.fs = fs;
+	log->asker.caller = caller;
+	log->filter = filter;
+	stream_init(&log->stream, &kind, &fs->open_files.tape_bytes);
+	return &log->stream;
+}

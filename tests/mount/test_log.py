@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""The file log: any log written, read back with its addresses explained."""
+
+import os
+import random
+import threading
+import unittest
+
+import mount_harness
+from mount_harness import GSYM, Gate, MountTest, build_id, contents, run, tool
+from test_batch import Tape
+
+
+class LogTest(MountTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.compile()
+        self.other = self.compile("other")
+        self.ids = {build_id(p): p for p in (self.path, self.other)}
+
+    def log(self):
+        return Tape(os.path.join(self.mnt, "log"))
+
+    def lines(self):
+        """Frames of several formats that lie in our images, and lines that are none."""
+        found = []
+        for id, path in self.ids.items():
+            for i, (start, end, _) in enumerate(self.functions(path)):
+                at = start + (end - start) // 2
+                found += [
+                    "#%d 0x%x (%s+0x%x) (BuildId: %s)" % (i, 0x7f0000000000 + at, path, at, id),
+                    "      #%02d pc %016x  %s (BuildId: %s)" % (i, at, path, id),
+                    "%s+0x%x" % (id, at), "%s 0x%x" % (id, at), "nothing to see here: 0x%x" % at]
+        return found
+
+    def converted(self):
+        """What gsym filter makes files out of."""
+        files = []
+        for id, path in self.ids.items():
+            files.append(os.path.join(self.dir, id + ".gsym"))
+            run(GSYM, "convert", "--quiet", "--merged-functions", path, "-o", files[-1])
+        return files
+
+    def filtered(self, text):
+        return run(GSYM, "filter", *self.converted(), input=text.encode()).stdout.decode()
+
+    def test_same_as_filter(self):
+        text = "\n".join(self.lines()) + "\n"
+        want = self.filtered(text)
+        self.assertIn("geo::point::norm() const", want)
+        self.mount()
+        with self.log() as log:
+            self.assertEqual(log.ask(text), want)
+        pick = random.Random(3)
+        for _ in range(10):
+            with self.log() as log:
+                at = 0
+                while at < len(text):
+                    n = pick.randrange(1, 3000)
+                    log.write(text[at:at + n])
+                    at += n
+                self.assertEqual(log.read(pick.choice((1, 100, 1 << 20))), want)
+
+    def test_shell(self):
+        text = self.lines()[0] + "\n"
+        self.mount()
+        script = "exec 3<>\"$1\"; cat >&3; cat <&3"
+        got = run("sh", "-c", script, "sh", os.path.join(self.mnt, "log"), input=text.encode()).stdout.decode()
+        self.assertEqual(got, self.filtered(text))
+
+    def test_bytes_it_does_not_know(self):
+        """Come back as they are."""
+        self.mount()
+        random.seed(11)
+        junk = bytes(random.randrange(256) for _ in range(300000))
+        with self.log() as log:
+            log.write(junk)
+            found = b""
+            while True:
+                piece = os.read(log.fd, 70000)
+                if not piece:
+                    break
+                found += piece
+        self.assertEqual(found, junk)
+        with self.log() as log:
+            self.assertEqual(log.ask("no newline"), "no newline")
+            self.assertEqual(log.ask("\n\n"), "\n\n")
+
+    def test_looking_converts_nothing(self):
+        self.mount()
+        self.assertIn("log", os.listdir(self.mnt))
+        self.assertEqual(self.read("log"), "")
+        with open(os.path.join(self.mnt, "log"), "w") as log:
+            log.write(self.lines()[0])
+        self.assertEqual(self.conversions(), 0)
+
+    def conversions(self, mnt=None):
+        return sum(int(self.status(id, mnt)["conversions"]) for id in self.ids)
+
+    def test_conversions_side_by_side(self):
+        gate = Gate(self)
+        text = "".join("#%d 0x7f0000001000 (%s+0x%x) (BuildId: %s)\n" % (i, path, self.functions(path)[0][0], id)
+                       for i, (id, path) in enumerate(self.ids.items()))
+        want = self.filtered(text)
+        self.assertNotEqual(want, text)
+        gate.shut()
+        self.mount("worker=" + gate.worker, "jobs=2").wait_scanned()
+        found = []
+        with self.log() as log:
+            log.write(text)
+            reader = threading.Thread(target=lambda: found.append(log.read()))
+            reader.start()
+            try:
+                gate.wait_started(2)
+            finally:
+                gate.open()
+                reader.join(mount_harness.LIMIT)
+        self.assertEqual(found, [want])
+
+    def test_bad_image(self):
+        """Its lines stay as they are, the others are explained."""
+        data = bytearray(contents(self.path))
+        data[0x28:0x30] = b"\xff" * 8
+        with open(self.path, "wb") as file:
+            file.write(data)
+        bad, good = self.ids
+        start = self.functions(self.other)[0][0]
+        text = "%s 0x10\n%s 0x%x\n" % (bad, good, start)
+        del self.ids[bad]
+        self.mount().wait_scanned()
+        with self.log() as log:
+            self.assertEqual(log.ask(text), self.filtered(text))
+
+    def test_others(self):
+        """Who may not read an image learns nothing of it."""
+        if not mount_harness.is_root() or not tool("setpriv"):
+            self.skipTest("needs root and setpriv")
+        os.chmod(self.path, 0o600)
+        secret, known = self.ids
+        text = "%s 0x%x\n%s 0x%x\n" % (secret, self.functions(self.path)[0][0], known, self.functions(self.other)[0][0])
+        self.mount("allow_other").wait_scanned()
+        script = "exec 3<>\"$1\"; cat >&3; cat <&3"
+        got = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", script, "sh",
+                  os.path.join(self.mnt, "log"), input=text.encode()).stdout.decode()
+        del self.ids[secret]
+        self.assertEqual(got, self.filtered(text))
+
+    def test_memory(self):
+        """A log of any length needs no more than its parts."""
+        daemon = self.mount()
+        block = "\n".join(self.lines()) + "\n"
+        block *= (1 << 20) // len(block) + 1
+        with self.log() as log:
+            for _ in range(30):
+                log.ask(block)
+        with open("/proc/%d/status" % daemon.process.pid) as status:
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+        if os.environ.get("BUILD_KIND") != "sanitize":
+            self.assertLess(peak, 300 * 1024)
+
+
+if __name__ == "__main__":
+    mount_harness.main()
