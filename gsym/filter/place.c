@@ -26,7 +26,7 @@ static const struct gsym_frame *frame_of(const struct piece *p)
 static void write_name(const struct piece *p)
 {
 	const struct render_options options = {.demangle = p->demangle};
-	render_name(p->out, frame_of(p), &options, ESCAPE_TEXT);
+	render_name(p->out, frame_of(p)->name, &options, ESCAPE_TEXT);
 	if (p->resolved->n_kept < 2 || frame_of(p)->inlined)
 		return;
 	text_lit(p->out, " [merged ");
@@ -53,7 +53,7 @@ static void write_number(const struct piece *p)
 
 static void write_position(const struct piece *p)
 {
-	render_path(p->out, frame_of(p), ESCAPE_TEXT);
+	render_path(p->out, frame_of(p)->dir, frame_of(p)->base, ESCAPE_TEXT);
 	write_number(p);
 }
 
