@@ -12,7 +12,7 @@
  *
  *	libfuse's lock of a request (held while it calls our interrupt function)
  *	  images.lock
- *	    nodes.lock, open_files.lock, scan.lock, notify.lock (innermost, never nested in each other)
+ *	    nodes.lock, open_files.lock, notify.lock (innermost, never nested in each other)
  */
 #ifndef FS_IMAGE_H
 #define FS_IMAGE_H

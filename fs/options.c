@@ -36,7 +36,8 @@ const char options_help[] =
 	"    -o demangle=yes|no       print names as people write them, or as they are stored\n"
 	"    -o approximate=yes|no    code without a line has the nearest before it (default no)\n"
 	"    -o merged=yes|no         say when several functions share one body (default yes)\n"
-	"    -o rescan=SECONDS        look for new files this often (default 60; 0: only at start)\n"
+	"    -o rescan=SECONDS        look for new files this often (default 60; 0: never)\n"
+	"    -o watch=yes|no          be told of changes by the kernel (default yes)\n"
 	"    -o worker=PATH           the gsym program that converts\n"
 	"    -o allow_other           let other users in; implies default_permissions\n"
 	"and what mount.fuse3(8) knows. gsymfs(1) has the details.\n";
@@ -170,7 +171,8 @@ static const struct {
 	{"demangle", offsetof(struct options, demangle), set_yes_no, "yes or no"},
 	{"approximate", offsetof(struct options, approximate), set_yes_no, "yes or no"},
 	{"rescan", offsetof(struct options, rescan), set_seconds_or_0,
-	 "seconds, 0 to 604800; 0 = only at start"},
+	 "seconds, 0 to 604800; 0 = never"},
+	{"watch", offsetof(struct options, watch), set_yes_no, "yes or no"},
 	{"debug_dirs", offsetof(struct options, debug_dirs), set_dirs,
 	 "at most 32 absolute directories with colons between them"},
 	{"merged", offsetof(struct options, merged), set_yes_no, "yes or no"},
@@ -333,6 +335,7 @@ static void set_defaults(struct options *o)
 					: (unsigned)cpus,
 		.demangle = true,
 		.merged = true,
+		.watch = true,
 	};
 }
 

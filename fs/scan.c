@@ -2,60 +2,123 @@
 #include "scan.h"
 
 #include <errno.h>
-#include <time.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include "beneath.h"
+#include "child.h"
 #include "index_store.h"
 #include "scan_pass.h"
 #include "thread.h"
 
 enum {
-	REQUEST_SECONDS = 1, /* between the end of a walk and one that was asked for */
+	REQUEST_MS = 1000, /* between the end of a walk and one that was asked for */
 	RETRY_SECONDS_MAX = 64,
+	/* Changes come in showers: a walk waits until none came for so long, */
+	QUIET_MS = 100,
+	/* but not longer than this behind the first of them; */
+	PATIENCE_MS = 1000,
+	/*
+	 * and for so many times as long as the last walk took. So who changes files all the time makes us work for a
+	 * tenth of the time.
+	 */
+	REST_FACTOR = 9,
 };
 
 void scan_init(struct scan *scan)
 {
-	pthread_condattr_t monotonic;
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_mutex_init(&scan->lock, NULL);
-	pthread_cond_init(&scan->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	scan->wake_fd = -1;
+	scan->watch.fd = -1;
 }
 
 void scan_deinit(struct scan *scan)
 {
 	index_deinit(&scan->index);
-	pthread_cond_destroy(&scan->wake);
-	pthread_mutex_destroy(&scan->lock);
+	watch_close(&scan->watch);
+	if (scan->wake_fd >= 0)
+		close(scan->wake_fd);
 }
 
-/* Sleeps until @seconds after @from (0: without end), a request if @or_requested, or the stop. With the lock. */
-static void sleep_until(struct scan *scan, struct timespec from, unsigned seconds, bool or_requested)
+/* When the next walk is due; all in milliseconds of monotonic_ms(). */
+struct waiting {
+	int64_t ended; /* the last walk */
+	int64_t due;   /* whatever happens */
+	int64_t look;  /* for changes, not before it */
+	int64_t first; /* change that was seen, or 0 */
+};
+
+/* Takes the changes there are: whether it is time to walk. */
+static bool look_for_changes(struct scan *scan, struct waiting *w, bool any)
 {
-	int err = 0;
-	from.tv_sec += seconds;
-	while (!scan->stopping && !(or_requested && scan->requested) && err != ETIMEDOUT) {
-		if (seconds)
-			err = pthread_cond_timedwait(&scan->wake, &scan->lock, &from);
-		else
-			err = pthread_cond_wait(&scan->wake, &scan->lock);
+	int64_t now = monotonic_ms();
+	if (w->first && (!any || now >= w->first + PATIENCE_MS))
+		return true;
+	if (!any)
+		return false;
+	if (w->first) {
+		watch_drain(&scan->watch);
+	} else {
+		int root = open(scan->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (watch_read(&scan->watch, root, entry_device(AT_FDCWD, scan->mountpoint)))
+			w->first = now;
+		if (root >= 0)
+			close(root);
 	}
+	w->look = now + QUIET_MS;
+	return false;
 }
 
-/* Waits until another walk is due: false when it is time to stop instead. @seconds: until one is due unasked. */
-static bool wait_for_next(struct scan *scan, unsigned seconds)
+/* How long to sleep at most. */
+static int timeout_of(const struct waiting *w, int64_t now, bool looking)
 {
-	struct timespec ended;
-	clock_gettime(CLOCK_MONOTONIC, &ended);
-	pthread_mutex_lock(&scan->lock);
-	sleep_until(scan, ended, seconds, true);
-	if (scan->requested)
-		sleep_until(scan, ended, REQUEST_SECONDS, false);
-	scan->requested = false;
-	bool stop = scan->stopping;
-	pthread_mutex_unlock(&scan->lock);
-	return !stop;
+	int64_t until = looking && w->first ? now : !looking && w->look < w->due ? w->look : w->due;
+	return until - now > INT_MAX ? INT_MAX : (int)(until - now);
+}
+
+/* Waits until another walk is due: false when it is time to stop instead. */
+static bool wait_for(struct scan *scan, struct waiting *w)
+{
+	for (int64_t now; (now = monotonic_ms()) < w->due;) {
+		bool looking = now >= w->look;
+		struct pollfd fds[] = {{.fd = scan->stop_fd, .events = POLLIN},
+				       {.fd = scan->wake_fd, .events = POLLIN},
+				       {.fd = looking ? scan->watch.fd : -1, .events = POLLIN}};
+		int n = poll(fds, 3, timeout_of(w, now, looking));
+		if (n < 0)
+			continue;
+		if (fds[0].revents)
+			return false;
+		if (fds[1].revents) {
+			eventfd_t count;
+			eventfd_read(scan->wake_fd, &count);
+			if (w->due > w->ended + REQUEST_MS)
+				w->due = w->ended + REQUEST_MS;
+		}
+		if (looking && look_for_changes(scan, w, fds[2].revents))
+			return true;
+	}
+	return true;
+}
+
+/* Waits for the next walk. @seconds: until one is due in any case, 0 = none is; @took: the last one, in milliseconds. */
+static bool wait_for_next(struct scan *scan, unsigned seconds, int64_t took)
+{
+	eventfd_t count;
+	int64_t now = monotonic_ms();
+	struct waiting w = {
+		.ended = now,
+		.due = seconds ? now + seconds * 1000LL : INT64_MAX,
+		.look = scan->watch.fd < 0 ? INT64_MAX : now + took * REST_FACTOR,
+	};
+	if (!wait_for(scan, &w))
+		return false;
+	eventfd_read(scan->wake_fd, &count); /* who asked until now gets this one */
+	if (scan->watch.fd >= 0)
+		watch_drain(&scan->watch); /* and what has changed until now it sees */
+	return true;
 }
 
 /* How long to wait for the next walk as long as none was complete: ever longer. */
@@ -72,16 +135,25 @@ static void *scan_forever(void *arg)
 	struct scan *scan = arg;
 	unsigned retry = 1, delay;
 	bool complete = false;
+	int64_t start, took = 0;
 	index_load(&scan->index, scan->cache, scan->source);
+	if (scan->watching)
+		watch_open(&scan->watch, scan->log);
 	do {
+		start = monotonic_ms();
 		complete |= scan_pass(scan) == 0;
+		/* The first one, which may have had to look at every file, says nothing of the next. */
+		took = scan->pass > 1 ? monotonic_ms() - start : 0;
 		delay = complete ? scan->interval : delay_of(scan, &retry);
-	} while (wait_for_next(scan, delay));
+	} while (wait_for_next(scan, delay, took));
 	return NULL;
 }
 
 int scan_start(struct scan *scan)
 {
+	scan->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (scan->wake_fd < 0)
+		return -errno;
 	int err = thread_start(&scan->thread, "scan", scan_forever, scan);
 	scan->running = !err;
 	return err;
@@ -91,18 +163,11 @@ void scan_stop(struct scan *scan)
 {
 	if (!scan->running)
 		return;
-	pthread_mutex_lock(&scan->lock);
-	scan->stopping = true;
-	pthread_cond_signal(&scan->wake);
-	pthread_mutex_unlock(&scan->lock);
 	pthread_join(scan->thread, NULL);
 	scan->running = false;
 }
 
 void scan_request(struct scan *scan)
 {
-	pthread_mutex_lock(&scan->lock);
-	scan->requested = true;
-	pthread_cond_signal(&scan->wake);
-	pthread_mutex_unlock(&scan->lock);
+	eventfd_write(scan->wake_fd, 1);
 }

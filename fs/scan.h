@@ -1,5 +1,5 @@
 /*
- * scan.h - walking over SOURCE, once at the start and whenever asked.
+ * scan.h - walking over SOURCE: at the start, when something has changed, when asked, and now and then.
  *
  * The daemon itself only lists directories and opens files; what a file is, a worker says (identify.h), and
  * the index remembers. One thread does all of it.
@@ -17,6 +17,7 @@
 #include "index.h"
 #include "log.h"
 #include "neighbour.h"
+#include "watch.h"
 
 struct scan {
 	/* Set before scan_start(), borrowed. */
@@ -29,15 +30,15 @@ struct scan {
 	const struct log *log;
 	int stop_fd;       /* becomes readable when the daemon ends */
 	unsigned interval; /* seconds between walks, 0 = only when asked */
+	bool watching;     /* walk when the kernel tells of a change */
 
-	pthread_mutex_t lock; /* guards the next two */
-	pthread_cond_t wake;
-	bool requested, stopping;
+	int wake_fd; /* an eventfd: a walk was asked for */
 	bool running;
 	pthread_t thread;
 
 	/* Of the scan thread. */
 	struct index index;
+	struct watch watch;
 	uint32_t pass;
 };
 

@@ -374,6 +374,22 @@ static void free_links(struct sweep *s)
 	vec_free(&s->links);
 }
 
+/* ---- Directories ---- */
+
+/* What we put into the cache must not make us walk again. */
+static bool is_cache(const struct cache *cache, int dir)
+{
+	struct stat a, b;
+	return fstat(dir, &a) == 0 && fstat(cache->dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static void visit_dir(void *user, const char *path, int fd)
+{
+	struct scan *scan = ((struct sweep *)user)->scan;
+	if (!is_cache(scan->cache, fd))
+		watch_dir(&scan->watch, fd, path, scan->pass);
+}
+
 /* ---- One pass ---- */
 
 /* Of the mount itself: from what the kernel remembers, see entry_device(). */
@@ -398,6 +414,8 @@ static void finish(struct sweep *s, int err)
 	cache_trim(scan->cache);
 	notify_release(scan->images->notify); /* only now that nobody is parked in the root directory */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
+	if (!err)
+		watch_sweep(&scan->watch, scan->pass);
 	if (s->unsaved || dropped)
 		index_save(&scan->index, scan->cache, scan->source);
 }
@@ -408,6 +426,7 @@ static int walk_source(struct sweep *s)
 	struct walk_visitor visitor = {
 		.file = visit_file,
 		.link = visit_link,
+		.dir = visit_dir,
 		.user = s,
 		.avoid = mounted_device(scan),
 		.stop_fd = scan->stop_fd,
@@ -424,6 +443,7 @@ static int walk_source(struct sweep *s)
 		.source_fd = s->root,
 		.stop_fd = scan->stop_fd,
 	};
+	watch_debug_dirs(&scan->watch, scan->hood, scan->pass);
 	int err = walk(s->root, path_open_to_all(scan->source), &visitor);
 	uint32_t pass = err ? 0 : scan->pass;
 	if (err != -ECANCELED && add_cuts(s, pass))

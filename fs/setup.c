@@ -165,6 +165,7 @@ void setup_parts(struct gsymfs *fs)
 		.log = &fs->log,
 		.stop_fd = fs->stop_fd,
 		.interval = o->rescan,
+		.watching = o->watch,
 	};
 	scan_init(&fs->scan);
 	queue_init(&fs->queue, &fs->images, &fs->scan, &fs->converter);

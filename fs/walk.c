@@ -138,6 +138,8 @@ static int enter(struct walker *w, const struct pending *from)
 	}
 	/* Asked of what was opened: another directory may have had the name when it was met. */
 	const struct pending opened = {from->path, from->open_to_all && dir_open_to_all(fd)};
+	if (w->visitor->dir)
+		w->visitor->dir(w->visitor->user, from->path, fd);
 	DIR *d = fdopendir(fd);
 	if (!d) {
 		close(fd);

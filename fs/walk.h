@@ -18,6 +18,8 @@ struct walk_visitor {
 	int (*file)(void *user, const char *path, const struct stat *st, bool open_to_all);
 	/* A symbolic link to a regular file below the root, which @st describes. */
 	int (*link)(void *user, const char *path, const struct stat *st);
+	/* A directory, open, that is about to be listed. May be NULL. */
+	void (*dir)(void *user, const char *path, int fd);
 	void *user;
 	dev_t avoid; /* a file system not to enter, 0 = none */
 	int stop_fd; /* readable: end the walk */

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""What changes in SOURCE shows at once, without anybody walking over it now and then (rescan=0)."""
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+
+import mount_harness
+from mount_harness import Gate, MountTest, contents, run, tool, wait_until
+
+SOON = 10  # seconds; the daemon waits for one at most, and the machine may be busy
+ADDRESS = "0x%x"
+
+
+class WatchTest(MountTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.once = tempfile.TemporaryDirectory(prefix="gsymfs-test-")
+        cls.addClassCleanup(cls.once.cleanup)
+        cls.sample = os.path.join(cls.once.name, "sample")
+        run(mount_harness.CXX, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=sha1", "-DNAME=sample",
+            os.path.join(mount_harness.HERE, "sample.cpp"), "-o", cls.sample)
+        cls.id = mount_harness.build_id(cls.sample)
+        cls.bytes = contents(cls.sample)
+        cls.at = cls.bytes.find(bytes.fromhex(cls.id))
+
+    def setUp(self):
+        super().setUp()
+        self.made = 0
+
+    def add(self, *where):
+        """A new image in SOURCE; its id."""
+        self.made += 1
+        id = b"%020d" % self.made
+        with open(os.path.join(self.source, *where), "wb") as file:
+            file.write(self.bytes[:self.at] + id + self.bytes[self.at + 20:])
+        return id.hex()
+
+    def watching(self, *options, **kwargs):
+        daemon = self.mount("rescan=0", *options, **kwargs)
+        daemon.wait_scanned()
+        return daemon
+
+    def assertShows(self, *ids):
+        wait_until(lambda: all(os.path.exists(self.image(id)) for id in ids), "the new image", SOON)
+
+    def assertGone(self, *ids):
+        wait_until(lambda: not any(os.path.exists(self.image(id)) for id in ids), "the end of the image", SOON)
+
+    def passes(self, daemon):
+        return daemon.log().count(" files in ")
+
+    def names(self):
+        return set(os.listdir(os.path.join(self.mnt, "by-name")))
+
+    # ---- What may change ----
+
+    def test_files_come_change_and_go(self):
+        self.add("old")
+        self.watching()
+        a = self.add("a")
+        self.assertShows(a)
+        self.assertIn("state", self.status(a))
+        self.made += 10
+        b = self.add("a")
+        self.assertShows(b)
+        self.assertGone(a)
+        c = self.add("new")
+        os.rename(os.path.join(self.source, "new"), os.path.join(self.source, "a"))
+        self.assertShows(c)
+        self.assertGone(b)
+        os.unlink(os.path.join(self.source, "a"))
+        self.assertGone(c)
+        self.assertEqual(self.names(), {"old"})
+
+    def test_directories_come_move_and_go(self):
+        self.watching()
+        os.makedirs(os.path.join(self.source, "a/b/c/d"))
+        deep = self.add("a/b/c/d/deep")
+        self.assertShows(deep)
+        os.rename(os.path.join(self.source, "a"), os.path.join(self.source, "z"))
+        wait_until(lambda: "/z/b/c/d/deep" in self.status(deep)["source"], "its new path", SOON)
+        more = self.add("z/b/c/more")
+        self.assertShows(more)
+        away = os.path.join(self.dir, "away")
+        os.rename(os.path.join(self.source, "z"), away)
+        self.assertGone(deep, more)
+        os.rename(away, os.path.join(self.source, "back"))
+        self.assertShows(deep, more)
+        shutil.rmtree(os.path.join(self.source, "back"))
+        self.assertGone(deep, more)
+
+    def test_trees_made_while_they_are_watched(self):
+        """Directories that get files before anybody can watch them."""
+        self.watching()
+        ids = []
+        for i in range(40):
+            path = os.path.join("t%d" % i, *"abcdef")
+            os.makedirs(os.path.join(self.source, path))
+            ids.append(self.add(path, "file%d" % i))
+        self.assertShows(*ids)
+
+    def test_links(self):
+        here = os.path.join(self.source, "here")
+        self.add("here")
+        self.watching()
+        os.symlink("here", os.path.join(self.source, "soft"))
+        wait_until(lambda: self.names() == {"here", "soft"}, "the name of the link", SOON)
+        os.link(here, os.path.join(self.source, "hard"))
+        wait_until(lambda: self.names() == {"here", "soft", "hard"}, "the other name", SOON)
+
+    def test_permissions(self):
+        os.mkdir(os.path.join(self.source, "d"))
+        id = self.add("d/file")
+        os.chmod(os.path.join(self.source, "d", "file"), 0o644)
+        self.watching()
+        self.assertEqual(os.stat(self.image(id)).st_mode & 0o777, 0o555)
+        os.chmod(os.path.join(self.source, "d"), 0o700)
+        wait_until(lambda: os.stat(self.image(id)).st_mode & 0o777 == 0o500, "the directory's mode", SOON)
+        os.chmod(os.path.join(self.source, "d"), 0o755)
+        os.chmod(os.path.join(self.source, "d", "file"), 0o640)
+        wait_until(lambda: os.stat(self.image(id)).st_mode & 0o777 == 0o550, "the file's mode", SOON)
+
+    def test_a_thousand_files(self):
+        daemon = self.watching("debug")
+        ids = [self.add("file%d" % i) for i in range(1000)]
+        wait_until(lambda: len(self.ids()) == 1000, "all of them", 30)
+        self.assertShows(ids[0], ids[-1])
+        self.assertLess(self.passes(daemon), 30)
+
+    def test_a_file_that_is_being_written(self):
+        """It hides nothing else, and is looked at once it is closed."""
+        self.add("old")
+        daemon = self.watching("debug")
+        before = self.passes(daemon)
+        with open(os.path.join(self.source, "begun"), "wb") as file:
+            file.write(self.bytes[:2000])
+            file.flush()
+            time.sleep(0.5)
+            self.assertEqual(self.passes(daemon), before)
+            other = self.add("other")
+            self.assertShows(other)
+            file.write(self.bytes[2000:])
+        self.assertShows(self.id)
+
+    def test_debug_file_installed_later(self):
+        objcopy = tool("objcopy", "llvm-objcopy", "llvm-objcopy-14")
+        if not objcopy:
+            self.skipTest("objcopy is not installed")
+        debug = os.path.join(self.dir, "debug")
+        os.mkdir(debug)
+        run(objcopy, "--strip-debug", self.sample, os.path.join(self.source, "stripped"))
+        start = next(start for start, _, name in self.functions(self.sample) if "norm" in name)
+        self.watching("debug_dirs=" + debug)
+        self.assertIn("??:0", self.read(self.id, ADDRESS % start))
+        place = os.path.join(debug, ".build-id", self.id[:2])
+        os.makedirs(place)
+        shutil.copy2(self.sample, os.path.join(place, self.id[2:] + ".debug"))
+        wait_until(lambda: "sample.cpp" in self.read(self.id, ADDRESS % start), "the lines", SOON)
+
+    # ---- What it costs, and what if it cannot be had ----
+
+    def test_overflow(self):
+        """More events than the kernel keeps, while nobody takes them."""
+        with open("/proc/sys/fs/inotify/max_queued_events") as limit:
+            most = int(limit.read())
+        if most > 100000:
+            self.skipTest("fs.inotify.max_queued_events is %d: too many to overflow" % most)
+        daemon = self.watching()
+        daemon.process.send_signal(signal.SIGSTOP)
+        a, b = os.path.join(self.source, "a"), os.path.join(self.source, "b")
+        with open(a, "w"):
+            pass
+        for _ in range(most // 4 + 10):
+            os.rename(a, b)
+            os.rename(b, a)
+        new = self.add("new")
+        daemon.process.send_signal(signal.SIGCONT)
+        self.assertShows(new)
+
+    def spent(self, daemon):
+        """Seconds of processor time of the daemon and of its workers that have ended."""
+        with open("/proc/%d/stat" % daemon.process.pid) as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return sum(int(n) for n in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+
+    def test_somebody_changes_files_all_the_time(self):
+        for i in range(30):
+            os.mkdir(os.path.join(self.source, "d%d" % i))
+            for k in range(20):
+                with open(os.path.join(self.source, "d%d/%d" % (i, k)), "w") as file:
+                    file.write("text")
+        self.add("image")
+        daemon = self.watching("debug")
+        stop, changed = time.monotonic() + 3, 0
+        before, passes = self.spent(daemon), self.passes(daemon)
+        while time.monotonic() < stop:
+            for k in range(20):
+                os.utime(os.path.join(self.source, "d%d/%d" % (changed % 30, k)))
+            changed += 1
+        used, passes = self.spent(daemon) - before, self.passes(daemon) - passes
+        print("%d files touched in 3 s: %d walks, %.2f s of processor time" % (changed * 20, passes, used))
+        self.assertGreaterEqual(passes, 1)
+        self.assertLessEqual(passes, 4)
+        if os.environ.get("BUILD_KIND") != "sanitize":
+            self.assertLess(used, 1)
+        new = self.add("new")
+        self.assertShows(new)
+
+    def short(self, watches):
+        """An environment in which so many directories can be watched."""
+        if os.environ.get("BUILD_KIND") == "sanitize":
+            self.skipTest("a sanitizer wants to be the first library")
+        library = os.path.join(self.dir, "short.so")
+        run(mount_harness.CC, "-shared", "-fPIC", "-O2", "-DWATCHES=%d" % watches,
+            os.path.join(mount_harness.HERE, "short_watch.c"), "-o", library)
+        return dict(os.environ, LD_PRELOAD=library)
+
+    def test_not_enough_watches(self):
+        for name in "abcdef":
+            os.mkdir(os.path.join(self.source, name))
+        daemon = self.mount("rescan=2", "debug_dirs=", env=self.short(3))
+        daemon.wait_scanned()
+        self.assertShows(*[self.add(name, "file") for name in "abcdef"])
+        log = daemon.log()
+        self.assertEqual(log.count("max_user_watches"), 1, log)
+        self.assertIn("only 3 directories", log)
+
+    def test_no_inotify(self):
+        daemon = self.mount("rescan=1", env=self.short(0))
+        daemon.wait_scanned()
+        self.assertShows(self.add("file"))
+        self.assertEqual(daemon.log().count("max_user_instances"), 1, daemon.log())
+
+    def test_switched_off(self):
+        daemon = self.watching("watch=no", "debug")
+        self.add("file")
+        time.sleep(1.5)
+        self.assertEqual(self.passes(daemon), 1)
+        self.assertEqual(self.ids(), set())
+
+    def inotify_fds(self, pid):
+        found = []
+        for fd in os.listdir("/proc/%d/fd" % pid):
+            try:
+                found.append(os.readlink("/proc/%d/fd/%s" % (pid, fd)))
+            except FileNotFoundError:
+                pass
+        return [path for path in found if "inotify" in path]
+
+    def test_workers_do_not_have_the_descriptor(self):
+        gate = Gate(self)
+        gate.shut()
+        id = self.add("file")
+        daemon = self.watching("worker=" + gate.worker)
+        self.assertEqual(len(self.inotify_fds(daemon.process.pid)), 1)
+        reader = self.reader(id, "0x1000")
+        (worker,) = gate.wait_started()
+        self.assertEqual(self.inotify_fds(worker), [])
+        gate.open()
+        self.finish(reader)
+
+    def test_the_cache_in_the_source(self):
+        """What the daemon writes there is no reason to walk again."""
+        cache = os.path.join(self.source, "cache")
+        os.mkdir(cache, 0o700)
+        id = self.add("file")
+        daemon = self.watching("debug", cache=cache)
+        run("cat", self.image(id) + "/image.gsym")
+        time.sleep(0.6)
+        self.assertEqual(self.passes(daemon), 1)
+        self.assertShows(self.add("new"))
+
+    def test_the_mount_in_the_source(self):
+        inside = os.path.join(self.source, "mnt")
+        os.mkdir(inside)
+        self.watching("debug", mnt=inside)
+        id = self.add("new")
+        wait_until(lambda: os.path.exists(self.image(id, inside)), "the new image", SOON)
+
+    def test_unmounted_with_many_watches(self):
+        for i in range(2000):
+            os.mkdir(os.path.join(self.source, "d%d" % i))
+        daemon = self.watching()
+        start = time.monotonic()
+        run("umount", self.mnt) if mount_harness.is_root() else run("fusermount3", "-u", self.mnt)
+        self.assertEqual(daemon.process.wait(SOON), 0)
+        daemon = self.watching()
+        self.assertEqual(daemon.stop(), 0)
+        self.assertLess(time.monotonic() - start, 2 * SOON)
+
+    def test_source_replaced(self):
+        daemon = self.mount("rescan=1")
+        daemon.wait_scanned()
+        os.rename(self.source, self.source + ".old")
+        os.mkdir(self.source)
+        self.assertShows(self.add("file"))
+
+
+if __name__ == "__main__":
+    mount_harness.main()
