@@ -36,6 +36,14 @@ void attr_link(const struct gsymfs *fs, uint64_t ino, size_t size, struct stat *
 	set_time(ret, fs->mounted_at);
 }
 
+void attr_path_dir(const struct path_attr *attr, uint64_t ino, struct stat *ret)
+{
+	begin(ret, ino, S_IFDIR | attr->mode, 0);
+	ret->st_uid = attr->uid;
+	ret->st_gid = attr->gid;
+	set_time(ret, attr->mtime);
+}
+
 static void mirror(const struct revision *rev, struct stat *st)
 {
 	const struct source *s = &rev->source;

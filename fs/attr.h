@@ -8,7 +8,7 @@
 
 /* Seconds for which the kernel need not ask again. */
 #define TIMEOUT_FIXED    3600.0 /* what never changes under the same inode number */
-#define TIMEOUT_LISTING  1.0    /* root, by-name: their times tell nobody anything, but they may grow */
+#define TIMEOUT_LISTING  1.0    /* root, by-name, by-path: their times tell nobody anything, but they may grow */
 #define TIMEOUT_ALIAS    10.0   /* another spelling of an id: it may become ambiguous */
 #define TIMEOUT_NEGATIVE 1.0    /* what is not there now */
 
@@ -17,6 +17,9 @@ void attr_own_dir(const struct gsymfs *fs, uint64_t ino, struct stat *ret);
 
 /* A symbolic link to a text of @size bytes. */
 void attr_link(const struct gsymfs *fs, uint64_t ino, size_t size, struct stat *ret);
+
+/* A directory of by-path: what it stands for. */
+void attr_path_dir(const struct path_attr *attr, uint64_t ino, struct stat *ret);
 
 /* The directory of an image: owner, permissions and time of its source. */
 void attr_image(const struct revision *rev, uint64_t ino, struct stat *ret);

@@ -2,9 +2,10 @@
 #include "attr.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "answer.h"
+#include "link.h"
+#include "lookup.h"
 
 static int fixed_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
 {
@@ -17,16 +18,37 @@ static int fixed_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
 	return 0;
 }
 
-/* With images.lock. The text of a link is as long as the id, after "../../" in by-name. */
+/* With images.lock. */
 static int link_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
 {
-	bool by_name = ino_kind(ino) == NODE_NAME_LINK;
-	uint32_t number = by_name ? ino_b(ino) : ino_a(ino);
-	if (number >= fs->images.all.n)
+	char text[LINK_TEXT_SIZE];
+	int size = link_text(&fs->images, ino, text);
+	if (size < 0)
 		return -ESTALE;
-	size_t size = strlen(fs->images.all.v[number]->id);
-	attr_link(fs, ino, by_name ? size + strlen("../../") : size, ret);
+	attr_link(fs, ino, (size_t)size, ret);
 	return 0;
+}
+
+/* With images.lock. by-path itself is there before SOURCE was looked at. */
+static int path_dir_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	const struct path_dir *dir = path_tree_dir(&fs->images.paths, ino_a(ino));
+	if (dir)
+		attr_path_dir(&dir->attr, ino, ret);
+	else if (ino_a(ino) == 0)
+		*ret = entry_by_path(fs).attr;
+	else
+		return -ESTALE;
+	return 0;
+}
+
+/* Of what is known by a number and images.lock alone. */
+static int number_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	pthread_mutex_lock(&fs->images.lock);
+	int err = ino_kind(ino) == NODE_PATH_DIR ? path_dir_attr(fs, ino, ret) : link_attr(fs, ino, ret);
+	pthread_mutex_unlock(&fs->images.lock);
+	return err;
 }
 
 /* The size image.gsym has, or had when it was open. */
@@ -95,11 +117,11 @@ static int address_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 
 int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_timeout)
 {
-	int err;
 	*ret_timeout = TIMEOUT_FIXED;
 	switch (ino_kind(ino)) {
 	case NODE_FIXED: *ret_timeout = TIMEOUT_LISTING; return fixed_attr(fs, ino, ret);
 	case NODE_NAME:
+	case NODE_PATH_FAT:
 		*ret_timeout = TIMEOUT_LISTING;
 		attr_own_dir(fs, ino, ret);
 		return 0;
@@ -110,12 +132,11 @@ int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_tim
 	case NODE_BATCH:
 	case NODE_CONTEXT: return image_attr(fs, ino, ret);
 	case NODE_ADDRESS: return address_attr(fs, ino, ret);
+	case NODE_PATH_DIR: *ret_timeout = TIMEOUT_LISTING; return number_attr(fs, ino, ret);
+	case NODE_PATH_LINK:
+	case NODE_PATH_MEMBER:
 	case NODE_NAME_LINK:
-	case NODE_ALIAS:
-		pthread_mutex_lock(&fs->images.lock);
-		err = link_attr(fs, ino, ret);
-		pthread_mutex_unlock(&fs->images.lock);
-		return err;
+	case NODE_ALIAS: return number_attr(fs, ino, ret);
 	}
 	return -ESTALE;
 }

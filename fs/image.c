@@ -33,6 +33,7 @@ void images_deinit(struct images *images)
 		image_free(images->all.v[i]);
 	for (size_t i = 0; i < images->revisions.n; i++)
 		revision_free(images->revisions.v[i]);
+	path_tree_deinit(&images->paths);
 	basenames_free(images);
 	vec_free(&images->all);
 	vec_free(&images->sorted);
@@ -214,6 +215,22 @@ static int put_source(struct image *image, const struct source *seen)
 	return 0;
 }
 
+static int add_path(struct images *images, struct image *image, const struct found_at *at)
+{
+	int err = basename_add(images, at->basename, image, at->pass);
+	return err ? err : path_tree_add(&images->paths, at->directory, images_find_basename(images, at->basename)->name,
+					 image->number, at->pass, at->last);
+}
+
+uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name, const struct path_attr *attr)
+{
+	uint32_t number;
+	pthread_mutex_lock(&images->lock);
+	path_tree_enter(&images->paths, parent, name, attr, &number);
+	pthread_mutex_unlock(&images->lock);
+	return number;
+}
+
 static int add_locked(struct images *images, const struct finding *finding, struct list *woken)
 {
 	struct image *image = images_find(images, finding->id);
@@ -224,7 +241,7 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 		return -ENOMEM;
 	int err = put_source(image, &finding->source);
 	if (!err)
-		err = basename_add(images, finding->basename, image, finding->source.pass);
+		err = add_path(images, image, &finding->at);
 	if (!err)
 		err = revision_choose(images, image);
 	calls_wake_id(&images->scan_waiters, image->id, woken);
@@ -239,11 +256,11 @@ int images_add(struct images *images, const struct finding *finding, struct list
 	return err;
 }
 
-int images_add_name(struct images *images, const char *id, const char *basename, uint32_t pass)
+int images_add_name(struct images *images, const char *id, const struct found_at *at)
 {
 	pthread_mutex_lock(&images->lock);
 	struct image *image = images_find(images, id);
-	int err = image ? basename_add(images, basename, image, pass) : 0;
+	int err = image ? add_path(images, image, at) : 0;
 	pthread_mutex_unlock(&images->lock);
 	return err;
 }
@@ -291,6 +308,7 @@ static void sweep(struct images *images, uint32_t pass)
 	for (size_t i = 0; i < images->all.n; i++)
 		drop_unseen(images->all.v[i], pass);
 	basenames_sweep(images, pass);
+	path_tree_sweep(&images->paths, pass);
 }
 
 /* What to say of an id that an incomplete scan did not find. */

@@ -26,6 +26,7 @@
 #include "cache.h"
 #include "list.h"
 #include "name.h"
+#include "path_tree.h"
 #include "table.h"
 
 struct notify;
@@ -134,6 +135,7 @@ struct images {
 	struct table by_basename;
 	struct table by_member;       /* name_member by base name and image */
 	VEC(struct basename *) names; /* by number */
+	struct path_tree paths;
 	VEC(struct revision *) ready; /* those in STATE_READY */
 	bool scanned;                 /* the first scan is over: nobody waits for it any more */
 	bool complete;                /* a scan has seen all of SOURCE */
@@ -149,10 +151,23 @@ struct images {
 void images_init(struct images *images, struct notify *notify);
 void images_deinit(struct images *images);
 
+/* A path of a file, as by-path has it. */
+struct found_at {
+	const char *basename;
+	uint32_t directory; /* of images_add_directory() */
+	bool last;          /* the file has no more images */
+	uint32_t pass;      /* of the scan */
+};
+
+/*
+ * The directory @name of SOURCE, in the directory @parent: its number, or PATH_NONE without memory; see path_tree_enter().
+ */
+uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name, const struct path_attr *attr);
+
 /* What the scanner found at one path. */
 struct finding {
 	const char *id;       /* canonical text */
-	const char *basename; /* of the path */
+	struct found_at at;
 	struct source source; /* path and all are borrowed */
 };
 
@@ -163,9 +178,9 @@ struct finding {
 int images_add(struct images *images, const struct finding *finding, struct list *woken);
 
 /*
- * Adds a further base name of the image @id, if there is such an image: that of a symbolic link to its file.
+ * Adds a further name of the image @id, if there is such an image: that of a symbolic link to its file.
  */
-int images_add_name(struct images *images, const char *id, const char *basename, uint32_t pass);
+int images_add_name(struct images *images, const char *id, const struct found_at *at);
 
 /*
  * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes all who waited

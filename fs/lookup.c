@@ -5,13 +5,13 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "answer.h"
 #include "attr.h"
+#include "link.h"
 #include "revision.h"
 #include "tsv_file.h"
-
-enum { BY_NAME_LINK_PREFIX = 6 /* "../../" */ };
 
 /* ---- Entries ---- */
 
@@ -31,11 +31,18 @@ struct fuse_entry_param entry_image(const struct gsymfs *fs, struct revision *re
 	return entry_make(fs, &st, fs->images.scanned ? TIMEOUT_FIXED : TIMEOUT_LISTING, TIMEOUT_FIXED);
 }
 
-static struct fuse_entry_param entry_alias(const struct gsymfs *fs, const struct image *image)
+/* A link that was given out, as long as it leads to something: what it says never changes. */
+static struct fuse_entry_param entry_link(const struct gsymfs *fs, uint64_t ino, double timeout)
 {
 	struct stat st;
-	attr_link(fs, ino_make(NODE_ALIAS, image->number, 0), strlen(image->id), &st);
-	return entry_make(fs, &st, TIMEOUT_ALIAS, TIMEOUT_FIXED);
+	char text[LINK_TEXT_SIZE];
+	attr_link(fs, ino, (size_t)link_text(&fs->images, ino, text), &st);
+	return entry_make(fs, &st, timeout, TIMEOUT_FIXED);
+}
+
+static struct fuse_entry_param entry_alias(const struct gsymfs *fs, const struct image *image)
+{
+	return entry_link(fs, ino_make(NODE_ALIAS, image->number, 0), TIMEOUT_ALIAS);
 }
 
 struct fuse_entry_param entry_basename(const struct gsymfs *fs, const struct basename *name)
@@ -48,10 +55,7 @@ struct fuse_entry_param entry_basename(const struct gsymfs *fs, const struct bas
 struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct basename *name,
 					const struct image *image)
 {
-	struct stat st;
-	attr_link(fs, ino_make(NODE_NAME_LINK, name->number, image->number),
-		  BY_NAME_LINK_PREFIX + strlen(image->id), &st);
-	return entry_make(fs, &st, TIMEOUT_ALIAS, TIMEOUT_FIXED);
+	return entry_link(fs, ino_make(NODE_NAME_LINK, name->number, image->number), TIMEOUT_ALIAS);
 }
 
 struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev,
@@ -60,6 +64,39 @@ struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct r
 	struct stat st;
 	attr_image_file(rev, ino_make(NODE_IMAGE_FILE, rev->number, file), size, &st);
 	return entry_make(fs, &st, TIMEOUT_FIXED, image_file_is_fixed(file) ? TIMEOUT_FIXED : 0);
+}
+
+struct fuse_entry_param entry_path_dir(const struct gsymfs *fs, const struct path_dir *dir)
+{
+	struct stat st;
+	attr_path_dir(&dir->attr, ino_make(NODE_PATH_DIR, dir->number, 0), &st);
+	return entry_make(fs, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
+}
+
+struct fuse_entry_param entry_by_path(const struct gsymfs *fs)
+{
+	const struct path_attr closed = {geteuid(), getegid(), 0500, fs->mounted_at};
+	const struct path_dir *source = path_tree_dir(&fs->images.paths, 0);
+	return entry_path_dir(fs, source ? source : &(struct path_dir){.attr = closed});
+}
+
+static struct fuse_entry_param path_link(const struct gsymfs *fs, const struct path_file *file, enum node_kind kind)
+{
+	return entry_link(fs, ino_make(kind, file->number, 0), TIMEOUT_LISTING);
+}
+
+struct fuse_entry_param entry_path_member(const struct gsymfs *fs, const struct path_file *file)
+{
+	return path_link(fs, file, NODE_PATH_MEMBER);
+}
+
+struct fuse_entry_param entry_path_file(const struct gsymfs *fs, const struct path_file *first)
+{
+	struct stat st;
+	if (!path_file_is_fat(&fs->images.paths, first))
+		return path_link(fs, path_file_alive(&fs->images.paths, first), NODE_PATH_LINK);
+	attr_own_dir(fs, ino_make(NODE_PATH_FAT, first->number, 0), &st);
+	return entry_make(fs, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
 }
 
 /* ---- In the root directory ---- */
@@ -131,6 +168,12 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 		*ret = entry_batch(call->fs, NULL, &request);
 		return 0;
 	}
+	if (request.kind == REQUEST_BY_PATH) {
+		pthread_mutex_lock(&call->fs->images.lock);
+		*ret = entry_by_path(call->fs);
+		pthread_mutex_unlock(&call->fs->images.lock);
+		return 0;
+	}
 	if (request.kind != REQUEST_ID)
 		return -ENOENT;
 	pthread_mutex_lock(&call->fs->images.lock);
@@ -173,6 +216,43 @@ static int in_basename(struct call *call, struct fuse_entry_param *ret)
 	int err = name && image && images_find_member(images, name, image) ? 0 : absent(call);
 	if (!err)
 		*ret = entry_name_link(call->fs, name, image);
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+/* ---- In by-path ---- */
+
+static int in_path_dir(struct call *call, struct fuse_entry_param *ret)
+{
+	struct images *images = &call->fs->images;
+	uint32_t number = ino_a(call->ino);
+	int err = 0;
+	pthread_mutex_lock(&images->lock);
+	const struct path_dir *dir = path_tree_find_dir(&images->paths, number, call->name);
+	const struct path_file *file = dir ? NULL : path_tree_find(&images->paths, number, call->name);
+	if (dir)
+		*ret = entry_path_dir(call->fs, dir);
+	else if (path_file_alive(&images->paths, file))
+		*ret = entry_path_file(call->fs, file);
+	else
+		err = absent(call);
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
+{
+	struct images *images = &call->fs->images;
+	const struct path_tree *paths = &images->paths;
+	int err = -ENOENT;
+	pthread_mutex_lock(&images->lock);
+	const struct path_file *at = path_file_alive(paths, path_tree_file(paths, ino_a(call->ino)));
+	for (; at && err; at = path_file_alive(paths, path_file_next(paths, at))) {
+		if (strcmp(images->all.v[at->image]->id, call->name) != 0)
+			continue;
+		*ret = entry_path_member(call->fs, at);
+		err = 0;
+	}
 	pthread_mutex_unlock(&images->lock);
 	return err;
 }
@@ -332,12 +412,39 @@ static int in_loaded_context(struct call *call, struct fuse_entry_param *ret)
 
 /* ---- "." and "..", which only those ask for who came by a file handle and not by a path ---- */
 
+/* With images.lock. The first file of a chain stands for the directory of all of them. */
+static uint64_t path_parent(const struct path_tree *paths, uint64_t ino)
+{
+	if (ino_kind(ino) == NODE_PATH_DIR) {
+		const struct path_dir *dir = path_tree_dir(paths, ino_a(ino));
+		return dir && dir->parent != PATH_NONE ? ino_make(NODE_PATH_DIR, dir->parent, 0) : INO_ROOT;
+	}
+	const struct path_file *file = path_tree_file(paths, ino_a(ino));
+	if (!file)
+		return 0;
+	if (ino_kind(ino) == NODE_PATH_MEMBER)
+		return ino_make(NODE_PATH_FAT, path_tree_find(paths, file->dir, file->name)->number, 0);
+	return ino_make(NODE_PATH_DIR, file->dir, 0);
+}
+
+static uint64_t parent_in_paths(struct images *images, uint64_t ino)
+{
+	pthread_mutex_lock(&images->lock);
+	uint64_t parent = path_parent(&images->paths, ino);
+	pthread_mutex_unlock(&images->lock);
+	return parent;
+}
+
 static uint64_t parent_of(struct gsymfs *fs, uint64_t ino)
 {
 	struct node node;
 	switch (ino_kind(ino)) {
 	case NODE_NAME: return INO_BY_NAME;
 	case NODE_NAME_LINK: return ino_make(NODE_NAME, ino_a(ino), 0);
+	case NODE_PATH_DIR:
+	case NODE_PATH_LINK:
+	case NODE_PATH_FAT:
+	case NODE_PATH_MEMBER: return parent_in_paths(&fs->images, ino);
 	case NODE_CONTEXT:
 	case NODE_BATCH:
 	case NODE_IMAGE_FILE: return ino_make(NODE_IMAGE, ino_a(ino), 0);
@@ -382,6 +489,8 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 	case NODE_CONTEXT: return in_fixed_context(call, ret);
 	case NODE_ADDRESS: return in_loaded_context(call, ret);
 	case NODE_NAME: return in_basename(call, ret);
+	case NODE_PATH_DIR: return in_path_dir(call, ret);
+	case NODE_PATH_FAT: return in_path_fat(call, ret);
 	default: return -ENOTDIR;
 	}
 }

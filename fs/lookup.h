@@ -22,6 +22,13 @@ struct fuse_entry_param entry_image(const struct gsymfs *fs, struct revision *re
 struct fuse_entry_param entry_basename(const struct gsymfs *fs, const struct basename *name);
 struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct basename *name,
 					const struct image *image);
+struct fuse_entry_param entry_path_dir(const struct gsymfs *fs, const struct path_dir *dir);
+/* A file of by-path: @first and those behind it in its chain that are not gone, of which there is one at least. */
+struct fuse_entry_param entry_path_file(const struct gsymfs *fs, const struct path_file *first);
+/* An image of a file that has several. */
+struct fuse_entry_param entry_path_member(const struct gsymfs *fs, const struct path_file *file);
+/* by-path itself, which is there before SOURCE was looked at. */
+struct fuse_entry_param entry_by_path(const struct gsymfs *fs);
 
 /* ---- And without it ---- */
 

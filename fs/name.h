@@ -45,6 +45,7 @@ struct context {
 enum request_kind {
 	REQUEST_NONE,    /* no such name in this place */
 	REQUEST_BY_NAME, /* root: the directory by-name */
+	REQUEST_BY_PATH, /* root: the directory by-path */
 	REQUEST_ID,      /* root: an image id or a spelling of one */
 	REQUEST_STATUS,  /* image: the file status */
 	REQUEST_INFO,    /* image: the file info.json */

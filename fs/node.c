@@ -16,8 +16,6 @@ struct node_page {
 	struct node *nodes[NODE_PAGE];
 };
 
-static const uint64_t ADDRESS_BIT = 1ULL << 63;
-
 void nodes_init(struct nodes *nodes)
 {
 	*nodes = (struct nodes){.next = 0};
@@ -125,7 +123,7 @@ static uint64_t insert(struct nodes *nodes, struct node *node)
 		return 0;
 	uint64_t number = nodes->next++;
 	struct node_page *page = nodes->pages[number / NODE_PAGE];
-	node->ino = ADDRESS_BIT | number;
+	node->ino = INO_ADDRESS | number;
 	page->nodes[number % NODE_PAGE] = node;
 	page->used++;
 	nodes->content_bytes += node->size;
@@ -168,7 +166,7 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret)
 {
 	pthread_mutex_lock(&nodes->lock);
-	struct node **at = place(nodes, ino & ~ADDRESS_BIT);
+	struct node **at = place(nodes, ino - INO_ADDRESS);
 	bool found = at && *at;
 	if (found) {
 		*ret = **at;
@@ -182,7 +180,7 @@ bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret)
 bool nodes_remember(struct nodes *nodes, uint64_t ino)
 {
 	pthread_mutex_lock(&nodes->lock);
-	struct node **at = place(nodes, ino & ~ADDRESS_BIT);
+	struct node **at = place(nodes, ino - INO_ADDRESS);
 	bool found = at && *at;
 	if (found)
 		(*at)->lookups++;
@@ -193,11 +191,11 @@ bool nodes_remember(struct nodes *nodes, uint64_t ino)
 void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count)
 {
 	pthread_mutex_lock(&nodes->lock);
-	struct node **at = place(nodes, ino & ~ADDRESS_BIT);
+	struct node **at = place(nodes, ino - INO_ADDRESS);
 	if (at && *at) {
 		(*at)->lookups -= count < (*at)->lookups ? count : (*at)->lookups;
 		if ((*at)->lookups == 0)
-			release(nodes, ino & ~ADDRESS_BIT);
+			release(nodes, ino - INO_ADDRESS);
 	}
 	pthread_mutex_unlock(&nodes->lock);
 }

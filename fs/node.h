@@ -26,7 +26,11 @@ enum node_kind {
 	NODE_ALIAS,      /* another spelling of an id; a: image */
 	NODE_CONTEXT,    /* base, rva, off, ra, approximate below an image; a: revision, b: context_code() */
 	NODE_BATCH,      /* q below an image; a: revision, b: batch_code() */
-	NODE_ADDRESS = 8,
+	NODE_PATH_DIR,   /* by-path and the directories below it; a: path_dir */
+	NODE_PATH_LINK,  /* by-path/<path>; a: path_file */
+	NODE_PATH_FAT,   /* by-path/<path> of several images, a directory; a: path_file, the first of the chain */
+	NODE_PATH_MEMBER, /* by-path/<path>/<id> in that; a: path_file */
+	NODE_ADDRESS,    /* and the kinds above: what is left are the bits of a counter */
 };
 
 enum {
@@ -45,6 +49,8 @@ static inline bool image_file_is_fixed(uint32_t file)
 	return file != IMAGE_STATUS && file != IMAGE_INFO;
 }
 
+#define INO_ADDRESS ((uint64_t)NODE_ADDRESS << 60)
+
 static inline uint64_t ino_make(enum node_kind kind, uint32_t a, uint32_t b)
 {
 	return (uint64_t)kind << 60 | (uint64_t)a << 30 | b;
@@ -52,7 +58,7 @@ static inline uint64_t ino_make(enum node_kind kind, uint32_t a, uint32_t b)
 
 static inline enum node_kind ino_kind(uint64_t ino)
 {
-	return ino >> 63 ? NODE_ADDRESS : (enum node_kind)(ino >> 60);
+	return ino >= INO_ADDRESS ? NODE_ADDRESS : (enum node_kind)(ino >> 60);
 }
 
 static inline uint32_t ino_a(uint64_t ino)

@@ -7,11 +7,8 @@
  */
 #include "ops.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "attr.h"
+#include "link.h"
 #include "lookup.h"
 
 static void ops_init(void *user, struct fuse_conn_info *conn)
@@ -74,30 +71,17 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *i
 		fuse_reply_attr(req, &st, timeout);
 }
 
-/* The id of the image a link leads to; false when @ino is no link. */
-static bool link_target(struct gsymfs *fs, fuse_ino_t ino, char id[ID_TEXT_SIZE])
-{
-	bool by_name = ino_kind(ino) == NODE_NAME_LINK;
-	if (!by_name && ino_kind(ino) != NODE_ALIAS)
-		return false;
-	uint32_t number = by_name ? ino_b(ino) : ino_a(ino);
-	pthread_mutex_lock(&fs->images.lock);
-	bool found = number < fs->images.all.n;
-	if (found)
-		strcpy(id, fs->images.all.v[number]->id);
-	pthread_mutex_unlock(&fs->images.lock);
-	return found;
-}
-
 static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
 {
-	char id[ID_TEXT_SIZE], path[ID_TEXT_SIZE + 8];
-	if (!link_target(fuse_req_userdata(req), ino, id)) {
-		fuse_reply_err(req, EINVAL);
-		return;
-	}
-	snprintf(path, sizeof(path), "%s%s", ino_kind(ino) == NODE_NAME_LINK ? "../../" : "", id);
-	fuse_reply_readlink(req, path);
+	struct gsymfs *fs = fuse_req_userdata(req);
+	char text[LINK_TEXT_SIZE];
+	pthread_mutex_lock(&fs->images.lock);
+	int size = link_text(&fs->images, ino, text);
+	pthread_mutex_unlock(&fs->images.lock);
+	if (size < 0)
+		fuse_reply_err(req, -size);
+	else
+		fuse_reply_readlink(req, text);
 }
 
 const struct fuse_lowlevel_ops gsymfs_ops = {

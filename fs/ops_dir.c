@@ -62,7 +62,7 @@ static void list_root(struct listing *l, uint64_t off)
 {
 	struct images *images = &l->fs->images;
 	const struct request batch = {.kind = REQUEST_BATCH};
-	const uint64_t first = POSITION_FIRST + 3; /* after by-name, q and log */
+	const uint64_t first = POSITION_FIRST + 4; /* after by-name, q, log and by-path */
 	if (off <= POSITION_FIRST) {
 		struct fuse_entry_param e = entry_by_name(l->fs);
 		add(l, "by-name", &e, POSITION_FIRST + 1);
@@ -73,9 +73,13 @@ static void list_root(struct listing *l, uint64_t off)
 	}
 	if (off <= POSITION_FIRST + 2 && !l->full) {
 		struct fuse_entry_param e = entry_log(l->fs);
-		add(l, "log", &e, first);
+		add(l, "log", &e, POSITION_FIRST + 3);
 	}
 	pthread_mutex_lock(&images->lock);
+	if (off <= POSITION_FIRST + 3 && !l->full) {
+		struct fuse_entry_param e = entry_by_path(l->fs);
+		add(l, "by-path", &e, first);
+	}
 	for (uint64_t i = off < first ? 0 : off - first; i < images->all.n && !l->full; i++) {
 		const struct image *image = images->all.v[i];
 		if (!image->revision)
@@ -120,6 +124,47 @@ static void list_basename(struct listing *l, uint64_t off)
 	pthread_mutex_lock(&images->lock);
 	if (number < images->names.n)
 		list_members(l, images->names.v[number], off);
+	pthread_mutex_unlock(&images->lock);
+}
+
+/* A child of a directory in by-path, in one of two numberings, see struct path_dir. */
+static void add_path(struct listing *l, uint32_t child, uint64_t next)
+{
+	const struct path_tree *paths = &l->fs->images.paths;
+	const struct path_dir *dir = child & 1 ? NULL : path_tree_dir(paths, child / 2);
+	const struct path_file *file = child & 1 ? path_tree_file(paths, child / 2) : NULL;
+	if (dir && dir->alive) {
+		struct fuse_entry_param e = entry_path_dir(l->fs, dir);
+		add(l, dir->name, &e, next);
+	} else if (path_file_alive(paths, file)) {
+		struct fuse_entry_param e = entry_path_file(l->fs, file);
+		add(l, file->name, &e, next);
+	}
+}
+
+static void list_path_dir(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	pthread_mutex_lock(&images->lock);
+	const struct path_dir *dir = path_tree_dir(&images->paths, ino_a(l->ino));
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; dir && i < dir->children.n && !l->full; i++)
+		add_path(l, dir->children.v[i], POSITION_FIRST + i + 1);
+	pthread_mutex_unlock(&images->lock);
+}
+
+/* The images of a file that has several: a position is that in its chain. */
+static void list_path_fat(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	uint64_t next = POSITION_FIRST;
+	pthread_mutex_lock(&images->lock);
+	const struct path_file *file = path_tree_file(&images->paths, ino_a(l->ino));
+	for (; file && !l->full; file = path_file_next(&images->paths, file)) {
+		if (next++ < off || !file->pass)
+			continue;
+		struct fuse_entry_param e = entry_path_member(l->fs, file);
+		add(l, images->all.v[file->image]->id, &e, next);
+	}
 	pthread_mutex_unlock(&images->lock);
 }
 
@@ -233,6 +278,10 @@ static void list(struct listing *l, uint64_t off)
 		list_basename(l, off);
 	else if (ino_kind(l->ino) == NODE_IMAGE)
 		list_image(l, off);
+	else if (ino_kind(l->ino) == NODE_PATH_DIR)
+		list_path_dir(l, off);
+	else if (ino_kind(l->ino) == NODE_PATH_FAT)
+		list_path_fat(l, off);
 }
 
 static void reply_listing(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool plus)

@@ -30,6 +30,7 @@ enum {
 struct link_seen {
 	uint64_t dev, ino;
 	char *basename;
+	uint32_t directory;
 };
 
 enum { GSYM_SUFFIX_SIZE = 5 };
@@ -46,6 +47,7 @@ struct cut_seen {
 	const struct file_record *record;
 	struct place {
 		const char *path;
+		uint32_t directory;
 		uid_t uid;
 		gid_t gid;
 		mode_t mode;
@@ -54,11 +56,21 @@ struct cut_seen {
 	const struct image *whole; /* or NULL */
 };
 
+/* The directory the walk is in, or one above it. */
+struct dir_seen {
+	size_t path_size; /* of its path, which dir_path begins with */
+	struct path_attr attr;
+	uint32_t number;
+	bool noted; /* it has a number: something may be in it */
+};
+
 /* One walk. */
 struct sweep {
 	struct scan *scan;
 	int root;
 	struct identifier identifier;
+	char dir_path[PATH_MAX];
+	VEC(struct dir_seen) dirs; /* from SOURCE to where the walk is */
 	VEC(struct link_seen) links;
 	VEC(struct gsym_seen) gsyms;
 	VEC(struct cut_seen) cuts;
@@ -125,6 +137,53 @@ static void check_gsyms(struct sweep *s)
 		free(seen->program);
 	}
 	vec_free(&s->gsyms);
+}
+
+/* ---- Directories ---- */
+
+/* Whether the last of the directories is above @path. */
+static bool leads_to(const struct sweep *s, const char *path)
+{
+	size_t n = s->dirs.v[s->dirs.n - 1].path_size;
+	return n == 0 || (strncmp(path, s->dir_path, n) == 0 && path[n] == '/');
+}
+
+/* Nobody learns of names by the mount who could not read them: of SOURCE, if not everybody can get there, only its owner. */
+static mode_t dir_mode(const char *path, const struct stat *st, bool open_to_all)
+{
+	return st->st_mode & (*path || open_to_all ? 0555 : 0500);
+}
+
+/* The walk enters a directory. */
+static int note_dir(struct sweep *s, const char *path, const struct stat *st, bool open_to_all)
+{
+	while (s->dirs.n && !leads_to(s, path))
+		s->dirs.n--;
+	snprintf(s->dir_path, sizeof(s->dir_path), "%s", path);
+	struct dir_seen seen = {
+		.path_size = strlen(path),
+		.attr = {st->st_uid, st->st_gid, dir_mode(path, st, open_to_all), st->st_mtim},
+	};
+	return vec_push(&s->dirs, seen);
+}
+
+/* The directory the walk is in. Only those where something is found are noted, with those above them. */
+static uint32_t directory(struct sweep *s)
+{
+	uint32_t number = PATH_NONE;
+	size_t start = 0;
+	for (size_t i = 0; i < s->dirs.n; i++) {
+		struct dir_seen *d = &s->dirs.v[i];
+		char name[NAME_MAX + 1];
+		if (!d->noted) {
+			snprintf(name, sizeof(name), "%.*s", (int)(d->path_size - start), s->dir_path + start);
+			d->number = images_add_directory(s->scan->images, number, name, &d->attr);
+			d->noted = true;
+		}
+		number = d->number;
+		start = d->path_size + (d->path_size ? 1 : 0);
+	}
+	return number;
 }
 
 /* ---- One file ---- */
@@ -207,16 +266,17 @@ static enum richness richness_of(const struct image_identity *identity)
 	return identity->has_dwarf ? SOURCE_DWARF : identity->has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE;
 }
 
-/* @whole: the image that the file belongs to, if its own id does not say. */
-static int add_finding(struct sweep *s, const struct file_record *r, const struct image_identity *identity,
-		       const struct image *whole, const struct place *place)
+/* Adds image @number of the file. @whole: the image that the file belongs to, if its own id does not say. */
+static int add_finding(struct sweep *s, const struct file_record *r, size_t number, const struct image *whole,
+		       const struct place *place)
 {
+	const struct image_identity *identity = &r->images[number];
 	char id[ID_TEXT_SIZE], path_copy[PATH_MAX];
 	id_format(identity, id);
 	snprintf(path_copy, sizeof(path_copy), "%s", place->path);
 	struct finding finding = {
 		.id = whole ? whole->id : id,
-		.basename = last_component(place->path),
+		.at = {last_component(place->path), place->directory, number + 1 == r->n_images, s->scan->pass},
 		.source =
 			{
 				.path = path_copy,
@@ -277,7 +337,7 @@ static int add_cuts(struct sweep *s, uint32_t pass)
 	int err = 0;
 	for (size_t i = 0; i < s->cuts.n && !err; i++) {
 		const struct cut_seen *c = &s->cuts.v[i];
-		err = add_finding(s, c->record, &c->record->images[0], c->whole, &c->place);
+		err = add_finding(s, c->record, 0, c->whole, &c->place);
 	}
 	return err;
 }
@@ -317,12 +377,14 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 		note_gsym(s, path, &r->images[0]);
 	s->n_bad += r->bad;
 	s->n_images += r->n_images != 0;
-	const struct place place = {path, st.st_uid, st.st_gid, mirrored_mode(&st, open_to_all)};
-	if (r->n_images && r->images[0].id_is_cut)
+	if (!r->n_images)
+		return 0;
+	const struct place place = {path, directory(s), st.st_uid, st.st_gid, mirrored_mode(&st, open_to_all)};
+	if (r->images[0].id_is_cut)
 		return note_cut(s, r, &place);
 	err = 0;
 	for (size_t i = 0; i < r->n_images && !err; i++)
-		err = add_finding(s, r, &r->images[i], NULL, &place);
+		err = add_finding(s, r, i, NULL, &place);
 	return err;
 }
 
@@ -332,7 +394,7 @@ static int visit_link(void *user, const char *path, const struct stat *target)
 {
 	struct sweep *s = user;
 	char *name = strdup(last_component(path));
-	if (!name || vec_push(&s->links, (struct link_seen){target->st_dev, target->st_ino, name})) {
+	if (!name || vec_push(&s->links, (struct link_seen){target->st_dev, target->st_ino, name, directory(s)})) {
 		free(name);
 		return -ENOMEM;
 	}
@@ -361,7 +423,8 @@ static void add_links(struct sweep *s, uint32_t pass)
 		char id[ID_TEXT_SIZE];
 		for (size_t k = 0; r && r->pass == s->scan->pass && k < r->n_images; k++) {
 			whole_id(s, &r->images[k], pass, id);
-			if (images_add_name(s->scan->images, id, l->basename, s->scan->pass))
+			const struct found_at at = {l->basename, l->directory, k + 1 == r->n_images, s->scan->pass};
+			if (images_add_name(s->scan->images, id, &at))
 				return; /* without memory fewer names are listed */
 		}
 	}
@@ -383,11 +446,14 @@ static bool is_cache(const struct cache *cache, int dir)
 	return fstat(dir, &a) == 0 && fstat(cache->dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-static void visit_dir(void *user, const char *path, int fd)
+static int visit_dir(void *user, const char *path, int fd, bool open_to_all)
 {
-	struct scan *scan = ((struct sweep *)user)->scan;
+	struct sweep *s = user;
+	struct scan *scan = s->scan;
+	struct stat st;
 	if (!is_cache(scan->cache, fd))
 		watch_dir(&scan->watch, fd, path, scan->pass);
+	return fstat(fd, &st) ? -errno : note_dir(s, path, &st, open_to_all);
 }
 
 /* ---- One pass ---- */
@@ -470,5 +536,6 @@ int scan_pass(struct scan *scan)
 	}
 	free_links(&s);
 	free_cuts(&s);
+	vec_free(&s.dirs);
 	return err;
 }

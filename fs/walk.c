@@ -138,14 +138,13 @@ static int enter(struct walker *w, const struct pending *from)
 	}
 	/* Asked of what was opened: another directory may have had the name when it was met. */
 	const struct pending opened = {from->path, from->open_to_all && dir_open_to_all(fd)};
-	if (w->visitor->dir)
-		w->visitor->dir(w->visitor->user, from->path, fd);
-	DIR *d = fdopendir(fd);
+	int err = w->visitor->dir(w->visitor->user, from->path, fd, opened.open_to_all);
+	DIR *d = err ? NULL : fdopendir(fd);
 	if (!d) {
 		close(fd);
-		return -ENOMEM;
+		return err ? err : -ENOMEM;
 	}
-	int err = list(w, d, &opened);
+	err = list(w, d, &opened);
 	closedir(d);
 	return err;
 }

@@ -12,14 +12,18 @@
 /* What a walk meets. Paths are below the root and valid during the call only. */
 struct walk_visitor {
 	/*
+	 * A directory, open, that is about to be listed; @path is "" for the root. Whatever is met until the next call is
+	 * in it, and before another that is not below it all below it is met. @open_to_all as for files: of the way to
+	 * what is in it. Negative ends the walk.
+	 */
+	int (*dir)(void *user, const char *path, int fd, bool open_to_all);
+	/*
 	 * A regular file. @open_to_all: everybody may search the directories that lead to it. Negative ends
 	 * the walk.
 	 */
 	int (*file)(void *user, const char *path, const struct stat *st, bool open_to_all);
 	/* A symbolic link to a regular file below the root, which @st describes. */
 	int (*link)(void *user, const char *path, const struct stat *st);
-	/* A directory, open, that is about to be listed. May be NULL. */
-	void (*dir)(void *user, const char *path, int fd);
 	void *user;
 	dev_t avoid; /* a file system not to enter, 0 = none */
 	int stop_fd; /* readable: end the walk */

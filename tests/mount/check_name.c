@@ -255,6 +255,7 @@ static void files_of_an_image(void **state)
 	assert_int_equal(parse(PLACE_IMAGE, "lines").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_ROOT, "lines.tsv").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_IMAGE, "by-name").kind, REQUEST_NONE);
+	assert_int_equal(parse(PLACE_IMAGE, "by-path").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_IMAGE, UUID).kind, REQUEST_NONE);
 }
 
@@ -307,6 +308,7 @@ static void not_ids(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(parse(PLACE_ROOT, bad[i]).kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_ROOT, "by-name").kind, REQUEST_BY_NAME);
+	assert_int_equal(parse(PLACE_ROOT, "by-path").kind, REQUEST_BY_PATH);
 }
 
 static void longest_id(void **state)

@@ -36,6 +36,9 @@ static void numbers(void **state)
 	assert_int_equal(ino_a(ino), 12345);
 	assert_int_equal(ino_b(ino), (1U << 30) - 1);
 	assert_int_equal(ino_kind(INO_ROOT), NODE_FIXED);
+	for (enum node_kind kind = NODE_FIXED; kind <= NODE_ADDRESS; kind++)
+		assert_int_equal(ino_kind(ino_make(kind, (1U << 30) - 1, (1U << 30) - 1)), kind);
+	assert_int_equal(ino_kind(UINT64_MAX), NODE_ADDRESS);
 }
 
 static void life(void **state)

@@ -1,0 +1,125 @@
+/* The tree by-path: what comes, goes and comes back, and what keeps its number meanwhile. */
+#include "../../fs/path_tree.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct path_attr attr = {.mode = 0555};
+
+static uint32_t enter(struct path_tree *tree, uint32_t parent, const char *name)
+{
+	uint32_t number;
+	assert_int_equal(path_tree_enter(tree, parent, name, &attr, &number), 0);
+	return number;
+}
+
+static void add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass, bool last)
+{
+	assert_int_equal(path_tree_add(tree, dir, name, image, pass, last), 0);
+}
+
+/* The one image of a file; -1: none, -2: several. */
+static int image(const struct path_tree *tree, uint32_t dir, const char *name)
+{
+	const struct path_file *first = path_tree_find(tree, dir, name), *file = path_file_alive(tree, first);
+	return !file ? -1 : path_file_is_fat(tree, first) ? -2 : (int)file->image;
+}
+
+static void directories(void **state)
+{
+	struct path_tree tree = {.n_files = 0};
+	(void)state;
+	uint32_t top = enter(&tree, PATH_NONE, ""), a = enter(&tree, top, "a"), b = enter(&tree, a, "b");
+	assert_int_equal(top, 0);
+	assert_null(path_tree_find_dir(&tree, top, "a")); /* nothing in it */
+	add(&tree, b, "file", 7, 1, true);
+	assert_int_equal(path_tree_find_dir(&tree, top, "a")->number, a);
+	assert_int_equal(path_tree_find_dir(&tree, a, "b")->depth, 2);
+	assert_null(path_tree_find_dir(&tree, top, "b"));
+	add(&tree, a, "file", 8, 2, true);
+	path_tree_sweep(&tree, 2);
+	assert_null(path_tree_find_dir(&tree, a, "b"));
+	assert_non_null(path_tree_find_dir(&tree, top, "a"));
+	path_tree_sweep(&tree, 3);
+	assert_null(path_tree_find_dir(&tree, top, "a"));
+	assert_int_equal(path_tree_dir(&tree, top)->alive, 0);
+	assert_int_equal(enter(&tree, top, "a"), a);
+	add(&tree, a, "file", 8, 4, true);
+	assert_non_null(path_tree_find_dir(&tree, top, "a"));
+	assert_int_equal(path_tree_dir(&tree, a)->children.n, 2);
+	assert_int_equal(image(&tree, b, "file"), -1);
+	assert_null(path_tree_dir(&tree, 3));
+	assert_null(path_tree_file(&tree, 2));
+	path_tree_deinit(&tree);
+}
+
+static void images_of_a_file(void **state)
+{
+	struct path_tree tree = {.n_files = 0};
+	(void)state;
+	uint32_t top = enter(&tree, PATH_NONE, "");
+	add(&tree, top, "f", 1, 1, false);
+	add(&tree, top, "f", 2, 1, true);
+	assert_int_equal(image(&tree, top, "f"), -2);
+	assert_int_equal(path_tree_dir(&tree, top)->children.n, 1);
+	/* In the middle of the next scan it has both still; at the end of the file only what was seen. */
+	add(&tree, top, "f", 2, 2, false);
+	assert_int_equal(image(&tree, top, "f"), -2);
+	add(&tree, top, "f", 2, 2, true);
+	assert_int_equal(image(&tree, top, "f"), 2);
+	uint32_t number = path_file_alive(&tree, path_tree_find(&tree, top, "f"))->number;
+	add(&tree, top, "f", 3, 3, true);
+	assert_int_equal(image(&tree, top, "f"), 3);
+	add(&tree, top, "f", 2, 4, true);
+	assert_int_equal(image(&tree, top, "f"), 2);
+	assert_int_equal(path_file_alive(&tree, path_tree_find(&tree, top, "f"))->number, number);
+	path_tree_sweep(&tree, 4);
+	assert_int_equal(path_tree_dir(&tree, top)->alive, 1);
+	path_tree_deinit(&tree);
+}
+
+static void many(void **state)
+{
+	static char names[5000][8];
+	struct path_tree tree = {.n_files = 0};
+	(void)state;
+	uint32_t top = enter(&tree, PATH_NONE, "");
+	for (uint32_t i = 0; i < 5000; i++) {
+		snprintf(names[i], sizeof(names[i]), "%u", i);
+		add(&tree, top, names[i], i, 1, true);
+	}
+	for (uint32_t i = 0; i < 5000; i++)
+		assert_int_equal(image(&tree, top, names[i]), (int)i);
+	assert_int_equal(path_tree_dir(&tree, top)->alive, 5000);
+	path_tree_deinit(&tree);
+}
+
+static void too_deep(void **state)
+{
+	struct path_tree tree = {.n_files = 0};
+	(void)state;
+	uint32_t at = enter(&tree, PATH_NONE, "");
+	for (unsigned i = 0; i < PATH_DEPTH_MAX; i++)
+		at = enter(&tree, at, "d");
+	assert_int_not_equal(at, PATH_NONE);
+	assert_int_equal(enter(&tree, at, "d"), PATH_NONE);
+	assert_int_equal(enter(&tree, PATH_NONE, "d"), PATH_NONE);
+	add(&tree, PATH_NONE, "f", 1, 1, true);
+	assert_int_equal(tree.n_files, 0);
+	path_tree_deinit(&tree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(directories),
+		cmocka_unit_test(images_of_a_file),
+		cmocka_unit_test(many),
+		cmocka_unit_test(too_deep),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
