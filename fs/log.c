@@ -2,7 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -22,6 +24,15 @@ void log_use_syslog(struct log *log)
 {
 	openlog("gsymfs", LOG_PID, LOG_DAEMON);
 	log->to_syslog = true;
+}
+
+void log_find_journal(struct log *log)
+{
+	unsigned long long dev, ino;
+	const char *stream = getenv("JOURNAL_STREAM");
+	struct stat st;
+	log->to_journal = stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
+			  st.st_dev == dev && st.st_ino == ino;
 }
 
 /* Copies @from with everything but printable ASCII spelled out; returns the length. */
@@ -44,10 +55,12 @@ static size_t escape(char *to, size_t size, const char *from)
 	return n;
 }
 
-static void say_to_stderr(const char *word, const char *text)
+static void say_to_stderr(const struct log *log, enum log_level level, const char *text)
 {
-	char line[LINE_MAX_BYTES + 64];
-	int n = snprintf(line, sizeof(line), "gsymfs: %s%s\n", word, text);
+	char line[LINE_MAX_BYTES + 64], priority[8] = "";
+	if (log->to_journal)
+		snprintf(priority, sizeof(priority), "<%d>", levels[level].priority);
+	int n = snprintf(line, sizeof(line), "%sgsymfs: %s%s\n", priority, levels[level].word, text);
 	/* One write a line, so that threads do not mix. A reader that is gone is no reason to stop. */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
@@ -66,5 +79,5 @@ void log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	if (log->to_syslog)
 		syslog(levels[level].priority, "%s%s", levels[level].word, clean);
 	else
-		say_to_stderr(levels[level].word, clean);
+		say_to_stderr(log, level, clean);
 }

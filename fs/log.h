@@ -1,5 +1,5 @@
 /*
- * log.h - where the daemon speaks: standard error in the foreground, else syslog.
+ * log.h - where the daemon speaks: standard error in the foreground, which may be the journal, else syslog.
  *
  * Names of files come from strangers: whatever is not printable ASCII is written as \xNN, so that no file
  * name can forge a line or talk to a terminal.
@@ -15,7 +15,11 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 struct log {
 	enum log_level most; /* what is more talkative is dropped */
 	bool to_syslog;
+	bool to_journal; /* standard error is read by systemd, which takes priorities at the start of lines */
 };
+
+/* Finds out whether standard error goes to the journal of systemd. */
+void log_find_journal(struct log *log);
 
 /* Begins to use syslog, as gsymfs and with the process id. */
 void log_use_syslog(struct log *log);

@@ -57,6 +57,7 @@ static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 		return STATUS_OK;
 	}
 	fs->log.most = fs->options.debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
+	log_find_journal(&fs->log);
 	fs->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fs->stop_fd < 0)
 		return STATUS_FAILED;

@@ -212,7 +212,8 @@ static const char *const fuse_options[] = {
 static const char *const ignored_options[] = {
 	"_netdev", "auto",   "noauto",   "user",     "nouser",      "users",    "owner",
 	"group",   "nofail", "defaults", "relatime", "strictatime", "comment=", "x-",
-	"norelatime", "nostrictatime", "diratime", "nodiratime",
+	"norelatime", "nostrictatime", "diratime", "nodiratime", "lazytime", "nolazytime", "silent", "loud", "mand", "nomand",
+	"iversion", "noiversion", "X-",
 };
 
 static bool listed(const char *arg, const char *const *list, size_t n)
@@ -291,6 +292,8 @@ static int take_operand(struct options *o, const char *arg)
 
 static int take_option(struct options *o, const char *arg)
 {
+	if (!*arg) /* "-o ''", of a service without options */
+		return 0;
 	int taken = take_own(o, arg);
 	if (taken)
 		return taken < 0 ? -1 : 0;

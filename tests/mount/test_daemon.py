@@ -70,6 +70,34 @@ class DaemonTest(MountTest):
         self.mount("rw,nosuid,nodev,noexec,noatime,_netdev,nofail,x-systemd.automount,user,defaults,max_read=131072")
         self.assertIn("state", self.status(self.id))
 
+    def test_every_option_of_mount(self):
+        """One after the other, as mount(8) hands them on."""
+        for option in ("rw", "ro", "exec", "noexec", "suid", "nosuid", "dev", "nodev", "sync", "async", "dirsync", "atime",
+                       "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime",
+                       "lazytime", "nolazytime", "silent", "loud", "mand", "nomand", "iversion", "noiversion", "user",
+                       "nouser", "users", "owner", "group", "_netdev", "nofail", "auto", "noauto", "defaults",
+                       "comment=systemd", "x-systemd.requires=/", "X-mount.mkdir"):
+            done = run(GSYMFS, "-o", option, self.source, os.path.join(self.dir, "nowhere"), check=False)
+            self.assertEqual(done.returncode, 1, (option, done.stderr))
+            self.assertIn(b"nowhere", done.stderr)
+
+    def test_mount_helper(self):
+        """mount -t fuse.gsymfs, and a line of fstab; the type names the program, which is not installed here."""
+        if not mount_harness.is_root() or not os.path.exists("/sbin/mount.fuse3"):
+            self.skipTest("mount.fuse3 is not installed, or only root may mount")
+        type = "fuse." + os.path.realpath(GSYMFS)
+        fstab = os.path.join(self.dir, "fstab")
+        with open(fstab, "w") as file:
+            file.write("%s %s %s noauto,_netdev,x-systemd.automount,allow_other,%s 0 0\n" %
+                       (self.source, self.mnt, type, self.options()))
+        for argv in (["mount", "-t", type, "-o", "ro,user,nofail," + self.options(), self.source, self.mnt],
+                     ["mount", "-T", fstab, self.mnt]):
+            run(*argv)
+            self.assertIn(" fuse.gsymfs " + self.source + " ", self.mount_options())
+            self.assertIn("state", self.status(self.id))
+            run("umount", self.mnt)
+            self.assertFalse(mount_harness.is_mounted(self.mnt))
+
     def mount_options(self):
         with open("/proc/self/mountinfo") as mounts:
             line = next(line for line in mounts if line.split()[4] == self.mnt)
@@ -102,6 +130,18 @@ class DaemonTest(MountTest):
             self.assertEqual(service.recv(100), b"READY=1")
             mount_harness.lazy_unmount(self.mnt)
             self.assertEqual(service.recv(100), b"STOPPING=1")
+
+    def test_journal(self):
+        """Where standard error is the journal's, lines begin with their priority; elsewhere they do not."""
+        nowhere = os.path.join(self.dir, "nowhere")
+        with open(os.path.join(self.dir, "journal"), "w+b", buffering=0) as journal:
+            st = os.fstat(journal.fileno())
+            for stream, start in (("%d:%d" % (st.st_dev, st.st_ino), b"<3>gsymfs: error: "), ("1:2", b"gsymfs: error: ")):
+                journal.seek(0)
+                subprocess.run([GSYMFS, "-f", "-o", "", nowhere, self.mnt], stderr=journal, timeout=LIMIT,
+                               env=dict(os.environ, JOURNAL_STREAM=stream))
+                journal.seek(0)
+                self.assertEqual(journal.read(len(start)), start)
 
     def test_signals_end_it_cleanly(self):
         for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 EXPECTED = ["bin/gsym", "include/gsym/gsym.h", "share/man/man1/gsym.1", "share/man/man1/gsymfs.1",
-            "share/man/man3/gsym.3", "share/man/man5/gsym.5"]
+            "share/man/man3/gsym.3", "share/man/man5/gsym.5", "share/bash-completion/completions/gsym",
+            "share/fish/vendor_completions.d/gsym.fish"]
 C_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 CXX_FLAGS = ["-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
