@@ -88,7 +88,7 @@ static bool backtrace(const struct context *context, const struct element *e, st
 	ret->style = STYLE_BACKTRACE;
 	ret->number = (uint32_t)frame;
 	ret->has_number = true;
-	return code(context, e, 2, frame ? WALK_RETURN : WALK_EXACT, ret);
+	return code(context, e, 2, WALK_RETURN, ret); /* unless it says so, an address is most often one of these */
 }
 
 static bool parse(const struct context *context, struct scan line, const struct element *e, struct frame *ret)

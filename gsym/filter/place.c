@@ -146,15 +146,15 @@ static void sentence(const struct piece *p)
 static void backtrace(const struct piece *p)
 {
 	struct text_buf *out = p->out;
-	size_t from, inlined = p->answer->n_frames - 1 - p->index;
+	size_t from;
 	bool is_return = p->resolved->kind == WALK_RETURN;
 	text_lit(out, "    ");
 	from = out->n;
 	text_char(out, '#');
 	text_dec(out, p->frame->number);
-	if (inlined) {
+	if (frame_of(p)->inlined) {
 		text_char(out, '.');
-		text_dec(out, inlined);
+		text_dec(out, p->index + 1);
 	}
 	text_fill(out, ' ', out->n - from < BACKTRACE_NUMBER_WIDTH ? BACKTRACE_NUMBER_WIDTH - (out->n - from) : 1);
 	text_lit(out, "0x");

@@ -120,7 +120,10 @@ static unsigned fit(const struct name_hit *hit, const struct frame *frame)
 	return frame->symbol_size > hit->size && frame->symbol_size - hit->size < PADDING_MAX;
 }
 
-/* The function of that name, if there is just one that fits best; one that is alone need not fit. */
+/*
+ * The function of that name, if there is just one that fits best. What follows may be further away than padding; but a
+ * function that is larger than the log says is that of another build.
+ */
 static bool find_function(const struct gsym_reader *reader, const char *name, size_t size, const struct frame *frame,
 			  struct name_hit *ret, int *ret_err)
 {
@@ -137,7 +140,7 @@ static bool find_function(const struct gsym_reader *reader, const char *name, si
 		}
 		of_best += fits == best;
 	}
-	return seen && of_best == 1;
+	return of_best == 1 && (best || ret->size < frame->symbol_size);
 }
 
 static int locate_name(const struct stack *stack, const struct stack_line *line, const struct frame *frame,

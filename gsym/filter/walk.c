@@ -20,6 +20,7 @@ enum {
 struct name {
 	const char *text; /* in the strings of its image */
 	uint32_t size;    /* NAME_SIZE_MAX: that or more */
+	uint8_t flags;    /* of an expected one: those of its call site */
 };
 
 /* A function that shares the code at an address. */
@@ -29,14 +30,12 @@ struct body {
 	bool kept;
 	/* Its patterns for the return address, in walk->patterns. */
 	uint32_t first_pattern, n_patterns;
-	uint8_t flags;
 };
 
 /* Whom a frame says it called. */
 struct expectation {
 	const struct gsym_reader *from; /* image of that frame; NULL: nothing is expected */
 	VEC(struct name) patterns;
-	uint8_t flags;
 };
 
 struct walk {
@@ -75,15 +74,16 @@ static bool is_behind(const struct pass *pass, const struct gsym_callsite *site,
 
 static struct name name_of(const char *text)
 {
-	return (struct name){text, (uint32_t)strnlen(text, NAME_SIZE_MAX)};
+	return (struct name){.text = text, .size = (uint32_t)strnlen(text, NAME_SIZE_MAX)};
 }
 
-static int add_pattern(struct pass *pass, struct body *body, uint64_t strp)
+static int add_pattern(struct pass *pass, struct body *body, uint64_t strp, uint8_t flags)
 {
 	const char *text = gsym_reader_string(pass->reader, strp);
 	struct name pattern = name_of(text ? text : "");
 	if (!pattern.size || pattern.size == NAME_SIZE_MAX || body->n_patterns >= PATTERNS_MAX)
 		return 0;
+	pattern.flags = flags;
 	body->n_patterns++;
 	return vec_push(&pass->walk->patterns, pattern);
 }
@@ -104,8 +104,7 @@ static int add_patterns(struct pass *pass, struct body *body, const struct recor
 		if (!is_behind(pass, site, w->answer.func_start))
 			continue;
 		for (uint32_t k = 0; !err && k < site->n_patterns; k++)
-			err = add_pattern(pass, body, d->patterns.v[site->first_pattern + k]);
-		body->flags = site->n_patterns ? site->flags : body->flags;
+			err = add_pattern(pass, body, d->patterns.v[site->first_pattern + k], site->flags);
 	}
 	return err == -ENOMEM ? err : 0; /* a damaged list says nothing */
 }
@@ -155,9 +154,10 @@ static bool is_same_image(const struct gsym_reader *a, const struct gsym_reader 
 	return a == b || (x->uuid_size && x->uuid_size == y->uuid_size && memcmp(x->uuid, y->uuid, x->uuid_size) == 0);
 }
 
-static bool allows(const struct expectation *e, bool same_image)
+/* Whether the call may be to a function of the image that a frame is in: @same_image as the caller's. */
+static bool allows(struct name expected, bool same_image)
 {
-	switch (e->flags & (GSYM_CALLSITE_INTERNAL | GSYM_CALLSITE_EXTERNAL)) {
+	switch (expected.flags & (GSYM_CALLSITE_INTERNAL | GSYM_CALLSITE_EXTERNAL)) {
 	case GSYM_CALLSITE_INTERNAL: return same_image;
 	case GSYM_CALLSITE_EXTERNAL: return !same_image;
 	default: return true;
@@ -174,7 +174,7 @@ static bool is_equal(struct walk *w, struct name a, struct name b)
 }
 
 /* Keeps the functions with an expected name; false when there is none. */
-static bool keep_equal(struct walk *w)
+static bool keep_equal(struct walk *w, bool same_image)
 {
 	const struct expectation *e = &w->expected;
 	bool any = false;
@@ -182,19 +182,19 @@ static bool keep_equal(struct walk *w)
 		struct body *body = &w->bodies.v[i];
 		body->kept = false;
 		for (size_t k = 0; k < e->patterns.n && !body->kept; k++)
-			body->kept = is_equal(w, body->name, e->patterns.v[k]);
+			body->kept = allows(e->patterns.v[k], same_image) && is_equal(w, body->name, e->patterns.v[k]);
 		any |= body->kept;
 	}
 	return any;
 }
 
 /* Likewise those that match. */
-static bool keep_matching(struct walk *w)
+static bool keep_matching(struct walk *w, bool same_image)
 {
 	const struct expectation *e = &w->expected;
 	bool any = false;
 	for (size_t k = 0; k < e->patterns.n; k++) {
-		if (pattern_compile(&w->pattern, e->patterns.v[k].text))
+		if (!allows(e->patterns.v[k], same_image) || pattern_compile(&w->pattern, e->patterns.v[k].text))
 			continue;
 		for (size_t i = 0; i < w->bodies.n; i++) {
 			struct body *body = &w->bodies.v[i];
@@ -206,15 +206,27 @@ static bool keep_matching(struct walk *w)
 	return any;
 }
 
+/* The call was found. What can only be about frames of other images may still be about one further in. */
+static void meet(struct expectation *e, bool same_image)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < e->patterns.n; i++)
+		if (!allows(e->patterns.v[i], same_image))
+			e->patterns.v[n++] = e->patterns.v[i];
+	e->patterns.n = n;
+	if (!n)
+		e->from = NULL;
+}
+
 /* Narrows the functions down to those expected. */
 static void apply(struct walk *w, const struct gsym_reader *reader)
 {
 	struct expectation *e = &w->expected;
 	if (!e->from)
 		return;
-	bool same = is_same_image(e->from, reader), allowed = allows(e, same);
-	if (allowed && (keep_equal(w) || keep_matching(w))) {
-		e->from = NULL; /* met */
+	bool same = is_same_image(e->from, reader);
+	if (keep_equal(w, same) || keep_matching(w, same)) {
+		meet(e, same);
 		return;
 	}
 	for (size_t i = 0; i < w->bodies.n; i++)
@@ -243,7 +255,6 @@ static int expect(struct walk *w, const struct gsym_reader *reader)
 		memcpy(e->patterns.v + e->patterns.n, w->patterns.v + body->first_pattern,
 		       body->n_patterns * sizeof(*e->patterns.v));
 		e->patterns.n += body->n_patterns;
-		e->flags = first || e->flags == body->flags ? body->flags : 0;
 		e->from = reader;
 		first = false;
 	}

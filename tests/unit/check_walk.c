@@ -250,6 +250,39 @@ static void through_a_library(void **state)
 	drop(&silent);
 }
 
+/* The call site is described twice: the library's function that is called, and whom of this image that will call. */
+static void library_and_callback(void **state)
+{
+	(void)state;
+	static const char *const patterns[] = {"helper", "two"};
+	static const uint8_t flags[] = {GSYM_CALLSITE_EXTERNAL, GSYM_CALLSITE_INTERNAL};
+	struct walk *walk = walk_new();
+	struct image library = make(NULL, NULL, NULL), app;
+	struct gsym_callsite sites[2];
+	uint64_t strings[2];
+	struct sample s;
+	sample_init(&s, sample_kinds[0], 0x1000);
+	add_folded(&s, FOLDED, upper, NULL);
+	for (uint32_t i = 0; i < 2; i++) {
+		sites[i] = (struct gsym_callsite){.return_off = 0x20, .flags = flags[i], .first_pattern = i, .n_patterns = 1};
+		strings[i] = sample_string(&s, patterns[i]);
+	}
+	struct gsym_func func = {.start = MAIN, .size = SIZE, .name = sample_string(&s, "main"), .callsites = sites, .n_callsites = 2,
+				 .patterns = strings, .n_patterns = 2};
+	assert_int_equal(gsym_writer_add(s.writer, &func, NULL), 0);
+	app.reader = sample_open(&s, &app.data);
+	struct walk_frame frames[] = {
+		frame(&app, FOLDED, WALK_EXACT),
+		frame(&library, HELPER + 0x20, WALK_RETURN),
+		frame(&app, MAIN + 0x20, WALK_RETURN),
+	};
+	assert_int_equal(walk_stack(walk, frames, 3), 0);
+	assert_string_equal(left(walk, &frames[0]), "two");
+	drop(&app);
+	drop(&library);
+	walk_free(walk);
+}
+
 /* The address is right, and the call was another: a tail call, or a frame that is missing. */
 static void contradiction(void **state)
 {
@@ -320,6 +353,7 @@ int main(void)
 		cmocka_unit_test(virtual_call),          cmocka_unit_test(selector),
 		cmocka_unit_test(through_a_library),     cmocka_unit_test(contradiction),
 		cmocka_unit_test(one_after_the_other),   cmocka_unit_test(return_addresses),
+		cmocka_unit_test(library_and_callback),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

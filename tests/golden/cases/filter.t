@@ -1,0 +1,222 @@
+# Logs before and after: a sanitizer's report. Offsets count from where the module is loaded, the image base 0x1000.
+$ printf '==31==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010 at pc 0x5581f7f2a00d bp 0x7ffd0 sp 0x7ffc8\nREAD of size 4 at 0x602000000010 thread T0\n    #0 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010203)\n    #1 0x5581f7f2a015  (/opt/app/plain+0x15) (BuildId: deadbeef00010203)\n    #2 0x5581f7f2a084  (/opt/app/plain+0x104) (BuildId: deadbeef00010203)\n    #3 0x7f0cc7e45249  (/lib/x86_64-linux-gnu/libc.so.6+0x27249) (BuildId: 0123456789abcdef0123456789abcdef01234567)\n\nSUMMARY: AddressSanitizer: heap-use-after-free (/opt/app/plain+0xc) (BuildId: deadbeef00010203) \n' >log; cat log
+==31==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010 at pc 0x5581f7f2a00d bp 0x7ffd0 sp 0x7ffc8
+READ of size 4 at 0x602000000010 thread T0
+    #0 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: deadbeef00010203)
+    #1 0x5581f7f2a015  (/opt/app/plain+0x15) (BuildId: deadbeef00010203)
+    #2 0x5581f7f2a084  (/opt/app/plain+0x104) (BuildId: deadbeef00010203)
+    #3 0x7f0cc7e45249  (/lib/x86_64-linux-gnu/libc.so.6+0x27249) (BuildId: 0123456789abcdef0123456789abcdef01234567)
+
+SUMMARY: AddressSanitizer: heap-use-after-free (/opt/app/plain+0xc) (BuildId: deadbeef00010203) 
+$ gsym filter plain.gsym <log
+==31==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010 at pc 0x5581f7f2a00d bp 0x7ffd0 sp 0x7ffc8
+READ of size 4 at 0x602000000010 thread T0
+    #0 0x5581f7f2a00c in square /src/app/include/shape.h:3
+    #0 0x5581f7f2a00c in Shape::area() const /src/app/include/shape.h:8
+    #0 0x5581f7f2a00c in main /src/app/main.cc:11
+    #1 0x5581f7f2a015 in main /src/app/main.cc:12
+    #2 0x5581f7f2a084 in _start (/opt/app/plain+0x104) (BuildId: deadbeef00010203)
+    #3 0x7f0cc7e45249  (/lib/x86_64-linux-gnu/libc.so.6+0x27249) (BuildId: 0123456789abcdef0123456789abcdef01234567)
+
+SUMMARY: AddressSanitizer: heap-use-after-free /src/app/include/shape.h:3 in square 
+# An Apple crash report. The binary images come last.
+$ printf 'Process:               plain [4711]\nException Type:  EXC_BAD_ACCESS (SIGSEGV)\n\nThread 0 Crashed:\n0   plain                         0x0000000104a7800c 0x104a78000 + 12\n1   plain                         0x0000000104a78015 0x104a78000 + 21\n2   plain                         0x0000000104a78104 _start + 4\n3   dyld                          0x00000001b0a7bf50 0x1b0a70000 + 48976\n\nThread 0 crashed with ARM Thread State (64-bit):\n    x0: 0x0000000000000000   x1: 0x0000000000000000\n\nBinary Images:\n       0x104a78000 -        0x104a7bfff plain arm64  <deadbeef00010203> /Applications/plain\n       0x1b0a70000 -        0x1b0aeffff dyld arm64e  <0123456789abcdef0123456789abcdef> /usr/lib/dyld\n' >log; cat log
+Process:               plain [4711]
+Exception Type:  EXC_BAD_ACCESS (SIGSEGV)
+
+Thread 0 Crashed:
+0   plain                         0x0000000104a7800c 0x104a78000 + 12
+1   plain                         0x0000000104a78015 0x104a78000 + 21
+2   plain                         0x0000000104a78104 _start + 4
+3   dyld                          0x00000001b0a7bf50 0x1b0a70000 + 48976
+
+Thread 0 crashed with ARM Thread State (64-bit):
+    x0: 0x0000000000000000   x1: 0x0000000000000000
+
+Binary Images:
+       0x104a78000 -        0x104a7bfff plain arm64  <deadbeef00010203> /Applications/plain
+       0x1b0a70000 -        0x1b0aeffff dyld arm64e  <0123456789abcdef0123456789abcdef> /usr/lib/dyld
+$ gsym filter plain.gsym <log
+Process:               plain [4711]
+Exception Type:  EXC_BAD_ACCESS (SIGSEGV)
+
+Thread 0 Crashed:
+0   plain                         0x0000000104a7800c square (in plain) (shape.h:3) [inlined]
+0   plain                         0x0000000104a7800c Shape::area() const (in plain) (shape.h:8) [inlined]
+0   plain                         0x0000000104a7800c main (in plain) (main.cc:11)
+1   plain                         0x0000000104a78015 main (in plain) (main.cc:12)
+2   plain                         0x0000000104a78104 _start (in plain) + 4
+3   dyld                          0x00000001b0a7bf50 0x1b0a70000 + 48976
+
+Thread 0 crashed with ARM Thread State (64-bit):
+    x0: 0x0000000000000000   x1: 0x0000000000000000
+
+Binary Images:
+       0x104a78000 -        0x104a7bfff plain arm64  <deadbeef00010203> /Applications/plain
+       0x1b0a70000 -        0x1b0aeffff dyld arm64e  <0123456789abcdef0123456789abcdef> /usr/lib/dyld
+# The kernel: the file is that of the only image at hand. Symbols tell where code is; '?' marks what is no caller.
+$ printf '[   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010\n[   12.345684] CPU: 1 PID: 230 Comm: insmod Not tainted 6.1.0-13-amd64 #1  Debian 6.1.55-1\n[   12.345690] RIP: 0010:main+0xc/0x20\n[   12.345701] Call Trace:\n[   12.345703]  <TASK>\n[   12.345705]  ? _start+0x4/0x10\n[   12.345707]  main+0x15/0x20\n[   12.345709]  do_one_initcall+0x56/0x230\n[   12.345711]  fold_a+0x4/0x10 [other]\n[   12.345713]  </TASK>\n' >log; cat log
+[   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010
+[   12.345684] CPU: 1 PID: 230 Comm: insmod Not tainted 6.1.0-13-amd64 #1  Debian 6.1.55-1
+[   12.345690] RIP: 0010:main+0xc/0x20
+[   12.345701] Call Trace:
+[   12.345703]  <TASK>
+[   12.345705]  ? _start+0x4/0x10
+[   12.345707]  main+0x15/0x20
+[   12.345709]  do_one_initcall+0x56/0x230
+[   12.345711]  fold_a+0x4/0x10 [other]
+[   12.345713]  </TASK>
+$ gsym filter plain.gsym <log
+[   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010
+[   12.345684] CPU: 1 PID: 230 Comm: insmod Not tainted 6.1.0-13-amd64 #1  Debian 6.1.55-1
+[   12.345690] RIP: 0010:square (/src/app/include/shape.h:3) [inlined]
+[   12.345690] RIP: 0010:Shape::area() const (/src/app/include/shape.h:8) [inlined]
+[   12.345690] RIP: 0010:main (/src/app/main.cc:11)
+[   12.345701] Call Trace:
+[   12.345703]  <TASK>
+[   12.345705]  ? _start+0x4/0x10
+[   12.345707]  main (/src/app/main.cc:12)
+[   12.345709]  do_one_initcall+0x56/0x230
+[   12.345711]  fold_a+0x4/0x10 [other]
+[   12.345713]  </TASK>
+# With build ids (CONFIG_STACKTRACE_BUILD_ID): that of the kernel is in the line with its version, that of a module behind its name.
+$ printf '[    4.200000] CPU: 1 PID: 230 Comm: insmod Tainted: G            E      6.1.0-13-amd64 #1 0123456789abcdef0123456789abcdef01234567\n[    4.200001]  main+0x15/0x20 [plain deadbeef00010203]\n[    4.200002]  main+0x15/0x20\n' >log; cat log
+[    4.200000] CPU: 1 PID: 230 Comm: insmod Tainted: G            E      6.1.0-13-amd64 #1 0123456789abcdef0123456789abcdef01234567
+[    4.200001]  main+0x15/0x20 [plain deadbeef00010203]
+[    4.200002]  main+0x15/0x20
+$ gsym filter plain.gsym <log
+[    4.200000] CPU: 1 PID: 230 Comm: insmod Tainted: G            E      6.1.0-13-amd64 #1 0123456789abcdef0123456789abcdef01234567
+[    4.200001]  main (/src/app/main.cc:12) [plain deadbeef00010203]
+[    4.200002]  main+0x15/0x20
+# A tombstone. Addresses are those of the file.
+$ printf '      #00 pc 000000000000100c  /system/lib64/libplain.so (BuildId: deadbeef00010203)\n      #01 pc 0000000000001014  /system/lib64/libplain.so (main+20) (BuildId: deadbeef00010203)\n      #02 pc 0000000000001104  /system/lib64/libplain.so (BuildId: deadbeef00010203)\n      #03 pc 00000000000a1b2c  /apex/com.android.runtime/lib64/bionic/libc.so (__libc_init+100) (BuildId: 0123456789abcdef0123456789abcdef)\n' >log; cat log
+      #00 pc 000000000000100c  /system/lib64/libplain.so (BuildId: deadbeef00010203)
+      #01 pc 0000000000001014  /system/lib64/libplain.so (main+20) (BuildId: deadbeef00010203)
+      #02 pc 0000000000001104  /system/lib64/libplain.so (BuildId: deadbeef00010203)
+      #03 pc 00000000000a1b2c  /apex/com.android.runtime/lib64/bionic/libc.so (__libc_init+100) (BuildId: 0123456789abcdef0123456789abcdef)
+$ gsym filter plain.gsym <log
+      #00 pc 000000000000100c  /system/lib64/libplain.so (square /src/app/include/shape.h:3)
+      #00 pc 000000000000100c  /system/lib64/libplain.so (Shape::area() const /src/app/include/shape.h:8)
+      #00 pc 000000000000100c  /system/lib64/libplain.so (main /src/app/main.cc:11) (BuildId: deadbeef00010203)
+      #01 pc 0000000000001014  /system/lib64/libplain.so (main /src/app/main.cc:12) (BuildId: deadbeef00010203)
+      #02 pc 0000000000001104  /system/lib64/libplain.so (_start+4) (BuildId: deadbeef00010203)
+      #03 pc 00000000000a1b2c  /apex/com.android.runtime/lib64/bionic/libc.so (__libc_init+100) (BuildId: 0123456789abcdef0123456789abcdef)
+# systemd-coredump. Build ids come first; a module without one goes by its name.
+$ printf 'Process 4711 (plain) of user 1000 dumped core.\n\nModule libplain.so.1 with build-id deadbeef00010203\nModule libc.so.6 with build-id 0123456789abcdef0123456789abcdef01234567\nStack trace of thread 4711:\n                #0  0x00007f3a1c00000c n/a (libplain.so.1 + 0xc)\n                #1  0x00007f3a1c000015 n/a (libplain.so.1 + 0x15)\n                #2  0x00007f3a1c000104 n/a (/usr/bin/plain + 0x104)\n                #3  0x00007f3a1be27249 n/a (libc.so.6 + 0x27249)\nELF object binary architecture: AMD x86-64\n' >log; cat log
+Process 4711 (plain) of user 1000 dumped core.
+
+Module libplain.so.1 with build-id deadbeef00010203
+Module libc.so.6 with build-id 0123456789abcdef0123456789abcdef01234567
+Stack trace of thread 4711:
+                #0  0x00007f3a1c00000c n/a (libplain.so.1 + 0xc)
+                #1  0x00007f3a1c000015 n/a (libplain.so.1 + 0x15)
+                #2  0x00007f3a1c000104 n/a (/usr/bin/plain + 0x104)
+                #3  0x00007f3a1be27249 n/a (libc.so.6 + 0x27249)
+ELF object binary architecture: AMD x86-64
+$ gsym filter plain.gsym <log
+Process 4711 (plain) of user 1000 dumped core.
+
+Module libplain.so.1 with build-id deadbeef00010203
+Module libc.so.6 with build-id 0123456789abcdef0123456789abcdef01234567
+Stack trace of thread 4711:
+                #0  0x00007f3a1c00000c square at /src/app/include/shape.h:3
+                #0  0x00007f3a1c00000c Shape::area() const at /src/app/include/shape.h:8
+                #0  0x00007f3a1c00000c main at /src/app/main.cc:11 (libplain.so.1 + 0xc)
+                #1  0x00007f3a1c000015 main at /src/app/main.cc:12 (libplain.so.1 + 0x15)
+                #2  0x00007f3a1c000104 _start (/usr/bin/plain + 0x104)
+                #3  0x00007f3a1be27249 n/a (libc.so.6 + 0x27249)
+ELF object binary architecture: AMD x86-64
+# LLVM's symbolizer markup. What declares modules stays.
+$ printf '[17.1] {{{reset}}}\n[17.1] {{{module:0:plain:elf:deadbeef00010203}}}\n[17.1] {{{mmap:0x7f3a1c000000:0x4000:load:0:rx:0x1000}}}\n[17.1] {{{bt:0:0x7f3a1c00000c:pc}}}\n[17.1] {{{bt:1:0x7f3a1c000015}}}\n[17.1] {{{bt:2:0x7f3a1c000104}}}\n[17.2] called {{{symbol:_ZNK5Shape4areaEv}}} at {{{pc:0x7f3a1c00000c}}}, not {{{pc:0x10}}}\n' >log; cat log
+[17.1] {{{reset}}}
+[17.1] {{{module:0:plain:elf:deadbeef00010203}}}
+[17.1] {{{mmap:0x7f3a1c000000:0x4000:load:0:rx:0x1000}}}
+[17.1] {{{bt:0:0x7f3a1c00000c:pc}}}
+[17.1] {{{bt:1:0x7f3a1c000015}}}
+[17.1] {{{bt:2:0x7f3a1c000104}}}
+[17.2] called {{{symbol:_ZNK5Shape4areaEv}}} at {{{pc:0x7f3a1c00000c}}}, not {{{pc:0x10}}}
+$ gsym filter plain.gsym <log
+[17.1] {{{reset}}}
+[17.1] {{{module:0:plain:elf:deadbeef00010203}}}
+[17.1] {{{mmap:0x7f3a1c000000:0x4000:load:0:rx:0x1000}}}
+[17.1]     #0.1  0x00007f3a1c00000c square /src/app/include/shape.h:3 (plain+0x100c)
+[17.1]     #0.2  0x00007f3a1c00000c Shape::area() const /src/app/include/shape.h:8 (plain+0x100c)
+[17.1]     #0    0x00007f3a1c00000c main /src/app/main.cc:11 (plain+0x100c)
+[17.1]     #1    0x00007f3a1c000014 main /src/app/main.cc:12 (plain+0x1014)
+[17.1]     #2    0x00007f3a1c000103 _start (plain+0x1103)
+[17.2] called Shape::area() const at square[/src/app/include/shape.h:3], not {{{pc:0x10}}}
+# An id and an offset, or an address of the file, anywhere.
+$ printf 'panic at deadbeef00010203+0xc, after DEADBEEF-0001-0203 0x1020; deadbeef00010203+0x4000 is nowhere, deadbeef00010203+zz is nothing\n0: deadbeef00010203 0x100c\n1: deadbeef00010203 0x1014\n2: deadbeef00010203 0x1104\n' >log; cat log
+panic at deadbeef00010203+0xc, after DEADBEEF-0001-0203 0x1020; deadbeef00010203+0x4000 is nowhere, deadbeef00010203+zz is nothing
+0: deadbeef00010203 0x100c
+1: deadbeef00010203 0x1014
+2: deadbeef00010203 0x1104
+$ gsym filter plain.gsym <log
+panic at deadbeef00010203+0xc square at /src/app/include/shape.h:3 (inlined by) Shape::area() const at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11, after DEADBEEF-0001-0203 0x1020 Shape::move(std::vector<Shape, std::allocator<Shape>> const&) at shape.cc:20; deadbeef00010203+0x4000 is nowhere, deadbeef00010203+zz is nothing
+0: deadbeef00010203 0x100c square at /src/app/include/shape.h:3 (inlined by) Shape::area() const at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
+1: deadbeef00010203 0x1014 square at /src/app/include/shape.h:3 (inlined by) Shape::area() const at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
+2: deadbeef00010203 0x1104 _start+0x4
+# Names as they are stored.
+$ gsym filter --no-demangle plain.gsym <log
+panic at deadbeef00010203+0xc square at /src/app/include/shape.h:3 (inlined by) _ZNK5Shape4areaEv at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11, after DEADBEEF-0001-0203 0x1020 _ZN5Shape4moveERKSt6vectorIS_SaIS_EE at shape.cc:20; deadbeef00010203+0x4000 is nowhere, deadbeef00010203+zz is nothing
+0: deadbeef00010203 0x100c square at /src/app/include/shape.h:3 (inlined by) _ZNK5Shape4areaEv at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
+1: deadbeef00010203 0x1014 square at /src/app/include/shape.h:3 (inlined by) _ZNK5Shape4areaEv at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
+2: deadbeef00010203 0x1104 _start+0x4
+# Folded functions: nobody says which one it is. (Lines that begin with # would be comments here.)
+$ printf '0x1004\n0x1014\n\n0x1004\n' | gsym stack merged.gsym | sed 's/^#/ #/'
+ #0  f::one() [merged 3] at /src/app/fold.cc:5
+ #1  f::one() at /src/app/fold.cc:5
+
+ #0  f::one() [merged 3] at /src/app/fold.cc:5
+
+$ printf '0x1004\n0x1014\n' | gsym stack --all merged.gsym | sed 's/^#/ #/'
+ #0  f::one() [merged 3] at /src/app/fold.cc:5
+or  f::two() [merged 3] at /src/app/fold.cc:9
+or  f_three+0x4 [merged 3] at ??:0
+ #1  f::one() at /src/app/fold.cc:5
+
+$ printf 'deadbeef00010203 0x100c\n0x1014\nnonsense\n0123456789abcdef 0x1\n' | gsym stack --format=tsv plain.gsym
+0	0	0	0x100c	0	square	0x0	/src/app/include/shape.h	3	i	plain.gsym	square
+0	0	0	0x100c	1	Shape::area() const	0x8	/src/app/include/shape.h	8	i	plain.gsym	_ZNK5Shape4areaEv
+0	0	0	0x100c	2	main	0xc	/src/app/main.cc	11	-	plain.gsym	main
+0	1	0	0x1014	0	square	0x8	/src/app/include/shape.h	3	i	plain.gsym	square
+0	1	0	0x1014	1	Shape::area() const	0x10	/src/app/include/shape.h	8	i	plain.gsym	_ZNK5Shape4areaEv
+0	1	0	0x1014	2	main	0x14	/src/app/main.cc	11	-	plain.gsym	main
+0	2	0	nonsense	0	??	0x0	??	0	-	plain.gsym	??
+0	3	0	0x1	0	??	0x0	??	0	-	-	??
+$ printf 'DEADBEEF-0001-0203 0x100c\n' | gsym stack --format=json plain.gsym merged.gsym
+{"Stack":0,"Frame":0,"Candidate":0,"Address":"0x100c","ModuleName":"plain.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/src/app/include/shape.h","FunctionName":"square","Inlined":true,"Line":3,"LinkageName":"square","Offset":"0x0","StartAddress":"0x100c","StartFileName":"","StartLine":0},{"Column":0,"Discriminator":0,"FileName":"/src/app/include/shape.h","FunctionName":"Shape::area() const","Inlined":true,"Line":8,"LinkageName":"_ZNK5Shape4areaEv","Offset":"0x8","StartAddress":"0x1004","StartFileName":"","StartLine":0},{"Column":0,"Discriminator":0,"FileName":"/src/app/main.cc","FunctionName":"main","Inlined":false,"Line":11,"LinkageName":"main","Offset":"0xc","StartAddress":"0x1000","StartFileName":"","StartLine":0}]}
+# Wrong calls.
+$ gsym filter
+gsym: filter: which FILE.gsym, or which --mount? (see gsym filter --help)
+[2]
+$ gsym stack
+gsym: stack: which FILE.gsym, or which --mount? (see gsym stack --help)
+[2]
+$ gsym stack --format=atos plain.gsym
+gsym: stack: --format is text, tsv or json, not 'atos' (see gsym stack --help)
+[2]
+$ gsym filter none.gsym </dev/null
+gsym: none.gsym: No such file or directory
+[1]
+$ gsym stack --help
+Usage: gsym stack [OPTION...] [FILE.gsym...]
+Says which functions, files and lines the frames of stacks belong to: on standard input, one a
+line, "ID ADDRESS", the innermost first, with an empty line behind each stack. The calls
+recorded at the return addresses tell folded functions apart.
+
+Options:
+      --mount=DIR             find images by their ids below DIR, where gsymfs is mounted
+      --all                   of folded functions show all that the calls leave, not one
+      --format=FORMAT         text (default), tsv or json
+      --no-demangle           print names as they are stored
+  -h, --help                  print this
+$ gsym filter --help
+Usage: gsym filter [OPTION...] [FILE.gsym...]
+Copies a log from standard input to standard output and writes functions, files and lines
+to the addresses in it.
+
+Options:
+      --mount=DIR             find images by their ids below DIR, where gsymfs is mounted
+      --no-demangle           print names as they are stored
+  -h, --help                  print this
