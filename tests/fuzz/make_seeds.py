@@ -230,6 +230,15 @@ def make_callsites(place):
         (place / name).write_text(text)
 
 
+def make_filter(place):
+    """The logs of the transcript. main() adds GSYM files."""
+    place.mkdir(parents=True, exist_ok=True)
+    transcript = (Path(__file__).parent.parent / "golden" / "cases" / "filter.t").read_text()
+    for number, part in enumerate(transcript.split("\n$ gsym filter")[:-1]):
+        log = part.rpartition(">log; cat log\n")[2]
+        (place / f"log-{number:02}").write_text(log)
+
+
 def make_breakpad(place):
     place.mkdir(parents=True, exist_ok=True)
     (place / "whole").write_text(breakpad.WHOLE)
@@ -250,8 +259,11 @@ def main():
     make_names(out / "name")
     make_callsites(out / "callsites")
     make_breakpad(out / "breakpad")
+    make_filter(out / "filter")
     if options.gsym:
         make_gsym(str(Path(options.gsym).absolute()), out / "elf", out / "gsym")
+        for path in sorted((out / "gsym").iterdir())[:8]:
+            shutil.copy(path, out / "filter" / f"gsym-{path.name}")
     if options.stamp:
         Path(options.stamp).write_text("\n".join(sorted(str(p.relative_to(out)) for p in out.rglob("*"))) + "\n")
     return 0
