@@ -11,6 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "acl.h"
+
 enum {
 	/*
 	 * A rename somewhere below while the kernel looked: it asks to be asked again. But a file whose owner holds
@@ -118,7 +120,7 @@ bool dir_open_to_all(int dir)
 	int fd = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	bool open = fd >= 0, top = false;
 	while (open && !top) {
-		open = fstat(fd, &st) == 0 && (st.st_mode & S_IXOTH);
+		open = fstat(fd, &st) == 0 && (acl_reduced(fd, st.st_mode) & S_IXOTH);
 		top = same_place(&st, &below); /* ".." of the root is the root */
 		below = st;
 		int parent = open && !top ? openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "acl.h"
 #include "beneath.h"
 
 bool path_open_to_all(const char *path)
@@ -85,8 +86,10 @@ static int find(const struct neighbourhood *hood, const char *path, struct neigh
 {
 	dev_t avoid = entry_device(AT_FDCWD, hood->mountpoint);
 	int fd = open_any(hood, path, avoid, &ret->st);
-	if (fd >= 0)
-		ret->open_to_all = file_open_to_all(fd, &ret->st, avoid);
+	if (fd < 0)
+		return fd;
+	ret->open_to_all = file_open_to_all(fd, &ret->st, avoid);
+	ret->st.st_mode = acl_reduced(fd, ret->st.st_mode);
 	return fd;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "acl.h"
 #include "beneath.h"
 #include "call.h"
 #include "id.h"
@@ -251,10 +252,16 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Read permissions as the mount should show them: nobody gains any by it. */
-static mode_t mirrored_mode(const struct stat *st, bool open_to_all)
+/* Read permissions as the mount should show them: nobody gains any by it. What cannot be opened keeps the owner's. */
+static mode_t mirrored_mode(const struct sweep *s, const char *path, const struct stat *st, bool open_to_all)
 {
-	return st->st_mode & (open_to_all ? 0444 : 0400);
+	mode_t mode = st->st_mode & 0400;
+	int fd = open_to_all && st->st_mode & 0044 ? open_beneath(s->root, path, O_PATH | O_NOFOLLOW) : -1;
+	if (fd < 0)
+		return mode;
+	mode = acl_reduced(fd, st->st_mode) & 0444;
+	close(fd);
+	return mode;
 }
 
 static enum richness richness_of(const struct image_identity *identity)
@@ -379,7 +386,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	s->n_images += r->n_images != 0;
 	if (!r->n_images)
 		return 0;
-	const struct place place = {path, directory(s), st.st_uid, st.st_gid, mirrored_mode(&st, open_to_all)};
+	const struct place place = {path, directory(s), st.st_uid, st.st_gid, mirrored_mode(s, path, &st, open_to_all)};
 	if (r->images[0].id_is_cut)
 		return note_cut(s, r, &place);
 	err = 0;

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Who may read what under allow_other: a table of users, files and kinds of nodes, asked by processes of those users."""
+
+import errno
+import json
+import os
+import pwd
+import shutil
+import stat
+import struct
+
+import mount_harness
+from mount_harness import GSYM, GSYMFS, MountTest, contents, run, tool
+
+OWNER, MEMBER, NAMED, OTHER = 61001, 61002, 61003, 61004  # user ids; MEMBER is in the group of OWNER
+GROUP, NOBODY = 61001, 61999
+USERS = {"root": (0, 0), "owner": (OWNER, GROUP), "member": (MEMBER, GROUP), "named": (NAMED, NOBODY),
+         "other": (OTHER, NOBODY)}
+
+
+def attempt(how, path):
+    """What comes of it: an errno, 0, or the answer to what was written."""
+    try:
+        if how == "list":
+            os.listdir(path)
+        elif how == "stat":
+            os.stat(path)
+        elif how == "read":
+            os.read(os.open(path, os.O_RDONLY), 1)
+        else:
+            fd = os.open(path, os.O_RDWR)
+            os.write(fd, how.encode())
+            return os.read(fd, 65536).decode()
+        return 0
+    except OSError as error:
+        return error.errno
+
+
+def acl(*entries):
+    """The value of system.posix_acl_access: (kind, permissions, number) each."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries)
+
+
+NONE = 0xffffffff
+USER_OBJ, USER, GROUP_OBJ, MASK, OTHERS = 1, 2, 4, 0x10, 0x20
+OPENED = acl((USER_OBJ, 6, NONE), (USER, 4, NAMED), (GROUP_OBJ, 0, NONE), (MASK, 4, NONE), (OTHERS, 0, NONE))
+CLOSED = acl((USER_OBJ, 6, NONE), (USER, 0, NAMED), (GROUP_OBJ, 4, NONE), (MASK, 4, NONE), (OTHERS, 4, NONE))
+NO_SEARCH = acl((USER_OBJ, 7, NONE), (USER, 0, NAMED), (GROUP_OBJ, 5, NONE), (MASK, 5, NONE), (OTHERS, 5, NONE))
+
+# Name: mode of the file, of its directory, its list and the directory's; who may read besides root.
+FILES = {
+    "open": (0o644, 0o755, None, None, {"owner", "member", "named", "other"}),
+    "group": (0o640, 0o755, None, None, {"owner", "member"}),
+    "private": (0o600, 0o755, None, None, {"owner"}),
+    "closed": (0o000, 0o755, None, None, set()),
+    "not-the-group": (0o604, 0o755, None, None, {"owner", "named", "other"}),
+    "below-private": (0o644, 0o700, None, None, {"owner"}),
+    "below-group": (0o644, 0o710, None, None, {"owner"}),
+    # Nobody gains by a list, neither who is named in it nor the group, whose bits in the mode are the mask.
+    "acl-opened": (0o640, 0o755, OPENED, None, {"owner"}),
+    "acl-closed": (0o644, 0o755, CLOSED, None, {"owner"}),
+    "below-acl": (0o644, 0o755, None, NO_SEARCH, {"owner"}),
+}
+BELOW = ["status", "info.json", "image.gsym", "functions.tsv", "{address}", "{address}.json", "0x0", "rva/{address}",
+         "base/0x0/{address}", "sym/{name}"]
+
+
+class AccessTest(MountTest):
+    def setUp(self):
+        if not mount_harness.is_root():
+            self.skipTest("only root can make files of other users")
+        super().setUp()
+        path = self.compile()
+        start, _, self.name = next(f for f in self.functions(path) if "norm" in f[2])
+        self.address = "0x%x" % start
+        self.data = contents(path)
+        self.at = self.data.find(bytes.fromhex(mount_harness.build_id(path)))
+        os.unlink(path)
+
+    def set_list(self, path, value):
+        try:
+            os.setxattr(path, "system.posix_acl_access", value)
+        except OSError:
+            return False
+        return True
+
+    def make(self, name, number, mode, dir_mode, file_list, dir_list):
+        """The id of a file in a directory of its own; None where there are no lists."""
+        id = (b"%020d" % number)[::-1]  # unique from the beginning
+        where = os.path.join(self.source, "dir-" + name)
+        os.mkdir(where)
+        path = os.path.join(where, name)
+        with open(path, "wb") as file:
+            file.write(self.data[:self.at] + id + self.data[self.at + 20:])
+        for p, m in ((path, mode), (where, dir_mode)):
+            os.chown(p, OWNER, GROUP)
+            os.chmod(p, m)
+        lists = [self.set_list(p, value) for p, value in ((path, file_list), (where, dir_list)) if value]
+        return id.hex() if all(lists) else None
+
+    def as_user(self, user, attempts):
+        """What each of these (how, path) gives @user: an errno, 0, or an answer."""
+        uid, gid = USERS[user]
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setgroups([])
+            os.setgid(gid)
+            os.setuid(uid)
+            with open(writing, "w") as out:
+                json.dump([attempt(*a) for a in attempts], out)
+            os._exit(0)
+        os.close(writing)
+        with open(reading) as results:
+            outcomes = json.load(results)
+        os.waitpid(child, 0)
+        return outcomes
+
+    def attempts(self, id, name):
+        """(how, path, who may): True = readers only, False = everybody."""
+        image = os.path.join(self.mnt, id)
+        below = [n.format(address=self.address, name=self.name) for n in BELOW]
+        listed = [("list", os.path.join(image, n), True) for n in ("", "base", "rva", "off", "ra", "sym", "approximate",
+                                                                   "base/0x1000")]
+        return listed + [("read", os.path.join(image, n), True) for n in below if n != "0x0"] + [
+            ("stat", image, False),
+            ("stat", os.path.join(image, "status"), True),
+            ("stat", os.path.join(image, self.address), True),
+            ("0x0\n", os.path.join(image, "q"), True),
+            ("0x0\n", os.path.join(image, "rva/q.json"), True),
+            ("read", os.path.join(self.mnt, "by-name", name, id, "status"), True),
+            ("read", os.path.join(self.mnt, id[:-2], "status"), True),
+            ("list", os.path.join(self.mnt, "by-name", name), False),
+        ]
+
+    def test_everybody_everything_everywhere(self):
+        ids = {}
+        for number, (name, (mode, dir_mode, file_list, dir_list, _)) in enumerate(FILES.items()):
+            id = self.make(name, number + 1, mode, dir_mode, file_list, dir_list)
+            if id:
+                ids[name] = id
+            else:
+                print("skipped: %s: the file system has no access control lists" % name)
+        self.mount("allow_other").wait_scanned()
+        wrong = []
+        for user in USERS:
+            plan = [(name, *a) for name, id in ids.items() for a in self.attempts(id, name)]
+            for (name, how, path, readers), got in zip(plan, self.as_user(user, [p[1:3] for p in plan])):
+                may = not readers or user == "root" or user in FILES[name][4]
+                want = 0 if may else errno.EACCES
+                if (0 if isinstance(got, str) else got) != want:
+                    wrong.append("%s: %s %s %s: %s, not %s" % (name, user, how, os.path.relpath(path, self.mnt), got, want))
+        self.assertEqual(wrong, [])
+        self.root_q(ids)
+
+    def root_q(self, ids):
+        """Everybody may open it; what it says depends on who does."""
+        lines = "".join("%s %s\n" % (id, self.address) for id in ids.values())
+        log = "".join("#0 %s+%s\n" % (id, self.address) for id in ids.values())
+        for user in USERS:
+            answer, told = self.as_user(user, [(lines, os.path.join(self.mnt, "q.tsv")),
+                                               (log, os.path.join(self.mnt, "log"))])
+            for name, q_line, log_line in zip(ids, self.records(answer), told.splitlines()):
+                may = user == "root" or user in FILES[name][4]
+                self.assertEqual("geo" in q_line, may, (user, name, q_line))
+                self.assertEqual("geo" in log_line, may, (user, name, log_line))
+
+    def records(self, answer):
+        """One text for each address of tab-separated lines: depth 0 begins one."""
+        records = []
+        for line in answer.splitlines():
+            if line.split("\t")[1] == "0" or not records:
+                records.append("")
+            records[-1] += line
+        return records
+
+    def test_permissions_are_always_checked(self):
+        """default_permissions comes with allow_other and cannot be taken off."""
+        for options in (["allow_other"], ["allow_root"], ["allow_other", "default_permissions"]):
+            daemon = self.mount(*options)
+            with open("/proc/self/mountinfo") as mounts:
+                line = next(line for line in mounts if line.split()[4] == self.mnt)
+            self.assertIn("default_permissions", line)
+            self.assertEqual(daemon.stop(), 0)
+        for option in ("nodefault_permissions", "no_default_permissions", "default_permissions=no"):
+            done = run(GSYMFS, "-o", "allow_other," + option, self.source, self.mnt, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(option, done.stderr.decode())
+
+    def test_without_allow_other_nobody_else_gets_in(self):
+        id = self.make("open", 1, 0o644, 0o755, None, None)
+        self.mount().wait_scanned()
+        for how, path in (("list", self.mnt), ("read", os.path.join(self.mnt, id, "status")),
+                          ("x\n", os.path.join(self.mnt, "q"))):
+            self.assertEqual(self.as_user("other", [(how, path)]), [errno.EACCES])
+            self.assertNotIn(self.as_user("root", [(how, path)]), [[errno.EACCES]])
+
+    def test_daemon_of_an_ordinary_user(self):
+        """In a mount namespace with a /dev/fuse that everybody may open, as most systems have."""
+        try:
+            user = pwd.getpwnam("nobody")  # fusermount3 wants a name
+        except KeyError:
+            self.skipTest("there is no user nobody")
+        mine = self.make("mine", 1, 0o600, 0o755, None, None)
+        theirs = self.make("theirs", 2, 0o600, 0o755, None, None)
+        os.chown(os.path.join(self.source, "dir-mine", "mine"), user.pw_uid, user.pw_gid)
+        for needed in ("unshare", "fusermount3"):
+            if not tool(needed):
+                self.skipTest(needed + " is not installed")
+        programs = os.path.join(self.dir, "programs")
+        os.mkdir(programs)
+        for program in (GSYMFS, GSYM):
+            shutil.copy2(program, programs)
+        for path in (self.mnt, self.cache):
+            os.chown(path, user.pw_uid, user.pw_gid)
+        node = os.path.join(self.dir, "fuse")
+        os.mknod(node, stat.S_IFCHR | 0o666, os.stat("/dev/fuse").st_rdev)
+        os.chmod(node, 0o666)
+        script = """
+            mount --bind {node} /dev/fuse || exit 77
+            exec setpriv --reuid {uid} --regid {gid} --clear-groups sh -c '
+                {dir}/programs/gsymfs -o worker={dir}/programs/gsym,cache={cache} {source} {mnt} || exit 78
+                cat {mnt}/{mine}/{address}; cat {mnt}/{theirs}/status; echo theirs $?
+                fusermount3 -u {mnt}; echo unmounted $?'
+        """.format(node=node, uid=user.pw_uid, gid=user.pw_gid, dir=self.dir, cache=self.cache, source=self.source, mnt=self.mnt,
+                   mine=mine, theirs=theirs, address=self.address)
+        done = run("unshare", "-m", "sh", "-c", script, check=False)
+        said = done.stdout.decode() + done.stderr.decode()
+        if done.returncode == 77 or "failed to open /dev/fuse" in said:
+            self.skipTest("no private /dev/fuse can be had here: " + said)
+        self.assertIn("geo::point::norm", said)
+        self.assertIn("theirs 1", said)
+        self.assertIn("unmounted 0", said)
+
+
+if __name__ == "__main__":
+    mount_harness.main()
