@@ -95,15 +95,15 @@ int cmd_filter(int argc, char **argv)
 	struct image_files images = {0};
 	enum demangle_mode demangle = DEMANGLE_AUTO;
 	int key, status = STATUS_OK;
-	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END) {
+	while (status == STATUS_OK && (key = options_next(&spec, argc, argv)) != OPTIONS_END) {
 		switch (key) {
 		case OPTIONS_BAD: return STATUS_USAGE;
 		case OPTIONS_HELP: return STATUS_OK;
-		case OPT_MOUNT: images.mount = optarg; break;
+		case OPT_MOUNT: status = images_mount(&images, optarg); break;
 		case OPT_NO_DEMANGLE: demangle = DEMANGLE_OFF; break;
 		}
 	}
-	if (optind >= argc && !images.mount)
+	if (status == STATUS_OK && optind >= argc && !images.mount)
 		return options_error(&spec, "which FILE.gsym, or which --mount?");
 	for (int i = optind; status == STATUS_OK && i < argc; i++)
 		status = images_open(&images, argv[i]);

@@ -317,7 +317,7 @@ int cmd_stack(int argc, char **argv)
 		switch (key) {
 		case OPTIONS_BAD: return STATUS_USAGE;
 		case OPTIONS_HELP: return STATUS_OK;
-		case OPT_MOUNT: s.images.mount = optarg; break;
+		case OPT_MOUNT: status = images_mount(&s.images, optarg); break;
 		case OPT_NO_DEMANGLE: s.render.demangle = DEMANGLE_OFF; break;
 		case OPT_ALL: s.all = true; break;
 		case OPT_FORMAT: status = parse_format(optarg, &s.render.format); break;

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "commands.h"
 #include "message.h"
@@ -94,6 +95,15 @@ static int add(struct image_files *images, const char *path, const char *name, s
 	file.base = gsym_reader_info(file.reader)->base_address & ~(uint64_t)(PAGE_SIZE_MIN - 1);
 	images->list.v[images->list.n++] = file;
 	return 0;
+}
+
+int images_mount(struct image_files *images, const char *dir)
+{
+	struct stat st;
+	images->mount = dir;
+	if (stat(dir, &st))
+		return fail(dir, -errno, NULL);
+	return S_ISDIR(st.st_mode) ? STATUS_OK : fail(dir, -ENOTDIR, NULL);
 }
 
 int images_open(struct image_files *images, const char *path)

@@ -19,6 +19,9 @@ struct image_files {
 	size_t n_given; /* the first of them are those of the command line */
 };
 
+/* Looks for images below @dir, too. An enum exit_status; the user was told if there is no such directory. */
+int images_mount(struct image_files *images, const char *dir);
+
 /* Opens @path, which stays open until images_deinit(). An enum exit_status; the user was told of failures. */
 int images_open(struct image_files *images, const char *path);
 void images_deinit(struct image_files *images);

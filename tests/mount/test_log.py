@@ -61,6 +61,22 @@ class LogTest(MountTest):
                     at += n
                 self.assertEqual(log.read(pick.choice((1, 100, 1 << 20))), want)
 
+    def test_programs_with_a_mount(self):
+        """gsym filter and gsym stack find their images in the tree, and convert them by that."""
+        text = "\n".join(self.lines()) + "\n"
+        want = self.filtered(text)
+        self.mount()
+        got = run(GSYM, "filter", "--mount", self.mnt, input=text.encode()).stdout.decode()
+        self.assertEqual(got, want)
+        id, path = next(iter(self.ids.items()))
+        start, end, name = self.functions(path)[0]
+        stack = "%s 0x%x\n%s 0x%x\n%s 0x1\n" % (id, start, id.upper(), start + 1, "00" * 20)
+        got = run(GSYM, "stack", "--format=tsv", "--mount", self.mnt, input=stack.encode()).stdout.decode().split("\n")
+        self.assertEqual([line.split("\t")[1] for line in got if "\ti\t" not in line and line], ["0", "1", "2"])
+        self.assertEqual([line.split("\t")[11] for line in got if "\ti\t" not in line and line], [name, name, "??"])
+        failed = run(GSYM, "filter", "--mount", self.mnt + "/none", input=b"", check=False)
+        self.assertEqual(failed.returncode, 1)
+
     def test_shell(self):
         text = self.lines()[0] + "\n"
         self.mount()
