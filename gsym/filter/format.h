@@ -59,6 +59,7 @@ struct frame {
 /* A module that a log has declared. */
 struct module {
 	struct filter_module is;
+	size_t name_size;     /* set by modules_add() */
 	uint64_t key;         /* markup: its number */
 	uint64_t start, size; /* in memory */
 };
@@ -111,7 +112,7 @@ void module_set_name(struct filter_module *module, const char *from, const char 
 int modules_add(struct modules *modules, const struct module *module, bool keyed);
 const struct module *modules_by_address(const struct modules *modules, uint64_t address);
 const struct module *modules_by_key(const struct modules *modules, uint64_t key);
-/* By name, or by the last part of it. */
+/* By name, or by the last parts of its path. */
 const struct module *modules_by_name(const struct modules *modules, const char *from, const char *to);
 
 void context_deinit(struct context *context);

@@ -43,7 +43,8 @@ static struct module *find(const struct modules *modules, const struct module *m
 {
 	for (size_t i = 0; i < modules->list.n; i++) {
 		struct module *m = &modules->list.v[i];
-		if (keyed ? m->key == module->key : strcmp(m->is.name, module->is.name) == 0)
+		if (keyed ? m->key == module->key :
+			    m->name_size == module->name_size && memcmp(m->is.name, module->is.name, m->name_size) == 0)
 			return m;
 	}
 	return NULL;
@@ -51,14 +52,16 @@ static struct module *find(const struct modules *modules, const struct module *m
 
 int modules_add(struct modules *modules, const struct module *module, bool keyed)
 {
-	struct module *there = find(modules, module, keyed);
+	struct module added = *module;
+	added.name_size = strlen(added.is.name);
+	struct module *there = find(modules, &added, keyed);
 	if (there) {
-		*there = *module;
+		*there = added;
 		return 0;
 	}
 	if (modules->list.n >= MODULES_MAX)
 		return 0;
-	return vec_push(&modules->list, *module);
+	return vec_push(&modules->list, added);
 }
 
 const struct module *modules_by_address(const struct modules *modules, uint64_t address)
@@ -83,10 +86,10 @@ const struct module *modules_by_name(const struct modules *modules, const char *
 {
 	size_t size = (size_t)(to - from);
 	for (size_t i = modules->list.n; i-- > 0;) {
-		const char *name = modules->list.v[i].is.name, *slash = strrchr(name, '/');
-		if ((strlen(name) == size && memcmp(name, from, size) == 0) ||
-		    (slash && strlen(slash + 1) == size && memcmp(slash + 1, from, size) == 0))
-			return &modules->list.v[i];
+		const struct module *m = &modules->list.v[i];
+		const char *tail = m->is.name + m->name_size - size;
+		if (m->name_size >= size && memcmp(tail, from, size) == 0 && (tail == m->is.name || tail[-1] == '/'))
+			return m;
 	}
 	return NULL;
 }

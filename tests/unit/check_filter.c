@@ -69,14 +69,20 @@ static void drop(struct source *source)
 	free(source->data);
 }
 
-/* Writes all of @in, in pieces that end before each of the @n @cuts, again and again while an image is late. */
-static void run(struct source *source, const char *in, size_t size, const size_t *cuts, size_t n, struct text_buf *out)
+static struct filter *filter_of(struct source *source)
 {
 	const struct filter_images images = {.find = find, .user = source};
 	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
 	struct filter *filter = filter_new(&images, &options);
-	size_t at = 0, used;
 	assert_non_null(filter);
+	return filter;
+}
+
+/* Writes all of @in, in pieces that end before each of the @n @cuts, again and again while an image is late. */
+static void run(struct source *source, const char *in, size_t size, const size_t *cuts, size_t n, struct text_buf *out)
+{
+	struct filter *filter = filter_of(source);
+	size_t at = 0, used;
 	text_reset(out);
 	for (size_t i = 0; i <= n; i++) {
 		size_t end = i < n ? cuts[i] : size;
@@ -374,9 +380,7 @@ static void pauses(void **state)
 	(void)state;
 	struct source source;
 	make(&source);
-	const struct filter_images images = {.find = find, .user = &source};
-	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
-	struct filter *filter = filter_new(&images, &options);
+	struct filter *filter = filter_of(&source);
 	struct text_buf out = {0};
 	size_t used;
 	static const char first[] = "[1]  alpha+0x4/0x40\n[1]  alp";
@@ -397,9 +401,7 @@ static void late_images(void **state)
 	(void)state;
 	struct source source;
 	make(&source);
-	const struct filter_images images = {.find = find, .user = &source};
-	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
-	struct filter *filter = filter_new(&images, &options);
+	struct filter *filter = filter_of(&source);
 	struct text_buf out = {0};
 	size_t used;
 	static const char in[] = "    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
@@ -426,9 +428,7 @@ static void memory_is_bounded(void **state)
 	(void)state;
 	struct source source;
 	make(&source);
-	const struct filter_images images = {.find = find, .user = &source};
-	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
-	struct filter *filter = filter_new(&images, &options);
+	struct filter *filter = filter_of(&source);
 	struct text_buf out = {0};
 	char line[300];
 	size_t used;
