@@ -212,9 +212,9 @@ class ReadonlyTest(MountTest):
         os.environ["FILE_TO_COPY"] = os.path.join(self.id, address)
         image = [self.id]
         self.nodes = {
-            DIR: [[], ["by-name"], ["by-name", "sample"], image, image + ["rva"], image + ["base"], image + ["base", "0x1000"],
+            DIR: [[], ["by-name"], ["by-name", "sample"], ["by-path"], image, image + ["rva"], image + ["base"], image + ["base", "0x1000"],
                   image + ["sym"]],
-            LINK: [["by-name", "sample", self.id], [self.id.upper()], [self.id[:9]]],
+            LINK: [["by-name", "sample", self.id], ["by-path", "sample"], [self.id.upper()], [self.id[:9]]],
             FILE: [image + [n] for n in ("status", "info.json", "image.gsym", "functions.tsv", address,
                                          address + ".json", "rva/" + address, "base/0x0/" + address,
                                          "sym/" + name)],
