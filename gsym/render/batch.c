@@ -12,6 +12,7 @@
 
 enum {
 	BLOCK = 32,
+	CACHE_LINE = 64,
 	ANSWER_SIZE = 128, /* bytes, roughly: no more queries are looked at than it takes for enough */
 };
 
@@ -29,6 +30,7 @@ struct found {
 	uint32_t off; /* from the function's start */
 	struct function_map *map;
 	const struct segment *segment;
+	size_t left; /* segments to search, from that one on */
 };
 
 struct batch {
@@ -185,22 +187,72 @@ static void find_maps(struct run *run, size_t at, size_t n)
 	}
 }
 
+/*
+ * The segments of all queries, halving what is left to search for one after the other, so that each waits for memory while the others
+ * are compared.
+ */
+static void search_segments(struct found *block, size_t n)
+{
+	bool again = true;
+	for (size_t i = 0; i < n; i++) {
+		block[i].left = block[i].how == BY_SEGMENT ? block[i].map->n : 0;
+		block[i].segment = block[i].left ? block[i].map->segments : NULL;
+	}
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < n; i++) {
+			struct found *found = &block[i];
+			if (found->left < 2)
+				continue;
+			size_t half = found->left / 2;
+			found->segment += found->segment[half].off <= found->off ? half : 0;
+			found->left -= half;
+			__builtin_prefetch(&found->segment[found->left / 2]);
+			again |= found->left > 1;
+		}
+	}
+}
+
 static void find_segments(struct run *run, size_t n)
 {
+	search_segments(run->batch->block, n);
 	for (size_t i = 0; i < n; i++) {
 		struct found *found = &run->batch->block[i];
+		const struct segment *segment = found->segment;
 		if (found->how != BY_SEGMENT)
 			continue;
-		const struct segment *segment = found->map->n ? map_segment(found->map, found->off) : NULL;
-		found->segment = segment;
 		if (!segment)
-			found->how = found->map->n ? BY_ITSELF : IS_DAMAGED;
+			found->how = IS_DAMAGED;
+		else if (found->map->exact && segment->off != found->off)
+			found->how = BY_ITSELF;
 		else if (segment->node == SEGMENT_DAMAGED)
 			found->how = IS_DAMAGED;
 		else if (run->options.near && segment->file && !segment->line)
 			found->how = BY_ITSELF;
 		else
 			__builtin_prefetch(&found->map->nodes[segment->node]);
+	}
+}
+
+static void expect_text(const struct memory_text *text)
+{
+	if (!text)
+		return;
+	__builtin_prefetch(text);
+	__builtin_prefetch((const char *)text + CACHE_LINE);
+}
+
+/* Nodes above the innermost are near it; their names are anywhere. */
+static void expect_names(struct run *run, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct found *found = &run->batch->block[i];
+		if (found->how != BY_SEGMENT)
+			continue;
+		uint32_t at = found->segment->node;
+		for (; at; at = found->map->nodes[at].parent)
+			expect_text(found->map->nodes[at].text);
+		expect_text(found->map->nodes[0].text);
 	}
 }
 
@@ -323,6 +375,7 @@ static void look_up_block(struct run *run, size_t at, size_t n)
 		find_slots(run, at, n);
 		find_maps(run, at, n);
 		find_segments(run, n);
+		expect_names(run, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)

@@ -1,8 +1,12 @@
 #include "batch_memory.h"
 
+#include <sys/mman.h>
+
 enum {
 	FEW = 32,                   /* queries: for fewer nothing is set up */
 	ROOM_MAX = 48 << 20,
+	ROOM_SMALL = 1 << 20,       /* in pages of the usual size; what is behind is better in large ones */
+	ROOM_ALIGN = 16,
 	TEXT_MAX = 4096,            /* bytes; longer ones are not kept */
 	NAMES_LOG2 = 16,
 	PATHS_LOG2 = 13,
@@ -16,7 +20,6 @@ static const struct memory_text too_long = {.too_long = true};
 
 static void forget(struct memory *m)
 {
-	arena_free(&m->arena);
 	m->used = 0;
 	m->full = false;
 	if (++m->generation)
@@ -30,7 +33,8 @@ static void forget(struct memory *m)
 
 void memory_deinit(struct memory *m)
 {
-	arena_free(&m->arena);
+	if (m->room)
+		munmap(m->room, ROOM_MAX);
 	starts_deinit(&m->starts);
 	segments_deinit(&m->segments);
 	free(m->maps);
@@ -48,8 +52,20 @@ static size_t maps_wanted(const struct gsym_reader *reader)
 	return n;
 }
 
+/* Pages are there once they are touched. With small pages, half of the time of a large batch would go into finding them. */
+static void map_room(struct memory *m)
+{
+	void *room = mmap(NULL, ROOM_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return;
+	m->room = room;
+	(void)madvise(m->room + ROOM_SMALL, ROOM_MAX - ROOM_SMALL, MADV_HUGEPAGE); /* else they stay small */
+}
+
 static bool make_tables(struct memory *m)
 {
+	if (!m->room)
+		map_room(m);
 	if (!m->maps) {
 		m->n_maps = maps_wanted(m->reader);
 		m->maps = calloc(m->n_maps, sizeof(*m->maps));
@@ -58,7 +74,7 @@ static bool make_tables(struct memory *m)
 		m->names = calloc(1 << NAMES_LOG2, sizeof(*m->names));
 	if (!m->paths)
 		m->paths = calloc(1 << PATHS_LOG2, sizeof(*m->paths));
-	return m->maps && m->names && m->paths;
+	return m->room && m->maps && m->names && m->paths;
 }
 
 /* The index of functions costs a pass over all of them. */
@@ -92,12 +108,13 @@ void memory_refresh(struct memory *m)
 
 void *memory_room(struct memory *m, size_t size)
 {
-	if (size > ROOM_MAX || m->used > ROOM_MAX - size) {
+	if (size > ROOM_MAX - ROOM_ALIGN || m->used > ROOM_MAX - ROOM_ALIGN - size) {
 		m->full = true;
 		return NULL;
 	}
-	m->used += size;
-	return arena_alloc(&m->arena, size);
+	void *at = m->room + m->used;
+	m->used += (size + ROOM_ALIGN - 1) & ~(size_t)(ROOM_ALIGN - 1);
+	return at;
 }
 
 static struct text_slot *slot_of(struct text_slot *slots, unsigned log2, uint64_t key)

@@ -7,7 +7,6 @@
 #ifndef GSYM_RENDER_BATCH_MEMORY_H
 #define GSYM_RENDER_BATCH_MEMORY_H
 
-#include "../base/arena.h"
 #include "../segments.h"
 #include "../starts.h"
 #include "formats.h"
@@ -59,8 +58,8 @@ struct memory {
 	enum demangle_mode demangle;
 	uint32_t generation; /* what slots of others hold is gone; 0 = nothing is set up */
 	bool full;
+	char *room; /* mapped */
 	size_t used;
-	struct arena arena;
 	struct starts starts;
 	size_t asked; /* queries for this reader */
 	struct map_slot *maps; /* n_maps, by number of the function */
@@ -82,7 +81,7 @@ void memory_refresh(struct memory *m);
 /* Drops everything; one that has nothing but a reader is empty. */
 void memory_deinit(struct memory *m);
 
-/* Room in the arena; NULL without memory, or when it is full: then memory_refresh() is due. */
+/* Room for something, aligned for any type; NULL when memory is full: then memory_refresh() is due. */
 void *memory_room(struct memory *m, size_t size);
 
 /*

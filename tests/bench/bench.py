@@ -3,6 +3,7 @@
 
     convert   conversion against llvm-gsymutil with the same number of threads
     lookup    addresses a second in one process against llvm-gsymutil --addresses-from-stdin
+    batch     a million addresses of one GSYM file, at random, sorted, and as a profile has them, against the same; CPU time
     first     the first answer with nothing prepared against one-shot llvm-symbolizer and eu-addr2line
     mount     reading an address file against a FUSE file system that does nothing
 
@@ -97,6 +98,37 @@ class Bench:
         table("Lookups a second in one process (200,000 random addresses)",
               ["file", "our format", "ours", "llvm-gsymutil", "times"], rows)
 
+    def _orders(self, path, count):
+        """(name, addresses): each address as likely as any other, in random order and sorted; and those of a profile, in which
+        the hottest of 20,000 comes twice as often as the second and so on."""
+        addresses = self.addresses(path, count)
+        mixed = list(addresses)
+        random.Random(1).shuffle(mixed)
+        few = mixed[:20000]
+        hot = random.Random(2).choices(few, weights=[1 / (i + 1) for i in range(len(few))], k=count)
+        return ("random", mixed), ("sorted", addresses), ("profile", hot)
+
+    def batch(self):
+        rows = []
+        plain, paired, out = (f"{self.place}/{name}" for name in ("plain", "paired", "answers"))
+        for name, path in self.inputs:
+            ours = self.gsym_of(name, path)
+            for order, addresses in self._orders(path, 1000000):
+                Path(plain).write_text("".join(f"{a:#x}\n" for a in addresses))
+                Path(paired).write_text("".join(f"{a:#x} {ours}\n" for a in addresses))
+                peer = measure.best_cpu([self.gsymutil, "--addresses-from-stdin"], self.options.runs, stdin=paired)
+                for form in ("text", "tsv", "json"):
+                    command = [self.gsym, "lookup", f"--format={form}", ours]
+                    mine = measure.best_cpu(command, self.options.runs, stdin=plain)
+                    with open(out, "wb") as answers, open(plain, "rb") as asked:
+                        subprocess.run(command, stdin=asked, stdout=answers, check=True)
+                    cat = measure.best_cpu(["cat", out], self.options.runs)
+                    rows.append([name, order, form, f"{len(addresses) / mine:,.0f}", f"{len(addresses) / peer:,.0f}",
+                                 f"{peer / mine:.1f}", f"{os.path.getsize(out) / 1e6:.0f}", f"{mine:.3f}", f"{cat:.3f}"])
+                os.unlink(out)
+        table("Addresses a second of CPU time, 1,000,000 from standard input, names demangled", ["file", "order", "format", "ours",
+              "llvm-gsymutil", "times", "MB of answers", "ours s", "cat s"], rows)
+
     def first(self):
         rows = []
         for name, path in self.inputs:
@@ -173,14 +205,14 @@ class Bench:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", choices=("convert", "lookup", "first", "mount", []), default=[])
+    parser.add_argument("tables", nargs="*", choices=("convert", "lookup", "batch", "first", "mount", []), default=[])
     parser.add_argument("--build", required=True, help="build directory with gsym and gsymfs")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--file", action="append", default=[], help="a further object file to measure")
     options = parser.parse_args()
     bench = Bench(options)
     try:
-        for name in options.tables or ("convert", "lookup", "first", "mount"):
+        for name in options.tables or ("convert", "lookup", "batch", "first", "mount"):
             getattr(bench, name)()
     finally:
         bench.close()

@@ -163,12 +163,11 @@ static void changed_bytes(void **state)
 	for (int k = 0; k < 4; k++) {
 		size_t size;
 		uint8_t *data = make(k, &size);
-		for (size_t at = 0; at < size; at++) {
+		for (size_t at = 0; at < size; at += data[at] == 'y' ? 97 : 1) { /* of the long name a few are enough */
 			struct batch_options options = options_of((unsigned)at);
 			uint8_t was = data[at];
 			data[at] = values[at % ARRAY_SIZE(values)];
-			if (data[at] != 'y')
-				expect_same(data, size, &options);
+			expect_same(data, size, &options);
 			data[at] = was;
 		}
 		free(data);
