@@ -34,13 +34,14 @@ struct conversion {
 	struct arena arena; /* what belongs to no unit */
 	struct oddities odd;
 	atomic_size_t units_done;
+	_Atomic uint64_t bytes_done; /* of .debug_info */
 	atomic_bool cancelled;
 	uint64_t released; /* of .debug_info, see release_pages() */
 	atomic_size_t *at_unit; /* for each thread: the unit it reads, SIZE_MAX when it has not begun */
 };
 
 /* Tells the caller; what it answers may stop the conversion. On the calling thread only. */
-void conversion_report(struct conversion *c, enum convert_phase phase, uint64_t done, uint64_t total);
+void conversion_report(struct conversion *c, const struct convert_progress *progress);
 
 /* ---- files.c ---- */
 

@@ -19,14 +19,19 @@ struct output {
 	size_t size;
 };
 
-void conversion_report(struct conversion *c, enum convert_phase phase, uint64_t done, uint64_t total)
+void conversion_report(struct conversion *c, const struct convert_progress *progress)
 {
 	const struct convert_options *o = c->options;
-	if (o->progress && o->progress(o->progress_user, phase, done, total))
+	if (o->progress && o->progress(o->progress_user, progress))
 		atomic_store(&c->cancelled, true);
 }
 
 /* ---- Writing ---- */
+
+static void report_writing(struct conversion *c, uint64_t done, uint64_t total)
+{
+	conversion_report(c, &(struct convert_progress){CONVERT_WRITING, .done = done, .total = total});
+}
 
 /* Adds functions to @writer, and counts them in the summary. */
 typedef int fill_fn(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
@@ -54,7 +59,7 @@ static int write_gsym(struct conversion *c, const struct gsym_writer_options *op
 	if (!err)
 		err = finish_writer(writer, out, diag);
 	gsym_writer_free(writer);
-	conversion_report(c, CONVERT_WRITING, summary->functions, summary->functions);
+	report_writing(c, summary->functions, summary->functions);
 	summary->output_size = out->size;
 	return err;
 }
@@ -76,7 +81,7 @@ static int fill_records(struct conversion *c, struct gsym_writer *writer, struct
 			struct gsym_diag *diag)
 {
 	summary->functions = c->records.n;
-	conversion_report(c, CONVERT_WRITING, 0, c->records.n);
+	report_writing(c, 0, c->records.n);
 	return emit_records(&c->records, &c->pool, c->threads, writer, diag);
 }
 
@@ -105,7 +110,7 @@ static int check_image(const struct conversion *c, struct gsym_diag *diag)
 static int report_reading(void *user, uint64_t done, uint64_t total)
 {
 	struct conversion *c = user;
-	conversion_report(c, CONVERT_READING, done, total);
+	conversion_report(c, &(struct convert_progress){CONVERT_READING, .done = done, .total = total});
 	return atomic_load(&c->cancelled);
 }
 

@@ -27,6 +27,13 @@ struct convert_opener {
 	void *user;
 };
 
+/* How far a conversion is. */
+struct convert_progress {
+	enum convert_phase phase;
+	uint64_t done, total;             /* units read (object files of a Mach-O binary, functions of text); functions written */
+	uint64_t bytes_done, bytes_total; /* of the units; 0 where that is not known */
+};
+
 struct convert_options {
 	unsigned threads;            /* 0 = as many as the process may use */
 	uint16_t version;            /* GSYM version to write: 1 (default) or 2 */
@@ -45,7 +52,7 @@ struct convert_options {
 	const char *symtab_file;     /* the file with the symbols; NULL = the image, its debug file, .gnu_debugdata */
 	const struct convert_opener *opener; /* for all files, also those an image refers to; NULL = open(2) */
 	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED. */
-	int (*progress)(void *user, enum convert_phase phase, uint64_t done, uint64_t total);
+	int (*progress)(void *user, const struct convert_progress *progress);
 	void *progress_user;
 };
 

@@ -24,6 +24,18 @@ static void release_pages(struct conversion *c)
 	release_upto(c, unit < c->dwarf.n_units ? c->dwarf.units[unit].off : 0);
 }
 
+static void report_units(struct conversion *c)
+{
+	const struct convert_progress progress = {
+		.phase = CONVERT_READING,
+		.done = atomic_load_explicit(&c->units_done, memory_order_relaxed),
+		.total = c->dwarf.n_units,
+		.bytes_done = atomic_load_explicit(&c->bytes_done, memory_order_relaxed),
+		.bytes_total = c->dwarf.info.size,
+	};
+	conversion_report(c, &progress);
+}
+
 static void convert_unit(void *user, size_t index, unsigned thread)
 {
 	struct conversion *c = user;
@@ -33,10 +45,12 @@ static void convert_unit(void *user, size_t index, unsigned thread)
 	}
 	atomic_store_explicit(&c->at_unit[thread], index, memory_order_relaxed);
 	builder_unit(&c->builders[thread], index, &c->results[index]);
-	size_t done = atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed) + 1;
+	const struct unit_header *unit = &c->dwarf.units[index];
+	atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->bytes_done, unit->end - unit->off, memory_order_relaxed);
 	if (thread == 0) {
 		release_pages(c);
-		conversion_report(c, CONVERT_READING, done, c->dwarf.n_units);
+		report_units(c);
 	}
 }
 
@@ -50,7 +64,7 @@ static void convert_object(void *user, size_t index, unsigned thread)
 	object->err = debug_map_build(&c->map, object, c->image, &c->context, &c->builders[thread]);
 	size_t done = atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed) + 1;
 	if (thread == 0)
-		conversion_report(c, CONVERT_READING, done, c->map.objects.n);
+		conversion_report(c, &(struct convert_progress){CONVERT_READING, .done = done, .total = c->map.objects.n});
 }
 
 int conversion_read_units(struct conversion *c)

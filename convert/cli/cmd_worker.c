@@ -52,16 +52,19 @@ struct progress {
 	uint64_t last_ms;
 };
 
-static int send_progress(void *user, enum convert_phase phase, uint64_t done, uint64_t total)
+/* In bytes where they are known: units are of very different sizes. */
+static int send_progress(void *user, const struct convert_progress *progress)
 {
 	struct progress *p = user;
+	uint64_t total = progress->bytes_total ? progress->bytes_total : progress->total;
+	uint64_t done = progress->bytes_total ? progress->bytes_done : progress->done;
 	uint64_t now = now_ms();
 	if (now - p->last_ms < PROGRESS_INTERVAL_MS)
 		return 0;
 	p->last_ms = now;
 	struct worker_progress m = {
 		.head.serial = p->serial,
-		.phase = phase,
+		.phase = progress->phase,
 		.done = done < total ? done : total,
 		.total = total,
 	};

@@ -23,13 +23,26 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int report(void *user, enum convert_phase phase, uint64_t done, uint64_t total)
+static double megabytes(uint64_t bytes)
+{
+	return (double)bytes / 1e6;
+}
+
+static void show(const struct convert_progress *p)
+{
+	fprintf(stderr, "\r%s %" PRIu64 " of %" PRIu64, p->phase == CONVERT_READING ? "reading unit" : "writing function",
+		p->done, p->total);
+	if (p->bytes_total)
+		fprintf(stderr, ", %.1f of %.1f MB", megabytes(p->bytes_done), megabytes(p->bytes_total));
+	fputs("\033[K", stderr);
+}
+
+static int report(void *user, const struct convert_progress *p)
 {
 	struct progress *progress = user;
 	int64_t now = progress->visible ? now_ms() : 0;
 	if (progress->visible && now - progress->shown >= INTERVAL_MS) {
-		fprintf(stderr, "\r%s %" PRIu64 " of %" PRIu64 "\033[K",
-			phase == CONVERT_READING ? "reading unit" : "writing function", done, total);
+		show(p);
 		progress->shown = now;
 		progress->dirty = true;
 	}
