@@ -49,13 +49,13 @@ struct fuse_entry_param entry_basename(const struct gsymfs *fs, const struct bas
 {
 	struct stat st;
 	attr_own_dir(fs, ino_make(NODE_NAME, name->number, 0), &st);
-	return entry_make(fs, &st, TIMEOUT_ALIAS, TIMEOUT_LISTING);
+	return entry_make(fs, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
 }
 
 struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct basename *name,
 					const struct image *image)
 {
-	return entry_link(fs, ino_make(NODE_NAME_LINK, name->number, image->number), TIMEOUT_ALIAS);
+	return entry_link(fs, ino_make(NODE_NAME_LINK, name->number, image->number), TIMEOUT_LISTING);
 }
 
 struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev,

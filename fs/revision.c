@@ -214,6 +214,8 @@ static int replace(struct images *images, struct image *image, const struct choi
 		return -ENOMEM;
 	if (old)
 		retire(images, old);
+	else if (images->scanned)
+		notify_replaced(images->notify, image->id); /* somebody may have asked for it before it was there */
 	image->revision = rev;
 	return 0;
 }
