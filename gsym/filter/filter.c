@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "format.h"
+#include "ips.h"
 #include "stack.h"
 
 static const struct format *const formats[] = {
@@ -23,12 +24,25 @@ struct report {
 	bool replayed;     /* it is being given out */
 };
 
+/* One in JSON, held from brace to brace. */
+struct json_report {
+	struct text_buf text;
+	struct ips_end end;
+	struct ips ips;
+	size_t done, next; /* bytes given out; the frame that comes next */
+	bool announced;    /* the line before says that it follows */
+	bool held;
+	bool whole;        /* as whole as it gets: it is being given out */
+	bool parsed;
+};
+
 struct filter {
 	struct filter_images images;
 	struct filter_options options;
 	struct context context;
 	struct stack stack;
 	struct report report;
+	struct json_report json;
 	struct text_buf line; /* what is there of the next one */
 	bool passing;         /* the rest of a line that is too long */
 };
@@ -53,6 +67,8 @@ void filter_free(struct filter *filter)
 	context_deinit(&filter->context);
 	stack_deinit(&filter->stack);
 	text_deinit(&filter->report.text);
+	text_deinit(&filter->json.text);
+	ips_deinit(&filter->json.ips);
 	text_deinit(&filter->line);
 	free(filter);
 }
@@ -60,7 +76,8 @@ void filter_free(struct filter *filter)
 size_t filter_memory(const struct filter *filter)
 {
 	return sizeof(*filter) + context_memory(&filter->context) + stack_memory(&filter->stack) + filter->report.text.cap +
-	       filter->line.cap;
+	       filter->json.text.cap + filter->json.ips.frames.cap * sizeof(struct ips_frame) +
+	       filter->json.ips.images.cap * sizeof(struct filter_module) + filter->line.cap;
 }
 
 static int settle(struct filter *f, struct text_buf *out)
@@ -171,9 +188,85 @@ static int take_input(struct filter *f, const char *line, size_t size, struct te
 		err = replay(f, out);
 	if (err)
 		return err;
-	if (!is_report(&f->report, kind))
-		return take_line(f, line, size, out);
-	return hold(f, kind, line, size);
+	if (is_report(&f->report, kind))
+		return hold(f, kind, line, size);
+	err = take_line(f, line, size, out);
+	f->json.announced = !err && ips_is_header(content(line, size));
+	return err;
+}
+
+/* ---- Reports in JSON ---- */
+
+/* Puts frame @i onto the stack, with what is between it and the next one in its array. */
+static int take_object(struct filter *f, size_t i)
+{
+	struct json_report *r = &f->json;
+	const struct ips_frame *frame = &r->ips.frames.v[i], *next = i + 1 < r->ips.frames.n ? frame + 1 : NULL;
+	const struct frame found = ips_frame_of(&r->ips, i);
+	size_t end = next && next->number ? next->from : frame->to;
+	int err = stack_add(&f->stack, NULL, r->text.v + frame->from, end - frame->from, &found, 1);
+	if (err)
+		return err;
+	r->done = end;
+	r->next = i + 1;
+	return 0;
+}
+
+static bool stack_is_full(const struct filter *f, const struct ips_frame *frame)
+{
+	return f->stack.frames.n >= WALK_FRAMES_MAX || f->stack.text.n + (frame->to - frame->from) > FILTER_STACK_BYTES;
+}
+
+static int replay_frames(struct filter *f, struct text_buf *out)
+{
+	struct json_report *r = &f->json;
+	int err = 0;
+	while (!err && r->next < r->ips.frames.n) {
+		const struct ips_frame *frame = &r->ips.frames.v[r->next];
+		if (!frame->number || stack_is_full(f, frame))
+			err = settle(f, out);
+		if (err)
+			return err;
+		if (frame->from > r->done)
+			text_bytes(out, r->text.v + r->done, frame->from - r->done);
+		r->done = frame->from;
+		err = take_object(f, r->next);
+	}
+	return err ? err : settle(f, out);
+}
+
+static int replay_json(struct filter *f, struct text_buf *out)
+{
+	struct json_report *r = &f->json;
+	int err = settle(f, out);
+	r->held = false;
+	r->whole = true;
+	if (!err && !r->parsed) {
+		err = ips_parse(&r->ips, r->text.v, r->text.n) == -ENOMEM ? -ENOMEM : 0;
+		r->parsed = !err;
+	}
+	if (!err)
+		err = replay_frames(f, out);
+	if (err)
+		return err;
+	text_bytes(out, r->text.v + r->done, r->text.n - r->done);
+	text_deinit(&r->text);
+	ips_deinit(&r->ips);
+	*r = (struct json_report){.done = 0};
+	return out->failed ? -ENOMEM : 0;
+}
+
+/* Holds the bytes that belong to the report and gives their number. */
+static int hold_json(struct filter *f, const char *bytes, size_t size, size_t *ret)
+{
+	struct json_report *r = &f->json;
+	size_t room = FILTER_REPORT_MAX - r->text.n;
+	r->announced = false;
+	r->held = true;
+	*ret = ips_scan(&r->end, bytes, size < room ? size : room, &r->whole);
+	text_bytes(&r->text, bytes, *ret);
+	r->whole |= r->text.n >= FILTER_REPORT_MAX;
+	return r->text.failed ? -ENOMEM : 0;
 }
 
 /* ---- Input ---- */
@@ -186,7 +279,7 @@ static int pass_line(struct filter *f, struct text_buf *out)
 		err = settle(f, out);
 	if (err)
 		return err;
-	f->report.after_thread = false;
+	f->report.after_thread = f->json.announced = false;
 	f->passing = true;
 	text_bytes(out, f->line.v, f->line.n);
 	f->line.n = 0;
@@ -196,6 +289,8 @@ static int pass_line(struct filter *f, struct text_buf *out)
 /* Takes what is in f->line, if it is whole or too long. */
 static int take_whole(struct filter *f, struct text_buf *out)
 {
+	if (f->json.whole)
+		return replay_json(f, out);
 	if (!f->line.n)
 		return 0;
 	if (f->line.v[f->line.n - 1] != '\n')
@@ -209,6 +304,8 @@ static int take_whole(struct filter *f, struct text_buf *out)
 /* Moves bytes up to the end of the line to where they belong, and gives their number. */
 static int take_bytes(struct filter *f, const char *bytes, size_t size, struct text_buf *out, size_t *ret)
 {
+	if (f->json.held || (f->json.announced && !f->line.n && *bytes == '{'))
+		return hold_json(f, bytes, size, ret);
 	const char *nl = memchr(bytes, '\n', size);
 	size_t n = nl ? (size_t)(nl + 1 - bytes) : size;
 	if (f->passing) {
@@ -231,6 +328,8 @@ static int finish(struct filter *f, enum filter_rest rest, struct text_buf *out)
 		err = take_input(f, f->line.v, f->line.n, out);
 		f->line.n = err ? f->line.n : 0;
 	}
+	if (!err && rest == FILTER_END && f->json.held)
+		err = replay_json(f, out);
 	if (!err && (f->report.replayed || (rest == FILTER_END && f->report.held)))
 		err = replay(f, out);
 	if (!err && rest != FILTER_MORE)

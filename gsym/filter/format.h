@@ -35,6 +35,7 @@ enum frame_style {
 	STYLE_BACKTRACE, /* #0    0x0000000000001234 func dir/file.c:12 (module+0x34) */
 	STYLE_PC,        /* func[dir/file.c:12] */
 	STYLE_SYMBOL,    /* a mangled name alone: func */
+	STYLE_IPS,       /* ,"symbol":"func","symbolLocation":4,"sourceFile":"file.c","sourceLine":12 */
 	STYLE_PLAIN,     /* behind what is there: func at dir/file.c:12 */
 };
 
@@ -54,6 +55,7 @@ struct frame {
 	uint8_t kind;          /* enum walk_kind */
 	bool has_number;
 	bool apart;            /* stands for itself, in no chain of calls */
+	bool silent;           /* its line stays as it is */
 };
 
 /* A module that a log has declared. */

@@ -23,15 +23,20 @@ static const struct gsym_frame *frame_of(const struct piece *p)
 
 /* ---- Words ---- */
 
-static void write_name(const struct piece *p)
+static void write_name_as(const struct piece *p, enum escape_style style)
 {
 	const struct render_options options = {.demangle = p->demangle};
-	render_name(p->out, frame_of(p)->name, &options, ESCAPE_TEXT);
+	render_name(p->out, frame_of(p)->name, &options, style);
 	if (p->resolved->n_kept < 2 || frame_of(p)->inlined)
 		return;
 	text_lit(p->out, " [merged ");
 	text_dec(p->out, p->resolved->n_bodies);
 	text_char(p->out, ']');
+}
+
+static void write_name(const struct piece *p)
+{
+	write_name_as(p, ESCAPE_TEXT);
 }
 
 /* The part of the line from @from to @to. */
@@ -191,8 +196,38 @@ static void plain(const struct piece *p)
 	}
 }
 
+static void member(const struct piece *p, const char *key)
+{
+	text_lit(p->out, ",\"");
+	text_str(p->out, key);
+	text_lit(p->out, "\":");
+}
+
+static void ips(const struct piece *p)
+{
+	member(p, "symbol");
+	text_char(p->out, '"');
+	write_name_as(p, ESCAPE_JSON);
+	text_char(p->out, '"');
+	member(p, "symbolLocation");
+	text_dec(p->out, offset_of(p));
+	if (has_line(p)) {
+		member(p, "sourceFile");
+		text_char(p->out, '"');
+		escape_str(p->out, frame_of(p)->base, ESCAPE_JSON);
+		text_char(p->out, '"');
+		member(p, "sourceLine");
+		text_dec(p->out, frame_of(p)->line);
+	}
+	if (frame_of(p)->inlined) {
+		member(p, "inline");
+		text_lit(p->out, "true");
+	}
+}
+
 enum many {
 	LINES,    /* a line for each frame */
+	OBJECTS,  /* an object for each frame */
 	ONE_LINE, /* all of them */
 	FIRST,    /* the innermost alone */
 };
@@ -210,6 +245,7 @@ static const struct {
 	[STYLE_COREDUMP] = {sentence, LINES, false},
 	[STYLE_BACKTRACE] = {backtrace, LINES, false},
 	[STYLE_PC] = {program_counter, FIRST, false},
+	[STYLE_IPS] = {ips, OBJECTS, false},
 	[STYLE_PLAIN] = {plain, ONE_LINE, false},
 };
 
@@ -230,7 +266,7 @@ static void write_symbol(struct text_buf *out, const struct place_line *line, co
 static bool find_answer(const struct walk *walk, const struct frame *frame, const struct walk_frame *resolved,
 			struct gsym_answer *answer)
 {
-	if (resolved->err || !resolved->n_kept || walk_answer(walk, resolved, 0, answer))
+	if (frame->silent || resolved->err || !resolved->n_kept || walk_answer(walk, resolved, 0, answer))
 		return false;
 	return !styles[frame->style].wants_line || frame_has_file(&answer->frames[0]);
 }
@@ -242,12 +278,9 @@ static void write_frame(struct piece *p, size_t i, bool alone)
 	size_t n = many == FIRST ? 1 : p->answer->n_frames;
 	for (p->index = 0; p->index < n; p->index++) {
 		styles[p->frame->style].write(p);
-		if (many != LINES || p->index + 1 == n)
+		if ((many != LINES && many != OBJECTS) || p->index + 1 == n)
 			continue;
-		if (alone)
-			text_char(p->out, '\n');
-		else
-			text_char(p->out, ' ');
+		text_str(p->out, many == OBJECTS ? "}," : alone ? "\n" : " ");
 		if (alone)
 			write_original(p, 0, p->line->frames[i].from);
 	}

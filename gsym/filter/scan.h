@@ -105,7 +105,7 @@ static inline bool scan_decimal(struct scan *s, uint64_t *ret)
 /* The first place of @text at or behind @from, or NULL. */
 static inline const char *find_text(const char *from, const char *end, const char *text)
 {
-	return from < end ? memmem(from, (size_t)(end - from), text, strlen(text)) : NULL;
+	return from && from < end ? memmem(from, (size_t)(end - from), text, strlen(text)) : NULL;
 }
 
 #endif

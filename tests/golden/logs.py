@@ -6,6 +6,7 @@ program's disassembly; what has to come out is made of addr2line's answers, or i
 
     logs.py GSYM
 """
+import json
 import os
 import pathlib
 import platform
@@ -176,6 +177,27 @@ def written(p):
     expect("an id and an offset", p.filter(f"at {p.id.upper()}+{rva(p, 0):#x}.\n"), f"at {p.id.upper()}+{rva(p, 0):#x} {text[0]}.\n")
 
 
+def ips(p):
+    """A report in JSON stays JSON, with frames that say more."""
+    frames = [{"imageOffset": rva(p, n), "imageIndex": 1} for n in range(3)]
+    report = {"threads": [{"frames": frames}, {"frames": frames[:1]}],
+              "usedImages": [{"uuid": "ff" * 16, "name": "\\\"}{"}, {"base": 1 << 32, "uuid": p.id, "name": "example"}]}
+    header = json.dumps({"bug_type": "309", "incident_id": "X"}) + "\n"
+
+    def told(n):
+        functions = p.frames(n)
+        return [(name, os.path.basename(path), int(line), i + 1 < len(functions)) for i, (name, path, line) in enumerate(functions)]
+
+    for indent in (None, 2):
+        got = p.filter(header + json.dumps(report, indent=indent) + "\n")
+        first, _, body = got.partition("\n")
+        found = json.loads(body)
+        threads = [[(f["symbol"], f["sourceFile"], f["sourceLine"], f.get("inline", False)) for f in thread["frames"]]
+                   for thread in found["threads"]]
+        expect("a report in JSON", (first + "\n", threads, found["usedImages"]),
+               (header, [told(0) + told(1) + told(2), told(0)], report["usedImages"]))
+
+
 def markup(p, directory):
     """But for columns, which GSYM does not have, what llvm-symbolizer makes of it."""
     load = 0x7f0000000000
@@ -222,6 +244,7 @@ def main():
         for kind, flags in (("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie", "-fno-pie"])):
             p = Program(gsym, directory / kind, "gcc", *flags)
             written(p)
+            ips(p)
             markup(p, directory / kind)
         follows(p)
     return 1 if failures else 0

@@ -245,6 +245,39 @@ static void apple(void **state)
 	unchanged("0   My App   0x0000000104a78010 0x104a78000 + 16\nBinary Images:\n0x104a78000 - 0x104a7ffff My App <" ID "> /x\n");
 }
 
+#define IPS_HEADER "{\"app_name\":\"x\",\"bug_type\":\"309\",\"incident_id\":\"1\"}\n"
+#define IPS_IMAGES "\"usedImages\" : [\n  {\"base\":4372103168,\"uuid\":\"01020304-0506-0708-090A-0B0C0D0E0F10\",\"name\":\"x\"},\n" \
+		   "  {\"base\":1,\"uuid\":\"ff\"}]"
+
+static const char ips[] = IPS_HEADER "{\n  \"note\" : \"a \\\"brace\\\" { [\", \"n\":-1.5e3, \"t\":null,\n"
+			  "  \"threads\" : [{\"triggered\":true,\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}, {\"imageOffset\":16,"
+			  "\"imageIndex\":0 },\n {\"imageOffset\":68,\"imageIndex\":0},{\"imageOffset\":4,\"imageIndex\":1}]},"
+			  "{\"frames\":[{\"imageOffset\":4,\"symbol\":\"f\",\"imageIndex\":0}]}],\n  " IPS_IMAGES "\n}\nafter " ID "+0x4\n";
+
+static void ips_reports(void **state)
+{
+	(void)state;
+	check(ips, IPS_HEADER
+	      "{\n  \"note\" : \"a \\\"brace\\\" { [\", \"n\":-1.5e3, \"t\":null,\n"
+	      "  \"threads\" : [{\"triggered\":true,\"frames\":[{\"imageOffset\":16,\"imageIndex\":0,\"symbol\":\"alpha\",\"symbolLocation\":16,"
+	      "\"sourceFile\":\"a.c\",\"sourceLine\":6}, {\"imageOffset\":16,\"imageIndex\":0 ,\"symbol\":\"beta\",\"symbolLocation\":8,"
+	      "\"sourceFile\":\"b.h\",\"sourceLine\":7,\"inline\":true},{\"imageOffset\":16,\"imageIndex\":0 ,\"symbol\":\"alpha\","
+	      "\"symbolLocation\":16,\"sourceFile\":\"a.c\",\"sourceLine\":5},\n {\"imageOffset\":68,\"imageIndex\":0,\"symbol\":\"f::one()\","
+	      "\"symbolLocation\":4},{\"imageOffset\":4,\"imageIndex\":1}]},"
+	      "{\"frames\":[{\"imageOffset\":4,\"symbol\":\"f\",\"imageIndex\":0}]}],\n  " IPS_IMAGES "\n}\nafter " ID
+	      "+0x4 alpha at /src/a.c:5\n");
+	unchanged("{\"imageOffset\":16,\"imageIndex\":0}\n{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]," IPS_IMAGES "}\n");
+	/* broken, cut off, nested too deeply, nested in each other */
+	unchanged(IPS_HEADER "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0},]," IPS_IMAGES "}\n");
+	unchanged(IPS_HEADER "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]," IPS_IMAGES);
+	unchanged(IPS_HEADER "{\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+		  "]]]]]]]]]]]]]]]]]]]],\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]," IPS_IMAGES "}\n");
+	unchanged(IPS_HEADER "[{\"imageOffset\":16,\"imageIndex\":0}]\n");
+	check(IPS_HEADER "{\"f\":[{\"imageOffset\":4,\"g\":[{\"imageOffset\":68,\"imageIndex\":0}],\"imageIndex\":0}]," IPS_IMAGES "}",
+	      IPS_HEADER "{\"f\":[{\"imageOffset\":4,\"g\":[{\"imageOffset\":68,\"imageIndex\":0,\"symbol\":\"f::one()\",\"symbolLocation\":4}],"
+	      "\"imageIndex\":0}]," IPS_IMAGES "}");
+}
+
 /* A report that never ends is let go, and what follows is looked at again. */
 static void endless_report(void **state)
 {
@@ -272,7 +305,7 @@ static char *everything(void)
 {
 	char *text = NULL;
 	int n = asprintf(&text,
-			 "noise\n\n%s    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
+			 "noise\n\n%s%s    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
 			 "    #1 0x55c8ec9c41cc  (/bin/x+0x9) (BuildId: " ID ")\n"
 			 "#1  0x00007f0000000010 n/a (libx.so.1 + 0x10)\r\n"
 			 "Module libx.so.1 with build-id " ID "\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
@@ -281,7 +314,7 @@ static char *everything(void)
 			 "{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n"
 			 "[1] {{{bt:0:0x500010}}}\n[1] {{{bt:1:0x500010}}}\n{{{pc:0x500004}}} {{{symbol:_ZN1f3oneEv}}}\n"
 			 "at " ID "+0x4, \x80\xff" ID "+0x5 %c\nlast " ID " 0x1009",
-			 report, 0);
+			 report, ips, 0);
 	assert_true(n > 0);
 	return text;
 }
@@ -329,7 +362,9 @@ static void everything_else_is_copied(void **state)
 					     "0x1 - 0x2 A <0123456789abcdef> /A\n", "f+0x1/0x2", " [", "]", "#01 pc 00000001  /a",
 					     " (BuildId: ", ")", "0123456789abcdef", "+0x", " 0x1", "-", "Module a with build-id 01\n",
 					     "CPU: 1 PID: 1 Comm: a 0123456789abcdef0123456789abcdef\n", "SUMMARY: ", "\xff", " in ", "reset",
-					     "module:0:a:elf:01", "mmap:0x0:0x9:load:0:r:0x1"};
+					     "module:0:a:elf:01", "mmap:0x0:0x9:load:0:r:0x1", IPS_HEADER,
+					     "{\"frames\":[{\"imageOffset\":1,\"imageIndex\":0},", "{\"imageOffset\":1,\"imageIndex\":0}]}\n",
+					     "]", "}", "\"", "\\", "\"usedImages\":[{\"uuid\":\"ff\"}]"};
 	struct source source;
 	struct text_buf out = {0};
 	unsigned seed = 9;
@@ -461,6 +496,7 @@ int main(void)
 		cmocka_unit_test(kernel),
 		cmocka_unit_test(markup),
 		cmocka_unit_test(apple),
+		cmocka_unit_test(ips_reports),
 		cmocka_unit_test(endless_report),
 		cmocka_unit_test(cut_anywhere),
 		cmocka_unit_test(everything_else_is_copied),

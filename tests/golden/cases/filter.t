@@ -54,6 +54,47 @@ Thread 0 crashed with ARM Thread State (64-bit):
 Binary Images:
        0x104a78000 -        0x104a7bfff plain arm64  <deadbeef00010203> /Applications/plain
        0x1b0a70000 -        0x1b0aeffff dyld arm64e  <0123456789abcdef0123456789abcdef> /usr/lib/dyld
+# The same in JSON. Frames get more members, and inlined calls become frames.
+$ printf '{"app_name":"plain","timestamp":"2026-11-21 12:00:00.00 +0000","bug_type":"309","incident_id":"00000000-0000-0000-0000-000000000000"}\n{\n  "pid" : 4711,\n  "threads" : [{"triggered":true,"frames":[{"imageOffset":12,"imageIndex":0},{"imageOffset":21,"imageIndex":0},{"imageOffset":48976,"symbol":"start","symbolLocation":16,"imageIndex":1}]}],\n  "usedImages" : [\n  {\n    "arch" : "arm64",\n    "base" : 4372004864,\n    "size" : 16384,\n    "uuid" : "deadbeef00010203",\n    "name" : "plain"\n  },\n  {\n    "base" : 7258701824,\n    "uuid" : "01234567-89ab-cdef-0123-456789abcdef",\n    "name" : "dyld"\n  }\n]\n}\n' >log; cat log
+{"app_name":"plain","timestamp":"2026-11-21 12:00:00.00 +0000","bug_type":"309","incident_id":"00000000-0000-0000-0000-000000000000"}
+{
+  "pid" : 4711,
+  "threads" : [{"triggered":true,"frames":[{"imageOffset":12,"imageIndex":0},{"imageOffset":21,"imageIndex":0},{"imageOffset":48976,"symbol":"start","symbolLocation":16,"imageIndex":1}]}],
+  "usedImages" : [
+  {
+    "arch" : "arm64",
+    "base" : 4372004864,
+    "size" : 16384,
+    "uuid" : "deadbeef00010203",
+    "name" : "plain"
+  },
+  {
+    "base" : 7258701824,
+    "uuid" : "01234567-89ab-cdef-0123-456789abcdef",
+    "name" : "dyld"
+  }
+]
+}
+$ gsym filter plain.gsym <log
+{"app_name":"plain","timestamp":"2026-11-21 12:00:00.00 +0000","bug_type":"309","incident_id":"00000000-0000-0000-0000-000000000000"}
+{
+  "pid" : 4711,
+  "threads" : [{"triggered":true,"frames":[{"imageOffset":12,"imageIndex":0,"symbol":"square","symbolLocation":0,"sourceFile":"shape.h","sourceLine":3,"inline":true},{"imageOffset":12,"imageIndex":0,"symbol":"Shape::area() const","symbolLocation":8,"sourceFile":"shape.h","sourceLine":8,"inline":true},{"imageOffset":12,"imageIndex":0,"symbol":"main","symbolLocation":12,"sourceFile":"main.cc","sourceLine":11},{"imageOffset":21,"imageIndex":0,"symbol":"main","symbolLocation":21,"sourceFile":"main.cc","sourceLine":12},{"imageOffset":48976,"symbol":"start","symbolLocation":16,"imageIndex":1}]}],
+  "usedImages" : [
+  {
+    "arch" : "arm64",
+    "base" : 4372004864,
+    "size" : 16384,
+    "uuid" : "deadbeef00010203",
+    "name" : "plain"
+  },
+  {
+    "base" : 7258701824,
+    "uuid" : "01234567-89ab-cdef-0123-456789abcdef",
+    "name" : "dyld"
+  }
+]
+}
 # The kernel: the file is that of the only image at hand. Symbols tell where code is; '?' marks what is no caller.
 $ printf '[   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010\n[   12.345684] CPU: 1 PID: 230 Comm: insmod Not tainted 6.1.0-13-amd64 #1  Debian 6.1.55-1\n[   12.345690] RIP: 0010:main+0xc/0x20\n[   12.345701] Call Trace:\n[   12.345703]  <TASK>\n[   12.345705]  ? _start+0x4/0x10\n[   12.345707]  main+0x15/0x20\n[   12.345709]  do_one_initcall+0x56/0x230\n[   12.345711]  fold_a+0x4/0x10 [other]\n[   12.345713]  </TASK>\n' >log; cat log
 [   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000010
