@@ -31,13 +31,13 @@ static bool parse_frame(struct scan line, struct apple_frame *ret)
 	if (!scan_decimal(&s, &ret->number) || ret->number > UINT32_MAX || !scan_blanks(&s))
 		return false;
 	ret->label = s.at;
-	/* The name may have blanks in it. */
-	for (const char *p = s.at; (p = find_text(p, line.end, " 0x")); p++) {
-		struct scan t = scan_from(p + 1, line.end);
-		if (!parse_address(&t, &ret->address) || p == ret->label)
-			continue;
-		for (ret->label_end = p; ret->label_end > ret->label && ret->label_end[-1] == ' ';)
+	/* The name may have blanks in it, and a tab behind it. */
+	for (const char *p = s.at; (p = find_text(p, line.end, "0x")); p++) {
+		struct scan t = scan_from(p, line.end);
+		for (ret->label_end = p; ret->label_end > ret->label && is_blank(ret->label_end[-1]);)
 			ret->label_end--;
+		if (ret->label_end == p || ret->label_end == ret->label || !parse_address(&t, &ret->address))
+			continue;
 		ret->rest = t.at;
 		return find_text(t.at, line.end, " + ") != NULL;
 	}

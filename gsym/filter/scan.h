@@ -33,11 +33,16 @@ static inline bool scan_bytes(struct scan *s, const char *bytes, size_t size)
 
 #define scan_lit(s, literal) scan_bytes((s), "" literal, sizeof(literal) - 1)
 
+static inline bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
 /* Blanks and tabs: how many. */
 static inline size_t scan_blanks(struct scan *s)
 {
 	const char *from = s->at;
-	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t'))
+	while (s->at < s->end && is_blank(*s->at))
 		s->at++;
 	return (size_t)(s->at - from);
 }
