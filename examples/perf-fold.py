@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Folds the stacks of perf: prints lines "command;outermost;...;innermost count", inlined calls included.
+
+    perf record --call-graph dwarf program; perf buildid-list > ids
+    perf script --no-inline -F comm,ip,sym,dso | perf-fold.py MOUNT ids
+
+--no-inline keeps perf from asking addr2line, which takes long. MOUNT is where gsymfs is mounted.
+Inlined calls end with "_[i]", functions of the kernel with "_[k]"; frames of images that MOUNT does not have keep the
+names that perf gave them. flamegraph.py draws what this prints.
+"""
+import collections
+import json
+import os
+import re
+import sys
+
+FRAME = re.compile(r"\s+([0-9a-f]+) (.*) \((.*)\)$")
+
+
+def stacks(lines):
+    """Yields (command, ((address, name, file), ...)) of each sample, the innermost frame first."""
+    command, frames = None, []
+    for line in lines:
+        frame = FRAME.match(line)
+        if frame and command is not None:
+            frames.append(frame.groups())
+        elif line.strip():
+            command = line.strip()
+        elif command is not None:
+            yield command, tuple(frames)
+            command, frames = None, []
+    if command is not None:
+        yield command, tuple(frames)
+
+
+def ask(path, offsets):
+    """The names at @offsets, the outermost first; nothing where none is known."""
+    with open(path, "r+b", buffering=0) as q:
+        q.write("".join(offset + "\n" for offset in offsets).encode())
+        answers = q.readall().decode().splitlines()
+    for offset, answer in zip(offsets, answers):
+        frames = reversed(json.loads(answer)["Symbol"])
+        yield offset, [f["FunctionName"] + ("_[i]" if f.get("Inlined") else "") for f in frames if f["FunctionName"]]
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: perf script -F comm,ip,sym,dso | perf-fold.py MOUNT IDS")
+    mount, ids = sys.argv[1], dict(reversed(line.split(None, 1)) for line in open(sys.argv[2]).read().splitlines())
+    samples = collections.Counter(stacks(sys.stdin))
+    wanted = collections.defaultdict(dict)  # file of MOUNT -> addresses, each once
+    where = {}
+    for _, frames in samples:
+        for depth, (address, _, file) in enumerate(frames):
+            # perf prints offsets in the file; those of callers are return addresses.
+            q = os.path.join(mount, ids.get(file, "-"), "off", "ra/q.json" if depth else "q.json")
+            where[depth > 0, address, file] = q
+            wanted[q][address] = []
+    for q in wanted:
+        if os.path.exists(q):
+            wanted[q].update(ask(q, list(wanted[q])))
+    folded = collections.Counter()
+    for (command, frames), count in samples.items():
+        names = [command]
+        for depth, (address, name, file) in reversed(list(enumerate(frames))):
+            known = wanted[where[depth > 0, address, file]][address]
+            names += known or [name + ("_[k]" if file.startswith("[kernel") else "")]
+        folded[";".join(name.replace(";", ":") for name in names)] += count
+    for stack in sorted(folded):
+        print(stack, folded[stack])
+
+
+main()

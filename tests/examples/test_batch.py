@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Examples that ask for addresses or read tables."""
+
+import os
+import re
+import subprocess
+import urllib.error
+import urllib.request
+
+from example_test import CC, EXAMPLES, GSYM, ExampleTest, main, masked, run, shown, tool
+
+C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+
+
+class BatchTest(ExampleTest):
+    def setUp(self):
+        super().setUp()
+        self.mount().wait_scanned()
+        self.image_dir = os.path.join(self.mnt, self.id)
+        self.inlined = self.line_address(18)
+        self.outer = self.line_address(30)
+
+    def addresses(self):
+        return [hex(self.inlined), hex(self.outer), "0x1"]
+
+    def test_addresses(self):
+        self.need("readelf")
+        text = "".join(a + "\n" for a in self.addresses())
+        for by in (self.program, "program"):
+            out, _ = self.example("addresses.sh", self.mnt, by, text=text, status=1)
+            self.assertShown("addresses.sh", out)
+        out, _ = self.example("addresses.sh", self.mnt, "program", text=self.addresses()[1])
+        self.assertEqual(out.count("\n"), 1)
+        self.example("addresses.sh", self.mnt, "nothing", status=1)
+        self.example("addresses.sh", self.mnt, "/bin/sh", status=1)
+        self.example("addresses.sh", status=2)
+
+    def test_tables(self):
+        self.need("awk")
+        out, _ = self.example("largest-functions.sh", self.image_dir, 3)
+        sizes = [int(line.split()[0]) for line in out.splitlines()]
+        self.assertEqual(sizes, sorted((size for _, size in self.symbols().values()), reverse=True)[:3])
+        self.assertEqual(re.sub(r"\d+", "N", shown_line("largest-functions.sh", "main")),
+                         re.sub(r"\d+", "N", next(line for line in out.splitlines() if "  main" in line)))
+        self.example("largest-functions.sh", os.path.join(self.mnt, "nothing"), status=1)
+        out = run("awk", "-f", EXAMPLES / "functions-per-file.awk", os.path.join(self.image_dir, "functions.tsv")).stdout.decode()
+        self.assertEqual(sum(int(line.split()[0]) for line in out.splitlines()),
+                         len(self.read(self.id, "functions.tsv").splitlines()))
+        self.assertRegex(out, r"(?m)^ *5 +\d+  /src/program\.c$")
+
+    def test_breakpoint(self):
+        for at, status in (("program.c:30", 0), ("/src/program.c:30", 0), ("c:30", 1), ("program.c:1", 1), ("program.c", 2)):
+            done = run("awk", "-v", "at=" + at, "-f", EXAMPLES / "breakpoint.awk", os.path.join(self.image_dir, "lines.tsv"),
+                       check=False)
+            self.assertEqual(done.returncode, status, at)
+            found = done.stdout.decode().split()
+            self.assertEqual(bool(found), not status)
+            for address in found:
+                self.assertIn("/src/program.c:30\n", self.read(self.id, address))
+
+    def test_client_py(self):
+        out, _ = self.example("client.py", self.image_dir, *self.addresses())
+        self.assertShown("client.py", out)
+
+    def test_client_py_many(self):
+        """More than one write, and more than one question."""
+        script = ("import sys; sys.path.insert(0, sys.argv[1]); import client\n"
+                  "with client.Image(sys.argv[2]) as image:\n"
+                  "    first, last = (image.ask([int(a, 16)] * n) for a, n in zip(sys.argv[3:], (250000, 1)))\n"
+                  "print(len(first), first[0] == first[-1], len(first[0]), len(last[0]))")
+        out = run("python3", "-B", "-c", script, EXAMPLES, self.image_dir, *self.addresses()[:2]).stdout.decode()
+        self.assertEqual(out, "250000 True 2 1\n")
+
+    def test_client_c(self):
+        program = os.path.join(self.dir, "client")
+        run(CC, *C_FLAGS, EXAMPLES / "client.c", "-o", program)
+        self.assertShown("client.c", run(program, self.image_dir, *self.addresses()).stdout.decode())
+        self.assertEqual(run(program, self.mnt + "/nothing", "0x1", check=False).returncode, 1)
+        self.assertEqual(run(program, check=False).returncode, 2)
+
+    def test_lookup_c(self):
+        self.need("pkg-config")
+        if os.environ.get("BUILD_KIND") == "sanitize":
+            self.skipTest("the library is built with a sanitizer")
+        library = os.path.dirname(os.environ["LIBGSYM"])
+        env = dict(os.environ, PKG_CONFIG_PATH=os.environ["UNINSTALLED"], LD_LIBRARY_PATH=library)
+        flags = run("pkg-config", "--cflags", "--libs", "gsym", env=env).stdout.decode().split()
+        program, gsym = os.path.join(self.dir, "lookup"), os.path.join(self.dir, "program.gsym")
+        # Headers that are not installed yet have the folder that they are installed to only in the source.
+        run(CC, *C_FLAGS, "-I", EXAMPLES.parent, EXAMPLES / "lookup.c", "-o", program, *flags)
+        run(GSYM, "convert", "--quiet", self.program, "-o", gsym)
+        done = run(program, gsym, *self.addresses(), env=env, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertShown("lookup.c", done.stdout.decode())
+        self.assertEqual(run(program, gsym, *self.addresses()[:2], env=env).stderr, b"")
+        self.assertEqual(run(program, self.program, "0x1", env=env, check=False).returncode, 1)
+
+    def serve(self, *images):
+        """The URL of a symbolz.py that runs."""
+        server = subprocess.Popen([str(EXAMPLES / "symbolz.py"), self.mnt, *images], stdout=subprocess.PIPE, text=True,
+                                  stderr=subprocess.DEVNULL)
+        self.processes.append(server)
+        url = server.stdout.readline().strip()
+        self.assertRegex(url, r"^http://127\.0\.0\.1:\d+/symbolz$")
+        return url
+
+    def post(self, url, body):
+        with urllib.request.urlopen(url, body.encode(), timeout=20) as reply:
+            return reply.read().decode()
+
+    def test_symbolz(self):
+        url = self.serve(self.id)
+        with urllib.request.urlopen(url, timeout=20) as reply:
+            self.assertEqual(reply.read(), b"num_symbols: 1\n")
+        wanted = shown("symbolz.py").split("\n", 1)[1]  # the first line is the server's
+        self.assertEqual(masked(self.post(url, "+".join(self.addresses()))), masked(wanted))
+        self.assertEqual(self.post(url, ""), "")
+        self.assertEqual(self.post(url, "rubbish+0x1\n0x2"), "")
+        for bad, body in ((url, b"0" * (1 << 21)), (url[:-1], b"0x1")):
+            with self.assertRaises((urllib.error.HTTPError, ConnectionError, urllib.error.URLError)):
+                urllib.request.urlopen(bad, body, timeout=20)
+        if tool("curl"):
+            out = run("curl", "-sS", "-d", "+".join(self.addresses()), url).stdout.decode()
+            self.assertEqual(masked(out), masked(wanted))
+
+    def test_symbolz_loaded(self):
+        url = self.serve("%s@0x7f3a10000000" % self.id)
+        address = hex(0x7f3a10000000 + self.inlined)
+        self.assertEqual(self.post(url, address), address + "\tchecksum--mix\n")
+
+
+def shown_line(name, function):
+    return next(line for line in shown(name).splitlines() if "  %s" % function in line)
+
+
+if __name__ == "__main__":
+    main()
