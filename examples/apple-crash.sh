@@ -20,7 +20,11 @@ cat "$report" >&3
 cat <&3
 
 # "0x104a78000 - 0x104a83fff name arm64 <4a1b...> /path": images are directories called by their UUIDs.
-sed -n 's/^ *0x[0-9a-f]* - *0x[0-9a-f]* *+*\([^ ]*\) .*<\([0-9A-Fa-f-]*\)>.*/\2 \1/p' "$report" | {
+# In JSON, as of macOS 12 and iOS 15, they have "uuid" : "4a1b...".
+{
+	sed -n 's/^ *0x[0-9a-f]* - *0x[0-9a-f]* *+*\([^ ]*\) .*<\([0-9A-Fa-f-]*\)>.*/\2 \1/p' "$report"
+	tr ',{}' '[\n*]' <"$report" | sed -n 's/^ *"uuid" *: *"\([0-9A-Fa-f-]*\)" *$/\1 an image/p'
+} | {
 	status=1
 	while read -r uuid name; do
 		if [ -e "$1/$uuid/status" ]; then

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 WIDTH, ROW, MARGIN, TOP, BOTTOM, LETTER = 1200, 19, 12, 62, 14, 6.7
 HUES = {"_[i]": (150, "inlined"), "_[k]": (265, "kernel"), "": (28, "function")}
-SCRIPT = """
+SCRIPT = """{
 const frames = [...document.querySelectorAll(".f")], width = %d, margin = %d;
 const start = f => +f.dataset.at, size = f => +f.dataset.n, name = f => f.dataset.name;
 const shown = f => name(f).replace(/_\\[[ik]\\]$/, "");
@@ -37,7 +37,7 @@ addEventListener("keydown", e => {
   const what = prompt("Regular expression to mark:");
   frames.forEach(f => f.classList.toggle("hit", Boolean(what) && new RegExp(what).test(name(f))));
 });
-"""
+}"""
 STYLE = """text { font: 11px "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #1c1c1c; pointer-events: none }
 .title { font: bold 17px "DejaVu Sans", Helvetica, Arial, sans-serif } .note { fill: #555 }
 .f { cursor: pointer } .f:hover rect { stroke: #000 } .hit rect { fill: #ff5fd2 }"""

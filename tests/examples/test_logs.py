@@ -56,6 +56,9 @@ class LogTest(ExampleTest):
         self.assertShown("apple-crash.sh", out)
         self.assertRegex(err, r"no symbols of libdyld\.dylib, UUID 1111")
         self.assertNotIn("of program", err)
+        json = '{"usedImages" : [{\n "uuid" : "%s", "name" : "program"\n},{"uuid":"%s"}]}\n'
+        _, err = self.example("apple-crash.sh", self.mnt, text=json % (UUID, UUID[::-1]))
+        self.assertEqual((err.count("\n"), UUID[::-1] in err), (1, True), err)
         self.example("apple-crash.sh", self.mnt, text=self.crash().replace("00112233", "00112234"), status=1)
         self.example("apple-crash.sh", self.source, status=2)
 
