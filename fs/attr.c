@@ -77,12 +77,22 @@ void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret)
 	mirror(rev, ret);
 }
 
-void attr_root_batch(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+static void own_file(const struct gsymfs *fs, uint64_t ino, mode_t mode, struct stat *ret)
 {
-	begin(ret, ino, S_IFREG | 0666, 0);
+	begin(ret, ino, S_IFREG | mode, 0);
 	ret->st_uid = geteuid();
 	ret->st_gid = getegid();
 	set_time(ret, fs->mounted_at);
+}
+
+void attr_root_batch(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	own_file(fs, ino, 0666, ret);
+}
+
+void attr_metrics(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	own_file(fs, ino, 0444, ret);
 }
 
 struct fuse_entry_param entry_none(void)

@@ -33,6 +33,9 @@ void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret);
 /* The same in the root, where everybody may: q, log. */
 void attr_root_batch(const struct gsymfs *fs, uint64_t ino, struct stat *ret);
 
+/* The file metrics. Its size says nothing. */
+void attr_metrics(const struct gsymfs *fs, uint64_t ino, struct stat *ret);
+
 /*
  * Any node by its inode number (getattr.c): 0, -ESTALE for a number that is not, or no longer, in use,
  * -ENOMEM.

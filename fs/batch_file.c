@@ -279,6 +279,7 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 		};
 		err = answer_lines(&run, call);
 		done += run.answered;
+		metric_add(&file->asker.fs->metrics.batch_addresses, run.answered);
 	}
 	if (done)
 		tape_answered(tape, file->lines.v[done - 1].end);

@@ -185,6 +185,20 @@ uint64_t cache_dir_clean(int dir, const struct log *log)
 	return bytes;
 }
 
+uint64_t cache_dir_count(int dir)
+{
+	DIR *d = open_listing(dir);
+	uint64_t n = 0;
+	if (!d)
+		return 0;
+	for (struct dirent *e; (e = readdir(d));) {
+		const char *suffix = strrchr(e->d_name, '.');
+		n += is_cached(e->d_name) && strcmp(suffix, CACHE_GSYM_SUFFIX) == 0;
+	}
+	closedir(d);
+	return n;
+}
+
 static int by_use(const void *a, const void *b)
 {
 	const struct cached *x = a, *y = b;

@@ -1,4 +1,4 @@
-/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c only. */
+/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c and metrics.c only. */
 #ifndef FS_CACHE_DIR_H
 #define FS_CACHE_DIR_H
 
@@ -15,6 +15,9 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 
 /* Removes temporary files whose writer is gone; returns the bytes of all that stays. */
 uint64_t cache_dir_clean(int dir, const struct log *log);
+
+/* How many converted files there are. */
+uint64_t cache_dir_count(int dir);
 
 struct cache_bounds {
 	uint64_t limit;  /* bytes; more are too much */

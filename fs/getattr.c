@@ -13,6 +13,8 @@ static int fixed_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
 		attr_own_dir(fs, ino, ret);
 	else if (ino_is_root_batch(ino) || ino == INO_LOG)
 		attr_root_batch(fs, ino, ret);
+	else if (ino == INO_METRICS)
+		attr_metrics(fs, ino, ret);
 	else
 		return -ESTALE;
 	return 0;

@@ -10,6 +10,7 @@
 #include "convert_run.h"
 #include "image.h"
 #include "log.h"
+#include "metrics.h"
 #include "node.h"
 #include "notify.h"
 #include "open_file.h"
@@ -27,6 +28,7 @@ struct gsymfs {
 	int stop_fd; /* an eventfd; readable once the daemon ends */
 	struct timespec mounted_at;
 	struct log log;
+	struct metrics metrics;
 	struct cache cache;
 	struct notify notify;
 	struct images images;

@@ -12,9 +12,9 @@
 
 enum { CUT_ID_DIGITS = 32 };
 
-void images_init(struct images *images, struct notify *notify)
+void images_init(struct images *images, struct notify *notify, struct metrics *metrics)
 {
-	*images = (struct images){.notify = notify, .absent = -ENOENT};
+	*images = (struct images){.notify = notify, .metrics = metrics, .absent = -ENOENT};
 	pthread_mutex_init(&images->lock, NULL);
 	list_init(&images->scan_waiters);
 }

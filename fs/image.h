@@ -29,6 +29,7 @@
 #include "path_tree.h"
 #include "table.h"
 
+struct metrics;
 struct notify;
 
 /* How much a file can tell of an image. */
@@ -146,9 +147,10 @@ struct images {
 	uint64_t places;              /* fingerprint of where neighbours may be; set like @merged */
 	bool merged;                  /* all functions that share a range are kept; set before the first file */
 	struct notify *notify;        /* borrowed; told about replaced revisions */
+	struct metrics *metrics;      /* borrowed */
 };
 
-void images_init(struct images *images, struct notify *notify);
+void images_init(struct images *images, struct notify *notify, struct metrics *metrics);
 void images_deinit(struct images *images);
 
 /* A path of a file, as by-path has it. */

@@ -160,6 +160,10 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 		*ret = entry_by_name(call->fs);
 		return 0;
 	}
+	if (request.kind == REQUEST_METRICS) {
+		*ret = entry_metrics(call->fs);
+		return 0;
+	}
 	if (request.kind == REQUEST_LOG) {
 		*ret = entry_log(call->fs);
 		return 0;
@@ -301,6 +305,13 @@ static int table_entry(struct call *call, struct revision *rev, enum listing_kin
 	return 0;
 }
 
+static void count_lookup(struct gsymfs *fs, int err)
+{
+	enum lookup_result result = !err ? LOOKUP_FOUND : err == -ENOENT ? LOOKUP_UNKNOWN : LOOKUP_ERROR;
+	if (err != -EAGAIN)
+		metric_add(&fs->metrics.lookups[result], 1);
+}
+
 static int address_entry(struct call *call, struct revision *rev, const struct request *request,
 			 struct fuse_entry_param *ret)
 {
@@ -328,6 +339,13 @@ struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revi
 {
 	struct stat st;
 	attr_image(rev, ino_make(NODE_CONTEXT, rev->number, context_code(context)), &st);
+	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+}
+
+struct fuse_entry_param entry_metrics(const struct gsymfs *fs)
+{
+	struct stat st;
+	attr_metrics(fs, INO_METRICS, &st);
 	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 }
 
@@ -379,6 +397,7 @@ static int in_image(struct call *call, struct revision *rev, const struct contex
 		    struct fuse_entry_param *ret)
 {
 	struct request request;
+	int err;
 	if (!rev)
 		return -ESTALE;
 	name_parse(PLACE_IMAGE, context, call->name, &request);
@@ -390,9 +409,11 @@ static int in_image(struct call *call, struct revision *rev, const struct contex
 	case REQUEST_GSYM: return gsym_entry(call, rev, ret);
 	case REQUEST_TABLE: return table_entry(call, rev, request.listing, ret);
 	case REQUEST_SYMBOL:
-	case REQUEST_ADDRESS: return address_entry(call, rev, &request, ret);
+	case REQUEST_ADDRESS: err = address_entry(call, rev, &request, ret); break;
 	default: return -ENOENT;
 	}
+	count_lookup(call->fs, err);
+	return err;
 }
 
 static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)

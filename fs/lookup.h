@@ -36,6 +36,7 @@ struct fuse_entry_param entry_by_name(const struct gsymfs *fs);
 /* A directory that gives addresses another meaning, of those without a load address. */
 struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revision *rev, const struct context *context);
 
+struct fuse_entry_param entry_metrics(const struct gsymfs *fs);
 struct fuse_entry_param entry_log(const struct gsymfs *fs);
 
 /* q below an image, in no or a fixed context; NULL: of the root. */

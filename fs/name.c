@@ -361,6 +361,8 @@ static void parse_in_root(const char *name, struct request *ret)
 		ret->kind = REQUEST_BY_NAME;
 	else if (strcmp(name, "by-path") == 0)
 		ret->kind = REQUEST_BY_PATH;
+	else if (strcmp(name, "metrics") == 0)
+		ret->kind = REQUEST_METRICS;
 	else if (strcmp(name, "log") == 0)
 		ret->kind = REQUEST_LOG;
 	else if (!parse_batch(name, ret))

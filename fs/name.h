@@ -54,6 +54,7 @@ enum request_kind {
 	REQUEST_ADDRESS, /* image: the frames of an address */
 	REQUEST_SYMBOL,  /* sym: the frames of a place in a function */
 	REQUEST_BATCH,   /* root and image: the file q */
+	REQUEST_METRICS, /* root: the file metrics */
 	REQUEST_LOG,     /* root: the file log */
 	REQUEST_CONTEXT, /* image: a directory in which addresses mean something else */
 };

@@ -18,7 +18,7 @@
 struct revision;
 
 enum node_kind {
-	NODE_FIXED,      /* INO_ROOT, INO_BY_NAME, INO_LOG, INO_BATCH and following = q, by batch_code() */
+	NODE_FIXED,      /* INO_ROOT, INO_BY_NAME, INO_LOG, INO_METRICS, INO_BATCH and following = q, by batch_code() */
 	NODE_IMAGE,      /* directory of an image; a: revision */
 	NODE_IMAGE_FILE, /* a: revision, b: enum image_file */
 	NODE_NAME,       /* by-name/<basename>; a: name */
@@ -37,6 +37,7 @@ enum {
 	INO_ROOT = 1,
 	INO_BY_NAME = 2,
 	INO_LOG = 3,
+	INO_METRICS = 4,
 	INO_BATCH = 0x100,
 };
 

@@ -32,6 +32,14 @@ void open_files_deinit(struct open_files *files)
 	pthread_mutex_destroy(&files->lock);
 }
 
+size_t open_files_count(struct open_files *files)
+{
+	pthread_mutex_lock(&files->lock);
+	size_t n = list_count(&files->all);
+	pthread_mutex_unlock(&files->lock);
+	return n;
+}
+
 struct open_file *open_file_new(struct open_files *files, const struct open_file *holds)
 {
 	struct open_file *file = malloc(sizeof(*file));

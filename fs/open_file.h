@@ -27,7 +27,7 @@ struct open_file {
 	struct open_files *files;
 	atomic_uint refs;
 	struct handle *handle;   /* of an image.gsym, else NULL */
-	struct content *content; /* of a status or info.json, else NULL */
+	struct content *content; /* of a status, info.json or metrics, else NULL */
 	struct stream *stream;   /* of a q, else NULL */
 	struct tsv_file *table;  /* of a functions.tsv and the like, else NULL */
 };
@@ -36,6 +36,9 @@ void open_files_init(struct open_files *files);
 
 /* Frees what was never released. */
 void open_files_deinit(struct open_files *files);
+
+/* How many there are. */
+size_t open_files_count(struct open_files *files);
 
 /* With one reference; takes over what @holds. NULL without memory, and that is put. */
 struct open_file *open_file_new(struct open_files *files, const struct open_file *holds);

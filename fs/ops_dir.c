@@ -62,7 +62,7 @@ static void list_root(struct listing *l, uint64_t off)
 {
 	struct images *images = &l->fs->images;
 	const struct request batch = {.kind = REQUEST_BATCH};
-	const uint64_t first = POSITION_FIRST + 4; /* after by-name, q, log and by-path */
+	const uint64_t first = POSITION_FIRST + 5; /* after by-name, q, log, metrics and by-path */
 	if (off <= POSITION_FIRST) {
 		struct fuse_entry_param e = entry_by_name(l->fs);
 		add(l, "by-name", &e, POSITION_FIRST + 1);
@@ -75,8 +75,12 @@ static void list_root(struct listing *l, uint64_t off)
 		struct fuse_entry_param e = entry_log(l->fs);
 		add(l, "log", &e, POSITION_FIRST + 3);
 	}
-	pthread_mutex_lock(&images->lock);
 	if (off <= POSITION_FIRST + 3 && !l->full) {
+		struct fuse_entry_param e = entry_metrics(l->fs);
+		add(l, "metrics", &e, POSITION_FIRST + 4);
+	}
+	pthread_mutex_lock(&images->lock);
+	if (off <= POSITION_FIRST + 4 && !l->full) {
 		struct fuse_entry_param e = entry_by_path(l->fs);
 		add(l, "by-path", &e, first);
 	}

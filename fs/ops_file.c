@@ -1,7 +1,8 @@
 /*
  * Opening and reading files.
  *
- * An open image.gsym, status or info.json holds its content as it was when it was opened, an open q what was written to it.
+ * An open image.gsym, status, info.json or metrics holds its content as it was when it was opened, an open q what was written
+ * to it.
  * Address files need nothing:
  * while one is open the kernel does not forget it.
  */
@@ -71,13 +72,13 @@ static int open_table(struct call *call, struct revision *rev, enum listing_kind
 	return reply_open(call, (struct open_file){.table = file});
 }
 
-static int open_status(struct call *call, struct revision *rev)
+/* A file that says something else at every look; takes over @content, NULL is without memory. */
+static int open_content(struct call *call, struct content *content)
 {
-	struct content *status = status_make(call->fs, rev, is_file(call->ino, IMAGE_INFO));
-	if (!status)
+	if (!content)
 		return -ENOMEM;
-	call->info.direct_io = 1; /* its size is different at every look */
-	return reply_open(call, (struct open_file){.content = status});
+	call->info.direct_io = 1;
+	return reply_open(call, (struct open_file){.content = content});
 }
 
 /* A file that is written and read: takes over @stream; NULL is without memory. */
@@ -121,6 +122,8 @@ static int open_attempt(struct call *call)
 		return open_stream(call, log_file_new(call->fs, caller_of(call->req)));
 	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)
 		return -EROFS;
+	if (call->ino == INO_METRICS)
+		return open_content(call, metrics_make(call->fs));
 	if (ino_kind(call->ino) == NODE_ADDRESS) {
 		call->info.keep_cache = 1;
 		fuse_reply_open(call->req, &call->info);
@@ -133,7 +136,8 @@ static int open_attempt(struct call *call)
 		return -ESTALE;
 	if (ino_b(call->ino) >= IMAGE_TABLE)
 		return open_table(call, rev, ino_b(call->ino) - IMAGE_TABLE);
-	return is_file(call->ino, IMAGE_GSYM) ? open_gsym(call, rev) : open_status(call, rev);
+	return is_file(call->ino, IMAGE_GSYM) ? open_gsym(call, rev) :
+		open_content(call, status_make(call->fs, rev, is_file(call->ino, IMAGE_INFO)));
 }
 
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)

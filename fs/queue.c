@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metrics.h"
 #include "revision.h"
 #include "scan.h"
 #include "thread.h"
@@ -171,13 +172,34 @@ static void enqueue_conversion(struct queue *queue, struct revision *rev)
 	pthread_mutex_unlock(&queue->images->lock);
 }
 
+static void count_request(const struct queue *queue, bool there, const struct outcome *outcome)
+{
+	enum cache_result result = !there || outcome->verdict == VERDICT_OUTDATED ? CACHE_MISS :
+				   outcome->verdict == VERDICT_READY		    ? CACHE_HIT :
+										      CACHE_FAILURE;
+	metric_add(&queue->images->metrics->cache[result], 1);
+}
+
+static void count_conversion(const struct queue *queue, const struct outcome *outcome)
+{
+	static const enum conversion_result results[] = {
+		[VERDICT_READY] = CONVERSION_OK,         [VERDICT_OUTDATED] = CONVERSION_OK,
+		[VERDICT_REPLACED] = CONVERSION_REPLACED, [VERDICT_TRANSIENT] = CONVERSION_FAILED,
+		[VERDICT_CRASHED] = CONVERSION_CRASHED,  [VERDICT_FAILED] = CONVERSION_LIMIT,
+		[VERDICT_FAILED_FOREVER] = CONVERSION_FAILED,
+	};
+	metrics_add_conversion(queue->images->metrics, results[outcome->verdict], outcome->seconds);
+}
+
 static void *open_images(void *arg)
 {
 	struct queue *queue = arg;
 	struct revision *rev;
 	while ((rev = next(queue, &queue->opening, &queue->opening_wake, STATE_OPENING))) {
 		struct outcome outcome;
-		if (convert_from_cache(queue->converter, rev, &outcome))
+		bool there = convert_from_cache(queue->converter, rev, &outcome);
+		count_request(queue, there, &outcome);
+		if (there)
 			settle(queue, rev, &outcome);
 		else
 			enqueue_conversion(queue, rev);
@@ -221,6 +243,7 @@ static void *convert_images(void *arg)
 		struct outcome outcome;
 		use_note(queue->images, queue->converter->cache);
 		convert_run(queue->converter, rev, &outcome);
+		count_conversion(queue, &outcome);
 		settle(queue, rev, &outcome);
 	}
 	return NULL;

@@ -14,6 +14,7 @@
 #include "call.h"
 #include "id.h"
 #include "index_store.h"
+#include "metrics.h"
 #include "neighbour.h"
 #include "notify.h"
 #include "recheck.h"
@@ -528,6 +529,14 @@ static int walk_source(struct sweep *s)
 	return err;
 }
 
+static void count(const struct sweep *s, int err, int64_t ms)
+{
+	struct metrics *metrics = s->scan->images->metrics;
+	metric_add(&metrics->scans[err ? SCAN_INCOMPLETE : SCAN_COMPLETE], 1);
+	metric_add(&metrics->scan_ms, (uint64_t)ms);
+	metric_add(&metrics->scanned_files, s->n_files);
+}
+
 int scan_pass(struct scan *scan)
 {
 	struct sweep s = {.scan = scan};
@@ -536,6 +545,7 @@ int scan_pass(struct scan *scan)
 	int err = walk_source(&s);
 	if (err != -ECANCELED) {
 		finish(&s, err);
+		count(&s, err, monotonic_ms() - start);
 		log_say(scan->log, scan->pass == 1 ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
 			"scan: %zu files in '%s', %zu with images, %zu damaged, %zu opened, %.2f s",
 			s.n_files, scan->source, s.n_images, s.n_bad, s.n_opened,

@@ -138,7 +138,7 @@ void setup_parts(struct gsymfs *fs)
 {
 	const struct options *o = &fs->options;
 	notify_init(&fs->notify);
-	images_init(&fs->images, &fs->notify);
+	images_init(&fs->images, &fs->notify, &fs->metrics);
 	nodes_init(&fs->nodes);
 	open_files_init(&fs->open_files);
 	fs->converter = (struct converter){

@@ -8,7 +8,7 @@
 
 enum { BUSY_MAX = 80 /* images named: all that convert, and some that wait */ };
 
-static const char *const words[STATES] = {
+const char *const state_words[STATES] = {
 	[STATE_COLD] = "cold",     [STATE_OPENING] = "opening",
 	[STATE_QUEUED] = "queued", [STATE_CONVERTING] = "converting",
 	[STATE_READY] = "ready",   [STATE_FAILED] = "failed",
@@ -77,7 +77,7 @@ static void say_busy(const struct log *log, const struct busy *b)
 	char how[64] = "";
 	if (b->worker)
 		snprintf(how, sizeof(how), ", %u%%, worker %ld", b->percent, (long)b->worker);
-	log_info(log, "state: %s: %s%s, %zu calls wait", b->id, words[b->state], how, b->calls);
+	log_info(log, "state: %s: %s%s, %zu calls wait", b->id, state_words[b->state], how, b->calls);
 }
 
 static void say_images(const struct log *log, const struct counts *c)
@@ -101,13 +101,10 @@ void state_log(struct gsymfs *fs)
 	say_images(&fs->log, &counts);
 
 	struct nodes_counts nodes = nodes_count(&fs->nodes);
-	pthread_mutex_lock(&fs->open_files.lock);
-	size_t open = list_count(&fs->open_files.all);
-	pthread_mutex_unlock(&fs->open_files.lock);
 	log_info(&fs->log, "state: cache '%s': %" PRIu64 " of %" PRIu64 " bytes", fs->cache.path,
 		 atomic_load(&fs->cache.bytes), fs->cache.limit);
 	log_info(&fs->log, "state: nodes: %" PRIu64 " in use, %" PRIu64 " since the start, %" PRIu64 " bytes kept",
 		 nodes.used, nodes.made, nodes.content_bytes);
-	log_info(&fs->log, "state: open files: %zu, %zu bytes in answers of q", open,
+	log_info(&fs->log, "state: open files: %zu, %zu bytes in answers of q", open_files_count(&fs->open_files),
 		 (size_t)atomic_load(&fs->open_files.tape_bytes));
 }

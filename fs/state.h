@@ -2,7 +2,11 @@
 #ifndef FS_STATE_H
 #define FS_STATE_H
 
+#include "image.h"
+
 struct gsymfs;
+
+extern const char *const state_words[STATES];
 
 /* Writes it down. Holds each lock only while it counts; called by any thread that holds none. */
 void state_log(struct gsymfs *fs);

@@ -12,14 +12,9 @@
 #include "guard.h"
 #include "notes_show.h"
 #include "sheet.h"
+#include "state.h"
 
 enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
-
-static const char *const state_words[] = {
-	[STATE_COLD] = "cold",     [STATE_OPENING] = "opening",
-	[STATE_QUEUED] = "queued", [STATE_CONVERTING] = "converting",
-	[STATE_READY] = "ready",   [STATE_FAILED] = "failed",
-};
 
 static const char *const kind_words[] = {
 	[IMAGE_OTHER] = "other",

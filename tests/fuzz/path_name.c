@@ -74,7 +74,7 @@ static void check_name(const char *name)
 	}
 	name_parse(PLACE_ROOT, NULL, name, &r);
 	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ID || r.kind == REQUEST_BY_NAME || r.kind == REQUEST_BY_PATH ||
-		r.kind == REQUEST_BATCH || r.kind == REQUEST_LOG);
+		r.kind == REQUEST_BATCH || r.kind == REQUEST_LOG || r.kind == REQUEST_METRICS);
 	if (r.kind == REQUEST_ID)
 		check_id(name, &r);
 }

@@ -309,6 +309,7 @@ static void not_ids(void **state)
 		assert_int_equal(parse(PLACE_ROOT, bad[i]).kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_ROOT, "by-name").kind, REQUEST_BY_NAME);
 	assert_int_equal(parse(PLACE_ROOT, "by-path").kind, REQUEST_BY_PATH);
+	assert_int_equal(parse(PLACE_ROOT, "metrics").kind, REQUEST_METRICS);
 }
 
 static void longest_id(void **state)

@@ -22,7 +22,7 @@ BAD_WORKER = os.environ.get("BAD_WORKER", "")
 CC = os.environ.get("CC_FOR_TESTS", "cc")
 CXX = os.environ.get("CXX_FOR_TESTS", "c++")
 HERE = os.path.dirname(os.path.abspath(__file__))
-NO_IMAGES = {"by-name", "by-path", "log", "q"}  # what else is in the root
+NO_IMAGES = {"by-name", "by-path", "log", "metrics", "q"}  # what else is in the root
 SANITIZER_WORDS = ("ERROR: AddressSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "LeakSanitizer")
 
 

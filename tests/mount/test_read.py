@@ -138,7 +138,7 @@ class ReadTest(MountTest):
             self.assertTrue(os.path.isdir(self.image(alias)))
         for wrong in (self.id[:7], self.id + "00", self.id[:38] + "zz", "0" * 40, "status"):
             self.assertErrno(errno.ENOENT, os.lstat, self.image(wrong))
-        self.assertEqual(sorted(os.listdir(self.mnt)), sorted([self.id, "by-name", "by-path", "log", "q"]))
+        self.assertEqual(sorted(os.listdir(self.mnt)), sorted([self.id, "by-name", "by-path", "log", "metrics", "q"]))
 
     def test_uuid_with_dashes(self):
         uuid = "12345678-9abc-def0-1234-56789abcdef0"
