@@ -39,6 +39,7 @@ class CacheTest(MountTest):
         daemon = self.remount(daemon)
         self.assertEqual(self.answer(), want)
         self.assertEqual(self.conversions(), 0)
+        daemon.wait_scanned()
         self.assertIn(" 0 opened", daemon.log())
         self.assertEqual(os.stat(self.cached()[0]).st_ino, inode)
 
