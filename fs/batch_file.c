@@ -20,6 +20,7 @@ enum {
 	RESULTS_MAX = 8 << 20, /* made ahead of what is read */
 	WANTED_MAX = 64,       /* runs of lines whose images are converted ahead */
 	OPEN_IMAGES = 4,       /* whose memory is kept from run to run */
+	BATCHES_BYTES_MAX = 1 << 30, /* of that memory, of all descriptors together */
 };
 
 /* A line of input. */
@@ -38,6 +39,7 @@ struct batch_file {
 		struct handle *handle;
 		struct batch *batch;
 	} open[OPEN_IMAGES]; /* those asked last, the latest first */
+	size_t counted; /* bytes of their memory, in open_files.batch_bytes */
 	VEC(struct line) lines; /* of the chunk, and what they ask */
 	VEC(struct batch_query) queries;
 };
@@ -173,6 +175,33 @@ static void close_image(struct open_image *image)
 	*image = (struct open_image){0};
 }
 
+static void close_images(struct batch_file *file)
+{
+	for (size_t i = 0; i < OPEN_IMAGES; i++)
+		close_image(&file->open[i]);
+}
+
+static size_t count_memory(struct batch_file *file)
+{
+	atomic_size_t *total = &file->asker.fs->open_files.batch_bytes;
+	size_t held = 0;
+	for (size_t i = 0; i < OPEN_IMAGES; i++)
+		held += batch_memory(file->open[i].batch);
+	size_t before = atomic_fetch_add(total, held - file->counted); /* wraps, on purpose, when it shrinks */
+	before += held - file->counted;
+	file->counted = held;
+	return before;
+}
+
+/* Memory that makes the next answers faster is no reason to have more of it than there is. */
+static void limit_memory(struct batch_file *file)
+{
+	if (count_memory(file) <= BATCHES_BYTES_MAX)
+		return;
+	close_images(file);
+	count_memory(file);
+}
+
 /* The memory for @handle: what is in it belongs to that mapping, which is therefore kept. NULL without memory. */
 static struct batch *batch_for(struct batch_file *file, struct handle *handle)
 {
@@ -294,16 +323,21 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 	struct span input = tape_input(&stream->tape);
 	if (!input.size)
 		return 1;
+	if (enough < RESULTS_MAX && !tape_is_short(&stream->tape))
+		enough = RESULTS_MAX;
 	int err = read_lines(file, input, call);
-	return err ? err : answer_chunk(file, call, enough > RESULTS_MAX ? enough : RESULTS_MAX);
+	if (!err)
+		err = answer_chunk(file, call, enough);
+	limit_memory(file);
+	return err;
 }
 
 static void batch_file_free(struct stream *stream)
 {
 	struct batch_file *file = batch_file_of(stream);
 	caller_deinit(&file->asker.caller);
-	for (size_t i = 0; i < OPEN_IMAGES; i++)
-		close_image(&file->open[i]);
+	close_images(file);
+	count_memory(file);
 	batch_free(file->nothing);
 	vec_free(&file->lines);
 	vec_free(&file->queries);

@@ -96,6 +96,7 @@ static int answer_piece(struct log_file *log)
 		f.piece.size = PIECE;
 	int err = guard_run(feed, &f);
 	put_used(log);
+	tape->beside = filter_memory(log->filter);
 	if (err == -EFAULT || err == -ENOMEM) {
 		log->broken = true;
 		return err == -EFAULT ? -EIO : err;

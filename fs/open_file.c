@@ -9,6 +9,7 @@ void open_files_init(struct open_files *files)
 	pthread_mutex_init(&files->lock, NULL);
 	list_init(&files->all);
 	atomic_init(&files->tape_bytes, 0);
+	atomic_init(&files->batch_bytes, 0);
 }
 
 static void put_held(const struct open_file *file)

@@ -20,6 +20,7 @@ struct open_files {
 	pthread_mutex_t lock; /* innermost */
 	struct list all;
 	atomic_size_t tape_bytes; /* memory of all tapes */
+	atomic_size_t batch_bytes; /* of what their q remember of images */
 };
 
 struct open_file {

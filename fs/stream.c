@@ -32,8 +32,11 @@ static int fill(struct stream *stream, struct call *call)
 	uint64_t off = (uint64_t)call->off;
 	size_t lacking;
 	int err = tape_seek(&stream->tape, off);
-	while (!err && (lacking = tape_lacks(&stream->tape, off, call->size)))
-		err = stream->kind->answer(stream, call, lacking);
+	while (!err && (lacking = tape_lacks(&stream->tape, off, call->size))) {
+		err = tape_make(&stream->tape);
+		if (!err)
+			err = stream->kind->answer(stream, call, lacking);
+	}
 	return err > 0 ? 0 : err;
 }
 

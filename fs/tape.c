@@ -8,19 +8,44 @@ enum { IDLE_BYTES_MAX = 1 << 20 }; /* memory that an empty buffer may keep */
 
 static void count(struct tape *tape)
 {
-	size_t held = tape->results.cap + tape->input.cap;
+	size_t held = tape->results.cap + tape->input.cap + tape->beside;
 	if (tape->total) {
 		atomic_fetch_add(tape->total, held - tape->counted); /* wraps, on purpose, when it shrinks */
 		tape->counted = held;
 	}
 }
 
+static size_t all_tapes(const struct tape *tape)
+{
+	return tape->total ? atomic_load(tape->total) : 0;
+}
+
+bool tape_is_short(const struct tape *tape)
+{
+	return all_tapes(tape) > TAPES_BYTES_SHORT;
+}
+
+int tape_make(struct tape *tape)
+{
+	count(tape);
+	return all_tapes(tape) > TAPES_BYTES_END ? -ENOMEM : 0;
+}
+
 static bool has_room(const struct tape *tape, size_t size)
 {
 	if (size > TAPE_INPUT_MAX - tape_input(tape).size)
 		return false;
-	size_t total = tape->total ? atomic_load(tape->total) : 0;
+	size_t total = all_tapes(tape);
 	return total <= TAPES_BYTES_MAX && size <= TAPES_BYTES_MAX - total;
+}
+
+static void shrink(struct text_buf *buf)
+{
+	char *less = realloc(buf->v, buf->n * 2);
+	if (!less)
+		return;
+	buf->v = less;
+	buf->cap = buf->n * 2;
 }
 
 static void drop_front(struct text_buf *buf, size_t size)
@@ -28,7 +53,9 @@ static void drop_front(struct text_buf *buf, size_t size)
 	buf->n -= size;
 	if (buf->n)
 		memmove(buf->v, buf->v + size, buf->n);
-	else if (buf->cap > IDLE_BYTES_MAX)
+	if (buf->n && buf->cap > IDLE_BYTES_MAX && buf->n < buf->cap / 4)
+		shrink(buf);
+	else if (!buf->n && buf->cap > IDLE_BYTES_MAX)
 		text_deinit(buf);
 }
 
@@ -36,6 +63,7 @@ void tape_deinit(struct tape *tape)
 {
 	text_deinit(&tape->results);
 	text_deinit(&tape->input);
+	tape->beside = 0;
 	count(tape);
 }
 
@@ -96,10 +124,18 @@ void tape_answered(struct tape *tape, size_t size)
 static void forget_oldest(struct tape *tape)
 {
 	uint64_t read = tape->reached > tape->dropped ? tape->reached - tape->dropped : 0;
-	if (read <= TAPE_KEPT_MAX || read > tape->results.n)
+	uint64_t kept = tape_is_short(tape) ? TAPE_KEPT_MIN : TAPE_KEPT_MAX;
+	if (read <= kept || read > tape->results.n)
 		return;
-	drop_front(&tape->results, (size_t)read - TAPE_KEPT_MAX / 2);
-	tape->dropped += read - TAPE_KEPT_MAX / 2;
+	drop_front(&tape->results, (size_t)(read - kept / 2));
+	tape->dropped += read - kept / 2;
+	count(tape);
+}
+
+/* Whether too many results would have to be made and passed over. */
+static bool is_too_far(const struct tape *tape, uint64_t off)
+{
+	return off >= tape->base && tape_input(tape).size && tape_lacks(tape, off, 0) > TAPE_KEPT_MAX;
 }
 
 int tape_seek(struct tape *tape, uint64_t off)
@@ -107,7 +143,7 @@ int tape_seek(struct tape *tape, uint64_t off)
 	forget_oldest(tape);
 	if (off < tape->base && !tape->dropped)
 		tape->base = off;
-	return off < tape->base || off - tape->base < tape->dropped ? -ESPIPE : 0;
+	return off < tape->base || off - tape->base < tape->dropped || is_too_far(tape, off) ? -ESPIPE : 0;
 }
 
 /* Where @off is in the results that are kept; past the end it is their end. */

@@ -16,7 +16,10 @@
 enum {
 	TAPE_INPUT_MAX = 64 << 20, /* bytes written and not answered, of one descriptor */
 	TAPE_KEPT_MAX = 64 << 20,  /* bytes of results that were read and may be read again */
-	TAPES_BYTES_MAX = 1 << 30, /* of all descriptors together */
+	TAPE_KEPT_MIN = 256 << 10, /* the same when all descriptors together have too much: as far as programs read ahead */
+	TAPES_BYTES_SHORT = 1 << 29, /* too much: what was read leaves room for what others want to write */
+	TAPES_BYTES_MAX = 1 << 30, /* of all descriptors together; beyond it nothing can be written */
+	TAPES_BYTES_END = (1U << 31) - 1, /* beyond it no results are made */
 };
 
 /* Zero-initialised is empty. */
@@ -29,6 +32,7 @@ struct tape {
 	size_t input_used;     /* bytes at the front of input that are answered */
 	atomic_size_t *total;  /* memory of all tapes; borrowed, may be NULL */
 	size_t counted;        /* of this one, in it */
+	size_t beside;         /* memory of who makes the results, to be counted with it */
 };
 
 void tape_deinit(struct tape *tape);
@@ -50,9 +54,16 @@ static inline struct span tape_input(const struct tape *tape)
 void tape_answered(struct tape *tape, size_t size);
 
 /*
- * A read at @off comes: going back past the first result begins again with it. 0, or -ESPIPE for what is no longer kept.
+ * A read at @off comes: going back past the first result begins again with it. 0, or -ESPIPE for what is no longer kept, and
+ * for what lies so far ahead that more results than are kept would have to be made and never read.
  */
 int tape_seek(struct tape *tape, uint64_t off);
+
+/* Results are to be made: counts those there are. 0, or -ENOMEM when all descriptors together have far too many. */
+int tape_make(struct tape *tape);
+
+/* Whether all descriptors together have so much memory that nothing should be made ahead. */
+bool tape_is_short(const struct tape *tape);
 
 /* How many bytes of results are missing to fill a read of @size bytes at @off. */
 size_t tape_lacks(const struct tape *tape, uint64_t off, size_t size);

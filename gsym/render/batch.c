@@ -79,6 +79,11 @@ void batch_free(struct batch *batch)
 	free(batch);
 }
 
+size_t batch_memory(const struct batch *batch)
+{
+	return batch ? sizeof(*batch) + memory_bytes(&batch->memory) + demangle_cache_bytes(batch->names) : 0;
+}
+
 /* ---- One by one ---- */
 
 /* What was asked for lies one byte behind what was looked up. */

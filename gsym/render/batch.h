@@ -43,6 +43,9 @@ struct batch *batch_new(const struct gsym_reader *reader);
 /* NULL is allowed. */
 void batch_free(struct batch *batch);
 
+/* Bytes that it holds, roughly; 0 for NULL. */
+size_t batch_memory(const struct batch *batch);
+
 /*
  * Appends to @out the records of as many of the @n queries as it takes for @out to hold @enough bytes; *ret_n says how many,
  * at least one of them. Queries without an answer and damaged records give the record of an unknown address.

@@ -44,6 +44,13 @@ void memory_deinit(struct memory *m)
 	*m = (struct memory){.reader = m->reader};
 }
 
+size_t memory_bytes(const struct memory *m)
+{
+	size_t tables = m->n_maps * sizeof(*m->maps) + (sizeof(*m->names) << NAMES_LOG2) + (sizeof(*m->paths) << PATHS_LOG2);
+	size_t room = m->generation > 1 ? ROOM_MAX : m->used; /* emptied once: its pages stay */
+	return (m->room ? room : 0) + m->starts.n_buckets * sizeof(*m->starts.before) + (m->generation ? tables : 0);
+}
+
 static size_t maps_wanted(const struct gsym_reader *reader)
 {
 	size_t n = MAPS_MIN;

@@ -81,6 +81,9 @@ void memory_refresh(struct memory *m);
 /* Drops everything; one that has nothing but a reader is empty. */
 void memory_deinit(struct memory *m);
 
+/* Bytes that it holds, roughly. */
+size_t memory_bytes(const struct memory *m);
+
 /* Room for something, aligned for any type; NULL when memory is full: then memory_refresh() is due. */
 void *memory_room(struct memory *m, size_t size);
 

@@ -12,6 +12,7 @@ struct slot {
 };
 
 struct demangle_cache {
+	size_t bytes; /* of texts */
 	struct slot slots[1 << SLOTS_LOG2];
 };
 
@@ -27,6 +28,11 @@ void demangle_cache_free(struct demangle_cache *cache)
 	free(cache);
 }
 
+size_t demangle_cache_bytes(const struct demangle_cache *cache)
+{
+	return cache ? sizeof(*cache) + cache->bytes : 0;
+}
+
 /* Multiplicative hashing: neighbours in a string table differ in their low bits only. */
 static struct slot *slot_of(struct demangle_cache *cache, const char *name)
 {
@@ -34,12 +40,13 @@ static struct slot *slot_of(struct demangle_cache *cache, const char *name)
 }
 
 /* Puts a text in the place of what was in the slot. Without memory the slot stays as it is. */
-static void keep(struct slot *slot, const char *name, const char *text, size_t size)
+static void keep(struct demangle_cache *cache, struct slot *slot, const char *name, const char *text, size_t size)
 {
 	char *copy = malloc(size);
 	if (!copy)
 		return;
 	memcpy(copy, text, size);
+	cache->bytes += size - slot->size;
 	free(slot->text);
 	*slot = (struct slot){name, copy, (uint32_t)size};
 }
@@ -56,5 +63,5 @@ void demangle_cached(struct demangle_cache *cache, struct text_buf *out, const c
 	demangle_append(out, name, mode);
 	size_t size = out->n - start;
 	if (slot && !out->failed && size > 0 && size <= TEXT_MAX)
-		keep(slot, name, out->v + start, size);
+		keep(cache, slot, name, out->v + start, size);
 }

@@ -15,6 +15,9 @@ struct demangle_cache;
 struct demangle_cache *demangle_cache_new(void);
 void demangle_cache_free(struct demangle_cache *cache);
 
+/* Bytes that it holds; 0 for NULL. */
+size_t demangle_cache_bytes(const struct demangle_cache *cache);
+
 /*
  * As demangle_append(). Names are told apart by where they are, so that a cache must not outlive the strings
  * it has seen, and serves one mode.

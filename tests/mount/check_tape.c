@@ -169,6 +169,58 @@ static void results_are_bounded(void **state)
 	free(block);
 }
 
+/* When others have so much that memory is short, only what programs may have read ahead is kept. */
+static void results_make_room_for_others(void **state)
+{
+	(void)state;
+	enum { BLOCK = 1 << 20, N = 16 };
+	atomic_size_t total;
+	atomic_init(&total, TAPES_BYTES_SHORT);
+	struct tape tape = {.total = &total};
+	char *block = calloc(1, BLOCK);
+	for (uint64_t off = 0; off < (uint64_t)N * BLOCK; off += BLOCK) {
+		assert_int_equal(tape_seek(&tape, off), 0);
+		text_bytes(&tape.results, block, BLOCK);
+		assert_int_equal(tape_read(&tape, off, BLOCK).size, BLOCK);
+	}
+	assert_int_equal(tape_seek(&tape, (uint64_t)N * BLOCK), 0);
+	assert_true(atomic_load(&total) - TAPES_BYTES_SHORT <= 2 * BLOCK);
+	assert_int_equal(tape_seek(&tape, 0), -ESPIPE);
+	assert_int_equal(tape_seek(&tape, (uint64_t)N * BLOCK - 4096), 0);
+	assert_int_equal(tape_read(&tape, (uint64_t)N * BLOCK - 4096, 8192).size, 4096);
+	tape_deinit(&tape);
+	assert_int_equal(atomic_load(&total), TAPES_BYTES_SHORT);
+	free(block);
+}
+
+static void no_results_without_end(void **state)
+{
+	(void)state;
+	atomic_size_t total;
+	atomic_init(&total, 0);
+	struct tape tape = {.total = &total};
+	assert_int_equal(tape_make(&tape), 0);
+	tape.beside = (size_t)TAPES_BYTES_END + 1;
+	assert_int_equal(tape_make(&tape), -ENOMEM);
+	tape_deinit(&tape);
+	assert_int_equal(atomic_load(&total), 0);
+}
+
+/* A read far ahead would have all answers made and none of them read. */
+static void far_ahead_is_refused(void **state)
+{
+	(void)state;
+	struct tape tape = {0};
+	assert_int_equal(tape_seek(&tape, 1ULL << 40), 0); /* nothing is left to be answered: the end */
+	assert_int_equal(tape_write(&tape, 0, false, "abc", 3), 0);
+	assert_int_equal(tape_seek(&tape, 1ULL << 40), -ESPIPE);
+	assert_int_equal(tape_seek(&tape, INT64_MAX), -ESPIPE);
+	assert_int_equal(tape_seek(&tape, 3 + TAPE_KEPT_MAX), 0);
+	answer(&tape);
+	expect(&tape, 3, 9, "aabbcc");
+	tape_deinit(&tape);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +232,9 @@ int main(void)
 		cmocka_unit_test(input_is_bounded),
 		cmocka_unit_test(all_tapes_are_bounded),
 		cmocka_unit_test(results_are_bounded),
+		cmocka_unit_test(results_make_room_for_others),
+		cmocka_unit_test(no_results_without_end),
+		cmocka_unit_test(far_ahead_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

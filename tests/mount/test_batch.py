@@ -424,6 +424,19 @@ class BatchTest(MountTest):
         self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.mnt, build_id(secret), "q")).st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.mnt, build_id(shared), "q")).st_mode), 0o660)
 
+    def test_far_ahead(self):
+        """Reading where nothing is yet makes no answers that nobody reads."""
+        daemon = self.mount()
+        with self.q(self.id, "q.json") as q:
+            q.write("%x\n" % self.start * 500000)
+            for off in (1 << 30, 1 << 40, (1 << 63) - (1 << 20)):
+                self.assertErrno(errno.ESPIPE, os.pread, q.fd, 1, off)
+            self.assertTrue(os.read(q.fd, 10).startswith(b"{"))
+        with open("/proc/%d/status" % daemon.process.pid) as status:
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+        if os.environ.get("BUILD_KIND") != "sanitize":
+            self.assertLess(peak, 100 * 1024)
+
     def test_memory_is_given_back(self):
         daemon = self.mount()
 
