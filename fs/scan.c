@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "beneath.h"
@@ -22,7 +24,7 @@ enum {
 	/* but not longer than this behind the first of them; */
 	PATIENCE_MS = 1000,
 	/*
-	 * and for so many times as long as the last walk took. So who changes files all the time makes us work for a
+	 * and for so many times the processor time of the last walk. So who changes files all the time makes us work for a
 	 * tenth of the time.
 	 */
 	REST_FACTOR = 9,
@@ -103,7 +105,7 @@ static bool wait_for(struct scan *scan, struct waiting *w)
 	return true;
 }
 
-/* Waits for the next walk. @seconds: until one is due in any case, 0 = none is; @took: the last one, in milliseconds. */
+/* Waits for the next walk. @seconds: until one is due in any case, 0 = none is; @took: milliseconds of the last one. */
 static bool wait_for_next(struct scan *scan, unsigned seconds, int64_t took)
 {
 	eventfd_t count;
@@ -130,6 +132,20 @@ static unsigned delay_of(const struct scan *scan, unsigned *retry)
 	return scan->interval && scan->interval < seconds ? scan->interval : seconds;
 }
 
+/*
+ * Milliseconds of processor time that this thread, and workers that have ended, have taken. Conversions are among them: who
+ * has these, too, waits the longer.
+ */
+static int64_t spent_ms(void)
+{
+	struct timespec own;
+	struct rusage workers;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+	getrusage(RUSAGE_CHILDREN, &workers);
+	int64_t seconds = own.tv_sec + workers.ru_utime.tv_sec + workers.ru_stime.tv_sec;
+	return seconds * 1000 + own.tv_nsec / 1000000 + (workers.ru_utime.tv_usec + workers.ru_stime.tv_usec) / 1000;
+}
+
 static void *scan_forever(void *arg)
 {
 	struct scan *scan = arg;
@@ -140,10 +156,10 @@ static void *scan_forever(void *arg)
 	if (scan->watching)
 		watch_open(&scan->watch, scan->log);
 	do {
-		start = monotonic_ms();
+		start = spent_ms();
 		complete |= scan_pass(scan) == 0;
 		/* The first one, which may have had to look at every file, says nothing of the next. */
-		took = scan->pass > 1 ? monotonic_ms() - start : 0;
+		took = scan->pass > 1 ? spent_ms() - start : 0;
 		delay = complete ? scan->interval : delay_of(scan, &retry);
 	} while (wait_for_next(scan, delay, took));
 	return NULL;
