@@ -10,6 +10,54 @@ enum { CANDIDATES_MAX = 64 }; /* sequences looked at for one function: folding r
 
 /* ---- Rows ---- */
 
+static bool is_apple(const struct builder *b)
+{
+	return b->unit.main->image->macho && !b->context->match_llvm;
+}
+
+static bool same_line(const struct gsym_row *x, const struct gsym_row *y)
+{
+	return x->file == y->file && x->line == y->line;
+}
+
+/* Whether rows [.., n) end with two of one address. */
+static bool is_pair(const struct gsym_row *rows, size_t n)
+{
+	return n > 1 && rows[n - 1].off == rows[n - 2].off;
+}
+
+/* No more rows come at the address of the last one: what adds nothing is dropped. */
+static void end_address(struct builder *b)
+{
+	const struct gsym_row *rows = b->rows.v;
+	size_t n = b->rows.n;
+	if (is_pair(rows, n)) {
+		if (!same_line(&rows[n - 2], &rows[n - 1]))
+			return;
+		n--;
+	}
+	if (n > 1 && same_line(&rows[n - 2], &rows[n - 1]) && !is_pair(rows, n - 1))
+		n--;
+	b->rows.n = n;
+}
+
+/*
+ * Programs of Apple's keep two rows at one address, the last and the first that has a line, which the tools of that platform show.
+ * The first stays even where it is like the row before it, and so does a row behind two: it ends what the first of them says.
+ */
+static int push_first_and_last(struct builder *b, uint32_t off, uint32_t file, uint32_t line)
+{
+	struct gsym_row *last = b->rows.n ? &b->rows.v[b->rows.n - 1] : NULL, row = {off, file, line};
+	if (last && last->off == off) {
+		if (!is_pair(b->rows.v, b->rows.n) && last->line)
+			return vec_push(&b->rows, row);
+		*last = row;
+		return 0;
+	}
+	end_address(b);
+	return vec_push(&b->rows, row);
+}
+
 /*
  * Of several rows at one address only the last can ever be seen, and a row like the one before it adds
  * nothing; neither is kept.
@@ -35,20 +83,29 @@ static inline int row_file(struct builder *b, uint32_t index, uint32_t *ret)
 	return builder_file(b, index, ret);
 }
 
-/* Rows of one sequence that hold somewhere in [lo, hi). */
-static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
+/* The first of rows [first, end) behind @addr. */
+static uint32_t row_behind(const struct line_row *rows, uint32_t first, uint32_t end, uint64_t addr)
 {
-	const struct line_row *rows = b->lines.rows.v;
-	uint32_t first = seq->first, end = seq->end;
 	while (first < end) {
 		uint32_t mid = first + (end - first) / 2;
-		if (rows[mid].addr <= lo)
+		if (rows[mid].addr <= addr)
 			first = mid + 1;
 		else
 			end = mid;
 	}
+	return first;
+}
+
+/* Rows of one sequence that hold somewhere in [lo, hi). */
+static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
+{
+	const struct line_row *rows = b->lines.rows.v;
+	bool apple = is_apple(b);
+	uint32_t first = row_behind(rows, seq->first, seq->end, lo);
 	if (first > seq->first)
 		first--;
+	if (apple)
+		first = rows[first].addr ? row_behind(rows, seq->first, first, rows[first].addr - 1) : seq->first;
 	if (rows[first].addr < lo)
 		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
 	for (; first < seq->end && rows[first].addr < hi && b->row_budget; first++, b->row_budget--) {
@@ -59,10 +116,13 @@ static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo,
 			continue;
 		}
 		if (!err)
-			err = push_row(b, off, file, rows[first].line);
+			err = apple ? push_first_and_last(b, off, file, rows[first].line) :
+				      push_row(b, off, file, rows[first].line);
 		if (err)
 			return err;
 	}
+	if (apple)
+		end_address(b);
 	return 0;
 }
 
@@ -203,6 +263,5 @@ int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body 
 	if (b->rows.n || !body)
 		return 0;
 	int err = declaration_row(b, lo, body);
-	bool apple = b->unit.main->image->macho && !b->context->match_llvm;
-	return err || b->rows.n || !apple ? err : end_row(b, upto, lo);
+	return err || b->rows.n || !is_apple(b) ? err : end_row(b, upto, lo);
 }

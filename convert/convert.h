@@ -11,7 +11,7 @@
 
 enum {
 	/* Part of every cache key. Raise it whenever the same input could give other bytes than before. */
-	CONVERT_REVISION = 20,
+	CONVERT_REVISION = 21,
 	IMAGE_ID_MAX = 64,
 };
 

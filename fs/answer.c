@@ -28,7 +28,7 @@ struct work {
 	const struct render_options *options;
 	const struct address_map *map;
 	bool print_unknown;
-	bool near;
+	unsigned flags; /* enum gsym_lookup_flags */
 	struct gsym_answer answer;
 	struct text_buf out;
 	struct gsym_diag diag;
@@ -51,8 +51,7 @@ static int symbol_answer(struct work *w, const struct name_hit *hit)
 	uint64_t given = gsym_reader_address(w->reader, hit->index) + off;
 	if (off < back || (hit->size && off - back >= hit->size))
 		return -ENOENT;
-	int err = w->near && !hit->which ? gsym_lookup_near(w->reader, given - back, &w->answer, &w->diag) :
-					   gsym_lookup_merged(w->reader, given - back, hit->which, &w->answer, &w->diag);
+	int err = gsym_lookup_flags(w->reader, given - back, hit->which, w->flags, &w->answer, &w->diag);
 	if (err)
 		return err;
 	if (back)
@@ -84,8 +83,7 @@ static int look_up_and_render(void *arg)
 	uint64_t given = w->request->address, address = 0;
 	int err = -ENOENT;
 	if (place_to_link(&w->request->context, w->map, given, &address))
-		err = w->near ? gsym_lookup_near(w->reader, address, &w->answer, &w->diag)
-			      : gsym_lookup(w->reader, address, &w->answer, &w->diag);
+		err = gsym_lookup_flags(w->reader, address, 0, w->flags, &w->answer, &w->diag);
 	if (err == -ENOENT && w->print_unknown)
 		return render_unknown(&w->out, given, w->options);
 	if (err)
@@ -165,7 +163,7 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 		.options = &options,
 		.map = &handle->addresses,
 		.print_unknown = fs->options.unknown_print,
-		.near = wants_near(fs, request),
+		.flags = render_lookup_flags(options.format) | (wants_near(fs, request) ? GSYM_LOOKUP_NEAR : 0),
 	};
 	int err = guard_run(look_up_and_render, &w);
 	err = finish(fs, rev, &w, err, ret);

@@ -206,6 +206,18 @@ GSYM_API int gsym_lookup_near(const struct gsym_reader *reader, uint64_t addr, s
 GSYM_API int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
 				struct gsym_answer *answer, struct gsym_diag *diag);
 
+enum gsym_lookup_flags {
+	GSYM_LOOKUP_NEAR = 1,      /* as gsym_lookup_near() */
+	GSYM_LOOKUP_FIRST_ROW = 2, /* of several rows at one address the first that has a line, not the last */
+};
+
+/*
+ * gsym_lookup_merged() with any of enum gsym_lookup_flags. Files of Mach-O programs hold the first and the last of several
+ * rows at one address, others the last alone. -EINVAL for a flag that is not known.
+ */
+GSYM_API int gsym_lookup_flags(const struct gsym_reader *reader, uint64_t addr, uint32_t which, unsigned flags,
+			       struct gsym_answer *answer, struct gsym_diag *diag);
+
 /* ---- Writing ---- */
 
 struct gsym_writer;

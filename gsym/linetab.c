@@ -163,6 +163,30 @@ int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, stru
 	return err;
 }
 
+int linetab_lookup_first(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag)
+{
+	struct program p;
+	struct state row = {0};
+	bool found = false;
+	int err = read_header(&block, &p, diag);
+	if (err)
+		return err;
+	struct state s = {.file = LINE_FIRST_FILE, .line = p.first_line};
+	while ((err = next_row(&block, &p, &s, off)) == NEXT_ROW) {
+		if (!found || s.off != row.off || !row.line || !row.file)
+			row = s;
+		found = true;
+	}
+	if (err < 0)
+		return diag_set(diag, err, "line table: damaged before offset 0x%" PRIx64, cursor_off(&block));
+	if (!found)
+		return -ENOENT;
+	err = check_row(&row, &block, diag);
+	if (!err)
+		*ret = (struct gsym_row){.file = (uint32_t)row.file, .line = (uint32_t)row.line};
+	return err;
+}
+
 /* One more of the rows so far, of which the last @max stay in @ret, the oldest at *n modulo @max once it is full. */
 static void remember_row(const struct state *s, struct gsym_row *ret, size_t max, size_t *n)
 {

@@ -22,6 +22,7 @@
 enum {
 	FRAMES_MIN = 8,
 	NEAR_ROWS_MAX = 64, /* looked at for a line nearby */
+	FLAGS_KNOWN = GSYM_LOOKUP_NEAR | GSYM_LOOKUP_FIRST_ROW,
 };
 
 void gsym_answer_deinit(struct gsym_answer *answer)
@@ -34,8 +35,8 @@ void gsym_answer_deinit(struct gsym_answer *answer)
 struct lookup {
 	const struct gsym_reader *reader;
 	struct record record;
-	uint64_t off; /* the address, from the function's start */
-	bool near;    /* a line nearby is better than none */
+	uint64_t off;   /* the address, from the function's start */
+	unsigned flags; /* enum gsym_lookup_flags */
 	struct gsym_answer *answer;
 };
 
@@ -99,7 +100,9 @@ static int find_row(const struct lookup *l, struct gsym_row *ret, struct gsym_di
 {
 	if (!record_has(&l->record, InfoType_LineTable))
 		return -ENOENT;
-	int err = linetab_lookup(l->record.blocks[InfoType_LineTable], l->off, ret, diag);
+	struct cursor table = l->record.blocks[InfoType_LineTable];
+	int err = l->flags & GSYM_LOOKUP_FIRST_ROW ? linetab_lookup_first(table, l->off, ret, diag) :
+						     linetab_lookup(table, l->off, ret, diag);
 	return err ? err : ret->file ? 0 : -ENOENT;
 }
 
@@ -174,7 +177,7 @@ static int set_own_position(struct lookup *l, struct gsym_row row, struct gsym_d
 	struct gsym_row near;
 	struct gsym_frame *frame = &l->answer->frames[l->answer->n_frames - 1];
 	frame->approximate = row.line && l->answer->n_frames == 1 && lookup_is_made_of_many(frame->name);
-	if (l->near && !row.line) {
+	if (l->flags & GSYM_LOOKUP_NEAR && !row.line) {
 		int err = find_near_row(l, &near, diag);
 		if (err && err != -ENOENT)
 			return err;
@@ -298,18 +301,27 @@ static int lookup_address(struct lookup *l, uint64_t addr, uint32_t which, struc
 	return err ? err : conclude(l, lookup_record(l, addr, index, which, diag), index, diag);
 }
 
+int gsym_lookup_flags(const struct gsym_reader *reader, uint64_t addr, uint32_t which, unsigned flags,
+		      struct gsym_answer *answer, struct gsym_diag *diag)
+{
+	struct lookup l = {.reader = reader, .flags = flags, .answer = answer};
+	if (flags & ~FLAGS_KNOWN) {
+		answer->n_frames = 0;
+		return diag_set(diag, -EINVAL, "lookup with unknown flags 0x%x", flags & ~FLAGS_KNOWN);
+	}
+	return lookup_address(&l, addr, which, diag);
+}
+
 int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
 		       struct gsym_answer *answer, struct gsym_diag *diag)
 {
-	struct lookup l = {.reader = reader, .answer = answer};
-	return lookup_address(&l, addr, which, diag);
+	return gsym_lookup_flags(reader, addr, which, 0, answer, diag);
 }
 
 int gsym_lookup_near(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
 		     struct gsym_diag *diag)
 {
-	struct lookup l = {.reader = reader, .answer = answer, .near = true};
-	return lookup_address(&l, addr, 0, diag);
+	return gsym_lookup_flags(reader, addr, 0, GSYM_LOOKUP_NEAR, answer, diag);
 }
 
 /* Makes the answer of each function that shares the code. */
@@ -333,10 +345,10 @@ static int each_record(struct lookup *l, uint64_t addr, uint32_t index, lookup_e
 	return in_record(l, err, diag);
 }
 
-int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
-		       lookup_each *each, void *user, struct gsym_diag *diag)
+int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, unsigned flags,
+		       struct gsym_answer *answer, lookup_each *each, void *user, struct gsym_diag *diag)
 {
-	struct lookup l = {.reader = reader, .answer = answer};
+	struct lookup l = {.reader = reader, .flags = flags, .answer = answer};
 	uint32_t index;
 	answer->n_frames = 0;
 	int err = gsym_reader_find(reader, addr, &index, diag);

@@ -11,12 +11,12 @@
 typedef int lookup_each(void *user, const struct record *record, struct gsym_diag *diag);
 
 /*
- * Looks @addr up as gsym_lookup() does, once for each function that shares the code there, and calls @each
+ * Looks @addr up as gsym_lookup_flags() does, once for each function that shares the code there, and calls @each
  * whenever @answer has been filled: the holder of the record comes first. A damaged record ends the pass
- * after those before it. Returns what gsym_lookup() or @each does.
+ * after those before it. Returns what gsym_lookup_flags() or @each does.
  */
-int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
-		       lookup_each *each, void *user, struct gsym_diag *diag);
+int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, unsigned flags,
+		       struct gsym_answer *answer, lookup_each *each, void *user, struct gsym_diag *diag);
 
 /*
  * How many functions share the code of @record, itself included; @ret_merged is left at the first of the others. 0, or -EBADMSG for bytes that

@@ -69,8 +69,8 @@ static int append(struct lookup *lookup, uint64_t addr, struct gsym_diag *diag)
 	if (lookup->all_merged)
 		return merged_lookup(&lookup->merged, lookup->reader, addr, &lookup->render, &lookup->out,
 				     diag);
-	int err = lookup->near ? gsym_lookup_near(lookup->reader, addr, &lookup->answer, diag) :
-				 gsym_lookup(lookup->reader, addr, &lookup->answer, diag);
+	unsigned flags = render_lookup_flags(lookup->render.format) | (lookup->near ? GSYM_LOOKUP_NEAR : 0);
+	int err = gsym_lookup_flags(lookup->reader, addr, 0, flags, &lookup->answer, diag);
 	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
 }
 

@@ -139,7 +139,7 @@ static int find_bodies(struct walk *w, struct walk_frame *frame, bool calls)
 	frame->looked_up = frame->address;
 	if (frame->kind == WALK_RETURN && frame->looked_up-- == 0)
 		return -ENOENT;
-	int err = lookup_each_merged(frame->reader, frame->looked_up, &w->answer, add_body, &pass, &diag);
+	int err = lookup_each_merged(frame->reader, frame->looked_up, 0, &w->answer, add_body, &pass, &diag);
 	frame->n_bodies = w->answer.n_merged;
 	if (w->bodies.n && err != -ENOMEM)
 		return 0; /* those before the damage, or before it was enough */

@@ -98,8 +98,8 @@ static int answer_address(struct run *run, const struct batch_query *query, stru
 	struct gsym_answer *answer = &run->batch->answer;
 	if (!run->reader)
 		return -ENOENT;
-	int err = run->options.near ? gsym_lookup_near(run->reader, query->addr, answer, diag) :
-				       gsym_lookup(run->reader, query->addr, answer, diag);
+	unsigned flags = render_lookup_flags(run->options.render.format) | (run->options.near ? GSYM_LOOKUP_NEAR : 0);
+	int err = gsym_lookup_flags(run->reader, query->addr, 0, flags, answer, diag);
 	if (err)
 		return err;
 	if (run->options.is_return)

@@ -30,6 +30,11 @@ int render_format_parse(const char *name, enum render_format *ret)
 	return -EINVAL;
 }
 
+unsigned render_lookup_flags(enum render_format format)
+{
+	return format == RENDER_ATOS ? GSYM_LOOKUP_FIRST_ROW : 0;
+}
+
 int render_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
 		  const struct render_options *options)
 {

@@ -32,6 +32,9 @@ struct render_options {
  */
 int render_format_parse(const char *name, enum render_format *ret);
 
+/* What answers of @format are looked up with: enum gsym_lookup_flags. */
+unsigned render_lookup_flags(enum render_format format);
+
 /* Appends the answer for @addr, the address as the user wrote it. 0 or -ENOMEM. */
 int render_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
 		  const struct render_options *options);

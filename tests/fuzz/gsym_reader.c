@@ -68,6 +68,20 @@ static void look_near(const struct gsym_reader *r, uint64_t addr, struct gsym_an
 		expect(!a->frames[i].approximate || (i == 0 && a->frames[i].line));
 }
 
+/* Of several rows at one address the first: the frames are the same. */
+static void look_first(const struct gsym_reader *r, uint64_t addr, struct gsym_answer *a)
+{
+	struct gsym_diag diag;
+	int last = gsym_lookup(r, addr, a, &diag);
+	size_t n = a->n_frames;
+	int err = gsym_lookup_flags(r, addr, 0, GSYM_LOOKUP_NEAR | GSYM_LOOKUP_FIRST_ROW, a, &diag);
+	expect(!err || err == -ENOENT || err == -EBADMSG);
+	if (err)
+		return;
+	check_answer(a, addr);
+	expect(last || a->n_frames == n);
+}
+
 /* The start of each function, its last byte, the byte behind it, and one in the middle. */
 static void look_up_around(const struct gsym_reader *r, uint32_t index, struct gsym_answer *a)
 {
@@ -75,6 +89,7 @@ static void look_up_around(const struct gsym_reader *r, uint32_t index, struct g
 	look_up(r, start, a, &size);
 	look_up(r, start + size / 2, a, &unused);
 	look_near(r, start + size / 2, a);
+	look_first(r, start + size / 2, a);
 	look_up(r, start + size - 1, a, &unused);
 	look_up(r, start + size, a, &unused);
 }

@@ -5,6 +5,7 @@ of functions, and names of Objective-C and Swift.
     macho.py GSYM [CASE...]
 """
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -311,12 +312,33 @@ def tsv(bench, expected, *options):
 
 @case
 def rows_at_one_address(gsym):
-    """The last counts, as llvm-symbolizer has it; atos takes the first."""
+    """The last counts, as llvm-symbolizer has it; atos takes the first that has a line."""
     main = Die("subprogram", name="main", low_pc=0x1000, high_pc=0x20)
-    data = lines(Sequence(0x1020, (0x1000, 1, 4), (0x1000, 1, 5), (0x1008, 1, 6), (0x1008, 2, 0), (0x1008, 2, 8)),
-                 functions=[main])
-    Bench(gsym, "two rows").expect(data, {0x1000: "main at /src/a.c:5", 0x1007: "main at /src/a.c:5",
-                                          0x1008: "main at /src/b.h:8"})
+    other = Die("subprogram", name="other", low_pc=0x1020, high_pc=0x20)
+    data = lines(Sequence(0x1040, (0x1000, 1, 4), (0x1000, 1, 5), (0x1008, 1, 6), (0x1008, 2, 0), (0x1008, 2, 8),
+                          (0x1010, 1, 0), (0x1010, 1, 9), (0x1014, 1, 10), (0x1014, 1, 0), (0x1018, 1, 0), (0x1018, 1, 11),
+                          (0x101c, 1, 11), (0x101c, 1, 12), (0x1020, 1, 20), (0x1020, 1, 21), (0x1028, 1, 21),
+                          (0x1028, 1, 22), (0x1028, 1, 21)),
+                 functions=[main, other])
+    bench = Bench(gsym, "two rows")
+    expected = {0x1000: ("a.c:5", "a.c:4"), 0x1007: ("a.c:5", "a.c:4"), 0x1008: ("b.h:8", "a.c:6"), 0x1010: ("a.c:9", "a.c:9"),
+                0x1014: ("a.c:0", "a.c:10"), 0x1018: ("a.c:11", "a.c:11"), 0x101c: ("a.c:12", "a.c:11"),
+                0x1020: ("a.c:21", "a.c:20"), 0x1028: ("a.c:21", "a.c:21")}
+    name = {a: "main" if a < 0x1020 else "other" for a in expected}
+    last = {a: f"{name[a]} at /src/{both[0]}" for a, both in expected.items()}
+    first = {a: f"{name[a]} (in out.gsym) ({both[1]})" for a, both in expected.items()}
+    bench.expect(data, last, "--verify")
+    bench.same("rows", re.search(r"line rows\s+(\d+)", bench.run("statistics", "out.gsym").stdout)[1], "13")
+    tsv(bench, {a: (name[a], both[0].split(":")[0], int(both[0].split(":")[1]), "-") for a, both in expected.items()})
+    bench.lookup("out.gsym", first, "--format=atos")
+    bench.lookup("out.gsym", first, "--format=atos", "--merged-functions")
+    bench.lookup("out.gsym", first | {0x1014: "main (in out.gsym) (a.c:10)"}, "--format=atos", "--approximate")
+    done = bench.run("lookup", "--format=atos", "out.gsym", *map(hex, first))
+    bench.same("arguments", done.stdout.splitlines(), list(first.values()))
+    bench.run("transcode", "out.gsym", "-o", "copy.gsym")
+    bench.lookup("copy.gsym", {a: text.replace("out", "copy") for a, text in first.items()}, "--format=atos")
+    bench.run("convert", "--quiet", "--match-llvm", "file", "-o", "out.gsym")
+    bench.lookup("out.gsym", last)
 
 
 @case

@@ -8,10 +8,11 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import make_macho, measure, peers  # noqa: E402
+from lib import macho, make_macho, measure, peers  # noqa: E402
 
 GSYM = os.path.abspath(sys.argv.pop(1))
-TOOLS = {name: peers.find(name) for name in ("clang", "ld64.lld", "dsymutil", "llvm-ar")}
+TOOLS = {name: peers.find(name) for name in ("clang", "ld64.lld", "dsymutil", "llvm-ar", "llvm-symbolizer",
+                                            "llvm-gsymutil")}
 machines = {"arm64": make_macho.ARM64, "x86_64": make_macho.X86_64}
 SOURCES = {
     "a.c": """
@@ -36,18 +37,13 @@ def run(*argv, **kwargs):
     return subprocess.run([str(a) for a in argv], check=True, capture_output=True, timeout=60, **kwargs)
 
 
-class ObjectTest(unittest.TestCase):
+class LinkTest(unittest.TestCase):
     arch = "arm64"
 
     def setUp(self):
         place = tempfile.TemporaryDirectory(prefix="gsym-objects-")
         self.addCleanup(place.cleanup)
         self.dir = os.path.realpath(place.name)
-        for name, text in SOURCES.items():
-            with open(self.at(name), "w") as file:
-                file.write(text)
-            run(TOOLS["clang"], "--target=%s-apple-macos12" % self.arch, "-g", "-O1", "-c", self.at(name), "-o",
-                self.at(name[0] + ".o"), cwd=self.dir)
 
     def at(self, name):
         return os.path.join(self.dir, name)
@@ -56,6 +52,16 @@ class ObjectTest(unittest.TestCase):
         run(TOOLS["ld64.lld"], "-arch", self.arch, "-platform_version", "macos", "12.0", "12.0", "-dylib", "-undefined",
             "dynamic_lookup", "-all_load", "-o", self.at(out), *objects, cwd=self.dir)
         return self.at(out)
+
+
+class ObjectTest(LinkTest):
+    def setUp(self):
+        super().setUp()
+        for name, text in SOURCES.items():
+            with open(self.at(name), "w") as file:
+                file.write(text)
+            run(TOOLS["clang"], "--target=%s-apple-macos12" % self.arch, "-g", "-O1", "-c", self.at(name), "-o",
+                self.at(name[0] + ".o"), cwd=self.dir)
 
     def convert(self, path, out="out.gsym"):
         """(what gsym printed, functions with their lines and inlined calls)"""
@@ -165,6 +171,98 @@ class ObjectTest(unittest.TestCase):
         said, ours = self.convert(binary)
         self.assertIn("a.c:3", "\n".join(ours))
         self.assertNotIn("not here", said)
+
+
+ROWS = """
+    .section CODE
+    .file 1 "/src" "a.c"
+    .file 2 "/src" "b.h"
+    .globl _f
+    .p2align 2
+_f:
+Lf:
+    .loc 1 10 0
+    .loc 1 11 3
+    nop
+    .loc 1 11 3
+    .loc 2 7 1
+    nop
+    .loc 1 20 0
+    .loc 1 0 0
+    nop
+Lend_f:
+    .section INFO
+    .long Lend - Lunit
+Lunit:
+    .short 4
+    .long 0
+    .byte 8, 1
+    .asciz "a.c"
+    .long 0
+    .asciz "/src"
+    .quad Lf
+    .long Lend_f - Lf
+    .byte 2
+    .asciz "f"
+    .quad Lf
+    .long Lend_f - Lf
+    .byte 0
+Lend:
+    .section ABBREV
+    .byte 1, 0x11, 1,  3, 8,  0x10, 0x17,  0x1b, 8,  0x11, 1,  0x12, 6,  0, 0
+    .byte 2, 0x2e, 0,  3, 8,  0x11, 1,  0x12, 6,  0, 0,  0
+"""
+APPLE = {"CODE": "__TEXT,__text,regular,pure_instructions", "INFO": "__DWARF,__debug_info,regular,debug",
+         "ABBREV": "__DWARF,__debug_abbrev,regular,debug"}
+ELF = {"CODE": ".text", "INFO": '.debug_info,"",@progbits', "ABBREV": '.debug_abbrev,"",@progbits'}
+
+
+class RowsTest(LinkTest):
+    """Two rows at one address, as an assembler makes them of two .loc in a row: what each format tells of the three."""
+
+    LAST, FIRST = ["/src/a.c:11", "/src/b.h:7", "/src/a.c:0"], ["(a.c:10)", "(a.c:11)", "(a.c:20)"]
+
+    def assemble(self, sections, target):
+        text = ROWS
+        for name, words in sections.items():
+            text = text.replace(".section " + name, ".section " + words)
+        with open(self.at("rows.s"), "w") as file:
+            file.write(text)
+        run(TOOLS["clang"], "--target=" + target, "-c", self.at("rows.s"), "-o", self.at("rows.o"))
+        return self.at("rows.o")
+
+    def tell(self, path, start):
+        """(text, atos) of the three addresses; other tools that read the file tell what the text does."""
+        run(GSYM, "convert", "--verify", "--quiet", path, "-o", self.at("rows.gsym"))
+        addresses = [hex(start + 4 * i) for i in range(3)]
+        told = {}
+        for form in ("text", "tsv", "atos"):
+            told[form] = run(GSYM, "lookup", "--format=" + form, self.at("rows.gsym"), *addresses).stdout.decode().splitlines()
+        text = [line.split()[-1] for line in told["text"]]
+        self.assertEqual([":".join(line.split("\t")[4:6]) for line in told["tsv"]], text)
+        for address, line in zip(addresses, text):
+            other = run(TOOLS["llvm-gsymutil"], "--address=" + address, self.at("rows.gsym")).stdout.decode()
+            self.assertIn(" @ %s\n" % line, other)
+        return text, [line.split()[-1] for line in told["atos"]]
+
+    def peer(self, path, start):
+        out = run(TOOLS["llvm-symbolizer"], "--obj=" + path, *[hex(start + 4 * i) for i in range(3)]).stdout.decode()
+        return [line.rpartition(":")[0] for line in out.splitlines() if line.startswith("/src")]
+
+    def test_apple(self):
+        binary = self.link(self.assemble(APPLE, "arm64-apple-macos12"))
+        run(TOOLS["dsymutil"], binary, "-o", self.at("elsewhere.dSYM"))
+        bundle = os.path.join(self.at("elsewhere.dSYM/Contents/Resources/DWARF"), os.path.basename(binary))
+        start = next(s.addr for s in macho.MachO.read(binary).symbols if s.name == "f")
+        self.assertEqual(self.peer(bundle, start), self.LAST)
+        for path, at in ((bundle, start), (binary, start), (self.at("rows.o"), 0)):
+            self.assertEqual(self.tell(path, at), (self.LAST, self.FIRST), path)
+
+    def test_elf(self):
+        path = self.assemble(ELF, "aarch64-linux-gnu")
+        self.assertEqual(self.peer(path, 0), self.LAST)
+        self.assertEqual(self.tell(path, 0)[0], self.LAST)
+        self.assertEqual(self.tell(path, 0)[1], ["(a.c:11)", "(b.h:7)", "(a.c:0)"])
 
 
 class IntelObjectTest(ObjectTest):

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import mount_harness  # noqa: E402
 from mount_harness import MountTest, wait_until  # noqa: E402
 from lib import make_macho as m  # noqa: E402
+from lib.craft import Die, Sequence, Unit  # noqa: E402
 from lib.macho_sample import LINES, NAMES, program  # noqa: E402
 
 BASE = 0x100000000
@@ -112,6 +113,24 @@ class MachoTest(MountTest):
         self.mount().wait_scanned()
         self.assertEqual(self.ids(), {SECOND.hex()})
         self.check(SECOND.hex(), LINES)
+
+    def test_rows_at_one_address(self):
+        """The last counts, but atos shows the first."""
+        made = m.Maker(m.ARM64, uuid=FIRST)
+        made.section("__TEXT", "__text", 0x1000, bytes(0x40), m.CODE)
+        made.symbols = [m.Symbol("_main", 0x1000)]
+        made.dwarf([Unit(Die("subprogram", name="main", low_pc=0x1000, high_pc=0x20), files=("a.c", "b.h"),
+                         lines=[Sequence(0x1020, (0x1000, 1, 4), (0x1000, 2, 5))])])
+        self.write("X", data=made.file())
+        self.mount().wait_scanned()
+        self.assertEqual(self.read(FIRST.hex(), "0x1000"), "main at /src/b.h:5\n")
+        for place in (("0x1004.atos",), ("approximate", "0x1000.atos"), ("ra", "0x1001.atos"), ("sym", "main.atos")):
+            self.assertEqual(self.read(FIRST.hex(), *place), "main (in X) (a.c:4)\n", place)
+        with open(os.path.join(self.mnt, FIRST.hex(), "q.atos"), "r+b", buffering=0) as q:
+            q.write(b"1000\n1004\n")
+            self.assertEqual(q.read(4096), b"main (in X) (a.c:4)\n\n" * 2)
+        rows = self.read(FIRST.hex(), "lines.tsv").splitlines()
+        self.assertEqual([line.split("\t")[-1] for line in rows if line.startswith("0x1000")], ["4", "5"])
 
     def test_without_uuid(self):
         """Images without one are told apart by what they hold."""

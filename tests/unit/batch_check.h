@@ -14,10 +14,10 @@ static inline int expected_record(const struct gsym_reader *reader, const struct
 				  const struct batch_query *query, struct gsym_answer *answer, struct text_buf *out,
 				  struct gsym_diag *diag)
 {
+	unsigned flags = render_lookup_flags(options->render.format) | (options->near ? GSYM_LOOKUP_NEAR : 0);
 	int err = -ENOENT;
 	if (query->kind == BATCH_ADDRESS)
-		err = options->near ? gsym_lookup_near(reader, query->addr, answer, diag) :
-				      gsym_lookup(reader, query->addr, answer, diag);
+		err = gsym_lookup_flags(reader, query->addr, 0, flags, answer, diag);
 	for (size_t i = 0; !err && options->is_return && i < answer->n_frames; i++)
 		answer->frames[i].offset++;
 	if (query->kind == BATCH_MALFORMED)

@@ -38,11 +38,30 @@ static int decode(struct table *t, struct cursor c, uint32_t size, struct gsym_d
 	return linetab_decode(&c, size, &tables, t->decoder, diag);
 }
 
+/* The row that rows v[i, last], which have one address, are shown by when the first counts. */
+static size_t first_with_line(const struct gsym_row *v, size_t i, size_t last)
+{
+	while (i < last && (!v[i].line || !v[i].file))
+		i++;
+	return i;
+}
+
+static void expect_found(struct cursor bytes, const struct gsym_row *rows, size_t first, size_t last)
+{
+	struct gsym_row found;
+	assert_int_equal(linetab_lookup(bytes, rows[first].off, &found, NULL), 0);
+	assert_int_equal(found.file, rows[last].file);
+	assert_int_equal(found.line, rows[last].line);
+	assert_int_equal(linetab_lookup_first(bytes, rows[first].off, &found, NULL), 0);
+	first = first_with_line(rows, first, last);
+	assert_int_equal(found.file, rows[first].file);
+	assert_int_equal(found.line, rows[first].line);
+}
+
 /* Encodes @rows, expects @bytes, decodes them and expects the rows again; looks every one of them up. */
 static void expect_table(struct table *t, const struct gsym_row *rows, size_t n, const uint8_t *bytes,
 			 size_t size)
 {
-	struct gsym_row found;
 	t->buf.n = 0;
 	assert_int_equal(linetab_encode(&t->buf, rows, n, 0, &tables, NULL), 0);
 	assert_int_equal(t->buf.n, size);
@@ -50,13 +69,10 @@ static void expect_table(struct table *t, const struct gsym_row *rows, size_t n,
 	assert_int_equal(decode(t, bytes_of(t), 0, NULL), 0);
 	assert_int_equal(t->decoder->rows.n, n);
 	assert_memory_equal(t->decoder->rows.v, rows, n * sizeof(*rows));
-	for (size_t i = 0; i < n; i++) {
-		size_t last = i;
-		while (last + 1 < n && rows[last + 1].off == rows[i].off)
-			last++;
-		assert_int_equal(linetab_lookup(bytes_of(t), rows[i].off, &found, NULL), 0);
-		assert_int_equal(found.file, rows[last].file);
-		assert_int_equal(found.line, rows[last].line);
+	for (size_t i = 0, last; i < n; i = last + 1) {
+		for (last = i; last + 1 < n && rows[last + 1].off == rows[i].off; last++)
+			;
+		expect_found(bytes_of(t), rows, i, last);
 	}
 }
 
@@ -76,6 +92,15 @@ static void one_row(void **state)
 	expect_table(*state, ROWS({0, 1, 300}), BYTES(0x00, 0x00, 0xac, 0x02, 0x04, 0x00));
 	expect_table(*state, ROWS({0, 2, 5}), BYTES(0x00, 0x00, 0x05, 0x01, 0x02, 0x04, 0x00));
 	expect_table(*state, ROWS({0x300, 1, 5}), BYTES(0x00, 0x00, 0x05, 0x02, 0x80, 0x06, 0x00));
+}
+
+static void rows_at_one_address(void **state)
+{
+	expect_table(*state, ROWS({0, 1, 4}, {0, 1, 5}, {1, 1, 6}, {1, 2, 7}, {1, 1, 8}),
+		     BYTES(0x00, 0x01, 0x04, 0x04, 0x05, 0x07, 0x01, 0x02, 0x05, 0x01, 0x01, 0x05, 0x00));
+	expect_table(*state, ROWS({0, 1, 0}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}, {2, 0, 1}, {2, 2, 1}),
+		     BYTES(0x7f, 0x01, 0x00, 0x05, 0x06, 0x08, 0x04, 0x01, 0x00, 0x09, 0x01, 0x02, 0x05, 0x00));
+	expect_table(*state, ROWS({0, 1, 0}, {0, 2, 0}), BYTES(0x00, 0x00, 0x00, 0x04, 0x01, 0x02, 0x04, 0x00));
 }
 
 /* One delta d with 0 < d < 14 gives the range 0..d, any other a range of one. */
@@ -228,6 +253,8 @@ static void first_row_behind_address(void **state)
 	(void)state;
 	assert_int_equal(linetab_lookup(cursor_new(bytes, sizeof(bytes), false), 4, &row, NULL), -ENOENT);
 	assert_int_equal(linetab_lookup(cursor_new(bytes, sizeof(bytes), false), 5, &row, NULL), 0);
+	assert_int_equal(linetab_lookup_first(cursor_new(bytes, sizeof(bytes), false), 4, &row, NULL), -ENOENT);
+	assert_int_equal(linetab_lookup_first(cursor_new(bytes, sizeof(bytes), false), 5, &row, NULL), 0);
 }
 
 /* @lookup: what a lookup of offset 0 gives; damage behind what it looks at does not matter to it. */
@@ -240,6 +267,7 @@ static void expect_bad(struct table *t, const uint8_t *bytes, size_t size, int l
 	assert_words(&diag, "line table|offset 0x");
 	assert_words(&diag, words);
 	assert_int_equal(linetab_lookup(c, 0, &row, NULL), lookup);
+	assert_int_equal(linetab_lookup_first(c, 0, &row, NULL), lookup);
 }
 
 static void damage(void **state)
@@ -281,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(worked_example, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_row, setup, teardown),
+		cmocka_unit_test_setup_teardown(rows_at_one_address, setup, teardown),
 		cmocka_unit_test_setup_teardown(single_delta, setup, teardown),
 		cmocka_unit_test_setup_teardown(window_with_most_deltas, setup, teardown),
 		cmocka_unit_test_setup_teardown(first_window_wins_a_tie, setup, teardown),

@@ -244,6 +244,19 @@ static void row_of_file_zero(void **state)
 	expect_call_without_row(f, "");
 }
 
+static void flags(void **state)
+{
+	struct file *f = *state;
+	struct gsym_diag diag = {""};
+	add_with_inline(f, (struct gsym_row){0, 0, 3}, 0);
+	f->reader = sample_open(&f->s, &f->data);
+	unsigned known = GSYM_LOOKUP_NEAR | GSYM_LOOKUP_FIRST_ROW;
+	assert_int_equal(gsym_lookup_flags(f->reader, 0x1003, 0, known, &f->answer, &diag), 0);
+	assert_int_equal(gsym_lookup_flags(f->reader, 0x1003, 0, known | 64, &f->answer, &diag), -EINVAL);
+	assert_words(&diag, "flags 0x40");
+	assert_int_equal(f->answer.n_frames, 0);
+}
+
 /* h() of 8 bytes at 0x1000 with m1() and m2() folded onto it. */
 static void add_folded(struct file *f)
 {
@@ -315,12 +328,12 @@ static void each_of_the_merged(void **state)
 	struct gsym_diag diag = {""};
 	add_folded(f);
 	f->reader = sample_open(&f->s, &f->data);
-	assert_int_equal(lookup_each_merged(f->reader, 0x1004, &f->answer, see, &seen, NULL), 0);
+	assert_int_equal(lookup_each_merged(f->reader, 0x1004, 0, &f->answer, see, &seen, NULL), 0);
 	assert_string_equal(seen.names, "hm1m2");
 	assert_int_equal(f->answer.n_merged, 3);
-	assert_int_equal(lookup_each_merged(f->reader, 0x1008, &f->answer, see, &seen, NULL), -ENOENT);
+	assert_int_equal(lookup_each_merged(f->reader, 0x1008, 0, &f->answer, see, &seen, NULL), -ENOENT);
 	seen = (struct seen){.f = f, .stop_after = 2};
-	int err = lookup_each_merged(f->reader, 0x1004, &f->answer, see, &seen, &diag);
+	int err = lookup_each_merged(f->reader, 0x1004, 0, &f->answer, see, &seen, &diag);
 	assert_int_equal(err, -ECANCELED);
 	assert_words(&diag, "GSYM in memory|function 0|enough");
 	assert_string_equal(seen.names, "hm1");
@@ -351,6 +364,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(call_without_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(rows_that_do_not_help, setup, teardown),
 		cmocka_unit_test_setup_teardown(row_of_file_zero, setup, teardown),
+		cmocka_unit_test_setup_teardown(flags, setup, teardown),
 		cmocka_unit_test_setup_teardown(merged_functions, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_of_the_merged, setup, teardown),
 		cmocka_unit_test_setup_teardown(answers_are_reused, setup, teardown),
