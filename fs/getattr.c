@@ -9,7 +9,7 @@
 
 static int fixed_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
 {
-	if (ino == INO_ROOT || ino == INO_BY_NAME)
+	if (ino == INO_ROOT || ino == INO_BY_NAME || ino_is_build_id(ino))
 		attr_own_dir(fs, ino, ret);
 	else if (ino_is_root_batch(ino) || ino == INO_LOG)
 		attr_root_batch(fs, ino, ret);

@@ -108,6 +108,18 @@ struct image *images_find_prefix(struct images *images, const char *prefix)
 	return found;
 }
 
+bool images_has_prefix(struct images *images, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	if (sort_ids(images))
+		return false;
+	size_t i = lower_bound(images, prefix);
+	while (i < images->sorted.n && strncmp(images->sorted.v[i]->id, prefix, length) == 0)
+		if (images->sorted.v[i++]->revision)
+			return true;
+	return false;
+}
+
 static bool has_whole_id(const struct image *image, uint32_t pass)
 {
 	for (size_t i = 0; i < image->sources.n; i++)

@@ -198,6 +198,9 @@ struct image *images_find(const struct images *images, const char *id);
 /* The one living image whose id begins with @prefix; NULL when there is none or more than one. */
 struct image *images_find_prefix(struct images *images, const char *prefix);
 
+/* Whether there is a living image whose id begins with @prefix. */
+bool images_has_prefix(struct images *images, const char *prefix);
+
 /*
  * The images whose build id begins with @cut, 32 digits, or is @cut without zeros at its end, and which have a file that
  * says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in @ret.

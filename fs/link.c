@@ -26,7 +26,7 @@ static int path_target(const struct images *images, uint64_t ino, struct target 
 static int find_target(const struct images *images, uint64_t ino, struct target *ret)
 {
 	switch (ino_kind(ino)) {
-	case NODE_ALIAS: *ret = (struct target){0, ino_a(ino)}; return 0;
+	case NODE_ALIAS: *ret = (struct target){ino_b(ino), ino_a(ino)}; return 0;
 	case NODE_NAME_LINK: *ret = (struct target){2, ino_b(ino)}; return 0;
 	case NODE_PATH_LINK:
 	case NODE_PATH_MEMBER: return path_target(images, ino, ret);

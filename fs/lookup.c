@@ -4,6 +4,8 @@
 #include "lookup.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -141,10 +143,23 @@ int lookup_image(struct call *call, const struct request *request, struct image 
 	return image ? 0 : images->absent;
 }
 
+/* xx of .build-id's xx/yyyy: there if an image may be in it. */
+static struct fuse_entry_param entry_build_id(const struct gsymfs *fs, const char *digits)
+{
+	struct stat st;
+	attr_own_dir(fs, INO_BUILD_ID + strtoul(digits, NULL, 16), &st);
+	return entry_make(fs, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
+}
+
 static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
 {
 	struct image *image;
 	int err = lookup_image(call, request, &image);
+	if (err && err != -EAGAIN && strlen(request->id) == 2 && !request->alias &&
+	    images_has_prefix(&call->fs->images, request->id)) {
+		*ret = entry_build_id(call->fs, request->id);
+		return 0;
+	}
 	if (err)
 		return err;
 	bool exact = strcmp(image->id, request->id) == 0 && !request->alias;
@@ -182,6 +197,32 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 		return -ENOENT;
 	pthread_mutex_lock(&call->fs->images.lock);
 	int err = find_id(call, &request, ret);
+	pthread_mutex_unlock(&call->fs->images.lock);
+	return err;
+}
+
+/* ---- In xx, as .build-id has it ---- */
+
+/* The whole rest of an id, with ".debug" behind it or not. */
+static int in_build_id(struct call *call, struct fuse_entry_param *ret)
+{
+	static const char suffix[] = ".debug";
+	char id[NAME_BYTES_MAX + 3];
+	struct request request;
+	struct image *image;
+	int n = snprintf(id, sizeof(id), "%02x%s", (unsigned)(call->ino - INO_BUILD_ID), call->name);
+	size_t bare = (size_t)n - (sizeof(suffix) - 1);
+	if ((size_t)n > sizeof(suffix) + 1 && strcmp(id + bare, suffix) == 0)
+		id[bare] = 0;
+	name_parse(PLACE_ROOT, NULL, id, &request);
+	if (request.kind != REQUEST_ID || request.alias)
+		return -ENOENT;
+	pthread_mutex_lock(&call->fs->images.lock);
+	int err = lookup_image(call, &request, &image);
+	if (!err && strcmp(image->id, request.id) != 0)
+		err = -ENOENT;
+	if (!err)
+		*ret = entry_link(call->fs, ino_make(NODE_ALIAS, image->number, 1), TIMEOUT_ALIAS);
 	pthread_mutex_unlock(&call->fs->images.lock);
 	return err;
 }
@@ -505,6 +546,8 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 		return in_root(call, ret);
 	if (call->ino == INO_BY_NAME)
 		return in_by_name(call, ret);
+	if (ino_is_build_id(call->ino))
+		return in_build_id(call, ret);
 	switch (ino_kind(call->ino)) {
 	case NODE_IMAGE:
 	case NODE_CONTEXT: return in_fixed_context(call, ret);

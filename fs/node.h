@@ -23,7 +23,7 @@ enum node_kind {
 	NODE_IMAGE_FILE, /* a: revision, b: enum image_file */
 	NODE_NAME,       /* by-name/<basename>; a: name */
 	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
-	NODE_ALIAS,      /* another spelling of an id; a: image */
+	NODE_ALIAS,      /* another spelling of an id; a: image, b: how many directories below the root */
 	NODE_CONTEXT,    /* base, rva, off, ra, approximate below an image; a: revision, b: context_code() */
 	NODE_BATCH,      /* q below an image; a: revision, b: batch_code() */
 	NODE_PATH_DIR,   /* by-path and the directories below it; a: path_dir */
@@ -39,6 +39,7 @@ enum {
 	INO_LOG = 3,
 	INO_METRICS = 4,
 	INO_BATCH = 0x100,
+	INO_BUILD_ID = 0x10000, /* and following: xx, the first byte of ids, by its value */
 };
 
 /* IMAGE_TABLE and following: by enum listing_kind. */
@@ -70,6 +71,11 @@ static inline uint32_t ino_a(uint64_t ino)
 static inline uint32_t ino_b(uint64_t ino)
 {
 	return ino & ((1U << 30) - 1);
+}
+
+static inline bool ino_is_build_id(uint64_t ino)
+{
+	return ino >= INO_BUILD_ID && ino < INO_BUILD_ID + 256;
 }
 
 /* A file q of the root. */

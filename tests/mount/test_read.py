@@ -140,6 +140,20 @@ class ReadTest(MountTest):
             self.assertErrno(errno.ENOENT, os.lstat, self.image(wrong))
         self.assertEqual(sorted(os.listdir(self.mnt)), sorted([self.id, "by-name", "by-path", "log", "metrics", "q"]))
 
+    def test_as_build_id_directories_have_it(self):
+        """xx/yyyy, with or without .debug; the directory lists nothing, and is there only if it may lead somewhere."""
+        self.mount().wait_scanned()
+        first, rest = self.id[:2], self.id[2:]
+        for name in (rest, rest + ".debug"):
+            self.assertEqual(os.readlink(os.path.join(self.mnt, first, name)), "../" + self.id)
+            self.assertIn("id\t" + self.id, self.read(first, name, "status"))
+        for name in (rest[:-1], rest[:10], rest + "00", rest.upper(), ".debug", "status", rest + ".debug.debug"):
+            self.assertErrno(errno.ENOENT, os.lstat, os.path.join(self.mnt, first, name))
+        self.assertEqual(os.listdir(os.path.join(self.mnt, first)), [])
+        self.assertNotIn(first, os.listdir(self.mnt))
+        other = "%02x" % (int(first, 16) ^ 1)
+        self.assertErrno(errno.ENOENT, os.lstat, os.path.join(self.mnt, other))
+
     def test_uuid_with_dashes(self):
         uuid = "12345678-9abc-def0-1234-56789abcdef0"
         self.compile("uuid", flags=["-Wl,--build-id=0x" + uuid.replace("-", "")])
