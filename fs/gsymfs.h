@@ -18,6 +18,7 @@
 #include "queue.h"
 #include "scan.h"
 #include "signals.h"
+#include "starter.h"
 
 struct gsymfs {
 	struct options options;
@@ -35,6 +36,7 @@ struct gsymfs {
 	struct nodes nodes;
 	struct open_files open_files;
 	struct converter converter;
+	struct starter starter;
 	struct scan scan;
 	struct queue queue;
 	struct parallel parallel;

@@ -2,8 +2,9 @@
  * gsymfs: start, serve, stop.
  *
  * Everything that can be wrong with the arguments is found before the daemon leaves its starter; the starter
- * exits with 0 only when the file system is mounted.
+ * exits with 0 only when the file system is mounted (starter.h).
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -48,6 +49,15 @@ static void release(struct gsymfs *fs)
 		close(fs->stop_fd);
 }
 
+/* Nothing that is opened later may take the place of a standard stream that the starter closed. */
+static bool hold_standard_streams(void)
+{
+	int fd;
+	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
+		;
+	return fd >= 0 && close(fd) == 0;
+}
+
 static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 {
 	if (options_parse(argc, argv, &fs->options))
@@ -66,8 +76,8 @@ static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct gsymfs fs = {.stop_fd = -1};
-	enum exit_status status = start(&fs, argc, argv);
+	struct gsymfs fs = {.stop_fd = -1, .starter = {-1}};
+	enum exit_status status = hold_standard_streams() ? start(&fs, argc, argv) : STATUS_FAILED;
 	release(&fs);
 	return (int)status;
 }

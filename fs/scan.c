@@ -158,6 +158,7 @@ static void *scan_forever(void *arg)
 	do {
 		start = spent_ms();
 		complete |= scan_pass(scan) == 0;
+		starter_release(scan->starter);
 		/* The first one, which may have had to look at every file, says nothing of the next. */
 		took = scan->pass > 1 ? spent_ms() - start : 0;
 		delay = complete ? scan->interval : delay_of(scan, &retry);

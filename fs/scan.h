@@ -17,6 +17,7 @@
 #include "index.h"
 #include "log.h"
 #include "neighbour.h"
+#include "starter.h"
 #include "watch.h"
 
 struct scan {
@@ -28,6 +29,7 @@ struct scan {
 	const struct neighbourhood *hood;
 	struct cache *cache;
 	const struct log *log;
+	struct starter *starter; /* released after the first walk */
 	int stop_fd;       /* becomes readable when the daemon ends */
 	unsigned interval; /* seconds between walks, 0 = only when asked */
 	bool watching;     /* walk when the kernel tells of a change */

@@ -113,6 +113,18 @@ __attribute__((format(printf, 2, 0))) static void libfuse_to_syslog(enum fuse_lo
 	vsyslog((int)level, fmt, args); /* the levels are those of syslog */
 }
 
+static int go_to_background(struct gsymfs *fs)
+{
+	int err = starter_leave(&fs->starter);
+	if (err) {
+		log_error(&fs->log, "cannot go to the background: %s", strerror(-err));
+		return err;
+	}
+	log_use_syslog(&fs->log);
+	fuse_set_log_func(libfuse_to_syslog);
+	return 0;
+}
+
 int session_run(struct gsymfs *fs)
 {
 	struct fuse_session *session = fs->session;
@@ -121,12 +133,8 @@ int session_run(struct gsymfs *fs)
 		return -EIO; /* libfuse has said why */
 	clock_gettime(CLOCK_REALTIME, &fs->mounted_at);
 	int err = parallel_install(session);
-	if (!err && fuse_daemonize(fs->options.foreground))
-		err = -EIO;
-	if (!err && !fs->options.foreground) {
-		log_use_syslog(&fs->log);
-		fuse_set_log_func(libfuse_to_syslog);
-	}
+	if (!err && !fs->options.foreground)
+		err = go_to_background(fs);
 	if (!err) {
 		service_notify("READY=1");
 		err = serve(fs);

@@ -163,6 +163,7 @@ void setup_parts(struct gsymfs *fs)
 		.hood = &fs->converter.hood,
 		.cache = &fs->cache,
 		.log = &fs->log,
+		.starter = &fs->starter,
 		.stop_fd = fs->stop_fd,
 		.interval = o->rescan,
 		.watching = o->watch,

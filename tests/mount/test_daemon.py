@@ -131,6 +131,33 @@ class DaemonTest(MountTest):
             mount_harness.lazy_unmount(self.mnt)
             self.assertEqual(service.recv(100), b"STOPPING=1")
 
+    def in_background(self, *options, **kwargs):
+        """Starts a daemon that leaves us; the names it shows at once, and how long it took."""
+        start = time.monotonic()
+        run(GSYMFS, "-o", self.options(*options), self.source, self.mnt, **kwargs)
+        try:
+            return set(os.listdir(self.mnt)) - mount_harness.NO_IMAGES, time.monotonic() - start
+        finally:
+            mount_harness.lazy_unmount(self.mnt)
+
+    def test_listed_at_once(self):
+        """Who comes after the command that mounts sees what is in SOURCE."""
+        self.assertEqual(self.in_background()[0], {self.id})
+
+    def test_long_walk_is_not_waited_for(self):
+        relay = mount_harness.Relay(self)
+        relay.hold(1)
+        shown, seconds = self.in_background("worker=" + relay.worker)
+        self.assertEqual(shown, set())
+        self.assertGreater(seconds, 1)
+
+    def test_without_standard_streams(self):
+        """Descriptors 0 to 2 are not taken by others, which would be lost when the daemon turns them to nothing."""
+        def close_all():
+            for fd in range(3):
+                os.close(fd)
+        self.assertEqual(self.in_background(preexec_fn=close_all)[0], {self.id})
+
     def test_journal(self):
         """Where standard error is the journal's, lines begin with their priority; elsewhere they do not."""
         nowhere = os.path.join(self.dir, "nowhere")
