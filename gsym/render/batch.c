@@ -387,20 +387,34 @@ static void look_up_block(struct run *run, size_t at, size_t n)
 		run->batch->block[i].how = BY_ITSELF;
 }
 
+static bool is_stopped(const struct run *run)
+{
+	return run->options.stop && run->options.stop(run->options.user);
+}
+
+/* Whether the answer to @found may have taken so long that it is worth asking the clock. */
+static bool took_long(const struct found *found)
+{
+	return found->how != BY_SEGMENT && found->how != IS_UNKNOWN;
+}
+
 static int answer_all(struct run *run, size_t enough, size_t *ret_n)
 {
+	const struct found *block = run->batch->block;
 	size_t done = 0;
+	bool stopped = false;
 	do {
 		size_t n = block_size(run->n - done, enough > run->out->n ? enough - run->out->n : 0), i = 0;
 		look_up_block(run, done, n);
 		do {
-			int err = answer_found(run, &run->queries[done + i], &run->batch->block[i]);
+			int err = answer_found(run, &run->queries[done + i], &block[i]);
 			end_record(run->out, run->options.render.format);
 			if (err || run->out->failed)
 				return -ENOMEM;
-		} while (++i < n && run->out->n < enough);
+			stopped = took_long(&block[i]) && is_stopped(run);
+		} while (++i < n && run->out->n < enough && !stopped);
 		done += i;
-	} while (done < run->n && run->out->n < enough);
+	} while (done < run->n && run->out->n < enough && !stopped && !is_stopped(run));
 	*ret_n = done;
 	return run->damaged;
 }

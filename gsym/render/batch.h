@@ -32,6 +32,9 @@ struct batch_options {
 	struct render_options render; /* always with the same demangle; its cache is not used */
 	bool near;      /* gsym_lookup_near() */
 	bool is_return; /* addresses were taken one byte back: offsets are told from what was given */
+	/* Asked now and then, by any thread: true ends the call early, as if there were enough. NULL: never. */
+	bool (*stop)(const void *user);
+	const void *user;
 };
 
 /*
@@ -47,8 +50,8 @@ void batch_free(struct batch *batch);
 size_t batch_memory(const struct batch *batch);
 
 /*
- * Appends to @out the records of as many of the @n queries as it takes for @out to hold @enough bytes; *ret_n says how many,
- * at least one of them. Queries without an answer and damaged records give the record of an unknown address.
+ * Appends to @out the records of as many of the @n queries as it takes for @out to hold @enough bytes, or until it is stopped; *ret_n
+ * says how many, at least one of them. Queries without an answer and damaged records give the record of an unknown address.
  *
  * 0; -ENOMEM; -EBADMSG when a record was damaged, with words for the first in @diag: *ret_n counts all the same.
  */

@@ -225,6 +225,47 @@ static void large_function(void **state)
 	free(queries);
 }
 
+static bool at_once(const void *user)
+{
+	++*(unsigned *)(uintptr_t)user;
+	return true;
+}
+
+/* One answer at least, though it is stopped at once; of what is known by heart, a block. */
+static void stopped(void **state)
+{
+	(void)state;
+	struct batch_query queries[QUERIES];
+	struct gsym_reader *r;
+	size_t size, taken;
+	void *data = make(0, &size);
+	unsigned asked = 0;
+	assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);
+	struct batch *batch = batch_new(r);
+	fill(queries, QUERIES, BASE, 0x900);
+	for (unsigned which = 0; which < 20; which++) {
+		struct batch_options options = options_of(which);
+		struct text_buf out = {0};
+		options.stop = at_once;
+		options.user = &asked;
+		for (size_t done = 0; done < QUERIES; done += taken) {
+			batch_answer(batch, &options, queries + done, QUERIES - done, SIZE_MAX, &out, &taken, NULL);
+			assert_in_range(taken, 1, 32);
+		}
+		struct text_buf whole = {0};
+		options.stop = NULL;
+		batch_answer(batch, &options, queries, QUERIES, SIZE_MAX, &whole, &taken, NULL);
+		assert_int_equal(out.n, whole.n);
+		assert_memory_equal(out.v, whole.v, out.n);
+		text_deinit(&whole);
+		text_deinit(&out);
+	}
+	assert_true(asked >= QUERIES / 32);
+	batch_free(batch);
+	gsym_reader_close(r);
+	free(data);
+}
+
 static int check_file(const char *path)
 {
 	enum { MANY = 40000 };
@@ -261,6 +302,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(changed_bytes),
 		cmocka_unit_test(random_records),
 		cmocka_unit_test(large_function),
+		cmocka_unit_test(stopped),
 	};
 	int failed = 0;
 	for (int i = 1; i < argc; i++)
