@@ -33,38 +33,33 @@ def stacks(lines):
         yield command, tuple(frames)
 
 
-def ask(path, offsets):
-    """The names at @offsets, the outermost first; nothing where none is known."""
-    with open(path, "r+b", buffering=0) as q:
-        q.write("".join(offset + "\n" for offset in offsets).encode())
+def ask(mount, places):
+    """The names at each of @places, the outermost first; nothing where none is known."""
+    with open(os.path.join(mount, "q.json"), "r+b", buffering=0) as q:
+        q.write("".join(place + "\n" for place in places).encode())
         answers = q.readall().decode().splitlines()
-    for offset, answer in zip(offsets, answers):
+    for place, answer in zip(places, answers):
         frames = reversed(json.loads(answer)["Symbol"])
-        yield offset, [f["FunctionName"] + ("_[i]" if f.get("Inlined") else "") for f in frames if f["FunctionName"]]
+        yield place, [f["FunctionName"] + ("_[i]" if f.get("Inlined") else "") for f in frames if f["FunctionName"]]
 
 
 def main():
     if len(sys.argv) != 3:
         sys.exit("usage: perf script -F comm,ip,sym,dso | perf-fold.py MOUNT IDS")
-    mount, ids = sys.argv[1], dict(reversed(line.split(None, 1)) for line in open(sys.argv[2]).read().splitlines())
+    ids = dict(reversed(line.split(None, 1)) for line in open(sys.argv[2]).read().splitlines())
+
+    def place(depth, address, file):
+        """A frame as q takes it. perf prints offsets in the file; those of callers are return addresses."""
+        return "%s/%s %s" % (ids.get(file, "-"), "off/ra" if depth else "off", address)
+
     samples = collections.Counter(stacks(sys.stdin))
-    wanted = collections.defaultdict(dict)  # file of MOUNT -> addresses, each once
-    where = {}
-    for _, frames in samples:
-        for depth, (address, _, file) in enumerate(frames):
-            # perf prints offsets in the file; those of callers are return addresses.
-            q = os.path.join(mount, ids.get(file, "-"), "off", "ra/q.json" if depth else "q.json")
-            where[depth > 0, address, file] = q
-            wanted[q][address] = []
-    for q in wanted:
-        if os.path.exists(q):
-            wanted[q].update(ask(q, list(wanted[q])))
+    wanted = {place(depth, address, file) for _, frames in samples for depth, (address, _, file) in enumerate(frames)}
+    known = dict(ask(sys.argv[1], sorted(wanted)))
     folded = collections.Counter()
     for (command, frames), count in samples.items():
         names = [command]
         for depth, (address, name, file) in reversed(list(enumerate(frames))):
-            known = wanted[where[depth > 0, address, file]][address]
-            names += known or [name + ("_[k]" if file.startswith("[kernel") else "")]
+            names += known[place(depth, address, file)] or [name + ("_[k]" if file.startswith("[kernel") else "")]
         folded[";".join(name.replace(";", ":") for name in names)] += count
     for stack in sorted(folded):
         print(stack, folded[stack])

@@ -135,17 +135,17 @@ static struct render_options options_for(const struct gsymfs *fs, const struct r
 	return options;
 }
 
-static bool wants_near(const struct gsymfs *fs, const struct request *request)
+static bool wants_near(const struct gsymfs *fs, const struct context *place)
 {
-	return request->context.near || fs->options.approximate;
+	return place->near || fs->options.approximate;
 }
 
-struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request)
+struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request, const struct context *place)
 {
 	return (struct batch_options){
 		.render = options_for(fs, request),
-		.near = wants_near(fs, request),
-		.is_return = request->context.is_return,
+		.near = wants_near(fs, place),
+		.is_return = place->is_return,
 	};
 }
 
@@ -163,7 +163,7 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 		.options = &options,
 		.map = &handle->addresses,
 		.print_unknown = fs->options.unknown_print,
-		.flags = render_lookup_flags(options.format) | (wants_near(fs, request) ? GSYM_LOOKUP_NEAR : 0),
+		.flags = render_lookup_flags(options.format) | (wants_near(fs, &request->context) ? GSYM_LOOKUP_NEAR : 0),
 	};
 	int err = guard_run(look_up_and_render, &w);
 	err = finish(fs, rev, &w, err, ret);

@@ -22,8 +22,8 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 /* How names are shown, as the options have it; @raw as they are stored. Without a module. */
 struct render_options answer_render_options(const struct gsymfs *fs, bool raw);
 
-/* How a batch of such requests is answered; without the module and a cache of names. */
-struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request);
+/* How a batch of such requests is answered, whose numbers are those of @place; without the module and a cache of names. */
+struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request, const struct context *place);
 
 /* What answers call the image: the path of its file. */
 void answer_module(const struct gsymfs *fs, const struct revision *rev, char ret[static PATH_MAX]);

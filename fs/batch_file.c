@@ -27,6 +27,18 @@ enum {
 struct line {
 	size_t end; /* bytes of input up to and with it */
 	struct image *image; /* NULL: asks none */
+	struct context place; /* what its number is */
+};
+
+enum { PLACE_KEPT_MAX = 128 };
+
+/* The place that was named last, as most lines name the same. */
+struct place {
+	char text[PLACE_KEPT_MAX];
+	size_t size; /* 0: none */
+	size_t id_size;
+	struct context context;
+	bool good;
 };
 
 struct batch_file {
@@ -34,6 +46,7 @@ struct batch_file {
 	struct asker asker;
 	struct image *image; /* NULL: the root's */
 	struct request request;
+	struct place named;
 	struct batch *nothing; /* answers what no image can */
 	struct open_image {
 		struct handle *handle;
@@ -67,13 +80,8 @@ static struct span trim(struct span text)
 	return text;
 }
 
-static struct batch_query parse_address(struct span text)
+static struct batch_query malformed(struct span text)
 {
-	struct batch_query query = {.kind = BATCH_ADDRESS};
-	if (text.size < LINE_SHOWN_MAX && address_parse((const char *)text.data, text.size, &query.given)) {
-		query.addr = query.given;
-		return query;
-	}
 	return (struct batch_query){
 		.kind = BATCH_MALFORMED,
 		.text = (const char *)text.data,
@@ -81,21 +89,47 @@ static struct batch_query parse_address(struct span text)
 	};
 }
 
-/* "<id> <address>". */
+static struct batch_query parse_address(struct span text)
+{
+	struct batch_query query = {.kind = BATCH_ADDRESS};
+	if (text.size < LINE_SHOWN_MAX && address_parse((const char *)text.data, text.size, &query.given)) {
+		query.addr = query.given;
+		return query;
+	}
+	return malformed(text);
+}
+
+/* Whether @text names a place; @line gets what numbers are there. */
+static bool parse_place(struct batch_file *file, struct span text, struct line *line, size_t *ret_id_size)
+{
+	struct place *named = &file->named;
+	bool kept = text.size && text.size <= PLACE_KEPT_MAX;
+	if (!kept)
+		return name_parse_place((const char *)text.data, text.size, ret_id_size, &line->place);
+	if (named->size != text.size || memcmp(named->text, text.data, text.size) != 0) {
+		memcpy(named->text, text.data, text.size);
+		named->size = text.size;
+		named->good = name_parse_place(named->text, named->size, &named->id_size, &named->context);
+	}
+	line->place = named->context;
+	*ret_id_size = named->id_size;
+	return named->good;
+}
+
+/* "<id> <address>", or "<id>/off/ra <offset>" and so on. */
 static int parse_root_line(struct batch_file *file, struct span text, struct call *call, struct line *line,
 			   struct batch_query *query)
 {
-	size_t n = 0;
+	size_t n = 0, id_size;
 	while (n < text.size && !is_blank((char)text.data[n]))
 		n++;
 	struct span rest = trim((struct span){text.data + n, text.size - n});
 	*query = parse_address(rest);
-	if (query->kind == BATCH_MALFORMED) {
-		query->text = (const char *)text.data;
-		query->size = text.size < LINE_SHOWN_MAX ? (uint32_t)text.size : LINE_SHOWN_MAX;
+	if (query->kind == BATCH_MALFORMED || !parse_place(file, (struct span){text.data, n}, line, &id_size)) {
+		*query = malformed(text);
 		return 0;
 	}
-	int err = asker_find(&file->asker, (struct span){text.data, n}, call, &line->image);
+	int err = asker_find(&file->asker, (struct span){text.data, id_size}, call, &line->image);
 	if (!line->image)
 		query->kind = BATCH_UNKNOWN;
 	return err;
@@ -121,7 +155,7 @@ static int read_lines(struct batch_file *file, struct span input, struct call *c
 	asker_begin(&file->asker);
 	for (size_t at = 0, end; at < input.size && file->lines.n < BATCH_QUERIES; at = end) {
 		struct span text = next_line(input, at, &end);
-		struct line line = {.end = end, .image = file->image};
+		struct line line = {.end = end, .image = file->image, .place = file->request.context};
 		struct batch_query query;
 		if (input.data[end - 1] != '\n' && at > 0)
 			break;
@@ -139,7 +173,7 @@ static int read_lines(struct batch_file *file, struct span input, struct call *c
 
 /* ---- Queries to records ---- */
 
-/* Lines [first, first + n), all of one image. */
+/* Lines [first, first + n), all of one image and place. */
 struct run {
 	struct batch_file *file;
 	struct batch *batch;
@@ -162,8 +196,7 @@ static void to_link_addresses(const struct batch_file *file, const struct run *r
 {
 	for (size_t i = run->first; i < run->first + run->n; i++) {
 		struct batch_query *query = &file->queries.v[i];
-		if (query->kind == BATCH_ADDRESS &&
-		    !place_to_link(&file->request.context, map, query->given, &query->addr))
+		if (query->kind == BATCH_ADDRESS && !place_to_link(&file->lines.v[i].place, map, query->given, &query->addr))
 			query->kind = BATCH_UNKNOWN;
 	}
 }
@@ -275,8 +308,9 @@ static int answer_lines(struct run *run, struct call *call)
 
 static size_t run_length(const struct batch_file *file, size_t first)
 {
+	const struct line *lines = file->lines.v;
 	size_t end = first;
-	while (end < file->lines.n && file->lines.v[end].image == file->lines.v[first].image)
+	while (end < file->lines.n && lines[end].image == lines[first].image && context_equal(&lines[end].place, &lines[first].place))
 		end++;
 	return end - first;
 }
@@ -299,12 +333,13 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 	size_t done = 0, before = tape->results.n;
 	int err = 0;
 	while (!err && done < file->lines.n && tape->results.n - before < enough) {
+		const struct context *place = &file->lines.v[done].place;
 		struct run run = {
 			.file = file,
 			.first = done,
 			.n = run_length(file, done),
 			.enough = before + enough,
-			.options = answer_batch_options(file->asker.fs, &file->request),
+			.options = answer_batch_options(file->asker.fs, &file->request, place),
 		};
 		err = answer_lines(&run, call);
 		done += run.answered;

@@ -338,6 +338,42 @@ struct context context_of(uint32_t code)
 	};
 }
 
+bool context_equal(const struct context *a, const struct context *b)
+{
+	return context_code(a) == context_code(b) && a->load == b->load;
+}
+
+/* One of the directories below that of an image. */
+static bool enter(const char *name, size_t size, struct context *context)
+{
+	struct request request;
+	char text[NAME_BYTES_MAX + 1];
+	if (size > NAME_BYTES_MAX || memchr(name, 0, size))
+		return false;
+	memcpy(text, name, size);
+	text[size] = 0;
+	name_parse(PLACE_IMAGE, context, text, &request);
+	*context = request.context;
+	return request.kind == REQUEST_CONTEXT;
+}
+
+bool name_parse_place(const char *path, size_t size, size_t *ret_id_size, struct context *ret)
+{
+	const char *slash = memchr(path, '/', size), *end = path + size;
+	struct request q;
+	*ret = (struct context){0};
+	*ret_id_size = slash ? (size_t)(slash - path) : size;
+	while (slash) {
+		const char *at = slash + 1;
+		slash = memchr(at, '/', (size_t)(end - at));
+		size_t n = (size_t)((slash ? slash : end) - at);
+		if (n && !enter(at, n, ret)) /* "//" and a "/" at the end are as good as none */
+			return false;
+	}
+	name_parse(PLACE_IMAGE, ret, "q", &q);
+	return q.kind == REQUEST_BATCH;
+}
+
 enum { CODE_RAW = 4 }; /* above the format */
 
 uint32_t batch_code(const struct request *request)

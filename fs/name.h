@@ -92,6 +92,15 @@ enum { CONTEXT_CODES = 64 };
 uint32_t context_code(const struct context *context);
 struct context context_of(uint32_t code);
 
+bool context_equal(const struct context *a, const struct context *b);
+
+/*
+ * What numbers mean behind the @size bytes of @path, a directory as lines of the root's q name it: an id, and directories below
+ * that of the image in which there is a q, as in a path. The id is the first *ret_id_size bytes, and not looked at. False
+ * when there is no q in such a directory.
+ */
+bool name_parse_place(const char *path, size_t size, size_t *ret_id_size, struct context *ret);
+
 /* The number of the file q for what is in @request, below BATCH_CODES; and back. */
 enum { BATCH_CODES = 8 * CONTEXT_CODES };
 uint32_t batch_code(const struct request *request);

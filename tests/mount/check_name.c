@@ -221,6 +221,45 @@ static void symbols(void **state)
 	assert_true(r.kind == REQUEST_CONTEXT && r.context.is_return && r.context.space == SPACE_SYMBOL);
 }
 
+/* Directories as a line of the root's q has them: those in which there is a q. */
+static void places_in_lines(void **state)
+{
+	static const struct {
+		const char *text;
+		struct context context;
+	} good[] = {
+		{"ab", {0}},
+		{"ab/", {0}},
+		{"ab/rva", {.space = SPACE_RVA}},
+		{"ab//rva/", {.space = SPACE_RVA}},
+		{"ab/off/ra", {.space = SPACE_FILE, .is_return = true}},
+		{"ab/ra/approximate/off", {.space = SPACE_FILE, .is_return = true, .near = true}},
+		{"ab/base/0x10005d000", {.space = SPACE_RUNTIME, .load = 0x10005d000}},
+		{"ab/base/10/ra", {.space = SPACE_RUNTIME, .load = 0x10, .is_return = true}},
+	};
+	static const char *const bad[] = {"ab/base", "ab/base/x", "ab/base/0x1.json", "ab/sym", "ab/sym/main", "ab/rva/off", "ab/ra/ra",
+		"ab/q", "ab/status", "ab/0x10", "ab/..", "ab/./ra", "ab/Rva", "ab/base/0x1/base/0x2"};
+	(void)state;
+	char text[8 + NAME_BYTES_MAX + 1];
+	struct context c;
+	size_t n;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(name_parse_place(good[i].text, strlen(good[i].text), &n, &c));
+		assert_int_equal(n, 2);
+		assert_true(context_equal(&c, &good[i].context));
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(name_parse_place(bad[i], strlen(bad[i]), &n, &c));
+	assert_true(name_parse_place("ab/ra and more", 5, &n, &c));
+	assert_false(name_parse_place("ab/ra\0", 6, &n, &c));
+	assert_true(name_parse_place("", 0, &n, &c));
+	assert_int_equal(n, 0);
+	memset(text, '0', sizeof(text));
+	memcpy(text, "ab/base/", 8);
+	assert_true(name_parse_place(text, 8 + NAME_BYTES_MAX, &n, &c));
+	assert_false(name_parse_place(text, 8 + NAME_BYTES_MAX + 1, &n, &c));
+}
+
 static void batches(void **state)
 {
 	(void)state;
@@ -340,7 +379,7 @@ int main(void)
 		cmocka_unit_test(contexts),
 		cmocka_unit_test(addresses),  cmocka_unit_test(not_addresses),     cmocka_unit_test(breakpad_ids),
 		cmocka_unit_test(suffixes),
-		cmocka_unit_test(ids),        cmocka_unit_test(symbols), cmocka_unit_test(batches), cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
+		cmocka_unit_test(ids),        cmocka_unit_test(symbols), cmocka_unit_test(batches), cmocka_unit_test(places_in_lines), cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
 		cmocka_unit_test(longest_id), cmocka_unit_test(prefixes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

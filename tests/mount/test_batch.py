@@ -138,6 +138,39 @@ class BatchTest(MountTest):
             self.assertEqual(q.ask("1\n"), UNKNOWN + "\n")
         self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, self.id, "base", "q"))
 
+    def test_places_in_lines(self):
+        """A line of the root's q may name a directory of an image as a path does."""
+        other = self.compile("other")
+        ids = {self.id: self.path, build_id(other): other}
+        self.mount().wait_scanned()
+        asked, wanted = [], []
+        places = ["", "/", "/rva", "/off", "/ra", "/off/ra", "/ra/off", "/base/0x7f0000000000", "/base/7f0000000000/ra",
+                  "/approximate", "/rva//approximate/ra/"]
+        for id, path in sorted(ids.items()):
+            for start, end, _ in self.functions(path)[:10]:
+                for place in places:
+                    number = start + 0x7f0000000000 * ("base" in place) + ("ra" in place.split("/"))
+                    asked.append("%s%s 0x%x" % (id[:20], place, number))
+                    wanted.append(self.read(*filter(None, (id + place).split("/")), hex(number) + ".tsv"))
+        for bad in ("/base", "/sym", "/rva/off", "/ra/ra", "/status", "/x", "/base/x", "/.."):
+            asked.append("%s%s 0x%x" % (self.id, bad, self.start))
+            wanted.append("")
+        asked += ["/ra 0x10", "0011223344556677/ra 0x10"]
+        wanted += ["", ""]
+        order = list(range(len(asked))) * 3
+        random.Random(7).shuffle(order)
+        with self.q("q.tsv") as q:
+            got = q.ask("".join(asked[i] + "\n" for i in order)).splitlines()
+        at = 0
+        for i in order:
+            n = wanted[i].count("\n") or 1
+            if wanted[i]:
+                self.assertEqual("".join(line + "\n" for line in got[at:at + n]), wanted[i], asked[i])
+            else:
+                self.assertEqual(got[at].split("\t")[2], "??", asked[i])
+            at += n
+        self.assertEqual(at, len(got))
+
     # ---- The tape ----
 
     def test_cut_anywhere(self):
