@@ -28,6 +28,7 @@ struct work {
 	const struct render_options *options;
 	const struct address_map *map;
 	bool print_unknown;
+	bool known; /* out */
 	unsigned flags; /* enum gsym_lookup_flags */
 	struct gsym_answer answer;
 	struct text_buf out;
@@ -84,8 +85,10 @@ static int look_up_and_render(void *arg)
 	int err = -ENOENT;
 	if (place_to_link(&w->request->context, w->map, given, &address))
 		err = gsym_lookup_flags(w->reader, address, 0, w->flags, &w->answer, &w->diag);
-	if (err == -ENOENT && w->print_unknown)
+	if (err == -ENOENT && w->print_unknown) {
+		w->known = false;
 		return render_unknown(&w->out, given, w->options);
+	}
 	if (err)
 		return err;
 	if (w->request->context.is_return)
@@ -150,7 +153,7 @@ struct batch_options answer_batch_options(const struct gsymfs *fs, const struct 
 }
 
 int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
-		struct content **ret)
+		struct content **ret, bool *ret_known)
 {
 	char module[PATH_MAX] = "";
 	struct render_options options = options_for(fs, request);
@@ -163,10 +166,13 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 		.options = &options,
 		.map = &handle->addresses,
 		.print_unknown = fs->options.unknown_print,
+		.known = true,
 		.flags = render_lookup_flags(options.format) | (wants_near(fs, &request->context) ? GSYM_LOOKUP_NEAR : 0),
 	};
 	int err = guard_run(look_up_and_render, &w);
 	err = finish(fs, rev, &w, err, ret);
+	if (!err && ret_known)
+		*ret_known = w.known;
 	gsym_answer_deinit(&w.answer);
 	text_deinit(&w.out);
 	return err;

@@ -13,11 +13,11 @@
 #include "name.h"
 
 /*
- * The frames of request->address, as text. -ENOENT when no function covers it (unless unknown=print); -EIO
- * when the converted file is damaged; -ENOMEM.
+ * The frames of request->address, as text. -ENOENT when no function covers it (unless unknown=print: then *ret_known,
+ * which may be left out, is false); -EIO when the converted file is damaged; -ENOMEM.
  */
 int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
-		struct content **ret);
+		struct content **ret, bool *ret_known);
 
 /* How names are shown, as the options have it; @raw as they are stored. Without a module. */
 struct render_options answer_render_options(const struct gsymfs *fs, bool raw);

@@ -20,6 +20,7 @@ struct log_file {
 	struct asker asker;
 	struct filter *filter;
 	struct call *call; /* that reads now */
+	struct filter_counts counted;
 	VEC(struct handle *) used; /* what the filter has seen in this piece stays open */
 	bool broken;       /* a file in the cache was cut short while it was read: what the filter held is lost */
 };
@@ -85,6 +86,16 @@ static int feed(void *arg)
 			    &f->log->stream.tape.results, &f->used);
 }
 
+static void count_addresses(struct log_file *log)
+{
+	struct metrics *metrics = &log->asker.fs->metrics;
+	const struct filter_counts now = filter_count(log->filter), *before = &log->counted;
+	uint64_t met = now.met - before->met, found = now.found - before->found;
+	metric_add(&metrics->log_addresses[LOOKUP_FOUND], found);
+	metric_add(&metrics->log_addresses[LOOKUP_UNKNOWN], met - found);
+	log->counted = now;
+}
+
 /* Hands a piece of the log to the filter; at its end the filter gives up what it holds. */
 static int answer_piece(struct log_file *log)
 {
@@ -96,6 +107,7 @@ static int answer_piece(struct log_file *log)
 		f.piece.size = PIECE;
 	int err = guard_run(feed, &f);
 	put_used(log);
+	count_addresses(log);
 	tape->beside = filter_memory(log->filter);
 	if (err == -EFAULT || err == -ENOMEM) {
 		log->broken = true;

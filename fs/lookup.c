@@ -346,15 +346,15 @@ static int table_entry(struct call *call, struct revision *rev, enum listing_kin
 	return 0;
 }
 
-static void count_lookup(struct gsymfs *fs, int err)
+static void count_lookup(struct gsymfs *fs, int err, bool known)
 {
-	enum lookup_result result = !err ? LOOKUP_FOUND : err == -ENOENT ? LOOKUP_UNKNOWN : LOOKUP_ERROR;
+	enum lookup_result result = err && err != -ENOENT ? LOOKUP_ERROR : !err && known ? LOOKUP_FOUND : LOOKUP_UNKNOWN;
 	if (err != -EAGAIN)
 		metric_add(&fs->metrics.lookups[result], 1);
 }
 
 static int address_entry(struct call *call, struct revision *rev, const struct request *request,
-			 struct fuse_entry_param *ret)
+			 struct fuse_entry_param *ret, bool *ret_known)
 {
 	struct gsymfs *fs = call->fs;
 	struct handle *handle;
@@ -362,7 +362,7 @@ static int address_entry(struct call *call, struct revision *rev, const struct r
 	int err = revision_use(&fs->images, rev, &handle, &call->wait);
 	if (err)
 		return err;
-	err = answer_make(fs, rev, handle, request, &content);
+	err = answer_make(fs, rev, handle, request, &content, ret_known);
 	handle_put(handle);
 	if (err)
 		return err;
@@ -438,6 +438,7 @@ static int in_image(struct call *call, struct revision *rev, const struct contex
 		    struct fuse_entry_param *ret)
 {
 	struct request request;
+	bool known = true;
 	int err;
 	if (!rev)
 		return -ESTALE;
@@ -450,10 +451,10 @@ static int in_image(struct call *call, struct revision *rev, const struct contex
 	case REQUEST_GSYM: return gsym_entry(call, rev, ret);
 	case REQUEST_TABLE: return table_entry(call, rev, request.listing, ret);
 	case REQUEST_SYMBOL:
-	case REQUEST_ADDRESS: err = address_entry(call, rev, &request, ret); break;
+	case REQUEST_ADDRESS: err = address_entry(call, rev, &request, ret, &known); break;
 	default: return -ENOENT;
 	}
-	count_lookup(call->fs, err);
+	count_lookup(call->fs, err, known);
 	return err;
 }
 

@@ -105,6 +105,7 @@ static void answers(struct text_buf *out, const struct metrics *m)
 		[LOOKUP_FOUND] = "found", [LOOKUP_UNKNOWN] = "unknown", [LOOKUP_ERROR] = "error"};
 	results(out, "lookups_total", "Names of addresses and symbols that were answered.", words, LOOKUP_RESULTS, m->lookups);
 	single(out, "batch_addresses_total", "counter", "Lines of q that were answered.", load(&m->batch_addresses));
+	results(out, "log_addresses_total", "Addresses met in log.", words, LOOKUP_ERROR, m->log_addresses);
 }
 
 static void conversion_times(struct text_buf *out, const struct metrics *m)

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Answers to names of addresses and symbols. */
+/* Answers to names of addresses and symbols, and to addresses in logs. */
 enum lookup_result { LOOKUP_FOUND, LOOKUP_UNKNOWN, LOOKUP_ERROR, LOOKUP_RESULTS };
 
 enum conversion_result {
@@ -31,6 +31,7 @@ enum { CONVERSION_BUCKETS = 7 };
 struct metrics {
 	_Atomic uint64_t lookups[LOOKUP_RESULTS];
 	_Atomic uint64_t batch_addresses;
+	_Atomic uint64_t log_addresses[LOOKUP_RESULTS];
 	_Atomic uint64_t conversions[CONVERSION_RESULTS];
 	_Atomic uint64_t conversion_times[CONVERSION_BUCKETS + 1]; /* by the first bound that is not below; else the last */
 	_Atomic uint64_t conversion_ms;

@@ -73,6 +73,11 @@ void filter_free(struct filter *filter)
 	free(filter);
 }
 
+struct filter_counts filter_count(const struct filter *filter)
+{
+	return filter->stack.counts;
+}
+
 size_t filter_memory(const struct filter *filter)
 {
 	return sizeof(*filter) + context_memory(&filter->context) + stack_memory(&filter->stack) + filter->report.text.cap +

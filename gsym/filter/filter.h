@@ -81,6 +81,12 @@ void filter_free(struct filter *filter);
 int filter_write(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest, struct text_buf *out,
 		 size_t *ret_used);
 
+/* Addresses and names of places in code that were met so far, and those of them that are in known functions. */
+struct filter_counts {
+	uint64_t met, found;
+};
+struct filter_counts filter_count(const struct filter *filter);
+
 /* Bytes of memory that the filter holds: they have a limit whatever the log. */
 size_t filter_memory(const struct filter *filter);
 

@@ -188,6 +188,14 @@ static int locate_all(struct stack *stack)
 	return 0;
 }
 
+static void count(struct stack *stack)
+{
+	for (size_t i = 0; i < stack->frames.n; i++) {
+		stack->counts.met += stack->frames.v[i].style != STYLE_SYMBOL;
+		stack->counts.found += !stack->walked.v[i].err;
+	}
+}
+
 int stack_settle(struct stack *stack, const struct filter_images *images, const struct filter_options *options,
 		 struct text_buf *out)
 {
@@ -200,6 +208,7 @@ int stack_settle(struct stack *stack, const struct filter_images *images, const 
 		err = walk_stack(stack->walk, stack->walked.v, stack->frames.n);
 	if (err)
 		return err;
+	count(stack);
 	for (size_t i = 0; i < stack->lines.n; i++) {
 		const struct stack_line *line = &stack->lines.v[i];
 		struct place_line place = {

@@ -20,6 +20,7 @@ struct stack {
 	VEC(struct walk_frame) walked;
 	VEC(struct filter_image) images; /* of each frame; reader NULL: none */
 	struct walk *walk;
+	struct filter_counts counts;
 	struct gsym_answer answer;
 };
 

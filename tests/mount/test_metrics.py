@@ -178,6 +178,28 @@ class MetricsTest(MountTest):
         self.assertEqual(self.metric("batch_addresses_total"), 1001)
         wait_until(lambda: self.metric("open_files") == 0, "the file closed")
 
+    def test_unknown_that_is_printed(self):
+        id = build_id(self.compile())
+        self.mount("unknown=print").wait_scanned()
+        self.assertEqual(self.read(id, "0x1"), "?? at ??:0\n")
+        self.assertErrno(errno.ENOENT, self.read, id, "sym", "nobody")
+        self.assertEqual(self.metric("lookups_total", result="found"), 0)
+        self.assertEqual(self.metric("lookups_total", result="unknown"), 2)
+
+    def test_logs(self):
+        path = self.compile()
+        id, start = build_id(path), next(f[0] for f in self.functions(path) if "norm" in f[2])
+        self.mount().wait_scanned()
+        with open(os.path.join(self.mnt, "log"), "r+b", buffering=0) as file:
+            file.write(b"%s+0x%x\nnothing\n%s 0x%x\n%s+0x1\n0011223344556677+0x1\n" % (
+                id.encode(), start, id.encode(), start, id.encode()))
+            self.assertEqual(file.read(1 << 20).count(b".cpp:"), 2)
+            file.write(b"%s+0x%x\n" % (id.encode(), start))
+            self.assertIn(b".cpp:", file.read(1 << 20))
+        self.assertEqual(self.metric("log_addresses_total", result="found"), 3)
+        self.assertEqual(self.metric("log_addresses_total", result="unknown"), 2)
+        self.assertEqual(self.metric("batch_addresses_total"), 0)
+
     def test_the_cache_remembers(self):
         path = self.compile()
         id, start = build_id(path), self.functions(path)[0][0]
