@@ -205,7 +205,7 @@ static int write_unknown(struct stacks *s, size_t i)
 static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
 {
 	const struct walk_frame *frame = &s->frames.v[i];
-	int err = walk_answer(s->walk, frame, candidate, &s->answer);
+	int err = walk_answer(s->walk, frame, candidate, 0, &s->answer);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	if (frame->n_kept == 1)

@@ -236,8 +236,9 @@ static const struct {
 	void (*write)(const struct piece *p);
 	enum many many;
 	bool wants_line; /* without one the log says as much */
+	unsigned lookup; /* enum gsym_lookup_flags */
 } styles[] = {
-	[STYLE_APPLE] = {apple, LINES, false},
+	[STYLE_APPLE] = {apple, LINES, false, GSYM_LOOKUP_FIRST_ROW},
 	[STYLE_KERNEL] = {kernel, LINES, true},
 	[STYLE_SANITIZER] = {sanitizer, LINES, false},
 	[STYLE_SUMMARY] = {summary, FIRST, false},
@@ -245,7 +246,7 @@ static const struct {
 	[STYLE_COREDUMP] = {sentence, LINES, false},
 	[STYLE_BACKTRACE] = {backtrace, LINES, false},
 	[STYLE_PC] = {program_counter, FIRST, false},
-	[STYLE_IPS] = {ips, OBJECTS, false},
+	[STYLE_IPS] = {ips, OBJECTS, false, GSYM_LOOKUP_FIRST_ROW},
 	[STYLE_PLAIN] = {plain, ONE_LINE, false},
 };
 
@@ -266,7 +267,8 @@ static void write_symbol(struct text_buf *out, const struct place_line *line, co
 static bool find_answer(const struct walk *walk, const struct frame *frame, const struct walk_frame *resolved,
 			struct gsym_answer *answer)
 {
-	if (frame->silent || resolved->err || !resolved->n_kept || walk_answer(walk, resolved, 0, answer))
+	if (frame->silent || resolved->err || !resolved->n_kept ||
+	    walk_answer(walk, resolved, 0, styles[frame->style].lookup, answer))
 		return false;
 	return !styles[frame->style].wants_line || frame_has_file(&answer->frames[0]);
 }

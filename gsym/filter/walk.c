@@ -308,9 +308,10 @@ uint32_t walk_kept(const struct walk *walk, const struct walk_frame *frame, uint
 	return walk->kept.v[frame->first_kept + i];
 }
 
-int walk_answer(const struct walk *walk, const struct walk_frame *frame, uint32_t i, struct gsym_answer *answer)
+int walk_answer(const struct walk *walk, const struct walk_frame *frame, uint32_t i, unsigned flags,
+		struct gsym_answer *answer)
 {
-	return gsym_lookup_merged(frame->reader, frame->looked_up, walk_kept(walk, frame, i), answer, NULL);
+	return gsym_lookup_flags(frame->reader, frame->looked_up, walk_kept(walk, frame, i), flags, answer, NULL);
 }
 
 struct walk *walk_new(void)

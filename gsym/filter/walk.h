@@ -61,7 +61,8 @@ int walk_stack(struct walk *walk, struct walk_frame *frames, size_t n);
 /* Number @i of the functions left of @frame: what gsym_lookup_merged() calls it. Valid until the next walk. */
 uint32_t walk_kept(const struct walk *walk, const struct walk_frame *frame, uint32_t i);
 
-/* gsym_lookup_merged() for that function. */
-int walk_answer(const struct walk *walk, const struct walk_frame *frame, uint32_t i, struct gsym_answer *answer);
+/* gsym_lookup_flags() for that function. */
+int walk_answer(const struct walk *walk, const struct walk_frame *frame, uint32_t i, unsigned flags,
+		struct gsym_answer *answer);
 
 #endif

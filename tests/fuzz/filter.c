@@ -164,7 +164,7 @@ static void walk_all(const struct gsym_reader *reader)
 	require(!walk_stack(walk, frames, STACK));
 	for (uint32_t i = 0; i < STACK; i++) {
 		require(frames[i].err || (frames[i].n_kept && frames[i].n_kept <= WALK_CANDIDATES_MAX));
-		if (frames[i].err || walk_answer(walk, &frames[i], frames[i].n_kept - 1, &answer))
+		if (frames[i].err || walk_answer(walk, &frames[i], frames[i].n_kept - 1, i % 2 * GSYM_LOOKUP_FIRST_ROW, &answer))
 			continue;
 		require(answer.n_frames > 0);
 		search_name(reader, answer.frames[answer.n_frames - 1].name);

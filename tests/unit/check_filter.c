@@ -39,13 +39,17 @@ static int find(void *user, const struct filter_module *module, struct filter_im
 	return 0;
 }
 
-/* alpha() at 0x1000 with beta() inlined at 0x1008, f::one() without lines at 0x1040, twin() twice, with other sizes, at 0x1080. */
+/*
+ * alpha() at 0x1000 with beta() inlined at 0x1008, f::one() without lines at 0x1040, twin() twice, with other sizes, at 0x1080, both()
+ * with two rows at its start, 0x1100.
+ */
 static void make(struct source *source)
 {
 	struct sample s;
 	sample_init(&s, sample_kinds[0], BASE);
 	uint32_t file = sample_file(&s, "/src", "a.c"), header = sample_file(&s, "/src", "b.h");
 	const struct gsym_row rows[] = {{0, file, 5}, {8, header, 7}, {16, file, 6}};
+	const struct gsym_row two[] = {{0, file, 50}, {0, file, 51}};
 	const struct gsym_range range = {8, 8};
 	const struct gsym_inline inlined = {
 		.name = sample_string(&s, "beta"), .call_file = file, .call_line = 5, .depth = 1, .n_ranges = 1,
@@ -54,11 +58,13 @@ static void make(struct source *source)
 		.start = BASE, .size = 0x40, .name = sample_string(&s, "alpha"),
 		.rows = rows, .n_rows = 3, .inlines = &inlined, .n_inlines = 1, .ranges = &range, .n_ranges = 1,
 	};
+	struct gsym_func both = {.start = BASE + 0x100, .size = 0x20, .name = sample_string(&s, "both"), .rows = two, .n_rows = 2};
 	assert_int_equal(gsym_writer_add(s.writer, &alpha, NULL), 0);
 	sample_func(&s, 0x40, 0x40, "_ZN1f3oneEv", 0);
 	sample_func(&s, 0x80, 0x20, "twin", 20);
 	sample_func(&s, 0xa0, 0x30, "twin", 30);
 	sample_func(&s, 0xe0, 0x10, "bad\nname\x1b[1m", 40);
+	assert_int_equal(gsym_writer_add(s.writer, &both, NULL), 0);
 	*source = (struct source){.reader = NULL};
 	source->reader = sample_open(&s, &source->data);
 }
@@ -245,6 +251,16 @@ static void apple(void **state)
 	unchanged("0   My App   0x0000000104a78010 0x104a78000 + 16\nBinary Images:\n0x104a78000 - 0x104a7ffff My App <" ID "> /x\n");
 }
 
+/* Of several rows at an address atos shows the first, and its readers expect that, all others the last. */
+static void first_row(void **state)
+{
+	(void)state;
+#define HEAD "Thread 0:\n0   A                             0x0000000100000100 "
+#define TAIL "\n\nBinary Images:\n0x100000000 - 0x100000fff A <" ID "> /A\n\n"
+	check(HEAD "0x100000000 + 256" TAIL, HEAD "both (in A) (a.c:50)" TAIL);
+	check(ID "+0x100\n", ID "+0x100 both at /src/a.c:51\n");
+}
+
 #define IPS_HEADER "{\"app_name\":\"x\",\"bug_type\":\"309\",\"incident_id\":\"1\"}\n"
 #define IPS_IMAGES "\"usedImages\" : [\n  {\"base\":4372103168,\"uuid\":\"01020304-0506-0708-090A-0B0C0D0E0F10\",\"name\":\"x\"},\n" \
 		   "  {\"base\":1,\"uuid\":\"ff\"}]"
@@ -267,6 +283,9 @@ static void ips_reports(void **state)
 	      "{\"frames\":[{\"imageOffset\":4,\"symbol\":\"f\",\"imageIndex\":0}]}],\n  " IPS_IMAGES "\n}\nafter " ID
 	      "+0x4 alpha at /src/a.c:5\n");
 	unchanged("{\"imageOffset\":16,\"imageIndex\":0}\n{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]," IPS_IMAGES "}\n");
+	check(IPS_HEADER "{\"f\":[{\"imageOffset\":256,\"imageIndex\":0}]," IPS_IMAGES "}",
+	      IPS_HEADER "{\"f\":[{\"imageOffset\":256,\"imageIndex\":0,\"symbol\":\"both\",\"symbolLocation\":0,\"sourceFile\":\"a.c\","
+			 "\"sourceLine\":50}]," IPS_IMAGES "}");
 	/* broken, cut off, nested too deeply, nested in each other */
 	unchanged(IPS_HEADER "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0},]," IPS_IMAGES "}\n");
 	unchanged(IPS_HEADER "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]," IPS_IMAGES);
@@ -409,81 +428,89 @@ static void long_lines(void **state)
 	drop(&source);
 }
 
+/* A filter that is written to bit by bit. */
+struct running {
+	struct source source;
+	struct filter *filter;
+	struct text_buf out;
+	size_t used;
+};
+
+static void begin(struct running *r)
+{
+	*r = (struct running){.used = 0};
+	make(&r->source);
+	r->filter = filter_of(&r->source);
+}
+
+static int feed(struct running *r, const char *text, enum filter_rest rest)
+{
+	return filter_write(r->filter, text, strlen(text), rest, &r->out, &r->used);
+}
+
+static void end(struct running *r)
+{
+	filter_free(r->filter);
+	text_deinit(&r->out);
+	drop(&r->source);
+}
+
 /* A pause ends a stack and nothing else. */
 static void pauses(void **state)
 {
 	(void)state;
-	struct source source;
-	make(&source);
-	struct filter *filter = filter_of(&source);
-	struct text_buf out = {0};
-	size_t used;
-	static const char first[] = "[1]  alpha+0x4/0x40\n[1]  alp";
-	assert_int_equal(filter_write(filter, first, strlen(first), FILTER_MORE, &out, &used), 0);
-	assert_int_equal(out.n, 0);
-	assert_int_equal(filter_write(filter, NULL, 0, FILTER_PAUSE, &out, &used), 0);
-	assert_int_equal(out.n, strlen("[1]  alpha (/src/a.c:5)\n"));
-	assert_int_equal(filter_write(filter, "ha+0x4/0x40\n", 12, FILTER_PAUSE, &out, &used), 0);
-	assert_int_equal(out.n, 2 * strlen("[1]  alpha (/src/a.c:5)\n"));
-	filter_free(filter);
-	text_deinit(&out);
-	drop(&source);
+	struct running r;
+	begin(&r);
+	assert_int_equal(feed(&r, "[1]  alpha+0x4/0x40\n[1]  alp", FILTER_MORE), 0);
+	assert_int_equal(r.out.n, 0);
+	assert_int_equal(feed(&r, "", FILTER_PAUSE), 0);
+	assert_int_equal(r.out.n, strlen("[1]  alpha (/src/a.c:5)\n"));
+	assert_int_equal(feed(&r, "ha+0x4/0x40\n", FILTER_PAUSE), 0);
+	assert_int_equal(r.out.n, 2 * strlen("[1]  alpha (/src/a.c:5)\n"));
+	end(&r);
 }
 
 /* All images of a stack are asked for before the first is there, each once. */
 static void late_images(void **state)
 {
 	(void)state;
-	struct source source;
-	make(&source);
-	struct filter *filter = filter_of(&source);
-	struct text_buf out = {0};
-	size_t used;
+	struct running r;
+	begin(&r);
 	static const char in[] = "    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
 				 "    #1 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
 				 "    #2 0x55c8ec9c41aa  (/bin/y+0x4) (BuildId: " ID ")\nend\n";
-	source.late = 2;
-	assert_int_equal(filter_write(filter, in, strlen(in), FILTER_MORE, &out, &used), -EAGAIN);
-	assert_int_equal(used, strlen(in));
-	assert_int_equal(source.asked, 2);
-	assert_int_equal(out.n, 0);
-	source.late = 1;
-	assert_int_equal(filter_write(filter, NULL, 0, FILTER_MORE, &out, &used), -EAGAIN);
-	assert_int_equal(out.n, 0);
-	assert_int_equal(filter_write(filter, NULL, 0, FILTER_MORE, &out, &used), 0);
-	assert_memory_equal(out.v + out.n - 4, "end\n", 4);
-	filter_free(filter);
-	text_deinit(&out);
-	drop(&source);
+	r.source.late = 2;
+	assert_int_equal(feed(&r, in, FILTER_MORE), -EAGAIN);
+	assert_int_equal(r.used, strlen(in));
+	assert_int_equal(r.source.asked, 2);
+	assert_int_equal(r.out.n, 0);
+	r.source.late = 1;
+	assert_int_equal(feed(&r, "", FILTER_MORE), -EAGAIN);
+	assert_int_equal(r.out.n, 0);
+	assert_int_equal(feed(&r, "", FILTER_MORE), 0);
+	assert_memory_equal(r.out.v + r.out.n - 4, "end\n", 4);
+	end(&r);
 }
 
 /* Whatever is declared, and however long stacks are, there is an end to what is remembered. */
 static void memory_is_bounded(void **state)
 {
 	(void)state;
-	struct source source;
-	make(&source);
-	struct filter *filter = filter_of(&source);
-	struct text_buf out = {0};
-	char line[300];
-	size_t used;
-	for (unsigned i = 0; i < 40000; i++) {
-		int n = snprintf(line, sizeof(line),
-				 "{{{module:%u:x%u:elf:" ID "}}} {{{mmap:0x%x000:0x1:load:%u:r:0x0}}} Module m%u with build-id %032x\n"
-				 "#%u 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n",
-				 i, i, i, i, i, i, i);
-		assert_int_equal(filter_write(filter, line, (size_t)n, FILTER_MORE, &out, &used), 0);
-		text_reset(&out);
+	struct running r;
+	char line[400];
+	begin(&r);
+	for (unsigned i = 0; i < 80000; i++) {
+		int n = 0;
+		if (i < 40000)
+			n = snprintf(line, sizeof(line),
+				     "{{{module:%u:x%u:elf:" ID "}}} {{{mmap:0x%x000:0x1:load:%u:r:0x0}}} Module m%u with build-id %032x\n", i,
+				     i, i, i, i, i);
+		snprintf(line + n, sizeof(line) - (size_t)n, "#%u 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n", i % 40000);
+		assert_int_equal(feed(&r, line, FILTER_MORE), 0);
+		text_reset(&r.out);
 	}
-	for (unsigned i = 0; i < 40000; i++) {
-		int n = snprintf(line, sizeof(line), "#%u 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n", i);
-		assert_int_equal(filter_write(filter, line, (size_t)n, FILTER_MORE, &out, &used), 0);
-		text_reset(&out);
-	}
-	assert_true(filter_memory(filter) < 8 << 20);
-	filter_free(filter);
-	text_deinit(&out);
-	drop(&source);
+	assert_true(filter_memory(r.filter) < 8 << 20);
+	end(&r);
 }
 
 int main(void)
@@ -496,6 +523,7 @@ int main(void)
 		cmocka_unit_test(kernel),
 		cmocka_unit_test(markup),
 		cmocka_unit_test(apple),
+		cmocka_unit_test(first_row),
 		cmocka_unit_test(ips_reports),
 		cmocka_unit_test(endless_report),
 		cmocka_unit_test(cut_anywhere),

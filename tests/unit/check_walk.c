@@ -113,7 +113,7 @@ static const char *left(const struct walk *walk, const struct walk_frame *frame)
 	text[0] = 0;
 	assert_int_equal(frame->err, 0);
 	for (uint32_t i = 0; i < frame->n_kept; i++) {
-		assert_int_equal(walk_answer(walk, frame, i, &answer), 0);
+		assert_int_equal(walk_answer(walk, frame, i, 0, &answer), 0);
 		if (i)
 			strcat(text, " ");
 		strcat(text, answer.frames[answer.n_frames - 1].name);
