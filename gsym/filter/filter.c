@@ -117,17 +117,24 @@ static int take_line(struct filter *f, const char *line, size_t size, struct tex
 	struct frame frames[LINE_FRAMES_MAX];
 	const struct format *format;
 	struct scan text = content(line, size);
+	struct held *held = &f->stack.held;
 	int err = 0;
+	f->context.kernel_noted = false;
 	for (size_t i = 0; !err && i < ARRAY_SIZE(formats); i++)
 		if (formats[i]->note && formats[i] != &format_apple)
 			err = formats[i]->note(&f->context, text);
+	if (f->context.kernel_noted)
+		stack_set_kernel(&f->stack, &f->context.kernel);
 	size_t n = find_frames(f, text, frames, &format);
-	if (!err && (!n || !stack_continues(&f->stack, format, frames, n, size)))
+	bool more = n ? held_continues(held, format, line, size, frames, n) : held_spans(held, text, size);
+	if (!err && !more)
 		err = settle(f, out);
 	if (err)
 		return err;
 	if (n)
-		return stack_add(&f->stack, format, line, size, frames, n);
+		return held_add(held, format, line, size, frames, n);
+	if (more)
+		return held_add_gap(held, text, line, size);
 	text_bytes(out, line, size);
 	return out->failed ? -ENOMEM : 0;
 }
@@ -209,7 +216,7 @@ static int take_object(struct filter *f, size_t i)
 	const struct ips_frame *frame = &r->ips.frames.v[i], *next = i + 1 < r->ips.frames.n ? frame + 1 : NULL;
 	const struct frame found = ips_frame_of(&r->ips, i);
 	size_t end = next && next->number ? next->from : frame->to;
-	int err = stack_add(&f->stack, NULL, r->text.v + frame->from, end - frame->from, &found, 1);
+	int err = held_add(&f->stack.held, NULL, r->text.v + frame->from, end - frame->from, &found, 1);
 	if (err)
 		return err;
 	r->done = end;
@@ -219,7 +226,7 @@ static int take_object(struct filter *f, size_t i)
 
 static bool stack_is_full(const struct filter *f, const struct ips_frame *frame)
 {
-	return f->stack.frames.n >= WALK_FRAMES_MAX || f->stack.text.n + (frame->to - frame->from) > FILTER_STACK_BYTES;
+	return f->stack.held.frames.n >= WALK_FRAMES_MAX || f->stack.held.text.n + (frame->to - frame->from) > FILTER_STACK_BYTES;
 }
 
 static int replay_frames(struct filter *f, struct text_buf *out)

@@ -15,6 +15,7 @@ enum {
 	LINE_FRAMES_MAX = 16, /* frames of one line */
 	MODULES_MAX = 2048,   /* of one report */
 	SYMBOL_SIZE = 512,
+	FRAME_NONE = UINT32_MAX,
 };
 
 /* What an address counts from. */
@@ -50,12 +51,16 @@ struct frame {
 	uint32_t tail;         /* those from here to @to stay behind an answer without a line */
 	uint32_t label_from, label_to; /* STYLE_APPLE: how the line calls the module */
 	uint32_t number;       /* of the frame in its stack */
+	uint64_t thread;       /* whose stack, if the log tells them apart: lines of several may mix. 0 = it does not say */
 	uint8_t space;         /* enum frame_space */
 	uint8_t style;         /* enum frame_style */
 	uint8_t kind;          /* enum walk_kind */
 	bool has_number;
 	bool apart;            /* stands for itself, in no chain of calls */
 	bool silent;           /* its line stays as it is */
+	/* Set when it is held: the number of its chain of calls, and a frame behind it in that chain for the same place. */
+	uint32_t chain, same;
+	bool head;             /* where the processor was. Whoever called it may follow behind lines without frames */
 };
 
 /* A module that a log has declared. */
@@ -81,6 +86,14 @@ struct context {
 	struct modules apple, coredump, markup;
 	VEC(struct mapping) mappings;
 	struct filter_module kernel;
+	bool kernel_noted; /* by the last line */
+};
+
+/* What a line without frames means for the stack before it. */
+enum gap {
+	GAP_ENDS,   /* no more of it */
+	GAP_INSIDE, /* it goes on */
+	GAP_HEAD,   /* it goes on if no more than its head was there */
 };
 
 struct format {
@@ -88,6 +101,8 @@ struct format {
 	size_t (*find)(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX]);
 	/* Learns from a line without frames of this format. 0 or -ENOMEM. NULL: nothing to learn. */
 	int (*note)(struct context *context, struct scan line);
+	/* Whether a stack goes on behind a line without frames; @ret_thread: whose. NULL: no stack does. */
+	enum gap (*gap)(struct scan line, uint64_t *ret_thread);
 };
 
 extern const struct format format_apple, format_kernel, format_numbered, format_android, format_markup, format_plain;

@@ -50,4 +50,4 @@ static size_t find(const struct context *context, struct scan line, struct frame
 	return 0;
 }
 
-const struct format format_android = {find, NULL};
+const struct format format_android = {find, NULL, NULL};

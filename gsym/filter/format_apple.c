@@ -123,4 +123,4 @@ static int note(struct context *context, struct scan line)
 	return parse_image(line, &image) ? modules_add(&context->apple, &image, true) : 0;
 }
 
-const struct format format_apple = {find, note};
+const struct format format_apple = {find, note, NULL};

@@ -162,4 +162,4 @@ static int note(struct context *context, struct scan line)
 	return err;
 }
 
-const struct format format_markup = {find, note};
+const struct format format_markup = {find, note, NULL};

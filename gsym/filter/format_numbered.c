@@ -140,4 +140,4 @@ static int note(struct context *context, struct scan line)
 	return modules_add(&context->coredump, &module, false);
 }
 
-const struct format format_numbered = {find, note};
+const struct format format_numbered = {find, note, NULL};

@@ -55,4 +55,4 @@ static size_t find(const struct context *context, struct scan line, struct frame
 	return n;
 }
 
-const struct format format_plain = {find, NULL};
+const struct format format_plain = {find, NULL, NULL};

@@ -20,10 +20,9 @@ int stack_init(struct stack *stack)
 
 void stack_deinit(struct stack *stack)
 {
-	text_deinit(&stack->text);
-	vec_free(&stack->lines);
-	vec_free(&stack->frames);
+	held_deinit(&stack->held);
 	vec_free(&stack->walked);
+	vec_free(&stack->resolved);
 	vec_free(&stack->images);
 	walk_free(stack->walk);
 	gsym_answer_deinit(&stack->answer);
@@ -31,41 +30,20 @@ void stack_deinit(struct stack *stack)
 
 size_t stack_memory(const struct stack *stack)
 {
-	return stack->text.cap + stack->lines.cap * sizeof(*stack->lines.v) + stack->frames.cap * sizeof(*stack->frames.v) +
-	       stack->walked.cap * sizeof(*stack->walked.v) + stack->images.cap * sizeof(*stack->images.v);
-}
-
-/* ---- Holding ---- */
-
-bool stack_continues(const struct stack *stack, const struct format *format, const struct frame *frames, size_t n,
-		     size_t size)
-{
-	if (!stack->lines.n || stack->format != format || n != 1 || stack->lines.v[stack->lines.n - 1].n != 1 ||
-	    stack->frames.n >= WALK_FRAMES_MAX || stack->text.n + size > FILTER_STACK_BYTES)
-		return false;
-	const struct frame *last = &stack->frames.v[stack->frames.n - 1];
-	if (last->style != frames->style || last->has_number != frames->has_number)
-		return false;
-	return !last->has_number || frames->number == last->number || frames->number == last->number + 1;
-}
-
-int stack_add(struct stack *stack, const struct format *format, const char *line, size_t size, const struct frame *frames,
-	      size_t n)
-{
-	struct stack_line held = {.off = stack->text.n, .size = size, .first = stack->frames.n, .n = n};
-	if (vec_reserve(&stack->frames, n) || vec_reserve(&stack->lines, 1) || !text_reserve(&stack->text, size))
-		return -ENOMEM;
-	stack->format = format;
-	memcpy(stack->frames.v + stack->frames.n, frames, n * sizeof(*frames));
-	for (size_t i = 0; n > 1 && i < n; i++)
-		stack->frames.v[stack->frames.n + i].apart = true;
-	stack->frames.n += n;
-	stack->lines.v[stack->lines.n++] = held;
-	text_bytes(&stack->text, line, size);
-	return 0;
+	return held_memory(&stack->held) + stack->walked.cap * sizeof(*stack->walked.v) +
+	       stack->resolved.cap * sizeof(*stack->resolved.v) + stack->images.cap * sizeof(*stack->images.v);
 }
 
 /* ---- Images ---- */
+
+void stack_set_kernel(struct stack *stack, const struct filter_module *kernel)
+{
+	for (size_t i = 0; i < stack->held.frames.n; i++) {
+		struct frame *frame = &stack->held.frames.v[i];
+		if (frame->style == STYLE_KERNEL && !frame->module.id[0] && strcmp(frame->module.name, kernel->name) == 0)
+			frame->module = *kernel;
+	}
+}
 
 static bool is_same_module(const struct filter_module *a, const struct filter_module *b)
 {
@@ -76,14 +54,14 @@ static bool is_same_module(const struct filter_module *a, const struct filter_mo
 static size_t find_same(const struct stack *stack, size_t i)
 {
 	for (size_t k = i; k-- > 0;)
-		if (is_same_module(&stack->frames.v[k].module, &stack->frames.v[i].module))
+		if (is_same_module(&stack->held.frames.v[k].module, &stack->held.frames.v[i].module))
 			return k;
 	return i;
 }
 
 static int find_image(struct stack *stack, const struct filter_images *images, size_t i, bool *ret_wait)
 {
-	const struct frame *frame = &stack->frames.v[i];
+	const struct frame *frame = &stack->held.frames.v[i];
 	struct filter_image *image = &stack->images.v[i];
 	*image = (struct filter_image){.reader = NULL};
 	size_t same = find_same(stack, i);
@@ -103,9 +81,9 @@ static int find_images(struct stack *stack, const struct filter_images *images)
 {
 	bool wait = false;
 	int err = 0;
-	if (vec_reserve(&stack->images, stack->frames.n))
+	if (vec_reserve(&stack->images, stack->held.frames.n))
 		return -ENOMEM;
-	for (size_t i = 0; !err && i < stack->frames.n; i++)
+	for (size_t i = 0; !err && i < stack->held.frames.n; i++)
 		err = find_image(stack, images, i, &wait);
 	return err ? err : wait ? -EAGAIN : 0;
 }
@@ -143,12 +121,12 @@ static bool find_function(const struct gsym_reader *reader, const char *name, si
 	return of_best == 1 && (best || ret->size < frame->symbol_size);
 }
 
-static int locate_name(const struct stack *stack, const struct stack_line *line, const struct frame *frame,
+static int locate_name(const struct stack *stack, const struct held_line *line, const struct frame *frame,
 		       struct walk_frame *ret)
 {
 	struct name_hit hit = {0};
 	int err;
-	if (!find_function(ret->reader, stack->text.v + line->off + frame->symbol_from, frame->symbol_to - frame->symbol_from,
+	if (!find_function(ret->reader, stack->held.text.v + line->off + frame->symbol_from, frame->symbol_to - frame->symbol_from,
 			   frame, &hit, &err)) {
 		ret->reader = NULL;
 		return err;
@@ -158,11 +136,11 @@ static int locate_name(const struct stack *stack, const struct stack_line *line,
 	return 0;
 }
 
-static int locate(struct stack *stack, const struct stack_line *line, size_t i)
+static int locate(struct stack *stack, const struct held_line *line, size_t i)
 {
-	const struct frame *frame = &stack->frames.v[i];
+	const struct frame *frame = &stack->held.frames.v[i];
 	const struct filter_image *image = &stack->images.v[i];
-	struct walk_frame *ret = &stack->walked.v[i];
+	struct walk_frame *ret = &stack->resolved.v[i];
 	*ret = (struct walk_frame){
 		.reader = image->reader,
 		.address = frame->address,
@@ -177,10 +155,10 @@ static int locate(struct stack *stack, const struct stack_line *line, size_t i)
 
 static int locate_all(struct stack *stack)
 {
-	if (vec_reserve(&stack->walked, stack->frames.n))
+	if (vec_reserve(&stack->resolved, stack->held.frames.n))
 		return -ENOMEM;
-	for (size_t k = 0; k < stack->lines.n; k++) {
-		const struct stack_line *line = &stack->lines.v[k];
+	for (size_t k = 0; k < stack->held.lines.n; k++) {
+		const struct held_line *line = &stack->held.lines.v[k];
 		for (size_t i = line->first; i < line->first + line->n; i++)
 			if (locate(stack, line, i))
 				return -ENOMEM;
@@ -188,38 +166,81 @@ static int locate_all(struct stack *stack)
 	return 0;
 }
 
+/* ---- Resolving ---- */
+
+/* Goes over the frames that are walked, one chain after the other, and moves them to @stack->walked or, if @back, back again. */
+static void move_frames(struct stack *stack, bool back)
+{
+	const struct held *held = &stack->held;
+	size_t n = 0;
+	for (uint32_t chain = 0; chain < held->n_chains; chain++) {
+		for (size_t i = 0; i < held->frames.n; i++) {
+			if (held->frames.v[i].chain != chain || held->frames.v[i].same != FRAME_NONE)
+				continue;
+			if (back)
+				stack->resolved.v[i] = stack->walked.v[n++];
+			else
+				stack->walked.v[n++] = stack->resolved.v[i];
+		}
+		if (n)
+			stack->walked.v[n - 1].outermost = true;
+	}
+	stack->walked.n = n;
+}
+
+static int walk(struct stack *stack)
+{
+	const struct held *held = &stack->held;
+	if (vec_reserve(&stack->walked, held->frames.n))
+		return -ENOMEM;
+	move_frames(stack, false);
+	int err = walk_stack(stack->walk, stack->walked.v, stack->walked.n);
+	if (err)
+		return err;
+	move_frames(stack, true);
+	for (size_t i = held->frames.n; i-- > 0;)
+		if (held->frames.v[i].same != FRAME_NONE)
+			stack->resolved.v[i] = stack->resolved.v[held->frames.v[i].same];
+	return 0;
+}
+
 static void count(struct stack *stack)
 {
-	for (size_t i = 0; i < stack->frames.n; i++) {
-		stack->counts.met += stack->frames.v[i].style != STYLE_SYMBOL;
-		stack->counts.found += !stack->walked.v[i].err;
+	for (size_t i = 0; i < stack->held.frames.n; i++) {
+		stack->counts.met += stack->held.frames.v[i].style != STYLE_SYMBOL;
+		stack->counts.found += !stack->resolved.v[i].err;
+	}
+}
+
+static void write(struct stack *stack, const struct filter_options *options, struct text_buf *out)
+{
+	for (size_t i = 0; i < stack->held.lines.n; i++) {
+		const struct held_line *line = &stack->held.lines.v[i];
+		struct place_line place = {
+			.text = stack->held.text.v + line->off,
+			.size = line->size,
+			.frames = stack->held.frames.v + line->first,
+			.resolved = stack->resolved.v + line->first,
+			.n = line->n,
+		};
+		place_write(out, &place, stack->walk, &stack->answer, options->demangle);
 	}
 }
 
 int stack_settle(struct stack *stack, const struct filter_images *images, const struct filter_options *options,
 		 struct text_buf *out)
 {
-	if (!stack->lines.n)
+	if (!stack->held.lines.n)
 		return 0;
 	int err = find_images(stack, images);
 	if (!err)
 		err = locate_all(stack);
 	if (!err)
-		err = walk_stack(stack->walk, stack->walked.v, stack->frames.n);
+		err = walk(stack);
 	if (err)
 		return err;
 	count(stack);
-	for (size_t i = 0; i < stack->lines.n; i++) {
-		const struct stack_line *line = &stack->lines.v[i];
-		struct place_line place = {
-			.text = stack->text.v + line->off,
-			.size = line->size,
-			.frames = stack->frames.v + line->first,
-			.resolved = stack->walked.v + line->first,
-			.n = line->n,
-		};
-		place_write(out, &place, stack->walk, &stack->answer, options->demangle);
-	}
-	stack->lines.n = stack->frames.n = stack->text.n = 0;
+	write(stack, options, out);
+	held_reset(&stack->held);
 	return out->failed ? -ENOMEM : 0;
 }

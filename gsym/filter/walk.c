@@ -115,11 +115,11 @@ static int add_body(void *user, const struct record *record, struct gsym_diag *d
 	struct walk *w = pass->walk;
 	uint32_t which = pass->seen++;
 	(void)diag;
-	if (pass->frame->which != WALK_ANY_BODY && pass->frame->which != which)
-		return 0;
-	if (!w->bodies_left || w->bodies.n >= WALK_CANDIDATES_MAX)
+	if (!w->bodies_left)
 		return PASS_ENOUGH;
 	w->bodies_left--;
+	if (w->bodies.n >= WALK_CANDIDATES_MAX && which != pass->frame->which)
+		return pass->frame->which == WALK_ANY_BODY ? PASS_ENOUGH : 0;
 	struct body body = {
 		.name = name_of(w->answer.frames[w->answer.n_frames - 1].name),
 		.which = which,
@@ -239,6 +239,16 @@ static void apply(struct walk *w, const struct gsym_reader *reader)
 		e->from = NULL;
 }
 
+/* Of several functions that are left, keeps the one that the log names, if it is there. */
+static void prefer(struct walk *w, uint32_t which)
+{
+	bool there = false;
+	for (size_t i = 0; i < w->bodies.n; i++)
+		there |= w->bodies.v[i].kept && w->bodies.v[i].which == which;
+	for (size_t i = 0; there && i < w->bodies.n; i++)
+		w->bodies.v[i].kept = w->bodies.v[i].which == which;
+}
+
 /* Replaces what is expected by what the functions left say, if they say something. */
 static int expect(struct walk *w, const struct gsym_reader *reader)
 {
@@ -277,15 +287,23 @@ static int resolve(struct walk *w, struct walk_frame *frame, bool calls)
 {
 	frame->err = -ENOENT;
 	frame->n_bodies = frame->n_kept = 0;
+	if (frame->outermost)
+		w->expected.from = NULL;
 	if (!frame->reader)
 		return 0;
-	frame->err = find_bodies(w, frame, calls && !frame->apart);
+	frame->err = find_bodies(w, frame, calls && !frame->apart && frame->kind != WALK_EXACT);
 	if (frame->err)
 		return frame->err == -ENOMEM ? -ENOMEM : 0;
 	if (!frame->apart)
 		apply(w, frame->reader);
+	prefer(w, frame->which);
 	int err = keep(w, frame);
-	return err || frame->apart ? err : expect(w, frame->reader);
+	if (err || frame->apart)
+		return err;
+	if (frame->kind != WALK_EXACT)
+		return expect(w, frame->reader);
+	w->expected.from = NULL;
+	return 0;
 }
 
 int walk_stack(struct walk *walk, struct walk_frame *frames, size_t n)

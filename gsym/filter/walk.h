@@ -8,8 +8,11 @@
  * - Call sites are found by the return address itself; functions, lines and inlined calls by the byte before it.
  * - Of several functions, those whose stored name equals an expected one are kept; if none does, those that an expected
  *   one matches as a regular expression; if none does, all.
+ * - Of those left the one that the log names is meant. A kernel's log names one of several symbols at an address, whichever was
+ *   called, so that calls count before it.
  * - A call site belongs to one of the functions of folded code. While several are left, those of all of them count.
  * - The flag "internal" holds an expectation back from frames of other images, "external" from frames of the same one.
+ * - Code that was interrupted called nobody: an exact address expects nobody, wherever it stands.
  * - A frame of which nothing is known (no image, no function), or which has no call site there that names somebody, passes the
  *   expectation on: it may be a library that calls back. In the image of the caller itself a function nobody expected ends it.
  */
@@ -35,9 +38,10 @@ struct walk_frame {
 	/* What is asked. */
 	const struct gsym_reader *reader; /* NULL: nothing is known of the frame's image */
 	uint64_t address;                 /* link-time */
-	uint32_t which;                   /* WALK_ANY_BODY, or the one body that is meant */
+	uint32_t which;                   /* WALK_ANY_BODY, or the one that the log names, which holds if the calls say nothing */
 	uint8_t kind;                     /* enum walk_kind */
 	bool apart;                       /* no part of the chain of calls: neither expected nor expecting */
+	bool outermost;                   /* nobody called it: those behind it are another stack's */
 	/* What is answered. */
 	int err;             /* 0; -ENOENT: in no function; -EBADMSG: the record is damaged */
 	uint64_t looked_up;  /* the address that frames and lines are those of */
@@ -53,7 +57,7 @@ struct walk *walk_new(void);
 void walk_free(struct walk *walk);
 
 /*
- * Resolves @n frames, the innermost first, of images that are open until it returns. 0 or -ENOMEM. A frame that cannot be
+ * Resolves @n frames, the innermost first, of one stack or one after the other, of images that are open until it returns. 0 or -ENOMEM. A frame that cannot be
  * resolved is no failure.
  */
 int walk_stack(struct walk *walk, struct walk_frame *frames, size_t n);

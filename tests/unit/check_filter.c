@@ -39,9 +39,31 @@ static int find(void *user, const struct filter_module *module, struct filter_im
 	return 0;
 }
 
+static void add_folded(struct sample *s, uint32_t file)
+{
+	const struct gsym_row rows[] = {{0, file, 60}, {0, file, 61}, {0, file, 70}};
+	const uint64_t pattern = sample_string(s, "two");
+	const struct gsym_callsite site = {.return_off = 0x10, .n_patterns = 1};
+	const struct gsym_func two = {.start = BASE + 0x140, .size = 0x40, .name = sample_string(s, "two"), .rows = &rows[1], .n_rows = 1};
+	struct gsym_func one = two, caller = two;
+	one.name = sample_string(s, "one");
+	one.rows = &rows[0];
+	one.merged = &two;
+	one.n_merged = 1;
+	caller.start = BASE + 0x180;
+	caller.name = sample_string(s, "caller");
+	caller.rows = &rows[2];
+	caller.callsites = &site;
+	caller.n_callsites = 1;
+	caller.patterns = &pattern;
+	caller.n_patterns = 1;
+	assert_int_equal(gsym_writer_add(s->writer, &one, NULL), 0);
+	assert_int_equal(gsym_writer_add(s->writer, &caller, NULL), 0);
+}
+
 /*
  * alpha() at 0x1000 with beta() inlined at 0x1008, f::one() without lines at 0x1040, twin() twice, with other sizes, at 0x1080, both()
- * with two rows at its start, 0x1100.
+ * with two rows at its start, 0x1100. one() and two() share the code at 0x1140, caller() at 0x1180 calls two() in its line 70.
  */
 static void make(struct source *source)
 {
@@ -65,6 +87,7 @@ static void make(struct source *source)
 	sample_func(&s, 0xa0, 0x30, "twin", 30);
 	sample_func(&s, 0xe0, 0x10, "bad\nname\x1b[1m", 40);
 	assert_int_equal(gsym_writer_add(s.writer, &both, NULL), 0);
+	add_folded(&s, file);
 	*source = (struct source){.reader = NULL};
 	source->reader = sample_open(&s, &source->data);
 }
@@ -102,6 +125,33 @@ static void run(struct source *source, const char *in, size_t size, const size_t
 		assert_int_equal(at, end);
 	}
 	filter_free(filter);
+}
+
+/* A filter that is written to bit by bit. */
+struct running {
+	struct source source;
+	struct filter *filter;
+	struct text_buf out;
+	size_t used;
+};
+
+static void begin(struct running *r)
+{
+	*r = (struct running){.used = 0};
+	make(&r->source);
+	r->filter = filter_of(&r->source);
+}
+
+static int feed(struct running *r, const char *text, enum filter_rest rest)
+{
+	return filter_write(r->filter, text, strlen(text), rest, &r->out, &r->used);
+}
+
+static void end(struct running *r)
+{
+	filter_free(r->filter);
+	text_deinit(&r->out);
+	drop(&r->source);
 }
 
 static void check(const char *in, const char *expected)
@@ -188,7 +238,7 @@ static void android(void **state)
 static void kernel(void **state)
 {
 	(void)state;
-	check("[  1.5] RIP: 0010:alpha+0x10/0x40\n[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n[  1.5]  alpha+0x0/0x40\n",
+	check("[  1.5] RIP: 0010:alpha+0x14/0x40\n[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n[  1.5]  alpha+0x0/0x40\n",
 	      "[  1.5] RIP: 0010:alpha (/src/a.c:6)\n"
 	      "[  1.5]  beta (/src/b.h:7) [inlined]\n[  1.5]  alpha (/src/a.c:5)\n"
 	      "[  1.5]  ? alpha (/src/a.c:5)\n[  1.5]  alpha (/src/a.c:5)\n");
@@ -202,6 +252,68 @@ static void kernel(void **state)
 	unchanged("CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 ff" ID "\n alpha+0x4/0x40\n");
 	check("CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 " ID "\n alpha+0x4/0x40\n",
 	      "CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 " ID "\n alpha (/src/a.c:5)\n");
+}
+
+#define REGISTERS(mark) mark "Code: 48 89 0f\n" mark "RSP: 0018:ffffc90000013e58 EFLAGS: 00010246\n\n"
+#define TRACE(mark) mark "Call Trace:\n" mark " <IRQ>\n" mark " ? alpha+0x4/0x40\n" mark " </IRQ>\n" mark " <TASK>\n"
+
+/* Where the processor was belongs to the trace below: its caller says which of two functions it was, the kernel just names one. */
+static void kernel_heads(void **state)
+{
+	(void)state;
+#define KNOWN(mark) mark " ? alpha (/src/a.c:5)\n"
+#define TRACED(mark) mark "Call Trace:\n" mark " <IRQ>\n" KNOWN(mark) mark " </IRQ>\n" mark " <TASK>\n"
+#define X "[  1.5] "
+	check(X "RIP: 0010:one+0x8/0x40\n" REGISTERS(X) TRACE(X) X " caller+0x10/0x40\n",
+	      X "RIP: 0010:two (/src/a.c:61)\n" REGISTERS(X) TRACED(X) X " caller (/src/a.c:70)\n");
+	/* The kernel's id comes between the two. */
+#define COMM X "CPU: 1 PID: 1 Comm: a Not tainted 6.1 #1 PREEMPT " ID " \n"
+	check(X "WARNING: CPU: 1 PID: 1 at a.c:3 one+0x8/0x40\n" X "Modules linked in: a b\n" COMM X "RIP: 0010:one+0x8/0x40\n" TRACE(X) X
+		" caller+0x10/0x40\n",
+	      X "WARNING: CPU: 1 PID: 1 at a.c:3 two (/src/a.c:61)\n" X "Modules linked in: a b\n" COMM X "RIP: 0010:two (/src/a.c:61)\n"
+		TRACED(X) X " caller (/src/a.c:70)\n");
+	/* arm64 repeats it. What is in lr belongs to nothing. */
+	check("pc : one+0x8/0x40\nlr : alpha+0x8/0x40\nsp : ffff\nCall trace:\n one+0x8/0x40 (P)\n caller+0x10/0x40\n",
+	      "pc : two (/src/a.c:61)\nlr : alpha (/src/a.c:5)\nsp : ffff\nCall trace:\n two (/src/a.c:61) (P)\n caller (/src/a.c:70)\n");
+	check("EIP: one+0x8/0x40\nEAX: 1\nCall Trace:\n caller+0x10/0x40\n",
+	      "EIP: two (/src/a.c:61)\nEAX: 1\nCall Trace:\n caller (/src/a.c:70)\n");
+	check("NIP [c000000000012345] one+0x8/0x40\nLR [c000000000012345] one+0x8/0x40\nCall Trace:\n"
+	      "[c000000000012345] [c000000000012345] alpha+0x4/0x40 (unreliable)\n[c000000000012345] [c000000000012345] caller+0x10/0x40\n",
+	      "NIP [c000000000012345] two (/src/a.c:61)\nLR [c000000000012345] one (/src/a.c:60)\nCall Trace:\n"
+	      "[c000000000012345] [c000000000012345] alpha (/src/a.c:5) (unreliable)\n"
+	      "[c000000000012345] [c000000000012345] caller (/src/a.c:70)\n");
+	/* One that was interrupted has called nobody: the interrupt's function is not expected to be its callee. */
+	check(" one+0x8/0x40\n </IRQ>\nRIP: 0010:caller+0x10/0x40\nCode: 1\n alpha+0x4/0x40\n",
+	      " one (/src/a.c:60)\n </IRQ>\nRIP: 0010:caller (/src/a.c:70)\nCode: 1\n alpha (/src/a.c:5)\n");
+	/* The end of a report, a long way, a mention, or another head are no way to a caller. */
+	check("RIP: 0010:one+0x8/0x40\n---[ end trace 0123 ]---\n caller+0x10/0x40\n",
+	      "RIP: 0010:one (/src/a.c:60)\n---[ end trace 0123 ]---\n caller (/src/a.c:70)\n");
+	check("BUG: KASAN: null-ptr-deref in one+0x8/0x40\n caller+0x10/0x40\n",
+	      "BUG: KASAN: null-ptr-deref in one (/src/a.c:60)\n caller (/src/a.c:70)\n");
+	check("RIP: 0010:one+0x8/0x40\nRIP: 0010:one+0x9/0x40\n caller+0x10/0x40\n",
+	      "RIP: 0010:one (/src/a.c:60)\nRIP: 0010:two (/src/a.c:61)\n caller (/src/a.c:70)\n");
+}
+
+/* Processors that report at the same time. */
+static void kernel_mixed(void **state)
+{
+	(void)state;
+#define A "[  1.5][   T12] "
+#define B "[  1.5][    C1] "
+	check(A "RIP: 0010:one+0x8/0x40\n" B " one+0x9/0x40\n" A "Code: 48\n" B " alpha+0x4/0x40\n" B "done\nanother\n" A "Call Trace:\n" B
+		" one+0x9/0x40\n" A " caller+0x10/0x40\n" B " caller+0x10/0x40\n" A "end\n" B "end\n",
+	      A "RIP: 0010:two (/src/a.c:61)\n" B " one (/src/a.c:60)\n" A "Code: 48\n" B " alpha (/src/a.c:5)\n" B "done\nanother\n" A
+		"Call Trace:\n" B " two (/src/a.c:61)\n" A " caller (/src/a.c:70)\n" B " caller (/src/a.c:70)\n" A "end\n" B "end\n");
+	/* Without marks they are one trace, and one() was called by alpha(). */
+	check(" one+0x8/0x40\n alpha+0x4/0x40\n caller+0x10/0x40\n",
+	      " one (/src/a.c:60)\n alpha (/src/a.c:5)\n caller (/src/a.c:70)\n");
+	struct running r;
+	begin(&r);
+	assert_int_equal(feed(&r, A " one+0x8/0x40\n", FILTER_MORE), 0);
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(feed(&r, B "something else\n", FILTER_MORE), 0);
+	assert_true(r.out.n > 0); /* of 200 lines, not all wait for the other processor */
+	end(&r);
 }
 
 static void markup(void **state)
@@ -330,6 +442,8 @@ static char *everything(void)
 			 "Module libx.so.1 with build-id " ID "\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
 			 "  #00 pc 0000000000001004  /system/lib64/x.so (f+4) (BuildId: " ID ")\n"
 			 "[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n"
+			 "[  1.5][  T1] RIP: 0010:one+0x8/0x40\n[  1.5][  C1]  one+0x8/0x40\n[  1.5][  T1] Code: 1\n"
+			 "[  1.5][  T1]  caller+0x10/0x40\n[  1.5][  C1]  alpha+0x10/0x40\n"
 			 "{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n"
 			 "[1] {{{bt:0:0x500010}}}\n[1] {{{bt:1:0x500010}}}\n{{{pc:0x500004}}} {{{symbol:_ZN1f3oneEv}}}\n"
 			 "at " ID "+0x4, \x80\xff" ID "+0x5 %c\nlast " ID " 0x1009",
@@ -383,7 +497,7 @@ static void everything_else_is_copied(void **state)
 					     "CPU: 1 PID: 1 Comm: a 0123456789abcdef0123456789abcdef\n", "SUMMARY: ", "\xff", " in ", "reset",
 					     "module:0:a:elf:01", "mmap:0x0:0x9:load:0:r:0x1", IPS_HEADER,
 					     "{\"frames\":[{\"imageOffset\":1,\"imageIndex\":0},", "{\"imageOffset\":1,\"imageIndex\":0}]}\n",
-					     "]", "}", "\"", "\\", "\"usedImages\":[{\"uuid\":\"ff\"}]"};
+					     "]", "}", "\"", "\\", "RIP: 0010:", "pc : ", "[ T1] ", "[ C2] ", " <TASK>\n", "? ", "\"usedImages\":[{\"uuid\":\"ff\"}]"};
 	struct source source;
 	struct text_buf out = {0};
 	unsigned seed = 9;
@@ -426,33 +540,6 @@ static void long_lines(void **state)
 	}
 	text_deinit(&out);
 	drop(&source);
-}
-
-/* A filter that is written to bit by bit. */
-struct running {
-	struct source source;
-	struct filter *filter;
-	struct text_buf out;
-	size_t used;
-};
-
-static void begin(struct running *r)
-{
-	*r = (struct running){.used = 0};
-	make(&r->source);
-	r->filter = filter_of(&r->source);
-}
-
-static int feed(struct running *r, const char *text, enum filter_rest rest)
-{
-	return filter_write(r->filter, text, strlen(text), rest, &r->out, &r->used);
-}
-
-static void end(struct running *r)
-{
-	filter_free(r->filter);
-	text_deinit(&r->out);
-	drop(&r->source);
 }
 
 /* A pause ends a stack and nothing else. */
@@ -521,6 +608,8 @@ int main(void)
 		cmocka_unit_test(coredumps),
 		cmocka_unit_test(android),
 		cmocka_unit_test(kernel),
+		cmocka_unit_test(kernel_heads),
+		cmocka_unit_test(kernel_mixed),
 		cmocka_unit_test(markup),
 		cmocka_unit_test(apple),
 		cmocka_unit_test(first_row),
