@@ -99,6 +99,7 @@ struct builder {
 	struct unit skeleton;     /* of a split unit */
 	struct split_file *split; /* opened last: the next unit may be in it, too; or NULL */
 	bool is_split;            /* unit is of that file */
+	bool has_ada;             /* so far, some unit was written in it */
 	struct line_table lines;
 	VEC(struct body) bodies;
 	VEC(struct node) nodes;

@@ -11,7 +11,7 @@
 
 enum {
 	/* Part of every cache key. Raise it whenever the same input could give other bytes than before. */
-	CONVERT_REVISION = 21,
+	CONVERT_REVISION = 22,
 	IMAGE_ID_MAX = 64,
 };
 
@@ -84,6 +84,7 @@ struct convert_summary {
 	char arch[16];
 	uint64_t image_base;        /* the address of what is loaded first */
 	uint64_t units;             /* units of debug data read */
+	bool has_ada;               /* one of them is written in Ada, whose names do not say that they are mangled */
 	uint64_t functions_dwarf;   /* records from DWARF, before pruning */
 	uint64_t functions_text;    /* FUNC records of text symbols */
 	uint64_t functions_gsym;    /* records copied from GSYM */

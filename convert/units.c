@@ -178,8 +178,10 @@ int conversion_merge_units(struct conversion *c, struct convert_summary *summary
 	}
 	if (err)
 		return err;
-	for (unsigned t = 0; t < c->n_builders; t++)
+	for (unsigned t = 0; t < c->n_builders; t++) {
 		oddities_merge(&c->odd, &c->builders[t].odd);
+		summary->has_ada |= c->builders[t].has_ada;
+	}
 	for (size_t i = 0; i < c->records.n; i++)
 		summary->functions_dwarf += c->records.v[i].kind == RECORD_DWARF;
 	return 0;

@@ -140,6 +140,8 @@ struct worker_done {
 	uint64_t functions_symbols;
 	uint64_t units;
 	uint64_t image_base;
+	uint32_t has_ada;
+	uint32_t pad;
 	char arch[16];
 };
 

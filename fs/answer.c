@@ -126,16 +126,11 @@ void answer_module(const struct gsymfs *fs, const struct revision *rev, char ret
 	snprintf(ret, PATH_MAX, "%s/%s", fs->source, rev->binary.path ? rev->binary.path : rev->source.path);
 }
 
-struct render_options answer_render_options(const struct gsymfs *fs, bool raw)
+enum demangle_mode answer_demangle(const struct gsymfs *fs, const struct handle *handle, bool raw)
 {
-	return (struct render_options){.demangle = raw || !fs->options.demangle ? DEMANGLE_OFF : DEMANGLE_AUTO};
-}
-
-static struct render_options options_for(const struct gsymfs *fs, const struct request *request)
-{
-	struct render_options options = answer_render_options(fs, request->raw);
-	options.format = render_formats[request->format];
-	return options;
+	if (raw || !fs->options.demangle)
+		return DEMANGLE_OFF;
+	return handle->addresses.has_ada ? DEMANGLE_ADA : DEMANGLE_AUTO;
 }
 
 static bool wants_near(const struct gsymfs *fs, const struct context *place)
@@ -146,7 +141,7 @@ static bool wants_near(const struct gsymfs *fs, const struct context *place)
 struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request, const struct context *place)
 {
 	return (struct batch_options){
-		.render = options_for(fs, request),
+		.render.format = render_formats[request->format],
 		.near = wants_near(fs, place),
 		.is_return = place->is_return,
 	};
@@ -156,7 +151,10 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 		struct content **ret, bool *ret_known)
 {
 	char module[PATH_MAX] = "";
-	struct render_options options = options_for(fs, request);
+	struct render_options options = {
+		.format = render_formats[request->format],
+		.demangle = answer_demangle(fs, handle, request->raw),
+	};
 	if (request->format != FORMAT_TEXT)
 		answer_module(fs, rev, module);
 	options.module = module;

@@ -19,10 +19,11 @@
 int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
 		struct content **ret, bool *ret_known);
 
-/* How names are shown, as the options have it; @raw as they are stored. Without a module. */
-struct render_options answer_render_options(const struct gsymfs *fs, bool raw);
+/* How names of an open image are shown, as the options have it; @raw as they are stored. */
+enum demangle_mode answer_demangle(const struct gsymfs *fs, const struct handle *handle, bool raw);
 
-/* How a batch of such requests is answered, whose numbers are those of @place; without the module and a cache of names. */
+/* How a batch of such requests is answered, whose numbers are those of @place; without the module, a cache of names, and how names are
+ * shown, which is up to the image. */
 struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request, const struct context *place);
 
 /* What answers call the image: the path of its file. */

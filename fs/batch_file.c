@@ -263,6 +263,7 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 	size_t before = file->stream.tape.results.n;
 	answer_module(file->asker.fs, rev, module);
 	run->options.render.module = module;
+	run->options.render.demangle = answer_demangle(file->asker.fs, handle, file->request.raw);
 	run->batch = batch_for(file, handle);
 	if (!run->batch)
 		return -ENOMEM;

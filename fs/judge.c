@@ -93,6 +93,8 @@ static void publish(struct job *job)
 	struct outcome *out = job->out;
 	struct cache *cache = job->converter->cache;
 	note_image_base(&job->notes, job->done.image_base);
+	if (job->done.has_ada)
+		note_ada(&job->notes);
 	add_note(&job->notes, "units", job->done.units);
 	add_note(&job->notes, "functions_dwarf", job->done.functions_dwarf);
 	add_note(&job->notes, "functions_symbols", job->done.functions_symbols);

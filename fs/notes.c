@@ -8,6 +8,8 @@
 
 enum { USES_MAX = 16 };
 
+#define ADA "language\tAda"
+
 void note_oddity(struct text_buf *notes, const struct worker_oddity *m)
 {
 	if (notes->n > NOTES_MAX / 2)
@@ -67,6 +69,11 @@ void note_image_base(struct text_buf *notes, uint64_t base)
 	text_char(notes, '\n');
 }
 
+void note_ada(struct text_buf *notes)
+{
+	text_lit(notes, ADA "\n");
+}
+
 /* For status, where not every one of a thousand .dwo files is of interest. */
 void note_neighbour(struct text_buf *notes, unsigned before, const char *path)
 {
@@ -102,6 +109,7 @@ void notes_read_map(struct span notes, struct address_map *ret)
 		snprintf(line, sizeof(line), "%.*s", (int)(size < sizeof(line) ? size : 0), at);
 		if (!read_segment(line, ret) && sscanf(line, "image_base\t0x%llx", &base) == 1)
 			ret->base = base;
+		ret->has_ada |= strcmp(line, ADA) == 0;
 		at += size + 1;
 	}
 }

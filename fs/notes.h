@@ -16,8 +16,9 @@ void note_missing(struct text_buf *notes, const struct worker_missing *m);
 void note_segment(struct text_buf *notes, const struct worker_segment *m);
 void note_section(struct text_buf *notes, const struct worker_section *m);
 
-/* What the notes tell of addresses; the rest of them is for people. */
+/* What the notes tell of addresses and names; the rest of them is for people. */
 struct address_map {
+	bool has_ada;  /* some of the image is written in Ada */
 	uint64_t base; /* link-time address of what is loaded first */
 	size_t n;
 	struct {
@@ -29,6 +30,7 @@ struct address_map {
 void notes_read_map(struct span notes, struct address_map *ret);
 
 void note_image_base(struct text_buf *notes, uint64_t base);
+void note_ada(struct text_buf *notes);
 
 /* A neighbour was opened, as @before others were. */
 void note_neighbour(struct text_buf *notes, unsigned before, const char *path);

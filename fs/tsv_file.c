@@ -46,7 +46,7 @@ static int measure_open(struct gsymfs *fs, struct revision *rev, struct handle *
 	struct measuring m = {
 		.handle = handle,
 		.kind = kind,
-		.options = answer_render_options(fs, false),
+		.options.demangle = answer_demangle(fs, handle, false),
 		.decoder = gsym_decoder_new(),
 		.index = calloc(1, sizeof(*m.index)),
 	};
@@ -105,7 +105,7 @@ struct tsv_file *tsv_file_new(struct gsymfs *fs, struct revision *rev, struct ha
 		.handle = handle,
 		.index = atomic_load(&handle->tables[kind]),
 		.kind = kind,
-		.options = answer_render_options(fs, false),
+		.options.demangle = answer_demangle(fs, handle, false),
 		.decoder = decoder,
 	};
 	file->number = file->index->pieces.n;

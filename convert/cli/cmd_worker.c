@@ -136,6 +136,7 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 		.functions_symbols = s->functions_symbols,
 		.units = s->units,
 		.image_base = s->image_base,
+		.has_ada = s->has_ada,
 	};
 	snprintf(m.arch, sizeof(m.arch), "%s", s->arch);
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DONE, -1);

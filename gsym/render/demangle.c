@@ -67,6 +67,19 @@ static bool append_owned(struct text_buf *out, char *text)
 	return ok;
 }
 
+/* GNAT's names: units and what is in them, in lower case. Others libiberty puts between angle brackets. */
+static bool append_ada(struct text_buf *out, const char *name)
+{
+	if ((name[0] == '_' && strncmp(name, "_ada_", 5) != 0) || !demangle_affordable_ada(name))
+		return false;
+	char *text = ada_demangle(name, FLAGS);
+	if (text && text[0] == '<') {
+		free(text);
+		return false;
+	}
+	return append_owned(out, text);
+}
+
 static bool append_demangled(struct text_buf *out, const char *name, enum demangle_mode mode)
 {
 	if (name[0] == '_' && name[1] == 'Z')
@@ -75,7 +88,7 @@ static bool append_demangled(struct text_buf *out, const char *name, enum demang
 		return append_rust(out, name);
 	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
 		return append_owned(out, dlang_demangle(name, FLAGS));
-	return mode == DEMANGLE_ADA && name[0] != '_' && append_owned(out, ada_demangle(name, FLAGS));
+	return mode == DEMANGLE_ADA && append_ada(out, name);
 }
 
 static const char STUB[] = "@plt";

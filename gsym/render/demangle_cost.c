@@ -124,3 +124,11 @@ bool demangle_affordable_d(const char *name)
 		references += name[i] == 'Q';
 	return size <= D_INPUT_MAX && references <= D_REFERENCE_MAX;
 }
+
+bool demangle_affordable_ada(const char *name)
+{
+	size_t growing = 0;
+	for (const char *at = name; *at; at++)
+		growing += *at == 'S' || *at == 'D' || strncmp(at, "___", 3) == 0;
+	return growing <= 1;
+}

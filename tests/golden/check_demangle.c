@@ -45,6 +45,10 @@ static void languages(void **state)
 	expect("_Z@plt", "_Z@plt");
 	expect("_@plt", "_@plt");
 	assert_string_equal(demangled("pack__inner__proc", DEMANGLE_ADA), "pack.inner.proc");
+	assert_string_equal(demangled("_ada_hello", DEMANGLE_ADA), "hello");
+	assert_string_equal(demangled("pack__Oadd__2", DEMANGLE_ADA), "pack.\"+\"");
+	assert_string_equal(demangled("pack__recordSO__2", DEMANGLE_ADA), "pack.record'Output");
+	assert_string_equal(demangled("_ZN2ns1S1mEi", DEMANGLE_ADA), "ns::S::m(int)");
 	assert_string_equal(demangled("_ZN1a1bEv", DEMANGLE_OFF), "_ZN1a1bEv");
 }
 
@@ -67,6 +71,16 @@ static void not_mangled(void **state)
 					    "pack__inner__proc"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		expect(names[i], names[i]);
+}
+
+/* Names of other languages, and some that libiberty would write past the end of its memory. */
+static void not_ada(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"", "_", "__gnat_malloc", "GetProcAddress", "<main>", "f.part.0", "aSO__aSO__aSO__aSO__a", "aSO__bDF",
+					    "aSO___elabb"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_string_equal(demangled(names[i], DEMANGLE_ADA), names[i]);
 }
 
 static void llvm_spelling(void **state)
@@ -211,7 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(languages),
-		cmocka_unit_test(not_mangled),
+		cmocka_unit_test(not_mangled), cmocka_unit_test(not_ada),
 		cmocka_unit_test(llvm_spelling),
 		cmocka_unit_test(odd_text),
 		cmocka_unit_test(hostile_names_are_cheap),

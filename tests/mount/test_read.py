@@ -6,11 +6,12 @@ import json
 import mmap
 import os
 import random
+import re
 import stat
 import unittest
 
 import mount_harness
-from mount_harness import GSYM, MountTest, run, tool
+from mount_harness import CC, GSYM, MountTest, run, tool
 
 
 class ReadTest(MountTest):
@@ -86,6 +87,40 @@ class ReadTest(MountTest):
     def test_demangle_no(self):
         self.mount("demangle=no")
         self.assertIn("_ZNK3geo5point4normEv", self.read(self.id, hex(self.address_of("norm"))))
+
+    def build_ada(self, language):
+        """A program whose debug data says so; C has no other names for the same functions."""
+        source, assembly = (os.path.join(self.dir, "ada" + suffix) for suffix in (".c", ".s"))
+        with open(source, "w") as file:
+            file.write("int pack__inner__proc(int x) { return x + 1; }\nint _ada_hello(int x) { return x + 2; }\n")
+        run(CC, "-g", "-O1", "-fPIC", "-dA", "-S", source, "-o", assembly)
+        with open(assembly) as file:
+            text, n = re.subn(r"(\.byte\s+)0x[0-9a-f]+(.*DW_AT_language)", r"\g<1>%#x\2" % language, file.read())
+        self.assertEqual(n, 1)
+        with open(assembly, "w") as file:
+            file.write(text)
+        path = os.path.join(self.source, "ada%d" % language)
+        run(CC, "-shared", "-nostdlib", "-Wl,--build-id=sha1", assembly, "-o", path)
+        return mount_harness.build_id(path), {name: start for start, _, name in self.functions(path)}
+
+    def test_ada(self):
+        """Its names do not say that they are mangled, but its units say that they are Ada's."""
+        ada95, c99 = 0x0d, 0x0c
+        (ada, names), (c, _) = self.build_ada(ada95), self.build_ada(c99)
+        self.mount()
+        place = "%#x" % names["pack__inner__proc"]
+        self.assertEqual(self.read(ada, place), "pack.inner.proc at %s/ada.c:1\n" % self.dir)
+        self.assertEqual(self.read(ada, "%#x" % names["_ada_hello"]), "hello at %s/ada.c:2\n" % self.dir)
+        self.assertTrue(self.read(ada, place + ".raw").startswith("pack__inner__proc at "))
+        self.assertTrue(self.read(c, place).startswith("pack__inner__proc at "))
+        self.assertIn("\tpack.inner.proc\t", self.read(ada, "functions.tsv"))
+        with open(os.path.join(self.mnt, "q.tsv"), "r+") as q:
+            q.write("%s %s\n%s %s\n" % (ada, place, c, place))
+            q.flush()
+            self.assertEqual([line.split("\t")[2] for line in q], ["pack.inner.proc", "pack__inner__proc"])
+        self.assertEqual(self.status(ada)["language"], "Ada")
+        self.assertEqual(json.loads(self.read(ada, "info.json"))["language"], ["Ada"])
+        self.assertNotIn("language", self.status(c))
 
     def test_unknown_address(self):
         self.mount()
