@@ -17,6 +17,7 @@
 
 enum {
 	OPT_MOUNT = OPTION_LONG,
+	OPT_BY_NAME,
 	OPT_NO_DEMANGLE,
 
 	INPUT_SIZE = 64 * 1024,
@@ -25,6 +26,7 @@ enum {
 
 static const struct option_spec options[] = {
 	{OPT_MOUNT, "mount", "DIR", "find images by their ids below DIR, where gsymfs is mounted"},
+	{OPT_BY_NAME, "by-name", NULL, "find them there by file name if the log tells no id and just one has it"},
 	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
 	{0},
 };
@@ -100,9 +102,12 @@ int cmd_filter(int argc, char **argv)
 		case OPTIONS_BAD: return STATUS_USAGE;
 		case OPTIONS_HELP: return STATUS_OK;
 		case OPT_MOUNT: status = images_mount(&images, optarg); break;
+		case OPT_BY_NAME: images.by_name = true; break;
 		case OPT_NO_DEMANGLE: demangle = DEMANGLE_OFF; break;
 		}
 	}
+	if (status == STATUS_OK && images.by_name && !images.mount)
+		return options_error(&spec, "--by-name needs a --mount");
 	if (status == STATUS_OK && optind >= argc && !images.mount)
 		return options_error(&spec, "which FILE.gsym, or which --mount?");
 	for (int i = optind; status == STATUS_OK && i < argc; i++)

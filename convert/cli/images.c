@@ -1,5 +1,6 @@
 #include "images.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "commands.h"
+#include "image_name.h"
 #include "message.h"
 
 enum {
@@ -51,33 +53,40 @@ static bool has_id(const struct image_file *file, const char *id)
 	return info->uuid_size && (is_hex_of(id, info->uuid, info->uuid_size) || is_breakpad_id(id, info->uuid, info->uuid_size));
 }
 
-/* ---- Names ---- */
+/* ---- Files that were given ---- */
 
-static const char *last_part(const char *path)
+static bool is_same_build(const struct image_file *a, const struct image_file *b)
 {
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
+	const struct gsym_info *x = gsym_reader_info(a->reader), *y = gsym_reader_info(b->reader);
+	return x->uuid_size && x->uuid_size == y->uuid_size && memcmp(x->uuid, y->uuid, x->uuid_size) == 0;
 }
 
-/* "example.gsym", or "example.debug.gsym" and the like, are those of "example". */
-static bool has_name(const struct image_file *file, const char *name)
-{
-	const char *of_file = last_part(file->name), *wanted = last_part(name);
-	size_t size = strlen(wanted);
-	return size && strncmp(of_file, wanted, size) == 0 && (!of_file[size] || of_file[size] == '.');
-}
-
-static bool is_kernel(const struct filter_module *module)
-{
-	return strcmp(module->name, "vmlinux") == 0;
-}
-
-static bool is_meant(const struct image_files *images, const struct image_file *file, const struct filter_module *module)
+/* How well the file fits: an id decides where both have one. */
+static unsigned fit_of(const struct image_files *images, const struct image_file *file, const struct filter_module *module)
 {
 	if (module->id[0] && gsym_reader_info(file->reader)->uuid_size)
-		return has_id(file, module->id);
-	return has_name(file, module->name) ||
-	       (is_kernel(module) && (images->n_given == 1 || strncmp(last_part(file->name), "vmlinux", 7) == 0));
+		return has_id(file, module->id) ? UINT_MAX : 0;
+	return image_name_fit(file->name, module, images->n_given == 1);
+}
+
+/* The one that fits best, if that is one build. */
+static const struct image_file *find_given(const struct image_files *images, const struct filter_module *module)
+{
+	const struct image_file *best = NULL;
+	unsigned most = 0;
+	bool several = false;
+	for (size_t i = 0; i < images->n_given; i++) {
+		const struct image_file *file = &images->list.v[i];
+		unsigned fit = fit_of(images, file, module);
+		if (fit && fit == most && !is_same_build(file, best))
+			several = true;
+		if (fit <= most)
+			continue;
+		best = file;
+		most = fit;
+		several = false;
+	}
+	return several ? NULL : best;
 }
 
 /* ---- Files ---- */
@@ -121,6 +130,7 @@ void images_deinit(struct image_files *images)
 	for (size_t i = 0; i < images->list.n; i++) {
 		gsym_reader_close(images->list.v[i].reader);
 		free(images->list.v[i].name);
+		free(images->list.v[i].called);
 	}
 	vec_free(&images->list);
 }
@@ -140,7 +150,7 @@ static void read_base(const char *directory, struct image_file *file)
 		fclose(status);
 }
 
-static const struct image_file *open_mounted(struct image_files *images, const char *id)
+static struct image_file *open_mounted(struct image_files *images, const char *id)
 {
 	char directory[PATH_MAX - 16], path[PATH_MAX];
 	for (size_t i = images->n_given; i < images->list.n; i++)
@@ -163,12 +173,49 @@ static const struct image_file *open_mounted(struct image_files *images, const c
 	return file;
 }
 
+/* Copies the one name in the directory to @id, or finds the one there already. False when there is another. */
+static bool read_only_name(const char *directory, char id[static FILTER_ID_SIZE])
+{
+	DIR *names = opendir(directory);
+	const struct dirent *entry;
+	bool one = true;
+	while (names && one && (entry = readdir(names))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		if (!id[0] && strlen(entry->d_name) < FILTER_ID_SIZE)
+			strcpy(id, entry->d_name);
+		one = strcmp(id, entry->d_name) == 0;
+	}
+	if (names)
+		closedir(names);
+	return one;
+}
+
+/* The image of the mount that has a file of the module's name, if there is just one. */
+static const struct image_file *open_by_name(struct image_files *images, const struct filter_module *module)
+{
+	char first[FILTER_NAME_SIZE], name[FILTER_NAME_SIZE], path[PATH_MAX], id[FILTER_ID_SIZE] = "";
+	if (!image_name_of(module, 0, first))
+		return NULL;
+	for (size_t i = images->n_given; i < images->list.n; i++)
+		if (images->list.v[i].called && strcmp(images->list.v[i].called, first) == 0)
+			return &images->list.v[i];
+	for (unsigned i = 0; image_name_of(module, i, name); i++)
+		if (snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) >= (int)sizeof(path) ||
+		    !read_only_name(path, id))
+			return NULL;
+	struct image_file *file = id[0] ? open_mounted(images, id) : NULL;
+	if (file && !file->called)
+		file->called = strdup(first);
+	return file;
+}
+
 const struct image_file *images_find(struct image_files *images, const struct filter_module *module)
 {
-	for (size_t i = 0; i < images->n_given; i++)
-		if (is_meant(images, &images->list.v[i], module))
-			return &images->list.v[i];
-	return images->mount && module->id[0] ? open_mounted(images, module->id) : NULL;
+	const struct image_file *file = find_given(images, module);
+	if (file || !images->mount)
+		return file;
+	return module->id[0] ? open_mounted(images, module->id) : images->by_name ? open_by_name(images, module) : NULL;
 }
 
 int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret)

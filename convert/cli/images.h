@@ -9,12 +9,14 @@
 
 struct image_file {
 	struct gsym_reader *reader;
-	char *name; /* as it was given; of the mount: the id */
+	char *name;   /* as it was given; of the mount: the id */
+	char *called; /* of the mount: the file name that it was found by; NULL: none */
 	uint64_t base;
 };
 
 struct image_files {
 	const char *mount; /* the directory gsymfs is mounted on; NULL = none */
+	bool by_name;      /* find images there by their names, too, if the log tells no id */
 	VEC(struct image_file) list;
 	size_t n_given; /* the first of them are those of the command line */
 };
@@ -27,8 +29,9 @@ int images_open(struct image_files *images, const char *path);
 void images_deinit(struct image_files *images);
 
 /*
- * The image that a log calls @module: the file with its id; if the log or the file has none, the file of its name, or the only one
- * if the kernel is meant; else that of the mount, which converts it if need be. NULL when there is none.
+ * The image that a log calls @module: the file with its id; if the log or the file has none, the file whose name fits best, or the only
+ * one if the kernel is meant; else that of the mount, which converts it if need be. NULL when there is none, or when by its
+ * name it may be several.
  */
 const struct image_file *images_find(struct image_files *images, const struct filter_module *module);
 

@@ -32,6 +32,7 @@ struct filter_module {
 	 * age. "": the log does not say. */
 	char id[FILTER_ID_SIZE];
 	char name[FILTER_NAME_SIZE]; /* file name or path; "vmlinux" for the kernel itself; "": not known */
+	bool is_kernel;              /* the kernel or a module of it, which has no ".ko" in its name, and '_' for '-' */
 };
 
 /* Sets the id from @size bytes of text, in any spelling: case, dashes. False, and no id, when it is none. */

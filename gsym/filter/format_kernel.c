@@ -144,6 +144,7 @@ static bool parse(const struct context *context, struct scan line, const char *p
 	    ret->address > ret->symbol_size)
 		return false;
 	strcpy(ret->module.name, "vmlinux");
+	ret->module.is_kernel = true;
 	ret->symbol_from = ret->from = (uint32_t)(symbol - line.at);
 	ret->symbol_to = (uint32_t)(plus - line.at);
 	ret->to = ret->tail = (uint32_t)(s.at - line.at);
@@ -172,7 +173,7 @@ static int note(struct context *context, struct scan line)
 	const char *cpu = find_text(line.at, line.end, "CPU: "), *comm = find_text(cpu, line.end, " Comm: ");
 	if (!comm || !find_text(cpu, comm, " PID: "))
 		return 0;
-	context->kernel = (struct filter_module){.name = "vmlinux"};
+	context->kernel = (struct filter_module){.name = "vmlinux", .is_kernel = true};
 	context->kernel_noted = true;
 	for (const char *to = line.end, *from; to > comm; to = from - 1) {
 		for (from = to; from > comm && hex_value(from[-1]) >= 0;)

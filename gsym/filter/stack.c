@@ -47,7 +47,7 @@ void stack_set_kernel(struct stack *stack, const struct filter_module *kernel)
 
 static bool is_same_module(const struct filter_module *a, const struct filter_module *b)
 {
-	return strcmp(a->id, b->id) == 0 && strcmp(a->name, b->name) == 0;
+	return strcmp(a->id, b->id) == 0 && strcmp(a->name, b->name) == 0 && a->is_kernel == b->is_kernel;
 }
 
 /* The frame before @i with the same module, or @i. */

@@ -12,6 +12,7 @@ import pathlib
 import platform
 import re
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -177,6 +178,52 @@ def written(p):
     expect("an id and an offset", p.filter(f"at {p.id.upper()}+{rva(p, 0):#x}.\n"), f"at {p.id.upper()}+{rva(p, 0):#x} {text[0]}.\n")
 
 
+def unnamed(p, directory):
+    """Logs without ids: the file of the module's name is meant, whatever others there are, and none if two are called so."""
+    def symbol(number):
+        start, size = p.functions[NAMES[number]]
+        return f"{NAMES[number]}+{p.stack[number] - start:#x}/{-(-size // 16) * 16:#x}"
+
+    kinds = {
+        "a sanitizer": lambda n, name: f"    #{n} {p.stack[n] - (n > 0):#x}  (/usr/bin/{name}+{rva(p, n) - (n > 0):#x})\n",
+        "LLVM's programs": lambda n, name: f" #{n} {p.stack[n]:#018x} f(int) (/usr/bin/{name}+{rva(p, n):#x})\n",
+        "systemd-coredump": lambda n, name: f"#{n}  {p.stack[n]:#018x} n/a ({name} + {rva(p, n):#x})\n",
+        "Android": lambda n, name: f"      #{n:02d} pc {p.stack[n] - (n > 0):016x}  /data/app/base.apk!{name} (f+1)\n",
+        "a module": lambda n, name: f"[    1.0]  {symbol(n)} [{name.replace('-', '_')}]\n",
+        "a kernel": lambda n, name: f"[    1.0]  {symbol(n)}\n",
+    }
+    files = {}
+    for name in ("my-example.gsym", "my-example.debug.gsym", "vmlinux-6.1.gsym", "other.gsym", "again/my-example.gsym", "my-example.ko.gsym"):
+        files[name] = directory / name
+        files[name].parent.mkdir(exist_ok=True)
+        shutil.copy(p.file, files[name])
+
+    def told(log, *names):
+        return peers.run([p.gsym, "filter", *(files[name] for name in names)], stdin=log)
+
+    other = peers.run([p.gsym, "convert", "--quiet", "-o", files["again/my-example.gsym"], make_other(directory)])
+    expect("another build", other, "")
+    for kind, frame in kinds.items():
+        log = "".join(frame(n, "my-example") for n in range(3))
+        places = [f"{os.path.basename(path)}:{line}" for n in range(3) for _, path, line in p.frames(n)]
+        choices = {"a kernel": [("my-example.gsym",), ("vmlinux-6.1.gsym", "other.gsym"), ("other.gsym", "vmlinux-6.1.gsym")],
+                   "a module": [("my-example.ko.gsym",), ("other.gsym", "my-example.ko.gsym"), ("vmlinux-6.1.gsym", "my-example.gsym")]}
+        for names in choices.get(kind, [("my-example.gsym",), ("other.gsym", "my-example.gsym"), ("my-example.debug.gsym", "other.gsym"),
+                                        ("my-example.debug.gsym", "my-example.gsym")]):
+            expect(f"{kind} without ids, {names}", re.findall(r"example\.c:\d+", told(log, *names)), places)
+        nobody = [("my-example.ko.gsym",), ("other.gsym", "my-example.gsym")] if kind == "a kernel" else \
+                 [("other.gsym",), ("my-example.gsym", "again/my-example.gsym"), ("again/my-example.gsym", "other.gsym", "my-example.gsym")]
+        for names in nobody:
+            expect(f"{kind} without ids, of nobody, {names}", told(log, *names), log)
+
+
+def make_other(directory):
+    path = directory / "again" / "built"
+    (directory / "again.c").write_text("int at(int a) { return a; }\nint main(void) { return at(1); }\n")
+    peers.run(["gcc", "-g", "-O1", "-Wl,--build-id=sha1", directory / "again.c", "-o", path])
+    return path
+
+
 def ips(p):
     """A report in JSON stays JSON, with frames that say more."""
     frames = [{"imageOffset": rva(p, n), "imageIndex": 1} for n in range(3)]
@@ -245,6 +292,7 @@ def main():
             p = Program(gsym, directory / kind, "gcc", *flags)
             written(p)
             ips(p)
+            unnamed(p, directory / kind)
             markup(p, directory / kind)
         follows(p)
     return 1 if failures else 0

@@ -77,6 +77,32 @@ class LogTest(MountTest):
         failed = run(GSYM, "filter", "--mount", self.mnt + "/none", input=b"", check=False)
         self.assertEqual(failed.returncode, 1)
 
+    def test_by_name(self):
+        """A log without ids: images of the mount are found by name only if they are asked for so and just one has the name."""
+        start = next(start for start, _, name in self.functions(self.path) if "norm" in name)
+        frame = "    #0 0x7f0000000010  (/elsewhere/sample+0x%x)%s\n"
+        text = frame % (start, "")
+        files = self.converted()
+        self.mount().wait_scanned()
+
+        def found(text, *options):
+            return run(GSYM, "filter", "--mount", self.mnt, *options, input=text.encode()).stdout.decode()
+
+        want = run(GSYM, "filter", files[0], input=(frame % (start, " (BuildId: %s)" % build_id(self.path))).encode()).stdout.decode()
+        self.assertNotIn("elsewhere", want)
+        self.assertEqual(found(text), text)
+        self.assertEqual(found(text * 3, "--by-name"), want * 3)
+        with self.log() as log:
+            self.assertEqual(log.ask(text), text)
+        another = frame % (start, " (BuildId: %s)" % ("ab" * 20))
+        self.assertEqual(found(another, "--by-name"), another)
+        os.mkdir(os.path.join(self.source, "older"))
+        self.compile("sample", where=os.path.join(self.source, "older"), flags=("-DOLDER", "-O1"))
+        mount_harness.wait_until(lambda: len(os.listdir(os.path.join(self.mnt, "by-name", "sample"))) == 2, "a second sample")
+        self.assertEqual(found(text, "--by-name"), text)
+        failed = run(GSYM, "filter", "--by-name", files[0], input=b"", check=False)
+        self.assertEqual(failed.returncode, 2)
+
     def test_shell(self):
         text = self.lines()[0] + "\n"
         self.mount()

@@ -259,5 +259,6 @@ to the addresses in it.
 
 Options:
       --mount=DIR             find images by their ids below DIR, where gsymfs is mounted
+      --by-name               find them there by file name if the log tells no id and just one has it
       --no-demangle           print names as they are stored
   -h, --help                  print this
