@@ -4,12 +4,14 @@
     convert   conversion against llvm-gsymutil with the same number of threads
     lookup    addresses a second in one process against llvm-gsymutil --addresses-from-stdin
     batch     a million addresses of one GSYM file, at random, sorted, and as a profile has them, against the same; CPU time
+    q         the same million through q.tsv of a mounted image, on one descriptor: wall time, and CPU time of daemon and client
     first     the first answer with nothing prepared against one-shot llvm-symbolizer and eu-addr2line
     mount     reading an address file against a FUSE file system that does nothing
 
 Every figure is the best of --runs. A ratio above 1 in the column "times" is in our favour.
 """
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -129,6 +131,89 @@ class Bench:
         table("Addresses a second of CPU time, 1,000,000 from standard input, names demangled", ["file", "order", "format", "ours",
               "llvm-gsymutil", "times", "MB of answers", "ours s", "cat s"], rows)
 
+    def q(self):
+        """The client is this program: it does nothing but write, read and count. llvm-gsymutil reads the mount's image.gsym."""
+        if not (os.access("/dev/fuse", os.R_OK | os.W_OK) and os.path.exists(self.gsymfs)):
+            print("\nq: skipped, it needs /dev/fuse and gsymfs")
+            return
+        rows = []
+        for name, path in self.inputs:
+            with self._mounted(path) as (where, daemon):
+                shutil.copy(f"{where}/image.gsym", f"{self.place}/image.gsym")
+                for order, addresses in self._orders(path, 1000000):
+                    rows += self._q_rows([name, order], addresses, where, daemon)
+        table("Addresses a second, 1,000,000 through q.tsv of a mount", ["file", "order", "client", "ours", "llvm-gsymutil",
+              "times", "ours CPU s", "llvm CPU s", "times"], rows)
+
+    def _q_rows(self, head, addresses, where, daemon):
+        text = "".join(f"{a:#x}\n" for a in addresses).encode()
+        paired, answers, image = (f"{self.place}/{name}" for name in ("paired", "answers", "image.gsym"))
+        Path(paired).write_text("".join(f"{a:#x} {image}\n" for a in addresses))
+        peer = measure.best_both([self.gsymutil, "--addresses-from-stdin"], self.options.runs, stdin=paired)
+        want = subprocess.run([self.gsym, "lookup", "--format=tsv", image], input=text, stdout=subprocess.PIPE, check=True).stdout
+        rows = []
+        for client, piece in (("write all, read", len(text)), ("1 MiB each", 1 << 20)):
+            self._ask_q(f"{where}/q.tsv", text, piece, answers)
+            if not self._same_answers(answers, want):
+                raise RuntimeError(f"{' '.join(head)}, {client}: q.tsv does not answer as gsym lookup does")
+            os.unlink(answers)
+            best = [float("inf")] * 2
+            for _ in range(self.options.runs):
+                cpu, begin = measure.cpu_of(daemon) + time.process_time(), time.perf_counter()
+                self._ask_q(f"{where}/q.tsv", text, piece)
+                spent = time.perf_counter() - begin, measure.cpu_of(daemon) + time.process_time() - cpu
+                best = [min(pair) for pair in zip(best, spent)]
+            rows.append([*head, client, f"{len(addresses) / best[0]:,.0f}", f"{len(addresses) / peer[0]:,.0f}",
+                         f"{peer[0] / best[0]:.1f}", f"{best[1]:.3f}", f"{peer[1]:.3f}", f"{peer[1] / best[1]:.1f}"])
+        return rows
+
+    @staticmethod
+    def _ask_q(path, text, piece, keep=os.devnull):
+        """Writes @text in pieces of whole lines and reads the answers to each, a MiB at once; they go to the file @keep."""
+        view, room = memoryview(text), memoryview(bytearray(1 << 20))
+        fd, at = os.open(path, os.O_RDWR), 0
+        with open(keep, "wb", buffering=0) as out:
+            while at < len(text):
+                end = text.rindex(b"\n", at, at + piece) + 1
+                while at < end:
+                    at += os.write(fd, view[at:min(at + (1 << 20), end)])
+                while n := os.readv(fd, [room]):
+                    out.write(room[:n])
+        os.close(fd)
+
+    @staticmethod
+    def _same_answers(answers, want):
+        """But for the module: the mount says whose image it is, `gsym lookup` which file it read."""
+        with open(answers, "rb") as mine:
+            left = subprocess.run(["cut", "--complement", "-f8"], stdin=mine, stdout=subprocess.PIPE, check=True).stdout
+        return left == subprocess.run(["cut", "--complement", "-f8"], input=want, stdout=subprocess.PIPE, check=True).stdout
+
+    @contextlib.contextmanager
+    def _mounted(self, path):
+        """A mount of a directory with this file alone: (the image's directory, the daemon's number)."""
+        with tempfile.TemporaryDirectory(prefix="q-", dir=self.place) as base:
+            source, where = f"{base}/source", f"{base}/mount"
+            os.mkdir(source)
+            os.mkdir(where)
+            self._put(path, source)
+            child = subprocess.Popen([self.gsymfs, "-f", "-o", f"cache={base}/cache", source, where],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                image = f"{where}/{Elf(path).build_id()}"
+                self._wait(f"{image}/image.gsym", child)
+                yield image, child.pid
+            finally:
+                child.send_signal(signal.SIGTERM)
+                child.wait(timeout=20)
+
+    @staticmethod
+    def _put(path, source):
+        name = f"{source}/{Path(path).name}"
+        try:
+            os.link(path, name)  # the daemon follows no link out of its directory
+        except OSError:
+            shutil.copy(path, name)
+
     def first(self):
         rows = []
         for name, path in self.inputs:
@@ -156,10 +241,7 @@ class Bench:
         Path(names).write_text("".join(f"{a:#x}\n" for a in addresses))
         source = f"{self.place}/source"
         os.mkdir(source)
-        try:
-            os.link(path, f"{source}/{name}")  # the daemon follows no link out of its directory
-        except OSError:
-            shutil.copy(path, f"{source}/{name}")
+        self._put(path, source)
         cache = f"{self.place}/cache"
         mine = self._rounds([self.gsymfs, "-f", "-o", f"cache={cache}", source], Elf(path).build_id(), catloop, names,
                             f"{addresses[0]:#x}")
@@ -205,14 +287,14 @@ class Bench:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", choices=("convert", "lookup", "batch", "first", "mount", []), default=[])
+    parser.add_argument("tables", nargs="*", choices=("convert", "lookup", "batch", "q", "first", "mount", []), default=[])
     parser.add_argument("--build", required=True, help="build directory with gsym and gsymfs")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--file", action="append", default=[], help="a further object file to measure")
     options = parser.parse_args()
     bench = Bench(options)
     try:
-        for name in options.tables or ("convert", "lookup", "batch", "first", "mount"):
+        for name in options.tables or ("convert", "lookup", "batch", "q", "first", "mount"):
             getattr(bench, name)()
     finally:
         bench.close()
