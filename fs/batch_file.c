@@ -17,7 +17,8 @@
 
 enum {
 	LINE_SHOWN_MAX = 4096, /* of a line that is no address */
-	RESULTS_MAX = 8 << 20, /* made ahead of what is read */
+	RESULTS_MAX = 1 << 20, /* made ahead of what is read: they are still in the processor's cache then */
+	RECORD_SIZE = 128,     /* bytes, as is thought before there was one */
 	WANTED_MAX = 64,       /* runs of lines whose images are converted ahead */
 	OPEN_IMAGES = 4,       /* whose memory is kept from run to run */
 	BATCHES_BYTES_MAX = 1 << 30, /* of that memory, of all descriptors together */
@@ -52,6 +53,7 @@ struct batch_file {
 		struct handle *handle;
 		struct batch *batch;
 	} open[OPEN_IMAGES]; /* those asked last, the latest first */
+	size_t record_size; /* of the last records, on the average: says how many lines will be enough */
 	size_t counted; /* bytes of their memory, in open_files.batch_bytes */
 	VEC(struct line) lines; /* of the chunk, and what they ask */
 	VEC(struct batch_query) queries;
@@ -144,16 +146,25 @@ static struct span next_line(struct span input, size_t at, size_t *ret_end)
 	return trim((struct span){start, size});
 }
 
+/* How many lines will give @enough bytes of results: who reads many more has to read them again. */
+static size_t lines_worth(const struct batch_file *file, size_t enough)
+{
+	size_t n = enough / (file->record_size ? file->record_size : RECORD_SIZE);
+	n += n / 8 + 1;
+	return n < BATCH_QUERIES ? n : BATCH_QUERIES;
+}
+
 /*
  * Reads a chunk of lines. One without its newline is only taken when it is all there is. -EAGAIN when the first
  * has to wait.
  */
-static int read_lines(struct batch_file *file, struct span input, struct call *call)
+static int read_lines(struct batch_file *file, struct span input, struct call *call, size_t enough)
 {
 	int err = 0;
+	size_t most = lines_worth(file, enough);
 	file->lines.n = file->queries.n = 0;
 	asker_begin(&file->asker);
-	for (size_t at = 0, end; at < input.size && file->lines.n < BATCH_QUERIES; at = end) {
+	for (size_t at = 0, end; at < input.size && file->lines.n < most; at = end) {
 		struct span text = next_line(input, at, &end);
 		struct line line = {.end = end, .image = file->image, .place = file->request.context};
 		struct batch_query query;
@@ -346,9 +357,11 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 		done += run.answered;
 		metric_add(&file->asker.fs->metrics.batch_addresses, run.answered);
 	}
-	if (done)
+	if (done) {
+		file->record_size = (tape->results.n - before) / done;
 		tape_answered(tape, file->lines.v[done - 1].end);
-	else if (err == -EAGAIN && !file->image)
+	}
+	if (!done && err == -EAGAIN && !file->image)
 		want_others(file);
 	return done ? 0 : err;
 }
@@ -361,7 +374,7 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 		return 1;
 	if (enough < RESULTS_MAX && !tape_is_short(&stream->tape))
 		enough = RESULTS_MAX;
-	int err = read_lines(file, input, call);
+	int err = read_lines(file, input, call, enough);
 	if (!err)
 		err = answer_chunk(file, call, enough);
 	limit_memory(file);

@@ -120,22 +120,23 @@ void tape_answered(struct tape *tape, size_t size)
 
 /* ---- Reading ---- */
 
-/* What was read long ago makes room. By halves, so that bytes are moved once on the average. */
+/* What was read long ago makes room. Several times as much goes as stays and is moved. */
 static void forget_oldest(struct tape *tape)
 {
 	uint64_t read = tape->reached > tape->dropped ? tape->reached - tape->dropped : 0;
-	uint64_t kept = tape_is_short(tape) ? TAPE_KEPT_MIN : TAPE_KEPT_MAX;
-	if (read <= kept || read > tape->results.n)
+	bool is_short = tape_is_short(tape);
+	uint64_t most = is_short ? TAPE_KEPT_MIN : TAPE_KEPT_MAX, left = is_short ? TAPE_KEPT_MIN / 2 : TAPE_KEPT;
+	if (read <= most || read > tape->results.n)
 		return;
-	drop_front(&tape->results, (size_t)(read - kept / 2));
-	tape->dropped += read - kept / 2;
+	drop_front(&tape->results, (size_t)(read - left));
+	tape->dropped += read - left;
 	count(tape);
 }
 
 /* Whether too many results would have to be made and passed over. */
 static bool is_too_far(const struct tape *tape, uint64_t off)
 {
-	return off >= tape->base && tape_input(tape).size && tape_lacks(tape, off, 0) > TAPE_KEPT_MAX;
+	return off >= tape->base && tape_input(tape).size && tape_lacks(tape, off, 0) > TAPE_AHEAD_MAX;
 }
 
 int tape_seek(struct tape *tape, uint64_t off)

@@ -15,8 +15,10 @@
 
 enum {
 	TAPE_INPUT_MAX = 64 << 20, /* bytes written and not answered, of one descriptor */
-	TAPE_KEPT_MAX = 64 << 20,  /* bytes of results that were read and may be read again */
+	TAPE_KEPT_MAX = 4 << 20,   /* bytes of results that were read and are kept; more would not stay in the processor's cache */
+	TAPE_KEPT = 1 << 20,       /* the latest of them: they stay when the others go */
 	TAPE_KEPT_MIN = 256 << 10, /* the same when all descriptors together have too much: as far as programs read ahead */
+	TAPE_AHEAD_MAX = 64 << 20, /* bytes of results that a read may leave out */
 	TAPES_BYTES_SHORT = 1 << 29, /* too much: what was read leaves room for what others want to write */
 	TAPES_BYTES_MAX = 1 << 30, /* of all descriptors together; beyond it nothing can be written */
 	TAPES_BYTES_END = (1U << 31) - 1, /* beyond it no results are made */
