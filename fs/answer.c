@@ -6,13 +6,17 @@
 #include <string.h>
 
 #include "../gsym/base/diag.h"
-#include "../gsym/names.h"
 #include "../gsym/render/render.h"
+#include "../gsym/render/shown_names.h"
 #include "guard.h"
 #include "place.h"
 #include "revision.h"
+#include "symbol_names.h"
 
-enum { NAMESAKES_MAX = 1000 }; /* functions of one name that are shown */
+enum {
+	NAMESAKES_MAX = 1000, /* functions of one name that are shown */
+	SEARCH_MAX = 1,       /* seconds, once demangled names are compared: real ones take far less than a millisecond */
+};
 
 static const enum render_format render_formats[] = {
 	[FORMAT_TEXT] = RENDER_TEXT,
@@ -22,11 +26,14 @@ static const enum render_format render_formats[] = {
 };
 
 /* One answer being made; outlives a fault in the middle of it. */
-struct work {
+struct answering {
 	const struct gsym_reader *reader;
 	const struct request *request;
 	const struct render_options *options;
 	const struct address_map *map;
+	const struct name_table *shown_names; /* NULL: not made yet */
+	struct shown_search shown;
+	struct patience patience;
 	bool print_unknown;
 	bool known; /* out */
 	unsigned flags; /* enum gsym_lookup_flags */
@@ -45,7 +52,7 @@ static void step_back(struct gsym_answer *answer)
 }
 
 /* One function of the name that was asked for; -ENOENT when it ends before the place. */
-static int symbol_answer(struct work *w, const struct name_hit *hit)
+static int symbol_answer(struct answering *w, const struct name_hit *hit)
 {
 	const struct request *request = w->request;
 	uint64_t off = request->address, back = request->context.is_return;
@@ -62,23 +69,49 @@ static int symbol_answer(struct work *w, const struct name_hit *hit)
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
-/* All functions of the name, in the order of their addresses. */
-static int find_symbol_and_render(struct work *w)
+/* All functions of the name, in the order of their addresses: how many. */
+static int namesakes_answer(struct answering *w, struct name_search *search)
 {
-	struct name_search search;
 	struct name_hit hit;
-	int err = name_search_begin(&search, w->reader, w->request->symbol, w->request->symbol_size);
-	for (unsigned n = 0; !err && n < NAMESAKES_MAX && name_search_next(&search, &hit); n++) {
-		err = symbol_answer(w, &hit);
-		if (err == -ENOENT)
-			err = 0;
+	int n = 0;
+	while (n < NAMESAKES_MAX && name_search_next(search, &hit)) {
+		int err = symbol_answer(w, &hit);
+		if (err && err != -ENOENT)
+			return err;
+		n++;
 	}
+	return n;
+}
+
+/* -EAGAIN when names as answers show them are needed and not there. */
+static int find_symbol(struct answering *w)
+{
+	const struct request *request = w->request;
+	struct name_search search;
+	int n = name_search_begin(&search, w->reader, request->symbol, request->symbol_size);
+	if (!n)
+		n = namesakes_answer(w, &search);
+	if (!n && !w->shown_names)
+		return -EAGAIN;
+	patience_begin(&w->patience, SEARCH_MAX, NULL);
+	w->shown.shown.limit = (struct shown_limit){patience_is_over, &w->patience};
+	for (unsigned form = 0; !n && form < SHOWN_FORMS; form++) {
+		shown_search_begin(&search, &w->shown, w->reader, w->shown_names, (enum shown_form)form, request->symbol,
+				   request->symbol_size);
+		n = namesakes_answer(w, &search);
+	}
+	return n < 0 ? n : 0;
+}
+
+static int find_symbol_and_render(struct answering *w)
+{
+	int err = find_symbol(w);
 	return err ? err : w->out.n ? 0 : -ENOENT;
 }
 
 static int look_up_and_render(void *arg)
 {
-	struct work *w = arg;
+	struct answering *w = arg;
 	if (w->request->kind == REQUEST_SYMBOL)
 		return find_symbol_and_render(w);
 	uint64_t given = w->request->address, address = 0;
@@ -106,9 +139,9 @@ void answer_complain(struct gsymfs *fs, struct revision *rev, int err, const cha
 		log_warning(&fs->log, "'%s': %s", rev->source.path, reason);
 }
 
-static int finish(struct gsymfs *fs, struct revision *rev, struct work *w, int err, struct content **ret)
+static int finish(struct gsymfs *fs, struct revision *rev, struct answering *w, int err, struct content **ret)
 {
-	if (err == -ENOENT || err == -ENOMEM)
+	if (err == -ENOENT || err == -ENOMEM || err == -EAGAIN)
 		return err;
 	if (err) {
 		answer_complain(fs, rev, err, w->diag.text);
@@ -128,9 +161,7 @@ void answer_module(const struct gsymfs *fs, const struct revision *rev, char ret
 
 enum demangle_mode answer_demangle(const struct gsymfs *fs, const struct handle *handle, bool raw)
 {
-	if (raw || !fs->options.demangle)
-		return DEMANGLE_OFF;
-	return handle->addresses.has_ada ? DEMANGLE_ADA : DEMANGLE_AUTO;
+	return raw || !fs->options.demangle ? DEMANGLE_OFF : handle_demangle(handle);
 }
 
 static bool wants_near(const struct gsymfs *fs, const struct context *place)
@@ -147,8 +178,8 @@ struct batch_options answer_batch_options(const struct gsymfs *fs, const struct 
 	};
 }
 
-int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
-		struct content **ret, bool *ret_known)
+static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
+		   struct content **ret, bool *ret_known)
 {
 	char module[PATH_MAX] = "";
 	struct render_options options = {
@@ -158,11 +189,13 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 	if (request->format != FORMAT_TEXT)
 		answer_module(fs, rev, module);
 	options.module = module;
-	struct work w = {
+	struct answering w = {
 		.reader = handle->reader,
 		.request = request,
 		.options = &options,
 		.map = &handle->addresses,
+		.shown.shown.mode = handle_demangle(handle),
+		.shown_names = atomic_load_explicit(&handle->shown_names, memory_order_acquire),
 		.print_unknown = fs->options.unknown_print,
 		.known = true,
 		.flags = render_lookup_flags(options.format) | (wants_near(fs, &request->context) ? GSYM_LOOKUP_NEAR : 0),
@@ -172,6 +205,19 @@ int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, 
 	if (!err && ret_known)
 		*ret_known = w.known;
 	gsym_answer_deinit(&w.answer);
+	shown_search_deinit(&w.shown);
 	text_deinit(&w.out);
+	return err;
+}
+
+int answer_make(struct call *call, struct revision *rev, struct handle *handle, const struct request *request,
+		struct content **ret, bool *ret_known)
+{
+	int err = request->kind == REQUEST_SYMBOL ? symbol_names_ready(rev, handle, NAMES_STORED, &call->wait) : 0;
+	if (err)
+		return err;
+	do
+		err = attempt(call->fs, rev, handle, request, ret, ret_known);
+	while (err == -EAGAIN && !symbol_names_ready(rev, handle, NAMES_SHOWN, &call->wait)); /* it may be there by now */
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <limits.h>
 
 #include "../gsym/render/batch.h"
+#include "call.h"
 #include "content.h"
 #include "gsymfs.h"
 #include "handle.h"
@@ -14,9 +15,9 @@
 
 /*
  * The frames of request->address, as text. -ENOENT when no function covers it (unless unknown=print: then *ret_known,
- * which may be left out, is false); -EIO when the converted file is damaged; -ENOMEM.
+ * which may be left out, is false); -EIO when the converted file is damaged; -ENOMEM; -EAGAIN with call->wait filled.
  */
-int answer_make(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
+int answer_make(struct call *call, struct revision *rev, struct handle *handle, const struct request *request,
 		struct content **ret, bool *ret_known);
 
 /* How names of an open image are shown, as the options have it; @raw as they are stored. */

@@ -21,18 +21,29 @@
 struct gsymfs;
 struct revision;
 
+/* What is made of an open image by a thread of its own, because it takes long. */
+enum work {
+	WORK_NONE,
+	WORK_TABLE, /* a table is measured, see tsv_file.h */
+	WORK_NAMES, /* an index of names, see symbol_names.h */
+	WORKS,
+};
+
 /* What a call waits for; filled by the attempt that gives up. */
 struct wait {
 	struct revision *revision; /* until it is open or has failed; NULL: for the scanner, */
 	char id[ID_TEXT_SIZE]; /* until the first scan is done or a file with this id is found ("" = no such)
 				*/
 	uint64_t findings;     /* images.findings when the attempt looked: later ones are news */
-	bool measures;         /* not for the image: for its table @listing, see tsv_file.h */
-	uint8_t listing;       /* enum listing_kind */
+	uint8_t work;          /* enum work: not for the image, but for what is made of it */
+	uint8_t part;          /* which: enum listing_kind, enum symbol_names */
 };
 
 /* A call may find its image closed again, or its file replaced, as often as this. */
 enum { CALL_TRIES_MAX = 8 };
+
+/* And wait for such work: a stack in a log may have 512 images. */
+enum { CALL_WORKS_MAX = CALL_TRIES_MAX + 512 };
 
 enum call_state {
 	CALL_PARKING, /* its interrupt function is being set */
@@ -59,7 +70,8 @@ struct call {
 	enum call_state state;
 	bool interrupted;
 	bool on_heap;
-	unsigned tries; /* how often it waited for a conversion */
+	unsigned tries; /* how often it waited for a conversion, */
+	unsigned works; /* and for other work */
 	/* Goes on when what it waited for failed, because that is no answer to all it was asked. */
 	bool outlives_failure;
 	struct revision *failed; /* what it waited for then, */

@@ -190,6 +190,7 @@ static void handle_free(struct handle *handle)
 		return;
 	for (size_t i = 0; i < LISTINGS; i++)
 		tsv_index_free(handle->tables[i]);
+	name_table_free(handle->shown_names);
 	gsym_reader_close(handle->reader);
 	if (handle->map)
 		munmap(handle->map, handle->map_size);

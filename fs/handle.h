@@ -22,8 +22,10 @@
 
 #include "../gsym/base/bytes.h"
 #include "../gsym/gsym.h"
+#include "../gsym/names.h"
 #include "notes.h"
 #include "tsv_index.h"
+#include "../gsym/render/demangle.h"
 #include "../gsym/render/text_buf.h"
 
 enum {
@@ -41,7 +43,14 @@ struct handle {
 	struct gsym_reader *reader;
 	struct address_map addresses;
 	_Atomic(struct tsv_index *) tables[LISTINGS]; /* by enum listing_kind; NULL: not measured yet */
+	_Atomic(struct name_table *) shown_names; /* NULL: not made yet; see symbol_names.h */
 };
+
+/* How the names of the image are demangled where they are. */
+static inline enum demangle_mode handle_demangle(const struct handle *handle)
+{
+	return handle->addresses.has_ada ? DEMANGLE_ADA : DEMANGLE_AUTO;
+}
 
 /*
  * Checks and maps the cache file @fd, which stays the caller's; @name is for messages. -EBADMSG when it is

@@ -10,6 +10,7 @@
 #include "../gsym/filter/filter.h"
 #include "guard.h"
 #include "revision.h"
+#include "symbol_names.h"
 
 enum {
 	PIECE = 64 * 1024, /* of input, looked at between two looks at how much has become of it */
@@ -42,7 +43,7 @@ static void want(struct log_file *log, struct image *image)
 	pthread_mutex_unlock(&images->lock);
 }
 
-static int use(struct log_file *log, struct image *image, struct filter_image *ret)
+static int use(struct log_file *log, struct image *image, bool needs_names, struct filter_image *ret)
 {
 	struct revision *rev;
 	struct handle *handle;
@@ -51,6 +52,10 @@ static int use(struct log_file *log, struct image *image, struct filter_image *r
 		want(log, image);
 	if (err)
 		return err == -EAGAIN ? err : -ENOENT;
+	if (needs_names && symbol_names_ready(rev, handle, NAMES_STORED, &log->call->wait)) {
+		handle_put(handle);
+		return -EAGAIN;
+	}
 	if (vec_push(&log->used, handle)) {
 		handle_put(handle);
 		return -ENOMEM;
@@ -67,7 +72,7 @@ static int find(void *user, const struct filter_module *module, struct filter_im
 	int err = asker_find(&log->asker, id, log->call, &image);
 	if (err)
 		return err;
-	return image ? use(log, image, ret) : -ENOENT;
+	return image ? use(log, image, module->needs_names, ret) : -ENOENT;
 }
 
 /* ---- The kind of stream ---- */

@@ -362,7 +362,7 @@ static int address_entry(struct call *call, struct revision *rev, const struct r
 	int err = revision_use(&fs->images, rev, &handle, &call->wait);
 	if (err)
 		return err;
-	err = answer_make(fs, rev, handle, request, &content, ret_known);
+	err = answer_make(call, rev, handle, request, &content, ret_known);
 	handle_put(handle);
 	if (err)
 		return err;

@@ -156,7 +156,7 @@ static void scans(struct text_buf *out, const struct metrics *m)
 
 static void work(struct text_buf *out, struct gsymfs *fs)
 {
-	static const char *const roles[] = {"open", "convert", "measure"};
+	static const char *const roles[] = {"open", "convert", "measure", "names"};
 	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)];
 	pthread_mutex_lock(&fs->images.lock);
 	for (size_t i = 0; i < fs->images.all.n; i++)
@@ -164,7 +164,8 @@ static void work(struct text_buf *out, struct gsymfs *fs)
 			states[fs->images.all.v[i]->revision->state]++;
 	pending[0] = list_count(&fs->queue.opening);
 	pending[1] = list_count(&fs->queue.converting);
-	pending[2] = list_count(&fs->queue.measuring);
+	pending[2] = list_count(&fs->queue.working[WORK_TABLE]);
+	pending[3] = list_count(&fs->queue.working[WORK_NAMES]);
 	pthread_mutex_unlock(&fs->images.lock);
 	describe(out, "images", "gauge", "Images by the state of their conversion.");
 	by_label(out, "images", "state", state_words, STATES, states);

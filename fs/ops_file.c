@@ -178,7 +178,7 @@ static int remake(struct call *call, const struct node *node, struct content **r
 	int err = revision_use(&call->fs->images, node->revision, &handle, &call->wait);
 	if (err)
 		return err;
-	err = answer_make(call->fs, node->revision, handle, &request, ret, NULL);
+	err = answer_make(call, node->revision, handle, &request, ret, NULL);
 	handle_put(handle);
 	return err;
 }

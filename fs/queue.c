@@ -8,6 +8,7 @@
 #include "metrics.h"
 #include "revision.h"
 #include "scan.h"
+#include "symbol_names.h"
 #include "thread.h"
 #include "tsv_file.h"
 #include "use.h"
@@ -24,19 +25,23 @@ void queue_init(struct queue *queue, struct images *images, struct scan *scan,
 		const struct converter *converter)
 {
 	*queue = (struct queue){.images = images, .scan = scan, .converter = converter};
+	atomic_init(&queue->stopping, false);
 	list_init(&queue->opening);
 	list_init(&queue->converting);
-	list_init(&queue->measuring);
 	pthread_cond_init(&queue->opening_wake, NULL);
 	pthread_cond_init(&queue->converting_wake, NULL);
-	pthread_cond_init(&queue->measuring_wake, NULL);
+	for (size_t i = 0; i < WORKS; i++) {
+		list_init(&queue->working[i]);
+		pthread_cond_init(&queue->working_wake[i], NULL);
+	}
 }
 
 void queue_deinit(struct queue *queue)
 {
 	pthread_cond_destroy(&queue->opening_wake);
 	pthread_cond_destroy(&queue->converting_wake);
-	pthread_cond_destroy(&queue->measuring_wake);
+	for (size_t i = 0; i < WORKS; i++)
+		pthread_cond_destroy(&queue->working_wake[i]);
 }
 
 /* ---- Waiting ---- */
@@ -62,12 +67,12 @@ static int wait_for_revision(struct queue *queue, struct call *call)
 	return 0;
 }
 
-static int wait_for_table(struct queue *queue, struct call *call)
+static int wait_for_work(struct queue *queue, struct call *call)
 {
-	if (++call->tries > CALL_TRIES_MAX)
+	if (++call->works > CALL_WORKS_MAX)
 		return -EIO;
-	list_append(&queue->measuring, &call->link);
-	pthread_cond_signal(&queue->measuring_wake);
+	list_append(&queue->working[call->wait.work], &call->link);
+	pthread_cond_signal(&queue->working_wake[call->wait.work]);
 	return 0;
 }
 
@@ -76,8 +81,8 @@ int queue_wait(struct queue *queue, struct call *call)
 	struct images *images = queue->images;
 	if (queue->stopping)
 		return -ENOTCONN;
-	if (call->wait.measures)
-		return wait_for_table(queue, call);
+	if (call->wait.work)
+		return wait_for_work(queue, call);
 	if (call->wait.revision)
 		return wait_for_revision(queue, call);
 	if (images->scanned || call->wait.findings != images->findings)
@@ -207,31 +212,47 @@ static void *open_images(void *arg)
 	return NULL;
 }
 
-/* The first of the calls that wait for a table, on @woken; false when it is time to stop. */
-static bool next_measuring(struct queue *queue, struct list *woken)
+/* The first of the calls that wait for @work, on @woken; false when it is time to stop. */
+static bool next_working(struct queue *queue, enum work work, struct list *woken)
 {
 	list_init(woken);
 	pthread_mutex_lock(&queue->images->lock);
-	while (list_empty(&queue->measuring) && !queue->stopping)
-		pthread_cond_wait(&queue->measuring_wake, &queue->images->lock);
+	while (list_empty(&queue->working[work]) && !queue->stopping)
+		pthread_cond_wait(&queue->working_wake[work], &queue->images->lock);
 	if (!queue->stopping)
-		calls_wake_first(&queue->measuring, woken);
+		calls_wake_first(&queue->working[work], woken);
 	pthread_mutex_unlock(&queue->images->lock);
 	return !list_empty(woken);
 }
 
-static void *measure_tables(void *arg)
+static int do_work(const struct call *call)
 {
-	struct queue *queue = arg;
+	const struct wait *wait = &call->wait;
+	return wait->work == WORK_TABLE ? tsv_file_measure(call->fs, wait->revision, (enum listing_kind)wait->part) :
+					  symbol_names_make(call->fs, wait->revision, (enum symbol_names)wait->part);
+}
+
+static void do_all_work(struct queue *queue, enum work work)
+{
 	struct list woken;
-	while (next_measuring(queue, &woken)) {
-		const struct call *call = LIST_ENTRY(woken.next, struct call);
-		int err = tsv_file_measure(call->fs, call->wait.revision, (enum listing_kind)call->wait.listing);
+	while (next_working(queue, work, &woken)) {
+		int err = do_work(LIST_ENTRY(woken.next, struct call));
 		if (err)
 			calls_fail(&woken, err);
 		else
 			calls_resume(&woken);
 	}
+}
+
+static void *measure_tables(void *arg)
+{
+	do_all_work(arg, WORK_TABLE);
+	return NULL;
+}
+
+static void *index_names(void *arg)
+{
+	do_all_work(arg, WORK_NAMES);
 	return NULL;
 }
 
@@ -249,21 +270,23 @@ static void *convert_images(void *arg)
 	return NULL;
 }
 
+static int start(struct queue *queue, const char *name, void *(*run)(void *))
+{
+	int err = thread_start(&queue->threads[queue->n_threads], name, run, queue);
+	if (!err)
+		queue->n_threads++;
+	return err;
+}
+
 int queue_start(struct queue *queue, unsigned jobs)
 {
-	int err = thread_start(&queue->threads[0], "open", open_images, queue);
-	if (err)
-		return err;
-	queue->n_threads = 1;
-	err = thread_start(&queue->threads[1], "measure", measure_tables, queue);
-	if (err)
-		return err;
-	queue->n_threads = 2;
-	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++) {
-		err = thread_start(&queue->threads[queue->n_threads], "convert", convert_images, queue);
-		if (!err)
-			queue->n_threads++;
-	}
+	int err = start(queue, "open", open_images);
+	if (!err)
+		err = start(queue, "measure", measure_tables);
+	if (!err)
+		err = start(queue, "names", index_names);
+	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++)
+		err = start(queue, "convert", convert_images);
 	return err;
 }
 
@@ -276,8 +299,10 @@ void queue_stop(struct queue *queue)
 	queue->stopping = true;
 	pthread_cond_broadcast(&queue->opening_wake);
 	pthread_cond_broadcast(&queue->converting_wake);
-	pthread_cond_broadcast(&queue->measuring_wake);
-	calls_wake_all(&queue->measuring, &woken);
+	for (size_t i = 0; i < WORKS; i++) {
+		pthread_cond_broadcast(&queue->working_wake[i]);
+		calls_wake_all(&queue->working[i], &woken);
+	}
 	calls_wake_all(&images->scan_waiters, &woken);
 	for (size_t i = 0; i < images->revisions.n; i++)
 		calls_wake_all(&images->revisions.v[i]->waiters, &woken);

@@ -3,7 +3,8 @@
  *
  * A call that needs an image is parked on it; the first one starts the job. One thread looks into the cache,
  * which takes milliseconds, and hands what is not there to the threads that convert, in order of demand. When
- * the image is open, or cannot be, all its calls go on. One more measures tables, which takes long for large images.
+ * the image is open, or cannot be, all its calls go on. What else takes long for large images, measuring tables and making
+ * indexes of names, has a thread each, which does it for one call after the other.
  */
 #ifndef FS_QUEUE_H
 #define FS_QUEUE_H
@@ -24,18 +25,18 @@ struct queue {
 	const struct converter *converter; /* borrowed */
 	struct list opening;               /* revisions in STATE_OPENING nobody works at */
 	struct list converting;            /* revisions in STATE_QUEUED */
-	struct list measuring;             /* calls that wait for a table */
-	pthread_cond_t opening_wake, converting_wake, measuring_wake;
-	bool stopping;
+	struct list working[WORKS];        /* calls that wait for such work */
+	pthread_cond_t opening_wake, converting_wake, working_wake[WORKS];
+	atomic_bool stopping;
 	unsigned n_threads;
-	pthread_t threads[QUEUE_JOBS_MAX + 2];
+	pthread_t threads[1 + WORKS + QUEUE_JOBS_MAX];
 };
 
 void queue_init(struct queue *queue, struct images *images, struct scan *scan,
 		const struct converter *converter);
 void queue_deinit(struct queue *queue);
 
-/* Starts the threads: one that opens, one that measures tables, @jobs that convert. 0 or a negative errno. */
+/* Starts the threads: one that opens, one for each kind of work, @jobs that convert. 0 or a negative errno. */
 int queue_start(struct queue *queue, unsigned jobs);
 
 /*

@@ -14,7 +14,7 @@ int tsv_file_measured(struct call *call, struct revision *rev, struct handle *ha
 	*ret = atomic_load_explicit(&handle->tables[kind], memory_order_acquire);
 	if (*ret)
 		return 0;
-	call->wait = (struct wait){.revision = rev, .measures = true, .listing = (uint8_t)kind};
+	call->wait = (struct wait){.revision = rev, .work = WORK_TABLE, .part = (uint8_t)kind};
 	return -EAGAIN;
 }
 

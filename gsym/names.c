@@ -17,47 +17,49 @@ enum {
 	NO_INDEX = UINT32_MAX,
 };
 
-struct entry {
-	uint32_t hash;
-	uint32_t index;
-};
-
-struct name_index {
+struct name_table {
 	uint64_t secret;
 	unsigned shift;    /* hash >> shift is the bucket */
 	size_t *buckets;   /* where each begins in entries, and the end */
-	struct entry *entries;
+	struct name_entry *entries;
 };
 
-struct builder {
-	const struct gsym_reader *reader;
-	uint64_t secret;
-	VEC(struct entry) found;
-	/* Names of merged functions that may still be added. Records of a damaged file can share them, or it would hold. */
-	uint64_t budget;
-};
-
-void name_index_free(struct name_index *names)
+void name_table_free(struct name_table *table)
 {
-	if (!names)
+	if (!table)
 		return;
-	free(names->buckets);
-	free(names->entries);
-	free(names);
+	free(table->buckets);
+	free(table->entries);
+	free(table);
 }
 
-static uint32_t hash_name(const char *name, size_t size, uint64_t secret)
+uint64_t name_table_secret(const struct name_table *table)
+{
+	return table->secret;
+}
+
+uint32_t name_hash(const char *name, size_t size, uint64_t secret)
 {
 	return (uint32_t)(XXH3_64bits_withSeed(name, size < HASHED_MAX ? size : HASHED_MAX, secret) >> 32);
 }
 
-static int add_name(struct builder *b, uint64_t strp, uint32_t index)
+static unsigned hash_stored(void *user, const char *name, uint64_t secret, uint32_t ret[NAME_HASHES_MAX])
+{
+	(void)user;
+	ret[0] = name_hash(name, strnlen(name, HASHED_MAX), secret);
+	return 1;
+}
+
+static int add_name(struct name_builder *b, uint64_t strp, uint32_t index)
 {
 	const char *name = gsym_reader_string(b->reader, strp);
-	if (!name)
-		return 0;
-	struct entry e = {hash_name(name, strnlen(name, HASHED_MAX), b->secret), index};
-	return vec_push(&b->found, e);
+	uint32_t hashes[NAME_HASHES_MAX];
+	unsigned n = name ? b->hashes(b->user, name, b->table->secret, hashes) : 0;
+	if (vec_reserve(&b->found, n))
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++)
+		b->found.v[b->found.n++] = (struct name_entry){hashes[i], index};
+	return 0;
 }
 
 /* The block of functions folded onto @record, behind their number. A damaged one has none. */
@@ -81,7 +83,7 @@ static bool next_merged(const struct gsym_reader *reader, struct cursor *merged,
 	return cursor_ok(&c);
 }
 
-static int add_merged(struct builder *b, const struct record *record, uint32_t index)
+static int add_merged(struct name_builder *b, const struct record *record, uint32_t index)
 {
 	struct cursor merged;
 	uint64_t strp;
@@ -93,7 +95,7 @@ static int add_merged(struct builder *b, const struct record *record, uint32_t i
 	return 0;
 }
 
-static int add_all(struct builder *b)
+static int add_all(struct name_builder *b)
 {
 	struct record record;
 	int err = 0;
@@ -108,7 +110,7 @@ static int add_all(struct builder *b)
 }
 
 /* Sorts what was found by bucket. */
-static int sort(struct name_index *names, const struct builder *b)
+static int sort(struct name_table *names, const struct name_builder *b)
 {
 	size_t n = b->found.n, count = (size_t)1 << (32 - names->shift), sum = 0;
 	names->buckets = calloc(count + 1, sizeof(*names->buckets));
@@ -130,61 +132,91 @@ static int sort(struct name_index *names, const struct builder *b)
 	return 0;
 }
 
-static struct name_index *name_index_new(const struct gsym_reader *reader)
+int name_builder_run(struct name_builder *b)
 {
 	unsigned bits = 1;
-	struct name_index *names = calloc(1, sizeof(*names));
-	if (!names)
-		return NULL;
-	names->secret = (uintptr_t)names; /* not known to who wrote the file */
-	struct builder b = {.reader = reader, .secret = names->secret, .budget = reader->bytes.size / MERGED_SIZE_MIN};
-	int err = add_all(&b);
-	while (bits < BUCKET_BITS_MAX && (size_t)2 << bits <= b.found.n)
+	b->table = calloc(1, sizeof(*b->table));
+	if (!b->table)
+		return -ENOMEM;
+	b->table->secret = (uintptr_t)b->table; /* not known to who wrote the file */
+	b->budget = b->reader->bytes.size / MERGED_SIZE_MIN;
+	if (!b->hashes)
+		b->hashes = hash_stored;
+	int err = add_all(b);
+	while (bits < BUCKET_BITS_MAX && (size_t)2 << bits <= b->found.n)
 		bits++;
-	names->shift = 32 - bits;
-	if (!err)
-		err = sort(names, &b);
-	vec_free(&b.found);
-	if (!err)
-		return names;
-	name_index_free(names);
-	return NULL;
+	b->table->shift = 32 - bits;
+	return err ? err : sort(b->table, b);
+}
+
+void name_builder_deinit(struct name_builder *b)
+{
+	vec_free(&b->found);
+	name_table_free(b->table);
+	b->table = NULL;
+}
+
+/* ---- The index of stored names ---- */
+
+static _Atomic(struct name_table *) *slot_of(const struct gsym_reader *reader)
+{
+	return (_Atomic(struct name_table *) *)&reader->names; /* of caches, as hosts */
+}
+
+bool name_index_is_made(const struct gsym_reader *reader)
+{
+	return atomic_load_explicit(slot_of(reader), memory_order_acquire);
+}
+
+void name_index_publish(const struct gsym_reader *reader, struct name_table *table)
+{
+	struct name_table *none = NULL;
+	if (!atomic_compare_exchange_strong(slot_of(reader), &none, table))
+		name_table_free(table);
 }
 
 /* The index, made and published by whoever is first; a thread that made it in vain drops its own. */
-static const struct name_index *get(const struct gsym_reader *reader)
+static const struct name_table *get(const struct gsym_reader *reader)
 {
-	_Atomic(struct name_index *) *slot = (_Atomic(struct name_index *) *)&reader->names; /* of caches, as hosts */
-	struct name_index *there = atomic_load_explicit(slot, memory_order_acquire);
+	const struct name_table *there = atomic_load_explicit(slot_of(reader), memory_order_acquire);
 	if (there)
 		return there;
-	struct name_index *made = name_index_new(reader);
-	if (!made)
-		return NULL;
-	if (atomic_compare_exchange_strong(slot, &there, made))
-		return made;
-	name_index_free(made);
-	return there;
+	struct name_builder b = {.reader = reader};
+	if (!name_builder_run(&b))
+		name_index_publish(reader, TAKE(b.table));
+	name_builder_deinit(&b);
+	return atomic_load_explicit(slot_of(reader), memory_order_acquire);
+}
+
+static bool is_stored(const struct name_search *search, const char *stored)
+{
+	return strncmp(stored, search->name, search->name_size) == 0 && !stored[search->name_size];
 }
 
 int name_search_begin(struct name_search *ret, const struct gsym_reader *reader, const char *name, size_t size)
 {
-	const struct name_index *names = get(reader);
+	const struct name_table *names = get(reader);
 	if (!names)
 		return -ENOMEM;
-	uint32_t hash = hash_name(name, size, names->secret);
-	*ret = (struct name_search){.reader = reader, .name = name, .name_size = size, .hash = hash, .last = NO_INDEX};
-	if (memchr(name, 0, size))
-		return 0; /* no stored name has a NUL in it */
-	ret->at = names->buckets[hash >> names->shift];
-	ret->end = names->buckets[(hash >> names->shift) + 1];
+	*ret = (struct name_search){.reader = reader, .name = name, .name_size = size, .is_it = is_stored};
+	if (!memchr(name, 0, size)) /* no stored name has a NUL in it */
+		name_search_hash(ret, names, name_hash(name, size, names->secret));
 	return 0;
+}
+
+void name_search_hash(struct name_search *search, const struct name_table *table, uint32_t hash)
+{
+	search->table = table;
+	search->hash = hash;
+	search->last = NO_INDEX;
+	search->at = table->buckets[hash >> table->shift];
+	search->end = table->buckets[(hash >> table->shift) + 1];
 }
 
 static bool is_wanted(const struct name_search *search, uint64_t strp)
 {
 	const char *name = gsym_reader_string(search->reader, strp);
-	return name && strncmp(name, search->name, search->name_size) == 0 && !name[search->name_size];
+	return name && search->is_it(search, name);
 }
 
 /* The first body of function @index that has the name. */
@@ -210,9 +242,8 @@ static bool find_body(const struct name_search *search, uint32_t index, struct n
 
 bool name_search_next(struct name_search *search, struct name_hit *ret)
 {
-	const struct entry *entries = search->reader->names->entries;
 	while (search->at < search->end) {
-		const struct entry *e = &entries[search->at++];
+		const struct name_entry *e = &search->table->entries[search->at++];
 		if (e->hash != search->hash || e->index == search->last) /* several bodies of one record */
 			continue;
 		search->last = e->index;

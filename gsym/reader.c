@@ -19,7 +19,7 @@ void gsym_reader_close(struct gsym_reader *reader)
 	if (reader->mapped)
 		munmap((void *)reader->bytes.data, reader->bytes.size);
 	hosts_free(atomic_load(&reader->hosts));
-	name_index_free(atomic_load(&reader->names));
+	name_table_free(atomic_load(&reader->names));
 	free(reader->name);
 	free(reader);
 }

@@ -10,7 +10,7 @@
 #include "record.h"
 
 struct hosts;
-struct name_index;
+struct name_table;
 
 struct gsym_reader {
 	struct gsym_info info;
@@ -25,7 +25,7 @@ struct gsym_reader {
 	uint64_t records_base;         /* info offsets count from here */
 	uint64_t records_end;          /* and no record passes this */
 	_Atomic(struct hosts *) hosts; /* made by the first lookup that needs it, see hosts.h */
-	_Atomic(struct name_index *) names; /* and by the first search for a name, see names.h */
+	_Atomic(struct name_table *) names; /* and by the first search for a name, see names.h */
 };
 
 /* Finds the tables of @reader->bytes and checks their bounds: header.c. */

@@ -31,6 +31,7 @@ struct filter_module {
 	/* Hexadecimal digits in lower case, perhaps with "xxh3-" before them: a build id, a UUID, or a Breakpad debug id with its
 	 * age. "": the log does not say. */
 	char id[FILTER_ID_SIZE];
+	bool needs_names; /* places in it are called by functions' names: names.h will be used */
 	char name[FILTER_NAME_SIZE]; /* file name or path; "vmlinux" for the kernel itself; "": not known */
 	bool is_kernel;              /* the kernel or a module of it, which has no ".ko" in its name, and '_' for '-' */
 };

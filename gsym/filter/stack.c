@@ -47,7 +47,8 @@ void stack_set_kernel(struct stack *stack, const struct filter_module *kernel)
 
 static bool is_same_module(const struct filter_module *a, const struct filter_module *b)
 {
-	return strcmp(a->id, b->id) == 0 && strcmp(a->name, b->name) == 0 && a->is_kernel == b->is_kernel;
+	return strcmp(a->id, b->id) == 0 && strcmp(a->name, b->name) == 0 && a->is_kernel == b->is_kernel &&
+	       a->needs_names == b->needs_names;
 }
 
 /* The frame before @i with the same module, or @i. */
@@ -61,8 +62,9 @@ static size_t find_same(const struct stack *stack, size_t i)
 
 static int find_image(struct stack *stack, const struct filter_images *images, size_t i, bool *ret_wait)
 {
-	const struct frame *frame = &stack->held.frames.v[i];
+	struct frame *frame = &stack->held.frames.v[i];
 	struct filter_image *image = &stack->images.v[i];
+	frame->module.needs_names = frame->space == FRAME_NAME;
 	*image = (struct filter_image){.reader = NULL};
 	size_t same = find_same(stack, i);
 	if (same != i || frame->style == STYLE_SYMBOL) {

@@ -7,7 +7,7 @@
 #include <setjmp.h>
 
 /* DMGL_NO_RECURSE_LIMIT stays off: names come from files. */
-enum { FLAGS = DMGL_PARAMS | DMGL_ANSI };
+enum { FLAGS = DMGL_PARAMS | DMGL_ANSI, BARE_FLAGS = DMGL_ANSI };
 
 typedef int demangler(const char *mangled, int options, demangle_callbackref callback, void *opaque);
 
@@ -32,11 +32,11 @@ static void sink_write(const char *text, size_t size, void *opaque)
 }
 
 /* Appends what @run prints, or nothing. A name that demangles to nothing is no name. */
-static bool collect(struct text_buf *out, demangler *run, const char *name)
+static bool collect(struct text_buf *out, demangler *run, const char *name, int flags)
 {
 	size_t start = out->n;
 	struct sink sink = {.out = out, .end = start + DEMANGLE_OUTPUT_MAX};
-	if (setjmp(sink.enough) == 0 && run(name, FLAGS, sink_write, &sink) && out->n > start)
+	if (setjmp(sink.enough) == 0 && run(name, flags, sink_write, &sink) && out->n > start)
 		return true;
 	out->n = start;
 	return false;
@@ -45,13 +45,13 @@ static bool collect(struct text_buf *out, demangler *run, const char *name)
 /* Rust's first mangling looks like C++ and is told by the hash at its end: "17h", 16 hex digits, "E". */
 static bool append_rust(struct text_buf *out, const char *name)
 {
-	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name);
+	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name, FLAGS);
 }
 
-static bool append_cxx(struct text_buf *out, const char *name)
+static bool append_cxx(struct text_buf *out, const char *name, int flags)
 {
 	size_t start = out->n;
-	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name))
+	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name, flags))
 		return false;
 	out->n = start + demangle_restyle(out->v + start, out->n - start);
 	return true;
@@ -83,7 +83,7 @@ static bool append_ada(struct text_buf *out, const char *name)
 static bool append_demangled(struct text_buf *out, const char *name, enum demangle_mode mode)
 {
 	if (name[0] == '_' && name[1] == 'Z')
-		return append_rust(out, name) || append_cxx(out, name);
+		return append_rust(out, name) || append_cxx(out, name, FLAGS);
 	if (name[0] == '_' && name[1] == 'R')
 		return append_rust(out, name);
 	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
@@ -93,11 +93,55 @@ static bool append_demangled(struct text_buf *out, const char *name, enum demang
 
 static const char STUB[] = "@plt";
 
+static bool is_word_or_blank(char c)
+{
+	return c == ' ' || (c >= 'a' && c <= 'z');
+}
+
+/*
+ * D's demangler has no option for it: what is in front of the parentheses at the end, or of those that " const" and the like
+ * follow, if they are no template's.
+ */
+static bool append_bare_d(struct text_buf *out, const char *name)
+{
+	size_t start = out->n, depth = 0;
+	if (!demangle_affordable_d(name) || !append_owned(out, dlang_demangle(name, FLAGS)))
+		return false;
+	size_t at = out->failed ? start : out->n;
+	while (at > start && is_word_or_blank(out->v[at - 1]))
+		at--;
+	while (at > start) {
+		char c = out->v[--at];
+		depth += c == ')';
+		depth -= c == '(' && depth;
+		if (!depth)
+			break;
+	}
+	bool ok = at > start && out->v[at] == '(' && out->v[at - 1] != '!';
+	out->n = ok ? at : start;
+	return ok;
+}
+
+static bool append_bare(struct text_buf *out, const char *name, enum demangle_mode mode)
+{
+	size_t start = out->n;
+	(void)mode;
+	if (append_rust(out, name)) {
+		out->n = start;
+		return false;
+	}
+	if (name[0] == '_' && name[1] == 'Z')
+		return !strchr(name, '.') && append_cxx(out, name, BARE_FLAGS);
+	return name[0] == '_' && name[1] == 'D' && append_bare_d(out, name);
+}
+
+typedef bool appender(struct text_buf *out, const char *name, enum demangle_mode mode);
+
 /* "name@plt", a stub that calls the function: what is in front of it is demangled. */
-static bool append_stub(struct text_buf *out, const char *name, size_t size, enum demangle_mode mode)
+static bool append_stub(struct text_buf *out, const char *name, size_t size, appender *append, enum demangle_mode mode)
 {
 	char *function = strndup(name, size - (sizeof(STUB) - 1));
-	bool ok = function && append_demangled(out, function, mode);
+	bool ok = function && append(out, function, mode);
 	free(function);
 	if (ok)
 		text_str(out, STUB);
@@ -109,15 +153,27 @@ static bool is_stub(const char *name, size_t size)
 	return size >= sizeof(STUB) && !strcmp(name + size - (sizeof(STUB) - 1), STUB);
 }
 
-bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode)
+static bool append_any(struct text_buf *out, const char *name, appender *append, enum demangle_mode mode)
 {
 	size_t dot = name[0] == '.', size;
 	if (demangle_applies(name, mode) && (size = strnlen(name, DEMANGLE_INPUT_MAX + 1)) <= DEMANGLE_INPUT_MAX) {
 		text_bytes(out, name, dot);
-		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, mode) : append_demangled(out, name + dot, mode))
+		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, append, mode) : append(out, name + dot, mode))
 			return true;
 		out->n -= out->failed ? 0 : dot;
 	}
+	return false;
+}
+
+bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode)
+{
+	if (append_any(out, name, append_demangled, mode))
+		return true;
 	text_str(out, name);
 	return false;
+}
+
+bool demangle_append_bare(struct text_buf *out, const char *name)
+{
+	return append_any(out, name, append_bare, DEMANGLE_AUTO);
 }

@@ -42,4 +42,10 @@ static inline bool demangle_applies(const char *name, enum demangle_mode mode)
  */
 bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode);
 
+/*
+ * Appends the function's name alone of a C++ or D name that demangle_append() demangles: no result, no parameters and what
+ * follows them. False, and nothing, of names that have none, and of clones ("_Z4workv.cold").
+ */
+bool demangle_append_bare(struct text_buf *out, const char *name);
+
 #endif

@@ -52,6 +52,49 @@ static void languages(void **state)
 	assert_string_equal(demangled("_ZN1a1bEv", DEMANGLE_OFF), "_ZN1a1bEv");
 }
 
+/* The name alone, or "" where there is none. */
+static void bare_names(void **state)
+{
+	static const char *const names[][2] = {
+		{"_ZN2ns1S1mEi", "ns::S::m"},
+		{"_ZNK2ns1S1mEi", "ns::S::m"},
+		{"_ZN2ns1SC2EOS0_", "ns::S::S"},
+		{"_Z1fIiET_S0_", "f<int>"},
+		{"_ZN1aIN1bIN1cIiEEEEE1fEv", "a<b<c<int>>>::f"},
+		{"_ZlsIiE1SS0_T_", "operator<<<int>"},
+		{"_ZN1SclEi", "S::operator()"},
+		{"_ZN1ScvPFivEEv", "S::operator int (*)()"},
+		{"_ZZ1fvENKUlvE_clEv", "f()::'lambda'()::operator()"},
+		{"_ZN1aB5cxx11Ev", "a[abi:cxx11]"},
+		{"._ZN1a1bEv", ".a::b"},
+		{"_Z1fPFvvE", "f"},
+		{"_ZN2ns1S1mEi@plt", "ns::S::m@plt"},
+		{"_Z1fv.cold", ""},
+		{"_Z1fv.isra.0", ""},
+		{"_RNvCs15kBYyAo9fc_7mycrate7example", ""},
+		{"_ZN4core3fmt5write17h0123456789abcdefE", ""},
+		{"_Z17hello_and_goodbyev", "hello_and_goodbye"},
+		{"_D3std5stdio7writelnFAyaZv", "std.stdio.writeln"},
+		{"_D8demangle4testMxFaZv", "demangle.test"},
+		{"_D8demangle4testi", ""},
+		{"main", ""},
+		{"_Zfoo", ""},
+		{"_Z@plt", ""},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct text_buf out = {0};
+		text_lit(&out, "<");
+		assert_int_equal(demangle_append_bare(&out, names[i][0]), *names[i][1] != 0);
+		text_lit(&out, ">");
+		text_char(&out, 0);
+		char want[100];
+		snprintf(want, sizeof(want), "<%s>", names[i][1]);
+		assert_string_equal(out.v, want);
+		text_deinit(&out);
+	}
+}
+
 static void not_mangled(void **state)
 {
 	(void)state;
@@ -224,7 +267,7 @@ static void cached_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(languages),
+		cmocka_unit_test(languages), cmocka_unit_test(bare_names),
 		cmocka_unit_test(not_mangled), cmocka_unit_test(not_ada),
 		cmocka_unit_test(llvm_spelling),
 		cmocka_unit_test(odd_text),

@@ -114,6 +114,9 @@ class ReadTest(MountTest):
         self.assertTrue(self.read(ada, place + ".raw").startswith("pack__inner__proc at "))
         self.assertTrue(self.read(c, place).startswith("pack__inner__proc at "))
         self.assertIn("\tpack.inner.proc\t", self.read(ada, "functions.tsv"))
+        self.assertEqual(self.read(ada, "sym", "pack.inner.proc"), self.read(ada, place))
+        self.assertEqual(self.read(ada, "sym", "hello"), self.read(ada, "sym", "_ada_hello"))
+        self.assertErrno(errno.ENOENT, self.read, c, "sym", "pack.inner.proc")
         with open(os.path.join(self.mnt, "q.tsv"), "r+") as q:
             q.write("%s %s\n%s %s\n" % (ada, place, c, place))
             q.flush()

@@ -1,0 +1,102 @@
+#include "shown_names.h"
+
+#include "escape.h"
+
+enum {
+	STORED_MAX = 4096, /* bytes of a stored name: longer ones are not shown in SHOWN_SIZE_MAX either */
+};
+
+static void reset(struct shown_names *shown)
+{
+	for (size_t i = 0; i < SHOWN_FORMS; i++)
+		text_reset(&shown->forms[i]);
+}
+
+static void deinit(struct shown_names *shown)
+{
+	for (size_t i = 0; i < SHOWN_FORMS; i++)
+		text_deinit(&shown->forms[i]);
+}
+
+static bool is_text(const struct text_buf *buf, const char *text, size_t size)
+{
+	return size && buf->n == size && memcmp(buf->v, text, size) == 0;
+}
+
+static bool limit_is_reached(const struct shown_limit *limit)
+{
+	return limit->is_reached && limit->is_reached(limit->user);
+}
+
+/* What the function called @stored is shown as. Forms are left empty that are as it is stored, or as the one before. */
+static void make_forms(const char *stored, struct shown_names *shown)
+{
+	struct text_buf *whole = &shown->forms[SHOWN_WHOLE], *bare = &shown->forms[SHOWN_BARE];
+	size_t size = strnlen(stored, STORED_MAX + 1);
+	enum demangle_mode mode = shown->mode ? shown->mode : DEMANGLE_AUTO;
+	reset(shown);
+	if (size > STORED_MAX || (demangle_applies(stored, mode) && limit_is_reached(&shown->limit)))
+		return;
+	bool demangled = demangle_append(whole, stored, mode);
+	escape_tail(whole, 0, ESCAPE_TEXT);
+	if (demangled && demangle_append_bare(bare, stored))
+		escape_tail(bare, 0, ESCAPE_TEXT);
+	if (is_text(bare, whole->v, whole->n))
+		text_reset(bare);
+	if (is_text(whole, stored, size))
+		text_reset(whole);
+}
+
+/* The two forms of a name must not meet in one bucket. */
+static uint32_t hash_form(const char *name, size_t size, enum shown_form form, uint64_t secret)
+{
+	return name_hash(name, size, secret ^ form);
+}
+
+static unsigned hash_forms(void *user, const char *name, uint64_t secret, uint32_t ret[NAME_HASHES_MAX])
+{
+	struct shown_builder *b = user;
+	unsigned n = 0;
+	make_forms(name, &b->shown);
+	for (size_t i = 0; i < SHOWN_FORMS; i++) {
+		const struct text_buf *form = &b->shown.forms[i];
+		if (form->n && form->n <= SHOWN_SIZE_MAX)
+			ret[n++] = hash_form(form->v, form->n, (enum shown_form)i, secret);
+	}
+	return n;
+}
+
+int shown_builder_run(struct shown_builder *b, const struct gsym_reader *reader)
+{
+	b->names.reader = reader;
+	b->names.hashes = hash_forms;
+	b->names.user = b;
+	return name_builder_run(&b->names);
+}
+
+void shown_builder_deinit(struct shown_builder *b)
+{
+	name_builder_deinit(&b->names);
+	deinit(&b->shown);
+}
+
+static bool is_shown(const struct name_search *search, const char *stored)
+{
+	struct shown_search *s = search->user;
+	make_forms(stored, &s->shown);
+	return is_text(&s->shown.forms[s->form], search->name, search->name_size);
+}
+
+void shown_search_begin(struct name_search *ret, struct shown_search *user, const struct gsym_reader *reader,
+			const struct name_table *table, enum shown_form form, const char *name, size_t size)
+{
+	user->form = form;
+	*ret = (struct name_search){.reader = reader, .name = name, .name_size = size, .is_it = is_shown, .user = user};
+	if (size && size <= SHOWN_SIZE_MAX)
+		name_search_hash(ret, table, hash_form(name, size, form, name_table_secret(table)));
+}
+
+void shown_search_deinit(struct shown_search *user)
+{
+	deinit(&user->shown);
+}

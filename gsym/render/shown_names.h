@@ -1,0 +1,66 @@
+/*
+ * shown_names.h - from a name as answers show it to the functions that have it.
+ *
+ * Functions are stored under their linkage names, and people know what answers, nm -C and debuggers print of them. So there is
+ * a table of the names as text answers show them ("ns::S::m(int) const"), and of those of C++ and D without result and
+ * parameters ("ns::S::m"). It has hashes only: a search demangles its candidates once more and compares. Names that answers show as they
+ * are stored are not in it; nor are, without parameters, clones and parts of functions ("work(int) (.cold)"), whose place is
+ * not where the function begins. Making it means demangling all names of a file.
+ */
+#ifndef GSYM_RENDER_SHOWN_NAMES_H
+#define GSYM_RENDER_SHOWN_NAMES_H
+
+#include "../names.h"
+#include "demangle.h"
+
+enum {
+	SHOWN_SIZE_MAX = 255, /* bytes of a name that can be looked for, as of any file's name */
+};
+
+enum shown_form {
+	SHOWN_WHOLE,
+	SHOWN_BARE, /* without result and parameters */
+	SHOWN_FORMS,
+};
+
+/*
+ * Asked before a name is demangled: true leaves it out. A file can be made of names that take long, or have one of them for all its
+ * functions. NULL: all are demangled.
+ */
+struct shown_limit {
+	bool (*is_reached)(void *user);
+	void *user;
+};
+
+/* What a name was made into, while it is looked at. Zero-initialise. */
+struct shown_names {
+	struct shown_limit limit; /* of the caller, */
+	enum demangle_mode mode;  /* as is how answers of the file demangle; DEMANGLE_OFF is DEMANGLE_AUTO */
+	struct text_buf forms[SHOWN_FORMS]; /* "": the name has none */
+};
+
+/* All that making the table holds; see struct name_builder. Zero-initialise. */
+struct shown_builder {
+	struct name_builder names; /* its table is the result */
+	struct shown_names shown;
+};
+
+/* Makes builder->names.table of all functions of @reader: 0 or -ENOMEM. */
+int shown_builder_run(struct shown_builder *builder, const struct gsym_reader *reader);
+void shown_builder_deinit(struct shown_builder *builder);
+
+/* What a search needs beside struct name_search. Zero-initialise. */
+struct shown_search {
+	struct shown_names shown;
+	enum shown_form form;
+};
+
+/*
+ * Begins to look for the @size bytes of @name, in @form, among the functions of @reader, of which @table was made. What is found comes
+ * from name_search_next(), while @user is there.
+ */
+void shown_search_begin(struct name_search *ret, struct shown_search *user, const struct gsym_reader *reader,
+			const struct name_table *table, enum shown_form form, const char *name, size_t size);
+void shown_search_deinit(struct shown_search *user);
+
+#endif

@@ -1,0 +1,238 @@
+/* From names as answers show them to functions: overloads, clones, languages, folded functions, limits and damage. */
+#include "sample.h"
+
+#include "gsym/render/shown_names.h"
+
+#include <stdio.h>
+
+static const char *const names[] = {
+	"_Z4worki",               /* work(int) */
+	"_Z4workd",               /* work(double) */
+	"_Z4worki.cold",          /* a part: not found as "work" */
+	"_ZNK2ns1S1mEi",          /* ns::S::m(int) const */
+	"_ZN2ns1SC1Ev",           /* ns::S::S() */
+	"_ZN2ns1SC2Ev",           /* another body of it */
+	"_ZN2ns1SplERKS0_",       /* an operator */
+	"_ZN2ns1ScviEv",          /* a conversion */
+	"_Z3mapIiET_S0_",         /* int map<int>(int) */
+	"_ZZ4workiENKUlvE_clEv",  /* work(int)::'lambda'()::operator()() const */
+	"_Z4worki@plt",           /* work(int)@plt */
+	"_ZN4core3fmt5write17h0123456789abcdefE", /* core::fmt::write */
+	"_ZN1h17hello_and_goodbyeEv", /* looks like Rust's, but is not */
+	"_D3std5stdio7writelnFAyaZv", /* std.stdio.writeln(immutable(char)[]) */
+	"main",                   /* shown as it is stored */
+	"odd\tname",              /* shown as odd\x09name */
+	"_Znonsense",
+};
+
+/* A function of 16 bytes for each of the names. */
+static struct gsym_reader *open_names(void **ret_data)
+{
+	struct sample s;
+	sample_init(&s, sample_kinds[0], 0x1000);
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		sample_func(&s, i * 16, 16, names[i], 0);
+	return sample_open(&s, ret_data);
+}
+
+static struct name_table *make(const struct gsym_reader *r)
+{
+	struct shown_builder b = {.shown = {{0}}};
+	assert_int_equal(shown_builder_run(&b, r), 0);
+	struct name_table *table = TAKE(b.names.table);
+	shown_builder_deinit(&b);
+	return table;
+}
+
+/* The functions called @name in @form: bit i is number i. */
+static unsigned find(const struct gsym_reader *r, const struct name_table *table, enum shown_form form, const char *name)
+{
+	struct shown_search user = {.shown = {{0}}};
+	struct name_search search;
+	struct name_hit hit;
+	unsigned found = 0, last = 0;
+	shown_search_begin(&search, &user, r, table, form, name, strlen(name));
+	while (name_search_next(&search, &hit)) {
+		assert_true(!found || hit.index > last);
+		found |= 1u << hit.index;
+		last = hit.index;
+	}
+	shown_search_deinit(&user);
+	return found;
+}
+
+static void both_forms(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned whole, bare;
+	} cases[] = {
+		{"work(int)", 1 << 0, 0},
+		{"work(double)", 1 << 1, 0},
+		{"work", 0, 1 << 0 | 1 << 1},
+		{"work(int) (.cold)", 1 << 2, 0},
+		{"ns::S::m(int) const", 1 << 3, 0},
+		{"ns::S::m", 0, 1 << 3},
+		{"ns::S::m(int)", 0, 0},
+		{"ns::S::S()", 1 << 4 | 1 << 5, 0},
+		{"ns::S::S", 0, 1 << 4 | 1 << 5},
+		{"ns::S::operator+(ns::S const&)", 1 << 6, 0},
+		{"ns::S::operator+", 0, 1 << 6},
+		{"ns::S::operator int()", 1 << 7, 0},
+		{"ns::S::operator int", 0, 1 << 7},
+		{"int map<int>(int)", 1 << 8, 0},
+		{"map<int>", 0, 1 << 8},
+		{"work(int)::'lambda'()::operator()() const", 1 << 9, 0},
+		{"work(int)::'lambda'()::operator()", 0, 1 << 9},
+		{"work(int)@plt", 1 << 10, 0},
+		{"work@plt", 0, 1 << 10},
+		{"core::fmt::write", 1 << 11, 0},
+		{"h::hello_and_goodbye", 0, 1 << 12},
+		{"std.stdio.writeln(immutable(char)[])", 1 << 13, 0},
+		{"std.stdio.writeln", 0, 1 << 13},
+		{"main", 0, 0},
+		{"odd\\x09name", 1 << 15, 0},
+		{"odd\tname", 0, 0},
+		{"_Z4worki", 0, 0},
+		{"_Znonsense", 0, 0},
+		{"", 0, 0},
+	};
+	(void)state;
+	void *data;
+	struct gsym_reader *r = open_names(&data);
+	struct name_table *table = make(r);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(find(r, table, SHOWN_WHOLE, cases[i].name), cases[i].whole);
+		assert_int_equal(find(r, table, SHOWN_BARE, cases[i].name), cases[i].bare);
+	}
+	name_table_free(table);
+	gsym_reader_close(r);
+	free(data);
+}
+
+static void folded_functions(void **state)
+{
+	(void)state;
+	struct sample s;
+	void *data;
+	sample_init(&s, sample_kinds[0], 0x1000);
+	struct gsym_func merged = {.start = 0x1000, .size = 16, .name = sample_string(&s, "_Z6foldedi")};
+	struct gsym_func holder = {.start = 0x1000, .size = 16, .name = sample_string(&s, "holder"), .merged = &merged, .n_merged = 1};
+	assert_int_equal(gsym_writer_add(s.writer, &holder, NULL), 0);
+	struct gsym_reader *r = sample_open(&s, &data);
+	struct name_table *table = make(r);
+	struct shown_search user = {.shown = {{0}}};
+	struct name_search search;
+	struct name_hit hit;
+	shown_search_begin(&search, &user, r, table, SHOWN_BARE, "folded", 6);
+	assert_true(name_search_next(&search, &hit));
+	assert_int_equal(hit.index, 0);
+	assert_int_equal(hit.which, 1);
+	assert_false(name_search_next(&search, &hit));
+	shown_search_deinit(&user);
+	name_table_free(table);
+	gsym_reader_close(r);
+	free(data);
+}
+
+/* Names of 255 bytes are found, longer ones not: no file can be called so. */
+static void long_names(void **state)
+{
+	(void)state;
+	char stored[300], shown[300];
+	struct sample s;
+	void *data;
+	sample_init(&s, sample_kinds[0], 0x1000);
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned n = 253 + i; /* with "()" 255 and 256 */
+		int at = snprintf(stored, sizeof(stored), "_Z%u", n);
+		memset(stored + at, 'a', n);
+		memcpy(stored + at + n, "v", 2);
+		sample_func(&s, i * 16, 16, stored, 0);
+	}
+	struct gsym_reader *r = sample_open(&s, &data);
+	struct name_table *table = make(r);
+	memset(shown, 'a', sizeof(shown));
+	memcpy(shown + 253, "()", 3);
+	assert_int_equal(find(r, table, SHOWN_WHOLE, shown), 1);
+	memcpy(shown + 253, "a()", 4);
+	assert_int_equal(find(r, table, SHOWN_WHOLE, shown), 0);
+	shown[254] = 0;
+	assert_int_equal(find(r, table, SHOWN_BARE, shown), 2);
+	name_table_free(table);
+	gsym_reader_close(r);
+	free(data);
+}
+
+static bool count_down(void *user)
+{
+	unsigned *left = user;
+	return *left == 0 || (*left)-- == 0;
+}
+
+/* What is behind the limit is not found, and what is in front of it is. */
+static void limits(void **state)
+{
+	(void)state;
+	void *data;
+	unsigned left = 2;
+	struct gsym_reader *r = open_names(&data);
+	struct shown_builder b = {.shown = {{count_down, &left}}};
+	assert_int_equal(shown_builder_run(&b, r), 0);
+	assert_int_equal(left, 0);
+	assert_int_equal(find(r, b.names.table, SHOWN_BARE, "work"), 1 << 0 | 1 << 1);
+	assert_int_equal(find(r, b.names.table, SHOWN_BARE, "ns::S::m"), 0);
+	assert_int_equal(find(r, b.names.table, SHOWN_WHOLE, "odd\\x09name"), 1 << 15); /* costs nothing */
+	struct shown_search user = {.shown = {{count_down, &left}}};
+	struct name_search search;
+	struct name_hit hit;
+	shown_search_begin(&search, &user, r, b.names.table, SHOWN_BARE, "work", 4);
+	assert_false(name_search_next(&search, &hit));
+	left = 1;
+	shown_search_begin(&search, &user, r, b.names.table, SHOWN_BARE, "work", 4);
+	assert_true(name_search_next(&search, &hit));
+	assert_false(name_search_next(&search, &hit));
+	shown_search_deinit(&user);
+	shown_builder_deinit(&b);
+	gsym_reader_close(r);
+	free(data);
+}
+
+/* A file damaged anywhere is indexed and searched without reading past it. */
+static void damaged_files(void **state)
+{
+	(void)state;
+	struct sample s;
+	void *data;
+	size_t size;
+	sample_init(&s, sample_kinds[0], 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		sample_func(&s, i * 16, 16, names[i], 0);
+	sample_finish(&s, &data, &size);
+	uint8_t *bytes = malloc(size);
+	for (size_t i = 0; i < size; i++) {
+		struct gsym_reader *r;
+		memcpy(bytes, data, size);
+		bytes[i] ^= 0xff;
+		if (gsym_reader_open_memory(bytes, size, &r, NULL))
+			continue;
+		if (r->info.num_addresses <= 32) {
+			struct name_table *table = make(r);
+			find(r, table, SHOWN_BARE, "work");
+			find(r, table, SHOWN_WHOLE, "work(int)");
+			name_table_free(table);
+		}
+		gsym_reader_close(r);
+	}
+	free(bytes);
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_forms), cmocka_unit_test(folded_functions), cmocka_unit_test(long_names),
+		cmocka_unit_test(limits),     cmocka_unit_test(damaged_files),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
