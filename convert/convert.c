@@ -9,6 +9,7 @@
 #include "../gsym/base/parallel.h"
 #include "../gsym/base/diag.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -202,6 +203,9 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 	int err = c->listed ? callsites_locate(c->listed, &c->records, &c->pool, &places) : 0;
 	if (!err)
 		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->odd);
+	if (!err && !c->records.n && c->image->lost_headers)
+		return diag_set(diag, -ENODATA, "no function found: the section headers, at offset 0x%" PRIx64
+				", lie behind the end of the file; is it cut short?", c->image->lost_headers);
 	if (!err && !c->records.n)
 		return diag_set(diag, -ENODATA, "no function found: neither DWARF nor symbols name any code");
 	if (err)

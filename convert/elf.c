@@ -48,6 +48,8 @@ static int image_read_header(struct image *image, struct gsym_diag *diag)
 	image->addr_size = ehdr.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
 	image->relocatable = ehdr.e_type == ET_REL;
 	image->machine = ehdr.e_machine;
+	if (ehdr.e_shoff && (ehdr.e_shoff >= image->map_size || ehdr.e_shentsize > image->map_size - ehdr.e_shoff))
+		image->lost_headers = ehdr.e_shoff;
 	image_set_arch(image, ehdr.e_machine);
 	return 0;
 }

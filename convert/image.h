@@ -72,6 +72,7 @@ struct image {
 	bool big_endian;
 	bool relocatable; /* ET_REL: addresses are those of our own layout of the sections */
 	uint64_t laid_out; /* end of that layout */
+	uint64_t lost_headers; /* where the section headers should be, if that is behind the end of the file; else 0 */
 	uint64_t relocations; /* bytes of relocation tables applied; no two share bytes, so at most map_size */
 	struct {
 		size_t symtab, section; /* indexes of an SHT_SYMTAB_SHNDX section and of what it belongs to */
