@@ -21,7 +21,6 @@
 
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
-	LAYOUT_REVISION = 5,            /* of what handle.h describes, and of the notes */
 	TEMP_TRIES = 8,
 };
 
@@ -53,7 +52,7 @@ static uint64_t content_fingerprint(const struct cache_input *input)
 {
 	uint8_t fields[56];
 	store32(fields, CONVERT_REVISION, false);
-	store32(fields + 4, LAYOUT_REVISION, false);
+	store32(fields + 4, CACHE_LAYOUT_REVISION, false);
 	store32(fields + 8, input->version, false);
 	store32(fields + 12, input->merged, false);
 	store64(fields + 16, input->file.size, false);

@@ -29,6 +29,7 @@ enum {
 	CACHE_KEY_SIZE = ID_TEXT_SIZE + 1 + FINGERPRINT_DIGITS, /* id, dash, fingerprint, and the id's NUL */
 	CACHE_TEMP_NAME_SIZE = 48,
 	FAILURE_TEXT_SIZE = 512,
+	CACHE_LAYOUT_REVISION = 5, /* of what handle.h describes, and of the notes */
 };
 
 struct cache {

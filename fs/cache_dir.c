@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../gsym/base/diag.h"
@@ -183,6 +184,21 @@ uint64_t cache_dir_clean(int dir, const struct log *log)
 	}
 	closedir(d);
 	return bytes;
+}
+
+void cache_dir_expire(int dir, int64_t seconds, const struct log *log)
+{
+	DIR *d = open_listing(dir);
+	int64_t until = time(NULL) - seconds;
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));) {
+		struct stat st;
+		if (is_temporary(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime < until &&
+		    unlinkat(dir, e->d_name, 0) == 0)
+			log_info(log, "cache: removed '%s', left over from a daemon that did not end well", e->d_name);
+	}
+	closedir(d);
 }
 
 uint64_t cache_dir_count(int dir)

@@ -1,4 +1,4 @@
-/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c and metrics.c only. */
+/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c, shared_dir.c and metrics.c only. */
 #ifndef FS_CACHE_DIR_H
 #define FS_CACHE_DIR_H
 
@@ -15,6 +15,9 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 
 /* Removes temporary files whose writer is gone; returns the bytes of all that stays. */
 uint64_t cache_dir_clean(int dir, const struct log *log);
+
+/* Removes temporary files that were last written to @seconds ago, where locks may mean nothing. */
+void cache_dir_expire(int dir, int64_t seconds, const struct log *log);
 
 /* How many converted files there are. */
 uint64_t cache_dir_count(int dir);

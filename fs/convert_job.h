@@ -1,4 +1,4 @@
-/* convert_job.h - a conversion under way. Shared by convert_run.c and judge.c only. */
+/* convert_job.h - a conversion under way. Shared by convert_run.c, judge.c and share.c only. */
 #ifndef FS_CONVERT_JOB_H
 #define FS_CONVERT_JOB_H
 

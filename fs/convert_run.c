@@ -24,6 +24,7 @@
 #include "inputs.h"
 #include "notes.h"
 #include "revision.h"
+#include "share.h"
 
 enum { READING_PER_CENT = 95 /* of the progress; the rest is writing */ };
 
@@ -287,7 +288,9 @@ static void report(const struct job *job)
 	const struct outcome *out = job->out;
 	const struct log *log = job->converter->log;
 	const char *path = job->rev->source.path, *id = job->rev->image->id;
-	if (out->verdict == VERDICT_READY)
+	if (out->adopted)
+		log_info(log, "took '%s' (%s) from the shared directory", path, id);
+	else if (out->verdict == VERDICT_READY)
 		log_info(log, "converted '%s' (%s): %llu functions, %llu bytes, %.2f s", path, id,
 			 (unsigned long long)job->done.functions, (unsigned long long)job->done.output_size,
 			 out->seconds);
@@ -311,9 +314,11 @@ void convert_run(const struct converter *converter, struct revision *rev, struct
 		.temp = {.fd = -1},
 		.started_ms = monotonic_ms(),
 	};
-	if (prepare(&job) == 0)
+	if (prepare(&job) == 0 && !share_take(&job)) {
 		work(&job);
-	ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
+		ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
+		ret->offer = ret->verdict == VERDICT_READY ? share_offer(&job) : NULL;
+	}
 	report(&job);
 	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER || ret->verdict == VERDICT_CRASHED)
 		ret->inputs = strndup(job.inputs.v ? job.inputs.v : "", job.inputs.n);

@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "image.h"
 #include "neighbour.h"
+#include "shared_dir.h"
 
 /* What conversions need to know; the same for all. Everything is borrowed. */
 struct converter {
@@ -14,6 +15,8 @@ struct converter {
 	const char *worker; /* the gsym program */
 	struct neighbourhood hood;
 	struct cache *cache;
+	struct shared_dir *shared;
+	struct metrics *metrics;
 	const struct log *log;
 	uint64_t memory; /* bytes */
 	unsigned seconds;
@@ -39,6 +42,8 @@ struct outcome {
 	struct handle *handle; /* with VERDICT_READY: one reference, the caller's */
 	char *inputs;          /* of a failure: the caller's, or NULL */
 	double seconds;        /* of the conversion, 0 = there was none */
+	bool adopted;          /* another host had converted it */
+	struct share_offer *offer; /* the caller's, for share_give(); or NULL */
 };
 
 /* Looks for the converted file, or for the memory of a failure. False when there is neither. */

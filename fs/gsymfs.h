@@ -31,6 +31,7 @@ struct gsymfs {
 	struct log log;
 	struct metrics metrics;
 	struct cache cache;
+	struct shared_dir shared;
 	struct notify notify;
 	struct images images;
 	struct nodes nodes;

@@ -14,6 +14,7 @@
 
 #include "../gsym/base/diag.h"
 #include "../gsym/base/vec.h"
+#include "file_io.h"
 #include "guard.h"
 #include "inputs.h"
 
@@ -30,36 +31,6 @@ struct trailer {
 	uint64_t inputs_size;
 	uint64_t checksum;
 };
-
-static int read_all(int fd, void *to, size_t size, off_t off)
-{
-	for (char *at = to; size > 0;) {
-		ssize_t n = pread(fd, at, size, off);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		at += n;
-		off += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static int write_all(int fd, const void *from, size_t size, off_t off)
-{
-	for (const char *at = from; size > 0;) {
-		ssize_t n = pwrite(fd, at, size, off);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		at += n;
-		off += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
 
 /* XXH3 of the first @size bytes of the file, going on from @state. */
 static int hash_file(int fd, uint64_t size, XXH3_state_t *state)

@@ -40,6 +40,7 @@ static int run(struct gsymfs *fs)
 static void release(struct gsymfs *fs)
 {
 	cache_close(&fs->cache);
+	shared_dir_close(&fs->shared);
 	options_deinit(&fs->options);
 	free(fs->source);
 	free(fs->mountpoint);

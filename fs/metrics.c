@@ -138,8 +138,12 @@ static void cache(struct text_buf *out, struct gsymfs *fs)
 {
 	static const char *const words[] = {
 		[CACHE_HIT] = "hit", [CACHE_MISS] = "miss", [CACHE_FAILURE] = "failure"};
+	static const char *const shared[] = {
+		[SHARED_HIT] = "hit", [SHARED_MISS] = "miss", [SHARED_UNUSABLE] = "unusable", [SHARED_GIVEN] = "given"};
 	results(out, "cache_requests_total", "Images looked for in the cache; failure: one that was remembered.", words,
 		CACHE_RESULTS, fs->metrics.cache);
+	results(out, "shared_requests_total", "Images looked for in, and given to, the shared directory.", shared, SHARED_RESULTS,
+		fs->metrics.shared);
 	single(out, "cache_bytes", "gauge", "Size of the files in the cache.", atomic_load(&fs->cache.bytes));
 	single(out, "cache_limit_bytes", "gauge", "Size they may have.", fs->cache.limit);
 	single(out, "cache_files", "gauge", "Converted files in the cache.", cache_dir_count(fs->cache.dir));

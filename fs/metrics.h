@@ -24,6 +24,9 @@ enum conversion_result {
 /* What the cache had when an image was opened. */
 enum cache_result { CACHE_HIT, CACHE_MISS, CACHE_FAILURE, CACHE_RESULTS };
 
+/* What the directory that hosts share had; and what was given to it. */
+enum shared_result { SHARED_HIT, SHARED_MISS, SHARED_UNUSABLE, SHARED_GIVEN, SHARED_RESULTS };
+
 enum scan_result { SCAN_COMPLETE, SCAN_INCOMPLETE, SCAN_RESULTS };
 
 enum { CONVERSION_BUCKETS = 7 };
@@ -36,6 +39,7 @@ struct metrics {
 	_Atomic uint64_t conversion_times[CONVERSION_BUCKETS + 1]; /* by the first bound that is not below; else the last */
 	_Atomic uint64_t conversion_ms;
 	_Atomic uint64_t cache[CACHE_RESULTS];
+	_Atomic uint64_t shared[SHARED_RESULTS];
 	_Atomic uint64_t scans[SCAN_RESULTS];
 	_Atomic uint64_t scan_ms, scanned_files;
 };

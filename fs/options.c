@@ -27,6 +27,7 @@ const char options_help[] =
 	"\n"
 	"    -o cache=DIR             where converted files are kept\n"
 	"    -o cache_size=SIZE       how much of them (default 10G)\n"
+	"    -o shared=DIR            converted files that other hosts have made, or need\n"
 	"    -o debug_dirs=DIR:...    where debug files are looked for (default /usr/lib/debug)\n"
 	"    -o jobs=N                conversions at a time (default 2)\n"
 	"    -o threads=N             threads of one conversion (default: processors)\n"
@@ -134,6 +135,11 @@ static bool set_path(void *to, const char *value)
 	return *path != NULL;
 }
 
+static bool set_directory(void *to, const char *value)
+{
+	return !strstr(value, "://") && set_path(to, value);
+}
+
 static bool set_dirs(void *to, const char *value)
 {
 	size_t n = 0;
@@ -173,6 +179,7 @@ static const struct {
 	{"rescan", offsetof(struct options, rescan), set_seconds_or_0,
 	 "seconds, 0 to 604800; 0 = never"},
 	{"watch", offsetof(struct options, watch), set_yes_no, "yes or no"},
+	{"shared", offsetof(struct options, shared), set_directory, "a directory (a URL has to be mounted)"},
 	{"debug_dirs", offsetof(struct options, debug_dirs), set_dirs,
 	 "at most 32 absolute directories with colons between them"},
 	{"merged", offsetof(struct options, merged), set_yes_no, "yes or no"},
@@ -376,6 +383,7 @@ void options_deinit(struct options *options)
 	free(options->mountpoint);
 	free(options->cache);
 	free(options->debug_dirs);
+	free(options->shared);
 	free(options->worker);
 	fuse_opt_free_args(&options->fuse);
 }

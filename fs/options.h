@@ -19,6 +19,7 @@ struct options {
 	char *source;            /* as given; the directory with object files */
 	char *mountpoint;        /* as given */
 	char *cache;             /* directory, or NULL = the default one */
+	char *shared;            /* a directory of converted files for several hosts, or NULL */
 	char *debug_dirs;        /* absolute paths with colons between them; may be empty */
 	char *worker;            /* the gsym program, or NULL = look beside the daemon */
 	uint64_t cache_size;     /* bytes of converted files to keep */

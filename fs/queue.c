@@ -8,6 +8,7 @@
 #include "metrics.h"
 #include "revision.h"
 #include "scan.h"
+#include "share.h"
 #include "symbol_names.h"
 #include "thread.h"
 #include "tsv_file.h"
@@ -124,6 +125,8 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	pthread_mutex_lock(&queue->images->lock);
 	if (outcome->seconds > 0)
 		rev->seconds = outcome->seconds;
+	if (outcome->adopted)
+		rev->image->conversions--;
 	if (outcome->verdict == VERDICT_REPLACED) {
 		wait_for_rescan(queue, rev, &woken);
 	} else if (outcome->verdict == VERDICT_OUTDATED) {
@@ -264,8 +267,10 @@ static void *convert_images(void *arg)
 		struct outcome outcome;
 		use_note(queue->images, queue->converter->cache);
 		convert_run(queue->converter, rev, &outcome);
-		count_conversion(queue, &outcome);
+		if (!outcome.adopted)
+			count_conversion(queue, &outcome);
 		settle(queue, rev, &outcome);
+		share_give(queue->converter->shared, queue->converter->metrics, outcome.offer);
 	}
 	return NULL;
 }

@@ -115,6 +115,18 @@ static void raise_fd_limit(void)
 	}
 }
 
+static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
+{
+	struct stat cache, shared;
+	int err = shared_dir_open(&fs->shared, fs->options.shared, &fs->log, diag);
+	if (err || fs->shared.dir < 0 || fstat(fs->cache.dir, &cache) || fstat(fs->shared.dir, &shared))
+		return err;
+	/* What is here is evicted; what is there stays. */
+	if (cache.st_dev == shared.st_dev && cache.st_ino == shared.st_ino)
+		return diag_set(diag, -EINVAL, "shared directory '%s' is the cache: choose another for one of them", fs->shared.path);
+	return 0;
+}
+
 int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 {
 	raise_fd_limit();
@@ -125,6 +137,8 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 		err = mountpoint_prepare(fs->options.mountpoint, &fs->log, &fs->mountpoint, diag);
 	if (!err)
 		err = cache_open(&fs->cache, fs->options.cache, fs->options.cache_size, &fs->log, diag);
+	if (!err)
+		err = open_shared(fs, diag);
 	if (!err)
 		err = check_worker(fs, diag);
 	if (!err)
@@ -145,6 +159,8 @@ void setup_parts(struct gsymfs *fs)
 		.source = fs->source,
 		.worker = fs->worker,
 		.cache = &fs->cache,
+		.shared = &fs->shared,
+		.metrics = &fs->metrics,
 		.log = &fs->log,
 		.memory = o->convert_memory,
 		.seconds = o->convert_time,
