@@ -30,6 +30,7 @@ enum frame_style {
 	STYLE_APPLE,     /* func (in module) (file.c:12) */
 	STYLE_KERNEL,    /* func (dir/file.c:12) */
 	STYLE_SANITIZER, /* in func dir/file.c:12 */
+	STYLE_THREADS,   /* func dir/file.c:12 */
 	STYLE_SUMMARY,   /* dir/file.c:12 in func */
 	STYLE_ANDROID,   /* (func dir/file.c:12) */
 	STYLE_COREDUMP,  /* func at dir/file.c:12 */

@@ -25,7 +25,7 @@ static bool parse(struct scan line, const char *hash, struct frame *ret)
 	uint64_t number;
 	struct scan s = scan_from(hash + 1, line.end);
 	*ret = (struct frame){.space = FRAME_LINK, .style = STYLE_ANDROID, .has_number = true};
-	if (!scan_decimal(&s, &number) || number > UINT32_MAX || !scan_lit(&s, " pc ") ||
+	if (!scan_decimal(&s, &number) || number > UINT32_MAX || !scan_blanks(&s) || !scan_lit(&s, "pc ") ||
 	    !scan_digits(&s, ADDRESS_DIGITS_MIN, &ret->address) || !scan_blanks(&s) || s.at == s.end)
 		return false;
 	const char *path_end = end_of_path(s), *id = find_text(path_end, line.end, " (BuildId: ");

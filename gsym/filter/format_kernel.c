@@ -30,7 +30,7 @@ enum role {
 static bool has_word(const char *line, const char *symbol, const char *word)
 {
 	for (const char *p = line; (p = find_text(p, symbol, word)); p++)
-		if (p == line || !is_word(p[-1]))
+		if (p == line || !is_word(p[-1]) || is_behind_colour(line, p))
 			return true;
 	return false;
 }
@@ -86,7 +86,7 @@ static enum role role_of(const char *line, const char *symbol)
 		return ROLE_APART;
 	const char *at = skip_back(line, symbol);
 	bool from = at - line >= 4 && memcmp(at - 4, "from", 4) == 0;
-	return at == line || !is_symbol(at[-1]) || from ? ROLE_FRAME : ROLE_APART;
+	return at == line || !is_symbol(at[-1]) || is_behind_colour(line, at) || from ? ROLE_FRAME : ROLE_APART;
 }
 
 /* Whether it was found on the stack, and may be old. */
@@ -117,6 +117,7 @@ static void parse_module(struct scan *s, struct filter_module *module)
 	struct scan t = *s;
 	if (!scan_lit(&t, " ["))
 		return;
+	module->name[0] = module->id[0] = 0; /* not the kernel's, whatever follows */
 	const char *name = t.at, *end;
 	while (t.at < t.end && (is_word(*t.at) || *t.at == '-'))
 		t.at++;
@@ -126,7 +127,6 @@ static void parse_module(struct scan *s, struct filter_module *module)
 	if (end == name || !close)
 		return;
 	module_set_name(module, name, end);
-	module->id[0] = 0;
 	if (close > id)
 		module_set_id(module, id, close);
 }
@@ -138,6 +138,7 @@ static bool parse(const struct context *context, struct scan line, const char *p
 	const char *symbol = plus;
 	while (symbol > line.at && is_symbol(symbol[-1]))
 		symbol--;
+	symbol = behind_colour(line.at, symbol, plus);
 	*ret = (struct frame){.module = context->kernel, .space = FRAME_NAME, .style = STYLE_KERNEL};
 	if (symbol == plus || is_digit(*symbol) || plus - symbol >= SYMBOL_SIZE || !scan_lit(&s, "+") ||
 	    !scan_hex(&s, &ret->address) || !scan_lit(&s, "/") || !scan_hex(&s, &ret->symbol_size) ||

@@ -1,9 +1,10 @@
 /*
- * Lines that begin with "#N 0xADDRESS":
+ * Lines with "#N 0xADDRESS" and a place in a module:
  *
  *	    #1 0x5581f7f2a1cc  (/usr/bin/example+0x11cc) (BuildId: 0123...)       sanitizers
  *	 #1 0x00005581f7f2a1cc work(int) (/usr/bin/example+0x11cc)                 LLVM's own programs
  *	#1  0x00005581f7f2a1cc n/a (libexample.so.1 + 0x11cc)                      systemd-coredump
+ *	    #1 <null> <null> (example+0x11cc)                                      ThreadSanitizer
  *
  * The offset counts from where the module is loaded. Sanitizers print return addresses one byte, or one instruction, back.
  * systemd-coredump lists build ids before: "Module libexample.so.1 with build-id 0123...".
@@ -19,13 +20,20 @@ struct place {
 	bool spaced;
 };
 
+/* A '(' that begins a word: names of functions have some, too, and files that are gone "(deleted)". */
+static bool begins_place(struct scan s, const char *at)
+{
+	struct scan t = scan_from(at, s.end);
+	return at > s.at && at[-1] == ' ' && *at == '(' && !scan_lit(&t, "(deleted)");
+}
+
+/* The last of them before an offset. */
 static bool parse_place(struct scan s, struct place *ret)
 {
 	const char *open = NULL, *seen = s.at;
 	for (const char *p = s.at; (p = find_text(p, s.end, "+")); p++) {
-		/* The last '(' that begins a word: names of functions have some, too. */
 		for (; seen < p; seen++)
-			open = *seen == '(' && seen > s.at && seen[-1] == ' ' ? seen : open;
+			open = begins_place(s, seen) ? seen : open;
 		struct scan t = scan_from(p + 1, s.end);
 		ret->spaced = scan_lit(&t, " ") && p > s.at && p[-1] == ' ';
 		ret->name_end = p - ret->spaced;
@@ -50,11 +58,20 @@ static void parse_build_id(struct scan *s, struct filter_module *module)
 		s->at = end + 1;
 }
 
+/* Where the name ends: on Apple's systems ":arm64" follows. */
+static const char *before_architecture(const struct place *place)
+{
+	const char *p = place->name_end;
+	while (p > place->name && is_word(p[-1]))
+		p--;
+	return p > place->name + 1 && p < place->name_end && p[-1] == ':' && !is_digit(*p) ? p - 1 : place->name_end;
+}
+
 static void sanitizer(struct scan line, struct scan rest, const struct place *place, struct frame *ret)
 {
 	struct scan behind = scan_from(place->close, line.end), t = rest;
 	bool stepped = scan_lit(&t, " in ") || scan_lit(&t, "  (");
-	module_set_name(&ret->module, place->name, place->name_end);
+	module_set_name(&ret->module, place->name, before_architecture(place));
 	parse_build_id(&behind, &ret->module);
 	ret->style = STYLE_SANITIZER;
 	ret->kind = !ret->number ? WALK_EXACT : stepped ? WALK_STEPPED : WALK_RETURN;
@@ -80,13 +97,36 @@ static bool coredump(const struct context *context, struct scan line, struct sca
 	return true;
 }
 
+/* "func <null> (module+0x11cc)": nothing but a name is known, or "<null>" for that, too. */
+static bool thread_sanitizer(struct scan line, struct scan rest, uint64_t number, struct frame *ret)
+{
+	static const char unknown[] = " <null> (";
+	struct place place;
+	size_t size = strlen(unknown);
+	if (!parse_place(rest, &place) || place.spaced || (size_t)(place.open + 1 - rest.at) < size ||
+	    memcmp(place.open + 1 - size, unknown, size) != 0)
+		return false;
+	struct scan behind = scan_from(place.close, line.end);
+	*ret = (struct frame){.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
+	module_set_name(&ret->module, place.name, place.name_end);
+	parse_build_id(&behind, &ret->module);
+	ret->style = STYLE_THREADS;
+	ret->kind = number ? WALK_STEPPED : WALK_EXACT;
+	ret->from = (uint32_t)(rest.at - line.at);
+	ret->tail = ret->to = (uint32_t)(place.open - 1 - line.at);
+	return true;
+}
+
 static bool frame(const struct context *context, struct scan line, const char *hash, struct frame *ret)
 {
 	uint64_t number, address;
 	struct place place;
 	struct scan s = scan_from(hash + 1, line.end);
-	if (!scan_decimal(&s, &number) || number > UINT32_MAX || !scan_blanks(&s) || !scan_lit(&s, "0x") ||
-	    !scan_digits(&s, ADDRESS_DIGITS_MIN, &address) || !parse_place(s, &place))
+	if (!scan_decimal(&s, &number) || number > UINT32_MAX || !scan_blanks(&s))
+		return false;
+	if (!scan_lit(&s, "0x"))
+		return thread_sanitizer(line, s, number, ret);
+	if (!scan_digits(&s, ADDRESS_DIGITS_MIN, &address) || !parse_place(s, &place))
 		return false;
 	*ret = (struct frame){.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
 	if (place.spaced)
@@ -129,14 +169,14 @@ static int note(struct context *context, struct scan line)
 	struct scan s = scan_from(with, line.end);
 	scan_lit(&s, " with build-id");
 	scan_lit(&s, ":");
-	const char *name = at + strlen("odule "), *id;
+	const char *name = at + strlen("odule "), *id, *package = find_text(name, with, " from ");
 	if (!scan_blanks(&s))
 		return 0;
 	for (id = s.at; s.at < s.end && hex_value(*s.at) >= 0;)
 		s.at++;
 	if (name >= with || !module_set_id(&module.is, id, s.at))
 		return 0;
-	module_set_name(&module.is, name, with);
+	module_set_name(&module.is, name, package ? package : with);
 	return modules_add(&context->coredump, &module, false);
 }
 

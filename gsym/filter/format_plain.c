@@ -50,7 +50,7 @@ static size_t find(const struct context *context, struct scan line, struct frame
 			continue;
 		for (from = p; p < line.end && is_id(*p);)
 			p++;
-		n += parse(line, from, p, &ret[n]);
+		n += parse(line, behind_colour(line.at, from, p), p, &ret[n]);
 	}
 	return n;
 }

@@ -28,8 +28,17 @@ bool filter_module_set_id(struct filter_module *module, const char *text, size_t
 	return module_set_id(module, text, text + size);
 }
 
+/* Where the name ends: the system calls files so that are gone. */
+static const char *before_deleted(const char *from, const char *to)
+{
+	static const char deleted[] = " (deleted)";
+	size_t size = sizeof(deleted) - 1;
+	return (size_t)(to - from) > size && memcmp(to - size, deleted, size) == 0 ? to - size : to;
+}
+
 void module_set_name(struct filter_module *module, const char *from, const char *to)
 {
+	to = before_deleted(from, to);
 	size_t size = (size_t)(to - from);
 	if (size >= FILTER_NAME_SIZE) {
 		from = to - (FILTER_NAME_SIZE - 1);
@@ -84,6 +93,7 @@ const struct module *modules_by_key(const struct modules *modules, uint64_t key)
 
 const struct module *modules_by_name(const struct modules *modules, const char *from, const char *to)
 {
+	to = before_deleted(from, to);
 	size_t size = (size_t)(to - from);
 	for (size_t i = modules->list.n; i-- > 0;) {
 		const struct module *m = &modules->list.v[i];

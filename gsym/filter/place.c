@@ -3,7 +3,8 @@
 #include "../render/escape.h"
 #include "../render/formats.h"
 
-enum { BACKTRACE_NUMBER_WIDTH = 6, BACKTRACE_ADDRESS_DIGITS = 16 };
+/* Columns of a backtrace: the number ends in one, that of an inlined call and a blank follow. */
+enum { BACKTRACE_NUMBER_DIGITS = 5, BACKTRACE_INLINED_WIDTH = 4, BACKTRACE_ADDRESS_DIGITS = 16 };
 
 /* A frame of the answer being written. */
 struct piece {
@@ -114,6 +115,16 @@ static void sanitizer(const struct piece *p)
 	}
 }
 
+static void threads(const struct piece *p)
+{
+	write_name(p);
+	text_char(p->out, ' ');
+	if (has_line(p))
+		write_position(p);
+	else
+		text_lit(p->out, "<null>");
+}
+
 static void summary(const struct piece *p)
 {
 	if (has_line(p))
@@ -148,20 +159,29 @@ static void sentence(const struct piece *p)
 	}
 }
 
-static void backtrace(const struct piece *p)
+/* "    #1.2  ": frame 1, second inlined call. */
+static void write_frame_number(const struct piece *p)
 {
 	struct text_buf *out = p->out;
-	size_t from;
-	bool is_return = p->resolved->kind == WALK_RETURN;
-	text_lit(out, "    ");
-	from = out->n;
+	size_t digits = 1;
+	for (uint32_t rest = p->frame->number; rest > 9; rest /= 10)
+		digits++;
+	text_fill(out, ' ', digits < BACKTRACE_NUMBER_DIGITS ? BACKTRACE_NUMBER_DIGITS - digits : 0);
 	text_char(out, '#');
 	text_dec(out, p->frame->number);
+	size_t from = out->n;
 	if (frame_of(p)->inlined) {
 		text_char(out, '.');
 		text_dec(out, p->index + 1);
 	}
-	text_fill(out, ' ', out->n - from < BACKTRACE_NUMBER_WIDTH ? BACKTRACE_NUMBER_WIDTH - (out->n - from) : 1);
+	text_fill(out, ' ', out->n - from < BACKTRACE_INLINED_WIDTH ? BACKTRACE_INLINED_WIDTH - (out->n - from) : 1);
+}
+
+static void backtrace(const struct piece *p)
+{
+	struct text_buf *out = p->out;
+	bool is_return = p->resolved->kind == WALK_RETURN;
+	write_frame_number(p);
 	text_lit(out, "0x");
 	text_hex(out, p->frame->shown - is_return, BACKTRACE_ADDRESS_DIGITS);
 	text_char(out, ' ');
@@ -241,6 +261,7 @@ static const struct {
 	[STYLE_APPLE] = {apple, LINES, false, GSYM_LOOKUP_FIRST_ROW},
 	[STYLE_KERNEL] = {kernel, LINES, true},
 	[STYLE_SANITIZER] = {sanitizer, LINES, false},
+	[STYLE_THREADS] = {threads, LINES, false},
 	[STYLE_SUMMARY] = {summary, FIRST, false},
 	[STYLE_ANDROID] = {android, LINES, false},
 	[STYLE_COREDUMP] = {sentence, LINES, false},
@@ -273,6 +294,14 @@ static bool find_answer(const struct walk *walk, const struct frame *frame, cons
 	return !styles[frame->style].wants_line || frame_has_file(&answer->frames[0]);
 }
 
+/* What ends this line ends those before it. */
+static void write_end(const struct piece *p)
+{
+	const struct place_line *line = p->line;
+	bool has_return = line->size >= 2 && memcmp(line->text + line->size - 2, "\r\n", 2) == 0;
+	text_str(p->out, has_return ? "\r\n" : "\n");
+}
+
 /* Appends the answer to frame @i in its place. @alone: there is room for more lines. */
 static void write_frame(struct piece *p, size_t i, bool alone)
 {
@@ -282,7 +311,12 @@ static void write_frame(struct piece *p, size_t i, bool alone)
 		styles[p->frame->style].write(p);
 		if ((many != LINES && many != OBJECTS) || p->index + 1 == n)
 			continue;
-		text_str(p->out, many == OBJECTS ? "}," : alone ? "\n" : " ");
+		if (many == OBJECTS)
+			text_str(p->out, "},");
+		else if (alone)
+			write_end(p);
+		else
+			text_char(p->out, ' ');
 		if (alone)
 			write_original(p, 0, p->line->frames[i].from);
 	}

@@ -107,6 +107,23 @@ static inline bool scan_decimal(struct scan *s, uint64_t *ret)
 	return true;
 }
 
+/* Whether a terminal's colour, "\x1b[1;31m", ends before @at: its last letter is none of a word. */
+static inline bool is_behind_colour(const char *begin, const char *at)
+{
+	if (at == begin || at[-1] != 'm')
+		return false;
+	for (at--; at > begin && (is_digit(at[-1]) || at[-1] == ';');)
+		at--;
+	return at - begin >= 2 && at[-1] == '[' && at[-2] == '\x1b';
+}
+
+/* Where the word at @from begins, if a colour's end was taken for a part of it. */
+static inline const char *behind_colour(const char *begin, const char *from, const char *to)
+{
+	const char *letter = memchr(from, 'm', (size_t)(to - from));
+	return letter && is_behind_colour(begin, letter + 1) ? letter + 1 : from;
+}
+
 /* The first place of @text at or behind @from, or NULL. */
 static inline const char *find_text(const char *from, const char *end, const char *text)
 {

@@ -251,6 +251,8 @@ def markup(p, directory):
     elements = [f"{{{{{{module:0:example:elf:{p.id}}}}}}}", f"{{{{{{mmap:{load:#x}:0x10000:load:0:rx:{p.base:#x}}}}}}}"]
     for n, address in enumerate(p.stack):
         elements.append(f"{{{{{{bt:{n}:{address - p.base + load:#x}{':pc' * (n == 0)}}}}}}}")
+    for n in (10, 100, 12345, 1234567):
+        elements.append(f"{{{{{{bt:{n}:{p.stack[1] - p.base + load:#x}}}}}}}")
     elements.append(f"pc {{{{{{pc:{p.stack[0] - p.base + load:#x}}}}}}}, {{{{{{symbol:_ZN1f3oneEv}}}}}}")
     place = directory / "ids" / ".build-id" / p.id[:2]
     place.mkdir(parents=True)

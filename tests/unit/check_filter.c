@@ -203,6 +203,14 @@ static void sanitizers(void **state)
 	      " #0 0x000055c8ec9c41aa in alpha /src/a.c:6\n"
 	      " #1 0x000055c8ec9c41aa in beta /src/b.h:7\n"
 	      " #1 0x000055c8ec9c41aa in alpha /src/a.c:5\n");
+	/* ThreadSanitizer has no addresses. */
+	check("    #0 <null> <null> (x+0x4) (BuildId: " ID ")\n    #1 <null> <null> (x+0x9) (BuildId: " ID ")\n"
+	      "    #2 f <null> (x+0x44) (BuildId: " ID ")\n    #3 f /a.c:3 (x+0x44) (BuildId: " ID ")\n",
+	      "    #0 alpha /src/a.c:5 (x+0x4) (BuildId: " ID ")\n"
+	      "    #1 beta /src/b.h:7\n    #1 alpha /src/a.c:5 (x+0x9) (BuildId: " ID ")\n"
+	      "    #2 f::one() <null> (x+0x44) (BuildId: " ID ")\n    #3 f /a.c:3 (x+0x44) (BuildId: " ID ")\n");
+	check("    #1 0x55c8ec9c41cc  (/bin/x:arm64+0x9) (BuildId: " ID ")\r\n",
+	      "    #1 0x55c8ec9c41cc in beta /src/b.h:7\r\n    #1 0x55c8ec9c41cc in alpha /src/a.c:5\r\n");
 	unchanged("    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: 00" ID ")\n    #1 0x55c8ec9c41aa in main /a.c:1:2\n#2 0x1 (+0x4)\n"
 		  "    #0 0x55c8ec9c41aa  (/bin/x+0x)\n");
 }
@@ -217,6 +225,8 @@ static void coredumps(void **state)
 	      "#0  0x00007f0000000010 alpha at /src/a.c:6 (libx.so.1 + 0x10)\n"
 	      "#1  0x00007f0000000010 beta at /src/b.h:7\n#1  0x00007f0000000010 alpha at /src/a.c:5 (libx.so.1 + 0x10)\n"
 	      "#2  0x00007f0000000044 f::one() (libx.so.1 + 0x44)\n#3  0x00007f0000000044 main (liby.so + 0x44)\n");
+	check("Module x.so from deb x-1.2 with build-id " ID "\n#0  0x00007f0000000010 n/a (x.so (deleted) + 0x10)\n",
+	      "Module x.so from deb x-1.2 with build-id " ID "\n#0  0x00007f0000000010 alpha at /src/a.c:6 (x.so (deleted) + 0x10)\n");
 	check("x: Found module /lib/x.so with build-id: " ID "\n#0  0x00007f0000000010 n/a (x.so + 0x10)\n",
 	      "x: Found module /lib/x.so with build-id: " ID "\n#0  0x00007f0000000010 alpha at /src/a.c:6 (x.so + 0x10)\n");
 	unchanged("Module libx.so.1 without build-id.\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n");
@@ -242,12 +252,18 @@ static void kernel(void **state)
 	      "[  1.5] RIP: 0010:alpha (/src/a.c:6)\n"
 	      "[  1.5]  beta (/src/b.h:7) [inlined]\n[  1.5]  alpha (/src/a.c:5)\n"
 	      "[  1.5]  ? alpha (/src/a.c:5)\n[  1.5]  alpha (/src/a.c:5)\n");
+	/* Colours of terminals. */
+	check("\x1b[32m[  1.5] \x1b[0m\x1b[33mRIP: \x1b[0m0010:alpha+0x8/0x40\n\x1b[33malpha+0x10/0x40\n\x1b[1;31m" ID "+0x4\n",
+	      "\x1b[32m[  1.5] \x1b[0m\x1b[33mRIP: \x1b[0m0010:beta (/src/b.h:7) [inlined]\n"
+	      "\x1b[32m[  1.5] \x1b[0m\x1b[33mRIP: \x1b[0m0010:alpha (/src/a.c:5)\n"
+	      "\x1b[33mbeta (/src/b.h:7) [inlined]\n\x1b[33malpha (/src/a.c:5)\n\x1b[1;31m" ID "+0x4 alpha at /src/a.c:5\n");
 	check(" alpha+0x4/0x40 [mod " ID "]\n", " alpha (/src/a.c:5) [mod " ID "]\n");
 	/* By the size, which counts padding; where no size fits, or two do, nothing is said. */
 	check(" twin+0x4/0x20\n twin+0x4/0x30\n", " twin (/src/a.c:20)\n twin (/src/a.c:30)\n");
 	check(" alpha+0x4/0x50\n alpha+0x4/0x500\n", " alpha (/src/a.c:5)\n alpha (/src/a.c:5)\n");
 	unchanged(" alpha+0x4/0x3f\n twin+0x4/0x10\n twin+0x4/0x38\n"); /* another build; which one? */
 	unchanged(" alpha+0x4\n alpha+0x4/0x2\n gamma+0x4/0x40\n 1alpha+0x4/0x40\n +0x4/0x40\n");
+	unchanged(" alpha+0x4/0x40 [mo\n");
 	unchanged(" alpha+0x4/0x40 [mod]\n _ZN1f3oneEv+0x4/0x40\n"); /* no such module; no line */
 	unchanged("CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 ff" ID "\n alpha+0x4/0x40\n");
 	check("CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 " ID "\n alpha+0x4/0x40\n",
@@ -480,6 +496,8 @@ static void cut_anywhere(void **state)
 		assert_int_equal(parts.n, whole.n);
 		assert_memory_equal(parts.v, whole.v, whole.n);
 	}
+	for (size_t i = 0; i <= size; i++)
+		run(&source, in, i, NULL, 0, &parts); /* cut off: the sanitizers watch */
 	text_deinit(&whole);
 	text_deinit(&parts);
 	free(in);
