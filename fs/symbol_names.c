@@ -8,7 +8,7 @@
 #include "revision.h"
 
 enum {
-	MAKING_MAX = 60, /* seconds: a million real names take two. Later names are not found as they are shown */
+	MAKING_MAX = 10, /* seconds: a million real names take two. Later names are not found as they are shown */
 	ASKED_EACH = 32, /* names: to ask for the time takes as long as a short one */
 };
 

@@ -9,6 +9,14 @@
 /* DMGL_NO_RECURSE_LIMIT stays off: names come from files. */
 enum { FLAGS = DMGL_PARAMS | DMGL_ANSI, BARE_FLAGS = DMGL_ANSI };
 
+/* How a name is demangled. */
+struct how {
+	enum demangle_mode mode;
+	int flags;
+	size_t max;   /* bytes of text */
+	bool too_long; /* out: it has more */
+};
+
 typedef int demangler(const char *mangled, int options, demangle_callbackref callback, void *opaque);
 
 struct sink {
@@ -32,35 +40,38 @@ static void sink_write(const char *text, size_t size, void *opaque)
 }
 
 /* Appends what @run prints, or nothing. A name that demangles to nothing is no name. */
-static bool collect(struct text_buf *out, demangler *run, const char *name, int flags)
+static bool collect(struct text_buf *out, demangler *run, const char *name, struct how *how)
 {
 	size_t start = out->n;
-	struct sink sink = {.out = out, .end = start + DEMANGLE_OUTPUT_MAX};
-	if (setjmp(sink.enough) == 0 && run(name, flags, sink_write, &sink) && out->n > start)
+	struct sink sink = {.out = out, .end = start + how->max};
+	if (setjmp(sink.enough))
+		how->too_long = true;
+	else if (run(name, how->flags, sink_write, &sink) && out->n > start)
 		return true;
 	out->n = start;
 	return false;
 }
 
 /* Rust's first mangling looks like C++ and is told by the hash at its end: "17h", 16 hex digits, "E". */
-static bool append_rust(struct text_buf *out, const char *name)
+static bool append_rust(struct text_buf *out, const char *name, struct how *how)
 {
-	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name, FLAGS);
+	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name, how);
 }
 
-static bool append_cxx(struct text_buf *out, const char *name, int flags)
+static bool append_cxx(struct text_buf *out, const char *name, struct how *how)
 {
 	size_t start = out->n;
-	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name, flags))
+	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name, how))
 		return false;
 	out->n = start + demangle_restyle(out->v + start, out->n - start);
 	return true;
 }
 
 /* Takes a string of libiberty's, NULL when it could not demangle. */
-static bool append_owned(struct text_buf *out, char *text)
+static bool append_owned(struct text_buf *out, char *text, struct how *how)
 {
-	bool ok = text && text[0] && strlen(text) <= DEMANGLE_OUTPUT_MAX;
+	bool ok = text && text[0] && strlen(text) <= how->max;
+	how->too_long = text && text[0] && !ok;
 	if (ok)
 		text_str(out, text);
 	free(text);
@@ -68,7 +79,7 @@ static bool append_owned(struct text_buf *out, char *text)
 }
 
 /* GNAT's names: units and what is in them, in lower case. Others libiberty puts between angle brackets. */
-static bool append_ada(struct text_buf *out, const char *name)
+static bool append_ada(struct text_buf *out, const char *name, struct how *how)
 {
 	if ((name[0] == '_' && strncmp(name, "_ada_", 5) != 0) || !demangle_affordable_ada(name))
 		return false;
@@ -77,18 +88,18 @@ static bool append_ada(struct text_buf *out, const char *name)
 		free(text);
 		return false;
 	}
-	return append_owned(out, text);
+	return append_owned(out, text, how);
 }
 
-static bool append_demangled(struct text_buf *out, const char *name, enum demangle_mode mode)
+static bool append_demangled(struct text_buf *out, const char *name, struct how *how)
 {
 	if (name[0] == '_' && name[1] == 'Z')
-		return append_rust(out, name) || append_cxx(out, name, FLAGS);
+		return append_rust(out, name, how) || append_cxx(out, name, how);
 	if (name[0] == '_' && name[1] == 'R')
-		return append_rust(out, name);
+		return append_rust(out, name, how);
 	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
-		return append_owned(out, dlang_demangle(name, FLAGS));
-	return mode == DEMANGLE_ADA && append_ada(out, name);
+		return append_owned(out, dlang_demangle(name, FLAGS), how);
+	return how->mode == DEMANGLE_ADA && append_ada(out, name, how);
 }
 
 static const char STUB[] = "@plt";
@@ -102,10 +113,10 @@ static bool is_word_or_blank(char c)
  * D's demangler has no option for it: what is in front of the parentheses at the end, or of those that " const" and the like
  * follow, if they are no template's.
  */
-static bool append_bare_d(struct text_buf *out, const char *name)
+static bool append_bare_d(struct text_buf *out, const char *name, struct how *how)
 {
 	size_t start = out->n, depth = 0;
-	if (!demangle_affordable_d(name) || !append_owned(out, dlang_demangle(name, FLAGS)))
+	if (!demangle_affordable_d(name) || !append_owned(out, dlang_demangle(name, FLAGS), how))
 		return false;
 	size_t at = out->failed ? start : out->n;
 	while (at > start && is_word_or_blank(out->v[at - 1]))
@@ -122,26 +133,25 @@ static bool append_bare_d(struct text_buf *out, const char *name)
 	return ok;
 }
 
-static bool append_bare(struct text_buf *out, const char *name, enum demangle_mode mode)
+static bool append_bare(struct text_buf *out, const char *name, struct how *how)
 {
 	size_t start = out->n;
-	(void)mode;
-	if (append_rust(out, name)) {
+	if (append_rust(out, name, how)) {
 		out->n = start;
 		return false;
 	}
 	if (name[0] == '_' && name[1] == 'Z')
-		return !strchr(name, '.') && append_cxx(out, name, BARE_FLAGS);
-	return name[0] == '_' && name[1] == 'D' && append_bare_d(out, name);
+		return !strchr(name, '.') && append_cxx(out, name, how);
+	return name[0] == '_' && name[1] == 'D' && append_bare_d(out, name, how);
 }
 
-typedef bool appender(struct text_buf *out, const char *name, enum demangle_mode mode);
+typedef bool appender(struct text_buf *out, const char *name, struct how *how);
 
 /* "name@plt", a stub that calls the function: what is in front of it is demangled. */
-static bool append_stub(struct text_buf *out, const char *name, size_t size, appender *append, enum demangle_mode mode)
+static bool append_stub(struct text_buf *out, const char *name, size_t size, appender *append, struct how *how)
 {
 	char *function = strndup(name, size - (sizeof(STUB) - 1));
-	bool ok = function && append(out, function, mode);
+	bool ok = function && append(out, function, how);
 	free(function);
 	if (ok)
 		text_str(out, STUB);
@@ -153,12 +163,12 @@ static bool is_stub(const char *name, size_t size)
 	return size >= sizeof(STUB) && !strcmp(name + size - (sizeof(STUB) - 1), STUB);
 }
 
-static bool append_any(struct text_buf *out, const char *name, appender *append, enum demangle_mode mode)
+static bool append_any(struct text_buf *out, const char *name, appender *append, struct how *how)
 {
 	size_t dot = name[0] == '.', size;
-	if (demangle_applies(name, mode) && (size = strnlen(name, DEMANGLE_INPUT_MAX + 1)) <= DEMANGLE_INPUT_MAX) {
+	if (demangle_applies(name, how->mode) && (size = strnlen(name, DEMANGLE_INPUT_MAX + 1)) <= DEMANGLE_INPUT_MAX) {
 		text_bytes(out, name, dot);
-		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, append, mode) : append(out, name + dot, mode))
+		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, append, how) : append(out, name + dot, how))
 			return true;
 		out->n -= out->failed ? 0 : dot;
 	}
@@ -167,13 +177,23 @@ static bool append_any(struct text_buf *out, const char *name, appender *append,
 
 bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode)
 {
-	if (append_any(out, name, append_demangled, mode))
+	struct how how = {.mode = mode, .flags = FLAGS, .max = DEMANGLE_OUTPUT_MAX};
+	if (append_any(out, name, append_demangled, &how))
 		return true;
 	text_str(out, name);
 	return false;
 }
 
-bool demangle_append_bare(struct text_buf *out, const char *name)
+bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max, bool *ret_too_long)
 {
-	return append_any(out, name, append_bare, DEMANGLE_AUTO);
+	struct how how = {.mode = mode, .flags = FLAGS, .max = max};
+	bool ok = append_any(out, name, append_demangled, &how);
+	*ret_too_long = !ok && how.too_long;
+	return ok;
+}
+
+bool demangle_append_bare(struct text_buf *out, const char *name, size_t max)
+{
+	struct how how = {.mode = DEMANGLE_AUTO, .flags = BARE_FLAGS, .max = max};
+	return append_any(out, name, append_bare, &how);
 }

@@ -43,9 +43,15 @@ static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode);
 
 /*
- * Appends the function's name alone of a C++ or D name that demangle_append() demangles: no result, no parameters and what
- * follows them. False, and nothing, of names that have none, and of clones ("_Z4workv.cold").
+ * Appends @name demangled if that takes at most about @max bytes; else nothing, and false: *ret_too_long says whether it can be
+ * demangled at all.
  */
-bool demangle_append_bare(struct text_buf *out, const char *name);
+bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max, bool *ret_too_long);
+
+/*
+ * Appends the function's name alone of a C++ or D name that demangle_append() demangles: no result, no parameters and what
+ * follows them; at most about @max bytes. False, and nothing, of names that have none, and of clones ("_Z4workv.cold").
+ */
+bool demangle_append_bare(struct text_buf *out, const char *name, size_t max);
 
 #endif

@@ -4,6 +4,7 @@
 
 enum {
 	STORED_MAX = 4096, /* bytes of a stored name: longer ones are not shown in SHOWN_SIZE_MAX either */
+	DEMANGLED_MAX = 4 * SHOWN_SIZE_MAX, /* before llvm's spelling makes it shorter */
 };
 
 static void reset(struct shown_names *shown)
@@ -37,10 +38,14 @@ static void make_forms(const char *stored, struct shown_names *shown)
 	reset(shown);
 	if (size > STORED_MAX || (demangle_applies(stored, mode) && limit_is_reached(&shown->limit)))
 		return;
-	bool demangled = demangle_append(whole, stored, mode);
-	escape_tail(whole, 0, ESCAPE_TEXT);
-	if (demangled && demangle_append_bare(bare, stored))
+	bool too_long, demangled = demangle_append_short(whole, stored, mode, DEMANGLED_MAX, &too_long);
+	if ((demangled || too_long) && demangle_append_bare(bare, stored, DEMANGLED_MAX))
 		escape_tail(bare, 0, ESCAPE_TEXT);
+	if (too_long)
+		return;
+	if (!demangled)
+		text_bytes(whole, stored, size);
+	escape_tail(whole, 0, ESCAPE_TEXT);
 	if (is_text(bare, whole->v, whole->n))
 		text_reset(bare);
 	if (is_text(whole, stored, size))

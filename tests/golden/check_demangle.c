@@ -85,7 +85,7 @@ static void bare_names(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct text_buf out = {0};
 		text_lit(&out, "<");
-		assert_int_equal(demangle_append_bare(&out, names[i][0]), *names[i][1] != 0);
+		assert_int_equal(demangle_append_bare(&out, names[i][0], 1000), *names[i][1] != 0);
 		text_lit(&out, ">");
 		text_char(&out, 0);
 		char want[100];

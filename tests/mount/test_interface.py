@@ -50,6 +50,7 @@ FUNC 5000 10 0 _D3std5stdio7writelnFAyaZv
 5000 10 7 0
 FUNC 6000 10 0 _ZN2ns1S1mEd
 6000 10 8 0
+FUNC nonsense 10 0 left_out
 """
 FAT = [(make_macho.ARM64, "ffeeddccbbaa99887766554433221100"), (make_macho.PPC, "fedcba98765432100123456789abcdef")]
 SHORT = ["decafbad00000001", "decafbad00000002"]
@@ -250,6 +251,8 @@ ERRORS = [
     ("grep -E '^(state|reason)' {d}/status", re.compile("state\tfailed\nreason\t.*section headers, at offset 0x10000000000,.*\n")),
     ("tr , '\\n' < {d}/info.json | grep -c reason", "1\n"),
     ("cat {d}/0x1001 2>&1; grep conversions {d}/status", re.compile(".*Input/output error\nconversions\t1\n")),
+    ("grep ^skipped %s/status; grep -o '\"skipped\":..[^]]*' %s/info.json" % (N, N),
+     re.compile("skipped\t1 record ignored: damaged \\(first: file\\+0x[0-9a-f]+\\)\n\"skipped\":.*damaged.*\n")),
     ("ls {d}; cat {d}/base/0x1000/0x1000 2>&1", re.compile("approximate\n(.*\n)+.*Input/output error\n")),
     (asked("q", ["{d} 1000", T + " 2000"]), UNKNOWN + "\nbare at ??:0\n\n"),
     ("echo x 2>&1 > %s/0x1010; touch %s/new 2>&1; rm %s/status 2>&1" % (T, T, T), READ_ONLY),

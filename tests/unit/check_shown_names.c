@@ -135,6 +135,27 @@ static void folded_functions(void **state)
 	free(data);
 }
 
+/* Parameters of thousands of bytes, and a short name without. */
+static void long_parameters(void **state)
+{
+	(void)state;
+	char stored[300] = "_Z5short200";
+	size_t at = strlen(stored);
+	struct sample s;
+	void *data;
+	memset(stored + at, 'x', 200);
+	strcpy(stored + at + 200, "S_S_S_S_S_S_");
+	sample_init(&s, sample_kinds[0], 0x1000);
+	sample_func(&s, 0, 16, stored, 0);
+	struct gsym_reader *r = sample_open(&s, &data);
+	struct name_table *table = make(r);
+	assert_int_equal(find(r, table, SHOWN_BARE, "short"), 1);
+	assert_int_equal(find(r, table, SHOWN_WHOLE, "short"), 0);
+	name_table_free(table);
+	gsym_reader_close(r);
+	free(data);
+}
+
 /* Names of 255 bytes are found, longer ones not: no file can be called so. */
 static void long_names(void **state)
 {
@@ -231,7 +252,7 @@ static void damaged_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_forms), cmocka_unit_test(folded_functions), cmocka_unit_test(long_names),
+		cmocka_unit_test(both_forms), cmocka_unit_test(folded_functions), cmocka_unit_test(long_names), cmocka_unit_test(long_parameters),
 		cmocka_unit_test(limits),     cmocka_unit_test(damaged_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
