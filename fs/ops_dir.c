@@ -131,7 +131,10 @@ static void list_basename(struct listing *l, uint64_t off)
 	pthread_mutex_unlock(&images->lock);
 }
 
-/* A child of a directory in by-path, in one of two numberings, see struct path_dir. */
+/*
+ * A child of a directory in by-path, in one of two numberings, see struct path_dir. A file that has become a directory is
+ * known as both until the walk that found it is over.
+ */
 static void add_path(struct listing *l, uint32_t child, uint64_t next)
 {
 	const struct path_tree *paths = &l->fs->images.paths;
@@ -140,7 +143,7 @@ static void add_path(struct listing *l, uint32_t child, uint64_t next)
 	if (dir && dir->alive) {
 		struct fuse_entry_param e = entry_path_dir(l->fs, dir);
 		add(l, dir->name, &e, next);
-	} else if (path_file_alive(paths, file)) {
+	} else if (path_file_alive(paths, file) && !path_tree_find_dir(paths, file->dir, file->name)) {
 		struct fuse_entry_param e = entry_path_file(l->fs, file);
 		add(l, file->name, &e, next);
 	}

@@ -150,6 +150,23 @@ class ByPathTest(MountTest):
         wait_until(lambda: set(tree(self.top())) == {"a", "a/thing", "a/thing/inside"}, "a directory")
         self.assertFalse(os.path.islink(os.path.join(self.top(), "a", "thing")))
 
+    def test_a_file_that_becomes_a_directory_comes_once(self):
+        """Also while the walk that finds it goes on."""
+        relay = mount_harness.Relay(self)
+        path = self.compile("thing")
+        self.mount_scanned("worker=" + relay.worker)
+        other = self.compile("other", where=self.dir)
+        relay.hold(2)
+        os.makedirs(os.path.join(self.dir, "new", "below"))
+        os.rename(other, os.path.join(self.dir, "new", "below", "other"))
+        os.rename(path, os.path.join(self.dir, "new", "inside"))
+        os.rename(os.path.join(self.dir, "new"), path)
+        relay.wait_asked(2)
+        wait_until(lambda: os.listdir(self.top()) and os.path.isdir(os.path.join(self.top(), "thing", ".")), "a directory")
+        self.assertEqual(os.listdir(self.top()), ["thing"])
+        relay.release(2)
+        wait_until(lambda: set(tree(self.top())) == {"thing", "thing/inside", "thing/below", "thing/below/other"}, "all of it")
+
     def fat(self, *machines, name="fat"):
         """A fat file with an image for each machine; their ids."""
         ids = {machine: bytes([n + 1]) * 16 for n, machine in enumerate((m.ARM64, m.PPC))}
