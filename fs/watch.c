@@ -214,8 +214,15 @@ void watch_debug_dirs(struct watch *watch, const struct neighbourhood *hood, uin
 
 /*
  * A new name in a directory. Of a file that somebody has just begun to write nothing is known yet: an event comes when it
- * is closed. Links are finished.
+ * is closed. Links are finished, as are files that were written without a name in another directory (O_TMPFILE), of whose
+ * end nobody is told: they got their name after the last change of their content.
  */
+static bool looks_begun(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_mtim.tv_sec == st->st_ctim.tv_sec &&
+	       st->st_mtim.tv_nsec == st->st_ctim.tv_nsec;
+}
+
 static bool is_begun(const struct watched *w, const char *name, int root, dev_t avoid)
 {
 	struct stat st;
@@ -224,7 +231,7 @@ static bool is_begun(const struct watched *w, const char *name, int root, dev_t 
 	if (dir < 0)
 		return false;
 	if (!avoid || entry_device(dir, name) != avoid)
-		begun = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
+		begun = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && looks_begun(&st);
 	close(dir);
 	return begun;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What changes in SOURCE shows at once, without anybody walking over it now and then (rescan=0)."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -8,10 +9,17 @@ import tempfile
 import time
 
 import mount_harness
-from mount_harness import Gate, MountTest, contents, run, tool, wait_until
+from mount_harness import Gate, MountTest, checked, contents, run, tool, wait_until
 
+AT_FDCWD, AT_SYMLINK_FOLLOW = -100, 0x400  # linux/fcntl.h
 SOON = 8  # seconds; the daemon waits for one at most, and the machine may be busy; timeouts of links were ten
 ADDRESS = "0x%x"
+
+
+def link_named(fd, path):
+    """linkat(2) of an open file; os.link() does not follow links."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    checked(libc.linkat(AT_FDCWD, b"/proc/self/fd/%d" % fd, AT_FDCWD, path.encode(), AT_SYMLINK_FOLLOW))
 
 
 class WatchTest(MountTest):
@@ -155,6 +163,20 @@ class WatchTest(MountTest):
             other = self.add("other")
             self.assertShows(other)
             file.write(self.bytes[2000:])
+        self.assertShows(self.id)
+
+    def test_a_file_that_had_no_name(self):
+        """Written in another directory with O_TMPFILE: the kernel tells only of its name, never that it was closed."""
+        self.watching()
+        self.made += 1
+        try:
+            fd = os.open(self.dir, os.O_TMPFILE | os.O_RDWR)
+        except OSError as error:
+            self.skipTest("O_TMPFILE: %s" % error)
+        os.write(fd, self.bytes)
+        time.sleep(0.05)
+        link_named(fd, os.path.join(self.source, "named"))
+        os.close(fd)
         self.assertShows(self.id)
 
     def test_debug_file_installed_later(self):
