@@ -368,9 +368,10 @@ int options_parse(int argc, char **argv, struct options *ret)
 		return 0;
 	if (!ret->debug_dirs && !(ret->debug_dirs = strdup("/usr/lib/debug")))
 		return -ENOMEM;
-	if (!ret->source || !ret->mountpoint) {
+	bool has_source = ret->source && *ret->source; /* of a service that sets none it is "" */
+	if (!has_source || !ret->mountpoint || !*ret->mountpoint) {
 		fprintf(stderr, "gsymfs: %s is missing; usage: gsymfs [-f] [-o option,...] SOURCE MOUNT\n",
-			ret->source ? "MOUNT, the directory to mount on,"
+			has_source ? "MOUNT, the directory to mount on,"
 				    : "SOURCE, the directory of object files,");
 		return -EINVAL;
 	}

@@ -51,6 +51,8 @@ class DaemonTest(MountTest):
         self.assertIn("-x", self.refused("-x", self.source, self.mnt))
         self.assertIn("MOUNT", self.refused(self.source))
         self.assertIn("SOURCE", self.refused())
+        self.assertIn("SOURCE,", self.refused("", self.mnt))
+        self.assertIn("MOUNT,", self.refused(self.source, ""))
         self.assertIn("too many", self.refused(self.source, self.mnt, "third"))
 
     def test_bad_places(self):
