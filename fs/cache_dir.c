@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,24 @@
 
 /* ---- Where it is ---- */
 
+/*
+ * $HOME if it is the user's: where fstab lets users mount, mount(8) takes it away and mount.fuse3(8) says /root. Else what
+ * the system knows of the user, or NULL.
+ */
+static const char *find_home(void)
+{
+	const char *home = getenv("HOME");
+	struct stat st;
+	if (home && home[0] == '/' && stat(home, &st) == 0 && st.st_uid == geteuid())
+		return home;
+	const struct passwd *user = getpwuid(geteuid());
+	return user && user->pw_dir ? user->pw_dir : home;
+}
+
 /* $XDG_CACHE_HOME/gsymfs, ~/.cache/gsymfs, or for root /var/cache/gsymfs. */
 static int default_path(char **ret)
 {
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = find_home();
 	int n;
 	if (geteuid() == 0)
 		n = asprintf(ret, "/var/cache/gsymfs");

@@ -306,6 +306,11 @@ static int take_option(struct options *o, const char *arg)
 		return taken < 0 ? -1 : 0;
 	if (listed(arg, ignored_options, ARRAY_SIZE(ignored_options)))
 		return 0;
+	if (strcmp(arg, "remount") == 0) {
+		fprintf(stderr, "gsymfs: a mount cannot get other options: unmount it, and mount it again (for ro and rw "
+				"alone: mount -i -o remount,ro MOUNT)\n");
+		return -1;
+	}
 	if (!listed(arg, fuse_options, ARRAY_SIZE(fuse_options)))
 		return refuse(arg);
 	if (check_fuse_value(arg))

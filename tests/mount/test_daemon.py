@@ -3,6 +3,7 @@
 
 import errno
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -54,6 +55,22 @@ class DaemonTest(MountTest):
         self.assertIn("SOURCE,", self.refused("", self.mnt))
         self.assertIn("MOUNT,", self.refused(self.source, ""))
         self.assertIn("too many", self.refused(self.source, self.mnt, "third"))
+
+    def test_remounting(self):
+        self.assertIn("unmount it", self.refused("-o", "rw,remount,ro", self.source, self.mnt))
+
+    def test_cache_of_a_user_who_mounts(self):
+        """By fstab's "user": mount.fuse3 says that the home is root's."""
+        user = pwd.getpwnam("nobody")
+        if not mount_harness.is_root():
+            self.skipTest("only root can ask as another user")
+        try:
+            run(GSYMFS, "--version", user=user.pw_uid)
+        except PermissionError:
+            self.skipTest("%s is closed to others" % GSYMFS)
+        env = {"HOME": "/root", "PATH": os.environ["PATH"]}
+        said = run(GSYMFS, self.source, self.mnt, user=user.pw_uid, env=env, check=False).stderr.decode()
+        self.assertIn("'%s/.cache/gsymfs'" % user.pw_dir, said)
 
     def test_bad_places(self):
         nowhere = os.path.join(self.dir, "nowhere")
