@@ -6,6 +6,7 @@
 Programs are taken from BIN_DIR. bash and fish are asked what they would offer; zsh only whether it can read the files.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,13 +60,27 @@ def expect(what, found, wanted, exactly=True):
         faults.append(f"{what}: offers {sorted(found)}, not {sorted(wanted)}")
 
 
+def options(*argv):
+    """Options that the help of a command lists."""
+    return re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", run(*argv, "--help").stdout, re.M)
+
+
+def check_every_option(shell, complete):
+    """@complete gives what is offered for a command line with an option begun."""
+    for command in re.findall(r"^  (\w+) ", run("gsym", "--help").stdout, re.M):
+        offers = {offer.rstrip("=") for offer in complete("gsym", command, "--")}
+        expect(f"{shell}: gsym {command} --", offers, options("gsym", command))
+
+
 def check_bash():
     syntax("bash", "bash/gsym", "bash/gsymfs")
     expect("gsym con", bash("gsym", "con"), ["convert"])
     expect("gsym", bash("gsym", ""), ["convert", "lookup", "dump", "verify", "--help", "--version"], exactly=False)
     expect("gsym convert --out", bash("gsym", "convert", "--out"), ["--out-file=", "--output-version="])
+    check_every_option("bash", bash)
     expect("gsym convert --merged", bash("gsym", "convert", "--merged"), ["--merged-functions"])
     expect("gsym convert --progress=", bash("gsym", "convert", "--progress", "="), ["auto", "always", "never"])
+    expect("gsym stack --format=", bash("gsym", "stack", "--format", "="), ["text", "tsv", "json"])
     expect("gsym lookup --format=t", bash("gsym", "lookup", "--format", "=", "t"), ["text", "tsv"])
     if not shutil.which("gsymfs", path=environment["PATH"]):
         return
@@ -84,8 +99,10 @@ def check_fish():
     syntax("fish", "fish/gsym.fish", "fish/gsymfs.fish")
     expect("fish: gsym con", fish("gsym con"), ["convert"])
     expect("fish: gsym convert --out", fish("gsym convert --out"), ["--out-file="], exactly=False)
+    check_every_option("fish", lambda *words: fish(" ".join(words)))
     expect("fish: gsym lookup --format=t", fish("gsym lookup --format=t"), ["--format=text", "--format=tsv"],
            exactly=False)
+    expect("fish: gsym stack --format=", fish("gsym stack --format="), ["--format=text", "--format=tsv", "--format=json"])
     if shutil.which("gsymfs", path=environment["PATH"]):
         expect("fish: gsymfs -o jobs=1,unknown=p", fish("gsymfs -o jobs=1,unknown=p"), ["jobs=1,unknown=print"])
 
