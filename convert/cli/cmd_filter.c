@@ -18,8 +18,10 @@
 enum {
 	OPT_MOUNT = OPTION_LONG,
 	OPT_BY_NAME,
+	OPT_STRIP_PREFIX,
 	OPT_NO_DEMANGLE,
 
+	STRIP_MAX = 64,         /* directories left out of paths */
 	INPUT_SIZE = 64 * 1024,
 	PAUSE_MS = 100, /* without input for so long, a stack has ended */
 };
@@ -27,6 +29,7 @@ enum {
 static const struct option_spec options[] = {
 	{OPT_MOUNT, "mount", "DIR", "find images by their ids below DIR, where gsymfs is mounted"},
 	{OPT_BY_NAME, "by-name", NULL, "find them there by file name if the log tells no id and just one has it"},
+	{OPT_STRIP_PREFIX, "strip-prefix", "DIR", "leave DIR out at the beginning of paths; may be given again"},
 	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
 	{0},
 };
@@ -78,13 +81,12 @@ static int copy(struct filter *filter, struct text_buf *out, int *ret_status)
 	return err;
 }
 
-static int run(struct image_files *images, enum demangle_mode demangle)
+static int run(struct image_files *images, const struct filter_options *how)
 {
-	const struct filter_options how = {.demangle = demangle};
 	const struct filter_images found = {.find = images_find_for_filter, .user = images};
 	struct text_buf out = {0};
 	int status = STATUS_OK, err = -ENOMEM;
-	struct filter *filter = filter_new(&found, &how);
+	struct filter *filter = filter_new(&found, how);
 	if (filter)
 		err = copy(filter, &out, &status);
 	filter_free(filter);
@@ -95,7 +97,8 @@ static int run(struct image_files *images, enum demangle_mode demangle)
 int cmd_filter(int argc, char **argv)
 {
 	struct image_files images = {0};
-	enum demangle_mode demangle = DEMANGLE_AUTO;
+	const char *strip[STRIP_MAX];
+	struct filter_options how = {.demangle = DEMANGLE_AUTO, .strip = strip};
 	int key, status = STATUS_OK;
 	while (status == STATUS_OK && (key = options_next(&spec, argc, argv)) != OPTIONS_END) {
 		switch (key) {
@@ -103,7 +106,12 @@ int cmd_filter(int argc, char **argv)
 		case OPTIONS_HELP: return STATUS_OK;
 		case OPT_MOUNT: status = images_mount(&images, optarg); break;
 		case OPT_BY_NAME: images.by_name = true; break;
-		case OPT_NO_DEMANGLE: demangle = DEMANGLE_OFF; break;
+		case OPT_STRIP_PREFIX:
+			if (how.n_strip == STRIP_MAX)
+				return options_error(&spec, "--strip-prefix can be given %d times", STRIP_MAX);
+			strip[how.n_strip++] = optarg;
+			break;
+		case OPT_NO_DEMANGLE: how.demangle = DEMANGLE_OFF; break;
 		}
 	}
 	if (status == STATUS_OK && images.by_name && !images.mount)
@@ -113,7 +121,7 @@ int cmd_filter(int argc, char **argv)
 	for (int i = optind; status == STATUS_OK && i < argc; i++)
 		status = images_open(&images, argv[i]);
 	if (status == STATUS_OK)
-		status = run(&images, demangle);
+		status = run(&images, &how);
 	images_deinit(&images);
 	return status;
 }

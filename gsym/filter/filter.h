@@ -57,6 +57,9 @@ struct filter_images {
 
 struct filter_options {
 	enum demangle_mode demangle;
+	/* Directories that are left out at the beginning of paths: the first that fits. Borrowed for as long as the filter lives. */
+	const char *const *strip;
+	size_t n_strip;
 };
 
 /* What comes behind the bytes at hand. */

@@ -14,7 +14,7 @@ struct piece {
 	const struct walk_frame *resolved;
 	const struct gsym_answer *answer;
 	size_t index; /* of its frames */
-	enum demangle_mode demangle;
+	const struct filter_options *options;
 };
 
 static const struct gsym_frame *frame_of(const struct piece *p)
@@ -26,7 +26,7 @@ static const struct gsym_frame *frame_of(const struct piece *p)
 
 static void write_name_as(const struct piece *p, enum escape_style style)
 {
-	const struct render_options options = {.demangle = p->demangle};
+	const struct render_options options = {.demangle = p->options->demangle};
 	render_name(p->out, frame_of(p)->name, &options, style);
 	if (p->resolved->n_kept < 2 || frame_of(p)->inlined)
 		return;
@@ -57,9 +57,27 @@ static void write_number(const struct piece *p)
 	text_dec(p->out, frame_of(p)->line);
 }
 
+/* Takes a directory from the path that begins at @from. */
+static void strip_path(struct text_buf *out, size_t from, const struct filter_options *options)
+{
+	for (size_t i = 0; i < options->n_strip; i++) {
+		size_t size = strlen(options->strip[i]);
+		while (size && options->strip[i][size - 1] == '/')
+			size--;
+		if (out->n - from <= size || memcmp(out->v + from, options->strip[i], size) != 0 || out->v[from + size] != '/')
+			continue;
+		size_t rest = out->n - from - size - 1;
+		memmove(out->v + from, out->v + out->n - rest, rest);
+		out->n = from + rest;
+		return;
+	}
+}
+
 static void write_position(const struct piece *p)
 {
+	size_t from = p->out->n;
 	render_path(p->out, frame_of(p)->dir, frame_of(p)->base, ESCAPE_TEXT);
+	strip_path(p->out, from, p->options);
 	write_number(p);
 }
 
@@ -323,7 +341,7 @@ static void write_frame(struct piece *p, size_t i, bool alone)
 }
 
 void place_write(struct text_buf *out, const struct place_line *line, const struct walk *walk, struct gsym_answer *answer,
-		 enum demangle_mode demangle)
+		 const struct filter_options *options)
 {
 	size_t done = 0;
 	for (size_t i = 0; i < line->n; i++) {
@@ -334,14 +352,14 @@ void place_write(struct text_buf *out, const struct place_line *line, const stru
 			.frame = frame,
 			.resolved = &line->resolved[i],
 			.answer = answer,
-			.demangle = demangle,
+			.options = options,
 		};
 		bool is_symbol = frame->style == STYLE_SYMBOL;
 		if (!is_symbol && !find_answer(walk, frame, piece.resolved, answer))
 			continue;
 		text_bytes(out, line->text + done, frame->from - done);
 		if (is_symbol)
-			write_symbol(out, line, frame, demangle);
+			write_symbol(out, line, frame, options->demangle);
 		else
 			write_frame(&piece, i, line->n == 1);
 		done = frame->to;

@@ -20,6 +20,6 @@ struct place_line {
  * has a line for each frame.
  */
 void place_write(struct text_buf *out, const struct place_line *line, const struct walk *walk, struct gsym_answer *answer,
-		 enum demangle_mode demangle);
+		 const struct filter_options *options);
 
 #endif

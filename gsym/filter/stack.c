@@ -225,7 +225,7 @@ static void write(struct stack *stack, const struct filter_options *options, str
 			.resolved = stack->resolved.v + line->first,
 			.n = line->n,
 		};
-		place_write(out, &place, stack->walk, &stack->answer, options->demangle);
+		place_write(out, &place, stack->walk, &stack->answer, options);
 	}
 }
 

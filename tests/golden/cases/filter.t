@@ -203,6 +203,36 @@ panic at deadbeef00010203+0xc square at /src/app/include/shape.h:3 (inlined by) 
 0: deadbeef00010203 0x100c square at /src/app/include/shape.h:3 (inlined by) _ZNK5Shape4areaEv at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
 1: deadbeef00010203 0x1014 square at /src/app/include/shape.h:3 (inlined by) _ZNK5Shape4areaEv at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
 2: deadbeef00010203 0x1104 _start+0x4
+# Directories left out of paths, whole ones.
+$ printf '%s\n' 'deadbeef00010203+0xc' >log; gsym filter --strip-prefix=/elsewhere --strip-prefix=/src/app/ plain.gsym <log
+deadbeef00010203+0xc square at include/shape.h:3 (inlined by) Shape::area() const at include/shape.h:8 (inlined by) main at main.cc:11
+$ gsym filter --strip-prefix=/src/ap plain.gsym <log
+deadbeef00010203+0xc square at /src/app/include/shape.h:3 (inlined by) Shape::area() const at /src/app/include/shape.h:8 (inlined by) main at /src/app/main.cc:11
+# ThreadSanitizer has no addresses, and an arm64 kernel repeats where the processor was.
+$ printf '    #0 <null> <null> (plain+0xc) (BuildId: deadbeef00010203)\n    #1 <null> <null> (plain+0x15) (BuildId: deadbeef00010203)\n\npc : main+0xc/0x20\nlr : _start+0x4/0x10\nCall trace:\n main+0xc/0x20\n main+0x15/0x20\n' >log; cat log
+    #0 <null> <null> (plain+0xc) (BuildId: deadbeef00010203)
+    #1 <null> <null> (plain+0x15) (BuildId: deadbeef00010203)
+
+pc : main+0xc/0x20
+lr : _start+0x4/0x10
+Call trace:
+ main+0xc/0x20
+ main+0x15/0x20
+$ gsym filter --strip-prefix=/src/app plain.gsym <log
+    #0 square include/shape.h:3
+    #0 Shape::area() const include/shape.h:8
+    #0 main main.cc:11 (plain+0xc) (BuildId: deadbeef00010203)
+    #1 main main.cc:12 (plain+0x15) (BuildId: deadbeef00010203)
+
+pc : square (include/shape.h:3) [inlined]
+pc : Shape::area() const (include/shape.h:8) [inlined]
+pc : main (main.cc:11)
+lr : _start+0x4/0x10
+Call trace:
+ square (include/shape.h:3) [inlined]
+ Shape::area() const (include/shape.h:8) [inlined]
+ main (main.cc:11)
+ main (main.cc:12)
 # Folded functions: nobody says which one it is. (Lines that begin with # would be comments here.)
 $ printf '0x1004\n0x1014\n\n0x1004\n' | gsym stack merged.gsym | sed 's/^#/ #/'
  #0  f::one() [merged 3] at /src/app/fold.cc:5
@@ -260,5 +290,6 @@ to the addresses in it.
 Options:
       --mount=DIR             find images by their ids below DIR, where gsymfs is mounted
       --by-name               find them there by file name if the log tells no id and just one has it
+      --strip-prefix=DIR      leave DIR out at the beginning of paths; may be given again
       --no-demangle           print names as they are stored
   -h, --help                  print this
