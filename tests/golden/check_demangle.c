@@ -19,7 +19,8 @@ static const char *demangled(const char *name, enum demangle_mode mode)
 	demangle_append(&out, name, mode);
 	assert_false(out.failed);
 	assert_true(out.n < sizeof(text));
-	memcpy(text, out.v, out.n);
+	if (out.n)
+		memcpy(text, out.v, out.n);
 	text[out.n] = '\0';
 	text_deinit(&out);
 	return text;

@@ -54,12 +54,27 @@ class PlacesTest(MountTest):
         self.assertSame("rva", "ra", hex(self.start + 1))
         self.assertSame("off", "ra", hex(self.offset(self.start) + 1))
 
+    def link_fixed(self, name, *flags):
+        path = os.path.join(self.source, name)
+        run(mount_harness.CXX, "-g", "-O2", "-nostdlib", "-static", "-no-pie", "-fno-pic", "-Wl,--build-id=sha1",
+            "-Wl,-Ttext-segment=0x4000000", "-Wl,-e,entry_fixed", "-DNAME=fixed", *flags,
+            os.path.join(mount_harness.HERE, "sample.cpp"), "-o", path)
+        return path
+
+    def test_image_base_is_a_page(self):
+        """Of a program whose first segment begins within one."""
+        path = self.link_fixed("packed", "-Wl,-n")
+        id = mount_harness.build_id(path)
+        start = next(f[0] for f in self.functions(path) if f[2].endswith("normEv"))
+        self.assertNotEqual(self.segments(path)[0][1] % 4096, 0)
+        self.mount()
+        load = 0x7f0000000000
+        self.assertEqual(self.read(id, "base", hex(load), hex(load + start - 0x4000000)), self.read(id, hex(start)))
+        self.assertEqual(self.status(id)["image_base"], "0x4000000")
+
     def test_image_base(self):
         """Of a program that is linked to an address."""
-        path = os.path.join(self.source, "fixed")
-        run(mount_harness.CXX, "-g", "-O2", "-nostdlib", "-static", "-no-pie", "-fno-pic", "-Wl,--build-id=sha1",
-            "-Wl,-Ttext-segment=0x4000000", "-Wl,-e,entry_fixed", "-DNAME=fixed",
-            os.path.join(mount_harness.HERE, "sample.cpp"), "-o", path)
+        path = self.link_fixed("fixed")
         id = mount_harness.build_id(path)
         start = next(f[0] for f in self.functions(path) if f[2].endswith("normEv"))
         base = self.segments(path)[0][1]
