@@ -110,15 +110,13 @@ static bool is_word_or_blank(char c)
 }
 
 /*
- * D's demangler has no option for it: what is in front of the parentheses at the end, or of those that " const" and the like
- * follow, if they are no template's.
+ * Takes the parameters off the end of what was appended from @start on, and what stands behind them (" const"). False, and the text
+ * is gone, if there are none: those of a template of D ("f!(int)"), of no function ("operator()") and of a clone ("f() (.cold)") are none.
  */
-static bool append_bare_d(struct text_buf *out, const char *name, struct how *how)
+static bool cut_parameters(struct text_buf *out, size_t start)
 {
-	size_t start = out->n, depth = 0;
-	if (!demangle_affordable_d(name) || !append_owned(out, dlang_demangle(name, FLAGS), how))
-		return false;
-	size_t at = out->failed ? start : out->n;
+	static const char call[] = "operator";
+	size_t depth = 0, at = out->failed ? start : out->n;
 	while (at > start && is_word_or_blank(out->v[at - 1]))
 		at--;
 	while (at > start) {
@@ -128,9 +126,18 @@ static bool append_bare_d(struct text_buf *out, const char *name, struct how *ho
 		if (!depth)
 			break;
 	}
-	bool ok = at > start && out->v[at] == '(' && out->v[at - 1] != '!';
+	bool ok = at > start && out->v[at] == '(' && out->v[at - 1] != '!' && out->v[at - 1] != ' ';
+	size_t n = sizeof(call) - 1;
+	ok = ok && !(at - start >= n && memcmp(out->v + at - n, call, n) == 0);
 	out->n = ok ? at : start;
 	return ok;
+}
+
+/* D's demangler has no option for it. */
+static bool append_bare_d(struct text_buf *out, const char *name, struct how *how)
+{
+	size_t start = out->n;
+	return demangle_affordable_d(name) && append_owned(out, dlang_demangle(name, FLAGS), how) && cut_parameters(out, start);
 }
 
 static bool append_bare(struct text_buf *out, const char *name, struct how *how)
@@ -195,5 +202,11 @@ bool demangle_append_short(struct text_buf *out, const char *name, enum demangle
 bool demangle_append_bare(struct text_buf *out, const char *name, size_t max)
 {
 	struct how how = {.mode = DEMANGLE_AUTO, .flags = BARE_FLAGS, .max = max};
-	return append_any(out, name, append_bare, &how);
+	size_t start = out->n, size;
+	if (demangle_applies(name, DEMANGLE_AUTO))
+		return append_any(out, name, append_bare, &how);
+	if (!strchr(name, '(') || (size = strlen(name)) > max)
+		return false;
+	text_bytes(out, name, size);
+	return cut_parameters(out, start);
 }

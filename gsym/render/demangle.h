@@ -50,7 +50,8 @@ bool demangle_append_short(struct text_buf *out, const char *name, enum demangle
 
 /*
  * Appends the function's name alone of a C++ or D name that demangle_append() demangles: no result, no parameters and what
- * follows them; at most about @max bytes. False, and nothing, of names that have none, and of clones ("_Z4workv.cold").
+ * follows them; at most about @max bytes. Of a name that is stored as people write it ("ns::f(int) const", in Breakpad's files) what stands
+ * before the parameters. False, and nothing, of names that have none, and of clones ("_Z4workv.cold").
  */
 bool demangle_append_bare(struct text_buf *out, const char *name, size_t max);
 

@@ -39,7 +39,7 @@ static void make_forms(const char *stored, struct shown_names *shown)
 	if (size > STORED_MAX || (demangle_applies(stored, mode) && limit_is_reached(&shown->limit)))
 		return;
 	bool too_long, demangled = demangle_append_short(whole, stored, mode, DEMANGLED_MAX, &too_long);
-	if ((demangled || too_long) && demangle_append_bare(bare, stored, DEMANGLED_MAX))
+	if ((demangled || too_long || !demangle_applies(stored, DEMANGLE_AUTO)) && demangle_append_bare(bare, stored, DEMANGLED_MAX))
 		escape_tail(bare, 0, ESCAPE_TEXT);
 	if (too_long)
 		return;

@@ -81,6 +81,16 @@ static void bare_names(void **state)
 		{"main", ""},
 		{"_Zfoo", ""},
 		{"_Z@plt", ""},
+		{"ns::f(int) const", "ns::f"},
+		{"(anonymous namespace)::f(int (*)(int))", "(anonymous namespace)::f"},
+		{"S::operator()(int)", "S::operator()"},
+		{"S::operator()", ""},
+		{"f() (.cold)", ""},
+		{"f(int)::g", ""},
+		{"(anonymous)", ""},
+		{"()", ""},
+		{"f)", ""},
+		{"-[NSString(More) size]", ""},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -50,6 +50,8 @@ FUNC 5000 10 0 _D3std5stdio7writelnFAyaZv
 5000 10 7 0
 FUNC 6000 10 0 _ZN2ns1S1mEd
 6000 10 8 0
+FUNC 7000 10 0 text::f(int)
+7000 10 9 0
 FUNC nonsense 10 0 left_out
 """
 FAT = [(make_macho.ARM64, "ffeeddccbbaa99887766554433221100"), (make_macho.PPC, "fedcba98765432100123456789abcdef")]
@@ -110,6 +112,7 @@ TREE = [
     ("cat %s/sym/main+0x8" % M, MAIN),
     ("cat %s/sym/main+0x12.json | cut -d, -f1" % M, '{{"Address":"0x100001012"\n'),
     ("cat %s/sym/work+0x10" % T, FRAMES),
+    ("cat '%s/sym/text::f(int)' %s/sym/text::f" % (N, N), "text::f(int) at /src/a.c:9\n" * 2),
     ("cat {e}/sym/{n} '{e}/sym/geo::point::norm() const' {e}/sym/geo::point::norm | sort | uniq -c | grep -vc ' 3 '", "0\n"),
     ("cat {e}/sym/{n} | cmp - {e}/{a} && echo same", "same\n"),
     ("cat '%s/sym/ns::S::m(int)' '%s/sym/ns::S::m'" % (N, N), "ns::S::m(int) at /src/a.c:4\n" * 2 + "\nns::S::m(double) at /src/a.c:8\n"),
@@ -364,7 +367,7 @@ class InterfaceTest(MountTest):
         """Those that change what answers say."""
         self.remount(self.daemons[-1], "demangle=no,approximate=yes,merged=no").wait_scanned()
         self.check([("cat %s/3000" % N, "_ZN4core3fmt5write17h0123456789abcdefE at /src/a.c:5\n"),
-                    ("cut -f3 %s/functions.tsv | tail -n 1" % N, "_ZN2ns1S1mEd\n"),
+                    ("cut -f3 %s/functions.tsv | tail -n 2" % N, "_ZN2ns1S1mEd\ntext::f(int)\n"),
                     (asked(N + "/q", ["2000"]), "_ZN2ns1S1mEi at /src/a.c:4\n\n"),
                     (asked("log", [N + " 0x2000"]), N + " 0x2000 _ZN2ns1S1mEi at /src/a.c:4\n"),
                     ("cat %s/0x2010" % N, "_ZN2ns1S1mEi at /src/a.c:4\n"),

@@ -23,6 +23,7 @@ static const char *const names[] = {
 	"main",                   /* shown as it is stored */
 	"odd\tname",              /* shown as odd\x09name */
 	"_Znonsense",
+	"text::name(int) const",  /* stored as people write it */
 };
 
 /* A function of 16 bytes for each of the names. */
@@ -93,6 +94,8 @@ static void both_forms(void **state)
 		{"main", 0, 0},
 		{"odd\\x09name", 1 << 15, 0},
 		{"odd\tname", 0, 0},
+		{"text::name(int) const", 0, 0},
+		{"text::name", 0, 1 << 17},
 		{"_Z4worki", 0, 0},
 		{"_Znonsense", 0, 0},
 		{"", 0, 0},
