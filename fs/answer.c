@@ -129,22 +129,22 @@ static int look_up_and_render(void *arg)
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
-void answer_complain(struct gsymfs *fs, struct revision *rev, int err, const char *text)
+void answer_complain(struct gsymfs *fs, struct revision *rev, const struct handle *handle, int err, const char *text)
 {
-	bool lost = err == -EFAULT;
-	const char *reason = lost ? "the converted file in the cache was cut short" : text;
-	if (lost)
-		cache_forget(&fs->cache, &rev->key);
-	if (revision_complain(&fs->images, rev, reason, lost))
-		log_warning(&fs->log, "'%s': %s", rev->source.path, reason);
+	static const char cut_short[] = "the converted file in the cache was cut short";
+	bool loud = err == -EFAULT ? revision_lose(&fs->images, &fs->cache, rev, handle, cut_short) :
+				     revision_complain(&fs->images, rev, text);
+	if (loud)
+		log_warning(&fs->log, "'%s': %s", rev->source.path, err == -EFAULT ? cut_short : text);
 }
 
-static int finish(struct gsymfs *fs, struct revision *rev, struct answering *w, int err, struct content **ret)
+static int finish(struct gsymfs *fs, struct revision *rev, const struct handle *handle, struct answering *w, int err,
+		  struct content **ret)
 {
 	if (err == -ENOENT || err == -ENOMEM || err == -EAGAIN)
 		return err;
 	if (err) {
-		answer_complain(fs, rev, err, w->diag.text);
+		answer_complain(fs, rev, handle, err, w->diag.text);
 		return -EIO;
 	}
 	struct content *content = content_new(w->out.v, w->out.n);
@@ -201,7 +201,7 @@ static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handl
 		.flags = render_lookup_flags(options.format) | (wants_near(fs, &request->context) ? GSYM_LOOKUP_NEAR : 0),
 	};
 	int err = guard_run(look_up_and_render, &w);
-	err = finish(fs, rev, &w, err, ret);
+	err = finish(fs, rev, handle, &w, err, ret);
 	if (!err && ret_known)
 		*ret_known = w.known;
 	gsym_answer_deinit(&w.answer);

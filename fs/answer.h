@@ -31,10 +31,10 @@ struct batch_options answer_batch_options(const struct gsymfs *fs, const struct 
 void answer_module(const struct gsymfs *fs, const struct revision *rev, char ret[static PATH_MAX]);
 
 /*
- * The converted file let us down: @text, or -EFAULT as @err, says how. It goes to status and, now and then, to the log; a
+ * The converted file @handle let us down: @text, or -EFAULT as @err, says how. It goes to status and, now and then, to the log; a
  * file that has become shorter is made again.
  */
-void answer_complain(struct gsymfs *fs, struct revision *rev, int err, const char *text);
+void answer_complain(struct gsymfs *fs, struct revision *rev, const struct handle *handle, int err, const char *text);
 
 /*
  * The file status: lines of key, tab, value; with @json, info.json: the same as an object. Never starts or waits

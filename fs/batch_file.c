@@ -21,7 +21,8 @@ enum {
 	RECORD_SIZE = 128,     /* bytes, as is thought before there was one */
 	WANTED_MAX = 64,       /* runs of lines whose images are converted ahead */
 	OPEN_IMAGES = 4,       /* whose memory is kept from run to run */
-	BATCHES_BYTES_MAX = 1 << 30, /* of that memory, of all descriptors together */
+	LINES_CAREFUL = 256,   /* looked at together when answers take long */
+	LINES_KEPT = 1024,     /* whose memory stays when nobody reads */
 };
 
 /* A line of input. */
@@ -48,13 +49,14 @@ struct batch_file {
 	struct image *image; /* NULL: the root's */
 	struct request request;
 	struct place named;
-	struct batch *nothing; /* answers what no image can */
+	struct batch *nothing; /* answers what no image can; made when it is needed */
 	struct open_image {
 		struct handle *handle;
 		struct batch *batch;
 	} open[OPEN_IMAGES]; /* those asked last, the latest first */
 	size_t record_size; /* of the last records, on the average: says how many lines will be enough */
-	size_t counted; /* bytes of their memory, in open_files.batch_bytes */
+	size_t counted; /* bytes of their memory, in the account */
+	bool careful;   /* answers took long */
 	VEC(struct line) lines; /* of the chunk, and what they ask */
 	VEC(struct batch_query) queries;
 };
@@ -225,24 +227,36 @@ static void close_images(struct batch_file *file)
 		close_image(&file->open[i]);
 }
 
-static size_t count_memory(struct batch_file *file)
+static void count_memory(struct batch_file *file)
 {
-	atomic_size_t *total = &file->asker.fs->open_files.batch_bytes;
 	size_t held = 0;
 	for (size_t i = 0; i < OPEN_IMAGES; i++)
 		held += batch_memory(file->open[i].batch);
-	size_t before = atomic_fetch_add(total, held - file->counted); /* wraps, on purpose, when it shrinks */
-	before += held - file->counted;
-	file->counted = held;
-	return before;
+	account_count(file->stream.account, ACCOUNT_BATCHES, held, &file->counted);
+	file->stream.tape.beside = file->lines.cap * sizeof(*file->lines.v) + file->queries.cap * sizeof(*file->queries.v);
 }
 
 /* Memory that makes the next answers faster is no reason to have more of it than there is. */
 static void limit_memory(struct batch_file *file)
 {
-	if (count_memory(file) <= BATCHES_BYTES_MAX)
+	count_memory(file);
+	if (account_has_room(file->stream.account, ACCOUNT_BATCHES, 0))
 		return;
 	close_images(file);
+	count_memory(file);
+}
+
+static void drop_lines(struct batch_file *file)
+{
+	vec_free(&file->lines);
+	vec_free(&file->queries);
+}
+
+static void batch_rest(struct stream *stream)
+{
+	struct batch_file *file = batch_file_of(stream);
+	close_images(file);
+	drop_lines(file);
 	count_memory(file);
 }
 
@@ -285,7 +299,7 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 		run->answered = 0;
 	}
 	if (err == -EFAULT || err == -EBADMSG)
-		answer_complain(file->asker.fs, rev, err, run->diag.text);
+		answer_complain(file->asker.fs, rev, handle, err, run->diag.text);
 	return err == -EBADMSG ? 0 : err;
 }
 
@@ -312,8 +326,10 @@ static int answer_lines(struct run *run, struct call *call)
 	if (err == -EAGAIN || (image && image == file->image))
 		return err;
 	all_unknown(file, run);
+	if (!file->nothing)
+		file->nothing = batch_new(NULL);
 	run->batch = file->nothing;
-	return answer_run(run);
+	return run->batch ? answer_run(run) : -ENOMEM;
 }
 
 /* ---- The kind of stream ---- */
@@ -339,12 +355,18 @@ static void want_others(struct batch_file *file)
 	pthread_mutex_unlock(&images->lock);
 }
 
+static bool is_late(const void *stream)
+{
+	return stream_is_late(stream);
+}
+
 static int answer_chunk(struct batch_file *file, struct call *call, size_t enough)
 {
 	struct tape *tape = &file->stream.tape;
 	size_t done = 0, before = tape->results.n;
 	int err = 0;
-	while (!err && done < file->lines.n && tape->results.n - before < enough) {
+	file->careful = false;
+	while (!err && done < file->lines.n && tape->results.n - before < enough && !file->careful) {
 		const struct context *place = &file->lines.v[done].place;
 		struct run run = {
 			.file = file,
@@ -353,9 +375,12 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 			.enough = before + enough,
 			.options = answer_batch_options(file->asker.fs, &file->request, place),
 		};
+		run.options.stop = is_late;
+		run.options.user = &file->stream;
 		err = answer_lines(&run, call);
 		done += run.answered;
 		metric_add(&file->asker.fs->metrics.batch_addresses, run.answered);
+		file->careful = stream_is_late(&file->stream);
 	}
 	if (done) {
 		file->record_size = (tape->results.n - before) / done;
@@ -370,8 +395,11 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 {
 	struct batch_file *file = batch_file_of(stream);
 	struct span input = tape_input(&stream->tape);
-	if (!input.size)
+	if (!input.size) {
+		if (file->lines.cap > LINES_KEPT)
+			drop_lines(file);
 		return 1;
+	}
 	if (enough < RESULTS_MAX && !tape_is_short(&stream->tape))
 		enough = RESULTS_MAX;
 	int err = read_lines(file, input, call, enough);
@@ -388,20 +416,17 @@ static void batch_file_free(struct stream *stream)
 	close_images(file);
 	count_memory(file);
 	batch_free(file->nothing);
-	vec_free(&file->lines);
-	vec_free(&file->queries);
+	drop_lines(file);
 	free(file);
 }
 
 struct stream *batch_file_new(struct gsymfs *fs, struct image *image, const struct request *request,
 			      struct caller caller)
 {
-	static const struct stream_kind kind = {batch_answer_some, batch_file_free};
+	static const struct stream_kind kind = {batch_answer_some, batch_rest, batch_file_free};
 	struct batch_file *file = calloc(1, sizeof(*file));
-	struct batch *batch = batch_new(NULL);
-	if (!file || !batch) {
+	if (!file || stream_init(&file->stream, &kind, fs, caller.uid)) {
 		caller_deinit(&caller);
-		batch_free(batch);
 		free(file);
 		return NULL;
 	}
@@ -409,7 +434,5 @@ struct stream *batch_file_new(struct gsymfs *fs, struct image *image, const stru
 	file->asker.caller = caller;
 	file->image = image;
 	file->request = *request;
-	file->nothing = batch;
-	stream_init(&file->stream, &kind, &fs->open_files.tape_bytes);
 	return &file->stream;
 }

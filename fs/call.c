@@ -15,6 +15,7 @@
 
 #include "gsymfs.h"
 #include "queue.h"
+#include "runners.h"
 
 static void call_free(struct call *call)
 {
@@ -55,6 +56,8 @@ static void on_interrupt(fuse_req_t req, void *data)
 		call->state = CALL_TAKEN;
 	}
 	call->interrupted = true;
+	if (parked && call->turn)
+		runners_pass_turn(&call->fs->queue.runners, call->turn);
 	pthread_mutex_unlock(&images->lock);
 	if (!parked)
 		return;
@@ -92,10 +95,16 @@ static struct call *park(struct call *stack)
 	return NULL;
 }
 
+static int attempt(struct call *call)
+{
+	call->wait = (struct wait){.revision = NULL};
+	return call->attempt(call);
+}
+
 void call_run(struct call *call)
 {
 	int err;
-	while ((err = call->attempt(call)) == -EAGAIN) {
+	while ((err = attempt(call)) == -EAGAIN) {
 		call = park(call);
 		if (!call)
 			return;
@@ -135,26 +144,60 @@ void calls_wake_id(struct list *parked, const char *id, struct list *woken)
 	}
 }
 
-void calls_resume(struct list *woken)
+void calls_end(struct list *woken, int err)
 {
 	for (struct list *at; (at = list_take(woken));) {
 		struct call *call = LIST_ENTRY(at, struct call);
 		disarm(call);
-		call_run(call);
+		answer_error(call, err);
+	}
+}
+
+/* Parks a call again, until a runner takes it. With images.lock. */
+static int hand_over(struct call *call)
+{
+	struct queue *queue = &call->fs->queue;
+	int err = call->interrupted ? -EINTR : queue->stopping ? -ENOTCONN : runners_add(&queue->runners, call);
+	if (!err)
+		call->state = CALL_PARKED;
+	return err;
+}
+
+void calls_resume(struct list *woken)
+{
+	for (struct list *at; (at = list_take(woken));) {
+		struct call *call = LIST_ENTRY(at, struct call);
+		struct images *images = &call->fs->images;
+		struct list refused;
+		list_init(&refused);
+		pthread_mutex_lock(&images->lock);
+		int err = hand_over(call); /* from now on it may end at any moment */
+		pthread_mutex_unlock(&images->lock);
+		if (err) {
+			list_append(&refused, at);
+			calls_end(&refused, err);
+		}
 	}
 }
 
 void calls_fail(struct list *woken, int err)
 {
+	struct list more, ended;
+	list_init(&more);
+	list_init(&ended);
 	for (struct list *at; (at = list_take(woken));) {
 		struct call *call = LIST_ENTRY(at, struct call);
-		disarm(call);
-		if (!call->outlives_failure) {
-			answer_error(call, err);
-			continue;
-		}
 		call->failed = call->wait.revision;
 		call->failure = err;
-		call_run(call);
+		list_append(call->outlives_failure ? &more : &ended, at);
 	}
+	calls_end(&ended, err);
+	calls_resume(&more);
+}
+
+void call_go_on(struct call *call)
+{
+	disarm(call);
+	call->on_runner = true;
+	call_run(call);
 }

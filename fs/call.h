@@ -20,6 +20,7 @@
 
 struct gsymfs;
 struct revision;
+struct stream;
 
 /* What is made of an open image by a thread of its own, because it takes long. */
 enum work {
@@ -37,6 +38,8 @@ struct wait {
 	uint64_t findings;     /* images.findings when the attempt looked: later ones are news */
 	uint8_t work;          /* enum work: not for the image, but for what is made of it */
 	uint8_t part;          /* which: enum listing_kind, enum symbol_names */
+	bool runs;             /* for nothing but a thread that may take its time */
+	struct stream *stream; /* for another call to be done with it, or NULL */
 };
 
 /* A call may find its image closed again, or its file replaced, as often as this. */
@@ -70,6 +73,8 @@ struct call {
 	enum call_state state;
 	bool interrupted;
 	bool on_heap;
+	bool on_runner; /* its thread may take its time */
+	struct stream *turn; /* whose next call it has become, until it runs */
 	unsigned tries; /* how often it waited for a conversion, */
 	unsigned works; /* and for other work */
 	/* Goes on when what it waited for failed, because that is no answer to all it was asked. */
@@ -86,18 +91,24 @@ void call_run(struct call *call);
 /* Moves all calls of @parked to @woken. */
 void calls_wake_all(struct list *parked, struct list *woken);
 
-/* Moves the first of them. */
-void calls_wake_first(struct list *parked, struct list *woken);
-
 /* Moves those that wait for @id. */
 void calls_wake_id(struct list *parked, const char *id, struct list *woken);
 
+/* Moves the first of them, if there is one. */
+void calls_wake_first(struct list *parked, struct list *woken);
+
 /* ---- Without it: going on with those taken ---- */
 
-/* Runs them again. */
+/* Has them run again. */
 void calls_resume(struct list *woken);
 
 /* What they waited for failed with @err, a negative errno, which is their answer; or they go on and know. */
 void calls_fail(struct list *woken, int err);
+
+/* Answers all with @err. */
+void calls_end(struct list *woken, int err);
+
+/* Runs one that was taken off its list, on a thread that may take its time. */
+void call_go_on(struct call *call);
 
 #endif

@@ -13,7 +13,9 @@
 #include "symbol_names.h"
 
 enum {
-	PIECE = 64 * 1024, /* of input, looked at between two looks at how much has become of it */
+	/* Bytes of input, looked at between two looks at how much has become of it, and how long it took. */
+	PIECE_MIN = 4 * 1024,
+	PIECE_MAX = 64 * 1024,
 };
 
 struct log_file {
@@ -23,6 +25,7 @@ struct log_file {
 	struct call *call; /* that reads now */
 	struct filter_counts counted;
 	VEC(struct handle *) used; /* what the filter has seen in this piece stays open */
+	size_t piece;      /* bytes of input to be looked at next */
 	bool broken;       /* a file in the cache was cut short while it was read: what the filter held is lost */
 };
 
@@ -108,8 +111,8 @@ static int answer_piece(struct log_file *log)
 	struct span input = tape_input(tape);
 	struct feeding f = {.log = log, .piece = input, .rest = input.size ? FILTER_MORE : FILTER_END};
 	size_t before = tape->results.n;
-	if (f.piece.size > PIECE)
-		f.piece.size = PIECE;
+	if (f.piece.size > log->piece)
+		f.piece.size = log->piece;
 	int err = guard_run(feed, &f);
 	put_used(log);
 	count_addresses(log);
@@ -133,7 +136,18 @@ static int log_answer_some(struct stream *stream, struct call *call, size_t enou
 		return -EIO;
 	log->call = call;
 	asker_begin(&log->asker);
-	return answer_piece(log);
+	int err = answer_piece(log);
+	if (stream_is_late(stream))
+		log->piece = PIECE_MIN;
+	else if (log->piece < PIECE_MAX)
+		log->piece *= 2;
+	return err;
+}
+
+/* What the filter holds is a part of the log that has no answer yet. */
+static void log_rest(struct stream *stream)
+{
+	(void)stream;
 }
 
 static void log_file_free(struct stream *stream)
@@ -148,19 +162,20 @@ static void log_file_free(struct stream *stream)
 
 struct stream *log_file_new(struct gsymfs *fs, struct caller caller)
 {
-	static const struct stream_kind kind = {log_answer_some, log_file_free};
+	static const struct stream_kind kind = {log_answer_some, log_rest, log_file_free};
 	const struct filter_options options = {.demangle = fs->options.demangle ? DEMANGLE_AUTO : DEMANGLE_OFF};
 	struct log_file *log = calloc(1, sizeof(*log));
 	const struct filter_images images = {.find = find, .user = log};
 	struct filter *filter = log ? filter_new(&images, &options) : NULL;
-	if (!filter) {
+	if (!filter || stream_init(&log->stream, &kind, fs, caller.uid)) {
 		caller_deinit(&caller);
+		filter_free(filter);
 		free(log);
 		return NULL;
 	}
 	log->asker.fs = fs;
 	log->asker.caller = caller;
 	log->filter = filter;
-	stream_init(&log->stream, &kind, &fs->open_files.tape_bytes);
+	log->piece = PIECE_MIN;
 	return &log->stream;
 }

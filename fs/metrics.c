@@ -160,7 +160,7 @@ static void scans(struct text_buf *out, const struct metrics *m)
 
 static void work(struct text_buf *out, struct gsymfs *fs)
 {
-	static const char *const roles[] = {"open", "convert", "measure", "names"};
+	static const char *const roles[] = {"open", "convert", "measure", "names", "run"};
 	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)];
 	pthread_mutex_lock(&fs->images.lock);
 	for (size_t i = 0; i < fs->images.all.n; i++)
@@ -168,8 +168,9 @@ static void work(struct text_buf *out, struct gsymfs *fs)
 			states[fs->images.all.v[i]->revision->state]++;
 	pending[0] = list_count(&fs->queue.opening);
 	pending[1] = list_count(&fs->queue.converting);
-	pending[2] = list_count(&fs->queue.working[WORK_TABLE]);
-	pending[3] = list_count(&fs->queue.working[WORK_NAMES]);
+	pending[2] = measure_count(&fs->queue.measure);
+	pending[3] = list_count(&fs->queue.indexing);
+	pending[4] = lanes_count(&fs->queue.runners.calls);
 	pthread_mutex_unlock(&fs->images.lock);
 	describe(out, "images", "gauge", "Images by the state of their conversion.");
 	by_label(out, "images", "state", state_words, STATES, states);
@@ -186,7 +187,7 @@ static void kept(struct text_buf *out, struct gsymfs *fs)
 	single(out, "nodes_total", "counter", "Files of addresses that it has known.", nodes.made);
 	single(out, "node_bytes", "gauge", "Answers kept for them.", nodes.content_bytes);
 	single(out, "open_files", "gauge", "Open files that hold something.", open_files_count(&fs->open_files));
-	single(out, "batch_bytes", "gauge", "Memory of all open q and log.", atomic_load(&fs->open_files.tape_bytes));
+	single(out, "batch_bytes", "gauge", "Memory of all open q and log.", atomic_load(&fs->open_files.accounts.held[ACCOUNT_FILES]));
 }
 
 struct content *metrics_make(struct gsymfs *fs)

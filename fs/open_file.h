@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "account.h"
 #include "content.h"
 #include "handle.h"
 #include "list.h"
@@ -19,14 +20,15 @@
 struct open_files {
 	pthread_mutex_t lock; /* innermost */
 	struct list all;
-	atomic_size_t tape_bytes; /* memory of all tapes */
-	atomic_size_t batch_bytes; /* of what their q remember of images */
+	struct accounts accounts; /* of those who opened them */
 };
 
 struct open_file {
 	struct list link;
 	struct open_files *files;
 	atomic_uint refs;
+	struct account *account; /* of whoever opened it */
+	size_t counted;          /* in it, for the file itself */
 	struct handle *handle;   /* of an image.gsym, else NULL */
 	struct content *content; /* of a status, info.json or metrics, else NULL */
 	struct stream *stream;   /* of a q, else NULL */
@@ -41,8 +43,14 @@ void open_files_deinit(struct open_files *files);
 /* How many there are. */
 size_t open_files_count(struct open_files *files);
 
-/* With one reference; takes over what @holds. NULL without memory, and that is put. */
-struct open_file *open_file_new(struct open_files *files, const struct open_file *holds);
+/*
+ * A file that @uid opened, with one reference; takes over what @holds. 0; -ENFILE when the user holds too much in open files; -ENOMEM; when it
+ * fails, what it holds is put.
+ */
+int open_file_new(struct open_files *files, const struct open_file *holds, uid_t uid, struct open_file **ret);
+
+/* Streams that nobody has used for a while give back what they hold to be faster. */
+void open_files_rest(struct open_files *files);
 
 struct open_file *open_file_get(struct open_file *file);
 void open_file_put(struct open_file *file);

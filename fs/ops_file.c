@@ -34,9 +34,10 @@ static bool is_file(fuse_ino_t ino, enum image_file file)
 /* Replies with an open file that takes over what @holds. */
 static int reply_open(struct call *call, struct open_file holds)
 {
-	struct open_file *file = open_file_new(&call->fs->open_files, &holds);
-	if (!file)
-		return -ENOMEM;
+	struct open_file *file;
+	int err = open_file_new(&call->fs->open_files, &holds, fuse_req_ctx(call->req)->uid, &file);
+	if (err)
+		return err;
 	call->info.fh = (uintptr_t)file;
 	if (fuse_reply_open(call->req, &call->info) == -ENOENT)
 		open_file_put(file); /* interrupted: there will be no release */
@@ -65,7 +66,7 @@ static int open_table(struct call *call, struct revision *rev, enum listing_kind
 		handle_put(handle);
 		return err;
 	}
-	struct tsv_file *file = tsv_file_new(call->fs, rev, handle, kind);
+	struct tsv_file *file = tsv_file_new(call, rev, handle, kind);
 	if (!file)
 		return -ENOMEM;
 	call->info.keep_cache = 1;
@@ -198,20 +199,6 @@ static int read_address(struct call *call)
 	return 0;
 }
 
-/* The cache file behind @handle was cut short: unless another is in use already, it is made again. */
-static void drop_lost(struct gsymfs *fs, struct revision *rev, const struct handle *handle)
-{
-	static const char reason[] = "the converted file in the cache was cut short";
-	pthread_mutex_lock(&fs->images.lock);
-	bool in_use = rev->handle == handle;
-	pthread_mutex_unlock(&fs->images.lock);
-	if (!in_use)
-		return;
-	log_warning(&fs->log, "'%s': %s", rev->source.path, reason);
-	cache_forget(&fs->cache, &rev->key);
-	revision_complain(&fs->images, rev, reason, true);
-}
-
 /* Straight from the mapping: if the file was cut short, the kernel meets the fault, not we. */
 static void read_gsym(struct call *call, const struct handle *handle)
 {
@@ -219,7 +206,7 @@ static void read_gsym(struct call *call, const struct handle *handle)
 	struct revision *rev = images_revision(&fs->images, ino_a(call->ino));
 	int err = reply_window(call->req, handle->gsym.data, handle->gsym.size, call->size, call->off);
 	if (err == -EFAULT && rev)
-		drop_lost(fs, rev, handle);
+		answer_complain(fs, rev, handle, err, NULL);
 }
 
 static int read_open_file(struct call *call)

@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "metrics.h"
+#include "gsymfs.h"
 #include "revision.h"
 #include "scan.h"
 #include "share.h"
 #include "symbol_names.h"
 #include "thread.h"
-#include "tsv_file.h"
 #include "use.h"
 
 enum {
@@ -22,27 +21,27 @@ enum {
 	CRASHES_MAX = 3,
 };
 
-void queue_init(struct queue *queue, struct images *images, struct scan *scan,
-		const struct converter *converter)
+void queue_init(struct queue *queue, struct gsymfs *fs)
 {
-	*queue = (struct queue){.images = images, .scan = scan, .converter = converter};
+	*queue = (struct queue){.images = &fs->images, .scan = &fs->scan, .converter = &fs->converter};
 	atomic_init(&queue->stopping, false);
 	list_init(&queue->opening);
 	list_init(&queue->converting);
 	pthread_cond_init(&queue->opening_wake, NULL);
 	pthread_cond_init(&queue->converting_wake, NULL);
-	for (size_t i = 0; i < WORKS; i++) {
-		list_init(&queue->working[i]);
-		pthread_cond_init(&queue->working_wake[i], NULL);
-	}
+	list_init(&queue->indexing);
+	pthread_cond_init(&queue->indexing_wake, NULL);
+	runners_init(&queue->runners, queue->images);
+	measure_init(&queue->measure, fs);
 }
 
 void queue_deinit(struct queue *queue)
 {
 	pthread_cond_destroy(&queue->opening_wake);
 	pthread_cond_destroy(&queue->converting_wake);
-	for (size_t i = 0; i < WORKS; i++)
-		pthread_cond_destroy(&queue->working_wake[i]);
+	pthread_cond_destroy(&queue->indexing_wake);
+	runners_deinit(&queue->runners);
+	measure_deinit(&queue->measure);
 }
 
 /* ---- Waiting ---- */
@@ -72,8 +71,10 @@ static int wait_for_work(struct queue *queue, struct call *call)
 {
 	if (++call->works > CALL_WORKS_MAX)
 		return -EIO;
-	list_append(&queue->working[call->wait.work], &call->link);
-	pthread_cond_signal(&queue->working_wake[call->wait.work]);
+	if (call->wait.work == WORK_TABLE)
+		return measure_wait(&queue->measure, call);
+	list_append(&queue->indexing, &call->link);
+	pthread_cond_signal(&queue->indexing_wake);
 	return 0;
 }
 
@@ -82,6 +83,10 @@ int queue_wait(struct queue *queue, struct call *call)
 	struct images *images = queue->images;
 	if (queue->stopping)
 		return -ENOTCONN;
+	if (call->wait.runs)
+		return runners_add(&queue->runners, call);
+	if (call->wait.stream)
+		return runners_wait_turn(&queue->runners, call);
 	if (call->wait.work)
 		return wait_for_work(queue, call);
 	if (call->wait.revision)
@@ -215,47 +220,30 @@ static void *open_images(void *arg)
 	return NULL;
 }
 
-/* The first of the calls that wait for @work, on @woken; false when it is time to stop. */
-static bool next_working(struct queue *queue, enum work work, struct list *woken)
+/* The first of the calls that wait for an index of names, on @woken; false when it is time to stop. */
+static bool next_indexing(struct queue *queue, struct list *woken)
 {
 	list_init(woken);
 	pthread_mutex_lock(&queue->images->lock);
-	while (list_empty(&queue->working[work]) && !queue->stopping)
-		pthread_cond_wait(&queue->working_wake[work], &queue->images->lock);
+	while (list_empty(&queue->indexing) && !queue->stopping)
+		pthread_cond_wait(&queue->indexing_wake, &queue->images->lock);
 	if (!queue->stopping)
-		calls_wake_first(&queue->working[work], woken);
+		calls_wake_first(&queue->indexing, woken);
 	pthread_mutex_unlock(&queue->images->lock);
 	return !list_empty(woken);
 }
 
-static int do_work(const struct call *call)
-{
-	const struct wait *wait = &call->wait;
-	return wait->work == WORK_TABLE ? tsv_file_measure(call->fs, wait->revision, (enum listing_kind)wait->part) :
-					  symbol_names_make(call->fs, wait->revision, (enum symbol_names)wait->part);
-}
-
-static void do_all_work(struct queue *queue, enum work work)
+static void *index_names(void *arg)
 {
 	struct list woken;
-	while (next_working(queue, work, &woken)) {
-		int err = do_work(LIST_ENTRY(woken.next, struct call));
+	while (next_indexing(arg, &woken)) {
+		const struct call *call = LIST_ENTRY(woken.next, struct call);
+		int err = symbol_names_make(call->fs, call->wait.revision, (enum symbol_names)call->wait.part);
 		if (err)
 			calls_fail(&woken, err);
 		else
 			calls_resume(&woken);
 	}
-}
-
-static void *measure_tables(void *arg)
-{
-	do_all_work(arg, WORK_TABLE);
-	return NULL;
-}
-
-static void *index_names(void *arg)
-{
-	do_all_work(arg, WORK_NAMES);
 	return NULL;
 }
 
@@ -287,9 +275,11 @@ int queue_start(struct queue *queue, unsigned jobs)
 {
 	int err = start(queue, "open", open_images);
 	if (!err)
-		err = start(queue, "measure", measure_tables);
-	if (!err)
 		err = start(queue, "names", index_names);
+	if (!err)
+		err = runners_start(&queue->runners);
+	if (!err)
+		err = measure_start(&queue->measure);
 	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++)
 		err = start(queue, "convert", convert_images);
 	return err;
@@ -304,15 +294,17 @@ void queue_stop(struct queue *queue)
 	queue->stopping = true;
 	pthread_cond_broadcast(&queue->opening_wake);
 	pthread_cond_broadcast(&queue->converting_wake);
-	for (size_t i = 0; i < WORKS; i++) {
-		pthread_cond_broadcast(&queue->working_wake[i]);
-		calls_wake_all(&queue->working[i], &woken);
-	}
+	pthread_cond_broadcast(&queue->indexing_wake);
+	calls_wake_all(&queue->indexing, &woken);
+	runners_stop(&queue->runners, &woken);
+	measure_stop(&queue->measure, &woken);
 	calls_wake_all(&images->scan_waiters, &woken);
 	for (size_t i = 0; i < images->revisions.n; i++)
 		calls_wake_all(&images->revisions.v[i]->waiters, &woken);
 	pthread_mutex_unlock(&images->lock);
-	calls_fail(&woken, -ENOTCONN);
+	calls_end(&woken, -ENOTCONN);
+	runners_join(&queue->runners);
+	measure_join(&queue->measure);
 	for (unsigned i = 0; i < queue->n_threads; i++)
 		pthread_join(queue->threads[i], NULL);
 	queue->n_threads = 0;

@@ -3,8 +3,8 @@
  *
  * A call that needs an image is parked on it; the first one starts the job. One thread looks into the cache,
  * which takes milliseconds, and hands what is not there to the threads that convert, in order of demand. When
- * the image is open, or cannot be, all its calls go on. What else takes long for large images, measuring tables and making
- * indexes of names, has a thread each, which does it for one call after the other.
+ * the image is open, or cannot be, all its calls go on. Another thread makes indexes of names, for one call after the
+ * other. What else takes long has threads of its own: runners.h, measure.h.
  */
 #ifndef FS_QUEUE_H
 #define FS_QUEUE_H
@@ -14,6 +14,8 @@
 #include "call.h"
 #include "convert_run.h"
 #include "image.h"
+#include "measure.h"
+#include "runners.h"
 
 enum { QUEUE_JOBS_MAX = 64 };
 
@@ -25,18 +27,19 @@ struct queue {
 	const struct converter *converter; /* borrowed */
 	struct list opening;               /* revisions in STATE_OPENING nobody works at */
 	struct list converting;            /* revisions in STATE_QUEUED */
-	struct list working[WORKS];        /* calls that wait for such work */
-	pthread_cond_t opening_wake, converting_wake, working_wake[WORKS];
+	struct list indexing;              /* calls that wait for an index of names */
+	pthread_cond_t opening_wake, converting_wake, indexing_wake;
 	atomic_bool stopping;
 	unsigned n_threads;
-	pthread_t threads[1 + WORKS + QUEUE_JOBS_MAX];
+	pthread_t threads[2 + QUEUE_JOBS_MAX];
+	struct runners runners;
+	struct measure measure;
 };
 
-void queue_init(struct queue *queue, struct images *images, struct scan *scan,
-		const struct converter *converter);
+void queue_init(struct queue *queue, struct gsymfs *fs);
 void queue_deinit(struct queue *queue);
 
-/* Starts the threads: one that opens, one for each kind of work, @jobs that convert. 0 or a negative errno. */
+/* Starts the threads: one that opens, one for names, @jobs that convert, and those of the other parts. 0 or a negative errno. */
 int queue_start(struct queue *queue, unsigned jobs);
 
 /*

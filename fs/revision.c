@@ -347,17 +347,35 @@ void revision_set_failed(struct revision *rev, int errno_or_0, const char *reaso
 	rev->failure = errno_or_0;
 }
 
-bool revision_complain(struct images *images, struct revision *rev, const char *reason, bool lost)
+static bool complain(struct revision *rev, const char *reason)
 {
-	struct handle *unused = NULL;
-	pthread_mutex_lock(&images->lock);
 	int64_t t = now();
 	bool loud = t >= rev->complained + COMPLAIN_SECONDS || t < rev->complained;
 	if (loud)
 		rev->complained = t;
 	set_reason(rev, reason);
-	if (lost && rev->state == STATE_READY)
+	return loud;
+}
+
+bool revision_complain(struct images *images, struct revision *rev, const char *reason)
+{
+	pthread_mutex_lock(&images->lock);
+	bool loud = complain(rev, reason);
+	pthread_mutex_unlock(&images->lock);
+	return loud;
+}
+
+bool revision_lose(struct images *images, struct cache *cache, struct revision *rev, const struct handle *handle,
+		   const char *reason)
+{
+	struct handle *unused = NULL;
+	bool loud = false;
+	pthread_mutex_lock(&images->lock);
+	if (rev->handle == handle) {
+		cache_forget(cache, &rev->key); /* with the lock: nobody makes the next file before this one is gone */
 		unused = revision_set_cold(images, rev);
+		loud = complain(rev, reason);
+	}
 	pthread_mutex_unlock(&images->lock);
 	handle_put(unused);
 	return loud;

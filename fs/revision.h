@@ -1,7 +1,7 @@
 /*
  * revision.h - which source stands for an image, and what has become of it.
  *
- * All functions but revision_use() and revision_complain() need images.lock.
+ * All functions but revision_use(), revision_complain() and revision_lose() need images.lock.
  */
 #ifndef FS_REVISION_H
 #define FS_REVISION_H
@@ -33,10 +33,17 @@ void revision_free(struct revision *rev);
 int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait);
 
 /*
- * The open image turned out to be unreadable. Notes why; with @lost, closes it, so that it is made again at
- * the next use. True when it is time to say so in the log, which is once a minute. Takes the lock itself.
+ * The open image turned out to be unreadable. Notes why. True when it is time to say so in the log, which is once a
+ * minute. Takes the lock itself.
  */
-bool revision_complain(struct images *images, struct revision *rev, const char *reason, bool lost);
+bool revision_complain(struct images *images, struct revision *rev, const char *reason);
+
+/*
+ * The same of @handle, of which the file in the cache was cut short: unless another is in use already, the file goes, so that it is
+ * made again at the next use.
+ */
+bool revision_lose(struct images *images, struct cache *cache, struct revision *rev, const struct handle *handle,
+		   const char *reason);
 
 /*
  * Puts @handle (which it takes over) in place. Gives back a handle for the caller to put without the lock, or

@@ -185,7 +185,7 @@ void setup_parts(struct gsymfs *fs)
 		.watching = o->watch,
 	};
 	scan_init(&fs->scan);
-	queue_init(&fs->queue, &fs->images, &fs->scan, &fs->converter);
+	queue_init(&fs->queue, fs);
 }
 
 void setup_undo(struct gsymfs *fs)

@@ -106,5 +106,5 @@ void state_log(struct gsymfs *fs)
 	log_info(&fs->log, "state: nodes: %" PRIu64 " in use, %" PRIu64 " since the start, %" PRIu64 " bytes kept",
 		 nodes.used, nodes.made, nodes.content_bytes);
 	log_info(&fs->log, "state: open files: %zu, %zu bytes in answers of q", open_files_count(&fs->open_files),
-		 (size_t)atomic_load(&fs->open_files.tape_bytes));
+		 (size_t)atomic_load(&fs->open_files.accounts.held[ACCOUNT_FILES]));
 }

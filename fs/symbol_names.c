@@ -73,7 +73,7 @@ static int make_open(struct gsymfs *fs, struct revision *rev, struct handle *han
 	if (!err && atomic_load(&fs->queue.stopping))
 		err = -ENOTCONN;
 	if (err == -EFAULT) {
-		answer_complain(fs, rev, err, NULL);
+		answer_complain(fs, rev, handle, err, NULL);
 		err = -EIO;
 	}
 	/* Only this thread makes them. */

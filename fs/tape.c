@@ -6,37 +6,22 @@ enum { IDLE_BYTES_MAX = 1 << 20 }; /* memory that an empty buffer may keep */
 
 /* ---- Memory ---- */
 
-static void count(struct tape *tape)
+void tape_count(struct tape *tape)
 {
-	size_t held = tape->results.cap + tape->input.cap + tape->beside;
-	if (tape->total) {
-		atomic_fetch_add(tape->total, held - tape->counted); /* wraps, on purpose, when it shrinks */
-		tape->counted = held;
-	}
-}
-
-static size_t all_tapes(const struct tape *tape)
-{
-	return tape->total ? atomic_load(tape->total) : 0;
+	if (tape->account)
+		account_count(tape->account, ACCOUNT_FILES, tape->results.cap + tape->input.cap + tape->beside,
+			      &tape->counted);
 }
 
 bool tape_is_short(const struct tape *tape)
 {
-	return all_tapes(tape) > TAPES_BYTES_SHORT;
+	return tape->account && account_is_short(tape->account, ACCOUNT_FILES);
 }
 
 int tape_make(struct tape *tape)
 {
-	count(tape);
-	return all_tapes(tape) > TAPES_BYTES_END ? -ENOMEM : 0;
-}
-
-static bool has_room(const struct tape *tape, size_t size)
-{
-	if (size > TAPE_INPUT_MAX - tape_input(tape).size)
-		return false;
-	size_t total = all_tapes(tape);
-	return total <= TAPES_BYTES_MAX && size <= TAPES_BYTES_MAX - total;
+	tape_count(tape);
+	return tape->account && account_is_over(tape->account, ACCOUNT_FILES) ? -ENOMEM : 0;
 }
 
 static void shrink(struct text_buf *buf)
@@ -59,12 +44,28 @@ static void drop_front(struct text_buf *buf, size_t size)
 		text_deinit(buf);
 }
 
+/* Results that are kept. */
+static size_t kept(const struct tape *tape)
+{
+	return tape->results.n - tape->results_used;
+}
+
+/* Bytes are moved only when more of them go than stay. */
+static void drop_results(struct tape *tape, size_t size)
+{
+	tape->results_used += size;
+	if (tape->results_used < tape->results.n - tape->results_used)
+		return;
+	drop_front(&tape->results, tape->results_used);
+	tape->results_used = 0;
+}
+
 void tape_deinit(struct tape *tape)
 {
 	text_deinit(&tape->results);
 	text_deinit(&tape->input);
 	tape->beside = 0;
-	count(tape);
+	tape_count(tape);
 }
 
 /* ---- Writing ---- */
@@ -76,11 +77,11 @@ void tape_deinit(struct tape *tape)
 static void drop_taken(struct tape *tape, uint64_t taken)
 {
 	uint64_t here = taken > tape->dropped ? taken - tape->dropped : 0;
-	if (here <= tape->results.n) {
-		drop_front(&tape->results, (size_t)here);
+	if (here <= kept(tape)) {
+		drop_results(tape, (size_t)here);
 		return;
 	}
-	drop_front(&tape->results, tape->results.n);
+	drop_results(tape, kept(tape));
 	tape_answered(tape, tape_input(tape).size);
 }
 
@@ -96,17 +97,30 @@ static int append_input(struct tape *tape, const void *data, size_t size)
 	return failed ? -ENOSPC : 0;
 }
 
-int tape_write(struct tape *tape, uint64_t off, bool append, const void *data, size_t size)
+int tape_check_write(const struct tape *tape, uint64_t off, bool append, size_t waiting, size_t size)
 {
-	if (!has_room(tape, size) || off > INT64_MAX - size)
+	if (!append && off > TAPE_OFFSET_MAX - size)
+		return -EFBIG;
+	if (size > TAPE_INPUT_MAX - tape_input(tape).size || waiting > TAPE_INPUT_MAX - tape_input(tape).size - size)
 		return -ENOSPC;
+	return tape->account && !account_has_room(tape->account, ACCOUNT_FILES, size) ? -ENOSPC : 0;
+}
+
+int tape_take_write(struct tape *tape, uint64_t off, bool append, const void *data, size_t size)
+{
 	/* Who goes back to the beginning to write again has done with what was read. */
 	drop_taken(tape, append || off <= tape->base ? tape->reached : off - tape->base);
 	int err = append_input(tape, data, size);
 	tape->base = err ? off : off + size;
 	tape->dropped = tape->reached = 0;
-	count(tape);
+	tape_count(tape);
 	return err;
+}
+
+int tape_write(struct tape *tape, uint64_t off, bool append, const void *data, size_t size)
+{
+	int err = tape_check_write(tape, off, append, 0, size);
+	return err ? err : tape_take_write(tape, off, append, data, size);
 }
 
 void tape_answered(struct tape *tape, size_t size)
@@ -126,11 +140,11 @@ static void forget_oldest(struct tape *tape)
 	uint64_t read = tape->reached > tape->dropped ? tape->reached - tape->dropped : 0;
 	bool is_short = tape_is_short(tape);
 	uint64_t most = is_short ? TAPE_KEPT_MIN : TAPE_KEPT_MAX, left = is_short ? TAPE_KEPT_MIN / 2 : TAPE_KEPT;
-	if (read <= most || read > tape->results.n)
+	if (read <= most || read > kept(tape))
 		return;
-	drop_front(&tape->results, (size_t)(read - left));
+	drop_results(tape, (size_t)(read - left));
 	tape->dropped += read - left;
-	count(tape);
+	tape_count(tape);
 }
 
 /* Whether too many results would have to be made and passed over. */
@@ -151,21 +165,21 @@ int tape_seek(struct tape *tape, uint64_t off)
 static size_t place(const struct tape *tape, uint64_t off)
 {
 	uint64_t at = off - tape->base - tape->dropped;
-	return at < tape->results.n ? (size_t)at : tape->results.n;
+	return at < kept(tape) ? (size_t)at : kept(tape);
 }
 
 size_t tape_lacks(const struct tape *tape, uint64_t off, size_t size)
 {
 	uint64_t end = off - tape->base - tape->dropped + size;
-	return end > tape->results.n ? (size_t)(end - tape->results.n) : 0;
+	return end > kept(tape) ? (size_t)(end - kept(tape)) : 0;
 }
 
 struct span tape_read(struct tape *tape, uint64_t off, size_t size)
 {
-	size_t at = place(tape, off), left = tape->results.n - at;
+	size_t at = place(tape, off), left = kept(tape) - at;
 	size_t n = left < size ? left : size;
 	if (tape->reached < tape->dropped + at + n)
 		tape->reached = tape->dropped + at + n;
-	count(tape);
-	return (struct span){(const uint8_t *)tape->results.v + (n ? at : 0), n};
+	tape_count(tape);
+	return (struct span){(const uint8_t *)tape->results.v + (n ? tape->results_used + at : 0), n};
 }

@@ -9,30 +9,30 @@
 #ifndef FS_TAPE_H
 #define FS_TAPE_H
 
-#include <stdatomic.h>
-
 #include "../gsym/render/text_buf.h"
+#include "account.h"
 
 enum {
 	TAPE_INPUT_MAX = 64 << 20, /* bytes written and not answered, of one descriptor */
 	TAPE_KEPT_MAX = 4 << 20,   /* bytes of results that were read and are kept; more would not stay in the processor's cache */
 	TAPE_KEPT = 1 << 20,       /* the latest of them: they stay when the others go */
-	TAPE_KEPT_MIN = 256 << 10, /* the same when all descriptors together have too much: as far as programs read ahead */
+	TAPE_KEPT_MIN = 256 << 10, /* the same when their user is short of memory: as far as programs read ahead */
 	TAPE_AHEAD_MAX = 64 << 20, /* bytes of results that a read may leave out */
-	TAPES_BYTES_SHORT = 1 << 29, /* too much: what was read leaves room for what others want to write */
-	TAPES_BYTES_MAX = 1 << 30, /* of all descriptors together; beyond it nothing can be written */
-	TAPES_BYTES_END = (1U << 31) - 1, /* beyond it no results are made */
 };
+
+/* Where programs may be: far enough from the end for the file to grow, which all who have it open see. */
+#define TAPE_OFFSET_MAX (INT64_MAX / 2)
 
 /* Zero-initialised is empty. */
 struct tape {
 	uint64_t base;    /* offset at which results begin */
 	uint64_t dropped; /* bytes at their beginning that are no longer kept */
 	uint64_t reached; /* bytes of results that have been read */
-	struct text_buf results;
+	struct text_buf results; /* appended to by who makes them */
+	size_t results_used;   /* bytes at their front that were dropped and are still there */
 	struct text_buf input;
 	size_t input_used;     /* bytes at the front of input that are answered */
-	atomic_size_t *total;  /* memory of all tapes; borrowed, may be NULL */
+	struct account *account; /* whose memory it is; borrowed, may be NULL */
 	size_t counted;        /* of this one, in it */
 	size_t beside;         /* memory of who makes the results, to be counted with it */
 };
@@ -40,10 +40,14 @@ struct tape {
 void tape_deinit(struct tape *tape);
 
 /*
- * @size bytes were written at @off; with @append the offset says nothing, and what was read counts as taken. 0, or
- * -ENOSPC and nothing was written.
+ * @size bytes were written at @off; with @append the offset says nothing, and what was read counts as taken. 0;
+ * -ENOSPC, or -EFBIG for an offset that is none, and nothing was written.
  */
 int tape_write(struct tape *tape, uint64_t off, bool append, const void *data, size_t size);
+
+/* The two halves of it: whether there is room, with @waiting bytes that will be written first; and writing, which fails without memory only. */
+int tape_check_write(const struct tape *tape, uint64_t off, bool append, size_t waiting, size_t size);
+int tape_take_write(struct tape *tape, uint64_t off, bool append, const void *data, size_t size);
 
 /* Input that is not answered yet. */
 static inline struct span tape_input(const struct tape *tape)
@@ -61,10 +65,13 @@ void tape_answered(struct tape *tape, size_t size);
  */
 int tape_seek(struct tape *tape, uint64_t off);
 
-/* Results are to be made: counts those there are. 0, or -ENOMEM when all descriptors together have far too many. */
+/* Results are to be made: counts those there are. 0, or -ENOMEM when their user has far too many. */
 int tape_make(struct tape *tape);
 
-/* Whether all descriptors together have so much memory that nothing should be made ahead. */
+/* Counts what it holds now. */
+void tape_count(struct tape *tape);
+
+/* Whether the user has so much memory that nothing should be made ahead. */
 bool tape_is_short(const struct tape *tape);
 
 /* How many bytes of results are missing to fill a read of @size bytes at @off. */

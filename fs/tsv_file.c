@@ -5,6 +5,7 @@
 #include "answer.h"
 #include "guard.h"
 #include "revision.h"
+#include "slice.h"
 
 /* ---- Measuring ---- */
 
@@ -19,21 +20,47 @@ int tsv_file_measured(struct call *call, struct revision *rev, struct handle *ha
 }
 
 struct measuring {
+	struct gsymfs *fs;
+	struct revision *rev;
 	struct handle *handle;
 	enum listing_kind kind;
 	struct render_options options;
 	struct gsym_decoder *decoder;
 	struct text_buf scratch;
 	struct tsv_index *index;
+	uint32_t entry; /* the next to be measured */
+	int64_t until;
 };
 
-static int measure(void *arg)
+struct measuring *measuring_new(struct gsymfs *fs, struct revision *rev, enum listing_kind kind)
 {
-	struct measuring *m = arg;
-	return tsv_index_make(m->handle->reader, m->kind, &m->options, m->decoder, &m->scratch, m->index);
+	struct wait wait;
+	struct measuring *m = calloc(1, sizeof(*m));
+	if (!m || revision_use(&fs->images, rev, &m->handle, &wait)) {
+		free(m);
+		return NULL;
+	}
+	m->fs = fs;
+	m->rev = rev;
+	m->kind = kind;
+	m->options.demangle = answer_demangle(fs, m->handle, false);
+	m->decoder = gsym_decoder_new();
+	m->index = calloc(1, sizeof(*m->index));
+	return m;
 }
 
-/* Puts the index in place, unless somebody was faster. */
+void measuring_free(struct measuring *m)
+{
+	if (!m)
+		return;
+	handle_put(m->handle);
+	tsv_index_free(m->index);
+	text_deinit(&m->scratch);
+	gsym_decoder_free(m->decoder);
+	free(m);
+}
+
+/* In place, unless somebody was faster. */
 static void publish(struct measuring *m)
 {
 	struct tsv_index *none = NULL;
@@ -41,35 +68,25 @@ static void publish(struct measuring *m)
 		m->index = NULL;
 }
 
-static int measure_open(struct gsymfs *fs, struct revision *rev, struct handle *handle, enum listing_kind kind)
+static int measure(void *arg)
 {
-	struct measuring m = {
-		.handle = handle,
-		.kind = kind,
-		.options.demangle = answer_demangle(fs, handle, false),
-		.decoder = gsym_decoder_new(),
-		.index = calloc(1, sizeof(*m.index)),
-	};
-	int err = m.decoder && m.index ? guard_run(measure, &m) : -ENOMEM;
-	if (err == -EFAULT)
-		answer_complain(fs, rev, err, NULL);
-	if (!err)
-		publish(&m);
-	tsv_index_free(m.index);
-	text_deinit(&m.scratch);
-	gsym_decoder_free(m.decoder);
-	return err == -EFAULT ? -EIO : err;
+	struct measuring *m = arg;
+	int err = 0;
+	while (!err && time_now() < m->until)
+		err = tsv_index_go_on(m->handle->reader, m->kind, &m->options, m->decoder, &m->scratch, m->index,
+				      &m->entry);
+	return err;
 }
 
-int tsv_file_measure(struct gsymfs *fs, struct revision *rev, enum listing_kind kind)
+int measuring_go_on(struct measuring *m, int64_t until)
 {
-	struct handle *handle;
-	struct wait wait;
-	if (revision_use(&fs->images, rev, &handle, &wait))
-		return 0; /* the call will find out itself, and wait if it must */
-	int err = atomic_load(&handle->tables[kind]) ? 0 : measure_open(fs, rev, handle, kind);
-	handle_put(handle);
-	return err;
+	m->until = until;
+	int err = m->decoder && m->index ? guard_run(measure, m) : -ENOMEM;
+	if (err == -EFAULT)
+		answer_complain(m->fs, m->rev, m->handle, err, NULL);
+	if (err == 1)
+		publish(m);
+	return err == 1 ? 0 : !err ? -EAGAIN : err == -EFAULT ? -EIO : err;
 }
 
 /* ---- Reading ---- */
@@ -87,13 +104,23 @@ struct tsv_file {
 	size_t number;        /* of the piece; that past the last: none */
 	struct text_buf piece;
 	struct text_buf reply;
+	struct account *account; /* of whoever opened it */
+	size_t counted;
 };
 
-struct tsv_file *tsv_file_new(struct gsymfs *fs, struct revision *rev, struct handle *handle, enum listing_kind kind)
+static void count_memory(struct tsv_file *file)
 {
+	account_count(file->account, ACCOUNT_FILES, file->piece.cap + file->reply.cap, &file->counted);
+}
+
+struct tsv_file *tsv_file_new(struct call *call, struct revision *rev, struct handle *handle, enum listing_kind kind)
+{
+	struct gsymfs *fs = call->fs;
 	struct tsv_file *file = calloc(1, sizeof(*file));
 	struct gsym_decoder *decoder = gsym_decoder_new();
-	if (!file || !decoder) {
+	struct account *account = account_get(&fs->open_files.accounts, fuse_req_ctx(call->req)->uid);
+	if (!file || !decoder || !account) {
+		account_put(account);
 		gsym_decoder_free(decoder);
 		free(file);
 		handle_put(handle);
@@ -107,6 +134,7 @@ struct tsv_file *tsv_file_new(struct gsymfs *fs, struct revision *rev, struct ha
 		.kind = kind,
 		.options.demangle = answer_demangle(fs, handle, false),
 		.decoder = decoder,
+		.account = account,
 	};
 	file->number = file->index->pieces.n;
 	pthread_mutex_init(&file->lock, NULL);
@@ -121,6 +149,8 @@ void tsv_file_free(struct tsv_file *file)
 	gsym_decoder_free(file->decoder);
 	text_deinit(&file->piece);
 	text_deinit(&file->reply);
+	count_memory(file);
+	account_put(file->account);
 	pthread_mutex_destroy(&file->lock);
 	free(file);
 }
@@ -179,7 +209,7 @@ static int read_locked(struct tsv_file *file, struct call *call)
 	int err = guard_run(append_pieces, &r);
 	if (err == -EFAULT) {
 		file->number = file->index->pieces.n;
-		answer_complain(file->fs, file->rev, err, NULL);
+		answer_complain(file->fs, file->rev, file->handle, err, NULL);
 		return -EIO;
 	}
 	if (!err)
@@ -187,10 +217,23 @@ static int read_locked(struct tsv_file *file, struct call *call)
 	return err;
 }
 
+/* What may be kept, and is not needed, goes when memory is short. */
+static void give_back(struct tsv_file *file)
+{
+	count_memory(file);
+	if (!account_is_short(file->account, ACCOUNT_FILES))
+		return;
+	text_deinit(&file->piece);
+	text_deinit(&file->reply);
+	file->number = file->index->pieces.n;
+	count_memory(file);
+}
+
 int tsv_file_read(struct tsv_file *file, struct call *call)
 {
 	pthread_mutex_lock(&file->lock);
 	int err = read_locked(file, call);
+	give_back(file);
 	pthread_mutex_unlock(&file->lock);
 	return err;
 }

@@ -11,14 +11,22 @@
 int tsv_file_measured(struct call *call, struct revision *rev, struct handle *handle, enum listing_kind kind,
 		      const struct tsv_index **ret);
 
-/* What a parked call waits for, made by a thread that may take its time: 0 or the errno of the call. */
-int tsv_file_measure(struct gsymfs *fs, struct revision *rev, enum listing_kind kind);
+/* What a parked call waits for, made by a thread that may take its time. */
+struct measuring;
+
+/* Begins with the open image; NULL when it is not open, or without memory. */
+struct measuring *measuring_new(struct gsymfs *fs, struct revision *rev, enum listing_kind kind);
+/* NULL is allowed. */
+void measuring_free(struct measuring *measuring);
+
+/* Goes on, and stops soon after @until (see slice.h): 0 when the table is measured; -EAGAIN when there is more; the errno of the calls. */
+int measuring_go_on(struct measuring *measuring, int64_t until);
 
 /* An open one. */
 struct tsv_file;
 
-/* Takes over @handle, whose table is measured. NULL without memory, and it is put. */
-struct tsv_file *tsv_file_new(struct gsymfs *fs, struct revision *rev, struct handle *handle, enum listing_kind kind);
+/* Opened by @call. Takes over @handle, whose table is measured. NULL without memory, and it is put. */
+struct tsv_file *tsv_file_new(struct call *call, struct revision *rev, struct handle *handle, enum listing_kind kind);
 /* NULL is allowed. */
 void tsv_file_free(struct tsv_file *file);
 

@@ -1,20 +1,18 @@
 #include "tsv_index.h"
 
-int tsv_index_make(const struct gsym_reader *reader, enum listing_kind kind, const struct render_options *options,
-		   struct gsym_decoder *decoder, struct text_buf *scratch, struct tsv_index *ret)
+int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind, const struct render_options *options,
+		    struct gsym_decoder *decoder, struct text_buf *scratch, struct tsv_index *index, uint32_t *entry)
 {
 	uint32_t n = listing_entries(reader, kind);
-	for (uint32_t entry = 0; entry < n;) {
-		const struct tsv_piece piece = {ret->size, entry};
-		text_reset(scratch);
-		if (vec_push(&ret->pieces, piece) ||
-		    listing_append(reader, kind, entry, n, TSV_PIECE, options, decoder, scratch, &entry))
-			return -ENOMEM;
-		ret->size += scratch->n;
-		if (ret->size > TSV_BYTES_MAX)
-			return -EFBIG;
-	}
-	return 0;
+	const struct tsv_piece piece = {index->size, *entry};
+	if (*entry >= n)
+		return 1;
+	text_reset(scratch);
+	if (vec_push(&index->pieces, piece) ||
+	    listing_append(reader, kind, *entry, n, TSV_PIECE, options, decoder, scratch, entry))
+		return -ENOMEM;
+	index->size += scratch->n;
+	return index->size > TSV_BYTES_MAX ? -EFBIG : 0;
 }
 
 void tsv_index_free(struct tsv_index *index)

@@ -27,10 +27,10 @@ struct tsv_index {
 };
 
 /*
- * Measures a table. *@ret is filled step by step, so that it can be freed after a fault in the middle. 0; -EFBIG; -ENOMEM.
+ * Measures the next piece of a table, from *@entry on, and moves that past it: 0; 1 when there is no more; -EFBIG; -ENOMEM.
  */
-int tsv_index_make(const struct gsym_reader *reader, enum listing_kind kind, const struct render_options *options,
-		   struct gsym_decoder *decoder, struct text_buf *scratch, struct tsv_index *ret);
+int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind, const struct render_options *options,
+		    struct gsym_decoder *decoder, struct text_buf *scratch, struct tsv_index *index, uint32_t *entry);
 
 /* NULL is allowed. */
 void tsv_index_free(struct tsv_index *index);

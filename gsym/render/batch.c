@@ -62,7 +62,7 @@ struct batch *batch_new(const struct gsym_reader *reader)
 	struct batch *batch = calloc(1, sizeof(*batch));
 	if (batch) {
 		batch->reader = batch->memory.reader = reader;
-		batch->names = demangle_cache_new(); /* NULL is none */
+		batch->names = reader ? demangle_cache_new() : NULL; /* NULL is none */
 	}
 	return batch;
 }

@@ -118,21 +118,30 @@ static void input_is_bounded(void **state)
 	free(block);
 }
 
-static void all_tapes_are_bounded(void **state)
+static void users_are_bounded(void **state)
 {
 	(void)state;
 	enum { BLOCK = 1 << 20 };
-	atomic_size_t total;
-	atomic_init(&total, TAPES_BYTES_MAX - 2 * BLOCK);
-	struct tape tape = {.total = &total}, other = {.total = &total};
+	struct accounts accounts;
+	accounts_init(&accounts);
+	struct account *one = account_get(&accounts, 1), *two = account_get(&accounts, 2);
+	size_t others = 0, zero = 0;
+	struct tape tape = {.account = one}, other = {.account = one}, neighbour = {.account = two};
 	char *block = calloc(1, BLOCK);
+	account_count(one, ACCOUNT_FILES, ACCOUNT_FILES_MAX / 2 - 2 * BLOCK, &others);
 	assert_int_equal(tape_write(&tape, 0, false, block, BLOCK), 0);
 	assert_int_equal(tape_write(&tape, BLOCK, false, block, BLOCK), 0);
 	assert_int_equal(tape_write(&other, 0, false, block, BLOCK), -ENOSPC);
+	assert_int_equal(tape_write(&neighbour, 0, false, block, BLOCK), 0);
 	tape_deinit(&tape);
-	assert_int_equal(atomic_load(&total), TAPES_BYTES_MAX - 2 * BLOCK);
 	assert_int_equal(tape_write(&other, 0, false, block, BLOCK), 0);
 	tape_deinit(&other);
+	tape_deinit(&neighbour);
+	account_count(one, ACCOUNT_FILES, zero, &others);
+	assert_int_equal(atomic_load(&accounts.held[ACCOUNT_FILES]), 0);
+	account_put(one);
+	account_put(two);
+	accounts_deinit(&accounts);
 	free(block);
 }
 
@@ -155,7 +164,8 @@ static void results_are_bounded(void **state)
 		assert_int_equal(got.size, BLOCK);
 		assert_memory_equal(got.data, block, BLOCK);
 	}
-	assert_true(tape.results.n <= TAPE_KEPT_MAX + BLOCK);
+	assert_true(tape.results.n - tape.results_used <= TAPE_KEPT_MAX + BLOCK);
+	assert_true(tape.results.n <= 2 * (TAPE_KEPT_MAX + BLOCK));
 	assert_int_equal(tape_seek(&tape, 0), -ESPIPE);
 	assert_int_equal(tape_seek(&tape, 1), -ESPIPE);
 	assert_int_equal(tape_seek(&tape, 1 + N * (uint64_t)BLOCK - TAPE_KEPT), 0);
@@ -170,41 +180,75 @@ static void results_are_bounded(void **state)
 	free(block);
 }
 
-/* When others have so much that memory is short, only what programs may have read ahead is kept. */
+/* When their user is short of memory, only what programs may have read ahead is kept. */
 static void results_make_room_for_others(void **state)
 {
 	(void)state;
-	enum { BLOCK = 1 << 20, N = 16 };
-	atomic_size_t total;
-	atomic_init(&total, TAPES_BYTES_SHORT);
-	struct tape tape = {.total = &total};
+	enum { BLOCK = 1 << 20, N = 16, MUCH = ACCOUNT_FILES_MAX / 4 };
+	struct accounts accounts;
+	accounts_init(&accounts);
+	struct account *account = account_get(&accounts, 1);
+	size_t others = 0;
+	struct tape tape = {.account = account};
 	char *block = calloc(1, BLOCK);
+	account_count(account, ACCOUNT_FILES, MUCH, &others);
 	for (uint64_t off = 0; off < (uint64_t)N * BLOCK; off += BLOCK) {
 		assert_int_equal(tape_seek(&tape, off), 0);
 		text_bytes(&tape.results, block, BLOCK);
 		assert_int_equal(tape_read(&tape, off, BLOCK).size, BLOCK);
 	}
 	assert_int_equal(tape_seek(&tape, (uint64_t)N * BLOCK), 0);
-	assert_true(atomic_load(&total) - TAPES_BYTES_SHORT <= 2 * BLOCK);
+	assert_true(atomic_load(&account->held[ACCOUNT_FILES]) - MUCH <= 2 * BLOCK);
 	assert_int_equal(tape_seek(&tape, 0), -ESPIPE);
 	assert_int_equal(tape_seek(&tape, (uint64_t)N * BLOCK - 4096), 0);
 	assert_int_equal(tape_read(&tape, (uint64_t)N * BLOCK - 4096, 8192).size, 4096);
 	tape_deinit(&tape);
-	assert_int_equal(atomic_load(&total), TAPES_BYTES_SHORT);
+	assert_int_equal(atomic_load(&account->held[ACCOUNT_FILES]), MUCH);
+	account_put(account);
+	accounts_deinit(&accounts);
 	free(block);
 }
 
 static void no_results_without_end(void **state)
 {
 	(void)state;
-	atomic_size_t total;
-	atomic_init(&total, 0);
-	struct tape tape = {.total = &total};
+	struct accounts accounts;
+	accounts_init(&accounts);
+	struct account *account = account_get(&accounts, 1);
+	struct tape tape = {.account = account};
 	assert_int_equal(tape_make(&tape), 0);
-	tape.beside = (size_t)TAPES_BYTES_END + 1;
+	tape.beside = ACCOUNT_FILES_MAX;
 	assert_int_equal(tape_make(&tape), -ENOMEM);
 	tape_deinit(&tape);
-	assert_int_equal(atomic_load(&total), 0);
+	account_put(account);
+	accounts_deinit(&accounts);
+}
+
+/* Results that are dropped a few at a time are not moved each time, and read right. */
+static void dropped_by_bits(void **state)
+{
+	(void)state;
+	enum { N = 1000 };
+	struct tape tape = {0};
+	char text[N];
+	for (size_t i = 0; i < N; i++)
+		text[i] = (char)('a' + i % 26);
+	assert_int_equal(tape_write(&tape, 0, false, text, N), 0);
+	answer(&tape);
+	uint64_t base = N;
+	for (size_t i = 0; i < N / 2; i++) { /* three bytes of results at a time are taken, two are added */
+		assert_int_equal(tape_write(&tape, base + 3, false, "!", 1), 0);
+		base += 4;
+		if (i % 7 == 0)
+			answer(&tape);
+		size_t at = 3 * (i + 1);
+		char want[2] = {text[at / 2], 0};
+		if (at < 2 * N)
+			expect(&tape, base, 1, want);
+	}
+	assert_int_equal(tape_write(&tape, TAPE_OFFSET_MAX, false, "x", 1), -EFBIG);
+	assert_int_equal(tape_write(&tape, INT64_MAX, true, "x", 1), 0);
+	tape_deinit(&tape);
 }
 
 /* A read far ahead would have all answers made and none of them read. */
@@ -231,10 +275,11 @@ int main(void)
 		cmocka_unit_test(appending_takes_what_was_read),
 		cmocka_unit_test(past_the_end_drops_all),
 		cmocka_unit_test(input_is_bounded),
-		cmocka_unit_test(all_tapes_are_bounded),
+		cmocka_unit_test(users_are_bounded),
 		cmocka_unit_test(results_are_bounded),
 		cmocka_unit_test(results_make_room_for_others),
 		cmocka_unit_test(no_results_without_end),
+		cmocka_unit_test(dropped_by_bits),
 		cmocka_unit_test(far_ahead_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -349,6 +349,7 @@ class BatchTest(MountTest):
                 thread.start()
             for thread in threads:
                 thread.join(mount_harness.LIMIT)
+                self.assertFalse(thread.is_alive(), "a read hangs")
         with self.q(self.id, "q") as q:
             self.assertEqual(q.ask("%x\n" % self.start), self.record(self.start) + "\n")
 
