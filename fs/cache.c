@@ -69,13 +69,19 @@ void cache_key_make(const struct cache_input *input, struct cache_key *ret)
 		 (unsigned long long)file_fingerprint(input), (unsigned long long)content_fingerprint(input));
 }
 
+static void set_sum(struct cache *cache, struct cache_sum sum)
+{
+	atomic_store(&cache->bytes, sum.bytes);
+	atomic_store(&cache->files, sum.files);
+}
+
 int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log,
 	       struct gsym_diag *diag)
 {
 	*cache = (struct cache){.dir = -1, .limit = limit, .log = log};
 	int err = cache_dir_open(path, &cache->dir, &cache->path, diag);
 	if (!err)
-		atomic_store(&cache->bytes, cache_dir_clean(cache->dir, log));
+		set_sum(cache, cache_dir_clean(cache->dir, log));
 	return err;
 }
 
@@ -183,7 +189,8 @@ void cache_forget(struct cache *cache, const struct cache_key *key)
 {
 	char name[NAME_SIZE];
 	file_name(name, key, CACHE_GSYM_SUFFIX);
-	unlinkat(cache->dir, name, 0);
+	if (unlinkat(cache->dir, name, 0) == 0 && atomic_load(&cache->files))
+		atomic_fetch_sub(&cache->files, 1);
 }
 
 void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when)
@@ -255,7 +262,7 @@ static void evict(struct cache *cache, const char *keep)
 {
 	/* A tenth below the limit, so that not every conversion at the limit walks the directory. */
 	const struct cache_bounds bounds = {.limit = cache->limit, .target = cache->limit - cache->limit / 10};
-	atomic_store(&cache->bytes, cache_dir_evict(cache->dir, &bounds, keep, cache->log));
+	set_sum(cache, cache_dir_evict(cache->dir, &bounds, keep, cache->log));
 }
 
 void cache_trim(struct cache *cache)
@@ -299,10 +306,12 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 	err = check_readable(temp->fd, name, diag);
 	if (err)
 		return err;
+	bool is_new = faccessat(cache->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
 	err = rename_temp(cache, temp, name);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot rename to %s: %s", cache->path, name,
 				strerror(-err));
+	atomic_fetch_add(&cache->files, is_new);
 	grown(cache, gsym_size + notes.size + inputs.size + TRAILER_SIZE, name);
 	return 0;
 }

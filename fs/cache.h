@@ -37,6 +37,7 @@ struct cache {
 	char *path;
 	uint64_t limit;         /* bytes of all our files together */
 	_Atomic uint64_t bytes; /* what they are now, about */
+	_Atomic uint64_t files; /* converted ones, likewise */
 	atomic_uint next_temp;  /* makes temporary names differ */
 	const struct log *log;  /* borrowed */
 };

@@ -184,21 +184,32 @@ static void remove_leftover(int dir, const char *name, const struct log *log)
 	close(fd);
 }
 
-uint64_t cache_dir_clean(int dir, const struct log *log)
+static bool is_converted(const char *name)
 {
+	return is_cached(name) && strcmp(strrchr(name, '.'), CACHE_GSYM_SUFFIX) == 0;
+}
+
+static void count(struct cache_sum *sum, const char *name, const struct stat *st)
+{
+	sum->bytes += (uint64_t)st->st_size;
+	sum->files += is_converted(name);
+}
+
+struct cache_sum cache_dir_clean(int dir, const struct log *log)
+{
+	struct cache_sum sum = {0};
 	DIR *d = open_listing(dir);
 	if (!d)
-		return 0;
-	uint64_t bytes = 0;
+		return sum;
 	for (struct dirent *e; (e = readdir(d));) {
 		struct stat st;
 		if (is_temporary(e->d_name))
 			remove_leftover(dir, e->d_name, log);
 		else if (is_ours(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			bytes += (uint64_t)st.st_size;
+			count(&sum, e->d_name, &st);
 	}
 	closedir(d);
-	return bytes;
+	return sum;
 }
 
 void cache_dir_expire(int dir, int64_t seconds, const struct log *log)
@@ -216,20 +227,6 @@ void cache_dir_expire(int dir, int64_t seconds, const struct log *log)
 	closedir(d);
 }
 
-uint64_t cache_dir_count(int dir)
-{
-	DIR *d = open_listing(dir);
-	uint64_t n = 0;
-	if (!d)
-		return 0;
-	for (struct dirent *e; (e = readdir(d));) {
-		const char *suffix = strrchr(e->d_name, '.');
-		n += is_cached(e->d_name) && strcmp(suffix, CACHE_GSYM_SUFFIX) == 0;
-	}
-	closedir(d);
-	return n;
-}
-
 static int by_use(const void *a, const void *b)
 {
 	const struct cached *x = a, *y = b;
@@ -238,23 +235,23 @@ static int by_use(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Fills @vec with what may go, and returns the bytes of all that is ours. */
-static uint64_t list_cached(int dir, cached_vec *vec)
+/* Fills @vec with what may go, and returns the sum of all that is ours. */
+static struct cache_sum list_cached(int dir, cached_vec *vec)
 {
+	struct cache_sum sum = {0};
 	DIR *d = open_listing(dir);
 	if (!d)
-		return 0;
-	uint64_t bytes = 0;
+		return sum;
 	for (struct dirent *e; (e = readdir(d));) {
 		struct stat st;
 		if (!is_ours(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
-		bytes += (uint64_t)st.st_size;
+		count(&sum, e->d_name, &st);
 		if (is_cached(e->d_name))
 			add_cached(e->d_name, &st, vec);
 	}
 	closedir(d);
-	return bytes;
+	return sum;
 }
 
 /* Whether it is gone, if only because another daemon was faster. */
@@ -266,16 +263,19 @@ static bool delete(int dir, const struct cached *c, const struct log *log)
 	return true;
 }
 
-uint64_t cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep, const struct log *log)
+struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep, const struct log *log)
 {
 	cached_vec files = {0};
-	uint64_t bytes = list_cached(dir, &files);
-	uint64_t most = bytes > bounds->limit ? bounds->target : bytes;
-	if (bytes > most && files.n)
+	struct cache_sum sum = list_cached(dir, &files);
+	uint64_t most = sum.bytes > bounds->limit ? bounds->target : sum.bytes;
+	if (sum.bytes > most && files.n)
 		qsort(files.v, files.n, sizeof(*files.v), by_use);
-	for (size_t i = 0; i < files.n && bytes > most; i++)
-		if (strcmp(files.v[i].name, keep) != 0 && delete(dir, &files.v[i], log))
-			bytes -= files.v[i].size;
+	for (size_t i = 0; i < files.n && sum.bytes > most; i++) {
+		if (strcmp(files.v[i].name, keep) == 0 || !delete(dir, &files.v[i], log))
+			continue;
+		sum.bytes -= files.v[i].size;
+		sum.files -= is_converted(files.v[i].name);
+	}
 	vec_free(&files);
-	return bytes;
+	return sum;
 }

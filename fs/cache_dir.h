@@ -1,4 +1,4 @@
-/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c, shared_dir.c and metrics.c only. */
+/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c and shared_dir.c only. */
 #ifndef FS_CACHE_DIR_H
 #define FS_CACHE_DIR_H
 
@@ -13,14 +13,16 @@
 /* Opens or makes the directory; @path NULL = the default. Stores a new copy of the path. */
 int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag);
 
-/* Removes temporary files whose writer is gone; returns the bytes of all that stays. */
-uint64_t cache_dir_clean(int dir, const struct log *log);
+struct cache_sum {
+	uint64_t bytes; /* of all files that are ours */
+	uint64_t files; /* converted ones */
+};
+
+/* Removes temporary files whose writer is gone; returns the sum of all that stays. */
+struct cache_sum cache_dir_clean(int dir, const struct log *log);
 
 /* Removes temporary files that were last written to @seconds ago, where locks may mean nothing. */
 void cache_dir_expire(int dir, int64_t seconds, const struct log *log);
-
-/* How many converted files there are. */
-uint64_t cache_dir_count(int dir);
 
 struct cache_bounds {
 	uint64_t limit;  /* bytes; more are too much */
@@ -29,8 +31,8 @@ struct cache_bounds {
 
 /*
  * If there is too much, deletes what was used least recently, but not @keep. Everything that is ours counts; only
- * converted files and failures go. Returns the bytes that are left.
+ * converted files and failures go. Returns the sum of what is left.
  */
-uint64_t cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep, const struct log *log);
+struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep, const struct log *log);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "../gsym/render/text_buf.h"
-#include "cache_dir.h"
 #include "gsymfs.h"
 #include "state.h"
 
@@ -146,7 +145,7 @@ static void cache(struct text_buf *out, struct gsymfs *fs)
 		fs->metrics.shared);
 	single(out, "cache_bytes", "gauge", "Size of the files in the cache.", atomic_load(&fs->cache.bytes));
 	single(out, "cache_limit_bytes", "gauge", "Size they may have.", fs->cache.limit);
-	single(out, "cache_files", "gauge", "Converted files in the cache.", cache_dir_count(fs->cache.dir));
+	single(out, "cache_files", "gauge", "Converted files in the cache.", atomic_load(&fs->cache.files));
 }
 
 static void scans(struct text_buf *out, const struct metrics *m)

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Every way of using q and log that nobody thought of: each answers as it should, or fails as documented."""
+
+import ctypes
+import errno
+import mmap
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import mount_harness
+from mount_harness import MountTest, build_id, wait_until
+
+UNKNOWN = b"?? at ??:0\n\n"
+
+
+class OddTest(MountTest):
+    def setUp(self):
+        super().setUp()
+        self.id = build_id(self.compile())
+        self.daemon = self.mount()
+        self.daemon.wait_scanned()
+
+    def open(self, name="q", flags=os.O_RDWR):
+        fd = os.open(os.path.join(self.mnt, self.id if name != "log" else "", name), flags)
+        self.addCleanup(lambda: os.close(fd))
+        return fd
+
+    def whole(self, fd):
+        parts = []
+        while True:
+            part = os.read(fd, 1 << 20)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+
+    def test_poll(self):
+        """Always ready, as files are: a read says itself that there is nothing."""
+        for name in ("q", "log"):
+            fd = self.open(name)
+            poll = select.poll()
+            poll.register(fd, select.POLLIN | select.POLLOUT)
+            self.assertEqual(poll.poll(1000), [(fd, select.POLLIN | select.POLLOUT)])
+            self.assertEqual(select.select([fd], [fd], [], 1), ([fd], [fd], []))
+            with select.epoll() as epoll:
+                try:
+                    epoll.register(fd, select.EPOLLIN)
+                    self.assertEqual(len(epoll.poll(1)), 1)
+                except PermissionError:
+                    pass  # as of a file on a disk
+
+    def test_nonblocking(self):
+        fd = self.open(flags=os.O_RDWR | os.O_NONBLOCK)
+        self.assertEqual(os.read(fd, 100), b"")
+        os.write(fd, b"0\n")
+        self.assertEqual(self.whole(fd), UNKNOWN)
+
+    def test_vectors(self):
+        fd = self.open()
+        self.assertEqual(os.writev(fd, [b"0", b"\n0", b"x0\n"]), 6)
+        small, large = bytearray(5), bytearray(100)
+        self.assertEqual(os.readv(fd, [small, large]), 2 * len(UNKNOWN))
+        self.assertEqual(bytes(small + large[:2 * len(UNKNOWN) - 5]), 2 * UNKNOWN)
+
+    def test_splice(self):
+        """Writing; some kernels read through the page cache then, where a file without a size has nothing."""
+        fd = self.open()
+        read_end, write_end = os.pipe()
+        try:
+            os.write(write_end, b"0\n0x0\n")
+            self.assertEqual(os.splice(read_end, fd, 6), 6)
+            n = os.splice(fd, write_end, 1000)
+            got = os.read(read_end, 1000) if n else b""
+        finally:
+            os.close(read_end)
+            os.close(write_end)
+        self.assertEqual(got + self.whole(fd), 2 * UNKNOWN)
+
+    def test_mmap(self):
+        """What a mapping would show belongs to nobody's questions."""
+        fd = self.open()
+        os.write(fd, b"0\n" * 5000)
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mmap.restype = ctypes.c_void_p
+        at = libc.mmap(None, ctypes.c_size_t(4096), mmap.PROT_READ, mmap.MAP_SHARED, fd, ctypes.c_long(0))
+        if at == ctypes.c_void_p(-1).value:
+            self.assertEqual(ctypes.get_errno(), errno.ENODEV)
+        else:
+            libc.munmap(ctypes.c_void_p(at), ctypes.c_size_t(4096))
+        script = "import mmap, os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\nos.write(fd, b'0\\n' * 5000)\n" \
+                 "print(len(mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ)[:]))"
+        path = os.path.join(self.mnt, self.id, "q")
+        done = subprocess.run([sys.executable, "-c", script, path], capture_output=True,
+                              timeout=mount_harness.LIMIT)
+        self.assertIn(done.returncode, (0, -signal.SIGBUS, 1), done.stderr)  # the program's own trouble
+        self.assertEqual(self.whole(fd), UNKNOWN * 5000)
+
+    def test_far_writes(self):
+        """Where one writes is nobody else's business: the kernel takes the end of the file for all from the last write."""
+        fd = self.open()
+        for off in ((1 << 63) - 3, (1 << 62) + 1):
+            self.assertErrno(errno.EFBIG, os.pwrite, fd, b"0\n", off)
+        os.pwrite(fd, b"0\n", (1 << 61))
+        self.assertEqual(os.pread(fd, 100, (1 << 61) + 2), UNKNOWN)
+        other = self.open(flags=os.O_RDWR | os.O_APPEND)
+        for _ in range(3):
+            os.write(other, b"0\n")
+            self.assertEqual(self.whole(other), UNKNOWN)
+        self.assertErrno(errno.EINVAL, os.pread, fd, 10, -1)
+
+    def test_truncate(self):
+        fd = self.open()
+        os.write(fd, b"0\n")
+        os.ftruncate(fd, 0)
+        os.ftruncate(fd, 100)
+        self.assertEqual(self.whole(fd), UNKNOWN)
+        self.assertErrno(errno.EROFS, os.posix_fallocate, fd, 0, 100)
+
+    def test_small_writes(self):
+        """One byte each."""
+        text = b"0\n0x0\nx\n" * 500
+        fd = self.open("q.tsv")
+        for i in range(len(text)):
+            self.assertEqual(os.write(fd, text[i:i + 1]), 1)
+        got = self.whole(fd).splitlines()
+        self.assertEqual(len(got), 1500)
+        self.assertEqual(len(set(got)), 2)
+
+    def test_line_without_end(self):
+        """Megabytes without a newline are one line, which is no address; of it the beginning is told."""
+        fd = self.open()
+        block = b"f" * (1 << 20)
+        for _ in range(20):
+            os.write(fd, block)
+        begun = time.monotonic()
+        got = self.whole(fd)
+        self.assertLess(time.monotonic() - begun, 20)
+        self.assertEqual(got.count(b"\n\n"), 1)
+        self.assertLess(len(got), 10000)
+        log = self.open("log")
+        for _ in range(20):
+            os.write(log, block)
+        self.assertEqual(len(self.whole(log)), 20 << 20)
+
+    def test_many_empty_lines(self):
+        fd = self.open()
+        os.write(fd, b"\n" * 300000)
+        self.assertEqual(self.whole(fd).count(b"\n\n"), 300000)
+
+    def test_binary(self):
+        everything = bytes(range(256)) * 200
+        fd = self.open()
+        os.write(fd, everything)
+        self.assertGreater(len(self.whole(fd)), 200)
+        log = self.open("log")
+        os.write(log, everything)
+        self.assertEqual(self.whole(log), everything)
+
+    def test_odd_places(self):
+        """Reads of any size anywhere in what there is say the same as one read of all of it."""
+        fd = self.open()
+        end = os.write(fd, b"0\n" * 1000)
+        whole = b"".join(os.pread(fd, 1 << 16, end + at) for at in range(0, 1000 * len(UNKNOWN), 1 << 16))
+        self.assertEqual(whole, UNKNOWN * 1000)
+        for at in (0, 1, 7, 11, 12, 13, 4095, 4096, len(whole) - 1, len(whole), len(whole) + 5):
+            for size in (1, 3, 4096, 100000):
+                self.assertEqual(os.pread(fd, size, end + at), whole[at:at + size], (at, size))
+
+    def test_fork(self):
+        """Children share the description: what one writes the other can read."""
+        fd = self.open()
+        child = os.fork()
+        if child == 0:
+            os.write(fd, b"0\n")
+            os._exit(0)
+        os.waitpid(child, 0)
+        self.assertEqual(self.whole(fd), UNKNOWN)
+
+    def test_writer_and_reader(self):
+        """One thread writes while another reads the same description: every line has its answer, in order."""
+        fd = self.open("q.tsv")
+        lines, got, done = 3000, [], []
+
+        def write():
+            for i in range(lines):
+                os.write(fd, b"%x\n" % (1 + i))
+            done.append(1)
+        writer = threading.Thread(target=write)
+        writer.start()
+        while True:
+            ended = bool(done)
+            part = os.read(fd, 4096)
+            got.append(part)
+            if ended and not part:
+                break
+        writer.join(mount_harness.LIMIT)
+        text = b"".join(got)
+        self.assertEqual([int(line.split(b"\t")[0], 16) for line in text.splitlines()], list(range(1, lines + 1)))
+
+    def test_closed_while_parked(self):
+        """Who is killed while he waits leaves nothing behind."""
+        def open_files():
+            return int(next(line.split()[1] for line in self.read("metrics").splitlines()
+                            if line.startswith("gsymfs_open_files ")))
+        before = open_files()
+        script = "import os, sys\nfds = [os.open(sys.argv[1], os.O_RDWR) for _ in range(50)]\n" \
+                 "for fd in fds: os.write(fd, b'0\\n' * 1000)\nprint('', flush=True)\n" \
+                 "while True:\n  for fd in fds: os.pread(fd, 100000, 2000)"
+        path = os.path.join(self.mnt, self.id, "q.json")
+        for _ in range(3):
+            child = subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE)
+            self.processes.append(child)
+            child.stdout.readline()
+            child.kill()
+            child.wait(mount_harness.LIMIT)
+        wait_until(lambda: open_files() <= before, "all files closed")
+
+
+if __name__ == "__main__":
+    mount_harness.main()
