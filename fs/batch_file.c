@@ -148,6 +148,27 @@ static struct span next_line(struct span input, size_t at, size_t *ret_end)
 	return trim((struct span){start, size});
 }
 
+/* The next line, and what it asks. 1 when it is not whole and there are others; -EAGAIN when it has to wait. */
+static int read_line(struct batch_file *file, struct span input, size_t at, struct call *call, struct line *line,
+		     struct batch_query *query)
+{
+	*line = (struct line){.image = file->image, .place = file->request.context};
+	*query = (struct batch_query){.kind = BATCH_ADDRESS};
+	size_t plain = file->image ? address_line((const char *)input.data + at, input.size - at, &query->given) : 0;
+	if (plain) {
+		query->addr = query->given;
+		line->end = at + plain;
+		return 0;
+	}
+	struct span text = next_line(input, at, &line->end);
+	if (input.data[line->end - 1] != '\n' && at > 0)
+		return 1;
+	if (!file->image)
+		return parse_root_line(file, text, call, line, query);
+	*query = parse_address(text);
+	return 0;
+}
+
 /* How many lines will give @enough bytes of results: who reads many more has to read them again. */
 static size_t lines_worth(const struct batch_file *file, size_t enough)
 {
@@ -166,20 +187,15 @@ static int read_lines(struct batch_file *file, struct span input, struct call *c
 	size_t most = lines_worth(file, enough);
 	file->lines.n = file->queries.n = 0;
 	asker_begin(&file->asker);
-	for (size_t at = 0, end; at < input.size && file->lines.n < most; at = end) {
-		struct span text = next_line(input, at, &end);
-		struct line line = {.end = end, .image = file->image, .place = file->request.context};
+	for (size_t at = 0; at < input.size && file->lines.n < most;) {
+		struct line line;
 		struct batch_query query;
-		if (input.data[end - 1] != '\n' && at > 0)
-			break;
-		if (file->image)
-			query = parse_address(text);
-		else
-			err = parse_root_line(file, text, call, &line, &query);
+		err = read_line(file, input, at, call, &line, &query);
 		if (err)
 			break;
 		if (vec_push(&file->lines, line) || vec_push(&file->queries, query))
 			return -ENOMEM;
+		at = line.end;
 	}
 	return file->lines.n ? 0 : err;
 }

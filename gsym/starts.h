@@ -27,7 +27,20 @@ int starts_make(struct starts *starts, const struct gsym_reader *reader);
 /* How many functions start at or before @off, which counts from the base address. @starts may be empty. */
 size_t starts_count(const struct starts *starts, const struct gsym_reader *reader, uint64_t off);
 
-/* The same without an index. */
+/* Bring from memory what starts_count() will look at: for many addresses first the one, then, for all of them, the other. */
+static inline void starts_expect(const struct starts *starts, uint64_t off)
+{
+	if (starts->before && off >> starts->shift < starts->n_buckets)
+		__builtin_prefetch(&starts->before[off >> starts->shift]);
+}
+
+static inline void starts_expect_functions(const struct starts *starts, const struct gsym_reader *reader, uint64_t off)
+{
+	if (starts->before && off >> starts->shift < starts->n_buckets)
+		__builtin_prefetch(reader->addr_offs + (size_t)starts->before[off >> starts->shift] * reader->info.addr_off_size);
+}
+
+/* starts_count() without an index. */
 size_t reader_count_starts(const struct gsym_reader *reader, uint64_t off);
 
 /* gsym_reader_find() for an address with @n > 0 functions that start at or before it, without words: 0, -ENOENT, -ENOMEM. */

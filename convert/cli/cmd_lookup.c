@@ -166,16 +166,29 @@ static int add_line(struct lookup *lookup, const char *line, size_t size)
 	return vec_push(&lookup->queries, parse_line(line, size));
 }
 
+/* Adds the line @text begins with; *ret_size is what it takes, 0 when it has no end yet. */
+static int add_next(struct lookup *lookup, const char *text, size_t size, size_t *ret_size)
+{
+	struct batch_query query = {.kind = BATCH_ADDRESS};
+	if ((*ret_size = address_line(text, size, &query.given))) {
+		query.addr = query.given;
+		return vec_push(&lookup->queries, query);
+	}
+	const char *nl = memchr(text, '\n', size);
+	*ret_size = nl ? (size_t)(nl + 1 - text) : 0;
+	return nl ? add_line(lookup, text, (size_t)(nl - text)) : 0;
+}
+
 /* Answers the complete lines of @input and gives the number of bytes they take. */
 static int answer_lines(struct lookup *lookup, const char *input, size_t size, size_t *ret)
 {
-	const char *at = input, *nl;
-	while ((nl = memchr(at, '\n', (size_t)(input + size - at)))) {
-		if (add_line(lookup, at, (size_t)(nl - at)))
+	size_t at = 0, more = 1;
+	while (at < size && more) {
+		if (add_next(lookup, input + at, size - at, &more))
 			return -ENOMEM;
-		at = nl + 1;
+		at += more;
 	}
-	*ret = (size_t)(at - input);
+	*ret = at;
 	return answer_queries(lookup);
 }
 

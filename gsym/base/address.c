@@ -24,3 +24,33 @@ bool address_parse(const char *text, size_t size, uint64_t *ret)
 	*ret = value;
 	return size > 0;
 }
+
+enum {
+	DIGITS_MAX = 16,
+	IS_DIGIT = 0x10, /* beside its value */
+};
+
+static const uint8_t digits[256] = {
+	['0'] = IS_DIGIT,     ['1'] = IS_DIGIT | 1, ['2'] = IS_DIGIT | 2,  ['3'] = IS_DIGIT | 3,  ['4'] = IS_DIGIT | 4,
+	['5'] = IS_DIGIT | 5, ['6'] = IS_DIGIT | 6, ['7'] = IS_DIGIT | 7,  ['8'] = IS_DIGIT | 8,  ['9'] = IS_DIGIT | 9,
+	['a'] = IS_DIGIT | 10, ['b'] = IS_DIGIT | 11, ['c'] = IS_DIGIT | 12, ['d'] = IS_DIGIT | 13, ['e'] = IS_DIGIT | 14,
+	['f'] = IS_DIGIT | 15, ['A'] = IS_DIGIT | 10, ['B'] = IS_DIGIT | 11, ['C'] = IS_DIGIT | 12, ['D'] = IS_DIGIT | 13,
+	['E'] = IS_DIGIT | 14, ['F'] = IS_DIGIT | 15,
+};
+
+size_t address_line(const char *text, size_t size, uint64_t *ret)
+{
+	size_t at = size > 2 && text[0] == '0' && (text[1] | 0x20) == 'x' ? 2 : 0;
+	size_t end = size < at + DIGITS_MAX ? size : at + DIGITS_MAX, first = at;
+	uint64_t value = 0;
+	for (; at < end; at++) {
+		unsigned digit = digits[(unsigned char)text[at]];
+		if (!digit)
+			break;
+		value = value << 4 | (digit & 15);
+	}
+	if (at == first || at == size || text[at] != '\n')
+		return 0;
+	*ret = value;
+	return at + 1;
+}

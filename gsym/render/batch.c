@@ -1,6 +1,6 @@
 /*
  * Queries are taken in blocks, and each step is done for a whole block: which function, which segment of it, the record. So what a step needs
- * is on its way from memory while those before it work. Functions are cut into segments (batch_map.h), names and
+ * is on its way from memory while those before it work, and while the block before it is rendered. Functions are cut into segments (batch_map.h), names and
  * files are kept as they are shown (batch_memory.h): then an answer is two short searches and some copying. Whatever does not fit into
  * this, large or damaged, is looked up by itself.
  */
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "batch_map.h"
+#include "put.h"
 
 enum {
 	BLOCK = 32,
-	CACHE_LINE = 64,
 	ANSWER_SIZE = 128, /* bytes, roughly: no more queries are looked at than it takes for enough */
 };
 
@@ -29,8 +29,10 @@ struct found {
 	size_t n;  /* functions that start before it */
 	uint32_t off; /* from the function's start */
 	struct function_map *map;
-	const struct segment *segment;
-	size_t left; /* segments to search, from that one on */
+	const uint32_t *at; /* its segment, among those of the map; NULL: there are none */
+	uint32_t left; /* segments to search, from that one on */
+	const map_place *place; /* of its segment */
+	uint32_t file, line, node; /* the same unpacked */
 };
 
 struct batch {
@@ -41,7 +43,13 @@ struct batch {
 	bool inside; /* a call has begun and not returned: it was left by a jump */
 	VEC(struct ready) ready;
 	struct text_buf module;
-	struct found block[BLOCK];
+	struct found blocks[2][BLOCK]; /* one that is looked up, one that is answered */
+};
+
+/* Queries [at, at + n), looked up. */
+struct block {
+	size_t at, n;
+	struct found *v;
 };
 
 /* One call. */
@@ -129,13 +137,25 @@ static int answer_by_itself(struct run *run, const struct batch_query *query)
 
 /* ---- By segments ---- */
 
-static void find_slots(struct run *run, size_t at, size_t n)
+/* An address before the first function comes out as one behind the last, and is not asked for. */
+static void expect_starts(struct run *run, const struct block *block)
+{
+	const struct memory *m = &run->batch->memory;
+	const struct batch_query *queries = run->queries + block->at;
+	uint64_t base = run->reader->info.base_address;
+	for (size_t i = 0; i < block->n; i++)
+		starts_expect(&m->starts, queries[i].addr - base);
+	for (size_t i = 0; i < block->n; i++)
+		starts_expect_functions(&m->starts, run->reader, queries[i].addr - base);
+}
+
+static void find_slots(struct run *run, const struct block *block)
 {
 	struct memory *m = &run->batch->memory;
 	uint64_t base = run->reader->info.base_address;
-	for (size_t i = 0; i < n; i++) {
-		const struct batch_query *query = &run->queries[at + i];
-		struct found *found = &run->batch->block[i];
+	for (size_t i = 0; i < block->n; i++) {
+		const struct batch_query *query = &run->queries[block->at + i];
+		struct found *found = &block->v[i];
 		*found = (struct found){.how = BY_ITSELF};
 		if (query->kind != BATCH_ADDRESS)
 			continue;
@@ -145,6 +165,13 @@ static void find_slots(struct run *run, size_t at, size_t n)
 		if (found->n)
 			__builtin_prefetch(&m->maps[(found->n - 1) & (m->n_maps - 1)]);
 	}
+}
+
+/* Has the first @n lines of something brought from memory. */
+static void expect_lines(const void *start, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch((const char *)start + i * CACHE_LINE);
 }
 
 /* Whatever the map is not there for, or cannot tell by itself. */
@@ -166,29 +193,30 @@ static void find_slowly(struct run *run, size_t at, struct found *found)
 	found->how = found->map ? BY_SEGMENT : BY_ITSELF;
 }
 
-static void find_maps(struct run *run, size_t at, size_t n)
+static void find_maps(struct run *run, const struct block *block)
 {
 	struct memory *m = &run->batch->memory;
 	uint64_t base = run->reader->info.base_address;
-	for (size_t i = 0; i < n; i++) {
-		struct found *found = &run->batch->block[i];
+	for (size_t i = 0; i < block->n; i++) {
+		struct found *found = &block->v[i];
+		if (found->how != BY_SEGMENT)
+			continue;
+		room_ref ref = m->maps[(found->n - 1) & (m->n_maps - 1)];
+		if (ref > MAP_NEVER)
+			expect_lines(m->room + ref, 2); /* most maps are searched without a look at more */
+	}
+	for (size_t i = 0; i < block->n; i++) {
+		struct found *found = &block->v[i];
+		uint64_t off = run->queries[block->at + i].addr - base;
 		if (found->how != BY_SEGMENT)
 			continue;
 		found->map = map_there(m, (uint32_t)(found->n - 1));
-		if (found->map)
-			__builtin_prefetch(found->map);
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct found *found = &run->batch->block[i];
-		uint64_t off = run->queries[at + i].addr - base;
-		if (found->how != BY_SEGMENT)
-			continue;
 		if (found->map && found->map->alone && !found->map->exact && off - found->map->start < found->map->size)
 			found->off = (uint32_t)(off - found->map->start);
 		else
-			find_slowly(run, at + i, found);
+			find_slowly(run, block->at + i, found);
 		if (found->map)
-			__builtin_prefetch(&found->map->segments[found->map->n / 2]);
+			__builtin_prefetch(&found->map->offs[found->map->n / 2]);
 	}
 }
 
@@ -196,91 +224,107 @@ static void find_maps(struct run *run, size_t at, size_t n)
  * The segments of all queries, halving what is left to search for one after the other, so that each waits for memory while the others
  * are compared.
  */
-static void search_segments(struct found *block, size_t n)
+static void search_segments(const struct block *block)
 {
 	bool again = true;
-	for (size_t i = 0; i < n; i++) {
-		block[i].left = block[i].how == BY_SEGMENT ? block[i].map->n : 0;
-		block[i].segment = block[i].left ? block[i].map->segments : NULL;
+	for (size_t i = 0; i < block->n; i++) {
+		struct found *found = &block->v[i];
+		found->left = found->how == BY_SEGMENT ? found->map->n : 0;
+		found->at = found->left ? found->map->offs : NULL;
 	}
 	while (again) {
 		again = false;
-		for (size_t i = 0; i < n; i++) {
-			struct found *found = &block[i];
+		for (size_t i = 0; i < block->n; i++) {
+			struct found *found = &block->v[i];
 			if (found->left < 2)
 				continue;
-			size_t half = found->left / 2;
-			found->segment += found->segment[half].off <= found->off ? half : 0;
+			uint32_t half = found->left / 2;
+			found->at += found->at[half] <= found->off ? half : 0;
 			found->left -= half;
-			__builtin_prefetch(&found->segment[found->left / 2]);
+			__builtin_prefetch(&found->at[found->left / 2]);
 			again |= found->left > 1;
 		}
 	}
 }
 
-static void find_segments(struct run *run, size_t n)
+/* What the segments say is on its way when all of them are found. */
+static void find_places(const struct block *block)
 {
-	search_segments(run->batch->block, n);
-	for (size_t i = 0; i < n; i++) {
-		struct found *found = &run->batch->block[i];
-		const struct segment *segment = found->segment;
+	search_segments(block);
+	for (size_t i = 0; i < block->n; i++) {
+		struct found *found = &block->v[i];
 		if (found->how != BY_SEGMENT)
 			continue;
-		if (!segment)
+		if (!found->at)
 			found->how = IS_DAMAGED;
-		else if (found->map->exact && segment->off != found->off)
-			found->how = BY_ITSELF;
-		else if (segment->node == SEGMENT_DAMAGED)
-			found->how = IS_DAMAGED;
-		else if (run->options.near && segment->file && !segment->line)
+		else if (found->map->exact && *found->at != found->off)
 			found->how = BY_ITSELF;
 		else
-			__builtin_prefetch(&found->map->nodes[segment->node]);
+			__builtin_prefetch(found->place = &map_places(found->map)[found->at - found->map->offs]);
 	}
 }
 
-static void expect_text(const struct memory_text *text)
+static void look_at_places(const struct run *run, const struct block *block)
 {
-	if (!text)
-		return;
-	__builtin_prefetch(text);
-	__builtin_prefetch((const char *)text + CACHE_LINE);
-}
-
-/* Nodes above the innermost are near it; their names are anywhere. */
-static void expect_names(struct run *run, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct found *found = &run->batch->block[i];
+	for (size_t i = 0; i < block->n; i++) {
+		struct found *found = &block->v[i];
 		if (found->how != BY_SEGMENT)
 			continue;
-		uint32_t at = found->segment->node;
-		for (; at; at = found->map->nodes[at].parent)
-			expect_text(found->map->nodes[at].text);
-		expect_text(found->map->nodes[0].text);
+		found->file = place_file(*found->place);
+		found->line = place_line(*found->place);
+		found->node = place_node(*found->place);
+		if (found->node == PLACE_DAMAGED)
+			found->how = IS_DAMAGED;
+		else if (run->options.near && found->file && !found->line)
+			found->how = BY_ITSELF;
+		else
+			__builtin_prefetch(&map_nodes(found->map)[found->node]);
 	}
 }
 
-/* The text of a node's name. What it points at stays as long as the node. */
-static const struct memory_text *name_of(struct run *run, struct map_node *node)
+static void expect_text(const struct memory *m, room_ref text)
 {
-	if (!node->text)
-		node->text = memory_name(&run->batch->memory, &run->options.render, node->name);
-	return node->text;
+	if (text)
+		expect_lines(memory_text(m, text), 1 + (text & REF_LINES));
+}
+
+/* Nodes above the innermost are near it; their names and files are anywhere. */
+static void expect_texts(const struct run *run, const struct block *block)
+{
+	const struct memory *m = &run->batch->memory;
+	for (size_t i = 0; i < block->n; i++) {
+		const struct found *found = &block->v[i];
+		if (found->how != BY_SEGMENT)
+			continue;
+		const struct map_node *nodes = map_nodes(found->map);
+		expect_text(m, memory_path_there(m, found->file));
+		for (uint32_t at = found->node; at; at = nodes[at].parent) {
+			expect_text(m, nodes[at].text);
+			expect_text(m, memory_path_there(m, nodes[at].call_file));
+		}
+		expect_text(m, nodes[0].text);
+	}
 }
 
 /* Gives the next frame strings, and a position: 0, -EBADMSG, or -E2BIG when they are not kept. */
 static int set_strings(struct run *run, size_t frame, struct map_node *node, uint32_t file)
 {
-	const struct memory_text *name = name_of(run, node);
-	const struct memory_text *path = file ? memory_path(&run->batch->memory, file) : NULL;
-	if (!name || (file && !path))
+	struct memory *m = &run->batch->memory;
+	if (!node->text)
+		node->text = memory_name(m, &run->options.render, node->name);
+	room_ref path_ref = file ? memory_path_there(m, file) : 0;
+	if (file && !path_ref)
+		path_ref = memory_path(m, file);
+	if (!node->text || (file && !path_ref))
 		return -EBADMSG;
-	if (name->too_long || (path && path->too_long))
+	const struct memory_text *name = memory_text(m, node->text), *path = memory_text(m, path_ref);
+	if (name->too_long || (file && path->too_long))
 		return -E2BIG;
-	run->batch->ready.v[frame] = (struct ready){.name = name->shown, .linkage = name->linkage};
-	if (path)
-		run->batch->ready.v[frame].path = path->shown;
+	run->batch->ready.v[frame] = (struct ready){
+		.name = text_shown(name),
+		.linkage = text_linkage(name),
+		.path = file ? text_shown(path) : (struct span){0},
+	};
 	return 0;
 }
 
@@ -302,10 +346,11 @@ static int make_frames(struct run *run, const struct found *found)
 {
 	struct gsym_answer *answer = &run->batch->answer;
 	uint64_t off = found->off;
-	uint32_t file = found->segment->file, line = found->segment->line;
+	uint32_t file = found->file, line = found->line;
+	struct map_node *nodes = map_nodes(found->map);
 	size_t n = 0;
-	for (uint32_t at = found->segment->node;; at = found->map->nodes[at].parent) {
-		struct map_node *node = &found->map->nodes[at];
+	for (uint32_t at = found->node;; at = nodes[at].parent) {
+		struct map_node *node = &nodes[at];
 		int err = make_room(run->batch, n);
 		if (!err)
 			err = set_strings(run, n, node, file);
@@ -323,8 +368,8 @@ static int make_frames(struct run *run, const struct found *found)
 	}
 	answer->n_frames = n;
 	answer->n_merged = found->map->n_merged;
-	answer->has_rows = found->segment->file || n > 1;
-	answer->frames[0].approximate = n == 1 && found->segment->file && line && found->map->made_of_many;
+	answer->has_rows = found->file || n > 1;
+	answer->frames[0].approximate = n == 1 && found->file && line && found->map->made_of_many;
 	return 0;
 }
 
@@ -373,18 +418,32 @@ static size_t block_size(size_t n, size_t left)
 	return n < BLOCK ? n : BLOCK;
 }
 
-static void look_up_block(struct run *run, size_t at, size_t n)
+static void look_up_block(struct run *run, const struct block *block)
 {
-	if (run->prepared) {
-		memory_refresh(&run->batch->memory);
-		find_slots(run, at, n);
-		find_maps(run, at, n);
-		find_segments(run, n);
-		expect_names(run, n);
+	for (size_t i = 0; !run->prepared && i < block->n; i++)
+		block->v[i].how = BY_ITSELF;
+	if (!run->prepared)
 		return;
-	}
-	for (size_t i = 0; i < n; i++)
-		run->batch->block[i].how = BY_ITSELF;
+	expect_starts(run, block);
+	find_slots(run, block);
+	find_maps(run, block);
+	find_places(block);
+	look_at_places(run, block);
+	expect_texts(run, block);
+}
+
+/* Looks up the queries behind @last, of which the answers are still to be made, until there are @enough bytes. */
+static struct block look_ahead(struct run *run, const struct block *last, size_t enough)
+{
+	size_t done = last->at + last->n, there = run->out->n + last->n * ANSWER_SIZE;
+	struct block block = {.at = done, .v = run->batch->blocks[last->v == run->batch->blocks[0]]};
+	if (last->n && (there >= enough || run->batch->memory.full)) /* nothing may move before they are made */
+		return block;
+	if (run->prepared)
+		memory_refresh(&run->batch->memory);
+	block.n = block_size(run->n - done, enough > there ? enough - there : 0);
+	look_up_block(run, &block);
+	return block;
 }
 
 static bool is_stopped(const struct run *run)
@@ -398,24 +457,39 @@ static bool took_long(const struct found *found)
 	return found->how != BY_SEGMENT && found->how != IS_UNKNOWN;
 }
 
+/* Answers a block, or as much of it as is wanted; *ret_more says whether more is. */
+static int answer_block(struct run *run, struct block *block, size_t enough, bool *ret_more)
+{
+	size_t i = 0;
+	bool more = true;
+	while (more && i < block->n) {
+		const struct found *found = &block->v[i];
+		int err = answer_found(run, &run->queries[block->at + i++], found);
+		end_record(run->out, run->options.render.format);
+		if (err || run->out->failed)
+			return -ENOMEM;
+		more = run->out->n < enough && !(took_long(found) && is_stopped(run));
+	}
+	block->n = i;
+	*ret_more = more && !is_stopped(run);
+	return 0;
+}
+
+/* While a block is answered, what the next needs comes from memory. */
 static int answer_all(struct run *run, size_t enough, size_t *ret_n)
 {
-	const struct found *block = run->batch->block;
-	size_t done = 0;
-	bool stopped = false;
-	do {
-		size_t n = block_size(run->n - done, enough > run->out->n ? enough - run->out->n : 0), i = 0;
-		look_up_block(run, done, n);
-		do {
-			int err = answer_found(run, &run->queries[done + i], &block[i]);
-			end_record(run->out, run->options.render.format);
-			if (err || run->out->failed)
-				return -ENOMEM;
-			stopped = took_long(&block[i]) && is_stopped(run);
-		} while (++i < n && run->out->n < enough && !stopped);
-		done += i;
-	} while (done < run->n && run->out->n < enough && !stopped && !is_stopped(run));
-	*ret_n = done;
+	const struct block none = {.v = run->batch->blocks[0]};
+	struct block now = look_ahead(run, &none, enough);
+	bool more = true;
+	while (more) {
+		struct block next = look_ahead(run, &now, enough);
+		int err = answer_block(run, &now, enough, &more);
+		if (err)
+			return err;
+		*ret_n = now.at + now.n;
+		more = more && *ret_n < run->n;
+		now = next.n || !more ? next : look_ahead(run, &(struct block){.at = *ret_n, .v = now.v}, enough);
+	}
 	return run->damaged;
 }
 
@@ -439,7 +513,7 @@ int batch_answer(struct batch *batch, const struct batch_options *options, const
 		       memory_begin(&batch->memory, &options->render, n);
 	text_reset(&batch->module);
 	render_module(&batch->module, &options->render, options->render.format == RENDER_TSV ? "-" : "");
-	int err = batch->module.failed ? -ENOMEM : answer_all(&run, enough, ret_n);
+	int err = batch->module.failed || !text_reserve(&batch->module, PUT_SLACK) ? -ENOMEM : answer_all(&run, enough, ret_n);
 	batch->inside = false;
 	return err;
 }

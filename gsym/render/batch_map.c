@@ -20,18 +20,17 @@ static bool is_alone(const struct gsym_reader *reader, uint32_t index, uint32_t 
 
 static struct function_map *new_map(struct memory *m, uint32_t index, const struct record *record, size_t n, size_t n_nodes)
 {
-	struct function_map *map =
-		memory_room(m, sizeof(*map) + n * sizeof(*map->segments) + n_nodes * sizeof(*map->nodes));
+	struct function_map *map;
+	map = memory_room(m, sizeof(*map) + map_offs_size(n) + n * sizeof(map_place) + n_nodes * sizeof(struct map_node));
 	if (!map)
 		return NULL;
 	*map = (struct function_map){
 		.start = reader_addr_off(m->reader, index),
+		.index = index,
 		.size = record->size,
 		.n = (uint32_t)n,
 		.alone = is_alone(m->reader, index, record->size),
 	};
-	map->nodes = (struct map_node *)(map + 1);
-	map->segments = (struct segment *)(map->nodes + n_nodes);
 	return map;
 }
 
@@ -41,29 +40,52 @@ static struct function_map *damaged_map(struct memory *m, uint32_t index, const 
 	return new_map(m, index, record, 0, 0);
 }
 
-static struct function_map *map_of_segments(struct memory *m, uint32_t index, const struct record *record, uint32_t n_merged,
-					    bool exact)
+/* Sets the map's segments and nodes: false when something does not fit. */
+static bool set_places(struct function_map *map, const struct segments *s)
 {
-	const struct segments *s = &m->segments;
-	struct function_map *map = new_map(m, index, record, s->v.n, s->nodes.n);
-	if (!map)
-		return NULL;
-	map->n_merged = n_merged;
-	map->exact = exact;
-	map->made_of_many = lookup_is_made_of_many(gsym_reader_string(m->reader, record->name));
-	memcpy(map->segments, s->v.v, s->v.n * sizeof(*map->segments));
+	map_place *places = map_places(map);
+	for (size_t i = 0; i < s->v.n; i++) {
+		const struct segment *segment = &s->v.v[i];
+		bool damaged = segment->node == SEGMENT_DAMAGED;
+		if (segment->file >> PLACE_FILE_BITS || segment->line >> PLACE_LINE_BITS ||
+		    (segment->node >= PLACE_DAMAGED && !damaged))
+			return false;
+		map->offs[i] = segment->off;
+		places[i] = ((uint64_t)segment->file << PLACE_LINE_BITS | segment->line) << PLACE_NODE_BITS |
+			    (damaged ? PLACE_DAMAGED : segment->node);
+	}
+	return true;
+}
+
+static bool set_nodes(struct function_map *map, const struct segments *s, uint64_t name)
+{
+	struct map_node *nodes = map_nodes(map);
 	for (size_t i = 0; i < s->nodes.n; i++) {
 		const struct segment_node *node = &s->nodes.v[i];
-		map->nodes[i] = (struct map_node){
-			.name = node->name,
-			.first = node->first,
+		if (node->name > UINT32_MAX || node->first > UINT32_MAX)
+			return false;
+		nodes[i] = (struct map_node){
+			.name = (uint32_t)node->name,
+			.first = (uint32_t)node->first,
 			.call_file = node->call_file,
 			.call_line = node->call_line,
 			.parent = node->parent,
 		};
 	}
-	map->nodes[0].name = record->name;
-	return map;
+	nodes[0].name = (uint32_t)name;
+	return name <= UINT32_MAX;
+}
+
+/* 0, -ENOMEM or -E2BIG. */
+static int map_of_segments(struct memory *m, uint32_t index, const struct record *record, struct function_map **ret)
+{
+	const struct segments *s = &m->segments;
+	struct function_map *map = s->v.n ? new_map(m, index, record, s->v.n, s->nodes.n) : NULL;
+	if (!map)
+		return -ENOMEM;
+	map->made_of_many = lookup_is_made_of_many(gsym_reader_string(m->reader, record->name));
+	*ret = map;
+	return set_places(map, s) && set_nodes(map, s, record->name) ? 0 : -E2BIG;
 }
 
 /* Offsets of queries within function @index, as many as one pass takes. That another may answer for some does not matter. */
@@ -87,47 +109,74 @@ static int cut_here(struct memory *m, uint32_t index, const struct record *recor
 	return err ? err : segments_at(&m->segments, record, &m->reader->tables);
 }
 
-static struct function_map *make_map(struct memory *m, uint32_t index, const struct record *record,
-				     struct map_queries queries)
+static int cut(struct memory *m, uint32_t index, const struct record *record, struct map_queries queries,
+	       struct function_map **ret)
 {
-	uint32_t n_merged;
-	struct cursor merged;
-	if (lookup_count_merged(record, &merged, &n_merged, NULL))
-		return damaged_map(m, index, record);
 	uint32_t last = record->size ? record->size - 1 : UINT32_MAX;
 	int err = segments_cut(&m->segments, record, &m->reader->tables, last);
 	bool exact = err == -E2BIG;
 	if (exact)
 		err = cut_here(m, index, record, queries);
-	struct function_map *map = err || !m->segments.v.n ? NULL : map_of_segments(m, index, record, n_merged, exact);
+	if (!err)
+		err = map_of_segments(m, index, record, ret);
+	if (!err)
+		(*ret)->exact = exact;
 	if (m->segments.v.cap * sizeof(*m->segments.v.v) > SCRATCH_KEPT ||
 	    m->segments.points.cap * sizeof(*m->segments.points.v) > SCRATCH_KEPT)
 		segments_deinit(&m->segments);
-	return map;
+	return err;
+}
+
+/* 0, -ENOMEM, or -E2BIG when the function can have no map. */
+static int make_map(struct memory *m, uint32_t index, const struct record *record, struct map_queries queries,
+		    struct function_map **ret)
+{
+	uint32_t n_merged;
+	struct cursor merged;
+	if (lookup_count_merged(record, &merged, &n_merged, NULL)) {
+		*ret = damaged_map(m, index, record);
+		return *ret ? 0 : -ENOMEM;
+	}
+	int err = cut(m, index, record, queries, ret);
+	if (!err)
+		(*ret)->n_merged = n_merged;
+	return err;
 }
 
 static bool has_first(const struct memory *m, const struct function_map *map, uint32_t index, const struct batch_query *query)
 {
-	return !map->exact || map_segment(map, (uint32_t)(query->addr - gsym_reader_address(m->reader, index)));
+	return !map->exact || map_answers(map, (uint32_t)(query->addr - gsym_reader_address(m->reader, index)));
+}
+
+/* Makes the map and notes it in @slot; NULL when there is none. */
+static struct function_map *new_for(struct memory *m, uint32_t index, room_ref *slot, struct map_queries queries)
+{
+	struct record record = {0};
+	struct function_map *map = NULL;
+	int err = 0;
+	if (reader_parse_record(m->reader, index, &record, NULL))
+		map = damaged_map(m, index, &(struct record){.size = reader_func_size(m->reader, index)});
+	else if (*slot == MAP_NONE && segments_cost(&record) > CHEAP)
+		err = -EAGAIN;
+	else
+		err = make_map(m, index, &record, queries, &map);
+	*slot = err == -E2BIG ? MAP_NEVER : err || !map ? MAP_ASKED : memory_ref(m, map);
+	return err ? NULL : map;
 }
 
 struct function_map *map_get(struct memory *m, uint32_t index, struct map_queries queries)
 {
-	struct map_slot *slot = &m->maps[index & (m->n_maps - 1)];
-	bool before = slot->generation == m->generation && slot->index == index;
-	struct record record = {0};
-	if (before && slot->map && has_first(m, slot->map, index, &queries.v[0]))
-		return slot->map;
-	if (m->full)
+	room_ref *slot = &m->maps[index & (m->n_maps - 1)];
+	struct function_map *map = map_there(m, index);
+	if (map && has_first(m, map, index, &queries.v[0]))
+		return map;
+	if (m->full || *slot == MAP_NEVER)
 		return NULL;
-	if (!before) {
-		*slot = (struct map_slot){m->generation, index, NULL};
-		if (queries.n < MANY)
-			return NULL;
+	if (!map && *slot > MAP_NEVER) /* that of another function: this one was not asked for */
+		*slot = MAP_NONE;
+	if (*slot == MAP_NONE && queries.n < MANY) {
+		*slot = MAP_ASKED;
+		return NULL;
 	}
-	if (reader_parse_record(m->reader, index, &record, NULL))
-		return slot->map = damaged_map(m, index, &(struct record){.size = reader_func_size(m->reader, index)});
-	if (!before && segments_cost(&record) > CHEAP)
-		return NULL;
-	return slot->map = make_map(m, index, &record, queries);
+	return new_for(m, index, slot, queries);
 }

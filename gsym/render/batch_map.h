@@ -14,8 +14,9 @@ struct map_queries {
 /* The map of function @index if there is one; else NULL. */
 static inline struct function_map *map_there(const struct memory *m, uint32_t index)
 {
-	const struct map_slot *slot = &m->maps[index & (m->n_maps - 1)];
-	return slot->generation == m->generation && slot->index == index ? slot->map : NULL;
+	room_ref ref = m->maps[index & (m->n_maps - 1)];
+	struct function_map *map = ref > MAP_NEVER ? (struct function_map *)(m->room + ref) : NULL;
+	return map && map->index == index ? map : NULL;
 }
 
 /*
@@ -24,17 +25,15 @@ static inline struct function_map *map_there(const struct memory *m, uint32_t in
  */
 struct function_map *map_get(struct memory *m, uint32_t index, struct map_queries queries);
 
-/* The segment that answers for @off, which is within the function; NULL when there is none. */
-static inline const struct segment *map_segment(const struct function_map *map, uint32_t off)
+/* Whether a map of offsets that were asked for has one for @off, which is within the function. */
+static inline bool map_answers(const struct function_map *map, uint32_t off)
 {
-	const struct segment *at = map->segments;
-	size_t n = map->n;
-	while (n > 1) {
-		size_t half = n / 2;
-		at += at[half].off <= off ? half : 0;
-		n -= half;
+	const uint32_t *at = map->offs;
+	for (size_t n = map->n, half; n > 1; n -= half) {
+		half = n / 2;
+		at += at[half] <= off ? half : 0;
 	}
-	return map->exact && at->off != off ? NULL : at;
+	return map->n && *at == off;
 }
 
 #endif

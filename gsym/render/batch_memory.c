@@ -1,34 +1,35 @@
 #include "batch_memory.h"
 
+#include "put.h"
+
 #include <sys/mman.h>
 
 enum {
 	FEW = 32,                   /* queries: for fewer nothing is set up */
 	ROOM_MAX = 48 << 20,
 	ROOM_SMALL = 1 << 20,       /* in pages of the usual size; what is behind is better in large ones */
-	ROOM_ALIGN = 16,
+	ROOM_ALIGN = REF_LINES + 1,
+	ROOM_USED_MAX = ROOM_MAX - PUT_SLACK, /* behind the last text can be read, too */
 	TEXT_MAX = 4096,            /* bytes; longer ones are not kept */
 	NAMES_LOG2 = 16,
-	PATHS_LOG2 = 13,
-	MAPS_MAX = 1 << 18,
+	MAPS_MAX = 1 << 20,
 	MAPS_MIN = 1 << 10,
 	ASKED_FOR_STARTS = 8,       /* an index of functions is made once there were a query for as many functions */
 };
 
-/* Of strings that are not kept. */
-static const struct memory_text too_long = {.too_long = true};
+/* The first thing in the room: a text for strings that are not kept. */
+enum { TOO_LONG = ROOM_ALIGN };
 
 static void forget(struct memory *m)
 {
-	m->used = 0;
+	m->emptied = m->is_set_up;
+	m->is_set_up = true;
 	m->full = false;
-	if (++m->generation)
-		return;
-	/* Once in four billion times old slots must not come to life. */
+	m->used = TOO_LONG;
+	*(struct memory_text *)memory_room(m, sizeof(struct memory_text)) = (struct memory_text){.too_long = true};
 	memset(m->maps, 0, m->n_maps * sizeof(*m->maps));
 	memset(m->names, 0, sizeof(*m->names) << NAMES_LOG2);
-	memset(m->paths, 0, sizeof(*m->paths) << PATHS_LOG2);
-	m->generation = 1;
+	memset(m->paths, 0, sizeof(*m->paths) * MEMORY_PATHS);
 }
 
 void memory_deinit(struct memory *m)
@@ -46,9 +47,9 @@ void memory_deinit(struct memory *m)
 
 size_t memory_bytes(const struct memory *m)
 {
-	size_t tables = m->n_maps * sizeof(*m->maps) + (sizeof(*m->names) << NAMES_LOG2) + (sizeof(*m->paths) << PATHS_LOG2);
-	size_t room = m->generation > 1 ? ROOM_MAX : m->used; /* emptied once: its pages stay */
-	return (m->room ? room : 0) + m->starts.n_buckets * sizeof(*m->starts.before) + (m->generation ? tables : 0);
+	size_t tables = m->n_maps * sizeof(*m->maps) + (sizeof(*m->names) << NAMES_LOG2) + sizeof(*m->paths) * MEMORY_PATHS;
+	size_t room = m->emptied ? ROOM_MAX : m->used; /* its pages stay */
+	return (m->room ? room : 0) + m->starts.n_buckets * sizeof(*m->starts.before) + (m->is_set_up ? tables : 0);
 }
 
 static size_t maps_wanted(const struct gsym_reader *reader)
@@ -80,7 +81,7 @@ static bool make_tables(struct memory *m)
 	if (!m->names)
 		m->names = calloc(1 << NAMES_LOG2, sizeof(*m->names));
 	if (!m->paths)
-		m->paths = calloc(1 << PATHS_LOG2, sizeof(*m->paths));
+		m->paths = calloc(MEMORY_PATHS, sizeof(*m->paths));
 	return m->room && m->maps && m->names && m->paths;
 }
 
@@ -96,7 +97,7 @@ static void count_queries(struct memory *m, size_t n)
 
 bool memory_begin(struct memory *m, const struct render_options *options, size_t n)
 {
-	if (!m->generation || m->format != options->format || m->demangle != options->demangle) {
+	if (!m->is_set_up || m->format != options->format || m->demangle != options->demangle) {
 		if (n < FEW || !make_tables(m))
 			return false;
 		forget(m);
@@ -115,7 +116,7 @@ void memory_refresh(struct memory *m)
 
 void *memory_room(struct memory *m, size_t size)
 {
-	if (size > ROOM_MAX - ROOM_ALIGN || m->used > ROOM_MAX - ROOM_ALIGN - size) {
+	if (size > ROOM_USED_MAX - ROOM_ALIGN || m->used > ROOM_USED_MAX - ROOM_ALIGN - size) {
 		m->full = true;
 		return NULL;
 	}
@@ -124,43 +125,35 @@ void *memory_room(struct memory *m, size_t size)
 	return at;
 }
 
-static struct text_slot *slot_of(struct text_slot *slots, unsigned log2, uint64_t key)
-{
-	return &slots[key * 0x9e3779b97f4a7c15 >> (64 - log2)];
-}
-
-static const struct memory_text *slot_text(const struct memory *m, const struct text_slot *slot, uint64_t key)
-{
-	return slot->generation == m->generation && slot->key == key ? slot->text : NULL;
-}
-
 /* Keeps what is in @m->text: @shown bytes, and a linkage name behind them or, if there is nothing behind them, the same. */
-static const struct memory_text *keep(struct memory *m, struct text_slot *slot, uint64_t key, size_t shown)
+static room_ref keep(struct memory *m, struct text_slot *slot, uint32_t key, size_t shown)
 {
 	size_t size = m->text.n;
 	struct memory_text *text;
 	if (m->text.failed || size > TEXT_MAX || !(text = memory_room(m, sizeof(*text) + size)))
-		return &too_long;
-	uint8_t *bytes = (uint8_t *)(text + 1);
-	if (size)
-		memcpy(bytes, m->text.v, size);
+		return TOO_LONG;
 	*text = (struct memory_text){
-		.shown = {bytes, shown},
-		.linkage = size > shown ? (struct span){bytes + shown, size - shown} : (struct span){bytes, shown},
+		.shown = (uint16_t)shown,
+		.linkage = size > shown ? (uint16_t)shown : 0,
+		.end = (uint16_t)size,
 	};
-	*slot = (struct text_slot){key, m->generation, text};
-	return text;
+	if (size)
+		memcpy(text->bytes, m->text.v, size);
+	size_t at = memory_ref(m, text), lines = (at + sizeof(*text) + size - 1) / CACHE_LINE - at / CACHE_LINE;
+	*slot = (struct text_slot){key, (room_ref)(at | (lines < REF_LINES ? lines : REF_LINES))};
+	return slot->text;
 }
 
-const struct memory_text *memory_name(struct memory *m, const struct render_options *options, uint64_t name)
+room_ref memory_name(struct memory *m, const struct render_options *options, uint32_t name)
 {
-	struct text_slot *slot = slot_of(m->names, NAMES_LOG2, name);
-	const struct memory_text *there = slot_text(m, slot, name);
+	struct text_slot *slot = &m->names[name * 0x9e3779b1U >> (32 - NAMES_LOG2)];
 	const char *stored;
-	if (there || !(stored = gsym_reader_string(m->reader, name)))
-		return there;
+	if (slot->text && slot->key == name)
+		return slot->text;
+	if (!(stored = gsym_reader_string(m->reader, name)))
+		return 0;
 	if (strnlen(stored, TEXT_MAX) == TEXT_MAX)
-		return &too_long;
+		return TOO_LONG;
 	struct render_options plain = *options;
 	plain.cache = NULL; /* this is one */
 	text_reset(&m->text);
@@ -171,16 +164,15 @@ const struct memory_text *memory_name(struct memory *m, const struct render_opti
 	return keep(m, slot, name, shown);
 }
 
-const struct memory_text *memory_path(struct memory *m, uint32_t file)
+room_ref memory_path(struct memory *m, uint32_t file)
 {
-	struct text_slot *slot = slot_of(m->paths, PATHS_LOG2, file);
-	const struct memory_text *there = slot_text(m, slot, file);
+	room_ref there = memory_path_there(m, file);
 	const char *dir, *base;
 	if (there || gsym_reader_file(m->reader, file, &dir, &base))
 		return there;
 	if (strnlen(dir, TEXT_MAX) + strnlen(base, TEXT_MAX) >= TEXT_MAX)
-		return &too_long;
+		return TOO_LONG;
 	text_reset(&m->text);
 	render_path(&m->text, dir, base, render_style(m->format));
-	return keep(m, slot, file, m->text.n);
+	return keep(m, &m->paths[file & (MEMORY_PATHS - 1)], file, m->text.n);
 }

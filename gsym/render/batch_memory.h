@@ -11,58 +11,127 @@
 #include "../starts.h"
 #include "formats.h"
 
-/* A string as it is shown. */
+/* A string as it is shown. PUT_SLACK bytes behind the last can be read. */
 struct memory_text {
-	struct span shown;
-	struct span linkage; /* of a name: as it is stored, escaped */
-	bool too_long;       /* to be kept: there is no text */
+	uint16_t shown;   /* bytes */
+	uint16_t linkage; /* of a name: as it is stored, escaped; where it begins, */
+	uint16_t end;     /* and where it ends */
+	bool too_long;    /* to be kept: there is no text */
+	uint8_t bytes[];
+};
+
+static inline struct span text_shown(const struct memory_text *text)
+{
+	return (struct span){text->bytes, text->shown};
+}
+
+static inline struct span text_linkage(const struct memory_text *text)
+{
+	return (struct span){text->bytes + text->linkage, (size_t)(text->end - text->linkage)};
+}
+
+/*
+ * Where something is in the room; 0 = nowhere. Of texts the lowest bits say how many lines of the processor's cache follow the first,
+ * so that they can be asked for without a look.
+ */
+typedef uint32_t room_ref;
+
+enum {
+	REF_LINES = 7, /* those bits */
+	CACHE_LINE = 64,
 };
 
 struct map_node {
-	const struct memory_text *text; /* of its name; NULL before it was asked for */
-	uint64_t name;
-	uint64_t first;
+	room_ref text; /* of its name; 0 before it was asked for */
+	uint32_t name;
+	uint32_t first;
 	uint32_t call_file;
 	uint32_t call_line;
 	uint32_t parent;
 };
 
-/* A function. Node 0 is the function itself. */
+/* What a segment says, see segments.h, packed: file, line, and the node in the lowest bits. */
+typedef uint64_t map_place;
+
+enum {
+	PLACE_FILE_BITS = 20,
+	PLACE_LINE_BITS = 22,
+	PLACE_NODE_BITS = 22,
+	PLACE_DAMAGED = (1 << PLACE_NODE_BITS) - 1, /* for a node */
+};
+
+static inline uint32_t place_file(map_place place)
+{
+	return (uint32_t)(place >> (PLACE_LINE_BITS + PLACE_NODE_BITS));
+}
+
+static inline uint32_t place_line(map_place place)
+{
+	return (uint32_t)(place >> PLACE_NODE_BITS) & ((1U << PLACE_LINE_BITS) - 1);
+}
+
+static inline uint32_t place_node(map_place place)
+{
+	return (uint32_t)place & PLACE_DAMAGED;
+}
+
+/*
+ * A function. Where segments begin comes first, since that is searched; behind it what they say, and the nodes, of which number 0 is the
+ * function itself. All of it is packed: what random addresses cost is how much of this they have to bring from memory.
+ */
 struct function_map {
 	uint64_t start; /* from the base address */
+	uint32_t index;
 	uint32_t size;
 	uint32_t n_merged;
 	uint32_t n;     /* segments; 0 = the record is damaged for every address */
 	bool alone;     /* every address in [start, start + size) is this function's */
 	bool exact;     /* segments answer for their own offsets alone */
 	bool made_of_many;
-	struct map_node *nodes;
-	struct segment *segments;
+	_Alignas(map_place) uint32_t offs[]; /* n, ascending */
 };
 
-struct map_slot {
-	uint32_t generation;
-	uint32_t index;
-	struct function_map *map; /* NULL: it was asked for once */
+static inline size_t map_offs_size(size_t n)
+{
+	return (n + n % 2) * sizeof(uint32_t);
+}
+
+static inline map_place *map_places(const struct function_map *map)
+{
+	return (map_place *)((char *)map->offs + map_offs_size(map->n));
+}
+
+static inline struct map_node *map_nodes(const struct function_map *map)
+{
+	return (struct map_node *)(map_places(map) + map->n);
+}
+
+/* What is known of a function: where its map is, or one of these. */
+enum {
+	MAP_NONE,
+	MAP_ASKED, /* there was one query for it */
+	MAP_NEVER, /* it is answered one by one: something in it is too large for a map */
 };
 
 struct text_slot {
-	uint64_t key;
-	uint32_t generation;
-	struct memory_text *text;
+	uint32_t key; /* where a name is stored, or a file's number */
+	room_ref text; /* 0: there is none */
 };
+
+enum { MEMORY_PATHS = 1 << 13 }; /* slots */
 
 struct memory {
 	const struct gsym_reader *reader;
 	enum render_format format;
 	enum demangle_mode demangle;
-	uint32_t generation; /* what slots of others hold is gone; 0 = nothing is set up */
+	bool is_set_up;
+	bool emptied; /* once at least */
 	bool full;
 	char *room; /* mapped */
 	size_t used;
 	struct starts starts;
 	size_t asked; /* queries for this reader */
-	struct map_slot *maps; /* n_maps, by number of the function */
+	room_ref *maps; /* n_maps, by number of the function, or by its end if there are more functions */
 	size_t n_maps;
 	struct text_slot *names, *paths;
 	struct segments segments;
@@ -88,9 +157,26 @@ size_t memory_bytes(const struct memory *m);
 void *memory_room(struct memory *m, size_t size);
 
 /*
- * The name or file as it is shown. NULL when the file has no such string or entry; or without memory, with an answer that is too_long.
+ * The name or file as it is shown. 0 when the file has no such string or entry; or, without memory, one that is too_long.
  */
-const struct memory_text *memory_name(struct memory *m, const struct render_options *options, uint64_t name);
-const struct memory_text *memory_path(struct memory *m, uint32_t file);
+room_ref memory_name(struct memory *m, const struct render_options *options, uint32_t name);
+room_ref memory_path(struct memory *m, uint32_t file);
+
+/* The file if it was asked for before, else 0. */
+static inline room_ref memory_path_there(const struct memory *m, uint32_t file)
+{
+	const struct text_slot *slot = &m->paths[file & (MEMORY_PATHS - 1)]; /* numbers of files are small */
+	return slot->key == file ? slot->text : 0;
+}
+
+static inline room_ref memory_ref(const struct memory *m, const void *at)
+{
+	return (room_ref)((const char *)at - m->room);
+}
+
+static inline const struct memory_text *memory_text(const struct memory *m, room_ref ref)
+{
+	return (const struct memory_text *)(m->room + (ref & ~(room_ref)REF_LINES));
+}
 
 #endif

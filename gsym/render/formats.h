@@ -19,7 +19,7 @@ struct unknown {
 /* The place of an unknown: the address in hex, or the input escaped. */
 void render_place(struct text_buf *out, const struct unknown *unknown, enum escape_style style);
 
-/* Strings of a frame as the format shows them, made before. */
+/* Strings of a frame as the format shows them, made before; PUT_SLACK more bytes can be read behind each, as behind a module (see put.h). */
 struct ready {
 	struct span name;    /* as render_name() appends it */
 	struct span linkage; /* the stored name, escaped */

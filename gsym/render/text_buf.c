@@ -1,9 +1,8 @@
 #include "text_buf.h"
 
-enum {
-	DEC_MAX = 20, /* digits of 2^64 - 1 */
-	HEX_MAX = 16,
-};
+#include "put.h"
+
+enum { HEX_MAX = 16 };
 
 void text_fill(struct text_buf *buf, char c, size_t count)
 {
@@ -15,13 +14,8 @@ void text_fill(struct text_buf *buf, char c, size_t count)
 
 void text_dec(struct text_buf *buf, uint64_t value)
 {
-	char digits[DEC_MAX];
-	char *at = digits + sizeof(digits);
-	do {
-		*--at = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	text_bytes(buf, at, (size_t)(digits + sizeof(digits) - at));
+	if (text_reserve(buf, PUT_NUMBER_MAX))
+		buf->n = (size_t)(put_dec(buf->v + buf->n, value) - buf->v);
 }
 
 void text_hex(struct text_buf *buf, uint64_t value, unsigned width)
@@ -40,6 +34,6 @@ void text_hex(struct text_buf *buf, uint64_t value, unsigned width)
 
 void text_addr(struct text_buf *buf, uint64_t addr)
 {
-	text_lit(buf, "0x");
-	text_hex(buf, addr, 1);
+	if (text_reserve(buf, PUT_NUMBER_MAX))
+		buf->n = (size_t)(put_addr(buf->v + buf->n, addr) - buf->v);
 }

@@ -3,6 +3,7 @@
  * empty, since shells fold empty ones: what is not known is "??", or "-" for flags and module.
  */
 #include "formats.h"
+#include "put.h"
 
 static const char NO_MODULE[] = "-";
 
@@ -31,9 +32,7 @@ static void tab(struct text_buf *out)
 static void linkage(struct text_buf *out, const struct shown *shown, size_t i, size_t name, size_t name_size)
 {
 	const char *stored = shown->answer->frames[i].name;
-	if (shown->ready)
-		shown_span(out, &shown->ready[i].linkage);
-	else if (demangle_applies(stored, shown->options->demangle))
+	if (demangle_applies(stored, shown->options->demangle))
 		escape_str(out, stored, ESCAPE_TSV);
 	else if (text_reserve(out, name_size))
 		text_bytes(out, out->v + name, name_size);
@@ -65,8 +64,69 @@ static void frame_line(struct text_buf *out, const struct shown *shown, size_t i
 	text_char(out, '\n');
 }
 
+/* ---- Of strings that are ready ---- */
+
+enum { NUMBERS_MAX = 6 * PUT_NUMBER_MAX }; /* address, depth, offset, line, merged; and what stands between */
+
+static char *put_flags(char *at, const struct gsym_frame *frame, const struct gsym_answer *answer)
+{
+	char *start = at;
+	if (frame->inlined)
+		*at++ = 'i';
+	if (!answer->has_rows)
+		*at++ = 's';
+	if (answer->n_merged > 1 && !frame->inlined)
+		at = put_dec(put_char(at, 'm'), answer->n_merged);
+	if (frame->approximate)
+		*at++ = '~';
+	return at > start ? at : put_char(at, '-');
+}
+
+static char *put_path(char *at, const struct span *path)
+{
+	if (path->size)
+		return put_span(at, path);
+	at[0] = at[1] = '?';
+	return at + 2;
+}
+
+/* The line of frame @i, behind its address. */
+static char *put_frame(char *at, const struct shown *shown, size_t i)
+{
+	const struct gsym_frame *frame = &shown->answer->frames[i];
+	const struct ready *ready = &shown->ready[i];
+	at = put_char(put_dec(put_char(at, '\t'), i), '\t');
+	at = put_char(put_span(at, &ready->name), '\t');
+	at = put_char(put_addr(at, frame->offset), '\t');
+	at = put_char(put_path(at, &ready->path), '\t');
+	at = put_char(put_dec(at, frame->line), '\t');
+	at = put_char(put_flags(at, frame, shown->answer), '\t');
+	at = put_char(put_span(at, shown->module), '\t');
+	return put_char(put_span(at, &ready->linkage), '\n');
+}
+
+static void answer_ready(struct text_buf *out, const struct shown *shown)
+{
+	char addr[PUT_SLACK] = "";
+	const struct span given = {(const uint8_t *)addr, (size_t)(put_addr(addr, shown->addr) - addr)};
+	for (size_t i = 0; i < shown->answer->n_frames; i++) {
+		const struct ready *ready = &shown->ready[i];
+		size_t strings = ready->name.size + ready->linkage.size + ready->path.size + shown->module->size;
+		if (!text_reserve(out, strings + NUMBERS_MAX + PUT_SLACK))
+			return;
+		char *at = put_span(out->v + out->n, &given);
+		out->n = (size_t)(put_frame(at, shown, i) - out->v);
+	}
+}
+
+/* ---- All ---- */
+
 void tsv_answer(struct text_buf *out, const struct shown *shown)
 {
+	if (shown->ready) {
+		answer_ready(out, shown);
+		return;
+	}
 	for (size_t i = 0; i < shown->answer->n_frames; i++) {
 		text_addr(out, shown->addr);
 		tab(out);

@@ -1,4 +1,5 @@
 /* The pieces answers are made of: numbers, escapes, addresses; and that running out of memory is told. */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -144,6 +145,62 @@ static void addresses(void **state)
 	}
 }
 
+/* A line is told at once, or left to others: never differently. */
+static void address_lines(void **state)
+{
+	(void)state;
+	static const char digits[] = "0123456789abcdefABCDEFgG/:@`xX \t\r-";
+	uint64_t at_once = 0, value = 0;
+	assert_int_equal(address_line("0x1f\n2\n", 7, &at_once), 5);
+	assert_int_equal(at_once, 0x1f);
+	assert_int_equal(address_line("FFFFFFFFFFFFFFFF\n", 17, &at_once), 17);
+	assert_true(at_once == UINT64_MAX);
+	assert_int_equal(address_line("1f", 2, &at_once), 0);
+	assert_int_equal(address_line("\n", 1, &at_once), 0);
+	assert_int_equal(address_line("", 0, &at_once), 0);
+	uint32_t chance = 1;
+	for (int round = 0; round < 100000; round++) {
+		char line[24];
+		size_t size = 0, most = (size_t)round % 20;
+		while (size < most) {
+			chance = chance * 1103515245 + 12345;
+			line[size++] = digits[(chance >> 16) % (chance & 0x8000 ? 20 : sizeof(digits) - 1)];
+		}
+		if (round % 3 == 0 && size > 2)
+			memcpy(line, "0x", 2);
+		line[size] = '\n';
+		size_t taken = address_line(line, size + 1, &at_once);
+		bool good = address_parse(line, size, &value);
+		assert_true(!taken || (good && taken == size + 1 && at_once == value));
+		assert_true(taken || !good || size > 16);
+		assert_int_equal(address_line(line, size, &at_once), 0);
+	}
+}
+
+static void numbers_like_printf(void **state)
+{
+	(void)state;
+	for (unsigned bits = 0; bits <= 64; bits++) {
+		for (int step = -3; step <= 3; step++) {
+			uint64_t value = (bits < 64 ? 1ULL << bits : 0) + (uint64_t)step, ten = 1;
+			while (ten < value / 10)
+				ten *= 10;
+			const uint64_t values[] = {value, value / 3, ten, ten - 1, ten + 1};
+			for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+				char want[64];
+				struct text_buf buf = {0};
+				text_addr(&buf, values[i]);
+				text_char(&buf, ' ');
+				text_dec(&buf, values[i]);
+				snprintf(want, sizeof(want), "0x%" PRIx64 " %" PRIu64, values[i], values[i]);
+				assert_int_equal(buf.n, strlen(want));
+				assert_memory_equal(buf.v, want, buf.n);
+				text_deinit(&buf);
+			}
+		}
+	}
+}
+
 static void format_names(void **state)
 {
 	(void)state;
@@ -176,7 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),    cmocka_unit_test(escapes),   cmocka_unit_test(escapes_anywhere),
 		cmocka_unit_test(every_byte), cmocka_unit_test(addresses), cmocka_unit_test(format_names),
-		cmocka_unit_test(no_memory),
+		cmocka_unit_test(no_memory),  cmocka_unit_test(address_lines), cmocka_unit_test(numbers_like_printf),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

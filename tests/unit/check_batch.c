@@ -8,6 +8,7 @@
 
 #include "batch_check.h"
 #include "gsym/format.h"
+#include "gsym/render/batch_memory.h"
 
 enum {
 	QUERIES = 400,
@@ -266,6 +267,32 @@ static void stopped(void **state)
 	free(data);
 }
 
+/* What a map has no room for, beside what it has: in functions that are asked for again and again. */
+static void large_numbers(void **state)
+{
+	(void)state;
+	static const uint32_t lines[] = {(1 << PLACE_LINE_BITS) - 1, 1 << PLACE_LINE_BITS, UINT32_MAX - 1};
+	for (size_t l = 0; l < ARRAY_SIZE(lines); l++) {
+		struct batch_query queries[QUERIES];
+		struct sample s;
+		void *data;
+		sample_init(&s, sample_kinds[0], BASE);
+		sample_func(&s, 0, 0x100, "one", 5);
+		sample_func(&s, 0x100, 0x100, "far", lines[l]);
+		sample_func(&s, 0x200, 0x100, "two", 6);
+		struct gsym_reader *r = sample_open(&s, &data);
+		struct batch *batch = batch_new(r);
+		for (unsigned which = 0; which < 20; which++) {
+			struct batch_options options = options_of(which);
+			fill(queries, QUERIES, BASE, 0x300);
+			assert_true(check_batch(batch, r, &options, queries, QUERIES, 2000));
+		}
+		batch_free(batch);
+		gsym_reader_close(r);
+		free(data);
+	}
+}
+
 static int check_file(const char *path)
 {
 	enum { MANY = 40000 };
@@ -302,6 +329,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(changed_bytes),
 		cmocka_unit_test(random_records),
 		cmocka_unit_test(large_function),
+		cmocka_unit_test(large_numbers),
 		cmocka_unit_test(stopped),
 	};
 	int failed = 0;
