@@ -3,6 +3,8 @@
  * comes out must make sense: an answer contains its address, frames are whole, decoded numbers are in range.
  */
 #include "../../gsym/gsym.h"
+#include "../../gsym/render/escape.h"
+#include "../../gsym/render/shown_names.h"
 #include "../unit/batch_check.h"
 
 #include <errno.h>
@@ -16,6 +18,7 @@ enum {
 	FUNCTIONS_MAX = 64,
 	MERGED_MAX = 3,
 	QUERIES = 192, /* at once */
+	NAMES_MAX = 256, /* demangled */
 };
 
 /* Like assert(), but in release builds too. */
@@ -157,6 +160,50 @@ static void decode(const struct gsym_reader *r, uint32_t index, struct gsym_deco
 		check_function(r, &f);
 }
 
+static bool count_down(void *user)
+{
+	unsigned *left = user;
+	return *left == 0 || --*left == 0;
+}
+
+/* Whether function @index is among those that are shown as @name. */
+static bool finds(const struct gsym_reader *r, const struct name_table *table, const struct text_buf *name, uint32_t index)
+{
+	unsigned left = NAMES_MAX;
+	struct shown_search user = {.shown.limit = {count_down, &left}};
+	struct name_search search;
+	struct name_hit hit;
+	bool found = false;
+	shown_search_begin(&search, &user, r, table, SHOWN_WHOLE, name->v, name->n);
+	while (!found && name_search_next(&search, &hit)) {
+		expect(hit.index < gsym_reader_info(r)->num_addresses);
+		found = hit.index == index;
+	}
+	shown_search_deinit(&user);
+	return found || !left;
+}
+
+/* A function is found by the name that answers show. */
+static void find_by_name(const struct gsym_reader *r, struct gsym_decoder *decoder)
+{
+	unsigned left = NAMES_MAX;
+	struct shown_builder b = {.shown.limit = {count_down, &left}};
+	struct text_buf name = {0};
+	struct gsym_func f;
+	expect(!shown_builder_run(&b, r));
+	for (uint32_t i = 0; left && i < gsym_reader_info(r)->num_addresses && i < FUNCTIONS_MAX; i++) {
+		if (gsym_reader_function(r, i, decoder, &f, NULL))
+			continue;
+		text_reset(&name);
+		if (!demangle_append(&name, gsym_reader_string(r, f.name), DEMANGLE_AUTO))
+			continue;
+		escape_tail(&name, 0, ESCAPE_TEXT);
+		expect(name.n > SHOWN_SIZE_MAX || finds(r, b.names.table, &name, i));
+	}
+	text_deinit(&name);
+	shown_builder_deinit(&b);
+}
+
 static void walk_files(const struct gsym_reader *r)
 {
 	const char *dir, *base;
@@ -187,6 +234,7 @@ static void use(const struct gsym_reader *r, const uint8_t *data, size_t size)
 	look_up(r, info->base_address + (addr & 0xffff), &answer, &unused);
 	look_up(r, UINT64_MAX, &answer, &unused);
 	look_up_at_once(r, data, size);
+	find_by_name(r, decoder);
 	walk_files(r);
 	gsym_answer_deinit(&answer);
 	gsym_decoder_free(decoder);

@@ -46,6 +46,7 @@ APPLE = {
 }
 NAMES = ["0x300580", "0X0", "300580", "ffffffff81000000", "0xffffffffffffffff", "0x10000000000000000", "00401000",
          "0x300580.json", "0x300580.raw.tsv", "status", "image.gsym", "by-name",
+         "4ab8ef0c/off/ra", "4ab8ef0c/base/0x7f00//approximate/",
          "4ab8ef0cdee0f9b3900d2b90425bb328b39cfccb", "4AB8EF0C-DEE0-F9B3-900D-2B90425BB328", "xxh3-00", "..", "q"]
 
 CALLSITES = {

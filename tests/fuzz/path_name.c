@@ -79,6 +79,31 @@ static void check_name(const char *name)
 		check_id(name, &r);
 }
 
+/* A line's place is a path, component by component, to where there is a q. */
+static void check_place(const char *path, size_t size)
+{
+	struct context context = {0}, said;
+	struct request r;
+	char name[NAME_BYTES_MAX + 1];
+	size_t id_size;
+	bool good = name_parse_place(path, size, &id_size, &said);
+	require(id_size <= size && !memchr(path, '/', id_size));
+	for (size_t at = id_size, n; good && at < size; at += n) {
+		at++;
+		n = strcspn(path + at, "/");
+		n = at + n < size ? n : size - at;
+		if (!n)
+			continue;
+		require(n <= NAME_BYTES_MAX);
+		memcpy(name, path + at, n);
+		name[n] = 0;
+		name_parse(PLACE_IMAGE, &context, name, &r);
+		require(r.kind == REQUEST_CONTEXT);
+		context = r.context;
+	}
+	require(!good || (context_equal(&context, &said) && said.space != SPACE_SYMBOL && !said.wants_load));
+}
+
 static void check_message(const uint8_t *data, size_t size)
 {
 	union worker_message msg;
@@ -97,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(name, data, size);
 	name[size] = 0;
 	check_name(name);
+	check_place(name, size);
 	free(name);
 	check_message(data, size);
 	if (index_decode(&index, (struct span){data, size}) == 0)
