@@ -19,6 +19,7 @@ enum {
 	OPT_MOUNT = OPTION_LONG,
 	OPT_BY_NAME,
 	OPT_STRIP_PREFIX,
+	OPT_DEMANGLE,
 	OPT_NO_DEMANGLE,
 
 	STRIP_MAX = 64,         /* directories left out of paths */
@@ -30,6 +31,7 @@ static const struct option_spec options[] = {
 	{OPT_MOUNT, "mount", "DIR", "find images by their ids below DIR, where gsymfs is mounted"},
 	{OPT_BY_NAME, "by-name", NULL, "find them there by file name if the log tells no id and just one has it"},
 	{OPT_STRIP_PREFIX, "strip-prefix", "DIR", "leave DIR out at the beginning of paths; may be given again"},
+	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
 	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
 	{0},
 };
@@ -111,6 +113,7 @@ int cmd_filter(int argc, char **argv)
 				return options_error(&spec, "--strip-prefix can be given %d times", STRIP_MAX);
 			strip[how.n_strip++] = optarg;
 			break;
+		case OPT_DEMANGLE: status = options_demangle(&spec, optarg, &how.demangle); break;
 		case OPT_NO_DEMANGLE: how.demangle = DEMANGLE_OFF; break;
 		}
 	}

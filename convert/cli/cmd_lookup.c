@@ -251,17 +251,6 @@ static int answer_arguments(struct lookup *lookup, char **args, int n)
 	return output_flush(&lookup->out);
 }
 
-static int parse_demangle(const char *word, enum demangle_mode *ret)
-{
-	if (strcmp(word, "auto") == 0)
-		*ret = DEMANGLE_AUTO;
-	else if (strcmp(word, "ada") == 0)
-		*ret = DEMANGLE_ADA;
-	else
-		return options_error(&spec, "--demangle is auto or ada, not '%s'", word);
-	return STATUS_OK;
-}
-
 static int add_filter(struct lookup *lookup, const char *pattern)
 {
 	struct gsym_diag diag = {0};
@@ -273,7 +262,7 @@ static int parse_option(int key, struct lookup *lookup)
 {
 	switch (key) {
 	case OPT_NO_DEMANGLE: lookup->render.demangle = DEMANGLE_OFF; break;
-	case OPT_DEMANGLE: return parse_demangle(optarg, &lookup->render.demangle);
+	case OPT_DEMANGLE: return options_demangle(&spec, optarg, &lookup->render.demangle);
 	case OPT_MERGED: lookup->all_merged = true; break;
 	case OPT_APPROXIMATE: lookup->near = true; break;
 	case OPT_MERGED_FILTER: return add_filter(lookup, optarg);

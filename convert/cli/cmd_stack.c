@@ -17,6 +17,7 @@
 
 enum {
 	OPT_MOUNT = OPTION_LONG,
+	OPT_DEMANGLE,
 	OPT_NO_DEMANGLE,
 	OPT_ALL,
 	OPT_FORMAT,
@@ -29,6 +30,7 @@ static const struct option_spec options[] = {
 	{OPT_MOUNT, "mount", "DIR", "find images by their ids below DIR, where gsymfs is mounted"},
 	{OPT_ALL, "all", NULL, "of folded functions show all that the calls leave, not one"},
 	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv or json"},
+	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
 	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
 	{0},
 };
@@ -318,6 +320,7 @@ int cmd_stack(int argc, char **argv)
 		case OPTIONS_BAD: return STATUS_USAGE;
 		case OPTIONS_HELP: return STATUS_OK;
 		case OPT_MOUNT: status = images_mount(&s.images, optarg); break;
+		case OPT_DEMANGLE: status = options_demangle(&spec, optarg, &s.render.demangle); break;
 		case OPT_NO_DEMANGLE: s.render.demangle = DEMANGLE_OFF; break;
 		case OPT_ALL: s.all = true; break;
 		case OPT_FORMAT: status = parse_format(optarg, &s.render.format); break;

@@ -131,3 +131,14 @@ bool options_number(const struct command_spec *command, const char *option, cons
 	*ret = value;
 	return true;
 }
+
+int options_demangle(const struct command_spec *command, const char *word, enum demangle_mode *ret)
+{
+	if (strcmp(word, "auto") == 0)
+		*ret = DEMANGLE_AUTO;
+	else if (strcmp(word, "ada") == 0)
+		*ret = DEMANGLE_ADA;
+	else
+		return options_error(command, "--demangle is auto or ada, not '%s'", word);
+	return STATUS_OK;
+}

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../gsym/render/demangle.h"
+
 /* Keys of options without a letter of their own begin here. */
 enum { OPTION_LONG = 256 };
 
@@ -42,5 +44,8 @@ int options_error(const struct command_spec *command, const char *fmt, ...)
  */
 bool options_number(const struct command_spec *command, const char *option, const char *text, uint64_t least,
 		    uint64_t most, uint64_t *ret);
+
+/* Parses the argument of --demangle. An enum exit_status; the user was told when it is none. */
+int options_demangle(const struct command_spec *command, const char *word, enum demangle_mode *ret);
 
 #endif

@@ -28,6 +28,7 @@ static bool parse_address(struct scan *s, uint64_t *ret)
 static bool parse_frame(struct scan line, struct apple_frame *ret)
 {
 	struct scan s = line;
+	scan_blanks(&s);
 	if (!scan_decimal(&s, &ret->number) || ret->number > UINT32_MAX || !scan_blanks(&s))
 		return false;
 	ret->label = s.at;
@@ -81,6 +82,7 @@ enum apple_line apple_line_kind(struct scan line)
 	struct apple_frame frame;
 	struct module image;
 	struct scan s = line;
+	scan_blanks(&s); /* of a quotation */
 	if (scan_lit(&s, "Thread "))
 		return s.at < s.end && is_digit(*s.at) ? APPLE_THREAD : APPLE_OTHER;
 	if (find_text(line.at, line.end, "Backtrace"))

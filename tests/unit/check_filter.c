@@ -374,6 +374,8 @@ static void apple(void **state)
 		      "0x104a78000 - 0x104a7ffff My App arm64  <" ID "> /Applications/My App\n"
 		      "       0x1b0000000 -        0x1b0000fff +libother.dylib (1.0) <01020304-0506-0708-090A-0B0C0D0E0FFF> "
 		      "/usr/lib/libother.dylib\n\nthe end\n");
+	check("  Thread 0:\n  0   A   0x0000000104a78004 0x104a78000 + 4\n\n  Binary Images:\n  0x104a78000 - 0x104a7ffff A <" ID "> /x\n\n",
+	      "  Thread 0:\n  0   A   0x0000000104a78004 alpha (in A) (a.c:5)\n\n  Binary Images:\n  0x104a78000 - 0x104a7ffff A <" ID "> /x\n\n");
 	/* cut off before its images, and one whose frames nothing announces */
 	unchanged("Thread 0 Crashed:\n0   My App   0x0000000104a78010 0x104a78000 + 16\n");
 	unchanged("0   My App   0x0000000104a78010 0x104a78000 + 16\nBinary Images:\n0x104a78000 - 0x104a7ffff My App <" ID "> /x\n");

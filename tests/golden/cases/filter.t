@@ -267,6 +267,14 @@ gsym: stack: which FILE.gsym, or which --mount? (see gsym stack --help)
 $ gsym stack --format=atos plain.gsym
 gsym: stack: --format is text, tsv or json, not 'atos' (see gsym stack --help)
 [2]
+$ gsym filter --by-name plain.gsym
+gsym: filter: --by-name needs a --mount (see gsym filter --help)
+[2]
+$ gsym filter --demangle=rust plain.gsym
+gsym: filter: --demangle is auto or ada, not 'rust' (see gsym filter --help)
+[2]
+$ printf '%s\n' '{{{symbol:pck__proc}}}' | gsym filter --demangle=ada plain.gsym
+pck.proc
 $ gsym filter none.gsym </dev/null
 gsym: none.gsym: No such file or directory
 [1]
@@ -280,6 +288,7 @@ Options:
       --mount=DIR             find images by their ids below DIR, where gsymfs is mounted
       --all                   of folded functions show all that the calls leave, not one
       --format=FORMAT         text (default), tsv or json
+      --demangle=LANGUAGE     auto (default: C++, Rust, D) or ada
       --no-demangle           print names as they are stored
   -h, --help                  print this
 $ gsym filter --help
@@ -291,5 +300,6 @@ Options:
       --mount=DIR             find images by their ids below DIR, where gsymfs is mounted
       --by-name               find them there by file name if the log tells no id and just one has it
       --strip-prefix=DIR      leave DIR out at the beginning of paths; may be given again
+      --demangle=LANGUAGE     auto (default: C++, Rust, D) or ada
       --no-demangle           print names as they are stored
   -h, --help                  print this
