@@ -17,6 +17,7 @@ struct conversion {
 	struct image *image;
 	struct image *debug;     /* its separate debug file, or NULL */
 	struct image *shared;    /* the alternate file of image or debug, or NULL */
+	int debug_fetched, shared_fetched; /* what came of asking for them: 0, or a negative errno; -ENOSYS: not asked */
 	struct image *mini;      /* from .gnu_debugdata, or NULL */
 	struct image *symtab;    /* named by the caller, or NULL */
 	struct dwarf dwarf;

@@ -24,6 +24,11 @@ enum convert_phase {
 struct convert_opener {
 	/* Opens @path for reading: a descriptor, which becomes the caller's, or a negative errno. Any thread. */
 	int (*open)(void *user, const char *path);
+	/*
+	 * Gets the debug file of a build id from elsewhere, which may take long: a descriptor likewise; -ENOENT when
+	 * nobody has it, or why it could not be had. Nothing says that it is what it should be. NULL: nobody to ask.
+	 */
+	int (*fetch)(void *user, const uint8_t *id, size_t size);
 	void *user;
 };
 

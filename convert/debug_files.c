@@ -6,6 +6,7 @@
 #include <libdeflate.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PATH_SIZE = 4096 };
 
@@ -184,6 +185,39 @@ int find_debug_file(const struct image *image, const char *const *dirs, struct i
 	return 0;
 }
 
+/* ---- From elsewhere ---- */
+
+static int fetch(const struct image *from, const uint8_t *id, size_t size, struct image **ret)
+{
+	const struct convert_opener *opener = from->opener;
+	*ret = NULL;
+	if (!opener || !opener->fetch || size < 2 || size > IMAGE_ID_MAX)
+		return -ENOSYS;
+	int fd = opener->fetch(opener->user, id, size);
+	if (fd < 0)
+		return fd;
+	int err = image_open_descriptor(fd, "debuginfod", opener, ret, NULL);
+	close(fd);
+	return err && err != -ENOMEM ? -EBADMSG : err;
+}
+
+/* @err, or -EBADMSG when what came is not @good. */
+static int checked_fetch(int err, bool good, struct image **ret)
+{
+	if (err || good)
+		return err;
+	image_close(*ret);
+	*ret = NULL;
+	return -EBADMSG;
+}
+
+int fetch_debug_file(const struct image *image, struct image **ret)
+{
+	int err = fetch(image, image->id, image->id_size, ret);
+	return checked_fetch(err, !err && same_id(*ret, image->id, image->id_size) && image_section(*ret, ".debug_info"),
+			     ret);
+}
+
 bool debug_file_name(struct image *image, char *ret, size_t size)
 {
 	struct debuglink link;
@@ -275,4 +309,14 @@ int find_alternate(struct image *image, const char *const *dirs, struct image **
 	}
 	*ret = found;
 	return 0;
+}
+
+int fetch_alternate(struct image *image, struct image **ret)
+{
+	struct altlink link;
+	*ret = NULL;
+	if (!read_altlink(image, &link))
+		return -ENOSYS;
+	int err = fetch(image, link.id, link.id_size, ret);
+	return checked_fetch(err, !err && is_alternate(*ret, &link), ret);
 }

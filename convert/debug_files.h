@@ -16,6 +16,12 @@
  */
 int find_debug_file(const struct image *image, const char *const *dirs, struct image **ret);
 
+/*
+ * The same file from those whom the image's opener may ask. 0; -ENOSYS when there is nobody to ask, -ENOENT when nobody
+ * has it, -EBADMSG when what came is not it, or why it did not come.
+ */
+int fetch_debug_file(const struct image *image, struct image **ret);
+
 /* The name of the debug file of @image by .gnu_debuglink, else by its build id. False when it has neither. */
 bool debug_file_name(struct image *image, char *ret, size_t size);
 
@@ -24,6 +30,9 @@ const char *alternate_name(struct image *image);
 
 /* That file, checked by its id. NULL when it is not here or is another one. 0 or -ENOMEM. */
 int find_alternate(struct image *image, const char *const *dirs, struct image **ret);
+
+/* That file, as fetch_debug_file() gets it. -ENOSYS also when the image names none. */
+int fetch_alternate(struct image *image, struct image **ret);
 
 /*
  * The object file inside .gnu_debugdata (xz): the symbols of a stripped file. NULL when there is none. The memory is

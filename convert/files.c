@@ -75,9 +75,40 @@ static int prefer_dwarf(struct conversion *c)
 	return err;
 }
 
+/* Debug data that is nowhere here may be elsewhere: for object files without any, in whatever form. */
+static bool wants_fetched(const struct conversion *c)
+{
+	return !c->options->no_dwarf && !c->image->gsym && c->image->kind == IMAGE_ELF &&
+	       (!c->debug || c->debug->kind == IMAGE_ELF) && !image_section(dwarf_image(c), ".debug_info") &&
+	       !image_section(c->image, ".debug_info");
+}
+
+static int fetch_debug(struct conversion *c)
+{
+	struct image *found = NULL;
+	if (!wants_fetched(c))
+		return 0;
+	c->debug_fetched = fetch_debug_file(c->image, &found);
+	if (!c->debug_fetched) {
+		image_close(c->debug);
+		c->debug = found;
+	}
+	return c->debug_fetched == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int open_alternate(struct conversion *c)
+{
+	int err = find_alternate(dwarf_image(c), c->options->debug_dirs, &c->shared);
+	if (err || c->shared || c->options->no_dwarf)
+		return err;
+	c->shared_fetched = fetch_alternate(dwarf_image(c), &c->shared);
+	return c->shared_fetched == -ENOMEM ? -ENOMEM : 0;
+}
+
 int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
+	c->debug_fetched = c->shared_fetched = -ENOSYS;
 	int err = open_named(c, o->debug_file, &c->debug, diag);
 	if (!err)
 		err = open_named(c, o->symtab_file, &c->symtab, diag);
@@ -87,10 +118,12 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 		err = prefer_dwarf(c);
 	if (!err && !c->debug && !o->no_dwarf && !image_section(c->image, ".debug_info"))
 		err = find_debug_file(c->image, o->debug_dirs, &c->debug);
-	if (!err)
-		err = find_alternate(dwarf_image(c), o->debug_dirs, &c->shared);
 	if (!err && wants_embedded(c))
 		err = gsym_source_embedded(c->image, &c->odd);
+	if (!err)
+		err = fetch_debug(c);
+	if (!err)
+		err = open_alternate(c);
 	return !err && !o->match_llvm ? open_mini(c) : err;
 }
 
@@ -144,29 +177,39 @@ void conversion_close_files(struct conversion *c)
 
 enum { MISSING_MAX = 64 }; /* names told; there may be thousands of the same kind */
 
-static int add_missing(struct convert_summary *summary, unsigned *n, const char *name)
+/* @fetched: what came of asking for it elsewhere. */
+static int add_fetched(struct convert_summary *summary, unsigned *n, const char *name, int fetched)
 {
-	char *longer = NULL;
+	char *longer = NULL, why[64] = "";
 	if (*n >= MISSING_MAX)
 		return 0;
+	if (fetched != -ENOSYS)
+		snprintf(why, sizeof(why), " (debuginfod: %s)", fetched == -ENOENT ? "no server has it" : strerror(-fetched));
 	if (++*n == MISSING_MAX)
 		name = "...";
-	if (asprintf(&longer, "%s%s\n", summary->missing ? summary->missing : "", name) < 0)
+	if (asprintf(&longer, "%s%s%s\n", summary->missing ? summary->missing : "", name, why) < 0)
 		return -ENOMEM;
 	free(summary->missing);
 	summary->missing = longer;
 	return 0;
 }
 
+static int add_missing(struct convert_summary *summary, unsigned *n, const char *name)
+{
+	return add_fetched(summary, n, name, -ENOSYS);
+}
+
 int conversion_list_missing(struct conversion *c, struct convert_summary *summary)
 {
 	unsigned n = 0;
 	char debug[256];
-	bool wanted = is_object(c->image) && !c->image->gsym && !c->debug && !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
+	bool wanted = is_object(c->image) && !c->image->gsym && (!c->debug || c->debug_fetched != -ENOSYS) && !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
 	const char *alternate = c->dwarf.image && !c->shared ? alternate_name(c->dwarf.image) : NULL;
-	int err = wanted && debug_file_name(c->image, debug, sizeof(debug)) ? add_missing(summary, &n, debug) : 0;
+	int err = 0;
+	if (wanted && debug_file_name(c->image, debug, sizeof(debug)))
+		err = add_fetched(summary, &n, debug, c->debug_fetched);
 	if (!err && alternate)
-		err = add_missing(summary, &n, alternate);
+		err = add_fetched(summary, &n, alternate, c->shared_fetched);
 	for (size_t i = 0; i < c->map.objects.n && !err; i++)
 		if (c->map.objects.v[i].trouble)
 			err = add_missing(summary, &n, c->map.objects.v[i].trouble);

@@ -229,6 +229,21 @@ int image_open_object(const char *path, const struct convert_opener *opener, con
 	return err;
 }
 
+int image_open_descriptor(int fd, const char *name, const struct convert_opener *opener, struct image **ret,
+			  struct gsym_diag *diag)
+{
+	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
+	if (!image || !(image->path = strdup(name)))
+		return diag_set(diag, -ENOMEM, "%s: out of memory", name);
+	image->opener = opener;
+	int err = map_descriptor(image, fd, diag);
+	if (!err)
+		err = image_read(image, NULL, diag);
+	if (!err)
+		*ret = TAKE(image);
+	return err;
+}
+
 static int each_slice(struct image *image, int (*each)(void *user, struct image *image), void *user,
 		      struct gsym_diag *diag)
 {

@@ -115,6 +115,10 @@ int image_open_object(const char *path, const struct convert_opener *opener, con
 /* Opens an object file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. @opener may be NULL. */
 int image_open(const char *path, const struct convert_opener *opener, struct image **ret, struct gsym_diag *diag);
 
+/* The same for an open file, which stays the caller's. @name takes the place of its path. */
+int image_open_descriptor(int fd, const char *name, const struct convert_opener *opener, struct image **ret,
+			  struct gsym_diag *diag);
+
 /*
  * Opens every image in the file @fd, which stays the caller's, one after the other, and hands it to @each, for as
  * long as that returns 0; what it returned else is returned. A damaged slice of a fat file is passed over. @name is

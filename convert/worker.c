@@ -27,6 +27,8 @@ static size_t message_size(uint32_t type)
 	case WORKER_SEGMENT: return sizeof(struct worker_segment);
 	case WORKER_OPEN: return sizeof(struct worker_open);
 	case WORKER_OPENED: return sizeof(struct worker_opened);
+	case WORKER_FETCH: return sizeof(struct worker_fetch);
+	case WORKER_DOWNLOAD: return sizeof(struct worker_download);
 	}
 	return 0;
 }
@@ -52,7 +54,7 @@ static bool list_terminated(const char *list, size_t size)
 static bool convert_valid(const struct worker_convert *m)
 {
 	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2) &&
-	       m->has_binary <= 1 && m->id_size <= sizeof(m->id) && terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
+	       m->has_binary <= 1 && m->fetch <= 1 && m->id_size <= sizeof(m->id) && terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
 	       terminated(m->binary, sizeof(m->binary)) && list_terminated(m->debug_dirs, sizeof(m->debug_dirs));
 }
 
@@ -76,6 +78,12 @@ static bool identity_valid(const struct worker_identity *m)
 	       terminated(m->arch, sizeof(m->arch)) && terminated(m->text, sizeof(m->text));
 }
 
+static bool download_valid(const struct worker_download *m)
+{
+	return m->id_size >= 1 && m->id_size <= sizeof(m->id) && m->seconds >= 1 && m->directory[0] == '/' &&
+	       terminated(m->directory, sizeof(m->directory));
+}
+
 static bool content_valid(const union worker_message *msg)
 {
 	switch (msg->head.type) {
@@ -94,6 +102,8 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_SECTION: return terminated(msg->section.name, sizeof(msg->section.name));
 	case WORKER_OPEN: return terminated(msg->open.path, sizeof(msg->open.path));
 	case WORKER_OPENED: return msg->opened.error >= 0 && msg->opened.error < 4096;
+	case WORKER_FETCH: return msg->fetch.id_size >= 1 && msg->fetch.id_size <= sizeof(msg->fetch.id);
+	case WORKER_DOWNLOAD: return download_valid(&msg->download);
 	}
 	return false;
 }

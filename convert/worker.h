@@ -10,10 +10,14 @@
  *            of the same image with its code, if the order says so.
  *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY,
  *            WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT and one WORKER_DONE, or one WORKER_FAILED. Until then, one at a
- *            time, WORKER_OPEN for a file that the object file refers to; in: WORKER_OPENED with the file attached.
+ *            time, WORKER_OPEN for a file that the object file refers to, or WORKER_FETCH for one that servers may
+ *            have, if the order says so; in: WORKER_OPENED with the file attached.
  *   scan     many files, until the socket closes.
  *            in: WORKER_IDENTIFY with the open file attached; out: for each, in order, one WORKER_IDENTITY,
  *            or one for each of its images.
+ *
+ *   fetch    one debug file from the servers of debuginfod, then exit.
+ *            in: WORKER_DOWNLOAD; out: WORKER_OPENED with the file attached.
  *
  * A message is one packet and one of the structs below, in the byte order and layout of this machine. All
  * fields have a fixed width. A worker that was taken over by a hostile file may send anything: the receiver
@@ -34,7 +38,7 @@ enum {
 
 /* Raised with every change of this file: daemon and worker may come from different installations. */
 enum {
-	WORKER_PROTOCOL = 7,
+	WORKER_PROTOCOL = 8,
 	WORKER_PATH_MAX = 4096,
 };
 
@@ -51,7 +55,9 @@ enum worker_type {
 	WORKER_SECTION,
 	WORKER_OPEN,   /* worker to daemon */
 	WORKER_SEGMENT,
-	WORKER_OPENED, /* daemon to worker, with one descriptor unless it says why not */
+	WORKER_OPENED, /* daemon to worker, and back from one that fetches; with one descriptor unless it says why not */
+	WORKER_FETCH,    /* worker to daemon */
+	WORKER_DOWNLOAD, /* daemon to worker */
 };
 
 /* Every message begins like this. @serial goes from a request into its answers. */
@@ -72,7 +78,7 @@ struct worker_convert {
 	uint32_t has_binary;  /* 0 or 1: WORKER_BINARY_FD is there, and the object file is its debug file */
 	uint32_t merged;      /* 0 or 1: keep all functions that share a range */
 	uint32_t id_size;     /* of id; 0: it has none */
-	uint32_t pad;
+	uint32_t fetch;       /* 0 or 1: WORKER_FETCH may be asked */
 	char arch[16];        /* which image of the file, */
 	uint8_t id[64];       /* and its id, if several are of that architecture */
 	char input[WORKER_PATH_MAX];      /* where the files lie, to find others beside them */
@@ -124,6 +130,23 @@ struct worker_segment {
 struct worker_open {
 	struct worker_header head;
 	char path[WORKER_PATH_MAX];
+};
+
+/* For the debug file of a build id. */
+struct worker_fetch {
+	struct worker_header head;
+	uint32_t id_size; /* 1 to sizeof(id) */
+	uint32_t pad;
+	uint8_t id[64];
+};
+
+struct worker_download {
+	struct worker_header head;
+	uint32_t id_size; /* 1 to sizeof(id) */
+	uint32_t seconds; /* that it may take */
+	uint64_t size;    /* bytes that the file may have */
+	uint8_t id[64];
+	char directory[WORKER_PATH_MAX]; /* the client's cache; an absolute path */
 };
 
 struct worker_opened {
@@ -192,6 +215,8 @@ union worker_message {
 	struct worker_segment segment;
 	struct worker_open open;
 	struct worker_opened opened;
+	struct worker_fetch fetch;
+	struct worker_download download;
 };
 
 /* Whether the @size bytes received are a message as described above: 0 or -EPROTO. Pure. */

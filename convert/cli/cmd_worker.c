@@ -19,6 +19,7 @@
 #include "../worker.h"
 #include "../../gsym/base/diag.h"
 #include "ask.h"
+#include "fetch.h"
 #include "sandbox.h"
 
 enum {
@@ -274,7 +275,8 @@ int cmd_worker(int argc, char **argv)
 {
 	bool convert = argc == 3 && strcmp(argv[1], "convert") == 0;
 	bool scan = argc == 3 && strcmp(argv[1], "scan") == 0;
-	if (!(convert || scan) || !has_daemon()) {
+	bool fetch = argc == 3 && strcmp(argv[1], "fetch") == 0;
+	if (!(convert || scan || fetch) || !has_daemon()) {
 		fprintf(stderr, "gsym worker: only gsymfs starts this command\n");
 		return 2;
 	}
@@ -282,5 +284,5 @@ int cmd_worker(int argc, char **argv)
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	if (worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1))
 		return 1;
-	return convert ? work_convert() : work_scan();
+	return convert ? work_convert() : scan ? work_scan() : work_fetch();
 }

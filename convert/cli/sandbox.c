@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -83,21 +84,45 @@ static size_t landlock_attr_size(long abi)
 	return abi >= 4 ? offsetof(struct ruleset_attr, scoped) : offsetof(struct ruleset_attr, net);
 }
 
-static void restrict_files_and_network(void)
+/* A ruleset that forbids all there is to forbid, but for @network; -1 where the kernel has none. */
+static int make_ruleset(uint64_t network, uint64_t *ret_fs)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	if (abi < 1)
-		return;
+		return -1;
 	struct ruleset_attr attr = {
-		.fs = landlock_fs_rights(abi),
-		.net = NET_BIND_AND_CONNECT,
+		.fs = *ret_fs = landlock_fs_rights(abi),
+		.net = network,
 		.scoped = SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS,
 	};
-	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, landlock_attr_size(abi), 0);
+	return (int)syscall(SYS_landlock_create_ruleset, &attr, landlock_attr_size(abi), 0);
+}
+
+static void enter_ruleset(int ruleset)
+{
 	if (ruleset < 0)
 		return;
 	syscall(SYS_landlock_restrict_self, ruleset, 0);
 	close(ruleset);
+}
+
+/* Allows @rights at and below @path; of a file those that files have. What is not there needs no rule. */
+static void allow_path(int ruleset, const char *path, uint64_t rights)
+{
+	const uint64_t of_files = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE;
+	struct landlock_path_beneath_attr rule = {.parent_fd = path ? open(path, O_PATH | O_CLOEXEC) : -1};
+	struct stat st;
+	if (rule.parent_fd < 0)
+		return;
+	rule.allowed_access = fstat(rule.parent_fd, &st) == 0 && S_ISDIR(st.st_mode) ? rights : rights & of_files;
+	syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+	close(rule.parent_fd);
+}
+
+static void restrict_files_and_network(void)
+{
+	uint64_t fs;
+	enter_ruleset(make_ruleset(NET_BIND_AND_CONNECT, &fs));
 }
 
 #ifdef HAVE_SECCOMP
@@ -239,4 +264,26 @@ void sandbox_enter(void)
 		return;
 	restrict_files_and_network();
 	restrict_calls();
+}
+
+void sandbox_enter_network(const char *directory)
+{
+	/* Libraries, name servers, certificates. */
+	static const char *const system[] = {
+		"/dev/null", "/dev/urandom", "/etc", "/gnu/store", "/lib", "/lib32", "/lib64", "/nix/store", "/proc/self",
+		"/run/NetworkManager", "/run/resolvconf", "/run/systemd/resolve", "/usr", "/var/lib/ca-certificates",
+	};
+	static const char *const named[] = {"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "DEBUGINFOD_HEADERS_FILE"};
+	const uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+	uint64_t all;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	int ruleset = SANITIZER ? -1 : make_ruleset(0, &all);
+	if (ruleset < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(system); i++)
+		allow_path(ruleset, system[i], reading);
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+		allow_path(ruleset, getenv(named[i]), reading);
+	allow_path(ruleset, directory, all & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE);
+	enter_ruleset(ruleset);
 }

@@ -25,7 +25,7 @@ static int open_other(void *user, const char *path)
 static void convert(const uint8_t *data, size_t size, int *other)
 {
 	static const char *const dirs[] = {"/debug", NULL};
-	const struct convert_opener opener = {open_other, other};
+	const struct convert_opener opener = {.open = open_other, .user = other};
 	const struct convert_options options = {
 		.threads = 1,
 		.version = 1,

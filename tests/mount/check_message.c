@@ -88,6 +88,12 @@ static void broken_messages(void **state)
 	struct worker_convert dirs = {.head = {WORKER_CONVERT, sizeof(dirs), 0}, .threads = 1, .version = 1};
 	struct worker_open path = {.head = {WORKER_OPEN, sizeof(path), 0}};
 	struct worker_opened opened = {.head = {WORKER_OPENED, sizeof(opened), 0}, .error = -1};
+	struct worker_convert fetches = {
+		.head = {WORKER_CONVERT, sizeof(fetches), 0}, .threads = 1, .version = 1, .fetch = 2};
+	struct worker_fetch fetch = {.head = {WORKER_FETCH, sizeof(fetch), 0}, .id_size = 65}, no_fetch = fetch;
+	struct worker_download download = {
+		.head = {WORKER_DOWNLOAD, sizeof(download), 0}, .id_size = 20, .seconds = 1, .directory = "relative"};
+	struct worker_download endless = download;
 	static const char large[sizeof(union worker_message) + 100];
 	(void)state;
 	memset(text.text, 'x', sizeof(text.text));
@@ -95,6 +101,13 @@ static void broken_messages(void **state)
 	memset(path.path, 'x', sizeof(path.path));
 	/* The last directory is terminated, the list is not. */
 	memset(dirs.debug_dirs, 'x', sizeof(dirs.debug_dirs) - 1);
+	no_fetch.id_size = 0;
+	memset(endless.directory, '/', sizeof(endless.directory));
+	refuse(&fetches, sizeof(fetches));
+	refuse(&fetch, sizeof(fetch));
+	refuse(&no_fetch, sizeof(no_fetch));
+	refuse(&download, sizeof(download));
+	refuse(&endless, sizeof(endless));
 	refuse(&dirs, sizeof(dirs));
 	refuse(&path, sizeof(path));
 	refuse(&opened, sizeof(opened));

@@ -142,6 +142,18 @@ static int gain_privileges(void)
 	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 || errno == EPERM ? 0 : 1;
 }
 
+/* With the network: the one directory, and what belongs to the system to read. */
+static int use_network(void)
+{
+	char *argv[] = {(char[]){"true"}, NULL};
+	sandbox_enter_network(directory);
+	bool good = open(file, O_RDWR | O_CLOEXEC) >= 0 && open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0 &&
+		    socket(AF_INET, SOCK_STREAM, 0) >= 0;
+	return !good || denied(open("/etc/passwd", O_WRONLY | O_CLOEXEC)) ||
+	       denied(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) ||
+	       denied(open("/tmp/gsymfs-sandbox", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) || denied(execv("/bin/true", argv));
+}
+
 static void files_are_closed(void **state)
 {
 	(void)state;
@@ -149,6 +161,7 @@ static void files_are_closed(void **state)
 		skip();
 	assert_int_equal(in_child(read_files), 0);
 	assert_int_equal(in_child(write_here), 0);
+	assert_int_equal(in_child(use_network), 0);
 }
 
 static void calls_are_closed(void **state)
