@@ -47,8 +47,7 @@ static int default_path(char **ret)
 	return n < 0 ? -ENOMEM : 0;
 }
 
-/* mkdir -p, and the last directory is for its owner alone. */
-static int make_path(char *path)
+int cache_dir_make(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = 0;
@@ -87,7 +86,7 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 	if (err || !own)
 		return diag_set(diag, err ? err : -ENOMEM,
 				"no place for the cache: set HOME or use -o cache=DIR");
-	err = make_path(own);
+	err = cache_dir_make(own);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot make it: %s", own, strerror(-err));
 	int fd = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

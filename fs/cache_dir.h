@@ -10,6 +10,9 @@
 #define CACHE_TEMP_PREFIX ".tmp-"
 #define CACHE_INDEX_PREFIX "index-"
 
+/* mkdir -p, and the last directory is for its owner alone; what is there stays as it is. 0 or a negative errno. */
+int cache_dir_make(char *path);
+
 /* Opens or makes the directory; @path NULL = the default. Stores a new copy of the path. */
 int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag);
 

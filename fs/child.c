@@ -97,7 +97,7 @@ static int spawn(const char *program, const char *mode, const int *fds, size_t n
 	return err;
 }
 
-int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret)
+int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret, int *ret_fd)
 {
 	for (;;) {
 		struct pollfd fds[] = {{.fd = child->sock, .events = POLLIN},
@@ -113,10 +113,15 @@ int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, u
 		if (n > 0 && fds[0].revents)
 			break;
 	}
-	int got = worker_receive(child->sock, ret, NULL);
+	int got = worker_receive(child->sock, ret, ret_fd);
 	if (got == -EAGAIN)
-		return child_receive(child, stop_fd, deadline_ms, ret); /* poll(2) may be wrong */
+		return child_receive_fd(child, stop_fd, deadline_ms, ret, ret_fd); /* poll(2) may be wrong */
 	return got == -ECONNRESET ? 0 : got; /* it died with our message unread */
+}
+
+int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret)
+{
+	return child_receive_fd(child, stop_fd, deadline_ms, ret, NULL);
 }
 
 void child_kill(const struct child *child)

@@ -23,7 +23,7 @@ struct child {
 /* How a worker is to be started. */
 struct child_order {
 	const char *program;
-	const char *mode; /* "convert" or "scan" */
+	const char *mode; /* "convert", "scan" or "fetch" */
 	const int *fds;   /* become those from WORKER_SOCKET_FD + 1 on; they stay the caller's */
 	size_t n_fds;     /* at most 3 */
 	int stop_fd;      /* becomes readable when the daemon ends */
@@ -40,6 +40,9 @@ int child_start(const struct child_order *order, struct child *ret, struct gsym_
  * message; 0 when the worker closed its side; -ETIMEDOUT; -ECANCELED; -EPROTO.
  */
 int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret);
+
+/* The same for messages with a descriptor: see worker_receive(). */
+int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret, int *ret_fd);
 
 void child_kill(const struct child *child);
 

@@ -17,6 +17,11 @@ struct job {
 	struct text_buf notes;
 	struct text_buf inputs;
 	unsigned uses;     /* neighbours opened */
+	unsigned fetches;  /* of debug files from servers */
+	bool fetched;      /* one of them was given */
+	int fetch_failure; /* why servers could not be asked, or 0 */
+	int64_t again;     /* when to ask those who failed or did not have it, in seconds since the epoch; 0: not */
+	int64_t waited_ms; /* for servers, which takes none of the conversion's time */
 	bool has_done, has_failed;
 	struct worker_done done;
 	struct worker_failed failed;

@@ -26,7 +26,10 @@
 #include "revision.h"
 #include "share.h"
 
-enum { READING_PER_CENT = 95 /* of the progress; the rest is writing */ };
+enum {
+	READING_PER_CENT = 95, /* of the progress; the rest is writing */
+	FETCHES_MAX = 2,       /* of one conversion: the debug file, and what it shares with others */
+};
 
 /* ---- Before ---- */
 
@@ -176,6 +179,7 @@ static int send_order(const struct job *job, const struct child *child)
 		.output_size = output_limit(rev->source.size),
 		.has_binary = rev->binary.path != NULL,
 		.merged = c->merged,
+		.fetch = c->hood.servers != 0,
 	};
 	order.id_size = (uint32_t)id_parse(rev->image->id, order.id);
 	snprintf(order.arch, sizeof(order.arch), "%s", *rev->source.arch ? rev->source.arch : rev->binary.arch);
@@ -215,6 +219,39 @@ static int answer_open(struct job *job, const struct child *child, const struct 
 	return 0;
 }
 
+static void note_fetched(struct job *job, const struct worker_fetch *m, const struct fetched *file)
+{
+	bool found = file->fd >= 0;
+	note_fetch(&job->notes, m->id, m->id_size, found ? 0 : file->fd);
+	if (found) {
+		note_neighbour(&job->notes, job->uses++, file->path);
+		job->fetched = true;
+		return;
+	}
+	if (fetch_failed(file->fd))
+		job->fetch_failure = file->fd;
+	job->again = file->again;
+}
+
+/* Gets a debug file for the worker, which waits. It chooses the id, so it gets to choose few. */
+static int answer_fetch(struct job *job, const struct child *child, const struct worker_fetch *m)
+{
+	struct fetched file = {.fd = -EPERM};
+	int64_t start = monotonic_ms();
+	if (job->converter->hood.servers && job->fetches++ < FETCHES_MAX) {
+		fetcher_get(job->converter->fetcher, m->id, m->id_size, &file);
+		if (file.fd == -ECANCELED)
+			return file.fd;
+		note_fetched(job, m, &file);
+	}
+	job->waited_ms += monotonic_ms() - start;
+	struct worker_opened answer = {.head.serial = m->head.serial, .error = file.fd < 0 ? -file.fd : 0};
+	worker_send(child->sock, &answer.head, WORKER_OPENED, file.fd);
+	if (file.fd >= 0)
+		close(file.fd);
+	return 0;
+}
+
 /* 0 when the message makes sense at this point, else -EPROTO. */
 static int take_message(struct job *job, const struct child *child, const union worker_message *msg)
 {
@@ -222,6 +259,7 @@ static int take_message(struct job *job, const struct child *child, const union 
 		return -EPROTO;
 	switch (msg->head.type) {
 	case WORKER_OPEN: return answer_open(job, child, &msg->open);
+	case WORKER_FETCH: return answer_fetch(job, child, &msg->fetch);
 	case WORKER_PROGRESS: note_progress(job, &msg->progress); return 0;
 	case WORKER_ODDITY: note_oddity(&job->notes, &msg->oddity); return 0;
 	case WORKER_MISSING: note_missing(&job->notes, &msg->missing); return 0;
@@ -246,7 +284,7 @@ static int listen_to(struct job *job, const struct child *child)
 	int64_t deadline = job->started_ms + (int64_t)c->seconds * 1000;
 	union worker_message msg;
 	int got;
-	while ((got = child_receive(child, c->stop_fd, deadline, &msg)) == 1) {
+	while ((got = child_receive(child, c->stop_fd, deadline + job->waited_ms, &msg)) == 1) {
 		int err = take_message(job, child, &msg);
 		if (err)
 			return err;

@@ -5,6 +5,7 @@
 #define FS_CONVERT_RUN_H
 
 #include "cache.h"
+#include "fetch.h"
 #include "image.h"
 #include "neighbour.h"
 #include "shared_dir.h"
@@ -14,6 +15,7 @@ struct converter {
 	const char *source; /* the directory, an absolute path */
 	const char *worker; /* the gsym program */
 	struct neighbourhood hood;
+	struct fetcher *fetcher; /* asked only if it has servers */
 	struct cache *cache;
 	struct shared_dir *shared;
 	struct metrics *metrics;
@@ -40,6 +42,7 @@ struct outcome {
 	int err;               /* for those who wait: 0 or a negative errno */
 	struct gsym_diag diag; /* why */
 	struct handle *handle; /* with VERDICT_READY: one reference, the caller's */
+	int64_t again;         /* of a failure: not before that, in seconds since the epoch; 0: see verdict */
 	char *inputs;          /* of a failure: the caller's, or NULL */
 	double seconds;        /* of the conversion, 0 = there was none */
 	bool adopted;          /* another host had converted it */

@@ -8,6 +8,7 @@
 
 #include "cache.h"
 #include "convert_run.h"
+#include "fetch.h"
 #include "image.h"
 #include "log.h"
 #include "metrics.h"
@@ -36,6 +37,7 @@ struct gsymfs {
 	struct images images;
 	struct nodes nodes;
 	struct open_files open_files;
+	struct fetcher fetcher;
 	struct converter converter;
 	struct starter starter;
 	struct scan scan;

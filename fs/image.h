@@ -87,6 +87,7 @@ struct revision {
 	struct list waiters;   /* calls parked until the state settles */
 	struct list link;      /* in a list of the queue */
 	int failure;           /* in STATE_FAILED: negative errno */
+	int64_t again;         /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
 	char *inputs;          /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */
 	size_t inputs_size;
 	char *reason;          /* words for the last failure, or NULL */

@@ -3,11 +3,18 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <xxhash.h>
 
 #include "guard.h"
 
-enum { DIGITS = 16 };
+enum {
+	DIGITS = 16,
+	ASKED_SECONDS_MAX = 2 * 3600, /* a time farther away is a clock that was set */
+};
+
+/* Paths begin with a slash. */
+#define ASKED "debuginfod "
 
 static const char absent[DIGITS + 1] = "----------------";
 
@@ -44,6 +51,23 @@ bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbou
 	return !inputs->failed;
 }
 
+void inputs_add_asked(struct text_buf *inputs, const struct neighbourhood *hood, int64_t again)
+{
+	char line[DIGITS + sizeof(ASKED) + 32];
+	snprintf(line, sizeof(line), "%016llx " ASKED "%lld\n", (unsigned long long)hood->servers, (long long)again);
+	text_str(inputs, line);
+}
+
+/* A line of that kind, @what in it behind the fingerprint. */
+static bool asked_unchanged(const char *line, const char *what, const struct neighbourhood *hood)
+{
+	char servers[DIGITS + 1];
+	long long again, now = time(NULL);
+	snprintf(servers, sizeof(servers), "%016llx", (unsigned long long)hood->servers);
+	return sscanf(what, ASKED "%lld", &again) == 1 && memcmp(line, servers, DIGITS) == 0 && now < again &&
+	       again <= now + ASKED_SECONDS_MAX;
+}
+
 static bool line_unchanged(const char *line, size_t size, const struct neighbourhood *hood)
 {
 	char path[4096], now[DIGITS + 1];
@@ -51,6 +75,8 @@ static bool line_unchanged(const char *line, size_t size, const struct neighbour
 	if (size < DIGITS + 2 || line[DIGITS] != ' ' || size - DIGITS - 1 >= sizeof(path))
 		return false;
 	snprintf(path, sizeof(path), "%.*s", (int)(size - DIGITS - 1), line + DIGITS + 1);
+	if (strncmp(path, ASKED, sizeof(ASKED) - 1) == 0)
+		return asked_unchanged(line, path, hood);
 	memcpy(now, absent, sizeof(now));
 	if (neighbour_stat(hood, path, &file) == 0)
 		fingerprint(&file, now);

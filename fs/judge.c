@@ -8,11 +8,36 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "../gsym/base/diag.h"
+#include "inputs.h"
 #include "notes.h"
 
-enum { CPU_GRACE_SECONDS = 5 /* between SIGXCPU and SIGKILL, as the worker sets its limit */ };
+enum {
+	CPU_GRACE_SECONDS = 5, /* between SIGXCPU and SIGKILL, as the worker sets its limit */
+	USELESS_SECONDS = 3600,
+};
+
+/* Where it may be asked again, or what it gave was of no use. */
+static void note_asked(struct job *job)
+{
+	bool in_vain = job->fetched && !job->done.units;
+	int64_t again = job->again;
+	if (!again && in_vain)
+		again = time(NULL) + USELESS_SECONDS;
+	if (again)
+		inputs_add_asked(&job->inputs, &job->converter->hood, again);
+}
+
+/* Nothing is here, and nobody could be asked. That is no failure of the file's. */
+static void judge_unreachable(struct job *job)
+{
+	struct outcome *out = job->out;
+	diag_prefix(&out->diag, job->fetch_failure, "debuginfod: %s; asking again later", strerror(-job->fetch_failure));
+	job_fail(out, VERDICT_FAILED, fetch_errno(job->fetch_failure));
+	out->again = job->again;
+}
 
 /* What a worker reported about itself. Limits of this mount are not remembered beyond it. */
 static void judge_reported(struct job *job)
@@ -29,6 +54,11 @@ static void judge_reported(struct job *job)
 		job_fail(out, VERDICT_FAILED, -EFBIG);
 		return;
 	case -EFBIG: job_fail(out, VERDICT_FAILED, -EFBIG); return;
+	case -ENODATA:
+		if (!job->fetch_failure)
+			break;
+		judge_unreachable(job);
+		return;
 	case -EIO:
 	case -ESTALE:
 	case -EACCES:
@@ -122,6 +152,7 @@ static void judge_replaced(struct job *job)
 
 void judge(struct job *job, int why_killed, int status, const struct rusage *usage)
 {
+	note_asked(job);
 	if (why_killed != -ECANCELED && !job_input_is_unchanged(job))
 		judge_replaced(job);
 	else if (why_killed)

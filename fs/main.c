@@ -41,6 +41,7 @@ static void release(struct gsymfs *fs)
 {
 	cache_close(&fs->cache);
 	shared_dir_close(&fs->shared);
+	fetcher_close(&fs->fetcher);
 	options_deinit(&fs->options);
 	free(fs->source);
 	free(fs->mountpoint);

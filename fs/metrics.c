@@ -133,6 +133,14 @@ static void conversions(struct text_buf *out, const struct metrics *m)
 	conversion_times(out, m);
 }
 
+static void fetches(struct text_buf *out, const struct metrics *m)
+{
+	static const char *const words[] = {
+		[FETCH_FOUND] = "found", [FETCH_MISSING] = "missing", [FETCH_FAILED] = "failed"};
+	results(out, "debuginfod_requests_total", "Debug files that servers of debuginfod were asked for.", words,
+		FETCH_RESULTS, m->fetches);
+}
+
 static void cache(struct text_buf *out, struct gsymfs *fs)
 {
 	static const char *const words[] = {
@@ -196,6 +204,7 @@ struct content *metrics_make(struct gsymfs *fs)
 	number(&out, "build_info", "{version=\"" GSYMFS_VERSION "\"}", 1);
 	answers(&out, &fs->metrics);
 	conversions(&out, &fs->metrics);
+	fetches(&out, &fs->metrics);
 	cache(&out, fs);
 	scans(&out, &fs->metrics);
 	work(&out, fs);

@@ -29,6 +29,9 @@ enum shared_result { SHARED_HIT, SHARED_MISS, SHARED_UNUSABLE, SHARED_GIVEN, SHA
 
 enum scan_result { SCAN_COMPLETE, SCAN_INCOMPLETE, SCAN_RESULTS };
 
+/* What servers of debuginfod said. */
+enum fetch_result { FETCH_FOUND, FETCH_MISSING, FETCH_FAILED, FETCH_RESULTS };
+
 enum { CONVERSION_BUCKETS = 7 };
 
 struct metrics {
@@ -40,6 +43,7 @@ struct metrics {
 	_Atomic uint64_t conversion_ms;
 	_Atomic uint64_t cache[CACHE_RESULTS];
 	_Atomic uint64_t shared[SHARED_RESULTS];
+	_Atomic uint64_t fetches[FETCH_RESULTS];
 	_Atomic uint64_t scans[SCAN_RESULTS];
 	_Atomic uint64_t scan_ms, scanned_files;
 };

@@ -16,6 +16,7 @@
 struct neighbourhood {
 	const char *const *dirs; /* SOURCE and the directories of debug files; NULL ends them */
 	const char *mountpoint;  /* never looked into: the daemon would wait for itself */
+	uint64_t servers;        /* of debuginfod, see fetch.h; 0: none is asked */
 };
 
 /* What a neighbour is, as far as it matters who may read it and whether it has changed. */
@@ -32,10 +33,15 @@ struct neighbour {
 int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path,
 		   struct neighbour *ret);
 
+/*
+ * What was opened for its path, or by somebody else, to read: another descriptor. It must be known to be a regular file.
+ */
+int reopen(int fd);
+
 /* What the file @path is now: 0, or the errno. For no conversion in particular. */
 int neighbour_stat(const struct neighbourhood *hood, const char *path, struct neighbour *ret);
 
-/* A fingerprint of those directories: another neighbourhood, other files. */
+/* A fingerprint of those directories, and of whether servers are asked: another neighbourhood, other files. */
 uint64_t neighbourhood_fingerprint(const struct neighbourhood *hood);
 
 /* Whether everybody may search all directories of an absolute path, the last one included. */

@@ -1,5 +1,6 @@
 #include "notes.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,6 +82,19 @@ void note_neighbour(struct text_buf *notes, unsigned before, const char *path)
 		return;
 	text_lit(notes, "uses\t");
 	escape_str(notes, path, ESCAPE_TSV);
+	text_char(notes, '\n');
+}
+
+void note_fetch(struct text_buf *notes, const uint8_t *id, size_t size, int err)
+{
+	static const char digits[] = "0123456789abcdef";
+	text_lit(notes, "debuginfod\t");
+	for (size_t i = 0; i < size; i++) {
+		text_char(notes, digits[id[i] >> 4]);
+		text_char(notes, digits[id[i] & 15]);
+	}
+	text_lit(notes, ": ");
+	text_str(notes, !err ? "found" : err == -ENOENT ? "no server has it" : strerror(-err));
 	text_char(notes, '\n');
 }
 

@@ -32,6 +32,9 @@ void notes_read_map(struct span notes, struct address_map *ret);
 void note_image_base(struct text_buf *notes, uint64_t base);
 void note_ada(struct text_buf *notes);
 
+/* Servers of debuginfod were asked for the debug file of @id: 0 they have given it, or a negative errno. */
+void note_fetch(struct text_buf *notes, const uint8_t *id, size_t size, int err);
+
 /* A neighbour was opened, as @before others were. */
 void note_neighbour(struct text_buf *notes, unsigned before, const char *path);
 

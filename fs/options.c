@@ -29,6 +29,7 @@ const char options_help[] =
 	"    -o cache_size=SIZE       how much of them (default 10G)\n"
 	"    -o shared=DIR            converted files that other hosts have made, or need\n"
 	"    -o debug_dirs=DIR:...    where debug files are looked for (default /usr/lib/debug)\n"
+	"    -o debuginfod=yes|no     get missing debug files from servers (default no)\n"
 	"    -o jobs=N                conversions at a time (default 2)\n"
 	"    -o threads=N             threads of one conversion (default: processors)\n"
 	"    -o convert_memory=SIZE   memory of one conversion (default 4G)\n"
@@ -182,6 +183,7 @@ static const struct {
 	{"shared", offsetof(struct options, shared), set_directory, "a directory (a URL has to be mounted)"},
 	{"debug_dirs", offsetof(struct options, debug_dirs), set_dirs,
 	 "at most 32 absolute directories with colons between them"},
+	{"debuginfod", offsetof(struct options, debuginfod), set_yes_no, "yes or no"},
 	{"merged", offsetof(struct options, merged), set_yes_no, "yes or no"},
 	{"worker", offsetof(struct options, worker), set_path, "the path of the gsym program"},
 };

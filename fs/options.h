@@ -28,6 +28,7 @@ struct options {
 	unsigned jobs;           /* conversions at a time */
 	unsigned threads;        /* of one conversion */
 	unsigned rescan;         /* seconds between walks over the source; 0 = only at start */
+	bool debuginfod;         /* ask servers for debug files */
 	bool watch;              /* have the kernel tell of changes */
 	bool unknown_print;      /* an address nobody covers is a file that says so */
 	bool demangle;

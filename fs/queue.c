@@ -106,6 +106,7 @@ static void remember(struct images *images, struct revision *rev, struct outcome
 	bool for_good = outcome->verdict == VERDICT_FAILED || outcome->verdict == VERDICT_FAILED_FOREVER ||
 			(outcome->verdict == VERDICT_CRASHED && rev->crashes >= CRASHES_MAX);
 	revision_set_failed(rev, for_good ? outcome->err : 0, outcome->diag.text);
+	rev->again = outcome->again;
 	if (for_good && !rev->stale)
 		revision_set_inputs(images, rev, TAKE(outcome->inputs));
 }

@@ -263,6 +263,8 @@ static int use_locked(const struct images *images, struct revision *rev, struct 
 {
 	if (rev->stale)
 		return -ESTALE;
+	if (rev->state == STATE_FAILED && rev->again && now() >= rev->again)
+		rev->state = STATE_COLD;
 	if (rev->state == STATE_FAILED)
 		return rev->failure;
 	if (!images->scanned && rev->source.richness != SOURCE_DWARF) {

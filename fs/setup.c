@@ -51,7 +51,9 @@ static int check_visible(const struct gsymfs *fs, struct gsym_diag *diag)
 {
 	const char *hidden = is_at_or_below(fs->source, fs->mountpoint)   ? fs->source
 			     : is_at_or_below(fs->worker, fs->mountpoint) ? fs->worker
-									  : NULL;
+			     : fs->fetcher.directory && is_at_or_below(fs->fetcher.directory, fs->mountpoint)
+				     ? fs->fetcher.directory
+				     : NULL;
 	if (hidden)
 		return diag_set(diag, -EINVAL,
 				"'%s' would be hidden by the mount at '%s': choose another place", hidden,
@@ -127,6 +129,20 @@ static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
 	return 0;
 }
 
+static int prepare_fetcher(struct gsymfs *fs, struct gsym_diag *diag)
+{
+	const struct options *o = &fs->options;
+	fs->fetcher = (struct fetcher){
+		.worker = fs->worker,
+		.log = &fs->log,
+		.metrics = &fs->metrics,
+		.size = o->cache_size,
+		.seconds = o->convert_time,
+		.stop_fd = fs->stop_fd,
+	};
+	return o->debuginfod ? fetcher_open(&fs->fetcher, &fs->cache, diag) : 0;
+}
+
 int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 {
 	raise_fd_limit();
@@ -141,6 +157,8 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 		err = open_shared(fs, diag);
 	if (!err)
 		err = check_worker(fs, diag);
+	if (!err)
+		err = prepare_fetcher(fs, diag);
 	if (!err)
 		err = check_visible(fs, diag);
 	if (!err && (err = guard_install()))
@@ -166,7 +184,8 @@ void setup_parts(struct gsymfs *fs)
 		.seconds = o->convert_time,
 		.threads = o->threads,
 		.merged = o->merged,
-		.hood = {(const char *const *)fs->debug_dirs, fs->mountpoint},
+		.hood = {(const char *const *)fs->debug_dirs, fs->mountpoint, fs->fetcher.servers},
+		.fetcher = &fs->fetcher,
 		.stop_fd = fs->stop_fd,
 	};
 	fs->images.merged = o->merged;

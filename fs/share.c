@@ -248,7 +248,9 @@ static void offer_free(struct share_offer *offer)
 struct share_offer *share_offer(const struct job *job)
 {
 	struct text_buf unused = {0};
-	struct share_offer *offer = job->converter->shared->dir < 0 ? NULL : calloc(1, sizeof(*offer));
+	/* What servers of debuginfod gave, or did not have, is between them and this host. */
+	bool wanted = job->converter->shared->dir >= 0 && !job->fetches;
+	struct share_offer *offer = wanted ? calloc(1, sizeof(*offer)) : NULL;
 	if (!offer)
 		return NULL;
 	offer->handle = handle_get(job->out->handle);

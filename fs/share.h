@@ -5,7 +5,7 @@
  * content, its path, owner and permissions, where neighbours may be, and options. Neighbours are noted as in inputs.h, but
  * by a sample of their content. A sample tells versions of a file apart, not forgeries, so only files of root or of the daemon's user,
  * which nobody else may write to, are shared: of others, a copy with the same id could reach answers which
- * it must not, or bring wrong ones to all hosts.
+ * it must not, or bring wrong ones to all hosts. Nor is shared what servers of debuginfod were asked for.
  */
 #ifndef FS_SHARE_H
 #define FS_SHARE_H

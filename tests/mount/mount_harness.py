@@ -23,6 +23,7 @@ CC = os.environ.get("CC_FOR_TESTS", "cc")
 CXX = os.environ.get("CXX_FOR_TESTS", "c++")
 HERE = os.path.dirname(os.path.abspath(__file__))
 NO_IMAGES = {"by-name", "by-path", "log", "metrics", "q"}  # what else is in the root
+NO_LINES = r"^geo::point::norm\(\) const(\+0x[0-9a-f]+)? at \?\?:0\n$"
 SANITIZER_WORDS = ("ERROR: AddressSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "LeakSanitizer")
 
 
@@ -244,6 +245,61 @@ class MountTest(unittest.TestCase):
         with self.assertRaises(OSError) as caught:
             function(*args, **kwargs)
         self.assertEqual(os.strerror(caught.exception.errno), os.strerror(errno))
+
+
+class SampleTest(MountTest):
+    """A test with a sample in SOURCE, self.path, whose debug data can be taken away: self.by_id is where it is found."""
+
+    def setUp(self):
+        super().setUp()
+        self.debug_dir = os.path.join(self.dir, "debug")
+        os.mkdir(self.debug_dir)
+        self.path = self.compile()
+        self.id = build_id(self.path)
+        self.address = self.find_address()
+        self.by_id = os.path.join(self.debug_dir, ".build-id", self.id[:2], self.id[2:] + ".debug")
+
+    def find_address(self):
+        """Of an inlined call in the sample, which symbols alone do not know."""
+        start, end = next(f[:2] for f in self.functions(self.path) if f[2].endswith("normEv"))
+        gsym = os.path.join(self.dir, "functions.gsym")
+        addresses = ["0x%x" % a for a in range(start, end)]
+        for address in addresses:
+            if b"(inlined by)" in run(GSYM, "lookup", gsym, address).stdout:
+                return address
+        self.fail("no inlined call in " + self.path)
+
+    def mount(self, *options, **kwargs):
+        return super().mount("debug_dirs=" + self.debug_dir, *options, **kwargs)
+
+    def separate(self, debug, strip="--strip-debug"):
+        """Moves the debug data of the sample to the file @debug."""
+        os.makedirs(os.path.dirname(debug), exist_ok=True)
+        run("objcopy", "--only-keep-debug", self.path, debug)
+        run("strip", strip, self.path)
+
+    def answer(self):
+        return self.read(self.id, self.address)
+
+    def assertLines(self):
+        self.assertRegex(self.answer(), r"geo::.* at .*sample.cpp:\d+\n \(inlined by\) .*sample.cpp:\d+\n")
+
+    def assertNoLines(self):
+        self.assertRegex(self.answer(), NO_LINES)
+
+    def wait_lines(self):
+        wait_until(lambda: "sample.cpp:" in self.answer(), "the debug file")
+
+    def hide_all(self):
+        """Makes the sample one of which nothing is known without its debug data."""
+        script = os.path.join(self.dir, "hidden.map")
+        with open(script, "w") as file:
+            file.write("{ local: *; };\n")
+        self.path = self.compile(flags=["-nostdlib", "-Wl,-Bsymbolic", "-fvisibility=hidden",
+                                        "-Wl,--version-script=" + script])
+        self.id = build_id(self.path)
+        self.by_id = os.path.join(self.debug_dir, ".build-id", self.id[:2], self.id[2:] + ".debug")
+        self.address = self.find_address()
 
 
 class Gate:

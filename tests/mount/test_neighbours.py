@@ -8,52 +8,10 @@ import shutil
 import unittest
 
 import mount_harness
-from mount_harness import GSYM, MountTest, run, tool, wait_until
-
-NO_LINES = r"^geo::point::norm\(\) const(\+0x[0-9a-f]+)? at \?\?:0\n$"
+from mount_harness import NO_LINES, SampleTest, run, tool, wait_until
 
 
-class NeighbourTest(MountTest):
-    def setUp(self):
-        super().setUp()
-        self.debug_dir = os.path.join(self.dir, "debug")
-        os.mkdir(self.debug_dir)
-        self.path = self.compile()
-        self.id = mount_harness.build_id(self.path)
-        self.address = self.find_address()
-        self.by_id = os.path.join(self.debug_dir, ".build-id", self.id[:2], self.id[2:] + ".debug")
-
-    def find_address(self):
-        """Of an inlined call in the sample, which symbols alone do not know."""
-        start, end = next(f[:2] for f in self.functions(self.path) if f[2].endswith("normEv"))
-        gsym = os.path.join(self.dir, "functions.gsym")
-        addresses = ["0x%x" % a for a in range(start, end)]
-        for address in addresses:
-            if b"(inlined by)" in run(GSYM, "lookup", gsym, address).stdout:
-                return address
-        self.fail("no inlined call in " + self.path)
-
-    def mount(self, *options, **kwargs):
-        return super().mount("debug_dirs=" + self.debug_dir, *options, **kwargs)
-
-    def separate(self, debug, strip="--strip-debug"):
-        """Moves the debug data of the sample to the file @debug."""
-        os.makedirs(os.path.dirname(debug), exist_ok=True)
-        run("objcopy", "--only-keep-debug", self.path, debug)
-        run("strip", strip, self.path)
-
-    def answer(self):
-        return self.read(self.id, self.address)
-
-    def assertLines(self):
-        self.assertRegex(self.answer(), r"geo::.* at .*sample.cpp:\d+\n \(inlined by\) .*sample.cpp:\d+\n")
-
-    def assertNoLines(self):
-        self.assertRegex(self.answer(), NO_LINES)
-
-    def wait_lines(self):
-        wait_until(lambda: "sample.cpp:" in self.answer(), "the debug file")
-
+class NeighbourTest(SampleTest):
     # ---- Debug files ----
 
     def test_by_build_id(self):
@@ -113,11 +71,7 @@ class NeighbourTest(MountTest):
 
     def test_nothing_known_until_it_is_installed(self):
         """A failure is remembered only as long as what was missing still is."""
-        self.path = self.compile(flags=["-nostdlib", "-Wl,-Bsymbolic", "-fvisibility=hidden", "-Wl,--version-script=" +
-                                        self.hide_everything()])
-        self.id = mount_harness.build_id(self.path)
-        self.by_id = os.path.join(self.debug_dir, ".build-id", self.id[:2], self.id[2:] + ".debug")
-        self.address = self.find_address()
+        self.hide_all()
         self.separate(self.by_id, strip="--strip-all")
         os.rename(self.by_id, self.by_id + ".aside")
         daemon = self.mount("rescan=1")
@@ -131,12 +85,6 @@ class NeighbourTest(MountTest):
         self.remount(daemon)
         self.assertLines()
         self.assertEqual(self.conversions(), 0)
-
-    def hide_everything(self):
-        path = os.path.join(self.dir, "hidden.map")
-        with open(path, "w") as script:
-            script.write("{ local: *; };\n")
-        return path
 
     # ---- Split DWARF ----
 

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Debug files from servers of debuginfod: this script serves them, on the loopback device only."""
+
+import ctypes
+import errno
+import http.server
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import mount_harness
+from mount_harness import NO_LINES, SampleTest, contents, run, tool, wait_until
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.server.requests.append(self.path)
+        self.server.answering.wait()
+        data = self.server.files.get(self.path)
+        try:
+            self.send_response(200 if data is not None else self.server.refusal)
+            self.send_header("Content-Length", str(len(data or b"")))
+            self.end_headers()
+            if self.command == "GET" and data:
+                self.wfile.write(data)
+        except OSError:
+            pass  # the client has lost patience
+
+    do_HEAD = do_GET
+
+    def log_message(self, *args):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serves the bytes in files by path, and notes what was asked for. answering.clear() makes it silent."""
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, test, port=0):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.files, self.requests, self.answering, self.refusal = {}, [], threading.Event(), 404
+        self.answering.set()
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        test.addCleanup(self.end)
+
+    def end(self):
+        self.answering.set()
+        self.shutdown()
+        self.server_close()
+
+    @property
+    def url(self):
+        return "http://127.0.0.1:%d" % self.server_address[1]
+
+
+def dead_url():
+    """Of a port where nobody listens."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return "http://127.0.0.1:%d" % s.getsockname()[1]
+
+
+class DebuginfodTest(SampleTest):
+    def setUp(self):
+        super().setUp()
+        self.server = Server(self)
+        self.client = os.path.join(self.dir, "client")
+
+    def ask(self, *options, url=None, cache=None, **environment):
+        """Mounts with servers."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD_") and not k.lower().endswith("_proxy")}
+        env.update(DEBUGINFOD_URLS=self.server.url if url is None else url, DEBUGINFOD_CACHE_PATH=self.client,
+                   DEBUGINFOD_TIMEOUT="2")
+        env.update(environment)
+        if not any(o.startswith("debuginfod=") for o in options):
+            options = ("debuginfod=yes",) + options
+        return self.mount(*options, env=env, cache=cache)
+
+    def again(self, daemon, *options, **kwargs):
+        self.assertEqual(daemon.stop(), 0)
+        return self.ask(*options, **kwargs)
+
+    def publish(self, strip="--strip-debug", serve=True):
+        """Takes the sample's debug data away; the path that the server has it at from now on."""
+        aside = os.path.join(self.dir, "aside")
+        self.separate(aside, strip=strip)
+        path = "/buildid/%s/debuginfo" % self.id
+        if serve:
+            self.server.files[path] = contents(aside)
+        self.debug_data = contents(aside)
+        return path
+
+    def requests(self, result):
+        line = 'gsymfs_debuginfod_requests_total{result="%s"} ' % result
+        return int(self.read("metrics").split(line)[1].split()[0])
+
+    # ---- Found ----
+
+    def test_found(self):
+        path = self.publish()
+        daemon = self.ask("rescan=1")
+        self.assertLines()
+        status = self.status(self.id)
+        self.assertEqual(status["uses"], os.path.join(self.client, self.id, "debuginfo"))
+        self.assertEqual(status["debuginfod"], self.id + ": found")
+        self.assertNotIn("missing", status)
+        self.assertIn('"debuginfod":["%s: found"]' % self.id, self.read(self.id, "info.json"))
+        self.assertEqual((self.requests("found"), self.requests("missing"), self.requests("failed")), (1, 0, 0))
+        self.assertEqual(set(self.server.requests), {path})
+        # What was fetched has done its service: the client may forget it.
+        run("rm", "-rf", self.client)
+        time.sleep(2.5)
+        self.assertLines()
+        self.assertEqual(self.conversions(), 1)
+        self.again(daemon)
+        self.assertLines()
+        self.assertEqual(self.conversions(), 0)
+
+    def test_private_binary(self):
+        self.publish()
+        os.chmod(self.path, 0o600)
+        self.ask()
+        self.assertLines()
+
+    def test_client_directory_of_the_home(self):
+        self.publish()
+        for variable, where in (("HOME", ".cache/debuginfod_client"), ("XDG_CACHE_HOME", "debuginfod_client")):
+            with self.subTest(variable):
+                home = os.path.join(self.dir, variable)
+                places = {"DEBUGINFOD_CACHE_PATH": "", "HOME": os.path.join(self.dir, "HOME"), "XDG_CACHE_HOME": ""}
+                places[variable] = home
+                daemon = self.ask(cache=os.path.join(self.dir, "cache-" + variable), **places)
+                self.assertLines()
+                self.assertEqual(self.status(self.id)["uses"], os.path.join(home, where, self.id, "debuginfo"))
+                self.assertEqual(daemon.stop(), 0)
+
+    def test_local_files_come_first(self):
+        self.publish()
+        os.makedirs(os.path.dirname(self.by_id))
+        with open(self.by_id, "wb") as file:
+            file.write(self.debug_data)
+        self.ask()
+        self.assertLines()
+        self.assertEqual(self.status(self.id)["uses"], self.by_id)
+        self.assertEqual(self.server.requests, [])
+
+    def test_nothing_is_asked_for_complete_files(self):
+        self.ask()
+        self.assertLines()
+        self.assertNotIn("debuginfod", self.status(self.id))
+        self.assertEqual(self.server.requests, [])
+
+    def test_alternate_file(self):
+        """A fetched debug file may share data with others that is fetched as well."""
+        if not tool("dwz"):
+            self.skipTest("dwz is not installed")
+        other = self.compile("other", where=self.dir)
+        shared = os.path.join(self.dir, "common")
+        run("dwz", "-m", shared, "-M", "/nowhere/common", self.path, other)
+        shared_id = mount_harness.build_id(shared)
+        self.publish()
+        self.server.files["/buildid/%s/debuginfo" % shared_id] = contents(shared)
+        self.ask()
+        self.assertLines()
+        status = self.status(self.id)
+        self.assertEqual(status["debuginfod"], [self.id + ": found", shared_id + ": found"])
+        self.assertNotIn("missing", status)
+
+    # ---- Not asked ----
+
+    def test_not_without_the_option(self):
+        self.publish()
+        daemon = self.ask("debuginfod=no")
+        self.assertNoLines()
+        self.assertNotIn("debuginfod", self.status(self.id)["missing"])
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(self.server.requests, [])
+        self.assertFalse(os.path.exists(self.client))
+        daemon = self.ask()
+        self.assertLines()
+        self.again(daemon, "debuginfod=no")
+        self.assertNoLines()
+
+    def test_no_servers(self):
+        self.publish()
+        daemon = self.ask(url="")
+        self.assertIn("DEBUGINFOD_URLS", daemon.log())
+        self.assertNoLines()
+
+    def test_directory_of_others(self):
+        os.mkdir(self.client)
+        os.chmod(self.client, 0o777)
+        with self.assertRaisesRegex(AssertionError, "set DEBUGINFOD_CACHE_PATH"):
+            self.ask()
+
+    # ---- No server has it ----
+
+    def test_missing(self):
+        path = self.publish(serve=False)
+        daemon = self.ask("rescan=1")
+        self.assertNoLines()
+        status = self.status(self.id)
+        self.assertIn(self.id[2:] + ".debug (debuginfod: no server has it)", status["missing"])
+        self.assertEqual(status["debuginfod"], self.id + ": no server has it")
+        self.assertEqual(self.requests("missing"), 1)
+        asked = len(self.server.requests)
+        time.sleep(2.5)
+        self.assertNoLines()
+        daemon = self.again(daemon, "rescan=1")
+        self.assertNoLines()
+        self.assertEqual((self.conversions(), len(self.server.requests)), (0, asked))
+        # Another list of servers is asked anew, whatever the client remembers.
+        self.server.files[path] = self.debug_data
+        run("rm", "-rf", self.client)
+        self.again(daemon, url=self.server.url + "/ " + self.server.url)
+        self.assertLines()
+
+    def test_missing_until_it_is_installed(self):
+        self.publish(serve=False)
+        self.ask("rescan=1")
+        self.assertNoLines()
+        os.makedirs(os.path.dirname(self.by_id))
+        with open(self.by_id, "wb") as file:
+            file.write(self.debug_data)
+        self.wait_lines()
+
+    def test_missing_and_nothing_else_known(self):
+        self.hide_all()
+        self.publish("--strip-all", serve=False)
+        daemon = self.ask("rescan=1")
+        self.assertErrno(errno.EIO, self.answer)
+        asked = len(self.server.requests)
+        time.sleep(2.5)
+        self.assertErrno(errno.EIO, self.answer)
+        self.again(daemon)
+        self.assertErrno(errno.EIO, self.answer)
+        self.assertEqual((self.conversions(), len(self.server.requests)), (0, asked))
+
+    # ---- Servers that lie ----
+
+    def test_another_file(self):
+        path = self.publish(serve=False)
+        other = self.compile("other", where=self.dir, flags=["-DOTHER"])
+        for data in (contents(other), b"<html>Welcome to our wireless network!</html>"):
+            self.server.files[path] = data
+            run("rm", "-rf", self.client)
+            daemon = self.ask(cache=os.path.join(self.dir, "cache-%d" % len(data)))
+            self.assertNoLines()
+            self.assertIn("(debuginfod: Bad message)", self.status(self.id)["missing"])
+            self.assertEqual(daemon.stop(), 0)
+
+    def test_too_large(self):
+        self.server.files[self.publish()] += bytes(8 << 20)
+        self.ask("cache_size=4M")
+        self.assertNoLines()
+        self.assertIn("File too large", self.status(self.id)["debuginfod"])
+
+    # ---- Servers that do not answer ----
+
+    def test_dead(self):
+        self.publish()
+        url = dead_url()
+        daemon = self.ask("rescan=1", url=url)
+        self.assertNoLines()
+        self.assertRegex(self.status(self.id)["missing"], r"\(debuginfod: .*\)")
+        self.assertEqual(self.requests("failed"), 1)
+        # It is left alone for ten seconds, whoever wants something.
+        other = self.compile("other")
+        other_id = mount_harness.build_id(other)
+        run("strip", "--strip-debug", other)
+        wait_until(lambda: other_id in self.ids(), "the other image")
+        self.assertRaises(OSError, self.read, other_id, "0xffffff")
+        self.assertEqual(self.requests("failed"), 1)
+        self.assertIn("debuginfod", self.status(other_id))
+        # It comes back to life.
+        revived = Server(self, int(url.split(":")[2]))
+        revived.files = self.server.files
+        wait_until(lambda: "sample.cpp:" in self.answer(), "the second try")
+        self.assertEqual(self.requests("found"), 1)
+        self.assertEqual(daemon.process.poll(), None)
+
+    def test_dead_and_nothing_else_known(self):
+        self.hide_all()
+        self.publish("--strip-all")
+        daemon = self.ask("rescan=0", url=dead_url())
+        self.assertErrno(errno.EHOSTUNREACH, self.answer)
+        self.assertErrno(errno.EHOSTUNREACH, self.answer)
+        self.assertIn("debuginfod", self.status(self.id)["reason"])
+        self.assertEqual((self.requests("failed"), self.conversions()), (1, 1))
+        time.sleep(12)
+        self.assertErrno(errno.EHOSTUNREACH, self.answer)
+        self.assertEqual((self.requests("failed"), self.conversions()), (2, 2))
+        # It is no failure of the file's: not kept.
+        self.again(daemon)
+        self.assertLines()
+
+    def test_overloaded(self):
+        """The client says the same of this as of a file that no server has."""
+        self.publish(serve=False)
+        self.server.refusal = 503
+        self.ask(url=self.server.url + " " + Server(self).url)
+        self.assertNoLines()
+        self.assertIn("(debuginfod: Remote I/O error)", self.status(self.id)["missing"])
+        self.assertEqual((self.requests("missing"), self.requests("failed")), (0, 1))
+        self.assertFalse(os.path.exists(os.path.join(self.client, self.id, "debuginfo")))
+
+    def test_silent(self):
+        self.hide_all()
+        self.publish("--strip-all")
+        self.server.answering.clear()
+        self.ask()
+        reader = self.reader(self.id, self.address)
+        wait_until(lambda: self.server.requests, "the request")
+        reader.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        self.assertEqual(self.finish(reader)[0], -signal.SIGINT)
+        self.assertLess(time.monotonic() - start, 1)
+        self.assertErrno(errno.ETIMEDOUT, self.answer)
+
+    def test_silent_and_symbols(self):
+        """convert_time is the limit where the client's own is longer."""
+        self.publish()
+        self.server.answering.clear()
+        self.ask("convert_time=2", DEBUGINFOD_TIMEOUT="50")
+        start = time.monotonic()
+        self.assertNoLines()
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertIn("timed out", self.status(self.id)["missing"])
+        self.assertEqual(os.listdir(os.path.join(self.client, self.id)), [])
+
+    def test_end_while_it_waits(self):
+        self.publish()
+        self.server.answering.clear()
+        daemon = self.ask(DEBUGINFOD_TIMEOUT="50")
+        reader = self.reader(self.id, self.address)
+        wait_until(lambda: self.server.requests, "the request")
+        start = time.monotonic()
+        self.assertEqual(daemon.stop(), 0)
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertNotEqual(self.finish(reader)[0], 0)
+        left = subprocess.run(["pgrep", "-f", "gsym worker fetch %d" % daemon.process.pid], capture_output=True)
+        self.assertEqual(left.stdout, b"")
+
+
+if __name__ == "__main__":
+    try:
+        ctypes.CDLL("libdebuginfod.so.1")
+    except OSError:
+        print("skipped: libdebuginfod.so.1 is missing; install libdebuginfod1")
+        sys.exit(77)
+    mount_harness.main()
