@@ -107,8 +107,10 @@ def draw(root, title):
 
 
 def main():
-    if len(sys.argv) > 2:
+    if len(sys.argv) > 2 or sys.argv[1:] in (["-h"], ["--help"]):
         sys.exit("usage: flamegraph.py [TITLE] < folded > graph.svg")
+    for stream in sys.stdin, sys.stdout:  # names may be any bytes
+        stream.reconfigure(encoding="utf-8", errors="replace")
     root = read(sys.stdin)
     if not root[1]:
         sys.exit("flamegraph.py: no stacks on standard input")

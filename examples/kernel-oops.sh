@@ -6,7 +6,10 @@
 #
 # Everything else is copied. VMLINUX is converted once, to ~/.cache, under its build id.
 set -eu
-[ $# = 1 ] || { echo "usage: dmesg | $0 VMLINUX | MOUNT" >&2; exit 2; }
+if [ $# != 1 ] || [ "$1" = --help ]; then
+	echo "usage: dmesg | $0 VMLINUX | MOUNT" >&2
+	exit 2
+fi
 if [ -d "$1" ]; then
 	exec gsym filter --mount="$1"
 fi

@@ -5,7 +5,10 @@
 #
 # The columns of functions.tsv are address, size, name, file, line and the name as it is stored.
 set -u
-[ $# = 1 ] || [ $# = 2 ] || { echo "usage: $0 MOUNT/ID [COUNT]" >&2; exit 2; }
+if [ $# -lt 1 ] || [ $# -gt 2 ] || [ "$1" = --help ]; then
+	echo "usage: $0 MOUNT/ID [COUNT]" >&2
+	exit 2
+fi
 [ -r "$1/functions.tsv" ] || { echo "$0: cannot read $1/functions.tsv" >&2; exit 1; }
 tab=$(printf '\t')
 sort -t "$tab" -k 2,2nr -k 3,3 "$1/functions.tsv" | head -n "${2:-10}" |

@@ -6,7 +6,10 @@
 #
 # MOUNT is where gsymfs is mounted, over the programs and libraries that were recorded or their debug files.
 set -eu
-[ $# = 1 ] || [ $# = 2 ] || { echo "usage: $0 MOUNT [perf.data] > graph.svg" >&2; exit 2; }
+if [ $# -lt 1 ] || [ $# -gt 2 ] || [ "$1" = --help ]; then
+	echo "usage: $0 MOUNT [perf.data] > graph.svg" >&2
+	exit 2
+fi
 here=$(dirname -- "$0")
 data=${2:-perf.data}
 scratch=$(mktemp -d)

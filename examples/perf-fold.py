@@ -46,7 +46,10 @@ def ask(mount, places):
 def main():
     if len(sys.argv) != 3:
         sys.exit("usage: perf script -F comm,ip,sym,dso | perf-fold.py MOUNT IDS")
-    ids = dict(reversed(line.split(None, 1)) for line in open(sys.argv[2]).read().splitlines())
+    for stream in sys.stdin, sys.stdout:  # names may be any bytes
+        stream.reconfigure(encoding="utf-8", errors="replace")
+    with open(sys.argv[2], encoding="utf-8", errors="replace") as file:
+        ids = dict(reversed(line.split(None, 1)) for line in file.read().splitlines())
 
     def place(depth, address, file):
         """A frame as q takes it. perf prints offsets in the file; those of callers are return addresses."""

@@ -42,7 +42,8 @@ class ExampleTest(MountTest):
 
     def example(self, name, *args, text="", status=0):
         """What an example prints on standard output and standard error, which must be nothing if it succeeds."""
-        done = subprocess.run([str(EXAMPLES / name), *map(str, args)], input=text.encode(), capture_output=True,
+        data = text.encode() if isinstance(text, str) else text
+        done = subprocess.run([str(EXAMPLES / name), *map(str, args)], input=data, capture_output=True,
                               timeout=LIMIT, env=self.environment)
         out, err = done.stdout.decode(), done.stderr.decode()
         self.assertEqual(done.returncode, status, err)

@@ -7,7 +7,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from example_test import CC, EXAMPLES, GSYM, ExampleTest, main, masked, run, shown
+from example_test import CC, EXAMPLES, GSYM, LIMIT, ExampleTest, main, masked, run, shown
 
 C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
@@ -19,6 +19,11 @@ class BatchTest(ExampleTest):
         self.image_dir = os.path.join(self.mnt, self.id)
         self.inlined = self.line_address(18)
         self.outer = self.line_address(30)
+
+    def test_each_says_how_it_is_used(self):
+        for path in sorted([*EXAMPLES.glob("*.sh"), *EXAMPLES.glob("*.py")]):
+            done = subprocess.run([str(path), "--help"], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
+            self.assertRegex((done.stdout + done.stderr).decode(), r"\Ausage: .*" + re.escape(path.name))
 
     def addresses(self):
         return [hex(self.inlined), hex(self.outer), "0x1"]

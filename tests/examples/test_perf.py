@@ -49,6 +49,12 @@ class PerfTest(ExampleTest):
         self.example("flamegraph.py", text="", status=1)
         self.example("flamegraph.py", text="no count\n", status=1)
 
+    def test_names_may_be_any_bytes(self):
+        svg, _ = self.example("flamegraph.py", text=b"a\xff;</g>]]>\x01;\xe2\x80\xae 1\n")
+        names = [g.getAttribute("data-name") for g in xml.dom.minidom.parseString(svg).getElementsByTagName("g")]
+        self.assertEqual(names, ["all", "a\ufffd", "</g>]]>?", "?"])
+        self.assertEqual(self.fold(b"a\xff b\n\t10 c\xfe (/opt/\xff)\n", ""), "a\ufffd b;c\ufffd 1\n")
+
     def test_graph_is_deep(self):
         svg, _ = self.example("flamegraph.py", text=";".join("f%d" % n for n in range(3000)) + " 1\n")
         self.assertEqual(svg.count("<title>"), 3001)
