@@ -59,7 +59,7 @@ struct gsym_inline {
 
 enum gsym_callsite_flags {
 	GSYM_CALLSITE_INTERNAL = 1, /* the callee can only be in the same link unit */
-	GSYM_CALLSITE_EXTERNAL = 2, /* the callee can only be in another link unit */
+	GSYM_CALLSITE_EXTERNAL = 2  /* the callee can only be in another link unit */
 };
 
 /* A call instruction, named by the address it returns to. */
@@ -207,8 +207,8 @@ GSYM_API int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr,
 				struct gsym_answer *answer, struct gsym_diag *diag);
 
 enum gsym_lookup_flags {
-	GSYM_LOOKUP_NEAR = 1,      /* as gsym_lookup_near() */
-	GSYM_LOOKUP_FIRST_ROW = 2, /* of several rows at one address the first that has a line, not the last */
+	GSYM_LOOKUP_NEAR = 1,     /* as gsym_lookup_near() */
+	GSYM_LOOKUP_FIRST_ROW = 2 /* of several rows at one address the first that has a line, not the last */
 };
 
 /*

@@ -18,6 +18,7 @@ EXPECTED = ["bin/gsym", "include/gsym/gsym.h", "share/man/man1/gsym.1", "share/m
             "share/man/man3/gsym.3", "share/man/man5/gsym.5", "share/bash-completion/completions/gsym",
             "share/fish/vendor_completions.d/gsym.fish"]
 C_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+STANDARDS = {"cc": ("c90", "c99", "c17"), "c++": ("c++98", "c++11", "c++20")}
 CXX_FLAGS = ["-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 
@@ -47,6 +48,15 @@ class PkgConfig:
         return run("pkg-config", *options, "gsym", env=self.env).split()
 
 
+def read_header(flags, scratch):
+    """Each standard can read the header, without a warning."""
+    program = scratch / "header.c"
+    program.write_text("#include <gsym/gsym.h>\n#include <gsym/gsym.h>\n")
+    for compiler in filter(shutil.which, STANDARDS):
+        for standard in STANDARDS[compiler]:
+            run(compiler, "-x", "c" if compiler == "cc" else compiler, "-std=" + standard, *C_FLAGS[1:], "-fsyntax-only", program, *flags)
+
+
 def use(source, root, scratch):
     """Compiles and runs programs against the library."""
     if not shutil.which("pkg-config") or not shutil.which("cc"):
@@ -57,6 +67,7 @@ def use(source, root, scratch):
     flags = pkg_config("--cflags", "--libs")
     if not {"-lxxhash", "-pthread"} <= set(pkg_config("--static", "--libs")):
         sys.exit("pkg-config --static does not name what the library needs")
+    read_header(pkg_config("--cflags"), scratch)
     sample = scratch / "sample.c"
     sample.write_text(example(source / "docs/gsym.3"))
     run("cc", *C_FLAGS, sample, "-o", scratch / "sample", *flags)
