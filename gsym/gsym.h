@@ -144,7 +144,11 @@ GSYM_API uint64_t gsym_reader_address(const struct gsym_reader *reader, uint32_t
 
 /* Memory for decoded functions, reusable from call to call. One thread at a time. */
 struct gsym_decoder;
+
+/* NULL: no memory. */
 GSYM_API struct gsym_decoder *gsym_decoder_new(void);
+
+/* NULL is allowed. */
 GSYM_API void gsym_decoder_free(struct gsym_decoder *decoder);
 
 /* Decodes function @index whole. The arrays of @ret are valid until the decoder is used again or freed. */
@@ -186,6 +190,7 @@ struct gsym_answer {
 	bool has_rows;       /* false: no line and no inlined call is known here, only the symbol */
 };
 
+/* Frees what the answer holds; it is as at the beginning then. */
 GSYM_API void gsym_answer_deinit(struct gsym_answer *answer);
 
 /* Looks up a link-time address: 0, -ENOENT, -EBADMSG (the record is damaged), -ENOMEM. */
@@ -232,8 +237,14 @@ struct gsym_writer_options {
 	size_t uuid_size;
 };
 
+/*
+ * A writer without functions. -EINVAL for options that this library does not know, -ENOTSUP for another version,
+ * -EOVERFLOW for a UUID that is too long for it.
+ */
 GSYM_API int gsym_writer_new(const struct gsym_writer_options *options, struct gsym_writer **ret,
 			     struct gsym_diag *diag);
+
+/* NULL is allowed. */
 GSYM_API void gsym_writer_free(struct gsym_writer *writer);
 
 /*
