@@ -176,7 +176,7 @@ static void work(struct text_buf *out, struct gsymfs *fs)
 	pending[0] = list_count(&fs->queue.opening);
 	pending[1] = list_count(&fs->queue.converting);
 	pending[2] = measure_count(&fs->queue.measure);
-	pending[3] = list_count(&fs->queue.indexing);
+	pending[3] = lanes_count(&fs->queue.indexing);
 	pending[4] = lanes_count(&fs->queue.runners.calls);
 	pthread_mutex_unlock(&fs->images.lock);
 	describe(out, "images", "gauge", "Images by the state of their conversion.");

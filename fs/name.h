@@ -73,7 +73,7 @@ struct request {
 	enum request_format format;
 	bool raw; /* names as they are stored, not demangled */
 	uint64_t address; /* not of REQUEST_BATCH; of a symbol: counted from its start */
-	/* REQUEST_SYMBOL: a name as it is stored, borrowed from what was parsed; not terminated */
+	/* REQUEST_SYMBOL: a name of a function, borrowed from what was parsed; not terminated */
 	const char *symbol;
 	size_t symbol_size;
 	struct context context; /* of an address or addresses; of REQUEST_CONTEXT: that inside */

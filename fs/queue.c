@@ -29,7 +29,7 @@ void queue_init(struct queue *queue, struct gsymfs *fs)
 	list_init(&queue->converting);
 	pthread_cond_init(&queue->opening_wake, NULL);
 	pthread_cond_init(&queue->converting_wake, NULL);
-	list_init(&queue->indexing);
+	lanes_init(&queue->indexing);
 	pthread_cond_init(&queue->indexing_wake, NULL);
 	runners_init(&queue->runners, queue->images);
 	measure_init(&queue->measure, fs);
@@ -40,6 +40,7 @@ void queue_deinit(struct queue *queue)
 	pthread_cond_destroy(&queue->opening_wake);
 	pthread_cond_destroy(&queue->converting_wake);
 	pthread_cond_destroy(&queue->indexing_wake);
+	lanes_deinit(&queue->indexing);
 	runners_deinit(&queue->runners);
 	measure_deinit(&queue->measure);
 }
@@ -73,7 +74,7 @@ static int wait_for_work(struct queue *queue, struct call *call)
 		return -EIO;
 	if (call->wait.work == WORK_TABLE)
 		return measure_wait(&queue->measure, call);
-	list_append(&queue->indexing, &call->link);
+	lanes_add(&queue->indexing, fuse_req_ctx(call->req)->uid, &call->link, false);
 	pthread_cond_signal(&queue->indexing_wake);
 	return 0;
 }
@@ -221,15 +222,24 @@ static void *open_images(void *arg)
 	return NULL;
 }
 
-/* The first of the calls that wait for an index of names, on @woken; false when it is time to stop. */
+static void wake_one(struct list *at, struct list *woken)
+{
+	struct list taken;
+	list_init(&taken);
+	list_append(&taken, at);
+	calls_wake_all(&taken, woken);
+}
+
+/* The next of the calls that wait for an index of names, on @woken; false when it is time to stop. */
 static bool next_indexing(struct queue *queue, struct list *woken)
 {
+	struct list *at = NULL;
 	list_init(woken);
 	pthread_mutex_lock(&queue->images->lock);
-	while (list_empty(&queue->indexing) && !queue->stopping)
+	while (!queue->stopping && !(at = lanes_take(&queue->indexing)))
 		pthread_cond_wait(&queue->indexing_wake, &queue->images->lock);
-	if (!queue->stopping)
-		calls_wake_first(&queue->indexing, woken);
+	if (at)
+		wake_one(at, woken);
 	pthread_mutex_unlock(&queue->images->lock);
 	return !list_empty(woken);
 }
@@ -296,7 +306,8 @@ void queue_stop(struct queue *queue)
 	pthread_cond_broadcast(&queue->opening_wake);
 	pthread_cond_broadcast(&queue->converting_wake);
 	pthread_cond_broadcast(&queue->indexing_wake);
-	calls_wake_all(&queue->indexing, &woken);
+	for (struct list *at; (at = lanes_take(&queue->indexing));)
+		wake_one(at, &woken);
 	runners_stop(&queue->runners, &woken);
 	measure_stop(&queue->measure, &woken);
 	calls_wake_all(&images->scan_waiters, &woken);

@@ -27,7 +27,7 @@ struct queue {
 	const struct converter *converter; /* borrowed */
 	struct list opening;               /* revisions in STATE_OPENING nobody works at */
 	struct list converting;            /* revisions in STATE_QUEUED */
-	struct list indexing;              /* calls that wait for an index of names */
+	struct lanes indexing;             /* calls that wait for an index of names, in turn those of each user */
 	pthread_cond_t opening_wake, converting_wake, indexing_wake;
 	atomic_bool stopping;
 	unsigned n_threads;
