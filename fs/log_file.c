@@ -63,7 +63,7 @@ static int use(struct log_file *log, struct image *image, bool needs_names, stru
 		handle_put(handle);
 		return -ENOMEM;
 	}
-	*ret = (struct filter_image){.reader = handle->reader, .base = handle->addresses.base};
+	*ret = (struct filter_image){.reader = handle->reader, .base = handle->addresses.base, .has_ada = handle->addresses.has_ada};
 	return 0;
 }
 

@@ -43,6 +43,7 @@ bool filter_module_set_id(struct filter_module *module, const char *text, size_t
 struct filter_image {
 	const struct gsym_reader *reader;
 	uint64_t base; /* link-time address of what is loaded first: that of the module's beginning in memory */
+	bool has_ada;  /* some of it is written in Ada: its names are demangled so, too */
 };
 
 struct filter_images {

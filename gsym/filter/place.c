@@ -15,6 +15,7 @@ struct piece {
 	const struct gsym_answer *answer;
 	size_t index; /* of its frames */
 	const struct filter_options *options;
+	enum demangle_mode demangle;
 };
 
 static const struct gsym_frame *frame_of(const struct piece *p)
@@ -26,7 +27,7 @@ static const struct gsym_frame *frame_of(const struct piece *p)
 
 static void write_name_as(const struct piece *p, enum escape_style style)
 {
-	const struct render_options options = {.demangle = p->options->demangle};
+	const struct render_options options = {.demangle = p->demangle};
 	render_name(p->out, frame_of(p)->name, &options, style);
 	if (p->resolved->n_kept < 2 || frame_of(p)->inlined)
 		return;
@@ -346,6 +347,7 @@ void place_write(struct text_buf *out, const struct place_line *line, const stru
 	size_t done = 0;
 	for (size_t i = 0; i < line->n; i++) {
 		const struct frame *frame = &line->frames[i];
+		bool is_ada = line->images[i].has_ada && options->demangle == DEMANGLE_AUTO;
 		struct piece piece = {
 			.out = out,
 			.line = line,
@@ -353,6 +355,7 @@ void place_write(struct text_buf *out, const struct place_line *line, const stru
 			.resolved = &line->resolved[i],
 			.answer = answer,
 			.options = options,
+			.demangle = is_ada ? DEMANGLE_ADA : options->demangle,
 		};
 		bool is_symbol = frame->style == STYLE_SYMBOL;
 		if (!is_symbol && !find_answer(walk, frame, piece.resolved, answer))

@@ -12,6 +12,7 @@ struct place_line {
 	size_t size;
 	const struct frame *frames;        /* ascending by position */
 	const struct walk_frame *resolved; /* as many */
+	const struct filter_image *images; /* as many */
 	size_t n;
 };
 

@@ -223,6 +223,7 @@ static void write(struct stack *stack, const struct filter_options *options, str
 			.size = line->size,
 			.frames = stack->held.frames.v + line->first,
 			.resolved = stack->resolved.v + line->first,
+			.images = stack->images.v + line->first,
 			.n = line->n,
 		};
 		place_write(out, &place, stack->walk, &stack->answer, options);

@@ -121,6 +121,10 @@ class ReadTest(MountTest):
             q.write("%s %s\n%s %s\n" % (ada, place, c, place))
             q.flush()
             self.assertEqual([line.split("\t")[2] for line in q], ["pack.inner.proc", "pack__inner__proc"])
+        with open(os.path.join(self.mnt, "log"), "r+") as log:
+            log.write("%s %s\n%s %s\n%s %s\n" % (ada, place, c, place, ada, place))
+            log.flush()
+            self.assertEqual([line.split()[2] for line in log], ["pack.inner.proc", "pack__inner__proc", "pack.inner.proc"])
         self.assertEqual(self.status(ada)["language"], "Ada")
         self.assertEqual(json.loads(self.read(ada, "info.json"))["language"], ["Ada"])
         self.assertNotIn("language", self.status(c))
