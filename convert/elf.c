@@ -40,8 +40,10 @@ static int image_read_header(struct image *image, struct gsym_diag *diag)
 	Elf *elf = elf_memory((char *)(uintptr_t)image->map, image->map_size);
 	GElf_Ehdr ehdr;
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr)) {
+		int number = elf_errno();
 		elf_end(elf);
-		return diag_set(diag, -EBADMSG, "%s: damaged ELF header: %s", image->path, elf_errmsg(-1));
+		return diag_set(diag, -EBADMSG, "%s: damaged ELF header: %s", image->path,
+				number ? elf_errmsg(number) : "unknown class, byte order or version, at offset 0x4");
 	}
 	image->elf = elf;
 	image->big_endian = ehdr.e_ident[EI_DATA] == ELFDATA2MSB;

@@ -19,6 +19,10 @@ $ gsym convert -o out/e.gsym "$ELF" 2>&1 | grep -c '^input: \|^output: \|^functi
 $ echo before > out/keep && gsym convert -o out/keep /etc/passwd
 gsym: /etc/passwd: not an object file
 [1]
+$ { printf '\177ELF\011'; head -c 59 /dev/zero; } > out/odd && gsym convert -o out/keep out/odd
+gsym: out/odd: damaged ELF header: unknown class, byte order or version, at offset 0x4
+[1]
+$ rm out/odd
 $ cat out/keep
 before
 $ ls out
