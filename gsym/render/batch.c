@@ -13,6 +13,7 @@
 
 enum {
 	BLOCK = 32,
+	SHORT_HALVES = 5,  /* 32 segments */
 	ANSWER_SIZE = 128, /* bytes, roughly: no more queries are looked at than it takes for enough */
 };
 
@@ -220,9 +221,16 @@ static void find_maps(struct run *run, const struct block *block)
 	}
 }
 
+static void halve(struct found *found)
+{
+	uint32_t half = found->left / 2;
+	found->at += found->at[half] <= found->off ? half : 0;
+	found->left -= half; /* stays 1 */
+}
+
 /*
  * The segments of all queries, halving what is left to search for one after the other, so that each waits for memory while the others
- * are compared.
+ * are compared. What is short, and therefore there, is halved as often as the longest of it needs: nobody has to guess how often.
  */
 static void search_segments(const struct block *block)
 {
@@ -236,15 +244,16 @@ static void search_segments(const struct block *block)
 		again = false;
 		for (size_t i = 0; i < block->n; i++) {
 			struct found *found = &block->v[i];
-			if (found->left < 2)
+			if (found->left <= 1 << SHORT_HALVES)
 				continue;
-			uint32_t half = found->left / 2;
-			found->at += found->at[half] <= found->off ? half : 0;
-			found->left -= half;
+			halve(found);
 			__builtin_prefetch(&found->at[found->left / 2]);
-			again |= found->left > 1;
+			again = true;
 		}
 	}
+	for (size_t i = 0; i < block->n; i++)
+		for (int k = 0; block->v[i].at && k < SHORT_HALVES; k++)
+			halve(&block->v[i]);
 }
 
 /* What the segments say is on its way when all of them are found. */
@@ -282,10 +291,16 @@ static void look_at_places(const struct run *run, const struct block *block)
 	}
 }
 
+/*
+ * The first byte is read, and not used, so that nothing waits for it: a processor may leave out a prefetch when it does not know where the
+ * page is. Measured: it helps here, where a block of texts that lie anywhere comes last, and not in the steps before.
+ */
 static void expect_text(const struct memory *m, room_ref text)
 {
-	if (text)
-		expect_lines(memory_text(m, text), 1 + (text & REF_LINES));
+	if (!text)
+		return;
+	(void)*(const volatile char *)memory_text(m, text);
+	expect_lines(memory_text(m, text), 1 + (text & REF_LINES));
 }
 
 /* Nodes above the innermost are near it; their names and files are anywhere. */
