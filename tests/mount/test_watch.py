@@ -95,6 +95,19 @@ class WatchTest(MountTest):
             wait_until(lambda: all(os.path.exists(kind % new) for kind in kinds), "the new name", SOON)
             wait_until(lambda: not any(os.path.lexists(kind % old) for kind in kinds), "the end of the old one", SOON)
 
+    def test_spellings_of_ids_come_and_go(self):
+        """A beginning of an id, for who has just looked, of a file that becomes another one."""
+        old = self.add("file")
+        self.watching()
+        spellings = [self.image(spelling) for spelling in (old[:8], old[:2] + "/" + old[2:])]
+        self.assertTrue(all(os.path.exists(path) for path in spellings))
+        new = self.add("file")
+        self.assertEqual(old[:8], new[:8])
+        wait_until(lambda: os.readlink(self.image(old[:8])) == new, "the new image", SOON)
+        wait_until(lambda: not os.path.lexists(spellings[1]), "the end of the old one", SOON)
+        self.add("other")
+        wait_until(lambda: not os.path.lexists(spellings[0]), "two images that begin so", SOON)
+
     def test_directories_come_move_and_go(self):
         self.watching()
         os.makedirs(os.path.join(self.source, "a/b/c/d"))
