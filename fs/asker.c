@@ -73,5 +73,5 @@ int asker_use(const struct asker *asker, struct image *image, struct call *call,
 void asker_want(const struct asker *asker, const struct image *image)
 {
 	if (image->revision && caller_may_read(&asker->caller, &image->revision->source))
-		queue_want(&asker->fs->queue, image->revision);
+		queue_want(&asker->fs->queue, image->revision, asker->caller.uid);
 }

@@ -21,7 +21,7 @@ enum {
 	RECORD_SIZE = 128,     /* bytes, as is thought before there was one */
 	WANTED_MAX = 64,       /* runs of lines whose images are converted ahead */
 	OPEN_IMAGES = 4,       /* whose memory is kept from run to run */
-	LINES_CAREFUL = 256,   /* looked at together when answers take long */
+	LINES_MIN = 16,        /* read together however long their answers take */
 	LINES_KEPT = 1024,     /* whose memory stays when nobody reads */
 };
 
@@ -56,7 +56,7 @@ struct batch_file {
 	} open[OPEN_IMAGES]; /* those asked last, the latest first */
 	size_t record_size; /* of the last records, on the average: says how many lines will be enough */
 	size_t counted; /* bytes of their memory, in the account */
-	bool careful;   /* answers took long */
+	size_t most_lines; /* to be read together: fewer when their answers took long, since all are read again that have none */
 	VEC(struct line) lines; /* of the chunk, and what they ask */
 	VEC(struct batch_query) queries;
 };
@@ -174,7 +174,7 @@ static size_t lines_worth(const struct batch_file *file, size_t enough)
 {
 	size_t n = enough / (file->record_size ? file->record_size : RECORD_SIZE);
 	n += n / 8 + 1;
-	return n < BATCH_QUERIES ? n : BATCH_QUERIES;
+	return n < file->most_lines ? n : file->most_lines;
 }
 
 /*
@@ -381,8 +381,8 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 	struct tape *tape = &file->stream.tape;
 	size_t done = 0, before = tape->results.n;
 	int err = 0;
-	file->careful = false;
-	while (!err && done < file->lines.n && tape->results.n - before < enough && !file->careful) {
+	bool late = false;
+	while (!err && done < file->lines.n && tape->results.n - before < enough && !late) {
 		const struct context *place = &file->lines.v[done].place;
 		struct run run = {
 			.file = file,
@@ -396,8 +396,12 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 		err = answer_lines(&run, call);
 		done += run.answered;
 		metric_add(&file->asker.fs->metrics.batch_addresses, run.answered);
-		file->careful = stream_is_late(&file->stream);
+		late = stream_is_late(&file->stream);
 	}
+	if (late)
+		file->most_lines = file->most_lines / 4 < LINES_MIN ? LINES_MIN : file->most_lines / 4;
+	else if (file->most_lines < BATCH_QUERIES)
+		file->most_lines *= 2;
 	if (done) {
 		file->record_size = (tape->results.n - before) / done;
 		tape_answered(tape, file->lines.v[done - 1].end);
@@ -448,6 +452,7 @@ struct stream *batch_file_new(struct gsymfs *fs, struct image *image, const stru
 	}
 	file->asker.fs = fs;
 	file->asker.caller = caller;
+	file->most_lines = BATCH_QUERIES;
 	file->image = image;
 	file->request = *request;
 	return &file->stream;

@@ -45,8 +45,8 @@ struct wait {
 /* A call may find its image closed again, or its file replaced, as often as this. */
 enum { CALL_TRIES_MAX = 8 };
 
-/* And wait for such work: a stack in a log may have 512 images. */
-enum { CALL_WORKS_MAX = CALL_TRIES_MAX + 512 };
+/* And wait for its work as often as this, and for images if it has to do with many: a stack in a log may have 512 of them. */
+enum { CALL_WORKS_MAX = CALL_TRIES_MAX + 512, CALL_TRIES_MANY = CALL_WORKS_MAX };
 
 enum call_state {
 	CALL_PARKING, /* its interrupt function is being set */

@@ -85,7 +85,9 @@ struct revision {
 	enum revision_state state;
 	struct handle *handle; /* in STATE_READY */
 	struct list waiters;   /* calls parked until the state settles */
-	struct list link;      /* in a list of the queue */
+	struct list link;      /* in a lane of the queue, until a thread takes it */
+	uid_t asker;           /* whose lane that is */
+	bool ahead;            /* nobody waits for it yet */
 	int failure;           /* in STATE_FAILED: negative errno */
 	int64_t again;         /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
 	char *inputs;          /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */

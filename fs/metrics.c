@@ -173,8 +173,8 @@ static void work(struct text_buf *out, struct gsymfs *fs)
 	for (size_t i = 0; i < fs->images.all.n; i++)
 		if (fs->images.all.v[i]->revision)
 			states[fs->images.all.v[i]->revision->state]++;
-	pending[0] = list_count(&fs->queue.opening);
-	pending[1] = list_count(&fs->queue.converting);
+	pending[0] = stage_count(&fs->queue.opening);
+	pending[1] = stage_count(&fs->queue.converting);
 	pending[2] = measure_count(&fs->queue.measure);
 	pending[3] = lanes_count(&fs->queue.indexing);
 	pending[4] = lanes_count(&fs->queue.runners.calls);

@@ -21,14 +21,47 @@ enum {
 	CRASHES_MAX = 3,
 };
 
+/* ---- Stages ---- */
+
+static void stage_init(struct stage *stage)
+{
+	lanes_init(&stage->asked);
+	lanes_init(&stage->ahead);
+	pthread_cond_init(&stage->wake, NULL);
+}
+
+static void stage_deinit(struct stage *stage)
+{
+	lanes_deinit(&stage->asked);
+	lanes_deinit(&stage->ahead);
+	pthread_cond_destroy(&stage->wake);
+}
+
+size_t stage_count(const struct stage *stage)
+{
+	return lanes_count(&stage->asked) + lanes_count(&stage->ahead);
+}
+
+static void stage_add(struct stage *stage, struct revision *rev)
+{
+	lanes_add(rev->ahead ? &stage->ahead : &stage->asked, rev->asker, &rev->link, false);
+	pthread_cond_signal(&stage->wake);
+}
+
+static struct revision *stage_take(struct stage *stage)
+{
+	struct list *at = lanes_take(&stage->asked);
+	if (!at)
+		at = lanes_take(&stage->ahead);
+	return at ? LIST_ENTRY(at, struct revision) : NULL;
+}
+
 void queue_init(struct queue *queue, struct gsymfs *fs)
 {
 	*queue = (struct queue){.images = &fs->images, .scan = &fs->scan, .converter = &fs->converter};
 	atomic_init(&queue->stopping, false);
-	list_init(&queue->opening);
-	list_init(&queue->converting);
-	pthread_cond_init(&queue->opening_wake, NULL);
-	pthread_cond_init(&queue->converting_wake, NULL);
+	stage_init(&queue->opening);
+	stage_init(&queue->converting);
 	lanes_init(&queue->indexing);
 	pthread_cond_init(&queue->indexing_wake, NULL);
 	runners_init(&queue->runners, queue->images);
@@ -37,8 +70,8 @@ void queue_init(struct queue *queue, struct gsymfs *fs)
 
 void queue_deinit(struct queue *queue)
 {
-	pthread_cond_destroy(&queue->opening_wake);
-	pthread_cond_destroy(&queue->converting_wake);
+	stage_deinit(&queue->opening);
+	stage_deinit(&queue->converting);
 	pthread_cond_destroy(&queue->indexing_wake);
 	lanes_deinit(&queue->indexing);
 	runners_deinit(&queue->runners);
@@ -47,13 +80,34 @@ void queue_deinit(struct queue *queue)
 
 /* ---- Waiting ---- */
 
-void queue_want(struct queue *queue, struct revision *rev)
+static void begin(struct queue *queue, struct revision *rev, uid_t uid, bool ahead)
 {
-	if (rev->state != STATE_COLD || queue->stopping)
-		return;
 	rev->state = STATE_OPENING;
-	list_append(&queue->opening, &rev->link);
-	pthread_cond_signal(&queue->opening_wake);
+	rev->asker = uid;
+	rev->ahead = ahead;
+	stage_add(&queue->opening, rev);
+}
+
+void queue_want(struct queue *queue, struct revision *rev, uid_t uid)
+{
+	if (rev->state == STATE_COLD && !queue->stopping)
+		begin(queue, rev, uid, true);
+}
+
+/* A call waits: @rev begins, or is no longer one that somebody will ask for later. */
+static void ask(struct queue *queue, struct revision *rev, uid_t uid)
+{
+	if (rev->state == STATE_COLD) {
+		begin(queue, rev, uid, false);
+		return;
+	}
+	bool moves = rev->ahead && !list_empty(&rev->link);
+	rev->ahead = false;
+	if (!moves)
+		return;
+	list_remove(&rev->link);
+	rev->asker = uid;
+	stage_add(rev->state == STATE_OPENING ? &queue->opening : &queue->converting, rev);
 }
 
 static int wait_for_revision(struct queue *queue, struct call *call)
@@ -61,9 +115,9 @@ static int wait_for_revision(struct queue *queue, struct call *call)
 	struct revision *rev = call->wait.revision;
 	if (rev->stale || rev->state == STATE_READY || rev->state == STATE_FAILED)
 		return -EAGAIN;
-	if (++call->tries > CALL_TRIES_MAX)
+	if (++call->tries > (call->outlives_failure ? CALL_TRIES_MANY : CALL_TRIES_MAX))
 		return -EIO;
-	queue_want(queue, rev);
+	ask(queue, rev, fuse_req_ctx(call->req)->uid);
 	list_append(&rev->waiters, &call->link);
 	return 0;
 }
@@ -158,16 +212,14 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 
 /* ---- Threads ---- */
 
-/* The first revision of @list, moved on to @state; NULL when it is time to stop. */
-static struct revision *next(struct queue *queue, struct list *list, pthread_cond_t *wake,
-			     enum revision_state state)
+/* The next revision of @stage, moved on to @state; NULL when it is time to stop. */
+static struct revision *next(struct queue *queue, struct stage *stage, enum revision_state state)
 {
 	struct revision *rev = NULL;
 	pthread_mutex_lock(&queue->images->lock);
-	while (list_empty(list) && !queue->stopping)
-		pthread_cond_wait(wake, &queue->images->lock);
-	if (!queue->stopping) {
-		rev = LIST_ENTRY(list_take(list), struct revision);
+	while (!queue->stopping && !(rev = stage_take(stage)))
+		pthread_cond_wait(&stage->wake, &queue->images->lock);
+	if (rev) {
 		rev->state = state;
 		if (state == STATE_CONVERTING) {
 			rev->image->conversions++;
@@ -182,8 +234,7 @@ static void enqueue_conversion(struct queue *queue, struct revision *rev)
 {
 	pthread_mutex_lock(&queue->images->lock);
 	rev->state = STATE_QUEUED;
-	list_append(&queue->converting, &rev->link);
-	pthread_cond_signal(&queue->converting_wake);
+	stage_add(&queue->converting, rev);
 	pthread_mutex_unlock(&queue->images->lock);
 }
 
@@ -210,7 +261,7 @@ static void *open_images(void *arg)
 {
 	struct queue *queue = arg;
 	struct revision *rev;
-	while ((rev = next(queue, &queue->opening, &queue->opening_wake, STATE_OPENING))) {
+	while ((rev = next(queue, &queue->opening, STATE_OPENING))) {
 		struct outcome outcome;
 		bool there = convert_from_cache(queue->converter, rev, &outcome);
 		count_request(queue, there, &outcome);
@@ -262,7 +313,7 @@ static void *convert_images(void *arg)
 {
 	struct queue *queue = arg;
 	struct revision *rev;
-	while ((rev = next(queue, &queue->converting, &queue->converting_wake, STATE_CONVERTING))) {
+	while ((rev = next(queue, &queue->converting, STATE_CONVERTING))) {
 		struct outcome outcome;
 		use_note(queue->images, queue->converter->cache);
 		convert_run(queue->converter, rev, &outcome);
@@ -303,8 +354,8 @@ void queue_stop(struct queue *queue)
 	list_init(&woken);
 	pthread_mutex_lock(&images->lock);
 	queue->stopping = true;
-	pthread_cond_broadcast(&queue->opening_wake);
-	pthread_cond_broadcast(&queue->converting_wake);
+	pthread_cond_broadcast(&queue->opening.wake);
+	pthread_cond_broadcast(&queue->converting.wake);
 	pthread_cond_broadcast(&queue->indexing_wake);
 	for (struct list *at; (at = lanes_take(&queue->indexing));)
 		wake_one(at, &woken);

@@ -21,14 +21,21 @@ enum { QUEUE_JOBS_MAX = 64 };
 
 struct scan;
 
+/* What a kind of thread does for images: first those that a call waits for, of each user in turn. */
+struct stage {
+	struct lanes asked;
+	struct lanes ahead; /* somebody will ask for them soon */
+	pthread_cond_t wake;
+};
+
 struct queue {
 	struct images *images;             /* borrowed; its lock guards the lists and flags below */
 	struct scan *scan;                 /* borrowed */
 	const struct converter *converter; /* borrowed */
-	struct list opening;               /* revisions in STATE_OPENING nobody works at */
-	struct list converting;            /* revisions in STATE_QUEUED */
+	struct stage opening;              /* revisions in STATE_OPENING nobody works at */
+	struct stage converting;           /* revisions in STATE_QUEUED */
 	struct lanes indexing;             /* calls that wait for an index of names, in turn those of each user */
-	pthread_cond_t opening_wake, converting_wake, indexing_wake;
+	pthread_cond_t indexing_wake;
 	atomic_bool stopping;
 	unsigned n_threads;
 	pthread_t threads[2 + QUEUE_JOBS_MAX];
@@ -54,7 +61,10 @@ void queue_stop(struct queue *queue);
  */
 int queue_wait(struct queue *queue, struct call *call);
 
-/* With images.lock: starts the job for @rev, which somebody will soon ask for, unless it has been started. */
-void queue_want(struct queue *queue, struct revision *rev);
+/* With images.lock: starts the job for @rev, which @uid will soon ask for, unless it has been started. */
+void queue_want(struct queue *queue, struct revision *rev, uid_t uid);
+
+/* With images.lock: how many wait for a thread. */
+size_t stage_count(const struct stage *stage);
 
 #endif

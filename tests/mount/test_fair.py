@@ -121,6 +121,44 @@ class FairTest(MountTest):
                 os.close(fd)
         wait_until(lambda: self.metric("batch_bytes") <= counted + 65536, "memory given back")
 
+    # ---- Conversions ----
+
+    def test_asked_before_wanted(self):
+        """An image that somebody waits for comes before those that a q will need later."""
+        paths = []
+        for i in range(8):
+            source, path = os.path.join(self.dir, "s%d.c" % i), os.path.join(self.source, "s%d.so" % i)
+            with open(source, "w") as file:
+                file.write("int f%d(int a) { return a + %d; }\n" % (i, i))
+            run(mount_harness.CC, "-g", "-shared", "-fPIC", "-Wl,--build-id=sha1", source, "-o", path)
+            paths.append(path)
+        ids = [build_id(path) for path in paths]
+        gate = mount_harness.Gate(self)
+        gate.shut()
+        self.mount("worker=" + gate.worker, "jobs=1").wait_scanned()
+        q = os.open(os.path.join(self.mnt, "q"), os.O_RDWR)
+        os.write(q, "".join("%s 0x10\n" % id for id in ids).encode())
+        reader = threading.Thread(target=lambda: os.read(q, 1 << 16))
+        reader.start()
+        gate.wait_started(1)
+        wait_until(lambda: sum(self.status(id)["state"] != "cold" for id in ids) == 8, "all are wanted")
+        seen = []
+
+        def stat():
+            try:
+                os.stat(os.path.join(self.mnt, ids[7], "0x10"))
+            except FileNotFoundError:
+                pass
+            seen.append(sum(self.status(id)["state"] == "ready" for id in ids))
+        neighbour = threading.Thread(target=stat)
+        neighbour.start()
+        time.sleep(0.3)
+        gate.open()
+        for thread in (neighbour, reader):
+            thread.join(mount_harness.LIMIT)
+        self.assertLessEqual(seen[0], 4)
+        os.close(q)
+
     # ---- Threads ----
 
     def test_stat_beside_long_reads(self):
