@@ -195,6 +195,16 @@ class DebuginfodTest(SampleTest):
         self.assertIn("DEBUGINFOD_URLS", daemon.log())
         self.assertNoLines()
 
+    def test_no_library(self):
+        self.publish()
+        broken = os.path.join(self.dir, "libdebuginfod.so.1")
+        with open(broken, "w") as file:
+            file.write("no library")
+        daemon = self.ask(LD_LIBRARY_PATH=self.dir)
+        self.assertNoLines()
+        self.assertIn("cannot load libdebuginfod.so.1", daemon.log())
+        self.assertEqual(self.server.requests, [])
+
     def test_directory_of_others(self):
         os.mkdir(self.client)
         os.chmod(self.client, 0o777)
