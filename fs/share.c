@@ -91,7 +91,7 @@ struct translation {
 	const struct source *source;
 	struct text_buf *local;    /* lines for the cache */
 	struct text_buf *portable; /* lines for others */
-	size_t n;
+	size_t n; /* that are there */
 };
 
 /* What another host would have to find there. False when it is not to be shared. */
@@ -114,14 +114,17 @@ static bool translate_path(struct translation *t, const char *path)
 	struct neighbour file;
 	int fd = neighbour_open(t->hood, t->source, path, &file);
 	bool there = fd >= 0 || fd == -EPERM;
-	bool good = (!there || t->n++ < NEIGHBOURS_MAX) && describe(fd, &file, print);
+	t->n += there;
+	bool good = t->n <= NEIGHBOURS_MAX && describe(fd, &file, print);
 	if (fd >= 0)
 		close(fd);
+	if (!good)
+		return false;
 	text_str(t->portable, print);
 	text_char(t->portable, ' ');
 	text_str(t->portable, path);
 	text_char(t->portable, '\n');
-	return good && inputs_add(t->local, path, there ? &file : NULL);
+	return inputs_add(t->local, path, there ? &file : NULL);
 }
 
 static int translate_lines(void *arg)

@@ -4,7 +4,7 @@
  * An entry must not depend on who made it. Its key is made of what the converter was given: the id, the file by a sample of its
  * content, its path, owner and permissions, where neighbours may be, and options. Neighbours are noted as in inputs.h, but
  * by a sample of their content. A sample tells versions of a file apart, not forgeries, so only files of root or of the daemon's user,
- * which nobody else may write to, are shared: of others, a copy with the same id could reach answers which
+ * which nobody else may write to, and with 256 neighbours at most, are shared: of others, a copy with the same id could reach answers which
  * it must not, or bring wrong ones to all hosts. Nor is shared what servers of debuginfod were asked for.
  */
 #ifndef FS_SHARE_H

@@ -3,8 +3,12 @@
 
 import glob
 import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 import mount_harness
+import splitfile
 from mount_harness import GSYMFS, MountTest, run, wait_until
 
 
@@ -141,6 +145,22 @@ class SharedTest(MountTest):
         self.expect_converted()
         self.assertEqual(self.requests(mnt, "given"), 0)
         self.assertEqual(os.listdir(self.shared), [])
+
+    def test_many_neighbours(self):
+        """All of them would be opened by each host."""
+        id = bytes(range(20))
+        for count, shared in ((256, 1), (257, 0)):
+            names = [os.path.join(self.source, "%d.dwo" % i) for i in range(count)]
+            for i, name in enumerate(names):
+                splitfile.make_dwo(name, i, "function%d" % i)
+            splitfile.make_skeletons(self.path, id, [(name, "") for name in names])
+            self.id, self.address = id.hex(), "%#x" % splitfile.address(count - 1)
+            mnt = self.expect_converted()
+            self.assertTrue(self.answer(mnt).startswith("function%d" % (count - 1)))
+            self.wait_given(shared)
+            self.assertEqual(self.requests(self.expect_taken(self.answer(mnt)) if shared else mnt, "given"), 0)
+            for path in self.entries():
+                os.unlink(path)
 
     def test_damaged(self):
         want = self.answer(self.expect_converted())
