@@ -4,10 +4,10 @@
 #ifndef CONVERT_CONVERSION_H
 #define CONVERT_CONVERSION_H
 
-#include "builder.h"
-#include "callsites.h"
-#include "convert.h"
-#include "debug_map.h"
+#include "convert/build/builder.h"
+#include "convert/finish/callsites.h"
+#include "convert/convert.h"
+#include "convert/build/debug_map.h"
 
 #include <stdatomic.h>
 

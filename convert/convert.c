@@ -1,13 +1,13 @@
 /*
  * convert.c - the conversion as a whole: open, symbols, units in parallel, merge in unit order, finalize, write.
  */
-#include "breakpad.h"
-#include "conversion.h"
-#include "finalize.h"
-#include "gsym_source.h"
-#include "layout.h"
-#include "../gsym/base/parallel.h"
-#include "../gsym/base/diag.h"
+#include "convert/breakpad/breakpad.h"
+#include "convert/conversion.h"
+#include "convert/finish/finalize.h"
+#include "convert/object/gsym_source.h"
+#include "convert/object/section_layout.h"
+#include "gsym/base/parallel.h"
+#include "gsym/base/diag.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef CONVERT_CONVERT_H
 #define CONVERT_CONVERT_H
 
-#include "../gsym/gsym.h"
+#include "gsym/gsym.h"
 
 enum {
 	/* Part of every cache key. Raise it whenever the same input could give other bytes than before. */

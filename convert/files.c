@@ -2,10 +2,10 @@
  * files.c - the files of one conversion: the image, its debug file, what that shares with others, split units,
  * and symbols elsewhere. How they are found is debug_files.c and split.c.
  */
-#include "conversion.h"
-#include "debug_files.h"
-#include "gsym_source.h"
-#include "../gsym/base/diag.h"
+#include "convert/conversion.h"
+#include "convert/object/debug_files.h"
+#include "convert/object/gsym_source.h"
+#include "gsym/base/diag.h"
 
 #include <stdio.h>
 #include <string.h>

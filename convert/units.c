@@ -1,8 +1,8 @@
 /*
  * units.c - from units to records: in parallel, each unit by one thread, then put together in the order of units.
  */
-#include "conversion.h"
-#include "../gsym/base/parallel.h"
+#include "convert/conversion.h"
+#include "gsym/base/parallel.h"
 
 /* Gives back .debug_info up to @end, if that is worth a call. */
 static void release_upto(struct conversion *c, uint64_t end)

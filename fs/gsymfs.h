@@ -4,22 +4,22 @@
 #ifndef FS_GSYMFS_H
 #define FS_GSYMFS_H
 
-#include "options.h"
+#include "fs/daemon_options.h"
 
-#include "cache.h"
-#include "convert_run.h"
-#include "fetch.h"
-#include "image.h"
-#include "log.h"
-#include "metrics.h"
-#include "node.h"
-#include "notify.h"
-#include "open_file.h"
-#include "parallel.h"
-#include "queue.h"
-#include "scan.h"
-#include "signals.h"
-#include "starter.h"
+#include "convert/cache/cache.h"
+#include "convert/run/convert_run.h"
+#include "convert/run/debuginfod.h"
+#include "fs/images/images.h"
+#include "convert/os/log.h"
+#include "fs/tree/metrics.h"
+#include "fs/name/node.h"
+#include "fs/sys/notify.h"
+#include "fs/tree/open_file.h"
+#include "fs/sys/fuse_threads.h"
+#include "fs/convert/queue.h"
+#include "fs/scan/scanner.h"
+#include "fs/sys/signals.h"
+#include "fs/sys/starter.h"
 
 struct gsymfs {
 	struct options options;

@@ -10,9 +10,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "gsymfs.h"
-#include "session.h"
-#include "setup.h"
+#include "fs/gsymfs.h"
+#include "fs/session.h"
+#include "fs/setup.h"
 
 enum exit_status {
 	STATUS_OK = 0,

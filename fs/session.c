@@ -1,4 +1,4 @@
-#include "session.h"
+#include "fs/session.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include <syslog.h>
 #include <time.h>
 
-#include "../gsym/base/diag.h"
-#include "mountpoint.h"
-#include "ops.h"
-#include "state.h"
+#include "gsym/base/diag.h"
+#include "fs/sys/mountpoint.h"
+#include "fs/tree/ops.h"
+#include "fs/state.h"
 
 static int add_option(struct fuse_args *args, const char *name, const char *value)
 {

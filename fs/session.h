@@ -2,7 +2,7 @@
 #ifndef FS_SESSION_H
 #define FS_SESSION_H
 
-#include "gsymfs.h"
+#include "fs/gsymfs.h"
 
 /* Makes the session from what is left of the options. */
 int session_make(struct gsymfs *fs, struct gsym_diag *diag);

@@ -1,4 +1,4 @@
-#include "setup.h"
+#include "fs/setup.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../gsym/base/diag.h"
-#include "child.h"
-#include "guard.h"
-#include "mountpoint.h"
+#include "gsym/base/diag.h"
+#include "convert/run/child.h"
+#include "convert/os/guard.h"
+#include "fs/sys/mountpoint.h"
 
 static int find_source(struct gsymfs *fs, struct gsym_diag *diag)
 {

@@ -2,7 +2,7 @@
 #ifndef FS_SETUP_H
 #define FS_SETUP_H
 
-#include "gsymfs.h"
+#include "fs/gsymfs.h"
 
 /*
  * Finds source, mount point, cache and worker as the options say, and checks them. 0 or a negative errno with

@@ -1,10 +1,10 @@
-#include "state.h"
+#include "fs/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "gsymfs.h"
+#include "fs/gsymfs.h"
 
 enum { BUSY_MAX = 80 /* images named: all that convert, and some that wait */ };
 

@@ -2,7 +2,7 @@
 #ifndef FS_STATE_H
 #define FS_STATE_H
 
-#include "image.h"
+#include "fs/images/images.h"
 
 struct gsymfs;
 

@@ -1,6 +1,6 @@
 /* gsym: conversion, lookup and inspection of GSYM files on the command line. */
-#include "commands.h"
-#include "message.h"
+#include "convert/cli/commands.h"
+#include "convert/cli/message.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-#include "message.h"
+#include "convert/cli/message.h"
 
-#include "../../gsym/render/escape.h"
-#include "commands.h"
+#include "gsym/base/escape.h"
+#include "convert/cli/commands.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef CONVERT_CLI_MESSAGE_H
 #define CONVERT_CLI_MESSAGE_H
 
-#include "../../gsym/gsym.h"
+#include "gsym/gsym.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-#include "output.h"
+#include "convert/cli/output.h"
 
-#include "message.h"
+#include "convert/cli/message.h"
 
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 #ifndef CONVERT_CLI_OUTPUT_H
 #define CONVERT_CLI_OUTPUT_H
 
-#include "../../gsym/render/text_buf.h"
+#include "gsym/base/text_buf.h"
 
 enum { OUTPUT_PIECE = 64 * 1024 };
 

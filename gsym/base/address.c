@@ -1,4 +1,4 @@
-#include "address.h"
+#include "gsym/base/address.h"
 
 static int hex_digit(char c)
 {

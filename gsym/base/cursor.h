@@ -9,7 +9,7 @@
 #ifndef GSYM_BASE_CURSOR_H
 #define GSYM_BASE_CURSOR_H
 
-#include "bytes.h"
+#include "gsym/base/bytes.h"
 
 struct cursor {
 	const uint8_t *start; /* first byte of the window that offsets are counted from */

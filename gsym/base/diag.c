@@ -1,4 +1,4 @@
-#include "diag.h"
+#include "gsym/base/diag.h"
 
 #include <stdarg.h>
 #include <stdio.h>

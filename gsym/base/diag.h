@@ -8,7 +8,7 @@
 #ifndef GSYM_BASE_DIAG_H
 #define GSYM_BASE_DIAG_H
 
-#include "../gsym.h"
+#include "gsym/gsym.h"
 
 /* Replaces the text and returns @err, so that a failure is one statement. */
 int diag_set(struct gsym_diag *diag, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -2,13 +2,13 @@
  * Bytes become lines, lines are looked at by each format in turn, and those with frames go onto the stack. A line is taken when
  * all that was held before it is settled, so that after -EAGAIN it can be tried again.
  */
-#include "filter.h"
+#include "gsym/filter/filter.h"
 
 #include <errno.h>
 
-#include "format.h"
-#include "ips.h"
-#include "stack.h"
+#include "gsym/filter/log_format.h"
+#include "gsym/filter/formats/ips.h"
+#include "gsym/filter/stack.h"
 
 static const struct format *const formats[] = {
 	&format_markup, &format_apple, &format_android, &format_numbered, &format_kernel, &format_plain,

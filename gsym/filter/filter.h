@@ -14,9 +14,9 @@
 #ifndef GSYM_FILTER_FILTER_H
 #define GSYM_FILTER_FILTER_H
 
-#include "../gsym.h"
-#include "../render/demangle.h"
-#include "../render/text_buf.h"
+#include "gsym/gsym.h"
+#include "gsym/render/demangle/demangle.h"
+#include "gsym/base/text_buf.h"
 
 enum {
 	FILTER_LINE_MAX = 4096,           /* bytes of a line: a longer one is copied without being looked at */

@@ -1,4 +1,4 @@
-#include "held.h"
+#include "gsym/filter/held.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #ifndef GSYM_FILTER_HELD_H
 #define GSYM_FILTER_HELD_H
 
-#include "format.h"
+#include "gsym/filter/log_format.h"
 
 enum {
 	CHAINS_MAX = 32,      /* open at a time */

@@ -1,4 +1,4 @@
-#include "format.h"
+#include "gsym/filter/log_format.h"
 
 bool module_set_id(struct filter_module *module, const char *from, const char *to)
 {

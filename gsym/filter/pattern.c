@@ -2,7 +2,7 @@
  * A pattern becomes a tree, the tree a program whose steps either eat a byte or lead to other steps. The matcher keeps the set of
  * all steps that could be next.
  */
-#include "pattern.h"
+#include "gsym/filter/pattern.h"
 
 #include <string.h>
 

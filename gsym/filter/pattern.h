@@ -10,7 +10,7 @@
 #ifndef GSYM_FILTER_PATTERN_H
 #define GSYM_FILTER_PATTERN_H
 
-#include "../base/vec.h"
+#include "gsym/base/vec.h"
 
 enum {
 	PATTERN_SIZE_MAX = 1024,  /* bytes of a pattern */

@@ -4,7 +4,7 @@
 #ifndef GSYM_FILTER_PLACE_H
 #define GSYM_FILTER_PLACE_H
 
-#include "format.h"
+#include "gsym/filter/log_format.h"
 
 /* A line with what is known of its frames. */
 struct place_line {

@@ -1,10 +1,10 @@
-#include "stack.h"
+#include "gsym/filter/stack.h"
 
 #include <errno.h>
 
-#include "../names.h"
-#include "../reader.h"
-#include "place.h"
+#include "gsym/read/names.h"
+#include "gsym/read/reader.h"
+#include "gsym/filter/place.h"
 
 enum {
 	SAME_NAME_MAX = 4096, /* functions of one name looked at */

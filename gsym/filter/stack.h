@@ -4,7 +4,7 @@
 #ifndef GSYM_FILTER_STACK_H
 #define GSYM_FILTER_STACK_H
 
-#include "held.h"
+#include "gsym/filter/held.h"
 
 struct stack {
 	struct held held;

@@ -1,11 +1,11 @@
-#include "walk.h"
+#include "gsym/filter/walk.h"
 
 #include <string.h>
 
-#include "../callsite.h"
-#include "../lookup.h"
-#include "../reader.h"
-#include "pattern.h"
+#include "gsym/codec/callsite.h"
+#include "gsym/read/lookup.h"
+#include "gsym/read/reader.h"
+#include "gsym/filter/pattern.h"
 
 enum {
 	PATTERNS_MAX = 1024, /* of one expectation */

@@ -19,8 +19,8 @@
 #ifndef GSYM_FILTER_WALK_H
 #define GSYM_FILTER_WALK_H
 
-#include "../gsym.h"
-#include "../base/vec.h"
+#include "gsym/gsym.h"
+#include "gsym/base/vec.h"
 
 enum walk_kind {
 	WALK_EXACT,   /* the address of the instruction itself: the innermost frame, or one that was interrupted */

@@ -1,6 +1,6 @@
-#include "render.h"
+#include "gsym/render/render.h"
 
-#include "formats.h"
+#include "gsym/render/formats/formats.h"
 
 struct format {
 	const char *name;

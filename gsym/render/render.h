@@ -7,9 +7,9 @@
 #ifndef GSYM_RENDER_RENDER_H
 #define GSYM_RENDER_RENDER_H
 
-#include "../gsym.h"
-#include "demangle_cache.h"
-#include "text_buf.h"
+#include "gsym/gsym.h"
+#include "gsym/render/demangle/demangle_cache.h"
+#include "gsym/base/text_buf.h"
 
 enum render_format {
 	RENDER_TEXT,     /* the lines of llvm-addr2line -pfiC */

@@ -1,6 +1,6 @@
-#include "shown_names.h"
+#include "gsym/render/shown_names.h"
 
-#include "escape.h"
+#include "gsym/base/escape.h"
 
 enum {
 	STORED_MAX = 4096, /* bytes of a stored name: longer ones are not shown in SHOWN_SIZE_MAX either */

@@ -10,8 +10,8 @@
 #ifndef GSYM_RENDER_SHOWN_NAMES_H
 #define GSYM_RENDER_SHOWN_NAMES_H
 
-#include "../names.h"
-#include "demangle.h"
+#include "gsym/read/names.h"
+#include "gsym/render/demangle/demangle.h"
 
 enum {
 	SHOWN_SIZE_MAX = 255, /* bytes of a name that can be looked for, as of any file's name */

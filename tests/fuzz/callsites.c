@@ -2,7 +2,7 @@
  * A list of call sites as YAML or JSON, and what becomes of it on the records of two functions, one of which was
  * merged with a third. Refusals have words; what is accepted is whole.
  */
-#include "../../convert/callsites.h"
+#include "convert/finish/callsites.h"
 
 #include <stdlib.h>
 #include <string.h>

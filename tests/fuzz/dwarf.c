@@ -2,7 +2,7 @@
  * The debug sections of an object file, stage by stage: entries, line programs, names. Checked are the
  * promises that the stages make to each other.
  */
-#include "../../convert/builder.h"
+#include "convert/build/builder.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,9 @@
  * went in. Or, if it begins like one, a GSYM file whose addresses are walked as a stack: as hostile as patterns, call sites and folded
  * functions can be.
  */
-#include "../../gsym/filter/filter.h"
-#include "../../gsym/filter/walk.h"
-#include "../../gsym/names.h"
+#include "gsym/filter/filter.h"
+#include "gsym/filter/walk.h"
+#include "gsym/read/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * Fuzz target: a GSYM file from memory, as the daemon reads its cache. Nothing may crash or run on, and what
  * comes out must make sense: an answer contains its address, frames are whole, decoded numbers are in range.
  */
-#include "../../gsym/gsym.h"
-#include "../../gsym/render/escape.h"
-#include "../../gsym/render/shown_names.h"
+#include "gsym/gsym.h"
+#include "gsym/base/escape.h"
+#include "gsym/render/shown_names.h"
 #include "../unit/batch_check.h"
 
 #include <errno.h>

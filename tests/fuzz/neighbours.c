@@ -3,8 +3,8 @@
  * objects that a Mach-O binary was linked from.
  * The input is the size of the first (32 bits, little endian), the first, and then the other.
  */
-#include "../../convert/convert.h"
-#include "../../gsym/base/bytes.h"
+#include "convert/convert.h"
+#include "gsym/base/bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>

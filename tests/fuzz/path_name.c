@@ -3,9 +3,9 @@
  * spelled again. The rest of the input goes to the other parsers of the daemon: the index and the worker's
  * messages.
  */
-#include "../../convert/worker.h"
-#include "../../fs/index.h"
-#include "../../fs/name.h"
+#include "convert/worker/worker.h"
+#include "fs/scan/index.h"
+#include "fs/name/name.h"
 
 #include <stdio.h>
 #include <stdlib.h>

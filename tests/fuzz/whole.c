@@ -1,7 +1,7 @@
 /* See whole.h. */
 #include "whole.h"
 
-#include "../../convert/convert.h"
+#include "convert/convert.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "gsym/render/demangle_cache.h"
-#include "gsym/render/demangle_style.h"
+#include "gsym/render/demangle/demangle_cache.h"
+#include "gsym/render/demangle/demangle_style.h"
 
 /* What @name reads as; valid until the next call. */
 static const char *demangled(const char *name, enum demangle_mode mode)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "gsym/base/address.h"
-#include "gsym/render/escape.h"
+#include "gsym/base/escape.h"
 #include "gsym/render/render.h"
 
 static void expect_text(const struct text_buf *buf, const char *want)

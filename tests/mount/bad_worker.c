@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../convert/worker.h"
+#include "convert/worker/worker.h"
 
 static void send_raw(const void *data, size_t size)
 {

@@ -1,6 +1,6 @@
 /* Shares of memory, and turns: what one user takes leaves something for the next. */
-#include "../../fs/account.h"
-#include "../../fs/lanes.h"
+#include "fs/answer/account.h"
+#include "fs/sys/lanes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The index of files: what goes in comes out, and damaged bytes are refused. */
-#include "../../fs/index.h"
+#include "fs/scan/index.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Messages between daemon and worker: whole ones arrive, others are refused. */
-#include "../../convert/worker.h"
+#include "convert/worker/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* What every name means: the grammar of gsymfs(1), without a mount. */
-#include "../../fs/name.h"
+#include "fs/name/name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Inode numbers and the table of address files. */
-#include "../../fs/node.h"
+#include "fs/name/node.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Notes of a cache file as JSON: what the converter writes, and what somebody else may have written. */
-#include "../../fs/notes_show.h"
+#include "fs/answer/notes_show.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

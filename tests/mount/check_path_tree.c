@@ -1,5 +1,5 @@
 /* The tree by-path: what comes, goes and comes back, and what keeps its number meanwhile. */
-#include "../../fs/path_tree.h"
+#include "fs/images/path_tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * The cage of workers from inside: each test runs in a process of its own, which gives everything up and then
  * tries what it must not be able to do. What the kernel or the build lacks is skipped, not passed.
  */
-#include "../../convert/cli/sandbox.h"
+#include "convert/cli/worker/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../gsym/base/sanitizer.h"
+#include "gsym/base/sanitizer.h"
 
 #ifdef HAVE_SECCOMP
 enum { SECCOMP = 1 };

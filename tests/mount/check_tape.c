@@ -1,5 +1,5 @@
 /* Writing and reading as on a tape: what is kept, what is dropped, where answers begin. */
-#include "../../fs/tape.h"
+#include "fs/answer/tape.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../gsym/render/batch.h"
+#include "gsym/render/batch/batch.h"
 
 /* What a record of @query has to be; -EBADMSG when it is damaged. */
 static inline int expected_record(const struct gsym_reader *reader, const struct batch_options *options,

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "batch_check.h"
-#include "gsym/format.h"
-#include "gsym/render/batch_memory.h"
+#include "gsym/codec/format.h"
+#include "gsym/render/batch/batch_memory.h"
 
 enum {
 	QUERIES = 400,

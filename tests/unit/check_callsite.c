@@ -1,5 +1,5 @@
 /* Call sites: round trip in both widths and byte orders, and damage. */
-#include "gsym/callsite.h"
+#include "gsym/codec/callsite.h"
 
 #include "sample.h"
 

@@ -1,6 +1,6 @@
 /* Functions on their way into another file: strings and files renumbered, nothing lost, foreign tables
  * mended. */
-#include "convert/copy.h"
+#include "gsym/write/copy.h"
 #include "gsym/base/bytes.h"
 
 #include "sample.h"

@@ -1,7 +1,7 @@
 /* The cursor: bounds, LEB128 at its edges, and the sticky error. */
 #include "gsym/base/cursor.h"
-#include "gsym/buf.h"
-#include "gsym/leb.h"
+#include "gsym/codec/buf.h"
+#include "gsym/codec/leb.h"
 
 #include "sample.h"
 

@@ -1,5 +1,5 @@
 /* Interning files: pairs, each once, in order; entry 0 is no file. */
-#include "gsym/filetab.h"
+#include "gsym/codec/filetab.h"
 
 #include "sample.h"
 

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "convert/finalize.h"
-#include "convert/own_symbol.h"
+#include "convert/finish/finalize.h"
+#include "convert/finish/own_symbol.h"
 
 #include <string.h>
 

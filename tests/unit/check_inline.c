@@ -1,5 +1,5 @@
 /* Inline info: the worked example, trees of every shape, the walk to an address, and damage. */
-#include "gsym/inline.h"
+#include "gsym/codec/inline.h"
 
 #include "sample.h"
 

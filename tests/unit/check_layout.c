@@ -1,5 +1,5 @@
 /* Where sections go, and the limits of version 1. */
-#include "gsym/layout.h"
+#include "gsym/write/layout.h"
 
 #include "sample.h"
 

@@ -1,5 +1,5 @@
 /* Line tables: the encoder's choices byte for byte, decoding, lookup, and damage. */
-#include "gsym/linetab.h"
+#include "gsym/codec/linetab.h"
 
 #include "sample.h"
 

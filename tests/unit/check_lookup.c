@@ -1,5 +1,5 @@
 /* From address to frames: which function answers, which frames it gives, merged functions. */
-#include "gsym/lookup.h"
+#include "gsym/read/lookup.h"
 
 #include "sample.h"
 

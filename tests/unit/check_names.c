@@ -1,7 +1,7 @@
 /* From names to functions: against a search of all, with names that many share, folded functions, and damage. */
 #include "sample.h"
 
-#include "gsym/names.h"
+#include "gsym/read/names.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Opening: both versions and byte orders, at any alignment, and every way in which tables can be wrong. */
-#include "gsym/format.h"
+#include "gsym/codec/format.h"
 #include "gsym/base/bytes.h"
 
 #include "sample.h"

@@ -1,5 +1,5 @@
 /* Function records: the worked example byte for byte, merged functions, unknown blocks, and damage. */
-#include "gsym/record.h"
+#include "gsym/codec/record.h"
 
 #include "sample.h"
 

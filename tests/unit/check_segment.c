@@ -1,5 +1,5 @@
 /* Where a file is cut, what does not fit, and that segments appear all of them or none. */
-#include "convert/cli/segment.h"
+#include "convert/cli/convert/segment.h"
 
 #include "sample.h"
 

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "gsym/buf.h"
-#include "gsym/linetab.h"
-#include "gsym/segments.h"
+#include "gsym/codec/buf.h"
+#include "gsym/codec/linetab.h"
+#include "gsym/read/segments.h"
 
 enum {
 	SIZE = 96, /* of the function */

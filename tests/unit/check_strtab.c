@@ -1,5 +1,5 @@
 /* Interning strings: each once, in order, within a limit. */
-#include "gsym/strtab.h"
+#include "gsym/codec/strtab.h"
 
 #include "sample.h"
 

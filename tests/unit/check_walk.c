@@ -5,7 +5,7 @@
 #include "sample.h"
 
 #include "gsym/filter/walk.h"
-#include "gsym/format.h"
+#include "gsym/codec/format.h"
 
 #include <string.h>
 

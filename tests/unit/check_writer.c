@@ -1,5 +1,5 @@
 /* The writer's own rules: order, limits, what it refuses, and that a refused function leaves no trace. */
-#include "gsym/writer.h"
+#include "gsym/write/writer.h"
 
 #include "sample.h"
 

@@ -3,8 +3,8 @@
  * must come out byte for byte as it was. Then writes the whole file again through the public functions, which
  * must give the same file. With no argument there is nothing to compare with: exit 77, skipped.
  */
-#include "gsym/reader.h"
-#include "gsym/record.h"
+#include "gsym/read/reader.h"
+#include "gsym/codec/record.h"
 
 #include <inttypes.h>
 #include <stdio.h>

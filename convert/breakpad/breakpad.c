@@ -1,0 +1,166 @@
+/*
+ * breakpad.c - Breakpad's text symbols as an image: which architecture, which id.
+ */
+#include "convert/breakpad/breakpad.h"
+
+#include "convert/breakpad/breakpad_text.h"
+#include "gsym/base/diag.h"
+
+#include <stdio.h>
+
+enum {
+	MODULE_ID_SIZE = 16, /* bytes of it; an age of up to 8 digits follows */
+	AGE_DIGITS_MAX = 8,
+	INFO_LINES_MAX = 64, /* looked at for the code id */
+	LINE_SIZE_MAX = 64 * 1024,
+};
+
+static const char magic[] = "MODULE ";
+
+/* Names of dump_syms that differ from those of object files. Apple's are those of Mach-O already. */
+static const struct {
+	const char *name, *arch;
+} machines[] = {
+	{"x86", "i386"},       {"arm64", "aarch64"}, {"ppc", "powerpc"}, {"ppc64", "powerpc64"},
+	{"riscv64", "riscv"},  {"mips64", "mips"},   {"s390", "s390x"},  {"loongarch64", "loongarch"},
+	{"armv7", "arm"},
+};
+
+struct module {
+	struct line os, arch, id;
+};
+
+static bool is_word(struct line field, const char *word)
+{
+	size_t size = (size_t)(field.end - field.at);
+	return size == strlen(word) && memcmp(field.at, word, size) == 0;
+}
+
+static bool is_apple(struct line os)
+{
+	return is_word(os, "mac") || is_word(os, "ios");
+}
+
+static bool is_windows(struct line os)
+{
+	return is_word(os, "windows");
+}
+
+static bool all_hex(struct line field)
+{
+	for (const char *at = field.at; at < field.end; at++)
+		if (hex_digit(*at) < 0)
+			return false;
+	return true;
+}
+
+/* "MODULE os arch id name" */
+static bool take_module(struct span file, struct module *ret, const char **ret_next)
+{
+	const char *at = (const char *)file.data;
+	size_t size = file.size < LINE_SIZE_MAX ? file.size : LINE_SIZE_MAX;
+	struct line l = line_at(at, at + size, ret_next);
+	if (!LINE_TAKE(&l, "MODULE"))
+		return false;
+	ret->os = line_take_field(&l);
+	ret->arch = line_take_field(&l);
+	ret->id = line_take_field(&l);
+	size_t digits = (size_t)(ret->id.end - ret->id.at);
+	return ret->arch.end > ret->arch.at && digits >= (size_t)MODULE_ID_SIZE * 2 &&
+	       digits <= (size_t)MODULE_ID_SIZE * 2 + AGE_DIGITS_MAX && all_hex(ret->id) && l.at < l.end;
+}
+
+bool breakpad_is_breakpad(struct span file)
+{
+	struct module module;
+	const char *next;
+	return file.size >= sizeof(magic) && !memcmp(file.data, magic, sizeof(magic) - 1) &&
+	       take_module(file, &module, &next);
+}
+
+static void set_arch(struct image *image, const struct module *m)
+{
+	size_t size = (size_t)(m->arch.end - m->arch.at);
+	size = size < sizeof(image->arch) ? size : sizeof(image->arch) - 1;
+	memcpy(image->arch, m->arch.at, size);
+	image->arch[size] = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
+		bool known = !is_apple(m->os) || i == 0; /* "x86" is the only one that Apple calls otherwise, too */
+		if (known && is_word(m->arch, machines[i].name))
+			snprintf(image->arch, sizeof(image->arch), "%s", machines[i].arch);
+	}
+}
+
+/* ---- The id ---- */
+
+static void decode(struct line digits, uint8_t *ret, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		ret[i] = (uint8_t)(hex_digit(digits.at[2 * i]) << 4 | hex_digit(digits.at[2 * i + 1]));
+}
+
+/* A GUID's first three fields are numbers, which Breakpad prints as a little-endian machine reads them. */
+static void swap_guid(uint8_t id[static MODULE_ID_SIZE])
+{
+	static const uint8_t order[8] = {3, 2, 1, 0, 5, 4, 7, 6};
+	uint8_t old[8];
+	memcpy(old, id, sizeof(old));
+	for (size_t i = 0; i < sizeof(old); i++)
+		id[i] = old[order[i]];
+}
+
+/*
+ * "INFO CODE_ID id [name]": on ELF systems the whole build id. It is believed if the module's id was made from it,
+ * that is, begins with the same 16 bytes, or with all of a shorter one and zeros.
+ */
+static bool take_code_id(struct line l, struct image *image)
+{
+	uint8_t id[IMAGE_ID_MAX] = {0};
+	if (!LINE_TAKE(&l, "INFO") || !LINE_TAKE(&l, "CODE_ID"))
+		return false;
+	struct line field = line_take_field(&l);
+	size_t digits = (size_t)(field.end - field.at);
+	if (!digits || digits % 2 || digits > sizeof(id) * 2 || !all_hex(field))
+		return false;
+	decode(field, id, digits / 2);
+	if (memcmp(id, image->id, MODULE_ID_SIZE) != 0)
+		return false;
+	memcpy(image->id, id, sizeof(id));
+	image->id_size = digits / 2;
+	image->id_is_cut = false;
+	return true;
+}
+
+static void read_infos(struct image *image, const char *at, const char *end)
+{
+	for (unsigned n = 0; at < end && n < INFO_LINES_MAX; n++) {
+		size_t left = (size_t)(end - at);
+		struct line l = line_at(at, at + (left < LINE_SIZE_MAX ? left : LINE_SIZE_MAX), &at);
+		if ((size_t)(l.end - l.at) < 5 || memcmp(l.at, "INFO ", 5) != 0 || take_code_id(l, image))
+			return;
+	}
+}
+
+int breakpad_read(struct image *image, struct gsym_diag *diag)
+{
+	static const uint8_t none[MODULE_ID_SIZE];
+	const struct span file = {image->map, image->map_size};
+	struct module module;
+	const char *next;
+	if (!take_module(file, &module, &next))
+		return diag_set(diag, -ENOEXEC, "%s: line 1: no MODULE record with system, architecture, id and name",
+				image->path);
+	image->kind = IMAGE_BREAKPAD;
+	image->has_base = true;
+	set_arch(image, &module);
+	decode(module.id, image->id, MODULE_ID_SIZE);
+	if (!memcmp(image->id, none, sizeof(none)))
+		return 0; /* the program had no id */
+	image->id_size = MODULE_ID_SIZE;
+	if (is_apple(module.os) || is_windows(module.os))
+		return 0;
+	swap_guid(image->id);
+	image->id_is_cut = true;
+	read_infos(image, next, (const char *)file.data + file.size);
+	return 0;
+}

@@ -1,0 +1,230 @@
+/*
+ * breakpad_inline.c - from INLINE records, which come in any order, to a tree.
+ *
+ * A record says how deep it is, not what it lies in: that is the call one level up whose code holds the first of its
+ * ranges. Level by level, ranges are made disjoint and cut to those of the level above, so that the work grows with
+ * the number of records, whatever they say.
+ */
+#include "convert/breakpad/breakpad.h"
+
+enum {
+	PIECES_PER_RANGE = 8, /* into how many a range may be cut, on average */
+	PIECES_ALWAYS = 4096,
+};
+
+#define NO_NODE UINT32_MAX
+
+void breakpad_tree_free(struct breakpad_tree *t)
+{
+	vec_free(&t->nodes);
+	vec_free(&t->ranges);
+	vec_free(&t->kept);
+	vec_free(&t->inlines);
+	vec_free(&t->out);
+	vec_free(&t->order);
+}
+
+struct level {
+	size_t first, end; /* in tree->kept */
+};
+
+static void drop(struct breakpad_tree *t, uint32_t node, enum oddity kind, struct oddities *odd)
+{
+	oddity_count(odd, kind, "file", t->nodes.v[node].off);
+}
+
+/* ---- One level ---- */
+
+static int compare_range(const void *a, const void *b)
+{
+	const struct breakpad_range *x = a, *y = b;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->hi < y->hi ? -1 : x->hi > y->hi;
+}
+
+/* Ascending and disjoint: of two calls that claim the same code on one level, the first has it. Gives the new number. */
+static size_t make_disjoint(struct breakpad_range *v, size_t n)
+{
+	size_t kept = 0;
+	uint32_t reach = 0;
+	qsort(v, n, sizeof(*v), compare_range);
+	for (size_t i = 0; i < n; i++) {
+		struct breakpad_range r = v[i];
+		r.lo = r.lo > reach ? r.lo : reach;
+		if (r.lo >= r.hi)
+			continue;
+		reach = r.hi;
+		v[kept++] = r;
+	}
+	return kept;
+}
+
+/* Appends [lo, hi) of @r's node, if @parent is what its node lies in. */
+static int keep_piece(struct breakpad_tree *t, const struct breakpad_range *r, uint32_t parent, uint32_t lo, uint32_t hi)
+{
+	struct breakpad_node *node = &t->nodes.v[r->node];
+	if (node->first == NO_NODE)
+		node->parent = parent;
+	else if (node->parent != parent)
+		return 0;
+	uint32_t at = (uint32_t)t->kept.n;
+	if (node->first == NO_NODE)
+		node->first = at;
+	else
+		t->kept.v[node->last].next = at;
+	node->last = at;
+	return vec_push(&t->kept, (struct breakpad_range){lo, hi, r->node, NO_NODE});
+}
+
+/* Cuts @n disjoint ranges to those of the level above; both ascend. @left: pieces that may still be made. */
+static int cut(struct breakpad_tree *t, const struct breakpad_range *v, size_t n, struct level above, size_t *left,
+	       struct oddities *odd)
+{
+	size_t p = above.first;
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		while (p < above.end && t->kept.v[p].hi <= v[i].lo)
+			p++;
+		for (size_t k = p; k < above.end && t->kept.v[k].lo < v[i].hi && !err; k++) {
+			const struct breakpad_range host = t->kept.v[k];
+			if (!*left) {
+				drop(t, v[i].node, ODD_BREAKPAD_LIMIT, odd);
+				return 0;
+			}
+			--*left;
+			err = keep_piece(t, &v[i], host.node, host.lo > v[i].lo ? host.lo : v[i].lo,
+					 host.hi < v[i].hi ? host.hi : v[i].hi);
+		}
+	}
+	return err;
+}
+
+/* Calls of the outermost level lie in the function, as their ranges already do. */
+static int keep_all(struct breakpad_tree *t, const struct breakpad_range *v, size_t n)
+{
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = keep_piece(t, &v[i], NO_NODE, v[i].lo, v[i].hi);
+	return err;
+}
+
+static int compare_depth(const void *a, const void *b, void *user)
+{
+	const struct breakpad_tree *t = user;
+	const struct breakpad_range *x = a, *y = b;
+	uint32_t dx = t->nodes.v[x->node].depth, dy = t->nodes.v[y->node].depth;
+	if (dx != dy)
+		return dx < dy ? -1 : 1;
+	return compare_range(a, b);
+}
+
+static int place(struct breakpad_tree *t, struct oddities *odd)
+{
+	struct level above = {0};
+	size_t left = t->ranges.n * PIECES_PER_RANGE + PIECES_ALWAYS;
+	int err = 0;
+	t->kept.n = 0;
+	for (size_t first = 0, end; first < t->ranges.n && !err; first = end) {
+		uint32_t depth = t->nodes.v[t->ranges.v[first].node].depth;
+		for (end = first + 1; end < t->ranges.n && t->nodes.v[t->ranges.v[end].node].depth == depth;)
+			end++;
+		size_t n = make_disjoint(t->ranges.v + first, end - first), before = t->kept.n;
+		bool follows = first && t->nodes.v[t->ranges.v[first - 1].node].depth + 1 == depth;
+		if (!depth)
+			err = keep_all(t, t->ranges.v + first, n);
+		else if (follows)
+			err = cut(t, t->ranges.v + first, n, above, &left, odd);
+		above = (struct level){before, t->kept.n};
+	}
+	return err;
+}
+
+/* ---- The tree ---- */
+
+static int compare_place(const void *a, const void *b, void *user)
+{
+	const struct breakpad_tree *t = user;
+	const struct breakpad_node *x = &t->nodes.v[*(const uint32_t *)a], *y = &t->nodes.v[*(const uint32_t *)b];
+	uint32_t lx = t->kept.v[x->first].lo, ly = t->kept.v[y->first].lo;
+	if (lx != ly)
+		return lx < ly ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Links the nodes that have code to their parents, siblings ascending. *ret_child: the first without parent. */
+static int link_nodes(struct breakpad_tree *t, uint32_t *ret_child, struct oddities *odd)
+{
+	*ret_child = NO_NODE;
+	t->order.n = 0;
+	for (uint32_t i = 0; i < t->nodes.n; i++) {
+		if (t->nodes.v[i].first == NO_NODE)
+			drop(t, i, t->nodes.v[i].depth ? ODD_BREAKPAD_PARENT : ODD_INLINE_RANGE, odd);
+		else if (vec_push(&t->order, i))
+			return -ENOMEM;
+	}
+	if (t->order.n)
+		qsort_r(t->order.v, t->order.n, sizeof(*t->order.v), compare_place, t);
+	for (size_t i = t->order.n; i-- > 0;) {
+		struct breakpad_node *node = &t->nodes.v[t->order.v[i]];
+		uint32_t *head = node->parent == NO_NODE ? ret_child : &t->nodes.v[node->parent].child;
+		node->sibling = *head;
+		*head = t->order.v[i];
+	}
+	return 0;
+}
+
+static int put_node(struct breakpad_tree *t, const struct breakpad_node *node)
+{
+	struct gsym_inline out = {
+		.name = node->name,
+		.call_file = node->call_file,
+		.call_line = node->call_line,
+		.depth = node->depth + 1,
+		.first_range = (uint32_t)t->out.n,
+	};
+	for (uint32_t i = node->first; i != NO_NODE; i = t->kept.v[i].next) {
+		const struct breakpad_range *r = &t->kept.v[i];
+		struct gsym_range *last = t->out.n > out.first_range ? &t->out.v[t->out.n - 1] : NULL;
+		if (last && last->off + last->size == r->lo)
+			last->size += r->hi - r->lo;
+		else if (vec_push(&t->out, (struct gsym_range){r->lo, r->hi - r->lo}))
+			return -ENOMEM;
+	}
+	out.n_ranges = (uint32_t)t->out.n - out.first_range;
+	return vec_push(&t->inlines, out);
+}
+
+/* In preorder. */
+static int put_all(struct breakpad_tree *t, uint32_t node)
+{
+	while (node != NO_NODE) {
+		if (put_node(t, &t->nodes.v[node]))
+			return -ENOMEM;
+		uint32_t next = t->nodes.v[node].child;
+		while (next == NO_NODE && node != NO_NODE) {
+			next = t->nodes.v[node].sibling;
+			node = t->nodes.v[node].parent;
+		}
+		node = next;
+	}
+	return 0;
+}
+
+int breakpad_tree_make(struct breakpad_tree *t, struct oddities *odd)
+{
+	uint32_t first;
+	t->inlines.n = t->out.n = 0;
+	if (!t->nodes.n)
+		return 0;
+	for (size_t i = 0; i < t->nodes.n; i++)
+		t->nodes.v[i].parent = t->nodes.v[i].child = t->nodes.v[i].sibling = t->nodes.v[i].first = NO_NODE;
+	if (t->ranges.n)
+		qsort_r(t->ranges.v, t->ranges.n, sizeof(*t->ranges.v), compare_depth, t);
+	int err = place(t, odd);
+	if (!err)
+		err = link_nodes(t, &first, odd);
+	return err ? err : put_all(t, first);
+}

@@ -1,0 +1,288 @@
+/*
+ * breakpad_scan.c - which functions, files and names a file of Breakpad symbols has, and where.
+ *
+ * The file is cut into chunks that several threads read; a line belongs to the chunk it begins in. What a chunk
+ * finds before its first FUNC or PUBLIC belongs to the function that the chunks before have left open.
+ */
+#include "convert/breakpad/breakpad.h"
+
+#include "convert/breakpad/breakpad_text.h"
+#include "gsym/base/parallel.h"
+
+#ifdef BREAKPAD_CHUNK_SIZE /* of tests */
+enum { CHUNK_SIZE = BREAKPAD_CHUNK_SIZE };
+#else
+enum { CHUNK_SIZE = 4 << 20 };
+#endif
+
+#define NO_FUNCTION SIZE_MAX
+
+struct chunk {
+	struct breakpad_tables tables;
+	struct oddities odd;
+	size_t open;         /* function that line records belong to now */
+	bool bounded;        /* a FUNC or PUBLIC was met */
+	uint64_t before;     /* line records before that, */
+	uint64_t before_at;  /* where the first of them begins, */
+	uint64_t before_end; /* and where the last one ends */
+	int err;
+};
+
+struct scan {
+	const struct image *image;
+	uint64_t base;
+	struct chunk *chunks;
+};
+
+void breakpad_tables_free(struct breakpad_tables *tables)
+{
+	vec_free(&tables->functions);
+	vec_free(&tables->files);
+	vec_free(&tables->origins);
+}
+
+/* ---- Records ---- */
+
+/* A line of one chunk. */
+struct place {
+	const struct scan *scan;
+	struct chunk *chunk;
+	uint64_t off, end; /* of the line in the file */
+};
+
+static uint64_t offset(const struct place *p, const char *at)
+{
+	return (uint64_t)((const uint8_t *)at - p->scan->image->map);
+}
+
+static void damaged(const struct place *p)
+{
+	oddity_count(&p->chunk->odd, ODD_BREAKPAD_RECORD, "file", p->off);
+}
+
+static bool has_text(struct line l)
+{
+	return l.at < l.end && (size_t)(l.end - l.at) < UINT32_MAX && !memchr(l.at, 0, (size_t)(l.end - l.at));
+}
+
+/* The end of what belongs to the function before. */
+static void bound(struct chunk *chunk)
+{
+	chunk->bounded = true;
+	chunk->open = NO_FUNCTION;
+}
+
+static void take_m(struct line *l)
+{
+	(void)LINE_TAKE(l, "m"); /* several symbols share this place; one of them is told */
+}
+
+/* "[m] address size parameters name" */
+static int take_func(struct place *p, struct line l)
+{
+	struct breakpad_function f = {0};
+	uint64_t size, parameters, end;
+	bound(p->chunk);
+	take_m(&l);
+	bool whole = line_take_hex(&l, &f.addr) && line_take_hex(&l, &size) && line_take_hex(&l, &parameters) &&
+		     !__builtin_add_overflow(f.addr, p->scan->base, &f.addr) && !__builtin_add_overflow(f.addr, size, &end);
+	if (!whole) {
+		damaged(p);
+		return 0;
+	}
+	if (size > UINT32_MAX || !has_text(l)) {
+		oddity_count(&p->chunk->odd, size > UINT32_MAX ? ODD_FUNCTION_SIZE : ODD_NO_NAME, "file", p->off);
+		return 0;
+	}
+	f.size = (uint32_t)size;
+	f.name_off = offset(p, l.at);
+	f.name_size = (uint32_t)(l.end - l.at);
+	p->chunk->open = p->chunk->tables.functions.n;
+	return vec_push(&p->chunk->tables.functions, f);
+}
+
+/* "[m] address parameters name". Address 0 is what dump_syms says of constants of Windows' libraries. */
+static int take_public(struct place *p, struct line l)
+{
+	struct breakpad_function f = {.is_public = true};
+	uint64_t parameters;
+	bound(p->chunk);
+	take_m(&l);
+	if (!line_take_hex(&l, &f.addr) || !line_take_hex(&l, &parameters) || !has_text(l) ||
+	    __builtin_add_overflow(f.addr, p->scan->base, &f.addr)) {
+		damaged(p);
+		return 0;
+	}
+	if (f.addr == p->scan->base)
+		return 0;
+	f.name_off = offset(p, l.at);
+	f.name_size = (uint32_t)(l.end - l.at);
+	return vec_push(&p->chunk->tables.functions, f);
+}
+
+static int take_name(struct place *p, struct line l, breakpad_name_vec *names)
+{
+	struct breakpad_name name = {0};
+	if (!line_take_number(&l, INT64_MAX >> 4, &name.number) || !has_text(l)) {
+		damaged(p);
+		return 0;
+	}
+	name.off = offset(p, l.at);
+	name.size = (uint32_t)(l.end - l.at);
+	return vec_push(names, name);
+}
+
+/* "number name"; before 2021 "number file name". */
+static int take_origin(struct place *p, struct line l)
+{
+	struct line name = l, old;
+	uint64_t number, file;
+	if (line_take_number(&name, INT64_MAX >> 4, &number)) {
+		old = name;
+		if (line_take_number(&old, UINT32_MAX, &file) && old.at < old.end) {
+			struct breakpad_name origin = {number, offset(p, old.at), (uint32_t)(old.end - old.at)};
+			if (!has_text(old)) {
+				damaged(p);
+				return 0;
+			}
+			return vec_push(&p->chunk->tables.origins, origin);
+		}
+	}
+	return take_name(p, l, &p->chunk->tables.origins);
+}
+
+/* A line record, an INLINE record, or nothing known: what a function's own reader looks at. */
+static void take_body(struct place *p)
+{
+	struct chunk *chunk = p->chunk;
+	if (chunk->open == NO_FUNCTION) {
+		if (chunk->bounded) {
+			oddity_count(&chunk->odd, ODD_BREAKPAD_LOOSE, "file", p->off);
+			return;
+		}
+		if (!chunk->before++)
+			chunk->before_at = p->off;
+		chunk->before_end = p->end;
+		return;
+	}
+	struct breakpad_function *f = &chunk->tables.functions.v[chunk->open];
+	if (p->end - f->name_off > UINT32_MAX)
+		oddity_count(&chunk->odd, ODD_BREAKPAD_LIMIT, "file", p->off);
+	else
+		f->body_size = (uint32_t)(p->end - f->name_off);
+}
+
+static bool is_body(struct line l)
+{
+	return l.at < l.end && (hex_digit(*l.at) >= 0 || (*l.at == 'I' && LINE_TAKE(&l, "INLINE")));
+}
+
+/* Others (STACK, INFO, and what later versions add) say nothing of names or lines. */
+static int take_line(struct place *p, struct line l)
+{
+	if (LINE_TAKE(&l, "FUNC"))
+		return take_func(p, l);
+	if (LINE_TAKE(&l, "PUBLIC"))
+		return take_public(p, l);
+	if (LINE_TAKE(&l, "FILE"))
+		return take_name(p, l, &p->chunk->tables.files);
+	if (LINE_TAKE(&l, "INLINE_ORIGIN"))
+		return take_origin(p, l);
+	if (is_body(l))
+		take_body(p);
+	return 0;
+}
+
+/* ---- Chunks ---- */
+
+/* The first line that begins at @from or behind it, but before @to; else @to. */
+static const char *first_line(const struct image *image, const char *from, const char *to)
+{
+	if ((const uint8_t *)from == image->map || from[-1] == '\n')
+		return from;
+	const char *feed = memchr(from, '\n', (size_t)(to - from));
+	return feed ? feed + 1 : to;
+}
+
+static void scan_chunk(void *user, size_t index, unsigned thread)
+{
+	(void)thread;
+	struct scan *scan = user;
+	const struct image *image = scan->image;
+	struct chunk *chunk = &scan->chunks[index];
+	struct place p = {.scan = scan, .chunk = chunk};
+	size_t from = index * CHUNK_SIZE, to = image->map_size - from < CHUNK_SIZE ? image->map_size : from + CHUNK_SIZE;
+	const char *all = (const char *)image->map, *end = all + image->map_size, *next;
+	chunk->open = NO_FUNCTION;
+	for (const char *at = first_line(image, all + from, all + to); at < all + to && !chunk->err; at = next) {
+		struct line l = line_at(at, end, &next);
+		p.off = (uint64_t)(at - all);
+		p.end = (uint64_t)(next - all);
+		char first = l.at < l.end ? *l.at : 0;
+		if (first != 'F' && hex_digit(first) >= 0)
+			take_body(&p); /* nearly all lines */
+		else
+			chunk->err = take_line(&p, l);
+	}
+	image_release(image, (struct span){image->map, image->map_size}, from, to);
+}
+
+/* ---- Putting chunks together ---- */
+
+#define APPEND(to, from)                                                                                               \
+	(vec_reserve(to, (from)->n)                                                                                    \
+		 ? -ENOMEM                                                                                             \
+		 : ((from)->n ? (void)memcpy((to)->v + (to)->n, (from)->v, (from)->n * sizeof(*(to)->v)) : (void)0,    \
+		    (to)->n += (from)->n, 0))
+
+/* What a chunk has before its first function belongs to @open, or to nobody. */
+static void give_before(struct breakpad_tables *all, size_t open, struct chunk *chunk)
+{
+	if (!chunk->before)
+		return;
+	struct breakpad_function *f = open == NO_FUNCTION ? NULL : &all->functions.v[open];
+	if (f && chunk->before_end - f->name_off <= UINT32_MAX) {
+		f->body_size = (uint32_t)(chunk->before_end - f->name_off);
+		return;
+	}
+	oddity_count(&chunk->odd, f ? ODD_BREAKPAD_LIMIT : ODD_BREAKPAD_LOOSE, "file", chunk->before_at);
+	chunk->odd.kind[f ? ODD_BREAKPAD_LIMIT : ODD_BREAKPAD_LOOSE].off = chunk->before_at;
+	chunk->odd.kind[f ? ODD_BREAKPAD_LIMIT : ODD_BREAKPAD_LOOSE].count += chunk->before - 1;
+}
+
+static int join(struct scan *scan, size_t n, struct breakpad_tables *all, struct oddities *odd)
+{
+	size_t open = NO_FUNCTION;
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		struct chunk *chunk = &scan->chunks[i];
+		size_t first = all->functions.n;
+		give_before(all, open, chunk);
+		if (chunk->bounded)
+			open = chunk->open == NO_FUNCTION ? NO_FUNCTION : first + chunk->open;
+		err = chunk->err;
+		if (!err && (APPEND(&all->functions, &chunk->tables.functions) || APPEND(&all->files, &chunk->tables.files) ||
+			     APPEND(&all->origins, &chunk->tables.origins)))
+			err = -ENOMEM;
+		breakpad_tables_free(&chunk->tables);
+		oddities_merge(odd, &chunk->odd);
+	}
+	return err;
+}
+
+int breakpad_scan(const struct image *image, uint64_t base, unsigned threads, struct breakpad_tables *ret,
+		  struct oddities *odd)
+{
+	size_t n = (image->map_size + CHUNK_SIZE - 1) / CHUNK_SIZE;
+	struct scan scan = {.image = image, .base = base, .chunks = calloc(n, sizeof(*scan.chunks))};
+	if (!scan.chunks)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		scan.chunks[i].odd.order = i;
+	parallel_for(threads, n, scan_chunk, &scan);
+	int err = join(&scan, n, ret, odd);
+	for (size_t i = 0; i < n; i++)
+		breakpad_tables_free(&scan.chunks[i].tables);
+	free(scan.chunks);
+	return err;
+}

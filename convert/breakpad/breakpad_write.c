@@ -1,0 +1,359 @@
+/*
+ * breakpad_write.c - from a file of Breakpad symbols to GSYM: which functions stay, their names, then batch by batch
+ * their lines and calls.
+ */
+#include "convert/breakpad/breakpad.h"
+
+#include "convert/dwarf/dwarf.h"
+#include "convert/record/radix.h"
+#include "gsym/base/diag.h"
+#include "gsym/base/parallel.h"
+
+enum {
+	/* Functions read before they are encoded: few enough to be small, enough for several threads. */
+	BATCH_BYTES = 8 << 20,
+	BATCH_FUNCTIONS = 32 * 1024,
+	FAULT_AROUND = 64 * 1024, /* what a function elsewhere in the file makes resident */
+	FUNCTIONS_AT_ONCE = 64,   /* for one thread */
+	DENSE_PER_NAME = 8,       /* a number this much above the count of names is not looked up in an array */
+	DENSE_ALWAYS = 4096,
+};
+
+struct writing {
+	struct breakpad_job *job;
+	struct gsym_writer *writer;
+	struct breakpad_tables tables;
+	struct breakpad_context context;
+	struct keyed *order; /* functions that stay, by address */
+	size_t n_order;
+	uint64_t released; /* names read up to here were given back */
+	struct breakpad_reader **readers; /* one for each thread */
+	struct arena *arenas;
+	/* the batch under way */
+	size_t first, n;
+	struct gsym_func *functions;
+	int *errs; /* one for each thread */
+};
+
+static struct span all_bytes(const struct image *image)
+{
+	return (struct span){image->map, image->map_size};
+}
+
+/* ---- Which functions stay ---- */
+
+static int compare_sized(const void *a, const void *b, void *user)
+{
+	const struct breakpad_function *v = user;
+	const struct keyed *x = a, *y = b;
+	const struct breakpad_function *fx = &v[x->index], *fy = &v[y->index];
+	if (fx->size != fy->size)
+		return fx->size < fy->size ? -1 : 1;
+	if (fx->body_size != fy->body_size)
+		return fx->body_size > fy->body_size ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Moves the sized functions of order[first, end), which begin at one address, to the front: how many. */
+static size_t sized_first(struct writing *w, size_t first, size_t end)
+{
+	size_t n = 0;
+	for (size_t i = first; i < end; i++) {
+		struct keyed k = w->order[i];
+		if (!w->tables.functions.v[k.index].size)
+			continue;
+		w->order[i] = w->order[first + n];
+		w->order[first + n++] = k;
+	}
+	if (n > 1)
+		qsort_r(w->order + first, n, sizeof(*w->order), compare_sized, w->tables.functions.v);
+	return n;
+}
+
+static void keep(struct writing *w, struct keyed k)
+{
+	w->tables.functions.v[k.index].kept = true;
+	w->order[w->n_order++] = k;
+}
+
+/* Of those with one range the first in sight that tells most. */
+static void keep_sized(struct writing *w, size_t first, size_t n, uint64_t *reach)
+{
+	const struct breakpad_function *v = w->tables.functions.v, *last = NULL;
+	for (size_t i = first; i < first + n; i++) {
+		const struct keyed k = w->order[i];
+		const struct breakpad_function *f = &v[k.index];
+		if (last && last->size == f->size) {
+			if (f->body_size)
+				oddity_count(w->job->odd, ODD_SAME_RANGE, NULL, f->addr);
+			continue;
+		}
+		if (f->addr < *reach)
+			oddity_count(w->job->odd, ODD_OVERLAP, NULL, f->addr);
+		keep(w, k);
+		last = f;
+	}
+	if (last && last->addr + last->size > *reach)
+		*reach = last->addr + last->size;
+}
+
+/* A FUNC rather than a PUBLIC, else the first of them. It reaches to whatever comes next. */
+static void keep_unsized(struct writing *w, size_t first, size_t end, size_t n)
+{
+	struct breakpad_function *v = w->tables.functions.v;
+	struct keyed best = w->order[first];
+	for (size_t i = first + 1; i < end; i++) {
+		const struct breakpad_function *f = &v[w->order[i].index], *b = &v[best.index];
+		if (f->is_public != b->is_public ? b->is_public : w->order[i].index < best.index)
+			best = w->order[i];
+	}
+	if (end < n && w->order[end].key - best.key <= UINT32_MAX)
+		v[best.index].size = (uint32_t)(w->order[end].key - best.key);
+	keep(w, best);
+}
+
+static int choose(struct writing *w, struct gsym_diag *diag)
+{
+	size_t n = w->tables.functions.n;
+	uint64_t reach = 0;
+	w->order = malloc((n + 1) * sizeof(*w->order));
+	if (!w->order || n > UINT32_MAX)
+		return diag_set(diag, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		w->order[i] = (struct keyed){w->tables.functions.v[i].addr, (uint32_t)i};
+	if (radix_sort(w->order, n))
+		return diag_set(diag, -ENOMEM, "out of memory");
+	for (size_t first = 0, end; first < n; first = end) {
+		for (end = first + 1; end < n && w->order[end].key == w->order[first].key;)
+			end++;
+		size_t sized = sized_first(w, first, end);
+		if (sized)
+			keep_sized(w, first, sized, &reach);
+		else if (w->order[first].key >= reach)
+			keep_unsized(w, first, end, n);
+	}
+	return w->n_order ? 0 : diag_set(diag, -ENODATA, "no function found: no FUNC or PUBLIC record names any code");
+}
+
+/* ---- Names ---- */
+
+static int store(struct writing *w, uint64_t off, size_t size, uint64_t *ret)
+{
+	const struct image *image = w->job->image;
+	int err = gsym_writer_string(w->writer, (const char *)image->map + off, size, ret);
+	if (off > w->released + RELEASE_STEP) {
+		image_release(image, all_bytes(image), w->released, off);
+		w->released = off;
+	}
+	return err;
+}
+
+static int store_file(struct writing *w, const struct breakpad_name *name, uint64_t *ret)
+{
+	const char *path = (const char *)w->job->image->map + name->off;
+	struct span dir, base;
+	uint64_t dir_strp, base_strp;
+	uint32_t index = 0;
+	path_split(path, path + name->size, &dir, &base);
+	int err = gsym_writer_string(w->writer, (const char *)dir.data, dir.size, &dir_strp);
+	if (!err)
+		err = gsym_writer_string(w->writer, (const char *)base.data, base.size, &base_strp);
+	if (!err)
+		err = gsym_writer_file(w->writer, dir_strp, base_strp, &index);
+	*ret = index;
+	return err;
+}
+
+/* The numbers of an array's names from @meanings, of which those of a number taken before do not count. */
+static int make_numbers(struct writing *w, const breakpad_name_vec *names, const uint64_t *meanings,
+			struct breakpad_numbers *ret)
+{
+	CLEANUP(freep) struct keyed *order = malloc((names->n + 1) * sizeof(*order));
+	uint64_t most = names->n * DENSE_PER_NAME + DENSE_ALWAYS;
+	if (!order || names->n > UINT32_MAX)
+		return -ENOMEM;
+	for (size_t i = 0; i < names->n; i++)
+		order[i] = (struct keyed){names->v[i].number, (uint32_t)i};
+	if (radix_sort(order, names->n))
+		return -ENOMEM;
+	for (size_t i = names->n; i-- > 0 && !ret->n_dense;)
+		ret->n_dense = order[i].key < most ? (size_t)order[i].key + 1 : 0;
+	ret->dense = calloc(ret->n_dense + 1, sizeof(*ret->dense));
+	ret->others = calloc(names->n + 1, sizeof(*ret->others));
+	if (!ret->dense || !ret->others)
+		return -ENOMEM;
+	for (size_t i = 0; i < names->n; i++) {
+		uint64_t number = order[i].key, meaning = meanings[order[i].index];
+		if (i && order[i - 1].key == number)
+			oddity_count(w->job->odd, ODD_BREAKPAD_NUMBER, "file", names->v[order[i].index].off);
+		else if (number < ret->n_dense)
+			ret->dense[number] = meaning + 1;
+		else
+			ret->others[ret->n_others++] = (struct breakpad_meaning){number, meaning};
+	}
+	return 0;
+}
+
+static int store_names(struct writing *w, const breakpad_name_vec *names, bool files, struct breakpad_numbers *ret)
+{
+	CLEANUP(freep) uint64_t *meanings = calloc(names->n + 1, sizeof(*meanings));
+	if (!meanings)
+		return -ENOMEM;
+	w->released = 0;
+	for (size_t i = 0; i < names->n; i++) {
+		const struct breakpad_name *name = &names->v[i];
+		int err = files ? store_file(w, name, &meanings[i]) : store(w, name->off, name->size, &meanings[i]);
+		if (err)
+			return err;
+	}
+	return make_numbers(w, names, meanings, ret);
+}
+
+static int store_all(struct writing *w, struct gsym_diag *diag)
+{
+	struct breakpad_tables *t = &w->tables;
+	int err = store_names(w, &t->files, true, &w->context.files);
+	if (!err)
+		err = store_names(w, &t->origins, false, &w->context.origins);
+	vec_free(&t->files);
+	vec_free(&t->origins);
+	w->released = 0;
+	for (size_t i = 0; i < t->functions.n && !err; i++)
+		if (t->functions.v[i].kept)
+			err = store(w, t->functions.v[i].name_off, t->functions.v[i].name_size, &t->functions.v[i].strp);
+	image_release(w->job->image, all_bytes(w->job->image), 0, w->job->image->map_size);
+	if (err == -EOVERFLOW)
+		return diag_set(diag, err, "string table over 4 GiB does not fit GSYM version 1: use version 2");
+	return err ? diag_set(diag, err, "storing names: %s", strerror(-err)) : 0;
+}
+
+/* ---- Lines and calls, batch by batch ---- */
+
+static const struct breakpad_function *function_at(const struct writing *w, size_t index)
+{
+	return &w->tables.functions.v[w->order[index].index];
+}
+
+static void read_some(void *user, size_t index, unsigned thread)
+{
+	struct writing *w = user;
+	size_t end = (index + 1) * FUNCTIONS_AT_ONCE < w->n ? (index + 1) * FUNCTIONS_AT_ONCE : w->n;
+	for (size_t i = index * FUNCTIONS_AT_ONCE; i < end && !w->errs[thread]; i++)
+		w->errs[thread] = breakpad_read_function(w->readers[thread], function_at(w, w->first + i), w->first + i,
+							 &w->arenas[thread], &w->functions[i]);
+}
+
+static int get_function(void *user, size_t index, struct gsym_func *ret)
+{
+	*ret = ((struct writing *)user)->functions[index];
+	return 0;
+}
+
+/* How many functions from w->first on make a batch. */
+static size_t batch_size(const struct writing *w)
+{
+	uint64_t bytes = 0, last = 0;
+	size_t n = 0;
+	for (; w->first + n < w->n_order && n < BATCH_FUNCTIONS && bytes < BATCH_BYTES; n++) {
+		const struct breakpad_function *f = function_at(w, w->first + n);
+		bool near = f->name_off >= last && f->name_off - last < FAULT_AROUND;
+		bytes += f->body_size + (near ? 0 : FAULT_AROUND);
+		last = f->name_off + f->body_size;
+	}
+	return n;
+}
+
+static int write_batch(struct writing *w, struct gsym_diag *diag)
+{
+	int err = 0;
+	w->n = batch_size(w);
+	parallel_for(w->job->threads, (w->n + FUNCTIONS_AT_ONCE - 1) / FUNCTIONS_AT_ONCE, read_some, w);
+	for (unsigned t = 0; t < w->job->threads && !err; t++)
+		err = w->errs[t];
+	if (err)
+		diag_set(diag, err, "reading functions: %s", strerror(-err));
+	else
+		err = gsym_writer_add_many(w->writer, w->n, w->job->threads, get_function, w, diag);
+	for (unsigned t = 0; t < w->job->threads; t++)
+		arena_free(&w->arenas[t]);
+	image_release(w->job->image, all_bytes(w->job->image), 0, w->job->image->map_size);
+	w->first += w->n;
+	return err;
+}
+
+static int write_functions(struct writing *w, struct gsym_diag *diag)
+{
+	struct breakpad_job *job = w->job;
+	int err = 0;
+	while (w->first < w->n_order && !err) {
+		err = write_batch(w, diag);
+		if (!err && job->progress && job->progress(job->user, w->first, w->n_order))
+			err = diag_set(diag, -ECANCELED, "conversion stopped");
+	}
+	for (unsigned t = 0; t < job->threads; t++)
+		oddities_merge(job->odd, breakpad_reader_oddities(w->readers[t]));
+	return err;
+}
+
+/* ---- All of it ---- */
+
+static int make_readers(struct writing *w)
+{
+	unsigned threads = w->job->threads;
+	w->readers = calloc(threads, sizeof(*w->readers));
+	w->arenas = calloc(threads, sizeof(*w->arenas));
+	w->errs = calloc(threads, sizeof(*w->errs));
+	w->functions = calloc(BATCH_FUNCTIONS, sizeof(*w->functions));
+	if (!w->readers || !w->arenas || !w->errs || !w->functions)
+		return -ENOMEM;
+	for (unsigned t = 0; t < threads; t++)
+		if (!(w->readers[t] = breakpad_reader_new(&w->context)))
+			return -ENOMEM;
+	return 0;
+}
+
+static void numbers_free(struct breakpad_numbers *n)
+{
+	free(n->dense);
+	free(n->others);
+}
+
+static void writing_deinit(struct writing *w)
+{
+	for (unsigned t = 0; w->readers && t < w->job->threads; t++)
+		breakpad_reader_free(w->readers[t]);
+	free(w->readers);
+	free(w->arenas);
+	free(w->errs);
+	free(w->functions);
+	free(w->order);
+	numbers_free(&w->context.files);
+	numbers_free(&w->context.origins);
+	breakpad_tables_free(&w->tables);
+}
+
+static int write_all(struct writing *w, struct gsym_diag *diag)
+{
+	struct breakpad_job *job = w->job;
+	if (breakpad_scan(job->image, job->base, job->threads, &w->tables, job->odd) || make_readers(w))
+		return diag_set(diag, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < w->tables.functions.n; i++) {
+		job->n_public += w->tables.functions.v[i].is_public;
+		job->n_functions += !w->tables.functions.v[i].is_public;
+	}
+	int err = choose(w, diag);
+	if (!err)
+		err = store_all(w, diag);
+	if (!err)
+		err = write_functions(w, diag);
+	job->n_written = w->n_order;
+	return err;
+}
+
+int breakpad_write(struct breakpad_job *job, struct gsym_writer *writer, struct gsym_diag *diag)
+{
+	struct writing w = {.job = job, .writer = writer, .context = {.image = job->image, .base = job->base}};
+	int err = write_all(&w, diag);
+	writing_deinit(&w);
+	return err;
+}

@@ -1,0 +1,39 @@
+/*
+ * build_calls.c - the call sites of one range of a function.
+ */
+#include "convert/build/builder.h"
+
+/* An address belongs to a call inside if it lies behind the first byte; the last instruction may be a call. */
+static bool returns_into(const struct call *call, uint64_t lo, uint64_t hi)
+{
+	return call->return_pc > lo && call->return_pc <= hi;
+}
+
+static int add_site(struct builder *b, const struct call *call, uint64_t lo)
+{
+	struct name_slot name = {.string = NO_STRING};
+	int err = call->has_callee ? builder_name(b, call->name_key, &name) : 0;
+	struct gsym_callsite site = {
+		.return_off = call->return_pc - lo,
+		.first_pattern = (uint32_t)b->patterns.n,
+		.n_patterns = name.string != NO_STRING,
+	};
+	if (!err && site.n_patterns)
+		err = vec_push(&b->patterns, name.string);
+	return err ? err : vec_push(&b->callsites, site);
+}
+
+int builder_callsites(struct builder *b, uint32_t body_index, uint64_t lo, uint64_t hi)
+{
+	const struct body *body = &b->bodies.v[body_index];
+	b->callsites.n = b->patterns.n = 0;
+	for (uint32_t i = body->first_call; i < body->end_call; i++) {
+		const struct call *call = &b->calls.v[i];
+		if (call->body != body_index || !returns_into(call, lo, hi))
+			continue;
+		int err = add_site(b, call, lo);
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,65 @@
+/*
+ * build_folded.c - functions that identical code folding left without code of their own.
+ *
+ * On ELF the linker points every reference to a folded function at the one that stays, but gives the entry in
+ * .debug_info no address. The rows survive: their sequence begins where the other function is. It is found by
+ * DW_AT_LLVM_stmt_sequence, or as the one that begins soonest behind the declaration.
+ */
+#include "convert/build/builder.h"
+
+/* Sequences that begin at a declaration but lie at 0 belong to dropped code. */
+static bool is_placed(const struct builder *b, const struct line_seq *seq, uint64_t size)
+{
+	const range_vec *text = b->context->text;
+	return seq->lo && seq->hi - seq->lo >= size && (!text->n || ranges_find(text, seq->lo));
+}
+
+enum { SEQUENCES_MAX = 4096 }; /* looked at for one function: a unit of more gives up, not the time */
+
+static const struct line_seq *find_by_declaration(struct builder *b, const struct folded *f)
+{
+	const struct line_seq *best = NULL;
+	uint64_t best_distance = UINT64_MAX;
+	for (size_t i = 0; i < b->lines.seqs.n && i < SEQUENCES_MAX; i++) {
+		const struct line_seq *seq = &b->lines.seqs.v[i];
+		uint64_t distance = is_placed(b, seq, f->size) ? builder_declaration_distance(b, seq, f->die_off) : UINT64_MAX;
+		if (distance < best_distance) {
+			best = seq;
+			best_distance = distance;
+		}
+	}
+	return best;
+}
+
+static int build_folded(struct builder *b, const struct folded *f)
+{
+	struct name_slot name;
+	bool told = f->sequence != NO_SEQUENCE;
+	const struct line_seq *seq = told ? builder_find_sequence(b, f->sequence) : find_by_declaration(b, f);
+	if (!seq || !is_placed(b, seq, f->size) || f->size > UINT32_MAX)
+		return 0;
+	int err = builder_name(b, f->name_key, &name);
+	if (!err)
+		err = builder_sequence_rows(b, seq, seq->lo, seq->lo + f->size);
+	if (err || name.string == NO_STRING)
+		return err;
+	struct record r = {
+		.start = seq->lo,
+		.end = seq->lo + f->size,
+		.name = name.string,
+		.bare = name.bare,
+		.linkage = name.linkage,
+		.kind = RECORD_FOLDED,
+		.told = told,
+	};
+	b->inlines.n = b->inline_ranges.n = b->callsites.n = b->patterns.n = 0;
+	return builder_keep_record(b, &r);
+}
+
+int builder_folded(struct builder *b)
+{
+	int err = 0;
+	for (size_t i = 0; i < b->folded.n && !err; i++)
+		err = build_folded(b, &b->folded.v[i]);
+	return err;
+}

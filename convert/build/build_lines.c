@@ -1,0 +1,267 @@
+/*
+ * build_lines.c - the rows of one function out of its unit's line table.
+ *
+ * A function normally lies inside one sequence. Where several describe its first byte (identical code folding)
+ * one of them is taken whole: the one that begins at the function's declaration, else the first of the table.
+ */
+#include "convert/build/builder.h"
+
+enum { CANDIDATES_MAX = 64 }; /* sequences looked at for one function: folding rarely joins more */
+
+/* ---- Rows ---- */
+
+static bool is_apple(const struct builder *b)
+{
+	return b->unit.main->image->macho && !b->context->match_llvm;
+}
+
+static bool same_line(const struct gsym_row *x, const struct gsym_row *y)
+{
+	return x->file == y->file && x->line == y->line;
+}
+
+/* Whether rows [.., n) end with two of one address. */
+static bool is_pair(const struct gsym_row *rows, size_t n)
+{
+	return n > 1 && rows[n - 1].off == rows[n - 2].off;
+}
+
+/* No more rows come at the address of the last one: what adds nothing is dropped. */
+static void end_address(struct builder *b)
+{
+	const struct gsym_row *rows = b->rows.v;
+	size_t n = b->rows.n;
+	if (is_pair(rows, n)) {
+		if (!same_line(&rows[n - 2], &rows[n - 1]))
+			return;
+		n--;
+	}
+	if (n > 1 && same_line(&rows[n - 2], &rows[n - 1]) && !is_pair(rows, n - 1))
+		n--;
+	b->rows.n = n;
+}
+
+/*
+ * Programs of Apple's keep two rows at one address, the last and the first that has a line, which the tools of that platform show.
+ * The first stays even where it is like the row before it, and so does a row behind two: it ends what the first of them says.
+ */
+static int push_first_and_last(struct builder *b, uint32_t off, uint32_t file, uint32_t line)
+{
+	struct gsym_row *last = b->rows.n ? &b->rows.v[b->rows.n - 1] : NULL, row = {off, file, line};
+	if (last && last->off == off) {
+		if (!is_pair(b->rows.v, b->rows.n) && last->line)
+			return vec_push(&b->rows, row);
+		*last = row;
+		return 0;
+	}
+	end_address(b);
+	return vec_push(&b->rows, row);
+}
+
+/*
+ * Of several rows at one address only the last can ever be seen, and a row like the one before it adds
+ * nothing; neither is kept.
+ */
+static inline int push_row(struct builder *b, uint32_t off, uint32_t file, uint32_t line)
+{
+	struct gsym_row *last = b->rows.n ? &b->rows.v[b->rows.n - 1] : NULL;
+	if (last && last->file == file && last->line == line)
+		return 0;
+	if (!last || last->off != off || b->context->match_llvm)
+		return vec_push(&b->rows, (struct gsym_row){off, file, line});
+	*last = (struct gsym_row){off, file, line};
+	if (b->rows.n > 1 && last[-1].file == file && last[-1].line == line)
+		b->rows.n--;
+	return 0;
+}
+
+/* builder_file() for those files, nearly all, that were asked for before. */
+static inline int row_file(struct builder *b, uint32_t index, uint32_t *ret)
+{
+	if (index < b->file_map.n && (*ret = b->file_map.v[index]) != 0)
+		return 0;
+	return builder_file(b, index, ret);
+}
+
+/* The first of rows [first, end) behind @addr. */
+static uint32_t row_behind(const struct line_row *rows, uint32_t first, uint32_t end, uint64_t addr)
+{
+	while (first < end) {
+		uint32_t mid = first + (end - first) / 2;
+		if (rows[mid].addr <= addr)
+			first = mid + 1;
+		else
+			end = mid;
+	}
+	return first;
+}
+
+/* Rows of one sequence that hold somewhere in [lo, hi). */
+static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
+{
+	const struct line_row *rows = b->lines.rows.v;
+	bool apple = is_apple(b);
+	uint32_t first = row_behind(rows, seq->first, seq->end, lo);
+	if (first > seq->first)
+		first--;
+	if (apple)
+		first = rows[first].addr ? row_behind(rows, seq->first, first, rows[first].addr - 1) : seq->first;
+	if (rows[first].addr < lo)
+		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
+	for (; first < seq->end && rows[first].addr < hi && b->row_budget; first++, b->row_budget--) {
+		uint32_t file, off = rows[first].addr > lo ? (uint32_t)(rows[first].addr - lo) : 0;
+		int err = row_file(b, rows[first].file, &file);
+		if (err == -ENOENT) {
+			oddity_count(&b->odd, ODD_LINE_FILE, NULL, rows[first].addr);
+			continue;
+		}
+		if (!err)
+			err = apple ? push_first_and_last(b, off, file, rows[first].line) :
+				      push_row(b, off, file, rows[first].line);
+		if (err)
+			return err;
+	}
+	if (apple)
+		end_address(b);
+	return 0;
+}
+
+/* ---- Sequences ---- */
+
+uint64_t builder_declaration_distance(struct builder *b, const struct line_seq *seq, uint64_t die_off)
+{
+	const struct line_row *row = &b->lines.rows.v[seq->first];
+	uint64_t file, line;
+	bool near = names_declaration(b->names, &b->unit, die_off, &file, &line) && row->file == file && row->line >= line;
+	return near ? row->line - line : UINT64_MAX;
+}
+
+const struct line_seq *builder_find_sequence(const struct builder *b, uint64_t off)
+{
+	for (size_t i = 0; i < b->lines.seqs.n; i++)
+		if (b->lines.seqs.v[i].off == off)
+			return &b->lines.seqs.v[i];
+	return NULL;
+}
+
+int builder_sequence_rows(struct builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
+{
+	b->rows.n = 0;
+	return take_rows(b, seq, lo, hi);
+}
+
+/*
+ * The sequence to use for @lo, or NULL when none contains it. @upto: sequences that begin at or before @lo. Of
+ * several it is the one the entry names, else the one that begins soonest behind its declaration, else the
+ * first of the table.
+ */
+static const struct line_seq *choose_sequence(struct builder *b, size_t upto, uint64_t lo, const struct body *body)
+{
+	const struct line_seq *seqs = b->lines.seqs.v, *best = NULL;
+	uint64_t best_distance = UINT64_MAX;
+	bool several = false;
+	for (size_t i = upto, left = CANDIDATES_MAX; i-- > 0 && seqs[i].reach > lo && left; left--) {
+		if (seqs[i].hi <= lo)
+			continue;
+		if (!best && (!i || seqs[i - 1].reach <= lo))
+			return &seqs[i]; /* the only one, as nearly always */
+		if (body && seqs[i].off == body->sequence)
+			return &seqs[i];
+		uint64_t distance = body ? builder_declaration_distance(b, &seqs[i], body->die_off) : UINT64_MAX;
+		several |= best != NULL;
+		if (best && (distance != best_distance ? distance > best_distance : seqs[i].first > best->first))
+			continue;
+		best = &seqs[i];
+		best_distance = distance;
+	}
+	if (several)
+		oddity_count(&b->odd, ODD_LINE_SEQUENCES, NULL, lo);
+	return best;
+}
+
+/* How many sequences begin at or before @addr. */
+static size_t sequences_upto(const struct line_table *lines, uint64_t addr)
+{
+	size_t lo = 0, hi = lines->seqs.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (lines->seqs.v[mid].lo <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* A function without any row still has the line of its declaration where it begins, but not in its later parts. */
+static int declaration_row(struct builder *b, uint64_t lo, const struct body *body)
+{
+	uint32_t number;
+	uint64_t file, line;
+	if (lo != b->ranges.v[body->first_range].lo && !b->context->match_llvm)
+		return 0;
+	if (!names_declaration(b->names, &b->unit, body->die_off, &file, &line))
+		return 0;
+	int err = builder_file(b, file, &number);
+	if (err == -ENOENT) {
+		oddity_count(&b->odd, ODD_DECL_FILE, ".debug_info", body->die_off);
+		return 0;
+	}
+	b->declared = true;
+	return err ? err : push_row(b, 0, number, (uint32_t)line);
+}
+
+/*
+ * Apple's tools give functions that the compiler made of others' code no row and no declaration; they lie behind the last
+ * row of their unit, and the debuggers of that platform show the line that it ends with.
+ */
+static int end_row(struct builder *b, size_t upto, uint64_t lo)
+{
+	const struct line_seq *seqs = b->lines.seqs.v, *last = NULL;
+	uint32_t file;
+	for (size_t i = upto, left = CANDIDATES_MAX; i-- > 0 && left; left--)
+		if (seqs[i].hi <= lo && (!last || seqs[i].hi > last->hi))
+			last = &seqs[i];
+	if (!last)
+		return 0;
+	int err = row_file(b, last->end_file, &file);
+	return err ? (err == -ENOENT ? 0 : err) : push_row(b, 0, file, last->end_line);
+}
+
+/* Whether the entry names another sequence for its first range than the one taken. */
+static bool is_misnamed(const struct builder *b, const struct body *body, uint64_t lo, const struct line_seq *seq)
+{
+	return body && body->sequence != NO_SEQUENCE && b->ranges.v[body->first_range].lo == lo &&
+	       (!seq || seq->off != body->sequence);
+}
+
+int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body *body)
+{
+	b->rows.n = 0;
+	b->declared = false;
+	size_t upto = sequences_upto(&b->lines, lo), next = upto;
+	const struct line_seq *seq = choose_sequence(b, next, lo, body);
+	uint64_t at = lo;
+	if (is_misnamed(b, body, lo, seq))
+		oddity_count(&b->odd, ODD_LINE_SEQUENCE, ".debug_info", body->die_off);
+	if (seq) {
+		int err = take_rows(b, seq, lo, hi);
+		if (err)
+			return err;
+		at = seq->hi;
+	}
+	bool gap_allowed = seq || !b->context->match_llvm;
+	for (; gap_allowed && next < b->lines.seqs.n && b->lines.seqs.v[next].lo < hi; next++) {
+		seq = &b->lines.seqs.v[next];
+		if (seq->lo < at)
+			continue;
+		int err = take_rows(b, seq, lo, hi);
+		if (err)
+			return err;
+		at = seq->hi;
+	}
+	if (b->rows.n || !body)
+		return 0;
+	int err = declaration_row(b, lo, body);
+	return err || b->rows.n || !is_apple(b) ? err : end_row(b, upto, lo);
+}

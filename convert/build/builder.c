@@ -1,0 +1,395 @@
+#include "convert/build/builder.h"
+
+#include <libdwarf/dwarf.h>
+#include <string.h>
+
+enum {
+	FIRST_NAME_SLOTS = 4096,
+	WORK_PER_ITEM = 64, /* how often a row or a node may be looked at, on average */
+	WORK_ALWAYS = 1 << 20,
+	NAME_MAX_SIZE = 32 * 1024, /* longer ones are cut: suffixes of one long string could be names by the thousand */
+};
+
+int builder_init(struct builder *b, const struct build_context *context)
+{
+	*b = (struct builder){.context = context, .slot_mask = FIRST_NAME_SLOTS - 1};
+	b->names = names_new(&b->odd);
+	b->slots = calloc(FIRST_NAME_SLOTS, sizeof(*b->slots));
+	return b->names && b->slots ? 0 : -ENOMEM;
+}
+
+void builder_deinit(struct builder *b)
+{
+	split_file_close(b->split);
+	names_free(b->names);
+	free(b->slots);
+	unit_deinit(&b->unit);
+	unit_deinit(&b->skeleton);
+	line_table_deinit(&b->lines);
+	arena_free(&b->arena);
+	vec_free(&b->bodies);
+	vec_free(&b->nodes);
+	vec_free(&b->calls);
+	vec_free(&b->folded);
+	vec_free(&b->callsites);
+	vec_free(&b->patterns);
+	vec_free(&b->ranges);
+	vec_free(&b->records);
+	vec_free(&b->strings);
+	vec_free(&b->files);
+	vec_free(&b->file_map);
+	vec_free(&b->rows);
+	vec_free(&b->inlines);
+	vec_free(&b->inline_ranges);
+	vec_free(&b->kept);
+	vec_free(&b->body_ranges);
+	vec_free(&b->covered);
+}
+
+/* ---- Files ---- */
+
+int builder_file(struct builder *b, uint64_t index, uint32_t *ret)
+{
+	if (!line_table_has_file(&b->lines, index)) {
+		*ret = 0;
+		return index == 0 && b->lines.version < 5 ? 0 : -ENOENT;
+	}
+	*ret = b->file_map.v[index];
+	if (*ret)
+		return 0;
+	struct span dir, base;
+	int err = line_table_path(&b->lines, &b->unit, index, &b->arena, &dir, &base);
+	if (err)
+		return err;
+	struct unit_file file = {pool_string_of((const char *)dir.data, dir.size),
+				 pool_string_of((const char *)base.data, base.size)};
+	if (vec_push(&b->files, file))
+		return -ENOMEM;
+	*ret = b->file_map.v[index] = (uint32_t)b->files.n;
+	return 0;
+}
+
+static int reset_file_map(struct builder *b)
+{
+	size_t n = b->lines.files.n + 1; /* before version 5 the first file has index 1 */
+	b->file_map.n = 0;
+	if (vec_reserve(&b->file_map, n))
+		return -ENOMEM;
+	memset(b->file_map.v, 0, n * sizeof(*b->file_map.v));
+	b->file_map.n = n;
+	return 0;
+}
+
+/* ---- Names ---- */
+
+static struct name_slot *find_slot(struct name_slot *slots, size_t mask, uint32_t generation, uint64_t key)
+{
+	uint64_t x = (key ^ key >> 29) * 0x9e3779b97f4a7c15u;
+	size_t i = (x ^ x >> 32) & mask;
+	while (slots[i].generation == generation && slots[i].key != key)
+		i = (i + 1) & mask;
+	return &slots[i];
+}
+
+static int grow_slots(struct builder *b)
+{
+	size_t mask = b->slot_mask * 2 + 1;
+	struct name_slot *slots = calloc(mask + 1, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i <= b->slot_mask; i++)
+		if (b->slots[i].generation == b->generation)
+			*find_slot(slots, mask, b->generation, b->slots[i].key) = b->slots[i];
+	free(b->slots);
+	b->slots = slots;
+	b->slot_mask = mask;
+	return 0;
+}
+
+static int add_string(struct builder *b, const char *text, uint32_t *ret)
+{
+	*ret = NO_STRING;
+	if (!text)
+		return 0;
+	*ret = (uint32_t)b->strings.n;
+	return vec_push(&b->strings, pool_string_of(text, strnlen(text, NAME_MAX_SIZE)));
+}
+
+int builder_name(struct builder *b, uint64_t key, struct name_slot *ret)
+{
+	struct name_slot *slot = find_slot(b->slots, b->slot_mask, b->generation, key);
+	if (slot->generation == b->generation) {
+		*ret = *slot;
+		return 0;
+	}
+	struct die_name name;
+	int err = names_resolve(b->names, &b->unit, key, &b->arena, &name);
+	if (err)
+		return err;
+	struct name_slot new = {.key = key, .generation = b->generation, .linkage = name.linkage};
+	if (add_string(b, name.text, &new.string) || add_string(b, name.bare, &new.bare))
+		return -ENOMEM;
+	*slot = *ret = new;
+	return ++b->n_names * 2 > b->slot_mask ? grow_slots(b) : 0;
+}
+
+/* ---- Records ---- */
+
+/* A copy of scratch that outlives the unit; NULL for nothing. */
+static int keep_copy(struct arena *arena, const void *v, size_t n, size_t elem, void *ret)
+{
+	void *copy = n ? arena_array(arena, n, elem) : NULL;
+	if (n && !copy)
+		return -ENOMEM;
+	if (n)
+		memcpy(copy, v, n * elem);
+	memcpy(ret, &copy, sizeof(copy));
+	return 0;
+}
+
+int builder_keep_record(struct builder *b, struct record *r)
+{
+	r->n_rows = (uint32_t)b->rows.n;
+	r->n_inlines = (uint32_t)b->inlines.n;
+	r->n_ranges = (uint32_t)b->inline_ranges.n;
+	r->n_callsites = (uint32_t)b->callsites.n;
+	r->n_patterns = (uint32_t)b->patterns.n;
+	if (keep_copy(&b->arena, b->rows.v, b->rows.n, sizeof(*r->rows), &r->rows) ||
+	    keep_copy(&b->arena, b->inlines.v, b->inlines.n, sizeof(*r->inlines), &r->inlines) ||
+	    keep_copy(&b->arena, b->inline_ranges.v, b->inline_ranges.n, sizeof(*r->ranges), &r->ranges) ||
+	    keep_copy(&b->arena, b->callsites.v, b->callsites.n, sizeof(*r->callsites), &r->callsites) ||
+	    keep_copy(&b->arena, b->patterns.v, b->patterns.n, sizeof(*r->patterns), &r->patterns))
+		return -ENOMEM;
+	return vec_push(&b->records, *r);
+}
+
+static int build_range(struct builder *b, uint32_t index, struct range range, const struct name_slot *name)
+{
+	int err = builder_rows(b, range.lo, range.hi, &b->bodies.v[index]);
+	if (!err)
+		err = builder_inlines(b, index, range.lo, range.hi);
+	if (b->declared && b->inlines.n && !b->context->match_llvm)
+		b->rows.n = 0; /* the line of a function says nothing of what is inlined into it */
+	if (!err)
+		err = builder_callsites(b, index, range.lo, range.hi);
+	if (err)
+		return err;
+	struct record r = {
+		.start = range.lo,
+		.end = range.hi,
+		.name = name->string,
+		.bare = name->bare,
+		.linkage = name->linkage,
+		.assembly = b->unit.language == DW_LANG_Mips_Assembler,
+		.kind = RECORD_DWARF,
+	};
+	if (b->rows.n && vec_push(&b->covered, range))
+		return -ENOMEM;
+	return builder_keep_record(b, &r);
+}
+
+static bool is_wanted(const struct builder *b, struct range range)
+{
+	return !b->context->wanted || b->context->wanted(b->context->wanted_user, range.lo);
+}
+
+static bool any_wanted(const struct builder *b, const struct body *body)
+{
+	bool any = !b->context->wanted;
+	for (uint32_t i = 0; i < body->n_ranges && !any; i++)
+		any = is_wanted(b, b->ranges.v[body->first_range + i]);
+	return any;
+}
+
+static int build_body(struct builder *b, uint32_t index)
+{
+	const struct body *body = &b->bodies.v[index];
+	struct name_slot name;
+	if (!any_wanted(b, body))
+		return 0;
+	int err = builder_name(b, body->name_key, &name);
+	if (err)
+		return err;
+	if (name.string == NO_STRING) { /* a symbol may still know it */
+		oddity_count(&b->odd, ODD_NO_NAME, ".debug_info", body->die_off);
+		if (b->context->match_llvm)
+			return 0;
+	}
+	b->body_ranges.n = 0;
+	if (vec_reserve(&b->body_ranges, body->n_ranges))
+		return -ENOMEM;
+	memcpy(b->body_ranges.v, b->ranges.v + body->first_range, body->n_ranges * sizeof(*b->body_ranges.v));
+	b->body_ranges.n = ranges_join(b->body_ranges.v, body->n_ranges);
+	for (uint32_t i = 0; i < body->n_ranges && !err; i++)
+		if (is_wanted(b, b->ranges.v[body->first_range + i]))
+			err = build_range(b, index, b->ranges.v[body->first_range + i], &name);
+	return err;
+}
+
+/* ---- Rows for symbols without a function entry ---- */
+
+static int build_orphan(struct builder *b, const struct code_symbol *s, const struct line_seq *seq)
+{
+	if (s->end <= seq->lo || s->end <= s->addr || s->end - s->addr > UINT32_MAX || ranges_find(&b->covered, s->addr))
+		return 0;
+	int err = builder_rows(b, s->addr, s->end, NULL);
+	if (err || !b->rows.n)
+		return err;
+	struct record r = {.start = s->addr, .end = s->end, .name = NO_STRING, .bare = NO_STRING, .kind = RECORD_LINES};
+	b->inlines.n = b->inline_ranges.n = 0;
+	b->callsites.n = b->patterns.n = 0;
+	return builder_keep_record(b, &r);
+}
+
+/*
+ * Assembly labels, thunks and functions that the compiler found identical to another have lines but no entry
+ * of their own. Their rows are kept under the symbol's address; they are used if nothing better turns up.
+ */
+static int build_orphans(struct builder *b)
+{
+	const symbol_vec *symbols = b->context->symbols;
+	size_t done = 0; /* symbols before this index were looked at */
+	ranges_normalize(&b->covered);
+	for (size_t i = 0; i < b->lines.seqs.n; i++) {
+		const struct line_seq *seq = &b->lines.seqs.v[i];
+		size_t s = symtab_lower_bound(symbols, seq->lo);
+		while (s > done && symbols->v[s - 1].reach > seq->lo)
+			s--;
+		for (s = s > done ? s : done; s < symbols->n && symbols->v[s].addr < seq->hi; s++) {
+			int err = build_orphan(b, &symbols->v[s], seq);
+			if (err)
+				return err;
+		}
+		done = s > done ? s : done;
+	}
+	return 0;
+}
+
+/* ---- The unit ---- */
+
+void builder_forget(struct builder *b, const struct dwarf *dwarf)
+{
+	names_forget(b->names, dwarf);
+	abbrev_table_forget(&b->unit.abbrevs);
+	abbrev_table_forget(&b->skeleton.abbrevs);
+	if (b->lines.dwarf == dwarf)
+		b->lines.dwarf = NULL;
+}
+
+static void close_split(struct builder *b)
+{
+	if (!b->split)
+		return;
+	builder_forget(b, &b->split->dwarf);
+	split_file_close(b->split);
+	b->split = NULL;
+}
+
+static int open_split(struct builder *b)
+{
+	if (b->split && split_file_serves(b->split, &b->unit))
+		return 0;
+	close_split(b);
+	return b->context->split ? split_find(b->context->split, &b->unit, &b->odd, &b->split) : -ENOENT;
+}
+
+/*
+ * Goes on with the split unit of the skeleton that was loaded. Without it the skeleton's lines still serve
+ * symbols.
+ */
+static int load_split(struct builder *b, const char **ret_missing)
+{
+	int err = open_split(b);
+	if (err == -ENOENT) {
+		oddity_count(&b->odd, ODD_SPLIT_UNIT, ".debug_info", b->unit.header->off);
+		*ret_missing = b->unit.dwo_name;
+		return 0;
+	}
+	if (err)
+		return err;
+	struct unit swap = b->skeleton;
+	b->skeleton = b->unit;
+	b->unit = swap;
+	b->is_split = true;
+	return unit_load_split(&b->unit, &b->skeleton, &b->split->dwarf, b->split->header, &b->odd);
+}
+
+static bool is_ada(uint16_t language)
+{
+	return language == DW_LANG_Ada83 || language == DW_LANG_Ada95 || language == 0x2e || /* 2005, as dwarfstd.org lists it */
+	       language == 0x2f; /* 2012 */
+}
+
+static int build(struct builder *b, size_t index, const char **ret_missing)
+{
+	const struct dwarf *dwarf = b->context->dwarf;
+	int err = unit_load(&b->unit, dwarf, &dwarf->units[index], &b->odd);
+	if (!err && b->unit.dwo_name) /* its own entries (-fsplit-dwarf-inlining) tell less */
+		err = load_split(b, ret_missing);
+	b->has_ada |= !err && is_ada(b->unit.language);
+	if (!err)
+		err = builder_walk(b);
+	if (!err && b->unit.is_partial && !b->bodies.n && !b->folded.n)
+		return 0; /* its line table is only for declarations */
+	if (!err)
+		err = line_table_read(&b->lines, &b->unit);
+	b->row_budget = (uint64_t)b->lines.rows.n * WORK_PER_ITEM + WORK_ALWAYS;
+	b->node_budget = (uint64_t)b->nodes.n * WORK_PER_ITEM + WORK_ALWAYS;
+	if (!err)
+		err = reset_file_map(b);
+	for (uint32_t i = 0; i < b->bodies.n && !err; i++)
+		err = build_body(b, i);
+	if (!err && b->folded.n)
+		err = builder_folded(b);
+	return err || b->context->match_llvm ? err : build_orphans(b);
+}
+
+static int keep_result(struct builder *b, struct unit_result *ret)
+{
+	ret->n_records = (uint32_t)b->records.n;
+	ret->n_strings = (uint32_t)b->strings.n;
+	ret->n_files = (uint32_t)b->files.n;
+	if (keep_copy(&b->arena, b->records.v, b->records.n, sizeof(*ret->records), &ret->records) ||
+	    keep_copy(&b->arena, b->strings.v, b->strings.n, sizeof(*ret->strings), &ret->strings) ||
+	    keep_copy(&b->arena, b->files.v, b->files.n, sizeof(*ret->files), &ret->files))
+		return -ENOMEM;
+	return 0;
+}
+
+static int own_string(struct builder *b, struct pool_string *string)
+{
+	string->text = arena_strdup(&b->arena, string->text, string->size);
+	return string->text ? 0 : -ENOMEM;
+}
+
+/* Strings of the result, which point into the file, get a place of their own. */
+static int own_strings(struct builder *b, struct unit_result *ret)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < ret->n_strings && !err; i++)
+		err = own_string(b, &ret->strings[i]);
+	for (uint32_t i = 0; i < ret->n_files && !err; i++) {
+		err = own_string(b, &ret->files[i].dir);
+		if (!err)
+			err = own_string(b, &ret->files[i].base);
+	}
+	return err;
+}
+
+void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
+{
+	b->odd.order = index;
+	b->bodies.n = b->nodes.n = b->calls.n = b->folded.n = b->ranges.n = 0;
+	b->records.n = b->strings.n = b->files.n = 0;
+	b->covered.n = 0;
+	b->n_names = 0;
+	b->generation++;
+	*ret = (struct unit_result){0};
+	b->is_split = false;
+	ret->err = build(b, index, &ret->missing);
+	if (!ret->err)
+		ret->err = keep_result(b, ret);
+	/* The file is closed before the result is used; a package stays. */
+	if (!ret->err && (b->context->closes || (b->is_split && b->split->image)))
+		ret->err = own_strings(b, ret);
+}

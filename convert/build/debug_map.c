@@ -1,0 +1,197 @@
+#include "convert/build/debug_map.h"
+
+#include "convert/object/macho.h"
+
+#include <string.h>
+
+enum {
+	N_SO = 0x64,
+	N_FUN = 0x24,
+	N_OSO = 0x66,
+};
+
+/* ---- Reading the map ---- */
+
+static int add_object(struct debug_map *map, const struct image *image, const struct macho_symbol *s)
+{
+	struct mapped_object object = {
+		.path = macho_symbol_text(image, s),
+		.mtime = s->value,
+		.first = map->functions.n,
+		.end = map->functions.n,
+	};
+	return vec_push(&map->objects, object);
+}
+
+/* A function is two entries: name and address, then its size without a name. */
+static int add_function(struct debug_map *map, const struct image *image, const struct macho_symbol *s)
+{
+	const char *name = macho_symbol_name(image, s);
+	if (!map->objects.n)
+		return 0;
+	struct mapped_object *object = &map->objects.v[map->objects.n - 1];
+	if (!*name) {
+		if (object->end > object->first && !map->functions.v[map->functions.n - 1].size)
+			map->functions.v[map->functions.n - 1].size = s->value;
+		return 0;
+	}
+	if (vec_push(&map->functions, (struct mapped_function){.name = name, .addr = s->value}))
+		return -ENOMEM;
+	object->end = map->functions.n;
+	return 0;
+}
+
+static int compare_name(const void *a, const void *b)
+{
+	const struct mapped_function *x = a, *y = b;
+	return strcmp(x->name, y->name);
+}
+
+int debug_map_read(const struct image *image, struct debug_map *ret)
+{
+	struct macho_symbol s;
+	int err = 0;
+	for (uint64_t i = 0; !err && macho_read_symbol(image, i, &s); i++) {
+		if (s.type == N_OSO)
+			err = add_object(ret, image, &s);
+		else if (s.type == N_FUN)
+			err = add_function(ret, image, &s);
+	}
+	for (size_t i = 0; i < ret->objects.n; i++) {
+		const struct mapped_object *o = &ret->objects.v[i];
+		if (o->end > o->first)
+			qsort(ret->functions.v + o->first, o->end - o->first, sizeof(*ret->functions.v), compare_name);
+	}
+	return err;
+}
+
+void debug_map_free(struct debug_map *map)
+{
+	for (size_t i = 0; i < map->objects.n; i++)
+		free(map->objects.v[i].results);
+	vec_free(&map->objects);
+	vec_free(&map->functions);
+}
+
+/* ---- One object ---- */
+
+/* Where a function of the object is, and where it went. */
+struct move {
+	uint64_t from, to, size;
+};
+
+typedef VEC(struct move) move_vec;
+
+static int compare_move(const void *a, const void *b)
+{
+	const struct move *x = a, *y = b;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* The moves of all functions of @object that the binary has, by address in the object. */
+static int collect_moves(const struct debug_map *map, const struct mapped_object *object, const struct image *image,
+			 move_vec *ret)
+{
+	struct macho_symbol s;
+	for (uint64_t i = 0; object->end > object->first && macho_read_symbol(image, i, &s); i++) {
+		struct mapped_function key = {.name = macho_symbol_name(image, &s)};
+		if (!macho_is_defined(&s) || !*key.name)
+			continue;
+		const struct mapped_function *f = bsearch(&key, map->functions.v + object->first, object->end - object->first,
+							  sizeof(key), compare_name);
+		if (f && vec_push(ret, (struct move){s.value, f->addr, f->size}))
+			return -ENOMEM;
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_move);
+	return 0;
+}
+
+/* The move of the function that @addr lies in, or NULL. */
+static const struct move *find_move(const move_vec *moves, uint64_t addr)
+{
+	size_t lo = 0, hi = moves->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (moves->v[mid].from <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	const struct move *m = lo ? &moves->v[lo - 1] : NULL;
+	return m && addr - m->from < m->size ? m : NULL;
+}
+
+/* Takes the records to the binary. Functions that it does not have were not needed there. */
+static void move_records(struct unit_result *result, const move_vec *moves)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < result->n_records; i++) {
+		struct record r = result->records[i];
+		const struct move *m = find_move(moves, r.start);
+		uint64_t size = r.end - r.start;
+		if (!m || r.kind != RECORD_DWARF || m->to > UINT64_MAX - (r.start - m->from) - size)
+			continue;
+		r.start = m->to + (r.start - m->from);
+		r.end = r.start + size;
+		result->records[kept++] = r;
+	}
+	result->n_records = kept;
+}
+
+static bool is_moved(const void *moves, uint64_t addr)
+{
+	return find_move(moves, addr) != NULL;
+}
+
+/* @context is that of an object whose functions @moves has. */
+static int build_units(struct mapped_object *object, const struct build_context *context, const move_vec *moves,
+		       struct builder *builder)
+{
+	const struct build_context *before = builder->context;
+	size_t n = context->dwarf->n_units;
+	object->results = calloc(n + 1, sizeof(*object->results));
+	if (!object->results)
+		return -ENOMEM;
+	object->n_results = n;
+	builder->context = context;
+	for (size_t i = 0; i < n; i++) {
+		builder_unit(builder, i, &object->results[i]);
+		move_records(&object->results[i], moves);
+	}
+	builder_forget(builder, context->dwarf);
+	builder->context = before;
+	return 0;
+}
+
+static int build_object(const struct debug_map *map, struct mapped_object *object, struct image *image,
+			const struct build_context *like, struct builder *builder)
+{
+	struct dwarf dwarf = {0};
+	struct build_context context = *like;
+	move_vec moves = {0};
+	int err = collect_moves(map, object, image, &moves);
+	if (!err && moves.n)
+		err = dwarf_open(&dwarf, image, false, 1, &builder->odd);
+	context.dwarf = &dwarf;
+	context.text = &image->text;
+	context.closes = true;
+	context.wanted = is_moved;
+	context.wanted_user = &moves;
+	if (!err && dwarf.n_units)
+		err = build_units(object, &context, &moves, builder);
+	dwarf_close(&dwarf);
+	vec_free(&moves);
+	return err;
+}
+
+int debug_map_build(const struct debug_map *map, struct mapped_object *object, const struct image *binary,
+		    const struct build_context *like, struct builder *builder)
+{
+	CLEANUP(image_closep) struct image *image = NULL;
+	int err = image_open_object(object->path, binary->opener, binary->arch, object->mtime, &image, NULL);
+	if (!err)
+		return build_object(map, object, image, like, builder);
+	object->trouble = object->path;
+	return err == -ENOMEM ? err : 0;
+}

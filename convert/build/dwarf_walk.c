@@ -1,0 +1,282 @@
+/*
+ * dwarf_walk.c - the stream of entries of a unit: which of them are functions, and what is inlined there.
+ *
+ * One pass, no tree. The stack holds what an entry's children need to know: the function they belong to and
+ * how deep in its inlined calls they are. Lexical blocks and scopes hand their parent's context on.
+ */
+#include "convert/build/builder.h"
+
+#include <libdwarf/dwarf.h>
+
+#define NO_BODY UINT32_MAX
+
+struct context {
+	uint32_t owner; /* the function around, whatever was dropped between; NO_BODY: none */
+	uint32_t body;  /* the same, or NO_BODY: calls inlined here are of no interest */
+	uint32_t depth; /* of the enclosing inlined call, 0 = the function itself */
+};
+
+struct walk {
+	struct builder *b;
+	struct unit *unit;
+	struct cursor c;
+	struct context stack[DIE_DEPTH_MAX];
+	unsigned depth;
+};
+
+/* The entry that has the name, as far as it can be told without following: all who share it share the key. */
+static uint64_t name_key(const struct unit *unit, const struct die *die)
+{
+	if (die_has(die, SLOT_NAME) || die_has(die, SLOT_LINKAGE_NAME))
+		return die->off;
+	enum attr_slot slot = die_has(die, SLOT_SPECIFICATION) ? SLOT_SPECIFICATION : SLOT_ORIGIN;
+	const struct value *v = &die->attr[slot];
+	if (die_has(die, slot) && v->class == VALUE_REFERENCE)
+		return v->u & ~KEY_ALTERNATE;
+	if (die_has(die, slot) && v->class == VALUE_ALTERNATE && unit->dwarf->alternate)
+		return v->u | KEY_ALTERNATE;
+	return die->off;
+}
+
+/*
+ * Linkers leave address 0 for dropped code. In an image whose code begins there, a function is believed to be
+ * at 0 when a symbol of its size is, or when no symbol is there to tell. Mach-O files with code there are object
+ * files, from which nothing was dropped.
+ */
+static bool dropped_to_zero(const struct walk *w, struct range r)
+{
+	const symbol_vec *symbols = w->b->context->symbols;
+	const struct image *image = w->unit->main->image;
+	if (r.lo || !symbols->n || symbols->v[0].addr || image->relocatable || image->macho)
+		return false;
+	size_t lo = 0, hi = symtab_lower_bound(symbols, 1); /* those at 0, ascending by end */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (symbols->v[mid].end < r.hi)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo == symbols->n || symbols->v[lo].addr || symbols->v[lo].end != r.hi;
+}
+
+/*
+ * Keeps what of the ranges from @first on can be code: not empty, not dropped by the linker, inside a code
+ * section. upstream gives up at the first bad one; here only that one is lost.
+ */
+static void keep_live_ranges(struct walk *w, uint64_t die_off, uint32_t first)
+{
+	range_vec *ranges = &w->b->ranges;
+	const range_vec *text = w->b->context->text;
+	size_t kept = first;
+	for (size_t i = first; i < ranges->n; i++) {
+		struct range r = ranges->v[i];
+		bool dead = r.lo >= r.hi || r.lo >= tombstone(w->unit) - 1;
+		if (!dead && text->n && !ranges_find(text, r.lo)) {
+			if (r.lo)
+				oddity_count(w->unit->odd, ODD_NOT_IN_TEXT, ".debug_info", die_off);
+			dead = true;
+		}
+		dead |= !w->b->context->match_llvm && dropped_to_zero(w, r);
+		if (!dead && r.hi - r.lo > UINT32_MAX) {
+			oddity_count(w->unit->odd, ODD_FUNCTION_SIZE, ".debug_info", die_off);
+			dead = true;
+		}
+		if (!dead)
+			ranges->v[kept++] = r;
+		else if (w->b->context->match_llvm)
+			break;
+	}
+	ranges->n = kept;
+}
+
+/* DW_AT_LLVM_stmt_sequence; all ones mean none. In a split unit it counts from the skeleton's table. */
+static uint64_t line_sequence(const struct walk *w, const struct die *die)
+{
+	uint64_t none = w->unit->header->off_size == 8 ? UINT64_MAX : UINT32_MAX;
+	uint64_t off = die_uint(die, SLOT_STMT_SEQUENCE, none);
+	if (off == none)
+		return NO_SEQUENCE;
+	return w->unit->main == w->unit->dwarf ? off : off + w->unit->stmt_list;
+}
+
+/* A subprogram with a size and no place: the linker dropped or folded it. */
+static int note_folded(struct walk *w, const struct die *die, struct range r)
+{
+	if (!w->b->context->merged || r.hi <= r.lo || (r.lo && r.lo < tombstone(w->unit) - 1))
+		return 0;
+	struct folded folded = {
+		.die_off = die->off,
+		.name_key = name_key(w->unit, die),
+		.size = r.hi - r.lo,
+		.sequence = line_sequence(w, die),
+	};
+	return vec_push(&w->b->folded, folded);
+}
+
+static int enter_subprogram(struct walk *w, const struct die *die, struct context *ret)
+{
+	*ret = (struct context){NO_BODY, NO_BODY, 0};
+	struct builder *b = w->b;
+	uint32_t first = (uint32_t)b->ranges.n;
+	int err = die_ranges(w->unit, die, &b->ranges);
+	if (err)
+		return err;
+	if (b->ranges.n == first)
+		return 0;
+	struct range listed = b->ranges.v[first];
+	keep_live_ranges(w, die->off, first);
+	if (b->ranges.n == first)
+		return note_folded(w, die, listed);
+	struct body body = {
+		.die_off = die->off,
+		.name_key = name_key(w->unit, die),
+		.sequence = line_sequence(w, die),
+		.first_range = first,
+		.n_ranges = (uint32_t)(b->ranges.n - first),
+		.first_node = (uint32_t)b->nodes.n,
+		.end_node = (uint32_t)b->nodes.n,
+		.first_call = (uint32_t)b->calls.n,
+		.end_call = (uint32_t)b->calls.n,
+	};
+	ret->owner = ret->body = (uint32_t)b->bodies.n;
+	return vec_push(&b->bodies, body);
+}
+
+static int enter_inlined(struct walk *w, const struct die *die, const struct context *outer, struct context *ret)
+{
+	struct builder *b = w->b;
+	*ret = (struct context){outer->owner, NO_BODY, 0};
+	if (outer->body == NO_BODY)
+		return 0;
+	uint32_t first = (uint32_t)b->ranges.n;
+	int err = die_ranges(w->unit, die, &b->ranges);
+	if (err)
+		return err;
+	b->ranges.n = first + ranges_join(b->ranges.v + first, b->ranges.n - first);
+	if (b->ranges.n == first)
+		return 0; /* optimised away, with all that was inlined into it */
+	struct node node = {
+		.die_off = die->off,
+		.name_key = name_key(w->unit, die),
+		.call_file = die_uint(die, SLOT_CALL_FILE, 0),
+		.call_line = die_uint(die, SLOT_CALL_LINE, 0),
+		.has_call_file = die_has(die, SLOT_CALL_FILE),
+		.first_range = first,
+		.n_ranges = (uint32_t)(b->ranges.n - first),
+		.body = outer->body,
+		.depth = outer->depth + 1,
+	};
+	*ret = (struct context){outer->owner, outer->body, node.depth};
+	err = vec_push(&b->nodes, node);
+	b->bodies.v[outer->body].end_node = (uint32_t)b->nodes.n;
+	return err;
+}
+
+/* Calls are collected at any depth: gcc puts them into lexical blocks and inlined subroutines. */
+static int visit_call(struct walk *w, const struct abbrev *abbrev, uint64_t off)
+{
+	struct builder *b = w->b;
+	uint32_t body = w->stack[w->depth].owner;
+	struct die die;
+	die.off = off;
+	die_read(&w->c, w->unit, abbrev, &die);
+	if (!cursor_ok(&w->c) || body == NO_BODY || die_uint(&die, SLOT_TAIL_CALL, 0))
+		return 0; /* a tail call returns to someone else */
+	struct call call = {.body = body};
+	if (!die_address(w->unit, &die, SLOT_RETURN_PC, &call.return_pc))
+		return 0;
+	const struct value *callee = &die.attr[SLOT_CALL_ORIGIN];
+	call.has_callee = die_has(&die, SLOT_CALL_ORIGIN) && callee->class == VALUE_REFERENCE;
+	call.name_key = call.has_callee ? callee->u & ~KEY_ALTERNATE : 0;
+	int err = vec_push(&b->calls, call);
+	b->bodies.v[body].end_call = (uint32_t)b->calls.n;
+	return err;
+}
+
+/* Whether the subtree can be passed at once: a declaration has no code below it. */
+static bool jump_to_sibling(struct walk *w, const struct die *die)
+{
+	if (!die_has(die, SLOT_DECLARATION) || !die_has(die, SLOT_SIBLING))
+		return false;
+	uint64_t to = die->attr[SLOT_SIBLING].u;
+	if (die->attr[SLOT_SIBLING].class != VALUE_REFERENCE || to <= die->off || to > w->unit->header->end ||
+	    to < cursor_off(&w->c))
+		return false;
+	cursor_seek(&w->c, to);
+	return true;
+}
+
+/* An entry that is or may be code. Sets what its children are told; *descend: there are children to visit. */
+static int visit_code(struct walk *w, const struct abbrev *abbrev, uint64_t off, struct context *ret, bool *descend)
+{
+	struct die die; /* attributes that are not present stay unset: there are too many to clear each time */
+	die.off = off;
+	die_read(&w->c, w->unit, abbrev, &die);
+	if (!cursor_ok(&w->c))
+		return 0;
+	*descend = abbrev->has_children && !jump_to_sibling(w, &die);
+	if (abbrev->kind == DIE_SUBPROGRAM)
+		return enter_subprogram(w, &die, ret);
+	return enter_inlined(w, &die, &w->stack[w->depth], ret);
+}
+
+static int visit(struct walk *w, const struct abbrev *abbrev, uint64_t off)
+{
+	struct context inner = w->stack[w->depth];
+	bool descend = false;
+	if (abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED) {
+		int err = visit_code(w, abbrev, off, &inner, &descend);
+		if (err)
+			return err;
+	} else if (abbrev->kind == DIE_CALL_SITE && w->b->context->callsites) {
+		int err = visit_call(w, abbrev, off);
+		if (err)
+			return err;
+		descend = abbrev->has_children && cursor_ok(&w->c);
+	} else {
+		descend = die_skip(&w->c, w->unit, abbrev);
+	}
+	if (!descend)
+		return 0;
+	if (w->depth + 1 == DIE_DEPTH_MAX) {
+		oddity_count(w->unit->odd, ODD_UNIT_DEPTH, ".debug_info", off);
+		w->c.pos = w->c.end;
+		return 0;
+	}
+	w->stack[++w->depth] = inner;
+	return 0;
+}
+
+int builder_walk(struct builder *b)
+{
+	struct walk w = {.b = b, .unit = &b->unit};
+	if (!b->unit.first_child)
+		return 0;
+	w.c = unit_cursor(&b->unit, b->unit.first_child);
+	w.stack[0] = (struct context){NO_BODY, NO_BODY, 0};
+	while (cursor_left(&w.c)) {
+		uint64_t off = cursor_off(&w.c), code = cursor_uleb(&w.c);
+		if (!code) {
+			if (!w.depth)
+				break;
+			w.depth--;
+			continue;
+		}
+		const struct abbrev *abbrev = abbrev_find(&b->unit.abbrevs, code);
+		if (!abbrev) {
+			cursor_fail(&w.c);
+			break;
+		}
+		if (abbrev->kind == DIE_OTHER && !abbrev->has_children && abbrev->fixed_size >= 0) {
+			cursor_skip(&w.c, (uint64_t)abbrev->fixed_size); /* most entries end here */
+			continue;
+		}
+		int err = visit(&w, abbrev, off);
+		if (err)
+			return err;
+	}
+	if (!cursor_ok(&w.c))
+		oddity_count(b->unit.odd, ODD_UNIT_DIE, ".debug_info", cursor_off(&w.c));
+	return 0;
+}

@@ -1,0 +1,268 @@
+/*
+ * symtab.c - symbols as functions.
+ *
+ * Functions (STT_FUNC, STT_GNU_IFUNC) are all taken. Labels of assembly code (STT_NOTYPE) are taken where no
+ * sized function is: kernel entry code has no others. A symbol without a size reaches to the next symbol or
+ * to the end of its section; it never takes bytes from a sized function. Entries of procedure linkage tables
+ * are labels with a size.
+ */
+#include "convert/build/symtab.h"
+
+#include "convert/record/radix.h"
+
+#include <limits.h>
+#include <string.h>
+
+size_t symtab_lower_bound(const symbol_vec *symbols, uint64_t addr)
+{
+	size_t lo = 0, hi = symbols->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (symbols->v[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* ---- Which names are not worth having ---- */
+
+/* "$a", "$d", "$t", "$x", also with a suffix: they tell code from data (AAELF64, 5.5.5; RISC-V psABI). */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
+	       (!name[2] || name[2] == '.' || (name[1] == 'x' && name[2] == 'r'));
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+	return n >= m && !strcmp(name + n - m, end);
+}
+
+/* Names that end something: what follows is not theirs. */
+static bool is_end_marker(const char *name)
+{
+	return !strcmp(name, "_etext") || !strcmp(name, "etext") || !strcmp(name, "__etext") ||
+	       !strncmp(name, "__stop_", 7) || ends_with(name, "_end") || ends_with(name, "_stop");
+}
+
+/* Names that begin a section or a group of functions, not a function. */
+static bool is_start_marker(const char *name)
+{
+	return !strcmp(name, "_stext") || !strcmp(name, "_text") || !strncmp(name, "__start_", 8) ||
+	       ends_with(name, "_start") || ends_with(name, "_begin") || strstr(name, "_text_");
+}
+
+static bool worth_having(const struct symbol *s)
+{
+	if (is_mapping_symbol(s->name))
+		return false;
+	return s->type != SYMBOL_NOTYPE || strncmp(s->name, ".L", 2) != 0;
+}
+
+static bool only_ends(const struct symbol *s)
+{
+	return s->type == SYMBOL_NOTYPE && !s->size && is_end_marker(s->name);
+}
+
+/* Which of several labels at one address is the best name. Linkers' own labels of stubs differ from each other. */
+static int label_rank(const struct symbol *s)
+{
+	if (s->type == SYMBOL_STUB)
+		return INT_MAX;
+	if (s->type == SYMBOL_START)
+		return -1;
+	if (only_ends(s))
+		return 0;
+	return 1 + (s->size != 0) * 4 + !is_start_marker(s->name) * 2 + s->global;
+}
+
+/* ---- The sweep ---- */
+
+/* One pass over the symbols by address. */
+struct sweep {
+	const struct image *image;
+	const struct keyed *order; /* by address, then as in the table */
+	size_t n;
+	range_vec sections;        /* of code, ascending */
+	uint64_t sized_reach;      /* how far sized functions seen so far reach */
+	uint64_t label_reach;      /* the same for sized labels */
+	symbol_vec *out;
+};
+
+static const struct symbol *at(const struct sweep *s, size_t i)
+{
+	return &s->image->symbols.v[s->order[i].index];
+}
+
+static uint64_t symbol_end(const struct symbol *s)
+{
+	uint64_t end;
+	return __builtin_add_overflow(s->addr, s->size, &end) ? UINT64_MAX : end;
+}
+
+static int emit(struct sweep *s, size_t i, uint64_t end)
+{
+	const struct symbol *symbol = at(s, i);
+	return vec_push(s->out, (struct code_symbol){
+					.addr = symbol->addr,
+					.end = end,
+					.name = symbol->name,
+					.order = s->order[i].index,
+					.inferred = !symbol->size,
+					.label = symbol->type != SYMBOL_FUNC,
+					.marker = only_ends(symbol),
+				});
+}
+
+/* Where a symbol of unknown size ends: at the next symbol, at the end of its section, or nobody knows. */
+static uint64_t unsized_end(const struct sweep *s, uint64_t addr, size_t next)
+{
+	const struct range *section = ranges_find(&s->sections, addr);
+	uint64_t end = section ? section->hi : addr;
+	if (next < s->n && (!section || s->order[next].key < end))
+		end = s->order[next].key;
+	return end;
+}
+
+/* Functions of [first, end), which share an address. Those without size only where no sized function is. */
+static int sweep_functions(struct sweep *s, size_t first, size_t end, bool *found)
+{
+	uint64_t addr = s->order[first].key;
+	for (size_t i = first; i < end; i++) {
+		const struct symbol *symbol = at(s, i);
+		*found |= symbol->type == SYMBOL_FUNC;
+		if (symbol->type == SYMBOL_FUNC && symbol_end(symbol) > s->sized_reach && symbol->size)
+			s->sized_reach = symbol_end(symbol);
+	}
+	for (size_t i = first; i < end; i++) {
+		const struct symbol *symbol = at(s, i);
+		if (symbol->type != SYMBOL_FUNC || (!symbol->size && s->sized_reach > addr))
+			continue;
+		if (emit(s, i, symbol->size ? symbol_end(symbol) : unsized_end(s, addr, end)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The best label of [first, end). One without size inside a sized one reaches at most to that one's end. */
+static int sweep_labels(struct sweep *s, size_t first, size_t end)
+{
+	size_t best = first;
+	int best_rank = -1;
+	for (size_t i = first; i < end; i++) {
+		int rank = label_rank(at(s, i));
+		if (rank >= best_rank) {
+			best = i;
+			best_rank = rank;
+		}
+	}
+	const struct symbol *symbol = at(s, best);
+	if (symbol->type == SYMBOL_START)
+		return 0;
+	uint64_t stop = symbol->size ? symbol_end(symbol) : unsized_end(s, symbol->addr, end);
+	if (!symbol->size && symbol->addr < s->label_reach && stop > s->label_reach)
+		stop = s->label_reach;
+	if (symbol->size && stop > s->label_reach)
+		s->label_reach = stop;
+	return emit(s, best, stop);
+}
+
+static int compare_symbol(const void *a, const void *b)
+{
+	const struct code_symbol *x = a, *y = b;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int sweep(struct sweep *s)
+{
+	for (size_t first = 0, end; first < s->n; first = end) {
+		size_t before = s->out->n;
+		bool function = false;
+		for (end = first + 1; end < s->n && s->order[end].key == s->order[first].key;)
+			end++;
+		int err = sweep_functions(s, first, end, &function);
+		if (!err && !function && s->sized_reach <= s->order[first].key)
+			err = sweep_labels(s, first, end);
+		if (err)
+			return err;
+		if (s->out->n - before > 1)
+			qsort(s->out->v + before, s->out->n - before, sizeof(*s->out->v), compare_symbol);
+	}
+	return 0;
+}
+
+/* upstream: functions only, with the size they claim. */
+static int take_functions(struct sweep *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (at(s, i)->type == SYMBOL_FUNC && emit(s, i, symbol_end(at(s, i))))
+			return -ENOMEM;
+	return 0;
+}
+
+static int compare_range(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+static int collect_sections(const struct image *image, range_vec *ret)
+{
+	for (size_t i = 0; i < image->sections.n; i++) {
+		const struct section *s = &image->sections.v[i];
+		uint64_t end;
+		if (s->code && s->size && !__builtin_add_overflow(s->addr, s->size, &end) &&
+		    vec_push(ret, (struct range){s->addr, end}))
+			return -ENOMEM;
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_range);
+	return 0;
+}
+
+int symtab_prepare(const struct image *image, bool match_llvm, symbol_vec *ret)
+{
+	CLEANUP(freep) struct keyed *order = malloc((image->symbols.n + 1) * sizeof(*order));
+	struct sweep s = {.image = image, .order = order, .out = ret};
+	if (!order || image->symbols.n > UINT32_MAX)
+		return -ENOMEM;
+	for (size_t i = 0; i < image->symbols.n; i++)
+		if (worth_having(&image->symbols.v[i]))
+			order[s.n++] = (struct keyed){image->symbols.v[i].addr, (uint32_t)i};
+	int err = radix_sort(order, s.n);
+	if (!err)
+		err = collect_sections(image, &s.sections);
+	if (!err)
+		err = match_llvm ? take_functions(&s) : sweep(&s);
+	vec_free(&s.sections);
+	uint64_t reach = 0;
+	for (size_t i = 0; i < ret->n; i++) {
+		reach = ret->v[i].end > reach ? ret->v[i].end : reach;
+		ret->v[i].reach = reach;
+	}
+	return err;
+}
+
+int symtab_add_records(const symbol_vec *symbols, struct pool *pool, record_vec *records)
+{
+	if (vec_reserve(records, symbols->n))
+		return -ENOMEM;
+	for (size_t i = 0; i < symbols->n; i++) {
+		const struct code_symbol *s = &symbols->v[i];
+		struct record r = {.start = s->addr, .end = s->end, .bare = NO_STRING,
+				   .kind = s->label ? RECORD_LABEL : RECORD_SYMBOL, .linkage = true,
+				   .marker = s->marker, .inferred = s->inferred};
+		struct pool_string name = pool_string_of(s->name, strlen(s->name));
+		if (r.end - r.start > UINT32_MAX)
+			r.end = r.start; /* GSYM sizes have 32 bits: better unknown than wrong */
+		if (pool_add_string(pool, &name, &r.name))
+			return -ENOMEM;
+		records->v[records->n++] = r;
+	}
+	return 0;
+}

@@ -1,0 +1,35 @@
+/*
+ * symtab.h - symbols as functions: which of them name code, and where each one ends.
+ */
+#ifndef CONVERT_BUILD_SYMTAB_H
+#define CONVERT_BUILD_SYMTAB_H
+
+#include "convert/object/object_file.h"
+#include "convert/record/func_record.h"
+
+struct code_symbol {
+	uint64_t addr, end; /* end == addr: nothing bounds it */
+	uint64_t reach;     /* the highest end of this and all symbols before it */
+	const char *name;
+	uint32_t order;     /* in the symbol table */
+	bool inferred;      /* its size is not the symbol table's */
+	bool label;         /* STT_NOTYPE, or a stub */
+	bool marker;        /* its name says that something ends here: only of use if lines prove otherwise */
+};
+
+/* Ascending by address, then end, then order. */
+typedef VEC(struct code_symbol) symbol_vec;
+
+/*
+ * Chooses from image->symbols and infers missing sizes. With @match_llvm: functions only, sizes as they are,
+ * but for the very last.
+ */
+int symtab_prepare(const struct image *image, bool match_llvm, symbol_vec *ret);
+
+/* The first symbol whose address is at least @addr, as index. */
+size_t symtab_lower_bound(const symbol_vec *symbols, uint64_t addr);
+
+/* Appends a record for every symbol, in symbol-table order. */
+int symtab_add_records(const symbol_vec *symbols, struct pool *pool, record_vec *records);
+
+#endif

@@ -1,0 +1,392 @@
+/*
+ * Converted files: making keys, loading, publishing, remembering failures.
+ */
+#include "convert/cache/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "convert/convert.h"
+#include "gsym/base/diag.h"
+#include "convert/cache/cache_dir.h"
+#include "convert/cache/inputs.h"
+
+enum {
+	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
+	TEMP_TRIES = 8,
+};
+
+static void file_name(char name[NAME_SIZE], const struct cache_key *key, const char *suffix)
+{
+	snprintf(name, NAME_SIZE, "%s%s", key->text, suffix);
+}
+
+/*
+ * Which file it is. Nothing that a file's author could choose: XXH3 stands up to accidents, not to forgers.
+ */
+static uint64_t file_fingerprint(const struct cache_input *input)
+{
+	const struct cache_file *const files[] = {&input->file, &input->binary};
+	uint8_t fields[2][36];
+	for (size_t i = 0; i < 2; i++) {
+		store64(fields[i], files[i]->dev, false);
+		store64(fields[i] + 8, files[i]->ino, false);
+		store64(fields[i] + 16, (uint64_t)files[i]->ctime_ns, false);
+		store32(fields[i] + 24, files[i]->uid, false);
+		store32(fields[i] + 28, files[i]->gid, false);
+		store32(fields[i] + 32, files[i]->mode, false);
+	}
+	return XXH3_64bits(fields, sizeof(fields));
+}
+
+/* What was made of it: the object file's state and all that shapes the output. */
+static uint64_t content_fingerprint(const struct cache_input *input)
+{
+	uint8_t fields[56];
+	store32(fields, CONVERT_REVISION, false);
+	store32(fields + 4, CACHE_LAYOUT_REVISION, false);
+	store32(fields + 8, input->version, false);
+	store32(fields + 12, input->merged, false);
+	store64(fields + 16, input->file.size, false);
+	store64(fields + 24, (uint64_t)input->file.mtime_ns, false);
+	store64(fields + 32, input->binary.size, false);
+	store64(fields + 40, (uint64_t)input->binary.mtime_ns, false);
+	store64(fields + 48, input->places, false);
+	return XXH3_64bits(fields, sizeof(fields));
+}
+
+void cache_key_make(const struct cache_input *input, struct cache_key *ret)
+{
+	snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", input->id,
+		 (unsigned long long)file_fingerprint(input), (unsigned long long)content_fingerprint(input));
+}
+
+static void set_sum(struct cache *cache, struct cache_sum sum)
+{
+	atomic_store(&cache->bytes, sum.bytes);
+	atomic_store(&cache->files, sum.files);
+}
+
+int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log,
+	       struct gsym_diag *diag)
+{
+	*cache = (struct cache){.dir = -1, .limit = limit, .log = log};
+	int err = cache_dir_open(path, &cache->dir, &cache->path, diag);
+	if (!err)
+		set_sum(cache, cache_dir_clean(cache->dir, log));
+	return err;
+}
+
+void cache_close(struct cache *cache)
+{
+	if (cache->path)
+		close(cache->dir);
+	free(cache->path);
+	cache->path = NULL;
+}
+
+/* ---- Loading ---- */
+
+/*
+ * Makes room for a file called @name, where something is that we cannot use. -EEXIST when it cannot be moved
+ * away, so that a conversion would be in vain.
+ */
+static int make_room(struct cache *cache, const char *name, struct gsym_diag *diag)
+{
+	char aside[NAME_SIZE + CACHE_TEMP_NAME_SIZE];
+	if (unlinkat(cache->dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	/* A directory: what is in it is not ours to delete. */
+	for (int i = 0; i < TEMP_TRIES; i++) {
+		snprintf(aside, sizeof(aside), "%s.%ld-%u", name, (long)getpid(),
+			 atomic_fetch_add(&cache->next_temp, 1));
+		if (renameat2(cache->dir, name, cache->dir, aside, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return diag_set(diag, -EEXIST, "cache directory '%s': '%s' is damaged and cannot be moved away: %s",
+			cache->path, name, strerror(errno));
+}
+
+/* Opens the entry @name; -EMEDIUMTYPE when it is no regular file. */
+static int open_entry(const struct cache *cache, const char *name)
+{
+	struct stat st;
+	if (fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EMEDIUMTYPE;
+	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The checked content of an entry. */
+static int open_handle(const struct cache *cache, const char *name, struct handle **ret,
+		       struct gsym_diag *diag)
+{
+	int fd = open_entry(cache, name);
+	if (fd < 0)
+		return diag_set(diag, fd, "%s: %s", name,
+				fd == -EMEDIUMTYPE ? "not a regular file" : strerror(-fd));
+	int err = handle_open(fd, name, ret, diag);
+	close(fd);
+	return err;
+}
+
+static bool is_out_of_resources(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
+}
+
+int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag)
+{
+	char name[NAME_SIZE];
+	struct gsym_diag why = {""};
+	file_name(name, key, CACHE_GSYM_SUFFIX);
+	int err = open_handle(cache, name, ret, &why);
+	if (!err)
+		cache_touch(cache, key, time(NULL));
+	if (!err || err == -ENOENT)
+		return err;
+	if (is_out_of_resources(err))
+		return diag_set(diag, err, "%s", why.text);
+	err = make_room(cache, name, diag);
+	if (err) {
+		log_warning(cache->log, "%s", diag->text);
+		return err;
+	}
+	log_warning(cache->log, "cache: %s: deleting it, it will be made again", why.text);
+	return -ENOENT;
+}
+
+bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size)
+{
+	return cache_peek(cache, key, ret_size, NULL);
+}
+
+bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size, struct text_buf *notes)
+{
+	char name[NAME_SIZE];
+	file_name(name, key, CACHE_GSYM_SUFFIX);
+	int fd = open_entry(cache, name);
+	if (fd < 0)
+		return false;
+	bool has = handle_peek(fd, ret_size, notes) == 0;
+	close(fd);
+	return has;
+}
+
+void cache_forget(struct cache *cache, const struct cache_key *key)
+{
+	char name[NAME_SIZE];
+	file_name(name, key, CACHE_GSYM_SUFFIX);
+	if (unlinkat(cache->dir, name, 0) == 0 && atomic_load(&cache->files))
+		atomic_fetch_sub(&cache->files, 1);
+}
+
+void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when)
+{
+	char name[NAME_SIZE];
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = when}};
+	file_name(name, key, CACHE_GSYM_SUFFIX);
+	utimensat(cache->dir, name, times, AT_SYMLINK_NOFOLLOW);
+}
+
+bool cache_is_tight(struct cache *cache)
+{
+	return atomic_load(&cache->bytes) > cache->limit / 2;
+}
+
+/* ---- Publishing ---- */
+
+/*
+ * Takes the lock that says the file has a living writer. False when a starting daemon was faster and removed
+ * it.
+ */
+static bool lock_temp(int fd)
+{
+	struct stat st;
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag)
+{
+	struct cache_temp temp = {.fd = -1};
+	for (int i = 0; i < TEMP_TRIES; i++) {
+		snprintf(temp.name, sizeof(temp.name), CACHE_TEMP_PREFIX "%ld-%u", (long)getpid(),
+			 atomic_fetch_add(&cache->next_temp, 1));
+		temp.fd = openat(cache->dir, temp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+				 0600);
+		if (temp.fd < 0 && errno != EEXIST)
+			break;
+		if (temp.fd >= 0 && lock_temp(temp.fd)) {
+			*ret = temp;
+			return 0;
+		}
+		if (temp.fd >= 0)
+			close(temp.fd);
+		errno = EEXIST;
+	}
+	return diag_set(diag, -errno, "cache directory '%s': cannot make a file: %s", cache->path,
+			strerror(errno));
+}
+
+void cache_temp_close(struct cache *cache, struct cache_temp *temp)
+{
+	if (temp->name[0])
+		unlinkat(cache->dir, temp->name, 0);
+	if (temp->fd >= 0)
+		close(temp->fd);
+	*temp = (struct cache_temp){.fd = -1};
+}
+
+/* Makes @temp the file @name. */
+static int rename_temp(struct cache *cache, struct cache_temp *temp, const char *name)
+{
+	if (renameat(cache->dir, temp->name, cache->dir, name))
+		return -errno;
+	temp->name[0] = 0;
+	return 0;
+}
+
+static void evict(struct cache *cache, const char *keep)
+{
+	/* A tenth below the limit, so that not every conversion at the limit walks the directory. */
+	const struct cache_bounds bounds = {.limit = cache->limit, .target = cache->limit - cache->limit / 10};
+	set_sum(cache, cache_dir_evict(cache->dir, &bounds, keep, cache->log));
+}
+
+void cache_trim(struct cache *cache)
+{
+	evict(cache, "");
+}
+
+static void grown(struct cache *cache, uint64_t bytes, const char *keep)
+{
+	uint64_t now = atomic_fetch_add(&cache->bytes, bytes) + bytes;
+	if (now > cache->limit)
+		evict(cache, keep);
+}
+
+/* Whoever reads the file later must be able to: what our own reader refuses is not published. */
+static int check_readable(int fd, const char *name, struct gsym_diag *diag)
+{
+	struct handle *handle;
+	int err = handle_open(fd, name, &handle, diag);
+	if (!err)
+		handle_put(handle);
+	return err;
+}
+
+static int complete(struct cache_temp *temp, uint64_t gsym_size, struct span notes, struct span inputs)
+{
+	int err = trailer_write(temp->fd, gsym_size, notes, inputs);
+	/* Durable before it is visible: the disk may be full only now. */
+	return !err && fdatasync(temp->fd) ? -errno : err;
+}
+
+int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key,
+		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag)
+{
+	char name[NAME_SIZE];
+	file_name(name, key, CACHE_GSYM_SUFFIX);
+	int err = complete(temp, gsym_size, notes, inputs);
+	if (err)
+		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
+				strerror(-err));
+	err = check_readable(temp->fd, name, diag);
+	if (err)
+		return err;
+	bool is_new = faccessat(cache->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+	err = rename_temp(cache, temp, name);
+	if (err)
+		return diag_set(diag, err, "cache directory '%s': cannot rename to %s: %s", cache->path, name,
+				strerror(-err));
+	atomic_fetch_add(&cache->files, is_new);
+	grown(cache, gsym_size + notes.size + inputs.size + TRAILER_SIZE, name);
+	return 0;
+}
+
+/* ---- Small files ---- */
+
+int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size,
+		     struct gsym_diag *diag)
+{
+	struct cache_temp temp;
+	int err = cache_temp_open(cache, &temp, diag);
+	if (err)
+		return err;
+	ssize_t n = 0;
+	for (size_t done = 0; done < size && n >= 0; done += (size_t)n)
+		n = write(temp.fd, (const char *)data + done, size - done);
+	err = n < 0 ? -errno : rename_temp(cache, &temp, name);
+	cache_temp_close(cache, &temp);
+	return err ? diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
+			      strerror(-err))
+		   : 0;
+}
+
+void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text,
+			 struct span inputs)
+{
+	char name[NAME_SIZE];
+	struct gsym_diag diag = {""};
+	struct text_buf out = {0};
+	file_name(name, key, CACHE_FAILED_SUFFIX);
+	text_dec(&out, (uint64_t)-err);
+	text_char(&out, '\t');
+	text_bytes(&out, text, strnlen(text, FAILURE_TEXT_SIZE - 1));
+	text_char(&out, '\n');
+	text_bytes(&out, inputs.data, inputs.size);
+	if (!out.failed && cache_write_file(cache, name, out.v, out.n, &diag))
+		log_warning(cache->log, "%s; the failure will be met again after a restart", diag.text);
+	else if (!out.failed)
+		grown(cache, out.n, name);
+	text_deinit(&out);
+}
+
+/* The whole file, terminated; NULL when it is not there or not one of ours. */
+static char *read_failure(const struct cache *cache, const char *name)
+{
+	struct stat st;
+	int fd = open_entry(cache, name);
+	if (fd < 0)
+		return NULL;
+	size_t most = FAILURE_TEXT_SIZE + 16 + INPUTS_MAX, done = 0;
+	char *text = fstat(fd, &st) == 0 && (size_t)st.st_size <= most ? malloc((size_t)st.st_size + 1) : NULL;
+	ssize_t n = 1;
+	while (text && done < (size_t)st.st_size && n > 0) {
+		n = read(fd, text + done, (size_t)st.st_size - done);
+		done += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	if (text)
+		text[done] = 0;
+	return text;
+}
+
+int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE],
+		       char **ret_inputs)
+{
+	char name[NAME_SIZE], *tab;
+	file_name(name, key, CACHE_FAILED_SUFFIX);
+	CLEANUP(freep) char *all = read_failure(cache, name);
+	long err = all ? strtol(all, &tab, 10) : 0;
+	if (err <= 0 || err >= 4096 || *tab != '\t')
+		return 0; /* not what we write: as if it were not there */
+	size_t words = strcspn(tab + 1, "\n");
+	const char *inputs = tab[1 + words] ? tab + 2 + words : "";
+	snprintf(text, FAILURE_TEXT_SIZE, "%.*s", (int)(words < FAILURE_TEXT_SIZE ? words : FAILURE_TEXT_SIZE),
+		 tab + 1);
+	*ret_inputs = strdup(inputs);
+	return *ret_inputs ? (int)-err : 0;
+}

@@ -1,0 +1,280 @@
+#include "convert/cache/cache_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gsym/base/diag.h"
+#include "gsym/base/vec.h"
+
+/* ---- Where it is ---- */
+
+/*
+ * $HOME if it is the user's: where fstab lets users mount, mount(8) takes it away and mount.fuse3(8) says /root. Else what
+ * the system knows of the user, or NULL.
+ */
+static const char *find_home(void)
+{
+	const char *home = getenv("HOME");
+	struct stat st;
+	if (home && home[0] == '/' && stat(home, &st) == 0 && st.st_uid == geteuid())
+		return home;
+	const struct passwd *user = getpwuid(geteuid());
+	return user && user->pw_dir ? user->pw_dir : home;
+}
+
+/* $XDG_CACHE_HOME/gsymfs, ~/.cache/gsymfs, or for root /var/cache/gsymfs. */
+static int default_path(char **ret)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = find_home();
+	int n;
+	if (geteuid() == 0)
+		n = asprintf(ret, "/var/cache/gsymfs");
+	else if (xdg && xdg[0] == '/')
+		n = asprintf(ret, "%s/gsymfs", xdg);
+	else if (home && home[0] == '/')
+		n = asprintf(ret, "%s/.cache/gsymfs", home);
+	else
+		return -ENOENT;
+	return n < 0 ? -ENOMEM : 0;
+}
+
+int cache_dir_make(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		int failed = mkdir(path, 0755) && errno != EEXIST;
+		*slash = '/';
+		if (failed)
+			return -errno;
+	}
+	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
+}
+
+/* Somebody who can write there could hand us any bytes, and read what an image's owner keeps to himself. */
+static int check_owner(int fd, const char *path, struct gsym_diag *diag)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return diag_set(diag, -errno, "cache directory '%s': cannot stat: %s", path, strerror(errno));
+	if (st.st_uid != geteuid())
+		return diag_set(diag, -EPERM,
+				"cache directory '%s' belongs to user %u: choose another with -o cache=DIR",
+				path, (unsigned)st.st_uid);
+	if (st.st_mode & 022)
+		return diag_set(diag, -EPERM, "cache directory '%s' is writable by others: chmod it to 0700",
+				path);
+	return 0;
+}
+
+int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag)
+{
+	CLEANUP(freep) char *own = NULL;
+	int err = 0;
+	if (path)
+		own = strdup(path);
+	else
+		err = default_path(&own);
+	if (err || !own)
+		return diag_set(diag, err ? err : -ENOMEM,
+				"no place for the cache: set HOME or use -o cache=DIR");
+	err = cache_dir_make(own);
+	if (err)
+		return diag_set(diag, err, "cache directory '%s': cannot make it: %s", own, strerror(-err));
+	int fd = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return diag_set(diag, -errno, "cache directory '%s': cannot open: %s", own, strerror(errno));
+	err = check_owner(fd, own, diag);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	char *absolute = realpath(own, NULL);
+	*ret_fd = fd;
+	*ret_path = absolute ? absolute : TAKE(own);
+	return 0;
+}
+
+/* ---- What is in it ---- */
+
+struct cached {
+	char name[CACHE_KEY_SIZE + 8];
+	uint64_t size;
+	int64_t used; /* seconds since the epoch */
+};
+
+typedef VEC(struct cached) cached_vec;
+
+/* The directory may hold a user's own files: only names that we give are ours to delete. */
+static bool is_cached(const char *name)
+{
+	static const char hex[] = "0123456789abcdef", id_letters[] = "0123456789abcdefxh-";
+	const char *dash = strrchr(name, '-');
+	if (!dash || dash == name || dash - name >= ID_TEXT_SIZE ||
+	    strspn(name, id_letters) < (size_t)(dash - name) || strspn(dash + 1, hex) != FINGERPRINT_DIGITS)
+		return false;
+	const char *suffix = dash + 1 + FINGERPRINT_DIGITS;
+	return strcmp(suffix, CACHE_GSYM_SUFFIX) == 0 || strcmp(suffix, CACHE_FAILED_SUFFIX) == 0;
+}
+
+/* ".tmp-<process>-<number>" */
+static bool is_temporary(const char *name)
+{
+	static const char digits[] = "0123456789";
+	size_t prefix = strlen(CACHE_TEMP_PREFIX);
+	if (strncmp(name, CACHE_TEMP_PREFIX, prefix) != 0)
+		return false;
+	size_t pid = strspn(name + prefix, digits);
+	const char *rest = name + prefix + pid;
+	size_t number = *rest == '-' ? strspn(rest + 1, digits) : 0;
+	return pid > 0 && number > 0 && rest[1 + number] == 0;
+}
+
+static bool is_index(const char *name)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t prefix = strlen(CACHE_INDEX_PREFIX);
+	return strncmp(name, CACHE_INDEX_PREFIX, prefix) == 0 && strspn(name + prefix, hex) == 16 &&
+	       name[prefix + 16] == 0;
+}
+
+static bool is_ours(const char *name)
+{
+	return is_cached(name) || is_temporary(name) || is_index(name);
+}
+
+static DIR *open_listing(int dir)
+{
+	/* Through "." rather than dup(2): a listing needs a position of its own. */
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+/* Without memory it counts as not there; the next walk sees it. */
+static void add_cached(const char *name, const struct stat *st, cached_vec *vec)
+{
+	struct cached c = {.size = (uint64_t)st->st_size, .used = st->st_mtime};
+	if (strlen(name) >= sizeof(c.name))
+		return;
+	strcpy(c.name, name);
+	if (vec_push(vec, c))
+		return;
+}
+
+/* Removes a temporary file unless its writer still holds the lock. */
+static void remove_leftover(int dir, const char *name, const struct log *log)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && unlinkat(dir, name, 0) == 0)
+		log_info(log, "cache: removed '%s', left over from a daemon that did not end well", name);
+	close(fd);
+}
+
+static bool is_converted(const char *name)
+{
+	return is_cached(name) && strcmp(strrchr(name, '.'), CACHE_GSYM_SUFFIX) == 0;
+}
+
+static void count(struct cache_sum *sum, const char *name, const struct stat *st)
+{
+	sum->bytes += (uint64_t)st->st_size;
+	sum->files += is_converted(name);
+}
+
+struct cache_sum cache_dir_clean(int dir, const struct log *log)
+{
+	struct cache_sum sum = {0};
+	DIR *d = open_listing(dir);
+	if (!d)
+		return sum;
+	for (struct dirent *e; (e = readdir(d));) {
+		struct stat st;
+		if (is_temporary(e->d_name))
+			remove_leftover(dir, e->d_name, log);
+		else if (is_ours(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			count(&sum, e->d_name, &st);
+	}
+	closedir(d);
+	return sum;
+}
+
+void cache_dir_expire(int dir, int64_t seconds, const struct log *log)
+{
+	DIR *d = open_listing(dir);
+	int64_t until = time(NULL) - seconds;
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));) {
+		struct stat st;
+		if (is_temporary(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime < until &&
+		    unlinkat(dir, e->d_name, 0) == 0)
+			log_info(log, "cache: removed '%s', left over from a daemon that did not end well", e->d_name);
+	}
+	closedir(d);
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct cached *x = a, *y = b;
+	if (x->used != y->used)
+		return x->used < y->used ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Fills @vec with what may go, and returns the sum of all that is ours. */
+static struct cache_sum list_cached(int dir, cached_vec *vec)
+{
+	struct cache_sum sum = {0};
+	DIR *d = open_listing(dir);
+	if (!d)
+		return sum;
+	for (struct dirent *e; (e = readdir(d));) {
+		struct stat st;
+		if (!is_ours(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+			continue;
+		count(&sum, e->d_name, &st);
+		if (is_cached(e->d_name))
+			add_cached(e->d_name, &st, vec);
+	}
+	closedir(d);
+	return sum;
+}
+
+/* Whether it is gone, if only because another daemon was faster. */
+static bool delete(int dir, const struct cached *c, const struct log *log)
+{
+	if (unlinkat(dir, c->name, 0))
+		return errno == ENOENT;
+	log_info(log, "cache: evicted '%s' (%llu bytes)", c->name, (unsigned long long)c->size);
+	return true;
+}
+
+struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep, const struct log *log)
+{
+	cached_vec files = {0};
+	struct cache_sum sum = list_cached(dir, &files);
+	uint64_t most = sum.bytes > bounds->limit ? bounds->target : sum.bytes;
+	if (sum.bytes > most && files.n)
+		qsort(files.v, files.n, sizeof(*files.v), by_use);
+	for (size_t i = 0; i < files.n && sum.bytes > most; i++) {
+		if (strcmp(files.v[i].name, keep) == 0 || !delete(dir, &files.v[i], log))
+			continue;
+		sum.bytes -= files.v[i].size;
+		sum.files -= is_converted(files.v[i].name);
+	}
+	vec_free(&files);
+	return sum;
+}

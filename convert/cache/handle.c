@@ -1,0 +1,238 @@
+/*
+ * Cache files. They are hostile as well: another program may have damaged them, a crash may have cut them.
+ * The checksum is taken with pread(2), which reports a vanished page as an error instead of a signal.
+ */
+#include "convert/cache/handle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "gsym/base/diag.h"
+#include "gsym/base/vec.h"
+#include "gsym/base/file_io.h"
+#include "convert/os/guard.h"
+#include "convert/cache/inputs.h"
+
+static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', '0', '2'};
+
+enum {
+	CHECKSUM_SIZE = 8,
+	BLOCK_SIZE = 256 * 1024,
+};
+
+struct trailer {
+	uint64_t gsym_size;
+	uint64_t notes_size;
+	uint64_t inputs_size;
+	uint64_t checksum;
+};
+
+/* XXH3 of the first @size bytes of the file, going on from @state. */
+static int hash_file(int fd, uint64_t size, XXH3_state_t *state)
+{
+	CLEANUP(freep) char *block = malloc(BLOCK_SIZE);
+	if (!block)
+		return -ENOMEM;
+	for (uint64_t off = 0; off < size;) {
+		size_t n = size - off < BLOCK_SIZE ? (size_t)(size - off) : BLOCK_SIZE;
+		int err = read_all(fd, block, n, (off_t)off);
+		if (err)
+			return err;
+		XXH3_64bits_update(state, block, n);
+		off += n;
+	}
+	return 0;
+}
+
+static void free_state(XXH3_state_t **state)
+{
+	XXH3_freeState(*state);
+}
+
+static int checksum(int fd, uint64_t size, const void *tail, size_t tail_size, uint64_t *ret)
+{
+	CLEANUP(free_state) XXH3_state_t *state = XXH3_createState();
+	if (!state)
+		return -ENOMEM;
+	XXH3_64bits_reset(state);
+	int err = hash_file(fd, size, state);
+	if (err)
+		return err;
+	if (tail_size)
+		XXH3_64bits_update(state, tail, tail_size);
+	*ret = XXH3_64bits_digest(state);
+	return 0;
+}
+
+/* ---- Writing ---- */
+
+int trailer_write(int fd, uint64_t gsym_size, struct span notes, struct span inputs)
+{
+	if (notes.size > NOTES_MAX || inputs.size > INPUTS_MAX)
+		return -EINVAL;
+	uint8_t fields[TRAILER_SIZE];
+	store64(fields, gsym_size, false);
+	store64(fields + 8, notes.size, false);
+	store64(fields + 16, inputs.size, false);
+	memcpy(fields + 24, magic, sizeof(magic));
+	uint64_t sum = 0, end = gsym_size + notes.size + inputs.size;
+	int err = write_all(fd, notes.data, notes.size, (off_t)gsym_size);
+	if (!err)
+		err = write_all(fd, inputs.data, inputs.size, (off_t)(gsym_size + notes.size));
+	if (!err)
+		err = checksum(fd, end, fields, sizeof(fields) - CHECKSUM_SIZE, &sum);
+	if (err)
+		return err;
+	store64(fields + 32, sum, false);
+	return write_all(fd, fields, sizeof(fields), (off_t)end);
+}
+
+/* ---- Opening ---- */
+
+static int trailer_read(int fd, uint64_t file_size, struct trailer *ret, struct gsym_diag *diag)
+{
+	uint8_t fields[TRAILER_SIZE];
+	if (file_size < TRAILER_SIZE)
+		return diag_set(diag, -EBADMSG, "%llu bytes are too few for a trailer",
+				(unsigned long long)file_size);
+	int err = read_all(fd, fields, sizeof(fields), (off_t)(file_size - TRAILER_SIZE));
+	if (err)
+		return diag_set(diag, err, "cannot read the trailer: %s", strerror(-err));
+	if (memcmp(fields + 24, magic, sizeof(magic)) != 0)
+		return diag_set(diag, -EBADMSG, "no trailer at its end");
+	struct trailer t = {load64(fields, false), load64(fields + 8, false), load64(fields + 16, false),
+			    load64(fields + 32, false)};
+	uint64_t body = file_size - TRAILER_SIZE;
+	if (t.notes_size > NOTES_MAX || t.inputs_size > INPUTS_MAX || t.notes_size + t.inputs_size > body ||
+	    t.gsym_size != body - t.notes_size - t.inputs_size)
+		return diag_set(diag, -EBADMSG, "the trailer's sizes do not add up to that of the file");
+	*ret = t;
+	return 0;
+}
+
+static int verify(int fd, uint64_t file_size, struct trailer *ret, struct gsym_diag *diag)
+{
+	int err = trailer_read(fd, file_size, ret, diag);
+	if (err)
+		return err;
+	uint64_t sum = 0;
+	err = checksum(fd, file_size - CHECKSUM_SIZE, NULL, 0, &sum);
+	if (err)
+		return diag_set(diag, err, "cannot read: %s", strerror(-err));
+	if (sum != ret->checksum)
+		return diag_set(diag, -EBADMSG, "the checksum does not match");
+	return 0;
+}
+
+struct open_reader {
+	struct handle *handle;
+	struct gsym_diag *diag;
+};
+
+static int open_reader(void *arg)
+{
+	struct open_reader *o = arg;
+	notes_read_map(o->handle->notes, &o->handle->addresses);
+	return gsym_reader_open_memory(o->handle->gsym.data, o->handle->gsym.size, &o->handle->reader,
+				       o->diag);
+}
+
+static int map(int fd, const struct trailer *t, struct handle *handle)
+{
+	handle->map_size = (size_t)(t->gsym_size + t->notes_size + t->inputs_size + TRAILER_SIZE);
+	void *at = mmap(NULL, handle->map_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	handle->map = at;
+	handle->gsym = (struct span){at, (size_t)t->gsym_size};
+	handle->notes = (struct span){handle->gsym.data + t->gsym_size, (size_t)t->notes_size};
+	handle->inputs = (struct span){handle->notes.data + t->notes_size, (size_t)t->inputs_size};
+	return 0;
+}
+
+static void handle_free(struct handle *handle)
+{
+	if (!handle)
+		return;
+	for (size_t i = 0; i < LISTINGS; i++)
+		tsv_index_free(handle->tables[i]);
+	name_table_free(handle->shown_names);
+	gsym_reader_close(handle->reader);
+	if (handle->map)
+		munmap(handle->map, handle->map_size);
+	free(handle);
+}
+
+static void handle_freep(struct handle **handle)
+{
+	handle_free(*handle);
+}
+
+static int open_checked(int fd, uint64_t file_size, struct handle **ret, struct gsym_diag *diag)
+{
+	struct trailer trailer;
+	int err = verify(fd, file_size, &trailer, diag);
+	if (err)
+		return err;
+	CLEANUP(handle_freep) struct handle *handle = calloc(1, sizeof(*handle));
+	if (!handle)
+		return diag_set(diag, -ENOMEM, "no memory");
+	atomic_init(&handle->refs, 1);
+	err = map(fd, &trailer, handle);
+	if (err)
+		return diag_set(diag, err, "cannot map: %s", strerror(-err));
+	struct open_reader o = {handle, diag};
+	err = guard_run(open_reader, &o);
+	if (err)
+		return err == -EFAULT ? diag_set(diag, -EBADMSG, "shrank while it was read") : err;
+	*ret = TAKE(handle);
+	return 0;
+}
+
+int handle_open(int fd, const char *name, struct handle **ret, struct gsym_diag *diag)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return diag_set(diag, -errno, "%s: cannot stat: %s", name, strerror(errno));
+	int err = open_checked(fd, (uint64_t)st.st_size, ret, diag);
+	return err ? diag_prefix(diag, err, "%s", name) : 0;
+}
+
+static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)
+{
+	if (!text_reserve(notes, (size_t)t->notes_size))
+		return -ENOMEM;
+	int err = read_all(fd, notes->v + notes->n, (size_t)t->notes_size, (off_t)t->gsym_size);
+	if (!err)
+		notes->n += (size_t)t->notes_size;
+	return err;
+}
+
+int handle_peek(int fd, uint64_t *ret_size, struct text_buf *notes)
+{
+	struct stat st;
+	struct trailer trailer;
+	int err = fstat(fd, &st) ? -errno : trailer_read(fd, (uint64_t)st.st_size, &trailer, NULL);
+	if (!err)
+		*ret_size = trailer.gsym_size;
+	if (!err && notes && trailer.notes_size)
+		err = read_notes(fd, &trailer, notes);
+	return err;
+}
+
+struct handle *handle_get(struct handle *handle)
+{
+	atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+	return handle;
+}
+
+void handle_put(struct handle *handle)
+{
+	if (handle && atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_acq_rel) == 1)
+		handle_free(handle);
+}

@@ -1,0 +1,111 @@
+#include "convert/cli/convert/check.h"
+
+#include "gsym/read/reader.h"
+#include "convert/cli/message.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { FAULTS_SHOWN = 100 };
+
+struct check {
+	const struct gsym_reader *reader;
+	const char *path;
+	uint64_t faults;
+};
+
+static void fault(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A decoder's own words name the file already. */
+static void fault(struct check *c, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (c->faults++ >= FAULTS_SHOWN)
+		return;
+	if (strncmp(text, c->path, strlen(c->path)) == 0)
+		complain("%s", text);
+	else
+		complain("%s: %s", c->path, text);
+}
+
+static uint64_t offset_of(const struct check *c, const void *at)
+{
+	return (uint64_t)((const uint8_t *)at - c->reader->bytes.data);
+}
+
+static void check_addresses(struct check *c)
+{
+	const struct gsym_info *info = &c->reader->info;
+	for (uint32_t i = 0; i < info->num_addresses; i++) {
+		uint64_t off = reader_addr_off(c->reader, i), at = (uint64_t)i * info->addr_off_size;
+		if (i > 0 && off < reader_addr_off(c->reader, i - 1))
+			fault(c,
+			      "address table: entry %" PRIu32 " at offset 0x%" PRIx64
+			      " is lower than the one before it",
+			      i, offset_of(c, c->reader->addr_offs) + at);
+		if (off > UINT64_MAX - info->base_address)
+			fault(c,
+			      "address table: entry %" PRIu32 " at offset 0x%" PRIx64
+			      " passes the end of the address space",
+			      i, offset_of(c, c->reader->addr_offs) + at);
+	}
+}
+
+static void check_files(struct check *c)
+{
+	uint64_t dir, base;
+	for (uint32_t i = 0; i < c->reader->info.num_files; i++) {
+		uint64_t at = offset_of(c, c->reader->files) + (uint64_t)i * 2 * c->reader->info.strp_size;
+		if (gsym_reader_file_strings(c->reader, i, &dir, &base))
+			fault(c, "file table: entry %" PRIu32 " at offset 0x%" PRIx64 " cannot be read", i,
+			      at);
+		else if (!gsym_reader_string(c->reader, dir) || !gsym_reader_string(c->reader, base))
+			fault(c,
+			      "file table: entry %" PRIu32 " at offset 0x%" PRIx64 " names strings 0x%" PRIx64
+			      " and 0x%" PRIx64 " of a table of %" PRIu64 " bytes",
+			      i, at, dir, base, c->reader->info.strtab_size);
+		else if (i == 0 && (dir || base))
+			fault(c, "file table: entry 0 at offset 0x%" PRIx64 " is not empty", at);
+	}
+}
+
+/* Decoding checks what a record says of itself and of the tables; what remains is how it lies in the file. */
+static int check_record(struct check *c, uint32_t index, struct gsym_decoder *decoder)
+{
+	struct gsym_func func;
+	struct gsym_diag diag = {0};
+	struct cursor record = reader_record(c->reader, index);
+	int err = gsym_reader_function(c->reader, index, decoder, &func, &diag);
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		fault(c, "%s", diag.text);
+	else if (cursor_off(&record) % RECORD_ALIGN)
+		fault(c, "function %" PRIu32 " at offset 0x%" PRIx64 " is not aligned to %d bytes", index,
+		      cursor_off(&record), RECORD_ALIGN);
+	else if (func.size > UINT64_MAX - func.start)
+		fault(c, "function %" PRIu32 " at offset 0x%" PRIx64 " passes the end of the address space",
+		      index, cursor_off(&record));
+	return 0;
+}
+
+int check_gsym(const struct gsym_reader *reader, const char *path, uint64_t *ret_faults)
+{
+	struct check c = {.reader = reader, .path = path};
+	struct gsym_decoder *decoder = gsym_decoder_new();
+	int err = decoder ? 0 : -ENOMEM;
+	check_addresses(&c);
+	check_files(&c);
+	for (uint32_t i = 0; !err && i < reader->info.num_addresses; i++)
+		err = check_record(&c, i, decoder);
+	gsym_decoder_free(decoder);
+	if (c.faults > FAULTS_SHOWN)
+		complain("%s: and %" PRIu64 " more faults", path, c.faults - FAULTS_SHOWN);
+	*ret_faults = c.faults;
+	return err;
+}

@@ -1,0 +1,35 @@
+#include "convert/cli/convert/isolate.h"
+
+#include "convert/cli/commands.h"
+#include "convert/cli/message.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void run_child(int (*step)(void *user), void *user)
+{
+	int status = step(user);
+	/* Only what the step printed: handlers of the parent's exit are not for a copy of it. */
+	_exit(fflush(NULL) == 0 ? status : STATUS_FAILED);
+}
+
+int isolate(int (*step)(void *user), void *user, const char *what)
+{
+	int status;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid < 0)
+		return fail(what, -errno, NULL);
+	if (pid == 0)
+		run_child(step, user);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return fail(what, -errno, NULL);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	complain("%s: ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return STATUS_FAILED;
+}

@@ -1,0 +1,31 @@
+/*
+ * out_file.h - an output file that appears whole or not at all.
+ *
+ * It is written under a temporary name in the directory it will live in, and renamed once it is complete.
+ */
+#ifndef CONVERT_CLI_CONVERT_OUT_FILE_H
+#define CONVERT_CLI_CONVERT_OUT_FILE_H
+
+#include "gsym/gsym.h"
+
+#include <stdbool.h>
+
+struct out_file {
+	const char *path; /* borrowed from the caller */
+	char *temp;       /* NULL when written in place: @path is a device or the like */
+	int fd;
+};
+
+/* Opens a file that is to become @path. A @path that exists and is no regular file is written in place. */
+int out_file_open(const char *path, struct out_file *ret, struct gsym_diag *diag);
+
+/* Gives the file its name and closes it. After a failure nothing is left behind. */
+int out_file_publish(struct out_file *out, struct gsym_diag *diag);
+
+/* Whether @input and @output are one file, which a program would replace by what it makes of it. */
+bool out_file_replaces(const char *input, const char *output);
+
+/* Removes what was written. Harmless after out_file_publish(). */
+void out_file_discard(struct out_file *out);
+
+#endif

@@ -1,0 +1,24 @@
+/* progress.h - a line on the terminal while a conversion runs, and a way to stop it. */
+#ifndef CONVERT_CLI_CONVERT_PROGRESS_H
+#define CONVERT_CLI_CONVERT_PROGRESS_H
+
+#include "convert/convert.h"
+
+#include <stdbool.h>
+
+struct progress {
+	bool visible;
+	bool dirty;    /* there is a line to be wiped */
+	int64_t shown; /* milliseconds of the monotonic clock when the line was last written */
+};
+
+/*
+ * Makes @options report to @progress. From here on SIGINT and SIGTERM make the conversion return -ECANCELED,
+ * so that its output can be removed; a second one ends the process.
+ */
+void progress_start(struct progress *progress, struct convert_options *options);
+
+/* Wipes the line. */
+void progress_end(struct progress *progress);
+
+#endif

@@ -1,0 +1,121 @@
+/* gsym dump: everything a file holds, in llvm-gsymutil's layout. */
+#include "convert/cli/commands.h"
+#include "convert/cli/inspect/dump.h"
+#include "convert/cli/message.h"
+#include "convert/cli/cli_options.h"
+#include "convert/cli/output.h"
+
+#include <getopt.h>
+
+static const struct option_spec options[] = {{0}};
+
+static const struct command_spec spec = {
+	.name = "dump",
+	.operands = "FILE.gsym...",
+	.summary = "Prints everything a GSYM file holds",
+	.options = options,
+};
+
+typedef void dump_entry(struct text_buf *out, const struct gsym_reader *reader, uint32_t index);
+
+static int dump_table(struct text_buf *out, const struct gsym_reader *reader, enum dump_table table,
+		      dump_entry *entry, uint32_t count)
+{
+	dump_titles(out, reader, table);
+	for (uint32_t i = 0; i < count; i++) {
+		entry(out, reader, i);
+		int err = output_drain(out);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int dump_strings(struct text_buf *out, const struct gsym_reader *reader)
+{
+	dump_titles(out, reader, DUMP_STRINGS);
+	for (uint64_t strp = 0; strp < reader->info.strtab_size;) {
+		strp = dump_string(out, reader, strp);
+		int err = output_drain(out);
+		if (err)
+			return err;
+	}
+	text_char(out, '\n');
+	return 0;
+}
+
+/* A damaged record is reported in its place and does not end the dump. */
+static int dump_functions(struct text_buf *out, const struct gsym_reader *reader,
+			  struct gsym_decoder *decoder, uint32_t *ret_damaged)
+{
+	struct gsym_func func;
+	for (uint32_t i = 0; i < reader->info.num_addresses; i++) {
+		struct gsym_diag diag = {0};
+		int err = gsym_reader_function(reader, i, decoder, &func, &diag);
+		struct cursor record = reader_record(reader, i);
+		if (err == -ENOMEM)
+			return err;
+		if (err) {
+			(*ret_damaged)++;
+			fail(reader->name, err, &diag);
+		} else {
+			dump_function(out, reader, &func, cursor_off(&record));
+		}
+		err = output_drain(out);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int dump(struct text_buf *out, const struct gsym_reader *reader, uint32_t *ret_damaged)
+{
+	struct gsym_decoder *decoder = gsym_decoder_new();
+	uint32_t functions = reader->info.num_addresses;
+	if (!decoder)
+		return -ENOMEM;
+	dump_header(out, reader);
+	int err = dump_table(out, reader, DUMP_ADDRESSES, dump_address, functions);
+	if (!err)
+		err = dump_table(out, reader, DUMP_INFO_OFFSETS, dump_info_offset, functions);
+	if (!err)
+		err = dump_table(out, reader, DUMP_FILES, dump_file, reader->info.num_files);
+	if (!err)
+		err = dump_strings(out, reader);
+	if (!err)
+		err = dump_functions(out, reader, decoder, ret_damaged);
+	if (!err)
+		err = output_flush(out);
+	gsym_decoder_free(decoder);
+	return err;
+}
+
+static int dump_path_of(const char *path)
+{
+	struct gsym_diag diag = {0};
+	struct gsym_reader *reader;
+	struct text_buf out = {0};
+	uint32_t damaged = 0;
+	int err = gsym_reader_open(path, &reader, &diag);
+	if (err)
+		return fail(path, err, &diag);
+	err = dump(&out, reader, &damaged);
+	text_deinit(&out);
+	gsym_reader_close(reader);
+	if (err)
+		return output_fail(err);
+	return damaged ? STATUS_FAILED : STATUS_OK;
+}
+
+int cmd_dump(int argc, char **argv)
+{
+	int key, status = STATUS_OK;
+	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END)
+		return key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
+	if (optind >= argc)
+		return options_error(&spec, "which FILE.gsym?");
+	for (int i = optind; i < argc; i++)
+		if (dump_path_of(argv[i]) != STATUS_OK)
+			status = STATUS_FAILED;
+	return status;
+}

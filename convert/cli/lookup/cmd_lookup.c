@@ -1,0 +1,343 @@
+/*
+ * gsym lookup: addresses from the arguments, else one per line from standard input.
+ *
+ * All complete lines that one read gives are answered together; a reader at the other end of a pipe gets its answers as
+ * soon as no complete line is waiting.
+ */
+#include "gsym/base/address.h"
+#include "gsym/render/batch/batch.h"
+#include "convert/cli/commands.h"
+#include "convert/cli/lookup/lookup_merged.h"
+#include "convert/cli/message.h"
+#include "convert/cli/cli_options.h"
+#include "convert/cli/output.h"
+
+#include <getopt.h>
+#include <unistd.h>
+
+enum {
+	OPT_FORMAT = OPTION_LONG,
+	OPT_DEMANGLE,
+	OPT_NO_DEMANGLE,
+	OPT_MERGED,
+	OPT_MERGED_FILTER,
+	OPT_APPROXIMATE,
+
+	LINE_MAX_SIZE = 4096, /* a line as long is no address; what follows in it is dropped */
+	INPUT_SIZE = 256 * 1024,
+};
+
+static const struct option_spec options[] = {
+	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv, json, atos, or gsymutil"},
+	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
+	{OPT_APPROXIMATE, "approximate", NULL,
+	 "where the line is 0, show the nearest before it in\nthe same function"},
+	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
+	{OPT_MERGED, "merged-functions", NULL,
+	 "show every function that shares the code; in the\ngsymutil format with callees at return "
+	 "addresses"},
+	{OPT_MERGED_FILTER, "merged-functions-filter", "REGEX",
+	 "of these, show only functions whose stored name\nmatches REGEX; may be repeated"},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "lookup",
+	.operands = "FILE.gsym [ADDRESS...]",
+	.summary = "Says which functions, files and lines addresses (hexadecimal, link-time) belong to;\n"
+		   "without an ADDRESS, those on standard input, one a line",
+	.options = options,
+};
+
+struct lookup {
+	struct gsym_reader *reader;
+	const char *path;
+	struct render_options render;
+	struct gsym_answer answer;
+	bool near;       /* a line nearby is better than none */
+	bool all_merged; /* every function at an address, not the first alone */
+	struct merged_lookup merged;
+	struct batch *batch;
+	VEC(struct batch_query) queries; /* lines that were read and not answered */
+	struct text_buf out;
+	bool incomplete; /* something could not be read: the exit status tells */
+};
+
+/* Appends what is found, or gives what gsym_lookup() does. A damaged file may give part of an answer. */
+static int append(struct lookup *lookup, uint64_t addr, struct gsym_diag *diag)
+{
+	if (lookup->all_merged)
+		return merged_lookup(&lookup->merged, lookup->reader, addr, &lookup->render, &lookup->out,
+				     diag);
+	unsigned flags = render_lookup_flags(lookup->render.format) | (lookup->near ? GSYM_LOOKUP_NEAR : 0);
+	int err = gsym_lookup_flags(lookup->reader, addr, 0, flags, &lookup->answer, diag);
+	return err ? err : render_answer(&lookup->out, addr, &lookup->answer, &lookup->render);
+}
+
+/* Appends the answer to one address. Only running out of memory is an error. */
+static int answer(struct lookup *lookup, uint64_t addr)
+{
+	struct gsym_diag diag = {0};
+	size_t before = lookup->out.n;
+	int err = append(lookup, addr, &diag);
+	if (!err || err == -ENOMEM)
+		return err;
+	if (err != -ENOENT) {
+		fail(lookup->path, err, &diag);
+		lookup->incomplete = true;
+	}
+	return lookup->out.n > before ? 0 : render_unknown(&lookup->out, addr, &lookup->render);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static struct batch_query parse_line(const char *line, size_t size)
+{
+	struct batch_query query = {.kind = BATCH_ADDRESS};
+	while (size && is_blank(line[size - 1]))
+		size--;
+	while (size && is_blank(*line)) {
+		line++;
+		size--;
+	}
+	if (size < LINE_MAX_SIZE && address_parse(line, size, &query.given)) {
+		query.addr = query.given;
+		return query;
+	}
+	return (struct batch_query){.text = line, .size = (uint32_t)size, .kind = BATCH_MALFORMED};
+}
+
+/* What ends a record in a stream, where a reader has to know that no more frames follow. */
+static void end_record(struct lookup *lookup)
+{
+	if (lookup->render.format != RENDER_TSV && lookup->render.format != RENDER_JSON)
+		text_char(&lookup->out, '\n');
+}
+
+/* With every function at each address. */
+static int answer_merged(struct lookup *lookup)
+{
+	int err = 0;
+	for (size_t i = 0; !err && i < lookup->queries.n; i++) {
+		const struct batch_query *query = &lookup->queries.v[i];
+		if (query->kind == BATCH_MALFORMED)
+			err = render_malformed(&lookup->out, query->text, query->size, &lookup->render);
+		else
+			err = answer(lookup, query->given);
+		end_record(lookup);
+		if (!err)
+			err = output_drain(&lookup->out);
+	}
+	return err;
+}
+
+static int answer_batch(struct lookup *lookup)
+{
+	const struct batch_options how = {.render = lookup->render, .near = lookup->near};
+	for (size_t done = 0, n; done < lookup->queries.n; done += n) {
+		struct gsym_diag diag = {0};
+		int err = batch_answer(lookup->batch, &how, lookup->queries.v + done,
+				       lookup->queries.n - done, OUTPUT_PIECE, &lookup->out, &n, &diag);
+		if (err == -EBADMSG) {
+			fail(lookup->path, err, &diag);
+			lookup->incomplete = true;
+			err = 0;
+		}
+		if (!err)
+			err = output_drain(&lookup->out);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int answer_queries(struct lookup *lookup)
+{
+	int err = lookup->all_merged ? answer_merged(lookup) : answer_batch(lookup);
+	lookup->queries.n = 0;
+	return err;
+}
+
+static int add_line(struct lookup *lookup, const char *line, size_t size)
+{
+	return vec_push(&lookup->queries, parse_line(line, size));
+}
+
+/* Adds the line @text begins with; *ret_size is what it takes, 0 when it has no end yet. */
+static int add_next(struct lookup *lookup, const char *text, size_t size, size_t *ret_size)
+{
+	struct batch_query query = {.kind = BATCH_ADDRESS};
+	if ((*ret_size = address_line(text, size, &query.given))) {
+		query.addr = query.given;
+		return vec_push(&lookup->queries, query);
+	}
+	const char *nl = memchr(text, '\n', size);
+	*ret_size = nl ? (size_t)(nl + 1 - text) : 0;
+	return nl ? add_line(lookup, text, (size_t)(nl - text)) : 0;
+}
+
+/* Answers the complete lines of @input and gives the number of bytes they take. */
+static int answer_lines(struct lookup *lookup, const char *input, size_t size, size_t *ret)
+{
+	size_t at = 0, more = 1;
+	while (at < size && more) {
+		if (add_next(lookup, input + at, size - at, &more))
+			return -ENOMEM;
+		at += more;
+	}
+	*ret = at;
+	return answer_queries(lookup);
+}
+
+/* Reads more after the @kept bytes; flushes first, since the read may wait for somebody who waits for us. */
+static int read_more(struct lookup *lookup, char *input, size_t kept, size_t *ret)
+{
+	int err = output_flush(&lookup->out);
+	if (err)
+		return err;
+	for (;;) {
+		ssize_t n = read(STDIN_FILENO, input + kept, INPUT_SIZE - kept);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			fail("standard input", -errno, NULL);
+			lookup->incomplete = true;
+		}
+		*ret = n > 0 ? (size_t)n : 0;
+		return 0;
+	}
+}
+
+static int answer_stdin(struct lookup *lookup)
+{
+	CLEANUP(freep) char *input = malloc(INPUT_SIZE);
+	size_t kept = 0, more, used;
+	int err;
+	if (!input)
+		return -ENOMEM;
+	while (!(err = read_more(lookup, input, kept, &more)) && more) {
+		err = answer_lines(lookup, input, kept + more, &used);
+		if (err)
+			return err;
+		kept = kept + more - used;
+		memmove(input, input + used, kept);
+		if (kept > LINE_MAX_SIZE)
+			kept = LINE_MAX_SIZE;
+	}
+	if (!err && kept)
+		err = add_line(lookup, input, kept) ? -ENOMEM : answer_queries(lookup);
+	return err ? err : output_flush(&lookup->out);
+}
+
+static int answer_arguments(struct lookup *lookup, char **args, int n)
+{
+	uint64_t addr;
+	if (lookup->render.format == RENDER_GSYMUTIL) {
+		text_lit(&lookup->out, "Looking up addresses in \"");
+		text_str(&lookup->out, lookup->path);
+		text_lit(&lookup->out, "\":\n");
+	}
+	for (int i = 0; i < n; i++) {
+		address_parse(args[i], strlen(args[i]), &addr);
+		int err = answer(lookup, addr);
+		if (!err)
+			err = output_drain(&lookup->out);
+		if (err)
+			return err;
+	}
+	return output_flush(&lookup->out);
+}
+
+static int add_filter(struct lookup *lookup, const char *pattern)
+{
+	struct gsym_diag diag = {0};
+	int err = merged_lookup_filter(&lookup->merged, pattern, &diag);
+	return err ? options_error(&spec, "--merged-functions-filter: %s", diag.text) : STATUS_OK;
+}
+
+static int parse_option(int key, struct lookup *lookup)
+{
+	switch (key) {
+	case OPT_NO_DEMANGLE: lookup->render.demangle = DEMANGLE_OFF; break;
+	case OPT_DEMANGLE: return options_demangle(&spec, optarg, &lookup->render.demangle);
+	case OPT_MERGED: lookup->all_merged = true; break;
+	case OPT_APPROXIMATE: lookup->near = true; break;
+	case OPT_MERGED_FILTER: return add_filter(lookup, optarg);
+	case OPT_FORMAT:
+		if (render_format_parse(optarg, &lookup->render.format))
+			return options_error(&spec, "--format is text, tsv, json, atos or gsymutil, not '%s'",
+					     optarg);
+	}
+	return STATUS_OK;
+}
+
+/* What was asked for makes sense. */
+static int check_call(const struct lookup *lookup, int argc, char **argv)
+{
+	uint64_t addr;
+	if (lookup->merged.filters.n && !lookup->all_merged)
+		return options_error(&spec, "--merged-functions-filter goes with --merged-functions");
+	if (lookup->near && lookup->all_merged)
+		return options_error(&spec, "--approximate does not go with --merged-functions");
+	if (optind >= argc)
+		return options_error(&spec, "which FILE.gsym?");
+	for (int i = optind + 1; i < argc; i++)
+		if (!address_parse(argv[i], strlen(argv[i]), &addr))
+			return options_error(&spec, "'%s' is not a hexadecimal address", argv[i]);
+	return STATUS_OK;
+}
+
+static int run(struct lookup *lookup, char **addresses, int n)
+{
+	struct gsym_diag diag = {0};
+	int err = gsym_reader_open(lookup->path, &lookup->reader, &diag);
+	if (err)
+		return fail(lookup->path, err, &diag);
+	lookup->render.module = lookup->path;
+	lookup->render.cache = demangle_cache_new();
+	lookup->batch = batch_new(lookup->reader);
+	err = !lookup->batch ? -ENOMEM : lookup->all_merged ? merged_lookup_init(&lookup->merged) : 0;
+	if (!err)
+		err = n ? answer_arguments(lookup, addresses, n) : answer_stdin(lookup);
+	gsym_answer_deinit(&lookup->answer);
+	batch_free(lookup->batch);
+	vec_free(&lookup->queries);
+	text_deinit(&lookup->out);
+	demangle_cache_free(lookup->render.cache);
+	gsym_reader_close(lookup->reader);
+	if (err)
+		return output_fail(err);
+	return lookup->incomplete ? STATUS_FAILED : STATUS_OK;
+}
+
+/* Reads the command line. False when that is all there is to do; the program then ends with @ret_status. */
+static bool parse(struct lookup *lookup, int argc, char **argv, int *ret_status)
+{
+	int key;
+	*ret_status = STATUS_OK;
+	while (*ret_status == STATUS_OK && (key = options_next(&spec, argc, argv)) != OPTIONS_END) {
+		if (key == OPTIONS_BAD || key == OPTIONS_HELP) {
+			*ret_status = key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
+			return false;
+		}
+		*ret_status = parse_option(key, lookup);
+	}
+	if (*ret_status == STATUS_OK)
+		*ret_status = check_call(lookup, argc, argv);
+	return *ret_status == STATUS_OK;
+}
+
+int cmd_lookup(int argc, char **argv)
+{
+	struct lookup lookup = {.render.demangle = DEMANGLE_AUTO};
+	int status;
+	if (parse(&lookup, argc, argv, &status)) {
+		lookup.path = argv[optind];
+		status = run(&lookup, argv + optind + 1, argc - optind - 1);
+	}
+	merged_lookup_deinit(&lookup.merged);
+	return status;
+}

@@ -1,0 +1,337 @@
+/*
+ * gsym stack: stacks of "<id> <address>" lines, the innermost frame first, resolved from the outermost inwards.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gsym/filter/walk.h"
+#include "gsym/render/render.h"
+#include "gsym/base/address.h"
+#include "convert/cli/commands.h"
+#include "convert/cli/lookup/image_files.h"
+#include "convert/cli/message.h"
+#include "convert/cli/cli_options.h"
+#include "convert/cli/output.h"
+
+enum {
+	OPT_MOUNT = OPTION_LONG,
+	OPT_DEMANGLE,
+	OPT_NO_DEMANGLE,
+	OPT_ALL,
+	OPT_FORMAT,
+
+	LINE_SIZE = 4096, /* a line as long is malformed */
+	NUMBER_WIDTH = 4,
+};
+
+static const struct option_spec options[] = {
+	{OPT_MOUNT, "mount", "DIR", "find images by their ids below DIR, where gsymfs is mounted"},
+	{OPT_ALL, "all", NULL, "of folded functions show all that the calls leave, not one"},
+	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv or json"},
+	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
+	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "stack",
+	.operands = "[FILE.gsym...]",
+	.summary = "Says which functions, files and lines the frames of stacks belong to: on standard input, one a\n"
+		   "line, \"ID ADDRESS\", the innermost first, with an empty line behind each stack. The calls\n"
+		   "recorded at the return addresses tell folded functions apart",
+	.options = options,
+};
+
+/* A line of input. */
+struct entry {
+	char *text;
+	size_t size;
+	uint64_t address;
+	size_t image; /* in the list of images */
+	bool malformed;
+};
+
+enum { NO_IMAGE = SIZE_MAX };
+
+struct stacks {
+	struct image_files images;
+	struct render_options render;
+	bool all;
+	struct walk *walk;
+	VEC(struct entry) entries; /* of the stack being read */
+	VEC(struct walk_frame) frames;
+	struct gsym_answer answer;
+	struct text_buf record, out;
+	uint64_t number; /* of the stack */
+	bool at_end;
+};
+
+/* ---- Input ---- */
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Reads a line without its newline, of which LINE_SIZE bytes are kept. False at the end. */
+static bool read_line(char *line, size_t *ret)
+{
+	size_t n = 0;
+	int c;
+	while ((c = getchar_unlocked()) != EOF && c != '\n')
+		if (n < LINE_SIZE)
+			line[n++] = (char)c;
+	while (n && n < LINE_SIZE && is_blank(line[n - 1]))
+		n--;
+	*ret = n;
+	return c != EOF || n;
+}
+
+static void parse_id(struct stacks *s, const char *text, size_t size, struct entry *entry)
+{
+	struct filter_module module = {.id = ""};
+	const struct image_file *image = NULL;
+	if (size >= FILTER_ID_SIZE || !filter_module_set_id(&module, text, size))
+		entry->malformed = true;
+	else
+		image = images_find(&s->images, &module);
+	entry->image = image ? (size_t)(image - s->images.list.v) : NO_IMAGE;
+}
+
+static void parse(struct stacks *s, const char *line, size_t size, struct entry *entry)
+{
+	const char *id = line, *end = line + size, *address;
+	while (id < end && is_blank(*id))
+		id++;
+	for (address = end; address > id && !is_blank(address[-1]);)
+		address--;
+	const char *id_end = address;
+	while (id_end > id && is_blank(id_end[-1]))
+		id_end--;
+	entry->malformed = size >= LINE_SIZE || !address_parse(address, (size_t)(end - address), &entry->address);
+	if (id_end > id)
+		parse_id(s, id, (size_t)(id_end - id), entry);
+	else if (s->images.n_given == 1 && !s->images.mount)
+		entry->image = 0; /* whose else? */
+	else
+		entry->malformed = true;
+}
+
+static int add(struct stacks *s, const char *line, size_t size)
+{
+	struct entry entry = {.size = size, .image = NO_IMAGE};
+	parse(s, line, size, &entry);
+	entry.text = malloc(size + 1);
+	if (!entry.text || vec_reserve(&s->entries, 1)) {
+		free(entry.text);
+		return -ENOMEM;
+	}
+	memcpy(entry.text, line, size);
+	s->entries.v[s->entries.n++] = entry;
+	return 0;
+}
+
+/* ---- Output ---- */
+
+/* Numbers the lines of s->record, which is one candidate of frame @i. */
+static void write_text(struct stacks *s, size_t i, uint32_t candidate)
+{
+	for (size_t at = 0; at < s->record.n;) {
+		const char *line = s->record.v + at, *nl = memchr(line, '\n', s->record.n - at);
+		size_t size = nl ? (size_t)(nl + 1 - line) : s->record.n - at, from = s->out.n;
+		if (!at && candidate) {
+			text_lit(&s->out, "or");
+		} else if (!at) {
+			text_char(&s->out, '#');
+			text_dec(&s->out, i);
+		}
+		text_fill(&s->out, ' ', s->out.n - from < NUMBER_WIDTH ? NUMBER_WIDTH - (s->out.n - from) : 1);
+		text_bytes(&s->out, line, size);
+		at += size;
+	}
+}
+
+/* Puts stack, frame and candidate into three more columns. */
+static void write_tsv(struct stacks *s, size_t i, uint32_t candidate)
+{
+	for (size_t at = 0; at < s->record.n;) {
+		const char *line = s->record.v + at, *nl = memchr(line, '\n', s->record.n - at);
+		size_t size = nl ? (size_t)(nl + 1 - line) : s->record.n - at;
+		text_dec(&s->out, s->number);
+		text_char(&s->out, '\t');
+		text_dec(&s->out, i);
+		text_char(&s->out, '\t');
+		text_dec(&s->out, candidate);
+		text_char(&s->out, '\t');
+		text_bytes(&s->out, line, size);
+		at += size;
+	}
+}
+
+/* Puts them into the object. */
+static void write_json(struct stacks *s, size_t i, uint32_t candidate)
+{
+	text_lit(&s->out, "{\"Stack\":");
+	text_dec(&s->out, s->number);
+	text_lit(&s->out, ",\"Frame\":");
+	text_dec(&s->out, i);
+	text_lit(&s->out, ",\"Candidate\":");
+	text_dec(&s->out, candidate);
+	text_char(&s->out, ',');
+	text_bytes(&s->out, s->record.v + 1, s->record.n - 1);
+}
+
+static int write_record(struct stacks *s, size_t i, uint32_t candidate)
+{
+	if (s->record.failed || !s->record.n)
+		return -ENOMEM;
+	switch (s->render.format) {
+	case RENDER_TSV: write_tsv(s, i, candidate); break;
+	case RENDER_JSON: write_json(s, i, candidate); break;
+	default: write_text(s, i, candidate); break;
+	}
+	text_reset(&s->record);
+	return output_drain(&s->out);
+}
+
+static int write_unknown(struct stacks *s, size_t i)
+{
+	const struct entry *entry = &s->entries.v[i];
+	int err = entry->malformed ? render_malformed(&s->record, entry->text, entry->size, &s->render)
+				   : render_unknown(&s->record, entry->address, &s->render);
+	return err ? err : write_record(s, i, 0);
+}
+
+static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
+{
+	const struct walk_frame *frame = &s->frames.v[i];
+	int err = walk_answer(s->walk, frame, candidate, 0, &s->answer);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (frame->n_kept == 1)
+		s->answer.n_merged = 1; /* the caller is known */
+	for (size_t k = 0; frame->kind == WALK_RETURN && k < s->answer.n_frames; k++)
+		s->answer.frames[k].offset++;
+	err = render_answer(&s->record, s->entries.v[i].address, &s->answer, &s->render);
+	return err ? err : write_record(s, i, candidate);
+}
+
+static int write_frame(struct stacks *s, size_t i)
+{
+	const struct walk_frame *frame = &s->frames.v[i];
+	const struct entry *entry = &s->entries.v[i];
+	s->render.module = entry->image == NO_IMAGE ? NULL : s->images.list.v[entry->image].name;
+	if (frame->err || !frame->n_kept)
+		return write_unknown(s, i);
+	int err = 0;
+	for (uint32_t k = 0; !err && k < (s->all ? frame->n_kept : 1); k++)
+		err = write_candidate(s, i, k);
+	return err;
+}
+
+/* ---- Stacks ---- */
+
+static void forget(struct stacks *s)
+{
+	for (size_t i = 0; i < s->entries.n; i++)
+		free(s->entries.v[i].text);
+	s->entries.n = s->frames.n = 0;
+}
+
+static int resolve(struct stacks *s)
+{
+	if (vec_reserve(&s->frames, s->entries.n))
+		return -ENOMEM;
+	for (size_t i = 0; i < s->entries.n; i++) {
+		const struct entry *entry = &s->entries.v[i];
+		bool known = !entry->malformed && entry->image != NO_IMAGE;
+		s->frames.v[s->frames.n++] = (struct walk_frame){
+			.reader = known ? s->images.list.v[entry->image].reader : NULL,
+			.address = entry->address,
+			.which = WALK_ANY_BODY,
+			.kind = i ? WALK_RETURN : WALK_EXACT,
+		};
+	}
+	return walk_stack(s->walk, s->frames.v, s->frames.n);
+}
+
+/* Answers the stack that was read and flushes, since who reads it may wait for it to write the next. */
+static int answer(struct stacks *s)
+{
+	int err = resolve(s);
+	for (size_t i = 0; !err && i < s->frames.n; i++)
+		err = write_frame(s, i);
+	forget(s);
+	s->number++;
+	if (s->render.format == RENDER_TEXT)
+		text_char(&s->out, '\n');
+	return err ? err : output_flush(&s->out);
+}
+
+static int answer_all(struct stacks *s)
+{
+	char line[LINE_SIZE];
+	size_t size;
+	int err = 0;
+	while (!err && read_line(line, &size)) {
+		if (!size)
+			err = s->entries.n ? answer(s) : 0;
+		else
+			err = add(s, line, size);
+		if (!err && s->entries.n >= WALK_FRAMES_MAX)
+			err = answer(s);
+	}
+	return err || !s->entries.n ? err : answer(s);
+}
+
+static int run(struct stacks *s)
+{
+	int err = -ENOMEM;
+	s->walk = walk_new();
+	if (s->walk)
+		err = answer_all(s);
+	forget(s);
+	walk_free(s->walk);
+	vec_free(&s->entries);
+	vec_free(&s->frames);
+	gsym_answer_deinit(&s->answer);
+	text_deinit(&s->record);
+	text_deinit(&s->out);
+	if (!err && ferror(stdin))
+		return fail("standard input", -EIO, NULL);
+	return err ? output_fail(err) : STATUS_OK;
+}
+
+static int parse_format(const char *word, enum render_format *ret)
+{
+	if (render_format_parse(word, ret) || (*ret != RENDER_TEXT && *ret != RENDER_TSV && *ret != RENDER_JSON))
+		return options_error(&spec, "--format is text, tsv or json, not '%s'", word);
+	return STATUS_OK;
+}
+
+int cmd_stack(int argc, char **argv)
+{
+	struct stacks s = {.render.demangle = DEMANGLE_AUTO};
+	int key, status = STATUS_OK;
+	while (status == STATUS_OK && (key = options_next(&spec, argc, argv)) != OPTIONS_END) {
+		switch (key) {
+		case OPTIONS_BAD: return STATUS_USAGE;
+		case OPTIONS_HELP: return STATUS_OK;
+		case OPT_MOUNT: status = images_mount(&s.images, optarg); break;
+		case OPT_DEMANGLE: status = options_demangle(&spec, optarg, &s.render.demangle); break;
+		case OPT_NO_DEMANGLE: s.render.demangle = DEMANGLE_OFF; break;
+		case OPT_ALL: s.all = true; break;
+		case OPT_FORMAT: status = parse_format(optarg, &s.render.format); break;
+		}
+	}
+	if (status == STATUS_OK && optind >= argc && !s.images.mount)
+		return options_error(&spec, "which FILE.gsym, or which --mount?");
+	for (int i = optind; status == STATUS_OK && i < argc; i++)
+		status = images_open(&s.images, argv[i]);
+	if (status == STATUS_OK)
+		status = run(&s);
+	images_deinit(&s.images);
+	return status;
+}

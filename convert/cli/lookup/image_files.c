@@ -1,0 +1,228 @@
+#include "convert/cli/lookup/image_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "convert/cli/commands.h"
+#include "convert/cli/lookup/image_name.h"
+#include "convert/cli/message.h"
+
+enum {
+	IMAGES_MAX = 4096, /* open at a time */
+	PAGE_SIZE_MIN = 4096,
+	ID_PREFIX_MIN = 16, /* digits that may stand for a longer id */
+	GUID_SIZE = 16,
+};
+
+/* ---- Ids ---- */
+
+/* Whether the text is @size bytes in hexadecimal, or begins so with enough of them. */
+static bool is_hex_of(const char *text, const uint8_t *bytes, size_t size)
+{
+	size_t n = strlen(text);
+	if (n > 2 * size || (n < 2 * size && n < ID_PREFIX_MIN))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (text[i] != "0123456789abcdef"[i % 2 ? bytes[i / 2] & 15 : bytes[i / 2] >> 4])
+			return false;
+	return n > 0;
+}
+
+/* The Breakpad debug id of an ELF file: its build id as if that were a GUID in memory, and an age. */
+static bool is_breakpad_id(const char *text, const uint8_t *uuid, size_t size)
+{
+	static const uint8_t order[GUID_SIZE] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+	uint8_t bytes[GUID_SIZE];
+	char digits[2 * GUID_SIZE + 1];
+	if (strlen(text) <= 2 * GUID_SIZE || strlen(text) > 2 * GUID_SIZE + 8)
+		return false;
+	memcpy(digits, text, 2 * GUID_SIZE);
+	digits[2 * GUID_SIZE] = 0;
+	for (size_t i = 0; i < GUID_SIZE; i++)
+		bytes[i] = order[i] < size ? uuid[order[i]] : 0;
+	return is_hex_of(digits, bytes, GUID_SIZE) || (size == GUID_SIZE && is_hex_of(digits, uuid, size));
+}
+
+static bool has_id(const struct image_file *file, const char *id)
+{
+	const struct gsym_info *info = gsym_reader_info(file->reader);
+	return info->uuid_size && (is_hex_of(id, info->uuid, info->uuid_size) || is_breakpad_id(id, info->uuid, info->uuid_size));
+}
+
+/* ---- Files that were given ---- */
+
+static bool is_same_build(const struct image_file *a, const struct image_file *b)
+{
+	const struct gsym_info *x = gsym_reader_info(a->reader), *y = gsym_reader_info(b->reader);
+	return x->uuid_size && x->uuid_size == y->uuid_size && memcmp(x->uuid, y->uuid, x->uuid_size) == 0;
+}
+
+/* How well the file fits: an id decides where both have one. */
+static unsigned fit_of(const struct image_files *images, const struct image_file *file, const struct filter_module *module)
+{
+	if (module->id[0] && gsym_reader_info(file->reader)->uuid_size)
+		return has_id(file, module->id) ? UINT_MAX : 0;
+	return image_name_fit(file->name, module, images->n_given == 1);
+}
+
+/* The one that fits best, if that is one build. */
+static const struct image_file *find_given(const struct image_files *images, const struct filter_module *module)
+{
+	const struct image_file *best = NULL;
+	unsigned most = 0;
+	bool several = false;
+	for (size_t i = 0; i < images->n_given; i++) {
+		const struct image_file *file = &images->list.v[i];
+		unsigned fit = fit_of(images, file, module);
+		if (fit && fit == most && !is_same_build(file, best))
+			several = true;
+		if (fit <= most)
+			continue;
+		best = file;
+		most = fit;
+		several = false;
+	}
+	return several ? NULL : best;
+}
+
+/* ---- Files ---- */
+
+static int add(struct image_files *images, const char *path, const char *name, struct gsym_diag *diag)
+{
+	struct image_file file = {.name = strdup(name)};
+	int err = file.name && !vec_reserve(&images->list, 1) ? 0 : -ENOMEM;
+	if (!err)
+		err = gsym_reader_open(path, &file.reader, diag);
+	if (err) {
+		free(file.name);
+		return err;
+	}
+	file.base = gsym_reader_info(file.reader)->base_address & ~(uint64_t)(PAGE_SIZE_MIN - 1);
+	images->list.v[images->list.n++] = file;
+	return 0;
+}
+
+int images_mount(struct image_files *images, const char *dir)
+{
+	struct stat st;
+	images->mount = dir;
+	if (stat(dir, &st))
+		return fail(dir, -errno, NULL);
+	return S_ISDIR(st.st_mode) ? STATUS_OK : fail(dir, -ENOTDIR, NULL);
+}
+
+int images_open(struct image_files *images, const char *path)
+{
+	struct gsym_diag diag = {""};
+	int err = add(images, path, path, &diag);
+	if (err)
+		return fail(path, err, &diag);
+	images->n_given = images->list.n;
+	return STATUS_OK;
+}
+
+void images_deinit(struct image_files *images)
+{
+	for (size_t i = 0; i < images->list.n; i++) {
+		gsym_reader_close(images->list.v[i].reader);
+		free(images->list.v[i].name);
+		free(images->list.v[i].called);
+	}
+	vec_free(&images->list);
+}
+
+/* The image base, as the file status has it: GSYM knows it only if the first function is not before it. */
+static void read_base(const char *directory, struct image_file *file)
+{
+	char path[PATH_MAX], line[1024];
+	unsigned long long base;
+	if (snprintf(path, sizeof(path), "%s/status", directory) >= (int)sizeof(path))
+		return;
+	FILE *status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "image_base\t0x%llx", &base) == 1)
+			file->base = base;
+	if (status)
+		fclose(status);
+}
+
+static struct image_file *open_mounted(struct image_files *images, const char *id)
+{
+	char directory[PATH_MAX - 16], path[PATH_MAX];
+	for (size_t i = images->n_given; i < images->list.n; i++)
+		if (strcmp(images->list.v[i].name, id) == 0)
+			return &images->list.v[i];
+	if (images->list.n >= IMAGES_MAX ||
+	    snprintf(directory, sizeof(directory), "%s/%s", images->mount, id) >= (int)sizeof(directory))
+		return NULL;
+	snprintf(path, sizeof(path), "%s/image.gsym", directory);
+	struct gsym_diag diag = {""};
+	int err = add(images, path, id, &diag);
+	if (err == -ENOENT)
+		return NULL;
+	if (err) {
+		fail(path, err, &diag);
+		return NULL;
+	}
+	struct image_file *file = &images->list.v[images->list.n - 1];
+	read_base(directory, file);
+	return file;
+}
+
+/* Copies the one name in the directory to @id, or finds the one there already. False when there is another. */
+static bool read_only_name(const char *directory, char id[static FILTER_ID_SIZE])
+{
+	DIR *names = opendir(directory);
+	const struct dirent *entry;
+	bool one = true;
+	while (names && one && (entry = readdir(names))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		if (!id[0] && strlen(entry->d_name) < FILTER_ID_SIZE)
+			strcpy(id, entry->d_name);
+		one = strcmp(id, entry->d_name) == 0;
+	}
+	if (names)
+		closedir(names);
+	return one;
+}
+
+/* The image of the mount that has a file of the module's name, if there is just one. */
+static const struct image_file *open_by_name(struct image_files *images, const struct filter_module *module)
+{
+	char first[FILTER_NAME_SIZE], name[FILTER_NAME_SIZE], path[PATH_MAX], id[FILTER_ID_SIZE] = "";
+	if (!image_name_of(module, 0, first))
+		return NULL;
+	for (size_t i = images->n_given; i < images->list.n; i++)
+		if (images->list.v[i].called && strcmp(images->list.v[i].called, first) == 0)
+			return &images->list.v[i];
+	for (unsigned i = 0; image_name_of(module, i, name); i++)
+		if (snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) >= (int)sizeof(path) ||
+		    !read_only_name(path, id))
+			return NULL;
+	struct image_file *file = id[0] ? open_mounted(images, id) : NULL;
+	if (file && !file->called)
+		file->called = strdup(first);
+	return file;
+}
+
+const struct image_file *images_find(struct image_files *images, const struct filter_module *module)
+{
+	const struct image_file *file = find_given(images, module);
+	if (file || !images->mount)
+		return file;
+	return module->id[0] ? open_mounted(images, module->id) : images->by_name ? open_by_name(images, module) : NULL;
+}
+
+int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret)
+{
+	const struct image_file *file = images_find(user, module);
+	if (!file)
+		return -ENOENT;
+	*ret = (struct filter_image){.reader = file->reader, .base = file->base};
+	return 0;
+}

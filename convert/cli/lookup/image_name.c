@@ -1,0 +1,63 @@
+#include "convert/cli/lookup/image_name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	FITS_KERNEL = 1, /* whatever it is called */
+	FITS_BEGINNING,  /* "example.debug.gsym" for "example" */
+	FITS_WHOLE,      /* "example.gsym" */
+};
+
+/* Behind the last '/', or '!': libraries in packages of Android. */
+static const char *last_part(const char *path)
+{
+	const char *last = path;
+	for (; *path; path++)
+		if (*path == '/' || *path == '!')
+			last = path + 1;
+	return last;
+}
+
+static char folded(char c, bool is_kernel)
+{
+	return is_kernel && c == '-' ? '_' : c;
+}
+
+/* What is left of the file's name behind the wanted one; NULL when it begins with another. */
+static const char *behind(const char *of_file, const char *wanted, bool is_kernel)
+{
+	for (; *wanted; of_file++, wanted++)
+		if (folded(*of_file, is_kernel) != folded(*wanted, is_kernel))
+			return NULL;
+	return of_file;
+}
+
+unsigned image_name_fit(const char *path, const struct filter_module *module, bool only)
+{
+	const char *of_file = last_part(path), *wanted = last_part(module->name);
+	const char *rest = *wanted ? behind(of_file, wanted, module->is_kernel) : NULL;
+	if (rest && (!*rest || strcmp(rest, ".gsym") == 0 || (module->is_kernel && strcmp(rest, ".ko.gsym") == 0)))
+		return FITS_WHOLE;
+	if (rest && *rest == '.')
+		return FITS_BEGINNING;
+	if (!module->is_kernel || strcmp(wanted, "vmlinux") != 0)
+		return 0;
+	if (rest && *rest == '-')
+		return FITS_BEGINNING;
+	return only && !strstr(of_file, ".ko.") ? FITS_KERNEL : 0;
+}
+
+bool image_name_of(const struct filter_module *module, unsigned i, char ret[static FILTER_NAME_SIZE])
+{
+	static const char *const endings[] = {".ko", ".ko.debug"};
+	const char *name = last_part(module->name);
+	bool is_module = module->is_kernel && strcmp(name, "vmlinux") != 0;
+	unsigned n = is_module ? 2 * ARRAY_SIZE(endings) : 1;
+	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || i >= n)
+		return false;
+	int size = snprintf(ret, FILTER_NAME_SIZE, "%s%s", name, is_module ? endings[i / 2] : "");
+	for (char *p = ret; is_module && i % 2 && *p; p++)
+		*p = *p == '_' ? '-' : *p;
+	return size < FILTER_NAME_SIZE;
+}

@@ -1,0 +1,288 @@
+/*
+ * "gsym worker": the daemon's helper, which reads object files so that the daemon need not.
+ *
+ * The protocol is convert/worker/worker.h. A worker limits itself and enters its sandbox before it looks at the
+ * first byte of a file, and reaches files only through descriptors the daemon has opened: see ask.h.
+ */
+#include "convert/cli/commands.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "convert/convert.h"
+#include "convert/worker/worker.h"
+#include "gsym/base/diag.h"
+#include "convert/cli/worker/ask.h"
+#include "convert/cli/worker/debuginfod_client.h"
+#include "convert/cli/worker/sandbox.h"
+
+enum {
+	PROGRESS_INTERVAL_MS = 100,
+	THREAD_STACK = 8 << 20, /* counted by RLIMIT_DATA, once a thread */
+	IDENTIFY_MEMORY = 1 << 30,
+	DEBUG_DIRS_MAX = 64,
+};
+
+/* The name of a file that is identified, in messages. */
+static const char unnamed[] = "file";
+
+/* Copies a message without the path at its start: the daemon knows it. */
+static void copy_text(char *to, size_t size, const char *text, const char *path)
+{
+	size_t n = strlen(path);
+	if (strncmp(text, path, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+		text += n + 2;
+	snprintf(to, size, "%s", text);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+struct progress {
+	uint64_t serial;
+	uint64_t last_ms;
+};
+
+/* In bytes where they are known: units are of very different sizes. */
+static int send_progress(void *user, const struct convert_progress *progress)
+{
+	struct progress *p = user;
+	uint64_t total = progress->bytes_total ? progress->bytes_total : progress->total;
+	uint64_t done = progress->bytes_total ? progress->bytes_done : progress->done;
+	uint64_t now = now_ms();
+	if (now - p->last_ms < PROGRESS_INTERVAL_MS)
+		return 0;
+	p->last_ms = now;
+	struct worker_progress m = {
+		.head.serial = p->serial,
+		.phase = progress->phase,
+		.done = done < total ? done : total,
+		.total = total,
+	};
+	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_PROGRESS, -1);
+}
+
+static int send_failed(uint64_t serial, int err, const char *text, const char *path)
+{
+	struct worker_failed m = {.head.serial = serial, .error = -err};
+	copy_text(m.text, sizeof(m.text), text, path);
+	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FAILED, -1);
+}
+
+static int send_oddities(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->n_oddities && !err; i++) {
+		struct worker_oddity m = {.head.serial = serial, .count = s->oddities[i].count};
+		snprintf(m.kind, sizeof(m.kind), "%s", s->oddities[i].kind);
+		snprintf(m.first, sizeof(m.first), "%s", s->oddities[i].first);
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_ODDITY, -1);
+	}
+	return err;
+}
+
+static int send_missing(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (const char *at = s->missing ? s->missing : ""; *at && !err;) {
+		struct worker_missing m = {.head.serial = serial};
+		size_t length = strcspn(at, "\n");
+		snprintf(m.name, sizeof(m.name), "%.*s",
+			 (int)(length < sizeof(m.name) ? length : sizeof(m.name)), at);
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_MISSING, -1);
+		at += length + (at[length] == '\n');
+	}
+	return err;
+}
+
+static int send_sections(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->n_sections && !err; i++) {
+		struct worker_section m = {.head.serial = serial, .addr = s->sections[i].addr, .size = s->sections[i].size};
+		snprintf(m.name, sizeof(m.name), "%s", s->sections[i].name);
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_SECTION, -1);
+	}
+	return err;
+}
+
+static int send_segments(uint64_t serial, const struct convert_summary *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->n_segments && !err; i++) {
+		const struct convert_segment *from = &s->segments[i];
+		struct worker_segment m = {.head.serial = serial, .off = from->off, .addr = from->addr, .size = from->size};
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_SEGMENT, -1);
+	}
+	return err;
+}
+
+static int send_done(uint64_t serial, const struct convert_summary *s)
+{
+	struct worker_done m = {
+		.head.serial = serial,
+		.output_size = s->output_size,
+		.functions = s->functions,
+		.functions_dwarf = s->functions_dwarf + s->functions_text + s->functions_gsym,
+		.functions_symbols = s->functions_symbols,
+		.units = s->units,
+		.image_base = s->image_base,
+		.has_ada = s->has_ada,
+	};
+	snprintf(m.arch, sizeof(m.arch), "%s", s->arch);
+	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DONE, -1);
+}
+
+static void list_dirs(const struct worker_convert *order, const char *dirs[static DEBUG_DIRS_MAX + 1])
+{
+	size_t n = 0;
+	for (const char *at = order->debug_dirs; *at && n < DEBUG_DIRS_MAX; at += strlen(at) + 1)
+		dirs[n++] = at;
+	dirs[n] = NULL;
+}
+
+static int convert_and_tell(const struct worker_convert *order)
+{
+	struct progress progress = {.serial = order->head.serial};
+	struct convert_opener opener;
+	struct asker asker;
+	const char *dirs[DEBUG_DIRS_MAX + 1];
+	asker_init(&asker, order, &opener);
+	list_dirs(order, dirs);
+	struct convert_options options = {
+		.threads = order->threads,
+		.version = (uint16_t)order->version,
+		.merged = order->merged,
+		.debug_dirs = dirs,
+		.arch = *order->arch ? order->arch : NULL,
+		.id = order->id,
+		.id_size = order->id_size,
+		.debug_file = order->has_binary ? order->input : NULL,
+		.dwarf_first = true,
+		.opener = &opener,
+		.progress = send_progress,
+		.progress_user = &progress,
+	};
+	struct convert_summary summary = {0};
+	struct gsym_diag diag = {""};
+	const char *path = order->has_binary ? order->binary : order->input;
+	int err = convert_file(path, &options, WORKER_OUTPUT_FD, &summary, &diag);
+	if (err)
+		return send_failed(order->head.serial, err, diag.text, path);
+	err = send_oddities(order->head.serial, &summary);
+	if (!err)
+		err = send_missing(order->head.serial, &summary);
+	if (!err)
+		err = send_sections(order->head.serial, &summary);
+	if (!err)
+		err = send_segments(order->head.serial, &summary);
+	if (!err)
+		err = send_done(order->head.serial, &summary);
+	convert_summary_deinit(&summary);
+	return err;
+}
+
+/* Reads the one order there is, locks the doors, converts. */
+static int work_convert(void)
+{
+	union worker_message msg;
+	if (worker_receive(WORKER_SOCKET_FD, &msg, NULL) != 1 || msg.head.type != WORKER_CONVERT)
+		return 1;
+	const struct worker_convert *order = &msg.convert;
+	uint64_t stacks = order->threads > 1 ? (uint64_t)order->threads * THREAD_STACK : 0, memory;
+	if (__builtin_add_overflow(order->memory, stacks, &memory))
+		memory = UINT64_MAX;
+	int err = sandbox_limits(memory, order->cpu_seconds, order->output_size);
+	if (err)
+		return send_failed(order->head.serial, err, "cannot set the limits of the worker", "") ? 1
+												       : 0;
+	sandbox_enter();
+	return convert_and_tell(order) ? 1 : 0;
+}
+
+static void fill_identity(struct worker_identity *m, const struct image_identity *id)
+{
+	_Static_assert(sizeof(m->id) == sizeof(id->id) && sizeof(m->arch) == sizeof(id->arch), "one layout");
+	m->kind = id->kind;
+	m->id_size = (uint32_t)id->id_size;
+	memcpy(m->id, id->id, sizeof(m->id));
+	m->id_is_hash = id->id_is_hash;
+	m->id_is_cut = id->id_is_cut;
+	m->has_dwarf = id->has_dwarf;
+	m->has_symtab = id->has_symtab;
+	m->has_gsym = id->has_gsym;
+	m->has_text = id->has_text;
+	snprintf(m->arch, sizeof(m->arch), "%s", id->arch);
+}
+
+static int identify_and_tell(const struct worker_identify *order, int fd)
+{
+	struct worker_identity m = {.head.serial = order->head.serial};
+	struct image_identity list[IDENTITIES_MAX];
+	struct gsym_diag diag = {""};
+	size_t n = 0;
+	int err = identify_descriptor(fd, unnamed, list, &n, &diag);
+	if (err) {
+		m.error = -err;
+		copy_text(m.text, sizeof(m.text), diag.text, unnamed);
+	}
+	if (err || !n)
+		return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
+	for (size_t i = 0; i < n && !err; i++) {
+		fill_identity(&m, &list[i]);
+		m.more = i + 1 < n;
+		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
+	}
+	return err;
+}
+
+static int work_scan(void)
+{
+	if (sandbox_limits(IDENTIFY_MEMORY, 0, 0))
+		return 1;
+	sandbox_enter();
+	union worker_message msg;
+	int fd, got;
+	while ((got = worker_receive(WORKER_SOCKET_FD, &msg, &fd)) == 1) {
+		if (msg.head.type != WORKER_IDENTIFY || fd < 0)
+			return 1;
+		int err = identify_and_tell(&msg.identify, fd);
+		close(fd);
+		if (err)
+			return 1;
+	}
+	return got == 0 ? 0 : 1;
+}
+
+static bool has_daemon(void)
+{
+	int type = 0;
+	socklen_t size = sizeof(type);
+	return getsockopt(WORKER_SOCKET_FD, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+int cmd_worker(int argc, char **argv)
+{
+	bool convert = argc == 3 && strcmp(argv[1], "convert") == 0;
+	bool scan = argc == 3 && strcmp(argv[1], "scan") == 0;
+	bool fetch = argc == 3 && strcmp(argv[1], "fetch") == 0;
+	if (!(convert || scan || fetch) || !has_daemon()) {
+		fprintf(stderr, "gsym worker: only gsymfs starts this command\n");
+		return 2;
+	}
+	sandbox_die_with((pid_t)strtol(argv[2], NULL, 10));
+	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
+	if (worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1))
+		return 1;
+	return convert ? work_convert() : scan ? work_scan() : work_fetch();
+}

@@ -1,0 +1,289 @@
+/*
+ * The cage of a worker: resource limits, Landlock for files and network, seccomp for system calls.
+ *
+ * The list of system calls is what glibc, libelf and the converter use to map and read files, run threads and
+ * write to open descriptors. Others fail with EPERM rather than kill, so that a libc which tries something
+ * new falls back instead of dying. Opening files, new processes, sockets, signals to others and ptrace are not
+ * on it; of clone(2) only the form that starts a thread.
+ */
+#include "convert/cli/worker/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifdef HAVE_SECCOMP
+#include <seccomp.h>
+#endif
+
+#include "gsym/base/sanitizer.h"
+#include "gsym/base/vec.h"
+
+enum { WORKER_NICE = 5 };
+
+void sandbox_die_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) /* it died before the line above */
+		_exit(1);
+}
+
+static int limit(int resource, uint64_t soft, uint64_t hard)
+{
+	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard};
+	return setrlimit((__rlimit_resource_t)resource, &l) ? -errno : 0;
+}
+
+int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_bytes)
+{
+	setpriority(PRIO_PROCESS, 0, WORKER_NICE);
+	signal(SIGXFSZ, SIG_IGN); /* write(2) then says EFBIG */
+	int err = limit(RLIMIT_CORE, 0, 0);
+	if (!err && cpu_seconds > 0)
+		err = limit(RLIMIT_CPU, cpu_seconds, cpu_seconds + 5);
+	if (!err)
+		err = limit(RLIMIT_FSIZE, file_bytes, file_bytes);
+	if (!err && !SANITIZER)
+		err = limit(RLIMIT_DATA, memory_bytes, memory_bytes);
+	return err;
+}
+
+/* ---- Landlock: numbers newer than the oldest headers we build with are spelled out ---- */
+
+struct ruleset_attr {
+	uint64_t fs;     /* since ABI 1 */
+	uint64_t net;    /* since ABI 4 */
+	uint64_t scoped; /* since ABI 6 */
+};
+
+enum {
+	NET_BIND_AND_CONNECT = 3,
+	SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 3,
+};
+
+/* File system rights known to each ABI: 13 at first, then refer, truncate and ioctl on devices. */
+static uint64_t landlock_fs_rights(long abi)
+{
+	unsigned bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi == 2 ? 14 : 13;
+	return (1ULL << bits) - 1;
+}
+
+static size_t landlock_attr_size(long abi)
+{
+	if (abi >= 6)
+		return sizeof(struct ruleset_attr);
+	return abi >= 4 ? offsetof(struct ruleset_attr, scoped) : offsetof(struct ruleset_attr, net);
+}
+
+/* A ruleset that forbids all there is to forbid, but for @network; -1 where the kernel has none. */
+static int make_ruleset(uint64_t network, uint64_t *ret_fs)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	if (abi < 1)
+		return -1;
+	struct ruleset_attr attr = {
+		.fs = *ret_fs = landlock_fs_rights(abi),
+		.net = network,
+		.scoped = SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS,
+	};
+	return (int)syscall(SYS_landlock_create_ruleset, &attr, landlock_attr_size(abi), 0);
+}
+
+static void enter_ruleset(int ruleset)
+{
+	if (ruleset < 0)
+		return;
+	syscall(SYS_landlock_restrict_self, ruleset, 0);
+	close(ruleset);
+}
+
+/* Allows @rights at and below @path; of a file those that files have. What is not there needs no rule. */
+static void allow_path(int ruleset, const char *path, uint64_t rights)
+{
+	const uint64_t of_files = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE;
+	struct landlock_path_beneath_attr rule = {.parent_fd = path ? open(path, O_PATH | O_CLOEXEC) : -1};
+	struct stat st;
+	if (rule.parent_fd < 0)
+		return;
+	rule.allowed_access = fstat(rule.parent_fd, &st) == 0 && S_ISDIR(st.st_mode) ? rights : rights & of_files;
+	syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+	close(rule.parent_fd);
+}
+
+static void restrict_files_and_network(void)
+{
+	uint64_t fs;
+	enter_ruleset(make_ruleset(NET_BIND_AND_CONNECT, &fs));
+}
+
+#ifdef HAVE_SECCOMP
+
+static const int allowed_calls[] = {
+	SCMP_SYS(read),
+	SCMP_SYS(pread64),
+	SCMP_SYS(readv),
+	SCMP_SYS(write),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(writev),
+	SCMP_SYS(lseek),
+	SCMP_SYS(_llseek),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(ftruncate64),
+	SCMP_SYS(fallocate),
+	SCMP_SYS(fsync),
+	SCMP_SYS(fdatasync),
+	SCMP_SYS(close),
+	SCMP_SYS(fstat),
+	SCMP_SYS(fstat64),
+	SCMP_SYS(fstatat64),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(statx),
+	SCMP_SYS(mmap),
+	SCMP_SYS(mmap2),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(mprotect),
+	SCMP_SYS(madvise),
+	SCMP_SYS(brk),
+	SCMP_SYS(futex),
+	SCMP_SYS(futex_time64),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_gettime64),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(clock_nanosleep_time64),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(getrusage),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigreturn),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+};
+
+/* A call that this architecture lacks needs no rule. */
+static int or_absent(int err)
+{
+	return err == -EDOM ? 0 : err;
+}
+
+/* Of fcntl(2) what concerns a descriptor alone: F_SETOWN with O_ASYNC would send signals to anybody. */
+static int allow_fcntl(scmp_filter_ctx filter)
+{
+	static const int commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
+	static const int calls[] = {SCMP_SYS(fcntl), SCMP_SYS(fcntl64)};
+	int err = 0;
+	for (size_t c = 0; c < ARRAY_SIZE(calls); c++)
+		for (size_t i = 0; i < ARRAY_SIZE(commands) && !err; i++)
+			err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[c], 1,
+							 SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i])));
+	return err;
+}
+
+/* Signals to itself: abort(3). */
+static int allow_own_signals(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+}
+
+static int allow_threads(scmp_filter_ctx filter)
+{
+	/* clone3 takes its flags from memory, where no filter sees them: ENOSYS makes glibc use clone. */
+	int err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	if (err)
+		return err;
+#ifdef __s390__
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				SCMP_A1(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+#else
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+#endif
+}
+
+static int fill_filter(scmp_filter_ctx filter)
+{
+	int err = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(allowed_calls) && !err; i++)
+		err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0));
+	if (!err)
+		err = allow_fcntl(filter);
+	if (!err)
+		err = allow_own_signals(filter);
+	return err ? err : allow_threads(filter);
+}
+
+/* A filter that cannot be made or loaded, on a kernel that has filters, is no reason to go on without. */
+static void restrict_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int err = filter ? fill_filter(filter) : -ENOMEM;
+	if (!err)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	if (err && prctl(PR_GET_SECCOMP) >= 0)
+		_exit(1);
+}
+
+#else
+
+static void restrict_calls(void)
+{
+}
+
+#endif
+
+void sandbox_enter(void)
+{
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (SANITIZER)
+		return;
+	restrict_files_and_network();
+	restrict_calls();
+}
+
+void sandbox_enter_network(const char *directory)
+{
+	/* Libraries, name servers, certificates. */
+	static const char *const system[] = {
+		"/dev/null", "/dev/urandom", "/etc", "/gnu/store", "/lib", "/lib32", "/lib64", "/nix/store", "/proc/self",
+		"/run/NetworkManager", "/run/resolvconf", "/run/systemd/resolve", "/usr", "/var/lib/ca-certificates",
+	};
+	static const char *const named[] = {"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "DEBUGINFOD_HEADERS_FILE"};
+	const uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+	uint64_t all;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	int ruleset = SANITIZER ? -1 : make_ruleset(0, &all);
+	if (ruleset < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(system); i++)
+		allow_path(ruleset, system[i], reading);
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+		allow_path(ruleset, getenv(named[i]), reading);
+	allow_path(ruleset, directory, all & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE);
+	enter_ruleset(ruleset);
+}

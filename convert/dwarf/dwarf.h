@@ -1,0 +1,363 @@
+/*
+ * dwarf.h - the converter's view of .debug_*: units, abbreviations, attribute values, names, ranges, lines.
+ *
+ * Sources: DWARF 2 to 5 (section numbers below are those of version 5) and the GNU extensions that gcc, clang
+ * and dwz write. A struct dwarf is immutable once opened and shared by all threads; everything a thread needs
+ * while it reads one unit is in a struct unit, which it reuses for the next one.
+ */
+#ifndef CONVERT_DWARF_DWARF_H
+#define CONVERT_DWARF_DWARF_H
+
+#include "convert/object/object_file.h"
+#include "convert/record/oddity.h"
+#include "gsym/base/arena.h"
+#include "gsym/base/cursor.h"
+
+enum {
+	DIE_DEPTH_MAX = 512,      /* nesting of entries; compilers stay below 60 */
+	REFERENCE_DEPTH_MAX = 16, /* abstract_origin -> specification -> ... */
+};
+
+/* The header of a unit (7.5.1), all that is kept for every unit of the file. */
+struct unit_header {
+	uint64_t off, end; /* in .debug_info, length field included */
+	uint64_t abbrev_off;
+	uint32_t die_off;  /* first entry, counted from off */
+	uint16_t version;
+	uint8_t addr_size; /* 2, 4 or 8 */
+	uint8_t off_size;  /* 4 or 8: the 32- and 64-bit formats */
+	uint8_t type;      /* DW_UT_*; DW_UT_compile before version 5 */
+	uint64_t dwo_id;   /* of skeletons and split units, version 5 */
+};
+
+/* The debug sections of one file, or of one unit's share of a .dwp package. */
+struct dwarf {
+	struct image *image;
+	bool big_endian;
+	bool split;                    /* a .dwo's sections: units are split units */
+	uint64_t mode_bits;            /* of addresses of code: MIPS marks compressed instructions in bit 0 */
+	const struct dwarf *alternate; /* what dwz or a supplementary file shares among files; NULL: not here */
+	/* String sections end with their last NUL, so that "offset < size" proves a terminated string. */
+	struct span info, abbrev, line, line_str, str, str_offsets, addr, ranges, rnglists;
+	struct unit_header *units; /* ascending by offset */
+	size_t n_units;
+};
+
+/*
+ * Loads the sections and finds the units. No units is not an error. @split: the sections are those of a .dwo.
+ * 0 or -ENOMEM.
+ */
+int dwarf_open(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd);
+void dwarf_close(struct dwarf *dwarf);
+
+/* The two steps of dwarf_open(): sections, then units. 0 or -ENOMEM. */
+int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd);
+int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
+
+/* ---- Abbreviations (7.5.3), compiled once per unit ---- */
+
+/* What an entry is to us. Everything that can neither be code nor contain it is DIE_OTHER. */
+enum die_kind {
+	DIE_OTHER,
+	DIE_SCOPE,      /* may contain code: namespace, module, ... */
+	DIE_TYPE,       /* structure, class, union: may contain code, but not in C */
+	DIE_SUBPROGRAM,
+	DIE_INLINED,
+	DIE_BLOCK,      /* lexical block and its like */
+	DIE_CALL_SITE,  /* passed like DIE_OTHER unless call sites are wanted */
+	DIE_UNIT,
+};
+
+/* The attributes we read. The order is that of struct die's fields. */
+enum attr_slot {
+	SLOT_NONE, /* skipped */
+	SLOT_SIBLING,
+	SLOT_NAME,
+	SLOT_LINKAGE_NAME,
+	SLOT_LOW_PC,
+	SLOT_HIGH_PC,
+	SLOT_RANGES,
+	SLOT_ORIGIN,
+	SLOT_SPECIFICATION,
+	SLOT_DECLARATION,
+	SLOT_DECL_FILE,
+	SLOT_DECL_LINE,
+	SLOT_CALL_FILE,
+	SLOT_CALL_LINE,
+	SLOT_STMT_SEQUENCE,
+	SLOT_RETURN_PC, /* of call sites */
+	SLOT_CALL_ORIGIN,
+	SLOT_TAIL_CALL,
+	/* of unit entries only */
+	SLOT_STMT_LIST,
+	SLOT_COMP_DIR,
+	SLOT_LANGUAGE,
+	SLOT_STR_OFFSETS_BASE,
+	SLOT_ADDR_BASE,
+	SLOT_RNGLISTS_BASE,
+	SLOT_GNU_RANGES_BASE,
+	SLOT_DWO_NAME,
+	SLOT_DWO_ID,
+	SLOT_COUNT,
+};
+
+/* One step over an entry's attributes: a run of bytes, or one attribute. */
+struct attr_op {
+	uint8_t slot;      /* enum attr_slot */
+	uint16_t form;     /* 0: skip @value bytes */
+	int64_t value;     /* bytes to skip, or the constant of DW_FORM_implicit_const */
+};
+
+struct abbrev {
+	uint64_t code;
+	uint32_t first_op, n_ops;
+	int32_t fixed_size; /* bytes of all attributes, or -1 when that depends on the entry */
+	int32_t sibling_at; /* where DW_AT_sibling is, or -1 when absent or its place varies */
+	uint16_t tag;
+	uint8_t sibling_size;
+	uint8_t kind;       /* enum die_kind */
+	bool has_children;
+};
+
+struct abbrev_table {
+	VEC(struct abbrev) abbrevs;
+	VEC(struct attr_op) ops;
+	bool dense; /* abbrevs.v[code - 1] is the abbreviation, which is what compilers write */
+	const struct dwarf *dwarf; /* what was read last, so that units which share a table read it once; or NULL */
+	struct unit_header read_for;
+};
+
+/* Compiles the table of @unit, unless that is the one that is there. -EBADMSG when it is damaged, -ENOMEM. */
+int abbrev_table_read(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit);
+/* The file of the table is being closed: the next read reads. */
+void abbrev_table_forget(struct abbrev_table *table);
+void abbrev_table_deinit(struct abbrev_table *table);
+
+/* The abbreviation @code, or NULL. Code 0 has none. */
+static inline const struct abbrev *abbrev_find(const struct abbrev_table *table, uint64_t code)
+{
+	if (table->dense)
+		return code - 1 < table->abbrevs.n ? &table->abbrevs.v[code - 1] : NULL;
+	size_t lo = 0, hi = table->abbrevs.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (table->abbrevs.v[mid].code < code)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < table->abbrevs.n && table->abbrevs.v[lo].code == code ? &table->abbrevs.v[lo] : NULL;
+}
+
+/* ---- Attribute values (7.5.5) ---- */
+
+enum value_class {
+	VALUE_NONE,      /* absent, or of no use */
+	VALUE_UINT,      /* constant, flag, section offset */
+	VALUE_SINT,
+	VALUE_ADDRESS,
+	VALUE_ADDRESS_INDEX, /* into .debug_addr */
+	VALUE_STRING,    /* in memory */
+	VALUE_STRING_INDEX,  /* into .debug_str_offsets */
+	VALUE_REFERENCE, /* offset in .debug_info */
+	VALUE_LIST_INDEX,    /* into the offsets of .debug_rnglists */
+	VALUE_ALTERNATE, /* offset in .debug_info of the alternate file, or a string of one that is not here */
+};
+
+struct value {
+	enum value_class class;
+	uint64_t u;
+	const char *str;
+};
+
+/* Bytes of a form whose size never depends on the entry, or -1. */
+int form_fixed_size(uint64_t form, const struct unit_header *unit);
+
+/* Steps over an attribute; fails the cursor on an unknown form. */
+void form_skip(struct cursor *c, uint64_t form, const struct unit_header *unit);
+
+/* Reads an attribute; VALUE_NONE for forms that carry nothing we want. */
+void form_read(struct cursor *c, uint64_t form, int64_t implicit, const struct dwarf *dwarf,
+	       const struct unit_header *unit, struct value *ret);
+
+/* ---- A unit while it is read ---- */
+
+struct die {
+	uint64_t off; /* in .debug_info */
+	const struct abbrev *abbrev;
+	struct value attr[SLOT_COUNT];
+	uint32_t present; /* bit per slot */
+};
+
+struct scope {
+	uint64_t off, end; /* entries in [off, end) of .debug_info are inside; off is the scope's own */
+	uint32_t parent;   /* index, or SCOPE_NONE */
+	uint16_t tag;
+};
+
+#define SCOPE_NONE UINT32_MAX
+
+struct unit {
+	const struct dwarf *dwarf; /* where its entries are */
+	const struct dwarf *main;  /* where its addresses and lines are: another file when it is split */
+	const struct unit_header *header;
+	struct oddities *odd;
+	struct abbrev_table abbrevs;
+	uint64_t low_pc;         /* base of range lists */
+	uint64_t str_offsets_base;
+	uint64_t addr_base;
+	uint64_t rnglists_base;
+	uint64_t ranges_base;    /* DW_AT_GNU_ranges_base */
+	uint64_t stmt_list;
+	const char *comp_dir;    /* "" when absent */
+	uint16_t language;
+	bool plain_types;        /* its language is C: no type contains code */
+	bool has_stmt_list;
+	const char *dwo_name;    /* its entries are in that file; NULL: they are here */
+	uint64_t dwo_id;
+	bool is_partial;         /* holds what others import: never code */
+	uint64_t first_child;    /* offset of the entry after the unit's own; 0 when it has no children */
+	VEC(struct scope) scopes; /* built when a name must be qualified */
+	bool has_scopes;
+	uint64_t range_budget;   /* entries of range lists still to be read: shared lists must not multiply */
+};
+
+/* Reads the abbreviations and the unit entry. 0, or a counted oddity: -EBADMSG; -ENOMEM. */
+int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header, struct oddities *odd);
+
+/*
+ * The same for the split unit @header of @dwarf, whose addresses, lines and directories are those of
+ * @skeleton. @unit and @skeleton are different.
+ */
+int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct dwarf *dwarf,
+		    const struct unit_header *header, struct oddities *odd);
+void unit_deinit(struct unit *unit);
+
+/* The unit that contains @off of .debug_info, or NULL. */
+const struct unit_header *dwarf_find_unit(const struct dwarf *dwarf, uint64_t off);
+
+/* A cursor over the unit whose offsets are those of .debug_info, placed at @off. */
+struct cursor unit_cursor(const struct unit *unit, uint64_t off);
+
+/* Reads the attributes of an entry whose code was already taken. The cursor fails when they do not fit. */
+void die_read(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev, struct die *ret);
+
+/* Reads the entry at @off. Oddities are counted: -EBADMSG. */
+int die_at(const struct unit *unit, uint64_t off, struct die *ret);
+
+/*
+ * Passes an entry whose code was already taken. True when the cursor is now at its first child, false when it
+ * is behind the entry and its children, or failed.
+ */
+bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev);
+
+static inline bool die_has(const struct die *die, enum attr_slot slot)
+{
+	return die->present >> slot & 1;
+}
+
+/* .debug_str_offsets (7.26) and .debug_addr (7.27). NULL or false when the index leads nowhere. */
+const char *unit_indexed_string(const struct unit *unit, uint64_t index);
+bool unit_indexed_address(const struct unit *unit, uint64_t index, uint64_t *ret);
+
+/* Values that need the unit's bases. Defaults are given when the attribute is absent or of no use. */
+const char *die_string(const struct unit *unit, const struct die *die, enum attr_slot slot); /* or NULL */
+bool die_address(const struct unit *unit, const struct die *die, enum attr_slot slot, uint64_t *ret);
+uint64_t die_uint(const struct die *die, enum attr_slot slot, uint64_t absent);
+
+/* ---- Ranges ---- */
+
+/* Appends the code ranges of an entry (2.17) as they are listed; empty and dead ones included. */
+int die_ranges(struct unit *unit, const struct die *die, range_vec *ret);
+
+/* The address that linkers leave for dropped code, all ones: DWARF 6 issue 200609.1. */
+static inline uint64_t tombstone(const struct unit *unit)
+{
+	return unit->header->addr_size == 8 ? UINT64_MAX : ((uint64_t)1 << (unit->header->addr_size * 8)) - 1;
+}
+
+/* ---- Names ---- */
+
+struct die_name {
+	const char *text; /* terminated; NULL: no name at all. Borrowed from a section or the arena */
+	bool linkage;     /* it is a linkage name */
+	const char *bare; /* the unqualified name where text was qualified, else NULL */
+};
+
+struct names;
+
+/* Resolves names for one thread. Other units are opened as references lead there, and some are kept. */
+struct names *names_new(struct oddities *odd);
+/* @dwarf is being closed. */
+void names_forget(struct names *names, const struct dwarf *dwarf);
+void names_free(struct names *names);
+
+/* Which entry has a name: an offset in .debug_info, with this bit set in that of the alternate file. */
+#define KEY_ALTERNATE ((uint64_t)1 << 63)
+
+/*
+ * The name, as GSYM wants it, of the entry @key, whichever unit that is in; @unit is the one being converted.
+ * A bad key gives no name. Built strings go to @arena. 0 or -ENOMEM.
+ */
+int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena, struct die_name *ret);
+
+/*
+ * Where the function at @off is declared: file index and line, its own or those of what it refers to in the
+ * same unit. False when that is not known.
+ */
+bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file, uint64_t *ret_line);
+
+/* ---- Lines ---- */
+
+struct line_row {
+	uint64_t addr;
+	uint32_t file; /* index into the line header's files */
+	uint32_t line;
+};
+
+struct line_seq {
+	uint64_t lo, hi;
+	uint32_t first, end; /* rows */
+	uint64_t reach;      /* the highest hi of this and all sequences before it */
+	uint64_t off;        /* of its first opcode, in .debug_line: what DW_AT_LLVM_stmt_sequence refers to */
+	uint32_t end_file, end_line; /* what its last opcode, which ends it, says */
+};
+
+struct line_file {
+	const char *name;
+	uint64_t dir;
+};
+
+/* The line table of one unit (6.2). Reused from unit to unit. */
+struct line_table {
+	uint16_t version;
+	VEC(const char *) dirs;
+	VEC(struct line_file) files;
+	VEC(struct line_row) rows;  /* within a sequence addresses ascend */
+	VEC(struct line_seq) seqs;  /* ascending by lo; equal ones in table order */
+	const struct dwarf *dwarf;  /* what was read last, and where; or NULL */
+	uint64_t off;
+	uint8_t addr_size;
+};
+
+/* Runs the unit's line program. A damaged table keeps what came before the damage. 0 or -ENOMEM. */
+int line_table_read(struct line_table *table, const struct unit *unit);
+void line_table_deinit(struct line_table *table);
+
+/* Whether @index names a file. Index 0 exists from version 5 on. */
+bool line_table_has_file(const struct line_table *table, uint64_t index);
+
+/*
+ * The path of a file, absolute when comp_dir is, as directory and name in the arena. An index for which
+ * line_table_has_file() is false gives two empty strings.
+ */
+int line_table_path(const struct line_table *table, const struct unit *unit, uint64_t index,
+		    struct arena *arena, struct span *ret_dir, struct span *ret_base);
+
+/*
+ * Directory and name of the path [path, end); the separator between them belongs to neither, but "/" alone stays a
+ * directory.
+ */
+void path_split(const char *path, const char *end, struct span *ret_dir, struct span *ret_base);
+
+#endif

@@ -1,0 +1,386 @@
+/*
+ * dwarf_name.c - the name of a function, wherever it is.
+ *
+ * Abstract origins and specifications lead from entry to entry, possibly into other units (LTO, dwz). The
+ * linkage name of any of them wins; otherwise the first short name, which for C++ is qualified by the entries
+ * it is declared in. Entries have no pointer to their parent, so a unit whose names must be qualified gets an
+ * index of its scopes, once.
+ */
+#include "convert/dwarf/dwarf.h"
+
+#include <libdwarf/dwarf.h>
+#include <string.h>
+
+enum { FOREIGN_UNITS = 64 };
+
+struct foreign {
+	struct unit unit; /* unit.header is NULL while the slot is free */
+	bool bad;
+};
+
+struct names {
+	struct oddities *odd;
+	struct unit *home; /* the unit being converted: already loaded */
+	struct foreign foreign[FOREIGN_UNITS];
+};
+
+/* An entry of some file. */
+struct place {
+	const struct dwarf *dwarf;
+	uint64_t off;
+};
+
+/* One step of a chain of references. */
+struct link {
+	struct place at;
+	const struct unit_header *header;
+	uint16_t tag;
+};
+
+struct chain {
+	struct link links[REFERENCE_DEPTH_MAX];
+	unsigned n;
+	const char *linkage_name, *name; /* the first met */
+};
+
+struct names *names_new(struct oddities *odd)
+{
+	struct names *names = calloc(1, sizeof(*names));
+	if (names)
+		names->odd = odd;
+	return names;
+}
+
+void names_forget(struct names *names, const struct dwarf *dwarf)
+{
+	for (size_t i = 0; i < FOREIGN_UNITS; i++) {
+		struct unit *unit = &names->foreign[i].unit;
+		if (!unit->header || unit->dwarf != dwarf)
+			continue;
+		unit->header = NULL;
+		abbrev_table_forget(&unit->abbrevs);
+	}
+}
+
+void names_free(struct names *names)
+{
+	for (size_t i = 0; names && i < FOREIGN_UNITS; i++)
+		unit_deinit(&names->foreign[i].unit);
+	free(names);
+}
+
+/* The loaded unit of a header. Only valid until the next call: a slot may be taken over. */
+static int load(struct names *names, const struct dwarf *dwarf, const struct unit_header *header, struct unit **ret)
+{
+	if (names->home->header == header) {
+		*ret = names->home;
+		return 0;
+	}
+	struct foreign *slot = &names->foreign[(size_t)(header - dwarf->units) % FOREIGN_UNITS];
+	if (slot->unit.header != header) {
+		int err = unit_load(&slot->unit, dwarf, header, names->odd);
+		slot->bad = err == -EBADMSG;
+		if (err && !slot->bad) {
+			slot->unit.header = NULL;
+			return err;
+		}
+	}
+	*ret = &slot->unit;
+	return slot->bad ? -EBADMSG : 0;
+}
+
+static int load_at(struct names *names, struct place at, struct unit **ret)
+{
+	const struct unit_header *header = dwarf_find_unit(at.dwarf, at.off);
+	if (header)
+		return load(names, at.dwarf, header, ret);
+	oddity_count(names->odd, ODD_REFERENCE, ".debug_info", at.off);
+	return -EBADMSG;
+}
+
+/* Where an entry's name continues: true and the place, or false. */
+static bool next_reference(struct names *names, const struct unit *unit, const struct die *die, struct place *ret)
+{
+	for (enum attr_slot slot = SLOT_SPECIFICATION; slot >= SLOT_ORIGIN; slot--) {
+		if (!die_has(die, slot))
+			continue;
+		const struct value *v = &die->attr[slot];
+		bool alternate = v->class == VALUE_ALTERNATE;
+		if (alternate && !unit->dwarf->alternate)
+			oddity_count(names->odd, ODD_ALTERNATE_FILE, ".debug_info", die->off);
+		else if (alternate || v->class == VALUE_REFERENCE) {
+			*ret = (struct place){alternate ? unit->dwarf->alternate : unit->dwarf, v->u};
+			return true;
+		}
+	}
+	return false;
+}
+
+static void chain_add(struct chain *chain, const struct unit *unit, const struct die *die)
+{
+	const char *linkage = die_string(unit, die, SLOT_LINKAGE_NAME);
+	if (linkage && *linkage && !chain->linkage_name)
+		chain->linkage_name = linkage;
+	const char *name = chain->name ? NULL : die_string(unit, die, SLOT_NAME);
+	if (name && *name)
+		chain->name = name;
+	chain->links[chain->n++] = (struct link){{unit->dwarf, die->off}, unit->header, die->abbrev->tag};
+}
+
+/* Follows the references of @die; what cannot be followed ends the chain. 0 or -ENOMEM. */
+static int follow(struct names *names, struct unit *unit, const struct die *die, struct chain *chain)
+{
+	struct die next = *die;
+	struct place at;
+	chain_add(chain, unit, die);
+	while (!chain->linkage_name && next_reference(names, unit, &next, &at)) {
+		if (chain->n == REFERENCE_DEPTH_MAX) {
+			oddity_count(names->odd, ODD_REFERENCE_DEPTH, ".debug_info", die->off);
+			return 0;
+		}
+		int err = load_at(names, at, &unit);
+		if (!err)
+			err = die_at(unit, at.off, &next);
+		if (err)
+			return err == -EBADMSG ? 0 : err;
+		chain_add(chain, unit, &next);
+	}
+	return 0;
+}
+
+/* ---- Scopes ---- */
+
+static bool is_scope(const struct abbrev *abbrev)
+{
+	return abbrev->has_children &&
+	       (abbrev->kind == DIE_SCOPE || abbrev->kind == DIE_TYPE || abbrev->kind == DIE_SUBPROGRAM ||
+		abbrev->kind == DIE_INLINED);
+}
+
+/* One pass over the unit that keeps only scopes. A damaged entry ends it: the rest has no parents then. */
+static int index_scopes(struct unit *unit)
+{
+	uint32_t open[DIE_DEPTH_MAX];
+	size_t depth = 0;
+	struct cursor c = unit_cursor(unit, unit->first_child);
+	open[0] = SCOPE_NONE;
+	unit->has_scopes = true;
+	while (unit->first_child && cursor_left(&c)) {
+		uint64_t off = cursor_off(&c), code = cursor_uleb(&c);
+		if (!code) {
+			if (open[depth] != SCOPE_NONE && (!depth || open[depth] != open[depth - 1]))
+				unit->scopes.v[open[depth]].end = off;
+			if (!depth)
+				break;
+			depth--;
+			continue;
+		}
+		const struct abbrev *abbrev = abbrev_find(&unit->abbrevs, code);
+		if (!abbrev)
+			break;
+		bool inside = die_skip(&c, unit, abbrev);
+		if (!inside)
+			continue;
+		if (depth + 1 == DIE_DEPTH_MAX)
+			break;
+		uint32_t parent = open[depth];
+		open[++depth] = parent;
+		if (!is_scope(abbrev))
+			continue;
+		open[depth] = (uint32_t)unit->scopes.n;
+		if (vec_push(&unit->scopes, (struct scope){off, unit->header->end, parent, abbrev->tag}))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The innermost scope that contains @off but does not begin there. */
+static uint32_t find_scope(const struct unit *unit, uint64_t off)
+{
+	size_t lo = 0, hi = unit->scopes.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (unit->scopes.v[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	uint32_t i = lo ? (uint32_t)(lo - 1) : SCOPE_NONE;
+	while (i != SCOPE_NONE && unit->scopes.v[i].end <= off)
+		i = unit->scopes.v[i].parent;
+	return i;
+}
+
+static bool names_members(uint16_t tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_union_type || tag == DW_TAG_subprogram;
+}
+
+/* The entry that a link is declared in: 1 and its place, 0 when there is none. */
+static int link_parent(struct names *names, const struct link *link, struct link *ret)
+{
+	struct unit *unit;
+	/* Its parent would tell where it was inlined, not where it was declared. */
+	if (link->tag == DW_TAG_inlined_subroutine)
+		return 0;
+	int err = load(names, link->at.dwarf, link->header, &unit);
+	if (!err && !unit->has_scopes)
+		err = index_scopes(unit);
+	if (err)
+		return err == -EBADMSG ? 0 : err;
+	uint32_t i = find_scope(unit, link->at.off);
+	if (i == SCOPE_NONE || !names_members(unit->scopes.v[i].tag))
+		return 0;
+	*ret = (struct link){{link->at.dwarf, unit->scopes.v[i].off}, link->header, unit->scopes.v[i].tag};
+	return 1;
+}
+
+/* The same for a whole chain: the declaration, which is its end, is asked first. */
+static int chain_parent(struct names *names, const struct chain *chain, struct link *ret)
+{
+	for (unsigned i = chain->n; i-- > 0;) {
+		int found = link_parent(names, &chain->links[i], ret);
+		if (found)
+			return found;
+	}
+	return 0;
+}
+
+/* ---- Qualified names ---- */
+
+enum {
+	SCOPES_MAX = 64,           /* around a function, the unnamed ones included */
+	QUALIFIED_MAX = 32 * 1024, /* bytes; longer names stay bare */
+};
+
+struct parts {
+	const char *part[SCOPES_MAX];
+	unsigned n;
+	size_t size;
+};
+
+/* The short names of the scopes around a chain, innermost first. */
+static int collect_scopes(struct names *names, struct chain *chain, struct parts *parts)
+{
+	struct link parent = {0};
+	int found;
+	for (unsigned depth = 0; (found = chain_parent(names, chain, &parent)) != 0; depth++) {
+		if (depth == SCOPES_MAX) {
+			oddity_count(names->odd, ODD_REFERENCE_DEPTH, ".debug_info", parent.at.off);
+			return 0;
+		}
+		struct unit *unit;
+		struct die die;
+		if (found < 0)
+			return found;
+		int err = load(names, parent.at.dwarf, parent.header, &unit);
+		if (!err)
+			err = die_at(unit, parent.at.off, &die);
+		*chain = (struct chain){0};
+		if (!err)
+			err = follow(names, unit, &die, chain);
+		if (err)
+			return err == -EBADMSG ? 0 : err;
+		if (!chain->name)
+			continue;
+		parts->part[parts->n++] = chain->name;
+		parts->size += strlen(chain->name) + 2;
+	}
+	return 0;
+}
+
+/* "<lambda>" is no template argument: it is written "{lambda}", as demanglers do. */
+static char *append_scope(char *at, const char *scope)
+{
+	size_t n = strlen(scope);
+	memcpy(at, scope, n);
+	if (n >= 2 && scope[0] == '<' && scope[n - 1] == '>') {
+		at[0] = '{';
+		at[n - 1] = '}';
+	}
+	return mempcpy(at + n, "::", 2);
+}
+
+static bool language_qualifies(uint16_t language)
+{
+	switch (language) {
+	case DW_LANG_C:
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_ObjC_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case 0x2b: /* C++17, as dwarfstd.org lists it */
+	case 0x2c: /* C++20 */
+	case 0x3a: /* C++23 */ return true;
+	}
+	return false;
+}
+
+/* gcc writes mangled names of clones as plain names. */
+static bool is_mangled_clone(const char *name)
+{
+	return !strncmp(name, "_Z", 2) && (strstr(name, ".isra.") || strstr(name, ".part."));
+}
+
+static int qualify(struct names *names, struct chain *chain, struct arena *arena, struct die_name *ret)
+{
+	struct parts parts = {0};
+	int err = collect_scopes(names, chain, &parts);
+	if (err || !parts.n || parts.size > QUALIFIED_MAX)
+		return err;
+	char *text = arena_alloc(arena, parts.size + strlen(ret->text) + 1), *at = text;
+	if (!text)
+		return -ENOMEM;
+	for (unsigned i = parts.n; i-- > 0;)
+		at = append_scope(at, parts.part[i]);
+	strcpy(at, ret->text);
+	ret->bare = ret->text;
+	ret->text = text;
+	return 0;
+}
+
+int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena, struct die_name *ret)
+{
+	struct chain chain = {0};
+	struct place at = {key & KEY_ALTERNATE ? unit->dwarf->alternate : unit->dwarf, key & ~KEY_ALTERNATE};
+	struct unit *there;
+	struct die die;
+	names->home = unit;
+	*ret = (struct die_name){0};
+	int err = load_at(names, at, &there);
+	if (!err)
+		err = die_at(there, at.off, &die);
+	if (!err)
+		err = follow(names, there, &die, &chain);
+	if (err)
+		return err == -EBADMSG ? 0 : err;
+	ret->text = chain.linkage_name ? chain.linkage_name : chain.name;
+	ret->linkage = chain.linkage_name != NULL;
+	if (ret->linkage || !ret->text || !language_qualifies(unit->language) || is_mangled_clone(ret->text))
+		return 0;
+	return qualify(names, &chain, arena, ret);
+}
+
+bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file, uint64_t *ret_line)
+{
+	bool has_file = false, has_line = false;
+	struct place at = {unit->dwarf, off};
+	for (unsigned depth = 0; depth < REFERENCE_DEPTH_MAX; depth++) {
+		struct die die;
+		if (at.dwarf != unit->dwarf || dwarf_find_unit(at.dwarf, at.off) != unit->header || die_at(unit, at.off, &die))
+			break;
+		if (!has_file && die_has(&die, SLOT_DECL_FILE)) {
+			*ret_file = die_uint(&die, SLOT_DECL_FILE, 0);
+			has_file = true;
+		}
+		if (!has_line && die_has(&die, SLOT_DECL_LINE)) {
+			*ret_line = die_uint(&die, SLOT_DECL_LINE, 0);
+			has_line = true;
+		}
+		if ((has_file && has_line) || !next_reference(names, unit, &die, &at))
+			break;
+	}
+	return has_file && has_line;
+}

@@ -1,0 +1,86 @@
+/*
+ * dwarf_path.c - paths of line-table files (DWARF 5, 6.2.4).
+ *
+ * A path is compilation directory + include directory + name, each of which may be absolute and then replaces
+ * what stands before it. Nothing is normalised: "." and ".." stay.
+ */
+#include "convert/dwarf/dwarf.h"
+
+#include <string.h>
+
+enum { PATH_BYTES_MAX = 16 * 1024 }; /* longer parts are left out: shared strings must not multiply */
+
+/* Also the Windows forms "C:\x", "C:/x" and "\\host": cross compilers write them. */
+static bool is_absolute(const char *path)
+{
+	if (path[0] == '/' || (path[0] == '\\' && path[1] == '\\'))
+		return true;
+	bool letter = (path[0] | 0x20) >= 'a' && (path[0] | 0x20) <= 'z';
+	return letter && path[1] == ':' && (path[2] == '\\' || path[2] == '/');
+}
+
+bool line_table_has_file(const struct line_table *table, uint64_t index)
+{
+	return table->version >= 5 ? index < table->files.n : index - 1 < table->files.n;
+}
+
+/* Version 5 has the compilation directory as directory 0; before, 0 meant it and was not in the table. */
+static const char *include_dir(const struct line_table *table, uint64_t index)
+{
+	uint64_t i = table->version >= 5 ? index : index - 1;
+	return i < table->dirs.n ? table->dirs.v[i] : "";
+}
+
+static char *append_path(char *path, char *at, const char *part)
+{
+	if (!*part)
+		return at;
+	if (at > path && at[-1] == '/')
+		while (*part == '/')
+			part++;
+	else if (at > path && *part != '/')
+		*at++ = '/';
+	return stpcpy(at, part);
+}
+
+static struct span text_span(const char *from, const char *to)
+{
+	return (struct span){(const uint8_t *)from, (size_t)(to - from)};
+}
+
+void path_split(const char *path, const char *end, struct span *ret_dir, struct span *ret_base)
+{
+	const char *cut = memrchr(path, '/', (size_t)(end - path));
+	if (!cut && end - path >= 3 && is_absolute(path))
+		cut = memrchr(path, '\\', (size_t)(end - path));
+	*ret_base = text_span(cut ? cut + 1 : path, end);
+	while (cut > path && cut[-1] == *cut)
+		cut--;
+	*ret_dir = text_span(path, !cut ? path : cut == path ? cut + 1 : cut);
+}
+
+int line_table_path(const struct line_table *table, const struct unit *unit, uint64_t index, struct arena *arena,
+		    struct span *ret_dir, struct span *ret_base)
+{
+	*ret_dir = *ret_base = (struct span){(const uint8_t *)"", 0};
+	if (!line_table_has_file(table, index))
+		return 0;
+	const struct line_file *file = &table->files.v[table->version >= 5 ? index : index - 1];
+	const char *name = file->name, *dir = "", *comp = "";
+	if (!is_absolute(name)) {
+		dir = include_dir(table, file->dir);
+		if (!is_absolute(dir) && (table->version < 5 || file->dir != 0))
+			comp = unit->comp_dir;
+	}
+	if (strlen(comp) + strlen(dir) > PATH_BYTES_MAX)
+		comp = dir = "";
+	if (strlen(name) > PATH_BYTES_MAX)
+		name = "";
+	char *path = arena_alloc(arena, strlen(comp) + strlen(dir) + strlen(name) + 3);
+	if (!path)
+		return -ENOMEM;
+	char *end = append_path(path, append_path(path, append_path(path, path, comp), dir), name);
+	*end = 0;
+	path_split(path, end, ret_dir, ret_base);
+	return 0;
+}

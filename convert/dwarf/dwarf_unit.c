@@ -1,0 +1,430 @@
+/*
+ * dwarf_unit.c - sections, unit headers and unit entries (DWARF 5, 7.5.1 and 3.1).
+ */
+#include "convert/dwarf/dwarf.h"
+
+#include "gsym/base/parallel.h"
+
+#include <elf.h>
+#include <libdwarf/dwarf.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Sections ---- */
+
+struct wanted {
+	const char *name;
+	size_t field; /* of struct dwarf */
+	bool strings;
+};
+
+static const struct wanted wanted[] = {
+	{".debug_info", offsetof(struct dwarf, info), false},
+	{".debug_abbrev", offsetof(struct dwarf, abbrev), false},
+	{".debug_line", offsetof(struct dwarf, line), false},
+	{".debug_line_str", offsetof(struct dwarf, line_str), true},
+	{".debug_str", offsetof(struct dwarf, str), true},
+	{".debug_str_offsets", offsetof(struct dwarf, str_offsets), false},
+	{".debug_addr", offsetof(struct dwarf, addr), false},
+	{".debug_ranges", offsetof(struct dwarf, ranges), false},
+	{".debug_rnglists", offsetof(struct dwarf, rnglists), false},
+};
+
+struct load_job {
+	struct dwarf *dwarf;
+	struct section *section[ARRAY_SIZE(wanted)];
+	int err[ARRAY_SIZE(wanted)];
+};
+
+/* A string section is cut at its last NUL. */
+static struct span cut_strings(struct span s)
+{
+	const uint8_t *last = s.size ? memrchr(s.data, 0, s.size) : NULL;
+	s.size = last ? (size_t)(last - s.data) + 1 : 0;
+	return s;
+}
+
+static void load_section(void *user, size_t i, unsigned thread)
+{
+	(void)thread;
+	struct load_job *job = user;
+	char name[32];
+	snprintf(name, sizeof(name), "%s%s", wanted[i].name, job->dwarf->split ? ".dwo" : "");
+	struct section *s = image_section(job->dwarf->image, name);
+	if (!s)
+		return;
+	job->section[i] = s;
+	job->err[i] = section_load(s);
+}
+
+/* libelf serves one thread at a time, so relocations are applied after all sections are there. */
+static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
+{
+	struct section *s = job->section[i];
+	uint64_t skipped = 0;
+	int err = job->err[i];
+	if (!err && s && job->dwarf->image->relocatable)
+		err = section_relocate(job->dwarf->image, s, &skipped);
+	if (skipped)
+		oddity_count(odd, ODD_RELOCATION, wanted[i].name, 0);
+	if (!err && s)
+		*(struct span *)((char *)job->dwarf + wanted[i].field) = wanted[i].strings ? cut_strings(s->data) : s->data;
+	return err;
+}
+
+int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd)
+{
+	struct load_job job = {.dwarf = dwarf};
+	*dwarf = (struct dwarf){.image = image, .big_endian = image->big_endian, .split = split,
+				.mode_bits = image->machine == EM_MIPS};
+	parallel_for(threads, ARRAY_SIZE(wanted), load_section, &job);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		int err = finish_section(&job, i, odd);
+		if (err == -ENOMEM)
+			return -ENOMEM;
+		if (err)
+			oddity_count(odd, err == -EFBIG ? ODD_SECTION_LIMIT : ODD_SECTION_DAMAGED, wanted[i].name, 0);
+	}
+	return 0;
+}
+
+/* ---- Unit headers ---- */
+
+static bool unit_type_has_code(uint8_t type)
+{
+	return type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton || type == DW_UT_split_compile;
+}
+
+/* DWO id or type signature and offset follow the header of some types. */
+static void read_type_fields(struct cursor *c, struct unit_header *u)
+{
+	if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
+		u->dwo_id = cursor_u64(c);
+	else if (u->type == DW_UT_type || u->type == DW_UT_split_type)
+		cursor_skip(c, 8 + u->off_size);
+}
+
+/* Reads one header. The cursor is moved past the unit; it fails when there is no way to find the next one. */
+static enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
+{
+	*u = (struct unit_header){.off = cursor_off(info), .off_size = 4, .type = DW_UT_compile};
+	uint64_t length = cursor_u32(info);
+	if (length == 0xffffffff) {
+		u->off_size = 8;
+		length = cursor_u64(info);
+	} else if (length >= 0xfffffff0) {
+		cursor_fail(info);
+	}
+	if (length > cursor_left(info)) /* cut short: what is there is read */
+		length = cursor_left(info);
+	struct cursor c = cursor_window(info, length);
+	u->end = (uint64_t)(c.end - c.start);
+	u->version = cursor_u16(&c);
+	if (cursor_ok(&c) && (u->version < 2 || u->version > 5))
+		return ODD_UNIT_VERSION;
+	if (u->version >= 5) {
+		u->type = cursor_u8(&c);
+		u->addr_size = cursor_u8(&c);
+		u->abbrev_off = cursor_uint(&c, u->off_size);
+		read_type_fields(&c, u);
+	} else {
+		u->abbrev_off = cursor_uint(&c, u->off_size);
+		u->addr_size = cursor_u8(&c);
+	}
+	u->die_off = (uint32_t)(cursor_off(&c) - u->off);
+	if (!cursor_ok(&c) || (u->addr_size != 2 && u->addr_size != 4 && u->addr_size != 8))
+		return ODD_UNIT_HEADER;
+	if (u->type < DW_UT_compile || u->type > DW_UT_split_type)
+		return ODD_UNIT_TYPE;
+	return ODD_COUNT;
+}
+
+int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
+{
+	VEC(struct unit_header) units = {0};
+	struct cursor c = cursor_new(dwarf->info.data, dwarf->info.size, dwarf->big_endian);
+	uint64_t released = 0;
+	while (cursor_left(&c)) {
+		struct unit_header u;
+		uint64_t off = cursor_off(&c);
+		if (off - released >= RELEASE_STEP) {
+			image_release(dwarf->image, dwarf->info, released, off);
+			released = off;
+		}
+		enum oddity bad = unit_header_read(&c, &u);
+		if (bad != ODD_COUNT)
+			oddity_count(odd, bad, ".debug_info", off);
+		else if (unit_type_has_code(u.type) && vec_push(&units, u)) {
+			vec_free(&units);
+			return -ENOMEM;
+		}
+	}
+	dwarf->units = units.v;
+	dwarf->n_units = units.n;
+	return 0;
+}
+
+/*
+ * A .dwo by gcc with type units has several sections of one name: first those that were groups of types in the
+ * object file, then the one with the unit that has code.
+ */
+static int find_split_units(struct dwarf *dwarf, struct oddities *odd)
+{
+	const char *name = ".debug_info.dwo";
+	struct section *s = image_section(dwarf->image, name);
+	int err = 0;
+	while (!err && !dwarf->n_units && s && (s = image_next_section(dwarf->image, name, s))) {
+		if (section_load(s))
+			continue;
+		dwarf->info = s->data;
+		err = dwarf_find_units(dwarf, odd);
+	}
+	return err;
+}
+
+int dwarf_open(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd)
+{
+	int err = dwarf_load_sections(dwarf, image, split, threads, odd);
+	if (!err)
+		err = dwarf_find_units(dwarf, odd);
+	return !err && split && !dwarf->n_units ? find_split_units(dwarf, odd) : err;
+}
+
+void dwarf_close(struct dwarf *dwarf)
+{
+	free(dwarf->units);
+	dwarf->units = NULL;
+	dwarf->n_units = 0;
+}
+
+const struct unit_header *dwarf_find_unit(const struct dwarf *dwarf, uint64_t off)
+{
+	size_t lo = 0, hi = dwarf->n_units;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (dwarf->units[mid].off <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && off < dwarf->units[lo - 1].end ? &dwarf->units[lo - 1] : NULL;
+}
+
+/* ---- Entries ---- */
+
+struct cursor unit_cursor(const struct unit *unit, uint64_t off)
+{
+	struct cursor c = cursor_new(unit->dwarf->info.data, unit->header->end, unit->dwarf->big_endian);
+	if (off < unit->header->off + unit->header->die_off)
+		cursor_fail(&c);
+	else
+		cursor_seek(&c, off);
+	return c;
+}
+
+void die_read(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev, struct die *ret)
+{
+	ret->abbrev = abbrev;
+	ret->present = 0;
+	const struct attr_op *op = &unit->abbrevs.ops.v[abbrev->first_op];
+	for (const struct attr_op *end = op + abbrev->n_ops; op < end; op++) {
+		if (!op->form) {
+			cursor_skip(c, (uint64_t)op->value);
+		} else if (op->slot == SLOT_NONE) {
+			form_skip(c, op->form, unit->header);
+		} else {
+			form_read(c, op->form, op->value, unit->dwarf, unit->header, &ret->attr[op->slot]);
+			ret->present |= (uint32_t)(ret->attr[op->slot].class != VALUE_NONE) << op->slot;
+		}
+	}
+}
+
+int die_at(const struct unit *unit, uint64_t off, struct die *ret)
+{
+	struct cursor c = unit_cursor(unit, off);
+	const struct abbrev *abbrev = abbrev_find(&unit->abbrevs, cursor_uleb(&c));
+	if (abbrev) {
+		ret->off = off;
+		die_read(&c, unit, abbrev, ret);
+	}
+	if (abbrev && cursor_ok(&c))
+		return 0;
+	oddity_count(unit->odd, ODD_REFERENCE, ".debug_info", off);
+	return -EBADMSG;
+}
+
+const char *unit_indexed_string(const struct unit *unit, uint64_t index)
+{
+	const struct dwarf *d = unit->dwarf;
+	uint64_t at, size = unit->header->off_size;
+	if (__builtin_mul_overflow(index, size, &at) || __builtin_add_overflow(at, unit->str_offsets_base, &at) ||
+	    d->str_offsets.size < size || at > d->str_offsets.size - size)
+		return NULL;
+	const uint8_t *p = d->str_offsets.data + at;
+	uint64_t off = size == 8 ? load64(p, d->big_endian) : load32(p, d->big_endian);
+	return off < d->str.size ? (const char *)d->str.data + off : NULL;
+}
+
+const char *die_string(const struct unit *unit, const struct die *die, enum attr_slot slot)
+{
+	if (!die_has(die, slot))
+		return NULL;
+	const struct value *v = &die->attr[slot];
+	const char *s = v->class == VALUE_STRING	 ? v->str
+			: v->class == VALUE_STRING_INDEX ? unit_indexed_string(unit, v->u)
+							 : NULL;
+	if (!s)
+		oddity_count(unit->odd, v->class == VALUE_ALTERNATE ? ODD_ALTERNATE_FILE : ODD_STRING, ".debug_info",
+			     die->off);
+	return s;
+}
+
+bool unit_indexed_address(const struct unit *unit, uint64_t index, uint64_t *ret)
+{
+	const struct dwarf *d = unit->main;
+	uint64_t at, size = unit->header->addr_size;
+	if (__builtin_mul_overflow(index, size, &at) || __builtin_add_overflow(at, unit->addr_base, &at) ||
+	    d->addr.size < size || at > d->addr.size - size)
+		return false;
+	struct cursor c = cursor_new(d->addr.data + at, size, d->big_endian);
+	*ret = cursor_uint(&c, (unsigned)size);
+	return true;
+}
+
+bool die_address(const struct unit *unit, const struct die *die, enum attr_slot slot, uint64_t *ret)
+{
+	if (!die_has(die, slot))
+		return false;
+	const struct value *v = &die->attr[slot];
+	bool found = true;
+	*ret = v->u;
+	if (v->class == VALUE_ADDRESS_INDEX)
+		found = unit_indexed_address(unit, v->u, ret);
+	else if (v->class != VALUE_ADDRESS) {
+		oddity_count(unit->odd, ODD_FORM, ".debug_info", die->off);
+		return false;
+	}
+	if (!found)
+		oddity_count(unit->odd, ODD_ADDRESS_INDEX, ".debug_info", die->off);
+	*ret &= ~unit->main->mode_bits;
+	return found;
+}
+
+uint64_t die_uint(const struct die *die, enum attr_slot slot, uint64_t absent)
+{
+	if (!die_has(die, slot))
+		return absent;
+	const struct value *v = &die->attr[slot];
+	return v->class == VALUE_UINT || (v->class == VALUE_SINT && (int64_t)v->u >= 0) ? v->u : absent;
+}
+
+/* The sibling in the unit's own bytes, or 0. Only a jump ahead can end a loop. */
+static uint64_t sibling_of(const struct cursor *c, const struct unit *unit, const struct abbrev *abbrev)
+{
+	struct cursor at = *c;
+	cursor_skip(&at, (uint64_t)abbrev->sibling_at);
+	uint64_t target = cursor_uint(&at, abbrev->sibling_size) + unit->header->off;
+	return cursor_ok(&at) && target > cursor_off(&at) - 1 && target <= unit->header->end ? target : 0;
+}
+
+bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev)
+{
+	bool no_code = abbrev->kind == DIE_OTHER || abbrev->kind == DIE_CALL_SITE ||
+		       (abbrev->kind == DIE_TYPE && unit->plain_types);
+	if (no_code && abbrev->has_children && abbrev->sibling_at >= 0) {
+		uint64_t sibling = sibling_of(c, unit, abbrev);
+		if (sibling) {
+			c->pos = c->start + sibling;
+			return false;
+		}
+	}
+	if (abbrev->fixed_size >= 0) {
+		cursor_skip(c, (uint64_t)abbrev->fixed_size);
+	} else {
+		const struct attr_op *op = &unit->abbrevs.ops.v[abbrev->first_op];
+		for (const struct attr_op *end = op + abbrev->n_ops; op < end; op++) {
+			if (!op->form)
+				cursor_skip(c, (uint64_t)op->value);
+			else
+				form_skip(c, op->form, unit->header);
+		}
+	}
+	return abbrev->has_children && cursor_ok(c);
+}
+
+/* ---- The unit entry ---- */
+
+static bool is_plain_c(uint16_t language)
+{
+	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11 ||
+	       language == 0x2d /* C17, as dwarfstd.org lists it */;
+}
+
+/* Before the bases are known an index cannot be resolved, so they come first. */
+static void unit_take_root(struct unit *unit, const struct die *root)
+{
+	uint8_t header8 = unit->header->off_size == 8 ? 16 : 8; /* of .debug_str_offsets and .debug_addr */
+	bool v5 = unit->header->version >= 5;
+	unit->str_offsets_base = die_uint(root, SLOT_STR_OFFSETS_BASE, v5 ? header8 : 0);
+	unit->addr_base = die_uint(root, SLOT_ADDR_BASE, v5 ? header8 : 0);
+	unit->rnglists_base = die_uint(root, SLOT_RNGLISTS_BASE, unit->header->off_size == 8 ? 20 : 12);
+	unit->ranges_base = die_uint(root, SLOT_GNU_RANGES_BASE, 0);
+	unit->language = (uint16_t)die_uint(root, SLOT_LANGUAGE, 0);
+	unit->plain_types = is_plain_c(unit->language);
+	unit->has_stmt_list = die_has(root, SLOT_STMT_LIST);
+	unit->stmt_list = die_uint(root, SLOT_STMT_LIST, 0);
+	const char *dir = die_string(unit, root, SLOT_COMP_DIR);
+	unit->comp_dir = dir ? dir : "";
+	unit->dwo_name = unit->dwarf->split ? NULL : die_string(unit, root, SLOT_DWO_NAME);
+	unit->dwo_id = die_uint(root, SLOT_DWO_ID, unit->header->dwo_id);
+	unit->is_partial = root->abbrev->tag == DW_TAG_partial_unit;
+	unit->low_pc = 0;
+	(void)die_address(unit, root, SLOT_LOW_PC, &unit->low_pc);
+}
+
+int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header, struct oddities *odd)
+{
+	unit->dwarf = unit->main = dwarf;
+	unit->header = header;
+	unit->odd = odd;
+	unit->scopes.n = 0;
+	unit->has_scopes = false;
+	unit->range_budget = (header->end - header->off) * 4 + 65536;
+	int err = abbrev_table_read(&unit->abbrevs, dwarf, header);
+	if (err == -EBADMSG)
+		oddity_count(odd, ODD_UNIT_ABBREV, ".debug_abbrev", header->abbrev_off);
+	if (err)
+		return err;
+	struct cursor c = unit_cursor(unit, header->off + header->die_off);
+	const struct abbrev *abbrev = abbrev_find(&unit->abbrevs, cursor_uleb(&c));
+	struct die root = {.off = header->off + header->die_off};
+	if (abbrev && abbrev->kind == DIE_UNIT)
+		die_read(&c, unit, abbrev, &root);
+	if (!abbrev || abbrev->kind != DIE_UNIT || !cursor_ok(&c)) {
+		oddity_count(odd, ODD_UNIT_DIE, ".debug_info", root.off);
+		return -EBADMSG;
+	}
+	unit_take_root(unit, &root);
+	unit->first_child = abbrev->has_children ? cursor_off(&c) : 0;
+	return 0;
+}
+
+int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct dwarf *dwarf,
+		    const struct unit_header *header, struct oddities *odd)
+{
+	int err = unit_load(unit, dwarf, header, odd);
+	unit->main = skeleton->dwarf;
+	unit->low_pc = skeleton->low_pc;
+	unit->addr_base = skeleton->addr_base;
+	unit->ranges_base = skeleton->ranges_base;
+	unit->has_stmt_list = skeleton->has_stmt_list;
+	unit->stmt_list = skeleton->stmt_list;
+	unit->comp_dir = skeleton->comp_dir;
+	return err;
+}
+
+void unit_deinit(struct unit *unit)
+{
+	abbrev_table_deinit(&unit->abbrevs);
+	vec_free(&unit->scopes);
+}

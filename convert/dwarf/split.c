@@ -1,0 +1,193 @@
+#include "convert/dwarf/split.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_SIZE = 4096 };
+
+struct split_files {
+	const char *const *debug_dirs;
+	const struct convert_opener *opener; /* the main file's */
+	char dir[PATH_SIZE]; /* of the main file */
+	struct dwp *dwp;
+};
+
+/* "prog.dwp", and for "prog.debug" both "prog.dwp" and "prog.debug.dwp". */
+static struct dwp *open_package(const struct image *image)
+{
+	const char *main = image->path;
+	char path[PATH_SIZE];
+	size_t n = strlen(main);
+	struct dwp *dwp = NULL;
+	if (snprintf(path, sizeof(path), "%s.dwp", main) < PATH_SIZE)
+		dwp = dwp_open(path, image->opener);
+	if (!dwp && n > 6 && !strcmp(main + n - 6, ".debug") &&
+	    snprintf(path, sizeof(path), "%.*s.dwp", (int)(n - 6), main) < PATH_SIZE)
+		dwp = dwp_open(path, image->opener);
+	if (!dwp && snprintf(path, sizeof(path), "%s.debug.dwp", main) < PATH_SIZE)
+		dwp = dwp_open(path, image->opener);
+	return dwp;
+}
+
+int split_open(const struct image *main, const struct image *debug, const char *const *debug_dirs,
+	       struct split_files **ret)
+{
+	struct split_files *files = calloc(1, sizeof(*files));
+	if (!files)
+		return -ENOMEM;
+	files->debug_dirs = debug_dirs;
+	files->opener = main->opener;
+	const char *slash = strrchr(main->path, '/');
+	snprintf(files->dir, sizeof(files->dir), "%.*s", slash ? (int)(slash - main->path) : 1, slash ? main->path : ".");
+	files->dwp = open_package(main);
+	if (!files->dwp && debug != main)
+		files->dwp = open_package(debug);
+	*ret = files;
+	return 0;
+}
+
+void split_file_close(struct split_file *file)
+{
+	if (!file)
+		return;
+	dwarf_close(&file->dwarf);
+	image_close(file->image);
+	free(file->ids);
+	free(file);
+}
+
+void split_close(struct split_files *files)
+{
+	if (!files)
+		return;
+	dwp_close(files->dwp);
+	free(files);
+}
+
+/* ---- Finding a .dwo ---- */
+
+struct split_id {
+	uint64_t id;
+	const struct unit_header *header;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct split_id *x = a, *y = b;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->header < y->header ? -1 : x->header > y->header;
+}
+
+/* Lists the ids of all units, once for a file. Version 4 has them only in the unit entries. */
+static int index_ids(struct split_file *file, struct oddities *odd)
+{
+	struct unit unit = {0};
+	file->ids = calloc(file->dwarf.n_units + 1, sizeof(*file->ids));
+	for (size_t i = 0; file->ids && i < file->dwarf.n_units; i++) {
+		const struct unit_header *header = &file->dwarf.units[i];
+		if (header->version < 5 && unit_load(&unit, &file->dwarf, header, odd))
+			continue;
+		file->ids[file->n_ids++] = (struct split_id){header->version < 5 ? unit.dwo_id : header->dwo_id, header};
+	}
+	unit_deinit(&unit);
+	if (file->ids)
+		qsort(file->ids, file->n_ids, sizeof(*file->ids), compare_ids);
+	return file->ids ? 0 : -ENOMEM;
+}
+
+/* The first unit with that id. */
+static bool find_id(struct split_file *file, uint64_t id)
+{
+	size_t lo = 0, hi = file->n_ids;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (file->ids[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	file->header = lo < file->n_ids && file->ids[lo].id == id ? file->ids[lo].header : NULL;
+	return file->header;
+}
+
+bool split_file_serves(struct split_file *file, const struct unit *skeleton)
+{
+	return file->image && file->name && !strcmp(file->name, skeleton->dwo_name) &&
+	       !strcmp(file->comp_dir, skeleton->comp_dir) && find_id(file, skeleton->dwo_id);
+}
+
+/* What is looked for, and where from. */
+struct dwo_search {
+	const struct split_files *files;
+	const struct unit *skeleton;
+	struct oddities *odd;
+};
+
+/* Opens @path if it is an object file with the split unit: one of an older build is not. */
+static struct split_file *open_dwo(const struct dwo_search *s, const char *path)
+{
+	struct split_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	if (!image_open(path, s->files->opener, &file->image, NULL) &&
+	    !dwarf_open(&file->dwarf, file->image, true, 1, s->odd) && !index_ids(file, s->odd) &&
+	    find_id(file, s->skeleton->dwo_id)) {
+		file->name = s->skeleton->dwo_name;
+		file->comp_dir = s->skeleton->comp_dir;
+		return file;
+	}
+	split_file_close(file);
+	return NULL;
+}
+
+static struct split_file *open_joined(const struct dwo_search *s, const char *a, const char *b, const char *c)
+{
+	char path[PATH_SIZE];
+	int n = snprintf(path, sizeof(path), "%s%s%s%s%s", a, *a && *b ? "/" : "", b, *a || *b ? "/" : "", c);
+	return n < PATH_SIZE ? open_dwo(s, path) : NULL;
+}
+
+/*
+ * Where the compiler put it, beside the main file under its whole or its last name, and both below the
+ * directories of debug files.
+ */
+static struct split_file *search_dwo(const struct dwo_search *s)
+{
+	const char *name = s->skeleton->dwo_name, *dir = s->files->dir, *slash = strrchr(name, '/');
+	bool absolute = name[0] == '/';
+	const char *comp = absolute ? "" : s->skeleton->comp_dir;
+	struct split_file *file = absolute ? open_dwo(s, name) : open_joined(s, comp, "", name);
+	if (!file && !absolute)
+		file = open_joined(s, dir, "", name);
+	if (!file && slash)
+		file = open_joined(s, dir, "", slash + 1);
+	for (const char *const *d = s->files->debug_dirs; d && *d && !file; d++)
+		file = open_joined(s, *d, *comp == '/' ? comp + 1 : comp, absolute ? name + 1 : name);
+	return file;
+}
+
+static struct split_file *take_from_package(const struct split_files *files, uint64_t id, struct oddities *odd)
+{
+	struct split_file *file = files->dwp ? calloc(1, sizeof(*file)) : NULL;
+	if (!file)
+		return NULL;
+	int err = dwp_find(files->dwp, id, &file->dwarf);
+	if (!err)
+		err = dwarf_find_units(&file->dwarf, odd);
+	if (!err && !index_ids(file, odd) && find_id(file, id))
+		return file;
+	split_file_close(file);
+	return NULL;
+}
+
+int split_find(const struct split_files *files, const struct unit *skeleton, struct oddities *odd,
+	       struct split_file **ret)
+{
+	const struct dwo_search search = {files, skeleton, odd};
+	struct split_file *file = take_from_package(files, skeleton->dwo_id, odd);
+	if (!file)
+		file = search_dwo(&search);
+	*ret = file;
+	return file ? 0 : -ENOENT;
+}

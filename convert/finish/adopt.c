@@ -1,0 +1,107 @@
+/*
+ * Every unit offers the rows it has for a symbol without an entry. Mostly one unit does. Several do when the
+ * linker put a function together from pieces (_init: crti.S, then crtn.S), and then their rows follow each other;
+ * or when it folded functions into one, and then they describe the same bytes: the first unit's are taken, never
+ * a mixture.
+ */
+#include "convert/finish/adopt.h"
+
+#include <string.h>
+
+int offers_take(record_vec *records, record_vec *offers)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < records->n; i++) {
+		if (records->v[i].kind != RECORD_LINES)
+			records->v[kept++] = records->v[i];
+		else if (vec_push(offers, records->v[i]))
+			return -ENOMEM;
+	}
+	records->n = kept;
+	return 0;
+}
+
+static int compare_range(const struct record *x, const struct record *y)
+{
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* By range, then where their rows begin; offers lie in unit order, so the place decides between equal ones. */
+static int compare_offers(const void *a, const void *b)
+{
+	const struct record *x = *(const struct record *const *)a, *y = *(const struct record *const *)b;
+	int c = compare_range(x, y);
+	if (!c && x->rows[0].off != y->rows[0].off)
+		c = x->rows[0].off < y->rows[0].off ? -1 : 1;
+	return c ? c : x < y ? -1 : x > y;
+}
+
+static int compare_found(const void *key, const void *offer)
+{
+	return compare_range(key, *(const struct record *const *)offer);
+}
+
+/* Whether the rows of @next begin behind those of @last. */
+static bool follows(const struct record *next, const struct gsym_row *last)
+{
+	return next->rows[0].off > last->off;
+}
+
+/* The rows of offers v[0, n), which have one range. */
+static int adopt(struct record *r, struct record *const *v, size_t n, struct arena *arena)
+{
+	size_t total = v[0]->n_rows, more = 0;
+	const struct gsym_row *last = &v[0]->rows[total - 1];
+	for (size_t i = 1; i < n; i++) {
+		if (!follows(v[i], last))
+			continue;
+		total += v[i]->n_rows;
+		last = &v[i]->rows[v[i]->n_rows - 1];
+		more++;
+	}
+	r->rows = v[0]->rows;
+	r->n_rows = (uint32_t)total;
+	if (!more)
+		return 0;
+	r->rows = arena_array(arena, total, sizeof(*r->rows));
+	if (!r->rows)
+		return -ENOMEM;
+	memcpy(r->rows, v[0]->rows, v[0]->n_rows * sizeof(*r->rows));
+	size_t done = v[0]->n_rows;
+	for (size_t i = 1; i < n && done < total; i++) {
+		if (!follows(v[i], &r->rows[done - 1]))
+			continue;
+		memcpy(r->rows + done, v[i]->rows, v[i]->n_rows * sizeof(*r->rows));
+		done += v[i]->n_rows;
+	}
+	return 0;
+}
+
+int offers_adopt(record_vec *records, const record_vec *offers, struct arena *arena)
+{
+	CLEANUP(freep) struct record **sorted = malloc((offers->n + 1) * sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < offers->n; i++)
+		sorted[i] = &offers->v[i];
+	qsort(sorted, offers->n, sizeof(*sorted), compare_offers);
+	for (size_t i = 0; i < records->n && offers->n; i++) {
+		struct record *r = &records->v[i];
+		if (r->n_rows)
+			continue;
+		struct record **first = bsearch(r, sorted, offers->n, sizeof(*sorted), compare_found);
+		if (!first)
+			continue;
+		while (first > sorted && !compare_range(first[-1], r))
+			first--;
+		size_t n = 1;
+		while (first + n < sorted + offers->n && !compare_range(first[n], r))
+			n++;
+		int err = adopt(r, first, n, arena);
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,60 @@
+/*
+ * callsites_file.h - call sites that a YAML or JSON file lists, for what DWARF cannot tell: virtual and indirect
+ * calls, selectors.
+ *
+ *     functions:                  # a list
+ *       - name: work              # as in a symbol table
+ *         callsites:              # a list; may be left out
+ *           - return_offset: 0x18 # return address - start of the function; decimal or 0x...
+ *             match_regex: [a]    # names or regular expressions of callees; may be empty
+ *             flags: []           # InternalCall, ExternalCall; may be left out
+ *
+ * The schema is that of llvm-gsymutil. Nothing else is understood: no other key, no directives, anchors, aliases or
+ * tags, one document, UTF-8. The file is read as a stream of events, in time and memory linear in its size.
+ */
+#ifndef CONVERT_FINISH_CALLSITES_FILE_H
+#define CONVERT_FINISH_CALLSITES_FILE_H
+
+#include "convert/record/func_record.h"
+
+enum {
+	CALLSITES_FILE_MAX = 64 << 20, /* bytes of a file */
+	CALLSITES_TEXT_MAX = 1 << 20,  /* bytes of a name or pattern */
+};
+
+struct listed_site {
+	uint64_t return_off;
+	uint32_t first_pattern, n_patterns;
+	uint32_t line, column; /* where it is in the file, from 1 */
+	uint8_t flags;         /* enum gsym_callsite_flags */
+};
+
+struct listed_function {
+	struct pool_string name;
+	uint32_t first_site, n_sites;
+	uint32_t line, column;
+};
+
+/* Texts are in the arena. */
+struct callsites_file {
+	const char *path; /* borrowed: for messages */
+	VEC(struct listed_function) functions;
+	VEC(struct listed_site) sites;
+	VEC(struct pool_string) patterns;
+	struct arena arena;
+};
+
+/*
+ * Reads the file at @path. -EINVAL when it is not of the schema, -EFBIG when a limit is passed, else what opening
+ * or reading gave; the words say where and what to do.
+ */
+int callsites_file_read(const char *path, struct callsites_file **ret, struct gsym_diag *diag);
+
+/* The same from memory. @path is only used in messages. */
+int callsites_file_parse(const void *data, size_t size, const char *path, struct callsites_file **ret,
+			 struct gsym_diag *diag);
+
+/* NULL is fine. */
+void callsites_file_free(struct callsites_file *file);
+
+#endif

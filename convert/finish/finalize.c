@@ -1,0 +1,332 @@
+#include "convert/finish/finalize.h"
+
+#include "convert/finish/adopt.h"
+#include "convert/finish/callsites.h"
+#include "convert/finish/merge.h"
+#include "convert/finish/own_symbol.h"
+#include "convert/record/radix.h"
+#include "convert/record/range.h"
+
+#include <string.h>
+
+/* ---- Sorting ---- */
+
+/* Poorer first: no inline tree, then fewer nodes, then fewer rows. */
+static int compare_richness(const struct record *x, const struct record *y)
+{
+	if (x->n_inlines != y->n_inlines)
+		return x->n_inlines < y->n_inlines ? -1 : 1;
+	if (x->n_rows != y->n_rows)
+		return x->n_rows < y->n_rows ? -1 : 1;
+	if (x->n_callsites != y->n_callsites)
+		return x->n_callsites < y->n_callsites ? -1 : 1;
+	return 0;
+}
+
+/* upstream's last criterion, between records with as many rows. */
+static int compare_rows(const struct record *x, const struct record *y)
+{
+	for (uint32_t i = 0; i < x->n_rows; i++)
+		if (x->rows[i].off != y->rows[i].off)
+			return x->rows[i].off < y->rows[i].off ? -1 : 1;
+	return 0;
+}
+
+struct sort_context {
+	const struct record *records;
+	bool by_rows;
+};
+
+/* Of records with one start; index keeps the order of input. */
+static int compare_keyed(const void *a, const void *b, void *user)
+{
+	const struct sort_context *context = user;
+	const struct keyed *x = a, *y = b;
+	const struct record *rx = &context->records[x->index], *ry = &context->records[y->index];
+	if (rx->end != ry->end)
+		return rx->end < ry->end ? -1 : 1;
+	int c = compare_richness(rx, ry);
+	if (!c && context->by_rows)
+		c = compare_rows(rx, ry);
+	return c ? c : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int sort_keys(struct keyed *keys, size_t n, struct sort_context *context)
+{
+	int err = radix_sort(keys, n);
+	for (size_t first = 0, end; first < n && !err; first = end) {
+		for (end = first + 1; end < n && keys[end].key == keys[first].key;)
+			end++;
+		if (end - first > 1)
+			qsort_r(keys + first, end - first, sizeof(*keys), compare_keyed, context);
+	}
+	return err;
+}
+
+/* By start, end, richness; what is equal in all of these stays in the order of input. */
+static int sort_records(record_vec *records, bool by_rows)
+{
+	CLEANUP(freep) struct keyed *keys = malloc((records->n + 1) * sizeof(*keys));
+	CLEANUP(freep) struct record *sorted = malloc((records->n + 1) * sizeof(*sorted));
+	if (!keys || !sorted || records->n > UINT32_MAX)
+		return -ENOMEM;
+	for (size_t i = 0; i < records->n; i++)
+		keys[i] = (struct keyed){records->v[i].start, (uint32_t)i};
+	int err = sort_keys(keys, records->n, &(struct sort_context){records->v, by_rows});
+	if (err)
+		return err;
+	for (size_t i = 0; i < records->n; i++)
+		sorted[i] = records->v[keys[i].index];
+	free(records->v);
+	records->v = TAKE(sorted);
+	records->cap = records->n + 1;
+	return 0;
+}
+
+/* ---- Names ---- */
+
+enum { FOLDED_SYMBOLS_MAX = 64 }; /* looked at for the name of one folded function */
+
+/*
+ * A function is named by the symbol at its start, as llvm-symbolizer does: it tells clones (".cold",
+ * ".isra.0") and aliases apart, and lambdas and local classes have their mangled name only there. Those who
+ * want DWARF's names still get a symbol's where DWARF has no linkage name: the mangled one, or the bare one
+ * of extern "C", whose scopes are none for the linker.
+ */
+static void name_from_symbol(struct record *r, const struct record *symbol, const struct pool *pool, bool dwarf_names)
+{
+	if (!dwarf_names || r->name == NO_STRING || (!r->linkage && (string_is_mangled(pool, symbol->name) || r->bare == symbol->name))) {
+		r->name = symbol->name;
+		r->linkage = true;
+	}
+}
+
+/* The symbol among v[first, end) that is @r's own, NULL when none of the first few is. */
+static const struct record *own_symbol(const struct record *v, size_t first, size_t end, const struct record *r,
+				       const struct pool *pool)
+{
+	uint32_t left = FOLDED_SYMBOLS_MAX;
+	for (size_t i = first; i < end && left; i++) {
+		if (v[i].kind != RECORD_SYMBOL)
+			continue;
+		left--;
+		if (is_own_symbol(v[i].name, r, pool))
+			return &v[i];
+	}
+	return NULL;
+}
+
+static bool is_named_body(const struct record *r)
+{
+	return r->kind == RECORD_DWARF && r->name != NO_STRING && !r->n_merged;
+}
+
+/*
+ * Records v[first, end) have one range, and DWARF names several functions there: a linker folded them and
+ * pointed all their entries at the body that stays (gold). Each has lines of its own, so each keeps its own
+ * name; the one that @symbol names answers for all.
+ */
+static void name_folded(struct record *v, size_t first, size_t end, size_t group, size_t group_end,
+			const struct record *symbol, const struct pool *pool, bool dwarf_names)
+{
+	bool spoken = false;
+	for (size_t i = first; i < end; i++) {
+		if (!is_named_body(&v[i]))
+			continue;
+		v[i].speaks = !spoken && is_own_symbol(symbol->name, &v[i], pool);
+		spoken |= v[i].speaks;
+		const struct record *own = v[i].speaks ? symbol : v[i].linkage ? NULL : own_symbol(v, group, group_end, &v[i], pool);
+		if (own)
+			name_from_symbol(&v[i], own, pool, dwarf_names);
+	}
+}
+
+static bool same_rows(const struct record *x, const struct record *y)
+{
+	for (uint32_t i = 0; i < x->n_rows && i < y->n_rows; i++)
+		if (memcmp(&x->rows[i], &y->rows[i], sizeof(x->rows[i])))
+			return false;
+	return x->n_rows == y->n_rows;
+}
+
+/* Whether DWARF has functions of different names and lines among v[first, end), which have one range. */
+static bool is_folded(const struct record *v, size_t first, size_t end)
+{
+	const struct record *before = NULL;
+	for (size_t i = first; i < end; i++) {
+		if (!is_named_body(&v[i]))
+			continue;
+		if (before && v[i].name != before->name && !same_rows(before, &v[i]))
+			return true;
+		before = &v[i];
+	}
+	return false;
+}
+
+/* Records [first, end) start at one address. Of their symbols the largest counts, the last of equal ones. */
+static void name_group(struct record *v, size_t first, size_t end, const struct pool *pool, bool dwarf_names)
+{
+	const struct record *symbol = NULL;
+	for (size_t i = first; i < end; i++)
+		if (v[i].kind == RECORD_SYMBOL || (v[i].kind == RECORD_LABEL && !v[i].marker && !symbol))
+			symbol = &v[i];
+	for (size_t i = first, same; symbol && i < end; i = same) {
+		for (same = i + 1; same < end && v[same].end == v[i].end;)
+			same++;
+		if (is_folded(v, i, same)) {
+			name_folded(v, i, same, first, end, symbol, pool, dwarf_names);
+			continue;
+		}
+		for (; i < same; i++)
+			if (v[i].kind == RECORD_DWARF && !v[i].n_merged) /* merged functions are told apart by their names */
+				name_from_symbol(&v[i], symbol, pool, dwarf_names);
+	}
+}
+
+static void name_from_symbols(record_vec *records, const struct pool *pool, bool dwarf_names)
+{
+	for (size_t first = 0, end; first < records->n; first = end) {
+		for (end = first + 1; end < records->n && records->v[end].start == records->v[first].start;)
+			end++;
+		if (end - first > 1)
+			name_group(records->v, first, end, pool, dwarf_names);
+	}
+}
+
+/* ---- Pruning ---- */
+
+static bool same_content(const struct record *x, const struct record *y)
+{
+	if (x->name != y->name || x->n_inlines != y->n_inlines || x->n_ranges != y->n_ranges || !same_rows(x, y))
+		return false;
+	/* Compared field by field: the structs have padding. */
+	for (uint32_t i = 0; i < x->n_ranges; i++)
+		if (memcmp(&x->ranges[i], &y->ranges[i], sizeof(x->ranges[i])))
+			return false;
+	for (uint32_t i = 0; i < x->n_inlines; i++) {
+		const struct gsym_inline *p = &x->inlines[i], *q = &y->inlines[i];
+		if (p->name != q->name || p->call_file != q->call_file || p->call_line != q->call_line ||
+		    p->depth != q->depth || p->n_ranges != q->n_ranges)
+			return false;
+	}
+	return true;
+}
+
+static bool has_debug_info(const struct record *r)
+{
+	return r->n_rows || r->n_inlines || r->n_callsites;
+}
+
+/* Of two records with one range, @later in the sort order: which stays. */
+static bool later_wins(const struct record *kept, const struct record *later, bool match_llvm)
+{
+	if (kept->n_merged)
+		return false; /* it speaks for others, too */
+	if (kept->speaks || later->speaks)
+		return later->speaks;
+	bool tie = kept->kind == RECORD_DWARF && later->kind == RECORD_DWARF && !compare_richness(kept, later);
+	return match_llvm || !tie;
+}
+
+/* Ranges in which a label of assembly code is of no interest. */
+static int dwarf_ranges(const record_vec *records, range_vec *ret)
+{
+	for (size_t i = 0; i < records->n; i++)
+		if (records->v[i].kind == RECORD_DWARF && records->v[i].name != NO_STRING &&
+		    vec_push(ret, (struct range){records->v[i].start, records->v[i].end}))
+			return -ENOMEM;
+	ranges_normalize(ret);
+	return 0;
+}
+
+/*
+ * Drops the last kept symbols that begin where the richer function @r does and end before it: it has their name, and
+ * nested in it they would hide its lines. Sizes of symbols may leave out what follows the last return.
+ */
+static void drop_shorter_symbols(const struct record *v, size_t *kept, const struct record *r)
+{
+	if (r->kind != RECORD_DWARF || !has_debug_info(r))
+		return;
+	while (*kept && v[*kept - 1].kind == RECORD_SYMBOL && !v[*kept - 1].n_merged && v[*kept - 1].start == r->start &&
+	       v[*kept - 1].end < r->end)
+		--*kept;
+}
+
+/* What becomes of @r behind the last kept record: true when it was kept or took that one's place. */
+static void prune_step(struct record *v, size_t *kept, const struct record *r, bool match_llvm, struct oddities *odd)
+{
+	if (!match_llvm)
+		drop_shorter_symbols(v, kept, r);
+	struct record *last = *kept ? &v[*kept - 1] : NULL;
+	if (last && last->start == r->start && last->end == r->end) {
+		if (same_content(last, r))
+			return;
+		if (has_debug_info(last) && has_debug_info(r))
+			oddity_count(odd, ODD_SAME_RANGE, NULL, r->start);
+		if (later_wins(last, r, match_llvm))
+			*last = *r;
+		return;
+	}
+	if (last && r->inferred && last->start == r->start && last->kind == RECORD_DWARF)
+		return; /* DWARF knows where the function ends, and that padding follows */
+	if (last && last->end == last->start && last->start >= r->start && last->start < r->end) {
+		*last = *r;
+		return;
+	}
+	if (last && r->start < last->end && has_debug_info(last) && has_debug_info(r))
+		oddity_count(odd, ODD_OVERLAP, NULL, r->start);
+	v[(*kept)++] = *r;
+}
+
+static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
+{
+	CLEANUP(range_vec_free) range_vec covered = {0};
+	int err = dwarf_ranges(records, &covered);
+	if (err)
+		return err;
+	size_t kept = 0;
+	for (size_t i = 0; i < records->n; i++) {
+		struct record r = records->v[i];
+		if (r.kind == RECORD_LABEL && ranges_find(&covered, r.start))
+			continue;
+		if (r.name == NO_STRING)
+			continue; /* DWARF does not name it, and no symbol does */
+		prune_step(records->v, &kept, &r, match_llvm, odd);
+	}
+	records->n = kept;
+	return 0;
+}
+
+/* Labels that end something name no code, unless a line begins there. */
+static void drop_markers(record_vec *records)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < records->n; i++)
+		if (!records->v[i].marker || (records->v[i].n_rows && !records->v[i].rows->off))
+			records->v[kept++] = records->v[i];
+	records->n = kept;
+}
+
+int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
+		     struct arena *arena, struct oddities *odd)
+{
+	record_vec offers = {0};
+	int err = options->callsites && !options->match_llvm ? callsites_flag(records, pool) : 0;
+	if (!err)
+		err = offers_take(records, &offers);
+	if (!err)
+		err = sort_records(records, options->match_llvm);
+	if (!err) {
+		if (options->merged)
+			err = merge_records(records, pool, arena);
+		if (!err && !options->match_llvm)
+			name_from_symbols(records, pool, options->dwarf_names);
+		if (!err)
+			err = prune(records, options->match_llvm, odd);
+	}
+	if (!err)
+		err = offers_adopt(records, &offers, arena);
+	drop_markers(records);
+	vec_free(&offers);
+	return err;
+}

@@ -1,0 +1,44 @@
+#include "convert/finish/own_symbol.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MANGLED_MAX = 4096 }; /* bytes of a symbol that are searched for a name */
+
+bool string_is_mangled(const struct pool *pool, uint32_t string)
+{
+	const struct pool_string *s = &pool->strings.v[string];
+	return s->size > 2 && (!memcmp(s->text, "_Z", 2) || !memcmp(s->text, "_R", 2) || !memcmp(s->text, "$s", 2) ||
+			       !memcmp(s->text, "$S", 2));
+}
+
+static bool has_at(const struct pool_string *s, size_t at, const char *text, size_t size)
+{
+	return s->size >= at && s->size - at >= size && !memcmp(s->text + at, text, size);
+}
+
+/*
+ * Names are written as length and text: "3foo" (Itanium C++ ABI, 5.1.2, and Rust); a lambda's is "cl" (5.1.3).
+ */
+static bool has_inside(const struct pool_string *s, const struct pool_string *name)
+{
+	char length[16];
+	size_t digits = (size_t)snprintf(length, sizeof(length), "%" PRIu32, name->size);
+	bool lambda = name->size == 10 && !memcmp(name->text, "operator()", 10);
+	for (size_t at = 2; s->size <= MANGLED_MAX && at + 2 < s->size; at++)
+		if (lambda ? has_at(s, at, "clE", 3)
+			   : has_at(s, at, length, digits) && has_at(s, at + digits, name->text, name->size))
+			return true;
+	return false;
+}
+
+bool is_own_symbol(uint32_t symbol_name, const struct record *r, const struct pool *pool)
+{
+	const struct pool_string *s = &pool->strings.v[symbol_name];
+	const struct pool_string *name = &pool->strings.v[r->bare == NO_STRING ? r->name : r->bare];
+	if (has_at(s, 0, name->text, name->size) &&
+	    (s->size == name->size || s->text[name->size] == '.' || s->text[name->size] == '@'))
+		return true;
+	return string_is_mangled(pool, symbol_name) && has_inside(s, name);
+}

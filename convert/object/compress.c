@@ -1,0 +1,82 @@
+/*
+ * compress.c - sections compressed by zlib or zstd.
+ *
+ * The uncompressed size is the file's claim. It is believed as far as the compression could achieve it, and
+ * memory is mapped lazily, so a lying header costs address space and not memory.
+ */
+#include "convert/object/object_file.h"
+
+#include <libdeflate.h>
+#include <sys/mman.h>
+#include <zstd.h>
+
+enum {
+	ZLIB_BEST_RATIO = 1032,       /* 258 bytes for 2 bits (RFC 1951, 3.2.5) */
+	ZSTD_BEST_RATIO = 128 * 1024, /* a block of 128 KiB for its header alone (RFC 8878, 3.1.1.2) */
+	MODEST_SIZE = 256 << 20,      /* below this any ratio is believed */
+	MODEST_RATIO = 64,
+};
+
+static int inflate_zlib(struct span in, uint8_t *out, size_t size)
+{
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	if (!d)
+		return -ENOMEM;
+	enum libdeflate_result r = libdeflate_zlib_decompress(d, in.data, in.size, out, size, NULL);
+	libdeflate_free_decompressor(d);
+	return r == LIBDEFLATE_SUCCESS ? 0 : -EBADMSG;
+}
+
+static int inflate_zstd(struct span in, uint8_t *out, size_t size)
+{
+	size_t n = ZSTD_decompress(out, size, in.data, in.size);
+	return !ZSTD_isError(n) && n == size ? 0 : -EBADMSG;
+}
+
+/*
+ * Whether @size bytes can come out of @in at all, and are in proportion: real debug data shrinks to a tenth, and
+ * what would fill the memory from a small file is a bomb.
+ */
+static int check_claim(enum compression how, struct span in, uint64_t size)
+{
+	uint64_t ratio = how == COMPRESSION_ZLIB ? ZLIB_BEST_RATIO : ZSTD_BEST_RATIO;
+	if (size > SIZE_MAX / 2 || size / ratio > in.size)
+		return -EFBIG;
+	return size > MODEST_SIZE && size / MODEST_RATIO > in.size ? -EFBIG : 0;
+}
+
+static int decompress(struct section *s)
+{
+	int err = check_claim(s->compression, s->raw, s->full_size);
+	if (err)
+		return err;
+	if (!s->full_size)
+		return 0;
+	void *out = mmap(NULL, s->full_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (out == MAP_FAILED)
+		return -errno;
+	if (s->compression == COMPRESSION_ZLIB)
+		err = inflate_zlib(s->raw, out, s->full_size);
+	else
+		err = inflate_zstd(s->raw, out, s->full_size);
+	if (err) {
+		munmap(out, s->full_size);
+		return err;
+	}
+	s->data = (struct span){out, s->full_size};
+	s->owned = true;
+	return 0;
+}
+
+int section_load(struct section *s)
+{
+	if (s->data.data)
+		return 0;
+	switch (s->compression) {
+	case COMPRESSION_NONE: s->data = s->raw; return 0;
+	case COMPRESSION_ZLIB:
+	case COMPRESSION_ZSTD: return decompress(s);
+	case COMPRESSION_UNKNOWN: break;
+	}
+	return -EBADMSG;
+}

@@ -1,0 +1,322 @@
+#include "convert/object/debug_files.h"
+
+#include "convert/object/dsym.h"
+#include "gsym/base/cursor.h"
+
+#include <libdeflate.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = 4096 };
+
+/* ---- Paths ---- */
+
+/* "/dir" of "/dir/file". */
+static void dir_of(const char *path, char *ret, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		snprintf(ret, size, ".");
+	else
+		snprintf(ret, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+/* Opens "dir sub/name" the way @from was opened. */
+static struct image *open_at(const struct image *from, const char *dir, const char *sub, const char *name)
+{
+	char path[PATH_SIZE];
+	struct image *image = NULL;
+	if (snprintf(path, sizeof(path), "%s%s/%s", dir, sub, name) >= PATH_SIZE)
+		return NULL;
+	return image_open(path, from->opener, &image, NULL) ? NULL : image;
+}
+
+static bool same_id(const struct image *image, const uint8_t *id, size_t size)
+{
+	return image->id_size == size && size && !memcmp(image->id, id, size);
+}
+
+static struct image *keep_if(struct image *image, bool good)
+{
+	if (good)
+		return image;
+	image_close(image);
+	return NULL;
+}
+
+enum { ID_NAME_SIZE = 2 * IMAGE_ID_MAX + 32 };
+
+/* .build-id/xx/yyyy.debug */
+static bool id_name(const uint8_t *id, size_t size, char name[static ID_NAME_SIZE])
+{
+	if (size < 2 || size > IMAGE_ID_MAX)
+		return false;
+	int n = snprintf(name, ID_NAME_SIZE, ".build-id/%02x/", id[0]);
+	for (size_t i = 1; i < size; i++)
+		n += snprintf(name + n, ID_NAME_SIZE - (size_t)n, "%02x", id[i]);
+	snprintf(name + n, ID_NAME_SIZE - (size_t)n, ".debug");
+	return true;
+}
+
+static struct image *open_by_id(const struct image *from, const char *dir, const uint8_t *id, size_t size)
+{
+	char name[ID_NAME_SIZE];
+	if (!id_name(id, size, name))
+		return NULL;
+	struct image *image = open_at(from, dir, "", name);
+	return image ? keep_if(image, same_id(image, id, size)) : NULL;
+}
+
+/* ---- The debug file ---- */
+
+struct debuglink {
+	const char *name;
+	uint32_t crc;
+};
+
+/* .gnu_debuglink: a name, zeros up to a multiple of four, the file's CRC-32. */
+static bool read_debuglink(struct image *image, struct debuglink *ret)
+{
+	struct section *s = image_section(image, ".gnu_debuglink");
+	if (!s || section_load(s))
+		return false;
+	struct cursor c = cursor_new(s->data.data, s->data.size, image->big_endian);
+	ret->name = cursor_str(&c);
+	cursor_seek(&c, (cursor_off(&c) + 3) & ~(uint64_t)3);
+	ret->crc = cursor_u32(&c);
+	return cursor_ok(&c) && *ret->name && !strchr(ret->name, '/');
+}
+
+/* The CRC costs a read of the whole file: a build id on both sides settles it for nothing. */
+static bool is_linked(const struct image *image, const struct image *debug, uint32_t crc)
+{
+	if (image->id_size && debug->id_size)
+		return same_id(debug, image->id, image->id_size);
+	return libdeflate_crc32(0, debug->map, debug->map_size) == crc;
+}
+
+static struct image *open_linked(const struct image *image, const char *dir, const char *sub,
+				 const struct debuglink *link)
+{
+	struct image *debug = open_at(image, dir, sub, link->name);
+	/* A link may name the file it is in: then there is no debug file of that name here. */
+	return debug ? keep_if(debug, strcmp(debug->path, image->path) != 0 && is_linked(image, debug, link->crc)) : NULL;
+}
+
+/*
+ * Debian's debug files of kernel modules are called as the module, below a debug directory. A module may have been
+ * reached as /usr/lib/modules/..., but was packaged as /lib/modules/...
+ */
+static struct image *open_namesake(const struct image *image, const char *debug_dir, const char *dir)
+{
+	static const char usr[] = "/usr", usr_lib[] = "/usr/lib/";
+	const char *slash = strrchr(image->path, '/'), *name = slash ? slash + 1 : image->path;
+	bool merged = strncmp(dir, usr_lib, sizeof(usr_lib) - 1) == 0;
+	for (unsigned i = 0; i < 1U + merged; i++) {
+		struct image *debug = open_at(image, debug_dir, i ? dir + sizeof(usr) - 1 : dir, name);
+		if (debug)
+			debug = keep_if(debug, same_id(debug, image->id, image->id_size) && image_section(debug, ".debug_info"));
+		if (debug)
+			return debug;
+	}
+	return NULL;
+}
+
+/* The directory of @image; absolute, as far as the file system may be asked. */
+static void image_dir(const struct image *image, char ret[static PATH_SIZE])
+{
+	CLEANUP(freep) char *path = image->opener ? NULL : realpath(image->path, NULL);
+	dir_of(image->path[0] == '/' || !path ? image->path : path, ret, PATH_SIZE);
+}
+
+/* Whether @found ends the search: one with DWARF does, one without is kept for want of a better. NULL is allowed. */
+static bool settles(struct image *found, struct image **best)
+{
+	bool full = found && image_section(found, ".debug_info");
+	if (!found || (*best && !full)) {
+		image_close(found);
+		return false;
+	}
+	image_close(*best);
+	*best = found;
+	return full;
+}
+
+static bool find_by_id(const struct image *image, const char *const *dirs, struct image **best)
+{
+	for (const char *const *d = dirs; d && *d; d++)
+		if (settles(open_by_id(image, *d, image->id, image->id_size), best))
+			return true;
+	return false;
+}
+
+static bool find_by_link(const struct image *image, const char *dir, const char *const *dirs, struct image **best)
+{
+	struct debuglink link;
+	if (!read_debuglink((struct image *)image, &link))
+		return false;
+	if (settles(open_linked(image, dir, "", &link), best) || settles(open_linked(image, dir, "/.debug", &link), best))
+		return true;
+	for (const char *const *d = dirs; d && *d; d++)
+		if (settles(open_linked(image, *d, dir, &link), best))
+			return true;
+	return false;
+}
+
+static bool find_namesake(const struct image *image, const char *dir, const char *const *dirs, struct image **best)
+{
+	for (const char *const *d = dirs; d && *d && dir[0] == '/'; d++)
+		if (settles(open_namesake(image, *d, dir), best))
+			return true;
+	return false;
+}
+
+int find_debug_file(const struct image *image, const char *const *dirs, struct image **ret)
+{
+	char dir[PATH_SIZE];
+	bool has_id = image->id_size;
+	*ret = image->macho ? dsym_find(image, dirs) : NULL;
+	if (image->macho || (has_id && find_by_id(image, dirs, ret)))
+		return 0;
+	image_dir(image, dir);
+	if (!find_by_link(image, dir, dirs, ret) && has_id)
+		find_namesake(image, dir, dirs, ret);
+	return 0;
+}
+
+/* ---- From elsewhere ---- */
+
+static int fetch(const struct image *from, const uint8_t *id, size_t size, struct image **ret)
+{
+	const struct convert_opener *opener = from->opener;
+	*ret = NULL;
+	if (!opener || !opener->fetch || size < 2 || size > IMAGE_ID_MAX)
+		return -ENOSYS;
+	int fd = opener->fetch(opener->user, id, size);
+	if (fd < 0)
+		return fd;
+	int err = image_open_descriptor(fd, "debuginfod", opener, ret, NULL);
+	close(fd);
+	return err && err != -ENOMEM ? -EBADMSG : err;
+}
+
+/* @err, or -EBADMSG when what came is not @good. */
+static int checked_fetch(int err, bool good, struct image **ret)
+{
+	if (err || good)
+		return err;
+	image_close(*ret);
+	*ret = NULL;
+	return -EBADMSG;
+}
+
+int fetch_debug_file(const struct image *image, struct image **ret)
+{
+	int err = fetch(image, image->id, image->id_size, ret);
+	return checked_fetch(err, !err && same_id(*ret, image->id, image->id_size) && image_section(*ret, ".debug_info"),
+			     ret);
+}
+
+bool debug_file_name(struct image *image, char *ret, size_t size)
+{
+	struct debuglink link;
+	char name[ID_NAME_SIZE];
+	if (image->macho) {
+		dsym_name(image, ret, size);
+		return true;
+	}
+	bool linked = read_debuglink(image, &link);
+	if (!linked && !id_name(image->id, image->id_size, name))
+		return false;
+	snprintf(ret, size, "%s", linked ? link.name : name);
+	return true;
+}
+
+/* ---- The alternate file ---- */
+
+struct altlink {
+	const char *name;
+	const uint8_t *id;
+	size_t id_size;
+};
+
+/* .gnu_debugaltlink: a name and the build id. .debug_sup (DWARF 5, 7.3.6): version, flag, name, checksum. */
+static bool read_altlink(struct image *image, struct altlink *ret)
+{
+	struct section *s = image_section(image, ".gnu_debugaltlink"), *sup = image_section(image, ".debug_sup");
+	if (!s && !sup)
+		return false;
+	s = s ? s : sup;
+	if (section_load(s))
+		return false;
+	struct cursor c = cursor_new(s->data.data, s->data.size, image->big_endian);
+	bool is_sup = s == sup && (cursor_skip(&c, 2), cursor_u8(&c) != 0);
+	ret->name = cursor_str(&c);
+	ret->id_size = s == sup ? cursor_uleb(&c) : cursor_left(&c);
+	ret->id = cursor_take(&c, ret->id_size);
+	return cursor_ok(&c) && !is_sup && *ret->name && ret->id_size;
+}
+
+const char *alternate_name(struct image *image)
+{
+	struct altlink link;
+	return read_altlink(image, &link) ? link.name : NULL;
+}
+
+/* The checksum that a supplementary file gives for itself, or its build id. */
+static bool is_alternate(struct image *image, const struct altlink *link)
+{
+	struct section *s = image_section(image, ".debug_sup");
+	if (same_id(image, link->id, link->id_size))
+		return true;
+	if (!s || section_load(s))
+		return false;
+	struct cursor c = cursor_new(s->data.data, s->data.size, image->big_endian);
+	cursor_skip(&c, 3);
+	(void)cursor_str(&c);
+	size_t size = cursor_uleb(&c);
+	const uint8_t *id = cursor_take(&c, size);
+	return id && size == link->id_size && !memcmp(id, link->id, size);
+}
+
+static struct image *checked_alternate(struct image *image, const struct altlink *link)
+{
+	return image ? keep_if(image, is_alternate(image, link)) : NULL;
+}
+
+int find_alternate(struct image *image, const char *const *dirs, struct image **ret)
+{
+	char dir[PATH_SIZE];
+	struct altlink link;
+	*ret = NULL;
+	if (!read_altlink(image, &link))
+		return 0;
+	dir_of(image->path, dir, sizeof(dir));
+	struct image *found = NULL;
+	if (link.name[0] == '/')
+		(void)image_open(link.name, image->opener, &found, NULL);
+	else
+		found = open_at(image, dir, "", link.name);
+	found = checked_alternate(found, &link);
+	const char *last = strrchr(link.name, '/');
+	if (!found)
+		found = checked_alternate(open_at(image, dir, "", last ? last + 1 : link.name), &link);
+	for (const char *const *d = dirs; d && *d && !found; d++) {
+		found = open_by_id(image, *d, link.id, link.id_size);
+		if (!found)
+			found = checked_alternate(open_at(image, *d, "/.dwz", last ? last + 1 : link.name), &link);
+	}
+	*ret = found;
+	return 0;
+}
+
+int fetch_alternate(struct image *image, struct image **ret)
+{
+	struct altlink link;
+	*ret = NULL;
+	if (!read_altlink(image, &link))
+		return -ENOSYS;
+	int err = fetch(image, link.id, link.id_size, ret);
+	return checked_fetch(err, !err && is_alternate(*ret, &link), ret);
+}

@@ -1,0 +1,16 @@
+/* dsym.h - the debug data of a linked Mach-O file: a bundle that dsymutil(1) made. */
+#ifndef CONVERT_OBJECT_DSYM_H
+#define CONVERT_OBJECT_DSYM_H
+
+#include "convert/object/object_file.h"
+
+/*
+ * The slice with the UUID of @image in a bundle beside it ("X.dSYM" of "X", "X.app.dSYM" of "X.app/X"), or in one of
+ * @dirs, which end with NULL and may be NULL. NULL when there is none.
+ */
+struct image *dsym_find(const struct image *image, const char *const *dirs);
+
+/* How the bundle of @image would be called. */
+void dsym_name(const struct image *image, char *ret, size_t size);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * elf.c - ELF files through libelf: sections, segments, notes, symbols.
+ *
+ * libelf checks headers and converts byte order; the bytes of sections are taken from our own mapping, so
+ * that debug data is neither copied nor converted. Sources: System V gABI chapters 4 and 5.
+ */
+#include "convert/object/elf_image.h"
+
+#include "gsym/base/diag.h"
+
+#include <gelf.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+
+static const struct {
+	uint16_t machine;
+	const char *arch;
+} machines[] = {
+	{EM_386, "i386"},     {EM_X86_64, "x86_64"}, {EM_ARM, "arm"},      {EM_AARCH64, "aarch64"},
+	{EM_PPC, "powerpc"},  {EM_PPC64, "powerpc64"}, {EM_S390, "s390x"}, {EM_MIPS, "mips"},
+	{EM_RISCV, "riscv"},  {EM_SPARC, "sparc"},   {EM_SPARCV9, "sparcv9"}, {EM_68K, "m68k"},
+	{EM_LOONGARCH, "loongarch"}, {EM_BPF, "bpf"}, {EM_ALPHA, "alpha"}, {EM_PARISC, "hppa"},
+};
+
+static void image_set_arch(struct image *image, uint16_t machine)
+{
+	snprintf(image->arch, sizeof(image->arch), "em-%u", machine);
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
+		if (machines[i].machine == machine)
+			snprintf(image->arch, sizeof(image->arch), "%s", machines[i].arch);
+}
+
+static int image_read_header(struct image *image, struct gsym_diag *diag)
+{
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_memory((char *)(uintptr_t)image->map, image->map_size);
+	GElf_Ehdr ehdr;
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr)) {
+		int number = elf_errno();
+		elf_end(elf);
+		return diag_set(diag, -EBADMSG, "%s: damaged ELF header: %s", image->path,
+				number ? elf_errmsg(number) : "unknown class, byte order or version, at offset 0x4");
+	}
+	image->elf = elf;
+	image->big_endian = ehdr.e_ident[EI_DATA] == ELFDATA2MSB;
+	image->addr_size = ehdr.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
+	image->relocatable = ehdr.e_type == ET_REL;
+	image->machine = ehdr.e_machine;
+	if (ehdr.e_shoff && (ehdr.e_shoff >= image->map_size || ehdr.e_shentsize > image->map_size - ehdr.e_shoff))
+		image->lost_headers = ehdr.e_shoff;
+	image_set_arch(image, ehdr.e_machine);
+	return 0;
+}
+
+/* The first PT_LOAD in table order, not the lowest: upstream's choice, and what readers expect. */
+static int image_read_segments(struct image *image)
+{
+	size_t n = 0;
+	if (elf_getphdrnum(image->elf, &n))
+		return 0;
+	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+		GElf_Phdr phdr;
+		if (!gelf_getphdr(image->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD)
+			continue;
+		if (!image->has_base)
+			image->base_address = phdr.p_vaddr;
+		image->has_base = true;
+		if (phdr.p_filesz && vec_push(&image->segments, (struct segment){phdr.p_offset, phdr.p_vaddr, phdr.p_filesz}))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- Sections ---- */
+
+static bool span_inside(const struct image *image, uint64_t off, uint64_t size)
+{
+	return off <= image->map_size && size <= image->map_size - off;
+}
+
+/* SHF_COMPRESSED: Elf32_Chdr is type, size, align; Elf64_Chdr has a reserved word after the type. */
+static void section_read_chdr(struct section *s, const struct image *image)
+{
+	size_t header = image->addr_size == 8 ? 24 : 12;
+	if (s->raw.size < header) {
+		s->compression = COMPRESSION_UNKNOWN;
+		return;
+	}
+	uint32_t type = load32(s->raw.data, image->big_endian);
+	s->full_size = image->addr_size == 8 ? load64(s->raw.data + 8, image->big_endian)
+					     : load32(s->raw.data + 4, image->big_endian);
+	s->compression = type == ELFCOMPRESS_ZLIB   ? COMPRESSION_ZLIB
+			 : type == ELFCOMPRESS_ZSTD ? COMPRESSION_ZSTD
+						    : COMPRESSION_UNKNOWN;
+	s->raw.data += header;
+	s->raw.size -= header;
+}
+
+/*
+ * A relocatable file has no addresses. Its sections are laid out one behind the other, from 0, aligned as they
+ * ask, in the order of the file: so do elfutils, so that addresses mean the same to both.
+ */
+static void lay_out(struct image *image, struct section *s, const GElf_Shdr *shdr)
+{
+	uint64_t align = shdr->sh_addralign ? shdr->sh_addralign : 1, at;
+	if (!(shdr->sh_flags & SHF_ALLOC) || align & (align - 1) || __builtin_add_overflow(image->laid_out, align - 1, &at))
+		return;
+	s->addr = at & -align;
+	if (__builtin_add_overflow(s->addr, s->size, &image->laid_out))
+		image->laid_out = UINT64_MAX;
+}
+
+static int image_add_section(struct image *image, const char *name, const GElf_Shdr *shdr)
+{
+	struct section s = {
+		.name = name,
+		.addr = shdr->sh_addr,
+		.size = shdr->sh_size,
+		.grouped = shdr->sh_flags & SHF_GROUP,
+		.allocated = shdr->sh_flags & SHF_ALLOC,
+		.code = (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR),
+	};
+	if (shdr->sh_type != SHT_NOBITS && shdr->sh_size && span_inside(image, shdr->sh_offset, shdr->sh_size))
+		s.raw = (struct span){image->map + shdr->sh_offset, shdr->sh_size};
+	s.full_size = s.raw.size;
+	if (s.raw.size && (shdr->sh_flags & SHF_COMPRESSED))
+		section_read_chdr(&s, image);
+	else
+		section_read_zdebug(&s);
+	uint64_t end;
+	if (image->relocatable)
+		lay_out(image, &s, shdr);
+	if (s.code && s.size && !__builtin_add_overflow(s.addr, s.size, &end) &&
+	    vec_push(&image->text, (struct range){s.addr, end}))
+		return -ENOMEM;
+	return vec_push(&image->sections, s);
+}
+
+/* Remembered, because each relocation table asks for its symbols' one. */
+static void note_index_table(struct image *image, Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	if (shdr->sh_type != SHT_SYMTAB_SHNDX || image->n_index_tables == ARRAY_SIZE(image->index_tables))
+		return;
+	image->index_tables[image->n_index_tables].symtab = shdr->sh_link;
+	image->index_tables[image->n_index_tables++].section = elf_ndxscn(scn);
+}
+
+static int image_read_sections(struct image *image, struct gsym_diag *diag)
+{
+	size_t names = 0;
+	if (elf_getshdrstrndx(image->elf, &names))
+		return 0; /* no section names: nothing to find by name */
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+		GElf_Shdr shdr;
+		if (!gelf_getshdr(scn, &shdr)) /* keeps its place: sections are found by index, too */
+			shdr = (GElf_Shdr){0};
+		note_index_table(image, scn, &shdr);
+		const char *name = elf_strptr(image->elf, names, shdr.sh_name);
+		if (image_add_section(image, name ? name : "", &shdr))
+			return diag_set(diag, -ENOMEM, "%s: out of memory", image->path);
+	}
+	ranges_normalize(&image->text);
+	return 0;
+}
+
+/* ---- Build id ---- */
+
+static bool notes_find_build_id(struct image *image, Elf_Data *notes)
+{
+	GElf_Nhdr nhdr;
+	size_t name, desc;
+	for (size_t off = 0; notes && (off = gelf_getnote(notes, off, &nhdr, &name, &desc));) {
+		const uint8_t *bytes = notes->d_buf;
+		if (nhdr.n_type != NT_GNU_BUILD_ID || nhdr.n_namesz != sizeof("GNU") ||
+		    memcmp(bytes + name, "GNU", sizeof("GNU")) || !nhdr.n_descsz || nhdr.n_descsz > IMAGE_ID_MAX)
+			continue;
+		memcpy(image->id, bytes + desc, nhdr.n_descsz);
+		image->id_size = nhdr.n_descsz;
+		return true;
+	}
+	return false;
+}
+
+static Elf_Type note_type(uint64_t align)
+{
+	return align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
+}
+
+/* Any note of any SHT_NOTE section: a kernel keeps its build id in .notes, behind others. */
+static bool sections_find_build_id(struct image *image)
+{
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+		GElf_Shdr shdr;
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE ||
+		    !span_inside(image, shdr.sh_offset, shdr.sh_size))
+			continue;
+		if (notes_find_build_id(image, elf_getdata_rawchunk(image->elf, (int64_t)shdr.sh_offset,
+								    shdr.sh_size, note_type(shdr.sh_addralign))))
+			return true;
+	}
+	return false;
+}
+
+static bool segments_find_build_id(struct image *image)
+{
+	size_t n = 0;
+	if (elf_getphdrnum(image->elf, &n))
+		return false;
+	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+		GElf_Phdr phdr;
+		if (!gelf_getphdr(image->elf, (int)i, &phdr) || phdr.p_type != PT_NOTE ||
+		    !span_inside(image, phdr.p_offset, phdr.p_filesz))
+			continue;
+		if (notes_find_build_id(image, elf_getdata_rawchunk(image->elf, (int64_t)phdr.p_offset,
+								    phdr.p_filesz, note_type(phdr.p_align))))
+			return true;
+	}
+	return false;
+}
+
+bool elf_is_elf(struct span file)
+{
+	return file.size >= EI_NIDENT && !memcmp(file.data, ELFMAG, SELFMAG);
+}
+
+void elf_close(struct image *image)
+{
+	elf_end(image->elf);
+}
+
+int elf_read(struct image *image, struct gsym_diag *diag)
+{
+	image->kind = IMAGE_ELF;
+	int err = image_read_header(image, diag);
+	if (!err)
+		err = image_read_sections(image, diag);
+	if (err)
+		return err;
+	if (image_read_segments(image))
+		return diag_set(diag, -ENOMEM, "%s: out of memory", image->path);
+	if (!sections_find_build_id(image))
+		segments_find_build_id(image);
+	return 0;
+}

@@ -1,0 +1,156 @@
+/*
+ * elf_symbols.c - symbol tables (System V gABI, chapter 4, "Symbol Table").
+ */
+#include "convert/object/elf_symbols.h"
+#include "convert/object/opd.h"
+
+#include "convert/object/elf_image.h"
+
+#include <string.h>
+
+/* Targets whose symbols of code carry a mode in bit 0: Thumb, MIPS16 and microMIPS. */
+static uint64_t code_address(const struct image *image, const GElf_Sym *sym, uint64_t value)
+{
+	enum { MODE_MASK = 0xc0, MICROMIPS = 0x80, MIPS16 = 0xc0 }; /* in st_other; MIPS16 is 0xf0 */
+	bool func = GELF_ST_TYPE(sym->st_info) != STT_NOTYPE, mode_bit = false;
+	unsigned mode = sym->st_other & MODE_MASK;
+	if (image->machine == EM_ARM)
+		mode_bit = func;
+	else if (image->machine == EM_MIPS)
+		mode_bit = func || mode == MICROMIPS || mode == MIPS16;
+	return mode_bit ? value & ~(uint64_t)1 : value;
+}
+
+/* ".name", the code of a function descriptor; but not ".L1" */
+static bool is_dotted(const char *name)
+{
+	return name[0] == '.' && name[1] && name[1] != '.' && strncmp(name, ".L", 2) != 0;
+}
+
+static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t section, const char *name)
+{
+	unsigned type = GELF_ST_TYPE(sym->st_info);
+	bool func = type == STT_FUNC || type == STT_GNU_IFUNC;
+	bool placed = sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_COMMON && (func || sym->st_shndx != SHN_ABS);
+	if (!placed || !name || !*name || (!func && type != STT_NOTYPE))
+		return 0; /* an absolute value that looks like an address is still a number */
+	uint64_t value = descriptor_code(image, sym->st_value + section);
+	bool dotted = func && image->opd && is_dotted(name);
+	struct symbol s = {
+		.addr = code_address(image, sym, value),
+		.size = sym->st_size,
+		.name = name + dotted,
+		.dotted = dotted,
+		.type = func ? SYMBOL_FUNC : SYMBOL_NOTYPE,
+		.global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
+		.resolver = type == STT_GNU_IFUNC,
+	};
+	if (image->text.n ? !ranges_find(&image->text, s.addr) : !func)
+		return 0;
+	return vec_push(&image->symbols, s);
+}
+
+Elf_Data *extended_indexes(struct image *image, Elf_Scn *symtab)
+{
+	for (unsigned i = 0; i < image->n_index_tables; i++)
+		if (image->index_tables[i].symtab == elf_ndxscn(symtab))
+			return elf_getdata(elf_getscn(image->elf, image->index_tables[i].section), NULL);
+	return NULL;
+}
+
+bool symbol_read(struct image *image, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
+		 uint64_t *ret_section)
+{
+	Elf32_Word index = 0;
+	*ret_section = 0;
+	if (i > INT32_MAX || !gelf_getsymshndx(symbols, indexes, (int)i, ret, &index))
+		return false;
+	if (ret->st_shndx != SHN_XINDEX)
+		index = ret->st_shndx;
+	/* In linked files values are addresses already. Section n is sections.v[n - 1]. */
+	if (image->relocatable && index && index <= image->sections.n && (ret->st_shndx < SHN_LORESERVE || ret->st_shndx == SHN_XINDEX))
+		*ret_section = image->sections.v[index - 1].addr;
+	return true;
+}
+
+/* gcc -flto names offsets of .debug_info ("main.c.02f5d134"), which may look like addresses of code. */
+static bool is_offset(const struct image *source, const GElf_Sym *sym)
+{
+	size_t index = sym->st_shndx;
+	return index && index < SHN_LORESERVE && index <= source->sections.n && !source->sections.v[index - 1].allocated;
+}
+
+/* Adds what one table of @source names in @image. */
+static int load_table(struct image *image, struct image *source, Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	Elf_Data *data = elf_getdata(scn, NULL), *indexes = source->relocatable ? extended_indexes(source, scn) : NULL;
+	if (!data || !shdr->sh_entsize || !data->d_buf) {
+		image->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
+		return 0;
+	}
+	size_t n = data->d_size / gelf_fsize(source->elf, ELF_T_SYM, 1, EV_CURRENT);
+	for (size_t i = 1; i < n; i++) {
+		GElf_Sym sym;
+		uint64_t section;
+		if (!symbol_read(source, data, indexes, i, &sym, &section))
+			break;
+		unsigned type = GELF_ST_TYPE(sym.st_info);
+		if (type == STT_OBJECT || type == STT_SECTION || type == STT_FILE)
+			continue; /* most of the table: spare the look at their names */
+		if (is_offset(source, &sym))
+			continue;
+		if (image_add_symbol(image, &sym, section, elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Drops the symbols from index @first on whose address one of the first @first symbols has. */
+static int symbols_drop_known(struct image *image, size_t first)
+{
+	uint64_t *known = malloc((first + 1) * sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < first; i++)
+		known[i] = image->symbols.v[i].addr;
+	qsort(known, first, sizeof(*known), compare_addr);
+	size_t kept = first;
+	for (size_t i = first; i < image->symbols.n; i++)
+		if (!bsearch(&image->symbols.v[i].addr, known, first, sizeof(*known), compare_addr))
+			image->symbols.v[kept++] = image->symbols.v[i];
+	image->symbols.n = kept;
+	free(known);
+	return 0;
+}
+
+/* The first of its type, of which there is one: a thousand that share their bytes are not for us. */
+static int load_first_table(struct image *image, struct image *source, uint32_t type)
+{
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn));) {
+		GElf_Shdr shdr;
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type && shdr.sh_size)
+			return load_table(image, source, scn, &shdr);
+	}
+	return 0;
+}
+
+int elf_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
+{
+	int err = descriptors_open(image);
+	for (size_t i = 0; i < n_sources && !err && !image->symbols.n; i++)
+		err = load_first_table(image, sources[i], SHT_SYMTAB);
+	if (err)
+		return err;
+	size_t first = image->symbols.n;
+	err = load_first_table(image, image, SHT_DYNSYM);
+	if (!err)
+		err = symbols_drop_known(image, first);
+	return err ? err : descriptors_join(image);
+}
+

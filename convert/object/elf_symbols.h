@@ -1,0 +1,20 @@
+/*
+ * elf_symbols.h - one symbol of a table. Internal to the ELF files.
+ */
+#ifndef CONVERT_OBJECT_ELF_SYMBOLS_H
+#define CONVERT_OBJECT_ELF_SYMBOLS_H
+
+#include "convert/object/object_file.h"
+
+#include <gelf.h>
+
+/*
+ * Symbol @i and what must be added to its value to have an address. @indexes may be NULL. False past the end.
+ */
+bool symbol_read(struct image *image, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
+		 uint64_t *ret_section);
+
+/* The SHT_SYMTAB_SHNDX section of a symbol table, or NULL. */
+Elf_Data *extended_indexes(struct image *image, Elf_Scn *symtab);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * fat.c - files with one Mach-O image for each of several architectures (<mach-o/fat.h>; always big-endian).
+ */
+#include "convert/object/macho.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	FAT_MAGIC = 0xcafebabe,
+	FAT_MAGIC_64 = 0xcafebabf,
+	FAT_HEADER_SIZE = 8,
+	FAT_ARCH_SIZE = 20,
+	FAT_ARCH_64_SIZE = 32,
+};
+
+/* The table of a fat file. */
+struct parts {
+	struct cursor c;
+	uint32_t n;
+	bool wide;
+};
+
+static bool open_parts(struct span file, struct parts *ret)
+{
+	ret->c = cursor_new(file.data, file.size, true);
+	uint32_t magic = cursor_u32(&ret->c);
+	ret->n = cursor_u32(&ret->c);
+	ret->wide = magic == FAT_MAGIC_64;
+	return cursor_ok(&ret->c) && (magic == FAT_MAGIC || ret->wide) && ret->n <= SLICES_MAX &&
+	       cursor_can_hold(&ret->c, ret->n, ret->wide ? FAT_ARCH_64_SIZE : FAT_ARCH_SIZE);
+}
+
+/* The next entry, with its architecture as the table has it. False when it does not lie in the file. */
+static bool next_part(struct parts *parts, struct span file, struct macho_slice *ret)
+{
+	struct cursor *c = &parts->c;
+	uint32_t type = cursor_u32(c), subtype = cursor_u32(c);
+	macho_machine_name(type, subtype, ret->arch);
+	ret->off = parts->wide ? cursor_u64(c) : cursor_u32(c);
+	ret->size = parts->wide ? cursor_u64(c) : cursor_u32(c);
+	cursor_skip(c, parts->wide ? 8 : 4); /* align, reserved */
+	return cursor_ok(c) && ret->off <= file.size && ret->size <= file.size - ret->off;
+}
+
+bool begins_like_fat_file(int fd)
+{
+	uint8_t magic[4];
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       (load32(magic, true) == FAT_MAGIC || load32(magic, true) == FAT_MAGIC_64);
+}
+
+size_t macho_slices(struct span data, struct macho_slice *ret, size_t max)
+{
+	struct parts parts;
+	struct macho_slice slice;
+	size_t found = 0;
+	if (!open_parts(data, &parts))
+		return 0;
+	for (uint32_t i = 0; i < parts.n && found < max; i++) {
+		if (!next_part(&parts, data, &slice))
+			continue;
+		struct span bytes = {data.data + slice.off, slice.size};
+		if (!macho_is_thin(bytes))
+			continue; /* an archive, or bitcode */
+		macho_arch_name(bytes, slice.arch); /* the slice itself knows best */
+		ret[found++] = slice;
+	}
+	return found;
+}
+
+struct span macho_part_for(struct span file, const char *arch)
+{
+	struct parts parts;
+	struct macho_slice slice;
+	if (!open_parts(file, &parts))
+		return file;
+	for (uint32_t i = 0; i < parts.n; i++)
+		if (next_part(&parts, file, &slice) && !strcmp(slice.arch, arch))
+			return (struct span){file.data + slice.off, slice.size};
+	return (struct span){0};
+}

@@ -1,0 +1,128 @@
+#include "convert/object/gsym_source.h"
+
+#include "gsym/write/copy.h"
+#include "gsym/base/cursor.h"
+#include "gsym/base/diag.h"
+#include "gsym/codec/format.h"
+
+enum { PROGRESS_STEP = 4096 /* functions */ };
+
+bool gsym_is_gsym(struct span file)
+{
+	return file.size >= 4 && (load32(file.data, false) == GSYM_MAGIC || load32(file.data, true) == GSYM_MAGIC);
+}
+
+int gsym_source_read(struct image *image, struct gsym_diag *diag)
+{
+	int err = gsym_reader_open_memory(image->map, image->map_size, &image->gsym, diag);
+	if (err)
+		return diag_prefix(diag, err == -ENOMEM ? err : -EBADMSG, "%s", image->path);
+	const struct gsym_info *info = gsym_reader_info(image->gsym);
+	if (info->uuid_size > IMAGE_ID_MAX)
+		return diag_set(diag, -EBADMSG, "%s: a UUID of %zu bytes, at most %d are possible", image->path, info->uuid_size,
+				IMAGE_ID_MAX);
+	image->kind = IMAGE_GSYM_FILE;
+	image->big_endian = info->big_endian;
+	image->has_base = true;
+	image->base_address = info->base_address;
+	image->id_size = info->uuid_size;
+	if (info->uuid_size)
+		memcpy(image->id, info->uuid, info->uuid_size);
+	return 0;
+}
+
+/* ---- In a section ---- */
+
+static bool is_ours(const struct image *image, const struct gsym_info *info)
+{
+	return !image->id_size || !info->uuid_size ||
+	       (image->id_size == info->uuid_size && !memcmp(image->id, info->uuid, info->uuid_size));
+}
+
+/*
+ * The string table of version 1 may lie behind the section: its place is counted from the start of the header, and
+ * linkers that share strings put it elsewhere. Then all up to the file's end may belong to it.
+ */
+static bool strings_elsewhere(struct span data)
+{
+	struct cursor c = cursor_new(data.data, data.size, data.size && data.data[0] == 'G');
+	cursor_skip(&c, 4);
+	uint16_t version = cursor_u16(&c);
+	cursor_seek(&c, V1_UUID_OFF - 2 * sizeof(uint32_t));
+	uint64_t off = cursor_u32(&c), size = cursor_u32(&c);
+	cursor_seek(&c, V1_HEADER_SIZE);
+	return cursor_ok(&c) && version == 1 && off + size > data.size;
+}
+
+static int open_section(const struct image *image, const struct section *s, struct gsym_reader **ret)
+{
+	int err = gsym_reader_open_memory(s->data.data, s->data.size, ret, NULL);
+	if (err != -EBADMSG || s->owned || !strings_elsewhere(s->data))
+		return err;
+	return gsym_reader_open_memory(s->data.data, (size_t)(image->map + image->map_size - s->data.data), ret, NULL);
+}
+
+int gsym_source_embedded(struct image *image, struct oddities *odd)
+{
+	struct section *s = image_section(image, ".gsym");
+	struct gsym_reader *reader = NULL;
+	int err = s ? section_load(s) : 0;
+	if (s && !err)
+		err = open_section(image, s, &reader);
+	if (err && err != -ENOMEM)
+		oddity_count(odd, ODD_SECTION_DAMAGED, ".gsym", 0);
+	if (!reader)
+		return err == -ENOMEM ? err : 0;
+	if (is_ours(image, gsym_reader_info(reader))) {
+		image->gsym = reader;
+		return 0;
+	}
+	oddity_count(odd, ODD_GSYM_UUID, ".gsym", 0);
+	gsym_reader_close(reader);
+	return 0;
+}
+
+/* ---- Copying ---- */
+
+/* One function. A record that cannot be, or that the writer does not take, is left out. */
+static int copy_one(struct gsym_copy_job *job, struct copier *copier, uint32_t index, struct gsym_diag *diag)
+{
+	struct gsym_func func = {0};
+	int err = copy_function(copier, index, &func, diag);
+	if (err == -EBADMSG || err == -EINVAL) {
+		oddity_count(job->odd, ODD_GSYM_RECORD, NULL, gsym_reader_address(job->from, index));
+		return 0;
+	}
+	job->n_written += !err;
+	return err;
+}
+
+static int copy_all(struct gsym_copy_job *job, struct copier *copier, struct gsym_diag *diag)
+{
+	uint32_t n = gsym_reader_info(job->from)->num_addresses;
+	int err = copy_tables(copier, diag);
+	if (err == -EBADMSG) /* functions in such files are left out, and counted */
+		err = 0;
+	for (uint32_t i = 0; i < n && !err; i++) {
+		err = copy_one(job, copier, i, diag);
+		if (!err && i % PROGRESS_STEP == 0 && job->progress && job->progress(job->user, i, n))
+			err = diag_set(diag, -ECANCELED, "conversion stopped");
+	}
+	if (!err && !job->n_written)
+		err = diag_set(diag, -ENODATA, "no function found: all records of the GSYM are damaged");
+	return err;
+}
+
+int gsym_source_copy(struct gsym_copy_job *job, struct gsym_writer *writer, struct gsym_diag *diag)
+{
+	struct copier copier;
+	int err = copier_init(&copier, job->from);
+	if (!err)
+		err = copier_begin(&copier, writer);
+	if (err)
+		diag_set(diag, err, "out of memory");
+	else
+		err = copy_all(job, &copier, diag);
+	copier_deinit(&copier);
+	return err;
+}

@@ -1,0 +1,73 @@
+/*
+ * identity.c - what a scanner wants to know of a file: is it an image, which id, what does it hold.
+ */
+#include "convert/object/object_file.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+static bool has_section(struct image *image, const char *name)
+{
+	return image_section(image, name) != NULL;
+}
+
+/* In steps, so that a large file is not in memory whole. */
+static XXH128_hash_t hash_image(const struct image *image)
+{
+	const struct span all = {image->map, image->map_size};
+	XXH3_state_t *state = XXH3_createState();
+	if (!state || XXH3_128bits_reset(state))
+		return XXH3_128bits(all.data, all.size); /* the same without memory */
+	for (size_t at = 0, n; at < all.size; at += n) {
+		n = all.size - at < RELEASE_STEP ? all.size - at : RELEASE_STEP;
+		(void)XXH3_128bits_update(state, all.data + at, n);
+		image_release(image, all, at, at + n);
+	}
+	XXH128_hash_t hash = XXH3_128bits_digest(state);
+	XXH3_freeState(state);
+	return hash;
+}
+
+static struct image_identity identity_of(struct image *image)
+{
+	struct image_identity id = {
+		.kind = image->kind,
+		.has_dwarf = has_section(image, ".debug_info"),
+		.has_symtab = image_has_symbols(image),
+		.has_gsym = image->gsym || has_section(image, ".gsym"),
+		.has_text = image_has_code(image),
+		.id_size = image->id_size,
+		.id_is_cut = image->id_is_cut,
+	};
+	memcpy(id.id, image->id, image->id_size);
+	memcpy(id.arch, image->arch, sizeof(id.arch));
+	if (!id.id_size) {
+		XXH128_canonical_t hash;
+		XXH128_canonicalFromHash(&hash, hash_image(image));
+		memcpy(id.id, hash.digest, sizeof(hash.digest));
+		id.id_size = sizeof(hash.digest);
+		id.id_is_hash = true;
+	}
+	return id;
+}
+
+struct found {
+	struct image_identity *list;
+	size_t n;
+};
+
+static int add_found(void *user, struct image *image)
+{
+	struct found *found = user;
+	found->list[found->n++] = identity_of(image);
+	return found->n < IDENTITIES_MAX ? 0 : 1;
+}
+
+int identify_descriptor(int fd, const char *name, struct image_identity ret[static IDENTITIES_MAX], size_t *ret_n,
+			struct gsym_diag *diag)
+{
+	struct found found = {.list = ret};
+	int err = image_each(fd, name, add_found, &found, diag);
+	*ret_n = found.n;
+	return err == -ENOEXEC || err > 0 ? 0 : err;
+}

@@ -1,0 +1,292 @@
+/*
+ * macho.c - Mach-O files: header, load commands, segments and sections.
+ *
+ * Sections get the names that ELF uses, so that whoever reads DWARF need not know where it came from:
+ * "__DWARF,__debug_str_offs" (names have at most 16 bytes) is ".debug_str_offsets".
+ */
+#include "convert/object/macho.h"
+
+#include "gsym/base/diag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	MH_MAGIC = 0xfeedface,
+	MH_MAGIC_64 = 0xfeedfacf,
+	HEADER_32_SIZE = 28,
+	HEADER_64_SIZE = 32,
+	MH_OBJECT = 1,
+	SECTION_32_SIZE = 68,
+	SECTION_64_SIZE = 80,
+	UUID_SIZE = 16,
+	LONG_NAMES_READ = 16, /* how often the string table may be read as long names */
+};
+
+enum {
+	LC_SEGMENT = 0x1,
+	LC_SYMTAB = 0x2,
+	LC_DYSYMTAB = 0xb,
+	LC_SEGMENT_64 = 0x19,
+	LC_UUID = 0x1b,
+	LC_DYLD_INFO = 0x22,
+	LC_FUNCTION_STARTS = 0x26,
+	LC_DYLD_EXPORTS_TRIE = 0x33,
+	LC_REQUIRED_BY_DYLD = (int)0x80000000, /* a flag beside some of them */
+};
+
+enum {
+	SECTION_TYPE = 0xff,
+	S_ZEROFILL = 0x1,
+	S_SYMBOL_STUBS = 0x8,
+	S_GB_ZEROFILL = 0xc,
+	S_THREAD_LOCAL_ZEROFILL = 0x12,
+	S_ATTR_SOME_INSTRUCTIONS = 0x400,
+};
+#define S_ATTR_PURE_INSTRUCTIONS 0x80000000U
+
+/* ---- Header ---- */
+
+static bool thin_order(struct span data, bool *ret_big, bool *ret_wide)
+{
+	for (int big = 0; big < 2 && data.size >= 4; big++) {
+		uint32_t magic = load32(data.data, big);
+		if (magic != (uint32_t)MH_MAGIC && magic != (uint32_t)MH_MAGIC_64)
+			continue;
+		*ret_big = big;
+		*ret_wide = magic == (uint32_t)MH_MAGIC_64;
+		return true;
+	}
+	return false;
+}
+
+bool macho_is_thin(struct span data)
+{
+	bool big, wide;
+	return thin_order(data, &big, &wide) && data.size >= (wide ? HEADER_64_SIZE : HEADER_32_SIZE);
+}
+
+static const struct {
+	uint32_t type, subtype; /* subtype 0: any other */
+	const char *arch;
+} machines[] = {
+	{0x7, 0, "i386"},           {0x01000007, 8, "x86_64h"}, {0x01000007, 0, "x86_64"}, {0xc, 6, "armv6"},
+	{0xc, 5, "armv5"},          {0xc, 9, "armv7"},          {0xc, 10, "armv7f"},       {0xc, 11, "armv7s"},
+	{0xc, 12, "armv7k"},        {0xc, 14, "armv6m"},        {0xc, 15, "armv7m"},       {0xc, 16, "armv7em"},
+	{0xc, 0, "arm"},            {0x0100000c, 2, "arm64e"},  {0x0100000c, 0, "arm64"},  {0x0200000c, 0, "arm64_32"},
+	{0x12, 0, "ppc"},           {0x01000012, 0, "ppc64"},
+};
+
+void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16])
+{
+	subtype &= 0xffffff; /* the rest says how pointers are signed */
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
+		if (machines[i].type != type || (machines[i].subtype && machines[i].subtype != subtype))
+			continue;
+		snprintf(ret, 16, "%s", machines[i].arch);
+		return;
+	}
+	snprintf(ret, 16, "cpu-%x", type);
+}
+
+void macho_arch_name(struct span data, char ret[static 16])
+{
+	bool big = false, wide = false;
+	thin_order(data, &big, &wide);
+	macho_machine_name(load32(data.data + 4, big), load32(data.data + 8, big), ret);
+}
+
+/* ---- Sections ---- */
+
+/* Names cut to 16 bytes, and what they would be; and those whose segment does not matter. */
+static const struct {
+	const char *cut, *whole;
+} cut_names[] = {
+	{"gsym", ".gsym"},
+	{"debug_str_offs", ".debug_str_offsets"},
+	{"zdebug_line_st", ".zdebug_line_str"},
+	{"zdebug_loclist", ".zdebug_loclists"},
+	{"zdebug_rnglist", ".zdebug_rnglists"},
+	{"zdebug_str_off", ".zdebug_str_offsets"},
+};
+
+/* "__DWARF,__debug_info" is ".debug_info", others are "__SEGMENT,__section". NULL without memory. */
+static const char *section_name(struct image *image, const char *segment, const char *name)
+{
+	char text[2 * MACHO_NAME_SIZE + 4];
+	int n;
+	for (size_t i = 0; i < ARRAY_SIZE(cut_names); i++)
+		if (strncmp(name, "__", 2) == 0 && strcmp(name + 2, cut_names[i].cut) == 0)
+			return cut_names[i].whole;
+	if (strncmp(name, "__debug_", 8) == 0 || strncmp(name, "__zdebug_", 9) == 0)
+		n = snprintf(text, sizeof(text), ".%s", name + 2);
+	else
+		n = snprintf(text, sizeof(text), "%s,%s", segment, name);
+	return arena_strdup(&image->names, text, (size_t)n);
+}
+
+static void take_name(struct cursor *c, char ret[static MACHO_NAME_SIZE + 1])
+{
+	const uint8_t *name = cursor_take(c, MACHO_NAME_SIZE);
+	snprintf(ret, MACHO_NAME_SIZE + 1, "%.*s", MACHO_NAME_SIZE, name ? (const char *)name : "");
+}
+
+static bool has_bytes(uint32_t flags)
+{
+	uint32_t type = flags & SECTION_TYPE;
+	return type != S_ZEROFILL && type != S_GB_ZEROFILL && type != S_THREAD_LOCAL_ZEROFILL;
+}
+
+static int add_section(struct image *image, struct cursor *c, bool wide)
+{
+	char name[MACHO_NAME_SIZE + 1], segment[MACHO_NAME_SIZE + 1];
+	struct section s = {0};
+	take_name(c, name);
+	take_name(c, segment);
+	s.addr = wide ? cursor_u64(c) : cursor_u32(c);
+	s.size = wide ? cursor_u64(c) : cursor_u32(c);
+	uint32_t off = cursor_u32(c);
+	cursor_skip(c, 12); /* align, reloff, nreloc */
+	uint32_t flags = cursor_u32(c), reserved1 = cursor_u32(c), reserved2 = cursor_u32(c);
+	cursor_skip(c, wide ? 4 : 0);
+	if (!cursor_ok(c))
+		return -EBADMSG;
+	s.name = section_name(image, segment, name);
+	s.code = flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS);
+	s.allocated = strcmp(segment, "__DWARF") != 0;
+	/* In a dSYM all but debug data is only described: its bytes are in the binary. */
+	if (has_bytes(flags) && off && off <= image->map_size && s.size <= image->map_size - off)
+		s.raw = (struct span){image->map + off, s.size};
+	if (!s.name)
+		return -ENOMEM;
+	section_read_zdebug(&s);
+	uint64_t end;
+	if (s.code && s.size && !__builtin_add_overflow(s.addr, s.size, &end) &&
+	    vec_push(&image->text, (struct range){s.addr, end}))
+		return -ENOMEM;
+	if ((flags & SECTION_TYPE) == S_SYMBOL_STUBS &&
+	    vec_push(&image->macho->stubs, (struct macho_stubs){s.addr, s.size, reserved2, reserved1}))
+		return -ENOMEM;
+	return vec_push(&image->sections, s);
+}
+
+static int read_segment(struct image *image, struct cursor *c, bool wide)
+{
+	char name[MACHO_NAME_SIZE + 1];
+	take_name(c, name);
+	uint64_t addr = wide ? cursor_u64(c) : cursor_u32(c);
+	cursor_skip(c, wide ? 8 : 4); /* vmsize */
+	uint64_t off = wide ? cursor_u64(c) : cursor_u32(c);
+	uint64_t size = wide ? cursor_u64(c) : cursor_u32(c);
+	cursor_skip(c, 8); /* maxprot, initprot */
+	uint32_t n = cursor_u32(c);
+	cursor_skip(c, 4);
+	if (!cursor_ok(c) || !cursor_can_hold(c, n, wide ? SECTION_64_SIZE : SECTION_32_SIZE))
+		return -EBADMSG;
+	if (strcmp(name, "__TEXT") == 0 && !image->macho->has_text_addr) {
+		image->macho->has_text_addr = image->has_base = true;
+		image->macho->text_addr = image->base_address = addr;
+	}
+	/* Offsets count from the start of the file, as the kernel maps it, not of a fat file's slice. */
+	bool mapped = size && !__builtin_add_overflow(off, (uint64_t)(image->map - image->file.data), &off);
+	int err = mapped && vec_push(&image->segments, (struct segment){off, addr, size}) ? -ENOMEM : 0;
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = add_section(image, c, wide);
+	return err;
+}
+
+/* ---- Load commands ---- */
+
+static struct macho_part take_part(struct cursor *c)
+{
+	uint32_t off = cursor_u32(c), size = cursor_u32(c);
+	return (struct macho_part){off, size};
+}
+
+static void read_uuid(struct image *image, struct cursor *c)
+{
+	const uint8_t *uuid = cursor_take(c, UUID_SIZE);
+	if (!uuid || image->id_size)
+		return;
+	memcpy(image->id, uuid, UUID_SIZE);
+	image->id_size = UUID_SIZE;
+}
+
+/* One command; @c is the rest of it behind the two words that all have. */
+static int read_command(struct image *image, uint32_t command, struct cursor *c)
+{
+	struct macho *m = image->macho;
+	switch (command & ~(uint32_t)LC_REQUIRED_BY_DYLD) {
+	case LC_SEGMENT: return read_segment(image, c, false);
+	case LC_SEGMENT_64: return read_segment(image, c, true);
+	case LC_UUID: read_uuid(image, c); break;
+	case LC_SYMTAB:
+		m->symbols = take_part(c);
+		m->strings = take_part(c);
+		m->long_names = m->strings.size * LONG_NAMES_READ;
+		break;
+	case LC_DYSYMTAB:
+		cursor_skip(c, 48);
+		m->indirect = take_part(c);
+		break;
+	case LC_DYLD_INFO:
+		cursor_skip(c, 32);
+		m->exports = take_part(c);
+		break;
+	case LC_DYLD_EXPORTS_TRIE: m->exports = take_part(c); break;
+	case LC_FUNCTION_STARTS: m->starts = take_part(c); break;
+	}
+	return cursor_ok(c) ? 0 : -EBADMSG;
+}
+
+static int read_commands(struct image *image, struct cursor *c, uint32_t n, struct gsym_diag *diag)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t at = cursor_off(c);
+		uint32_t command = cursor_u32(c), size = cursor_u32(c);
+		if (!cursor_ok(c) || size < 8 || size - 8 > cursor_left(c))
+			return diag_set(diag, -EBADMSG, "%s: load command %u at 0x%llx does not fit the %s", image->path, i,
+					(unsigned long long)at, "load commands");
+		struct cursor command_bytes = cursor_window(c, size - 8);
+		int err = read_command(image, command, &command_bytes);
+		if (err == -EBADMSG)
+			return diag_set(diag, err, "%s: load command %u (0x%x) at 0x%llx is cut off", image->path, i, command,
+					(unsigned long long)at);
+		if (err)
+			return diag_set(diag, err, "%s: out of memory", image->path);
+	}
+	return 0;
+}
+
+int macho_read(struct image *image, struct gsym_diag *diag)
+{
+	struct span bytes = {image->map, image->map_size};
+	bool big = false, wide = false;
+	image->macho = calloc(1, sizeof(*image->macho));
+	if (!image->macho)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", image->path);
+	if (!thin_order(bytes, &big, &wide) || bytes.size < (wide ? HEADER_64_SIZE : HEADER_32_SIZE))
+		return diag_set(diag, -ENOEXEC, "%s: not a Mach-O file", image->path);
+	image->kind = IMAGE_MACHO;
+	image->big_endian = big;
+	image->addr_size = wide ? 8 : 4;
+	macho_arch_name(bytes, image->arch);
+	struct cursor c = cursor_new(bytes.data, bytes.size, big);
+	cursor_skip(&c, 12);
+	image->macho->file_type = cursor_u32(&c);
+	uint32_t n = cursor_u32(&c), size = cursor_u32(&c);
+	cursor_skip(&c, wide ? 8 : 4);
+	if (size > cursor_left(&c))
+		return diag_set(diag, -EBADMSG, "%s: %u bytes of load commands do not fit the file", image->path, size);
+	struct cursor commands = cursor_window(&c, size);
+	int err = read_commands(image, &commands, n, diag);
+	ranges_normalize(&image->text);
+	return err;
+}
+
+void macho_free(struct macho *macho)
+{
+	if (macho)
+		vec_free(&macho->stubs);
+	free(macho);
+}

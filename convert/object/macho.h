@@ -1,0 +1,100 @@
+/*
+ * macho.h - Mach-O files: what all parts of their reader know. Source of the format: Apple's <mach-o/loader.h>,
+ * <mach-o/nlist.h>, <mach-o/stab.h> and <mach-o/fat.h>. Numbers are spelled out, because those headers are not
+ * at hand elsewhere.
+ */
+#ifndef CONVERT_OBJECT_MACHO_H
+#define CONVERT_OBJECT_MACHO_H
+
+#include "convert/object/object_file.h"
+#include "gsym/base/cursor.h"
+
+enum {
+	MACHO_NAME_SIZE = 16, /* of segments and sections; not terminated when full */
+	NLIST_32_SIZE = 12,
+	NLIST_64_SIZE = 16,
+	SLICES_MAX = 30, /* a Java class, of the same magic number as fat files, has its version here: at least 43 */
+};
+
+/* A stretch of the file as a load command gives it, which may lie outside. */
+struct macho_part {
+	uint64_t off, size;
+};
+
+/* What a section with stubs needs to name them; kept in section order. */
+struct macho_stubs {
+	uint64_t addr, size;
+	uint32_t stub_size, first; /* bytes of one; its index in the indirect symbol table */
+};
+
+struct macho {
+	uint32_t file_type;
+	uint64_t text_addr; /* of __TEXT: symbols below are no code */
+	bool has_text_addr;
+	struct macho_part symbols, strings; /* symbols.size counts entries */
+	struct macho_part indirect;         /* size counts entries */
+	struct macho_part starts, exports;
+	uint64_t long_names; /* bytes of long names that may still be read: many symbols may share one */
+	VEC(struct macho_stubs) stubs;
+};
+
+/* One of the images in a file, or the only one. */
+struct macho_slice {
+	uint64_t off, size;
+	char arch[16];
+};
+
+/* Whether @data begins like a Mach-O file for one architecture. */
+bool macho_is_thin(struct span data);
+
+/* What the header of such a file calls its architecture, by Apple's names: "arm64e"; and what two numbers of it mean. */
+void macho_arch_name(struct span data, char ret[static 16]);
+void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16]);
+
+/*
+ * The slices of a fat file, those that hold Mach-O. Returns their number, at most @max; 0 when it is no fat file or
+ * holds none. A Java class has the same magic number: it never looks like this.
+ */
+size_t macho_slices(struct span data, struct macho_slice *ret, size_t max);
+
+/*
+ * What a fat file holds for @arch, which may be a static library; all of a file that is not fat. Empty when there is
+ * nothing.
+ */
+struct span macho_part_for(struct span file, const char *arch);
+
+/* Reads header and load commands of @image, whose bytes are there. -EBADMSG when they are damaged. */
+int macho_read(struct image *image, struct gsym_diag *diag);
+void macho_free(struct macho *macho);
+
+/* An entry of the symbol table (struct nlist). */
+struct macho_symbol {
+	uint32_t name; /* offset in the string table */
+	uint8_t type, section;
+	uint16_t desc;
+	uint64_t value;
+};
+
+/* Entry @i; false beyond the end of the table. */
+bool macho_read_symbol(const struct image *image, uint64_t i, struct macho_symbol *ret);
+
+/* Its name, "" when there is none, or too many are too long; and as C has it, without the underscore that compilers put before all. */
+const char *macho_symbol_text(const struct image *image, const struct macho_symbol *symbol);
+const char *macho_symbol_name(const struct image *image, const struct macho_symbol *symbol);
+
+/* Whether it stands for a place in a section, and is not for debuggers only. */
+bool macho_is_defined(const struct macho_symbol *symbol);
+
+/* See image_load_symbols(). */
+int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
+
+/* Appends to the symbols of @image the stubs that @source, a Mach-O file as well, has: "symbol stub for: name". 0 or -ENOMEM. */
+int macho_load_stubs(struct image *image, const struct image *source);
+
+/*
+ * Calls @each for the exported symbols of a trie; it stops when that returns non-zero, which is then returned, and
+ * silently where the trie is damaged. Names are only valid during the call.
+ */
+int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr), void *user);
+
+#endif

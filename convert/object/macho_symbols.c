@@ -1,0 +1,249 @@
+/*
+ * macho_symbols.c - names of code: LC_SYMTAB, exported symbols, stubs; and where functions begin.
+ *
+ * Mach-O symbols have no sizes. LC_FUNCTION_STARTS lists every function, also those whose names were stripped, so
+ * that the one before a nameless function does not answer for it.
+ */
+#include "convert/object/macho.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	N_STAB = 0xe0,
+	N_TYPE = 0x0e,
+	N_SECT = 0x0e,
+	N_EXT = 0x01,
+	INDIRECT_SYMBOL_LOCAL = (int)0x80000000,
+	INDIRECT_SYMBOL_ABS = 0x40000000,
+	SHORT_NAME = 1024,      /* bytes of a name that are always read */
+	EXPORTS_GROWTH = 32,    /* names of a trie, which share their beginnings, against its bytes */
+};
+
+static struct span part_bytes(const struct image *image, uint64_t off, uint64_t size)
+{
+	if (off > image->map_size || size > image->map_size - off)
+		return (struct span){0};
+	return (struct span){image->map + off, size};
+}
+
+static size_t nlist_size(const struct image *image)
+{
+	return image->addr_size == 8 ? NLIST_64_SIZE : NLIST_32_SIZE;
+}
+
+bool macho_read_symbol(const struct image *image, uint64_t i, struct macho_symbol *ret)
+{
+	const struct macho *m = image->macho;
+	size_t size = nlist_size(image);
+	struct span table = part_bytes(image, m->symbols.off, m->symbols.size * size);
+	if (i >= m->symbols.size || !table.data)
+		return false;
+	struct cursor c = cursor_new(table.data + i * size, size, image->big_endian);
+	ret->name = cursor_u32(&c);
+	ret->type = cursor_u8(&c);
+	ret->section = cursor_u8(&c);
+	ret->desc = cursor_u16(&c);
+	ret->value = image->addr_size == 8 ? cursor_u64(&c) : cursor_u32(&c);
+	return true;
+}
+
+const char *macho_symbol_text(const struct image *image, const struct macho_symbol *symbol)
+{
+	struct macho *m = image->macho;
+	struct span strings = part_bytes(image, m->strings.off, m->strings.size);
+	if (symbol->name >= strings.size)
+		return "";
+	const uint8_t *text = strings.data + symbol->name;
+	uint64_t left = strings.size - symbol->name, most = SHORT_NAME + m->long_names;
+	const uint8_t *end = memchr(text, 0, left < most ? left : most);
+	size_t size = end ? (size_t)(end - text) : 0;
+	m->long_names -= size > SHORT_NAME ? size - SHORT_NAME : 0;
+	return end ? (const char *)text : "";
+}
+
+const char *macho_symbol_name(const struct image *image, const struct macho_symbol *symbol)
+{
+	const char *name = macho_symbol_text(image, symbol);
+	return *name == '_' ? name + 1 : name;
+}
+
+bool macho_is_defined(const struct macho_symbol *symbol)
+{
+	return !(symbol->type & N_STAB) && (symbol->type & N_TYPE) == N_SECT;
+}
+
+static bool is_code(const struct image *image, uint64_t addr)
+{
+	const struct macho *m = image->macho;
+	return (!m->has_text_addr || addr >= m->text_addr) && ranges_find(&image->text, addr);
+}
+
+static int add_symbol(struct image *image, uint64_t addr, uint64_t size, const char *name, enum symbol_type type,
+		      bool global)
+{
+	if (!is_code(image, addr))
+		return 0;
+	return vec_push(&image->symbols,
+			(struct symbol){.addr = addr, .size = size, .name = name, .type = type, .global = global});
+}
+
+/* ---- Tables of symbols ---- */
+
+/* Addresses that have a name, ascending. */
+struct known {
+	uint64_t *v;
+	size_t n;
+};
+
+static int compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int list_known(const struct image *image, struct known *ret)
+{
+	ret->n = image->symbols.n;
+	ret->v = malloc((ret->n + 1) * sizeof(*ret->v));
+	if (!ret->v)
+		return -ENOMEM;
+	for (size_t i = 0; i < ret->n; i++)
+		ret->v[i] = image->symbols.v[i].addr;
+	qsort(ret->v, ret->n, sizeof(*ret->v), compare_addr);
+	return 0;
+}
+
+static bool is_known(const struct known *known, uint64_t addr)
+{
+	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
+}
+
+/* What earlier tables name stays as it is: a dSYM's table may have the local symbols that its binary has lost. */
+static int load_table(struct image *image, const struct image *source)
+{
+	struct known known;
+	struct macho_symbol s;
+	int err = list_known(image, &known);
+	for (uint64_t i = 0; !err && macho_read_symbol(source, i, &s); i++) {
+		if (!macho_is_defined(&s) || is_known(&known, s.value))
+			continue;
+		const char *name = macho_symbol_name(source, &s);
+		if (*name)
+			err = add_symbol(image, s.value, 0, name, SYMBOL_FUNC, s.type & N_EXT);
+	}
+	image->symbols_damaged |= source->macho->symbols.size && !macho_read_symbol(source, 0, &s);
+	free(known.v);
+	return err;
+}
+
+/* ---- Exported symbols ---- */
+
+struct exports {
+	struct image *image;
+	struct known known;
+	uint64_t budget; /* bytes that names may still take */
+};
+
+static int add_export(void *user, const char *name, uint64_t off)
+{
+	struct exports *e = user;
+	uint64_t addr;
+	if (__builtin_add_overflow(e->image->macho->text_addr, off, &addr) || !is_code(e->image, addr) ||
+	    is_known(&e->known, addr))
+		return 0;
+	name += *name == '_';
+	size_t size = strlen(name);
+	if (size >= e->budget)
+		return 0;
+	e->budget -= size + 1;
+	const char *copy = arena_strdup(&e->image->names, name, size);
+	return copy ? add_symbol(e->image, addr, 0, copy, SYMBOL_FUNC, true) : -ENOMEM;
+}
+
+static int load_exports(struct image *image, const struct image *source)
+{
+	const struct macho *m = source->macho;
+	struct span trie = part_bytes(source, m->exports.off, m->exports.size);
+	if (!trie.size)
+		return 0;
+	struct exports e = {.image = image, .budget = (uint64_t)trie.size * EXPORTS_GROWTH};
+	int err = list_known(image, &e.known);
+	if (!err)
+		err = macho_walk_exports(trie, add_export, &e);
+	free(e.known.v);
+	return err;
+}
+
+/* ---- Stubs ---- */
+
+/* @budget: bytes that names may still take. Many stubs may share one long name. */
+static int add_stub(struct image *image, const struct image *source, uint64_t addr, uint32_t size, uint32_t symbol,
+		    uint64_t *budget)
+{
+	struct macho_symbol s;
+	char *text = NULL;
+	if (symbol & ((uint32_t)INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS) || !macho_read_symbol(source, symbol, &s))
+		return 0;
+	const char *symbol_name = macho_symbol_name(source, &s);
+	size_t length = strlen(symbol_name);
+	if (!length || length > *budget)
+		return 0;
+	*budget -= length;
+	int n = asprintf(&text, "symbol stub for: %s", symbol_name);
+	CLEANUP(freep) char *owned = n < 0 ? NULL : text;
+	const char *name = owned ? arena_strdup(&image->names, owned, (size_t)n) : NULL;
+	return name ? add_symbol(image, addr, size, name, SYMBOL_FUNC, false) : -ENOMEM;
+}
+
+int macho_load_stubs(struct image *image, const struct image *source)
+{
+	const struct macho *m = source->macho;
+	struct span table = part_bytes(source, m->indirect.off, m->indirect.size * 4);
+	uint64_t names = source->map_size, entries = table.size / 4; /* no more stubs than the table has entries */
+	int err = 0;
+	for (size_t i = 0; i < m->stubs.n; i++) {
+		const struct macho_stubs *s = &m->stubs.v[i];
+		uint64_t n = s->stub_size ? s->size / s->stub_size : 0;
+		for (uint64_t k = 0; k < n && s->first + k < table.size / 4 && entries && !err; k++, entries--)
+			err = add_stub(image, source, s->addr + k * s->stub_size, s->stub_size,
+				       load32(table.data + (s->first + k) * 4, image->big_endian), &names);
+	}
+	return err;
+}
+
+/* ---- Function starts ---- */
+
+/* Differences between the addresses, the first from __TEXT; 0 ends them. */
+static int load_starts(struct image *image, const struct image *source)
+{
+	const struct macho *m = source->macho;
+	struct span bytes = part_bytes(source, m->starts.off, m->starts.size);
+	struct cursor c = cursor_new(bytes.data, bytes.size, image->big_endian);
+	uint64_t addr = m->text_addr, delta;
+	bool thumb = strncmp(image->arch, "armv", 4) == 0; /* bit 0 tells Thumb functions */
+	int err = 0;
+	while (!err && cursor_left(&c) && (delta = cursor_uleb(&c)) && cursor_ok(&c)) {
+		addr += delta;
+		err = add_symbol(image, thumb ? addr & ~(uint64_t)1 : addr, 0, "", SYMBOL_START, false);
+	}
+	return err;
+}
+
+int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
+{
+	bool itself = false;
+	int err = 0;
+	for (size_t i = 0; i < n_sources && !err; i++)
+		if (sources[i]->macho)
+			err = load_table(image, sources[i]);
+	for (size_t i = 0; i < n_sources && !err; i++) {
+		if (!sources[i]->macho)
+			continue;
+		itself |= sources[i] == image;
+		err = load_exports(image, sources[i]);
+		if (!err)
+			err = load_starts(image, sources[i]);
+	}
+	return err || itself ? err : load_starts(image, image);
+}

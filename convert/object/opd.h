@@ -1,0 +1,24 @@
+/*
+ * opd.h - function descriptors of 64-bit PowerPC, first ABI (ELFv1). Internal to the ELF files.
+ *
+ * There a function's symbol is the address of its descriptor in .opd, of which the first doubleword is the
+ * address of the code. Source: 64-bit PowerPC ELF ABI supplement 1.9, 3.2.
+ */
+#ifndef CONVERT_OBJECT_OPD_H
+#define CONVERT_OBJECT_OPD_H
+
+#include "convert/object/object_file.h"
+
+/* Finds the descriptors of @image, with relocations applied in relocatable files. 0 or -ENOMEM. */
+int descriptors_open(struct image *image);
+
+/* The address of the code when @addr is that of a descriptor, else @addr. */
+uint64_t descriptor_code(const struct image *image, uint64_t addr);
+
+/*
+ * Older compilers name code ".name" and the descriptor "name", with the size of a descriptor: of such pairs of
+ * symbols only the code's stays. 0 or -ENOMEM.
+ */
+int descriptors_join(struct image *image);
+
+#endif

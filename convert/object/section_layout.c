@@ -1,0 +1,64 @@
+/*
+ * section_layout.c - where the sections of a relocatable file were laid out, for those who know where they were loaded.
+ *
+ * A kernel tells in /sys/module/NAME/sections/ where each section of a module is; an address of the layout is
+ * the address in memory, minus that, plus the section's place here.
+ */
+#include "convert/object/section_layout.h"
+
+#include <stdio.h>
+
+static bool worth_telling(const struct section *s, bool code_only)
+{
+	return s->size && (code_only ? s->code : s->allocated);
+}
+
+static size_t count_sections(const struct image *image, bool code_only)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < image->sections.n; i++)
+		n += worth_telling(&image->sections.v[i], code_only);
+	return n;
+}
+
+int layout_report(const struct image *image, struct convert_summary *summary)
+{
+	size_t n = image->relocatable ? count_sections(image, false) : 0;
+	bool code_only = n > CONVERT_SECTIONS_MAX;
+	size_t told = code_only ? count_sections(image, true) : n;
+	told = told < CONVERT_SECTIONS_MAX ? told : CONVERT_SECTIONS_MAX;
+	if (!n)
+		return 0;
+	summary->sections = calloc(told + 1, sizeof(*summary->sections));
+	if (!summary->sections)
+		return -ENOMEM;
+	for (size_t i = 0; summary->n_sections < told; i++) {
+		const struct section *s = &image->sections.v[i];
+		if (!worth_telling(s, code_only))
+			continue;
+		struct convert_section *to = &summary->sections[summary->n_sections++];
+		to->addr = s->addr;
+		to->size = s->size;
+		to->code = s->code;
+		snprintf(to->name, sizeof(to->name), "%s", s->name);
+	}
+	summary->sections_left_out = n - told;
+	return 0;
+}
+
+enum { PAGE = 4096 };
+
+int segments_report(const struct image *image, struct convert_summary *summary)
+{
+	size_t n = image_has_code(image) ? image->segments.n : 0;
+	summary->image_base = image->has_base ? image->base_address & ~(uint64_t)(PAGE - 1) : 0;
+	n = n < CONVERT_SEGMENTS_MAX ? n : CONVERT_SEGMENTS_MAX;
+	summary->segments = calloc(n + 1, sizeof(*summary->segments));
+	if (!summary->segments)
+		return -ENOMEM;
+	for (; summary->n_segments < n; summary->n_segments++) {
+		const struct segment *s = &image->segments.v[summary->n_segments];
+		summary->segments[summary->n_segments] = (struct convert_segment){s->off, s->addr, s->size};
+	}
+	return 0;
+}

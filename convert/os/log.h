@@ -1,0 +1,35 @@
+/*
+ * log.h - where the daemon speaks: standard error in the foreground, which may be the journal, else syslog.
+ *
+ * Names of files come from strangers: whatever is not printable ASCII is written as \xNN, so that no file
+ * name can forge a line or talk to a terminal.
+ */
+#ifndef CONVERT_OS_LOG_H
+#define CONVERT_OS_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* Zero-initialised: errors only, to standard error. */
+struct log {
+	enum log_level most; /* what is more talkative is dropped */
+	bool to_syslog;
+	bool to_journal; /* standard error is read by systemd, which takes priorities at the start of lines */
+};
+
+/* Finds out whether standard error goes to the journal of systemd. */
+void log_find_journal(struct log *log);
+
+/* Begins to use syslog, as gsymfs and with the process id. */
+void log_use_syslog(struct log *log);
+
+void log_say(const struct log *log, enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#define log_error(log, ...)   log_say((log), LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(log, ...) log_say((log), LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_info(log, ...)    log_say((log), LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(log, ...)   log_say((log), LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * oddity.h - counting what is wrong with a file instead of failing.
+ *
+ * Conversions meet thousands of small defects. Each has a kind; every thread counts its own and the sums are
+ * merged in a fixed order, so that the summary does not depend on the number of threads.
+ */
+#ifndef CONVERT_RECORD_ODDITY_H
+#define CONVERT_RECORD_ODDITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct convert_summary;
+
+enum oddity {
+	ODD_UNIT_HEADER,
+	ODD_UNIT_VERSION,
+	ODD_UNIT_TYPE,
+	ODD_UNIT_ABBREV,
+	ODD_UNIT_DIE,
+	ODD_UNIT_DEPTH,
+	ODD_FORM,
+	ODD_STRING,
+	ODD_ADDRESS_INDEX,
+	ODD_RANGES,
+	ODD_REFERENCE,
+	ODD_REFERENCE_DEPTH,
+	ODD_ALTERNATE_FILE,
+	ODD_SPLIT_UNIT,
+	ODD_NO_NAME,
+	ODD_FUNCTION_SIZE,
+	ODD_NOT_IN_TEXT,
+	ODD_LINE_HEADER,
+	ODD_LINE_VERSION,
+	ODD_LINE_PROGRAM,
+	ODD_LINE_FILE,
+	ODD_LINE_ORDER,
+	ODD_LINE_BEFORE_FUNCTION,
+	ODD_LINE_SEQUENCES,
+	ODD_LINE_SEQUENCE,
+	ODD_DECL_FILE,
+	ODD_CALL_FILE,
+	ODD_INLINE_RANGE,
+	ODD_SECTION_DAMAGED,
+	ODD_SECTION_LIMIT,
+	ODD_RELOCATION,
+	ODD_SYMBOL_TABLE,
+	ODD_BREAKPAD_RECORD,
+	ODD_BREAKPAD_LOOSE,
+	ODD_BREAKPAD_OUTSIDE,
+	ODD_BREAKPAD_OVERLAP,
+	ODD_BREAKPAD_ORIGIN,
+	ODD_BREAKPAD_PARENT,
+	ODD_BREAKPAD_NUMBER,
+	ODD_BREAKPAD_LIMIT,
+	ODD_GSYM_RECORD,
+	ODD_GSYM_UUID,
+	ODD_SAME_RANGE,
+	ODD_OVERLAP,
+	ODD_COUNT,
+};
+
+/* One thread's, or one unit's, tally. Zero-initialised is empty. */
+struct oddities {
+	struct {
+		uint64_t count;
+		uint64_t order; /* where the first one was met, for merging: the lowest wins */
+		uint64_t off;
+		const char *section;
+	} kind[ODD_COUNT];
+	uint64_t order; /* of what is being read now */
+};
+
+/* Counts one oddity met at @off of @section (static text, NULL when it belongs to no section). */
+void oddity_count(struct oddities *odd, enum oddity kind, const char *section, uint64_t off);
+
+/* Adds the counts of @from to @into. */
+void oddities_merge(struct oddities *into, const struct oddities *from);
+
+/* Fills the summary's list, sorted by kind: 0 or -ENOMEM. */
+int oddities_report(const struct oddities *odd, struct convert_summary *summary);
+
+#endif

@@ -1,0 +1,46 @@
+#include "convert/record/range.h"
+
+static int compare_lo(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+size_t ranges_join(struct range *v, size_t n)
+{
+	bool sorted = true;
+	for (size_t i = 1; i < n && sorted; i++)
+		sorted = v[i - 1].lo <= v[i].lo;
+	if (!sorted)
+		qsort(v, n, sizeof(*v), compare_lo);
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].lo >= v[i].hi)
+			continue;
+		if (kept && v[i].lo <= v[kept - 1].hi) {
+			if (v[i].hi > v[kept - 1].hi)
+				v[kept - 1].hi = v[i].hi;
+		} else {
+			v[kept++] = v[i];
+		}
+	}
+	return kept;
+}
+
+void ranges_normalize(range_vec *set)
+{
+	set->n = ranges_join(set->v, set->n);
+}
+
+const struct range *ranges_find(const range_vec *set, uint64_t addr)
+{
+	size_t lo = 0, hi = set->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (set->v[mid].lo <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr < set->v[lo - 1].hi ? &set->v[lo - 1] : NULL;
+}

@@ -1,0 +1,188 @@
+#include "convert/run/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gsym/base/diag.h"
+#include "gsym/base/sanitizer.h"
+
+enum {
+	FDS_MAX = 4,
+	ABOVE_WORKER_FDS = 16, /* copies made here cannot be overwritten by those put in place below */
+	READY_TIME_MS = 60000,
+	EXIT_GRACE_MS = 5000,
+	EXIT_POLL_MS = 2,
+	STATUS_LOST = 255 << 8, /* as if it had ended with status 255: somebody else waited for it */
+};
+
+extern char **environ;
+
+int64_t monotonic_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Copies each descriptor to a high number and plans to put it at its place in the worker. */
+static int plan_fds(posix_spawn_file_actions_t *actions, const int *fds, size_t n, int *copies)
+{
+	for (size_t i = 0; i < n; i++) {
+		copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, ABOVE_WORKER_FDS);
+		if (copies[i] < 0)
+			return -errno;
+		int err = posix_spawn_file_actions_adddup2(actions, copies[i], WORKER_SOCKET_FD + (int)i);
+		if (err)
+			return -err;
+	}
+	return 0;
+}
+
+/*
+ * A worker that a hostile file has taken over must not write to the daemon's log or terminal. Sanitizers report
+ * there, so in their builds it stays.
+ */
+static int plan_stdio(posix_spawn_file_actions_t *actions)
+{
+	int err = 0;
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !err && !SANITIZER; fd++)
+		err = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
+	return -err;
+}
+
+/* The threads of the daemon block signals; a worker must not inherit that. */
+static int plan_signals(posix_spawnattr_t *attr)
+{
+	sigset_t none, all;
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_setsigmask(attr, &none);
+	posix_spawnattr_setsigdefault(attr, &all);
+	return -posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+static int spawn(const char *program, const char *mode, const int *fds, size_t n, pid_t *ret)
+{
+	char parent[16], name[] = "gsym", command[] = "worker";
+	char mode_copy[16];
+	snprintf(parent, sizeof(parent), "%ld", (long)getpid());
+	snprintf(mode_copy, sizeof(mode_copy), "%s", mode);
+	char *argv[] = {name, command, mode_copy, parent, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int copies[FDS_MAX] = {-1, -1, -1, -1};
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attr);
+	int err = plan_fds(&actions, fds, n, copies);
+	if (!err)
+		err = plan_stdio(&actions);
+	if (!err)
+		err = plan_signals(&attr);
+	if (!err)
+		err = -posix_spawn(ret, program, &actions, &attr, argv, environ);
+	for (size_t i = 0; i < FDS_MAX; i++)
+		if (copies[i] >= 0)
+			close(copies[i]);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return err;
+}
+
+int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret, int *ret_fd)
+{
+	for (;;) {
+		struct pollfd fds[] = {{.fd = child->sock, .events = POLLIN},
+				       {.fd = stop_fd, .events = POLLIN}};
+		int64_t left = deadline_ms - monotonic_ms();
+		if (left <= 0)
+			return -ETIMEDOUT;
+		int n = poll(fds, 2, left > 60000 ? 60000 : (int)left);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0 && fds[1].revents)
+			return -ECANCELED;
+		if (n > 0 && fds[0].revents)
+			break;
+	}
+	int got = worker_receive(child->sock, ret, ret_fd);
+	if (got == -EAGAIN)
+		return child_receive_fd(child, stop_fd, deadline_ms, ret, ret_fd); /* poll(2) may be wrong */
+	return got == -ECONNRESET ? 0 : got; /* it died with our message unread */
+}
+
+int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret)
+{
+	return child_receive_fd(child, stop_fd, deadline_ms, ret, NULL);
+}
+
+void child_kill(const struct child *child)
+{
+	kill(child->pid, SIGKILL);
+}
+
+int child_finish(struct child *child, struct rusage *ret_usage)
+{
+	int status = 0;
+	pid_t got;
+	close(child->sock);
+	for (int waited = 0; (got = wait4(child->pid, &status, WNOHANG, ret_usage)) == 0;
+	     waited += EXIT_POLL_MS) {
+		if (waited == EXIT_GRACE_MS)
+			child_kill(child);
+		poll(NULL, 0, EXIT_POLL_MS);
+	}
+	child->pid = 0;
+	return got < 0 ? STATUS_LOST : status;
+}
+
+/* A process is not yet a worker: wait until it says so. */
+static int await_ready(const struct child_order *order, struct child *child, struct gsym_diag *diag)
+{
+	union worker_message msg;
+	int got = child_receive(child, order->stop_fd, monotonic_ms() + READY_TIME_MS, &msg);
+	if (got == 1 && msg.head.type == WORKER_READY && msg.ready.protocol == WORKER_PROTOCOL)
+		return 0;
+	child_kill(child);
+	int status = child_finish(child, NULL);
+	if (got == -ECANCELED)
+		return diag_set(diag, got, "the daemon is ending");
+	if (got == 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		return diag_set(diag, -ECHILD, "the worker '%s' was ended by signal %d", order->program,
+				WTERMSIG(status));
+	return diag_set(diag, -ECHILD, "'%s' is not the gsym program of version %s: set -o worker=PATH",
+			order->program, GSYMFS_VERSION);
+}
+
+int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag)
+{
+	int pair[2], passed[FDS_MAX];
+	if (order->n_fds >= FDS_MAX)
+		return diag_set(diag, -EINVAL, "too many descriptors for a worker");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return diag_set(diag, -errno, "cannot make a socket for a worker: %s", strerror(errno));
+	passed[0] = pair[1];
+	memcpy(passed + 1, order->fds, order->n_fds * sizeof(*order->fds));
+	/* Our side never waits to send: a worker has at most one order before it, and room for that. */
+	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	struct child child = {.sock = pair[0]};
+	int err = spawn(order->program, order->mode, passed, order->n_fds + 1, &child.pid);
+	close(pair[1]);
+	if (err) {
+		close(pair[0]);
+		return diag_set(diag, -ECHILD, "cannot start the worker '%s': %s", order->program,
+				strerror(-err));
+	}
+	err = await_ready(order, &child, diag);
+	if (!err)
+		*ret = child;
+	return err;
+}

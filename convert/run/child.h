@@ -1,0 +1,58 @@
+/*
+ * child.h - worker processes: starting, talking with a time limit, ending.
+ *
+ * The protocol is convert/worker/worker.h. Workers start with posix_spawn(3): fork(2) in a process with threads and
+ * large mappings would be slow and unsafe.
+ */
+#ifndef CONVERT_RUN_CHILD_H
+#define CONVERT_RUN_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "convert/worker/worker.h"
+#include "gsym/gsym.h"
+
+struct child {
+	pid_t pid; /* 0 = none */
+	int sock;
+};
+
+/* How a worker is to be started. */
+struct child_order {
+	const char *program;
+	const char *mode; /* "convert", "scan" or "fetch" */
+	const int *fds;   /* become those from WORKER_SOCKET_FD + 1 on; they stay the caller's */
+	size_t n_fds;     /* at most 3 */
+	int stop_fd;      /* becomes readable when the daemon ends */
+};
+
+/*
+ * Starts "PROGRAM worker MODE <our pid>" and waits until it says that it is ready. -ECHILD: there is no such
+ * program, or it is not a worker of this version; -ECANCELED at the end of the daemon.
+ */
+int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
+
+/*
+ * Waits for a message until @deadline_ms (of monotonic_ms()) or until @stop_fd becomes readable. 1 with a
+ * message; 0 when the worker closed its side; -ETIMEDOUT; -ECANCELED; -EPROTO.
+ */
+int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret);
+
+/* The same for messages with a descriptor: see worker_receive(). */
+int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret, int *ret_fd);
+
+void child_kill(const struct child *child);
+
+/*
+ * Closes the socket, waits for the end, at most five seconds before it kills, and returns the status of
+ * wait4(2).
+ * @ret_usage may be NULL.
+ */
+int child_finish(struct child *child, struct rusage *ret_usage);
+
+int64_t monotonic_ms(void);
+
+#endif

@@ -1,0 +1,48 @@
+/* convert_job.h - a conversion under way. Shared by convert_run.c, judge.c and share.c only. */
+#ifndef CONVERT_RUN_CONVERT_JOB_H
+#define CONVERT_RUN_CONVERT_JOB_H
+
+#include <sys/resource.h>
+
+#include "convert/worker/worker.h"
+#include "gsym/base/text_buf.h"
+#include "convert/run/convert_run.h"
+
+struct job {
+	const struct converter *converter;
+	struct revision *rev;
+	struct outcome *out;
+	int input, binary;  /* the object file and its other half; -1: none */
+	struct cache_temp temp;
+	struct text_buf notes;
+	struct text_buf inputs;
+	unsigned uses;     /* neighbours opened */
+	unsigned fetches;  /* of debug files from servers */
+	bool fetched;      /* one of them was given */
+	int fetch_failure; /* why servers could not be asked, or 0 */
+	int64_t again;     /* when to ask those who failed or did not have it, in seconds since the epoch; 0: not */
+	int64_t waited_ms; /* for servers, which takes none of the conversion's time */
+	bool has_done, has_failed;
+	struct worker_done done;
+	struct worker_failed failed;
+	int64_t started_ms;
+};
+
+/* Fills in how it ends; the words are set by the caller. */
+static inline void job_fail(struct outcome *out, enum verdict verdict, int err)
+{
+	out->verdict = verdict;
+	out->err = err;
+}
+
+/* Whether the object file is still in the state that was scanned, and the revision's key stands for. */
+bool job_input_is_unchanged(const struct job *job);
+
+/*
+ * Decides, after the worker's end, what has become of the conversion, and publishes its output if it is good.
+ * @why_killed: 0, or the negative errno for which the daemon ended the worker; @status and @usage as of
+ * wait4(2).
+ */
+void judge(struct job *job, int why_killed, int status, const struct rusage *usage);
+
+#endif

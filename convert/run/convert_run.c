@@ -1,0 +1,370 @@
+/*
+ * One conversion: open the object file, make a file in the cache, let a worker fill it, open for it what the
+ * object file refers to, judge what it did, publish.
+ *
+ * The worker is not trusted. Its messages are checked, it is dead before its output is looked at, and the
+ * output is read by the same reader that treats every cache file as hostile. What it says goes to status and
+ * log, escaped.
+ */
+#include "convert/run/convert_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "convert/convert.h"
+#include "gsym/base/diag.h"
+#include "convert/os/beneath.h"
+#include "convert/run/child.h"
+#include "convert/run/convert_job.h"
+#include "fs/name/id.h"
+#include "convert/cache/inputs.h"
+#include "convert/cache/notes.h"
+#include "fs/images/revision.h"
+#include "convert/run/share.h"
+
+enum {
+	READING_PER_CENT = 95, /* of the progress; the rest is writing */
+	FETCHES_MAX = 2,       /* of one conversion: the debug file, and what it shares with others */
+};
+
+/* ---- Before ---- */
+
+/* True when there is an outcome. */
+static bool take_loaded(const struct converter *c, const struct revision *rev, struct outcome *ret)
+{
+	if (inputs_unchanged(ret->handle->inputs, &c->hood))
+		return true;
+	handle_put(ret->handle);
+	ret->handle = NULL;
+	ret->verdict = VERDICT_OUTDATED;
+	return rev->gsym_size != 0; /* else nobody has seen what it was: it is made again in place */
+}
+
+static bool failed_before(const struct converter *c, const struct revision *rev, struct outcome *ret)
+{
+	int err = cache_failure_load(c->cache, &rev->key, ret->diag.text, &ret->inputs);
+	if (err && inputs_unchanged((struct span){(uint8_t *)ret->inputs, strlen(ret->inputs)}, &c->hood)) {
+		job_fail(ret, VERDICT_FAILED, err);
+		return true;
+	}
+	free(ret->inputs);
+	ret->inputs = NULL;
+	return false;
+}
+
+bool convert_from_cache(const struct converter *c, const struct revision *rev, struct outcome *ret)
+{
+	*ret = (struct outcome){.verdict = VERDICT_READY};
+	int err = cache_load(c->cache, &rev->key, &ret->handle, &ret->diag);
+	if (!err)
+		return take_loaded(c, rev, ret);
+	if (err == -EEXIST) { /* nothing could be published there */
+		job_fail(ret, VERDICT_FAILED, -EIO);
+		return true;
+	}
+	if (err != -ENOENT) {
+		job_fail(ret, VERDICT_TRANSIENT, err == -ENOMEM ? err : -EIO);
+		return true;
+	}
+	return failed_before(c, rev, ret);
+}
+
+static int open_input(const struct converter *c, const struct source *source)
+{
+	int dir = open(c->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	int fd = open_beneath(dir, source->path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	close(dir);
+	return fd;
+}
+
+static int64_t nanoseconds(struct timespec t)
+{
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static bool is_scanned_file(int fd, const struct source *source)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == source->dev &&
+	       st.st_ino == source->ino && (uint64_t)st.st_size == source->size &&
+	       nanoseconds(st.st_mtim) == source->mtime_ns && nanoseconds(st.st_ctim) == source->ctime_ns &&
+	       st.st_uid == source->uid;
+}
+
+bool job_input_is_unchanged(const struct job *job)
+{
+	const struct revision *rev = job->rev;
+	return is_scanned_file(job->input, &rev->source) &&
+	       (!rev->binary.path || is_scanned_file(job->binary, &rev->binary));
+}
+
+static int prepare_file(struct job *job, const struct source *source, int *ret_fd)
+{
+	struct outcome *out = job->out;
+	int fd = *ret_fd = open_input(job->converter, source);
+	if (fd < 0 && fd != -ENOENT && fd != -ELOOP && fd != -ENOTDIR) {
+		diag_set(&out->diag, fd, "'%s': cannot open: %s", source->path, strerror(-fd));
+		job_fail(out, VERDICT_TRANSIENT, -EIO);
+		return -EIO;
+	}
+	if (fd >= 0 && is_scanned_file(fd, source))
+		return 0;
+	diag_set(&out->diag, -ESTALE, "'%s' changed after it was scanned", source->path);
+	job_fail(out, VERDICT_REPLACED, -ESTALE);
+	return -ESTALE;
+}
+
+static int prepare(struct job *job)
+{
+	struct outcome *out = job->out;
+	int err = prepare_file(job, &job->rev->source, &job->input);
+	if (!err && job->rev->binary.path)
+		err = prepare_file(job, &job->rev->binary, &job->binary);
+	if (err)
+		return err;
+	err = cache_temp_open(job->converter->cache, &job->temp, &out->diag);
+	if (err)
+		job_fail(out, VERDICT_TRANSIENT, err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
+	return err;
+}
+
+/* ---- During ---- */
+
+/* Debug data is rarely larger once converted; four times is for compressed sections. */
+static uint64_t output_limit(uint64_t input_size)
+{
+	const uint64_t least = 256ULL << 20;
+	uint64_t limit;
+	if (__builtin_mul_overflow(input_size, 4, &limit))
+		limit = INT64_MAX;
+	return limit < least ? least : limit;
+}
+
+/* Where a file of SOURCE lies. Too deep for a path: only its name, and nothing is found beside it. */
+static void full_path(const struct converter *c, const struct source *source, char ret[static WORKER_PATH_MAX])
+{
+	const char *slash = strrchr(source->path, '/');
+	if (snprintf(ret, WORKER_PATH_MAX, "%s/%s", c->source, source->path) >= WORKER_PATH_MAX)
+		snprintf(ret, WORKER_PATH_MAX, "%s", slash ? slash + 1 : source->path);
+}
+
+static void list_dirs(const struct converter *c, char ret[static WORKER_PATH_MAX])
+{
+	size_t n = 0;
+	for (const char *const *dir = c->hood.dirs; *dir; dir++) {
+		size_t size = strlen(*dir) + 1;
+		if (n + size >= WORKER_PATH_MAX)
+			return; /* options_parse() does not let it come to this */
+		memcpy(ret + n, *dir, size);
+		n += size;
+	}
+}
+
+static int send_order(const struct job *job, const struct child *child)
+{
+	const struct converter *c = job->converter;
+	const struct revision *rev = job->rev;
+	_Static_assert(sizeof(((struct worker_convert *)0)->id) == IMAGE_ID_MAX, "one layout");
+	struct worker_convert order = {
+		.threads = c->threads,
+		.version = IMAGE_GSYM_VERSION,
+		.memory = c->memory,
+		.cpu_seconds = (uint64_t)c->seconds * c->threads,
+		.output_size = output_limit(rev->source.size),
+		.has_binary = rev->binary.path != NULL,
+		.merged = c->merged,
+		.fetch = c->hood.servers != 0,
+	};
+	order.id_size = (uint32_t)id_parse(rev->image->id, order.id);
+	snprintf(order.arch, sizeof(order.arch), "%s", *rev->source.arch ? rev->source.arch : rev->binary.arch);
+	full_path(c, &rev->source, order.input);
+	if (rev->binary.path)
+		full_path(c, &rev->binary, order.binary);
+	list_dirs(c, order.debug_dirs);
+	return worker_send(child->sock, &order.head, WORKER_CONVERT, -1);
+}
+
+static void note_progress(struct job *job, const struct worker_progress *m)
+{
+	double share = m->total ? (double)m->done / (double)m->total : 0;
+	unsigned percent = m->phase == CONVERT_READING
+				   ? (unsigned)(share * READING_PER_CENT)
+				   : READING_PER_CENT + (unsigned)(share * (99 - READING_PER_CENT));
+	atomic_store(&job->rev->progress, percent);
+}
+
+/* Opens a neighbour for the worker, or tells why not. It asks one question at a time, so there is room to answer. */
+static int answer_open(struct job *job, const struct child *child, const struct worker_open *m)
+{
+	struct neighbour file;
+	int fd = neighbour_open(&job->converter->hood, &job->rev->source, m->path, &file);
+	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
+	/* What lies outside will not be found there another time either. */
+	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &file : NULL) && fd >= 0) {
+		close(fd);
+		fd = -EMFILE;
+	}
+	if (fd >= 0)
+		note_neighbour(&job->notes, job->uses++, m->path);
+	struct worker_opened answer = {.head.serial = m->head.serial, .error = fd < 0 ? -fd : 0};
+	worker_send(child->sock, &answer.head, WORKER_OPENED, fd); /* a dead worker has its own story */
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+static void note_fetched(struct job *job, const struct worker_fetch *m, const struct fetched *file)
+{
+	bool found = file->fd >= 0;
+	note_fetch(&job->notes, m->id, m->id_size, found ? 0 : file->fd);
+	if (found) {
+		note_neighbour(&job->notes, job->uses++, file->path);
+		job->fetched = true;
+		return;
+	}
+	if (fetch_failed(file->fd))
+		job->fetch_failure = file->fd;
+	job->again = file->again;
+}
+
+/* Gets a debug file for the worker, which waits. It chooses the id, so it gets to choose few. */
+static int answer_fetch(struct job *job, const struct child *child, const struct worker_fetch *m)
+{
+	struct fetched file = {.fd = -EPERM};
+	int64_t start = monotonic_ms();
+	if (job->converter->hood.servers && job->fetches++ < FETCHES_MAX) {
+		fetcher_get(job->converter->fetcher, m->id, m->id_size, &file);
+		if (file.fd == -ECANCELED)
+			return file.fd;
+		note_fetched(job, m, &file);
+	}
+	job->waited_ms += monotonic_ms() - start;
+	struct worker_opened answer = {.head.serial = m->head.serial, .error = file.fd < 0 ? -file.fd : 0};
+	worker_send(child->sock, &answer.head, WORKER_OPENED, file.fd);
+	if (file.fd >= 0)
+		close(file.fd);
+	return 0;
+}
+
+/* 0 when the message makes sense at this point, else -EPROTO. */
+static int take_message(struct job *job, const struct child *child, const union worker_message *msg)
+{
+	if (job->has_done || job->has_failed)
+		return -EPROTO;
+	switch (msg->head.type) {
+	case WORKER_OPEN: return answer_open(job, child, &msg->open);
+	case WORKER_FETCH: return answer_fetch(job, child, &msg->fetch);
+	case WORKER_PROGRESS: note_progress(job, &msg->progress); return 0;
+	case WORKER_ODDITY: note_oddity(&job->notes, &msg->oddity); return 0;
+	case WORKER_MISSING: note_missing(&job->notes, &msg->missing); return 0;
+	case WORKER_SECTION: note_section(&job->notes, &msg->section); return 0;
+	case WORKER_SEGMENT: note_segment(&job->notes, &msg->segment); return 0;
+	case WORKER_DONE:
+		job->done = msg->done;
+		job->has_done = true;
+		return 0;
+	case WORKER_FAILED:
+		job->failed = msg->failed;
+		job->has_failed = true;
+		return 0;
+	}
+	return -EPROTO;
+}
+
+/* Listens until the worker closes its side: 0, or why it must be killed. */
+static int listen_to(struct job *job, const struct child *child)
+{
+	const struct converter *c = job->converter;
+	int64_t deadline = job->started_ms + (int64_t)c->seconds * 1000;
+	union worker_message msg;
+	int got;
+	while ((got = child_receive(child, c->stop_fd, deadline + job->waited_ms, &msg)) == 1) {
+		int err = take_message(job, child, &msg);
+		if (err)
+			return err;
+	}
+	return got;
+}
+
+static void work(struct job *job)
+{
+	const int fds[] = {job->temp.fd, job->input, job->binary};
+	const struct child_order order = {
+		.program = job->converter->worker,
+		.mode = "convert",
+		.fds = fds,
+		.n_fds = job->binary >= 0 ? 3 : 2,
+		.stop_fd = job->converter->stop_fd,
+	};
+	struct child child;
+	struct rusage usage = {.ru_maxrss = 0};
+	if (child_start(&order, &child, &job->out->diag)) {
+		job_fail(job->out, VERDICT_TRANSIENT, -EIO);
+		return;
+	}
+	atomic_store(&job->rev->worker, child.pid);
+	/* An order that cannot be sent finds a worker that is dead already: its status says why. */
+	send_order(job, &child);
+	int why = listen_to(job, &child);
+	if (why)
+		child_kill(&child);
+	atomic_store(&job->rev->worker, 0);
+	int status = child_finish(&child, &usage);
+	judge(job, why, status, &usage);
+}
+
+/* ---- All of it ---- */
+
+static void report(const struct job *job)
+{
+	const struct outcome *out = job->out;
+	const struct log *log = job->converter->log;
+	const char *path = job->rev->source.path, *id = job->rev->image->id;
+	if (out->adopted)
+		log_info(log, "took '%s' (%s) from the shared directory", path, id);
+	else if (out->verdict == VERDICT_READY)
+		log_info(log, "converted '%s' (%s): %llu functions, %llu bytes, %.2f s", path, id,
+			 (unsigned long long)job->done.functions, (unsigned long long)job->done.output_size,
+			 out->seconds);
+	else if (out->verdict != VERDICT_REPLACED)
+		log_warning(log, "cannot convert '%s' (%s): %s%s", path, id, out->diag.text,
+			    out->err == -ENOSPC ? "; make room or set another -o cache=DIR" : "");
+	if (out->verdict == VERDICT_FAILED_FOREVER)
+		cache_failure_store(job->converter->cache, &job->rev->key, out->err, out->diag.text,
+				    text_span(&job->inputs));
+}
+
+void convert_run(const struct converter *converter, struct revision *rev, struct outcome *ret)
+{
+	*ret = (struct outcome){.verdict = VERDICT_READY};
+	struct job job = {
+		.converter = converter,
+		.rev = rev,
+		.out = ret,
+		.input = -1,
+		.binary = -1,
+		.temp = {.fd = -1},
+		.started_ms = monotonic_ms(),
+	};
+	if (prepare(&job) == 0 && !share_take(&job)) {
+		work(&job);
+		ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
+		ret->offer = ret->verdict == VERDICT_READY ? share_offer(&job) : NULL;
+	}
+	report(&job);
+	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER || ret->verdict == VERDICT_CRASHED)
+		ret->inputs = strndup(job.inputs.v ? job.inputs.v : "", job.inputs.n);
+	cache_temp_close(converter->cache, &job.temp);
+	text_deinit(&job.notes);
+	text_deinit(&job.inputs);
+	if (job.input >= 0)
+		close(job.input);
+	if (job.binary >= 0)
+		close(job.binary);
+}

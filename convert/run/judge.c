@@ -1,0 +1,170 @@
+/*
+ * What a worker's end means: for those who wait, for the next try, and for the cache.
+ */
+#include "convert/run/convert_job.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "gsym/base/diag.h"
+#include "convert/cache/inputs.h"
+#include "convert/cache/notes.h"
+
+enum {
+	CPU_GRACE_SECONDS = 5, /* between SIGXCPU and SIGKILL, as the worker sets its limit */
+	USELESS_SECONDS = 3600,
+};
+
+/* Where it may be asked again, or what it gave was of no use. */
+static void note_asked(struct job *job)
+{
+	bool in_vain = job->fetched && !job->done.units;
+	int64_t again = job->again;
+	if (!again && in_vain)
+		again = time(NULL) + USELESS_SECONDS;
+	if (again)
+		inputs_add_asked(&job->inputs, &job->converter->hood, again);
+}
+
+/* Nothing is here, and nobody could be asked. That is no failure of the file's. */
+static void judge_unreachable(struct job *job)
+{
+	struct outcome *out = job->out;
+	diag_prefix(&out->diag, job->fetch_failure, "debuginfod: %s; asking again later", strerror(-job->fetch_failure));
+	job_fail(out, VERDICT_FAILED, fetch_errno(job->fetch_failure));
+	out->again = job->again;
+}
+
+/* What a worker reported about itself. Limits of this mount are not remembered beyond it. */
+static void judge_reported(struct job *job)
+{
+	struct outcome *out = job->out;
+	int err = -job->failed.error;
+	diag_set(&out->diag, err, "%s", job->failed.text);
+	switch (err) {
+	case -ENOSPC:
+	case -EDQUOT: job_fail(out, VERDICT_TRANSIENT, -ENOSPC); return;
+	case -ENOMEM:
+		diag_prefix(&out->diag, err, "needs more than convert_memory=%llu bytes of memory",
+			    (unsigned long long)job->converter->memory);
+		job_fail(out, VERDICT_FAILED, -EFBIG);
+		return;
+	case -EFBIG: job_fail(out, VERDICT_FAILED, -EFBIG); return;
+	case -ENODATA:
+		if (!job->fetch_failure)
+			break;
+		judge_unreachable(job);
+		return;
+	case -EIO:
+	case -ESTALE:
+	case -EACCES:
+	case -EPERM:
+	case -EINTR:
+	case -EAGAIN:
+	case -ECANCELED:
+	case -EMFILE:
+	case -ENFILE: job_fail(out, VERDICT_TRANSIENT, -EIO); return;
+	}
+	job_fail(out, VERDICT_FAILED_FOREVER, -EIO);
+}
+
+static bool is_crash(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGILL || sig == SIGFPE ||
+	       sig == SIGSYS || sig == SIGTRAP;
+}
+
+static void judge_signal(struct job *job, int sig, const struct rusage *usage)
+{
+	struct outcome *out = job->out;
+	unsigned limit = job->converter->seconds * job->converter->threads;
+	uint64_t used = (uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec;
+	if (sig == SIGXCPU || (sig == SIGKILL && used + 1 >= (uint64_t)limit + CPU_GRACE_SECONDS)) {
+		diag_set(&out->diag, -EFBIG, "needs more processor time than convert_time=%u allows",
+			 job->converter->seconds);
+		job_fail(out, VERDICT_FAILED, -EFBIG);
+		return;
+	}
+	diag_set(&out->diag, -EIO, "the worker was ended by signal %d (%s)", sig, strsignal(sig));
+	job_fail(out, is_crash(sig) ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
+}
+
+/* Why the daemon itself put an end to it. */
+static void judge_killed(struct job *job, int why)
+{
+	struct outcome *out = job->out;
+	if (why == -ETIMEDOUT) {
+		diag_set(&out->diag, why, "took longer than convert_time=%u seconds",
+			 job->converter->seconds);
+		job_fail(out, VERDICT_FAILED, -EFBIG);
+	} else if (why == -ECANCELED) {
+		diag_set(&out->diag, why, "the daemon is ending");
+		job_fail(out, VERDICT_TRANSIENT, -ENOTCONN);
+	} else {
+		diag_set(&out->diag, why, "the worker broke the protocol: %s", strerror(-why));
+		job_fail(out, VERDICT_CRASHED, -EIO);
+	}
+}
+
+static void add_note(struct text_buf *notes, const char *key, uint64_t value)
+{
+	text_str(notes, key);
+	text_char(notes, '\t');
+	text_dec(notes, value);
+	text_char(notes, '\n');
+}
+
+static void publish(struct job *job)
+{
+	struct outcome *out = job->out;
+	struct cache *cache = job->converter->cache;
+	note_image_base(&job->notes, job->done.image_base);
+	if (job->done.has_ada)
+		note_ada(&job->notes);
+	add_note(&job->notes, "units", job->done.units);
+	add_note(&job->notes, "functions_dwarf", job->done.functions_dwarf);
+	add_note(&job->notes, "functions_symbols", job->done.functions_symbols);
+	struct stat st;
+	if (job->notes.failed || job->inputs.failed || fstat(job->temp.fd, &st) || (uint64_t)st.st_size != job->done.output_size) {
+		diag_set(&out->diag, -EIO, "the worker's output is not as long as it said");
+		job_fail(out, VERDICT_CRASHED, -EIO);
+		return;
+	}
+	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size, text_span(&job->notes),
+				text_span(&job->inputs), &out->diag);
+	if (!err)
+		err = cache_load(cache, &job->rev->key, &out->handle, &out->diag);
+	if (err)
+		job_fail(out, err == -EBADMSG ? VERDICT_CRASHED : VERDICT_TRANSIENT,
+			 err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
+}
+
+/* Whatever the worker made of it, it is not of the file that the key stands for. */
+static void judge_replaced(struct job *job)
+{
+	diag_set(&job->out->diag, -ESTALE, "'%s' changed while it was converted", job->rev->source.path);
+	job_fail(job->out, VERDICT_REPLACED, -ESTALE);
+}
+
+void judge(struct job *job, int why_killed, int status, const struct rusage *usage)
+{
+	note_asked(job);
+	if (why_killed != -ECANCELED && !job_input_is_unchanged(job))
+		judge_replaced(job);
+	else if (why_killed)
+		judge_killed(job, why_killed);
+	else if (WIFSIGNALED(status))
+		judge_signal(job, WTERMSIG(status), usage);
+	else if (job->has_failed)
+		judge_reported(job);
+	else if (job->has_done && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		publish(job);
+	else {
+		diag_set(&job->out->diag, -EIO, "the worker ended without a result (status %d)", status);
+		job_fail(job->out, VERDICT_CRASHED, -EIO);
+	}
+}

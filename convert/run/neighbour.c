@@ -1,0 +1,130 @@
+#include "convert/run/neighbour.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "convert/os/acl.h"
+#include "convert/os/beneath.h"
+
+bool path_open_to_all(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat st;
+	for (const char *at = path; *at;) {
+		size_t n = (size_t)(at - path) + strcspn(at + 1, "/") + 1;
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		if (stat(part, &st) || !(st.st_mode & S_IXOTH))
+			return false;
+		at = path + n;
+	}
+	return true;
+}
+
+bool readable_like(const struct stat *st, bool reachable, const struct source *source)
+{
+	bool same_group = st->st_gid == source->gid, same_owner = st->st_uid == source->uid;
+	bool group = reachable && (st->st_mode & S_IRGRP), others = reachable && (st->st_mode & S_IROTH);
+	/* Whoever is in none of the source's classes may be in any of the file's, where a group can have less. */
+	bool for_others = others && (group || same_group);
+	bool for_group = group && (others || same_group);
+	bool for_owner = (others && group) || (same_owner && (st->st_mode & S_IRUSR));
+	return (for_others || !(source->mode & S_IROTH)) && (for_group || !(source->mode & S_IRGRP)) &&
+	       (for_owner || !(source->mode & S_IRUSR));
+}
+
+/* What is left of @path below @dir; NULL when it does not lie there. */
+static const char *below(const char *dir, const char *path)
+{
+	size_t n = strlen(dir);
+	while (n && dir[n - 1] == '/')
+		n--;
+	if (strncmp(dir, path, n) != 0 || path[n] != '/')
+		return NULL;
+	path += n;
+	while (*path == '/')
+		path++;
+	return *path ? path : NULL;
+}
+
+static int open_below(const char *dir, const char *rest, dev_t avoid)
+{
+	int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	int fd = open_path_inside(root, rest, avoid);
+	close(root);
+	return fd;
+}
+
+/* Opens the path of the file below the first directory that has it. */
+static int open_any(const struct neighbourhood *hood, const char *path, dev_t avoid, struct stat *ret)
+{
+	int err = -EXDEV;
+	if (below(hood->mountpoint, path))
+		return err;
+	for (const char *const *dir = hood->dirs; *dir; dir++) {
+		const char *rest = below(*dir, path);
+		if (!rest)
+			continue;
+		int fd = open_below(*dir, rest, avoid);
+		if (fd >= 0 && fstat(fd, ret) == 0 && S_ISREG(ret->st_mode))
+			return fd;
+		/* A link that leads outside may be a file the next time. */
+		err = fd < 0 && fd != -EXDEV ? fd : -ENOENT;
+		if (fd >= 0)
+			close(fd);
+	}
+	return err;
+}
+
+static int find(const struct neighbourhood *hood, const char *path, struct neighbour *ret)
+{
+	dev_t avoid = entry_device(AT_FDCWD, hood->mountpoint);
+	int fd = open_any(hood, path, avoid, &ret->st);
+	if (fd < 0)
+		return fd;
+	ret->open_to_all = file_open_to_all(fd, &ret->st, avoid);
+	ret->st.st_mode = acl_reduced(fd, ret->st.st_mode);
+	return fd;
+}
+
+int reopen(int fd)
+{
+	char link[32];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	int opened = open(link, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	return opened < 0 ? -errno : opened;
+}
+
+int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path,
+		   struct neighbour *ret)
+{
+	int place = find(hood, path, ret);
+	if (place < 0)
+		return place;
+	int fd = readable_like(&ret->st, ret->open_to_all, source) ? reopen(place) : -EPERM;
+	close(place);
+	return fd == -EACCES ? -EPERM : fd;
+}
+
+int neighbour_stat(const struct neighbourhood *hood, const char *path, struct neighbour *ret)
+{
+	int fd = find(hood, path, ret);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+uint64_t neighbourhood_fingerprint(const struct neighbourhood *hood)
+{
+	uint64_t sum = 0;
+	for (const char *const *dir = hood->dirs; *dir; dir++)
+		sum = XXH3_64bits_withSeed(*dir, strlen(*dir), sum);
+	return hood->servers ? ~sum : sum;
+}

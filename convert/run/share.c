@@ -1,0 +1,279 @@
+#include "convert/run/share.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "convert/convert.h"
+#include "gsym/base/diag.h"
+#include "convert/os/guard.h"
+#include "convert/cache/inputs.h"
+#include "fs/tree/metrics.h"
+#include "fs/images/revision.h"
+#include "convert/cache/sample.h"
+
+enum {
+	DIGITS = 16,
+	NEIGHBOURS_MAX = 256, /* that were there: each is opened once more by every host */
+	SHARE_REVISION = 1,   /* of keys and of inputs */
+};
+
+struct share_offer {
+	struct cache_key key;
+	struct handle *handle;
+	struct text_buf inputs;
+};
+
+/* ---- Keys ---- */
+
+/* Whether only those who could change the daemon itself can have written the file. */
+static bool is_trusted(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022);
+}
+
+static void add_number(struct text_buf *out, uint64_t number)
+{
+	text_dec(out, number);
+	text_char(out, '\n');
+}
+
+/* An object file as all hosts see it: false when it is not to be shared. */
+static bool add_file(struct text_buf *out, int fd, const struct source *source)
+{
+	struct stat st;
+	XXH128_hash_t sample;
+	if (fstat(fd, &st) || !is_trusted(&st) || sample_file(fd, (uint64_t)st.st_size, &sample))
+		return false;
+	add_number(out, sample.high64);
+	add_number(out, sample.low64);
+	add_number(out, source->uid);
+	add_number(out, source->gid);
+	add_number(out, source->mode);
+	text_bytes(out, source->path, strlen(source->path) + 1);
+	return true;
+}
+
+/* False when it is not to be shared. */
+static bool make_key(const struct job *job, struct cache_key *ret)
+{
+	struct text_buf all = {0};
+	const struct converter *c = job->converter;
+	const struct revision *rev = job->rev;
+	add_number(&all, CONVERT_REVISION);
+	add_number(&all, CACHE_LAYOUT_REVISION);
+	add_number(&all, SHARE_REVISION);
+	add_number(&all, IMAGE_GSYM_VERSION);
+	add_number(&all, c->merged);
+	add_number(&all, neighbourhood_fingerprint(&c->hood));
+	bool good = add_file(&all, job->input, &rev->source);
+	if (good && rev->binary.path)
+		good = add_file(&all, job->binary, &rev->binary);
+	good = good && !all.failed;
+	if (good) {
+		XXH128_hash_t sum = XXH3_128bits(all.v, all.n);
+		snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", rev->image->id, (unsigned long long)sum.high64,
+			 (unsigned long long)sum.low64);
+	}
+	text_deinit(&all);
+	return good;
+}
+
+/* ---- Neighbours ---- */
+
+/* What inputs say of them, line by line. */
+struct translation {
+	struct span from;
+	const struct neighbourhood *hood;
+	const struct source *source;
+	struct text_buf *local;    /* lines for the cache */
+	struct text_buf *portable; /* lines for others */
+	size_t n; /* that are there */
+};
+
+/* What another host would have to find there. False when it is not to be shared. */
+static bool describe(int fd, const struct neighbour *file, char ret[static DIGITS + 1])
+{
+	XXH128_hash_t sample;
+	memset(ret, fd == -EPERM ? '+' : '-', DIGITS);
+	ret[DIGITS] = 0;
+	if (fd < 0)
+		return true;
+	if (!is_trusted(&file->st) || sample_file(fd, (uint64_t)file->st.st_size, &sample))
+		return false;
+	snprintf(ret, DIGITS + 1, "%016llx", (unsigned long long)sample.low64);
+	return true;
+}
+
+static bool translate_path(struct translation *t, const char *path)
+{
+	char print[DIGITS + 1];
+	struct neighbour file;
+	int fd = neighbour_open(t->hood, t->source, path, &file);
+	bool there = fd >= 0 || fd == -EPERM;
+	t->n += there;
+	bool good = t->n <= NEIGHBOURS_MAX && describe(fd, &file, print);
+	if (fd >= 0)
+		close(fd);
+	if (!good)
+		return false;
+	text_str(t->portable, print);
+	text_char(t->portable, ' ');
+	text_str(t->portable, path);
+	text_char(t->portable, '\n');
+	return inputs_add(t->local, path, there ? &file : NULL);
+}
+
+static int translate_lines(void *arg)
+{
+	struct translation *t = arg;
+	char path[4096];
+	const char *at = (const char *)t->from.data, *end = at + t->from.size;
+	while (at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		size_t size = stop ? (size_t)(stop - at) : 0;
+		if (size < DIGITS + 2 || size - DIGITS - 1 >= sizeof(path))
+			return -EBADMSG;
+		snprintf(path, sizeof(path), "%.*s", (int)(size - DIGITS - 1), at + DIGITS + 1);
+		if (!translate_path(t, path))
+			return -EPERM;
+		at = stop + 1;
+	}
+	return t->portable->failed ? -ENOMEM : 0;
+}
+
+/* Looks at the neighbours that @inputs name, and describes them in both ways. 0, or not to be shared. */
+static int translate(const struct job *job, struct span inputs, struct text_buf *local, struct text_buf *portable)
+{
+	struct translation t = {inputs, &job->converter->hood, &job->rev->source, local, portable, 0};
+	return guard_run(translate_lines, &t);
+}
+
+/* ---- Taking ---- */
+
+static uint64_t bytes_most(const struct job *job)
+{
+	return job->converter->cache->limit;
+}
+
+static bool is_same(const struct text_buf *portable, struct span inputs)
+{
+	return portable->n == inputs.size && (!inputs.size || memcmp(portable->v, inputs.data, inputs.size) == 0);
+}
+
+/* Makes what was copied to job->temp ours, if it was made of what is here. */
+static int adopt(struct job *job, const struct handle *copied)
+{
+	struct text_buf portable = {0};
+	struct cache *cache = job->converter->cache;
+	struct gsym_diag diag;
+	uint64_t size = copied->gsym.size;
+	int err = translate(job, copied->inputs, &job->inputs, &portable);
+	if (!err && (!is_same(&portable, copied->inputs) || !job_input_is_unchanged(job)))
+		err = -ESTALE;
+	text_deinit(&portable);
+	text_bytes(&job->notes, copied->notes.data, copied->notes.size);
+	if (!err && (job->notes.failed || ftruncate(job->temp.fd, (off_t)size)))
+		err = -ENOMEM;
+	if (!err)
+		err = cache_publish(cache, &job->temp, &job->rev->key, size, text_span(&job->notes), text_span(&job->inputs), &diag);
+	return err ? err : cache_load(cache, &job->rev->key, &job->out->handle, &diag);
+}
+
+static int fetch(struct job *job, const struct cache_key *key)
+{
+	struct shared_dir *shared = job->converter->shared;
+	struct handle *copied;
+	struct gsym_diag diag;
+	int err = shared_dir_read(shared, key, bytes_most(job), job->temp.fd);
+	if (err == -ENOENT)
+		return err;
+	if (err) {
+		shared_dir_complain(shared, SHARED_READ, err);
+		return err;
+	}
+	err = handle_open(job->temp.fd, key->text, &copied, &diag);
+	if (err == -EBADMSG) {
+		log_warning(shared->log, "shared directory '%s': %s: %s; deleting it", shared->path, key->text, diag.text);
+		shared_dir_forget(shared, key);
+	}
+	if (err)
+		return err;
+	err = adopt(job, copied);
+	handle_put(copied);
+	return err;
+}
+
+/*
+ * True when there is an outcome: @err is 0, or the file was published and cannot be opened, so that a worker must not write to
+ * it any more.
+ */
+static bool is_over(struct job *job, int err)
+{
+	job->out->adopted = !err;
+	if (!err || job->temp.name[0])
+		return !err;
+	diag_set(&job->out->diag, err, "cannot open what was taken from the shared directory: %s", strerror(-err));
+	job_fail(job->out, VERDICT_TRANSIENT, -EIO);
+	return true;
+}
+
+bool share_take(struct job *job)
+{
+	struct cache_key key;
+	struct metrics *metrics = job->converter->metrics;
+	if (job->converter->shared->dir < 0 || !make_key(job, &key))
+		return false;
+	int err = fetch(job, &key);
+	metric_add(&metrics->shared[!err ? SHARED_HIT : err == -ENOENT ? SHARED_MISS : SHARED_UNUSABLE], 1);
+	if (is_over(job, err))
+		return true;
+	/* As if nothing had happened. */
+	text_reset(&job->notes);
+	text_reset(&job->inputs);
+	if (ftruncate(job->temp.fd, 0))
+		log_debug(job->converter->log, "cannot empty a file of the cache: %s", strerror(errno));
+	return false;
+}
+
+/* ---- Giving ---- */
+
+static void offer_free(struct share_offer *offer)
+{
+	handle_put(offer->handle);
+	text_deinit(&offer->inputs);
+	free(offer);
+}
+
+struct share_offer *share_offer(const struct job *job)
+{
+	struct text_buf unused = {0};
+	/* What servers of debuginfod gave, or did not have, is between them and this host. */
+	bool wanted = job->converter->shared->dir >= 0 && !job->fetches;
+	struct share_offer *offer = wanted ? calloc(1, sizeof(*offer)) : NULL;
+	if (!offer)
+		return NULL;
+	offer->handle = handle_get(job->out->handle);
+	bool good = make_key(job, &offer->key) && !translate(job, text_span(&job->inputs), &unused, &offer->inputs);
+	text_deinit(&unused);
+	if (good)
+		return offer;
+	offer_free(offer);
+	return NULL;
+}
+
+void share_give(struct shared_dir *shared, struct metrics *metrics, struct share_offer *offer)
+{
+	if (!offer)
+		return;
+	const struct handle *handle = offer->handle;
+	int err = shared_dir_write(shared, &offer->key, handle->gsym, handle->notes, text_span(&offer->inputs));
+	if (err)
+		shared_dir_complain(shared, SHARED_WRITE, err);
+	else
+		metric_add(&metrics->shared[SHARED_GIVEN], 1);
+	offer_free(offer);
+}

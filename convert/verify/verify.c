@@ -1,0 +1,131 @@
+/*
+ * The object file is gone through unit by unit, so that memory does not grow with it; each record of the GSYM
+ * keeps an outcome, and the report is the sum of them.
+ */
+#include "convert/verify/verify.h"
+
+#include "gsym/base/diag.h"
+#include "convert/verify/verify_function.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const class_names[VERIFY_CLASSES] = {
+	[VERIFY_SAME] = "the same",
+	[VERIFY_QUALIFIED] = "the same, name qualified in GSYM",
+	[VERIFY_SYMBOL_NAME] = "the same, named by the symbol table",
+	[VERIFY_OTHER_OWNER] = "answered by another function there",
+	[VERIFY_MISSING] = "DIFFERENT: not in GSYM",
+	[VERIFY_FRAMES] = "DIFFERENT: number of frames",
+	[VERIFY_NAME] = "DIFFERENT: name",
+	[VERIFY_POSITION] = "DIFFERENT: file or line",
+	[VERIFY_CALL] = "DIFFERENT: file or line of a call",
+	[VERIFY_LINE_LOST] = "DIFFERENT: GSYM has no line",
+	[VERIFY_LINE_ADDED] = "DIFFERENT: GSYM has a line the DWARF has not",
+	[VERIFY_DAMAGED] = "DIFFERENT: the lookup failed",
+};
+
+const char *verify_class_name(enum verify_class class)
+{
+	return class_names[class];
+}
+
+void verify_add_example(struct verify_report *report, enum verify_class class, const char *text)
+{
+	uint64_t n = report->classes[class].n_examples;
+	if (n == VERIFY_EXAMPLES || !text[0])
+		return;
+	snprintf(report->classes[class].examples[n], sizeof(verify_example), "%s", text);
+	report->classes[class].n_examples++;
+}
+
+uint64_t verify_differences(const struct verify_report *report)
+{
+	uint64_t count = 0;
+	for (int class = VERIFY_DIFFERENT; class < VERIFY_CLASSES; class ++)
+		count += report->classes[class].count;
+	return count;
+}
+
+static int visit_unit(struct verifier *v)
+{
+	Dwarf_Error error = NULL;
+	if (!dw_ok(&v->dw, dwarf_siblingof_b(v->dw.dbg, NULL, 1, &v->unit, &error), error))
+		return 0;
+	v->report->units++;
+	v->lines_read = false;
+	int err = verify_walk(&v->dw, v->unit, verify_visit_function, v);
+	verify_lines_deinit(&v->lines);
+	dwarf_dealloc_die(v->unit);
+	return err;
+}
+
+static int visit_units(struct verifier *v)
+{
+	Dwarf_Unsigned length, type_off, next;
+	Dwarf_Half version, addr_size, len_size, ext_size, unit_type = 0;
+	Dwarf_Off abbrev;
+	Dwarf_Sig8 signature;
+	Dwarf_Error error = NULL;
+	int err = 0;
+	while (!err &&
+	       dw_ok(&v->dw,
+		     dwarf_next_cu_header_d(v->dw.dbg, 1, &length, &version, &abbrev, &addr_size, &len_size,
+					    &ext_size, &signature, &type_off, &next, &unit_type, &error),
+		     error))
+		err = visit_unit(v);
+	return err;
+}
+
+static void add_outcome(struct verify_report *report, const struct verify_outcome *outcome)
+{
+	report->functions += outcome->seen;
+	for (int class = 0; class < VERIFY_CLASSES; class ++) {
+		report->addresses += outcome->counts[class];
+		report->classes[class].count += outcome->counts[class];
+		if (outcome->counts[class] && outcome->examples)
+			verify_add_example(report, (enum verify_class) class, outcome->examples[class]);
+	}
+}
+
+static void sum_up(struct verifier *v)
+{
+	for (uint32_t i = 0; i < gsym_reader_info(v->reader)->num_addresses; i++)
+		add_outcome(v->report, &v->outcomes[i]);
+	v->report->skipped = v->dw.skipped;
+	snprintf(v->report->reason, sizeof(v->report->reason), "%s", v->dw.reason);
+}
+
+static void close_all(struct verifier *v)
+{
+	for (uint32_t i = 0; v->outcomes && i < gsym_reader_info(v->reader)->num_addresses; i++)
+		free(v->outcomes[i].examples);
+	free(v->outcomes);
+	vec_free(&v->probes);
+	gsym_answer_deinit(&v->answer);
+	gsym_decoder_free(v->decoder);
+	verify_object_close(&v->object);
+}
+
+int verify_against(const char *object_path, const struct gsym_reader *reader,
+		   const struct verify_options *options, struct verify_report *ret, struct gsym_diag *diag)
+{
+	struct verifier v = {.reader = reader, .options = options, .report = ret};
+	memset(ret, 0, sizeof(*ret));
+	int err = verify_object_open(object_path, &v.object, diag);
+	if (err)
+		return err;
+	v.dw.dbg = v.object.dbg;
+	v.dw.mode_bits = v.object.image->machine == EM_MIPS;
+	v.decoder = gsym_decoder_new();
+	v.outcomes = calloc(gsym_reader_info(reader)->num_addresses, sizeof(*v.outcomes));
+	err = v.decoder && v.outcomes ? visit_units(&v) : -ENOMEM;
+	if (!err && ret->units == 0)
+		err = diag_set(diag, -ENOEXEC, "%s: libdwarf can read no unit of it: %s", object_path,
+			       v.dw.reason);
+	if (!err)
+		sum_up(&v);
+	close_all(&v);
+	return err;
+}

@@ -1,0 +1,206 @@
+/*
+ * Several functions may claim one record: copies of an inline function in many units, folded code. A record
+ * is right when it agrees with one of them, so each keeps the best outcome it has had.
+ */
+#include "convert/verify/verify_function.h"
+
+#include <stdlib.h>
+
+enum { OUTCOMES_DESCRIBED = 256 }; /* records whose differences are put into words */
+
+/* The first record that starts at @addr. */
+static bool find_record(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret)
+{
+	uint32_t low = 0, high = gsym_reader_info(reader)->num_addresses, end = high;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (gsym_reader_address(reader, mid) < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*ret = low;
+	return low < end && gsym_reader_address(reader, low) == addr;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int probe(struct verifier *v, const struct verify_range *range, uint64_t addr)
+{
+	return addr >= range->low && addr < range->high ? vec_push(&v->probes, addr) : 0;
+}
+
+static int probe_edges(struct verifier *v, const struct verify_range *range, uint64_t low, uint64_t high)
+{
+	int err = probe(v, range, low);
+	if (!err)
+		err = probe(v, range, high - 1);
+	return err ? err : probe(v, range, high);
+}
+
+/* Where GSYM believes that something changes. A record that cannot be decoded shows in its lookups. */
+static int probe_record(struct verifier *v, const struct verify_range *range, uint32_t index)
+{
+	struct gsym_func func;
+	int err = gsym_reader_function(v->reader, index, v->decoder, &func, NULL);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	for (size_t i = 0; !err && i < func.n_rows; i++)
+		err = probe(v, range, func.start + func.rows[i].off);
+	for (size_t i = 0; !err && i < func.n_ranges; i++) {
+		uint64_t low = func.start + func.ranges[i].off;
+		err = probe_edges(v, range, low, low + func.ranges[i].size);
+	}
+	return err;
+}
+
+/* Where the DWARF says that something changes. */
+static int probe_dwarf(struct verifier *v, const struct verify_range *range,
+		       const struct verify_function *function)
+{
+	int err = probe_edges(v, range, range->low, range->high);
+	for (size_t i = 0; !err && i < function->ranges.n; i++)
+		err = probe_edges(v, range, function->ranges.v[i].low, function->ranges.v[i].high);
+	for (size_t i = 0; !err && i < v->lines.sequences.n; i++) {
+		const struct verify_sequence *s = &v->lines.sequences.v[i];
+		for (size_t k = 0; !err && s->low < range->high && s->high > range->low && k < s->count; k++)
+			err = probe(v, range, v->lines.rows.v[s->first + k].addr);
+	}
+	return err;
+}
+
+static int collect_probes(struct verifier *v, const struct verify_range *range,
+			  const struct verify_function *function, uint32_t index)
+{
+	v->probes.n = 0;
+	int err = probe_dwarf(v, range, function);
+	if (!err)
+		err = probe_record(v, range, index);
+	if (err)
+		return err;
+	qsort(v->probes.v, v->probes.n, sizeof(*v->probes.v), by_address);
+	size_t n = 0;
+	for (size_t i = 0; i < v->probes.n; i++)
+		if (n == 0 || v->probes.v[n - 1] != v->probes.v[i])
+			v->probes.v[n++] = v->probes.v[i];
+	v->probes.n = n;
+	return 0;
+}
+
+static void describe(struct verifier *v, struct verify_outcome *outcome, enum verify_class class,
+		     const struct verify_expected *expected, const struct gsym_answer *answer)
+{
+	if (class < VERIFY_DIFFERENT || outcome->counts[class] > 1)
+		return;
+	if (!outcome->examples && v->described++ < OUTCOMES_DESCRIBED)
+		outcome->examples = calloc(VERIFY_CLASSES, sizeof(*outcome->examples));
+	if (outcome->examples)
+		verify_describe(expected, answer, outcome->examples[class], sizeof(*outcome->examples));
+}
+
+static struct verify_expected expectation(const struct verifier *v, const struct verify_function *function,
+					  const struct verify_range *range, uint64_t addr)
+{
+	struct verify_expected expected = {.function = function,
+					   .lines = &v->lines,
+					   .object = &v->object,
+					   .addr = addr,
+					   .start = range->low};
+	verify_expect(&expected);
+	return expected;
+}
+
+static int compare_address(struct verifier *v, struct verify_outcome *outcome,
+			   const struct verify_function *function, const struct verify_range *range,
+			   uint64_t addr)
+{
+	struct verify_expected expected = expectation(v, function, range, addr);
+	enum verify_class class;
+	int err = gsym_lookup(v->reader, addr, &v->answer, NULL);
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		class = err == -ENOENT ? VERIFY_MISSING : VERIFY_DAMAGED;
+	else
+		class = verify_compare(&expected, &v->answer);
+	outcome->counts[class]++;
+	describe(v, outcome, class, &expected, err ? NULL : &v->answer);
+	return 0;
+}
+
+static uint64_t badness(const struct verify_outcome *outcome)
+{
+	uint64_t count = 0;
+	for (int class = VERIFY_DIFFERENT; class < VERIFY_CLASSES; class ++)
+		count += outcome->counts[class];
+	return count;
+}
+
+/* Takes @now over if it is the first outcome of the record or better than what is known. */
+static void keep_better(struct verify_outcome *known, struct verify_outcome *now)
+{
+	if (!known->seen || badness(now) < badness(known)) {
+		free(known->examples);
+		*known = *now;
+		known->seen = true;
+	} else {
+		free(now->examples);
+	}
+}
+
+static int compare_range(struct verifier *v, const struct verify_function *function,
+			 const struct verify_range *range, uint32_t index)
+{
+	struct verify_outcome outcome = {0};
+	if (v->outcomes[index].seen && badness(&v->outcomes[index]) == 0)
+		return 0;
+	int err = collect_probes(v, range, function, index);
+	for (size_t i = 0; !err && i < v->probes.n; i++)
+		err = compare_address(v, &outcome, function, range, v->probes.v[i]);
+	if (err)
+		free(outcome.examples);
+	else
+		keep_better(&v->outcomes[index], &outcome);
+	return err;
+}
+
+static void report_missing(struct verifier *v, const struct verify_function *function,
+			   const struct verify_range *range)
+{
+	struct verify_expected expected = expectation(v, function, range, range->low);
+	verify_example text;
+	verify_describe(&expected, NULL, text, sizeof(text));
+	verify_add_example(v->report, VERIFY_MISSING, text);
+	v->report->classes[VERIFY_MISSING].count++;
+}
+
+/* Which records a sample compares: every n-th. */
+static bool in_sample(const struct verifier *v, uint32_t index)
+{
+	uint32_t most = v->options->max_functions, all = gsym_reader_info(v->reader)->num_addresses;
+	return most == 0 || most >= all || index % (all / most) == 0;
+}
+
+int verify_visit_function(void *verifier, const struct verify_function *function)
+{
+	struct verifier *v = verifier;
+	const struct verify_range *ranges = verify_ranges(function, 0);
+	int err = v->lines_read ? 0 : verify_lines_read(&v->lines, &v->dw, v->unit);
+	v->lines_read = !err;
+	for (size_t i = 0; !err && i < function->nodes.v[0].n_ranges; i++) {
+		uint32_t index;
+		const struct verify_name *name = &function->nodes.v[0].name;
+		/* Linkers leave dead functions at 0, or outside of all code. */
+		if (!verify_object_is_code(&v->object, ranges[i].low) || !(name->linkage || name->plain))
+			continue;
+		if (find_record(v->reader, ranges[i].low, &index))
+			err = in_sample(v, index) ? compare_range(v, function, &ranges[i], index) : 0;
+		else if (ranges[i].low != 0)
+			report_missing(v, function, &ranges[i]);
+	}
+	return err;
+}

@@ -1,0 +1,40 @@
+/* verify_function.h - the functions of a unit against the records of a GSYM file. */
+#ifndef CONVERT_VERIFY_VERIFY_FUNCTION_H
+#define CONVERT_VERIFY_VERIFY_FUNCTION_H
+
+#include "convert/verify/verify_compare.h"
+
+typedef char verify_example[sizeof(((struct verify_report *)NULL)->classes[0].examples[0])];
+
+/* What the comparison of one record came to. */
+struct verify_outcome {
+	bool seen;
+	uint32_t counts[VERIFY_CLASSES];
+	verify_example *examples; /* the first of each class; NULL = none was described */
+};
+
+/* One comparison on its way through the units of an object file. */
+struct verifier {
+	struct dw dw;
+	const struct gsym_reader *reader;
+	const struct verify_options *options;
+	struct verify_report *report;
+	struct verify_object object;
+	struct gsym_decoder *decoder;
+	struct gsym_answer answer;
+	struct verify_outcome *outcomes; /* by record */
+	size_t described;                /* outcomes that have examples */
+	Dwarf_Die unit;                  /* the unit at hand */
+	struct verify_lines lines;       /* of that unit, once lines_read */
+	bool lines_read;
+	VEC(uint64_t) probes; /* addresses of the function at hand */
+};
+
+/* Keeps @text as an example of @class, unless there are enough of them. */
+void verify_add_example(struct verify_report *report, enum verify_class class, const char *text);
+
+/* A verify_visit for a struct verifier: compares the function with the records at the starts of its ranges.
+ */
+int verify_visit_function(void *verifier, const struct verify_function *function);
+
+#endif

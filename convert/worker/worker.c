@@ -1,0 +1,188 @@
+/* The messages between daemon and worker: sending, receiving, and not believing them. */
+#include "convert/worker/worker.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "convert/convert.h"
+
+/* Size of a message of @type; 0 for a type nobody knows. */
+static size_t message_size(uint32_t type)
+{
+	switch (type) {
+	case WORKER_CONVERT: return sizeof(struct worker_convert);
+	case WORKER_IDENTIFY: return sizeof(struct worker_identify);
+	case WORKER_PROGRESS: return sizeof(struct worker_progress);
+	case WORKER_ODDITY: return sizeof(struct worker_oddity);
+	case WORKER_DONE: return sizeof(struct worker_done);
+	case WORKER_FAILED: return sizeof(struct worker_failed);
+	case WORKER_IDENTITY: return sizeof(struct worker_identity);
+	case WORKER_READY: return sizeof(struct worker_ready);
+	case WORKER_MISSING: return sizeof(struct worker_missing);
+	case WORKER_SECTION: return sizeof(struct worker_section);
+	case WORKER_SEGMENT: return sizeof(struct worker_segment);
+	case WORKER_OPEN: return sizeof(struct worker_open);
+	case WORKER_OPENED: return sizeof(struct worker_opened);
+	case WORKER_FETCH: return sizeof(struct worker_fetch);
+	case WORKER_DOWNLOAD: return sizeof(struct worker_download);
+	}
+	return 0;
+}
+
+static bool terminated(const char *text, size_t size)
+{
+	return memchr(text, 0, size) != NULL;
+}
+
+/* Strings one after the other, an empty one at the end. */
+static bool list_terminated(const char *list, size_t size)
+{
+	const char *at = list, *end = list + size;
+	while (at < end && *at) {
+		at = memchr(at, 0, (size_t)(end - at));
+		if (!at)
+			return false;
+		at++;
+	}
+	return at < end;
+}
+
+static bool convert_valid(const struct worker_convert *m)
+{
+	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2) &&
+	       m->has_binary <= 1 && m->fetch <= 1 && m->id_size <= sizeof(m->id) && terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
+	       terminated(m->binary, sizeof(m->binary)) && list_terminated(m->debug_dirs, sizeof(m->debug_dirs));
+}
+
+static bool progress_valid(const struct worker_progress *m)
+{
+	return (m->phase == CONVERT_READING || m->phase == CONVERT_WRITING) && m->done <= m->total;
+}
+
+static bool failed_valid(const struct worker_failed *m)
+{
+	return m->error > 0 && m->error < 4096 && terminated(m->text, sizeof(m->text));
+}
+
+static bool identity_valid(const struct worker_identity *m)
+{
+	if (m->error < 0 || m->error >= 4096 || m->kind > IMAGE_KIND_LAST || m->more > 1 || m->id_size > sizeof(m->id))
+		return false;
+	if (m->error == 0 && m->kind != IMAGE_OTHER && m->id_size == 0)
+		return false;
+	return m->id_is_hash <= 1 && m->id_is_cut <= 1 && m->has_dwarf <= 1 && m->has_symtab <= 1 && m->has_text <= 1 && m->has_gsym <= 1 &&
+	       terminated(m->arch, sizeof(m->arch)) && terminated(m->text, sizeof(m->text));
+}
+
+static bool download_valid(const struct worker_download *m)
+{
+	return m->id_size >= 1 && m->id_size <= sizeof(m->id) && m->seconds >= 1 && m->directory[0] == '/' &&
+	       terminated(m->directory, sizeof(m->directory));
+}
+
+static bool content_valid(const union worker_message *msg)
+{
+	switch (msg->head.type) {
+	case WORKER_CONVERT: return convert_valid(&msg->convert);
+	case WORKER_IDENTIFY: return true;
+	case WORKER_PROGRESS: return progress_valid(&msg->progress);
+	case WORKER_ODDITY:
+		return terminated(msg->oddity.kind, sizeof(msg->oddity.kind)) &&
+		       terminated(msg->oddity.first, sizeof(msg->oddity.first));
+	case WORKER_DONE: return terminated(msg->done.arch, sizeof(msg->done.arch));
+	case WORKER_FAILED: return failed_valid(&msg->failed);
+	case WORKER_IDENTITY: return identity_valid(&msg->identity);
+	case WORKER_READY:
+	case WORKER_SEGMENT: return true;
+	case WORKER_MISSING: return terminated(msg->missing.name, sizeof(msg->missing.name));
+	case WORKER_SECTION: return terminated(msg->section.name, sizeof(msg->section.name));
+	case WORKER_OPEN: return terminated(msg->open.path, sizeof(msg->open.path));
+	case WORKER_OPENED: return msg->opened.error >= 0 && msg->opened.error < 4096;
+	case WORKER_FETCH: return msg->fetch.id_size >= 1 && msg->fetch.id_size <= sizeof(msg->fetch.id);
+	case WORKER_DOWNLOAD: return download_valid(&msg->download);
+	}
+	return false;
+}
+
+int worker_message_check(const union worker_message *msg, size_t size)
+{
+	if (size < sizeof(msg->head) || msg->head.size != size || message_size(msg->head.type) != size)
+		return -EPROTO;
+	return content_valid(msg) ? 0 : -EPROTO;
+}
+
+/* Room for one descriptor beside a message, aligned as cmsg(3) wants it. */
+union control {
+	char bytes[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+static void attach(struct msghdr *msg, union control *control, int fd)
+{
+	memset(control, 0, sizeof(*control));
+	msg->msg_control = control->bytes;
+	msg->msg_controllen = sizeof(control->bytes);
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+}
+
+int worker_send(int sock, struct worker_header *head, uint32_t type, int pass)
+{
+	head->type = type;
+	head->size = (uint32_t)message_size(type);
+	struct iovec iov = {.iov_base = head, .iov_len = head->size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	union control control;
+	if (pass >= 0)
+		attach(&msg, &control, pass);
+	ssize_t n;
+	do
+		n = sendmsg(sock, &msg, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+/* The descriptor that came with a message, or -1. */
+static int attached(struct msghdr *msg)
+{
+	int fd = -1;
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+int worker_receive(int sock, union worker_message *ret, int *ret_fd)
+{
+	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	union control control;
+	if (ret_fd) {
+		*ret_fd = -1;
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = sizeof(control.bytes);
+	}
+	ssize_t n;
+	do
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	if (ret_fd)
+		*ret_fd = attached(&msg);
+	if (!(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && worker_message_check(ret, (size_t)n) == 0)
+		return 1;
+	if (ret_fd && *ret_fd >= 0) {
+		close(*ret_fd);
+		*ret_fd = -1;
+	}
+	return -EPROTO;
+}

@@ -1,0 +1,238 @@
+/*
+ * worker.h - how the daemon and its worker processes talk.
+ *
+ * The daemon never parses an object file. It starts the gsym program as "gsym worker MODE PID" (PID is the
+ * daemon's own) with a SOCK_SEQPACKET socket as descriptor 3 and the descriptors the mode needs:
+ *
+ * Every worker first says WORKER_READY. Then, by mode:
+ *
+ *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file; 6 = another file
+ *            of the same image with its code, if the order says so.
+ *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY,
+ *            WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT and one WORKER_DONE, or one WORKER_FAILED. Until then, one at a
+ *            time, WORKER_OPEN for a file that the object file refers to, or WORKER_FETCH for one that servers may
+ *            have, if the order says so; in: WORKER_OPENED with the file attached.
+ *   scan     many files, until the socket closes.
+ *            in: WORKER_IDENTIFY with the open file attached; out: for each, in order, one WORKER_IDENTITY,
+ *            or one for each of its images.
+ *
+ *   fetch    one debug file from the servers of debuginfod, then exit.
+ *            in: WORKER_DOWNLOAD; out: WORKER_OPENED with the file attached.
+ *
+ * A message is one packet and one of the structs below, in the byte order and layout of this machine. All
+ * fields have a fixed width. A worker that was taken over by a hostile file may send anything: the receiver
+ * calls worker_message_check(), after which sizes fit, text is terminated and enumerations are known.
+ */
+#ifndef CONVERT_WORKER_WORKER_H
+#define CONVERT_WORKER_WORKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	WORKER_SOCKET_FD = 3,
+	WORKER_OUTPUT_FD = 4, /* convert */
+	WORKER_INPUT_FD = 5,  /* convert */
+	WORKER_BINARY_FD = 6, /* convert */
+};
+
+/* Raised with every change of this file: daemon and worker may come from different installations. */
+enum {
+	WORKER_PROTOCOL = 8,
+	WORKER_PATH_MAX = 4096,
+};
+
+enum worker_type {
+	WORKER_CONVERT = 1, /* daemon to worker */
+	WORKER_IDENTIFY,    /* daemon to worker, with one descriptor */
+	WORKER_PROGRESS,
+	WORKER_ODDITY,
+	WORKER_DONE,
+	WORKER_FAILED,
+	WORKER_IDENTITY,
+	WORKER_READY,
+	WORKER_MISSING,
+	WORKER_SECTION,
+	WORKER_OPEN,   /* worker to daemon */
+	WORKER_SEGMENT,
+	WORKER_OPENED, /* daemon to worker, and back from one that fetches; with one descriptor unless it says why not */
+	WORKER_FETCH,    /* worker to daemon */
+	WORKER_DOWNLOAD, /* daemon to worker */
+};
+
+/* Every message begins like this. @serial goes from a request into its answers. */
+struct worker_header {
+	uint32_t type; /* enum worker_type */
+	uint32_t size; /* bytes of the whole message */
+	uint64_t serial;
+};
+
+/* What to convert and within which limits. */
+struct worker_convert {
+	struct worker_header head;
+	uint32_t threads;     /* at least 1 */
+	uint32_t version;     /* of GSYM: 1 or 2 */
+	uint64_t memory;      /* bytes of private memory, thread stacks aside */
+	uint64_t cpu_seconds; /* of all threads together */
+	uint64_t output_size; /* largest output in bytes */
+	uint32_t has_binary;  /* 0 or 1: WORKER_BINARY_FD is there, and the object file is its debug file */
+	uint32_t merged;      /* 0 or 1: keep all functions that share a range */
+	uint32_t id_size;     /* of id; 0: it has none */
+	uint32_t fetch;       /* 0 or 1: WORKER_FETCH may be asked */
+	char arch[16];        /* which image of the file, */
+	uint8_t id[64];       /* and its id, if several are of that architecture */
+	char input[WORKER_PATH_MAX];      /* where the files lie, to find others beside them */
+	char binary[WORKER_PATH_MAX];
+	char debug_dirs[WORKER_PATH_MAX]; /* each terminated; an empty one ends the list */
+};
+
+struct worker_identify {
+	struct worker_header head;
+};
+
+struct worker_progress {
+	struct worker_header head;
+	uint32_t phase; /* enum convert_phase */
+	uint32_t pad;
+	uint64_t done; /* at most total */
+	uint64_t total;
+};
+
+/* One kind of oddity met in the input, as in struct convert_oddity. */
+struct worker_oddity {
+	struct worker_header head;
+	uint64_t count;
+	char kind[160];
+	char first[160];
+};
+
+/* A file that would have told more, as the input calls it. */
+struct worker_missing {
+	struct worker_header head;
+	char name[512];
+};
+
+/* A section of a relocatable file, as in struct convert_section. */
+struct worker_section {
+	struct worker_header head;
+	uint64_t addr;
+	uint64_t size;
+	char name[128];
+};
+
+/* A segment of the image, as in struct convert_segment. */
+struct worker_segment {
+	struct worker_header head;
+	uint64_t off, addr, size;
+};
+
+/* A path as the converter puts it together from what object files say: the daemon decides. */
+struct worker_open {
+	struct worker_header head;
+	char path[WORKER_PATH_MAX];
+};
+
+/* For the debug file of a build id. */
+struct worker_fetch {
+	struct worker_header head;
+	uint32_t id_size; /* 1 to sizeof(id) */
+	uint32_t pad;
+	uint8_t id[64];
+};
+
+struct worker_download {
+	struct worker_header head;
+	uint32_t id_size; /* 1 to sizeof(id) */
+	uint32_t seconds; /* that it may take */
+	uint64_t size;    /* bytes that the file may have */
+	uint8_t id[64];
+	char directory[WORKER_PATH_MAX]; /* the client's cache; an absolute path */
+};
+
+struct worker_opened {
+	struct worker_header head;
+	int32_t error; /* 0, or a positive errno value */
+	uint32_t pad;
+};
+
+struct worker_done {
+	struct worker_header head;
+	uint64_t output_size;
+	uint64_t functions;
+	uint64_t functions_dwarf;
+	uint64_t functions_symbols;
+	uint64_t units;
+	uint64_t image_base;
+	uint32_t has_ada;
+	uint32_t pad;
+	char arch[16];
+};
+
+struct worker_failed {
+	struct worker_header head;
+	int32_t error; /* a positive errno value */
+	uint32_t pad;
+	char text[512]; /* why: section and offset, but not the name of the file */
+};
+
+/* What struct image_identity says of one image in the file. */
+struct worker_identity {
+	struct worker_header head;
+	int32_t error;    /* 0, or a positive errno value: the file could not be read, and text says why */
+	uint32_t kind;    /* enum image_kind */
+	uint32_t id_size; /* at most sizeof(id); 0 only for IMAGE_OTHER or after an error */
+	uint32_t more;    /* 1: another message follows for the same file, else 0 */
+	uint32_t pad;
+	uint8_t id[64];
+	uint8_t id_is_hash; /* this and the next five: 0 or 1 */
+	uint8_t id_is_cut;
+	uint8_t has_dwarf;
+	uint8_t has_symtab;
+	uint8_t has_text;
+	uint8_t has_gsym;
+	char arch[16];
+	char text[512];
+};
+
+struct worker_ready {
+	struct worker_header head;
+	uint32_t protocol; /* WORKER_PROTOCOL */
+	uint32_t pad;
+};
+
+union worker_message {
+	struct worker_header head;
+	struct worker_convert convert;
+	struct worker_identify identify;
+	struct worker_progress progress;
+	struct worker_oddity oddity;
+	struct worker_done done;
+	struct worker_failed failed;
+	struct worker_identity identity;
+	struct worker_ready ready;
+	struct worker_missing missing;
+	struct worker_section section;
+	struct worker_segment segment;
+	struct worker_open open;
+	struct worker_opened opened;
+	struct worker_fetch fetch;
+	struct worker_download download;
+};
+
+/* Whether the @size bytes received are a message as described above: 0 or -EPROTO. Pure. */
+int worker_message_check(const union worker_message *msg, size_t size);
+
+/*
+ * Sends the message that starts at @head; @pass is a descriptor to attach or -1. Sets head->size. 0, or the
+ * negative errno of sendmsg(2): -EPIPE when the other side is gone. Never raises SIGPIPE.
+ */
+int worker_send(int sock, struct worker_header *head, uint32_t type, int pass);
+
+/*
+ * Waits for one message and checks it. 1; 0 when the other side has closed; -EPROTO for a message that breaks
+ * the protocol; or the errno of recvmsg(2). With @ret_fd an attached descriptor is stored there (-1 = none),
+ * close-on-exec, the caller's to close; without, it is refused.
+ */
+int worker_receive(int sock, union worker_message *ret, int *ret_fd);
+
+#endif

@@ -1,0 +1,223 @@
+#include "fs/answer/answer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gsym/base/diag.h"
+#include "gsym/render/render.h"
+#include "gsym/render/shown_names.h"
+#include "convert/os/guard.h"
+#include "fs/name/link_address.h"
+#include "fs/images/revision.h"
+#include "fs/answer/symbol_names.h"
+
+enum {
+	NAMESAKES_MAX = 1000, /* functions of one name that are shown */
+	SEARCH_MAX = 1,       /* seconds, once demangled names are compared: real ones take far less than a millisecond */
+};
+
+static const enum render_format render_formats[] = {
+	[FORMAT_TEXT] = RENDER_TEXT,
+	[FORMAT_TSV] = RENDER_TSV,
+	[FORMAT_JSON] = RENDER_JSON,
+	[FORMAT_ATOS] = RENDER_ATOS,
+};
+
+/* One answer being made; outlives a fault in the middle of it. */
+struct answering {
+	const struct gsym_reader *reader;
+	const struct request *request;
+	const struct render_options *options;
+	const struct address_map *map;
+	const struct name_table *shown_names; /* NULL: not made yet */
+	struct shown_search shown;
+	struct patience patience;
+	bool print_unknown;
+	bool known; /* out */
+	unsigned flags; /* enum gsym_lookup_flags */
+	struct gsym_answer answer;
+	struct text_buf out;
+	struct gsym_diag diag;
+};
+
+/* ---- Answers ---- */
+
+/* What was asked for lies one byte behind what was looked up. */
+static void step_back(struct gsym_answer *answer)
+{
+	for (size_t i = 0; i < answer->n_frames; i++)
+		answer->frames[i].offset++;
+}
+
+/* One function of the name that was asked for; -ENOENT when it ends before the place. */
+static int symbol_answer(struct answering *w, const struct name_hit *hit)
+{
+	const struct request *request = w->request;
+	uint64_t off = request->address, back = request->context.is_return;
+	uint64_t given = gsym_reader_address(w->reader, hit->index) + off;
+	if (off < back || (hit->size && off - back >= hit->size))
+		return -ENOENT;
+	int err = gsym_lookup_flags(w->reader, given - back, hit->which, w->flags, &w->answer, &w->diag);
+	if (err)
+		return err;
+	if (back)
+		step_back(&w->answer);
+	if (w->out.n && w->options->format != RENDER_TSV && w->options->format != RENDER_JSON)
+		text_char(&w->out, '\n');
+	return render_answer(&w->out, given, &w->answer, w->options);
+}
+
+/* All functions of the name, in the order of their addresses: how many. */
+static int namesakes_answer(struct answering *w, struct name_search *search)
+{
+	struct name_hit hit;
+	int n = 0;
+	while (n < NAMESAKES_MAX && name_search_next(search, &hit)) {
+		int err = symbol_answer(w, &hit);
+		if (err && err != -ENOENT)
+			return err;
+		n++;
+	}
+	return n;
+}
+
+/* -EAGAIN when names as answers show them are needed and not there. */
+static int find_symbol(struct answering *w)
+{
+	const struct request *request = w->request;
+	struct name_search search;
+	int n = name_search_begin(&search, w->reader, request->symbol, request->symbol_size);
+	if (!n)
+		n = namesakes_answer(w, &search);
+	if (!n && !w->shown_names)
+		return -EAGAIN;
+	patience_begin(&w->patience, SEARCH_MAX, NULL);
+	w->shown.shown.limit = (struct shown_limit){patience_is_over, &w->patience};
+	for (unsigned form = 0; !n && form < SHOWN_FORMS; form++) {
+		shown_search_begin(&search, &w->shown, w->reader, w->shown_names, (enum shown_form)form, request->symbol,
+				   request->symbol_size);
+		n = namesakes_answer(w, &search);
+	}
+	return n < 0 ? n : 0;
+}
+
+static int find_symbol_and_render(struct answering *w)
+{
+	int err = find_symbol(w);
+	return err ? err : w->out.n ? 0 : -ENOENT;
+}
+
+static int look_up_and_render(void *arg)
+{
+	struct answering *w = arg;
+	if (w->request->kind == REQUEST_SYMBOL)
+		return find_symbol_and_render(w);
+	uint64_t given = w->request->address, address = 0;
+	int err = -ENOENT;
+	if (place_to_link(&w->request->context, w->map, given, &address))
+		err = gsym_lookup_flags(w->reader, address, 0, w->flags, &w->answer, &w->diag);
+	if (err == -ENOENT && w->print_unknown) {
+		w->known = false;
+		return render_unknown(&w->out, given, w->options);
+	}
+	if (err)
+		return err;
+	if (w->request->context.is_return)
+		step_back(&w->answer);
+	return render_answer(&w->out, given, &w->answer, w->options);
+}
+
+void answer_complain(struct gsymfs *fs, struct revision *rev, const struct handle *handle, int err, const char *text)
+{
+	static const char cut_short[] = "the converted file in the cache was cut short";
+	bool loud = err == -EFAULT ? revision_lose(&fs->images, &fs->cache, rev, handle, cut_short) :
+				     revision_complain(&fs->images, rev, text);
+	if (loud)
+		log_warning(&fs->log, "'%s': %s", rev->source.path, err == -EFAULT ? cut_short : text);
+}
+
+static int finish(struct gsymfs *fs, struct revision *rev, const struct handle *handle, struct answering *w, int err,
+		  struct content **ret)
+{
+	if (err == -ENOENT || err == -ENOMEM || err == -EAGAIN)
+		return err;
+	if (err) {
+		answer_complain(fs, rev, handle, err, w->diag.text);
+		return -EIO;
+	}
+	struct content *content = content_new(w->out.v, w->out.n);
+	if (!content)
+		return -ENOMEM;
+	*ret = content;
+	return 0;
+}
+
+void answer_module(const struct gsymfs *fs, const struct revision *rev, char ret[static PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s", fs->source, rev->binary.path ? rev->binary.path : rev->source.path);
+}
+
+enum demangle_mode answer_demangle(const struct gsymfs *fs, const struct handle *handle, bool raw)
+{
+	return raw || !fs->options.demangle ? DEMANGLE_OFF : handle_demangle(handle);
+}
+
+static bool wants_near(const struct gsymfs *fs, const struct context *place)
+{
+	return place->near || fs->options.approximate;
+}
+
+struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request, const struct context *place)
+{
+	return (struct batch_options){
+		.render.format = render_formats[request->format],
+		.near = wants_near(fs, place),
+		.is_return = place->is_return,
+	};
+}
+
+static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
+		   struct content **ret, bool *ret_known)
+{
+	char module[PATH_MAX] = "";
+	struct render_options options = {
+		.format = render_formats[request->format],
+		.demangle = answer_demangle(fs, handle, request->raw),
+	};
+	if (request->format != FORMAT_TEXT)
+		answer_module(fs, rev, module);
+	options.module = module;
+	struct answering w = {
+		.reader = handle->reader,
+		.request = request,
+		.options = &options,
+		.map = &handle->addresses,
+		.shown.shown.mode = handle_demangle(handle),
+		.shown_names = atomic_load_explicit(&handle->shown_names, memory_order_acquire),
+		.print_unknown = fs->options.unknown_print,
+		.known = true,
+		.flags = render_lookup_flags(options.format) | (wants_near(fs, &request->context) ? GSYM_LOOKUP_NEAR : 0),
+	};
+	int err = guard_run(look_up_and_render, &w);
+	err = finish(fs, rev, handle, &w, err, ret);
+	if (!err && ret_known)
+		*ret_known = w.known;
+	gsym_answer_deinit(&w.answer);
+	shown_search_deinit(&w.shown);
+	text_deinit(&w.out);
+	return err;
+}
+
+int answer_make(struct call *call, struct revision *rev, struct handle *handle, const struct request *request,
+		struct content **ret, bool *ret_known)
+{
+	int err = request->kind == REQUEST_SYMBOL ? symbol_names_ready(rev, handle, NAMES_STORED, &call->wait) : 0;
+	if (err)
+		return err;
+	do
+		err = attempt(call->fs, rev, handle, request, ret, ret_known);
+	while (err == -EAGAIN && !symbol_names_ready(rev, handle, NAMES_SHOWN, &call->wait)); /* it may be there by now */
+	return err;
+}

@@ -1,0 +1,149 @@
+/*
+ * The files status and info.json of an image: the same facts, as lines and as a JSON object. What is counted under
+ * the lock is copied there and written down without it.
+ */
+#include "fs/answer/answer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gsym/base/escape.h"
+#include "convert/os/guard.h"
+#include "fs/answer/notes_show.h"
+#include "fs/sys/sheet.h"
+#include "fs/state.h"
+
+enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
+
+static const char *const kind_words[] = {
+	[IMAGE_OTHER] = "other",
+	[IMAGE_ELF] = "elf",
+	[IMAGE_MACHO] = "mach-o",
+	[IMAGE_BREAKPAD] = "breakpad",
+	[IMAGE_GSYM_FILE] = "gsym",
+};
+
+static void state(struct sheet *sheet, const struct revision *rev)
+{
+	char words[32];
+	unsigned percent = atomic_load(&rev->progress);
+	bool converting = rev->state == STATE_CONVERTING;
+	if (converting && !sheet->json) {
+		snprintf(words, sizeof(words), "%s %u%%", state_words[rev->state], percent);
+		sheet_text(sheet, "state", words);
+		return;
+	}
+	sheet_text(sheet, "state", state_words[rev->state]);
+	if (converting)
+		sheet_number(sheet, "progress", percent);
+}
+
+/* All files with this id, the one that is converted first. */
+static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct revision *rev)
+{
+	static const char *const words[] = {
+		[SOURCE_BARE] = "none",
+		[SOURCE_SYMBOLS] = "symbols",
+		[SOURCE_BREAKPAD] = "breakpad",
+		[SOURCE_GSYM] = "gsym",
+		[SOURCE_DWARF] = "dwarf",
+	};
+	const struct image *image = rev->image;
+	char path[4200];
+	snprintf(path, sizeof(path), "%s/%s", fs->source, rev->source.path);
+	sheet_text(sheet, "source", path);
+	sheet_text(sheet, "debug", words[rev->source.richness]);
+	if (rev->binary.path) {
+		snprintf(path, sizeof(path), "%s/%s", fs->source, rev->binary.path);
+		sheet_text(sheet, "binary", path);
+	}
+	size_t others = 0;
+	for (size_t i = 0; i < image->sources.n; i++) {
+		const char *other = image->sources.v[i].path;
+		if (strcmp(other, rev->source.path) == 0 || (rev->binary.path && strcmp(other, rev->binary.path) == 0) ||
+		    others++ >= ALSO_MAX)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", fs->source, other);
+		sheet_item(sheet, "also", path, strlen(path));
+	}
+	if (others > ALSO_MAX)
+		sheet_number(sheet, "also_more", others - ALSO_MAX);
+}
+
+/* Why text symbols that name only the beginning of a build id are an image of their own. */
+static void ambiguous(struct sheet *sheet, struct gsymfs *fs, const struct revision *rev)
+{
+	struct image *whole[AMBIGUOUS_MAX];
+	size_t n = rev->source.id_is_cut ? images_find_whole(&fs->images, rev->image->id, 0, whole, ARRAY_SIZE(whole)) : 0;
+	for (size_t i = 0; n > 1 && i < n; i++)
+		sheet_item(sheet, "ambiguous", whole[i]->id, strlen(whole[i]->id));
+}
+
+static struct handle *write_locked(struct sheet *sheet, struct gsymfs *fs, const struct revision *rev)
+{
+	state(sheet, rev);
+	sheet_text(sheet, "id", rev->image->id);
+	sheet_text(sheet, "kind", kind_words[rev->source.kind]);
+	sheet_text(sheet, "arch", rev->source.arch);
+	sources(sheet, fs, rev);
+	ambiguous(sheet, fs, rev);
+	sheet_number(sheet, "conversions", rev->image->conversions);
+	if (rev->seconds > 0)
+		sheet_seconds(sheet, "seconds", rev->seconds);
+	if (rev->reason)
+		sheet_text(sheet, "reason", rev->reason);
+	return rev->handle ? handle_get(rev->handle) : NULL;
+}
+
+struct copy {
+	struct text_buf *to;
+	const struct span *from;
+};
+
+static int copy_span(void *arg)
+{
+	struct copy *copy = arg;
+	text_bytes(copy->to, copy->from->data, copy->from->size);
+	return 0;
+}
+
+/* Of an open image, or of one that waits in the cache: what its conversion had to tell. */
+static void write_converted(struct sheet *sheet, const struct gsymfs *fs, const struct revision *rev,
+			    const struct handle *handle)
+{
+	struct text_buf notes = {0};
+	uint64_t size = 0;
+	bool there = true;
+	if (handle) {
+		struct copy copy = {&notes, &handle->notes};
+		size = handle->gsym.size;
+		sheet_number(sheet, "functions", gsym_reader_info(handle->reader)->num_addresses);
+		guard_run(copy_span, &copy);
+	} else {
+		there = cache_peek(&fs->cache, &rev->key, &size, &notes);
+	}
+	if (there)
+		sheet_number(sheet, "bytes", size);
+	if (sheet->json)
+		notes_to_json(sheet, notes.v, notes.n);
+	else
+		notes_to_lines(sheet, notes.v, notes.n);
+	sheet->out.failed |= notes.failed;
+	text_deinit(&notes);
+}
+
+struct content *status_make(struct gsymfs *fs, struct revision *rev, bool json)
+{
+	struct sheet sheet = {.json = json};
+	sheet_begin(&sheet);
+	pthread_mutex_lock(&fs->images.lock);
+	struct handle *handle = write_locked(&sheet, fs, rev);
+	pthread_mutex_unlock(&fs->images.lock);
+	write_converted(&sheet, fs, rev, handle);
+	handle_put(handle);
+	sheet_end(&sheet);
+	struct content *content = sheet.out.failed ? NULL : content_new(sheet.out.v, sheet.out.n);
+	text_deinit(&sheet.out);
+	return content;
+}

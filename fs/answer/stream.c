@@ -1,0 +1,252 @@
+/*
+ * One call at a time uses the tape, for a slice of time; others wait for their turn without a thread. Writes never wait: the
+ * kernel lets nobody else write to the file, whoever opened it, until one is answered.
+ */
+#include "fs/answer/stream.h"
+
+#include <errno.h>
+
+#include "fs/gsymfs.h"
+#include "fs/sys/slice.h"
+
+enum {
+	REST_SECONDS = 30, /* without a question, until what made answers faster is given back */
+	WRITES_KEPT = 64 << 10, /* bytes of memory for writes that may stay for the next ones */
+};
+
+bool stream_is_late(const struct stream *stream)
+{
+	return time_now() >= stream->until;
+}
+
+int stream_init(struct stream *stream, const struct stream_kind *kind, struct gsymfs *fs, uid_t uid)
+{
+	struct account *account = account_get(&fs->open_files.accounts, uid);
+	if (!account)
+		return -ENOMEM;
+	stream->kind = kind;
+	stream->fs = fs;
+	stream->account = account;
+	stream->tape = (struct tape){.account = account};
+	pthread_mutex_init(&stream->lock, NULL);
+	list_init(&stream->link);
+	list_init(&stream->waiting);
+	return 0;
+}
+
+static void count_writes(struct stream *stream)
+{
+	account_count(stream->account, ACCOUNT_FILES,
+		      stream->written.cap + stream->writes.cap * sizeof(*stream->writes.v), &stream->counted);
+}
+
+static void drop_writes(struct stream *stream)
+{
+	text_deinit(&stream->written);
+	vec_free(&stream->writes);
+}
+
+void stream_free(struct stream *stream)
+{
+	if (!stream)
+		return;
+	pthread_mutex_lock(&stream->fs->images.lock);
+	list_remove(&stream->link);
+	pthread_mutex_unlock(&stream->fs->images.lock);
+	tape_deinit(&stream->tape);
+	drop_writes(stream);
+	count_writes(stream);
+	pthread_mutex_destroy(&stream->lock);
+	struct account *account = stream->account;
+	stream->kind->free(stream);
+	account_put(account);
+}
+
+/* ---- Whose turn it is ---- */
+
+static bool begin(struct stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	bool begun = !stream->used;
+	if (begun) {
+		stream->used = true;
+		stream->room = TAPE_INPUT_MAX - tape_input(&stream->tape).size;
+	}
+	pthread_mutex_unlock(&stream->lock);
+	return begun;
+}
+
+/* With the lock. */
+static void take_writes(struct stream *stream)
+{
+	const char *at = stream->written.v;
+	for (size_t i = 0; i < stream->writes.n; i++) {
+		const struct stream_write *w = &stream->writes.v[i];
+		if (tape_take_write(&stream->tape, w->off, w->append, at, w->size))
+			stream->failed = -EIO;
+		at += w->size;
+	}
+	stream->writes.n = 0;
+	text_reset(&stream->written);
+	if (stream->written.cap + stream->writes.cap * sizeof(*stream->writes.v) > WRITES_KEPT)
+		drop_writes(stream);
+	count_writes(stream);
+}
+
+static void end(struct stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	if (stream->writes.n)
+		take_writes(stream);
+	stream->used = false;
+	bool wanted = stream->wanted;
+	stream->wanted = false;
+	pthread_mutex_unlock(&stream->lock);
+	if (!wanted)
+		return;
+	pthread_mutex_lock(&stream->fs->images.lock);
+	runners_pass_turn(&stream->fs->queue.runners, stream);
+	pthread_mutex_unlock(&stream->fs->images.lock);
+}
+
+bool stream_want_turn(struct stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	bool used = stream->used;
+	stream->wanted |= used;
+	pthread_mutex_unlock(&stream->lock);
+	return used;
+}
+
+void stream_still_wanted(struct stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	stream->wanted = true;
+	pthread_mutex_unlock(&stream->lock);
+}
+
+void stream_rest(struct stream *stream)
+{
+	if (!begin(stream))
+		return;
+	if (time_now() >= stream->until + REST_SECONDS * INT64_C(1000000000)) {
+		stream->kind->rest(stream);
+		tape_count(&stream->tape);
+	}
+	end(stream);
+}
+
+/* ---- Writing ---- */
+
+/* Whether the write goes on where the last one ended, as most do. */
+static bool goes_on(const struct stream *stream, uint64_t off, bool append)
+{
+	const struct stream_write *last = stream->writes.n ? &stream->writes.v[stream->writes.n - 1] : NULL;
+	return last && !append && !last->append && off == last->off + last->size;
+}
+
+/* Keeps a write for the end of the call that uses the tape. */
+static int keep_write(struct stream *stream, const struct stream_write *w, const void *data)
+{
+	if (!w->append && w->off > TAPE_OFFSET_MAX - w->size)
+		return -EFBIG;
+	if (stream->written.n + w->size > stream->room || !account_has_room(stream->account, ACCOUNT_FILES, w->size) ||
+	    vec_reserve(&stream->writes, 1) || !text_reserve(&stream->written, w->size)) {
+		stream->written.failed = false;
+		return -ENOSPC;
+	}
+	text_bytes(&stream->written, data, w->size);
+	if (goes_on(stream, w->off, w->append))
+		stream->writes.v[stream->writes.n - 1].size += w->size;
+	else
+		stream->writes.v[stream->writes.n++] = *w;
+	count_writes(stream);
+	return 0;
+}
+
+int stream_write(struct stream *stream, uint64_t off, bool append, const void *data, size_t size)
+{
+	const struct stream_write w = {off, size, append};
+	pthread_mutex_lock(&stream->lock);
+	int err = stream->used ? keep_write(stream, &w, data) : tape_write(&stream->tape, off, append, data, size);
+	pthread_mutex_unlock(&stream->lock);
+	return err;
+}
+
+/* ---- Reading ---- */
+
+/* Makes results until the read can be filled, nothing is left to be answered, or it is late. */
+static int fill(struct stream *stream, struct call *call)
+{
+	uint64_t off = (uint64_t)call->off;
+	size_t lacking;
+	int err = 0;
+	stream->slow = false;
+	while (!err && (lacking = tape_lacks(&stream->tape, off, call->size)) && !stream->slow) {
+		err = tape_make(&stream->tape);
+		if (!err)
+			err = stream->kind->answer(stream, call, lacking);
+		if (!err)
+			stream->slow = stream_is_late(stream);
+	}
+	if (err == 1)
+		stream->slow = false;
+	return err > 0 ? 0 : err;
+}
+
+static bool has_some(const struct stream *stream, const struct call *call)
+{
+	return tape_lacks(&stream->tape, (uint64_t)call->off, call->size) < call->size;
+}
+
+/* A thread that may take its time goes on. */
+static int hand_over(struct call *call)
+{
+	call->wait = (struct wait){.runs = true};
+	return -EAGAIN;
+}
+
+/* Makes results for as long as this thread may: 0, or as fill(), or -EAGAIN for another one to go on. */
+static int fill_in_time(struct stream *stream, struct call *call)
+{
+	struct runners *runners = &stream->fs->queue.runners;
+	bool patient = call->on_runner;
+	if (!patient && (stream->slow || !runners_hold(runners)))
+		return hand_over(call);
+	stream->until = time_after(patient ? WORK_SLICE_MS : FUSE_SLICE_MS);
+	int err = fill(stream, call);
+	if (!patient)
+		runners_release(runners);
+	bool lacks = tape_lacks(&stream->tape, (uint64_t)call->off, call->size);
+	return !err && stream->slow && lacks && !(patient && has_some(stream, call)) ? hand_over(call) : err;
+}
+
+static int read_used(struct stream *stream, struct call *call)
+{
+	uint64_t off = (uint64_t)call->off;
+	int err = stream->failed ? stream->failed : tape_seek(&stream->tape, off);
+	if (err)
+		return err;
+	if (tape_lacks(&stream->tape, off, call->size))
+		err = fill_in_time(stream, call);
+	/* What there is comes first: a reader must not wait for, or fail with, what comes after it. */
+	if (err && (call->wait.runs || !has_some(stream, call)))
+		return err;
+	struct span data = tape_read(&stream->tape, off, call->size);
+	fuse_reply_buf(call->req, (const char *)data.data, data.size);
+	return 0;
+}
+
+int stream_read(struct stream *stream, struct call *call)
+{
+	if (call->off < 0 || call->off > INT64_MAX - (off_t)call->size)
+		return -EINVAL;
+	call->outlives_failure = true;
+	if (!begin(stream)) {
+		call->wait = (struct wait){.stream = stream};
+		return -EAGAIN;
+	}
+	int err = read_used(stream, call);
+	end(stream);
+	return err;
+}

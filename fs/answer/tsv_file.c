@@ -1,0 +1,239 @@
+#include "fs/answer/tsv_file.h"
+
+#include <errno.h>
+
+#include "fs/answer/answer.h"
+#include "convert/os/guard.h"
+#include "fs/images/revision.h"
+#include "fs/sys/slice.h"
+
+/* ---- Measuring ---- */
+
+int tsv_file_measured(struct call *call, struct revision *rev, struct handle *handle, enum listing_kind kind,
+		      const struct tsv_index **ret)
+{
+	*ret = atomic_load_explicit(&handle->tables[kind], memory_order_acquire);
+	if (*ret)
+		return 0;
+	call->wait = (struct wait){.revision = rev, .work = WORK_TABLE, .part = (uint8_t)kind};
+	return -EAGAIN;
+}
+
+struct measuring {
+	struct gsymfs *fs;
+	struct revision *rev;
+	struct handle *handle;
+	enum listing_kind kind;
+	struct render_options options;
+	struct gsym_decoder *decoder;
+	struct text_buf scratch;
+	struct tsv_index *index;
+	uint32_t entry; /* the next to be measured */
+	int64_t until;
+};
+
+struct measuring *measuring_new(struct gsymfs *fs, struct revision *rev, enum listing_kind kind)
+{
+	struct wait wait;
+	struct measuring *m = calloc(1, sizeof(*m));
+	if (!m || revision_use(&fs->images, rev, &m->handle, &wait)) {
+		free(m);
+		return NULL;
+	}
+	m->fs = fs;
+	m->rev = rev;
+	m->kind = kind;
+	m->options.demangle = answer_demangle(fs, m->handle, false);
+	m->decoder = gsym_decoder_new();
+	m->index = calloc(1, sizeof(*m->index));
+	return m;
+}
+
+void measuring_free(struct measuring *m)
+{
+	if (!m)
+		return;
+	handle_put(m->handle);
+	tsv_index_free(m->index);
+	text_deinit(&m->scratch);
+	gsym_decoder_free(m->decoder);
+	free(m);
+}
+
+/* In place, unless somebody was faster. */
+static void publish(struct measuring *m)
+{
+	struct tsv_index *none = NULL;
+	if (atomic_compare_exchange_strong(&m->handle->tables[m->kind], &none, m->index))
+		m->index = NULL;
+}
+
+static int measure(void *arg)
+{
+	struct measuring *m = arg;
+	int err = 0;
+	while (!err && time_now() < m->until)
+		err = tsv_index_go_on(m->handle->reader, m->kind, &m->options, m->decoder, &m->scratch, m->index,
+				      &m->entry);
+	return err;
+}
+
+int measuring_go_on(struct measuring *m, int64_t until)
+{
+	m->until = until;
+	int err = m->decoder && m->index ? guard_run(measure, m) : -ENOMEM;
+	if (err == -EFAULT)
+		answer_complain(m->fs, m->rev, m->handle, err, NULL);
+	if (err == 1)
+		publish(m);
+	return err == 1 ? 0 : !err ? -EAGAIN : err == -EFAULT ? -EIO : err;
+}
+
+/* ---- Reading ---- */
+
+/* The piece that was read last is kept: reads are larger or smaller than pieces, and follow each other. */
+struct tsv_file {
+	struct gsymfs *fs;
+	struct revision *rev;
+	struct handle *handle;
+	const struct tsv_index *index; /* of the handle */
+	enum listing_kind kind;
+	struct render_options options;
+	struct gsym_decoder *decoder;
+	pthread_mutex_t lock; /* innermost; guards what follows */
+	size_t number;        /* of the piece; that past the last: none */
+	struct text_buf piece;
+	struct text_buf reply;
+	struct account *account; /* of whoever opened it */
+	size_t counted;
+};
+
+static void count_memory(struct tsv_file *file)
+{
+	account_count(file->account, ACCOUNT_FILES, file->piece.cap + file->reply.cap, &file->counted);
+}
+
+struct tsv_file *tsv_file_new(struct call *call, struct revision *rev, struct handle *handle, enum listing_kind kind)
+{
+	struct gsymfs *fs = call->fs;
+	struct tsv_file *file = calloc(1, sizeof(*file));
+	struct gsym_decoder *decoder = gsym_decoder_new();
+	struct account *account = account_get(&fs->open_files.accounts, fuse_req_ctx(call->req)->uid);
+	if (!file || !decoder || !account) {
+		account_put(account);
+		gsym_decoder_free(decoder);
+		free(file);
+		handle_put(handle);
+		return NULL;
+	}
+	*file = (struct tsv_file){
+		.fs = fs,
+		.rev = rev,
+		.handle = handle,
+		.index = atomic_load(&handle->tables[kind]),
+		.kind = kind,
+		.options.demangle = answer_demangle(fs, handle, false),
+		.decoder = decoder,
+		.account = account,
+	};
+	file->number = file->index->pieces.n;
+	pthread_mutex_init(&file->lock, NULL);
+	return file;
+}
+
+void tsv_file_free(struct tsv_file *file)
+{
+	if (!file)
+		return;
+	handle_put(file->handle);
+	gsym_decoder_free(file->decoder);
+	text_deinit(&file->piece);
+	text_deinit(&file->reply);
+	count_memory(file);
+	account_put(file->account);
+	pthread_mutex_destroy(&file->lock);
+	free(file);
+}
+
+static int make_piece(struct tsv_file *file, size_t number)
+{
+	const struct tsv_index *index = file->index;
+	uint32_t next, n = listing_entries(file->handle->reader, file->kind);
+	uint32_t end = number + 1 < index->pieces.n ? index->pieces.v[number + 1].entry : n;
+	text_reset(&file->piece);
+	file->number = index->pieces.n;
+	int err = listing_append(file->handle->reader, file->kind, index->pieces.v[number].entry, end, SIZE_MAX,
+				 &file->options, file->decoder, &file->piece, &next);
+	if (!err)
+		file->number = number;
+	return err;
+}
+
+struct reading {
+	struct tsv_file *file;
+	uint64_t off;
+	size_t size;
+};
+
+/* Appends what is wanted of the piece that has the byte at @off. */
+static int append_piece(struct reading *r)
+{
+	struct tsv_file *file = r->file;
+	size_t number = tsv_index_find(file->index, r->off);
+	int err = number == file->number ? 0 : make_piece(file, number);
+	if (err)
+		return err;
+	size_t skip = (size_t)(r->off - file->index->pieces.v[number].off);
+	if (skip >= file->piece.n)
+		return -EIO; /* the mapped file is not what was measured */
+	size_t n = file->piece.n - skip < r->size ? file->piece.n - skip : r->size;
+	text_bytes(&file->reply, file->piece.v + skip, n);
+	r->off += n;
+	r->size -= n;
+	return file->reply.failed ? -ENOMEM : 0;
+}
+
+static int append_pieces(void *arg)
+{
+	struct reading *r = arg;
+	int err = 0;
+	while (!err && r->size && r->off < r->file->index->size)
+		err = append_piece(r);
+	return err;
+}
+
+static int read_locked(struct tsv_file *file, struct call *call)
+{
+	struct reading r = {.file = file, .off = call->off < 0 ? 0 : (uint64_t)call->off, .size = call->size};
+	text_reset(&file->reply);
+	int err = guard_run(append_pieces, &r);
+	if (err == -EFAULT) {
+		file->number = file->index->pieces.n;
+		answer_complain(file->fs, file->rev, file->handle, err, NULL);
+		return -EIO;
+	}
+	if (!err)
+		fuse_reply_buf(call->req, file->reply.v, file->reply.n);
+	return err;
+}
+
+/* What may be kept, and is not needed, goes when memory is short. */
+static void give_back(struct tsv_file *file)
+{
+	count_memory(file);
+	if (!account_is_short(file->account, ACCOUNT_FILES))
+		return;
+	text_deinit(&file->piece);
+	text_deinit(&file->reply);
+	file->number = file->index->pieces.n;
+	count_memory(file);
+}
+
+int tsv_file_read(struct tsv_file *file, struct call *call)
+{
+	pthread_mutex_lock(&file->lock);
+	int err = read_locked(file, call);
+	give_back(file);
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}

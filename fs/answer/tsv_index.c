@@ -1,0 +1,37 @@
+#include "fs/answer/tsv_index.h"
+
+int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind, const struct render_options *options,
+		    struct gsym_decoder *decoder, struct text_buf *scratch, struct tsv_index *index, uint32_t *entry)
+{
+	uint32_t n = listing_entries(reader, kind);
+	const struct tsv_piece piece = {index->size, *entry};
+	if (*entry >= n)
+		return 1;
+	text_reset(scratch);
+	if (vec_push(&index->pieces, piece) ||
+	    listing_append(reader, kind, *entry, n, TSV_PIECE, options, decoder, scratch, entry))
+		return -ENOMEM;
+	index->size += scratch->n;
+	return index->size > TSV_BYTES_MAX ? -EFBIG : 0;
+}
+
+void tsv_index_free(struct tsv_index *index)
+{
+	if (!index)
+		return;
+	vec_free(&index->pieces);
+	free(index);
+}
+
+size_t tsv_index_find(const struct tsv_index *index, uint64_t off)
+{
+	size_t low = 0, high = index->pieces.n;
+	while (high - low > 1) {
+		size_t mid = low + (high - low) / 2;
+		if (index->pieces.v[mid].off <= off)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}

@@ -1,0 +1,203 @@
+/*
+ * Parking.
+ *
+ * libfuse calls the interrupt function of a request with a lock of that request held, and also from within
+ * fuse_req_interrupt_func() itself if the interrupt came first. A reply from in there would free the request
+ * under libfuse's hands. Hence the states: while a call is CALL_PARKING its interrupt function only leaves a
+ * mark. And hence the rule that the interrupt function is unset, without our lock, before a call that was
+ * taken off a list is answered: when that returns, no interrupt function runs any more.
+ */
+#include "fs/call/call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/gsymfs.h"
+#include "fs/convert/queue.h"
+#include "fs/call/runners.h"
+
+static void call_free(struct call *call)
+{
+	if (call->on_heap)
+		free(call);
+}
+
+static void answer_error(struct call *call, int err)
+{
+	fuse_reply_err(call->req, -err);
+	call_free(call);
+}
+
+/* A copy that outlives the FUSE thread's buffers; NULL without memory. */
+static struct call *to_heap(struct call *call)
+{
+	if (call->on_heap)
+		return call;
+	size_t name_size = call->name ? strlen(call->name) + 1 : 0;
+	struct call *copy = malloc(sizeof(*copy) + name_size);
+	if (!copy)
+		return NULL;
+	*copy = *call;
+	copy->on_heap = true;
+	if (call->name)
+		copy->name = memcpy(copy + 1, call->name, name_size);
+	return copy;
+}
+
+static void on_interrupt(fuse_req_t req, void *data)
+{
+	struct call *call = data;
+	struct images *images = &call->fs->images;
+	pthread_mutex_lock(&images->lock);
+	bool parked = call->state == CALL_PARKED;
+	if (parked) {
+		list_remove(&call->link);
+		call->state = CALL_TAKEN;
+	}
+	call->interrupted = true;
+	if (parked && call->turn)
+		runners_pass_turn(&call->fs->queue.runners, call->turn);
+	pthread_mutex_unlock(&images->lock);
+	if (!parked)
+		return;
+	fuse_reply_err(req, EINTR);
+	call_free(call);
+}
+
+static void disarm(struct call *call)
+{
+	fuse_req_interrupt_func(call->req, NULL, NULL);
+}
+
+/* Parks a call: NULL, and it is somebody else's now. Or gives back the call, which is to be tried again. */
+static struct call *park(struct call *stack)
+{
+	struct call *call = to_heap(stack);
+	if (!call) {
+		answer_error(stack, -ENOMEM);
+		return NULL;
+	}
+	call->state = CALL_PARKING;
+	call->interrupted = false;
+	fuse_req_interrupt_func(call->req, on_interrupt, call);
+	struct images *images = &call->fs->images;
+	pthread_mutex_lock(&images->lock);
+	int err = call->interrupted ? -EINTR : queue_wait(&call->fs->queue, call);
+	call->state = err ? CALL_TAKEN : CALL_PARKED;
+	pthread_mutex_unlock(&images->lock);
+	if (!err)
+		return NULL;
+	disarm(call);
+	if (err == -EAGAIN)
+		return call;
+	answer_error(call, err);
+	return NULL;
+}
+
+static int attempt(struct call *call)
+{
+	call->wait = (struct wait){.revision = NULL};
+	return call->attempt(call);
+}
+
+void call_run(struct call *call)
+{
+	int err;
+	while ((err = attempt(call)) == -EAGAIN) {
+		call = park(call);
+		if (!call)
+			return;
+	}
+	if (err)
+		answer_error(call, err);
+	else
+		call_free(call);
+}
+
+static void take(struct call *call, struct list *woken)
+{
+	list_remove(&call->link);
+	list_append(woken, &call->link);
+	call->state = CALL_TAKEN;
+}
+
+void calls_wake_all(struct list *parked, struct list *woken)
+{
+	while (!list_empty(parked))
+		take(LIST_ENTRY(parked->next, struct call), woken);
+}
+
+void calls_wake_first(struct list *parked, struct list *woken)
+{
+	if (!list_empty(parked))
+		take(LIST_ENTRY(parked->next, struct call), woken);
+}
+
+void calls_wake_id(struct list *parked, const char *id, struct list *woken)
+{
+	for (struct list *at = parked->next, *next; at != parked; at = next) {
+		next = at->next;
+		struct call *call = LIST_ENTRY(at, struct call);
+		if (strcmp(call->wait.id, id) == 0)
+			take(call, woken);
+	}
+}
+
+void calls_end(struct list *woken, int err)
+{
+	for (struct list *at; (at = list_take(woken));) {
+		struct call *call = LIST_ENTRY(at, struct call);
+		disarm(call);
+		answer_error(call, err);
+	}
+}
+
+/* Parks a call again, until a runner takes it. With images.lock. */
+static int hand_over(struct call *call)
+{
+	struct queue *queue = &call->fs->queue;
+	int err = call->interrupted ? -EINTR : queue->stopping ? -ENOTCONN : runners_add(&queue->runners, call);
+	if (!err)
+		call->state = CALL_PARKED;
+	return err;
+}
+
+void calls_resume(struct list *woken)
+{
+	for (struct list *at; (at = list_take(woken));) {
+		struct call *call = LIST_ENTRY(at, struct call);
+		struct images *images = &call->fs->images;
+		struct list refused;
+		list_init(&refused);
+		pthread_mutex_lock(&images->lock);
+		int err = hand_over(call); /* from now on it may end at any moment */
+		pthread_mutex_unlock(&images->lock);
+		if (err) {
+			list_append(&refused, at);
+			calls_end(&refused, err);
+		}
+	}
+}
+
+void calls_fail(struct list *woken, int err)
+{
+	struct list more, ended;
+	list_init(&more);
+	list_init(&ended);
+	for (struct list *at; (at = list_take(woken));) {
+		struct call *call = LIST_ENTRY(at, struct call);
+		call->failed = call->wait.revision;
+		call->failure = err;
+		list_append(call->outlives_failure ? &more : &ended, at);
+	}
+	calls_end(&ended, err);
+	calls_resume(&more);
+}
+
+void call_go_on(struct call *call)
+{
+	disarm(call);
+	call->on_runner = true;
+	call_run(call);
+}

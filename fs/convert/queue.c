@@ -1,0 +1,374 @@
+/* The state machine of revisions; see enum revision_state. */
+#include "fs/convert/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/gsymfs.h"
+#include "fs/images/revision.h"
+#include "fs/scan/scanner.h"
+#include "convert/run/share.h"
+#include "fs/answer/symbol_names.h"
+#include "convert/os/thread.h"
+#include "fs/images/use.h"
+
+enum {
+	/*
+	 * Crashes of the worker after which an image counts as failed: a crash may be bad luck (the file was
+	 * being replaced, memory ran out), but not every time.
+	 */
+	CRASHES_MAX = 3,
+};
+
+/* ---- Stages ---- */
+
+static void stage_init(struct stage *stage)
+{
+	lanes_init(&stage->asked);
+	lanes_init(&stage->ahead);
+	pthread_cond_init(&stage->wake, NULL);
+}
+
+static void stage_deinit(struct stage *stage)
+{
+	lanes_deinit(&stage->asked);
+	lanes_deinit(&stage->ahead);
+	pthread_cond_destroy(&stage->wake);
+}
+
+size_t stage_count(const struct stage *stage)
+{
+	return lanes_count(&stage->asked) + lanes_count(&stage->ahead);
+}
+
+static void stage_add(struct stage *stage, struct revision *rev)
+{
+	lanes_add(rev->ahead ? &stage->ahead : &stage->asked, rev->asker, &rev->link, false);
+	pthread_cond_signal(&stage->wake);
+}
+
+static struct revision *stage_take(struct stage *stage)
+{
+	struct list *at = lanes_take(&stage->asked);
+	if (!at)
+		at = lanes_take(&stage->ahead);
+	return at ? LIST_ENTRY(at, struct revision) : NULL;
+}
+
+void queue_init(struct queue *queue, struct gsymfs *fs)
+{
+	*queue = (struct queue){.images = &fs->images, .scan = &fs->scan, .converter = &fs->converter};
+	atomic_init(&queue->stopping, false);
+	stage_init(&queue->opening);
+	stage_init(&queue->converting);
+	lanes_init(&queue->indexing);
+	pthread_cond_init(&queue->indexing_wake, NULL);
+	runners_init(&queue->runners, queue->images);
+	measure_init(&queue->measure, fs);
+}
+
+void queue_deinit(struct queue *queue)
+{
+	stage_deinit(&queue->opening);
+	stage_deinit(&queue->converting);
+	pthread_cond_destroy(&queue->indexing_wake);
+	lanes_deinit(&queue->indexing);
+	runners_deinit(&queue->runners);
+	measure_deinit(&queue->measure);
+}
+
+/* ---- Waiting ---- */
+
+static void begin(struct queue *queue, struct revision *rev, uid_t uid, bool ahead)
+{
+	rev->state = STATE_OPENING;
+	rev->asker = uid;
+	rev->ahead = ahead;
+	stage_add(&queue->opening, rev);
+}
+
+void queue_want(struct queue *queue, struct revision *rev, uid_t uid)
+{
+	if (rev->state == STATE_COLD && !queue->stopping)
+		begin(queue, rev, uid, true);
+}
+
+/* A call waits: @rev begins, or is no longer one that somebody will ask for later. */
+static void ask(struct queue *queue, struct revision *rev, uid_t uid)
+{
+	if (rev->state == STATE_COLD) {
+		begin(queue, rev, uid, false);
+		return;
+	}
+	bool moves = rev->ahead && !list_empty(&rev->link);
+	rev->ahead = false;
+	if (!moves)
+		return;
+	list_remove(&rev->link);
+	rev->asker = uid;
+	stage_add(rev->state == STATE_OPENING ? &queue->opening : &queue->converting, rev);
+}
+
+static int wait_for_revision(struct queue *queue, struct call *call)
+{
+	struct revision *rev = call->wait.revision;
+	if (rev->stale || rev->state == STATE_READY || rev->state == STATE_FAILED)
+		return -EAGAIN;
+	if (++call->tries > (call->outlives_failure ? CALL_TRIES_MANY : CALL_TRIES_MAX))
+		return -EIO;
+	ask(queue, rev, fuse_req_ctx(call->req)->uid);
+	list_append(&rev->waiters, &call->link);
+	return 0;
+}
+
+static int wait_for_work(struct queue *queue, struct call *call)
+{
+	if (++call->works > CALL_WORKS_MAX)
+		return -EIO;
+	if (call->wait.work == WORK_TABLE)
+		return measure_wait(&queue->measure, call);
+	lanes_add(&queue->indexing, fuse_req_ctx(call->req)->uid, &call->link, false);
+	pthread_cond_signal(&queue->indexing_wake);
+	return 0;
+}
+
+int queue_wait(struct queue *queue, struct call *call)
+{
+	struct images *images = queue->images;
+	if (queue->stopping)
+		return -ENOTCONN;
+	if (call->wait.runs)
+		return runners_add(&queue->runners, call);
+	if (call->wait.stream)
+		return runners_wait_turn(&queue->runners, call);
+	if (call->wait.work)
+		return wait_for_work(queue, call);
+	if (call->wait.revision)
+		return wait_for_revision(queue, call);
+	if (images->scanned || call->wait.findings != images->findings)
+		return -EAGAIN;
+	list_append(&images->scan_waiters, &call->link);
+	return 0;
+}
+
+/* ---- Settling ---- */
+
+static void remember(struct images *images, struct revision *rev, struct outcome *outcome)
+{
+	if (outcome->verdict == VERDICT_CRASHED)
+		rev->crashes++;
+	bool for_good = outcome->verdict == VERDICT_FAILED || outcome->verdict == VERDICT_FAILED_FOREVER ||
+			(outcome->verdict == VERDICT_CRASHED && rev->crashes >= CRASHES_MAX);
+	revision_set_failed(rev, for_good ? outcome->err : 0, outcome->diag.text);
+	rev->again = outcome->again;
+	if (for_good && !rev->stale)
+		revision_set_inputs(images, rev, TAKE(outcome->inputs));
+}
+
+/* The object file is not the one that was scanned: the calls wait for a scan that sees what it is now. */
+static void wait_for_rescan(struct queue *queue, struct revision *rev, struct list *woken)
+{
+	rev->state = STATE_COLD;
+	if (queue->stopping)
+		calls_wake_all(&rev->waiters, woken);
+	else
+		list_splice(&queue->images->scan_waiters, &rev->waiters);
+	scan_request(queue->scan);
+}
+
+/* Ends a job: the new state, and all calls that waited for it. */
+static void settle(struct queue *queue, struct revision *rev, struct outcome *outcome)
+{
+	struct handle *unused = NULL;
+	struct list woken;
+	list_init(&woken);
+	pthread_mutex_lock(&queue->images->lock);
+	if (outcome->seconds > 0)
+		rev->seconds = outcome->seconds;
+	if (outcome->adopted)
+		rev->image->conversions--;
+	if (outcome->verdict == VERDICT_REPLACED) {
+		wait_for_rescan(queue, rev, &woken);
+	} else if (outcome->verdict == VERDICT_OUTDATED) {
+		rev->state = STATE_COLD;
+		outcome->err = revision_renew(queue->images, rev);
+		calls_wake_all(&rev->waiters, &woken);
+	} else {
+		if (outcome->handle)
+			unused = revision_set_ready(queue->images, rev, outcome->handle);
+		else
+			remember(queue->images, rev, outcome);
+		calls_wake_all(&rev->waiters, &woken);
+	}
+	pthread_mutex_unlock(&queue->images->lock);
+	handle_put(unused);
+	free(outcome->inputs);
+	if (outcome->err)
+		calls_fail(&woken, outcome->err);
+	else
+		calls_resume(&woken);
+}
+
+/* ---- Threads ---- */
+
+/* The next revision of @stage, moved on to @state; NULL when it is time to stop. */
+static struct revision *next(struct queue *queue, struct stage *stage, enum revision_state state)
+{
+	struct revision *rev = NULL;
+	pthread_mutex_lock(&queue->images->lock);
+	while (!queue->stopping && !(rev = stage_take(stage)))
+		pthread_cond_wait(&stage->wake, &queue->images->lock);
+	if (rev) {
+		rev->state = state;
+		if (state == STATE_CONVERTING) {
+			rev->image->conversions++;
+			atomic_store(&rev->progress, 0);
+		}
+	}
+	pthread_mutex_unlock(&queue->images->lock);
+	return rev;
+}
+
+static void enqueue_conversion(struct queue *queue, struct revision *rev)
+{
+	pthread_mutex_lock(&queue->images->lock);
+	rev->state = STATE_QUEUED;
+	stage_add(&queue->converting, rev);
+	pthread_mutex_unlock(&queue->images->lock);
+}
+
+static void count_request(const struct queue *queue, bool there, const struct outcome *outcome)
+{
+	enum cache_result result = !there || outcome->verdict == VERDICT_OUTDATED ? CACHE_MISS :
+				   outcome->verdict == VERDICT_READY		    ? CACHE_HIT :
+										      CACHE_FAILURE;
+	metric_add(&queue->images->metrics->cache[result], 1);
+}
+
+static void count_conversion(const struct queue *queue, const struct outcome *outcome)
+{
+	static const enum conversion_result results[] = {
+		[VERDICT_READY] = CONVERSION_OK,         [VERDICT_OUTDATED] = CONVERSION_OK,
+		[VERDICT_REPLACED] = CONVERSION_REPLACED, [VERDICT_TRANSIENT] = CONVERSION_FAILED,
+		[VERDICT_CRASHED] = CONVERSION_CRASHED,  [VERDICT_FAILED] = CONVERSION_LIMIT,
+		[VERDICT_FAILED_FOREVER] = CONVERSION_FAILED,
+	};
+	metrics_add_conversion(queue->images->metrics, results[outcome->verdict], outcome->seconds);
+}
+
+static void *open_images(void *arg)
+{
+	struct queue *queue = arg;
+	struct revision *rev;
+	while ((rev = next(queue, &queue->opening, STATE_OPENING))) {
+		struct outcome outcome;
+		bool there = convert_from_cache(queue->converter, rev, &outcome);
+		count_request(queue, there, &outcome);
+		if (there)
+			settle(queue, rev, &outcome);
+		else
+			enqueue_conversion(queue, rev);
+	}
+	return NULL;
+}
+
+static void wake_one(struct list *at, struct list *woken)
+{
+	struct list taken;
+	list_init(&taken);
+	list_append(&taken, at);
+	calls_wake_all(&taken, woken);
+}
+
+/* The next of the calls that wait for an index of names, on @woken; false when it is time to stop. */
+static bool next_indexing(struct queue *queue, struct list *woken)
+{
+	struct list *at = NULL;
+	list_init(woken);
+	pthread_mutex_lock(&queue->images->lock);
+	while (!queue->stopping && !(at = lanes_take(&queue->indexing)))
+		pthread_cond_wait(&queue->indexing_wake, &queue->images->lock);
+	if (at)
+		wake_one(at, woken);
+	pthread_mutex_unlock(&queue->images->lock);
+	return !list_empty(woken);
+}
+
+static void *index_names(void *arg)
+{
+	struct list woken;
+	while (next_indexing(arg, &woken)) {
+		const struct call *call = LIST_ENTRY(woken.next, struct call);
+		int err = symbol_names_make(call->fs, call->wait.revision, (enum symbol_names)call->wait.part);
+		if (err)
+			calls_fail(&woken, err);
+		else
+			calls_resume(&woken);
+	}
+	return NULL;
+}
+
+static void *convert_images(void *arg)
+{
+	struct queue *queue = arg;
+	struct revision *rev;
+	while ((rev = next(queue, &queue->converting, STATE_CONVERTING))) {
+		struct outcome outcome;
+		use_note(queue->images, queue->converter->cache);
+		convert_run(queue->converter, rev, &outcome);
+		if (!outcome.adopted)
+			count_conversion(queue, &outcome);
+		settle(queue, rev, &outcome);
+		share_give(queue->converter->shared, queue->converter->metrics, outcome.offer);
+	}
+	return NULL;
+}
+
+static int start(struct queue *queue, const char *name, void *(*run)(void *))
+{
+	int err = thread_start(&queue->threads[queue->n_threads], name, run, queue);
+	if (!err)
+		queue->n_threads++;
+	return err;
+}
+
+int queue_start(struct queue *queue, unsigned jobs)
+{
+	int err = start(queue, "open", open_images);
+	if (!err)
+		err = start(queue, "names", index_names);
+	if (!err)
+		err = runners_start(&queue->runners);
+	if (!err)
+		err = measure_start(&queue->measure);
+	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++)
+		err = start(queue, "convert", convert_images);
+	return err;
+}
+
+void queue_stop(struct queue *queue)
+{
+	struct images *images = queue->images;
+	struct list woken;
+	list_init(&woken);
+	pthread_mutex_lock(&images->lock);
+	queue->stopping = true;
+	pthread_cond_broadcast(&queue->opening.wake);
+	pthread_cond_broadcast(&queue->converting.wake);
+	pthread_cond_broadcast(&queue->indexing_wake);
+	for (struct list *at; (at = lanes_take(&queue->indexing));)
+		wake_one(at, &woken);
+	runners_stop(&queue->runners, &woken);
+	measure_stop(&queue->measure, &woken);
+	calls_wake_all(&images->scan_waiters, &woken);
+	for (size_t i = 0; i < images->revisions.n; i++)
+		calls_wake_all(&images->revisions.v[i]->waiters, &woken);
+	pthread_mutex_unlock(&images->lock);
+	calls_end(&woken, -ENOTCONN);
+	runners_join(&queue->runners);
+	measure_join(&queue->measure);
+	for (unsigned i = 0; i < queue->n_threads; i++)
+		pthread_join(queue->threads[i], NULL);
+	queue->n_threads = 0;
+}

@@ -1,0 +1,60 @@
+#include "fs/convert/recheck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert/cache/inputs.h"
+#include "fs/images/revision.h"
+
+/* What a revision is known to be made of: in its handle, or for a failed one as a copy. */
+struct suspect {
+	struct revision *rev;
+	struct handle *handle;
+	char *text;
+};
+
+typedef VEC(struct suspect) suspect_vec;
+
+static void add_suspect(suspect_vec *all, struct revision *rev)
+{
+	struct suspect s = {.rev = rev};
+	if (rev->state == STATE_READY && rev->handle->inputs.size)
+		s.handle = handle_get(rev->handle);
+	else if (rev->state == STATE_FAILED && rev->inputs && *rev->inputs)
+		s.text = strdup(rev->inputs);
+	if ((s.handle || s.text) && vec_push(all, s) == 0)
+		return;
+	handle_put(s.handle);
+	free(s.text);
+}
+
+static bool unchanged(const struct suspect *s, const struct neighbourhood *hood)
+{
+	struct span inputs = s->handle ? s->handle->inputs : (struct span){(uint8_t *)s->text, strlen(s->text)};
+	return inputs_unchanged(inputs, hood);
+}
+
+static void renew(struct images *images, struct revision *rev)
+{
+	pthread_mutex_lock(&images->lock);
+	if (rev->state == STATE_READY || rev->state == STATE_FAILED)
+		revision_renew(images, rev); /* without memory the next scan tries again */
+	pthread_mutex_unlock(&images->lock);
+}
+
+void images_recheck(struct images *images, const struct neighbourhood *hood)
+{
+	suspect_vec all = {0};
+	pthread_mutex_lock(&images->lock);
+	for (size_t i = 0; i < images->all.n; i++)
+		if (images->all.v[i]->revision)
+			add_suspect(&all, images->all.v[i]->revision);
+	pthread_mutex_unlock(&images->lock);
+	for (size_t i = 0; i < all.n; i++) {
+		if (!unchanged(&all.v[i], hood))
+			renew(images, all.v[i].rev);
+		handle_put(all.v[i].handle);
+		free(all.v[i].text);
+	}
+	vec_free(&all);
+}

@@ -1,0 +1,126 @@
+#include "fs/images/basename.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+struct basename *images_find_basename(const struct images *images, const char *name)
+{
+	uint64_t hash = XXH3_64bits(name, strlen(name));
+	for (struct table_link *l = table_first(&images->by_basename, hash); l; l = table_next(l, hash)) {
+		struct basename *b = TABLE_ENTRY(l, struct basename);
+		if (strcmp(b->name, name) == 0)
+			return b;
+	}
+	return NULL;
+}
+
+static uint64_t member_hash(const struct basename *name, const struct image *image)
+{
+	uint64_t pair = (uint64_t)name->number << 32 | image->number;
+	return XXH3_64bits(&pair, sizeof(pair));
+}
+
+static struct name_member *find_any_member(const struct images *images, const struct basename *name,
+					   const struct image *image)
+{
+	uint64_t hash = member_hash(name, image);
+	for (struct table_link *l = table_first(&images->by_member, hash); l; l = table_next(l, hash)) {
+		struct name_member *m = TABLE_ENTRY(l, struct name_member);
+		if (m->basename == name && m->image == image)
+			return m;
+	}
+	return NULL;
+}
+
+struct name_member *images_find_member(const struct images *images, const struct basename *name,
+				       const struct image *image)
+{
+	struct name_member *m = find_any_member(images, name, image);
+	return m && !m->gone ? m : NULL;
+}
+
+static void basename_free(struct basename *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->members.n; i++)
+		free(b->members.v[i]);
+	vec_free(&b->members);
+	free(b->name);
+	free(b);
+}
+
+static struct basename *add_name(struct images *images, const char *name)
+{
+	struct basename *b = calloc(1, sizeof(*b));
+	if (b)
+		b->name = strdup(name);
+	if (!b || !b->name || vec_reserve(&images->names, 1) ||
+	    table_add(&images->by_basename, &b->table, XXH3_64bits(name, strlen(name)))) {
+		basename_free(b);
+		return NULL;
+	}
+	b->number = (uint32_t)images->names.n;
+	images->names.v[images->names.n++] = b;
+	return b;
+}
+
+static int add_member(struct images *images, struct basename *b, struct image *image, uint32_t pass)
+{
+	struct name_member *m = calloc(1, sizeof(*m));
+	if (!m || vec_reserve(&b->members, 1) ||
+	    table_add(&images->by_member, &m->table, member_hash(b, image))) {
+		free(m);
+		return -ENOMEM;
+	}
+	m->basename = b;
+	m->image = image;
+	m->pass = pass;
+	b->members.v[b->members.n++] = m;
+	b->alive++;
+	return 0;
+}
+
+int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass)
+{
+	struct basename *b = images_find_basename(images, name);
+	if (!b)
+		b = add_name(images, name);
+	if (!b)
+		return -ENOMEM;
+	struct name_member *m = find_any_member(images, b, image);
+	if (!m)
+		return add_member(images, b, image, pass);
+	if (m->gone)
+		b->alive++;
+	m->gone = false;
+	m->pass = pass;
+	return 0;
+}
+
+static void sweep_members(struct basename *b, uint32_t pass)
+{
+	for (size_t i = 0; i < b->members.n; i++) {
+		struct name_member *m = b->members.v[i];
+		if (m->gone || m->pass == pass)
+			continue;
+		m->gone = true;
+		b->alive--;
+	}
+}
+
+void basenames_sweep(struct images *images, uint32_t pass)
+{
+	for (size_t i = 0; i < images->names.n; i++)
+		sweep_members(images->names.v[i], pass);
+}
+
+void basenames_free(struct images *images)
+{
+	for (size_t i = 0; i < images->names.n; i++)
+		basename_free(images->names.v[i]);
+	vec_free(&images->names);
+	table_deinit(&images->by_basename);
+	table_deinit(&images->by_member);
+}

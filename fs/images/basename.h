@@ -1,0 +1,15 @@
+/* basename.h - the directory by-name: base names of files and the images they hold. Under images.lock. */
+#ifndef FS_IMAGES_BASENAME_H
+#define FS_IMAGES_BASENAME_H
+
+#include "fs/images/images.h"
+
+/* Notes that @image has a file called @name. 0 or -ENOMEM. */
+int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass);
+
+/* Forgets what scan @pass did not see. */
+void basenames_sweep(struct images *images, uint32_t pass);
+
+void basenames_free(struct images *images);
+
+#endif

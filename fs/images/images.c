@@ -1,0 +1,366 @@
+/* Images by id, and their revisions. */
+#include "fs/images/images.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "fs/images/basename.h"
+#include "fs/call/call.h"
+#include "fs/sys/notify.h"
+#include "fs/images/revision.h"
+
+enum { CUT_ID_DIGITS = 32 };
+
+void images_init(struct images *images, struct notify *notify, struct metrics *metrics)
+{
+	*images = (struct images){.notify = notify, .metrics = metrics, .absent = -ENOENT};
+	pthread_mutex_init(&images->lock, NULL);
+	list_init(&images->scan_waiters);
+}
+
+static void image_free(struct image *image)
+{
+	for (size_t i = 0; i < image->sources.n; i++)
+		free(image->sources.v[i].path);
+	vec_free(&image->sources);
+	free(image);
+}
+
+void images_deinit(struct images *images)
+{
+	for (size_t i = 0; i < images->all.n; i++)
+		image_free(images->all.v[i]);
+	for (size_t i = 0; i < images->revisions.n; i++)
+		revision_free(images->revisions.v[i]);
+	path_tree_deinit(&images->paths);
+	basenames_free(images);
+	vec_free(&images->all);
+	vec_free(&images->sorted);
+	vec_free(&images->revisions);
+	vec_free(&images->ready);
+	table_deinit(&images->by_id);
+	pthread_mutex_destroy(&images->lock);
+}
+
+/* ---- Finding ---- */
+
+struct image *images_find(const struct images *images, const char *id)
+{
+	uint64_t hash = XXH3_64bits(id, strlen(id));
+	for (struct table_link *l = table_first(&images->by_id, hash); l; l = table_next(l, hash)) {
+		struct image *image = TABLE_ENTRY(l, struct image);
+		if (strcmp(image->id, id) == 0)
+			return image;
+	}
+	return NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	struct image *const *x = a, *const *y = b;
+	return strcmp((*x)->id, (*y)->id);
+}
+
+static int sort_ids(struct images *images)
+{
+	if (images->sorted.n == images->all.n)
+		return 0;
+	images->sorted.n = 0;
+	if (vec_reserve(&images->sorted, images->all.n))
+		return -ENOMEM;
+	memcpy(images->sorted.v, images->all.v, images->all.n * sizeof(*images->all.v));
+	images->sorted.n = images->all.n;
+	qsort(images->sorted.v, images->sorted.n, sizeof(*images->sorted.v), by_id);
+	return 0;
+}
+
+/* Index of the first image whose id is not below @prefix. */
+static size_t lower_bound(const struct images *images, const char *prefix)
+{
+	size_t low = 0, high = images->sorted.n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (strcmp(images->sorted.v[middle]->id, prefix) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct image *images_find_prefix(struct images *images, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	struct image *found = NULL;
+	if (sort_ids(images))
+		return NULL;
+	for (size_t i = lower_bound(images, prefix); i < images->sorted.n; i++) {
+		struct image *image = images->sorted.v[i];
+		if (strncmp(image->id, prefix, length) != 0)
+			break;
+		if (!image->revision)
+			continue;
+		if (found)
+			return NULL;
+		found = image;
+	}
+	return found;
+}
+
+bool images_has_prefix(struct images *images, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	if (sort_ids(images))
+		return false;
+	size_t i = lower_bound(images, prefix);
+	while (i < images->sorted.n && strncmp(images->sorted.v[i]->id, prefix, length) == 0)
+		if (images->sorted.v[i++]->revision)
+			return true;
+	return false;
+}
+
+static bool has_whole_id(const struct image *image, uint32_t pass)
+{
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (!image->sources.v[i].id_is_cut && (!pass || image->sources.v[i].pass == pass))
+			return true;
+	return false;
+}
+
+/* Build ids that are shorter than what Breakpad makes of them. */
+static size_t find_padded(const struct images *images, const char *cut, uint32_t pass, struct image **ret, size_t max)
+{
+	char id[CUT_ID_DIGITS + 1];
+	size_t found = 0;
+	for (size_t n = CUT_ID_DIGITS - 2; n && found < max && cut[n] == '0' && cut[n + 1] == '0'; n -= 2) {
+		memcpy(id, cut, n);
+		id[n] = 0;
+		struct image *image = images_find(images, id);
+		if (image && has_whole_id(image, pass))
+			ret[found++] = image;
+	}
+	return found;
+}
+
+size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret, size_t max)
+{
+	if (strlen(cut) != CUT_ID_DIGITS || sort_ids(images))
+		return 0;
+	size_t found = find_padded(images, cut, pass, ret, max);
+	for (size_t i = lower_bound(images, cut); i < images->sorted.n && found < max; i++) {
+		struct image *image = images->sorted.v[i];
+		if (strncmp(image->id, cut, CUT_ID_DIGITS) != 0)
+			break;
+		if (has_whole_id(image, pass))
+			ret[found++] = image;
+	}
+	return found;
+}
+
+struct revision *images_revision(struct images *images, uint32_t number)
+{
+	pthread_mutex_lock(&images->lock);
+	struct revision *rev = number < images->revisions.n ? images->revisions.v[number] : NULL;
+	pthread_mutex_unlock(&images->lock);
+	return rev;
+}
+
+/* ---- Adding ---- */
+
+static struct image *add_image(struct images *images, const char *id)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	if (!image || strlen(id) >= sizeof(image->id) || vec_reserve(&images->all, 1)) {
+		free(image);
+		return NULL;
+	}
+	strcpy(image->id, id);
+	image->number = (uint32_t)images->all.n;
+	if (table_add(&images->by_id, &image->table, XXH3_64bits(id, strlen(id)))) {
+		free(image);
+		return NULL;
+	}
+	images->all.v[images->all.n++] = image;
+	return image;
+}
+
+static struct source *find_source(struct image *image, const struct source *like)
+{
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (image->sources.v[i].dev == like->dev && image->sources.v[i].ino == like->ino)
+			return &image->sources.v[i];
+	return NULL;
+}
+
+static bool unchanged(const struct source *a, const struct source *b)
+{
+	return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->uid == b->uid &&
+	       a->gid == b->gid;
+}
+
+/*
+ * Replaces or adds a source. A file with several hard links keeps the path seen first in this scan; whoever
+ * may reach it by one of them may read it.
+ */
+static int put_source(struct image *image, const struct source *seen)
+{
+	struct source *old = find_source(image, seen);
+	if (old && old->pass == seen->pass) {
+		old->mode_seen |= seen->mode;
+		return 0;
+	}
+	struct source copy = *seen;
+	copy.mode_seen = seen->mode;
+	if (old && unchanged(old, seen))
+		copy.mode = old->mode; /* its other paths may be yet to come */
+	copy.path = strdup(seen->path);
+	if (!copy.path || (!old && vec_reserve(&image->sources, 1))) {
+		free(copy.path);
+		return -ENOMEM;
+	}
+	if (old)
+		free(old->path);
+	else
+		old = &image->sources.v[image->sources.n++];
+	*old = copy;
+	return 0;
+}
+
+static int add_path(struct images *images, struct image *image, const struct found_at *at)
+{
+	int err = basename_add(images, at->basename, image, at->pass);
+	return err ? err : path_tree_add(&images->paths, at->directory, images_find_basename(images, at->basename)->name,
+					 image->number, at->pass, at->last);
+}
+
+uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name, const struct path_attr *attr)
+{
+	uint32_t number;
+	pthread_mutex_lock(&images->lock);
+	path_tree_enter(&images->paths, parent, name, attr, &number);
+	pthread_mutex_unlock(&images->lock);
+	return number;
+}
+
+static int add_locked(struct images *images, const struct finding *finding, struct list *woken)
+{
+	struct image *image = images_find(images, finding->id);
+	images->findings++;
+	if (!image)
+		image = add_image(images, finding->id);
+	if (!image)
+		return -ENOMEM;
+	int err = put_source(image, &finding->source);
+	if (!err)
+		err = add_path(images, image, &finding->at);
+	if (!err)
+		err = revision_choose(images, image);
+	calls_wake_id(&images->scan_waiters, image->id, woken);
+	return err;
+}
+
+int images_add(struct images *images, const struct finding *finding, struct list *woken)
+{
+	pthread_mutex_lock(&images->lock);
+	int err = add_locked(images, finding, woken);
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+int images_add_name(struct images *images, const char *id, const struct found_at *at)
+{
+	pthread_mutex_lock(&images->lock);
+	struct image *image = images_find(images, id);
+	int err = image ? add_path(images, image, at) : 0;
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+/* ---- Sweeping ---- */
+
+static void drop_unseen(struct image *image, uint32_t pass)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < image->sources.n; i++) {
+		if (image->sources.v[i].pass == pass)
+			image->sources.v[kept++] = image->sources.v[i];
+		else
+			free(image->sources.v[i].path);
+	}
+	image->sources.n = kept;
+}
+
+/* Unless scan @pass has seen the file. */
+static void drop_source(struct images *images, struct image *image, const struct source *gone, uint32_t pass)
+{
+	struct source *s = find_source(image, gone);
+	if (!s || s->pass == pass)
+		return;
+	free(s->path);
+	*s = image->sources.v[--image->sources.n];
+	revision_choose(images, image); /* without memory the next scan tries again */
+}
+
+/*
+ * An incomplete scan leaves what it did not see; but calls that wait for it because the file of their image was
+ * replaced or removed know better.
+ */
+static void drop_replaced(struct images *images, uint32_t pass)
+{
+	for (struct list *at = images->scan_waiters.next; at != &images->scan_waiters; at = at->next) {
+		struct revision *rev = LIST_ENTRY(at, struct call)->wait.revision;
+		if (rev && !rev->stale)
+			drop_source(images, rev->image, &rev->source, pass);
+	}
+}
+
+static void sweep(struct images *images, uint32_t pass)
+{
+	for (size_t i = 0; i < images->all.n; i++)
+		drop_unseen(images->all.v[i], pass);
+	basenames_sweep(images, pass);
+	path_tree_sweep(&images->paths, pass);
+}
+
+/* What to say of an id that an incomplete scan did not find. */
+static int absent_errno(int err)
+{
+	switch (err) {
+	case -EACCES:
+	case -EPERM: return -ENOENT; /* what is closed to us is not served in any case */
+	case -EHOSTUNREACH:
+	case -ETIMEDOUT: return err;
+	}
+	return -EIO;
+}
+
+/* All paths of a file count that the scan has met. */
+static void settle_modes(struct images *images, uint32_t pass)
+{
+	for (size_t i = 0; i < images->all.n; i++) {
+		struct image *image = images->all.v[i];
+		for (size_t k = 0; k < image->sources.n; k++) {
+			struct source *s = &image->sources.v[k];
+			if (s->pass == pass)
+				s->mode = s->mode_seen;
+		}
+		/* Without memory for a new revision the old one stays: the next scan tries again. */
+		revision_choose(images, image);
+	}
+}
+
+void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken)
+{
+	pthread_mutex_lock(&images->lock);
+	if (err)
+		drop_replaced(images, pass);
+	else
+		sweep(images, pass);
+	settle_modes(images, pass);
+	images->complete |= !err;
+	images->absent = images->complete ? -ENOENT : absent_errno(err);
+	images->scanned = true;
+	calls_wake_all(&images->scan_waiters, woken);
+	pthread_mutex_unlock(&images->lock);
+}

@@ -1,0 +1,224 @@
+/*
+ * images.h - what SOURCE holds: images by id, the files they come from, their base names.
+ *
+ * An image is an id. Files with that id are its sources; the best of them is converted, together with one that has
+ * the code if it has only debug data. An image with its chosen files is a revision: everything the kernel is told about a revision stays true for ever,
+ * because a source that changes makes a new revision with new inode numbers. Images and revisions are numbered
+ * and live as long as the mount, so pointers to them need no counting.
+ *
+ * Locking: one mutex, images.lock, guards all that is declared here and in queue.h, including lists of parked
+ * calls. It is never held over a system call that can block, a FUSE reply, or a conversion. The order of all
+ * locks of the daemon:
+ *
+ *	libfuse's lock of a request (held while it calls our interrupt function)
+ *	  images.lock
+ *	    nodes.lock, open_files.lock, notify.lock (innermost, never nested in each other)
+ */
+#ifndef FS_IMAGES_IMAGES_H
+#define FS_IMAGES_IMAGES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "convert/convert.h"
+#include "gsym/base/vec.h"
+#include "convert/cache/cache.h"
+#include "gsym/base/list.h"
+#include "fs/name/name.h"
+#include "fs/images/path_tree.h"
+#include "gsym/base/table.h"
+
+struct metrics;
+struct notify;
+
+/* How much a file can tell of an image. */
+enum richness {
+	SOURCE_BARE,
+	SOURCE_SYMBOLS,
+	SOURCE_BREAKPAD, /* lines and calls, but names as somebody has demangled them */
+	SOURCE_GSYM,     /* all that lookups need, as somebody else has converted it */
+	SOURCE_DWARF,
+};
+
+/* A file of SOURCE. */
+struct source {
+	char *path; /* below SOURCE */
+	dev_t dev;
+	ino_t ino;
+	uint64_t size;
+	int64_t mtime_ns, ctime_ns;
+	uid_t uid;
+	gid_t gid;
+	mode_t mode; /* read permissions only, for others none if they cannot reach the file */
+	mode_t mode_seen; /* the same of all paths that scan @pass has met so far; becomes mode at its end */
+	enum richness richness;
+	bool has_text; /* the code, which a separate debug file lacks */
+	enum image_kind kind;
+	bool id_is_cut; /* the file names only the beginning of the build id */
+	char arch[16];
+	uint32_t pass; /* of the scan that saw it last */
+};
+
+enum revision_state {
+	STATE_COLD,    /* nobody has asked yet, or what was open has been closed */
+	STATE_OPENING, /* waits for, or is in, a look into the cache */
+	STATE_QUEUED,  /* waits for its conversion */
+	STATE_CONVERTING,
+	STATE_READY,
+	STATE_FAILED, /* and will not be tried again */
+	STATES,
+};
+
+/* An image with its chosen files. */
+struct revision {
+	/* These never change once the revision was exposed or has left STATE_COLD. */
+	uint32_t number;
+	struct image *image;
+	struct source source; /* with its own copy of the path */
+	struct source binary; /* likewise: the image's file with the code, when @source is its debug file; else no path */
+	struct cache_key key;
+
+	/* Guarded by images.lock. */
+	bool exposed; /* the kernel has seen its inode number */
+	bool stale;   /* another revision has taken its place */
+	enum revision_state state;
+	struct handle *handle; /* in STATE_READY */
+	struct list waiters;   /* calls parked until the state settles */
+	struct list link;      /* in a lane of the queue, until a thread takes it */
+	uid_t asker;           /* whose lane that is */
+	bool ahead;            /* nobody waits for it yet */
+	int failure;           /* in STATE_FAILED: negative errno */
+	int64_t again;         /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
+	char *inputs;          /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */
+	size_t inputs_size;
+	char *reason;          /* words for the last failure, or NULL */
+	int64_t complained;    /* last words in the log about the open image, like @used */
+	unsigned crashes;      /* of workers */
+	uint64_t gsym_size;    /* size of image.gsym once it was ready, else 0 */
+	uint64_t table_sizes[LISTINGS]; /* of the tables that were measured, else 0 */
+	double seconds;        /* the last conversion took */
+	int64_t used;          /* last lookup, seconds of CLOCK_REALTIME_COARSE */
+
+	atomic_uint progress;  /* per cent, while converting */
+	_Atomic pid_t worker; /* that converts it, 0 = none */
+};
+
+struct image {
+	struct table_link table;
+	uint32_t number;
+	char id[ID_TEXT_SIZE];
+	VEC(struct source) sources;
+	struct revision *revision; /* NULL: no source is left */
+	unsigned conversions;      /* started since the mount */
+};
+
+/* An image in by-name/<basename>. */
+struct name_member {
+	struct table_link table;
+	struct basename *basename;
+	struct image *image;
+	uint32_t pass; /* of the scan that saw a file of that name last */
+	bool gone;     /* the place stays, for positions in listings */
+};
+
+struct basename {
+	struct table_link table;
+	uint32_t number;
+	uint32_t alive; /* members that are not gone */
+	char *name;
+	VEC(struct name_member *) members;
+};
+
+struct images {
+	pthread_mutex_t lock;
+	struct table by_id;
+	VEC(struct image *) all;          /* by number */
+	VEC(struct image *) sorted;       /* by id; rebuilt when its size is not that of all */
+	VEC(struct revision *) revisions; /* by number */
+	struct table by_basename;
+	struct table by_member;       /* name_member by base name and image */
+	VEC(struct basename *) names; /* by number */
+	struct path_tree paths;
+	VEC(struct revision *) ready; /* those in STATE_READY */
+	bool scanned;                 /* the first scan is over: nobody waits for it any more */
+	bool complete;                /* a scan has seen all of SOURCE */
+	int absent;                   /* errno for what is not there: -ENOENT, or why no scan was complete */
+	uint64_t findings;            /* calls of images_add() so far */
+	struct list scan_waiters;     /* calls parked until it is, or until their id appears */
+	size_t inputs_bytes;          /* of all revisions */
+	uint64_t places;              /* fingerprint of where neighbours may be; set like @merged */
+	bool merged;                  /* all functions that share a range are kept; set before the first file */
+	struct notify *notify;        /* borrowed; told about replaced revisions */
+	struct metrics *metrics;      /* borrowed */
+};
+
+void images_init(struct images *images, struct notify *notify, struct metrics *metrics);
+void images_deinit(struct images *images);
+
+/* A path of a file, as by-path has it. */
+struct found_at {
+	const char *basename;
+	uint32_t directory; /* of images_add_directory() */
+	bool last;          /* the file has no more images */
+	uint32_t pass;      /* of the scan */
+};
+
+/*
+ * The directory @name of SOURCE, in the directory @parent: its number, or PATH_NONE without memory; see path_tree_enter().
+ */
+uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name, const struct path_attr *attr);
+
+/* What the scanner found at one path. */
+struct finding {
+	const char *id;       /* canonical text */
+	struct found_at at;
+	struct source source; /* path and all are borrowed */
+};
+
+/*
+ * Adds a file, or notes that it is still there. Calls that waited for this image go to @woken, to be resumed
+ * without the lock. 0 or -ENOMEM.
+ */
+int images_add(struct images *images, const struct finding *finding, struct list *woken);
+
+/*
+ * Adds a further name of the image @id, if there is such an image: that of a symbolic link to its file.
+ */
+int images_add_name(struct images *images, const char *id, const struct found_at *at);
+
+/*
+ * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes all who waited
+ * for it. Until one was complete, @err is the answer for what is not known.
+ */
+void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken);
+
+/* ---- For holders of the lock ---- */
+
+/* The image with exactly this id, or NULL. */
+struct image *images_find(const struct images *images, const char *id);
+
+/* The one living image whose id begins with @prefix; NULL when there is none or more than one. */
+struct image *images_find_prefix(struct images *images, const char *prefix);
+
+/* Whether there is a living image whose id begins with @prefix. */
+bool images_has_prefix(struct images *images, const char *prefix);
+
+/*
+ * The images whose build id begins with @cut, 32 digits, or is @cut without zeros at its end, and which have a file that
+ * says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in @ret.
+ */
+size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret, size_t max);
+
+struct basename *images_find_basename(const struct images *images, const char *name);
+
+/* The living member of @name for @image, or NULL. */
+struct name_member *images_find_member(const struct images *images, const struct basename *name,
+				       const struct image *image);
+
+/* ---- For everybody ---- */
+
+/* The revision behind an inode number. NULL for numbers never given out. */
+struct revision *images_revision(struct images *images, uint32_t number);
+
+#endif

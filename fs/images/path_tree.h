@@ -1,0 +1,102 @@
+/*
+ * path_tree.h - the directory by-path: the directories of SOURCE that hold images, and their files.
+ *
+ * No locks: the owner guards it. A directory or file that is gone keeps its place and number, for positions in
+ * listings and inode numbers, and has them again when it comes back. Files are many, so they are small: their names are
+ * borrowed, and they live in pages.
+ */
+#ifndef FS_IMAGES_PATH_TREE_H
+#define FS_IMAGES_PATH_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "gsym/base/vec.h"
+#include "gsym/base/table.h"
+
+enum {
+	PATH_FILES_PAGE = 1024,
+	/* Deeper directories are left out: the text of a symbolic link has at most 4095 bytes. */
+	PATH_DEPTH_MAX = 1000,
+};
+
+#define PATH_NONE UINT32_MAX /* no directory */
+
+/* What a directory shows of the one it stands for. */
+struct path_attr {
+	uid_t uid;
+	gid_t gid;
+	mode_t mode; /* permissions to read and search */
+	struct timespec mtime;
+};
+
+struct path_dir {
+	struct table_link table;
+	uint32_t number;
+	uint32_t parent; /* PATH_NONE: of SOURCE itself */
+	uint32_t depth;  /* 0: SOURCE */
+	uint32_t alive;  /* files and directories in it that are not gone; 0: it is gone itself */
+	struct path_attr attr;
+	char *name;
+	VEC(uint32_t) children; /* twice the number of a directory, or of the first file of a name plus one */
+};
+
+/* An image in a file. A file with several is a chain of these. */
+struct path_file {
+	struct table_link table; /* of the first in a chain */
+	const char *name;        /* borrowed */
+	uint32_t number;
+	uint32_t dir;
+	uint32_t image; /* its number */
+	uint32_t pass;  /* of the scan that saw it last; 0: gone */
+	uint32_t next;  /* in the chain: its number plus one; 0: the last */
+};
+
+/* Zero-initialised is empty. */
+struct path_tree {
+	VEC(struct path_dir *) dirs; /* by number; the first is SOURCE */
+	VEC(struct path_file *) pages;
+	size_t n_files;
+	struct table by_dir, by_file;
+};
+
+void path_tree_deinit(struct path_tree *tree);
+
+/*
+ * The number of the directory @name in @parent, which is made if there is none, and looks like @attr from now on. Of
+ * SOURCE: PATH_NONE and "". PATH_NONE comes back for one that is too deep, or in PATH_NONE. 0 or -ENOMEM.
+ */
+int path_tree_enter(struct path_tree *tree, uint32_t parent, const char *name, const struct path_attr *attr,
+		    uint32_t *ret);
+
+/*
+ * Scan @pass, which is not 0, has seen @image in the file @name of @dir (PATH_NONE: nothing is noted). With @last it has no
+ * more, so that those it had before are gone. @name must live as long as the tree. 0 or -ENOMEM.
+ */
+int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass, bool last);
+
+/* Forgets files that scan @pass did not see. */
+void path_tree_sweep(struct path_tree *tree, uint32_t pass);
+
+/* By number; NULL for numbers never given out. */
+const struct path_dir *path_tree_dir(const struct path_tree *tree, uint32_t number);
+const struct path_file *path_tree_file(const struct path_tree *tree, uint32_t number);
+
+/* The directory in @parent called so, unless it is gone, or NULL. */
+const struct path_dir *path_tree_find_dir(const struct path_tree *tree, uint32_t parent, const char *name);
+
+/* The first of the chain of that file, even if all of them are gone, or NULL. */
+const struct path_file *path_tree_find(const struct path_tree *tree, uint32_t dir, const char *name);
+
+/* The first of @file and those behind it in the chain that is not gone, or NULL. */
+const struct path_file *path_file_alive(const struct path_tree *tree, const struct path_file *file);
+
+/* The one behind it in the chain, gone or not, or NULL. */
+const struct path_file *path_file_next(const struct path_tree *tree, const struct path_file *file);
+
+/* Whether the chain that begins with @first has more than one that is not gone. */
+bool path_file_is_fat(const struct path_tree *tree, const struct path_file *first);
+
+#endif

@@ -1,0 +1,384 @@
+/*
+ * Revisions of images. Which source is best: one with DWARF, else GSYM, else Breakpad's text symbols, else
+ * one with a symbol table, else any; GSYM that lies beside the program under its name comes before all. Among
+ * equals the one already chosen, so that copies of a file do not replace each other, else the first by path. A
+ * debug file is joined by the best of those with code, which alone has dynamic symbols and linkage tables.
+ */
+#include "fs/images/revision.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "convert/run/neighbour.h"
+#include "fs/sys/notify.h"
+
+enum {
+	/*
+	 * Open images. Each is a mapping, of which a process may have 65530; a program that walks over
+	 * more images than this opens them again from the cache, which costs a checksum.
+	 */
+	READY_MAX = 4096,
+	/* Every lookup in a damaged image fails, and anybody may look up as often as they like. */
+	COMPLAIN_SECONDS = 60,
+	/*
+	 * What failed images are made of, together. A file of a few kilobytes can ask for thousands of long paths;
+	 * failures beyond are not looked at again until the next mount, or until their own files change.
+	 */
+	INPUTS_BYTES_MAX = 64 << 20,
+};
+
+static bool same_file(const struct source *a, const struct source *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns;
+}
+
+static bool same_source(const struct source *a, const struct source *b)
+{
+	return same_file(a, b) && a->ctime_ns == b->ctime_ns && a->mode == b->mode && a->uid == b->uid &&
+	       a->gid == b->gid && a->richness == b->richness && strcmp(a->path, b->path) == 0;
+}
+
+/* Two files, of which the second may be none: its path is NULL then. */
+struct choice {
+	struct source source, binary;
+};
+
+static bool same_choice(const struct revision *rev, const struct choice *choice)
+{
+	const struct source *a = &rev->binary, *b = &choice->binary;
+	return same_source(&rev->source, &choice->source) && !a->path == !b->path && (!a->path || same_source(a, b));
+}
+
+/* Whether @a should rather stand for the image than @b; @chosen does now. */
+static bool better(const struct source *a, const struct source *b, const struct source *chosen)
+{
+	if (a->richness != b->richness)
+		return a->richness > b->richness;
+	bool a_chosen = chosen && chosen->path && same_file(a, chosen);
+	bool b_chosen = chosen && chosen->path && same_file(b, chosen);
+	if (a_chosen != b_chosen)
+		return a_chosen;
+	return strcmp(a->path, b->path) < 0;
+}
+
+static const struct source *best_source(const struct image *image)
+{
+	const struct source *best = NULL, *chosen = image->revision ? &image->revision->source : NULL;
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (!best || better(&image->sources.v[i], best, chosen))
+			best = &image->sources.v[i];
+	return best;
+}
+
+/*
+ * Whether @binary may complete @debug: it has the code, was not put there by somebody else, and all who may read
+ * the one may read the other.
+ */
+static bool completes(const struct source *binary, const struct source *debug)
+{
+	struct stat st = {.st_uid = binary->uid, .st_gid = binary->gid, .st_mode = binary->mode};
+	bool same_arch = !*debug->arch || strcmp(binary->arch, debug->arch) == 0; /* GSYM has none */
+	return binary->has_text && same_arch && (binary->uid == debug->uid || binary->uid == 0) &&
+	       readable_like(&st, true, debug);
+}
+
+static const struct source *best_binary(const struct image *image, const struct source *debug)
+{
+	const struct source *best = NULL, *chosen = image->revision ? &image->revision->binary : NULL;
+	if (debug->has_text)
+		return NULL;
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (completes(&image->sources.v[i], debug) && (!best || better(&image->sources.v[i], best, chosen)))
+			best = &image->sources.v[i];
+	return best;
+}
+
+/*
+ * GSYM under the name of the program @binary with ".gsym" behind it, or NULL. Whoever owns the program and puts it there
+ * wants it to be used; llvm-symbolizer does so, too.
+ */
+static const struct source *gsym_beside(const struct image *image, const struct source *binary)
+{
+	size_t length = binary ? strlen(binary->path) : 0;
+	for (size_t i = 0; i < image->sources.n && binary && binary->has_text; i++) {
+		const struct source *s = &image->sources.v[i];
+		if (s->kind == IMAGE_GSYM_FILE && (s->uid == binary->uid || s->uid == 0) &&
+		    strncmp(s->path, binary->path, length) == 0 && strcmp(s->path + length, ".gsym") == 0)
+			return s;
+	}
+	return NULL;
+}
+
+static struct cache_file cache_file(const struct source *s)
+{
+	return (struct cache_file){
+		.dev = s->dev,
+		.ino = s->ino,
+		.size = s->size,
+		.mtime_ns = s->mtime_ns,
+		.ctime_ns = s->ctime_ns,
+		.uid = s->uid,
+		.gid = s->gid,
+		.mode = s->mode,
+	};
+}
+
+static int set_files(const struct images *images, struct revision *rev, const struct choice *choice)
+{
+	char *source = strdup(choice->source.path), *binary = choice->binary.path ? strdup(choice->binary.path) : NULL;
+	if (!source || (choice->binary.path && !binary)) {
+		free(source);
+		free(binary);
+		return -ENOMEM;
+	}
+	free(rev->source.path);
+	free(rev->binary.path);
+	rev->source = choice->source;
+	rev->source.path = source;
+	rev->binary = choice->binary;
+	rev->binary.path = binary;
+	struct cache_input input = {
+		.id = rev->image->id,
+		.file = cache_file(&rev->source),
+		.binary = cache_file(&rev->binary),
+		.version = IMAGE_GSYM_VERSION,
+		.merged = images->merged,
+		.places = images->places,
+	};
+	cache_key_make(&input, &rev->key);
+	return 0;
+}
+
+static struct revision *new_revision(struct images *images, struct image *image, const struct choice *choice)
+{
+	struct revision *rev = calloc(1, sizeof(*rev));
+	if (!rev || vec_reserve(&images->revisions, 1)) {
+		free(rev);
+		return NULL;
+	}
+	rev->image = image;
+	rev->number = (uint32_t)images->revisions.n;
+	list_init(&rev->waiters);
+	list_init(&rev->link);
+	if (set_files(images, rev, choice)) {
+		free(rev);
+		return NULL;
+	}
+	images->revisions.v[images->revisions.n++] = rev;
+	return rev;
+}
+
+void revision_free(struct revision *rev)
+{
+	if (!rev)
+		return;
+	handle_put(rev->handle);
+	free(rev->source.path);
+	free(rev->binary.path);
+	free(rev->reason);
+	free(rev->inputs);
+	free(rev);
+}
+
+void revision_set_inputs(struct images *images, struct revision *rev, char *inputs)
+{
+	size_t size = inputs ? strlen(inputs) : 0;
+	images->inputs_bytes -= rev->inputs_size;
+	free(rev->inputs);
+	if (size > INPUTS_BYTES_MAX - images->inputs_bytes) {
+		free(inputs);
+		inputs = NULL;
+		size = 0;
+	}
+	rev->inputs = inputs;
+	rev->inputs_size = size;
+	images->inputs_bytes += size;
+}
+
+/* The revision makes way; whoever still holds its inode number is sent to look again. */
+static void retire(struct images *images, struct revision *rev)
+{
+	rev->stale = true;
+	if (rev->exposed)
+		notify_replaced(images->notify, rev->image->id);
+	revision_set_inputs(images, rev, NULL);
+	if (rev->state == STATE_READY)
+		handle_put(revision_set_cold(images, rev));
+}
+
+static int replace(struct images *images, struct image *image, const struct choice *choice)
+{
+	struct revision *old = image->revision, *rev = new_revision(images, image, choice);
+	if (!rev)
+		return -ENOMEM;
+	if (old)
+		retire(images, old);
+	else if (images->scanned)
+		notify_replaced(images->notify, image->id); /* somebody may have asked for it before it was there */
+	image->revision = rev;
+	return 0;
+}
+
+int revision_choose(struct images *images, struct image *image)
+{
+	struct revision *old = image->revision;
+	const struct source *best = best_source(image);
+	if (!best) {
+		if (old)
+			retire(images, old);
+		image->revision = NULL;
+		return 0;
+	}
+	const struct source *binary = best_binary(image, best), *gsym = gsym_beside(image, binary ? binary : best);
+	if (gsym) {
+		best = gsym;
+		binary = best_binary(image, best);
+	}
+	const struct choice choice = {*best, binary ? *binary : (struct source){0}};
+	if (old && same_choice(old, &choice))
+		return 0;
+	if (old && !old->exposed && old->state == STATE_COLD)
+		return set_files(images, old, &choice);
+	return replace(images, image, &choice);
+}
+
+int revision_renew(struct images *images, struct revision *rev)
+{
+	const struct choice choice = {rev->source, rev->binary};
+	return rev->stale ? 0 : replace(images, rev->image, &choice);
+}
+
+/* ---- Open images ---- */
+
+static int64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME_COARSE, &t);
+	return t.tv_sec;
+}
+
+static int use_locked(const struct images *images, struct revision *rev, struct handle **ret,
+		      struct wait *ret_wait)
+{
+	if (rev->stale)
+		return -ESTALE;
+	if (rev->state == STATE_FAILED && rev->again && now() >= rev->again)
+		rev->state = STATE_COLD;
+	if (rev->state == STATE_FAILED)
+		return rev->failure;
+	if (!images->scanned && rev->source.richness != SOURCE_DWARF) {
+		ret_wait->revision = NULL;
+		strcpy(ret_wait->id, rev->image->id);
+		ret_wait->findings = images->findings;
+		return -EAGAIN;
+	}
+	if (rev->state != STATE_READY) {
+		ret_wait->revision = rev;
+		return -EAGAIN;
+	}
+	rev->used = now();
+	*ret = handle_get(rev->handle);
+	return 0;
+}
+
+int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
+{
+	pthread_mutex_lock(&images->lock);
+	int err = use_locked(images, rev, ret, ret_wait);
+	pthread_mutex_unlock(&images->lock);
+	return err;
+}
+
+static void set_reason(struct revision *rev, const char *reason)
+{
+	char *copy = strdup(reason);
+	if (!copy)
+		return;
+	free(rev->reason);
+	rev->reason = copy;
+}
+
+static void remove_ready(struct images *images, struct revision *rev)
+{
+	for (size_t i = 0; i < images->ready.n; i++) {
+		if (images->ready.v[i] == rev) {
+			images->ready.v[i] = images->ready.v[--images->ready.n];
+			return;
+		}
+	}
+}
+
+struct handle *revision_set_cold(struct images *images, struct revision *rev)
+{
+	remove_ready(images, rev);
+	rev->state = STATE_COLD;
+	return TAKE(rev->handle);
+}
+
+static struct revision *least_used(const struct images *images)
+{
+	struct revision *least = images->ready.v[0];
+	for (size_t i = 1; i < images->ready.n; i++)
+		if (images->ready.v[i]->used < least->used)
+			least = images->ready.v[i];
+	return least;
+}
+
+struct handle *revision_set_ready(struct images *images, struct revision *rev, struct handle *handle)
+{
+	struct handle *evicted = NULL;
+	rev->gsym_size = handle->gsym.size;
+	if (rev->stale || vec_reserve(&images->ready, 1)) {
+		rev->state = STATE_COLD;
+		return handle;
+	}
+	if (images->ready.n >= READY_MAX)
+		evicted = revision_set_cold(images, least_used(images));
+	images->ready.v[images->ready.n++] = rev;
+	rev->state = STATE_READY;
+	rev->handle = handle;
+	rev->used = now();
+	return evicted;
+}
+
+void revision_set_failed(struct revision *rev, int errno_or_0, const char *reason)
+{
+	set_reason(rev, reason);
+	rev->state = errno_or_0 ? STATE_FAILED : STATE_COLD;
+	rev->failure = errno_or_0;
+}
+
+static bool complain(struct revision *rev, const char *reason)
+{
+	int64_t t = now();
+	bool loud = t >= rev->complained + COMPLAIN_SECONDS || t < rev->complained;
+	if (loud)
+		rev->complained = t;
+	set_reason(rev, reason);
+	return loud;
+}
+
+bool revision_complain(struct images *images, struct revision *rev, const char *reason)
+{
+	pthread_mutex_lock(&images->lock);
+	bool loud = complain(rev, reason);
+	pthread_mutex_unlock(&images->lock);
+	return loud;
+}
+
+bool revision_lose(struct images *images, struct cache *cache, struct revision *rev, const struct handle *handle,
+		   const char *reason)
+{
+	struct handle *unused = NULL;
+	bool loud = false;
+	pthread_mutex_lock(&images->lock);
+	if (rev->handle == handle) {
+		cache_forget(cache, &rev->key); /* with the lock: nobody makes the next file before this one is gone */
+		unused = revision_set_cold(images, rev);
+		loud = complain(rev, reason);
+	}
+	pthread_mutex_unlock(&images->lock);
+	handle_put(unused);
+	return loud;
+}

@@ -1,0 +1,415 @@
+/*
+ * The names of the tree, read one component at a time: the kernel asks for one at a time, and what the
+ * components before it mean is in the place the question comes from.
+ */
+#include "fs/name/name.h"
+
+#include "gsym/base/address.h"
+#include "gsym/render/formats/listing.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char hash_prefix[] = "xxh3-";
+enum {
+	HASH_PREFIX_SIZE = sizeof(hash_prefix) - 1,
+	HASH_DIGITS = 32,
+	AGE_DIGITS_MAX = 7, /* with 8, which no tool makes, it would look like a build id */
+};
+
+/* The value of a hexadecimal digit, or -1. */
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static size_t count_digits(const char *text)
+{
+	size_t n = 0;
+	while (digit(text[n]) >= 0)
+		n++;
+	return n;
+}
+
+/* ---- Ids ---- */
+
+/* 8-4-4-4-12 digits, as UUIDs are printed. */
+static bool is_dashed_uuid(const char *name)
+{
+	static const size_t groups[] = {8, 4, 4, 4, 12};
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (i > 0 && *name++ != '-')
+			return false;
+		if (count_digits(name) < groups[i])
+			return false;
+		name += groups[i];
+	}
+	return *name == 0;
+}
+
+static bool is_hash_id(const char *name)
+{
+	for (size_t i = 0; i < HASH_PREFIX_SIZE; i++)
+		if (lower(name[i]) != hash_prefix[i])
+			return false;
+	size_t n = count_digits(name + HASH_PREFIX_SIZE);
+	return n >= 1 && n <= HASH_DIGITS && name[HASH_PREFIX_SIZE + n] == 0;
+}
+
+static bool is_hex_id(const char *name)
+{
+	size_t n = count_digits(name);
+	return n >= 2 && n < ID_TEXT_SIZE && name[n] == 0;
+}
+
+static void parse_id(const char *name, struct request *ret)
+{
+	bool dashed = is_dashed_uuid(name);
+	if (!dashed && !is_hash_id(name) && !is_hex_id(name))
+		return;
+	ret->kind = REQUEST_ID;
+	size_t n = 0;
+	for (const char *at = name; *at; at++)
+		if (!dashed || *at != '-')
+			ret->id[n++] = lower(*at);
+	ret->alias = strcmp(name, ret->id) != 0;
+}
+
+bool id_may_be_prefix(const char *id)
+{
+	if (strncmp(id, hash_prefix, HASH_PREFIX_SIZE) == 0)
+		id += HASH_PREFIX_SIZE;
+	return strlen(id) >= ID_PREFIX_MIN;
+}
+
+bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE], char swapped[static BREAKPAD_ID_SIZE])
+{
+	/* Bytes of the first three fields, from the last to the first. */
+	static const unsigned char order[] = {3, 2, 1, 0, 5, 4, 7, 6};
+	size_t n = count_digits(id);
+	if (id[n] != 0 || n < BREAKPAD_ID_SIZE || n > BREAKPAD_ID_SIZE - 1 + AGE_DIGITS_MAX)
+		return false;
+	memcpy(as_is, id, BREAKPAD_ID_SIZE - 1);
+	as_is[BREAKPAD_ID_SIZE - 1] = 0;
+	memcpy(swapped, as_is, BREAKPAD_ID_SIZE);
+	for (size_t i = 0; i < sizeof(order); i++)
+		memcpy(swapped + 2 * i, as_is + 2 * (size_t)order[i], 2);
+	return true;
+}
+
+/* ---- Addresses ---- */
+
+/* How many digits of a bare number make it an address: any, if it starts with a decimal digit. */
+static bool bare_is_address(const char *text, size_t n)
+{
+	return (text[0] >= '0' && text[0] <= '9') || n == 8 || n == 16;
+}
+
+/*
+ * Reads the number at the start of @name; returns what follows it, or NULL when there is none or it is too
+ * big.
+ */
+static const char *parse_number(const char *name, uint64_t *ret)
+{
+	bool prefixed = name[0] == '0' && (name[1] == 'x' || name[1] == 'X');
+	if (prefixed)
+		name += 2;
+	size_t n = count_digits(name);
+	if (n == 0 || (!prefixed && !bare_is_address(name, n)))
+		return NULL;
+	uint64_t value = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (value >> 60)
+			return NULL;
+		value = value << 4 | (uint64_t)digit(name[i]);
+	}
+	*ret = value;
+	return name + n;
+}
+
+static bool parse_format(const char *suffix, enum request_format *ret)
+{
+	static const struct {
+		const char *suffix;
+		enum request_format format;
+	} formats[] = {{"", FORMAT_TEXT}, {".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}, {".atos", FORMAT_ATOS}};
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (strcmp(suffix, formats[i].suffix) == 0) {
+			*ret = formats[i].format;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What follows the name of an answer: ".raw" or not, and a format. */
+static bool parse_suffix(const char *suffix, struct request *ret)
+{
+	static const char raw[] = ".raw";
+	ret->raw = strncmp(suffix, raw, sizeof(raw) - 1) == 0;
+	return parse_format(ret->raw ? suffix + sizeof(raw) - 1 : suffix, &ret->format);
+}
+
+static void parse_address(const char *name, struct request *ret)
+{
+	struct request request = *ret;
+	const char *suffix = parse_number(name, &request.address);
+	if (!suffix || !parse_suffix(suffix, &request))
+		return;
+	*ret = request;
+	ret->kind = REQUEST_ADDRESS;
+}
+
+/* Takes @suffix off the end of the @size bytes of @text. */
+static bool cut_suffix(const char *text, size_t *size, const char *suffix)
+{
+	size_t n = strlen(suffix);
+	if (*size < n || memcmp(text + *size - n, suffix, n) != 0)
+		return false;
+	*size -= n;
+	return true;
+}
+
+/* "+0x" and digits at the end of @text, cut off. */
+static uint64_t cut_offset(const char *text, size_t *size)
+{
+	uint64_t off;
+	for (size_t i = *size; i-- > 1;) {
+		if (digit(text[i]) >= 0)
+			continue;
+		bool is_offset = i >= 2 && text[i] == 'x' && text[i - 1] == '0' && text[i - 2] == '+' &&
+				 address_parse(text + i - 1, *size - (i - 1), &off);
+		if (!is_offset)
+			return 0;
+		*size = i - 2;
+		return off;
+	}
+	return 0;
+}
+
+/* A function's name, an offset, and what follows the name of an answer, read from the end: names have dots and more. */
+static void parse_symbol(const char *name, struct request *ret)
+{
+	static const struct {
+		const char *suffix;
+		enum request_format format;
+	} formats[] = {{".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}, {".atos", FORMAT_ATOS}};
+	size_t size = strlen(name);
+	for (size_t i = 0; i < ARRAY_SIZE(formats) && ret->format == FORMAT_TEXT; i++)
+		if (cut_suffix(name, &size, formats[i].suffix))
+			ret->format = formats[i].format;
+	ret->raw = cut_suffix(name, &size, ".raw");
+	ret->address = cut_offset(name, &size);
+	ret->symbol = name;
+	ret->symbol_size = size;
+	ret->kind = size ? REQUEST_SYMBOL : REQUEST_NONE;
+}
+
+/* "q" and a format. */
+static bool parse_batch(const char *name, struct request *ret)
+{
+	struct request request = *ret;
+	if (name[0] != 'q' || !parse_suffix(name + 1, &request))
+		return false;
+	*ret = request;
+	ret->kind = REQUEST_BATCH;
+	return true;
+}
+
+/* ---- Places ---- */
+
+/* Says so for the first time. */
+static bool say(bool *what)
+{
+	bool said = *what;
+	*what = true;
+	return !said;
+}
+
+/* base, rva, off and sym say what names are, once; ra and approximate can be said before or behind, once each. */
+static bool parse_context(const char *name, const struct context *context, struct context *ret)
+{
+	static const struct {
+		const char *name;
+		enum address_space space;
+	} spaces[] = {{"base", SPACE_RUNTIME}, {"rva", SPACE_RVA}, {"off", SPACE_FILE}, {"sym", SPACE_SYMBOL}};
+	*ret = *context;
+	if (strcmp(name, "ra") == 0)
+		return say(&ret->is_return);
+	if (strcmp(name, "approximate") == 0)
+		return say(&ret->near);
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+		if (strcmp(name, spaces[i].name) != 0)
+			continue;
+		ret->space = spaces[i].space;
+		ret->wants_load = spaces[i].space == SPACE_RUNTIME;
+		return context->space == SPACE_LINK;
+	}
+	return false;
+}
+
+/* In "base": a load address. */
+static void parse_load(const char *name, struct request *ret)
+{
+	uint64_t load;
+	const char *rest = parse_number(name, &load);
+	if (!rest || *rest)
+		return;
+	ret->kind = REQUEST_CONTEXT;
+	ret->context.wants_load = false;
+	ret->context.load = load;
+}
+
+/* A table of the image as a whole. */
+static bool parse_table(const char *name, struct request *ret)
+{
+	static const char *const names[] = {
+		[LISTING_FUNCTIONS] = "functions.tsv", [LISTING_LINES] = "lines.tsv", [LISTING_FILES] = "files.tsv"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]) != 0)
+			continue;
+		ret->kind = REQUEST_TABLE;
+		ret->listing = (uint8_t)i;
+		return true;
+	}
+	return false;
+}
+
+static bool is_empty(const struct context *context)
+{
+	return context->space == SPACE_LINK && !context->is_return && !context->near;
+}
+
+static void parse_in_image(const char *name, const struct context *context, struct request *ret)
+{
+	ret->context = *context;
+	if (context->wants_load)
+		parse_load(name, ret);
+	else if (context->space == SPACE_SYMBOL)
+		parse_symbol(name, ret);
+	else if (parse_context(name, context, &ret->context))
+		ret->kind = REQUEST_CONTEXT;
+	else if (is_empty(context) && strcmp(name, "status") == 0)
+		ret->kind = REQUEST_STATUS;
+	else if (is_empty(context) && strcmp(name, "info.json") == 0)
+		ret->kind = REQUEST_INFO;
+	else if (is_empty(context) && strcmp(name, "image.gsym") == 0)
+		ret->kind = REQUEST_GSYM;
+	else if (is_empty(context) && parse_table(name, ret))
+		return;
+	else {
+		ret->context = *context;
+		if (!parse_batch(name, ret))
+			parse_address(name, ret);
+	}
+}
+
+enum {
+	CODE_SPACE = 7,
+	CODE_RETURN = 8,
+	CODE_WANTS_LOAD = 16,
+	CODE_NEAR = 32,
+};
+
+uint32_t context_code(const struct context *context)
+{
+	return context->space | (context->is_return ? CODE_RETURN : 0) | (context->wants_load ? CODE_WANTS_LOAD : 0) |
+	       (context->near ? CODE_NEAR : 0);
+}
+
+struct context context_of(uint32_t code)
+{
+	return (struct context){
+		.space = code & CODE_SPACE,
+		.is_return = code & CODE_RETURN,
+		.wants_load = code & CODE_WANTS_LOAD,
+		.near = code & CODE_NEAR,
+	};
+}
+
+bool context_equal(const struct context *a, const struct context *b)
+{
+	return context_code(a) == context_code(b) && a->load == b->load;
+}
+
+/* One of the directories below that of an image. */
+static bool enter(const char *name, size_t size, struct context *context)
+{
+	struct request request;
+	char text[NAME_BYTES_MAX + 1];
+	if (size > NAME_BYTES_MAX || memchr(name, 0, size))
+		return false;
+	memcpy(text, name, size);
+	text[size] = 0;
+	name_parse(PLACE_IMAGE, context, text, &request);
+	*context = request.context;
+	return request.kind == REQUEST_CONTEXT;
+}
+
+bool name_parse_place(const char *path, size_t size, size_t *ret_id_size, struct context *ret)
+{
+	const char *slash = memchr(path, '/', size), *end = path + size;
+	struct request q;
+	*ret = (struct context){0};
+	*ret_id_size = slash ? (size_t)(slash - path) : size;
+	while (slash) {
+		const char *at = slash + 1;
+		slash = memchr(at, '/', (size_t)(end - at));
+		size_t n = (size_t)((slash ? slash : end) - at);
+		if (n && !enter(at, n, ret)) /* "//" and a "/" at the end are as good as none */
+			return false;
+	}
+	name_parse(PLACE_IMAGE, ret, "q", &q);
+	return q.kind == REQUEST_BATCH;
+}
+
+enum { CODE_RAW = 4 }; /* above the format */
+
+uint32_t batch_code(const struct request *request)
+{
+	return context_code(&request->context) * 8 | request->format | (request->raw ? CODE_RAW : 0);
+}
+
+struct request batch_of(uint32_t code)
+{
+	return (struct request){
+		.kind = REQUEST_BATCH,
+		.format = code & 3,
+		.raw = code & CODE_RAW,
+		.context = context_of(code / 8),
+	};
+}
+
+static void parse_in_root(const char *name, struct request *ret)
+{
+	if (strcmp(name, "by-name") == 0)
+		ret->kind = REQUEST_BY_NAME;
+	else if (strcmp(name, "by-path") == 0)
+		ret->kind = REQUEST_BY_PATH;
+	else if (strcmp(name, "metrics") == 0)
+		ret->kind = REQUEST_METRICS;
+	else if (strcmp(name, "log") == 0)
+		ret->kind = REQUEST_LOG;
+	else if (!parse_batch(name, ret))
+		parse_id(name, ret);
+}
+
+void name_parse(enum name_place place, const struct context *context, const char *name, struct request *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (place == PLACE_IMAGE)
+		parse_in_image(name, context, ret);
+	else
+		parse_in_root(name, ret);
+}

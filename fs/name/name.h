@@ -1,0 +1,119 @@
+/*
+ * name.h - what a name in the mounted tree means. Pure: text in, request out; no files, no tables.
+ *
+ * The grammar is that of gsymfs(1). A name means nothing (REQUEST_NONE) unless it is spelled exactly so.
+ */
+#ifndef FS_NAME_NAME_H
+#define FS_NAME_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	NAME_BYTES_MAX = 255,
+	/* "xxh3-" and 32 digits, or a build id of up to 64 bytes, and the NUL. */
+	ID_TEXT_SIZE = 129,
+	BREAKPAD_ID_SIZE = 33, /* without its age, and the NUL */
+	ID_PREFIX_MIN = 8, /* fewer digits do not name an image by its beginning */
+};
+
+/* The directory a name is looked up in. */
+enum name_place {
+	PLACE_ROOT,
+	PLACE_IMAGE, /* of an image, or one of those below it that give its addresses another meaning */
+};
+
+/* What numbers are. */
+enum address_space {
+	SPACE_LINK,    /* addresses as the image was linked */
+	SPACE_RUNTIME, /* base/<load>: where it was loaded */
+	SPACE_RVA,     /* rva: counted from the image base */
+	SPACE_FILE,    /* off: in the file */
+	SPACE_SYMBOL,  /* sym: no numbers, names of functions */
+};
+
+/* What the directories below that of the image have said so far. All zero: nothing. */
+struct context {
+	uint8_t space;    /* enum address_space */
+	bool is_return;   /* ra: the address behind a call */
+	bool near;        /* approximate: a line nearby, where there is none */
+	bool wants_load;  /* base: the next name is the load address */
+	uint64_t load;    /* of SPACE_RUNTIME */
+};
+
+enum request_kind {
+	REQUEST_NONE,    /* no such name in this place */
+	REQUEST_BY_NAME, /* root: the directory by-name */
+	REQUEST_BY_PATH, /* root: the directory by-path */
+	REQUEST_ID,      /* root: an image id or a spelling of one */
+	REQUEST_STATUS,  /* image: the file status */
+	REQUEST_INFO,    /* image: the file info.json */
+	REQUEST_GSYM,    /* image: the file image.gsym */
+	REQUEST_TABLE,   /* image: functions.tsv, lines.tsv or files.tsv */
+	REQUEST_ADDRESS, /* image: the frames of an address */
+	REQUEST_SYMBOL,  /* sym: the frames of a place in a function */
+	REQUEST_BATCH,   /* root and image: the file q */
+	REQUEST_METRICS, /* root: the file metrics */
+	REQUEST_LOG,     /* root: the file log */
+	REQUEST_CONTEXT, /* image: a directory in which addresses mean something else */
+};
+
+enum request_format {
+	FORMAT_TEXT,
+	FORMAT_TSV,
+	FORMAT_JSON,
+	FORMAT_ATOS,
+};
+
+/* A small value that says all of a name: requests for the same thing are equal. */
+struct request {
+	enum request_kind kind;
+	/* REQUEST_ADDRESS, REQUEST_SYMBOL, REQUEST_BATCH */
+	enum request_format format;
+	bool raw; /* names as they are stored, not demangled */
+	uint64_t address; /* not of REQUEST_BATCH; of a symbol: counted from its start */
+	/* REQUEST_SYMBOL: a name of a function, borrowed from what was parsed; not terminated */
+	const char *symbol;
+	size_t symbol_size;
+	struct context context; /* of an address or addresses; of REQUEST_CONTEXT: that inside */
+	/* REQUEST_TABLE */
+	uint8_t listing; /* enum listing_kind */
+	/* REQUEST_ID */
+	bool alias;            /* not spelled as @id: an alias even if such an image exists */
+	char id[ID_TEXT_SIZE]; /* lower case, no dashes; may be the beginning of an id */
+};
+
+/* Never fails; @ret is filled completely and may point into @name. @context is of PLACE_IMAGE. */
+void name_parse(enum name_place place, const struct context *context, const char *name, struct request *ret);
+
+/* The number of a context without a load address, below CONTEXT_CODES; and back. */
+enum { CONTEXT_CODES = 64 };
+uint32_t context_code(const struct context *context);
+struct context context_of(uint32_t code);
+
+bool context_equal(const struct context *a, const struct context *b);
+
+/*
+ * What numbers mean behind the @size bytes of @path, a directory as lines of the root's q name it: an id, and directories below
+ * that of the image in which there is a q, as in a path. The id is the first *ret_id_size bytes, and not looked at. False
+ * when there is no q in such a directory.
+ */
+bool name_parse_place(const char *path, size_t size, size_t *ret_id_size, struct context *ret);
+
+/* The number of the file q for what is in @request, below BATCH_CODES; and back. */
+enum { BATCH_CODES = 8 * CONTEXT_CODES };
+uint32_t batch_code(const struct request *request);
+struct request batch_of(uint32_t code);
+
+/*
+ * Whether @id, as in a request, may be the id that Breakpad gives a module: 32 digits and an age. @as_is becomes its
+ * digits without the age, which is the beginning of a UUID (Apple) or what a GUID looks like (Windows); @swapped the
+ * beginning of the build id (ELF) of which it was made, as if that were a GUID in memory.
+ */
+bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE], char swapped[static BREAKPAD_ID_SIZE]);
+
+/* Whether @id is long enough to name an image whose id it begins. */
+bool id_may_be_prefix(const char *id);
+
+#endif

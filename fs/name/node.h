@@ -1,0 +1,158 @@
+/*
+ * node.h - inode numbers, and the files that exist because somebody asked for them.
+ *
+ * Inode numbers are never used twice within a mount. What the daemon knows anyway (directories of images,
+ * fixed files, links) has a number computed from what it is, and needs no entry anywhere. Address files get
+ * the next number of a counter, and an entry here until the kernel forgets them; so do directories below base/.
+ */
+#ifndef FS_NAME_NODE_H
+#define FS_NAME_NODE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fs/name/name.h"
+#include "fs/sys/content.h"
+
+struct revision;
+
+enum node_kind {
+	NODE_FIXED,      /* INO_ROOT, INO_BY_NAME, INO_LOG, INO_METRICS, INO_BATCH and following = q, by batch_code() */
+	NODE_IMAGE,      /* directory of an image; a: revision */
+	NODE_IMAGE_FILE, /* a: revision, b: enum image_file */
+	NODE_NAME,       /* by-name/<basename>; a: name */
+	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
+	NODE_ALIAS,      /* another spelling of an id; a: image, b: how many directories below the root */
+	NODE_CONTEXT,    /* base, rva, off, ra, approximate below an image; a: revision, b: context_code() */
+	NODE_BATCH,      /* q below an image; a: revision, b: batch_code() */
+	NODE_PATH_DIR,   /* by-path and the directories below it; a: path_dir */
+	NODE_PATH_LINK,  /* by-path/<path>; a: path_file */
+	NODE_PATH_FAT,   /* by-path/<path> of several images, a directory; a: path_file, the first of the chain */
+	NODE_PATH_MEMBER, /* by-path/<path>/<id> in that; a: path_file */
+	NODE_ADDRESS,    /* and the kinds above: what is left are the bits of a counter */
+};
+
+enum {
+	INO_ROOT = 1,
+	INO_BY_NAME = 2,
+	INO_LOG = 3,
+	INO_METRICS = 4,
+	INO_BATCH = 0x100,
+	INO_BUILD_ID = 0x10000, /* and following: xx, the first byte of ids, by its value */
+};
+
+/* IMAGE_TABLE and following: by enum listing_kind. */
+enum image_file { IMAGE_STATUS, IMAGE_GSYM, IMAGE_INFO, IMAGE_TABLE };
+
+/* Whether the file stays the same; the others say something else at every look. */
+static inline bool image_file_is_fixed(uint32_t file)
+{
+	return file != IMAGE_STATUS && file != IMAGE_INFO;
+}
+
+#define INO_ADDRESS ((uint64_t)NODE_ADDRESS << 60)
+
+static inline uint64_t ino_make(enum node_kind kind, uint32_t a, uint32_t b)
+{
+	return (uint64_t)kind << 60 | (uint64_t)a << 30 | b;
+}
+
+static inline enum node_kind ino_kind(uint64_t ino)
+{
+	return ino >= INO_ADDRESS ? NODE_ADDRESS : (enum node_kind)(ino >> 60);
+}
+
+static inline uint32_t ino_a(uint64_t ino)
+{
+	return ino >> 30 & ((1U << 30) - 1);
+}
+
+static inline uint32_t ino_b(uint64_t ino)
+{
+	return ino & ((1U << 30) - 1);
+}
+
+static inline bool ino_is_build_id(uint64_t ino)
+{
+	return ino >= INO_BUILD_ID && ino < INO_BUILD_ID + 256;
+}
+
+/* A file q of the root. */
+static inline bool ino_is_root_batch(uint64_t ino)
+{
+	return ino >= INO_BATCH && ino < INO_BATCH + BATCH_CODES;
+}
+
+/* What a node of the table is. */
+enum node_is {
+	NODE_IS_ADDRESS, /* or a symbol */
+	NODE_IS_CONTEXT, /* a directory base/<load> */
+	NODE_IS_BATCH,   /* q below one */
+};
+
+/* An address file, or something below base. */
+struct node {
+	uint64_t ino;
+	uint64_t lookups;          /* how many the kernel must forget before the node can go */
+	struct revision *revision; /* of the image it belongs to; lives as long as the mount */
+	uint64_t address;
+	struct context context;
+	uint8_t is;     /* enum node_is */
+	uint32_t size;  /* of its content */
+	uint8_t format; /* enum request_format */
+	bool raw;
+	char *symbol;   /* of REQUEST_SYMBOL, terminated; its own */
+	struct content *content; /* the content; NULL when memory for it ran short: made again when read */
+};
+
+enum {
+	NODE_PAGE = 1024,
+	NODE_CONTENT_MAX = 64 << 20, /* bytes of content kept for all nodes together */
+};
+
+struct node_page;
+
+/* The table of address files. Inode numbers ascend, so a page of consecutive ones dies as a whole. */
+struct nodes {
+	pthread_mutex_t lock; /* innermost: nothing else is taken under it */
+	struct node_page **pages;
+	size_t n_pages, cap_pages;
+	uint64_t next;          /* number of the next node */
+	uint64_t content_bytes; /* bytes of content kept */
+	uint64_t oldest;        /* all nodes before it have lost their content */
+};
+
+/* What was asked for; a symbol is borrowed from the node. */
+struct request node_request(const struct node *node);
+
+void nodes_init(struct nodes *nodes);
+void nodes_deinit(struct nodes *nodes);
+
+/*
+ * Adds what @request on @revision asks for, known to the kernel once, with content @content, whose reference it takes; NULL
+ * for a directory or a q. Returns its inode number, 0 without memory (@content is then put).
+ */
+uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
+		   struct content *content);
+
+/*
+ * A copy of the node, with a reference to its content if it has one. Its symbol is borrowed: it stays while the kernel knows the
+ * node, which it does as long as a request for it is not answered. False when there is no such node.
+ */
+bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret);
+
+/* The kernel has looked the node up once more. False when there is no such node. */
+bool nodes_remember(struct nodes *nodes, uint64_t ino);
+
+/* The kernel forgets @count lookups. */
+void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count);
+
+/* What there is of them. */
+struct nodes_counts {
+	uint64_t used, made; /* now, and since the start */
+	uint64_t content_bytes;
+};
+struct nodes_counts nodes_count(struct nodes *nodes);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * Depth first with a stack of paths, so that the depth of a tree costs no descriptors. Directories reached
+ * through symbolic links are not entered: they are met by their own path if they are below the root at all.
+ */
+#include "fs/scan/dir_walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gsym/base/vec.h"
+#include "convert/os/beneath.h"
+
+struct pending {
+	char *path; /* "" = the root */
+	bool open_to_all;
+};
+
+struct walker {
+	int root;
+	const struct walk_visitor *visitor;
+	VEC(struct pending) stack;
+	int trouble; /* first error that may hide files */
+};
+
+static bool stopped(const struct walk_visitor *v)
+{
+	struct pollfd fd = {.fd = v->stop_fd, .events = POLLIN};
+	return poll(&fd, 1, 0) > 0;
+}
+
+static int join(char path[PATH_MAX], const char *dir, const char *name)
+{
+	int n = snprintf(path, PATH_MAX, "%s%s%s", dir, *dir ? "/" : "", name);
+	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+static int push(struct walker *w, const char *path, bool open_to_all)
+{
+	char *copy = strdup(path);
+	if (!copy || vec_push(&w->stack, (struct pending){copy, open_to_all})) {
+		free(copy);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int meet_link(struct walker *w, const char *path)
+{
+	struct stat target;
+	/* Links that lead nowhere, or out, are nobody's fault and common. */
+	if (stat_link_beneath(w->root, path, &target) || !S_ISREG(target.st_mode))
+		return 0;
+	return w->visitor->link(w->visitor->user, path, &target);
+}
+
+/* Errors of permission are the lesser trouble: they say nothing of what can be served. */
+static void remember_trouble(struct walker *w, int err)
+{
+	bool lesser = w->trouble == -EACCES || w->trouble == -EPERM;
+	if (!w->trouble || lesser)
+		w->trouble = err;
+}
+
+/* Only these two say that an entry was removed while we looked; behind any other error it may still be there. */
+static void note_entry_trouble(struct walker *w, const char *path, int err)
+{
+	if (err == -ENOENT || err == -ENOTDIR)
+		return;
+	log_warning(w->visitor->log, "scan: '%s': cannot look at it: %s, skipping it for now", path,
+		    strerror(-err));
+	remember_trouble(w, err);
+}
+
+static int meet(struct walker *w, int dir, const struct pending *from, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	if (join(path, from->path, name)) {
+		log_warning(w->visitor->log, "scan: '%s/%s': the path is too long, skipping it", from->path,
+			    name);
+		return 0;
+	}
+	if (w->visitor->avoid && entry_device(dir, name) == w->visitor->avoid)
+		return 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		note_entry_trouble(w, path, -errno);
+		return 0;
+	}
+	if (S_ISDIR(st.st_mode))
+		return push(w, path, from->open_to_all && (st.st_mode & S_IXOTH));
+	if (S_ISREG(st.st_mode))
+		return w->visitor->file(w->visitor->user, path, &st, from->open_to_all);
+	return S_ISLNK(st.st_mode) ? meet_link(w, path) : 0;
+}
+
+/* A directory that is gone or closed to us hides nothing we could serve; other errors might. */
+static void note_trouble(struct walker *w, const char *path, int err)
+{
+	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP)
+		return;
+	log_warning(w->visitor->log, "scan: directory '%s': cannot read: %s, skipping it", path,
+		    strerror(-err));
+	if (err != -EACCES && err != -EPERM)
+		remember_trouble(w, err);
+}
+
+static int list(struct walker *w, DIR *d, const struct pending *from)
+{
+	int err = 0;
+	while (!err) {
+		errno = 0;
+		struct dirent *e = readdir(d);
+		if (!e) {
+			if (errno)
+				note_trouble(w, from->path, -errno);
+			break;
+		}
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		err = stopped(w->visitor) ? -ECANCELED : meet(w, dirfd(d), from, e->d_name);
+	}
+	return err;
+}
+
+static int enter(struct walker *w, const struct pending *from)
+{
+	int fd = open_beneath(w->root, *from->path ? from->path : ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	if (fd < 0) {
+		note_trouble(w, from->path, fd);
+		return 0;
+	}
+	/* Asked of what was opened: another directory may have had the name when it was met. */
+	const struct pending opened = {from->path, from->open_to_all && dir_open_to_all(fd)};
+	int err = w->visitor->dir(w->visitor->user, from->path, fd, opened.open_to_all);
+	DIR *d = err ? NULL : fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return err ? err : -ENOMEM;
+	}
+	err = list(w, d, &opened);
+	closedir(d);
+	return err;
+}
+
+int walk(int root, bool open_to_all, const struct walk_visitor *visitor)
+{
+	struct walker w = {.root = root, .visitor = visitor};
+	int err = push(&w, "", open_to_all);
+	while (!err && w.stack.n > 0) {
+		struct pending top = w.stack.v[--w.stack.n];
+		err = enter(&w, &top);
+		free(top.path);
+	}
+	for (size_t i = 0; i < w.stack.n; i++)
+		free(w.stack.v[i].path);
+	vec_free(&w.stack);
+	return err ? err : w.trouble;
+}

@@ -1,0 +1,301 @@
+#include "fs/scan/index.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "gsym/base/cursor.h"
+#include "gsym/base/vec.h"
+
+static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
+
+enum {
+	REVISION = 6 << 16 | CONVERT_REVISION,
+	RECORD_MIN = 5 * 8 + 2,
+	IMAGE_MIN = 4,
+	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * (IMAGE_MIN + 2 * UINT8_MAX), /* id and arch */
+	CHECKSUM_SIZE = 8,
+};
+
+enum image_flags {
+	FLAG_ID_IS_HASH = 2,
+	FLAG_DWARF = 4,
+	FLAG_SYMTAB = 8,
+	FLAG_TEXT = 16,
+	FLAG_GSYM = 32,
+	FLAG_ID_IS_CUT = 64,
+};
+
+static uint64_t key_hash(uint64_t dev, uint64_t ino)
+{
+	uint64_t both[2] = {dev, ino};
+	return XXH3_64bits(both, sizeof(both));
+}
+
+struct file_record *index_find(const struct index *index, uint64_t dev, uint64_t ino)
+{
+	uint64_t hash = key_hash(dev, ino);
+	for (struct table_link *l = table_first(&index->files, hash); l; l = table_next(l, hash)) {
+		struct file_record *r = TABLE_ENTRY(l, struct file_record);
+		if (r->key.dev == dev && r->key.ino == ino)
+			return r;
+	}
+	return NULL;
+}
+
+struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino)
+{
+	struct file_record *r = index_find(index, dev, ino);
+	if (r)
+		return r;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->key = (struct file_key){.dev = dev, .ino = ino, .size = UINT64_MAX};
+	if (table_add(&index->files, &r->table, key_hash(dev, ino))) {
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+static void record_free(struct file_record *r)
+{
+	free(r->images);
+	free(r);
+}
+
+int record_set_images(struct file_record *r, const struct image_identity *images, size_t n)
+{
+	struct image_identity *copy = n ? calloc(n, sizeof(*copy)) : NULL;
+	if (n && !copy)
+		return -ENOMEM;
+	if (n)
+		memcpy(copy, images, n * sizeof(*copy));
+	free(r->images);
+	r->images = copy;
+	r->n_images = (uint8_t)n;
+	return 0;
+}
+
+bool index_sweep(struct index *index, uint32_t pass)
+{
+	bool any = false;
+	for (size_t i = 0; i < index->files.n_buckets; i++) {
+		for (struct table_link *at = index->files.buckets[i], *next; at; at = next) {
+			struct file_record *r = TABLE_ENTRY(at, struct file_record);
+			next = at->next;
+			if (r->pass == pass)
+				continue;
+			table_remove(&index->files, at);
+			record_free(r);
+			any = true;
+		}
+	}
+	return any;
+}
+
+void index_deinit(struct index *index)
+{
+	for (size_t i = 0; i < index->files.n_buckets; i++) {
+		for (struct table_link *at = index->files.buckets[i], *next; at; at = next) {
+			next = at->next;
+			record_free(TABLE_ENTRY(at, struct file_record));
+		}
+	}
+	table_deinit(&index->files);
+}
+
+/* ---- Writing ---- */
+
+typedef VEC(uint8_t) bytes;
+
+static void put(bytes *out, const void *data, size_t size)
+{
+	memcpy(out->v + out->n, data, size);
+	out->n += size;
+}
+
+static void put64(bytes *out, uint64_t value)
+{
+	uint8_t b[8];
+	store64(b, value, false);
+	put(out, b, sizeof(b));
+}
+
+static void put8(bytes *out, uint8_t value)
+{
+	out->v[out->n++] = value;
+}
+
+static uint8_t flags_of(const struct image_identity *id)
+{
+	return (uint8_t)((id->id_is_hash ? FLAG_ID_IS_HASH : 0) | (id->id_is_cut ? FLAG_ID_IS_CUT : 0) |
+			 (id->has_dwarf ? FLAG_DWARF : 0) | (id->has_symtab ? FLAG_SYMTAB : 0) |
+			 (id->has_text ? FLAG_TEXT : 0) | (id->has_gsym ? FLAG_GSYM : 0));
+}
+
+static int encode_image(bytes *out, const struct image_identity *id)
+{
+	size_t arch_size = strnlen(id->arch, sizeof(id->arch));
+	if (vec_reserve(out, IMAGE_MIN + id->id_size + arch_size))
+		return -ENOMEM;
+	put8(out, (uint8_t)id->kind);
+	put8(out, flags_of(id));
+	put8(out, (uint8_t)id->id_size);
+	put8(out, (uint8_t)arch_size);
+	put(out, id->id, id->id_size);
+	put(out, id->arch, arch_size);
+	return 0;
+}
+
+static int encode_record(bytes *out, const struct file_record *r)
+{
+	if (vec_reserve(out, RECORD_MIN))
+		return -ENOMEM;
+	put64(out, r->key.dev);
+	put64(out, r->key.ino);
+	put64(out, r->key.size);
+	put64(out, (uint64_t)r->key.mtime_ns);
+	put64(out, (uint64_t)r->key.ctime_ns);
+	put8(out, r->bad);
+	put8(out, r->n_images);
+	int err = 0;
+	for (size_t i = 0; i < r->n_images && !err; i++)
+		err = encode_image(out, &r->images[i]);
+	return err;
+}
+
+static int encode_all(bytes *out, const struct index *index)
+{
+	if (vec_reserve(out, INDEX_HEADER_SIZE))
+		return -ENOMEM;
+	uint8_t revision[8] = {0};
+	store32(revision, REVISION, false);
+	put(out, magic, sizeof(magic));
+	put(out, revision, sizeof(revision));
+	put64(out, index->files.n);
+	for (size_t i = 0; i < index->files.n_buckets; i++)
+		for (struct table_link *at = index->files.buckets[i]; at; at = at->next)
+			if (encode_record(out, TABLE_ENTRY(at, struct file_record)))
+				return -ENOMEM;
+	if (vec_reserve(out, CHECKSUM_SIZE))
+		return -ENOMEM;
+	put64(out, XXH3_64bits(out->v, out->n));
+	return 0;
+}
+
+int index_encode(const struct index *index, void **ret_data, size_t *ret_size)
+{
+	bytes out = {0};
+	int err = encode_all(&out, index);
+	if (err) {
+		vec_free(&out);
+		return err;
+	}
+	*ret_data = out.v;
+	*ret_size = out.n;
+	return 0;
+}
+
+/* ---- Reading ---- */
+
+static int decode_image(struct cursor *c, struct image_identity *id)
+{
+	uint8_t kind = cursor_u8(c), flags = cursor_u8(c), id_size = cursor_u8(c), arch_size = cursor_u8(c);
+	const uint8_t *id_bytes = cursor_take(c, id_size), *arch = cursor_take(c, arch_size);
+	if (!cursor_ok(c) || kind == IMAGE_OTHER || kind > IMAGE_KIND_LAST || id_size == 0 || id_size > sizeof(id->id) ||
+	    arch_size >= sizeof(id->arch))
+		return -EBADMSG;
+	*id = (struct image_identity){
+		.kind = (enum image_kind)kind,
+		.id_size = id_size,
+		.id_is_hash = flags & FLAG_ID_IS_HASH,
+		.id_is_cut = flags & FLAG_ID_IS_CUT,
+		.has_dwarf = flags & FLAG_DWARF,
+		.has_symtab = flags & FLAG_SYMTAB,
+		.has_text = flags & FLAG_TEXT,
+		.has_gsym = flags & FLAG_GSYM,
+	};
+	memcpy(id->id, id_bytes, id_size);
+	memcpy(id->arch, arch, arch_size);
+	return 0;
+}
+
+static int decode_images(struct cursor *c, struct file_record *r)
+{
+	struct image_identity images[IDENTITIES_MAX];
+	uint8_t bad = cursor_u8(c), n = cursor_u8(c);
+	if (!cursor_ok(c) || bad > 1 || n > IDENTITIES_MAX)
+		return -EBADMSG;
+	for (size_t i = 0; i < n; i++)
+		if (decode_image(c, &images[i]))
+			return -EBADMSG;
+	r->bad = bad;
+	return record_set_images(r, images, n);
+}
+
+static int decode_record(struct index *index, struct cursor *c)
+{
+	struct file_key key;
+	key.dev = cursor_u64(c);
+	key.ino = cursor_u64(c);
+	key.size = cursor_u64(c);
+	key.mtime_ns = (int64_t)cursor_u64(c);
+	key.ctime_ns = (int64_t)cursor_u64(c);
+	if (!cursor_ok(c))
+		return -EBADMSG;
+	struct file_record *r = index_get(index, key.dev, key.ino);
+	if (!r)
+		return -ENOMEM;
+	r->key = key;
+	return decode_images(c, r);
+}
+
+/* Takes the header; -EBADMSG for one that is not of this revision. */
+static int decode_header(struct cursor *c, uint64_t *ret_count)
+{
+	const uint8_t *m = cursor_take(c, sizeof(magic));
+	uint32_t revision = cursor_u32(c);
+	cursor_skip(c, 4);
+	*ret_count = cursor_u64(c);
+	return cursor_ok(c) && memcmp(m, magic, sizeof(magic)) == 0 && revision == REVISION ? 0 : -EBADMSG;
+}
+
+int index_check_header(struct span header, uint64_t file_size)
+{
+	struct cursor c = cursor_new(header.data, header.size, false);
+	uint64_t count;
+	if (decode_header(&c, &count) || file_size > INDEX_SIZE_MAX ||
+	    file_size < INDEX_HEADER_SIZE + CHECKSUM_SIZE)
+		return -EBADMSG;
+	uint64_t records = file_size - INDEX_HEADER_SIZE - CHECKSUM_SIZE;
+	return count <= records / RECORD_MIN && records <= count * RECORD_MAX ? 0 : -EBADMSG;
+}
+
+static int decode_all(struct index *index, struct cursor *c)
+{
+	uint64_t count;
+	if (decode_header(c, &count) || !cursor_can_hold(c, count, RECORD_MIN))
+		return -EBADMSG;
+	for (uint64_t i = 0; i < count; i++) {
+		int err = decode_record(index, c);
+		if (err)
+			return err;
+	}
+	return cursor_left(c) == 0 ? 0 : -EBADMSG;
+}
+
+int index_decode(struct index *index, struct span data)
+{
+	if (data.size < INDEX_HEADER_SIZE + CHECKSUM_SIZE)
+		return -EBADMSG;
+	size_t body = data.size - CHECKSUM_SIZE;
+	if (XXH3_64bits(data.data, body) != load64(data.data + body, false))
+		return -EBADMSG;
+	struct cursor c = cursor_new(data.data, body, false);
+	int err = decode_all(index, &c);
+	if (err)
+		index_deinit(index);
+	return err;
+}

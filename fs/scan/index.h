@@ -1,0 +1,76 @@
+/*
+ * index.h - what is known of files in SOURCE, so that a remount does not open them all again.
+ *
+ * A record belongs to a device and inode and holds as long as size and times stay. The table is used by
+ * the scan thread alone. On disk it is one file in the cache directory, all little endian:
+ *
+ *	magic               8 bytes
+ *	revision            32 bits: of this layout and of the converter's idea of an image
+ *	reserved            32 bits, 0
+ *	number of records   64 bits
+ *	records             dev, ino, size, mtime, ctime (64 bits each); kind, flags, id size, arch size
+ *	                    (8 bits each); id, arch
+ *	checksum            64 bits: XXH3 of everything before it
+ */
+#ifndef FS_SCAN_INDEX_H
+#define FS_SCAN_INDEX_H
+
+#include <stdbool.h>
+
+#include "convert/convert.h"
+#include "gsym/base/bytes.h"
+#include "gsym/base/table.h"
+
+/* Which file, in which state. */
+struct file_key {
+	uint64_t dev, ino;
+	uint64_t size;
+	int64_t mtime_ns, ctime_ns;
+};
+
+struct file_record {
+	struct table_link table;
+	struct file_key key;
+	uint32_t pass;                  /* of the scan that saw it last */
+	bool bad;                       /* it cannot be read as what it claims to be */
+	uint8_t n_images;               /* 0: it is no object file, or bad */
+	struct image_identity *images;  /* with the record */
+};
+
+/* Zero-initialised is empty. */
+struct index {
+	struct table files;
+};
+
+void index_deinit(struct index *index);
+
+/* The record of this device and inode, whatever its size and time; or NULL. */
+struct file_record *index_find(const struct index *index, uint64_t dev, uint64_t ino);
+
+/* The same, and makes a new one of no known state when there is none; NULL without memory. */
+struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino);
+
+/* Replaces what is known of the images in a file by a copy of @images, at most IDENTITIES_MAX. 0 or -ENOMEM. */
+int record_set_images(struct file_record *record, const struct image_identity *images, size_t n);
+
+/* Drops records that scan @pass did not see; whether there were any. */
+bool index_sweep(struct index *index, uint32_t pass);
+
+/* The whole index as bytes the caller frees: 0 or -ENOMEM. */
+int index_encode(const struct index *index, void **ret_data, size_t *ret_size);
+
+enum {
+	INDEX_HEADER_SIZE = 8 + 4 + 4 + 8,
+	INDEX_SIZE_MAX = 512 << 20, /* bytes; some millions of files */
+};
+
+/*
+ * Whether a file of @file_size bytes that begins with @header (INDEX_HEADER_SIZE bytes) can be an index of
+ * this revision, before the rest is read: 0 or -EBADMSG.
+ */
+int index_check_header(struct span header, uint64_t file_size);
+
+/* Fills an empty index. Bytes that are not a whole index of this revision: -EBADMSG, and it stays empty. */
+int index_decode(struct index *index, struct span data);
+
+#endif

@@ -1,0 +1,558 @@
+/* One walk over SOURCE: every file gets a record in the index, every image its sources and names. */
+#include "fs/scan/scan_pass.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "convert/os/acl.h"
+#include "convert/os/beneath.h"
+#include "fs/call/call.h"
+#include "fs/name/id.h"
+#include "fs/scan/index_store.h"
+#include "fs/tree/metrics.h"
+#include "convert/run/neighbour.h"
+#include "fs/sys/notify.h"
+#include "fs/convert/recheck.h"
+#include "fs/images/use.h"
+#include "fs/scan/dir_walk.h"
+
+enum {
+	/*
+	 * A first scan of a huge tree saves what it knows this often, so that an interrupted one is not lost.
+	 */
+	SAVE_EVERY = 20000,
+};
+
+/* A symbolic link met; its file may be met only later. */
+struct link_seen {
+	uint64_t dev, ino;
+	char *basename;
+	uint32_t directory;
+};
+
+enum { GSYM_SUFFIX_SIZE = 5 };
+
+/* A new file of GSYM that is called as if it belonged to a program. */
+struct gsym_seen {
+	char *program; /* its path */
+	char id[ID_TEXT_SIZE];
+	bool met, fits;
+};
+
+/* A file that names only the beginning of its build id: whose, is known at the end of the walk. */
+struct cut_seen {
+	const struct file_record *record;
+	struct place {
+		const char *path;
+		uint32_t directory;
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+	} place;
+	char *path;
+	const struct image *whole; /* or NULL */
+};
+
+/* The directory the walk is in, or one above it. */
+struct dir_seen {
+	size_t path_size; /* of its path, which dir_path begins with */
+	struct path_attr attr;
+	uint32_t number;
+	bool noted; /* it has a number: something may be in it */
+};
+
+/* One walk. */
+struct sweep {
+	struct scan *scan;
+	int root;
+	struct identifier identifier;
+	char dir_path[PATH_MAX];
+	VEC(struct dir_seen) dirs; /* from SOURCE to where the walk is */
+	VEC(struct link_seen) links;
+	VEC(struct gsym_seen) gsyms;
+	VEC(struct cut_seen) cuts;
+	size_t n_files, n_images, n_bad, n_opened;
+	size_t unsaved; /* records changed since the index was saved */
+};
+
+/* ---- GSYM beside programs ---- */
+
+/* Without memory it is only not told. */
+static void note_gsym(struct sweep *s, const char *path, const struct image_identity *identity)
+{
+	size_t length = strlen(path);
+	struct gsym_seen seen = {0};
+	if (length <= GSYM_SUFFIX_SIZE || strcmp(path + length - GSYM_SUFFIX_SIZE, ".gsym") != 0)
+		return;
+	id_format(identity, seen.id);
+	seen.program = strndup(path, length - GSYM_SUFFIX_SIZE);
+	if (!seen.program || vec_push(&s->gsyms, seen))
+		free(seen.program);
+}
+
+static int compare_gsym(const void *a, const void *b)
+{
+	return strcmp(((const struct gsym_seen *)a)->program, ((const struct gsym_seen *)b)->program);
+}
+
+/* @image has a file of this pass at @path. */
+static void meet_program(struct sweep *s, const struct image *image, char *path)
+{
+	struct gsym_seen key = {.program = path}, *seen;
+	seen = bsearch(&key, s->gsyms.v, s->gsyms.n, sizeof(key), compare_gsym);
+	if (!seen)
+		return;
+	seen->met = true;
+	seen->fits |= strcmp(seen->id, image->id) == 0;
+}
+
+static void meet_programs(struct sweep *s)
+{
+	struct images *images = s->scan->images;
+	pthread_mutex_lock(&images->lock);
+	for (size_t i = 0; i < images->all.n; i++) {
+		const struct image *image = images->all.v[i];
+		for (size_t k = 0; k < image->sources.n; k++)
+			if (image->sources.v[k].pass == s->scan->pass)
+				meet_program(s, image, image->sources.v[k].path);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+/* Who puts GSYM under a program's name with ".gsym" behind it expects it to be used: if it is another build's, say so. */
+static void check_gsyms(struct sweep *s)
+{
+	if (s->gsyms.n) {
+		qsort(s->gsyms.v, s->gsyms.n, sizeof(*s->gsyms.v), compare_gsym);
+		meet_programs(s);
+	}
+	for (size_t i = 0; i < s->gsyms.n; i++) {
+		const struct gsym_seen *seen = &s->gsyms.v[i];
+		if (seen->met && !seen->fits)
+			log_warning(s->scan->log, "scan: '%s.gsym': its UUID is not the id of '%s', which is converted itself",
+				    seen->program, seen->program);
+		free(seen->program);
+	}
+	vec_free(&s->gsyms);
+}
+
+/* ---- Directories ---- */
+
+/* Whether the last of the directories is above @path. */
+static bool leads_to(const struct sweep *s, const char *path)
+{
+	size_t n = s->dirs.v[s->dirs.n - 1].path_size;
+	return n == 0 || (strncmp(path, s->dir_path, n) == 0 && path[n] == '/');
+}
+
+/* Nobody learns of names by the mount who could not read them: of SOURCE, if not everybody can get there, only its owner. */
+static mode_t dir_mode(const char *path, const struct stat *st, bool open_to_all)
+{
+	return st->st_mode & (*path || open_to_all ? 0555 : 0500);
+}
+
+/* The walk enters a directory. */
+static int note_dir(struct sweep *s, const char *path, const struct stat *st, bool open_to_all)
+{
+	while (s->dirs.n && !leads_to(s, path))
+		s->dirs.n--;
+	snprintf(s->dir_path, sizeof(s->dir_path), "%s", path);
+	struct dir_seen seen = {
+		.path_size = strlen(path),
+		.attr = {st->st_uid, st->st_gid, dir_mode(path, st, open_to_all), st->st_mtim},
+	};
+	return vec_push(&s->dirs, seen);
+}
+
+/* The directory the walk is in. Only those where something is found are noted, with those above them. */
+static uint32_t directory(struct sweep *s)
+{
+	uint32_t number = PATH_NONE;
+	size_t start = 0;
+	for (size_t i = 0; i < s->dirs.n; i++) {
+		struct dir_seen *d = &s->dirs.v[i];
+		char name[NAME_MAX + 1];
+		if (!d->noted) {
+			snprintf(name, sizeof(name), "%.*s", (int)(d->path_size - start), s->dir_path + start);
+			d->number = images_add_directory(s->scan->images, number, name, &d->attr);
+			d->noted = true;
+		}
+		number = d->number;
+		start = d->path_size + (d->path_size ? 1 : 0);
+	}
+	return number;
+}
+
+/* ---- One file ---- */
+
+static struct file_key key_of(const struct stat *st)
+{
+	return (struct file_key){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec,
+		.ctime_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec,
+	};
+}
+
+static bool same_key(const struct file_key *a, const struct file_key *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+/* Opens the file and has a worker look at it. @st becomes what was opened. */
+static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct image_identity *ret, size_t *ret_n,
+		      struct gsym_diag *diag)
+{
+	int fd = open_beneath(s->root, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		snprintf(diag->text, sizeof(diag->text), "cannot open: %s", strerror(-fd));
+		return fd;
+	}
+	int err = fstat(fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -ENOENT;
+	if (!err)
+		err = identify(&s->identifier, fd, (uint64_t)st->st_size, ret, ret_n, diag);
+	close(fd);
+	s->n_opened++;
+	return err;
+}
+
+/* Brings the record of a new or changed file up to date. Non-zero: it could not be looked at, for now. */
+static int learn(struct sweep *s, struct file_record *r, const char *path, struct stat *st)
+{
+	struct gsym_diag diag = {""};
+	struct image_identity images[IDENTITIES_MAX];
+	size_t n = 0;
+	int err = ask_worker(s, path, st, images, &n, &diag);
+	if (err == -ECHILD)
+		log_error(s->scan->log, "scan: %s", diag.text);
+	else if (err && err != -EBADMSG && err != -ECANCELED && err != -ENOENT)
+		log_warning(s->scan->log, "scan: '%s': %s, skipping it for now", path, diag.text);
+	if (err && err != -EBADMSG)
+		return err;
+	if (err)
+		log_warning(s->scan->log, "scan: '%s': %s, skipping it until it changes", path, diag.text);
+	r->bad = err != 0;
+	if (record_set_images(r, images, err ? 0 : n))
+		return -ENOMEM;
+	r->key = key_of(st);
+	s->unsaved++;
+	return 0;
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Read permissions as the mount should show them: nobody gains any by it. What cannot be opened keeps the owner's. */
+static mode_t mirrored_mode(const struct sweep *s, const char *path, const struct stat *st, bool open_to_all)
+{
+	mode_t mode = st->st_mode & 0400;
+	int fd = open_to_all && st->st_mode & 0044 ? open_beneath(s->root, path, O_PATH | O_NOFOLLOW) : -1;
+	if (fd < 0)
+		return mode;
+	mode = acl_reduced(fd, st->st_mode) & 0444;
+	close(fd);
+	return mode;
+}
+
+static enum richness richness_of(const struct image_identity *identity)
+{
+	if (identity->kind == IMAGE_BREAKPAD)
+		return SOURCE_BREAKPAD;
+	if (identity->has_gsym && !identity->has_dwarf)
+		return SOURCE_GSYM;
+	return identity->has_dwarf ? SOURCE_DWARF : identity->has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE;
+}
+
+/* Adds image @number of the file. @whole: the image that the file belongs to, if its own id does not say. */
+static int add_finding(struct sweep *s, const struct file_record *r, size_t number, const struct image *whole,
+		       const struct place *place)
+{
+	const struct image_identity *identity = &r->images[number];
+	char id[ID_TEXT_SIZE], path_copy[PATH_MAX];
+	id_format(identity, id);
+	snprintf(path_copy, sizeof(path_copy), "%s", place->path);
+	struct finding finding = {
+		.id = whole ? whole->id : id,
+		.at = {last_component(place->path), place->directory, number + 1 == r->n_images, s->scan->pass},
+		.source =
+			{
+				.path = path_copy,
+				.dev = r->key.dev,
+				.ino = r->key.ino,
+				.size = r->key.size,
+				.mtime_ns = r->key.mtime_ns,
+				.ctime_ns = r->key.ctime_ns,
+				.uid = place->uid,
+				.gid = place->gid,
+				.mode = place->mode,
+				.richness = richness_of(identity),
+				.has_text = identity->has_text,
+				.kind = identity->kind,
+				.id_is_cut = identity->id_is_cut,
+				.pass = s->scan->pass,
+			},
+	};
+	memcpy(finding.source.arch, identity->arch, sizeof(finding.source.arch));
+	struct list woken;
+	list_init(&woken);
+	int err = images_add(s->scan->images, &finding, &woken);
+	calls_resume(&woken);
+	return err;
+}
+
+/* ---- Files that name only the beginning of their build id ---- */
+
+static int note_cut(struct sweep *s, const struct file_record *r, const struct place *place)
+{
+	struct cut_seen seen = {.record = r, .place = *place, .path = strdup(place->path)};
+	seen.place.path = seen.path;
+	if (seen.path && vec_push(&s->cuts, seen) == 0)
+		return 0;
+	free(seen.path);
+	return -ENOMEM;
+}
+
+/*
+ * The one image whose whole id begins so; NULL if there is none, or more than one. @pass: among files of this walk; 0:
+ * one that was not seen may still be there. With images.lock.
+ */
+static const struct image *find_whole(struct sweep *s, const struct image_identity *identity, uint32_t pass)
+{
+	struct image *found[2];
+	char id[ID_TEXT_SIZE];
+	id_format(identity, id);
+	return images_find_whole(s->scan->images, id, pass, found, ARRAY_SIZE(found)) == 1 ? found[0] : NULL;
+}
+
+/* First all are looked up, then added: an image that is added has the others sorted anew. */
+static int add_cuts(struct sweep *s, uint32_t pass)
+{
+	pthread_mutex_lock(&s->scan->images->lock);
+	for (size_t i = 0; i < s->cuts.n; i++)
+		s->cuts.v[i].whole = find_whole(s, &s->cuts.v[i].record->images[0], pass);
+	pthread_mutex_unlock(&s->scan->images->lock);
+	int err = 0;
+	for (size_t i = 0; i < s->cuts.n && !err; i++) {
+		const struct cut_seen *c = &s->cuts.v[i];
+		err = add_finding(s, c->record, 0, c->whole, &c->place);
+	}
+	return err;
+}
+
+static void free_cuts(struct sweep *s)
+{
+	for (size_t i = 0; i < s->cuts.n; i++)
+		free(s->cuts.v[i].path);
+	vec_free(&s->cuts);
+}
+
+/* ---- Every file ---- */
+
+static int visit_file(void *user, const char *path, const struct stat *found, bool open_to_all)
+{
+	struct sweep *s = user;
+	struct scan *scan = s->scan;
+	struct stat st = *found;
+	struct file_key key = key_of(&st);
+	struct file_record *r = index_get(&scan->index, key.dev, key.ino);
+	if (!r)
+		return -ENOMEM;
+	s->n_files++;
+	bool known = same_key(&r->key, &key);
+	int err = known ? 0 : learn(s, r, path, &st);
+	if (err == -ECANCELED || err == -ECHILD)
+		return err;
+	/* What cannot be looked at just now stays what it was, if it was anything. */
+	if (err && (err == -ENOENT || !r->n_images))
+		return 0;
+	r->pass = scan->pass;
+	if (s->unsaved >= SAVE_EVERY) {
+		index_save(&scan->index, scan->cache, scan->source);
+		s->unsaved = 0;
+	}
+	if (!known && !err && r->n_images && r->images[0].kind == IMAGE_GSYM_FILE)
+		note_gsym(s, path, &r->images[0]);
+	s->n_bad += r->bad;
+	s->n_images += r->n_images != 0;
+	if (!r->n_images)
+		return 0;
+	const struct place place = {path, directory(s), st.st_uid, st.st_gid, mirrored_mode(s, path, &st, open_to_all)};
+	if (r->images[0].id_is_cut)
+		return note_cut(s, r, &place);
+	err = 0;
+	for (size_t i = 0; i < r->n_images && !err; i++)
+		err = add_finding(s, r, i, NULL, &place);
+	return err;
+}
+
+/* ---- Symbolic links ---- */
+
+static int visit_link(void *user, const char *path, const struct stat *target)
+{
+	struct sweep *s = user;
+	char *name = strdup(last_component(path));
+	if (!name || vec_push(&s->links, (struct link_seen){target->st_dev, target->st_ino, name, directory(s)})) {
+		free(name);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The image that a file belongs to. */
+static void whole_id(struct sweep *s, const struct image_identity *identity, uint32_t pass, char ret[static ID_TEXT_SIZE])
+{
+	id_format(identity, ret);
+	if (!identity->id_is_cut)
+		return;
+	pthread_mutex_lock(&s->scan->images->lock);
+	const struct image *whole = find_whole(s, identity, pass);
+	pthread_mutex_unlock(&s->scan->images->lock);
+	if (whole)
+		strcpy(ret, whole->id);
+}
+
+/* Links are only further names of files that were met by their own path. */
+static void add_links(struct sweep *s, uint32_t pass)
+{
+	for (size_t i = 0; i < s->links.n; i++) {
+		struct link_seen *l = &s->links.v[i];
+		struct file_record *r = index_find(&s->scan->index, l->dev, l->ino);
+		char id[ID_TEXT_SIZE];
+		for (size_t k = 0; r && r->pass == s->scan->pass && k < r->n_images; k++) {
+			whole_id(s, &r->images[k], pass, id);
+			const struct found_at at = {l->basename, l->directory, k + 1 == r->n_images, s->scan->pass};
+			if (images_add_name(s->scan->images, id, &at))
+				return; /* without memory fewer names are listed */
+		}
+	}
+}
+
+static void free_links(struct sweep *s)
+{
+	for (size_t i = 0; i < s->links.n; i++)
+		free(s->links.v[i].basename);
+	vec_free(&s->links);
+}
+
+/* ---- Directories ---- */
+
+/* What we put into the cache must not make us walk again. */
+static bool is_cache(const struct cache *cache, int dir)
+{
+	struct stat a, b;
+	return fstat(dir, &a) == 0 && fstat(cache->dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int visit_dir(void *user, const char *path, int fd, bool open_to_all)
+{
+	struct sweep *s = user;
+	struct scan *scan = s->scan;
+	struct stat st;
+	if (!is_cache(scan->cache, fd))
+		watch_dir(&scan->watch, fd, path, scan->pass);
+	return fstat(fd, &st) ? -errno : note_dir(s, path, &st, open_to_all);
+}
+
+/* ---- One pass ---- */
+
+/* Of the mount itself: from what the kernel remembers, see entry_device(). */
+static dev_t mounted_device(const struct scan *scan)
+{
+	return entry_device(AT_FDCWD, scan->mountpoint);
+}
+
+static void finish(struct sweep *s, int err)
+{
+	struct scan *scan = s->scan;
+	struct list woken;
+	list_init(&woken);
+	/*
+	 * After an incomplete walk nothing counts as gone: a server that does not answer is no reason to
+	 * forget.
+	 */
+	images_scanned(scan->images, scan->pass, err, &woken);
+	calls_resume(&woken);
+	images_recheck(scan->images, scan->hood);
+	use_note(scan->images, scan->cache);
+	cache_trim(scan->cache);
+	notify_release(scan->images->notify); /* only now that nobody is parked in the root directory */
+	bool dropped = !err && index_sweep(&scan->index, scan->pass);
+	if (!err)
+		watch_sweep(&scan->watch, scan->pass);
+	if (s->unsaved || dropped)
+		index_save(&scan->index, scan->cache, scan->source);
+}
+
+static int walk_source(struct sweep *s)
+{
+	struct scan *scan = s->scan;
+	struct walk_visitor visitor = {
+		.file = visit_file,
+		.link = visit_link,
+		.dir = visit_dir,
+		.user = s,
+		.avoid = mounted_device(scan),
+		.stop_fd = scan->stop_fd,
+		.log = scan->log,
+	};
+	s->root = open(scan->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->root < 0) {
+		int err = -errno;
+		log_warning(scan->log, "scan: '%s': cannot open: %s", scan->source, strerror(-err));
+		return err == -EHOSTUNREACH || err == -ETIMEDOUT ? err : -EIO;
+	}
+	s->identifier = (struct identifier){
+		.worker = scan->worker,
+		.source_fd = s->root,
+		.stop_fd = scan->stop_fd,
+	};
+	watch_debug_dirs(&scan->watch, scan->hood, scan->pass);
+	int err = walk(s->root, path_open_to_all(scan->source), &visitor);
+	uint32_t pass = err ? 0 : scan->pass;
+	if (err != -ECANCELED && add_cuts(s, pass))
+		err = -ENOMEM;
+	add_links(s, pass);
+	check_gsyms(s);
+	identifier_stop(&s->identifier);
+	close(s->root);
+	return err;
+}
+
+static void count(const struct sweep *s, int err, int64_t ms)
+{
+	struct metrics *metrics = s->scan->images->metrics;
+	metric_add(&metrics->scans[err ? SCAN_INCOMPLETE : SCAN_COMPLETE], 1);
+	metric_add(&metrics->scan_ms, (uint64_t)ms);
+	metric_add(&metrics->scanned_files, s->n_files);
+}
+
+int scan_pass(struct scan *scan)
+{
+	struct sweep s = {.scan = scan};
+	int64_t start = monotonic_ms();
+	scan->pass++;
+	int err = walk_source(&s);
+	if (err != -ECANCELED) {
+		finish(&s, err);
+		count(&s, err, monotonic_ms() - start);
+		log_say(scan->log, scan->pass == 1 ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
+			"scan: %zu files in '%s', %zu with images, %zu damaged, %zu opened, %.2f s",
+			s.n_files, scan->source, s.n_images, s.n_bad, s.n_opened,
+			(double)(monotonic_ms() - start) / 1000);
+	}
+	free_links(&s);
+	free_cuts(&s);
+	vec_free(&s.dirs);
+	return err;
+}

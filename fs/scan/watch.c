@@ -1,0 +1,289 @@
+#include "fs/scan/watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "convert/os/beneath.h"
+
+enum {
+	EVENTS = IN_CLOSE_WRITE | IN_MOVE | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF,
+	BUFFER_SIZE = 64 << 10,
+	/* Of one batch of events; with more of them another walk is cheaper. */
+	LOOKS_MAX = 64,
+	LEAST_WATCHES = 4096, /* where the system's limit cannot be read */
+	BUILD_ID_DIRS = 256,
+};
+
+struct watched {
+	struct table_link table;
+	int wd;
+	uint32_t pass; /* of the walk that met it last */
+	char *path;    /* below SOURCE when it was met; or NULL */
+};
+
+/* Half of what the user may have: other programs need some, too. */
+static unsigned watches_most(void)
+{
+	unsigned most = 0;
+	FILE *file = fopen("/proc/sys/fs/inotify/max_user_watches", "re");
+	if (file) {
+		if (fscanf(file, "%u", &most) != 1)
+			most = 0;
+		fclose(file);
+	}
+	return most ? most / 2 : LEAST_WATCHES;
+}
+
+void watch_open(struct watch *watch, const struct log *log)
+{
+	*watch = (struct watch){.log = log, .most = watches_most()};
+	watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (watch->fd < 0)
+		log_warning(log, "scan: cannot watch for changes: %s%s; they show when rescan= looks for them",
+			    strerror(errno), errno == EMFILE ? " (fs.inotify.max_user_instances can be raised)" : "");
+}
+
+static void forget(struct watch *watch, struct watched *w)
+{
+	table_remove(&watch->dirs, &w->table);
+	free(w->path);
+	free(w);
+}
+
+/* Those for which @keep is false; all if it is NULL. */
+static void forget_all(struct watch *watch, bool (*keep)(const struct watched *w, uint32_t pass), uint32_t pass)
+{
+	for (size_t i = 0; i < watch->dirs.n_buckets; i++) {
+		for (struct table_link *l = watch->dirs.buckets[i], *next; l; l = next) {
+			struct watched *w = TABLE_ENTRY(l, struct watched);
+			next = l->next;
+			if (keep && keep(w, pass))
+				continue;
+			inotify_rm_watch(watch->fd, w->wd);
+			forget(watch, w);
+		}
+	}
+}
+
+void watch_close(struct watch *watch)
+{
+	if (watch->fd >= 0)
+		close(watch->fd);
+	watch->fd = -1;
+	forget_all(watch, NULL, 0);
+	table_deinit(&watch->dirs);
+}
+
+static bool met(const struct watched *w, uint32_t pass)
+{
+	return w->pass == pass;
+}
+
+void watch_sweep(struct watch *watch, uint32_t pass)
+{
+	if (watch->fd >= 0)
+		forget_all(watch, met, pass);
+}
+
+/* ---- Directories ---- */
+
+static struct watched *find(const struct watch *watch, int wd)
+{
+	struct table_link *l = table_first(&watch->dirs, (uint64_t)wd);
+	return l ? TABLE_ENTRY(l, struct watched) : NULL; /* the hash is the key */
+}
+
+static void complain(struct watch *watch, int err)
+{
+	if (watch->complained)
+		return;
+	watch->complained = true;
+	if (err == ENOSPC)
+		log_warning(watch->log, "scan: only %zu directories are watched for changes: those in others show when rescan= looks "
+			    "for them, unless fs.inotify.max_user_watches is raised (now twice %u)", watch->dirs.n, watch->most);
+	else
+		log_warning(watch->log, "scan: cannot watch all directories for changes: %s; changes show when rescan= looks for them",
+			    strerror(err));
+}
+
+/* What the kernel knows as @wd is the directory @path. */
+static int note(struct watch *watch, int wd, const char *path, uint32_t pass)
+{
+	struct watched *w = find(watch, wd);
+	if (w && w->pass == pass)
+		return 0;
+	char *copy = path ? strdup(path) : NULL;
+	if (path && !copy)
+		return -ENOMEM;
+	if (!w) {
+		w = calloc(1, sizeof(*w));
+		if (!w || table_add(&watch->dirs, &w->table, (uint64_t)wd)) {
+			free(w);
+			free(copy);
+			return -ENOMEM;
+		}
+		w->wd = wd;
+	}
+	free(w->path);
+	w->path = copy;
+	w->pass = pass;
+	return 0;
+}
+
+void watch_dir(struct watch *watch, int dir, const char *path, uint32_t pass)
+{
+	char link[32];
+	if (watch->fd < 0)
+		return;
+	if (watch->dirs.n >= watch->most) {
+		complain(watch, ENOSPC);
+		return;
+	}
+	/* By what was opened: its name may belong to something else by now. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	int wd = inotify_add_watch(watch->fd, link, EVENTS | IN_ONLYDIR);
+	if (wd < 0)
+		complain(watch, errno);
+	else if (note(watch, wd, path, pass))
+		inotify_rm_watch(watch->fd, wd);
+}
+
+/* The directory @name in @parent for reading, unless it is on @avoid; a descriptor, or negative. */
+static int open_dir(int parent, const char *name, dev_t avoid)
+{
+	if (avoid && entry_device(parent, name) == avoid)
+		return -EXDEV;
+	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* What is in .build-id; closes @fd. */
+static void watch_build_ids(struct watch *watch, int fd, dev_t avoid, uint32_t pass)
+{
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return;
+	}
+	struct dirent *e;
+	for (int n = 0; n < BUILD_ID_DIRS && (e = readdir(d));) {
+		int sub = strlen(e->d_name) == 2 && *e->d_name != '.' ? open_dir(fd, e->d_name, avoid) : -1;
+		if (sub < 0)
+			continue;
+		watch_dir(watch, sub, NULL, pass);
+		close(sub);
+		n++;
+	}
+	closedir(d);
+}
+
+static void watch_debug_dir(struct watch *watch, const char *dir, dev_t avoid, uint32_t pass)
+{
+	int place = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = place < 0 || (avoid && entry_device(place, "") == avoid) ? -1 : open_dir(place, ".", 0);
+	if (fd >= 0) {
+		watch_dir(watch, fd, NULL, pass);
+		int build_id = open_dir(fd, ".build-id", avoid);
+		if (build_id >= 0) {
+			watch_dir(watch, build_id, NULL, pass);
+			watch_build_ids(watch, build_id, avoid, pass);
+		}
+		close(fd);
+	}
+	if (place >= 0)
+		close(place);
+}
+
+void watch_debug_dirs(struct watch *watch, const struct neighbourhood *hood, uint32_t pass)
+{
+	if (watch->fd < 0)
+		return;
+	dev_t avoid = entry_device(AT_FDCWD, hood->mountpoint);
+	/* The last one is SOURCE. */
+	for (const char *const *dir = hood->dirs; *dir && dir[1]; dir++)
+		watch_debug_dir(watch, *dir, avoid, pass);
+}
+
+/* ---- Events ---- */
+
+/*
+ * A new name in a directory. Of a file that somebody has just begun to write nothing is known yet: an event comes when it
+ * is closed. Links are finished, as are files that were written without a name in another directory (O_TMPFILE), of whose
+ * end nobody is told: they got their name after the last change of their content.
+ */
+static bool looks_begun(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_mtim.tv_sec == st->st_ctim.tv_sec &&
+	       st->st_mtim.tv_nsec == st->st_ctim.tv_nsec;
+}
+
+static bool is_begun(const struct watched *w, const char *name, int root, dev_t avoid)
+{
+	struct stat st;
+	bool begun = false;
+	int dir = w->path && root >= 0 ? open_path_inside(root, *w->path ? w->path : ".", avoid) : -1;
+	if (dir < 0)
+		return false;
+	if (!avoid || entry_device(dir, name) != avoid)
+		begun = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && looks_begun(&st);
+	close(dir);
+	return begun;
+}
+
+struct looking {
+	int root;
+	dev_t avoid;
+	unsigned looks;
+};
+
+/* Whether a walk could find something new because of it. */
+static bool matters(struct watch *watch, const struct inotify_event *event, struct looking *at)
+{
+	struct watched *w = find(watch, event->wd);
+	if (event->mask & (IN_Q_OVERFLOW | IN_UNMOUNT))
+		return true;
+	if (event->mask & IN_IGNORED) {
+		if (w)
+			forget(watch, w);
+		return false;
+	}
+	if (!w)
+		return false; /* of a directory that has left SOURCE */
+	if (!(event->mask & IN_CREATE) || event->mask & IN_ISDIR || !event->len)
+		return true;
+	return ++at->looks > LOOKS_MAX || !is_begun(w, event->name, at->root, at->avoid);
+}
+
+/* All events there are: whether one of them matters; those after it are not looked at, nor any if @at is NULL. */
+static bool take(struct watch *watch, struct looking *at)
+{
+	static _Alignas(struct inotify_event) char buffer[BUFFER_SIZE]; /* of the scan thread */
+	bool found = !at;
+	struct looking unused = {.root = -1};
+	for (ssize_t n; (n = read(watch->fd, buffer, sizeof(buffer))) > 0;) {
+		for (const char *p = buffer; p < buffer + n;) {
+			const struct inotify_event *event = (const void *)p;
+			p += sizeof(*event) + event->len;
+			if (!found || event->mask & IN_IGNORED)
+				found |= matters(watch, event, at ? at : &unused);
+		}
+	}
+	return found;
+}
+
+bool watch_read(struct watch *watch, int root, dev_t avoid)
+{
+	struct looking at = {root, avoid, 0};
+	return take(watch, &at);
+}
+
+void watch_drain(struct watch *watch)
+{
+	take(watch, NULL);
+}

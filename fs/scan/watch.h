@@ -1,0 +1,52 @@
+/*
+ * watch.h - being told by the kernel (inotify) that something in SOURCE has changed.
+ *
+ * Every directory that a walk enters is watched before it is listed, so that nothing can appear between the two
+ * unnoticed: what the list does not have comes as an event. What changed is not kept: with the index another walk is
+ * cheap, and there is only one way to find out what is there. Used by the scan thread alone.
+ */
+#ifndef FS_SCAN_WATCH_H
+#define FS_SCAN_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "convert/os/log.h"
+#include "convert/run/neighbour.h"
+#include "gsym/base/table.h"
+
+struct watch {
+	int fd;            /* to be polled; -1: nothing is watched */
+	unsigned most;     /* directories we may watch */
+	bool complained;   /* that not all are */
+	struct table dirs; /* by watch descriptor */
+	const struct log *log;
+};
+
+/* Without an error: when the kernel gives us none, the log says why, and nothing is watched. */
+void watch_open(struct watch *watch, const struct log *log);
+void watch_close(struct watch *watch);
+
+/* Watches the open directory @dir from now on. @path: below SOURCE, or NULL for others. @pass: of the walk that met it. */
+void watch_dir(struct watch *watch, int dir, const char *path, uint32_t pass);
+
+/*
+ * Watches the places of the directories of debug files where packages put them by build id, and nothing else: there may be
+ * a hundred thousand directories.
+ */
+void watch_debug_dirs(struct watch *watch, const struct neighbourhood *hood, uint32_t pass);
+
+/* Watches no longer what walk @pass, a complete one, did not meet. */
+void watch_sweep(struct watch *watch, uint32_t pass);
+
+/*
+ * Takes the events there are: whether another walk could find something new. @root: SOURCE, opened; @avoid: the device
+ * of the mount, of which nothing is asked.
+ */
+bool watch_read(struct watch *watch, int root, dev_t avoid);
+
+/* Takes the events there are without a look at them; another walk is coming anyway. */
+void watch_drain(struct watch *watch);
+
+#endif

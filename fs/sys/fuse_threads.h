@@ -1,0 +1,29 @@
+/*
+ * fuse_threads.h - lookups in one directory at the same time.
+ *
+ * The kernel serialises lookups and listings of a directory unless the daemon agrees to parallel ones when it
+ * answers the INIT request. libfuse before 3.17 offers that (FUSE_CAP_PARALLEL_DIROPS, on by default) but
+ * forgets to say so to the kernel (libfuse pull request 861). For us it is no matter of speed: one parked
+ * lookup would lock the directory of its image, and whoever waits for that lock cannot even be killed.
+ */
+#ifndef FS_SYS_FUSE_THREADS_H
+#define FS_SYS_FUSE_THREADS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct fuse_session;
+
+/* Zero-initialised. */
+struct parallel {
+	_Atomic uint64_t init_unique; /* number of the INIT request; 0 = not seen */
+	_Atomic uint32_t init_flags;  /* what the kernel can do */
+};
+
+/*
+ * For a mounted @session whose user data is a struct gsymfs, before its loop: makes the answer to INIT say
+ * it, if this libfuse does not. 0 or a negative errno.
+ */
+int parallel_install(struct fuse_session *session);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * mountpoint.h - what has to be right with the place before mounting there, and what the starter is told
+ * after.
+ */
+#ifndef FS_SYS_MOUNTPOINT_H
+#define FS_SYS_MOUNTPOINT_H
+
+#include "gsym/gsym.h"
+#include "convert/os/log.h"
+
+/*
+ * Detaches mounts whose daemon died ("Transport endpoint is not connected") from @path, then checks that it
+ * is a directory and stores its absolute path, the caller's to free.
+ */
+int mountpoint_prepare(const char *path, const struct log *log, char **ret, struct gsym_diag *diag);
+
+/* Tells systemd, if it started us with Type=notify; @state as in sd_notify(3). */
+void service_notify(const char *state);
+
+#endif

@@ -1,0 +1,64 @@
+#include "fs/sys/starter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	PATIENCE_MS = 1000, /* a first walk that takes longer is not waited for */
+};
+
+/* The starter: does not return. A daemon that ends meanwhile has failed. */
+static _Noreturn void wait_and_exit(int fd)
+{
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+	char news;
+	int n;
+	while ((n = poll(&end, 1, PATIENCE_MS)) < 0 && errno == EINTR)
+		;
+	_exit(n > 0 && read(fd, &news, 1) != 1);
+}
+
+static void use_nothing_of_the_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	setsid();
+	if (chdir("/"))
+		return;
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+int starter_leave(struct starter *starter)
+{
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	pid_t pid = fork();
+	if (pid < 0) {
+		int err = -errno;
+		close(ends[0]);
+		close(ends[1]);
+		return err;
+	}
+	close(ends[pid == 0 ? 1 : 0]);
+	if (pid > 0)
+		wait_and_exit(ends[1]);
+	use_nothing_of_the_terminal();
+	starter->fd = ends[0];
+	return 0;
+}
+
+void starter_release(struct starter *starter)
+{
+	if (starter->fd < 0)
+		return;
+	/* It may have stopped waiting. */
+	send(starter->fd, "", 1, MSG_NOSIGNAL);
+	close(starter->fd);
+	starter->fd = -1;
+}

@@ -1,0 +1,113 @@
+#include "fs/tree/attr.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void begin(struct stat *st, uint64_t ino, mode_t mode, uint64_t size)
+{
+	memset(st, 0, sizeof(*st));
+	st->st_ino = ino;
+	st->st_mode = mode;
+	st->st_nlink = 1; /* for a directory: not counted */
+	st->st_size = (off_t)size;
+	st->st_blksize = 4096;
+	st->st_blocks = (blkcnt_t)((size + 511) / 512);
+}
+
+static void set_time(struct stat *st, struct timespec when)
+{
+	st->st_atim = st->st_mtim = st->st_ctim = when;
+}
+
+void attr_own_dir(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	begin(ret, ino, S_IFDIR | 0555, 0);
+	ret->st_uid = geteuid();
+	ret->st_gid = getegid();
+	set_time(ret, fs->mounted_at);
+}
+
+void attr_link(const struct gsymfs *fs, uint64_t ino, size_t size, struct stat *ret)
+{
+	begin(ret, ino, S_IFLNK | 0777, size);
+	ret->st_uid = geteuid();
+	ret->st_gid = getegid();
+	set_time(ret, fs->mounted_at);
+}
+
+void attr_path_dir(const struct path_attr *attr, uint64_t ino, struct stat *ret)
+{
+	begin(ret, ino, S_IFDIR | attr->mode, 0);
+	ret->st_uid = attr->uid;
+	ret->st_gid = attr->gid;
+	set_time(ret, attr->mtime);
+}
+
+static void mirror(const struct revision *rev, struct stat *st)
+{
+	const struct source *s = &rev->source;
+	st->st_uid = s->uid;
+	st->st_gid = s->gid;
+	int64_t seconds = s->mtime_ns / 1000000000, rest = s->mtime_ns % 1000000000;
+	if (rest < 0) {
+		seconds--;
+		rest += 1000000000;
+	}
+	set_time(st, (struct timespec){.tv_sec = seconds, .tv_nsec = rest});
+}
+
+void attr_image(const struct revision *rev, uint64_t ino, struct stat *ret)
+{
+	mode_t read = rev->source.mode & 0444;
+	begin(ret, ino, S_IFDIR | read | read >> 2, 0);
+	mirror(rev, ret);
+}
+
+void attr_image_file(const struct revision *rev, uint64_t ino, uint64_t size, struct stat *ret)
+{
+	begin(ret, ino, S_IFREG | (rev->source.mode & 0444), size);
+	mirror(rev, ret);
+}
+
+void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret)
+{
+	mode_t read = rev->source.mode & 0444;
+	begin(ret, ino, S_IFREG | read | read >> 1, 0);
+	mirror(rev, ret);
+}
+
+static void own_file(const struct gsymfs *fs, uint64_t ino, mode_t mode, struct stat *ret)
+{
+	begin(ret, ino, S_IFREG | mode, 0);
+	ret->st_uid = geteuid();
+	ret->st_gid = getegid();
+	set_time(ret, fs->mounted_at);
+}
+
+void attr_root_batch(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	own_file(fs, ino, 0666, ret);
+}
+
+void attr_metrics(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+{
+	own_file(fs, ino, 0444, ret);
+}
+
+struct fuse_entry_param entry_none(void)
+{
+	return (struct fuse_entry_param){.entry_timeout = TIMEOUT_NEGATIVE};
+}
+
+struct fuse_entry_param entry_make(const struct gsymfs *fs, const struct stat *attr, double entry_timeout,
+				   double attr_timeout)
+{
+	return (struct fuse_entry_param){
+		.ino = attr->st_ino,
+		.generation = (uint64_t)fs->mounted_at.tv_sec,
+		.attr = *attr,
+		.entry_timeout = entry_timeout,
+		.attr_timeout = attr_timeout,
+	};
+}

@@ -1,0 +1,215 @@
+/*
+ * The file metrics. Names follow debuginfod's where it has the same thing: thread_work_pending, thread_busy, scanned_files_total.
+ */
+#include "fs/tree/metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gsym/base/text_buf.h"
+#include "fs/gsymfs.h"
+#include "fs/state.h"
+
+const double conversion_bounds[CONVERSION_BUCKETS] = {0.01, 0.1, 1, 10, 60, 300, 1800};
+
+void metrics_add_conversion(struct metrics *metrics, enum conversion_result result, double seconds)
+{
+	size_t i = 0;
+	while (i < CONVERSION_BUCKETS && seconds > conversion_bounds[i])
+		i++;
+	metric_add(&metrics->conversions[result], 1);
+	metric_add(&metrics->conversion_times[i], 1);
+	metric_add(&metrics->conversion_ms, (uint64_t)(seconds * 1000));
+}
+
+/* ---- The format ---- */
+
+static void describe(struct text_buf *out, const char *name, const char *type, const char *help)
+{
+	text_lit(out, "# HELP gsymfs_");
+	text_str(out, name);
+	text_char(out, ' ');
+	text_str(out, help);
+	text_lit(out, "\n# TYPE gsymfs_");
+	text_str(out, name);
+	text_char(out, ' ');
+	text_str(out, type);
+	text_char(out, '\n');
+}
+
+/* @labels in braces, or "". */
+static void sample(struct text_buf *out, const char *name, const char *labels, const char *value)
+{
+	text_lit(out, "gsymfs_");
+	text_str(out, name);
+	text_str(out, labels);
+	text_char(out, ' ');
+	text_str(out, value);
+	text_char(out, '\n');
+}
+
+static void number(struct text_buf *out, const char *name, const char *labels, uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	sample(out, name, labels, text);
+}
+
+static void seconds(struct text_buf *out, const char *name, uint64_t ms)
+{
+	char text[40];
+	snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ms / 1000, (unsigned)(ms % 1000));
+	sample(out, name, "", text);
+}
+
+static void single(struct text_buf *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+	describe(out, name, type, help);
+	number(out, name, "", value);
+}
+
+/* A sample for each of @n words of the label. */
+static void by_label(struct text_buf *out, const char *name, const char *label, const char *const *words, size_t n,
+		     const uint64_t *values)
+{
+	for (size_t i = 0; i < n; i++) {
+		char labels[64];
+		snprintf(labels, sizeof(labels), "{%s=\"%s\"}", label, words[i]);
+		number(out, name, labels, values[i]);
+	}
+}
+
+static uint64_t load(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* Counters by result. */
+static void results(struct text_buf *out, const char *name, const char *help, const char *const *words, size_t n,
+		    const _Atomic uint64_t *counters)
+{
+	uint64_t values[8];
+	for (size_t i = 0; i < n; i++)
+		values[i] = load(&counters[i]);
+	describe(out, name, "counter", help);
+	by_label(out, name, "result", words, n, values);
+}
+
+/* ---- What is counted ---- */
+
+static void answers(struct text_buf *out, const struct metrics *m)
+{
+	static const char *const words[] = {
+		[LOOKUP_FOUND] = "found", [LOOKUP_UNKNOWN] = "unknown", [LOOKUP_ERROR] = "error"};
+	results(out, "lookups_total", "Names of addresses and symbols that were answered.", words, LOOKUP_RESULTS, m->lookups);
+	single(out, "batch_addresses_total", "counter", "Lines of q that were answered.", load(&m->batch_addresses));
+	results(out, "log_addresses_total", "Addresses met in log.", words, LOOKUP_ERROR, m->log_addresses);
+}
+
+static void conversion_times(struct text_buf *out, const struct metrics *m)
+{
+	uint64_t sum = 0;
+	describe(out, "conversion_seconds", "histogram", "How long conversions took.");
+	for (size_t i = 0; i < CONVERSION_BUCKETS; i++) {
+		char labels[40];
+		snprintf(labels, sizeof(labels), "{le=\"%g\"}", conversion_bounds[i]);
+		sum += load(&m->conversion_times[i]);
+		number(out, "conversion_seconds_bucket", labels, sum);
+	}
+	sum += load(&m->conversion_times[CONVERSION_BUCKETS]);
+	number(out, "conversion_seconds_bucket", "{le=\"+Inf\"}", sum);
+	seconds(out, "conversion_seconds_sum", load(&m->conversion_ms));
+	number(out, "conversion_seconds_count", "", sum);
+}
+
+static void conversions(struct text_buf *out, const struct metrics *m)
+{
+	static const char *const words[] = {
+		[CONVERSION_OK] = "ok",           [CONVERSION_FAILED] = "failed",     [CONVERSION_CRASHED] = "crashed",
+		[CONVERSION_LIMIT] = "limit",     [CONVERSION_REPLACED] = "replaced",
+	};
+	results(out, "conversions_total", "Conversions that ended.", words, CONVERSION_RESULTS, m->conversions);
+	conversion_times(out, m);
+}
+
+static void fetches(struct text_buf *out, const struct metrics *m)
+{
+	static const char *const words[] = {
+		[FETCH_FOUND] = "found", [FETCH_MISSING] = "missing", [FETCH_FAILED] = "failed"};
+	results(out, "debuginfod_requests_total", "Debug files that servers of debuginfod were asked for.", words,
+		FETCH_RESULTS, m->fetches);
+}
+
+static void cache(struct text_buf *out, struct gsymfs *fs)
+{
+	static const char *const words[] = {
+		[CACHE_HIT] = "hit", [CACHE_MISS] = "miss", [CACHE_FAILURE] = "failure"};
+	static const char *const shared[] = {
+		[SHARED_HIT] = "hit", [SHARED_MISS] = "miss", [SHARED_UNUSABLE] = "unusable", [SHARED_GIVEN] = "given"};
+	results(out, "cache_requests_total", "Images looked for in the cache; failure: one that was remembered.", words,
+		CACHE_RESULTS, fs->metrics.cache);
+	results(out, "shared_requests_total", "Images looked for in, and given to, the shared directory.", shared, SHARED_RESULTS,
+		fs->metrics.shared);
+	single(out, "cache_bytes", "gauge", "Size of the files in the cache.", atomic_load(&fs->cache.bytes));
+	single(out, "cache_limit_bytes", "gauge", "Size they may have.", fs->cache.limit);
+	single(out, "cache_files", "gauge", "Converted files in the cache.", atomic_load(&fs->cache.files));
+}
+
+static void scans(struct text_buf *out, const struct metrics *m)
+{
+	static const char *const words[] = {[SCAN_COMPLETE] = "complete", [SCAN_INCOMPLETE] = "incomplete"};
+	results(out, "scans_total", "Walks over the source that ended.", words, SCAN_RESULTS, m->scans);
+	describe(out, "scan_seconds_total", "counter", "How long they took together.");
+	seconds(out, "scan_seconds_total", load(&m->scan_ms));
+	single(out, "scanned_files_total", "counter", "Files they met.", load(&m->scanned_files));
+}
+
+static void work(struct text_buf *out, struct gsymfs *fs)
+{
+	static const char *const roles[] = {"open", "convert", "measure", "names", "run"};
+	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)];
+	pthread_mutex_lock(&fs->images.lock);
+	for (size_t i = 0; i < fs->images.all.n; i++)
+		if (fs->images.all.v[i]->revision)
+			states[fs->images.all.v[i]->revision->state]++;
+	pending[0] = stage_count(&fs->queue.opening);
+	pending[1] = stage_count(&fs->queue.converting);
+	pending[2] = measure_count(&fs->queue.measure);
+	pending[3] = lanes_count(&fs->queue.indexing);
+	pending[4] = lanes_count(&fs->queue.runners.calls);
+	pthread_mutex_unlock(&fs->images.lock);
+	describe(out, "images", "gauge", "Images by the state of their conversion.");
+	by_label(out, "images", "state", state_words, STATES, states);
+	describe(out, "thread_work_pending", "gauge", "Work that no thread has taken up.");
+	by_label(out, "thread_work_pending", "role", roles, ARRAY_SIZE(roles), pending);
+	describe(out, "thread_busy", "gauge", "Workers that convert.");
+	number(out, "thread_busy", "{role=\"convert\"}", states[STATE_CONVERTING]);
+}
+
+static void kept(struct text_buf *out, struct gsymfs *fs)
+{
+	struct nodes_counts nodes = nodes_count(&fs->nodes);
+	single(out, "nodes", "gauge", "Files of addresses that the kernel knows.", nodes.used);
+	single(out, "nodes_total", "counter", "Files of addresses that it has known.", nodes.made);
+	single(out, "node_bytes", "gauge", "Answers kept for them.", nodes.content_bytes);
+	single(out, "open_files", "gauge", "Open files that hold something.", open_files_count(&fs->open_files));
+	single(out, "batch_bytes", "gauge", "Memory of all open q and log.", atomic_load(&fs->open_files.accounts.held[ACCOUNT_FILES]));
+}
+
+struct content *metrics_make(struct gsymfs *fs)
+{
+	struct text_buf out = {0};
+	describe(&out, "build_info", "gauge", "The version of the daemon.");
+	number(&out, "build_info", "{version=\"" GSYMFS_VERSION "\"}", 1);
+	answers(&out, &fs->metrics);
+	conversions(&out, &fs->metrics);
+	fetches(&out, &fs->metrics);
+	cache(&out, fs);
+	scans(&out, &fs->metrics);
+	work(&out, fs);
+	kept(&out, fs);
+	struct content *content = out.failed ? NULL : content_new(out.v, out.n);
+	text_deinit(&out);
+	return content;
+}

@@ -1,0 +1,68 @@
+/*
+ * metrics.h - what the daemon has done since the mount, counted.
+ *
+ * Counters only grow, are added to by any thread without a lock, and are read by the file metrics.
+ */
+#ifndef FS_TREE_METRICS_H
+#define FS_TREE_METRICS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Answers to names of addresses and symbols, and to addresses in logs. */
+enum lookup_result { LOOKUP_FOUND, LOOKUP_UNKNOWN, LOOKUP_ERROR, LOOKUP_RESULTS };
+
+enum conversion_result {
+	CONVERSION_OK,
+	CONVERSION_FAILED,
+	CONVERSION_CRASHED,
+	CONVERSION_LIMIT,
+	CONVERSION_REPLACED, /* the object file was another one by then */
+	CONVERSION_RESULTS,
+};
+
+/* What the cache had when an image was opened. */
+enum cache_result { CACHE_HIT, CACHE_MISS, CACHE_FAILURE, CACHE_RESULTS };
+
+/* What the directory that hosts share had; and what was given to it. */
+enum shared_result { SHARED_HIT, SHARED_MISS, SHARED_UNUSABLE, SHARED_GIVEN, SHARED_RESULTS };
+
+enum scan_result { SCAN_COMPLETE, SCAN_INCOMPLETE, SCAN_RESULTS };
+
+/* What servers of debuginfod said. */
+enum fetch_result { FETCH_FOUND, FETCH_MISSING, FETCH_FAILED, FETCH_RESULTS };
+
+enum { CONVERSION_BUCKETS = 7 };
+
+struct metrics {
+	_Atomic uint64_t lookups[LOOKUP_RESULTS];
+	_Atomic uint64_t batch_addresses;
+	_Atomic uint64_t log_addresses[LOOKUP_RESULTS];
+	_Atomic uint64_t conversions[CONVERSION_RESULTS];
+	_Atomic uint64_t conversion_times[CONVERSION_BUCKETS + 1]; /* by the first bound that is not below; else the last */
+	_Atomic uint64_t conversion_ms;
+	_Atomic uint64_t cache[CACHE_RESULTS];
+	_Atomic uint64_t shared[SHARED_RESULTS];
+	_Atomic uint64_t fetches[FETCH_RESULTS];
+	_Atomic uint64_t scans[SCAN_RESULTS];
+	_Atomic uint64_t scan_ms, scanned_files;
+};
+
+/* Upper bounds of the buckets, in seconds, ascending. */
+extern const double conversion_bounds[CONVERSION_BUCKETS];
+
+static inline void metric_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+/* A conversion ended after @seconds. */
+void metrics_add_conversion(struct metrics *metrics, enum conversion_result result, double seconds);
+
+struct gsymfs;
+struct content;
+
+/* The file metrics: Prometheus' text format, version 0.0.4. NULL without memory. */
+struct content *metrics_make(struct gsymfs *fs);
+
+#endif

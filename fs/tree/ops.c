@@ -1,0 +1,113 @@
+/*
+ * What the kernel asks, and who answers. Callbacks are thin: they find the daemon behind the request, call
+ * one function and reply once.
+ *
+ * Left out on purpose, because without a function libfuse answers ENOSYS and the kernel never asks again:
+ * flush (it would come with every close), getxattr and listxattr (with every file of ls -l), access.
+ */
+#include "fs/tree/ops.h"
+
+#include "fs/tree/attr.h"
+#include "fs/images/link.h"
+#include "fs/tree/tree_lookup.h"
+
+static void ops_init(void *user, struct fuse_conn_info *conn)
+{
+	struct gsymfs *fs = user;
+	/*
+	 * Without parallel lookups one parked lookup would lock its directory (see fuse_threads.h). Listings
+	 * carry attributes always, so that "ls -l" over many images costs no lookups.
+	 */
+	conn->want |=
+		conn->capable & (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS | FUSE_CAP_EXPORT_SUPPORT);
+	conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
+	/* Content never changes under an inode number: nothing to look for at every read. */
+	conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
+	if (fs->options.max_read)
+		conn->max_read = fs->options.max_read; /* libfuse insists that both places say the same */
+}
+
+static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct call call = {
+		.fs = fuse_req_userdata(req),
+		.req = req,
+		.attempt = lookup_attempt,
+		.ino = parent,
+		.name = name,
+	};
+	call_run(&call);
+}
+
+static void forget(struct gsymfs *fs, fuse_ino_t ino, uint64_t count)
+{
+	if (ino_kind(ino) == NODE_ADDRESS)
+		nodes_forget(&fs->nodes, ino, count);
+}
+
+static void ops_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	forget(fuse_req_userdata(req), ino, count);
+	fuse_reply_none(req);
+}
+
+static void ops_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	struct gsymfs *fs = fuse_req_userdata(req);
+	for (size_t i = 0; i < count; i++)
+		forget(fs, forgets[i].ino, forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
+{
+	struct stat st;
+	double timeout;
+	(void)info;
+	int err = node_attr(fuse_req_userdata(req), ino, &st, &timeout);
+	if (err)
+		fuse_reply_err(req, -err);
+	else
+		fuse_reply_attr(req, &st, timeout);
+}
+
+static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct gsymfs *fs = fuse_req_userdata(req);
+	char text[LINK_TEXT_SIZE];
+	pthread_mutex_lock(&fs->images.lock);
+	int size = link_text(&fs->images, ino, text);
+	pthread_mutex_unlock(&fs->images.lock);
+	if (size < 0)
+		fuse_reply_err(req, -size);
+	else
+		fuse_reply_readlink(req, text);
+}
+
+const struct fuse_lowlevel_ops gsymfs_ops = {
+	.init = ops_init,
+	.lookup = ops_lookup,
+	.forget = ops_forget,
+	.forget_multi = ops_forget_multi,
+	.getattr = ops_getattr,
+	.readlink = ops_readlink,
+	.open = ops_open,
+	.read = ops_read,
+	.release = ops_release,
+	.opendir = ops_opendir,
+	.readdir = ops_readdir,
+	.readdirplus = ops_readdirplus,
+	.mknod = refuse_mknod,
+	.mkdir = refuse_mkdir,
+	.unlink = refuse_remove,
+	.rmdir = refuse_remove,
+	.symlink = refuse_symlink,
+	.rename = refuse_rename,
+	.link = refuse_link,
+	.create = refuse_create,
+	.setattr = ops_setattr,
+	.setxattr = refuse_setxattr,
+	.removexattr = refuse_removexattr,
+	.write = ops_write,
+	.fallocate = refuse_fallocate,
+};

@@ -1,0 +1,329 @@
+/*
+ * Listings. They say what is known, and never start or wait for anything.
+ *
+ * A position in a listing is the number of an image, name or member plus the fixed entries before; numbers
+ * are never reused, so a listing goes on at the right place however the tables grew meanwhile.
+ */
+#include "fs/tree/ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/answer/answer.h"
+#include "fs/tree/attr.h"
+#include "fs/tree/tree_lookup.h"
+
+struct listing {
+	struct gsymfs *fs;
+	fuse_req_t req;
+	fuse_ino_t ino;
+	bool plus; /* with attributes; each entry then counts as looked up, which only address files would
+		      care about */
+	bool full;
+	char *data;
+	size_t size, used;
+};
+
+/* Adds an entry that is followed by position @next; false when there is no room for it. */
+static bool add(struct listing *l, const char *name, const struct fuse_entry_param *e, uint64_t next)
+{
+	char *at = l->data + l->used;
+	size_t room = l->size - l->used;
+	size_t n = l->plus ? fuse_add_direntry_plus(l->req, at, room, name, e, (off_t)next)
+			   : fuse_add_direntry(l->req, at, room, name, &e->attr, (off_t)next);
+	l->full = n > room;
+	if (!l->full)
+		l->used += n;
+	return !l->full;
+}
+
+enum {
+	POSITION_DOT,
+	POSITION_DOT_DOT,
+	POSITION_FIRST, /* of what is not a dot */
+};
+
+/* "." and "..": what counts of them is the name. */
+static void add_dots(struct listing *l, uint64_t off)
+{
+	struct stat st;
+	attr_own_dir(l->fs, l->ino, &st);
+	struct fuse_entry_param e = entry_make(l->fs, &st, 0, 0);
+	if (off <= POSITION_DOT && !add(l, ".", &e, POSITION_DOT + 1))
+		return;
+	if (off <= POSITION_DOT_DOT)
+		add(l, "..", &e, POSITION_DOT_DOT + 1);
+}
+
+/* ---- Directories ---- */
+
+static void list_root(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	const struct request batch = {.kind = REQUEST_BATCH};
+	const uint64_t first = POSITION_FIRST + 5; /* after by-name, q, log, metrics and by-path */
+	if (off <= POSITION_FIRST) {
+		struct fuse_entry_param e = entry_by_name(l->fs);
+		add(l, "by-name", &e, POSITION_FIRST + 1);
+	}
+	if (off <= POSITION_FIRST + 1 && !l->full) {
+		struct fuse_entry_param e = entry_batch(l->fs, NULL, &batch);
+		add(l, "q", &e, POSITION_FIRST + 2);
+	}
+	if (off <= POSITION_FIRST + 2 && !l->full) {
+		struct fuse_entry_param e = entry_log(l->fs);
+		add(l, "log", &e, POSITION_FIRST + 3);
+	}
+	if (off <= POSITION_FIRST + 3 && !l->full) {
+		struct fuse_entry_param e = entry_metrics(l->fs);
+		add(l, "metrics", &e, POSITION_FIRST + 4);
+	}
+	pthread_mutex_lock(&images->lock);
+	if (off <= POSITION_FIRST + 4 && !l->full) {
+		struct fuse_entry_param e = entry_by_path(l->fs);
+		add(l, "by-path", &e, first);
+	}
+	for (uint64_t i = off < first ? 0 : off - first; i < images->all.n && !l->full; i++) {
+		const struct image *image = images->all.v[i];
+		if (!image->revision)
+			continue;
+		struct fuse_entry_param e = entry_image(l->fs, image->revision);
+		add(l, image->id, &e, first + i + 1);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+static void list_by_name(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	pthread_mutex_lock(&images->lock);
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < images->names.n && !l->full;
+	     i++) {
+		const struct basename *name = images->names.v[i];
+		if (!name->alive)
+			continue;
+		struct fuse_entry_param e = entry_basename(l->fs, name);
+		add(l, name->name, &e, POSITION_FIRST + i + 1);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+static void list_members(struct listing *l, const struct basename *name, uint64_t off)
+{
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < name->members.n && !l->full;
+	     i++) {
+		const struct name_member *m = name->members.v[i];
+		if (m->gone)
+			continue;
+		struct fuse_entry_param e = entry_name_link(l->fs, name, m->image);
+		add(l, m->image->id, &e, POSITION_FIRST + i + 1);
+	}
+}
+
+static void list_basename(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	uint32_t number = ino_a(l->ino);
+	pthread_mutex_lock(&images->lock);
+	if (number < images->names.n)
+		list_members(l, images->names.v[number], off);
+	pthread_mutex_unlock(&images->lock);
+}
+
+/*
+ * A child of a directory in by-path, in one of two numberings, see struct path_dir. A file that has become a directory is
+ * known as both until the walk that found it is over.
+ */
+static void add_path(struct listing *l, uint32_t child, uint64_t next)
+{
+	const struct path_tree *paths = &l->fs->images.paths;
+	const struct path_dir *dir = child & 1 ? NULL : path_tree_dir(paths, child / 2);
+	const struct path_file *file = child & 1 ? path_tree_file(paths, child / 2) : NULL;
+	if (dir && dir->alive) {
+		struct fuse_entry_param e = entry_path_dir(l->fs, dir);
+		add(l, dir->name, &e, next);
+	} else if (path_file_alive(paths, file) && !path_tree_find_dir(paths, file->dir, file->name)) {
+		struct fuse_entry_param e = entry_path_file(l->fs, file);
+		add(l, file->name, &e, next);
+	}
+}
+
+static void list_path_dir(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	pthread_mutex_lock(&images->lock);
+	const struct path_dir *dir = path_tree_dir(&images->paths, ino_a(l->ino));
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; dir && i < dir->children.n && !l->full; i++)
+		add_path(l, dir->children.v[i], POSITION_FIRST + i + 1);
+	pthread_mutex_unlock(&images->lock);
+}
+
+/* The images of a file that has several: a position is that in its chain. */
+static void list_path_fat(struct listing *l, uint64_t off)
+{
+	struct images *images = &l->fs->images;
+	uint64_t next = POSITION_FIRST;
+	pthread_mutex_lock(&images->lock);
+	const struct path_file *file = path_tree_file(&images->paths, ino_a(l->ino));
+	for (; file && !l->full; file = path_file_next(&images->paths, file)) {
+		if (next++ < off || !file->pass)
+			continue;
+		struct fuse_entry_param e = entry_path_member(l->fs, file);
+		add(l, images->all.v[file->image]->id, &e, next);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+static void add_status(struct listing *l, struct revision *rev, enum image_file file)
+{
+	bool json = file == IMAGE_INFO;
+	struct content *status = status_make(l->fs, rev, json);
+	struct fuse_entry_param e = entry_image_file(l->fs, rev, file, status ? status->size : 0);
+	content_put(status);
+	add(l, json ? "info.json" : "status", &e, json ? POSITION_FIRST + 2 : POSITION_FIRST + 1);
+}
+
+/* A table whose size nobody has asked for comes without its attributes: who wants them looks it up. */
+static void add_table(struct listing *l, struct revision *rev, enum listing_kind kind, uint64_t size, uint64_t next)
+{
+	static const char *const names[] = {
+		[LISTING_FUNCTIONS] = "functions.tsv", [LISTING_LINES] = "lines.tsv", [LISTING_FILES] = "files.tsv"};
+	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_TABLE + kind, size);
+	if (!size)
+		e.ino = 0;
+	add(l, names[kind], &e, next);
+}
+
+/*
+ * image.gsym is listed once opening it converts nothing; the tables while the image is in use, since to know their size it must
+ * be open, and whoever walks over the whole tree must not open every file of the cache.
+ */
+static void add_converted(struct listing *l, struct revision *rev, uint64_t off, uint64_t first)
+{
+	uint64_t size, tables[LISTINGS];
+	pthread_mutex_lock(&l->fs->images.lock);
+	bool there = rev->state == STATE_READY;
+	size = there ? rev->handle->gsym.size : 0;
+	memcpy(tables, rev->table_sizes, sizeof(tables));
+	pthread_mutex_unlock(&l->fs->images.lock);
+	if (!there && !cache_has(&l->fs->cache, &rev->key, &size))
+		return;
+	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_GSYM, size);
+	if (off <= first)
+		add(l, "image.gsym", &e, first + 1);
+	for (size_t i = 0; there && i < LISTINGS && !l->full; i++)
+		if (off <= first + 1 + i)
+			add_table(l, rev, (enum listing_kind)i, tables[i], first + 2 + i);
+}
+
+/* Where kinds of entries of an image begin in its listing. */
+enum {
+	POSITION_STATUS = POSITION_FIRST,
+	POSITION_INFO,
+	POSITION_BATCH,
+	POSITION_CONVERTED,
+	POSITION_CONTEXTS = POSITION_CONVERTED + 1 + LISTINGS,
+};
+
+static void add_batch(struct listing *l, const struct revision *rev)
+{
+	const struct request request = {.kind = REQUEST_BATCH};
+	struct fuse_entry_param e = entry_batch(l->fs, rev, &request);
+	add(l, "q", &e, POSITION_BATCH + 1);
+}
+
+static void add_contexts(struct listing *l, const struct revision *rev, uint64_t off)
+{
+	static const struct {
+		const char *name;
+		struct context context;
+	} contexts[] = {
+		{"approximate", {.near = true}},
+		{"base", {.space = SPACE_RUNTIME, .wants_load = true}},
+		{"off", {.space = SPACE_FILE}},
+		{"ra", {.is_return = true}},
+		{"rva", {.space = SPACE_RVA}},
+		{"sym", {.space = SPACE_SYMBOL}},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(contexts) && !l->full; i++) {
+		struct fuse_entry_param e = entry_context(l->fs, rev, &contexts[i].context);
+		if (off <= POSITION_CONTEXTS + i)
+			add(l, contexts[i].name, &e, POSITION_CONTEXTS + 1 + i);
+	}
+}
+
+static void list_image(struct listing *l, uint64_t off)
+{
+	struct revision *rev = images_revision(&l->fs->images, ino_a(l->ino));
+	if (!rev)
+		return;
+	if (off <= POSITION_STATUS)
+		add_status(l, rev, IMAGE_STATUS);
+	if (off <= POSITION_INFO && !l->full)
+		add_status(l, rev, IMAGE_INFO);
+	if (off <= POSITION_BATCH && !l->full)
+		add_batch(l, rev);
+	if (off < POSITION_CONTEXTS && !l->full)
+		add_converted(l, rev, off, POSITION_CONVERTED);
+	if (!l->full)
+		add_contexts(l, rev, off);
+}
+
+/* ---- All of it ---- */
+
+static void list(struct listing *l, uint64_t off)
+{
+	add_dots(l, off);
+	if (l->full)
+		return;
+	if (l->ino == INO_ROOT)
+		list_root(l, off);
+	else if (l->ino == INO_BY_NAME)
+		list_by_name(l, off);
+	else if (ino_kind(l->ino) == NODE_NAME)
+		list_basename(l, off);
+	else if (ino_kind(l->ino) == NODE_IMAGE)
+		list_image(l, off);
+	else if (ino_kind(l->ino) == NODE_PATH_DIR)
+		list_path_dir(l, off);
+	else if (ino_kind(l->ino) == NODE_PATH_FAT)
+		list_path_fat(l, off);
+}
+
+static void reply_listing(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool plus)
+{
+	struct listing l = {
+		.fs = fuse_req_userdata(req),
+		.req = req,
+		.ino = ino,
+		.plus = plus,
+		.data = malloc(size),
+		.size = size,
+	};
+	if (!l.data) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	list(&l, off < 0 ? 0 : (uint64_t)off);
+	fuse_reply_buf(req, l.data, l.used);
+	free(l.data);
+}
+
+void ops_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
+{
+	(void)ino;
+	fuse_reply_open(req, info);
+}
+
+void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info)
+{
+	(void)info;
+	reply_listing(req, ino, size, off, false);
+}
+
+void ops_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info)
+{
+	(void)info;
+	reply_listing(req, ino, size, off, true);
+}

@@ -1,0 +1,282 @@
+/*
+ * Opening and reading files.
+ *
+ * An open image.gsym, status, info.json or metrics holds its content as it was when it was opened, an open q what was written
+ * to it.
+ * Address files need nothing:
+ * while one is open the kernel does not forget it.
+ */
+#include "fs/tree/ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "fs/answer/answer.h"
+#include "fs/tree/attr.h"
+#include "fs/answer/batch_file.h"
+#include "fs/call/call.h"
+#include "fs/answer/log_file.h"
+#include "fs/images/revision.h"
+#include "fs/answer/tsv_file.h"
+
+static struct open_file *file_of(const struct fuse_file_info *info)
+{
+	return (struct open_file *)(uintptr_t)info->fh;
+}
+
+static bool is_file(fuse_ino_t ino, enum image_file file)
+{
+	return ino_kind(ino) == NODE_IMAGE_FILE && ino_b(ino) == file;
+}
+
+/* ---- Open ---- */
+
+/* Replies with an open file that takes over what @holds. */
+static int reply_open(struct call *call, struct open_file holds)
+{
+	struct open_file *file;
+	int err = open_file_new(&call->fs->open_files, &holds, fuse_req_ctx(call->req)->uid, &file);
+	if (err)
+		return err;
+	call->info.fh = (uintptr_t)file;
+	if (fuse_reply_open(call->req, &call->info) == -ENOENT)
+		open_file_put(file); /* interrupted: there will be no release */
+	return 0;
+}
+
+static int open_gsym(struct call *call, struct revision *rev)
+{
+	struct handle *handle;
+	int err = revision_use(&call->fs->images, rev, &handle, &call->wait);
+	if (err)
+		return err;
+	call->info.keep_cache = 1;
+	return reply_open(call, (struct open_file){.handle = handle});
+}
+
+static int open_table(struct call *call, struct revision *rev, enum listing_kind kind)
+{
+	struct handle *handle;
+	const struct tsv_index *index;
+	int err = revision_use(&call->fs->images, rev, &handle, &call->wait);
+	if (err)
+		return err;
+	err = tsv_file_measured(call, rev, handle, kind, &index);
+	if (err) {
+		handle_put(handle);
+		return err;
+	}
+	struct tsv_file *file = tsv_file_new(call, rev, handle, kind);
+	if (!file)
+		return -ENOMEM;
+	call->info.keep_cache = 1;
+	return reply_open(call, (struct open_file){.table = file});
+}
+
+/* A file that says something else at every look; takes over @content, NULL is without memory. */
+static int open_content(struct call *call, struct content *content)
+{
+	if (!content)
+		return -ENOMEM;
+	call->info.direct_io = 1;
+	return reply_open(call, (struct open_file){.content = content});
+}
+
+/* A file that is written and read: takes over @stream; NULL is without memory. */
+static int open_stream(struct call *call, struct stream *stream)
+{
+	if (!stream)
+		return -ENOMEM;
+	call->info.direct_io = 1;
+	return reply_open(call, (struct open_file){.stream = stream});
+}
+
+/* The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's. */
+static bool find_batch(struct gsymfs *fs, fuse_ino_t ino, struct request *ret, struct revision **ret_rev)
+{
+	struct node node;
+	*ret_rev = NULL;
+	if (ino_is_root_batch(ino)) {
+		*ret = batch_of((uint32_t)ino - INO_BATCH);
+		return true;
+	}
+	if (ino_kind(ino) == NODE_BATCH) {
+		*ret = batch_of(ino_b(ino));
+		*ret_rev = images_revision(&fs->images, ino_a(ino));
+		return *ret_rev;
+	}
+	if (ino_kind(ino) != NODE_ADDRESS || !nodes_get(&fs->nodes, ino, &node))
+		return false;
+	content_put(node.content);
+	*ret = node_request(&node);
+	*ret_rev = node.revision;
+	return node.is == NODE_IS_BATCH;
+}
+
+static int open_attempt(struct call *call)
+{
+	struct revision *rev;
+	struct request request;
+	if (find_batch(call->fs, call->ino, &request, &rev))
+		return open_stream(call, batch_file_new(call->fs, rev ? rev->image : NULL, &request, caller_of(call->req)));
+	if (call->ino == INO_LOG)
+		return open_stream(call, log_file_new(call->fs, caller_of(call->req)));
+	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)
+		return -EROFS;
+	if (call->ino == INO_METRICS)
+		return open_content(call, metrics_make(call->fs));
+	if (ino_kind(call->ino) == NODE_ADDRESS) {
+		call->info.keep_cache = 1;
+		fuse_reply_open(call->req, &call->info);
+		return 0;
+	}
+	if (ino_kind(call->ino) != NODE_IMAGE_FILE)
+		return -EISDIR;
+	rev = images_revision(&call->fs->images, ino_a(call->ino));
+	if (!rev)
+		return -ESTALE;
+	if (ino_b(call->ino) >= IMAGE_TABLE)
+		return open_table(call, rev, ino_b(call->ino) - IMAGE_TABLE);
+	return is_file(call->ino, IMAGE_GSYM) ? open_gsym(call, rev) :
+		open_content(call, status_make(call->fs, rev, is_file(call->ino, IMAGE_INFO)));
+}
+
+void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
+{
+	struct call call = {
+		.fs = fuse_req_userdata(req),
+		.req = req,
+		.attempt = open_attempt,
+		.ino = ino,
+		.info = *info,
+	};
+	call_run(&call);
+}
+
+void ops_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
+{
+	(void)ino;
+	if (info->fh)
+		open_file_put(file_of(info));
+	fuse_reply_err(req, 0);
+}
+
+/* ---- Read ---- */
+
+/* Replies with what lies in the window of @size bytes at @off: 0, or -EFAULT when @data cannot be read. */
+static int reply_window(fuse_req_t req, const void *data, size_t length, size_t size, off_t off)
+{
+	size_t start = off < 0 || (uint64_t)off > length ? length : (size_t)off;
+	size_t n = length - start < size ? length - start : size;
+	return fuse_reply_buf(req, (const char *)data + start, n);
+}
+
+/* The content of an address file that was dropped to save memory, made again. */
+static int remake(struct call *call, const struct node *node, struct content **ret)
+{
+	struct handle *handle;
+	const struct request request = node_request(node);
+	int err = revision_use(&call->fs->images, node->revision, &handle, &call->wait);
+	if (err)
+		return err;
+	err = answer_make(call, node->revision, handle, &request, ret, NULL);
+	handle_put(handle);
+	return err;
+}
+
+static int read_address(struct call *call)
+{
+	struct node node;
+	if (!nodes_get(&call->fs->nodes, call->ino, &node))
+		return -ESTALE;
+	if (node.is != NODE_IS_ADDRESS)
+		return -EISDIR;
+	int err = node.content ? 0 : remake(call, &node, &node.content);
+	if (err)
+		return err == -ENOENT ? -EIO : err;
+	reply_window(call->req, node.content->data, node.content->size, call->size, call->off);
+	content_put(node.content);
+	return 0;
+}
+
+/* Straight from the mapping: if the file was cut short, the kernel meets the fault, not we. */
+static void read_gsym(struct call *call, const struct handle *handle)
+{
+	struct gsymfs *fs = call->fs;
+	struct revision *rev = images_revision(&fs->images, ino_a(call->ino));
+	int err = reply_window(call->req, handle->gsym.data, handle->gsym.size, call->size, call->off);
+	if (err == -EFAULT && rev)
+		answer_complain(fs, rev, handle, err, NULL);
+}
+
+static int read_open_file(struct call *call)
+{
+	struct open_file *file = open_file_get(file_of(&call->info));
+	int err = 0;
+	if (file->stream)
+		err = stream_read(file->stream, call);
+	else if (file->table)
+		err = tsv_file_read(file->table, call);
+	else if (file->content)
+		reply_window(call->req, file->content->data, file->content->size, call->size, call->off);
+	else
+		read_gsym(call, file->handle);
+	open_file_put(file);
+	return err;
+}
+
+static int read_attempt(struct call *call)
+{
+	if (call->info.fh)
+		return read_open_file(call);
+	return ino_kind(call->ino) == NODE_ADDRESS ? read_address(call) : -EISDIR;
+}
+
+void ops_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info)
+{
+	struct call call = {
+		.fs = fuse_req_userdata(req),
+		.req = req,
+		.attempt = read_attempt,
+		.ino = ino,
+		.size = size,
+		.off = off,
+		.info = *info,
+	};
+	call_run(&call);
+}
+
+/* ---- Write ---- */
+
+void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off, struct fuse_file_info *info)
+{
+	(void)ino;
+	struct open_file *file = info->fh ? open_file_get(file_of(info)) : NULL;
+	int err = -EROFS;
+	if (file && file->stream)
+		err = off < 0 ? -EINVAL : stream_write(file->stream, (uint64_t)off, info->flags & O_APPEND, data, size);
+	if (err)
+		fuse_reply_err(req, -err);
+	else
+		fuse_reply_write(req, size);
+	if (file)
+		open_file_put(file);
+}
+
+/* A shell that opens a file to write to it wants it empty first: q and log always are. */
+void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, struct fuse_file_info *info)
+{
+	struct gsymfs *fs = fuse_req_userdata(req);
+	struct revision *rev;
+	struct request request;
+	struct stat st;
+	double timeout;
+	(void)attr, (void)info;
+	int err = -EROFS;
+	if (which == FUSE_SET_ATTR_SIZE && (ino == INO_LOG || find_batch(fs, ino, &request, &rev)))
+		err = node_attr(fs, ino, &st, &timeout);
+	if (err)
+		fuse_reply_err(req, -err);
+	else
+		fuse_reply_attr(req, &st, timeout);
+}

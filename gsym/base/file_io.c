@@ -1,0 +1,34 @@
+#include "gsym/base/file_io.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int read_all(int fd, void *to, size_t size, off_t off)
+{
+	for (char *at = to; size > 0;) {
+		ssize_t n = pread(fd, at, size, off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EBADMSG;
+		at += n;
+		off += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int write_all(int fd, const void *from, size_t size, off_t off)
+{
+	for (const char *at = from; size > 0;) {
+		ssize_t n = pwrite(fd, at, size, off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		at += n;
+		off += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}

@@ -1,0 +1,74 @@
+/*
+ * list.h - a doubly linked ring with a head, so that an element can leave whatever list it is on.
+ *
+ * An element embeds struct list as its member `link`. Whoever guards the list guards the links.
+ */
+#ifndef GSYM_BASE_LIST_H
+#define GSYM_BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct list {
+	struct list *next, *prev;
+};
+
+#define LIST_ENTRY(at, type) ((type *)(void *)((char *)(at)-offsetof(type, link)))
+
+static inline void list_init(struct list *head)
+{
+	head->next = head->prev = head;
+}
+
+static inline bool list_empty(const struct list *head)
+{
+	return head->next == head;
+}
+
+static inline void list_append(struct list *head, struct list *at)
+{
+	at->prev = head->prev;
+	at->next = head;
+	head->prev->next = at;
+	head->prev = at;
+}
+
+static inline void list_remove(struct list *at)
+{
+	at->prev->next = at->next;
+	at->next->prev = at->prev;
+	list_init(at);
+}
+
+/* How many elements there are, by going through them. */
+static inline size_t list_count(const struct list *head)
+{
+	size_t n = 0;
+	for (const struct list *at = head->next; at != head; at = at->next)
+		n++;
+	return n;
+}
+
+/* Takes the first element off, or gives NULL. */
+static inline struct list *list_take(struct list *head)
+{
+	struct list *first = head->next;
+	if (first == head)
+		return NULL;
+	list_remove(first);
+	return first;
+}
+
+/* Moves all elements of @from to the end of @to. */
+static inline void list_splice(struct list *to, struct list *from)
+{
+	if (list_empty(from))
+		return;
+	from->next->prev = to->prev;
+	from->prev->next = to;
+	to->prev->next = from->next;
+	to->prev = from->prev;
+	list_init(from);
+}
+
+#endif

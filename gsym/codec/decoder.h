@@ -1,0 +1,29 @@
+/*
+ * decoder.h - where decoded functions live: one growing array per kind of element.
+ *
+ * The codecs append to the arrays; a function with merged functions takes consecutive stretches of them.
+ * Internal.
+ */
+#ifndef GSYM_CODEC_DECODER_H
+#define GSYM_CODEC_DECODER_H
+
+#include "gsym/base/vec.h"
+#include "gsym/gsym.h"
+
+/* How many elements of each array are in use: taken before and after a function, it bounds its stretch. */
+struct decoder_mark {
+	size_t rows, inlines, ranges, callsites, patterns;
+};
+
+struct gsym_decoder {
+	VEC(struct gsym_row) rows;
+	VEC(struct gsym_inline) inlines;
+	VEC(struct gsym_range) ranges;
+	VEC(struct gsym_callsite) callsites;
+	VEC(uint64_t) patterns;
+	VEC(struct gsym_func) funcs;    /* the function asked for, then those merged with it */
+	VEC(struct decoder_mark) marks; /* where the stretches of each of them begin */
+	uint64_t bytes;                 /* of the records asked for so far, which may share them */
+};
+
+#endif

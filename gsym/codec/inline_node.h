@@ -1,0 +1,44 @@
+/*
+ * inline_node.h - the parts of a node of inline info, for those who read nodes in loops. Internal.
+ *
+ * A node is the number of its ranges, 0 at the end of a list of siblings; the ranges; and what read_node() reads. One that is only passed
+ * over is checked less: what its bytes say does not matter, as long as it is clear where they end.
+ */
+#ifndef GSYM_CODEC_INLINE_NODE_H
+#define GSYM_CODEC_INLINE_NODE_H
+
+#include "gsym/codec/inline.h"
+#include "gsym/codec/leb.h"
+
+/* The number of ranges a node begins with, checked against the bytes left. 0 ends a list of siblings. */
+static LEB_INLINE uint64_t read_n_ranges(struct cursor *c)
+{
+	uint64_t n = leb_tiny(c);
+	if (!cursor_can_hold(c, n, 2))
+		cursor_fail(c);
+	return cursor_ok(c) ? n : 0;
+}
+
+/* What follows the ranges. */
+static inline void read_node(struct cursor *c, const struct gsym_tables *tables, struct inline_node *node)
+{
+	uint8_t flag = cursor_u8(c);
+	node->name = cursor_uint(c, tables->strp_size);
+	node->call_file = cursor_uleb(c);
+	uint64_t line = cursor_uleb(c);
+	if (flag > 1 || node->call_file > UINT32_MAX || line > UINT32_MAX)
+		cursor_fail(c);
+	node->has_children = flag == 1;
+	node->call_line = (uint32_t)line;
+}
+
+/* Passes over it: whether there are children. */
+static LEB_INLINE bool skip_node(struct cursor *c, unsigned strp_size)
+{
+	bool has_children = cursor_u8(c) != 0;
+	cursor_skip(c, strp_size);
+	leb_skip_pair(c);
+	return has_children;
+}
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * record.h - a FunctionInfo: size, name, and blocks of typed data (gsym(5), "Function records").
+ *
+ * Internal.
+ */
+#ifndef GSYM_CODEC_RECORD_H
+#define GSYM_CODEC_RECORD_H
+
+#include "gsym/base/cursor.h"
+#include "gsym/codec/buf.h"
+#include "gsym/codec/decoder.h"
+#include "gsym/codec/format.h"
+
+/* A record taken apart, nothing decoded. */
+struct record {
+	uint64_t off;                          /* of the record, for messages */
+	uint64_t end;                          /* how far it was read */
+	uint32_t size;                         /* bytes of code, 0 = not known */
+	uint64_t name;                         /* checked: a string, and not the empty one */
+	struct cursor blocks[INFO_TYPE_KNOWN]; /* by enum info_type */
+	unsigned present;                      /* bit 1 << type: the record has this block */
+};
+
+static inline bool record_has(const struct record *r, enum info_type type)
+{
+	return r->present & 1u << type;
+}
+
+/*
+ * Takes the record apart that begins at @c. Blocks of unknown type are passed over. -EBADMSG when it does not
+ * end within @c, has two blocks of one type, or no name.
+ */
+int record_parse(struct cursor c, const struct gsym_tables *tables, struct record *ret,
+		 struct gsym_diag *diag);
+
+/*
+ * Decodes @r and the functions merged with it into @out, which is emptied before. out->funcs[0] becomes the
+ * function; the arrays of all of them are valid until @out changes.
+ */
+int record_decode(const struct record *r, uint64_t start, const struct gsym_tables *tables,
+		  struct gsym_decoder *out, struct gsym_diag *diag);
+
+/*
+ * Appends @func as a record to @out. Blocks come in the order of their types; empty ones are left out. After
+ * a failure (-EINVAL, -EOVERFLOW, -ENOMEM) @out holds part of a record, which the caller cuts off.
+ */
+int record_encode(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables,
+		  struct gsym_diag *diag);
+
+#endif

@@ -1,0 +1,100 @@
+#include "gsym/codec/strtab.h"
+
+#include "gsym/base/vec.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+enum {
+	SLOTS_MIN = 1024,
+};
+
+int strtab_init(struct strtab *table, uint64_t limit)
+{
+	*table = (struct strtab){.limit = limit, .n_slots = SLOTS_MIN, .cap = 64 * 1024};
+	table->slots = calloc(table->n_slots, sizeof(*table->slots));
+	table->bytes = malloc(table->cap);
+	if (!table->slots || !table->bytes) {
+		strtab_deinit(table);
+		return -ENOMEM;
+	}
+	table->bytes[table->n++] = 0;
+	return 0;
+}
+
+void strtab_deinit(struct strtab *table)
+{
+	free(table->slots);
+	free(table->bytes);
+	*table = (struct strtab){0};
+}
+
+/* The slot that holds the string, or the free one where it belongs. */
+static struct strtab_slot *find(const struct strtab *table, const char *text, size_t size, uint32_t hash)
+{
+	for (size_t i = hash;; i++) {
+		struct strtab_slot *slot = &table->slots[i & (table->n_slots - 1)];
+		if (!slot->strp)
+			return slot;
+		if (slot->hash == hash && slot->size == size &&
+		    !memcmp(table->bytes + slot->strp, text, size))
+			return slot;
+	}
+}
+
+/* Slots move by their stored hash: no string is read again. */
+static int grow_slots(struct strtab *table)
+{
+	size_t n = table->n_slots * 2;
+	struct strtab_slot *slots = calloc(n, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < table->n_slots; i++) {
+		if (!table->slots[i].strp)
+			continue;
+		size_t at = table->slots[i].hash & (n - 1);
+		while (slots[at].strp)
+			at = (at + 1) & (n - 1);
+		slots[at] = table->slots[i];
+	}
+	free(table->slots);
+	table->slots = slots;
+	table->n_slots = n;
+	return 0;
+}
+
+static int append(struct strtab *table, const char *text, size_t size)
+{
+	if (size >= UINT32_MAX || size >= table->limit - table->n)
+		return -EOVERFLOW;
+	if (vec_reserve_((void **)&table->bytes, table->n, &table->cap, size + 1, 1))
+		return -ENOMEM;
+	memcpy(table->bytes + table->n, text, size);
+	table->bytes[table->n + size] = 0;
+	table->n += size + 1;
+	return 0;
+}
+
+int strtab_add(struct strtab *table, const char *text, size_t size, uint64_t *ret)
+{
+	if (!size) {
+		*ret = 0;
+		return 0;
+	}
+	if (table->used >= table->n_slots / 2 && grow_slots(table))
+		return -ENOMEM;
+	uint32_t hash = (uint32_t)XXH3_64bits(text, size);
+	struct strtab_slot *slot = find(table, text, size, hash);
+	if (!slot->strp) {
+		if (memchr(text, 0, size))
+			return -EINVAL;
+		uint64_t strp = table->n;
+		int err = append(table, text, size);
+		if (err)
+			return err;
+		*slot = (struct strtab_slot){.strp = strp, .size = (uint32_t)size, .hash = hash};
+		table->used++;
+	}
+	*ret = slot->strp;
+	return 0;
+}

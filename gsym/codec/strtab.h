@@ -1,0 +1,36 @@
+/*
+ * strtab.h - a string table being written: NUL-terminated strings, each stored once, in the order in which
+ * they came. Offset 0 is the empty string. Internal.
+ */
+#ifndef GSYM_CODEC_STRTAB_H
+#define GSYM_CODEC_STRTAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A stored string; @strp 0 marks a free slot, as the empty string is never looked up. */
+struct strtab_slot {
+	uint64_t strp;
+	uint32_t size;
+	uint32_t hash;
+};
+
+struct strtab {
+	char *bytes;
+	size_t n, cap;
+	uint64_t limit;            /* the table must not grow past this many bytes */
+	struct strtab_slot *slots; /* open addressing, linear probing, a power of two */
+	size_t n_slots, used;
+};
+
+/* Holds just the empty string: 0 or -ENOMEM. */
+int strtab_init(struct strtab *table, uint64_t limit);
+void strtab_deinit(struct strtab *table);
+
+/*
+ * The offset of the string of @size bytes, which is stored when it is new. -EINVAL when it contains a NUL,
+ * -EOVERFLOW past the limit, -ENOMEM.
+ */
+int strtab_add(struct strtab *table, const char *text, size_t size, uint64_t *ret);
+
+#endif

@@ -1,0 +1,210 @@
+/*
+ * Oopses, warnings and traces of the Linux kernel: "func+0x12/0x40", the offset and size of a function of the kernel, or with
+ * "[module]" or "[module BUILDID]" behind it, of a module. The kernel's own build id is in the line
+ *
+ *	CPU: 3 PID: 1234 Comm: cat Not tainted 6.1.0 #1 0123456789abcdef0123456789abcdef01234567
+ *
+ * if it was built with CONFIG_STACKTRACE_BUILD_ID, as the ids of modules are then there.
+ *
+ * Registers tell where the processor was ("RIP: 0010:func+0x12/0x40"), which a trace below goes on with. Lines of several processors or
+ * tasks have a mark if it was built with CONFIG_PRINTK_CALLER: "[    5.1][  T123]", "[    5.1][    C3]".
+ */
+#include "gsym/filter/log_format.h"
+
+enum { BUILD_ID_DIGITS_MIN = 32 };
+
+static bool is_symbol(char c)
+{
+	return is_word(c) || c == '.' || c == '$';
+}
+
+/* ---- What stands before a symbol ---- */
+
+enum role {
+	ROLE_FRAME, /* a frame of a trace */
+	ROLE_HEAD,  /* where the processor was */
+	ROLE_APART, /* something else */
+};
+
+/* Whether the line has the word up to @symbol, and not as the end of another: "IP: " is no "RIP: ". */
+static bool has_word(const char *line, const char *symbol, const char *word)
+{
+	for (const char *p = line; (p = find_text(p, symbol, word)); p++)
+		if (p == line || !is_word(p[-1]) || is_behind_colour(line, p))
+			return true;
+	return false;
+}
+
+static bool has_any(const char *line, const char *symbol, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (has_word(line, symbol, words[i]))
+			return true;
+	return false;
+}
+
+/* A symbol whose address is in a register, as several architectures write it, or that of an interrupted instruction. */
+static bool is_head(const char *line, const char *symbol)
+{
+	static const char *const words[] = {"RIP: ", "RIP  [", "EIP: ", "IP: ", "EIP is at ", "PC is at ", "pc : ", "NIP [", "epc : ",
+					    "epc   : ", "Krnl PSW : ", "WARNING: "};
+	return has_any(line, symbol, words, ARRAY_SIZE(words)) ||
+	       (symbol - line > 3 && memcmp(symbol - 3, "at ", 3) == 0 && !is_word(symbol[-4]) && find_text(line, symbol, "--- "));
+}
+
+/* A return address in a register, or one that is mentioned. */
+static bool is_apart(const char *line, const char *symbol)
+{
+	static const char *const words[] = {"LR [", "LR is at ", "lr : ", "ra : ", "ra    : "};
+	return has_any(line, symbol, words, ARRAY_SIZE(words));
+}
+
+/* Where what belongs to the frame begins: "[<ffffffff81000000>] ", two of them, "? ", "(". */
+static const char *skip_back(const char *line, const char *at)
+{
+	for (const char *before = NULL; at != before;) {
+		before = at;
+		while (at > line && (is_blank(at[-1]) || at[-1] == '(' || at[-1] == '?'))
+			at--;
+		if (at == line || at[-1] != ']')
+			continue;
+		const char *p = at - 1;
+		while (p > line && (hex_value(p[-1]) >= 0 || p[-1] == '<' || p[-1] == '>'))
+			p--;
+		if (p > line && p[-1] == '[' && at - p > 8)
+			at = p - 1;
+	}
+	return at;
+}
+
+/* Frames of traces have nothing before them but what every line of the log has, which is not words. */
+static enum role role_of(const char *line, const char *symbol)
+{
+	if (is_head(line, symbol))
+		return ROLE_HEAD;
+	if (is_apart(line, symbol))
+		return ROLE_APART;
+	const char *at = skip_back(line, symbol);
+	bool from = at - line >= 4 && memcmp(at - 4, "from", 4) == 0;
+	return at == line || !is_symbol(at[-1]) || is_behind_colour(line, at) || from ? ROLE_FRAME : ROLE_APART;
+}
+
+/* Whether it was found on the stack, and may be old. */
+static bool is_unreliable(const char *line, const char *symbol, struct scan behind)
+{
+	return (symbol - line >= 2 && memcmp(symbol - 2, "? ", 2) == 0) || find_text(behind.at, behind.end, " (unreliable)");
+}
+
+/* The mark of a task or processor, as a number; 0 when there is none. */
+static uint64_t parse_thread(struct scan line)
+{
+	for (const char *p = line.at; (p = find_text(p, line.end, "[")); p++) {
+		struct scan s = scan_from(p + 1, line.end);
+		uint64_t number;
+		scan_blanks(&s);
+		bool task = scan_lit(&s, "T");
+		if ((task || scan_lit(&s, "C")) && scan_decimal(&s, &number) && scan_lit(&s, "]") && number < UINT32_MAX)
+			return 2 * number + task + 1;
+	}
+	return 0;
+}
+
+/* ---- Frames ---- */
+
+/* " [module]" or " [module BUILDID]", perhaps with flags of taint. */
+static void parse_module(struct scan *s, struct filter_module *module)
+{
+	struct scan t = *s;
+	if (!scan_lit(&t, " ["))
+		return;
+	module->name[0] = module->id[0] = 0; /* not the kernel's, whatever follows */
+	const char *name = t.at, *end;
+	while (t.at < t.end && (is_word(*t.at) || *t.at == '-'))
+		t.at++;
+	end = t.at;
+	scan_blanks(&t);
+	const char *id = t.at, *close = find_text(t.at, t.end, "]");
+	if (end == name || !close)
+		return;
+	module_set_name(module, name, end);
+	if (close > id)
+		module_set_id(module, id, close);
+}
+
+/* The symbol that ends before "+0x" at @plus. */
+static bool parse(const struct context *context, struct scan line, const char *plus, struct frame *ret)
+{
+	struct scan s = scan_from(plus, line.end);
+	const char *symbol = plus;
+	while (symbol > line.at && is_symbol(symbol[-1]))
+		symbol--;
+	symbol = behind_colour(line.at, symbol, plus);
+	*ret = (struct frame){.module = context->kernel, .space = FRAME_NAME, .style = STYLE_KERNEL};
+	if (symbol == plus || is_digit(*symbol) || plus - symbol >= SYMBOL_SIZE || !scan_lit(&s, "+") ||
+	    !scan_hex(&s, &ret->address) || !scan_lit(&s, "/") || !scan_hex(&s, &ret->symbol_size) ||
+	    ret->address > ret->symbol_size)
+		return false;
+	strcpy(ret->module.name, "vmlinux");
+	ret->module.is_kernel = true;
+	ret->symbol_from = ret->from = (uint32_t)(symbol - line.at);
+	ret->symbol_to = (uint32_t)(plus - line.at);
+	ret->to = ret->tail = (uint32_t)(s.at - line.at);
+	enum role role = role_of(line.at, symbol);
+	ret->head = role == ROLE_HEAD;
+	ret->kind = !ret->address || ret->head ? WALK_EXACT : WALK_RETURN;
+	ret->apart = role == ROLE_APART || is_unreliable(line.at, symbol, s);
+	ret->thread = parse_thread(scan_from(line.at, symbol));
+	parse_module(&s, &ret->module);
+	return true;
+}
+
+static size_t find(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX])
+{
+	size_t n = 0;
+	for (const char *p = line.at; n < LINE_FRAMES_MAX && (p = find_text(p, line.end, "+0x")); p += 3)
+		n += parse(context, line, p, &ret[n]);
+	return n;
+}
+
+/* ---- Other lines ---- */
+
+/* The kernel's id: the last word that can be one. A kernel that tells none is not the one before. */
+static int note(struct context *context, struct scan line)
+{
+	const char *cpu = find_text(line.at, line.end, "CPU: "), *comm = find_text(cpu, line.end, " Comm: ");
+	if (!comm || !find_text(cpu, comm, " PID: "))
+		return 0;
+	context->kernel = (struct filter_module){.name = "vmlinux", .is_kernel = true};
+	context->kernel_noted = true;
+	for (const char *to = line.end, *from; to > comm; to = from - 1) {
+		for (from = to; from > comm && hex_value(from[-1]) >= 0;)
+			from--;
+		if (to - from >= BUILD_ID_DIGITS_MIN && is_blank(from[-1]) && module_set_id(&context->kernel, from, to))
+			break;
+	}
+	return 0;
+}
+
+/* Whether the line ends with the name of a stack, or its end: "<IRQ>", "</TASK>". */
+static bool is_name_of_stack(struct scan line)
+{
+	const char *p = line.end;
+	while (p > line.at && is_blank(p[-1]))
+		p--;
+	if (p == line.at || *--p != '>')
+		return false;
+	while (p > line.at && ((p[-1] >= 'A' && p[-1] <= 'Z') || is_digit(p[-1]) || p[-1] == '#' || p[-1] == '_'))
+		p--;
+	p -= p > line.at && p[-1] == '/';
+	return p > line.at && p[-1] == '<';
+}
+
+static enum gap gap(struct scan line, uint64_t *ret_thread)
+{
+	*ret_thread = parse_thread(line);
+	if (is_name_of_stack(line))
+		return GAP_INSIDE;
+	return find_text(line.at, line.end, "---[ ") ? GAP_ENDS : GAP_HEAD;
+}
+
+const struct format format_kernel = {find, note, gap};

@@ -1,0 +1,183 @@
+/*
+ * Lines with "#N 0xADDRESS" and a place in a module:
+ *
+ *	    #1 0x5581f7f2a1cc  (/usr/bin/example+0x11cc) (BuildId: 0123...)       sanitizers
+ *	 #1 0x00005581f7f2a1cc work(int) (/usr/bin/example+0x11cc)                 LLVM's own programs
+ *	#1  0x00005581f7f2a1cc n/a (libexample.so.1 + 0x11cc)                      systemd-coredump
+ *	    #1 <null> <null> (example+0x11cc)                                      ThreadSanitizer
+ *
+ * The offset counts from where the module is loaded. Sanitizers print return addresses one byte, or one instruction, back.
+ * systemd-coredump lists build ids before: "Module libexample.so.1 with build-id 0123...".
+ */
+#include "gsym/filter/log_format.h"
+
+enum { ADDRESS_DIGITS_MIN = 4 };
+
+/* "(path+0x11cc)" or "(name + 0x11cc)". */
+struct place {
+	const char *open, *name, *name_end, *close; /* @close: behind the ')' */
+	uint64_t off;
+	bool spaced;
+};
+
+/* A '(' that begins a word: names of functions have some, too, and files that are gone "(deleted)". */
+static bool begins_place(struct scan s, const char *at)
+{
+	struct scan t = scan_from(at, s.end);
+	return at > s.at && at[-1] == ' ' && *at == '(' && !scan_lit(&t, "(deleted)");
+}
+
+/* The last of them before an offset. */
+static bool parse_place(struct scan s, struct place *ret)
+{
+	const char *open = NULL, *seen = s.at;
+	for (const char *p = s.at; (p = find_text(p, s.end, "+")); p++) {
+		for (; seen < p; seen++)
+			open = begins_place(s, seen) ? seen : open;
+		struct scan t = scan_from(p + 1, s.end);
+		ret->spaced = scan_lit(&t, " ") && p > s.at && p[-1] == ' ';
+		ret->name_end = p - ret->spaced;
+		if (!open || open + 1 >= ret->name_end || !scan_hex(&t, &ret->off) || !scan_lit(&t, ")"))
+			continue;
+		ret->open = open;
+		ret->name = open + 1;
+		ret->close = t.at;
+		return true;
+	}
+	return false;
+}
+
+/* " (BuildId: 0123)" behind @s. */
+static void parse_build_id(struct scan *s, struct filter_module *module)
+{
+	struct scan t = *s;
+	if (!scan_lit(&t, " (BuildId: "))
+		return;
+	const char *end = find_text(t.at, t.end, ")");
+	if (end && module_set_id(module, t.at, end))
+		s->at = end + 1;
+}
+
+/* Where the name ends: on Apple's systems ":arm64" follows. */
+static const char *before_architecture(const struct place *place)
+{
+	const char *p = place->name_end;
+	while (p > place->name && is_word(p[-1]))
+		p--;
+	return p > place->name + 1 && p < place->name_end && p[-1] == ':' && !is_digit(*p) ? p - 1 : place->name_end;
+}
+
+static void sanitizer(struct scan line, struct scan rest, const struct place *place, struct frame *ret)
+{
+	struct scan behind = scan_from(place->close, line.end), t = rest;
+	bool stepped = scan_lit(&t, " in ") || scan_lit(&t, "  (");
+	module_set_name(&ret->module, place->name, before_architecture(place));
+	parse_build_id(&behind, &ret->module);
+	ret->style = STYLE_SANITIZER;
+	ret->kind = !ret->number ? WALK_EXACT : stepped ? WALK_STEPPED : WALK_RETURN;
+	ret->from = (uint32_t)(rest.at - line.at);
+	ret->tail = (uint32_t)(place->open - 1 - line.at);
+	ret->to = (uint32_t)(behind.at - line.at);
+}
+
+static bool coredump(const struct context *context, struct scan line, struct scan rest, const struct place *place,
+		     struct frame *ret)
+{
+	const struct module *module = modules_by_name(&context->coredump, place->name, place->name_end);
+	if (!scan_blanks(&rest) || rest.at >= place->open - 1)
+		return false;
+	if (module)
+		ret->module = module->is;
+	else
+		module_set_name(&ret->module, place->name, place->name_end);
+	ret->style = STYLE_COREDUMP;
+	ret->kind = ret->number ? WALK_RETURN : WALK_EXACT;
+	ret->from = (uint32_t)(rest.at - line.at);
+	ret->tail = ret->to = (uint32_t)(place->open - 1 - line.at);
+	return true;
+}
+
+/* "func <null> (module+0x11cc)": nothing but a name is known, or "<null>" for that, too. */
+static bool thread_sanitizer(struct scan line, struct scan rest, uint64_t number, struct frame *ret)
+{
+	static const char unknown[] = " <null> (";
+	struct place place;
+	size_t size = strlen(unknown);
+	if (!parse_place(rest, &place) || place.spaced || (size_t)(place.open + 1 - rest.at) < size ||
+	    memcmp(place.open + 1 - size, unknown, size) != 0)
+		return false;
+	struct scan behind = scan_from(place.close, line.end);
+	*ret = (struct frame){.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
+	module_set_name(&ret->module, place.name, place.name_end);
+	parse_build_id(&behind, &ret->module);
+	ret->style = STYLE_THREADS;
+	ret->kind = number ? WALK_STEPPED : WALK_EXACT;
+	ret->from = (uint32_t)(rest.at - line.at);
+	ret->tail = ret->to = (uint32_t)(place.open - 1 - line.at);
+	return true;
+}
+
+static bool frame(const struct context *context, struct scan line, const char *hash, struct frame *ret)
+{
+	uint64_t number, address;
+	struct place place;
+	struct scan s = scan_from(hash + 1, line.end);
+	if (!scan_decimal(&s, &number) || number > UINT32_MAX || !scan_blanks(&s))
+		return false;
+	if (!scan_lit(&s, "0x"))
+		return thread_sanitizer(line, s, number, ret);
+	if (!scan_digits(&s, ADDRESS_DIGITS_MIN, &address) || !parse_place(s, &place))
+		return false;
+	*ret = (struct frame){.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
+	if (place.spaced)
+		return coredump(context, line, s, &place, ret);
+	sanitizer(line, s, &place, ret);
+	return true;
+}
+
+/* "SUMMARY: AddressSanitizer: heap-buffer-overflow (/usr/bin/example+0x11aa)". */
+static bool summary(struct scan line, struct frame *ret)
+{
+	struct place place;
+	const char *at = find_text(line.at, line.end, "SUMMARY: ");
+	if (!at || !parse_place(scan_from(at, line.end), &place) || place.spaced)
+		return false;
+	struct scan behind = scan_from(place.close, line.end);
+	*ret = (struct frame){.address = place.off, .space = FRAME_RVA, .style = STYLE_SUMMARY, .apart = true};
+	module_set_name(&ret->module, place.name, place.name_end);
+	parse_build_id(&behind, &ret->module);
+	ret->from = (uint32_t)(place.open - line.at);
+	ret->tail = ret->to = (uint32_t)(behind.at - line.at);
+	return true;
+}
+
+static size_t find(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX])
+{
+	for (const char *p = line.at; (p = find_text(p, line.end, "#")); p++)
+		if (frame(context, line, p, &ret[0]))
+			return 1;
+	return summary(line, &ret[0]);
+}
+
+/* "Module libexample.so.1 with build-id 0123", in older versions "Found module libexample.so.1 with build-id: 0123". */
+static int note(struct context *context, struct scan line)
+{
+	struct module module = {.key = 0};
+	const char *at = find_text(line.at, line.end, "odule "), *with = find_text(at ? at : line.end, line.end, " with build-id");
+	if (!with)
+		return 0;
+	struct scan s = scan_from(with, line.end);
+	scan_lit(&s, " with build-id");
+	scan_lit(&s, ":");
+	const char *name = at + strlen("odule "), *id, *package = find_text(name, with, " from ");
+	if (!scan_blanks(&s))
+		return 0;
+	for (id = s.at; s.at < s.end && hex_value(*s.at) >= 0;)
+		s.at++;
+	if (name >= with || !module_set_id(&module.is, id, s.at))
+		return 0;
+	module_set_name(&module.is, name, package ? package : with);
+	return modules_add(&context->coredump, &module, false);
+}
+
+const struct format format_numbered = {find, note, NULL};

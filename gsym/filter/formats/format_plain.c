@@ -1,0 +1,58 @@
+/*
+ * An image and an address in it, anywhere in a line: "<id>+0x11cc", counted from where the image is loaded, or "<id> 0x4011cc", an address
+ * of the file. If nothing but a number is before it, it is a frame of a stack, and those but number 0 are return addresses.
+ */
+#include "gsym/filter/log_format.h"
+
+enum { ID_DIGITS_MIN = 16 }; /* the shortest build ids that linkers make */
+
+static bool is_id(char c)
+{
+	return is_word(c) || c == '-';
+}
+
+/* "#1 " or "1: " and nothing else up to @to. */
+static bool parse_number(struct scan line, const char *to, uint64_t *ret)
+{
+	struct scan s = scan_from(line.at, to);
+	scan_blanks(&s);
+	scan_lit(&s, "#");
+	if (!scan_decimal(&s, ret) || *ret > UINT32_MAX)
+		return false;
+	scan_lit(&s, ":");
+	scan_blanks(&s);
+	return s.at == s.end;
+}
+
+static bool parse(struct scan line, const char *from, const char *to, struct frame *ret)
+{
+	struct scan s = scan_from(to, line.end);
+	uint64_t number = 0;
+	*ret = (struct frame){.style = STYLE_PLAIN};
+	if (to - from < ID_DIGITS_MIN || !module_set_id(&ret->module, from, to))
+		return false;
+	ret->space = scan_lit(&s, "+") ? FRAME_RVA : FRAME_LINK;
+	if ((ret->space == FRAME_LINK && !scan_blanks(&s)) || !scan_hex(&s, &ret->address) || (s.at < s.end && is_word(*s.at)))
+		return false;
+	ret->has_number = parse_number(line, from, &number);
+	ret->number = (uint32_t)number;
+	ret->kind = number ? WALK_RETURN : WALK_EXACT;
+	ret->from = ret->to = ret->tail = (uint32_t)(s.at - line.at);
+	return true;
+}
+
+static size_t find(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX])
+{
+	size_t n = 0;
+	(void)context;
+	for (const char *p = line.at, *from; p < line.end && n < LINE_FRAMES_MAX; p++) {
+		if (!is_id(*p))
+			continue;
+		for (from = p; p < line.end && is_id(*p);)
+			p++;
+		n += parse(line, behind_colour(line.at, from, p), p, &ret[n]);
+	}
+	return n;
+}
+
+const struct format format_plain = {find, NULL, NULL};

@@ -1,0 +1,280 @@
+/*
+ * One pass over inline info for many addresses.
+ *
+ * A lookup goes down from the root: on each level the first sibling that contains the address takes it. Here a level is a list
+ * of points, ascending; each node takes out of the list of its parent what its ranges contain, and that is the list of its
+ * children. Points that were taken are passed over by links as in a union-find structure, so that siblings which overlap cost no more than
+ * others: the time is one search for each range and one step for each point on each level.
+ *
+ * A point is settled when it was taken by a node without children, or when the list of children has ended of the node that took
+ * it last: its lookup reads no further. What is not settled where the bytes are damaged would have met the damage.
+ */
+#include "gsym/read/segments.h"
+
+#include <errno.h>
+
+#include "gsym/codec/inline_node.h"
+
+enum {
+	LISTS_MAX = 1 << 20, /* entries of all levels: SEGMENTS_AT_MAX points on every one fit */
+};
+
+struct sweep {
+	struct segments *s;
+	struct cursor c;
+	const struct gsym_tables *tables;
+	unsigned depth; /* of the nodes to read next; their parent is levels[depth] */
+	size_t open;    /* points that are not settled */
+};
+
+static struct sweep_level *parent_of(struct sweep *w)
+{
+	return &w->s->levels[w->depth];
+}
+
+/* The first entry at or behind @at that no child took. */
+static size_t untaken(const struct segments *s, const struct sweep_level *level, size_t at)
+{
+	uint32_t *next = s->next.v + level->from;
+	while (next[at] != at) {
+		next[at] = next[next[at]];
+		at = next[at];
+	}
+	return at;
+}
+
+static size_t first_not_before(const struct segments *s, const struct sweep_level *level, uint64_t off)
+{
+	const uint32_t *points = s->points.v + level->from;
+	size_t low = 0, high = level->n;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (s->v.v[points[mid]].off < off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Moves points of the parent in [start, start + size) to the list at the top, which is that of @node. */
+static int take_range(struct sweep *w, uint64_t start, uint64_t size, uint32_t node)
+{
+	struct segments *s = w->s;
+	struct sweep_level *level = parent_of(w);
+	if (!level->left || !size)
+		return 0;
+	size_t at = untaken(s, level, first_not_before(s, level, start));
+	while (at < level->n) {
+		uint32_t point = s->points.v[level->from + at];
+		if (s->v.v[point].off - start >= size)
+			break;
+		if (vec_push(&s->points, point))
+			return -ENOMEM;
+		if (s->v.v[point].node != SEGMENT_DAMAGED)
+			s->v.v[point].node = node;
+		s->next.v[level->from + at] = (uint32_t)at + 1;
+		level->left--;
+		at = untaken(s, level, at + 1);
+	}
+	return s->points.n > LISTS_MAX ? -E2BIG : 0;
+}
+
+static int take_ranges(struct sweep *w, uint64_t n, uint32_t node, uint64_t *ret_first)
+{
+	struct cursor c = w->c;
+	int err = 0;
+	for (uint64_t i = 0; i < n && !err; i++) {
+		struct cursor at = c;
+		uint64_t start = leb_unsigned(&at) + parent_of(w)->base, size = leb_unsigned(&at);
+		leb_skip_pair(&c);
+		*ret_first = i ? *ret_first : start;
+		err = take_range(w, start, size, node);
+	}
+	w->c = c;
+	return err;
+}
+
+/* Passes over nodes that contain none of the points. */
+static void skip_ranges(struct sweep *w, uint64_t n)
+{
+	struct cursor c = w->c;
+	for (uint64_t i = 0; i < n; i++)
+		leb_skip_pair(&c);
+	w->c = c;
+}
+
+static void damage(struct segments *s, size_t from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		s->v.v[s->points.v[from + i]].node = SEGMENT_DAMAGED;
+}
+
+/* Nothing can be read any more: damages points which are not settled, and those of the node being read, from @from on. */
+static void damage_open(struct sweep *w, size_t from)
+{
+	struct segments *s = w->s;
+	damage(s, from, s->points.n - from);
+	for (unsigned d = 0; d <= w->depth; d++) {
+		const struct sweep_level *level = &s->levels[d];
+		for (size_t i = untaken(s, level, 0); i < level->n; i = untaken(s, level, i + 1))
+			damage(s, level->from + i, 1);
+	}
+}
+
+/* Makes the points from @from on the list of a level. */
+static int open_level(struct sweep *w, size_t from, uint32_t node, uint64_t base)
+{
+	struct segments *s = w->s;
+	size_t n = s->points.n - from;
+	/* One entry more than points, so that both arrays have the same indexes. */
+	if (vec_push(&s->points, 0) || vec_reserve(&s->next, s->points.n - s->next.n))
+		return -ENOMEM;
+	for (size_t i = 0; i <= n; i++)
+		s->next.v[from + i] = (uint32_t)i;
+	s->next.n = s->points.n;
+	*parent_of(w) = (struct sweep_level){from, n, n, node, base};
+	return 0;
+}
+
+static void close_level(struct sweep *w)
+{
+	struct sweep_level *level = parent_of(w);
+	w->open -= w->depth ? level->left : 0;
+	w->s->points.n = w->s->next.n = level->from;
+}
+
+static int add_node(struct segments *s, const struct inline_node *node, uint32_t parent)
+{
+	return vec_push(&s->nodes, (struct segment_node){node->name, node->first, (uint32_t)node->call_file,
+							 node->call_line, parent});
+}
+
+/* Points before the first range of their node, which other ranges of it contain: no base can be told for them. */
+static void damage_before_first(struct segments *s, size_t from, uint64_t first)
+{
+	for (size_t i = from; i < s->points.n && s->v.v[s->points.v[i]].off < first; i++)
+		damage(s, i, 1);
+}
+
+/*
+ * Reads what is behind the ranges of a node that took the points from @from on: whether it has children. One that is
+ * not quite a node answers for none of its points, but others pass over it.
+ */
+static int enter(struct sweep *w, size_t from, uint64_t first, bool *ret_has_children)
+{
+	struct segments *s = w->s;
+	struct inline_node node = {.first = first};
+	struct cursor strict = w->c;
+	read_node(&strict, w->tables, &node);
+	if (!cursor_ok(&strict)) {
+		damage(s, from, s->points.n - from);
+		w->open -= s->points.n - from;
+		s->points.n = from;
+		*ret_has_children = skip_node(&w->c, w->tables->strp_size);
+		return 0;
+	}
+	w->c = strict;
+	*ret_has_children = node.has_children;
+	if (w->depth == 0)
+		return 0;
+	return add_node(s, &node, parent_of(w)->node);
+}
+
+/* Reads a node with @n ranges. */
+static int read_one(struct sweep *w, uint64_t n)
+{
+	struct segments *s = w->s;
+	size_t from = s->points.n;
+	uint32_t number = w->depth ? (uint32_t)s->nodes.n : 0;
+	uint64_t first = 0;
+	bool has_children;
+	int err = 0;
+	if (w->depth == 0 || parent_of(w)->left)
+		err = take_ranges(w, n, number, &first);
+	else
+		skip_ranges(w, n);
+	if (err || !cursor_ok(&w->c)) {
+		damage_open(w, from);
+		return err ? err : 1;
+	}
+	offsets_sort(s->points.v + from, s->points.n - from); /* ranges that descend are damaged */
+	if (w->depth == 0) { /* others are settled */
+		w->open = s->points.n - from;
+		parent_of(w)->n = 0;
+	}
+	if (s->points.n > from) {
+		damage_before_first(s, from, first);
+		err = enter(w, from, first, &has_children);
+	} else {
+		has_children = skip_node(&w->c, w->tables->strp_size);
+	}
+	if (err)
+		return err;
+	if (!cursor_ok(&w->c) || (has_children && w->depth == INLINE_DEPTH_MAX)) {
+		damage_open(w, from);
+		return 1;
+	}
+	if (has_children) {
+		w->depth++;
+		return open_level(w, from, number, first);
+	}
+	w->open -= s->points.n - from;
+	s->points.n = from;
+	return 0;
+}
+
+int inline_sweep(struct segments *s, struct cursor block, const struct gsym_tables *tables)
+{
+	struct sweep w = {.s = s, .c = block, .tables = tables, .open = s->v.n};
+	s->points.n = s->next.n = 0;
+	for (uint32_t i = 0; i < s->v.n; i++)
+		if (vec_push(&s->points, i))
+			return -ENOMEM;
+	int err = open_level(&w, 0, 0, 0);
+	do {
+		if (err || !w.open)
+			break;
+		uint64_t n = read_n_ranges(&w.c);
+		if (!cursor_ok(&w.c)) {
+			damage_open(&w, s->points.n);
+			break;
+		}
+		if (n) {
+			err = read_one(&w, n);
+			continue;
+		}
+		close_level(&w);
+		w.depth -= w.depth > 0;
+	} while (w.depth);
+	return err < 0 ? err : 0;
+}
+
+int inline_offsets(struct cursor block, const struct gsym_tables *tables, uint32_t last, struct offsets *out)
+{
+	uint64_t bases[INLINE_DEPTH_MAX + 1] = {0}; /* of the nodes of each level */
+	unsigned depth = 0;
+	do {
+		uint64_t n = read_n_ranges(&block), first = 0;
+		if (vec_reserve(out, 2 * n))
+			return -ENOMEM;
+		for (uint64_t i = 0; i < n; i++) {
+			struct cursor at = block;
+			uint64_t start = leb_unsigned(&at) + bases[depth], size = leb_unsigned(&at), end;
+			leb_skip_pair(&block);
+			first = i ? first : start;
+			if (start <= last)
+				out->v[out->n++] = (uint32_t)start;
+			if (!__builtin_add_overflow(start, size, &end) && end <= last)
+				out->v[out->n++] = (uint32_t)end;
+		}
+		if (!n) {
+			depth -= depth > 0;
+		} else if (skip_node(&block, tables->strp_size)) {
+			if (depth == INLINE_DEPTH_MAX)
+				break;
+			bases[++depth] = first;
+		}
+	} while (depth && cursor_ok(&block));
+	return 0;
+}

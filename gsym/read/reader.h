@@ -1,0 +1,70 @@
+/*
+ * reader.h - an open GSYM file: where its tables are, checked to lie within it. Internal.
+ */
+#ifndef GSYM_READ_READER_H
+#define GSYM_READ_READER_H
+
+#include "gsym/base/cursor.h"
+#include "gsym/codec/format.h"
+#include "gsym/gsym.h"
+#include "gsym/codec/record.h"
+
+struct hosts;
+struct name_table;
+
+struct gsym_reader {
+	struct gsym_info info;
+	struct gsym_tables tables;
+	struct span bytes; /* the file; mapped by us or borrowed */
+	bool mapped;
+	char *name;                    /* for messages */
+	const uint8_t *addr_offs;      /* num_addresses of info.addr_off_size bytes, ascending */
+	const uint8_t *info_offs;      /* num_addresses of 4 or 8 bytes: where the records are */
+	const uint8_t *files;          /* num_files pairs of strings */
+	const char *strings;           /* ends with a NUL */
+	uint64_t records_base;         /* info offsets count from here */
+	uint64_t records_end;          /* and no record passes this */
+	_Atomic(struct hosts *) hosts; /* made by the first lookup that needs it, see hosts.h */
+	_Atomic(struct name_table *) names; /* and by the first search for a name, see names.h */
+};
+
+/* Finds the tables of @reader->bytes and checks their bounds: header.c. */
+int reader_parse(struct gsym_reader *reader, struct gsym_diag *diag);
+
+/* Address of function @index, counted from the base address. */
+static inline uint64_t reader_addr_off(const struct gsym_reader *reader, size_t index)
+{
+	bool big = reader->info.big_endian;
+	switch (reader->info.addr_off_size) {
+	case 1: return reader->addr_offs[index];
+	case 2: return load16(reader->addr_offs + 2 * index, big);
+	case 4: return load32(reader->addr_offs + 4 * index, big);
+	default: return load64(reader->addr_offs + 8 * index, big);
+	}
+}
+
+/* The record of function @index and all behind it; a cursor that has failed when it is outside the file. */
+static inline struct cursor reader_record(const struct gsym_reader *reader, size_t index)
+{
+	bool big = reader->info.big_endian;
+	uint64_t off = reader->info.version == 1 ? load32(reader->info_offs + 4 * index, big)
+						 : load64(reader->info_offs + 8 * index, big);
+	struct cursor c = cursor_new(reader->bytes.data, reader->records_end, big);
+	if (__builtin_add_overflow(off, reader->records_base, &off))
+		cursor_fail(&c);
+	cursor_seek(&c, off);
+	return c;
+}
+
+/* Bytes of code of function @index, 0 when not known or when its record lies outside the file. */
+static inline uint32_t reader_func_size(const struct gsym_reader *reader, size_t index)
+{
+	struct cursor c = reader_record(reader, index);
+	return cursor_u32(&c);
+}
+
+/* Takes the record of function @index apart; messages begin with "function record". */
+int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct record *ret,
+			struct gsym_diag *diag);
+
+#endif

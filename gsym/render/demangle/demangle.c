@@ -1,0 +1,212 @@
+#include "gsym/render/demangle/demangle.h"
+
+#include "gsym/render/demangle/demangle_cost.h"
+#include "gsym/render/demangle/demangle_style.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+
+/* DMGL_NO_RECURSE_LIMIT stays off: names come from files. */
+enum { FLAGS = DMGL_PARAMS | DMGL_ANSI, BARE_FLAGS = DMGL_ANSI };
+
+/* How a name is demangled. */
+struct how {
+	enum demangle_mode mode;
+	int flags;
+	size_t max;   /* bytes of text */
+	bool too_long; /* out: it has more */
+};
+
+typedef int demangler(const char *mangled, int options, demangle_callbackref callback, void *opaque);
+
+struct sink {
+	struct text_buf *out;
+	size_t end; /* how far the output may grow */
+	jmp_buf enough;
+};
+
+/*
+ * A callback cannot ask to stop, and a name of a hundred bytes can print for years. Leaving through it is
+ * safe: the callback variants of libiberty's demanglers keep their state on the stack and allocate nothing.
+ */
+static void sink_write(const char *text, size_t size, void *opaque)
+{
+	struct sink *sink = opaque;
+	if (size > sink->end - sink->out->n)
+		longjmp(sink->enough, 1);
+	text_bytes(sink->out, text, size);
+	if (sink->out->failed)
+		longjmp(sink->enough, 1);
+}
+
+/* Appends what @run prints, or nothing. A name that demangles to nothing is no name. */
+static bool collect(struct text_buf *out, demangler *run, const char *name, struct how *how)
+{
+	size_t start = out->n;
+	struct sink sink = {.out = out, .end = start + how->max};
+	if (setjmp(sink.enough))
+		how->too_long = true;
+	else if (run(name, how->flags, sink_write, &sink) && out->n > start)
+		return true;
+	out->n = start;
+	return false;
+}
+
+/* Rust's first mangling looks like C++ and is told by the hash at its end: "17h", 16 hex digits, "E". */
+static bool append_rust(struct text_buf *out, const char *name, struct how *how)
+{
+	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name, how);
+}
+
+static bool append_cxx(struct text_buf *out, const char *name, struct how *how)
+{
+	size_t start = out->n;
+	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name, how))
+		return false;
+	out->n = start + demangle_restyle(out->v + start, out->n - start);
+	return true;
+}
+
+/* Takes a string of libiberty's, NULL when it could not demangle. */
+static bool append_owned(struct text_buf *out, char *text, struct how *how)
+{
+	bool ok = text && text[0] && strlen(text) <= how->max;
+	how->too_long = text && text[0] && !ok;
+	if (ok)
+		text_str(out, text);
+	free(text);
+	return ok;
+}
+
+/* GNAT's names: units and what is in them, in lower case. Others libiberty puts between angle brackets. */
+static bool append_ada(struct text_buf *out, const char *name, struct how *how)
+{
+	if ((name[0] == '_' && strncmp(name, "_ada_", 5) != 0) || !demangle_affordable_ada(name))
+		return false;
+	char *text = ada_demangle(name, FLAGS);
+	if (text && text[0] == '<') {
+		free(text);
+		return false;
+	}
+	return append_owned(out, text, how);
+}
+
+static bool append_demangled(struct text_buf *out, const char *name, struct how *how)
+{
+	if (name[0] == '_' && name[1] == 'Z')
+		return append_rust(out, name, how) || append_cxx(out, name, how);
+	if (name[0] == '_' && name[1] == 'R')
+		return append_rust(out, name, how);
+	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
+		return append_owned(out, dlang_demangle(name, FLAGS), how);
+	return how->mode == DEMANGLE_ADA && append_ada(out, name, how);
+}
+
+static const char STUB[] = "@plt";
+
+static bool is_word_or_blank(char c)
+{
+	return c == ' ' || (c >= 'a' && c <= 'z');
+}
+
+/*
+ * Takes the parameters off the end of what was appended from @start on, and what stands behind them (" const"). False, and the text
+ * is gone, if there are none: those of a template of D ("f!(int)"), of no function ("operator()") and of a clone ("f() (.cold)") are none.
+ */
+static bool cut_parameters(struct text_buf *out, size_t start)
+{
+	static const char call[] = "operator";
+	size_t depth = 0, at = out->failed ? start : out->n;
+	while (at > start && is_word_or_blank(out->v[at - 1]))
+		at--;
+	while (at > start) {
+		char c = out->v[--at];
+		depth += c == ')';
+		depth -= c == '(' && depth;
+		if (!depth)
+			break;
+	}
+	bool ok = at > start && out->v[at] == '(' && out->v[at - 1] != '!' && out->v[at - 1] != ' ';
+	size_t n = sizeof(call) - 1;
+	ok = ok && !(at - start >= n && memcmp(out->v + at - n, call, n) == 0);
+	out->n = ok ? at : start;
+	return ok;
+}
+
+/* D's demangler has no option for it. */
+static bool append_bare_d(struct text_buf *out, const char *name, struct how *how)
+{
+	size_t start = out->n;
+	return demangle_affordable_d(name) && append_owned(out, dlang_demangle(name, FLAGS), how) && cut_parameters(out, start);
+}
+
+static bool append_bare(struct text_buf *out, const char *name, struct how *how)
+{
+	size_t start = out->n;
+	if (append_rust(out, name, how)) {
+		out->n = start;
+		return false;
+	}
+	if (name[0] == '_' && name[1] == 'Z')
+		return !strchr(name, '.') && append_cxx(out, name, how);
+	return name[0] == '_' && name[1] == 'D' && append_bare_d(out, name, how);
+}
+
+typedef bool appender(struct text_buf *out, const char *name, struct how *how);
+
+/* "name@plt", a stub that calls the function: what is in front of it is demangled. */
+static bool append_stub(struct text_buf *out, const char *name, size_t size, appender *append, struct how *how)
+{
+	char *function = strndup(name, size - (sizeof(STUB) - 1));
+	bool ok = function && append(out, function, how);
+	free(function);
+	if (ok)
+		text_str(out, STUB);
+	return ok;
+}
+
+static bool is_stub(const char *name, size_t size)
+{
+	return size >= sizeof(STUB) && !strcmp(name + size - (sizeof(STUB) - 1), STUB);
+}
+
+static bool append_any(struct text_buf *out, const char *name, appender *append, struct how *how)
+{
+	size_t dot = name[0] == '.', size;
+	if (demangle_applies(name, how->mode) && (size = strnlen(name, DEMANGLE_INPUT_MAX + 1)) <= DEMANGLE_INPUT_MAX) {
+		text_bytes(out, name, dot);
+		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, append, how) : append(out, name + dot, how))
+			return true;
+		out->n -= out->failed ? 0 : dot;
+	}
+	return false;
+}
+
+bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode)
+{
+	struct how how = {.mode = mode, .flags = FLAGS, .max = DEMANGLE_OUTPUT_MAX};
+	if (append_any(out, name, append_demangled, &how))
+		return true;
+	text_str(out, name);
+	return false;
+}
+
+bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max, bool *ret_too_long)
+{
+	struct how how = {.mode = mode, .flags = FLAGS, .max = max};
+	bool ok = append_any(out, name, append_demangled, &how);
+	*ret_too_long = !ok && how.too_long;
+	return ok;
+}
+
+bool demangle_append_bare(struct text_buf *out, const char *name, size_t max)
+{
+	struct how how = {.mode = DEMANGLE_AUTO, .flags = BARE_FLAGS, .max = max};
+	size_t start = out->n, size;
+	if (demangle_applies(name, DEMANGLE_AUTO))
+		return append_any(out, name, append_bare, &how);
+	if (!strchr(name, '(') || (size = strlen(name)) > max)
+		return false;
+	text_bytes(out, name, size);
+	return cut_parameters(out, start);
+}

@@ -1,0 +1,58 @@
+/*
+ * demangle.h - stored names as people write them.
+ *
+ * Names are demangled when they are read, never when they are stored. What a name means is taken from its
+ * prefix: C++ (_Z), Rust (_R, and _ZN...17h<hash>E), D (_D). The text follows llvm-symbolizer's style where
+ * libiberty's differs: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is " (.cold)". A stub
+ * "_Z1fv@plt" is "f()@plt", as objdump prints it.
+ */
+#ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_H
+#define GSYM_RENDER_DEMANGLE_DEMANGLE_H
+
+#include "gsym/base/text_buf.h"
+
+enum demangle_mode {
+	DEMANGLE_OFF = 0,
+	DEMANGLE_AUTO = 1,
+	/* Ada as well, whose names have no prefix: only for those who know that the image is written in it.
+	 */
+	DEMANGLE_ADA = 2,
+};
+
+enum {
+	/* Longer names are shown as they are stored: no real one comes near. */
+	DEMANGLE_INPUT_MAX = 64 * 1024,
+	/* A short name can expand without bound, since it may refer back to its own parts. */
+	DEMANGLE_OUTPUT_MAX = 64 * 1024,
+};
+
+/* Whether @name looks mangled. Most names of most images do not, and need no second look. */
+static inline bool demangle_applies(const char *name, enum demangle_mode mode)
+{
+	if (mode == DEMANGLE_AUTO) {
+		name += *name == '.'; /* PowerPC's function entry symbols are the mangled name behind a dot */
+		return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
+	}
+	return mode == DEMANGLE_ADA;
+}
+
+/*
+ * Appends @name demangled, or as it is stored when it is not mangled, malformed, or too costly. The text is
+ * not escaped: a mangled name can carry any byte. Returns whether it was demangled.
+ */
+bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode);
+
+/*
+ * Appends @name demangled if that takes at most about @max bytes; else nothing, and false: *ret_too_long says whether it can be
+ * demangled at all.
+ */
+bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max, bool *ret_too_long);
+
+/*
+ * Appends the function's name alone of a C++ or D name that demangle_append() demangles: no result, no parameters and what
+ * follows them; at most about @max bytes. Of a name that is stored as people write it ("ns::f(int) const", in Breakpad's files) what stands
+ * before the parameters. False, and nothing, of names that have none, and of clones ("_Z4workv.cold").
+ */
+bool demangle_append_bare(struct text_buf *out, const char *name, size_t max);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * demangle_cache.h - names that were demangled before.
+ *
+ * A batch asks for the same functions over and over, and demangling costs several times what the rest of an
+ * answer does. One owner, no locks, bounded memory.
+ */
+#ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_CACHE_H
+#define GSYM_RENDER_DEMANGLE_DEMANGLE_CACHE_H
+
+#include "gsym/render/demangle/demangle.h"
+
+struct demangle_cache;
+
+/* NULL without memory: everything here takes a NULL cache and then does without. */
+struct demangle_cache *demangle_cache_new(void);
+void demangle_cache_free(struct demangle_cache *cache);
+
+/* Bytes that it holds; 0 for NULL. */
+size_t demangle_cache_bytes(const struct demangle_cache *cache);
+
+/*
+ * As demangle_append(). Names are told apart by where they are, so that a cache must not outlive the strings
+ * it has seen, and serves one mode.
+ */
+void demangle_cached(struct demangle_cache *cache, struct text_buf *out, const char *name,
+		     enum demangle_mode mode);
+
+#endif

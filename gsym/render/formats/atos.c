@@ -1,0 +1,46 @@
+/*
+ * The lines of Apple's atos -i: "function (in module) (file.m:965)", innermost frame first; where only the symbol
+ * is known, "function (in module) + 2". Files and modules go by their last name.
+ */
+#include "gsym/render/formats/formats.h"
+
+static void module(struct text_buf *out, const struct render_options *options)
+{
+	const char *path = options->module ? options->module : "", *slash = strrchr(path, '/');
+	text_lit(out, " (in ");
+	if (*path)
+		escape_str(out, slash ? slash + 1 : path, ESCAPE_TEXT);
+	else
+		text_lit(out, "??");
+	text_char(out, ')');
+}
+
+static void frame_line(struct text_buf *out, const struct gsym_frame *frame, const struct render_options *options)
+{
+	render_name(out, frame->name, options, ESCAPE_TEXT);
+	module(out, options);
+	if (frame_has_file(frame)) {
+		text_lit(out, " (");
+		escape_str(out, frame->base, ESCAPE_TEXT);
+		text_char(out, ':');
+		text_dec(out, frame->line);
+		text_char(out, ')');
+	} else {
+		text_lit(out, " + ");
+		text_dec(out, frame->offset);
+	}
+	text_char(out, '\n');
+}
+
+void atos_answer(struct text_buf *out, const struct shown *shown)
+{
+	for (size_t i = 0; i < shown->answer->n_frames; i++)
+		frame_line(out, &shown->answer->frames[i], shown->options);
+}
+
+void atos_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options)
+{
+	render_place(out, unknown, ESCAPE_TEXT);
+	module(out, options);
+	text_char(out, '\n');
+}

@@ -1,0 +1,72 @@
+/* The lines llvm-gsymutil prints for a lookup: decimal offsets, stored names, "[inlined]". */
+#include "gsym/render/formats/formats.h"
+
+enum {
+	ADDRESS_DIGITS = 16,
+	INDENT = 20, /* the width of "0x", the digits and ": " */
+};
+
+/* Llvm puts a separator behind every directory, a root included. */
+static void place(struct text_buf *out, const struct gsym_frame *frame)
+{
+	if (!frame_has_file(frame))
+		return;
+	text_lit(out, " @ ");
+	if (frame->dir[0]) {
+		bool windows = strchr(frame->dir, '\\') && !strchr(frame->dir, '/');
+		escape_str(out, frame->dir, ESCAPE_TEXT);
+		text_char(out, windows ? '\\' : '/');
+	}
+	if (frame->base[0])
+		escape_str(out, frame->base, ESCAPE_TEXT);
+	else
+		text_lit(out, "<invalid-file>");
+	text_char(out, ':');
+	text_dec(out, frame->line);
+}
+
+static void frame_line(struct text_buf *out, const struct gsym_frame *frame)
+{
+	escape_str(out, frame->name, ESCAPE_TEXT);
+	if (frame->offset) {
+		text_lit(out, " + ");
+		text_dec(out, frame->offset);
+	}
+	place(out, frame);
+	if (frame->inlined)
+		text_lit(out, " [inlined]");
+	text_char(out, '\n');
+}
+
+static void address(struct text_buf *out, uint64_t addr)
+{
+	text_lit(out, "0x");
+	text_hex(out, addr, ADDRESS_DIGITS);
+	text_lit(out, ": ");
+}
+
+void gsymutil_answer(struct text_buf *out, const struct shown *shown)
+{
+	const struct gsym_answer *answer = shown->answer;
+	address(out, shown->addr);
+	for (size_t i = 0; i < answer->n_frames; i++) {
+		if (i > 0)
+			text_fill(out, ' ', INDENT);
+		frame_line(out, &answer->frames[i]);
+	}
+}
+
+void gsymutil_unknown(struct text_buf *out, const struct unknown *unknown,
+		      const struct render_options *options)
+{
+	(void)options;
+	if (unknown->input) {
+		render_place(out, unknown, ESCAPE_TEXT);
+		text_lit(out, ": error: not an address\n");
+		return;
+	}
+	address(out, unknown->addr);
+	text_lit(out, "error: address ");
+	text_addr(out, unknown->addr);
+	text_lit(out, " is not in GSYM\n");
+}

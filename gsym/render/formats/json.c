@@ -1,0 +1,83 @@
+/*
+ * The object llvm-symbolizer prints with --output-style=JSON, on one line, keys in its (alphabetical) order.
+ * GSYM holds no columns, discriminators or places of declaration: those keys say "not known" as llvm says it.
+ * Added are Inlined, LinkageName and Offset to a frame, Approximate to one where it is true, Merged and Source to the
+ * whole.
+ */
+#include "gsym/render/formats/formats.h"
+
+static void head(struct text_buf *out, const struct unknown *place)
+{
+	text_lit(out, "{\"Address\":\"");
+	render_place(out, place, ESCAPE_JSON);
+	text_lit(out, "\",");
+}
+
+static void linkage(struct text_buf *out, const struct shown *shown, size_t i)
+{
+	if (shown->ready)
+		shown_span(out, &shown->ready[i].linkage);
+	else
+		escape_str(out, shown->answer->frames[i].name, ESCAPE_JSON);
+}
+
+static void names(struct text_buf *out, const struct shown *shown, size_t i)
+{
+	const struct gsym_frame *frame = &shown->answer->frames[i];
+	text_str(out, frame->approximate ? "{\"Approximate\":true," : "{");
+	text_lit(out, "\"Column\":0,\"Discriminator\":0,\"FileName\":\"");
+	shown_path(out, shown, i, ESCAPE_JSON);
+	text_lit(out, "\",\"FunctionName\":\"");
+	shown_name(out, shown, i, ESCAPE_JSON);
+	text_lit(out, "\",\"Inlined\":");
+	text_str(out, frame->inlined ? "true" : "false");
+	text_lit(out, ",\"Line\":");
+	text_dec(out, frame->line);
+	text_lit(out, ",\"LinkageName\":\"");
+	linkage(out, shown, i);
+	text_char(out, '"');
+}
+
+static void symbol(struct text_buf *out, const struct shown *shown, size_t i)
+{
+	uint64_t offset = shown->answer->frames[i].offset;
+	names(out, shown, i);
+	text_lit(out, ",\"Offset\":\"");
+	text_addr(out, offset);
+	text_lit(out, "\",\"StartAddress\":\"");
+	text_addr(out, shown->addr - offset);
+	text_lit(out, "\",\"StartFileName\":\"\",\"StartLine\":0}");
+}
+
+void json_answer(struct text_buf *out, const struct shown *shown)
+{
+	struct unknown place = {.addr = shown->addr};
+	const struct gsym_answer *answer = shown->answer;
+	head(out, &place);
+	if (answer->n_merged > 1) {
+		text_lit(out, "\"Merged\":");
+		text_dec(out, answer->n_merged);
+		text_char(out, ',');
+	}
+	text_lit(out, "\"ModuleName\":\"");
+	shown_module(out, shown, "");
+	text_lit(out, "\",\"Source\":\"");
+	text_str(out, answer->has_rows ? "debug" : "symbols");
+	text_lit(out, "\",\"Symbol\":[");
+	for (size_t i = 0; i < answer->n_frames; i++) {
+		if (i > 0)
+			text_char(out, ',');
+		symbol(out, shown, i);
+	}
+	text_lit(out, "]}\n");
+}
+
+void json_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options)
+{
+	head(out, unknown);
+	text_lit(out, "\"ModuleName\":\"");
+	render_module(out, options, "");
+	text_lit(out,
+		 "\",\"Symbol\":[{\"Column\":0,\"Discriminator\":0,\"FileName\":\"\",\"FunctionName\":\"\","
+		 "\"Line\":0,\"StartAddress\":\"\",\"StartFileName\":\"\",\"StartLine\":0}]}\n");
+}

@@ -1,0 +1,45 @@
+/*
+ * The lines of llvm-addr2line -pfiC: innermost frame first, the ones around it marked " (inlined by)". Ours
+ * is only the offset of an address of which no more than the symbol is known.
+ */
+#include "gsym/render/formats/formats.h"
+
+static void frame_line(struct text_buf *out, const struct shown *shown, size_t i)
+{
+	const struct gsym_answer *answer = shown->answer;
+	const struct gsym_frame *frame = &answer->frames[i];
+	shown_name(out, shown, i, ESCAPE_TEXT);
+	if (!answer->has_rows && frame->offset) {
+		text_char(out, '+');
+		text_addr(out, frame->offset);
+	}
+	if (answer->n_merged > 1 && !frame->inlined) {
+		text_lit(out, " [merged ");
+		text_dec(out, answer->n_merged);
+		text_char(out, ']');
+	}
+	text_lit(out, " at ");
+	if (shown_has_file(shown, i))
+		shown_path(out, shown, i, ESCAPE_TEXT);
+	else
+		text_lit(out, "??");
+	text_char(out, ':');
+	text_dec(out, frame->line);
+	text_char(out, '\n');
+}
+
+void text_answer(struct text_buf *out, const struct shown *shown)
+{
+	for (size_t i = 0; i < shown->answer->n_frames; i++) {
+		if (i > 0)
+			text_lit(out, " (inlined by) ");
+		frame_line(out, shown, i);
+	}
+}
+
+void text_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options)
+{
+	(void)unknown;
+	(void)options;
+	text_lit(out, "?? at ??:0\n");
+}

@@ -1,0 +1,143 @@
+/*
+ * One line a frame: address, depth, function, offset, file, line, flags, module, linkage name. No column is
+ * empty, since shells fold empty ones: what is not known is "??", or "-" for flags and module.
+ */
+#include "gsym/render/formats/formats.h"
+#include "gsym/base/put.h"
+
+static const char NO_MODULE[] = "-";
+
+static void flags(struct text_buf *out, const struct gsym_frame *frame, const struct gsym_answer *answer)
+{
+	size_t start = out->n;
+	if (frame->inlined)
+		text_char(out, 'i');
+	if (!answer->has_rows)
+		text_char(out, 's');
+	if (answer->n_merged > 1 && !frame->inlined) {
+		text_char(out, 'm');
+		text_dec(out, answer->n_merged);
+	}
+	if (frame->approximate)
+		text_char(out, '~');
+	if (out->n == start)
+		text_char(out, '-');
+}
+
+static void tab(struct text_buf *out)
+{
+	text_char(out, '\t');
+}
+
+static void linkage(struct text_buf *out, const struct shown *shown, size_t i, size_t name, size_t name_size)
+{
+	const char *stored = shown->answer->frames[i].name;
+	if (demangle_applies(stored, shown->options->demangle))
+		escape_str(out, stored, ESCAPE_TSV);
+	else if (text_reserve(out, name_size))
+		text_bytes(out, out->v + name, name_size);
+}
+
+static void frame_line(struct text_buf *out, const struct shown *shown, size_t i)
+{
+	const struct gsym_frame *frame = &shown->answer->frames[i];
+	text_dec(out, i);
+	tab(out);
+	size_t name = out->n;
+	shown_name(out, shown, i, ESCAPE_TSV);
+	size_t name_size = out->n - name;
+	tab(out);
+	text_addr(out, frame->offset);
+	tab(out);
+	if (shown_has_file(shown, i))
+		shown_path(out, shown, i, ESCAPE_TSV);
+	else
+		text_lit(out, "??");
+	tab(out);
+	text_dec(out, frame->line);
+	tab(out);
+	flags(out, frame, shown->answer);
+	tab(out);
+	shown_module(out, shown, NO_MODULE);
+	tab(out);
+	linkage(out, shown, i, name, name_size);
+	text_char(out, '\n');
+}
+
+/* ---- Of strings that are ready ---- */
+
+enum { NUMBERS_MAX = 6 * PUT_NUMBER_MAX }; /* address, depth, offset, line, merged; and what stands between */
+
+static char *put_flags(char *at, const struct gsym_frame *frame, const struct gsym_answer *answer)
+{
+	char *start = at;
+	if (frame->inlined)
+		*at++ = 'i';
+	if (!answer->has_rows)
+		*at++ = 's';
+	if (answer->n_merged > 1 && !frame->inlined)
+		at = put_dec(put_char(at, 'm'), answer->n_merged);
+	if (frame->approximate)
+		*at++ = '~';
+	return at > start ? at : put_char(at, '-');
+}
+
+static char *put_path(char *at, const struct span *path)
+{
+	if (path->size)
+		return put_span(at, path);
+	at[0] = at[1] = '?';
+	return at + 2;
+}
+
+/* The line of frame @i, behind its address. */
+static char *put_frame(char *at, const struct shown *shown, size_t i)
+{
+	const struct gsym_frame *frame = &shown->answer->frames[i];
+	const struct ready *ready = &shown->ready[i];
+	at = put_char(put_dec(put_char(at, '\t'), i), '\t');
+	at = put_char(put_span(at, &ready->name), '\t');
+	at = put_char(put_addr(at, frame->offset), '\t');
+	at = put_char(put_path(at, &ready->path), '\t');
+	at = put_char(put_dec(at, frame->line), '\t');
+	at = put_char(put_flags(at, frame, shown->answer), '\t');
+	at = put_char(put_span(at, shown->module), '\t');
+	return put_char(put_span(at, &ready->linkage), '\n');
+}
+
+static void answer_ready(struct text_buf *out, const struct shown *shown)
+{
+	char addr[PUT_SLACK] = "";
+	const struct span given = {(const uint8_t *)addr, (size_t)(put_addr(addr, shown->addr) - addr)};
+	for (size_t i = 0; i < shown->answer->n_frames; i++) {
+		const struct ready *ready = &shown->ready[i];
+		size_t strings = ready->name.size + ready->linkage.size + ready->path.size + shown->module->size;
+		if (!text_reserve(out, strings + NUMBERS_MAX + PUT_SLACK))
+			return;
+		char *at = put_span(out->v + out->n, &given);
+		out->n = (size_t)(put_frame(at, shown, i) - out->v);
+	}
+}
+
+/* ---- All ---- */
+
+void tsv_answer(struct text_buf *out, const struct shown *shown)
+{
+	if (shown->ready) {
+		answer_ready(out, shown);
+		return;
+	}
+	for (size_t i = 0; i < shown->answer->n_frames; i++) {
+		text_addr(out, shown->addr);
+		tab(out);
+		frame_line(out, shown, i);
+	}
+}
+
+void tsv_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options)
+{
+	render_place(out, unknown, ESCAPE_TSV);
+	text_lit(out, "\t0\t??\t0x0\t??\t0\t-\t");
+	render_module(out, options, NO_MODULE);
+	text_lit(out, "\t??\n");
+}

@@ -1,0 +1,147 @@
+/*
+ * Writing: functions are encoded when they are added, so that nothing of them has to be kept; what remains
+ * until the end are the two tables of strings and files and one pair of numbers for each function.
+ */
+#include "gsym/write/writer.h"
+
+#include "gsym/base/diag.h"
+#include "gsym/codec/record.h"
+
+#include <inttypes.h>
+
+/* Options of a caller that was compiled against another version of the struct. */
+static int read_options(const struct gsym_writer_options *from, struct gsym_writer_options *ret,
+			struct gsym_diag *diag)
+{
+	const uint8_t *bytes = (const uint8_t *)from;
+	size_t known = sizeof(*ret) < from->struct_size ? sizeof(*ret) : from->struct_size;
+	if (from->struct_size < sizeof(from->struct_size))
+		return diag_set(diag, -EINVAL, "writer options: struct_size is not set");
+	for (size_t i = known; i < from->struct_size; i++) {
+		if (bytes[i])
+			return diag_set(diag, -EINVAL,
+					"writer options: byte %zu is set, this library knows %zu", i,
+					sizeof(*ret));
+	}
+	*ret = (struct gsym_writer_options){0};
+	memcpy(ret, from, known);
+	if (!ret->version)
+		ret->version = 1;
+	if (ret->version > 2)
+		return diag_set(diag, -ENOTSUP, "writer options: version %u, expected 1 or 2", ret->version);
+	if (ret->version == 1 && ret->uuid_size > V1_UUID_MAX)
+		return diag_set(diag, -EOVERFLOW,
+				"header at offset 0x%x: UUID of %zu bytes, version 1 holds %d", V1_UUID_OFF,
+				ret->uuid_size, V1_UUID_MAX);
+	return 0;
+}
+
+static int writer_init(struct gsym_writer *w, const struct gsym_writer_options *options)
+{
+	w->version = options->version;
+	w->has_base = options->has_base_address;
+	w->base_address = options->base_address;
+	w->records.big = options->big_endian;
+	buf_bytes(&w->uuid, options->uuid, options->uuid_size);
+	if (!buf_ok(&w->uuid))
+		return -ENOMEM;
+	int err = strtab_init(&w->strings, options->version == 1 ? UINT32_MAX : UINT64_MAX);
+	return err ? err : filetab_init(&w->files);
+}
+
+int gsym_writer_new(const struct gsym_writer_options *options, struct gsym_writer **ret,
+		    struct gsym_diag *diag)
+{
+	struct gsym_writer_options known;
+	int err = read_options(options, &known, diag);
+	if (err)
+		return err;
+	struct gsym_writer *writer = calloc(1, sizeof(*writer));
+	if (!writer || writer_init(writer, &known)) {
+		gsym_writer_free(writer);
+		return diag_set(diag, -ENOMEM, "writer: no memory");
+	}
+	*ret = writer;
+	return 0;
+}
+
+void gsym_writer_free(struct gsym_writer *writer)
+{
+	if (!writer)
+		return;
+	buf_free(&writer->uuid);
+	buf_free(&writer->records);
+	strtab_deinit(&writer->strings);
+	filetab_deinit(&writer->files);
+	vec_free(&writer->slots);
+	free(writer);
+}
+
+int gsym_writer_string(struct gsym_writer *writer, const char *text, size_t size, uint64_t *ret)
+{
+	return writer->finished ? -EINVAL : strtab_add(&writer->strings, text, size, ret);
+}
+
+int gsym_writer_file(struct gsym_writer *writer, uint64_t dir, uint64_t base, uint32_t *ret)
+{
+	if (writer->finished || dir >= writer->strings.n || base >= writer->strings.n)
+		return -EINVAL;
+	return filetab_add(&writer->files, dir, base, ret);
+}
+
+struct gsym_tables writer_tables(const struct gsym_writer *w)
+{
+	return (struct gsym_tables){
+		.strp_size = w->version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE,
+		.strtab_size = w->strings.n,
+		.num_files = (uint32_t)w->files.entries.n,
+	};
+}
+
+int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_diag *diag)
+{
+	if (w->finished)
+		return diag_set(diag, -EINVAL, "the writer has finished");
+	if (w->slots.n == UINT32_MAX)
+		return diag_set(diag, -EOVERFLOW, "header at offset 0: more functions than 32 bits count");
+	if (w->has_base && start < w->base_address)
+		return diag_set(diag, -EINVAL, "starts below the base address 0x%" PRIx64, w->base_address);
+	if (w->slots.n && start < w->slots.v[w->slots.n - 1].start)
+		return diag_set(diag, -EINVAL, "starts below the function before, at 0x%" PRIx64,
+				w->slots.v[w->slots.n - 1].start);
+	return 0;
+}
+
+int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag)
+{
+	if (vec_push(&w->slots, (struct writer_slot){start, record}))
+		return diag_set(diag, -ENOMEM, "no memory");
+	if (!w->has_base)
+		w->base_address = start;
+	w->has_base = true;
+	return 0;
+}
+
+static int add(struct gsym_writer *w, const struct gsym_func *func, struct gsym_diag *diag)
+{
+	struct gsym_tables tables = writer_tables(w);
+	int err = writer_check_start(w, func->start, diag);
+	if (err)
+		return err;
+	buf_align(&w->records, RECORD_ALIGN);
+	uint64_t record = w->records.n;
+	err = record_encode(&w->records, func, &tables, diag);
+	return err ? err : writer_add_slot(w, func->start, record, diag);
+}
+
+int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func, struct gsym_diag *diag)
+{
+	size_t before = writer->records.n;
+	int err = add(writer, func, diag);
+	if (!err)
+		return 0;
+	/* no trace of a function that was refused: the next one may be fine */
+	writer->records.n = before;
+	writer->records.failed = false;
+	return diag_prefix(diag, err, "function at 0x%" PRIx64, func->start);
+}

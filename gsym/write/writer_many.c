@@ -1,0 +1,135 @@
+/*
+ * Adding many functions at once: threads encode chunks of them into buffers of their own, which are then
+ * joined in order. Chunks begin aligned, as they do in the file, so the bytes are those of one long run.
+ */
+#include "gsym/write/writer.h"
+
+#include "gsym/base/diag.h"
+#include "gsym/base/parallel.h"
+#include "gsym/codec/record.h"
+
+#include <inttypes.h>
+
+enum { CHUNK = 256 }; /* functions: a few dozen KiB */
+
+struct chunk {
+	struct buf records;
+	struct writer_slot *slots; /* offsets within records */
+	int err;
+};
+
+struct batch {
+	const struct gsym_writer *writer;
+	struct gsym_tables tables;
+	size_t n;
+	int (*get)(void *user, size_t index, struct gsym_func *ret);
+	void *user;
+	struct chunk *chunks;
+};
+
+static size_t chunk_size(const struct batch *batch, size_t chunk)
+{
+	size_t left = batch->n - chunk * CHUNK;
+	return left < CHUNK ? left : CHUNK;
+}
+
+static int encode_one(const struct batch *batch, struct chunk *chunk, size_t index, size_t slot,
+		      struct gsym_diag *diag)
+{
+	struct gsym_func func = {0};
+	int err = batch->get(batch->user, index, &func);
+	if (err)
+		return diag_set(diag, err, "function %zu could not be had", index);
+	buf_align(&chunk->records, RECORD_ALIGN);
+	chunk->slots[slot] = (struct writer_slot){func.start, chunk->records.n};
+	err = record_encode(&chunk->records, &func, &batch->tables, diag);
+	return err ? diag_prefix(diag, err, "function at 0x%" PRIx64, func.start) : 0;
+}
+
+static int encode_chunk(const struct batch *batch, size_t index, struct gsym_diag *diag)
+{
+	struct chunk *chunk = &batch->chunks[index];
+	size_t n = chunk_size(batch, index);
+	chunk->records.big = batch->writer->records.big;
+	chunk->slots = calloc(n, sizeof(*chunk->slots));
+	if (!chunk->slots)
+		return diag_set(diag, -ENOMEM, "no memory");
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = encode_one(batch, chunk, index * CHUNK + i, i, diag);
+	return err;
+}
+
+static void encode_chunk_thread(void *user, size_t index, unsigned thread)
+{
+	(void)thread;
+	const struct batch *batch = user;
+	batch->chunks[index].err = encode_chunk(batch, index, NULL);
+}
+
+static int append_chunk(struct gsym_writer *w, const struct batch *batch, size_t index,
+			struct gsym_diag *diag)
+{
+	struct chunk *chunk = &batch->chunks[index];
+	buf_align(&w->records, RECORD_ALIGN);
+	uint64_t base = w->records.n;
+	int err = 0;
+	for (size_t i = 0, n = chunk_size(batch, index); i < n && !err; i++) {
+		err = writer_check_start(w, chunk->slots[i].start, diag);
+		if (err)
+			return diag_prefix(diag, err, "function at 0x%" PRIx64, chunk->slots[i].start);
+		err = writer_add_slot(w, chunk->slots[i].start, base + chunk->slots[i].record, diag);
+	}
+	buf_bytes(&w->records, chunk->records.v, chunk->records.n);
+	if (!err && !buf_ok(&w->records))
+		err = diag_set(diag, -ENOMEM, "no memory");
+	buf_free(&chunk->records);
+	return err;
+}
+
+static int append_chunks(struct gsym_writer *w, const struct batch *batch, size_t n_chunks,
+			 struct gsym_diag *diag)
+{
+	struct gsym_writer before = *w;
+	int err = 0;
+	for (size_t i = 0; i < n_chunks && !err; i++) {
+		err = batch->chunks[i].err;
+		if (err) { /* threads keep no words: say it again, with them */
+			buf_free(&batch->chunks[i].records);
+			free(batch->chunks[i].slots);
+			batch->chunks[i] = (struct chunk){0};
+			int again = encode_chunk(batch, i, diag);
+			err = again ? again : err;
+		} else {
+			err = append_chunk(w, batch, i, diag);
+		}
+	}
+	if (!err)
+		return 0;
+	w->records.n = before.records.n;
+	w->records.failed = false;
+	w->slots.n = before.slots.n;
+	w->has_base = before.has_base;
+	w->base_address = before.base_address;
+	return err;
+}
+
+int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
+			 int (*get)(void *user, size_t index, struct gsym_func *ret), void *user,
+			 struct gsym_diag *diag)
+{
+	size_t n_chunks = n / CHUNK + (n % CHUNK != 0);
+	struct batch batch = {
+		.writer = writer, .tables = writer_tables(writer), .n = n, .get = get, .user = user};
+	batch.chunks = calloc(n_chunks + 1, sizeof(*batch.chunks));
+	if (!batch.chunks)
+		return diag_set(diag, -ENOMEM, "no memory");
+	parallel_for(threads, n_chunks, encode_chunk_thread, &batch);
+	int err = append_chunks(writer, &batch, n_chunks, diag);
+	for (size_t i = 0; i < n_chunks; i++) {
+		buf_free(&batch.chunks[i].records);
+		free(batch.chunks[i].slots);
+	}
+	free(batch.chunks);
+	return err;
+}
