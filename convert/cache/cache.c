@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 #include "gsym/base/diag.h"
 #include "convert/cache/cache_dir.h"
 #include "convert/cache/inputs.h"

@@ -7,7 +7,7 @@
 #ifndef CONVERT_CACHE_NOTES_H
 #define CONVERT_CACHE_NOTES_H
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/text_buf.h"
 

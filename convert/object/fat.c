@@ -1,6 +1,7 @@
 /*
  * fat.c - files with one Mach-O image for each of several architectures (<mach-o/fat.h>; always big-endian).
  */
+#include "convert/object/identity.h"
 #include "convert/object/macho.h"
 
 #include <string.h>

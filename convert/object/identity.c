@@ -1,6 +1,8 @@
 /*
  * identity.c - what a scanner wants to know of a file: is it an image, which id, what does it hold.
  */
+#include "convert/object/identity.h"
+
 #include "convert/object/object_file.h"
 
 #include <string.h>

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 #include "gsym/base/diag.h"
 #include "convert/os/beneath.h"
 #include "convert/run/child.h"

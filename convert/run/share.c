@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 #include "gsym/base/diag.h"
 #include "convert/os/guard.h"
 #include "convert/cache/inputs.h"

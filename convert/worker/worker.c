@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 
 /* Size of a message of @type; 0 for a type nobody knows. */
 static size_t message_size(uint32_t type)

@@ -21,7 +21,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 #include "gsym/base/vec.h"
 #include "convert/cache/cache.h"
 #include "gsym/base/list.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 #include "fs/name/name.h"
 
 /* Lower-case hex, with "xxh3-" before the hash of a file that has no id of its own. */

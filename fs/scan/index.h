@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/table.h"
 

@@ -7,7 +7,7 @@
 #define FS_SCAN_SCAN_WORKER_H
 
 #include "convert/run/child.h"
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 
 /* Zero-initialise, then set what is borrowed. */
 struct identifier {

@@ -2,6 +2,8 @@
  * A Mach-O file, or one with several images: reading each, their symbols and stubs, the trie of exported symbols, and the
  * whole converter for the first. Checked is what the rest of the converter relies on.
  */
+#include "convert/convert.h"
+#include "convert/object/identity.h"
 #include "convert/object/macho.h"
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * The input is the size of the first (32 bits, little endian), the first, and then the other.
  */
 #include "convert/convert.h"
+#include "convert/object/identity.h"
 #include "gsym/base/bytes.h"
 
 #include <errno.h>

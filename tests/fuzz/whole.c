@@ -2,6 +2,7 @@
 #include "whole.h"
 
 #include "convert/convert.h"
+#include "convert/object/identity.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 #include "convert/convert.h"
+#include "convert/object/identity.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/convert/compare.h"
 #include "convert/cli/message.h"

@@ -2,7 +2,7 @@
 #ifndef CONVERT_CLI_CONVERT_PROGRESS_H
 #define CONVERT_CLI_CONVERT_PROGRESS_H
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 
 #include <stdbool.h>
 

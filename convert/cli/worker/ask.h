@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "convert/convert.h"
+#include "convert/record/convert_types.h"
 #include "convert/worker/worker.h"
 
 struct asker {

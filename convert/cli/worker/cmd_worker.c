@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "convert/convert.h"
+#include "convert/object/identity.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/diag.h"
 #include "convert/cli/worker/ask.h"
