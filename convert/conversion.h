@@ -15,15 +15,16 @@ struct conversion {
 	const struct convert_options *options;
 	unsigned threads;
 	struct image *image;
-	struct image *debug;     /* its separate debug file, or NULL */
-	struct image *shared;    /* the alternate file of image or debug, or NULL */
-	int debug_fetched, shared_fetched; /* what came of asking for them: 0, or a negative errno; -ENOSYS: not asked */
-	struct image *mini;      /* from .gnu_debugdata, or NULL */
-	struct image *symtab;    /* named by the caller, or NULL */
+	struct image *debug;  /* its separate debug file, or NULL */
+	struct image *shared; /* the alternate file of image or debug, or NULL */
+	int debug_fetched,
+		shared_fetched; /* what came of asking for them: 0, or a negative errno; -ENOSYS: not asked */
+	struct image *mini;     /* from .gnu_debugdata, or NULL */
+	struct image *symtab;   /* named by the caller, or NULL */
 	struct dwarf dwarf;
 	struct dwarf alternate;
 	struct split_files *split;
-	struct debug_map map; /* objects instead of DWARF */
+	struct debug_map map;          /* objects instead of DWARF */
 	struct callsites_file *listed; /* or NULL */
 	symbol_vec symbols;
 	struct build_context context;
@@ -37,7 +38,7 @@ struct conversion {
 	atomic_size_t units_done;
 	_Atomic uint64_t bytes_done; /* of .debug_info */
 	atomic_bool cancelled;
-	uint64_t released; /* of .debug_info, see release_pages() */
+	uint64_t released;      /* of .debug_info, see release_pages() */
 	atomic_size_t *at_unit; /* for each thread: the unit it reads, SIZE_MAX when it has not begun */
 };
 

@@ -1,5 +1,6 @@
 /*
- * convert.c - the conversion as a whole: open, symbols, units in parallel, merge in unit order, finalize, write.
+ * convert.c - the conversion as a whole: open, symbols, units in parallel, merge in unit order, finalize,
+ * write.
  */
 #include "convert/breakpad/breakpad.h"
 #include "convert/conversion.h"
@@ -101,7 +102,8 @@ static int check_image(const struct conversion *c, struct gsym_diag *diag)
 		return diag_set(diag, -ENOEXEC, "%s: architecture is %s, not %s", image->path, image->arch,
 				c->options->arch);
 	if (c->options->version < 2 && image->id_size > 20)
-		return diag_set(diag, -EOVERFLOW, "%s: a build id of %zu bytes does not fit GSYM version 1: use version 2",
+		return diag_set(diag, -EOVERFLOW,
+				"%s: a build id of %zu bytes does not fit GSYM version 1: use version 2",
 				image->path, image->id_size);
 	return 0;
 }
@@ -144,7 +146,8 @@ static int convert_breakpad(struct conversion *c, struct output *out, struct con
 {
 	struct gsym_writer_options options = writer_options(c);
 	if ((is_kind(c->image, IMAGE_BREAKPAD) && c->debug) || c->symtab || c->listed)
-		return diag_set(diag, -EINVAL, "%s: text symbols are taken as they are, without other files", c->image->path);
+		return diag_set(diag, -EINVAL, "%s: text symbols are taken as they are, without other files",
+				c->image->path);
 	return write_gsym(c, &options, fill_breakpad, out, summary, diag);
 }
 
@@ -162,7 +165,8 @@ static int fill_gsym(struct conversion *c, struct gsym_writer *writer, struct co
 		     struct gsym_diag *diag)
 {
 	const struct image *image = gsym_image(c);
-	struct gsym_copy_job job = {.from = image->gsym, .odd = &c->odd, .progress = report_reading, .user = c};
+	struct gsym_copy_job job = {
+		.from = image->gsym, .odd = &c->odd, .progress = report_reading, .user = c};
 	int err = gsym_source_copy(&job, writer, diag);
 	summary->functions = summary->functions_gsym = job.n_written;
 	return err ? diag_prefix(diag, err, "%s", image->path) : 0;
@@ -181,7 +185,8 @@ static int convert_gsym(struct conversion *c, struct output *out, struct convert
 		options.uuid_size = info->uuid_size;
 	}
 	if ((is_kind(c->image, IMAGE_GSYM_FILE) && c->debug) || c->symtab || c->listed)
-		return diag_set(diag, -EINVAL, "%s: GSYM is copied as it is, without other files", c->image->path);
+		return diag_set(diag, -EINVAL, "%s: GSYM is copied as it is, without other files",
+				c->image->path);
 	return write_gsym(c, &options, fill_gsym, out, summary, diag);
 }
 
@@ -204,18 +209,23 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 	if (!err)
 		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->odd);
 	if (!err && !c->records.n && c->image->lost_headers)
-		return diag_set(diag, -ENODATA, "no function found: the section headers, at offset 0x%" PRIx64
-				", lie behind the end of the file; is it cut short?", c->image->lost_headers);
+		return diag_set(diag, -ENODATA,
+				"no function found: the section headers, at offset 0x%" PRIx64
+				", lie behind the end of the file; is it cut short?",
+				c->image->lost_headers);
 	if (!err && !c->records.n)
 		return diag_set(diag, -ENODATA, "no function found: neither DWARF nor symbols name any code");
 	if (err)
 		return diag_set(diag, err, "%s", strerror(-err));
 	if (o->match_llvm)
 		stretch_last(&c->records.v[c->records.n - 1], &c->image->text);
-	return c->listed ? callsites_apply(c->listed, places, &c->records, &c->pool, o->match_llvm, &c->arena, diag) : 0;
+	return c->listed ? callsites_apply(c->listed, places, &c->records, &c->pool, o->match_llvm, &c->arena,
+					   diag)
+			 : 0;
 }
 
-static int convert(struct conversion *c, struct output *out, struct convert_summary *summary, struct gsym_diag *diag)
+static int convert(struct conversion *c, struct output *out, struct convert_summary *summary,
+		   struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
 	c->threads = o->threads ? o->threads : parallel_cpus();
@@ -268,7 +278,8 @@ static void conversion_deinit(struct conversion *c)
 }
 
 /* Converts the image of @c, which is closed in any case. */
-static int convert_image(struct conversion *c, struct output *out, struct convert_summary *ret, struct gsym_diag *diag)
+static int convert_image(struct conversion *c, struct output *out, struct convert_summary *ret,
+			 struct gsym_diag *diag)
 {
 	struct convert_summary summary = {0};
 	int err = check_image(c, diag);
@@ -293,11 +304,12 @@ static int convert_image(struct conversion *c, struct output *out, struct conver
 	return err;
 }
 
-int convert_file(const char *path, const struct convert_options *options, int out_fd, struct convert_summary *ret,
-		 struct gsym_diag *diag)
+int convert_file(const char *path, const struct convert_options *options, int out_fd,
+		 struct convert_summary *ret, struct gsym_diag *diag)
 {
 	struct conversion c = {.options = options};
-	const struct image_pick pick = {.arch = options->arch, .id = options->id, .id_size = options->id_size};
+	const struct image_pick pick = {
+		.arch = options->arch, .id = options->id, .id_size = options->id_size};
 	int err = image_open_slice(path, options->opener, &pick, &c.image, diag);
 	return err ? err : convert_image(&c, &(struct output){.fd = out_fd}, ret, diag);
 }

@@ -1,6 +1,6 @@
 /*
- * files.c - the files of one conversion: the image, its debug file, what that shares with others, split units,
- * and symbols elsewhere. How they are found is debug_files.c and split.c.
+ * files.c - the files of one conversion: the image, its debug file, what that shares with others, split
+ * units, and symbols elsewhere. How they are found is debug_files.c and split.c.
  */
 #include "convert/conversion.h"
 #include "convert/object/debug_files.h"
@@ -23,14 +23,15 @@ static bool ids_agree(const struct image *a, const struct image *b)
 }
 
 /* Opens a file the caller named. It must be there, and belong to the image as far as build ids tell. */
-static int open_named(const struct conversion *c, const char *path, struct image **ret, struct gsym_diag *diag)
+static int open_named(const struct conversion *c, const char *path, struct image **ret,
+		      struct gsym_diag *diag)
 {
 	const struct image_pick pick = {.arch = c->image->arch};
 	int err = path ? image_open_slice(path, c->options->opener, &pick, ret, diag) : 0;
 	const struct image *a = c->image, *b = *ret;
 	if (!err && b && *b->arch && strcmp(a->arch, b->arch))
-		return diag_set(diag, -EINVAL, "%s: its architecture is %s, that of %s is %s", path, b->arch, a->path,
-				a->arch);
+		return diag_set(diag, -EINVAL, "%s: its architecture is %s, that of %s is %s", path, b->arch,
+				a->path, a->arch);
 	if (err || !b || ids_agree(a, b))
 		return err;
 	return diag_set(diag, -EINVAL, "%s: its build id is not that of %s", path, a->path);
@@ -60,7 +61,8 @@ static int open_mini(struct conversion *c)
 /* GSYM in the file itself is better than symbols alone, and serves nobody who names other files. */
 static bool wants_embedded(const struct conversion *c)
 {
-	return !c->debug && !c->symtab && !c->listed && !c->options->no_dwarf && !image_section(c->image, ".debug_info");
+	return !c->debug && !c->symtab && !c->listed && !c->options->no_dwarf &&
+	       !image_section(c->image, ".debug_info");
 }
 
 /* Text symbols make way for a debug file with DWARF, if there is one. */
@@ -184,7 +186,8 @@ static int add_fetched(struct convert_summary *summary, unsigned *n, const char 
 	if (*n >= MISSING_MAX)
 		return 0;
 	if (fetched != -ENOSYS)
-		snprintf(why, sizeof(why), " (debuginfod: %s)", fetched == -ENOENT ? "no server has it" : strerror(-fetched));
+		snprintf(why, sizeof(why), " (debuginfod: %s)",
+			 fetched == -ENOENT ? "no server has it" : strerror(-fetched));
 	if (++*n == MISSING_MAX)
 		name = "...";
 	if (asprintf(&longer, "%s%s%s\n", summary->missing ? summary->missing : "", name, why) < 0)
@@ -203,7 +206,8 @@ int conversion_list_missing(struct conversion *c, struct convert_summary *summar
 {
 	unsigned n = 0;
 	char debug[256];
-	bool wanted = is_object(c->image) && !c->image->gsym && (!c->debug || c->debug_fetched != -ENOSYS) && !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
+	bool wanted = is_object(c->image) && !c->image->gsym && (!c->debug || c->debug_fetched != -ENOSYS) &&
+		      !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
 	const char *alternate = c->dwarf.image && !c->shared ? alternate_name(c->dwarf.image) : NULL;
 	int err = 0;
 	if (wanted && debug_file_name(c->image, debug, sizeof(debug)))

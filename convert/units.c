@@ -1,5 +1,6 @@
 /*
- * units.c - from units to records: in parallel, each unit by one thread, then put together in the order of units.
+ * units.c - from units to records: in parallel, each unit by one thread, then put together in the order of
+ * units.
  */
 #include "convert/conversion.h"
 #include "gsym/base/parallel.h"
@@ -64,7 +65,8 @@ static void convert_object(void *user, size_t index, unsigned thread)
 	object->err = debug_map_build(&c->map, object, c->image, &c->context, &c->builders[thread]);
 	size_t done = atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed) + 1;
 	if (thread == 0)
-		conversion_report(c, &(struct convert_progress){CONVERT_READING, .done = done, .total = c->map.objects.n});
+		conversion_report(c, &(struct convert_progress){CONVERT_READING, .done = done,
+								.total = c->map.objects.n});
 }
 
 int conversion_read_units(struct conversion *c)
@@ -125,7 +127,8 @@ static int add_to_pool(struct pool *pool, const struct unit_result *u, const str
 			return -ENOMEM;
 	for (uint32_t i = 0; i < u->n_files; i++) {
 		struct pool_file f;
-		if (pool_add_string(pool, &u->files[i].dir, &f.dir) || pool_add_string(pool, &u->files[i].base, &f.base) ||
+		if (pool_add_string(pool, &u->files[i].dir, &f.dir) ||
+		    pool_add_string(pool, &u->files[i].base, &f.base) ||
 		    pool_add_file(pool, f, &n->files[i + 1]))
 			return -ENOMEM;
 	}
@@ -174,7 +177,8 @@ int conversion_merge_units(struct conversion *c, struct convert_summary *summary
 	int err = merge_results(c, c->results, c->dwarf.n_units, summary);
 	for (size_t i = 0; i < c->map.objects.n && !err; i++) {
 		const struct mapped_object *object = &c->map.objects.v[i];
-		err = object->err ? object->err : merge_results(c, object->results, object->n_results, summary);
+		err = object->err ? object->err
+				  : merge_results(c, object->results, object->n_results, summary);
 	}
 	if (err)
 		return err;

@@ -26,7 +26,8 @@ static int put(int fd, const char *text, size_t size)
 	return 0;
 }
 
-/* Copies what was answered to standard output, to its end; 0 or -1 with errno. The next put() asks for more. */
+/* Copies what was answered to standard output, to its end; 0 or -1 with errno. The next put() asks for more.
+ */
 static int get(int fd)
 {
 	char buffer[65536];

@@ -16,8 +16,10 @@ static void print(uint64_t address, const struct gsym_answer *answer)
 {
 	for (size_t i = 0; i < answer->n_frames; i++) {
 		const struct gsym_frame *f = &answer->frames[i];
-		printf("0x%" PRIx64 "%s %s+0x%" PRIx64, address, i ? " inlined by" : "", f->name, (uint64_t)f->offset);
-		printf(" at %s%s%s:%" PRIu32 "\n", f->dir, *f->dir ? "/" : "", *f->base ? f->base : "??", f->line);
+		printf("0x%" PRIx64 "%s %s+0x%" PRIx64, address, i ? " inlined by" : "", f->name,
+		       (uint64_t)f->offset);
+		printf(" at %s%s%s:%" PRIu32 "\n", f->dir, *f->dir ? "/" : "", *f->base ? f->base : "??",
+		       f->line);
 	}
 }
 

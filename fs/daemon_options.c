@@ -177,8 +177,7 @@ static const struct {
 	{"unknown", offsetof(struct options, unknown_print), set_unknown, "enoent or print"},
 	{"demangle", offsetof(struct options, demangle), set_yes_no, "yes or no"},
 	{"approximate", offsetof(struct options, approximate), set_yes_no, "yes or no"},
-	{"rescan", offsetof(struct options, rescan), set_seconds_or_0,
-	 "seconds, 0 to 604800; 0 = never"},
+	{"rescan", offsetof(struct options, rescan), set_seconds_or_0, "seconds, 0 to 604800; 0 = never"},
 	{"watch", offsetof(struct options, watch), set_yes_no, "yes or no"},
 	{"shared", offsetof(struct options, shared), set_directory, "a directory (a URL has to be mounted)"},
 	{"debug_dirs", offsetof(struct options, debug_dirs), set_dirs,
@@ -209,20 +208,20 @@ static int take_own(struct options *o, const char *arg)
 
 /* libfuse takes these; a name that ends with '=' has a value. */
 static const char *const fuse_options[] = {
-	"allow_other",   "allow_root", "auto_unmount", "default_permissions",
-	"fsname=",    "subtype=",   "max_read=",    "ro",
-	"rw",         "suid",       "nosuid",       "dev",
-	"nodev",      "exec",       "noexec",       "async",
-	"sync",       "dirsync",    "atime",        "noatime",
+	"allow_other", "allow_root", "auto_unmount", "default_permissions",
+	"fsname=",     "subtype=",   "max_read=",    "ro",
+	"rw",          "suid",       "nosuid",       "dev",
+	"nodev",       "exec",       "noexec",       "async",
+	"sync",        "dirsync",    "atime",        "noatime",
 	"debug",
 };
 
 /* Meant for mount(8) and fstab(5); they say nothing to us. */
 static const char *const ignored_options[] = {
-	"_netdev", "auto",   "noauto",   "user",     "nouser",      "users",    "owner",
-	"group",   "nofail", "defaults", "relatime", "strictatime", "comment=", "x-",
-	"norelatime", "nostrictatime", "diratime", "nodiratime", "lazytime", "nolazytime", "silent", "loud", "mand", "nomand",
-	"iversion", "noiversion", "X-",
+	"_netdev",    "auto",          "noauto",   "user",       "nouser",      "users",      "owner",
+	"group",      "nofail",        "defaults", "relatime",   "strictatime", "comment=",   "x-",
+	"norelatime", "nostrictatime", "diratime", "nodiratime", "lazytime",    "nolazytime", "silent",
+	"loud",       "mand",          "nomand",   "iversion",   "noiversion",  "X-",
 };
 
 static bool listed(const char *arg, const char *const *list, size_t n)
@@ -309,7 +308,8 @@ static int take_option(struct options *o, const char *arg)
 	if (listed(arg, ignored_options, ARRAY_SIZE(ignored_options)))
 		return 0;
 	if (strcmp(arg, "remount") == 0) {
-		fprintf(stderr, "gsymfs: a mount cannot get other options: unmount it, and mount it again (for ro and rw "
+		fprintf(stderr, "gsymfs: a mount cannot get other options: unmount it, and mount it again "
+				"(for ro and rw "
 				"alone: mount -i -o remount,ro MOUNT)\n");
 		return -1;
 	}
@@ -379,7 +379,7 @@ int options_parse(int argc, char **argv, struct options *ret)
 	if (!has_source || !ret->mountpoint || !*ret->mountpoint) {
 		fprintf(stderr, "gsymfs: %s is missing; usage: gsymfs [-f] [-o option,...] SOURCE MOUNT\n",
 			has_source ? "MOUNT, the directory to mount on,"
-				    : "SOURCE, the directory of object files,");
+				   : "SOURCE, the directory of object files,");
 		return -EINVAL;
 	}
 	return pair_permissions(ret);

@@ -32,8 +32,8 @@ struct options {
 	bool watch;              /* have the kernel tell of changes */
 	bool unknown_print;      /* an address nobody covers is a file that says so */
 	bool demangle;
-	bool approximate;        /* a line nearby, where there is none */
-	bool merged;             /* keep all functions that share a range */
+	bool approximate; /* a line nearby, where there is none */
+	bool merged;      /* keep all functions that share a range */
 	bool foreground;
 	bool debug;
 	bool single_thread;

@@ -27,7 +27,7 @@ struct gsymfs {
 	char *mountpoint;
 	char *worker;
 	char **debug_dirs; /* and SOURCE, NULL at the end; in one piece of memory */
-	int stop_fd; /* an eventfd; readable once the daemon ends */
+	int stop_fd;       /* an eventfd; readable once the daemon ends */
 	struct timespec mounted_at;
 	struct log log;
 	struct metrics metrics;

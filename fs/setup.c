@@ -30,7 +30,8 @@ static bool is_at_or_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == 0 || path[n] == '/' || strcmp(dir, "/") == 0);
 }
 
-/* The directories where neighbours may be: those of the option and SOURCE, pointers and text in one allocation. */
+/* The directories where neighbours may be: those of the option and SOURCE, pointers and text in one
+ * allocation. */
 static int list_debug_dirs(struct gsymfs *fs)
 {
 	const char *text = fs->options.debug_dirs;
@@ -125,7 +126,9 @@ static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
 		return err;
 	/* What is here is evicted; what is there stays. */
 	if (cache.st_dev == shared.st_dev && cache.st_ino == shared.st_ino)
-		return diag_set(diag, -EINVAL, "shared directory '%s' is the cache: choose another for one of them", fs->shared.path);
+		return diag_set(diag, -EINVAL,
+				"shared directory '%s' is the cache: choose another for one of them",
+				fs->shared.path);
 	return 0;
 }
 

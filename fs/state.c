@@ -82,15 +82,17 @@ static void say_busy(const struct log *log, const struct busy *b)
 
 static void say_images(const struct log *log, const struct counts *c)
 {
-	log_info(log, "state: %zu images: %zu cold, %zu opening, %zu queued, %zu converting, %zu ready, %zu failed",
-		 c->images, c->states[STATE_COLD], c->states[STATE_OPENING], c->states[STATE_QUEUED],
-		 c->states[STATE_CONVERTING], c->states[STATE_READY], c->states[STATE_FAILED]);
+	log_info(
+		log,
+		"state: %zu images: %zu cold, %zu opening, %zu queued, %zu converting, %zu ready, %zu failed",
+		c->images, c->states[STATE_COLD], c->states[STATE_OPENING], c->states[STATE_QUEUED],
+		c->states[STATE_CONVERTING], c->states[STATE_READY], c->states[STATE_FAILED]);
 	for (size_t i = 0; i < c->n_busy; i++)
 		say_busy(log, &c->busy[i]);
 	log_info(log, "state: scan: %s, %zu calls wait for it",
-		 !c->scanned    ? "the first one runs"
+		 !c->scanned   ? "the first one runs"
 		 : c->complete ? "all of the source was seen"
-				: "none was complete yet",
+			       : "none was complete yet",
 		 c->scan_calls);
 }
 
@@ -103,8 +105,10 @@ void state_log(struct gsymfs *fs)
 	struct nodes_counts nodes = nodes_count(&fs->nodes);
 	log_info(&fs->log, "state: cache '%s': %" PRIu64 " of %" PRIu64 " bytes", fs->cache.path,
 		 atomic_load(&fs->cache.bytes), fs->cache.limit);
-	log_info(&fs->log, "state: nodes: %" PRIu64 " in use, %" PRIu64 " since the start, %" PRIu64 " bytes kept",
+	log_info(&fs->log,
+		 "state: nodes: %" PRIu64 " in use, %" PRIu64 " since the start, %" PRIu64 " bytes kept",
 		 nodes.used, nodes.made, nodes.content_bytes);
-	log_info(&fs->log, "state: open files: %zu, %zu bytes in answers of q", open_files_count(&fs->open_files),
+	log_info(&fs->log, "state: open files: %zu, %zu bytes in answers of q",
+		 open_files_count(&fs->open_files),
 		 (size_t)atomic_load(&fs->open_files.accounts.held[ACCOUNT_FILES]));
 }

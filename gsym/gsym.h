@@ -34,7 +34,8 @@ struct gsym_diag {
 
 /* ---- The function record: what a producer fills, the writer takes and the decoder gives ---- */
 
-/* One row of a line table: it holds from its address to that of the next row, the last to the function's end. */
+/* One row of a line table: it holds from its address to that of the next row, the last to the function's end.
+ */
 struct gsym_row {
 	uint32_t off;  /* address - start of the function */
 	uint32_t file; /* index into the file table; 0 = no file */
@@ -49,8 +50,8 @@ struct gsym_range {
 
 /* One inlined call. A tree is an array in preorder: a node's children follow it with depth + 1. */
 struct gsym_inline {
-	uint64_t name;        /* string of the inlined function */
-	uint32_t call_file;   /* where it was called: file table index, 0 = not known */
+	uint64_t name;      /* string of the inlined function */
+	uint32_t call_file; /* where it was called: file table index, 0 = not known */
 	uint32_t call_line;
 	uint32_t depth;       /* 1 = inlined into the function itself */
 	uint32_t first_range; /* its ranges, ascending, in the function's array of ranges */
@@ -65,9 +66,10 @@ enum gsym_callsite_flags {
 /* A call instruction, named by the address it returns to. */
 struct gsym_callsite {
 	uint64_t return_off;    /* return address - start of the function */
-	uint32_t first_pattern; /* names or regular expressions of callees, in the function's array of patterns */
+	uint32_t first_pattern; /* names or regular expressions of callees, in the function's array of
+				   patterns */
 	uint32_t n_patterns;
-	uint8_t flags;          /* enum gsym_callsite_flags; 0 = not known */
+	uint8_t flags; /* enum gsym_callsite_flags; 0 = not known */
 };
 
 /*
@@ -76,9 +78,9 @@ struct gsym_callsite {
  * are borrowed: from the caller on the way in, from the struct gsym_decoder on the way out.
  */
 struct gsym_func {
-	uint64_t start; /* link-time address */
-	uint64_t name;  /* never the empty string */
-	uint32_t size;  /* bytes of code; 0 = not known */
+	uint64_t start;              /* link-time address */
+	uint64_t name;               /* never the empty string */
+	uint32_t size;               /* bytes of code; 0 = not known */
 	const struct gsym_row *rows; /* ascending by off */
 	size_t n_rows;
 	const struct gsym_inline *inlines;
@@ -99,10 +101,10 @@ struct gsym_reader;
 
 /* What the header and the tables say. */
 struct gsym_info {
-	uint16_t version;       /* 1 or 2 */
+	uint16_t version; /* 1 or 2 */
 	bool big_endian;
-	uint8_t addr_off_size;  /* 1, 2, 4 or 8 */
-	uint8_t strp_size;      /* 4 (version 1) or 8 (version 2) */
+	uint8_t addr_off_size; /* 1, 2, 4 or 8 */
+	uint8_t strp_size;     /* 4 (version 1) or 8 (version 2) */
 	uint64_t base_address;
 	uint32_t num_addresses; /* functions */
 	uint32_t num_files;     /* entries of the file table, the empty entry 0 included */
@@ -112,7 +114,8 @@ struct gsym_info {
 	uint64_t file_size;
 };
 
-/* Opens and maps a file. Checks the header and the bounds of every table; records are checked when decoded. */
+/* Opens and maps a file. Checks the header and the bounds of every table; records are checked when decoded.
+ */
 GSYM_API int gsym_reader_open(const char *path, struct gsym_reader **ret, struct gsym_diag *diag);
 
 /* The same for an open descriptor, which stays the caller's. @name is only used in messages. */
@@ -131,7 +134,8 @@ GSYM_API const struct gsym_info *gsym_reader_info(const struct gsym_reader *read
 /* The terminated string at offset @strp of the string table, or NULL when there is none. */
 GSYM_API const char *gsym_reader_string(const struct gsym_reader *reader, uint64_t strp);
 
-/* Entry @index of the file table; "" for a missing directory or name. -EBADMSG when there is no such entry. */
+/* Entry @index of the file table; "" for a missing directory or name. -EBADMSG when there is no such entry.
+ */
 GSYM_API int gsym_reader_file(const struct gsym_reader *reader, uint32_t index, const char **ret_dir,
 			      const char **ret_base);
 
@@ -152,8 +156,9 @@ GSYM_API struct gsym_decoder *gsym_decoder_new(void);
 GSYM_API void gsym_decoder_free(struct gsym_decoder *decoder);
 
 /* Decodes function @index whole. The arrays of @ret are valid until the decoder is used again or freed. */
-GSYM_API int gsym_reader_function(const struct gsym_reader *reader, uint32_t index, struct gsym_decoder *decoder,
-				  struct gsym_func *ret, struct gsym_diag *diag);
+GSYM_API int gsym_reader_function(const struct gsym_reader *reader, uint32_t index,
+				  struct gsym_decoder *decoder, struct gsym_func *ret,
+				  struct gsym_diag *diag);
 
 /*
  * The function that answers for @addr: the innermost sized one that contains it, else one of unknown size
@@ -166,18 +171,18 @@ GSYM_API int gsym_reader_find(const struct gsym_reader *reader, uint64_t addr, u
 
 /* One frame. Strings are borrowed from the reader, terminated, never NULL. */
 struct gsym_frame {
-	const char *name;  /* as stored: not demangled */
-	const char *dir;   /* "" when not known */
-	const char *base;  /* "" when not known */
-	uint64_t offset;   /* address - start of this function or of this inlined body's first range */
-	uint32_t line;     /* 0 = not known */
-	bool inlined;      /* all but the last */
-	bool approximate;  /* the line is that of other code nearby */
+	const char *name; /* as stored: not demangled */
+	const char *dir;  /* "" when not known */
+	const char *base; /* "" when not known */
+	uint64_t offset;  /* address - start of this function or of this inlined body's first range */
+	uint32_t line;    /* 0 = not known */
+	bool inlined;     /* all but the last */
+	bool approximate; /* the line is that of other code nearby */
 };
 
 /*
- * An answer: the innermost frame first, the concrete function last. Zero-initialise, reuse, then deinit. After a
- * lookup that failed it holds no frames, and the rest of it means nothing.
+ * An answer: the innermost frame first, the concrete function last. Zero-initialise, reuse, then deinit.
+ * After a lookup that failed it holds no frames, and the rest of it means nothing.
  */
 struct gsym_answer {
 	struct gsym_frame *frames;
@@ -198,15 +203,15 @@ GSYM_API int gsym_lookup(const struct gsym_reader *reader, uint64_t addr, struct
 			 struct gsym_diag *diag);
 
 /*
- * The same, but where the line of the address is 0, which compilers say of code that belongs to no line, the innermost
- * frame gets the nearest one before it in the same function, and is approximate.
+ * The same, but where the line of the address is 0, which compilers say of code that belongs to no line, the
+ * innermost frame gets the nearest one before it in the same function, and is approximate.
  */
 GSYM_API int gsym_lookup_near(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
 			      struct gsym_diag *diag);
 
 /*
- * gsym_lookup() for one body of a folded function: @which = 0 is the record gsym_lookup() answers with, then its
- * merged functions. -ENOENT when @which is past the last.
+ * gsym_lookup() for one body of a folded function: @which = 0 is the record gsym_lookup() answers with, then
+ * its merged functions. -ENOENT when @which is past the last.
  */
 GSYM_API int gsym_lookup_merged(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
 				struct gsym_answer *answer, struct gsym_diag *diag);
@@ -217,29 +222,29 @@ enum gsym_lookup_flags {
 };
 
 /*
- * gsym_lookup_merged() with any of enum gsym_lookup_flags. Files of Mach-O programs hold the first and the last of several
- * rows at one address, others the last alone. -EINVAL for a flag that is not known.
+ * gsym_lookup_merged() with any of enum gsym_lookup_flags. Files of Mach-O programs hold the first and the
+ * last of several rows at one address, others the last alone. -EINVAL for a flag that is not known.
  */
-GSYM_API int gsym_lookup_flags(const struct gsym_reader *reader, uint64_t addr, uint32_t which, unsigned flags,
-			       struct gsym_answer *answer, struct gsym_diag *diag);
+GSYM_API int gsym_lookup_flags(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
+			       unsigned flags, struct gsym_answer *answer, struct gsym_diag *diag);
 
 /* ---- Writing ---- */
 
 struct gsym_writer;
 
 struct gsym_writer_options {
-	size_t struct_size;    /* sizeof(struct gsym_writer_options) of the caller */
-	uint16_t version;      /* 1 or 2; 0 = 1 */
+	size_t struct_size; /* sizeof(struct gsym_writer_options) of the caller */
+	uint16_t version;   /* 1 or 2; 0 = 1 */
 	bool big_endian;
 	bool has_base_address; /* false: the start of the first function */
 	uint64_t base_address;
-	const uint8_t *uuid;   /* copied; at most 20 bytes in version 1 */
+	const uint8_t *uuid; /* copied; at most 20 bytes in version 1 */
 	size_t uuid_size;
 };
 
 /*
- * A writer without functions. -EINVAL for options that this library does not know, -ENOTSUP for another version,
- * -EOVERFLOW for a UUID that is too long for it.
+ * A writer without functions. -EINVAL for options that this library does not know, -ENOTSUP for another
+ * version, -EOVERFLOW for a UUID that is too long for it.
  */
 GSYM_API int gsym_writer_new(const struct gsym_writer_options *options, struct gsym_writer **ret,
 			     struct gsym_diag *diag);
@@ -260,7 +265,8 @@ GSYM_API int gsym_writer_file(struct gsym_writer *writer, uint64_t dir, uint64_t
  * Encodes one function; nothing of @func is kept. Functions come in ascending order of start address.
  * -EINVAL names what is wrong with the record (rows that descend, a child range outside its parent).
  */
-GSYM_API int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func, struct gsym_diag *diag);
+GSYM_API int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func,
+			     struct gsym_diag *diag);
 
 /*
  * Adds @n functions, encoded by up to @threads threads: the same bytes as adding them one by one. @get fills

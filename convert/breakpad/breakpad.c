@@ -21,9 +21,9 @@ static const char magic[] = "MODULE ";
 static const struct {
 	const char *name, *arch;
 } machines[] = {
-	{"x86", "i386"},       {"arm64", "aarch64"}, {"ppc", "powerpc"}, {"ppc64", "powerpc64"},
-	{"riscv64", "riscv"},  {"mips64", "mips"},   {"s390", "s390x"},  {"loongarch64", "loongarch"},
-	{"armv7", "arm"},
+	{"x86", "i386"},        {"arm64", "aarch64"},         {"ppc", "powerpc"},
+	{"ppc64", "powerpc64"}, {"riscv64", "riscv"},         {"mips64", "mips"},
+	{"s390", "s390x"},      {"loongarch64", "loongarch"}, {"armv7", "arm"},
 };
 
 struct module {
@@ -85,7 +85,8 @@ static void set_arch(struct image *image, const struct module *m)
 	memcpy(image->arch, m->arch.at, size);
 	image->arch[size] = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
-		bool known = !is_apple(m->os) || i == 0; /* "x86" is the only one that Apple calls otherwise, too */
+		bool known = !is_apple(m->os) ||
+			     i == 0; /* "x86" is the only one that Apple calls otherwise, too */
 		if (known && is_word(m->arch, machines[i].name))
 			snprintf(image->arch, sizeof(image->arch), "%s", machines[i].arch);
 	}
@@ -110,8 +111,8 @@ static void swap_guid(uint8_t id[static MODULE_ID_SIZE])
 }
 
 /*
- * "INFO CODE_ID id [name]": on ELF systems the whole build id. It is believed if the module's id was made from it,
- * that is, begins with the same 16 bytes, or with all of a shorter one and zeros.
+ * "INFO CODE_ID id [name]": on ELF systems the whole build id. It is believed if the module's id was made
+ * from it, that is, begins with the same 16 bytes, or with all of a shorter one and zeros.
  */
 static bool take_code_id(struct line l, struct image *image)
 {
@@ -148,7 +149,8 @@ int breakpad_read(struct image *image, struct gsym_diag *diag)
 	struct module module;
 	const char *next;
 	if (!take_module(file, &module, &next))
-		return diag_set(diag, -ENOEXEC, "%s: line 1: no MODULE record with system, architecture, id and name",
+		return diag_set(diag, -ENOEXEC,
+				"%s: line 1: no MODULE record with system, architecture, id and name",
 				image->path);
 	image->kind = IMAGE_BREAKPAD;
 	image->has_base = true;

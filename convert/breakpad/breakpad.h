@@ -1,14 +1,14 @@
 /*
  * breakpad.h - text symbols of Breakpad and Crashpad (.sym files).
  *
- * The format is described in Breakpad's docs/symbol_files.md: a MODULE line, then FILE, FUNC, PUBLIC and other
- * records, a line each; the line records of a function follow its FUNC. Addresses count from the start of the
- * module.
+ * The format is described in Breakpad's docs/symbol_files.md: a MODULE line, then FILE, FUNC, PUBLIC and
+ * other records, a line each; the line records of a function follow its FUNC. Addresses count from the start
+ * of the module.
  *
- * Such files have gigabytes. They are mapped and read three times in order, and pages are given back behind each
- * pass: the first finds functions, files and names, the second stores the names, and the third reads the records of
- * a batch of functions at a time and encodes them at once. So what is kept of a function is 40 bytes and its record
- * in GSYM.
+ * Such files have gigabytes. They are mapped and read three times in order, and pages are given back behind
+ * each pass: the first finds functions, files and names, the second stores the names, and the third reads the
+ * records of a batch of functions at a time and encodes them at once. So what is kept of a function is 40
+ * bytes and its record in GSYM.
  */
 #ifndef CONVERT_BREAKPAD_BREAKPAD_H
 #define CONVERT_BREAKPAD_BREAKPAD_H
@@ -29,9 +29,9 @@ int breakpad_read(struct image *image, struct gsym_diag *diag);
 /* A FUNC or PUBLIC record. */
 struct breakpad_function {
 	uint64_t addr;
-	uint64_t name_off;  /* of its name in the file; the rest of that line */
-	uint64_t strp;      /* of its name, once that is stored */
-	uint32_t size;      /* bytes of code, 0 = not told */
+	uint64_t name_off; /* of its name in the file; the rest of that line */
+	uint64_t strp;     /* of its name, once that is stored */
+	uint32_t size;     /* bytes of code, 0 = not told */
 	uint32_t name_size;
 	uint32_t body_size; /* its records are in the bytes from its name to here */
 	bool is_public;
@@ -62,15 +62,15 @@ int breakpad_scan(const struct image *image, uint64_t base, unsigned threads, st
 /* ---- The records of one function (breakpad_function.c) ---- */
 
 /*
- * What a file's numbers mean. Nearly always they are dense, so most are indexes of an array; a hash table could be
- * made slow by who chooses them.
+ * What a file's numbers mean. Nearly always they are dense, so most are indexes of an array; a hash table
+ * could be made slow by who chooses them.
  */
 struct breakpad_numbers {
 	uint64_t *dense; /* meaning + 1, 0 = none */
 	size_t n_dense;
 	struct breakpad_meaning {
 		uint64_t number, meaning;
-	} *others; /* ascending */
+	} * others; /* ascending */
 	size_t n_others;
 };
 
@@ -91,18 +91,18 @@ struct breakpad_reader *breakpad_reader_new(const struct breakpad_context *conte
 void breakpad_reader_free(struct breakpad_reader *reader);
 
 /*
- * Reads lines and inlined calls of @function into @arena. @order: which function it is, for the first of each kind
- * of oddity. A size that is not told becomes the end of the last line. 0 or -ENOMEM.
+ * Reads lines and inlined calls of @function into @arena. @order: which function it is, for the first of each
+ * kind of oddity. A size that is not told becomes the end of the last line. 0 or -ENOMEM.
  */
-int breakpad_read_function(struct breakpad_reader *reader, const struct breakpad_function *function, uint64_t order,
-			   struct arena *arena, struct gsym_func *ret);
+int breakpad_read_function(struct breakpad_reader *reader, const struct breakpad_function *function,
+			   uint64_t order, struct arena *arena, struct gsym_func *ret);
 
 const struct oddities *breakpad_reader_oddities(const struct breakpad_reader *reader);
 
 /* ---- The inline tree of one function (breakpad_inline.c) ---- */
 
 enum {
-	BREAKPAD_DEPTH_MAX = 256, /* inlined calls in each other: as many as GSYM's readers follow */
+	BREAKPAD_DEPTH_MAX = 256,    /* inlined calls in each other: as many as GSYM's readers follow */
 	BREAKPAD_ROWS_MAX = 4 << 20, /* records of one function */
 };
 
@@ -129,8 +129,8 @@ struct breakpad_tree {
 	VEC(struct breakpad_node) nodes;
 	VEC(struct breakpad_range) ranges; /* of the records, within the function */
 	VEC(struct breakpad_range) kept;
-	VEC(struct gsym_inline) inlines;   /* the result, */
-	VEC(struct gsym_range) out;        /* and its ranges */
+	VEC(struct gsym_inline) inlines; /* the result, */
+	VEC(struct gsym_range) out;      /* and its ranges */
 	VEC(uint32_t) order;
 };
 

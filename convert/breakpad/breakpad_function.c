@@ -1,7 +1,8 @@
 /*
  * breakpad_function.c - the records of one function: line records become rows, INLINE records a tree.
  *
- * A line record says where it ends, a row does not: where nothing follows at once, a row without file and line does.
+ * A line record says where it ends, a row does not: where nothing follows at once, a row without file and
+ * line does.
  */
 #include "convert/breakpad/breakpad.h"
 
@@ -88,7 +89,8 @@ static uint64_t offset(const struct breakpad_reader *r, struct line l)
 }
 
 /* [addr, addr + size) of the file as a range within the function; false when no byte of it is. */
-static bool clip(const struct breakpad_reader *r, uint64_t addr, uint64_t size, uint32_t *ret_lo, uint32_t *ret_hi)
+static bool clip(const struct breakpad_reader *r, uint64_t addr, uint64_t size, uint32_t *ret_lo,
+		 uint32_t *ret_hi)
 {
 	uint64_t lo, hi;
 	if (__builtin_add_overflow(addr, r->context->base, &lo) || __builtin_add_overflow(lo, size, &hi))
@@ -107,8 +109,8 @@ static int take_line(struct breakpad_reader *r, struct line l)
 	struct line all = l;
 	uint64_t addr, size, line, number;
 	struct body_line b;
-	if (!line_take_hex(&l, &addr) || !line_take_hex(&l, &size) || !line_take_number(&l, UINT32_MAX, &line) ||
-	    !line_take_number(&l, INT64_MAX >> 4, &number)) {
+	if (!line_take_hex(&l, &addr) || !line_take_hex(&l, &size) ||
+	    !line_take_number(&l, UINT32_MAX, &line) || !line_take_number(&l, INT64_MAX >> 4, &number)) {
 		oddity_count(&r->odd, ODD_BREAKPAD_RECORD, "file", offset(r, all));
 		return 0;
 	}

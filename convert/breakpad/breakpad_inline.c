@@ -1,9 +1,9 @@
 /*
  * breakpad_inline.c - from INLINE records, which come in any order, to a tree.
  *
- * A record says how deep it is, not what it lies in: that is the call one level up whose code holds the first of its
- * ranges. Level by level, ranges are made disjoint and cut to those of the level above, so that the work grows with
- * the number of records, whatever they say.
+ * A record says how deep it is, not what it lies in: that is the call one level up whose code holds the first
+ * of its ranges. Level by level, ranges are made disjoint and cut to those of the level above, so that the
+ * work grows with the number of records, whatever they say.
  */
 #include "convert/breakpad/breakpad.h"
 
@@ -45,7 +45,8 @@ static int compare_range(const void *a, const void *b)
 	return x->hi < y->hi ? -1 : x->hi > y->hi;
 }
 
-/* Ascending and disjoint: of two calls that claim the same code on one level, the first has it. Gives the new number. */
+/* Ascending and disjoint: of two calls that claim the same code on one level, the first has it. Gives the new
+ * number. */
 static size_t make_disjoint(struct breakpad_range *v, size_t n)
 {
 	size_t kept = 0;
@@ -63,7 +64,8 @@ static size_t make_disjoint(struct breakpad_range *v, size_t n)
 }
 
 /* Appends [lo, hi) of @r's node, if @parent is what its node lies in. */
-static int keep_piece(struct breakpad_tree *t, const struct breakpad_range *r, uint32_t parent, uint32_t lo, uint32_t hi)
+static int keep_piece(struct breakpad_tree *t, const struct breakpad_range *r, uint32_t parent, uint32_t lo,
+		      uint32_t hi)
 {
 	struct breakpad_node *node = &t->nodes.v[r->node];
 	if (node->first == NO_NODE)
@@ -80,8 +82,8 @@ static int keep_piece(struct breakpad_tree *t, const struct breakpad_range *r, u
 }
 
 /* Cuts @n disjoint ranges to those of the level above; both ascend. @left: pieces that may still be made. */
-static int cut(struct breakpad_tree *t, const struct breakpad_range *v, size_t n, struct level above, size_t *left,
-	       struct oddities *odd)
+static int cut(struct breakpad_tree *t, const struct breakpad_range *v, size_t n, struct level above,
+	       size_t *left, struct oddities *odd)
 {
 	size_t p = above.first;
 	int err = 0;
@@ -147,14 +149,16 @@ static int place(struct breakpad_tree *t, struct oddities *odd)
 static int compare_place(const void *a, const void *b, void *user)
 {
 	const struct breakpad_tree *t = user;
-	const struct breakpad_node *x = &t->nodes.v[*(const uint32_t *)a], *y = &t->nodes.v[*(const uint32_t *)b];
+	const struct breakpad_node *x = &t->nodes.v[*(const uint32_t *)a],
+				   *y = &t->nodes.v[*(const uint32_t *)b];
 	uint32_t lx = t->kept.v[x->first].lo, ly = t->kept.v[y->first].lo;
 	if (lx != ly)
 		return lx < ly ? -1 : 1;
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Links the nodes that have code to their parents, siblings ascending. *ret_child: the first without parent. */
+/* Links the nodes that have code to their parents, siblings ascending. *ret_child: the first without parent.
+ */
 static int link_nodes(struct breakpad_tree *t, uint32_t *ret_child, struct oddities *odd)
 {
 	*ret_child = NO_NODE;
@@ -220,7 +224,8 @@ int breakpad_tree_make(struct breakpad_tree *t, struct oddities *odd)
 	if (!t->nodes.n)
 		return 0;
 	for (size_t i = 0; i < t->nodes.n; i++)
-		t->nodes.v[i].parent = t->nodes.v[i].child = t->nodes.v[i].sibling = t->nodes.v[i].first = NO_NODE;
+		t->nodes.v[i].parent = t->nodes.v[i].child = t->nodes.v[i].sibling = t->nodes.v[i].first =
+			NO_NODE;
 	if (t->ranges.n)
 		qsort_r(t->ranges.v, t->ranges.n, sizeof(*t->ranges.v), compare_depth, t);
 	int err = place(t, odd);

@@ -1,8 +1,8 @@
 /*
  * breakpad_scan.c - which functions, files and names a file of Breakpad symbols has, and where.
  *
- * The file is cut into chunks that several threads read; a line belongs to the chunk it begins in. What a chunk
- * finds before its first FUNC or PUBLIC belongs to the function that the chunks before have left open.
+ * The file is cut into chunks that several threads read; a line belongs to the chunk it begins in. What a
+ * chunk finds before its first FUNC or PUBLIC belongs to the function that the chunks before have left open.
  */
 #include "convert/breakpad/breakpad.h"
 
@@ -62,7 +62,8 @@ static void damaged(const struct place *p)
 
 static bool has_text(struct line l)
 {
-	return l.at < l.end && (size_t)(l.end - l.at) < UINT32_MAX && !memchr(l.at, 0, (size_t)(l.end - l.at));
+	return l.at < l.end && (size_t)(l.end - l.at) < UINT32_MAX &&
+	       !memchr(l.at, 0, (size_t)(l.end - l.at));
 }
 
 /* The end of what belongs to the function before. */
@@ -84,14 +85,17 @@ static int take_func(struct place *p, struct line l)
 	uint64_t size, parameters, end;
 	bound(p->chunk);
 	take_m(&l);
-	bool whole = line_take_hex(&l, &f.addr) && line_take_hex(&l, &size) && line_take_hex(&l, &parameters) &&
-		     !__builtin_add_overflow(f.addr, p->scan->base, &f.addr) && !__builtin_add_overflow(f.addr, size, &end);
+	bool whole = line_take_hex(&l, &f.addr) && line_take_hex(&l, &size) &&
+		     line_take_hex(&l, &parameters) &&
+		     !__builtin_add_overflow(f.addr, p->scan->base, &f.addr) &&
+		     !__builtin_add_overflow(f.addr, size, &end);
 	if (!whole) {
 		damaged(p);
 		return 0;
 	}
 	if (size > UINT32_MAX || !has_text(l)) {
-		oddity_count(&p->chunk->odd, size > UINT32_MAX ? ODD_FUNCTION_SIZE : ODD_NO_NAME, "file", p->off);
+		oddity_count(&p->chunk->odd, size > UINT32_MAX ? ODD_FUNCTION_SIZE : ODD_NO_NAME, "file",
+			     p->off);
 		return 0;
 	}
 	f.size = (uint32_t)size;
@@ -140,7 +144,8 @@ static int take_origin(struct place *p, struct line l)
 	if (line_take_number(&name, INT64_MAX >> 4, &number)) {
 		old = name;
 		if (line_take_number(&old, UINT32_MAX, &file) && old.at < old.end) {
-			struct breakpad_name origin = {number, offset(p, old.at), (uint32_t)(old.end - old.at)};
+			struct breakpad_name origin = {number, offset(p, old.at),
+						       (uint32_t)(old.end - old.at)};
 			if (!has_text(old)) {
 				damaged(p);
 				return 0;
@@ -211,10 +216,12 @@ static void scan_chunk(void *user, size_t index, unsigned thread)
 	const struct image *image = scan->image;
 	struct chunk *chunk = &scan->chunks[index];
 	struct place p = {.scan = scan, .chunk = chunk};
-	size_t from = index * CHUNK_SIZE, to = image->map_size - from < CHUNK_SIZE ? image->map_size : from + CHUNK_SIZE;
+	size_t from = index * CHUNK_SIZE,
+	       to = image->map_size - from < CHUNK_SIZE ? image->map_size : from + CHUNK_SIZE;
 	const char *all = (const char *)image->map, *end = all + image->map_size, *next;
 	chunk->open = NO_FUNCTION;
-	for (const char *at = first_line(image, all + from, all + to); at < all + to && !chunk->err; at = next) {
+	for (const char *at = first_line(image, all + from, all + to); at < all + to && !chunk->err;
+	     at = next) {
 		struct line l = line_at(at, end, &next);
 		p.off = (uint64_t)(at - all);
 		p.end = (uint64_t)(next - all);
@@ -229,10 +236,11 @@ static void scan_chunk(void *user, size_t index, unsigned thread)
 
 /* ---- Putting chunks together ---- */
 
-#define APPEND(to, from)                                                                                               \
-	(vec_reserve(to, (from)->n)                                                                                    \
-		 ? -ENOMEM                                                                                             \
-		 : ((from)->n ? (void)memcpy((to)->v + (to)->n, (from)->v, (from)->n * sizeof(*(to)->v)) : (void)0,    \
+#define APPEND(to, from)                                                                                 \
+	(vec_reserve(to, (from)->n)                                                                      \
+		 ? -ENOMEM                                                                               \
+		 : ((from)->n ? (void)memcpy((to)->v + (to)->n, (from)->v, (from)->n * sizeof(*(to)->v)) \
+			      : (void)0,                                                                 \
 		    (to)->n += (from)->n, 0))
 
 /* What a chunk has before its first function belongs to @open, or to nobody. */
@@ -261,7 +269,8 @@ static int join(struct scan *scan, size_t n, struct breakpad_tables *all, struct
 		if (chunk->bounded)
 			open = chunk->open == NO_FUNCTION ? NO_FUNCTION : first + chunk->open;
 		err = chunk->err;
-		if (!err && (APPEND(&all->functions, &chunk->tables.functions) || APPEND(&all->files, &chunk->tables.files) ||
+		if (!err && (APPEND(&all->functions, &chunk->tables.functions) ||
+			     APPEND(&all->files, &chunk->tables.files) ||
 			     APPEND(&all->origins, &chunk->tables.origins)))
 			err = -ENOMEM;
 		breakpad_tables_free(&chunk->tables);

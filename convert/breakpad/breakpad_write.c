@@ -1,6 +1,6 @@
 /*
- * breakpad_write.c - from a file of Breakpad symbols to GSYM: which functions stay, their names, then batch by batch
- * their lines and calls.
+ * breakpad_write.c - from a file of Breakpad symbols to GSYM: which functions stay, their names, then batch
+ * by batch their lines and calls.
  */
 #include "convert/breakpad/breakpad.h"
 
@@ -15,7 +15,7 @@ enum {
 	BATCH_FUNCTIONS = 32 * 1024,
 	FAULT_AROUND = 64 * 1024, /* what a function elsewhere in the file makes resident */
 	FUNCTIONS_AT_ONCE = 64,   /* for one thread */
-	DENSE_PER_NAME = 8,       /* a number this much above the count of names is not looked up in an array */
+	DENSE_PER_NAME = 8, /* a number this much above the count of names is not looked up in an array */
 	DENSE_ALWAYS = 4096,
 };
 
@@ -26,7 +26,7 @@ struct writing {
 	struct breakpad_context context;
 	struct keyed *order; /* functions that stay, by address */
 	size_t n_order;
-	uint64_t released; /* names read up to here were given back */
+	uint64_t released;                /* names read up to here were given back */
 	struct breakpad_reader **readers; /* one for each thread */
 	struct arena *arenas;
 	/* the batch under way */
@@ -132,7 +132,9 @@ static int choose(struct writing *w, struct gsym_diag *diag)
 		else if (w->order[first].key >= reach)
 			keep_unsized(w, first, end, n);
 	}
-	return w->n_order ? 0 : diag_set(diag, -ENODATA, "no function found: no FUNC or PUBLIC record names any code");
+	return w->n_order ? 0
+			  : diag_set(diag, -ENODATA,
+				     "no function found: no FUNC or PUBLIC record names any code");
 }
 
 /* ---- Names ---- */
@@ -194,7 +196,8 @@ static int make_numbers(struct writing *w, const breakpad_name_vec *names, const
 	return 0;
 }
 
-static int store_names(struct writing *w, const breakpad_name_vec *names, bool files, struct breakpad_numbers *ret)
+static int store_names(struct writing *w, const breakpad_name_vec *names, bool files,
+		       struct breakpad_numbers *ret)
 {
 	CLEANUP(freep) uint64_t *meanings = calloc(names->n + 1, sizeof(*meanings));
 	if (!meanings)
@@ -202,7 +205,8 @@ static int store_names(struct writing *w, const breakpad_name_vec *names, bool f
 	w->released = 0;
 	for (size_t i = 0; i < names->n; i++) {
 		const struct breakpad_name *name = &names->v[i];
-		int err = files ? store_file(w, name, &meanings[i]) : store(w, name->off, name->size, &meanings[i]);
+		int err = files ? store_file(w, name, &meanings[i])
+				: store(w, name->off, name->size, &meanings[i]);
 		if (err)
 			return err;
 	}
@@ -220,10 +224,12 @@ static int store_all(struct writing *w, struct gsym_diag *diag)
 	w->released = 0;
 	for (size_t i = 0; i < t->functions.n && !err; i++)
 		if (t->functions.v[i].kept)
-			err = store(w, t->functions.v[i].name_off, t->functions.v[i].name_size, &t->functions.v[i].strp);
+			err = store(w, t->functions.v[i].name_off, t->functions.v[i].name_size,
+				    &t->functions.v[i].strp);
 	image_release(w->job->image, all_bytes(w->job->image), 0, w->job->image->map_size);
 	if (err == -EOVERFLOW)
-		return diag_set(diag, err, "string table over 4 GiB does not fit GSYM version 1: use version 2");
+		return diag_set(diag, err,
+				"string table over 4 GiB does not fit GSYM version 1: use version 2");
 	return err ? diag_set(diag, err, "storing names: %s", strerror(-err)) : 0;
 }
 
@@ -239,8 +245,8 @@ static void read_some(void *user, size_t index, unsigned thread)
 	struct writing *w = user;
 	size_t end = (index + 1) * FUNCTIONS_AT_ONCE < w->n ? (index + 1) * FUNCTIONS_AT_ONCE : w->n;
 	for (size_t i = index * FUNCTIONS_AT_ONCE; i < end && !w->errs[thread]; i++)
-		w->errs[thread] = breakpad_read_function(w->readers[thread], function_at(w, w->first + i), w->first + i,
-							 &w->arenas[thread], &w->functions[i]);
+		w->errs[thread] = breakpad_read_function(w->readers[thread], function_at(w, w->first + i),
+							 w->first + i, &w->arenas[thread], &w->functions[i]);
 }
 
 static int get_function(void *user, size_t index, struct gsym_func *ret)
@@ -352,7 +358,8 @@ static int write_all(struct writing *w, struct gsym_diag *diag)
 
 int breakpad_write(struct breakpad_job *job, struct gsym_writer *writer, struct gsym_diag *diag)
 {
-	struct writing w = {.job = job, .writer = writer, .context = {.image = job->image, .base = job->base}};
+	struct writing w = {
+		.job = job, .writer = writer, .context = {.image = job->image, .base = job->base}};
 	int err = write_all(&w, diag);
 	writing_deinit(&w);
 	return err;

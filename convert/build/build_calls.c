@@ -3,7 +3,8 @@
  */
 #include "convert/build/builder.h"
 
-/* An address belongs to a call inside if it lies behind the first byte; the last instruction may be a call. */
+/* An address belongs to a call inside if it lies behind the first byte; the last instruction may be a call.
+ */
 static bool returns_into(const struct call *call, uint64_t lo, uint64_t hi)
 {
 	return call->return_pc > lo && call->return_pc <= hi;

@@ -22,7 +22,9 @@ static const struct line_seq *find_by_declaration(struct builder *b, const struc
 	uint64_t best_distance = UINT64_MAX;
 	for (size_t i = 0; i < b->lines.seqs.n && i < SEQUENCES_MAX; i++) {
 		const struct line_seq *seq = &b->lines.seqs.v[i];
-		uint64_t distance = is_placed(b, seq, f->size) ? builder_declaration_distance(b, seq, f->die_off) : UINT64_MAX;
+		uint64_t distance = is_placed(b, seq, f->size)
+					    ? builder_declaration_distance(b, seq, f->die_off)
+					    : UINT64_MAX;
 		if (distance < best_distance) {
 			best = seq;
 			best_distance = distance;

@@ -2,8 +2,8 @@
  * build_inline.c - the inline tree of one range of a function.
  *
  * A function split over several ranges gives one record for each, and each takes the part of the tree that
- * lies in it. A node keeps what of its ranges its parent has; one that is left with none goes, and its children
- * with it.
+ * lies in it. A node keeps what of its ranges its parent has; one that is left with none goes, and its
+ * children with it.
  */
 #include "convert/build/builder.h"
 
@@ -73,8 +73,9 @@ static int keep_ranges(struct builder *b, const struct node *node, const struct 
 static int node_call_file(struct builder *b, const struct node *node, uint32_t *ret)
 {
 	*ret = 0;
-	int err = node->has_call_file ? builder_file(b, node->call_file, ret)
-		  : b->context->match_llvm ? -ENOENT : 0;
+	int err = node->has_call_file      ? builder_file(b, node->call_file, ret)
+		  : b->context->match_llvm ? -ENOENT
+					   : 0;
 	if (err == -ENOENT)
 		oddity_count(&b->odd, ODD_CALL_FILE, ".debug_info", node->die_off);
 	return err;
@@ -100,7 +101,8 @@ static int emit_node(struct builder *b, const struct node *node, uint64_t lo, ui
 	};
 	for (size_t i = b->kept.n - n; i < b->kept.n; i++) {
 		struct range r = b->kept.v[i];
-		if (vec_push(&b->inline_ranges, (struct gsym_range){(uint32_t)(r.lo - lo), (uint32_t)(r.hi - r.lo)}))
+		if (vec_push(&b->inline_ranges,
+			     (struct gsym_range){(uint32_t)(r.lo - lo), (uint32_t)(r.hi - r.lo)}))
 			return -ENOMEM;
 	}
 	return vec_push(&b->inlines, out);
@@ -126,7 +128,8 @@ int builder_inlines(struct builder *b, uint32_t body_index, uint64_t lo, uint64_
 		if (err && err != -ENOENT)
 			return err;
 		dropped = err ? node->depth : UINT32_MAX;
-		levels[node->depth] = (struct level){(uint32_t)(b->kept.n - (size_t)(n > 0 ? n : 0)), (uint32_t)b->kept.n};
+		levels[node->depth] =
+			(struct level){(uint32_t)(b->kept.n - (size_t)(n > 0 ? n : 0)), (uint32_t)b->kept.n};
 	}
 	return 0;
 }

@@ -1,8 +1,9 @@
 /*
  * build_lines.c - the rows of one function out of its unit's line table.
  *
- * A function normally lies inside one sequence. Where several describe its first byte (identical code folding)
- * one of them is taken whole: the one that begins at the function's declaration, else the first of the table.
+ * A function normally lies inside one sequence. Where several describe its first byte (identical code
+ * folding) one of them is taken whole: the one that begins at the function's declaration, else the first of
+ * the table.
  */
 #include "convert/build/builder.h"
 
@@ -42,8 +43,9 @@ static void end_address(struct builder *b)
 }
 
 /*
- * Programs of Apple's keep two rows at one address, the last and the first that has a line, which the tools of that platform show.
- * The first stays even where it is like the row before it, and so does a row behind two: it ends what the first of them says.
+ * Programs of Apple's keep two rows at one address, the last and the first that has a line, which the tools
+ * of that platform show. The first stays even where it is like the row before it, and so does a row behind
+ * two: it ends what the first of them says.
  */
 static int push_first_and_last(struct builder *b, uint32_t off, uint32_t file, uint32_t line)
 {
@@ -105,7 +107,8 @@ static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo,
 	if (first > seq->first)
 		first--;
 	if (apple)
-		first = rows[first].addr ? row_behind(rows, seq->first, first, rows[first].addr - 1) : seq->first;
+		first = rows[first].addr ? row_behind(rows, seq->first, first, rows[first].addr - 1)
+					 : seq->first;
 	if (rows[first].addr < lo)
 		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
 	for (; first < seq->end && rows[first].addr < hi && b->row_budget; first++, b->row_budget--) {
@@ -116,8 +119,8 @@ static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo,
 			continue;
 		}
 		if (!err)
-			err = apple ? push_first_and_last(b, off, file, rows[first].line) :
-				      push_row(b, off, file, rows[first].line);
+			err = apple ? push_first_and_last(b, off, file, rows[first].line)
+				    : push_row(b, off, file, rows[first].line);
 		if (err)
 			return err;
 	}
@@ -132,7 +135,8 @@ uint64_t builder_declaration_distance(struct builder *b, const struct line_seq *
 {
 	const struct line_row *row = &b->lines.rows.v[seq->first];
 	uint64_t file, line;
-	bool near = names_declaration(b->names, &b->unit, die_off, &file, &line) && row->file == file && row->line >= line;
+	bool near = names_declaration(b->names, &b->unit, die_off, &file, &line) && row->file == file &&
+		    row->line >= line;
 	return near ? row->line - line : UINT64_MAX;
 }
 
@@ -151,11 +155,12 @@ int builder_sequence_rows(struct builder *b, const struct line_seq *seq, uint64_
 }
 
 /*
- * The sequence to use for @lo, or NULL when none contains it. @upto: sequences that begin at or before @lo. Of
- * several it is the one the entry names, else the one that begins soonest behind its declaration, else the
+ * The sequence to use for @lo, or NULL when none contains it. @upto: sequences that begin at or before @lo.
+ * Of several it is the one the entry names, else the one that begins soonest behind its declaration, else the
  * first of the table.
  */
-static const struct line_seq *choose_sequence(struct builder *b, size_t upto, uint64_t lo, const struct body *body)
+static const struct line_seq *choose_sequence(struct builder *b, size_t upto, uint64_t lo,
+					      const struct body *body)
 {
 	const struct line_seq *seqs = b->lines.seqs.v, *best = NULL;
 	uint64_t best_distance = UINT64_MAX;
@@ -167,9 +172,11 @@ static const struct line_seq *choose_sequence(struct builder *b, size_t upto, ui
 			return &seqs[i]; /* the only one, as nearly always */
 		if (body && seqs[i].off == body->sequence)
 			return &seqs[i];
-		uint64_t distance = body ? builder_declaration_distance(b, &seqs[i], body->die_off) : UINT64_MAX;
+		uint64_t distance =
+			body ? builder_declaration_distance(b, &seqs[i], body->die_off) : UINT64_MAX;
 		several |= best != NULL;
-		if (best && (distance != best_distance ? distance > best_distance : seqs[i].first > best->first))
+		if (best &&
+		    (distance != best_distance ? distance > best_distance : seqs[i].first > best->first))
 			continue;
 		best = &seqs[i];
 		best_distance = distance;
@@ -193,7 +200,8 @@ static size_t sequences_upto(const struct line_table *lines, uint64_t addr)
 	return lo;
 }
 
-/* A function without any row still has the line of its declaration where it begins, but not in its later parts. */
+/* A function without any row still has the line of its declaration where it begins, but not in its later
+ * parts. */
 static int declaration_row(struct builder *b, uint64_t lo, const struct body *body)
 {
 	uint32_t number;
@@ -212,8 +220,8 @@ static int declaration_row(struct builder *b, uint64_t lo, const struct body *bo
 }
 
 /*
- * Apple's tools give functions that the compiler made of others' code no row and no declaration; they lie behind the last
- * row of their unit, and the debuggers of that platform show the line that it ends with.
+ * Apple's tools give functions that the compiler made of others' code no row and no declaration; they lie
+ * behind the last row of their unit, and the debuggers of that platform show the line that it ends with.
  */
 static int end_row(struct builder *b, size_t upto, uint64_t lo)
 {
@@ -229,7 +237,8 @@ static int end_row(struct builder *b, size_t upto, uint64_t lo)
 }
 
 /* Whether the entry names another sequence for its first range than the one taken. */
-static bool is_misnamed(const struct builder *b, const struct body *body, uint64_t lo, const struct line_seq *seq)
+static bool is_misnamed(const struct builder *b, const struct body *body, uint64_t lo,
+			const struct line_seq *seq)
 {
 	return body && body->sequence != NO_SEQUENCE && b->ranges.v[body->first_range].lo == lo &&
 	       (!seq || seq->off != body->sequence);

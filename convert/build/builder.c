@@ -7,7 +7,9 @@ enum {
 	FIRST_NAME_SLOTS = 4096,
 	WORK_PER_ITEM = 64, /* how often a row or a node may be looked at, on average */
 	WORK_ALWAYS = 1 << 20,
-	NAME_MAX_SIZE = 32 * 1024, /* longer ones are cut: suffixes of one long string could be names by the thousand */
+	NAME_MAX_SIZE =
+		32 *
+		1024, /* longer ones are cut: suffixes of one long string could be names by the thousand */
 };
 
 int builder_init(struct builder *b, const struct build_context *context)
@@ -230,12 +232,14 @@ static int build_body(struct builder *b, uint32_t index)
 
 static int build_orphan(struct builder *b, const struct code_symbol *s, const struct line_seq *seq)
 {
-	if (s->end <= seq->lo || s->end <= s->addr || s->end - s->addr > UINT32_MAX || ranges_find(&b->covered, s->addr))
+	if (s->end <= seq->lo || s->end <= s->addr || s->end - s->addr > UINT32_MAX ||
+	    ranges_find(&b->covered, s->addr))
 		return 0;
 	int err = builder_rows(b, s->addr, s->end, NULL);
 	if (err || !b->rows.n)
 		return err;
-	struct record r = {.start = s->addr, .end = s->end, .name = NO_STRING, .bare = NO_STRING, .kind = RECORD_LINES};
+	struct record r = {
+		.start = s->addr, .end = s->end, .name = NO_STRING, .bare = NO_STRING, .kind = RECORD_LINES};
 	b->inlines.n = b->inline_ranges.n = 0;
 	b->callsites.n = b->patterns.n = 0;
 	return builder_keep_record(b, &r);
@@ -316,8 +320,9 @@ static int load_split(struct builder *b, const char **ret_missing)
 
 static bool is_ada(uint16_t language)
 {
-	return language == DW_LANG_Ada83 || language == DW_LANG_Ada95 || language == 0x2e || /* 2005, as dwarfstd.org lists it */
-	       language == 0x2f; /* 2012 */
+	return language == DW_LANG_Ada83 || language == DW_LANG_Ada95 ||
+	       language == 0x2e || /* 2005, as dwarfstd.org lists it */
+	       language == 0x2f;   /* 2012 */
 }
 
 static int build(struct builder *b, size_t index, const char **ret_missing)

@@ -18,25 +18,25 @@ struct unit_result {
 	struct pool_string *strings;
 	struct unit_file {
 		struct pool_string dir, base;
-	} *files;
+	} * files;
 	uint32_t n_records, n_strings, n_files;
 	const char *missing; /* the split file that would have told more, or NULL */
-	int err; /* 0, -EBADMSG (the unit was skipped) or -ENOMEM */
+	int err;             /* 0, -EBADMSG (the unit was skipped) or -ENOMEM */
 };
 
 /* A subprogram with code, or the part of one that is still of interest. */
 struct body {
 	uint64_t die_off;
-	uint64_t name_key;      /* entry whose name it is */
-	uint64_t sequence;      /* DW_AT_LLVM_stmt_sequence, NO_SEQUENCE when not told */
+	uint64_t name_key;              /* entry whose name it is */
+	uint64_t sequence;              /* DW_AT_LLVM_stmt_sequence, NO_SEQUENCE when not told */
 	uint32_t first_range, n_ranges; /* all live ones, as listed */
 	uint32_t first_node, end_node;
 	uint32_t first_call, end_call;
 };
 
 /*
- * A subprogram whose code the linker dropped, or folded into an equal function: then its line sequence was not
- * dropped, but lies where that function is.
+ * A subprogram whose code the linker dropped, or folded into an equal function: then its line sequence was
+ * not dropped, but lies where that function is.
  */
 struct folded {
 	uint64_t die_off;
@@ -55,7 +55,7 @@ struct node {
 	uint64_t call_line;
 	uint32_t first_range, n_ranges; /* normalized */
 	uint32_t body;
-	uint32_t depth;         /* 1 = directly in the body */
+	uint32_t depth; /* 1 = directly in the body */
 	bool has_call_file;
 };
 
@@ -82,9 +82,9 @@ struct build_context {
 	const range_vec *text;     /* where code is; empty when the image has no sections to tell */
 	const symbol_vec *symbols;
 	bool match_llvm;
-	bool callsites;            /* collect them */
-	bool merged;               /* look for functions folded into others */
-	bool closes;               /* the file is closed before results are used: their strings must not point into it */
+	bool callsites; /* collect them */
+	bool merged;    /* look for functions folded into others */
+	bool closes;    /* the file is closed before results are used: their strings must not point into it */
 	/* Whether the function at @addr is of use; NULL: all are. */
 	bool (*wanted)(const void *user, uint64_t addr);
 	const void *wanted_user;
@@ -105,11 +105,11 @@ struct builder {
 	VEC(struct node) nodes;
 	VEC(struct call) calls;
 	VEC(struct folded) folded;
-	range_vec ranges;         /* of bodies and nodes */
+	range_vec ranges; /* of bodies and nodes */
 	record_vec records;
 	VEC(struct pool_string) strings;
 	VEC(struct unit_file) files;
-	VEC(uint32_t) file_map;   /* line-table index -> number in files, 0 = not asked for yet */
+	VEC(uint32_t) file_map; /* line-table index -> number in files, 0 = not asked for yet */
 	struct name_slot *slots;
 	size_t slot_mask;
 	uint32_t n_names, generation;
@@ -121,9 +121,9 @@ struct builder {
 	VEC(struct gsym_range) inline_ranges;
 	VEC(struct gsym_callsite) callsites;
 	VEC(uint64_t) patterns;
-	range_vec kept;           /* ranges of the nodes kept so far */
-	range_vec body_ranges;    /* all of the body's, normalized */
-	range_vec covered;        /* code that has rows from this unit's functions */
+	range_vec kept;        /* ranges of the nodes kept so far */
+	range_vec body_ranges; /* all of the body's, normalized */
+	range_vec covered;     /* code that has rows from this unit's functions */
 };
 
 int builder_init(struct builder *builder, const struct build_context *context);
@@ -137,7 +137,8 @@ void builder_forget(struct builder *builder, const struct dwarf *dwarf);
 
 /* ---- Steps of it ---- */
 
-/* Finds bodies and nodes (dwarf_walk.c). A damaged entry ends the unit, what came before stays. 0 or -ENOMEM. */
+/* Finds bodies and nodes (dwarf_walk.c). A damaged entry ends the unit, what came before stays. 0 or -ENOMEM.
+ */
 int builder_walk(struct builder *builder);
 
 /* The number of a line-table file in the result: 1 and up, 0 for none. False when there is no such file. */
@@ -146,7 +147,8 @@ int builder_file(struct builder *builder, uint64_t index, uint32_t *ret);
 /* The name of the entry at @key. ret->string is NO_STRING when it has none. */
 int builder_name(struct builder *builder, uint64_t key, struct name_slot *ret);
 
-/* Rows of [lo, hi) into builder->rows (build_lines.c). @body may be NULL. Without any, the declaration's at its start. */
+/* Rows of [lo, hi) into builder->rows (build_lines.c). @body may be NULL. Without any, the declaration's at
+ * its start. */
 int builder_rows(struct builder *builder, uint64_t lo, uint64_t hi, const struct body *body);
 
 /* Rows of one sequence that hold in [lo, hi), alone. */
@@ -155,7 +157,8 @@ int builder_sequence_rows(struct builder *builder, const struct line_seq *seq, u
 /* The sequence whose program begins at @off of .debug_line, or NULL. */
 const struct line_seq *builder_find_sequence(const struct builder *builder, uint64_t off);
 
-/* Lines from the declaration of the function at @die_off to the first row of @seq; UINT64_MAX: not behind it. */
+/* Lines from the declaration of the function at @die_off to the first row of @seq; UINT64_MAX: not behind it.
+ */
 uint64_t builder_declaration_distance(struct builder *builder, const struct line_seq *seq, uint64_t die_off);
 
 /* Records of folded functions whose place could be found (build_folded.c). */

@@ -60,7 +60,8 @@ int debug_map_read(const struct image *image, struct debug_map *ret)
 	for (size_t i = 0; i < ret->objects.n; i++) {
 		const struct mapped_object *o = &ret->objects.v[i];
 		if (o->end > o->first)
-			qsort(ret->functions.v + o->first, o->end - o->first, sizeof(*ret->functions.v), compare_name);
+			qsort(ret->functions.v + o->first, o->end - o->first, sizeof(*ret->functions.v),
+			      compare_name);
 	}
 	return err;
 }
@@ -89,16 +90,17 @@ static int compare_move(const void *a, const void *b)
 }
 
 /* The moves of all functions of @object that the binary has, by address in the object. */
-static int collect_moves(const struct debug_map *map, const struct mapped_object *object, const struct image *image,
-			 move_vec *ret)
+static int collect_moves(const struct debug_map *map, const struct mapped_object *object,
+			 const struct image *image, move_vec *ret)
 {
 	struct macho_symbol s;
 	for (uint64_t i = 0; object->end > object->first && macho_read_symbol(image, i, &s); i++) {
 		struct mapped_function key = {.name = macho_symbol_name(image, &s)};
 		if (!macho_is_defined(&s) || !*key.name)
 			continue;
-		const struct mapped_function *f = bsearch(&key, map->functions.v + object->first, object->end - object->first,
-							  sizeof(key), compare_name);
+		const struct mapped_function *f =
+			bsearch(&key, map->functions.v + object->first, object->end - object->first,
+				sizeof(key), compare_name);
 		if (f && vec_push(ret, (struct move){s.value, f->addr, f->size}))
 			return -ENOMEM;
 	}
@@ -145,8 +147,8 @@ static bool is_moved(const void *moves, uint64_t addr)
 }
 
 /* @context is that of an object whose functions @moves has. */
-static int build_units(struct mapped_object *object, const struct build_context *context, const move_vec *moves,
-		       struct builder *builder)
+static int build_units(struct mapped_object *object, const struct build_context *context,
+		       const move_vec *moves, struct builder *builder)
 {
 	const struct build_context *before = builder->context;
 	size_t n = context->dwarf->n_units;

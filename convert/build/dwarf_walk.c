@@ -40,8 +40,8 @@ static uint64_t name_key(const struct unit *unit, const struct die *die)
 
 /*
  * Linkers leave address 0 for dropped code. In an image whose code begins there, a function is believed to be
- * at 0 when a symbol of its size is, or when no symbol is there to tell. Mach-O files with code there are object
- * files, from which nothing was dropped.
+ * at 0 when a symbol of its size is, or when no symbol is there to tell. Mach-O files with code there are
+ * object files, from which nothing was dropped.
  */
 static bool dropped_to_zero(const struct walk *w, struct range r)
 {
@@ -143,7 +143,8 @@ static int enter_subprogram(struct walk *w, const struct die *die, struct contex
 	return vec_push(&b->bodies, body);
 }
 
-static int enter_inlined(struct walk *w, const struct die *die, const struct context *outer, struct context *ret)
+static int enter_inlined(struct walk *w, const struct die *die, const struct context *outer,
+			 struct context *ret)
 {
 	struct builder *b = w->b;
 	*ret = (struct context){outer->owner, NO_BODY, 0};
@@ -208,9 +209,11 @@ static bool jump_to_sibling(struct walk *w, const struct die *die)
 }
 
 /* An entry that is or may be code. Sets what its children are told; *descend: there are children to visit. */
-static int visit_code(struct walk *w, const struct abbrev *abbrev, uint64_t off, struct context *ret, bool *descend)
+static int visit_code(struct walk *w, const struct abbrev *abbrev, uint64_t off, struct context *ret,
+		      bool *descend)
 {
-	struct die die; /* attributes that are not present stay unset: there are too many to clear each time */
+	struct die
+		die; /* attributes that are not present stay unset: there are too many to clear each time */
 	die.off = off;
 	die_read(&w->c, w->unit, abbrev, &die);
 	if (!cursor_ok(&w->c))

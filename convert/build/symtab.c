@@ -67,7 +67,8 @@ static bool only_ends(const struct symbol *s)
 	return s->type == SYMBOL_NOTYPE && !s->size && is_end_marker(s->name);
 }
 
-/* Which of several labels at one address is the best name. Linkers' own labels of stubs differ from each other. */
+/* Which of several labels at one address is the best name. Linkers' own labels of stubs differ from each
+ * other. */
 static int label_rank(const struct symbol *s)
 {
 	if (s->type == SYMBOL_STUB)
@@ -86,9 +87,9 @@ struct sweep {
 	const struct image *image;
 	const struct keyed *order; /* by address, then as in the table */
 	size_t n;
-	range_vec sections;        /* of code, ascending */
-	uint64_t sized_reach;      /* how far sized functions seen so far reach */
-	uint64_t label_reach;      /* the same for sized labels */
+	range_vec sections;   /* of code, ascending */
+	uint64_t sized_reach; /* how far sized functions seen so far reach */
+	uint64_t label_reach; /* the same for sized labels */
 	symbol_vec *out;
 };
 
@@ -254,9 +255,13 @@ int symtab_add_records(const symbol_vec *symbols, struct pool *pool, record_vec 
 		return -ENOMEM;
 	for (size_t i = 0; i < symbols->n; i++) {
 		const struct code_symbol *s = &symbols->v[i];
-		struct record r = {.start = s->addr, .end = s->end, .bare = NO_STRING,
-				   .kind = s->label ? RECORD_LABEL : RECORD_SYMBOL, .linkage = true,
-				   .marker = s->marker, .inferred = s->inferred};
+		struct record r = {.start = s->addr,
+				   .end = s->end,
+				   .bare = NO_STRING,
+				   .kind = s->label ? RECORD_LABEL : RECORD_SYMBOL,
+				   .linkage = true,
+				   .marker = s->marker,
+				   .inferred = s->inferred};
 		struct pool_string name = pool_string_of(s->name, strlen(s->name));
 		if (r.end - r.start > UINT32_MAX)
 			r.end = r.start; /* GSYM sizes have 32 bits: better unknown than wrong */

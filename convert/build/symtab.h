@@ -11,10 +11,10 @@ struct code_symbol {
 	uint64_t addr, end; /* end == addr: nothing bounds it */
 	uint64_t reach;     /* the highest end of this and all symbols before it */
 	const char *name;
-	uint32_t order;     /* in the symbol table */
-	bool inferred;      /* its size is not the symbol table's */
-	bool label;         /* STT_NOTYPE, or a stub */
-	bool marker;        /* its name says that something ends here: only of use if lines prove otherwise */
+	uint32_t order; /* in the symbol table */
+	bool inferred;  /* its size is not the symbol table's */
+	bool label;     /* STT_NOTYPE, or a stub */
+	bool marker;    /* its name says that something ends here: only of use if lines prove otherwise */
 };
 
 /* Ascending by address, then end, then order. */

@@ -173,7 +173,8 @@ bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t 
 	return cache_peek(cache, key, ret_size, NULL);
 }
 
-bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size, struct text_buf *notes)
+bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
+		struct text_buf *notes)
 {
 	char name[NAME_SIZE];
 	file_name(name, key, CACHE_GSYM_SUFFIX);
@@ -261,7 +262,8 @@ static int rename_temp(struct cache *cache, struct cache_temp *temp, const char 
 static void evict(struct cache *cache, const char *keep)
 {
 	/* A tenth below the limit, so that not every conversion at the limit walks the directory. */
-	const struct cache_bounds bounds = {.limit = cache->limit, .target = cache->limit - cache->limit / 10};
+	const struct cache_bounds bounds = {.limit = cache->limit,
+					    .target = cache->limit - cache->limit / 10};
 	set_sum(cache, cache_dir_evict(cache->dir, &bounds, keep, cache->log));
 }
 
@@ -362,7 +364,8 @@ static char *read_failure(const struct cache *cache, const char *name)
 	if (fd < 0)
 		return NULL;
 	size_t most = FAILURE_TEXT_SIZE + 16 + INPUTS_MAX, done = 0;
-	char *text = fstat(fd, &st) == 0 && (size_t)st.st_size <= most ? malloc((size_t)st.st_size + 1) : NULL;
+	char *text =
+		fstat(fd, &st) == 0 && (size_t)st.st_size <= most ? malloc((size_t)st.st_size + 1) : NULL;
 	ssize_t n = 1;
 	while (text && done < (size_t)st.st_size && n > 0) {
 		n = read(fd, text + done, (size_t)st.st_size - done);
@@ -385,8 +388,8 @@ int cache_failure_load(struct cache *cache, const struct cache_key *key, char te
 		return 0; /* not what we write: as if it were not there */
 	size_t words = strcspn(tab + 1, "\n");
 	const char *inputs = tab[1 + words] ? tab + 2 + words : "";
-	snprintf(text, FAILURE_TEXT_SIZE, "%.*s", (int)(words < FAILURE_TEXT_SIZE ? words : FAILURE_TEXT_SIZE),
-		 tab + 1);
+	snprintf(text, FAILURE_TEXT_SIZE, "%.*s",
+		 (int)(words < FAILURE_TEXT_SIZE ? words : FAILURE_TEXT_SIZE), tab + 1);
 	*ret_inputs = strdup(inputs);
 	return *ret_inputs ? (int)-err : 0;
 }

@@ -7,8 +7,8 @@
  * change afterwards.
  *
  *	<key>.gsym      a converted image, see handle.h
- *	<key>.failed    why the conversion failed and always will: "errno<TAB>words", then what was not there,
- *	                see inputs.h
+ *	<key>.failed    a permanent failure: "errno<TAB>message", then the inputs that were missing
+ *	                (inputs.h)
  *	.tmp-...        being written, locked with flock(2) by its writer; without a lock a leftover
  *
  * Functions may be called by several threads at once.
@@ -60,10 +60,10 @@ struct cache_input {
 		uint64_t size;
 		int64_t mtime_ns, ctime_ns;
 		uint32_t uid, gid;
-		uint32_t mode;  /* who may read the answers: what else may be read for them depends on it */
-	} file, binary; /* the object file; the one with its code, all 0 when there is none */
-	uint64_t places;  /* fingerprint of where neighbours may be */
-	uint16_t version; /* of GSYM */
+		uint32_t mode; /* who may read the answers: what else may be read for them depends on it */
+	} file, binary;        /* the object file; the one with its code, all 0 when there is none */
+	uint64_t places;       /* fingerprint of where neighbours may be */
+	uint16_t version;      /* of GSYM */
 	bool merged;
 };
 
@@ -92,7 +92,8 @@ int cache_load(struct cache *cache, const struct cache_key *key, struct handle *
 bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size);
 
 /* The same, with its notes appended to @notes, unchecked. */
-bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size, struct text_buf *notes);
+bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
+		struct text_buf *notes);
 
 /* Deletes the converted file of @key. */
 void cache_forget(struct cache *cache, const struct cache_key *key);
@@ -104,16 +105,16 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 
 /*
- * Gives @temp, which holds @gsym_size bytes of GSYM, notes, inputs and trailer, and makes it the file of @key,
- * durable before visible. What does not open as GSYM is refused with -EBADMSG. Evicts what was used least
- * recently when the directory grows over its limit.
+ * Gives @temp, which holds @gsym_size bytes of GSYM, notes, inputs and trailer, and makes it the file of
+ * @key, durable before visible. What does not open as GSYM is refused with -EBADMSG. Evicts what was used
+ * least recently when the directory grows over its limit.
  */
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key,
 		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag);
 
 /*
- * Counts anew, since other daemons may have added files, and evicts what is too much. Walks over the directory: for
- * now and then, on a thread that nobody waits for.
+ * Counts anew, since other daemons may have added files, and evicts what is too much. Walks over the
+ * directory: for now and then, on a thread that nobody waits for.
  */
 void cache_trim(struct cache *cache);
 
@@ -127,8 +128,8 @@ void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when)
 void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text,
 			 struct span inputs);
 /*
- * Its errno (negative), with the words in @text and the inputs, which the caller frees and which end with a NUL
- * beyond their size, in @ret_inputs; 0 when none is known.
+ * Its errno (negative), with the words in @text and the inputs, which the caller frees and which end with a
+ * NUL beyond their size, in @ret_inputs; 0 when none is known.
  */
 int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE],
 		       char **ret_inputs);

@@ -18,8 +18,8 @@
 /* ---- Where it is ---- */
 
 /*
- * $HOME if it is the user's: where fstab lets users mount, mount(8) takes it away and mount.fuse3(8) says /root. Else what
- * the system knows of the user, or NULL.
+ * $HOME if it is the user's: where fstab lets users mount, mount(8) takes it away and mount.fuse3(8) says
+ * /root. Else what the system knows of the user, or NULL.
  */
 static const char *find_home(void)
 {
@@ -219,9 +219,10 @@ void cache_dir_expire(int dir, int64_t seconds, const struct log *log)
 		return;
 	for (struct dirent *e; (e = readdir(d));) {
 		struct stat st;
-		if (is_temporary(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime < until &&
-		    unlinkat(dir, e->d_name, 0) == 0)
-			log_info(log, "cache: removed '%s', left over from a daemon that did not end well", e->d_name);
+		if (is_temporary(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_mtime < until && unlinkat(dir, e->d_name, 0) == 0)
+			log_info(log, "cache: removed '%s', left over from a daemon that did not end well",
+				 e->d_name);
 	}
 	closedir(d);
 }
@@ -243,7 +244,8 @@ static struct cache_sum list_cached(int dir, cached_vec *vec)
 		return sum;
 	for (struct dirent *e; (e = readdir(d));) {
 		struct stat st;
-		if (!is_ours(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		if (!is_ours(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
 			continue;
 		count(&sum, e->d_name, &st);
 		if (is_cached(e->d_name))
@@ -254,7 +256,7 @@ static struct cache_sum list_cached(int dir, cached_vec *vec)
 }
 
 /* Whether it is gone, if only because another daemon was faster. */
-static bool delete(int dir, const struct cached *c, const struct log *log)
+static bool delete (int dir, const struct cached *c, const struct log *log)
 {
 	if (unlinkat(dir, c->name, 0))
 		return errno == ENOENT;
@@ -262,7 +264,8 @@ static bool delete(int dir, const struct cached *c, const struct log *log)
 	return true;
 }
 
-struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep, const struct log *log)
+struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep,
+				 const struct log *log)
 {
 	cached_vec files = {0};
 	struct cache_sum sum = list_cached(dir, &files);
@@ -270,7 +273,7 @@ struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, con
 	if (sum.bytes > most && files.n)
 		qsort(files.v, files.n, sizeof(*files.v), by_use);
 	for (size_t i = 0; i < files.n && sum.bytes > most; i++) {
-		if (strcmp(files.v[i].name, keep) == 0 || !delete(dir, &files.v[i], log))
+		if (strcmp(files.v[i].name, keep) == 0 || !delete (dir, &files.v[i], log))
 			continue;
 		sum.bytes -= files.v[i].size;
 		sum.files -= is_converted(files.v[i].name);

@@ -1,16 +1,18 @@
-/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c and shared_dir.c only. */
+/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c and
+ * shared_dir.c only. */
 #ifndef CONVERT_CACHE_CACHE_DIR_H
 #define CONVERT_CACHE_CACHE_DIR_H
 
 #include "convert/cache/cache.h"
 
 /* What names in it end and begin with; see cache.h and index_store.c. */
-#define CACHE_GSYM_SUFFIX ".gsym"
+#define CACHE_GSYM_SUFFIX   ".gsym"
 #define CACHE_FAILED_SUFFIX ".failed"
-#define CACHE_TEMP_PREFIX ".tmp-"
-#define CACHE_INDEX_PREFIX "index-"
+#define CACHE_TEMP_PREFIX   ".tmp-"
+#define CACHE_INDEX_PREFIX  "index-"
 
-/* mkdir -p, and the last directory is for its owner alone; what is there stays as it is. 0 or a negative errno. */
+/* mkdir -p, and the last directory is for its owner alone; what is there stays as it is. 0 or a negative
+ * errno. */
 int cache_dir_make(char *path);
 
 /* Opens or makes the directory; @path NULL = the default. Stores a new copy of the path. */
@@ -33,9 +35,10 @@ struct cache_bounds {
 };
 
 /*
- * If there is too much, deletes what was used least recently, but not @keep. Everything that is ours counts; only
- * converted files and failures go. Returns the sum of what is left.
+ * If there is too much, deletes what was used least recently, but not @keep. Everything that is ours counts;
+ * only converted files and failures go. Returns the sum of what is left.
  */
-struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep, const struct log *log);
+struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep,
+				 const struct log *log);
 
 #endif

@@ -43,7 +43,7 @@ struct handle {
 	struct gsym_reader *reader;
 	struct address_map addresses;
 	_Atomic(struct tsv_index *) tables[LISTINGS]; /* by enum listing_kind; NULL: not measured yet */
-	_Atomic(struct name_table *) shown_names; /* NULL: not made yet; see symbol_names.h */
+	_Atomic(struct name_table *) shown_names;     /* NULL: not made yet; see symbol_names.h */
 };
 
 /* How the names of the image are demangled where they are. */

@@ -26,8 +26,10 @@ static void fingerprint(const struct neighbour *file, char ret[static DIGITS + 1
 	store64(fields, st->st_dev, false);
 	store64(fields + 8, st->st_ino, false);
 	store64(fields + 16, (uint64_t)st->st_size, false);
-	store64(fields + 24, (uint64_t)st->st_mtim.tv_sec * 1000000000ULL + (uint64_t)st->st_mtim.tv_nsec, false);
-	store64(fields + 32, (uint64_t)st->st_ctim.tv_sec * 1000000000ULL + (uint64_t)st->st_ctim.tv_nsec, false);
+	store64(fields + 24, (uint64_t)st->st_mtim.tv_sec * 1000000000ULL + (uint64_t)st->st_mtim.tv_nsec,
+		false);
+	store64(fields + 32, (uint64_t)st->st_ctim.tv_sec * 1000000000ULL + (uint64_t)st->st_ctim.tv_nsec,
+		false);
 	store32(fields + 40, st->st_uid, false);
 	store32(fields + 44, st->st_gid, false);
 	store32(fields + 48, st->st_mode, false);
@@ -54,7 +56,8 @@ bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbou
 void inputs_add_asked(struct text_buf *inputs, const struct neighbourhood *hood, int64_t again)
 {
 	char line[DIGITS + sizeof(ASKED) + 32];
-	snprintf(line, sizeof(line), "%016llx " ASKED "%lld\n", (unsigned long long)hood->servers, (long long)again);
+	snprintf(line, sizeof(line), "%016llx " ASKED "%lld\n", (unsigned long long)hood->servers,
+		 (long long)again);
 	text_str(inputs, line);
 }
 

@@ -3,8 +3,8 @@
  * what a new one would be.
  *
  * Kept as text in the cache beside what was made: for each path a line of a fingerprint and the path, with
- * a fingerprint of dashes for a file that was not there. A line for servers of debuginfod has a fingerprint of which,
- * and instead of a path the word "debuginfod" and a time.
+ * a fingerprint of dashes for a file that was not there. A line for servers of debuginfod has a fingerprint
+ * of which, and instead of a path the word "debuginfod" and a time.
  */
 #ifndef CONVERT_CACHE_INPUTS_H
 #define CONVERT_CACHE_INPUTS_H
@@ -24,14 +24,14 @@ enum {
 bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file);
 
 /*
- * Notes that the servers of @hood were asked for debug data in vain, and may have it @again, in seconds since the epoch.
- * What they gave is not noted: it has a build id, which stands for its content.
+ * Notes that the servers of @hood were asked for debug data in vain, and may have it @again, in seconds since
+ * the epoch. What they gave is not noted: it has a build id, which stands for its content.
  */
 void inputs_add_asked(struct text_buf *inputs, const struct neighbourhood *hood, int64_t again);
 
 /*
- * Whether all of them are what they were, and no server is to be asked again. Anything but such text counts as a change. @inputs may lie in a mapped
- * file that shrinks.
+ * Whether all of them are what they were, and no server is to be asked again. Anything but such text counts
+ * as a change. @inputs may lie in a mapped file that shrinks.
  */
 bool inputs_unchanged(struct span inputs, const struct neighbourhood *hood);
 

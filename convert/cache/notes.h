@@ -1,8 +1,8 @@
 /*
  * notes.h - what is written down about a conversion for the file status: "key<TAB>value" lines, escaped.
  *
- * Kept behind the converted image, see handle.h. Workers may send as much as they like; what does not fit is left
- * out.
+ * Kept behind the converted image, see handle.h. Workers may send as much as they like; what does not fit is
+ * left out.
  */
 #ifndef CONVERT_CACHE_NOTES_H
 #define CONVERT_CACHE_NOTES_H

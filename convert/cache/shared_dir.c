@@ -15,7 +15,7 @@
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
 	BLOCK = 256 << 10,
-	TEMP_TRIES = 64,                /* names may be those of another host's */
+	TEMP_TRIES = 64, /* names may be those of another host's */
 	LEFTOVER_SECONDS = 24 * 3600,
 };
 
@@ -24,23 +24,29 @@ static int check_owner(int fd, const char *path, struct gsym_diag *diag)
 {
 	struct stat st;
 	if (fstat(fd, &st))
-		return diag_set(diag, -errno, "shared directory '%s': cannot stat: %s", path, strerror(errno));
+		return diag_set(diag, -errno, "shared directory '%s': cannot stat: %s", path,
+				strerror(errno));
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return diag_set(diag, -EPERM, "shared directory '%s' belongs to user %u, who is neither this daemon's nor root", path,
-				(unsigned)st.st_uid);
+		return diag_set(
+			diag, -EPERM,
+			"shared directory '%s' belongs to user %u, who is neither this daemon's nor root",
+			path, (unsigned)st.st_uid);
 	if (st.st_mode & 022)
-		return diag_set(diag, -EPERM, "shared directory '%s' is writable by others: chmod it to 0700", path);
+		return diag_set(diag, -EPERM, "shared directory '%s' is writable by others: chmod it to 0700",
+				path);
 	return 0;
 }
 
-int shared_dir_open(struct shared_dir *shared, const char *path, const struct log *log, struct gsym_diag *diag)
+int shared_dir_open(struct shared_dir *shared, const char *path, const struct log *log,
+		    struct gsym_diag *diag)
 {
 	*shared = (struct shared_dir){.dir = -1, .log = log};
 	if (!path)
 		return 0;
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return diag_set(diag, -errno, "shared directory '%s': cannot open: %s", path, strerror(errno));
+		return diag_set(diag, -errno, "shared directory '%s': cannot open: %s", path,
+				strerror(errno));
 	int err = check_owner(fd, path, diag);
 	shared->path = err ? NULL : strdup(path);
 	if (!err && !shared->path)
@@ -66,8 +72,8 @@ void shared_dir_close(struct shared_dir *shared)
 void shared_dir_complain(struct shared_dir *shared, enum shared_doing doing, int err)
 {
 	if (!atomic_exchange(&shared->complained[doing], true))
-		log_warning(shared->log, "shared directory '%s': cannot %s a file: %s; this is said once", shared->path,
-			    doing == SHARED_READ ? "read" : "write", strerror(-err));
+		log_warning(shared->log, "shared directory '%s': cannot %s a file: %s; this is said once",
+			    shared->path, doing == SHARED_READ ? "read" : "write", strerror(-err));
 }
 
 static void file_name(char name[NAME_SIZE], const struct cache_key *key)
@@ -104,7 +110,10 @@ int shared_dir_read(struct shared_dir *shared, const struct cache_key *key, uint
 	int from = openat(shared->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (from < 0)
 		return -errno;
-	int err = fstat(from, &st) ? -errno : !S_ISREG(st.st_mode) ? -EMEDIUMTYPE : (uint64_t)st.st_size > most ? -EFBIG : 0;
+	int err = fstat(from, &st)              ? -errno
+		  : !S_ISREG(st.st_mode)        ? -EMEDIUMTYPE
+		  : (uint64_t)st.st_size > most ? -EFBIG
+						: 0;
 	if (!err)
 		err = copy(from, fd, (uint64_t)st.st_size);
 	if (!err) /* for who deletes what nobody uses */
@@ -127,7 +136,8 @@ static int open_temp(struct shared_dir *shared, char name[static CACHE_TEMP_NAME
 	return -EEXIST;
 }
 
-int shared_dir_write(struct shared_dir *shared, const struct cache_key *key, struct span gsym, struct span notes, struct span inputs)
+int shared_dir_write(struct shared_dir *shared, const struct cache_key *key, struct span gsym,
+		     struct span notes, struct span inputs)
 {
 	char temp[CACHE_TEMP_NAME_SIZE], name[NAME_SIZE];
 	int fd = open_temp(shared, temp);

@@ -22,7 +22,7 @@ enum {
 struct unit_header {
 	uint64_t off, end; /* in .debug_info, length field included */
 	uint64_t abbrev_off;
-	uint32_t die_off;  /* first entry, counted from off */
+	uint32_t die_off; /* first entry, counted from off */
 	uint16_t version;
 	uint8_t addr_size; /* 2, 4 or 8 */
 	uint8_t off_size;  /* 4 or 8: the 32- and 64-bit formats */
@@ -34,9 +34,10 @@ struct unit_header {
 struct dwarf {
 	struct image *image;
 	bool big_endian;
-	bool split;                    /* a .dwo's sections: units are split units */
-	uint64_t mode_bits;            /* of addresses of code: MIPS marks compressed instructions in bit 0 */
-	const struct dwarf *alternate; /* what dwz or a supplementary file shares among files; NULL: not here */
+	bool split;         /* a .dwo's sections: units are split units */
+	uint64_t mode_bits; /* of addresses of code: MIPS marks compressed instructions in bit 0 */
+	const struct dwarf
+		*alternate; /* what dwz or a supplementary file shares among files; NULL: not here */
 	/* String sections end with their last NUL, so that "offset < size" proves a terminated string. */
 	struct span info, abbrev, line, line_str, str, str_offsets, addr, ranges, rnglists;
 	struct unit_header *units; /* ascending by offset */
@@ -51,7 +52,8 @@ int dwarf_open(struct dwarf *dwarf, struct image *image, bool split, unsigned th
 void dwarf_close(struct dwarf *dwarf);
 
 /* The two steps of dwarf_open(): sections, then units. 0 or -ENOMEM. */
-int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd);
+int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads,
+			struct oddities *odd);
 int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
 
 /* ---- Abbreviations (7.5.3), compiled once per unit ---- */
@@ -59,12 +61,12 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
 /* What an entry is to us. Everything that can neither be code nor contain it is DIE_OTHER. */
 enum die_kind {
 	DIE_OTHER,
-	DIE_SCOPE,      /* may contain code: namespace, module, ... */
-	DIE_TYPE,       /* structure, class, union: may contain code, but not in C */
+	DIE_SCOPE, /* may contain code: namespace, module, ... */
+	DIE_TYPE,  /* structure, class, union: may contain code, but not in C */
 	DIE_SUBPROGRAM,
 	DIE_INLINED,
-	DIE_BLOCK,      /* lexical block and its like */
-	DIE_CALL_SITE,  /* passed like DIE_OTHER unless call sites are wanted */
+	DIE_BLOCK,     /* lexical block and its like */
+	DIE_CALL_SITE, /* passed like DIE_OTHER unless call sites are wanted */
 	DIE_UNIT,
 };
 
@@ -103,9 +105,9 @@ enum attr_slot {
 
 /* One step over an entry's attributes: a run of bytes, or one attribute. */
 struct attr_op {
-	uint8_t slot;      /* enum attr_slot */
-	uint16_t form;     /* 0: skip @value bytes */
-	int64_t value;     /* bytes to skip, or the constant of DW_FORM_implicit_const */
+	uint8_t slot;  /* enum attr_slot */
+	uint16_t form; /* 0: skip @value bytes */
+	int64_t value; /* bytes to skip, or the constant of DW_FORM_implicit_const */
 };
 
 struct abbrev {
@@ -115,7 +117,7 @@ struct abbrev {
 	int32_t sibling_at; /* where DW_AT_sibling is, or -1 when absent or its place varies */
 	uint16_t tag;
 	uint8_t sibling_size;
-	uint8_t kind;       /* enum die_kind */
+	uint8_t kind; /* enum die_kind */
 	bool has_children;
 };
 
@@ -123,7 +125,8 @@ struct abbrev_table {
 	VEC(struct abbrev) abbrevs;
 	VEC(struct attr_op) ops;
 	bool dense; /* abbrevs.v[code - 1] is the abbreviation, which is what compilers write */
-	const struct dwarf *dwarf; /* what was read last, so that units which share a table read it once; or NULL */
+	const struct dwarf
+		*dwarf; /* what was read last, so that units which share a table read it once; or NULL */
 	struct unit_header read_for;
 };
 
@@ -152,16 +155,17 @@ static inline const struct abbrev *abbrev_find(const struct abbrev_table *table,
 /* ---- Attribute values (7.5.5) ---- */
 
 enum value_class {
-	VALUE_NONE,      /* absent, or of no use */
-	VALUE_UINT,      /* constant, flag, section offset */
+	VALUE_NONE, /* absent, or of no use */
+	VALUE_UINT, /* constant, flag, section offset */
 	VALUE_SINT,
 	VALUE_ADDRESS,
 	VALUE_ADDRESS_INDEX, /* into .debug_addr */
-	VALUE_STRING,    /* in memory */
+	VALUE_STRING,        /* in memory */
 	VALUE_STRING_INDEX,  /* into .debug_str_offsets */
-	VALUE_REFERENCE, /* offset in .debug_info */
+	VALUE_REFERENCE,     /* offset in .debug_info */
 	VALUE_LIST_INDEX,    /* into the offsets of .debug_rnglists */
-	VALUE_ALTERNATE, /* offset in .debug_info of the alternate file, or a string of one that is not here */
+	VALUE_ALTERNATE, /* offset in .debug_info of the alternate file, or a string of one that is not here
+			  */
 };
 
 struct value {
@@ -203,27 +207,28 @@ struct unit {
 	const struct unit_header *header;
 	struct oddities *odd;
 	struct abbrev_table abbrevs;
-	uint64_t low_pc;         /* base of range lists */
+	uint64_t low_pc; /* base of range lists */
 	uint64_t str_offsets_base;
 	uint64_t addr_base;
 	uint64_t rnglists_base;
-	uint64_t ranges_base;    /* DW_AT_GNU_ranges_base */
+	uint64_t ranges_base; /* DW_AT_GNU_ranges_base */
 	uint64_t stmt_list;
-	const char *comp_dir;    /* "" when absent */
+	const char *comp_dir; /* "" when absent */
 	uint16_t language;
-	bool plain_types;        /* its language is C: no type contains code */
+	bool plain_types; /* its language is C: no type contains code */
 	bool has_stmt_list;
-	const char *dwo_name;    /* its entries are in that file; NULL: they are here */
+	const char *dwo_name; /* its entries are in that file; NULL: they are here */
 	uint64_t dwo_id;
-	bool is_partial;         /* holds what others import: never code */
-	uint64_t first_child;    /* offset of the entry after the unit's own; 0 when it has no children */
+	bool is_partial;          /* holds what others import: never code */
+	uint64_t first_child;     /* offset of the entry after the unit's own; 0 when it has no children */
 	VEC(struct scope) scopes; /* built when a name must be qualified */
 	bool has_scopes;
-	uint64_t range_budget;   /* entries of range lists still to be read: shared lists must not multiply */
+	uint64_t range_budget; /* entries of range lists still to be read: shared lists must not multiply */
 };
 
 /* Reads the abbreviations and the unit entry. 0, or a counted oddity: -EBADMSG; -ENOMEM. */
-int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header, struct oddities *odd);
+int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header,
+	      struct oddities *odd);
 
 /*
  * The same for the split unit @header of @dwarf, whose addresses, lines and directories are those of
@@ -299,13 +304,15 @@ void names_free(struct names *names);
  * The name, as GSYM wants it, of the entry @key, whichever unit that is in; @unit is the one being converted.
  * A bad key gives no name. Built strings go to @arena. 0 or -ENOMEM.
  */
-int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena, struct die_name *ret);
+int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena,
+		  struct die_name *ret);
 
 /*
  * Where the function at @off is declared: file index and line, its own or those of what it refers to in the
  * same unit. False when that is not known.
  */
-bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file, uint64_t *ret_line);
+bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file,
+		       uint64_t *ret_line);
 
 /* ---- Lines ---- */
 
@@ -319,7 +326,7 @@ struct line_seq {
 	uint64_t lo, hi;
 	uint32_t first, end; /* rows */
 	uint64_t reach;      /* the highest hi of this and all sequences before it */
-	uint64_t off;        /* of its first opcode, in .debug_line: what DW_AT_LLVM_stmt_sequence refers to */
+	uint64_t off; /* of its first opcode, in .debug_line: what DW_AT_LLVM_stmt_sequence refers to */
 	uint32_t end_file, end_line; /* what its last opcode, which ends it, says */
 };
 
@@ -333,9 +340,9 @@ struct line_table {
 	uint16_t version;
 	VEC(const char *) dirs;
 	VEC(struct line_file) files;
-	VEC(struct line_row) rows;  /* within a sequence addresses ascend */
-	VEC(struct line_seq) seqs;  /* ascending by lo; equal ones in table order */
-	const struct dwarf *dwarf;  /* what was read last, and where; or NULL */
+	VEC(struct line_row) rows; /* within a sequence addresses ascend */
+	VEC(struct line_seq) seqs; /* ascending by lo; equal ones in table order */
+	const struct dwarf *dwarf; /* what was read last, and where; or NULL */
 	uint64_t off;
 	uint8_t addr_size;
 };
@@ -355,8 +362,8 @@ int line_table_path(const struct line_table *table, const struct unit *unit, uin
 		    struct arena *arena, struct span *ret_dir, struct span *ret_base);
 
 /*
- * Directory and name of the path [path, end); the separator between them belongs to neither, but "/" alone stays a
- * directory.
+ * Directory and name of the path [path, end); the separator between them belongs to neither, but "/" alone
+ * stays a directory.
  */
 void path_split(const char *path, const char *end, struct span *ret_dir, struct span *ret_base);
 

@@ -117,8 +117,8 @@ static enum attr_slot slot_of_attr(enum die_kind kind, uint64_t attr)
 }
 
 /* Adds one attribute; runs of bytes nobody wants become one step. */
-static int abbrev_add_attr(struct abbrev_table *table, struct abbrev *abbrev, enum attr_slot slot, uint64_t form,
-			   int64_t implicit, const struct unit_header *unit)
+static int abbrev_add_attr(struct abbrev_table *table, struct abbrev *abbrev, enum attr_slot slot,
+			   uint64_t form, int64_t implicit, const struct unit_header *unit)
 {
 	int size = form > UINT16_MAX ? -1 : form_fixed_size(form, unit);
 	if (slot == SLOT_SIBLING && abbrev->fixed_size >= 0 && size > 0 && form != DW_FORM_ref_addr) {
@@ -139,7 +139,8 @@ static int abbrev_add_attr(struct abbrev_table *table, struct abbrev *abbrev, en
 		implicit = size;
 	}
 	abbrev->n_ops++;
-	return vec_push(&table->ops, (struct attr_op){.slot = (uint8_t)slot, .form = (uint16_t)form, .value = implicit});
+	return vec_push(&table->ops,
+			(struct attr_op){.slot = (uint8_t)slot, .form = (uint16_t)form, .value = implicit});
 }
 
 static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbrev *abbrev,
@@ -151,7 +152,8 @@ static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbr
 	abbrev->has_children = cursor_u8(c) != 0;
 	abbrev->first_op = (uint32_t)table->ops.n;
 	abbrev->sibling_at = -1;
-	uint32_t seen = 0; /* slots: an attribute told twice counts once, or flags without bytes could pile up */
+	uint32_t seen =
+		0; /* slots: an attribute told twice counts once, or flags without bytes could pile up */
 	for (;;) {
 		uint64_t attr = cursor_uleb(c), form = cursor_uleb(c);
 		if (!cursor_ok(c))
@@ -177,11 +179,13 @@ static int compare_code(const void *a, const void *b)
 }
 
 /* Whether the table was compiled for a unit like @unit; sizes of forms depend on the unit. */
-static bool is_there(const struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)
+static bool is_there(const struct abbrev_table *table, const struct dwarf *dwarf,
+		     const struct unit_header *unit)
 {
 	const struct unit_header *old = &table->read_for;
-	return table->dwarf == dwarf && old->abbrev_off == unit->abbrev_off && old->version == unit->version &&
-	       old->addr_size == unit->addr_size && old->off_size == unit->off_size;
+	return table->dwarf == dwarf && old->abbrev_off == unit->abbrev_off &&
+	       old->version == unit->version && old->addr_size == unit->addr_size &&
+	       old->off_size == unit->off_size;
 }
 
 static int read_table(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit)

@@ -111,7 +111,8 @@ static void read_alternate_string(struct cursor *c, const struct dwarf *dwarf, c
 	ret->str = inside ? (const char *)dwarf->alternate->str.data + off : NULL;
 }
 
-static void read_string(struct cursor *c, struct span section, const struct unit_header *unit, struct value *ret)
+static void read_string(struct cursor *c, struct span section, const struct unit_header *unit,
+			struct value *ret)
 {
 	uint64_t off = cursor_uint(c, unit->off_size);
 	if (off >= section.size)

@@ -19,7 +19,8 @@ struct line_header {
 	uint8_t line_range;
 	uint8_t opcode_base;
 	const uint8_t *opcode_lengths;
-	uint8_t special_addr[256]; /* what special opcodes add: operations and lines, so that none is divided twice */
+	uint8_t special_addr[256]; /* what special opcodes add: operations and lines, so that none is divided
+				      twice */
 	int16_t special_line[256];
 };
 
@@ -108,7 +109,8 @@ static int read_v2_tables(struct cursor *c, struct line_table *table)
 }
 
 /* Reads the header; @c is left at the first opcode, with the end of the unit's program as its end. */
-static int read_header(struct cursor *c, struct line_table *table, struct line_header *h, const struct unit *unit)
+static int read_header(struct cursor *c, struct line_table *table, struct line_header *h,
+		       const struct unit *unit)
 {
 	uint64_t length = cursor_u32(c);
 	h->off_size = 4;
@@ -226,8 +228,13 @@ static int machine_end_sequence(struct machine *m, struct oddities *odd, uint64_
 	if (err)
 		return err;
 	if (!m->dead && end > m->first && lo < m->addr)
-		err = vec_push(&t->seqs, (struct line_seq){.lo = lo, .hi = m->addr, .first = m->first, .end = end, .off = m->off,
-							   .end_file = file_index(m), .end_line = (uint32_t)m->line});
+		err = vec_push(&t->seqs, (struct line_seq){.lo = lo,
+							   .hi = m->addr,
+							   .first = m->first,
+							   .end = end,
+							   .off = m->off,
+							   .end_file = file_index(m),
+							   .end_line = (uint32_t)m->line});
 	else
 		t->rows.n = m->first;
 	machine_reset(m);
@@ -304,9 +311,7 @@ HOT int machine_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 	case DW_LNS_advance_line: m->line += (uint64_t)cursor_sleb(c); return 0;
 	case DW_LNS_set_file: m->file = cursor_uleb(c); return 0;
 	case DW_LNS_set_column: cursor_skip_leb(c); return 0;
-	case DW_LNS_const_add_pc:
-		machine_advance(m, m->h->special_addr[255]);
-		return 0;
+	case DW_LNS_const_add_pc: machine_advance(m, m->h->special_addr[255]); return 0;
 	case DW_LNS_fixed_advance_pc:
 		m->addr += cursor_u16(c);
 		m->op_index = 0;
@@ -322,7 +327,8 @@ HOT int machine_standard(struct machine *m, uint8_t opcode, struct cursor *c)
 	return 0;
 }
 
-static int run_program(struct cursor *c, const struct line_header *h, struct line_table *table, struct oddities *odd)
+static int run_program(struct cursor *c, const struct line_header *h, struct line_table *table,
+		       struct oddities *odd)
 {
 	struct machine m = {.h = h, .table = table};
 	machine_reset(&m);

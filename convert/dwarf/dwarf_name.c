@@ -70,7 +70,8 @@ void names_free(struct names *names)
 }
 
 /* The loaded unit of a header. Only valid until the next call: a slot may be taken over. */
-static int load(struct names *names, const struct dwarf *dwarf, const struct unit_header *header, struct unit **ret)
+static int load(struct names *names, const struct dwarf *dwarf, const struct unit_header *header,
+		struct unit **ret)
 {
 	if (names->home->header == header) {
 		*ret = names->home;
@@ -99,7 +100,8 @@ static int load_at(struct names *names, struct place at, struct unit **ret)
 }
 
 /* Where an entry's name continues: true and the place, or false. */
-static bool next_reference(struct names *names, const struct unit *unit, const struct die *die, struct place *ret)
+static bool next_reference(struct names *names, const struct unit *unit, const struct die *die,
+			   struct place *ret)
 {
 	for (enum attr_slot slot = SLOT_SPECIFICATION; slot >= SLOT_ORIGIN; slot--) {
 		if (!die_has(die, slot))
@@ -152,9 +154,8 @@ static int follow(struct names *names, struct unit *unit, const struct die *die,
 
 static bool is_scope(const struct abbrev *abbrev)
 {
-	return abbrev->has_children &&
-	       (abbrev->kind == DIE_SCOPE || abbrev->kind == DIE_TYPE || abbrev->kind == DIE_SUBPROGRAM ||
-		abbrev->kind == DIE_INLINED);
+	return abbrev->has_children && (abbrev->kind == DIE_SCOPE || abbrev->kind == DIE_TYPE ||
+					abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED);
 }
 
 /* One pass over the unit that keeps only scopes. A damaged entry ends it: the rest has no parents then. */
@@ -341,7 +342,8 @@ static int qualify(struct names *names, struct chain *chain, struct arena *arena
 	return 0;
 }
 
-int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena, struct die_name *ret)
+int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena,
+		  struct die_name *ret)
 {
 	struct chain chain = {0};
 	struct place at = {key & KEY_ALTERNATE ? unit->dwarf->alternate : unit->dwarf, key & ~KEY_ALTERNATE};
@@ -363,13 +365,15 @@ int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct a
 	return qualify(names, &chain, arena, ret);
 }
 
-bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file, uint64_t *ret_line)
+bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file,
+		       uint64_t *ret_line)
 {
 	bool has_file = false, has_line = false;
 	struct place at = {unit->dwarf, off};
 	for (unsigned depth = 0; depth < REFERENCE_DEPTH_MAX; depth++) {
 		struct die die;
-		if (at.dwarf != unit->dwarf || dwarf_find_unit(at.dwarf, at.off) != unit->header || die_at(unit, at.off, &die))
+		if (at.dwarf != unit->dwarf || dwarf_find_unit(at.dwarf, at.off) != unit->header ||
+		    die_at(unit, at.off, &die))
 			break;
 		if (!has_file && die_has(&die, SLOT_DECL_FILE)) {
 			*ret_file = die_uint(&die, SLOT_DECL_FILE, 0);

@@ -59,8 +59,8 @@ void path_split(const char *path, const char *end, struct span *ret_dir, struct 
 	*ret_dir = text_span(path, !cut ? path : cut == path ? cut + 1 : cut);
 }
 
-int line_table_path(const struct line_table *table, const struct unit *unit, uint64_t index, struct arena *arena,
-		    struct span *ret_dir, struct span *ret_base)
+int line_table_path(const struct line_table *table, const struct unit *unit, uint64_t index,
+		    struct arena *arena, struct span *ret_dir, struct span *ret_base)
 {
 	*ret_dir = *ret_base = (struct span){(const uint8_t *)"", 0};
 	if (!line_table_has_file(table, index))

@@ -35,7 +35,8 @@ static int read_debug_ranges(struct unit *unit, struct cursor *c, range_vec *ret
 			base = hi;
 			continue;
 		}
-		int err = is_dead(unit, base) ? 0 : push_range(unit, (lo + base) & mask, (hi + base) & mask, ret);
+		int err = is_dead(unit, base) ? 0
+					      : push_range(unit, (lo + base) & mask, (hi + base) & mask, ret);
 		if (err)
 			return err;
 	}
@@ -56,9 +57,7 @@ static int read_rnglist_entry(struct unit *unit, struct cursor *c, uint64_t *bas
 	case DW_RLE_end_of_list: return 1;
 	case DW_RLE_base_addressx: return indexed(unit, c, base);
 	case DW_RLE_base_address: *base = cursor_uint(c, size); return 0;
-	case DW_RLE_startx_endx:
-		err = indexed(unit, c, &r->lo);
-		return err ? err : indexed(unit, c, &r->hi);
+	case DW_RLE_startx_endx: err = indexed(unit, c, &r->lo); return err ? err : indexed(unit, c, &r->hi);
 	case DW_RLE_startx_length:
 		err = indexed(unit, c, &r->lo);
 		r->hi = r->lo + cursor_uleb(c);
@@ -105,7 +104,8 @@ static bool list_offset(const struct unit *unit, const struct value *v, uint64_t
 		return true;
 	}
 	uint64_t at, size = unit->header->off_size;
-	struct cursor c = cursor_new(unit->dwarf->rnglists.data, unit->dwarf->rnglists.size, unit->dwarf->big_endian);
+	struct cursor c =
+		cursor_new(unit->dwarf->rnglists.data, unit->dwarf->rnglists.size, unit->dwarf->big_endian);
 	if (v->class != VALUE_LIST_INDEX || __builtin_mul_overflow(v->u, size, &at) ||
 	    __builtin_add_overflow(at, unit->rnglists_base, &at))
 		return false;

@@ -68,14 +68,18 @@ static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
 	if (skipped)
 		oddity_count(odd, ODD_RELOCATION, wanted[i].name, 0);
 	if (!err && s)
-		*(struct span *)((char *)job->dwarf + wanted[i].field) = wanted[i].strings ? cut_strings(s->data) : s->data;
+		*(struct span *)((char *)job->dwarf + wanted[i].field) =
+			wanted[i].strings ? cut_strings(s->data) : s->data;
 	return err;
 }
 
-int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd)
+int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads,
+			struct oddities *odd)
 {
 	struct load_job job = {.dwarf = dwarf};
-	*dwarf = (struct dwarf){.image = image, .big_endian = image->big_endian, .split = split,
+	*dwarf = (struct dwarf){.image = image,
+				.big_endian = image->big_endian,
+				.split = split,
 				.mode_bits = image->machine == EM_MIPS};
 	parallel_for(threads, ARRAY_SIZE(wanted), load_section, &job);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
@@ -83,7 +87,8 @@ int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, un
 		if (err == -ENOMEM)
 			return -ENOMEM;
 		if (err)
-			oddity_count(odd, err == -EFBIG ? ODD_SECTION_LIMIT : ODD_SECTION_DAMAGED, wanted[i].name, 0);
+			oddity_count(odd, err == -EFBIG ? ODD_SECTION_LIMIT : ODD_SECTION_DAMAGED,
+				     wanted[i].name, 0);
 	}
 	return 0;
 }
@@ -92,7 +97,8 @@ int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, un
 
 static bool unit_type_has_code(uint8_t type)
 {
-	return type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton || type == DW_UT_split_compile;
+	return type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton ||
+	       type == DW_UT_split_compile;
 }
 
 /* DWO id or type signature and offset follow the header of some types. */
@@ -165,8 +171,8 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 }
 
 /*
- * A .dwo by gcc with type units has several sections of one name: first those that were groups of types in the
- * object file, then the one with the unit that has code.
+ * A .dwo by gcc with type units has several sections of one name: first those that were groups of types in
+ * the object file, then the one with the unit that has code.
  */
 static int find_split_units(struct dwarf *dwarf, struct oddities *odd)
 {
@@ -257,8 +263,9 @@ const char *unit_indexed_string(const struct unit *unit, uint64_t index)
 {
 	const struct dwarf *d = unit->dwarf;
 	uint64_t at, size = unit->header->off_size;
-	if (__builtin_mul_overflow(index, size, &at) || __builtin_add_overflow(at, unit->str_offsets_base, &at) ||
-	    d->str_offsets.size < size || at > d->str_offsets.size - size)
+	if (__builtin_mul_overflow(index, size, &at) ||
+	    __builtin_add_overflow(at, unit->str_offsets_base, &at) || d->str_offsets.size < size ||
+	    at > d->str_offsets.size - size)
 		return NULL;
 	const uint8_t *p = d->str_offsets.data + at;
 	uint64_t off = size == 8 ? load64(p, d->big_endian) : load32(p, d->big_endian);
@@ -270,12 +277,12 @@ const char *die_string(const struct unit *unit, const struct die *die, enum attr
 	if (!die_has(die, slot))
 		return NULL;
 	const struct value *v = &die->attr[slot];
-	const char *s = v->class == VALUE_STRING	 ? v->str
+	const char *s = v->class == VALUE_STRING         ? v->str
 			: v->class == VALUE_STRING_INDEX ? unit_indexed_string(unit, v->u)
 							 : NULL;
 	if (!s)
-		oddity_count(unit->odd, v->class == VALUE_ALTERNATE ? ODD_ALTERNATE_FILE : ODD_STRING, ".debug_info",
-			     die->off);
+		oddity_count(unit->odd, v->class == VALUE_ALTERNATE ? ODD_ALTERNATE_FILE : ODD_STRING,
+			     ".debug_info", die->off);
 	return s;
 }
 
@@ -356,8 +363,8 @@ bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *ab
 
 static bool is_plain_c(uint16_t language)
 {
-	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11 ||
-	       language == 0x2d /* C17, as dwarfstd.org lists it */;
+	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
+	       language == DW_LANG_C11 || language == 0x2d /* C17, as dwarfstd.org lists it */;
 }
 
 /* Before the bases are known an index cannot be resolved, so they come first. */
@@ -382,7 +389,8 @@ static void unit_take_root(struct unit *unit, const struct die *root)
 	(void)die_address(unit, root, SLOT_LOW_PC, &unit->low_pc);
 }
 
-int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header, struct oddities *odd)
+int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header,
+	      struct oddities *odd)
 {
 	unit->dwarf = unit->main = dwarf;
 	unit->header = header;

@@ -10,7 +10,8 @@
 enum {
 	COLUMNS_MAX = 16,
 	INDEX_HEADER = 16,
-	PROBES_MAX = 4096, /* a third of the slots is empty by the standard: so many in a row are none of its tables */
+	PROBES_MAX = 4096, /* a third of the slots is empty by the standard: so many in a row are none of its
+			      tables */
 };
 
 /* Section identifiers of version 5 (7.3.5.3); version 2 differs only where we do not look. */
@@ -42,14 +43,15 @@ static bool read_index_header(struct dwp *dwp)
 	dwp->units = cursor_u32(&c);
 	dwp->slots = cursor_u32(&c);
 	bool power = dwp->slots && !(dwp->slots & (dwp->slots - 1));
-	if (!cursor_ok(&c) || (dwp->version != 2 && dwp->version != 5) || !power || dwp->columns > COLUMNS_MAX ||
-	    !cursor_can_hold(&c, dwp->slots, 12))
+	if (!cursor_ok(&c) || (dwp->version != 2 && dwp->version != 5) || !power ||
+	    dwp->columns > COLUMNS_MAX || !cursor_can_hold(&c, dwp->slots, 12))
 		return false;
 	cursor_skip(&c, (uint64_t)dwp->slots * 12);
 	for (uint32_t i = 0; i < dwp->columns; i++)
 		dwp->column[i] = cursor_u32(&c);
 	/* the tables of offsets and of sizes */
-	return cursor_ok(&c) && (!dwp->columns || cursor_can_hold(&c, (uint64_t)dwp->units * dwp->columns, 8));
+	return cursor_ok(&c) &&
+	       (!dwp->columns || cursor_can_hold(&c, (uint64_t)dwp->units * dwp->columns, 8));
 }
 
 struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
@@ -84,8 +86,10 @@ static uint32_t find_row(const struct dwp *dwp, uint64_t dwo_id)
 {
 	bool big = dwp->whole.big_endian;
 	const uint8_t *ids = dwp->index.data + INDEX_HEADER, *rows = ids + (size_t)dwp->slots * 8;
-	uint32_t mask = dwp->slots - 1, step = ((uint32_t)(dwo_id >> 32) & mask) | 1, slot = (uint32_t)dwo_id & mask;
-	for (uint32_t probes = 0; probes < dwp->slots && probes < PROBES_MAX; probes++, slot = (slot + step) & mask) {
+	uint32_t mask = dwp->slots - 1, step = ((uint32_t)(dwo_id >> 32) & mask) | 1,
+		 slot = (uint32_t)dwo_id & mask;
+	for (uint32_t probes = 0; probes < dwp->slots && probes < PROBES_MAX;
+	     probes++, slot = (slot + step) & mask) {
 		uint32_t row = load32(rows + (size_t)slot * 4, big);
 		if (!row || load64(ids + (size_t)slot * 8, big) == dwo_id)
 			return row;
@@ -109,7 +113,8 @@ int dwp_find(const struct dwp *dwp, uint64_t dwo_id, struct dwarf *ret)
 		return -ENOENT;
 	if (row > dwp->units)
 		return -EBADMSG;
-	const uint8_t *offsets = dwp->index.data + INDEX_HEADER + (size_t)dwp->slots * 12 + (size_t)dwp->columns * 4;
+	const uint8_t *offsets =
+		dwp->index.data + INDEX_HEADER + (size_t)dwp->slots * 12 + (size_t)dwp->columns * 4;
 	const uint8_t *sizes = offsets + (size_t)dwp->units * dwp->columns * 4;
 	*ret = dwp->whole;
 	for (uint32_t i = 0; i < dwp->columns; i++) {

@@ -8,7 +8,7 @@ enum { PATH_SIZE = 4096 };
 struct split_files {
 	const char *const *debug_dirs;
 	const struct convert_opener *opener; /* the main file's */
-	char dir[PATH_SIZE]; /* of the main file */
+	char dir[PATH_SIZE];                 /* of the main file */
 	struct dwp *dwp;
 };
 
@@ -38,7 +38,8 @@ int split_open(const struct image *main, const struct image *debug, const char *
 	files->debug_dirs = debug_dirs;
 	files->opener = main->opener;
 	const char *slash = strrchr(main->path, '/');
-	snprintf(files->dir, sizeof(files->dir), "%.*s", slash ? (int)(slash - main->path) : 1, slash ? main->path : ".");
+	snprintf(files->dir, sizeof(files->dir), "%.*s", slash ? (int)(slash - main->path) : 1,
+		 slash ? main->path : ".");
 	files->dwp = open_package(main);
 	if (!files->dwp && debug != main)
 		files->dwp = open_package(debug);
@@ -88,7 +89,8 @@ static int index_ids(struct split_file *file, struct oddities *odd)
 		const struct unit_header *header = &file->dwarf.units[i];
 		if (header->version < 5 && unit_load(&unit, &file->dwarf, header, odd))
 			continue;
-		file->ids[file->n_ids++] = (struct split_id){header->version < 5 ? unit.dwo_id : header->dwo_id, header};
+		file->ids[file->n_ids++] =
+			(struct split_id){header->version < 5 ? unit.dwo_id : header->dwo_id, header};
 	}
 	unit_deinit(&unit);
 	if (file->ids)
@@ -167,7 +169,8 @@ static struct split_file *search_dwo(const struct dwo_search *s)
 	return file;
 }
 
-static struct split_file *take_from_package(const struct split_files *files, uint64_t id, struct oddities *odd)
+static struct split_file *take_from_package(const struct split_files *files, uint64_t id,
+					    struct oddities *odd)
 {
 	struct split_file *file = files->dwp ? calloc(1, sizeof(*file)) : NULL;
 	if (!file)

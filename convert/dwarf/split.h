@@ -1,8 +1,8 @@
 /*
  * split.h - where the entries of skeleton units are: .dwo files and .dwp packages (DWARF 5, 7.3.2 and 7.3.5).
  *
- * Any thread may ask. A program can have more .dwo files than a process may have mappings, so each is open only
- * while its unit is read; a package stays.
+ * Any thread may ask. A program can have more .dwo files than a process may have mappings, so each is open
+ * only while its unit is read; a package stays.
  */
 #ifndef CONVERT_DWARF_SPLIT_H
 #define CONVERT_DWARF_SPLIT_H
@@ -12,8 +12,8 @@
 struct split_files;
 
 /*
- * Looks for a package beside @main, then beside @debug, which may be the same; .dwo files are opened when asked
- * for. @debug_dirs ends with NULL and may be NULL. 0 or -ENOMEM.
+ * Looks for a package beside @main, then beside @debug, which may be the same; .dwo files are opened when
+ * asked for. @debug_dirs ends with NULL and may be NULL. 0 or -ENOMEM.
  */
 int split_open(const struct image *main, const struct image *debug, const char *const *debug_dirs,
 	       struct split_files **ret);
@@ -24,20 +24,21 @@ struct split_file {
 	struct image *image; /* NULL: the package's */
 	struct dwarf dwarf;
 	const struct unit_header *header; /* of the unit that was looked for */
-	const char *name, *comp_dir;      /* of the skeleton it was opened for; borrowed from that one's file */
-	struct split_id *ids;             /* of its units, ascending */
+	const char *name, *comp_dir; /* of the skeleton it was opened for; borrowed from that one's file */
+	struct split_id *ids;        /* of its units, ascending */
 	size_t n_ids;
 };
 
 /*
- * The split unit of @skeleton, checked by its id, to be closed by the caller. -ENOENT: its file is not here, or is of
- * another build. -ENOMEM.
+ * The split unit of @skeleton, checked by its id, to be closed by the caller. -ENOENT: its file is not here,
+ * or is of another build. -ENOMEM.
  */
 int split_find(const struct split_files *files, const struct unit *skeleton, struct oddities *odd,
 	       struct split_file **ret);
 void split_file_close(struct split_file *file);
 
-/* Whether @file has the unit of @skeleton as well, as after link-time optimization: file->header is then that. */
+/* Whether @file has the unit of @skeleton as well, as after link-time optimization: file->header is then
+ * that. */
 bool split_file_serves(struct split_file *file, const struct unit *skeleton);
 
 /* ---- Packages ---- */

@@ -1,8 +1,8 @@
 /*
  * Every unit offers the rows it has for a symbol without an entry. Mostly one unit does. Several do when the
- * linker put a function together from pieces (_init: crti.S, then crtn.S), and then their rows follow each other;
- * or when it folded functions into one, and then they describe the same bytes: the first unit's are taken, never
- * a mixture.
+ * linker put a function together from pieces (_init: crti.S, then crtn.S), and then their rows follow each
+ * other; or when it folded functions into one, and then they describe the same bytes: the first unit's are
+ * taken, never a mixture.
  */
 #include "convert/finish/adopt.h"
 
@@ -28,7 +28,8 @@ static int compare_range(const struct record *x, const struct record *y)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* By range, then where their rows begin; offers lie in unit order, so the place decides between equal ones. */
+/* By range, then where their rows begin; offers lie in unit order, so the place decides between equal ones.
+ */
 static int compare_offers(const void *a, const void *b)
 {
 	const struct record *x = *(const struct record *const *)a, *y = *(const struct record *const *)b;

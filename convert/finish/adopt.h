@@ -10,8 +10,8 @@
 int offers_take(record_vec *records, record_vec *offers);
 
 /*
- * Gives each record without rows those offered for exactly its range. Rows of several units lie in @arena. No two
- * records share rows, provided no two have one range. 0 or -ENOMEM.
+ * Gives each record without rows those offered for exactly its range. Rows of several units lie in @arena. No
+ * two records share rows, provided no two have one range. 0 or -ENOMEM.
  */
 int offers_adopt(record_vec *records, const record_vec *offers, struct arena *arena);
 

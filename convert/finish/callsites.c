@@ -6,7 +6,7 @@ static void flag_record(struct record *r, const bool *defined)
 		struct gsym_callsite *site = &r->callsites[i];
 		for (uint32_t k = 0; k < site->n_patterns; k++)
 			site->flags |= defined[r->patterns[site->first_pattern + k]] ? GSYM_CALLSITE_INTERNAL
-										      : GSYM_CALLSITE_EXTERNAL;
+										     : GSYM_CALLSITE_EXTERNAL;
 	}
 }
 

@@ -1,8 +1,8 @@
 /*
  * callsites_apply.c - from the functions that a file lists to records.
  *
- * A name is looked up among all records there ever were, since users know aliases and folded functions that leave
- * no record of their own; the finished records then say who answers for that range.
+ * A name is looked up among all records there ever were, since users know aliases and folded functions that
+ * leave no record of their own; the finished records then say who answers for that range.
  */
 #include "convert/finish/callsites.h"
 
@@ -74,7 +74,8 @@ static void offer(struct listed_place *places, const uint32_t *index, struct rec
 		place->record = r;
 }
 
-/* The function that took the place of another: the one of the same range, else the largest that starts there. */
+/* The function that took the place of another: the one of the same range, else the largest that starts there.
+ */
 static struct record *find_successor(const struct listed_place *place, record_vec *records)
 {
 	size_t lo = 0, hi = records->n;
@@ -93,15 +94,18 @@ static struct record *find_successor(const struct listed_place *place, record_ve
 }
 
 /* A return address lies behind the first byte of a function, at most at its end. */
-static int check_range(const struct callsites_file *file, const struct listed_function *f, const struct record *r,
-		       struct gsym_diag *diag)
+static int check_range(const struct callsites_file *file, const struct listed_function *f,
+		       const struct record *r, struct gsym_diag *diag)
 {
 	uint64_t size = r->end - r->start;
 	for (uint32_t i = 0; i < f->n_sites && size; i++) {
 		const struct listed_site *site = &file->sites.v[f->first_site + i];
 		if (site->return_off > size)
-			return diag_set(diag, -EINVAL, "%s:%" PRIu32 ":%" PRIu32 ": return_offset 0x%" PRIx64 " lies behind the "
-					"function, which has 0x%" PRIx64 " bytes: it counts from the function's start",
+			return diag_set(diag, -EINVAL,
+					"%s:%" PRIu32 ":%" PRIu32 ": return_offset 0x%" PRIx64
+					" lies behind the "
+					"function, which has 0x%" PRIx64
+					" bytes: it counts from the function's start",
 					file->path, site->line, site->column, site->return_off, size);
 	}
 	return 0;
@@ -125,8 +129,11 @@ static int find_records(const struct callsites_file *file, struct listed_place *
 		if (!places[i].record)
 			places[i].record = find_successor(&places[places[i].first], records);
 		if (!places[i].record)
-			return diag_set(diag, -EINVAL, "%s:%" PRIu32 ":%" PRIu32 ": no function '%.200s' in the input: names "
-					"are those of its symbol table, mangled", file->path, f->line, f->column, f->name.text);
+			return diag_set(diag, -EINVAL,
+					"%s:%" PRIu32 ":%" PRIu32
+					": no function '%.200s' in the input: names "
+					"are those of its symbol table, mangled",
+					file->path, f->line, f->column, f->name.text);
 		int err = check ? check_range(file, f, places[i].record, diag) : 0;
 		if (err)
 			return err;
@@ -159,8 +166,8 @@ static void append_site(struct record *r, struct gsym_callsite from, const uint6
 	r->callsites[r->n_callsites++] = from;
 }
 
-static int append_function(const struct callsites_file *file, const struct listed_function *f, struct pool *pool,
-			   struct record *r)
+static int append_function(const struct callsites_file *file, const struct listed_function *f,
+			   struct pool *pool, struct record *r)
 {
 	for (uint32_t i = 0; i < f->n_sites; i++) {
 		const struct listed_site *site = &file->sites.v[f->first_site + i];
@@ -203,7 +210,9 @@ static int make_room(struct record *r, size_t sites, size_t patterns, struct are
 	r->callsites = arena_array(arena, sites, sizeof(*r->callsites));
 	r->patterns = arena_array(arena, patterns + 1, sizeof(*r->patterns));
 	r->n_callsites = r->n_patterns = 0;
-	return !r->callsites || !r->patterns ? -ENOMEM : sites > UINT32_MAX || patterns > UINT32_MAX ? -EOVERFLOW : 0;
+	return !r->callsites || !r->patterns                 ? -ENOMEM
+	       : sites > UINT32_MAX || patterns > UINT32_MAX ? -EOVERFLOW
+							     : 0;
 }
 
 static int apply_group(const struct group *g, struct pool *pool, bool append, struct arena *arena)
@@ -257,7 +266,8 @@ int callsites_apply(const struct callsites_file *file, struct listed_place *plac
 	for (size_t first = 0, end; first < n && !err; first = end) {
 		for (end = first + 1; end < n && places[order[end]].record == places[order[first]].record;)
 			end++;
-		err = apply_group(&(struct group){file, places, order + first, end - first}, pool, append, arena);
+		err = apply_group(&(struct group){file, places, order + first, end - first}, pool, append,
+				  arena);
 		if (err)
 			diag_set(diag, err, "%s: %s", file->path, strerror(-err));
 	}

@@ -14,13 +14,13 @@ struct reading {
 	yaml_event_t event; /* the one being looked at */
 	struct callsites_file *file;
 	struct gsym_diag *diag;
-	FILE *stream;       /* the input; NULL: the memory */
+	FILE *stream; /* the input; NULL: the memory */
 	const uint8_t *memory;
 	size_t memory_left;
-	size_t taken;       /* bytes of the input */
-	uint32_t last;      /* its last bytes, the latest one lowest */
-	size_t line;        /* they are in, from 0 */
-	int input_err;      /* 0, -EFBIG, -EINVAL (a directive), or what reading gave */
+	size_t taken;  /* bytes of the input */
+	uint32_t last; /* its last bytes, the latest one lowest */
+	size_t line;   /* they are in, from 0 */
+	int input_err; /* 0, -EFBIG, -EINVAL (a directive), or what reading gave */
 };
 
 /* What a mapping may hold. Keys are few, so that those seen fit a word of bits. */
@@ -31,7 +31,9 @@ struct key {
 };
 
 static const char *const names_of_keys[] = {
-	"functions", "name, callsites", "return_offset, match_regex, flags",
+	"functions",
+	"name, callsites",
+	"return_offset, match_regex, flags",
 };
 
 /* ---- Messages ---- */
@@ -59,10 +61,12 @@ static int parser_error(struct reading *r)
 	const yaml_parser_t *p = &r->parser;
 	const char *problem = p->problem ? p->problem : "damaged";
 	if (r->input_err == -EFBIG)
-		return diag_set(r->diag, -EFBIG, "%s: over %d MiB: list only the calls that DWARF does not tell",
+		return diag_set(r->diag, -EFBIG,
+				"%s: over %d MiB: list only the calls that DWARF does not tell",
 				r->file->path, CALLSITES_FILE_MAX >> 20);
 	if (r->input_err == -EINVAL)
-		return bad(r, (yaml_mark_t){.line = r->line}, "directives are not understood: leave the line out");
+		return bad(r, (yaml_mark_t){.line = r->line},
+			   "directives are not understood: leave the line out");
 	if (r->input_err)
 		return diag_set(r->diag, r->input_err, "%s: %s", r->file->path, strerror(-r->input_err));
 	if (p->error == YAML_MEMORY_ERROR)
@@ -135,7 +139,8 @@ static int take_text(struct reading *r, const char *what, struct pool_string *re
 		return bad(r, at, "%s is a text, not a list or a mapping", what);
 	size_t size = r->event.data.scalar.length;
 	if (size > CALLSITES_TEXT_MAX)
-		return bad(r, at, "%s of %zu bytes: the longest allowed has %d", what, size, CALLSITES_TEXT_MAX);
+		return bad(r, at, "%s of %zu bytes: the longest allowed has %d", what, size,
+			   CALLSITES_TEXT_MAX);
 	if (memchr(scalar(r), 0, size))
 		return bad(r, at, "%s holds a NUL, which no name does", what);
 	const char *text = arena_strdup(&r->file->arena, scalar(r), size);
@@ -152,7 +157,8 @@ static int read_list(struct reading *r, const char *what, int (*item)(struct rea
 	if (is_null(r))
 		return 0;
 	if (r->event.type != YAML_SEQUENCE_START_EVENT)
-		return bad(r, r->event.start_mark, "%s is a list: write it as [...] or as lines that begin with '- '", what);
+		return bad(r, r->event.start_mark,
+			   "%s is a list: write it as [...] or as lines that begin with '- '", what);
 	int err = next(r);
 	while (!err && r->event.type != YAML_SEQUENCE_END_EVENT) {
 		err = item(r);
@@ -172,7 +178,8 @@ static int read_pair(struct reading *r, const struct key *keys, unsigned level, 
 	while (keys[i].name && !is_word(r, keys[i].name))
 		i++;
 	if (!keys[i].name)
-		return bad(r, at, "unknown key '%.*s': known here are %s", SHOWN_MAX, scalar(r), names_of_keys[level]);
+		return bad(r, at, "unknown key '%.*s': known here are %s", SHOWN_MAX, scalar(r),
+			   names_of_keys[level]);
 	if (*seen & 1u << i)
 		return bad(r, at, "'%s' is here a second time: keep one of them", keys[i].name);
 	*seen |= 1u << i;
@@ -220,7 +227,9 @@ static bool parse_offset(const char *text, size_t size, uint64_t *ret)
 		return false;
 	for (size_t i = hex ? 2 : 0; i < size; i++) {
 		unsigned char c = (unsigned char)text[i], lower = c | 0x20;
-		unsigned digit = c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10u : base;
+		unsigned digit = c >= '0' && c <= '9'           ? c - '0'
+				 : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10u
+								: base;
 		if (digit >= base || __builtin_mul_overflow(value, base, &value) ||
 		    __builtin_add_overflow(value, digit, &value))
 			return false;
@@ -235,7 +244,8 @@ static int read_offset(struct reading *r)
 	if (!is_scalar(r))
 		return bad(r, at, "return_offset is a number, not a list or a mapping");
 	if (!parse_offset(scalar(r), r->event.data.scalar.length, &last_site(r)->return_off))
-		return bad(r, at, "'%.*s' is no offset: write a number below 2^64 as 24 or 0x18", SHOWN_MAX, scalar(r));
+		return bad(r, at, "'%.*s' is no offset: write a number below 2^64 as 24 or 0x18", SHOWN_MAX,
+			   scalar(r));
 	return 0;
 }
 
@@ -264,8 +274,8 @@ static int read_flag(struct reading *r)
 	else if (is_word(r, "ExternalCall"))
 		last_site(r)->flags |= GSYM_CALLSITE_EXTERNAL;
 	else
-		return bad(r, r->event.start_mark, "a flag is InternalCall or ExternalCall, not '%.*s'", SHOWN_MAX,
-			   is_scalar(r) ? scalar(r) : "[...]");
+		return bad(r, r->event.start_mark, "a flag is InternalCall or ExternalCall, not '%.*s'",
+			   SHOWN_MAX, is_scalar(r) ? scalar(r) : "[...]");
 	return 0;
 }
 
@@ -342,7 +352,8 @@ static int read_stream(struct reading *r)
 	if (!err)
 		err = next(r);
 	if (!err && r->event.type != YAML_STREAM_END_EVENT)
-		err = bad(r, r->event.start_mark, "a second document begins here: put all functions into one list");
+		err = bad(r, r->event.start_mark,
+			  "a second document begins here: put all functions into one list");
 	return err;
 }
 
@@ -354,8 +365,8 @@ static bool ends_with_break(uint32_t last)
 }
 
 /*
- * libyaml reads all directives before it tells of any, and compares each with all before. So they are found here:
- * in what is understood no line begins with '%'.
+ * libyaml reads all directives before it tells of any, and compares each with all before. So they are found
+ * here: in what is understood no line begins with '%'.
  */
 static int check_input(struct reading *r, const unsigned char *v, size_t n)
 {

@@ -93,17 +93,19 @@ enum { FOLDED_SYMBOLS_MAX = 64 }; /* looked at for the name of one folded functi
  * want DWARF's names still get a symbol's where DWARF has no linkage name: the mangled one, or the bare one
  * of extern "C", whose scopes are none for the linker.
  */
-static void name_from_symbol(struct record *r, const struct record *symbol, const struct pool *pool, bool dwarf_names)
+static void name_from_symbol(struct record *r, const struct record *symbol, const struct pool *pool,
+			     bool dwarf_names)
 {
-	if (!dwarf_names || r->name == NO_STRING || (!r->linkage && (string_is_mangled(pool, symbol->name) || r->bare == symbol->name))) {
+	if (!dwarf_names || r->name == NO_STRING ||
+	    (!r->linkage && (string_is_mangled(pool, symbol->name) || r->bare == symbol->name))) {
 		r->name = symbol->name;
 		r->linkage = true;
 	}
 }
 
 /* The symbol among v[first, end) that is @r's own, NULL when none of the first few is. */
-static const struct record *own_symbol(const struct record *v, size_t first, size_t end, const struct record *r,
-				       const struct pool *pool)
+static const struct record *own_symbol(const struct record *v, size_t first, size_t end,
+				       const struct record *r, const struct pool *pool)
 {
 	uint32_t left = FOLDED_SYMBOLS_MAX;
 	for (size_t i = first; i < end && left; i++) {
@@ -135,7 +137,9 @@ static void name_folded(struct record *v, size_t first, size_t end, size_t group
 			continue;
 		v[i].speaks = !spoken && is_own_symbol(symbol->name, &v[i], pool);
 		spoken |= v[i].speaks;
-		const struct record *own = v[i].speaks ? symbol : v[i].linkage ? NULL : own_symbol(v, group, group_end, &v[i], pool);
+		const struct record *own = v[i].speaks    ? symbol
+					   : v[i].linkage ? NULL
+							  : own_symbol(v, group, group_end, &v[i], pool);
 		if (own)
 			name_from_symbol(&v[i], own, pool, dwarf_names);
 	}
@@ -178,7 +182,8 @@ static void name_group(struct record *v, size_t first, size_t end, const struct 
 			continue;
 		}
 		for (; i < same; i++)
-			if (v[i].kind == RECORD_DWARF && !v[i].n_merged) /* merged functions are told apart by their names */
+			if (v[i].kind == RECORD_DWARF &&
+			    !v[i].n_merged) /* merged functions are told apart by their names */
 				name_from_symbol(&v[i], symbol, pool, dwarf_names);
 	}
 }
@@ -197,7 +202,8 @@ static void name_from_symbols(record_vec *records, const struct pool *pool, bool
 
 static bool same_content(const struct record *x, const struct record *y)
 {
-	if (x->name != y->name || x->n_inlines != y->n_inlines || x->n_ranges != y->n_ranges || !same_rows(x, y))
+	if (x->name != y->name || x->n_inlines != y->n_inlines || x->n_ranges != y->n_ranges ||
+	    !same_rows(x, y))
 		return false;
 	/* Compared field by field: the structs have padding. */
 	for (uint32_t i = 0; i < x->n_ranges; i++)
@@ -224,7 +230,8 @@ static bool later_wins(const struct record *kept, const struct record *later, bo
 		return false; /* it speaks for others, too */
 	if (kept->speaks || later->speaks)
 		return later->speaks;
-	bool tie = kept->kind == RECORD_DWARF && later->kind == RECORD_DWARF && !compare_richness(kept, later);
+	bool tie =
+		kept->kind == RECORD_DWARF && later->kind == RECORD_DWARF && !compare_richness(kept, later);
 	return match_llvm || !tie;
 }
 
@@ -240,20 +247,22 @@ static int dwarf_ranges(const record_vec *records, range_vec *ret)
 }
 
 /*
- * Drops the last kept symbols that begin where the richer function @r does and end before it: it has their name, and
- * nested in it they would hide its lines. Sizes of symbols may leave out what follows the last return.
+ * Drops the last kept symbols that begin where the richer function @r does and end before it: it has their
+ * name, and nested in it they would hide its lines. Sizes of symbols may leave out what follows the last
+ * return.
  */
 static void drop_shorter_symbols(const struct record *v, size_t *kept, const struct record *r)
 {
 	if (r->kind != RECORD_DWARF || !has_debug_info(r))
 		return;
-	while (*kept && v[*kept - 1].kind == RECORD_SYMBOL && !v[*kept - 1].n_merged && v[*kept - 1].start == r->start &&
-	       v[*kept - 1].end < r->end)
+	while (*kept && v[*kept - 1].kind == RECORD_SYMBOL && !v[*kept - 1].n_merged &&
+	       v[*kept - 1].start == r->start && v[*kept - 1].end < r->end)
 		--*kept;
 }
 
 /* What becomes of @r behind the last kept record: true when it was kept or took that one's place. */
-static void prune_step(struct record *v, size_t *kept, const struct record *r, bool match_llvm, struct oddities *odd)
+static void prune_step(struct record *v, size_t *kept, const struct record *r, bool match_llvm,
+		       struct oddities *odd)
 {
 	if (!match_llvm)
 		drop_shorter_symbols(v, kept, r);

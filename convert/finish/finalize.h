@@ -1,6 +1,6 @@
 /*
- * finalize.h - from all records to those that are written: sorted, one for each range, each with the best name
- * and the rows it can get.
+ * finalize.h - from all records to those that are written: sorted, one for each range, each with the best
+ * name and the rows it can get.
  */
 #ifndef CONVERT_FINISH_FINALIZE_H
 #define CONVERT_FINISH_FINALIZE_H
@@ -10,8 +10,8 @@
 #include "convert/record/func_record.h"
 
 /*
- * Works in place; rows that had to be put together lie in @arena. The order of input matters where nothing else
- * decides: units in file order, then symbols.
+ * Works in place; rows that had to be put together lie in @arena. The order of input matters where nothing
+ * else decides: units in file order, then symbols.
  */
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
 		     struct arena *arena, struct oddities *odd);

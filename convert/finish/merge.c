@@ -7,8 +7,8 @@
 static bool is_body(const struct record *r)
 {
 	/*
-	 * Assemblers describe each name of a function (memcpy, __memcpy_avx) by an entry of its own. Those are
-	 * names, not functions that happen to have equal code.
+	 * Assemblers describe each name of a function (memcpy, __memcpy_avx) by an entry of its own. Those
+	 * are names, not functions that happen to have equal code.
 	 */
 	return (r->kind == RECORD_DWARF || r->kind == RECORD_FOLDED) && r->name != NO_STRING && !r->assembly;
 }
@@ -25,10 +25,11 @@ struct merge {
 };
 
 /*
- * Without a word of DWARF where it went, a folded function must have a symbol there: of its very name, or one that
- * is its own by another (gcc: ".isra.0", and static functions have no linkage name).
+ * Without a word of DWARF where it went, a folded function must have a symbol there: of its very name, or one
+ * that is its own by another (gcc: ".isra.0", and static functions have no linkage name).
  */
-static bool is_believed(struct merge *m, const struct record *v, size_t first, size_t end, const struct record *r)
+static bool is_believed(struct merge *m, const struct record *v, size_t first, size_t end,
+			const struct record *r)
 {
 	if (r->kind != RECORD_FOLDED || r->told)
 		return true;
@@ -41,15 +42,16 @@ static bool is_believed(struct merge *m, const struct record *v, size_t first, s
 	return false;
 }
 
-/* Of the bodies of one range: the richest that has code of its own, the first of equals. Sorted by richness. */
+/* Of the bodies of one range: the richest that has code of its own, the first of equals. Sorted by richness.
+ */
 static size_t find_holder(const struct record *v, size_t first, size_t end)
 {
 	size_t holder = end;
 	for (size_t i = end; i-- > first;) {
 		if (v[i].kind != RECORD_DWARF || !is_body(&v[i]))
 			continue;
-		bool equal = holder < end && v[i].n_inlines == v[holder].n_inlines && v[i].n_rows == v[holder].n_rows &&
-			     v[i].n_callsites == v[holder].n_callsites;
+		bool equal = holder < end && v[i].n_inlines == v[holder].n_inlines &&
+			     v[i].n_rows == v[holder].n_rows && v[i].n_callsites == v[holder].n_callsites;
 		if (holder == end || equal)
 			holder = i;
 	}
@@ -57,8 +59,8 @@ static size_t find_holder(const struct record *v, size_t first, size_t end)
 }
 
 /*
- * Bodies of one name that begin on one line are copies of one function (an inline function of several units): one
- * is enough. gcc's lambdas and static functions of several units share names, but not lines.
+ * Bodies of one name that begin on one line are copies of one function (an inline function of several units):
+ * one is enough. gcc's lambdas and static functions of several units share names, but not lines.
  */
 static bool is_copy(const struct record *x, const struct record *y)
 {
@@ -67,7 +69,8 @@ static bool is_copy(const struct record *x, const struct record *y)
 	return !x->n_rows || !y->n_rows || (x->rows->file == y->rows->file && x->rows->line == y->rows->line);
 }
 
-static bool is_there_already(const struct record *list, uint32_t n, const struct record *holder, const struct record *r)
+static bool is_there_already(const struct record *list, uint32_t n, const struct record *holder,
+			     const struct record *r)
 {
 	if (is_copy(holder, r))
 		return true;
@@ -77,7 +80,9 @@ static bool is_there_already(const struct record *list, uint32_t n, const struct
 	return false;
 }
 
-enum { BODIES_MAX = 4096 }; /* merged into one: more than a linker ever folded, and names are compared pairwise */
+enum {
+	BODIES_MAX = 4096
+}; /* merged into one: more than a linker ever folded, and names are compared pairwise */
 
 static int merge_group(struct merge *m, struct record *v, size_t first, size_t end)
 {
@@ -105,7 +110,8 @@ static void drop_merged(record_vec *records)
 	for (size_t i = 0, end; i < records->n; i = end) {
 		bool merged = false;
 		for (end = i; end < records->n && records->v[end].start == records->v[i].start &&
-			      records->v[end].end == records->v[i].end; end++)
+			      records->v[end].end == records->v[i].end;
+		     end++)
 			merged |= records->v[end].n_merged != 0;
 		for (size_t k = i; k < end; k++) {
 			const struct record *r = &records->v[k];

@@ -9,8 +9,8 @@ enum { MANGLED_MAX = 4096 }; /* bytes of a symbol that are searched for a name *
 bool string_is_mangled(const struct pool *pool, uint32_t string)
 {
 	const struct pool_string *s = &pool->strings.v[string];
-	return s->size > 2 && (!memcmp(s->text, "_Z", 2) || !memcmp(s->text, "_R", 2) || !memcmp(s->text, "$s", 2) ||
-			       !memcmp(s->text, "$S", 2));
+	return s->size > 2 && (!memcmp(s->text, "_Z", 2) || !memcmp(s->text, "_R", 2) ||
+			       !memcmp(s->text, "$s", 2) || !memcmp(s->text, "$S", 2));
 }
 
 static bool has_at(const struct pool_string *s, size_t at, const char *text, size_t size)
@@ -19,7 +19,8 @@ static bool has_at(const struct pool_string *s, size_t at, const char *text, siz
 }
 
 /*
- * Names are written as length and text: "3foo" (Itanium C++ ABI, 5.1.2, and Rust); a lambda's is "cl" (5.1.3).
+ * Names are written as length and text: "3foo" (Itanium C++ ABI, 5.1.2, and Rust); a lambda's is "cl"
+ * (5.1.3).
  */
 static bool has_inside(const struct pool_string *s, const struct pool_string *name)
 {

@@ -11,7 +11,8 @@ bool string_is_mangled(const struct pool *pool, uint32_t string);
 
 /*
  * Whether a symbol's name is that of the function @r: the same, a clone or a version of it (".isra.0",
- * "@GLIBC_2.2.5"), or mangled with its short name inside, for DWARF often has no linkage name of static functions.
+ * "@GLIBC_2.2.5"), or mangled with its short name inside, for DWARF often has no linkage name of static
+ * functions.
  */
 bool is_own_symbol(uint32_t symbol_name, const struct record *r, const struct pool *pool);
 

@@ -34,8 +34,8 @@ static int inflate_zstd(struct span in, uint8_t *out, size_t size)
 }
 
 /*
- * Whether @size bytes can come out of @in at all, and are in proportion: real debug data shrinks to a tenth, and
- * what would fill the memory from a small file is a bomb.
+ * Whether @size bytes can come out of @in at all, and are in proportion: real debug data shrinks to a tenth,
+ * and what would fill the memory from a small file is a bomb.
  */
 static int check_claim(enum compression how, struct span in, uint64_t size)
 {
@@ -52,7 +52,8 @@ static int decompress(struct section *s)
 		return err;
 	if (!s->full_size)
 		return 0;
-	void *out = mmap(NULL, s->full_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *out = mmap(NULL, s->full_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (out == MAP_FAILED)
 		return -errno;
 	if (s->compression == COMPRESSION_ZLIB)

@@ -101,12 +101,14 @@ static struct image *open_linked(const struct image *image, const char *dir, con
 {
 	struct image *debug = open_at(image, dir, sub, link->name);
 	/* A link may name the file it is in: then there is no debug file of that name here. */
-	return debug ? keep_if(debug, strcmp(debug->path, image->path) != 0 && is_linked(image, debug, link->crc)) : NULL;
+	return debug ? keep_if(debug,
+			       strcmp(debug->path, image->path) != 0 && is_linked(image, debug, link->crc))
+		     : NULL;
 }
 
 /*
- * Debian's debug files of kernel modules are called as the module, below a debug directory. A module may have been
- * reached as /usr/lib/modules/..., but was packaged as /lib/modules/...
+ * Debian's debug files of kernel modules are called as the module, below a debug directory. A module may have
+ * been reached as /usr/lib/modules/..., but was packaged as /lib/modules/...
  */
 static struct image *open_namesake(const struct image *image, const char *debug_dir, const char *dir)
 {
@@ -116,7 +118,8 @@ static struct image *open_namesake(const struct image *image, const char *debug_
 	for (unsigned i = 0; i < 1U + merged; i++) {
 		struct image *debug = open_at(image, debug_dir, i ? dir + sizeof(usr) - 1 : dir, name);
 		if (debug)
-			debug = keep_if(debug, same_id(debug, image->id, image->id_size) && image_section(debug, ".debug_info"));
+			debug = keep_if(debug, same_id(debug, image->id, image->id_size) &&
+						       image_section(debug, ".debug_info"));
 		if (debug)
 			return debug;
 	}
@@ -130,7 +133,8 @@ static void image_dir(const struct image *image, char ret[static PATH_SIZE])
 	dir_of(image->path[0] == '/' || !path ? image->path : path, ret, PATH_SIZE);
 }
 
-/* Whether @found ends the search: one with DWARF does, one without is kept for want of a better. NULL is allowed. */
+/* Whether @found ends the search: one with DWARF does, one without is kept for want of a better. NULL is
+ * allowed. */
 static bool settles(struct image *found, struct image **best)
 {
 	bool full = found && image_section(found, ".debug_info");
@@ -151,12 +155,14 @@ static bool find_by_id(const struct image *image, const char *const *dirs, struc
 	return false;
 }
 
-static bool find_by_link(const struct image *image, const char *dir, const char *const *dirs, struct image **best)
+static bool find_by_link(const struct image *image, const char *dir, const char *const *dirs,
+			 struct image **best)
 {
 	struct debuglink link;
 	if (!read_debuglink((struct image *)image, &link))
 		return false;
-	if (settles(open_linked(image, dir, "", &link), best) || settles(open_linked(image, dir, "/.debug", &link), best))
+	if (settles(open_linked(image, dir, "", &link), best) ||
+	    settles(open_linked(image, dir, "/.debug", &link), best))
 		return true;
 	for (const char *const *d = dirs; d && *d; d++)
 		if (settles(open_linked(image, *d, dir, &link), best))
@@ -164,7 +170,8 @@ static bool find_by_link(const struct image *image, const char *dir, const char 
 	return false;
 }
 
-static bool find_namesake(const struct image *image, const char *dir, const char *const *dirs, struct image **best)
+static bool find_namesake(const struct image *image, const char *dir, const char *const *dirs,
+			  struct image **best)
 {
 	for (const char *const *d = dirs; d && *d && dir[0] == '/'; d++)
 		if (settles(open_namesake(image, *d, dir), best))
@@ -214,8 +221,9 @@ static int checked_fetch(int err, bool good, struct image **ret)
 int fetch_debug_file(const struct image *image, struct image **ret)
 {
 	int err = fetch(image, image->id, image->id_size, ret);
-	return checked_fetch(err, !err && same_id(*ret, image->id, image->id_size) && image_section(*ret, ".debug_info"),
-			     ret);
+	return checked_fetch(
+		err, !err && same_id(*ret, image->id, image->id_size) && image_section(*ret, ".debug_info"),
+		ret);
 }
 
 bool debug_file_name(struct image *image, char *ret, size_t size)
@@ -244,7 +252,8 @@ struct altlink {
 /* .gnu_debugaltlink: a name and the build id. .debug_sup (DWARF 5, 7.3.6): version, flag, name, checksum. */
 static bool read_altlink(struct image *image, struct altlink *ret)
 {
-	struct section *s = image_section(image, ".gnu_debugaltlink"), *sup = image_section(image, ".debug_sup");
+	struct section *s = image_section(image, ".gnu_debugaltlink"),
+		       *sup = image_section(image, ".debug_sup");
 	if (!s && !sup)
 		return false;
 	s = s ? s : sup;
@@ -305,7 +314,8 @@ int find_alternate(struct image *image, const char *const *dirs, struct image **
 	for (const char *const *d = dirs; d && *d && !found; d++) {
 		found = open_by_id(image, *d, link.id, link.id_size);
 		if (!found)
-			found = checked_alternate(open_at(image, *d, "/.dwz", last ? last + 1 : link.name), &link);
+			found = checked_alternate(open_at(image, *d, "/.dwz", last ? last + 1 : link.name),
+						  &link);
 	}
 	*ret = found;
 	return 0;

@@ -17,15 +17,16 @@
 int find_debug_file(const struct image *image, const char *const *dirs, struct image **ret);
 
 /*
- * The same file from those whom the image's opener may ask. 0; -ENOSYS when there is nobody to ask, -ENOENT when nobody
- * has it, -EBADMSG when what came is not it, or why it did not come.
+ * The same file from those whom the image's opener may ask. 0; -ENOSYS when there is nobody to ask, -ENOENT
+ * when nobody has it, -EBADMSG when what came is not it, or why it did not come.
  */
 int fetch_debug_file(const struct image *image, struct image **ret);
 
 /* The name of the debug file of @image by .gnu_debuglink, else by its build id. False when it has neither. */
 bool debug_file_name(struct image *image, char *ret, size_t size);
 
-/* The alternate (.gnu_debugaltlink, dwz) or supplementary file (.debug_sup, DWARF 5) @image names, or NULL. */
+/* The alternate (.gnu_debugaltlink, dwz) or supplementary file (.debug_sup, DWARF 5) @image names, or NULL.
+ */
 const char *alternate_name(struct image *image);
 
 /* That file, checked by its id. NULL when it is not here or is another one. 0 or -ENOMEM. */
@@ -35,8 +36,8 @@ int find_alternate(struct image *image, const char *const *dirs, struct image **
 int fetch_alternate(struct image *image, struct image **ret);
 
 /*
- * The object file inside .gnu_debugdata (xz): the symbols of a stripped file. NULL when there is none. The memory is
- * the image's. 0, -ENOMEM, or another error when it is damaged.
+ * The object file inside .gnu_debugdata (xz): the symbols of a stripped file. NULL when there is none. The
+ * memory is the image's. 0, -ENOMEM, or another error when it is damaged.
  */
 int open_debugdata(struct image *image, struct image **ret);
 

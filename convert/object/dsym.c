@@ -19,7 +19,8 @@ static struct image *open_bundle(const struct image *image, const char *bundle)
 	char path[PATH_SIZE];
 	struct image *found = NULL;
 	struct image_pick pick = {.id = image->id, .id_size = image->id_size};
-	if (snprintf(path, sizeof(path), "%s.dSYM/Contents/Resources/DWARF/%s", bundle, base_of(image->path)) >= PATH_SIZE ||
+	if (snprintf(path, sizeof(path), "%s.dSYM/Contents/Resources/DWARF/%s", bundle,
+		     base_of(image->path)) >= PATH_SIZE ||
 	    image_open_slice(path, image->opener, &pick, &found, NULL))
 		return NULL;
 	if (found->id_size == image->id_size && !memcmp(found->id, image->id, image->id_size))

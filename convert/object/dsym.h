@@ -5,7 +5,8 @@
 #include "convert/object/object_file.h"
 
 /*
- * The slice with the UUID of @image in a bundle beside it ("X.dSYM" of "X", "X.app.dSYM" of "X.app/X"), or in one of
+ * The slice with the UUID of @image in a bundle beside it ("X.dSYM" of "X", "X.app.dSYM" of "X.app/X"), or in
+ * one of
  * @dirs, which end with NULL and may be NULL. NULL when there is none.
  */
 struct image *dsym_find(const struct image *image, const char *const *dirs);

@@ -20,10 +20,22 @@ static const struct {
 	uint16_t machine;
 	const char *arch;
 } machines[] = {
-	{EM_386, "i386"},     {EM_X86_64, "x86_64"}, {EM_ARM, "arm"},      {EM_AARCH64, "aarch64"},
-	{EM_PPC, "powerpc"},  {EM_PPC64, "powerpc64"}, {EM_S390, "s390x"}, {EM_MIPS, "mips"},
-	{EM_RISCV, "riscv"},  {EM_SPARC, "sparc"},   {EM_SPARCV9, "sparcv9"}, {EM_68K, "m68k"},
-	{EM_LOONGARCH, "loongarch"}, {EM_BPF, "bpf"}, {EM_ALPHA, "alpha"}, {EM_PARISC, "hppa"},
+	{EM_386, "i386"},
+	{EM_X86_64, "x86_64"},
+	{EM_ARM, "arm"},
+	{EM_AARCH64, "aarch64"},
+	{EM_PPC, "powerpc"},
+	{EM_PPC64, "powerpc64"},
+	{EM_S390, "s390x"},
+	{EM_MIPS, "mips"},
+	{EM_RISCV, "riscv"},
+	{EM_SPARC, "sparc"},
+	{EM_SPARCV9, "sparcv9"},
+	{EM_68K, "m68k"},
+	{EM_LOONGARCH, "loongarch"},
+	{EM_BPF, "bpf"},
+	{EM_ALPHA, "alpha"},
+	{EM_PARISC, "hppa"},
 };
 
 static void image_set_arch(struct image *image, uint16_t machine)
@@ -43,14 +55,16 @@ static int image_read_header(struct image *image, struct gsym_diag *diag)
 		int number = elf_errno();
 		elf_end(elf);
 		return diag_set(diag, -EBADMSG, "%s: damaged ELF header: %s", image->path,
-				number ? elf_errmsg(number) : "unknown class, byte order or version, at offset 0x4");
+				number ? elf_errmsg(number)
+				       : "unknown class, byte order or version, at offset 0x4");
 	}
 	image->elf = elf;
 	image->big_endian = ehdr.e_ident[EI_DATA] == ELFDATA2MSB;
 	image->addr_size = ehdr.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
 	image->relocatable = ehdr.e_type == ET_REL;
 	image->machine = ehdr.e_machine;
-	if (ehdr.e_shoff && (ehdr.e_shoff >= image->map_size || ehdr.e_shentsize > image->map_size - ehdr.e_shoff))
+	if (ehdr.e_shoff &&
+	    (ehdr.e_shoff >= image->map_size || ehdr.e_shentsize > image->map_size - ehdr.e_shoff))
 		image->lost_headers = ehdr.e_shoff;
 	image_set_arch(image, ehdr.e_machine);
 	return 0;
@@ -69,7 +83,8 @@ static int image_read_segments(struct image *image)
 		if (!image->has_base)
 			image->base_address = phdr.p_vaddr;
 		image->has_base = true;
-		if (phdr.p_filesz && vec_push(&image->segments, (struct segment){phdr.p_offset, phdr.p_vaddr, phdr.p_filesz}))
+		if (phdr.p_filesz &&
+		    vec_push(&image->segments, (struct segment){phdr.p_offset, phdr.p_vaddr, phdr.p_filesz}))
 			return -ENOMEM;
 	}
 	return 0;
@@ -101,13 +116,14 @@ static void section_read_chdr(struct section *s, const struct image *image)
 }
 
 /*
- * A relocatable file has no addresses. Its sections are laid out one behind the other, from 0, aligned as they
- * ask, in the order of the file: so do elfutils, so that addresses mean the same to both.
+ * A relocatable file has no addresses. Its sections are laid out one behind the other, from 0, aligned as
+ * they ask, in the order of the file: so do elfutils, so that addresses mean the same to both.
  */
 static void lay_out(struct image *image, struct section *s, const GElf_Shdr *shdr)
 {
 	uint64_t align = shdr->sh_addralign ? shdr->sh_addralign : 1, at;
-	if (!(shdr->sh_flags & SHF_ALLOC) || align & (align - 1) || __builtin_add_overflow(image->laid_out, align - 1, &at))
+	if (!(shdr->sh_flags & SHF_ALLOC) || align & (align - 1) ||
+	    __builtin_add_overflow(image->laid_out, align - 1, &at))
 		return;
 	s->addr = at & -align;
 	if (__builtin_add_overflow(s->addr, s->size, &image->laid_out))
@@ -124,7 +140,8 @@ static int image_add_section(struct image *image, const char *name, const GElf_S
 		.allocated = shdr->sh_flags & SHF_ALLOC,
 		.code = (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR),
 	};
-	if (shdr->sh_type != SHT_NOBITS && shdr->sh_size && span_inside(image, shdr->sh_offset, shdr->sh_size))
+	if (shdr->sh_type != SHT_NOBITS && shdr->sh_size &&
+	    span_inside(image, shdr->sh_offset, shdr->sh_size))
 		s.raw = (struct span){image->map + shdr->sh_offset, shdr->sh_size};
 	s.full_size = s.raw.size;
 	if (s.raw.size && (shdr->sh_flags & SHF_COMPRESSED))
@@ -176,7 +193,8 @@ static bool notes_find_build_id(struct image *image, Elf_Data *notes)
 	for (size_t off = 0; notes && (off = gelf_getnote(notes, off, &nhdr, &name, &desc));) {
 		const uint8_t *bytes = notes->d_buf;
 		if (nhdr.n_type != NT_GNU_BUILD_ID || nhdr.n_namesz != sizeof("GNU") ||
-		    memcmp(bytes + name, "GNU", sizeof("GNU")) || !nhdr.n_descsz || nhdr.n_descsz > IMAGE_ID_MAX)
+		    memcmp(bytes + name, "GNU", sizeof("GNU")) || !nhdr.n_descsz ||
+		    nhdr.n_descsz > IMAGE_ID_MAX)
 			continue;
 		memcpy(image->id, bytes + desc, nhdr.n_descsz);
 		image->id_size = nhdr.n_descsz;
@@ -198,8 +216,9 @@ static bool sections_find_build_id(struct image *image)
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE ||
 		    !span_inside(image, shdr.sh_offset, shdr.sh_size))
 			continue;
-		if (notes_find_build_id(image, elf_getdata_rawchunk(image->elf, (int64_t)shdr.sh_offset,
-								    shdr.sh_size, note_type(shdr.sh_addralign))))
+		if (notes_find_build_id(image,
+					elf_getdata_rawchunk(image->elf, (int64_t)shdr.sh_offset,
+							     shdr.sh_size, note_type(shdr.sh_addralign))))
 			return true;
 	}
 	return false;

@@ -7,7 +7,8 @@
 /* Whether a file begins like an ELF file. */
 bool elf_is_elf(struct span file);
 
-/* Reads headers, sections, segments and notes of @image, whose bytes are there. -EBADMSG when they are damaged. */
+/* Reads headers, sections, segments and notes of @image, whose bytes are there. -EBADMSG when they are
+ * damaged. */
 int elf_read(struct image *image, struct gsym_diag *diag);
 
 /* See image_load_symbols(). */

@@ -31,7 +31,8 @@ static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t s
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 	bool func = type == STT_FUNC || type == STT_GNU_IFUNC;
-	bool placed = sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_COMMON && (func || sym->st_shndx != SHN_ABS);
+	bool placed = sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_COMMON &&
+		      (func || sym->st_shndx != SHN_ABS);
 	if (!placed || !name || !*name || (!func && type != STT_NOTYPE))
 		return 0; /* an absolute value that looks like an address is still a number */
 	uint64_t value = descriptor_code(image, sym->st_value + section);
@@ -68,7 +69,8 @@ bool symbol_read(struct image *image, Elf_Data *symbols, Elf_Data *indexes, size
 	if (ret->st_shndx != SHN_XINDEX)
 		index = ret->st_shndx;
 	/* In linked files values are addresses already. Section n is sections.v[n - 1]. */
-	if (image->relocatable && index && index <= image->sections.n && (ret->st_shndx < SHN_LORESERVE || ret->st_shndx == SHN_XINDEX))
+	if (image->relocatable && index && index <= image->sections.n &&
+	    (ret->st_shndx < SHN_LORESERVE || ret->st_shndx == SHN_XINDEX))
 		*ret_section = image->sections.v[index - 1].addr;
 	return true;
 }
@@ -77,13 +79,15 @@ bool symbol_read(struct image *image, Elf_Data *symbols, Elf_Data *indexes, size
 static bool is_offset(const struct image *source, const GElf_Sym *sym)
 {
 	size_t index = sym->st_shndx;
-	return index && index < SHN_LORESERVE && index <= source->sections.n && !source->sections.v[index - 1].allocated;
+	return index && index < SHN_LORESERVE && index <= source->sections.n &&
+	       !source->sections.v[index - 1].allocated;
 }
 
 /* Adds what one table of @source names in @image. */
 static int load_table(struct image *image, struct image *source, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
-	Elf_Data *data = elf_getdata(scn, NULL), *indexes = source->relocatable ? extended_indexes(source, scn) : NULL;
+	Elf_Data *data = elf_getdata(scn, NULL),
+		 *indexes = source->relocatable ? extended_indexes(source, scn) : NULL;
 	if (!data || !shdr->sh_entsize || !data->d_buf) {
 		image->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
 		return 0;
@@ -99,7 +103,8 @@ static int load_table(struct image *image, struct image *source, Elf_Scn *scn, c
 			continue; /* most of the table: spare the look at their names */
 		if (is_offset(source, &sym))
 			continue;
-		if (image_add_symbol(image, &sym, section, elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
+		if (image_add_symbol(image, &sym, section,
+				     elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -153,4 +158,3 @@ int elf_load_symbols(struct image *image, struct image *const *sources, size_t n
 		err = symbols_drop_known(image, first);
 	return err ? err : descriptors_join(image);
 }
-

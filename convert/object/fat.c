@@ -63,7 +63,7 @@ size_t macho_slices(struct span data, struct macho_slice *ret, size_t max)
 			continue;
 		struct span bytes = {data.data + slice.off, slice.size};
 		if (!macho_is_thin(bytes))
-			continue; /* an archive, or bitcode */
+			continue;                   /* an archive, or bitcode */
 		macho_arch_name(bytes, slice.arch); /* the slice itself knows best */
 		ret[found++] = slice;
 	}

@@ -9,7 +9,8 @@ enum { PROGRESS_STEP = 4096 /* functions */ };
 
 bool gsym_is_gsym(struct span file)
 {
-	return file.size >= 4 && (load32(file.data, false) == GSYM_MAGIC || load32(file.data, true) == GSYM_MAGIC);
+	return file.size >= 4 &&
+	       (load32(file.data, false) == GSYM_MAGIC || load32(file.data, true) == GSYM_MAGIC);
 }
 
 int gsym_source_read(struct image *image, struct gsym_diag *diag)
@@ -19,8 +20,8 @@ int gsym_source_read(struct image *image, struct gsym_diag *diag)
 		return diag_prefix(diag, err == -ENOMEM ? err : -EBADMSG, "%s", image->path);
 	const struct gsym_info *info = gsym_reader_info(image->gsym);
 	if (info->uuid_size > IMAGE_ID_MAX)
-		return diag_set(diag, -EBADMSG, "%s: a UUID of %zu bytes, at most %d are possible", image->path, info->uuid_size,
-				IMAGE_ID_MAX);
+		return diag_set(diag, -EBADMSG, "%s: a UUID of %zu bytes, at most %d are possible",
+				image->path, info->uuid_size, IMAGE_ID_MAX);
 	image->kind = IMAGE_GSYM_FILE;
 	image->big_endian = info->big_endian;
 	image->has_base = true;
@@ -40,8 +41,8 @@ static bool is_ours(const struct image *image, const struct gsym_info *info)
 }
 
 /*
- * The string table of version 1 may lie behind the section: its place is counted from the start of the header, and
- * linkers that share strings put it elsewhere. Then all up to the file's end may belong to it.
+ * The string table of version 1 may lie behind the section: its place is counted from the start of the
+ * header, and linkers that share strings put it elsewhere. Then all up to the file's end may belong to it.
  */
 static bool strings_elsewhere(struct span data)
 {
@@ -59,7 +60,8 @@ static int open_section(const struct image *image, const struct section *s, stru
 	int err = gsym_reader_open_memory(s->data.data, s->data.size, ret, NULL);
 	if (err != -EBADMSG || s->owned || !strings_elsewhere(s->data))
 		return err;
-	return gsym_reader_open_memory(s->data.data, (size_t)(image->map + image->map_size - s->data.data), ret, NULL);
+	return gsym_reader_open_memory(s->data.data, (size_t)(image->map + image->map_size - s->data.data),
+				       ret, NULL);
 }
 
 int gsym_source_embedded(struct image *image, struct oddities *odd)

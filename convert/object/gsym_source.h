@@ -15,8 +15,8 @@ bool gsym_is_gsym(struct span file);
 int gsym_source_read(struct image *image, struct gsym_diag *diag);
 
 /*
- * Opens what an object file has in its section ".gsym" or "__gsym", as image->gsym. One that is damaged, or belongs to
- * another build, is counted and left alone. 0 or -ENOMEM.
+ * Opens what an object file has in its section ".gsym" or "__gsym", as image->gsym. One that is damaged, or
+ * belongs to another build, is counted and left alone. 0 or -ENOMEM.
  */
 int gsym_source_embedded(struct image *image, struct oddities *odd);
 
@@ -28,7 +28,8 @@ struct gsym_copy_job {
 	uint64_t n_written;
 };
 
-/* Copies all that @job->from holds, but for damaged records. 0, -ENODATA when nothing is left, or what went wrong. */
+/* Copies all that @job->from holds, but for damaged records. 0, -ENODATA when nothing is left, or what went
+ * wrong. */
 int gsym_source_copy(struct gsym_copy_job *job, struct gsym_writer *writer, struct gsym_diag *diag);
 
 #endif

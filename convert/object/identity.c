@@ -65,8 +65,8 @@ static int add_found(void *user, struct image *image)
 	return found->n < IDENTITIES_MAX ? 0 : 1;
 }
 
-int identify_descriptor(int fd, const char *name, struct image_identity ret[static IDENTITIES_MAX], size_t *ret_n,
-			struct gsym_diag *diag)
+int identify_descriptor(int fd, const char *name, struct image_identity ret[static IDENTITIES_MAX],
+			size_t *ret_n, struct gsym_diag *diag)
 {
 	struct found found = {.list = ret};
 	int err = image_each(fd, name, add_found, &found, diag);

@@ -70,11 +70,15 @@ static const struct {
 	uint32_t type, subtype; /* subtype 0: any other */
 	const char *arch;
 } machines[] = {
-	{0x7, 0, "i386"},           {0x01000007, 8, "x86_64h"}, {0x01000007, 0, "x86_64"}, {0xc, 6, "armv6"},
-	{0xc, 5, "armv5"},          {0xc, 9, "armv7"},          {0xc, 10, "armv7f"},       {0xc, 11, "armv7s"},
-	{0xc, 12, "armv7k"},        {0xc, 14, "armv6m"},        {0xc, 15, "armv7m"},       {0xc, 16, "armv7em"},
-	{0xc, 0, "arm"},            {0x0100000c, 2, "arm64e"},  {0x0100000c, 0, "arm64"},  {0x0200000c, 0, "arm64_32"},
-	{0x12, 0, "ppc"},           {0x01000012, 0, "ppc64"},
+	{0x7, 0, "i386"},          {0x01000007, 8, "x86_64h"},
+	{0x01000007, 0, "x86_64"}, {0xc, 6, "armv6"},
+	{0xc, 5, "armv5"},         {0xc, 9, "armv7"},
+	{0xc, 10, "armv7f"},       {0xc, 11, "armv7s"},
+	{0xc, 12, "armv7k"},       {0xc, 14, "armv6m"},
+	{0xc, 15, "armv7m"},       {0xc, 16, "armv7em"},
+	{0xc, 0, "arm"},           {0x0100000c, 2, "arm64e"},
+	{0x0100000c, 0, "arm64"},  {0x0200000c, 0, "arm64_32"},
+	{0x12, 0, "ppc"},          {0x01000012, 0, "ppc64"},
 };
 
 void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16])
@@ -245,13 +249,13 @@ static int read_commands(struct image *image, struct cursor *c, uint32_t n, stru
 		uint64_t at = cursor_off(c);
 		uint32_t command = cursor_u32(c), size = cursor_u32(c);
 		if (!cursor_ok(c) || size < 8 || size - 8 > cursor_left(c))
-			return diag_set(diag, -EBADMSG, "%s: load command %u at 0x%llx does not fit the %s", image->path, i,
-					(unsigned long long)at, "load commands");
+			return diag_set(diag, -EBADMSG, "%s: load command %u at 0x%llx does not fit the %s",
+					image->path, i, (unsigned long long)at, "load commands");
 		struct cursor command_bytes = cursor_window(c, size - 8);
 		int err = read_command(image, command, &command_bytes);
 		if (err == -EBADMSG)
-			return diag_set(diag, err, "%s: load command %u (0x%x) at 0x%llx is cut off", image->path, i, command,
-					(unsigned long long)at);
+			return diag_set(diag, err, "%s: load command %u (0x%x) at 0x%llx is cut off",
+					image->path, i, command, (unsigned long long)at);
 		if (err)
 			return diag_set(diag, err, "%s: out of memory", image->path);
 	}
@@ -277,7 +281,8 @@ int macho_read(struct image *image, struct gsym_diag *diag)
 	uint32_t n = cursor_u32(&c), size = cursor_u32(&c);
 	cursor_skip(&c, wide ? 8 : 4);
 	if (size > cursor_left(&c))
-		return diag_set(diag, -EBADMSG, "%s: %u bytes of load commands do not fit the file", image->path, size);
+		return diag_set(diag, -EBADMSG, "%s: %u bytes of load commands do not fit the file",
+				image->path, size);
 	struct cursor commands = cursor_window(&c, size);
 	int err = read_commands(image, &commands, n, diag);
 	ranges_normalize(&image->text);

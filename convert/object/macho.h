@@ -1,7 +1,7 @@
 /*
- * macho.h - Mach-O files: what all parts of their reader know. Source of the format: Apple's <mach-o/loader.h>,
- * <mach-o/nlist.h>, <mach-o/stab.h> and <mach-o/fat.h>. Numbers are spelled out, because those headers are not
- * at hand elsewhere.
+ * macho.h - Mach-O files: what all parts of their reader know. Source of the format: Apple's
+ * <mach-o/loader.h>, <mach-o/nlist.h>, <mach-o/stab.h> and <mach-o/fat.h>. Numbers are spelled out, because
+ * those headers are not at hand elsewhere.
  */
 #ifndef CONVERT_OBJECT_MACHO_H
 #define CONVERT_OBJECT_MACHO_H
@@ -13,7 +13,8 @@ enum {
 	MACHO_NAME_SIZE = 16, /* of segments and sections; not terminated when full */
 	NLIST_32_SIZE = 12,
 	NLIST_64_SIZE = 16,
-	SLICES_MAX = 30, /* a Java class, of the same magic number as fat files, has its version here: at least 43 */
+	SLICES_MAX = 30, /* a Java class, of the same magic number as fat files, has its version here: at
+			    least 43 */
 };
 
 /* A stretch of the file as a load command gives it, which may lie outside. */
@@ -47,19 +48,20 @@ struct macho_slice {
 /* Whether @data begins like a Mach-O file for one architecture. */
 bool macho_is_thin(struct span data);
 
-/* What the header of such a file calls its architecture, by Apple's names: "arm64e"; and what two numbers of it mean. */
+/* What the header of such a file calls its architecture, by Apple's names: "arm64e"; and what two numbers of
+ * it mean. */
 void macho_arch_name(struct span data, char ret[static 16]);
 void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16]);
 
 /*
- * The slices of a fat file, those that hold Mach-O. Returns their number, at most @max; 0 when it is no fat file or
- * holds none. A Java class has the same magic number: it never looks like this.
+ * The slices of a fat file, those that hold Mach-O. Returns their number, at most @max; 0 when it is no fat
+ * file or holds none. A Java class has the same magic number: it never looks like this.
  */
 size_t macho_slices(struct span data, struct macho_slice *ret, size_t max);
 
 /*
- * What a fat file holds for @arch, which may be a static library; all of a file that is not fat. Empty when there is
- * nothing.
+ * What a fat file holds for @arch, which may be a static library; all of a file that is not fat. Empty when
+ * there is nothing.
  */
 struct span macho_part_for(struct span file, const char *arch);
 
@@ -78,7 +80,8 @@ struct macho_symbol {
 /* Entry @i; false beyond the end of the table. */
 bool macho_read_symbol(const struct image *image, uint64_t i, struct macho_symbol *ret);
 
-/* Its name, "" when there is none, or too many are too long; and as C has it, without the underscore that compilers put before all. */
+/* Its name, "" when there is none, or too many are too long; and as C has it, without the underscore that
+ * compilers put before all. */
 const char *macho_symbol_text(const struct image *image, const struct macho_symbol *symbol);
 const char *macho_symbol_name(const struct image *image, const struct macho_symbol *symbol);
 
@@ -88,13 +91,15 @@ bool macho_is_defined(const struct macho_symbol *symbol);
 /* See image_load_symbols(). */
 int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
 
-/* Appends to the symbols of @image the stubs that @source, a Mach-O file as well, has: "symbol stub for: name". 0 or -ENOMEM. */
+/* Appends to the symbols of @image the stubs that @source, a Mach-O file as well, has: "symbol stub for:
+ * name". 0 or -ENOMEM. */
 int macho_load_stubs(struct image *image, const struct image *source);
 
 /*
- * Calls @each for the exported symbols of a trie; it stops when that returns non-zero, which is then returned, and
- * silently where the trie is damaged. Names are only valid during the call.
+ * Calls @each for the exported symbols of a trie; it stops when that returns non-zero, which is then
+ * returned, and silently where the trie is damaged. Names are only valid during the call.
  */
-int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr), void *user);
+int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr),
+		       void *user);
 
 #endif

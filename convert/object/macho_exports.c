@@ -1,8 +1,8 @@
 /*
  * macho_exports.c - the trie of exported symbols, all that a stripped library keeps of its names.
  *
- * A node is the size of its terminal information (flags and address, both ULEB128), the number of edges, and for
- * each a string and the offset of another node. Source: Apple's <mach-o/loader.h>, at dyld_info_command.
+ * A node is the size of its terminal information (flags and address, both ULEB128), the number of edges, and
+ * for each a string and the offset of another node. Source: Apple's <mach-o/loader.h>, at dyld_info_command.
  */
 #include "convert/object/macho.h"
 
@@ -80,6 +80,7 @@ static int walk_node(struct walk *w, uint64_t off, size_t length, unsigned depth
 
 int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr), void *user)
 {
-	struct walk w = {.trie = trie, .each = each, .user = user, .budget = (uint64_t)trie.size * BUDGET_FACTOR};
+	struct walk w = {
+		.trie = trie, .each = each, .user = user, .budget = (uint64_t)trie.size * BUDGET_FACTOR};
 	return walk_node(&w, 0, 0, 0);
 }

@@ -1,8 +1,8 @@
 /*
  * macho_symbols.c - names of code: LC_SYMTAB, exported symbols, stubs; and where functions begin.
  *
- * Mach-O symbols have no sizes. LC_FUNCTION_STARTS lists every function, also those whose names were stripped, so
- * that the one before a nameless function does not answer for it.
+ * Mach-O symbols have no sizes. LC_FUNCTION_STARTS lists every function, also those whose names were
+ * stripped, so that the one before a nameless function does not answer for it.
  */
 #include "convert/object/macho.h"
 
@@ -16,8 +16,8 @@ enum {
 	N_EXT = 0x01,
 	INDIRECT_SYMBOL_LOCAL = (int)0x80000000,
 	INDIRECT_SYMBOL_ABS = 0x40000000,
-	SHORT_NAME = 1024,      /* bytes of a name that are always read */
-	EXPORTS_GROWTH = 32,    /* names of a trie, which share their beginnings, against its bytes */
+	SHORT_NAME = 1024,   /* bytes of a name that are always read */
+	EXPORTS_GROWTH = 32, /* names of a trie, which share their beginnings, against its bytes */
 };
 
 static struct span part_bytes(const struct image *image, uint64_t off, uint64_t size)
@@ -79,13 +79,14 @@ static bool is_code(const struct image *image, uint64_t addr)
 	return (!m->has_text_addr || addr >= m->text_addr) && ranges_find(&image->text, addr);
 }
 
-static int add_symbol(struct image *image, uint64_t addr, uint64_t size, const char *name, enum symbol_type type,
-		      bool global)
+static int add_symbol(struct image *image, uint64_t addr, uint64_t size, const char *name,
+		      enum symbol_type type, bool global)
 {
 	if (!is_code(image, addr))
 		return 0;
-	return vec_push(&image->symbols,
-			(struct symbol){.addr = addr, .size = size, .name = name, .type = type, .global = global});
+	return vec_push(
+		&image->symbols,
+		(struct symbol){.addr = addr, .size = size, .name = name, .type = type, .global = global});
 }
 
 /* ---- Tables of symbols ---- */
@@ -119,7 +120,8 @@ static bool is_known(const struct known *known, uint64_t addr)
 	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
 }
 
-/* What earlier tables name stays as it is: a dSYM's table may have the local symbols that its binary has lost. */
+/* What earlier tables name stays as it is: a dSYM's table may have the local symbols that its binary has
+ * lost. */
 static int load_table(struct image *image, const struct image *source)
 {
 	struct known known;
@@ -178,12 +180,13 @@ static int load_exports(struct image *image, const struct image *source)
 /* ---- Stubs ---- */
 
 /* @budget: bytes that names may still take. Many stubs may share one long name. */
-static int add_stub(struct image *image, const struct image *source, uint64_t addr, uint32_t size, uint32_t symbol,
-		    uint64_t *budget)
+static int add_stub(struct image *image, const struct image *source, uint64_t addr, uint32_t size,
+		    uint32_t symbol, uint64_t *budget)
 {
 	struct macho_symbol s;
 	char *text = NULL;
-	if (symbol & ((uint32_t)INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS) || !macho_read_symbol(source, symbol, &s))
+	if (symbol & ((uint32_t)INDIRECT_SYMBOL_LOCAL | INDIRECT_SYMBOL_ABS) ||
+	    !macho_read_symbol(source, symbol, &s))
 		return 0;
 	const char *symbol_name = macho_symbol_name(source, &s);
 	size_t length = strlen(symbol_name);
@@ -200,12 +203,14 @@ int macho_load_stubs(struct image *image, const struct image *source)
 {
 	const struct macho *m = source->macho;
 	struct span table = part_bytes(source, m->indirect.off, m->indirect.size * 4);
-	uint64_t names = source->map_size, entries = table.size / 4; /* no more stubs than the table has entries */
+	uint64_t names = source->map_size,
+		 entries = table.size / 4; /* no more stubs than the table has entries */
 	int err = 0;
 	for (size_t i = 0; i < m->stubs.n; i++) {
 		const struct macho_stubs *s = &m->stubs.v[i];
 		uint64_t n = s->stub_size ? s->size / s->stub_size : 0;
-		for (uint64_t k = 0; k < n && s->first + k < table.size / 4 && entries && !err; k++, entries--)
+		for (uint64_t k = 0; k < n && s->first + k < table.size / 4 && entries && !err;
+		     k++, entries--)
 			err = add_stub(image, source, s->addr + k * s->stub_size, s->stub_size,
 				       load32(table.data + (s->first + k) * 4, image->big_endian), &names);
 	}

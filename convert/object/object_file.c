@@ -68,7 +68,8 @@ static int image_map(struct image *image, struct gsym_diag *diag)
 
 /* ---- Formats ---- */
 
-/* What a file that is no ELF file seems to be compressed with, or NULL. Distributions compress kernel modules. */
+/* What a file that is no ELF file seems to be compressed with, or NULL. Distributions compress kernel
+ * modules. */
 static const char *compressor(const struct image *image)
 {
 	static const struct {
@@ -82,7 +83,8 @@ static const char *compressor(const struct image *image)
 		{{'B', 'Z', 'h'}, 3, "bzip2"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (image->map_size >= sizeof(known[i].magic) && !memcmp(image->map, known[i].magic, known[i].size))
+		if (image->map_size >= sizeof(known[i].magic) &&
+		    !memcmp(image->map, known[i].magic, known[i].size))
 			return known[i].name;
 	return NULL;
 }
@@ -117,20 +119,22 @@ static bool is_picked(const struct image *image, const struct image_pick *pick)
 	       (pick->id_size == image->id_size && !memcmp(pick->id, image->id, pick->id_size));
 }
 
-static int no_slice(const struct image *image, const struct macho_slice *slices, size_t n, const struct image_pick *pick,
-		    struct gsym_diag *diag)
+static int no_slice(const struct image *image, const struct macho_slice *slices, size_t n,
+		    const struct image_pick *pick, struct gsym_diag *diag)
 {
 	char list[SLICES_MAX * 18] = "";
 	for (size_t i = 0; i < n; i++)
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", slices[i].arch);
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
+			 slices[i].arch);
 	if (pick && pick->arch)
-		return diag_set(diag, -ENOEXEC, "%s: holds images for %s, none for %s", image->path, list, pick->arch);
+		return diag_set(diag, -ENOEXEC, "%s: holds images for %s, none for %s", image->path, list,
+				pick->arch);
 	return diag_set(diag, -ENOEXEC, "%s: holds images for %s: choose one of them", image->path, list);
 }
 
 /* Reads the one slice that is wanted, or the only one. */
-static int fat_read(struct image *image, const struct macho_slice *slices, size_t n, const struct image_pick *pick,
-		    struct gsym_diag *diag)
+static int fat_read(struct image *image, const struct macho_slice *slices, size_t n,
+		    const struct image_pick *pick, struct gsym_diag *diag)
 {
 	bool any = n == 1 || (pick && (pick->arch || pick->id_size));
 	for (size_t i = 0; i < n && any; i++) {
@@ -167,7 +171,8 @@ static int image_read(struct image *image, const struct image_pick *pick, struct
 
 /* ---- Life ---- */
 
-int image_open(const char *path, const struct convert_opener *opener, struct image **ret, struct gsym_diag *diag)
+int image_open(const char *path, const struct convert_opener *opener, struct image **ret,
+	       struct gsym_diag *diag)
 {
 	return image_open_slice(path, opener, NULL, ret, diag);
 }
@@ -198,7 +203,8 @@ static char *cut_member(char *path)
 	return open + 1;
 }
 
-static int read_object(struct image *image, const char *member, const char *arch, uint64_t mtime, struct gsym_diag *diag)
+static int read_object(struct image *image, const char *member, const char *arch, uint64_t mtime,
+		       struct gsym_diag *diag)
 {
 	const struct image_pick pick = {.arch = arch};
 	struct span bytes;
@@ -276,7 +282,8 @@ int image_each(int fd, const char *name, int (*each)(void *user, struct image *i
 	return each_slice(image, each, user, diag);
 }
 
-int image_open_memory(const void *data, size_t size, const char *name, struct image **ret, struct gsym_diag *diag)
+int image_open_memory(const void *data, size_t size, const char *name, struct image **ret,
+		      struct gsym_diag *diag)
 {
 	CLEANUP(image_closep) struct image *image = calloc(1, sizeof(*image));
 	if (!image || !(image->path = strdup(name)))
@@ -294,7 +301,8 @@ void image_close(struct image *image)
 		return;
 	for (size_t i = 0; i < image->sections.n; i++)
 		if (image->sections.v[i].owned)
-			munmap((void *)(uintptr_t)image->sections.v[i].data.data, image->sections.v[i].data.size);
+			munmap((void *)(uintptr_t)image->sections.v[i].data.data,
+			       image->sections.v[i].data.size);
 	vec_free(&image->segments);
 	vec_free(&image->sections);
 	vec_free(&image->symbols);
@@ -319,8 +327,8 @@ void image_closep(struct image **image)
 
 static bool is_named(const struct section *s, const char *name)
 {
-	return !strcmp(s->name, name) || (!strncmp(name, ".debug_", 7) && s->name[0] == '.' && s->name[1] == 'z' &&
-					  !strcmp(s->name + 2, name + 1));
+	return !strcmp(s->name, name) || (!strncmp(name, ".debug_", 7) && s->name[0] == '.' &&
+					  s->name[1] == 'z' && !strcmp(s->name + 2, name + 1));
 }
 
 struct section *image_next_section(struct image *image, const char *name, const struct section *after)
@@ -341,7 +349,8 @@ struct section *image_section(struct image *image, const char *name)
 
 void image_release(const struct image *image, struct span data, uint64_t from, uint64_t to)
 {
-	if (!image->mapped || data.data < image->file.data || data.data >= image->file.data + image->file.size)
+	if (!image->mapped || data.data < image->file.data ||
+	    data.data >= image->file.data + image->file.size)
 		return; /* the caller's memory, or decompressed: not backed by the file */
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t first = ((uintptr_t)data.data + from + page - 1) & ~(page - 1);
@@ -350,7 +359,8 @@ void image_release(const struct image *image, struct span data, uint64_t from, u
 		(void)madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
-/* The older way of GNU tools, and of Apple's: name ".zdebug_", content "ZLIB" and the size in eight bytes, big-endian. */
+/* The older way of GNU tools, and of Apple's: name ".zdebug_", content "ZLIB" and the size in eight bytes,
+ * big-endian. */
 void section_read_zdebug(struct section *s)
 {
 	if (s->raw.size < 12 || strncmp(s->name, ".zdebug_", 8) || memcmp(s->raw.data, "ZLIB", 4))

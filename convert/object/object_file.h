@@ -14,22 +14,22 @@
 
 enum compression {
 	COMPRESSION_NONE,
-	COMPRESSION_ZLIB,    /* SHF_COMPRESSED with ELFCOMPRESS_ZLIB, or a .zdebug_ section */
-	COMPRESSION_ZSTD,    /* SHF_COMPRESSED with ELFCOMPRESS_ZSTD */
+	COMPRESSION_ZLIB, /* SHF_COMPRESSED with ELFCOMPRESS_ZLIB, or a .zdebug_ section */
+	COMPRESSION_ZSTD, /* SHF_COMPRESSED with ELFCOMPRESS_ZSTD */
 	COMPRESSION_UNKNOWN,
 };
 
 struct section {
 	const char *name; /* borrowed from the file */
 	uint64_t addr, size;
-	bool allocated;   /* SHF_ALLOC */
-	bool code;        /* allocated and executable */
-	bool grouped;     /* SHF_GROUP */
+	bool allocated; /* SHF_ALLOC */
+	bool code;      /* allocated and executable */
+	bool grouped;   /* SHF_GROUP */
 	enum compression compression;
-	struct span raw;  /* bytes in the file, without compression header; empty for SHT_NOBITS */
+	struct span raw;    /* bytes in the file, without compression header; empty for SHT_NOBITS */
 	uint64_t full_size; /* after decompression, as the file claims */
-	struct span data; /* what section_load() made of it */
-	bool owned;       /* data was decompressed and is unmapped with the image */
+	struct span data;   /* what section_load() made of it */
+	bool owned;         /* data was decompressed and is unmapped with the image */
 };
 
 /* Bytes of the file that are loaded. */
@@ -57,40 +57,43 @@ enum { RELEASE_STEP = 16 << 20 }; /* bytes read between two calls of image_relea
 
 struct image {
 	char *path;
-	const struct convert_opener *opener; /* that of image_open(), borrowed: for files this one refers to */
-	struct span file; /* all of it */
-	bool mapped;      /* file is ours to unmap */
-	uint64_t mtime;   /* seconds since the epoch; 0 = not known */
+	const struct convert_opener
+		*opener;    /* that of image_open(), borrowed: for files this one refers to */
+	struct span file;   /* all of it */
+	bool mapped;        /* file is ours to unmap */
+	uint64_t mtime;     /* seconds since the epoch; 0 = not known */
 	const uint8_t *map; /* the image in it: all, but for a slice of a fat file */
 	size_t map_size;
 	enum image_kind kind;
-	struct arena names; /* of sections and symbols that the file does not have as text */
-	void *owned;      /* memory to free with the image, or NULL */
-	void *elf;        /* libelf's handle */
-	struct macho *macho; /* or what the reader of Mach-O needs */
+	struct arena names;       /* of sections and symbols that the file does not have as text */
+	void *owned;              /* memory to free with the image, or NULL */
+	void *elf;                /* libelf's handle */
+	struct macho *macho;      /* or what the reader of Mach-O needs */
 	struct gsym_reader *gsym; /* GSYM that it is, or has in a section; or NULL */
 	bool big_endian;
-	bool relocatable; /* ET_REL: addresses are those of our own layout of the sections */
-	uint64_t laid_out; /* end of that layout */
-	uint64_t lost_headers; /* where the section headers should be, if that is behind the end of the file; else 0 */
-	uint64_t relocations; /* bytes of relocation tables applied; no two share bytes, so at most map_size */
+	bool relocatable;      /* ET_REL: addresses are those of our own layout of the sections */
+	uint64_t laid_out;     /* end of that layout */
+	uint64_t lost_headers; /* where the section headers should be, if that is behind the end of the file;
+				  else 0 */
+	uint64_t
+		relocations; /* bytes of relocation tables applied; no two share bytes, so at most map_size */
 	struct {
 		size_t symtab, section; /* indexes of an SHT_SYMTAB_SHNDX section and of what it belongs to */
-	} index_tables[2]; /* of .symtab and .dynsym */
+	} index_tables[2];              /* of .symtab and .dynsym */
 	unsigned n_index_tables;
-	uint16_t machine;  /* e_machine */
+	uint16_t machine; /* e_machine */
 	uint8_t addr_size;
 	char arch[16];
 	uint8_t id[IMAGE_ID_MAX];
 	size_t id_size;
 	bool id_is_cut; /* see struct image_identity */
 	bool has_base;
-	uint64_t base_address; /* p_vaddr of the first PT_LOAD, as upstream writes it */
+	uint64_t base_address;        /* p_vaddr of the first PT_LOAD, as upstream writes it */
 	VEC(struct segment) segments; /* those with bytes in the file */
 	VEC(struct section) sections; /* section n of the file is sections.v[n - 1] */
-	range_vec text;        /* normalized; empty when the file has no sections */
-	VEC(struct symbol) symbols; /* in table order, defined ones in code only */
-	struct section *opd;   /* function descriptors (ELFv1 of ppc64), or NULL */
+	range_vec text;               /* normalized; empty when the file has no sections */
+	VEC(struct symbol) symbols;   /* in table order, defined ones in code only */
+	struct section *opd;          /* function descriptors (ELFv1 of ppc64), or NULL */
 	bool symbols_damaged;
 };
 
@@ -106,29 +109,32 @@ int image_open_slice(const char *path, const struct convert_opener *opener, cons
 		     struct image **ret, struct gsym_diag *diag);
 
 /*
- * The same for a Mach-O object that may be a member of a static library: "lib.a(x.o)". @mtime: of which time, in
- * seconds since the epoch, 0 = any. -ESTALE when it is of another one.
+ * The same for a Mach-O object that may be a member of a static library: "lib.a(x.o)". @mtime: of which time,
+ * in seconds since the epoch, 0 = any. -ESTALE when it is of another one.
  */
 int image_open_object(const char *path, const struct convert_opener *opener, const char *arch, uint64_t mtime,
 		      struct image **ret, struct gsym_diag *diag);
 
-/* Opens an object file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. @opener may be NULL. */
-int image_open(const char *path, const struct convert_opener *opener, struct image **ret, struct gsym_diag *diag);
+/* Opens an object file. -ENOEXEC when it is none, -EBADMSG when its headers are damaged. @opener may be NULL.
+ */
+int image_open(const char *path, const struct convert_opener *opener, struct image **ret,
+	       struct gsym_diag *diag);
 
 /* The same for an open file, which stays the caller's. @name takes the place of its path. */
 int image_open_descriptor(int fd, const char *name, const struct convert_opener *opener, struct image **ret,
 			  struct gsym_diag *diag);
 
 /*
- * Opens every image in the file @fd, which stays the caller's, one after the other, and hands it to @each, for as
- * long as that returns 0; what it returned else is returned. A damaged slice of a fat file is passed over. @name is
- * only used in messages.
+ * Opens every image in the file @fd, which stays the caller's, one after the other, and hands it to @each,
+ * for as long as that returns 0; what it returned else is returned. A damaged slice of a fat file is passed
+ * over. @name is only used in messages.
  */
 int image_each(int fd, const char *name, int (*each)(void *user, struct image *image), void *user,
 	       struct gsym_diag *diag);
 
 /* The same for a file in memory, borrowed until image_close(). @name is only used in messages. */
-int image_open_memory(const void *data, size_t size, const char *name, struct image **ret, struct gsym_diag *diag);
+int image_open_memory(const void *data, size_t size, const char *name, struct image **ret,
+		      struct gsym_diag *diag);
 void image_close(struct image *image);
 void image_closep(struct image **image);
 
@@ -145,8 +151,8 @@ bool image_has_code(const struct image *image);
 bool image_has_symbols(struct image *image);
 
 /*
- * Fills image->symbols from the first of @sources that has a .symtab, and from .dynsym of @image for addresses
- * that one does not name. Names are borrowed from the sources. 0 or -ENOMEM.
+ * Fills image->symbols from the first of @sources that has a .symtab, and from .dynsym of @image for
+ * addresses that one does not name. Names are borrowed from the sources. 0 or -ENOMEM.
  */
 int image_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
 
@@ -155,8 +161,9 @@ void section_read_zdebug(struct section *section);
 
 /*
  * Appends the stubs of the procedure linkage tables in @image, whose other symbols must be loaded, to
- * image->symbols as SYMBOL_STUB "name@plt". Those of Mach-O files are functions "symbol stub for: name", and for an
- * image that is a dSYM they may be in the file with the symbols, @symtab, which may be NULL. 0 or -ENOMEM.
+ * image->symbols as SYMBOL_STUB "name@plt". Those of Mach-O files are functions "symbol stub for: name", and
+ * for an image that is a dSYM they may be in the file with the symbols, @symtab, which may be NULL. 0 or
+ * -ENOMEM.
  */
 int image_load_plt(struct image *image, const struct image *symtab);
 
@@ -167,8 +174,8 @@ int image_load_plt(struct image *image, const struct image *symtab);
 int section_load(struct section *section);
 
 /*
- * Gives bytes [from, to) of @data back to the system where they are mapped from the file, so that memory in use does
- * not grow with it. Reading them again only faults them in again.
+ * Gives bytes [from, to) of @data back to the system where they are mapped from the file, so that memory in
+ * use does not grow with it. Reading them again only faults them in again.
  */
 void image_release(const struct image *image, struct span data, uint64_t from, uint64_t to);
 

@@ -44,7 +44,8 @@ static int sort_dotted(const struct image *image, struct keyed *ret, size_t *n)
 }
 
 /* Whether a symbol with a dot names the code of this descriptor. */
-static bool has_dotted(const struct image *image, const struct keyed *dotted, size_t n, const struct symbol *s)
+static bool has_dotted(const struct image *image, const struct keyed *dotted, size_t n,
+		       const struct symbol *s)
 {
 	size_t lo = 0, hi = n;
 	while (lo < hi) {
@@ -55,7 +56,8 @@ static bool has_dotted(const struct image *image, const struct keyed *dotted, si
 			hi = mid;
 	}
 	/* One look: several such symbols of one address would be a file made to cost time. */
-	return lo < n && dotted[lo].key == s->addr && !strcmp(image->symbols.v[dotted[lo].index].name, s->name);
+	return lo < n && dotted[lo].key == s->addr &&
+	       !strcmp(image->symbols.v[dotted[lo].index].name, s->name);
 }
 
 int descriptors_join(struct image *image)

@@ -16,8 +16,8 @@ int descriptors_open(struct image *image);
 uint64_t descriptor_code(const struct image *image, uint64_t addr);
 
 /*
- * Older compilers name code ".name" and the descriptor "name", with the size of a descriptor: of such pairs of
- * symbols only the code's stays. 0 or -ENOMEM.
+ * Older compilers name code ".name" and the descriptor "name", with the size of a descriptor: of such pairs
+ * of symbols only the code's stays. 0 or -ENOMEM.
  */
 int descriptors_join(struct image *image);
 

@@ -1,10 +1,10 @@
 /*
  * plt.c - stubs of procedure linkage tables as functions "name@plt", as objdump calls them.
  *
- * No symbol table has them, but programs crash in them and profiles are full of them. Each stub is decoded; the
- * relocation of the slot it jumps through names the function, so that the order of entries does not matter. The
- * header, and the second half of entries that linkers split for branch tracking, jump through no such slot and
- * stay without a name.
+ * No symbol table has them, but programs crash in them and profiles are full of them. Each stub is decoded;
+ * the relocation of the slot it jumps through names the function, so that the order of entries does not
+ * matter. The header, and the second half of entries that linkers split for branch tracking, jump through no
+ * such slot and stay without a name.
  *
  * A slot that is filled by a resolver (IRELATIVE) has no symbol: the entry gets the name of the STT_GNU_IFUNC
  * symbol with the resolver's address, else of any symbol there, else "*ABS*+0x..." as objdump prints it.
@@ -19,8 +19,8 @@
 #include <string.h>
 
 enum {
-	VISITS_MAX = 1 << 24,     /* of sections, when words of a file are looked for by address */
-	GLINK_ENTRIES = 32,    /* from DT_PPC64_GLINK to the first entry */
+	VISITS_MAX = 1 << 24, /* of sections, when words of a file are looked for by address */
+	GLINK_ENTRIES = 32,   /* from DT_PPC64_GLINK to the first entry */
 };
 
 /* A relocation table the dynamic linker reads, and its symbols. */
@@ -42,12 +42,12 @@ struct plt {
 	struct stub_machine machine;
 	VEC(struct relocations) tables;
 	VEC(struct slot) slots;
-	struct keyed *by_addr;     /* slots */
-	struct keyed *functions;   /* image->symbols by address, made when first wanted */
+	struct keyed *by_addr;   /* slots */
+	struct keyed *functions; /* image->symbols by address, made when first wanted */
 	size_t n_functions;
 	struct relocations dynsym; /* only its symbols: of stubs that name theirs by number */
 	uint64_t glink, jmprel;    /* DT_PPC64_GLINK and DT_JMPREL */
-	uint64_t budget;           /* bytes of tables, code and names: a file may point at the same ones many times */
+	uint64_t budget; /* bytes of tables, code and names: a file may point at the same ones many times */
 	uint32_t visits;
 };
 
@@ -94,14 +94,16 @@ static bool word_at(struct plt *p, uint64_t addr, uint64_t *ret)
 }
 
 /*
- * Any relocation with a symbol will do: that a stub jumps through the place makes it the symbol's entry. Which
- * types linkers use for that differs (JUMP_SLOT, GLOB_DAT, on RISC-V a plain word).
+ * Any relocation with a symbol will do: that a stub jumps through the place makes it the symbol's entry.
+ * Which types linkers use for that differs (JUMP_SLOT, GLOB_DAT, on RISC-V a plain word).
  */
 static int add_slot(struct plt *p, uint64_t off, uint64_t symbol, uint64_t type, uint64_t addend)
 {
 	if (symbol ? symbol > UINT32_MAX : !is_irelative(p->image->machine, type))
 		return 0;
-	return vec_push(&p->slots, (struct slot){.addr = off, .addend = addend, .symbol = (uint32_t)symbol,
+	return vec_push(&p->slots, (struct slot){.addr = off,
+						 .addend = addend,
+						 .symbol = (uint32_t)symbol,
 						 .table = (uint32_t)(p->tables.n - 1)});
 }
 
@@ -121,8 +123,8 @@ static int read_relocations(struct plt *p, const struct relocations *t)
 		if (t->rela ? !gelf_getrela(t->data, i, &rela) : !gelf_getrel(t->data, i, &rel))
 			break;
 		uint64_t info = t->rela ? rela.r_info : rel.r_info;
-		err = add_slot(p, t->rela ? rela.r_offset : rel.r_offset, symbol_of(p->image, info), GELF_R_TYPE(info),
-			       (uint64_t)rela.r_addend);
+		err = add_slot(p, t->rela ? rela.r_offset : rel.r_offset, symbol_of(p->image, info),
+			       GELF_R_TYPE(info), (uint64_t)rela.r_addend);
 	}
 	return err;
 }
@@ -132,7 +134,8 @@ static bool is_dynamic_relocations(const GElf_Shdr *shdr)
 	return (shdr->sh_type == SHT_RELA || shdr->sh_type == SHT_REL) && (shdr->sh_flags & SHF_ALLOC);
 }
 
-/* The symbols of a table: mostly those of the table before. libelf may copy what it gives, so it is paid for. */
+/* The symbols of a table: mostly those of the table before. libelf may copy what it gives, so it is paid for.
+ */
 static void link_symbols(struct plt *p, size_t link, struct relocations *ret)
 {
 	const struct relocations *last = p->tables.n ? &p->tables.v[p->tables.n - 1] : NULL;
@@ -142,8 +145,8 @@ static void link_symbols(struct plt *p, size_t link, struct relocations *ret)
 	if (last && last->link == link) {
 		ret->symbols = last->symbols;
 		ret->strings = last->strings;
-	} else if (scn && gelf_getshdr(scn, &shdr) && (shdr.sh_type == SHT_DYNSYM || shdr.sh_type == SHT_SYMTAB) &&
-		   spend(p, shdr.sh_size)) {
+	} else if (scn && gelf_getshdr(scn, &shdr) &&
+		   (shdr.sh_type == SHT_DYNSYM || shdr.sh_type == SHT_SYMTAB) && spend(p, shdr.sh_size)) {
 		ret->symbols = elf_getdata(scn, NULL);
 		ret->strings = shdr.sh_link;
 	}
@@ -331,8 +334,10 @@ static int push_stub(struct image *image, size_t first, uint64_t addr, uint64_t 
 	struct symbol *last = image->symbols.n > first ? &image->symbols.v[image->symbols.n - 1] : NULL;
 	if (last && addr - last->addr < last->size)
 		last->size = addr - last->addr;
-	return vec_push(&image->symbols, (struct symbol){.addr = addr, .size = size, .name = name,
-							 .type = SYMBOL_STUB, .global = true});
+	return vec_push(
+		&image->symbols,
+		(struct symbol){
+			.addr = addr, .size = size, .name = name, .type = SYMBOL_STUB, .global = true});
 }
 
 static int scan_section(struct plt *p, const struct section *s, unsigned step)
@@ -351,7 +356,8 @@ static int scan_section(struct plt *p, const struct section *s, unsigned step)
 		uint64_t left = cursor_left(&c);
 		int err = name_stub(p, &stub, &name);
 		if (!err && name)
-			err = push_stub(p->image, first, s->addr + off, left < stub.size ? left : stub.size, name);
+			err = push_stub(p->image, first, s->addr + off, left < stub.size ? left : stub.size,
+					name);
 		if (err)
 			return err;
 		if (name)
@@ -396,7 +402,9 @@ static bool jump_slot(const struct plt *p, uint64_t index, struct slot *ret)
 		const struct relocations *t = &p->tables.v[i];
 		if (t->addr != p->jmprel || !t->rela || !gelf_getrela(t->data, (int)index, &rela))
 			continue;
-		*ret = (struct slot){.addr = rela.r_offset, .addend = (uint64_t)rela.r_addend, .table = (uint32_t)i,
+		*ret = (struct slot){.addr = rela.r_offset,
+				     .addend = (uint64_t)rela.r_addend,
+				     .table = (uint32_t)i,
 				     .symbol = (uint32_t)GELF_R_SYM(rela.r_info)};
 		return ret->symbol != 0;
 	}
@@ -416,7 +424,8 @@ static int scan_glink(struct plt *p, const struct section *s)
 			return 0;
 		int err = name_slot(p, &slot, &name);
 		if (!err && name)
-			err = push_stub(p->image, p->image->symbols.n, s->addr + off, cursor_off(&c) - off, name);
+			err = push_stub(p->image, p->image->symbols.n, s->addr + off, cursor_off(&c) - off,
+					name);
 		if (err || !name)
 			return err;
 	}
@@ -426,8 +435,7 @@ static int scan_glinks(struct plt *p)
 {
 	for (size_t i = 0; p->glink && p->jmprel && i < p->image->sections.n; i++) {
 		const struct section *s = &p->image->sections.v[i];
-		if (may_hold_stubs(p->image, s) && p->glink >= s->addr &&
-		    p->glink - s->addr < s->raw.size)
+		if (may_hold_stubs(p->image, s) && p->glink >= s->addr && p->glink - s->addr < s->raw.size)
 			return scan_glink(p, s);
 	}
 	return 0;

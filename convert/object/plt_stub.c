@@ -146,8 +146,8 @@ static bool take_thumb_move(struct cursor *c, uint16_t opcode, uint32_t *ret)
 static bool decode_thumb(struct cursor c, uint64_t addr, uint32_t *ret)
 {
 	uint32_t low, high;
-	if (!take_thumb_move(&c, 0xf240, &low) || !take_thumb_move(&c, 0xf2c0, &high) || cursor_u16(&c) != 0x44fc ||
-	    cursor_u16(&c) != 0xf8dc || cursor_u16(&c) != 0xf000)
+	if (!take_thumb_move(&c, 0xf240, &low) || !take_thumb_move(&c, 0xf2c0, &high) ||
+	    cursor_u16(&c) != 0x44fc || cursor_u16(&c) != 0xf8dc || cursor_u16(&c) != 0xf000)
 		return false;
 	*ret = (uint32_t)addr + 12 + (high << 16 | low);
 	return cursor_ok(&c);
@@ -166,7 +166,8 @@ static bool decode_arm(const struct stub_machine *m, struct cursor c, uint64_t a
 		ret->prefix = 4;
 		ret->size += 4;
 	}
-	if (!decode_arm_short(c, addr, &slot) && !decode_arm_long(m, c, addr, &slot) && !decode_thumb(c, addr, &slot))
+	if (!decode_arm_short(c, addr, &slot) && !decode_arm_long(m, c, addr, &slot) &&
+	    !decode_thumb(c, addr, &slot))
 		return false;
 	ret->slot = slot;
 	return true;
@@ -178,7 +179,8 @@ static bool decode_arm(const struct stub_machine *m, struct cursor c, uint64_t a
 static bool decode_riscv(const struct stub_machine *m, struct cursor c, uint64_t addr, struct stub *ret)
 {
 	uint32_t auipc, load;
-	if (!take_word(&c, 0xfff, 0xe17, &auipc) || !take_word(&c, 0xfffff, m->addr_size == 8 ? 0xe3e03 : 0xe2e03, &load) ||
+	if (!take_word(&c, 0xfff, 0xe17, &auipc) ||
+	    !take_word(&c, 0xfffff, m->addr_size == 8 ? 0xe3e03 : 0xe2e03, &load) ||
 	    !take_word(&c, UINT32_MAX, 0x000e0367, NULL))
 		return false;
 	ret->slot = addr + sign_extend(auipc & 0xfffff000, 32) + sign_extend(load >> 20, 12);
@@ -216,8 +218,8 @@ static bool decode_s390(struct cursor c, uint64_t addr, struct stub *ret)
 /* ---- 64-bit PowerPC ---- */
 
 /*
- * Ends with bctr soon behind @c, or with bnectr+ and a branch to the lazy entry: a call with the pointer inline
- * (bctrl) is no stub. Adds the bytes up to there.
+ * Ends with bctr soon behind @c, or with bnectr+ and a branch to the lazy entry: a call with the pointer
+ * inline (bctrl) is no stub. Adds the bytes up to there.
  */
 static bool ends_in_jump(struct cursor c, unsigned *size)
 {
@@ -241,7 +243,8 @@ static bool take_prefixed_load(struct cursor *c, uint64_t addr, uint64_t *slot)
 {
 	uint32_t prefix, suffix;
 	struct cursor at = *c;
-	if (!take_word(&at, 0xfffc0000, 0x04100000, &prefix) || !take_word(&at, 0xffff0000, 0xe5800000, &suffix))
+	if (!take_word(&at, 0xfffc0000, 0x04100000, &prefix) ||
+	    !take_word(&at, 0xffff0000, 0xe5800000, &suffix))
 		return false;
 	*slot = addr + sign_extend((uint64_t)(prefix & 0x3ffff) << 16 | (suffix & 0xffff), 34);
 	*c = at;
@@ -266,8 +269,8 @@ static bool take_toc_load(const struct stub_machine *m, struct cursor *c, uint64
 }
 
 /*
- * Call stubs have no section of their own; they lie between functions. [std r2, save(r1);] the load of the slot;
- * mtctr r12; the callee's r2 and r11 under the first ABI; bctr.
+ * Call stubs have no section of their own; they lie between functions. [std r2, save(r1);] the load of the
+ * slot; mtctr r12; the callee's r2 and r11 under the first ABI; bctr.
  */
 static bool decode_ppc64(const struct stub_machine *m, struct cursor c, uint64_t addr, struct stub *ret)
 {
@@ -316,7 +319,8 @@ static bool decode_mips_lazy(struct cursor c, struct stub *ret)
 		return false;
 	/* addiu, ori or daddiu from the zero register, or ori onto the upper half */
 	if (large ? !take_word(&c, 0xffff0000, 0x37180000, &low)
-		  : !take_word(&c, 0xffff0000, 0x24180000, &low) && !take_word(&c, 0xffff0000, 0x34180000, &low) &&
+		  : !take_word(&c, 0xffff0000, 0x24180000, &low) &&
+			    !take_word(&c, 0xffff0000, 0x34180000, &low) &&
 			    !take_word(&c, 0xffff0000, 0x64180000, &low))
 		return false;
 	ret->symbol = (uint64_t)(high & 0xffff) << 16 | (low & 0xffff);

@@ -13,13 +13,13 @@
 
 enum action {
 	ACT_SET,
-	ACT_PCREL,    /* minus the place */
+	ACT_PCREL, /* minus the place */
 	ACT_ADD,
 	ACT_SUB,
-	ACT_SUB6,     /* in the low six bits of a byte */
+	ACT_SUB6, /* in the low six bits of a byte */
 	ACT_ADD6,
 	ACT_SET6,
-	ACT_SET_LEB,  /* in the bytes of a ULEB128 that is there */
+	ACT_SET_LEB, /* in the bytes of a ULEB128 that is there */
 	ACT_ADD_LEB,
 	ACT_SUB_LEB,
 	ACT_NONE,
@@ -157,7 +157,8 @@ static void patch_leb(uint8_t *at, const uint8_t *end, uint64_t value, enum acti
 		*at = (uint8_t)((*at & 0x80) | (value & 0x7f));
 }
 
-static void patch(const struct howto *how, uint8_t *at, const uint8_t *end, uint64_t value, uint64_t place, bool big)
+static void patch(const struct howto *how, uint8_t *at, const uint8_t *end, uint64_t value, uint64_t place,
+		  bool big)
 {
 	uint64_t old = how->size ? load_place(at, how->size, big) : 0;
 	switch ((enum action)how->action) {
@@ -205,7 +206,8 @@ static bool read_relocation(const struct relocation_table *t, size_t i, struct r
 	GElf_Rela rela;
 	GElf_Rel rel;
 	*ret = (struct relocation){0};
-	if (t->rela ? !gelf_getrela(t->relocations, (int)i, &rela) : !gelf_getrel(t->relocations, (int)i, &rel))
+	if (t->rela ? !gelf_getrela(t->relocations, (int)i, &rela)
+		    : !gelf_getrel(t->relocations, (int)i, &rel))
 		return false;
 	uint64_t info = t->rela ? rela.r_info : rel.r_info;
 	ret->off = t->rela ? rela.r_offset : rel.r_offset;
@@ -224,7 +226,8 @@ static bool find_symbol(const struct relocation_table *t, const struct relocatio
 {
 	GElf_Sym sym = {0};
 	uint64_t section = 0;
-	if (r->symbol && (!t->symbols || !symbol_read(t->image, t->symbols, t->indexes, r->symbol, &sym, &section)))
+	if (r->symbol &&
+	    (!t->symbols || !symbol_read(t->image, t->symbols, t->indexes, r->symbol, &sym, &section)))
 		return false;
 	*ret_value = sym.st_value + section;
 	return true;
@@ -267,7 +270,8 @@ static int make_writable(struct section *section)
 {
 	if (section->owned)
 		return 0;
-	void *copy = mmap(NULL, section->data.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *copy =
+		mmap(NULL, section->data.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (copy == MAP_FAILED)
 		return -ENOMEM;
 	memcpy(copy, section->data.data, section->data.size);
@@ -276,7 +280,8 @@ static int make_writable(struct section *section)
 	return 0;
 }
 
-/* Whether a table may be applied: a file whose tables share their bytes asks for more work than it is long. */
+/* Whether a table may be applied: a file whose tables share their bytes asks for more work than it is long.
+ */
 static bool take_table(struct image *image, const GElf_Shdr *shdr)
 {
 	if (shdr->sh_size > image->map_size - image->relocations)

@@ -1,5 +1,6 @@
 /*
- * section_layout.c - where the sections of a relocatable file were laid out, for those who know where they were loaded.
+ * section_layout.c - where the sections of a relocatable file were laid out, for those who know where they
+ * were loaded.
  *
  * A kernel tells in /sys/module/NAME/sections/ where each section of a module is; an address of the layout is
  * the address in memory, minus that, plus the section's place here.

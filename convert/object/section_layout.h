@@ -1,4 +1,5 @@
-/* section_layout.h - where an image lies: the sections of a relocatable file, the segments of a linked one. */
+/* section_layout.h - where an image lies: the sections of a relocatable file, the segments of a linked one.
+ */
 #ifndef CONVERT_OBJECT_SECTION_LAYOUT_H
 #define CONVERT_OBJECT_SECTION_LAYOUT_H
 
@@ -11,8 +12,8 @@
 int layout_report(const struct image *image, struct convert_summary *summary);
 
 /*
- * Tells where @image begins and which of its bytes go where. A separate debug file keeps addresses, but its file
- * offsets are not those of the program: it has no segments. 0 or -ENOMEM.
+ * Tells where @image begins and which of its bytes go where. A separate debug file keeps addresses, but its
+ * file offsets are not those of the program: it has no segments. 0 or -ENOMEM.
  */
 int segments_report(const struct image *image, struct convert_summary *summary);
 

@@ -1,6 +1,7 @@
 /*
- * The attribute (linux/posix_acl_xattr.h), little endian: a version, 32 bits, then entries of 8 bytes: what the entry is for,
- * 16 bits; permissions, 16 bits; a number of a user or group, 32 bits. With a list the mode's bits of the group are the mask.
+ * The attribute (linux/posix_acl_xattr.h), little endian: a version, 32 bits, then entries of 8 bytes: what
+ * the entry is for, 16 bits; permissions, 16 bits; a number of a user or group, 32 bits. With a list the
+ * mode's bits of the group are the mask.
  */
 #include "convert/os/acl.h"
 

@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * @mode of an open file or directory, for its path alone is enough, without what its list keeps from anybody it names: who is
- * named loses nothing to somebody else, and nobody gains. Without a list @mode itself.
+ * @mode of an open file or directory, for its path alone is enough, without what its list keeps from anybody
+ * it names: who is named loses nothing to somebody else, and nobody gains. Without a list @mode itself.
  */
 mode_t acl_reduced(int fd, mode_t mode);
 

@@ -15,8 +15,8 @@
 
 enum {
 	/*
-	 * A rename somewhere below while the kernel looked: it asks to be asked again. But a file whose owner holds
-	 * a lease on it says the same until that is broken, which takes a minute.
+	 * A rename somewhere below while the kernel looked: it asks to be asked again. But a file whose owner
+	 * holds a lease on it says the same until that is broken, which takes a minute.
 	 */
 	AGAIN_MAX = 32,
 };
@@ -147,8 +147,8 @@ bool file_open_to_all(int file, const struct stat *st, dev_t avoid)
 	int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int dir = top < 0 ? -1 : open_across(top, path, avoid);
 	/* Names may have been swapped since: that directory must be one that has the file. */
-	bool open = dir >= 0 && fstatat(dir, name, &found, AT_SYMLINK_NOFOLLOW) == 0 && same_place(&found, st) &&
-		    dir_open_to_all(dir);
+	bool open = dir >= 0 && fstatat(dir, name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    same_place(&found, st) && dir_open_to_all(dir);
 	if (dir >= 0)
 		close(dir);
 	if (top >= 0)

@@ -31,8 +31,8 @@ void log_find_journal(struct log *log)
 	unsigned long long dev, ino;
 	const char *stream = getenv("JOURNAL_STREAM");
 	struct stat st;
-	log->to_journal = stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
-			  st.st_dev == dev && st.st_ino == ino;
+	log->to_journal = stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
+			  fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
 }
 
 /* Copies @from with everything but printable ASCII spelled out; returns the length. */

@@ -1,5 +1,6 @@
 /*
- * convert_types.h - what clients of the converter and the converter itself have in common: options, summaries, identities.
+ * convert_types.h - what clients of the converter and the converter itself have in common: options,
+ * summaries, identities.
  *
  * The daemon includes this and never links the converter.
  */
@@ -15,17 +16,19 @@ enum {
 };
 
 enum convert_phase {
-	CONVERT_READING,  /* units of debug data done, of all */
+	CONVERT_READING, /* units of debug data done, of all */
 	CONVERT_WRITING,
 };
 
 /* How files are reached. The daemon's workers may open nothing by name: they ask the daemon. */
 struct convert_opener {
-	/* Opens @path for reading: a descriptor, which becomes the caller's, or a negative errno. Any thread. */
+	/* Opens @path for reading: a descriptor, which becomes the caller's, or a negative errno. Any thread.
+	 */
 	int (*open)(void *user, const char *path);
 	/*
-	 * Gets the debug file of a build id from elsewhere, which may take long: a descriptor likewise; -ENOENT when
-	 * nobody has it, or why it could not be had. Nothing says that it is what it should be. NULL: nobody to ask.
+	 * Gets the debug file of a build id from elsewhere, which may take long: a descriptor likewise;
+	 * -ENOENT when nobody has it, or why it could not be had. Nothing says that it is what it should be.
+	 * NULL: nobody to ask.
 	 */
 	int (*fetch)(void *user, const uint8_t *id, size_t size);
 	void *user;
@@ -34,28 +37,33 @@ struct convert_opener {
 /* How far a conversion is. */
 struct convert_progress {
 	enum convert_phase phase;
-	uint64_t done, total;             /* units read (object files of a Mach-O binary, functions of text); functions written */
+	uint64_t done, total; /* units read (object files of a Mach-O binary, functions of text); functions
+				 written */
 	uint64_t bytes_done, bytes_total; /* of the units; 0 where that is not known */
 };
 
 struct convert_options {
-	unsigned threads;            /* 0 = as many as the process may use */
-	uint16_t version;            /* GSYM version to write: 1 (default) or 2 */
-	bool match_llvm;             /* llvm-gsymutil's choices where ours differ; for comparisons */
-	bool dwarf_names;            /* name functions as DWARF does, not as the symbol at their start */
-	bool no_dwarf;               /* symbol tables only */
-	bool callsites;              /* keep what DWARF says of calls, to tell merged functions apart */
-	bool merged;                 /* keep all functions that share a range, not just the one that tells most */
-	const char *arch;            /* which image of a fat file; others are refused if they differ; NULL = any */
-	const uint8_t *id;           /* which of several for that architecture */
-	size_t id_size;              /* 0 = any */
-	const char *const *debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
-	const char *debug_file;      /* the file with the DWARF; NULL = the image itself, or one that is found */
-	bool dwarf_first;            /* should @debug_file be text symbols, DWARF that is found goes before them */
-	const char *callsites_file;  /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
-	const char *symtab_file;     /* the file with the symbols; NULL = the image, its debug file, .gnu_debugdata */
-	const struct convert_opener *opener; /* for all files, also those an image refers to; NULL = open(2) */
-	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED. */
+	unsigned threads;  /* 0 = as many as the process may use */
+	uint16_t version;  /* GSYM version to write: 1 (default) or 2 */
+	bool match_llvm;   /* llvm-gsymutil's choices where ours differ; for comparisons */
+	bool dwarf_names;  /* name functions as DWARF does, not as the symbol at their start */
+	bool no_dwarf;     /* symbol tables only */
+	bool callsites;    /* keep what DWARF says of calls, to tell merged functions apart */
+	bool merged;       /* keep all functions that share a range, not just the one that tells most */
+	const char *arch;  /* which image of a fat file; others are refused if they differ; NULL = any */
+	const uint8_t *id; /* which of several for that architecture */
+	size_t id_size;    /* 0 = any */
+	const char *const
+		*debug_dirs;    /* where debug files are also looked for; ends with NULL. NULL: nowhere */
+	const char *debug_file; /* the file with the DWARF; NULL = the image itself, or one that is found */
+	bool dwarf_first;       /* should @debug_file be text symbols, DWARF that is found goes before them */
+	const char *callsites_file; /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
+	const char *
+		symtab_file; /* the file with the symbols; NULL = the image, its debug file, .gnu_debugdata */
+	const struct convert_opener
+		*opener; /* for all files, also those an image refers to; NULL = open(2) */
+	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED.
+	 */
 	int (*progress)(void *user, const struct convert_progress *progress);
 	void *progress_user;
 };
@@ -64,7 +72,7 @@ struct convert_options {
 struct convert_oddity {
 	const char *kind; /* static text */
 	uint64_t count;
-	char first[160];  /* where it was met first: section and offset */
+	char first[160]; /* where it was met first: section and offset */
 };
 
 enum {
@@ -86,9 +94,9 @@ struct convert_segment {
 
 struct convert_summary {
 	char arch[16];
-	uint64_t image_base;        /* the address of what is loaded first */
-	uint64_t units;             /* units of debug data read */
-	bool has_ada;               /* one of them is written in Ada, whose names do not say that they are mangled */
+	uint64_t image_base; /* the address of what is loaded first */
+	uint64_t units;      /* units of debug data read */
+	bool has_ada;        /* one of them is written in Ada, whose names do not say that they are mangled */
 	uint64_t functions_dwarf;   /* records from DWARF, before pruning */
 	uint64_t functions_text;    /* FUNC records of text symbols */
 	uint64_t functions_gsym;    /* records copied from GSYM */
@@ -99,10 +107,10 @@ struct convert_summary {
 	size_t n_oddities;
 	struct convert_section *sections; /* of a relocatable file: allocated ones with content */
 	size_t n_sections;
-	uint64_t sections_left_out; /* of more than CONVERT_SECTIONS_MAX */
+	uint64_t sections_left_out;       /* of more than CONVERT_SECTIONS_MAX */
 	struct convert_segment *segments; /* at most CONVERT_SEGMENTS_MAX; none of a file without code */
 	size_t n_segments;
-	char *missing;              /* names of files that would have told more, one a line; NULL: none */
+	char *missing; /* names of files that would have told more, one a line; NULL: none */
 };
 
 void convert_summary_deinit(struct convert_summary *summary);
@@ -111,8 +119,8 @@ enum image_kind {
 	IMAGE_OTHER, /* not an object file: no error, most files are not */
 	IMAGE_ELF,
 	IMAGE_MACHO,
-	IMAGE_BREAKPAD, /* text symbols of Breakpad */
-	IMAGE_GSYM_FILE,     /* converted already, by whomever */
+	IMAGE_BREAKPAD,  /* text symbols of Breakpad */
+	IMAGE_GSYM_FILE, /* converted already, by whomever */
 	IMAGE_KIND_LAST = IMAGE_GSYM_FILE,
 };
 
@@ -122,7 +130,8 @@ struct image_identity {
 	uint8_t id[IMAGE_ID_MAX]; /* build id, or XXH3-128 of the whole file when it has none */
 	size_t id_size;
 	bool id_is_hash;
-	bool id_is_cut;  /* text symbols that name only the first 16 bytes of a build id, or all of it and zeros */
+	bool id_is_cut;  /* text symbols that name only the first 16 bytes of a build id, or all of it and
+			    zeros */
 	bool has_dwarf;  /* .debug_info with content */
 	bool has_symtab; /* .symtab with content */
 	bool has_gsym;   /* a section with GSYM, or nothing else */

@@ -1,8 +1,9 @@
 /*
  * func_record.h - functions while they are being made, and the pool of their strings and files.
  *
- * Every producer fills records: DWARF units in parallel, with strings and files numbered per unit, then symbol
- * tables. Merging renumbers them to the pool's, in unit order, so that the result does not depend on threads.
+ * Every producer fills records: DWARF units in parallel, with strings and files numbered per unit, then
+ * symbol tables. Merging renumbers them to the pool's, in unit order, so that the result does not depend on
+ * threads.
  */
 #ifndef CONVERT_RECORD_FUNC_RECORD_H
 #define CONVERT_RECORD_FUNC_RECORD_H
@@ -18,30 +19,31 @@ enum record_kind {
 	RECORD_DWARF,
 	RECORD_SYMBOL, /* STT_FUNC and the like */
 	RECORD_LABEL,  /* STT_NOTYPE: only where nothing else is */
-	RECORD_FOLDED, /* a function the linker folded into another of the same range: only ever merged with it */
+	RECORD_FOLDED, /* a function the linker folded into another of the same range: only ever merged with
+			  it */
 	RECORD_LINES,  /* no function: rows for whoever starts here and has none */
 };
 
 struct record {
-	uint64_t start, end;    /* end == start: size unknown */
-	struct gsym_row *rows;  /* all of these are in an arena */
+	uint64_t start, end;   /* end == start: size unknown */
+	struct gsym_row *rows; /* all of these are in an arena */
 	struct gsym_inline *inlines;
 	struct gsym_range *ranges;
 	struct gsym_callsite *callsites;
-	uint64_t *patterns;     /* strings of all callsites */
-	struct record *merged;  /* others with the same range; none of them has any */
+	uint64_t *patterns;    /* strings of all callsites */
+	struct record *merged; /* others with the same range; none of them has any */
 	uint32_t n_rows, n_inlines, n_ranges, n_callsites, n_patterns, n_merged;
-	uint64_t strp;          /* name in the string table, once it is there */
-	size_t first_merged;    /* in the writer's list, likewise */
-	uint32_t name;          /* string */
-	uint32_t bare;          /* the name without its scopes where they were added, else NO_STRING */
-	uint8_t kind;           /* enum record_kind */
-	bool linkage;           /* name is a linkage name */
-	bool inferred;          /* RECORD_SYMBOL: where it ends is a guess */
-	bool marker;            /* RECORD_LABEL that is dropped unless it has lines */
-	bool assembly;          /* RECORD_DWARF: a label of assembly code, which may have others at its side */
-	bool told;              /* RECORD_FOLDED: DWARF itself says where its lines are */
-	bool speaks;            /* of several folded bodies: the one that answers for all */
+	uint64_t strp;       /* name in the string table, once it is there */
+	size_t first_merged; /* in the writer's list, likewise */
+	uint32_t name;       /* string */
+	uint32_t bare;       /* the name without its scopes where they were added, else NO_STRING */
+	uint8_t kind;        /* enum record_kind */
+	bool linkage;        /* name is a linkage name */
+	bool inferred;       /* RECORD_SYMBOL: where it ends is a guess */
+	bool marker;         /* RECORD_LABEL that is dropped unless it has lines */
+	bool assembly;       /* RECORD_DWARF: a label of assembly code, which may have others at its side */
+	bool told;           /* RECORD_FOLDED: DWARF itself says where its lines are */
+	bool speaks;         /* of several folded bodies: the one that answers for all */
 };
 
 typedef VEC(struct record) record_vec;

@@ -92,7 +92,8 @@ int oddities_report(const struct oddities *odd, struct convert_summary *summary)
 		o->kind = kind_text[i];
 		o->count = odd->kind[i].count;
 		if (odd->kind[i].section)
-			snprintf(o->first, sizeof(o->first), "%s+0x%" PRIx64, odd->kind[i].section, odd->kind[i].off);
+			snprintf(o->first, sizeof(o->first), "%s+0x%" PRIx64, odd->kind[i].section,
+				 odd->kind[i].off);
 		else
 			snprintf(o->first, sizeof(o->first), "0x%" PRIx64, odd->kind[i].off);
 	}

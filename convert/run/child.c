@@ -48,8 +48,8 @@ static int plan_fds(posix_spawn_file_actions_t *actions, const int *fds, size_t 
 }
 
 /*
- * A worker that a hostile file has taken over must not write to the daemon's log or terminal. Sanitizers report
- * there, so in their builds it stays.
+ * A worker that a hostile file has taken over must not write to the daemon's log or terminal. Sanitizers
+ * report there, so in their builds it stays.
  */
 static int plan_stdio(posix_spawn_file_actions_t *actions)
 {
@@ -97,7 +97,8 @@ static int spawn(const char *program, const char *mode, const int *fds, size_t n
 	return err;
 }
 
-int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret, int *ret_fd)
+int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret,
+		     int *ret_fd)
 {
 	for (;;) {
 		struct pollfd fds[] = {{.fd = child->sock, .events = POLLIN},

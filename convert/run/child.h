@@ -1,8 +1,8 @@
 /*
  * child.h - worker processes: starting, talking with a time limit, ending.
  *
- * The protocol is convert/worker/worker.h. Workers start with posix_spawn(3): fork(2) in a process with threads and
- * large mappings would be slow and unsafe.
+ * The protocol is convert/worker/worker.h. Workers start with posix_spawn(3): fork(2) in a process with
+ * threads and large mappings would be slow and unsafe.
  */
 #ifndef CONVERT_RUN_CHILD_H
 #define CONVERT_RUN_CHILD_H
@@ -42,7 +42,8 @@ int child_start(const struct child_order *order, struct child *ret, struct gsym_
 int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret);
 
 /* The same for messages with a descriptor: see worker_receive(). */
-int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret, int *ret_fd);
+int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret,
+		     int *ret_fd);
 
 void child_kill(const struct child *child);
 

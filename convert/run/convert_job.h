@@ -12,7 +12,7 @@ struct job {
 	const struct converter *converter;
 	struct revision *rev;
 	struct outcome *out;
-	int input, binary;  /* the object file and its other half; -1: none */
+	int input, binary; /* the object file and its other half; -1: none */
 	struct cache_temp temp;
 	struct text_buf notes;
 	struct text_buf inputs;
@@ -20,7 +20,8 @@ struct job {
 	unsigned fetches;  /* of debug files from servers */
 	bool fetched;      /* one of them was given */
 	int fetch_failure; /* why servers could not be asked, or 0 */
-	int64_t again;     /* when to ask those who failed or did not have it, in seconds since the epoch; 0: not */
+	int64_t again; /* when to ask those who failed or did not have it, in seconds since the epoch; 0: not
+			*/
 	int64_t waited_ms; /* for servers, which takes none of the conversion's time */
 	bool has_done, has_failed;
 	struct worker_done done;

@@ -147,7 +147,8 @@ static uint64_t output_limit(uint64_t input_size)
 }
 
 /* Where a file of SOURCE lies. Too deep for a path: only its name, and nothing is found beside it. */
-static void full_path(const struct converter *c, const struct source *source, char ret[static WORKER_PATH_MAX])
+static void full_path(const struct converter *c, const struct source *source,
+		      char ret[static WORKER_PATH_MAX])
 {
 	const char *slash = strrchr(source->path, '/');
 	if (snprintf(ret, WORKER_PATH_MAX, "%s/%s", c->source, source->path) >= WORKER_PATH_MAX)
@@ -182,7 +183,8 @@ static int send_order(const struct job *job, const struct child *child)
 		.fetch = c->hood.servers != 0,
 	};
 	order.id_size = (uint32_t)id_parse(rev->image->id, order.id);
-	snprintf(order.arch, sizeof(order.arch), "%s", *rev->source.arch ? rev->source.arch : rev->binary.arch);
+	snprintf(order.arch, sizeof(order.arch), "%s",
+		 *rev->source.arch ? rev->source.arch : rev->binary.arch);
 	full_path(c, &rev->source, order.input);
 	if (rev->binary.path)
 		full_path(c, &rev->binary, order.binary);
@@ -199,7 +201,8 @@ static void note_progress(struct job *job, const struct worker_progress *m)
 	atomic_store(&job->rev->progress, percent);
 }
 
-/* Opens a neighbour for the worker, or tells why not. It asks one question at a time, so there is room to answer. */
+/* Opens a neighbour for the worker, or tells why not. It asks one question at a time, so there is room to
+ * answer. */
 static int answer_open(struct job *job, const struct child *child, const struct worker_open *m)
 {
 	struct neighbour file;
@@ -358,7 +361,8 @@ void convert_run(const struct converter *converter, struct revision *rev, struct
 		ret->offer = ret->verdict == VERDICT_READY ? share_offer(&job) : NULL;
 	}
 	report(&job);
-	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER || ret->verdict == VERDICT_CRASHED)
+	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER ||
+	    ret->verdict == VERDICT_CRASHED)
 		ret->inputs = strndup(job.inputs.v ? job.inputs.v : "", job.inputs.n);
 	cache_temp_close(converter->cache, &job.temp);
 	text_deinit(&job.notes);

@@ -29,7 +29,8 @@ enum {
 
 static int client_path(const struct cache *cache, char **ret)
 {
-	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME"),
+		   *home = getenv("HOME");
 	struct stat st;
 	char *old = NULL;
 	if (home && *home == '/' && asprintf(&old, "%s/.debuginfod_client_cache", home) < 0)
@@ -63,7 +64,8 @@ static int open_directory(struct fetcher *f, const struct cache *cache, struct g
 				path ? path : "", strerror(err ? -err : errno));
 	if (stat(f->directory, &st) || st.st_uid != geteuid() || (st.st_mode & 022))
 		return diag_set(diag, -EPERM,
-				"debuginfod: directory '%s' belongs to somebody else, or others may write to it: set DEBUGINFOD_CACHE_PATH",
+				"debuginfod: directory '%s' belongs to somebody else, or others may write to "
+				"it: set DEBUGINFOD_CACHE_PATH",
 				f->directory);
 	return 0;
 }
@@ -123,7 +125,8 @@ static int await_file(const struct fetcher *f, const struct child *child, char p
 	return err;
 }
 
-static int run_client(const struct fetcher *f, const uint8_t *id, size_t size, char path[static FETCH_PATH_SIZE])
+static int run_client(const struct fetcher *f, const uint8_t *id, size_t size,
+		      char path[static FETCH_PATH_SIZE])
 {
 	const struct child_order start = {
 		.program = f->worker,
@@ -202,15 +205,19 @@ static void note_result(struct fetcher *f, const uint8_t *id, size_t size, int64
 	bool found = ret->fd >= 0, failed = fetch_failed(ret->fd);
 	int64_t rest = note_answer(f, failed ? ret->fd : 0, took);
 	hex(id, size, name);
-	metric_add(&f->metrics->fetches[found ? FETCH_FOUND : ret->fd == -ENOENT ? FETCH_MISSING : FETCH_FAILED], 1);
+	metric_add(&f->metrics->fetches[found                ? FETCH_FOUND
+					: ret->fd == -ENOENT ? FETCH_MISSING
+							     : FETCH_FAILED],
+		   1);
 	ret->again = wall_seconds() + (failed ? rest / 1000 + 1 : MISSING_SECONDS);
 	if (found)
 		log_info(f->log, "debuginfod: got '%s'", ret->path);
 	else if (ret->fd == -ELIBACC)
-		log_error(f->log, "debuginfod: cannot load libdebuginfod.so.1: install it, or set debuginfod=no");
+		log_error(f->log,
+			  "debuginfod: cannot load libdebuginfod.so.1: install it, or set debuginfod=no");
 	else if (failed)
-		log_warning(f->log, "debuginfod: cannot get %s: %s; asking no server for %lld s", name, strerror(-ret->fd),
-			    (long long)rest / 1000);
+		log_warning(f->log, "debuginfod: cannot get %s: %s; asking no server for %lld s", name,
+			    strerror(-ret->fd), (long long)rest / 1000);
 	else if (ret->fd == -EFBIG)
 		log_warning(f->log, "debuginfod: cannot get %s: it has more than cache_size=%llu bytes", name,
 			    (unsigned long long)f->size);

@@ -1,9 +1,9 @@
 /*
  * debuginfod.h - debug files that are nowhere here, from the servers of debuginfod.
  *
- * Only with the option debuginfod=yes. elfutils' client asks the servers, in a process of its own ("gsym worker fetch"),
- * because it parses what the network sends; what it got stays in the directory that it shares with other programs of
- * the user, and is opened from there.
+ * Only with the option debuginfod=yes. elfutils' client asks the servers, in a process of its own ("gsym
+ * worker fetch"), because it parses what the network sends; what it got stays in the directory that it shares
+ * with other programs of the user, and is opened from there.
  */
 #ifndef CONVERT_RUN_DEBUGINFOD_H
 #define CONVERT_RUN_DEBUGINFOD_H
@@ -29,7 +29,8 @@ struct fetcher {
 	unsigned seconds; /* it may take */
 	int stop_fd;      /* becomes readable when the daemon ends */
 
-	/* When servers do not answer, none is asked for a while, whatever for. Guarded by the lock, innermost. */
+	/* When servers do not answer, none is asked for a while, whatever for. Guarded by the lock,
+	 * innermost. */
 	pthread_mutex_t lock;
 	int64_t rest_until; /* monotonic_ms() */
 	int64_t rest_ms;    /* the last time */
@@ -38,21 +39,22 @@ struct fetcher {
 
 /*
  * Finds out whom to ask ($DEBUGINFOD_URLS), and where the client keeps files: $DEBUGINFOD_CACHE_PATH,
- * ~/.debuginfod_client_cache if there is one, $XDG_CACHE_HOME/debuginfod_client, ~/.cache/debuginfod_client, or a
- * directory of @cache when nothing says whose home it is. All of them must be the daemon's own.
+ * ~/.debuginfod_client_cache if there is one, $XDG_CACHE_HOME/debuginfod_client, ~/.cache/debuginfod_client,
+ * or a directory of @cache when nothing says whose home it is. All of them must be the daemon's own.
  */
 int fetcher_open(struct fetcher *fetcher, const struct cache *cache, struct gsym_diag *diag);
 void fetcher_close(struct fetcher *fetcher);
 
 struct fetched {
-	int fd;                     /* to read; the caller's; or a negative errno: */
-				    /* -ENOENT no server has it, -EFBIG it is too large, -ECANCELED the daemon ends, */
-				    /* others: nobody could be asked */
+	int fd; /* to read; the caller's; or a negative errno: */
+		/* -ENOENT no server has it, -EFBIG it is too large, -ECANCELED the daemon ends, */
+		/* others: nobody could be asked */
 	char path[FETCH_PATH_SIZE]; /* of the file */
-	int64_t again;              /* else: not before that (seconds since the epoch) there is anything new */
+	int64_t again; /* else: not before that (seconds since the epoch) there is anything new */
 };
 
-/* Gets the debug file of a build id, of IMAGE_ID_MAX bytes at most. Takes as long as the servers do, but not longer than @fetcher allows. */
+/* Gets the debug file of a build id, of IMAGE_ID_MAX bytes at most. Takes as long as the servers do, but not
+ * longer than @fetcher allows. */
 void fetcher_get(struct fetcher *fetcher, const uint8_t *id, size_t size, struct fetched *ret);
 
 /* Whether that means that servers could not be asked, rather than what they have. Pure. */

@@ -34,7 +34,8 @@ static void note_asked(struct job *job)
 static void judge_unreachable(struct job *job)
 {
 	struct outcome *out = job->out;
-	diag_prefix(&out->diag, job->fetch_failure, "debuginfod: %s; asking again later", strerror(-job->fetch_failure));
+	diag_prefix(&out->diag, job->fetch_failure, "debuginfod: %s; asking again later",
+		    strerror(-job->fetch_failure));
 	job_fail(out, VERDICT_FAILED, fetch_errno(job->fetch_failure));
 	out->again = job->again;
 }
@@ -129,13 +130,14 @@ static void publish(struct job *job)
 	add_note(&job->notes, "functions_dwarf", job->done.functions_dwarf);
 	add_note(&job->notes, "functions_symbols", job->done.functions_symbols);
 	struct stat st;
-	if (job->notes.failed || job->inputs.failed || fstat(job->temp.fd, &st) || (uint64_t)st.st_size != job->done.output_size) {
+	if (job->notes.failed || job->inputs.failed || fstat(job->temp.fd, &st) ||
+	    (uint64_t)st.st_size != job->done.output_size) {
 		diag_set(&out->diag, -EIO, "the worker's output is not as long as it said");
 		job_fail(out, VERDICT_CRASHED, -EIO);
 		return;
 	}
-	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size, text_span(&job->notes),
-				text_span(&job->inputs), &out->diag);
+	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size,
+				text_span(&job->notes), text_span(&job->inputs), &out->diag);
 	if (!err)
 		err = cache_load(cache, &job->rev->key, &out->handle, &out->diag);
 	if (err)

@@ -29,7 +29,8 @@ bool readable_like(const struct stat *st, bool reachable, const struct source *s
 {
 	bool same_group = st->st_gid == source->gid, same_owner = st->st_uid == source->uid;
 	bool group = reachable && (st->st_mode & S_IRGRP), others = reachable && (st->st_mode & S_IROTH);
-	/* Whoever is in none of the source's classes may be in any of the file's, where a group can have less. */
+	/* Whoever is in none of the source's classes may be in any of the file's, where a group can have
+	 * less. */
 	bool for_others = others && (group || same_group);
 	bool for_group = group && (others || same_group);
 	bool for_owner = (others && group) || (same_owner && (st->st_mode & S_IRUSR));

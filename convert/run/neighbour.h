@@ -1,9 +1,9 @@
 /*
  * neighbour.h - files that an object file refers to: its debug file, what dwz shared, .dwo and .dwp files.
  *
- * Their names come from hostile files. A neighbour is opened only below SOURCE or a directory of debug files, and
- * only if everybody who may read answers about the object file may read the neighbour as well: what is in it
- * becomes part of those answers.
+ * Their names come from hostile files. A neighbour is opened only below SOURCE or a directory of debug files,
+ * and only if everybody who may read answers about the object file may read the neighbour as well: what is in
+ * it becomes part of those answers.
  */
 #ifndef CONVERT_RUN_NEIGHBOUR_H
 #define CONVERT_RUN_NEIGHBOUR_H
@@ -26,28 +26,31 @@ struct neighbour {
 };
 
 /*
- * Opens @path for a conversion of @source: a descriptor, with what it is in @ret. -EPERM, with the same, when not
- * everybody concerned may read it, or we may not; -EXDEV when the path itself leads outside those directories; or
- * the errno of opening, also for what a link leads to outside.
+ * Opens @path for a conversion of @source: a descriptor, with what it is in @ret. -EPERM, with the same, when
+ * not everybody concerned may read it, or we may not; -EXDEV when the path itself leads outside those
+ * directories; or the errno of opening, also for what a link leads to outside.
  */
 int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path,
 		   struct neighbour *ret);
 
 /*
- * What was opened for its path, or by somebody else, to read: another descriptor. It must be known to be a regular file.
+ * What was opened for its path, or by somebody else, to read: another descriptor. It must be known to be a
+ * regular file.
  */
 int reopen(int fd);
 
 /* What the file @path is now: 0, or the errno. For no conversion in particular. */
 int neighbour_stat(const struct neighbourhood *hood, const char *path, struct neighbour *ret);
 
-/* A fingerprint of those directories, and of whether servers are asked: another neighbourhood, other files. */
+/* A fingerprint of those directories, and of whether servers are asked: another neighbourhood, other files.
+ */
 uint64_t neighbourhood_fingerprint(const struct neighbourhood *hood);
 
 /* Whether everybody may search all directories of an absolute path, the last one included. */
 bool path_open_to_all(const char *path);
 
-/* Whether who may read @source may also read a file of @st; @reachable: everybody can get at that file. Pure. */
+/* Whether who may read @source may also read a file of @st; @reachable: everybody can get at that file. Pure.
+ */
 bool readable_like(const struct stat *st, bool reachable, const struct source *source);
 
 #endif

@@ -75,8 +75,8 @@ static bool make_key(const struct job *job, struct cache_key *ret)
 	good = good && !all.failed;
 	if (good) {
 		XXH128_hash_t sum = XXH3_128bits(all.v, all.n);
-		snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", rev->image->id, (unsigned long long)sum.high64,
-			 (unsigned long long)sum.low64);
+		snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", rev->image->id,
+			 (unsigned long long)sum.high64, (unsigned long long)sum.low64);
 	}
 	text_deinit(&all);
 	return good;
@@ -91,7 +91,7 @@ struct translation {
 	const struct source *source;
 	struct text_buf *local;    /* lines for the cache */
 	struct text_buf *portable; /* lines for others */
-	size_t n; /* that are there */
+	size_t n;                  /* that are there */
 };
 
 /* What another host would have to find there. False when it is not to be shared. */
@@ -146,7 +146,8 @@ static int translate_lines(void *arg)
 }
 
 /* Looks at the neighbours that @inputs name, and describes them in both ways. 0, or not to be shared. */
-static int translate(const struct job *job, struct span inputs, struct text_buf *local, struct text_buf *portable)
+static int translate(const struct job *job, struct span inputs, struct text_buf *local,
+		     struct text_buf *portable)
 {
 	struct translation t = {inputs, &job->converter->hood, &job->rev->source, local, portable, 0};
 	return guard_run(translate_lines, &t);
@@ -161,7 +162,8 @@ static uint64_t bytes_most(const struct job *job)
 
 static bool is_same(const struct text_buf *portable, struct span inputs)
 {
-	return portable->n == inputs.size && (!inputs.size || memcmp(portable->v, inputs.data, inputs.size) == 0);
+	return portable->n == inputs.size &&
+	       (!inputs.size || memcmp(portable->v, inputs.data, inputs.size) == 0);
 }
 
 /* Makes what was copied to job->temp ours, if it was made of what is here. */
@@ -179,7 +181,8 @@ static int adopt(struct job *job, const struct handle *copied)
 	if (!err && (job->notes.failed || ftruncate(job->temp.fd, (off_t)size)))
 		err = -ENOMEM;
 	if (!err)
-		err = cache_publish(cache, &job->temp, &job->rev->key, size, text_span(&job->notes), text_span(&job->inputs), &diag);
+		err = cache_publish(cache, &job->temp, &job->rev->key, size, text_span(&job->notes),
+				    text_span(&job->inputs), &diag);
 	return err ? err : cache_load(cache, &job->rev->key, &job->out->handle, &diag);
 }
 
@@ -197,7 +200,8 @@ static int fetch(struct job *job, const struct cache_key *key)
 	}
 	err = handle_open(job->temp.fd, key->text, &copied, &diag);
 	if (err == -EBADMSG) {
-		log_warning(shared->log, "shared directory '%s': %s: %s; deleting it", shared->path, key->text, diag.text);
+		log_warning(shared->log, "shared directory '%s': %s: %s; deleting it", shared->path,
+			    key->text, diag.text);
 		shared_dir_forget(shared, key);
 	}
 	if (err)
@@ -208,15 +212,16 @@ static int fetch(struct job *job, const struct cache_key *key)
 }
 
 /*
- * True when there is an outcome: @err is 0, or the file was published and cannot be opened, so that a worker must not write to
- * it any more.
+ * True when there is an outcome: @err is 0, or the file was published and cannot be opened, so that a worker
+ * must not write to it any more.
  */
 static bool is_over(struct job *job, int err)
 {
 	job->out->adopted = !err;
 	if (!err || job->temp.name[0])
 		return !err;
-	diag_set(&job->out->diag, err, "cannot open what was taken from the shared directory: %s", strerror(-err));
+	diag_set(&job->out->diag, err, "cannot open what was taken from the shared directory: %s",
+		 strerror(-err));
 	job_fail(job->out, VERDICT_TRANSIENT, -EIO);
 	return true;
 }
@@ -257,7 +262,8 @@ struct share_offer *share_offer(const struct job *job)
 	if (!offer)
 		return NULL;
 	offer->handle = handle_get(job->out->handle);
-	bool good = make_key(job, &offer->key) && !translate(job, text_span(&job->inputs), &unused, &offer->inputs);
+	bool good = make_key(job, &offer->key) &&
+		    !translate(job, text_span(&job->inputs), &unused, &offer->inputs);
 	text_deinit(&unused);
 	if (good)
 		return offer;
@@ -270,7 +276,8 @@ void share_give(struct shared_dir *shared, struct metrics *metrics, struct share
 	if (!offer)
 		return;
 	const struct handle *handle = offer->handle;
-	int err = shared_dir_write(shared, &offer->key, handle->gsym, handle->notes, text_span(&offer->inputs));
+	int err =
+		shared_dir_write(shared, &offer->key, handle->gsym, handle->notes, text_span(&offer->inputs));
 	if (err)
 		shared_dir_complain(shared, SHARED_WRITE, err);
 	else

@@ -23,8 +23,8 @@
 struct dw {
 	Dwarf_Debug dbg;
 	uint64_t mode_bits; /* of addresses of code that are no part of the place: see struct dwarf */
-	uint64_t skipped; /* entries it reported an error for */
-	char reason[128]; /* the first of these errors */
+	uint64_t skipped;   /* entries it reported an error for */
+	char reason[128];   /* the first of these errors */
 };
 
 /*

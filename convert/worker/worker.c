@@ -54,8 +54,10 @@ static bool list_terminated(const char *list, size_t size)
 static bool convert_valid(const struct worker_convert *m)
 {
 	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2) &&
-	       m->has_binary <= 1 && m->fetch <= 1 && m->id_size <= sizeof(m->id) && terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
-	       terminated(m->binary, sizeof(m->binary)) && list_terminated(m->debug_dirs, sizeof(m->debug_dirs));
+	       m->has_binary <= 1 && m->fetch <= 1 && m->id_size <= sizeof(m->id) &&
+	       terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 &&
+	       terminated(m->input, sizeof(m->input)) && terminated(m->binary, sizeof(m->binary)) &&
+	       list_terminated(m->debug_dirs, sizeof(m->debug_dirs));
 }
 
 static bool progress_valid(const struct worker_progress *m)
@@ -70,12 +72,14 @@ static bool failed_valid(const struct worker_failed *m)
 
 static bool identity_valid(const struct worker_identity *m)
 {
-	if (m->error < 0 || m->error >= 4096 || m->kind > IMAGE_KIND_LAST || m->more > 1 || m->id_size > sizeof(m->id))
+	if (m->error < 0 || m->error >= 4096 || m->kind > IMAGE_KIND_LAST || m->more > 1 ||
+	    m->id_size > sizeof(m->id))
 		return false;
 	if (m->error == 0 && m->kind != IMAGE_OTHER && m->id_size == 0)
 		return false;
-	return m->id_is_hash <= 1 && m->id_is_cut <= 1 && m->has_dwarf <= 1 && m->has_symtab <= 1 && m->has_text <= 1 && m->has_gsym <= 1 &&
-	       terminated(m->arch, sizeof(m->arch)) && terminated(m->text, sizeof(m->text));
+	return m->id_is_hash <= 1 && m->id_is_cut <= 1 && m->has_dwarf <= 1 && m->has_symtab <= 1 &&
+	       m->has_text <= 1 && m->has_gsym <= 1 && terminated(m->arch, sizeof(m->arch)) &&
+	       terminated(m->text, sizeof(m->text));
 }
 
 static bool download_valid(const struct worker_download *m)

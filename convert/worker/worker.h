@@ -6,15 +6,13 @@
  *
  * Every worker first says WORKER_READY. Then, by mode:
  *
- *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file; 6 = another file
- *            of the same image with its code, if the order says so.
- *            in: WORKER_CONVERT; out: any number of WORKER_PROGRESS, then either any number of WORKER_ODDITY,
- *            WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT and one WORKER_DONE, or one WORKER_FAILED. Until then, one at a
- *            time, WORKER_OPEN for a file that the object file refers to, or WORKER_FETCH for one that servers may
- *            have, if the order says so; in: WORKER_OPENED with the file attached.
- *   scan     many files, until the socket closes.
- *            in: WORKER_IDENTIFY with the open file attached; out: for each, in order, one WORKER_IDENTITY,
- *            or one for each of its images.
+ *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file; 6 = another
+ * file of the same image with its code, if the order says so. in: WORKER_CONVERT; out: any number of
+ * WORKER_PROGRESS, then either any number of WORKER_ODDITY, WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT
+ * and one WORKER_DONE, or one WORKER_FAILED. Until then, one at a time, WORKER_OPEN for a file that the
+ * object file refers to, or WORKER_FETCH for one that servers may have, if the order says so; in:
+ * WORKER_OPENED with the file attached. scan     many files, until the socket closes. in: WORKER_IDENTIFY
+ * with the open file attached; out: for each, in order, one WORKER_IDENTITY, or one for each of its images.
  *
  *   fetch    one debug file from the servers of debuginfod, then exit.
  *            in: WORKER_DOWNLOAD; out: WORKER_OPENED with the file attached.
@@ -53,10 +51,11 @@ enum worker_type {
 	WORKER_READY,
 	WORKER_MISSING,
 	WORKER_SECTION,
-	WORKER_OPEN,   /* worker to daemon */
+	WORKER_OPEN, /* worker to daemon */
 	WORKER_SEGMENT,
-	WORKER_OPENED, /* daemon to worker, and back from one that fetches; with one descriptor unless it says why not */
-	WORKER_FETCH,    /* worker to daemon */
+	WORKER_OPENED, /* daemon to worker, and back from one that fetches; with one descriptor unless it says
+			  why not */
+	WORKER_FETCH,  /* worker to daemon */
 	WORKER_DOWNLOAD, /* daemon to worker */
 };
 
@@ -81,7 +80,7 @@ struct worker_convert {
 	uint32_t fetch;       /* 0 or 1: WORKER_FETCH may be asked */
 	char arch[16];        /* which image of the file, */
 	uint8_t id[64];       /* and its id, if several are of that architecture */
-	char input[WORKER_PATH_MAX];      /* where the files lie, to find others beside them */
+	char input[WORKER_PATH_MAX]; /* where the files lie, to find others beside them */
 	char binary[WORKER_PATH_MAX];
 	char debug_dirs[WORKER_PATH_MAX]; /* each terminated; an empty one ends the list */
 };

@@ -114,6 +114,7 @@ bool account_is_short(const struct account *account, enum account_kind kind)
 
 bool account_is_over(const struct account *account, enum account_kind kind)
 {
-	size_t limit = account_limit(account, kind), more = limit / 2 > ACCOUNT_MORE ? limit / 2 : ACCOUNT_MORE;
+	size_t limit = account_limit(account, kind),
+	       more = limit / 2 > ACCOUNT_MORE ? limit / 2 : ACCOUNT_MORE;
 	return atomic_load(&account->held[kind]) > limit + more || is_the_end(account, kind, 0);
 }

@@ -1,9 +1,9 @@
 /*
  * account.h - what each user holds of the memory that all open files share.
  *
- * A user may hold half of what the others leave, so that there is always something left for whoever comes next, and a little
- * whatever the others hold. Users are those who opened the files. No locks for the sums: who is over a limit by what
- * another thread takes at the same moment is so once.
+ * A user may hold half of what the others leave, so that there is always something left for whoever comes
+ * next, and a little whatever the others hold. Users are those who opened the files. No locks for the sums:
+ * who is over a limit by what another thread takes at the same moment is so once.
  */
 #ifndef FS_ANSWER_ACCOUNT_H
 #define FS_ANSWER_ACCOUNT_H
@@ -22,10 +22,10 @@ enum account_kind {
 };
 
 enum {
-	ACCOUNT_FILES_MAX = 1 << 30,   /* bytes of all users together */
+	ACCOUNT_FILES_MAX = 1 << 30, /* bytes of all users together */
 	ACCOUNT_BATCHES_MAX = 1 << 30,
-	ACCOUNT_LEAST = 4 << 20,       /* that a user may always hold of either kind */
-	ACCOUNT_MORE = 16 << 20,       /* beyond the limit, to answer what was asked when there was room */
+	ACCOUNT_LEAST = 4 << 20, /* that a user may always hold of either kind */
+	ACCOUNT_MORE = 16 << 20, /* beyond the limit, to answer what was asked when there was room */
 };
 
 /* Beyond it nobody gets more: the little that each may hold is too much of many users. */

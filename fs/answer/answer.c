@@ -15,7 +15,8 @@
 
 enum {
 	NAMESAKES_MAX = 1000, /* functions of one name that are shown */
-	SEARCH_MAX = 1,       /* seconds, once demangled names are compared: real ones take far less than a millisecond */
+	SEARCH_MAX = 1,       /* seconds, once demangled names are compared: real ones take far less than a
+				 millisecond */
 };
 
 static const enum render_format render_formats[] = {
@@ -35,7 +36,7 @@ struct answering {
 	struct shown_search shown;
 	struct patience patience;
 	bool print_unknown;
-	bool known; /* out */
+	bool known;     /* out */
 	unsigned flags; /* enum gsym_lookup_flags */
 	struct gsym_answer answer;
 	struct text_buf out;
@@ -96,8 +97,8 @@ static int find_symbol(struct answering *w)
 	patience_begin(&w->patience, SEARCH_MAX, NULL);
 	w->shown.shown.limit = (struct shown_limit){patience_is_over, &w->patience};
 	for (unsigned form = 0; !n && form < SHOWN_FORMS; form++) {
-		shown_search_begin(&search, &w->shown, w->reader, w->shown_names, (enum shown_form)form, request->symbol,
-				   request->symbol_size);
+		shown_search_begin(&search, &w->shown, w->reader, w->shown_names, (enum shown_form)form,
+				   request->symbol, request->symbol_size);
 		n = namesakes_answer(w, &search);
 	}
 	return n < 0 ? n : 0;
@@ -129,17 +130,18 @@ static int look_up_and_render(void *arg)
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
-void answer_complain(struct gsymfs *fs, struct revision *rev, const struct handle *handle, int err, const char *text)
+void answer_complain(struct gsymfs *fs, struct revision *rev, const struct handle *handle, int err,
+		     const char *text)
 {
 	static const char cut_short[] = "the converted file in the cache was cut short";
-	bool loud = err == -EFAULT ? revision_lose(&fs->images, &fs->cache, rev, handle, cut_short) :
-				     revision_complain(&fs->images, rev, text);
+	bool loud = err == -EFAULT ? revision_lose(&fs->images, &fs->cache, rev, handle, cut_short)
+				   : revision_complain(&fs->images, rev, text);
 	if (loud)
 		log_warning(&fs->log, "'%s': %s", rev->source.path, err == -EFAULT ? cut_short : text);
 }
 
-static int finish(struct gsymfs *fs, struct revision *rev, const struct handle *handle, struct answering *w, int err,
-		  struct content **ret)
+static int finish(struct gsymfs *fs, struct revision *rev, const struct handle *handle, struct answering *w,
+		  int err, struct content **ret)
 {
 	if (err == -ENOENT || err == -ENOMEM || err == -EAGAIN)
 		return err;
@@ -169,7 +171,8 @@ static bool wants_near(const struct gsymfs *fs, const struct context *place)
 	return place->near || fs->options.approximate;
 }
 
-struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request, const struct context *place)
+struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request,
+					  const struct context *place)
 {
 	return (struct batch_options){
 		.render.format = render_formats[request->format],
@@ -178,8 +181,8 @@ struct batch_options answer_batch_options(const struct gsymfs *fs, const struct 
 	};
 }
 
-static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handle, const struct request *request,
-		   struct content **ret, bool *ret_known)
+static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handle,
+		   const struct request *request, struct content **ret, bool *ret_known)
 {
 	char module[PATH_MAX] = "";
 	struct render_options options = {
@@ -198,7 +201,8 @@ static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handl
 		.shown_names = atomic_load_explicit(&handle->shown_names, memory_order_acquire),
 		.print_unknown = fs->options.unknown_print,
 		.known = true,
-		.flags = render_lookup_flags(options.format) | (wants_near(fs, &request->context) ? GSYM_LOOKUP_NEAR : 0),
+		.flags = render_lookup_flags(options.format) |
+			 (wants_near(fs, &request->context) ? GSYM_LOOKUP_NEAR : 0),
 	};
 	int err = guard_run(look_up_and_render, &w);
 	err = finish(fs, rev, handle, &w, err, ret);
@@ -213,11 +217,13 @@ static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handl
 int answer_make(struct call *call, struct revision *rev, struct handle *handle, const struct request *request,
 		struct content **ret, bool *ret_known)
 {
-	int err = request->kind == REQUEST_SYMBOL ? symbol_names_ready(rev, handle, NAMES_STORED, &call->wait) : 0;
+	int err = request->kind == REQUEST_SYMBOL ? symbol_names_ready(rev, handle, NAMES_STORED, &call->wait)
+						  : 0;
 	if (err)
 		return err;
 	do
 		err = attempt(call->fs, rev, handle, request, ret, ret_known);
-	while (err == -EAGAIN && !symbol_names_ready(rev, handle, NAMES_SHOWN, &call->wait)); /* it may be there by now */
+	while (err == -EAGAIN &&
+	       !symbol_names_ready(rev, handle, NAMES_SHOWN, &call->wait)); /* it may be there by now */
 	return err;
 }

@@ -17,12 +17,14 @@ struct asker {
 /* An attempt of a call begins: what was found before may be gone. */
 void asker_begin(struct asker *asker);
 
-/* The image called @id in any spelling, or NULL; -EAGAIN with call->wait filled while it may still be found. */
+/* The image called @id in any spelling, or NULL; -EAGAIN with call->wait filled while it may still be found.
+ */
 int asker_find(struct asker *asker, struct span id, struct call *call, struct image **ret);
 
 /*
- * The open image as it is now, with a reference, if the asker may read it: the file it comes from may be another than at the last
- * time. -EACCES; -ESTALE when its files are gone; -EAGAIN with call->wait filled; why it cannot be converted.
+ * The open image as it is now, with a reference, if the asker may read it: the file it comes from may be
+ * another than at the last time. -EACCES; -ESTALE when its files are gone; -EAGAIN with call->wait filled;
+ * why it cannot be converted.
  */
 int asker_use(const struct asker *asker, struct image *image, struct call *call, struct revision **ret_rev,
 	      struct handle **ret);

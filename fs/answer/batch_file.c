@@ -1,7 +1,8 @@
 /*
- * Lines are taken in chunks, and runs of lines that ask the same image are answered together. A line of the root's file
- * that names no image, or one whose opener may not read it, or one that cannot be read, is unknown: each line gets its
- * record, whatever the others say. An image's own file fails with what is wrong with the image.
+ * Lines are taken in chunks, and runs of lines that ask the same image are answered together. A line of the
+ * root's file that names no image, or one whose opener may not read it, or one that cannot be read, is
+ * unknown: each line gets its record, whatever the others say. An image's own file fails with what is wrong
+ * with the image.
  */
 #include "fs/answer/batch_file.h"
 
@@ -27,8 +28,8 @@ enum {
 
 /* A line of input. */
 struct line {
-	size_t end; /* bytes of input up to and with it */
-	struct image *image; /* NULL: asks none */
+	size_t end;           /* bytes of input up to and with it */
+	struct image *image;  /* NULL: asks none */
 	struct context place; /* what its number is */
 };
 
@@ -53,10 +54,11 @@ struct batch_file {
 	struct open_image {
 		struct handle *handle;
 		struct batch *batch;
-	} open[OPEN_IMAGES]; /* those asked last, the latest first */
-	size_t record_size; /* of the last records, on the average: says how many lines will be enough */
-	size_t counted; /* bytes of their memory, in the account */
-	size_t most_lines; /* to be read together: fewer when their answers took long, since all are read again that have none */
+	} open[OPEN_IMAGES];    /* those asked last, the latest first */
+	size_t record_size;     /* of the last records, on the average: says how many lines will be enough */
+	size_t counted;         /* bytes of their memory, in the account */
+	size_t most_lines;      /* to be read together: fewer when their answers took long, since all are read
+				   again that have none */
 	VEC(struct line) lines; /* of the chunk, and what they ask */
 	VEC(struct batch_query) queries;
 };
@@ -129,7 +131,8 @@ static int parse_root_line(struct batch_file *file, struct span text, struct cal
 		n++;
 	struct span rest = trim((struct span){text.data + n, text.size - n});
 	*query = parse_address(rest);
-	if (query->kind == BATCH_MALFORMED || !parse_place(file, (struct span){text.data, n}, line, &id_size)) {
+	if (query->kind == BATCH_MALFORMED ||
+	    !parse_place(file, (struct span){text.data, n}, line, &id_size)) {
 		*query = malformed(text);
 		return 0;
 	}
@@ -148,13 +151,15 @@ static struct span next_line(struct span input, size_t at, size_t *ret_end)
 	return trim((struct span){start, size});
 }
 
-/* The next line, and what it asks. 1 when it is not whole and there are others; -EAGAIN when it has to wait. */
-static int read_line(struct batch_file *file, struct span input, size_t at, struct call *call, struct line *line,
-		     struct batch_query *query)
+/* The next line, and what it asks. 1 when it is not whole and there are others; -EAGAIN when it has to wait.
+ */
+static int read_line(struct batch_file *file, struct span input, size_t at, struct call *call,
+		     struct line *line, struct batch_query *query)
 {
 	*line = (struct line){.image = file->image, .place = file->request.context};
 	*query = (struct batch_query){.kind = BATCH_ADDRESS};
-	size_t plain = file->image ? address_line((const char *)input.data + at, input.size - at, &query->given) : 0;
+	size_t plain =
+		file->image ? address_line((const char *)input.data + at, input.size - at, &query->given) : 0;
 	if (plain) {
 		query->addr = query->given;
 		line->end = at + plain;
@@ -178,8 +183,8 @@ static size_t lines_worth(const struct batch_file *file, size_t enough)
 }
 
 /*
- * Reads a chunk of lines. One without its newline is only taken when it is all there is. -EAGAIN when the first
- * has to wait.
+ * Reads a chunk of lines. One without its newline is only taken when it is all there is. -EAGAIN when the
+ * first has to wait.
  */
 static int read_lines(struct batch_file *file, struct span input, struct call *call, size_t enough)
 {
@@ -221,11 +226,13 @@ static int answer_run(void *arg)
 			    &file->stream.tape.results, &run->answered, &run->diag);
 }
 
-static void to_link_addresses(const struct batch_file *file, const struct run *run, const struct address_map *map)
+static void to_link_addresses(const struct batch_file *file, const struct run *run,
+			      const struct address_map *map)
 {
 	for (size_t i = run->first; i < run->first + run->n; i++) {
 		struct batch_query *query = &file->queries.v[i];
-		if (query->kind == BATCH_ADDRESS && !place_to_link(&file->lines.v[i].place, map, query->given, &query->addr))
+		if (query->kind == BATCH_ADDRESS &&
+		    !place_to_link(&file->lines.v[i].place, map, query->given, &query->addr))
 			query->kind = BATCH_UNKNOWN;
 	}
 }
@@ -249,7 +256,8 @@ static void count_memory(struct batch_file *file)
 	for (size_t i = 0; i < OPEN_IMAGES; i++)
 		held += batch_memory(file->open[i].batch);
 	account_count(file->stream.account, ACCOUNT_BATCHES, held, &file->counted);
-	file->stream.tape.beside = file->lines.cap * sizeof(*file->lines.v) + file->queries.cap * sizeof(*file->queries.v);
+	file->stream.tape.beside =
+		file->lines.cap * sizeof(*file->lines.v) + file->queries.cap * sizeof(*file->queries.v);
 }
 
 /* Memory that makes the next answers faster is no reason to have more of it than there is. */
@@ -276,7 +284,8 @@ static void batch_rest(struct stream *stream)
 	count_memory(file);
 }
 
-/* The memory for @handle: what is in it belongs to that mapping, which is therefore kept. NULL without memory. */
+/* The memory for @handle: what is in it belongs to that mapping, which is therefore kept. NULL without
+ * memory. */
 static struct batch *batch_for(struct batch_file *file, struct handle *handle)
 {
 	struct open_image *all = file->open, found;
@@ -354,7 +363,8 @@ static size_t run_length(const struct batch_file *file, size_t first)
 {
 	const struct line *lines = file->lines.v;
 	size_t end = first;
-	while (end < file->lines.n && lines[end].image == lines[first].image && context_equal(&lines[end].place, &lines[first].place))
+	while (end < file->lines.n && lines[end].image == lines[first].image &&
+	       context_equal(&lines[end].place, &lines[first].place))
 		end++;
 	return end - first;
 }

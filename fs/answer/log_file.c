@@ -1,6 +1,6 @@
 /*
- * What logs look like is known by gsym/filter; here it gets its images. An image that is not known, cannot be converted, or may
- * not be read by whoever opened the file leaves the lines that speak of it as they are.
+ * What logs look like is known by gsym/filter; here it gets its images. An image that is not known, cannot be
+ * converted, or may not be read by whoever opened the file leaves the lines that speak of it as they are.
  */
 #include "fs/answer/log_file.h"
 
@@ -25,8 +25,8 @@ struct log_file {
 	struct call *call; /* that reads now */
 	struct filter_counts counted;
 	VEC(struct handle *) used; /* what the filter has seen in this piece stays open */
-	size_t piece;      /* bytes of input to be looked at next */
-	bool broken;       /* a file in the cache was cut short while it was read: what the filter held is lost */
+	size_t piece;              /* bytes of input to be looked at next */
+	bool broken; /* a file in the cache was cut short while it was read: what the filter held is lost */
 };
 
 /* ---- Images for the filter ---- */
@@ -63,7 +63,9 @@ static int use(struct log_file *log, struct image *image, bool needs_names, stru
 		handle_put(handle);
 		return -ENOMEM;
 	}
-	*ret = (struct filter_image){.reader = handle->reader, .base = handle->addresses.base, .has_ada = handle->addresses.has_ada};
+	*ret = (struct filter_image){.reader = handle->reader,
+				     .base = handle->addresses.base,
+				     .has_ada = handle->addresses.has_ada};
 	return 0;
 }
 
@@ -163,7 +165,8 @@ static void log_file_free(struct stream *stream)
 struct stream *log_file_new(struct gsymfs *fs, struct caller caller)
 {
 	static const struct stream_kind kind = {log_answer_some, log_rest, log_file_free};
-	const struct filter_options options = {.demangle = fs->options.demangle ? DEMANGLE_AUTO : DEMANGLE_OFF};
+	const struct filter_options options = {.demangle =
+						       fs->options.demangle ? DEMANGLE_AUTO : DEMANGLE_OFF};
 	struct log_file *log = calloc(1, sizeof(*log));
 	const struct filter_images images = {.find = find, .user = log};
 	struct filter *filter = log ? filter_new(&images, &options) : NULL;

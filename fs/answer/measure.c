@@ -10,7 +10,7 @@
 #include "fs/answer/tsv_file.h"
 
 enum {
-	BEGUN_MAX = 8,    /* tables at a time: each has its image open */
+	BEGUN_MAX = 8,     /* tables at a time: each has its image open */
 	REST_SECONDS = 10, /* between two looks at what lies idle */
 };
 

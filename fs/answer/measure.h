@@ -1,8 +1,8 @@
 /*
  * measure.h - the thread that measures tables, which takes long for large images.
  *
- * Each table for a slice of time, in turn those of each user, so that nobody waits for all that somebody else has asked for. A table for
- * which nobody waits any more is left.
+ * Each table for a slice of time, in turn those of each user, so that nobody waits for all that somebody else
+ * has asked for. A table for which nobody waits any more is left.
  */
 #ifndef FS_ANSWER_MEASURE_H
 #define FS_ANSWER_MEASURE_H

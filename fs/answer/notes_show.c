@@ -170,7 +170,8 @@ static void put_sections(struct sheet *sheet, struct text notes)
 void notes_to_json(struct sheet *sheet, const char *notes, size_t size)
 {
 	static const char *const numbers[] = {"units", "functions_dwarf", "functions_symbols"};
-	static const char *const lists[] = {"language", "skipped", "missing", "uses", "debuginfod", "segment"};
+	static const char *const lists[] = {"language", "skipped",    "missing",
+					    "uses",     "debuginfod", "segment"};
 	struct text all = {notes, size};
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		put_number(sheet, all, numbers[i]);

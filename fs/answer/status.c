@@ -1,6 +1,6 @@
 /*
- * The files status and info.json of an image: the same facts, as lines and as a JSON object. What is counted under
- * the lock is copied there and written down without it.
+ * The files status and info.json of an image: the same facts, as lines and as a JSON object. What is counted
+ * under the lock is copied there and written down without it.
  */
 #include "fs/answer/answer.h"
 
@@ -17,11 +17,8 @@
 enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
 
 static const char *const kind_words[] = {
-	[IMAGE_OTHER] = "other",
-	[IMAGE_ELF] = "elf",
-	[IMAGE_MACHO] = "mach-o",
-	[IMAGE_BREAKPAD] = "breakpad",
-	[IMAGE_GSYM_FILE] = "gsym",
+	[IMAGE_OTHER] = "other",       [IMAGE_ELF] = "elf",        [IMAGE_MACHO] = "mach-o",
+	[IMAGE_BREAKPAD] = "breakpad", [IMAGE_GSYM_FILE] = "gsym",
 };
 
 static void state(struct sheet *sheet, const struct revision *rev)
@@ -43,11 +40,8 @@ static void state(struct sheet *sheet, const struct revision *rev)
 static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct revision *rev)
 {
 	static const char *const words[] = {
-		[SOURCE_BARE] = "none",
-		[SOURCE_SYMBOLS] = "symbols",
-		[SOURCE_BREAKPAD] = "breakpad",
-		[SOURCE_GSYM] = "gsym",
-		[SOURCE_DWARF] = "dwarf",
+		[SOURCE_BARE] = "none", [SOURCE_SYMBOLS] = "symbols", [SOURCE_BREAKPAD] = "breakpad",
+		[SOURCE_GSYM] = "gsym", [SOURCE_DWARF] = "dwarf",
 	};
 	const struct image *image = rev->image;
 	char path[4200];
@@ -61,8 +55,8 @@ static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct r
 	size_t others = 0;
 	for (size_t i = 0; i < image->sources.n; i++) {
 		const char *other = image->sources.v[i].path;
-		if (strcmp(other, rev->source.path) == 0 || (rev->binary.path && strcmp(other, rev->binary.path) == 0) ||
-		    others++ >= ALSO_MAX)
+		if (strcmp(other, rev->source.path) == 0 ||
+		    (rev->binary.path && strcmp(other, rev->binary.path) == 0) || others++ >= ALSO_MAX)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", fs->source, other);
 		sheet_item(sheet, "also", path, strlen(path));
@@ -75,7 +69,9 @@ static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct r
 static void ambiguous(struct sheet *sheet, struct gsymfs *fs, const struct revision *rev)
 {
 	struct image *whole[AMBIGUOUS_MAX];
-	size_t n = rev->source.id_is_cut ? images_find_whole(&fs->images, rev->image->id, 0, whole, ARRAY_SIZE(whole)) : 0;
+	size_t n = rev->source.id_is_cut
+			   ? images_find_whole(&fs->images, rev->image->id, 0, whole, ARRAY_SIZE(whole))
+			   : 0;
 	for (size_t i = 0; n > 1 && i < n; i++)
 		sheet_item(sheet, "ambiguous", whole[i]->id, strlen(whole[i]->id));
 }

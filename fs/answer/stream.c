@@ -1,6 +1,6 @@
 /*
- * One call at a time uses the tape, for a slice of time; others wait for their turn without a thread. Writes never wait: the
- * kernel lets nobody else write to the file, whoever opened it, until one is answered.
+ * One call at a time uses the tape, for a slice of time; others wait for their turn without a thread. Writes
+ * never wait: the kernel lets nobody else write to the file, whoever opened it, until one is answered.
  */
 #include "fs/answer/stream.h"
 
@@ -10,7 +10,7 @@
 #include "fs/sys/slice.h"
 
 enum {
-	REST_SECONDS = 30, /* without a question, until what made answers faster is given back */
+	REST_SECONDS = 30,      /* without a question, until what made answers faster is given back */
 	WRITES_KEPT = 64 << 10, /* bytes of memory for writes that may stay for the next ones */
 };
 
@@ -150,8 +150,9 @@ static int keep_write(struct stream *stream, const struct stream_write *w, const
 {
 	if (!w->append && w->off > TAPE_OFFSET_MAX - w->size)
 		return -EFBIG;
-	if (stream->written.n + w->size > stream->room || !account_has_room(stream->account, ACCOUNT_FILES, w->size) ||
-	    vec_reserve(&stream->writes, 1) || !text_reserve(&stream->written, w->size)) {
+	if (stream->written.n + w->size > stream->room ||
+	    !account_has_room(stream->account, ACCOUNT_FILES, w->size) || vec_reserve(&stream->writes, 1) ||
+	    !text_reserve(&stream->written, w->size)) {
 		stream->written.failed = false;
 		return -ENOSPC;
 	}
@@ -168,7 +169,8 @@ int stream_write(struct stream *stream, uint64_t off, bool append, const void *d
 {
 	const struct stream_write w = {off, size, append};
 	pthread_mutex_lock(&stream->lock);
-	int err = stream->used ? keep_write(stream, &w, data) : tape_write(&stream->tape, off, append, data, size);
+	int err = stream->used ? keep_write(stream, &w, data)
+			       : tape_write(&stream->tape, off, append, data, size);
 	pthread_mutex_unlock(&stream->lock);
 	return err;
 }

@@ -1,5 +1,6 @@
 /*
- * stream.h - an open file that is written and then read: a tape, and what turns what was written into answers.
+ * stream.h - an open file that is written and then read: a tape, and what turns what was written into
+ * answers.
  */
 #ifndef FS_ANSWER_STREAM_H
 #define FS_ANSWER_STREAM_H
@@ -13,9 +14,10 @@ struct stream;
 
 struct stream_kind {
 	/*
-	 * Answers some of the input, so that stream->tape has more results, or less input: about @enough bytes of results
-	 * if input allows, until stream_is_late(). 0; 1 when there is no input left that could be answered; -EAGAIN with
-	 * call->wait filled; another errno for the reader. No other call uses the stream meanwhile.
+	 * Answers some of the input, so that stream->tape has more results, or less input: about @enough
+	 * bytes of results if input allows, until stream_is_late(). 0; 1 when there is no input left that
+	 * could be answered; -EAGAIN with call->wait filled; another errno for the reader. No other call uses
+	 * the stream meanwhile.
 	 */
 	int (*answer)(struct stream *stream, struct call *call, size_t enough);
 	/* Gives back what is only there to be faster, since nobody reads now. */
@@ -35,20 +37,20 @@ struct stream {
 	const struct stream_kind *kind;
 	struct gsymfs *fs;
 	struct account *account; /* of whoever opened it */
-	struct tape tape; /* of the call that uses it, else guarded by lock */
-	int64_t until;    /* when that call should end; CLOCK_MONOTONIC in ns */
-	bool slow;        /* the last answers took longer than a FUSE thread may be held */
+	struct tape tape;        /* of the call that uses it, else guarded by lock */
+	int64_t until;           /* when that call should end; CLOCK_MONOTONIC in ns */
+	bool slow;               /* the last answers took longer than a FUSE thread may be held */
 
-	pthread_mutex_t lock; /* innermost */
-	bool used;   /* by a call */
-	bool wanted; /* by others that wait */
-	int failed;  /* a write that was taken could not be kept: errno for readers */
+	pthread_mutex_t lock;            /* innermost */
+	bool used;                       /* by a call */
+	bool wanted;                     /* by others that wait */
+	int failed;                      /* a write that was taken could not be kept: errno for readers */
 	VEC(struct stream_write) writes; /* that were taken while it was used, and have their bytes in */
 	struct text_buf written;
 	size_t counted; /* of these, in the account */
 	size_t room;    /* for them */
 
-	struct list link;    /* in runners.streams; guarded by images.lock, as are the calls */
+	struct list link; /* in runners.streams; guarded by images.lock, as are the calls */
 	struct list waiting;
 };
 

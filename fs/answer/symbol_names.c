@@ -8,7 +8,8 @@
 #include "fs/images/revision.h"
 
 enum {
-	MAKING_MAX = 10, /* seconds: a million real names take two. Later names are not found as they are shown */
+	MAKING_MAX =
+		10, /* seconds: a million real names take two. Later names are not found as they are shown */
 	ASKED_EACH = 32, /* names: to ask for the time takes as long as a short one */
 };
 
@@ -34,11 +35,13 @@ bool patience_is_over(void *user)
 
 static bool is_made(const struct handle *handle, enum symbol_names kind)
 {
-	return kind == NAMES_STORED ? name_index_is_made(handle->reader) :
-				      atomic_load_explicit(&handle->shown_names, memory_order_acquire) != NULL;
+	return kind == NAMES_STORED
+		       ? name_index_is_made(handle->reader)
+		       : atomic_load_explicit(&handle->shown_names, memory_order_acquire) != NULL;
 }
 
-int symbol_names_ready(struct revision *rev, const struct handle *handle, enum symbol_names kind, struct wait *wait)
+int symbol_names_ready(struct revision *rev, const struct handle *handle, enum symbol_names kind,
+		       struct wait *wait)
 {
 	if (is_made(handle, kind))
 		return 0;
@@ -78,7 +81,8 @@ static int make_open(struct gsymfs *fs, struct revision *rev, struct handle *han
 	}
 	/* Only this thread makes them. */
 	if (!err && kind == NAMES_SHOWN)
-		atomic_store_explicit(&handle->shown_names, TAKE(m.builder.names.table), memory_order_release);
+		atomic_store_explicit(&handle->shown_names, TAKE(m.builder.names.table),
+				      memory_order_release);
 	else if (!err)
 		name_index_publish(handle->reader, TAKE(m.builder.names.table));
 	shown_builder_deinit(&m.builder);

@@ -1,8 +1,9 @@
 /*
- * symbol_names.h - the indexes by which functions are found by name: of names as they are stored, and as answers show them.
+ * symbol_names.h - the indexes by which functions are found by name: of names as they are stored, and as
+ * answers show them.
  *
- * Each is made when the first call needs it, by a thread of its own (queue.h), since demangling all names of a large program takes
- * seconds; the calls wait without a thread. They go with the open image.
+ * Each is made when the first call needs it, by a thread of its own (queue.h), since demangling all names of
+ * a large program takes seconds; the calls wait without a thread. They go with the open image.
  */
 #ifndef FS_ANSWER_SYMBOL_NAMES_H
 #define FS_ANSWER_SYMBOL_NAMES_H
@@ -17,7 +18,8 @@
 enum symbol_names { NAMES_STORED, NAMES_SHOWN };
 
 /* 0 when the index is there; -EAGAIN with @wait filled: it is to be made. */
-int symbol_names_ready(struct revision *rev, const struct handle *handle, enum symbol_names kind, struct wait *wait);
+int symbol_names_ready(struct revision *rev, const struct handle *handle, enum symbol_names kind,
+		       struct wait *wait);
 
 /* How much processor time this thread may still spend on demangling names. */
 struct patience {

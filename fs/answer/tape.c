@@ -9,8 +9,8 @@ enum { IDLE_BYTES_MAX = 1 << 20 }; /* memory that an empty buffer may keep */
 void tape_count(struct tape *tape)
 {
 	if (tape->account)
-		account_count(tape->account, ACCOUNT_FILES, tape->results.cap + tape->input.cap + tape->beside,
-			      &tape->counted);
+		account_count(tape->account, ACCOUNT_FILES,
+			      tape->results.cap + tape->input.cap + tape->beside, &tape->counted);
 }
 
 bool tape_is_short(const struct tape *tape)
@@ -71,8 +71,8 @@ void tape_deinit(struct tape *tape)
 /* ---- Writing ---- */
 
 /*
- * Drops what was read, @taken bytes of results. More than there are means that somebody went past the end: then nobody
- * wants the rest.
+ * Drops what was read, @taken bytes of results. More than there are means that somebody went past the end:
+ * then nobody wants the rest.
  */
 static void drop_taken(struct tape *tape, uint64_t taken)
 {
@@ -101,7 +101,8 @@ int tape_check_write(const struct tape *tape, uint64_t off, bool append, size_t 
 {
 	if (!append && off > TAPE_OFFSET_MAX - size)
 		return -EFBIG;
-	if (size > TAPE_INPUT_MAX - tape_input(tape).size || waiting > TAPE_INPUT_MAX - tape_input(tape).size - size)
+	if (size > TAPE_INPUT_MAX - tape_input(tape).size ||
+	    waiting > TAPE_INPUT_MAX - tape_input(tape).size - size)
 		return -ENOSPC;
 	return tape->account && !account_has_room(tape->account, ACCOUNT_FILES, size) ? -ENOSPC : 0;
 }
@@ -139,7 +140,8 @@ static void forget_oldest(struct tape *tape)
 {
 	uint64_t read = tape->reached > tape->dropped ? tape->reached - tape->dropped : 0;
 	bool is_short = tape_is_short(tape);
-	uint64_t most = is_short ? TAPE_KEPT_MIN : TAPE_KEPT_MAX, left = is_short ? TAPE_KEPT_MIN / 2 : TAPE_KEPT;
+	uint64_t most = is_short ? TAPE_KEPT_MIN : TAPE_KEPT_MAX,
+		 left = is_short ? TAPE_KEPT_MIN / 2 : TAPE_KEPT;
 	if (read <= most || read > kept(tape))
 		return;
 	drop_results(tape, (size_t)(read - left));

@@ -73,8 +73,8 @@ static int measure(void *arg)
 	struct measuring *m = arg;
 	int err = 0;
 	while (!err && time_now() < m->until)
-		err = tsv_index_go_on(m->handle->reader, m->kind, &m->options, m->decoder, &m->scratch, m->index,
-				      &m->entry);
+		err = tsv_index_go_on(m->handle->reader, m->kind, &m->options, m->decoder, &m->scratch,
+				      m->index, &m->entry);
 	return err;
 }
 
@@ -113,7 +113,8 @@ static void count_memory(struct tsv_file *file)
 	account_count(file->account, ACCOUNT_FILES, file->piece.cap + file->reply.cap, &file->counted);
 }
 
-struct tsv_file *tsv_file_new(struct call *call, struct revision *rev, struct handle *handle, enum listing_kind kind)
+struct tsv_file *tsv_file_new(struct call *call, struct revision *rev, struct handle *handle,
+			      enum listing_kind kind)
 {
 	struct gsymfs *fs = call->fs;
 	struct tsv_file *file = calloc(1, sizeof(*file));
@@ -162,8 +163,8 @@ static int make_piece(struct tsv_file *file, size_t number)
 	uint32_t end = number + 1 < index->pieces.n ? index->pieces.v[number + 1].entry : n;
 	text_reset(&file->piece);
 	file->number = index->pieces.n;
-	int err = listing_append(file->handle->reader, file->kind, index->pieces.v[number].entry, end, SIZE_MAX,
-				 &file->options, file->decoder, &file->piece, &next);
+	int err = listing_append(file->handle->reader, file->kind, index->pieces.v[number].entry, end,
+				 SIZE_MAX, &file->options, file->decoder, &file->piece, &next);
 	if (!err)
 		file->number = number;
 	return err;

@@ -1,7 +1,8 @@
 #include "fs/answer/tsv_index.h"
 
-int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind, const struct render_options *options,
-		    struct gsym_decoder *decoder, struct text_buf *scratch, struct tsv_index *index, uint32_t *entry)
+int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind,
+		    const struct render_options *options, struct gsym_decoder *decoder,
+		    struct text_buf *scratch, struct tsv_index *index, uint32_t *entry)
 {
 	uint32_t n = listing_entries(reader, kind);
 	const struct tsv_piece piece = {index->size, *entry};

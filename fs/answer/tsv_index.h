@@ -1,8 +1,8 @@
 /*
  * tsv_index.h - where the pieces of functions.tsv, lines.tsv and files.tsv begin.
  *
- * The tables are made when they are read, a piece at a time, and kept nowhere. But stat(2) must know their size, and a read
- * where to begin; so they are made once, and thrown away, to measure them.
+ * The tables are made when they are read, a piece at a time, and kept nowhere. But stat(2) must know their
+ * size, and a read where to begin; so they are made once, and thrown away, to measure them.
  */
 #ifndef FS_ANSWER_TSV_INDEX_H
 #define FS_ANSWER_TSV_INDEX_H
@@ -27,10 +27,12 @@ struct tsv_index {
 };
 
 /*
- * Measures the next piece of a table, from *@entry on, and moves that past it: 0; 1 when there is no more; -EFBIG; -ENOMEM.
+ * Measures the next piece of a table, from *@entry on, and moves that past it: 0; 1 when there is no more;
+ * -EFBIG; -ENOMEM.
  */
-int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind, const struct render_options *options,
-		    struct gsym_decoder *decoder, struct text_buf *scratch, struct tsv_index *index, uint32_t *entry);
+int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind,
+		    const struct render_options *options, struct gsym_decoder *decoder,
+		    struct text_buf *scratch, struct tsv_index *index, uint32_t *entry);
 
 /* NULL is allowed. */
 void tsv_index_free(struct tsv_index *index);

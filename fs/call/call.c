@@ -157,7 +157,9 @@ void calls_end(struct list *woken, int err)
 static int hand_over(struct call *call)
 {
 	struct queue *queue = &call->fs->queue;
-	int err = call->interrupted ? -EINTR : queue->stopping ? -ENOTCONN : runners_add(&queue->runners, call);
+	int err = call->interrupted ? -EINTR
+		  : queue->stopping ? -ENOTCONN
+				    : runners_add(&queue->runners, call);
 	if (!err)
 		call->state = CALL_PARKED;
 	return err;

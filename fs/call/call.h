@@ -45,7 +45,8 @@ struct wait {
 /* A call may find its image closed again, or its file replaced, as often as this. */
 enum { CALL_TRIES_MAX = 8 };
 
-/* And wait for its work as often as this, and for images if it has to do with many: a stack in a log may have 512 of them. */
+/* And wait for its work as often as this, and for images if it has to do with many: a stack in a log may have
+ * 512 of them. */
 enum { CALL_WORKS_MAX = CALL_TRIES_MAX + 512, CALL_TRIES_MANY = CALL_WORKS_MAX };
 
 enum call_state {
@@ -73,10 +74,10 @@ struct call {
 	enum call_state state;
 	bool interrupted;
 	bool on_heap;
-	bool on_runner; /* its thread may take its time */
+	bool on_runner;      /* its thread may take its time */
 	struct stream *turn; /* whose next call it has become, until it runs */
-	unsigned tries; /* how often it waited for a conversion, */
-	unsigned works; /* and for other work */
+	unsigned tries;      /* how often it waited for a conversion, */
+	unsigned works;      /* and for other work */
 	/* Goes on when what it waited for failed, because that is no answer to all it was asked. */
 	bool outlives_failure;
 	struct revision *failed; /* what it waited for then, */

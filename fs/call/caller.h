@@ -1,8 +1,8 @@
 /*
  * caller.h - who opened a file that answers for all images.
  *
- * The kernel judges by the permissions of the file that is opened. The files in the root may be opened by everybody, so
- * what they say of an image is judged here, by who opened them, as for any other file.
+ * The kernel judges by the permissions of the file that is opened. The files in the root may be opened by
+ * everybody, so what they say of an image is judged here, by who opened them, as for any other file.
  */
 #ifndef FS_CALL_CALLER_H
 #define FS_CALL_CALLER_H

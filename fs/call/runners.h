@@ -1,9 +1,10 @@
 /*
  * runners.h - answers that take longer than a thread that serves requests may be held.
  *
- * FUSE threads are few, and while all of them compute, the stat of somebody else waits. So a call that has computed for some
- * milliseconds is handed to other threads, which go on for a slice of time, and then take the next one: in turn those of each user,
- * so that who has a thousand of them does not keep others waiting. Calls that waited for an image go on here, too.
+ * FUSE threads are few, and while all of them compute, the stat of somebody else waits. So a call that has
+ * computed for some milliseconds is handed to other threads, which go on for a slice of time, and then take
+ * the next one: in turn those of each user, so that who has a thousand of them does not keep others waiting.
+ * Calls that waited for an image go on here, too.
  *
  * All functions with images.lock, but for those that begin and end everything.
  */
@@ -24,7 +25,7 @@ enum { RUNNERS_MAX = 8 };
 struct runners {
 	struct images *images; /* borrowed; its lock guards the lists below */
 	struct lanes calls;
-	struct list streams;   /* for which calls have waited */
+	struct list streams; /* for which calls have waited */
 	pthread_cond_t wake;
 	bool stopping;
 	unsigned n_threads;

@@ -240,18 +240,21 @@ static void enqueue_conversion(struct queue *queue, struct revision *rev)
 
 static void count_request(const struct queue *queue, bool there, const struct outcome *outcome)
 {
-	enum cache_result result = !there || outcome->verdict == VERDICT_OUTDATED ? CACHE_MISS :
-				   outcome->verdict == VERDICT_READY		    ? CACHE_HIT :
-										      CACHE_FAILURE;
+	enum cache_result result = !there || outcome->verdict == VERDICT_OUTDATED ? CACHE_MISS
+				   : outcome->verdict == VERDICT_READY            ? CACHE_HIT
+										  : CACHE_FAILURE;
 	metric_add(&queue->images->metrics->cache[result], 1);
 }
 
 static void count_conversion(const struct queue *queue, const struct outcome *outcome)
 {
 	static const enum conversion_result results[] = {
-		[VERDICT_READY] = CONVERSION_OK,         [VERDICT_OUTDATED] = CONVERSION_OK,
-		[VERDICT_REPLACED] = CONVERSION_REPLACED, [VERDICT_TRANSIENT] = CONVERSION_FAILED,
-		[VERDICT_CRASHED] = CONVERSION_CRASHED,  [VERDICT_FAILED] = CONVERSION_LIMIT,
+		[VERDICT_READY] = CONVERSION_OK,
+		[VERDICT_OUTDATED] = CONVERSION_OK,
+		[VERDICT_REPLACED] = CONVERSION_REPLACED,
+		[VERDICT_TRANSIENT] = CONVERSION_FAILED,
+		[VERDICT_CRASHED] = CONVERSION_CRASHED,
+		[VERDICT_FAILED] = CONVERSION_LIMIT,
 		[VERDICT_FAILED_FOREVER] = CONVERSION_FAILED,
 	};
 	metrics_add_conversion(queue->images->metrics, results[outcome->verdict], outcome->seconds);
@@ -300,7 +303,8 @@ static void *index_names(void *arg)
 	struct list woken;
 	while (next_indexing(arg, &woken)) {
 		const struct call *call = LIST_ENTRY(woken.next, struct call);
-		int err = symbol_names_make(call->fs, call->wait.revision, (enum symbol_names)call->wait.part);
+		int err =
+			symbol_names_make(call->fs, call->wait.revision, (enum symbol_names)call->wait.part);
 		if (err)
 			calls_fail(&woken, err);
 		else

@@ -3,8 +3,8 @@
  *
  * A call that needs an image is parked on it; the first one starts the job. One thread looks into the cache,
  * which takes milliseconds, and hands what is not there to the threads that convert, in order of demand. When
- * the image is open, or cannot be, all its calls go on. Another thread makes indexes of names, for one call after the
- * other. What else takes long has threads of its own: runners.h, measure.h.
+ * the image is open, or cannot be, all its calls go on. Another thread makes indexes of names, for one call
+ * after the other. What else takes long has threads of its own: runners.h, measure.h.
  */
 #ifndef FS_CONVERT_QUEUE_H
 #define FS_CONVERT_QUEUE_H
@@ -34,7 +34,7 @@ struct queue {
 	const struct converter *converter; /* borrowed */
 	struct stage opening;              /* revisions in STATE_OPENING nobody works at */
 	struct stage converting;           /* revisions in STATE_QUEUED */
-	struct lanes indexing;             /* calls that wait for an index of names, in turn those of each user */
+	struct lanes indexing; /* calls that wait for an index of names, in turn those of each user */
 	pthread_cond_t indexing_wake;
 	atomic_bool stopping;
 	unsigned n_threads;
@@ -46,7 +46,8 @@ struct queue {
 void queue_init(struct queue *queue, struct gsymfs *fs);
 void queue_deinit(struct queue *queue);
 
-/* Starts the threads: one that opens, one for names, @jobs that convert, and those of the other parts. 0 or a negative errno. */
+/* Starts the threads: one that opens, one for names, @jobs that convert, and those of the other parts. 0 or a
+ * negative errno. */
 int queue_start(struct queue *queue, unsigned jobs);
 
 /*

@@ -30,7 +30,8 @@ static void add_suspect(suspect_vec *all, struct revision *rev)
 
 static bool unchanged(const struct suspect *s, const struct neighbourhood *hood)
 {
-	struct span inputs = s->handle ? s->handle->inputs : (struct span){(uint8_t *)s->text, strlen(s->text)};
+	struct span inputs =
+		s->handle ? s->handle->inputs : (struct span){(uint8_t *)s->text, strlen(s->text)};
 	return inputs_unchanged(inputs, hood);
 }
 

@@ -129,7 +129,8 @@ static bool has_whole_id(const struct image *image, uint32_t pass)
 }
 
 /* Build ids that are shorter than what Breakpad makes of them. */
-static size_t find_padded(const struct images *images, const char *cut, uint32_t pass, struct image **ret, size_t max)
+static size_t find_padded(const struct images *images, const char *cut, uint32_t pass, struct image **ret,
+			  size_t max)
 {
 	char id[CUT_ID_DIGITS + 1];
 	size_t found = 0;
@@ -143,7 +144,8 @@ static size_t find_padded(const struct images *images, const char *cut, uint32_t
 	return found;
 }
 
-size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret, size_t max)
+size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret,
+			 size_t max)
 {
 	if (strlen(cut) != CUT_ID_DIGITS || sort_ids(images))
 		return 0;
@@ -195,8 +197,8 @@ static struct source *find_source(struct image *image, const struct source *like
 
 static bool unchanged(const struct source *a, const struct source *b)
 {
-	return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->uid == b->uid &&
-	       a->gid == b->gid;
+	return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns &&
+	       a->uid == b->uid && a->gid == b->gid;
 }
 
 /*
@@ -230,11 +232,14 @@ static int put_source(struct image *image, const struct source *seen)
 static int add_path(struct images *images, struct image *image, const struct found_at *at)
 {
 	int err = basename_add(images, at->basename, image, at->pass);
-	return err ? err : path_tree_add(&images->paths, at->directory, images_find_basename(images, at->basename)->name,
-					 image->number, at->pass, at->last);
+	return err ? err
+		   : path_tree_add(&images->paths, at->directory,
+				   images_find_basename(images, at->basename)->name, image->number, at->pass,
+				   at->last);
 }
 
-uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name, const struct path_attr *attr)
+uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name,
+			      const struct path_attr *attr)
 {
 	uint32_t number;
 	pthread_mutex_lock(&images->lock);
@@ -303,8 +308,8 @@ static void drop_source(struct images *images, struct image *image, const struct
 }
 
 /*
- * An incomplete scan leaves what it did not see; but calls that wait for it because the file of their image was
- * replaced or removed know better.
+ * An incomplete scan leaves what it did not see; but calls that wait for it because the file of their image
+ * was replaced or removed know better.
  */
 static void drop_replaced(struct images *images, uint32_t pass)
 {

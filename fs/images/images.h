@@ -1,10 +1,11 @@
 /*
  * images.h - what SOURCE holds: images by id, the files they come from, their base names.
  *
- * An image is an id. Files with that id are its sources; the best of them is converted, together with one that has
- * the code if it has only debug data. An image with its chosen files is a revision: everything the kernel is told about a revision stays true for ever,
- * because a source that changes makes a new revision with new inode numbers. Images and revisions are numbered
- * and live as long as the mount, so pointers to them need no counting.
+ * An image is an id. Files with that id are its sources; the best of them is converted, together with one
+ *that has the code if it has only debug data. An image with its chosen files is a revision: everything the
+ *kernel is told about a revision stays true for ever, because a source that changes makes a new revision with
+ *new inode numbers. Images and revisions are numbered and live as long as the mount, so pointers to them need
+ *no counting.
  *
  * Locking: one mutex, images.lock, guards all that is declared here and in queue.h, including lists of parked
  * calls. It is never held over a system call that can block, a FUSE reply, or a conversion. The order of all
@@ -50,7 +51,7 @@ struct source {
 	int64_t mtime_ns, ctime_ns;
 	uid_t uid;
 	gid_t gid;
-	mode_t mode; /* read permissions only, for others none if they cannot reach the file */
+	mode_t mode;      /* read permissions only, for others none if they cannot reach the file */
 	mode_t mode_seen; /* the same of all paths that scan @pass has met so far; becomes mode at its end */
 	enum richness richness;
 	bool has_text; /* the code, which a separate debug file lacks */
@@ -76,7 +77,8 @@ struct revision {
 	uint32_t number;
 	struct image *image;
 	struct source source; /* with its own copy of the path */
-	struct source binary; /* likewise: the image's file with the code, when @source is its debug file; else no path */
+	struct source binary; /* likewise: the image's file with the code, when @source is its debug file;
+				 else no path */
 	struct cache_key key;
 
 	/* Guarded by images.lock. */
@@ -92,15 +94,15 @@ struct revision {
 	int64_t again;         /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
 	char *inputs;          /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */
 	size_t inputs_size;
-	char *reason;          /* words for the last failure, or NULL */
-	int64_t complained;    /* last words in the log about the open image, like @used */
-	unsigned crashes;      /* of workers */
-	uint64_t gsym_size;    /* size of image.gsym once it was ready, else 0 */
+	char *reason;                   /* words for the last failure, or NULL */
+	int64_t complained;             /* last words in the log about the open image, like @used */
+	unsigned crashes;               /* of workers */
+	uint64_t gsym_size;             /* size of image.gsym once it was ready, else 0 */
 	uint64_t table_sizes[LISTINGS]; /* of the tables that were measured, else 0 */
-	double seconds;        /* the last conversion took */
-	int64_t used;          /* last lookup, seconds of CLOCK_REALTIME_COARSE */
+	double seconds;                 /* the last conversion took */
+	int64_t used;                   /* last lookup, seconds of CLOCK_REALTIME_COARSE */
 
-	atomic_uint progress;  /* per cent, while converting */
+	atomic_uint progress; /* per cent, while converting */
 	_Atomic pid_t worker; /* that converts it, 0 = none */
 };
 
@@ -148,9 +150,9 @@ struct images {
 	struct list scan_waiters;     /* calls parked until it is, or until their id appears */
 	size_t inputs_bytes;          /* of all revisions */
 	uint64_t places;              /* fingerprint of where neighbours may be; set like @merged */
-	bool merged;                  /* all functions that share a range are kept; set before the first file */
-	struct notify *notify;        /* borrowed; told about replaced revisions */
-	struct metrics *metrics;      /* borrowed */
+	bool merged;             /* all functions that share a range are kept; set before the first file */
+	struct notify *notify;   /* borrowed; told about replaced revisions */
+	struct metrics *metrics; /* borrowed */
 };
 
 void images_init(struct images *images, struct notify *notify, struct metrics *metrics);
@@ -165,13 +167,15 @@ struct found_at {
 };
 
 /*
- * The directory @name of SOURCE, in the directory @parent: its number, or PATH_NONE without memory; see path_tree_enter().
+ * The directory @name of SOURCE, in the directory @parent: its number, or PATH_NONE without memory; see
+ * path_tree_enter().
  */
-uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name, const struct path_attr *attr);
+uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name,
+			      const struct path_attr *attr);
 
 /* What the scanner found at one path. */
 struct finding {
-	const char *id;       /* canonical text */
+	const char *id; /* canonical text */
 	struct found_at at;
 	struct source source; /* path and all are borrowed */
 };
@@ -188,8 +192,8 @@ int images_add(struct images *images, const struct finding *finding, struct list
 int images_add_name(struct images *images, const char *id, const struct found_at *at);
 
 /*
- * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes all who waited
- * for it. Until one was complete, @err is the answer for what is not known.
+ * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes all who
+ * waited for it. Until one was complete, @err is the answer for what is not known.
  */
 void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken);
 
@@ -205,10 +209,11 @@ struct image *images_find_prefix(struct images *images, const char *prefix);
 bool images_has_prefix(struct images *images, const char *prefix);
 
 /*
- * The images whose build id begins with @cut, 32 digits, or is @cut without zeros at its end, and which have a file that
- * says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in @ret.
+ * The images whose build id begins with @cut, 32 digits, or is @cut without zeros at its end, and which have
+ * a file that says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in @ret.
  */
-size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret, size_t max);
+size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret,
+			 size_t max);
 
 struct basename *images_find_basename(const struct images *images, const char *name);
 

@@ -12,14 +12,16 @@ struct target {
 	uint32_t image;
 };
 
-/* Of a link in by-path, which is as far from the root as its directory, and one further in a file with several images. */
+/* Of a link in by-path, which is as far from the root as its directory, and one further in a file with
+ * several images. */
 static int path_target(const struct images *images, uint64_t ino, struct target *ret)
 {
 	const struct path_file *file = path_tree_file(&images->paths, ino_a(ino));
 	if (!file)
 		return -ESTALE;
 	ret->image = file->image;
-	ret->up = path_tree_dir(&images->paths, file->dir)->depth + (ino_kind(ino) == NODE_PATH_MEMBER ? 2 : 1);
+	ret->up =
+		path_tree_dir(&images->paths, file->dir)->depth + (ino_kind(ino) == NODE_PATH_MEMBER ? 2 : 1);
 	return 0;
 }
 
@@ -44,5 +46,6 @@ int link_text(const struct images *images, uint64_t ino, char ret[static LINK_TE
 		return -ESTALE;
 	for (unsigned i = 0; i < target.up; i++)
 		memcpy(ret + 3 * (size_t)i, "../", 3);
-	return (int)(3 * target.up) + snprintf(ret + 3 * (size_t)target.up, ID_TEXT_SIZE, "%s", images->all.v[target.image]->id);
+	return (int)(3 * target.up) +
+	       snprintf(ret + 3 * (size_t)target.up, ID_TEXT_SIZE, "%s", images->all.v[target.image]->id);
 }

@@ -195,16 +195,18 @@ static struct path_file *new_file(struct path_tree *tree, uint32_t dir, const ch
 		}
 	}
 	struct path_file *file = file_at(tree, (uint32_t)tree->n_files);
-	*file = (struct path_file){.name = name, .number = (uint32_t)tree->n_files, .dir = dir, .image = image};
+	*file = (struct path_file){
+		.name = name, .number = (uint32_t)tree->n_files, .dir = dir, .image = image};
 	return file;
 }
 
 /* The file, behind @last of its chain; NULL: it is the first. */
-static struct path_file *add_file(struct path_tree *tree, struct path_file *last, uint32_t dir, const char *name,
-				  uint32_t image)
+static struct path_file *add_file(struct path_tree *tree, struct path_file *last, uint32_t dir,
+				  const char *name, uint32_t image)
 {
 	struct path_file *file = new_file(tree, dir, name, image);
-	if (!file || (!last && (reserve_child(tree, dir) || table_add(&tree->by_file, &file->table, hash_of(dir, name)))))
+	if (!file || (!last && (reserve_child(tree, dir) ||
+				table_add(&tree->by_file, &file->table, hash_of(dir, name)))))
 		return NULL;
 	tree->n_files++;
 	if (last)
@@ -221,7 +223,8 @@ static void drop_others(struct path_tree *tree, struct path_file *first, uint32_
 			vanish(tree, file);
 }
 
-int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass, bool last)
+int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass,
+		  bool last)
 {
 	if (dir == PATH_NONE)
 		return 0;

@@ -1,9 +1,9 @@
 /*
  * path_tree.h - the directory by-path: the directories of SOURCE that hold images, and their files.
  *
- * No locks: the owner guards it. A directory or file that is gone keeps its place and number, for positions in
- * listings and inode numbers, and has them again when it comes back. Files are many, so they are small: their names are
- * borrowed, and they live in pages.
+ * No locks: the owner guards it. A directory or file that is gone keeps its place and number, for positions
+ * in listings and inode numbers, and has them again when it comes back. Files are many, so they are small:
+ * their names are borrowed, and they live in pages.
  */
 #ifndef FS_IMAGES_PATH_TREE_H
 #define FS_IMAGES_PATH_TREE_H
@@ -65,17 +65,20 @@ struct path_tree {
 void path_tree_deinit(struct path_tree *tree);
 
 /*
- * The number of the directory @name in @parent, which is made if there is none, and looks like @attr from now on. Of
- * SOURCE: PATH_NONE and "". PATH_NONE comes back for one that is too deep, or in PATH_NONE. 0 or -ENOMEM.
+ * The number of the directory @name in @parent, which is made if there is none, and looks like @attr from now
+ * on. Of SOURCE: PATH_NONE and "". PATH_NONE comes back for one that is too deep, or in PATH_NONE. 0 or
+ * -ENOMEM.
  */
 int path_tree_enter(struct path_tree *tree, uint32_t parent, const char *name, const struct path_attr *attr,
 		    uint32_t *ret);
 
 /*
- * Scan @pass, which is not 0, has seen @image in the file @name of @dir (PATH_NONE: nothing is noted). With @last it has no
- * more, so that those it had before are gone. @name must live as long as the tree. 0 or -ENOMEM.
+ * Scan @pass, which is not 0, has seen @image in the file @name of @dir (PATH_NONE: nothing is noted). With
+ * @last it has no more, so that those it had before are gone. @name must live as long as the tree. 0 or
+ * -ENOMEM.
  */
-int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass, bool last);
+int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass,
+		  bool last);
 
 /* Forgets files that scan @pass did not see. */
 void path_tree_sweep(struct path_tree *tree, uint32_t pass);

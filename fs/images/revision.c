@@ -1,8 +1,8 @@
 /*
  * Revisions of images. Which source is best: one with DWARF, else GSYM, else Breakpad's text symbols, else
  * one with a symbol table, else any; GSYM that lies beside the program under its name comes before all. Among
- * equals the one already chosen, so that copies of a file do not replace each other, else the first by path. A
- * debug file is joined by the best of those with code, which alone has dynamic symbols and linkage tables.
+ * equals the one already chosen, so that copies of a file do not replace each other, else the first by path.
+ * A debug file is joined by the best of those with code, which alone has dynamic symbols and linkage tables.
  */
 #include "fs/images/revision.h"
 
@@ -22,8 +22,9 @@ enum {
 	/* Every lookup in a damaged image fails, and anybody may look up as often as they like. */
 	COMPLAIN_SECONDS = 60,
 	/*
-	 * What failed images are made of, together. A file of a few kilobytes can ask for thousands of long paths;
-	 * failures beyond are not looked at again until the next mount, or until their own files change.
+	 * What failed images are made of, together. A file of a few kilobytes can ask for thousands of long
+	 * paths; failures beyond are not looked at again until the next mount, or until their own files
+	 * change.
 	 */
 	INPUTS_BYTES_MAX = 64 << 20,
 };
@@ -47,7 +48,8 @@ struct choice {
 static bool same_choice(const struct revision *rev, const struct choice *choice)
 {
 	const struct source *a = &rev->binary, *b = &choice->binary;
-	return same_source(&rev->source, &choice->source) && !a->path == !b->path && (!a->path || same_source(a, b));
+	return same_source(&rev->source, &choice->source) && !a->path == !b->path &&
+	       (!a->path || same_source(a, b));
 }
 
 /* Whether @a should rather stand for the image than @b; @chosen does now. */
@@ -72,8 +74,8 @@ static const struct source *best_source(const struct image *image)
 }
 
 /*
- * Whether @binary may complete @debug: it has the code, was not put there by somebody else, and all who may read
- * the one may read the other.
+ * Whether @binary may complete @debug: it has the code, was not put there by somebody else, and all who may
+ * read the one may read the other.
  */
 static bool completes(const struct source *binary, const struct source *debug)
 {
@@ -89,14 +91,15 @@ static const struct source *best_binary(const struct image *image, const struct 
 	if (debug->has_text)
 		return NULL;
 	for (size_t i = 0; i < image->sources.n; i++)
-		if (completes(&image->sources.v[i], debug) && (!best || better(&image->sources.v[i], best, chosen)))
+		if (completes(&image->sources.v[i], debug) &&
+		    (!best || better(&image->sources.v[i], best, chosen)))
 			best = &image->sources.v[i];
 	return best;
 }
 
 /*
- * GSYM under the name of the program @binary with ".gsym" behind it, or NULL. Whoever owns the program and puts it there
- * wants it to be used; llvm-symbolizer does so, too.
+ * GSYM under the name of the program @binary with ".gsym" behind it, or NULL. Whoever owns the program and
+ * puts it there wants it to be used; llvm-symbolizer does so, too.
  */
 static const struct source *gsym_beside(const struct image *image, const struct source *binary)
 {
@@ -126,7 +129,8 @@ static struct cache_file cache_file(const struct source *s)
 
 static int set_files(const struct images *images, struct revision *rev, const struct choice *choice)
 {
-	char *source = strdup(choice->source.path), *binary = choice->binary.path ? strdup(choice->binary.path) : NULL;
+	char *source = strdup(choice->source.path),
+	     *binary = choice->binary.path ? strdup(choice->binary.path) : NULL;
 	if (!source || (choice->binary.path && !binary)) {
 		free(source);
 		free(binary);
@@ -215,7 +219,8 @@ static int replace(struct images *images, struct image *image, const struct choi
 	if (old)
 		retire(images, old);
 	else if (images->scanned)
-		notify_replaced(images->notify, image->id); /* somebody may have asked for it before it was there */
+		notify_replaced(images->notify,
+				image->id); /* somebody may have asked for it before it was there */
 	image->revision = rev;
 	return 0;
 }
@@ -230,7 +235,8 @@ int revision_choose(struct images *images, struct image *image)
 		image->revision = NULL;
 		return 0;
 	}
-	const struct source *binary = best_binary(image, best), *gsym = gsym_beside(image, binary ? binary : best);
+	const struct source *binary = best_binary(image, best),
+			    *gsym = gsym_beside(image, binary ? binary : best);
 	if (gsym) {
 		best = gsym;
 		binary = best_binary(image, best);
@@ -367,14 +373,16 @@ bool revision_complain(struct images *images, struct revision *rev, const char *
 	return loud;
 }
 
-bool revision_lose(struct images *images, struct cache *cache, struct revision *rev, const struct handle *handle,
-		   const char *reason)
+bool revision_lose(struct images *images, struct cache *cache, struct revision *rev,
+		   const struct handle *handle, const char *reason)
 {
 	struct handle *unused = NULL;
 	bool loud = false;
 	pthread_mutex_lock(&images->lock);
 	if (rev->handle == handle) {
-		cache_forget(cache, &rev->key); /* with the lock: nobody makes the next file before this one is gone */
+		cache_forget(
+			cache,
+			&rev->key); /* with the lock: nobody makes the next file before this one is gone */
 		unused = revision_set_cold(images, rev);
 		loud = complain(rev, reason);
 	}

@@ -18,7 +18,8 @@ enum { IMAGE_GSYM_VERSION = 1 };
  */
 int revision_choose(struct images *images, struct image *image);
 
-/* What the revision was made of has changed beside its files: another one of the same files takes its place. */
+/* What the revision was made of has changed beside its files: another one of the same files takes its place.
+ */
 int revision_renew(struct images *images, struct revision *rev);
 
 /* NULL is allowed. */
@@ -33,17 +34,17 @@ void revision_free(struct revision *rev);
 int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait);
 
 /*
- * The open image turned out to be unreadable. Notes why. True when it is time to say so in the log, which is once a
- * minute. Takes the lock itself.
+ * The open image turned out to be unreadable. Notes why. True when it is time to say so in the log, which is
+ * once a minute. Takes the lock itself.
  */
 bool revision_complain(struct images *images, struct revision *rev, const char *reason);
 
 /*
- * The same of @handle, of which the file in the cache was cut short: unless another is in use already, the file goes, so that it is
- * made again at the next use.
+ * The same of @handle, of which the file in the cache was cut short: unless another is in use already, the
+ * file goes, so that it is made again at the next use.
  */
-bool revision_lose(struct images *images, struct cache *cache, struct revision *rev, const struct handle *handle,
-		   const char *reason);
+bool revision_lose(struct images *images, struct cache *cache, struct revision *rev,
+		   const struct handle *handle, const char *reason);
 
 /*
  * Puts @handle (which it takes over) in place. Gives back a handle for the caller to put without the lock, or

@@ -1,4 +1,5 @@
-/* link_address.h - what a number means: addresses as an image was loaded, counted, stored, and as it was linked. */
+/* link_address.h - what a number means: addresses as an image was loaded, counted, stored, and as it was
+ * linked. */
 #ifndef FS_NAME_LINK_ADDRESS_H
 #define FS_NAME_LINK_ADDRESS_H
 

@@ -93,7 +93,8 @@ bool id_may_be_prefix(const char *id)
 	return strlen(id) >= ID_PREFIX_MIN;
 }
 
-bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE], char swapped[static BREAKPAD_ID_SIZE])
+bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE],
+		      char swapped[static BREAKPAD_ID_SIZE])
 {
 	/* Bytes of the first three fields, from the last to the first. */
 	static const unsigned char order[] = {3, 2, 1, 0, 5, 4, 7, 6};
@@ -143,7 +144,8 @@ static bool parse_format(const char *suffix, enum request_format *ret)
 	static const struct {
 		const char *suffix;
 		enum request_format format;
-	} formats[] = {{"", FORMAT_TEXT}, {".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}, {".atos", FORMAT_ATOS}};
+	} formats[] = {
+		{"", FORMAT_TEXT}, {".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}, {".atos", FORMAT_ATOS}};
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		if (strcmp(suffix, formats[i].suffix) == 0) {
 			*ret = formats[i].format;
@@ -198,7 +200,8 @@ static uint64_t cut_offset(const char *text, size_t *size)
 	return 0;
 }
 
-/* A function's name, an offset, and what follows the name of an answer, read from the end: names have dots and more. */
+/* A function's name, an offset, and what follows the name of an answer, read from the end: names have dots
+ * and more. */
 static void parse_symbol(const char *name, struct request *ret)
 {
 	static const struct {
@@ -237,13 +240,15 @@ static bool say(bool *what)
 	return !said;
 }
 
-/* base, rva, off and sym say what names are, once; ra and approximate can be said before or behind, once each. */
+/* base, rva, off and sym say what names are, once; ra and approximate can be said before or behind, once
+ * each. */
 static bool parse_context(const char *name, const struct context *context, struct context *ret)
 {
 	static const struct {
 		const char *name;
 		enum address_space space;
-	} spaces[] = {{"base", SPACE_RUNTIME}, {"rva", SPACE_RVA}, {"off", SPACE_FILE}, {"sym", SPACE_SYMBOL}};
+	} spaces[] = {
+		{"base", SPACE_RUNTIME}, {"rva", SPACE_RVA}, {"off", SPACE_FILE}, {"sym", SPACE_SYMBOL}};
 	*ret = *context;
 	if (strcmp(name, "ra") == 0)
 		return say(&ret->is_return);
@@ -274,8 +279,9 @@ static void parse_load(const char *name, struct request *ret)
 /* A table of the image as a whole. */
 static bool parse_table(const char *name, struct request *ret)
 {
-	static const char *const names[] = {
-		[LISTING_FUNCTIONS] = "functions.tsv", [LISTING_LINES] = "lines.tsv", [LISTING_FILES] = "files.tsv"};
+	static const char *const names[] = {[LISTING_FUNCTIONS] = "functions.tsv",
+					    [LISTING_LINES] = "lines.tsv",
+					    [LISTING_FILES] = "files.tsv"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(name, names[i]) != 0)
 			continue;
@@ -324,8 +330,8 @@ enum {
 
 uint32_t context_code(const struct context *context)
 {
-	return context->space | (context->is_return ? CODE_RETURN : 0) | (context->wants_load ? CODE_WANTS_LOAD : 0) |
-	       (context->near ? CODE_NEAR : 0);
+	return context->space | (context->is_return ? CODE_RETURN : 0) |
+	       (context->wants_load ? CODE_WANTS_LOAD : 0) | (context->near ? CODE_NEAR : 0);
 }
 
 struct context context_of(uint32_t code)

@@ -15,7 +15,7 @@ enum {
 	/* "xxh3-" and 32 digits, or a build id of up to 64 bytes, and the NUL. */
 	ID_TEXT_SIZE = 129,
 	BREAKPAD_ID_SIZE = 33, /* without its age, and the NUL */
-	ID_PREFIX_MIN = 8, /* fewer digits do not name an image by its beginning */
+	ID_PREFIX_MIN = 8,     /* fewer digits do not name an image by its beginning */
 };
 
 /* The directory a name is looked up in. */
@@ -35,11 +35,11 @@ enum address_space {
 
 /* What the directories below that of the image have said so far. All zero: nothing. */
 struct context {
-	uint8_t space;    /* enum address_space */
-	bool is_return;   /* ra: the address behind a call */
-	bool near;        /* approximate: a line nearby, where there is none */
-	bool wants_load;  /* base: the next name is the load address */
-	uint64_t load;    /* of SPACE_RUNTIME */
+	uint8_t space;   /* enum address_space */
+	bool is_return;  /* ra: the address behind a call */
+	bool near;       /* approximate: a line nearby, where there is none */
+	bool wants_load; /* base: the next name is the load address */
+	uint64_t load;   /* of SPACE_RUNTIME */
 };
 
 enum request_kind {
@@ -71,7 +71,7 @@ struct request {
 	enum request_kind kind;
 	/* REQUEST_ADDRESS, REQUEST_SYMBOL, REQUEST_BATCH */
 	enum request_format format;
-	bool raw; /* names as they are stored, not demangled */
+	bool raw;         /* names as they are stored, not demangled */
 	uint64_t address; /* not of REQUEST_BATCH; of a symbol: counted from its start */
 	/* REQUEST_SYMBOL: a name of a function, borrowed from what was parsed; not terminated */
 	const char *symbol;
@@ -95,9 +95,9 @@ struct context context_of(uint32_t code);
 bool context_equal(const struct context *a, const struct context *b);
 
 /*
- * What numbers mean behind the @size bytes of @path, a directory as lines of the root's q name it: an id, and directories below
- * that of the image in which there is a q, as in a path. The id is the first *ret_id_size bytes, and not looked at. False
- * when there is no q in such a directory.
+ * What numbers mean behind the @size bytes of @path, a directory as lines of the root's q name it: an id, and
+ * directories below that of the image in which there is a q, as in a path. The id is the first *ret_id_size
+ * bytes, and not looked at. False when there is no q in such a directory.
  */
 bool name_parse_place(const char *path, size_t size, size_t *ret_id_size, struct context *ret);
 
@@ -107,11 +107,13 @@ uint32_t batch_code(const struct request *request);
 struct request batch_of(uint32_t code);
 
 /*
- * Whether @id, as in a request, may be the id that Breakpad gives a module: 32 digits and an age. @as_is becomes its
- * digits without the age, which is the beginning of a UUID (Apple) or what a GUID looks like (Windows); @swapped the
- * beginning of the build id (ELF) of which it was made, as if that were a GUID in memory.
+ * Whether @id, as in a request, may be the id that Breakpad gives a module: 32 digits and an age. @as_is
+ * becomes its digits without the age, which is the beginning of a UUID (Apple) or what a GUID looks like
+ * (Windows); @swapped the beginning of the build id (ELF) of which it was made, as if that were a GUID in
+ * memory.
  */
-bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE], char swapped[static BREAKPAD_ID_SIZE]);
+bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE],
+		      char swapped[static BREAKPAD_ID_SIZE]);
 
 /* Whether @id is long enough to name an image whose id it begins. */
 bool id_may_be_prefix(const char *id);

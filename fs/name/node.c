@@ -45,10 +45,10 @@ void nodes_deinit(struct nodes *nodes)
 struct request node_request(const struct node *node)
 {
 	return (struct request){
-		.kind = node->symbol		     ? REQUEST_SYMBOL :
-			node->is == NODE_IS_ADDRESS ? REQUEST_ADDRESS :
-			node->is == NODE_IS_BATCH   ? REQUEST_BATCH :
-						      REQUEST_CONTEXT,
+		.kind = node->symbol                  ? REQUEST_SYMBOL
+			: node->is == NODE_IS_ADDRESS ? REQUEST_ADDRESS
+			: node->is == NODE_IS_BATCH   ? REQUEST_BATCH
+						      : REQUEST_CONTEXT,
 		.format = (enum request_format)node->format,
 		.raw = node->raw,
 		.address = node->address,
@@ -146,9 +146,9 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 		.revision = revision,
 		.address = request->address,
 		.context = request->context,
-		.is = request->kind == REQUEST_CONTEXT ? NODE_IS_CONTEXT :
-		      request->kind == REQUEST_BATCH   ? NODE_IS_BATCH :
-							 NODE_IS_ADDRESS,
+		.is = request->kind == REQUEST_CONTEXT ? NODE_IS_CONTEXT
+		      : request->kind == REQUEST_BATCH ? NODE_IS_BATCH
+						       : NODE_IS_ADDRESS,
 		.size = content ? content->size : 0,
 		.format = (uint8_t)request->format,
 		.raw = request->raw,

@@ -3,7 +3,8 @@
  *
  * Inode numbers are never used twice within a mount. What the daemon knows anyway (directories of images,
  * fixed files, links) has a number computed from what it is, and needs no entry anywhere. Address files get
- * the next number of a counter, and an entry here until the kernel forgets them; so do directories below base/.
+ * the next number of a counter, and an entry here until the kernel forgets them; so do directories below
+ * base/.
  */
 #ifndef FS_NAME_NODE_H
 #define FS_NAME_NODE_H
@@ -18,7 +19,8 @@
 struct revision;
 
 enum node_kind {
-	NODE_FIXED,      /* INO_ROOT, INO_BY_NAME, INO_LOG, INO_METRICS, INO_BATCH and following = q, by batch_code() */
+	NODE_FIXED,      /* INO_ROOT, INO_BY_NAME, INO_LOG, INO_METRICS, INO_BATCH and following = q, by
+			    batch_code() */
 	NODE_IMAGE,      /* directory of an image; a: revision */
 	NODE_IMAGE_FILE, /* a: revision, b: enum image_file */
 	NODE_NAME,       /* by-name/<basename>; a: name */
@@ -28,9 +30,10 @@ enum node_kind {
 	NODE_BATCH,      /* q below an image; a: revision, b: batch_code() */
 	NODE_PATH_DIR,   /* by-path and the directories below it; a: path_dir */
 	NODE_PATH_LINK,  /* by-path/<path>; a: path_file */
-	NODE_PATH_FAT,   /* by-path/<path> of several images, a directory; a: path_file, the first of the chain */
+	NODE_PATH_FAT, /* by-path/<path> of several images, a directory; a: path_file, the first of the chain
+			*/
 	NODE_PATH_MEMBER, /* by-path/<path>/<id> in that; a: path_file */
-	NODE_ADDRESS,    /* and the kinds above: what is left are the bits of a counter */
+	NODE_ADDRESS,     /* and the kinds above: what is left are the bits of a counter */
 };
 
 enum {
@@ -102,7 +105,7 @@ struct node {
 	uint32_t size;  /* of its content */
 	uint8_t format; /* enum request_format */
 	bool raw;
-	char *symbol;   /* of REQUEST_SYMBOL, terminated; its own */
+	char *symbol;            /* of REQUEST_SYMBOL, terminated; its own */
 	struct content *content; /* the content; NULL when memory for it ran short: made again when read */
 };
 
@@ -130,15 +133,16 @@ void nodes_init(struct nodes *nodes);
 void nodes_deinit(struct nodes *nodes);
 
 /*
- * Adds what @request on @revision asks for, known to the kernel once, with content @content, whose reference it takes; NULL
- * for a directory or a q. Returns its inode number, 0 without memory (@content is then put).
+ * Adds what @request on @revision asks for, known to the kernel once, with content @content, whose reference
+ * it takes; NULL for a directory or a q. Returns its inode number, 0 without memory (@content is then put).
  */
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
 		   struct content *content);
 
 /*
- * A copy of the node, with a reference to its content if it has one. Its symbol is borrowed: it stays while the kernel knows the
- * node, which it does as long as a request for it is not answered. False when there is no such node.
+ * A copy of the node, with a reference to its content if it has one. Its symbol is borrowed: it stays while
+ * the kernel knows the node, which it does as long as a request for it is not answered. False when there is
+ * no such node.
  */
 bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret);
 

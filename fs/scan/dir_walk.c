@@ -68,7 +68,8 @@ static void remember_trouble(struct walker *w, int err)
 		w->trouble = err;
 }
 
-/* Only these two say that an entry was removed while we looked; behind any other error it may still be there. */
+/* Only these two say that an entry was removed while we looked; behind any other error it may still be there.
+ */
 static void note_entry_trouble(struct walker *w, const char *path, int err)
 {
 	if (err == -ENOENT || err == -ENOTDIR)

@@ -12,9 +12,9 @@
 /* What a walk meets. Paths are below the root and valid during the call only. */
 struct walk_visitor {
 	/*
-	 * A directory, open, that is about to be listed; @path is "" for the root. Whatever is met until the next call is
-	 * in it, and before another that is not below it all below it is met. @open_to_all as for files: of the way to
-	 * what is in it. Negative ends the walk.
+	 * A directory, open, that is about to be listed; @path is "" for the root. Whatever is met until the
+	 * next call is in it, and before another that is not below it all below it is met. @open_to_all as
+	 * for files: of the way to what is in it. Negative ends the walk.
 	 */
 	int (*dir)(void *user, const char *path, int fd, bool open_to_all);
 	/*

@@ -204,8 +204,8 @@ static int decode_image(struct cursor *c, struct image_identity *id)
 {
 	uint8_t kind = cursor_u8(c), flags = cursor_u8(c), id_size = cursor_u8(c), arch_size = cursor_u8(c);
 	const uint8_t *id_bytes = cursor_take(c, id_size), *arch = cursor_take(c, arch_size);
-	if (!cursor_ok(c) || kind == IMAGE_OTHER || kind > IMAGE_KIND_LAST || id_size == 0 || id_size > sizeof(id->id) ||
-	    arch_size >= sizeof(id->arch))
+	if (!cursor_ok(c) || kind == IMAGE_OTHER || kind > IMAGE_KIND_LAST || id_size == 0 ||
+	    id_size > sizeof(id->id) || arch_size >= sizeof(id->arch))
 		return -EBADMSG;
 	*id = (struct image_identity){
 		.kind = (enum image_kind)kind,

@@ -31,10 +31,10 @@ struct file_key {
 struct file_record {
 	struct table_link table;
 	struct file_key key;
-	uint32_t pass;                  /* of the scan that saw it last */
-	bool bad;                       /* it cannot be read as what it claims to be */
-	uint8_t n_images;               /* 0: it is no object file, or bad */
-	struct image_identity *images;  /* with the record */
+	uint32_t pass;                 /* of the scan that saw it last */
+	bool bad;                      /* it cannot be read as what it claims to be */
+	uint8_t n_images;              /* 0: it is no object file, or bad */
+	struct image_identity *images; /* with the record */
 };
 
 /* Zero-initialised is empty. */
@@ -50,7 +50,8 @@ struct file_record *index_find(const struct index *index, uint64_t dev, uint64_t
 /* The same, and makes a new one of no known state when there is none; NULL without memory. */
 struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino);
 
-/* Replaces what is known of the images in a file by a copy of @images, at most IDENTITIES_MAX. 0 or -ENOMEM. */
+/* Replaces what is known of the images in a file by a copy of @images, at most IDENTITIES_MAX. 0 or -ENOMEM.
+ */
 int record_set_images(struct file_record *record, const struct image_identity *images, size_t n);
 
 /* Drops records that scan @pass did not see; whether there were any. */

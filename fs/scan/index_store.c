@@ -16,7 +16,8 @@ enum { NAME_SIZE = 40 };
 
 static void file_name(char name[NAME_SIZE], const char *source)
 {
-	snprintf(name, NAME_SIZE, CACHE_INDEX_PREFIX "%016llx", (unsigned long long)XXH3_64bits(source, strlen(source)));
+	snprintf(name, NAME_SIZE, CACHE_INDEX_PREFIX "%016llx",
+		 (unsigned long long)XXH3_64bits(source, strlen(source)));
 }
 
 static int read_all(int fd, uint8_t *to, size_t size)

@@ -124,7 +124,8 @@ static void meet_programs(struct sweep *s)
 	pthread_mutex_unlock(&images->lock);
 }
 
-/* Who puts GSYM under a program's name with ".gsym" behind it expects it to be used: if it is another build's, say so. */
+/* Who puts GSYM under a program's name with ".gsym" behind it expects it to be used: if it is another
+ * build's, say so. */
 static void check_gsyms(struct sweep *s)
 {
 	if (s->gsyms.n) {
@@ -134,8 +135,10 @@ static void check_gsyms(struct sweep *s)
 	for (size_t i = 0; i < s->gsyms.n; i++) {
 		const struct gsym_seen *seen = &s->gsyms.v[i];
 		if (seen->met && !seen->fits)
-			log_warning(s->scan->log, "scan: '%s.gsym': its UUID is not the id of '%s', which is converted itself",
-				    seen->program, seen->program);
+			log_warning(
+				s->scan->log,
+				"scan: '%s.gsym': its UUID is not the id of '%s', which is converted itself",
+				seen->program, seen->program);
 		free(seen->program);
 	}
 	vec_free(&s->gsyms);
@@ -150,7 +153,8 @@ static bool leads_to(const struct sweep *s, const char *path)
 	return n == 0 || (strncmp(path, s->dir_path, n) == 0 && path[n] == '/');
 }
 
-/* Nobody learns of names by the mount who could not read them: of SOURCE, if not everybody can get there, only its owner. */
+/* Nobody learns of names by the mount who could not read them: of SOURCE, if not everybody can get there,
+ * only its owner. */
 static mode_t dir_mode(const char *path, const struct stat *st, bool open_to_all)
 {
 	return st->st_mode & (*path || open_to_all ? 0555 : 0500);
@@ -178,7 +182,8 @@ static uint32_t directory(struct sweep *s)
 		struct dir_seen *d = &s->dirs.v[i];
 		char name[NAME_MAX + 1];
 		if (!d->noted) {
-			snprintf(name, sizeof(name), "%.*s", (int)(d->path_size - start), s->dir_path + start);
+			snprintf(name, sizeof(name), "%.*s", (int)(d->path_size - start),
+				 s->dir_path + start);
 			d->number = images_add_directory(s->scan->images, number, name, &d->attr);
 			d->noted = true;
 		}
@@ -203,13 +208,13 @@ static struct file_key key_of(const struct stat *st)
 
 static bool same_key(const struct file_key *a, const struct file_key *b)
 {
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+	       a->ctime_ns == b->ctime_ns;
 }
 
 /* Opens the file and has a worker look at it. @st becomes what was opened. */
-static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct image_identity *ret, size_t *ret_n,
-		      struct gsym_diag *diag)
+static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct image_identity *ret,
+		      size_t *ret_n, struct gsym_diag *diag)
 {
 	int fd = open_beneath(s->root, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0) {
@@ -253,7 +258,8 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Read permissions as the mount should show them: nobody gains any by it. What cannot be opened keeps the owner's. */
+/* Read permissions as the mount should show them: nobody gains any by it. What cannot be opened keeps the
+ * owner's. */
 static mode_t mirrored_mode(const struct sweep *s, const char *path, const struct stat *st, bool open_to_all)
 {
 	mode_t mode = st->st_mode & 0400;
@@ -284,7 +290,8 @@ static int add_finding(struct sweep *s, const struct file_record *r, size_t numb
 	snprintf(path_copy, sizeof(path_copy), "%s", place->path);
 	struct finding finding = {
 		.id = whole ? whole->id : id,
-		.at = {last_component(place->path), place->directory, number + 1 == r->n_images, s->scan->pass},
+		.at = {last_component(place->path), place->directory, number + 1 == r->n_images,
+		       s->scan->pass},
 		.source =
 			{
 				.path = path_copy,
@@ -324,8 +331,8 @@ static int note_cut(struct sweep *s, const struct file_record *r, const struct p
 }
 
 /*
- * The one image whose whole id begins so; NULL if there is none, or more than one. @pass: among files of this walk; 0:
- * one that was not seen may still be there. With images.lock.
+ * The one image whose whole id begins so; NULL if there is none, or more than one. @pass: among files of this
+ * walk; 0: one that was not seen may still be there. With images.lock.
  */
 static const struct image *find_whole(struct sweep *s, const struct image_identity *identity, uint32_t pass)
 {
@@ -387,7 +394,8 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	s->n_images += r->n_images != 0;
 	if (!r->n_images)
 		return 0;
-	const struct place place = {path, directory(s), st.st_uid, st.st_gid, mirrored_mode(s, path, &st, open_to_all)};
+	const struct place place = {path, directory(s), st.st_uid, st.st_gid,
+				    mirrored_mode(s, path, &st, open_to_all)};
 	if (r->images[0].id_is_cut)
 		return note_cut(s, r, &place);
 	err = 0;
@@ -402,7 +410,8 @@ static int visit_link(void *user, const char *path, const struct stat *target)
 {
 	struct sweep *s = user;
 	char *name = strdup(last_component(path));
-	if (!name || vec_push(&s->links, (struct link_seen){target->st_dev, target->st_ino, name, directory(s)})) {
+	if (!name ||
+	    vec_push(&s->links, (struct link_seen){target->st_dev, target->st_ino, name, directory(s)})) {
 		free(name);
 		return -ENOMEM;
 	}
@@ -410,7 +419,8 @@ static int visit_link(void *user, const char *path, const struct stat *target)
 }
 
 /* The image that a file belongs to. */
-static void whole_id(struct sweep *s, const struct image_identity *identity, uint32_t pass, char ret[static ID_TEXT_SIZE])
+static void whole_id(struct sweep *s, const struct image_identity *identity, uint32_t pass,
+		     char ret[static ID_TEXT_SIZE])
 {
 	id_format(identity, ret);
 	if (!identity->id_is_cut)
@@ -431,7 +441,8 @@ static void add_links(struct sweep *s, uint32_t pass)
 		char id[ID_TEXT_SIZE];
 		for (size_t k = 0; r && r->pass == s->scan->pass && k < r->n_images; k++) {
 			whole_id(s, &r->images[k], pass, id);
-			const struct found_at at = {l->basename, l->directory, k + 1 == r->n_images, s->scan->pass};
+			const struct found_at at = {l->basename, l->directory, k + 1 == r->n_images,
+						    s->scan->pass};
 			if (images_add_name(s->scan->images, id, &at))
 				return; /* without memory fewer names are listed */
 		}
@@ -451,7 +462,8 @@ static void free_links(struct sweep *s)
 static bool is_cache(const struct cache *cache, int dir)
 {
 	struct stat a, b;
-	return fstat(dir, &a) == 0 && fstat(cache->dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return fstat(dir, &a) == 0 && fstat(cache->dir, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
 }
 
 static int visit_dir(void *user, const char *path, int fd, bool open_to_all)

@@ -6,7 +6,8 @@
 
 /*
  * Walks, tells the images what was found, and what is gone if the walk was complete, and wakes the calls that
- * waited for it. 0 when it was complete, else a negative errno. On the scan thread. Ends early, with nothing told to be gone, when the daemon ends.
+ * waited for it. 0 when it was complete, else a negative errno. On the scan thread. Ends early, with nothing
+ * told to be gone, when the daemon ends.
  */
 int scan_pass(struct scan *scan);
 

@@ -19,12 +19,12 @@ struct identifier {
 };
 
 /*
- * Which images the open file @fd of @size bytes holds: none when it is no object file. -EBADMSG: it cannot be read as what it claims to be, or it broke
- * the worker; @diag says how. Any other error is not the file's fault: -ECANCELED at the end, -ECHILD when no
- * worker can be started, or the errno of reading.
+ * Which images the open file @fd of @size bytes holds: none when it is no object file. -EBADMSG: it cannot be
+ * read as what it claims to be, or it broke the worker; @diag says how. Any other error is not the file's
+ * fault: -ECANCELED at the end, -ECHILD when no worker can be started, or the errno of reading.
  */
-int identify(struct identifier *identifier, int fd, uint64_t size, struct image_identity ret[static IDENTITIES_MAX],
-	     size_t *ret_n, struct gsym_diag *diag);
+int identify(struct identifier *identifier, int fd, uint64_t size,
+	     struct image_identity ret[static IDENTITIES_MAX], size_t *ret_n, struct gsym_diag *diag);
 
 /* Ends the worker, if there is one. */
 void identifier_stop(struct identifier *identifier);

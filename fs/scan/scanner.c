@@ -24,8 +24,8 @@ enum {
 	/* but not longer than this behind the first of them; */
 	PATIENCE_MS = 1000,
 	/*
-	 * and for so many times the processor time of the last walk. So who changes files all the time makes us work for a
-	 * tenth of the time.
+	 * and for so many times the processor time of the last walk. So who changes files all the time makes
+	 * us work for a tenth of the time.
 	 */
 	REST_FACTOR = 9,
 };
@@ -105,7 +105,8 @@ static bool wait_for(struct scan *scan, struct waiting *w)
 	return true;
 }
 
-/* Waits for the next walk. @seconds: until one is due in any case, 0 = none is; @took: milliseconds of the last one. */
+/* Waits for the next walk. @seconds: until one is due in any case, 0 = none is; @took: milliseconds of the
+ * last one. */
 static bool wait_for_next(struct scan *scan, unsigned seconds, int64_t took)
 {
 	eventfd_t count;
@@ -133,8 +134,8 @@ static unsigned delay_of(const struct scan *scan, unsigned *retry)
 }
 
 /*
- * Milliseconds of processor time that this thread, and workers that have ended, have taken. Conversions are among them: who
- * has these, too, waits the longer.
+ * Milliseconds of processor time that this thread, and workers that have ended, have taken. Conversions are
+ * among them: who has these, too, waits the longer.
  */
 static int64_t spent_ms(void)
 {
@@ -143,7 +144,8 @@ static int64_t spent_ms(void)
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
 	getrusage(RUSAGE_CHILDREN, &workers);
 	int64_t seconds = own.tv_sec + workers.ru_utime.tv_sec + workers.ru_stime.tv_sec;
-	return seconds * 1000 + own.tv_nsec / 1000000 + (workers.ru_utime.tv_usec + workers.ru_stime.tv_usec) / 1000;
+	return seconds * 1000 + own.tv_nsec / 1000000 +
+	       (workers.ru_utime.tv_usec + workers.ru_stime.tv_usec) / 1000;
 }
 
 static void *scan_forever(void *arg)

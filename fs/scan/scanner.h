@@ -1,8 +1,8 @@
 /*
  * scanner.h - walking over SOURCE: at the start, when something has changed, when asked, and now and then.
  *
- * The daemon itself only lists directories and opens files; what a file is, a worker says (scan_worker.h), and
- * the index remembers. One thread does all of it.
+ * The daemon itself only lists directories and opens files; what a file is, a worker says (scan_worker.h),
+ * and the index remembers. One thread does all of it.
  */
 #ifndef FS_SCAN_SCANNER_H
 #define FS_SCAN_SCANNER_H
@@ -30,9 +30,9 @@ struct scan {
 	struct cache *cache;
 	const struct log *log;
 	struct starter *starter; /* released after the first walk */
-	int stop_fd;       /* becomes readable when the daemon ends */
-	unsigned interval; /* seconds between walks, 0 = only when asked */
-	bool watching;     /* walk when the kernel tells of a change */
+	int stop_fd;             /* becomes readable when the daemon ends */
+	unsigned interval;       /* seconds between walks, 0 = only when asked */
+	bool watching;           /* walk when the kernel tells of a change */
 
 	int wake_fd; /* an eventfd: a walk was asked for */
 	bool running;

@@ -46,8 +46,10 @@ void watch_open(struct watch *watch, const struct log *log)
 	*watch = (struct watch){.log = log, .most = watches_most()};
 	watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (watch->fd < 0)
-		log_warning(log, "scan: cannot watch for changes: %s%s; they show when rescan= looks for them",
-			    strerror(errno), errno == EMFILE ? " (fs.inotify.max_user_instances can be raised)" : "");
+		log_warning(log,
+			    "scan: cannot watch for changes: %s%s; they show when rescan= looks for them",
+			    strerror(errno),
+			    errno == EMFILE ? " (fs.inotify.max_user_instances can be raised)" : "");
 }
 
 static void forget(struct watch *watch, struct watched *w)
@@ -58,7 +60,8 @@ static void forget(struct watch *watch, struct watched *w)
 }
 
 /* Those for which @keep is false; all if it is NULL. */
-static void forget_all(struct watch *watch, bool (*keep)(const struct watched *w, uint32_t pass), uint32_t pass)
+static void forget_all(struct watch *watch, bool (*keep)(const struct watched *w, uint32_t pass),
+		       uint32_t pass)
 {
 	for (size_t i = 0; i < watch->dirs.n_buckets; i++) {
 		for (struct table_link *l = watch->dirs.buckets[i], *next; l; l = next) {
@@ -106,10 +109,15 @@ static void complain(struct watch *watch, int err)
 		return;
 	watch->complained = true;
 	if (err == ENOSPC)
-		log_warning(watch->log, "scan: only %zu directories are watched for changes: those in others show when rescan= looks "
-			    "for them, unless fs.inotify.max_user_watches is raised (now twice %u)", watch->dirs.n, watch->most);
+		log_warning(watch->log,
+			    "scan: only %zu directories are watched for changes: those in others show when "
+			    "rescan= looks "
+			    "for them, unless fs.inotify.max_user_watches is raised (now twice %u)",
+			    watch->dirs.n, watch->most);
 	else
-		log_warning(watch->log, "scan: cannot watch all directories for changes: %s; changes show when rescan= looks for them",
+		log_warning(watch->log,
+			    "scan: cannot watch all directories for changes: %s; changes show when rescan= "
+			    "looks for them",
 			    strerror(err));
 }
 
@@ -213,9 +221,10 @@ void watch_debug_dirs(struct watch *watch, const struct neighbourhood *hood, uin
 /* ---- Events ---- */
 
 /*
- * A new name in a directory. Of a file that somebody has just begun to write nothing is known yet: an event comes when it
- * is closed. Links are finished, as are files that were written without a name in another directory (O_TMPFILE), of whose
- * end nobody is told: they got their name after the last change of their content.
+ * A new name in a directory. Of a file that somebody has just begun to write nothing is known yet: an event
+ * comes when it is closed. Links are finished, as are files that were written without a name in another
+ * directory (O_TMPFILE), of whose end nobody is told: they got their name after the last change of their
+ * content.
  */
 static bool looks_begun(const struct stat *st)
 {
@@ -260,7 +269,8 @@ static bool matters(struct watch *watch, const struct inotify_event *event, stru
 	return ++at->looks > LOOKS_MAX || !is_begun(w, event->name, at->root, at->avoid);
 }
 
-/* All events there are: whether one of them matters; those after it are not looked at, nor any if @at is NULL. */
+/* All events there are: whether one of them matters; those after it are not looked at, nor any if @at is
+ * NULL. */
 static bool take(struct watch *watch, struct looking *at)
 {
 	static _Alignas(struct inotify_event) char buffer[BUFFER_SIZE]; /* of the scan thread */

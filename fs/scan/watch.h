@@ -1,9 +1,9 @@
 /*
  * watch.h - being told by the kernel (inotify) that something in SOURCE has changed.
  *
- * Every directory that a walk enters is watched before it is listed, so that nothing can appear between the two
- * unnoticed: what the list does not have comes as an event. What changed is not kept: with the index another walk is
- * cheap, and there is only one way to find out what is there. Used by the scan thread alone.
+ * Every directory that a walk enters is watched before it is listed, so that nothing can appear between the
+ * two unnoticed: what the list does not have comes as an event. What changed is not kept: with the index
+ * another walk is cheap, and there is only one way to find out what is there. Used by the scan thread alone.
  */
 #ifndef FS_SCAN_WATCH_H
 #define FS_SCAN_WATCH_H
@@ -28,12 +28,13 @@ struct watch {
 void watch_open(struct watch *watch, const struct log *log);
 void watch_close(struct watch *watch);
 
-/* Watches the open directory @dir from now on. @path: below SOURCE, or NULL for others. @pass: of the walk that met it. */
+/* Watches the open directory @dir from now on. @path: below SOURCE, or NULL for others. @pass: of the walk
+ * that met it. */
 void watch_dir(struct watch *watch, int dir, const char *path, uint32_t pass);
 
 /*
- * Watches the places of the directories of debug files where packages put them by build id, and nothing else: there may be
- * a hundred thousand directories.
+ * Watches the places of the directories of debug files where packages put them by build id, and nothing else:
+ * there may be a hundred thousand directories.
  */
 void watch_debug_dirs(struct watch *watch, const struct neighbourhood *hood, uint32_t pass);
 
@@ -41,8 +42,8 @@ void watch_debug_dirs(struct watch *watch, const struct neighbourhood *hood, uin
 void watch_sweep(struct watch *watch, uint32_t pass);
 
 /*
- * Takes the events there are: whether another walk could find something new. @root: SOURCE, opened; @avoid: the device
- * of the mount, of which nothing is asked.
+ * Takes the events there are: whether another walk could find something new. @root: SOURCE, opened; @avoid:
+ * the device of the mount, of which nothing is asked.
  */
 bool watch_read(struct watch *watch, int root, dev_t avoid);
 

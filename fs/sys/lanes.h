@@ -1,8 +1,8 @@
 /*
  * lanes.h - what waits for a thread: a line for each user, from which in turn the first is taken.
  *
- * So who has thousands waiting makes another user wait for one of them only. Elements embed a struct list and may leave by
- * list_remove() at any moment. No locks; the owner guards it.
+ * So who has thousands waiting makes another user wait for one of them only. Elements embed a struct list and
+ * may leave by list_remove() at any moment. No locks; the owner guards it.
  */
 #ifndef FS_SYS_LANES_H
 #define FS_SYS_LANES_H
@@ -14,7 +14,7 @@
 
 struct lanes {
 	struct table by_uid;
-	struct list turns; /* the lane whose turn is next comes first */
+	struct list turns;    /* the lane whose turn is next comes first */
 	struct list laneless; /* there was no memory for a lane; first of all */
 };
 

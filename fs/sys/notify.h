@@ -2,9 +2,9 @@
  * notify.h - telling the kernel that an image directory is another one now.
  *
  * The kernel may need locks of the parent directory for it, which a parked lookup holds; so only a thread
- * that nobody waits for does it. And even that one holds up everybody who comes after it, as long as it waits for
- * the root directory behind a lookup parked there: only the first scan parks such, so names are kept back until
- * it is over.
+ * that nobody waits for does it. And even that one holds up everybody who comes after it, as long as it waits
+ * for the root directory behind a lookup parked there: only the first scan parks such, so names are kept back
+ * until it is over.
  */
 #ifndef FS_SYS_NOTIFY_H
 #define FS_SYS_NOTIFY_H
@@ -20,7 +20,7 @@ struct notify {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	VEC(char *) ids; /* names in the root directory that changed */
-	bool held; /* until notify_release() */
+	bool held;       /* until notify_release() */
 	bool stopping;
 	bool running;
 	pthread_t thread;

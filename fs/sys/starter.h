@@ -1,6 +1,7 @@
 /*
- * starter.h - the program that started the daemon stays until the file system is mounted and, if that does not take long,
- * until its directories show what is in SOURCE: who lists them next in a script is not to find them empty.
+ * starter.h - the program that started the daemon stays until the file system is mounted and, if that does
+ * not take long, until its directories show what is in SOURCE: who lists them next in a script is not to find
+ * them empty.
  */
 #ifndef FS_SYS_STARTER_H
 #define FS_SYS_STARTER_H
@@ -10,8 +11,8 @@ struct starter {
 };
 
 /*
- * Goes to the background as daemon(3) does, with no thread running yet. Returns 0 in the daemon, or a negative errno and
- * nothing happened; the starter waits, and exits.
+ * Goes to the background as daemon(3) does, with no thread running yet. Returns 0 in the daemon, or a
+ * negative errno and nothing happened; the starter waits, and exits.
  */
 int starter_leave(struct starter *starter);
 

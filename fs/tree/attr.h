@@ -7,10 +7,12 @@
 #include "fs/gsymfs.h"
 
 /* Seconds for which the kernel need not ask again. */
-#define TIMEOUT_FIXED    3600.0 /* what never changes under the same inode number */
-#define TIMEOUT_LISTING  1.0    /* root, by-name, by-path: their times tell nobody anything, but they may grow */
-#define TIMEOUT_ALIAS    1.0    /* another spelling of an id: it may become ambiguous, or another image's */
-#define TIMEOUT_NEGATIVE 1.0    /* what is not there now */
+#define TIMEOUT_FIXED 3600.0 /* what never changes under the same inode number */
+#define TIMEOUT_LISTING                                                                                     \
+	1.0                  /* root, by-name, by-path: their times tell nobody anything, but they may grow \
+			      */
+#define TIMEOUT_ALIAS    1.0 /* another spelling of an id: it may become ambiguous, or another image's */
+#define TIMEOUT_NEGATIVE 1.0 /* what is not there now */
 
 /* Directories of the daemon's own. */
 void attr_own_dir(const struct gsymfs *fs, uint64_t ino, struct stat *ret);

@@ -1,5 +1,6 @@
 /*
- * The file metrics. Names follow debuginfod's where it has the same thing: thread_work_pending, thread_busy, scanned_files_total.
+ * The file metrics. Names follow debuginfod's where it has the same thing: thread_work_pending, thread_busy,
+ * scanned_files_total.
  */
 #include "fs/tree/metrics.h"
 
@@ -70,8 +71,8 @@ static void single(struct text_buf *out, const char *name, const char *type, con
 }
 
 /* A sample for each of @n words of the label. */
-static void by_label(struct text_buf *out, const char *name, const char *label, const char *const *words, size_t n,
-		     const uint64_t *values)
+static void by_label(struct text_buf *out, const char *name, const char *label, const char *const *words,
+		     size_t n, const uint64_t *values)
 {
 	for (size_t i = 0; i < n; i++) {
 		char labels[64];
@@ -86,8 +87,8 @@ static uint64_t load(const _Atomic uint64_t *counter)
 }
 
 /* Counters by result. */
-static void results(struct text_buf *out, const char *name, const char *help, const char *const *words, size_t n,
-		    const _Atomic uint64_t *counters)
+static void results(struct text_buf *out, const char *name, const char *help, const char *const *words,
+		    size_t n, const _Atomic uint64_t *counters)
 {
 	uint64_t values[8];
 	for (size_t i = 0; i < n; i++)
@@ -102,8 +103,10 @@ static void answers(struct text_buf *out, const struct metrics *m)
 {
 	static const char *const words[] = {
 		[LOOKUP_FOUND] = "found", [LOOKUP_UNKNOWN] = "unknown", [LOOKUP_ERROR] = "error"};
-	results(out, "lookups_total", "Names of addresses and symbols that were answered.", words, LOOKUP_RESULTS, m->lookups);
-	single(out, "batch_addresses_total", "counter", "Lines of q that were answered.", load(&m->batch_addresses));
+	results(out, "lookups_total", "Names of addresses and symbols that were answered.", words,
+		LOOKUP_RESULTS, m->lookups);
+	single(out, "batch_addresses_total", "counter", "Lines of q that were answered.",
+	       load(&m->batch_addresses));
 	results(out, "log_addresses_total", "Addresses met in log.", words, LOOKUP_ERROR, m->log_addresses);
 }
 
@@ -126,10 +129,14 @@ static void conversion_times(struct text_buf *out, const struct metrics *m)
 static void conversions(struct text_buf *out, const struct metrics *m)
 {
 	static const char *const words[] = {
-		[CONVERSION_OK] = "ok",           [CONVERSION_FAILED] = "failed",     [CONVERSION_CRASHED] = "crashed",
-		[CONVERSION_LIMIT] = "limit",     [CONVERSION_REPLACED] = "replaced",
+		[CONVERSION_OK] = "ok",
+		[CONVERSION_FAILED] = "failed",
+		[CONVERSION_CRASHED] = "crashed",
+		[CONVERSION_LIMIT] = "limit",
+		[CONVERSION_REPLACED] = "replaced",
 	};
-	results(out, "conversions_total", "Conversions that ended.", words, CONVERSION_RESULTS, m->conversions);
+	results(out, "conversions_total", "Conversions that ended.", words, CONVERSION_RESULTS,
+		m->conversions);
 	conversion_times(out, m);
 }
 
@@ -137,20 +144,23 @@ static void fetches(struct text_buf *out, const struct metrics *m)
 {
 	static const char *const words[] = {
 		[FETCH_FOUND] = "found", [FETCH_MISSING] = "missing", [FETCH_FAILED] = "failed"};
-	results(out, "debuginfod_requests_total", "Debug files that servers of debuginfod were asked for.", words,
-		FETCH_RESULTS, m->fetches);
+	results(out, "debuginfod_requests_total", "Debug files that servers of debuginfod were asked for.",
+		words, FETCH_RESULTS, m->fetches);
 }
 
 static void cache(struct text_buf *out, struct gsymfs *fs)
 {
 	static const char *const words[] = {
 		[CACHE_HIT] = "hit", [CACHE_MISS] = "miss", [CACHE_FAILURE] = "failure"};
-	static const char *const shared[] = {
-		[SHARED_HIT] = "hit", [SHARED_MISS] = "miss", [SHARED_UNUSABLE] = "unusable", [SHARED_GIVEN] = "given"};
-	results(out, "cache_requests_total", "Images looked for in the cache; failure: one that was remembered.", words,
-		CACHE_RESULTS, fs->metrics.cache);
-	results(out, "shared_requests_total", "Images looked for in, and given to, the shared directory.", shared, SHARED_RESULTS,
-		fs->metrics.shared);
+	static const char *const shared[] = {[SHARED_HIT] = "hit",
+					     [SHARED_MISS] = "miss",
+					     [SHARED_UNUSABLE] = "unusable",
+					     [SHARED_GIVEN] = "given"};
+	results(out, "cache_requests_total",
+		"Images looked for in the cache; failure: one that was remembered.", words, CACHE_RESULTS,
+		fs->metrics.cache);
+	results(out, "shared_requests_total", "Images looked for in, and given to, the shared directory.",
+		shared, SHARED_RESULTS, fs->metrics.shared);
 	single(out, "cache_bytes", "gauge", "Size of the files in the cache.", atomic_load(&fs->cache.bytes));
 	single(out, "cache_limit_bytes", "gauge", "Size they may have.", fs->cache.limit);
 	single(out, "cache_files", "gauge", "Converted files in the cache.", atomic_load(&fs->cache.files));
@@ -193,8 +203,10 @@ static void kept(struct text_buf *out, struct gsymfs *fs)
 	single(out, "nodes", "gauge", "Files of addresses that the kernel knows.", nodes.used);
 	single(out, "nodes_total", "counter", "Files of addresses that it has known.", nodes.made);
 	single(out, "node_bytes", "gauge", "Answers kept for them.", nodes.content_bytes);
-	single(out, "open_files", "gauge", "Open files that hold something.", open_files_count(&fs->open_files));
-	single(out, "batch_bytes", "gauge", "Memory of all open q and log.", atomic_load(&fs->open_files.accounts.held[ACCOUNT_FILES]));
+	single(out, "open_files", "gauge", "Open files that hold something.",
+	       open_files_count(&fs->open_files));
+	single(out, "batch_bytes", "gauge", "Memory of all open q and log.",
+	       atomic_load(&fs->open_files.accounts.held[ACCOUNT_FILES]));
 }
 
 struct content *metrics_make(struct gsymfs *fs)

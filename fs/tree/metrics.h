@@ -39,7 +39,8 @@ struct metrics {
 	_Atomic uint64_t batch_addresses;
 	_Atomic uint64_t log_addresses[LOOKUP_RESULTS];
 	_Atomic uint64_t conversions[CONVERSION_RESULTS];
-	_Atomic uint64_t conversion_times[CONVERSION_BUCKETS + 1]; /* by the first bound that is not below; else the last */
+	_Atomic uint64_t conversion_times[CONVERSION_BUCKETS +
+					  1]; /* by the first bound that is not below; else the last */
 	_Atomic uint64_t conversion_ms;
 	_Atomic uint64_t cache[CACHE_RESULTS];
 	_Atomic uint64_t shared[SHARED_RESULTS];

@@ -48,10 +48,13 @@ size_t open_files_count(struct open_files *files)
 	return n;
 }
 
-/* Memory of an open file, roughly, with what libfuse and the kinds of files take; more than this they count themselves. */
+/* Memory of an open file, roughly, with what libfuse and the kinds of files take; more than this they count
+ * themselves. */
 static size_t file_bytes(const struct open_file *holds)
 {
-	size_t more = holds->content ? holds->content->size : holds->stream || holds->table ? STREAM_BYTES : 0;
+	size_t more = holds->content                  ? holds->content->size
+		      : holds->stream || holds->table ? STREAM_BYTES
+						      : 0;
 	return sizeof(*holds) + more;
 }
 
@@ -64,7 +67,8 @@ static int charge(struct open_file *file)
 	return 0;
 }
 
-static int file_make(struct open_files *files, const struct open_file *holds, uid_t uid, struct open_file **ret)
+static int file_make(struct open_files *files, const struct open_file *holds, uid_t uid,
+		     struct open_file **ret)
 {
 	struct open_file *file = malloc(sizeof(*file));
 	struct account *account = account_get(&files->accounts, uid);

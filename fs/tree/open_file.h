@@ -44,8 +44,8 @@ void open_files_deinit(struct open_files *files);
 size_t open_files_count(struct open_files *files);
 
 /*
- * A file that @uid opened, with one reference; takes over what @holds. 0; -ENFILE when the user holds too much in open files; -ENOMEM; when it
- * fails, what it holds is put.
+ * A file that @uid opened, with one reference; takes over what @holds. 0; -ENFILE when the user holds too
+ * much in open files; -ENOMEM; when it fails, what it holds is put.
  */
 int open_file_new(struct open_files *files, const struct open_file *holds, uid_t uid, struct open_file **ret);
 

@@ -15,7 +15,8 @@ void ops_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, str
 /* ops_file.c */
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info);
 void ops_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info);
-void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off, struct fuse_file_info *info);
+void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
+	       struct fuse_file_info *info);
 void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, struct fuse_file_info *info);
 void ops_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info);
 

@@ -132,8 +132,8 @@ static void list_basename(struct listing *l, uint64_t off)
 }
 
 /*
- * A child of a directory in by-path, in one of two numberings, see struct path_dir. A file that has become a directory is
- * known as both until the walk that found it is over.
+ * A child of a directory in by-path, in one of two numberings, see struct path_dir. A file that has become a
+ * directory is known as both until the walk that found it is over.
  */
 static void add_path(struct listing *l, uint32_t child, uint64_t next)
 {
@@ -154,7 +154,8 @@ static void list_path_dir(struct listing *l, uint64_t off)
 	struct images *images = &l->fs->images;
 	pthread_mutex_lock(&images->lock);
 	const struct path_dir *dir = path_tree_dir(&images->paths, ino_a(l->ino));
-	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; dir && i < dir->children.n && !l->full; i++)
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST;
+	     dir && i < dir->children.n && !l->full; i++)
 		add_path(l, dir->children.v[i], POSITION_FIRST + i + 1);
 	pthread_mutex_unlock(&images->lock);
 }
@@ -185,10 +186,12 @@ static void add_status(struct listing *l, struct revision *rev, enum image_file 
 }
 
 /* A table whose size nobody has asked for comes without its attributes: who wants them looks it up. */
-static void add_table(struct listing *l, struct revision *rev, enum listing_kind kind, uint64_t size, uint64_t next)
+static void add_table(struct listing *l, struct revision *rev, enum listing_kind kind, uint64_t size,
+		      uint64_t next)
 {
-	static const char *const names[] = {
-		[LISTING_FUNCTIONS] = "functions.tsv", [LISTING_LINES] = "lines.tsv", [LISTING_FILES] = "files.tsv"};
+	static const char *const names[] = {[LISTING_FUNCTIONS] = "functions.tsv",
+					    [LISTING_LINES] = "lines.tsv",
+					    [LISTING_FILES] = "files.tsv"};
 	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_TABLE + kind, size);
 	if (!size)
 		e.ino = 0;
@@ -196,8 +199,8 @@ static void add_table(struct listing *l, struct revision *rev, enum listing_kind
 }
 
 /*
- * image.gsym is listed once opening it converts nothing; the tables while the image is in use, since to know their size it must
- * be open, and whoever walks over the whole tree must not open every file of the cache.
+ * image.gsym is listed once opening it converts nothing; the tables while the image is in use, since to know
+ * their size it must be open, and whoever walks over the whole tree must not open every file of the cache.
  */
 static void add_converted(struct listing *l, struct revision *rev, uint64_t off, uint64_t first)
 {
@@ -239,12 +242,9 @@ static void add_contexts(struct listing *l, const struct revision *rev, uint64_t
 		const char *name;
 		struct context context;
 	} contexts[] = {
-		{"approximate", {.near = true}},
-		{"base", {.space = SPACE_RUNTIME, .wants_load = true}},
-		{"off", {.space = SPACE_FILE}},
-		{"ra", {.is_return = true}},
-		{"rva", {.space = SPACE_RVA}},
-		{"sym", {.space = SPACE_SYMBOL}},
+		{"approximate", {.near = true}}, {"base", {.space = SPACE_RUNTIME, .wants_load = true}},
+		{"off", {.space = SPACE_FILE}},  {"ra", {.is_return = true}},
+		{"rva", {.space = SPACE_RVA}},   {"sym", {.space = SPACE_SYMBOL}},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(contexts) && !l->full; i++) {
 		struct fuse_entry_param e = entry_context(l->fs, rev, &contexts[i].context);

@@ -1,10 +1,8 @@
 /*
  * Opening and reading files.
  *
- * An open image.gsym, status, info.json or metrics holds its content as it was when it was opened, an open q what was written
- * to it.
- * Address files need nothing:
- * while one is open the kernel does not forget it.
+ * An open image.gsym, status, info.json or metrics holds its content as it was when it was opened, an open q
+ * what was written to it. Address files need nothing: while one is open the kernel does not forget it.
  */
 #include "fs/tree/ops.h"
 
@@ -91,7 +89,8 @@ static int open_stream(struct call *call, struct stream *stream)
 	return reply_open(call, (struct open_file){.stream = stream});
 }
 
-/* The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's. */
+/* The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's.
+ */
 static bool find_batch(struct gsymfs *fs, fuse_ino_t ino, struct request *ret, struct revision **ret_rev)
 {
 	struct node node;
@@ -118,7 +117,8 @@ static int open_attempt(struct call *call)
 	struct revision *rev;
 	struct request request;
 	if (find_batch(call->fs, call->ino, &request, &rev))
-		return open_stream(call, batch_file_new(call->fs, rev ? rev->image : NULL, &request, caller_of(call->req)));
+		return open_stream(call, batch_file_new(call->fs, rev ? rev->image : NULL, &request,
+							caller_of(call->req)));
 	if (call->ino == INO_LOG)
 		return open_stream(call, log_file_new(call->fs, caller_of(call->req)));
 	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)
@@ -137,8 +137,9 @@ static int open_attempt(struct call *call)
 		return -ESTALE;
 	if (ino_b(call->ino) >= IMAGE_TABLE)
 		return open_table(call, rev, ino_b(call->ino) - IMAGE_TABLE);
-	return is_file(call->ino, IMAGE_GSYM) ? open_gsym(call, rev) :
-		open_content(call, status_make(call->fs, rev, is_file(call->ino, IMAGE_INFO)));
+	return is_file(call->ino, IMAGE_GSYM)
+		       ? open_gsym(call, rev)
+		       : open_content(call, status_make(call->fs, rev, is_file(call->ino, IMAGE_INFO)));
 }
 
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
@@ -248,13 +249,15 @@ void ops_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fus
 
 /* ---- Write ---- */
 
-void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off, struct fuse_file_info *info)
+void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
+	       struct fuse_file_info *info)
 {
 	(void)ino;
 	struct open_file *file = info->fh ? open_file_get(file_of(info)) : NULL;
 	int err = -EROFS;
 	if (file && file->stream)
-		err = off < 0 ? -EINVAL : stream_write(file->stream, (uint64_t)off, info->flags & O_APPEND, data, size);
+		err = off < 0 ? -EINVAL
+			      : stream_write(file->stream, (uint64_t)off, info->flags & O_APPEND, data, size);
 	if (err)
 		fuse_reply_err(req, -err);
 	else

@@ -82,7 +82,8 @@ struct fuse_entry_param entry_by_path(const struct gsymfs *fs)
 	return entry_path_dir(fs, source ? source : &(struct path_dir){.attr = closed});
 }
 
-static struct fuse_entry_param path_link(const struct gsymfs *fs, const struct path_file *file, enum node_kind kind)
+static struct fuse_entry_param path_link(const struct gsymfs *fs, const struct path_file *file,
+					 enum node_kind kind)
 {
 	return entry_link(fs, ino_make(kind, file->number, 0), TIMEOUT_LISTING);
 }
@@ -110,7 +111,9 @@ static struct image *find_beginning(struct images *images, const char *text)
 	if (image && image->revision)
 		return image;
 	image = images_find_prefix(images, text);
-	return image || images_find_whole(images, text, 0, &whole, 1) != 1 || strlen(whole->id) > strlen(text) ? image : whole;
+	return image || images_find_whole(images, text, 0, &whole, 1) != 1 || strlen(whole->id) > strlen(text)
+		       ? image
+		       : whole;
 }
 
 /* The one image that Breakpad calls @id. */
@@ -326,7 +329,8 @@ static int gsym_entry(struct call *call, struct revision *rev, struct fuse_entry
 	return 0;
 }
 
-static int table_entry(struct call *call, struct revision *rev, enum listing_kind kind, struct fuse_entry_param *ret)
+static int table_entry(struct call *call, struct revision *rev, enum listing_kind kind,
+		       struct fuse_entry_param *ret)
 {
 	struct images *images = &call->fs->images;
 	struct handle *handle;
@@ -348,7 +352,9 @@ static int table_entry(struct call *call, struct revision *rev, enum listing_kin
 
 static void count_lookup(struct gsymfs *fs, int err, bool known)
 {
-	enum lookup_result result = err && err != -ENOENT ? LOOKUP_ERROR : !err && known ? LOOKUP_FOUND : LOOKUP_UNKNOWN;
+	enum lookup_result result = err && err != -ENOENT ? LOOKUP_ERROR
+				    : !err && known       ? LOOKUP_FOUND
+							  : LOOKUP_UNKNOWN;
 	if (err != -EAGAIN)
 		metric_add(&fs->metrics.lookups[result], 1);
 }
@@ -376,7 +382,8 @@ static int address_entry(struct call *call, struct revision *rev, const struct r
 	return 0;
 }
 
-struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revision *rev, const struct context *context)
+struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revision *rev,
+				      const struct context *context)
 {
 	struct stat st;
 	attr_image(rev, ino_make(NODE_CONTEXT, rev->number, context_code(context)), &st);
@@ -397,7 +404,8 @@ struct fuse_entry_param entry_log(const struct gsymfs *fs)
 	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 }
 
-struct fuse_entry_param entry_batch(const struct gsymfs *fs, const struct revision *rev, const struct request *request)
+struct fuse_entry_param entry_batch(const struct gsymfs *fs, const struct revision *rev,
+				    const struct request *request)
 {
 	struct stat st;
 	if (rev)
@@ -429,8 +437,8 @@ static int context_entry(struct call *call, struct revision *rev, const struct r
 {
 	if (request->context.space == SPACE_RUNTIME && !request->context.wants_load)
 		return loaded_entry(call, rev, request, ret);
-	*ret = request->kind == REQUEST_BATCH ? entry_batch(call->fs, rev, request) :
-						entry_context(call->fs, rev, &request->context);
+	*ret = request->kind == REQUEST_BATCH ? entry_batch(call->fs, rev, request)
+					      : entry_context(call->fs, rev, &request->context);
 	return 0;
 }
 

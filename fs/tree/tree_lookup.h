@@ -11,8 +11,9 @@
 int lookup_attempt(struct call *call);
 
 /*
- * With images.lock held: the image that @request, of REQUEST_ID, names in any spelling. It has a revision. Fills @call->wait
- * and returns -EAGAIN while it may still be found; else 0 or the errno for what is not there.
+ * With images.lock held: the image that @request, of REQUEST_ID, names in any spelling. It has a revision.
+ * Fills @call->wait and returns -EAGAIN while it may still be found; else 0 or the errno for what is not
+ * there.
  */
 int lookup_image(struct call *call, const struct request *request, struct image **ret);
 
@@ -23,7 +24,8 @@ struct fuse_entry_param entry_basename(const struct gsymfs *fs, const struct bas
 struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct basename *name,
 					const struct image *image);
 struct fuse_entry_param entry_path_dir(const struct gsymfs *fs, const struct path_dir *dir);
-/* A file of by-path: @first and those behind it in its chain that are not gone, of which there is one at least. */
+/* A file of by-path: @first and those behind it in its chain that are not gone, of which there is one at
+ * least. */
 struct fuse_entry_param entry_path_file(const struct gsymfs *fs, const struct path_file *first);
 /* An image of a file that has several. */
 struct fuse_entry_param entry_path_member(const struct gsymfs *fs, const struct path_file *file);
@@ -34,13 +36,15 @@ struct fuse_entry_param entry_by_path(const struct gsymfs *fs);
 
 struct fuse_entry_param entry_by_name(const struct gsymfs *fs);
 /* A directory that gives addresses another meaning, of those without a load address. */
-struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revision *rev, const struct context *context);
+struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revision *rev,
+				      const struct context *context);
 
 struct fuse_entry_param entry_metrics(const struct gsymfs *fs);
 struct fuse_entry_param entry_log(const struct gsymfs *fs);
 
 /* q below an image, in no or a fixed context; NULL: of the root. */
-struct fuse_entry_param entry_batch(const struct gsymfs *fs, const struct revision *rev, const struct request *request);
+struct fuse_entry_param entry_batch(const struct gsymfs *fs, const struct revision *rev,
+				    const struct request *request);
 
 struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev,
 					 enum image_file file, uint64_t size);

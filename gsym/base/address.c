@@ -31,10 +31,11 @@ enum {
 };
 
 static const uint8_t digits[256] = {
-	['0'] = IS_DIGIT,     ['1'] = IS_DIGIT | 1, ['2'] = IS_DIGIT | 2,  ['3'] = IS_DIGIT | 3,  ['4'] = IS_DIGIT | 4,
-	['5'] = IS_DIGIT | 5, ['6'] = IS_DIGIT | 6, ['7'] = IS_DIGIT | 7,  ['8'] = IS_DIGIT | 8,  ['9'] = IS_DIGIT | 9,
-	['a'] = IS_DIGIT | 10, ['b'] = IS_DIGIT | 11, ['c'] = IS_DIGIT | 12, ['d'] = IS_DIGIT | 13, ['e'] = IS_DIGIT | 14,
-	['f'] = IS_DIGIT | 15, ['A'] = IS_DIGIT | 10, ['B'] = IS_DIGIT | 11, ['C'] = IS_DIGIT | 12, ['D'] = IS_DIGIT | 13,
+	['0'] = IS_DIGIT,      ['1'] = IS_DIGIT | 1,  ['2'] = IS_DIGIT | 2,  ['3'] = IS_DIGIT | 3,
+	['4'] = IS_DIGIT | 4,  ['5'] = IS_DIGIT | 5,  ['6'] = IS_DIGIT | 6,  ['7'] = IS_DIGIT | 7,
+	['8'] = IS_DIGIT | 8,  ['9'] = IS_DIGIT | 9,  ['a'] = IS_DIGIT | 10, ['b'] = IS_DIGIT | 11,
+	['c'] = IS_DIGIT | 12, ['d'] = IS_DIGIT | 13, ['e'] = IS_DIGIT | 14, ['f'] = IS_DIGIT | 15,
+	['A'] = IS_DIGIT | 10, ['B'] = IS_DIGIT | 11, ['C'] = IS_DIGIT | 12, ['D'] = IS_DIGIT | 13,
 	['E'] = IS_DIGIT | 14, ['F'] = IS_DIGIT | 15,
 };
 

@@ -41,7 +41,8 @@ static void *helper_main(void *user)
 	return NULL;
 }
 
-void parallel_for(unsigned threads, size_t n, void (*body)(void *user, size_t index, unsigned thread), void *user)
+void parallel_for(unsigned threads, size_t n, void (*body)(void *user, size_t index, unsigned thread),
+		  void *user)
 {
 	struct loop loop = {.n = n, .body = body, .user = user};
 	struct helper helpers[THREADS_MAX];

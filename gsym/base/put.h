@@ -1,8 +1,9 @@
 /*
- * put.h - what answers consist of, written where somebody made room for it: numbers eight digits at a time, strings in whole blocks.
+ * put.h - what answers consist of, written where somebody made room for it: numbers eight digits at a time,
+ * strings in whole blocks.
  *
- * Each function writes at @at and gives the place behind what it wrote. More bytes behind that may be overwritten, up to PUT_SLACK; so many
- * can be read behind each string, too.
+ * Each function writes at @at and gives the place behind what it wrote. More bytes behind that may be
+ * overwritten, up to PUT_SLACK; so many can be read behind each string, too.
  */
 #ifndef GSYM_BASE_PUT_H
 #define GSYM_BASE_PUT_H

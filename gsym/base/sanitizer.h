@@ -1,6 +1,6 @@
 /*
- * sanitizer.h - whether this is a build with ASan or TSan, whose run-time needs /proc, huge reservations and a
- * standard error to report to.
+ * sanitizer.h - whether this is a build with ASan or TSan, whose run-time needs /proc, huge reservations and
+ * a standard error to report to.
  */
 #ifndef GSYM_BASE_SANITIZER_H
 #define GSYM_BASE_SANITIZER_H

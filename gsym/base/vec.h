@@ -13,10 +13,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define VEC(type)                                                                                                      \
-	struct {                                                                                                       \
-		type *v;                                                                                               \
-		size_t n, cap;                                                                                         \
+#define VEC(type)              \
+	struct {               \
+		type *v;       \
+		size_t n, cap; \
 	}
 
 /* Room for @more elements after the present ones: 0 or -ENOMEM. */
@@ -39,19 +39,19 @@ static inline int vec_reserve_(void **v, size_t n, size_t *cap, size_t more, siz
 	return 0;
 }
 
-#define vec_reserve(vec, more)                                                                                         \
-	((vec)->cap - (vec)->n >= (size_t)(more)                                                                       \
-		 ? 0                                                                                                   \
+#define vec_reserve(vec, more)                   \
+	((vec)->cap - (vec)->n >= (size_t)(more) \
+		 ? 0                             \
 		 : vec_reserve_((void **)&(vec)->v, (vec)->n, &(vec)->cap, (more), sizeof(*(vec)->v)))
 
 /* Appends one element: 0 or -ENOMEM. */
 #define vec_push(vec, ...) (vec_reserve((vec), 1) ? -ENOMEM : ((vec)->v[(vec)->n++] = (__VA_ARGS__), 0))
 
-#define vec_free(vec)                                                                                                  \
-	do {                                                                                                           \
-		free((vec)->v);                                                                                        \
-		(vec)->v = NULL;                                                                                       \
-		(vec)->n = (vec)->cap = 0;                                                                             \
+#define vec_free(vec)                      \
+	do {                               \
+		free((vec)->v);            \
+		(vec)->v = NULL;           \
+		(vec)->n = (vec)->cap = 0; \
 	} while (0)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -59,11 +59,11 @@ static inline int vec_reserve_(void **v, size_t n, size_t *cap, size_t more, siz
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 /* Hands ownership over: yields the pointer and leaves NULL for the cleanup. */
-#define TAKE(p)                                                                                                        \
-	({                                                                                                             \
-		__typeof__(p) taken_ = (p);                                                                            \
-		(p) = NULL;                                                                                            \
-		taken_;                                                                                                \
+#define TAKE(p)                             \
+	({                                  \
+		__typeof__(p) taken_ = (p); \
+		(p) = NULL;                 \
+		taken_;                     \
 	})
 
 static inline void freep(void *p)

@@ -1,8 +1,9 @@
 /*
  * inline_node.h - the parts of a node of inline info, for those who read nodes in loops. Internal.
  *
- * A node is the number of its ranges, 0 at the end of a list of siblings; the ranges; and what read_node() reads. One that is only passed
- * over is checked less: what its bytes say does not matter, as long as it is clear where they end.
+ * A node is the number of its ranges, 0 at the end of a list of siblings; the ranges; and what read_node()
+ * reads. One that is only passed over is checked less: what its bytes say does not matter, as long as it is
+ * clear where they end.
  */
 #ifndef GSYM_CODEC_INLINE_NODE_H
 #define GSYM_CODEC_INLINE_NODE_H

@@ -178,7 +178,8 @@ int linetab_lookup_first(struct cursor block, uint64_t off, struct gsym_row *ret
 		found = true;
 	}
 	if (err < 0)
-		return diag_set(diag, err, "line table: damaged before offset 0x%" PRIx64, cursor_off(&block));
+		return diag_set(diag, err, "line table: damaged before offset 0x%" PRIx64,
+				cursor_off(&block));
 	if (!found)
 		return -ENOENT;
 	err = check_row(&row, &block, diag);
@@ -187,7 +188,8 @@ int linetab_lookup_first(struct cursor block, uint64_t off, struct gsym_row *ret
 	return err;
 }
 
-/* One more of the rows so far, of which the last @max stay in @ret, the oldest at *n modulo @max once it is full. */
+/* One more of the rows so far, of which the last @max stay in @ret, the oldest at *n modulo @max once it is
+ * full. */
 static void remember_row(const struct state *s, struct gsym_row *ret, size_t max, size_t *n)
 {
 	struct gsym_row row = {(uint32_t)s->off, (uint32_t)s->file, (uint32_t)s->line};
@@ -223,7 +225,8 @@ int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size
 			remember_row(&s, ret, max, &n);
 	}
 	if (err < 0)
-		return diag_set(diag, err, "line table: damaged before offset 0x%" PRIx64, cursor_off(&block));
+		return diag_set(diag, err, "line table: damaged before offset 0x%" PRIx64,
+				cursor_off(&block));
 	*ret_n = n < max ? n : max;
 	if (n > max) { /* the oldest to the front: turn both parts, then the whole */
 		reverse_rows(ret, n % max);

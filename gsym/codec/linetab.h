@@ -19,13 +19,15 @@
 int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag);
 
 /*
- * The same, but of several rows at the address of that row the first that has a file and a line; the last if none has. Slower.
+ * The same, but of several rows at the address of that row the first that has a file and a line; the last if
+ * none has. Slower.
  */
 int linetab_lookup_first(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag);
 
 /*
- * The last rows at or before @off, at most @max > 0, that have a file and a line, with their offsets, ascending. One that
- * has no line may be among them where it hides another at its address. *ret_n may be 0. 0 or -EBADMSG.
+ * The last rows at or before @off, at most @max > 0, that have a file and a line, with their offsets,
+ * ascending. One that has no line may be among them where it hides another at its address. *ret_n may be 0. 0
+ * or -EBADMSG.
  */
 int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size_t max, size_t *ret_n,
 		   struct gsym_diag *diag);

@@ -1,6 +1,6 @@
 /*
- * Bytes become lines, lines are looked at by each format in turn, and those with frames go onto the stack. A line is taken when
- * all that was held before it is settled, so that after -EAGAIN it can be tried again.
+ * Bytes become lines, lines are looked at by each format in turn, and those with frames go onto the stack. A
+ * line is taken when all that was held before it is settled, so that after -EAGAIN it can be tried again.
  */
 #include "gsym/filter/filter.h"
 
@@ -21,7 +21,7 @@ struct report {
 	bool after_thread; /* the line before says that frames follow */
 	bool held;         /* lines are added to it */
 	bool saw_images;
-	bool replayed;     /* it is being given out */
+	bool replayed; /* it is being given out */
 };
 
 /* One in JSON, held from brace to brace. */
@@ -32,7 +32,7 @@ struct json_report {
 	size_t done, next; /* bytes given out; the frame that comes next */
 	bool announced;    /* the line before says that it follows */
 	bool held;
-	bool whole;        /* as whole as it gets: it is being given out */
+	bool whole; /* as whole as it gets: it is being given out */
 	bool parsed;
 };
 
@@ -80,8 +80,9 @@ struct filter_counts filter_count(const struct filter *filter)
 
 size_t filter_memory(const struct filter *filter)
 {
-	return sizeof(*filter) + context_memory(&filter->context) + stack_memory(&filter->stack) + filter->report.text.cap +
-	       filter->json.text.cap + filter->json.ips.frames.cap * sizeof(struct ips_frame) +
+	return sizeof(*filter) + context_memory(&filter->context) + stack_memory(&filter->stack) +
+	       filter->report.text.cap + filter->json.text.cap +
+	       filter->json.ips.frames.cap * sizeof(struct ips_frame) +
 	       filter->json.ips.images.cap * sizeof(struct filter_module) + filter->line.cap;
 }
 
@@ -213,7 +214,8 @@ static int take_input(struct filter *f, const char *line, size_t size, struct te
 static int take_object(struct filter *f, size_t i)
 {
 	struct json_report *r = &f->json;
-	const struct ips_frame *frame = &r->ips.frames.v[i], *next = i + 1 < r->ips.frames.n ? frame + 1 : NULL;
+	const struct ips_frame *frame = &r->ips.frames.v[i],
+			       *next = i + 1 < r->ips.frames.n ? frame + 1 : NULL;
 	const struct frame found = ips_frame_of(&r->ips, i);
 	size_t end = next && next->number ? next->from : frame->to;
 	int err = held_add(&f->stack.held, NULL, r->text.v + frame->from, end - frame->from, &found, 1);
@@ -226,7 +228,8 @@ static int take_object(struct filter *f, size_t i)
 
 static bool stack_is_full(const struct filter *f, const struct ips_frame *frame)
 {
-	return f->stack.held.frames.n >= WALK_FRAMES_MAX || f->stack.held.text.n + (frame->to - frame->from) > FILTER_STACK_BYTES;
+	return f->stack.held.frames.n >= WALK_FRAMES_MAX ||
+	       f->stack.held.text.n + (frame->to - frame->from) > FILTER_STACK_BYTES;
 }
 
 static int replay_frames(struct filter *f, struct text_buf *out)
@@ -349,8 +352,8 @@ static int finish(struct filter *f, enum filter_rest rest, struct text_buf *out)
 	return err;
 }
 
-int filter_write(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest, struct text_buf *out,
-		 size_t *ret_used)
+int filter_write(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest,
+		 struct text_buf *out, size_t *ret_used)
 {
 	size_t used = 0, n;
 	int err = take_whole(filter, out);

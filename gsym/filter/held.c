@@ -11,7 +11,8 @@ void held_deinit(struct held *held)
 
 size_t held_memory(const struct held *held)
 {
-	return held->text.cap + held->lines.cap * sizeof(*held->lines.v) + held->frames.cap * sizeof(*held->frames.v);
+	return held->text.cap + held->lines.cap * sizeof(*held->lines.v) +
+	       held->frames.cap * sizeof(*held->frames.v);
 }
 
 void held_reset(struct held *held)
@@ -37,7 +38,8 @@ static const struct chain *find_const(const struct held *held, uint64_t thread)
 }
 
 /* Whether both are the same offset in the same symbol. */
-static bool is_same_place(const struct frame *a, const char *line_of_a, const struct frame *b, const char *line_of_b)
+static bool is_same_place(const struct frame *a, const char *line_of_a, const struct frame *b,
+			  const char *line_of_b)
 {
 	size_t size = a->symbol_to - a->symbol_from;
 	return a->space == FRAME_NAME && b->space == FRAME_NAME && a->address == b->address &&
@@ -45,13 +47,16 @@ static bool is_same_place(const struct frame *a, const char *line_of_a, const st
 	       memcmp(line_of_a + a->symbol_from, line_of_b + b->symbol_from, size) == 0;
 }
 
-static bool repeats_head(const struct held *held, const struct chain *chain, const char *line, const struct frame *frame)
+static bool repeats_head(const struct held *held, const struct chain *chain, const char *line,
+			 const struct frame *frame)
 {
 	return chain->head != FRAME_NONE && !frame->apart &&
-	       is_same_place(&held->frames.v[chain->head], held->text.v + held->lines.v[chain->head_line].off, frame, line);
+	       is_same_place(&held->frames.v[chain->head], held->text.v + held->lines.v[chain->head_line].off,
+			     frame, line);
 }
 
-static bool continues(const struct held *held, const struct chain *chain, const char *line, const struct frame *next)
+static bool continues(const struct held *held, const struct chain *chain, const char *line,
+		      const struct frame *next)
 {
 	const struct frame *last = &held->frames.v[chain->last];
 	if (last->style != next->style || last->has_number != next->has_number)
@@ -65,7 +70,8 @@ static bool continues(const struct held *held, const struct chain *chain, const 
 static bool is_open(const struct held *held, const struct chain *except)
 {
 	for (size_t i = 0; i < held->n_open; i++)
-		if (&held->chains[i] != except && held->chains[i].open && held->chains[i].quiet < CHAIN_QUIET_MAX)
+		if (&held->chains[i] != except && held->chains[i].open &&
+		    held->chains[i].quiet < CHAIN_QUIET_MAX)
 			return true;
 	return false;
 }
@@ -85,7 +91,8 @@ static struct chain *begin(struct held *held, uint64_t thread)
 		chain++; /* not to the end: held_continues() lets no more be made */
 	if (chain == held->chains + held->n_open)
 		held->n_open++;
-	*chain = (struct chain){.thread = thread, .number = held->n_chains++, .head = FRAME_NONE, .open = true};
+	*chain = (struct chain){
+		.thread = thread, .number = held->n_chains++, .head = FRAME_NONE, .open = true};
 	return chain;
 }
 
@@ -158,8 +165,8 @@ static int add_line(struct held *held, const char *line, size_t size, size_t n_f
 	return 0;
 }
 
-int held_add(struct held *held, const struct format *format, const char *line, size_t size, const struct frame *frames,
-	     size_t n)
+int held_add(struct held *held, const struct format *format, const char *line, size_t size,
+	     const struct frame *frames, size_t n)
 {
 	if (vec_reserve(&held->frames, n) || add_line(held, line, size, n))
 		return -ENOMEM;

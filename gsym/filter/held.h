@@ -9,8 +9,9 @@
  *	[    5.1][  T123]  <TASK>
  *	[    5.1][  T123]  caller+0x12/0x40             and who called it.
  *
- * Processors that report at the same time mix their lines, and what is behind the time tells them apart. So what is held may be several
- * chains of calls. The head may be told again, once more as a head or as the first frame of the trace.
+ * Processors that report at the same time mix their lines, and what is behind the time tells them apart. So
+ *what is held may be several chains of calls. The head may be told again, once more as a head or as the first
+ *frame of the trace.
  */
 #ifndef GSYM_FILTER_HELD_H
 #define GSYM_FILTER_HELD_H
@@ -31,8 +32,8 @@ struct held_line {
 struct chain {
 	uint64_t thread;
 	uint32_t number;
-	uint32_t last;  /* frame */
-	uint32_t head;  /* the frame that is the head, while no other was there; else FRAME_NONE */
+	uint32_t last; /* frame */
+	uint32_t head; /* the frame that is the head, while no other was there; else FRAME_NONE */
 	uint32_t head_line;
 	uint32_t quiet; /* lines since the last frame */
 	bool open;
@@ -58,12 +59,13 @@ void held_reset(struct held *held);
 bool held_continues(const struct held *held, const struct format *format, const char *line, size_t size,
 		    const struct frame *frames, size_t n);
 
-/* Whether more of what is held may follow behind the line, which has no frames. @text: without what ends it. */
+/* Whether more of what is held may follow behind the line, which has no frames. @text: without what ends it.
+ */
 bool held_spans(const struct held *held, struct scan text, size_t size);
 
 /* Holds the line, and sets @chain and @same of its frames. 0 or -ENOMEM. */
-int held_add(struct held *held, const struct format *format, const char *line, size_t size, const struct frame *frames,
-	     size_t n);
+int held_add(struct held *held, const struct format *format, const char *line, size_t size,
+	     const struct frame *frames, size_t n);
 
 /* Holds one without frames, of which held_spans() is true. */
 int held_add_gap(struct held *held, struct scan text, const char *line, size_t size);

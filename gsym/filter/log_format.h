@@ -1,8 +1,8 @@
 /*
  * log_format.h - what the formats of logs tell the filter: one file each.
  *
- * A format looks at one line at a time. It says which frames are in it (find), or learns what the line says of modules (note). Finding
- * changes nothing, as a line may be looked at again while an image is being made.
+ * A format looks at one line at a time. It says which frames are in it (find), or learns what the line says
+ * of modules (note). Finding changes nothing, as a line may be looked at again while an image is being made.
  */
 #ifndef GSYM_FILTER_LOG_FORMAT_H
 #define GSYM_FILTER_LOG_FORMAT_H
@@ -44,24 +44,26 @@ enum frame_style {
 /* An address in a line. */
 struct frame {
 	struct filter_module module;
-	uint64_t address;      /* offset from the symbol, in FRAME_NAME */
-	uint64_t shown;        /* STYLE_BACKTRACE: the address in memory */
-	uint64_t symbol_size;  /* FRAME_NAME: what the log says of it, 0 = nothing */
+	uint64_t address;                /* offset from the symbol, in FRAME_NAME */
+	uint64_t shown;                  /* STYLE_BACKTRACE: the address in memory */
+	uint64_t symbol_size;            /* FRAME_NAME: what the log says of it, 0 = nothing */
 	uint32_t symbol_from, symbol_to; /* FRAME_NAME, STYLE_SYMBOL: the name, in the line */
-	uint32_t from, to;     /* bytes of the line that the answer replaces */
-	uint32_t tail;         /* those from here to @to stay behind an answer without a line */
-	uint32_t label_from, label_to; /* STYLE_APPLE: how the line calls the module */
-	uint32_t number;       /* of the frame in its stack */
-	uint64_t thread;       /* whose stack, if the log tells them apart: lines of several may mix. 0 = it does not say */
-	uint8_t space;         /* enum frame_space */
-	uint8_t style;         /* enum frame_style */
-	uint8_t kind;          /* enum walk_kind */
+	uint32_t from, to;               /* bytes of the line that the answer replaces */
+	uint32_t tail;                   /* those from here to @to stay behind an answer without a line */
+	uint32_t label_from, label_to;   /* STYLE_APPLE: how the line calls the module */
+	uint32_t number;                 /* of the frame in its stack */
+	uint64_t thread; /* whose stack, if the log tells them apart: lines of several may mix. 0 = it does
+			    not say */
+	uint8_t space;   /* enum frame_space */
+	uint8_t style;   /* enum frame_style */
+	uint8_t kind;    /* enum walk_kind */
 	bool has_number;
-	bool apart;            /* stands for itself, in no chain of calls */
-	bool silent;           /* its line stays as it is */
-	/* Set when it is held: the number of its chain of calls, and a frame behind it in that chain for the same place. */
+	bool apart;  /* stands for itself, in no chain of calls */
+	bool silent; /* its line stays as it is */
+	/* Set when it is held: the number of its chain of calls, and a frame behind it in that chain for the
+	 * same place. */
 	uint32_t chain, same;
-	bool head;             /* where the processor was. Whoever called it may follow behind lines without frames */
+	bool head; /* where the processor was. Whoever called it may follow behind lines without frames */
 };
 
 /* A module that a log has declared. */
@@ -99,14 +101,16 @@ enum gap {
 
 struct format {
 	/* Writes the frames of the line to @ret and says how many there are. */
-	size_t (*find)(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX]);
+	size_t (*find)(const struct context *context, struct scan line,
+		       struct frame ret[static LINE_FRAMES_MAX]);
 	/* Learns from a line without frames of this format. 0 or -ENOMEM. NULL: nothing to learn. */
 	int (*note)(struct context *context, struct scan line);
 	/* Whether a stack goes on behind a line without frames; @ret_thread: whose. NULL: no stack does. */
 	enum gap (*gap)(struct scan line, uint64_t *ret_thread);
 };
 
-extern const struct format format_apple, format_kernel, format_numbered, format_android, format_markup, format_plain;
+extern const struct format format_apple, format_kernel, format_numbered, format_android, format_markup,
+	format_plain;
 
 /* ---- Apple's reports: what the filter has to know, to hold them ---- */
 
@@ -126,7 +130,8 @@ enum apple_line apple_line_kind(struct scan line);
 bool module_set_id(struct filter_module *module, const char *from, const char *to);
 void module_set_name(struct filter_module *module, const char *from, const char *to);
 
-/* Adds @module, in place of one with its key, if @keyed, or its name. 0 or -ENOMEM. Beyond MODULES_MAX it is dropped. */
+/* Adds @module, in place of one with its key, if @keyed, or its name. 0 or -ENOMEM. Beyond MODULES_MAX it is
+ * dropped. */
 int modules_add(struct modules *modules, const struct module *module, bool keyed);
 const struct module *modules_by_address(const struct modules *modules, uint64_t address);
 const struct module *modules_by_key(const struct modules *modules, uint64_t key);

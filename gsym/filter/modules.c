@@ -52,8 +52,9 @@ static struct module *find(const struct modules *modules, const struct module *m
 {
 	for (size_t i = 0; i < modules->list.n; i++) {
 		struct module *m = &modules->list.v[i];
-		if (keyed ? m->key == module->key :
-			    m->name_size == module->name_size && memcmp(m->is.name, module->is.name, m->name_size) == 0)
+		if (keyed ? m->key == module->key
+			  : m->name_size == module->name_size &&
+				    memcmp(m->is.name, module->is.name, m->name_size) == 0)
 			return m;
 	}
 	return NULL;
@@ -98,7 +99,8 @@ const struct module *modules_by_name(const struct modules *modules, const char *
 	for (size_t i = modules->list.n; i-- > 0;) {
 		const struct module *m = &modules->list.v[i];
 		const char *tail = m->is.name + m->name_size - size;
-		if (m->name_size >= size && memcmp(tail, from, size) == 0 && (tail == m->is.name || tail[-1] == '/'))
+		if (m->name_size >= size && memcmp(tail, from, size) == 0 &&
+		    (tail == m->is.name || tail[-1] == '/'))
 			return m;
 	}
 	return NULL;
@@ -114,6 +116,7 @@ void context_deinit(struct context *context)
 
 size_t context_memory(const struct context *context)
 {
-	return (context->apple.list.cap + context->coredump.list.cap + context->markup.list.cap) * sizeof(struct module) +
+	return (context->apple.list.cap + context->coredump.list.cap + context->markup.list.cap) *
+		       sizeof(struct module) +
 	       context->mappings.cap * sizeof(struct mapping);
 }

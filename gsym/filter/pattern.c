@@ -1,6 +1,6 @@
 /*
- * A pattern becomes a tree, the tree a program whose steps either eat a byte or lead to other steps. The matcher keeps the set of
- * all steps that could be next.
+ * A pattern becomes a tree, the tree a program whose steps either eat a byte or lead to other steps. The
+ * matcher keeps the set of all steps that could be next.
  */
 #include "gsym/filter/pattern.h"
 
@@ -17,9 +17,9 @@ enum {
 
 enum node_kind {
 	NODE_EMPTY,
-	NODE_BYTE,   /* @c */
+	NODE_BYTE, /* @c */
 	NODE_ANY,
-	NODE_SET,    /* set @a */
+	NODE_SET, /* set @a */
 	NODE_BEGIN,
 	NODE_END,
 	NODE_CAT,    /* @a, then @b */
@@ -41,7 +41,7 @@ struct pattern_set {
 enum op {
 	OP_BYTE,
 	OP_ANY,
-	OP_SET,   /* number x */
+	OP_SET, /* number x */
 	OP_BEGIN,
 	OP_END,
 	OP_SPLIT, /* goes on at x and at y */
@@ -111,10 +111,10 @@ static const struct {
 	const char *name;
 	const char *ranges;
 } classes[] = {
-	{"alnum", "09AZaz"}, {"alpha", "AZaz"},  {"blank", "\t\t  "},   {"cntrl", "\001\037\177\177"},
-	{"digit", "09"},     {"graph", "!~"},    {"lower", "az"},       {"print", " ~"},
-	{"punct", "!/:@[`{~"}, {"space", "\t\r  "}, {"upper", "AZ"},    {"xdigit", "09AFaf"},
-	{"w", "09AZaz__"},   {"s", "\t\r  "}, /* of \w and \s */
+	{"alnum", "09AZaz"},   {"alpha", "AZaz"},   {"blank", "\t\t  "}, {"cntrl", "\001\037\177\177"},
+	{"digit", "09"},       {"graph", "!~"},     {"lower", "az"},     {"print", " ~"},
+	{"punct", "!/:@[`{~"}, {"space", "\t\r  "}, {"upper", "AZ"},     {"xdigit", "09AFaf"},
+	{"w", "09AZaz__"},     {"s", "\t\r  "}, /* of \w and \s */
 };
 
 static bool add_class(struct pattern_set *set, const char *name, size_t size)
@@ -275,7 +275,8 @@ static bool parse_interval(struct parser *s, uint16_t *ret_min, uint16_t *ret_ma
 static uint16_t parse_repeated(struct parser *s)
 {
 	uint16_t node = parse_atom(s), min, max;
-	for (; !s->err; node = add_node(s, (struct pattern_node){NODE_REPEAT, .a = node, .min = min, .max = max})) {
+	for (; !s->err;
+	     node = add_node(s, (struct pattern_node){NODE_REPEAT, .a = node, .min = min, .max = max})) {
 		char c = *s->at;
 		min = c == '+';
 		max = c == '?' ? 1 : NO_LIMIT;
@@ -296,7 +297,9 @@ static uint16_t parse_cat(struct parser *s)
 	uint16_t node = NO_NODE;
 	while (!s->err && *s->at && *s->at != '|' && !(*s->at == ')' && s->depth)) {
 		uint16_t next = parse_repeated(s);
-		node = node == NO_NODE ? next : add_node(s, (struct pattern_node){.kind = NODE_CAT, .a = node, .b = next});
+		node = node == NO_NODE
+			       ? next
+			       : add_node(s, (struct pattern_node){.kind = NODE_CAT, .a = node, .b = next});
 	}
 	return node;
 }
@@ -367,7 +370,8 @@ static void emit_repeat(struct parser *s, struct pattern_node node)
 		emit_optional(s, node.a, false);
 }
 
-/* Recursion goes as deep as the tree: down the left arms of CAT and OR the tree is a list, which is walked instead. */
+/* Recursion goes as deep as the tree: down the left arms of CAT and OR the tree is a list, which is walked
+ * instead. */
 static void emit_list(struct parser *s, uint16_t index)
 {
 	uint16_t parts[PATTERN_SIZE_MAX + 1];

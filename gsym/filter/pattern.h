@@ -1,11 +1,13 @@
 /*
  * pattern.h - regular expressions from files, matched in bounded time.
  *
- * Call sites name their callees by POSIX extended regular expressions, and files are hostile: the C library's matcher can
- * take exponential time or memory for a line of text. This one runs all alternatives in step, one byte of the name after the
- * other, so its work is the length of the name times that of the pattern, and the pattern has limits. Bytes are characters.
+ * Call sites name their callees by POSIX extended regular expressions, and files are hostile: the C library's
+ * matcher can take exponential time or memory for a line of text. This one runs all alternatives in step, one
+ * byte of the name after the other, so its work is the length of the name times that of the pattern, and the
+ * pattern has limits. Bytes are characters.
  *
- * Not supported, and so no pattern: back references, and repetitions that expand to more than PROGRAM_MAX steps.
+ * Not supported, and so no pattern: back references, and repetitions that expand to more than PROGRAM_MAX
+ * steps.
  */
 #ifndef GSYM_FILTER_PATTERN_H
 #define GSYM_FILTER_PATTERN_H
@@ -13,8 +15,8 @@
 #include "gsym/base/vec.h"
 
 enum {
-	PATTERN_SIZE_MAX = 1024,  /* bytes of a pattern */
-	PATTERN_DEPTH_MAX = 50,   /* of parentheses */
+	PATTERN_SIZE_MAX = 1024, /* bytes of a pattern */
+	PATTERN_DEPTH_MAX = 50,  /* of parentheses */
 	PATTERN_PROGRAM_MAX = 4096,
 };
 
@@ -36,8 +38,8 @@ void pattern_deinit(struct pattern *pattern);
 int pattern_compile(struct pattern *pattern, const char *text);
 
 /*
- * Whether the pattern matches somewhere in the @size bytes of @name. Each step of the search is taken from @budget; when that is
- * used up, nothing matches.
+ * Whether the pattern matches somewhere in the @size bytes of @name. Each step of the search is taken from
+ * @budget; when that is used up, nothing matches.
  */
 bool pattern_search(struct pattern *pattern, const char *name, size_t size, uint64_t *budget);
 

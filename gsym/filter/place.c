@@ -65,7 +65,8 @@ static void strip_path(struct text_buf *out, size_t from, const struct filter_op
 		size_t size = strlen(options->strip[i]);
 		while (size && options->strip[i][size - 1] == '/')
 			size--;
-		if (out->n - from <= size || memcmp(out->v + from, options->strip[i], size) != 0 || out->v[from + size] != '/')
+		if (out->n - from <= size || memcmp(out->v + from, options->strip[i], size) != 0 ||
+		    out->v[from + size] != '/')
 			continue;
 		size_t rest = out->n - from - size - 1;
 		memmove(out->v + from, out->v + out->n - rest, rest);
@@ -193,7 +194,8 @@ static void write_frame_number(const struct piece *p)
 		text_char(out, '.');
 		text_dec(out, p->index + 1);
 	}
-	text_fill(out, ' ', out->n - from < BACKTRACE_INLINED_WIDTH ? BACKTRACE_INLINED_WIDTH - (out->n - from) : 1);
+	text_fill(out, ' ',
+		  out->n - from < BACKTRACE_INLINED_WIDTH ? BACKTRACE_INLINED_WIDTH - (out->n - from) : 1);
 }
 
 static void backtrace(const struct piece *p)
@@ -341,8 +343,8 @@ static void write_frame(struct piece *p, size_t i, bool alone)
 	}
 }
 
-void place_write(struct text_buf *out, const struct place_line *line, const struct walk *walk, struct gsym_answer *answer,
-		 const struct filter_options *options)
+void place_write(struct text_buf *out, const struct place_line *line, const struct walk *walk,
+		 struct gsym_answer *answer, const struct filter_options *options)
 {
 	size_t done = 0;
 	for (size_t i = 0; i < line->n; i++) {

@@ -17,10 +17,10 @@ struct place_line {
 };
 
 /*
- * Appends the line. A frame without an answer stays as it is. Inlined calls take lines of their own before the function's, where the format
- * has a line for each frame.
+ * Appends the line. A frame without an answer stays as it is. Inlined calls take lines of their own before
+ * the function's, where the format has a line for each frame.
  */
-void place_write(struct text_buf *out, const struct place_line *line, const struct walk *walk, struct gsym_answer *answer,
-		 const struct filter_options *options);
+void place_write(struct text_buf *out, const struct place_line *line, const struct walk *walk,
+		 struct gsym_answer *answer, const struct filter_options *options);
 
 #endif

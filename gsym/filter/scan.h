@@ -1,5 +1,6 @@
 /*
- * scan.h - reading a line of text from left to right. Each function looks at what is at the position, and passes it if it is there.
+ * scan.h - reading a line of text from left to right. Each function looks at what is at the position, and
+ * passes it if it is there.
  */
 #ifndef GSYM_FILTER_SCAN_H
 #define GSYM_FILTER_SCAN_H
@@ -63,7 +64,8 @@ static inline bool is_digit(char c)
 /* Bytes of words: letters, digits, '_' and what is not ASCII. */
 static inline bool is_word(char c)
 {
-	return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || (unsigned char)c >= 0x80;
+	return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' ||
+	       (unsigned char)c >= 0x80;
 }
 
 /* Hexadecimal digits, at least @least, of a number below 2^64. */
@@ -98,7 +100,8 @@ static inline bool scan_decimal(struct scan *s, uint64_t *ret)
 	const char *p = s->at;
 	uint64_t value = 0;
 	for (; p < s->end && is_digit(*p); p++)
-		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
 			return false;
 	if (p == s->at)
 		return false;

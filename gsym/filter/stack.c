@@ -31,7 +31,8 @@ void stack_deinit(struct stack *stack)
 size_t stack_memory(const struct stack *stack)
 {
 	return held_memory(&stack->held) + stack->walked.cap * sizeof(*stack->walked.v) +
-	       stack->resolved.cap * sizeof(*stack->resolved.v) + stack->images.cap * sizeof(*stack->images.v);
+	       stack->resolved.cap * sizeof(*stack->resolved.v) +
+	       stack->images.cap * sizeof(*stack->images.v);
 }
 
 /* ---- Images ---- */
@@ -40,7 +41,8 @@ void stack_set_kernel(struct stack *stack, const struct filter_module *kernel)
 {
 	for (size_t i = 0; i < stack->held.frames.n; i++) {
 		struct frame *frame = &stack->held.frames.v[i];
-		if (frame->style == STYLE_KERNEL && !frame->module.id[0] && strcmp(frame->module.name, kernel->name) == 0)
+		if (frame->style == STYLE_KERNEL && !frame->module.id[0] &&
+		    strcmp(frame->module.name, kernel->name) == 0)
 			frame->module = *kernel;
 	}
 }
@@ -101,11 +103,11 @@ static unsigned fit(const struct name_hit *hit, const struct frame *frame)
 }
 
 /*
- * The function of that name, if there is just one that fits best. What follows may be further away than padding; but a
- * function that is larger than the log says is that of another build.
+ * The function of that name, if there is just one that fits best. What follows may be further away than
+ * padding; but a function that is larger than the log says is that of another build.
  */
-static bool find_function(const struct gsym_reader *reader, const char *name, size_t size, const struct frame *frame,
-			  struct name_hit *ret, int *ret_err)
+static bool find_function(const struct gsym_reader *reader, const char *name, size_t size,
+			  const struct frame *frame, struct name_hit *ret, int *ret_err)
 {
 	struct name_search search;
 	struct name_hit hit;
@@ -128,8 +130,8 @@ static int locate_name(const struct stack *stack, const struct held_line *line, 
 {
 	struct name_hit hit = {0};
 	int err;
-	if (!find_function(ret->reader, stack->held.text.v + line->off + frame->symbol_from, frame->symbol_to - frame->symbol_from,
-			   frame, &hit, &err)) {
+	if (!find_function(ret->reader, stack->held.text.v + line->off + frame->symbol_from,
+			   frame->symbol_to - frame->symbol_from, frame, &hit, &err)) {
 		ret->reader = NULL;
 		return err;
 	}
@@ -150,7 +152,8 @@ static int locate(struct stack *stack, const struct held_line *line, size_t i)
 		.kind = frame->kind,
 		.apart = frame->apart,
 	};
-	if (ret->reader && frame->space == FRAME_RVA && __builtin_add_overflow(ret->address, image->base, &ret->address))
+	if (ret->reader && frame->space == FRAME_RVA &&
+	    __builtin_add_overflow(ret->address, image->base, &ret->address))
 		ret->reader = NULL;
 	return ret->reader && frame->space == FRAME_NAME ? locate_name(stack, line, frame, ret) : 0;
 }
@@ -170,7 +173,8 @@ static int locate_all(struct stack *stack)
 
 /* ---- Resolving ---- */
 
-/* Goes over the frames that are walked, one chain after the other, and moves them to @stack->walked or, if @back, back again. */
+/* Goes over the frames that are walked, one chain after the other, and moves them to @stack->walked or, if
+ * @back, back again. */
 static void move_frames(struct stack *stack, bool back)
 {
 	const struct held *held = &stack->held;
@@ -230,8 +234,8 @@ static void write(struct stack *stack, const struct filter_options *options, str
 	}
 }
 
-int stack_settle(struct stack *stack, const struct filter_images *images, const struct filter_options *options,
-		 struct text_buf *out)
+int stack_settle(struct stack *stack, const struct filter_images *images,
+		 const struct filter_options *options, struct text_buf *out)
 {
 	if (!stack->held.lines.n)
 		return 0;

@@ -10,11 +10,11 @@
 enum {
 	PATTERNS_MAX = 1024, /* of one expectation */
 	/* Work on one stack, so that files whose records share their bytes cannot multiply it. */
-	BODIES_BUDGET = 256 * 1024,         /* functions looked at */
-	SITES_BUDGET = 64 * 1024 * 1024,    /* bytes of lists of call sites read */
-	SEARCH_BUDGET = 64 * 1024 * 1024,   /* steps of regular expressions */
-	FIXED_INSN = 4,                     /* bytes of every instruction, on machines where they are all the same */
-	NAME_SIZE_MAX = 4096,               /* longer names expect nobody and are not expected */
+	BODIES_BUDGET = 256 * 1024,       /* functions looked at */
+	SITES_BUDGET = 64 * 1024 * 1024,  /* bytes of lists of call sites read */
+	SEARCH_BUDGET = 64 * 1024 * 1024, /* steps of regular expressions */
+	FIXED_INSN = 4,       /* bytes of every instruction, on machines where they are all the same */
+	NAME_SIZE_MAX = 4096, /* longer names expect nobody and are not expected */
 };
 
 struct name {
@@ -43,9 +43,9 @@ struct walk {
 	struct gsym_decoder *decoder;
 	struct pattern pattern;
 	struct expectation expected;
-	VEC(struct body) bodies;         /* of the frame being resolved */
-	VEC(struct name) patterns;       /* of all of them */
-	VEC(uint32_t) kept;              /* of all frames */
+	VEC(struct body) bodies;   /* of the frame being resolved */
+	VEC(struct name) patterns; /* of all of them */
+	VEC(uint32_t) kept;        /* of all frames */
 	uint64_t bodies_left, sites_left, steps_left;
 };
 
@@ -61,15 +61,16 @@ struct pass {
 
 enum { PASS_ENOUGH = -ECANCELED };
 
-/* Whether code that goes on at offset @off, perhaps after a return address was stepped back, is behind @site's call. */
+/* Whether code that goes on at offset @off, perhaps after a return address was stepped back, is behind
+ * @site's call. */
 static bool is_behind(const struct pass *pass, const struct gsym_callsite *site, uint64_t start)
 {
 	uint64_t address = pass->frame->address, off = address - start;
 	if (pass->frame->kind != WALK_STEPPED)
 		return site->return_off == off;
 	/* Back by one byte, or by an instruction where all have the same size. */
-	return site->return_off == off + 1 ||
-	       (!(address % FIXED_INSN) && !(site->return_off % FIXED_INSN) && site->return_off == off + FIXED_INSN);
+	return site->return_off == off + 1 || (!(address % FIXED_INSN) && !(site->return_off % FIXED_INSN) &&
+					       site->return_off == off + FIXED_INSN);
 }
 
 static struct name name_of(const char *text)
@@ -151,7 +152,8 @@ static int find_bodies(struct walk *w, struct walk_frame *frame, bool calls)
 static bool is_same_image(const struct gsym_reader *a, const struct gsym_reader *b)
 {
 	const struct gsym_info *x = &a->info, *y = &b->info;
-	return a == b || (x->uuid_size && x->uuid_size == y->uuid_size && memcmp(x->uuid, y->uuid, x->uuid_size) == 0);
+	return a == b ||
+	       (x->uuid_size && x->uuid_size == y->uuid_size && memcmp(x->uuid, y->uuid, x->uuid_size) == 0);
 }
 
 /* Whether the call may be to a function of the image that a frame is in: @same_image as the caller's. */
@@ -182,7 +184,8 @@ static bool keep_equal(struct walk *w, bool same_image)
 		struct body *body = &w->bodies.v[i];
 		body->kept = false;
 		for (size_t k = 0; k < e->patterns.n && !body->kept; k++)
-			body->kept = allows(e->patterns.v[k], same_image) && is_equal(w, body->name, e->patterns.v[k]);
+			body->kept = allows(e->patterns.v[k], same_image) &&
+				     is_equal(w, body->name, e->patterns.v[k]);
 		any |= body->kept;
 	}
 	return any;
@@ -194,12 +197,14 @@ static bool keep_matching(struct walk *w, bool same_image)
 	const struct expectation *e = &w->expected;
 	bool any = false;
 	for (size_t k = 0; k < e->patterns.n; k++) {
-		if (!allows(e->patterns.v[k], same_image) || pattern_compile(&w->pattern, e->patterns.v[k].text))
+		if (!allows(e->patterns.v[k], same_image) ||
+		    pattern_compile(&w->pattern, e->patterns.v[k].text))
 			continue;
 		for (size_t i = 0; i < w->bodies.n; i++) {
 			struct body *body = &w->bodies.v[i];
 			if (body->name.size < NAME_SIZE_MAX && !body->kept)
-				body->kept = pattern_search(&w->pattern, body->name.text, body->name.size, &w->steps_left);
+				body->kept = pattern_search(&w->pattern, body->name.text, body->name.size,
+							    &w->steps_left);
 			any |= body->kept;
 		}
 	}
@@ -232,8 +237,8 @@ static void apply(struct walk *w, const struct gsym_reader *reader)
 	for (size_t i = 0; i < w->bodies.n; i++)
 		w->bodies.v[i].kept = true;
 	/*
-	 * Nobody expected is here. In another image that may be a library that calls back. In the same one the call was
-	 * another: the caller's last frame is missing, or what it called has jumped on.
+	 * Nobody expected is here. In another image that may be a library that calls back. In the same one
+	 * the call was another: the caller's last frame is missing, or what it called has jumped on.
 	 */
 	if (same)
 		e->from = NULL;
@@ -329,7 +334,8 @@ uint32_t walk_kept(const struct walk *walk, const struct walk_frame *frame, uint
 int walk_answer(const struct walk *walk, const struct walk_frame *frame, uint32_t i, unsigned flags,
 		struct gsym_answer *answer)
 {
-	return gsym_lookup_flags(frame->reader, frame->looked_up, walk_kept(walk, frame, i), flags, answer, NULL);
+	return gsym_lookup_flags(frame->reader, frame->looked_up, walk_kept(walk, frame, i), flags, answer,
+				 NULL);
 }
 
 struct walk *walk_new(void)

@@ -1,13 +1,15 @@
 /*
  * One pass over inline info for many addresses.
  *
- * A lookup goes down from the root: on each level the first sibling that contains the address takes it. Here a level is a list
- * of points, ascending; each node takes out of the list of its parent what its ranges contain, and that is the list of its
- * children. Points that were taken are passed over by links as in a union-find structure, so that siblings which overlap cost no more than
- * others: the time is one search for each range and one step for each point on each level.
+ * A lookup goes down from the root: on each level the first sibling that contains the address takes it. Here
+ * a level is a list of points, ascending; each node takes out of the list of its parent what its ranges
+ * contain, and that is the list of its children. Points that were taken are passed over by links as in a
+ * union-find structure, so that siblings which overlap cost no more than others: the time is one search for
+ * each range and one step for each point on each level.
  *
- * A point is settled when it was taken by a node without children, or when the list of children has ended of the node that took
- * it last: its lookup reads no further. What is not settled where the bytes are damaged would have met the damage.
+ * A point is settled when it was taken by a node without children, or when the list of children has ended of
+ * the node that took it last: its lookup reads no further. What is not settled where the bytes are damaged
+ * would have met the damage.
  */
 #include "gsym/read/segments.h"
 
@@ -110,7 +112,8 @@ static void damage(struct segments *s, size_t from, size_t n)
 		s->v.v[s->points.v[from + i]].node = SEGMENT_DAMAGED;
 }
 
-/* Nothing can be read any more: damages points which are not settled, and those of the node being read, from @from on. */
+/* Nothing can be read any more: damages points which are not settled, and those of the node being read, from
+ * @from on. */
 static void damage_open(struct sweep *w, size_t from)
 {
 	struct segments *s = w->s;
@@ -150,7 +153,8 @@ static int add_node(struct segments *s, const struct inline_node *node, uint32_t
 							 node->call_line, parent});
 }
 
-/* Points before the first range of their node, which other ranges of it contain: no base can be told for them. */
+/* Points before the first range of their node, which other ranges of it contain: no base can be told for
+ * them. */
 static void damage_before_first(struct segments *s, size_t from, uint64_t first)
 {
 	for (size_t i = from; i < s->points.n && s->v.v[s->points.v[i]].off < first; i++)
@@ -158,8 +162,8 @@ static void damage_before_first(struct segments *s, size_t from, uint64_t first)
 }
 
 /*
- * Reads what is behind the ranges of a node that took the points from @from on: whether it has children. One that is
- * not quite a node answers for none of its points, but others pass over it.
+ * Reads what is behind the ranges of a node that took the points from @from on: whether it has children. One
+ * that is not quite a node answers for none of its points, but others pass over it.
  */
 static int enter(struct sweep *w, size_t from, uint64_t first, bool *ret_has_children)
 {
@@ -199,7 +203,7 @@ static int read_one(struct sweep *w, uint64_t n)
 		return err ? err : 1;
 	}
 	offsets_sort(s->points.v + from, s->points.n - from); /* ranges that descend are damaged */
-	if (w->depth == 0) { /* others are settled */
+	if (w->depth == 0) {                                  /* others are settled */
 		w->open = s->points.n - from;
 		parent_of(w)->n = 0;
 	}

@@ -101,8 +101,8 @@ static int find_row(const struct lookup *l, struct gsym_row *ret, struct gsym_di
 	if (!record_has(&l->record, InfoType_LineTable))
 		return -ENOENT;
 	struct cursor table = l->record.blocks[InfoType_LineTable];
-	int err = l->flags & GSYM_LOOKUP_FIRST_ROW ? linetab_lookup_first(table, l->off, ret, diag) :
-						     linetab_lookup(table, l->off, ret, diag);
+	int err = l->flags & GSYM_LOOKUP_FIRST_ROW ? linetab_lookup_first(table, l->off, ret, diag)
+						   : linetab_lookup(table, l->off, ret, diag);
 	return err ? err : ret->file ? 0 : -ENOENT;
 }
 
@@ -130,7 +130,8 @@ static int find_innermost(const struct lookup *l, uint64_t off, struct innermost
 	*ret = (struct innermost){.depth = 0};
 	if (!record_has(&l->record, InfoType_InlineInfo))
 		return 0;
-	int err = inline_walk_init(&walk, l->record.blocks[InfoType_InlineInfo], &l->reader->tables, off, diag);
+	int err =
+		inline_walk_init(&walk, l->record.blocks[InfoType_InlineInfo], &l->reader->tables, off, diag);
 	while (!err && (err = inline_walk_next(&walk, &ret->node, diag)) > 0) {
 		ret->depth++;
 		err = 0;
@@ -198,7 +199,8 @@ static int make_frames(struct lookup *l, struct gsym_diag *diag)
 		return no_row;
 	if (record_has(&l->record, InfoType_InlineInfo))
 		err = add_inlined(l, diag);
-	if (!err && !no_row) /* else the innermost frame has no position; those it was inlined into still have */
+	if (!err &&
+	    !no_row) /* else the innermost frame has no position; those it was inlined into still have */
 		err = set_own_position(l, row, diag);
 	l->answer->has_rows = !no_row || l->answer->n_frames > 1;
 	if (!err)
@@ -219,7 +221,8 @@ static int open_record(struct lookup *l, uint64_t addr, uint32_t index, struct g
 	return 0;
 }
 
-int lookup_count_merged(const struct record *record, struct cursor *ret_merged, uint32_t *ret, struct gsym_diag *diag)
+int lookup_count_merged(const struct record *record, struct cursor *ret_merged, uint32_t *ret,
+			struct gsym_diag *diag)
 {
 	uint32_t count = 0;
 	int err = 0;

@@ -11,22 +11,23 @@
 typedef int lookup_each(void *user, const struct record *record, struct gsym_diag *diag);
 
 /*
- * Looks @addr up as gsym_lookup_flags() does, once for each function that shares the code there, and calls @each
- * whenever @answer has been filled: the holder of the record comes first. A damaged record ends the pass
- * after those before it. Returns what gsym_lookup_flags() or @each does.
+ * Looks @addr up as gsym_lookup_flags() does, once for each function that shares the code there, and calls
+ * @each whenever @answer has been filled: the holder of the record comes first. A damaged record ends the
+ * pass after those before it. Returns what gsym_lookup_flags() or @each does.
  */
 int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, unsigned flags,
 		       struct gsym_answer *answer, lookup_each *each, void *user, struct gsym_diag *diag);
 
 /*
- * How many functions share the code of @record, itself included; @ret_merged is left at the first of the others. 0, or -EBADMSG for bytes that
- * are no merged functions.
+ * How many functions share the code of @record, itself included; @ret_merged is left at the first of the
+ * others. 0, or -EBADMSG for bytes that are no merged functions.
  */
-int lookup_count_merged(const struct record *record, struct cursor *ret_merged, uint32_t *ret, struct gsym_diag *diag);
+int lookup_count_merged(const struct record *record, struct cursor *ret_merged, uint32_t *ret,
+			struct gsym_diag *diag);
 
 /*
- * Whether a line of the function @name can only be one nearby: the compiler made it of the code of many (LLVM's machine outliner),
- * and says line 0 of all of it.
+ * Whether a line of the function @name can only be one nearby: the compiler made it of the code of many
+ * (LLVM's machine outliner), and says line 0 of all of it.
  */
 bool lookup_is_made_of_many(const char *name);
 

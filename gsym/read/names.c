@@ -1,7 +1,8 @@
 /*
- * The index is a table of (hash, function) in the order of buckets, which the upper bits of the hash choose; within a bucket
- * functions ascend, as each pass over them goes upwards. The names themselves stay in the file: a search compares
- * them there. The hash has a secret, so that a file cannot be written to put all names into one bucket.
+ * The index is a table of (hash, function) in the order of buckets, which the upper bits of the hash choose;
+ * within a bucket functions ascend, as each pass over them goes upwards. The names themselves stay in the
+ * file: a search compares them there. The hash has a secret, so that a file cannot be written to put all
+ * names into one bucket.
  */
 #include "gsym/read/names.h"
 
@@ -11,7 +12,8 @@
 #include <xxhash.h>
 
 enum {
-	HASHED_MAX = 1024,    /* of a name: a hostile file may have one string of a gigabyte for every function */
+	HASHED_MAX =
+		1024, /* of a name: a hostile file may have one string of a gigabyte for every function */
 	MERGED_SIZE_MIN = 20, /* of a merged function in the file, see merged.c */
 	BUCKET_BITS_MAX = 24,
 	NO_INDEX = UINT32_MAX,
@@ -19,8 +21,8 @@ enum {
 
 struct name_table {
 	uint64_t secret;
-	unsigned shift;    /* hash >> shift is the bucket */
-	size_t *buckets;   /* where each begins in entries, and the end */
+	unsigned shift;  /* hash >> shift is the bucket */
+	size_t *buckets; /* where each begins in entries, and the end */
 	struct name_entry *entries;
 };
 
@@ -73,7 +75,8 @@ static uint32_t open_merged(const struct record *record, struct cursor *ret)
 }
 
 /* The next of them: its name, and its bytes of code. */
-static bool next_merged(const struct gsym_reader *reader, struct cursor *merged, uint64_t *ret_strp, uint32_t *ret_size)
+static bool next_merged(const struct gsym_reader *reader, struct cursor *merged, uint64_t *ret_strp,
+			uint32_t *ret_size)
 {
 	struct cursor c;
 	if (merged_next(merged, &c, NULL))
@@ -193,7 +196,8 @@ static bool is_stored(const struct name_search *search, const char *stored)
 	return strncmp(stored, search->name, search->name_size) == 0 && !stored[search->name_size];
 }
 
-int name_search_begin(struct name_search *ret, const struct gsym_reader *reader, const char *name, size_t size)
+int name_search_begin(struct name_search *ret, const struct gsym_reader *reader, const char *name,
+		      size_t size)
 {
 	const struct name_table *names = get(reader);
 	if (!names)

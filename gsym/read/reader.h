@@ -17,14 +17,14 @@ struct gsym_reader {
 	struct gsym_tables tables;
 	struct span bytes; /* the file; mapped by us or borrowed */
 	bool mapped;
-	char *name;                    /* for messages */
-	const uint8_t *addr_offs;      /* num_addresses of info.addr_off_size bytes, ascending */
-	const uint8_t *info_offs;      /* num_addresses of 4 or 8 bytes: where the records are */
-	const uint8_t *files;          /* num_files pairs of strings */
-	const char *strings;           /* ends with a NUL */
-	uint64_t records_base;         /* info offsets count from here */
-	uint64_t records_end;          /* and no record passes this */
-	_Atomic(struct hosts *) hosts; /* made by the first lookup that needs it, see hosts.h */
+	char *name;                         /* for messages */
+	const uint8_t *addr_offs;           /* num_addresses of info.addr_off_size bytes, ascending */
+	const uint8_t *info_offs;           /* num_addresses of 4 or 8 bytes: where the records are */
+	const uint8_t *files;               /* num_files pairs of strings */
+	const char *strings;                /* ends with a NUL */
+	uint64_t records_base;              /* info offsets count from here */
+	uint64_t records_end;               /* and no record passes this */
+	_Atomic(struct hosts *) hosts;      /* made by the first lookup that needs it, see hosts.h */
 	_Atomic(struct name_table *) names; /* and by the first search for a name, see names.h */
 };
 

@@ -84,9 +84,9 @@ static int fill(struct segments *s, const struct record *record, const struct gs
 		return -ENOMEM;
 	if (record_has(record, InfoType_LineTable))
 		linetab_sweep(record->blocks[InfoType_LineTable], s->v.v, s->v.n);
-	return record_has(record, InfoType_InlineInfo) ?
-		       inline_sweep(s, record->blocks[InfoType_InlineInfo], tables) :
-		       0;
+	return record_has(record, InfoType_InlineInfo)
+		       ? inline_sweep(s, record->blocks[InfoType_InlineInfo], tables)
+		       : 0;
 }
 
 /* Joins neighbours that say the same. */
@@ -102,7 +102,8 @@ static void join(struct segments *s)
 	s->v.n = n;
 }
 
-int segments_cut(struct segments *s, const struct record *record, const struct gsym_tables *tables, uint32_t last)
+int segments_cut(struct segments *s, const struct record *record, const struct gsym_tables *tables,
+		 uint32_t last)
 {
 	int err = 0;
 	if (segments_cost(record) > CUT_COST_MAX)

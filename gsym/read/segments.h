@@ -1,10 +1,12 @@
 /*
- * segments.h - a function cut into segments: what gsym_lookup() says of it, for many addresses in one pass over its record.
+ * segments.h - a function cut into segments: what gsym_lookup() says of it, for many addresses in one pass
+ * over its record.
  *
- * Each segment has an offset, and says which row and which inlined call hold there. Either the offsets are chosen so that
- * nothing changes between one and the next, and then they answer for the whole function; or they are those somebody asks for, which
- * is how a table of millions of rows is read once for many. A pass gives exactly what one lookup after the other would, of
- * damaged records, too: an address is answered if the damage lies behind what its lookup would have read. Internal.
+ * Each segment has an offset, and says which row and which inlined call hold there. Either the offsets are
+ * chosen so that nothing changes between one and the next, and then they answer for the whole function; or
+ * they are those somebody asks for, which is how a table of millions of rows is read once for many. A pass
+ * gives exactly what one lookup after the other would, of damaged records, too: an address is answered if the
+ * damage lies behind what its lookup would have read. Internal.
  */
 #ifndef GSYM_READ_SEGMENTS_H
 #define GSYM_READ_SEGMENTS_H
@@ -25,7 +27,8 @@ struct segment {
 	uint32_t node; /* the innermost inlined call, 0 = none, or SEGMENT_DAMAGED */
 };
 
-/* An inlined call; number 0 is the function itself, and says nothing else. Neither name nor file are checked. */
+/* An inlined call; number 0 is the function itself, and says nothing else. Neither name nor file are checked.
+ */
 struct segment_node {
 	uint64_t name;
 	uint64_t first; /* of its first range, from the function's start */
@@ -44,7 +47,7 @@ struct sweep_level {
 	size_t from, n; /* in points and next; next has one more */
 	size_t left;    /* not taken by a child */
 	uint32_t node;
-	uint64_t base;  /* that ranges of children count from */
+	uint64_t base; /* that ranges of children count from */
 };
 
 /* Results, and memory that is used from call to call. Zero-initialised is empty. */
@@ -62,14 +65,15 @@ void segments_deinit(struct segments *s);
 size_t segments_cost(const struct record *record);
 
 /*
- * Cuts the function into segments of which each answers up to the next, the last for all offsets up to @last; the first is at 0.
- * 0, -ENOMEM, or -E2BIG when it would take more memory than such a function deserves.
+ * Cuts the function into segments of which each answers up to the next, the last for all offsets up to @last;
+ * the first is at 0. 0, -ENOMEM, or -E2BIG when it would take more memory than such a function deserves.
  */
-int segments_cut(struct segments *s, const struct record *record, const struct gsym_tables *tables, uint32_t last);
+int segments_cut(struct segments *s, const struct record *record, const struct gsym_tables *tables,
+		 uint32_t last);
 
 /*
- * The same for the @n offsets in @s->edges, which it sorts: a segment for each different one, that answers for it alone. Always
- * succeeds for up to SEGMENTS_AT_MAX offsets if there is memory.
+ * The same for the @n offsets in @s->edges, which it sorts: a segment for each different one, that answers
+ * for it alone. Always succeeds for up to SEGMENTS_AT_MAX offsets if there is memory.
  */
 int segments_at(struct segments *s, const struct record *record, const struct gsym_tables *tables);
 

@@ -85,7 +85,8 @@ void render_place(struct text_buf *out, const struct unknown *unknown, enum esca
 		text_addr(out, unknown->addr);
 }
 
-void render_name(struct text_buf *out, const char *name, const struct render_options *options, enum escape_style style)
+void render_name(struct text_buf *out, const char *name, const struct render_options *options,
+		 enum escape_style style)
 {
 	size_t start = out->n;
 	if (!demangle_applies(name, options->demangle)) {

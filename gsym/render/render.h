@@ -27,8 +27,8 @@ struct render_options {
 };
 
 /*
- * The format called @name ("text", "tsv", "json", "atos", "gsymutil"; the same words are file name suffixes): 0, or
- * -EINVAL when there is none.
+ * The format called @name ("text", "tsv", "json", "atos", "gsymutil"; the same words are file name suffixes):
+ * 0, or -EINVAL when there is none.
  */
 int render_format_parse(const char *name, enum render_format *ret);
 

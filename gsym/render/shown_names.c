@@ -29,7 +29,8 @@ static bool limit_is_reached(const struct shown_limit *limit)
 	return limit->is_reached && limit->is_reached(limit->user);
 }
 
-/* What the function called @stored is shown as. Forms are left empty that are as it is stored, or as the one before. */
+/* What the function called @stored is shown as. Forms are left empty that are as it is stored, or as the one
+ * before. */
 static void make_forms(const char *stored, struct shown_names *shown)
 {
 	struct text_buf *whole = &shown->forms[SHOWN_WHOLE], *bare = &shown->forms[SHOWN_BARE];
@@ -39,7 +40,8 @@ static void make_forms(const char *stored, struct shown_names *shown)
 	if (size > STORED_MAX || (demangle_applies(stored, mode) && limit_is_reached(&shown->limit)))
 		return;
 	bool too_long, demangled = demangle_append_short(whole, stored, mode, DEMANGLED_MAX, &too_long);
-	if ((demangled || too_long || !demangle_applies(stored, DEMANGLE_AUTO)) && demangle_append_bare(bare, stored, DEMANGLED_MAX))
+	if ((demangled || too_long || !demangle_applies(stored, DEMANGLE_AUTO)) &&
+	    demangle_append_bare(bare, stored, DEMANGLED_MAX))
 		escape_tail(bare, 0, ESCAPE_TEXT);
 	if (too_long)
 		return;
@@ -96,7 +98,8 @@ void shown_search_begin(struct name_search *ret, struct shown_search *user, cons
 			const struct name_table *table, enum shown_form form, const char *name, size_t size)
 {
 	user->form = form;
-	*ret = (struct name_search){.reader = reader, .name = name, .name_size = size, .is_it = is_shown, .user = user};
+	*ret = (struct name_search){
+		.reader = reader, .name = name, .name_size = size, .is_it = is_shown, .user = user};
 	if (size && size <= SHOWN_SIZE_MAX)
 		name_search_hash(ret, table, hash_form(name, size, form, name_table_secret(table)));
 }

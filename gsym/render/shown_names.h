@@ -1,11 +1,12 @@
 /*
  * shown_names.h - from a name as answers show it to the functions that have it.
  *
- * Functions are stored under their linkage names, and people know what answers, nm -C and debuggers print of them. So there is
- * a table of the names as text answers show them ("ns::S::m(int) const"), and of those of C++ and D without result and
- * parameters ("ns::S::m"). It has hashes only: a search demangles its candidates once more and compares. Names that answers show as they
- * are stored are not in it; nor are, without parameters, clones and parts of functions ("work(int) (.cold)"), whose place is
- * not where the function begins. Making it means demangling all names of a file.
+ * Functions are stored under their linkage names, and people know what answers, nm -C and debuggers print of
+ * them. So there is a table of the names as text answers show them ("ns::S::m(int) const"), and of those of
+ * C++ and D without result and parameters ("ns::S::m"). It has hashes only: a search demangles its candidates
+ * once more and compares. Names that answers show as they are stored are not in it; nor are, without
+ * parameters, clones and parts of functions ("work(int) (.cold)"), whose place is not where the function
+ * begins. Making it means demangling all names of a file.
  */
 #ifndef GSYM_RENDER_SHOWN_NAMES_H
 #define GSYM_RENDER_SHOWN_NAMES_H
@@ -24,8 +25,8 @@ enum shown_form {
 };
 
 /*
- * Asked before a name is demangled: true leaves it out. A file can be made of names that take long, or have one of them for all its
- * functions. NULL: all are demangled.
+ * Asked before a name is demangled: true leaves it out. A file can be made of names that take long, or have
+ * one of them for all its functions. NULL: all are demangled.
  */
 struct shown_limit {
 	bool (*is_reached)(void *user);
@@ -56,8 +57,8 @@ struct shown_search {
 };
 
 /*
- * Begins to look for the @size bytes of @name, in @form, among the functions of @reader, of which @table was made. What is found comes
- * from name_search_next(), while @user is there.
+ * Begins to look for the @size bytes of @name, in @form, among the functions of @reader, of which @table was
+ * made. What is found comes from name_search_next(), while @user is there.
  */
 void shown_search_begin(struct name_search *ret, struct shown_search *user, const struct gsym_reader *reader,
 			const struct name_table *table, enum shown_form form, const char *name, size_t size);

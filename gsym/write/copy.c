@@ -215,7 +215,8 @@ int copy_function(struct copier *c, uint32_t index, struct gsym_func *ret, struc
 {
 	struct gsym_func copy;
 	if (c->decoder->bytes / RECORDS_SHARED > gsym_reader_info(c->from)->file_size)
-		return diag_set(diag, -EBADMSG, "function %" PRIu32 ": records share their bytes: too much to read", index);
+		return diag_set(diag, -EBADMSG,
+				"function %" PRIu32 ": records share their bytes: too much to read", index);
 	int err = gsym_reader_function(c->from, index, c->decoder, ret, diag);
 	if (err)
 		return err;

@@ -53,8 +53,8 @@ int copy_tables(struct copier *c, struct gsym_diag *diag);
 
 /*
  * Copies function @index; functions come in the order of the file. @ret is the function as it is in the old
- * file, valid until the next call. -EBADMSG for a damaged record, or when those copied before took too much by sharing
- * their bytes; else what the writer says.
+ * file, valid until the next call. -EBADMSG for a damaged record, or when those copied before took too much
+ * by sharing their bytes; else what the writer says.
  */
 int copy_function(struct copier *c, uint32_t index, struct gsym_func *ret, struct gsym_diag *diag);
 

@@ -1,7 +1,7 @@
 /*
  * A FUSE file system that knows nothing: every address name of its one directory is a file of fixed text. It
- * answers with the same requests, flags and timeouts as gsymfs, so its cost is FUSE's, and what gsymfs takes on top
- * of it is ours.
+ * answers with the same requests, flags and timeouts as gsymfs, so its cost is FUSE's, and what gsymfs takes
+ * on top of it is ours.
  *
  *     nullfs [-f] [-s] MOUNT        then MOUNT/null/0x1234
  */
@@ -21,7 +21,7 @@ static const char content[] = "__skb_header_pointer at ./include/linux/skbuff.h:
 
 static void fill_attr(fuse_ino_t ino, struct stat *attr)
 {
-	*attr = (struct stat){ .st_ino = ino, .st_nlink = 1, .st_mode = S_IFREG | 0444 };
+	*attr = (struct stat){.st_ino = ino, .st_nlink = 1, .st_mode = S_IFREG | 0444};
 	if (ino < FIRST_FILE_INO)
 		attr->st_mode = S_IFDIR | 0555;
 	else
@@ -41,7 +41,7 @@ static void null_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *
 static void null_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	atomic_ullong *next = fuse_req_userdata(req);
-	struct fuse_entry_param entry = { .attr_timeout = timeout, .entry_timeout = timeout };
+	struct fuse_entry_param entry = {.attr_timeout = timeout, .entry_timeout = timeout};
 
 	if (parent == FUSE_ROOT_ID && strcmp(name, "null") == 0)
 		entry.ino = IMAGE_INO;

@@ -1,6 +1,6 @@
 /*
- * What the examples look at: functions that call each other, some of them inlined. It sorts and sums for the number of rounds
- * that is its first argument, and with a second one reads behind the end of an array.
+ * What the examples look at: functions that call each other, some of them inlined. The first argument is the
+ * number of rounds to sort and sum; with a second one the program reads past the end of an array.
  */
 #include <stdio.h>
 #include <stdlib.h>

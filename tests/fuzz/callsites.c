@@ -1,6 +1,6 @@
 /*
- * A list of call sites as YAML or JSON, and what becomes of it on the records of two functions, one of which was
- * merged with a third. Refusals have words; what is accepted is whole.
+ * A list of call sites as YAML or JSON, and what becomes of it on the records of two functions, one of which
+ * was merged with a third. Refusals have words; what is accepted is whole.
  */
 #include "convert/finish/callsites.h"
 
@@ -24,7 +24,8 @@ static void check_file(const struct callsites_file *file)
 	}
 	for (size_t i = 0; i < file->sites.n; i++) {
 		const struct listed_site *s = &file->sites.v[i];
-		require(s->first_pattern <= file->patterns.n && s->n_patterns <= file->patterns.n - s->first_pattern);
+		require(s->first_pattern <= file->patterns.n &&
+			s->n_patterns <= file->patterns.n - s->first_pattern);
 		require(!(s->flags & ~(GSYM_CALLSITE_INTERNAL | GSYM_CALLSITE_EXTERNAL)));
 	}
 }
@@ -60,8 +61,15 @@ static void apply(const struct callsites_file *file, bool append)
 	uint64_t pattern = add_name(&pool, "callee");
 	struct gsym_callsite told = {.return_off = 5, .n_patterns = 1};
 	struct record merged = {.start = 16, .end = 55, .name = add_name(&pool, "folded")};
-	struct record work = {.start = 16, .end = 55, .name = add_name(&pool, "work"), .callsites = &told,
-			      .n_callsites = 1, .patterns = &pattern, .n_patterns = 1, .merged = &merged, .n_merged = 1};
+	struct record work = {.start = 16,
+			      .end = 55,
+			      .name = add_name(&pool, "work"),
+			      .callsites = &told,
+			      .n_callsites = 1,
+			      .patterns = &pattern,
+			      .n_patterns = 1,
+			      .merged = &merged,
+			      .n_merged = 1};
 	struct record other = {.start = 64, .end = 64, .name = add_name(&pool, "other")};
 	require(!vec_push(&records, work) && !vec_push(&records, other));
 	require(!callsites_locate(file, &records, &pool, &places));

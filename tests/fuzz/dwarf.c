@@ -18,7 +18,8 @@ static void check_lines(const struct line_table *lines)
 {
 	for (size_t i = 0; i < lines->seqs.n; i++) {
 		const struct line_seq *seq = &lines->seqs.v[i];
-		expect(seq->first < seq->end && seq->end <= lines->rows.n && seq->lo < seq->hi && seq->hi <= seq->reach);
+		expect(seq->first < seq->end && seq->end <= lines->rows.n && seq->lo < seq->hi &&
+		       seq->hi <= seq->reach);
 		expect(!i || seq[-1].lo <= seq->lo);
 		for (uint32_t r = seq->first + 1; r < seq->end; r++)
 			expect(lines->rows.v[r - 1].addr <= lines->rows.v[r].addr);
@@ -29,9 +30,11 @@ static void check_nodes(const struct builder *b)
 {
 	for (size_t i = 0; i < b->nodes.n; i++) {
 		const struct node *node = &b->nodes.v[i];
-		expect(node->body < b->bodies.n && node->depth >= 1 && node->depth < DIE_DEPTH_MAX && node->n_ranges);
+		expect(node->body < b->bodies.n && node->depth >= 1 && node->depth < DIE_DEPTH_MAX &&
+		       node->n_ranges);
 		for (uint32_t r = 1; r < node->n_ranges; r++)
-			expect(b->ranges.v[node->first_range + r - 1].hi < b->ranges.v[node->first_range + r].lo);
+			expect(b->ranges.v[node->first_range + r - 1].hi <
+			       b->ranges.v[node->first_range + r].lo);
 	}
 }
 

@@ -1,7 +1,7 @@
 /*
- * A log, through the filter, whole and cut in two: nothing crashes, both come out the same, and without images the log comes out as it
- * went in. Or, if it begins like one, a GSYM file whose addresses are walked as a stack: as hostile as patterns, call sites and folded
- * functions can be.
+ * A log, through the filter, whole and cut in two: nothing crashes, both come out the same, and without
+ * images the log comes out as it went in. Or, if it begins like one, a GSYM file whose addresses are walked
+ * as a stack: as hostile as patterns, call sites and folded functions can be.
  */
 #include "gsym/filter/filter.h"
 #include "gsym/filter/walk.h"
@@ -36,15 +36,31 @@ static void write_functions(struct gsym_writer *w)
 	require(!gsym_writer_file(w, string(w, "/src"), string(w, "a.c"), &file));
 	const struct gsym_row row = {0, file, 7};
 	const struct gsym_range range = {4, 16};
-	const struct gsym_inline inlined = {
-		.name = string(w, "_ZNK5Shape4areaEv"), .call_file = file, .call_line = 5, .depth = 1, .n_ranges = 1};
+	const struct gsym_inline inlined = {.name = string(w, "_ZNK5Shape4areaEv"),
+					    .call_file = file,
+					    .call_line = 5,
+					    .depth = 1,
+					    .n_ranges = 1};
 	const uint64_t patterns[] = {string(w, "second"), string(w, "^f.*")};
 	const struct gsym_callsite site = {.return_off = 21, .n_patterns = 2};
-	const struct gsym_func main = {.start = BASE, .size = 32, .name = string(w, "main"), .rows = &row, .n_rows = 1,
-				       .inlines = &inlined, .n_inlines = 1, .ranges = &range, .n_ranges = 1,
-				       .callsites = &site, .n_callsites = 1, .patterns = patterns, .n_patterns = 2};
+	const struct gsym_func main = {.start = BASE,
+				       .size = 32,
+				       .name = string(w, "main"),
+				       .rows = &row,
+				       .n_rows = 1,
+				       .inlines = &inlined,
+				       .n_inlines = 1,
+				       .ranges = &range,
+				       .n_ranges = 1,
+				       .callsites = &site,
+				       .n_callsites = 1,
+				       .patterns = patterns,
+				       .n_patterns = 2};
 	const struct gsym_func second = {.start = BASE + 0x100, .size = 16, .name = string(w, "second")};
-	const struct gsym_func start = {.start = BASE + 0x100, .size = 16, .name = string(w, "_start"), .merged = &second,
+	const struct gsym_func start = {.start = BASE + 0x100,
+					.size = 16,
+					.name = string(w, "_start"),
+					.merged = &second,
 					.n_merged = 1};
 	require(!gsym_writer_add(w, &main, NULL) && !gsym_writer_add(w, &start, NULL));
 }
@@ -53,8 +69,11 @@ static struct gsym_reader *image(void)
 {
 	static struct gsym_reader *reader;
 	static const uint8_t uuid[] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3};
-	const struct gsym_writer_options options = {
-		.struct_size = sizeof(options), .has_base_address = true, .base_address = BASE, .uuid = uuid, .uuid_size = sizeof(uuid)};
+	const struct gsym_writer_options options = {.struct_size = sizeof(options),
+						    .has_base_address = true,
+						    .base_address = BASE,
+						    .uuid = uuid,
+						    .uuid_size = sizeof(uuid)};
 	struct gsym_writer *writer;
 	static void *data; /* reachable to the end, as the reader is */
 	size_t size;
@@ -77,7 +96,8 @@ static int find(void *user, const struct filter_module *module, struct filter_im
 {
 	struct source *source = user;
 	require(memchr(module->id, 0, sizeof(module->id)) && memchr(module->name, 0, sizeof(module->name)));
-	if (source->empty || (strcmp(module->id, "deadbeef00010203") != 0 && strcmp(module->name, "vmlinux") != 0))
+	if (source->empty ||
+	    (strcmp(module->id, "deadbeef00010203") != 0 && strcmp(module->name, "vmlinux") != 0))
 		return -ENOENT;
 	if (source->late) {
 		source->late--;
@@ -89,7 +109,8 @@ static int find(void *user, const struct filter_module *module, struct filter_im
 
 /* ---- Logs ---- */
 
-static void feed(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest, struct text_buf *out)
+static void feed(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest,
+		 struct text_buf *out)
 {
 	size_t used;
 	int err;
@@ -164,7 +185,8 @@ static void walk_all(const struct gsym_reader *reader)
 	require(!walk_stack(walk, frames, STACK));
 	for (uint32_t i = 0; i < STACK; i++) {
 		require(frames[i].err || (frames[i].n_kept && frames[i].n_kept <= WALK_CANDIDATES_MAX));
-		if (frames[i].err || walk_answer(walk, &frames[i], frames[i].n_kept - 1, i % 2 * GSYM_LOOKUP_FIRST_ROW, &answer))
+		if (frames[i].err || walk_answer(walk, &frames[i], frames[i].n_kept - 1,
+						 i % 2 * GSYM_LOOKUP_FIRST_ROW, &answer))
 			continue;
 		require(answer.n_frames > 0);
 		search_name(reader, answer.frames[answer.n_frames - 1].name);

@@ -17,7 +17,7 @@ enum {
 	/* A small file may point all functions at one large record: how many of them one run looks at. */
 	FUNCTIONS_MAX = 64,
 	MERGED_MAX = 3,
-	QUERIES = 192, /* at once */
+	QUERIES = 192,   /* at once */
 	NAMES_MAX = 256, /* demangled */
 };
 
@@ -97,7 +97,8 @@ static void look_up_around(const struct gsym_reader *r, uint32_t index, struct g
 	look_up(r, start + size, a, &unused);
 }
 
-/* Many at once have the answers of one by one: around starts of functions, and where bytes of the input say. */
+/* Many at once have the answers of one by one: around starts of functions, and where bytes of the input say.
+ */
 static void look_up_at_once(const struct gsym_reader *r, const uint8_t *data, size_t size)
 {
 	const struct gsym_info *info = gsym_reader_info(r);
@@ -110,8 +111,11 @@ static void look_up_at_once(const struct gsym_reader *r, const uint8_t *data, si
 	};
 	expect(batch);
 	for (size_t i = 0; i < QUERIES; i++) {
-		uint64_t start = info->num_addresses ? gsym_reader_address(r, (uint32_t)(i / 8) % info->num_addresses) : 0;
-		uint64_t addr = i % 8 == 7 ? info->base_address + i : start + data[(i * 7) % size] % (i % 3 ? 16 : 256);
+		uint64_t start = info->num_addresses
+					 ? gsym_reader_address(r, (uint32_t)(i / 8) % info->num_addresses)
+					 : 0;
+		uint64_t addr = i % 8 == 7 ? info->base_address + i
+					   : start + data[(i * 7) % size] % (i % 3 ? 16 : 256);
 		queries[i] = (struct batch_query){.given = addr, .addr = addr};
 	}
 	expect(check_batch(batch, r, &options, queries, QUERIES, 1 << 16));
@@ -167,7 +171,8 @@ static bool count_down(void *user)
 }
 
 /* Whether function @index is among those that are shown as @name. */
-static bool finds(const struct gsym_reader *r, const struct name_table *table, const struct text_buf *name, uint32_t index)
+static bool finds(const struct gsym_reader *r, const struct name_table *table, const struct text_buf *name,
+		  uint32_t index)
 {
 	unsigned left = NAMES_MAX;
 	struct shown_search user = {.shown.limit = {count_down, &left}};

@@ -1,6 +1,6 @@
 /*
- * A Mach-O file, or one with several images: reading each, their symbols and stubs, the trie of exported symbols, and the
- * whole converter for the first. Checked is what the rest of the converter relies on.
+ * A Mach-O file, or one with several images: reading each, their symbols and stubs, the trie of exported
+ * symbols, and the whole converter for the first. Checked is what the rest of the converter relies on.
  */
 #include "convert/convert.h"
 #include "convert/object/identity.h"
@@ -23,7 +23,8 @@ static void check_sections(const struct image *image)
 	for (size_t i = 0; i < image->sections.n; i++) {
 		const struct section *s = &image->sections.v[i];
 		expect(s->name != NULL);
-		expect(!s->raw.size || (s->raw.data >= image->map && s->raw.data <= end && s->raw.size <= (size_t)(end - s->raw.data)));
+		expect(!s->raw.size || (s->raw.data >= image->map && s->raw.data <= end &&
+					s->raw.size <= (size_t)(end - s->raw.data)));
 	}
 	for (size_t i = 1; i < image->text.n; i++)
 		expect(image->text.v[i - 1].hi < image->text.v[i].lo);
@@ -55,7 +56,8 @@ static void check_slices(struct span file)
 	struct macho_slice slices[SLICES_MAX];
 	size_t n = macho_slices(file, slices, SLICES_MAX);
 	for (size_t i = 0; i < n; i++) {
-		expect(slices[i].off <= file.size && slices[i].size <= file.size - slices[i].off && slices[i].arch[0]);
+		expect(slices[i].off <= file.size && slices[i].size <= file.size - slices[i].off &&
+		       slices[i].arch[0]);
 		struct image *image;
 		size_t seen = 0;
 		if (image_open_memory(file.data + slices[i].off, slices[i].size, "slice", &image, NULL))

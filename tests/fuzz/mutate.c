@@ -1,6 +1,7 @@
 /*
- * Damage as files suffer it: flipped bits, cut ends, moved blocks, and the values parsers trip over. Fields of
- * object files are 1 to 8 bytes wide in either byte order, or LEB128, so values are written in all these forms.
+ * Damage as files suffer it: flipped bits, cut ends, moved blocks, and the values parsers trip over. Fields
+ * of object files are 1 to 8 bytes wide in either byte order, or LEB128, so values are written in all these
+ * forms.
  */
 #include "mutate.h"
 
@@ -21,9 +22,30 @@ uint64_t chance_below(struct chance *chance, uint64_t limit)
 }
 
 static const uint64_t interesting[] = {
-	0, 1, 2, 7, 8, 16, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000,
-	0xfffffff0, 0xfffffffe, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
-	0xfffffffffffffffe, 0xffffffffffffffff,
+	0,
+	1,
+	2,
+	7,
+	8,
+	16,
+	0x7f,
+	0x80,
+	0xff,
+	0x100,
+	0x7fff,
+	0x8000,
+	0xffff,
+	0x10000,
+	0x7fffffff,
+	0x80000000,
+	0xfffffff0,
+	0xfffffffe,
+	0xffffffff,
+	0x100000000,
+	0x7fffffffffffffff,
+	0x8000000000000000,
+	0xfffffffffffffffe,
+	0xffffffffffffffff,
 };
 
 static uint64_t some_value(struct chance *chance, const struct sample *sample)
@@ -31,10 +53,8 @@ static uint64_t some_value(struct chance *chance, const struct sample *sample)
 	switch (chance_below(chance, 4)) {
 	case 0: /* near the size of the file, where offsets end */
 		return sample->size + chance_below(chance, 9) - 4;
-	case 1:
-		return chance_next(chance) >> chance_below(chance, 64);
-	default:
-		return interesting[chance_below(chance, sizeof(interesting) / sizeof(interesting[0]))];
+	case 1: return chance_next(chance) >> chance_below(chance, 64);
+	default: return interesting[chance_below(chance, sizeof(interesting) / sizeof(interesting[0]))];
 	}
 }
 
@@ -107,47 +127,31 @@ static void copy_block(struct sample *sample, const uint8_t *from, size_t from_s
 		from + chance_below(chance, from_size - size + 1), size);
 }
 
-static void change_in_place(struct sample *sample, const uint8_t *other, size_t other_size, struct chance *chance)
+static void change_in_place(struct sample *sample, const uint8_t *other, size_t other_size,
+			    struct chance *chance)
 {
 	switch (chance_below(chance, 8)) {
-	case 0:
-		copy_block(sample, sample->data, sample->size, chance);
-		break;
-	case 1:
-		copy_block(sample, other, other_size, chance);
-		break;
-	case 2:
-		write_run(sample, chance);
-		break;
+	case 0: copy_block(sample, sample->data, sample->size, chance); break;
+	case 1: copy_block(sample, other, other_size, chance); break;
+	case 2: write_run(sample, chance); break;
 	case 3:
-	case 4:
-		flip_bit(sample, chance);
-		break;
-	default:
-		write_fixed(sample, chance);
-		break;
+	case 4: flip_bit(sample, chance); break;
+	default: write_fixed(sample, chance); break;
 	}
 }
 
 static void change_size(struct sample *sample, const uint8_t *other, size_t other_size, struct chance *chance)
 {
 	switch (chance_below(chance, 4)) {
-	case 0:
-		cut_end(sample, chance);
-		break;
-	case 1:
-		delete_block(sample, chance);
-		break;
-	case 2:
-		insert_block(sample, sample->data, sample->size, chance);
-		break;
-	default:
-		insert_block(sample, other, other_size, chance);
-		break;
+	case 0: cut_end(sample, chance); break;
+	case 1: delete_block(sample, chance); break;
+	case 2: insert_block(sample, sample->data, sample->size, chance); break;
+	default: insert_block(sample, other, other_size, chance); break;
 	}
 }
 
-/* Few inputs change their size: what refers to later places by offset is lost then, and the rest never read. */
+/* Few inputs change their size: what refers to later places by offset is lost then, and the rest never read.
+ */
 void mutate(struct sample *sample, const uint8_t *other, size_t other_size, struct chance *chance)
 {
 	if (sample->size && chance_below(chance, 5) == 0)

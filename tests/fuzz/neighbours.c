@@ -1,7 +1,7 @@
 /*
- * Two files at once: an object file, and whatever it asks for: its debug file, a .dwo or .dwp, what dwz shared,
- * objects that a Mach-O binary was linked from.
- * The input is the size of the first (32 bits, little endian), the first, and then the other.
+ * Two files at once: an object file, and whatever it asks for: its debug file, a .dwo or .dwp, what dwz
+ * shared, objects that a Mach-O binary was linked from. The input is the size of the first (32 bits, little
+ * endian), the first, and then the other.
  */
 #include "convert/convert.h"
 #include "convert/object/identity.h"

@@ -4,8 +4,9 @@
  *
  *     replay [-runs=N] [-seed=N] [-timeout=SECONDS] [-artifact=FILE] FILE|DIRECTORY...
  *
- * The inputs run in a child process. The input at work lies in memory shared with the parent, which writes it to
- * the artifact file when the child dies or hangs: no signal handlers, and sanitizers end the child as they like.
+ * The inputs run in a child process. The input at work lies in memory shared with the parent, which writes it
+ * to the artifact file when the child dies or hangs: no signal handlers, and sanitizers end the child as they
+ * like.
  */
 #include "mutate.h"
 #include "seeds.h"
@@ -60,11 +61,11 @@ static void run_one(struct stage *stage, const struct seed *seed, const struct s
 
 static void run_all(struct stage *stage, const struct seeds *seeds, const struct settings *settings)
 {
-	struct sample sample = { .data = stage->data, .cap = seeds->max_size + GROWTH };
+	struct sample sample = {.data = stage->data, .cap = seeds->max_size + GROWTH};
 
 	for (uint64_t i = 0; i < seeds->count + settings->runs; i++) {
 		const struct seed *seed = &seeds->list[i % seeds->count];
-		struct chance chance = { settings->seed + i };
+		struct chance chance = {settings->seed + i};
 		memcpy(sample.data, seed->data, seed->size);
 		sample.size = seed->size;
 		if (i >= seeds->count) { /* the first round runs the seeds as they are */
@@ -78,7 +79,7 @@ static void run_all(struct stage *stage, const struct seeds *seeds, const struct
 /* Waits for @child; kills it when one input takes longer than @timeout. Returns its wait status. */
 static int watch(pid_t child, const struct stage *stage, unsigned timeout, bool *ret_hung)
 {
-	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
 	unsigned long last = 0;
 	time_t since = time(NULL);
 
@@ -129,8 +130,9 @@ static int replay(const struct seeds *seeds, const struct settings *settings)
 		return 0;
 	}
 	save(stage, settings->artifact);
-	fprintf(stderr, "input %lu, made of \"%s\", %s (wait status %#x); saved as \"%s\"\n", number, stage->origin,
-		hung ? "ran too long" : "ended the process", (unsigned)status, settings->artifact);
+	fprintf(stderr, "input %lu, made of \"%s\", %s (wait status %#x); saved as \"%s\"\n", number,
+		stage->origin, hung ? "ran too long" : "ended the process", (unsigned)status,
+		settings->artifact);
 	munmap(stage, size);
 	return -EPROTO;
 }
@@ -147,8 +149,8 @@ static bool option(const char *argument, const char *name, const char **ret)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = { .seed = 1, .timeout = DEFAULT_TIMEOUT, .artifact = "crash-input" };
-	struct seeds seeds = { 0 };
+	struct settings settings = {.seed = 1, .timeout = DEFAULT_TIMEOUT, .artifact = "crash-input"};
+	struct seeds seeds = {0};
 	int err = 0;
 
 	for (int i = 1; i < argc && !err; i++) {
@@ -165,7 +167,9 @@ int main(int argc, char **argv)
 			fprintf(stderr, "\"%s\": %s\n", argv[i], strerror(-err));
 	}
 	if (!err && !seeds.count) {
-		fprintf(stderr, "usage: %s [-runs=N] [-seed=N] [-timeout=S] [-artifact=FILE] FILE|DIRECTORY...\n", argv[0]);
+		fprintf(stderr,
+			"usage: %s [-runs=N] [-seed=N] [-timeout=S] [-artifact=FILE] FILE|DIRECTORY...\n",
+			argv[0]);
 		err = -EINVAL;
 	}
 	if (!err)

@@ -47,7 +47,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 
 int seeds_add(struct seeds *seeds, const char *path)
 {
-	char *roots[] = { (char *)path, NULL };
+	char *roots[] = {(char *)path, NULL};
 	FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
 	if (!tree)
 		return -errno;
@@ -55,7 +55,8 @@ int seeds_add(struct seeds *seeds, const char *path)
 	for (FTSENT *entry; !err && (entry = fts_read(tree));) {
 		if (entry->fts_info == FTS_F)
 			err = seeds_push(seeds, entry->fts_accpath, (size_t)entry->fts_statp->st_size);
-		else if (entry->fts_info == FTS_NS || entry->fts_info == FTS_ERR || entry->fts_info == FTS_DNR)
+		else if (entry->fts_info == FTS_NS || entry->fts_info == FTS_ERR ||
+			 entry->fts_info == FTS_DNR)
 			err = -entry->fts_errno;
 	}
 	fts_close(tree);

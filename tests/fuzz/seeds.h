@@ -19,8 +19,8 @@ struct seeds {
 	size_t max_size; /* of the largest */
 };
 
-/* Reads the file @path, or every regular file below the directory @path, in the order of their names. Returns 0
- * or a negative errno; what was read so far stays in @seeds either way. */
+/* Reads the file @path, or every regular file below the directory @path, in the order of their names. Returns
+ * 0 or a negative errno; what was read so far stays in @seeds either way. */
 int seeds_add(struct seeds *seeds, const char *path);
 void seeds_deinit(struct seeds *seeds);
 

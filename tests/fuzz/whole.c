@@ -23,7 +23,8 @@ static void check_output(const void *data, size_t size)
 	gsym_reader_close(reader);
 }
 
-static int convert_with(const uint8_t *data, size_t size, unsigned threads, uint16_t version, void **ret, size_t *n)
+static int convert_with(const uint8_t *data, size_t size, unsigned threads, uint16_t version, void **ret,
+			size_t *n)
 {
 	struct convert_options options = {.threads = threads, .version = version};
 	struct convert_summary summary = {0};

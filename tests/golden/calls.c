@@ -1,4 +1,4 @@
-/* Calls in every place a compiler puts them: at the top, in blocks, in loops, in what is inlined, and as tail calls. */
+/* Calls wherever a compiler puts them: at the top, in blocks, in loops, in inlined code and as tail calls. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -131,8 +131,10 @@ static void not_mangled(void **state)
 static void not_ada(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"", "_", "__gnat_malloc", "GetProcAddress", "<main>", "f.part.0", "aSO__aSO__aSO__aSO__a", "aSO__bDF",
-					    "aSO___elabb"};
+	static const char *const names[] = {
+		"",           "_",        "__gnat_malloc",         "GetProcAddress",
+		"<main>",     "f.part.0", "aSO__aSO__aSO__aSO__a", "aSO__bDF",
+		"aSO___elabb"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_string_equal(demangled(names[i], DEMANGLE_ADA), names[i]);
 }
@@ -278,8 +280,10 @@ static void cached_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(languages), cmocka_unit_test(bare_names),
-		cmocka_unit_test(not_mangled), cmocka_unit_test(not_ada),
+		cmocka_unit_test(languages),
+		cmocka_unit_test(bare_names),
+		cmocka_unit_test(not_mangled),
+		cmocka_unit_test(not_ada),
 		cmocka_unit_test(llvm_spelling),
 		cmocka_unit_test(odd_text),
 		cmocka_unit_test(hostile_names_are_cheap),

@@ -231,9 +231,15 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),    cmocka_unit_test(escapes),   cmocka_unit_test(escapes_anywhere),
-		cmocka_unit_test(every_byte), cmocka_unit_test(addresses), cmocka_unit_test(format_names),
-		cmocka_unit_test(no_memory),  cmocka_unit_test(address_lines), cmocka_unit_test(numbers_like_printf),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(escapes),
+		cmocka_unit_test(escapes_anywhere),
+		cmocka_unit_test(every_byte),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(format_names),
+		cmocka_unit_test(no_memory),
+		cmocka_unit_test(address_lines),
+		cmocka_unit_test(numbers_like_printf),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

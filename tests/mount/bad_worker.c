@@ -80,7 +80,8 @@ static void long_message(void)
 /* Questions without end, and ways out. */
 static void ask_much(void)
 {
-	static const char *const paths[] = {"/etc/shadow", "/proc/self/mem", "../../etc/passwd", "", "/", "relative"};
+	static const char *const paths[] = {"/etc/shadow", "/proc/self/mem", "../../etc/passwd", "",
+					    "/",           "relative"};
 	union worker_message got;
 	int fd;
 	for (unsigned i = 0; i < 20000; i++) {

@@ -51,7 +51,8 @@ static void one_account_each(void **state)
 	(void)state;
 	struct accounts accounts;
 	accounts_init(&accounts);
-	struct account *a = account_get(&accounts, 0), *b = account_get(&accounts, 0), *c = account_get(&accounts, 1);
+	struct account *a = account_get(&accounts, 0), *b = account_get(&accounts, 0),
+		       *c = account_get(&accounts, 1);
 	assert_ptr_equal(a, b);
 	assert_ptr_not_equal(a, c);
 	account_put(a);

@@ -153,11 +153,8 @@ static void sweeping(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),
-		cmocka_unit_test(empty),
-		cmocka_unit_test(damaged),
-		cmocka_unit_test(headers),
-		cmocka_unit_test(sweeping),
+		cmocka_unit_test(round_trip), cmocka_unit_test(empty),    cmocka_unit_test(damaged),
+		cmocka_unit_test(headers),    cmocka_unit_test(sweeping),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,9 +90,12 @@ static void broken_messages(void **state)
 	struct worker_opened opened = {.head = {WORKER_OPENED, sizeof(opened), 0}, .error = -1};
 	struct worker_convert fetches = {
 		.head = {WORKER_CONVERT, sizeof(fetches), 0}, .threads = 1, .version = 1, .fetch = 2};
-	struct worker_fetch fetch = {.head = {WORKER_FETCH, sizeof(fetch), 0}, .id_size = 65}, no_fetch = fetch;
-	struct worker_download download = {
-		.head = {WORKER_DOWNLOAD, sizeof(download), 0}, .id_size = 20, .seconds = 1, .directory = "relative"};
+	struct worker_fetch fetch = {.head = {WORKER_FETCH, sizeof(fetch), 0}, .id_size = 65},
+			    no_fetch = fetch;
+	struct worker_download download = {.head = {WORKER_DOWNLOAD, sizeof(download), 0},
+					   .id_size = 20,
+					   .seconds = 1,
+					   .directory = "relative"};
 	struct worker_download endless = download;
 	static const char large[sizeof(union worker_message) + 100];
 	(void)state;

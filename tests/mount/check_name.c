@@ -54,7 +54,8 @@ static void contexts(void **state)
 	r = parse_in(parse_in(parse(PLACE_IMAGE, "off").context, "ra").context, "0x10");
 	assert_true(r.kind == REQUEST_ADDRESS && r.context.space == SPACE_FILE && r.context.is_return);
 	r = parse(PLACE_IMAGE, "approximate");
-	assert_true(r.kind == REQUEST_CONTEXT && r.context.near && !r.context.is_return && r.context.space == SPACE_LINK);
+	assert_true(r.kind == REQUEST_CONTEXT && r.context.near && !r.context.is_return &&
+		    r.context.space == SPACE_LINK);
 	assert_int_equal(parse_in(r.context, "approximate").kind, REQUEST_NONE);
 	assert_int_equal(parse_in(r.context, "status").kind, REQUEST_NONE);
 	assert_int_equal(parse_in(r.context, "image.gsym").kind, REQUEST_NONE);
@@ -151,7 +152,8 @@ static void breakpad_ids(void **state)
 	(void)state;
 	assert_true(id_from_breakpad("3322110055447766889900aabbccddee0", as_is, swapped));
 	assert_string_equal(as_is, "3322110055447766889900aabbccddee");
-	assert_string_equal(swapped, "00112233445566778899" "00aabbccddee");
+	assert_string_equal(swapped, "00112233445566778899"
+				     "00aabbccddee");
 	assert_true(id_from_breakpad("3322110055447766889900aabbccddee1234567", as_is, swapped));
 	assert_false(id_from_breakpad("3322110055447766889900aabbccddee", as_is, swapped));
 	assert_false(id_from_breakpad("3322110055447766889900aabbccddee12345678", as_is, swapped));
@@ -237,8 +239,20 @@ static void places_in_lines(void **state)
 		{"ab/base/0x10005d000", {.space = SPACE_RUNTIME, .load = 0x10005d000}},
 		{"ab/base/10/ra", {.space = SPACE_RUNTIME, .load = 0x10, .is_return = true}},
 	};
-	static const char *const bad[] = {"ab/base", "ab/base/x", "ab/base/0x1.json", "ab/sym", "ab/sym/main", "ab/rva/off", "ab/ra/ra",
-		"ab/q", "ab/status", "ab/0x10", "ab/..", "ab/./ra", "ab/Rva", "ab/base/0x1/base/0x2"};
+	static const char *const bad[] = {"ab/base",
+					  "ab/base/x",
+					  "ab/base/0x1.json",
+					  "ab/sym",
+					  "ab/sym/main",
+					  "ab/rva/off",
+					  "ab/ra/ra",
+					  "ab/q",
+					  "ab/status",
+					  "ab/0x10",
+					  "ab/..",
+					  "ab/./ra",
+					  "ab/Rva",
+					  "ab/base/0x1/base/0x2"};
 	(void)state;
 	char text[8 + NAME_BYTES_MAX + 1];
 	struct context c;
@@ -376,11 +390,13 @@ static void prefixes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(contexts),
-		cmocka_unit_test(addresses),  cmocka_unit_test(not_addresses),     cmocka_unit_test(breakpad_ids),
-		cmocka_unit_test(suffixes),
-		cmocka_unit_test(ids),        cmocka_unit_test(symbols), cmocka_unit_test(batches), cmocka_unit_test(places_in_lines), cmocka_unit_test(files_of_an_image), cmocka_unit_test(not_ids),
-		cmocka_unit_test(longest_id), cmocka_unit_test(prefixes),
+		cmocka_unit_test(contexts),        cmocka_unit_test(addresses),
+		cmocka_unit_test(not_addresses),   cmocka_unit_test(breakpad_ids),
+		cmocka_unit_test(suffixes),        cmocka_unit_test(ids),
+		cmocka_unit_test(symbols),         cmocka_unit_test(batches),
+		cmocka_unit_test(places_in_lines), cmocka_unit_test(files_of_an_image),
+		cmocka_unit_test(not_ids),         cmocka_unit_test(longest_id),
+		cmocka_unit_test(prefixes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ static void whole(void **state)
 	(void)state;
 	EXPECT("", "{}");
 	EXPECT("units\t2\n", "{\"units\":2}");
-	EXPECT("skipped\t3 row (first: .debug_line+0x1)\nmissing\ta.dwo\nmissing\tb\\\\c\nsection\t.text 0x70 13963\n"
+	EXPECT("skipped\t3 row (first: .debug_line+0x1)\nmissing\ta.dwo\nmissing\tb\\\\c\nsection\t.text "
+	       "0x70 13963\n"
 	       "section\ta b 0x0 5\nunits\t2\nfunctions_dwarf\t7\nfunctions_symbols\t0\n",
 	       "{\"units\":2,\"functions_dwarf\":7,\"functions_symbols\":0,"
 	       "\"skipped\":[\"3 row (first: .debug_line+0x1)\"],\"missing\":[\"a.dwo\",\"b\\\\c\"],"
@@ -49,7 +50,8 @@ static void foreign(void **state)
 	EXPECT("units\t\nunits\t-1\nunits\t1x\nunits\t01\nunits\t99999999999999999999\n", "{}");
 	EXPECT("units\t1\nunits\t2\n", "{\"units\":1}");
 	EXPECT("units\t4", "{\"units\":4}");
-	EXPECT("section\t\nsection\t.text\nsection\t.text 0x 1\nsection\t.text 0x1 \nsection\t.text 1 1\nsection\t 0x1 1x\n",
+	EXPECT("section\t\nsection\t.text\nsection\t.text 0x 1\nsection\t.text 0x1 \nsection\t.text 1 "
+	       "1\nsection\t 0x1 1x\n",
 	       "{}");
 	EXPECT("section\t0x1 2\n", "{\"section\":[{\"name\":\"\",\"address\":\"0x1\",\"size\":2}]}");
 	EXPECT("missing\ta\0b\n", "{\"missing\":[\"a\\u0000b\"]}");

@@ -17,7 +17,8 @@ static uint32_t enter(struct path_tree *tree, uint32_t parent, const char *name)
 	return number;
 }
 
-static void add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass, bool last)
+static void add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass,
+		bool last)
 {
 	assert_int_equal(path_tree_add(tree, dir, name, image, pass, last), 0);
 }

@@ -151,7 +151,8 @@ static int use_network(void)
 		    socket(AF_INET, SOCK_STREAM, 0) >= 0;
 	return !good || denied(open("/etc/passwd", O_WRONLY | O_CLOEXEC)) ||
 	       denied(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) ||
-	       denied(open("/tmp/gsymfs-sandbox", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) || denied(execv("/bin/true", argv));
+	       denied(open("/tmp/gsymfs-sandbox", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) ||
+	       denied(execv("/bin/true", argv));
 }
 
 static void files_are_closed(void **state)
@@ -182,7 +183,8 @@ static int allocate_much(void)
 {
 	if (sandbox_limits(64 << 20, 0, 0))
 		return 2;
-	void *volatile small = malloc(1 << 20), *volatile large = malloc(128 << 20); /* or clang leaves them out */
+	void *volatile small = malloc(1 << 20), *volatile large =
+							malloc(128 << 20); /* or clang leaves them out */
 	return small && !large ? 0 : 1;
 }
 

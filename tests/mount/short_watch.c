@@ -1,4 +1,5 @@
-/* Preloaded into the daemon: WATCHES directories can be watched, as if the user had used up the rest; none: no inotify. */
+/* Preloaded into the daemon: WATCHES directories can be watched, as if the user had used up the rest; none:
+ * no inotify. */
 #include <errno.h>
 #include <stdint.h>
 #include <sys/inotify.h>

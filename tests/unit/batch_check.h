@@ -11,8 +11,8 @@
 
 /* What a record of @query has to be; -EBADMSG when it is damaged. */
 static inline int expected_record(const struct gsym_reader *reader, const struct batch_options *options,
-				  const struct batch_query *query, struct gsym_answer *answer, struct text_buf *out,
-				  struct gsym_diag *diag)
+				  const struct batch_query *query, struct gsym_answer *answer,
+				  struct text_buf *out, struct gsym_diag *diag)
 {
 	unsigned flags = render_lookup_flags(options->render.format) | (options->near ? GSYM_LOOKUP_NEAR : 0);
 	int err = -ENOENT;
@@ -31,9 +31,11 @@ static inline int expected_record(const struct gsym_reader *reader, const struct
 	return err == -EBADMSG ? err : 0;
 }
 
-/* One call of batch_answer() against as many lookups: the number of queries it took, or 0 when something differs. */
-static inline size_t check_call(struct batch *batch, const struct gsym_reader *reader, const struct batch_options *options,
-				const struct batch_query *queries, size_t n, size_t enough)
+/* One call of batch_answer() against as many lookups: the number of queries it took, or 0 when something
+ * differs. */
+static inline size_t check_call(struct batch *batch, const struct gsym_reader *reader,
+				const struct batch_options *options, const struct batch_query *queries,
+				size_t n, size_t enough)
 {
 	struct text_buf out = {0}, want = {0};
 	struct gsym_answer answer = {0};
@@ -60,8 +62,9 @@ static inline size_t check_call(struct batch *batch, const struct gsym_reader *r
 }
 
 /* All queries, in as many calls as it takes for pieces of @enough bytes. */
-static inline bool check_batch(struct batch *batch, const struct gsym_reader *reader, const struct batch_options *options,
-			       const struct batch_query *queries, size_t n, size_t enough)
+static inline bool check_batch(struct batch *batch, const struct gsym_reader *reader,
+			       const struct batch_options *options, const struct batch_query *queries,
+			       size_t n, size_t enough)
 {
 	for (size_t done = 0, taken; done < n; done += taken) {
 		taken = check_call(batch, reader, options, queries + done, n - done, enough);

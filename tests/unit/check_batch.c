@@ -1,6 +1,7 @@
 /*
- * Many addresses at once get the answers they would get one by one: of every kind of function, of damaged files, of functions
- * too large to be kept, in every format. With GSYM files as arguments: the same for those.
+ * Many addresses at once get the answers they would get one by one: of every kind of function, of damaged
+ * files, of functions too large to be kept, in every format. With GSYM files as arguments: the same for
+ * those.
  */
 #include "sample.h"
 
@@ -25,7 +26,8 @@ static uint32_t chance(uint32_t below)
 
 static const char long_name[] = "x%c_a_name_longer_than_what_is_kept";
 
-/* A function with rows, some at one place, some without line or file, and inlined calls that nest and overlap. */
+/* A function with rows, some at one place, some without line or file, and inlined calls that nest and
+ * overlap. */
 static void add_busy(struct sample *s, uint64_t off, const char *name, size_t n)
 {
 	struct gsym_row *rows = calloc(n, sizeof(*rows));
@@ -97,7 +99,8 @@ static void *make(int kind, size_t *ret_size)
 static void fill(struct batch_query *queries, size_t n, uint64_t first, uint64_t size)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t addr = first + (size > 1u << 30 ? (uint64_t)chance(1u << 30) * size >> 30 : chance((uint32_t)size));
+		uint64_t addr = first + (size > 1u << 30 ? (uint64_t)chance(1u << 30) * size >> 30
+							 : chance((uint32_t)size));
 		if (i && !chance(5))
 			addr = queries[i - 1].addr + chance(2);
 		queries[i] = (struct batch_query){.given = addr + 0x70000, .addr = addr};
@@ -113,7 +116,9 @@ static void fill(struct batch_query *queries, size_t n, uint64_t first, uint64_t
 static struct batch_options options_of(unsigned which)
 {
 	return (struct batch_options){
-		.render = {.format = which % 5, .demangle = which % 3 ? DEMANGLE_AUTO : DEMANGLE_OFF, .module = "m\to"},
+		.render = {.format = which % 5,
+			   .demangle = which % 3 ? DEMANGLE_AUTO : DEMANGLE_OFF,
+			   .module = "m\to"},
 		.near = which / 5 & 1,
 		.is_return = which / 10 & 1,
 	};
@@ -164,7 +169,8 @@ static void changed_bytes(void **state)
 	for (int k = 0; k < 4; k++) {
 		size_t size;
 		uint8_t *data = make(k, &size);
-		for (size_t at = 0; at < size; at += data[at] == 'y' ? 97 : 1) { /* of the long name a few are enough */
+		for (size_t at = 0; at < size;
+		     at += data[at] == 'y' ? 97 : 1) { /* of the long name a few are enough */
 			struct batch_options options = options_of((unsigned)at);
 			uint8_t was = data[at];
 			data[at] = values[at % ARRAY_SIZE(values)];
@@ -176,8 +182,8 @@ static void changed_bytes(void **state)
 }
 
 /*
- * Inline info and rows of small random numbers: nodes that overlap, nest where nobody expects it, end early, lie before their
- * parents.
+ * Inline info and rows of small random numbers: nodes that overlap, nest where nobody expects it, end early,
+ * lie before their parents.
  */
 static void random_records(void **state)
 {
@@ -250,7 +256,8 @@ static void stopped(void **state)
 		options.stop = at_once;
 		options.user = &asked;
 		for (size_t done = 0; done < QUERIES; done += taken) {
-			batch_answer(batch, &options, queries + done, QUERIES - done, SIZE_MAX, &out, &taken, NULL);
+			batch_answer(batch, &options, queries + done, QUERIES - done, SIZE_MAX, &out, &taken,
+				     NULL);
 			assert_in_range(taken, 1, 32);
 		}
 		struct text_buf whole = {0};
@@ -312,7 +319,8 @@ static int check_file(const char *path)
 		fill(queries, MANY, first, size);
 		same = check_batch(batch, r, &options, queries, MANY, 1 << 20);
 		for (uint32_t i = 0; i < MANY; i++) /* edges of functions, in their order */
-			queries[i].addr = gsym_reader_address(r, (uint32_t)((uint64_t)i * n / MANY)) - chance(2);
+			queries[i].addr =
+				gsym_reader_address(r, (uint32_t)((uint64_t)i * n / MANY)) - chance(2);
 		same = same && check_batch(batch, r, &options, queries, MANY, 1 << 20);
 	}
 	printf("%s: %s\n", path, same ? "same" : "differs");
@@ -325,12 +333,9 @@ static int check_file(const char *path)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_format),
-		cmocka_unit_test(changed_bytes),
-		cmocka_unit_test(random_records),
-		cmocka_unit_test(large_function),
-		cmocka_unit_test(large_numbers),
-		cmocka_unit_test(stopped),
+		cmocka_unit_test(every_format),   cmocka_unit_test(changed_bytes),
+		cmocka_unit_test(random_records), cmocka_unit_test(large_function),
+		cmocka_unit_test(large_numbers),  cmocka_unit_test(stopped),
 	};
 	int failed = 0;
 	for (int i = 1; i < argc; i++)

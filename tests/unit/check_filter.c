@@ -1,6 +1,6 @@
 /*
- * Logs of every format through the filter: what it recognises and writes, and that nothing else changes, however the input is cut and
- * whenever an image is late.
+ * Logs of every format through the filter: what it recognises and writes, and that nothing else changes,
+ * however the input is cut and whenever an image is late.
  */
 #include "sample.h"
 
@@ -19,7 +19,7 @@ enum { BASE = 0x1000 };
 struct source {
 	struct gsym_reader *reader;
 	void *data;
-	unsigned late;  /* times to answer -EAGAIN yet, to each question */
+	unsigned late; /* times to answer -EAGAIN yet, to each question */
 	unsigned asked;
 	char name[FILTER_NAME_SIZE]; /* of the module asked for last */
 };
@@ -44,7 +44,11 @@ static void add_folded(struct sample *s, uint32_t file)
 	const struct gsym_row rows[] = {{0, file, 60}, {0, file, 61}, {0, file, 70}};
 	const uint64_t pattern = sample_string(s, "two");
 	const struct gsym_callsite site = {.return_off = 0x10, .n_patterns = 1};
-	const struct gsym_func two = {.start = BASE + 0x140, .size = 0x40, .name = sample_string(s, "two"), .rows = &rows[1], .n_rows = 1};
+	const struct gsym_func two = {.start = BASE + 0x140,
+				      .size = 0x40,
+				      .name = sample_string(s, "two"),
+				      .rows = &rows[1],
+				      .n_rows = 1};
 	struct gsym_func one = two, caller = two;
 	one.name = sample_string(s, "one");
 	one.rows = &rows[0];
@@ -62,8 +66,9 @@ static void add_folded(struct sample *s, uint32_t file)
 }
 
 /*
- * alpha() at 0x1000 with beta() inlined at 0x1008, f::one() without lines at 0x1040, twin() twice, with other sizes, at 0x1080, both()
- * with two rows at its start, 0x1100. one() and two() share the code at 0x1140, caller() at 0x1180 calls two() in its line 70.
+ * alpha() at 0x1000 with beta() inlined at 0x1008, f::one() without lines at 0x1040, twin() twice, with other
+ * sizes, at 0x1080, both() with two rows at its start, 0x1100. one() and two() share the code at 0x1140,
+ * caller() at 0x1180 calls two() in its line 70.
  */
 static void make(struct source *source)
 {
@@ -74,13 +79,28 @@ static void make(struct source *source)
 	const struct gsym_row two[] = {{0, file, 50}, {0, file, 51}};
 	const struct gsym_range range = {8, 8};
 	const struct gsym_inline inlined = {
-		.name = sample_string(&s, "beta"), .call_file = file, .call_line = 5, .depth = 1, .n_ranges = 1,
+		.name = sample_string(&s, "beta"),
+		.call_file = file,
+		.call_line = 5,
+		.depth = 1,
+		.n_ranges = 1,
 	};
 	struct gsym_func alpha = {
-		.start = BASE, .size = 0x40, .name = sample_string(&s, "alpha"),
-		.rows = rows, .n_rows = 3, .inlines = &inlined, .n_inlines = 1, .ranges = &range, .n_ranges = 1,
+		.start = BASE,
+		.size = 0x40,
+		.name = sample_string(&s, "alpha"),
+		.rows = rows,
+		.n_rows = 3,
+		.inlines = &inlined,
+		.n_inlines = 1,
+		.ranges = &range,
+		.n_ranges = 1,
 	};
-	struct gsym_func both = {.start = BASE + 0x100, .size = 0x20, .name = sample_string(&s, "both"), .rows = two, .n_rows = 2};
+	struct gsym_func both = {.start = BASE + 0x100,
+				 .size = 0x20,
+				 .name = sample_string(&s, "both"),
+				 .rows = two,
+				 .n_rows = 2};
 	assert_int_equal(gsym_writer_add(s.writer, &alpha, NULL), 0);
 	sample_func(&s, 0x40, 0x40, "_ZN1f3oneEv", 0);
 	sample_func(&s, 0x80, 0x20, "twin", 20);
@@ -107,8 +127,10 @@ static struct filter *filter_of(struct source *source)
 	return filter;
 }
 
-/* Writes all of @in, in pieces that end before each of the @n @cuts, again and again while an image is late. */
-static void run(struct source *source, const char *in, size_t size, const size_t *cuts, size_t n, struct text_buf *out)
+/* Writes all of @in, in pieces that end before each of the @n @cuts, again and again while an image is late.
+ */
+static void run(struct source *source, const char *in, size_t size, const size_t *cuts, size_t n,
+		struct text_buf *out)
 {
 	struct filter *filter = filter_of(source);
 	size_t at = 0, used;
@@ -176,10 +198,12 @@ static void plain(void **state)
 	(void)state;
 	check("at " ID "+0x4, and\n", "at " ID "+0x4 alpha at /src/a.c:5, and\n");
 	check("01020304-0506-0708-090A-0B0C0D0E0F10 0x1009\r\n",
-	      "01020304-0506-0708-090A-0B0C0D0E0F10 0x1009 beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5\r\n");
+	      "01020304-0506-0708-090A-0B0C0D0E0F10 0x1009 beta at /src/b.h:7 (inlined by) alpha at "
+	      "/src/a.c:5\r\n");
 	check("two: " ID "+0x4 " ID "+0x44", "two: " ID "+0x4 alpha at /src/a.c:5 " ID "+0x44 f::one()+0x4");
 	check("#0 " ID " 0x1010\n#1 " ID " 0x1010\n",
-	      "#0 " ID " 0x1010 alpha at /src/a.c:6\n#1 " ID " 0x1010 beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5\n");
+	      "#0 " ID " 0x1010 alpha at /src/a.c:6\n#1 " ID
+	      " 0x1010 beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5\n");
 	check(ID "+0xe4\n", ID "+0xe4 bad\\x0aname\\x1b[1m at /src/a.c:40\n");
 	unchanged("x" ID "+0x4\n" ID "ff+0x4\n" ID "+0x4g\n" ID "+4\n" ID "0x4\n" ID "+0xfff\n" ID " +0x4\n");
 	unchanged(ID " 0x10000000000001009\n" ID "+0xffffffffffffffff\n");
@@ -198,20 +222,23 @@ static void sanitizers(void **state)
 	check("SUMMARY: AddressSanitizer: stack-overflow (/bin/x+0x4) (BuildId: " ID ") \n",
 	      "SUMMARY: AddressSanitizer: stack-overflow /src/a.c:5 in alpha \n");
 	/* LLVM's own programs print return addresses as they are. */
-	check(" #0 0x000055c8ec9c41aa f(int) (/bin/x+0x10) (BuildId: " ID ")\n #1 0x000055c8ec9c41aa f(int) (/bin/x+0x10) (BuildId: "
-	      ID ")\n",
+	check(" #0 0x000055c8ec9c41aa f(int) (/bin/x+0x10) (BuildId: " ID
+	      ")\n #1 0x000055c8ec9c41aa f(int) (/bin/x+0x10) (BuildId: " ID ")\n",
 	      " #0 0x000055c8ec9c41aa in alpha /src/a.c:6\n"
 	      " #1 0x000055c8ec9c41aa in beta /src/b.h:7\n"
 	      " #1 0x000055c8ec9c41aa in alpha /src/a.c:5\n");
 	/* ThreadSanitizer has no addresses. */
-	check("    #0 <null> <null> (x+0x4) (BuildId: " ID ")\n    #1 <null> <null> (x+0x9) (BuildId: " ID ")\n"
+	check("    #0 <null> <null> (x+0x4) (BuildId: " ID ")\n    #1 <null> <null> (x+0x9) (BuildId: " ID
+	      ")\n"
 	      "    #2 f <null> (x+0x44) (BuildId: " ID ")\n    #3 f /a.c:3 (x+0x44) (BuildId: " ID ")\n",
 	      "    #0 alpha /src/a.c:5 (x+0x4) (BuildId: " ID ")\n"
 	      "    #1 beta /src/b.h:7\n    #1 alpha /src/a.c:5 (x+0x9) (BuildId: " ID ")\n"
-	      "    #2 f::one() <null> (x+0x44) (BuildId: " ID ")\n    #3 f /a.c:3 (x+0x44) (BuildId: " ID ")\n");
+	      "    #2 f::one() <null> (x+0x44) (BuildId: " ID ")\n    #3 f /a.c:3 (x+0x44) (BuildId: " ID
+	      ")\n");
 	check("    #1 0x55c8ec9c41cc  (/bin/x:arm64+0x9) (BuildId: " ID ")\r\n",
 	      "    #1 0x55c8ec9c41cc in beta /src/b.h:7\r\n    #1 0x55c8ec9c41cc in alpha /src/a.c:5\r\n");
-	unchanged("    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: 00" ID ")\n    #1 0x55c8ec9c41aa in main /a.c:1:2\n#2 0x1 (+0x4)\n"
+	unchanged("    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: 00" ID
+		  ")\n    #1 0x55c8ec9c41aa in main /a.c:1:2\n#2 0x1 (+0x4)\n"
 		  "    #0 0x55c8ec9c41aa  (/bin/x+0x)\n");
 }
 
@@ -220,15 +247,21 @@ static void coredumps(void **state)
 	(void)state;
 	check("Module libx.so.1 with build-id " ID "\n"
 	      "#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n#1  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
-	      "#2  0x00007f0000000044 _ZN1f3oneEv (libx.so.1 + 0x44)\n#3  0x00007f0000000044 main (liby.so + 0x44)\n",
+	      "#2  0x00007f0000000044 _ZN1f3oneEv (libx.so.1 + 0x44)\n#3  0x00007f0000000044 main (liby.so + "
+	      "0x44)\n",
 	      "Module libx.so.1 with build-id " ID "\n"
 	      "#0  0x00007f0000000010 alpha at /src/a.c:6 (libx.so.1 + 0x10)\n"
-	      "#1  0x00007f0000000010 beta at /src/b.h:7\n#1  0x00007f0000000010 alpha at /src/a.c:5 (libx.so.1 + 0x10)\n"
-	      "#2  0x00007f0000000044 f::one() (libx.so.1 + 0x44)\n#3  0x00007f0000000044 main (liby.so + 0x44)\n");
-	check("Module x.so from deb x-1.2 with build-id " ID "\n#0  0x00007f0000000010 n/a (x.so (deleted) + 0x10)\n",
-	      "Module x.so from deb x-1.2 with build-id " ID "\n#0  0x00007f0000000010 alpha at /src/a.c:6 (x.so (deleted) + 0x10)\n");
+	      "#1  0x00007f0000000010 beta at /src/b.h:7\n#1  0x00007f0000000010 alpha at /src/a.c:5 "
+	      "(libx.so.1 + 0x10)\n"
+	      "#2  0x00007f0000000044 f::one() (libx.so.1 + 0x44)\n#3  0x00007f0000000044 main (liby.so + "
+	      "0x44)\n");
+	check("Module x.so from deb x-1.2 with build-id " ID
+	      "\n#0  0x00007f0000000010 n/a (x.so (deleted) + 0x10)\n",
+	      "Module x.so from deb x-1.2 with build-id " ID
+	      "\n#0  0x00007f0000000010 alpha at /src/a.c:6 (x.so (deleted) + 0x10)\n");
 	check("x: Found module /lib/x.so with build-id: " ID "\n#0  0x00007f0000000010 n/a (x.so + 0x10)\n",
-	      "x: Found module /lib/x.so with build-id: " ID "\n#0  0x00007f0000000010 alpha at /src/a.c:6 (x.so + 0x10)\n");
+	      "x: Found module /lib/x.so with build-id: " ID
+	      "\n#0  0x00007f0000000010 alpha at /src/a.c:6 (x.so + 0x10)\n");
 	unchanged("Module libx.so.1 without build-id.\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n");
 }
 
@@ -238,25 +271,31 @@ static void android(void **state)
 	check("F DEBUG   :       #00 pc 0000000000001004  /system/lib64/x.so (f+4) (BuildId: " ID ")\n"
 	      "F DEBUG   :       #01 pc 0000000000001009  /a b.apk!x.so (offset 0x1000) (BuildId: " ID ")\n"
 	      "F DEBUG   :       #02 pc 0000000000001044  /x.so (BuildId: " ID ")\n",
-	      "F DEBUG   :       #00 pc 0000000000001004  /system/lib64/x.so (alpha /src/a.c:5) (BuildId: " ID ")\n"
+	      "F DEBUG   :       #00 pc 0000000000001004  /system/lib64/x.so (alpha /src/a.c:5) (BuildId: " ID
+	      ")\n"
 	      "F DEBUG   :       #01 pc 0000000000001009  /a b.apk!x.so (offset 0x1000) (beta /src/b.h:7)\n"
-	      "F DEBUG   :       #01 pc 0000000000001009  /a b.apk!x.so (offset 0x1000) (alpha /src/a.c:5) (BuildId: " ID ")\n"
+	      "F DEBUG   :       #01 pc 0000000000001009  /a b.apk!x.so (offset 0x1000) (alpha /src/a.c:5) "
+	      "(BuildId: " ID ")\n"
 	      "F DEBUG   :       #02 pc 0000000000001044  /x.so (f::one()+4) (BuildId: " ID ")\n");
-	unchanged("      #00 pc 0000000000001004  /system/lib64/x.so (f+4)\n      #00 pc 1004  /x.so (BuildId: " ID ")\n");
+	unchanged("      #00 pc 0000000000001004  /system/lib64/x.so (f+4)\n      #00 pc 1004  /x.so "
+		  "(BuildId: " ID ")\n");
 }
 
 static void kernel(void **state)
 {
 	(void)state;
-	check("[  1.5] RIP: 0010:alpha+0x14/0x40\n[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n[  1.5]  alpha+0x0/0x40\n",
+	check("[  1.5] RIP: 0010:alpha+0x14/0x40\n[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n[  "
+	      "1.5]  alpha+0x0/0x40\n",
 	      "[  1.5] RIP: 0010:alpha (/src/a.c:6)\n"
 	      "[  1.5]  beta (/src/b.h:7) [inlined]\n[  1.5]  alpha (/src/a.c:5)\n"
 	      "[  1.5]  ? alpha (/src/a.c:5)\n[  1.5]  alpha (/src/a.c:5)\n");
 	/* Colours of terminals. */
-	check("\x1b[32m[  1.5] \x1b[0m\x1b[33mRIP: \x1b[0m0010:alpha+0x8/0x40\n\x1b[33malpha+0x10/0x40\n\x1b[1;31m" ID "+0x4\n",
+	check("\x1b[32m[  1.5] \x1b[0m\x1b[33mRIP: "
+	      "\x1b[0m0010:alpha+0x8/0x40\n\x1b[33malpha+0x10/0x40\n\x1b[1;31m" ID "+0x4\n",
 	      "\x1b[32m[  1.5] \x1b[0m\x1b[33mRIP: \x1b[0m0010:beta (/src/b.h:7) [inlined]\n"
 	      "\x1b[32m[  1.5] \x1b[0m\x1b[33mRIP: \x1b[0m0010:alpha (/src/a.c:5)\n"
-	      "\x1b[33mbeta (/src/b.h:7) [inlined]\n\x1b[33malpha (/src/a.c:5)\n\x1b[1;31m" ID "+0x4 alpha at /src/a.c:5\n");
+	      "\x1b[33mbeta (/src/b.h:7) [inlined]\n\x1b[33malpha (/src/a.c:5)\n\x1b[1;31m" ID
+	      "+0x4 alpha at /src/a.c:5\n");
 	check(" alpha+0x4/0x40 [mod " ID "]\n", " alpha (/src/a.c:5) [mod " ID "]\n");
 	/* By the size, which counts padding; where no size fits, or two do, nothing is said. */
 	check(" twin+0x4/0x20\n twin+0x4/0x30\n", " twin (/src/a.c:20)\n twin (/src/a.c:30)\n");
@@ -271,34 +310,41 @@ static void kernel(void **state)
 }
 
 #define REGISTERS(mark) mark "Code: 48 89 0f\n" mark "RSP: 0018:ffffc90000013e58 EFLAGS: 00010246\n\n"
-#define TRACE(mark) mark "Call Trace:\n" mark " <IRQ>\n" mark " ? alpha+0x4/0x40\n" mark " </IRQ>\n" mark " <TASK>\n"
+#define TRACE(mark) \
+	mark "Call Trace:\n" mark " <IRQ>\n" mark " ? alpha+0x4/0x40\n" mark " </IRQ>\n" mark " <TASK>\n"
 
-/* Where the processor was belongs to the trace below: its caller says which of two functions it was, the kernel just names one. */
+/* Where the processor was belongs to the trace below: its caller says which of two functions it was, the
+ * kernel just names one. */
 static void kernel_heads(void **state)
 {
 	(void)state;
-#define KNOWN(mark) mark " ? alpha (/src/a.c:5)\n"
+#define KNOWN(mark)  mark " ? alpha (/src/a.c:5)\n"
 #define TRACED(mark) mark "Call Trace:\n" mark " <IRQ>\n" KNOWN(mark) mark " </IRQ>\n" mark " <TASK>\n"
-#define X "[  1.5] "
+#define X            "[  1.5] "
 	check(X "RIP: 0010:one+0x8/0x40\n" REGISTERS(X) TRACE(X) X " caller+0x10/0x40\n",
 	      X "RIP: 0010:two (/src/a.c:61)\n" REGISTERS(X) TRACED(X) X " caller (/src/a.c:70)\n");
 	/* The kernel's id comes between the two. */
 #define COMM X "CPU: 1 PID: 1 Comm: a Not tainted 6.1 #1 PREEMPT " ID " \n"
-	check(X "WARNING: CPU: 1 PID: 1 at a.c:3 one+0x8/0x40\n" X "Modules linked in: a b\n" COMM X "RIP: 0010:one+0x8/0x40\n" TRACE(X) X
-		" caller+0x10/0x40\n",
-	      X "WARNING: CPU: 1 PID: 1 at a.c:3 two (/src/a.c:61)\n" X "Modules linked in: a b\n" COMM X "RIP: 0010:two (/src/a.c:61)\n"
-		TRACED(X) X " caller (/src/a.c:70)\n");
+	check(X "WARNING: CPU: 1 PID: 1 at a.c:3 one+0x8/0x40\n" X "Modules linked in: a b\n" COMM X
+		"RIP: 0010:one+0x8/0x40\n" TRACE(X) X " caller+0x10/0x40\n",
+	      X "WARNING: CPU: 1 PID: 1 at a.c:3 two (/src/a.c:61)\n" X "Modules linked in: a b\n" COMM X
+		"RIP: 0010:two (/src/a.c:61)\n" TRACED(X) X " caller (/src/a.c:70)\n");
 	/* arm64 repeats it. What is in lr belongs to nothing. */
-	check("pc : one+0x8/0x40\nlr : alpha+0x8/0x40\nsp : ffff\nCall trace:\n one+0x8/0x40 (P)\n caller+0x10/0x40\n",
-	      "pc : two (/src/a.c:61)\nlr : alpha (/src/a.c:5)\nsp : ffff\nCall trace:\n two (/src/a.c:61) (P)\n caller (/src/a.c:70)\n");
+	check("pc : one+0x8/0x40\nlr : alpha+0x8/0x40\nsp : ffff\nCall trace:\n one+0x8/0x40 (P)\n "
+	      "caller+0x10/0x40\n",
+	      "pc : two (/src/a.c:61)\nlr : alpha (/src/a.c:5)\nsp : ffff\nCall trace:\n two (/src/a.c:61) "
+	      "(P)\n caller (/src/a.c:70)\n");
 	check("EIP: one+0x8/0x40\nEAX: 1\nCall Trace:\n caller+0x10/0x40\n",
 	      "EIP: two (/src/a.c:61)\nEAX: 1\nCall Trace:\n caller (/src/a.c:70)\n");
 	check("NIP [c000000000012345] one+0x8/0x40\nLR [c000000000012345] one+0x8/0x40\nCall Trace:\n"
-	      "[c000000000012345] [c000000000012345] alpha+0x4/0x40 (unreliable)\n[c000000000012345] [c000000000012345] caller+0x10/0x40\n",
-	      "NIP [c000000000012345] two (/src/a.c:61)\nLR [c000000000012345] one (/src/a.c:60)\nCall Trace:\n"
+	      "[c000000000012345] [c000000000012345] alpha+0x4/0x40 (unreliable)\n[c000000000012345] "
+	      "[c000000000012345] caller+0x10/0x40\n",
+	      "NIP [c000000000012345] two (/src/a.c:61)\nLR [c000000000012345] one (/src/a.c:60)\nCall "
+	      "Trace:\n"
 	      "[c000000000012345] [c000000000012345] alpha (/src/a.c:5) (unreliable)\n"
 	      "[c000000000012345] [c000000000012345] caller (/src/a.c:70)\n");
-	/* One that was interrupted has called nobody: the interrupt's function is not expected to be its callee. */
+	/* One that was interrupted has called nobody: the interrupt's function is not expected to be its
+	 * callee. */
 	check(" one+0x8/0x40\n </IRQ>\nRIP: 0010:caller+0x10/0x40\nCode: 1\n alpha+0x4/0x40\n",
 	      " one (/src/a.c:60)\n </IRQ>\nRIP: 0010:caller (/src/a.c:70)\nCode: 1\n alpha (/src/a.c:5)\n");
 	/* The end of a report, a long way, a mention, or another head are no way to a caller. */
@@ -316,10 +362,12 @@ static void kernel_mixed(void **state)
 	(void)state;
 #define A "[  1.5][   T12] "
 #define B "[  1.5][    C1] "
-	check(A "RIP: 0010:one+0x8/0x40\n" B " one+0x9/0x40\n" A "Code: 48\n" B " alpha+0x4/0x40\n" B "done\nanother\n" A "Call Trace:\n" B
-		" one+0x9/0x40\n" A " caller+0x10/0x40\n" B " caller+0x10/0x40\n" A "end\n" B "end\n",
-	      A "RIP: 0010:two (/src/a.c:61)\n" B " one (/src/a.c:60)\n" A "Code: 48\n" B " alpha (/src/a.c:5)\n" B "done\nanother\n" A
-		"Call Trace:\n" B " two (/src/a.c:61)\n" A " caller (/src/a.c:70)\n" B " caller (/src/a.c:70)\n" A "end\n" B "end\n");
+	check(A "RIP: 0010:one+0x8/0x40\n" B " one+0x9/0x40\n" A "Code: 48\n" B " alpha+0x4/0x40\n" B
+		"done\nanother\n" A "Call Trace:\n" B " one+0x9/0x40\n" A " caller+0x10/0x40\n" B
+		" caller+0x10/0x40\n" A "end\n" B "end\n",
+	      A "RIP: 0010:two (/src/a.c:61)\n" B " one (/src/a.c:60)\n" A "Code: 48\n" B
+		" alpha (/src/a.c:5)\n" B "done\nanother\n" A "Call Trace:\n" B " two (/src/a.c:61)\n" A
+		" caller (/src/a.c:70)\n" B " caller (/src/a.c:70)\n" A "end\n" B "end\n");
 	/* Without marks they are one trace, and one() was called by alpha(). */
 	check(" one+0x8/0x40\n alpha+0x4/0x40\n caller+0x10/0x40\n",
 	      " one (/src/a.c:60)\n alpha (/src/a.c:5)\n caller (/src/a.c:70)\n");
@@ -335,50 +383,64 @@ static void kernel_mixed(void **state)
 static void markup(void **state)
 {
 	(void)state;
-	static const char modules[] = "{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n";
+	static const char modules[] =
+		"{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n";
 	char in[2000], expected[2000];
-	snprintf(in, sizeof(in), "%s[1] {{{bt:0:0x500010:pc}}}\n[1] {{{bt:1:0x500010}}}\n{{{bt:2:0x500044:pc}}}, {{{pc:0x500004}}}.\n%s", modules,
+	snprintf(in, sizeof(in),
+		 "%s[1] {{{bt:0:0x500010:pc}}}\n[1] {{{bt:1:0x500010}}}\n{{{bt:2:0x500044:pc}}}, "
+		 "{{{pc:0x500004}}}.\n%s",
+		 modules,
 		 "{{{symbol:_ZN1f3oneEv}}} {{{bt:0:0x600000}}} {{{pc:0x500004:ra}}\n{{{bt:0:0x500041}}}\n");
 	snprintf(expected, sizeof(expected), "%s%s", modules,
 		 "[1]     #0    0x0000000000500010 alpha /src/a.c:6 (x.so+0x1010)\n"
 		 "[1]     #1.1  0x000000000050000f beta /src/b.h:7 (x.so+0x100f)\n"
 		 "[1]     #1    0x000000000050000f alpha /src/a.c:5 (x.so+0x100f)\n"
 		 "    #2    0x0000000000500044 f::one() (x.so+0x1044), alpha[/src/a.c:5].\n"
-		 "f::one() {{{bt:0:0x600000}}} {{{pc:0x500004:ra}}\n    #0    0x0000000000500040 f::one() (x.so+0x1040)\n");
+		 "f::one() {{{bt:0:0x600000}}} {{{pc:0x500004:ra}}\n    #0    0x0000000000500040 f::one() "
+		 "(x.so+0x1040)\n");
 	check(in, expected);
 	snprintf(in, sizeof(in), "%s{{{reset}}}\n{{{pc:0x500004}}}\n", modules);
 	unchanged(in);
-	unchanged("{{{module:0:x.so:elf:" ID "}}} {{{pc:0x4}}} {{{}}} {{{bt}}} {{{symbol:}}} {{{mmap:1:2}}}\n");
+	unchanged("{{{module:0:x.so:elf:" ID
+		  "}}} {{{pc:0x4}}} {{{}}} {{{bt}}} {{{symbol:}}} {{{mmap:1:2}}}\n");
 }
 
-static const char report[] = "Incident Identifier: X\n\nThread 0 Crashed:\n"
-			     "0   My App                        0x0000000104a78010 0x104a78000 + 16\n"
-			     "1   My App                        0x0000000104a78010 0x104a78000 + 16\n"
-			     "2   My App                      \t0x0000000104a78044 one + 4\n"
-			     "3   libother.dylib                0x00000001b0000010 0x1b0000000 + 16\n\nThread 1:\n"
-			     "0   My App                        0x0000000104a78004 0x104a78000 + 4\n\nBinary Images:\n"
-			     "0x104a78000 - 0x104a7ffff My App arm64  <" ID "> /Applications/My App\n"
-			     "       0x1b0000000 -        0x1b0000fff +libother.dylib (1.0) <01020304-0506-0708-090A-0B0C0D0E0FFF> "
-			     "/usr/lib/libother.dylib\n\nthe end\n";
+static const char report[] =
+	"Incident Identifier: X\n\nThread 0 Crashed:\n"
+	"0   My App                        0x0000000104a78010 0x104a78000 + 16\n"
+	"1   My App                        0x0000000104a78010 0x104a78000 + 16\n"
+	"2   My App                      \t0x0000000104a78044 one + 4\n"
+	"3   libother.dylib                0x00000001b0000010 0x1b0000000 + 16\n\nThread 1:\n"
+	"0   My App                        0x0000000104a78004 0x104a78000 + 4\n\nBinary Images:\n"
+	"0x104a78000 - 0x104a7ffff My App arm64  <" ID "> /Applications/My App\n"
+	"       0x1b0000000 -        0x1b0000fff +libother.dylib (1.0) "
+	"<01020304-0506-0708-090A-0B0C0D0E0FFF> "
+	"/usr/lib/libother.dylib\n\nthe end\n";
 
 static void apple(void **state)
 {
 	(void)state;
-	check(report, "Incident Identifier: X\n\nThread 0 Crashed:\n"
-		      "0   My App                        0x0000000104a78010 alpha (in My App) (a.c:6)\n"
-		      "1   My App                        0x0000000104a78010 beta (in My App) (b.h:7) [inlined]\n"
-		      "1   My App                        0x0000000104a78010 alpha (in My App) (a.c:5)\n"
-		      "2   My App                      \t0x0000000104a78044 f::one() (in My App) + 4\n"
-		      "3   libother.dylib                0x00000001b0000010 0x1b0000000 + 16\n\nThread 1:\n"
-		      "0   My App                        0x0000000104a78004 alpha (in My App) (a.c:5)\n\nBinary Images:\n"
-		      "0x104a78000 - 0x104a7ffff My App arm64  <" ID "> /Applications/My App\n"
-		      "       0x1b0000000 -        0x1b0000fff +libother.dylib (1.0) <01020304-0506-0708-090A-0B0C0D0E0FFF> "
-		      "/usr/lib/libother.dylib\n\nthe end\n");
-	check("  Thread 0:\n  0   A   0x0000000104a78004 0x104a78000 + 4\n\n  Binary Images:\n  0x104a78000 - 0x104a7ffff A <" ID "> /x\n\n",
-	      "  Thread 0:\n  0   A   0x0000000104a78004 alpha (in A) (a.c:5)\n\n  Binary Images:\n  0x104a78000 - 0x104a7ffff A <" ID "> /x\n\n");
+	check(report,
+	      "Incident Identifier: X\n\nThread 0 Crashed:\n"
+	      "0   My App                        0x0000000104a78010 alpha (in My App) (a.c:6)\n"
+	      "1   My App                        0x0000000104a78010 beta (in My App) (b.h:7) [inlined]\n"
+	      "1   My App                        0x0000000104a78010 alpha (in My App) (a.c:5)\n"
+	      "2   My App                      \t0x0000000104a78044 f::one() (in My App) + 4\n"
+	      "3   libother.dylib                0x00000001b0000010 0x1b0000000 + 16\n\nThread 1:\n"
+	      "0   My App                        0x0000000104a78004 alpha (in My App) (a.c:5)\n\nBinary "
+	      "Images:\n"
+	      "0x104a78000 - 0x104a7ffff My App arm64  <" ID "> /Applications/My App\n"
+	      "       0x1b0000000 -        0x1b0000fff +libother.dylib (1.0) "
+	      "<01020304-0506-0708-090A-0B0C0D0E0FFF> "
+	      "/usr/lib/libother.dylib\n\nthe end\n");
+	check("  Thread 0:\n  0   A   0x0000000104a78004 0x104a78000 + 4\n\n  Binary Images:\n  0x104a78000 "
+	      "- 0x104a7ffff A <" ID "> /x\n\n",
+	      "  Thread 0:\n  0   A   0x0000000104a78004 alpha (in A) (a.c:5)\n\n  Binary Images:\n  "
+	      "0x104a78000 - 0x104a7ffff A <" ID "> /x\n\n");
 	/* cut off before its images, and one whose frames nothing announces */
 	unchanged("Thread 0 Crashed:\n0   My App   0x0000000104a78010 0x104a78000 + 16\n");
-	unchanged("0   My App   0x0000000104a78010 0x104a78000 + 16\nBinary Images:\n0x104a78000 - 0x104a7ffff My App <" ID "> /x\n");
+	unchanged("0   My App   0x0000000104a78010 0x104a78000 + 16\nBinary Images:\n0x104a78000 - "
+		  "0x104a7ffff My App <" ID "> /x\n");
 }
 
 /* Of several rows at an address atos shows the first, and its readers expect that, all others the last. */
@@ -392,46 +454,64 @@ static void first_row(void **state)
 }
 
 #define IPS_HEADER "{\"app_name\":\"x\",\"bug_type\":\"309\",\"incident_id\":\"1\"}\n"
-#define IPS_IMAGES "\"usedImages\" : [\n  {\"base\":4372103168,\"uuid\":\"01020304-0506-0708-090A-0B0C0D0E0F10\",\"name\":\"x\"},\n" \
-		   "  {\"base\":1,\"uuid\":\"ff\"}]"
+#define IPS_IMAGES                                                                                  \
+	"\"usedImages\" : [\n  "                                                                    \
+	"{\"base\":4372103168,\"uuid\":\"01020304-0506-0708-090A-0B0C0D0E0F10\",\"name\":\"x\"},\n" \
+	"  {\"base\":1,\"uuid\":\"ff\"}]"
 
-static const char ips[] = IPS_HEADER "{\n  \"note\" : \"a \\\"brace\\\" { [\", \"n\":-1.5e3, \"t\":null,\n"
-			  "  \"threads\" : [{\"triggered\":true,\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}, {\"imageOffset\":16,"
-			  "\"imageIndex\":0 },\n {\"imageOffset\":68,\"imageIndex\":0},{\"imageOffset\":4,\"imageIndex\":1}]},"
-			  "{\"frames\":[{\"imageOffset\":4,\"symbol\":\"f\",\"imageIndex\":0}]}],\n  " IPS_IMAGES "\n}\nafter " ID "+0x4\n";
+static const char ips[] = IPS_HEADER
+	"{\n  \"note\" : \"a \\\"brace\\\" { [\", \"n\":-1.5e3, \"t\":null,\n"
+	"  \"threads\" : [{\"triggered\":true,\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}, "
+	"{\"imageOffset\":16,"
+	"\"imageIndex\":0 },\n {\"imageOffset\":68,\"imageIndex\":0},{\"imageOffset\":4,\"imageIndex\":1}]},"
+	"{\"frames\":[{\"imageOffset\":4,\"symbol\":\"f\",\"imageIndex\":0}]}],\n  " IPS_IMAGES
+	"\n}\nafter " ID "+0x4\n";
 
 static void ips_reports(void **state)
 {
 	(void)state;
 	check(ips, IPS_HEADER
 	      "{\n  \"note\" : \"a \\\"brace\\\" { [\", \"n\":-1.5e3, \"t\":null,\n"
-	      "  \"threads\" : [{\"triggered\":true,\"frames\":[{\"imageOffset\":16,\"imageIndex\":0,\"symbol\":\"alpha\",\"symbolLocation\":16,"
-	      "\"sourceFile\":\"a.c\",\"sourceLine\":6}, {\"imageOffset\":16,\"imageIndex\":0 ,\"symbol\":\"beta\",\"symbolLocation\":8,"
-	      "\"sourceFile\":\"b.h\",\"sourceLine\":7,\"inline\":true},{\"imageOffset\":16,\"imageIndex\":0 ,\"symbol\":\"alpha\","
-	      "\"symbolLocation\":16,\"sourceFile\":\"a.c\",\"sourceLine\":5},\n {\"imageOffset\":68,\"imageIndex\":0,\"symbol\":\"f::one()\","
+	      "  \"threads\" : "
+	      "[{\"triggered\":true,\"frames\":[{\"imageOffset\":16,\"imageIndex\":0,\"symbol\":\"alpha\","
+	      "\"symbolLocation\":16,"
+	      "\"sourceFile\":\"a.c\",\"sourceLine\":6}, {\"imageOffset\":16,\"imageIndex\":0 "
+	      ",\"symbol\":\"beta\",\"symbolLocation\":8,"
+	      "\"sourceFile\":\"b.h\",\"sourceLine\":7,\"inline\":true},{\"imageOffset\":16,\"imageIndex\":0 "
+	      ",\"symbol\":\"alpha\","
+	      "\"symbolLocation\":16,\"sourceFile\":\"a.c\",\"sourceLine\":5},\n "
+	      "{\"imageOffset\":68,\"imageIndex\":0,\"symbol\":\"f::one()\","
 	      "\"symbolLocation\":4},{\"imageOffset\":4,\"imageIndex\":1}]},"
-	      "{\"frames\":[{\"imageOffset\":4,\"symbol\":\"f\",\"imageIndex\":0}]}],\n  " IPS_IMAGES "\n}\nafter " ID
-	      "+0x4 alpha at /src/a.c:5\n");
-	unchanged("{\"imageOffset\":16,\"imageIndex\":0}\n{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]," IPS_IMAGES "}\n");
+	      "{\"frames\":[{\"imageOffset\":4,\"symbol\":\"f\",\"imageIndex\":0}]}],\n  " IPS_IMAGES
+	      "\n}\nafter " ID "+0x4 alpha at /src/a.c:5\n");
+	unchanged("{\"imageOffset\":16,\"imageIndex\":0}\n{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]"
+		  "," IPS_IMAGES "}\n");
 	check(IPS_HEADER "{\"f\":[{\"imageOffset\":256,\"imageIndex\":0}]," IPS_IMAGES "}",
-	      IPS_HEADER "{\"f\":[{\"imageOffset\":256,\"imageIndex\":0,\"symbol\":\"both\",\"symbolLocation\":0,\"sourceFile\":\"a.c\","
+	      IPS_HEADER "{\"f\":[{\"imageOffset\":256,\"imageIndex\":0,\"symbol\":\"both\","
+			 "\"symbolLocation\":0,\"sourceFile\":\"a.c\","
 			 "\"sourceLine\":50}]," IPS_IMAGES "}");
 	/* broken, cut off, nested too deeply, nested in each other */
 	unchanged(IPS_HEADER "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0},]," IPS_IMAGES "}\n");
 	unchanged(IPS_HEADER "{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]," IPS_IMAGES);
-	unchanged(IPS_HEADER "{\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
-		  "]]]]]]]]]]]]]]]]]]]],\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]," IPS_IMAGES "}\n");
+	unchanged(IPS_HEADER
+		  "{\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]"
+		  "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+		  "]]]]]]]]]]]]]]]]]]]],\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]," IPS_IMAGES
+		  "}\n");
 	unchanged(IPS_HEADER "[{\"imageOffset\":16,\"imageIndex\":0}]\n");
-	check(IPS_HEADER "{\"f\":[{\"imageOffset\":4,\"g\":[{\"imageOffset\":68,\"imageIndex\":0}],\"imageIndex\":0}]," IPS_IMAGES "}",
-	      IPS_HEADER "{\"f\":[{\"imageOffset\":4,\"g\":[{\"imageOffset\":68,\"imageIndex\":0,\"symbol\":\"f::one()\",\"symbolLocation\":4}],"
-	      "\"imageIndex\":0}]," IPS_IMAGES "}");
+	check(IPS_HEADER "{\"f\":[{\"imageOffset\":4,\"g\":[{\"imageOffset\":68,\"imageIndex\":0}],"
+			 "\"imageIndex\":0}]," IPS_IMAGES "}",
+	      IPS_HEADER "{\"f\":[{\"imageOffset\":4,\"g\":[{\"imageOffset\":68,\"imageIndex\":0,\"symbol\":"
+			 "\"f::one()\",\"symbolLocation\":4}],"
+			 "\"imageIndex\":0}]," IPS_IMAGES "}");
 }
 
 /* A report that never ends is let go, and what follows is looked at again. */
 static void endless_report(void **state)
 {
 	(void)state;
-	static const char head[] = "Thread 0:\n0   A   0x0000000104a78010 0x104a78000 + 16\n", tail[] = "\n" ID "+0x4\n";
+	static const char head[] = "Thread 0:\n0   A   0x0000000104a78010 0x104a78000 + 16\n",
+			  tail[] = "\n" ID "+0x4\n";
 	size_t size = FILTER_REPORT_MAX + 1000;
 	char *in = malloc(size);
 	struct source source;
@@ -453,19 +533,21 @@ static void endless_report(void **state)
 static char *everything(void)
 {
 	char *text = NULL;
-	int n = asprintf(&text,
-			 "noise\n\n%s%s    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
-			 "    #1 0x55c8ec9c41cc  (/bin/x+0x9) (BuildId: " ID ")\n"
-			 "#1  0x00007f0000000010 n/a (libx.so.1 + 0x10)\r\n"
-			 "Module libx.so.1 with build-id " ID "\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
-			 "  #00 pc 0000000000001004  /system/lib64/x.so (f+4) (BuildId: " ID ")\n"
-			 "[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n"
-			 "[  1.5][  T1] RIP: 0010:one+0x8/0x40\n[  1.5][  C1]  one+0x8/0x40\n[  1.5][  T1] Code: 1\n"
-			 "[  1.5][  T1]  caller+0x10/0x40\n[  1.5][  C1]  alpha+0x10/0x40\n"
-			 "{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n"
-			 "[1] {{{bt:0:0x500010}}}\n[1] {{{bt:1:0x500010}}}\n{{{pc:0x500004}}} {{{symbol:_ZN1f3oneEv}}}\n"
-			 "at " ID "+0x4, \x80\xff" ID "+0x5 %c\nlast " ID " 0x1009",
-			 report, ips, 0);
+	int n = asprintf(
+		&text,
+		"noise\n\n%s%s    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
+		"    #1 0x55c8ec9c41cc  (/bin/x+0x9) (BuildId: " ID ")\n"
+		"#1  0x00007f0000000010 n/a (libx.so.1 + 0x10)\r\n"
+		"Module libx.so.1 with build-id " ID "\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
+		"  #00 pc 0000000000001004  /system/lib64/x.so (f+4) (BuildId: " ID ")\n"
+		"[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n"
+		"[  1.5][  T1] RIP: 0010:one+0x8/0x40\n[  1.5][  C1]  one+0x8/0x40\n[  1.5][  T1] Code: 1\n"
+		"[  1.5][  T1]  caller+0x10/0x40\n[  1.5][  C1]  alpha+0x10/0x40\n"
+		"{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n"
+		"[1] {{{bt:0:0x500010}}}\n[1] {{{bt:1:0x500010}}}\n{{{pc:0x500004}}} "
+		"{{{symbol:_ZN1f3oneEv}}}\n"
+		"at " ID "+0x4, \x80\xff" ID "+0x5 %c\nlast " ID " 0x1009",
+		report, ips, 0);
 	assert_true(n > 0);
 	return text;
 }
@@ -510,14 +592,52 @@ static void cut_anywhere(void **state)
 static void everything_else_is_copied(void **state)
 {
 	(void)state;
-	static const char *const pieces[] = {"#1 0x1234567 ", "(/a+0x1)", " + 0x1)", "{{{", "}}}", "pc:0x1", "bt:1:0x1", ":", "\n", "\r\n",
-					     "Thread 0:\n", "0   A   0x00000001 0x1 + 1\n", "Binary Images:\n",
-					     "0x1 - 0x2 A <0123456789abcdef> /A\n", "f+0x1/0x2", " [", "]", "#01 pc 00000001  /a",
-					     " (BuildId: ", ")", "0123456789abcdef", "+0x", " 0x1", "-", "Module a with build-id 01\n",
-					     "CPU: 1 PID: 1 Comm: a 0123456789abcdef0123456789abcdef\n", "SUMMARY: ", "\xff", " in ", "reset",
-					     "module:0:a:elf:01", "mmap:0x0:0x9:load:0:r:0x1", IPS_HEADER,
-					     "{\"frames\":[{\"imageOffset\":1,\"imageIndex\":0},", "{\"imageOffset\":1,\"imageIndex\":0}]}\n",
-					     "]", "}", "\"", "\\", "RIP: 0010:", "pc : ", "[ T1] ", "[ C2] ", " <TASK>\n", "? ", "\"usedImages\":[{\"uuid\":\"ff\"}]"};
+	static const char *const pieces[] = {"#1 0x1234567 ",
+					     "(/a+0x1)",
+					     " + 0x1)",
+					     "{{{",
+					     "}}}",
+					     "pc:0x1",
+					     "bt:1:0x1",
+					     ":",
+					     "\n",
+					     "\r\n",
+					     "Thread 0:\n",
+					     "0   A   0x00000001 0x1 + 1\n",
+					     "Binary Images:\n",
+					     "0x1 - 0x2 A <0123456789abcdef> /A\n",
+					     "f+0x1/0x2",
+					     " [",
+					     "]",
+					     "#01 pc 00000001  /a",
+					     " (BuildId: ",
+					     ")",
+					     "0123456789abcdef",
+					     "+0x",
+					     " 0x1",
+					     "-",
+					     "Module a with build-id 01\n",
+					     "CPU: 1 PID: 1 Comm: a 0123456789abcdef0123456789abcdef\n",
+					     "SUMMARY: ",
+					     "\xff",
+					     " in ",
+					     "reset",
+					     "module:0:a:elf:01",
+					     "mmap:0x0:0x9:load:0:r:0x1",
+					     IPS_HEADER,
+					     "{\"frames\":[{\"imageOffset\":1,\"imageIndex\":0},",
+					     "{\"imageOffset\":1,\"imageIndex\":0}]}\n",
+					     "]",
+					     "}",
+					     "\"",
+					     "\\",
+					     "RIP: 0010:",
+					     "pc : ",
+					     "[ T1] ",
+					     "[ C2] ",
+					     " <TASK>\n",
+					     "? ",
+					     "\"usedImages\":[{\"uuid\":\"ff\"}]"};
 	struct source source;
 	struct text_buf out = {0};
 	unsigned seed = 9;
@@ -609,10 +729,13 @@ static void memory_is_bounded(void **state)
 	for (unsigned i = 0; i < 80000; i++) {
 		int n = 0;
 		if (i < 40000)
-			n = snprintf(line, sizeof(line),
-				     "{{{module:%u:x%u:elf:" ID "}}} {{{mmap:0x%x000:0x1:load:%u:r:0x0}}} Module m%u with build-id %032x\n", i,
-				     i, i, i, i, i);
-		snprintf(line + n, sizeof(line) - (size_t)n, "#%u 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n", i % 40000);
+			n = snprintf(
+				line, sizeof(line),
+				"{{{module:%u:x%u:elf:" ID
+				"}}} {{{mmap:0x%x000:0x1:load:%u:r:0x0}}} Module m%u with build-id %032x\n",
+				i, i, i, i, i, i);
+		snprintf(line + n, sizeof(line) - (size_t)n,
+			 "#%u 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n", i % 40000);
 		assert_int_equal(feed(&r, line, FILTER_MORE), 0);
 		text_reset(&r.out);
 	}
@@ -623,24 +746,15 @@ static void memory_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain),
-		cmocka_unit_test(sanitizers),
-		cmocka_unit_test(coredumps),
-		cmocka_unit_test(android),
-		cmocka_unit_test(kernel),
-		cmocka_unit_test(kernel_heads),
-		cmocka_unit_test(kernel_mixed),
-		cmocka_unit_test(markup),
-		cmocka_unit_test(apple),
-		cmocka_unit_test(first_row),
-		cmocka_unit_test(ips_reports),
-		cmocka_unit_test(endless_report),
-		cmocka_unit_test(cut_anywhere),
-		cmocka_unit_test(everything_else_is_copied),
-		cmocka_unit_test(long_lines),
-		cmocka_unit_test(pauses),
-		cmocka_unit_test(late_images),
-		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(plain),        cmocka_unit_test(sanitizers),
+		cmocka_unit_test(coredumps),    cmocka_unit_test(android),
+		cmocka_unit_test(kernel),       cmocka_unit_test(kernel_heads),
+		cmocka_unit_test(kernel_mixed), cmocka_unit_test(markup),
+		cmocka_unit_test(apple),        cmocka_unit_test(first_row),
+		cmocka_unit_test(ips_reports),  cmocka_unit_test(endless_report),
+		cmocka_unit_test(cut_anywhere), cmocka_unit_test(everything_else_is_copied),
+		cmocka_unit_test(long_lines),   cmocka_unit_test(pauses),
+		cmocka_unit_test(late_images),  cmocka_unit_test(memory_is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,8 @@ static int teardown(void **state)
 /* A function of 16 bytes at 0x1000 with rows on @line and the line behind it; 0: without. */
 static void add(struct fixture *f, enum record_kind kind, const char *name, uint32_t line)
 {
-	struct record r = {.start = 0x1000, .end = 0x1010, .kind = kind, .name = string(f, name), .bare = NO_STRING};
+	struct record r = {
+		.start = 0x1000, .end = 0x1010, .kind = kind, .name = string(f, name), .bare = NO_STRING};
 	r.linkage = kind == RECORD_SYMBOL || !strncmp(name, "_Z", 2);
 	if (line) {
 		r.rows = arena_array(&f->arena, 2, sizeof(*r.rows));
@@ -148,10 +149,17 @@ static void own_symbols(void **state)
 		const char *symbol, *name;
 		bool own;
 	} cases[] = {
-		{"foo", "foo", true},           {"foo.part.0", "foo", true},      {"foo@V1", "foo", true},
-		{"foobar", "foo", false},       {"foo", "foobar", false},         {"_ZL3fooi", "foo", true},
-		{"_ZN2ns3fooEv", "foo", true},  {"_ZN2ns4fooxEv", "foo", false},  {"_ZN2ns3fo", "foo", false},
-		{"3foo", "foo", false},         {"_ZZ1fvENKUlvE_clEv", "operator()", true},
+		{"foo", "foo", true},
+		{"foo.part.0", "foo", true},
+		{"foo@V1", "foo", true},
+		{"foobar", "foo", false},
+		{"foo", "foobar", false},
+		{"_ZL3fooi", "foo", true},
+		{"_ZN2ns3fooEv", "foo", true},
+		{"_ZN2ns4fooxEv", "foo", false},
+		{"_ZN2ns3fo", "foo", false},
+		{"3foo", "foo", false},
+		{"_ZZ1fvENKUlvE_clEv", "operator()", true},
 		{"_ZN1A3runEv", "operator()", false},
 	};
 	struct fixture *f = *state;

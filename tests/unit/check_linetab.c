@@ -98,9 +98,11 @@ static void rows_at_one_address(void **state)
 {
 	expect_table(*state, ROWS({0, 1, 4}, {0, 1, 5}, {1, 1, 6}, {1, 2, 7}, {1, 1, 8}),
 		     BYTES(0x00, 0x01, 0x04, 0x04, 0x05, 0x07, 0x01, 0x02, 0x05, 0x01, 0x01, 0x05, 0x00));
-	expect_table(*state, ROWS({0, 1, 0}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}, {2, 0, 1}, {2, 2, 1}),
-		     BYTES(0x7f, 0x01, 0x00, 0x05, 0x06, 0x08, 0x04, 0x01, 0x00, 0x09, 0x01, 0x02, 0x05, 0x00));
-	expect_table(*state, ROWS({0, 1, 0}, {0, 2, 0}), BYTES(0x00, 0x00, 0x00, 0x04, 0x01, 0x02, 0x04, 0x00));
+	expect_table(
+		*state, ROWS({0, 1, 0}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}, {2, 0, 1}, {2, 2, 1}),
+		BYTES(0x7f, 0x01, 0x00, 0x05, 0x06, 0x08, 0x04, 0x01, 0x00, 0x09, 0x01, 0x02, 0x05, 0x00));
+	expect_table(*state, ROWS({0, 1, 0}, {0, 2, 0}),
+		     BYTES(0x00, 0x00, 0x00, 0x04, 0x01, 0x02, 0x04, 0x00));
 }
 
 /* One delta d with 0 < d < 14 gives the range 0..d, any other a range of one. */
@@ -253,7 +255,8 @@ static void first_row_behind_address(void **state)
 	(void)state;
 	assert_int_equal(linetab_lookup(cursor_new(bytes, sizeof(bytes), false), 4, &row, NULL), -ENOENT);
 	assert_int_equal(linetab_lookup(cursor_new(bytes, sizeof(bytes), false), 5, &row, NULL), 0);
-	assert_int_equal(linetab_lookup_first(cursor_new(bytes, sizeof(bytes), false), 4, &row, NULL), -ENOENT);
+	assert_int_equal(linetab_lookup_first(cursor_new(bytes, sizeof(bytes), false), 4, &row, NULL),
+			 -ENOENT);
 	assert_int_equal(linetab_lookup_first(cursor_new(bytes, sizeof(bytes), false), 5, &row, NULL), 0);
 }
 

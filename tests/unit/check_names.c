@@ -1,4 +1,5 @@
-/* From names to functions: against a search of all, with names that many share, folded functions, and damage. */
+/* From names to functions: against a search of all, with names that many share, folded functions, and damage.
+ */
 #include "sample.h"
 
 #include "gsym/read/names.h"
@@ -138,7 +139,8 @@ static void folded_functions_are_found(void **state)
 	free(data);
 }
 
-/* A file damaged anywhere is searched without reading past it (the sanitizers look), and what is left is found. */
+/* A file damaged anywhere is searched without reading past it (the sanitizers look), and what is left is
+ * found. */
 static void damaged_files(void **state)
 {
 	(void)state;
@@ -164,7 +166,8 @@ static void damaged_files(void **state)
 	free(data);
 }
 
-/* Every function's record is one with thousands of merged functions: names are not taken from it again and again. */
+/* Every function's record is one with thousands of merged functions: names are not taken from it again and
+ * again. */
 static void shared_record(void **state)
 {
 	(void)state;
@@ -180,7 +183,11 @@ static void shared_record(void **state)
 		sample_func(&s, i, 1, "f", 0);
 	for (unsigned i = 0; i < MERGED; i++)
 		merged[i] = (struct gsym_func){.start = STARTS, .size = 1, .name = sample_string(&s, "m")};
-	struct gsym_func holder = {.start = STARTS, .size = 1, .name = sample_string(&s, "h"), .merged = merged, .n_merged = MERGED};
+	struct gsym_func holder = {.start = STARTS,
+				   .size = 1,
+				   .name = sample_string(&s, "h"),
+				   .merged = merged,
+				   .n_merged = MERGED};
 	assert_int_equal(gsym_writer_add(s.writer, &holder, NULL), 0);
 	sample_finish(&s, &data, &size);
 	assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);

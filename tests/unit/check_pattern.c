@@ -47,8 +47,9 @@ static void names(void **state)
 static void no_patterns(void **state)
 {
 	(void)state;
-	static const char *const bad[] = {"(", "a)", "[", "[a", "*", "+a", "a|*", "[[:none:]]", "\\", "a{2", "a{3,2}", "a{256}",
-					  "(a)\\1", "[b-a]", "\\ba", "a{x}", "[[=ab=]]"};
+	static const char *const bad[] = {"(",      "a)",         "[",    "[a",   "*",       "+a",
+					  "a|*",    "[[:none:]]", "\\",   "a{2",  "a{3,2}",  "a{256}",
+					  "(a)\\1", "[b-a]",      "\\ba", "a{x}", "[[=ab=]]"};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		/* A ')' alone is a character to POSIX, and to us. */
 		if (strcmp(bad[i], "a)") != 0)
@@ -104,8 +105,9 @@ static void time_is_bounded(void **state)
 static void as_the_c_library(void **state)
 {
 	(void)state;
-	static const char *const parts[] = {"a", "b", "c", ".", "(a", "(", ")", "|", "*", "+", "?", "{2}", "{1,2}", "{0,}", "^",
-					    "$", "[ab]", "[^a]", "[a-c]", "\\.", "ab", "[]x]", "[[:digit:]]", "1"};
+	static const char *const parts[] = {
+		"a",     "b",    "c", ".", "(a",   "(",    ")",     "|",   "*",  "+",    "?",           "{2}",
+		"{1,2}", "{0,}", "^", "$", "[ab]", "[^a]", "[a-c]", "\\.", "ab", "[]x]", "[[:digit:]]", "1"};
 	unsigned seed = 11, compared = 0;
 	for (int round = 0; round < 60000; round++) {
 		char text[128] = "", name[16];

@@ -1,6 +1,6 @@
 /*
- * Functions cut into segments say what lookups of each address say: of random line tables and trees of inlined calls, most of
- * them not what an encoder would write.
+ * Functions cut into segments say what lookups of each address say: of random line tables and trees of
+ * inlined calls, most of them not what an encoder would write.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +65,8 @@ static void put_rows(struct buf *b)
 	put_random_leb(b, 100);
 	for (uint32_t i = chance(30); i; i--) {
 		uint32_t which = chance(6);
-		buf_u8(b, which < ARRAY_SIZE(ops) ? ops[which] : (uint8_t)(LineOp_FirstSpecial + chance(100)));
+		buf_u8(b,
+		       which < ARRAY_SIZE(ops) ? ops[which] : (uint8_t)(LineOp_FirstSpecial + chance(100)));
 		if (which < ARRAY_SIZE(ops))
 			put_random_leb(b, 10);
 	}
@@ -101,7 +102,8 @@ static void expect_path(const struct segments *s, uint32_t at, const struct inli
 	assert_int_equal(at, 0);
 }
 
-static void expect_segment(const struct segments *s, const struct segment *segment, const struct record *record, uint32_t off)
+static void expect_segment(const struct segments *s, const struct segment *segment,
+			   const struct record *record, uint32_t off)
 {
 	struct inline_node path[PATH_MAX_DEPTH];
 	struct gsym_row row = {0};

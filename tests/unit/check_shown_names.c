@@ -1,4 +1,5 @@
-/* From names as answers show them to functions: overloads, clones, languages, folded functions, limits and damage. */
+/* From names as answers show them to functions: overloads, clones, languages, folded functions, limits and
+ * damage. */
 #include "sample.h"
 
 #include "gsym/render/shown_names.h"
@@ -6,24 +7,24 @@
 #include <stdio.h>
 
 static const char *const names[] = {
-	"_Z4worki",               /* work(int) */
-	"_Z4workd",               /* work(double) */
-	"_Z4worki.cold",          /* a part: not found as "work" */
-	"_ZNK2ns1S1mEi",          /* ns::S::m(int) const */
-	"_ZN2ns1SC1Ev",           /* ns::S::S() */
-	"_ZN2ns1SC2Ev",           /* another body of it */
-	"_ZN2ns1SplERKS0_",       /* an operator */
-	"_ZN2ns1ScviEv",          /* a conversion */
-	"_Z3mapIiET_S0_",         /* int map<int>(int) */
-	"_ZZ4workiENKUlvE_clEv",  /* work(int)::'lambda'()::operator()() const */
-	"_Z4worki@plt",           /* work(int)@plt */
+	"_Z4worki",                               /* work(int) */
+	"_Z4workd",                               /* work(double) */
+	"_Z4worki.cold",                          /* a part: not found as "work" */
+	"_ZNK2ns1S1mEi",                          /* ns::S::m(int) const */
+	"_ZN2ns1SC1Ev",                           /* ns::S::S() */
+	"_ZN2ns1SC2Ev",                           /* another body of it */
+	"_ZN2ns1SplERKS0_",                       /* an operator */
+	"_ZN2ns1ScviEv",                          /* a conversion */
+	"_Z3mapIiET_S0_",                         /* int map<int>(int) */
+	"_ZZ4workiENKUlvE_clEv",                  /* work(int)::'lambda'()::operator()() const */
+	"_Z4worki@plt",                           /* work(int)@plt */
 	"_ZN4core3fmt5write17h0123456789abcdefE", /* core::fmt::write */
-	"_ZN1h17hello_and_goodbyeEv", /* looks like Rust's, but is not */
-	"_D3std5stdio7writelnFAyaZv", /* std.stdio.writeln(immutable(char)[]) */
-	"main",                   /* shown as it is stored */
-	"odd\tname",              /* shown as odd\x09name */
+	"_ZN1h17hello_and_goodbyeEv",             /* looks like Rust's, but is not */
+	"_D3std5stdio7writelnFAyaZv",             /* std.stdio.writeln(immutable(char)[]) */
+	"main",                                   /* shown as it is stored */
+	"odd\tname",                              /* shown as odd\x09name */
 	"_Znonsense",
-	"text::name(int) const",  /* stored as people write it */
+	"text::name(int) const", /* stored as people write it */
 };
 
 /* A function of 16 bytes for each of the names. */
@@ -46,7 +47,8 @@ static struct name_table *make(const struct gsym_reader *r)
 }
 
 /* The functions called @name in @form: bit i is number i. */
-static unsigned find(const struct gsym_reader *r, const struct name_table *table, enum shown_form form, const char *name)
+static unsigned find(const struct gsym_reader *r, const struct name_table *table, enum shown_form form,
+		     const char *name)
 {
 	struct shown_search user = {.shown = {{0}}};
 	struct name_search search;
@@ -120,7 +122,11 @@ static void folded_functions(void **state)
 	void *data;
 	sample_init(&s, sample_kinds[0], 0x1000);
 	struct gsym_func merged = {.start = 0x1000, .size = 16, .name = sample_string(&s, "_Z6foldedi")};
-	struct gsym_func holder = {.start = 0x1000, .size = 16, .name = sample_string(&s, "holder"), .merged = &merged, .n_merged = 1};
+	struct gsym_func holder = {.start = 0x1000,
+				   .size = 16,
+				   .name = sample_string(&s, "holder"),
+				   .merged = &merged,
+				   .n_merged = 1};
 	assert_int_equal(gsym_writer_add(s.writer, &holder, NULL), 0);
 	struct gsym_reader *r = sample_open(&s, &data);
 	struct name_table *table = make(r);
@@ -255,7 +261,8 @@ static void damaged_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_forms), cmocka_unit_test(folded_functions), cmocka_unit_test(long_names), cmocka_unit_test(long_parameters),
+		cmocka_unit_test(both_forms), cmocka_unit_test(folded_functions),
+		cmocka_unit_test(long_names), cmocka_unit_test(long_parameters),
 		cmocka_unit_test(limits),     cmocka_unit_test(damaged_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Stubs of procedure linkage tables: every layout that linkers are known to write, and what only looks like one. */
+/* Stubs of procedure linkage tables: every layout that linkers are known to write, and what only looks like
+ * one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,8 @@ static const struct stub_machine ppc64le = {.machine = EM_PPC64, .addr_size = 8,
 static const struct stub_machine mips = {.machine = EM_MIPS, .addr_size = 4, .big = true};
 
 /* Decodes, and again with every shorter window: those must fail or agree. */
-static bool decode(const struct stub_machine *m, const uint8_t *bytes, size_t n, uint64_t addr, struct stub *ret)
+static bool decode(const struct stub_machine *m, const uint8_t *bytes, size_t n, uint64_t addr,
+		   struct stub *ret)
 {
 	bool found = stub_decode(m, cursor_new(bytes, n, false), addr, ret);
 	for (size_t less = 0; less < n; less++) {
@@ -34,7 +36,8 @@ static bool decode(const struct stub_machine *m, const uint8_t *bytes, size_t n,
 	return found;
 }
 
-static void expect_slot(const struct stub_machine *m, const uint8_t *bytes, size_t n, uint64_t addr, uint64_t slot)
+static void expect_slot(const struct stub_machine *m, const uint8_t *bytes, size_t n, uint64_t addr,
+			uint64_t slot)
 {
 	struct stub stub;
 	assert_true(decode(m, bytes, n, addr, &stub));
@@ -51,7 +54,8 @@ static void expect_none(const struct stub_machine *m, const uint8_t *bytes, size
 
 #define SLOT(machine, addr, slot, ...) \
 	expect_slot(machine, (const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), addr, slot)
-#define NONE(machine, ...) expect_none(machine, (const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}))
+#define NONE(machine, ...) \
+	expect_none(machine, (const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}))
 
 /* An instruction word in either byte order. */
 #define LE(w) (uint8_t)(w), (uint8_t)((w) >> 8), (uint8_t)((w) >> 16), (uint8_t)((uint32_t)(w) >> 24)
@@ -86,8 +90,8 @@ static void arm64(void **state)
 	SLOT(&aarch64, 0x820, 0x20000, LE(0x90000110), LE(0xf9400211), LE(0x91000210), LE(0xd61f0220));
 	SLOT(&aarch64, 0x10ba0, 0x30e88, LE(0x90000110), LE(0xf9474611), LE(0x913a2210), LE(0xd61f0220));
 	/* bti and pointer authentication */
-	SLOT(&aarch64, 0x8c0, 0x20008, LE(0xd503245f), LE(0x90000110), LE(0xf9400611), LE(0x91002210), LE(0xd503219f),
-	     LE(0xd61f0220));
+	SLOT(&aarch64, 0x8c0, 0x20008, LE(0xd503245f), LE(0x90000110), LE(0xf9400611), LE(0x91002210),
+	     LE(0xd503219f), LE(0xd61f0220));
 	/* below */
 	SLOT(&aarch64, 0x20820, 0x1f000, LE(0xf0fffff0), LE(0xf9400211), LE(0x91000210), LE(0xd61f0220));
 	/* the header saves a pair of registers first; blr is a call */
@@ -110,7 +114,8 @@ static void arm32(void **state)
 	SLOT(&arm, 0x1000, 0x200c, LE(0xe59fc004), LE(0xe08cc00f), LE(0xe59cf000), LE(0x1000));
 	SLOT(&arm, 0x1000, 0x0ffc, LE(0xe59fc004), LE(0xe08fc00c), LE(0xe59cf000), LE(0xfffffff0));
 	/* movw ip, #0x2345; movt ip, #1; add ip, pc; ldr.w pc, [ip] */
-	SLOT(&arm, 0x1000, 0x13351, 0x42, 0xf2, 0x45, 0x3c, 0xc0, 0xf2, 0x01, 0x0c, 0xfc, 0x44, 0xdc, 0xf8, 0x00, 0xf0);
+	SLOT(&arm, 0x1000, 0x13351, 0x42, 0xf2, 0x45, 0x3c, 0xc0, 0xf2, 0x01, 0x0c, 0xfc, 0x44, 0xdc, 0xf8,
+	     0x00, 0xf0);
 	assert_true(decode(&arm, thumb, sizeof(thumb), 0x508, &stub));
 	assert_int_equal(stub.slot, 0x200c);
 	assert_int_equal(stub.prefix, 4);
@@ -136,7 +141,8 @@ static void s390x(void **state)
 {
 	(void)state;
 	SLOT(&s390, 0x810, 0x2000, 0xc0, 0x10, 0, 0, 0x0b, 0xf8, 0xe3, 0x10, 0x10, 0, 0, 0x04, 0x07, 0xf1);
-	SLOT(&s390, 0x2000, 0x1ffe, 0xc0, 0x10, 0xff, 0xff, 0xff, 0xff, 0xe3, 0x10, 0x10, 0, 0, 0x04, 0x07, 0xf1);
+	SLOT(&s390, 0x2000, 0x1ffe, 0xc0, 0x10, 0xff, 0xff, 0xff, 0xff, 0xe3, 0x10, 0x10, 0, 0, 0x04, 0x07,
+	     0xf1);
 	NONE(&s390, 0xe3, 0x10, 0xf0, 0x38, 0, 0x24, 0xc0, 0x10, 0, 0, 0x0b, 0xe1);
 	struct stub_machine narrow = s390;
 	narrow.addr_size = 4;
@@ -147,17 +153,18 @@ static void powerpc(void **state)
 {
 	(void)state;
 	struct stub stub;
-	const uint8_t saved[] = {BE(0xf8410028), BE(0xe9828220), BE(0x7d8903a6), BE(0xe8428228), BE(0x4e800420)};
+	const uint8_t saved[] = {BE(0xf8410028), BE(0xe9828220), BE(0x7d8903a6), BE(0xe8428228),
+				 BE(0x4e800420)};
 	assert_true(decode(&ppc64, saved, sizeof(saved), 0xb60, &stub));
 	assert_int_equal(stub.slot, 0x20120);
 	assert_int_equal(stub.size, 20);
 	SLOT(&ppc64le, 0x9a0, 0x20040, LE(0xf8410018), LE(0xe9828140), LE(0x7d8903a6), LE(0x4e800420));
 	SLOT(&ppc64le, 0x9a0, 0x30040, LE(0x3d820001), LE(0xe98c8140), LE(0x7d8903a6), LE(0x4e800420));
-	SLOT(&ppc64, 0x9a0, 0x40000, BE(0x3d620002), BE(0x396b8100), BE(0xe98b0000), BE(0x7d8903a6), BE(0xe84b0008),
-	     BE(0xe96b0010), BE(0x4e800420));
+	SLOT(&ppc64, 0x9a0, 0x40000, BE(0x3d620002), BE(0x396b8100), BE(0xe98b0000), BE(0x7d8903a6),
+	     BE(0xe84b0008), BE(0xe96b0010), BE(0x4e800420));
 	/* bnectr+ and a branch */
-	SLOT(&ppc64, 0x860, 0x20098, BE(0xe9828198), BE(0x7d8903a6), BE(0xe84281a0), BE(0x28220000), BE(0x4ce20420),
-	     BE(0x480002cc));
+	SLOT(&ppc64, 0x860, 0x20098, BE(0xe9828198), BE(0x7d8903a6), BE(0xe84281a0), BE(0x28220000),
+	     BE(0x4ce20420), BE(0x480002cc));
 	/* pld r12, -4 */
 	SLOT(&ppc64le, 0x1000, 0xffc, LE(0x0413ffff), LE(0xe580fffc), LE(0x7d8903a6), LE(0x4e800420));
 	/* a call with the pointer inline */
@@ -170,7 +177,8 @@ static void mips32(void **state)
 	(void)state;
 	struct stub stub;
 	const uint8_t lazy[] = {BE(0x8f998010), BE(0x03e07825), BE(0x0320f809), BE(0x24180014)};
-	const uint8_t large[] = {BE(0xdf998010), BE(0x03e0782d), BE(0x3c180001), BE(0x0320f809), BE(0x37180014)};
+	const uint8_t large[] = {BE(0xdf998010), BE(0x03e0782d), BE(0x3c180001), BE(0x0320f809),
+				 BE(0x37180014)};
 	SLOT(&mips, 0x4009c0, 0x410a60, BE(0x3c0f0041), BE(0x8df90a60), BE(0x03200008), BE(0x25f80a60));
 	SLOT(&mips, 0x4009c0, 0x408a60, BE(0x3c0f0041), BE(0x8df98a60), BE(0x25f88a60), BE(0x03200008));
 	assert_true(decode(&mips, lazy, sizeof(lazy), 0xa00, &stub));
@@ -193,25 +201,29 @@ static void unknown_machine(void **state)
 static void noise(void **state)
 {
 	(void)state;
-	const struct stub_machine *all[] = {&x86_64, &i386, &aarch64, &arm, &arm_be, &riscv64, &loongarch, &s390,
-					    &ppc64, &ppc64le, &mips};
+	const struct stub_machine *all[] = {&x86_64,    &i386, &aarch64, &arm,     &arm_be, &riscv64,
+					    &loongarch, &s390, &ppc64,   &ppc64le, &mips};
 	uint64_t seed = 1;
 	for (int round = 0; round < 20000; round++) {
 		uint8_t bytes[40];
 		struct stub stub;
 		for (size_t i = 0; i < sizeof(bytes); i++)
-			bytes[i] = (uint8_t)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 56);
+			bytes[i] =
+				(uint8_t)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 56);
 		for (size_t m = 0; m < ARRAY_SIZE(all); m++)
-			(void)stub_decode(all[m], cursor_new(bytes, (size_t)(seed >> 59), false), seed, &stub);
+			(void)stub_decode(all[m], cursor_new(bytes, (size_t)(seed >> 59), false), seed,
+					  &stub);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(x86), cmocka_unit_test(arm64), cmocka_unit_test(arm32),
-		cmocka_unit_test(riscv_and_loongarch), cmocka_unit_test(s390x), cmocka_unit_test(powerpc),
-		cmocka_unit_test(mips32), cmocka_unit_test(unknown_machine), cmocka_unit_test(noise),
+		cmocka_unit_test(x86),    cmocka_unit_test(arm64),
+		cmocka_unit_test(arm32),  cmocka_unit_test(riscv_and_loongarch),
+		cmocka_unit_test(s390x),  cmocka_unit_test(powerpc),
+		cmocka_unit_test(mips32), cmocka_unit_test(unknown_machine),
+		cmocka_unit_test(noise),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
- * Stacks through folded functions. Two images, an app and a library. In each, functions "one", "two" and "three" share the code at 0x1000,
- * each with its own calls; other functions are alone. The scenarios are those for which call sites were proposed.
+ * Stacks through folded functions. Two images, an app and a library. In each, functions "one", "two" and
+ * "three" share the code at 0x1000, each with its own calls; other functions are alone. The scenarios are
+ * those for which call sites were proposed.
  */
 #include "sample.h"
 
@@ -30,8 +31,8 @@ struct image {
 	void *data;
 };
 
-static void set_call(struct sample *s, struct gsym_func *func, const struct call *call, struct gsym_callsite *site,
-		     uint64_t *patterns)
+static void set_call(struct sample *s, struct gsym_func *func, const struct call *call,
+		     struct gsym_callsite *site, uint64_t *patterns)
 {
 	func->name = sample_string(s, "");
 	*site = (struct gsym_callsite){.return_off = call->off, .flags = call->flags};
@@ -74,7 +75,8 @@ static void add_alone(struct sample *s, uint64_t start, const char *name, const 
 static const char *const upper[] = {"one", "two", "three"};
 static const char *const lower[] = {"deep_one", "deep_two", "deep_three"};
 
-static struct image make(const struct call *of_main, const struct call *of_upper, const struct call *of_helper)
+static struct image make(const struct call *of_main, const struct call *of_upper,
+			 const struct call *of_helper)
 {
 	static uint8_t made;
 	struct sample s;
@@ -159,8 +161,10 @@ static void call_across_images(void **state)
 static void flags_that_contradict(void **state)
 {
 	(void)state;
-	check_call((struct call){.patterns = {"three"}, .flags = GSYM_CALLSITE_INTERNAL}, true, "one two three");
-	check_call((struct call){.patterns = {"three"}, .flags = GSYM_CALLSITE_EXTERNAL}, false, "one two three");
+	check_call((struct call){.patterns = {"three"}, .flags = GSYM_CALLSITE_INTERNAL}, true,
+		   "one two three");
+	check_call((struct call){.patterns = {"three"}, .flags = GSYM_CALLSITE_EXTERNAL}, false,
+		   "one two three");
 	uint8_t both = GSYM_CALLSITE_INTERNAL | GSYM_CALLSITE_EXTERNAL;
 	check_call((struct call){.patterns = {"three"}, .flags = both}, false, "three");
 	check_call((struct call){.patterns = {"three"}, .flags = both}, true, "three");
@@ -205,7 +209,8 @@ static void selector(void **state)
 }
 
 /* main -> a frame of @middle -> the app's folded code. */
-static void check_through(struct call call, const struct image *middle, uint64_t address, const char *expected)
+static void check_through(struct call call, const struct image *middle, uint64_t address,
+			  const char *expected)
 {
 	struct walk *walk = walk_new();
 	call.off = 0x20;
@@ -226,9 +231,11 @@ static void check_through(struct call call, const struct image *middle, uint64_t
 static void through_a_library(void **state)
 {
 	(void)state;
-	struct call internal = {.patterns = {"two"}, .flags = GSYM_CALLSITE_INTERNAL}, any = {.patterns = {"two"}};
+	struct call internal = {.patterns = {"two"}, .flags = GSYM_CALLSITE_INTERNAL},
+		    any = {.patterns = {"two"}};
 	struct call callback = {.off = 0x20, .patterns = {"three"}}, unknown = {.off = 0x20};
-	struct image library = make(NULL, NULL, NULL), calls = make(NULL, NULL, &callback), silent = make(NULL, NULL, &unknown);
+	struct image library = make(NULL, NULL, NULL), calls = make(NULL, NULL, &callback),
+		     silent = make(NULL, NULL, &unknown);
 	/* of which nothing is known */
 	check_through(internal, NULL, 0, "two");
 	check_through(any, NULL, 0, "two");
@@ -243,14 +250,15 @@ static void through_a_library(void **state)
 	check_through(internal, &library, FOLDED + 0x20, "two");
 	/* and an expectation that another frame of the library has met, or that cannot be about the app */
 	check_through(any, &library, FOLDED + 0x20, "one two three");
-	check_through((struct call){.patterns = {"two"}, .flags = GSYM_CALLSITE_EXTERNAL}, &library, HELPER + 0x20,
-		      "one two three");
+	check_through((struct call){.patterns = {"two"}, .flags = GSYM_CALLSITE_EXTERNAL}, &library,
+		      HELPER + 0x20, "one two three");
 	drop(&library);
 	drop(&calls);
 	drop(&silent);
 }
 
-/* The call site is described twice: the library's function that is called, and whom of this image that will call. */
+/* The call site is described twice: the library's function that is called, and whom of this image that will
+ * call. */
 static void library_and_callback(void **state)
 {
 	(void)state;
@@ -264,11 +272,17 @@ static void library_and_callback(void **state)
 	sample_init(&s, sample_kinds[0], 0x1000);
 	add_folded(&s, FOLDED, upper, NULL);
 	for (uint32_t i = 0; i < 2; i++) {
-		sites[i] = (struct gsym_callsite){.return_off = 0x20, .flags = flags[i], .first_pattern = i, .n_patterns = 1};
+		sites[i] = (struct gsym_callsite){
+			.return_off = 0x20, .flags = flags[i], .first_pattern = i, .n_patterns = 1};
 		strings[i] = sample_string(&s, patterns[i]);
 	}
-	struct gsym_func func = {.start = MAIN, .size = SIZE, .name = sample_string(&s, "main"), .callsites = sites, .n_callsites = 2,
-				 .patterns = strings, .n_patterns = 2};
+	struct gsym_func func = {.start = MAIN,
+				 .size = SIZE,
+				 .name = sample_string(&s, "main"),
+				 .callsites = sites,
+				 .n_callsites = 2,
+				 .patterns = strings,
+				 .n_patterns = 2};
 	assert_int_equal(gsym_writer_add(s.writer, &func, NULL), 0);
 	app.reader = sample_open(&s, &app.data);
 	struct walk_frame frames[] = {
@@ -318,7 +332,8 @@ static void one_after_the_other(void **state)
 	walk_free(walk);
 }
 
-/* The call of the last instruction returns behind the function; sanitizers and tombstones print less than the return address. */
+/* The call of the last instruction returns behind the function; sanitizers and tombstones print less than the
+ * return address. */
 static void return_addresses(void **state)
 {
 	(void)state;

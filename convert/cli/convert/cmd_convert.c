@@ -42,7 +42,9 @@ enum {
 
 static const struct option_spec options[] = {
 	{'o', "out-file", "FILE", "write FILE instead of INPUT.gsym"},
-	{OPT_ARCH, "arch", "ARCH", "convert only the image for ARCH of a fat file, and\nrefuse others; without it, each becomes FILE.ARCH"},
+	{OPT_ARCH, "arch", "ARCH",
+	 "convert only the image for ARCH of a fat file, and\nrefuse others; without it, each becomes "
+	 "FILE.ARCH"},
 	{OPT_NUM_THREADS, "num-threads", "N",
 	 "use N threads (default: one a processor);\nthe output is the same"},
 	{OPT_OUTPUT_VERSION, "output-version", "1|2", "GSYM version to write (default 1)"},
@@ -245,7 +247,8 @@ static char *slice_output(const char *base, const struct image_identity *images,
 	return asprintf(&output, "%s.%s%s", base, images[index].arch, number) < 0 ? NULL : output;
 }
 
-/* One output for each image of a fat file, called after its architecture. One that fails does not keep others back. */
+/* One output for each image of a fat file, called after its architecture. One that fails does not keep others
+ * back. */
 static int convert_each(struct conversion *c, const struct image_identity *images, size_t n)
 {
 	const char *base = c->output;

@@ -67,10 +67,11 @@ void summary_print(FILE *file, const char *input, const char *output, const stru
 	if (summary->functions_gsym)
 		say(file, "functions: %" PRIu64 " copied from GSYM", summary->functions_gsym);
 	else if (summary->functions_text)
-		say(file, "functions: %" PRIu64 " with lines, %" PRIu64 " from symbols", summary->functions_text,
-		    summary->functions_symbols);
+		say(file, "functions: %" PRIu64 " with lines, %" PRIu64 " from symbols",
+		    summary->functions_text, summary->functions_symbols);
 	else
-		say(file, "functions: %" PRIu64 " from the DWARF of %" PRIu64 " units, %" PRIu64 " from symbols",
+		say(file,
+		    "functions: %" PRIu64 " from the DWARF of %" PRIu64 " units, %" PRIu64 " from symbols",
 		    summary->functions_dwarf, summary->units, summary->functions_symbols);
 	if (read >= summary->functions)
 		say(file, "written: %" PRIu64 ", %" PRIu64 " were told twice", summary->functions,

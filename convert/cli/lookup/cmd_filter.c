@@ -1,8 +1,8 @@
 /*
  * gsym filter: a log from standard input to standard output, with its addresses explained.
  *
- * What is written is flushed when no input waits, and a stack that is still open when none has come for a moment, so that
- * "dmesg -w | gsym filter" keeps up.
+ * What is written is flushed when no input waits, and a stack that is still open when none has come for a
+ * moment, so that "dmesg -w | gsym filter" keeps up.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -22,15 +22,17 @@ enum {
 	OPT_DEMANGLE,
 	OPT_NO_DEMANGLE,
 
-	STRIP_MAX = 64,         /* directories left out of paths */
+	STRIP_MAX = 64, /* directories left out of paths */
 	INPUT_SIZE = 64 * 1024,
 	PAUSE_MS = 100, /* without input for so long, a stack has ended */
 };
 
 static const struct option_spec options[] = {
 	{OPT_MOUNT, "mount", "DIR", "find images by their ids below DIR, where gsymfs is mounted"},
-	{OPT_BY_NAME, "by-name", NULL, "find them there by file name if the log tells no id and just one has it"},
-	{OPT_STRIP_PREFIX, "strip-prefix", "DIR", "leave DIR out at the beginning of paths; may be given again"},
+	{OPT_BY_NAME, "by-name", NULL,
+	 "find them there by file name if the log tells no id and just one has it"},
+	{OPT_STRIP_PREFIX, "strip-prefix", "DIR",
+	 "leave DIR out at the beginning of paths; may be given again"},
 	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
 	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
 	{0},
@@ -39,8 +41,9 @@ static const struct option_spec options[] = {
 static const struct command_spec spec = {
 	.name = "filter",
 	.operands = "[FILE.gsym...]",
-	.summary = "Copies a log from standard input to standard output and writes functions, files and lines\n"
-		   "to the addresses in it",
+	.summary =
+		"Copies a log from standard input to standard output and writes functions, files and lines\n"
+		"to the addresses in it",
 	.options = options,
 };
 
@@ -50,7 +53,8 @@ static bool input_waits(int milliseconds)
 	return poll(&input, 1, milliseconds) != 0; /* a failure shows when it is read */
 }
 
-static int pass(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest, struct text_buf *out)
+static int pass(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest,
+		struct text_buf *out)
 {
 	size_t used;
 	int err = filter_write(filter, bytes, size, rest, out, &used);
@@ -110,7 +114,8 @@ int cmd_filter(int argc, char **argv)
 		case OPT_BY_NAME: images.by_name = true; break;
 		case OPT_STRIP_PREFIX:
 			if (how.n_strip == STRIP_MAX)
-				return options_error(&spec, "--strip-prefix can be given %d times", STRIP_MAX);
+				return options_error(&spec, "--strip-prefix can be given %d times",
+						     STRIP_MAX);
 			strip[how.n_strip++] = optarg;
 			break;
 		case OPT_DEMANGLE: status = options_demangle(&spec, optarg, &how.demangle); break;

@@ -1,8 +1,8 @@
 /*
  * gsym lookup: addresses from the arguments, else one per line from standard input.
  *
- * All complete lines that one read gives are answered together; a reader at the other end of a pipe gets its answers as
- * soon as no complete line is waiting.
+ * All complete lines that one read gives are answered together; a reader at the other end of a pipe gets its
+ * answers as soon as no complete line is waiting.
  */
 #include "gsym/base/address.h"
 #include "gsym/render/batch/batch.h"

@@ -1,5 +1,6 @@
 /*
- * gsym stack: stacks of "<id> <address>" lines, the innermost frame first, resolved from the outermost inwards.
+ * gsym stack: stacks of "<id> <address>" lines, the innermost frame first, resolved from the outermost
+ * inwards.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -38,9 +39,11 @@ static const struct option_spec options[] = {
 static const struct command_spec spec = {
 	.name = "stack",
 	.operands = "[FILE.gsym...]",
-	.summary = "Says which functions, files and lines the frames of stacks belong to: on standard input, one a\n"
-		   "line, \"ID ADDRESS\", the innermost first, with an empty line behind each stack. The calls\n"
-		   "recorded at the return addresses tell folded functions apart",
+	.summary =
+		"Says which functions, files and lines the frames of stacks belong to: on standard input, "
+		"one a\n"
+		"line, \"ID ADDRESS\", the innermost first, with an empty line behind each stack. The calls\n"
+		"recorded at the return addresses tell folded functions apart",
 	.options = options,
 };
 
@@ -110,7 +113,8 @@ static void parse(struct stacks *s, const char *line, size_t size, struct entry 
 	const char *id_end = address;
 	while (id_end > id && is_blank(id_end[-1]))
 		id_end--;
-	entry->malformed = size >= LINE_SIZE || !address_parse(address, (size_t)(end - address), &entry->address);
+	entry->malformed =
+		size >= LINE_SIZE || !address_parse(address, (size_t)(end - address), &entry->address);
 	if (id_end > id)
 		parse_id(s, id, (size_t)(id_end - id), entry);
 	else if (s->images.n_given == 1 && !s->images.mount)
@@ -147,7 +151,8 @@ static void write_text(struct stacks *s, size_t i, uint32_t candidate)
 			text_char(&s->out, '#');
 			text_dec(&s->out, i);
 		}
-		text_fill(&s->out, ' ', s->out.n - from < NUMBER_WIDTH ? NUMBER_WIDTH - (s->out.n - from) : 1);
+		text_fill(&s->out, ' ',
+			  s->out.n - from < NUMBER_WIDTH ? NUMBER_WIDTH - (s->out.n - from) : 1);
 		text_bytes(&s->out, line, size);
 		at += size;
 	}
@@ -306,7 +311,8 @@ static int run(struct stacks *s)
 
 static int parse_format(const char *word, enum render_format *ret)
 {
-	if (render_format_parse(word, ret) || (*ret != RENDER_TEXT && *ret != RENDER_TSV && *ret != RENDER_JSON))
+	if (render_format_parse(word, ret) ||
+	    (*ret != RENDER_TEXT && *ret != RENDER_TSV && *ret != RENDER_JSON))
 		return options_error(&spec, "--format is text, tsv or json, not '%s'", word);
 	return STATUS_OK;
 }

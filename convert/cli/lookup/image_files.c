@@ -50,7 +50,8 @@ static bool is_breakpad_id(const char *text, const uint8_t *uuid, size_t size)
 static bool has_id(const struct image_file *file, const char *id)
 {
 	const struct gsym_info *info = gsym_reader_info(file->reader);
-	return info->uuid_size && (is_hex_of(id, info->uuid, info->uuid_size) || is_breakpad_id(id, info->uuid, info->uuid_size));
+	return info->uuid_size && (is_hex_of(id, info->uuid, info->uuid_size) ||
+				   is_breakpad_id(id, info->uuid, info->uuid_size));
 }
 
 /* ---- Files that were given ---- */
@@ -62,7 +63,8 @@ static bool is_same_build(const struct image_file *a, const struct image_file *b
 }
 
 /* How well the file fits: an id decides where both have one. */
-static unsigned fit_of(const struct image_files *images, const struct image_file *file, const struct filter_module *module)
+static unsigned fit_of(const struct image_files *images, const struct image_file *file,
+		       const struct filter_module *module)
 {
 	if (module->id[0] && gsym_reader_info(file->reader)->uuid_size)
 		return has_id(file, module->id) ? UINT_MAX : 0;
@@ -70,7 +72,8 @@ static unsigned fit_of(const struct image_files *images, const struct image_file
 }
 
 /* The one that fits best, if that is one build. */
-static const struct image_file *find_given(const struct image_files *images, const struct filter_module *module)
+static const struct image_file *find_given(const struct image_files *images,
+					   const struct filter_module *module)
 {
 	const struct image_file *best = NULL;
 	unsigned most = 0;
@@ -173,7 +176,8 @@ static struct image_file *open_mounted(struct image_files *images, const char *i
 	return file;
 }
 
-/* Copies the one name in the directory to @id, or finds the one there already. False when there is another. */
+/* Copies the one name in the directory to @id, or finds the one there already. False when there is another.
+ */
 static bool read_only_name(const char *directory, char id[static FILTER_ID_SIZE])
 {
 	DIR *names = opendir(directory);
@@ -215,7 +219,9 @@ const struct image_file *images_find(struct image_files *images, const struct fi
 	const struct image_file *file = find_given(images, module);
 	if (file || !images->mount)
 		return file;
-	return module->id[0] ? open_mounted(images, module->id) : images->by_name ? open_by_name(images, module) : NULL;
+	return module->id[0]     ? open_mounted(images, module->id)
+	       : images->by_name ? open_by_name(images, module)
+				 : NULL;
 }
 
 int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret)

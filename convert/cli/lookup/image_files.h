@@ -1,5 +1,6 @@
 /*
- * image_files.h - the images that logs and stacks refer to: GSYM files of the command line, and those of a mounted gsymfs.
+ * image_files.h - the images that logs and stacks refer to: GSYM files of the command line, and those of a
+ * mounted gsymfs.
  */
 #ifndef CONVERT_CLI_LOOKUP_IMAGE_FILES_H
 #define CONVERT_CLI_LOOKUP_IMAGE_FILES_H
@@ -29,9 +30,9 @@ int images_open(struct image_files *images, const char *path);
 void images_deinit(struct image_files *images);
 
 /*
- * The image that a log calls @module: the file with its id; if the log or the file has none, the file whose name fits best, or the only
- * one if the kernel is meant; else that of the mount, which converts it if need be. NULL when there is none, or when by its
- * name it may be several.
+ * The image that a log calls @module: the file with its id; if the log or the file has none, the file whose
+ * name fits best, or the only one if the kernel is meant; else that of the mount, which converts it if need
+ * be. NULL when there is none, or when by its name it may be several.
  */
 const struct image_file *images_find(struct image_files *images, const struct filter_module *module);
 

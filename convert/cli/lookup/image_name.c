@@ -37,7 +37,8 @@ unsigned image_name_fit(const char *path, const struct filter_module *module, bo
 {
 	const char *of_file = last_part(path), *wanted = last_part(module->name);
 	const char *rest = *wanted ? behind(of_file, wanted, module->is_kernel) : NULL;
-	if (rest && (!*rest || strcmp(rest, ".gsym") == 0 || (module->is_kernel && strcmp(rest, ".ko.gsym") == 0)))
+	if (rest &&
+	    (!*rest || strcmp(rest, ".gsym") == 0 || (module->is_kernel && strcmp(rest, ".ko.gsym") == 0)))
 		return FITS_WHOLE;
 	if (rest && *rest == '.')
 		return FITS_BEGINNING;

@@ -126,7 +126,8 @@ int merged_lookup(struct merged_lookup *m, const struct gsym_reader *reader, uin
 {
 	struct pass pass = {.m = m, .reader = reader, .options = options, .addr = addr};
 	text_reset(&m->shown);
-	int err = lookup_each_merged(reader, addr, render_lookup_flags(options->format), &m->answer, show, &pass, diag);
+	int err = lookup_each_merged(reader, addr, render_lookup_flags(options->format), &m->answer, show,
+				     &pass, diag);
 	if (m->shown.failed)
 		return -ENOMEM;
 	if (!pass.seen || (!pass.shown && options->format != RENDER_GSYMUTIL))

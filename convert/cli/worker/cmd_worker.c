@@ -1,8 +1,8 @@
 /*
  * "gsym worker": the daemon's helper, which reads object files so that the daemon need not.
  *
- * The protocol is convert/worker/worker.h. A worker limits itself and enters its sandbox before it looks at the
- * first byte of a file, and reaches files only through descriptors the daemon has opened: see ask.h.
+ * The protocol is convert/worker/worker.h. A worker limits itself and enters its sandbox before it looks at
+ * the first byte of a file, and reaches files only through descriptors the daemon has opened: see ask.h.
  */
 #include "convert/cli/commands.h"
 
@@ -110,7 +110,8 @@ static int send_sections(uint64_t serial, const struct convert_summary *s)
 {
 	int err = 0;
 	for (size_t i = 0; i < s->n_sections && !err; i++) {
-		struct worker_section m = {.head.serial = serial, .addr = s->sections[i].addr, .size = s->sections[i].size};
+		struct worker_section m = {
+			.head.serial = serial, .addr = s->sections[i].addr, .size = s->sections[i].size};
 		snprintf(m.name, sizeof(m.name), "%s", s->sections[i].name);
 		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_SECTION, -1);
 	}
@@ -122,7 +123,8 @@ static int send_segments(uint64_t serial, const struct convert_summary *s)
 	int err = 0;
 	for (size_t i = 0; i < s->n_segments && !err; i++) {
 		const struct convert_segment *from = &s->segments[i];
-		struct worker_segment m = {.head.serial = serial, .off = from->off, .addr = from->addr, .size = from->size};
+		struct worker_segment m = {
+			.head.serial = serial, .off = from->off, .addr = from->addr, .size = from->size};
 		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_SEGMENT, -1);
 	}
 	return err;

@@ -1,7 +1,7 @@
 /*
- * elfutils' client does the work: it knows the servers ($DEBUGINFOD_URLS), keeps what it got in a directory that other
- * programs of the user share, and is loaded only here and only when asked, so nobody needs to have it. Of its interface
- * (debuginfod_find_debuginfo(3)) only what is used here is declared.
+ * elfutils' client does the work: it knows the servers ($DEBUGINFOD_URLS), keeps what it got in a directory
+ * that other programs of the user share, and is loaded only here and only when asked, so nobody needs to have
+ * it. Of its interface (debuginfod_find_debuginfo(3)) only what is used here is declared.
  */
 #include "convert/cli/worker/debuginfod_client.h"
 
@@ -27,7 +27,8 @@ typedef int progress_fn(struct debuginfod_client *client, long done, long total)
 struct client {
 	struct debuginfod_client *(*begin)(void);
 	void (*set_progressfn)(struct debuginfod_client *client, progress_fn *progress);
-	int (*find_debuginfo)(struct debuginfod_client *client, const unsigned char *id, int size, char **path);
+	int (*find_debuginfo)(struct debuginfod_client *client, const unsigned char *id, int size,
+			      char **path);
 	void (*set_verbose_fd)(struct debuginfod_client *client, int fd); /* or NULL: since elfutils 0.183 */
 };
 
@@ -45,12 +46,14 @@ static time_t seconds_now(void)
 	return t.tv_sec;
 }
 
-/* Called about once a second, also while nothing comes; non-zero makes the client stop and clean up behind itself. */
+/* Called about once a second, also while nothing comes; non-zero makes the client stop and clean up behind
+ * itself. */
 static int check_bounds(struct debuginfod_client *client, long done, long total)
 {
 	(void)client;
 	bounds.late |= seconds_now() >= bounds.deadline;
-	bounds.large |= (done > 0 && (uint64_t)done > bounds.size) || (total > 0 && (uint64_t)total > bounds.size);
+	bounds.large |=
+		(done > 0 && (uint64_t)done > bounds.size) || (total > 0 && (uint64_t)total > bounds.size);
 	return bounds.late || bounds.large;
 }
 
@@ -68,7 +71,8 @@ static bool load_client(struct client *ret)
 
 /* ---- Servers in trouble ---- */
 
-/* "url N" and what became of the query, in the client's own words: whether the server has answered that it has no such file. */
+/* "url N" and what became of the query, in the client's own words: whether the server has answered that it
+ * has no such file. */
 static bool is_no(const char *line)
 {
 	size_t n = strcspn(line, "\n");
@@ -76,8 +80,9 @@ static bool is_no(const char *line)
 }
 
 /*
- * The client says ENOENT, too, of a server that is overloaded, of one that closes the connection, and of several of which
- * the last one said no. What it tells those who debug it knows better. Without such words: no trouble.
+ * The client says ENOENT, too, of a server that is overloaded, of one that closes the connection, and of
+ * several of which the last one said no. What it tells those who debug it knows better. Without such words:
+ * no trouble.
  */
 static bool in_trouble(int words)
 {
@@ -141,7 +146,8 @@ static int fetch(const struct worker_download *order)
 	struct client client;
 	bounds.deadline = seconds_now() + (time_t)order->seconds;
 	bounds.size = order->size;
-	/* A server that is silent for DEBUGINFOD_TIMEOUT is not asked twice more at once: the daemon tries again later. */
+	/* A server that is silent for DEBUGINFOD_TIMEOUT is not asked twice more at once: the daemon tries
+	 * again later. */
 	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
 	if (setenv("DEBUGINFOD_CACHE_PATH", order->directory, 1))
 		return -ENOMEM;

@@ -3,8 +3,8 @@
  *
  * The list of system calls is what glibc, libelf and the converter use to map and read files, run threads and
  * write to open descriptors. Others fail with EPERM rather than kill, so that a libc which tries something
- * new falls back instead of dying. Opening files, new processes, sockets, signals to others and ptrace are not
- * on it; of clone(2) only the form that starts a thread.
+ * new falls back instead of dying. Opening files, new processes, sockets, signals to others and ptrace are
+ * not on it; of clone(2) only the form that starts a thread.
  */
 #include "convert/cli/worker/sandbox.h"
 
@@ -109,12 +109,14 @@ static void enter_ruleset(int ruleset)
 /* Allows @rights at and below @path; of a file those that files have. What is not there needs no rule. */
 static void allow_path(int ruleset, const char *path, uint64_t rights)
 {
-	const uint64_t of_files = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE;
+	const uint64_t of_files =
+		LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE;
 	struct landlock_path_beneath_attr rule = {.parent_fd = path ? open(path, O_PATH | O_CLOEXEC) : -1};
 	struct stat st;
 	if (rule.parent_fd < 0)
 		return;
-	rule.allowed_access = fstat(rule.parent_fd, &st) == 0 && S_ISDIR(st.st_mode) ? rights : rights & of_files;
+	rule.allowed_access =
+		fstat(rule.parent_fd, &st) == 0 && S_ISDIR(st.st_mode) ? rights : rights & of_files;
 	syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 	close(rule.parent_fd);
 }
@@ -270,10 +272,23 @@ void sandbox_enter_network(const char *directory)
 {
 	/* Libraries, name servers, certificates. */
 	static const char *const system[] = {
-		"/dev/null", "/dev/urandom", "/etc", "/gnu/store", "/lib", "/lib32", "/lib64", "/nix/store", "/proc/self",
-		"/run/NetworkManager", "/run/resolvconf", "/run/systemd/resolve", "/usr", "/var/lib/ca-certificates",
+		"/dev/null",
+		"/dev/urandom",
+		"/etc",
+		"/gnu/store",
+		"/lib",
+		"/lib32",
+		"/lib64",
+		"/nix/store",
+		"/proc/self",
+		"/run/NetworkManager",
+		"/run/resolvconf",
+		"/run/systemd/resolve",
+		"/usr",
+		"/var/lib/ca-certificates",
 	};
-	static const char *const named[] = {"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "DEBUGINFOD_HEADERS_FILE"};
+	static const char *const named[] = {"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
+					    "DEBUGINFOD_HEADERS_FILE"};
 	const uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 	uint64_t all;
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

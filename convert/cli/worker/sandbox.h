@@ -27,8 +27,8 @@ int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_by
 void sandbox_enter(void);
 
 /*
- * For one that needs the network: no new privileges, no programs, and of files only those below @directory, and to read
- * what belongs to the system. File names in $SSL_CERT_FILE and the like count as such.
+ * For one that needs the network: no new privileges, no programs, and of files only those below @directory,
+ * and to read what belongs to the system. File names in $SSL_CERT_FILE and the like count as such.
  */
 void sandbox_enter_network(const char *directory);
 

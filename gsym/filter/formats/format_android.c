@@ -9,7 +9,8 @@
 
 enum { ADDRESS_DIGITS_MIN = 8 };
 
-/* Where the path that begins at @s ends: before " (", but for "(deleted)" and "(offset 0x1000)", which belong to it. */
+/* Where the path that begins at @s ends: before " (", but for "(deleted)" and "(offset 0x1000)", which belong
+ * to it. */
 static const char *end_of_path(struct scan s)
 {
 	for (const char *p = s.at; (p = find_text(p, s.end, " (")); p++) {

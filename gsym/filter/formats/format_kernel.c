@@ -1,13 +1,15 @@
 /*
- * Oopses, warnings and traces of the Linux kernel: "func+0x12/0x40", the offset and size of a function of the kernel, or with
+ * Oopses, warnings and traces of the Linux kernel: "func+0x12/0x40", the offset and size of a function of the
+ *kernel, or with
  * "[module]" or "[module BUILDID]" behind it, of a module. The kernel's own build id is in the line
  *
  *	CPU: 3 PID: 1234 Comm: cat Not tainted 6.1.0 #1 0123456789abcdef0123456789abcdef01234567
  *
  * if it was built with CONFIG_STACKTRACE_BUILD_ID, as the ids of modules are then there.
  *
- * Registers tell where the processor was ("RIP: 0010:func+0x12/0x40"), which a trace below goes on with. Lines of several processors or
- * tasks have a mark if it was built with CONFIG_PRINTK_CALLER: "[    5.1][  T123]", "[    5.1][    C3]".
+ * Registers tell where the processor was ("RIP: 0010:func+0x12/0x40"), which a trace below goes on with.
+ *Lines of several processors or tasks have a mark if it was built with CONFIG_PRINTK_CALLER: "[    5.1][
+ *T123]", "[    5.1][    C3]".
  */
 #include "gsym/filter/log_format.h"
 
@@ -43,13 +45,16 @@ static bool has_any(const char *line, const char *symbol, const char *const *wor
 	return false;
 }
 
-/* A symbol whose address is in a register, as several architectures write it, or that of an interrupted instruction. */
+/* A symbol whose address is in a register, as several architectures write it, or that of an interrupted
+ * instruction. */
 static bool is_head(const char *line, const char *symbol)
 {
-	static const char *const words[] = {"RIP: ", "RIP  [", "EIP: ", "IP: ", "EIP is at ", "PC is at ", "pc : ", "NIP [", "epc : ",
-					    "epc   : ", "Krnl PSW : ", "WARNING: "};
+	static const char *const words[] = {
+		"RIP: ", "RIP  [", "EIP: ",  "IP: ",     "EIP is at ",  "PC is at ",
+		"pc : ", "NIP [",  "epc : ", "epc   : ", "Krnl PSW : ", "WARNING: "};
 	return has_any(line, symbol, words, ARRAY_SIZE(words)) ||
-	       (symbol - line > 3 && memcmp(symbol - 3, "at ", 3) == 0 && !is_word(symbol[-4]) && find_text(line, symbol, "--- "));
+	       (symbol - line > 3 && memcmp(symbol - 3, "at ", 3) == 0 && !is_word(symbol[-4]) &&
+		find_text(line, symbol, "--- "));
 }
 
 /* A return address in a register, or one that is mentioned. */
@@ -86,13 +91,15 @@ static enum role role_of(const char *line, const char *symbol)
 		return ROLE_APART;
 	const char *at = skip_back(line, symbol);
 	bool from = at - line >= 4 && memcmp(at - 4, "from", 4) == 0;
-	return at == line || !is_symbol(at[-1]) || is_behind_colour(line, at) || from ? ROLE_FRAME : ROLE_APART;
+	return at == line || !is_symbol(at[-1]) || is_behind_colour(line, at) || from ? ROLE_FRAME
+										      : ROLE_APART;
 }
 
 /* Whether it was found on the stack, and may be old. */
 static bool is_unreliable(const char *line, const char *symbol, struct scan behind)
 {
-	return (symbol - line >= 2 && memcmp(symbol - 2, "? ", 2) == 0) || find_text(behind.at, behind.end, " (unreliable)");
+	return (symbol - line >= 2 && memcmp(symbol - 2, "? ", 2) == 0) ||
+	       find_text(behind.at, behind.end, " (unreliable)");
 }
 
 /* The mark of a task or processor, as a number; 0 when there is none. */
@@ -103,7 +110,8 @@ static uint64_t parse_thread(struct scan line)
 		uint64_t number;
 		scan_blanks(&s);
 		bool task = scan_lit(&s, "T");
-		if ((task || scan_lit(&s, "C")) && scan_decimal(&s, &number) && scan_lit(&s, "]") && number < UINT32_MAX)
+		if ((task || scan_lit(&s, "C")) && scan_decimal(&s, &number) && scan_lit(&s, "]") &&
+		    number < UINT32_MAX)
 			return 2 * number + task + 1;
 	}
 	return 0;
@@ -179,7 +187,8 @@ static int note(struct context *context, struct scan line)
 	for (const char *to = line.end, *from; to > comm; to = from - 1) {
 		for (from = to; from > comm && hex_value(from[-1]) >= 0;)
 			from--;
-		if (to - from >= BUILD_ID_DIGITS_MIN && is_blank(from[-1]) && module_set_id(&context->kernel, from, to))
+		if (to - from >= BUILD_ID_DIGITS_MIN && is_blank(from[-1]) &&
+		    module_set_id(&context->kernel, from, to))
 			break;
 	}
 	return 0;
@@ -193,7 +202,8 @@ static bool is_name_of_stack(struct scan line)
 		p--;
 	if (p == line.at || *--p != '>')
 		return false;
-	while (p > line.at && ((p[-1] >= 'A' && p[-1] <= 'Z') || is_digit(p[-1]) || p[-1] == '#' || p[-1] == '_'))
+	while (p > line.at &&
+	       ((p[-1] >= 'A' && p[-1] <= 'Z') || is_digit(p[-1]) || p[-1] == '#' || p[-1] == '_'))
 		p--;
 	p -= p > line.at && p[-1] == '/';
 	return p > line.at && p[-1] == '<';

@@ -39,7 +39,8 @@ static bool next_element(struct scan *s, struct element *ret)
 static bool is_word_of(const struct element *e, size_t field, const char *word)
 {
 	size_t size = strlen(word);
-	return field < e->n && scan_left(&e->fields[field]) == size && memcmp(e->fields[field].at, word, size) == 0;
+	return field < e->n && scan_left(&e->fields[field]) == size &&
+	       memcmp(e->fields[field].at, word, size) == 0;
 }
 
 /* Hexadecimal with "0x", else decimal. */
@@ -68,7 +69,8 @@ static bool locate(const struct context *context, uint64_t address, struct frame
 	return false;
 }
 
-static bool code(const struct context *context, const struct element *e, size_t field, uint8_t kind, struct frame *ret)
+static bool code(const struct context *context, const struct element *e, size_t field, uint8_t kind,
+		 struct frame *ret)
 {
 	if (!number(e, field, &ret->shown) || !locate(context, ret->shown, ret))
 		return false;
@@ -88,7 +90,8 @@ static bool backtrace(const struct context *context, const struct element *e, st
 	ret->style = STYLE_BACKTRACE;
 	ret->number = (uint32_t)frame;
 	ret->has_number = true;
-	return code(context, e, 2, WALK_RETURN, ret); /* unless it says so, an address is most often one of these */
+	return code(context, e, 2, WALK_RETURN,
+		    ret); /* unless it says so, an address is most often one of these */
 }
 
 static bool parse(const struct context *context, struct scan line, const struct element *e, struct frame *ret)
@@ -135,8 +138,8 @@ static int add_module(struct context *context, const struct element *e)
 static int add_mapping(struct context *context, const struct element *e)
 {
 	struct mapping m;
-	if (!number(e, 1, &m.start) || !number(e, 2, &m.size) || !is_word_of(e, 3, "load") || !number(e, 4, &m.key) ||
-	    !number(e, 6, &m.relative))
+	if (!number(e, 1, &m.start) || !number(e, 2, &m.size) || !is_word_of(e, 3, "load") ||
+	    !number(e, 4, &m.key) || !number(e, 6, &m.relative))
 		return 0;
 	for (size_t i = 0; i < context->mappings.n; i++) {
 		if (context->mappings.v[i].start == m.start) {

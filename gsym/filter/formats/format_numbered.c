@@ -6,8 +6,8 @@
  *	#1  0x00005581f7f2a1cc n/a (libexample.so.1 + 0x11cc)                      systemd-coredump
  *	    #1 <null> <null> (example+0x11cc)                                      ThreadSanitizer
  *
- * The offset counts from where the module is loaded. Sanitizers print return addresses one byte, or one instruction, back.
- * systemd-coredump lists build ids before: "Module libexample.so.1 with build-id 0123...".
+ * The offset counts from where the module is loaded. Sanitizers print return addresses one byte, or one
+ *instruction, back. systemd-coredump lists build ids before: "Module libexample.so.1 with build-id 0123...".
  */
 #include "gsym/filter/log_format.h"
 
@@ -64,7 +64,8 @@ static const char *before_architecture(const struct place *place)
 	const char *p = place->name_end;
 	while (p > place->name && is_word(p[-1]))
 		p--;
-	return p > place->name + 1 && p < place->name_end && p[-1] == ':' && !is_digit(*p) ? p - 1 : place->name_end;
+	return p > place->name + 1 && p < place->name_end && p[-1] == ':' && !is_digit(*p) ? p - 1
+											   : place->name_end;
 }
 
 static void sanitizer(struct scan line, struct scan rest, const struct place *place, struct frame *ret)
@@ -80,8 +81,8 @@ static void sanitizer(struct scan line, struct scan rest, const struct place *pl
 	ret->to = (uint32_t)(behind.at - line.at);
 }
 
-static bool coredump(const struct context *context, struct scan line, struct scan rest, const struct place *place,
-		     struct frame *ret)
+static bool coredump(const struct context *context, struct scan line, struct scan rest,
+		     const struct place *place, struct frame *ret)
 {
 	const struct module *module = modules_by_name(&context->coredump, place->name, place->name_end);
 	if (!scan_blanks(&rest) || rest.at >= place->open - 1)
@@ -107,7 +108,8 @@ static bool thread_sanitizer(struct scan line, struct scan rest, uint64_t number
 	    memcmp(place.open + 1 - size, unknown, size) != 0)
 		return false;
 	struct scan behind = scan_from(place.close, line.end);
-	*ret = (struct frame){.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
+	*ret = (struct frame){
+		.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
 	module_set_name(&ret->module, place.name, place.name_end);
 	parse_build_id(&behind, &ret->module);
 	ret->style = STYLE_THREADS;
@@ -128,7 +130,8 @@ static bool frame(const struct context *context, struct scan line, const char *h
 		return thread_sanitizer(line, s, number, ret);
 	if (!scan_digits(&s, ADDRESS_DIGITS_MIN, &address) || !parse_place(s, &place))
 		return false;
-	*ret = (struct frame){.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
+	*ret = (struct frame){
+		.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
 	if (place.spaced)
 		return coredump(context, line, s, &place, ret);
 	sanitizer(line, s, &place, ret);
@@ -143,7 +146,8 @@ static bool summary(struct scan line, struct frame *ret)
 	if (!at || !parse_place(scan_from(at, line.end), &place) || place.spaced)
 		return false;
 	struct scan behind = scan_from(place.close, line.end);
-	*ret = (struct frame){.address = place.off, .space = FRAME_RVA, .style = STYLE_SUMMARY, .apart = true};
+	*ret = (struct frame){
+		.address = place.off, .space = FRAME_RVA, .style = STYLE_SUMMARY, .apart = true};
 	module_set_name(&ret->module, place.name, place.name_end);
 	parse_build_id(&behind, &ret->module);
 	ret->from = (uint32_t)(place.open - line.at);
@@ -159,11 +163,13 @@ static size_t find(const struct context *context, struct scan line, struct frame
 	return summary(line, &ret[0]);
 }
 
-/* "Module libexample.so.1 with build-id 0123", in older versions "Found module libexample.so.1 with build-id: 0123". */
+/* "Module libexample.so.1 with build-id 0123", in older versions "Found module libexample.so.1 with build-id:
+ * 0123". */
 static int note(struct context *context, struct scan line)
 {
 	struct module module = {.key = 0};
-	const char *at = find_text(line.at, line.end, "odule "), *with = find_text(at ? at : line.end, line.end, " with build-id");
+	const char *at = find_text(line.at, line.end, "odule "),
+		   *with = find_text(at ? at : line.end, line.end, " with build-id");
 	if (!with)
 		return 0;
 	struct scan s = scan_from(with, line.end);

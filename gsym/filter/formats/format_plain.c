@@ -1,6 +1,7 @@
 /*
- * An image and an address in it, anywhere in a line: "<id>+0x11cc", counted from where the image is loaded, or "<id> 0x4011cc", an address
- * of the file. If nothing but a number is before it, it is a frame of a stack, and those but number 0 are return addresses.
+ * An image and an address in it, anywhere in a line: "<id>+0x11cc", counted from where the image is loaded,
+ * or "<id> 0x4011cc", an address of the file. If nothing but a number is before it, it is a frame of a stack,
+ * and those but number 0 are return addresses.
  */
 #include "gsym/filter/log_format.h"
 
@@ -32,7 +33,8 @@ static bool parse(struct scan line, const char *from, const char *to, struct fra
 	if (to - from < ID_DIGITS_MIN || !module_set_id(&ret->module, from, to))
 		return false;
 	ret->space = scan_lit(&s, "+") ? FRAME_RVA : FRAME_LINK;
-	if ((ret->space == FRAME_LINK && !scan_blanks(&s)) || !scan_hex(&s, &ret->address) || (s.at < s.end && is_word(*s.at)))
+	if ((ret->space == FRAME_LINK && !scan_blanks(&s)) || !scan_hex(&s, &ret->address) ||
+	    (s.at < s.end && is_word(*s.at)))
 		return false;
 	ret->has_number = parse_number(line, from, &number);
 	ret->number = (uint32_t)number;

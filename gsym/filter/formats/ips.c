@@ -12,7 +12,8 @@ void ips_deinit(struct ips *ips)
 
 bool ips_is_header(struct scan line)
 {
-	return line.at < line.end && *line.at == '{' && line.end[-1] == '}' && find_text(line.at, line.end, "\"bug_type\"") &&
+	return line.at < line.end && *line.at == '{' && line.end[-1] == '}' &&
+	       find_text(line.at, line.end, "\"bug_type\"") &&
 	       find_text(line.at, line.end, "\"incident_id\"");
 }
 
@@ -56,8 +57,8 @@ struct object {
 
 /* Where a value stands. */
 struct place {
-	struct scan key;   /* of the object's member, or of the array that holds it; empty: none */
-	uint32_t *frames;  /* in an array: how many frames it has so far */
+	struct scan key;  /* of the object's member, or of the array that holds it; empty: none */
+	uint32_t *frames; /* in an array: how many frames it has so far */
 };
 
 static void parse_value(struct parser *p, const struct place *place, struct object *in);
@@ -149,13 +150,15 @@ static int add_frame(struct parser *p, const char *from, const struct object *o,
 		.named = o->named,
 	};
 	size_t n = p->ips->frames.n;
-	if (n >= IPS_FRAMES_MAX || (n && p->ips->frames.v[n - 1].to > frame.from)) /* too many, or one in another */
+	if (n >= IPS_FRAMES_MAX ||
+	    (n && p->ips->frames.v[n - 1].to > frame.from)) /* too many, or one in another */
 		return 0;
 	return vec_push(&p->ips->frames, frame);
 }
 
 /* An object has ended, in an array called @place->key. */
-static void finish_object(struct parser *p, const struct place *place, const char *from, const struct object *o)
+static void finish_object(struct parser *p, const struct place *place, const char *from,
+			  const struct object *o)
 {
 	int err = 0;
 	if (!place->frames)

@@ -1,5 +1,6 @@
 /*
- * ips.h - reports of crashes on Apple's newer systems (.ips): a line of JSON that says what follows, then a JSON object.
+ * ips.h - reports of crashes on Apple's newer systems (.ips): a line of JSON that says what follows, then a
+ *JSON object.
  *
  *	{"app_name":"Example","bug_type":"309","incident_id":"..."}
  *	{ "threads": [{"frames": [{"imageOffset": 16208, "imageIndex": 0}, ...]}, ...],
@@ -13,16 +14,16 @@
 #include "gsym/filter/log_format.h"
 
 enum {
-	IPS_DEPTH_MAX = 64,      /* of objects and arrays in each other */
-	IPS_FRAMES_MAX = 16384,  /* of a report: more stay as they are */
+	IPS_DEPTH_MAX = 64,     /* of objects and arrays in each other */
+	IPS_FRAMES_MAX = 16384, /* of a report: more stay as they are */
 };
 
 struct ips_frame {
-	size_t from, to;    /* the object, from brace to behind the brace */
-	uint64_t offset;    /* imageOffset: from where the image is loaded */
-	uint32_t image;     /* imageIndex */
-	uint32_t number;    /* in its stack */
-	bool named;         /* it has a symbol already */
+	size_t from, to; /* the object, from brace to behind the brace */
+	uint64_t offset; /* imageOffset: from where the image is loaded */
+	uint32_t image;  /* imageIndex */
+	uint32_t number; /* in its stack */
+	bool named;      /* it has a symbol already */
 };
 
 struct ips {

@@ -1,7 +1,8 @@
 /*
- * Queries are taken in blocks, and each step is done for a whole block: which function, which segment of it, the record. So what a step needs
- * is on its way from memory while those before it work, and while the block before it is rendered. Functions are cut into segments (batch_map.h), names and
- * files are kept as they are shown (batch_memory.h): then an answer is two short searches and some copying. Whatever does not fit into
+ * Queries are taken in blocks, and each step is done for a whole block: which function, which segment of it,
+ * the record. So what a step needs is on its way from memory while those before it work, and while the block
+ * before it is rendered. Functions are cut into segments (batch_map.h), names and files are kept as they are
+ * shown (batch_memory.h): then an answer is two short searches and some copying. Whatever does not fit into
  * this, large or damaged, is looked up by itself.
  */
 #include "gsym/render/batch/batch.h"
@@ -18,7 +19,7 @@ enum {
 };
 
 enum how {
-	BY_ITSELF,   /* one lookup, one answer */
+	BY_ITSELF, /* one lookup, one answer */
 	BY_SEGMENT,
 	IS_UNKNOWN,
 	IS_DAMAGED,
@@ -27,12 +28,12 @@ enum how {
 /* A query on its way. */
 struct found {
 	enum how how;
-	size_t n;  /* functions that start before it */
+	size_t n;     /* functions that start before it */
 	uint32_t off; /* from the function's start */
 	struct function_map *map;
-	const uint32_t *at; /* its segment, among those of the map; NULL: there are none */
-	uint32_t left; /* segments to search, from that one on */
-	const map_place *place; /* of its segment */
+	const uint32_t *at;        /* its segment, among those of the map; NULL: there are none */
+	uint32_t left;             /* segments to search, from that one on */
+	const map_place *place;    /* of its segment */
 	uint32_t file, line, node; /* the same unpacked */
 };
 
@@ -107,7 +108,8 @@ static int answer_address(struct run *run, const struct batch_query *query, stru
 	struct gsym_answer *answer = &run->batch->answer;
 	if (!run->reader)
 		return -ENOENT;
-	unsigned flags = render_lookup_flags(run->options.render.format) | (run->options.near ? GSYM_LOOKUP_NEAR : 0);
+	unsigned flags =
+		render_lookup_flags(run->options.render.format) | (run->options.near ? GSYM_LOOKUP_NEAR : 0);
 	int err = gsym_lookup_flags(run->reader, query->addr, 0, flags, answer, diag);
 	if (err)
 		return err;
@@ -187,9 +189,9 @@ static void find_slowly(struct run *run, size_t at, struct found *found)
 		return;
 	}
 	uint64_t in = off - reader_addr_off(run->reader, index);
-	found->map = in <= UINT32_MAX ?
-			     map_get(m, index, (struct map_queries){run->queries + at, run->n - at}) :
-			     NULL;
+	found->map = in <= UINT32_MAX
+			     ? map_get(m, index, (struct map_queries){run->queries + at, run->n - at})
+			     : NULL;
 	found->off = (uint32_t)in;
 	found->how = found->map ? BY_SEGMENT : BY_ITSELF;
 }
@@ -212,7 +214,8 @@ static void find_maps(struct run *run, const struct block *block)
 		if (found->how != BY_SEGMENT)
 			continue;
 		found->map = map_there(m, (uint32_t)(found->n - 1));
-		if (found->map && found->map->alone && !found->map->exact && off - found->map->start < found->map->size)
+		if (found->map && found->map->alone && !found->map->exact &&
+		    off - found->map->start < found->map->size)
 			found->off = (uint32_t)(off - found->map->start);
 		else
 			find_slowly(run, block->at + i, found);
@@ -229,8 +232,9 @@ static void halve(struct found *found)
 }
 
 /*
- * The segments of all queries, halving what is left to search for one after the other, so that each waits for memory while the others
- * are compared. What is short, and therefore there, is halved as often as the longest of it needs: nobody has to guess how often.
+ * The segments of all queries, halving what is left to search for one after the other, so that each waits for
+ * memory while the others are compared. What is short, and therefore there, is halved as often as the longest
+ * of it needs: nobody has to guess how often.
  */
 static void search_segments(const struct block *block)
 {
@@ -269,7 +273,8 @@ static void find_places(const struct block *block)
 		else if (found->map->exact && *found->at != found->off)
 			found->how = BY_ITSELF;
 		else
-			__builtin_prefetch(found->place = &map_places(found->map)[found->at - found->map->offs]);
+			__builtin_prefetch(found->place =
+						   &map_places(found->map)[found->at - found->map->offs]);
 	}
 }
 
@@ -292,8 +297,9 @@ static void look_at_places(const struct run *run, const struct block *block)
 }
 
 /*
- * The first byte is read, and not used, so that nothing waits for it: a processor may leave out a prefetch when it does not know where the
- * page is. Measured: it helps here, where a block of texts that lie anywhere comes last, and not in the steps before.
+ * The first byte is read, and not used, so that nothing waits for it: a processor may leave out a prefetch
+ * when it does not know where the page is. Measured: it helps here, where a block of texts that lie anywhere
+ * comes last, and not in the steps before.
  */
 static void expect_text(const struct memory *m, room_ref text)
 {
@@ -447,12 +453,14 @@ static void look_up_block(struct run *run, const struct block *block)
 	expect_texts(run, block);
 }
 
-/* Looks up the queries behind @last, of which the answers are still to be made, until there are @enough bytes. */
+/* Looks up the queries behind @last, of which the answers are still to be made, until there are @enough
+ * bytes. */
 static struct block look_ahead(struct run *run, const struct block *last, size_t enough)
 {
 	size_t done = last->at + last->n, there = run->out->n + last->n * ANSWER_SIZE;
 	struct block block = {.at = done, .v = run->batch->blocks[last->v == run->batch->blocks[0]]};
-	if (last->n && (there >= enough || run->batch->memory.full)) /* nothing may move before they are made */
+	if (last->n &&
+	    (there >= enough || run->batch->memory.full)) /* nothing may move before they are made */
 		return block;
 	if (run->prepared)
 		memory_refresh(&run->batch->memory);
@@ -503,13 +511,14 @@ static int answer_all(struct run *run, size_t enough, size_t *ret_n)
 			return err;
 		*ret_n = now.at + now.n;
 		more = more && *ret_n < run->n;
-		now = next.n || !more ? next : look_ahead(run, &(struct block){.at = *ret_n, .v = now.v}, enough);
+		now = next.n || !more ? next
+				      : look_ahead(run, &(struct block){.at = *ret_n, .v = now.v}, enough);
 	}
 	return run->damaged;
 }
 
-int batch_answer(struct batch *batch, const struct batch_options *options, const struct batch_query *queries, size_t n,
-		 size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag)
+int batch_answer(struct batch *batch, const struct batch_options *options, const struct batch_query *queries,
+		 size_t n, size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag)
 {
 	struct run run = {
 		.batch = batch,
@@ -528,7 +537,9 @@ int batch_answer(struct batch *batch, const struct batch_options *options, const
 		       memory_begin(&batch->memory, &options->render, n);
 	text_reset(&batch->module);
 	render_module(&batch->module, &options->render, options->render.format == RENDER_TSV ? "-" : "");
-	int err = batch->module.failed || !text_reserve(&batch->module, PUT_SLACK) ? -ENOMEM : answer_all(&run, enough, ret_n);
+	int err = batch->module.failed || !text_reserve(&batch->module, PUT_SLACK)
+			  ? -ENOMEM
+			  : answer_all(&run, enough, ret_n);
 	batch->inside = false;
 	return err;
 }

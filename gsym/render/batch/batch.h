@@ -1,8 +1,8 @@
 /*
  * batch.h - many addresses of one GSYM file answered at once, in the order in which they came.
  *
- * Pure: queries in, records out. A record is what render_answer() makes of a query; in the formats whose records may have
- * several lines and do not say so themselves (text, atos, gsymutil) an empty line ends it.
+ * Pure: queries in, records out. A record is what render_answer() makes of a query; in the formats whose
+ * records may have several lines and do not say so themselves (text, atos, gsymutil) an empty line ends it.
  */
 #ifndef GSYM_RENDER_BATCH_BATCH_H
 #define GSYM_RENDER_BATCH_BATCH_H
@@ -21,8 +21,8 @@ enum batch_kind {
 };
 
 struct batch_query {
-	uint64_t given; /* the address as it came */
-	uint64_t addr;  /* the same as the file was linked; of a return address: one byte before */
+	uint64_t given;   /* the address as it came */
+	uint64_t addr;    /* the same as the file was linked; of a return address: one byte before */
 	const char *text; /* of BATCH_MALFORMED: the line, borrowed */
 	uint32_t size;
 	uint8_t kind; /* enum batch_kind */
@@ -30,16 +30,17 @@ struct batch_query {
 
 struct batch_options {
 	struct render_options render; /* always with the same demangle; its cache is not used */
-	bool near;      /* gsym_lookup_near() */
+	bool near;                    /* gsym_lookup_near() */
 	bool is_return; /* addresses were taken one byte back: offsets are told from what was given */
-	/* Asked now and then, by any thread: true ends the call early, as if there were enough. NULL: never. */
+	/* Asked now and then, by any thread: true ends the call early, as if there were enough. NULL: never.
+	 */
 	bool (*stop)(const void *user);
 	const void *user;
 };
 
 /*
- * What is used from call to call: memory, and names of @reader that were demangled. The reader must live longer; NULL is
- * one that knows nothing. One thread at a time. NULL without memory.
+ * What is used from call to call: memory, and names of @reader that were demangled. The reader must live
+ * longer; NULL is one that knows nothing. One thread at a time. NULL without memory.
  */
 struct batch;
 struct batch *batch_new(const struct gsym_reader *reader);
@@ -50,12 +51,14 @@ void batch_free(struct batch *batch);
 size_t batch_memory(const struct batch *batch);
 
 /*
- * Appends to @out the records of as many of the @n queries as it takes for @out to hold @enough bytes, or until it is stopped; *ret_n
- * says how many, at least one of them. Queries without an answer and damaged records give the record of an unknown address.
+ * Appends to @out the records of as many of the @n queries as it takes for @out to hold @enough bytes, or
+ * until it is stopped; *ret_n says how many, at least one of them. Queries without an answer and damaged
+ * records give the record of an unknown address.
  *
- * 0; -ENOMEM; -EBADMSG when a record was damaged, with words for the first in @diag: *ret_n counts all the same.
+ * 0; -ENOMEM; -EBADMSG when a record was damaged, with words for the first in @diag: *ret_n counts all the
+ * same.
  */
-int batch_answer(struct batch *batch, const struct batch_options *options, const struct batch_query *queries, size_t n,
-		 size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag);
+int batch_answer(struct batch *batch, const struct batch_options *options, const struct batch_query *queries,
+		 size_t n, size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag);
 
 #endif

@@ -4,12 +4,13 @@
 #include "gsym/read/reader.h"
 
 enum {
-	CHEAP = 4096,                /* bytes of a record: to cut such a function costs little more than one lookup */
-	MANY = 64,                   /* queries at once that are worth cutting functions for which nobody asked before */
-	SCRATCH_KEPT = 1 << 20,      /* bytes; what a larger function needed is given back */
+	CHEAP = 4096, /* bytes of a record: to cut such a function costs little more than one lookup */
+	MANY = 64,    /* queries at once that are worth cutting functions for which nobody asked before */
+	SCRATCH_KEPT = 1 << 20, /* bytes; what a larger function needed is given back */
 };
 
-/* Whether an address can only be that of function @index: it is the only one to start where it does, and has a size. */
+/* Whether an address can only be that of function @index: it is the only one to start where it does, and has
+ * a size. */
 static bool is_alone(const struct gsym_reader *reader, uint32_t index, uint32_t size)
 {
 	uint64_t start = reader_addr_off(reader, index);
@@ -18,10 +19,12 @@ static bool is_alone(const struct gsym_reader *reader, uint32_t index, uint32_t 
 	       (index + 1 == n || reader_addr_off(reader, index + 1) != start);
 }
 
-static struct function_map *new_map(struct memory *m, uint32_t index, const struct record *record, size_t n, size_t n_nodes)
+static struct function_map *new_map(struct memory *m, uint32_t index, const struct record *record, size_t n,
+				    size_t n_nodes)
 {
 	struct function_map *map;
-	map = memory_room(m, sizeof(*map) + map_offs_size(n) + n * sizeof(map_place) + n_nodes * sizeof(struct map_node));
+	map = memory_room(m, sizeof(*map) + map_offs_size(n) + n * sizeof(map_place) +
+				     n_nodes * sizeof(struct map_node));
 	if (!map)
 		return NULL;
 	*map = (struct function_map){
@@ -77,7 +80,8 @@ static bool set_nodes(struct function_map *map, const struct segments *s, uint64
 }
 
 /* 0, -ENOMEM or -E2BIG. */
-static int map_of_segments(struct memory *m, uint32_t index, const struct record *record, struct function_map **ret)
+static int map_of_segments(struct memory *m, uint32_t index, const struct record *record,
+			   struct function_map **ret)
 {
 	const struct segments *s = &m->segments;
 	struct function_map *map = s->v.n ? new_map(m, index, record, s->v.n, s->nodes.n) : NULL;
@@ -88,7 +92,8 @@ static int map_of_segments(struct memory *m, uint32_t index, const struct record
 	return set_places(map, s) && set_nodes(map, s, record->name) ? 0 : -E2BIG;
 }
 
-/* Offsets of queries within function @index, as many as one pass takes. That another may answer for some does not matter. */
+/* Offsets of queries within function @index, as many as one pass takes. That another may answer for some does
+ * not matter. */
 static int gather(struct memory *m, uint32_t index, uint32_t size, struct map_queries queries)
 {
 	struct offsets *offsets = &m->segments.edges;
@@ -143,13 +148,16 @@ static int make_map(struct memory *m, uint32_t index, const struct record *recor
 	return err;
 }
 
-static bool has_first(const struct memory *m, const struct function_map *map, uint32_t index, const struct batch_query *query)
+static bool has_first(const struct memory *m, const struct function_map *map, uint32_t index,
+		      const struct batch_query *query)
 {
-	return !map->exact || map_answers(map, (uint32_t)(query->addr - gsym_reader_address(m->reader, index)));
+	return !map->exact ||
+	       map_answers(map, (uint32_t)(query->addr - gsym_reader_address(m->reader, index)));
 }
 
 /* Makes the map and notes it in @slot; NULL when there is none. */
-static struct function_map *new_for(struct memory *m, uint32_t index, room_ref *slot, struct map_queries queries)
+static struct function_map *new_for(struct memory *m, uint32_t index, room_ref *slot,
+				    struct map_queries queries)
 {
 	struct record record = {0};
 	struct function_map *map = NULL;

@@ -20,8 +20,8 @@ static inline struct function_map *map_there(const struct memory *m, uint32_t in
 }
 
 /*
- * The map of function @index, in which the first of @queries lies. NULL when that had better be looked up by itself: the function was not asked for
- * before and is large, or there is no memory.
+ * The map of function @index, in which the first of @queries lies. NULL when that had better be looked up by
+ * itself: the function was not asked for before and is large, or there is no memory.
  */
 struct function_map *map_get(struct memory *m, uint32_t index, struct map_queries queries);
 

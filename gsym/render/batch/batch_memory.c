@@ -5,16 +5,17 @@
 #include <sys/mman.h>
 
 enum {
-	FEW = 32,                   /* queries: for fewer nothing is set up */
+	FEW = 32, /* queries: for fewer nothing is set up */
 	ROOM_MAX = 48 << 20,
-	ROOM_SMALL = 1 << 20,       /* in pages of the usual size; what is behind is better in large ones */
+	ROOM_SMALL = 1 << 20, /* in pages of the usual size; what is behind is better in large ones */
 	ROOM_ALIGN = REF_LINES + 1,
 	ROOM_USED_MAX = ROOM_MAX - PUT_SLACK, /* behind the last text can be read, too */
-	TEXT_MAX = 4096,            /* bytes; longer ones are not kept */
+	TEXT_MAX = 4096,                      /* bytes; longer ones are not kept */
 	NAMES_LOG2 = 16,
 	MAPS_MAX = 1 << 20,
 	MAPS_MIN = 1 << 10,
-	ASKED_FOR_STARTS = 8,       /* an index of functions is made once there were a query for as many functions */
+	ASKED_FOR_STARTS =
+		8, /* an index of functions is made once there were a query for as many functions */
 };
 
 /* The first thing in the room: a text for strings that are not kept. */
@@ -26,7 +27,8 @@ static void forget(struct memory *m)
 	m->is_set_up = true;
 	m->full = false;
 	m->used = TOO_LONG;
-	*(struct memory_text *)memory_room(m, sizeof(struct memory_text)) = (struct memory_text){.too_long = true};
+	*(struct memory_text *)memory_room(m, sizeof(struct memory_text)) =
+		(struct memory_text){.too_long = true};
 	memset(m->maps, 0, m->n_maps * sizeof(*m->maps));
 	memset(m->names, 0, sizeof(*m->names) << NAMES_LOG2);
 	memset(m->paths, 0, sizeof(*m->paths) * MEMORY_PATHS);
@@ -47,9 +49,11 @@ void memory_deinit(struct memory *m)
 
 size_t memory_bytes(const struct memory *m)
 {
-	size_t tables = m->n_maps * sizeof(*m->maps) + (sizeof(*m->names) << NAMES_LOG2) + sizeof(*m->paths) * MEMORY_PATHS;
+	size_t tables = m->n_maps * sizeof(*m->maps) + (sizeof(*m->names) << NAMES_LOG2) +
+			sizeof(*m->paths) * MEMORY_PATHS;
 	size_t room = m->emptied ? ROOM_MAX : m->used; /* its pages stay */
-	return (m->room ? room : 0) + m->starts.n_buckets * sizeof(*m->starts.before) + (m->is_set_up ? tables : 0);
+	return (m->room ? room : 0) + m->starts.n_buckets * sizeof(*m->starts.before) +
+	       (m->is_set_up ? tables : 0);
 }
 
 static size_t maps_wanted(const struct gsym_reader *reader)
@@ -60,10 +64,12 @@ static size_t maps_wanted(const struct gsym_reader *reader)
 	return n;
 }
 
-/* Pages are there once they are touched. With small pages, half of the time of a large batch would go into finding them. */
+/* Pages are there once they are touched. With small pages, half of the time of a large batch would go into
+ * finding them. */
 static void map_room(struct memory *m)
 {
-	void *room = mmap(NULL, ROOM_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *room = mmap(NULL, ROOM_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0);
 	if (room == MAP_FAILED)
 		return;
 	m->room = room;
@@ -125,7 +131,8 @@ void *memory_room(struct memory *m, size_t size)
 	return at;
 }
 
-/* Keeps what is in @m->text: @shown bytes, and a linkage name behind them or, if there is nothing behind them, the same. */
+/* Keeps what is in @m->text: @shown bytes, and a linkage name behind them or, if there is nothing behind
+ * them, the same. */
 static room_ref keep(struct memory *m, struct text_slot *slot, uint32_t key, size_t shown)
 {
 	size_t size = m->text.n;
@@ -139,7 +146,8 @@ static room_ref keep(struct memory *m, struct text_slot *slot, uint32_t key, siz
 	};
 	if (size)
 		memcpy(text->bytes, m->text.v, size);
-	size_t at = memory_ref(m, text), lines = (at + sizeof(*text) + size - 1) / CACHE_LINE - at / CACHE_LINE;
+	size_t at = memory_ref(m, text),
+	       lines = (at + sizeof(*text) + size - 1) / CACHE_LINE - at / CACHE_LINE;
 	*slot = (struct text_slot){key, (room_ref)(at | (lines < REF_LINES ? lines : REF_LINES))};
 	return slot->text;
 }

@@ -1,8 +1,9 @@
 /*
- * batch_memory.h - what a batch keeps of a file: functions cut into segments, and strings as a format shows them.
+ * batch_memory.h - what a batch keeps of a file: functions cut into segments, and strings as a format shows
+ * them.
  *
- * All of it belongs to one way of showing, and is dropped at once, when it has become too much or another format is
- * asked for. Nothing moves until memory_begin() or memory_refresh() is called. Internal.
+ * All of it belongs to one way of showing, and is dropped at once, when it has become too much or another
+ * format is asked for. Nothing moves until memory_begin() or memory_refresh() is called. Internal.
  */
 #ifndef GSYM_RENDER_BATCH_BATCH_MEMORY_H
 #define GSYM_RENDER_BATCH_BATCH_MEMORY_H
@@ -31,8 +32,8 @@ static inline struct span text_linkage(const struct memory_text *text)
 }
 
 /*
- * Where something is in the room; 0 = nowhere. Of texts the lowest bits say how many lines of the processor's cache follow the first,
- * so that they can be asked for without a look.
+ * Where something is in the room; 0 = nowhere. Of texts the lowest bits say how many lines of the processor's
+ * cache follow the first, so that they can be asked for without a look.
  */
 typedef uint32_t room_ref;
 
@@ -76,17 +77,18 @@ static inline uint32_t place_node(map_place place)
 }
 
 /*
- * A function. Where segments begin comes first, since that is searched; behind it what they say, and the nodes, of which number 0 is the
- * function itself. All of it is packed: what random addresses cost is how much of this they have to bring from memory.
+ * A function. Where segments begin comes first, since that is searched; behind it what they say, and the
+ * nodes, of which number 0 is the function itself. All of it is packed: what random addresses cost is how
+ * much of this they have to bring from memory.
  */
 struct function_map {
 	uint64_t start; /* from the base address */
 	uint32_t index;
 	uint32_t size;
 	uint32_t n_merged;
-	uint32_t n;     /* segments; 0 = the record is damaged for every address */
-	bool alone;     /* every address in [start, start + size) is this function's */
-	bool exact;     /* segments answer for their own offsets alone */
+	uint32_t n; /* segments; 0 = the record is damaged for every address */
+	bool alone; /* every address in [start, start + size) is this function's */
+	bool exact; /* segments answer for their own offsets alone */
 	bool made_of_many;
 	_Alignas(map_place) uint32_t offs[]; /* n, ascending */
 };
@@ -114,7 +116,7 @@ enum {
 };
 
 struct text_slot {
-	uint32_t key; /* where a name is stored, or a file's number */
+	uint32_t key;  /* where a name is stored, or a file's number */
 	room_ref text; /* 0: there is none */
 };
 
@@ -130,7 +132,7 @@ struct memory {
 	char *room; /* mapped */
 	size_t used;
 	struct starts starts;
-	size_t asked; /* queries for this reader */
+	size_t asked;   /* queries for this reader */
 	room_ref *maps; /* n_maps, by number of the function, or by its end if there are more functions */
 	size_t n_maps;
 	struct text_slot *names, *paths;
@@ -139,8 +141,8 @@ struct memory {
 };
 
 /*
- * Makes room for @n queries. False when they had better be answered one by one, because they are few or there is no memory.
- * What memory_begin() gave room for before is gone if another format is asked for.
+ * Makes room for @n queries. False when they had better be answered one by one, because they are few or there
+ * is no memory. What memory_begin() gave room for before is gone if another format is asked for.
  */
 bool memory_begin(struct memory *m, const struct render_options *options, size_t n);
 
@@ -157,7 +159,8 @@ size_t memory_bytes(const struct memory *m);
 void *memory_room(struct memory *m, size_t size);
 
 /*
- * The name or file as it is shown. 0 when the file has no such string or entry; or, without memory, one that is too_long.
+ * The name or file as it is shown. 0 when the file has no such string or entry; or, without memory, one that
+ * is too_long.
  */
 room_ref memory_name(struct memory *m, const struct render_options *options, uint32_t name);
 room_ref memory_path(struct memory *m, uint32_t file);

@@ -13,7 +13,7 @@ enum { FLAGS = DMGL_PARAMS | DMGL_ANSI, BARE_FLAGS = DMGL_ANSI };
 struct how {
 	enum demangle_mode mode;
 	int flags;
-	size_t max;   /* bytes of text */
+	size_t max;    /* bytes of text */
 	bool too_long; /* out: it has more */
 };
 
@@ -110,8 +110,9 @@ static bool is_word_or_blank(char c)
 }
 
 /*
- * Takes the parameters off the end of what was appended from @start on, and what stands behind them (" const"). False, and the text
- * is gone, if there are none: those of a template of D ("f!(int)"), of no function ("operator()") and of a clone ("f() (.cold)") are none.
+ * Takes the parameters off the end of what was appended from @start on, and what stands behind them ("
+ * const"). False, and the text is gone, if there are none: those of a template of D ("f!(int)"), of no
+ * function ("operator()") and of a clone ("f() (.cold)") are none.
  */
 static bool cut_parameters(struct text_buf *out, size_t start)
 {
@@ -137,7 +138,8 @@ static bool cut_parameters(struct text_buf *out, size_t start)
 static bool append_bare_d(struct text_buf *out, const char *name, struct how *how)
 {
 	size_t start = out->n;
-	return demangle_affordable_d(name) && append_owned(out, dlang_demangle(name, FLAGS), how) && cut_parameters(out, start);
+	return demangle_affordable_d(name) && append_owned(out, dlang_demangle(name, FLAGS), how) &&
+	       cut_parameters(out, start);
 }
 
 static bool append_bare(struct text_buf *out, const char *name, struct how *how)
@@ -155,7 +157,8 @@ static bool append_bare(struct text_buf *out, const char *name, struct how *how)
 typedef bool appender(struct text_buf *out, const char *name, struct how *how);
 
 /* "name@plt", a stub that calls the function: what is in front of it is demangled. */
-static bool append_stub(struct text_buf *out, const char *name, size_t size, appender *append, struct how *how)
+static bool append_stub(struct text_buf *out, const char *name, size_t size, appender *append,
+			struct how *how)
 {
 	char *function = strndup(name, size - (sizeof(STUB) - 1));
 	bool ok = function && append(out, function, how);
@@ -173,9 +176,11 @@ static bool is_stub(const char *name, size_t size)
 static bool append_any(struct text_buf *out, const char *name, appender *append, struct how *how)
 {
 	size_t dot = name[0] == '.', size;
-	if (demangle_applies(name, how->mode) && (size = strnlen(name, DEMANGLE_INPUT_MAX + 1)) <= DEMANGLE_INPUT_MAX) {
+	if (demangle_applies(name, how->mode) &&
+	    (size = strnlen(name, DEMANGLE_INPUT_MAX + 1)) <= DEMANGLE_INPUT_MAX) {
 		text_bytes(out, name, dot);
-		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, append, how) : append(out, name + dot, how))
+		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, append, how)
+					: append(out, name + dot, how))
 			return true;
 		out->n -= out->failed ? 0 : dot;
 	}
@@ -191,7 +196,8 @@ bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode 
 	return false;
 }
 
-bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max, bool *ret_too_long)
+bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max,
+			   bool *ret_too_long)
 {
 	struct how how = {.mode = mode, .flags = FLAGS, .max = max};
 	bool ok = append_any(out, name, append_demangled, &how);

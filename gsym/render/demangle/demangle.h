@@ -3,7 +3,8 @@
  *
  * Names are demangled when they are read, never when they are stored. What a name means is taken from its
  * prefix: C++ (_Z), Rust (_R, and _ZN...17h<hash>E), D (_D). The text follows llvm-symbolizer's style where
- * libiberty's differs: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is " (.cold)". A stub
+ * libiberty's differs: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is " (.cold)".
+ * A stub
  * "_Z1fv@plt" is "f()@plt", as objdump prints it.
  */
 #ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_H
@@ -43,15 +44,17 @@ static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode);
 
 /*
- * Appends @name demangled if that takes at most about @max bytes; else nothing, and false: *ret_too_long says whether it can be
- * demangled at all.
+ * Appends @name demangled if that takes at most about @max bytes; else nothing, and false: *ret_too_long says
+ * whether it can be demangled at all.
  */
-bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max, bool *ret_too_long);
+bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max,
+			   bool *ret_too_long);
 
 /*
- * Appends the function's name alone of a C++ or D name that demangle_append() demangles: no result, no parameters and what
- * follows them; at most about @max bytes. Of a name that is stored as people write it ("ns::f(int) const", in Breakpad's files) what stands
- * before the parameters. False, and nothing, of names that have none, and of clones ("_Z4workv.cold").
+ * Appends the function's name alone of a C++ or D name that demangle_append() demangles: no result, no
+ * parameters and what follows them; at most about @max bytes. Of a name that is stored as people write it
+ * ("ns::f(int) const", in Breakpad's files) what stands before the parameters. False, and nothing, of names
+ * that have none, and of clones ("_Z4workv.cold").
  */
 bool demangle_append_bare(struct text_buf *out, const char *name, size_t max);
 

@@ -40,7 +40,8 @@ static struct slot *slot_of(struct demangle_cache *cache, const char *name)
 }
 
 /* Puts a text in the place of what was in the slot. Without memory the slot stays as it is. */
-static void keep(struct demangle_cache *cache, struct slot *slot, const char *name, const char *text, size_t size)
+static void keep(struct demangle_cache *cache, struct slot *slot, const char *name, const char *text,
+		 size_t size)
 {
 	char *copy = malloc(size);
 	if (!copy)

@@ -14,7 +14,8 @@ bool demangle_affordable(const char *name);
 bool demangle_affordable_d(const char *name);
 
 /*
- * False for an Ada name that would be written past the end of libiberty's buffer, which has room for one part that grows
+ * False for an Ada name that would be written past the end of libiberty's buffer, which has room for one part
+ * that grows
  * ('Output for SO): no compiler emits one with several.
  */
 bool demangle_affordable_ada(const char *name);

@@ -1,6 +1,6 @@
 /*
- * The lines of Apple's atos -i: "function (in module) (file.m:965)", innermost frame first; where only the symbol
- * is known, "function (in module) + 2". Files and modules go by their last name.
+ * The lines of Apple's atos -i: "function (in module) (file.m:965)", innermost frame first; where only the
+ * symbol is known, "function (in module) + 2". Files and modules go by their last name.
  */
 #include "gsym/render/formats/formats.h"
 
@@ -15,7 +15,8 @@ static void module(struct text_buf *out, const struct render_options *options)
 	text_char(out, ')');
 }
 
-static void frame_line(struct text_buf *out, const struct gsym_frame *frame, const struct render_options *options)
+static void frame_line(struct text_buf *out, const struct gsym_frame *frame,
+		       const struct render_options *options)
 {
 	render_name(out, frame->name, options, ESCAPE_TEXT);
 	module(out, options);

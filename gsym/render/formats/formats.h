@@ -19,7 +19,8 @@ struct unknown {
 /* The place of an unknown: the address in hex, or the input escaped. */
 void render_place(struct text_buf *out, const struct unknown *unknown, enum escape_style style);
 
-/* Strings of a frame as the format shows them, made before; PUT_SLACK more bytes can be read behind each, as behind a module (see put.h). */
+/* Strings of a frame as the format shows them, made before; PUT_SLACK more bytes can be read behind each, as
+ * behind a module (see put.h). */
 struct ready {
 	struct span name;    /* as render_name() appends it */
 	struct span linkage; /* the stored name, escaped */
@@ -43,7 +44,8 @@ bool render_takes_ready(enum render_format format);
 enum escape_style render_style(enum render_format format);
 
 /* A name, demangled as the options say, escaped. */
-void render_name(struct text_buf *out, const char *name, const struct render_options *options, enum escape_style style);
+void render_name(struct text_buf *out, const char *name, const struct render_options *options,
+		 enum escape_style style);
 
 /* A file, directory and name joined; "" when neither is known. */
 void render_path(struct text_buf *out, const char *dir, const char *base, enum escape_style style);
@@ -56,7 +58,8 @@ static inline void shown_span(struct text_buf *out, const struct span *span)
 	text_bytes(out, span->data, span->size);
 }
 
-static inline void shown_name(struct text_buf *out, const struct shown *shown, size_t frame, enum escape_style style)
+static inline void shown_name(struct text_buf *out, const struct shown *shown, size_t frame,
+			      enum escape_style style)
 {
 	if (shown->ready)
 		shown_span(out, &shown->ready[frame].name);
@@ -64,7 +67,8 @@ static inline void shown_name(struct text_buf *out, const struct shown *shown, s
 		render_name(out, shown->answer->frames[frame].name, shown->options, style);
 }
 
-static inline void shown_path(struct text_buf *out, const struct shown *shown, size_t frame, enum escape_style style)
+static inline void shown_path(struct text_buf *out, const struct shown *shown, size_t frame,
+			      enum escape_style style)
 {
 	if (shown->ready)
 		shown_span(out, &shown->ready[frame].path);
@@ -87,7 +91,8 @@ static inline bool frame_has_file(const struct gsym_frame *frame)
 
 static inline bool shown_has_file(const struct shown *shown, size_t frame)
 {
-	return shown->ready ? shown->ready[frame].path.size > 0 : frame_has_file(&shown->answer->frames[frame]);
+	return shown->ready ? shown->ready[frame].path.size > 0
+			    : frame_has_file(&shown->answer->frames[frame]);
 }
 
 /* What joins @dir to a name: a backslash when the path was written on Windows, nothing after a root. */

@@ -1,8 +1,8 @@
 /*
  * The object llvm-symbolizer prints with --output-style=JSON, on one line, keys in its (alphabetical) order.
  * GSYM holds no columns, discriminators or places of declaration: those keys say "not known" as llvm says it.
- * Added are Inlined, LinkageName and Offset to a frame, Approximate to one where it is true, Merged and Source to the
- * whole.
+ * Added are Inlined, LinkageName and Offset to a frame, Approximate to one where it is true, Merged and
+ * Source to the whole.
  */
 #include "gsym/render/formats/formats.h"
 

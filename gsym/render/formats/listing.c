@@ -58,7 +58,9 @@ static void rows(struct lister *l, const struct gsym_func *func)
 {
 	for (size_t i = 0; i < func->n_rows && l->out->n < l->end; i++) {
 		const struct gsym_row *row = &func->rows[i];
-		uint32_t end = i + 1 < func->n_rows ? row[1].off : func->size > row->off ? func->size : row->off;
+		uint32_t end = i + 1 < func->n_rows    ? row[1].off
+			       : func->size > row->off ? func->size
+						       : row->off;
 		address_and_size(l, func->start + row->off, end - row->off);
 		file(l, row->file);
 		tab(l);
@@ -68,7 +70,8 @@ static void rows(struct lister *l, const struct gsym_func *func)
 }
 
 /* Function @index and those folded onto it. */
-static void functions(struct lister *l, uint32_t index, void (*show)(struct lister *l, const struct gsym_func *func))
+static void functions(struct lister *l, uint32_t index,
+		      void (*show)(struct lister *l, const struct gsym_func *func))
 {
 	struct gsym_func func;
 	int err = gsym_reader_function(l->reader, index, l->decoder, &func, NULL);
@@ -97,9 +100,9 @@ static void entry(struct lister *l, enum listing_kind kind, uint32_t index)
 	}
 }
 
-int listing_append(const struct gsym_reader *reader, enum listing_kind kind, uint32_t from, uint32_t to, size_t enough,
-		   const struct render_options *options, struct gsym_decoder *decoder, struct text_buf *out,
-		   uint32_t *ret)
+int listing_append(const struct gsym_reader *reader, enum listing_kind kind, uint32_t from, uint32_t to,
+		   size_t enough, const struct render_options *options, struct gsym_decoder *decoder,
+		   struct text_buf *out, uint32_t *ret)
 {
 	struct lister l = {.reader = reader, .options = options, .decoder = decoder, .out = out};
 	uint32_t i = from;

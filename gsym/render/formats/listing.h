@@ -5,8 +5,8 @@
  *	lines.tsv       address, size, file, line: of each row of each function
  *	files.tsv       index, file
  *
- * Separated by tabs, escaped as answers in this format are; what is not known is "??" or 0. Pure. A piece is made of
- * consecutive entries, which are functions, or files, and is always the same.
+ * Separated by tabs, escaped as answers in this format are; what is not known is "??" or 0. Pure. A piece is
+ *made of consecutive entries, which are functions, or files, and is always the same.
  */
 #ifndef GSYM_RENDER_FORMATS_LISTING_H
 #define GSYM_RENDER_FORMATS_LISTING_H
@@ -29,12 +29,13 @@ enum {
 uint32_t listing_entries(const struct gsym_reader *reader, enum listing_kind kind);
 
 /*
- * Appends the lines of entries [@from, ...) up to the one with which @out holds @enough bytes, or the last before @to; *ret
- * is the first that is left out. A function whose record is damaged has the columns that can be read. 0 or -ENOMEM.
+ * Appends the lines of entries [@from, ...) up to the one with which @out holds @enough bytes, or the last
+ * before @to; *ret is the first that is left out. A function whose record is damaged has the columns that can
+ * be read. 0 or -ENOMEM.
  * @options says how names are shown; @decoder is memory.
  */
-int listing_append(const struct gsym_reader *reader, enum listing_kind kind, uint32_t from, uint32_t to, size_t enough,
-		   const struct render_options *options, struct gsym_decoder *decoder, struct text_buf *out,
-		   uint32_t *ret);
+int listing_append(const struct gsym_reader *reader, enum listing_kind kind, uint32_t from, uint32_t to,
+		   size_t enough, const struct render_options *options, struct gsym_decoder *decoder,
+		   struct text_buf *out, uint32_t *ret);
 
 #endif

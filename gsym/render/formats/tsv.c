@@ -111,7 +111,8 @@ static void answer_ready(struct text_buf *out, const struct shown *shown)
 	const struct span given = {(const uint8_t *)addr, (size_t)(put_addr(addr, shown->addr) - addr)};
 	for (size_t i = 0; i < shown->answer->n_frames; i++) {
 		const struct ready *ready = &shown->ready[i];
-		size_t strings = ready->name.size + ready->linkage.size + ready->path.size + shown->module->size;
+		size_t strings =
+			ready->name.size + ready->linkage.size + ready->path.size + shown->module->size;
 		if (!text_reserve(out, strings + NUMBERS_MAX + PUT_SLACK))
 			return;
 		char *at = put_span(out->v + out->n, &given);
