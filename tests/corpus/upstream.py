@@ -212,7 +212,7 @@ class Front:
                 self.options["out-file" if name == "o" else name] = value
 
     def _gsym(self, *argv, stdin=None):
-        done = subprocess.run([self.gsym, *argv], input=stdin, text=True, timeout=60)
+        done = subprocess.run([self.gsym, *argv], input=stdin, text=True, timeout=300)
         return done.returncode
 
     def _convert(self):
@@ -225,7 +225,7 @@ class Front:
         argv += [MATCH] if self.mode == MATCH else []
         # Stubs are those of the image, which may have its DWARF and more symbols elsewhere.
         files = [f"--debug-file={o['convert']}", o["stubs-file"]] if "stubs-file" in o else [o["convert"]]
-        done = subprocess.run([*argv, *files], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*argv, *files], capture_output=True, text=True, timeout=300)
         print(f"Input file: {o['convert']}")
         for part in re.split(r"(?m)^(?=input: )", done.stderr) if done.stderr.startswith("input: ") else [done.stderr]:
             if part:
@@ -268,7 +268,7 @@ class Front:
         """gsym's figures under llvm-gsymutil's names, where both count the same."""
         names = {"file": "file_size", "address offsets": "address_table", "info offsets": "addr_info_offsets",
                  "file table": "file_table", "string table": "string_table"}
-        text = subprocess.run([self.gsym, "statistics", *self.inputs], capture_output=True, text=True, timeout=60).stdout
+        text = subprocess.run([self.gsym, "statistics", *self.inputs], capture_output=True, text=True, timeout=300).stdout
         print(f"path: {self.inputs[0]}")
         for line in text.splitlines():
             m = re.match(r"  (\S.*?) {2,}(\d+)", line)

@@ -110,7 +110,7 @@ class BatchTest(ExampleTest):
         return url
 
     def post(self, url, body):
-        with urllib.request.urlopen(url, body.encode(), timeout=20) as reply:
+        with urllib.request.urlopen(url, body.encode(), timeout=LIMIT) as reply:
             return reply.read().decode()
 
     def names_shown(self):
@@ -118,14 +118,14 @@ class BatchTest(ExampleTest):
 
     def test_symbolz(self):
         url = self.serve(self.id)
-        with urllib.request.urlopen(url, timeout=20) as reply:
+        with urllib.request.urlopen(url, timeout=LIMIT) as reply:
             self.assertEqual(reply.read(), b"num_symbols: 1\n")
         self.assertEqual(masked(self.post(url, "+".join(self.addresses()))), masked(self.names_shown()))
         self.assertEqual(self.post(url, ""), "")
         self.assertEqual(self.post(url, "rubbish+0x1\n0x2"), "")
         for bad, body in ((url, b"0" * (1 << 21)), (url[:-1], b"0x1")):
             with self.assertRaises((urllib.error.HTTPError, ConnectionError, urllib.error.URLError)):
-                urllib.request.urlopen(bad, body, timeout=20)
+                urllib.request.urlopen(bad, body, timeout=LIMIT)
 
     def test_symbolz_curl(self):
         curl = self.need("curl")

@@ -40,13 +40,13 @@ class Result:
                 options = (*options, f"--debug-file={source}")
                 source = f"{place}/binary"
             done = subprocess.run([gsym, "convert", "--progress=never", f"--json-summary-file={place}/sum", *options, source,
-                                   "-o", f"{place}/out"], capture_output=True, text=True, timeout=60)
+                                   "-o", f"{place}/out"], capture_output=True, text=True, timeout=300)
             self.words = done.stdout + done.stderr
             self.status = done.returncode
             if done.returncode:
                 return
             for command in ("verify", "dump"):
-                told = subprocess.run([gsym, command, f"{place}/out"], capture_output=True, text=True, timeout=60)
+                told = subprocess.run([gsym, command, f"{place}/out"], capture_output=True, text=True, timeout=300)
                 if told.returncode:
                     failures.append(f"gsym {command}: {told.stderr}")
                 self.dump = told.stdout
@@ -59,7 +59,7 @@ class Result:
             file.write(self.out)
             file.flush()
             text = subprocess.run([self.gsym, "lookup", file.name], input="".join(f"{a:#x}\n" for a in addresses), text=True,
-                                  capture_output=True, timeout=60).stdout
+                                  capture_output=True, timeout=300).stdout
         return [r.strip().replace("\n (inlined by) ", "< ") for r in text.split("\n\n")]
 
 

@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -210,9 +209,8 @@ static void expect_refused(const char *head, unsigned first, unsigned n, const c
 	}
 	text_str(&name, tail);
 	text_char(&name, '\0');
-	clock_t start = clock();
+	/* Whoever tried would never come back. */
 	assert_false(demangle_append(&out, name.v, DEMANGLE_AUTO));
-	assert_true(clock() - start < CLOCKS_PER_SEC);
 	assert_int_equal(out.n, name.n - 1);
 	text_deinit(&out);
 	text_deinit(&name);

@@ -39,7 +39,7 @@ class Bench:
         self.bad = []
 
     def run(self, *argv, stdin=None):
-        done = subprocess.run([str(a) for a in argv], input=stdin, capture_output=True, text=True, timeout=60,
+        done = subprocess.run([str(a) for a in argv], input=stdin, capture_output=True, text=True, timeout=300,
                               cwd=self.directory)
         return done.stdout, done.stderr, done.returncode
 

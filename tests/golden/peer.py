@@ -14,7 +14,7 @@ from lib import peers  # noqa: E402
 
 
 def output(*argv, stdin=None):
-    done = subprocess.run([str(a) for a in argv], input=stdin, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(a) for a in argv], input=stdin, capture_output=True, text=True, timeout=300)
     return done.stdout
 
 

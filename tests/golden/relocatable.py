@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -42,7 +41,7 @@ class RelocatableTest(unittest.TestCase):
     def convert(self, path=None, check=True):
         """What the conversion says besides its output."""
         return peers.run([GSYM, "convert", "--quiet", "--json-summary-file", self.summary, path or self.object, "-o",
-                          self.gsym], check=check, timeout=120)
+                          self.gsym], check=check, timeout=300)
 
     def told(self):
         with open(self.summary) as file:
@@ -116,7 +115,7 @@ class RelocatableTest(unittest.TestCase):
         """Nothing says where the functions are: better no answer than that all are at 0."""
         objfile.make(Plan(self.functions(3), symtab=False), self.object)
         done = subprocess.run([GSYM, "convert", self.object, "-o", self.gsym], capture_output=True, text=True,
-                              check=False, timeout=60)
+                              check=False, timeout=300)
         self.assertEqual(done.returncode, 1)
         self.assertIn("no function found", done.stderr)
 
@@ -129,17 +128,21 @@ class RelocatableTest(unittest.TestCase):
         self.assertEqual(struct.unpack_from("<H", data, 60), (0,))
         self.assertEqual(struct.unpack_from("<H", data, 62), (objfile.SHN_XINDEX,))
 
+    def processor_time(self):
+        """Seconds that a conversion takes, to be compared with those of another; the least of three."""
+        runs = []
+        for _ in range(3):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.convert()
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            runs.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return min(runs)
+
     def test_time_is_linear(self):
         seconds = []
         for count in (25000, 100000):
             objfile.make(Plan(self.functions(count)), self.object)
-            runs = []
-            for _ in range(3):
-                before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                self.convert()
-                after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                runs.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-            seconds.append(min(runs))
+            seconds.append(self.processor_time())
         print(f"25,000 sections {seconds[0]:.2f} s, 100,000 sections {seconds[1]:.2f} s")
         self.assertLess(seconds[1], 4 * 2 * seconds[0] + 0.5)
 
@@ -152,14 +155,15 @@ class RelocatableTest(unittest.TestCase):
             for _ in range(3000):
                 built.add(Section(shared, like.type, like.flags, b"", like.link, like.info, 1, like.entsize))
             data = bytearray(built.bytes())
+            Path(self.object).write_bytes(data)
+            alone = self.processor_time()
             headers = struct.unpack_from("<Q", data, 40)[0]
             off, whole = struct.unpack_from("<QQ", data, headers + 64 * at + 24)
             for i in range(first, first + 3000):
                 struct.pack_into("<QQ", data, headers + 64 * i + 24, off, size or whole)
             Path(self.object).write_bytes(data)
-            begin = time.perf_counter()
-            self.convert()
-            self.assertLess(time.perf_counter() - begin, 5, shared)
+            taken = self.processor_time()
+            self.assertLess(taken, 4 * 2 * alone + 0.5, shared)
             self.assertEqual(self.answers([16 * 7])[0][0].name, "function7")
 
     # ---- Compiled ----
@@ -240,7 +244,7 @@ class RelocatableTest(unittest.TestCase):
                 squeezed = os.path.join(self.dir, "squeezed.o")
                 objcopy = peers.find("llvm-objcopy") if kind == "zstd" else shutil.which("objcopy")
                 tool = [objcopy, f"--compress-debug-sections={kind}", self.object, squeezed]
-                if not objcopy or subprocess.run(tool, capture_output=True, check=False, timeout=60).returncode:
+                if not objcopy or subprocess.run(tool, capture_output=True, check=False, timeout=300).returncode:
                     print(f"SKIP: no objcopy that compresses with {kind}")
                     continue
                 self.assertLess(os.path.getsize(squeezed), os.path.getsize(self.object))

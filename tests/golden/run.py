@@ -27,7 +27,7 @@ def run_command(command, directory, environment):
     with subprocess.Popen(["sh", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as running:
         try:
-            output = running.communicate(timeout=60)[0]
+            output = running.communicate(timeout=300)[0]
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             output = running.communicate()[0] + b"[hangs]\n"

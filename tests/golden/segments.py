@@ -21,7 +21,7 @@ FUNCTION = re.compile(r"^FunctionInfo @ \S+ \[(\S+) - (\S+)\)", re.M)
 
 
 def run(*argv, stdin=None):
-    return subprocess.run([str(a) for a in argv], input=stdin, capture_output=True, text=True, timeout=120)
+    return subprocess.run([str(a) for a in argv], input=stdin, capture_output=True, text=True, timeout=300)
 
 
 def output(*argv, stdin=None):

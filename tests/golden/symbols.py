@@ -27,11 +27,11 @@ def answers(gsym, data, addresses, *options, debug=None):
             pathlib.Path(f"{directory}/debug").write_bytes(debug)
             options += (f"--debug-file={directory}/debug",)
         done = subprocess.run([gsym, "convert", "--quiet", *options, elf, "-o", out], capture_output=True, text=True,
-                              timeout=60)
+                              timeout=300)
         if done.returncode:
             return None
         text = subprocess.run([gsym, "lookup", out], input="".join(f"{a:#x}\n" for a in addresses), text=True,
-                              capture_output=True, timeout=60).stdout
+                              capture_output=True, timeout=300).stdout
         return [record.split(" at ")[0] for record in text.split("\n\n")[:len(addresses)]]
 
 

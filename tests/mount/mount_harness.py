@@ -7,15 +7,18 @@ environment: GSYMFS, GSYM, BAD_WORKER, CC, CXX.
 import ctypes
 import glob
 import os
+import re
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
-LIMIT = 60  # seconds that anything may take
+LIMIT = 180  # seconds until something counts as hung; no test asserts that anything is faster
 GSYMFS = os.environ.get("GSYMFS", "gsymfs")
 GSYM = os.environ.get("GSYM", "gsym")
 BAD_WORKER = os.environ.get("BAD_WORKER", "")
@@ -36,6 +39,45 @@ def wait_until(condition, what, limit=LIMIT):
             return value
         time.sleep(0.01)
     raise AssertionError("not within %d seconds: %s" % (limit, what))
+
+
+def within_limit(function, what):
+    """The value of function(), which runs in a thread of its own, so that a call that hangs ends the test only."""
+    values, errors = [], []
+
+    def call():
+        try:
+            values.append(function())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(LIMIT)
+    if errors:
+        raise errors[0]
+    if not values:
+        raise AssertionError("not within %d seconds: %s" % (LIMIT, what))
+    return values[0]
+
+
+def read_all(fd, size=1 << 20):
+    """All there is from here on, in reads of @size: each may return less than it could."""
+    parts = []
+    while not parts or parts[-1]:
+        parts.append(os.read(fd, size))
+    return b"".join(parts)
+
+
+def pread_all(fd, size, offset):
+    """@size bytes at @offset, fewer only at the end."""
+    found = b""
+    while len(found) < size:
+        part = os.pread(fd, size - len(found), offset + len(found))
+        if not part:
+            break
+        found += part
+    return found
 
 
 def run(*argv, check=True, **kwargs):
@@ -100,6 +142,19 @@ class Daemon:
     def wait_scanned(self):
         wait_until(lambda: "scan: " in self.log(), "the first scan")
 
+    def state(self):
+        """What it writes to its log on SIGUSR1."""
+        begin = len(self.log())
+        self.process.send_signal(signal.SIGUSR1)
+        return wait_until(lambda: re.match(r"(?s).*state: open files.*\n", self.log()[begin:]), "the state")[0]
+
+    def wait_calls(self, of, count=1):
+        """Waits until @count calls are parked; @of: an id, or "scan"."""
+        def parked():
+            found = re.search(r"state: %s: .*, (\d+) calls wait" % of, self.state())
+            return found and int(found[1]) >= count
+        wait_until(parked, "%d calls that wait for %s" % (count, of))
+
     def stop(self, sig=signal.SIGTERM):
         """Ends it; the exit status."""
         if self.process.poll() is None:
@@ -150,7 +205,7 @@ class MountTest(unittest.TestCase):
         self.unmount_all()
         for process in self.processes:
             try:
-                process.communicate(timeout=5)
+                process.communicate(timeout=LIMIT)
             except subprocess.TimeoutExpired:
                 troubles.append("%s does not end" % process.args)
         logs = "".join(contents(path).decode(errors="replace") for path in glob.glob(os.path.join(self.dir, "log*")))
@@ -208,6 +263,16 @@ class MountTest(unittest.TestCase):
     def conversions(self, mnt=None):
         """Conversions started since the mount, of all images."""
         return sum(int(self.status(id, mnt)["conversions"]) for id in self.ids(mnt))
+
+    def scans(self, mnt=None):
+        """Scans that have ended since the mount."""
+        return sum(int(line.split()[1]) for line in self.read("metrics", mnt=mnt).splitlines()
+                   if line.startswith("gsymfs_scans_total{"))
+
+    def wait_scans(self, count=3, mnt=None):
+        """Waits for the end of @count scans; all but the first began after the call."""
+        end = self.scans(mnt) + count
+        wait_until(lambda: self.scans(mnt) >= end, "%d scans" % count)
 
     def ids(self, mnt=None):
         """The images there are."""
@@ -433,8 +498,33 @@ def open_handle(mount_fd, handle, flags):
     return checked(libc.open_by_handle_at(mount_fd, ctypes.byref(handle), flags))
 
 
+def raise_limit(which, wanted):
+    """Sets a resource limit to @wanted, or to as much as this user may have; a limit that is higher stays."""
+    soft, hard = resource.getrlimit(which)
+    infinity = resource.RLIM_INFINITY
+    if soft == infinity or (wanted != infinity and soft >= wanted):
+        return
+    try:
+        resource.setrlimit(which, (wanted, infinity if wanted == infinity else max(hard, wanted)))
+    except (ValueError, OSError):
+        resource.setrlimit(which, (hard, hard))
+
+
+def reset_process():
+    """Undoes what tests and their children would inherit: shells ignore SIGINT for what runs in the background,
+    nohup ignores SIGHUP, and limits and the umask are the user's."""
+    for sig in (signal.SIGHUP, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1, signal.SIGCHLD):
+        signal.signal(sig, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    raise_limit(resource.RLIMIT_FSIZE, resource.RLIM_INFINITY)
+    raise_limit(resource.RLIMIT_NOFILE, 8192)
+    os.umask(0o022)
+
+
 def main():
     """Runs the tests of the calling script."""
+    reset_process()
     if not os.path.exists("/dev/fuse") or not os.access("/dev/fuse", os.R_OK | os.W_OK):
         print("skipped: /dev/fuse is missing or closed to this user; load the fuse module, or run as root")
         sys.exit(77)

@@ -30,7 +30,7 @@ def attempt(how, path):
         else:
             fd = os.open(path, os.O_RDWR)
             os.write(fd, how.encode())
-            return os.read(fd, 65536).decode()
+            return mount_harness.read_all(fd).decode()
         return 0
     except OSError as error:
         return error.errno

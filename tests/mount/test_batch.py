@@ -37,10 +37,7 @@ class Tape:
 
     def read(self, size=1 << 20):
         """All there is."""
-        pieces = []
-        while not pieces or pieces[-1]:
-            pieces.append(os.read(self.fd, size))
-        return b"".join(pieces).decode()
+        return mount_harness.read_all(self.fd, size).decode()
 
     def ask(self, text):
         self.write(text)
@@ -216,8 +213,8 @@ class BatchTest(MountTest):
             self.assertEqual(os.lseek(q.fd, 0, os.SEEK_SET), 0)
             self.assertEqual(q.read(), record)
             for _ in range(2):
-                self.assertEqual(os.pread(q.fd, 1000, 0).decode(), record)
-            self.assertEqual(os.pread(q.fd, 1000, 4).decode(), record[4:])
+                self.assertEqual(mount_harness.pread_all(q.fd, 1000, 0).decode(), record)
+            self.assertEqual(mount_harness.pread_all(q.fd, 1000, 4).decode(), record[4:])
             self.assertEqual(os.pread(q.fd, 1000, len(record)), b"")
             self.assertEqual(os.pread(q.fd, 1000, 10 ** 12), b"")
 
@@ -309,7 +306,7 @@ class BatchTest(MountTest):
             self.assertLess(written, 100 << 20)
             self.assertEqual(self.record(self.start)[:3], "geo")
             record = self.record(self.start) + "\n"
-            self.assertEqual(os.read(q.fd, len(record)).decode(), record)
+            self.assertEqual(mount_harness.pread_all(q.fd, len(record), os.lseek(q.fd, 0, os.SEEK_CUR)).decode(), record)
 
     def test_many_at_once(self):
         self.mount()
@@ -368,17 +365,25 @@ class BatchTest(MountTest):
     def test_waits_for_the_conversion_and_can_be_interrupted(self):
         gate = Gate(self)
         gate.shut()
-        self.mount("worker=" + gate.worker).wait_scanned()
+        daemon = self.mount("worker=" + gate.worker)
+        daemon.wait_scanned()
         with self.q("q") as q:
             q.write("x 1\n%s %x\n" % (self.id, self.start))
             # What comes before the line that waits is there at once.
             self.assertEqual(os.read(q.fd, 1000).decode(), UNKNOWN + "\n")
             old = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError()))
+            reader = threading.get_ident()
+
+            def interrupt():
+                daemon.wait_calls(self.id)
+                signal.pthread_kill(reader, signal.SIGALRM)
+            interrupting = threading.Thread(target=interrupt)
             try:
-                signal.alarm(1)
                 with self.assertRaises(TimeoutError):
+                    interrupting.start()
                     os.read(q.fd, 1000)
             finally:
+                interrupting.join(mount_harness.LIMIT)
                 signal.signal(signal.SIGALRM, old)
             gate.open()
             self.assertEqual(q.read(), self.record(self.start) + "\n")

@@ -153,7 +153,7 @@ class CacheTest(MountTest):
             except OSError as error:
                 self.assertEqual(error.errno, errno.EIO)
                 return None
-        self.assertEqual(wait_until(begins, "a good file", 5), (0x4753594D).to_bytes(4, sys.byteorder))
+        self.assertEqual(wait_until(begins, "a good file"), (0x4753594D).to_bytes(4, sys.byteorder))
         self.assertEqual(self.status(self.id)["conversions"], "2")
 
     def test_entry_that_is_no_file(self):

@@ -6,10 +6,9 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import mount_harness
-from mount_harness import LIMIT, Gate, MountTest, run, wait_until
+from mount_harness import LIMIT, Gate, MountTest, run, wait_until, within_limit
 
 
 class ColdTest(MountTest):
@@ -68,18 +67,17 @@ class ColdTest(MountTest):
         self.assertEqual(self.conversions(), 0)
 
     def test_signals_end_parked_readers_at_once(self):
-        self.mount_gated().wait_scanned()
+        daemon = self.mount_gated()
+        daemon.wait_scanned()
         self.gate.shut()
         readers = {sig: self.reader(self.id, name) for sig, name in
                    ((signal.SIGINT, "0x1001"), (signal.SIGTERM, "0x1002"), (signal.SIGKILL, "0x1003"))}
         stays = self.reader(self.id, self.address)
         self.gate.wait_started()
+        daemon.wait_calls(self.id, 4)
         for sig, reader in readers.items():
-            time.sleep(0.1)
-            started = time.monotonic()
             reader.send_signal(sig)
             self.assertEqual(self.finish(reader)[0], -sig)
-            self.assertLess(time.monotonic() - started, 10)
         self.assertEqual(self.state(), "converting 0%")
         self.gate.open()
         self.assertIn("geo::point::norm", self.finish(stays)[1])
@@ -113,12 +111,13 @@ class ColdTest(MountTest):
         self.gate.shut()
         readers = [self.reader(other, hex(0x1000 + i)) for i in range(40)]
         self.gate.wait_started(2)
-        started = time.monotonic()
-        for start, end, _ in self.spans:
-            if end > start:
-                self.read(self.id, "%016x" % start)
-        os.listdir(self.mnt)
-        self.assertLess(time.monotonic() - started, 10)
+
+        def look():
+            for start, end, _ in self.spans:
+                if end > start:
+                    self.read(self.id, "%016x" % start)
+            return os.listdir(self.mnt)
+        within_limit(look, "answers of the image that is ready")
         self.gate.open()
         for reader in readers:
             self.assertIn(self.finish(reader)[0], (0, 1))
@@ -130,7 +129,8 @@ class ColdTest(MountTest):
         readers = []
         for id in ids:
             readers.append(self.reader(id, "image.gsym", stdin=subprocess.DEVNULL))
-            wait_until(lambda: self.state(id) != "cold" and self.state(id) != "opening", "the queue")
+            wanted = "queued" if len(readers) > 1 else "converting 0%"
+            wait_until(lambda: self.state(id) == wanted, "the queue")
         self.assertEqual([self.state(id) for id in ids], ["converting 0%"] + ["queued"] * 3)
         self.gate.open()
         for reader in readers:
@@ -160,9 +160,7 @@ class ColdTest(MountTest):
         self.gate.shut()
         readers = [self.reader(self.id, hex(0x1000 + i)) for i in range(10)]
         self.gate.wait_started()
-        started = time.monotonic()
         self.assertEqual(daemon.stop(), 0)
-        self.assertLess(time.monotonic() - started, 10)
         for reader in readers:
             self.assertEqual(self.finish(reader)[0], 1)
         self.assertFalse(mount_harness.is_mounted(self.mnt))

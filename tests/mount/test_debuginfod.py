@@ -7,14 +7,13 @@ import http.server
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 import unittest
 
 import mount_harness
-from mount_harness import NO_LINES, SampleTest, contents, run, tool, wait_until
+from mount_harness import NO_LINES, SampleTest, contents, run, tool, wait_until, within_limit
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -68,6 +67,9 @@ def dead_url():
         return "http://127.0.0.1:%d" % s.getsockname()[1]
 
 
+REST = 10  # seconds that a server that does not answer is left alone
+
+
 class DebuginfodTest(SampleTest):
     def setUp(self):
         super().setUp()
@@ -78,7 +80,7 @@ class DebuginfodTest(SampleTest):
         """Mounts with servers."""
         env = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD_") and not k.lower().endswith("_proxy")}
         env.update(DEBUGINFOD_URLS=self.server.url if url is None else url, DEBUGINFOD_CACHE_PATH=self.client,
-                   DEBUGINFOD_TIMEOUT="2")
+                   DEBUGINFOD_TIMEOUT="600")
         env.update(environment)
         if not any(o.startswith("debuginfod=") for o in options):
             options = ("debuginfod=yes",) + options
@@ -102,6 +104,12 @@ class DebuginfodTest(SampleTest):
         line = 'gsymfs_debuginfod_requests_total{result="%s"} ' % result
         return int(self.read("metrics").split(line)[1].split()[0])
 
+    def assertFailed(self, count, begin):
+        """So many requests failed since @begin; more only where the machine is so slow that the server's rest is over."""
+        failed = self.requests("failed")
+        self.assertGreaterEqual(failed, count)
+        self.assertLessEqual(failed, max(count, 1 + (time.monotonic() - begin) // REST))
+
     # ---- Found ----
 
     def test_found(self):
@@ -117,7 +125,7 @@ class DebuginfodTest(SampleTest):
         self.assertEqual(set(self.server.requests), {path})
         # What was fetched has done its service: the client may forget it.
         run("rm", "-rf", self.client)
-        time.sleep(2.5)
+        self.wait_scans()
         self.assertLines()
         self.assertEqual(self.conversions(), 1)
         self.again(daemon)
@@ -222,7 +230,7 @@ class DebuginfodTest(SampleTest):
         self.assertEqual(status["debuginfod"], self.id + ": no server has it")
         self.assertEqual(self.requests("missing"), 1)
         asked = len(self.server.requests)
-        time.sleep(2.5)
+        self.wait_scans()
         self.assertNoLines()
         daemon = self.again(daemon, "rescan=1")
         self.assertNoLines()
@@ -248,7 +256,7 @@ class DebuginfodTest(SampleTest):
         daemon = self.ask("rescan=1")
         self.assertErrno(errno.EIO, self.answer)
         asked = len(self.server.requests)
-        time.sleep(2.5)
+        self.wait_scans()
         self.assertErrno(errno.EIO, self.answer)
         self.again(daemon)
         self.assertErrno(errno.EIO, self.answer)
@@ -278,17 +286,19 @@ class DebuginfodTest(SampleTest):
     def test_dead(self):
         self.publish()
         url = dead_url()
+        aside = self.compile("other", where=self.dir)
+        other_id = mount_harness.build_id(aside)
+        run("strip", "--strip-debug", aside)
         daemon = self.ask("rescan=1", url=url)
+        begin = time.monotonic()
         self.assertNoLines()
         self.assertRegex(self.status(self.id)["missing"], r"\(debuginfod: .*\)")
-        self.assertEqual(self.requests("failed"), 1)
+        self.assertFailed(1, begin)
         # It is left alone for ten seconds, whoever wants something.
-        other = self.compile("other")
-        other_id = mount_harness.build_id(other)
-        run("strip", "--strip-debug", other)
+        os.rename(aside, os.path.join(self.source, "other"))
         wait_until(lambda: other_id in self.ids(), "the other image")
         self.assertRaises(OSError, self.read, other_id, "0xffffff")
-        self.assertEqual(self.requests("failed"), 1)
+        self.assertFailed(1, begin)
         self.assertIn("debuginfod", self.status(other_id))
         # It comes back to life.
         revived = Server(self, int(url.split(":")[2]))
@@ -301,13 +311,20 @@ class DebuginfodTest(SampleTest):
         self.hide_all()
         self.publish("--strip-all")
         daemon = self.ask("rescan=0", url=dead_url())
+        begin = time.monotonic()
         self.assertErrno(errno.EHOSTUNREACH, self.answer)
         self.assertErrno(errno.EHOSTUNREACH, self.answer)
         self.assertIn("debuginfod", self.status(self.id)["reason"])
-        self.assertEqual((self.requests("failed"), self.conversions()), (1, 1))
-        time.sleep(12)
-        self.assertErrno(errno.EHOSTUNREACH, self.answer)
-        self.assertEqual((self.requests("failed"), self.conversions()), (2, 2))
+        self.assertFailed(1, begin)
+        self.assertEqual(self.requests("failed"), self.conversions())
+        failed = self.requests("failed")
+
+        def asked_again():
+            self.assertErrno(errno.EHOSTUNREACH, self.answer)
+            return self.requests("failed") > failed
+        wait_until(asked_again, "the next request")
+        self.assertFailed(failed + 1, begin)
+        self.assertEqual(self.requests("failed"), self.conversions())
         # It is no failure of the file's: not kept.
         self.again(daemon)
         self.assertLines()
@@ -326,38 +343,33 @@ class DebuginfodTest(SampleTest):
         self.hide_all()
         self.publish("--strip-all")
         self.server.answering.clear()
-        self.ask()
+        daemon = self.ask()
         reader = self.reader(self.id, self.address)
         wait_until(lambda: self.server.requests, "the request")
         reader.send_signal(signal.SIGINT)
-        start = time.monotonic()
         self.assertEqual(self.finish(reader)[0], -signal.SIGINT)
-        self.assertLess(time.monotonic() - start, 1)
+        self.again(daemon, DEBUGINFOD_TIMEOUT="2")
         self.assertErrno(errno.ETIMEDOUT, self.answer)
 
     def test_silent_and_symbols(self):
         """convert_time is the limit where the client's own is longer."""
         self.publish()
         self.server.answering.clear()
-        self.ask("convert_time=2", DEBUGINFOD_TIMEOUT="50")
-        start = time.monotonic()
-        self.assertNoLines()
-        self.assertLess(time.monotonic() - start, 20)
+        self.ask("convert_time=2")
+        within_limit(self.assertNoLines, "an answer without the server")
         self.assertIn("timed out", self.status(self.id)["missing"])
         self.assertEqual(os.listdir(os.path.join(self.client, self.id)), [])
 
     def test_end_while_it_waits(self):
         self.publish()
         self.server.answering.clear()
-        daemon = self.ask(DEBUGINFOD_TIMEOUT="50")
+        daemon = self.ask()
         reader = self.reader(self.id, self.address)
         wait_until(lambda: self.server.requests, "the request")
-        start = time.monotonic()
         self.assertEqual(daemon.stop(), 0)
-        self.assertLess(time.monotonic() - start, 10)
         self.assertNotEqual(self.finish(reader)[0], 0)
-        left = subprocess.run(["pgrep", "-f", "gsym worker fetch %d" % daemon.process.pid], capture_output=True)
-        self.assertEqual(left.stdout, b"")
+        worker = "gsym worker fetch %d" % daemon.process.pid
+        wait_until(lambda: not run("pgrep", "-f", worker, check=False).stdout, "the end of the worker")
 
 
 if __name__ == "__main__":

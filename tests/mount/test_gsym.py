@@ -59,7 +59,7 @@ class GsymTest(MountTest):
         if not gsymutil:
             self.skipTest("llvm-gsymutil is not installed")
         os.rename(self.binary, self.elsewhere)
-        run("timeout", "20", gsymutil, "--quiet", "--convert", self.elsewhere, "-o", os.path.join(self.source, "theirs"))
+        run("timeout", str(mount_harness.LIMIT), gsymutil, "--quiet", "--convert", self.elsewhere, "-o", os.path.join(self.source, "theirs"))
         self.mount().wait_scanned()
         self.assertIn("geo::point::norm", self.read(self.id, self.address))
 

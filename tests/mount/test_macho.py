@@ -128,7 +128,7 @@ class MachoTest(MountTest):
             self.assertEqual(self.read(FIRST.hex(), *place), "main (in X) (a.c:4)\n", place)
         with open(os.path.join(self.mnt, FIRST.hex(), "q.atos"), "r+b", buffering=0) as q:
             q.write(b"1000\n1004\n")
-            self.assertEqual(q.read(4096), b"main (in X) (a.c:4)\n\n" * 2)
+            self.assertEqual(q.read(), b"main (in X) (a.c:4)\n\n" * 2)
         rows = self.read(FIRST.hex(), "lines.tsv").splitlines()
         self.assertEqual([line.split("\t")[-1] for line in rows if line.startswith("0x1000")], ["4", "5"])
 

@@ -173,7 +173,7 @@ class MetricsTest(MountTest):
         self.mount().wait_scanned()
         with open(os.path.join(self.mnt, id, "q"), "r+b", buffering=0) as file:
             file.write(b"0x1000\n" * 1000 + b"nonsense\n")
-            self.assertEqual(file.read(1 << 20).count(b"\n\n"), 1001)
+            self.assertEqual(file.read().count(b"\n\n"), 1001)
             self.assertEqual(self.metric("open_files"), 1)
         self.assertEqual(self.metric("batch_addresses_total"), 1001)
         wait_until(lambda: self.metric("open_files") == 0, "the file closed")
@@ -193,9 +193,9 @@ class MetricsTest(MountTest):
         with open(os.path.join(self.mnt, "log"), "r+b", buffering=0) as file:
             file.write(b"%s+0x%x\nnothing\n%s 0x%x\n%s+0x1\n0011223344556677+0x1\n" % (
                 id.encode(), start, id.encode(), start, id.encode()))
-            self.assertEqual(file.read(1 << 20).count(b".cpp:"), 2)
+            self.assertEqual(file.read().count(b".cpp:"), 2)
             file.write(b"%s+0x%x\n" % (id.encode(), start))
-            self.assertIn(b".cpp:", file.read(1 << 20))
+            self.assertIn(b".cpp:", file.read())
         self.assertEqual(self.metric("log_addresses_total", result="found"), 3)
         self.assertEqual(self.metric("log_addresses_total", result="unknown"), 2)
         self.assertEqual(self.metric("batch_addresses_total"), 0)
@@ -224,12 +224,16 @@ class MetricsTest(MountTest):
         self.assertEqual(self.metric("lookups_total", result="found"), 0)
         self.assertEqual(daemon.stop(), 0)
         env["BAD_WORKER_ACT"] = "hang"
-        self.mount("worker=" + mount_harness.BAD_WORKER, "convert_time=1", env=env).wait_scanned()
+        daemon = self.mount("worker=" + mount_harness.BAD_WORKER, env=env)
+        daemon.wait_scanned()
         reader = self.reader(id, "0x1000")
         wait_until(lambda: self.status(id)["state"].startswith("converting"), "the conversion")
         self.assertEqual(self.metric("thread_busy", role="convert"), 1)
         self.assertEqual(self.metric("images", state="converting"), 1)
+        self.assertEqual(daemon.stop(), 0)
         self.assertEqual(self.finish(reader)[0], 1)
+        self.mount("worker=" + mount_harness.BAD_WORKER, "convert_time=1", env=env).wait_scanned()
+        self.assertEqual(self.finish(self.reader(id, "0x1000"))[0], 1)
         self.assertEqual(self.metric("conversions_total", result="limit"), 1)
         self.assertEqual(self.metric("thread_busy", role="convert"), 0)
         self.assertEqual(self.metric("images", state="failed"), 1)

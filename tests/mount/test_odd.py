@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import mount_harness
 from mount_harness import MountTest, build_id, wait_until
@@ -31,12 +30,7 @@ class OddTest(MountTest):
         return fd
 
     def whole(self, fd):
-        parts = []
-        while True:
-            part = os.read(fd, 1 << 20)
-            if not part:
-                return b"".join(parts)
-            parts.append(part)
+        return mount_harness.read_all(fd)
 
     def test_poll(self):
         """Always ready, as files are: a read says itself that there is nothing."""
@@ -63,8 +57,9 @@ class OddTest(MountTest):
         fd = self.open()
         self.assertEqual(os.writev(fd, [b"0", b"\n0", b"x0\n"]), 6)
         small, large = bytearray(5), bytearray(100)
-        self.assertEqual(os.readv(fd, [small, large]), 2 * len(UNKNOWN))
-        self.assertEqual(bytes(small + large[:2 * len(UNKNOWN) - 5]), 2 * UNKNOWN)
+        n = os.readv(fd, [small, large])
+        self.assertGreater(n, len(small))
+        self.assertEqual(bytes(small + large)[:n] + self.whole(fd), 2 * UNKNOWN)
 
     def test_splice(self):
         """Writing; some kernels read through the page cache then, where a file without a size has nothing."""
@@ -74,7 +69,8 @@ class OddTest(MountTest):
             os.write(write_end, b"0\n0x0\n")
             self.assertEqual(os.splice(read_end, fd, 6), 6)
             n = os.splice(fd, write_end, 1000)
-            got = os.read(read_end, 1000) if n else b""
+            got = os.read(read_end, n) if n else b""
+            self.assertEqual(len(got), n)
         finally:
             os.close(read_end)
             os.close(write_end)
@@ -105,7 +101,7 @@ class OddTest(MountTest):
         for off in ((1 << 63) - 3, (1 << 62) + 1):
             self.assertErrno(errno.EFBIG, os.pwrite, fd, b"0\n", off)
         os.pwrite(fd, b"0\n", (1 << 61))
-        self.assertEqual(os.pread(fd, 100, (1 << 61) + 2), UNKNOWN)
+        self.assertEqual(mount_harness.pread_all(fd, 100, (1 << 61) + 2), UNKNOWN)
         other = self.open(flags=os.O_RDWR | os.O_APPEND)
         for _ in range(3):
             os.write(other, b"0\n")
@@ -136,9 +132,7 @@ class OddTest(MountTest):
         block = b"f" * (1 << 20)
         for _ in range(20):
             os.write(fd, block)
-        begun = time.monotonic()
-        got = self.whole(fd)
-        self.assertLess(time.monotonic() - begun, 20)
+        got = mount_harness.within_limit(lambda: self.whole(fd), "the answer")
         self.assertEqual(got.count(b"\n\n"), 1)
         self.assertLess(len(got), 10000)
         log = self.open("log")
@@ -164,11 +158,11 @@ class OddTest(MountTest):
         """Reads of any size anywhere in what there is say the same as one read of all of it."""
         fd = self.open()
         end = os.write(fd, b"0\n" * 1000)
-        whole = b"".join(os.pread(fd, 1 << 16, end + at) for at in range(0, 1000 * len(UNKNOWN), 1 << 16))
+        whole = mount_harness.pread_all(fd, 1 << 20, end)
         self.assertEqual(whole, UNKNOWN * 1000)
         for at in (0, 1, 7, 11, 12, 13, 4095, 4096, len(whole) - 1, len(whole), len(whole) + 5):
             for size in (1, 3, 4096, 100000):
-                self.assertEqual(os.pread(fd, size, end + at), whole[at:at + size], (at, size))
+                self.assertEqual(mount_harness.pread_all(fd, size, end + at), whole[at:at + size], (at, size))
 
     def test_fork(self):
         """Children share the description: what one writes the other can read."""

@@ -223,7 +223,7 @@ class ApproximateTest(MountTest):
         q = os.open(os.path.join(self.image(self.ID), *parts, "q"), os.O_RDWR)
         try:
             os.write(q, "".join(f"{self.BASE + address:x}\n" for address in self.EXACT).encode())
-            return os.read(q, 4096).decode()
+            return mount_harness.read_all(q).decode()
         finally:
             os.close(q)
 

@@ -303,7 +303,7 @@ class ReadTest(MountTest):
         try:
             handles = [mount_harness.file_handle(path) for path in (name, self.image(self.id))]
             answer = mount_harness.open_handle(top, handles[0], os.O_RDONLY)
-            self.assertEqual(os.read(answer, 1000), want)
+            self.assertEqual(mount_harness.read_all(answer), want)
             os.close(answer)
             with open("/proc/sys/vm/drop_caches", "w") as drop:
                 drop.write("2")

@@ -9,6 +9,7 @@ import errno
 import fcntl
 import mmap
 import os
+import resource
 import socket
 import stat
 import struct
@@ -29,6 +30,12 @@ libc.mmap.restype = ctypes.c_ssize_t
 
 def opened(path, flags, mode=0o644):
     os.close(os.open(path, flags, mode))
+
+
+def as_large_as_allowed(size):
+    """Beyond RLIMIT_FSIZE Linux refuses before it asks the file system."""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return size if limit == resource.RLIM_INFINITY else min(size, limit)
 
 
 def with_fd(path, flags, function):
@@ -115,7 +122,7 @@ CHANGING = [
     ("creat only what is not there", lambda p: opened(p, os.O_WRONLY | os.O_CREAT | os.O_EXCL)),
     ("O_TMPFILE", lambda p: opened(p, os.O_TMPFILE | os.O_RDWR)),
     ("truncate", lambda p: os.truncate(p, 0)),
-    ("truncate to more", lambda p: os.truncate(p, 1 << 40)),
+    ("truncate to more", lambda p: os.truncate(p, as_large_as_allowed(1 << 40))),
     ("chmod", lambda p: os.chmod(p, 0o777)),
     ("chown", lambda p: os.chown(p, 1, 1)),
     ("lchown", lambda p: os.lchown(p, 1, 1)),

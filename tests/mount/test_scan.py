@@ -5,7 +5,6 @@ import errno
 import os
 import shutil
 import subprocess
-import time
 
 import mount_harness
 from mount_harness import MountTest, Relay, run, wait_until
@@ -29,21 +28,21 @@ class ScanTest(MountTest):
         relay = Relay(self)
         relay.hold(2)
         relay.hold(3)
-        self.mount("worker=" + relay.worker)
+        daemon = self.mount("worker=" + relay.worker)
         relay.wait_asked(2)
         self.assertEqual(self.status(self.id)["debug"], "symbols")
         parked = self.reader(UNKNOWN, "status")
-        time.sleep(0.2)
+        daemon.wait_calls("scan")
         relay.release(2)
         relay.wait_asked(3)
-        time.sleep(0.2)
         ls = subprocess.Popen(["ls", "-l", self.mnt], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         stat = subprocess.Popen(["stat", os.path.join(self.mnt, self.id[:12])], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL)
         self.processes += [ls, stat]
         try:
-            ls.wait(5)
-            wait_until(lambda: self.status(self.id)["debug"] == "dwarf", "the better source", 5)
+            ls.wait(mount_harness.LIMIT)
+            wait_until(lambda: self.status(self.id)["debug"] == "dwarf", "the better source")
+            run("ls", "-l", self.mnt)
         finally:
             self.assertIsNone(parked.poll())
             relay.release(3)
@@ -90,7 +89,7 @@ class ScanTest(MountTest):
         self.assertEqual(first.st_mode & 0o777, 0o555)
         held = os.open(self.image(self.id), os.O_RDONLY)
         self.addCleanup(os.close, held)
-        time.sleep(2.5)
+        self.wait_scans()
         # A name nobody has looked up yet: of a replaced directory it would be ESTALE.
         self.assertIn("state", self.status(self.id))
         self.assertErrno(errno.ENOENT, os.stat, "0x1", dir_fd=held)

@@ -5,7 +5,6 @@ import errno
 import os
 import random
 import shutil
-import time
 
 import mount_harness
 from mount_harness import MountTest, contents, run, tool, wait_until
@@ -184,7 +183,7 @@ class SourceTest(MountTest):
         daemon.wait_scanned()
         self.read(self.id, self.address, mnt=inside)
         os.symlink("mnt/%s/%s" % (self.id, "%016x" % int(self.address, 16)), os.path.join(self.source, "into-the-mount"))
-        time.sleep(1.5)
+        self.wait_scans(mnt=inside)
         self.assertEqual(self.conversions(inside), 1)
 
     def test_deep_and_many(self):

@@ -100,7 +100,7 @@ class TablesTest(MountTest):
                 for _ in range(40):
                     at, n = pick.randrange(len(whole) + 10), pick.choice((1, 100, 5000, 200000))
                     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-                    if os.pread(fd, n, at) != whole[at:at + n]:
+                    if mount_harness.pread_all(fd, n, at) != whole[at:at + n]:
                         wrong.append((at, n))
                 os.close(fd)
             threads = [threading.Thread(target=work) for _ in range(4)]

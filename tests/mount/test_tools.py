@@ -11,7 +11,6 @@ import subprocess
 import mount_harness
 from mount_harness import Gate, MountTest, contents, run, tool
 
-QUICK = 20  # seconds for a walk while a conversion is stuck
 
 # Command lines: {f} is the file. What they print and their status must be what they are for a copy.
 READERS = [
@@ -75,11 +74,12 @@ class ToolsTest(MountTest):
         self.skipped |= missing
         return bool(missing)
 
-    def sh(self, command, limit=mount_harness.LIMIT):
+    def sh(self, command):
         """(status, output); None when a program is missing."""
         if self.lacks(command):
             return None
-        done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=limit, cwd=self.dir, stdin=subprocess.DEVNULL)
+        done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=mount_harness.LIMIT,
+                              cwd=self.dir, stdin=subprocess.DEVNULL)
         for name in os.listdir(self.dir):
             if name.startswith("out"):
                 path = os.path.join(self.dir, name)
@@ -166,7 +166,7 @@ class ToolsTest(MountTest):
         before = self.conversions()
         for line in WALKERS:
             with self.subTest(line):
-                said = self.sh(line.format(m=self.mnt, out=self.out), QUICK)
+                said = self.sh(line.format(m=self.mnt, out=self.out))
                 if said:
                     self.assertEqual(said[2], "")
                 self.assertIn(said[0] if said else 0, (0, 1))  # grep: found nothing

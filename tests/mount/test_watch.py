@@ -12,7 +12,6 @@ import mount_harness
 from mount_harness import Gate, MountTest, checked, contents, run, tool, wait_until
 
 AT_FDCWD, AT_SYMLINK_FOLLOW = -100, 0x400  # linux/fcntl.h
-SOON = 8  # seconds; the daemon waits for one at most, and the machine may be busy; timeouts of links were ten
 ADDRESS = "0x%x"
 
 
@@ -52,13 +51,17 @@ class WatchTest(MountTest):
         return daemon
 
     def assertShows(self, *ids):
-        wait_until(lambda: all(os.path.exists(self.image(id)) for id in ids), "the new image", SOON)
+        wait_until(lambda: all(os.path.exists(self.image(id)) for id in ids), "the new image")
 
     def assertGone(self, *ids):
-        wait_until(lambda: not any(os.path.exists(self.image(id)) for id in ids), "the end of the image", SOON)
+        wait_until(lambda: not any(os.path.exists(self.image(id)) for id in ids), "the end of the image")
 
     def passes(self, daemon):
         return daemon.log().count(" files in ")
+
+    def assertFewWalks(self, walks, begin):
+        """However often something changes, a second lies between two walks."""
+        self.assertLessEqual(walks, time.monotonic() - begin + 2)
 
     def names(self):
         return set(os.listdir(os.path.join(self.mnt, "by-name")))
@@ -92,8 +95,8 @@ class WatchTest(MountTest):
             self.assertTrue(all(os.path.exists(kind % old) for kind in kinds))
             self.assertFalse(any(os.path.exists(kind % new) for kind in kinds))
             os.rename(os.path.join(self.source, old), os.path.join(self.source, new))
-            wait_until(lambda: all(os.path.exists(kind % new) for kind in kinds), "the new name", SOON)
-            wait_until(lambda: not any(os.path.lexists(kind % old) for kind in kinds), "the end of the old one", SOON)
+            wait_until(lambda: all(os.path.exists(kind % new) for kind in kinds), "the new name")
+            wait_until(lambda: not any(os.path.lexists(kind % old) for kind in kinds), "the end of the old one")
 
     def test_spellings_of_ids_come_and_go(self):
         """A beginning of an id, for who has just looked, of a file that becomes another one."""
@@ -103,10 +106,10 @@ class WatchTest(MountTest):
         self.assertTrue(all(os.path.exists(path) for path in spellings))
         new = self.add("file")
         self.assertEqual(old[:8], new[:8])
-        wait_until(lambda: os.readlink(self.image(old[:8])) == new, "the new image", SOON)
-        wait_until(lambda: not os.path.lexists(spellings[1]), "the end of the old one", SOON)
+        wait_until(lambda: os.readlink(self.image(old[:8])) == new, "the new image")
+        wait_until(lambda: not os.path.lexists(spellings[1]), "the end of the old one")
         self.add("other")
-        wait_until(lambda: not os.path.lexists(spellings[0]), "two images that begin so", SOON)
+        wait_until(lambda: not os.path.lexists(spellings[0]), "two images that begin so")
 
     def test_directories_come_move_and_go(self):
         self.watching()
@@ -114,7 +117,7 @@ class WatchTest(MountTest):
         deep = self.add("a/b/c/d/deep")
         self.assertShows(deep)
         os.rename(os.path.join(self.source, "a"), os.path.join(self.source, "z"))
-        wait_until(lambda: "/z/b/c/d/deep" in self.status(deep)["source"], "its new path", SOON)
+        wait_until(lambda: "/z/b/c/d/deep" in self.status(deep)["source"], "its new path")
         more = self.add("z/b/c/more")
         self.assertShows(more)
         away = os.path.join(self.dir, "away")
@@ -140,9 +143,9 @@ class WatchTest(MountTest):
         self.add("here")
         self.watching()
         os.symlink("here", os.path.join(self.source, "soft"))
-        wait_until(lambda: self.names() == {"here", "soft"}, "the name of the link", SOON)
+        wait_until(lambda: self.names() == {"here", "soft"}, "the name of the link")
         os.link(here, os.path.join(self.source, "hard"))
-        wait_until(lambda: self.names() == {"here", "soft", "hard"}, "the other name", SOON)
+        wait_until(lambda: self.names() == {"here", "soft", "hard"}, "the other name")
 
     def test_permissions(self):
         os.mkdir(os.path.join(self.source, "d"))
@@ -151,17 +154,18 @@ class WatchTest(MountTest):
         self.watching()
         self.assertEqual(os.stat(self.image(id)).st_mode & 0o777, 0o555)
         os.chmod(os.path.join(self.source, "d"), 0o700)
-        wait_until(lambda: os.stat(self.image(id)).st_mode & 0o777 == 0o500, "the directory's mode", SOON)
+        wait_until(lambda: os.stat(self.image(id)).st_mode & 0o777 == 0o500, "the directory's mode")
         os.chmod(os.path.join(self.source, "d"), 0o755)
         os.chmod(os.path.join(self.source, "d", "file"), 0o640)
-        wait_until(lambda: os.stat(self.image(id)).st_mode & 0o777 == 0o550, "the file's mode", SOON)
+        wait_until(lambda: os.stat(self.image(id)).st_mode & 0o777 == 0o550, "the file's mode")
 
     def test_a_thousand_files(self):
         daemon = self.watching("debug")
+        begin = time.monotonic()
         ids = [self.add("file%d" % i) for i in range(1000)]
-        wait_until(lambda: len(self.ids()) == 1000, "all of them", 30)
+        wait_until(lambda: len(self.ids()) == 1000, "all of them")
         self.assertShows(ids[0], ids[-1])
-        self.assertLess(self.passes(daemon), 30)
+        self.assertFewWalks(self.passes(daemon) - 1, begin)
 
     def test_a_file_that_is_being_written(self):
         """It hides nothing else, and is looked at once it is closed."""
@@ -205,7 +209,7 @@ class WatchTest(MountTest):
         place = os.path.join(debug, ".build-id", self.id[:2])
         os.makedirs(place)
         shutil.copy2(self.sample, os.path.join(place, self.id[2:] + ".debug"))
-        wait_until(lambda: "sample.cpp" in self.read(self.id, ADDRESS % start), "the lines", SOON)
+        wait_until(lambda: "sample.cpp" in self.read(self.id, ADDRESS % start), "the lines")
 
     # ---- What it costs, and what if it cannot be had ----
 
@@ -241,18 +245,18 @@ class WatchTest(MountTest):
                     file.write("text")
         self.add("image")
         daemon = self.watching("debug")
-        stop, changed = time.monotonic() + 2, 0
+        begin, changed = time.monotonic(), 0
         before, passes = self.spent(daemon), self.passes(daemon)
-        while time.monotonic() < stop:
+        while time.monotonic() < begin + 2 or (self.passes(daemon) == passes and time.monotonic() < begin + mount_harness.LIMIT):
             for k in range(20):
                 os.utime(os.path.join(self.source, "d%d/%d" % (changed % 30, k)))
             changed += 1
-        used, passes = self.spent(daemon) - before, self.passes(daemon) - passes
-        print("%d files touched in 2 s: %d walks, %.2f s of processor time" % (changed * 20, passes, used))
+        used, passes, took = self.spent(daemon) - before, self.passes(daemon) - passes, time.monotonic() - begin
+        print("%d files touched in %.1f s: %d walks, %.2f s of processor time" % (changed * 20, took, passes, used))
         self.assertGreaterEqual(passes, 1)
-        self.assertLessEqual(passes, 4)
+        self.assertFewWalks(passes, begin)
         if os.environ.get("BUILD_KIND") != "sanitize":
-            self.assertLess(used, 1)
+            self.assertLess(used, took / 2)
         new = self.add("new")
         self.assertShows(new)
 
@@ -325,18 +329,16 @@ class WatchTest(MountTest):
         os.mkdir(inside)
         self.watching("debug", mnt=inside)
         id = self.add("new")
-        wait_until(lambda: os.path.exists(self.image(id, inside)), "the new image", SOON)
+        wait_until(lambda: os.path.exists(self.image(id, inside)), "the new image")
 
     def test_unmounted_with_many_watches(self):
         for i in range(500):
             os.mkdir(os.path.join(self.source, "d%d" % i))
         daemon = self.watching()
-        start = time.monotonic()
         run("umount", self.mnt) if mount_harness.is_root() else run("fusermount3", "-u", self.mnt)
-        self.assertEqual(daemon.process.wait(SOON), 0)
+        self.assertEqual(daemon.process.wait(mount_harness.LIMIT), 0)
         daemon = self.watching()
         self.assertEqual(daemon.stop(), 0)
-        self.assertLess(time.monotonic() - start, 2 * SOON)
 
     def test_source_replaced(self):
         daemon = self.mount("rescan=1")

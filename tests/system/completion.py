@@ -18,7 +18,7 @@ faults = []
 
 
 def run(*argv, **kwargs):
-    return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60, check=False, **kwargs)
+    return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=300, check=False, **kwargs)
 
 
 def syntax(shell, *files):

@@ -25,7 +25,7 @@ CXX_FLAGS = ["-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 def run(*argv, **kwargs):
     """What a program prints; its failure is ours."""
     done = subprocess.run([str(a) for a in argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=120, **kwargs)
+                          timeout=300, **kwargs)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, argv))}: status {done.returncode}\n{done.stdout}")
     return done.stdout

@@ -15,7 +15,7 @@ import sys
 def exported(library):
     """name@version of each symbol that others can link against."""
     out = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", library], check=True, text=True,
-                         capture_output=True, timeout=60).stdout
+                         capture_output=True, timeout=300).stdout
     symbols = (line.split()[1:] for line in out.splitlines())
     return {name.replace("@@", "@") for kind, name in symbols if kind != "A"}
 

@@ -16,7 +16,7 @@ faults = []
 
 def run(*argv):
     """Standard output and standard error of a program."""
-    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=300, check=False)
     return done.stdout, done.stderr
 
 

@@ -28,7 +28,7 @@ def on_terminal(argv):
     except OSError:  # the other side is closed
         pass
     os.close(leader)
-    return said.decode(), process.wait(60)
+    return said.decode(), process.wait(300)
 
 
 def main():
@@ -39,7 +39,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         argv = [sys.argv[1], "convert", "--num-threads=1", kernels[0], "-o", os.path.join(directory, "out")]
         said, status = on_terminal(argv)
-        quiet = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=True).stderr
+        quiet = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=True).stderr
     shown = [[float(n) for n in match] for match in LINE.findall(said)]
     grows = all(a[0] < b[0] and a[2] < b[2] for a, b in zip(shown, shown[1:]))
     whole = {(row[1], row[3]) for row in shown}

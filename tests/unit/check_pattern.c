@@ -5,7 +5,6 @@
 
 #include <regex.h>
 #include <string.h>
-#include <time.h>
 
 static const uint64_t plenty = 1 << 30;
 
@@ -91,9 +90,8 @@ static void time_is_bounded(void **state)
 	uint64_t budget = plenty;
 	memset(name, 'a', sizeof(name));
 	assert_int_equal(pattern_compile(&p, "^((a*)*)*(a|aa)+(a|a)*b$"), 0);
-	clock_t from = clock();
 	assert_false(pattern_search(&p, name, sizeof(name), &budget));
-	assert_true(clock() - from < CLOCKS_PER_SEC);
+	assert_true(plenty - budget < 100 * sizeof(name));
 	budget = 100;
 	assert_int_equal(pattern_compile(&p, "a$"), 0);
 	assert_false(pattern_search(&p, name, sizeof(name), &budget));
