@@ -25,7 +25,7 @@
 
 enum {
 	GROWTH = 4096,       /* how much longer than the longest seed a mutation may get */
-	DEFAULT_TIMEOUT = 10 /* seconds for one input */
+	DEFAULT_TIMEOUT = 60 /* seconds until an input counts as one that hangs */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -116,6 +116,11 @@ def build_id(path):
     return data[at + 4:at + 24].hex()
 
 
+def scans_in(metrics):
+    """Scans that have ended, as the file metrics says."""
+    return sum(int(line.split()[1]) for line in metrics.splitlines() if line.startswith("gsymfs_scans_total{"))
+
+
 class Daemon:
     """A running gsymfs in the foreground, its log in a file."""
 
@@ -266,8 +271,7 @@ class MountTest(unittest.TestCase):
 
     def scans(self, mnt=None):
         """Scans that have ended since the mount."""
-        return sum(int(line.split()[1]) for line in self.read("metrics", mnt=mnt).splitlines()
-                   if line.startswith("gsymfs_scans_total{"))
+        return scans_in(self.read("metrics", mnt=mnt))
 
     def wait_scans(self, count=3, mnt=None):
         """Waits for the end of @count scans; all but the first began after the call."""

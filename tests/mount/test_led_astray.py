@@ -247,7 +247,8 @@ class LedAstrayTest(MountTest):
                 self.skipTest("a user without privileges cannot run it here")
             for _ in range(3):
                 self.assertEqual(look(ADDRESS), OUTSIDE)
-                time.sleep(1.2)
+                scans = mount_harness.scans_in(look("../metrics"))
+                wait_until(lambda scans=scans: mount_harness.scans_in(look("../metrics")) >= scans + 2, "two scans")
             self.assertIn("conversions\t1\n", look("status"))
         finally:
             daemon.terminate()

@@ -175,7 +175,7 @@ class WatchTest(MountTest):
         with open(os.path.join(self.source, "begun"), "wb") as file:
             file.write(self.bytes[:2000])
             file.flush()
-            time.sleep(0.5)
+            time.sleep(0.5)  # in which nothing is to happen
             self.assertEqual(self.passes(daemon), before)
             other = self.add("other")
             self.assertShows(other)
@@ -191,7 +191,7 @@ class WatchTest(MountTest):
         except OSError as error:
             self.skipTest("O_TMPFILE: %s" % error)
         os.write(fd, self.bytes)
-        time.sleep(0.05)
+        time.sleep(0.05)  # the name comes later than what the daemon may have seen of the content
         link_named(fd, os.path.join(self.source, "named"))
         os.close(fd)
         self.assertShows(self.id)
@@ -288,7 +288,7 @@ class WatchTest(MountTest):
     def test_switched_off(self):
         daemon = self.watching("watch=no", "debug")
         self.add("file")
-        time.sleep(1.5)
+        time.sleep(1.5)  # in which nothing is to happen
         self.assertEqual(self.passes(daemon), 1)
         self.assertEqual(self.ids(), set())
 
@@ -320,7 +320,7 @@ class WatchTest(MountTest):
         id = self.add("file")
         daemon = self.watching("debug", cache=cache)
         run("cat", self.image(id) + "/image.gsym")
-        time.sleep(0.6)
+        time.sleep(0.6)  # in which nothing is to happen
         self.assertEqual(self.passes(daemon), 1)
         self.assertShows(self.add("new"))
 
