@@ -1,48 +1,208 @@
 /*
- * Options come as "-o name=value,..."; libfuse's parser splits them. Ours are in a table; libfuse's and those
- * mount(8) adds on the way are in lists, so that a misspelt one is refused here, by name, and not ignored.
+ * Options come as "-o name=value,..."; libfuse's parser splits them. Three tables describe them: switches,
+ * our own options, and those that libfuse takes. Parsing, --help, error messages and (through --help) the
+ * completions of shells follow from the tables; tests/system/manuals.py compares docs/gsymfs.1 with them.
+ *
+ * To add an option: a member of struct options, a row of own_options[], a paragraph in docs/gsymfs.1, and its
+ * use.
  */
 #include "fs/daemon_options.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "gsym/base/vec.h"
 
-const char options_help[] =
-	"usage: gsymfs [-f] [-d] [-s] [-o option,...] SOURCE MOUNT\n"
-	"\n"
-	"Mounts the directory of object files SOURCE at MOUNT, where\n"
-	"    cat MOUNT/<build id>/<address>\n"
-	"prints the function, file and line of an address.\n"
-	"\n"
-	"    -f   stay in the foreground, log to standard error\n"
-	"    -d   the same, and log every request\n"
-	"    -s   one thread (for measurements)\n"
-	"    -h, --help, -V, --version\n"
-	"\n"
-	"    -o cache=DIR             where converted files are kept\n"
-	"    -o cache_size=SIZE       how much of them (default 10G)\n"
-	"    -o shared=DIR            converted files that other hosts have made, or need\n"
-	"    -o debug_dirs=DIR:...    where debug files are looked for (default /usr/lib/debug)\n"
-	"    -o debuginfod=yes|no     get missing debug files from servers (default no)\n"
-	"    -o jobs=N                conversions at a time (default 2)\n"
-	"    -o threads=N             threads of one conversion (default: processors)\n"
-	"    -o convert_memory=SIZE   memory of one conversion (default 4G)\n"
-	"    -o convert_time=SECONDS  time of one conversion (default 600)\n"
-	"    -o unknown=enoent|print  an address that no function covers is missing, or says ??\n"
-	"    -o demangle=yes|no       print names as people write them, or as they are stored\n"
-	"    -o approximate=yes|no    code without a line has the nearest before it (default no)\n"
-	"    -o merged=yes|no         say when several functions share one body (default yes)\n"
-	"    -o rescan=SECONDS        look for new files this often (default 60; 0: never)\n"
-	"    -o watch=yes|no          be told of changes by the kernel (default yes)\n"
-	"    -o worker=PATH           the gsym program that converts\n"
-	"    -o allow_other           let other users in; implies default_permissions\n"
-	"and what mount.fuse3(8) knows. gsymfs(1) has the details.\n";
+enum {
+	HELP_COLUMN = 29, /* where explanations begin */
+	WEEK = 7 * 86400, /* seconds */
+};
+
+/* ---- Tables ---- */
+
+/* What a value is, and the type of the member it goes to. */
+enum value_kind {
+	VALUE_YES_NO,      /* bool */
+	VALUE_EITHER,      /* bool: the first word of the argument is false, the second true */
+	VALUE_NUMBER,      /* unsigned, from @least to @most */
+	VALUE_SECONDS,     /* the same */
+	VALUE_SIZE,        /* uint64_t, bytes */
+	VALUE_FILE,        /* char *, a path */
+	VALUE_DIRECTORY,   /* char *, a path */
+	VALUE_DIRECTORIES, /* char *, absolute paths separated by colons; may be empty */
+};
+
+struct daemon_option {
+	const char *name;     /* "jobs" of "-o jobs=2" */
+	const char *argument; /* what --help calls the value: words with '|' between them, or "SIZE" */
+	enum value_kind kind;
+	size_t member;        /* offset in struct options */
+	unsigned least, most; /* of a number */
+	const char *initial;  /* the default, as if it were given; NULL: what @help says */
+	const char *help;
+	const char *section; /* title in --help of this option and those after it; NULL: as before */
+};
+
+/* Evaluates to 0; does not compile unless the member of struct options has the type. */
+#define CHECK_TYPE(type, member)                                                                        \
+	(0 * sizeof(struct {                                                                            \
+		 _Static_assert(                                                                        \
+			 __builtin_types_compatible_p(type, __typeof__(((struct options *)0)->member)), \
+			 "kind of value and type of " #member);                                         \
+		 int unused;                                                                            \
+	 }))
+#define MEMBER(type, member)        offsetof(struct options, member) + CHECK_TYPE(type, member)
+#define YES_NO(member)              VALUE_YES_NO, MEMBER(bool, member), 0, 0
+#define EITHER(member)              VALUE_EITHER, MEMBER(bool, member), 0, 0
+#define NUMBER(member, least, most) VALUE_NUMBER, MEMBER(unsigned, member), least, most
+#define SECONDS(member, least)      VALUE_SECONDS, MEMBER(unsigned, member), least, WEEK
+#define SIZE(member)                VALUE_SIZE, MEMBER(uint64_t, member), 0, 0
+#define PATH(kind, member)          kind, MEMBER(char *, member), 0, 0
+
+/* clang-format off */
+static const struct daemon_option own_options[] = {
+	{"cache", "DIR", PATH(VALUE_DIRECTORY, cache), NULL,
+	 "directory of converted files", "Converted files"},
+	{"cache_size", "SIZE", SIZE(cache_size), "10G",
+	 "size the cache is kept below"},
+	{"shared", "DIR", PATH(VALUE_DIRECTORY, shared), NULL,
+	 "directory of converted files shared with other hosts"},
+
+	{"debug_dirs", "DIR:...", PATH(VALUE_DIRECTORIES, debug_dirs), "/usr/lib/debug",
+	 "directories searched for debug files", "Debug files"},
+	{"debuginfod", "yes|no", YES_NO(debuginfod), "no",
+	 "download missing debug files from debuginfod servers"},
+
+	{"jobs", "N", NUMBER(jobs, 1, 64), "2",
+	 "concurrent conversions", "Conversions"},
+	{"threads", "N", NUMBER(threads, 1, THREADS_MAX), NULL,
+	 "threads of one conversion (default: number of processors)"},
+	{"convert_memory", "SIZE", SIZE(convert_memory), "4G",
+	 "memory limit of one conversion"},
+	{"convert_time", "SECONDS", SECONDS(convert_time, 1), "600",
+	 "time limit of one conversion"},
+	{"worker", "PATH", PATH(VALUE_FILE, worker), NULL,
+	 "the gsym program that converts"},
+
+	{"unknown", "enoent|print", EITHER(unknown_print), "enoent",
+	 "an address outside all functions is a missing file, or prints ??", "Answers"},
+	{"demangle", "yes|no", YES_NO(demangle), "yes",
+	 "demangle names"},
+	{"approximate", "yes|no", YES_NO(approximate), "no",
+	 "give code without a line the nearest one before it"},
+	{"merged", "yes|no", YES_NO(merged), "yes",
+	 "mark code that several functions share"},
+
+	{"rescan", "SECONDS", SECONDS(rescan, 0), "60",
+	 "interval between scans of SOURCE; 0: never scan again", "Source"},
+	{"watch", "yes|no", YES_NO(watch), "yes",
+	 "watch SOURCE for changes with inotify"},
+};
+/* clang-format on */
+
+/* What libfuse takes. */
+static const struct {
+	const char *name;
+	const char *argument; /* NULL: none */
+	size_t member;        /* a bool that notes the option; 0: none does */
+} fuse_options[] = {
+	{"allow_other", NULL, offsetof(struct options, allow_other)},
+	{"allow_root", NULL, offsetof(struct options, allow_other)},
+	{"auto_unmount"},
+	{"default_permissions", NULL, offsetof(struct options, default_permissions)},
+	{"fsname", "NAME", offsetof(struct options, has_fsname)},
+	{"subtype", "NAME"},
+	{"max_read", "BYTES"},
+	{"ro"},
+	{"rw"},
+	{"suid"},
+	{"nosuid"},
+	{"dev"},
+	{"nodev"},
+	{"exec"},
+	{"noexec"},
+	{"async"},
+	{"sync"},
+	{"dirsync"},
+	{"atime"},
+	{"noatime"},
+	{"debug", NULL, offsetof(struct options, debug)},
+};
+
+/* Addressed to mount(8) and fstab(5): accepted and ignored. One that ends with '=' or '-' is a prefix. */
+static const char *const ignored_options[] = {
+	"_netdev",    "auto",          "noauto",   "user",       "nouser",      "users",      "owner",
+	"group",      "nofail",        "defaults", "relatime",   "strictatime", "comment=",   "x-",
+	"norelatime", "nostrictatime", "diratime", "nodiratime", "lazytime",    "nolazytime", "silent",
+	"loud",       "mand",          "nomand",   "iversion",   "noiversion",  "X-",
+};
+
+static const struct {
+	const char *letter, *word; /* @word may be NULL */
+	size_t member;             /* the bool that it sets */
+	const char *help;
+} switches[] = {
+	{"-f", NULL, offsetof(struct options, foreground),
+	 "stay in the foreground and log to standard error"},
+	{"-d", NULL, offsetof(struct options, debug), "like -f, and log every request"},
+	{"-s", NULL, offsetof(struct options, single_thread), "serve requests with one thread"},
+	{"-h", "--help", offsetof(struct options, show_help), "print this help"},
+	{"-V", "--version", offsetof(struct options, show_version), "print the version"},
+};
+
+static bool *flag_at(struct options *o, size_t member)
+{
+	return (bool *)((char *)o + member);
+}
+
+/* ---- Help ---- */
+
+static void print_row(FILE *file, int width, const char *help)
+{
+	fprintf(file, "%*s%s", width < HELP_COLUMN ? HELP_COLUMN - width : 1, "", help);
+}
+
+static void print_switches(FILE *file)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
+		const char *word = switches[i].word;
+		int width =
+			fprintf(file, "    %s%s%s", switches[i].letter, word ? ", " : "", word ? word : "");
+		print_row(file, width, switches[i].help);
+		fputc('\n', file);
+	}
+}
+
+static void print_own_options(FILE *file)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(own_options); i++) {
+		const struct daemon_option *option = &own_options[i];
+		if (option->section)
+			fprintf(file, "\n%s:\n", option->section);
+		print_row(file, fprintf(file, "    -o %s=%s", option->name, option->argument), option->help);
+		fprintf(file, option->initial ? " (default %s)\n" : "\n", option->initial);
+	}
+}
+
+void options_print_help(FILE *file)
+{
+	fputs("Usage: gsymfs [-f] [-d] [-s] [-o option,...] SOURCE MOUNT\n"
+	      "\n"
+	      "Mounts the directory of object files SOURCE at MOUNT, where\n"
+	      "    cat MOUNT/<build id>/<address>\n"
+	      "prints the function, file and line of an address.\n"
+	      "\n",
+	      file);
+	print_switches(file);
+	print_own_options(file);
+	fputs("\nAccess:\n", file);
+	print_row(file, fprintf(file, "    -o allow_other"),
+		  "admit other users; implies default_permissions\n");
+	fputs("\nOptions of mount.fuse3(8) are accepted as well; gsymfs(1) has the details.\n", file);
+}
 
 /* ---- Values ---- */
 
@@ -69,16 +229,7 @@ bool parse_size(const char *text, uint64_t *ret)
 	return true;
 }
 
-static bool set_size(void *to, const char *value)
-{
-	uint64_t size;
-	if (!parse_size(value, &size) || size == 0)
-		return false;
-	*(uint64_t *)to = size;
-	return true;
-}
-
-static bool parse_count(const char *value, unsigned least, unsigned most, unsigned *ret)
+static bool parse_number(const char *value, unsigned least, unsigned most, unsigned *ret)
 {
 	char *end;
 	if (*value < '0' || *value > '9')
@@ -90,58 +241,24 @@ static bool parse_count(const char *value, unsigned least, unsigned most, unsign
 	return true;
 }
 
-static bool set_jobs(void *to, const char *value)
+/* One of two words. */
+static bool parse_either(const char *value, const char *no, size_t no_size, const char *yes, bool *ret)
 {
-	return parse_count(value, 1, 64, to);
+	*ret = strcmp(value, yes) == 0;
+	return *ret || (strlen(value) == no_size && memcmp(value, no, no_size) == 0);
 }
 
-static bool set_threads(void *to, const char *value)
+static bool parse_path(const char *value, char **ret)
 {
-	return parse_count(value, 1, 256, to);
-}
-
-static bool set_seconds(void *to, const char *value)
-{
-	return parse_count(value, 1, 7 * 86400, to);
-}
-
-static bool set_seconds_or_0(void *to, const char *value)
-{
-	return parse_count(value, 0, 7 * 86400, to);
-}
-
-static bool set_word(bool *to, const char *value, const char *no, const char *yes)
-{
-	*to = strcmp(value, yes) == 0;
-	return *to || strcmp(value, no) == 0;
-}
-
-static bool set_yes_no(void *to, const char *value)
-{
-	return set_word(to, value, "no", "yes");
-}
-
-static bool set_unknown(void *to, const char *value)
-{
-	return set_word(to, value, "enoent", "print");
-}
-
-static bool set_path(void *to, const char *value)
-{
-	char **path = to;
-	if (!*value)
+	char *copy = strdup(value);
+	if (!copy)
 		return false;
-	free(*path);
-	*path = strdup(value);
-	return *path != NULL;
+	free(*ret);
+	*ret = copy;
+	return true;
 }
 
-static bool set_directory(void *to, const char *value)
-{
-	return !strstr(value, "://") && set_path(to, value);
-}
-
-static bool set_dirs(void *to, const char *value)
+static bool are_directories(const char *value)
 {
 	size_t n = 0;
 	for (const char *at = value; *at; n++) {
@@ -150,42 +267,59 @@ static bool set_dirs(void *to, const char *value)
 		at += strcspn(at, ":");
 		at += *at == ':';
 	}
-	if (n > DEBUG_DIRS_MAX || strlen(value) > DEBUG_DIRS_TEXT_MAX)
-		return false;
-	char *copy = strdup(value), **dirs = to;
-	if (!copy)
-		return false;
-	free(*dirs);
-	*dirs = copy;
-	return true;
+	return n <= DEBUG_DIRS_MAX && strlen(value) <= DEBUG_DIRS_TEXT_MAX;
 }
 
-/* ---- Our own options ---- */
+static bool parse_value(const struct daemon_option *option, const char *value, struct options *o)
+{
+	void *to = (char *)o + option->member;
+	switch (option->kind) {
+	case VALUE_YES_NO: return parse_either(value, "no", 2, "yes", to);
+	case VALUE_EITHER: {
+		size_t first = strcspn(option->argument, "|");
+		return parse_either(value, option->argument, first, option->argument + first + 1, to);
+	}
+	case VALUE_NUMBER:
+	case VALUE_SECONDS: return parse_number(value, option->least, option->most, to);
+	case VALUE_SIZE: return parse_size(value, to) && *(uint64_t *)to;
+	case VALUE_FILE: return *value && parse_path(value, to);
+	case VALUE_DIRECTORY: return *value && !strstr(value, "://") && parse_path(value, to);
+	case VALUE_DIRECTORIES: return are_directories(value) && parse_path(value, to);
+	}
+	return false;
+}
 
-static const struct {
-	const char *name;
-	size_t offset;
-	bool (*set)(void *to, const char *value);
-	const char *allowed;
-} own_options[] = {
-	{"cache", offsetof(struct options, cache), set_path, "a directory"},
-	{"cache_size", offsetof(struct options, cache_size), set_size, "a number of bytes, like 10G"},
-	{"jobs", offsetof(struct options, jobs), set_jobs, "1 to 64"},
-	{"threads", offsetof(struct options, threads), set_threads, "1 to 256"},
-	{"convert_memory", offsetof(struct options, convert_memory), set_size, "a number of bytes, like 4G"},
-	{"convert_time", offsetof(struct options, convert_time), set_seconds, "seconds, 1 to 604800"},
-	{"unknown", offsetof(struct options, unknown_print), set_unknown, "enoent or print"},
-	{"demangle", offsetof(struct options, demangle), set_yes_no, "yes or no"},
-	{"approximate", offsetof(struct options, approximate), set_yes_no, "yes or no"},
-	{"rescan", offsetof(struct options, rescan), set_seconds_or_0, "seconds, 0 to 604800; 0 = never"},
-	{"watch", offsetof(struct options, watch), set_yes_no, "yes or no"},
-	{"shared", offsetof(struct options, shared), set_directory, "a directory (a URL has to be mounted)"},
-	{"debug_dirs", offsetof(struct options, debug_dirs), set_dirs,
-	 "at most 32 absolute directories with colons between them"},
-	{"debuginfod", offsetof(struct options, debuginfod), set_yes_no, "yes or no"},
-	{"merged", offsetof(struct options, merged), set_yes_no, "yes or no"},
-	{"worker", offsetof(struct options, worker), set_path, "the path of the gsym program"},
-};
+static void print_allowed(FILE *file, const struct daemon_option *option)
+{
+	size_t first = strcspn(option->argument, "|");
+	switch (option->kind) {
+	case VALUE_YES_NO:
+	case VALUE_EITHER:
+		fprintf(file, "%.*s or %s", (int)first, option->argument, option->argument + first + 1);
+		break;
+	case VALUE_NUMBER: fprintf(file, "a number from %u to %u", option->least, option->most); break;
+	case VALUE_SECONDS:
+		fprintf(file, "a number of seconds from %u to %u", option->least, option->most);
+		break;
+	case VALUE_SIZE: fputs("a number of bytes above 0, such as 512M or 10G", file); break;
+	case VALUE_FILE: fputs("the path of a file", file); break;
+	case VALUE_DIRECTORY: fputs("a directory (what has a URL must be mounted first)", file); break;
+	case VALUE_DIRECTORIES:
+		fprintf(file, "at most %d absolute directories, separated by colons", DEBUG_DIRS_MAX);
+		break;
+	}
+}
+
+static void set_defaults(struct options *o)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	*o = (struct options){.threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned)cpus};
+	for (size_t i = 0; i < ARRAY_SIZE(own_options); i++)
+		if (own_options[i].initial)
+			parse_value(&own_options[i], own_options[i].initial, o);
+}
+
+/* ---- Options ---- */
 
 /* 1 when @arg is one of ours and was taken, 0 when it is not ours, -EINVAL when its value is wrong. */
 static int take_own(struct options *o, const char *arg)
@@ -196,106 +330,67 @@ static int take_own(struct options *o, const char *arg)
 		if (strlen(name) != length || memcmp(arg, name, length) != 0)
 			continue;
 		const char *value = arg[length] ? arg + length + 1 : "";
-		if (own_options[i].set((char *)o + own_options[i].offset, value))
+		if (parse_value(&own_options[i], value, o))
 			return 1;
-		fprintf(stderr, "gsymfs: option %s=%s: allowed is %s\n", name, value, own_options[i].allowed);
+		fprintf(stderr, "gsymfs: option '%s': invalid value '%s'; allowed is ", name, value);
+		print_allowed(stderr, &own_options[i]);
+		fputc('\n', stderr);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* ---- Options of libfuse and mount(8) ---- */
-
-/* libfuse takes these; a name that ends with '=' has a value. */
-static const char *const fuse_options[] = {
-	"allow_other", "allow_root", "auto_unmount", "default_permissions",
-	"fsname=",     "subtype=",   "max_read=",    "ro",
-	"rw",          "suid",       "nosuid",       "dev",
-	"nodev",       "exec",       "noexec",       "async",
-	"sync",        "dirsync",    "atime",        "noatime",
-	"debug",
-};
-
-/* Meant for mount(8) and fstab(5); they say nothing to us. */
-static const char *const ignored_options[] = {
-	"_netdev",    "auto",          "noauto",   "user",       "nouser",      "users",      "owner",
-	"group",      "nofail",        "defaults", "relatime",   "strictatime", "comment=",   "x-",
-	"norelatime", "nostrictatime", "diratime", "nodiratime", "lazytime",    "nolazytime", "silent",
-	"loud",       "mand",          "nomand",   "iversion",   "noiversion",  "X-",
-};
-
-static bool listed(const char *arg, const char *const *list, size_t n)
+static bool is_ignored(const char *arg)
 {
-	for (size_t i = 0; i < n; i++) {
-		size_t length = strlen(list[i]);
-		char last = list[i][length - 1];
-		bool open_ended = last == '=' || last == '-';
-		if (open_ended ? strncmp(arg, list[i], length) == 0 : strcmp(arg, list[i]) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(ignored_options); i++) {
+		const char *name = ignored_options[i];
+		size_t length = strlen(name);
+		bool is_prefix = name[length - 1] == '=' || name[length - 1] == '-';
+		if (is_prefix ? strncmp(arg, name, length) == 0 : strcmp(arg, name) == 0)
 			return true;
 	}
 	return false;
 }
 
-static int refuse(const char *arg)
+static int refuse_unknown(const char *arg)
 {
-	fprintf(stderr, "gsymfs: unknown option %s: allowed are", arg);
+	fprintf(stderr, "gsymfs: option '%s': unknown; allowed are", arg);
 	for (size_t i = 0; i < ARRAY_SIZE(own_options); i++)
 		fprintf(stderr, " %s=", own_options[i].name);
 	for (size_t i = 0; i < ARRAY_SIZE(fuse_options); i++)
-		fprintf(stderr, " %s", fuse_options[i]);
+		fprintf(stderr, " %s%s", fuse_options[i].name, fuse_options[i].argument ? "=" : "");
 	fprintf(stderr, "\n");
 	return -1;
 }
 
-/* Whether libfuse will take the value; what it says when it does not helps nobody. */
-static int check_fuse_value(const char *arg)
+/* Checks the value of an option of libfuse, whose own error messages do not name the option. */
+static int take_fuse_value(struct options *o, const char *name, const char *value)
 {
-	unsigned unused;
-	const char *value = strchr(arg, '=');
-	if (!value)
+	bool is_size = strcmp(name, "max_read") == 0;
+	if (is_size ? parse_number(value, 4096, 1U << 30, &o->max_read) : *value != 0)
 		return 0;
-	bool is_size = strncmp(arg, "max_read=", 9) == 0;
-	if (is_size ? parse_count(value + 1, 4096, 1U << 30, &unused) : value[1] != 0)
-		return 0;
-	fprintf(stderr, "gsymfs: option %s: allowed is %s\n", arg,
-		is_size ? "a number of bytes, 4096 to 1073741824" : "a name");
+	fprintf(stderr, "gsymfs: option '%s': invalid value '%s'; allowed is %s\n", name, value,
+		is_size ? "a number of bytes from 4096 to 1073741824" : "a name");
 	return -1;
 }
 
-static void note_fuse_option(struct options *o, const char *arg)
+/* Returns libfuse's 1 for an option to be kept, and -1 for one that is wrong. */
+static int take_fuse(struct options *o, const char *arg)
 {
-	if (strcmp(arg, "allow_other") == 0 || strcmp(arg, "allow_root") == 0)
-		o->allow_other = true;
-	else if (strcmp(arg, "default_permissions") == 0)
-		o->default_permissions = true;
-	else if (strncmp(arg, "max_read=", 9) == 0)
-		o->max_read = (unsigned)strtoul(arg + 9, NULL, 10);
-	else if (strncmp(arg, "fsname=", 7) == 0)
-		o->has_fsname = true;
-	else if (strcmp(arg, "debug") == 0)
-		o->debug = o->foreground = true;
-}
-
-/* ---- The command line ---- */
-
-enum key { KEY_FOREGROUND, KEY_DEBUG, KEY_SINGLE, KEY_HELP, KEY_VERSION };
-
-static const struct fuse_opt switches[] = {
-	FUSE_OPT_KEY("-f", KEY_FOREGROUND),     FUSE_OPT_KEY("-d", KEY_DEBUG),
-	FUSE_OPT_KEY("-s", KEY_SINGLE),         FUSE_OPT_KEY("-h", KEY_HELP),
-	FUSE_OPT_KEY("--help", KEY_HELP),       FUSE_OPT_KEY("-V", KEY_VERSION),
-	FUSE_OPT_KEY("--version", KEY_VERSION), FUSE_OPT_END,
-};
-
-static int take_operand(struct options *o, const char *arg)
-{
-	char **to = !o->source ? &o->source : !o->mountpoint ? &o->mountpoint : NULL;
-	if (!to) {
-		fprintf(stderr, "gsymfs: one argument too many: %s (wanted are SOURCE and MOUNT)\n", arg);
-		return -1;
+	size_t length = strcspn(arg, "=");
+	bool has_value = arg[length];
+	for (size_t i = 0; i < ARRAY_SIZE(fuse_options); i++) {
+		const char *name = fuse_options[i].name;
+		if (strlen(name) != length || memcmp(arg, name, length) != 0 ||
+		    has_value != !!fuse_options[i].argument)
+			continue;
+		if (has_value && take_fuse_value(o, name, arg + length + 1))
+			return -1;
+		if (fuse_options[i].member)
+			*flag_at(o, fuse_options[i].member) = true;
+		return 1;
 	}
-	*to = strdup(arg);
-	return *to ? 0 : -1;
+	return refuse_unknown(arg);
 }
 
 static int take_option(struct options *o, const char *arg)
@@ -305,55 +400,58 @@ static int take_option(struct options *o, const char *arg)
 	int taken = take_own(o, arg);
 	if (taken)
 		return taken < 0 ? -1 : 0;
-	if (listed(arg, ignored_options, ARRAY_SIZE(ignored_options)))
+	if (is_ignored(arg))
 		return 0;
 	if (strcmp(arg, "remount") == 0) {
-		fprintf(stderr, "gsymfs: a mount cannot get other options: unmount it, and mount it again "
-				"(for ro and rw "
-				"alone: mount -i -o remount,ro MOUNT)\n");
+		fputs("gsymfs: option 'remount': options of a mount cannot be changed; unmount it and mount "
+		      "it "
+		      "again (for ro and rw alone: mount -i -o remount,ro MOUNT)\n",
+		      stderr);
 		return -1;
 	}
-	if (!listed(arg, fuse_options, ARRAY_SIZE(fuse_options)))
-		return refuse(arg);
-	if (check_fuse_value(arg))
-		return -1;
-	note_fuse_option(o, arg);
-	return 1; /* keep it for libfuse */
+	return take_fuse(o, arg);
 }
 
-/* libfuse's convention: -1 error, 0 taken, 1 kept. */
+/* ---- The command line ---- */
+
+static int take_operand(struct options *o, const char *arg)
+{
+	char **to = !o->source ? &o->source : !o->mountpoint ? &o->mountpoint : NULL;
+	if (!to) {
+		fprintf(stderr, "gsymfs: extra operand '%s'; operands are SOURCE and MOUNT\n", arg);
+		return -1;
+	}
+	*to = strdup(arg);
+	return *to ? 0 : -1;
+}
+
+/* libfuse's convention: -1 error, 0 taken, 1 kept. @key is the index of a switch or one of FUSE_OPT_KEY_*. */
 static int take(void *data, const char *arg, int key, struct fuse_args *out)
 {
 	struct options *o = data;
 	(void)out;
-	switch (key) {
-	case FUSE_OPT_KEY_NONOPT: return take_operand(o, arg);
-	case FUSE_OPT_KEY_OPT: return take_option(o, arg);
-	case KEY_FOREGROUND: o->foreground = true; return 0;
-	case KEY_DEBUG: o->debug = o->foreground = true; return 0;
-	case KEY_SINGLE: o->single_thread = true; return 0;
-	case KEY_HELP: o->show_help = true; return 0;
-	case KEY_VERSION: o->show_version = true; return 0;
-	}
-	return -1;
+	if (key == FUSE_OPT_KEY_NONOPT)
+		return take_operand(o, arg);
+	if (key == FUSE_OPT_KEY_OPT)
+		return take_option(o, arg);
+	*flag_at(o, switches[key].member) = true;
+	return 0;
 }
 
-static void set_defaults(struct options *o)
+static int parse_arguments(struct options *o)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	*o = (struct options){
-		.cache_size = 10ULL << 30,
-		.convert_memory = 4ULL << 30,
-		.convert_time = 600,
-		.rescan = 60,
-		.jobs = 2,
-		.threads = cpus < 1     ? 1
-			   : cpus > 256 ? 256
-					: (unsigned)cpus,
-		.demangle = true,
-		.merged = true,
-		.watch = true,
-	};
+	struct fuse_opt templates[2 * ARRAY_SIZE(switches) + 1];
+	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
+		templates[n++] = (struct fuse_opt)FUSE_OPT_KEY(switches[i].letter, (int)i);
+		if (switches[i].word)
+			templates[n++] = (struct fuse_opt)FUSE_OPT_KEY(switches[i].word, (int)i);
+	}
+	templates[n] = (struct fuse_opt)FUSE_OPT_END;
+	if (fuse_opt_parse(&o->fuse, o, templates, take))
+		return -EINVAL;
+	o->foreground |= o->debug;
+	return 0;
 }
 
 /* Without default_permissions the kernel would let every user read what only the owner of a file may. */
@@ -369,17 +467,16 @@ int options_parse(int argc, char **argv, struct options *ret)
 {
 	set_defaults(ret);
 	ret->fuse = (struct fuse_args)FUSE_ARGS_INIT(argc, argv);
-	if (fuse_opt_parse(&ret->fuse, ret, switches, take))
+	if (parse_arguments(ret))
 		return -EINVAL;
 	if (ret->show_help || ret->show_version)
 		return 0;
-	if (!ret->debug_dirs && !(ret->debug_dirs = strdup("/usr/lib/debug")))
+	if (!ret->debug_dirs)
 		return -ENOMEM;
 	bool has_source = ret->source && *ret->source; /* of a service that sets none it is "" */
 	if (!has_source || !ret->mountpoint || !*ret->mountpoint) {
-		fprintf(stderr, "gsymfs: %s is missing; usage: gsymfs [-f] [-o option,...] SOURCE MOUNT\n",
-			has_source ? "MOUNT, the directory to mount on,"
-				   : "SOURCE, the directory of object files,");
+		fprintf(stderr, "gsymfs: missing operand '%s'; try 'gsymfs --help'\n",
+			has_source ? "MOUNT" : "SOURCE");
 		return -EINVAL;
 	}
 	return pair_permissions(ret);

@@ -6,40 +6,42 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum {
-	DEBUG_DIRS_TEXT_MAX = 2000, /* so that with SOURCE they fit what a worker is told */
+	DEBUG_DIRS_TEXT_MAX = 2000, /* so that with SOURCE they fit into struct worker_convert */
 	DEBUG_DIRS_MAX = 32,
+	THREADS_MAX = 256, /* of one conversion */
 };
 
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
 struct options {
-	char *source;            /* as given; the directory with object files */
+	char *source;            /* as given: the directory of object files */
 	char *mountpoint;        /* as given */
-	char *cache;             /* directory, or NULL = the default one */
-	char *shared;            /* a directory of converted files for several hosts, or NULL */
-	char *debug_dirs;        /* absolute paths with colons between them; may be empty */
-	char *worker;            /* the gsym program, or NULL = look beside the daemon */
-	uint64_t cache_size;     /* bytes of converted files to keep */
-	uint64_t convert_memory; /* bytes one conversion may allocate */
-	unsigned convert_time;   /* seconds one conversion may take */
-	unsigned jobs;           /* conversions at a time */
+	char *cache;             /* directory; NULL: the default one */
+	char *shared;            /* directory of converted files shared by several hosts, or NULL */
+	char *debug_dirs;        /* absolute paths separated by colons; may be empty */
+	char *worker;            /* the gsym program; NULL: the one in the daemon's directory */
+	uint64_t cache_size;     /* limit of the cache in bytes */
+	uint64_t convert_memory; /* limit of one conversion in bytes */
+	unsigned convert_time;   /* limit of one conversion in seconds */
+	unsigned jobs;           /* concurrent conversions */
 	unsigned threads;        /* of one conversion */
-	unsigned rescan;         /* seconds between walks over the source; 0 = only at start */
-	bool debuginfod;         /* ask servers for debug files */
-	bool watch;              /* have the kernel tell of changes */
-	bool unknown_print;      /* an address nobody covers is a file that says so */
+	unsigned rescan;         /* seconds between scans of the source; 0: only at start */
+	bool debuginfod;         /* download missing debug files */
+	bool watch;              /* inotify */
+	bool unknown_print;      /* an address outside all functions is a file that prints ?? */
 	bool demangle;
-	bool approximate; /* a line nearby, where there is none */
+	bool approximate; /* code without a line has the nearest before it */
 	bool merged;      /* keep all functions that share a range */
 	bool foreground;
 	bool debug;
 	bool single_thread;
 	bool show_help;
 	bool show_version;
-	bool allow_other;
+	bool allow_other; /* or allow_root */
 	bool default_permissions;
 	bool has_fsname;
 	unsigned max_read;     /* bytes of one read request, 0 = libfuse's choice */
@@ -47,17 +49,18 @@ struct options {
 };
 
 /*
- * Reads the command line. On a usage error says on standard error which option is wrong and what it may be,
- * and returns -EINVAL; -ENOMEM without memory. @ret needs options_deinit() either way.
+ * Parses the command line. On a usage error prints the wrong option, its value and what is allowed to
+ * standard error and returns -EINVAL; -ENOMEM without memory. @ret needs options_deinit() either way.
  */
 int options_parse(int argc, char **argv, struct options *ret);
 
 void options_deinit(struct options *options);
 
-/* The text of --help. */
-extern const char options_help[];
+/* Prints the text of --help. */
+void options_print_help(FILE *file);
 
-/* A number of bytes with an optional suffix K, M, G or T (powers of 1024). False when it is none. Pure. */
+/* Parses a number of bytes with an optional suffix K, M, G or T (powers of 1024). False if it is none. Pure.
+ */
 bool parse_size(const char *text, uint64_t *ret);
 
 #endif

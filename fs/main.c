@@ -64,8 +64,12 @@ static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 {
 	if (options_parse(argc, argv, &fs->options))
 		return STATUS_USAGE;
-	if (fs->options.show_help || fs->options.show_version) {
-		fputs(fs->options.show_help ? options_help : "gsymfs " GSYMFS_VERSION "\n", stdout);
+	if (fs->options.show_help) {
+		options_print_help(stdout);
+		return STATUS_OK;
+	}
+	if (fs->options.show_version) {
+		puts("gsymfs " GSYMFS_VERSION);
 		return STATUS_OK;
 	}
 	fs->log.most = fs->options.debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;

@@ -4,6 +4,7 @@
 import errno
 import os
 import pwd
+import re
 import signal
 import socket
 import subprocess
@@ -32,7 +33,7 @@ class DaemonTest(MountTest):
 
     def test_help_and_version(self):
         for option in ("--help", "-h"):
-            self.assertIn("usage: gsymfs", run(GSYMFS, option).stdout.decode())
+            self.assertIn("Usage: gsymfs", run(GSYMFS, option).stdout.decode())
         for option in ("--version", "-V"):
             self.assertRegex(run(GSYMFS, option).stdout.decode(), r"^gsymfs \d+\.\d+\.\d+\n$")
 
@@ -54,9 +55,18 @@ class DaemonTest(MountTest):
         self.assertIn("-x", self.refused("-x", self.source, self.mnt))
         self.assertIn("MOUNT", self.refused(self.source))
         self.assertIn("SOURCE", self.refused())
-        self.assertIn("SOURCE,", self.refused("", self.mnt))
-        self.assertIn("MOUNT,", self.refused(self.source, ""))
-        self.assertIn("too many", self.refused(self.source, self.mnt, "third"))
+        self.assertIn("operand 'SOURCE'", self.refused("", self.mnt))
+        self.assertIn("operand 'MOUNT'", self.refused(self.source, ""))
+        self.assertIn("extra operand 'third'", self.refused(self.source, self.mnt, "third"))
+
+    def test_every_option_refuses_bad_values(self):
+        """Each option of --help names itself, the value, and what is allowed."""
+        options = re.findall(r"^ +-o (\w+)=(\S+)", run(GSYMFS, "--help").stdout.decode(), re.M)
+        self.assertGreater(len(options), 14)
+        for name, argument in options:
+            value = "a://b" if argument.startswith("DIR") else "" if argument == "PATH" else "-"
+            words = self.refused("-o", "%s=%s" % (name, value.replace(":", "\\:")), self.source, self.mnt)
+            self.assertRegex(words, "^gsymfs: option '%s': invalid value '%s'; allowed is .+\n$" % (name, value))
 
     def test_remounting(self):
         self.assertIn("unmount it", self.refused("-o", "rw,remount,ro", self.source, self.mnt))

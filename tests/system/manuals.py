@@ -44,9 +44,25 @@ def options_are_told(page, helps):
         for option in re.findall(r"(?<![\w-])--([a-z][\w-]+)", line):
             if not re.search(rf"(Fl -{option}|Fl \\?-?-?{option}|--{option})\b", text):
                 faults.append(f"{page.name} does not tell of --{option}")
-        for option in re.findall(r"^ +-o (\w+)", line, re.M):
-            if not re.search(rf"^\.It Cm {option}\b", text, re.M):
-                faults.append(f"{page.name} does not tell of -o {option}")
+
+
+def daemon_options_agree(page, printed):
+    """The list of -o options is that of --help: names and their order, arguments, choices and defaults."""
+    table = re.findall(r"^ +-o (\w+)(?:=(\S+))? +(.*)$", printed, re.M)
+    text = page.read_text()
+    text = text[text.index('.Bl -tag -width "convert_memory=size"'):text.index(".Ss The tree")]
+    items = re.findall(r"^\.It Cm (\w+)(?: Ns = Ns ([^\n]*))?\n(.*?)(?=^\.(?:It Cm|El))", text, re.M | re.S)
+    if [row[0] for row in table] != [item[0] for item in items]:
+        faults.append(f"{page.name}: options {[item[0] for item in items]}, --help: {[row[0] for row in table]}")
+        return
+    for (name, argument, explanation), (_, in_page, paragraph) in zip(table, items):
+        form = in_page.replace("Cm ", "").replace(" ", "") if "|" in argument else in_page.split()[1:2]
+        if form != (argument if "|" in argument else argument.lower().split(":")[:1] if argument else []):
+            faults.append(f"{page.name}: {name}={in_page}, --help: {argument}")
+        default = re.search(r"\(default ([^ ()]+)\)$", explanation)
+        in_page = re.search(r"The default is\n?(?:\.(?:Cm|Pa))? (\S+?)(?: ?[.:])?$", paragraph, re.M)
+        if (default and default[1]) != (in_page and in_page[1]):
+            faults.append(f"{page.name}: default of {name} is {in_page and in_page[1]}, --help: {default and default[1]}")
 
 
 def record_of(page):
@@ -82,6 +98,7 @@ def main():
     options_are_told(docs / "gsym.1", [run(gsym, command, "--help")[0] for command in commands])
     if len(sys.argv) > 3:
         options_are_told(docs / "gsymfs.1", [run(sys.argv[3], "--help")[0]])
+        daemon_options_agree(docs / "gsymfs.1", run(sys.argv[3], "--help")[0])
     functions = set(re.findall(r"\b(gsym_\w+)\(", (docs.parent / "gsym/gsym.h").read_text()))
     told = set(re.findall(r"^\.F[no] (gsym_\w+)", (docs / "gsym.3").read_text(), re.M))
     faults.extend(f"gsym.3 does not tell of {name}" for name in sorted(functions - told))
