@@ -1,51 +1,99 @@
 /*
- * cli_options.h - one table per command: it is parsed, and it is what --help prints.
+ * cli_options.h - a command of the gsym program and its options.
+ *
+ * Each command is one struct command, in the file of its implementation. Its table of options is parsed, and
+ * it is what --help prints and what shells complete, who read --help. To add an option: a row in that table,
+ * a member of the struct it goes to, a paragraph in docs/gsym.1 (tests/system/manuals.py looks for it).
  */
 #ifndef CONVERT_CLI_CLI_OPTIONS_H
 #define CONVERT_CLI_CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "gsym/render/demangle/demangle.h"
 
-/* Keys of options without a letter of their own begin here. */
-enum { OPTION_LONG = 256 };
+struct command;
+struct command_option;
 
-struct option_spec {
-	int key;          /* its letter, or from OPTION_LONG on; 0 ends the table */
-	const char *name; /* "out-file" is given as --out-file */
-	const char *arg;  /* what its argument is called; NULL = it takes none */
-	const char *help; /* a line; "\n" breaks it */
-};
-
-struct command_spec {
-	const char *name;     /* "convert" */
-	const char *operands; /* "INPUT" */
-	const char *summary;  /* what the command does, in a line */
-	const struct option_spec *options;
-};
-
-/* Results of options_next() beside the keys. */
-enum {
-	OPTIONS_END = -1,  /* optind is the first operand */
-	OPTIONS_BAD = -2,  /* the user was told: leave with STATUS_USAGE */
-	OPTIONS_HELP = -3, /* help was printed: leave with STATUS_OK */
-};
-
-/* The next option's key, or one of the above. The argument is in optarg. Operands and options may mix. */
-int options_next(const struct command_spec *command, int argc, char **argv);
-
-/* Tells what is wrong with the way the command was called and where to read on. Returns STATUS_USAGE. */
-int options_error(const struct command_spec *command, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Parses optarg-like @text as a number from @least to @most. False, and the user was told, when it is none.
+/*
+ * Parses @value, the argument of @option, and stores it at @to: STATUS_OK, or another status after printing
+ * an error.
  */
-bool options_number(const struct command_spec *command, const char *option, const char *text, uint64_t least,
-		    uint64_t most, uint64_t *ret);
+typedef int option_parser(const struct command *command, const struct command_option *option,
+			  const char *value, void *to);
 
-/* Parses the argument of --demangle. An enum exit_status; the user was told when it is none. */
-int options_demangle(const struct command_spec *command, const char *word, enum demangle_mode *ret);
+struct command_option {
+	char letter;          /* "o" is given as -o; 0: the option has a name only */
+	const char *name;     /* "out-file" is given as --out-file */
+	const char *argument; /* words with '|' between them, or what it is: "DIR", "FILE", "N"; NULL: none */
+	const char *help;     /* "\n" breaks it */
+	option_parser *parse;
+	size_t member;        /* offset of what it sets in the struct given to options_parse(), */
+	size_t size;          /* and its size */
+	uint64_t least, most; /* meaning depends on the parser */
+	bool required;
+};
+
+struct command {
+	const char *name;                     /* "convert" */
+	const char *operands;                 /* "FILE [ADDRESS...]": those in brackets may be missing */
+	const char *brief;                    /* a line in the list of commands; NULL: not listed */
+	const char *summary;                  /* what --help begins with */
+	const struct command_option *options; /* ends with an empty row; NULL: none but --help */
+	int (*run)(int argc, char **argv);    /* @argv[0] is the name; returns an enum command_status */
+};
+
+/* The arguments of an option that may be repeated, and NULL after them. */
+enum { OPTION_LIST_MAX = 64 };
+
+struct option_list {
+	const char *v[OPTION_LIST_MAX + 1];
+	size_t n;
+};
+
+option_parser option_flag;   /* bool: true */
+option_parser option_string; /* const char * */
+option_parser option_list;   /* struct option_list */
+option_parser option_number; /* unsigned integer of any size, @least to @most */
+option_parser option_choice; /* enum: @least + the index of the word in @argument */
+option_parser option_value;  /* enum: @least; takes no argument */
+option_parser option_format; /* enum render_format: one of the words in @argument */
+
+/* Initialisers for what follows @help in a row; @member is one of struct @type. */
+#define OPTION_(parser, type, member, ...) \
+	parser, offsetof(struct type, member), sizeof(((struct type *)0)->member), __VA_ARGS__
+#define OPTION_FLAG(type, member)                OPTION_(option_flag, type, member, 0, 0)
+#define OPTION_STRING(type, member)              OPTION_(option_string, type, member, 0, 0)
+#define OPTION_LIST(type, member)                OPTION_(option_list, type, member, 0, 0)
+#define OPTION_NUMBER(type, member, least, most) OPTION_(option_number, type, member, least, most)
+#define OPTION_CHOICE(type, member, first)       OPTION_(option_choice, type, member, first, 0)
+#define OPTION_VALUE(type, member, value)        OPTION_(option_value, type, member, value, 0)
+#define OPTION_PARSED(type, member, parser)      OPTION_(parser, type, member, 0, 0)
+
+/* Rows that commands share; @member is an enum demangle_mode. */
+#define OPTIONS_DEMANGLE(type, member)                                              \
+	{0, "demangle", "auto|ada",                                                 \
+	 "names to demangle: C++, Rust and D (auto, the\ndefault), or Ada as well", \
+	 OPTION_CHOICE(type, member, DEMANGLE_AUTO)},                               \
+	{                                                                           \
+		0, "no-demangle", NULL, "print names as they are stored",           \
+			OPTION_VALUE(type, member, DEMANGLE_OFF)                    \
+	}
+
+/*
+ * Parses the command line into @to, after which optind is the first operand; operands and options may mix,
+ * and there are as many operands as the command says. False when the command is done with status *ret_status:
+ * --help was printed, or an error.
+ */
+bool options_parse(const struct command *command, int argc, char **argv, void *to, int *ret_status);
+
+/* Prints an error in the command line, and to see --help. Returns STATUS_USAGE. */
+int options_error(const struct command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints that @value is wrong for @option, and what is allowed. Returns STATUS_USAGE. */
+int option_bad_value(const struct command *command, const struct command_option *option, const char *value,
+		     const char *allowed);
 
 #endif

@@ -2,25 +2,19 @@
 #ifndef CONVERT_CLI_COMMANDS_H
 #define CONVERT_CLI_COMMANDS_H
 
-/* What main() returns. */
-enum exit_status {
-	STATUS_OK = 0,
-	STATUS_FAILED = 1,
-	STATUS_USAGE = 2,
-};
+#include "convert/cli/cli_options.h"
 
-/* @argv[0] is the name of the command. Each returns an enum exit_status. */
-int cmd_convert(int argc, char **argv);
-int cmd_dump(int argc, char **argv);
-int cmd_filter(int argc, char **argv);
-int cmd_lookup(int argc, char **argv);
-int cmd_segment(int argc, char **argv);
-int cmd_stack(int argc, char **argv);
-int cmd_statistics(int argc, char **argv);
-int cmd_transcode(int argc, char **argv);
-int cmd_verify(int argc, char **argv);
+extern const struct command command_convert;
+extern const struct command command_dump;
+extern const struct command command_filter;
+extern const struct command command_lookup;
+extern const struct command command_segment;
+extern const struct command command_stack;
+extern const struct command command_statistics;
+extern const struct command command_transcode;
+extern const struct command command_verify;
 
-/* Not for people: the daemon starts it. */
-int cmd_worker(int argc, char **argv);
+/* Internal: started by clients that convert in a sandboxed process. */
+extern const struct command command_worker;
 
 #endif

@@ -1,50 +1,55 @@
-/* gsym: conversion, lookup and inspection of GSYM files on the command line. */
+/*
+ * gsym: conversion, lookup and inspection of GSYM files on the command line.
+ *
+ * What happens, in order, and where:
+ *   main.c                     finds the command in the table below; checks at the end that output was
+ * written commands.h cli_options.c   parses the command's options, prints its --help convert/cmd_convert.c
+ * object file to GSYM: progress.c while it runs, out_file.c publishes the output, summary.c reports,
+ * compare.c verifies it in a child process (isolate.c) convert/cmd_segment.c      cuts GSYM into several
+ * files: segment.c, segment_files.c convert/cmd_transcode.c    writes GSYM again in another version or byte
+ * order convert/cmd_verify.c       check.c against the rules of the format, compare.c against the object file
+ *   lookup/cmd_lookup.c        addresses to functions, files and lines; lookup_merged.c shows all that share
+ * code lookup/cmd_stack.c         the same for stacks, lookup/cmd_filter.c for logs; image_files.c and
+ * image_name.c find the images that these refer to inspect/cmd_dump.c         prints a whole file:
+ * dump_tables.c, dump_function.c inspect/cmd_statistics.c   counts its bytes worker/cmd_worker.c        the
+ * sandboxed process that converts for a client: sandbox.c gives up rights, file_requests.c obtains files from
+ * the client, debuginfod_client.c from servers message.c output.c         standard error, standard output
+ *
+ * To add a command: a file with a struct command, its declaration in commands.h, a row below, a line in
+ * meson.build and a section in docs/gsym.1.
+ */
 #include "convert/cli/commands.h"
 #include "convert/cli/message.h"
+#include "gsym/base/vec.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *summary; /* NULL: not for users */
-};
-
-static const struct command commands[] = {
-	{"convert", cmd_convert, "make a GSYM file from an object file"},
-	{"lookup", cmd_lookup, "say which functions, files and lines addresses belong to"},
-	{"stack", cmd_stack, "the same for the frames of stacks, telling folded functions apart"},
-	{"filter", cmd_filter, "copy a log and write functions, files and lines to its addresses"},
-	{"dump", cmd_dump, "print everything a GSYM file holds"},
-	{"verify", cmd_verify, "check a GSYM file, alone or against the object file it was made from"},
-	{"statistics", cmd_statistics, "say how many bytes of a GSYM file go where"},
-	{"segment", cmd_segment, "cut a GSYM file into several of about one size"},
-	{"transcode", cmd_transcode, "write a GSYM file again in another version or byte order"},
-	{"worker", cmd_worker, NULL},
+static const struct command *const commands[] = {
+	&command_convert, &command_lookup,     &command_stack,   &command_filter,    &command_dump,
+	&command_verify,  &command_statistics, &command_segment, &command_transcode, &command_worker,
 };
 
 static int help(void)
 {
 	printf("Usage: gsym COMMAND [OPTION...] FILE...\n\nCommands:\n");
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (commands[i].summary)
-			printf("  %-12s%s\n", commands[i].name, commands[i].summary);
-	printf("\n\"gsym COMMAND --help\" lists the options of a command; gsym(1) has the details.\n");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (commands[i]->brief)
+			printf("  %-12s%s\n", commands[i]->name, commands[i]->brief);
+	printf("\n'gsym COMMAND --help' lists the options of a command; gsym(1) has the details.\n");
 	return STATUS_OK;
 }
 
 static int run(int argc, char **argv)
 {
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (strcmp(argv[0], commands[i].name) == 0)
-			return commands[i].run(argc, argv);
-	complain("'%s' is not a command (gsym --help lists them)", argv[0]);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (strcmp(argv[0], commands[i]->name) == 0)
+			return commands[i]->run(argc, argv);
+	complain("command '%s': unknown; try 'gsym --help'", argv[0]);
 	return STATUS_USAGE;
 }
 
-/* Output that did not reach its file is a failure, whatever the command thought of itself. */
+/* Output that cannot be written is a failure, whatever the command returned. */
 static int finish(int status)
 {
 	if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -57,7 +62,7 @@ static int finish(int status)
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		complain("no command given (gsym --help lists them)");
+		complain("missing command; try 'gsym --help'");
 		return STATUS_USAGE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

@@ -1,7 +1,6 @@
 #include "convert/cli/message.h"
 
 #include "gsym/base/escape.h"
-#include "convert/cli/commands.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -45,7 +44,7 @@ void say(FILE *file, const char *fmt, ...)
 int fail(const char *what, int err, const struct gsym_diag *diag)
 {
 	const char *why = diag && diag->text[0] ? diag->text : strerror(-err);
-	/* Those who know the file put it in front themselves. */
+	/* A diagnosis may begin with the file. */
 	if (strncmp(why, what, strlen(what)) == 0)
 		complain("%s", why);
 	else

@@ -1,10 +1,17 @@
-/* message.h - what the program says on standard error. Names from files are escaped on their way there. */
+/* message.h - messages on standard error, in which names from files are escaped; exit status. */
 #ifndef CONVERT_CLI_MESSAGE_H
 #define CONVERT_CLI_MESSAGE_H
 
 #include "gsym/gsym.h"
 
 #include <stdio.h>
+
+/* What a command, and main(), returns. */
+enum command_status {
+	STATUS_OK = 0,
+	STATUS_FAILED = 1,
+	STATUS_USAGE = 2,
+};
 
 /* Prints "gsym: " and the line. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -13,8 +20,8 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say(FILE *file, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Reports that @what (a file, mostly) failed with @err, in the words of @diag when it has any. Returns
- * STATUS_FAILED.
+ * Prints that @what, usually a file, failed: the text of @diag if it has one, else that of the negative errno
+ * @err. Returns STATUS_FAILED.
  */
 int fail(const char *what, int err, const struct gsym_diag *diag);
 

@@ -72,18 +72,38 @@ def check_every_option(shell, complete):
         expect(f"{shell}: gsym {command} --", offers, options("gsym", command))
 
 
+def check_every_choice():
+    """The words that an option takes are those of --help, for each option of each command and of gsymfs."""
+    commands = re.findall(r"^  (\w+) ", run("gsym", "--help").stdout, re.M)
+    listed = [("gsym", command, *choice) for command in commands for choice in choices("gsym", command)]
+    expect("gsym: options with choices", {option for _, _, option, _ in listed}, ["--format", "--progress"], exactly=False)
+    for program, command, option, words in listed:
+        expect(f"{program} {command} {option}=", bash(program, command, option, "="), words)
+    if shutil.which("gsymfs", path=environment["PATH"]):
+        for option, words in choices("gsymfs"):
+            expect(f"gsymfs -o {option}=", bash("gsymfs", "-o", option, "="), words)
+
+
+def choices(*argv):
+    """(option, [words]) for each option whose --help lists words to choose from."""
+    found = re.findall(r"^ +(?:-\w, )?(?:-o )?(--[a-z-]+|[a-z_]+)=(\w+(?:\|\w+)+)", run(*argv, "--help").stdout, re.M)
+    return [(option, words.split("|")) for option, words in found]
+
+
 def check_bash():
     syntax("bash", "bash/gsym", "bash/gsymfs")
     expect("gsym con", bash("gsym", "con"), ["convert"])
     expect("gsym", bash("gsym", ""), ["convert", "lookup", "dump", "verify", "--help", "--version"], exactly=False)
     expect("gsym convert --out", bash("gsym", "convert", "--out"), ["--out-file=", "--output-version="])
     check_every_option("bash", bash)
+    check_every_choice()
     expect("gsym convert --merged", bash("gsym", "convert", "--merged"), ["--merged-functions"])
     expect("gsym convert --progress=", bash("gsym", "convert", "--progress", "="), ["auto", "always", "never"])
     expect("gsym stack --format=", bash("gsym", "stack", "--format", "="), ["text", "tsv", "json"])
     expect("gsym lookup --format=t", bash("gsym", "lookup", "--format", "=", "t"), ["text", "tsv"])
     if not shutil.which("gsymfs", path=environment["PATH"]):
         return
+    expect("gsymfs -", bash("gsymfs", "-"), ["-f", "-d", "-s", "-o", "-h", "-V", "--help", "--version"])
     expect("gsymfs -o ca", bash("gsymfs", "-o", "ca"), ["cache=", "cache_size="])
     expect("gsymfs -o jobs=1,ca", bash("gsymfs", "-o", "jobs", "=", "1,ca"), ["1,cache=", "1,cache_size="])
     expect("gsymfs -o unknown=", bash("gsymfs", "-o", "unknown", "="), ["enoent", "print"])
@@ -104,6 +124,7 @@ def check_fish():
            exactly=False)
     expect("fish: gsym stack --format=", fish("gsym stack --format="), ["--format=text", "--format=tsv", "--format=json"])
     if shutil.which("gsymfs", path=environment["PATH"]):
+        expect("fish: gsymfs --", fish("gsymfs --"), ["--help", "--version"], exactly=False)
         expect("fish: gsymfs -o jobs=1,unknown=p", fish("gsymfs -o jobs=1,unknown=p"), ["jobs=1,unknown=print"])
 
 

@@ -31,19 +31,22 @@ def lint(page):
         print("SKIP: no man")
 
 
-def words(page):
-    """The text of a page without its markup."""
-    text = page.read_text()
-    return text.replace("Ns", " ").replace("\\-", "-")
-
-
-def options_are_told(page, helps):
-    """Each option of --help has its place in the manual."""
-    text = words(page)
-    for line in helps:
-        for option in re.findall(r"(?<![\w-])--([a-z][\w-]+)", line):
-            if not re.search(rf"(Fl -{option}|Fl \\?-?-?{option}|--{option})\b", text):
-                faults.append(f"{page.name} does not tell of --{option}")
+def command_options_agree(page, command, printed):
+    """The options of a command are those of its --help, with the same choices."""
+    section = re.search(rf"^\.Ss gsym {command}\n(.*?)(?=^\.S[sh] )", page.read_text(), re.M | re.S)
+    told = dict(re.findall(r"^\.It (?:Fl \w [^,\n]*, )?Fl -([a-z-]+)(?: Ns = Ns ([^\n]*))?$", section[1] if section else "", re.M))
+    table = dict(re.findall(r"^ +(?:-\w, )?--([a-z-]+)(?:=(\S+))?", printed, re.M))
+    table.pop("help")
+    faults.extend(f"{page.name}: {command} has no option --{name}" for name in sorted(told.keys() - table.keys()))
+    faults.extend(f"{page.name}: {command}: --{name} is missing" for name in sorted(table.keys() - told.keys()))
+    for name in table.keys() & told.keys():
+        choices = table[name].split("|")
+        if len(choices) > 1:
+            listed = re.findall(r"Cm (\w+)", told[name]) or re.findall(r"^\.It Cm (\w+)$", section[1], re.M)
+            if choices != listed:
+                faults.append(f"{page.name}: {command} --{name} takes {listed}, --help: {choices}")
+        elif bool(table[name]) != bool(told[name]):
+            faults.append(f"{page.name}: {command} --{name}: argument is '{told[name]}', --help: '{table[name]}'")
 
 
 def daemon_options_agree(page, printed):
@@ -95,9 +98,9 @@ def main():
     for page in pages:
         lint(page)
     commands = re.findall(r"^  (\w+) ", run(gsym, "--help")[0], re.M)
-    options_are_told(docs / "gsym.1", [run(gsym, command, "--help")[0] for command in commands])
+    for command in commands:
+        command_options_agree(docs / "gsym.1", command, run(gsym, command, "--help")[0])
     if len(sys.argv) > 3:
-        options_are_told(docs / "gsymfs.1", [run(sys.argv[3], "--help")[0]])
         daemon_options_agree(docs / "gsymfs.1", run(sys.argv[3], "--help")[0])
     functions = set(re.findall(r"\b(gsym_\w+)\(", (docs.parent / "gsym/gsym.h").read_text()))
     told = set(re.findall(r"^\.F[no] (gsym_\w+)", (docs / "gsym.3").read_text(), re.M))

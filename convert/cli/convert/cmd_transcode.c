@@ -2,60 +2,32 @@
 #include "convert/cli/commands.h"
 #include "gsym/write/copy.h"
 #include "convert/cli/message.h"
-#include "convert/cli/cli_options.h"
 #include "convert/cli/convert/out_file.h"
 
 #include <getopt.h>
 #include <string.h>
 
-enum {
-	OPT_OUTPUT_VERSION = OPTION_LONG,
-	OPT_BYTE_ORDER,
-};
-
-static const struct option_spec options[] = {
-	{'o', "out-file", "FILE", "write FILE; must be given"},
-	{OPT_OUTPUT_VERSION, "output-version", "1|2", "GSYM version to write (default: as it is)"},
-	{OPT_BYTE_ORDER, "byte-order", "ORDER", "little or big (default: as it is)"},
-	{0},
-};
-
-static const struct command_spec spec = {
-	.name = "transcode",
-	.operands = "FILE.gsym",
-	.summary = "Writes a GSYM file again in another version or byte order, whole",
-	.options = options,
-};
-
 enum byte_order {
-	ORDER_AS_IT_IS,
+	ORDER_AS_INPUT,
 	ORDER_LITTLE,
 	ORDER_BIG,
 };
 
 struct transcoding {
 	const char *input, *output;
-	uint16_t version; /* 0: as it is */
+	uint16_t version; /* 0: that of the input */
 	enum byte_order order;
 };
 
-static int parse_option(int key, struct transcoding *t)
-{
-	uint64_t version;
-	switch (key) {
-	case 'o': t->output = optarg; break;
-	case OPT_OUTPUT_VERSION:
-		if (!options_number(&spec, "output-version", optarg, 1, 2, &version))
-			return STATUS_USAGE;
-		t->version = (uint16_t)version;
-		break;
-	case OPT_BYTE_ORDER:
-		if (strcmp(optarg, "little") != 0 && strcmp(optarg, "big") != 0)
-			return options_error(&spec, "--byte-order is little or big, not '%s'", optarg);
-		t->order = optarg[0] == 'b' ? ORDER_BIG : ORDER_LITTLE;
-	}
-	return STATUS_OK;
-}
+static const struct command_option options[] = {
+	{'o', "out-file", "FILE", "write FILE; required", OPTION_STRING(transcoding, output),
+	 .required = true},
+	{0, "output-version", "1|2", "GSYM version to write (default: as the input)",
+	 OPTION_NUMBER(transcoding, version, 1, 2)},
+	{0, "byte-order", "little|big", "byte order to write (default: as the input)",
+	 OPTION_CHOICE(transcoding, order, ORDER_LITTLE)},
+	{0},
+};
 
 static int copy_all(const struct gsym_reader *reader, struct gsym_writer *writer, struct gsym_diag *diag)
 {
@@ -72,14 +44,14 @@ static int copy_all(const struct gsym_reader *reader, struct gsym_writer *writer
 	return err;
 }
 
-/* What @reader holds, ready to be written. */
+/* Copies all of @reader into a writer. */
 static int encode(const struct transcoding *t, const struct gsym_reader *reader, struct gsym_writer **ret,
 		  struct gsym_diag *diag)
 {
 	struct gsym_writer_options to = copier_options(reader);
 	if (t->version)
 		to.version = t->version;
-	if (t->order != ORDER_AS_IT_IS)
+	if (t->order != ORDER_AS_INPUT)
 		to.big_endian = t->order == ORDER_BIG;
 	int err = gsym_writer_new(&to, ret, diag);
 	if (err)
@@ -115,7 +87,7 @@ static int transcode(const struct transcoding *t, const struct gsym_reader *read
 	return err ? fail(t->output, err, &diag) : STATUS_OK;
 }
 
-static int run(const struct transcoding *t)
+static int transcode_file(const struct transcoding *t)
 {
 	struct gsym_diag diag = {0};
 	struct gsym_reader *reader;
@@ -127,23 +99,23 @@ static int run(const struct transcoding *t)
 	return status;
 }
 
-int cmd_transcode(int argc, char **argv)
+static int run_transcode(int argc, char **argv)
 {
 	struct transcoding t = {0};
-	int key, status;
-	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END) {
-		if (key == OPTIONS_BAD || key == OPTIONS_HELP)
-			return key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
-		status = parse_option(key, &t);
-		if (status)
-			return status;
-	}
-	if (optind + 1 != argc)
-		return options_error(&spec, optind < argc ? "one FILE.gsym at a time" : "which FILE.gsym?");
-	if (!t.output)
-		return options_error(&spec, "write it where? Give --out-file");
+	int status;
+	if (!options_parse(&command_transcode, argc, argv, &t, &status))
+		return status;
 	t.input = argv[optind];
 	if (out_file_replaces(t.input, t.output))
-		return options_error(&spec, "'%s' would be replaced by its own copy", t.input);
-	return run(&t);
+		return options_error(&command_transcode, "'%s': output would replace the input", t.input);
+	return transcode_file(&t);
 }
+
+const struct command command_transcode = {
+	.name = "transcode",
+	.operands = "FILE.gsym",
+	.brief = "write a GSYM file again in another version or byte order",
+	.summary = "Writes a whole GSYM file again in another version or byte order",
+	.options = options,
+	.run = run_transcode,
+};

@@ -1,6 +1,5 @@
 #include "convert/cli/convert/compare.h"
 
-#include "convert/cli/commands.h"
 #include "convert/cli/convert/isolate.h"
 #include "convert/cli/message.h"
 #include "convert/cli/convert/summary.h"
@@ -13,7 +12,7 @@ static int step(void *user)
 	struct gsym_diag diag = {0};
 	struct verify_report report;
 	int err = verify_against(c->input, c->reader, &c->options, &report, &diag);
-	if (err == -ENODATA && c->dwarf_or_not) {
+	if (err == -ENODATA && c->dwarf_optional) {
 		complain("%s", diag.text);
 		return STATUS_OK;
 	}

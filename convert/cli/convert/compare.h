@@ -1,4 +1,4 @@
-/* compare.h - a comparison of a GSYM file with its object file, and what is told of it. */
+/* compare.h - comparing a GSYM file with its object file, and the report. */
 #ifndef CONVERT_CLI_CONVERT_COMPARE_H
 #define CONVERT_CLI_CONVERT_COMPARE_H
 
@@ -11,13 +11,13 @@ struct comparison {
 	const char *input; /* the object file */
 	const struct gsym_reader *reader;
 	struct verify_options options;
-	FILE *file;        /* where the report goes */
-	bool quiet;        /* report differences only */
-	bool dwarf_or_not; /* an object file without DWARF is no failure: there is nothing that could differ
-			    */
+	FILE *file;          /* where the report goes */
+	bool quiet;          /* report differences only */
+	bool dwarf_optional; /* an object file without DWARF, with which nothing can be compared, is no
+				failure */
 };
 
-/* Returns an enum exit_status: STATUS_FAILED also when there are differences. */
+/* Returns an enum command_status: STATUS_FAILED also when there are differences. */
 int compare(struct comparison *comparison);
 
 #endif

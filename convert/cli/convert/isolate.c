@@ -1,6 +1,5 @@
 #include "convert/cli/convert/isolate.h"
 
-#include "convert/cli/commands.h"
 #include "convert/cli/message.h"
 
 #include <errno.h>

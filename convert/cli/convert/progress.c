@@ -7,7 +7,7 @@
 
 enum { INTERVAL_MS = 100 };
 
-/* A signal handler can reach nothing else. */
+/* Static, because a signal handler takes no argument. */
 static volatile sig_atomic_t stopped;
 
 static void on_signal(int sig)
@@ -39,7 +39,7 @@ static void show(const struct convert_progress *p)
 
 static int report(void *user, const struct convert_progress *p)
 {
-	struct progress *progress = user;
+	struct progress_line *progress = user;
 	int64_t now = progress->visible ? now_ms() : 0;
 	if (progress->visible && now - progress->shown >= INTERVAL_MS) {
 		show(p);
@@ -49,7 +49,7 @@ static int report(void *user, const struct convert_progress *p)
 	return stopped;
 }
 
-void progress_start(struct progress *progress, struct convert_options *options)
+void progress_start(struct progress_line *progress, struct convert_options *options)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
 	sigaction(SIGINT, &action, NULL);
@@ -59,7 +59,7 @@ void progress_start(struct progress *progress, struct convert_options *options)
 	options->progress_user = progress;
 }
 
-void progress_end(struct progress *progress)
+void progress_end(struct progress_line *progress)
 {
 	if (progress->dirty)
 		fputs("\r\033[K", stderr);

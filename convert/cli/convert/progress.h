@@ -6,19 +6,19 @@
 
 #include <stdbool.h>
 
-struct progress {
+struct progress_line {
 	bool visible;
-	bool dirty;    /* there is a line to be wiped */
+	bool dirty;    /* a line is shown and has to be erased */
 	int64_t shown; /* milliseconds of the monotonic clock when the line was last written */
 };
 
 /*
- * Makes @options report to @progress. From here on SIGINT and SIGTERM make the conversion return -ECANCELED,
- * so that its output can be removed; a second one ends the process.
+ * Makes @options report to @progress. From now on SIGINT and SIGTERM make the conversion return -ECANCELED,
+ * so that its output can be removed; a second signal terminates the process.
  */
-void progress_start(struct progress *progress, struct convert_options *options);
+void progress_start(struct progress_line *progress, struct convert_options *options);
 
-/* Wipes the line. */
-void progress_end(struct progress *progress);
+/* Erases the line. */
+void progress_end(struct progress_line *progress);
 
 #endif

@@ -1,20 +1,10 @@
-/* gsym dump: everything a file holds, in llvm-gsymutil's layout. */
+/* gsym dump: the whole content of a file, in llvm-gsymutil's layout. */
 #include "convert/cli/commands.h"
 #include "convert/cli/inspect/dump.h"
 #include "convert/cli/message.h"
-#include "convert/cli/cli_options.h"
 #include "convert/cli/output.h"
 
 #include <getopt.h>
-
-static const struct option_spec options[] = {{0}};
-
-static const struct command_spec spec = {
-	.name = "dump",
-	.operands = "FILE.gsym...",
-	.summary = "Prints everything a GSYM file holds",
-	.options = options,
-};
 
 typedef void dump_entry(struct text_buf *out, const struct gsym_reader *reader, uint32_t index);
 
@@ -44,7 +34,7 @@ static int dump_strings(struct text_buf *out, const struct gsym_reader *reader)
 	return 0;
 }
 
-/* A damaged record is reported in its place and does not end the dump. */
+/* Reports damaged records in their place and continues. */
 static int dump_functions(struct text_buf *out, const struct gsym_reader *reader,
 			  struct gsym_decoder *decoder, uint32_t *ret_damaged)
 {
@@ -90,7 +80,7 @@ static int dump(struct text_buf *out, const struct gsym_reader *reader, uint32_t
 	return err;
 }
 
-static int dump_path_of(const char *path)
+static int dump_whole_file(const char *path)
 {
 	struct gsym_diag diag = {0};
 	struct gsym_reader *reader;
@@ -107,15 +97,21 @@ static int dump_path_of(const char *path)
 	return damaged ? STATUS_FAILED : STATUS_OK;
 }
 
-int cmd_dump(int argc, char **argv)
+static int run_dump(int argc, char **argv)
 {
-	int key, status = STATUS_OK;
-	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END)
-		return key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
-	if (optind >= argc)
-		return options_error(&spec, "which FILE.gsym?");
+	int status;
+	if (!options_parse(&command_dump, argc, argv, NULL, &status))
+		return status;
 	for (int i = optind; i < argc; i++)
-		if (dump_path_of(argv[i]) != STATUS_OK)
+		if (dump_whole_file(argv[i]) != STATUS_OK)
 			status = STATUS_FAILED;
 	return status;
 }
+
+const struct command command_dump = {
+	.name = "dump",
+	.operands = "FILE.gsym...",
+	.brief = "print the whole content of a GSYM file",
+	.summary = "Prints the whole content of a GSYM file",
+	.run = run_dump,
+};

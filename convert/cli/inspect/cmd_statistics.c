@@ -2,19 +2,9 @@
 #include "gsym/read/reader.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/message.h"
-#include "convert/cli/cli_options.h"
 
 #include <getopt.h>
 #include <inttypes.h>
-
-static const struct option_spec options[] = {{0}};
-
-static const struct command_spec spec = {
-	.name = "statistics",
-	.operands = "FILE.gsym...",
-	.summary = "Says how many bytes of a GSYM file go where, and how many of everything there are",
-	.options = options,
-};
 
 enum { BLOCK_HEAD = 8 }; /* type and length of a block in a record */
 
@@ -158,15 +148,21 @@ static int print_statistics(const char *path)
 	return err ? fail(path, err, NULL) : s.damaged ? STATUS_FAILED : STATUS_OK;
 }
 
-int cmd_statistics(int argc, char **argv)
+static int run_statistics(int argc, char **argv)
 {
-	int key, status = STATUS_OK;
-	while ((key = options_next(&spec, argc, argv)) != OPTIONS_END)
-		return key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
-	if (optind >= argc)
-		return options_error(&spec, "which FILE.gsym?");
+	int status;
+	if (!options_parse(&command_statistics, argc, argv, NULL, &status))
+		return status;
 	for (int i = optind; i < argc; i++)
 		if (print_statistics(argv[i]) != STATUS_OK)
 			status = STATUS_FAILED;
 	return status;
 }
+
+const struct command command_statistics = {
+	.name = "statistics",
+	.operands = "FILE.gsym...",
+	.brief = "print how many bytes of a GSYM file its parts take",
+	.summary = "Prints how many bytes of a GSYM file its parts take, and how many entries they have",
+	.run = run_statistics,
+};

@@ -9,44 +9,14 @@
 #include "convert/cli/commands.h"
 #include "convert/cli/lookup/lookup_merged.h"
 #include "convert/cli/message.h"
-#include "convert/cli/cli_options.h"
 #include "convert/cli/output.h"
 
 #include <getopt.h>
 #include <unistd.h>
 
 enum {
-	OPT_FORMAT = OPTION_LONG,
-	OPT_DEMANGLE,
-	OPT_NO_DEMANGLE,
-	OPT_MERGED,
-	OPT_MERGED_FILTER,
-	OPT_APPROXIMATE,
-
-	LINE_MAX_SIZE = 4096, /* a line as long is no address; what follows in it is dropped */
+	LINE_MAX_SIZE = 4096, /* a longer line is malformed; the rest of it is dropped */
 	INPUT_SIZE = 256 * 1024,
-};
-
-static const struct option_spec options[] = {
-	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv, json, atos, or gsymutil"},
-	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
-	{OPT_APPROXIMATE, "approximate", NULL,
-	 "where the line is 0, show the nearest before it in\nthe same function"},
-	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
-	{OPT_MERGED, "merged-functions", NULL,
-	 "show every function that shares the code; in the\ngsymutil format with callees at return "
-	 "addresses"},
-	{OPT_MERGED_FILTER, "merged-functions-filter", "REGEX",
-	 "of these, show only functions whose stored name\nmatches REGEX; may be repeated"},
-	{0},
-};
-
-static const struct command_spec spec = {
-	.name = "lookup",
-	.operands = "FILE.gsym [ADDRESS...]",
-	.summary = "Says which functions, files and lines addresses (hexadecimal, link-time) belong to;\n"
-		   "without an ADDRESS, those on standard input, one a line",
-	.options = options,
 };
 
 struct lookup {
@@ -60,7 +30,7 @@ struct lookup {
 	struct batch *batch;
 	VEC(struct batch_query) queries; /* lines that were read and not answered */
 	struct text_buf out;
-	bool incomplete; /* something could not be read: the exit status tells */
+	bool incomplete; /* part of the input or the file could not be read: status STATUS_FAILED */
 };
 
 /* Appends what is found, or gives what gsym_lookup() does. A damaged file may give part of an answer. */
@@ -110,7 +80,7 @@ static struct batch_query parse_line(const char *line, size_t size)
 	return (struct batch_query){.text = line, .size = (uint32_t)size, .kind = BATCH_MALFORMED};
 }
 
-/* What ends a record in a stream, where a reader has to know that no more frames follow. */
+/* Ends a record on standard output with an empty line in formats where frames take a line each. */
 static void end_record(struct lookup *lookup)
 {
 	if (lookup->render.format != RENDER_TSV && lookup->render.format != RENDER_JSON)
@@ -192,7 +162,7 @@ static int answer_lines(struct lookup *lookup, const char *input, size_t size, s
 	return answer_queries(lookup);
 }
 
-/* Reads more after the @kept bytes; flushes first, since the read may wait for somebody who waits for us. */
+/* Reads more after the @kept bytes; flushes first, since the writer of the input may wait for our output. */
 static int read_more(struct lookup *lookup, char *input, size_t kept, size_t *ret)
 {
 	int err = output_flush(&lookup->out);
@@ -251,42 +221,43 @@ static int answer_arguments(struct lookup *lookup, char **args, int n)
 	return output_flush(&lookup->out);
 }
 
-static int add_filter(struct lookup *lookup, const char *pattern)
+static int add_filter(const struct command *command, const struct command_option *option, const char *pattern,
+		      void *to)
 {
 	struct gsym_diag diag = {0};
-	int err = merged_lookup_filter(&lookup->merged, pattern, &diag);
-	return err ? options_error(&spec, "--merged-functions-filter: %s", diag.text) : STATUS_OK;
+	int err = merged_lookup_filter(to, pattern, &diag);
+	return err ? options_error(command, "option '--%s': %s", option->name, diag.text) : STATUS_OK;
 }
 
-static int parse_option(int key, struct lookup *lookup)
-{
-	switch (key) {
-	case OPT_NO_DEMANGLE: lookup->render.demangle = DEMANGLE_OFF; break;
-	case OPT_DEMANGLE: return options_demangle(&spec, optarg, &lookup->render.demangle);
-	case OPT_MERGED: lookup->all_merged = true; break;
-	case OPT_APPROXIMATE: lookup->near = true; break;
-	case OPT_MERGED_FILTER: return add_filter(lookup, optarg);
-	case OPT_FORMAT:
-		if (render_format_parse(optarg, &lookup->render.format))
-			return options_error(&spec, "--format is text, tsv, json, atos or gsymutil, not '%s'",
-					     optarg);
-	}
-	return STATUS_OK;
-}
+static const struct command_option options[] = {
+	{0, "format", "text|tsv|json|atos|gsymutil", "output format (default text)",
+	 OPTION_PARSED(lookup, render.format, option_format)},
+	OPTIONS_DEMANGLE(lookup, render.demangle),
+	{0, "approximate", NULL, "where the line is 0, show the nearest before it in\nthe same function",
+	 OPTION_FLAG(lookup, near)},
+	{0, "merged-functions", NULL,
+	 "show every function that shares the code; in the\ngsymutil format with callees at return "
+	 "addresses",
+	 OPTION_FLAG(lookup, all_merged)},
+	{0, "merged-functions-filter", "REGEX",
+	 "of these, show only functions whose stored name\nmatches REGEX; may be repeated",
+	 OPTION_PARSED(lookup, merged, add_filter)},
+	{0},
+};
 
-/* What was asked for makes sense. */
-static int check_call(const struct lookup *lookup, int argc, char **argv)
+static int check_arguments(const struct lookup *lookup, int argc, char **argv)
 {
 	uint64_t addr;
 	if (lookup->merged.filters.n && !lookup->all_merged)
-		return options_error(&spec, "--merged-functions-filter goes with --merged-functions");
+		return options_error(&command_lookup,
+				     "option '--merged-functions-filter': needs '--merged-functions'");
 	if (lookup->near && lookup->all_merged)
-		return options_error(&spec, "--approximate does not go with --merged-functions");
-	if (optind >= argc)
-		return options_error(&spec, "which FILE.gsym?");
+		return options_error(&command_lookup,
+				     "option '--approximate': conflicts with '--merged-functions'");
 	for (int i = optind + 1; i < argc; i++)
 		if (!address_parse(argv[i], strlen(argv[i]), &addr))
-			return options_error(&spec, "'%s' is not a hexadecimal address", argv[i]);
+			return options_error(&command_lookup, "operand '%s': not a hexadecimal address",
+					     argv[i]);
 	return STATUS_OK;
 }
 
@@ -313,31 +284,26 @@ static int run(struct lookup *lookup, char **addresses, int n)
 	return lookup->incomplete ? STATUS_FAILED : STATUS_OK;
 }
 
-/* Reads the command line. False when that is all there is to do; the program then ends with @ret_status. */
-static bool parse(struct lookup *lookup, int argc, char **argv, int *ret_status)
-{
-	int key;
-	*ret_status = STATUS_OK;
-	while (*ret_status == STATUS_OK && (key = options_next(&spec, argc, argv)) != OPTIONS_END) {
-		if (key == OPTIONS_BAD || key == OPTIONS_HELP) {
-			*ret_status = key == OPTIONS_BAD ? STATUS_USAGE : STATUS_OK;
-			return false;
-		}
-		*ret_status = parse_option(key, lookup);
-	}
-	if (*ret_status == STATUS_OK)
-		*ret_status = check_call(lookup, argc, argv);
-	return *ret_status == STATUS_OK;
-}
-
-int cmd_lookup(int argc, char **argv)
+static int run_lookup(int argc, char **argv)
 {
 	struct lookup lookup = {.render.demangle = DEMANGLE_AUTO};
 	int status;
-	if (parse(&lookup, argc, argv, &status)) {
+	if (options_parse(&command_lookup, argc, argv, &lookup, &status)) {
 		lookup.path = argv[optind];
-		status = run(&lookup, argv + optind + 1, argc - optind - 1);
+		status = check_arguments(&lookup, argc, argv);
+		if (status == STATUS_OK)
+			status = run(&lookup, argv + optind + 1, argc - optind - 1);
 	}
 	merged_lookup_deinit(&lookup.merged);
 	return status;
 }
+
+const struct command command_lookup = {
+	.name = "lookup",
+	.operands = "FILE.gsym [ADDRESS...]",
+	.brief = "print the functions, files and lines of addresses",
+	.summary = "Prints the functions, files and lines of link-time addresses (hexadecimal);\n"
+		   "without an ADDRESS, of those on standard input, one a line",
+	.options = options,
+	.run = run_lookup,
+};

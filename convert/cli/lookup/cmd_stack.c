@@ -13,38 +13,11 @@
 #include "convert/cli/commands.h"
 #include "convert/cli/lookup/image_files.h"
 #include "convert/cli/message.h"
-#include "convert/cli/cli_options.h"
 #include "convert/cli/output.h"
 
 enum {
-	OPT_MOUNT = OPTION_LONG,
-	OPT_DEMANGLE,
-	OPT_NO_DEMANGLE,
-	OPT_ALL,
-	OPT_FORMAT,
-
-	LINE_SIZE = 4096, /* a line as long is malformed */
+	LINE_SIZE = 4096, /* longer lines are malformed */
 	NUMBER_WIDTH = 4,
-};
-
-static const struct option_spec options[] = {
-	{OPT_MOUNT, "mount", "DIR", "find images by their ids below DIR, where gsymfs is mounted"},
-	{OPT_ALL, "all", NULL, "of folded functions show all that the calls leave, not one"},
-	{OPT_FORMAT, "format", "FORMAT", "text (default), tsv or json"},
-	{OPT_DEMANGLE, "demangle", "LANGUAGE", "auto (default: C++, Rust, D) or ada"},
-	{OPT_NO_DEMANGLE, "no-demangle", NULL, "print names as they are stored"},
-	{0},
-};
-
-static const struct command_spec spec = {
-	.name = "stack",
-	.operands = "[FILE.gsym...]",
-	.summary =
-		"Says which functions, files and lines the frames of stacks belong to: on standard input, "
-		"one a\n"
-		"line, \"ID ADDRESS\", the innermost first, with an empty line behind each stack. The calls\n"
-		"recorded at the return addresses tell folded functions apart",
-	.options = options,
 };
 
 /* A line of input. */
@@ -118,7 +91,7 @@ static void parse(struct stacks *s, const char *line, size_t size, struct entry 
 	if (id_end > id)
 		parse_id(s, id, (size_t)(id_end - id), entry);
 	else if (s->images.n_given == 1 && !s->images.mount)
-		entry->image = 0; /* whose else? */
+		entry->image = 0; /* the only image */
 	else
 		entry->malformed = true;
 }
@@ -262,7 +235,7 @@ static int resolve(struct stacks *s)
 	return walk_stack(s->walk, s->frames.v, s->frames.n);
 }
 
-/* Answers the stack that was read and flushes, since who reads it may wait for it to write the next. */
+/* Answers the stack that was read and flushes: the reader may wait for it before it sends the next. */
 static int answer(struct stacks *s)
 {
 	int err = resolve(s);
@@ -291,7 +264,7 @@ static int answer_all(struct stacks *s)
 	return err || !s->entries.n ? err : answer(s);
 }
 
-static int run(struct stacks *s)
+static int resolve_all(struct stacks *s)
 {
 	int err = -ENOMEM;
 	s->walk = walk_new();
@@ -309,35 +282,37 @@ static int run(struct stacks *s)
 	return err ? output_fail(err) : STATUS_OK;
 }
 
-static int parse_format(const char *word, enum render_format *ret)
-{
-	if (render_format_parse(word, ret) ||
-	    (*ret != RENDER_TEXT && *ret != RENDER_TSV && *ret != RENDER_JSON))
-		return options_error(&spec, "--format is text, tsv or json, not '%s'", word);
-	return STATUS_OK;
-}
+static const struct command_option options[] = {
+	OPTIONS_MOUNT(stacks, images),
+	{0, "all", NULL, "show all merged functions that the calls allow,\nnot one of them",
+	 OPTION_FLAG(stacks, all)},
+	{0, "format", "text|tsv|json", "output format (default text)",
+	 OPTION_PARSED(stacks, render.format, option_format)},
+	OPTIONS_DEMANGLE(stacks, render.demangle),
+	{0},
+};
 
-int cmd_stack(int argc, char **argv)
+static int run_stack(int argc, char **argv)
 {
 	struct stacks s = {.render.demangle = DEMANGLE_AUTO};
-	int key, status = STATUS_OK;
-	while (status == STATUS_OK && (key = options_next(&spec, argc, argv)) != OPTIONS_END) {
-		switch (key) {
-		case OPTIONS_BAD: return STATUS_USAGE;
-		case OPTIONS_HELP: return STATUS_OK;
-		case OPT_MOUNT: status = images_mount(&s.images, optarg); break;
-		case OPT_DEMANGLE: status = options_demangle(&spec, optarg, &s.render.demangle); break;
-		case OPT_NO_DEMANGLE: s.render.demangle = DEMANGLE_OFF; break;
-		case OPT_ALL: s.all = true; break;
-		case OPT_FORMAT: status = parse_format(optarg, &s.render.format); break;
-		}
-	}
-	if (status == STATUS_OK && optind >= argc && !s.images.mount)
-		return options_error(&spec, "which FILE.gsym, or which --mount?");
-	for (int i = optind; status == STATUS_OK && i < argc; i++)
-		status = images_open(&s.images, argv[i]);
+	int status;
+	if (!options_parse(&command_stack, argc, argv, &s, &status))
+		return status;
+	status = images_open_all(&command_stack, &s.images, argc, argv);
 	if (status == STATUS_OK)
-		status = run(&s);
+		status = resolve_all(&s);
 	images_deinit(&s.images);
 	return status;
 }
+
+const struct command command_stack = {
+	.name = "stack",
+	.operands = "[FILE.gsym...]",
+	.brief = "the same for the frames of stacks, telling merged functions apart",
+	.summary =
+		"Prints the functions, files and lines of the frames of stacks on standard input: lines of\n"
+		"\"ID ADDRESS\", innermost frame first, an empty line after each stack. Call sites recorded\n"
+		"at the return addresses tell merged functions apart",
+	.options = options,
+	.run = run_stack,
+};

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +13,9 @@
 #include "convert/cli/message.h"
 
 enum {
-	IMAGES_MAX = 4096, /* open at a time */
+	IMAGES_MAX = 4096, /* open at the same time */
 	PAGE_SIZE_MIN = 4096,
-	ID_PREFIX_MIN = 16, /* digits that may stand for a longer id */
+	ID_PREFIX_MIN = 16, /* digits of a unique prefix */
 	GUID_SIZE = 16,
 };
 
@@ -32,7 +33,7 @@ static bool is_hex_of(const char *text, const uint8_t *bytes, size_t size)
 	return n > 0;
 }
 
-/* The Breakpad debug id of an ELF file: its build id as if that were a GUID in memory, and an age. */
+/* The Breakpad debug id of an ELF file: its build id read as a GUID in memory, and an age. */
 static bool is_breakpad_id(const char *text, const uint8_t *uuid, size_t size)
 {
 	static const uint8_t order[GUID_SIZE] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -54,7 +55,7 @@ static bool has_id(const struct image_file *file, const char *id)
 				   is_breakpad_id(id, info->uuid, info->uuid_size));
 }
 
-/* ---- Files that were given ---- */
+/* ---- Files of the command line ---- */
 
 static bool is_same_build(const struct image_file *a, const struct image_file *b)
 {
@@ -62,7 +63,7 @@ static bool is_same_build(const struct image_file *a, const struct image_file *b
 	return x->uuid_size && x->uuid_size == y->uuid_size && memcmp(x->uuid, y->uuid, x->uuid_size) == 0;
 }
 
-/* How well the file fits: an id decides where both have one. */
+/* How well the file matches: by id if both have one, else by name. */
 static unsigned fit_of(const struct image_files *images, const struct image_file *file,
 		       const struct filter_module *module)
 {
@@ -71,7 +72,7 @@ static unsigned fit_of(const struct image_files *images, const struct image_file
 	return image_name_fit(file->name, module, images->n_given == 1);
 }
 
-/* The one that fits best, if that is one build. */
+/* The file that matches best, unless several builds match equally well. */
 static const struct image_file *find_given(const struct image_files *images,
 					   const struct filter_module *module)
 {
@@ -92,7 +93,7 @@ static const struct image_file *find_given(const struct image_files *images,
 	return several ? NULL : best;
 }
 
-/* ---- Files ---- */
+/* ---- The mount ---- */
 
 static int add(struct image_files *images, const char *path, const char *name, struct gsym_diag *diag)
 {
@@ -109,21 +110,28 @@ static int add(struct image_files *images, const char *path, const char *name, s
 	return 0;
 }
 
-int images_mount(struct image_files *images, const char *dir)
+int option_mount(const struct command *command, const struct command_option *option, const char *dir,
+		 void *to)
 {
+	struct image_files *images = to;
 	struct stat st;
+	(void)command, (void)option;
 	images->mount = dir;
 	if (stat(dir, &st))
 		return fail(dir, -errno, NULL);
 	return S_ISDIR(st.st_mode) ? STATUS_OK : fail(dir, -ENOTDIR, NULL);
 }
 
-int images_open(struct image_files *images, const char *path)
+int images_open_all(const struct command *command, struct image_files *images, int argc, char **argv)
 {
-	struct gsym_diag diag = {""};
-	int err = add(images, path, path, &diag);
-	if (err)
-		return fail(path, err, &diag);
+	if (optind >= argc && !images->mount)
+		return options_error(command, "missing operand 'FILE.gsym' or option '--mount=DIR'");
+	for (int i = optind; i < argc; i++) {
+		struct gsym_diag diag = {""};
+		int err = add(images, argv[i], argv[i], &diag);
+		if (err)
+			return fail(argv[i], err, &diag);
+	}
 	images->n_given = images->list.n;
 	return STATUS_OK;
 }
@@ -133,12 +141,12 @@ void images_deinit(struct image_files *images)
 	for (size_t i = 0; i < images->list.n; i++) {
 		gsym_reader_close(images->list.v[i].reader);
 		free(images->list.v[i].name);
-		free(images->list.v[i].called);
+		free(images->list.v[i].by_name);
 	}
 	vec_free(&images->list);
 }
 
-/* The image base, as the file status has it: GSYM knows it only if the first function is not before it. */
+/* Reads the image base from the file "status": in GSYM it is known only if no function precedes it. */
 static void read_base(const char *directory, struct image_file *file)
 {
 	char path[PATH_MAX], line[1024];
@@ -176,9 +184,9 @@ static struct image_file *open_mounted(struct image_files *images, const char *i
 	return file;
 }
 
-/* Copies the one name in the directory to @id, or finds the one there already. False when there is another.
+/* Copies the only name in the directory to @id unless it is there already. False when there is another name.
  */
-static bool read_only_name(const char *directory, char id[static FILTER_ID_SIZE])
+static bool read_single_name(const char *directory, char id[static FILTER_ID_SIZE])
 {
 	DIR *names = opendir(directory);
 	const struct dirent *entry;
@@ -195,22 +203,22 @@ static bool read_only_name(const char *directory, char id[static FILTER_ID_SIZE]
 	return one;
 }
 
-/* The image of the mount that has a file of the module's name, if there is just one. */
+/* The image of the mount with a file of the module's name, if it is the only one. */
 static const struct image_file *open_by_name(struct image_files *images, const struct filter_module *module)
 {
 	char first[FILTER_NAME_SIZE], name[FILTER_NAME_SIZE], path[PATH_MAX], id[FILTER_ID_SIZE] = "";
 	if (!image_name_of(module, 0, first))
 		return NULL;
 	for (size_t i = images->n_given; i < images->list.n; i++)
-		if (images->list.v[i].called && strcmp(images->list.v[i].called, first) == 0)
+		if (images->list.v[i].by_name && strcmp(images->list.v[i].by_name, first) == 0)
 			return &images->list.v[i];
 	for (unsigned i = 0; image_name_of(module, i, name); i++)
 		if (snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) >= (int)sizeof(path) ||
-		    !read_only_name(path, id))
+		    !read_single_name(path, id))
 			return NULL;
 	struct image_file *file = id[0] ? open_mounted(images, id) : NULL;
-	if (file && !file->called)
-		file->called = strdup(first);
+	if (file && !file->by_name)
+		file->by_name = strdup(first);
 	return file;
 }
 

@@ -1,38 +1,48 @@
 /*
- * image_files.h - the images that logs and stacks refer to: GSYM files of the command line, and those of a
- * mounted gsymfs.
+ * image_files.h - the images that logs and stacks refer to: GSYM files of the command line and of a mounted
+ * gsymfs.
  */
 #ifndef CONVERT_CLI_LOOKUP_IMAGE_FILES_H
 #define CONVERT_CLI_LOOKUP_IMAGE_FILES_H
 
+#include "convert/cli/cli_options.h"
 #include "gsym/base/vec.h"
 #include "gsym/filter/filter.h"
 
 struct image_file {
 	struct gsym_reader *reader;
-	char *name;   /* as it was given; of the mount: the id */
-	char *called; /* of the mount: the file name that it was found by; NULL: none */
-	uint64_t base;
+	char *name;    /* as given; of the mount: the id */
+	char *by_name; /* of the mount: the file name it was found by; NULL: none */
+	uint64_t base; /* image base */
 };
 
 struct image_files {
-	const char *mount; /* the directory gsymfs is mounted on; NULL = none */
-	bool by_name;      /* find images there by their names, too, if the log tells no id */
+	const char *mount; /* where gsymfs is mounted; NULL: nowhere */
+	bool by_name;      /* find images there by file name, too, if the log has no id */
 	VEC(struct image_file) list;
-	size_t n_given; /* the first of them are those of the command line */
+	size_t n_given; /* the first of them are operands, the rest are of the mount */
 };
 
-/* Looks for images below @dir, too. An enum exit_status; the user was told if there is no such directory. */
-int images_mount(struct image_files *images, const char *dir);
+/* Parses --mount into a struct image_files: images are also looked up below that directory. */
+option_parser option_mount;
 
-/* Opens @path, which stays open until images_deinit(). An enum exit_status; the user was told of failures. */
-int images_open(struct image_files *images, const char *path);
+#define OPTIONS_MOUNT(type, member)                                                                \
+	{                                                                                          \
+		0, "mount", "DIR", "find images by their ids below DIR, where gsymfs is\nmounted", \
+			OPTION_PARSED(type, member, option_mount)                                  \
+	}
+
+/*
+ * Opens the files that are operands, from optind on; without --mount there must be one. They stay open until
+ * images_deinit(), which is needed either way. Prints errors and returns an enum command_status.
+ */
+int images_open_all(const struct command *command, struct image_files *images, int argc, char **argv);
 void images_deinit(struct image_files *images);
 
 /*
  * The image that a log calls @module: the file with its id; if the log or the file has none, the file whose
- * name fits best, or the only one if the kernel is meant; else that of the mount, which converts it if need
- * be. NULL when there is none, or when by its name it may be several.
+ * name matches best, or the only file if @module is the kernel; else the image of the mount, which converts
+ * it if necessary. NULL if there is none, or if the name is ambiguous.
  */
 const struct image_file *images_find(struct image_files *images, const struct filter_module *module);
 

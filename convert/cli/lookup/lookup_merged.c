@@ -39,7 +39,7 @@ int merged_lookup_filter(struct merged_lookup *m, const char *pattern, struct gs
 	if (bad) {
 		char why[256];
 		regerror(bad, filter, why, sizeof(why));
-		return diag_set(diag, -EINVAL, "'%s' is no regular expression: %s", pattern, why);
+		return diag_set(diag, -EINVAL, "'%s' is not a regular expression: %s", pattern, why);
 	}
 	m->filters.v[m->filters.n++] = TAKE(filter);
 	return 0;

@@ -2,9 +2,11 @@
  * "gsym worker": the daemon's helper, which reads object files so that the daemon need not.
  *
  * The protocol is convert/worker/worker.h. A worker limits itself and enters its sandbox before it looks at
- * the first byte of a file, and reaches files only through descriptors the daemon has opened: see ask.h.
+ * the first byte of a file, and reaches files only through descriptors the daemon has opened: see
+ * file_requests.h.
  */
 #include "convert/cli/commands.h"
+#include "convert/cli/message.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -19,7 +21,7 @@
 #include "convert/object/identity.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/diag.h"
-#include "convert/cli/worker/ask.h"
+#include "convert/cli/worker/file_requests.h"
 #include "convert/cli/worker/debuginfod_client.h"
 #include "convert/cli/worker/sandbox.h"
 
@@ -30,10 +32,10 @@ enum {
 	DEBUG_DIRS_MAX = 64,
 };
 
-/* The name of a file that is identified, in messages. */
+/* Stands for the name of the file in diagnostics of identification. */
 static const char unnamed[] = "file";
 
-/* Copies a message without the path at its start: the daemon knows it. */
+/* Copies a diagnosis without the path it begins with: the client knows it. */
 static void copy_text(char *to, size_t size, const char *text, const char *path)
 {
 	size_t n = strlen(path);
@@ -49,15 +51,15 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-struct progress {
+struct progress_message {
 	uint64_t serial;
 	uint64_t last_ms;
 };
 
-/* In bytes where they are known: units are of very different sizes. */
+/* Reports bytes where they are known: units differ much in size. */
 static int send_progress(void *user, const struct convert_progress *progress)
 {
-	struct progress *p = user;
+	struct progress_message *p = user;
 	uint64_t total = progress->bytes_total ? progress->bytes_total : progress->total;
 	uint64_t done = progress->bytes_total ? progress->bytes_done : progress->done;
 	uint64_t now = now_ms();
@@ -154,13 +156,13 @@ static void list_dirs(const struct worker_convert *order, const char *dirs[stati
 	dirs[n] = NULL;
 }
 
-static int convert_and_tell(const struct worker_convert *order)
+static int convert_and_report(const struct worker_convert *order)
 {
-	struct progress progress = {.serial = order->head.serial};
+	struct progress_message progress = {.serial = order->head.serial};
 	struct convert_opener opener;
-	struct asker asker;
+	struct file_requests requests;
 	const char *dirs[DEBUG_DIRS_MAX + 1];
-	asker_init(&asker, order, &opener);
+	file_requests_init(&requests, order, &opener);
 	list_dirs(order, dirs);
 	struct convert_options options = {
 		.threads = order->threads,
@@ -195,7 +197,7 @@ static int convert_and_tell(const struct worker_convert *order)
 	return err;
 }
 
-/* Reads the one order there is, locks the doors, converts. */
+/* Receives the only order, enters the sandbox, converts. */
 static int work_convert(void)
 {
 	union worker_message msg;
@@ -210,7 +212,7 @@ static int work_convert(void)
 		return send_failed(order->head.serial, err, "cannot set the limits of the worker", "") ? 1
 												       : 0;
 	sandbox_enter();
-	return convert_and_tell(order) ? 1 : 0;
+	return convert_and_report(order) ? 1 : 0;
 }
 
 static void fill_identity(struct worker_identity *m, const struct image_identity *id)
@@ -228,7 +230,7 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 	snprintf(m->arch, sizeof(m->arch), "%s", id->arch);
 }
 
-static int identify_and_tell(const struct worker_identify *order, int fd)
+static int identify_and_report(const struct worker_identify *order, int fd)
 {
 	struct worker_identity m = {.head.serial = order->head.serial};
 	struct image_identity list[IDENTITIES_MAX];
@@ -259,7 +261,7 @@ static int work_scan(void)
 	while ((got = worker_receive(WORKER_SOCKET_FD, &msg, &fd)) == 1) {
 		if (msg.head.type != WORKER_IDENTIFY || fd < 0)
 			return 1;
-		int err = identify_and_tell(&msg.identify, fd);
+		int err = identify_and_report(&msg.identify, fd);
 		close(fd);
 		if (err)
 			return 1;
@@ -267,25 +269,30 @@ static int work_scan(void)
 	return got == 0 ? 0 : 1;
 }
 
-static bool has_daemon(void)
+static bool has_client(void)
 {
 	int type = 0;
 	socklen_t size = sizeof(type);
 	return getsockopt(WORKER_SOCKET_FD, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-int cmd_worker(int argc, char **argv)
+static int run_worker(int argc, char **argv)
 {
 	bool convert = argc == 3 && strcmp(argv[1], "convert") == 0;
 	bool scan = argc == 3 && strcmp(argv[1], "scan") == 0;
 	bool fetch = argc == 3 && strcmp(argv[1], "fetch") == 0;
-	if (!(convert || scan || fetch) || !has_daemon()) {
-		fprintf(stderr, "gsym worker: only gsymfs starts this command\n");
-		return 2;
+	if (!(convert || scan || fetch) || !has_client()) {
+		complain("worker: internal command; it is started by its clients, such as gsymfs");
+		return STATUS_USAGE;
 	}
 	sandbox_die_with((pid_t)strtol(argv[2], NULL, 10));
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	if (worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1))
-		return 1;
+		return STATUS_FAILED;
 	return convert ? work_convert() : scan ? work_scan() : work_fetch();
 }
+
+const struct command command_worker = {
+	.name = "worker",
+	.run = run_worker,
+};

@@ -44,7 +44,7 @@ gsym: nowhere/a.gsym: cannot create a file there: No such file or directory
 $ gsym convert --quiet --arch=vax -o out/f.gsym "$ELF" > /dev/null 2>&1
 [1]
 $ cp out/program out/self && ln out/self out/other && gsym convert -o out/other out/self
-gsym: convert: 'out/self' would be replaced by its own conversion (see gsym convert --help)
+gsym convert: 'out/self': output would replace the input; try 'gsym convert --help'
 [2]
 $ cmp out/self out/program
 # A device is written in place.

@@ -259,19 +259,19 @@ $ printf 'DEADBEEF-0001-0203 0x100c\n' | gsym stack --format=json plain.gsym mer
 {"Stack":0,"Frame":0,"Candidate":0,"Address":"0x100c","ModuleName":"plain.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/src/app/include/shape.h","FunctionName":"square","Inlined":true,"Line":3,"LinkageName":"square","Offset":"0x0","StartAddress":"0x100c","StartFileName":"","StartLine":0},{"Column":0,"Discriminator":0,"FileName":"/src/app/include/shape.h","FunctionName":"Shape::area() const","Inlined":true,"Line":8,"LinkageName":"_ZNK5Shape4areaEv","Offset":"0x8","StartAddress":"0x1004","StartFileName":"","StartLine":0},{"Column":0,"Discriminator":0,"FileName":"/src/app/main.cc","FunctionName":"main","Inlined":false,"Line":11,"LinkageName":"main","Offset":"0xc","StartAddress":"0x1000","StartFileName":"","StartLine":0}]}
 # Wrong calls.
 $ gsym filter
-gsym: filter: which FILE.gsym, or which --mount? (see gsym filter --help)
+gsym filter: missing operand 'FILE.gsym' or option '--mount=DIR'; try 'gsym filter --help'
 [2]
 $ gsym stack
-gsym: stack: which FILE.gsym, or which --mount? (see gsym stack --help)
+gsym stack: missing operand 'FILE.gsym' or option '--mount=DIR'; try 'gsym stack --help'
 [2]
 $ gsym stack --format=atos plain.gsym
-gsym: stack: --format is text, tsv or json, not 'atos' (see gsym stack --help)
+gsym stack: option '--format': invalid value 'atos'; allowed is text, tsv or json
 [2]
 $ gsym filter --by-name plain.gsym
-gsym: filter: --by-name needs a --mount (see gsym filter --help)
+gsym filter: option '--by-name': needs '--mount'; try 'gsym filter --help'
 [2]
 $ gsym filter --demangle=rust plain.gsym
-gsym: filter: --demangle is auto or ada, not 'rust' (see gsym filter --help)
+gsym filter: option '--demangle': invalid value 'rust'; allowed is auto or ada
 [2]
 $ printf '%s\n' '{{{symbol:pck__proc}}}' | gsym filter --demangle=ada plain.gsym
 pck.proc
@@ -280,26 +280,33 @@ gsym: none.gsym: No such file or directory
 [1]
 $ gsym stack --help
 Usage: gsym stack [OPTION...] [FILE.gsym...]
-Says which functions, files and lines the frames of stacks belong to: on standard input, one a
-line, "ID ADDRESS", the innermost first, with an empty line behind each stack. The calls
-recorded at the return addresses tell folded functions apart.
+Prints the functions, files and lines of the frames of stacks on standard input: lines of
+"ID ADDRESS", innermost frame first, an empty line after each stack. Call sites recorded
+at the return addresses tell merged functions apart.
 
 Options:
-      --mount=DIR             find images by their ids below DIR, where gsymfs is mounted
-      --all                   of folded functions show all that the calls leave, not one
-      --format=FORMAT         text (default), tsv or json
-      --demangle=LANGUAGE     auto (default: C++, Rust, D) or ada
+      --mount=DIR             find images by their ids below DIR, where gsymfs is
+                              mounted
+      --all                   show all merged functions that the calls allow,
+                              not one of them
+      --format=text|tsv|json  output format (default text)
+      --demangle=auto|ada     names to demangle: C++, Rust and D (auto, the
+                              default), or Ada as well
       --no-demangle           print names as they are stored
-  -h, --help                  print this
+  -h, --help                  print this help
 $ gsym filter --help
 Usage: gsym filter [OPTION...] [FILE.gsym...]
-Copies a log from standard input to standard output and writes functions, files and lines
-to the addresses in it.
+Copies a log from standard input to standard output and adds functions, files and lines to
+the addresses in it.
 
 Options:
-      --mount=DIR             find images by their ids below DIR, where gsymfs is mounted
-      --by-name               find them there by file name if the log tells no id and just one has it
-      --strip-prefix=DIR      leave DIR out at the beginning of paths; may be given again
-      --demangle=LANGUAGE     auto (default: C++, Rust, D) or ada
+      --mount=DIR             find images by their ids below DIR, where gsymfs is
+                              mounted
+      --by-name               find them there by file name if the log has no id
+                              and only one image has that name
+      --strip-prefix=DIR      remove DIR from the beginning of paths; may be
+                              repeated
+      --demangle=auto|ada     names to demangle: C++, Rust and D (auto, the
+                              default), or Ada as well
       --no-demangle           print names as they are stored
-  -h, --help                  print this
+  -h, --help                  print this help

@@ -109,7 +109,7 @@ host+0x10 at ??:0
 nested at /src/app/nest.cc:2
 host+0x50 at ??:0
 $ gsym lookup --merged-functions --merged-functions-filter='(' merged.gsym 0x1000 2>&1 | sed 's/expression: .*/expression: (why)/'
-gsym: lookup: --merged-functions-filter: '(' is no regular expression: (why)
+gsym lookup: option '--merged-functions-filter': '(' is not a regular expression: (why)
 $ gsym lookup --merged-functions-filter=one merged.gsym 0x1000
-gsym: lookup: --merged-functions-filter goes with --merged-functions (see gsym lookup --help)
+gsym lookup: option '--merged-functions-filter': needs '--merged-functions'; try 'gsym lookup --help'
 [2]

@@ -154,22 +154,22 @@ $ ls elf/none*
 ls: cannot access 'elf/none*': No such file or directory
 [2]
 $ gsym convert --quiet --segment-size=1000 -o /dev/null "$ELF"
-gsym: /dev/null: is no regular file: segments need one's name
+gsym: /dev/null: not a regular file; segments are named after a regular file
 [1]
 $ gsym segment --segment-size=100 plain.gsym
-gsym: segment: write them where? Give --out-file (see gsym segment --help)
+gsym segment: missing option '--out-file=FILE'; try 'gsym segment --help'
 [2]
 $ gsym segment -o out plain.gsym
-gsym: segment: how large are segments? Give --segment-size (see gsym segment --help)
+gsym segment: missing option '--segment-size=N'; try 'gsym segment --help'
 [2]
 $ gsym segment --segment-size=0 -o out plain.gsym
-gsym: segment: --segment-size takes a number from 1 to 18446744073709551615, not '0' (see gsym segment --help)
+gsym segment: option '--segment-size': invalid value '0'; allowed is a number from 1 to 18446744073709551615
 [2]
 $ gsym segment --segment-size=10k -o out plain.gsym
-gsym: segment: --segment-size takes a number from 1 to 18446744073709551615, not '10k' (see gsym segment --help)
+gsym segment: option '--segment-size': invalid value '10k'; allowed is a number from 1 to 18446744073709551615
 [2]
 $ gsym segment --segment-size=100 -o out
-gsym: segment: which FILE.gsym? (see gsym segment --help)
+gsym segment: missing operand 'FILE.gsym'; try 'gsym segment --help'
 [2]
 $ gsym segment --help
 Usage: gsym segment [OPTION...] FILE.gsym
@@ -177,7 +177,7 @@ Cuts a GSYM file into several that each stand alone.
 
 Options:
   -o, --out-file=FILE         write FILE-0x<address of the first function>;
-                              must be given
+                              required
       --segment-size=N        begin another segment once one has N bytes;
-                              must be given
-  -h, --help                  print this
+                              required
+  -h, --help                  print this help

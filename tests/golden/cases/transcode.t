@@ -44,27 +44,27 @@ $ ls out
 ls: cannot access 'out': No such file or directory
 [2]
 $ cp plain.gsym self && gsym transcode --output-version=2 -o self self
-gsym: transcode: 'self' would be replaced by its own copy (see gsym transcode --help)
+gsym transcode: 'self': output would replace the input; try 'gsym transcode --help'
 [2]
 $ cmp plain.gsym self
 $ gsym transcode plain.gsym
-gsym: transcode: write it where? Give --out-file (see gsym transcode --help)
+gsym transcode: missing option '--out-file=FILE'; try 'gsym transcode --help'
 [2]
 $ gsym transcode -o out
-gsym: transcode: which FILE.gsym? (see gsym transcode --help)
+gsym transcode: missing operand 'FILE.gsym'; try 'gsym transcode --help'
 [2]
 $ gsym transcode -o out --byte-order=middle plain.gsym
-gsym: transcode: --byte-order is little or big, not 'middle' (see gsym transcode --help)
+gsym transcode: option '--byte-order': invalid value 'middle'; allowed is little or big
 [2]
 $ gsym transcode -o out --output-version=3 plain.gsym
-gsym: transcode: --output-version takes a number from 1 to 2, not '3' (see gsym transcode --help)
+gsym transcode: option '--output-version': invalid value '3'; allowed is a number from 1 to 2
 [2]
 $ gsym transcode --help
 Usage: gsym transcode [OPTION...] FILE.gsym
-Writes a GSYM file again in another version or byte order, whole.
+Writes a whole GSYM file again in another version or byte order.
 
 Options:
-  -o, --out-file=FILE         write FILE; must be given
-      --output-version=1|2    GSYM version to write (default: as it is)
-      --byte-order=ORDER      little or big (default: as it is)
-  -h, --help                  print this
+  -o, --out-file=FILE         write FILE; required
+      --output-version=1|2    GSYM version to write (default: as the input)
+      --byte-order=little|big byte order to write (default: as the input)
+  -h, --help                  print this help
