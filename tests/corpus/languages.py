@@ -30,7 +30,7 @@ SAME = "same"
 # Differences that are understood, by tool and kind; every other one is a fault.
 EXPLAINED = {
     ("llvm-symbolizer", "file, line 0"): "without a line it takes the file symbol's name, which need not be the function's",
-    ("llvm-symbolizer", "no line"): "a symbol without an entry in DWARF: we give it the rows that cover it (design.md)",
+    ("llvm-symbolizer", "no line"): "a symbol without an entry in DWARF: we give it the rows that cover it (docs/design/converter.md, Line tables)",
     ("addr2line", "file, line 0"): "without a line it takes the file symbol's name, which need not be the function's",
     ("addr2line", "alias"): "two symbols at one address (rustc's own library has its equal functions folded)",
     ("addr2line", "inlined call named as the function around it"): "Go: it does not follow the call's DW_AT_abstract_origin",

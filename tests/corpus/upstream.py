@@ -28,11 +28,11 @@ BOTH = (DEFAULT, MATCH)
 
 VERBOSE = "gsym(1): gsym lookup has no --verbose; gsym dump prints records"
 WORDS = "own words for the same news"
-STUB_COUNT = "stubs are symbols of the image, and counted with them: design.md, Stubs"
+STUB_COUNT = "stubs are symbols of the image, and counted with them: docs/design/converter.md, Stubs"
 LAST_22 = "--match-llvm is llvm-gsymutil 22, where the last function reaches to the end of all code around it"
 STUBS_22 = "--match-llvm is llvm-gsymutil 22, which has no stubs"
-CALL_FLAGS = "call sites from DWARF have flags, as the callee is in the image or is not: design.md, Known defects"
-LAYOUT = "strings are stored in the order of the functions that use them, and no others: design.md, Threads"
+CALL_FLAGS = "call sites from DWARF have flags, as the callee is in the image or is not: docs/design/upstream-defects.md"
+LAYOUT = "strings are stored in the order of the functions that use them, and no others: docs/design/converter.md, Determinism"
 
 # File -> [(pattern that the whole CHECK line matches, modes, why, what the output says instead or "")].
 DEVIATIONS = {
@@ -44,7 +44,7 @@ DEVIATIONS = {
         (r"DUMP-NEXT: \[   1\] 0x\w+ 0x\w+ /tmp/main.cpp", BOTH, LAYOUT, r"\[   1\] 0x\w+ 0x\w+ /tmp/main.cpp"),
         (r'DUMP-NEXT: 0x\w+: ".+"', BOTH, LAYOUT, ""),
         (r'DUMP: FunctionInfo @ .* - \w+\) "(_init|_start|.*_tm_clones|__do_global_dtors_aux|frame_dummy)"', (DEFAULT,),
-         "design.md, Symbols: a missing size is inferred", r"0400390 - 0x00000000004003aa\) \"_init\""),
+         "docs/design/converter.md, Symbols: a missing size is inferred", r"0400390 - 0x00000000004003aa\) \"_init\""),
     ],
     "elf-dwo.yaml": [
         (r"WARNING: warning: Unable to retrieve DWO .*", BOTH, WORDS,

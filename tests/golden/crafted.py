@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Object files crafted byte by byte, and what their conversions hold: a case for each thing that compilers do not
-make on request, defects of llvm-gsymutil that this converter mends among them (docs/design.md, Known defects).
+make on request, defects of llvm-gsymutil that this converter fixes among them (docs/design/upstream-defects.md).
 
     crafted.py GSYM [CASE...]
 

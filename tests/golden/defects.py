@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every test that the table of known defects in docs/design.md names is there.
+"""Every test that the table in docs/design/upstream-defects.md names exists.
 
-    defects.py DESIGN.MD
+    defects.py UPSTREAM-DEFECTS.MD
 """
 import pathlib
 import re
