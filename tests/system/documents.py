@@ -14,6 +14,7 @@ import sys
 # A name in backticks that begins with one of these is a path from the root.
 TOPS = ("gsym/", "convert/", "fs/", "tests/", "docs/", "examples/", "system/", "debian/")
 FILE_NAME = re.compile(r"[\w.+/-]+\.(?:c|h|cc|py|awk|md|svg|t|map|build)")
+PLACEHOLDER = re.compile(r"[<>*{}$]|NAME|PROGRAM|FILE\b")
 # Names that stand for files of the reader.
 NOT_OURS = {"program.c", "file.c", "prog.c", "name.c", "gsym/gsym.h", "linux/skbuff.h"}
 ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|resp)|\.\.)\.$", re.I)
@@ -124,8 +125,7 @@ def check_file_names(root, path, lines, base_names):
     for number, line in prose_and_tables(lines):
         for _, code in CODE.findall(line):
             word = code.split()[0] if code.split() else ""
-            is_path = word.startswith(TOPS) and not re.search(r"[<>*{}$]|[A-Z]{4,}", word)
-            if word in NOT_OURS or not (is_path or FILE_NAME.fullmatch(word)):
+            if word in NOT_OURS or PLACEHOLDER.search(word) or not (word.startswith(TOPS) or FILE_NAME.fullmatch(word)):
                 continue
             counts["file names"] += 1
             places = [os.path.join(root, word), os.path.join(root, os.path.dirname(path), word)]
