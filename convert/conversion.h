@@ -14,13 +14,13 @@
 struct conversion {
 	const struct convert_options *options;
 	unsigned threads;
-	struct image *image;
-	struct image *debug;  /* its separate debug file, or NULL */
-	struct image *shared; /* the alternate file of image or debug, or NULL */
+	struct object_file *object;
+	struct object_file *debug;  /* its separate debug file, or NULL */
+	struct object_file *shared; /* the alternate file of object file or debug, or NULL */
 	int debug_fetched,
 		shared_fetched; /* what came of asking for them: 0, or a negative errno; -ENOSYS: not asked */
-	struct image *mini;     /* from .gnu_debugdata, or NULL */
-	struct image *symtab;   /* named by the caller, or NULL */
+	struct object_file *mini;   /* from .gnu_debugdata, or NULL */
+	struct object_file *symtab; /* named by the caller, or NULL */
 	struct dwarf dwarf;
 	struct dwarf alternate;
 	struct split_files *split;
@@ -47,7 +47,7 @@ void conversion_report(struct conversion *c, const struct convert_progress *prog
 
 /* ---- files.c ---- */
 
-/* Finds and opens the files that belong to c->image. */
+/* Finds and opens the files that belong to c->object. */
 int conversion_open_files(struct conversion *c, struct gsym_diag *diag);
 
 /* Fills c->symbols from all of them. 0 or -ENOMEM. */

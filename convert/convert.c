@@ -71,11 +71,11 @@ static struct gsym_writer_options writer_options(const struct conversion *c)
 	return (struct gsym_writer_options){
 		.struct_size = sizeof(struct gsym_writer_options),
 		.version = c->options->version,
-		.big_endian = c->image->big_endian,
-		.has_base_address = c->image->has_base,
-		.base_address = c->image->base_address,
-		.uuid = c->image->id,
-		.uuid_size = c->image->id_size,
+		.big_endian = c->object->big_endian,
+		.has_base_address = c->object->has_base,
+		.base_address = c->object->base_address,
+		.uuid = c->object->id,
+		.uuid_size = c->object->id_size,
 	};
 }
 
@@ -95,16 +95,16 @@ static int write_records(struct conversion *c, struct output *out, struct conver
 	return write_gsym(c, &options, fill_records, out, summary, diag);
 }
 
-static int check_image(const struct conversion *c, struct gsym_diag *diag)
+static int check_object(const struct conversion *c, struct gsym_diag *diag)
 {
-	const struct image *image = c->image;
-	if (c->options->arch && strcmp(c->options->arch, image->arch))
-		return diag_set(diag, -ENOEXEC, "%s: architecture is %s, not %s", image->path, image->arch,
+	const struct object_file *object = c->object;
+	if (c->options->arch && strcmp(c->options->arch, object->arch))
+		return diag_set(diag, -ENOEXEC, "%s: architecture is %s, not %s", object->path, object->arch,
 				c->options->arch);
-	if (c->options->version < 2 && image->id_size > 20)
+	if (c->options->version < 2 && object->id_size > 20)
 		return diag_set(diag, -EOVERFLOW,
 				"%s: a build id of %zu bytes does not fit GSYM version 1: use version 2",
-				image->path, image->id_size);
+				object->path, object->id_size);
 	return 0;
 }
 
@@ -117,17 +117,17 @@ static int report_reading(void *user, uint64_t done, uint64_t total)
 	return atomic_load(&c->cancelled);
 }
 
-static bool is_kind(const struct image *image, enum image_kind kind)
+static bool is_kind(const struct object_file *object, enum image_kind kind)
 {
-	return image && image->kind == kind;
+	return object && object->kind == kind;
 }
 
 static int fill_breakpad(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
 			 struct gsym_diag *diag)
 {
 	struct breakpad_job job = {
-		.image = is_kind(c->debug, IMAGE_BREAKPAD) ? c->debug : c->image,
-		.base = c->image->base_address,
+		.object = is_kind(c->debug, IMAGE_BREAKPAD) ? c->debug : c->object,
+		.base = c->object->base_address,
 		.threads = c->threads,
 		.odd = &c->odd,
 		.progress = report_reading,
@@ -137,45 +137,45 @@ static int fill_breakpad(struct conversion *c, struct gsym_writer *writer, struc
 	summary->functions = job.n_written;
 	summary->functions_text = job.n_functions;
 	summary->functions_symbols = job.n_public;
-	return err ? diag_prefix(diag, err, "%s", job.image->path) : 0;
+	return err ? diag_prefix(diag, err, "%s", job.object->path) : 0;
 }
 
-/* The image is a file of text symbols, or an object file that such a file belongs to. */
+/* The object file is a file of text symbols, or an object file that such a file belongs to. */
 static int convert_breakpad(struct conversion *c, struct output *out, struct convert_summary *summary,
 			    struct gsym_diag *diag)
 {
 	struct gsym_writer_options options = writer_options(c);
-	if ((is_kind(c->image, IMAGE_BREAKPAD) && c->debug) || c->symtab || c->listed)
+	if ((is_kind(c->object, IMAGE_BREAKPAD) && c->debug) || c->symtab || c->listed)
 		return diag_set(diag, -EINVAL, "%s: text symbols are taken as they are, without other files",
-				c->image->path);
+				c->object->path);
 	return write_gsym(c, &options, fill_breakpad, out, summary, diag);
 }
 
 /* ---- GSYM ---- */
 
 /* What is only copied: a file of GSYM, that of an object file, or a section of one. NULL: nothing. */
-static const struct image *gsym_image(const struct conversion *c)
+static const struct object_file *gsym_object(const struct conversion *c)
 {
 	if (is_kind(c->debug, IMAGE_GSYM_FILE))
 		return c->debug;
-	return c->image->gsym ? c->image : NULL;
+	return c->object->gsym ? c->object : NULL;
 }
 
 static int fill_gsym(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
 		     struct gsym_diag *diag)
 {
-	const struct image *image = gsym_image(c);
+	const struct object_file *object = gsym_object(c);
 	struct gsym_copy_job job = {
-		.from = image->gsym, .odd = &c->odd, .progress = report_reading, .user = c};
+		.from = object->gsym, .odd = &c->odd, .progress = report_reading, .user = c};
 	int err = gsym_source_copy(&job, writer, diag);
 	summary->functions = summary->functions_gsym = job.n_written;
-	return err ? diag_prefix(diag, err, "%s", image->path) : 0;
+	return err ? diag_prefix(diag, err, "%s", object->path) : 0;
 }
 
 static int convert_gsym(struct conversion *c, struct output *out, struct convert_summary *summary,
 			struct gsym_diag *diag)
 {
-	const struct gsym_info *info = gsym_reader_info(gsym_image(c)->gsym);
+	const struct gsym_info *info = gsym_reader_info(gsym_object(c)->gsym);
 	struct gsym_writer_options options = writer_options(c);
 	options.has_base_address = true;
 	options.base_address = info->base_address;
@@ -184,16 +184,16 @@ static int convert_gsym(struct conversion *c, struct output *out, struct convert
 		options.uuid = info->uuid;
 		options.uuid_size = info->uuid_size;
 	}
-	if ((is_kind(c->image, IMAGE_GSYM_FILE) && c->debug) || c->symtab || c->listed)
+	if ((is_kind(c->object, IMAGE_GSYM_FILE) && c->debug) || c->symtab || c->listed)
 		return diag_set(diag, -EINVAL, "%s: GSYM is copied as it is, without other files",
-				c->image->path);
+				c->object->path);
 	return write_gsym(c, &options, fill_gsym, out, summary, diag);
 }
 
 /* ---- The stages ---- */
 
 /* The one size that upstream infers: that of the very last function, up to the end of the code around it. */
-static void stretch_last(struct record *last, const range_vec *text)
+static void stretch_last(struct func_record *last, const range_vec *text)
 {
 	const struct range *around = last->end == last->start ? ranges_find(text, last->start) : NULL;
 	if (around && around->hi - last->start <= UINT32_MAX)
@@ -208,17 +208,17 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 	int err = c->listed ? callsites_locate(c->listed, &c->records, &c->pool, &places) : 0;
 	if (!err)
 		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->odd);
-	if (!err && !c->records.n && c->image->lost_headers)
+	if (!err && !c->records.n && c->object->lost_headers)
 		return diag_set(diag, -ENODATA,
 				"no function found: the section headers, at offset 0x%" PRIx64
 				", lie behind the end of the file; is it cut short?",
-				c->image->lost_headers);
+				c->object->lost_headers);
 	if (!err && !c->records.n)
 		return diag_set(diag, -ENODATA, "no function found: neither DWARF nor symbols name any code");
 	if (err)
 		return diag_set(diag, err, "%s", strerror(-err));
 	if (o->match_llvm)
-		stretch_last(&c->records.v[c->records.n - 1], &c->image->text);
+		stretch_last(&c->records.v[c->records.n - 1], &c->object->text);
 	return c->listed ? callsites_apply(c->listed, places, &c->records, &c->pool, o->match_llvm, &c->arena,
 					   diag)
 			 : 0;
@@ -234,9 +234,9 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		err = conversion_open_files(c, diag);
 	if (err)
 		return err;
-	if (is_kind(c->image, IMAGE_BREAKPAD) || is_kind(c->debug, IMAGE_BREAKPAD))
+	if (is_kind(c->object, IMAGE_BREAKPAD) || is_kind(c->debug, IMAGE_BREAKPAD))
 		return convert_breakpad(c, out, summary, diag);
-	if (gsym_image(c))
+	if (gsym_object(c))
 		return convert_gsym(c, out, summary, diag);
 	err = conversion_load_symbols(c);
 	if (!err && !o->no_dwarf)
@@ -244,7 +244,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	c->context = (struct build_context){
 		.dwarf = &c->dwarf,
 		.split = c->split,
-		.text = &c->image->text,
+		.text = &c->object->text,
 		.symbols = &c->symbols,
 		.match_llvm = o->match_llvm,
 		.callsites = o->callsites,
@@ -258,12 +258,12 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		err = symtab_add_records(&c->symbols, &c->pool, &c->records);
 	summary->functions_symbols = c->symbols.n;
 	if (err)
-		return diag_set(diag, err, "%s: %s", c->image->path,
+		return diag_set(diag, err, "%s: %s", c->object->path,
 				err == -ECANCELED ? "conversion stopped" : strerror(-err));
 	err = finalize(c, diag);
 	if (!err)
 		err = write_records(c, out, summary, diag);
-	return err ? diag_prefix(diag, err, "%s", c->image->path) : 0;
+	return err ? diag_prefix(diag, err, "%s", c->object->path) : 0;
 }
 
 static void conversion_deinit(struct conversion *c)
@@ -277,15 +277,15 @@ static void conversion_deinit(struct conversion *c)
 	conversion_close_files(c);
 }
 
-/* Converts the image of @c, which is closed in any case. */
-static int convert_image(struct conversion *c, struct output *out, struct convert_summary *ret,
-			 struct gsym_diag *diag)
+/* Converts the object file of @c, which is closed in any case. */
+static int convert_object(struct conversion *c, struct output *out, struct convert_summary *ret,
+			  struct gsym_diag *diag)
 {
 	struct convert_summary summary = {0};
-	int err = check_image(c, diag);
+	int err = check_object(c, diag);
 	if (!err && pool_init(&c->pool))
-		err = diag_set(diag, -ENOMEM, "%s: out of memory", c->image->path);
-	memcpy(summary.arch, c->image->arch, sizeof(summary.arch));
+		err = diag_set(diag, -ENOMEM, "%s: out of memory", c->object->path);
+	memcpy(summary.arch, c->object->arch, sizeof(summary.arch));
 	if (!err)
 		err = convert(c, out, &summary, diag);
 	if (!err)
@@ -293,9 +293,9 @@ static int convert_image(struct conversion *c, struct output *out, struct conver
 	if (!err)
 		err = conversion_list_missing(c, &summary);
 	if (!err)
-		err = layout_report(c->image, &summary);
+		err = layout_report(c->object, &summary);
 	if (!err)
-		err = segments_report(c->image, &summary);
+		err = segments_report(c->object, &summary);
 	conversion_deinit(c);
 	if (err)
 		convert_summary_deinit(&summary);
@@ -308,10 +308,10 @@ int convert_file(const char *path, const struct convert_options *options, int ou
 		 struct convert_summary *ret, struct gsym_diag *diag)
 {
 	struct conversion c = {.options = options};
-	const struct image_pick pick = {
+	const struct object_pick pick = {
 		.arch = options->arch, .id = options->id, .id_size = options->id_size};
-	int err = image_open_slice(path, options->opener, &pick, &c.image, diag);
-	return err ? err : convert_image(&c, &(struct output){.fd = out_fd}, ret, diag);
+	int err = object_open_slice(path, options->opener, &pick, &c.object, diag);
+	return err ? err : convert_object(&c, &(struct output){.fd = out_fd}, ret, diag);
 }
 
 int convert_memory(const void *data, size_t size, const char *name, const struct convert_options *options,
@@ -319,10 +319,10 @@ int convert_memory(const void *data, size_t size, const char *name, const struct
 {
 	struct conversion c = {.options = options};
 	struct output out = {.fd = -1};
-	int err = image_open_memory(data, size, name, &c.image, diag);
+	int err = object_open_memory(data, size, name, &c.object, diag);
 	if (!err) {
-		c.image->opener = options->opener;
-		err = convert_image(&c, &out, ret, diag);
+		c.object->opener = options->opener;
+		err = convert_object(&c, &out, ret, diag);
 	}
 	if (err) {
 		free(out.data);

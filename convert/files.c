@@ -1,5 +1,5 @@
 /*
- * files.c - the files of one conversion: the image, its debug file, what that shares with others, split
+ * files.c - the files of one conversion: the object file, its debug file, what that shares with others, split
  * units, and symbols elsewhere. How they are found is debug_files.c and split.c.
  */
 #include "convert/conversion.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Whether @b can belong to @a as far as ids tell; text symbols may know only the beginning of one. */
-static bool ids_agree(const struct image *a, const struct image *b)
+static bool ids_agree(const struct object_file *a, const struct object_file *b)
 {
 	static const uint8_t zeros[IMAGE_ID_MAX];
 	size_t common = b->id_is_cut && a->id_size < b->id_size ? a->id_size : b->id_size;
@@ -22,13 +22,13 @@ static bool ids_agree(const struct image *a, const struct image *b)
 	return !memcmp(a->id, b->id, common) && !memcmp(b->id + common, zeros, b->id_size - common);
 }
 
-/* Opens a file the caller named. It must be there, and belong to the image as far as build ids tell. */
-static int open_named(const struct conversion *c, const char *path, struct image **ret,
+/* Opens a file the caller named. It must be there, and belong to the object file as far as build ids tell. */
+static int open_named(const struct conversion *c, const char *path, struct object_file **ret,
 		      struct gsym_diag *diag)
 {
-	const struct image_pick pick = {.arch = c->image->arch};
-	int err = path ? image_open_slice(path, c->options->opener, &pick, ret, diag) : 0;
-	const struct image *a = c->image, *b = *ret;
+	const struct object_pick pick = {.arch = c->object->arch};
+	int err = path ? object_open_slice(path, c->options->opener, &pick, ret, diag) : 0;
+	const struct object_file *a = c->object, *b = *ret;
 	if (!err && b && *b->arch && strcmp(a->arch, b->arch))
 		return diag_set(diag, -EINVAL, "%s: its architecture is %s, that of %s is %s", path, b->arch,
 				a->path, a->arch);
@@ -38,21 +38,21 @@ static int open_named(const struct conversion *c, const char *path, struct image
 }
 
 /* The file whose DWARF is read. */
-static struct image *dwarf_image(const struct conversion *c)
+static struct object_file *dwarf_object(const struct conversion *c)
 {
-	return c->debug ? c->debug : c->image;
+	return c->debug ? c->debug : c->object;
 }
 
 /* Others have all in them, and refer to no files. */
-static bool is_object(const struct image *image)
+static bool is_object(const struct object_file *object)
 {
-	return image->kind == IMAGE_ELF || image->kind == IMAGE_MACHO;
+	return object->kind == IMAGE_ELF || object->kind == IMAGE_MACHO;
 }
 
 /* Symbols that are damaged are as good as none. */
 static int open_mini(struct conversion *c)
 {
-	int err = open_debugdata(c->image, &c->mini);
+	int err = open_debugdata(c->object, &c->mini);
 	if (err && err != -ENOMEM)
 		oddity_count(&c->odd, ODD_SECTION_DAMAGED, ".gnu_debugdata", 0);
 	return err == -ENOMEM ? err : 0;
@@ -62,16 +62,16 @@ static int open_mini(struct conversion *c)
 static bool wants_embedded(const struct conversion *c)
 {
 	return !c->debug && !c->symtab && !c->listed && !c->options->no_dwarf &&
-	       !image_section(c->image, ".debug_info");
+	       !object_section(c->object, ".debug_info");
 }
 
 /* Text symbols make way for a debug file with DWARF, if there is one. */
 static int prefer_dwarf(struct conversion *c)
 {
-	struct image *found = NULL;
-	int err = find_debug_file(c->image, c->options->debug_dirs, &found);
-	bool full = found && image_section(found, ".debug_info");
-	image_close(full ? c->debug : found);
+	struct object_file *found = NULL;
+	int err = find_debug_file(c->object, c->options->debug_dirs, &found);
+	bool full = found && object_section(found, ".debug_info");
+	object_close(full ? c->debug : found);
 	if (full)
 		c->debug = found;
 	return err;
@@ -80,19 +80,19 @@ static int prefer_dwarf(struct conversion *c)
 /* Debug data that is nowhere here may be elsewhere: for object files without any, in whatever form. */
 static bool wants_fetched(const struct conversion *c)
 {
-	return !c->options->no_dwarf && !c->image->gsym && c->image->kind == IMAGE_ELF &&
-	       (!c->debug || c->debug->kind == IMAGE_ELF) && !image_section(dwarf_image(c), ".debug_info") &&
-	       !image_section(c->image, ".debug_info");
+	return !c->options->no_dwarf && !c->object->gsym && c->object->kind == IMAGE_ELF &&
+	       (!c->debug || c->debug->kind == IMAGE_ELF) &&
+	       !object_section(dwarf_object(c), ".debug_info") && !object_section(c->object, ".debug_info");
 }
 
 static int fetch_debug(struct conversion *c)
 {
-	struct image *found = NULL;
+	struct object_file *found = NULL;
 	if (!wants_fetched(c))
 		return 0;
-	c->debug_fetched = fetch_debug_file(c->image, &found);
+	c->debug_fetched = fetch_debug_file(c->object, &found);
 	if (!c->debug_fetched) {
-		image_close(c->debug);
+		object_close(c->debug);
 		c->debug = found;
 	}
 	return c->debug_fetched == -ENOMEM ? -ENOMEM : 0;
@@ -100,10 +100,10 @@ static int fetch_debug(struct conversion *c)
 
 static int open_alternate(struct conversion *c)
 {
-	int err = find_alternate(dwarf_image(c), c->options->debug_dirs, &c->shared);
+	int err = find_alternate(dwarf_object(c), c->options->debug_dirs, &c->shared);
 	if (err || c->shared || c->options->no_dwarf)
 		return err;
-	c->shared_fetched = fetch_alternate(dwarf_image(c), &c->shared);
+	c->shared_fetched = fetch_alternate(dwarf_object(c), &c->shared);
 	return c->shared_fetched == -ENOMEM ? -ENOMEM : 0;
 }
 
@@ -114,14 +114,14 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 	int err = open_named(c, o->debug_file, &c->debug, diag);
 	if (!err)
 		err = open_named(c, o->symtab_file, &c->symtab, diag);
-	if (err || !is_object(c->image))
+	if (err || !is_object(c->object))
 		return err;
 	if (o->dwarf_first && c->debug && c->debug->kind == IMAGE_BREAKPAD)
 		err = prefer_dwarf(c);
-	if (!err && !c->debug && !o->no_dwarf && !image_section(c->image, ".debug_info"))
-		err = find_debug_file(c->image, o->debug_dirs, &c->debug);
+	if (!err && !c->debug && !o->no_dwarf && !object_section(c->object, ".debug_info"))
+		err = find_debug_file(c->object, o->debug_dirs, &c->debug);
 	if (!err && wants_embedded(c))
-		err = gsym_source_embedded(c->image, &c->odd);
+		err = gsym_source_embedded(c->object, &c->odd);
 	if (!err)
 		err = fetch_debug(c);
 	if (!err)
@@ -131,35 +131,35 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 
 int conversion_load_symbols(struct conversion *c)
 {
-	struct image *sources[4];
+	struct object_file *sources[4];
 	size_t n = 0;
 	if (c->symtab)
 		sources[n++] = c->symtab;
 	else
-		sources[n++] = c->image;
+		sources[n++] = c->object;
 	if (c->debug && !c->symtab)
 		sources[n++] = c->debug;
 	if (c->mini && !c->symtab)
 		sources[n++] = c->mini;
-	int err = image_load_symbols(c->image, sources, n);
-	if (c->image->symbols_damaged)
+	int err = object_load_symbols(c->object, sources, n);
+	if (c->object->symbols_damaged)
 		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
 	if (!err && !c->options->match_llvm)
-		err = image_load_plt(c->image, c->symtab);
-	return err ? err : symtab_prepare(c->image, c->options->match_llvm, &c->symbols);
+		err = object_load_plt(c->object, c->symtab);
+	return err ? err : symtab_prepare(c->object, c->options->match_llvm, &c->symbols);
 }
 
 int conversion_open_dwarf(struct conversion *c)
 {
-	struct image *image = dwarf_image(c);
-	int err = dwarf_open(&c->dwarf, image, false, c->threads, &c->odd);
+	struct object_file *object = dwarf_object(c);
+	int err = dwarf_open(&c->dwarf, object, false, c->threads, &c->odd);
 	if (!err && c->shared)
 		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
 	if (!err && c->shared)
 		c->dwarf.alternate = &c->alternate;
-	if (!err && !c->dwarf.n_units && image->macho)
-		err = debug_map_read(image, &c->map);
-	return err ? err : split_open(c->image, image, c->options->debug_dirs, &c->split);
+	if (!err && !c->dwarf.n_units && object->macho)
+		err = debug_map_read(object, &c->map);
+	return err ? err : split_open(c->object, object, c->options->debug_dirs, &c->split);
 }
 
 void conversion_close_files(struct conversion *c)
@@ -168,11 +168,11 @@ void conversion_close_files(struct conversion *c)
 	debug_map_free(&c->map);
 	dwarf_close(&c->dwarf);
 	dwarf_close(&c->alternate);
-	image_close(c->symtab);
-	image_close(c->mini);
-	image_close(c->shared);
-	image_close(c->debug);
-	image_close(c->image);
+	object_close(c->symtab);
+	object_close(c->mini);
+	object_close(c->shared);
+	object_close(c->debug);
+	object_close(c->object);
 }
 
 /* ---- What is not here ---- */
@@ -206,11 +206,12 @@ int conversion_list_missing(struct conversion *c, struct convert_summary *summar
 {
 	unsigned n = 0;
 	char debug[256];
-	bool wanted = is_object(c->image) && !c->image->gsym && (!c->debug || c->debug_fetched != -ENOSYS) &&
-		      !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n;
-	const char *alternate = c->dwarf.image && !c->shared ? alternate_name(c->dwarf.image) : NULL;
+	bool wanted = is_object(c->object) && !c->object->gsym &&
+		      (!c->debug || c->debug_fetched != -ENOSYS) && !c->options->no_dwarf &&
+		      !c->dwarf.n_units && !c->map.objects.n;
+	const char *alternate = c->dwarf.object && !c->shared ? alternate_name(c->dwarf.object) : NULL;
 	int err = 0;
-	if (wanted && debug_file_name(c->image, debug, sizeof(debug)))
+	if (wanted && debug_file_name(c->object, debug, sizeof(debug)))
 		err = add_fetched(summary, &n, debug, c->debug_fetched);
 	if (!err && alternate)
 		err = add_fetched(summary, &n, alternate, c->shared_fetched);

@@ -10,7 +10,7 @@ static void release_upto(struct conversion *c, uint64_t end)
 {
 	if (end < c->released + RELEASE_STEP)
 		return;
-	image_release(c->dwarf.image, c->dwarf.info, c->released, end);
+	object_release(c->dwarf.object, c->dwarf.info, c->released, end);
 	c->released = end;
 }
 
@@ -62,7 +62,7 @@ static void convert_object(void *user, size_t index, unsigned thread)
 	struct mapped_object *object = &c->map.objects.v[index];
 	if (atomic_load_explicit(&c->cancelled, memory_order_relaxed))
 		return;
-	object->err = debug_map_build(&c->map, object, c->image, &c->context, &c->builders[thread]);
+	object->err = debug_map_build(&c->map, object, c->object, &c->context, &c->builders[thread]);
 	size_t done = atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed) + 1;
 	if (thread == 0)
 		conversion_report(c, &(struct convert_progress){CONVERT_READING, .done = done,
@@ -105,7 +105,7 @@ static uint32_t string_number(const struct numbers *n, uint64_t string)
 	return string == NO_STRING ? NO_STRING : n->strings[string];
 }
 
-static void renumber(struct record *r, const struct numbers *n)
+static void renumber(struct func_record *r, const struct numbers *n)
 {
 	r->name = string_number(n, r->name);
 	r->bare = string_number(n, r->bare);

@@ -1,5 +1,5 @@
 /*
- * breakpad.c - Breakpad's text symbols as an image: which architecture, which id.
+ * breakpad.c - Breakpad's text symbols as an object file: which architecture, which id.
  */
 #include "convert/breakpad/breakpad.h"
 
@@ -78,17 +78,17 @@ bool breakpad_is_breakpad(struct span file)
 	       take_module(file, &module, &next);
 }
 
-static void set_arch(struct image *image, const struct module *m)
+static void set_arch(struct object_file *object, const struct module *m)
 {
 	size_t size = (size_t)(m->arch.end - m->arch.at);
-	size = size < sizeof(image->arch) ? size : sizeof(image->arch) - 1;
-	memcpy(image->arch, m->arch.at, size);
-	image->arch[size] = 0;
+	size = size < sizeof(object->arch) ? size : sizeof(object->arch) - 1;
+	memcpy(object->arch, m->arch.at, size);
+	object->arch[size] = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
 		bool known = !is_apple(m->os) ||
 			     i == 0; /* "x86" is the only one that Apple calls otherwise, too */
 		if (known && is_word(m->arch, machines[i].name))
-			snprintf(image->arch, sizeof(image->arch), "%s", machines[i].arch);
+			snprintf(object->arch, sizeof(object->arch), "%s", machines[i].arch);
 	}
 }
 
@@ -114,7 +114,7 @@ static void swap_guid(uint8_t id[static MODULE_ID_SIZE])
  * "INFO CODE_ID id [name]": on ELF systems the whole build id. It is believed if the module's id was made
  * from it, that is, begins with the same 16 bytes, or with all of a shorter one and zeros.
  */
-static bool take_code_id(struct line l, struct image *image)
+static bool take_code_id(struct line l, struct object_file *object)
 {
 	uint8_t id[IMAGE_ID_MAX] = {0};
 	if (!LINE_TAKE(&l, "INFO") || !LINE_TAKE(&l, "CODE_ID"))
@@ -124,45 +124,45 @@ static bool take_code_id(struct line l, struct image *image)
 	if (!digits || digits % 2 || digits > sizeof(id) * 2 || !all_hex(field))
 		return false;
 	decode(field, id, digits / 2);
-	if (memcmp(id, image->id, MODULE_ID_SIZE) != 0)
+	if (memcmp(id, object->id, MODULE_ID_SIZE) != 0)
 		return false;
-	memcpy(image->id, id, sizeof(id));
-	image->id_size = digits / 2;
-	image->id_is_cut = false;
+	memcpy(object->id, id, sizeof(id));
+	object->id_size = digits / 2;
+	object->id_is_cut = false;
 	return true;
 }
 
-static void read_infos(struct image *image, const char *at, const char *end)
+static void read_infos(struct object_file *object, const char *at, const char *end)
 {
 	for (unsigned n = 0; at < end && n < INFO_LINES_MAX; n++) {
 		size_t left = (size_t)(end - at);
 		struct line l = line_at(at, at + (left < LINE_SIZE_MAX ? left : LINE_SIZE_MAX), &at);
-		if ((size_t)(l.end - l.at) < 5 || memcmp(l.at, "INFO ", 5) != 0 || take_code_id(l, image))
+		if ((size_t)(l.end - l.at) < 5 || memcmp(l.at, "INFO ", 5) != 0 || take_code_id(l, object))
 			return;
 	}
 }
 
-int breakpad_read(struct image *image, struct gsym_diag *diag)
+int breakpad_read(struct object_file *object, struct gsym_diag *diag)
 {
 	static const uint8_t none[MODULE_ID_SIZE];
-	const struct span file = {image->map, image->map_size};
+	const struct span file = {object->map, object->map_size};
 	struct module module;
 	const char *next;
 	if (!take_module(file, &module, &next))
 		return diag_set(diag, -ENOEXEC,
 				"%s: line 1: no MODULE record with system, architecture, id and name",
-				image->path);
-	image->kind = IMAGE_BREAKPAD;
-	image->has_base = true;
-	set_arch(image, &module);
-	decode(module.id, image->id, MODULE_ID_SIZE);
-	if (!memcmp(image->id, none, sizeof(none)))
+				object->path);
+	object->kind = IMAGE_BREAKPAD;
+	object->has_base = true;
+	set_arch(object, &module);
+	decode(module.id, object->id, MODULE_ID_SIZE);
+	if (!memcmp(object->id, none, sizeof(none)))
 		return 0; /* the program had no id */
-	image->id_size = MODULE_ID_SIZE;
+	object->id_size = MODULE_ID_SIZE;
 	if (is_apple(module.os) || is_windows(module.os))
 		return 0;
-	swap_guid(image->id);
-	image->id_is_cut = true;
-	read_infos(image, next, (const char *)file.data + file.size);
+	swap_guid(object->id);
+	object->id_is_cut = true;
+	read_infos(object, next, (const char *)file.data + file.size);
 	return 0;
 }

@@ -17,12 +17,12 @@
 #include "convert/object/object_file.h"
 #include "convert/record/oddity.h"
 
-/* ---- The file as an image (breakpad.c) ---- */
+/* ---- The file as an object file (breakpad.c) ---- */
 
 bool breakpad_is_breakpad(struct span file);
 
 /* Reads the MODULE and INFO lines. -ENOEXEC when there is no whole MODULE line. */
-int breakpad_read(struct image *image, struct gsym_diag *diag);
+int breakpad_read(struct object_file *object, struct gsym_diag *diag);
 
 /* ---- The first pass (breakpad_scan.c) ---- */
 
@@ -55,9 +55,9 @@ struct breakpad_tables {
 
 void breakpad_tables_free(struct breakpad_tables *tables);
 
-/* Addresses become those of an image at @base. 0, -ENOMEM or -ECANCELED. */
-int breakpad_scan(const struct image *image, uint64_t base, unsigned threads, struct breakpad_tables *ret,
-		  struct oddities *odd);
+/* Addresses become those of an object file at @base. 0, -ENOMEM or -ECANCELED. */
+int breakpad_scan(const struct object_file *object, uint64_t base, unsigned threads,
+		  struct breakpad_tables *ret, struct oddities *odd);
 
 /* ---- The records of one function (breakpad_function.c) ---- */
 
@@ -76,7 +76,7 @@ struct breakpad_numbers {
 
 /* What all functions share. */
 struct breakpad_context {
-	const struct image *image;
+	const struct object_file *object;
 	uint64_t base;
 	struct breakpad_numbers files;   /* FILE: index in GSYM's file table */
 	struct breakpad_numbers origins; /* INLINE_ORIGIN: string in GSYM */
@@ -142,7 +142,7 @@ int breakpad_tree_make(struct breakpad_tree *tree, struct oddities *odd);
 /* ---- All of it (breakpad_write.c) ---- */
 
 struct breakpad_job {
-	const struct image *image;
+	const struct object_file *object;
 	uint64_t base; /* added to all addresses */
 	unsigned threads;
 	struct oddities *odd;

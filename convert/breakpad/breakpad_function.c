@@ -85,7 +85,7 @@ static bool find_file(struct breakpad_reader *r, uint64_t number, uint32_t *ret)
 
 static uint64_t offset(const struct breakpad_reader *r, struct line l)
 {
-	return (uint64_t)((const uint8_t *)l.at - r->context->image->map);
+	return (uint64_t)((const uint8_t *)l.at - r->context->object->map);
 }
 
 /* [addr, addr + size) of the file as a range within the function; false when no byte of it is. */
@@ -187,7 +187,7 @@ static int take_inline(struct breakpad_reader *r, struct line l)
 
 static int take_body(struct breakpad_reader *r, const struct breakpad_function *f)
 {
-	const char *at = (const char *)r->context->image->map + f->name_off, *end = at + f->body_size, *next;
+	const char *at = (const char *)r->context->object->map + f->name_off, *end = at + f->body_size, *next;
 	int err = 0;
 	if (!f->body_size)
 		return 0;

@@ -29,7 +29,7 @@ struct chunk {
 };
 
 struct scan {
-	const struct image *image;
+	const struct object_file *object;
 	uint64_t base;
 	struct chunk *chunks;
 };
@@ -52,7 +52,7 @@ struct place {
 
 static uint64_t offset(const struct place *p, const char *at)
 {
-	return (uint64_t)((const uint8_t *)at - p->scan->image->map);
+	return (uint64_t)((const uint8_t *)at - p->scan->object->map);
 }
 
 static void damaged(const struct place *p)
@@ -201,9 +201,9 @@ static int take_line(struct place *p, struct line l)
 /* ---- Chunks ---- */
 
 /* The first line that begins at @from or behind it, but before @to; else @to. */
-static const char *first_line(const struct image *image, const char *from, const char *to)
+static const char *first_line(const struct object_file *object, const char *from, const char *to)
 {
-	if ((const uint8_t *)from == image->map || from[-1] == '\n')
+	if ((const uint8_t *)from == object->map || from[-1] == '\n')
 		return from;
 	const char *feed = memchr(from, '\n', (size_t)(to - from));
 	return feed ? feed + 1 : to;
@@ -213,14 +213,14 @@ static void scan_chunk(void *user, size_t index, unsigned thread)
 {
 	(void)thread;
 	struct scan *scan = user;
-	const struct image *image = scan->image;
+	const struct object_file *object = scan->object;
 	struct chunk *chunk = &scan->chunks[index];
 	struct place p = {.scan = scan, .chunk = chunk};
 	size_t from = index * CHUNK_SIZE,
-	       to = image->map_size - from < CHUNK_SIZE ? image->map_size : from + CHUNK_SIZE;
-	const char *all = (const char *)image->map, *end = all + image->map_size, *next;
+	       to = object->map_size - from < CHUNK_SIZE ? object->map_size : from + CHUNK_SIZE;
+	const char *all = (const char *)object->map, *end = all + object->map_size, *next;
 	chunk->open = NO_FUNCTION;
-	for (const char *at = first_line(image, all + from, all + to); at < all + to && !chunk->err;
+	for (const char *at = first_line(object, all + from, all + to); at < all + to && !chunk->err;
 	     at = next) {
 		struct line l = line_at(at, end, &next);
 		p.off = (uint64_t)(at - all);
@@ -231,7 +231,7 @@ static void scan_chunk(void *user, size_t index, unsigned thread)
 		else
 			chunk->err = take_line(&p, l);
 	}
-	image_release(image, (struct span){image->map, image->map_size}, from, to);
+	object_release(object, (struct span){object->map, object->map_size}, from, to);
 }
 
 /* ---- Putting chunks together ---- */
@@ -279,11 +279,11 @@ static int join(struct scan *scan, size_t n, struct breakpad_tables *all, struct
 	return err;
 }
 
-int breakpad_scan(const struct image *image, uint64_t base, unsigned threads, struct breakpad_tables *ret,
-		  struct oddities *odd)
+int breakpad_scan(const struct object_file *object, uint64_t base, unsigned threads,
+		  struct breakpad_tables *ret, struct oddities *odd)
 {
-	size_t n = (image->map_size + CHUNK_SIZE - 1) / CHUNK_SIZE;
-	struct scan scan = {.image = image, .base = base, .chunks = calloc(n, sizeof(*scan.chunks))};
+	size_t n = (object->map_size + CHUNK_SIZE - 1) / CHUNK_SIZE;
+	struct scan scan = {.object = object, .base = base, .chunks = calloc(n, sizeof(*scan.chunks))};
 	if (!scan.chunks)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)

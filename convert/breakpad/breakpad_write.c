@@ -35,9 +35,9 @@ struct writing {
 	int *errs; /* one for each thread */
 };
 
-static struct span all_bytes(const struct image *image)
+static struct span all_bytes(const struct object_file *object)
 {
-	return (struct span){image->map, image->map_size};
+	return (struct span){object->map, object->map_size};
 }
 
 /* ---- Which functions stay ---- */
@@ -141,10 +141,10 @@ static int choose(struct writing *w, struct gsym_diag *diag)
 
 static int store(struct writing *w, uint64_t off, size_t size, uint64_t *ret)
 {
-	const struct image *image = w->job->image;
-	int err = gsym_writer_string(w->writer, (const char *)image->map + off, size, ret);
+	const struct object_file *object = w->job->object;
+	int err = gsym_writer_string(w->writer, (const char *)object->map + off, size, ret);
 	if (off > w->released + RELEASE_STEP) {
-		image_release(image, all_bytes(image), w->released, off);
+		object_release(object, all_bytes(object), w->released, off);
 		w->released = off;
 	}
 	return err;
@@ -152,7 +152,7 @@ static int store(struct writing *w, uint64_t off, size_t size, uint64_t *ret)
 
 static int store_file(struct writing *w, const struct breakpad_name *name, uint64_t *ret)
 {
-	const char *path = (const char *)w->job->image->map + name->off;
+	const char *path = (const char *)w->job->object->map + name->off;
 	struct span dir, base;
 	uint64_t dir_strp, base_strp;
 	uint32_t index = 0;
@@ -226,7 +226,7 @@ static int store_all(struct writing *w, struct gsym_diag *diag)
 		if (t->functions.v[i].kept)
 			err = store(w, t->functions.v[i].name_off, t->functions.v[i].name_size,
 				    &t->functions.v[i].strp);
-	image_release(w->job->image, all_bytes(w->job->image), 0, w->job->image->map_size);
+	object_release(w->job->object, all_bytes(w->job->object), 0, w->job->object->map_size);
 	if (err == -EOVERFLOW)
 		return diag_set(diag, err,
 				"string table over 4 GiB does not fit GSYM version 1: use version 2");
@@ -282,7 +282,7 @@ static int write_batch(struct writing *w, struct gsym_diag *diag)
 		err = gsym_writer_add_many(w->writer, w->n, w->job->threads, get_function, w, diag);
 	for (unsigned t = 0; t < w->job->threads; t++)
 		arena_free(&w->arenas[t]);
-	image_release(w->job->image, all_bytes(w->job->image), 0, w->job->image->map_size);
+	object_release(w->job->object, all_bytes(w->job->object), 0, w->job->object->map_size);
 	w->first += w->n;
 	return err;
 }
@@ -341,7 +341,7 @@ static void writing_deinit(struct writing *w)
 static int write_all(struct writing *w, struct gsym_diag *diag)
 {
 	struct breakpad_job *job = w->job;
-	if (breakpad_scan(job->image, job->base, job->threads, &w->tables, job->odd) || make_readers(w))
+	if (breakpad_scan(job->object, job->base, job->threads, &w->tables, job->odd) || make_readers(w))
 		return diag_set(diag, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < w->tables.functions.n; i++) {
 		job->n_public += w->tables.functions.v[i].is_public;
@@ -359,7 +359,7 @@ static int write_all(struct writing *w, struct gsym_diag *diag)
 int breakpad_write(struct breakpad_job *job, struct gsym_writer *writer, struct gsym_diag *diag)
 {
 	struct writing w = {
-		.job = job, .writer = writer, .context = {.image = job->image, .base = job->base}};
+		.job = job, .writer = writer, .context = {.object = job->object, .base = job->base}};
 	int err = write_all(&w, diag);
 	writing_deinit(&w);
 	return err;

@@ -45,7 +45,7 @@ static int build_folded(struct builder *b, const struct folded *f)
 		err = builder_sequence_rows(b, seq, seq->lo, seq->lo + f->size);
 	if (err || name.string == NO_STRING)
 		return err;
-	struct record r = {
+	struct func_record r = {
 		.start = seq->lo,
 		.end = seq->lo + f->size,
 		.name = name.string,

@@ -13,7 +13,7 @@ enum { CANDIDATES_MAX = 64 }; /* sequences looked at for one function: folding r
 
 static bool is_apple(const struct builder *b)
 {
-	return b->unit.main->image->macho && !b->context->match_llvm;
+	return b->unit.main->object->macho && !b->context->match_llvm;
 }
 
 static bool same_line(const struct gsym_row *x, const struct gsym_row *y)

@@ -149,7 +149,7 @@ static int keep_copy(struct arena *arena, const void *v, size_t n, size_t elem, 
 	return 0;
 }
 
-int builder_keep_record(struct builder *b, struct record *r)
+int builder_keep_record(struct builder *b, struct func_record *r)
 {
 	r->n_rows = (uint32_t)b->rows.n;
 	r->n_inlines = (uint32_t)b->inlines.n;
@@ -176,7 +176,7 @@ static int build_range(struct builder *b, uint32_t index, struct range range, co
 		err = builder_callsites(b, index, range.lo, range.hi);
 	if (err)
 		return err;
-	struct record r = {
+	struct func_record r = {
 		.start = range.lo,
 		.end = range.hi,
 		.name = name->string,
@@ -238,7 +238,7 @@ static int build_orphan(struct builder *b, const struct code_symbol *s, const st
 	int err = builder_rows(b, s->addr, s->end, NULL);
 	if (err || !b->rows.n)
 		return err;
-	struct record r = {
+	struct func_record r = {
 		.start = s->addr, .end = s->end, .name = NO_STRING, .bare = NO_STRING, .kind = RECORD_LINES};
 	b->inlines.n = b->inline_ranges.n = 0;
 	b->callsites.n = b->patterns.n = 0;
@@ -395,6 +395,6 @@ void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
 	if (!ret->err)
 		ret->err = keep_result(b, ret);
 	/* The file is closed before the result is used; a package stays. */
-	if (!ret->err && (b->context->closes || (b->is_split && b->split->image)))
+	if (!ret->err && (b->context->closes || (b->is_split && b->split->object)))
 		ret->err = own_strings(b, ret);
 }

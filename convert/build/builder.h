@@ -14,7 +14,7 @@
 
 /* What one unit gave. Strings and files are numbered within it; file 0 is "no file". */
 struct unit_result {
-	struct record *records;
+	struct func_record *records;
 	struct pool_string *strings;
 	struct unit_file {
 		struct pool_string dir, base;
@@ -79,7 +79,7 @@ struct name_slot {
 struct build_context {
 	const struct dwarf *dwarf;
 	struct split_files *split; /* NULL: split units are not looked for */
-	const range_vec *text;     /* where code is; empty when the image has no sections to tell */
+	const range_vec *text;     /* where code is; empty when the object file has no sections to tell */
 	const symbol_vec *symbols;
 	bool match_llvm;
 	bool callsites; /* collect them */
@@ -165,7 +165,7 @@ uint64_t builder_declaration_distance(struct builder *builder, const struct line
 int builder_folded(struct builder *builder);
 
 /* Copies the scratch of one function into @record and appends it to builder->records. */
-int builder_keep_record(struct builder *builder, struct record *record);
+int builder_keep_record(struct builder *builder, struct func_record *record);
 
 /* The call sites of a body in [lo, hi) into builder->callsites and patterns (build_calls.c). */
 int builder_callsites(struct builder *builder, uint32_t body, uint64_t lo, uint64_t hi);

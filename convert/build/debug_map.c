@@ -12,32 +12,32 @@ enum {
 
 /* ---- Reading the map ---- */
 
-static int add_object(struct debug_map *map, const struct image *image, const struct macho_symbol *s)
+static int add_object(struct debug_map *map, const struct object_file *object, const struct macho_symbol *s)
 {
-	struct mapped_object object = {
-		.path = macho_symbol_text(image, s),
+	struct mapped_object mapped = {
+		.path = macho_symbol_text(object, s),
 		.mtime = s->value,
 		.first = map->functions.n,
 		.end = map->functions.n,
 	};
-	return vec_push(&map->objects, object);
+	return vec_push(&map->objects, mapped);
 }
 
 /* A function is two entries: name and address, then its size without a name. */
-static int add_function(struct debug_map *map, const struct image *image, const struct macho_symbol *s)
+static int add_function(struct debug_map *map, const struct object_file *object, const struct macho_symbol *s)
 {
-	const char *name = macho_symbol_name(image, s);
+	const char *name = macho_symbol_name(object, s);
 	if (!map->objects.n)
 		return 0;
-	struct mapped_object *object = &map->objects.v[map->objects.n - 1];
+	struct mapped_object *mapped = &map->objects.v[map->objects.n - 1];
 	if (!*name) {
-		if (object->end > object->first && !map->functions.v[map->functions.n - 1].size)
+		if (mapped->end > mapped->first && !map->functions.v[map->functions.n - 1].size)
 			map->functions.v[map->functions.n - 1].size = s->value;
 		return 0;
 	}
 	if (vec_push(&map->functions, (struct mapped_function){.name = name, .addr = s->value}))
 		return -ENOMEM;
-	object->end = map->functions.n;
+	mapped->end = map->functions.n;
 	return 0;
 }
 
@@ -47,15 +47,15 @@ static int compare_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-int debug_map_read(const struct image *image, struct debug_map *ret)
+int debug_map_read(const struct object_file *object, struct debug_map *ret)
 {
 	struct macho_symbol s;
 	int err = 0;
-	for (uint64_t i = 0; !err && macho_read_symbol(image, i, &s); i++) {
+	for (uint64_t i = 0; !err && macho_read_symbol(object, i, &s); i++) {
 		if (s.type == N_OSO)
-			err = add_object(ret, image, &s);
+			err = add_object(ret, object, &s);
 		else if (s.type == N_FUN)
-			err = add_function(ret, image, &s);
+			err = add_function(ret, object, &s);
 	}
 	for (size_t i = 0; i < ret->objects.n; i++) {
 		const struct mapped_object *o = &ret->objects.v[i];
@@ -90,16 +90,16 @@ static int compare_move(const void *a, const void *b)
 }
 
 /* The moves of all functions of @object that the binary has, by address in the object. */
-static int collect_moves(const struct debug_map *map, const struct mapped_object *object,
-			 const struct image *image, move_vec *ret)
+static int collect_moves(const struct debug_map *map, const struct mapped_object *mapped,
+			 const struct object_file *object, move_vec *ret)
 {
 	struct macho_symbol s;
-	for (uint64_t i = 0; object->end > object->first && macho_read_symbol(image, i, &s); i++) {
-		struct mapped_function key = {.name = macho_symbol_name(image, &s)};
+	for (uint64_t i = 0; mapped->end > mapped->first && macho_read_symbol(object, i, &s); i++) {
+		struct mapped_function key = {.name = macho_symbol_name(object, &s)};
 		if (!macho_is_defined(&s) || !*key.name)
 			continue;
 		const struct mapped_function *f =
-			bsearch(&key, map->functions.v + object->first, object->end - object->first,
+			bsearch(&key, map->functions.v + mapped->first, mapped->end - mapped->first,
 				sizeof(key), compare_name);
 		if (f && vec_push(ret, (struct move){s.value, f->addr, f->size}))
 			return -ENOMEM;
@@ -129,7 +129,7 @@ static void move_records(struct unit_result *result, const move_vec *moves)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < result->n_records; i++) {
-		struct record r = result->records[i];
+		struct func_record r = result->records[i];
 		const struct move *m = find_move(moves, r.start);
 		uint64_t size = r.end - r.start;
 		if (!m || r.kind != RECORD_DWARF || m->to > UINT64_MAX - (r.start - m->from) - size)
@@ -147,53 +147,55 @@ static bool is_moved(const void *moves, uint64_t addr)
 }
 
 /* @context is that of an object whose functions @moves has. */
-static int build_units(struct mapped_object *object, const struct build_context *context,
+static int build_units(struct mapped_object *mapped, const struct build_context *context,
 		       const move_vec *moves, struct builder *builder)
 {
 	const struct build_context *before = builder->context;
 	size_t n = context->dwarf->n_units;
-	object->results = calloc(n + 1, sizeof(*object->results));
-	if (!object->results)
+	mapped->results = calloc(n + 1, sizeof(*mapped->results));
+	if (!mapped->results)
 		return -ENOMEM;
-	object->n_results = n;
+	mapped->n_results = n;
 	builder->context = context;
 	for (size_t i = 0; i < n; i++) {
-		builder_unit(builder, i, &object->results[i]);
-		move_records(&object->results[i], moves);
+		builder_unit(builder, i, &mapped->results[i]);
+		move_records(&mapped->results[i], moves);
 	}
 	builder_forget(builder, context->dwarf);
 	builder->context = before;
 	return 0;
 }
 
-static int build_object(const struct debug_map *map, struct mapped_object *object, struct image *image,
+static int build_object(const struct debug_map *map, struct mapped_object *mapped, struct object_file *object,
 			const struct build_context *like, struct builder *builder)
 {
 	struct dwarf dwarf = {0};
 	struct build_context context = *like;
 	move_vec moves = {0};
-	int err = collect_moves(map, object, image, &moves);
+	int err = collect_moves(map, mapped, object, &moves);
 	if (!err && moves.n)
-		err = dwarf_open(&dwarf, image, false, 1, &builder->odd);
+		err = dwarf_open(&dwarf, object, false, 1, &builder->odd);
 	context.dwarf = &dwarf;
-	context.text = &image->text;
+	context.text = &object->text;
 	context.closes = true;
 	context.wanted = is_moved;
 	context.wanted_user = &moves;
 	if (!err && dwarf.n_units)
-		err = build_units(object, &context, &moves, builder);
+		err = build_units(mapped, &context, &moves, builder);
 	dwarf_close(&dwarf);
 	vec_free(&moves);
 	return err;
 }
 
-int debug_map_build(const struct debug_map *map, struct mapped_object *object, const struct image *binary,
-		    const struct build_context *like, struct builder *builder)
+int debug_map_build(const struct debug_map *map, struct mapped_object *mapped,
+		    const struct object_file *binary, const struct build_context *like,
+		    struct builder *builder)
 {
-	CLEANUP(image_closep) struct image *image = NULL;
-	int err = image_open_object(object->path, binary->opener, binary->arch, object->mtime, &image, NULL);
+	CLEANUP(object_closep) struct object_file *object = NULL;
+	int err =
+		object_open_object(mapped->path, binary->opener, binary->arch, mapped->mtime, &object, NULL);
 	if (!err)
-		return build_object(map, object, image, like, builder);
-	object->trouble = object->path;
+		return build_object(map, mapped, object, like, builder);
+	mapped->trouble = mapped->path;
 	return err == -ENOMEM ? err : 0;
 }

@@ -30,8 +30,8 @@ struct debug_map {
 	VEC(struct mapped_object) objects;
 };
 
-/* Reads the map of @image: one without objects when it has none. 0 or -ENOMEM. */
-int debug_map_read(const struct image *image, struct debug_map *ret);
+/* Reads the map of @object: one without objects when it has none. 0 or -ENOMEM. */
+int debug_map_read(const struct object_file *object, struct debug_map *ret);
 void debug_map_free(struct debug_map *map);
 
 /*
@@ -40,7 +40,8 @@ void debug_map_free(struct debug_map *map);
  * told in object->trouble. @builder is one of the calling thread; @like is the context to go by. 0 or
  * -ENOMEM.
  */
-int debug_map_build(const struct debug_map *map, struct mapped_object *object, const struct image *binary,
-		    const struct build_context *like, struct builder *builder);
+int debug_map_build(const struct debug_map *map, struct mapped_object *mapped,
+		    const struct object_file *binary, const struct build_context *like,
+		    struct builder *builder);
 
 #endif

@@ -39,15 +39,15 @@ static uint64_t name_key(const struct unit *unit, const struct die *die)
 }
 
 /*
- * Linkers leave address 0 for dropped code. In an image whose code begins there, a function is believed to be
- * at 0 when a symbol of its size is, or when no symbol is there to tell. Mach-O files with code there are
- * object files, from which nothing was dropped.
+ * Linkers leave address 0 for dropped code. In an object file whose code begins there, a function is believed
+ * to be at 0 when a symbol of its size is, or when no symbol is there to tell. Mach-O files with code there
+ * are object files, from which nothing was dropped.
  */
 static bool dropped_to_zero(const struct walk *w, struct range r)
 {
 	const symbol_vec *symbols = w->b->context->symbols;
-	const struct image *image = w->unit->main->image;
-	if (r.lo || !symbols->n || symbols->v[0].addr || image->relocatable || image->macho)
+	const struct object_file *object = w->unit->main->object;
+	if (r.lo || !symbols->n || symbols->v[0].addr || object->relocatable || object->macho)
 		return false;
 	size_t lo = 0, hi = symtab_lower_bound(symbols, 1); /* those at 0, ascending by end */
 	while (lo < hi) {

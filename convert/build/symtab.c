@@ -84,7 +84,7 @@ static int label_rank(const struct symbol *s)
 
 /* One pass over the symbols by address. */
 struct sweep {
-	const struct image *image;
+	const struct object_file *object;
 	const struct keyed *order; /* by address, then as in the table */
 	size_t n;
 	range_vec sections;   /* of code, ascending */
@@ -95,7 +95,7 @@ struct sweep {
 
 static const struct symbol *at(const struct sweep *s, size_t i)
 {
-	return &s->image->symbols.v[s->order[i].index];
+	return &s->object->symbols.v[s->order[i].index];
 }
 
 static uint64_t symbol_end(const struct symbol *s)
@@ -212,10 +212,10 @@ static int compare_range(const void *a, const void *b)
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-static int collect_sections(const struct image *image, range_vec *ret)
+static int collect_sections(const struct object_file *object, range_vec *ret)
 {
-	for (size_t i = 0; i < image->sections.n; i++) {
-		const struct section *s = &image->sections.v[i];
+	for (size_t i = 0; i < object->sections.n; i++) {
+		const struct object_section *s = &object->sections.v[i];
 		uint64_t end;
 		if (s->code && s->size && !__builtin_add_overflow(s->addr, s->size, &end) &&
 		    vec_push(ret, (struct range){s->addr, end}))
@@ -226,18 +226,18 @@ static int collect_sections(const struct image *image, range_vec *ret)
 	return 0;
 }
 
-int symtab_prepare(const struct image *image, bool match_llvm, symbol_vec *ret)
+int symtab_prepare(const struct object_file *object, bool match_llvm, symbol_vec *ret)
 {
-	CLEANUP(freep) struct keyed *order = malloc((image->symbols.n + 1) * sizeof(*order));
-	struct sweep s = {.image = image, .order = order, .out = ret};
-	if (!order || image->symbols.n > UINT32_MAX)
+	CLEANUP(freep) struct keyed *order = malloc((object->symbols.n + 1) * sizeof(*order));
+	struct sweep s = {.object = object, .order = order, .out = ret};
+	if (!order || object->symbols.n > UINT32_MAX)
 		return -ENOMEM;
-	for (size_t i = 0; i < image->symbols.n; i++)
-		if (worth_having(&image->symbols.v[i]))
-			order[s.n++] = (struct keyed){image->symbols.v[i].addr, (uint32_t)i};
+	for (size_t i = 0; i < object->symbols.n; i++)
+		if (worth_having(&object->symbols.v[i]))
+			order[s.n++] = (struct keyed){object->symbols.v[i].addr, (uint32_t)i};
 	int err = radix_sort(order, s.n);
 	if (!err)
-		err = collect_sections(image, &s.sections);
+		err = collect_sections(object, &s.sections);
 	if (!err)
 		err = match_llvm ? take_functions(&s) : sweep(&s);
 	vec_free(&s.sections);
@@ -255,13 +255,13 @@ int symtab_add_records(const symbol_vec *symbols, struct pool *pool, record_vec 
 		return -ENOMEM;
 	for (size_t i = 0; i < symbols->n; i++) {
 		const struct code_symbol *s = &symbols->v[i];
-		struct record r = {.start = s->addr,
-				   .end = s->end,
-				   .bare = NO_STRING,
-				   .kind = s->label ? RECORD_LABEL : RECORD_SYMBOL,
-				   .linkage = true,
-				   .marker = s->marker,
-				   .inferred = s->inferred};
+		struct func_record r = {.start = s->addr,
+					.end = s->end,
+					.bare = NO_STRING,
+					.kind = s->label ? RECORD_LABEL : RECORD_SYMBOL,
+					.linkage = true,
+					.marker = s->marker,
+					.inferred = s->inferred};
 		struct pool_string name = pool_string_of(s->name, strlen(s->name));
 		if (r.end - r.start > UINT32_MAX)
 			r.end = r.start; /* GSYM sizes have 32 bits: better unknown than wrong */

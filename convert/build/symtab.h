@@ -21,10 +21,10 @@ struct code_symbol {
 typedef VEC(struct code_symbol) symbol_vec;
 
 /*
- * Chooses from image->symbols and infers missing sizes. With @match_llvm: functions only, sizes as they are,
+ * Chooses from object->symbols and infers missing sizes. With @match_llvm: functions only, sizes as they are,
  * but for the very last.
  */
-int symtab_prepare(const struct image *image, bool match_llvm, symbol_vec *ret);
+int symtab_prepare(const struct object_file *object, bool match_llvm, symbol_vec *ret);
 
 /* The first symbol whose address is at least @addr, as index. */
 size_t symtab_lower_bound(const symbol_vec *symbols, uint64_t addr);

@@ -32,7 +32,7 @@ struct unit_header {
 
 /* The debug sections of one file, or of one unit's share of a .dwp package. */
 struct dwarf {
-	struct image *image;
+	struct object_file *object;
 	bool big_endian;
 	bool split;         /* a .dwo's sections: units are split units */
 	uint64_t mode_bits; /* of addresses of code: MIPS marks compressed instructions in bit 0 */
@@ -48,11 +48,12 @@ struct dwarf {
  * Loads the sections and finds the units. No units is not an error. @split: the sections are those of a .dwo.
  * 0 or -ENOMEM.
  */
-int dwarf_open(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd);
+int dwarf_open(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
+	       struct oddities *odd);
 void dwarf_close(struct dwarf *dwarf);
 
 /* The two steps of dwarf_open(): sections, then units. 0 or -ENOMEM. */
-int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads,
+int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
 			struct oddities *odd);
 int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
 

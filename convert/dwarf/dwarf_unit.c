@@ -32,7 +32,7 @@ static const struct wanted wanted[] = {
 
 struct load_job {
 	struct dwarf *dwarf;
-	struct section *section[ARRAY_SIZE(wanted)];
+	struct object_section *section[ARRAY_SIZE(wanted)];
 	int err[ARRAY_SIZE(wanted)];
 };
 
@@ -50,7 +50,7 @@ static void load_section(void *user, size_t i, unsigned thread)
 	struct load_job *job = user;
 	char name[32];
 	snprintf(name, sizeof(name), "%s%s", wanted[i].name, job->dwarf->split ? ".dwo" : "");
-	struct section *s = image_section(job->dwarf->image, name);
+	struct object_section *s = object_section(job->dwarf->object, name);
 	if (!s)
 		return;
 	job->section[i] = s;
@@ -60,11 +60,11 @@ static void load_section(void *user, size_t i, unsigned thread)
 /* libelf serves one thread at a time, so relocations are applied after all sections are there. */
 static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
 {
-	struct section *s = job->section[i];
+	struct object_section *s = job->section[i];
 	uint64_t skipped = 0;
 	int err = job->err[i];
-	if (!err && s && job->dwarf->image->relocatable)
-		err = section_relocate(job->dwarf->image, s, &skipped);
+	if (!err && s && job->dwarf->object->relocatable)
+		err = section_relocate(job->dwarf->object, s, &skipped);
 	if (skipped)
 		oddity_count(odd, ODD_RELOCATION, wanted[i].name, 0);
 	if (!err && s)
@@ -73,14 +73,14 @@ static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
 	return err;
 }
 
-int dwarf_load_sections(struct dwarf *dwarf, struct image *image, bool split, unsigned threads,
+int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
 			struct oddities *odd)
 {
 	struct load_job job = {.dwarf = dwarf};
-	*dwarf = (struct dwarf){.image = image,
-				.big_endian = image->big_endian,
+	*dwarf = (struct dwarf){.object = object,
+				.big_endian = object->big_endian,
 				.split = split,
-				.mode_bits = image->machine == EM_MIPS};
+				.mode_bits = object->machine == EM_MIPS};
 	parallel_for(threads, ARRAY_SIZE(wanted), load_section, &job);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		int err = finish_section(&job, i, odd);
@@ -154,7 +154,7 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 		struct unit_header u;
 		uint64_t off = cursor_off(&c);
 		if (off - released >= RELEASE_STEP) {
-			image_release(dwarf->image, dwarf->info, released, off);
+			object_release(dwarf->object, dwarf->info, released, off);
 			released = off;
 		}
 		enum oddity bad = unit_header_read(&c, &u);
@@ -177,9 +177,9 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 static int find_split_units(struct dwarf *dwarf, struct oddities *odd)
 {
 	const char *name = ".debug_info.dwo";
-	struct section *s = image_section(dwarf->image, name);
+	struct object_section *s = object_section(dwarf->object, name);
 	int err = 0;
-	while (!err && !dwarf->n_units && s && (s = image_next_section(dwarf->image, name, s))) {
+	while (!err && !dwarf->n_units && s && (s = object_next_section(dwarf->object, name, s))) {
 		if (section_load(s))
 			continue;
 		dwarf->info = s->data;
@@ -188,9 +188,10 @@ static int find_split_units(struct dwarf *dwarf, struct oddities *odd)
 	return err;
 }
 
-int dwarf_open(struct dwarf *dwarf, struct image *image, bool split, unsigned threads, struct oddities *odd)
+int dwarf_open(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
+	       struct oddities *odd)
 {
-	int err = dwarf_load_sections(dwarf, image, split, threads, odd);
+	int err = dwarf_load_sections(dwarf, object, split, threads, odd);
 	if (!err)
 		err = dwarf_find_units(dwarf, odd);
 	return !err && split && !dwarf->n_units ? find_split_units(dwarf, odd) : err;

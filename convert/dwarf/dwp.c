@@ -23,7 +23,7 @@ enum {
 };
 
 struct dwp {
-	struct image *image;
+	struct object_file *object;
 	struct dwarf whole; /* sections of all units together; no units */
 	struct span index;  /* .debug_cu_index */
 	uint32_t version, columns, units, slots;
@@ -60,10 +60,10 @@ struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
 	struct oddities odd = {0};
 	if (!dwp)
 		return NULL;
-	struct section *index = NULL;
-	if (!image_open(path, opener, &dwp->image, NULL))
-		index = image_section(dwp->image, ".debug_cu_index");
-	if (!index || section_load(index) || dwarf_load_sections(&dwp->whole, dwp->image, true, 1, &odd)) {
+	struct object_section *index = NULL;
+	if (!object_open(path, opener, &dwp->object, NULL))
+		index = object_section(dwp->object, ".debug_cu_index");
+	if (!index || section_load(index) || dwarf_load_sections(&dwp->whole, dwp->object, true, 1, &odd)) {
 		dwp_close(dwp);
 		return NULL;
 	}
@@ -77,7 +77,7 @@ struct dwp *dwp_open(const char *path, const struct convert_opener *opener)
 void dwp_close(struct dwp *dwp)
 {
 	if (dwp)
-		image_close(dwp->image);
+		object_close(dwp->object);
 	free(dwp);
 }
 

@@ -13,23 +13,23 @@ struct split_files {
 };
 
 /* "prog.dwp", and for "prog.debug" both "prog.dwp" and "prog.debug.dwp". */
-static struct dwp *open_package(const struct image *image)
+static struct dwp *open_package(const struct object_file *object)
 {
-	const char *main = image->path;
+	const char *main = object->path;
 	char path[PATH_SIZE];
 	size_t n = strlen(main);
 	struct dwp *dwp = NULL;
 	if (snprintf(path, sizeof(path), "%s.dwp", main) < PATH_SIZE)
-		dwp = dwp_open(path, image->opener);
+		dwp = dwp_open(path, object->opener);
 	if (!dwp && n > 6 && !strcmp(main + n - 6, ".debug") &&
 	    snprintf(path, sizeof(path), "%.*s.dwp", (int)(n - 6), main) < PATH_SIZE)
-		dwp = dwp_open(path, image->opener);
+		dwp = dwp_open(path, object->opener);
 	if (!dwp && snprintf(path, sizeof(path), "%s.debug.dwp", main) < PATH_SIZE)
-		dwp = dwp_open(path, image->opener);
+		dwp = dwp_open(path, object->opener);
 	return dwp;
 }
 
-int split_open(const struct image *main, const struct image *debug, const char *const *debug_dirs,
+int split_open(const struct object_file *main, const struct object_file *debug, const char *const *debug_dirs,
 	       struct split_files **ret)
 {
 	struct split_files *files = calloc(1, sizeof(*files));
@@ -52,7 +52,7 @@ void split_file_close(struct split_file *file)
 	if (!file)
 		return;
 	dwarf_close(&file->dwarf);
-	image_close(file->image);
+	object_close(file->object);
 	free(file->ids);
 	free(file);
 }
@@ -115,7 +115,7 @@ static bool find_id(struct split_file *file, uint64_t id)
 
 bool split_file_serves(struct split_file *file, const struct unit *skeleton)
 {
-	return file->image && file->name && !strcmp(file->name, skeleton->dwo_name) &&
+	return file->object && file->name && !strcmp(file->name, skeleton->dwo_name) &&
 	       !strcmp(file->comp_dir, skeleton->comp_dir) && find_id(file, skeleton->dwo_id);
 }
 
@@ -132,8 +132,8 @@ static struct split_file *open_dwo(const struct dwo_search *s, const char *path)
 	struct split_file *file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
-	if (!image_open(path, s->files->opener, &file->image, NULL) &&
-	    !dwarf_open(&file->dwarf, file->image, true, 1, s->odd) && !index_ids(file, s->odd) &&
+	if (!object_open(path, s->files->opener, &file->object, NULL) &&
+	    !dwarf_open(&file->dwarf, file->object, true, 1, s->odd) && !index_ids(file, s->odd) &&
 	    find_id(file, s->skeleton->dwo_id)) {
 		file->name = s->skeleton->dwo_name;
 		file->comp_dir = s->skeleton->comp_dir;

@@ -15,13 +15,13 @@ struct split_files;
  * Looks for a package beside @main, then beside @debug, which may be the same; .dwo files are opened when
  * asked for. @debug_dirs ends with NULL and may be NULL. 0 or -ENOMEM.
  */
-int split_open(const struct image *main, const struct image *debug, const char *const *debug_dirs,
+int split_open(const struct object_file *main, const struct object_file *debug, const char *const *debug_dirs,
 	       struct split_files **ret);
 void split_close(struct split_files *files);
 
 /* An open .dwo, or one unit's share of the package. */
 struct split_file {
-	struct image *image; /* NULL: the package's */
+	struct object_file *object; /* NULL: the package's */
 	struct dwarf dwarf;
 	const struct unit_header *header; /* of the unit that was looked for */
 	const char *name, *comp_dir; /* of the skeleton it was opened for; borrowed from that one's file */

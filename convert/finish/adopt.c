@@ -21,7 +21,7 @@ int offers_take(record_vec *records, record_vec *offers)
 	return 0;
 }
 
-static int compare_range(const struct record *x, const struct record *y)
+static int compare_range(const struct func_record *x, const struct func_record *y)
 {
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -32,7 +32,8 @@ static int compare_range(const struct record *x, const struct record *y)
  */
 static int compare_offers(const void *a, const void *b)
 {
-	const struct record *x = *(const struct record *const *)a, *y = *(const struct record *const *)b;
+	const struct func_record *x = *(const struct func_record *const *)a,
+				 *y = *(const struct func_record *const *)b;
 	int c = compare_range(x, y);
 	if (!c && x->rows[0].off != y->rows[0].off)
 		c = x->rows[0].off < y->rows[0].off ? -1 : 1;
@@ -41,17 +42,17 @@ static int compare_offers(const void *a, const void *b)
 
 static int compare_found(const void *key, const void *offer)
 {
-	return compare_range(key, *(const struct record *const *)offer);
+	return compare_range(key, *(const struct func_record *const *)offer);
 }
 
 /* Whether the rows of @next begin behind those of @last. */
-static bool follows(const struct record *next, const struct gsym_row *last)
+static bool follows(const struct func_record *next, const struct gsym_row *last)
 {
 	return next->rows[0].off > last->off;
 }
 
 /* The rows of offers v[0, n), which have one range. */
-static int adopt(struct record *r, struct record *const *v, size_t n, struct arena *arena)
+static int adopt(struct func_record *r, struct func_record *const *v, size_t n, struct arena *arena)
 {
 	size_t total = v[0]->n_rows, more = 0;
 	const struct gsym_row *last = &v[0]->rows[total - 1];
@@ -82,17 +83,17 @@ static int adopt(struct record *r, struct record *const *v, size_t n, struct are
 
 int offers_adopt(record_vec *records, const record_vec *offers, struct arena *arena)
 {
-	CLEANUP(freep) struct record **sorted = malloc((offers->n + 1) * sizeof(*sorted));
+	CLEANUP(freep) struct func_record **sorted = malloc((offers->n + 1) * sizeof(*sorted));
 	if (!sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < offers->n; i++)
 		sorted[i] = &offers->v[i];
 	qsort(sorted, offers->n, sizeof(*sorted), compare_offers);
 	for (size_t i = 0; i < records->n && offers->n; i++) {
-		struct record *r = &records->v[i];
+		struct func_record *r = &records->v[i];
 		if (r->n_rows)
 			continue;
-		struct record **first = bsearch(r, sorted, offers->n, sizeof(*sorted), compare_found);
+		struct func_record **first = bsearch(r, sorted, offers->n, sizeof(*sorted), compare_found);
 		if (!first)
 			continue;
 		while (first > sorted && !compare_range(first[-1], r))

@@ -1,6 +1,6 @@
 #include "convert/finish/callsites.h"
 
-static void flag_record(struct record *r, const bool *defined)
+static void flag_record(struct func_record *r, const bool *defined)
 {
 	for (uint32_t i = 0; i < r->n_callsites; i++) {
 		struct gsym_callsite *site = &r->callsites[i];

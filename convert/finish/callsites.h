@@ -7,8 +7,8 @@
 #include "convert/finish/callsites_file.h"
 
 /*
- * Flags every call site that names its callee: GSYM_CALLSITE_INTERNAL when this image has a function of that
- * name, else GSYM_CALLSITE_EXTERNAL. Before pruning, which drops names. 0 or -ENOMEM.
+ * Flags every call site that names its callee: GSYM_CALLSITE_INTERNAL when this object file has a function of
+ * that name, else GSYM_CALLSITE_EXTERNAL. Before pruning, which drops names. 0 or -ENOMEM.
  */
 int callsites_flag(record_vec *records, const struct pool *pool);
 
@@ -18,7 +18,7 @@ struct listed_place {
 	uint32_t first; /* index of the first function of that name */
 	bool known;     /* a record has the name: the first one, in the order of input, had this range */
 	uint64_t start, end;
-	struct record *record; /* that will have the call sites */
+	struct func_record *record; /* that will have the call sites */
 };
 
 /*

@@ -48,7 +48,7 @@ int callsites_locate(const struct callsites_file *file, const record_vec *record
 	if (!index)
 		return -ENOMEM;
 	for (size_t i = 0; i < records->n; i++) {
-		const struct record *r = &records->v[i];
+		const struct func_record *r = &records->v[i];
 		uint32_t at = r->kind != RECORD_LINES && r->name != NO_STRING ? index[r->name] : 0;
 		if (!at || places[at - 1].known)
 			continue;
@@ -61,12 +61,12 @@ int callsites_locate(const struct callsites_file *file, const record_vec *record
 }
 
 /* How well @r fits the range the name was seen with. */
-static int fitness(const struct listed_place *place, const struct record *r)
+static int fitness(const struct listed_place *place, const struct func_record *r)
 {
 	return r->start == place->start ? 1 + (r->end == place->end) : 0;
 }
 
-static void offer(struct listed_place *places, const uint32_t *index, struct record *r)
+static void offer(struct listed_place *places, const uint32_t *index, struct func_record *r)
 {
 	uint32_t at = index[r->name];
 	struct listed_place *place = at ? &places[at - 1] : NULL;
@@ -76,10 +76,10 @@ static void offer(struct listed_place *places, const uint32_t *index, struct rec
 
 /* The function that took the place of another: the one of the same range, else the largest that starts there.
  */
-static struct record *find_successor(const struct listed_place *place, record_vec *records)
+static struct func_record *find_successor(const struct listed_place *place, record_vec *records)
 {
 	size_t lo = 0, hi = records->n;
-	struct record *found = NULL;
+	struct func_record *found = NULL;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		if (records->v[mid].start < place->start)
@@ -95,7 +95,7 @@ static struct record *find_successor(const struct listed_place *place, record_ve
 
 /* A return address lies behind the first byte of a function, at most at its end. */
 static int check_range(const struct callsites_file *file, const struct listed_function *f,
-		       const struct record *r, struct gsym_diag *diag)
+		       const struct func_record *r, struct gsym_diag *diag)
 {
 	uint64_t size = r->end - r->start;
 	for (uint32_t i = 0; i < f->n_sites && size; i++) {
@@ -157,7 +157,7 @@ static int compare_u64(const void *a, const void *b)
 }
 
 /* Appends @from with its patterns to @r, whose arrays have room. */
-static void append_site(struct record *r, struct gsym_callsite from, const uint64_t *patterns)
+static void append_site(struct func_record *r, struct gsym_callsite from, const uint64_t *patterns)
 {
 	for (uint32_t k = 0; k < from.n_patterns; k++)
 		r->patterns[r->n_patterns + k] = patterns[k];
@@ -167,7 +167,7 @@ static void append_site(struct record *r, struct gsym_callsite from, const uint6
 }
 
 static int append_function(const struct callsites_file *file, const struct listed_function *f,
-			   struct pool *pool, struct record *r)
+			   struct pool *pool, struct func_record *r)
 {
 	for (uint32_t i = 0; i < f->n_sites; i++) {
 		const struct listed_site *site = &file->sites.v[f->first_site + i];
@@ -188,7 +188,8 @@ static int append_function(const struct callsites_file *file, const struct liste
 }
 
 /* The call sites of DWARF that stay. @offs: return offsets that are listed, ascending; NULL: all stay. */
-static void keep_told(struct record *r, const struct record *old, const uint64_t *offs, size_t n_offs)
+static void keep_told(struct func_record *r, const struct func_record *old, const uint64_t *offs,
+		      size_t n_offs)
 {
 	for (uint32_t i = 0; i < old->n_callsites; i++) {
 		const struct gsym_callsite *site = &old->callsites[i];
@@ -203,7 +204,7 @@ static const struct listed_function *group_function(const struct group *g, size_
 }
 
 /* Room in new arrays for what @r has and for @sites and @patterns more. */
-static int make_room(struct record *r, size_t sites, size_t patterns, struct arena *arena)
+static int make_room(struct func_record *r, size_t sites, size_t patterns, struct arena *arena)
 {
 	sites += r->n_callsites;
 	patterns += r->n_patterns;
@@ -217,7 +218,7 @@ static int make_room(struct record *r, size_t sites, size_t patterns, struct are
 
 static int apply_group(const struct group *g, struct pool *pool, bool append, struct arena *arena)
 {
-	struct record *r = g->places[g->functions[0]].record, old = *r;
+	struct func_record *r = g->places[g->functions[0]].record, old = *r;
 	VEC(uint64_t) offs = {0};
 	size_t patterns = 0;
 	int err = 0;

@@ -49,7 +49,7 @@ struct emit_source {
 };
 
 /* Turns the record's pool numbers into the writer's, in place: nobody needs the old ones any more. */
-static int renumber(struct emitter *e, struct record *r)
+static int renumber(struct emitter *e, struct func_record *r)
 {
 	int err = emit_string(e, r->name, &r->strp);
 	for (uint32_t i = 0; i < r->n_patterns && !err; i++)
@@ -66,7 +66,7 @@ static int renumber(struct emitter *e, struct record *r)
 	return err;
 }
 
-static struct gsym_func function_of(const struct record *r)
+static struct gsym_func function_of(const struct func_record *r)
 {
 	return (struct gsym_func){
 		.start = r->start,
@@ -88,7 +88,7 @@ static struct gsym_func function_of(const struct record *r)
 static int get_function(void *user, size_t index, struct gsym_func *ret)
 {
 	const struct emit_source *source = user;
-	const struct record *r = &source->records->v[index];
+	const struct func_record *r = &source->records->v[index];
 	*ret = function_of(r);
 	ret->merged = source->merged + r->first_merged;
 	ret->n_merged = r->n_merged;

@@ -12,7 +12,7 @@
 /* ---- Sorting ---- */
 
 /* Poorer first: no inline tree, then fewer nodes, then fewer rows. */
-static int compare_richness(const struct record *x, const struct record *y)
+static int compare_richness(const struct func_record *x, const struct func_record *y)
 {
 	if (x->n_inlines != y->n_inlines)
 		return x->n_inlines < y->n_inlines ? -1 : 1;
@@ -24,7 +24,7 @@ static int compare_richness(const struct record *x, const struct record *y)
 }
 
 /* upstream's last criterion, between records with as many rows. */
-static int compare_rows(const struct record *x, const struct record *y)
+static int compare_rows(const struct func_record *x, const struct func_record *y)
 {
 	for (uint32_t i = 0; i < x->n_rows; i++)
 		if (x->rows[i].off != y->rows[i].off)
@@ -33,7 +33,7 @@ static int compare_rows(const struct record *x, const struct record *y)
 }
 
 struct sort_context {
-	const struct record *records;
+	const struct func_record *records;
 	bool by_rows;
 };
 
@@ -42,7 +42,7 @@ static int compare_keyed(const void *a, const void *b, void *user)
 {
 	const struct sort_context *context = user;
 	const struct keyed *x = a, *y = b;
-	const struct record *rx = &context->records[x->index], *ry = &context->records[y->index];
+	const struct func_record *rx = &context->records[x->index], *ry = &context->records[y->index];
 	if (rx->end != ry->end)
 		return rx->end < ry->end ? -1 : 1;
 	int c = compare_richness(rx, ry);
@@ -67,7 +67,7 @@ static int sort_keys(struct keyed *keys, size_t n, struct sort_context *context)
 static int sort_records(record_vec *records, bool by_rows)
 {
 	CLEANUP(freep) struct keyed *keys = malloc((records->n + 1) * sizeof(*keys));
-	CLEANUP(freep) struct record *sorted = malloc((records->n + 1) * sizeof(*sorted));
+	CLEANUP(freep) struct func_record *sorted = malloc((records->n + 1) * sizeof(*sorted));
 	if (!keys || !sorted || records->n > UINT32_MAX)
 		return -ENOMEM;
 	for (size_t i = 0; i < records->n; i++)
@@ -93,7 +93,7 @@ enum { FOLDED_SYMBOLS_MAX = 64 }; /* looked at for the name of one folded functi
  * want DWARF's names still get a symbol's where DWARF has no linkage name: the mangled one, or the bare one
  * of extern "C", whose scopes are none for the linker.
  */
-static void name_from_symbol(struct record *r, const struct record *symbol, const struct pool *pool,
+static void name_from_symbol(struct func_record *r, const struct func_record *symbol, const struct pool *pool,
 			     bool dwarf_names)
 {
 	if (!dwarf_names || r->name == NO_STRING ||
@@ -104,8 +104,8 @@ static void name_from_symbol(struct record *r, const struct record *symbol, cons
 }
 
 /* The symbol among v[first, end) that is @r's own, NULL when none of the first few is. */
-static const struct record *own_symbol(const struct record *v, size_t first, size_t end,
-				       const struct record *r, const struct pool *pool)
+static const struct func_record *own_symbol(const struct func_record *v, size_t first, size_t end,
+					    const struct func_record *r, const struct pool *pool)
 {
 	uint32_t left = FOLDED_SYMBOLS_MAX;
 	for (size_t i = first; i < end && left; i++) {
@@ -118,7 +118,7 @@ static const struct record *own_symbol(const struct record *v, size_t first, siz
 	return NULL;
 }
 
-static bool is_named_body(const struct record *r)
+static bool is_named_body(const struct func_record *r)
 {
 	return r->kind == RECORD_DWARF && r->name != NO_STRING && !r->n_merged;
 }
@@ -128,8 +128,8 @@ static bool is_named_body(const struct record *r)
  * pointed all their entries at the body that stays (gold). Each has lines of its own, so each keeps its own
  * name; the one that @symbol names answers for all.
  */
-static void name_folded(struct record *v, size_t first, size_t end, size_t group, size_t group_end,
-			const struct record *symbol, const struct pool *pool, bool dwarf_names)
+static void name_folded(struct func_record *v, size_t first, size_t end, size_t group, size_t group_end,
+			const struct func_record *symbol, const struct pool *pool, bool dwarf_names)
 {
 	bool spoken = false;
 	for (size_t i = first; i < end; i++) {
@@ -137,15 +137,15 @@ static void name_folded(struct record *v, size_t first, size_t end, size_t group
 			continue;
 		v[i].speaks = !spoken && is_own_symbol(symbol->name, &v[i], pool);
 		spoken |= v[i].speaks;
-		const struct record *own = v[i].speaks    ? symbol
-					   : v[i].linkage ? NULL
-							  : own_symbol(v, group, group_end, &v[i], pool);
+		const struct func_record *own = v[i].speaks    ? symbol
+						: v[i].linkage ? NULL
+							       : own_symbol(v, group, group_end, &v[i], pool);
 		if (own)
 			name_from_symbol(&v[i], own, pool, dwarf_names);
 	}
 }
 
-static bool same_rows(const struct record *x, const struct record *y)
+static bool same_rows(const struct func_record *x, const struct func_record *y)
 {
 	for (uint32_t i = 0; i < x->n_rows && i < y->n_rows; i++)
 		if (memcmp(&x->rows[i], &y->rows[i], sizeof(x->rows[i])))
@@ -154,9 +154,9 @@ static bool same_rows(const struct record *x, const struct record *y)
 }
 
 /* Whether DWARF has functions of different names and lines among v[first, end), which have one range. */
-static bool is_folded(const struct record *v, size_t first, size_t end)
+static bool is_folded(const struct func_record *v, size_t first, size_t end)
 {
-	const struct record *before = NULL;
+	const struct func_record *before = NULL;
 	for (size_t i = first; i < end; i++) {
 		if (!is_named_body(&v[i]))
 			continue;
@@ -168,9 +168,10 @@ static bool is_folded(const struct record *v, size_t first, size_t end)
 }
 
 /* Records [first, end) start at one address. Of their symbols the largest counts, the last of equal ones. */
-static void name_group(struct record *v, size_t first, size_t end, const struct pool *pool, bool dwarf_names)
+static void name_group(struct func_record *v, size_t first, size_t end, const struct pool *pool,
+		       bool dwarf_names)
 {
-	const struct record *symbol = NULL;
+	const struct func_record *symbol = NULL;
 	for (size_t i = first; i < end; i++)
 		if (v[i].kind == RECORD_SYMBOL || (v[i].kind == RECORD_LABEL && !v[i].marker && !symbol))
 			symbol = &v[i];
@@ -200,7 +201,7 @@ static void name_from_symbols(record_vec *records, const struct pool *pool, bool
 
 /* ---- Pruning ---- */
 
-static bool same_content(const struct record *x, const struct record *y)
+static bool same_content(const struct func_record *x, const struct func_record *y)
 {
 	if (x->name != y->name || x->n_inlines != y->n_inlines || x->n_ranges != y->n_ranges ||
 	    !same_rows(x, y))
@@ -218,13 +219,13 @@ static bool same_content(const struct record *x, const struct record *y)
 	return true;
 }
 
-static bool has_debug_info(const struct record *r)
+static bool has_debug_info(const struct func_record *r)
 {
 	return r->n_rows || r->n_inlines || r->n_callsites;
 }
 
 /* Of two records with one range, @later in the sort order: which stays. */
-static bool later_wins(const struct record *kept, const struct record *later, bool match_llvm)
+static bool later_wins(const struct func_record *kept, const struct func_record *later, bool match_llvm)
 {
 	if (kept->n_merged)
 		return false; /* it speaks for others, too */
@@ -251,7 +252,7 @@ static int dwarf_ranges(const record_vec *records, range_vec *ret)
  * name, and nested in it they would hide its lines. Sizes of symbols may leave out what follows the last
  * return.
  */
-static void drop_shorter_symbols(const struct record *v, size_t *kept, const struct record *r)
+static void drop_shorter_symbols(const struct func_record *v, size_t *kept, const struct func_record *r)
 {
 	if (r->kind != RECORD_DWARF || !has_debug_info(r))
 		return;
@@ -261,12 +262,12 @@ static void drop_shorter_symbols(const struct record *v, size_t *kept, const str
 }
 
 /* What becomes of @r behind the last kept record: true when it was kept or took that one's place. */
-static void prune_step(struct record *v, size_t *kept, const struct record *r, bool match_llvm,
+static void prune_step(struct func_record *v, size_t *kept, const struct func_record *r, bool match_llvm,
 		       struct oddities *odd)
 {
 	if (!match_llvm)
 		drop_shorter_symbols(v, kept, r);
-	struct record *last = *kept ? &v[*kept - 1] : NULL;
+	struct func_record *last = *kept ? &v[*kept - 1] : NULL;
 	if (last && last->start == r->start && last->end == r->end) {
 		if (same_content(last, r))
 			return;
@@ -295,7 +296,7 @@ static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
 		return err;
 	size_t kept = 0;
 	for (size_t i = 0; i < records->n; i++) {
-		struct record r = records->v[i];
+		struct func_record r = records->v[i];
 		if (r.kind == RECORD_LABEL && ranges_find(&covered, r.start))
 			continue;
 		if (r.name == NO_STRING)

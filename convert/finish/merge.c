@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static bool is_body(const struct record *r)
+static bool is_body(const struct func_record *r)
 {
 	/*
 	 * Assemblers describe each name of a function (memcpy, __memcpy_avx) by an entry of its own. Those
@@ -28,8 +28,8 @@ struct merge {
  * Without a word of DWARF where it went, a folded function must have a symbol there: of its very name, or one
  * that is its own by another (gcc: ".isra.0", and static functions have no linkage name).
  */
-static bool is_believed(struct merge *m, const struct record *v, size_t first, size_t end,
-			const struct record *r)
+static bool is_believed(struct merge *m, const struct func_record *v, size_t first, size_t end,
+			const struct func_record *r)
 {
 	if (r->kind != RECORD_FOLDED || r->told)
 		return true;
@@ -44,7 +44,7 @@ static bool is_believed(struct merge *m, const struct record *v, size_t first, s
 
 /* Of the bodies of one range: the richest that has code of its own, the first of equals. Sorted by richness.
  */
-static size_t find_holder(const struct record *v, size_t first, size_t end)
+static size_t find_holder(const struct func_record *v, size_t first, size_t end)
 {
 	size_t holder = end;
 	for (size_t i = end; i-- > first;) {
@@ -62,15 +62,15 @@ static size_t find_holder(const struct record *v, size_t first, size_t end)
  * Bodies of one name that begin on one line are copies of one function (an inline function of several units):
  * one is enough. gcc's lambdas and static functions of several units share names, but not lines.
  */
-static bool is_copy(const struct record *x, const struct record *y)
+static bool is_copy(const struct func_record *x, const struct func_record *y)
 {
 	if (x->name != y->name)
 		return false;
 	return !x->n_rows || !y->n_rows || (x->rows->file == y->rows->file && x->rows->line == y->rows->line);
 }
 
-static bool is_there_already(const struct record *list, uint32_t n, const struct record *holder,
-			     const struct record *r)
+static bool is_there_already(const struct func_record *list, uint32_t n, const struct func_record *holder,
+			     const struct func_record *r)
 {
 	if (is_copy(holder, r))
 		return true;
@@ -84,11 +84,11 @@ enum {
 	BODIES_MAX = 4096
 }; /* merged into one: more than a linker ever folded, and names are compared pairwise */
 
-static int merge_group(struct merge *m, struct record *v, size_t first, size_t end)
+static int merge_group(struct merge *m, struct func_record *v, size_t first, size_t end)
 {
 	size_t at = find_holder(v, first, end);
-	struct record *holder = at < end ? &v[at] : NULL;
-	struct record *list = holder ? arena_array(m->arena, end - first, sizeof(*list)) : NULL;
+	struct func_record *holder = at < end ? &v[at] : NULL;
+	struct func_record *list = holder ? arena_array(m->arena, end - first, sizeof(*list)) : NULL;
 	uint32_t n = 0;
 	if (holder && !list)
 		return -ENOMEM;
@@ -114,7 +114,7 @@ static void drop_merged(record_vec *records)
 		     end++)
 			merged |= records->v[end].n_merged != 0;
 		for (size_t k = i; k < end; k++) {
-			const struct record *r = &records->v[k];
+			const struct func_record *r = &records->v[k];
 			if (r->kind != RECORD_FOLDED && (!merged || !is_body(r) || r->n_merged))
 				records->v[kept++] = *r;
 		}

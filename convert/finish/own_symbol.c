@@ -34,7 +34,7 @@ static bool has_inside(const struct pool_string *s, const struct pool_string *na
 	return false;
 }
 
-bool is_own_symbol(uint32_t symbol_name, const struct record *r, const struct pool *pool)
+bool is_own_symbol(uint32_t symbol_name, const struct func_record *r, const struct pool *pool)
 {
 	const struct pool_string *s = &pool->strings.v[symbol_name];
 	const struct pool_string *name = &pool->strings.v[r->bare == NO_STRING ? r->name : r->bare];

@@ -14,6 +14,6 @@ bool string_is_mangled(const struct pool *pool, uint32_t string);
  * "@GLIBC_2.2.5"), or mangled with its short name inside, for DWARF often has no linkage name of static
  * functions.
  */
-bool is_own_symbol(uint32_t symbol_name, const struct record *r, const struct pool *pool);
+bool is_own_symbol(uint32_t symbol_name, const struct func_record *r, const struct pool *pool);
 
 #endif

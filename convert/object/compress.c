@@ -45,7 +45,7 @@ static int check_claim(enum compression how, struct span in, uint64_t size)
 	return size > MODEST_SIZE && size / MODEST_RATIO > in.size ? -EFBIG : 0;
 }
 
-static int decompress(struct section *s)
+static int decompress(struct object_section *s)
 {
 	int err = check_claim(s->compression, s->raw, s->full_size);
 	if (err)
@@ -69,7 +69,7 @@ static int decompress(struct section *s)
 	return 0;
 }
 
-int section_load(struct section *s)
+int section_load(struct object_section *s)
 {
 	if (s->data.data)
 		return 0;

@@ -23,25 +23,26 @@ static void dir_of(const char *path, char *ret, size_t size)
 }
 
 /* Opens "dir sub/name" the way @from was opened. */
-static struct image *open_at(const struct image *from, const char *dir, const char *sub, const char *name)
+static struct object_file *open_at(const struct object_file *from, const char *dir, const char *sub,
+				   const char *name)
 {
 	char path[PATH_SIZE];
-	struct image *image = NULL;
+	struct object_file *object = NULL;
 	if (snprintf(path, sizeof(path), "%s%s/%s", dir, sub, name) >= PATH_SIZE)
 		return NULL;
-	return image_open(path, from->opener, &image, NULL) ? NULL : image;
+	return object_open(path, from->opener, &object, NULL) ? NULL : object;
 }
 
-static bool same_id(const struct image *image, const uint8_t *id, size_t size)
+static bool same_id(const struct object_file *object, const uint8_t *id, size_t size)
 {
-	return image->id_size == size && size && !memcmp(image->id, id, size);
+	return object->id_size == size && size && !memcmp(object->id, id, size);
 }
 
-static struct image *keep_if(struct image *image, bool good)
+static struct object_file *keep_if(struct object_file *object, bool good)
 {
 	if (good)
-		return image;
-	image_close(image);
+		return object;
+	object_close(object);
 	return NULL;
 }
 
@@ -59,13 +60,14 @@ static bool id_name(const uint8_t *id, size_t size, char name[static ID_NAME_SIZ
 	return true;
 }
 
-static struct image *open_by_id(const struct image *from, const char *dir, const uint8_t *id, size_t size)
+static struct object_file *open_by_id(const struct object_file *from, const char *dir, const uint8_t *id,
+				      size_t size)
 {
 	char name[ID_NAME_SIZE];
 	if (!id_name(id, size, name))
 		return NULL;
-	struct image *image = open_at(from, dir, "", name);
-	return image ? keep_if(image, same_id(image, id, size)) : NULL;
+	struct object_file *object = open_at(from, dir, "", name);
+	return object ? keep_if(object, same_id(object, id, size)) : NULL;
 }
 
 /* ---- The debug file ---- */
@@ -76,12 +78,12 @@ struct debuglink {
 };
 
 /* .gnu_debuglink: a name, zeros up to a multiple of four, the file's CRC-32. */
-static bool read_debuglink(struct image *image, struct debuglink *ret)
+static bool read_debuglink(struct object_file *object, struct debuglink *ret)
 {
-	struct section *s = image_section(image, ".gnu_debuglink");
+	struct object_section *s = object_section(object, ".gnu_debuglink");
 	if (!s || section_load(s))
 		return false;
-	struct cursor c = cursor_new(s->data.data, s->data.size, image->big_endian);
+	struct cursor c = cursor_new(s->data.data, s->data.size, object->big_endian);
 	ret->name = cursor_str(&c);
 	cursor_seek(&c, (cursor_off(&c) + 3) & ~(uint64_t)3);
 	ret->crc = cursor_u32(&c);
@@ -89,20 +91,20 @@ static bool read_debuglink(struct image *image, struct debuglink *ret)
 }
 
 /* The CRC costs a read of the whole file: a build id on both sides settles it for nothing. */
-static bool is_linked(const struct image *image, const struct image *debug, uint32_t crc)
+static bool is_linked(const struct object_file *object, const struct object_file *debug, uint32_t crc)
 {
-	if (image->id_size && debug->id_size)
-		return same_id(debug, image->id, image->id_size);
+	if (object->id_size && debug->id_size)
+		return same_id(debug, object->id, object->id_size);
 	return libdeflate_crc32(0, debug->map, debug->map_size) == crc;
 }
 
-static struct image *open_linked(const struct image *image, const char *dir, const char *sub,
-				 const struct debuglink *link)
+static struct object_file *open_linked(const struct object_file *object, const char *dir, const char *sub,
+				       const struct debuglink *link)
 {
-	struct image *debug = open_at(image, dir, sub, link->name);
+	struct object_file *debug = open_at(object, dir, sub, link->name);
 	/* A link may name the file it is in: then there is no debug file of that name here. */
 	return debug ? keep_if(debug,
-			       strcmp(debug->path, image->path) != 0 && is_linked(image, debug, link->crc))
+			       strcmp(debug->path, object->path) != 0 && is_linked(object, debug, link->crc))
 		     : NULL;
 }
 
@@ -110,91 +112,92 @@ static struct image *open_linked(const struct image *image, const char *dir, con
  * Debian's debug files of kernel modules are called as the module, below a debug directory. A module may have
  * been reached as /usr/lib/modules/..., but was packaged as /lib/modules/...
  */
-static struct image *open_namesake(const struct image *image, const char *debug_dir, const char *dir)
+static struct object_file *open_namesake(const struct object_file *object, const char *debug_dir,
+					 const char *dir)
 {
 	static const char usr[] = "/usr", usr_lib[] = "/usr/lib/";
-	const char *slash = strrchr(image->path, '/'), *name = slash ? slash + 1 : image->path;
+	const char *slash = strrchr(object->path, '/'), *name = slash ? slash + 1 : object->path;
 	bool merged = strncmp(dir, usr_lib, sizeof(usr_lib) - 1) == 0;
 	for (unsigned i = 0; i < 1U + merged; i++) {
-		struct image *debug = open_at(image, debug_dir, i ? dir + sizeof(usr) - 1 : dir, name);
+		struct object_file *debug = open_at(object, debug_dir, i ? dir + sizeof(usr) - 1 : dir, name);
 		if (debug)
-			debug = keep_if(debug, same_id(debug, image->id, image->id_size) &&
-						       image_section(debug, ".debug_info"));
+			debug = keep_if(debug, same_id(debug, object->id, object->id_size) &&
+						       object_section(debug, ".debug_info"));
 		if (debug)
 			return debug;
 	}
 	return NULL;
 }
 
-/* The directory of @image; absolute, as far as the file system may be asked. */
-static void image_dir(const struct image *image, char ret[static PATH_SIZE])
+/* The directory of @object; absolute, as far as the file system may be asked. */
+static void object_dir(const struct object_file *object, char ret[static PATH_SIZE])
 {
-	CLEANUP(freep) char *path = image->opener ? NULL : realpath(image->path, NULL);
-	dir_of(image->path[0] == '/' || !path ? image->path : path, ret, PATH_SIZE);
+	CLEANUP(freep) char *path = object->opener ? NULL : realpath(object->path, NULL);
+	dir_of(object->path[0] == '/' || !path ? object->path : path, ret, PATH_SIZE);
 }
 
 /* Whether @found ends the search: one with DWARF does, one without is kept for want of a better. NULL is
  * allowed. */
-static bool settles(struct image *found, struct image **best)
+static bool settles(struct object_file *found, struct object_file **best)
 {
-	bool full = found && image_section(found, ".debug_info");
+	bool full = found && object_section(found, ".debug_info");
 	if (!found || (*best && !full)) {
-		image_close(found);
+		object_close(found);
 		return false;
 	}
-	image_close(*best);
+	object_close(*best);
 	*best = found;
 	return full;
 }
 
-static bool find_by_id(const struct image *image, const char *const *dirs, struct image **best)
+static bool find_by_id(const struct object_file *object, const char *const *dirs, struct object_file **best)
 {
 	for (const char *const *d = dirs; d && *d; d++)
-		if (settles(open_by_id(image, *d, image->id, image->id_size), best))
+		if (settles(open_by_id(object, *d, object->id, object->id_size), best))
 			return true;
 	return false;
 }
 
-static bool find_by_link(const struct image *image, const char *dir, const char *const *dirs,
-			 struct image **best)
+static bool find_by_link(const struct object_file *object, const char *dir, const char *const *dirs,
+			 struct object_file **best)
 {
 	struct debuglink link;
-	if (!read_debuglink((struct image *)image, &link))
+	if (!read_debuglink((struct object_file *)object, &link))
 		return false;
-	if (settles(open_linked(image, dir, "", &link), best) ||
-	    settles(open_linked(image, dir, "/.debug", &link), best))
+	if (settles(open_linked(object, dir, "", &link), best) ||
+	    settles(open_linked(object, dir, "/.debug", &link), best))
 		return true;
 	for (const char *const *d = dirs; d && *d; d++)
-		if (settles(open_linked(image, *d, dir, &link), best))
+		if (settles(open_linked(object, *d, dir, &link), best))
 			return true;
 	return false;
 }
 
-static bool find_namesake(const struct image *image, const char *dir, const char *const *dirs,
-			  struct image **best)
+static bool find_namesake(const struct object_file *object, const char *dir, const char *const *dirs,
+			  struct object_file **best)
 {
 	for (const char *const *d = dirs; d && *d && dir[0] == '/'; d++)
-		if (settles(open_namesake(image, *d, dir), best))
+		if (settles(open_namesake(object, *d, dir), best))
 			return true;
 	return false;
 }
 
-int find_debug_file(const struct image *image, const char *const *dirs, struct image **ret)
+int find_debug_file(const struct object_file *object, const char *const *dirs, struct object_file **ret)
 {
 	char dir[PATH_SIZE];
-	bool has_id = image->id_size;
-	*ret = image->macho ? dsym_find(image, dirs) : NULL;
-	if (image->macho || (has_id && find_by_id(image, dirs, ret)))
+	bool has_id = object->id_size;
+	*ret = object->macho ? dsym_find(object, dirs) : NULL;
+	if (object->macho || (has_id && find_by_id(object, dirs, ret)))
 		return 0;
-	image_dir(image, dir);
-	if (!find_by_link(image, dir, dirs, ret) && has_id)
-		find_namesake(image, dir, dirs, ret);
+	object_dir(object, dir);
+	if (!find_by_link(object, dir, dirs, ret) && has_id)
+		find_namesake(object, dir, dirs, ret);
 	return 0;
 }
 
 /* ---- From elsewhere ---- */
 
-static int fetch(const struct image *from, const uint8_t *id, size_t size, struct image **ret)
+static int fetch(const struct object_file *from, const uint8_t *id, size_t size, struct object_file **ret)
 {
 	const struct convert_opener *opener = from->opener;
 	*ret = NULL;
@@ -203,39 +206,40 @@ static int fetch(const struct image *from, const uint8_t *id, size_t size, struc
 	int fd = opener->fetch(opener->user, id, size);
 	if (fd < 0)
 		return fd;
-	int err = image_open_descriptor(fd, "debuginfod", opener, ret, NULL);
+	int err = object_open_descriptor(fd, "debuginfod", opener, ret, NULL);
 	close(fd);
 	return err && err != -ENOMEM ? -EBADMSG : err;
 }
 
 /* @err, or -EBADMSG when what came is not @good. */
-static int checked_fetch(int err, bool good, struct image **ret)
+static int checked_fetch(int err, bool good, struct object_file **ret)
 {
 	if (err || good)
 		return err;
-	image_close(*ret);
+	object_close(*ret);
 	*ret = NULL;
 	return -EBADMSG;
 }
 
-int fetch_debug_file(const struct image *image, struct image **ret)
+int fetch_debug_file(const struct object_file *object, struct object_file **ret)
 {
-	int err = fetch(image, image->id, image->id_size, ret);
-	return checked_fetch(
-		err, !err && same_id(*ret, image->id, image->id_size) && image_section(*ret, ".debug_info"),
-		ret);
+	int err = fetch(object, object->id, object->id_size, ret);
+	return checked_fetch(err,
+			     !err && same_id(*ret, object->id, object->id_size) &&
+				     object_section(*ret, ".debug_info"),
+			     ret);
 }
 
-bool debug_file_name(struct image *image, char *ret, size_t size)
+bool debug_file_name(struct object_file *object, char *ret, size_t size)
 {
 	struct debuglink link;
 	char name[ID_NAME_SIZE];
-	if (image->macho) {
-		dsym_name(image, ret, size);
+	if (object->macho) {
+		dsym_name(object, ret, size);
 		return true;
 	}
-	bool linked = read_debuglink(image, &link);
-	if (!linked && !id_name(image->id, image->id_size, name))
+	bool linked = read_debuglink(object, &link);
+	if (!linked && !id_name(object->id, object->id_size, name))
 		return false;
 	snprintf(ret, size, "%s", linked ? link.name : name);
 	return true;
@@ -250,16 +254,16 @@ struct altlink {
 };
 
 /* .gnu_debugaltlink: a name and the build id. .debug_sup (DWARF 5, 7.3.6): version, flag, name, checksum. */
-static bool read_altlink(struct image *image, struct altlink *ret)
+static bool read_altlink(struct object_file *object, struct altlink *ret)
 {
-	struct section *s = image_section(image, ".gnu_debugaltlink"),
-		       *sup = image_section(image, ".debug_sup");
+	struct object_section *s = object_section(object, ".gnu_debugaltlink"),
+			      *sup = object_section(object, ".debug_sup");
 	if (!s && !sup)
 		return false;
 	s = s ? s : sup;
 	if (section_load(s))
 		return false;
-	struct cursor c = cursor_new(s->data.data, s->data.size, image->big_endian);
+	struct cursor c = cursor_new(s->data.data, s->data.size, object->big_endian);
 	bool is_sup = s == sup && (cursor_skip(&c, 2), cursor_u8(&c) != 0);
 	ret->name = cursor_str(&c);
 	ret->id_size = s == sup ? cursor_uleb(&c) : cursor_left(&c);
@@ -267,21 +271,21 @@ static bool read_altlink(struct image *image, struct altlink *ret)
 	return cursor_ok(&c) && !is_sup && *ret->name && ret->id_size;
 }
 
-const char *alternate_name(struct image *image)
+const char *alternate_name(struct object_file *object)
 {
 	struct altlink link;
-	return read_altlink(image, &link) ? link.name : NULL;
+	return read_altlink(object, &link) ? link.name : NULL;
 }
 
 /* The checksum that a supplementary file gives for itself, or its build id. */
-static bool is_alternate(struct image *image, const struct altlink *link)
+static bool is_alternate(struct object_file *object, const struct altlink *link)
 {
-	struct section *s = image_section(image, ".debug_sup");
-	if (same_id(image, link->id, link->id_size))
+	struct object_section *s = object_section(object, ".debug_sup");
+	if (same_id(object, link->id, link->id_size))
 		return true;
 	if (!s || section_load(s))
 		return false;
-	struct cursor c = cursor_new(s->data.data, s->data.size, image->big_endian);
+	struct cursor c = cursor_new(s->data.data, s->data.size, object->big_endian);
 	cursor_skip(&c, 3);
 	(void)cursor_str(&c);
 	size_t size = cursor_uleb(&c);
@@ -289,44 +293,44 @@ static bool is_alternate(struct image *image, const struct altlink *link)
 	return id && size == link->id_size && !memcmp(id, link->id, size);
 }
 
-static struct image *checked_alternate(struct image *image, const struct altlink *link)
+static struct object_file *checked_alternate(struct object_file *object, const struct altlink *link)
 {
-	return image ? keep_if(image, is_alternate(image, link)) : NULL;
+	return object ? keep_if(object, is_alternate(object, link)) : NULL;
 }
 
-int find_alternate(struct image *image, const char *const *dirs, struct image **ret)
+int find_alternate(struct object_file *object, const char *const *dirs, struct object_file **ret)
 {
 	char dir[PATH_SIZE];
 	struct altlink link;
 	*ret = NULL;
-	if (!read_altlink(image, &link))
+	if (!read_altlink(object, &link))
 		return 0;
-	dir_of(image->path, dir, sizeof(dir));
-	struct image *found = NULL;
+	dir_of(object->path, dir, sizeof(dir));
+	struct object_file *found = NULL;
 	if (link.name[0] == '/')
-		(void)image_open(link.name, image->opener, &found, NULL);
+		(void)object_open(link.name, object->opener, &found, NULL);
 	else
-		found = open_at(image, dir, "", link.name);
+		found = open_at(object, dir, "", link.name);
 	found = checked_alternate(found, &link);
 	const char *last = strrchr(link.name, '/');
 	if (!found)
-		found = checked_alternate(open_at(image, dir, "", last ? last + 1 : link.name), &link);
+		found = checked_alternate(open_at(object, dir, "", last ? last + 1 : link.name), &link);
 	for (const char *const *d = dirs; d && *d && !found; d++) {
-		found = open_by_id(image, *d, link.id, link.id_size);
+		found = open_by_id(object, *d, link.id, link.id_size);
 		if (!found)
-			found = checked_alternate(open_at(image, *d, "/.dwz", last ? last + 1 : link.name),
+			found = checked_alternate(open_at(object, *d, "/.dwz", last ? last + 1 : link.name),
 						  &link);
 	}
 	*ret = found;
 	return 0;
 }
 
-int fetch_alternate(struct image *image, struct image **ret)
+int fetch_alternate(struct object_file *object, struct object_file **ret)
 {
 	struct altlink link;
 	*ret = NULL;
-	if (!read_altlink(image, &link))
+	if (!read_altlink(object, &link))
 		return -ENOSYS;
-	int err = fetch(image, link.id, link.id_size, ret);
+	int err = fetch(object, link.id, link.id_size, ret);
 	return checked_fetch(err, !err && is_alternate(*ret, &link), ret);
 }

@@ -44,9 +44,9 @@ static int decompress(struct span in, byte_vec *out)
 	return err;
 }
 
-int open_debugdata(struct image *image, struct image **ret)
+int open_debugdata(struct object_file *object, struct object_file **ret)
 {
-	struct section *s = image_section(image, ".gnu_debugdata");
+	struct object_section *s = object_section(object, ".gnu_debugdata");
 	byte_vec out = {0};
 	*ret = NULL;
 	int err = s ? section_load(s) : 0;
@@ -54,7 +54,7 @@ int open_debugdata(struct image *image, struct image **ret)
 		return err;
 	err = decompress(s->data, &out);
 	if (!err)
-		err = image_open_memory(out.v, out.n, ".gnu_debugdata", ret, NULL);
+		err = object_open_memory(out.v, out.n, ".gnu_debugdata", ret, NULL);
 	if (!err)
 		(*ret)->owned = TAKE(out.v);
 	free(out.v);

@@ -5,13 +5,13 @@
 #include "convert/object/object_file.h"
 
 /*
- * The slice with the UUID of @image in a bundle beside it ("X.dSYM" of "X", "X.app.dSYM" of "X.app/X"), or in
- * one of
+ * The slice with the UUID of @object in a bundle beside it ("X.dSYM" of "X", "X.app.dSYM" of "X.app/X"), or
+ * in one of
  * @dirs, which end with NULL and may be NULL. NULL when there is none.
  */
-struct image *dsym_find(const struct image *image, const char *const *dirs);
+struct object_file *dsym_find(const struct object_file *object, const char *const *dirs);
 
-/* How the bundle of @image would be called. */
-void dsym_name(const struct image *image, char *ret, size_t size);
+/* How the bundle of @object would be called. */
+void dsym_name(const struct object_file *object, char *ret, size_t size);
 
 #endif

@@ -4,7 +4,7 @@
  * libelf checks headers and converts byte order; the bytes of sections are taken from our own mapping, so
  * that debug data is neither copied nor converted. Sources: System V gABI chapters 4 and 5.
  */
-#include "convert/object/elf_image.h"
+#include "convert/object/elf_object.h"
 
 #include "gsym/base/diag.h"
 
@@ -38,53 +38,54 @@ static const struct {
 	{EM_PARISC, "hppa"},
 };
 
-static void image_set_arch(struct image *image, uint16_t machine)
+static void object_set_arch(struct object_file *object, uint16_t machine)
 {
-	snprintf(image->arch, sizeof(image->arch), "em-%u", machine);
+	snprintf(object->arch, sizeof(object->arch), "em-%u", machine);
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
 		if (machines[i].machine == machine)
-			snprintf(image->arch, sizeof(image->arch), "%s", machines[i].arch);
+			snprintf(object->arch, sizeof(object->arch), "%s", machines[i].arch);
 }
 
-static int image_read_header(struct image *image, struct gsym_diag *diag)
+static int object_read_header(struct object_file *object, struct gsym_diag *diag)
 {
 	elf_version(EV_CURRENT);
-	Elf *elf = elf_memory((char *)(uintptr_t)image->map, image->map_size);
+	Elf *elf = elf_memory((char *)(uintptr_t)object->map, object->map_size);
 	GElf_Ehdr ehdr;
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr)) {
 		int number = elf_errno();
 		elf_end(elf);
-		return diag_set(diag, -EBADMSG, "%s: damaged ELF header: %s", image->path,
+		return diag_set(diag, -EBADMSG, "%s: damaged ELF header: %s", object->path,
 				number ? elf_errmsg(number)
 				       : "unknown class, byte order or version, at offset 0x4");
 	}
-	image->elf = elf;
-	image->big_endian = ehdr.e_ident[EI_DATA] == ELFDATA2MSB;
-	image->addr_size = ehdr.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
-	image->relocatable = ehdr.e_type == ET_REL;
-	image->machine = ehdr.e_machine;
+	object->elf = elf;
+	object->big_endian = ehdr.e_ident[EI_DATA] == ELFDATA2MSB;
+	object->addr_size = ehdr.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
+	object->relocatable = ehdr.e_type == ET_REL;
+	object->machine = ehdr.e_machine;
 	if (ehdr.e_shoff &&
-	    (ehdr.e_shoff >= image->map_size || ehdr.e_shentsize > image->map_size - ehdr.e_shoff))
-		image->lost_headers = ehdr.e_shoff;
-	image_set_arch(image, ehdr.e_machine);
+	    (ehdr.e_shoff >= object->map_size || ehdr.e_shentsize > object->map_size - ehdr.e_shoff))
+		object->lost_headers = ehdr.e_shoff;
+	object_set_arch(object, ehdr.e_machine);
 	return 0;
 }
 
 /* The first PT_LOAD in table order, not the lowest: upstream's choice, and what readers expect. */
-static int image_read_segments(struct image *image)
+static int object_read_segments(struct object_file *object)
 {
 	size_t n = 0;
-	if (elf_getphdrnum(image->elf, &n))
+	if (elf_getphdrnum(object->elf, &n))
 		return 0;
 	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
 		GElf_Phdr phdr;
-		if (!gelf_getphdr(image->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD)
+		if (!gelf_getphdr(object->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD)
 			continue;
-		if (!image->has_base)
-			image->base_address = phdr.p_vaddr;
-		image->has_base = true;
+		if (!object->has_base)
+			object->base_address = phdr.p_vaddr;
+		object->has_base = true;
 		if (phdr.p_filesz &&
-		    vec_push(&image->segments, (struct segment){phdr.p_offset, phdr.p_vaddr, phdr.p_filesz}))
+		    vec_push(&object->segments,
+			     (struct object_segment){phdr.p_offset, phdr.p_vaddr, phdr.p_filesz}))
 			return -ENOMEM;
 	}
 	return 0;
@@ -92,22 +93,22 @@ static int image_read_segments(struct image *image)
 
 /* ---- Sections ---- */
 
-static bool span_inside(const struct image *image, uint64_t off, uint64_t size)
+static bool span_inside(const struct object_file *object, uint64_t off, uint64_t size)
 {
-	return off <= image->map_size && size <= image->map_size - off;
+	return off <= object->map_size && size <= object->map_size - off;
 }
 
 /* SHF_COMPRESSED: Elf32_Chdr is type, size, align; Elf64_Chdr has a reserved word after the type. */
-static void section_read_chdr(struct section *s, const struct image *image)
+static void section_read_chdr(struct object_section *s, const struct object_file *object)
 {
-	size_t header = image->addr_size == 8 ? 24 : 12;
+	size_t header = object->addr_size == 8 ? 24 : 12;
 	if (s->raw.size < header) {
 		s->compression = COMPRESSION_UNKNOWN;
 		return;
 	}
-	uint32_t type = load32(s->raw.data, image->big_endian);
-	s->full_size = image->addr_size == 8 ? load64(s->raw.data + 8, image->big_endian)
-					     : load32(s->raw.data + 4, image->big_endian);
+	uint32_t type = load32(s->raw.data, object->big_endian);
+	s->full_size = object->addr_size == 8 ? load64(s->raw.data + 8, object->big_endian)
+					      : load32(s->raw.data + 4, object->big_endian);
 	s->compression = type == ELFCOMPRESS_ZLIB   ? COMPRESSION_ZLIB
 			 : type == ELFCOMPRESS_ZSTD ? COMPRESSION_ZSTD
 						    : COMPRESSION_UNKNOWN;
@@ -119,20 +120,20 @@ static void section_read_chdr(struct section *s, const struct image *image)
  * A relocatable file has no addresses. Its sections are laid out one behind the other, from 0, aligned as
  * they ask, in the order of the file: so do elfutils, so that addresses mean the same to both.
  */
-static void lay_out(struct image *image, struct section *s, const GElf_Shdr *shdr)
+static void lay_out(struct object_file *object, struct object_section *s, const GElf_Shdr *shdr)
 {
 	uint64_t align = shdr->sh_addralign ? shdr->sh_addralign : 1, at;
 	if (!(shdr->sh_flags & SHF_ALLOC) || align & (align - 1) ||
-	    __builtin_add_overflow(image->laid_out, align - 1, &at))
+	    __builtin_add_overflow(object->laid_out, align - 1, &at))
 		return;
 	s->addr = at & -align;
-	if (__builtin_add_overflow(s->addr, s->size, &image->laid_out))
-		image->laid_out = UINT64_MAX;
+	if (__builtin_add_overflow(s->addr, s->size, &object->laid_out))
+		object->laid_out = UINT64_MAX;
 }
 
-static int image_add_section(struct image *image, const char *name, const GElf_Shdr *shdr)
+static int object_add_section(struct object_file *object, const char *name, const GElf_Shdr *shdr)
 {
-	struct section s = {
+	struct object_section s = {
 		.name = name,
 		.addr = shdr->sh_addr,
 		.size = shdr->sh_size,
@@ -141,52 +142,52 @@ static int image_add_section(struct image *image, const char *name, const GElf_S
 		.code = (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR),
 	};
 	if (shdr->sh_type != SHT_NOBITS && shdr->sh_size &&
-	    span_inside(image, shdr->sh_offset, shdr->sh_size))
-		s.raw = (struct span){image->map + shdr->sh_offset, shdr->sh_size};
+	    span_inside(object, shdr->sh_offset, shdr->sh_size))
+		s.raw = (struct span){object->map + shdr->sh_offset, shdr->sh_size};
 	s.full_size = s.raw.size;
 	if (s.raw.size && (shdr->sh_flags & SHF_COMPRESSED))
-		section_read_chdr(&s, image);
+		section_read_chdr(&s, object);
 	else
 		section_read_zdebug(&s);
 	uint64_t end;
-	if (image->relocatable)
-		lay_out(image, &s, shdr);
+	if (object->relocatable)
+		lay_out(object, &s, shdr);
 	if (s.code && s.size && !__builtin_add_overflow(s.addr, s.size, &end) &&
-	    vec_push(&image->text, (struct range){s.addr, end}))
+	    vec_push(&object->text, (struct range){s.addr, end}))
 		return -ENOMEM;
-	return vec_push(&image->sections, s);
+	return vec_push(&object->sections, s);
 }
 
 /* Remembered, because each relocation table asks for its symbols' one. */
-static void note_index_table(struct image *image, Elf_Scn *scn, const GElf_Shdr *shdr)
+static void note_index_table(struct object_file *object, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
-	if (shdr->sh_type != SHT_SYMTAB_SHNDX || image->n_index_tables == ARRAY_SIZE(image->index_tables))
+	if (shdr->sh_type != SHT_SYMTAB_SHNDX || object->n_index_tables == ARRAY_SIZE(object->index_tables))
 		return;
-	image->index_tables[image->n_index_tables].symtab = shdr->sh_link;
-	image->index_tables[image->n_index_tables++].section = elf_ndxscn(scn);
+	object->index_tables[object->n_index_tables].symtab = shdr->sh_link;
+	object->index_tables[object->n_index_tables++].section = elf_ndxscn(scn);
 }
 
-static int image_read_sections(struct image *image, struct gsym_diag *diag)
+static int object_read_sections(struct object_file *object, struct gsym_diag *diag)
 {
 	size_t names = 0;
-	if (elf_getshdrstrndx(image->elf, &names))
+	if (elf_getshdrstrndx(object->elf, &names))
 		return 0; /* no section names: nothing to find by name */
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(object->elf, scn));) {
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr)) /* keeps its place: sections are found by index, too */
 			shdr = (GElf_Shdr){0};
-		note_index_table(image, scn, &shdr);
-		const char *name = elf_strptr(image->elf, names, shdr.sh_name);
-		if (image_add_section(image, name ? name : "", &shdr))
-			return diag_set(diag, -ENOMEM, "%s: out of memory", image->path);
+		note_index_table(object, scn, &shdr);
+		const char *name = elf_strptr(object->elf, names, shdr.sh_name);
+		if (object_add_section(object, name ? name : "", &shdr))
+			return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 	}
-	ranges_normalize(&image->text);
+	ranges_normalize(&object->text);
 	return 0;
 }
 
 /* ---- Build id ---- */
 
-static bool notes_find_build_id(struct image *image, Elf_Data *notes)
+static bool notes_find_build_id(struct object_file *object, Elf_Data *notes)
 {
 	GElf_Nhdr nhdr;
 	size_t name, desc;
@@ -196,8 +197,8 @@ static bool notes_find_build_id(struct image *image, Elf_Data *notes)
 		    memcmp(bytes + name, "GNU", sizeof("GNU")) || !nhdr.n_descsz ||
 		    nhdr.n_descsz > IMAGE_ID_MAX)
 			continue;
-		memcpy(image->id, bytes + desc, nhdr.n_descsz);
-		image->id_size = nhdr.n_descsz;
+		memcpy(object->id, bytes + desc, nhdr.n_descsz);
+		object->id_size = nhdr.n_descsz;
 		return true;
 	}
 	return false;
@@ -209,33 +210,33 @@ static Elf_Type note_type(uint64_t align)
 }
 
 /* Any note of any SHT_NOTE section: a kernel keeps its build id in .notes, behind others. */
-static bool sections_find_build_id(struct image *image)
+static bool sections_find_build_id(struct object_file *object)
 {
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(object->elf, scn));) {
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE ||
-		    !span_inside(image, shdr.sh_offset, shdr.sh_size))
+		    !span_inside(object, shdr.sh_offset, shdr.sh_size))
 			continue;
-		if (notes_find_build_id(image,
-					elf_getdata_rawchunk(image->elf, (int64_t)shdr.sh_offset,
+		if (notes_find_build_id(object,
+					elf_getdata_rawchunk(object->elf, (int64_t)shdr.sh_offset,
 							     shdr.sh_size, note_type(shdr.sh_addralign))))
 			return true;
 	}
 	return false;
 }
 
-static bool segments_find_build_id(struct image *image)
+static bool segments_find_build_id(struct object_file *object)
 {
 	size_t n = 0;
-	if (elf_getphdrnum(image->elf, &n))
+	if (elf_getphdrnum(object->elf, &n))
 		return false;
 	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
 		GElf_Phdr phdr;
-		if (!gelf_getphdr(image->elf, (int)i, &phdr) || phdr.p_type != PT_NOTE ||
-		    !span_inside(image, phdr.p_offset, phdr.p_filesz))
+		if (!gelf_getphdr(object->elf, (int)i, &phdr) || phdr.p_type != PT_NOTE ||
+		    !span_inside(object, phdr.p_offset, phdr.p_filesz))
 			continue;
-		if (notes_find_build_id(image, elf_getdata_rawchunk(image->elf, (int64_t)phdr.p_offset,
-								    phdr.p_filesz, note_type(phdr.p_align))))
+		if (notes_find_build_id(object, elf_getdata_rawchunk(object->elf, (int64_t)phdr.p_offset,
+								     phdr.p_filesz, note_type(phdr.p_align))))
 			return true;
 	}
 	return false;
@@ -246,22 +247,22 @@ bool elf_is_elf(struct span file)
 	return file.size >= EI_NIDENT && !memcmp(file.data, ELFMAG, SELFMAG);
 }
 
-void elf_close(struct image *image)
+void elf_close(struct object_file *object)
 {
-	elf_end(image->elf);
+	elf_end(object->elf);
 }
 
-int elf_read(struct image *image, struct gsym_diag *diag)
+int elf_read(struct object_file *object, struct gsym_diag *diag)
 {
-	image->kind = IMAGE_ELF;
-	int err = image_read_header(image, diag);
+	object->kind = IMAGE_ELF;
+	int err = object_read_header(object, diag);
 	if (!err)
-		err = image_read_sections(image, diag);
+		err = object_read_sections(object, diag);
 	if (err)
 		return err;
-	if (image_read_segments(image))
-		return diag_set(diag, -ENOMEM, "%s: out of memory", image->path);
-	if (!sections_find_build_id(image))
-		segments_find_build_id(image);
+	if (object_read_segments(object))
+		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
+	if (!sections_find_build_id(object))
+		segments_find_build_id(object);
 	return 0;
 }

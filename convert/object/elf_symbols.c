@@ -4,19 +4,19 @@
 #include "convert/object/elf_symbols.h"
 #include "convert/object/opd.h"
 
-#include "convert/object/elf_image.h"
+#include "convert/object/elf_object.h"
 
 #include <string.h>
 
 /* Targets whose symbols of code carry a mode in bit 0: Thumb, MIPS16 and microMIPS. */
-static uint64_t code_address(const struct image *image, const GElf_Sym *sym, uint64_t value)
+static uint64_t code_address(const struct object_file *object, const GElf_Sym *sym, uint64_t value)
 {
 	enum { MODE_MASK = 0xc0, MICROMIPS = 0x80, MIPS16 = 0xc0 }; /* in st_other; MIPS16 is 0xf0 */
 	bool func = GELF_ST_TYPE(sym->st_info) != STT_NOTYPE, mode_bit = false;
 	unsigned mode = sym->st_other & MODE_MASK;
-	if (image->machine == EM_ARM)
+	if (object->machine == EM_ARM)
 		mode_bit = func;
-	else if (image->machine == EM_MIPS)
+	else if (object->machine == EM_MIPS)
 		mode_bit = func || mode == MICROMIPS || mode == MIPS16;
 	return mode_bit ? value & ~(uint64_t)1 : value;
 }
@@ -27,7 +27,8 @@ static bool is_dotted(const char *name)
 	return name[0] == '.' && name[1] && name[1] != '.' && strncmp(name, ".L", 2) != 0;
 }
 
-static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t section, const char *name)
+static int object_add_symbol(struct object_file *object, const GElf_Sym *sym, uint64_t section,
+			     const char *name)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 	bool func = type == STT_FUNC || type == STT_GNU_IFUNC;
@@ -35,10 +36,10 @@ static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t s
 		      (func || sym->st_shndx != SHN_ABS);
 	if (!placed || !name || !*name || (!func && type != STT_NOTYPE))
 		return 0; /* an absolute value that looks like an address is still a number */
-	uint64_t value = descriptor_code(image, sym->st_value + section);
-	bool dotted = func && image->opd && is_dotted(name);
+	uint64_t value = descriptor_code(object, sym->st_value + section);
+	bool dotted = func && object->opd && is_dotted(name);
 	struct symbol s = {
-		.addr = code_address(image, sym, value),
+		.addr = code_address(object, sym, value),
 		.size = sym->st_size,
 		.name = name + dotted,
 		.dotted = dotted,
@@ -46,20 +47,20 @@ static int image_add_symbol(struct image *image, const GElf_Sym *sym, uint64_t s
 		.global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
 		.resolver = type == STT_GNU_IFUNC,
 	};
-	if (image->text.n ? !ranges_find(&image->text, s.addr) : !func)
+	if (object->text.n ? !ranges_find(&object->text, s.addr) : !func)
 		return 0;
-	return vec_push(&image->symbols, s);
+	return vec_push(&object->symbols, s);
 }
 
-Elf_Data *extended_indexes(struct image *image, Elf_Scn *symtab)
+Elf_Data *extended_indexes(struct object_file *object, Elf_Scn *symtab)
 {
-	for (unsigned i = 0; i < image->n_index_tables; i++)
-		if (image->index_tables[i].symtab == elf_ndxscn(symtab))
-			return elf_getdata(elf_getscn(image->elf, image->index_tables[i].section), NULL);
+	for (unsigned i = 0; i < object->n_index_tables; i++)
+		if (object->index_tables[i].symtab == elf_ndxscn(symtab))
+			return elf_getdata(elf_getscn(object->elf, object->index_tables[i].section), NULL);
 	return NULL;
 }
 
-bool symbol_read(struct image *image, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
+bool symbol_read(struct object_file *object, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
 		 uint64_t *ret_section)
 {
 	Elf32_Word index = 0;
@@ -69,27 +70,28 @@ bool symbol_read(struct image *image, Elf_Data *symbols, Elf_Data *indexes, size
 	if (ret->st_shndx != SHN_XINDEX)
 		index = ret->st_shndx;
 	/* In linked files values are addresses already. Section n is sections.v[n - 1]. */
-	if (image->relocatable && index && index <= image->sections.n &&
+	if (object->relocatable && index && index <= object->sections.n &&
 	    (ret->st_shndx < SHN_LORESERVE || ret->st_shndx == SHN_XINDEX))
-		*ret_section = image->sections.v[index - 1].addr;
+		*ret_section = object->sections.v[index - 1].addr;
 	return true;
 }
 
 /* gcc -flto names offsets of .debug_info ("main.c.02f5d134"), which may look like addresses of code. */
-static bool is_offset(const struct image *source, const GElf_Sym *sym)
+static bool is_offset(const struct object_file *source, const GElf_Sym *sym)
 {
 	size_t index = sym->st_shndx;
 	return index && index < SHN_LORESERVE && index <= source->sections.n &&
 	       !source->sections.v[index - 1].allocated;
 }
 
-/* Adds what one table of @source names in @image. */
-static int load_table(struct image *image, struct image *source, Elf_Scn *scn, const GElf_Shdr *shdr)
+/* Adds what one table of @source names in @object. */
+static int load_table(struct object_file *object, struct object_file *source, Elf_Scn *scn,
+		      const GElf_Shdr *shdr)
 {
 	Elf_Data *data = elf_getdata(scn, NULL),
 		 *indexes = source->relocatable ? extended_indexes(source, scn) : NULL;
 	if (!data || !shdr->sh_entsize || !data->d_buf) {
-		image->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
+		object->symbols_damaged |= shdr->sh_type == SHT_SYMTAB && shdr->sh_size;
 		return 0;
 	}
 	size_t n = data->d_size / gelf_fsize(source->elf, ELF_T_SYM, 1, EV_CURRENT);
@@ -103,8 +105,8 @@ static int load_table(struct image *image, struct image *source, Elf_Scn *scn, c
 			continue; /* most of the table: spare the look at their names */
 		if (is_offset(source, &sym))
 			continue;
-		if (image_add_symbol(image, &sym, section,
-				     elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
+		if (object_add_symbol(object, &sym, section,
+				      elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -117,44 +119,44 @@ static int compare_addr(const void *a, const void *b)
 }
 
 /* Drops the symbols from index @first on whose address one of the first @first symbols has. */
-static int symbols_drop_known(struct image *image, size_t first)
+static int symbols_drop_known(struct object_file *object, size_t first)
 {
 	uint64_t *known = malloc((first + 1) * sizeof(*known));
 	if (!known)
 		return -ENOMEM;
 	for (size_t i = 0; i < first; i++)
-		known[i] = image->symbols.v[i].addr;
+		known[i] = object->symbols.v[i].addr;
 	qsort(known, first, sizeof(*known), compare_addr);
 	size_t kept = first;
-	for (size_t i = first; i < image->symbols.n; i++)
-		if (!bsearch(&image->symbols.v[i].addr, known, first, sizeof(*known), compare_addr))
-			image->symbols.v[kept++] = image->symbols.v[i];
-	image->symbols.n = kept;
+	for (size_t i = first; i < object->symbols.n; i++)
+		if (!bsearch(&object->symbols.v[i].addr, known, first, sizeof(*known), compare_addr))
+			object->symbols.v[kept++] = object->symbols.v[i];
+	object->symbols.n = kept;
 	free(known);
 	return 0;
 }
 
 /* The first of its type, of which there is one: a thousand that share their bytes are not for us. */
-static int load_first_table(struct image *image, struct image *source, uint32_t type)
+static int load_first_table(struct object_file *object, struct object_file *source, uint32_t type)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn));) {
 		GElf_Shdr shdr;
 		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type && shdr.sh_size)
-			return load_table(image, source, scn, &shdr);
+			return load_table(object, source, scn, &shdr);
 	}
 	return 0;
 }
 
-int elf_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
+int elf_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources)
 {
-	int err = descriptors_open(image);
-	for (size_t i = 0; i < n_sources && !err && !image->symbols.n; i++)
-		err = load_first_table(image, sources[i], SHT_SYMTAB);
+	int err = descriptors_open(object);
+	for (size_t i = 0; i < n_sources && !err && !object->symbols.n; i++)
+		err = load_first_table(object, sources[i], SHT_SYMTAB);
 	if (err)
 		return err;
-	size_t first = image->symbols.n;
-	err = load_first_table(image, image, SHT_DYNSYM);
+	size_t first = object->symbols.n;
+	err = load_first_table(object, object, SHT_DYNSYM);
 	if (!err)
-		err = symbols_drop_known(image, first);
-	return err ? err : descriptors_join(image);
+		err = symbols_drop_known(object, first);
+	return err ? err : descriptors_join(object);
 }

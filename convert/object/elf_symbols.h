@@ -11,10 +11,10 @@
 /*
  * Symbol @i and what must be added to its value to have an address. @indexes may be NULL. False past the end.
  */
-bool symbol_read(struct image *image, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
+bool symbol_read(struct object_file *object, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
 		 uint64_t *ret_section);
 
 /* The SHT_SYMTAB_SHNDX section of a symbol table, or NULL. */
-Elf_Data *extended_indexes(struct image *image, Elf_Scn *symtab);
+Elf_Data *extended_indexes(struct object_file *object, Elf_Scn *symtab);
 
 #endif

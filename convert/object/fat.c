@@ -1,5 +1,6 @@
 /*
- * fat.c - files with one Mach-O image for each of several architectures (<mach-o/fat.h>; always big-endian).
+ * fat.c - files with one Mach-O object file for each of several architectures (<mach-o/fat.h>; always
+ * big-endian).
  */
 #include "convert/object/identity.h"
 #include "convert/object/macho.h"

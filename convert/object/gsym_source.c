@@ -13,31 +13,31 @@ bool gsym_is_gsym(struct span file)
 	       (load32(file.data, false) == GSYM_MAGIC || load32(file.data, true) == GSYM_MAGIC);
 }
 
-int gsym_source_read(struct image *image, struct gsym_diag *diag)
+int gsym_source_read(struct object_file *object, struct gsym_diag *diag)
 {
-	int err = gsym_reader_open_memory(image->map, image->map_size, &image->gsym, diag);
+	int err = gsym_reader_open_memory(object->map, object->map_size, &object->gsym, diag);
 	if (err)
-		return diag_prefix(diag, err == -ENOMEM ? err : -EBADMSG, "%s", image->path);
-	const struct gsym_info *info = gsym_reader_info(image->gsym);
+		return diag_prefix(diag, err == -ENOMEM ? err : -EBADMSG, "%s", object->path);
+	const struct gsym_info *info = gsym_reader_info(object->gsym);
 	if (info->uuid_size > IMAGE_ID_MAX)
 		return diag_set(diag, -EBADMSG, "%s: a UUID of %zu bytes, at most %d are possible",
-				image->path, info->uuid_size, IMAGE_ID_MAX);
-	image->kind = IMAGE_GSYM_FILE;
-	image->big_endian = info->big_endian;
-	image->has_base = true;
-	image->base_address = info->base_address;
-	image->id_size = info->uuid_size;
+				object->path, info->uuid_size, IMAGE_ID_MAX);
+	object->kind = IMAGE_GSYM_FILE;
+	object->big_endian = info->big_endian;
+	object->has_base = true;
+	object->base_address = info->base_address;
+	object->id_size = info->uuid_size;
 	if (info->uuid_size)
-		memcpy(image->id, info->uuid, info->uuid_size);
+		memcpy(object->id, info->uuid, info->uuid_size);
 	return 0;
 }
 
 /* ---- In a section ---- */
 
-static bool is_ours(const struct image *image, const struct gsym_info *info)
+static bool is_ours(const struct object_file *object, const struct gsym_info *info)
 {
-	return !image->id_size || !info->uuid_size ||
-	       (image->id_size == info->uuid_size && !memcmp(image->id, info->uuid, info->uuid_size));
+	return !object->id_size || !info->uuid_size ||
+	       (object->id_size == info->uuid_size && !memcmp(object->id, info->uuid, info->uuid_size));
 }
 
 /*
@@ -55,28 +55,29 @@ static bool strings_elsewhere(struct span data)
 	return cursor_ok(&c) && version == 1 && off + size > data.size;
 }
 
-static int open_section(const struct image *image, const struct section *s, struct gsym_reader **ret)
+static int open_section(const struct object_file *object, const struct object_section *s,
+			struct gsym_reader **ret)
 {
 	int err = gsym_reader_open_memory(s->data.data, s->data.size, ret, NULL);
 	if (err != -EBADMSG || s->owned || !strings_elsewhere(s->data))
 		return err;
-	return gsym_reader_open_memory(s->data.data, (size_t)(image->map + image->map_size - s->data.data),
+	return gsym_reader_open_memory(s->data.data, (size_t)(object->map + object->map_size - s->data.data),
 				       ret, NULL);
 }
 
-int gsym_source_embedded(struct image *image, struct oddities *odd)
+int gsym_source_embedded(struct object_file *object, struct oddities *odd)
 {
-	struct section *s = image_section(image, ".gsym");
+	struct object_section *s = object_section(object, ".gsym");
 	struct gsym_reader *reader = NULL;
 	int err = s ? section_load(s) : 0;
 	if (s && !err)
-		err = open_section(image, s, &reader);
+		err = open_section(object, s, &reader);
 	if (err && err != -ENOMEM)
 		oddity_count(odd, ODD_SECTION_DAMAGED, ".gsym", 0);
 	if (!reader)
 		return err == -ENOMEM ? err : 0;
-	if (is_ours(image, gsym_reader_info(reader))) {
-		image->gsym = reader;
+	if (is_ours(object, gsym_reader_info(reader))) {
+		object->gsym = reader;
 		return 0;
 	}
 	oddity_count(odd, ODD_GSYM_UUID, ".gsym", 0);

@@ -11,14 +11,14 @@
 
 bool gsym_is_gsym(struct span file);
 
-/* Opens a file of GSYM as an image whose id is its UUID. -EBADMSG or -ENOTSUP. */
-int gsym_source_read(struct image *image, struct gsym_diag *diag);
+/* Opens a file of GSYM as an object file whose id is its UUID. -EBADMSG or -ENOTSUP. */
+int gsym_source_read(struct object_file *object, struct gsym_diag *diag);
 
 /*
- * Opens what an object file has in its section ".gsym" or "__gsym", as image->gsym. One that is damaged, or
+ * Opens what an object file has in its section ".gsym" or "__gsym", as object->gsym. One that is damaged, or
  * belongs to another build, is counted and left alone. 0 or -ENOMEM.
  */
-int gsym_source_embedded(struct image *image, struct oddities *odd);
+int gsym_source_embedded(struct object_file *object, struct oddities *odd);
 
 struct gsym_copy_job {
 	const struct gsym_reader *from;

@@ -1,5 +1,5 @@
 /*
- * identity.c - what a scanner wants to know of a file: is it an image, which id, what does it hold.
+ * identity.c - what a scanner wants to know of a file: is it an object file, which id, what does it hold.
  */
 #include "convert/object/identity.h"
 
@@ -8,44 +8,44 @@
 #include <string.h>
 #include <xxhash.h>
 
-static bool has_section(struct image *image, const char *name)
+static bool has_section(struct object_file *object, const char *name)
 {
-	return image_section(image, name) != NULL;
+	return object_section(object, name) != NULL;
 }
 
 /* In steps, so that a large file is not in memory whole. */
-static XXH128_hash_t hash_image(const struct image *image)
+static XXH128_hash_t hash_object(const struct object_file *object)
 {
-	const struct span all = {image->map, image->map_size};
+	const struct span all = {object->map, object->map_size};
 	XXH3_state_t *state = XXH3_createState();
 	if (!state || XXH3_128bits_reset(state))
 		return XXH3_128bits(all.data, all.size); /* the same without memory */
 	for (size_t at = 0, n; at < all.size; at += n) {
 		n = all.size - at < RELEASE_STEP ? all.size - at : RELEASE_STEP;
 		(void)XXH3_128bits_update(state, all.data + at, n);
-		image_release(image, all, at, at + n);
+		object_release(object, all, at, at + n);
 	}
 	XXH128_hash_t hash = XXH3_128bits_digest(state);
 	XXH3_freeState(state);
 	return hash;
 }
 
-static struct image_identity identity_of(struct image *image)
+static struct image_identity identity_of(struct object_file *object)
 {
 	struct image_identity id = {
-		.kind = image->kind,
-		.has_dwarf = has_section(image, ".debug_info"),
-		.has_symtab = image_has_symbols(image),
-		.has_gsym = image->gsym || has_section(image, ".gsym"),
-		.has_text = image_has_code(image),
-		.id_size = image->id_size,
-		.id_is_cut = image->id_is_cut,
+		.kind = object->kind,
+		.has_dwarf = has_section(object, ".debug_info"),
+		.has_symtab = object_has_symbols(object),
+		.has_gsym = object->gsym || has_section(object, ".gsym"),
+		.has_text = object_has_code(object),
+		.id_size = object->id_size,
+		.id_is_cut = object->id_is_cut,
 	};
-	memcpy(id.id, image->id, image->id_size);
-	memcpy(id.arch, image->arch, sizeof(id.arch));
+	memcpy(id.id, object->id, object->id_size);
+	memcpy(id.arch, object->arch, sizeof(id.arch));
 	if (!id.id_size) {
 		XXH128_canonical_t hash;
-		XXH128_canonicalFromHash(&hash, hash_image(image));
+		XXH128_canonicalFromHash(&hash, hash_object(object));
 		memcpy(id.id, hash.digest, sizeof(hash.digest));
 		id.id_size = sizeof(hash.digest);
 		id.id_is_hash = true;
@@ -58,10 +58,10 @@ struct found {
 	size_t n;
 };
 
-static int add_found(void *user, struct image *image)
+static int add_found(void *user, struct object_file *object)
 {
 	struct found *found = user;
-	found->list[found->n++] = identity_of(image);
+	found->list[found->n++] = identity_of(object);
 	return found->n < IDENTITIES_MAX ? 0 : 1;
 }
 
@@ -69,7 +69,7 @@ int identify_descriptor(int fd, const char *name, struct image_identity ret[stat
 			size_t *ret_n, struct gsym_diag *diag)
 {
 	struct found found = {.list = ret};
-	int err = image_each(fd, name, add_found, &found, diag);
+	int err = object_each(fd, name, add_found, &found, diag);
 	*ret_n = found.n;
 	return err == -ENOEXEC || err > 0 ? 0 : err;
 }

@@ -115,7 +115,7 @@ static const struct {
 };
 
 /* "__DWARF,__debug_info" is ".debug_info", others are "__SEGMENT,__section". NULL without memory. */
-static const char *section_name(struct image *image, const char *segment, const char *name)
+static const char *section_name(struct object_file *object, const char *segment, const char *name)
 {
 	char text[2 * MACHO_NAME_SIZE + 4];
 	int n;
@@ -126,7 +126,7 @@ static const char *section_name(struct image *image, const char *segment, const 
 		n = snprintf(text, sizeof(text), ".%s", name + 2);
 	else
 		n = snprintf(text, sizeof(text), "%s,%s", segment, name);
-	return arena_strdup(&image->names, text, (size_t)n);
+	return arena_strdup(&object->names, text, (size_t)n);
 }
 
 static void take_name(struct cursor *c, char ret[static MACHO_NAME_SIZE + 1])
@@ -141,10 +141,10 @@ static bool has_bytes(uint32_t flags)
 	return type != S_ZEROFILL && type != S_GB_ZEROFILL && type != S_THREAD_LOCAL_ZEROFILL;
 }
 
-static int add_section(struct image *image, struct cursor *c, bool wide)
+static int add_section(struct object_file *object, struct cursor *c, bool wide)
 {
 	char name[MACHO_NAME_SIZE + 1], segment[MACHO_NAME_SIZE + 1];
-	struct section s = {0};
+	struct object_section s = {0};
 	take_name(c, name);
 	take_name(c, segment);
 	s.addr = wide ? cursor_u64(c) : cursor_u32(c);
@@ -155,26 +155,26 @@ static int add_section(struct image *image, struct cursor *c, bool wide)
 	cursor_skip(c, wide ? 4 : 0);
 	if (!cursor_ok(c))
 		return -EBADMSG;
-	s.name = section_name(image, segment, name);
+	s.name = section_name(object, segment, name);
 	s.code = flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS);
 	s.allocated = strcmp(segment, "__DWARF") != 0;
 	/* In a dSYM all but debug data is only described: its bytes are in the binary. */
-	if (has_bytes(flags) && off && off <= image->map_size && s.size <= image->map_size - off)
-		s.raw = (struct span){image->map + off, s.size};
+	if (has_bytes(flags) && off && off <= object->map_size && s.size <= object->map_size - off)
+		s.raw = (struct span){object->map + off, s.size};
 	if (!s.name)
 		return -ENOMEM;
 	section_read_zdebug(&s);
 	uint64_t end;
 	if (s.code && s.size && !__builtin_add_overflow(s.addr, s.size, &end) &&
-	    vec_push(&image->text, (struct range){s.addr, end}))
+	    vec_push(&object->text, (struct range){s.addr, end}))
 		return -ENOMEM;
 	if ((flags & SECTION_TYPE) == S_SYMBOL_STUBS &&
-	    vec_push(&image->macho->stubs, (struct macho_stubs){s.addr, s.size, reserved2, reserved1}))
+	    vec_push(&object->macho->stubs, (struct macho_stubs){s.addr, s.size, reserved2, reserved1}))
 		return -ENOMEM;
-	return vec_push(&image->sections, s);
+	return vec_push(&object->sections, s);
 }
 
-static int read_segment(struct image *image, struct cursor *c, bool wide)
+static int read_segment(struct object_file *object, struct cursor *c, bool wide)
 {
 	char name[MACHO_NAME_SIZE + 1];
 	take_name(c, name);
@@ -187,15 +187,16 @@ static int read_segment(struct image *image, struct cursor *c, bool wide)
 	cursor_skip(c, 4);
 	if (!cursor_ok(c) || !cursor_can_hold(c, n, wide ? SECTION_64_SIZE : SECTION_32_SIZE))
 		return -EBADMSG;
-	if (strcmp(name, "__TEXT") == 0 && !image->macho->has_text_addr) {
-		image->macho->has_text_addr = image->has_base = true;
-		image->macho->text_addr = image->base_address = addr;
+	if (strcmp(name, "__TEXT") == 0 && !object->macho->has_text_addr) {
+		object->macho->has_text_addr = object->has_base = true;
+		object->macho->text_addr = object->base_address = addr;
 	}
 	/* Offsets count from the start of the file, as the kernel maps it, not of a fat file's slice. */
-	bool mapped = size && !__builtin_add_overflow(off, (uint64_t)(image->map - image->file.data), &off);
-	int err = mapped && vec_push(&image->segments, (struct segment){off, addr, size}) ? -ENOMEM : 0;
+	bool mapped = size && !__builtin_add_overflow(off, (uint64_t)(object->map - object->file.data), &off);
+	int err =
+		mapped && vec_push(&object->segments, (struct object_segment){off, addr, size}) ? -ENOMEM : 0;
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = add_section(image, c, wide);
+		err = add_section(object, c, wide);
 	return err;
 }
 
@@ -207,23 +208,23 @@ static struct macho_part take_part(struct cursor *c)
 	return (struct macho_part){off, size};
 }
 
-static void read_uuid(struct image *image, struct cursor *c)
+static void read_uuid(struct object_file *object, struct cursor *c)
 {
 	const uint8_t *uuid = cursor_take(c, UUID_SIZE);
-	if (!uuid || image->id_size)
+	if (!uuid || object->id_size)
 		return;
-	memcpy(image->id, uuid, UUID_SIZE);
-	image->id_size = UUID_SIZE;
+	memcpy(object->id, uuid, UUID_SIZE);
+	object->id_size = UUID_SIZE;
 }
 
 /* One command; @c is the rest of it behind the two words that all have. */
-static int read_command(struct image *image, uint32_t command, struct cursor *c)
+static int read_command(struct object_file *object, uint32_t command, struct cursor *c)
 {
-	struct macho *m = image->macho;
+	struct macho *m = object->macho;
 	switch (command & ~(uint32_t)LC_REQUIRED_BY_DYLD) {
-	case LC_SEGMENT: return read_segment(image, c, false);
-	case LC_SEGMENT_64: return read_segment(image, c, true);
-	case LC_UUID: read_uuid(image, c); break;
+	case LC_SEGMENT: return read_segment(object, c, false);
+	case LC_SEGMENT_64: return read_segment(object, c, true);
+	case LC_UUID: read_uuid(object, c); break;
 	case LC_SYMTAB:
 		m->symbols = take_part(c);
 		m->strings = take_part(c);
@@ -243,49 +244,49 @@ static int read_command(struct image *image, uint32_t command, struct cursor *c)
 	return cursor_ok(c) ? 0 : -EBADMSG;
 }
 
-static int read_commands(struct image *image, struct cursor *c, uint32_t n, struct gsym_diag *diag)
+static int read_commands(struct object_file *object, struct cursor *c, uint32_t n, struct gsym_diag *diag)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t at = cursor_off(c);
 		uint32_t command = cursor_u32(c), size = cursor_u32(c);
 		if (!cursor_ok(c) || size < 8 || size - 8 > cursor_left(c))
 			return diag_set(diag, -EBADMSG, "%s: load command %u at 0x%llx does not fit the %s",
-					image->path, i, (unsigned long long)at, "load commands");
+					object->path, i, (unsigned long long)at, "load commands");
 		struct cursor command_bytes = cursor_window(c, size - 8);
-		int err = read_command(image, command, &command_bytes);
+		int err = read_command(object, command, &command_bytes);
 		if (err == -EBADMSG)
 			return diag_set(diag, err, "%s: load command %u (0x%x) at 0x%llx is cut off",
-					image->path, i, command, (unsigned long long)at);
+					object->path, i, command, (unsigned long long)at);
 		if (err)
-			return diag_set(diag, err, "%s: out of memory", image->path);
+			return diag_set(diag, err, "%s: out of memory", object->path);
 	}
 	return 0;
 }
 
-int macho_read(struct image *image, struct gsym_diag *diag)
+int macho_read(struct object_file *object, struct gsym_diag *diag)
 {
-	struct span bytes = {image->map, image->map_size};
+	struct span bytes = {object->map, object->map_size};
 	bool big = false, wide = false;
-	image->macho = calloc(1, sizeof(*image->macho));
-	if (!image->macho)
-		return diag_set(diag, -ENOMEM, "%s: out of memory", image->path);
+	object->macho = calloc(1, sizeof(*object->macho));
+	if (!object->macho)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 	if (!thin_order(bytes, &big, &wide) || bytes.size < (wide ? HEADER_64_SIZE : HEADER_32_SIZE))
-		return diag_set(diag, -ENOEXEC, "%s: not a Mach-O file", image->path);
-	image->kind = IMAGE_MACHO;
-	image->big_endian = big;
-	image->addr_size = wide ? 8 : 4;
-	macho_arch_name(bytes, image->arch);
+		return diag_set(diag, -ENOEXEC, "%s: not a Mach-O file", object->path);
+	object->kind = IMAGE_MACHO;
+	object->big_endian = big;
+	object->addr_size = wide ? 8 : 4;
+	macho_arch_name(bytes, object->arch);
 	struct cursor c = cursor_new(bytes.data, bytes.size, big);
 	cursor_skip(&c, 12);
-	image->macho->file_type = cursor_u32(&c);
+	object->macho->file_type = cursor_u32(&c);
 	uint32_t n = cursor_u32(&c), size = cursor_u32(&c);
 	cursor_skip(&c, wide ? 8 : 4);
 	if (size > cursor_left(&c))
 		return diag_set(diag, -EBADMSG, "%s: %u bytes of load commands do not fit the file",
-				image->path, size);
+				object->path, size);
 	struct cursor commands = cursor_window(&c, size);
-	int err = read_commands(image, &commands, n, diag);
-	ranges_normalize(&image->text);
+	int err = read_commands(object, &commands, n, diag);
+	ranges_normalize(&object->text);
 	return err;
 }
 

@@ -65,8 +65,8 @@ size_t macho_slices(struct span data, struct macho_slice *ret, size_t max);
  */
 struct span macho_part_for(struct span file, const char *arch);
 
-/* Reads header and load commands of @image, whose bytes are there. -EBADMSG when they are damaged. */
-int macho_read(struct image *image, struct gsym_diag *diag);
+/* Reads header and load commands of @object, whose bytes are there. -EBADMSG when they are damaged. */
+int macho_read(struct object_file *object, struct gsym_diag *diag);
 void macho_free(struct macho *macho);
 
 /* An entry of the symbol table (struct nlist). */
@@ -78,22 +78,22 @@ struct macho_symbol {
 };
 
 /* Entry @i; false beyond the end of the table. */
-bool macho_read_symbol(const struct image *image, uint64_t i, struct macho_symbol *ret);
+bool macho_read_symbol(const struct object_file *object, uint64_t i, struct macho_symbol *ret);
 
 /* Its name, "" when there is none, or too many are too long; and as C has it, without the underscore that
  * compilers put before all. */
-const char *macho_symbol_text(const struct image *image, const struct macho_symbol *symbol);
-const char *macho_symbol_name(const struct image *image, const struct macho_symbol *symbol);
+const char *macho_symbol_text(const struct object_file *object, const struct macho_symbol *symbol);
+const char *macho_symbol_name(const struct object_file *object, const struct macho_symbol *symbol);
 
 /* Whether it stands for a place in a section, and is not for debuggers only. */
 bool macho_is_defined(const struct macho_symbol *symbol);
 
-/* See image_load_symbols(). */
-int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources);
+/* See object_load_symbols(). */
+int macho_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources);
 
-/* Appends to the symbols of @image the stubs that @source, a Mach-O file as well, has: "symbol stub for:
+/* Appends to the symbols of @object the stubs that @source, a Mach-O file as well, has: "symbol stub for:
  * name". 0 or -ENOMEM. */
-int macho_load_stubs(struct image *image, const struct image *source);
+int macho_load_stubs(struct object_file *object, const struct object_file *source);
 
 /*
  * Calls @each for the exported symbols of a trie; it stops when that returns non-zero, which is then

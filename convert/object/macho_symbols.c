@@ -20,38 +20,38 @@ enum {
 	EXPORTS_GROWTH = 32, /* names of a trie, which share their beginnings, against its bytes */
 };
 
-static struct span part_bytes(const struct image *image, uint64_t off, uint64_t size)
+static struct span part_bytes(const struct object_file *object, uint64_t off, uint64_t size)
 {
-	if (off > image->map_size || size > image->map_size - off)
+	if (off > object->map_size || size > object->map_size - off)
 		return (struct span){0};
-	return (struct span){image->map + off, size};
+	return (struct span){object->map + off, size};
 }
 
-static size_t nlist_size(const struct image *image)
+static size_t nlist_size(const struct object_file *object)
 {
-	return image->addr_size == 8 ? NLIST_64_SIZE : NLIST_32_SIZE;
+	return object->addr_size == 8 ? NLIST_64_SIZE : NLIST_32_SIZE;
 }
 
-bool macho_read_symbol(const struct image *image, uint64_t i, struct macho_symbol *ret)
+bool macho_read_symbol(const struct object_file *object, uint64_t i, struct macho_symbol *ret)
 {
-	const struct macho *m = image->macho;
-	size_t size = nlist_size(image);
-	struct span table = part_bytes(image, m->symbols.off, m->symbols.size * size);
+	const struct macho *m = object->macho;
+	size_t size = nlist_size(object);
+	struct span table = part_bytes(object, m->symbols.off, m->symbols.size * size);
 	if (i >= m->symbols.size || !table.data)
 		return false;
-	struct cursor c = cursor_new(table.data + i * size, size, image->big_endian);
+	struct cursor c = cursor_new(table.data + i * size, size, object->big_endian);
 	ret->name = cursor_u32(&c);
 	ret->type = cursor_u8(&c);
 	ret->section = cursor_u8(&c);
 	ret->desc = cursor_u16(&c);
-	ret->value = image->addr_size == 8 ? cursor_u64(&c) : cursor_u32(&c);
+	ret->value = object->addr_size == 8 ? cursor_u64(&c) : cursor_u32(&c);
 	return true;
 }
 
-const char *macho_symbol_text(const struct image *image, const struct macho_symbol *symbol)
+const char *macho_symbol_text(const struct object_file *object, const struct macho_symbol *symbol)
 {
-	struct macho *m = image->macho;
-	struct span strings = part_bytes(image, m->strings.off, m->strings.size);
+	struct macho *m = object->macho;
+	struct span strings = part_bytes(object, m->strings.off, m->strings.size);
 	if (symbol->name >= strings.size)
 		return "";
 	const uint8_t *text = strings.data + symbol->name;
@@ -62,9 +62,9 @@ const char *macho_symbol_text(const struct image *image, const struct macho_symb
 	return end ? (const char *)text : "";
 }
 
-const char *macho_symbol_name(const struct image *image, const struct macho_symbol *symbol)
+const char *macho_symbol_name(const struct object_file *object, const struct macho_symbol *symbol)
 {
-	const char *name = macho_symbol_text(image, symbol);
+	const char *name = macho_symbol_text(object, symbol);
 	return *name == '_' ? name + 1 : name;
 }
 
@@ -73,19 +73,19 @@ bool macho_is_defined(const struct macho_symbol *symbol)
 	return !(symbol->type & N_STAB) && (symbol->type & N_TYPE) == N_SECT;
 }
 
-static bool is_code(const struct image *image, uint64_t addr)
+static bool is_code(const struct object_file *object, uint64_t addr)
 {
-	const struct macho *m = image->macho;
-	return (!m->has_text_addr || addr >= m->text_addr) && ranges_find(&image->text, addr);
+	const struct macho *m = object->macho;
+	return (!m->has_text_addr || addr >= m->text_addr) && ranges_find(&object->text, addr);
 }
 
-static int add_symbol(struct image *image, uint64_t addr, uint64_t size, const char *name,
+static int add_symbol(struct object_file *object, uint64_t addr, uint64_t size, const char *name,
 		      enum symbol_type type, bool global)
 {
-	if (!is_code(image, addr))
+	if (!is_code(object, addr))
 		return 0;
 	return vec_push(
-		&image->symbols,
+		&object->symbols,
 		(struct symbol){.addr = addr, .size = size, .name = name, .type = type, .global = global});
 }
 
@@ -103,14 +103,14 @@ static int compare_addr(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int list_known(const struct image *image, struct known *ret)
+static int list_known(const struct object_file *object, struct known *ret)
 {
-	ret->n = image->symbols.n;
+	ret->n = object->symbols.n;
 	ret->v = malloc((ret->n + 1) * sizeof(*ret->v));
 	if (!ret->v)
 		return -ENOMEM;
 	for (size_t i = 0; i < ret->n; i++)
-		ret->v[i] = image->symbols.v[i].addr;
+		ret->v[i] = object->symbols.v[i].addr;
 	qsort(ret->v, ret->n, sizeof(*ret->v), compare_addr);
 	return 0;
 }
@@ -122,19 +122,19 @@ static bool is_known(const struct known *known, uint64_t addr)
 
 /* What earlier tables name stays as it is: a dSYM's table may have the local symbols that its binary has
  * lost. */
-static int load_table(struct image *image, const struct image *source)
+static int load_table(struct object_file *object, const struct object_file *source)
 {
 	struct known known;
 	struct macho_symbol s;
-	int err = list_known(image, &known);
+	int err = list_known(object, &known);
 	for (uint64_t i = 0; !err && macho_read_symbol(source, i, &s); i++) {
 		if (!macho_is_defined(&s) || is_known(&known, s.value))
 			continue;
 		const char *name = macho_symbol_name(source, &s);
 		if (*name)
-			err = add_symbol(image, s.value, 0, name, SYMBOL_FUNC, s.type & N_EXT);
+			err = add_symbol(object, s.value, 0, name, SYMBOL_FUNC, s.type & N_EXT);
 	}
-	image->symbols_damaged |= source->macho->symbols.size && !macho_read_symbol(source, 0, &s);
+	object->symbols_damaged |= source->macho->symbols.size && !macho_read_symbol(source, 0, &s);
 	free(known.v);
 	return err;
 }
@@ -142,7 +142,7 @@ static int load_table(struct image *image, const struct image *source)
 /* ---- Exported symbols ---- */
 
 struct exports {
-	struct image *image;
+	struct object_file *object;
 	struct known known;
 	uint64_t budget; /* bytes that names may still take */
 };
@@ -151,7 +151,7 @@ static int add_export(void *user, const char *name, uint64_t off)
 {
 	struct exports *e = user;
 	uint64_t addr;
-	if (__builtin_add_overflow(e->image->macho->text_addr, off, &addr) || !is_code(e->image, addr) ||
+	if (__builtin_add_overflow(e->object->macho->text_addr, off, &addr) || !is_code(e->object, addr) ||
 	    is_known(&e->known, addr))
 		return 0;
 	name += *name == '_';
@@ -159,18 +159,18 @@ static int add_export(void *user, const char *name, uint64_t off)
 	if (size >= e->budget)
 		return 0;
 	e->budget -= size + 1;
-	const char *copy = arena_strdup(&e->image->names, name, size);
-	return copy ? add_symbol(e->image, addr, 0, copy, SYMBOL_FUNC, true) : -ENOMEM;
+	const char *copy = arena_strdup(&e->object->names, name, size);
+	return copy ? add_symbol(e->object, addr, 0, copy, SYMBOL_FUNC, true) : -ENOMEM;
 }
 
-static int load_exports(struct image *image, const struct image *source)
+static int load_exports(struct object_file *object, const struct object_file *source)
 {
 	const struct macho *m = source->macho;
 	struct span trie = part_bytes(source, m->exports.off, m->exports.size);
 	if (!trie.size)
 		return 0;
-	struct exports e = {.image = image, .budget = (uint64_t)trie.size * EXPORTS_GROWTH};
-	int err = list_known(image, &e.known);
+	struct exports e = {.object = object, .budget = (uint64_t)trie.size * EXPORTS_GROWTH};
+	int err = list_known(object, &e.known);
 	if (!err)
 		err = macho_walk_exports(trie, add_export, &e);
 	free(e.known.v);
@@ -180,8 +180,8 @@ static int load_exports(struct image *image, const struct image *source)
 /* ---- Stubs ---- */
 
 /* @budget: bytes that names may still take. Many stubs may share one long name. */
-static int add_stub(struct image *image, const struct image *source, uint64_t addr, uint32_t size,
-		    uint32_t symbol, uint64_t *budget)
+static int add_stub(struct object_file *object, const struct object_file *source, uint64_t addr,
+		    uint32_t size, uint32_t symbol, uint64_t *budget)
 {
 	struct macho_symbol s;
 	char *text = NULL;
@@ -195,11 +195,11 @@ static int add_stub(struct image *image, const struct image *source, uint64_t ad
 	*budget -= length;
 	int n = asprintf(&text, "symbol stub for: %s", symbol_name);
 	CLEANUP(freep) char *owned = n < 0 ? NULL : text;
-	const char *name = owned ? arena_strdup(&image->names, owned, (size_t)n) : NULL;
-	return name ? add_symbol(image, addr, size, name, SYMBOL_FUNC, false) : -ENOMEM;
+	const char *name = owned ? arena_strdup(&object->names, owned, (size_t)n) : NULL;
+	return name ? add_symbol(object, addr, size, name, SYMBOL_FUNC, false) : -ENOMEM;
 }
 
-int macho_load_stubs(struct image *image, const struct image *source)
+int macho_load_stubs(struct object_file *object, const struct object_file *source)
 {
 	const struct macho *m = source->macho;
 	struct span table = part_bytes(source, m->indirect.off, m->indirect.size * 4);
@@ -211,8 +211,8 @@ int macho_load_stubs(struct image *image, const struct image *source)
 		uint64_t n = s->stub_size ? s->size / s->stub_size : 0;
 		for (uint64_t k = 0; k < n && s->first + k < table.size / 4 && entries && !err;
 		     k++, entries--)
-			err = add_stub(image, source, s->addr + k * s->stub_size, s->stub_size,
-				       load32(table.data + (s->first + k) * 4, image->big_endian), &names);
+			err = add_stub(object, source, s->addr + k * s->stub_size, s->stub_size,
+				       load32(table.data + (s->first + k) * 4, object->big_endian), &names);
 	}
 	return err;
 }
@@ -220,35 +220,35 @@ int macho_load_stubs(struct image *image, const struct image *source)
 /* ---- Function starts ---- */
 
 /* Differences between the addresses, the first from __TEXT; 0 ends them. */
-static int load_starts(struct image *image, const struct image *source)
+static int load_starts(struct object_file *object, const struct object_file *source)
 {
 	const struct macho *m = source->macho;
 	struct span bytes = part_bytes(source, m->starts.off, m->starts.size);
-	struct cursor c = cursor_new(bytes.data, bytes.size, image->big_endian);
+	struct cursor c = cursor_new(bytes.data, bytes.size, object->big_endian);
 	uint64_t addr = m->text_addr, delta;
-	bool thumb = strncmp(image->arch, "armv", 4) == 0; /* bit 0 tells Thumb functions */
+	bool thumb = strncmp(object->arch, "armv", 4) == 0; /* bit 0 tells Thumb functions */
 	int err = 0;
 	while (!err && cursor_left(&c) && (delta = cursor_uleb(&c)) && cursor_ok(&c)) {
 		addr += delta;
-		err = add_symbol(image, thumb ? addr & ~(uint64_t)1 : addr, 0, "", SYMBOL_START, false);
+		err = add_symbol(object, thumb ? addr & ~(uint64_t)1 : addr, 0, "", SYMBOL_START, false);
 	}
 	return err;
 }
 
-int macho_load_symbols(struct image *image, struct image *const *sources, size_t n_sources)
+int macho_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources)
 {
 	bool itself = false;
 	int err = 0;
 	for (size_t i = 0; i < n_sources && !err; i++)
 		if (sources[i]->macho)
-			err = load_table(image, sources[i]);
+			err = load_table(object, sources[i]);
 	for (size_t i = 0; i < n_sources && !err; i++) {
 		if (!sources[i]->macho)
 			continue;
-		itself |= sources[i] == image;
-		err = load_exports(image, sources[i]);
+		itself |= sources[i] == object;
+		err = load_exports(object, sources[i]);
 		if (!err)
-			err = load_starts(image, sources[i]);
+			err = load_starts(object, sources[i]);
 	}
-	return err || itself ? err : load_starts(image, image);
+	return err || itself ? err : load_starts(object, object);
 }

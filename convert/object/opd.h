@@ -9,16 +9,16 @@
 
 #include "convert/object/object_file.h"
 
-/* Finds the descriptors of @image, with relocations applied in relocatable files. 0 or -ENOMEM. */
-int descriptors_open(struct image *image);
+/* Finds the descriptors of @object, with relocations applied in relocatable files. 0 or -ENOMEM. */
+int descriptors_open(struct object_file *object);
 
 /* The address of the code when @addr is that of a descriptor, else @addr. */
-uint64_t descriptor_code(const struct image *image, uint64_t addr);
+uint64_t descriptor_code(const struct object_file *object, uint64_t addr);
 
 /*
  * Older compilers name code ".name" and the descriptor "name", with the size of a descriptor: of such pairs
  * of symbols only the code's stays. 0 or -ENOMEM.
  */
-int descriptors_join(struct image *image);
+int descriptors_join(struct object_file *object);
 
 #endif

@@ -38,12 +38,12 @@ struct slot {
 };
 
 struct plt {
-	struct image *image;
+	struct object_file *object;
 	struct stub_machine machine;
 	VEC(struct relocations) tables;
 	VEC(struct slot) slots;
 	struct keyed *by_addr;   /* slots */
-	struct keyed *functions; /* image->symbols by address, made when first wanted */
+	struct keyed *functions; /* object->symbols by address, made when first wanted */
 	size_t n_functions;
 	struct relocations dynsym; /* only its symbols: of stubs that name theirs by number */
 	uint64_t glink, jmprel;    /* DT_PPC64_GLINK and DT_JMPREL */
@@ -80,14 +80,14 @@ static bool is_irelative(uint16_t machine, uint64_t type)
 /* The word at an address, from the bytes in the file. False where there are none. */
 static bool word_at(struct plt *p, uint64_t addr, uint64_t *ret)
 {
-	const struct image *image = p->image;
-	for (size_t i = 0; i < image->sections.n && p->visits < VISITS_MAX; i++, p->visits++) {
-		const struct section *s = &image->sections.v[i];
+	const struct object_file *object = p->object;
+	for (size_t i = 0; i < object->sections.n && p->visits < VISITS_MAX; i++, p->visits++) {
+		const struct object_section *s = &object->sections.v[i];
 		if (addr < s->addr || addr - s->addr >= s->raw.size || s->raw.size != s->size)
 			continue;
-		struct cursor c = cursor_new(s->raw.data, s->raw.size, image->big_endian);
+		struct cursor c = cursor_new(s->raw.data, s->raw.size, object->big_endian);
 		cursor_seek(&c, addr - s->addr);
-		*ret = cursor_uint(&c, image->addr_size);
+		*ret = cursor_uint(&c, object->addr_size);
 		return cursor_ok(&c);
 	}
 	return false;
@@ -99,7 +99,7 @@ static bool word_at(struct plt *p, uint64_t addr, uint64_t *ret)
  */
 static int add_slot(struct plt *p, uint64_t off, uint64_t symbol, uint64_t type, uint64_t addend)
 {
-	if (symbol ? symbol > UINT32_MAX : !is_irelative(p->image->machine, type))
+	if (symbol ? symbol > UINT32_MAX : !is_irelative(p->object->machine, type))
 		return 0;
 	return vec_push(&p->slots, (struct slot){.addr = off,
 						 .addend = addend,
@@ -108,9 +108,9 @@ static int add_slot(struct plt *p, uint64_t off, uint64_t symbol, uint64_t type,
 }
 
 /* 64-bit MIPS has three types; its little-endian files keep the symbol in the low half. */
-static uint64_t symbol_of(const struct image *image, uint64_t info)
+static uint64_t symbol_of(const struct object_file *object, uint64_t info)
 {
-	bool swapped = image->machine == EM_MIPS && image->addr_size == 8 && !image->big_endian;
+	bool swapped = object->machine == EM_MIPS && object->addr_size == 8 && !object->big_endian;
 	return swapped ? info & UINT32_MAX : GELF_R_SYM(info);
 }
 
@@ -123,7 +123,7 @@ static int read_relocations(struct plt *p, const struct relocations *t)
 		if (t->rela ? !gelf_getrela(t->data, i, &rela) : !gelf_getrel(t->data, i, &rel))
 			break;
 		uint64_t info = t->rela ? rela.r_info : rel.r_info;
-		err = add_slot(p, t->rela ? rela.r_offset : rel.r_offset, symbol_of(p->image, info),
+		err = add_slot(p, t->rela ? rela.r_offset : rel.r_offset, symbol_of(p->object, info),
 			       GELF_R_TYPE(info), (uint64_t)rela.r_addend);
 	}
 	return err;
@@ -139,7 +139,7 @@ static bool is_dynamic_relocations(const GElf_Shdr *shdr)
 static void link_symbols(struct plt *p, size_t link, struct relocations *ret)
 {
 	const struct relocations *last = p->tables.n ? &p->tables.v[p->tables.n - 1] : NULL;
-	Elf_Scn *scn = elf_getscn(p->image->elf, link);
+	Elf_Scn *scn = elf_getscn(p->object->elf, link);
 	GElf_Shdr shdr;
 	ret->link = link;
 	if (last && last->link == link) {
@@ -169,9 +169,9 @@ static void read_dynamic(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 	Elf_Data *data = spend(p, shdr->sh_size) ? elf_getdata(scn, NULL) : NULL;
 	GElf_Dyn dyn;
 	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
-		if (dyn.d_tag == DT_PLTGOT && p->image->machine == EM_386)
+		if (dyn.d_tag == DT_PLTGOT && p->object->machine == EM_386)
 			p->machine.base = dyn.d_un.d_ptr;
-		if (dyn.d_tag == DT_PPC64_GLINK && p->image->machine == EM_PPC64)
+		if (dyn.d_tag == DT_PPC64_GLINK && p->object->machine == EM_PPC64)
 			p->glink = dyn.d_un.d_ptr;
 		if (dyn.d_tag == DT_JMPREL)
 			p->jmprel = dyn.d_un.d_ptr;
@@ -181,7 +181,7 @@ static void read_dynamic(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 static int read_tables(struct plt *p)
 {
 	int err = 0;
-	for (Elf_Scn *scn = NULL; !err && (scn = elf_nextscn(p->image->elf, scn));) {
+	for (Elf_Scn *scn = NULL; !err && (scn = elf_nextscn(p->object->elf, scn));) {
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr))
 			continue;
@@ -231,15 +231,15 @@ static const struct slot *find_slot(const struct plt *p, uint64_t addr)
 
 static int sort_functions(struct plt *p)
 {
-	const struct image *image = p->image;
+	const struct object_file *object = p->object;
 	if (p->functions)
 		return 0;
-	p->functions = malloc((image->symbols.n + 1) * sizeof(*p->functions));
-	if (!p->functions || image->symbols.n > UINT32_MAX)
+	p->functions = malloc((object->symbols.n + 1) * sizeof(*p->functions));
+	if (!p->functions || object->symbols.n > UINT32_MAX)
 		return -ENOMEM;
-	p->n_functions = image->symbols.n;
+	p->n_functions = object->symbols.n;
 	for (size_t i = 0; i < p->n_functions; i++)
-		p->functions[i] = (struct keyed){image->symbols.v[i].addr, (uint32_t)i};
+		p->functions[i] = (struct keyed){object->symbols.v[i].addr, (uint32_t)i};
 	return radix_sort(p->functions, p->n_functions);
 }
 
@@ -255,21 +255,22 @@ static const char *resolved_name(const struct plt *p, uint64_t addr)
 	const struct symbol *best = NULL;
 	size_t i = find_key(p->functions, p->n_functions, addr);
 	for (; i < p->n_functions && p->functions[i].key == addr; i++) {
-		const struct symbol *s = &p->image->symbols.v[p->functions[i].index];
+		const struct symbol *s = &p->object->symbols.v[p->functions[i].index];
 		if (s->type == SYMBOL_FUNC && (!best || function_rank(s) > function_rank(best)))
 			best = s;
 	}
 	return best ? best->name : NULL;
 }
 
-/* "name@plt" in memory of the image, without a version. *ret stays NULL when the file asks for too much. */
+/* "name@plt" in memory of the object file, without a version. *ret stays NULL when the file asks for too
+ * much. */
 static int make_name(struct plt *p, const char *name, const char **ret)
 {
 	static const char suffix[] = "@plt";
 	size_t n = strcspn(name, "@");
 	if (!spend(p, n + sizeof(suffix)))
 		return 0;
-	char *made = arena_alloc(&p->image->names, n + sizeof(suffix));
+	char *made = arena_alloc(&p->object->names, n + sizeof(suffix));
 	if (!made)
 		return -ENOMEM;
 	memcpy(made, name, n);
@@ -283,7 +284,7 @@ static const char *symbol_name(const struct plt *p, const struct relocations *t,
 	GElf_Sym sym;
 	if (!t->symbols || symbol > INT32_MAX || !gelf_getsym(t->symbols, (int)symbol, &sym) || !sym.st_name)
 		return NULL;
-	return elf_strptr(p->image->elf, t->strings, sym.st_name);
+	return elf_strptr(p->object->elf, t->strings, sym.st_name);
 }
 
 static int name_resolver(struct plt *p, const struct slot *slot, const char **ret)
@@ -293,8 +294,8 @@ static int name_resolver(struct plt *p, const struct slot *slot, const char **re
 	int err = sort_functions(p);
 	if (err || (!p->tables.v[slot->table].rela && !word_at(p, slot->addr, &addr)))
 		return err;
-	addr = descriptor_code(p->image, addr);
-	if (p->image->machine == EM_ARM)
+	addr = descriptor_code(p->object, addr);
+	if (p->object->machine == EM_ARM)
 		addr &= ~(uint64_t)1;
 	const char *name = resolved_name(p, addr);
 	snprintf(text, sizeof(text), "*ABS*+0x%llx", (unsigned long long)addr);
@@ -320,30 +321,30 @@ static int name_stub(struct plt *p, const struct stub *stub, const char **ret)
 
 /* ---- Sections ---- */
 
-static bool may_hold_stubs(const struct image *image, const struct section *s)
+static bool may_hold_stubs(const struct object_file *object, const struct object_section *s)
 {
 	if (!s->code || !s->raw.size || s->raw.size > s->size || s->compression != COMPRESSION_NONE)
 		return false;
-	return image->machine == EM_PPC64 || !strncmp(s->name, ".plt", 4) || !strncmp(s->name, ".iplt", 5) ||
+	return object->machine == EM_PPC64 || !strncmp(s->name, ".plt", 4) || !strncmp(s->name, ".iplt", 5) ||
 	       !strcmp(s->name, ".MIPS.stubs");
 }
 
 /* The stub before ends where the next one begins. */
-static int push_stub(struct image *image, size_t first, uint64_t addr, uint64_t size, const char *name)
+static int push_stub(struct object_file *object, size_t first, uint64_t addr, uint64_t size, const char *name)
 {
-	struct symbol *last = image->symbols.n > first ? &image->symbols.v[image->symbols.n - 1] : NULL;
+	struct symbol *last = object->symbols.n > first ? &object->symbols.v[object->symbols.n - 1] : NULL;
 	if (last && addr - last->addr < last->size)
 		last->size = addr - last->addr;
 	return vec_push(
-		&image->symbols,
+		&object->symbols,
 		(struct symbol){
 			.addr = addr, .size = size, .name = name, .type = SYMBOL_STUB, .global = true});
 }
 
-static int scan_section(struct plt *p, const struct section *s, unsigned step)
+static int scan_section(struct plt *p, const struct object_section *s, unsigned step)
 {
-	struct cursor c = cursor_new(s->raw.data, s->raw.size, p->image->big_endian);
-	size_t first = p->image->symbols.n;
+	struct cursor c = cursor_new(s->raw.data, s->raw.size, p->object->big_endian);
+	size_t first = p->object->symbols.n;
 	uint64_t ended = 0; /* no stub begins inside another's code */
 	if (s->addr > UINT64_MAX - s->raw.size || !spend(p, s->raw.size))
 		return 0;
@@ -356,7 +357,7 @@ static int scan_section(struct plt *p, const struct section *s, unsigned step)
 		uint64_t left = cursor_left(&c);
 		int err = name_stub(p, &stub, &name);
 		if (!err && name)
-			err = push_stub(p->image, first, s->addr + off, left < stub.size ? left : stub.size,
+			err = push_stub(p->object, first, s->addr + off, left < stub.size ? left : stub.size,
 					name);
 		if (err)
 			return err;
@@ -369,11 +370,11 @@ static int scan_section(struct plt *p, const struct section *s, unsigned step)
 static int scan_sections(struct plt *p)
 {
 	unsigned step = stub_step(&p->machine);
-	const struct image *image = p->image;
+	const struct object_file *object = p->object;
 	int err = 0;
-	for (size_t i = 0; step && !err && i < image->sections.n; i++)
-		if (may_hold_stubs(image, &image->sections.v[i]))
-			err = scan_section(p, &image->sections.v[i], step);
+	for (size_t i = 0; step && !err && i < object->sections.n; i++)
+		if (may_hold_stubs(object, &object->sections.v[i]))
+			err = scan_section(p, &object->sections.v[i], step);
 	return err;
 }
 
@@ -411,7 +412,7 @@ static bool jump_slot(const struct plt *p, uint64_t index, struct slot *ret)
 	return false;
 }
 
-static int scan_glink(struct plt *p, const struct section *s)
+static int scan_glink(struct plt *p, const struct object_section *s)
 {
 	struct cursor c = cursor_new(s->raw.data, s->raw.size, p->machine.big);
 	uint64_t index;
@@ -424,7 +425,7 @@ static int scan_glink(struct plt *p, const struct section *s)
 			return 0;
 		int err = name_slot(p, &slot, &name);
 		if (!err && name)
-			err = push_stub(p->image, p->image->symbols.n, s->addr + off, cursor_off(&c) - off,
+			err = push_stub(p->object, p->object->symbols.n, s->addr + off, cursor_off(&c) - off,
 					name);
 		if (err || !name)
 			return err;
@@ -433,9 +434,9 @@ static int scan_glink(struct plt *p, const struct section *s)
 
 static int scan_glinks(struct plt *p)
 {
-	for (size_t i = 0; p->glink && p->jmprel && i < p->image->sections.n; i++) {
-		const struct section *s = &p->image->sections.v[i];
-		if (may_hold_stubs(p->image, s) && p->glink >= s->addr && p->glink - s->addr < s->raw.size)
+	for (size_t i = 0; p->glink && p->jmprel && i < p->object->sections.n; i++) {
+		const struct object_section *s = &p->object->sections.v[i];
+		if (may_hold_stubs(p->object, s) && p->glink >= s->addr && p->glink - s->addr < s->raw.size)
 			return scan_glink(p, s);
 	}
 	return 0;
@@ -443,47 +444,47 @@ static int scan_glinks(struct plt *p)
 
 /* ---- The whole ---- */
 
-static uint64_t section_addr(struct image *image, const char *name)
+static uint64_t section_addr(struct object_file *object, const char *name)
 {
-	for (size_t i = 0; i < image->sections.n; i++)
-		if (!strcmp(image->sections.v[i].name, name))
-			return image->sections.v[i].addr;
+	for (size_t i = 0; i < object->sections.n; i++)
+		if (!strcmp(object->sections.v[i].name, name))
+			return object->sections.v[i].addr;
 	return 0;
 }
 
 static void describe_machine(struct plt *p)
 {
 	enum { TOC_BIAS = 0x8000 };
-	struct image *image = p->image;
+	struct object_file *object = p->object;
 	GElf_Ehdr ehdr;
-	bool big = image->big_endian, little_code = false;
-	if (image->machine == EM_AARCH64 || image->machine == EM_RISCV)
+	bool big = object->big_endian, little_code = false;
+	if (object->machine == EM_AARCH64 || object->machine == EM_RISCV)
 		little_code = true;
-	if (image->machine == EM_ARM && gelf_getehdr(image->elf, &ehdr))
+	if (object->machine == EM_ARM && gelf_getehdr(object->elf, &ehdr))
 		little_code = ehdr.e_flags & EF_ARM_BE8;
 	p->machine = (struct stub_machine){
-		.machine = image->machine,
-		.addr_size = image->addr_size,
+		.machine = object->machine,
+		.addr_size = object->addr_size,
 		.big = big && !little_code,
 		.big_data = big,
 	};
-	uint64_t got = section_addr(image, ".got"), got_plt = section_addr(image, ".got.plt");
-	if (image->machine == EM_386)
+	uint64_t got = section_addr(object, ".got"), got_plt = section_addr(object, ".got.plt");
+	if (object->machine == EM_386)
 		p->machine.base = got_plt ? got_plt : got;
-	else if (image->machine == EM_PPC64 && got)
+	else if (object->machine == EM_PPC64 && got)
 		p->machine.base = got + TOC_BIAS;
 }
 
-int image_load_plt(struct image *image, const struct image *symtab)
+int object_load_plt(struct object_file *object, const struct object_file *symtab)
 {
-	if (image->macho) {
-		size_t before = image->symbols.n;
-		int err = macho_load_stubs(image, image);
-		bool none = image->symbols.n == before;
-		return !err && none && symtab && symtab->macho ? macho_load_stubs(image, symtab) : err;
+	if (object->macho) {
+		size_t before = object->symbols.n;
+		int err = macho_load_stubs(object, object);
+		bool none = object->symbols.n == before;
+		return !err && none && symtab && symtab->macho ? macho_load_stubs(object, symtab) : err;
 	}
-	struct plt p = {.image = image, .budget = 4 * (uint64_t)image->map_size};
-	if (image->relocatable || !image->elf)
+	struct plt p = {.object = object, .budget = 4 * (uint64_t)object->map_size};
+	if (object->relocatable || !object->elf)
 		return 0;
 	describe_machine(&p);
 	if (!stub_step(&p.machine))

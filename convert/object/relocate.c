@@ -179,7 +179,7 @@ static void patch(const struct howto *how, uint8_t *at, const uint8_t *end, uint
 /* ---- One table ---- */
 
 struct relocation_table {
-	struct image *image;
+	struct object_file *object;
 	Elf_Data *relocations, *symbols, *indexes;
 	bool rela; /* addends are in the table, not in place */
 	uint8_t *data;
@@ -193,9 +193,9 @@ struct relocation {
 };
 
 /* The 64-bit MIPS little-endian form keeps three types in the high half, the symbol in the low one. */
-static void mend_mips64(const struct image *image, uint64_t info, struct relocation *r)
+static void mend_mips64(const struct object_file *object, uint64_t info, struct relocation *r)
 {
-	if (image->machine != EM_MIPS || image->addr_size != 8 || image->big_endian)
+	if (object->machine != EM_MIPS || object->addr_size != 8 || object->big_endian)
 		return;
 	r->symbol = info & 0xffffffff;
 	r->type = info >> 56;
@@ -214,11 +214,11 @@ static bool read_relocation(const struct relocation_table *t, size_t i, struct r
 	ret->addend = t->rela ? rela.r_addend : 0;
 	ret->symbol = GELF_R_SYM(info);
 	ret->type = GELF_R_TYPE(info);
-	if (t->image->machine == EM_SPARCV9)
+	if (t->object->machine == EM_SPARCV9)
 		ret->type &= 0xff;
-	if (t->image->machine == EM_MIPS && t->image->addr_size == 8)
+	if (t->object->machine == EM_MIPS && t->object->addr_size == 8)
 		ret->type &= 0xff; /* big-endian: the first of three types is in the lowest byte */
-	mend_mips64(t->image, info, ret);
+	mend_mips64(t->object, info, ret);
 	return true;
 }
 
@@ -227,7 +227,7 @@ static bool find_symbol(const struct relocation_table *t, const struct relocatio
 	GElf_Sym sym = {0};
 	uint64_t section = 0;
 	if (r->symbol &&
-	    (!t->symbols || !symbol_read(t->image, t->symbols, t->indexes, r->symbol, &sym, &section)))
+	    (!t->symbols || !symbol_read(t->object, t->symbols, t->indexes, r->symbol, &sym, &section)))
 		return false;
 	*ret_value = sym.st_value + section;
 	return true;
@@ -235,8 +235,8 @@ static bool find_symbol(const struct relocation_table *t, const struct relocatio
 
 static bool apply(const struct relocation_table *t, const struct relocation *r)
 {
-	const struct howto *how = find_howto(t->image->machine, r->type);
-	bool big = t->image->big_endian;
+	const struct howto *how = find_howto(t->object->machine, r->type);
+	bool big = t->object->big_endian;
 	uint64_t value;
 	if (!r->type)
 		return true;
@@ -266,7 +266,7 @@ static void apply_table(const struct relocation_table *t)
 /* ---- The section ---- */
 
 /* Its own copy, if the bytes are those of the file. */
-static int make_writable(struct section *section)
+static int make_writable(struct object_section *section)
 {
 	if (section->owned)
 		return 0;
@@ -282,32 +282,32 @@ static int make_writable(struct section *section)
 
 /* Whether a table may be applied: a file whose tables share their bytes asks for more work than it is long.
  */
-static bool take_table(struct image *image, const GElf_Shdr *shdr)
+static bool take_table(struct object_file *object, const GElf_Shdr *shdr)
 {
-	if (shdr->sh_size > image->map_size - image->relocations)
+	if (shdr->sh_size > object->map_size - object->relocations)
 		return false;
-	image->relocations += shdr->sh_size;
+	object->relocations += shdr->sh_size;
 	return true;
 }
 
-int section_relocate(struct image *image, struct section *section, uint64_t *ret_skipped)
+int section_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped)
 {
-	size_t index = (size_t)(section - image->sections.v) + 1;
-	for (Elf_Scn *scn = NULL; section->data.size && (scn = elf_nextscn(image->elf, scn));) {
+	size_t index = (size_t)(section - object->sections.v) + 1;
+	for (Elf_Scn *scn = NULL; section->data.size && (scn = elf_nextscn(object->elf, scn));) {
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr) || (shdr.sh_type != SHT_RELA && shdr.sh_type != SHT_REL) ||
 		    shdr.sh_info != index)
 			continue;
-		if (!take_table(image, &shdr)) {
+		if (!take_table(object, &shdr)) {
 			++*ret_skipped;
 			continue;
 		}
-		Elf_Scn *symtab = elf_getscn(image->elf, shdr.sh_link);
+		Elf_Scn *symtab = elf_getscn(object->elf, shdr.sh_link);
 		struct relocation_table t = {
-			.image = image,
+			.object = object,
 			.relocations = elf_getdata(scn, NULL),
 			.symbols = symtab ? elf_getdata(symtab, NULL) : NULL,
-			.indexes = symtab ? extended_indexes(image, symtab) : NULL,
+			.indexes = symtab ? extended_indexes(object, symtab) : NULL,
 			.rela = shdr.sh_type == SHT_RELA,
 			.skipped = ret_skipped,
 		};

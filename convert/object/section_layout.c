@@ -9,24 +9,24 @@
 
 #include <stdio.h>
 
-static bool worth_telling(const struct section *s, bool code_only)
+static bool worth_telling(const struct object_section *s, bool code_only)
 {
 	return s->size && (code_only ? s->code : s->allocated);
 }
 
-static size_t count_sections(const struct image *image, bool code_only)
+static size_t count_sections(const struct object_file *object, bool code_only)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < image->sections.n; i++)
-		n += worth_telling(&image->sections.v[i], code_only);
+	for (size_t i = 0; i < object->sections.n; i++)
+		n += worth_telling(&object->sections.v[i], code_only);
 	return n;
 }
 
-int layout_report(const struct image *image, struct convert_summary *summary)
+int layout_report(const struct object_file *object, struct convert_summary *summary)
 {
-	size_t n = image->relocatable ? count_sections(image, false) : 0;
+	size_t n = object->relocatable ? count_sections(object, false) : 0;
 	bool code_only = n > CONVERT_SECTIONS_MAX;
-	size_t told = code_only ? count_sections(image, true) : n;
+	size_t told = code_only ? count_sections(object, true) : n;
 	told = told < CONVERT_SECTIONS_MAX ? told : CONVERT_SECTIONS_MAX;
 	if (!n)
 		return 0;
@@ -34,7 +34,7 @@ int layout_report(const struct image *image, struct convert_summary *summary)
 	if (!summary->sections)
 		return -ENOMEM;
 	for (size_t i = 0; summary->n_sections < told; i++) {
-		const struct section *s = &image->sections.v[i];
+		const struct object_section *s = &object->sections.v[i];
 		if (!worth_telling(s, code_only))
 			continue;
 		struct convert_section *to = &summary->sections[summary->n_sections++];
@@ -49,16 +49,16 @@ int layout_report(const struct image *image, struct convert_summary *summary)
 
 enum { PAGE = 4096 };
 
-int segments_report(const struct image *image, struct convert_summary *summary)
+int segments_report(const struct object_file *object, struct convert_summary *summary)
 {
-	size_t n = image_has_code(image) ? image->segments.n : 0;
-	summary->image_base = image->has_base ? image->base_address & ~(uint64_t)(PAGE - 1) : 0;
+	size_t n = object_has_code(object) ? object->segments.n : 0;
+	summary->image_base = object->has_base ? object->base_address & ~(uint64_t)(PAGE - 1) : 0;
 	n = n < CONVERT_SEGMENTS_MAX ? n : CONVERT_SEGMENTS_MAX;
 	summary->segments = calloc(n + 1, sizeof(*summary->segments));
 	if (!summary->segments)
 		return -ENOMEM;
 	for (; summary->n_segments < n; summary->n_segments++) {
-		const struct segment *s = &image->segments.v[summary->n_segments];
+		const struct object_segment *s = &object->segments.v[summary->n_segments];
 		summary->segments[summary->n_segments] = (struct convert_segment){s->off, s->addr, s->size};
 	}
 	return 0;

@@ -43,25 +43,26 @@ struct convert_progress {
 };
 
 struct convert_options {
-	unsigned threads;  /* 0 = as many as the process may use */
-	uint16_t version;  /* GSYM version to write: 1 (default) or 2 */
-	bool match_llvm;   /* llvm-gsymutil's choices where ours differ; for comparisons */
-	bool dwarf_names;  /* name functions as DWARF does, not as the symbol at their start */
-	bool no_dwarf;     /* symbol tables only */
-	bool callsites;    /* keep what DWARF says of calls, to tell merged functions apart */
-	bool merged;       /* keep all functions that share a range, not just the one that tells most */
-	const char *arch;  /* which image of a fat file; others are refused if they differ; NULL = any */
+	unsigned threads; /* 0 = as many as the process may use */
+	uint16_t version; /* GSYM version to write: 1 (default) or 2 */
+	bool match_llvm;  /* llvm-gsymutil's choices where ours differ; for comparisons */
+	bool dwarf_names; /* name functions as DWARF does, not as the symbol at their start */
+	bool no_dwarf;    /* symbol tables only */
+	bool callsites;   /* keep what DWARF says of calls, to tell merged functions apart */
+	bool merged;      /* keep all functions that share a range, not just the one that tells most */
+	const char *arch; /* which object file of a fat file; others are refused if they differ; NULL = any */
 	const uint8_t *id; /* which of several for that architecture */
 	size_t id_size;    /* 0 = any */
 	const char *const
-		*debug_dirs;    /* where debug files are also looked for; ends with NULL. NULL: nowhere */
-	const char *debug_file; /* the file with the DWARF; NULL = the image itself, or one that is found */
-	bool dwarf_first;       /* should @debug_file be text symbols, DWARF that is found goes before them */
-	const char *callsites_file; /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
+		*debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
 	const char *
-		symtab_file; /* the file with the symbols; NULL = the image, its debug file, .gnu_debugdata */
+		debug_file; /* the file with the DWARF; NULL = the object file itself, or one that is found */
+	bool dwarf_first;   /* should @debug_file be text symbols, DWARF that is found goes before them */
+	const char *callsites_file; /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
+	const char *symtab_file;    /* the file with the symbols; NULL = the object file, its debug file,
+				       .gnu_debugdata */
 	const struct convert_opener
-		*opener; /* for all files, also those an image refers to; NULL = open(2) */
+		*opener; /* for all files, also those an object file refers to; NULL = open(2) */
 	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED.
 	 */
 	int (*progress)(void *user, const struct convert_progress *progress);

@@ -24,14 +24,14 @@ enum record_kind {
 	RECORD_LINES,  /* no function: rows for whoever starts here and has none */
 };
 
-struct record {
+struct func_record {
 	uint64_t start, end;   /* end == start: size unknown */
 	struct gsym_row *rows; /* all of these are in an arena */
 	struct gsym_inline *inlines;
 	struct gsym_range *ranges;
 	struct gsym_callsite *callsites;
-	uint64_t *patterns;    /* strings of all callsites */
-	struct record *merged; /* others with the same range; none of them has any */
+	uint64_t *patterns;         /* strings of all callsites */
+	struct func_record *merged; /* others with the same range; none of them has any */
 	uint32_t n_rows, n_inlines, n_ranges, n_callsites, n_patterns, n_merged;
 	uint64_t strp;       /* name in the string table, once it is there */
 	size_t first_merged; /* in the writer's list, likewise */
@@ -46,7 +46,7 @@ struct record {
 	bool speaks;         /* of several folded bodies: the one that answers for all */
 };
 
-typedef VEC(struct record) record_vec;
+typedef VEC(struct func_record) record_vec;
 
 /* ---- The pool ---- */
 

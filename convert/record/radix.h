@@ -1,5 +1,6 @@
 /*
- * radix.h - sorting by 64-bit keys. Stable, and linear for the addresses of an image, which share most bytes.
+ * radix.h - sorting by 64-bit keys. Stable, and linear for the addresses of an object file, which share most
+ * bytes.
  */
 #ifndef CONVERT_RECORD_RADIX_H
 #define CONVERT_RECORD_RADIX_H

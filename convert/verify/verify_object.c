@@ -33,7 +33,7 @@ static Dwarf_Small length_size(void *user)
 static Dwarf_Small pointer_size(void *user)
 {
 	const struct verify_object *object = user;
-	return object->image->addr_size;
+	return object->file->addr_size;
 }
 
 static int load_section(void *user, dw_section_index index, Dwarf_Small **ret, int *error)
@@ -67,13 +67,13 @@ static int section_info(void *user, dw_section_index index, Dwarf_Obj_Access_Sec
 static Dwarf_Small byte_order(void *user)
 {
 	const struct verify_object *object = user;
-	return object->image->big_endian ? DW_END_big : DW_END_little;
+	return object->file->big_endian ? DW_END_big : DW_END_little;
 }
 
 static Dwarf_Unsigned file_size(void *user)
 {
 	const struct verify_object *object = user;
-	uint64_t size = object->image->map_size;
+	uint64_t size = object->file->map_size;
 	for (size_t i = 0; i < object->sections.n; i++)
 		size += object->sections.v[i].data.size;
 	return size;
@@ -110,7 +110,7 @@ static int section_info(void *user, dw_section_index index, Dwarf_Obj_Access_Sec
 static Dwarf_Endianness byte_order(void *user)
 {
 	const struct verify_object *object = user;
-	return object->image->big_endian ? DW_OBJECT_MSB : DW_OBJECT_LSB;
+	return object->file->big_endian ? DW_OBJECT_MSB : DW_OBJECT_LSB;
 }
 
 static const Dwarf_Obj_Access_Methods methods = {
@@ -148,15 +148,15 @@ static int section_name(struct verify_object *object, const char *name, const ch
 	return 0;
 }
 
-static int add_section(struct verify_object *object, struct section *section)
+static int add_section(struct verify_object *object, struct object_section *section)
 {
 	struct verify_section made = {0};
 	if (strncmp(section->name, ".debug_", 7) != 0 && strncmp(section->name, ".zdebug_", 8) != 0)
 		return 0;
 	uint64_t skipped = 0;
 	int err = section_load(section);
-	if (!err && object->image->relocatable)
-		err = section_relocate(object->image, section, &skipped);
+	if (!err && object->file->relocatable)
+		err = section_relocate(object->file, section, &skipped);
 	if (err)
 		return err == -ENOMEM ? err : 0; /* libdwarf will miss it and say so */
 	err = section_name(object, section->name, &made.name);
@@ -172,13 +172,13 @@ static int by_address(const void *a, const void *b)
 
 static int read_symbols(struct verify_object *object)
 {
-	int err = image_load_symbols(object->image, &object->image, 1);
+	int err = object_load_symbols(object->file, &object->file, 1);
 	if (!err)
-		err = image_load_plt(object->image, NULL);
+		err = object_load_plt(object->file, NULL);
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	for (size_t i = 0; i < object->image->symbols.n; i++)
-		if (vec_push(&object->symbols, object->image->symbols.v[i]))
+	for (size_t i = 0; i < object->file->symbols.n; i++)
+		if (vec_push(&object->symbols, object->file->symbols.v[i]))
 			return -ENOMEM;
 	if (object->symbols.n)
 		qsort(object->symbols.v, object->symbols.n, sizeof(*object->symbols.v), by_address);
@@ -188,8 +188,8 @@ static int read_symbols(struct verify_object *object)
 static int read_sections(struct verify_object *object)
 {
 	int err = vec_push(&object->sections, (struct verify_section){.name = ""});
-	for (size_t i = 0; !err && i < object->image->sections.n; i++)
-		err = add_section(object, &object->image->sections.v[i]);
+	for (size_t i = 0; !err && i < object->file->sections.n; i++)
+		err = add_section(object, &object->file->sections.v[i]);
 	return err;
 }
 
@@ -212,10 +212,10 @@ static int open_dwarf(const char *path, struct verify_object *object, struct gsy
 int verify_object_open(const char *path, struct verify_object *ret, struct gsym_diag *diag)
 {
 	*ret = (struct verify_object){0};
-	int err = image_open(path, NULL, &ret->image, diag);
+	int err = object_open(path, NULL, &ret->file, diag);
 	if (err)
 		return err;
-	if (!image_section(ret->image, ".debug_info"))
+	if (!object_section(ret->file, ".debug_info"))
 		err = diag_set(diag, -ENODATA, "%s: no DWARF to compare with", path);
 	if (!err)
 		err = read_sections(ret);
@@ -237,13 +237,13 @@ void verify_object_close(struct verify_object *object)
 	for (size_t i = 0; i < object->names.n; i++)
 		free(object->names.v[i]);
 	vec_free(&object->names);
-	image_close(object->image);
+	object_close(object->file);
 	*object = (struct verify_object){0};
 }
 
 bool verify_object_is_code(const struct verify_object *object, uint64_t addr)
 {
-	return object->image->text.n == 0 || ranges_find(&object->image->text, addr);
+	return object->file->text.n == 0 || ranges_find(&object->file->text, addr);
 }
 
 bool verify_object_has_symbol(const struct verify_object *object, uint64_t addr, const char *name)

@@ -18,7 +18,7 @@ struct verify_section {
 };
 
 struct verify_object {
-	struct image *image;
+	struct object_file *file;
 	Dwarf_Debug dbg;
 	struct dw_access access;
 	VEC(struct verify_section) sections; /* the first is empty, as in ELF */

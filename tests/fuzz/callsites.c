@@ -30,7 +30,7 @@ static void check_file(const struct callsites_file *file)
 	}
 }
 
-static void check_record(const struct record *r, const struct pool *pool)
+static void check_record(const struct func_record *r, const struct pool *pool)
 {
 	uint32_t patterns = 0;
 	for (uint32_t i = 0; i < r->n_callsites; i++) {
@@ -60,17 +60,17 @@ static void apply(const struct callsites_file *file, bool append)
 	require(!pool_init(&pool));
 	uint64_t pattern = add_name(&pool, "callee");
 	struct gsym_callsite told = {.return_off = 5, .n_patterns = 1};
-	struct record merged = {.start = 16, .end = 55, .name = add_name(&pool, "folded")};
-	struct record work = {.start = 16,
-			      .end = 55,
-			      .name = add_name(&pool, "work"),
-			      .callsites = &told,
-			      .n_callsites = 1,
-			      .patterns = &pattern,
-			      .n_patterns = 1,
-			      .merged = &merged,
-			      .n_merged = 1};
-	struct record other = {.start = 64, .end = 64, .name = add_name(&pool, "other")};
+	struct func_record merged = {.start = 16, .end = 55, .name = add_name(&pool, "folded")};
+	struct func_record work = {.start = 16,
+				   .end = 55,
+				   .name = add_name(&pool, "work"),
+				   .callsites = &told,
+				   .n_callsites = 1,
+				   .patterns = &pattern,
+				   .n_patterns = 1,
+				   .merged = &merged,
+				   .n_merged = 1};
+	struct func_record other = {.start = 64, .end = 64, .name = add_name(&pool, "other")};
 	require(!vec_push(&records, work) && !vec_push(&records, other));
 	require(!callsites_locate(file, &records, &pool, &places));
 	int err = callsites_apply(file, places, &records, &pool, append, &arena, &diag);

@@ -41,7 +41,7 @@ static void check_nodes(const struct builder *b)
 static void check_records(const struct unit_result *result)
 {
 	for (uint32_t i = 0; i < result->n_records; i++) {
-		const struct record *r = &result->records[i];
+		const struct func_record *r = &result->records[i];
 		expect(r->start < r->end && (r->name == NO_STRING || r->name < result->n_strings));
 		for (uint32_t k = 0; k < r->n_rows; k++)
 			expect(r->rows[k].off < r->end - r->start && r->rows[k].file <= result->n_files);
@@ -51,7 +51,7 @@ static void check_records(const struct unit_result *result)
 static void read_units(const struct dwarf *dwarf)
 {
 	symbol_vec none = {0};
-	struct build_context context = {.dwarf = dwarf, .text = &dwarf->image->text, .symbols = &none};
+	struct build_context context = {.dwarf = dwarf, .text = &dwarf->object->text, .symbols = &none};
 	struct builder b;
 	struct unit_result result;
 	if (!builder_init(&b, &context)) {
@@ -68,14 +68,14 @@ static void read_units(const struct dwarf *dwarf)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct image *image;
+	struct object_file *object;
 	struct dwarf dwarf;
 	struct oddities odd = {0};
-	if (image_open_memory(data, size, "input", &image, NULL))
+	if (object_open_memory(data, size, "input", &object, NULL))
 		return 0;
-	if (!dwarf_open(&dwarf, image, false, 1, &odd))
+	if (!dwarf_open(&dwarf, object, false, 1, &odd))
 		read_units(&dwarf);
 	dwarf_close(&dwarf);
-	image_close(image);
+	object_close(object);
 	return 0;
 }

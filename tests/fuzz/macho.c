@@ -17,37 +17,37 @@ static void expect(bool promise)
 		abort();
 }
 
-static void check_sections(const struct image *image)
+static void check_sections(const struct object_file *object)
 {
-	const uint8_t *end = image->map + image->map_size;
-	for (size_t i = 0; i < image->sections.n; i++) {
-		const struct section *s = &image->sections.v[i];
+	const uint8_t *end = object->map + object->map_size;
+	for (size_t i = 0; i < object->sections.n; i++) {
+		const struct object_section *s = &object->sections.v[i];
 		expect(s->name != NULL);
-		expect(!s->raw.size || (s->raw.data >= image->map && s->raw.data <= end &&
+		expect(!s->raw.size || (s->raw.data >= object->map && s->raw.data <= end &&
 					s->raw.size <= (size_t)(end - s->raw.data)));
 	}
-	for (size_t i = 1; i < image->text.n; i++)
-		expect(image->text.v[i - 1].hi < image->text.v[i].lo);
+	for (size_t i = 1; i < object->text.n; i++)
+		expect(object->text.v[i - 1].hi < object->text.v[i].lo);
 }
 
 /* Symbols are in code, and their names end. */
-static void check_symbols(struct image *image)
+static void check_symbols(struct object_file *object)
 {
-	struct image *const sources[] = {image};
-	if (image_load_symbols(image, sources, 1))
+	struct object_file *const sources[] = {object};
+	if (object_load_symbols(object, sources, 1))
 		return;
-	for (size_t i = 0; i < image->symbols.n; i++) {
-		expect(ranges_find(&image->text, image->symbols.v[i].addr) != NULL);
-		expect(strlen(image->symbols.v[i].name) <= image->map_size + sizeof("symbol stub for: "));
+	for (size_t i = 0; i < object->symbols.n; i++) {
+		expect(ranges_find(&object->text, object->symbols.v[i].addr) != NULL);
+		expect(strlen(object->symbols.v[i].name) <= object->map_size + sizeof("symbol stub for: "));
 	}
 }
 
-static int check_image(void *user, struct image *image)
+static int check_object(void *user, struct object_file *object)
 {
 	size_t *n = user;
-	check_sections(image);
-	check_symbols(image);
-	image->symbols.n = 0; /* the next slice has others */
+	check_sections(object);
+	check_symbols(object);
+	object->symbols.n = 0; /* the next slice has others */
 	return ++*n < SLICES_MAX ? 0 : 1;
 }
 
@@ -58,12 +58,12 @@ static void check_slices(struct span file)
 	for (size_t i = 0; i < n; i++) {
 		expect(slices[i].off <= file.size && slices[i].size <= file.size - slices[i].off &&
 		       slices[i].arch[0]);
-		struct image *image;
+		struct object_file *object;
 		size_t seen = 0;
-		if (image_open_memory(file.data + slices[i].off, slices[i].size, "slice", &image, NULL))
+		if (object_open_memory(file.data + slices[i].off, slices[i].size, "slice", &object, NULL))
 			continue;
-		check_image(&seen, image);
-		image_close(image);
+		check_object(&seen, object);
+		object_close(object);
 	}
 }
 
@@ -109,14 +109,14 @@ static void check_whole(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct span file = {data, size};
-	struct image *image;
+	struct object_file *object;
 	size_t seen = 0;
 	check_slices(file);
 	check_trie(file);
-	if (!image_open_memory(data, size, "input", &image, NULL)) {
-		if (image->macho)
-			check_image(&seen, image);
-		image_close(image);
+	if (!object_open_memory(data, size, "input", &object, NULL)) {
+		if (object->macho)
+			check_object(&seen, object);
+		object_close(object);
 	}
 	check_whole(data, size);
 	return 0;

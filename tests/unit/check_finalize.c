@@ -46,7 +46,7 @@ static int teardown(void **state)
 /* A function of 16 bytes at 0x1000 with rows on @line and the line behind it; 0: without. */
 static void add(struct fixture *f, enum record_kind kind, const char *name, uint32_t line)
 {
-	struct record r = {
+	struct func_record r = {
 		.start = 0x1000, .end = 0x1010, .kind = kind, .name = string(f, name), .bare = NO_STRING};
 	r.linkage = kind == RECORD_SYMBOL || !strncmp(name, "_Z", 2);
 	if (line) {
@@ -66,7 +66,7 @@ static void finalize(struct fixture *f)
 
 static void assert_record(struct fixture *f, size_t i, const char *name, uint32_t line)
 {
-	const struct record *r = &f->records.v[i];
+	const struct func_record *r = &f->records.v[i];
 	const struct pool_string *s = &f->pool.strings.v[r->name];
 	assert_int_equal(s->size, strlen(name));
 	assert_memory_equal(s->text, name, s->size);
@@ -164,7 +164,7 @@ static void own_symbols(void **state)
 	};
 	struct fixture *f = *state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct record r = {.name = string(f, cases[i].name), .bare = NO_STRING};
+		struct func_record r = {.name = string(f, cases[i].name), .bare = NO_STRING};
 		assert_int_equal(is_own_symbol(string(f, cases[i].symbol), &r, &f->pool), cases[i].own);
 	}
 }
