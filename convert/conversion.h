@@ -28,7 +28,7 @@ struct conversion {
 	struct callsites_file *listed; /* or NULL */
 	symbol_vec symbols;
 	struct build_context context;
-	struct builder *builders; /* one for each thread */
+	struct unit_builder *builders; /* one for each thread */
 	unsigned n_builders;
 	struct unit_result *results; /* one for each unit */
 	record_vec records;

@@ -56,7 +56,7 @@ static void convert_unit(void *user, size_t index, unsigned thread)
 }
 
 /* Of a binary whose debug data was never linked: one object file and its units. */
-static void convert_object(void *user, size_t index, unsigned thread)
+static void convert_mapped_object(void *user, size_t index, unsigned thread)
 {
 	struct conversion *c = user;
 	struct mapped_object *object = &c->map.objects.v[index];
@@ -90,7 +90,7 @@ int conversion_read_units(struct conversion *c)
 		}
 		atomic_init(&c->at_unit[c->n_builders], 0);
 	}
-	parallel_for(threads, n, c->dwarf.n_units ? convert_unit : convert_object, c);
+	parallel_for(threads, n, c->dwarf.n_units ? convert_unit : convert_mapped_object, c);
 	return atomic_load(&c->cancelled) ? -ECANCELED : 0;
 }
 

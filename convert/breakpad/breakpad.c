@@ -26,27 +26,27 @@ static const struct {
 	{"s390", "s390x"},      {"loongarch64", "loongarch"}, {"armv7", "arm"},
 };
 
-struct module {
-	struct line os, arch, id;
+struct module_line {
+	struct text_line os, arch, id;
 };
 
-static bool is_word(struct line field, const char *word)
+static bool is_word(struct text_line field, const char *word)
 {
 	size_t size = (size_t)(field.end - field.at);
 	return size == strlen(word) && memcmp(field.at, word, size) == 0;
 }
 
-static bool is_apple(struct line os)
+static bool is_apple(struct text_line os)
 {
 	return is_word(os, "mac") || is_word(os, "ios");
 }
 
-static bool is_windows(struct line os)
+static bool is_windows(struct text_line os)
 {
 	return is_word(os, "windows");
 }
 
-static bool all_hex(struct line field)
+static bool all_hex(struct text_line field)
 {
 	for (const char *at = field.at; at < field.end; at++)
 		if (hex_digit(*at) < 0)
@@ -55,11 +55,11 @@ static bool all_hex(struct line field)
 }
 
 /* "MODULE os arch id name" */
-static bool take_module(struct span file, struct module *ret, const char **ret_next)
+static bool take_module(struct span file, struct module_line *ret, const char **ret_next)
 {
 	const char *at = (const char *)file.data;
 	size_t size = file.size < LINE_SIZE_MAX ? file.size : LINE_SIZE_MAX;
-	struct line l = line_at(at, at + size, ret_next);
+	struct text_line l = line_at(at, at + size, ret_next);
 	if (!LINE_TAKE(&l, "MODULE"))
 		return false;
 	ret->os = line_take_field(&l);
@@ -72,13 +72,13 @@ static bool take_module(struct span file, struct module *ret, const char **ret_n
 
 bool breakpad_is_breakpad(struct span file)
 {
-	struct module module;
+	struct module_line module;
 	const char *next;
 	return file.size >= sizeof(magic) && !memcmp(file.data, magic, sizeof(magic) - 1) &&
 	       take_module(file, &module, &next);
 }
 
-static void set_arch(struct object_file *object, const struct module *m)
+static void set_arch(struct object_file *object, const struct module_line *m)
 {
 	size_t size = (size_t)(m->arch.end - m->arch.at);
 	size = size < sizeof(object->arch) ? size : sizeof(object->arch) - 1;
@@ -94,7 +94,7 @@ static void set_arch(struct object_file *object, const struct module *m)
 
 /* ---- The id ---- */
 
-static void decode(struct line digits, uint8_t *ret, size_t size)
+static void decode(struct text_line digits, uint8_t *ret, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		ret[i] = (uint8_t)(hex_digit(digits.at[2 * i]) << 4 | hex_digit(digits.at[2 * i + 1]));
@@ -114,12 +114,12 @@ static void swap_guid(uint8_t id[static MODULE_ID_SIZE])
  * "INFO CODE_ID id [name]": on ELF systems the whole build id. It is believed if the module's id was made
  * from it, that is, begins with the same 16 bytes, or with all of a shorter one and zeros.
  */
-static bool take_code_id(struct line l, struct object_file *object)
+static bool take_code_id(struct text_line l, struct object_file *object)
 {
 	uint8_t id[IMAGE_ID_MAX] = {0};
 	if (!LINE_TAKE(&l, "INFO") || !LINE_TAKE(&l, "CODE_ID"))
 		return false;
-	struct line field = line_take_field(&l);
+	struct text_line field = line_take_field(&l);
 	size_t digits = (size_t)(field.end - field.at);
 	if (!digits || digits % 2 || digits > sizeof(id) * 2 || !all_hex(field))
 		return false;
@@ -136,7 +136,7 @@ static void read_infos(struct object_file *object, const char *at, const char *e
 {
 	for (unsigned n = 0; at < end && n < INFO_LINES_MAX; n++) {
 		size_t left = (size_t)(end - at);
-		struct line l = line_at(at, at + (left < LINE_SIZE_MAX ? left : LINE_SIZE_MAX), &at);
+		struct text_line l = line_at(at, at + (left < LINE_SIZE_MAX ? left : LINE_SIZE_MAX), &at);
 		if ((size_t)(l.end - l.at) < 5 || memcmp(l.at, "INFO ", 5) != 0 || take_code_id(l, object))
 			return;
 	}
@@ -146,7 +146,7 @@ int breakpad_read(struct object_file *object, struct gsym_diag *diag)
 {
 	static const uint8_t none[MODULE_ID_SIZE];
 	const struct span file = {object->map, object->map_size};
-	struct module module;
+	struct module_line module;
 	const char *next;
 	if (!take_module(file, &module, &next))
 		return diag_set(diag, -ENOEXEC,

@@ -83,7 +83,7 @@ static bool find_file(struct breakpad_reader *r, uint64_t number, uint32_t *ret)
 
 /* ---- Records ---- */
 
-static uint64_t offset(const struct breakpad_reader *r, struct line l)
+static uint64_t offset(const struct breakpad_reader *r, struct text_line l)
 {
 	return (uint64_t)((const uint8_t *)l.at - r->context->object->map);
 }
@@ -104,9 +104,9 @@ static bool clip(const struct breakpad_reader *r, uint64_t addr, uint64_t size, 
 }
 
 /* "address size line file" */
-static int take_line(struct breakpad_reader *r, struct line l)
+static int take_line(struct breakpad_reader *r, struct text_line l)
 {
-	struct line all = l;
+	struct text_line all = l;
 	uint64_t addr, size, line, number;
 	struct body_line b;
 	if (!line_take_hex(&l, &addr) || !line_take_hex(&l, &size) ||
@@ -130,7 +130,7 @@ static int take_line(struct breakpad_reader *r, struct line l)
 }
 
 /* Fields up to the end, to tell the records of before 2021, which do not say in which file the call is. */
-static size_t count_fields(struct line l)
+static size_t count_fields(struct text_line l)
 {
 	size_t n = 0;
 	for (line_skip_spaces(&l); l.at < l.end; n++)
@@ -138,7 +138,7 @@ static size_t count_fields(struct line l)
 	return n;
 }
 
-static int take_ranges(struct breakpad_reader *r, struct line *l, bool *ret_bad)
+static int take_ranges(struct breakpad_reader *r, struct text_line *l, bool *ret_bad)
 {
 	uint64_t addr, size;
 	struct breakpad_range range = {.node = (uint32_t)r->tree.nodes.n};
@@ -156,7 +156,7 @@ static int take_ranges(struct breakpad_reader *r, struct line *l, bool *ret_bad)
 }
 
 /* "depth call_line [call_file] origin [address size]+", behind INLINE */
-static int take_inline(struct breakpad_reader *r, struct line l)
+static int take_inline(struct breakpad_reader *r, struct text_line l)
 {
 	struct breakpad_node node = {.off = offset(r, l)};
 	uint64_t depth, line, origin = 0, file = 0;
@@ -193,13 +193,13 @@ static int take_body(struct breakpad_reader *r, const struct breakpad_function *
 		return 0;
 	line_at(at, end, &next); /* the name */
 	for (at = next; at < end && !err; at = next) {
-		struct line l = line_at(at, end, &next);
+		struct text_line l = line_at(at, end, &next);
 		if (r->lines.n + r->tree.nodes.n >= BREAKPAD_ROWS_MAX) {
 			oddity_count(&r->odd, ODD_BREAKPAD_LIMIT, "file", offset(r, l));
 			break;
 		}
 		char first = l.at < l.end ? *l.at : 0;
-		struct line file = l; /* FILE may stand anywhere, and begins with a hexadecimal digit */
+		struct text_line file = l; /* FILE may stand anywhere, and begins with a hexadecimal digit */
 		if (first == 'F' && (LINE_TAKE(&file, "FILE") || LINE_TAKE(&file, "FUNC")))
 			continue;
 		if (hex_digit(first) >= 0)

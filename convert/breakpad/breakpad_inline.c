@@ -24,7 +24,7 @@ void breakpad_tree_free(struct breakpad_tree *t)
 	vec_free(&t->order);
 }
 
-struct level {
+struct tree_level {
 	size_t first, end; /* in tree->kept */
 };
 
@@ -82,7 +82,7 @@ static int keep_piece(struct breakpad_tree *t, const struct breakpad_range *r, u
 }
 
 /* Cuts @n disjoint ranges to those of the level above; both ascend. @left: pieces that may still be made. */
-static int cut(struct breakpad_tree *t, const struct breakpad_range *v, size_t n, struct level above,
+static int cut(struct breakpad_tree *t, const struct breakpad_range *v, size_t n, struct tree_level above,
 	       size_t *left, struct oddities *odd)
 {
 	size_t p = above.first;
@@ -125,7 +125,7 @@ static int compare_depth(const void *a, const void *b, void *user)
 
 static int place(struct breakpad_tree *t, struct oddities *odd)
 {
-	struct level above = {0};
+	struct tree_level above = {0};
 	size_t left = t->ranges.n * PIECES_PER_RANGE + PIECES_ALWAYS;
 	int err = 0;
 	t->kept.n = 0;
@@ -139,7 +139,7 @@ static int place(struct breakpad_tree *t, struct oddities *odd)
 			err = keep_all(t, t->ranges.v + first, n);
 		else if (follows)
 			err = cut(t, t->ranges.v + first, n, above, &left, odd);
-		above = (struct level){before, t->kept.n};
+		above = (struct tree_level){before, t->kept.n};
 	}
 	return err;
 }

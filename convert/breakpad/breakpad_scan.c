@@ -17,7 +17,7 @@ enum { CHUNK_SIZE = 4 << 20 };
 
 #define NO_FUNCTION SIZE_MAX
 
-struct chunk {
+struct scan_chunk {
 	struct breakpad_tables tables;
 	struct oddities odd;
 	size_t open;         /* function that line records belong to now */
@@ -28,10 +28,10 @@ struct chunk {
 	int err;
 };
 
-struct scan {
+struct symbol_scan {
 	const struct object_file *object;
 	uint64_t base;
-	struct chunk *chunks;
+	struct scan_chunk *chunks;
 };
 
 void breakpad_tables_free(struct breakpad_tables *tables)
@@ -44,157 +44,157 @@ void breakpad_tables_free(struct breakpad_tables *tables)
 /* ---- Records ---- */
 
 /* A line of one chunk. */
-struct place {
-	const struct scan *scan;
-	struct chunk *chunk;
+struct chunk_line {
+	const struct symbol_scan *scan;
+	struct scan_chunk *chunk;
 	uint64_t off, end; /* of the line in the file */
 };
 
-static uint64_t offset(const struct place *p, const char *at)
+static uint64_t offset(const struct chunk_line *line, const char *at)
 {
-	return (uint64_t)((const uint8_t *)at - p->scan->object->map);
+	return (uint64_t)((const uint8_t *)at - line->scan->object->map);
 }
 
-static void damaged(const struct place *p)
+static void damaged(const struct chunk_line *line)
 {
-	oddity_count(&p->chunk->odd, ODD_BREAKPAD_RECORD, "file", p->off);
+	oddity_count(&line->chunk->odd, ODD_BREAKPAD_RECORD, "file", line->off);
 }
 
-static bool has_text(struct line l)
+static bool has_text(struct text_line l)
 {
 	return l.at < l.end && (size_t)(l.end - l.at) < UINT32_MAX &&
 	       !memchr(l.at, 0, (size_t)(l.end - l.at));
 }
 
 /* The end of what belongs to the function before. */
-static void bound(struct chunk *chunk)
+static void bound(struct scan_chunk *chunk)
 {
 	chunk->bounded = true;
 	chunk->open = NO_FUNCTION;
 }
 
-static void take_m(struct line *l)
+static void take_m(struct text_line *l)
 {
 	(void)LINE_TAKE(l, "m"); /* several symbols share this place; one of them is told */
 }
 
 /* "[m] address size parameters name" */
-static int take_func(struct place *p, struct line l)
+static int take_func(struct chunk_line *line, struct text_line l)
 {
 	struct breakpad_function f = {0};
 	uint64_t size, parameters, end;
-	bound(p->chunk);
+	bound(line->chunk);
 	take_m(&l);
 	bool whole = line_take_hex(&l, &f.addr) && line_take_hex(&l, &size) &&
 		     line_take_hex(&l, &parameters) &&
-		     !__builtin_add_overflow(f.addr, p->scan->base, &f.addr) &&
+		     !__builtin_add_overflow(f.addr, line->scan->base, &f.addr) &&
 		     !__builtin_add_overflow(f.addr, size, &end);
 	if (!whole) {
-		damaged(p);
+		damaged(line);
 		return 0;
 	}
 	if (size > UINT32_MAX || !has_text(l)) {
-		oddity_count(&p->chunk->odd, size > UINT32_MAX ? ODD_FUNCTION_SIZE : ODD_NO_NAME, "file",
-			     p->off);
+		oddity_count(&line->chunk->odd, size > UINT32_MAX ? ODD_FUNCTION_SIZE : ODD_NO_NAME, "file",
+			     line->off);
 		return 0;
 	}
 	f.size = (uint32_t)size;
-	f.name_off = offset(p, l.at);
+	f.name_off = offset(line, l.at);
 	f.name_size = (uint32_t)(l.end - l.at);
-	p->chunk->open = p->chunk->tables.functions.n;
-	return vec_push(&p->chunk->tables.functions, f);
+	line->chunk->open = line->chunk->tables.functions.n;
+	return vec_push(&line->chunk->tables.functions, f);
 }
 
 /* "[m] address parameters name". Address 0 is what dump_syms says of constants of Windows' libraries. */
-static int take_public(struct place *p, struct line l)
+static int take_public(struct chunk_line *line, struct text_line l)
 {
 	struct breakpad_function f = {.is_public = true};
 	uint64_t parameters;
-	bound(p->chunk);
+	bound(line->chunk);
 	take_m(&l);
 	if (!line_take_hex(&l, &f.addr) || !line_take_hex(&l, &parameters) || !has_text(l) ||
-	    __builtin_add_overflow(f.addr, p->scan->base, &f.addr)) {
-		damaged(p);
+	    __builtin_add_overflow(f.addr, line->scan->base, &f.addr)) {
+		damaged(line);
 		return 0;
 	}
-	if (f.addr == p->scan->base)
+	if (f.addr == line->scan->base)
 		return 0;
-	f.name_off = offset(p, l.at);
+	f.name_off = offset(line, l.at);
 	f.name_size = (uint32_t)(l.end - l.at);
-	return vec_push(&p->chunk->tables.functions, f);
+	return vec_push(&line->chunk->tables.functions, f);
 }
 
-static int take_name(struct place *p, struct line l, breakpad_name_vec *names)
+static int take_name(struct chunk_line *line, struct text_line l, breakpad_name_vec *names)
 {
 	struct breakpad_name name = {0};
 	if (!line_take_number(&l, INT64_MAX >> 4, &name.number) || !has_text(l)) {
-		damaged(p);
+		damaged(line);
 		return 0;
 	}
-	name.off = offset(p, l.at);
+	name.off = offset(line, l.at);
 	name.size = (uint32_t)(l.end - l.at);
 	return vec_push(names, name);
 }
 
 /* "number name"; before 2021 "number file name". */
-static int take_origin(struct place *p, struct line l)
+static int take_origin(struct chunk_line *line, struct text_line l)
 {
-	struct line name = l, old;
+	struct text_line name = l, old;
 	uint64_t number, file;
 	if (line_take_number(&name, INT64_MAX >> 4, &number)) {
 		old = name;
 		if (line_take_number(&old, UINT32_MAX, &file) && old.at < old.end) {
-			struct breakpad_name origin = {number, offset(p, old.at),
+			struct breakpad_name origin = {number, offset(line, old.at),
 						       (uint32_t)(old.end - old.at)};
 			if (!has_text(old)) {
-				damaged(p);
+				damaged(line);
 				return 0;
 			}
-			return vec_push(&p->chunk->tables.origins, origin);
+			return vec_push(&line->chunk->tables.origins, origin);
 		}
 	}
-	return take_name(p, l, &p->chunk->tables.origins);
+	return take_name(line, l, &line->chunk->tables.origins);
 }
 
 /* A line record, an INLINE record, or nothing known: what a function's own reader looks at. */
-static void take_body(struct place *p)
+static void take_body(struct chunk_line *line)
 {
-	struct chunk *chunk = p->chunk;
+	struct scan_chunk *chunk = line->chunk;
 	if (chunk->open == NO_FUNCTION) {
 		if (chunk->bounded) {
-			oddity_count(&chunk->odd, ODD_BREAKPAD_LOOSE, "file", p->off);
+			oddity_count(&chunk->odd, ODD_BREAKPAD_LOOSE, "file", line->off);
 			return;
 		}
 		if (!chunk->before++)
-			chunk->before_at = p->off;
-		chunk->before_end = p->end;
+			chunk->before_at = line->off;
+		chunk->before_end = line->end;
 		return;
 	}
 	struct breakpad_function *f = &chunk->tables.functions.v[chunk->open];
-	if (p->end - f->name_off > UINT32_MAX)
-		oddity_count(&chunk->odd, ODD_BREAKPAD_LIMIT, "file", p->off);
+	if (line->end - f->name_off > UINT32_MAX)
+		oddity_count(&chunk->odd, ODD_BREAKPAD_LIMIT, "file", line->off);
 	else
-		f->body_size = (uint32_t)(p->end - f->name_off);
+		f->body_size = (uint32_t)(line->end - f->name_off);
 }
 
-static bool is_body(struct line l)
+static bool is_body(struct text_line l)
 {
 	return l.at < l.end && (hex_digit(*l.at) >= 0 || (*l.at == 'I' && LINE_TAKE(&l, "INLINE")));
 }
 
 /* Others (STACK, INFO, and what later versions add) say nothing of names or lines. */
-static int take_line(struct place *p, struct line l)
+static int take_line(struct chunk_line *line, struct text_line l)
 {
 	if (LINE_TAKE(&l, "FUNC"))
-		return take_func(p, l);
+		return take_func(line, l);
 	if (LINE_TAKE(&l, "PUBLIC"))
-		return take_public(p, l);
+		return take_public(line, l);
 	if (LINE_TAKE(&l, "FILE"))
-		return take_name(p, l, &p->chunk->tables.files);
+		return take_name(line, l, &line->chunk->tables.files);
 	if (LINE_TAKE(&l, "INLINE_ORIGIN"))
-		return take_origin(p, l);
+		return take_origin(line, l);
 	if (is_body(l))
-		take_body(p);
+		take_body(line);
 	return 0;
 }
 
@@ -209,27 +209,27 @@ static const char *first_line(const struct object_file *object, const char *from
 	return feed ? feed + 1 : to;
 }
 
-static void scan_chunk(void *user, size_t index, unsigned thread)
+static void scan_one_chunk(void *user, size_t index, unsigned thread)
 {
 	(void)thread;
-	struct scan *scan = user;
+	struct symbol_scan *scan = user;
 	const struct object_file *object = scan->object;
-	struct chunk *chunk = &scan->chunks[index];
-	struct place p = {.scan = scan, .chunk = chunk};
+	struct scan_chunk *chunk = &scan->chunks[index];
+	struct chunk_line line = {.scan = scan, .chunk = chunk};
 	size_t from = index * CHUNK_SIZE,
 	       to = object->map_size - from < CHUNK_SIZE ? object->map_size : from + CHUNK_SIZE;
 	const char *all = (const char *)object->map, *end = all + object->map_size, *next;
 	chunk->open = NO_FUNCTION;
 	for (const char *at = first_line(object, all + from, all + to); at < all + to && !chunk->err;
 	     at = next) {
-		struct line l = line_at(at, end, &next);
-		p.off = (uint64_t)(at - all);
-		p.end = (uint64_t)(next - all);
+		struct text_line l = line_at(at, end, &next);
+		line.off = (uint64_t)(at - all);
+		line.end = (uint64_t)(next - all);
 		char first = l.at < l.end ? *l.at : 0;
 		if (first != 'F' && hex_digit(first) >= 0)
-			take_body(&p); /* nearly all lines */
+			take_body(&line); /* nearly all lines */
 		else
-			chunk->err = take_line(&p, l);
+			chunk->err = take_line(&line, l);
 	}
 	object_release(object, (struct span){object->map, object->map_size}, from, to);
 }
@@ -244,7 +244,7 @@ static void scan_chunk(void *user, size_t index, unsigned thread)
 		    (to)->n += (from)->n, 0))
 
 /* What a chunk has before its first function belongs to @open, or to nobody. */
-static void give_before(struct breakpad_tables *all, size_t open, struct chunk *chunk)
+static void give_before(struct breakpad_tables *all, size_t open, struct scan_chunk *chunk)
 {
 	if (!chunk->before)
 		return;
@@ -258,12 +258,12 @@ static void give_before(struct breakpad_tables *all, size_t open, struct chunk *
 	chunk->odd.kind[f ? ODD_BREAKPAD_LIMIT : ODD_BREAKPAD_LOOSE].count += chunk->before - 1;
 }
 
-static int join(struct scan *scan, size_t n, struct breakpad_tables *all, struct oddities *odd)
+static int join(struct symbol_scan *scan, size_t n, struct breakpad_tables *all, struct oddities *odd)
 {
 	size_t open = NO_FUNCTION;
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++) {
-		struct chunk *chunk = &scan->chunks[i];
+		struct scan_chunk *chunk = &scan->chunks[i];
 		size_t first = all->functions.n;
 		give_before(all, open, chunk);
 		if (chunk->bounded)
@@ -283,12 +283,12 @@ int breakpad_scan(const struct object_file *object, uint64_t base, unsigned thre
 		  struct breakpad_tables *ret, struct oddities *odd)
 {
 	size_t n = (object->map_size + CHUNK_SIZE - 1) / CHUNK_SIZE;
-	struct scan scan = {.object = object, .base = base, .chunks = calloc(n, sizeof(*scan.chunks))};
+	struct symbol_scan scan = {.object = object, .base = base, .chunks = calloc(n, sizeof(*scan.chunks))};
 	if (!scan.chunks)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		scan.chunks[i].odd.order = i;
-	parallel_for(threads, n, scan_chunk, &scan);
+	parallel_for(threads, n, scan_one_chunk, &scan);
 	int err = join(&scan, n, ret, odd);
 	for (size_t i = 0; i < n; i++)
 		breakpad_tables_free(&scan.chunks[i].tables);

@@ -12,29 +12,29 @@
 #include <string.h>
 
 /* What is left of a line. */
-struct line {
+struct text_line {
 	const char *at, *end;
 };
 
 /* The line at @at; *ret_next is where the next one begins. */
-static inline struct line line_at(const char *at, const char *end, const char **ret_next)
+static inline struct text_line line_at(const char *at, const char *end, const char **ret_next)
 {
 	const char *feed = memchr(at, '\n', (size_t)(end - at));
 	*ret_next = feed ? feed + 1 : end;
 	const char *stop = feed ? feed : end;
 	while (stop > at && stop[-1] == '\r')
 		stop--;
-	return (struct line){at, stop};
+	return (struct text_line){at, stop};
 }
 
-static inline void line_skip_spaces(struct line *l)
+static inline void line_skip_spaces(struct text_line *l)
 {
 	while (l->at < l->end && *l->at == ' ')
 		l->at++;
 }
 
 /* Whether the line goes on with @word and a space: then both are passed. */
-static inline bool line_take_word(struct line *l, const char *word, size_t size)
+static inline bool line_take_word(struct text_line *l, const char *word, size_t size)
 {
 	if ((size_t)(l->end - l->at) <= size || memcmp(l->at, word, size) != 0 || l->at[size] != ' ')
 		return false;
@@ -46,9 +46,9 @@ static inline bool line_take_word(struct line *l, const char *word, size_t size)
 #define LINE_TAKE(line, word) line_take_word(line, word, sizeof(word) - 1)
 
 /* A field up to the next space, which may be empty. */
-static inline struct line line_take_field(struct line *l)
+static inline struct text_line line_take_field(struct text_line *l)
 {
-	struct line field = {l->at, l->at};
+	struct text_line field = {l->at, l->at};
 	while (field.end < l->end && *field.end != ' ')
 		field.end++;
 	l->at = field.end;
@@ -57,7 +57,7 @@ static inline struct line line_take_field(struct line *l)
 }
 
 /* Behind a number must be a space or the end. */
-static inline bool line_end_field(struct line *l, const char *from)
+static inline bool line_end_field(struct text_line *l, const char *from)
 {
 	if (l->at == from || (l->at < l->end && *l->at != ' '))
 		return false;
@@ -77,7 +77,7 @@ static inline int hex_digit(char c)
 	return values[(uint8_t)c] - 1;
 }
 
-static inline bool line_take_hex(struct line *l, uint64_t *ret)
+static inline bool line_take_hex(struct text_line *l, uint64_t *ret)
 {
 	const char *from = l->at;
 	uint64_t value = 0;
@@ -91,7 +91,7 @@ static inline bool line_take_hex(struct line *l, uint64_t *ret)
 }
 
 /* Decimal, at most @max, which is below 2^60. */
-static inline bool line_take_number(struct line *l, uint64_t max, uint64_t *ret)
+static inline bool line_take_number(struct text_line *l, uint64_t max, uint64_t *ret)
 {
 	const char *from = l->at;
 	uint64_t value = 0;

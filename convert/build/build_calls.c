@@ -5,12 +5,12 @@
 
 /* An address belongs to a call inside if it lies behind the first byte; the last instruction may be a call.
  */
-static bool returns_into(const struct call *call, uint64_t lo, uint64_t hi)
+static bool returns_into(const struct call_entry *call, uint64_t lo, uint64_t hi)
 {
 	return call->return_pc > lo && call->return_pc <= hi;
 }
 
-static int add_site(struct builder *b, const struct call *call, uint64_t lo)
+static int add_site(struct unit_builder *b, const struct call_entry *call, uint64_t lo)
 {
 	struct name_slot name = {.string = NO_STRING};
 	int err = call->has_callee ? builder_name(b, call->name_key, &name) : 0;
@@ -24,13 +24,13 @@ static int add_site(struct builder *b, const struct call *call, uint64_t lo)
 	return err ? err : vec_push(&b->callsites, site);
 }
 
-int builder_callsites(struct builder *b, uint32_t body_index, uint64_t lo, uint64_t hi)
+int builder_callsites(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_t hi)
 {
-	const struct body *body = &b->bodies.v[body_index];
+	const struct subprogram *subprogram = &b->subprograms.v[index];
 	b->callsites.n = b->patterns.n = 0;
-	for (uint32_t i = body->first_call; i < body->end_call; i++) {
-		const struct call *call = &b->calls.v[i];
-		if (call->body != body_index || !returns_into(call, lo, hi))
+	for (uint32_t i = subprogram->first_call; i < subprogram->end_call; i++) {
+		const struct call_entry *call = &b->calls.v[i];
+		if (call->subprogram != index || !returns_into(call, lo, hi))
 			continue;
 		int err = add_site(b, call, lo);
 		if (err)

@@ -8,7 +8,7 @@
 #include "convert/build/builder.h"
 
 /* Sequences that begin at a declaration but lie at 0 belong to dropped code. */
-static bool is_placed(const struct builder *b, const struct line_seq *seq, uint64_t size)
+static bool is_placed(const struct unit_builder *b, const struct line_seq *seq, uint64_t size)
 {
 	const range_vec *text = b->context->text;
 	return seq->lo && seq->hi - seq->lo >= size && (!text->n || ranges_find(text, seq->lo));
@@ -16,7 +16,7 @@ static bool is_placed(const struct builder *b, const struct line_seq *seq, uint6
 
 enum { SEQUENCES_MAX = 4096 }; /* looked at for one function: a unit of more gives up, not the time */
 
-static const struct line_seq *find_by_declaration(struct builder *b, const struct folded *f)
+static const struct line_seq *find_by_declaration(struct unit_builder *b, const struct folded *f)
 {
 	const struct line_seq *best = NULL;
 	uint64_t best_distance = UINT64_MAX;
@@ -33,7 +33,7 @@ static const struct line_seq *find_by_declaration(struct builder *b, const struc
 	return best;
 }
 
-static int build_folded(struct builder *b, const struct folded *f)
+static int build_folded(struct unit_builder *b, const struct folded *f)
 {
 	struct name_slot name;
 	bool told = f->sequence != NO_SEQUENCE;
@@ -58,7 +58,7 @@ static int build_folded(struct builder *b, const struct folded *f)
 	return builder_keep_record(b, &r);
 }
 
-int builder_folded(struct builder *b)
+int builder_folded(struct unit_builder *b)
 {
 	int err = 0;
 	for (size_t i = 0; i < b->folded.n && !err; i++)

@@ -2,13 +2,13 @@
  * build_inline.c - the inline tree of one range of a function.
  *
  * A function split over several ranges gives one record for each, and each takes the part of the tree that
- * lies in it. A node keeps what of its ranges its parent has; one that is left with none goes, and its
+ * lies in it. A call keeps what of its ranges its parent has; one that is left with none goes, and its
  * children with it.
  */
 #include "convert/build/builder.h"
 
 /* The kept ranges of the nearest kept ancestor: kept.v[first, end). */
-struct level {
+struct inline_level {
 	uint32_t first, end;
 };
 
@@ -30,7 +30,7 @@ static size_t first_behind(const struct range *v, size_t n, uint64_t addr)
  * Keeps what of @r lies in the parent's ranges. Compilers join ranges that touch, so that one may reach over
  * two parts of a function (basic block sections); upstream drops such a call and all in it.
  */
-static int keep_range(struct builder *b, struct range r, const struct level *parent, bool *found)
+static int keep_range(struct unit_builder *b, struct range r, const struct inline_level *parent, bool *found)
 {
 	size_t n = parent->end - parent->first;
 	for (size_t i = first_behind(b->kept.v + parent->first, n, r.lo); i < n; i++) {
@@ -47,55 +47,56 @@ static int keep_range(struct builder *b, struct range r, const struct level *par
 	return 0;
 }
 
-static bool overlaps_body(const struct builder *b, struct range r)
+static bool overlaps_subprogram(const struct unit_builder *b, struct range r)
 {
-	size_t i = first_behind(b->body_ranges.v, b->body_ranges.n, r.lo);
-	return i < b->body_ranges.n && b->body_ranges.v[i].lo < r.hi;
+	size_t i = first_behind(b->subprogram_ranges.v, b->subprogram_ranges.n, r.lo);
+	return i < b->subprogram_ranges.n && b->subprogram_ranges.v[i].lo < r.hi;
 }
 
-/* Copies the ranges of @node that its parent has, too, to b->kept: their number, or -ENOMEM. */
-static int keep_ranges(struct builder *b, const struct node *node, const struct level *parent)
+/* Copies the ranges of @call that its parent has, too, to b->kept: their number, or -ENOMEM. */
+static int keep_ranges(struct unit_builder *b, const struct inlined_call *call,
+		       const struct inline_level *parent)
 {
 	size_t before = b->kept.n;
 	bool outside = false;
-	for (uint32_t i = 0; i < node->n_ranges; i++) {
-		struct range r = b->ranges.v[node->first_range + i];
+	for (uint32_t i = 0; i < call->n_ranges; i++) {
+		struct range r = b->ranges.v[call->first_range + i];
 		bool found = false;
 		if (keep_range(b, r, parent, &found))
 			return -ENOMEM;
-		outside |= !found && !overlaps_body(b, r); /* else it belongs to another part */
+		outside |= !found && !overlaps_subprogram(b, r); /* else it belongs to another part */
 	}
 	if (outside)
-		oddity_count(&b->odd, ODD_INLINE_RANGE, ".debug_info", node->die_off);
+		oddity_count(&b->odd, ODD_INLINE_RANGE, ".debug_info", call->die_off);
 	return (int)(b->kept.n - before);
 }
 
-static int node_call_file(struct builder *b, const struct node *node, uint32_t *ret)
+static int inlined_call_file(struct unit_builder *b, const struct inlined_call *call, uint32_t *ret)
 {
 	*ret = 0;
-	int err = node->has_call_file      ? builder_file(b, node->call_file, ret)
+	int err = call->has_call_file      ? builder_file(b, call->call_file, ret)
 		  : b->context->match_llvm ? -ENOENT
 					   : 0;
 	if (err == -ENOENT)
-		oddity_count(&b->odd, ODD_CALL_FILE, ".debug_info", node->die_off);
+		oddity_count(&b->odd, ODD_CALL_FILE, ".debug_info", call->die_off);
 	return err;
 }
 
-/* Appends the node with its last @n kept ranges. -ENOENT: its call file is bad. */
-static int emit_node(struct builder *b, const struct node *node, uint64_t lo, uint32_t n)
+/* Appends the call with its last @n kept ranges. -ENOENT: its call file is bad. */
+static int add_inlined(struct unit_builder *b, const struct inlined_call *call, uint64_t lo, uint32_t n)
 {
 	struct name_slot name;
 	uint32_t file;
-	int err = node_call_file(b, node, &file);
+	int err = inlined_call_file(b, call, &file);
 	if (!err)
-		err = builder_name(b, node->name_key, &name);
+		err = builder_name(b, call->name_key, &name);
 	if (err)
 		return err;
 	struct gsym_inline out = {
 		.name = name.string,
 		.call_file = file,
-		.call_line = (uint32_t)node->call_line,
-		.depth = node->depth,
+		.call_line = (uint32_t)call->call_line,
+		.depth = call->depth,
 		.first_range = (uint32_t)b->inline_ranges.n,
 		.n_ranges = n,
 	};
@@ -108,28 +109,29 @@ static int emit_node(struct builder *b, const struct node *node, uint64_t lo, ui
 	return vec_push(&b->inlines, out);
 }
 
-int builder_inlines(struct builder *b, uint32_t body_index, uint64_t lo, uint64_t hi)
+int builder_inlines(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_t hi)
 {
-	const struct body *body = &b->bodies.v[body_index];
-	struct level levels[DIE_DEPTH_MAX + 1];
-	uint32_t dropped = UINT32_MAX; /* depth of the dropped node whose descendants are being passed */
+	const struct subprogram *subprogram = &b->subprograms.v[index];
+	struct inline_level levels[DIE_DEPTH_MAX + 1];
+	uint32_t dropped = UINT32_MAX; /* depth of the dropped call whose descendants are being passed */
 	b->inlines.n = b->inline_ranges.n = b->kept.n = 0;
 	if (vec_push(&b->kept, (struct range){lo, hi}))
 		return -ENOMEM;
-	levels[0] = (struct level){0, 1};
-	for (uint32_t i = body->first_node; i < body->end_node && b->node_budget; i++, b->node_budget--) {
-		const struct node *node = &b->nodes.v[i];
-		if (node->body != body_index || node->depth > dropped)
+	levels[0] = (struct inline_level){0, 1};
+	for (uint32_t i = subprogram->first_inlined; i < subprogram->end_inlined && b->inlined_budget;
+	     i++, b->inlined_budget--) {
+		const struct inlined_call *call = &b->inlined_calls.v[i];
+		if (call->subprogram != index || call->depth > dropped)
 			continue;
-		const struct level *parent = &levels[node->depth - 1];
+		const struct inline_level *parent = &levels[call->depth - 1];
 		b->kept.n = parent->end;
-		int n = keep_ranges(b, node, parent);
-		int err = n > 0 ? emit_node(b, node, lo, (uint32_t)n) : n ? n : -ENOENT;
+		int n = keep_ranges(b, call, parent);
+		int err = n > 0 ? add_inlined(b, call, lo, (uint32_t)n) : n ? n : -ENOENT;
 		if (err && err != -ENOENT)
 			return err;
-		dropped = err ? node->depth : UINT32_MAX;
-		levels[node->depth] =
-			(struct level){(uint32_t)(b->kept.n - (size_t)(n > 0 ? n : 0)), (uint32_t)b->kept.n};
+		dropped = err ? call->depth : UINT32_MAX;
+		levels[call->depth] = (struct inline_level){(uint32_t)(b->kept.n - (size_t)(n > 0 ? n : 0)),
+							    (uint32_t)b->kept.n};
 	}
 	return 0;
 }

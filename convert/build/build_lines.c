@@ -11,7 +11,7 @@ enum { CANDIDATES_MAX = 64 }; /* sequences looked at for one function: folding r
 
 /* ---- Rows ---- */
 
-static bool is_apple(const struct builder *b)
+static bool is_apple(const struct unit_builder *b)
 {
 	return b->unit.main->object->macho && !b->context->match_llvm;
 }
@@ -28,7 +28,7 @@ static bool is_pair(const struct gsym_row *rows, size_t n)
 }
 
 /* No more rows come at the address of the last one: what adds nothing is dropped. */
-static void end_address(struct builder *b)
+static void end_address(struct unit_builder *b)
 {
 	const struct gsym_row *rows = b->rows.v;
 	size_t n = b->rows.n;
@@ -47,7 +47,7 @@ static void end_address(struct builder *b)
  * of that platform show. The first stays even where it is like the row before it, and so does a row behind
  * two: it ends what the first of them says.
  */
-static int push_first_and_last(struct builder *b, uint32_t off, uint32_t file, uint32_t line)
+static int push_first_and_last(struct unit_builder *b, uint32_t off, uint32_t file, uint32_t line)
 {
 	struct gsym_row *last = b->rows.n ? &b->rows.v[b->rows.n - 1] : NULL, row = {off, file, line};
 	if (last && last->off == off) {
@@ -64,7 +64,7 @@ static int push_first_and_last(struct builder *b, uint32_t off, uint32_t file, u
  * Of several rows at one address only the last can ever be seen, and a row like the one before it adds
  * nothing; neither is kept.
  */
-static inline int push_row(struct builder *b, uint32_t off, uint32_t file, uint32_t line)
+static inline int push_row(struct unit_builder *b, uint32_t off, uint32_t file, uint32_t line)
 {
 	struct gsym_row *last = b->rows.n ? &b->rows.v[b->rows.n - 1] : NULL;
 	if (last && last->file == file && last->line == line)
@@ -78,7 +78,7 @@ static inline int push_row(struct builder *b, uint32_t off, uint32_t file, uint3
 }
 
 /* builder_file() for those files, nearly all, that were asked for before. */
-static inline int row_file(struct builder *b, uint32_t index, uint32_t *ret)
+static inline int row_file(struct unit_builder *b, uint32_t index, uint32_t *ret)
 {
 	if (index < b->file_map.n && (*ret = b->file_map.v[index]) != 0)
 		return 0;
@@ -99,7 +99,7 @@ static uint32_t row_behind(const struct line_row *rows, uint32_t first, uint32_t
 }
 
 /* Rows of one sequence that hold somewhere in [lo, hi). */
-static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
+static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
 {
 	const struct line_row *rows = b->lines.rows.v;
 	bool apple = is_apple(b);
@@ -131,7 +131,7 @@ static int take_rows(struct builder *b, const struct line_seq *seq, uint64_t lo,
 
 /* ---- Sequences ---- */
 
-uint64_t builder_declaration_distance(struct builder *b, const struct line_seq *seq, uint64_t die_off)
+uint64_t builder_declaration_distance(struct unit_builder *b, const struct line_seq *seq, uint64_t die_off)
 {
 	const struct line_row *row = &b->lines.rows.v[seq->first];
 	uint64_t file, line;
@@ -140,7 +140,7 @@ uint64_t builder_declaration_distance(struct builder *b, const struct line_seq *
 	return near ? row->line - line : UINT64_MAX;
 }
 
-const struct line_seq *builder_find_sequence(const struct builder *b, uint64_t off)
+const struct line_seq *builder_find_sequence(const struct unit_builder *b, uint64_t off)
 {
 	for (size_t i = 0; i < b->lines.seqs.n; i++)
 		if (b->lines.seqs.v[i].off == off)
@@ -148,7 +148,7 @@ const struct line_seq *builder_find_sequence(const struct builder *b, uint64_t o
 	return NULL;
 }
 
-int builder_sequence_rows(struct builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
+int builder_sequence_rows(struct unit_builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
 {
 	b->rows.n = 0;
 	return take_rows(b, seq, lo, hi);
@@ -159,8 +159,8 @@ int builder_sequence_rows(struct builder *b, const struct line_seq *seq, uint64_
  * Of several it is the one the entry names, else the one that begins soonest behind its declaration, else the
  * first of the table.
  */
-static const struct line_seq *choose_sequence(struct builder *b, size_t upto, uint64_t lo,
-					      const struct body *body)
+static const struct line_seq *choose_sequence(struct unit_builder *b, size_t upto, uint64_t lo,
+					      const struct subprogram *subprogram)
 {
 	const struct line_seq *seqs = b->lines.seqs.v, *best = NULL;
 	uint64_t best_distance = UINT64_MAX;
@@ -170,10 +170,11 @@ static const struct line_seq *choose_sequence(struct builder *b, size_t upto, ui
 			continue;
 		if (!best && (!i || seqs[i - 1].reach <= lo))
 			return &seqs[i]; /* the only one, as nearly always */
-		if (body && seqs[i].off == body->sequence)
+		if (subprogram && seqs[i].off == subprogram->sequence)
 			return &seqs[i];
-		uint64_t distance =
-			body ? builder_declaration_distance(b, &seqs[i], body->die_off) : UINT64_MAX;
+		uint64_t distance = subprogram
+					    ? builder_declaration_distance(b, &seqs[i], subprogram->die_off)
+					    : UINT64_MAX;
 		several |= best != NULL;
 		if (best &&
 		    (distance != best_distance ? distance > best_distance : seqs[i].first > best->first))
@@ -202,17 +203,17 @@ static size_t sequences_upto(const struct line_table *lines, uint64_t addr)
 
 /* A function without any row still has the line of its declaration where it begins, but not in its later
  * parts. */
-static int declaration_row(struct builder *b, uint64_t lo, const struct body *body)
+static int declaration_row(struct unit_builder *b, uint64_t lo, const struct subprogram *subprogram)
 {
 	uint32_t number;
 	uint64_t file, line;
-	if (lo != b->ranges.v[body->first_range].lo && !b->context->match_llvm)
+	if (lo != b->ranges.v[subprogram->first_range].lo && !b->context->match_llvm)
 		return 0;
-	if (!names_declaration(b->names, &b->unit, body->die_off, &file, &line))
+	if (!names_declaration(b->names, &b->unit, subprogram->die_off, &file, &line))
 		return 0;
 	int err = builder_file(b, file, &number);
 	if (err == -ENOENT) {
-		oddity_count(&b->odd, ODD_DECL_FILE, ".debug_info", body->die_off);
+		oddity_count(&b->odd, ODD_DECL_FILE, ".debug_info", subprogram->die_off);
 		return 0;
 	}
 	b->declared = true;
@@ -223,7 +224,7 @@ static int declaration_row(struct builder *b, uint64_t lo, const struct body *bo
  * Apple's tools give functions that the compiler made of others' code no row and no declaration; they lie
  * behind the last row of their unit, and the debuggers of that platform show the line that it ends with.
  */
-static int end_row(struct builder *b, size_t upto, uint64_t lo)
+static int end_row(struct unit_builder *b, size_t upto, uint64_t lo)
 {
 	const struct line_seq *seqs = b->lines.seqs.v, *last = NULL;
 	uint32_t file;
@@ -237,22 +238,22 @@ static int end_row(struct builder *b, size_t upto, uint64_t lo)
 }
 
 /* Whether the entry names another sequence for its first range than the one taken. */
-static bool is_misnamed(const struct builder *b, const struct body *body, uint64_t lo,
+static bool is_misnamed(const struct unit_builder *b, const struct subprogram *subprogram, uint64_t lo,
 			const struct line_seq *seq)
 {
-	return body && body->sequence != NO_SEQUENCE && b->ranges.v[body->first_range].lo == lo &&
-	       (!seq || seq->off != body->sequence);
+	return subprogram && subprogram->sequence != NO_SEQUENCE &&
+	       b->ranges.v[subprogram->first_range].lo == lo && (!seq || seq->off != subprogram->sequence);
 }
 
-int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body *body)
+int builder_rows(struct unit_builder *b, uint64_t lo, uint64_t hi, const struct subprogram *subprogram)
 {
 	b->rows.n = 0;
 	b->declared = false;
 	size_t upto = sequences_upto(&b->lines, lo), next = upto;
-	const struct line_seq *seq = choose_sequence(b, next, lo, body);
+	const struct line_seq *seq = choose_sequence(b, next, lo, subprogram);
 	uint64_t at = lo;
-	if (is_misnamed(b, body, lo, seq))
-		oddity_count(&b->odd, ODD_LINE_SEQUENCE, ".debug_info", body->die_off);
+	if (is_misnamed(b, subprogram, lo, seq))
+		oddity_count(&b->odd, ODD_LINE_SEQUENCE, ".debug_info", subprogram->die_off);
 	if (seq) {
 		int err = take_rows(b, seq, lo, hi);
 		if (err)
@@ -269,8 +270,8 @@ int builder_rows(struct builder *b, uint64_t lo, uint64_t hi, const struct body 
 			return err;
 		at = seq->hi;
 	}
-	if (b->rows.n || !body)
+	if (b->rows.n || !subprogram)
 		return 0;
-	int err = declaration_row(b, lo, body);
+	int err = declaration_row(b, lo, subprogram);
 	return err || b->rows.n || !is_apple(b) ? err : end_row(b, upto, lo);
 }

@@ -5,22 +5,22 @@
 
 enum {
 	FIRST_NAME_SLOTS = 4096,
-	WORK_PER_ITEM = 64, /* how often a row or a node may be looked at, on average */
+	WORK_PER_ITEM = 64, /* how often a row or a call may be looked at, on average */
 	WORK_ALWAYS = 1 << 20,
 	NAME_MAX_SIZE =
 		32 *
 		1024, /* longer ones are cut: suffixes of one long string could be names by the thousand */
 };
 
-int builder_init(struct builder *b, const struct build_context *context)
+int builder_init(struct unit_builder *b, const struct build_context *context)
 {
-	*b = (struct builder){.context = context, .slot_mask = FIRST_NAME_SLOTS - 1};
+	*b = (struct unit_builder){.context = context, .slot_mask = FIRST_NAME_SLOTS - 1};
 	b->names = names_new(&b->odd);
 	b->slots = calloc(FIRST_NAME_SLOTS, sizeof(*b->slots));
 	return b->names && b->slots ? 0 : -ENOMEM;
 }
 
-void builder_deinit(struct builder *b)
+void builder_deinit(struct unit_builder *b)
 {
 	split_file_close(b->split);
 	names_free(b->names);
@@ -29,8 +29,8 @@ void builder_deinit(struct builder *b)
 	unit_deinit(&b->skeleton);
 	line_table_deinit(&b->lines);
 	arena_free(&b->arena);
-	vec_free(&b->bodies);
-	vec_free(&b->nodes);
+	vec_free(&b->subprograms);
+	vec_free(&b->inlined_calls);
 	vec_free(&b->calls);
 	vec_free(&b->folded);
 	vec_free(&b->callsites);
@@ -44,13 +44,13 @@ void builder_deinit(struct builder *b)
 	vec_free(&b->inlines);
 	vec_free(&b->inline_ranges);
 	vec_free(&b->kept);
-	vec_free(&b->body_ranges);
+	vec_free(&b->subprogram_ranges);
 	vec_free(&b->covered);
 }
 
 /* ---- Files ---- */
 
-int builder_file(struct builder *b, uint64_t index, uint32_t *ret)
+int builder_file(struct unit_builder *b, uint64_t index, uint32_t *ret)
 {
 	if (!line_table_has_file(&b->lines, index)) {
 		*ret = 0;
@@ -71,7 +71,7 @@ int builder_file(struct builder *b, uint64_t index, uint32_t *ret)
 	return 0;
 }
 
-static int reset_file_map(struct builder *b)
+static int reset_file_map(struct unit_builder *b)
 {
 	size_t n = b->lines.files.n + 1; /* before version 5 the first file has index 1 */
 	b->file_map.n = 0;
@@ -93,7 +93,7 @@ static struct name_slot *find_slot(struct name_slot *slots, size_t mask, uint32_
 	return &slots[i];
 }
 
-static int grow_slots(struct builder *b)
+static int grow_slots(struct unit_builder *b)
 {
 	size_t mask = b->slot_mask * 2 + 1;
 	struct name_slot *slots = calloc(mask + 1, sizeof(*slots));
@@ -108,7 +108,7 @@ static int grow_slots(struct builder *b)
 	return 0;
 }
 
-static int add_string(struct builder *b, const char *text, uint32_t *ret)
+static int add_string(struct unit_builder *b, const char *text, uint32_t *ret)
 {
 	*ret = NO_STRING;
 	if (!text)
@@ -117,7 +117,7 @@ static int add_string(struct builder *b, const char *text, uint32_t *ret)
 	return vec_push(&b->strings, pool_string_of(text, strnlen(text, NAME_MAX_SIZE)));
 }
 
-int builder_name(struct builder *b, uint64_t key, struct name_slot *ret)
+int builder_name(struct unit_builder *b, uint64_t key, struct name_slot *ret)
 {
 	struct name_slot *slot = find_slot(b->slots, b->slot_mask, b->generation, key);
 	if (slot->generation == b->generation) {
@@ -149,7 +149,7 @@ static int keep_copy(struct arena *arena, const void *v, size_t n, size_t elem, 
 	return 0;
 }
 
-int builder_keep_record(struct builder *b, struct func_record *r)
+int builder_keep_record(struct unit_builder *b, struct func_record *r)
 {
 	r->n_rows = (uint32_t)b->rows.n;
 	r->n_inlines = (uint32_t)b->inlines.n;
@@ -165,9 +165,10 @@ int builder_keep_record(struct builder *b, struct func_record *r)
 	return vec_push(&b->records, *r);
 }
 
-static int build_range(struct builder *b, uint32_t index, struct range range, const struct name_slot *name)
+static int build_range(struct unit_builder *b, uint32_t index, struct range range,
+		       const struct name_slot *name)
 {
-	int err = builder_rows(b, range.lo, range.hi, &b->bodies.v[index]);
+	int err = builder_rows(b, range.lo, range.hi, &b->subprograms.v[index]);
 	if (!err)
 		err = builder_inlines(b, index, range.lo, range.hi);
 	if (b->declared && b->inlines.n && !b->context->match_llvm)
@@ -190,47 +191,48 @@ static int build_range(struct builder *b, uint32_t index, struct range range, co
 	return builder_keep_record(b, &r);
 }
 
-static bool is_wanted(const struct builder *b, struct range range)
+static bool is_wanted(const struct unit_builder *b, struct range range)
 {
 	return !b->context->wanted || b->context->wanted(b->context->wanted_user, range.lo);
 }
 
-static bool any_wanted(const struct builder *b, const struct body *body)
+static bool any_wanted(const struct unit_builder *b, const struct subprogram *subprogram)
 {
 	bool any = !b->context->wanted;
-	for (uint32_t i = 0; i < body->n_ranges && !any; i++)
-		any = is_wanted(b, b->ranges.v[body->first_range + i]);
+	for (uint32_t i = 0; i < subprogram->n_ranges && !any; i++)
+		any = is_wanted(b, b->ranges.v[subprogram->first_range + i]);
 	return any;
 }
 
-static int build_body(struct builder *b, uint32_t index)
+static int build_subprogram(struct unit_builder *b, uint32_t index)
 {
-	const struct body *body = &b->bodies.v[index];
+	const struct subprogram *subprogram = &b->subprograms.v[index];
 	struct name_slot name;
-	if (!any_wanted(b, body))
+	if (!any_wanted(b, subprogram))
 		return 0;
-	int err = builder_name(b, body->name_key, &name);
+	int err = builder_name(b, subprogram->name_key, &name);
 	if (err)
 		return err;
 	if (name.string == NO_STRING) { /* a symbol may still know it */
-		oddity_count(&b->odd, ODD_NO_NAME, ".debug_info", body->die_off);
+		oddity_count(&b->odd, ODD_NO_NAME, ".debug_info", subprogram->die_off);
 		if (b->context->match_llvm)
 			return 0;
 	}
-	b->body_ranges.n = 0;
-	if (vec_reserve(&b->body_ranges, body->n_ranges))
+	b->subprogram_ranges.n = 0;
+	if (vec_reserve(&b->subprogram_ranges, subprogram->n_ranges))
 		return -ENOMEM;
-	memcpy(b->body_ranges.v, b->ranges.v + body->first_range, body->n_ranges * sizeof(*b->body_ranges.v));
-	b->body_ranges.n = ranges_join(b->body_ranges.v, body->n_ranges);
-	for (uint32_t i = 0; i < body->n_ranges && !err; i++)
-		if (is_wanted(b, b->ranges.v[body->first_range + i]))
-			err = build_range(b, index, b->ranges.v[body->first_range + i], &name);
+	memcpy(b->subprogram_ranges.v, b->ranges.v + subprogram->first_range,
+	       subprogram->n_ranges * sizeof(*b->subprogram_ranges.v));
+	b->subprogram_ranges.n = ranges_join(b->subprogram_ranges.v, subprogram->n_ranges);
+	for (uint32_t i = 0; i < subprogram->n_ranges && !err; i++)
+		if (is_wanted(b, b->ranges.v[subprogram->first_range + i]))
+			err = build_range(b, index, b->ranges.v[subprogram->first_range + i], &name);
 	return err;
 }
 
 /* ---- Rows for symbols without a function entry ---- */
 
-static int build_orphan(struct builder *b, const struct code_symbol *s, const struct line_seq *seq)
+static int build_orphan(struct unit_builder *b, const struct code_symbol *s, const struct line_seq *seq)
 {
 	if (s->end <= seq->lo || s->end <= s->addr || s->end - s->addr > UINT32_MAX ||
 	    ranges_find(&b->covered, s->addr))
@@ -249,7 +251,7 @@ static int build_orphan(struct builder *b, const struct code_symbol *s, const st
  * Assembly labels, thunks and functions that the compiler found identical to another have lines but no entry
  * of their own. Their rows are kept under the symbol's address; they are used if nothing better turns up.
  */
-static int build_orphans(struct builder *b)
+static int build_orphans(struct unit_builder *b)
 {
 	const symbol_vec *symbols = b->context->symbols;
 	size_t done = 0; /* symbols before this index were looked at */
@@ -271,7 +273,7 @@ static int build_orphans(struct builder *b)
 
 /* ---- The unit ---- */
 
-void builder_forget(struct builder *b, const struct dwarf *dwarf)
+void builder_forget(struct unit_builder *b, const struct dwarf *dwarf)
 {
 	names_forget(b->names, dwarf);
 	abbrev_table_forget(&b->unit.abbrevs);
@@ -280,7 +282,7 @@ void builder_forget(struct builder *b, const struct dwarf *dwarf)
 		b->lines.dwarf = NULL;
 }
 
-static void close_split(struct builder *b)
+static void close_split(struct unit_builder *b)
 {
 	if (!b->split)
 		return;
@@ -289,7 +291,7 @@ static void close_split(struct builder *b)
 	b->split = NULL;
 }
 
-static int open_split(struct builder *b)
+static int open_split(struct unit_builder *b)
 {
 	if (b->split && split_file_serves(b->split, &b->unit))
 		return 0;
@@ -301,7 +303,7 @@ static int open_split(struct builder *b)
  * Goes on with the split unit of the skeleton that was loaded. Without it the skeleton's lines still serve
  * symbols.
  */
-static int load_split(struct builder *b, const char **ret_missing)
+static int load_split(struct unit_builder *b, const char **ret_missing)
 {
 	int err = open_split(b);
 	if (err == -ENOENT) {
@@ -325,7 +327,7 @@ static bool is_ada(uint16_t language)
 	       language == 0x2f;   /* 2012 */
 }
 
-static int build(struct builder *b, size_t index, const char **ret_missing)
+static int build(struct unit_builder *b, size_t index, const char **ret_missing)
 {
 	const struct dwarf *dwarf = b->context->dwarf;
 	int err = unit_load(&b->unit, dwarf, &dwarf->units[index], &b->odd);
@@ -334,22 +336,22 @@ static int build(struct builder *b, size_t index, const char **ret_missing)
 	b->has_ada |= !err && is_ada(b->unit.language);
 	if (!err)
 		err = builder_walk(b);
-	if (!err && b->unit.is_partial && !b->bodies.n && !b->folded.n)
+	if (!err && b->unit.is_partial && !b->subprograms.n && !b->folded.n)
 		return 0; /* its line table is only for declarations */
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);
 	b->row_budget = (uint64_t)b->lines.rows.n * WORK_PER_ITEM + WORK_ALWAYS;
-	b->node_budget = (uint64_t)b->nodes.n * WORK_PER_ITEM + WORK_ALWAYS;
+	b->inlined_budget = (uint64_t)b->inlined_calls.n * WORK_PER_ITEM + WORK_ALWAYS;
 	if (!err)
 		err = reset_file_map(b);
-	for (uint32_t i = 0; i < b->bodies.n && !err; i++)
-		err = build_body(b, i);
+	for (uint32_t i = 0; i < b->subprograms.n && !err; i++)
+		err = build_subprogram(b, i);
 	if (!err && b->folded.n)
 		err = builder_folded(b);
 	return err || b->context->match_llvm ? err : build_orphans(b);
 }
 
-static int keep_result(struct builder *b, struct unit_result *ret)
+static int keep_result(struct unit_builder *b, struct unit_result *ret)
 {
 	ret->n_records = (uint32_t)b->records.n;
 	ret->n_strings = (uint32_t)b->strings.n;
@@ -361,14 +363,14 @@ static int keep_result(struct builder *b, struct unit_result *ret)
 	return 0;
 }
 
-static int own_string(struct builder *b, struct pool_string *string)
+static int own_string(struct unit_builder *b, struct pool_string *string)
 {
 	string->text = arena_strdup(&b->arena, string->text, string->size);
 	return string->text ? 0 : -ENOMEM;
 }
 
 /* Strings of the result, which point into the file, get a place of their own. */
-static int own_strings(struct builder *b, struct unit_result *ret)
+static int own_strings(struct unit_builder *b, struct unit_result *ret)
 {
 	int err = 0;
 	for (uint32_t i = 0; i < ret->n_strings && !err; i++)
@@ -381,10 +383,10 @@ static int own_strings(struct builder *b, struct unit_result *ret)
 	return err;
 }
 
-void builder_unit(struct builder *b, size_t index, struct unit_result *ret)
+void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)
 {
 	b->odd.order = index;
-	b->bodies.n = b->nodes.n = b->calls.n = b->folded.n = b->ranges.n = 0;
+	b->subprograms.n = b->inlined_calls.n = b->calls.n = b->folded.n = b->ranges.n = 0;
 	b->records.n = b->strings.n = b->files.n = 0;
 	b->covered.n = 0;
 	b->n_names = 0;

@@ -25,12 +25,12 @@ struct unit_result {
 };
 
 /* A subprogram with code, or the part of one that is still of interest. */
-struct body {
+struct subprogram {
 	uint64_t die_off;
 	uint64_t name_key;              /* entry whose name it is */
 	uint64_t sequence;              /* DW_AT_LLVM_stmt_sequence, NO_SEQUENCE when not told */
 	uint32_t first_range, n_ranges; /* all live ones, as listed */
-	uint32_t first_node, end_node;
+	uint32_t first_inlined, end_inlined;
 	uint32_t first_call, end_call;
 };
 
@@ -48,22 +48,22 @@ struct folded {
 #define NO_SEQUENCE UINT64_MAX
 
 /* An inlined subroutine with its ranges, in preorder. */
-struct node {
+struct inlined_call {
 	uint64_t die_off;
 	uint64_t name_key;
 	uint64_t call_file;
 	uint64_t call_line;
 	uint32_t first_range, n_ranges; /* normalized */
-	uint32_t body;
-	uint32_t depth; /* 1 = directly in the body */
+	uint32_t subprogram;
+	uint32_t depth; /* 1 = directly in the subprogram */
 	bool has_call_file;
 };
 
-/* A call instruction of a body. */
-struct call {
+/* A call instruction of a subprogram. */
+struct call_entry {
 	uint64_t return_pc;
 	uint64_t name_key; /* of the callee */
-	uint32_t body;
+	uint32_t subprogram;
 	bool has_callee;
 };
 
@@ -90,7 +90,7 @@ struct build_context {
 	const void *wanted_user;
 };
 
-struct builder {
+struct unit_builder {
 	const struct build_context *context;
 	struct oddities odd;
 	struct arena arena;
@@ -101,11 +101,11 @@ struct builder {
 	bool is_split;            /* unit is of that file */
 	bool has_ada;             /* so far, some unit was written in it */
 	struct line_table lines;
-	VEC(struct body) bodies;
-	VEC(struct node) nodes;
-	VEC(struct call) calls;
+	VEC(struct subprogram) subprograms;
+	VEC(struct inlined_call) inlined_calls;
+	VEC(struct call_entry) calls;
 	VEC(struct folded) folded;
-	range_vec ranges; /* of bodies and nodes */
+	range_vec ranges; /* of subprograms and inlined_calls */
 	record_vec records;
 	VEC(struct pool_string) strings;
 	VEC(struct unit_file) files;
@@ -116,61 +116,63 @@ struct builder {
 	VEC(struct gsym_row) rows; /* scratch of one function */
 	bool declared;             /* rows is no row of the table, but the function's declaration */
 	uint64_t row_budget;       /* rows still to be taken: overlapping functions must not multiply them */
-	uint64_t node_budget;      /* the same for nodes looked at */
+	uint64_t inlined_budget;   /* the same for inlined_calls looked at */
 	VEC(struct gsym_inline) inlines;
 	VEC(struct gsym_range) inline_ranges;
 	VEC(struct gsym_callsite) callsites;
 	VEC(uint64_t) patterns;
-	range_vec kept;        /* ranges of the nodes kept so far */
-	range_vec body_ranges; /* all of the body's, normalized */
-	range_vec covered;     /* code that has rows from this unit's functions */
+	range_vec kept;              /* ranges of the inlined_calls kept so far */
+	range_vec subprogram_ranges; /* all of the subprogram's, normalized */
+	range_vec covered;           /* code that has rows from this unit's functions */
 };
 
-int builder_init(struct builder *builder, const struct build_context *context);
-void builder_deinit(struct builder *builder);
+int builder_init(struct unit_builder *builder, const struct build_context *context);
+void builder_deinit(struct unit_builder *builder);
 
 /* Builds the records of unit @index. Oddities are counted in the builder. */
-void builder_unit(struct builder *builder, size_t index, struct unit_result *ret);
+void builder_unit(struct unit_builder *builder, size_t index, struct unit_result *ret);
 
 /* Forgets what was read from @dwarf, which is about to be closed. */
-void builder_forget(struct builder *builder, const struct dwarf *dwarf);
+void builder_forget(struct unit_builder *builder, const struct dwarf *dwarf);
 
 /* ---- Steps of it ---- */
 
-/* Finds bodies and nodes (dwarf_walk.c). A damaged entry ends the unit, what came before stays. 0 or -ENOMEM.
+/* Finds subprograms and inlined_calls (dwarf_walk.c). A damaged entry ends the unit, what came before stays.
+ * 0 or -ENOMEM.
  */
-int builder_walk(struct builder *builder);
+int builder_walk(struct unit_builder *builder);
 
 /* The number of a line-table file in the result: 1 and up, 0 for none. False when there is no such file. */
-int builder_file(struct builder *builder, uint64_t index, uint32_t *ret);
+int builder_file(struct unit_builder *builder, uint64_t index, uint32_t *ret);
 
 /* The name of the entry at @key. ret->string is NO_STRING when it has none. */
-int builder_name(struct builder *builder, uint64_t key, struct name_slot *ret);
+int builder_name(struct unit_builder *builder, uint64_t key, struct name_slot *ret);
 
-/* Rows of [lo, hi) into builder->rows (build_lines.c). @body may be NULL. Without any, the declaration's at
- * its start. */
-int builder_rows(struct builder *builder, uint64_t lo, uint64_t hi, const struct body *body);
+/* Rows of [lo, hi) into builder->rows (build_lines.c). @subprogram may be NULL. Without any, the
+ * declaration's at its start. */
+int builder_rows(struct unit_builder *builder, uint64_t lo, uint64_t hi, const struct subprogram *subprogram);
 
 /* Rows of one sequence that hold in [lo, hi), alone. */
-int builder_sequence_rows(struct builder *builder, const struct line_seq *seq, uint64_t lo, uint64_t hi);
+int builder_sequence_rows(struct unit_builder *builder, const struct line_seq *seq, uint64_t lo, uint64_t hi);
 
 /* The sequence whose program begins at @off of .debug_line, or NULL. */
-const struct line_seq *builder_find_sequence(const struct builder *builder, uint64_t off);
+const struct line_seq *builder_find_sequence(const struct unit_builder *builder, uint64_t off);
 
 /* Lines from the declaration of the function at @die_off to the first row of @seq; UINT64_MAX: not behind it.
  */
-uint64_t builder_declaration_distance(struct builder *builder, const struct line_seq *seq, uint64_t die_off);
+uint64_t builder_declaration_distance(struct unit_builder *builder, const struct line_seq *seq,
+				      uint64_t die_off);
 
 /* Records of folded functions whose place could be found (build_folded.c). */
-int builder_folded(struct builder *builder);
+int builder_folded(struct unit_builder *builder);
 
 /* Copies the scratch of one function into @record and appends it to builder->records. */
-int builder_keep_record(struct builder *builder, struct func_record *record);
+int builder_keep_record(struct unit_builder *builder, struct func_record *record);
 
-/* The call sites of a body in [lo, hi) into builder->callsites and patterns (build_calls.c). */
-int builder_callsites(struct builder *builder, uint32_t body, uint64_t lo, uint64_t hi);
+/* The call sites of a subprogram in [lo, hi) into builder->callsites and patterns (build_calls.c). */
+int builder_callsites(struct unit_builder *builder, uint32_t subprogram, uint64_t lo, uint64_t hi);
 
-/* The inline tree of a body in [lo, hi) into builder->inlines and inline_ranges (build_inline.c). */
-int builder_inlines(struct builder *builder, uint32_t body, uint64_t lo, uint64_t hi);
+/* The inline tree of a subprogram in [lo, hi) into builder->inlines and inline_ranges (build_inline.c). */
+int builder_inlines(struct unit_builder *builder, uint32_t subprogram, uint64_t lo, uint64_t hi);
 
 #endif

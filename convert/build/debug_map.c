@@ -148,7 +148,7 @@ static bool is_moved(const void *moves, uint64_t addr)
 
 /* @context is that of an object whose functions @moves has. */
 static int build_units(struct mapped_object *mapped, const struct build_context *context,
-		       const move_vec *moves, struct builder *builder)
+		       const move_vec *moves, struct unit_builder *builder)
 {
 	const struct build_context *before = builder->context;
 	size_t n = context->dwarf->n_units;
@@ -167,7 +167,7 @@ static int build_units(struct mapped_object *mapped, const struct build_context 
 }
 
 static int build_object(const struct debug_map *map, struct mapped_object *mapped, struct object_file *object,
-			const struct build_context *like, struct builder *builder)
+			const struct build_context *like, struct unit_builder *builder)
 {
 	struct dwarf dwarf = {0};
 	struct build_context context = *like;
@@ -189,7 +189,7 @@ static int build_object(const struct debug_map *map, struct mapped_object *mappe
 
 int debug_map_build(const struct debug_map *map, struct mapped_object *mapped,
 		    const struct object_file *binary, const struct build_context *like,
-		    struct builder *builder)
+		    struct unit_builder *builder)
 {
 	CLEANUP(object_closep) struct object_file *object = NULL;
 	int err =

@@ -42,6 +42,6 @@ void debug_map_free(struct debug_map *map);
  */
 int debug_map_build(const struct debug_map *map, struct mapped_object *mapped,
 		    const struct object_file *binary, const struct build_context *like,
-		    struct builder *builder);
+		    struct unit_builder *builder);
 
 #endif

@@ -8,19 +8,19 @@
 
 #include <libdwarf/dwarf.h>
 
-#define NO_BODY UINT32_MAX
+#define NO_SUBPROGRAM UINT32_MAX
 
-struct context {
-	uint32_t owner; /* the function around, whatever was dropped between; NO_BODY: none */
-	uint32_t body;  /* the same, or NO_BODY: calls inlined here are of no interest */
-	uint32_t depth; /* of the enclosing inlined call, 0 = the function itself */
+struct die_context {
+	uint32_t owner;      /* the function around, whatever was dropped between; NO_SUBPROGRAM: none */
+	uint32_t subprogram; /* the same, or NO_SUBPROGRAM: calls inlined here are of no interest */
+	uint32_t depth;      /* of the enclosing inlined call, 0 = the function itself */
 };
 
-struct walk {
-	struct builder *b;
+struct die_walk {
+	struct unit_builder *b;
 	struct unit *unit;
 	struct cursor c;
-	struct context stack[DIE_DEPTH_MAX];
+	struct die_context stack[DIE_DEPTH_MAX];
 	unsigned depth;
 };
 
@@ -43,7 +43,7 @@ static uint64_t name_key(const struct unit *unit, const struct die *die)
  * to be at 0 when a symbol of its size is, or when no symbol is there to tell. Mach-O files with code there
  * are object files, from which nothing was dropped.
  */
-static bool dropped_to_zero(const struct walk *w, struct range r)
+static bool dropped_to_zero(const struct die_walk *w, struct range r)
 {
 	const symbol_vec *symbols = w->b->context->symbols;
 	const struct object_file *object = w->unit->main->object;
@@ -64,7 +64,7 @@ static bool dropped_to_zero(const struct walk *w, struct range r)
  * Keeps what of the ranges from @first on can be code: not empty, not dropped by the linker, inside a code
  * section. upstream gives up at the first bad one; here only that one is lost.
  */
-static void keep_live_ranges(struct walk *w, uint64_t die_off, uint32_t first)
+static void keep_live_ranges(struct die_walk *w, uint64_t die_off, uint32_t first)
 {
 	range_vec *ranges = &w->b->ranges;
 	const range_vec *text = w->b->context->text;
@@ -91,7 +91,7 @@ static void keep_live_ranges(struct walk *w, uint64_t die_off, uint32_t first)
 }
 
 /* DW_AT_LLVM_stmt_sequence; all ones mean none. In a split unit it counts from the skeleton's table. */
-static uint64_t line_sequence(const struct walk *w, const struct die *die)
+static uint64_t line_sequence(const struct die_walk *w, const struct die *die)
 {
 	uint64_t none = w->unit->header->off_size == 8 ? UINT64_MAX : UINT32_MAX;
 	uint64_t off = die_uint(die, SLOT_STMT_SEQUENCE, none);
@@ -101,7 +101,7 @@ static uint64_t line_sequence(const struct walk *w, const struct die *die)
 }
 
 /* A subprogram with a size and no place: the linker dropped or folded it. */
-static int note_folded(struct walk *w, const struct die *die, struct range r)
+static int note_folded(struct die_walk *w, const struct die *die, struct range r)
 {
 	if (!w->b->context->merged || r.hi <= r.lo || (r.lo && r.lo < tombstone(w->unit) - 1))
 		return 0;
@@ -114,10 +114,10 @@ static int note_folded(struct walk *w, const struct die *die, struct range r)
 	return vec_push(&w->b->folded, folded);
 }
 
-static int enter_subprogram(struct walk *w, const struct die *die, struct context *ret)
+static int enter_subprogram(struct die_walk *w, const struct die *die, struct die_context *ret)
 {
-	*ret = (struct context){NO_BODY, NO_BODY, 0};
-	struct builder *b = w->b;
+	*ret = (struct die_context){NO_SUBPROGRAM, NO_SUBPROGRAM, 0};
+	struct unit_builder *b = w->b;
 	uint32_t first = (uint32_t)b->ranges.n;
 	int err = die_ranges(w->unit, die, &b->ranges);
 	if (err)
@@ -128,27 +128,27 @@ static int enter_subprogram(struct walk *w, const struct die *die, struct contex
 	keep_live_ranges(w, die->off, first);
 	if (b->ranges.n == first)
 		return note_folded(w, die, listed);
-	struct body body = {
+	struct subprogram subprogram = {
 		.die_off = die->off,
 		.name_key = name_key(w->unit, die),
 		.sequence = line_sequence(w, die),
 		.first_range = first,
 		.n_ranges = (uint32_t)(b->ranges.n - first),
-		.first_node = (uint32_t)b->nodes.n,
-		.end_node = (uint32_t)b->nodes.n,
+		.first_inlined = (uint32_t)b->inlined_calls.n,
+		.end_inlined = (uint32_t)b->inlined_calls.n,
 		.first_call = (uint32_t)b->calls.n,
 		.end_call = (uint32_t)b->calls.n,
 	};
-	ret->owner = ret->body = (uint32_t)b->bodies.n;
-	return vec_push(&b->bodies, body);
+	ret->owner = ret->subprogram = (uint32_t)b->subprograms.n;
+	return vec_push(&b->subprograms, subprogram);
 }
 
-static int enter_inlined(struct walk *w, const struct die *die, const struct context *outer,
-			 struct context *ret)
+static int enter_inlined(struct die_walk *w, const struct die *die, const struct die_context *outer,
+			 struct die_context *ret)
 {
-	struct builder *b = w->b;
-	*ret = (struct context){outer->owner, NO_BODY, 0};
-	if (outer->body == NO_BODY)
+	struct unit_builder *b = w->b;
+	*ret = (struct die_context){outer->owner, NO_SUBPROGRAM, 0};
+	if (outer->subprogram == NO_SUBPROGRAM)
 		return 0;
 	uint32_t first = (uint32_t)b->ranges.n;
 	int err = die_ranges(w->unit, die, &b->ranges);
@@ -157,7 +157,7 @@ static int enter_inlined(struct walk *w, const struct die *die, const struct con
 	b->ranges.n = first + ranges_join(b->ranges.v + first, b->ranges.n - first);
 	if (b->ranges.n == first)
 		return 0; /* optimised away, with all that was inlined into it */
-	struct node node = {
+	struct inlined_call call = {
 		.die_off = die->off,
 		.name_key = name_key(w->unit, die),
 		.call_file = die_uint(die, SLOT_CALL_FILE, 0),
@@ -165,38 +165,38 @@ static int enter_inlined(struct walk *w, const struct die *die, const struct con
 		.has_call_file = die_has(die, SLOT_CALL_FILE),
 		.first_range = first,
 		.n_ranges = (uint32_t)(b->ranges.n - first),
-		.body = outer->body,
+		.subprogram = outer->subprogram,
 		.depth = outer->depth + 1,
 	};
-	*ret = (struct context){outer->owner, outer->body, node.depth};
-	err = vec_push(&b->nodes, node);
-	b->bodies.v[outer->body].end_node = (uint32_t)b->nodes.n;
+	*ret = (struct die_context){outer->owner, outer->subprogram, call.depth};
+	err = vec_push(&b->inlined_calls, call);
+	b->subprograms.v[outer->subprogram].end_inlined = (uint32_t)b->inlined_calls.n;
 	return err;
 }
 
 /* Calls are collected at any depth: gcc puts them into lexical blocks and inlined subroutines. */
-static int visit_call(struct walk *w, const struct abbrev *abbrev, uint64_t off)
+static int visit_call(struct die_walk *w, const struct abbrev *abbrev, uint64_t off)
 {
-	struct builder *b = w->b;
-	uint32_t body = w->stack[w->depth].owner;
+	struct unit_builder *b = w->b;
+	uint32_t subprogram = w->stack[w->depth].owner;
 	struct die die;
 	die.off = off;
 	die_read(&w->c, w->unit, abbrev, &die);
-	if (!cursor_ok(&w->c) || body == NO_BODY || die_uint(&die, SLOT_TAIL_CALL, 0))
+	if (!cursor_ok(&w->c) || subprogram == NO_SUBPROGRAM || die_uint(&die, SLOT_TAIL_CALL, 0))
 		return 0; /* a tail call returns to someone else */
-	struct call call = {.body = body};
+	struct call_entry call = {.subprogram = subprogram};
 	if (!die_address(w->unit, &die, SLOT_RETURN_PC, &call.return_pc))
 		return 0;
 	const struct value *callee = &die.attr[SLOT_CALL_ORIGIN];
 	call.has_callee = die_has(&die, SLOT_CALL_ORIGIN) && callee->class == VALUE_REFERENCE;
 	call.name_key = call.has_callee ? callee->u & ~KEY_ALTERNATE : 0;
 	int err = vec_push(&b->calls, call);
-	b->bodies.v[body].end_call = (uint32_t)b->calls.n;
+	b->subprograms.v[subprogram].end_call = (uint32_t)b->calls.n;
 	return err;
 }
 
 /* Whether the subtree can be passed at once: a declaration has no code below it. */
-static bool jump_to_sibling(struct walk *w, const struct die *die)
+static bool jump_to_sibling(struct die_walk *w, const struct die *die)
 {
 	if (!die_has(die, SLOT_DECLARATION) || !die_has(die, SLOT_SIBLING))
 		return false;
@@ -209,7 +209,7 @@ static bool jump_to_sibling(struct walk *w, const struct die *die)
 }
 
 /* An entry that is or may be code. Sets what its children are told; *descend: there are children to visit. */
-static int visit_code(struct walk *w, const struct abbrev *abbrev, uint64_t off, struct context *ret,
+static int visit_code(struct die_walk *w, const struct abbrev *abbrev, uint64_t off, struct die_context *ret,
 		      bool *descend)
 {
 	struct die
@@ -224,9 +224,9 @@ static int visit_code(struct walk *w, const struct abbrev *abbrev, uint64_t off,
 	return enter_inlined(w, &die, &w->stack[w->depth], ret);
 }
 
-static int visit(struct walk *w, const struct abbrev *abbrev, uint64_t off)
+static int visit(struct die_walk *w, const struct abbrev *abbrev, uint64_t off)
 {
-	struct context inner = w->stack[w->depth];
+	struct die_context inner = w->stack[w->depth];
 	bool descend = false;
 	if (abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED) {
 		int err = visit_code(w, abbrev, off, &inner, &descend);
@@ -251,13 +251,13 @@ static int visit(struct walk *w, const struct abbrev *abbrev, uint64_t off)
 	return 0;
 }
 
-int builder_walk(struct builder *b)
+int builder_walk(struct unit_builder *b)
 {
-	struct walk w = {.b = b, .unit = &b->unit};
+	struct die_walk w = {.b = b, .unit = &b->unit};
 	if (!b->unit.first_child)
 		return 0;
 	w.c = unit_cursor(&b->unit, b->unit.first_child);
-	w.stack[0] = (struct context){NO_BODY, NO_BODY, 0};
+	w.stack[0] = (struct die_context){NO_SUBPROGRAM, NO_SUBPROGRAM, 0};
 	while (cursor_left(&w.c)) {
 		uint64_t off = cursor_off(&w.c), code = cursor_uleb(&w.c);
 		if (!code) {

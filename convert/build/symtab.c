@@ -83,7 +83,7 @@ static int label_rank(const struct symbol *s)
 /* ---- The sweep ---- */
 
 /* One pass over the symbols by address. */
-struct sweep {
+struct symbol_sweep {
 	const struct object_file *object;
 	const struct keyed *order; /* by address, then as in the table */
 	size_t n;
@@ -93,7 +93,7 @@ struct sweep {
 	symbol_vec *out;
 };
 
-static const struct symbol *at(const struct sweep *s, size_t i)
+static const struct symbol *at(const struct symbol_sweep *s, size_t i)
 {
 	return &s->object->symbols.v[s->order[i].index];
 }
@@ -104,7 +104,7 @@ static uint64_t symbol_end(const struct symbol *s)
 	return __builtin_add_overflow(s->addr, s->size, &end) ? UINT64_MAX : end;
 }
 
-static int emit(struct sweep *s, size_t i, uint64_t end)
+static int emit(struct symbol_sweep *s, size_t i, uint64_t end)
 {
 	const struct symbol *symbol = at(s, i);
 	return vec_push(s->out, (struct code_symbol){
@@ -119,7 +119,7 @@ static int emit(struct sweep *s, size_t i, uint64_t end)
 }
 
 /* Where a symbol of unknown size ends: at the next symbol, at the end of its section, or nobody knows. */
-static uint64_t unsized_end(const struct sweep *s, uint64_t addr, size_t next)
+static uint64_t unsized_end(const struct symbol_sweep *s, uint64_t addr, size_t next)
 {
 	const struct range *section = ranges_find(&s->sections, addr);
 	uint64_t end = section ? section->hi : addr;
@@ -129,7 +129,7 @@ static uint64_t unsized_end(const struct sweep *s, uint64_t addr, size_t next)
 }
 
 /* Functions of [first, end), which share an address. Those without size only where no sized function is. */
-static int sweep_functions(struct sweep *s, size_t first, size_t end, bool *found)
+static int sweep_functions(struct symbol_sweep *s, size_t first, size_t end, bool *found)
 {
 	uint64_t addr = s->order[first].key;
 	for (size_t i = first; i < end; i++) {
@@ -149,7 +149,7 @@ static int sweep_functions(struct sweep *s, size_t first, size_t end, bool *foun
 }
 
 /* The best label of [first, end). One without size inside a sized one reaches at most to that one's end. */
-static int sweep_labels(struct sweep *s, size_t first, size_t end)
+static int sweep_labels(struct symbol_sweep *s, size_t first, size_t end)
 {
 	size_t best = first;
 	int best_rank = -1;
@@ -179,7 +179,7 @@ static int compare_symbol(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int sweep(struct sweep *s)
+static int sweep(struct symbol_sweep *s)
 {
 	for (size_t first = 0, end; first < s->n; first = end) {
 		size_t before = s->out->n;
@@ -198,7 +198,7 @@ static int sweep(struct sweep *s)
 }
 
 /* upstream: functions only, with the size they claim. */
-static int take_functions(struct sweep *s)
+static int take_functions(struct symbol_sweep *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (at(s, i)->type == SYMBOL_FUNC && emit(s, i, symbol_end(at(s, i))))
@@ -229,7 +229,7 @@ static int collect_sections(const struct object_file *object, range_vec *ret)
 int symtab_prepare(const struct object_file *object, bool match_llvm, symbol_vec *ret)
 {
 	CLEANUP(freep) struct keyed *order = malloc((object->symbols.n + 1) * sizeof(*order));
-	struct sweep s = {.object = object, .order = order, .out = ret};
+	struct symbol_sweep s = {.object = object, .order = order, .out = ret};
 	if (!order || object->symbols.n > UINT32_MAX)
 		return -ENOMEM;
 	for (size_t i = 0; i < object->symbols.n; i++)

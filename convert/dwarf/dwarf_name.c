@@ -25,20 +25,20 @@ struct names {
 };
 
 /* An entry of some file. */
-struct place {
+struct die_ref {
 	const struct dwarf *dwarf;
 	uint64_t off;
 };
 
 /* One step of a chain of references. */
-struct link {
-	struct place at;
+struct chain_link {
+	struct die_ref at;
 	const struct unit_header *header;
 	uint16_t tag;
 };
 
-struct chain {
-	struct link links[REFERENCE_DEPTH_MAX];
+struct name_chain {
+	struct chain_link links[REFERENCE_DEPTH_MAX];
 	unsigned n;
 	const char *linkage_name, *name; /* the first met */
 };
@@ -90,7 +90,7 @@ static int load(struct names *names, const struct dwarf *dwarf, const struct uni
 	return slot->bad ? -EBADMSG : 0;
 }
 
-static int load_at(struct names *names, struct place at, struct unit **ret)
+static int load_at(struct names *names, struct die_ref at, struct unit **ret)
 {
 	const struct unit_header *header = dwarf_find_unit(at.dwarf, at.off);
 	if (header)
@@ -101,7 +101,7 @@ static int load_at(struct names *names, struct place at, struct unit **ret)
 
 /* Where an entry's name continues: true and the place, or false. */
 static bool next_reference(struct names *names, const struct unit *unit, const struct die *die,
-			   struct place *ret)
+			   struct die_ref *ret)
 {
 	for (enum attr_slot slot = SLOT_SPECIFICATION; slot >= SLOT_ORIGIN; slot--) {
 		if (!die_has(die, slot))
@@ -111,14 +111,14 @@ static bool next_reference(struct names *names, const struct unit *unit, const s
 		if (alternate && !unit->dwarf->alternate)
 			oddity_count(names->odd, ODD_ALTERNATE_FILE, ".debug_info", die->off);
 		else if (alternate || v->class == VALUE_REFERENCE) {
-			*ret = (struct place){alternate ? unit->dwarf->alternate : unit->dwarf, v->u};
+			*ret = (struct die_ref){alternate ? unit->dwarf->alternate : unit->dwarf, v->u};
 			return true;
 		}
 	}
 	return false;
 }
 
-static void chain_add(struct chain *chain, const struct unit *unit, const struct die *die)
+static void chain_add(struct name_chain *chain, const struct unit *unit, const struct die *die)
 {
 	const char *linkage = die_string(unit, die, SLOT_LINKAGE_NAME);
 	if (linkage && *linkage && !chain->linkage_name)
@@ -126,14 +126,15 @@ static void chain_add(struct chain *chain, const struct unit *unit, const struct
 	const char *name = chain->name ? NULL : die_string(unit, die, SLOT_NAME);
 	if (name && *name)
 		chain->name = name;
-	chain->links[chain->n++] = (struct link){{unit->dwarf, die->off}, unit->header, die->abbrev->tag};
+	chain->links[chain->n++] =
+		(struct chain_link){{unit->dwarf, die->off}, unit->header, die->abbrev->tag};
 }
 
 /* Follows the references of @die; what cannot be followed ends the chain. 0 or -ENOMEM. */
-static int follow(struct names *names, struct unit *unit, const struct die *die, struct chain *chain)
+static int follow(struct names *names, struct unit *unit, const struct die *die, struct name_chain *chain)
 {
 	struct die next = *die;
-	struct place at;
+	struct die_ref at;
 	chain_add(chain, unit, die);
 	while (!chain->linkage_name && next_reference(names, unit, &next, &at)) {
 		if (chain->n == REFERENCE_DEPTH_MAX) {
@@ -219,7 +220,7 @@ static bool names_members(uint16_t tag)
 }
 
 /* The entry that a link is declared in: 1 and its place, 0 when there is none. */
-static int link_parent(struct names *names, const struct link *link, struct link *ret)
+static int link_parent(struct names *names, const struct chain_link *link, struct chain_link *ret)
 {
 	struct unit *unit;
 	/* Its parent would tell where it was inlined, not where it was declared. */
@@ -233,12 +234,13 @@ static int link_parent(struct names *names, const struct link *link, struct link
 	uint32_t i = find_scope(unit, link->at.off);
 	if (i == SCOPE_NONE || !names_members(unit->scopes.v[i].tag))
 		return 0;
-	*ret = (struct link){{link->at.dwarf, unit->scopes.v[i].off}, link->header, unit->scopes.v[i].tag};
+	*ret = (struct chain_link){
+		{link->at.dwarf, unit->scopes.v[i].off}, link->header, unit->scopes.v[i].tag};
 	return 1;
 }
 
 /* The same for a whole chain: the declaration, which is its end, is asked first. */
-static int chain_parent(struct names *names, const struct chain *chain, struct link *ret)
+static int chain_parent(struct names *names, const struct name_chain *chain, struct chain_link *ret)
 {
 	for (unsigned i = chain->n; i-- > 0;) {
 		int found = link_parent(names, &chain->links[i], ret);
@@ -255,16 +257,16 @@ enum {
 	QUALIFIED_MAX = 32 * 1024, /* bytes; longer names stay bare */
 };
 
-struct parts {
+struct scope_names {
 	const char *part[SCOPES_MAX];
 	unsigned n;
 	size_t size;
 };
 
 /* The short names of the scopes around a chain, innermost first. */
-static int collect_scopes(struct names *names, struct chain *chain, struct parts *parts)
+static int collect_scopes(struct names *names, struct name_chain *chain, struct scope_names *parts)
 {
-	struct link parent = {0};
+	struct chain_link parent = {0};
 	int found;
 	for (unsigned depth = 0; (found = chain_parent(names, chain, &parent)) != 0; depth++) {
 		if (depth == SCOPES_MAX) {
@@ -278,7 +280,7 @@ static int collect_scopes(struct names *names, struct chain *chain, struct parts
 		int err = load(names, parent.at.dwarf, parent.header, &unit);
 		if (!err)
 			err = die_at(unit, parent.at.off, &die);
-		*chain = (struct chain){0};
+		*chain = (struct name_chain){0};
 		if (!err)
 			err = follow(names, unit, &die, chain);
 		if (err)
@@ -325,9 +327,9 @@ static bool is_mangled_clone(const char *name)
 	return !strncmp(name, "_Z", 2) && (strstr(name, ".isra.") || strstr(name, ".part."));
 }
 
-static int qualify(struct names *names, struct chain *chain, struct arena *arena, struct die_name *ret)
+static int qualify(struct names *names, struct name_chain *chain, struct arena *arena, struct die_name *ret)
 {
-	struct parts parts = {0};
+	struct scope_names parts = {0};
 	int err = collect_scopes(names, chain, &parts);
 	if (err || !parts.n || parts.size > QUALIFIED_MAX)
 		return err;
@@ -345,8 +347,9 @@ static int qualify(struct names *names, struct chain *chain, struct arena *arena
 int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena,
 		  struct die_name *ret)
 {
-	struct chain chain = {0};
-	struct place at = {key & KEY_ALTERNATE ? unit->dwarf->alternate : unit->dwarf, key & ~KEY_ALTERNATE};
+	struct name_chain chain = {0};
+	struct die_ref at = {key & KEY_ALTERNATE ? unit->dwarf->alternate : unit->dwarf,
+			     key & ~KEY_ALTERNATE};
 	struct unit *there;
 	struct die die;
 	names->home = unit;
@@ -369,7 +372,7 @@ bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uin
 		       uint64_t *ret_line)
 {
 	bool has_file = false, has_line = false;
-	struct place at = {unit->dwarf, off};
+	struct die_ref at = {unit->dwarf, off};
 	for (unsigned depth = 0; depth < REFERENCE_DEPTH_MAX; depth++) {
 		struct die die;
 		if (at.dwarf != unit->dwarf || dwarf_find_unit(at.dwarf, at.off) != unit->header ||

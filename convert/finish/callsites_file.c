@@ -9,7 +9,7 @@
 
 enum { SHOWN_MAX = 60 }; /* bytes of a bad word that are repeated in a message */
 
-struct reading {
+struct yaml_reading {
 	yaml_parser_t parser;
 	yaml_event_t event; /* the one being looked at */
 	struct callsites_file *file;
@@ -27,7 +27,7 @@ struct reading {
 struct key {
 	const char *name;
 	bool required;
-	int (*read)(struct reading *);
+	int (*read)(struct yaml_reading *);
 };
 
 static const char *const names_of_keys[] = {
@@ -38,9 +38,10 @@ static const char *const names_of_keys[] = {
 
 /* ---- Messages ---- */
 
-static int bad(struct reading *r, yaml_mark_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int bad(struct yaml_reading *r, yaml_mark_t at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
-static int bad(struct reading *r, yaml_mark_t at, const char *fmt, ...)
+static int bad(struct yaml_reading *r, yaml_mark_t at, const char *fmt, ...)
 {
 	char text[400];
 	va_list args;
@@ -50,13 +51,13 @@ static int bad(struct reading *r, yaml_mark_t at, const char *fmt, ...)
 	return diag_set(r->diag, -EINVAL, "%s:%zu:%zu: %s", r->file->path, at.line + 1, at.column + 1, text);
 }
 
-static int no_memory(struct reading *r)
+static int no_memory(struct yaml_reading *r)
 {
 	return diag_set(r->diag, -ENOMEM, "%s: out of memory", r->file->path);
 }
 
 /* What libyaml has to say, or the input. Bytes that are no text have no line yet, only an offset. */
-static int parser_error(struct reading *r)
+static int parser_error(struct yaml_reading *r)
 {
 	const yaml_parser_t *p = &r->parser;
 	const char *problem = p->problem ? p->problem : "damaged";
@@ -80,7 +81,7 @@ static int parser_error(struct reading *r)
 /* ---- Events ---- */
 
 /* What could make a small file a large tree, or mean something else than it says. */
-static int check_plain(struct reading *r)
+static int check_plain(struct yaml_reading *r)
 {
 	const yaml_event_t *e = &r->event;
 	const yaml_char_t *anchor = NULL, *tag = NULL;
@@ -101,7 +102,7 @@ static int check_plain(struct reading *r)
 	return tag ? bad(r, e->start_mark, "tags are not understood: leave it out") : 0;
 }
 
-static int next(struct reading *r)
+static int next(struct yaml_reading *r)
 {
 	yaml_event_delete(&r->event);
 	if (!yaml_parser_parse(&r->parser, &r->event))
@@ -109,30 +110,30 @@ static int next(struct reading *r)
 	return check_plain(r);
 }
 
-static bool is_scalar(const struct reading *r)
+static bool is_scalar(const struct yaml_reading *r)
 {
 	return r->event.type == YAML_SCALAR_EVENT;
 }
 
-static const char *scalar(const struct reading *r)
+static const char *scalar(const struct yaml_reading *r)
 {
 	return (const char *)r->event.data.scalar.value;
 }
 
-static bool is_word(const struct reading *r, const char *word)
+static bool is_word(const struct yaml_reading *r, const char *word)
 {
 	return is_scalar(r) && r->event.data.scalar.length == strlen(word) && !strcmp(scalar(r), word);
 }
 
 /* Nothing, written as nothing or as one of YAML's words for it. */
-static bool is_null(const struct reading *r)
+static bool is_null(const struct yaml_reading *r)
 {
 	return is_scalar(r) && r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
 	       (is_word(r, "") || is_word(r, "~") || is_word(r, "null"));
 }
 
 /* A scalar that will be a string of the output, which ends at a NUL. */
-static int take_text(struct reading *r, const char *what, struct pool_string *ret)
+static int take_text(struct yaml_reading *r, const char *what, struct pool_string *ret)
 {
 	const yaml_mark_t at = r->event.start_mark;
 	if (!is_scalar(r))
@@ -152,7 +153,7 @@ static int take_text(struct reading *r, const char *what, struct pool_string *re
 
 /* ---- Lists and mappings ---- */
 
-static int read_list(struct reading *r, const char *what, int (*item)(struct reading *))
+static int read_list(struct yaml_reading *r, const char *what, int (*item)(struct yaml_reading *))
 {
 	if (is_null(r))
 		return 0;
@@ -169,7 +170,7 @@ static int read_list(struct reading *r, const char *what, int (*item)(struct rea
 }
 
 /* @level: of names_of_keys. */
-static int read_pair(struct reading *r, const struct key *keys, unsigned level, unsigned *seen)
+static int read_pair(struct yaml_reading *r, const struct key *keys, unsigned level, unsigned *seen)
 {
 	const yaml_mark_t at = r->event.start_mark;
 	unsigned i = 0;
@@ -187,7 +188,7 @@ static int read_pair(struct reading *r, const struct key *keys, unsigned level, 
 	return err ? err : keys[i].read(r);
 }
 
-static int read_mapping(struct reading *r, const struct key *keys, unsigned level)
+static int read_mapping(struct yaml_reading *r, const struct key *keys, unsigned level)
 {
 	const yaml_mark_t at = r->event.start_mark;
 	unsigned seen = 0;
@@ -207,12 +208,12 @@ static int read_mapping(struct reading *r, const struct key *keys, unsigned leve
 
 /* ---- The schema ---- */
 
-static struct listed_function *last_function(struct reading *r)
+static struct listed_function *last_function(struct yaml_reading *r)
 {
 	return &r->file->functions.v[r->file->functions.n - 1];
 }
 
-static struct listed_site *last_site(struct reading *r)
+static struct listed_site *last_site(struct yaml_reading *r)
 {
 	return &r->file->sites.v[r->file->sites.n - 1];
 }
@@ -238,7 +239,7 @@ static bool parse_offset(const char *text, size_t size, uint64_t *ret)
 	return true;
 }
 
-static int read_offset(struct reading *r)
+static int read_offset(struct yaml_reading *r)
 {
 	const yaml_mark_t at = r->event.start_mark;
 	if (!is_scalar(r))
@@ -249,7 +250,7 @@ static int read_offset(struct reading *r)
 	return 0;
 }
 
-static int read_pattern(struct reading *r)
+static int read_pattern(struct yaml_reading *r)
 {
 	struct pool_string pattern;
 	if (is_word(r, "") && r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
@@ -261,13 +262,13 @@ static int read_pattern(struct reading *r)
 	return vec_push(&r->file->patterns, pattern) ? no_memory(r) : 0;
 }
 
-static int read_patterns(struct reading *r)
+static int read_patterns(struct yaml_reading *r)
 {
 	last_site(r)->first_pattern = (uint32_t)r->file->patterns.n;
 	return read_list(r, "match_regex", read_pattern);
 }
 
-static int read_flag(struct reading *r)
+static int read_flag(struct yaml_reading *r)
 {
 	if (is_word(r, "InternalCall"))
 		last_site(r)->flags |= GSYM_CALLSITE_INTERNAL;
@@ -279,12 +280,12 @@ static int read_flag(struct reading *r)
 	return 0;
 }
 
-static int read_flags(struct reading *r)
+static int read_flags(struct yaml_reading *r)
 {
 	return read_list(r, "flags", read_flag);
 }
 
-static int read_site(struct reading *r)
+static int read_site(struct yaml_reading *r)
 {
 	static const struct key keys[] = {
 		{"return_offset", true, read_offset},
@@ -300,13 +301,13 @@ static int read_site(struct reading *r)
 	return vec_push(&r->file->sites, site) ? no_memory(r) : read_mapping(r, keys, 2);
 }
 
-static int read_sites(struct reading *r)
+static int read_sites(struct yaml_reading *r)
 {
 	last_function(r)->first_site = (uint32_t)r->file->sites.n;
 	return read_list(r, "callsites", read_site);
 }
 
-static int read_name(struct reading *r)
+static int read_name(struct yaml_reading *r)
 {
 	const yaml_mark_t at = r->event.start_mark;
 	int err = take_text(r, "the name of a function", &last_function(r)->name);
@@ -317,7 +318,7 @@ static int read_name(struct reading *r)
 	return err;
 }
 
-static int read_function(struct reading *r)
+static int read_function(struct yaml_reading *r)
 {
 	static const struct key keys[] = {
 		{"name", true, read_name},
@@ -328,14 +329,14 @@ static int read_function(struct reading *r)
 	return vec_push(&r->file->functions, function) ? no_memory(r) : read_mapping(r, keys, 1);
 }
 
-static int read_functions(struct reading *r)
+static int read_functions(struct yaml_reading *r)
 {
 	return read_list(r, "functions", read_function);
 }
 
 /* ---- The whole ---- */
 
-static int read_stream(struct reading *r)
+static int read_stream(struct yaml_reading *r)
 {
 	static const struct key keys[] = {{"functions", true, read_functions}, {0}};
 	int err = next(r); /* the beginning of the stream */
@@ -368,7 +369,7 @@ static bool ends_with_break(uint32_t last)
  * libyaml reads all directives before it tells of any, and compares each with all before. So they are found
  * here: in what is understood no line begins with '%'.
  */
-static int check_input(struct reading *r, const unsigned char *v, size_t n)
+static int check_input(struct yaml_reading *r, const unsigned char *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (v[i] == '%' && ends_with_break(r->last))
@@ -380,7 +381,7 @@ static int check_input(struct reading *r, const unsigned char *v, size_t n)
 	return r->taken > CALLSITES_FILE_MAX ? -EFBIG : 0;
 }
 
-static size_t read_memory(struct reading *r, unsigned char *into, size_t size)
+static size_t read_memory(struct yaml_reading *r, unsigned char *into, size_t size)
 {
 	size_t n = size < r->memory_left ? size : r->memory_left;
 	if (!n)
@@ -393,7 +394,7 @@ static size_t read_memory(struct reading *r, unsigned char *into, size_t size)
 
 static int read_input(void *user, unsigned char *into, size_t size, size_t *ret_size)
 {
-	struct reading *r = user;
+	struct yaml_reading *r = user;
 	*ret_size = r->stream ? fread(into, 1, size, r->stream) : read_memory(r, into, size);
 	if (r->stream && ferror(r->stream))
 		r->input_err = errno ? -errno : -EIO;
@@ -402,7 +403,7 @@ static int read_input(void *user, unsigned char *into, size_t size, size_t *ret_
 	return !r->input_err;
 }
 
-static int parse(struct reading *r, const char *path, struct callsites_file **ret)
+static int parse(struct yaml_reading *r, const char *path, struct callsites_file **ret)
 {
 	r->last = '\n';
 	r->file = calloc(1, sizeof(*r->file));
@@ -426,7 +427,7 @@ static int parse(struct reading *r, const char *path, struct callsites_file **re
 int callsites_file_parse(const void *data, size_t size, const char *path, struct callsites_file **ret,
 			 struct gsym_diag *diag)
 {
-	return parse(&(struct reading){.memory = data, .memory_left = size, .diag = diag}, path, ret);
+	return parse(&(struct yaml_reading){.memory = data, .memory_left = size, .diag = diag}, path, ret);
 }
 
 int callsites_file_read(const char *path, struct callsites_file **ret, struct gsym_diag *diag)
@@ -434,7 +435,7 @@ int callsites_file_read(const char *path, struct callsites_file **ret, struct gs
 	FILE *stream = fopen(path, "re");
 	if (!stream)
 		return diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
-	int err = parse(&(struct reading){.stream = stream, .diag = diag}, path, ret);
+	int err = parse(&(struct yaml_reading){.stream = stream, .diag = diag}, path, ret);
 	fclose(stream);
 	return err;
 }

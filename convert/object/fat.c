@@ -17,13 +17,13 @@ enum {
 };
 
 /* The table of a fat file. */
-struct parts {
+struct fat_table {
 	struct cursor c;
 	uint32_t n;
 	bool wide;
 };
 
-static bool open_parts(struct span file, struct parts *ret)
+static bool open_table(struct span file, struct fat_table *ret)
 {
 	ret->c = cursor_new(file.data, file.size, true);
 	uint32_t magic = cursor_u32(&ret->c);
@@ -34,14 +34,14 @@ static bool open_parts(struct span file, struct parts *ret)
 }
 
 /* The next entry, with its architecture as the table has it. False when it does not lie in the file. */
-static bool next_part(struct parts *parts, struct span file, struct macho_slice *ret)
+static bool next_entry(struct fat_table *table, struct span file, struct macho_slice *ret)
 {
-	struct cursor *c = &parts->c;
+	struct cursor *c = &table->c;
 	uint32_t type = cursor_u32(c), subtype = cursor_u32(c);
 	macho_machine_name(type, subtype, ret->arch);
-	ret->off = parts->wide ? cursor_u64(c) : cursor_u32(c);
-	ret->size = parts->wide ? cursor_u64(c) : cursor_u32(c);
-	cursor_skip(c, parts->wide ? 8 : 4); /* align, reserved */
+	ret->off = table->wide ? cursor_u64(c) : cursor_u32(c);
+	ret->size = table->wide ? cursor_u64(c) : cursor_u32(c);
+	cursor_skip(c, table->wide ? 8 : 4); /* align, reserved */
 	return cursor_ok(c) && ret->off <= file.size && ret->size <= file.size - ret->off;
 }
 
@@ -54,13 +54,13 @@ bool begins_like_fat_file(int fd)
 
 size_t macho_slices(struct span data, struct macho_slice *ret, size_t max)
 {
-	struct parts parts;
+	struct fat_table table;
 	struct macho_slice slice;
 	size_t found = 0;
-	if (!open_parts(data, &parts))
+	if (!open_table(data, &table))
 		return 0;
-	for (uint32_t i = 0; i < parts.n && found < max; i++) {
-		if (!next_part(&parts, data, &slice))
+	for (uint32_t i = 0; i < table.n && found < max; i++) {
+		if (!next_entry(&table, data, &slice))
 			continue;
 		struct span bytes = {data.data + slice.off, slice.size};
 		if (!macho_is_thin(bytes))
@@ -73,12 +73,12 @@ size_t macho_slices(struct span data, struct macho_slice *ret, size_t max)
 
 struct span macho_part_for(struct span file, const char *arch)
 {
-	struct parts parts;
+	struct fat_table table;
 	struct macho_slice slice;
-	if (!open_parts(file, &parts))
+	if (!open_table(file, &table))
 		return file;
-	for (uint32_t i = 0; i < parts.n; i++)
-		if (next_part(&parts, file, &slice) && !strcmp(slice.arch, arch))
+	for (uint32_t i = 0; i < table.n; i++)
+		if (next_entry(&table, file, &slice) && !strcmp(slice.arch, arch))
 			return (struct span){file.data + slice.off, slice.size};
 	return (struct span){0};
 }

@@ -53,14 +53,14 @@ static struct image_identity identity_of(struct object_file *object)
 	return id;
 }
 
-struct found {
+struct identity_list {
 	struct image_identity *list;
 	size_t n;
 };
 
 static int add_found(void *user, struct object_file *object)
 {
-	struct found *found = user;
+	struct identity_list *found = user;
 	found->list[found->n++] = identity_of(object);
 	return found->n < IDENTITIES_MAX ? 0 : 1;
 }
@@ -68,7 +68,7 @@ static int add_found(void *user, struct object_file *object)
 int identify_descriptor(int fd, const char *name, struct image_identity ret[static IDENTITIES_MAX],
 			size_t *ret_n, struct gsym_diag *diag)
 {
-	struct found found = {.list = ret};
+	struct identity_list found = {.list = ret};
 	int err = object_each(fd, name, add_found, &found, diag);
 	*ret_n = found.n;
 	return err == -ENOEXEC || err > 0 ? 0 : err;

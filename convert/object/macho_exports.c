@@ -18,7 +18,7 @@ enum {
 	STUB_AND_RESOLVER = 16,
 };
 
-struct walk {
+struct trie_walk {
 	struct span trie;
 	int (*each)(void *user, const char *name, uint64_t addr);
 	void *user;
@@ -26,16 +26,16 @@ struct walk {
 	char name[NAME_MAX_SIZE];
 };
 
-static int walk_node(struct walk *w, uint64_t off, size_t length, unsigned depth);
+static int walk_node(struct trie_walk *w, uint64_t off, size_t length, unsigned depth);
 
-static bool spend(struct walk *w, uint64_t bytes)
+static bool spend(struct trie_walk *w, uint64_t bytes)
 {
 	bool enough = w->budget >= bytes;
 	w->budget -= enough ? bytes : w->budget;
 	return enough;
 }
 
-static int take_terminal(struct walk *w, struct cursor c, size_t length)
+static int take_terminal(struct trie_walk *w, struct cursor c, size_t length)
 {
 	uint64_t flags = cursor_uleb(&c);
 	if (flags & REEXPORT || (flags & KIND_MASK) != KIND_REGULAR)
@@ -45,7 +45,7 @@ static int take_terminal(struct walk *w, struct cursor c, size_t length)
 	return cursor_ok(&c) ? w->each(w->user, w->name, addr) : 0;
 }
 
-static int walk_edges(struct walk *w, struct cursor *c, size_t length, unsigned depth)
+static int walk_edges(struct trie_walk *w, struct cursor *c, size_t length, unsigned depth)
 {
 	uint8_t n = cursor_u8(c);
 	for (uint8_t i = 0; i < n; i++) {
@@ -64,7 +64,7 @@ static int walk_edges(struct walk *w, struct cursor *c, size_t length, unsigned 
 	return 0;
 }
 
-static int walk_node(struct walk *w, uint64_t off, size_t length, unsigned depth)
+static int walk_node(struct trie_walk *w, uint64_t off, size_t length, unsigned depth)
 {
 	if (off >= w->trie.size || depth > DEPTH_MAX || !spend(w, 1))
 		return 0;
@@ -80,7 +80,7 @@ static int walk_node(struct walk *w, uint64_t off, size_t length, unsigned depth
 
 int macho_walk_exports(struct span trie, int (*each)(void *user, const char *name, uint64_t addr), void *user)
 {
-	struct walk w = {
+	struct trie_walk w = {
 		.trie = trie, .each = each, .user = user, .budget = (uint64_t)trie.size * BUDGET_FACTOR};
 	return walk_node(&w, 0, 0, 0);
 }

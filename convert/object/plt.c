@@ -32,7 +32,7 @@ struct relocations {
 	bool rela;
 };
 
-struct slot {
+struct plt_slot {
 	uint64_t addr, addend;
 	uint32_t table, symbol; /* symbol 0: a resolver's address is the addend */
 };
@@ -41,7 +41,7 @@ struct plt {
 	struct object_file *object;
 	struct stub_machine machine;
 	VEC(struct relocations) tables;
-	VEC(struct slot) slots;
+	VEC(struct plt_slot) slots;
 	struct keyed *by_addr;   /* slots */
 	struct keyed *functions; /* object->symbols by address, made when first wanted */
 	size_t n_functions;
@@ -101,10 +101,10 @@ static int add_slot(struct plt *p, uint64_t off, uint64_t symbol, uint64_t type,
 {
 	if (symbol ? symbol > UINT32_MAX : !is_irelative(p->object->machine, type))
 		return 0;
-	return vec_push(&p->slots, (struct slot){.addr = off,
-						 .addend = addend,
-						 .symbol = (uint32_t)symbol,
-						 .table = (uint32_t)(p->tables.n - 1)});
+	return vec_push(&p->slots, (struct plt_slot){.addr = off,
+						     .addend = addend,
+						     .symbol = (uint32_t)symbol,
+						     .table = (uint32_t)(p->tables.n - 1)});
 }
 
 /* 64-bit MIPS has three types; its little-endian files keep the symbol in the low half. */
@@ -221,7 +221,7 @@ static size_t find_key(const struct keyed *keys, size_t n, uint64_t key)
 	return lo < n && keys[lo].key == key ? lo : n;
 }
 
-static const struct slot *find_slot(const struct plt *p, uint64_t addr)
+static const struct plt_slot *find_slot(const struct plt *p, uint64_t addr)
 {
 	size_t i = find_key(p->by_addr, p->slots.n, addr);
 	return i < p->slots.n ? &p->slots.v[p->by_addr[i].index] : NULL;
@@ -287,7 +287,7 @@ static const char *symbol_name(const struct plt *p, const struct relocations *t,
 	return elf_strptr(p->object->elf, t->strings, sym.st_name);
 }
 
-static int name_resolver(struct plt *p, const struct slot *slot, const char **ret)
+static int name_resolver(struct plt *p, const struct plt_slot *slot, const char **ret)
 {
 	uint64_t addr = slot->addend;
 	char text[32];
@@ -303,7 +303,7 @@ static int name_resolver(struct plt *p, const struct slot *slot, const char **re
 }
 
 /* The name of a stub; *ret stays NULL when nothing names it. */
-static int name_slot(struct plt *p, const struct slot *slot, const char **ret)
+static int name_slot(struct plt *p, const struct plt_slot *slot, const char **ret)
 {
 	if (slot && !slot->symbol)
 		return name_resolver(p, slot, ret);
@@ -396,17 +396,17 @@ static bool take_glink_entry(struct cursor *c, uint64_t number, uint64_t *ret)
 }
 
 /* The place that entry @index of the table of DT_JMPREL fills. */
-static bool jump_slot(const struct plt *p, uint64_t index, struct slot *ret)
+static bool jump_slot(const struct plt *p, uint64_t index, struct plt_slot *ret)
 {
 	GElf_Rela rela;
 	for (size_t i = 0; i < p->tables.n && index < INT32_MAX; i++) {
 		const struct relocations *t = &p->tables.v[i];
 		if (t->addr != p->jmprel || !t->rela || !gelf_getrela(t->data, (int)index, &rela))
 			continue;
-		*ret = (struct slot){.addr = rela.r_offset,
-				     .addend = (uint64_t)rela.r_addend,
-				     .table = (uint32_t)i,
-				     .symbol = (uint32_t)GELF_R_SYM(rela.r_info)};
+		*ret = (struct plt_slot){.addr = rela.r_offset,
+					 .addend = (uint64_t)rela.r_addend,
+					 .table = (uint32_t)i,
+					 .symbol = (uint32_t)GELF_R_SYM(rela.r_info)};
 		return ret->symbol != 0;
 	}
 	return false;
@@ -416,7 +416,7 @@ static int scan_glink(struct plt *p, const struct object_section *s)
 {
 	struct cursor c = cursor_new(s->raw.data, s->raw.size, p->machine.big);
 	uint64_t index;
-	struct slot slot;
+	struct plt_slot slot;
 	cursor_seek(&c, p->glink + GLINK_ENTRIES - s->addr);
 	for (uint64_t number = 0;; number++) {
 		const char *name = NULL;

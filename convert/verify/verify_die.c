@@ -8,7 +8,7 @@
 
 enum { DEPTH_MAX = 200 }; /* nesting of entries; libdwarf itself recurses nowhere */
 
-struct walk {
+struct verify_walk {
 	struct dw *dw;
 	verify_visit *visit;
 	void *user;
@@ -22,7 +22,8 @@ void verify_function_deinit(struct verify_function *function)
 
 /* Appends a node for @die. Without code of its own (a declaration, an abstract instance) nothing is appended.
  */
-static int append_node(struct walk *walk, struct verify_function *function, Dwarf_Die die, uint32_t depth)
+static int append_node(struct verify_walk *walk, struct verify_function *function, Dwarf_Die die,
+		       uint32_t depth)
 {
 	struct verify_node node = {.first_range = function->ranges.n, .depth = depth};
 	struct verify_range_list ranges = {0};
@@ -39,10 +40,10 @@ static int append_node(struct walk *walk, struct verify_function *function, Dwar
 	return vec_push(&function->nodes, node);
 }
 
-static int walk_children(struct walk *walk, Dwarf_Die parent, struct verify_function *function,
+static int walk_children(struct verify_walk *walk, Dwarf_Die parent, struct verify_function *function,
 			 uint32_t depth, unsigned nesting);
 
-static int walk_function(struct walk *walk, Dwarf_Die die, unsigned nesting)
+static int walk_function(struct verify_walk *walk, Dwarf_Die die, unsigned nesting)
 {
 	struct verify_function function = {0};
 	int err = append_node(walk, &function, die, 0);
@@ -55,8 +56,8 @@ static int walk_function(struct walk *walk, Dwarf_Die die, unsigned nesting)
 }
 
 /* @depth is that of the node whose children these are. A call without code takes its own calls along. */
-static int walk_inlined(struct walk *walk, Dwarf_Die die, struct verify_function *function, uint32_t depth,
-			unsigned nesting)
+static int walk_inlined(struct verify_walk *walk, Dwarf_Die die, struct verify_function *function,
+			uint32_t depth, unsigned nesting)
 {
 	size_t before = function->nodes.n;
 	int err = append_node(walk, function, die, depth + 1);
@@ -65,7 +66,7 @@ static int walk_inlined(struct walk *walk, Dwarf_Die die, struct verify_function
 	return walk_children(walk, die, function, depth + 1, nesting);
 }
 
-static int walk_die(struct walk *walk, Dwarf_Die die, struct verify_function *function, uint32_t depth,
+static int walk_die(struct verify_walk *walk, Dwarf_Die die, struct verify_function *function, uint32_t depth,
 		    unsigned nesting)
 {
 	Dwarf_Half tag = 0;
@@ -79,7 +80,7 @@ static int walk_die(struct walk *walk, Dwarf_Die die, struct verify_function *fu
 	return walk_children(walk, die, function, depth, nesting);
 }
 
-static int walk_children(struct walk *walk, Dwarf_Die parent, struct verify_function *function,
+static int walk_children(struct verify_walk *walk, Dwarf_Die parent, struct verify_function *function,
 			 uint32_t depth, unsigned nesting)
 {
 	Dwarf_Die die = NULL, next = NULL;
@@ -102,6 +103,6 @@ static int walk_children(struct walk *walk, Dwarf_Die parent, struct verify_func
 
 int verify_walk(struct dw *dw, Dwarf_Die cu_die, verify_visit *visit, void *user)
 {
-	struct walk walk = {dw, visit, user};
+	struct verify_walk walk = {dw, visit, user};
 	return walk_children(&walk, cu_die, NULL, 0, 0);
 }

@@ -26,15 +26,15 @@ static void check_lines(const struct line_table *lines)
 	}
 }
 
-static void check_nodes(const struct builder *b)
+static void check_nodes(const struct unit_builder *b)
 {
-	for (size_t i = 0; i < b->nodes.n; i++) {
-		const struct node *node = &b->nodes.v[i];
-		expect(node->body < b->bodies.n && node->depth >= 1 && node->depth < DIE_DEPTH_MAX &&
-		       node->n_ranges);
-		for (uint32_t r = 1; r < node->n_ranges; r++)
-			expect(b->ranges.v[node->first_range + r - 1].hi <
-			       b->ranges.v[node->first_range + r].lo);
+	for (size_t i = 0; i < b->inlined_calls.n; i++) {
+		const struct inlined_call *call = &b->inlined_calls.v[i];
+		expect(call->subprogram < b->subprograms.n && call->depth >= 1 &&
+		       call->depth < DIE_DEPTH_MAX && call->n_ranges);
+		for (uint32_t r = 1; r < call->n_ranges; r++)
+			expect(b->ranges.v[call->first_range + r - 1].hi <
+			       b->ranges.v[call->first_range + r].lo);
 	}
 }
 
@@ -52,7 +52,7 @@ static void read_units(const struct dwarf *dwarf)
 {
 	symbol_vec none = {0};
 	struct build_context context = {.dwarf = dwarf, .text = &dwarf->object->text, .symbols = &none};
-	struct builder b;
+	struct unit_builder b;
 	struct unit_result result;
 	if (!builder_init(&b, &context)) {
 		for (size_t i = 0; i < dwarf->n_units; i++) {
