@@ -22,7 +22,7 @@
 
 #include "gsym/base/bytes.h"
 #include "gsym/gsym.h"
-#include "gsym/read/names.h"
+#include "gsym/read/name_index.h"
 #include "convert/cache/notes.h"
 #include "fs/answer/tsv_index.h"
 #include "gsym/render/demangle/demangle.h"

@@ -1,6 +1,6 @@
 #include "convert/object/gsym_source.h"
 
-#include "gsym/write/copy.h"
+#include "gsym/write/copier.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
 #include "gsym/codec/format.h"

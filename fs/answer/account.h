@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "gsym/base/table.h"
+#include "gsym/base/hash_table.h"
 
 enum account_kind {
 	ACCOUNT_FILES,   /* open files: what was written to them and what they answer */

@@ -28,7 +28,7 @@
 #include "gsym/base/list.h"
 #include "fs/name/name.h"
 #include "fs/images/path_tree.h"
-#include "gsym/base/table.h"
+#include "gsym/base/hash_table.h"
 
 struct metrics;
 struct notify;

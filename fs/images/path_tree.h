@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "gsym/base/vec.h"
-#include "gsym/base/table.h"
+#include "gsym/base/hash_table.h"
 
 enum {
 	PATH_FILES_PAGE = 1024,

@@ -19,7 +19,7 @@
 
 #include "convert/record/convert_types.h"
 #include "gsym/base/bytes.h"
-#include "gsym/base/table.h"
+#include "gsym/base/hash_table.h"
 
 /* Which file, in which state. */
 struct file_key {

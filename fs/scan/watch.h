@@ -14,7 +14,7 @@
 
 #include "convert/os/log.h"
 #include "convert/run/neighbour.h"
-#include "gsym/base/table.h"
+#include "gsym/base/hash_table.h"
 
 struct watch {
 	int fd;            /* to be polled; -1: nothing is watched */

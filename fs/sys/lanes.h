@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "gsym/base/list.h"
-#include "gsym/base/table.h"
+#include "gsym/base/hash_table.h"
 
 struct lanes {
 	struct table by_uid;

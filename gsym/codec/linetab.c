@@ -11,7 +11,7 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/codec/leb.h"
-#include "gsym/read/segments.h"
+#include "gsym/read/intervals.h"
 
 #include <inttypes.h>
 
@@ -236,7 +236,7 @@ int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size
 	return 0;
 }
 
-int linetab_offsets(struct cursor block, uint32_t last, struct offsets *out)
+int linetab_offsets(struct cursor block, uint32_t last, struct offset_list *out)
 {
 	struct program p;
 	if (read_header(&block, &p, NULL))
@@ -251,8 +251,8 @@ int linetab_offsets(struct cursor block, uint32_t last, struct offsets *out)
 	return 0;
 }
 
-/* @row holds in all segments before @until. */
-static size_t fill_until(const struct state *row, uint64_t until, struct segment *v, size_t n)
+/* @row holds in all intervals before @until. */
+static size_t fill_until(const struct state *row, uint64_t until, struct interval *v, size_t n)
 {
 	bool fits = row->line <= UINT32_MAX && row->file <= UINT32_MAX;
 	size_t i = 0;
@@ -260,12 +260,12 @@ static size_t fill_until(const struct state *row, uint64_t until, struct segment
 		v[i].file = (uint32_t)row->file;
 		v[i].line = row->file ? (uint32_t)row->line : 0;
 		if (!fits)
-			v[i].node = SEGMENT_DAMAGED;
+			v[i].node = INTERVAL_DAMAGED;
 	}
 	return i;
 }
 
-void linetab_sweep(struct cursor block, struct segment *v, size_t n)
+void linetab_sweep(struct cursor block, struct interval *v, size_t n)
 {
 	struct program p;
 	struct state row = {.file = 0};
@@ -282,7 +282,7 @@ void linetab_sweep(struct cursor block, struct segment *v, size_t n)
 		fill_until(&row, UINT64_MAX, v + i, n - i);
 	else /* these would have read up to the damage */
 		for (; i < n; i++)
-			v[i].node = SEGMENT_DAMAGED;
+			v[i].node = INTERVAL_DAMAGED;
 }
 
 /* Checks what a lookup leaves to its caller: a decoded row can be used without a second look. */

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-static int read_head(struct cursor *c, const struct gsym_tables *tables, struct record *r,
+static int read_head(struct cursor *c, const struct gsym_tables *tables, struct function_info *r,
 		     struct gsym_diag *diag)
 {
 	r->off = cursor_off(c);
@@ -24,7 +24,7 @@ static int read_head(struct cursor *c, const struct gsym_tables *tables, struct 
 	return 0;
 }
 
-int record_parse(struct cursor c, const struct gsym_tables *tables, struct record *ret,
+int record_parse(struct cursor c, const struct gsym_tables *tables, struct function_info *ret,
 		 struct gsym_diag *diag)
 {
 	int err = read_head(&c, tables, ret, diag);

@@ -12,7 +12,7 @@
 #include "gsym/codec/format.h"
 
 /* A record taken apart, nothing decoded. */
-struct record {
+struct function_info {
 	uint64_t off;                          /* of the record, for messages */
 	uint64_t end;                          /* how far it was read */
 	uint32_t size;                         /* bytes of code, 0 = not known */
@@ -21,7 +21,7 @@ struct record {
 	unsigned present;                      /* bit 1 << type: the record has this block */
 };
 
-static inline bool record_has(const struct record *r, enum info_type type)
+static inline bool record_has(const struct function_info *r, enum info_type type)
 {
 	return r->present & 1u << type;
 }
@@ -30,14 +30,14 @@ static inline bool record_has(const struct record *r, enum info_type type)
  * Takes the record apart that begins at @c. Blocks of unknown type are passed over. -EBADMSG when it does not
  * end within @c, has two blocks of one type, or no name.
  */
-int record_parse(struct cursor c, const struct gsym_tables *tables, struct record *ret,
+int record_parse(struct cursor c, const struct gsym_tables *tables, struct function_info *ret,
 		 struct gsym_diag *diag);
 
 /*
  * Decodes @r and the functions merged with it into @out, which is emptied before. out->funcs[0] becomes the
  * function; the arrays of all of them are valid until @out changes.
  */
-int record_decode(const struct record *r, uint64_t start, const struct gsym_tables *tables,
+int record_decode(const struct function_info *r, uint64_t start, const struct gsym_tables *tables,
 		  struct gsym_decoder *out, struct gsym_diag *diag);
 
 /*

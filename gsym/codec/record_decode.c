@@ -26,8 +26,8 @@ static struct decoder_mark mark(const struct gsym_decoder *d)
 }
 
 /* Everything of @r but merged functions, appended to the arrays. */
-static int decode_blocks(const struct record *r, const struct gsym_tables *tables, struct gsym_decoder *d,
-			 struct gsym_diag *diag)
+static int decode_blocks(const struct function_info *r, const struct gsym_tables *tables,
+			 struct gsym_decoder *d, struct gsym_diag *diag)
 {
 	struct cursor lines = r->blocks[InfoType_LineTable];
 	struct cursor inlines = r->blocks[InfoType_InlineInfo];
@@ -42,7 +42,7 @@ static int decode_blocks(const struct record *r, const struct gsym_tables *table
 	return err;
 }
 
-static int decode_one(const struct record *r, uint64_t start, const struct gsym_tables *tables,
+static int decode_one(const struct function_info *r, uint64_t start, const struct gsym_tables *tables,
 		      struct gsym_decoder *d, struct gsym_diag *diag)
 {
 	struct gsym_func func = {.start = start, .name = r->name, .size = r->size};
@@ -52,10 +52,10 @@ static int decode_one(const struct record *r, uint64_t start, const struct gsym_
 }
 
 /* One record of the merged list: like its holder, but it must not have such a list itself. */
-static int decode_merged_one(struct cursor c, const struct record *holder, uint64_t start,
+static int decode_merged_one(struct cursor c, const struct function_info *holder, uint64_t start,
 			     const struct gsym_tables *tables, struct gsym_decoder *d, struct gsym_diag *diag)
 {
-	struct record r;
+	struct function_info r;
 	int err = record_parse(c, tables, &r, diag);
 	if (err)
 		return err;
@@ -67,7 +67,7 @@ static int decode_merged_one(struct cursor c, const struct record *holder, uint6
 	return err ? diag_prefix(diag, err, "merged function record at offset 0x%" PRIx64, r.off) : 0;
 }
 
-static int decode_merged(const struct record *holder, uint64_t start, const struct gsym_tables *tables,
+static int decode_merged(const struct function_info *holder, uint64_t start, const struct gsym_tables *tables,
 			 struct gsym_decoder *d, struct gsym_diag *diag)
 {
 	struct cursor block = holder->blocks[InfoType_MergedFunctionsInfo], c;
@@ -106,7 +106,7 @@ static void set_pointers(struct gsym_decoder *d, size_t i, const struct decoder_
 	f->n_patterns = end->patterns - at->patterns;
 }
 
-int record_decode(const struct record *r, uint64_t start, const struct gsym_tables *tables,
+int record_decode(const struct function_info *r, uint64_t start, const struct gsym_tables *tables,
 		  struct gsym_decoder *out, struct gsym_diag *diag)
 {
 	clear(out);

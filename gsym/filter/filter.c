@@ -7,10 +7,10 @@
 #include <errno.h>
 
 #include "gsym/filter/log_format.h"
-#include "gsym/filter/formats/ips.h"
-#include "gsym/filter/stack.h"
+#include "gsym/filter/formats/format_ips.h"
+#include "gsym/filter/pending_stack.h"
 
-static const struct format *const formats[] = {
+static const struct log_format *const formats[] = {
 	&format_markup, &format_apple, &format_android, &format_numbered, &format_kernel, &format_plain,
 };
 
@@ -39,8 +39,8 @@ struct json_report {
 struct filter {
 	struct filter_images images;
 	struct filter_options options;
-	struct context context;
-	struct stack stack;
+	struct log_context context;
+	struct pending_stack stack;
 	struct report report;
 	struct json_report json;
 	struct text_buf line; /* what is there of the next one */
@@ -54,7 +54,7 @@ struct filter *filter_new(const struct filter_images *images, const struct filte
 		return NULL;
 	f->images = *images;
 	f->options = *options;
-	if (!stack_init(&f->stack))
+	if (!pending_stack_init(&f->stack))
 		return f;
 	filter_free(f);
 	return NULL;
@@ -64,8 +64,8 @@ void filter_free(struct filter *filter)
 {
 	if (!filter)
 		return;
-	context_deinit(&filter->context);
-	stack_deinit(&filter->stack);
+	log_context_deinit(&filter->context);
+	pending_stack_deinit(&filter->stack);
 	text_deinit(&filter->report.text);
 	text_deinit(&filter->json.text);
 	ips_deinit(&filter->json.ips);
@@ -80,28 +80,29 @@ struct filter_counts filter_count(const struct filter *filter)
 
 size_t filter_memory(const struct filter *filter)
 {
-	return sizeof(*filter) + context_memory(&filter->context) + stack_memory(&filter->stack) +
+	return sizeof(*filter) + log_context_memory(&filter->context) + pending_stack_memory(&filter->stack) +
 	       filter->report.text.cap + filter->json.text.cap +
 	       filter->json.ips.frames.cap * sizeof(struct ips_frame) +
 	       filter->json.ips.images.cap * sizeof(struct filter_module) + filter->line.cap;
 }
 
-static int settle(struct filter *f, struct text_buf *out)
+static int flush(struct filter *f, struct text_buf *out)
 {
-	return stack_settle(&f->stack, &f->images, &f->options, out);
+	return pending_stack_flush(&f->stack, &f->images, &f->options, out);
 }
 
 /* ---- Lines ---- */
 
 /* The line without what ends it. */
-static struct scan content(const char *line, size_t size)
+static struct text_scan content(const char *line, size_t size)
 {
 	size -= size && line[size - 1] == '\n';
 	size -= size && line[size - 1] == '\r';
 	return scan_from(line, line + size);
 }
 
-static size_t find_frames(struct filter *f, struct scan line, struct frame *frames, const struct format **ret)
+static size_t find_frames(struct filter *f, struct text_scan line, struct log_frame *frames,
+			  const struct log_format **ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
 		size_t n = formats[i]->find(&f->context, line, frames);
@@ -115,27 +116,28 @@ static size_t find_frames(struct filter *f, struct scan line, struct frame *fram
 /* Takes one line. 0, or -EAGAIN or -ENOMEM, and it was not taken. */
 static int take_line(struct filter *f, const char *line, size_t size, struct text_buf *out)
 {
-	struct frame frames[LINE_FRAMES_MAX];
-	const struct format *format;
-	struct scan text = content(line, size);
-	struct held *held = &f->stack.held;
+	struct log_frame frames[LINE_FRAMES_MAX];
+	const struct log_format *format;
+	struct text_scan text = content(line, size);
+	struct stack_buffer *buffer = &f->stack.buffer;
 	int err = 0;
 	f->context.kernel_noted = false;
 	for (size_t i = 0; !err && i < ARRAY_SIZE(formats); i++)
 		if (formats[i]->note && formats[i] != &format_apple)
 			err = formats[i]->note(&f->context, text);
 	if (f->context.kernel_noted)
-		stack_set_kernel(&f->stack, &f->context.kernel);
+		pending_stack_set_kernel(&f->stack, &f->context.kernel);
 	size_t n = find_frames(f, text, frames, &format);
-	bool more = n ? held_continues(held, format, line, size, frames, n) : held_spans(held, text, size);
+	bool more = n ? stack_buffer_continues(buffer, format, line, size, frames, n)
+		      : stack_buffer_spans(buffer, text, size);
 	if (!err && !more)
-		err = settle(f, out);
+		err = flush(f, out);
 	if (err)
 		return err;
 	if (n)
-		return held_add(held, format, line, size, frames, n);
+		return stack_buffer_add(buffer, format, line, size, frames, n);
 	if (more)
-		return held_add_gap(held, text, line, size);
+		return stack_buffer_add_gap(buffer, text, line, size);
 	text_bytes(out, line, size);
 	return out->failed ? -ENOMEM : 0;
 }
@@ -156,7 +158,7 @@ static int replay(struct filter *f, struct text_buf *out)
 		r->done += err ? 0 : size;
 	}
 	if (!err)
-		err = settle(f, out);
+		err = flush(f, out);
 	if (err)
 		return err;
 	text_deinit(&r->text);
@@ -216,9 +218,10 @@ static int take_object(struct filter *f, size_t i)
 	struct json_report *r = &f->json;
 	const struct ips_frame *frame = &r->ips.frames.v[i],
 			       *next = i + 1 < r->ips.frames.n ? frame + 1 : NULL;
-	const struct frame found = ips_frame_of(&r->ips, i);
+	const struct log_frame found = ips_frame_of(&r->ips, i);
 	size_t end = next && next->number ? next->from : frame->to;
-	int err = held_add(&f->stack.held, NULL, r->text.v + frame->from, end - frame->from, &found, 1);
+	int err = stack_buffer_add(&f->stack.buffer, NULL, r->text.v + frame->from, end - frame->from, &found,
+				   1);
 	if (err)
 		return err;
 	r->done = end;
@@ -228,8 +231,8 @@ static int take_object(struct filter *f, size_t i)
 
 static bool stack_is_full(const struct filter *f, const struct ips_frame *frame)
 {
-	return f->stack.held.frames.n >= WALK_FRAMES_MAX ||
-	       f->stack.held.text.n + (frame->to - frame->from) > FILTER_STACK_BYTES;
+	return f->stack.buffer.frames.n >= STACK_FRAMES_MAX ||
+	       f->stack.buffer.text.n + (frame->to - frame->from) > FILTER_STACK_BYTES;
 }
 
 static int replay_frames(struct filter *f, struct text_buf *out)
@@ -239,7 +242,7 @@ static int replay_frames(struct filter *f, struct text_buf *out)
 	while (!err && r->next < r->ips.frames.n) {
 		const struct ips_frame *frame = &r->ips.frames.v[r->next];
 		if (!frame->number || stack_is_full(f, frame))
-			err = settle(f, out);
+			err = flush(f, out);
 		if (err)
 			return err;
 		if (frame->from > r->done)
@@ -247,13 +250,13 @@ static int replay_frames(struct filter *f, struct text_buf *out)
 		r->done = frame->from;
 		err = take_object(f, r->next);
 	}
-	return err ? err : settle(f, out);
+	return err ? err : flush(f, out);
 }
 
 static int replay_json(struct filter *f, struct text_buf *out)
 {
 	struct json_report *r = &f->json;
-	int err = settle(f, out);
+	int err = flush(f, out);
 	r->held = false;
 	r->whole = true;
 	if (!err && !r->parsed) {
@@ -291,7 +294,7 @@ static int pass_line(struct filter *f, struct text_buf *out)
 {
 	int err = f->report.held || f->report.replayed ? replay(f, out) : 0;
 	if (!err)
-		err = settle(f, out);
+		err = flush(f, out);
 	if (err)
 		return err;
 	f->report.after_thread = f->json.announced = false;
@@ -348,7 +351,7 @@ static int finish(struct filter *f, enum filter_rest rest, struct text_buf *out)
 	if (!err && (f->report.replayed || (rest == FILTER_END && f->report.held)))
 		err = replay(f, out);
 	if (!err && rest != FILTER_MORE)
-		err = settle(f, out);
+		err = flush(f, out);
 	return err;
 }
 

@@ -5,10 +5,10 @@
  * readers of each kind of log look for it. gsym(1), "gsym filter", lists the kinds, and what becomes of each.
  * Every other byte comes out as it went in, in its place.
  *
- * Consecutive frames are resolved as one stack (walk.h), so they are held until it ends: at the next line
- * that is no frame, or when the caller says that no more comes for now. The report of a crash on Apple's
- * systems names its images behind the frames, so it is held as a whole. All that is held has limits; beyond
- * them it is copied as it is, or cut into two stacks.
+ * Consecutive frames are resolved as one stack (stack_resolver.h), so they are held until it ends: at the
+ * next line that is no frame, or when the caller says that no more comes for now. The report of a crash on
+ * Apple's systems names its images behind the frames, so it is held as a whole. All that is held has limits;
+ * beyond them it is copied as it is, or cut into two stacks.
  *
  * Images belong to the caller, who may still have to make them: then filter_write() returns -EAGAIN and is
  * called again.
@@ -33,7 +33,7 @@ struct filter_module {
 	/* Hexadecimal digits in lower case, perhaps with "xxh3-" before them: a build id, a UUID, or a
 	 * Breakpad debug id with its age. "": the log does not say. */
 	char id[FILTER_ID_SIZE];
-	bool needs_names;            /* places in it are called by functions' names: names.h will be used */
+	bool needs_names; /* places in it are called by functions' names: name_index.h will be used */
 	char name[FILTER_NAME_SIZE]; /* file name or path; "vmlinux" for the kernel itself; "": not known */
 	bool is_kernel; /* the kernel or a module of it, which has no ".ko" in its name, and '_' for '-' */
 };

@@ -8,8 +8,8 @@
 #define GSYM_FILTER_LOG_FORMAT_H
 
 #include "gsym/filter/filter.h"
-#include "gsym/filter/scan.h"
-#include "gsym/filter/walk.h"
+#include "gsym/filter/text_scan.h"
+#include "gsym/filter/stack_resolver.h"
 
 enum {
 	LINE_FRAMES_MAX = 16, /* frames of one line */
@@ -42,7 +42,7 @@ enum frame_style {
 };
 
 /* An address in a line. */
-struct frame {
+struct log_frame {
 	struct filter_module module;
 	uint64_t address;                /* offset from the symbol, in FRAME_NAME */
 	uint64_t shown;                  /* STYLE_BACKTRACE: the address in memory */
@@ -56,7 +56,7 @@ struct frame {
 			    not say */
 	uint8_t space;   /* enum frame_space */
 	uint8_t style;   /* enum frame_style */
-	uint8_t kind;    /* enum walk_kind */
+	uint8_t kind;    /* enum frame_pc */
 	bool has_number;
 	bool apart;  /* stands for itself, in no chain of calls */
 	bool silent; /* its line stays as it is */
@@ -67,7 +67,7 @@ struct frame {
 };
 
 /* A module that a log has declared. */
-struct module {
+struct log_module {
 	struct filter_module is;
 	size_t name_size;     /* set by modules_add() */
 	uint64_t key;         /* markup: its number */
@@ -75,19 +75,19 @@ struct module {
 };
 
 /* Markup: a piece of memory that shows a module. */
-struct mapping {
+struct log_mapping {
 	uint64_t start, size, relative; /* @relative: the address of @start in the module's file */
 	uint64_t key;
 };
 
-struct modules {
-	VEC(struct module) list;
+struct log_modules {
+	VEC(struct log_module) list;
 };
 
 /* What lines have told, by format. */
-struct context {
-	struct modules apple, coredump, markup;
-	VEC(struct mapping) mappings;
+struct log_context {
+	struct log_modules apple, coredump, markup;
+	VEC(struct log_mapping) mappings;
 	struct filter_module kernel;
 	bool kernel_noted; /* by the last line */
 };
@@ -99,17 +99,17 @@ enum gap {
 	GAP_HEAD,   /* it goes on if no more than its head was there */
 };
 
-struct format {
+struct log_format {
 	/* Writes the frames of the line to @ret and says how many there are. */
-	size_t (*find)(const struct context *context, struct scan line,
-		       struct frame ret[static LINE_FRAMES_MAX]);
+	size_t (*find)(const struct log_context *context, struct text_scan line,
+		       struct log_frame ret[static LINE_FRAMES_MAX]);
 	/* Learns from a line without frames of this format. 0 or -ENOMEM. NULL: nothing to learn. */
-	int (*note)(struct context *context, struct scan line);
+	int (*note)(struct log_context *context, struct text_scan line);
 	/* Whether a stack goes on behind a line without frames; @ret_thread: whose. NULL: no stack does. */
-	enum gap (*gap)(struct scan line, uint64_t *ret_thread);
+	enum gap (*gap)(struct text_scan line, uint64_t *ret_thread);
 };
 
-extern const struct format format_apple, format_kernel, format_numbered, format_android, format_markup,
+extern const struct log_format format_apple, format_kernel, format_numbered, format_android, format_markup,
 	format_plain;
 
 /* ---- Apple's reports: what the filter has to know, to hold them ---- */
@@ -122,7 +122,7 @@ enum apple_line {
 	APPLE_IMAGE,
 };
 
-enum apple_line apple_line_kind(struct scan line);
+enum apple_line apple_line_kind(struct text_scan line);
 
 /* ---- Modules: modules.c ---- */
 
@@ -132,13 +132,13 @@ void module_set_name(struct filter_module *module, const char *from, const char 
 
 /* Adds @module, in place of one with its key, if @keyed, or its name. 0 or -ENOMEM. Beyond MODULES_MAX it is
  * dropped. */
-int modules_add(struct modules *modules, const struct module *module, bool keyed);
-const struct module *modules_by_address(const struct modules *modules, uint64_t address);
-const struct module *modules_by_key(const struct modules *modules, uint64_t key);
+int modules_add(struct log_modules *modules, const struct log_module *module, bool keyed);
+const struct log_module *modules_by_address(const struct log_modules *modules, uint64_t address);
+const struct log_module *modules_by_key(const struct log_modules *modules, uint64_t key);
 /* By name, or by the last parts of its path. */
-const struct module *modules_by_name(const struct modules *modules, const char *from, const char *to);
+const struct log_module *modules_by_name(const struct log_modules *modules, const char *from, const char *to);
 
-void context_deinit(struct context *context);
-size_t context_memory(const struct context *context);
+void log_context_deinit(struct log_context *context);
+size_t log_context_memory(const struct log_context *context);
 
 #endif

@@ -15,7 +15,7 @@ enum {
 
 /* ---- The tree ---- */
 
-enum node_kind {
+enum pattern_node_kind {
 	NODE_EMPTY,
 	NODE_BYTE, /* @c */
 	NODE_ANY,
@@ -55,7 +55,7 @@ struct pattern_step {
 	uint16_t x, y;
 };
 
-struct parser {
+struct pattern_parser {
 	struct pattern *p;
 	const char *at;
 	unsigned depth;
@@ -71,14 +71,14 @@ void pattern_deinit(struct pattern *pattern)
 	vec_free(&pattern->lists);
 }
 
-static uint16_t fail(struct parser *s, int err)
+static uint16_t fail(struct pattern_parser *s, int err)
 {
 	if (!s->err)
 		s->err = err;
 	return NO_NODE;
 }
 
-static uint16_t add_node(struct parser *s, struct pattern_node node)
+static uint16_t add_node(struct pattern_parser *s, struct pattern_node node)
 {
 	if (s->p->nodes.n >= PATTERN_PROGRAM_MAX)
 		return fail(s, -EINVAL);
@@ -129,7 +129,7 @@ static bool add_class(struct pattern_set *set, const char *name, size_t size)
 	return false;
 }
 
-static uint16_t add_set(struct parser *s, struct pattern_set set)
+static uint16_t add_set(struct pattern_parser *s, struct pattern_set set)
 {
 	if (vec_push(&s->p->sets, set))
 		return fail(s, -ENOMEM);
@@ -137,7 +137,7 @@ static uint16_t add_set(struct parser *s, struct pattern_set set)
 }
 
 /* "[:name:]", or another of the forms "[.x.]" and "[=x=]" that stand for the byte x. */
-static int bracket_class(struct parser *s, struct pattern_set *set, int *ret_byte)
+static int bracket_class(struct pattern_parser *s, struct pattern_set *set, int *ret_byte)
 {
 	char kind = s->at[1], close[3] = {kind, ']', 0};
 	const char *name = s->at + 2, *end = strstr(name, close);
@@ -154,7 +154,7 @@ static int bracket_class(struct parser *s, struct pattern_set *set, int *ret_byt
 }
 
 /* The next byte of a bracket expression; -1 when it was a class, which is in @set now. */
-static int bracket_item(struct parser *s, struct pattern_set *set, int *ret_byte)
+static int bracket_item(struct pattern_parser *s, struct pattern_set *set, int *ret_byte)
 {
 	if (!*s->at)
 		return -EINVAL;
@@ -164,7 +164,7 @@ static int bracket_item(struct parser *s, struct pattern_set *set, int *ret_byte
 	return 0;
 }
 
-static uint16_t parse_bracket(struct parser *s)
+static uint16_t parse_bracket(struct pattern_parser *s)
 {
 	struct pattern_set set = {{0}};
 	bool invert = *s->at == '^', first = true;
@@ -192,9 +192,9 @@ static uint16_t parse_bracket(struct parser *s)
 
 /* ---- Everything else ---- */
 
-static uint16_t parse_or(struct parser *s);
+static uint16_t parse_or(struct pattern_parser *s);
 
-static uint16_t parse_escape(struct parser *s)
+static uint16_t parse_escape(struct pattern_parser *s)
 {
 	struct pattern_set set = {{0}};
 	char c = *s->at++;
@@ -211,7 +211,7 @@ static uint16_t parse_escape(struct parser *s)
 	return add_node(s, (struct pattern_node){.kind = NODE_BYTE, .c = (uint8_t)c});
 }
 
-static uint16_t parse_group(struct parser *s)
+static uint16_t parse_group(struct pattern_parser *s)
 {
 	if (++s->depth > PATTERN_DEPTH_MAX)
 		return fail(s, -EINVAL);
@@ -223,7 +223,7 @@ static uint16_t parse_group(struct parser *s)
 	return node;
 }
 
-static uint16_t parse_atom(struct parser *s)
+static uint16_t parse_atom(struct pattern_parser *s)
 {
 	char c = *s->at++;
 	switch (c) {
@@ -254,7 +254,7 @@ static bool parse_number(const char **at, uint16_t *ret)
 }
 
 /* "{m}", "{m,}", "{m,n}" at s->at. */
-static bool parse_interval(struct parser *s, uint16_t *ret_min, uint16_t *ret_max)
+static bool parse_interval(struct pattern_parser *s, uint16_t *ret_min, uint16_t *ret_max)
 {
 	const char *p = s->at + 1;
 	if (!parse_number(&p, ret_min))
@@ -272,7 +272,7 @@ static bool parse_interval(struct parser *s, uint16_t *ret_min, uint16_t *ret_ma
 	return true;
 }
 
-static uint16_t parse_repeated(struct parser *s)
+static uint16_t parse_repeated(struct pattern_parser *s)
 {
 	uint16_t node = parse_atom(s), min, max;
 	for (; !s->err;
@@ -292,7 +292,7 @@ static uint16_t parse_repeated(struct parser *s)
 	return NO_NODE;
 }
 
-static uint16_t parse_cat(struct parser *s)
+static uint16_t parse_cat(struct pattern_parser *s)
 {
 	uint16_t node = NO_NODE;
 	while (!s->err && *s->at && *s->at != '|' && !(*s->at == ')' && s->depth)) {
@@ -304,7 +304,7 @@ static uint16_t parse_cat(struct parser *s)
 	return node;
 }
 
-static uint16_t parse_or(struct parser *s)
+static uint16_t parse_or(struct pattern_parser *s)
 {
 	uint16_t node = parse_cat(s);
 	while (!s->err && *s->at == '|') {
@@ -317,7 +317,7 @@ static uint16_t parse_or(struct parser *s)
 
 /* ---- The program ---- */
 
-static uint16_t emit(struct parser *s, struct pattern_step step)
+static uint16_t emit(struct pattern_parser *s, struct pattern_step step)
 {
 	if (s->p->program.n >= PATTERN_PROGRAM_MAX)
 		return fail(s, -EINVAL);
@@ -326,14 +326,14 @@ static uint16_t emit(struct parser *s, struct pattern_step step)
 	return (uint16_t)(s->p->program.n - 1);
 }
 
-static uint16_t here(const struct parser *s)
+static uint16_t here(const struct pattern_parser *s)
 {
 	return (uint16_t)s->p->program.n;
 }
 
-static void emit_node(struct parser *s, uint16_t index);
+static void emit_node(struct pattern_parser *s, uint16_t index);
 
-static void emit_or(struct parser *s, struct pattern_node node)
+static void emit_or(struct pattern_parser *s, struct pattern_node node)
 {
 	uint16_t split = emit(s, (struct pattern_step){.op = OP_SPLIT});
 	emit_node(s, node.a);
@@ -348,7 +348,7 @@ static void emit_or(struct parser *s, struct pattern_node node)
 }
 
 /* @index or nothing, and with @again any number of times. */
-static void emit_optional(struct parser *s, uint16_t index, bool again)
+static void emit_optional(struct pattern_parser *s, uint16_t index, bool again)
 {
 	uint16_t split = emit(s, (struct pattern_step){.op = OP_SPLIT});
 	emit_node(s, index);
@@ -360,7 +360,7 @@ static void emit_optional(struct parser *s, uint16_t index, bool again)
 	s->p->program.v[split].y = here(s);
 }
 
-static void emit_repeat(struct parser *s, struct pattern_node node)
+static void emit_repeat(struct pattern_parser *s, struct pattern_node node)
 {
 	for (unsigned i = 0; !s->err && i < node.min; i++)
 		emit_node(s, node.a);
@@ -372,7 +372,7 @@ static void emit_repeat(struct parser *s, struct pattern_node node)
 
 /* Recursion goes as deep as the tree: down the left arms of CAT and OR the tree is a list, which is walked
  * instead. */
-static void emit_list(struct parser *s, uint16_t index)
+static void emit_list(struct pattern_parser *s, uint16_t index)
 {
 	uint16_t parts[PATTERN_SIZE_MAX + 1];
 	size_t n = 0;
@@ -383,14 +383,14 @@ static void emit_list(struct parser *s, uint16_t index)
 		emit_node(s, parts[n]);
 }
 
-static void emit_node(struct parser *s, uint16_t index)
+static void emit_node(struct pattern_parser *s, uint16_t index)
 {
 	if (s->err || s->emitted++ > EMITTED_MAX) {
 		fail(s, -EINVAL);
 		return;
 	}
 	struct pattern_node node = s->p->nodes.v[index];
-	switch ((enum node_kind)node.kind) {
+	switch ((enum pattern_node_kind)node.kind) {
 	case NODE_EMPTY: break;
 	case NODE_BYTE: emit(s, (struct pattern_step){.op = OP_BYTE, .c = node.c}); break;
 	case NODE_ANY: emit(s, (struct pattern_step){.op = OP_ANY}); break;
@@ -405,7 +405,7 @@ static void emit_node(struct parser *s, uint16_t index)
 
 int pattern_compile(struct pattern *pattern, const char *text)
 {
-	struct parser s = {.p = pattern, .at = text};
+	struct pattern_parser s = {.p = pattern, .at = text};
 	pattern->program.n = pattern->sets.n = pattern->nodes.n = 0;
 	if (strlen(text) > PATTERN_SIZE_MAX)
 		return -EINVAL;
@@ -423,20 +423,20 @@ int pattern_compile(struct pattern *pattern, const char *text)
 /* ---- The matcher ---- */
 
 /* A set of steps: which they are, in the order they came, and where each one stands among them. */
-struct list {
+struct state_list {
 	uint16_t *steps, *places;
 	size_t n;
 };
 
 struct search {
 	const struct pattern *p;
-	struct list now, next;
+	struct state_list now, next;
 	uint16_t *stack;
 	bool at_begin, at_end;
 	bool matched;
 };
 
-static bool list_add(struct list *list, uint16_t step)
+static bool list_add(struct state_list *list, uint16_t step)
 {
 	uint16_t place = list->places[step];
 	if (place < list->n && list->steps[place] == step)
@@ -447,7 +447,7 @@ static bool list_add(struct list *list, uint16_t step)
 }
 
 /* Adds @step and all it leads to without eating a byte. The stack never holds more than two for each step. */
-static void follow(struct search *s, struct list *list, uint16_t step)
+static void follow(struct search *s, struct state_list *list, uint16_t step)
 {
 	size_t n = 0;
 	s->stack[n++] = step;
@@ -487,7 +487,7 @@ static bool run(struct search *s, const char *name, size_t size, uint64_t *budge
 		for (size_t i = 0; i < s->now.n; i++)
 			if (eats(s->p, &s->p->program.v[s->now.steps[i]], (uint8_t)name[at]))
 				follow(s, &s->next, (uint16_t)(s->now.steps[i] + 1));
-		struct list eaten = s->now;
+		struct state_list eaten = s->now;
 		s->now = s->next;
 		s->next = eaten;
 		s->next.n = 0;

@@ -11,18 +11,18 @@
  * the node that took it last: its lookup reads no further. What is not settled where the bytes are damaged
  * would have met the damage.
  */
-#include "gsym/read/segments.h"
+#include "gsym/read/intervals.h"
 
 #include <errno.h>
 
 #include "gsym/codec/inline_node.h"
 
 enum {
-	LISTS_MAX = 1 << 20, /* entries of all levels: SEGMENTS_AT_MAX points on every one fit */
+	LISTS_MAX = 1 << 20, /* entries of all levels: INTERVALS_AT_MAX points on every one fit */
 };
 
 struct sweep {
-	struct segments *s;
+	struct interval_set *s;
 	struct cursor c;
 	const struct gsym_tables *tables;
 	unsigned depth; /* of the nodes to read next; their parent is levels[depth] */
@@ -35,7 +35,7 @@ static struct sweep_level *parent_of(struct sweep *w)
 }
 
 /* The first entry at or behind @at that no child took. */
-static size_t untaken(const struct segments *s, const struct sweep_level *level, size_t at)
+static size_t untaken(const struct interval_set *s, const struct sweep_level *level, size_t at)
 {
 	uint32_t *next = s->next.v + level->from;
 	while (next[at] != at) {
@@ -45,7 +45,7 @@ static size_t untaken(const struct segments *s, const struct sweep_level *level,
 	return at;
 }
 
-static size_t first_not_before(const struct segments *s, const struct sweep_level *level, uint64_t off)
+static size_t first_not_before(const struct interval_set *s, const struct sweep_level *level, uint64_t off)
 {
 	const uint32_t *points = s->points.v + level->from;
 	size_t low = 0, high = level->n;
@@ -62,7 +62,7 @@ static size_t first_not_before(const struct segments *s, const struct sweep_leve
 /* Moves points of the parent in [start, start + size) to the list at the top, which is that of @node. */
 static int take_range(struct sweep *w, uint64_t start, uint64_t size, uint32_t node)
 {
-	struct segments *s = w->s;
+	struct interval_set *s = w->s;
 	struct sweep_level *level = parent_of(w);
 	if (!level->left || !size)
 		return 0;
@@ -73,7 +73,7 @@ static int take_range(struct sweep *w, uint64_t start, uint64_t size, uint32_t n
 			break;
 		if (vec_push(&s->points, point))
 			return -ENOMEM;
-		if (s->v.v[point].node != SEGMENT_DAMAGED)
+		if (s->v.v[point].node != INTERVAL_DAMAGED)
 			s->v.v[point].node = node;
 		s->next.v[level->from + at] = (uint32_t)at + 1;
 		level->left--;
@@ -106,17 +106,17 @@ static void skip_ranges(struct sweep *w, uint64_t n)
 	w->c = c;
 }
 
-static void damage(struct segments *s, size_t from, size_t n)
+static void damage(struct interval_set *s, size_t from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		s->v.v[s->points.v[from + i]].node = SEGMENT_DAMAGED;
+		s->v.v[s->points.v[from + i]].node = INTERVAL_DAMAGED;
 }
 
 /* Nothing can be read any more: damages points which are not settled, and those of the node being read, from
  * @from on. */
 static void damage_open(struct sweep *w, size_t from)
 {
-	struct segments *s = w->s;
+	struct interval_set *s = w->s;
 	damage(s, from, s->points.n - from);
 	for (unsigned d = 0; d <= w->depth; d++) {
 		const struct sweep_level *level = &s->levels[d];
@@ -128,7 +128,7 @@ static void damage_open(struct sweep *w, size_t from)
 /* Makes the points from @from on the list of a level. */
 static int open_level(struct sweep *w, size_t from, uint32_t node, uint64_t base)
 {
-	struct segments *s = w->s;
+	struct interval_set *s = w->s;
 	size_t n = s->points.n - from;
 	/* One entry more than points, so that both arrays have the same indexes. */
 	if (vec_push(&s->points, 0) || vec_reserve(&s->next, s->points.n - s->next.n))
@@ -147,15 +147,15 @@ static void close_level(struct sweep *w)
 	w->s->points.n = w->s->next.n = level->from;
 }
 
-static int add_node(struct segments *s, const struct inline_node *node, uint32_t parent)
+static int add_node(struct interval_set *s, const struct inline_node *node, uint32_t parent)
 {
-	return vec_push(&s->nodes, (struct segment_node){node->name, node->first, (uint32_t)node->call_file,
-							 node->call_line, parent});
+	return vec_push(&s->nodes, (struct interval_node){node->name, node->first, (uint32_t)node->call_file,
+							  node->call_line, parent});
 }
 
 /* Points before the first range of their node, which other ranges of it contain: no base can be told for
  * them. */
-static void damage_before_first(struct segments *s, size_t from, uint64_t first)
+static void damage_before_first(struct interval_set *s, size_t from, uint64_t first)
 {
 	for (size_t i = from; i < s->points.n && s->v.v[s->points.v[i]].off < first; i++)
 		damage(s, i, 1);
@@ -167,7 +167,7 @@ static void damage_before_first(struct segments *s, size_t from, uint64_t first)
  */
 static int enter(struct sweep *w, size_t from, uint64_t first, bool *ret_has_children)
 {
-	struct segments *s = w->s;
+	struct interval_set *s = w->s;
 	struct inline_node node = {.first = first};
 	struct cursor strict = w->c;
 	read_node(&strict, w->tables, &node);
@@ -188,7 +188,7 @@ static int enter(struct sweep *w, size_t from, uint64_t first, bool *ret_has_chi
 /* Reads a node with @n ranges. */
 static int read_one(struct sweep *w, uint64_t n)
 {
-	struct segments *s = w->s;
+	struct interval_set *s = w->s;
 	size_t from = s->points.n;
 	uint32_t number = w->depth ? (uint32_t)s->nodes.n : 0;
 	uint64_t first = 0;
@@ -228,7 +228,7 @@ static int read_one(struct sweep *w, uint64_t n)
 	return 0;
 }
 
-int inline_sweep(struct segments *s, struct cursor block, const struct gsym_tables *tables)
+int inline_sweep(struct interval_set *s, struct cursor block, const struct gsym_tables *tables)
 {
 	struct sweep w = {.s = s, .c = block, .tables = tables, .open = s->v.n};
 	s->points.n = s->next.n = 0;
@@ -254,7 +254,8 @@ int inline_sweep(struct segments *s, struct cursor block, const struct gsym_tabl
 	return err < 0 ? err : 0;
 }
 
-int inline_offsets(struct cursor block, const struct gsym_tables *tables, uint32_t last, struct offsets *out)
+int inline_offsets(struct cursor block, const struct gsym_tables *tables, uint32_t last,
+		   struct offset_list *out)
 {
 	uint64_t bases[INLINE_DEPTH_MAX + 1] = {0}; /* of the nodes of each level */
 	unsigned depth = 0;

@@ -32,9 +32,9 @@ void gsym_answer_deinit(struct gsym_answer *answer)
 }
 
 /* What a lookup works on. */
-struct lookup {
+struct address_lookup {
 	const struct gsym_reader *reader;
-	struct record record;
+	struct function_info record;
 	uint64_t off;   /* the address, from the function's start */
 	unsigned flags; /* enum gsym_lookup_flags */
 	struct gsym_answer *answer;
@@ -54,7 +54,7 @@ static struct gsym_frame *push_frame(struct gsym_answer *a)
 }
 
 /* A frame without a position yet. */
-static int add_frame(struct lookup *l, uint64_t name, uint64_t offset, struct gsym_diag *diag)
+static int add_frame(struct address_lookup *l, uint64_t name, uint64_t offset, struct gsym_diag *diag)
 {
 	const char *text = gsym_reader_string(l->reader, name);
 	if (!text)
@@ -68,7 +68,7 @@ static int add_frame(struct lookup *l, uint64_t name, uint64_t offset, struct gs
 }
 
 /* Gives the frame added last its position. File 0 is none. */
-static int set_position(struct lookup *l, uint64_t file, uint32_t line, struct gsym_diag *diag)
+static int set_position(struct address_lookup *l, uint64_t file, uint32_t line, struct gsym_diag *diag)
 {
 	struct gsym_frame *frame = &l->answer->frames[l->answer->n_frames - 1];
 	frame->line = line;
@@ -81,7 +81,7 @@ static int set_position(struct lookup *l, uint64_t file, uint32_t line, struct g
 			file);
 }
 
-static int add_inlined(struct lookup *l, struct gsym_diag *diag)
+static int add_inlined(struct address_lookup *l, struct gsym_diag *diag)
 {
 	struct inline_walk walk;
 	struct inline_node node;
@@ -96,7 +96,7 @@ static int add_inlined(struct lookup *l, struct gsym_diag *diag)
 }
 
 /* The row that holds at the address: 0, or -ENOENT when there is none or it has no file. */
-static int find_row(const struct lookup *l, struct gsym_row *ret, struct gsym_diag *diag)
+static int find_row(const struct address_lookup *l, struct gsym_row *ret, struct gsym_diag *diag)
 {
 	if (!record_has(&l->record, InfoType_LineTable))
 		return -ENOENT;
@@ -124,7 +124,8 @@ struct innermost {
 	unsigned depth; /* 0: the function itself */
 };
 
-static int find_innermost(const struct lookup *l, uint64_t off, struct innermost *ret, struct gsym_diag *diag)
+static int find_innermost(const struct address_lookup *l, uint64_t off, struct innermost *ret,
+			  struct gsym_diag *diag)
 {
 	struct inline_walk walk;
 	*ret = (struct innermost){.depth = 0};
@@ -148,7 +149,7 @@ static bool is_same_call(const struct innermost *a, const struct innermost *b)
 }
 
 /* The nearest row before the address that has a line and belongs to the same function, inlined or not. */
-static int find_near_row(const struct lookup *l, struct gsym_row *ret, struct gsym_diag *diag)
+static int find_near_row(const struct address_lookup *l, struct gsym_row *ret, struct gsym_diag *diag)
 {
 	struct gsym_row rows[NEAR_ROWS_MAX];
 	struct innermost here, there;
@@ -173,7 +174,7 @@ bool lookup_is_made_of_many(const char *name)
 }
 
 /* Gives the innermost frame, which was added last, the position of the address. */
-static int set_own_position(struct lookup *l, struct gsym_row row, struct gsym_diag *diag)
+static int set_own_position(struct address_lookup *l, struct gsym_row row, struct gsym_diag *diag)
 {
 	struct gsym_row near;
 	struct gsym_frame *frame = &l->answer->frames[l->answer->n_frames - 1];
@@ -188,7 +189,7 @@ static int set_own_position(struct lookup *l, struct gsym_row row, struct gsym_d
 	return set_position(l, row.file, row.line, diag);
 }
 
-static int make_frames(struct lookup *l, struct gsym_diag *diag)
+static int make_frames(struct address_lookup *l, struct gsym_diag *diag)
 {
 	struct gsym_row row;
 	int err = add_frame(l, l->record.name, l->off, diag);
@@ -208,7 +209,7 @@ static int make_frames(struct lookup *l, struct gsym_diag *diag)
 	return err;
 }
 
-static int open_record(struct lookup *l, uint64_t addr, uint32_t index, struct gsym_diag *diag)
+static int open_record(struct address_lookup *l, uint64_t addr, uint32_t index, struct gsym_diag *diag)
 {
 	struct gsym_answer *a = l->answer;
 	int err = reader_parse_record(l->reader, index, &l->record, diag);
@@ -221,7 +222,7 @@ static int open_record(struct lookup *l, uint64_t addr, uint32_t index, struct g
 	return 0;
 }
 
-int lookup_count_merged(const struct record *record, struct cursor *ret_merged, uint32_t *ret,
+int lookup_count_merged(const struct function_info *record, struct cursor *ret_merged, uint32_t *ret,
 			struct gsym_diag *diag)
 {
 	uint32_t count = 0;
@@ -233,13 +234,13 @@ int lookup_count_merged(const struct record *record, struct cursor *ret_merged, 
 	return err;
 }
 
-static int count_merged(struct lookup *l, struct cursor *ret_merged, struct gsym_diag *diag)
+static int count_merged(struct address_lookup *l, struct cursor *ret_merged, struct gsym_diag *diag)
 {
 	return lookup_count_merged(&l->record, ret_merged, &l->answer->n_merged, diag);
 }
 
 /* Replaces the record by the next of those folded onto it. */
-static int next_merged(struct lookup *l, struct cursor *merged, struct gsym_diag *diag)
+static int next_merged(struct address_lookup *l, struct cursor *merged, struct gsym_diag *diag)
 {
 	struct cursor c;
 	int err = merged_next(merged, &c, diag);
@@ -254,7 +255,8 @@ static int next_merged(struct lookup *l, struct cursor *merged, struct gsym_diag
 }
 
 /* Replaces the record by number @which of those folded onto it; 0 is the record itself. */
-static int select_merged(struct lookup *l, struct cursor *merged, uint32_t which, struct gsym_diag *diag)
+static int select_merged(struct address_lookup *l, struct cursor *merged, uint32_t which,
+			 struct gsym_diag *diag)
 {
 	struct cursor passed;
 	int err = 0;
@@ -267,12 +269,12 @@ static int select_merged(struct lookup *l, struct cursor *merged, uint32_t which
 	return err || !which ? err : next_merged(l, merged, diag);
 }
 
-static int in_record(const struct lookup *l, int err, struct gsym_diag *diag)
+static int in_record(const struct address_lookup *l, int err, struct gsym_diag *diag)
 {
 	return err ? diag_prefix(diag, err, "function record at offset 0x%" PRIx64, l->record.off) : 0;
 }
 
-static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32_t which,
+static int lookup_record(struct address_lookup *l, uint64_t addr, uint32_t index, uint32_t which,
 			 struct gsym_diag *diag)
 {
 	struct cursor merged;
@@ -288,7 +290,7 @@ static int lookup_record(struct lookup *l, uint64_t addr, uint32_t index, uint32
 }
 
 /* An answer that failed has no frames. */
-static int conclude(const struct lookup *l, int err, uint32_t index, struct gsym_diag *diag)
+static int conclude(const struct address_lookup *l, int err, uint32_t index, struct gsym_diag *diag)
 {
 	if (!err)
 		return 0;
@@ -296,7 +298,7 @@ static int conclude(const struct lookup *l, int err, uint32_t index, struct gsym
 	return diag_prefix(diag, err, "%s: function %" PRIu32, l->reader->name, index);
 }
 
-static int lookup_address(struct lookup *l, uint64_t addr, uint32_t which, struct gsym_diag *diag)
+static int lookup_address(struct address_lookup *l, uint64_t addr, uint32_t which, struct gsym_diag *diag)
 {
 	uint32_t index;
 	l->answer->n_frames = 0;
@@ -307,7 +309,7 @@ static int lookup_address(struct lookup *l, uint64_t addr, uint32_t which, struc
 int gsym_lookup_flags(const struct gsym_reader *reader, uint64_t addr, uint32_t which, unsigned flags,
 		      struct gsym_answer *answer, struct gsym_diag *diag)
 {
-	struct lookup l = {.reader = reader, .flags = flags, .answer = answer};
+	struct address_lookup l = {.reader = reader, .flags = flags, .answer = answer};
 	if (flags & ~FLAGS_KNOWN) {
 		answer->n_frames = 0;
 		return diag_set(diag, -EINVAL, "lookup with unknown flags 0x%x", flags & ~FLAGS_KNOWN);
@@ -328,7 +330,7 @@ int gsym_lookup_near(const struct gsym_reader *reader, uint64_t addr, struct gsy
 }
 
 /* Makes the answer of each function that shares the code. */
-static int each_record(struct lookup *l, uint64_t addr, uint32_t index, lookup_each *each, void *user,
+static int each_record(struct address_lookup *l, uint64_t addr, uint32_t index, lookup_each *each, void *user,
 		       struct gsym_diag *diag)
 {
 	struct cursor merged;
@@ -351,7 +353,7 @@ static int each_record(struct lookup *l, uint64_t addr, uint32_t index, lookup_e
 int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, unsigned flags,
 		       struct gsym_answer *answer, lookup_each *each, void *user, struct gsym_diag *diag)
 {
-	struct lookup l = {.reader = reader, .flags = flags, .answer = answer};
+	struct address_lookup l = {.reader = reader, .flags = flags, .answer = answer};
 	uint32_t index;
 	answer->n_frames = 0;
 	int err = gsym_reader_find(reader, addr, &index, diag);

@@ -8,7 +8,7 @@
 #include "gsym/codec/record.h"
 
 /* Takes the answer made from @record. A failure, with words in @diag, ends the pass. */
-typedef int lookup_each(void *user, const struct record *record, struct gsym_diag *diag);
+typedef int lookup_each(void *user, const struct function_info *record, struct gsym_diag *diag);
 
 /*
  * Looks @addr up as gsym_lookup_flags() does, once for each function that shares the code there, and calls
@@ -22,7 +22,7 @@ int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, unsigned
  * How many functions share the code of @record, itself included; @ret_merged is left at the first of the
  * others. 0, or -EBADMSG for bytes that are no merged functions.
  */
-int lookup_count_merged(const struct record *record, struct cursor *ret_merged, uint32_t *ret,
+int lookup_count_merged(const struct function_info *record, struct cursor *ret_merged, uint32_t *ret,
 			struct gsym_diag *diag);
 
 /*

@@ -3,8 +3,8 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
-#include "gsym/read/hosts.h"
-#include "gsym/read/names.h"
+#include "gsym/read/enclosing.h"
+#include "gsym/read/name_index.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@ void gsym_reader_close(struct gsym_reader *reader)
 		return;
 	if (reader->mapped)
 		munmap((void *)reader->bytes.data, reader->bytes.size);
-	hosts_free(atomic_load(&reader->hosts));
+	enclosing_index_free(atomic_load(&reader->enclosing));
 	name_table_free(atomic_load(&reader->names));
 	free(reader->name);
 	free(reader);
@@ -143,7 +143,7 @@ uint64_t gsym_reader_address(const struct gsym_reader *reader, uint32_t index)
 	return reader->info.base_address + reader_addr_off(reader, index);
 }
 
-int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct record *ret,
+int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct function_info *ret,
 			struct gsym_diag *diag)
 {
 	struct cursor c = reader_record(reader, index);
@@ -179,7 +179,7 @@ void gsym_decoder_free(struct gsym_decoder *decoder)
 int gsym_reader_function(const struct gsym_reader *reader, uint32_t index, struct gsym_decoder *decoder,
 			 struct gsym_func *ret, struct gsym_diag *diag)
 {
-	struct record r = {0};
+	struct function_info r = {0};
 	if (index >= reader->info.num_addresses)
 		return diag_set(diag, -EINVAL, "%s: function %" PRIu32 " of %" PRIu32, reader->name, index,
 				reader->info.num_addresses);

@@ -9,7 +9,7 @@
 #include "gsym/gsym.h"
 #include "gsym/codec/record.h"
 
-struct hosts;
+struct enclosing_index;
 struct name_table;
 
 struct gsym_reader {
@@ -17,15 +17,16 @@ struct gsym_reader {
 	struct gsym_tables tables;
 	struct span bytes; /* the file; mapped by us or borrowed */
 	bool mapped;
-	char *name;                         /* for messages */
-	const uint8_t *addr_offs;           /* num_addresses of info.addr_off_size bytes, ascending */
-	const uint8_t *info_offs;           /* num_addresses of 4 or 8 bytes: where the records are */
-	const uint8_t *files;               /* num_files pairs of strings */
-	const char *strings;                /* ends with a NUL */
-	uint64_t records_base;              /* info offsets count from here */
-	uint64_t records_end;               /* and no record passes this */
-	_Atomic(struct hosts *) hosts;      /* made by the first lookup that needs it, see hosts.h */
-	_Atomic(struct name_table *) names; /* and by the first search for a name, see names.h */
+	char *name;               /* for messages */
+	const uint8_t *addr_offs; /* num_addresses of info.addr_off_size bytes, ascending */
+	const uint8_t *info_offs; /* num_addresses of 4 or 8 bytes: where the records are */
+	const uint8_t *files;     /* num_files pairs of strings */
+	const char *strings;      /* ends with a NUL */
+	uint64_t records_base;    /* info offsets count from here */
+	uint64_t records_end;     /* and no record passes this */
+	_Atomic(struct enclosing_index *)
+		enclosing;                  /* made by the first lookup that needs it, see enclosing.h */
+	_Atomic(struct name_table *) names; /* and by the first search for a name, see name_index.h */
 };
 
 /* Finds the tables of @reader->bytes and checks their bounds: header.c. */
@@ -64,7 +65,7 @@ static inline uint32_t reader_func_size(const struct gsym_reader *reader, size_t
 }
 
 /* Takes the record of function @index apart; messages begin with "function record". */
-int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct record *ret,
+int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct function_info *ret,
 			struct gsym_diag *diag);
 
 #endif

@@ -5,9 +5,9 @@
 struct format {
 	const char *name;
 	enum escape_style style;
-	bool ready; /* shows no string but through shown_name() and the like */
-	void (*answer)(struct text_buf *out, const struct shown *shown);
-	void (*unknown)(struct text_buf *out, const struct unknown *unknown,
+	bool ready; /* shows no string but through view_name() and the like */
+	void (*answer)(struct text_buf *out, const struct answer_view *view);
+	void (*unknown)(struct text_buf *out, const struct unresolved *unknown,
 			const struct render_options *options);
 };
 
@@ -38,16 +38,16 @@ unsigned render_lookup_flags(enum render_format format)
 int render_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
 		  const struct render_options *options)
 {
-	return render_shown(out, &(struct shown){.addr = addr, .answer = answer, .options = options});
+	return render_view(out, &(struct answer_view){.addr = addr, .answer = answer, .options = options});
 }
 
-int render_shown(struct text_buf *out, const struct shown *shown)
+int render_view(struct text_buf *out, const struct answer_view *view)
 {
-	formats[shown->options->format].answer(out, shown);
+	formats[view->options->format].answer(out, view);
 	return out->failed ? -ENOMEM : 0;
 }
 
-bool render_takes_ready(enum render_format format)
+bool render_takes_strings(enum render_format format)
 {
 	return formats[format].ready;
 }
@@ -57,7 +57,7 @@ enum escape_style render_style(enum render_format format)
 	return formats[format].style;
 }
 
-static int render_nothing(struct text_buf *out, const struct unknown *unknown,
+static int render_nothing(struct text_buf *out, const struct unresolved *unknown,
 			  const struct render_options *options)
 {
 	formats[options->format].unknown(out, unknown, options);
@@ -66,18 +66,18 @@ static int render_nothing(struct text_buf *out, const struct unknown *unknown,
 
 int render_unknown(struct text_buf *out, uint64_t addr, const struct render_options *options)
 {
-	struct unknown unknown = {.addr = addr};
+	struct unresolved unknown = {.addr = addr};
 	return render_nothing(out, &unknown, options);
 }
 
 int render_malformed(struct text_buf *out, const char *input, size_t size,
 		     const struct render_options *options)
 {
-	struct unknown unknown = {.input = input, .input_size = size};
+	struct unresolved unknown = {.input = input, .input_size = size};
 	return render_nothing(out, &unknown, options);
 }
 
-void render_place(struct text_buf *out, const struct unknown *unknown, enum escape_style style)
+void render_place(struct text_buf *out, const struct unresolved *unknown, enum escape_style style)
 {
 	if (unknown->input)
 		escape_bytes(out, unknown->input, unknown->input_size, style);

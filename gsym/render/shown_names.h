@@ -11,7 +11,7 @@
 #ifndef GSYM_RENDER_SHOWN_NAMES_H
 #define GSYM_RENDER_SHOWN_NAMES_H
 
-#include "gsym/read/names.h"
+#include "gsym/read/name_index.h"
 #include "gsym/render/demangle/demangle.h"
 
 enum {

@@ -12,69 +12,69 @@
 
 enum { CHUNK = 256 }; /* functions: a few dozen KiB */
 
-struct chunk {
+struct encoded_chunk {
 	struct buf records;
 	struct writer_slot *slots; /* offsets within records */
 	int err;
 };
 
-struct batch {
+struct encode_job {
 	const struct gsym_writer *writer;
 	struct gsym_tables tables;
 	size_t n;
 	int (*get)(void *user, size_t index, struct gsym_func *ret);
 	void *user;
-	struct chunk *chunks;
+	struct encoded_chunk *chunks;
 };
 
-static size_t chunk_size(const struct batch *batch, size_t chunk)
+static size_t chunk_size(const struct encode_job *job, size_t chunk)
 {
-	size_t left = batch->n - chunk * CHUNK;
+	size_t left = job->n - chunk * CHUNK;
 	return left < CHUNK ? left : CHUNK;
 }
 
-static int encode_one(const struct batch *batch, struct chunk *chunk, size_t index, size_t slot,
+static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk, size_t index, size_t slot,
 		      struct gsym_diag *diag)
 {
 	struct gsym_func func = {0};
-	int err = batch->get(batch->user, index, &func);
+	int err = job->get(job->user, index, &func);
 	if (err)
 		return diag_set(diag, err, "function %zu could not be had", index);
 	buf_align(&chunk->records, RECORD_ALIGN);
 	chunk->slots[slot] = (struct writer_slot){func.start, chunk->records.n};
-	err = record_encode(&chunk->records, &func, &batch->tables, diag);
+	err = record_encode(&chunk->records, &func, &job->tables, diag);
 	return err ? diag_prefix(diag, err, "function at 0x%" PRIx64, func.start) : 0;
 }
 
-static int encode_chunk(const struct batch *batch, size_t index, struct gsym_diag *diag)
+static int encode_chunk(const struct encode_job *job, size_t index, struct gsym_diag *diag)
 {
-	struct chunk *chunk = &batch->chunks[index];
-	size_t n = chunk_size(batch, index);
-	chunk->records.big = batch->writer->records.big;
+	struct encoded_chunk *chunk = &job->chunks[index];
+	size_t n = chunk_size(job, index);
+	chunk->records.big = job->writer->records.big;
 	chunk->slots = calloc(n, sizeof(*chunk->slots));
 	if (!chunk->slots)
 		return diag_set(diag, -ENOMEM, "no memory");
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++)
-		err = encode_one(batch, chunk, index * CHUNK + i, i, diag);
+		err = encode_one(job, chunk, index * CHUNK + i, i, diag);
 	return err;
 }
 
 static void encode_chunk_thread(void *user, size_t index, unsigned thread)
 {
 	(void)thread;
-	const struct batch *batch = user;
-	batch->chunks[index].err = encode_chunk(batch, index, NULL);
+	const struct encode_job *job = user;
+	job->chunks[index].err = encode_chunk(job, index, NULL);
 }
 
-static int append_chunk(struct gsym_writer *w, const struct batch *batch, size_t index,
+static int append_chunk(struct gsym_writer *w, const struct encode_job *job, size_t index,
 			struct gsym_diag *diag)
 {
-	struct chunk *chunk = &batch->chunks[index];
+	struct encoded_chunk *chunk = &job->chunks[index];
 	buf_align(&w->records, RECORD_ALIGN);
 	uint64_t base = w->records.n;
 	int err = 0;
-	for (size_t i = 0, n = chunk_size(batch, index); i < n && !err; i++) {
+	for (size_t i = 0, n = chunk_size(job, index); i < n && !err; i++) {
 		err = writer_check_start(w, chunk->slots[i].start, diag);
 		if (err)
 			return diag_prefix(diag, err, "function at 0x%" PRIx64, chunk->slots[i].start);
@@ -87,21 +87,21 @@ static int append_chunk(struct gsym_writer *w, const struct batch *batch, size_t
 	return err;
 }
 
-static int append_chunks(struct gsym_writer *w, const struct batch *batch, size_t n_chunks,
+static int append_chunks(struct gsym_writer *w, const struct encode_job *job, size_t n_chunks,
 			 struct gsym_diag *diag)
 {
 	struct gsym_writer before = *w;
 	int err = 0;
 	for (size_t i = 0; i < n_chunks && !err; i++) {
-		err = batch->chunks[i].err;
+		err = job->chunks[i].err;
 		if (err) { /* threads keep no words: say it again, with them */
-			buf_free(&batch->chunks[i].records);
-			free(batch->chunks[i].slots);
-			batch->chunks[i] = (struct chunk){0};
-			int again = encode_chunk(batch, i, diag);
+			buf_free(&job->chunks[i].records);
+			free(job->chunks[i].slots);
+			job->chunks[i] = (struct encoded_chunk){0};
+			int again = encode_chunk(job, i, diag);
 			err = again ? again : err;
 		} else {
-			err = append_chunk(w, batch, i, diag);
+			err = append_chunk(w, job, i, diag);
 		}
 	}
 	if (!err)
@@ -119,17 +119,17 @@ int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
 			 struct gsym_diag *diag)
 {
 	size_t n_chunks = n / CHUNK + (n % CHUNK != 0);
-	struct batch batch = {
+	struct encode_job job = {
 		.writer = writer, .tables = writer_tables(writer), .n = n, .get = get, .user = user};
-	batch.chunks = calloc(n_chunks + 1, sizeof(*batch.chunks));
-	if (!batch.chunks)
+	job.chunks = calloc(n_chunks + 1, sizeof(*job.chunks));
+	if (!job.chunks)
 		return diag_set(diag, -ENOMEM, "no memory");
-	parallel_for(threads, n_chunks, encode_chunk_thread, &batch);
-	int err = append_chunks(writer, &batch, n_chunks, diag);
+	parallel_for(threads, n_chunks, encode_chunk_thread, &job);
+	int err = append_chunks(writer, &job, n_chunks, diag);
 	for (size_t i = 0; i < n_chunks; i++) {
-		buf_free(&batch.chunks[i].records);
-		free(batch.chunks[i].slots);
+		buf_free(&job.chunks[i].records);
+		free(job.chunks[i].slots);
 	}
-	free(batch.chunks);
+	free(job.chunks);
 	return err;
 }

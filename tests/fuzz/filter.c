@@ -4,8 +4,8 @@
  * as a stack: as hostile as patterns, call sites and folded functions can be.
  */
 #include "gsym/filter/filter.h"
-#include "gsym/filter/walk.h"
-#include "gsym/read/names.h"
+#include "gsym/filter/stack_resolver.h"
+#include "gsym/read/name_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -170,29 +170,29 @@ static void search_name(const struct gsym_reader *reader, const char *name)
 
 static void walk_all(const struct gsym_reader *reader)
 {
-	struct walk_frame frames[STACK];
-	struct walk *walk = walk_new();
+	struct resolver_frame frames[STACK];
+	struct stack_resolver *walk = stack_resolver_new();
 	struct gsym_answer answer = {0};
 	uint32_t n = gsym_reader_info(reader)->num_addresses;
 	require(walk);
 	for (uint32_t i = 0; i < STACK; i++)
-		frames[i] = (struct walk_frame){
+		frames[i] = (struct resolver_frame){
 			.reader = i % 7 ? reader : NULL,
 			.address = (n ? gsym_reader_address(reader, i % n) : 0) + i / 3,
-			.which = i % 11 ? WALK_ANY_BODY : i % 3,
+			.which = i % 11 ? RESOLVER_ANY_BODY : i % 3,
 			.kind = i % 3,
 		};
-	require(!walk_stack(walk, frames, STACK));
+	require(!stack_resolver_run(walk, frames, STACK));
 	for (uint32_t i = 0; i < STACK; i++) {
-		require(frames[i].err || (frames[i].n_kept && frames[i].n_kept <= WALK_CANDIDATES_MAX));
-		if (frames[i].err || walk_answer(walk, &frames[i], frames[i].n_kept - 1,
-						 i % 2 * GSYM_LOOKUP_FIRST_ROW, &answer))
+		require(frames[i].err || (frames[i].n_kept && frames[i].n_kept <= STACK_CANDIDATES_MAX));
+		if (frames[i].err || stack_resolver_answer(walk, &frames[i], frames[i].n_kept - 1,
+							   i % 2 * GSYM_LOOKUP_FIRST_ROW, &answer))
 			continue;
 		require(answer.n_frames > 0);
 		search_name(reader, answer.frames[answer.n_frames - 1].name);
 	}
 	gsym_answer_deinit(&answer);
-	walk_free(walk);
+	stack_resolver_free(walk);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

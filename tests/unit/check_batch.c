@@ -9,7 +9,7 @@
 
 #include "batch_check.h"
 #include "gsym/codec/format.h"
-#include "gsym/render/batch/batch_memory.h"
+#include "gsym/render/batch/batch_cache.h"
 
 enum {
 	QUERIES = 400,
@@ -278,7 +278,8 @@ static void stopped(void **state)
 static void large_numbers(void **state)
 {
 	(void)state;
-	static const uint32_t lines[] = {(1 << PLACE_LINE_BITS) - 1, 1 << PLACE_LINE_BITS, UINT32_MAX - 1};
+	static const uint32_t lines[] = {(1 << LOCATION_LINE_BITS) - 1, 1 << LOCATION_LINE_BITS,
+					 UINT32_MAX - 1};
 	for (size_t l = 0; l < ARRAY_SIZE(lines); l++) {
 		struct batch_query queries[QUERIES];
 		struct sample s;

@@ -307,7 +307,7 @@ struct seen {
 	int stop_after; /* 0: at the end */
 };
 
-static int see(void *user, const struct record *record, struct gsym_diag *diag)
+static int see(void *user, const struct function_info *record, struct gsym_diag *diag)
 {
 	struct seen *seen = user;
 	const struct gsym_answer *a = &seen->f->answer;

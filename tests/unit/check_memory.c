@@ -2,7 +2,7 @@
  * Out of memory: the first allocation fails, then the second, and so on until none does. Every function must
  * say -ENOMEM and leave nothing behind; the last round must give the whole answer. Linked with --wrap.
  */
-#include "gsym/write/copy.h"
+#include "gsym/write/copier.h"
 
 #include "sample.h"
 

@@ -32,7 +32,7 @@ static const uint8_t work_bytes[] = {
 	0x00, 0x12, 0x00, 0x00, 0x00, 0x01, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 };
 
-static int parse(const void *bytes, size_t size, struct record *ret, struct gsym_diag *diag)
+static int parse(const void *bytes, size_t size, struct function_info *ret, struct gsym_diag *diag)
 {
 	return record_parse(cursor_new(bytes, size, false), &tables, ret, diag);
 }
@@ -41,7 +41,7 @@ static void worked_example(void **state)
 {
 	(void)state;
 	struct buf buf = {0};
-	struct record r;
+	struct function_info r;
 	struct gsym_decoder *d = gsym_decoder_new();
 	assert_int_equal(record_encode(&buf, &work, &tables, NULL), 0);
 	assert_int_equal(buf.n, 0x1a9 - 0x154);
@@ -85,7 +85,7 @@ static void merged_round_trip(void **state)
 	for (int i = 0; i < 4; i++) {
 		struct gsym_tables t = tables;
 		struct buf buf = {.big = i & 1};
-		struct record r;
+		struct function_info r;
 		struct gsym_decoder *d = gsym_decoder_new();
 		t.strp_size = i & 2 ? 4 : 8;
 		assert_int_equal(record_encode(&buf, &holder, &t, NULL), 0);
@@ -104,7 +104,7 @@ static void unknown_blocks_are_skipped(void **state)
 	static const uint8_t tail[] = {1,    0,    0, 0, 6, 0, 0, 0, 0, 0, 0xac,
 				       0x02, 0x04, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 	struct buf buf = {0};
-	struct record r;
+	struct function_info r;
 	struct gsym_decoder *d = gsym_decoder_new();
 	buf_bytes(&buf, head, sizeof(head));
 	buf_bytes(&buf, tail, sizeof(tail));
@@ -119,7 +119,7 @@ static void unknown_blocks_are_skipped(void **state)
 static void cut_off_anywhere(void **state)
 {
 	(void)state;
-	struct record r;
+	struct function_info r;
 	struct gsym_diag diag;
 	for (size_t size = 0; size < sizeof(work_bytes); size++) {
 		assert_int_equal(parse(work_bytes, size, &r, &diag), -EBADMSG);
@@ -129,7 +129,7 @@ static void cut_off_anywhere(void **state)
 
 static void expect_bad(const uint8_t *bytes, size_t size, const char *words)
 {
-	struct record r;
+	struct function_info r;
 	struct gsym_diag diag;
 	struct gsym_decoder *d = gsym_decoder_new();
 	int err = parse(bytes, size, &r, &diag);

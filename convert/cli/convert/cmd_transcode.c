@@ -1,6 +1,6 @@
 /* gsym transcode: the same functions in another version of the format or in the other byte order. */
 #include "convert/cli/commands.h"
-#include "gsym/write/copy.h"
+#include "gsym/write/copier.h"
 #include "convert/cli/message.h"
 #include "convert/cli/convert/out_file.h"
 

@@ -3,7 +3,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/write/layout.h"
 #include "gsym/write/writer.h"
-#include "gsym/write/copy.h"
+#include "gsym/write/copier.h"
 
 #include <inttypes.h>
 #include <stdio.h>

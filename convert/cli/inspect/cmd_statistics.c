@@ -33,7 +33,7 @@ static void count_function(struct statistics *s, const struct gsym_func *func)
 			s->deepest = func->inlines[i].depth;
 }
 
-static void count_blocks(struct statistics *s, const struct record *record, unsigned strp_size)
+static void count_blocks(struct statistics *s, const struct function_info *record, unsigned strp_size)
 {
 	s->heads += 4 + strp_size + BLOCK_HEAD;
 	for (int type = InfoType_LineTable; type < INFO_TYPE_KNOWN; type++) {
@@ -48,7 +48,7 @@ static int gather(struct statistics *s, const struct gsym_reader *reader)
 {
 	struct gsym_decoder *decoder = gsym_decoder_new();
 	struct gsym_func func;
-	struct record record;
+	struct function_info record;
 	int err = decoder ? 0 : -ENOMEM;
 	for (uint32_t i = 0; err != -ENOMEM && i < reader->info.num_addresses; i++) {
 		err = gsym_reader_function(reader, i, decoder, &func, NULL);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gsym/filter/walk.h"
+#include "gsym/filter/stack_resolver.h"
 #include "gsym/render/render.h"
 #include "gsym/base/address.h"
 #include "convert/cli/commands.h"
@@ -35,9 +35,9 @@ struct stacks {
 	struct image_files images;
 	struct render_options render;
 	bool all;
-	struct walk *walk;
+	struct stack_resolver *walk;
 	VEC(struct entry) entries; /* of the stack being read */
-	VEC(struct walk_frame) frames;
+	VEC(struct resolver_frame) frames;
 	struct gsym_answer answer;
 	struct text_buf record, out;
 	uint64_t number; /* of the stack */
@@ -184,13 +184,13 @@ static int write_unknown(struct stacks *s, size_t i)
 
 static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
 {
-	const struct walk_frame *frame = &s->frames.v[i];
-	int err = walk_answer(s->walk, frame, candidate, 0, &s->answer);
+	const struct resolver_frame *frame = &s->frames.v[i];
+	int err = stack_resolver_answer(s->walk, frame, candidate, 0, &s->answer);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	if (frame->n_kept == 1)
 		s->answer.n_merged = 1; /* the caller is known */
-	for (size_t k = 0; frame->kind == WALK_RETURN && k < s->answer.n_frames; k++)
+	for (size_t k = 0; frame->kind == PC_RETURN && k < s->answer.n_frames; k++)
 		s->answer.frames[k].offset++;
 	err = render_answer(&s->record, s->entries.v[i].address, &s->answer, &s->render);
 	return err ? err : write_record(s, i, candidate);
@@ -198,7 +198,7 @@ static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
 
 static int write_frame(struct stacks *s, size_t i)
 {
-	const struct walk_frame *frame = &s->frames.v[i];
+	const struct resolver_frame *frame = &s->frames.v[i];
 	const struct entry *entry = &s->entries.v[i];
 	s->render.module = entry->image == NO_IMAGE ? NULL : s->images.list.v[entry->image].name;
 	if (frame->err || !frame->n_kept)
@@ -225,14 +225,14 @@ static int resolve(struct stacks *s)
 	for (size_t i = 0; i < s->entries.n; i++) {
 		const struct entry *entry = &s->entries.v[i];
 		bool known = !entry->malformed && entry->image != NO_IMAGE;
-		s->frames.v[s->frames.n++] = (struct walk_frame){
+		s->frames.v[s->frames.n++] = (struct resolver_frame){
 			.reader = known ? s->images.list.v[entry->image].reader : NULL,
 			.address = entry->address,
-			.which = WALK_ANY_BODY,
-			.kind = i ? WALK_RETURN : WALK_EXACT,
+			.which = RESOLVER_ANY_BODY,
+			.kind = i ? PC_RETURN : PC_EXACT,
 		};
 	}
-	return walk_stack(s->walk, s->frames.v, s->frames.n);
+	return stack_resolver_run(s->walk, s->frames.v, s->frames.n);
 }
 
 /* Answers the stack that was read and flushes: the reader may wait for it before it sends the next. */
@@ -258,7 +258,7 @@ static int answer_all(struct stacks *s)
 			err = s->entries.n ? answer(s) : 0;
 		else
 			err = add(s, line, size);
-		if (!err && s->entries.n >= WALK_FRAMES_MAX)
+		if (!err && s->entries.n >= STACK_FRAMES_MAX)
 			err = answer(s);
 	}
 	return err || !s->entries.n ? err : answer(s);
@@ -267,11 +267,11 @@ static int answer_all(struct stacks *s)
 static int resolve_all(struct stacks *s)
 {
 	int err = -ENOMEM;
-	s->walk = walk_new();
+	s->walk = stack_resolver_new();
 	if (s->walk)
 		err = answer_all(s);
 	forget(s);
-	walk_free(s->walk);
+	stack_resolver_free(s->walk);
 	vec_free(&s->entries);
 	vec_free(&s->frames);
 	gsym_answer_deinit(&s->answer);

@@ -75,7 +75,7 @@ static void show_patterns(struct pass *pass, const struct gsym_callsite *site)
 }
 
 /* Whom the call that returns to the address may have called. Of several such calls the first counts. */
-static int show_callees(struct pass *pass, const struct record *record, struct gsym_diag *diag)
+static int show_callees(struct pass *pass, const struct function_info *record, struct gsym_diag *diag)
 {
 	struct gsym_decoder *d = pass->m->decoder;
 	struct cursor block = record->blocks[InfoType_CallSiteInfo];
@@ -92,7 +92,7 @@ static int show_callees(struct pass *pass, const struct record *record, struct g
 	return err;
 }
 
-static int show(void *user, const struct record *record, struct gsym_diag *diag)
+static int show(void *user, const struct function_info *record, struct gsym_diag *diag)
 {
 	struct pass *pass = user;
 	struct merged_lookup *m = pass->m;

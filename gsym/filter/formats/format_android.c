@@ -11,28 +11,28 @@ enum { ADDRESS_DIGITS_MIN = 8 };
 
 /* Where the path that begins at @s ends: before " (", but for "(deleted)" and "(offset 0x1000)", which belong
  * to it. */
-static const char *end_of_path(struct scan s)
+static const char *end_of_path(struct text_scan s)
 {
 	for (const char *p = s.at; (p = find_text(p, s.end, " (")); p++) {
-		struct scan t = scan_from(p + 2, s.end);
+		struct text_scan t = scan_from(p + 2, s.end);
 		if (!scan_lit(&t, "offset 0x") && !scan_lit(&t, "deleted)"))
 			return p;
 	}
 	return s.end;
 }
 
-static bool parse(struct scan line, const char *hash, struct frame *ret)
+static bool parse(struct text_scan line, const char *hash, struct log_frame *ret)
 {
 	uint64_t number;
-	struct scan s = scan_from(hash + 1, line.end);
-	*ret = (struct frame){.space = FRAME_LINK, .style = STYLE_ANDROID, .has_number = true};
+	struct text_scan s = scan_from(hash + 1, line.end);
+	*ret = (struct log_frame){.space = FRAME_LINK, .style = STYLE_ANDROID, .has_number = true};
 	if (!scan_decimal(&s, &number) || number > UINT32_MAX || !scan_blanks(&s) || !scan_lit(&s, "pc ") ||
 	    !scan_digits(&s, ADDRESS_DIGITS_MIN, &ret->address) || !scan_blanks(&s) || s.at == s.end)
 		return false;
 	const char *path_end = end_of_path(s), *id = find_text(path_end, line.end, " (BuildId: ");
 	module_set_name(&ret->module, s.at, path_end);
 	ret->number = (uint32_t)number;
-	ret->kind = number ? WALK_STEPPED : WALK_EXACT;
+	ret->kind = number ? PC_ADJUSTED : PC_EXACT;
 	ret->from = (uint32_t)(path_end - line.at);
 	ret->to = ret->tail = (uint32_t)((id ? id : line.end) - line.at);
 	if (id) {
@@ -42,7 +42,8 @@ static bool parse(struct scan line, const char *hash, struct frame *ret)
 	return true;
 }
 
-static size_t find(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX])
+static size_t find(const struct log_context *context, struct text_scan line,
+		   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	(void)context;
 	for (const char *p = line.at; (p = find_text(p, line.end, "#")); p++)
@@ -51,4 +52,4 @@ static size_t find(const struct context *context, struct scan line, struct frame
 	return 0;
 }
 
-const struct format format_android = {find, NULL, NULL};
+const struct log_format format_android = {find, NULL, NULL};

@@ -20,21 +20,21 @@ struct apple_frame {
 	const char *rest;              /* what is said of the address */
 };
 
-static bool parse_address(struct scan *s, uint64_t *ret)
+static bool parse_address(struct text_scan *s, uint64_t *ret)
 {
 	return scan_lit(s, "0x") && scan_digits(s, ADDRESS_DIGITS_MIN, ret) && scan_blanks(s);
 }
 
-static bool parse_frame(struct scan line, struct apple_frame *ret)
+static bool parse_frame(struct text_scan line, struct apple_frame *ret)
 {
-	struct scan s = line;
+	struct text_scan s = line;
 	scan_blanks(&s);
 	if (!scan_decimal(&s, &ret->number) || ret->number > UINT32_MAX || !scan_blanks(&s))
 		return false;
 	ret->label = s.at;
 	/* The name may have blanks in it, and a tab behind it. */
 	for (const char *p = s.at; (p = find_text(p, line.end, "0x")); p++) {
-		struct scan t = scan_from(p, line.end);
+		struct text_scan t = scan_from(p, line.end);
 		for (ret->label_end = p; ret->label_end > ret->label && is_blank(ret->label_end[-1]);)
 			ret->label_end--;
 		if (ret->label_end == p || ret->label_end == ret->label || !parse_address(&t, &ret->address))
@@ -45,7 +45,7 @@ static bool parse_frame(struct scan line, struct apple_frame *ret)
 	return false;
 }
 
-static bool parse_range(struct scan *s, uint64_t *ret_start, uint64_t *ret_last)
+static bool parse_range(struct text_scan *s, uint64_t *ret_start, uint64_t *ret_last)
 {
 	scan_blanks(s);
 	if (!scan_hex(s, ret_start))
@@ -58,11 +58,11 @@ static bool parse_range(struct scan *s, uint64_t *ret_start, uint64_t *ret_last)
 }
 
 /* "name arch (version) <uuid> /path": the order of the middle differs between versions. */
-static bool parse_image(struct scan line, struct module *ret)
+static bool parse_image(struct text_scan line, struct log_module *ret)
 {
 	uint64_t last;
-	struct scan s = line;
-	*ret = (struct module){.key = 0};
+	struct text_scan s = line;
+	*ret = (struct log_module){.key = 0};
 	if (!parse_range(&s, &ret->start, &last))
 		return false;
 	const char *open = find_text(s.at, s.end, "<"), *close = open ? find_text(open, s.end, ">") : NULL;
@@ -77,11 +77,11 @@ static bool parse_image(struct scan line, struct module *ret)
 	return true;
 }
 
-enum apple_line apple_line_kind(struct scan line)
+enum apple_line apple_line_kind(struct text_scan line)
 {
 	struct apple_frame frame;
-	struct module image;
-	struct scan s = line;
+	struct log_module image;
+	struct text_scan s = line;
 	scan_blanks(&s); /* of a quotation */
 	if (scan_lit(&s, "Thread "))
 		return s.at < s.end && is_digit(*s.at) ? APPLE_THREAD : APPLE_OTHER;
@@ -94,20 +94,21 @@ enum apple_line apple_line_kind(struct scan line)
 	return parse_image(line, &image) ? APPLE_IMAGE : APPLE_OTHER;
 }
 
-static size_t find(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX])
+static size_t find(const struct log_context *context, struct text_scan line,
+		   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	struct apple_frame f;
 	if (!context->apple.list.n || !parse_frame(line, &f))
 		return 0;
-	const struct module *image = modules_by_address(&context->apple, f.address);
+	const struct log_module *image = modules_by_address(&context->apple, f.address);
 	if (!image)
 		return 0;
-	ret[0] = (struct frame){
+	ret[0] = (struct log_frame){
 		.module = image->is,
 		.address = f.address - image->start,
 		.space = FRAME_RVA,
 		.style = STYLE_APPLE,
-		.kind = f.number ? WALK_RETURN : WALK_EXACT,
+		.kind = f.number ? PC_RETURN : PC_EXACT,
 		.from = (uint32_t)(f.rest - line.at),
 		.to = (uint32_t)(line.end - line.at),
 		.tail = (uint32_t)(line.end - line.at),
@@ -119,10 +120,10 @@ static size_t find(const struct context *context, struct scan line, struct frame
 	return 1;
 }
 
-static int note(struct context *context, struct scan line)
+static int note(struct log_context *context, struct text_scan line)
 {
-	struct module image;
+	struct log_module image;
 	return parse_image(line, &image) ? modules_add(&context->apple, &image, true) : 0;
 }
 
-const struct format format_apple = {find, note, NULL};
+const struct log_format format_apple = {find, note, NULL};

@@ -96,17 +96,17 @@ static enum role role_of(const char *line, const char *symbol)
 }
 
 /* Whether it was found on the stack, and may be old. */
-static bool is_unreliable(const char *line, const char *symbol, struct scan behind)
+static bool is_unreliable(const char *line, const char *symbol, struct text_scan behind)
 {
 	return (symbol - line >= 2 && memcmp(symbol - 2, "? ", 2) == 0) ||
 	       find_text(behind.at, behind.end, " (unreliable)");
 }
 
 /* The mark of a task or processor, as a number; 0 when there is none. */
-static uint64_t parse_thread(struct scan line)
+static uint64_t parse_thread(struct text_scan line)
 {
 	for (const char *p = line.at; (p = find_text(p, line.end, "[")); p++) {
-		struct scan s = scan_from(p + 1, line.end);
+		struct text_scan s = scan_from(p + 1, line.end);
 		uint64_t number;
 		scan_blanks(&s);
 		bool task = scan_lit(&s, "T");
@@ -120,9 +120,9 @@ static uint64_t parse_thread(struct scan line)
 /* ---- Frames ---- */
 
 /* " [module]" or " [module BUILDID]", perhaps with flags of taint. */
-static void parse_module(struct scan *s, struct filter_module *module)
+static void parse_module(struct text_scan *s, struct filter_module *module)
 {
-	struct scan t = *s;
+	struct text_scan t = *s;
 	if (!scan_lit(&t, " ["))
 		return;
 	module->name[0] = module->id[0] = 0; /* not the kernel's, whatever follows */
@@ -140,14 +140,15 @@ static void parse_module(struct scan *s, struct filter_module *module)
 }
 
 /* The symbol that ends before "+0x" at @plus. */
-static bool parse(const struct context *context, struct scan line, const char *plus, struct frame *ret)
+static bool parse(const struct log_context *context, struct text_scan line, const char *plus,
+		  struct log_frame *ret)
 {
-	struct scan s = scan_from(plus, line.end);
+	struct text_scan s = scan_from(plus, line.end);
 	const char *symbol = plus;
 	while (symbol > line.at && is_symbol(symbol[-1]))
 		symbol--;
 	symbol = behind_colour(line.at, symbol, plus);
-	*ret = (struct frame){.module = context->kernel, .space = FRAME_NAME, .style = STYLE_KERNEL};
+	*ret = (struct log_frame){.module = context->kernel, .space = FRAME_NAME, .style = STYLE_KERNEL};
 	if (symbol == plus || is_digit(*symbol) || plus - symbol >= SYMBOL_SIZE || !scan_lit(&s, "+") ||
 	    !scan_hex(&s, &ret->address) || !scan_lit(&s, "/") || !scan_hex(&s, &ret->symbol_size) ||
 	    ret->address > ret->symbol_size)
@@ -159,14 +160,15 @@ static bool parse(const struct context *context, struct scan line, const char *p
 	ret->to = ret->tail = (uint32_t)(s.at - line.at);
 	enum role role = role_of(line.at, symbol);
 	ret->head = role == ROLE_HEAD;
-	ret->kind = !ret->address || ret->head ? WALK_EXACT : WALK_RETURN;
+	ret->kind = !ret->address || ret->head ? PC_EXACT : PC_RETURN;
 	ret->apart = role == ROLE_APART || is_unreliable(line.at, symbol, s);
 	ret->thread = parse_thread(scan_from(line.at, symbol));
 	parse_module(&s, &ret->module);
 	return true;
 }
 
-static size_t find(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX])
+static size_t find(const struct log_context *context, struct text_scan line,
+		   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	size_t n = 0;
 	for (const char *p = line.at; n < LINE_FRAMES_MAX && (p = find_text(p, line.end, "+0x")); p += 3)
@@ -177,7 +179,7 @@ static size_t find(const struct context *context, struct scan line, struct frame
 /* ---- Other lines ---- */
 
 /* The kernel's id: the last word that can be one. A kernel that tells none is not the one before. */
-static int note(struct context *context, struct scan line)
+static int note(struct log_context *context, struct text_scan line)
 {
 	const char *cpu = find_text(line.at, line.end, "CPU: "), *comm = find_text(cpu, line.end, " Comm: ");
 	if (!comm || !find_text(cpu, comm, " PID: "))
@@ -195,7 +197,7 @@ static int note(struct context *context, struct scan line)
 }
 
 /* Whether the line ends with the name of a stack, or its end: "<IRQ>", "</TASK>". */
-static bool is_name_of_stack(struct scan line)
+static bool is_name_of_stack(struct text_scan line)
 {
 	const char *p = line.end;
 	while (p > line.at && is_blank(p[-1]))
@@ -209,7 +211,7 @@ static bool is_name_of_stack(struct scan line)
 	return p > line.at && p[-1] == '<';
 }
 
-static enum gap gap(struct scan line, uint64_t *ret_thread)
+static enum gap gap(struct text_scan line, uint64_t *ret_thread)
 {
 	*ret_thread = parse_thread(line);
 	if (is_name_of_stack(line))
@@ -217,4 +219,4 @@ static enum gap gap(struct scan line, uint64_t *ret_thread)
 	return find_text(line.at, line.end, "---[ ") ? GAP_ENDS : GAP_HEAD;
 }
 
-const struct format format_kernel = {find, note, gap};
+const struct log_format format_kernel = {find, note, gap};

@@ -14,12 +14,12 @@ enum {
 
 struct element {
 	const char *from, *to; /* with the braces */
-	struct scan fields[FIELDS_MAX];
+	struct text_scan fields[FIELDS_MAX];
 	size_t n;
 };
 
 /* The next element at or behind @s->at. */
-static bool next_element(struct scan *s, struct element *ret)
+static bool next_element(struct text_scan *s, struct element *ret)
 {
 	ret->from = find_text(s->at, s->end, "{{{");
 	const char *end = ret->from ? find_text(ret->from, s->end, "}}}") : NULL;
@@ -48,18 +48,18 @@ static bool number(const struct element *e, size_t field, uint64_t *ret)
 {
 	if (field >= e->n)
 		return false;
-	struct scan s = e->fields[field];
+	struct text_scan s = e->fields[field];
 	return (scan_hex(&s, ret) || scan_decimal(&s, ret)) && s.at == s.end;
 }
 
 /* ---- Frames ---- */
 
 /* The module and its address of what is in memory at @address. */
-static bool locate(const struct context *context, uint64_t address, struct frame *frame)
+static bool locate(const struct log_context *context, uint64_t address, struct log_frame *frame)
 {
 	for (size_t i = context->mappings.n; i-- > 0;) {
-		const struct mapping *m = &context->mappings.v[i];
-		const struct module *module;
+		const struct log_mapping *m = &context->mappings.v[i];
+		const struct log_module *module;
 		if (address - m->start >= m->size || !(module = modules_by_key(&context->markup, m->key)))
 			continue;
 		frame->module = module->is;
@@ -69,20 +69,20 @@ static bool locate(const struct context *context, uint64_t address, struct frame
 	return false;
 }
 
-static bool code(const struct context *context, const struct element *e, size_t field, uint8_t kind,
-		 struct frame *ret)
+static bool code(const struct log_context *context, const struct element *e, size_t field, uint8_t kind,
+		 struct log_frame *ret)
 {
 	if (!number(e, field, &ret->shown) || !locate(context, ret->shown, ret))
 		return false;
 	if (is_word_of(e, field + 1, "ra"))
-		kind = WALK_RETURN;
+		kind = PC_RETURN;
 	else if (is_word_of(e, field + 1, "pc"))
-		kind = WALK_EXACT;
+		kind = PC_EXACT;
 	ret->kind = kind;
 	return true;
 }
 
-static bool backtrace(const struct context *context, const struct element *e, struct frame *ret)
+static bool backtrace(const struct log_context *context, const struct element *e, struct log_frame *ret)
 {
 	uint64_t frame;
 	if (!number(e, 1, &frame) || frame > UINT32_MAX)
@@ -90,13 +90,14 @@ static bool backtrace(const struct context *context, const struct element *e, st
 	ret->style = STYLE_BACKTRACE;
 	ret->number = (uint32_t)frame;
 	ret->has_number = true;
-	return code(context, e, 2, WALK_RETURN,
+	return code(context, e, 2, PC_RETURN,
 		    ret); /* unless it says so, an address is most often one of these */
 }
 
-static bool parse(const struct context *context, struct scan line, const struct element *e, struct frame *ret)
+static bool parse(const struct log_context *context, struct text_scan line, const struct element *e,
+		  struct log_frame *ret)
 {
-	*ret = (struct frame){.space = FRAME_LINK, .style = STYLE_PC, .apart = true};
+	*ret = (struct log_frame){.space = FRAME_LINK, .style = STYLE_PC, .apart = true};
 	ret->from = (uint32_t)(e->from - line.at);
 	ret->tail = ret->to = (uint32_t)(e->to - line.at);
 	if (is_word_of(e, 0, "bt")) {
@@ -104,7 +105,7 @@ static bool parse(const struct context *context, struct scan line, const struct 
 		return backtrace(context, e, ret);
 	}
 	if (is_word_of(e, 0, "pc"))
-		return code(context, e, 1, WALK_EXACT, ret);
+		return code(context, e, 1, PC_EXACT, ret);
 	if (!is_word_of(e, 0, "symbol") || e->n != 2 || e->fields[1].at == e->fields[1].end)
 		return false;
 	ret->style = STYLE_SYMBOL;
@@ -113,9 +114,10 @@ static bool parse(const struct context *context, struct scan line, const struct 
 	return true;
 }
 
-static size_t find(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX])
+static size_t find(const struct log_context *context, struct text_scan line,
+		   struct log_frame ret[static LINE_FRAMES_MAX])
 {
-	struct scan s = line;
+	struct text_scan s = line;
 	struct element e;
 	size_t n = 0;
 	while (n < LINE_FRAMES_MAX && next_element(&s, &e))
@@ -125,9 +127,9 @@ static size_t find(const struct context *context, struct scan line, struct frame
 
 /* ---- Modules ---- */
 
-static int add_module(struct context *context, const struct element *e)
+static int add_module(struct log_context *context, const struct element *e)
 {
-	struct module module = {.key = 0};
+	struct log_module module = {.key = 0};
 	if (e->n < 5 || !number(e, 1, &module.key) || !is_word_of(e, 3, "elf") ||
 	    !module_set_id(&module.is, e->fields[4].at, e->fields[4].end))
 		return 0;
@@ -135,9 +137,9 @@ static int add_module(struct context *context, const struct element *e)
 	return modules_add(&context->markup, &module, true);
 }
 
-static int add_mapping(struct context *context, const struct element *e)
+static int add_mapping(struct log_context *context, const struct element *e)
 {
-	struct mapping m;
+	struct log_mapping m;
 	if (!number(e, 1, &m.start) || !number(e, 2, &m.size) || !is_word_of(e, 3, "load") ||
 	    !number(e, 4, &m.key) || !number(e, 6, &m.relative))
 		return 0;
@@ -150,7 +152,7 @@ static int add_mapping(struct context *context, const struct element *e)
 	return context->mappings.n < MAPPINGS_MAX ? vec_push(&context->mappings, m) : 0;
 }
 
-static int note(struct context *context, struct scan line)
+static int note(struct log_context *context, struct text_scan line)
 {
 	struct element e;
 	int err = 0;
@@ -165,4 +167,4 @@ static int note(struct context *context, struct scan line)
 	return err;
 }
 
-const struct format format_markup = {find, note, NULL};
+const struct log_format format_markup = {find, note, NULL};

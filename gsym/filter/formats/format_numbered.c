@@ -14,27 +14,27 @@
 enum { ADDRESS_DIGITS_MIN = 4 };
 
 /* "(path+0x11cc)" or "(name + 0x11cc)". */
-struct place {
+struct module_offset {
 	const char *open, *name, *name_end, *close; /* @close: behind the ')' */
 	uint64_t off;
 	bool spaced;
 };
 
 /* A '(' that begins a word: names of functions have some, too, and files that are gone "(deleted)". */
-static bool begins_place(struct scan s, const char *at)
+static bool begins_place(struct text_scan s, const char *at)
 {
-	struct scan t = scan_from(at, s.end);
+	struct text_scan t = scan_from(at, s.end);
 	return at > s.at && at[-1] == ' ' && *at == '(' && !scan_lit(&t, "(deleted)");
 }
 
 /* The last of them before an offset. */
-static bool parse_place(struct scan s, struct place *ret)
+static bool parse_place(struct text_scan s, struct module_offset *ret)
 {
 	const char *open = NULL, *seen = s.at;
 	for (const char *p = s.at; (p = find_text(p, s.end, "+")); p++) {
 		for (; seen < p; seen++)
 			open = begins_place(s, seen) ? seen : open;
-		struct scan t = scan_from(p + 1, s.end);
+		struct text_scan t = scan_from(p + 1, s.end);
 		ret->spaced = scan_lit(&t, " ") && p > s.at && p[-1] == ' ';
 		ret->name_end = p - ret->spaced;
 		if (!open || open + 1 >= ret->name_end || !scan_hex(&t, &ret->off) || !scan_lit(&t, ")"))
@@ -48,9 +48,9 @@ static bool parse_place(struct scan s, struct place *ret)
 }
 
 /* " (BuildId: 0123)" behind @s. */
-static void parse_build_id(struct scan *s, struct filter_module *module)
+static void parse_build_id(struct text_scan *s, struct filter_module *module)
 {
-	struct scan t = *s;
+	struct text_scan t = *s;
 	if (!scan_lit(&t, " (BuildId: "))
 		return;
 	const char *end = find_text(t.at, t.end, ")");
@@ -59,7 +59,7 @@ static void parse_build_id(struct scan *s, struct filter_module *module)
 }
 
 /* Where the name ends: on Apple's systems ":arm64" follows. */
-static const char *before_architecture(const struct place *place)
+static const char *before_architecture(const struct module_offset *place)
 {
 	const char *p = place->name_end;
 	while (p > place->name && is_word(p[-1]))
@@ -68,23 +68,24 @@ static const char *before_architecture(const struct place *place)
 											   : place->name_end;
 }
 
-static void sanitizer(struct scan line, struct scan rest, const struct place *place, struct frame *ret)
+static void sanitizer(struct text_scan line, struct text_scan rest, const struct module_offset *place,
+		      struct log_frame *ret)
 {
-	struct scan behind = scan_from(place->close, line.end), t = rest;
+	struct text_scan behind = scan_from(place->close, line.end), t = rest;
 	bool stepped = scan_lit(&t, " in ") || scan_lit(&t, "  (");
 	module_set_name(&ret->module, place->name, before_architecture(place));
 	parse_build_id(&behind, &ret->module);
 	ret->style = STYLE_SANITIZER;
-	ret->kind = !ret->number ? WALK_EXACT : stepped ? WALK_STEPPED : WALK_RETURN;
+	ret->kind = !ret->number ? PC_EXACT : stepped ? PC_ADJUSTED : PC_RETURN;
 	ret->from = (uint32_t)(rest.at - line.at);
 	ret->tail = (uint32_t)(place->open - 1 - line.at);
 	ret->to = (uint32_t)(behind.at - line.at);
 }
 
-static bool coredump(const struct context *context, struct scan line, struct scan rest,
-		     const struct place *place, struct frame *ret)
+static bool coredump(const struct log_context *context, struct text_scan line, struct text_scan rest,
+		     const struct module_offset *place, struct log_frame *ret)
 {
-	const struct module *module = modules_by_name(&context->coredump, place->name, place->name_end);
+	const struct log_module *module = modules_by_name(&context->coredump, place->name, place->name_end);
 	if (!scan_blanks(&rest) || rest.at >= place->open - 1)
 		return false;
 	if (module)
@@ -92,45 +93,47 @@ static bool coredump(const struct context *context, struct scan line, struct sca
 	else
 		module_set_name(&ret->module, place->name, place->name_end);
 	ret->style = STYLE_COREDUMP;
-	ret->kind = ret->number ? WALK_RETURN : WALK_EXACT;
+	ret->kind = ret->number ? PC_RETURN : PC_EXACT;
 	ret->from = (uint32_t)(rest.at - line.at);
 	ret->tail = ret->to = (uint32_t)(place->open - 1 - line.at);
 	return true;
 }
 
 /* "func <null> (module+0x11cc)": nothing but a name is known, or "<null>" for that, too. */
-static bool thread_sanitizer(struct scan line, struct scan rest, uint64_t number, struct frame *ret)
+static bool thread_sanitizer(struct text_scan line, struct text_scan rest, uint64_t number,
+			     struct log_frame *ret)
 {
 	static const char unknown[] = " <null> (";
-	struct place place;
+	struct module_offset place;
 	size_t size = strlen(unknown);
 	if (!parse_place(rest, &place) || place.spaced || (size_t)(place.open + 1 - rest.at) < size ||
 	    memcmp(place.open + 1 - size, unknown, size) != 0)
 		return false;
-	struct scan behind = scan_from(place.close, line.end);
-	*ret = (struct frame){
+	struct text_scan behind = scan_from(place.close, line.end);
+	*ret = (struct log_frame){
 		.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
 	module_set_name(&ret->module, place.name, place.name_end);
 	parse_build_id(&behind, &ret->module);
 	ret->style = STYLE_THREADS;
-	ret->kind = number ? WALK_STEPPED : WALK_EXACT;
+	ret->kind = number ? PC_ADJUSTED : PC_EXACT;
 	ret->from = (uint32_t)(rest.at - line.at);
 	ret->tail = ret->to = (uint32_t)(place.open - 1 - line.at);
 	return true;
 }
 
-static bool frame(const struct context *context, struct scan line, const char *hash, struct frame *ret)
+static bool frame(const struct log_context *context, struct text_scan line, const char *hash,
+		  struct log_frame *ret)
 {
 	uint64_t number, address;
-	struct place place;
-	struct scan s = scan_from(hash + 1, line.end);
+	struct module_offset place;
+	struct text_scan s = scan_from(hash + 1, line.end);
 	if (!scan_decimal(&s, &number) || number > UINT32_MAX || !scan_blanks(&s))
 		return false;
 	if (!scan_lit(&s, "0x"))
 		return thread_sanitizer(line, s, number, ret);
 	if (!scan_digits(&s, ADDRESS_DIGITS_MIN, &address) || !parse_place(s, &place))
 		return false;
-	*ret = (struct frame){
+	*ret = (struct log_frame){
 		.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
 	if (place.spaced)
 		return coredump(context, line, s, &place, ret);
@@ -139,14 +142,14 @@ static bool frame(const struct context *context, struct scan line, const char *h
 }
 
 /* "SUMMARY: AddressSanitizer: heap-buffer-overflow (/usr/bin/example+0x11aa)". */
-static bool summary(struct scan line, struct frame *ret)
+static bool summary(struct text_scan line, struct log_frame *ret)
 {
-	struct place place;
+	struct module_offset place;
 	const char *at = find_text(line.at, line.end, "SUMMARY: ");
 	if (!at || !parse_place(scan_from(at, line.end), &place) || place.spaced)
 		return false;
-	struct scan behind = scan_from(place.close, line.end);
-	*ret = (struct frame){
+	struct text_scan behind = scan_from(place.close, line.end);
+	*ret = (struct log_frame){
 		.address = place.off, .space = FRAME_RVA, .style = STYLE_SUMMARY, .apart = true};
 	module_set_name(&ret->module, place.name, place.name_end);
 	parse_build_id(&behind, &ret->module);
@@ -155,7 +158,8 @@ static bool summary(struct scan line, struct frame *ret)
 	return true;
 }
 
-static size_t find(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX])
+static size_t find(const struct log_context *context, struct text_scan line,
+		   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	for (const char *p = line.at; (p = find_text(p, line.end, "#")); p++)
 		if (frame(context, line, p, &ret[0]))
@@ -165,14 +169,14 @@ static size_t find(const struct context *context, struct scan line, struct frame
 
 /* "Module libexample.so.1 with build-id 0123", in older versions "Found module libexample.so.1 with build-id:
  * 0123". */
-static int note(struct context *context, struct scan line)
+static int note(struct log_context *context, struct text_scan line)
 {
-	struct module module = {.key = 0};
+	struct log_module module = {.key = 0};
 	const char *at = find_text(line.at, line.end, "odule "),
 		   *with = find_text(at ? at : line.end, line.end, " with build-id");
 	if (!with)
 		return 0;
-	struct scan s = scan_from(with, line.end);
+	struct text_scan s = scan_from(with, line.end);
 	scan_lit(&s, " with build-id");
 	scan_lit(&s, ":");
 	const char *name = at + strlen("odule "), *id, *package = find_text(name, with, " from ");
@@ -186,4 +190,4 @@ static int note(struct context *context, struct scan line)
 	return modules_add(&context->coredump, &module, false);
 }
 
-const struct format format_numbered = {find, note, NULL};
+const struct log_format format_numbered = {find, note, NULL};

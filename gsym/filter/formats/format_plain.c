@@ -13,9 +13,9 @@ static bool is_id(char c)
 }
 
 /* "#1 " or "1: " and nothing else up to @to. */
-static bool parse_number(struct scan line, const char *to, uint64_t *ret)
+static bool parse_number(struct text_scan line, const char *to, uint64_t *ret)
 {
-	struct scan s = scan_from(line.at, to);
+	struct text_scan s = scan_from(line.at, to);
 	scan_blanks(&s);
 	scan_lit(&s, "#");
 	if (!scan_decimal(&s, ret) || *ret > UINT32_MAX)
@@ -25,11 +25,11 @@ static bool parse_number(struct scan line, const char *to, uint64_t *ret)
 	return s.at == s.end;
 }
 
-static bool parse(struct scan line, const char *from, const char *to, struct frame *ret)
+static bool parse(struct text_scan line, const char *from, const char *to, struct log_frame *ret)
 {
-	struct scan s = scan_from(to, line.end);
+	struct text_scan s = scan_from(to, line.end);
 	uint64_t number = 0;
-	*ret = (struct frame){.style = STYLE_PLAIN};
+	*ret = (struct log_frame){.style = STYLE_PLAIN};
 	if (to - from < ID_DIGITS_MIN || !module_set_id(&ret->module, from, to))
 		return false;
 	ret->space = scan_lit(&s, "+") ? FRAME_RVA : FRAME_LINK;
@@ -38,12 +38,13 @@ static bool parse(struct scan line, const char *from, const char *to, struct fra
 		return false;
 	ret->has_number = parse_number(line, from, &number);
 	ret->number = (uint32_t)number;
-	ret->kind = number ? WALK_RETURN : WALK_EXACT;
+	ret->kind = number ? PC_RETURN : PC_EXACT;
 	ret->from = ret->to = ret->tail = (uint32_t)(s.at - line.at);
 	return true;
 }
 
-static size_t find(const struct context *context, struct scan line, struct frame ret[static LINE_FRAMES_MAX])
+static size_t find(const struct log_context *context, struct text_scan line,
+		   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	size_t n = 0;
 	(void)context;
@@ -57,4 +58,4 @@ static size_t find(const struct context *context, struct scan line, struct frame
 	return n;
 }
 
-const struct format format_plain = {find, NULL, NULL};
+const struct log_format format_plain = {find, NULL, NULL};

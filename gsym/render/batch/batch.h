@@ -40,7 +40,7 @@ struct batch_options {
 
 /*
  * What is used from call to call: memory, and names of @reader that were demangled. The reader must live
- * longer; NULL is one that knows nothing. One thread at a time. NULL without memory.
+ * longer; NULL is one that knows nothing. One thread at a time. NULL without cache.
  */
 struct batch;
 struct batch *batch_new(const struct gsym_reader *reader);

@@ -10,7 +10,7 @@
 enum { FLAGS = DMGL_PARAMS | DMGL_ANSI, BARE_FLAGS = DMGL_ANSI };
 
 /* How a name is demangled. */
-struct how {
+struct demangle_job {
 	enum demangle_mode mode;
 	int flags;
 	size_t max;    /* bytes of text */
@@ -21,7 +21,7 @@ typedef int demangler(const char *mangled, int options, demangle_callbackref cal
 
 struct sink {
 	struct text_buf *out;
-	size_t end; /* how far the output may grow */
+	size_t end; /* job far the output may grow */
 	jmp_buf enough;
 };
 
@@ -40,38 +40,38 @@ static void sink_write(const char *text, size_t size, void *opaque)
 }
 
 /* Appends what @run prints, or nothing. A name that demangles to nothing is no name. */
-static bool collect(struct text_buf *out, demangler *run, const char *name, struct how *how)
+static bool collect(struct text_buf *out, demangler *run, const char *name, struct demangle_job *job)
 {
 	size_t start = out->n;
-	struct sink sink = {.out = out, .end = start + how->max};
+	struct sink sink = {.out = out, .end = start + job->max};
 	if (setjmp(sink.enough))
-		how->too_long = true;
-	else if (run(name, how->flags, sink_write, &sink) && out->n > start)
+		job->too_long = true;
+	else if (run(name, job->flags, sink_write, &sink) && out->n > start)
 		return true;
 	out->n = start;
 	return false;
 }
 
 /* Rust's first mangling looks like C++ and is told by the hash at its end: "17h", 16 hex digits, "E". */
-static bool append_rust(struct text_buf *out, const char *name, struct how *how)
+static bool append_rust(struct text_buf *out, const char *name, struct demangle_job *job)
 {
-	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name, how);
+	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name, job);
 }
 
-static bool append_cxx(struct text_buf *out, const char *name, struct how *how)
+static bool append_cxx(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	size_t start = out->n;
-	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name, how))
+	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name, job))
 		return false;
 	out->n = start + demangle_restyle(out->v + start, out->n - start);
 	return true;
 }
 
 /* Takes a string of libiberty's, NULL when it could not demangle. */
-static bool append_owned(struct text_buf *out, char *text, struct how *how)
+static bool append_owned(struct text_buf *out, char *text, struct demangle_job *job)
 {
-	bool ok = text && text[0] && strlen(text) <= how->max;
-	how->too_long = text && text[0] && !ok;
+	bool ok = text && text[0] && strlen(text) <= job->max;
+	job->too_long = text && text[0] && !ok;
 	if (ok)
 		text_str(out, text);
 	free(text);
@@ -79,7 +79,7 @@ static bool append_owned(struct text_buf *out, char *text, struct how *how)
 }
 
 /* GNAT's names: units and what is in them, in lower case. Others libiberty puts between angle brackets. */
-static bool append_ada(struct text_buf *out, const char *name, struct how *how)
+static bool append_ada(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	if ((name[0] == '_' && strncmp(name, "_ada_", 5) != 0) || !demangle_affordable_ada(name))
 		return false;
@@ -88,18 +88,18 @@ static bool append_ada(struct text_buf *out, const char *name, struct how *how)
 		free(text);
 		return false;
 	}
-	return append_owned(out, text, how);
+	return append_owned(out, text, job);
 }
 
-static bool append_demangled(struct text_buf *out, const char *name, struct how *how)
+static bool append_demangled(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	if (name[0] == '_' && name[1] == 'Z')
-		return append_rust(out, name, how) || append_cxx(out, name, how);
+		return append_rust(out, name, job) || append_cxx(out, name, job);
 	if (name[0] == '_' && name[1] == 'R')
-		return append_rust(out, name, how);
+		return append_rust(out, name, job);
 	if (name[0] == '_' && name[1] == 'D' && demangle_affordable_d(name))
-		return append_owned(out, dlang_demangle(name, FLAGS), how);
-	return how->mode == DEMANGLE_ADA && append_ada(out, name, how);
+		return append_owned(out, dlang_demangle(name, FLAGS), job);
+	return job->mode == DEMANGLE_ADA && append_ada(out, name, job);
 }
 
 static const char STUB[] = "@plt";
@@ -135,33 +135,33 @@ static bool cut_parameters(struct text_buf *out, size_t start)
 }
 
 /* D's demangler has no option for it. */
-static bool append_bare_d(struct text_buf *out, const char *name, struct how *how)
+static bool append_bare_d(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	size_t start = out->n;
-	return demangle_affordable_d(name) && append_owned(out, dlang_demangle(name, FLAGS), how) &&
+	return demangle_affordable_d(name) && append_owned(out, dlang_demangle(name, FLAGS), job) &&
 	       cut_parameters(out, start);
 }
 
-static bool append_bare(struct text_buf *out, const char *name, struct how *how)
+static bool append_bare(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	size_t start = out->n;
-	if (append_rust(out, name, how)) {
+	if (append_rust(out, name, job)) {
 		out->n = start;
 		return false;
 	}
 	if (name[0] == '_' && name[1] == 'Z')
-		return !strchr(name, '.') && append_cxx(out, name, how);
-	return name[0] == '_' && name[1] == 'D' && append_bare_d(out, name, how);
+		return !strchr(name, '.') && append_cxx(out, name, job);
+	return name[0] == '_' && name[1] == 'D' && append_bare_d(out, name, job);
 }
 
-typedef bool appender(struct text_buf *out, const char *name, struct how *how);
+typedef bool appender(struct text_buf *out, const char *name, struct demangle_job *job);
 
 /* "name@plt", a stub that calls the function: what is in front of it is demangled. */
 static bool append_stub(struct text_buf *out, const char *name, size_t size, appender *append,
-			struct how *how)
+			struct demangle_job *job)
 {
 	char *function = strndup(name, size - (sizeof(STUB) - 1));
-	bool ok = function && append(out, function, how);
+	bool ok = function && append(out, function, job);
 	free(function);
 	if (ok)
 		text_str(out, STUB);
@@ -173,14 +173,14 @@ static bool is_stub(const char *name, size_t size)
 	return size >= sizeof(STUB) && !strcmp(name + size - (sizeof(STUB) - 1), STUB);
 }
 
-static bool append_any(struct text_buf *out, const char *name, appender *append, struct how *how)
+static bool append_any(struct text_buf *out, const char *name, appender *append, struct demangle_job *job)
 {
 	size_t dot = name[0] == '.', size;
-	if (demangle_applies(name, how->mode) &&
+	if (demangle_applies(name, job->mode) &&
 	    (size = strnlen(name, DEMANGLE_INPUT_MAX + 1)) <= DEMANGLE_INPUT_MAX) {
 		text_bytes(out, name, dot);
-		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, append, how)
-					: append(out, name + dot, how))
+		if (is_stub(name, size) ? append_stub(out, name + dot, size - dot, append, job)
+					: append(out, name + dot, job))
 			return true;
 		out->n -= out->failed ? 0 : dot;
 	}
@@ -189,8 +189,8 @@ static bool append_any(struct text_buf *out, const char *name, appender *append,
 
 bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode)
 {
-	struct how how = {.mode = mode, .flags = FLAGS, .max = DEMANGLE_OUTPUT_MAX};
-	if (append_any(out, name, append_demangled, &how))
+	struct demangle_job job = {.mode = mode, .flags = FLAGS, .max = DEMANGLE_OUTPUT_MAX};
+	if (append_any(out, name, append_demangled, &job))
 		return true;
 	text_str(out, name);
 	return false;
@@ -199,18 +199,18 @@ bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode 
 bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max,
 			   bool *ret_too_long)
 {
-	struct how how = {.mode = mode, .flags = FLAGS, .max = max};
-	bool ok = append_any(out, name, append_demangled, &how);
-	*ret_too_long = !ok && how.too_long;
+	struct demangle_job job = {.mode = mode, .flags = FLAGS, .max = max};
+	bool ok = append_any(out, name, append_demangled, &job);
+	*ret_too_long = !ok && job.too_long;
 	return ok;
 }
 
 bool demangle_append_bare(struct text_buf *out, const char *name, size_t max)
 {
-	struct how how = {.mode = DEMANGLE_AUTO, .flags = BARE_FLAGS, .max = max};
+	struct demangle_job job = {.mode = DEMANGLE_AUTO, .flags = BARE_FLAGS, .max = max};
 	size_t start = out->n, size;
 	if (demangle_applies(name, DEMANGLE_AUTO))
-		return append_any(out, name, append_bare, &how);
+		return append_any(out, name, append_bare, &job);
 	if (!strchr(name, '(') || (size = strlen(name)) > max)
 		return false;
 	text_bytes(out, name, size);

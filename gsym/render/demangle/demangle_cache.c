@@ -5,7 +5,7 @@ enum {
 	TEXT_MAX = 1024, /* longer ones are not kept: with all slots taken the cache holds at most 8 MiB */
 };
 
-struct slot {
+struct demangle_slot {
 	const char *name; /* NULL = free */
 	char *text;
 	uint32_t size;
@@ -13,7 +13,7 @@ struct slot {
 
 struct demangle_cache {
 	size_t bytes; /* of texts */
-	struct slot slots[1 << SLOTS_LOG2];
+	struct demangle_slot slots[1 << SLOTS_LOG2];
 };
 
 struct demangle_cache *demangle_cache_new(void)
@@ -34,13 +34,13 @@ size_t demangle_cache_bytes(const struct demangle_cache *cache)
 }
 
 /* Multiplicative hashing: neighbours in a string table differ in their low bits only. */
-static struct slot *slot_of(struct demangle_cache *cache, const char *name)
+static struct demangle_slot *slot_of(struct demangle_cache *cache, const char *name)
 {
 	return &cache->slots[((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15) >> (64 - SLOTS_LOG2)];
 }
 
 /* Puts a text in the place of what was in the slot. Without memory the slot stays as it is. */
-static void keep(struct demangle_cache *cache, struct slot *slot, const char *name, const char *text,
+static void keep(struct demangle_cache *cache, struct demangle_slot *slot, const char *name, const char *text,
 		 size_t size)
 {
 	char *copy = malloc(size);
@@ -49,13 +49,13 @@ static void keep(struct demangle_cache *cache, struct slot *slot, const char *na
 	memcpy(copy, text, size);
 	cache->bytes += size - slot->size;
 	free(slot->text);
-	*slot = (struct slot){name, copy, (uint32_t)size};
+	*slot = (struct demangle_slot){name, copy, (uint32_t)size};
 }
 
 void demangle_cached(struct demangle_cache *cache, struct text_buf *out, const char *name,
 		     enum demangle_mode mode)
 {
-	struct slot *slot = cache ? slot_of(cache, name) : NULL;
+	struct demangle_slot *slot = cache ? slot_of(cache, name) : NULL;
 	size_t start = out->n;
 	if (slot && slot->name == name) {
 		text_bytes(out, slot->text, slot->size);

@@ -33,13 +33,14 @@ static void frame_line(struct text_buf *out, const struct gsym_frame *frame,
 	text_char(out, '\n');
 }
 
-void atos_answer(struct text_buf *out, const struct shown *shown)
+void atos_answer(struct text_buf *out, const struct answer_view *view)
 {
-	for (size_t i = 0; i < shown->answer->n_frames; i++)
-		frame_line(out, &shown->answer->frames[i], shown->options);
+	for (size_t i = 0; i < view->answer->n_frames; i++)
+		frame_line(out, &view->answer->frames[i], view->options);
 }
 
-void atos_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options)
+void atos_unknown(struct text_buf *out, const struct unresolved *unknown,
+		  const struct render_options *options)
 {
 	render_place(out, unknown, ESCAPE_TEXT);
 	module(out, options);

@@ -45,10 +45,10 @@ static void address(struct text_buf *out, uint64_t addr)
 	text_lit(out, ": ");
 }
 
-void gsymutil_answer(struct text_buf *out, const struct shown *shown)
+void gsymutil_answer(struct text_buf *out, const struct answer_view *view)
 {
-	const struct gsym_answer *answer = shown->answer;
-	address(out, shown->addr);
+	const struct gsym_answer *answer = view->answer;
+	address(out, view->addr);
 	for (size_t i = 0; i < answer->n_frames; i++) {
 		if (i > 0)
 			text_fill(out, ' ', INDENT);
@@ -56,7 +56,7 @@ void gsymutil_answer(struct text_buf *out, const struct shown *shown)
 	}
 }
 
-void gsymutil_unknown(struct text_buf *out, const struct unknown *unknown,
+void gsymutil_unknown(struct text_buf *out, const struct unresolved *unknown,
 		      const struct render_options *options)
 {
 	(void)options;

@@ -6,53 +6,53 @@
  */
 #include "gsym/render/formats/formats.h"
 
-static void head(struct text_buf *out, const struct unknown *place)
+static void head(struct text_buf *out, const struct unresolved *place)
 {
 	text_lit(out, "{\"Address\":\"");
 	render_place(out, place, ESCAPE_JSON);
 	text_lit(out, "\",");
 }
 
-static void linkage(struct text_buf *out, const struct shown *shown, size_t i)
+static void linkage(struct text_buf *out, const struct answer_view *view, size_t i)
 {
-	if (shown->ready)
-		shown_span(out, &shown->ready[i].linkage);
+	if (view->strings)
+		view_span(out, &view->strings[i].linkage);
 	else
-		escape_str(out, shown->answer->frames[i].name, ESCAPE_JSON);
+		escape_str(out, view->answer->frames[i].name, ESCAPE_JSON);
 }
 
-static void names(struct text_buf *out, const struct shown *shown, size_t i)
+static void names(struct text_buf *out, const struct answer_view *view, size_t i)
 {
-	const struct gsym_frame *frame = &shown->answer->frames[i];
+	const struct gsym_frame *frame = &view->answer->frames[i];
 	text_str(out, frame->approximate ? "{\"Approximate\":true," : "{");
 	text_lit(out, "\"Column\":0,\"Discriminator\":0,\"FileName\":\"");
-	shown_path(out, shown, i, ESCAPE_JSON);
+	view_path(out, view, i, ESCAPE_JSON);
 	text_lit(out, "\",\"FunctionName\":\"");
-	shown_name(out, shown, i, ESCAPE_JSON);
+	view_name(out, view, i, ESCAPE_JSON);
 	text_lit(out, "\",\"Inlined\":");
 	text_str(out, frame->inlined ? "true" : "false");
 	text_lit(out, ",\"Line\":");
 	text_dec(out, frame->line);
 	text_lit(out, ",\"LinkageName\":\"");
-	linkage(out, shown, i);
+	linkage(out, view, i);
 	text_char(out, '"');
 }
 
-static void symbol(struct text_buf *out, const struct shown *shown, size_t i)
+static void symbol(struct text_buf *out, const struct answer_view *view, size_t i)
 {
-	uint64_t offset = shown->answer->frames[i].offset;
-	names(out, shown, i);
+	uint64_t offset = view->answer->frames[i].offset;
+	names(out, view, i);
 	text_lit(out, ",\"Offset\":\"");
 	text_addr(out, offset);
 	text_lit(out, "\",\"StartAddress\":\"");
-	text_addr(out, shown->addr - offset);
+	text_addr(out, view->addr - offset);
 	text_lit(out, "\",\"StartFileName\":\"\",\"StartLine\":0}");
 }
 
-void json_answer(struct text_buf *out, const struct shown *shown)
+void json_answer(struct text_buf *out, const struct answer_view *view)
 {
-	struct unknown place = {.addr = shown->addr};
-	const struct gsym_answer *answer = shown->answer;
+	struct unresolved place = {.addr = view->addr};
+	const struct gsym_answer *answer = view->answer;
 	head(out, &place);
 	if (answer->n_merged > 1) {
 		text_lit(out, "\"Merged\":");
@@ -60,19 +60,20 @@ void json_answer(struct text_buf *out, const struct shown *shown)
 		text_char(out, ',');
 	}
 	text_lit(out, "\"ModuleName\":\"");
-	shown_module(out, shown, "");
+	view_module(out, view, "");
 	text_lit(out, "\",\"Source\":\"");
 	text_str(out, answer->has_rows ? "debug" : "symbols");
 	text_lit(out, "\",\"Symbol\":[");
 	for (size_t i = 0; i < answer->n_frames; i++) {
 		if (i > 0)
 			text_char(out, ',');
-		symbol(out, shown, i);
+		symbol(out, view, i);
 	}
 	text_lit(out, "]}\n");
 }
 
-void json_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options)
+void json_unknown(struct text_buf *out, const struct unresolved *unknown,
+		  const struct render_options *options)
 {
 	head(out, unknown);
 	text_lit(out, "\"ModuleName\":\"");

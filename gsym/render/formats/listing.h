@@ -32,7 +32,7 @@ uint32_t listing_entries(const struct gsym_reader *reader, enum listing_kind kin
  * Appends the lines of entries [@from, ...) up to the one with which @out holds @enough bytes, or the last
  * before @to; *ret is the first that is left out. A function whose record is damaged has the columns that can
  * be read. 0 or -ENOMEM.
- * @options says how names are shown; @decoder is memory.
+ * @options says how names are view; @decoder is memory.
  */
 int listing_append(const struct gsym_reader *reader, enum listing_kind kind, uint32_t from, uint32_t to,
 		   size_t enough, const struct render_options *options, struct gsym_decoder *decoder,

@@ -4,11 +4,11 @@
  */
 #include "gsym/render/formats/formats.h"
 
-static void frame_line(struct text_buf *out, const struct shown *shown, size_t i)
+static void frame_line(struct text_buf *out, const struct answer_view *view, size_t i)
 {
-	const struct gsym_answer *answer = shown->answer;
+	const struct gsym_answer *answer = view->answer;
 	const struct gsym_frame *frame = &answer->frames[i];
-	shown_name(out, shown, i, ESCAPE_TEXT);
+	view_name(out, view, i, ESCAPE_TEXT);
 	if (!answer->has_rows && frame->offset) {
 		text_char(out, '+');
 		text_addr(out, frame->offset);
@@ -19,8 +19,8 @@ static void frame_line(struct text_buf *out, const struct shown *shown, size_t i
 		text_char(out, ']');
 	}
 	text_lit(out, " at ");
-	if (shown_has_file(shown, i))
-		shown_path(out, shown, i, ESCAPE_TEXT);
+	if (view_has_file(view, i))
+		view_path(out, view, i, ESCAPE_TEXT);
 	else
 		text_lit(out, "??");
 	text_char(out, ':');
@@ -28,16 +28,17 @@ static void frame_line(struct text_buf *out, const struct shown *shown, size_t i
 	text_char(out, '\n');
 }
 
-void text_answer(struct text_buf *out, const struct shown *shown)
+void text_answer(struct text_buf *out, const struct answer_view *view)
 {
-	for (size_t i = 0; i < shown->answer->n_frames; i++) {
+	for (size_t i = 0; i < view->answer->n_frames; i++) {
 		if (i > 0)
 			text_lit(out, " (inlined by) ");
-		frame_line(out, shown, i);
+		frame_line(out, view, i);
 	}
 }
 
-void text_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options)
+void text_unknown(struct text_buf *out, const struct unresolved *unknown,
+		  const struct render_options *options)
 {
 	(void)unknown;
 	(void)options;

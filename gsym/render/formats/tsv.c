@@ -29,38 +29,39 @@ static void tab(struct text_buf *out)
 	text_char(out, '\t');
 }
 
-static void linkage(struct text_buf *out, const struct shown *shown, size_t i, size_t name, size_t name_size)
+static void linkage(struct text_buf *out, const struct answer_view *view, size_t i, size_t name,
+		    size_t name_size)
 {
-	const char *stored = shown->answer->frames[i].name;
-	if (demangle_applies(stored, shown->options->demangle))
+	const char *stored = view->answer->frames[i].name;
+	if (demangle_applies(stored, view->options->demangle))
 		escape_str(out, stored, ESCAPE_TSV);
 	else if (text_reserve(out, name_size))
 		text_bytes(out, out->v + name, name_size);
 }
 
-static void frame_line(struct text_buf *out, const struct shown *shown, size_t i)
+static void frame_line(struct text_buf *out, const struct answer_view *view, size_t i)
 {
-	const struct gsym_frame *frame = &shown->answer->frames[i];
+	const struct gsym_frame *frame = &view->answer->frames[i];
 	text_dec(out, i);
 	tab(out);
 	size_t name = out->n;
-	shown_name(out, shown, i, ESCAPE_TSV);
+	view_name(out, view, i, ESCAPE_TSV);
 	size_t name_size = out->n - name;
 	tab(out);
 	text_addr(out, frame->offset);
 	tab(out);
-	if (shown_has_file(shown, i))
-		shown_path(out, shown, i, ESCAPE_TSV);
+	if (view_has_file(view, i))
+		view_path(out, view, i, ESCAPE_TSV);
 	else
 		text_lit(out, "??");
 	tab(out);
 	text_dec(out, frame->line);
 	tab(out);
-	flags(out, frame, shown->answer);
+	flags(out, frame, view->answer);
 	tab(out);
-	shown_module(out, shown, NO_MODULE);
+	view_module(out, view, NO_MODULE);
 	tab(out);
-	linkage(out, shown, i, name, name_size);
+	linkage(out, view, i, name, name_size);
 	text_char(out, '\n');
 }
 
@@ -91,51 +92,51 @@ static char *put_path(char *at, const struct span *path)
 }
 
 /* The line of frame @i, behind its address. */
-static char *put_frame(char *at, const struct shown *shown, size_t i)
+static char *put_frame(char *at, const struct answer_view *view, size_t i)
 {
-	const struct gsym_frame *frame = &shown->answer->frames[i];
-	const struct ready *ready = &shown->ready[i];
+	const struct gsym_frame *frame = &view->answer->frames[i];
+	const struct frame_strings *ready = &view->strings[i];
 	at = put_char(put_dec(put_char(at, '\t'), i), '\t');
 	at = put_char(put_span(at, &ready->name), '\t');
 	at = put_char(put_addr(at, frame->offset), '\t');
 	at = put_char(put_path(at, &ready->path), '\t');
 	at = put_char(put_dec(at, frame->line), '\t');
-	at = put_char(put_flags(at, frame, shown->answer), '\t');
-	at = put_char(put_span(at, shown->module), '\t');
+	at = put_char(put_flags(at, frame, view->answer), '\t');
+	at = put_char(put_span(at, view->module), '\t');
 	return put_char(put_span(at, &ready->linkage), '\n');
 }
 
-static void answer_ready(struct text_buf *out, const struct shown *shown)
+static void answer_ready(struct text_buf *out, const struct answer_view *view)
 {
 	char addr[PUT_SLACK] = "";
-	const struct span given = {(const uint8_t *)addr, (size_t)(put_addr(addr, shown->addr) - addr)};
-	for (size_t i = 0; i < shown->answer->n_frames; i++) {
-		const struct ready *ready = &shown->ready[i];
+	const struct span given = {(const uint8_t *)addr, (size_t)(put_addr(addr, view->addr) - addr)};
+	for (size_t i = 0; i < view->answer->n_frames; i++) {
+		const struct frame_strings *ready = &view->strings[i];
 		size_t strings =
-			ready->name.size + ready->linkage.size + ready->path.size + shown->module->size;
+			ready->name.size + ready->linkage.size + ready->path.size + view->module->size;
 		if (!text_reserve(out, strings + NUMBERS_MAX + PUT_SLACK))
 			return;
 		char *at = put_span(out->v + out->n, &given);
-		out->n = (size_t)(put_frame(at, shown, i) - out->v);
+		out->n = (size_t)(put_frame(at, view, i) - out->v);
 	}
 }
 
 /* ---- All ---- */
 
-void tsv_answer(struct text_buf *out, const struct shown *shown)
+void tsv_answer(struct text_buf *out, const struct answer_view *view)
 {
-	if (shown->ready) {
-		answer_ready(out, shown);
+	if (view->strings) {
+		answer_ready(out, view);
 		return;
 	}
-	for (size_t i = 0; i < shown->answer->n_frames; i++) {
-		text_addr(out, shown->addr);
+	for (size_t i = 0; i < view->answer->n_frames; i++) {
+		text_addr(out, view->addr);
 		tab(out);
-		frame_line(out, shown, i);
+		frame_line(out, view, i);
 	}
 }
 
-void tsv_unknown(struct text_buf *out, const struct unknown *unknown, const struct render_options *options)
+void tsv_unknown(struct text_buf *out, const struct unresolved *unknown, const struct render_options *options)
 {
 	render_place(out, unknown, ESCAPE_TSV);
 	text_lit(out, "\t0\t??\t0x0\t??\t0\t-\t");

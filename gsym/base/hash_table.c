@@ -1,0 +1,57 @@
+#include "gsym/base/hash_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { FIRST_BUCKETS = 64 };
+
+static void push(struct table *table, struct table_link *link)
+{
+	struct table_link **bucket = &table->buckets[link->hash & (table->n_buckets - 1)];
+	link->next = *bucket;
+	*bucket = link;
+}
+
+static int grow(struct table *table)
+{
+	struct table wider = {.n_buckets = table->n_buckets ? table->n_buckets * 2 : FIRST_BUCKETS,
+			      .n = table->n};
+	wider.buckets = calloc(wider.n_buckets, sizeof(*wider.buckets));
+	if (!wider.buckets)
+		return -ENOMEM;
+	for (size_t i = 0; i < table->n_buckets; i++) {
+		for (struct table_link *at = table->buckets[i], *next; at; at = next) {
+			next = at->next;
+			push(&wider, at);
+		}
+	}
+	free(table->buckets);
+	*table = wider;
+	return 0;
+}
+
+int table_add(struct table *table, struct table_link *link, uint64_t hash)
+{
+	/* A full table that cannot grow still works, only slower. */
+	if (table->n >= table->n_buckets && grow(table) && !table->n_buckets)
+		return -ENOMEM;
+	link->hash = hash;
+	push(table, link);
+	table->n++;
+	return 0;
+}
+
+void table_remove(struct table *table, struct table_link *link)
+{
+	struct table_link **at = &table->buckets[link->hash & (table->n_buckets - 1)];
+	while (*at != link)
+		at = &(*at)->next;
+	*at = link->next;
+	table->n--;
+}
+
+void table_deinit(struct table *table)
+{
+	free(table->buckets);
+	*table = (struct table){0};
+}

@@ -1,0 +1,58 @@
+/*
+ * hash_table.h - a hash table of elements that embed their own link. No locks; the owner guards it.
+ *
+ * The caller computes the hashes and compares the keys:
+ *
+ *	for (struct table_link *l = table_first(&t, hash); l; l = table_next(l, hash))
+ *		if (same(TABLE_ENTRY(l, struct thing), key))
+ *			...
+ */
+#ifndef GSYM_BASE_HASH_TABLE_H
+#define GSYM_BASE_HASH_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct table_link {
+	struct table_link *next;
+	uint64_t hash;
+};
+
+/* Zero-initialised is empty. */
+struct table {
+	struct table_link **buckets;
+	size_t n_buckets; /* a power of two, or 0 */
+	size_t n;
+};
+
+/* The struct @type around its member `table`. */
+#define TABLE_ENTRY(at, type) ((type *)(void *)((char *)(at)-offsetof(type, table)))
+
+/* Adds an element; keys are not compared. 0 or -ENOMEM. */
+int table_add(struct table *table, struct table_link *link, uint64_t hash);
+
+/* Takes out an element that is in the table. */
+void table_remove(struct table *table, struct table_link *link);
+
+/* Frees the buckets; the elements are the caller's. */
+void table_deinit(struct table *table);
+
+/* @link or the first after it in its bucket with this hash. */
+static inline struct table_link *table_match(struct table_link *link, uint64_t hash)
+{
+	while (link && link->hash != hash)
+		link = link->next;
+	return link;
+}
+
+static inline struct table_link *table_first(const struct table *table, uint64_t hash)
+{
+	return table->n_buckets ? table_match(table->buckets[hash & (table->n_buckets - 1)], hash) : NULL;
+}
+
+static inline struct table_link *table_next(const struct table_link *link, uint64_t hash)
+{
+	return table_match(link->next, hash);
+}
+
+#endif

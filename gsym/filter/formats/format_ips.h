@@ -1,0 +1,54 @@
+/*
+ * format_ips.h - reports of crashes on Apple's newer systems (.ips): a line of JSON that says what follows,
+ *then a JSON object.
+ *
+ *	{"app_name":"Example","bug_type":"309","incident_id":"..."}
+ *	{ "threads": [{"frames": [{"imageOffset": 16208, "imageIndex": 0}, ...]}, ...],
+ *	  "usedImages": [{"base": 4372103168, "uuid": "...", "name": "Example"}, ...] }
+ *
+ * The images may come behind the frames, so the object is read whole.
+ */
+#ifndef GSYM_FILTER_FORMATS_FORMAT_IPS_H
+#define GSYM_FILTER_FORMATS_FORMAT_IPS_H
+
+#include "gsym/filter/log_format.h"
+
+enum {
+	IPS_DEPTH_MAX = 64,     /* of objects and arrays in each other */
+	IPS_FRAMES_MAX = 16384, /* of a report: more stay as they are */
+};
+
+struct ips_frame {
+	size_t from, to; /* the object, from brace to behind the brace */
+	uint64_t offset; /* imageOffset: from where the image is loaded */
+	uint32_t image;  /* imageIndex */
+	uint32_t number; /* in its stack */
+	bool named;      /* it has a symbol already */
+};
+
+struct ips {
+	VEC(struct ips_frame) frames; /* a stack begins at each number 0 */
+	VEC(struct filter_module) images;
+};
+
+/* Where a JSON object ends that comes in pieces. Zero-initialise at its opening brace. */
+struct ips_end {
+	unsigned depth;
+	bool in_string, escaped;
+};
+
+void ips_deinit(struct ips *ips);
+
+/* Whether the line is the first of a report. */
+bool ips_is_header(struct text_scan line);
+
+/* How many of the bytes belong to the object; @ret_done: it ends with the last of them. */
+size_t ips_scan(struct ips_end *end, const char *bytes, size_t size, bool *ret_done);
+
+/* Finds the frames of the object and its images: 0, -EINVAL when it is no JSON, -ENOMEM. */
+int ips_parse(struct ips *ips, const char *text, size_t size);
+
+/* What the filter needs to know of frame @i, in a line that begins with the object. */
+struct log_frame ips_frame_of(const struct ips *ips, size_t i);
+
+#endif

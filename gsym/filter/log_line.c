@@ -1,0 +1,374 @@
+#include "gsym/filter/log_line.h"
+
+#include "gsym/base/escape.h"
+#include "gsym/render/formats/formats.h"
+
+/* Columns of a backtrace: the number ends in one, that of an inlined call and a blank follow. */
+enum { BACKTRACE_NUMBER_DIGITS = 5, BACKTRACE_INLINED_WIDTH = 4, BACKTRACE_ADDRESS_DIGITS = 16 };
+
+/* A frame of the answer being written. */
+struct frame_output {
+	struct text_buf *out;
+	const struct resolved_line *line;
+	const struct log_frame *frame;
+	const struct resolver_frame *resolved;
+	const struct gsym_answer *answer;
+	size_t index; /* of its frames */
+	const struct filter_options *options;
+	enum demangle_mode demangle;
+};
+
+static const struct gsym_frame *frame_of(const struct frame_output *p)
+{
+	return &p->answer->frames[p->index];
+}
+
+/* ---- Words ---- */
+
+static void write_name_as(const struct frame_output *p, enum escape_style style)
+{
+	const struct render_options options = {.demangle = p->demangle};
+	render_name(p->out, frame_of(p)->name, &options, style);
+	if (p->resolved->n_kept < 2 || frame_of(p)->inlined)
+		return;
+	text_lit(p->out, " [merged ");
+	text_dec(p->out, p->resolved->n_bodies);
+	text_char(p->out, ']');
+}
+
+static void write_name(const struct frame_output *p)
+{
+	write_name_as(p, ESCAPE_TEXT);
+}
+
+/* The part of the line from @from to @to. */
+static void write_original(const struct frame_output *p, uint32_t from, uint32_t to)
+{
+	text_bytes(p->out, p->line->text + from, to - from);
+}
+
+static bool has_line(const struct frame_output *p)
+{
+	return frame_has_file(frame_of(p));
+}
+
+static void write_number(const struct frame_output *p)
+{
+	text_char(p->out, ':');
+	text_dec(p->out, frame_of(p)->line);
+}
+
+/* Takes a directory from the path that begins at @from. */
+static void strip_path(struct text_buf *out, size_t from, const struct filter_options *options)
+{
+	for (size_t i = 0; i < options->n_strip; i++) {
+		size_t size = strlen(options->strip[i]);
+		while (size && options->strip[i][size - 1] == '/')
+			size--;
+		if (out->n - from <= size || memcmp(out->v + from, options->strip[i], size) != 0 ||
+		    out->v[from + size] != '/')
+			continue;
+		size_t rest = out->n - from - size - 1;
+		memmove(out->v + from, out->v + out->n - rest, rest);
+		out->n = from + rest;
+		return;
+	}
+}
+
+static void write_position(const struct frame_output *p)
+{
+	size_t from = p->out->n;
+	render_path(p->out, frame_of(p)->dir, frame_of(p)->base, ESCAPE_TEXT);
+	strip_path(p->out, from, p->options);
+	write_number(p);
+}
+
+/* The function's offset, from the address as the log has it. */
+static uint64_t offset_of(const struct frame_output *p)
+{
+	return frame_of(p)->offset + (p->resolved->kind == PC_RETURN);
+}
+
+static void write_inlined(const struct frame_output *p)
+{
+	if (frame_of(p)->inlined)
+		text_lit(p->out, " [inlined]");
+}
+
+/* ---- One function for each style ---- */
+
+static void apple(const struct frame_output *p)
+{
+	write_name(p);
+	text_lit(p->out, " (in ");
+	write_original(p, p->frame->label_from, p->frame->label_to);
+	if (has_line(p)) {
+		text_lit(p->out, ") (");
+		escape_str(p->out, frame_of(p)->base, ESCAPE_TEXT);
+		write_number(p);
+		text_char(p->out, ')');
+	} else {
+		text_lit(p->out, ") + ");
+		text_dec(p->out, offset_of(p));
+	}
+	write_inlined(p);
+}
+
+static void kernel(const struct frame_output *p)
+{
+	write_name(p);
+	text_lit(p->out, " (");
+	write_position(p);
+	text_char(p->out, ')');
+	write_inlined(p);
+}
+
+static void sanitizer(const struct frame_output *p)
+{
+	text_lit(p->out, " in ");
+	write_name(p);
+	if (has_line(p)) {
+		text_char(p->out, ' ');
+		write_position(p);
+	} else {
+		write_original(p, p->frame->tail, p->frame->to);
+	}
+}
+
+static void threads(const struct frame_output *p)
+{
+	write_name(p);
+	text_char(p->out, ' ');
+	if (has_line(p))
+		write_position(p);
+	else
+		text_lit(p->out, "<null>");
+}
+
+static void summary(const struct frame_output *p)
+{
+	if (has_line(p))
+		write_position(p);
+	else
+		write_original(p, p->frame->from, p->frame->to);
+	text_lit(p->out, " in ");
+	write_name(p);
+}
+
+static void android(const struct frame_output *p)
+{
+	text_lit(p->out, " (");
+	write_name(p);
+	if (has_line(p)) {
+		text_char(p->out, ' ');
+		write_position(p);
+	} else {
+		text_char(p->out, '+');
+		text_dec(p->out, frame_of(p)->offset);
+	}
+	text_char(p->out, ')');
+}
+
+/* "func at file.c:12" */
+static void sentence(const struct frame_output *p)
+{
+	write_name(p);
+	if (has_line(p)) {
+		text_lit(p->out, " at ");
+		write_position(p);
+	}
+}
+
+/* "    #1.2  ": frame 1, second inlined call. */
+static void write_frame_number(const struct frame_output *p)
+{
+	struct text_buf *out = p->out;
+	size_t digits = 1;
+	for (uint32_t rest = p->frame->number; rest > 9; rest /= 10)
+		digits++;
+	text_fill(out, ' ', digits < BACKTRACE_NUMBER_DIGITS ? BACKTRACE_NUMBER_DIGITS - digits : 0);
+	text_char(out, '#');
+	text_dec(out, p->frame->number);
+	size_t from = out->n;
+	if (frame_of(p)->inlined) {
+		text_char(out, '.');
+		text_dec(out, p->index + 1);
+	}
+	text_fill(out, ' ',
+		  out->n - from < BACKTRACE_INLINED_WIDTH ? BACKTRACE_INLINED_WIDTH - (out->n - from) : 1);
+}
+
+static void backtrace(const struct frame_output *p)
+{
+	struct text_buf *out = p->out;
+	bool is_return = p->resolved->kind == PC_RETURN;
+	write_frame_number(p);
+	text_lit(out, "0x");
+	text_hex(out, p->frame->shown - is_return, BACKTRACE_ADDRESS_DIGITS);
+	text_char(out, ' ');
+	write_name(p);
+	text_char(out, ' ');
+	if (has_line(p))
+		write_position(p);
+	text_str(out, has_line(p) ? " (" : "(");
+	escape_str(out, p->frame->module.name, ESCAPE_TEXT);
+	text_char(out, '+');
+	text_addr(out, p->frame->address - is_return);
+	text_char(out, ')');
+}
+
+static void program_counter(const struct frame_output *p)
+{
+	write_name(p);
+	if (!has_line(p))
+		return;
+	text_char(p->out, '[');
+	write_position(p);
+	text_char(p->out, ']');
+}
+
+static void plain(const struct frame_output *p)
+{
+	text_str(p->out, p->index ? " (inlined by) " : " ");
+	sentence(p);
+	if (!has_line(p) && offset_of(p)) {
+		text_char(p->out, '+');
+		text_addr(p->out, offset_of(p));
+	}
+}
+
+static void member(const struct frame_output *p, const char *key)
+{
+	text_lit(p->out, ",\"");
+	text_str(p->out, key);
+	text_lit(p->out, "\":");
+}
+
+static void ips(const struct frame_output *p)
+{
+	member(p, "symbol");
+	text_char(p->out, '"');
+	write_name_as(p, ESCAPE_JSON);
+	text_char(p->out, '"');
+	member(p, "symbolLocation");
+	text_dec(p->out, offset_of(p));
+	if (has_line(p)) {
+		member(p, "sourceFile");
+		text_char(p->out, '"');
+		escape_str(p->out, frame_of(p)->base, ESCAPE_JSON);
+		text_char(p->out, '"');
+		member(p, "sourceLine");
+		text_dec(p->out, frame_of(p)->line);
+	}
+	if (frame_of(p)->inlined) {
+		member(p, "inline");
+		text_lit(p->out, "true");
+	}
+}
+
+enum many {
+	LINES,    /* a line for each frame */
+	OBJECTS,  /* an object for each frame */
+	ONE_LINE, /* all of them */
+	FIRST,    /* the innermost alone */
+};
+
+static const struct {
+	void (*write)(const struct frame_output *p);
+	enum many many;
+	bool wants_line; /* without one the log says as much */
+	unsigned lookup; /* enum gsym_lookup_flags */
+} styles[] = {
+	[STYLE_APPLE] = {apple, LINES, false, GSYM_LOOKUP_FIRST_ROW},
+	[STYLE_KERNEL] = {kernel, LINES, true},
+	[STYLE_SANITIZER] = {sanitizer, LINES, false},
+	[STYLE_THREADS] = {threads, LINES, false},
+	[STYLE_SUMMARY] = {summary, FIRST, false},
+	[STYLE_ANDROID] = {android, LINES, false},
+	[STYLE_COREDUMP] = {sentence, LINES, false},
+	[STYLE_BACKTRACE] = {backtrace, LINES, false},
+	[STYLE_PC] = {program_counter, FIRST, false},
+	[STYLE_IPS] = {ips, OBJECTS, false, GSYM_LOOKUP_FIRST_ROW},
+	[STYLE_PLAIN] = {plain, ONE_LINE, false},
+};
+
+/* ---- Lines ---- */
+
+static void write_symbol(struct text_buf *out, const struct resolved_line *line,
+			 const struct log_frame *frame, enum demangle_mode demangle)
+{
+	char name[FILTER_LINE_MAX + 1];
+	size_t size = frame->symbol_to - frame->symbol_from, from = out->n;
+	memcpy(name, line->text + frame->symbol_from, size);
+	name[size] = 0;
+	demangle_append(out, name, demangle);
+	if (!out->failed)
+		escape_tail(out, from, ESCAPE_TEXT);
+}
+
+static bool find_answer(const struct stack_resolver *resolver, const struct log_frame *frame,
+			const struct resolver_frame *resolved, struct gsym_answer *answer)
+{
+	if (frame->silent || resolved->err || !resolved->n_kept ||
+	    stack_resolver_answer(resolver, resolved, 0, styles[frame->style].lookup, answer))
+		return false;
+	return !styles[frame->style].wants_line || frame_has_file(&answer->frames[0]);
+}
+
+/* What ends this line ends those before it. */
+static void write_end(const struct frame_output *p)
+{
+	const struct resolved_line *line = p->line;
+	bool has_return = line->size >= 2 && memcmp(line->text + line->size - 2, "\r\n", 2) == 0;
+	text_str(p->out, has_return ? "\r\n" : "\n");
+}
+
+/* Appends the answer to frame @i in its place. @alone: there is room for more lines. */
+static void write_frame(struct frame_output *p, size_t i, bool alone)
+{
+	enum many many = styles[p->frame->style].many;
+	size_t n = many == FIRST ? 1 : p->answer->n_frames;
+	for (p->index = 0; p->index < n; p->index++) {
+		styles[p->frame->style].write(p);
+		if ((many != LINES && many != OBJECTS) || p->index + 1 == n)
+			continue;
+		if (many == OBJECTS)
+			text_str(p->out, "},");
+		else if (alone)
+			write_end(p);
+		else
+			text_char(p->out, ' ');
+		if (alone)
+			write_original(p, 0, p->line->frames[i].from);
+	}
+}
+
+void log_line_write(struct text_buf *out, const struct resolved_line *line,
+		    const struct stack_resolver *resolver, struct gsym_answer *answer,
+		    const struct filter_options *options)
+{
+	size_t done = 0;
+	for (size_t i = 0; i < line->n; i++) {
+		const struct log_frame *frame = &line->frames[i];
+		bool is_ada = line->images[i].has_ada && options->demangle == DEMANGLE_AUTO;
+		struct frame_output piece = {
+			.out = out,
+			.line = line,
+			.frame = frame,
+			.resolved = &line->resolved[i],
+			.answer = answer,
+			.options = options,
+			.demangle = is_ada ? DEMANGLE_ADA : options->demangle,
+		};
+		bool is_symbol = frame->style == STYLE_SYMBOL;
+		if (!is_symbol && !find_answer(resolver, frame, piece.resolved, answer))
+			continue;
+		text_bytes(out, line->text + done, frame->from - done);
+		if (is_symbol)
+			write_symbol(out, line, frame, options->demangle);
+		else
+			write_frame(&piece, i, line->n == 1);
+		done = frame->to;
+	}
+	text_bytes(out, line->text + done, line->size - done);
+}

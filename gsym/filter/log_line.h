@@ -1,0 +1,27 @@
+/*
+ * log_line.h - answers put into lines, as each kind of log has them.
+ */
+#ifndef GSYM_FILTER_LOG_LINE_H
+#define GSYM_FILTER_LOG_LINE_H
+
+#include "gsym/filter/log_format.h"
+
+/* A line with what is known of its frames. */
+struct resolved_line {
+	const char *text; /* with its newline, if it has one */
+	size_t size;
+	const struct log_frame *frames;        /* ascending by position */
+	const struct resolver_frame *resolved; /* as many */
+	const struct filter_image *images;     /* as many */
+	size_t n;
+};
+
+/*
+ * Appends the line. A frame without an answer stays as it is. Inlined calls take lines of their own before
+ * the function's, where the format has a line for each frame.
+ */
+void log_line_write(struct text_buf *out, const struct resolved_line *line,
+		    const struct stack_resolver *resolver, struct gsym_answer *answer,
+		    const struct filter_options *options);
+
+#endif

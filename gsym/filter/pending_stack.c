@@ -1,0 +1,254 @@
+#include "gsym/filter/pending_stack.h"
+
+#include <errno.h>
+
+#include "gsym/read/name_index.h"
+#include "gsym/read/reader.h"
+#include "gsym/filter/log_line.h"
+
+enum {
+	SAME_NAME_MAX = 4096, /* functions of one name looked at */
+	/* The kernel takes the distance to the next symbol for a size, so padding counts. */
+	PADDING_MAX = 64,
+};
+
+int pending_stack_init(struct pending_stack *stack)
+{
+	stack->resolver = stack_resolver_new();
+	return stack->resolver ? 0 : -ENOMEM;
+}
+
+void pending_stack_deinit(struct pending_stack *stack)
+{
+	stack_buffer_deinit(&stack->buffer);
+	vec_free(&stack->ordered);
+	vec_free(&stack->resolved);
+	vec_free(&stack->images);
+	stack_resolver_free(stack->resolver);
+	gsym_answer_deinit(&stack->answer);
+}
+
+size_t pending_stack_memory(const struct pending_stack *stack)
+{
+	return stack_buffer_memory(&stack->buffer) + stack->ordered.cap * sizeof(*stack->ordered.v) +
+	       stack->resolved.cap * sizeof(*stack->resolved.v) +
+	       stack->images.cap * sizeof(*stack->images.v);
+}
+
+/* ---- Images ---- */
+
+void pending_stack_set_kernel(struct pending_stack *stack, const struct filter_module *kernel)
+{
+	for (size_t i = 0; i < stack->buffer.frames.n; i++) {
+		struct log_frame *frame = &stack->buffer.frames.v[i];
+		if (frame->style == STYLE_KERNEL && !frame->module.id[0] &&
+		    strcmp(frame->module.name, kernel->name) == 0)
+			frame->module = *kernel;
+	}
+}
+
+static bool is_same_module(const struct filter_module *a, const struct filter_module *b)
+{
+	return strcmp(a->id, b->id) == 0 && strcmp(a->name, b->name) == 0 && a->is_kernel == b->is_kernel &&
+	       a->needs_names == b->needs_names;
+}
+
+/* The frame before @i with the same module, or @i. */
+static size_t find_same(const struct pending_stack *stack, size_t i)
+{
+	for (size_t k = i; k-- > 0;)
+		if (is_same_module(&stack->buffer.frames.v[k].module, &stack->buffer.frames.v[i].module))
+			return k;
+	return i;
+}
+
+static int find_image(struct pending_stack *stack, const struct filter_images *images, size_t i,
+		      bool *ret_wait)
+{
+	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct filter_image *image = &stack->images.v[i];
+	frame->module.needs_names = frame->space == FRAME_NAME;
+	*image = (struct filter_image){.reader = NULL};
+	size_t same = find_same(stack, i);
+	if (same != i || frame->style == STYLE_SYMBOL) {
+		*image = same != i ? stack->images.v[same] : *image;
+		return 0;
+	}
+	int err = images->find(images->user, &frame->module, image);
+	*ret_wait |= err == -EAGAIN;
+	if (err)
+		image->reader = NULL;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* All of them are asked for, so that they can be made at the same time. */
+static int find_images(struct pending_stack *stack, const struct filter_images *images)
+{
+	bool wait = false;
+	int err = 0;
+	if (vec_reserve(&stack->images, stack->buffer.frames.n))
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++)
+		err = find_image(stack, images, i, &wait);
+	return err ? err : wait ? -EAGAIN : 0;
+}
+
+/* ---- Addresses ---- */
+
+/* How well a function fits what the log says of its size: 2, 1, or 0 for not at all. */
+static unsigned fit(const struct name_hit *hit, const struct log_frame *frame)
+{
+	if (!frame->symbol_size || hit->size == frame->symbol_size)
+		return 2;
+	return frame->symbol_size > hit->size && frame->symbol_size - hit->size < PADDING_MAX;
+}
+
+/*
+ * The function of that name, if there is just one that fits best. What follows may be further away than
+ * padding; but a function that is larger than the log says is that of another build.
+ */
+static bool find_function(const struct gsym_reader *reader, const char *name, size_t size,
+			  const struct log_frame *frame, struct name_hit *ret, int *ret_err)
+{
+	struct name_search search;
+	struct name_hit hit;
+	unsigned best = 0, of_best = 0, seen = 0;
+	*ret_err = name_search_begin(&search, reader, name, size);
+	while (!*ret_err && seen < SAME_NAME_MAX && name_search_next(&search, &hit)) {
+		unsigned fits = fit(&hit, frame);
+		if (!seen++ || fits > best) {
+			*ret = hit;
+			best = fits;
+			of_best = 0;
+		}
+		of_best += fits == best;
+	}
+	return of_best == 1 && (best || ret->size < frame->symbol_size);
+}
+
+static int locate_name(const struct pending_stack *stack, const struct buffered_line *line,
+		       const struct log_frame *frame, struct resolver_frame *ret)
+{
+	struct name_hit hit = {0};
+	int err;
+	if (!find_function(ret->reader, stack->buffer.text.v + line->off + frame->symbol_from,
+			   frame->symbol_to - frame->symbol_from, frame, &hit, &err)) {
+		ret->reader = NULL;
+		return err;
+	}
+	ret->which = hit.which;
+	ret->address = gsym_reader_address(ret->reader, hit.index) + frame->address;
+	return 0;
+}
+
+static int locate(struct pending_stack *stack, const struct buffered_line *line, size_t i)
+{
+	const struct log_frame *frame = &stack->buffer.frames.v[i];
+	const struct filter_image *image = &stack->images.v[i];
+	struct resolver_frame *ret = &stack->resolved.v[i];
+	*ret = (struct resolver_frame){
+		.reader = image->reader,
+		.address = frame->address,
+		.which = RESOLVER_ANY_BODY,
+		.kind = frame->kind,
+		.apart = frame->apart,
+	};
+	if (ret->reader && frame->space == FRAME_RVA &&
+	    __builtin_add_overflow(ret->address, image->base, &ret->address))
+		ret->reader = NULL;
+	return ret->reader && frame->space == FRAME_NAME ? locate_name(stack, line, frame, ret) : 0;
+}
+
+static int locate_all(struct pending_stack *stack)
+{
+	if (vec_reserve(&stack->resolved, stack->buffer.frames.n))
+		return -ENOMEM;
+	for (size_t k = 0; k < stack->buffer.lines.n; k++) {
+		const struct buffered_line *line = &stack->buffer.lines.v[k];
+		for (size_t i = line->first; i < line->first + line->n; i++)
+			if (locate(stack, line, i))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- Resolving ---- */
+
+/* Goes over the frames that are walked, one chain after the other, and moves them to @stack->ordered or, if
+ * @back, back again. */
+static void move_frames(struct pending_stack *stack, bool back)
+{
+	const struct stack_buffer *buffer = &stack->buffer;
+	size_t n = 0;
+	for (uint32_t chain = 0; chain < buffer->n_chains; chain++) {
+		for (size_t i = 0; i < buffer->frames.n; i++) {
+			if (buffer->frames.v[i].chain != chain || buffer->frames.v[i].same != FRAME_NONE)
+				continue;
+			if (back)
+				stack->resolved.v[i] = stack->ordered.v[n++];
+			else
+				stack->ordered.v[n++] = stack->resolved.v[i];
+		}
+		if (n)
+			stack->ordered.v[n - 1].outermost = true;
+	}
+	stack->ordered.n = n;
+}
+
+static int walk(struct pending_stack *stack)
+{
+	const struct stack_buffer *buffer = &stack->buffer;
+	if (vec_reserve(&stack->ordered, buffer->frames.n))
+		return -ENOMEM;
+	move_frames(stack, false);
+	int err = stack_resolver_run(stack->resolver, stack->ordered.v, stack->ordered.n);
+	if (err)
+		return err;
+	move_frames(stack, true);
+	for (size_t i = buffer->frames.n; i-- > 0;)
+		if (buffer->frames.v[i].same != FRAME_NONE)
+			stack->resolved.v[i] = stack->resolved.v[buffer->frames.v[i].same];
+	return 0;
+}
+
+static void count(struct pending_stack *stack)
+{
+	for (size_t i = 0; i < stack->buffer.frames.n; i++) {
+		stack->counts.met += stack->buffer.frames.v[i].style != STYLE_SYMBOL;
+		stack->counts.found += !stack->resolved.v[i].err;
+	}
+}
+
+static void write(struct pending_stack *stack, const struct filter_options *options, struct text_buf *out)
+{
+	for (size_t i = 0; i < stack->buffer.lines.n; i++) {
+		const struct buffered_line *line = &stack->buffer.lines.v[i];
+		struct resolved_line place = {
+			.text = stack->buffer.text.v + line->off,
+			.size = line->size,
+			.frames = stack->buffer.frames.v + line->first,
+			.resolved = stack->resolved.v + line->first,
+			.images = stack->images.v + line->first,
+			.n = line->n,
+		};
+		log_line_write(out, &place, stack->resolver, &stack->answer, options);
+	}
+}
+
+int pending_stack_flush(struct pending_stack *stack, const struct filter_images *images,
+			const struct filter_options *options, struct text_buf *out)
+{
+	if (!stack->buffer.lines.n)
+		return 0;
+	int err = find_images(stack, images);
+	if (!err)
+		err = locate_all(stack);
+	if (!err)
+		err = walk(stack);
+	if (err)
+		return err;
+	count(stack);
+	write(stack, options, out);
+	stack_buffer_reset(&stack->buffer);
+	return out->failed ? -ENOMEM : 0;
+}

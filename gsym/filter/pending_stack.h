@@ -1,0 +1,32 @@
+/*
+ * pending_stack.h - the stacks that are held, resolved and written together.
+ */
+#ifndef GSYM_FILTER_PENDING_STACK_H
+#define GSYM_FILTER_PENDING_STACK_H
+
+#include "gsym/filter/stack_buffer.h"
+
+struct pending_stack {
+	struct stack_buffer buffer;
+	/* While it is resolved. */
+	VEC(struct filter_image) images;     /* of each frame; reader NULL: none */
+	VEC(struct resolver_frame) resolved; /* of each frame */
+	VEC(struct resolver_frame) ordered;  /* the same, in the order of calls */
+	struct stack_resolver *resolver;
+	struct filter_counts counts;
+	struct gsym_answer answer;
+};
+
+int pending_stack_init(struct pending_stack *stack);
+void pending_stack_deinit(struct pending_stack *stack);
+size_t pending_stack_memory(const struct pending_stack *stack);
+
+/* Tells frames of a kernel without an id, which were held before a line had it. */
+void pending_stack_set_kernel(struct pending_stack *stack, const struct filter_module *kernel);
+
+/* Resolves what is held, appends it to @out, and holds nothing. 0; -EAGAIN and -ENOMEM, after which all is
+ * still held. */
+int pending_stack_flush(struct pending_stack *stack, const struct filter_images *images,
+			const struct filter_options *options, struct text_buf *out);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * stack_resolver.h - a stack of addresses resolved as a whole.
+ *
+ * Identical code folding leaves one body for several functions, and an address in it belongs to any of them.
+ * The caller knows which one it called. So a stack is resolved from the outermost frame inwards, and each
+ * frame tells the next whom to expect: the callees of the call site (gsym(5), "Call sites") at its return
+ * address.
+ *
+ * - Call sites are found by the return address itself; functions, lines and inlined calls by the byte before
+ * it.
+ * - Of several functions, those whose stored name equals an expected one are kept; if none does, those that
+ * an expected one matches as a regular expression; if none does, all.
+ * - Of those left the one that the log names is meant. A kernel's log names one of several symbols at an
+ * address, whichever was called, so that calls count before it.
+ * - A call site belongs to one of the functions of folded code. While several are left, those of all of them
+ * count.
+ * - The flag "internal" holds an expectation back from frames of other images, "external" from frames of the
+ * same one.
+ * - Code that was interrupted called nobody: an exact address expects nobody, wherever it stands.
+ * - A frame of which nothing is known (no image, no function), or which has no call site there that names
+ * somebody, passes the expectation on: it may be a library that calls back. In the image of the caller itself
+ * a function nobody expected ends it.
+ */
+#ifndef GSYM_FILTER_STACK_RESOLVER_H
+#define GSYM_FILTER_STACK_RESOLVER_H
+
+#include "gsym/gsym.h"
+#include "gsym/base/vec.h"
+
+enum frame_pc {
+	PC_EXACT,  /* the address of the instruction itself: the innermost frame, or one that was interrupted
+		    */
+	PC_RETURN, /* the address behind a call */
+	PC_ADJUSTED, /* a return address from which the writer of the stack has taken something, to be within
+			 the call */
+};
+
+enum {
+	RESOLVER_ANY_BODY = UINT32_MAX,
+	STACK_FRAMES_MAX = 512,      /* of a stack: more are the caller's to split */
+	STACK_CANDIDATES_MAX = 4096, /* of functions at one address: of more, the first are candidates */
+};
+
+struct resolver_frame {
+	/* What is asked. */
+	const struct gsym_reader *reader; /* NULL: nothing is known of the frame's image */
+	uint64_t address;                 /* link-time */
+	uint32_t which; /* RESOLVER_ANY_BODY, or the one that the log names, which holds if the calls say
+			 * nothing
+			 */
+	uint8_t kind;   /* enum frame_pc */
+	bool apart;     /* no part of the chain of calls: neither expected nor expecting */
+	bool outermost; /* nobody called it: those behind it are another stack's */
+	/* What is answered. */
+	int err;             /* 0; -ENOENT: in no function; -EBADMSG: the record is damaged */
+	uint64_t looked_up;  /* the address that frames and lines are those of */
+	uint32_t n_bodies;   /* functions that share the code */
+	uint32_t first_kept; /* those left of them, in stack_resolver_body() */
+	uint32_t n_kept;     /* at least 1 if err is 0 */
+};
+
+struct stack_resolver;
+
+struct stack_resolver *stack_resolver_new(void);
+/* NULL is allowed. */
+void stack_resolver_free(struct stack_resolver *resolver);
+
+/*
+ * Resolves @n frames, the innermost first, of one stack or one after the other, of images that are open until
+ * it returns. 0 or -ENOMEM. A frame that cannot be resolved is no failure.
+ */
+int stack_resolver_run(struct stack_resolver *resolver, struct resolver_frame *frames, size_t n);
+
+/* Number @i of the functions left of @frame: what gsym_lookup_merged() calls it. Valid until the next
+ * resolver.
+ */
+uint32_t stack_resolver_body(const struct stack_resolver *resolver, const struct resolver_frame *frame,
+			     uint32_t i);
+
+/* gsym_lookup_flags() for that function. */
+int stack_resolver_answer(const struct stack_resolver *resolver, const struct resolver_frame *frame,
+			  uint32_t i, unsigned flags, struct gsym_answer *answer);
+
+#endif

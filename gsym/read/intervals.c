@@ -1,0 +1,137 @@
+#include "gsym/read/intervals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	CUT_COST_MAX = 256 * 1024, /* bytes of a record: some 8 MiB of intervals at most */
+	INSERTION_MAX = 24,
+};
+
+void intervals_deinit(struct interval_set *s)
+{
+	vec_free(&s->v);
+	vec_free(&s->nodes);
+	vec_free(&s->rows);
+	vec_free(&s->edges);
+	vec_free(&s->points);
+	vec_free(&s->next);
+}
+
+static size_t block_size(const struct function_info *record, enum info_type type)
+{
+	return record_has(record, type) ? cursor_left(&record->blocks[type]) : 0;
+}
+
+size_t intervals_cost(const struct function_info *record)
+{
+	return block_size(record, InfoType_LineTable) + block_size(record, InfoType_InlineInfo);
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static bool ascends(const uint32_t *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (v[i] < v[i - 1])
+			return false;
+	return true;
+}
+
+void offsets_sort(uint32_t *v, size_t n)
+{
+	if (n > INSERTION_MAX) {
+		if (!ascends(v, n))
+			qsort(v, n, sizeof(*v), compare_u32);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		uint32_t off = v[i];
+		size_t k = i;
+		for (; k && v[k - 1] > off; k--)
+			v[k] = v[k - 1];
+		v[k] = off;
+	}
+}
+
+/* Empty intervals at 0, at all rows and at all edges, each once. */
+static int merge_offsets(struct interval_set *s)
+{
+	size_t a = 0, b = 0, n = 0;
+	s->v.n = 0;
+	if (vec_reserve(&s->v, s->rows.n + s->edges.n + 1))
+		return -ENOMEM;
+	struct interval *v = s->v.v;
+	v[n++] = (struct interval){.off = 0};
+	while (a < s->rows.n || b < s->edges.n) {
+		bool row = b == s->edges.n || (a < s->rows.n && s->rows.v[a] < s->edges.v[b]);
+		uint32_t off = row ? s->rows.v[a++] : s->edges.v[b++];
+		v[n] = (struct interval){.off = off};
+		n += v[n - 1].off != off;
+	}
+	s->v.n = n;
+	return 0;
+}
+
+static int fill(struct interval_set *s, const struct function_info *record, const struct gsym_tables *tables)
+{
+	s->nodes.n = 0;
+	if (vec_push(&s->nodes, (struct interval_node){0}))
+		return -ENOMEM;
+	if (record_has(record, InfoType_LineTable))
+		linetab_sweep(record->blocks[InfoType_LineTable], s->v.v, s->v.n);
+	return record_has(record, InfoType_InlineInfo)
+		       ? inline_sweep(s, record->blocks[InfoType_InlineInfo], tables)
+		       : 0;
+}
+
+/* Joins neighbours that say the same. */
+static void join(struct interval_set *s)
+{
+	struct interval *v = s->v.v;
+	size_t n = 1;
+	for (size_t i = 1; i < s->v.n; i++) {
+		const struct interval *last = &v[n - 1];
+		if (v[i].file != last->file || v[i].line != last->line || v[i].node != last->node)
+			v[n++] = v[i];
+	}
+	s->v.n = n;
+}
+
+int intervals_cut(struct interval_set *s, const struct function_info *record,
+		  const struct gsym_tables *tables, uint32_t last)
+{
+	int err = 0;
+	if (intervals_cost(record) > CUT_COST_MAX)
+		return -E2BIG;
+	s->rows.n = s->edges.n = 0;
+	if (record_has(record, InfoType_LineTable))
+		err = linetab_offsets(record->blocks[InfoType_LineTable], last, &s->rows);
+	if (!err && record_has(record, InfoType_InlineInfo))
+		err = inline_offsets(record->blocks[InfoType_InlineInfo], tables, last, &s->edges);
+	if (err)
+		return err;
+	offsets_sort(s->edges.v, s->edges.n);
+	err = merge_offsets(s);
+	if (!err)
+		err = fill(s, record, tables);
+	if (!err)
+		join(s);
+	return err;
+}
+
+int intervals_at(struct interval_set *s, const struct function_info *record, const struct gsym_tables *tables)
+{
+	offsets_sort(s->edges.v, s->edges.n);
+	s->v.n = 0;
+	for (size_t i = 0; i < s->edges.n; i++) {
+		struct interval interval = {.off = s->edges.v[i]};
+		if ((!i || s->edges.v[i - 1] != interval.off) && vec_push(&s->v, interval))
+			return -ENOMEM;
+	}
+	return s->v.n ? fill(s, record, tables) : 0;
+}

@@ -1,0 +1,96 @@
+/*
+ * intervals.h - a function cut into intervals: what gsym_lookup() says of it, for many addresses in one pass
+ * over its record.
+ *
+ * Each interval has an offset, and says which row and which inlined call hold there. Either the offsets are
+ * chosen so that nothing changes between one and the next, and then they answer for the whole function; or
+ * they are those somebody asks for, which is how a table of millions of rows is read once for many. A pass
+ * gives exactly what one lookup after the other would, of damaged records, too: an address is answered if the
+ * damage lies behind what its lookup would have read. Internal.
+ */
+#ifndef GSYM_READ_INTERVALS_H
+#define GSYM_READ_INTERVALS_H
+
+#include "gsym/base/vec.h"
+#include "gsym/codec/inline.h"
+#include "gsym/codec/record.h"
+
+enum {
+	INTERVAL_DAMAGED = UINT32_MAX, /* for a node: a lookup here is -EBADMSG */
+	INTERVALS_AT_MAX = 1024,
+};
+
+struct interval {
+	uint32_t off;  /* from the function's start */
+	uint32_t file; /* of the row, not checked against the file table; 0 = no row */
+	uint32_t line;
+	uint32_t node; /* the innermost inlined call, 0 = none, or INTERVAL_DAMAGED */
+};
+
+/* An inlined call; number 0 is the function itself, and says nothing else. Neither name nor file are checked.
+ */
+struct interval_node {
+	uint64_t name;
+	uint64_t first; /* of its first range, from the function's start */
+	uint32_t call_file;
+	uint32_t call_line;
+	uint32_t parent; /* another node, with a smaller number */
+};
+
+struct offset_list {
+	uint32_t *v;
+	size_t n, cap;
+};
+
+/* Points that are inside a node that was entered, by their indexes, ascending. */
+struct sweep_level {
+	size_t from, n; /* in points and next; next has one more */
+	size_t left;    /* not taken by a child */
+	uint32_t node;
+	uint64_t base; /* that ranges of children count from */
+};
+
+/* Results, and memory that is used from call to call. Zero-initialised is empty. */
+struct interval_set {
+	VEC(struct interval) v;
+	VEC(struct interval_node) nodes;
+	struct offset_list rows, edges; /* scratch */
+	struct offset_list points, next;
+	struct sweep_level levels[INLINE_DEPTH_MAX + 1];
+};
+
+void intervals_deinit(struct interval_set *s);
+
+/* Bytes of @record that a pass reads. */
+size_t intervals_cost(const struct function_info *record);
+
+/*
+ * Cuts the function into intervals of which each answers up to the next, the last for all offsets up to
+ * @last; the first is at 0. 0, -ENOMEM, or -E2BIG when it would take more memory than such a function
+ * deserves.
+ */
+int intervals_cut(struct interval_set *s, const struct function_info *record,
+		  const struct gsym_tables *tables, uint32_t last);
+
+/*
+ * The same for the @n offsets in @s->edges, which it sorts: a interval for each different one, that answers
+ * for it alone. Always succeeds for up to INTERVALS_AT_MAX offsets if there is memory.
+ */
+int intervals_at(struct interval_set *s, const struct function_info *record,
+		 const struct gsym_tables *tables);
+
+/* Sorts what is nearly in order, or short. */
+void offsets_sort(uint32_t *v, size_t n);
+
+/* Adds offsets up to @last at which the row, or the path of inlined calls, may change. 0 or -ENOMEM. */
+int linetab_offsets(struct cursor block, uint32_t last, struct offset_list *out);
+int inline_offsets(struct cursor block, const struct gsym_tables *tables, uint32_t last,
+		   struct offset_list *out);
+
+/* Fills in rows of the @n intervals, whose offsets ascend. */
+void linetab_sweep(struct cursor block, struct interval *v, size_t n);
+
+/* Fills in nodes: 0, -ENOMEM or -E2BIG. */
+int inline_sweep(struct interval_set *s, struct cursor block, const struct gsym_tables *tables);
+
+#endif

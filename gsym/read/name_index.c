@@ -1,0 +1,258 @@
+/*
+ * The index is a table of (hash, function) in the order of buckets, which the upper bits of the hash choose;
+ * within a bucket functions ascend, as each pass over them goes upwards. The names themselves stay in the
+ * file: a search compares them there. The hash has a secret, so that a file cannot be written to put all
+ * names into one bucket.
+ */
+#include "gsym/read/name_index.h"
+
+#include "gsym/codec/merged.h"
+
+#include <stdatomic.h>
+#include <xxhash.h>
+
+enum {
+	HASHED_MAX =
+		1024, /* of a name: a hostile file may have one string of a gigabyte for every function */
+	MERGED_SIZE_MIN = 20, /* of a merged function in the file, see merged.c */
+	BUCKET_BITS_MAX = 24,
+	NO_INDEX = UINT32_MAX,
+};
+
+struct name_table {
+	uint64_t secret;
+	unsigned shift;  /* hash >> shift is the bucket */
+	size_t *buckets; /* where each begins in entries, and the end */
+	struct name_entry *entries;
+};
+
+void name_table_free(struct name_table *table)
+{
+	if (!table)
+		return;
+	free(table->buckets);
+	free(table->entries);
+	free(table);
+}
+
+uint64_t name_table_secret(const struct name_table *table)
+{
+	return table->secret;
+}
+
+uint32_t name_hash(const char *name, size_t size, uint64_t secret)
+{
+	return (uint32_t)(XXH3_64bits_withSeed(name, size < HASHED_MAX ? size : HASHED_MAX, secret) >> 32);
+}
+
+static unsigned hash_stored(void *user, const char *name, uint64_t secret, uint32_t ret[NAME_HASHES_MAX])
+{
+	(void)user;
+	ret[0] = name_hash(name, strnlen(name, HASHED_MAX), secret);
+	return 1;
+}
+
+static int add_name(struct name_builder *b, uint64_t strp, uint32_t index)
+{
+	const char *name = gsym_reader_string(b->reader, strp);
+	uint32_t hashes[NAME_HASHES_MAX];
+	unsigned n = name ? b->hashes(b->user, name, b->table->secret, hashes) : 0;
+	if (vec_reserve(&b->found, n))
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++)
+		b->found.v[b->found.n++] = (struct name_entry){hashes[i], index};
+	return 0;
+}
+
+/* The block of functions folded onto @record, behind their number. A damaged one has none. */
+static uint32_t open_merged(const struct function_info *record, struct cursor *ret)
+{
+	uint32_t count = 0;
+	*ret = record->blocks[InfoType_MergedFunctionsInfo];
+	if (record_has(record, InfoType_MergedFunctionsInfo) && merged_count(ret, &count, NULL))
+		count = 0;
+	return count;
+}
+
+/* The next of them: its name, and its bytes of code. */
+static bool next_merged(const struct gsym_reader *reader, struct cursor *merged, uint64_t *ret_strp,
+			uint32_t *ret_size)
+{
+	struct cursor c;
+	if (merged_next(merged, &c, NULL))
+		return false;
+	*ret_size = cursor_u32(&c);
+	*ret_strp = cursor_uint(&c, reader->info.strp_size);
+	return cursor_ok(&c);
+}
+
+static int add_merged(struct name_builder *b, const struct function_info *record, uint32_t index)
+{
+	struct cursor merged;
+	uint64_t strp;
+	uint32_t size, left = open_merged(record, &merged);
+	for (; left && b->budget && next_merged(b->reader, &merged, &strp, &size); left--, b->budget--) {
+		if (add_name(b, strp, index))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_all(struct name_builder *b)
+{
+	struct function_info record;
+	int err = 0;
+	for (uint32_t i = 0; !err && i < b->reader->info.num_addresses; i++) {
+		if (reader_parse_record(b->reader, i, &record, NULL))
+			continue;
+		err = add_name(b, record.name, i);
+		if (!err)
+			err = add_merged(b, &record, i);
+	}
+	return err;
+}
+
+/* Sorts what was found by bucket. */
+static int sort(struct name_table *names, const struct name_builder *b)
+{
+	size_t n = b->found.n, count = (size_t)1 << (32 - names->shift), sum = 0;
+	names->buckets = calloc(count + 1, sizeof(*names->buckets));
+	names->entries = malloc((n ? n : 1) * sizeof(*names->entries));
+	if (!names->buckets || !names->entries)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		names->buckets[b->found.v[i].hash >> names->shift]++;
+	for (size_t i = 0; i <= count; i++) {
+		size_t here = names->buckets[i];
+		names->buckets[i] = sum;
+		sum += here;
+	}
+	/* Each beginning moves to its bucket's end while it is filled: that is the next one's beginning. */
+	for (size_t i = 0; i < n; i++)
+		names->entries[names->buckets[b->found.v[i].hash >> names->shift]++] = b->found.v[i];
+	memmove(names->buckets + 1, names->buckets, count * sizeof(*names->buckets));
+	names->buckets[0] = 0;
+	return 0;
+}
+
+int name_builder_run(struct name_builder *b)
+{
+	unsigned bits = 1;
+	b->table = calloc(1, sizeof(*b->table));
+	if (!b->table)
+		return -ENOMEM;
+	b->table->secret = (uintptr_t)b->table; /* not known to who wrote the file */
+	b->budget = b->reader->bytes.size / MERGED_SIZE_MIN;
+	if (!b->hashes)
+		b->hashes = hash_stored;
+	int err = add_all(b);
+	while (bits < BUCKET_BITS_MAX && (size_t)2 << bits <= b->found.n)
+		bits++;
+	b->table->shift = 32 - bits;
+	return err ? err : sort(b->table, b);
+}
+
+void name_builder_deinit(struct name_builder *b)
+{
+	vec_free(&b->found);
+	name_table_free(b->table);
+	b->table = NULL;
+}
+
+/* ---- The index of stored names ---- */
+
+static _Atomic(struct name_table *) *slot_of(const struct gsym_reader *reader)
+{
+	return (_Atomic(struct name_table *) *)&reader->names; /* of caches, as hosts */
+}
+
+bool name_index_is_made(const struct gsym_reader *reader)
+{
+	return atomic_load_explicit(slot_of(reader), memory_order_acquire);
+}
+
+void name_index_publish(const struct gsym_reader *reader, struct name_table *table)
+{
+	struct name_table *none = NULL;
+	if (!atomic_compare_exchange_strong(slot_of(reader), &none, table))
+		name_table_free(table);
+}
+
+/* The index, made and published by whoever is first; a thread that made it in vain drops its own. */
+static const struct name_table *get(const struct gsym_reader *reader)
+{
+	const struct name_table *there = atomic_load_explicit(slot_of(reader), memory_order_acquire);
+	if (there)
+		return there;
+	struct name_builder b = {.reader = reader};
+	if (!name_builder_run(&b))
+		name_index_publish(reader, TAKE(b.table));
+	name_builder_deinit(&b);
+	return atomic_load_explicit(slot_of(reader), memory_order_acquire);
+}
+
+static bool is_stored(const struct name_search *search, const char *stored)
+{
+	return strncmp(stored, search->name, search->name_size) == 0 && !stored[search->name_size];
+}
+
+int name_search_begin(struct name_search *ret, const struct gsym_reader *reader, const char *name,
+		      size_t size)
+{
+	const struct name_table *names = get(reader);
+	if (!names)
+		return -ENOMEM;
+	*ret = (struct name_search){.reader = reader, .name = name, .name_size = size, .is_it = is_stored};
+	if (!memchr(name, 0, size)) /* no stored name has a NUL in it */
+		name_search_hash(ret, names, name_hash(name, size, names->secret));
+	return 0;
+}
+
+void name_search_hash(struct name_search *search, const struct name_table *table, uint32_t hash)
+{
+	search->table = table;
+	search->hash = hash;
+	search->last = NO_INDEX;
+	search->at = table->buckets[hash >> table->shift];
+	search->end = table->buckets[(hash >> table->shift) + 1];
+}
+
+static bool is_wanted(const struct name_search *search, uint64_t strp)
+{
+	const char *name = gsym_reader_string(search->reader, strp);
+	return name && search->is_it(search, name);
+}
+
+/* The first body of function @index that has the name. */
+static bool find_body(const struct name_search *search, uint32_t index, struct name_hit *ret)
+{
+	struct function_info record;
+	struct cursor merged;
+	uint64_t strp;
+	if (reader_parse_record(search->reader, index, &record, NULL))
+		return false;
+	*ret = (struct name_hit){.index = index, .size = record.size};
+	if (is_wanted(search, record.name))
+		return true;
+	for (uint32_t left = open_merged(&record, &merged); left; left--) {
+		ret->which++;
+		if (!next_merged(search->reader, &merged, &strp, &ret->size))
+			return false;
+		if (is_wanted(search, strp))
+			return true;
+	}
+	return false;
+}
+
+bool name_search_next(struct name_search *search, struct name_hit *ret)
+{
+	while (search->at < search->end) {
+		const struct name_entry *e = &search->table->entries[search->at++];
+		if (e->hash != search->hash || e->index == search->last) /* several bodies of one record */
+			continue;
+		search->last = e->index;
+		if (find_body(search, e->index, ret))
+			return true;
+	}
+	return false;
+}

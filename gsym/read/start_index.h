@@ -1,0 +1,53 @@
+/*
+ * start_index.h - which functions start before an address, for those who ask often. Internal.
+ *
+ * The address space is cut into as many equal buckets as there are functions, roughly, and for each the
+ * number of functions before it is kept: what is left to search is a bucket, and most hold one or two.
+ */
+#ifndef GSYM_READ_START_INDEX_H
+#define GSYM_READ_START_INDEX_H
+
+#include "gsym/read/reader.h"
+
+/* Zero-initialised is none. */
+struct start_index {
+	uint32_t *before; /* n_buckets + 1 */
+	size_t n_buckets;
+	unsigned shift;
+};
+
+void start_index_deinit(struct start_index *starts);
+
+/*
+ * Makes the index, in one pass over the table. 0 or -ENOMEM. A table that does not ascend, which is damaged,
+ * gets none: @starts stays empty, as it is when there is no memory.
+ */
+int start_index_build(struct start_index *starts, const struct gsym_reader *reader);
+
+/* How many functions start at or before @off, which counts from the base address. @starts may be empty. */
+size_t start_index_count(const struct start_index *starts, const struct gsym_reader *reader, uint64_t off);
+
+/* Bring from memory what start_index_count() will look at: for many addresses first the one, then, for all of
+ * them, the other. */
+static inline void start_index_prefetch(const struct start_index *starts, uint64_t off)
+{
+	if (starts->before && off >> starts->shift < starts->n_buckets)
+		__builtin_prefetch(&starts->before[off >> starts->shift]);
+}
+
+static inline void start_index_prefetch_functions(const struct start_index *starts,
+						  const struct gsym_reader *reader, uint64_t off)
+{
+	if (starts->before && off >> starts->shift < starts->n_buckets)
+		__builtin_prefetch(reader->addr_offs +
+				   (size_t)starts->before[off >> starts->shift] * reader->info.addr_off_size);
+}
+
+/* start_index_count() without an index. */
+size_t reader_count_starts(const struct gsym_reader *reader, uint64_t off);
+
+/* gsym_reader_find() for an address with @n > 0 functions that start at or before it, without words: 0,
+ * -ENOENT, -ENOMEM. */
+int reader_find_in_prefix(const struct gsym_reader *reader, uint64_t off, size_t n, uint32_t *ret_index);
+
+#endif

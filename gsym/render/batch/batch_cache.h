@@ -1,0 +1,186 @@
+/*
+ * batch_cache.h - what a batch keeps of a file: functions cut into intervals, and strings as a format shows
+ * them.
+ *
+ * All of it belongs to one way of showing, and is dropped at once, when it has become too much or another
+ * format is asked for. Nothing moves until batch_cache_begin() or batch_cache_refresh() is called. Internal.
+ */
+#ifndef GSYM_RENDER_BATCH_BATCH_CACHE_H
+#define GSYM_RENDER_BATCH_BATCH_CACHE_H
+
+#include "gsym/read/intervals.h"
+#include "gsym/read/start_index.h"
+#include "gsym/render/formats/formats.h"
+
+/* A string as it is shown. PUT_SLACK bytes behind the last can be read. */
+struct cached_text {
+	uint16_t shown;   /* bytes */
+	uint16_t linkage; /* of a name: as it is stored, escaped; where it begins, */
+	uint16_t end;     /* and where it ends */
+	bool too_long;    /* to be kept: there is no text */
+	uint8_t bytes[];
+};
+
+static inline struct span text_shown(const struct cached_text *text)
+{
+	return (struct span){text->bytes, text->shown};
+}
+
+static inline struct span text_linkage(const struct cached_text *text)
+{
+	return (struct span){text->bytes + text->linkage, (size_t)(text->end - text->linkage)};
+}
+
+/*
+ * Where something is in the room; 0 = nowhere. Of texts the lowest bits say how many lines of the processor's
+ * cache follow the first, so that they can be asked for without a look.
+ */
+typedef uint32_t arena_ref;
+
+enum {
+	REF_LINES = 7, /* those bits */
+	CACHE_LINE = 64,
+};
+
+struct flat_node {
+	arena_ref text; /* of its name; 0 before it was asked for */
+	uint32_t name;
+	uint32_t first;
+	uint32_t call_file;
+	uint32_t call_line;
+	uint32_t parent;
+};
+
+/* What a interval says, see intervals.h, packed: file, line, and the node in the lowest bits. */
+typedef uint64_t packed_location;
+
+enum {
+	LOCATION_FILE_BITS = 20,
+	LOCATION_LINE_BITS = 22,
+	LOCATION_NODE_BITS = 22,
+	LOCATION_DAMAGED = (1 << LOCATION_NODE_BITS) - 1, /* for a node */
+};
+
+static inline uint32_t location_file(packed_location place)
+{
+	return (uint32_t)(place >> (LOCATION_LINE_BITS + LOCATION_NODE_BITS));
+}
+
+static inline uint32_t location_line(packed_location place)
+{
+	return (uint32_t)(place >> LOCATION_NODE_BITS) & ((1U << LOCATION_LINE_BITS) - 1);
+}
+
+static inline uint32_t location_node(packed_location place)
+{
+	return (uint32_t)place & LOCATION_DAMAGED;
+}
+
+/*
+ * A function. Where intervals begin comes first, since that is searched; behind it what they say, and the
+ * nodes, of which number 0 is the function itself. All of it is packed: what random addresses cost is how
+ * much of this they have to bring from cache.
+ */
+struct flat_function {
+	uint64_t start; /* from the base address */
+	uint32_t index;
+	uint32_t size;
+	uint32_t n_merged;
+	uint32_t n; /* intervals; 0 = the record is damaged for every address */
+	bool alone; /* every address in [start, start + size) is this function's */
+	bool exact; /* intervals answer for their own offsets alone */
+	bool made_of_many;
+	_Alignas(packed_location) uint32_t offs[]; /* n, ascending */
+};
+
+static inline size_t flat_offs_size(size_t n)
+{
+	return (n + n % 2) * sizeof(uint32_t);
+}
+
+static inline packed_location *flat_locations(const struct flat_function *flat)
+{
+	return (packed_location *)((char *)flat->offs + flat_offs_size(flat->n));
+}
+
+static inline struct flat_node *flat_nodes(const struct flat_function *flat)
+{
+	return (struct flat_node *)(flat_locations(flat) + flat->n);
+}
+
+/* What is known of a function: where its map is, or one of these. */
+enum {
+	FLAT_NONE,
+	FLAT_SEEN,  /* there was one query for it */
+	FLAT_NEVER, /* it is answered one by one: something in it is too large for a map */
+};
+
+struct text_slot {
+	uint32_t key;   /* where a name is stored, or a file's number */
+	arena_ref text; /* 0: there is none */
+};
+
+enum { PATH_SLOTS = 1 << 13 }; /* slots */
+
+struct batch_cache {
+	const struct gsym_reader *reader;
+	enum render_format format;
+	enum demangle_mode demangle;
+	bool is_set_up;
+	bool emptied; /* once at least */
+	bool full;
+	char *arena; /* mapped */
+	size_t used;
+	struct start_index starts;
+	size_t asked;    /* queries for this reader */
+	arena_ref *flat; /* n_maps, by number of the function, or by its end if there are more functions */
+	size_t n_flat;
+	struct text_slot *names, *paths;
+	struct interval_set intervals;
+	struct text_buf text; /* being made */
+};
+
+/*
+ * Makes room for @n queries. False when they had better be answered one by one, because they are few or there
+ * is no cache. What batch_cache_begin() gave room for before is gone if another format is asked for.
+ */
+bool batch_cache_begin(struct batch_cache *cache, const struct render_options *options, size_t n);
+
+/* Empties memory that is full. */
+void batch_cache_refresh(struct batch_cache *cache);
+
+/* Drops everything; one that has nothing but a reader is empty. */
+void batch_cache_deinit(struct batch_cache *cache);
+
+/* Bytes that it holds, roughly. */
+size_t batch_cache_bytes(const struct batch_cache *cache);
+
+/* Room for something, aligned for any type; NULL when memory is full: then batch_cache_refresh() is due. */
+void *batch_cache_alloc(struct batch_cache *cache, size_t size);
+
+/*
+ * The name or file as it is shown. 0 when the file has no such string or entry; or, without memory, one that
+ * is too_long.
+ */
+arena_ref batch_cache_name(struct batch_cache *cache, const struct render_options *options, uint32_t name);
+arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file);
+
+/* The file if it was asked for before, else 0. */
+static inline arena_ref batch_cache_find_path(const struct batch_cache *cache, uint32_t file)
+{
+	const struct text_slot *slot =
+		&cache->paths[file & (PATH_SLOTS - 1)]; /* numbers of files are small */
+	return slot->key == file ? slot->text : 0;
+}
+
+static inline arena_ref batch_cache_ref(const struct batch_cache *cache, const void *at)
+{
+	return (arena_ref)((const char *)at - cache->arena);
+}
+
+static inline const struct cached_text *cached_text_at(const struct batch_cache *cache, arena_ref ref)
+{
+	return (const struct cached_text *)(cache->arena + (ref & ~(arena_ref)REF_LINES));
+}
+
+#endif

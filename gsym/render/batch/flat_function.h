@@ -1,0 +1,40 @@
+/* flat_function.h - functions cut into intervals, made when it pays. Internal. */
+#ifndef GSYM_RENDER_BATCH_FLAT_FUNCTION_H
+#define GSYM_RENDER_BATCH_FLAT_FUNCTION_H
+
+#include "gsym/render/batch/batch.h"
+#include "gsym/render/batch/batch_cache.h"
+
+/* Queries that are still to be answered, the first of them first. */
+struct flat_queries {
+	const struct batch_query *v;
+	size_t n;
+};
+
+/* The map of function @index if there is one; else NULL. */
+static inline struct flat_function *flat_function_find(const struct batch_cache *cache, uint32_t index)
+{
+	arena_ref ref = cache->flat[index & (cache->n_flat - 1)];
+	struct flat_function *flat = ref > FLAT_NEVER ? (struct flat_function *)(cache->arena + ref) : NULL;
+	return flat && flat->index == index ? flat : NULL;
+}
+
+/*
+ * The map of function @index, in which the first of @queries lies. NULL when that had better be looked up by
+ * itself: the function was not asked for before and is large, or there is no cache.
+ */
+struct flat_function *flat_function_get(struct batch_cache *cache, uint32_t index,
+					struct flat_queries queries);
+
+/* Whether a map of offsets that were asked for has one for @off, which is within the function. */
+static inline bool flat_function_has(const struct flat_function *flat, uint32_t off)
+{
+	const uint32_t *at = flat->offs;
+	for (size_t n = flat->n, half; n > 1; n -= half) {
+		half = n / 2;
+		at += at[half] <= off ? half : 0;
+	}
+	return flat->n && *at == off;
+}
+
+#endif

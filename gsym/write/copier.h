@@ -1,0 +1,61 @@
+/*
+ * copier.h - functions of one GSYM file on their way into another, in which strings and files have other
+ * numbers.
+ *
+ * A copier reads one file and may fill one file after the other. It takes over lines, inlined calls, merged
+ * functions and call sites, in the order in which llvm-gsymutil takes what it does, so that strings and files
+ * come to lie as they do there.
+ */
+#ifndef GSYM_WRITE_COPIER_H
+#define GSYM_WRITE_COPIER_H
+
+#include "gsym/base/vec.h"
+#include "gsym/gsym.h"
+#include "gsym/write/string_map.h"
+
+/* What a file of the old table has become; known when @run is that of the copier. */
+struct copied_file {
+	uint32_t run;
+	uint32_t index;
+};
+
+struct copier {
+	const struct gsym_reader *from;
+	struct gsym_writer *to;
+	struct gsym_decoder *decoder;
+	struct string_map strings;
+	struct copied_file *files; /* by index in @from */
+	uint32_t run;              /* counts the files filled */
+	uint64_t string_bytes;     /* taken into @to, told twice those that were there already */
+	/* the function under way, translated */
+	VEC(struct gsym_row) rows;
+	VEC(struct gsym_inline) inlines;
+	VEC(uint64_t) patterns;
+	VEC(struct gsym_func) merged;
+};
+
+/* The file read is borrowed. 0 or -ENOMEM; a copier that failed may be deinitialised. */
+int copier_init(struct copier *c, const struct gsym_reader *from);
+void copier_deinit(struct copier *c);
+
+/* Options of a writer for a file of the same version, byte order, base address and UUID. The UUID is
+ * borrowed. */
+struct gsym_writer_options copier_options(const struct gsym_reader *from);
+
+/* From now on fills @to, which is borrowed and holds nothing. 0 or -ENOMEM. */
+int copier_begin(struct copier *c, struct gsym_writer *to);
+
+/*
+ * Copies all strings and all files, those that no function refers to included, in their order. In a file that
+ * gsym wrote every one gets the number it had. -EBADMSG when files are damaged, which are left out.
+ */
+int copy_tables(struct copier *c, struct gsym_diag *diag);
+
+/*
+ * Copies function @index; functions come in the order of the file. @ret is the function as it is in the old
+ * file, valid until the next call. -EBADMSG for a damaged record, or when those copied before took too much
+ * by sharing their bytes; else what the writer says.
+ */
+int copy_function(struct copier *c, uint32_t index, struct gsym_func *ret, struct gsym_diag *diag);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * string_map.h - what the strings of one GSYM file are called in another: a map of string table offsets.
+ *
+ * It can be emptied without touching its memory, as it is for each of many files written one after the other.
+ */
+#ifndef GSYM_WRITE_STRING_MAP_H
+#define GSYM_WRITE_STRING_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct copied_string {
+	uint64_t from, to;
+	uint32_t run; /* in use when it is that of the map */
+};
+
+/* Zero-initialised, then string_map_clear(): empty. */
+struct string_map {
+	struct copied_string *slots; /* open addressing, linear probing, a power of two */
+	size_t n_slots, used;
+	uint32_t run;
+};
+
+void string_map_deinit(struct string_map *map);
+
+/* 0, or -ENOMEM. */
+int string_map_clear(struct string_map *map);
+
+/* Whether @from is known, and as what. */
+bool string_map_find(const struct string_map *map, uint64_t from, uint64_t *ret);
+
+/* Notes a string that is not known yet: 0 or -ENOMEM. */
+int string_map_add(struct string_map *map, uint64_t from, uint64_t to);
+
+#endif

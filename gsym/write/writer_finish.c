@@ -1,0 +1,176 @@
+/*
+ * The end of writing: lays the file out and emits it as a few stretches of bytes, of which only the head (the
+ * header and the tables of numbers) is made here.
+ */
+#include "gsym/write/writer.h"
+
+#include "gsym/base/diag.h"
+#include "gsym/write/layout.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+/* The file in order: head, strings, padding, records. */
+struct file_parts {
+	struct span at[4];
+	size_t n;
+	uint64_t size;
+};
+
+int writer_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_diag *diag)
+{
+	if (!w->slots.n)
+		return diag_set(diag, -EINVAL, "header at offset 0: no functions to write");
+	const struct writer_slot *last = &w->slots.v[w->slots.n - 1];
+	struct layout_input in = {
+		.version = w->version,
+		.num_addresses = w->slots.n,
+		.last_offset = last->start - w->base_address,
+		.num_files = w->files.entries.n,
+		.strtab_size = w->strings.n,
+		.records_size = w->records.n,
+		.last_record = last->record,
+		.uuid_size = w->uuid.n,
+	};
+	return layout_make(&in, ret, diag);
+}
+
+static void put_header_v1(struct buf *b, const struct gsym_writer *w, const struct layout *l)
+{
+	buf_u32(b, GSYM_MAGIC);
+	buf_u16(b, 1);
+	buf_u8(b, l->addr_off_size);
+	buf_u8(b, (uint8_t)w->uuid.n);
+	buf_u64(b, w->base_address);
+	buf_u32(b, (uint32_t)w->slots.n);
+	buf_u32(b, (uint32_t)l->off[GlobalInfo_StringTable]);
+	buf_u32(b, (uint32_t)l->size[GlobalInfo_StringTable]);
+	buf_bytes(b, w->uuid.v, w->uuid.n);
+	buf_zeros(b, V1_UUID_MAX - w->uuid.n);
+}
+
+static void put_directory(struct buf *b, const struct layout *l)
+{
+	static const enum global_info order[] = {
+		GlobalInfo_UUID,      GlobalInfo_AddrOffsets, GlobalInfo_AddrInfoOffsets,
+		GlobalInfo_FileTable, GlobalInfo_StringTable, GlobalInfo_FunctionInfo,
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		if (!l->size[order[i]])
+			continue;
+		buf_u32(b, order[i]);
+		buf_u64(b, l->off[order[i]]);
+		buf_u64(b, l->size[order[i]]);
+	}
+	buf_zeros(b, GLOBAL_ENTRY_SIZE);
+}
+
+static void put_header_v2(struct buf *b, const struct gsym_writer *w, const struct layout *l)
+{
+	buf_u32(b, GSYM_MAGIC);
+	buf_u16(b, 2);
+	buf_u8(b, l->addr_off_size);
+	buf_u8(b, V2_STRING_ENCODING_LIST);
+	buf_u64(b, w->base_address);
+	buf_u32(b, (uint32_t)w->slots.n);
+	put_directory(b, l);
+	buf_bytes(b, w->uuid.v, w->uuid.n);
+}
+
+/* Version 1 stores where a record is in the file, version 2 where it is among the records. */
+static void put_tables(struct buf *b, const struct gsym_writer *w, const struct layout *l)
+{
+	uint64_t records = w->version == 1 ? l->off[GlobalInfo_FunctionInfo] : 0;
+	unsigned info_size = w->version == 1 ? 4 : 8,
+		 strp_size = w->version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE;
+	buf_align(b, l->addr_off_size);
+	for (size_t i = 0; i < w->slots.n; i++)
+		buf_uint(b, w->slots.v[i].start - w->base_address, l->addr_off_size);
+	buf_align(b, info_size);
+	for (size_t i = 0; i < w->slots.n; i++)
+		buf_uint(b, records + w->slots.v[i].record, info_size);
+	buf_align(b, 4);
+	buf_u32(b, (uint32_t)w->files.entries.n);
+	for (size_t i = 0; i < w->files.entries.n; i++) {
+		buf_uint(b, w->files.entries.v[i].dir, strp_size);
+		buf_uint(b, w->files.entries.v[i].base, strp_size);
+	}
+}
+
+static void add_part(struct file_parts *s, const void *data, size_t size)
+{
+	s->at[s->n++] = (struct span){data, size};
+	s->size += size;
+}
+
+/* Makes the head in @head, which must outlive @ret. */
+static int make_file(struct gsym_writer *w, struct buf *head, struct file_parts *ret, struct gsym_diag *diag)
+{
+	static const uint8_t zeros[RECORD_ALIGN];
+	struct layout l;
+	if (w->finished)
+		return diag_set(diag, -EINVAL, "the writer has finished");
+	w->finished = true;
+	int err = writer_layout(w, &l, diag);
+	if (err)
+		return err;
+	*head = (struct buf){.big = w->records.big};
+	if (w->version == 1)
+		put_header_v1(head, w, &l);
+	else
+		put_header_v2(head, w, &l);
+	put_tables(head, w, &l);
+	if (!buf_ok(head))
+		return diag_set(diag, -ENOMEM, "no memory for the tables");
+	*ret = (struct file_parts){.n = 0};
+	add_part(ret, head->v, head->n);
+	add_part(ret, w->strings.bytes, w->strings.n);
+	add_part(ret, zeros, l.off[GlobalInfo_FunctionInfo] - ret->size);
+	add_part(ret, w->records.v, w->records.n);
+	return 0;
+}
+
+static int write_at(int fd, const struct span *bytes, uint64_t off, struct gsym_diag *diag)
+{
+	size_t done = 0;
+	while (done < bytes->size) {
+		ssize_t n = pwrite(fd, bytes->data + done, bytes->size - done, (off_t)(off + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		int err = n < 0 ? errno : EIO;
+		if (n <= 0)
+			return diag_set(diag, -err, "writing at offset 0x%" PRIx64 ": %s", off + done,
+					strerror(err));
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int gsym_writer_finish(struct gsym_writer *writer, int fd, struct gsym_diag *diag)
+{
+	CLEANUP(buf_free) struct buf head = {0};
+	struct file_parts file;
+	int err = make_file(writer, &head, &file, diag);
+	uint64_t off = 0;
+	for (size_t i = 0; !err && i < file.n; off += file.at[i++].size)
+		err = write_at(fd, &file.at[i], off, diag);
+	return err;
+}
+
+int gsym_writer_finish_memory(struct gsym_writer *writer, void **ret_data, size_t *ret_size,
+			      struct gsym_diag *diag)
+{
+	CLEANUP(buf_free) struct buf head = {0};
+	struct file_parts file;
+	int err = make_file(writer, &head, &file, diag);
+	if (err)
+		return err;
+	uint8_t *data = malloc(file.size), *at = data;
+	if (!data)
+		return diag_set(diag, -ENOMEM, "no memory for a file of 0x%" PRIx64 " bytes", file.size);
+	for (size_t i = 0; i < file.n; at += file.at[i++].size)
+		memcpy(at, file.at[i].data, file.at[i].size);
+	*ret_data = data;
+	*ret_size = file.size;
+	return 0;
+}
