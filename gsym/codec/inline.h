@@ -12,15 +12,7 @@
 #include "gsym/codec/buf.h"
 #include "gsym/codec/decoder.h"
 #include "gsym/codec/format.h"
-
-/* A node that a lookup passes. */
-struct inline_node {
-	uint64_t first; /* start of its first range, from the function's start */
-	uint64_t name;
-	uint64_t call_file; /* not checked against the file table */
-	uint32_t call_line;
-	bool has_children;
-};
+#include "gsym/codec/inline_node.h"
 
 /* The way from the root down to the innermost node that contains an address. Needs no memory. */
 struct inline_walk {

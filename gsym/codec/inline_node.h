@@ -8,8 +8,18 @@
 #ifndef GSYM_CODEC_INLINE_NODE_H
 #define GSYM_CODEC_INLINE_NODE_H
 
-#include "gsym/codec/inline.h"
+#include "gsym/base/cursor.h"
+#include "gsym/codec/format.h"
 #include "gsym/codec/leb.h"
+
+/* A node that a lookup passes. */
+struct inline_node {
+	uint64_t first; /* start of its first range, from the function's start */
+	uint64_t name;
+	uint64_t call_file; /* not checked against the file table */
+	uint32_t call_line;
+	bool has_children;
+};
 
 /* The number of ranges a node begins with, checked against the bytes left. 0 ends a list of siblings. */
 static LEB_INLINE uint64_t read_n_ranges(struct cursor *c)

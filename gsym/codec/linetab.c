@@ -11,7 +11,6 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/codec/leb.h"
-#include "gsym/read/intervals.h"
 
 #include <inttypes.h>
 

@@ -11,6 +11,7 @@
 #include "gsym/codec/buf.h"
 #include "gsym/codec/decoder.h"
 #include "gsym/codec/format.h"
+#include "gsym/codec/interval.h"
 
 /*
  * File and line of the row that holds at @off bytes from the function's start; its own offset is left 0.
@@ -38,6 +39,12 @@ int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size
  */
 int linetab_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables,
 		   struct gsym_decoder *out, struct gsym_diag *diag);
+
+/* Appends the offsets of rows up to @last to @out: 0 or -ENOMEM. */
+int linetab_offsets(struct cursor block, uint32_t last, struct offset_list *out);
+
+/* Sets file and line of the @n intervals, whose offsets must ascend, in one pass over the table. */
+void linetab_sweep(struct cursor block, struct interval *v, size_t n);
 
 /*
  * Appends the table of @n > 0 rows to @out, byte for byte as LLVM's encoder does. -EINVAL when rows descend,

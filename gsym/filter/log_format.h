@@ -7,7 +7,7 @@
 #ifndef GSYM_FILTER_LOG_FORMAT_H
 #define GSYM_FILTER_LOG_FORMAT_H
 
-#include "gsym/filter/filter.h"
+#include "gsym/filter/filter_types.h"
 #include "gsym/filter/text_scan.h"
 #include "gsym/filter/stack_resolver.h"
 

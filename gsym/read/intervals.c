@@ -1,5 +1,7 @@
 #include "gsym/read/intervals.h"
 
+#include "gsym/codec/linetab.h"
+
 #include <errno.h>
 #include <stdlib.h>
 

@@ -13,18 +13,11 @@
 
 #include "gsym/base/vec.h"
 #include "gsym/codec/inline.h"
+#include "gsym/codec/interval.h"
 #include "gsym/codec/record.h"
 
 enum {
-	INTERVAL_DAMAGED = UINT32_MAX, /* for a node: a lookup here is -EBADMSG */
-	INTERVALS_AT_MAX = 1024,
-};
-
-struct interval {
-	uint32_t off;  /* from the function's start */
-	uint32_t file; /* of the row, not checked against the file table; 0 = no row */
-	uint32_t line;
-	uint32_t node; /* the innermost inlined call, 0 = none, or INTERVAL_DAMAGED */
+	INTERVALS_AT_MAX = 1024, /* offsets that intervals_at() always accepts */
 };
 
 /* An inlined call; number 0 is the function itself, and says nothing else. Neither name nor file are checked.
@@ -35,11 +28,6 @@ struct interval_node {
 	uint32_t call_file;
 	uint32_t call_line;
 	uint32_t parent; /* another node, with a smaller number */
-};
-
-struct offset_list {
-	uint32_t *v;
-	size_t n, cap;
 };
 
 /* Points that are inside a node that was entered, by their indexes, ascending. */
@@ -82,13 +70,9 @@ int intervals_at(struct interval_set *s, const struct function_info *record,
 /* Sorts what is nearly in order, or short. */
 void offsets_sort(uint32_t *v, size_t n);
 
-/* Adds offsets up to @last at which the row, or the path of inlined calls, may change. 0 or -ENOMEM. */
-int linetab_offsets(struct cursor block, uint32_t last, struct offset_list *out);
+/* Appends the offsets up to @last at which the stack of inlined calls may change. 0 or -ENOMEM. */
 int inline_offsets(struct cursor block, const struct gsym_tables *tables, uint32_t last,
 		   struct offset_list *out);
-
-/* Fills in rows of the @n intervals, whose offsets ascend. */
-void linetab_sweep(struct cursor block, struct interval *v, size_t n);
 
 /* Fills in nodes: 0, -ENOMEM or -E2BIG. */
 int inline_sweep(struct interval_set *s, struct cursor block, const struct gsym_tables *tables);

@@ -29,7 +29,7 @@ struct gsym_reader {
 	_Atomic(struct name_table *) names; /* and by the first search for a name, see name_index.h */
 };
 
-/* Finds the tables of @reader->bytes and checks their bounds: header.c. */
+/* Finds the tables of @reader->bytes and checks their bounds: tables.c. */
 int reader_parse(struct gsym_reader *reader, struct gsym_diag *diag);
 
 /* Address of function @index, counted from the base address. */

@@ -5,6 +5,7 @@
 #include "gsym/write/writer.h"
 
 #include "gsym/base/diag.h"
+#include "gsym/codec/header.h"
 #include "gsym/write/layout.h"
 
 #include <inttypes.h>
@@ -35,46 +36,19 @@ int writer_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_d
 	return layout_make(&in, ret, diag);
 }
 
-static void put_header_v1(struct buf *b, const struct gsym_writer *w, const struct layout *l)
+static struct gsym_header header_of(const struct gsym_writer *w, const struct layout *l)
 {
-	buf_u32(b, GSYM_MAGIC);
-	buf_u16(b, 1);
-	buf_u8(b, l->addr_off_size);
-	buf_u8(b, (uint8_t)w->uuid.n);
-	buf_u64(b, w->base_address);
-	buf_u32(b, (uint32_t)w->slots.n);
-	buf_u32(b, (uint32_t)l->off[GlobalInfo_StringTable]);
-	buf_u32(b, (uint32_t)l->size[GlobalInfo_StringTable]);
-	buf_bytes(b, w->uuid.v, w->uuid.n);
-	buf_zeros(b, V1_UUID_MAX - w->uuid.n);
-}
-
-static void put_directory(struct buf *b, const struct layout *l)
-{
-	static const enum global_info order[] = {
-		GlobalInfo_UUID,      GlobalInfo_AddrOffsets, GlobalInfo_AddrInfoOffsets,
-		GlobalInfo_FileTable, GlobalInfo_StringTable, GlobalInfo_FunctionInfo,
+	struct gsym_header h = {
+		.version = w->version,
+		.big_endian = w->records.big,
+		.addr_off_size = l->addr_off_size,
+		.base_address = w->base_address,
+		.num_addresses = (uint32_t)w->slots.n,
+		.uuid = {w->uuid.v, w->uuid.n},
 	};
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		if (!l->size[order[i]])
-			continue;
-		buf_u32(b, order[i]);
-		buf_u64(b, l->off[order[i]]);
-		buf_u64(b, l->size[order[i]]);
-	}
-	buf_zeros(b, GLOBAL_ENTRY_SIZE);
-}
-
-static void put_header_v2(struct buf *b, const struct gsym_writer *w, const struct layout *l)
-{
-	buf_u32(b, GSYM_MAGIC);
-	buf_u16(b, 2);
-	buf_u8(b, l->addr_off_size);
-	buf_u8(b, V2_STRING_ENCODING_LIST);
-	buf_u64(b, w->base_address);
-	buf_u32(b, (uint32_t)w->slots.n);
-	put_directory(b, l);
-	buf_bytes(b, w->uuid.v, w->uuid.n);
+	for (int type = 0; type < GLOBAL_INFO_KNOWN; type++)
+		h.tables[type] = (struct table_range){l->off[type], l->size[type], l->size[type] > 0};
+	return h;
 }
 
 /* Version 1 stores where a record is in the file, version 2 where it is among the records. */
@@ -115,10 +89,8 @@ static int make_file(struct gsym_writer *w, struct buf *head, struct file_parts 
 	if (err)
 		return err;
 	*head = (struct buf){.big = w->records.big};
-	if (w->version == 1)
-		put_header_v1(head, w, &l);
-	else
-		put_header_v2(head, w, &l);
+	struct gsym_header header = header_of(w, &l);
+	header_encode(head, &header);
 	put_tables(head, w, &l);
 	if (!buf_ok(head))
 		return diag_set(diag, -ENOMEM, "no memory for the tables");

@@ -7,25 +7,12 @@
 #ifndef GSYM_RENDER_BATCH_BATCH_H
 #define GSYM_RENDER_BATCH_BATCH_H
 
+#include "gsym/render/batch/batch_query.h"
 #include "gsym/render/render.h"
 
 enum {
 	/* Queries that are worth handing over together. */
 	BATCH_QUERIES = 16 * 1024,
-};
-
-enum batch_kind {
-	BATCH_ADDRESS,
-	BATCH_UNKNOWN,   /* an address that stands for no place in this file */
-	BATCH_MALFORMED, /* a line that is no address */
-};
-
-struct batch_query {
-	uint64_t given;   /* the address as it came */
-	uint64_t addr;    /* the same as the file was linked; of a return address: one byte before */
-	const char *text; /* of BATCH_MALFORMED: the line, borrowed */
-	uint32_t size;
-	uint8_t kind; /* enum batch_kind */
 };
 
 struct batch_options {

@@ -2,8 +2,8 @@
 #ifndef GSYM_RENDER_BATCH_FLAT_FUNCTION_H
 #define GSYM_RENDER_BATCH_FLAT_FUNCTION_H
 
-#include "gsym/render/batch/batch.h"
 #include "gsym/render/batch/batch_cache.h"
+#include "gsym/render/batch/batch_query.h"
 
 /* Queries that are still to be answered, the first of them first. */
 struct flat_queries {
