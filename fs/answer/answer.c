@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gsym/base/diag.h"
+#include "gsym/read/lookup.h"
 #include "gsym/render/render.h"
 #include "gsym/render/shown_names.h"
 #include "convert/os/guard.h"
@@ -17,13 +18,6 @@ enum {
 	NAMESAKES_MAX = 1000, /* functions of one name that are shown */
 	SEARCH_MAX = 1,       /* seconds, once demangled names are compared: real ones take far less than a
 				 millisecond */
-};
-
-static const enum render_format render_formats[] = {
-	[FORMAT_TEXT] = RENDER_TEXT,
-	[FORMAT_TSV] = RENDER_TSV,
-	[FORMAT_JSON] = RENDER_JSON,
-	[FORMAT_ATOS] = RENDER_ATOS,
 };
 
 /* One answer being made; outlives a fault in the middle of it. */
@@ -45,13 +39,6 @@ struct answering {
 
 /* ---- Answers ---- */
 
-/* What was asked for lies one byte behind what was looked up. */
-static void step_back(struct gsym_answer *answer)
-{
-	for (size_t i = 0; i < answer->n_frames; i++)
-		answer->frames[i].offset++;
-}
-
 /* One function of the name that was asked for; -ENOENT when it ends before the place. */
 static int symbol_answer(struct answering *w, const struct name_hit *hit)
 {
@@ -64,9 +51,9 @@ static int symbol_answer(struct answering *w, const struct name_hit *hit)
 	if (err)
 		return err;
 	if (back)
-		step_back(&w->answer);
-	if (w->out.n && w->options->format != RENDER_TSV && w->options->format != RENDER_JSON)
-		text_char(&w->out, '\n');
+		answer_count_from_return(&w->answer);
+	if (w->out.n)
+		render_end_record(&w->out, w->options->format);
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
@@ -126,7 +113,7 @@ static int look_up_and_render(void *arg)
 	if (err)
 		return err;
 	if (w->request->context.is_return)
-		step_back(&w->answer);
+		answer_count_from_return(&w->answer);
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
@@ -175,7 +162,7 @@ struct batch_options answer_batch_options(const struct gsymfs *fs, const struct 
 					  const struct context *place)
 {
 	return (struct batch_options){
-		.render.format = render_formats[request->format],
+		.render.format = request->format,
 		.near = wants_near(fs, place),
 		.is_return = place->is_return,
 	};
@@ -186,10 +173,10 @@ static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handl
 {
 	char module[PATH_MAX] = "";
 	struct render_options options = {
-		.format = render_formats[request->format],
+		.format = request->format,
 		.demangle = answer_demangle(fs, handle, request->raw),
 	};
-	if (request->format != FORMAT_TEXT)
+	if (request->format != RENDER_TEXT)
 		answer_module(fs, rev, module);
 	options.module = module;
 	struct answering w = {

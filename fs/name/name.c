@@ -6,6 +6,7 @@
 
 #include "gsym/base/address.h"
 #include "gsym/render/formats/listing.h"
+#include "gsym/render/render.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -139,28 +140,12 @@ static const char *parse_number(const char *name, uint64_t *ret)
 	return name + n;
 }
 
-static bool parse_format(const char *suffix, enum request_format *ret)
-{
-	static const struct {
-		const char *suffix;
-		enum request_format format;
-	} formats[] = {
-		{"", FORMAT_TEXT}, {".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}, {".atos", FORMAT_ATOS}};
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		if (strcmp(suffix, formats[i].suffix) == 0) {
-			*ret = formats[i].format;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* What follows the name of an answer: ".raw" or not, and a format. */
 static bool parse_suffix(const char *suffix, struct request *ret)
 {
 	static const char raw[] = ".raw";
 	ret->raw = strncmp(suffix, raw, sizeof(raw) - 1) == 0;
-	return parse_format(ret->raw ? suffix + sizeof(raw) - 1 : suffix, &ret->format);
+	return !render_format_by_suffix(ret->raw ? suffix + sizeof(raw) - 1 : suffix, &ret->format);
 }
 
 static void parse_address(const char *name, struct request *ret)
@@ -204,14 +189,12 @@ static uint64_t cut_offset(const char *text, size_t *size)
  * and more. */
 static void parse_symbol(const char *name, struct request *ret)
 {
-	static const struct {
-		const char *suffix;
-		enum request_format format;
-	} formats[] = {{".tsv", FORMAT_TSV}, {".json", FORMAT_JSON}, {".atos", FORMAT_ATOS}};
 	size_t size = strlen(name);
-	for (size_t i = 0; i < ARRAY_SIZE(formats) && ret->format == FORMAT_TEXT; i++)
-		if (cut_suffix(name, &size, formats[i].suffix))
-			ret->format = formats[i].format;
+	for (int i = 0; i < RENDER_FORMATS && ret->format == RENDER_TEXT; i++) {
+		const char *suffix = render_format_of((enum render_format)i)->suffix;
+		if (suffix && cut_suffix(name, &size, suffix))
+			ret->format = (enum render_format)i;
+	}
 	ret->raw = cut_suffix(name, &size, ".raw");
 	ret->address = cut_offset(name, &size);
 	ret->symbol = name;

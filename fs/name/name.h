@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gsym/render/render_options.h"
+
 enum {
 	NAME_BYTES_MAX = 255,
 	/* "xxh3-" and 32 digits, or a build id of up to 64 bytes, and the NUL. */
@@ -59,18 +61,11 @@ enum request_kind {
 	REQUEST_CONTEXT, /* image: a directory in which addresses mean something else */
 };
 
-enum request_format {
-	FORMAT_TEXT,
-	FORMAT_TSV,
-	FORMAT_JSON,
-	FORMAT_ATOS,
-};
-
 /* A small value that says all of a name: requests for the same thing are equal. */
 struct request {
 	enum request_kind kind;
 	/* REQUEST_ADDRESS, REQUEST_SYMBOL, REQUEST_BATCH */
-	enum request_format format;
+	enum render_format format;
 	bool raw;         /* names as they are stored, not demangled */
 	uint64_t address; /* not of REQUEST_BATCH; of a symbol: counted from its start */
 	/* REQUEST_SYMBOL: a name of a function, borrowed from what was parsed; not terminated */

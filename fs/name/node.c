@@ -49,7 +49,7 @@ struct request node_request(const struct node *node)
 			: node->is == NODE_IS_ADDRESS ? REQUEST_ADDRESS
 			: node->is == NODE_IS_BATCH   ? REQUEST_BATCH
 						      : REQUEST_CONTEXT,
-		.format = (enum request_format)node->format,
+		.format = (enum render_format)node->format,
 		.raw = node->raw,
 		.address = node->address,
 		.symbol = node->symbol,

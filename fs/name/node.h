@@ -103,7 +103,7 @@ struct node {
 	struct context context;
 	uint8_t is;     /* enum node_is */
 	uint32_t size;  /* of its content */
-	uint8_t format; /* enum request_format */
+	uint8_t format; /* enum render_format */
 	bool raw;
 	char *symbol;            /* of REQUEST_SYMBOL, terminated; its own */
 	struct content *content; /* the content; NULL when memory for it ran short: made again when read */

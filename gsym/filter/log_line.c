@@ -1,7 +1,7 @@
 #include "gsym/filter/log_line.h"
 
 #include "gsym/base/escape.h"
-#include "gsym/render/formats/formats.h"
+#include "gsym/render/frame_text.h"
 
 /* Columns of a backtrace: the number ends in one, that of an inlined call and a blank follow. */
 enum { BACKTRACE_NUMBER_DIGITS = 5, BACKTRACE_INLINED_WIDTH = 4, BACKTRACE_ADDRESS_DIGITS = 16 };

@@ -25,6 +25,14 @@ int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, unsigned
 int lookup_count_merged(const struct function_info *record, struct cursor *ret_merged, uint32_t *ret,
 			struct gsym_diag *diag);
 
+/* A return address is looked up by the byte before it: makes the offsets of @answer those of the address
+ * itself. */
+static inline void answer_count_from_return(struct gsym_answer *answer)
+{
+	for (size_t i = 0; i < answer->n_frames; i++)
+		answer->frames[i].offset++;
+}
+
 /*
  * Whether a line of the function @name can only be one nearby: the compiler made it of the code of many
  * (LLVM's machine outliner), and says line 0 of all of it.

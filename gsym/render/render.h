@@ -2,49 +2,40 @@
  * render.h - answers as text.
  *
  * Pure: frames in, bytes out. The formats are those of gsymfs(1), and every record ends with a newline. Names
- * and paths come from hostile files; each format escapes what could forge a line or reach a terminal.
+ * and paths come from untrusted files: each format escapes whatever could forge a line or reach a terminal.
  */
 #ifndef GSYM_RENDER_RENDER_H
 #define GSYM_RENDER_RENDER_H
 
-#include "gsym/gsym.h"
-#include "gsym/render/demangle/demangle_cache.h"
-#include "gsym/base/text_buf.h"
+#include "gsym/render/formats/output_format.h"
 
-enum render_format {
-	RENDER_TEXT,     /* the lines of llvm-addr2line -pfiC */
-	RENDER_TSV,      /* address depth function offset file line flags module linkage_name */
-	RENDER_JSON,     /* one object a line, as llvm-symbolizer --output-style=JSON */
-	RENDER_ATOS,     /* "function (in module) (file:line)", as Apple's atos */
-	RENDER_GSYMUTIL, /* the lines of llvm-gsymutil's lookup; names are never demangled in it */
-};
+/* The row of the table of formats. */
+const struct output_format *render_format_of(enum render_format format);
 
-struct render_options {
-	enum render_format format;
-	enum demangle_mode demangle;
-	const char *module;           /* what the tsv and json formats call the image; NULL = nothing */
-	struct demangle_cache *cache; /* of the caller, for batches; NULL = none */
-};
-
-/*
- * The format called @name ("text", "tsv", "json", "atos", "gsymutil"; the same words are file name suffixes):
- * 0, or -EINVAL when there is none.
- */
+/* The format called @name on the command line: 0, or -EINVAL when there is none. */
 int render_format_parse(const char *name, enum render_format *ret);
 
-/* What answers of @format are looked up with: enum gsym_lookup_flags. */
+/* Likewise by the suffix of a file in the mount. */
+int render_format_by_suffix(const char *suffix, enum render_format *ret);
+
+/* The enum gsym_lookup_flags with which answers of @format are looked up. */
 unsigned render_lookup_flags(enum render_format format);
 
 /* Appends the answer for @addr, the address as the user wrote it. 0 or -ENOMEM. */
 int render_answer(struct text_buf *out, uint64_t addr, const struct gsym_answer *answer,
 		  const struct render_options *options);
 
+/* Likewise, of an answer whose strings may have been rendered before. 0 or -ENOMEM. */
+int render_view(struct text_buf *out, const struct answer_view *view);
+
 /* Appends the record of an address that no function covers. 0 or -ENOMEM. */
 int render_unknown(struct text_buf *out, uint64_t addr, const struct render_options *options);
 
-/* The same for a line of input that is no address: the @size bytes of @input stand in its place. 0 or
- * -ENOMEM. */
+/* Appends the record of a line of input that is not an address. 0 or -ENOMEM. */
 int render_malformed(struct text_buf *out, const char *input, size_t size,
 		     const struct render_options *options);
+
+/* Ends a record in a stream of records: with an empty line, in formats whose records have several lines. */
+void render_end_record(struct text_buf *out, enum render_format format);
 
 #endif

@@ -26,7 +26,7 @@ static void check_address(const char *name, const struct request *r)
 	snprintf(spelled, sizeof(spelled), "0x%llx", (unsigned long long)r->address);
 	name_parse(PLACE_IMAGE, &r->context, spelled, &again);
 	require(again.kind == REQUEST_ADDRESS && again.address == r->address);
-	require(strchr(name, '.') != NULL || (r->format == FORMAT_TEXT && !r->raw));
+	require(strchr(name, '.') != NULL || (r->format == RENDER_TEXT && !r->raw));
 }
 
 /* A symbol is the beginning of the name, whatever the name is. */

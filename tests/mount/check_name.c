@@ -45,7 +45,7 @@ static void contexts(void **state)
 	assert_int_equal(parse_in(r.context, "ra").kind, REQUEST_NONE);
 	r = parse_in(r.context, "0x10035d580.raw.atos");
 	assert_int_equal(r.kind, REQUEST_ADDRESS);
-	assert_int_equal(r.format, FORMAT_ATOS);
+	assert_int_equal(r.format, RENDER_ATOS);
 	assert_true(r.raw && r.context.is_return && r.context.space == SPACE_RUNTIME);
 	assert_int_equal(r.context.load, 0x10005d000);
 	assert_int_equal(r.address, 0x10035d580);
@@ -101,7 +101,7 @@ static void addresses(void **state)
 		struct request r = parse(PLACE_IMAGE, good[i].name);
 		assert_int_equal(r.kind, REQUEST_ADDRESS);
 		assert_int_equal(r.address, good[i].address);
-		assert_int_equal(r.format, FORMAT_TEXT);
+		assert_int_equal(r.format, RENDER_TEXT);
 		assert_false(r.raw);
 	}
 }
@@ -165,12 +165,12 @@ static void suffixes(void **state)
 {
 	static const struct {
 		const char *name;
-		enum request_format format;
+		enum render_format format;
 		bool raw;
 	} good[] = {
-		{"0x10.json", FORMAT_JSON, false},  {"10.tsv", FORMAT_TSV, false},
-		{"0x10.raw", FORMAT_TEXT, true},    {"0x10.raw.json", FORMAT_JSON, true},
-		{"0x10.raw.tsv", FORMAT_TSV, true}, {"00000010.json", FORMAT_JSON, false},
+		{"0x10.json", RENDER_JSON, false},  {"10.tsv", RENDER_TSV, false},
+		{"0x10.raw", RENDER_TEXT, true},    {"0x10.raw.json", RENDER_JSON, true},
+		{"0x10.raw.tsv", RENDER_TSV, true}, {"00000010.json", RENDER_JSON, false},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -187,23 +187,23 @@ static void symbols(void **state)
 	static const struct {
 		const char *name, *symbol;
 		uint64_t off;
-		enum request_format format;
+		enum render_format format;
 		bool raw;
 	} good[] = {
-		{"main", "main", 0, FORMAT_TEXT, false},
-		{"main+0x12", "main", 0x12, FORMAT_TEXT, false},
-		{"main+0X12", "main+0X12", 0, FORMAT_TEXT, false},
-		{"main+0x12.json", "main", 0x12, FORMAT_JSON, false},
-		{"main.raw.tsv", "main", 0, FORMAT_TSV, true},
-		{"f.cold+0xffffffffffffffff.raw", "f.cold", UINT64_MAX, FORMAT_TEXT, true},
-		{"main+0x", "main+0x", 0, FORMAT_TEXT, false},
-		{"main+0x10000000000000000", "main+0x10000000000000000", 0, FORMAT_TEXT, false},
-		{"_ZplRK1aS1_+0x0", "_ZplRK1aS1_", 0, FORMAT_TEXT, false},
-		{"-[A b:]+0x4.atos", "-[A b:]", 4, FORMAT_ATOS, false},
-		{"0x10", "0x10", 0, FORMAT_TEXT, false},
-		{"ra", "ra", 0, FORMAT_TEXT, false},
-		{"status", "status", 0, FORMAT_TEXT, false},
-		{"f.json.json", "f.json", 0, FORMAT_JSON, false},
+		{"main", "main", 0, RENDER_TEXT, false},
+		{"main+0x12", "main", 0x12, RENDER_TEXT, false},
+		{"main+0X12", "main+0X12", 0, RENDER_TEXT, false},
+		{"main+0x12.json", "main", 0x12, RENDER_JSON, false},
+		{"main.raw.tsv", "main", 0, RENDER_TSV, true},
+		{"f.cold+0xffffffffffffffff.raw", "f.cold", UINT64_MAX, RENDER_TEXT, true},
+		{"main+0x", "main+0x", 0, RENDER_TEXT, false},
+		{"main+0x10000000000000000", "main+0x10000000000000000", 0, RENDER_TEXT, false},
+		{"_ZplRK1aS1_+0x0", "_ZplRK1aS1_", 0, RENDER_TEXT, false},
+		{"-[A b:]+0x4.atos", "-[A b:]", 4, RENDER_ATOS, false},
+		{"0x10", "0x10", 0, RENDER_TEXT, false},
+		{"ra", "ra", 0, RENDER_TEXT, false},
+		{"status", "status", 0, RENDER_TEXT, false},
+		{"f.json.json", "f.json", 0, RENDER_JSON, false},
 	};
 	(void)state;
 	struct request r = parse(PLACE_IMAGE, "sym");
@@ -280,11 +280,11 @@ static void batches(void **state)
 	const struct context loaded = {.space = SPACE_RUNTIME, .load = 1};
 	const struct context wants = {.space = SPACE_RUNTIME, .wants_load = true};
 	struct request r = parse(PLACE_ROOT, "q");
-	assert_true(r.kind == REQUEST_BATCH && r.format == FORMAT_TEXT && !r.raw);
+	assert_true(r.kind == REQUEST_BATCH && r.format == RENDER_TEXT && !r.raw);
 	r = parse(PLACE_ROOT, "q.raw.json");
-	assert_true(r.kind == REQUEST_BATCH && r.format == FORMAT_JSON && r.raw);
+	assert_true(r.kind == REQUEST_BATCH && r.format == RENDER_JSON && r.raw);
 	r = parse_in(loaded, "q.tsv");
-	assert_true(r.kind == REQUEST_BATCH && r.format == FORMAT_TSV && r.context.load == 1);
+	assert_true(r.kind == REQUEST_BATCH && r.format == RENDER_TSV && r.context.load == 1);
 	assert_int_equal(parse_in(wants, "q").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_IMAGE, "q.").kind, REQUEST_NONE);
 	assert_int_equal(parse(PLACE_IMAGE, "q.json.raw").kind, REQUEST_NONE);

@@ -12,7 +12,7 @@ static uint64_t add(struct nodes *nodes, uint64_t address, size_t size)
 {
 	static const char zeros[1 << 20];
 	struct request request = {
-		.kind = REQUEST_ADDRESS, .address = address, .format = FORMAT_JSON, .raw = true};
+		.kind = REQUEST_ADDRESS, .address = address, .format = RENDER_JSON, .raw = true};
 	assert_true(size <= sizeof(zeros));
 	uint64_t ino = nodes_add(nodes, NULL, &request, content_new(zeros, size));
 	assert_true(ino != 0);
@@ -52,7 +52,7 @@ static void life(void **state)
 	assert_true(nodes_get(&nodes, ino, &node));
 	assert_int_equal(node.address, 0x1234);
 	assert_int_equal(node.size, 5);
-	assert_int_equal(node.format, FORMAT_JSON);
+	assert_int_equal(node.format, RENDER_JSON);
 	assert_true(node.raw);
 	assert_true(nodes_remember(&nodes, ino));
 	nodes_forget(&nodes, ino, 1);

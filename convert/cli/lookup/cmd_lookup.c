@@ -80,13 +80,6 @@ static struct batch_query parse_line(const char *line, size_t size)
 	return (struct batch_query){.text = line, .size = (uint32_t)size, .kind = BATCH_MALFORMED};
 }
 
-/* Ends a record on standard output with an empty line in formats where frames take a line each. */
-static void end_record(struct lookup *lookup)
-{
-	if (lookup->render.format != RENDER_TSV && lookup->render.format != RENDER_JSON)
-		text_char(&lookup->out, '\n');
-}
-
 /* With every function at each address. */
 static int answer_merged(struct lookup *lookup)
 {
@@ -97,7 +90,7 @@ static int answer_merged(struct lookup *lookup)
 			err = render_malformed(&lookup->out, query->text, query->size, &lookup->render);
 		else
 			err = answer(lookup, query->given);
-		end_record(lookup);
+		render_end_record(&lookup->out, lookup->render.format);
 		if (!err)
 			err = output_drain(&lookup->out);
 	}
@@ -230,7 +223,7 @@ static int add_filter(const struct command *command, const struct command_option
 }
 
 static const struct command_option options[] = {
-	{0, "format", "text|tsv|json|atos|gsymutil", "output format (default text)",
+	{0, "format", OUTPUT_FORMAT_NAMES, "output format (default text)",
 	 OPTION_PARSED(lookup, render.format, option_format)},
 	OPTIONS_DEMANGLE(lookup, render.demangle),
 	{0, "approximate", NULL, "where the line is 0, show the nearest before it in\nthe same function",

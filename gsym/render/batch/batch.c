@@ -11,6 +11,7 @@
 
 #include "gsym/render/batch/flat_function.h"
 #include "gsym/base/put.h"
+#include "gsym/read/lookup.h"
 
 enum {
 	BLOCK = 32,
@@ -97,13 +98,6 @@ size_t batch_memory(const struct batch *batch)
 
 /* ---- One by one ---- */
 
-/* What was asked for lies one byte behind what was looked up. */
-static void step_back(struct gsym_answer *answer)
-{
-	for (size_t i = 0; i < answer->n_frames; i++)
-		answer->frames[i].offset++;
-}
-
 static int answer_address(struct batch_call *call, const struct batch_query *query, struct gsym_diag *diag)
 {
 	struct gsym_answer *answer = &call->batch->answer;
@@ -115,7 +109,7 @@ static int answer_address(struct batch_call *call, const struct batch_query *que
 	if (err)
 		return err;
 	if (call->options.is_return)
-		step_back(answer);
+		answer_count_from_return(answer);
 	return render_answer(call->out, query->given, answer, &call->options.render);
 }
 
@@ -431,12 +425,6 @@ static int answer_found(struct batch_call *call, const struct batch_query *query
 
 /* ---- All of them ---- */
 
-static void end_record(struct text_buf *out, enum render_format format)
-{
-	if (format != RENDER_TSV && format != RENDER_JSON)
-		text_char(out, '\n');
-}
-
 /* Queries to look at together when there is room for @left bytes of answers. */
 static size_t block_size(size_t n, size_t left)
 {
@@ -494,7 +482,7 @@ static int answer_block(struct batch_call *call, struct block *block, size_t eno
 	while (more && i < block->n) {
 		const struct query_state *state = &block->v[i];
 		int err = answer_found(call, &call->queries[block->at + i++], state);
-		end_record(call->out, call->options.render.format);
+		render_end_record(call->out, call->options.render.format);
 		if (err || call->out->failed)
 			return -ENOMEM;
 		more = call->out->n < enough && !(took_long(state) && is_stopped(call));
@@ -535,14 +523,15 @@ int batch_answer(struct batch *batch, const struct batch_options *options, const
 		.out = out,
 		.diag = diag,
 	};
+	const struct output_format *format = render_format_of(options->render.format);
 	if (batch->inside)
 		batch_cache_deinit(&batch->cache);
 	batch->inside = true;
 	call.options.render.cache = batch->names;
-	call.prepared = batch->reader && render_takes_strings(options->render.format) &&
+	call.prepared = batch->reader && format->takes_strings &&
 			batch_cache_begin(&batch->cache, &options->render, n);
 	text_reset(&batch->module);
-	render_module(&batch->module, &options->render, options->render.format == RENDER_TSV ? "-" : "");
+	format_module(&batch->module, &options->render, format);
 	int err = batch->module.failed || !text_reserve(&batch->module, PUT_SLACK)
 			  ? -ENOMEM
 			  : answer_all(&call, enough, ret_n);

@@ -166,10 +166,10 @@ arena_ref batch_cache_name(struct batch_cache *cache, const struct render_option
 	struct render_options plain = *options;
 	plain.cache = NULL; /* this is one */
 	text_reset(&cache->text);
-	render_name(&cache->text, stored, &plain, render_style(cache->format));
+	render_name(&cache->text, stored, &plain, render_format_of(cache->format)->style);
 	size_t shown = cache->text.n;
 	if (demangle_applies(stored, options->demangle))
-		escape_str(&cache->text, stored, render_style(cache->format));
+		escape_str(&cache->text, stored, render_format_of(cache->format)->style);
 	return keep(cache, slot, name, shown);
 }
 
@@ -182,6 +182,6 @@ arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file)
 	if (strnlen(dir, TEXT_MAX) + strnlen(base, TEXT_MAX) >= TEXT_MAX)
 		return TOO_LONG;
 	text_reset(&cache->text);
-	render_path(&cache->text, dir, base, render_style(cache->format));
+	render_path(&cache->text, dir, base, render_format_of(cache->format)->style);
 	return keep(cache, &cache->paths[file & (PATH_SLOTS - 1)], file, cache->text.n);
 }

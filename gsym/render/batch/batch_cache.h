@@ -10,7 +10,7 @@
 
 #include "gsym/read/intervals.h"
 #include "gsym/read/start_index.h"
-#include "gsym/render/formats/formats.h"
+#include "gsym/render/render.h"
 
 /* A string as it is shown. PUT_SLACK bytes behind the last can be read. */
 struct cached_text {

@@ -1,6 +1,6 @@
 #include "gsym/render/formats/listing.h"
 
-#include "gsym/render/formats/formats.h"
+#include "gsym/render/frame_text.h"
 
 /* What the lines of one table need. */
 struct lister {

@@ -11,7 +11,8 @@
 #ifndef GSYM_RENDER_FORMATS_LISTING_H
 #define GSYM_RENDER_FORMATS_LISTING_H
 
-#include "gsym/render/render.h"
+#include "gsym/base/text_buf.h"
+#include "gsym/render/render_options.h"
 
 enum listing_kind {
 	LISTING_FUNCTIONS,

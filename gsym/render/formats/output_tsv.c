@@ -2,21 +2,19 @@
  * One line a frame: address, depth, function, offset, file, line, flags, module, linkage name. No column is
  * empty, since shells fold empty ones: what is not known is "??", or "-" for flags and module.
  */
-#include "gsym/render/formats/formats.h"
+#include "gsym/render/formats/output_format.h"
 #include "gsym/base/put.h"
 
-static const char NO_MODULE[] = "-";
-
-static void flags(struct text_buf *out, const struct gsym_frame *frame, const struct gsym_answer *answer)
+static void flags(struct text_buf *out, const struct gsym_frame *frame, const struct gsym_answer *found)
 {
 	size_t start = out->n;
 	if (frame->inlined)
 		text_char(out, 'i');
-	if (!answer->has_rows)
+	if (!found->has_rows)
 		text_char(out, 's');
-	if (answer->n_merged > 1 && !frame->inlined) {
+	if (found->n_merged > 1 && !frame->inlined) {
 		text_char(out, 'm');
-		text_dec(out, answer->n_merged);
+		text_dec(out, found->n_merged);
 	}
 	if (frame->approximate)
 		text_char(out, '~');
@@ -59,7 +57,7 @@ static void frame_line(struct text_buf *out, const struct answer_view *view, siz
 	tab(out);
 	flags(out, frame, view->answer);
 	tab(out);
-	view_module(out, view, NO_MODULE);
+	view_module(out, view, &output_tsv);
 	tab(out);
 	linkage(out, view, i, name, name_size);
 	text_char(out, '\n');
@@ -69,15 +67,15 @@ static void frame_line(struct text_buf *out, const struct answer_view *view, siz
 
 enum { NUMBERS_MAX = 6 * PUT_NUMBER_MAX }; /* address, depth, offset, line, merged; and what stands between */
 
-static char *put_flags(char *at, const struct gsym_frame *frame, const struct gsym_answer *answer)
+static char *put_flags(char *at, const struct gsym_frame *frame, const struct gsym_answer *found)
 {
 	char *start = at;
 	if (frame->inlined)
 		*at++ = 'i';
-	if (!answer->has_rows)
+	if (!found->has_rows)
 		*at++ = 's';
-	if (answer->n_merged > 1 && !frame->inlined)
-		at = put_dec(put_char(at, 'm'), answer->n_merged);
+	if (found->n_merged > 1 && !frame->inlined)
+		at = put_dec(put_char(at, 'm'), found->n_merged);
 	if (frame->approximate)
 		*at++ = '~';
 	return at > start ? at : put_char(at, '-');
@@ -123,7 +121,7 @@ static void answer_ready(struct text_buf *out, const struct answer_view *view)
 
 /* ---- All ---- */
 
-void tsv_answer(struct text_buf *out, const struct answer_view *view)
+static void answer(struct text_buf *out, const struct answer_view *view)
 {
 	if (view->strings) {
 		answer_ready(out, view);
@@ -136,10 +134,23 @@ void tsv_answer(struct text_buf *out, const struct answer_view *view)
 	}
 }
 
-void tsv_unknown(struct text_buf *out, const struct unresolved *unknown, const struct render_options *options)
+static void unknown(struct text_buf *out, const struct unresolved *query,
+		    const struct render_options *options)
 {
-	render_place(out, unknown, ESCAPE_TSV);
+	format_unresolved(out, query, ESCAPE_TSV);
 	text_lit(out, "\t0\t??\t0x0\t??\t0\t-\t");
-	render_module(out, options, NO_MODULE);
+	format_module(out, options, &output_tsv);
 	text_lit(out, "\t??\n");
 }
+
+const struct output_format output_tsv = {
+	.name = "tsv",
+	.suffix = ".tsv",
+	.summary = "columns separated by tabs, a line for each frame",
+	.no_module = "-",
+	.style = ESCAPE_TSV,
+	.takes_strings = true,
+	.one_line = true,
+	.answer = answer,
+	.unknown = unknown,
+};

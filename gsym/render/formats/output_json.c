@@ -4,12 +4,12 @@
  * Added are Inlined, LinkageName and Offset to a frame, Approximate to one where it is true, Merged and
  * Source to the whole.
  */
-#include "gsym/render/formats/formats.h"
+#include "gsym/render/formats/output_format.h"
 
 static void head(struct text_buf *out, const struct unresolved *place)
 {
 	text_lit(out, "{\"Address\":\"");
-	render_place(out, place, ESCAPE_JSON);
+	format_unresolved(out, place, ESCAPE_JSON);
 	text_lit(out, "\",");
 }
 
@@ -49,22 +49,22 @@ static void symbol(struct text_buf *out, const struct answer_view *view, size_t 
 	text_lit(out, "\",\"StartFileName\":\"\",\"StartLine\":0}");
 }
 
-void json_answer(struct text_buf *out, const struct answer_view *view)
+static void answer(struct text_buf *out, const struct answer_view *view)
 {
 	struct unresolved place = {.addr = view->addr};
-	const struct gsym_answer *answer = view->answer;
+	const struct gsym_answer *found = view->answer;
 	head(out, &place);
-	if (answer->n_merged > 1) {
+	if (found->n_merged > 1) {
 		text_lit(out, "\"Merged\":");
-		text_dec(out, answer->n_merged);
+		text_dec(out, found->n_merged);
 		text_char(out, ',');
 	}
 	text_lit(out, "\"ModuleName\":\"");
-	view_module(out, view, "");
+	view_module(out, view, &output_json);
 	text_lit(out, "\",\"Source\":\"");
-	text_str(out, answer->has_rows ? "debug" : "symbols");
+	text_str(out, found->has_rows ? "debug" : "symbols");
 	text_lit(out, "\",\"Symbol\":[");
-	for (size_t i = 0; i < answer->n_frames; i++) {
+	for (size_t i = 0; i < found->n_frames; i++) {
 		if (i > 0)
 			text_char(out, ',');
 		symbol(out, view, i);
@@ -72,13 +72,25 @@ void json_answer(struct text_buf *out, const struct answer_view *view)
 	text_lit(out, "]}\n");
 }
 
-void json_unknown(struct text_buf *out, const struct unresolved *unknown,
-		  const struct render_options *options)
+static void unknown(struct text_buf *out, const struct unresolved *query,
+		    const struct render_options *options)
 {
-	head(out, unknown);
+	head(out, query);
 	text_lit(out, "\"ModuleName\":\"");
-	render_module(out, options, "");
+	format_module(out, options, &output_json);
 	text_lit(out,
 		 "\",\"Symbol\":[{\"Column\":0,\"Discriminator\":0,\"FileName\":\"\",\"FunctionName\":\"\","
 		 "\"Line\":0,\"StartAddress\":\"\",\"StartFileName\":\"\",\"StartLine\":0}]}\n");
 }
+
+const struct output_format output_json = {
+	.name = "json",
+	.suffix = ".json",
+	.summary = "the objects of llvm-symbolizer --output-style=JSON, one a line",
+	.no_module = "",
+	.style = ESCAPE_JSON,
+	.takes_strings = true,
+	.one_line = true,
+	.answer = answer,
+	.unknown = unknown,
+};

@@ -1,5 +1,5 @@
 /* The lines llvm-gsymutil prints for a lookup: decimal offsets, stored names, "[inlined]". */
-#include "gsym/render/formats/formats.h"
+#include "gsym/render/formats/output_format.h"
 
 enum {
 	ADDRESS_DIGITS = 16,
@@ -45,28 +45,37 @@ static void address(struct text_buf *out, uint64_t addr)
 	text_lit(out, ": ");
 }
 
-void gsymutil_answer(struct text_buf *out, const struct answer_view *view)
+static void answer(struct text_buf *out, const struct answer_view *view)
 {
-	const struct gsym_answer *answer = view->answer;
+	const struct gsym_answer *found = view->answer;
 	address(out, view->addr);
-	for (size_t i = 0; i < answer->n_frames; i++) {
+	for (size_t i = 0; i < found->n_frames; i++) {
 		if (i > 0)
 			text_fill(out, ' ', INDENT);
-		frame_line(out, &answer->frames[i]);
+		frame_line(out, &found->frames[i]);
 	}
 }
 
-void gsymutil_unknown(struct text_buf *out, const struct unresolved *unknown,
-		      const struct render_options *options)
+static void unknown(struct text_buf *out, const struct unresolved *query,
+		    const struct render_options *options)
 {
 	(void)options;
-	if (unknown->input) {
-		render_place(out, unknown, ESCAPE_TEXT);
+	if (query->input) {
+		format_unresolved(out, query, ESCAPE_TEXT);
 		text_lit(out, ": error: not an address\n");
 		return;
 	}
-	address(out, unknown->addr);
+	address(out, query->addr);
 	text_lit(out, "error: address ");
-	text_addr(out, unknown->addr);
+	text_addr(out, query->addr);
 	text_lit(out, " is not in GSYM\n");
 }
+
+const struct output_format output_gsymutil = {
+	.name = "gsymutil",
+	.summary = "the lines of llvm-gsymutil's lookup; names are never demangled",
+	.no_module = "",
+	.style = ESCAPE_TEXT,
+	.answer = answer,
+	.unknown = unknown,
+};

@@ -2,20 +2,20 @@
  * The lines of llvm-addr2line -pfiC: innermost frame first, the ones around it marked " (inlined by)". Ours
  * is only the offset of an address of which no more than the symbol is known.
  */
-#include "gsym/render/formats/formats.h"
+#include "gsym/render/formats/output_format.h"
 
 static void frame_line(struct text_buf *out, const struct answer_view *view, size_t i)
 {
-	const struct gsym_answer *answer = view->answer;
-	const struct gsym_frame *frame = &answer->frames[i];
+	const struct gsym_answer *found = view->answer;
+	const struct gsym_frame *frame = &found->frames[i];
 	view_name(out, view, i, ESCAPE_TEXT);
-	if (!answer->has_rows && frame->offset) {
+	if (!found->has_rows && frame->offset) {
 		text_char(out, '+');
 		text_addr(out, frame->offset);
 	}
-	if (answer->n_merged > 1 && !frame->inlined) {
+	if (found->n_merged > 1 && !frame->inlined) {
 		text_lit(out, " [merged ");
-		text_dec(out, answer->n_merged);
+		text_dec(out, found->n_merged);
 		text_char(out, ']');
 	}
 	text_lit(out, " at ");
@@ -28,7 +28,7 @@ static void frame_line(struct text_buf *out, const struct answer_view *view, siz
 	text_char(out, '\n');
 }
 
-void text_answer(struct text_buf *out, const struct answer_view *view)
+static void answer(struct text_buf *out, const struct answer_view *view)
 {
 	for (size_t i = 0; i < view->answer->n_frames; i++) {
 		if (i > 0)
@@ -37,10 +37,21 @@ void text_answer(struct text_buf *out, const struct answer_view *view)
 	}
 }
 
-void text_unknown(struct text_buf *out, const struct unresolved *unknown,
-		  const struct render_options *options)
+static void unknown(struct text_buf *out, const struct unresolved *query,
+		    const struct render_options *options)
 {
-	(void)unknown;
+	(void)query;
 	(void)options;
 	text_lit(out, "?? at ??:0\n");
 }
+
+const struct output_format output_text = {
+	.name = "text",
+	.suffix = "",
+	.summary = "the lines of llvm-addr2line -pfiC",
+	.no_module = "",
+	.style = ESCAPE_TEXT,
+	.takes_strings = true,
+	.answer = answer,
+	.unknown = unknown,
+};

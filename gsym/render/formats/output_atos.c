@@ -2,7 +2,7 @@
  * The lines of Apple's atos -i: "function (in module) (file.m:965)", innermost frame first; where only the
  * symbol is known, "function (in module) + 2". Files and modules go by their last name.
  */
-#include "gsym/render/formats/formats.h"
+#include "gsym/render/formats/output_format.h"
 
 static void module(struct text_buf *out, const struct render_options *options)
 {
@@ -33,16 +33,27 @@ static void frame_line(struct text_buf *out, const struct gsym_frame *frame,
 	text_char(out, '\n');
 }
 
-void atos_answer(struct text_buf *out, const struct answer_view *view)
+static void answer(struct text_buf *out, const struct answer_view *view)
 {
 	for (size_t i = 0; i < view->answer->n_frames; i++)
 		frame_line(out, &view->answer->frames[i], view->options);
 }
 
-void atos_unknown(struct text_buf *out, const struct unresolved *unknown,
-		  const struct render_options *options)
+static void unknown(struct text_buf *out, const struct unresolved *query,
+		    const struct render_options *options)
 {
-	render_place(out, unknown, ESCAPE_TEXT);
+	format_unresolved(out, query, ESCAPE_TEXT);
 	module(out, options);
 	text_char(out, '\n');
 }
+
+const struct output_format output_atos = {
+	.name = "atos",
+	.suffix = ".atos",
+	.summary = "the lines of Apple's atos -i",
+	.no_module = "??",
+	.style = ESCAPE_TEXT,
+	.lookup_flags = GSYM_LOOKUP_FIRST_ROW,
+	.answer = answer,
+	.unknown = unknown,
+};

@@ -1,0 +1,30 @@
+#include "gsym/render/frame_text.h"
+
+void render_name(struct text_buf *out, const char *name, const struct render_options *options,
+		 enum escape_style style)
+{
+	size_t start = out->n;
+	if (!demangle_applies(name, options->demangle)) {
+		escape_str(out, name, style);
+		return;
+	}
+	demangle_cached(options->cache, out, name, options->demangle);
+	escape_tail(out, start, style);
+}
+
+/* A backslash for a path written on Windows; nothing after a root, which ends with its separator. */
+static const char *path_separator(const char *dir)
+{
+	size_t size = strlen(dir);
+	if (size == 0 || dir[size - 1] == '/' || dir[size - 1] == '\\')
+		return "";
+	return memchr(dir, '\\', size) && !memchr(dir, '/', size) ? "\\" : "/";
+}
+
+void render_path(struct text_buf *out, const char *dir, const char *base, enum escape_style style)
+{
+	escape_str(out, dir, style);
+	if (base[0])
+		escape_str(out, path_separator(dir), style);
+	escape_str(out, base, style);
+}
