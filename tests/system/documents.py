@@ -4,7 +4,7 @@
     documents.py ROOT
 
 In Markdown: every line of prose is one whole sentence (code, tables and headings are left out), relative links lead to a
-file and their anchors to a heading, and file names in backticks are those of files in the tree.
+file and their anchors to a heading, and file names, structs, enums and functions in backticks are those of the tree.
 In man pages: no line holds the end of one sentence and the beginning of another.
 """
 import os
@@ -14,6 +14,7 @@ import sys
 # A name in backticks that begins with one of these is a path from the root.
 TOPS = ("gsym/", "convert/", "fs/", "tests/", "docs/", "examples/", "system/", "debian/")
 FILE_NAME = re.compile(r"[\w.+/-]+\.(?:c|h|cc|py|awk|md|svg|t|map|build)")
+C_TOPS = ("gsym/", "convert/", "fs/")
 PLACEHOLDER = re.compile(r"[<>*{}$]|NAME|PROGRAM|FILE\b")
 # Names that stand for files of the reader.
 NOT_OURS = {"program.c", "file.c", "prog.c", "name.c", "gsym/gsym.h", "linux/skbuff.h"}
@@ -25,7 +26,7 @@ CODE = re.compile(r"(`+)(.+?)\1")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 complaints = []
-counts = dict.fromkeys(("Markdown files", "lines of prose", "links", "file names", "man pages", "lines of text"), 0)
+counts = dict.fromkeys(("Markdown files", "lines of prose", "links", "file names", "code terms", "man pages", "lines of text"), 0)
 
 
 def complain(path, number, text):
@@ -133,6 +134,27 @@ def check_file_names(root, path, lines, base_names):
                 complain(path, number, f"no such file: {word}")
 
 
+def code_terms(root, paths):
+    """Structs, enums and functions of the C sources: "struct image", "image_open()"."""
+    found = set()
+    for path in paths:
+        if path.startswith(C_TOPS) and path.endswith((".c", ".h")):
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                text = file.read()
+            found.update(f"{kind} {tag}" for kind, tag in re.findall(r"\b(struct|enum) (?:[A-Z_]+\([^)]*\) )?(\w+) \{", text))
+            found.update(name + "()" for name in re.findall(r"\b([A-Za-z_]\w+)\(", text))
+    return found
+
+
+def check_code_terms(path, lines, known):
+    for number, line in prose_and_tables(lines):
+        for _, code in CODE.findall(line):
+            if re.fullmatch(r"(?:struct|enum) \w+|[a-z_]\w*\(\)", code):
+                counts["code terms"] += 1
+                if code not in known:
+                    complain(path, number, f"no such term in the sources: {code}")
+
+
 # ---- Man pages ----
 
 def check_man_page(path, lines):
@@ -152,6 +174,7 @@ def main():
     root = sys.argv[1]
     paths = list(tree(root))
     base_names = {os.path.basename(path) for path in paths}
+    terms = code_terms(root, paths)
     for path in paths:
         is_page = re.fullmatch(r"docs/[\w-]+\.[1-8]", path)
         if not is_page and not path.endswith(".md"):
@@ -165,6 +188,7 @@ def main():
             check_sentences(path, lines)
             check_links(root, path, lines)
             check_file_names(root, path, lines, base_names)
+            check_code_terms(path, lines, terms)
     for complaint in complaints:
         print("documents:", complaint, file=sys.stderr)
     print(", ".join(f"{count} {what}" for what, count in counts.items()) + f"; {len(complaints)} complaints")
