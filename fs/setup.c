@@ -138,7 +138,7 @@ static int prepare_fetcher(struct gsymfs *fs, struct gsym_diag *diag)
 	fs->fetcher = (struct fetcher){
 		.worker = fs->worker,
 		.log = &fs->log,
-		.metrics = &fs->metrics,
+		.counters = &fs->metrics.run,
 		.size = o->cache_size,
 		.seconds = o->convert_time,
 		.stop_fd = fs->stop_fd,
@@ -177,11 +177,11 @@ void setup_parts(struct gsymfs *fs)
 	nodes_init(&fs->nodes);
 	open_files_init(&fs->open_files);
 	fs->converter = (struct converter){
-		.source = fs->source,
+		.root = fs->source,
 		.worker = fs->worker,
 		.cache = &fs->cache,
 		.shared = &fs->shared,
-		.metrics = &fs->metrics,
+		.counters = &fs->metrics.run,
 		.log = &fs->log,
 		.memory = o->convert_memory,
 		.seconds = o->convert_time,

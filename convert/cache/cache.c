@@ -1,5 +1,5 @@
 /*
- * Converted files: making keys, loading, publishing, remembering failures.
+ * Converted files: loading, publishing, remembering failures.
  */
 #include "convert/cache/cache.h"
 
@@ -12,12 +12,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
-#include "convert/record/convert_types.h"
 #include "gsym/base/diag.h"
 #include "convert/cache/cache_dir.h"
-#include "convert/cache/inputs.h"
 
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
@@ -27,46 +24,6 @@ enum {
 static void file_name(char name[NAME_SIZE], const struct cache_key *key, const char *suffix)
 {
 	snprintf(name, NAME_SIZE, "%s%s", key->text, suffix);
-}
-
-/*
- * Which file it is. Nothing that a file's author could choose: XXH3 stands up to accidents, not to forgers.
- */
-static uint64_t file_fingerprint(const struct cache_input *input)
-{
-	const struct cache_file *const files[] = {&input->file, &input->binary};
-	uint8_t fields[2][36];
-	for (size_t i = 0; i < 2; i++) {
-		store64(fields[i], files[i]->dev, false);
-		store64(fields[i] + 8, files[i]->ino, false);
-		store64(fields[i] + 16, (uint64_t)files[i]->ctime_ns, false);
-		store32(fields[i] + 24, files[i]->uid, false);
-		store32(fields[i] + 28, files[i]->gid, false);
-		store32(fields[i] + 32, files[i]->mode, false);
-	}
-	return XXH3_64bits(fields, sizeof(fields));
-}
-
-/* What was made of it: the object file's state and all that shapes the output. */
-static uint64_t content_fingerprint(const struct cache_input *input)
-{
-	uint8_t fields[56];
-	store32(fields, CONVERT_REVISION, false);
-	store32(fields + 4, CACHE_LAYOUT_REVISION, false);
-	store32(fields + 8, input->version, false);
-	store32(fields + 12, input->merged, false);
-	store64(fields + 16, input->file.size, false);
-	store64(fields + 24, (uint64_t)input->file.mtime_ns, false);
-	store64(fields + 32, input->binary.size, false);
-	store64(fields + 40, (uint64_t)input->binary.mtime_ns, false);
-	store64(fields + 48, input->places, false);
-	return XXH3_64bits(fields, sizeof(fields));
-}
-
-void cache_key_make(const struct cache_input *input, struct cache_key *ret)
-{
-	snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", input->id,
-		 (unsigned long long)file_fingerprint(input), (unsigned long long)content_fingerprint(input));
 }
 
 static void set_sum(struct cache *cache, struct cache_sum sum)

@@ -20,16 +20,13 @@
 #include <stdint.h>
 
 #include "gsym/gsym.h"
+#include "convert/cache/cache_key.h"
 #include "convert/cache/handle.h"
 #include "convert/os/log.h"
-#include "fs/name/name.h"
 
 enum {
-	FINGERPRINT_DIGITS = 32,
-	CACHE_KEY_SIZE = ID_TEXT_SIZE + 1 + FINGERPRINT_DIGITS, /* id, dash, fingerprint, and the id's NUL */
 	CACHE_TEMP_NAME_SIZE = 48,
 	FAILURE_TEXT_SIZE = 512,
-	CACHE_LAYOUT_REVISION = 5, /* of what handle.h describes, and of the notes */
 };
 
 struct cache {
@@ -42,37 +39,11 @@ struct cache {
 	const struct log *log;  /* borrowed */
 };
 
-struct cache_key {
-	char text[CACHE_KEY_SIZE];
-};
-
 /* A file being written. */
 struct cache_temp {
 	int fd;
 	char name[CACHE_TEMP_NAME_SIZE];
 };
-
-/* What the bytes of a converted file depend on, beside the converter and the neighbours (see inputs.h). */
-struct cache_input {
-	const char *id; /* canonical */
-	struct cache_file {
-		uint64_t dev, ino;
-		uint64_t size;
-		int64_t mtime_ns, ctime_ns;
-		uint32_t uid, gid;
-		uint32_t mode; /* who may read the answers: what else may be read for them depends on it */
-	} file, binary;        /* the object file; the one with its code, all 0 when there is none */
-	uint64_t places;       /* fingerprint of where neighbours may be */
-	uint16_t version;      /* of GSYM */
-	bool merged;
-};
-
-/*
- * Pure. Id, size and mtime are public and anybody can make a file that has the same; device, inode and ctime
- * nobody can choose. Hosts that share a cache directory see different devices and so do not share what is in
- * it.
- */
-void cache_key_make(const struct cache_input *input, struct cache_key *ret);
 
 /*
  * Opens or makes the directory @path, NULL for the default one, and removes leftovers. -EPERM when it belongs

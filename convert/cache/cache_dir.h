@@ -3,7 +3,9 @@
 #ifndef CONVERT_CACHE_CACHE_DIR_H
 #define CONVERT_CACHE_CACHE_DIR_H
 
-#include "convert/cache/cache.h"
+#include "convert/cache/cache_key.h"
+#include "convert/os/log.h"
+#include "gsym/gsym.h"
 
 /* What names in it end and begin with; see cache.h and index_store.c. */
 #define CACHE_GSYM_SUFFIX   ".gsym"

@@ -16,7 +16,6 @@
 #include "gsym/base/vec.h"
 #include "gsym/base/file_io.h"
 #include "convert/os/guard.h"
-#include "convert/cache/inputs.h"
 
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', '0', '2'};
 
@@ -159,9 +158,12 @@ static void handle_free(struct handle *handle)
 {
 	if (!handle)
 		return;
-	for (size_t i = 0; i < LISTINGS; i++)
-		tsv_index_free(handle->tables[i]);
-	name_table_free(handle->shown_names);
+	for (size_t i = 0; i < HANDLE_SLOTS; i++) {
+		struct handle_slot *slot = &handle->slots[i];
+		void *value = atomic_load(&slot->value);
+		if (value)
+			atomic_load (&slot->destroy)(value);
+	}
 	gsym_reader_close(handle->reader);
 	if (handle->map)
 		munmap(handle->map, handle->map_size);
@@ -223,6 +225,13 @@ int handle_peek(int fd, uint64_t *ret_size, struct text_buf *notes)
 	if (!err && notes && trailer.notes_size)
 		err = read_notes(fd, &trailer, notes);
 	return err;
+}
+
+bool handle_attach(struct handle *handle, unsigned slot, void *value, void (*destroy)(void *value))
+{
+	void *none = NULL;
+	atomic_store_explicit(&handle->slots[slot].destroy, destroy, memory_order_relaxed);
+	return atomic_compare_exchange_strong(&handle->slots[slot].value, &none, value);
 }
 
 struct handle *handle_get(struct handle *handle)

@@ -22,15 +22,20 @@
 
 #include "gsym/base/bytes.h"
 #include "gsym/gsym.h"
-#include "gsym/read/name_index.h"
 #include "convert/cache/notes.h"
-#include "fs/answer/tsv_index.h"
 #include "gsym/render/demangle/demangle.h"
 #include "gsym/base/text_buf.h"
 
 enum {
 	TRAILER_SIZE = 40,
-	NOTES_MAX = 64 * 1024,
+	INPUTS_MAX = 16 << 20, /* bytes; at 80 a path these are 200,000 files */
+	HANDLE_SLOTS = 4,
+};
+
+/* What a client makes of an image once and keeps with it. */
+struct handle_slot {
+	_Atomic(void *) value; /* NULL: not made yet */
+	void (*_Atomic destroy)(void *value);
 };
 
 struct handle {
@@ -42,8 +47,7 @@ struct handle {
 	struct span inputs;
 	struct gsym_reader *reader;
 	struct address_map addresses;
-	_Atomic(struct tsv_index *) tables[LISTINGS]; /* by enum listing_kind; NULL: not measured yet */
-	_Atomic(struct name_table *) shown_names;     /* NULL: not made yet; see symbol_names.h */
+	struct handle_slot slots[HANDLE_SLOTS]; /* the client says which is which */
 };
 
 /* How the names of the image are demangled where they are. */
@@ -63,6 +67,18 @@ int handle_open(int fd, const char *name, struct handle **ret, struct gsym_diag 
  * Reads only these and checks no sum. 0 or -EBADMSG.
  */
 int handle_peek(int fd, uint64_t *ret_size, struct text_buf *notes);
+
+/*
+ * Puts @value into the empty @slot; it is destroyed with the handle. All callers of a slot give the same
+ * @destroy. False when another thread was faster: @value stays the caller's.
+ */
+bool handle_attach(struct handle *handle, unsigned slot, void *value, void (*destroy)(void *value));
+
+/* What was put there, or NULL. */
+static inline void *handle_attached(const struct handle *handle, unsigned slot)
+{
+	return atomic_load_explicit(&((struct handle *)handle)->slots[slot].value, memory_order_acquire);
+}
 
 struct handle *handle_get(struct handle *handle);
 /* NULL is allowed. */

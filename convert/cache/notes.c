@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "gsym/base/escape.h"
-#include "convert/cache/handle.h"
 
 enum { USES_MAX = 16 };
 

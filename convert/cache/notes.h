@@ -11,6 +11,10 @@
 #include "convert/worker/worker.h"
 #include "gsym/base/text_buf.h"
 
+enum {
+	NOTES_MAX = 64 * 1024, /* bytes */
+};
+
 void note_oddity(struct text_buf *notes, const struct worker_oddity *m);
 void note_missing(struct text_buf *notes, const struct worker_missing *m);
 void note_segment(struct text_buf *notes, const struct worker_segment *m);

@@ -1,16 +1,14 @@
-/* convert_job.h - a conversion under way. Shared by convert_run.c, judge.c and share.c only. */
+/* convert_job.h - a conversion under way. For convert_run.c, judge.c and share.c only. */
 #ifndef CONVERT_RUN_CONVERT_JOB_H
 #define CONVERT_RUN_CONVERT_JOB_H
 
-#include <sys/resource.h>
-
+#include "convert/run/converter.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/text_buf.h"
-#include "convert/run/convert_run.h"
 
-struct job {
+struct convert_job {
 	const struct converter *converter;
-	struct revision *rev;
+	const struct convert_request *request;
 	struct outcome *out;
 	int input, binary; /* the object file and its other half; -1: none */
 	struct cache_temp temp;
@@ -29,6 +27,13 @@ struct job {
 	int64_t started_ms;
 };
 
+/*
+ * Opens the object file, and its other half if there is one, and makes a file in the cache. 0, or a negative
+ * errno with the job's outcome set. Undone by job_close().
+ */
+int job_prepare(struct convert_job *job);
+void job_close(struct convert_job *job);
+
 /* Fills in how it ends; the words are set by the caller. */
 static inline void job_fail(struct outcome *out, enum verdict verdict, int err)
 {
@@ -36,14 +41,7 @@ static inline void job_fail(struct outcome *out, enum verdict verdict, int err)
 	out->err = err;
 }
 
-/* Whether the object file is still in the state that was scanned, and the revision's key stands for. */
-bool job_input_is_unchanged(const struct job *job);
-
-/*
- * Decides, after the worker's end, what has become of the conversion, and publishes its output if it is good.
- * @why_killed: 0, or the negative errno for which the daemon ended the worker; @status and @usage as of
- * wait4(2).
- */
-void judge(struct job *job, int why_killed, int status, const struct rusage *usage);
+/* Whether the object file is still in the state that was scanned, and that the key stands for. */
+bool job_input_is_unchanged(const struct convert_job *job);
 
 #endif

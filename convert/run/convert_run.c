@@ -9,22 +9,20 @@
 #include "convert/run/convert_run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "convert/cache/image_id.h"
+#include "convert/cache/notes.h"
 #include "convert/record/convert_types.h"
-#include "gsym/base/diag.h"
-#include "convert/os/beneath.h"
 #include "convert/run/child.h"
 #include "convert/run/convert_job.h"
-#include "fs/name/id.h"
-#include "convert/cache/inputs.h"
-#include "convert/cache/notes.h"
-#include "fs/images/revision.h"
+#include "convert/run/inputs.h"
+#include "convert/run/judge.h"
 #include "convert/run/share.h"
+#include "gsym/base/diag.h"
 
 enum {
 	READING_PER_CENT = 95, /* of the progress; the rest is writing */
@@ -34,19 +32,20 @@ enum {
 /* ---- Before ---- */
 
 /* True when there is an outcome. */
-static bool take_loaded(const struct converter *c, const struct revision *rev, struct outcome *ret)
+static bool take_loaded(const struct converter *c, bool is_known, struct outcome *ret)
 {
 	if (inputs_unchanged(ret->handle->inputs, &c->hood))
 		return true;
 	handle_put(ret->handle);
 	ret->handle = NULL;
 	ret->verdict = VERDICT_OUTDATED;
-	return rev->gsym_size != 0; /* else nobody has seen what it was: it is made again in place */
+	return is_known;
 }
 
-static bool failed_before(const struct converter *c, const struct revision *rev, struct outcome *ret)
+static bool failed_before(const struct converter *c, const struct convert_request *request,
+			  struct outcome *ret)
 {
-	int err = cache_failure_load(c->cache, &rev->key, ret->diag.text, &ret->inputs);
+	int err = cache_failure_load(c->cache, request->key, ret->diag.text, &ret->inputs);
 	if (err && inputs_unchanged((struct span){(uint8_t *)ret->inputs, strlen(ret->inputs)}, &c->hood)) {
 		job_fail(ret, VERDICT_FAILED, err);
 		return true;
@@ -56,12 +55,13 @@ static bool failed_before(const struct converter *c, const struct revision *rev,
 	return false;
 }
 
-bool convert_from_cache(const struct converter *c, const struct revision *rev, struct outcome *ret)
+bool convert_from_cache(const struct converter *c, const struct convert_request *request, bool is_known,
+			struct outcome *ret)
 {
 	*ret = (struct outcome){.verdict = VERDICT_READY};
-	int err = cache_load(c->cache, &rev->key, &ret->handle, &ret->diag);
+	int err = cache_load(c->cache, request->key, &ret->handle, &ret->diag);
 	if (!err)
-		return take_loaded(c, rev, ret);
+		return take_loaded(c, is_known, ret);
 	if (err == -EEXIST) { /* nothing could be published there */
 		job_fail(ret, VERDICT_FAILED, -EIO);
 		return true;
@@ -70,68 +70,7 @@ bool convert_from_cache(const struct converter *c, const struct revision *rev, s
 		job_fail(ret, VERDICT_TRANSIENT, err == -ENOMEM ? err : -EIO);
 		return true;
 	}
-	return failed_before(c, rev, ret);
-}
-
-static int open_input(const struct converter *c, const struct source *source)
-{
-	int dir = open(c->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -errno;
-	int fd = open_beneath(dir, source->path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
-	close(dir);
-	return fd;
-}
-
-static int64_t nanoseconds(struct timespec t)
-{
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
-static bool is_scanned_file(int fd, const struct source *source)
-{
-	struct stat st;
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == source->dev &&
-	       st.st_ino == source->ino && (uint64_t)st.st_size == source->size &&
-	       nanoseconds(st.st_mtim) == source->mtime_ns && nanoseconds(st.st_ctim) == source->ctime_ns &&
-	       st.st_uid == source->uid;
-}
-
-bool job_input_is_unchanged(const struct job *job)
-{
-	const struct revision *rev = job->rev;
-	return is_scanned_file(job->input, &rev->source) &&
-	       (!rev->binary.path || is_scanned_file(job->binary, &rev->binary));
-}
-
-static int prepare_file(struct job *job, const struct source *source, int *ret_fd)
-{
-	struct outcome *out = job->out;
-	int fd = *ret_fd = open_input(job->converter, source);
-	if (fd < 0 && fd != -ENOENT && fd != -ELOOP && fd != -ENOTDIR) {
-		diag_set(&out->diag, fd, "'%s': cannot open: %s", source->path, strerror(-fd));
-		job_fail(out, VERDICT_TRANSIENT, -EIO);
-		return -EIO;
-	}
-	if (fd >= 0 && is_scanned_file(fd, source))
-		return 0;
-	diag_set(&out->diag, -ESTALE, "'%s' changed after it was scanned", source->path);
-	job_fail(out, VERDICT_REPLACED, -ESTALE);
-	return -ESTALE;
-}
-
-static int prepare(struct job *job)
-{
-	struct outcome *out = job->out;
-	int err = prepare_file(job, &job->rev->source, &job->input);
-	if (!err && job->rev->binary.path)
-		err = prepare_file(job, &job->rev->binary, &job->binary);
-	if (err)
-		return err;
-	err = cache_temp_open(job->converter->cache, &job->temp, &out->diag);
-	if (err)
-		job_fail(out, VERDICT_TRANSIENT, err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
-	return err;
+	return failed_before(c, request, ret);
 }
 
 /* ---- During ---- */
@@ -146,13 +85,12 @@ static uint64_t output_limit(uint64_t input_size)
 	return limit < least ? least : limit;
 }
 
-/* Where a file of SOURCE lies. Too deep for a path: only its name, and nothing is found beside it. */
-static void full_path(const struct converter *c, const struct source *source,
-		      char ret[static WORKER_PATH_MAX])
+/* Where a file lies. Too deep for a path: only its name, and nothing is found beside it. */
+static void full_path(const struct converter *c, const char *path, char ret[static WORKER_PATH_MAX])
 {
-	const char *slash = strrchr(source->path, '/');
-	if (snprintf(ret, WORKER_PATH_MAX, "%s/%s", c->source, source->path) >= WORKER_PATH_MAX)
-		snprintf(ret, WORKER_PATH_MAX, "%s", slash ? slash + 1 : source->path);
+	const char *slash = strrchr(path, '/'), *root = c->root ? c->root : "";
+	if (snprintf(ret, WORKER_PATH_MAX, "%s%s%s", root, c->root ? "/" : "", path) >= WORKER_PATH_MAX)
+		snprintf(ret, WORKER_PATH_MAX, "%s", slash ? slash + 1 : path);
 }
 
 static void list_dirs(const struct converter *c, char ret[static WORKER_PATH_MAX])
@@ -167,46 +105,47 @@ static void list_dirs(const struct converter *c, char ret[static WORKER_PATH_MAX
 	}
 }
 
-static int send_order(const struct job *job, const struct child *child)
+static int send_order(const struct convert_job *job, const struct child *child)
 {
 	const struct converter *c = job->converter;
-	const struct revision *rev = job->rev;
+	const struct convert_request *request = job->request;
 	_Static_assert(sizeof(((struct worker_convert *)0)->id) == IMAGE_ID_MAX, "one layout");
 	struct worker_convert order = {
 		.threads = c->threads,
 		.version = IMAGE_GSYM_VERSION,
 		.memory = c->memory,
 		.cpu_seconds = (uint64_t)c->seconds * c->threads,
-		.output_size = output_limit(rev->source.size),
-		.has_binary = rev->binary.path != NULL,
+		.output_size = output_limit(request->source.state.size),
+		.has_binary = request->binary.path != NULL,
 		.merged = c->merged,
 		.fetch = c->hood.servers != 0,
 	};
-	order.id_size = (uint32_t)id_parse(rev->image->id, order.id);
-	snprintf(order.arch, sizeof(order.arch), "%s",
-		 *rev->source.arch ? rev->source.arch : rev->binary.arch);
-	full_path(c, &rev->source, order.input);
-	if (rev->binary.path)
-		full_path(c, &rev->binary, order.binary);
+	order.id_size = (uint32_t)id_parse(request->id, order.id);
+	snprintf(order.arch, sizeof(order.arch), "%s", request->arch);
+	full_path(c, request->source.path, order.input);
+	if (request->binary.path)
+		full_path(c, request->binary.path, order.binary);
 	list_dirs(c, order.debug_dirs);
 	return worker_send(child->sock, &order.head, WORKER_CONVERT, -1);
 }
 
-static void note_progress(struct job *job, const struct worker_progress *m)
+static void note_progress(struct convert_job *job, const struct worker_progress *m)
 {
 	double share = m->total ? (double)m->done / (double)m->total : 0;
 	unsigned percent = m->phase == CONVERT_READING
 				   ? (unsigned)(share * READING_PER_CENT)
 				   : READING_PER_CENT + (unsigned)(share * (99 - READING_PER_CENT));
-	atomic_store(&job->rev->progress, percent);
+	const struct convert_request *request = job->request;
+	if (request->progress)
+		request->progress(request->user, percent);
 }
 
 /* Opens a neighbour for the worker, or tells why not. It asks one question at a time, so there is room to
  * answer. */
-static int answer_open(struct job *job, const struct child *child, const struct worker_open *m)
+static int answer_open(struct convert_job *job, const struct child *child, const struct worker_open *m)
 {
 	struct neighbour file;
-	int fd = neighbour_open(&job->converter->hood, &job->rev->source, m->path, &file);
+	int fd = neighbour_open(&job->converter->hood, &job->request->source.state, m->path, &file);
 	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
 	/* What lies outside will not be found there another time either. */
 	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &file : NULL) && fd >= 0) {
@@ -222,7 +161,7 @@ static int answer_open(struct job *job, const struct child *child, const struct 
 	return 0;
 }
 
-static void note_fetched(struct job *job, const struct worker_fetch *m, const struct fetched *file)
+static void note_fetched(struct convert_job *job, const struct worker_fetch *m, const struct fetched *file)
 {
 	bool found = file->fd >= 0;
 	note_fetch(&job->notes, m->id, m->id_size, found ? 0 : file->fd);
@@ -237,7 +176,7 @@ static void note_fetched(struct job *job, const struct worker_fetch *m, const st
 }
 
 /* Gets a debug file for the worker, which waits. It chooses the id, so it gets to choose few. */
-static int answer_fetch(struct job *job, const struct child *child, const struct worker_fetch *m)
+static int answer_fetch(struct convert_job *job, const struct child *child, const struct worker_fetch *m)
 {
 	struct fetched file = {.fd = -EPERM};
 	int64_t start = monotonic_ms();
@@ -256,7 +195,7 @@ static int answer_fetch(struct job *job, const struct child *child, const struct
 }
 
 /* 0 when the message makes sense at this point, else -EPROTO. */
-static int take_message(struct job *job, const struct child *child, const union worker_message *msg)
+static int take_message(struct convert_job *job, const struct child *child, const union worker_message *msg)
 {
 	if (job->has_done || job->has_failed)
 		return -EPROTO;
@@ -281,7 +220,7 @@ static int take_message(struct job *job, const struct child *child, const union 
 }
 
 /* Listens until the worker closes its side: 0, or why it must be killed. */
-static int listen_to(struct job *job, const struct child *child)
+static int listen_to(struct convert_job *job, const struct child *child)
 {
 	const struct converter *c = job->converter;
 	int64_t deadline = job->started_ms + (int64_t)c->seconds * 1000;
@@ -295,7 +234,14 @@ static int listen_to(struct job *job, const struct child *child)
 	return got;
 }
 
-static void work(struct job *job)
+static void tell_worker(const struct convert_job *job, pid_t pid)
+{
+	const struct convert_request *request = job->request;
+	if (request->worker)
+		request->worker(request->user, pid);
+}
+
+static void work(struct convert_job *job)
 {
 	const int fds[] = {job->temp.fd, job->input, job->binary};
 	const struct child_order order = {
@@ -311,24 +257,24 @@ static void work(struct job *job)
 		job_fail(job->out, VERDICT_TRANSIENT, -EIO);
 		return;
 	}
-	atomic_store(&job->rev->worker, child.pid);
+	tell_worker(job, child.pid);
 	/* An order that cannot be sent finds a worker that is dead already: its status says why. */
 	send_order(job, &child);
 	int why = listen_to(job, &child);
 	if (why)
 		child_kill(&child);
-	atomic_store(&job->rev->worker, 0);
+	tell_worker(job, 0);
 	int status = child_finish(&child, &usage);
 	judge(job, why, status, &usage);
 }
 
 /* ---- All of it ---- */
 
-static void report(const struct job *job)
+static void report(const struct convert_job *job)
 {
 	const struct outcome *out = job->out;
 	const struct log *log = job->converter->log;
-	const char *path = job->rev->source.path, *id = job->rev->image->id;
+	const char *path = job->request->source.path, *id = job->request->id;
 	if (out->adopted)
 		log_info(log, "took '%s' (%s) from the shared directory", path, id);
 	else if (out->verdict == VERDICT_READY)
@@ -339,23 +285,24 @@ static void report(const struct job *job)
 		log_warning(log, "cannot convert '%s' (%s): %s%s", path, id, out->diag.text,
 			    out->err == -ENOSPC ? "; make room or set another -o cache=DIR" : "");
 	if (out->verdict == VERDICT_FAILED_FOREVER)
-		cache_failure_store(job->converter->cache, &job->rev->key, out->err, out->diag.text,
+		cache_failure_store(job->converter->cache, job->request->key, out->err, out->diag.text,
 				    text_span(&job->inputs));
 }
 
-void convert_run(const struct converter *converter, struct revision *rev, struct outcome *ret)
+void convert_run(const struct converter *converter, const struct convert_request *request,
+		 struct outcome *ret)
 {
 	*ret = (struct outcome){.verdict = VERDICT_READY};
-	struct job job = {
+	struct convert_job job = {
 		.converter = converter,
-		.rev = rev,
+		.request = request,
 		.out = ret,
 		.input = -1,
 		.binary = -1,
 		.temp = {.fd = -1},
 		.started_ms = monotonic_ms(),
 	};
-	if (prepare(&job) == 0 && !share_take(&job)) {
+	if (job_prepare(&job) == 0 && !share_take(&job)) {
 		work(&job);
 		ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
 		ret->offer = ret->verdict == VERDICT_READY ? share_offer(&job) : NULL;
@@ -364,11 +311,5 @@ void convert_run(const struct converter *converter, struct revision *rev, struct
 	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER ||
 	    ret->verdict == VERDICT_CRASHED)
 		ret->inputs = strndup(job.inputs.v ? job.inputs.v : "", job.inputs.n);
-	cache_temp_close(converter->cache, &job.temp);
-	text_deinit(&job.notes);
-	text_deinit(&job.inputs);
-	if (job.input >= 0)
-		close(job.input);
-	if (job.binary >= 0)
-		close(job.binary);
+	job_close(&job);
 }

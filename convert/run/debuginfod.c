@@ -205,10 +205,10 @@ static void note_result(struct fetcher *f, const uint8_t *id, size_t size, int64
 	bool found = ret->fd >= 0, failed = fetch_failed(ret->fd);
 	int64_t rest = note_answer(f, failed ? ret->fd : 0, took);
 	hex(id, size, name);
-	metric_add(&f->metrics->fetches[found                ? FETCH_FOUND
-					: ret->fd == -ENOENT ? FETCH_MISSING
-							     : FETCH_FAILED],
-		   1);
+	counter_add(&f->counters->fetches[found                ? FETCH_FOUND
+					  : ret->fd == -ENOENT ? FETCH_MISSING
+							       : FETCH_FAILED],
+		    1);
 	ret->again = wall_seconds() + (failed ? rest / 1000 + 1 : MISSING_SECONDS);
 	if (found)
 		log_info(f->log, "debuginfod: got '%s'", ret->path);

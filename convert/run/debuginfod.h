@@ -14,7 +14,7 @@
 
 #include "convert/cache/cache.h"
 #include "convert/os/log.h"
-#include "fs/tree/metrics.h"
+#include "convert/run/counters.h"
 
 enum { FETCH_PATH_SIZE = 4096 };
 
@@ -24,10 +24,10 @@ struct fetcher {
 	char *directory;  /* of the client, an absolute path; its own */
 	const char *worker;
 	const struct log *log;
-	struct metrics *metrics;
-	uint64_t size;    /* bytes a file may have */
-	unsigned seconds; /* it may take */
-	int stop_fd;      /* becomes readable when the daemon ends */
+	struct run_counters *counters; /* borrowed, as are the two before it */
+	uint64_t size;                 /* bytes a file may have */
+	unsigned seconds;              /* it may take */
+	int stop_fd;                   /* becomes readable when the daemon ends */
 
 	/* When servers do not answer, none is asked for a while, whatever for. Guarded by the lock,
 	 * innermost. */

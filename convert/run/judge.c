@@ -1,7 +1,4 @@
-/*
- * What a worker's end means: for those who wait, for the next try, and for the cache.
- */
-#include "convert/run/convert_job.h"
+#include "convert/run/judge.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +8,7 @@
 #include <time.h>
 
 #include "gsym/base/diag.h"
-#include "convert/cache/inputs.h"
+#include "convert/run/inputs.h"
 #include "convert/cache/notes.h"
 
 enum {
@@ -20,7 +17,7 @@ enum {
 };
 
 /* Where it may be asked again, or what it gave was of no use. */
-static void note_asked(struct job *job)
+static void note_asked(struct convert_job *job)
 {
 	bool in_vain = job->fetched && !job->done.units;
 	int64_t again = job->again;
@@ -31,7 +28,7 @@ static void note_asked(struct job *job)
 }
 
 /* Nothing is here, and nobody could be asked. That is no failure of the file's. */
-static void judge_unreachable(struct job *job)
+static void judge_unreachable(struct convert_job *job)
 {
 	struct outcome *out = job->out;
 	diag_prefix(&out->diag, job->fetch_failure, "debuginfod: %s; asking again later",
@@ -41,7 +38,7 @@ static void judge_unreachable(struct job *job)
 }
 
 /* What a worker reported about itself. Limits of this mount are not remembered beyond it. */
-static void judge_reported(struct job *job)
+static void judge_reported(struct convert_job *job)
 {
 	struct outcome *out = job->out;
 	int err = -job->failed.error;
@@ -79,7 +76,7 @@ static bool is_crash(int sig)
 	       sig == SIGSYS || sig == SIGTRAP;
 }
 
-static void judge_signal(struct job *job, int sig, const struct rusage *usage)
+static void judge_signal(struct convert_job *job, int sig, const struct rusage *usage)
 {
 	struct outcome *out = job->out;
 	unsigned limit = job->converter->seconds * job->converter->threads;
@@ -95,7 +92,7 @@ static void judge_signal(struct job *job, int sig, const struct rusage *usage)
 }
 
 /* Why the daemon itself put an end to it. */
-static void judge_killed(struct job *job, int why)
+static void judge_killed(struct convert_job *job, int why)
 {
 	struct outcome *out = job->out;
 	if (why == -ETIMEDOUT) {
@@ -119,7 +116,7 @@ static void add_note(struct text_buf *notes, const char *key, uint64_t value)
 	text_char(notes, '\n');
 }
 
-static void publish(struct job *job)
+static void publish(struct convert_job *job)
 {
 	struct outcome *out = job->out;
 	struct cache *cache = job->converter->cache;
@@ -136,23 +133,23 @@ static void publish(struct job *job)
 		job_fail(out, VERDICT_CRASHED, -EIO);
 		return;
 	}
-	int err = cache_publish(cache, &job->temp, &job->rev->key, job->done.output_size,
+	int err = cache_publish(cache, &job->temp, job->request->key, job->done.output_size,
 				text_span(&job->notes), text_span(&job->inputs), &out->diag);
 	if (!err)
-		err = cache_load(cache, &job->rev->key, &out->handle, &out->diag);
+		err = cache_load(cache, job->request->key, &out->handle, &out->diag);
 	if (err)
 		job_fail(out, err == -EBADMSG ? VERDICT_CRASHED : VERDICT_TRANSIENT,
 			 err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
 }
 
 /* Whatever the worker made of it, it is not of the file that the key stands for. */
-static void judge_replaced(struct job *job)
+static void judge_replaced(struct convert_job *job)
 {
-	diag_set(&job->out->diag, -ESTALE, "'%s' changed while it was converted", job->rev->source.path);
+	diag_set(&job->out->diag, -ESTALE, "'%s' changed while it was converted", job->request->source.path);
 	job_fail(job->out, VERDICT_REPLACED, -ESTALE);
 }
 
-void judge(struct job *job, int why_killed, int status, const struct rusage *usage)
+void judge(struct convert_job *job, int why_killed, int status, const struct rusage *usage)
 {
 	note_asked(job);
 	if (why_killed != -ECANCELED && !job_input_is_unchanged(job))

@@ -25,7 +25,7 @@ bool path_open_to_all(const char *path)
 	return true;
 }
 
-bool readable_like(const struct stat *st, bool reachable, const struct source *source)
+bool readable_like(const struct stat *st, bool reachable, const struct file_state *source)
 {
 	bool same_group = st->st_gid == source->gid, same_owner = st->st_uid == source->uid;
 	bool group = reachable && (st->st_mode & S_IRGRP), others = reachable && (st->st_mode & S_IROTH);
@@ -66,7 +66,7 @@ static int open_below(const char *dir, const char *rest, dev_t avoid)
 static int open_any(const struct neighbourhood *hood, const char *path, dev_t avoid, struct stat *ret)
 {
 	int err = -EXDEV;
-	if (below(hood->mountpoint, path))
+	if (hood->mountpoint && below(hood->mountpoint, path))
 		return err;
 	for (const char *const *dir = hood->dirs; *dir; dir++) {
 		const char *rest = below(*dir, path);
@@ -85,7 +85,7 @@ static int open_any(const struct neighbourhood *hood, const char *path, dev_t av
 
 static int find(const struct neighbourhood *hood, const char *path, struct neighbour *ret)
 {
-	dev_t avoid = entry_device(AT_FDCWD, hood->mountpoint);
+	dev_t avoid = hood->mountpoint ? entry_device(AT_FDCWD, hood->mountpoint) : 0;
 	int fd = open_any(hood, path, avoid, &ret->st);
 	if (fd < 0)
 		return fd;
@@ -102,7 +102,7 @@ int reopen(int fd)
 	return opened < 0 ? -errno : opened;
 }
 
-int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path,
+int neighbour_open(const struct neighbourhood *hood, const struct file_state *source, const char *path,
 		   struct neighbour *ret)
 {
 	int place = find(hood, path, ret);

@@ -8,14 +8,16 @@
 #ifndef CONVERT_RUN_NEIGHBOUR_H
 #define CONVERT_RUN_NEIGHBOUR_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
-#include "fs/images/images.h"
+#include "convert/cache/file_state.h"
 
 /* Where neighbours may be. Absolute paths, all borrowed. */
 struct neighbourhood {
 	const char *const *dirs; /* SOURCE and the directories of debug files; NULL ends them */
-	const char *mountpoint;  /* never looked into: the daemon would wait for itself */
+	const char *mountpoint;  /* never looked into: the daemon would wait for itself; NULL: nowhere */
 	uint64_t servers;        /* of debuginfod, see debuginfod.h; 0: none is asked */
 };
 
@@ -26,11 +28,11 @@ struct neighbour {
 };
 
 /*
- * Opens @path for a conversion of @source: a descriptor, with what it is in @ret. -EPERM, with the same, when
- * not everybody concerned may read it, or we may not; -EXDEV when the path itself leads outside those
- * directories; or the errno of opening, also for what a link leads to outside.
+ * Opens @path for a conversion of the file @source: a descriptor, with what it is in @ret. -EPERM, with the
+ * same, when not everybody concerned may read it, or we may not; -EXDEV when the path itself leads outside
+ * those directories; or the errno of opening, also for what a link leads to outside.
  */
-int neighbour_open(const struct neighbourhood *hood, const struct source *source, const char *path,
+int neighbour_open(const struct neighbourhood *hood, const struct file_state *source, const char *path,
 		   struct neighbour *ret);
 
 /*
@@ -51,6 +53,6 @@ bool path_open_to_all(const char *path);
 
 /* Whether who may read @source may also read a file of @st; @reachable: everybody can get at that file. Pure.
  */
-bool readable_like(const struct stat *st, bool reachable, const struct source *source);
+bool readable_like(const struct stat *st, bool reachable, const struct file_state *source);
 
 #endif

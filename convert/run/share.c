@@ -10,9 +10,7 @@
 #include "convert/record/convert_types.h"
 #include "gsym/base/diag.h"
 #include "convert/os/guard.h"
-#include "convert/cache/inputs.h"
-#include "fs/tree/metrics.h"
-#include "fs/images/revision.h"
+#include "convert/run/inputs.h"
 #include "convert/cache/sample.h"
 
 enum {
@@ -26,6 +24,12 @@ struct share_offer {
 	struct handle *handle;
 	struct text_buf inputs;
 };
+
+static bool is_sharing(const struct convert_job *job)
+{
+	const struct shared_dir *shared = job->converter->shared;
+	return shared && shared->dir >= 0;
+}
 
 /* ---- Keys ---- */
 
@@ -42,7 +46,7 @@ static void add_number(struct text_buf *out, uint64_t number)
 }
 
 /* An object file as all hosts see it: false when it is not to be shared. */
-static bool add_file(struct text_buf *out, int fd, const struct source *source)
+static bool add_file(struct text_buf *out, int fd, const struct convert_input *source)
 {
 	struct stat st;
 	XXH128_hash_t sample;
@@ -50,32 +54,32 @@ static bool add_file(struct text_buf *out, int fd, const struct source *source)
 		return false;
 	add_number(out, sample.high64);
 	add_number(out, sample.low64);
-	add_number(out, source->uid);
-	add_number(out, source->gid);
-	add_number(out, source->mode);
+	add_number(out, source->state.uid);
+	add_number(out, source->state.gid);
+	add_number(out, source->state.mode);
 	text_bytes(out, source->path, strlen(source->path) + 1);
 	return true;
 }
 
 /* False when it is not to be shared. */
-static bool make_key(const struct job *job, struct cache_key *ret)
+static bool make_key(const struct convert_job *job, struct cache_key *ret)
 {
 	struct text_buf all = {0};
 	const struct converter *c = job->converter;
-	const struct revision *rev = job->rev;
+	const struct convert_request *request = job->request;
 	add_number(&all, CONVERT_REVISION);
 	add_number(&all, CACHE_LAYOUT_REVISION);
 	add_number(&all, SHARE_REVISION);
 	add_number(&all, IMAGE_GSYM_VERSION);
 	add_number(&all, c->merged);
 	add_number(&all, neighbourhood_fingerprint(&c->hood));
-	bool good = add_file(&all, job->input, &rev->source);
-	if (good && rev->binary.path)
-		good = add_file(&all, job->binary, &rev->binary);
+	bool good = add_file(&all, job->input, &request->source);
+	if (good && request->binary.path)
+		good = add_file(&all, job->binary, &request->binary);
 	good = good && !all.failed;
 	if (good) {
 		XXH128_hash_t sum = XXH3_128bits(all.v, all.n);
-		snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", rev->image->id,
+		snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", request->id,
 			 (unsigned long long)sum.high64, (unsigned long long)sum.low64);
 	}
 	text_deinit(&all);
@@ -88,7 +92,7 @@ static bool make_key(const struct job *job, struct cache_key *ret)
 struct translation {
 	struct span from;
 	const struct neighbourhood *hood;
-	const struct source *source;
+	const struct file_state *source;
 	struct text_buf *local;    /* lines for the cache */
 	struct text_buf *portable; /* lines for others */
 	size_t n;                  /* that are there */
@@ -146,16 +150,17 @@ static int translate_lines(void *arg)
 }
 
 /* Looks at the neighbours that @inputs name, and describes them in both ways. 0, or not to be shared. */
-static int translate(const struct job *job, struct span inputs, struct text_buf *local,
+static int translate(const struct convert_job *job, struct span inputs, struct text_buf *local,
 		     struct text_buf *portable)
 {
-	struct translation t = {inputs, &job->converter->hood, &job->rev->source, local, portable, 0};
+	struct translation t = {inputs, &job->converter->hood, &job->request->source.state, local, portable,
+				0};
 	return guard_run(translate_lines, &t);
 }
 
 /* ---- Taking ---- */
 
-static uint64_t bytes_most(const struct job *job)
+static uint64_t bytes_most(const struct convert_job *job)
 {
 	return job->converter->cache->limit;
 }
@@ -167,7 +172,7 @@ static bool is_same(const struct text_buf *portable, struct span inputs)
 }
 
 /* Makes what was copied to job->temp ours, if it was made of what is here. */
-static int adopt(struct job *job, const struct handle *copied)
+static int adopt(struct convert_job *job, const struct handle *copied)
 {
 	struct text_buf portable = {0};
 	struct cache *cache = job->converter->cache;
@@ -181,12 +186,12 @@ static int adopt(struct job *job, const struct handle *copied)
 	if (!err && (job->notes.failed || ftruncate(job->temp.fd, (off_t)size)))
 		err = -ENOMEM;
 	if (!err)
-		err = cache_publish(cache, &job->temp, &job->rev->key, size, text_span(&job->notes),
+		err = cache_publish(cache, &job->temp, job->request->key, size, text_span(&job->notes),
 				    text_span(&job->inputs), &diag);
-	return err ? err : cache_load(cache, &job->rev->key, &job->out->handle, &diag);
+	return err ? err : cache_load(cache, job->request->key, &job->out->handle, &diag);
 }
 
-static int fetch(struct job *job, const struct cache_key *key)
+static int fetch(struct convert_job *job, const struct cache_key *key)
 {
 	struct shared_dir *shared = job->converter->shared;
 	struct handle *copied;
@@ -215,7 +220,7 @@ static int fetch(struct job *job, const struct cache_key *key)
  * True when there is an outcome: @err is 0, or the file was published and cannot be opened, so that a worker
  * must not write to it any more.
  */
-static bool is_over(struct job *job, int err)
+static bool is_over(struct convert_job *job, int err)
 {
 	job->out->adopted = !err;
 	if (!err || job->temp.name[0])
@@ -226,14 +231,14 @@ static bool is_over(struct job *job, int err)
 	return true;
 }
 
-bool share_take(struct job *job)
+bool share_take(struct convert_job *job)
 {
 	struct cache_key key;
-	struct metrics *metrics = job->converter->metrics;
-	if (job->converter->shared->dir < 0 || !make_key(job, &key))
+	struct run_counters *counters = job->converter->counters;
+	if (!is_sharing(job) || !make_key(job, &key))
 		return false;
 	int err = fetch(job, &key);
-	metric_add(&metrics->shared[!err ? SHARED_HIT : err == -ENOENT ? SHARED_MISS : SHARED_UNUSABLE], 1);
+	counter_add(&counters->shared[!err ? SHARED_HIT : err == -ENOENT ? SHARED_MISS : SHARED_UNUSABLE], 1);
 	if (is_over(job, err))
 		return true;
 	/* As if nothing had happened. */
@@ -253,11 +258,11 @@ static void offer_free(struct share_offer *offer)
 	free(offer);
 }
 
-struct share_offer *share_offer(const struct job *job)
+struct share_offer *share_offer(const struct convert_job *job)
 {
 	struct text_buf unused = {0};
 	/* What servers of debuginfod gave, or did not have, is between them and this host. */
-	bool wanted = job->converter->shared->dir >= 0 && !job->fetches;
+	bool wanted = is_sharing(job) && !job->fetches;
 	struct share_offer *offer = wanted ? calloc(1, sizeof(*offer)) : NULL;
 	if (!offer)
 		return NULL;
@@ -271,7 +276,7 @@ struct share_offer *share_offer(const struct job *job)
 	return NULL;
 }
 
-void share_give(struct shared_dir *shared, struct metrics *metrics, struct share_offer *offer)
+void share_give(struct shared_dir *shared, struct run_counters *counters, struct share_offer *offer)
 {
 	if (!offer)
 		return;
@@ -281,6 +286,6 @@ void share_give(struct shared_dir *shared, struct metrics *metrics, struct share
 	if (err)
 		shared_dir_complain(shared, SHARED_WRITE, err);
 	else
-		metric_add(&metrics->shared[SHARED_GIVEN], 1);
+		counter_add(&counters->shared[SHARED_GIVEN], 1);
 	offer_free(offer);
 }

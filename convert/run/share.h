@@ -21,13 +21,13 @@ struct share_offer;
  * Looks for what @job would make: true, with the job's outcome, when another host has made it of the same
  * files. The job is prepared; whatever happens, its conversion can still be run if there is no outcome.
  */
-bool share_take(struct job *job);
+bool share_take(struct convert_job *job);
 
 /* What was made of @job, which has ended well, to be given when nobody waits any more; NULL: it is not for
  * others. */
-struct share_offer *share_offer(const struct job *job);
+struct share_offer *share_offer(const struct convert_job *job);
 
 /* Puts it into the directory, and frees it. NULL is allowed. May block for as long as a file server does. */
-void share_give(struct shared_dir *shared, struct metrics *metrics, struct share_offer *offer);
+void share_give(struct shared_dir *shared, struct run_counters *counters, struct share_offer *offer);
 
 #endif

@@ -11,6 +11,7 @@
 #include "gsym/render/shown_names.h"
 #include "convert/os/guard.h"
 #include "fs/name/link_address.h"
+#include "fs/answer/attached.h"
 #include "fs/images/revision.h"
 #include "fs/answer/symbol_names.h"
 
@@ -185,7 +186,7 @@ static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handl
 		.options = &options,
 		.map = &handle->addresses,
 		.shown.shown.mode = handle_demangle(handle),
-		.shown_names = atomic_load_explicit(&handle->shown_names, memory_order_acquire),
+		.shown_names = handle_attached(handle, SLOT_NAMES),
 		.print_unknown = fs->options.unknown_print,
 		.known = true,
 		.flags = render_lookup_flags(options.format) |

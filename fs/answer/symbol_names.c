@@ -4,6 +4,7 @@
 
 #include "gsym/render/shown_names.h"
 #include "fs/answer/answer.h"
+#include "fs/answer/attached.h"
 #include "convert/os/guard.h"
 #include "fs/images/revision.h"
 
@@ -35,9 +36,8 @@ bool patience_is_over(void *user)
 
 static bool is_made(const struct handle *handle, enum symbol_names kind)
 {
-	return kind == NAMES_STORED
-		       ? name_index_is_made(handle->reader)
-		       : atomic_load_explicit(&handle->shown_names, memory_order_acquire) != NULL;
+	return kind == NAMES_STORED ? name_index_is_made(handle->reader)
+				    : handle_attached(handle, SLOT_NAMES) != NULL;
 }
 
 int symbol_names_ready(struct revision *rev, const struct handle *handle, enum symbol_names kind,
@@ -65,6 +65,11 @@ static int make(void *arg)
 	return name_builder_run(&m->builder.names);
 }
 
+static void destroy_names(void *table)
+{
+	name_table_free(table);
+}
+
 static int make_open(struct gsymfs *fs, struct revision *rev, struct handle *handle, enum symbol_names kind)
 {
 	struct making m = {.handle = handle, .kind = kind};
@@ -79,11 +84,11 @@ static int make_open(struct gsymfs *fs, struct revision *rev, struct handle *han
 		answer_complain(fs, rev, handle, err, NULL);
 		err = -EIO;
 	}
-	/* Only this thread makes them. */
-	if (!err && kind == NAMES_SHOWN)
-		atomic_store_explicit(&handle->shown_names, TAKE(m.builder.names.table),
-				      memory_order_release);
-	else if (!err)
+	/* Only this thread makes them, so that no other can be faster. */
+	if (!err && kind == NAMES_SHOWN &&
+	    handle_attach(handle, SLOT_NAMES, m.builder.names.table, destroy_names))
+		m.builder.names.table = NULL;
+	else if (!err && kind == NAMES_STORED)
 		name_index_publish(handle->reader, TAKE(m.builder.names.table));
 	shown_builder_deinit(&m.builder);
 	return err;

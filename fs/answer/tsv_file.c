@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "fs/answer/answer.h"
+#include "fs/answer/attached.h"
 #include "convert/os/guard.h"
 #include "fs/images/revision.h"
 #include "fs/sys/slice.h"
@@ -12,7 +13,7 @@
 int tsv_file_measured(struct call *call, struct revision *rev, struct handle *handle, enum listing_kind kind,
 		      const struct tsv_index **ret)
 {
-	*ret = atomic_load_explicit(&handle->tables[kind], memory_order_acquire);
+	*ret = handle_attached(handle, SLOT_TABLES + kind);
 	if (*ret)
 		return 0;
 	call->wait = (struct wait){.revision = rev, .work = WORK_TABLE, .part = (uint8_t)kind};
@@ -60,11 +61,15 @@ void measuring_free(struct measuring *m)
 	free(m);
 }
 
+static void destroy_index(void *index)
+{
+	tsv_index_free(index);
+}
+
 /* In place, unless somebody was faster. */
 static void publish(struct measuring *m)
 {
-	struct tsv_index *none = NULL;
-	if (atomic_compare_exchange_strong(&m->handle->tables[m->kind], &none, m->index))
+	if (handle_attach(m->handle, SLOT_TABLES + m->kind, m->index, destroy_index))
 		m->index = NULL;
 }
 
@@ -131,7 +136,7 @@ struct tsv_file *tsv_file_new(struct call *call, struct revision *rev, struct ha
 		.fs = fs,
 		.rev = rev,
 		.handle = handle,
-		.index = atomic_load(&handle->tables[kind]),
+		.index = handle_attached(handle, SLOT_TABLES + kind),
 		.kind = kind,
 		.options.demangle = answer_demangle(fs, handle, false),
 		.decoder = decoder,

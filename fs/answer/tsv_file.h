@@ -2,6 +2,7 @@
 #ifndef FS_ANSWER_TSV_FILE_H
 #define FS_ANSWER_TSV_FILE_H
 
+#include "fs/answer/tsv_index.h"
 #include "fs/gsymfs.h"
 
 /*

@@ -266,7 +266,9 @@ static void *open_images(void *arg)
 	struct revision *rev;
 	while ((rev = next(queue, &queue->opening, STATE_OPENING))) {
 		struct outcome outcome;
-		bool there = convert_from_cache(queue->converter, rev, &outcome);
+		struct convert_request request;
+		revision_request(rev, &request);
+		bool there = convert_from_cache(queue->converter, &request, rev->gsym_size != 0, &outcome);
 		count_request(queue, there, &outcome);
 		if (there)
 			settle(queue, rev, &outcome);
@@ -319,12 +321,14 @@ static void *convert_images(void *arg)
 	struct revision *rev;
 	while ((rev = next(queue, &queue->converting, STATE_CONVERTING))) {
 		struct outcome outcome;
+		struct convert_request request;
 		use_note(queue->images, queue->converter->cache);
-		convert_run(queue->converter, rev, &outcome);
+		revision_request(rev, &request);
+		convert_run(queue->converter, &request, &outcome);
 		if (!outcome.adopted)
 			count_conversion(queue, &outcome);
 		settle(queue, rev, &outcome);
-		share_give(queue->converter->shared, queue->converter->metrics, outcome.offer);
+		share_give(queue->converter->shared, queue->converter->counters, outcome.offer);
 	}
 	return NULL;
 }

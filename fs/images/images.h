@@ -29,6 +29,7 @@
 #include "fs/name/name.h"
 #include "fs/images/path_tree.h"
 #include "gsym/base/hash_table.h"
+#include "gsym/render/formats/listing.h"
 
 struct metrics;
 struct notify;

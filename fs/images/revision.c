@@ -29,6 +29,20 @@ enum {
 	INPUTS_BYTES_MAX = 64 << 20,
 };
 
+static struct file_state state_of(const struct source *s)
+{
+	return (struct file_state){
+		.dev = s->dev,
+		.ino = s->ino,
+		.size = s->size,
+		.mtime_ns = s->mtime_ns,
+		.ctime_ns = s->ctime_ns,
+		.uid = s->uid,
+		.gid = s->gid,
+		.mode = s->mode,
+	};
+}
+
 static bool same_file(const struct source *a, const struct source *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns;
@@ -80,9 +94,10 @@ static const struct source *best_source(const struct image *image)
 static bool completes(const struct source *binary, const struct source *debug)
 {
 	struct stat st = {.st_uid = binary->uid, .st_gid = binary->gid, .st_mode = binary->mode};
+	const struct file_state debug_state = state_of(debug);
 	bool same_arch = !*debug->arch || strcmp(binary->arch, debug->arch) == 0; /* GSYM has none */
 	return binary->has_text && same_arch && (binary->uid == debug->uid || binary->uid == 0) &&
-	       readable_like(&st, true, debug);
+	       readable_like(&st, true, &debug_state);
 }
 
 static const struct source *best_binary(const struct image *image, const struct source *debug)
@@ -113,20 +128,6 @@ static const struct source *gsym_beside(const struct image *image, const struct 
 	return NULL;
 }
 
-static struct cache_file cache_file(const struct source *s)
-{
-	return (struct cache_file){
-		.dev = s->dev,
-		.ino = s->ino,
-		.size = s->size,
-		.mtime_ns = s->mtime_ns,
-		.ctime_ns = s->ctime_ns,
-		.uid = s->uid,
-		.gid = s->gid,
-		.mode = s->mode,
-	};
-}
-
 static int set_files(const struct images *images, struct revision *rev, const struct choice *choice)
 {
 	char *source = strdup(choice->source.path),
@@ -144,8 +145,8 @@ static int set_files(const struct images *images, struct revision *rev, const st
 	rev->binary.path = binary;
 	struct cache_input input = {
 		.id = rev->image->id,
-		.file = cache_file(&rev->source),
-		.binary = cache_file(&rev->binary),
+		.file = state_of(&rev->source),
+		.binary = state_of(&rev->binary),
 		.version = IMAGE_GSYM_VERSION,
 		.merged = images->merged,
 		.places = images->places,
@@ -171,6 +172,32 @@ static struct revision *new_revision(struct images *images, struct image *image,
 	}
 	images->revisions.v[images->revisions.n++] = rev;
 	return rev;
+}
+
+static void set_progress(void *user, unsigned percent)
+{
+	struct revision *rev = user;
+	atomic_store(&rev->progress, percent);
+}
+
+static void set_worker(void *user, pid_t pid)
+{
+	struct revision *rev = user;
+	atomic_store(&rev->worker, pid);
+}
+
+void revision_request(struct revision *rev, struct convert_request *ret)
+{
+	*ret = (struct convert_request){
+		.id = rev->image->id,
+		.arch = *rev->source.arch ? rev->source.arch : rev->binary.arch,
+		.source = {rev->source.path, state_of(&rev->source)},
+		.binary = {rev->binary.path, state_of(&rev->binary)},
+		.key = &rev->key,
+		.progress = set_progress,
+		.worker = set_worker,
+		.user = rev,
+	};
 }
 
 void revision_free(struct revision *rev)

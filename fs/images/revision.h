@@ -6,11 +6,9 @@
 #ifndef FS_IMAGES_REVISION_H
 #define FS_IMAGES_REVISION_H
 
+#include "convert/run/converter.h"
 #include "fs/call/call.h"
 #include "fs/images/images.h"
-
-/* The version of GSYM that images are converted to. */
-enum { IMAGE_GSYM_VERSION = 1 };
 
 /*
  * Makes the best of the image's sources its revision. One that is in use and differs is replaced, not
@@ -21,6 +19,12 @@ int revision_choose(struct images *images, struct image *image);
 /* What the revision was made of has changed beside its files: another one of the same files takes its place.
  */
 int revision_renew(struct images *images, struct revision *rev);
+
+/*
+ * What to convert for the revision; its progress and its worker are noted in it. Everything in @ret is
+ * borrowed from the revision.
+ */
+void revision_request(struct revision *rev, struct convert_request *ret);
 
 /* NULL is allowed. */
 void revision_free(struct revision *rev);

@@ -11,11 +11,10 @@
 #include <stdint.h>
 
 #include "gsym/render/render_options.h"
+#include "convert/cache/image_id.h"
 
 enum {
 	NAME_BYTES_MAX = 255,
-	/* "xxh3-" and 32 digits, or a build id of up to 64 bytes, and the NUL. */
-	ID_TEXT_SIZE = 129,
 	BREAKPAD_ID_SIZE = 33, /* without its age, and the NUL */
 	ID_PREFIX_MIN = 8,     /* fewer digits do not name an image by its beginning */
 };

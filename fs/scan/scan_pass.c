@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "convert/os/acl.h"
+#include "convert/cache/file_state.h"
 #include "convert/os/beneath.h"
 #include "fs/call/call.h"
-#include "fs/name/id.h"
+#include "convert/cache/image_id.h"
 #include "fs/scan/index_store.h"
 #include "fs/tree/metrics.h"
 #include "convert/run/neighbour.h"
@@ -266,7 +266,7 @@ static mode_t mirrored_mode(const struct sweep *s, const char *path, const struc
 	int fd = open_to_all && st->st_mode & 0044 ? open_beneath(s->root, path, O_PATH | O_NOFOLLOW) : -1;
 	if (fd < 0)
 		return mode;
-	mode = acl_reduced(fd, st->st_mode) & 0444;
+	mode = file_readers(fd, st, true);
 	close(fd);
 	return mode;
 }

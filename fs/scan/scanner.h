@@ -1,8 +1,8 @@
 /*
  * scanner.h - walking over SOURCE: at the start, when something has changed, when asked, and now and then.
  *
- * The daemon itself only lists directories and opens files; what a file is, a worker says (scan_worker.h),
- * and the index remembers. One thread does all of it.
+ * The daemon itself only lists directories and opens files; what a file is, a worker says
+ * (convert/run/identifier.h), and the index remembers. One thread does all of it.
  */
 #ifndef FS_SCAN_SCANNER_H
 #define FS_SCAN_SCANNER_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "convert/cache/cache.h"
-#include "fs/scan/scan_worker.h"
+#include "convert/run/identifier.h"
 #include "fs/images/images.h"
 #include "fs/scan/index.h"
 #include "convert/os/log.h"

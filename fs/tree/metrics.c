@@ -145,7 +145,7 @@ static void fetches(struct text_buf *out, const struct metrics *m)
 	static const char *const words[] = {
 		[FETCH_FOUND] = "found", [FETCH_MISSING] = "missing", [FETCH_FAILED] = "failed"};
 	results(out, "debuginfod_requests_total", "Debug files that servers of debuginfod were asked for.",
-		words, FETCH_RESULTS, m->fetches);
+		words, FETCH_RESULTS, m->run.fetches);
 }
 
 static void cache(struct text_buf *out, struct gsymfs *fs)
@@ -160,7 +160,7 @@ static void cache(struct text_buf *out, struct gsymfs *fs)
 		"Images looked for in the cache; failure: one that was remembered.", words, CACHE_RESULTS,
 		fs->metrics.cache);
 	results(out, "shared_requests_total", "Images looked for in, and given to, the shared directory.",
-		shared, SHARED_RESULTS, fs->metrics.shared);
+		shared, SHARED_RESULTS, fs->metrics.run.shared);
 	single(out, "cache_bytes", "gauge", "Size of the files in the cache.", atomic_load(&fs->cache.bytes));
 	single(out, "cache_limit_bytes", "gauge", "Size they may have.", fs->cache.limit);
 	single(out, "cache_files", "gauge", "Converted files in the cache.", atomic_load(&fs->cache.files));

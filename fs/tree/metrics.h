@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "convert/run/counters.h"
+
 /* Answers to names of addresses and symbols, and to addresses in logs. */
 enum lookup_result { LOOKUP_FOUND, LOOKUP_UNKNOWN, LOOKUP_ERROR, LOOKUP_RESULTS };
 
@@ -24,13 +26,7 @@ enum conversion_result {
 /* What the cache had when an image was opened. */
 enum cache_result { CACHE_HIT, CACHE_MISS, CACHE_FAILURE, CACHE_RESULTS };
 
-/* What the directory that hosts share had; and what was given to it. */
-enum shared_result { SHARED_HIT, SHARED_MISS, SHARED_UNUSABLE, SHARED_GIVEN, SHARED_RESULTS };
-
 enum scan_result { SCAN_COMPLETE, SCAN_INCOMPLETE, SCAN_RESULTS };
-
-/* What servers of debuginfod said. */
-enum fetch_result { FETCH_FOUND, FETCH_MISSING, FETCH_FAILED, FETCH_RESULTS };
 
 enum { CONVERSION_BUCKETS = 7 };
 
@@ -43,8 +39,7 @@ struct metrics {
 					  1]; /* by the first bound that is not below; else the last */
 	_Atomic uint64_t conversion_ms;
 	_Atomic uint64_t cache[CACHE_RESULTS];
-	_Atomic uint64_t shared[SHARED_RESULTS];
-	_Atomic uint64_t fetches[FETCH_RESULTS];
+	struct run_counters run;
 	_Atomic uint64_t scans[SCAN_RESULTS];
 	_Atomic uint64_t scan_ms, scanned_files;
 };

@@ -1,11 +1,15 @@
-/* id.h - image ids as the tree spells them. */
-#ifndef FS_NAME_ID_H
-#define FS_NAME_ID_H
+/* image_id.h - image ids as text: in names of cache files, and in the mounted tree. */
+#ifndef CONVERT_CACHE_IMAGE_ID_H
+#define CONVERT_CACHE_IMAGE_ID_H
 
 #include <stdio.h>
 
 #include "convert/record/convert_types.h"
-#include "fs/name/name.h"
+
+enum {
+	/* "xxh3-" and 32 digits, or a build id of up to 64 bytes, and the NUL. */
+	ID_TEXT_SIZE = 129,
+};
 
 /* Lower-case hex, with "xxh3-" before the hash of a file that has no id of its own. */
 static inline void id_format(const struct image_identity *identity, char text[ID_TEXT_SIZE])

@@ -1,10 +1,10 @@
 /*
- * scan_worker.h - asking a worker what a file is. Used by the scan thread alone.
+ * identifier.h - asking a worker what a file is. For one thread at a time.
  *
  * The worker opens nothing by name and is replaced when a file breaks it.
  */
-#ifndef FS_SCAN_SCAN_WORKER_H
-#define FS_SCAN_SCAN_WORKER_H
+#ifndef CONVERT_RUN_IDENTIFIER_H
+#define CONVERT_RUN_IDENTIFIER_H
 
 #include "convert/run/child.h"
 #include "convert/record/convert_types.h"
@@ -13,7 +13,7 @@
 struct identifier {
 	const char *worker; /* the gsym program */
 	int source_fd;      /* the directory the files lie in */
-	int stop_fd;        /* becomes readable when the daemon ends */
+	int stop_fd;        /* becomes readable when it is to stop */
 	struct child child;
 	uint64_t serial;
 };

@@ -1,4 +1,4 @@
-#include "fs/scan/scan_worker.h"
+#include "convert/run/identifier.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -6,16 +6,12 @@
  * a fingerprint of dashes for a file that was not there. A line for servers of debuginfod has a fingerprint
  * of which, and instead of a path the word "debuginfod" and a time.
  */
-#ifndef CONVERT_CACHE_INPUTS_H
-#define CONVERT_CACHE_INPUTS_H
+#ifndef CONVERT_RUN_INPUTS_H
+#define CONVERT_RUN_INPUTS_H
 
 #include "gsym/base/bytes.h"
 #include "gsym/base/text_buf.h"
 #include "convert/run/neighbour.h"
-
-enum {
-	INPUTS_MAX = 16 << 20, /* bytes; at 80 a path these are 200,000 files */
-};
 
 /*
  * Notes that @path was asked for, and what it was; NULL: not there. False when it cannot be noted, and must

@@ -1,4 +1,4 @@
-#include "convert/cache/inputs.h"
+#include "convert/run/inputs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "convert/cache/handle.h"
 #include "convert/os/guard.h"
 
 enum {

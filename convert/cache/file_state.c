@@ -1,0 +1,36 @@
+#include "convert/cache/file_state.h"
+
+#include "convert/os/acl.h"
+
+static int64_t nanoseconds(struct timespec t)
+{
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+mode_t file_readers(int fd, const struct stat *st, bool open_to_all)
+{
+	return open_to_all ? acl_reduced(fd, st->st_mode) & 0444 : st->st_mode & 0400;
+}
+
+struct file_state file_state_of(int fd, const struct stat *st, bool open_to_all)
+{
+	return (struct file_state){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = nanoseconds(st->st_mtim),
+		.ctime_ns = nanoseconds(st->st_ctim),
+		.uid = st->st_uid,
+		.gid = st->st_gid,
+		.mode = file_readers(fd, st, open_to_all),
+	};
+}
+
+bool file_state_is(int fd, const struct file_state *state)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == state->dev &&
+	       st.st_ino == state->ino && (uint64_t)st.st_size == state->size &&
+	       nanoseconds(st.st_mtim) == state->mtime_ns && nanoseconds(st.st_ctim) == state->ctime_ns &&
+	       st.st_uid == state->uid;
+}

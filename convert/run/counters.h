@@ -1,0 +1,25 @@
+/* counters.h - what conversions have had from elsewhere, counted. Any thread adds without a lock. */
+#ifndef CONVERT_RUN_COUNTERS_H
+#define CONVERT_RUN_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* What the directory that hosts share had; and what was given to it. */
+enum shared_result { SHARED_HIT, SHARED_MISS, SHARED_UNUSABLE, SHARED_GIVEN, SHARED_RESULTS };
+
+/* What servers of debuginfod said. */
+enum fetch_result { FETCH_FOUND, FETCH_MISSING, FETCH_FAILED, FETCH_RESULTS };
+
+/* Zero-initialise. They only grow. */
+struct run_counters {
+	_Atomic uint64_t shared[SHARED_RESULTS];
+	_Atomic uint64_t fetches[FETCH_RESULTS];
+};
+
+static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* attached.h - what the daemon keeps with an open image: slots of struct handle. */
+#ifndef FS_ANSWER_ATTACHED_H
+#define FS_ANSWER_ATTACHED_H
+
+#include "convert/cache/handle.h"
+#include "gsym/render/formats/listing.h"
+
+enum {
+	SLOT_TABLES,                         /* struct tsv_index, by enum listing_kind */
+	SLOT_NAMES = SLOT_TABLES + LISTINGS, /* struct name_table, see symbol_names.h */
+	SLOTS_USED,
+};
+
+_Static_assert((int)SLOTS_USED <= (int)HANDLE_SLOTS, "a handle has a slot for each");
+
+#endif
