@@ -187,7 +187,12 @@ void setup_parts(struct gsymfs *fs)
 		.seconds = o->convert_time,
 		.threads = o->threads,
 		.merged = o->merged,
-		.hood = {(const char *const *)fs->debug_dirs, fs->mountpoint, fs->fetcher.servers},
+		.hood =
+			{
+				.dirs = (const char *const *)fs->debug_dirs,
+				.mountpoint = fs->mountpoint,
+				.servers = fs->fetcher.servers,
+			},
 		.fetcher = &fs->fetcher,
 		.stop_fd = fs->stop_fd,
 	};

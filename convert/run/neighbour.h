@@ -3,7 +3,8 @@
  *
  * Their names come from hostile files. A neighbour is opened only below SOURCE or a directory of debug files,
  * and only if everybody who may read answers about the object file may read the neighbour as well: what is in
- * it becomes part of those answers.
+ * it becomes part of those answers. A command that converts for the user who runs it opens what that user
+ * can.
  */
 #ifndef CONVERT_RUN_NEIGHBOUR_H
 #define CONVERT_RUN_NEIGHBOUR_H
@@ -18,7 +19,8 @@
 struct neighbourhood {
 	const char *const *dirs; /* SOURCE and the directories of debug files; NULL ends them */
 	const char *mountpoint;  /* never looked into: the daemon would wait for itself; NULL: nowhere */
-	uint64_t servers;        /* of debuginfod, see debuginfod.h; 0: none is asked */
+	bool all;         /* not just there: any file that we can read, for answers that we alone read */
+	uint64_t servers; /* of debuginfod, see debuginfod.h; 0: none is asked */
 };
 
 /* What a neighbour is, as far as it matters who may read it and whether it has changed. */
@@ -44,7 +46,9 @@ int reopen(int fd);
 /* What the file @path is now: 0, or the errno. For no conversion in particular. */
 int neighbour_stat(const struct neighbourhood *hood, const char *path, struct neighbour *ret);
 
-/* A fingerprint of those directories, and of whether servers are asked: another neighbourhood, other files.
+/*
+ * A fingerprint of those directories, and of whether all files are meant and servers are asked: another
+ * neighbourhood, other files.
  */
 uint64_t neighbourhood_fingerprint(const struct neighbourhood *hood);
 
