@@ -26,6 +26,13 @@ static void file_name(char name[NAME_SIZE], const struct cache_key *key, const c
 	snprintf(name, NAME_SIZE, "%s%s", key->text, suffix);
 }
 
+/* The name of a converted file, one of the two that it may have. */
+static void converted_name(char name[NAME_SIZE], const struct cache_key *key, bool alone)
+{
+	int kept = (int)strlen(key->text) - (alone ? CONTENT_DIGITS : 0);
+	snprintf(name, NAME_SIZE, "%.*s%s" CACHE_GSYM_SUFFIX, kept, key->text, alone ? key->alone : "");
+}
+
 static void set_sum(struct cache *cache, struct cache_sum sum)
 {
 	atomic_store(&cache->bytes, sum.bytes);
@@ -104,14 +111,10 @@ static bool is_out_of_resources(int err)
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
 }
 
-int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag)
+static int load(struct cache *cache, const char *name, struct handle **ret, struct gsym_diag *diag)
 {
-	char name[NAME_SIZE];
 	struct gsym_diag why = {""};
-	file_name(name, key, CACHE_GSYM_SUFFIX);
 	int err = open_handle(cache, name, ret, &why);
-	if (!err)
-		cache_touch(cache, key, time(NULL));
 	if (!err || err == -ENOENT)
 		return err;
 	if (is_out_of_resources(err))
@@ -125,6 +128,19 @@ int cache_load(struct cache *cache, const struct cache_key *key, struct handle *
 	return -ENOENT;
 }
 
+int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag)
+{
+	char name[NAME_SIZE];
+	int err = -ENOENT;
+	for (int alone = 0; alone < 2 && err == -ENOENT; alone++) {
+		converted_name(name, key, alone);
+		err = load(cache, name, ret, diag);
+	}
+	if (!err)
+		cache_touch(cache, key, time(NULL));
+	return err;
+}
+
 bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size)
 {
 	return cache_peek(cache, key, ret_size, NULL);
@@ -134,8 +150,11 @@ bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t
 		struct text_buf *notes)
 {
 	char name[NAME_SIZE];
-	file_name(name, key, CACHE_GSYM_SUFFIX);
-	int fd = open_entry(cache, name);
+	int fd = -ENOENT;
+	for (int alone = 0; alone < 2 && fd == -ENOENT; alone++) {
+		converted_name(name, key, alone);
+		fd = open_entry(cache, name);
+	}
 	if (fd < 0)
 		return false;
 	bool has = handle_peek(fd, ret_size, notes) == 0;
@@ -143,20 +162,28 @@ bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t
 	return has;
 }
 
-void cache_forget(struct cache *cache, const struct cache_key *key)
+static void forget(struct cache *cache, const struct cache_key *key, bool alone)
 {
 	char name[NAME_SIZE];
-	file_name(name, key, CACHE_GSYM_SUFFIX);
+	converted_name(name, key, alone);
 	if (unlinkat(cache->dir, name, 0) == 0 && atomic_load(&cache->files))
 		atomic_fetch_sub(&cache->files, 1);
+}
+
+void cache_forget(struct cache *cache, const struct cache_key *key)
+{
+	forget(cache, key, false);
+	forget(cache, key, true);
 }
 
 void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when)
 {
 	char name[NAME_SIZE];
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = when}};
-	file_name(name, key, CACHE_GSYM_SUFFIX);
-	utimensat(cache->dir, name, times, AT_SYMLINK_NOFOLLOW);
+	for (int alone = 0; alone < 2; alone++) {
+		converted_name(name, key, alone);
+		utimensat(cache->dir, name, times, AT_SYMLINK_NOFOLLOW);
+	}
 }
 
 bool cache_is_tight(struct cache *cache)
@@ -253,11 +280,11 @@ static int complete(struct cache_temp *temp, uint64_t gsym_size, struct span not
 	return !err && fdatasync(temp->fd) ? -errno : err;
 }
 
-int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key,
+int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
 		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag)
 {
 	char name[NAME_SIZE];
-	file_name(name, key, CACHE_GSYM_SUFFIX);
+	converted_name(name, key, alone);
 	int err = complete(temp, gsym_size, notes, inputs);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
@@ -271,6 +298,8 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 		return diag_set(diag, err, "cache directory '%s': cannot rename to %s: %s", cache->path, name,
 				strerror(-err));
 	atomic_fetch_add(&cache->files, is_new);
+	if (alone)
+		forget(cache, key, false); /* what is outdated there would go before it */
 	grown(cache, gsym_size + notes.size + inputs.size + TRAILER_SIZE, name);
 	return 0;
 }

@@ -3,8 +3,8 @@
  *
  * A file is called after the image's id and a fingerprint of one object file in one state, so that what was
  * made of one file can never be taken for another's: see cache_key_make(). Daemons that serve the same
- * SOURCE share it; whoever publishes first has published for all. Files appear whole, by rename(2), and never
- * change afterwards.
+ * SOURCE share it, and what was made of the object file alone all daemons and commands of a user; whoever
+ * publishes first has published for all. Files appear whole, by rename(2), and never change afterwards.
  *
  *	<key>.gsym      a converted image, see handle.h
  *	<key>.failed    a permanent failure: "errno<TAB>message", then the inputs that were missing
@@ -77,10 +77,11 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 
 /*
  * Gives @temp, which holds @gsym_size bytes of GSYM, notes, inputs and trailer, and makes it the file of
- * @key, durable before visible. What does not open as GSYM is refused with -EBADMSG. Evicts what was used
- * least recently when the directory grows over its limit.
+ * @key, durable before visible. @alone: it was made of the object file alone, and no neighbour was asked for.
+ * What does not open as GSYM is refused with -EBADMSG. Evicts what was used least recently when the directory
+ * grows over its limit.
  */
-int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key,
+int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
 		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag);
 
 /*

@@ -25,7 +25,7 @@ static uint64_t file_fingerprint(const struct cache_input *input)
 }
 
 /* What was made of it: the object file's state and all that shapes the output. */
-static uint64_t content_fingerprint(const struct cache_input *input)
+static uint64_t content_fingerprint(const struct cache_input *input, uint64_t places)
 {
 	uint8_t fields[56];
 	store32(fields, CONVERT_REVISION, false);
@@ -36,12 +36,15 @@ static uint64_t content_fingerprint(const struct cache_input *input)
 	store64(fields + 24, (uint64_t)input->file.mtime_ns, false);
 	store64(fields + 32, input->binary.size, false);
 	store64(fields + 40, (uint64_t)input->binary.mtime_ns, false);
-	store64(fields + 48, input->places, false);
+	store64(fields + 48, places, false);
 	return XXH3_64bits(fields, sizeof(fields));
 }
 
 void cache_key_make(const struct cache_input *input, struct cache_key *ret)
 {
 	snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", input->id,
-		 (unsigned long long)file_fingerprint(input), (unsigned long long)content_fingerprint(input));
+		 (unsigned long long)file_fingerprint(input),
+		 (unsigned long long)content_fingerprint(input, input->places));
+	snprintf(ret->alone, sizeof(ret->alone), "%016llx",
+		 (unsigned long long)content_fingerprint(input, 0));
 }

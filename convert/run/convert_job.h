@@ -14,6 +14,7 @@ struct convert_job {
 	struct cache_temp temp;
 	struct text_buf notes;
 	struct text_buf inputs;
+	bool asked;        /* for a neighbour, or a file from servers */
 	unsigned uses;     /* neighbours opened */
 	unsigned fetches;  /* of debug files from servers */
 	bool fetched;      /* one of them was given */

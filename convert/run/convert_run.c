@@ -145,6 +145,7 @@ static void note_progress(struct convert_job *job, const struct worker_progress 
 static int answer_open(struct convert_job *job, const struct child *child, const struct worker_open *m)
 {
 	struct neighbour file;
+	job->asked = true;
 	int fd = neighbour_open(&job->converter->hood, &job->request->source.state, m->path, &file);
 	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
 	/* What lies outside will not be found there another time either. */
@@ -180,6 +181,7 @@ static int answer_fetch(struct convert_job *job, const struct child *child, cons
 {
 	struct fetched file = {.fd = -EPERM};
 	int64_t start = monotonic_ms();
+	job->asked = true;
 	if (job->converter->hood.servers && job->fetches++ < FETCHES_MAX) {
 		fetcher_get(job->converter->fetcher, m->id, m->id_size, &file);
 		if (file.fd == -ECANCELED)

@@ -133,7 +133,7 @@ static void publish(struct convert_job *job)
 		job_fail(out, VERDICT_CRASHED, -EIO);
 		return;
 	}
-	int err = cache_publish(cache, &job->temp, job->request->key, job->done.output_size,
+	int err = cache_publish(cache, &job->temp, job->request->key, !job->asked, job->done.output_size,
 				text_span(&job->notes), text_span(&job->inputs), &out->diag);
 	if (!err)
 		err = cache_load(cache, job->request->key, &out->handle, &out->diag);

@@ -186,7 +186,7 @@ static int adopt(struct convert_job *job, const struct handle *copied)
 	if (!err && (job->notes.failed || ftruncate(job->temp.fd, (off_t)size)))
 		err = -ENOMEM;
 	if (!err)
-		err = cache_publish(cache, &job->temp, job->request->key, size, text_span(&job->notes),
+		err = cache_publish(cache, &job->temp, job->request->key, false, size, text_span(&job->notes),
 				    text_span(&job->inputs), &diag);
 	return err ? err : cache_load(cache, job->request->key, &job->out->handle, &diag);
 }
