@@ -25,7 +25,8 @@ int header_check_table(const struct gsym_header *header, enum global_info type, 
 	const struct table_range *t = &header->tables[type];
 	if (t->off > file_size || t->size > file_size - t->off)
 		return diag_set(diag, -EBADMSG,
-				"%s at offset 0x%" PRIx64 " of 0x%" PRIx64 " bytes: the file ends at 0x%" PRIx64,
+				"%s at offset 0x%" PRIx64 " of 0x%" PRIx64
+				" bytes: the file ends at 0x%" PRIx64,
 				header_table_name(type), t->off, t->size, file_size);
 	return 0;
 }

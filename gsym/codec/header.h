@@ -1,8 +1,8 @@
 /*
  * header.h - the header of a GSYM file and where its tables are (gsym(5), "Version 1" and "Version 2").
  *
- * Version 1 has a header of fixed size and its tables in a fixed order; version 2 has a directory. Both decode
- * to the same struct. Internal.
+ * Version 1 has a header of fixed size and its tables in a fixed order; version 2 has a directory. Both
+ * decode to the same struct. Internal.
  */
 #ifndef GSYM_CODEC_HEADER_H
 #define GSYM_CODEC_HEADER_H
@@ -29,10 +29,10 @@ struct gsym_header {
 };
 
 /*
- * Decodes the header of @file. Of the tables, those of addresses are within the file, and in version 2 all are;
- * the others are checked with header_check_table(). In version 1 the file table ranges up to the end of the
- * file, as its size is not stated, and so do the records. -EBADMSG for damage, -ENOTSUP for an unknown version
- * or string encoding.
+ * Decodes the header of @file. Of the tables, those of addresses are within the file, and in version 2 all
+ * are; the others are checked with header_check_table(). In version 1 the file table ranges up to the end of
+ * the file, as its size is not stated, and so do the records. -EBADMSG for damage, -ENOTSUP for an unknown
+ * version or string encoding.
  */
 int header_decode(struct span file, struct gsym_header *ret, struct gsym_diag *diag);
 

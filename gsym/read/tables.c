@@ -1,5 +1,6 @@
 /*
- * The tables of a file, checked here, once, to lie within the file. Their content is checked where it is used.
+ * The tables of a file, checked here, once, to lie within the file. Their content is checked where it is
+ * used.
  */
 #include "gsym/read/reader.h"
 
