@@ -1,5 +1,6 @@
 #include "convert/dwarf/split.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +8,11 @@ enum { PATH_SIZE = 4096 };
 
 struct split_files {
 	const char *const *debug_dirs;
-	const struct convert_opener *opener; /* the main file's */
-	char dir[PATH_SIZE];                 /* of the main file */
+	const struct convert_opener *opener;    /* the main file's */
+	char dir[PATH_SIZE];                    /* of the main file */
+	const struct object_file *main, *debug; /* beside which a package may be */
+	pthread_mutex_t lock;                   /* guards what follows */
+	bool looked;                            /* for a package */
 	struct dwp *dwp;
 };
 
@@ -29,6 +33,20 @@ static struct dwp *open_package(const struct object_file *object)
 	return dwp;
 }
 
+/* The package, or NULL. Looked for when the first unit is split: most files have none. */
+static const struct dwp *package(struct split_files *files)
+{
+	pthread_mutex_lock(&files->lock);
+	if (!files->looked) {
+		files->dwp = open_package(files->main);
+		if (!files->dwp && files->debug != files->main)
+			files->dwp = open_package(files->debug);
+		files->looked = true;
+	}
+	pthread_mutex_unlock(&files->lock);
+	return files->dwp;
+}
+
 int split_open(const struct object_file *main, const struct object_file *debug, const char *const *debug_dirs,
 	       struct split_files **ret)
 {
@@ -40,9 +58,9 @@ int split_open(const struct object_file *main, const struct object_file *debug, 
 	const char *slash = strrchr(main->path, '/');
 	snprintf(files->dir, sizeof(files->dir), "%.*s", slash ? (int)(slash - main->path) : 1,
 		 slash ? main->path : ".");
-	files->dwp = open_package(main);
-	if (!files->dwp && debug != main)
-		files->dwp = open_package(debug);
+	files->main = main;
+	files->debug = debug;
+	pthread_mutex_init(&files->lock, NULL);
 	*ret = files;
 	return 0;
 }
@@ -62,6 +80,7 @@ void split_close(struct split_files *files)
 	if (!files)
 		return;
 	dwp_close(files->dwp);
+	pthread_mutex_destroy(&files->lock);
 	free(files);
 }
 
@@ -169,13 +188,13 @@ static struct split_file *search_dwo(const struct dwo_search *s)
 	return file;
 }
 
-static struct split_file *take_from_package(const struct split_files *files, uint64_t id,
-					    struct oddities *odd)
+static struct split_file *take_from_package(struct split_files *files, uint64_t id, struct oddities *odd)
 {
-	struct split_file *file = files->dwp ? calloc(1, sizeof(*file)) : NULL;
+	const struct dwp *dwp = package(files);
+	struct split_file *file = dwp ? calloc(1, sizeof(*file)) : NULL;
 	if (!file)
 		return NULL;
-	int err = dwp_find(files->dwp, id, &file->dwarf);
+	int err = dwp_find(dwp, id, &file->dwarf);
 	if (!err)
 		err = dwarf_find_units(&file->dwarf, odd);
 	if (!err && !index_ids(file, odd) && find_id(file, id))
@@ -184,7 +203,7 @@ static struct split_file *take_from_package(const struct split_files *files, uin
 	return NULL;
 }
 
-int split_find(const struct split_files *files, const struct unit *skeleton, struct oddities *odd,
+int split_find(struct split_files *files, const struct unit *skeleton, struct oddities *odd,
 	       struct split_file **ret)
 {
 	const struct dwo_search search = {files, skeleton, odd};

@@ -12,8 +12,8 @@
 struct split_files;
 
 /*
- * Looks for a package beside @main, then beside @debug, which may be the same; .dwo files are opened when
- * asked for. @debug_dirs ends with NULL and may be NULL. 0 or -ENOMEM.
+ * A package may be beside @main or beside @debug, which may be the same. It and .dwo files are looked for
+ * when a unit is asked for. @debug_dirs ends with NULL and may be NULL; all are borrowed. 0 or -ENOMEM.
  */
 int split_open(const struct object_file *main, const struct object_file *debug, const char *const *debug_dirs,
 	       struct split_files **ret);
@@ -33,7 +33,7 @@ struct split_file {
  * The split unit of @skeleton, checked by its id, to be closed by the caller. -ENOENT: its file is not here,
  * or is of another build. -ENOMEM.
  */
-int split_find(const struct split_files *files, const struct unit *skeleton, struct oddities *odd,
+int split_find(struct split_files *files, const struct unit *skeleton, struct oddities *odd,
 	       struct split_file **ret);
 void split_file_close(struct split_file *file);
 
