@@ -67,7 +67,7 @@ static int check_owner(int fd, const char *path, struct gsym_diag *diag)
 		return diag_set(diag, -errno, "cache directory '%s': cannot stat: %s", path, strerror(errno));
 	if (st.st_uid != geteuid())
 		return diag_set(diag, -EPERM,
-				"cache directory '%s' belongs to user %u: choose another with -o cache=DIR",
+				"cache directory '%s' belongs to user %u: choose another with cache=DIR",
 				path, (unsigned)st.st_uid);
 	if (st.st_mode & 022)
 		return diag_set(diag, -EPERM, "cache directory '%s' is writable by others: chmod it to 0700",
@@ -85,7 +85,7 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 		err = default_path(&own);
 	if (err || !own)
 		return diag_set(diag, err ? err : -ENOMEM,
-				"no place for the cache: set HOME or use -o cache=DIR");
+				"no place for the cache: set HOME or cache=DIR");
 	err = cache_dir_make(own);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot make it: %s", own, strerror(-err));

@@ -8,6 +8,7 @@
 #include "gsym/render/batch/batch.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/lookup/lookup_merged.h"
+#include "convert/cli/lookup/object_lookup.h"
 #include "convert/cli/message.h"
 #include "convert/cli/output.h"
 
@@ -20,7 +21,10 @@ enum {
 };
 
 struct lookup {
-	struct gsym_reader *reader;
+	const struct gsym_reader *reader;
+	struct gsym_reader *opened; /* of a GSYM file, else NULL */
+	struct handle *handle;      /* of an object file, else NULL */
+	struct object_options object;
 	const char *path;
 	struct render_options render;
 	struct gsym_answer answer;
@@ -235,6 +239,10 @@ static const struct command_option options[] = {
 	{0, "merged-functions-filter", "REGEX",
 	 "of these, show only functions whose stored name\nmatches REGEX; may be repeated",
 	 OPTION_PARSED(lookup, merged, add_filter)},
+	{0, "arch", "ARCH", "use the image for ARCH of a universal (fat)\nobject file",
+	 OPTION_STRING(lookup, object.arch)},
+	{0, "cache", "DIR", "directory of converted object files (default: that\nof gsymfs, ~/.cache/gsymfs)",
+	 OPTION_STRING(lookup, object.cache)},
 	{0},
 };
 
@@ -254,12 +262,31 @@ static int check_arguments(const struct lookup *lookup, int argc, char **argv)
 	return STATUS_OK;
 }
 
-static int run(struct lookup *lookup, char **addresses, int n)
+/* Opens the file, which may be GSYM or an object file. */
+static int open_file(struct lookup *lookup)
 {
 	struct gsym_diag diag = {0};
-	int err = gsym_reader_open(lookup->path, &lookup->reader, &diag);
-	if (err)
+	int err = gsym_reader_open(lookup->path, &lookup->opened, &diag);
+	lookup->reader = lookup->opened;
+	if (!err)
+		return STATUS_OK;
+	int object_err = err == -EBADMSG ? object_lookup_open(lookup->path, &lookup->object, &lookup->handle)
+					 : -ENOEXEC;
+	if (object_err == -ENOEXEC)
 		return fail(lookup->path, err, &diag);
+	if (object_err)
+		return STATUS_FAILED;
+	lookup->reader = lookup->handle->reader;
+	if (lookup->render.demangle == DEMANGLE_AUTO)
+		lookup->render.demangle = handle_demangle(lookup->handle);
+	return STATUS_OK;
+}
+
+static int run(struct lookup *lookup, char **addresses, int n)
+{
+	int err = open_file(lookup);
+	if (err)
+		return err;
 	lookup->render.module = lookup->path;
 	lookup->render.cache = demangle_cache_new();
 	lookup->batch = batch_new(lookup->reader);
@@ -271,7 +298,8 @@ static int run(struct lookup *lookup, char **addresses, int n)
 	vec_free(&lookup->queries);
 	text_deinit(&lookup->out);
 	demangle_cache_free(lookup->render.cache);
-	gsym_reader_close(lookup->reader);
+	gsym_reader_close(lookup->opened);
+	handle_put(lookup->handle);
 	if (err)
 		return output_fail(err);
 	return lookup->incomplete ? STATUS_FAILED : STATUS_OK;
@@ -293,10 +321,11 @@ static int run_lookup(int argc, char **argv)
 
 const struct command command_lookup = {
 	.name = "lookup",
-	.operands = "FILE.gsym [ADDRESS...]",
+	.operands = "FILE [ADDRESS...]",
 	.brief = "print the functions, files and lines of addresses",
 	.summary = "Prints the functions, files and lines of link-time addresses (hexadecimal);\n"
-		   "without an ADDRESS, of those on standard input, one a line",
+		   "without an ADDRESS, of those on standard input, one a line.\n"
+		   "An object file is converted once; the result is kept in the cache of gsymfs",
 	.options = options,
 	.run = run_lookup,
 };

@@ -22,9 +22,10 @@ Commands:
 
 'gsym COMMAND --help' lists the options of a command; gsym(1) has the details.
 $ gsym lookup --help
-Usage: gsym lookup [OPTION...] FILE.gsym [ADDRESS...]
+Usage: gsym lookup [OPTION...] FILE [ADDRESS...]
 Prints the functions, files and lines of link-time addresses (hexadecimal);
 without an ADDRESS, of those on standard input, one a line.
+An object file is converted once; the result is kept in the cache of gsymfs.
 
 Options:
       --format=text|tsv|json|atos|gsymutil
@@ -39,6 +40,10 @@ Options:
       --merged-functions-filter=REGEX
                               of these, show only functions whose stored name
                               matches REGEX; may be repeated
+      --arch=ARCH             use the image for ARCH of a universal (fat)
+                              object file
+      --cache=DIR             directory of converted object files (default: that
+                              of gsymfs, ~/.cache/gsymfs)
   -h, --help                  print this help
 $ gsym convert --help
 Usage: gsym convert [OPTION...] INPUT
@@ -84,7 +89,7 @@ Options:
       --max-functions=N       compare about N functions, spread evenly
   -h, --help                  print this help
 $ gsym lookup
-gsym lookup: missing operand 'FILE.gsym'; try 'gsym lookup --help'
+gsym lookup: missing operand 'FILE'; try 'gsym lookup --help'
 [2]
 $ gsym lookup --format=xml plain.gsym
 gsym lookup: option '--format': invalid value 'xml'; allowed is text, tsv, json, atos or gsymutil
