@@ -84,8 +84,7 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 	else
 		err = default_path(&own);
 	if (err || !own)
-		return diag_set(diag, err ? err : -ENOMEM,
-				"no place for the cache: set HOME or cache=DIR");
+		return diag_set(diag, err ? err : -ENOMEM, "no place for the cache: set HOME or cache=DIR");
 	err = cache_dir_make(own);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot make it: %s", own, strerror(-err));
