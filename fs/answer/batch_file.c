@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
 #include "gsym/render/batch/batch.h"
 #include "fs/answer/answer.h"
@@ -70,16 +71,11 @@ static struct batch_file *batch_file_of(struct stream *stream)
 
 /* ---- Lines to queries ---- */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
 static struct span trim(struct span text)
 {
-	while (text.size && is_blank((char)text.data[text.size - 1]))
+	while (text.size && is_line_padding((char)text.data[text.size - 1]))
 		text.size--;
-	while (text.size && is_blank((char)*text.data)) {
+	while (text.size && is_line_padding((char)*text.data)) {
 		text.data++;
 		text.size--;
 	}
@@ -127,7 +123,7 @@ static int parse_root_line(struct batch_file *file, struct span text, struct cal
 			   struct batch_query *query)
 {
 	size_t n = 0, id_size;
-	while (n < text.size && !is_blank((char)text.data[n]))
+	while (n < text.size && !is_line_padding((char)text.data[n]))
 		n++;
 	struct span rest = trim((struct span){text.data + n, text.size - n});
 	*query = parse_address(rest);

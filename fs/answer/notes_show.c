@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "gsym/base/ascii.h"
 #include "gsym/base/escape.h"
 
 enum { NUMBER_DIGITS_MAX = 19 /* fits 64 bits */ };
@@ -48,18 +49,13 @@ static bool is(struct text text, const char *word)
 
 /* ---- Values ---- */
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Undoes ESCAPE_TSV. */
 static void unescape(struct text_buf *out, struct text value)
 {
 	for (size_t i = 0; i < value.n; i++) {
 		char c = value.v[i], next = i + 1 < value.n ? value.v[i + 1] : 0;
-		int high = i + 3 < value.n ? hex_digit(value.v[i + 2]) : -1;
-		int low = i + 3 < value.n ? hex_digit(value.v[i + 3]) : -1;
+		int high = i + 3 < value.n ? hex_value(value.v[i + 2]) : -1;
+		int low = i + 3 < value.n ? hex_value(value.v[i + 3]) : -1;
 		if (c == '\\' && next == 'x' && high >= 0 && low >= 0) {
 			text_char(out, (char)(high << 4 | low));
 			i += 3;
@@ -95,7 +91,7 @@ static bool is_number(struct text text, int base)
 	if (text.n <= first || text.n - first > NUMBER_DIGITS_MAX)
 		return false;
 	for (size_t i = first; i < text.n; i++)
-		if (hex_digit(text.v[i]) < 0 || hex_digit(text.v[i]) >= base)
+		if (hex_value(text.v[i]) < 0 || hex_value(text.v[i]) >= base)
 			return false;
 	return base == 16 || text.n == 1 || text.v[0] != '0';
 }

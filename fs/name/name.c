@@ -5,6 +5,7 @@
 #include "fs/name/name.h"
 
 #include "gsym/base/address.h"
+#include "gsym/base/ascii.h"
 #include "gsym/render/formats/listing.h"
 #include "gsym/render/render.h"
 
@@ -18,18 +19,6 @@ enum {
 	AGE_DIGITS_MAX = 7, /* with 8, which no tool makes, it would look like a build id */
 };
 
-/* The value of a hexadecimal digit, or -1. */
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -38,7 +27,7 @@ static char lower(char c)
 static size_t count_digits(const char *text)
 {
 	size_t n = 0;
-	while (digit(text[n]) >= 0)
+	while (hex_value(text[n]) >= 0)
 		n++;
 	return n;
 }
@@ -134,7 +123,7 @@ static const char *parse_number(const char *name, uint64_t *ret)
 	for (size_t i = 0; i < n; i++) {
 		if (value >> 60)
 			return NULL;
-		value = value << 4 | (uint64_t)digit(name[i]);
+		value = value << 4 | (uint64_t)hex_value(name[i]);
 	}
 	*ret = value;
 	return name + n;
@@ -173,7 +162,7 @@ static uint64_t cut_offset(const char *text, size_t *size)
 {
 	uint64_t off;
 	for (size_t i = *size; i-- > 1;) {
-		if (digit(text[i]) >= 0)
+		if (hex_value(text[i]) >= 0)
 			continue;
 		bool is_offset = i >= 2 && text[i] == 'x' && text[i - 1] == '0' && text[i - 2] == '+' &&
 				 address_parse(text + i - 1, *size - (i - 1), &off);

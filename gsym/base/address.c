@@ -1,12 +1,6 @@
 #include "gsym/base/address.h"
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#include "gsym/base/ascii.h"
 
 bool address_parse(const char *text, size_t size, uint64_t *ret)
 {
@@ -16,7 +10,7 @@ bool address_parse(const char *text, size_t size, uint64_t *ret)
 		size -= 2;
 	}
 	for (size_t i = 0; i < size; i++) {
-		int digit = hex_digit(text[i]);
+		int digit = hex_value(text[i]);
 		if (digit < 0 || value >> 60)
 			return false;
 		value = value << 4 | (uint64_t)digit;

@@ -1,74 +1,71 @@
 /*
- * buf.h - bytes being written: the counterpart of the cursor.
+ * buf.h - binary fields appended to a growable buffer: the counterpart of the cursor.
  *
- * A buffer grows by doubling and has a sticky error: without memory it stops growing, later writes do
- * nothing, and an encoder checks buf_ok() once at its end.
+ * The buffer is a text_buf, so its error is sticky too: an encoder checks buf_ok() once, at its end.
  */
 #ifndef GSYM_CODEC_BUF_H
 #define GSYM_CODEC_BUF_H
 
 #include "gsym/base/bytes.h"
-#include "gsym/base/vec.h"
+#include "gsym/base/text_buf.h"
 
 enum {
 	LEB128_MAX = 10, /* bytes of the longest LEB128 of 64 bits */
 };
 
 struct buf {
-	uint8_t *v;
-	size_t n, cap;
-	bool failed; /* an allocation failed */
-	bool big;    /* byte order of fixed-width fields */
+	struct text_buf bytes;
+	bool big; /* byte order of fixed-width fields */
 };
 
 static inline void buf_free(struct buf *b)
 {
-	vec_free(b);
+	text_deinit(&b->bytes);
 }
 
 static inline bool buf_ok(const struct buf *b)
 {
-	return !b->failed;
+	return !b->bytes.failed;
 }
 
-/* Room for @size bytes at the end, which buf_commit() makes part of the buffer; NULL without memory. */
-static inline uint8_t *buf_room(struct buf *b, size_t size)
+static inline size_t buf_size(const struct buf *b)
 {
-	if (b->failed || vec_reserve(b, size)) {
-		b->failed = true;
-		return NULL;
-	}
-	return b->v + b->n;
+	return b->bytes.n;
 }
 
-/* Everything before @end, a position within the room handed out last, has been written. */
+/* Drops what was written from offset @size on, and an allocation failure with it. */
+static inline void buf_truncate(struct buf *b, size_t size)
+{
+	b->bytes.n = size;
+	b->bytes.failed = false;
+}
+
+/* Space for @size bytes at the end, which buf_commit() makes part of the buffer; NULL without memory. */
+static inline uint8_t *buf_reserve(struct buf *b, size_t size)
+{
+	return text_reserve(&b->bytes, size) ? (uint8_t *)b->bytes.v + b->bytes.n : NULL;
+}
+
+/* Everything before @end, a position within the space reserved last, has been written. */
 static inline void buf_commit(struct buf *b, const uint8_t *end)
 {
-	b->n = (size_t)(end - b->v);
+	b->bytes.n = (size_t)((const char *)end - b->bytes.v);
 }
 
 static inline void buf_bytes(struct buf *b, const void *data, size_t size)
 {
-	uint8_t *at = size ? buf_room(b, size) : NULL;
-	if (!at)
-		return;
-	memcpy(at, data, size);
-	b->n += size;
+	text_bytes(&b->bytes, data, size);
 }
 
 static inline void buf_zeros(struct buf *b, size_t size)
 {
-	uint8_t *at = size ? buf_room(b, size) : NULL;
-	if (!at)
-		return;
-	memset(at, 0, size);
-	b->n += size;
+	text_fill(&b->bytes, 0, size);
 }
 
 /* Zeros up to the next multiple of @align, a power of two. */
 static inline void buf_align(struct buf *b, size_t align)
 {
-	buf_zeros(b, -b->n & (align - 1));
+	buf_zeros(b, -buf_size(b) & (align - 1));
 }
 
 static inline void buf_u8(struct buf *b, uint8_t v)
@@ -111,8 +108,8 @@ static inline void buf_uint(struct buf *b, uint64_t v, unsigned size)
 /* Overwrites the u32 at offset @off, which was written before. */
 static inline void buf_patch32(struct buf *b, size_t off, uint32_t v)
 {
-	if (!b->failed)
-		store32(b->v + off, v, b->big);
+	if (buf_ok(b))
+		store32(b->bytes.v + off, v, b->big);
 }
 
 /* ULEB128 at @at, where LEB128_MAX bytes are free; gives the byte after it. */
@@ -135,7 +132,7 @@ static inline uint8_t *put_sleb(uint8_t *at, int64_t v)
 
 static inline void buf_uleb(struct buf *b, uint64_t v)
 {
-	uint8_t *at = buf_room(b, LEB128_MAX);
+	uint8_t *at = buf_reserve(b, LEB128_MAX);
 	if (at)
 		buf_commit(b, put_uleb(at, v));
 }

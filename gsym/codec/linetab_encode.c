@@ -223,7 +223,7 @@ int linetab_encode(struct buf *out, const struct gsym_row *rows, size_t n, uint3
 	if (__builtin_mul_overflow(n, ROW_BYTES_MAX, &room) || room > SIZE_MAX - TABLE_BYTES_MAX ||
 	    choose_deltas(rows, n, &d))
 		return diag_set(diag, -ENOMEM, "line table: no memory");
-	uint8_t *at = buf_room(out, room + TABLE_BYTES_MAX);
+	uint8_t *at = buf_reserve(out, room + TABLE_BYTES_MAX);
 	if (!at)
 		return diag_set(diag, -ENOMEM, "line table: no memory");
 	at = put_sleb(at, d.min);

@@ -12,7 +12,7 @@ static size_t block_begin(struct buf *out, enum info_type type)
 {
 	buf_u32(out, type);
 	buf_u32(out, 0);
-	return out->n;
+	return buf_size(out);
 }
 
 /* Fills in the u32 length before offset @from, where a block or a merged record began. */
@@ -20,7 +20,7 @@ static int length_end(struct buf *out, size_t from, struct gsym_diag *diag)
 {
 	if (!buf_ok(out))
 		return diag_set(diag, -ENOMEM, "function record: no memory");
-	size_t length = out->n - from;
+	size_t length = buf_size(out) - from;
 	if (length > UINT32_MAX)
 		return diag_set(diag, -EOVERFLOW,
 				"function record: a block of 0x%zx bytes, 32 bits count them", length);
@@ -60,7 +60,7 @@ static int encode_merged_one(struct buf *out, const struct gsym_func *holder, co
 				func->n_merged ? "has merged functions of its own"
 					       : "its range is not that of its holder");
 	buf_u32(out, 0);
-	size_t from = out->n;
+	size_t from = buf_size(out);
 	int err = record_encode(out, func, tables, diag);
 	return err ? diag_prefix(diag, err, "merged function") : length_end(out, from, diag);
 }

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "gsym/base/ascii.h"
+
 struct text_scan {
 	const char *at, *end;
 };
@@ -34,11 +36,6 @@ static inline bool scan_bytes(struct text_scan *s, const char *bytes, size_t siz
 
 #define scan_lit(s, literal) scan_bytes((s), "" literal, sizeof(literal) - 1)
 
-static inline bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* Blanks and tabs: how many. */
 static inline size_t scan_blanks(struct text_scan *s)
 {
@@ -46,19 +43,6 @@ static inline size_t scan_blanks(struct text_scan *s)
 	while (s->at < s->end && is_blank(*s->at))
 		s->at++;
 	return (size_t)(s->at - from);
-}
-
-static inline int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static inline bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 /* Bytes of words: letters, digits, '_' and what is not ASCII. */

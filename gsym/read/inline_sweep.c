@@ -21,7 +21,7 @@ enum {
 	LISTS_MAX = 1 << 20, /* entries of all levels: INTERVALS_AT_MAX points on every one fit */
 };
 
-struct sweep {
+struct inline_sweep {
 	struct interval_set *s;
 	struct cursor c;
 	const struct gsym_tables *tables;
@@ -29,7 +29,7 @@ struct sweep {
 	size_t open;    /* points that are not settled */
 };
 
-static struct sweep_level *parent_of(struct sweep *w)
+static struct sweep_level *parent_of(struct inline_sweep *w)
 {
 	return &w->s->levels[w->depth];
 }
@@ -60,7 +60,7 @@ static size_t first_not_before(const struct interval_set *s, const struct sweep_
 }
 
 /* Moves points of the parent in [start, start + size) to the list at the top, which is that of @node. */
-static int take_range(struct sweep *w, uint64_t start, uint64_t size, uint32_t node)
+static int take_range(struct inline_sweep *w, uint64_t start, uint64_t size, uint32_t node)
 {
 	struct interval_set *s = w->s;
 	struct sweep_level *level = parent_of(w);
@@ -82,7 +82,7 @@ static int take_range(struct sweep *w, uint64_t start, uint64_t size, uint32_t n
 	return s->points.n > LISTS_MAX ? -E2BIG : 0;
 }
 
-static int take_ranges(struct sweep *w, uint64_t n, uint32_t node, uint64_t *ret_first)
+static int take_ranges(struct inline_sweep *w, uint64_t n, uint32_t node, uint64_t *ret_first)
 {
 	struct cursor c = w->c;
 	int err = 0;
@@ -98,7 +98,7 @@ static int take_ranges(struct sweep *w, uint64_t n, uint32_t node, uint64_t *ret
 }
 
 /* Passes over nodes that contain none of the points. */
-static void skip_ranges(struct sweep *w, uint64_t n)
+static void skip_ranges(struct inline_sweep *w, uint64_t n)
 {
 	struct cursor c = w->c;
 	for (uint64_t i = 0; i < n; i++)
@@ -114,7 +114,7 @@ static void damage(struct interval_set *s, size_t from, size_t n)
 
 /* Nothing can be read any more: damages points which are not settled, and those of the node being read, from
  * @from on. */
-static void damage_open(struct sweep *w, size_t from)
+static void damage_open(struct inline_sweep *w, size_t from)
 {
 	struct interval_set *s = w->s;
 	damage(s, from, s->points.n - from);
@@ -126,7 +126,7 @@ static void damage_open(struct sweep *w, size_t from)
 }
 
 /* Makes the points from @from on the list of a level. */
-static int open_level(struct sweep *w, size_t from, uint32_t node, uint64_t base)
+static int open_level(struct inline_sweep *w, size_t from, uint32_t node, uint64_t base)
 {
 	struct interval_set *s = w->s;
 	size_t n = s->points.n - from;
@@ -140,7 +140,7 @@ static int open_level(struct sweep *w, size_t from, uint32_t node, uint64_t base
 	return 0;
 }
 
-static void close_level(struct sweep *w)
+static void close_level(struct inline_sweep *w)
 {
 	struct sweep_level *level = parent_of(w);
 	w->open -= w->depth ? level->left : 0;
@@ -165,7 +165,7 @@ static void damage_before_first(struct interval_set *s, size_t from, uint64_t fi
  * Reads what is behind the ranges of a node that took the points from @from on: whether it has children. One
  * that is not quite a node answers for none of its points, but others pass over it.
  */
-static int enter(struct sweep *w, size_t from, uint64_t first, bool *ret_has_children)
+static int enter(struct inline_sweep *w, size_t from, uint64_t first, bool *ret_has_children)
 {
 	struct interval_set *s = w->s;
 	struct inline_node node = {.first = first};
@@ -186,7 +186,7 @@ static int enter(struct sweep *w, size_t from, uint64_t first, bool *ret_has_chi
 }
 
 /* Reads a node with @n ranges. */
-static int read_one(struct sweep *w, uint64_t n)
+static int read_one(struct inline_sweep *w, uint64_t n)
 {
 	struct interval_set *s = w->s;
 	size_t from = s->points.n;
@@ -230,7 +230,7 @@ static int read_one(struct sweep *w, uint64_t n)
 
 int inline_sweep(struct interval_set *s, struct cursor block, const struct gsym_tables *tables)
 {
-	struct sweep w = {.s = s, .c = block, .tables = tables, .open = s->v.n};
+	struct inline_sweep w = {.s = s, .c = block, .tables = tables, .open = s->v.n};
 	s->points.n = s->next.n = 0;
 	for (uint32_t i = 0; i < s->v.n; i++)
 		if (vec_push(&s->points, i))

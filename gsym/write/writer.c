@@ -129,19 +129,18 @@ static int add(struct gsym_writer *w, const struct gsym_func *func, struct gsym_
 	if (err)
 		return err;
 	buf_align(&w->records, RECORD_ALIGN);
-	uint64_t record = w->records.n;
+	uint64_t record = buf_size(&w->records);
 	err = record_encode(&w->records, func, &tables, diag);
 	return err ? err : writer_add_slot(w, func->start, record, diag);
 }
 
 int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func, struct gsym_diag *diag)
 {
-	size_t before = writer->records.n;
+	size_t before = buf_size(&writer->records);
 	int err = add(writer, func, diag);
 	if (!err)
 		return 0;
 	/* no trace of a function that was refused: the next one may be fine */
-	writer->records.n = before;
-	writer->records.failed = false;
+	buf_truncate(&writer->records, before);
 	return diag_prefix(diag, err, "function at 0x%" PRIx64, func->start);
 }

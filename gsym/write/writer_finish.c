@@ -5,11 +5,12 @@
 #include "gsym/write/writer.h"
 
 #include "gsym/base/diag.h"
+#include "gsym/base/file_io.h"
 #include "gsym/codec/header.h"
 #include "gsym/write/layout.h"
 
 #include <inttypes.h>
-#include <unistd.h>
+#include <string.h>
 
 /* The file in order: head, strings, padding, records. */
 struct file_parts {
@@ -29,9 +30,9 @@ int writer_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_d
 		.last_offset = last->start - w->base_address,
 		.num_files = w->files.entries.n,
 		.strtab_size = w->strings.n,
-		.records_size = w->records.n,
+		.records_size = buf_size(&w->records),
 		.last_record = last->record,
-		.uuid_size = w->uuid.n,
+		.uuid_size = buf_size(&w->uuid),
 	};
 	return layout_make(&in, ret, diag);
 }
@@ -44,7 +45,7 @@ static struct gsym_header header_of(const struct gsym_writer *w, const struct la
 		.addr_off_size = l->addr_off_size,
 		.base_address = w->base_address,
 		.num_addresses = (uint32_t)w->slots.n,
-		.uuid = {w->uuid.v, w->uuid.n},
+		.uuid = {(const uint8_t *)w->uuid.bytes.v, buf_size(&w->uuid)},
 	};
 	for (int type = 0; type < GLOBAL_INFO_KNOWN; type++)
 		h.tables[type] = (struct table_range){l->off[type], l->size[type], l->size[type] > 0};
@@ -95,26 +96,10 @@ static int make_file(struct gsym_writer *w, struct buf *head, struct file_parts 
 	if (!buf_ok(head))
 		return diag_set(diag, -ENOMEM, "no memory for the tables");
 	*ret = (struct file_parts){.n = 0};
-	add_part(ret, head->v, head->n);
+	add_part(ret, head->bytes.v, buf_size(head));
 	add_part(ret, w->strings.bytes, w->strings.n);
 	add_part(ret, zeros, l.off[GlobalInfo_FunctionInfo] - ret->size);
-	add_part(ret, w->records.v, w->records.n);
-	return 0;
-}
-
-static int write_at(int fd, const struct span *bytes, uint64_t off, struct gsym_diag *diag)
-{
-	size_t done = 0;
-	while (done < bytes->size) {
-		ssize_t n = pwrite(fd, bytes->data + done, bytes->size - done, (off_t)(off + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		int err = n < 0 ? errno : EIO;
-		if (n <= 0)
-			return diag_set(diag, -err, "writing at offset 0x%" PRIx64 ": %s", off + done,
-					strerror(err));
-		done += (size_t)n;
-	}
+	add_part(ret, w->records.bytes.v, buf_size(&w->records));
 	return 0;
 }
 
@@ -124,8 +109,12 @@ int gsym_writer_finish(struct gsym_writer *writer, int fd, struct gsym_diag *dia
 	struct file_parts file;
 	int err = make_file(writer, &head, &file, diag);
 	uint64_t off = 0;
-	for (size_t i = 0; !err && i < file.n; off += file.at[i++].size)
-		err = write_at(fd, &file.at[i], off, diag);
+	for (size_t i = 0; !err && i < file.n; off += file.at[i++].size) {
+		err = write_all(fd, file.at[i].data, file.at[i].size, (off_t)off);
+		if (err)
+			return diag_set(diag, err, "writing at offset 0x%" PRIx64 ": %s", off,
+					strerror(-err));
+	}
 	return err;
 }
 

@@ -41,7 +41,7 @@ static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk,
 	if (err)
 		return diag_set(diag, err, "function %zu could not be had", index);
 	buf_align(&chunk->records, RECORD_ALIGN);
-	chunk->slots[slot] = (struct writer_slot){func.start, chunk->records.n};
+	chunk->slots[slot] = (struct writer_slot){func.start, buf_size(&chunk->records)};
 	err = record_encode(&chunk->records, &func, &job->tables, diag);
 	return err ? diag_prefix(diag, err, "function at 0x%" PRIx64, func.start) : 0;
 }
@@ -72,7 +72,7 @@ static int append_chunk(struct gsym_writer *w, const struct encode_job *job, siz
 {
 	struct encoded_chunk *chunk = &job->chunks[index];
 	buf_align(&w->records, RECORD_ALIGN);
-	uint64_t base = w->records.n;
+	uint64_t base = buf_size(&w->records);
 	int err = 0;
 	for (size_t i = 0, n = chunk_size(job, index); i < n && !err; i++) {
 		err = writer_check_start(w, chunk->slots[i].start, diag);
@@ -80,7 +80,7 @@ static int append_chunk(struct gsym_writer *w, const struct encode_job *job, siz
 			return diag_prefix(diag, err, "function at 0x%" PRIx64, chunk->slots[i].start);
 		err = writer_add_slot(w, chunk->slots[i].start, base + chunk->slots[i].record, diag);
 	}
-	buf_bytes(&w->records, chunk->records.v, chunk->records.n);
+	buf_bytes(&w->records, chunk->records.bytes.v, buf_size(&chunk->records));
 	if (!err && !buf_ok(&w->records))
 		err = diag_set(diag, -ENOMEM, "no memory");
 	buf_free(&chunk->records);
@@ -106,8 +106,7 @@ static int append_chunks(struct gsym_writer *w, const struct encode_job *job, si
 	}
 	if (!err)
 		return 0;
-	w->records.n = before.records.n;
-	w->records.failed = false;
+	buf_truncate(&w->records, buf_size(&before.records));
 	w->slots.n = before.slots.n;
 	w->has_base = before.has_base;
 	w->base_address = before.base_address;

@@ -24,8 +24,8 @@ static void round_trip(void **state)
 		struct buf buf = {.big = i & 2};
 		struct gsym_decoder *d = gsym_decoder_new();
 		assert_int_equal(callsite_encode(&buf, &func, &tables, NULL), 0);
-		assert_int_equal(buf.n, 4 + 3 * 13 + 3 * tables.strp_size);
-		struct cursor c = cursor_new(buf.v, buf.n, buf.big);
+		assert_int_equal(buf.bytes.n, 4 + 3 * 13 + 3 * tables.strp_size);
+		struct cursor c = cursor_new(buf.bytes.v, buf.bytes.n, buf.big);
 		assert_int_equal(callsite_decode(&c, &tables, d, NULL), 0);
 		assert_int_equal(cursor_left(&c), 0);
 		struct gsym_func back = {.callsites = d->callsites.v,
@@ -46,19 +46,19 @@ static void cut_off_anywhere(void **state)
 	struct gsym_diag diag;
 	struct gsym_decoder *d = gsym_decoder_new();
 	assert_int_equal(callsite_encode(&buf, &func, &tables, NULL), 0);
-	for (size_t size = 0; size < buf.n; size++) {
-		struct cursor c = cursor_new(buf.v, size, false);
+	for (size_t size = 0; size < buf.bytes.n; size++) {
+		struct cursor c = cursor_new(buf.bytes.v, size, false);
 		assert_int_equal(callsite_decode(&c, &tables, d, &diag), -EBADMSG);
 		assert_words(&diag, "call sites|bytes left|offset 0x");
 	}
 	/* counts far beyond the bytes: refused before anything is allocated for them */
 	buf_patch32(&buf, 0, UINT32_MAX);
-	struct cursor c = cursor_new(buf.v, buf.n, false);
+	struct cursor c = cursor_new(buf.bytes.v, buf.bytes.n, false);
 	assert_int_equal(callsite_decode(&c, &tables, d, &diag), -EBADMSG);
 	assert_words(&diag, "more sites than bytes left");
 	buf_patch32(&buf, 0, 3);
 	buf_patch32(&buf, 4 + 9, UINT32_MAX);
-	c = cursor_new(buf.v, buf.n, false);
+	c = cursor_new(buf.bytes.v, buf.bytes.n, false);
 	assert_int_equal(callsite_decode(&c, &tables, d, &diag), -EBADMSG);
 	assert_words(&diag, "more patterns than bytes left");
 	buf_free(&buf);
@@ -75,9 +75,9 @@ static void patterns_must_exist(void **state)
 	struct gsym_decoder *d = gsym_decoder_new();
 	assert_int_equal(callsite_encode(&buf, &func, &small, &diag), -EINVAL);
 	assert_words(&diag, "call site 2|past the string table");
-	buf.n = 0;
+	buf.bytes.n = 0;
 	assert_int_equal(callsite_encode(&buf, &func, &tables, NULL), 0);
-	struct cursor c = cursor_new(buf.v, buf.n, false);
+	struct cursor c = cursor_new(buf.bytes.v, buf.bytes.n, false);
 	assert_int_equal(callsite_decode(&c, &small, d, &diag), -EBADMSG);
 	assert_words(&diag, "pattern past the string table|offset 0x");
 	struct gsym_func few = func;

@@ -29,7 +29,7 @@ static int teardown(void **state)
 
 static struct cursor bytes_of(const struct tree *t)
 {
-	return cursor_new(t->buf.v, t->buf.n, false);
+	return cursor_new(t->buf.bytes.v, t->buf.bytes.n, false);
 }
 
 static int decode(struct tree *t, struct cursor c, uint32_t size, struct gsym_func *ret,
@@ -87,7 +87,7 @@ static void expect_round_trip(struct tree *t, const struct gsym_func *f)
 {
 	struct gsym_func back;
 	struct gsym_diag diag = {""};
-	t->buf.n = 0;
+	t->buf.bytes.n = 0;
 	assert_int_equal(inline_encode(&t->buf, f, &tables, &diag), 0);
 	assert_int_equal(decode(t, bytes_of(t), f->size, &back, &diag), 0);
 	assert_string_equal(diag.text, "");
@@ -113,8 +113,8 @@ static void worked_example(void **state)
 		.name = 1, .size = 0x32, .inlines = nodes, .n_inlines = 3, .ranges = ranges, .n_ranges = 3};
 	struct tree *t = *state;
 	expect_round_trip(t, &f);
-	assert_int_equal(t->buf.n, sizeof(bytes));
-	assert_memory_equal(t->buf.v, bytes, sizeof(bytes));
+	assert_int_equal(t->buf.bytes.n, sizeof(bytes));
+	assert_memory_equal(t->buf.bytes.v, bytes, sizeof(bytes));
 }
 
 /* Several ranges, of which the first is the base of the children, and siblings at every level. */
@@ -176,7 +176,7 @@ static void put_nest(struct buf *b, unsigned n, uint8_t first)
 {
 	static const uint8_t root[] = {1, 0, 100, 1, 1, 0, 0, 0, 0, 0};
 	const uint8_t node[] = {1, first, 90, 1, 1, 0, 0, 0, 0, 0};
-	b->n = 0;
+	b->bytes.n = 0;
 	buf_bytes(b, root, sizeof(root));
 	for (unsigned i = 0; i < n; i++)
 		buf_bytes(b, node, sizeof(node));
@@ -215,8 +215,8 @@ static void cut_off_anywhere(void **state)
 	struct gsym_func whole = {
 		.name = 1, .size = 0x32, .inlines = nodes, .n_inlines = 3, .ranges = ranges, .n_ranges = 3};
 	assert_int_equal(inline_encode(&t->buf, &whole, &tables, NULL), 0);
-	for (size_t size = 0; size < t->buf.n; size++) {
-		struct cursor c = cursor_new(t->buf.v, size, false);
+	for (size_t size = 0; size < t->buf.bytes.n; size++) {
+		struct cursor c = cursor_new(t->buf.bytes.v, size, false);
 		assert_int_equal(decode(t, c, 0x32, &f, &diag), -EBADMSG);
 		assert_words(&diag, "inline info|damaged|offset 0x");
 		int err = inline_walk_init(&walk, c, &tables, 0x31, &diag);

@@ -142,7 +142,7 @@ static void expect_all(struct interval_set *s, const struct function_info *recor
 /* Cut off somewhere, now and then. */
 static struct cursor block_of(const struct buf *b)
 {
-	return cursor_new(b->v, chance(8) ? b->n : chance((uint32_t)b->n), false);
+	return cursor_new(b->bytes.v, chance(8) ? b->bytes.n : chance((uint32_t)b->bytes.n), false);
 }
 
 static void random_records(void **state)
@@ -153,7 +153,7 @@ static void random_records(void **state)
 	for (int round = 0; round < ROUNDS; round++) {
 		struct function_info record = {.size = SIZE};
 		uint32_t left = chance(20);
-		inlines.n = rows.n = 0;
+		inlines.bytes.n = rows.bytes.n = 0;
 		put_node(&inlines, 0, &left);
 		put_rows(&rows);
 		record.blocks[InfoType_InlineInfo] = block_of(&inlines);
@@ -184,7 +184,7 @@ static void deep(void **state)
 		}
 		buf_zeros(&b, depth);
 		struct function_info record = {.size = SIZE, .present = 1 << InfoType_InlineInfo};
-		record.blocks[InfoType_InlineInfo] = cursor_new(b.v, b.n, false);
+		record.blocks[InfoType_InlineInfo] = cursor_new(b.bytes.v, b.bytes.n, false);
 		expect_all(&s, &record);
 		buf_free(&b);
 		intervals_deinit(&s);

@@ -29,7 +29,7 @@ static int teardown(void **state)
 
 static struct cursor bytes_of(const struct table *t)
 {
-	return cursor_new(t->buf.v, t->buf.n, false);
+	return cursor_new(t->buf.bytes.v, t->buf.bytes.n, false);
 }
 
 static int decode(struct table *t, struct cursor c, uint32_t size, struct gsym_diag *diag)
@@ -62,10 +62,10 @@ static void expect_found(struct cursor bytes, const struct gsym_row *rows, size_
 static void expect_table(struct table *t, const struct gsym_row *rows, size_t n, const uint8_t *bytes,
 			 size_t size)
 {
-	t->buf.n = 0;
+	t->buf.bytes.n = 0;
 	assert_int_equal(linetab_encode(&t->buf, rows, n, 0, &tables, NULL), 0);
-	assert_int_equal(t->buf.n, size);
-	assert_memory_equal(t->buf.v, bytes, size);
+	assert_int_equal(t->buf.bytes.n, size);
+	assert_memory_equal(t->buf.bytes.v, bytes, size);
 	assert_int_equal(decode(t, bytes_of(t), 0, NULL), 0);
 	assert_int_equal(t->decoder->rows.n, n);
 	assert_memory_equal(t->decoder->rows.v, rows, n * sizeof(*rows));
@@ -178,7 +178,7 @@ static void windows_of_random_deltas(void **state)
 			seed = seed * 1664525 + 1013904223;
 			line += edges[(seed >> 16) % ARRAY_SIZE(edges)] + (seed >> 8) % 3;
 		}
-		t->buf.n = 0;
+		t->buf.bytes.n = 0;
 		assert_int_equal(linetab_encode(&t->buf, rows, n, 0, &tables, NULL), 0);
 		struct cursor c = bytes_of(t);
 		window_by_definition(rows, n, &min, &max);
@@ -218,7 +218,7 @@ static void random_rows(void **state)
 			line += (seed >> 8 & 15) == 0 ? 9000 : (seed >> 20 & 31) - 15;
 			rows[i] = (struct gsym_row){off, seed >> 28 & 3, line};
 		}
-		t->buf.n = 0;
+		t->buf.bytes.n = 0;
 		assert_int_equal(linetab_encode(&t->buf, rows, ARRAY_SIZE(rows), off + 1, &tables, NULL), 0);
 		assert_int_equal(decode(t, bytes_of(t), off + 1, NULL), 0);
 		assert_memory_equal(t->decoder->rows.v, rows, sizeof(rows));

@@ -44,10 +44,10 @@ static void worked_example(void **state)
 	struct function_info r;
 	struct gsym_decoder *d = gsym_decoder_new();
 	assert_int_equal(record_encode(&buf, &work, &tables, NULL), 0);
-	assert_int_equal(buf.n, 0x1a9 - 0x154);
-	assert_int_equal(buf.n, sizeof(work_bytes));
-	assert_memory_equal(buf.v, work_bytes, sizeof(work_bytes));
-	assert_int_equal(parse(buf.v, buf.n, &r, NULL), 0);
+	assert_int_equal(buf.bytes.n, 0x1a9 - 0x154);
+	assert_int_equal(buf.bytes.n, sizeof(work_bytes));
+	assert_memory_equal(buf.bytes.v, work_bytes, sizeof(work_bytes));
+	assert_int_equal(parse(buf.bytes.v, buf.bytes.n, &r, NULL), 0);
 	assert_int_equal(record_decode(&r, 0x1140, &tables, d, NULL), 0);
 	assert_func_equal(&work, &d->funcs.v[0]);
 	buf_free(&buf);
@@ -61,8 +61,8 @@ static void plain_symbol_has_16_bytes(void **state)
 	struct gsym_func f = {.start = 0x1000, .name = 7};
 	struct buf buf = {0};
 	assert_int_equal(record_encode(&buf, &f, &tables, NULL), 0);
-	assert_int_equal(buf.n, sizeof(bytes));
-	assert_memory_equal(buf.v, bytes, sizeof(bytes));
+	assert_int_equal(buf.bytes.n, sizeof(bytes));
+	assert_memory_equal(buf.bytes.v, bytes, sizeof(bytes));
 	buf_free(&buf);
 }
 
@@ -89,7 +89,8 @@ static void merged_round_trip(void **state)
 		struct gsym_decoder *d = gsym_decoder_new();
 		t.strp_size = i & 2 ? 4 : 8;
 		assert_int_equal(record_encode(&buf, &holder, &t, NULL), 0);
-		assert_int_equal(record_parse(cursor_new(buf.v, buf.n, buf.big), &t, &r, NULL), 0);
+		assert_int_equal(record_parse(cursor_new(buf.bytes.v, buf.bytes.n, buf.big), &t, &r, NULL),
+				 0);
 		assert_int_equal(record_decode(&r, 0x1140, &t, d, NULL), 0);
 		assert_func_equal(&holder, &d->funcs.v[0]);
 		buf_free(&buf);
@@ -108,7 +109,7 @@ static void unknown_blocks_are_skipped(void **state)
 	struct gsym_decoder *d = gsym_decoder_new();
 	buf_bytes(&buf, head, sizeof(head));
 	buf_bytes(&buf, tail, sizeof(tail));
-	assert_int_equal(parse(buf.v, buf.n, &r, NULL), 0);
+	assert_int_equal(parse(buf.bytes.v, buf.bytes.n, &r, NULL), 0);
 	assert_int_equal(record_decode(&r, 0, &tables, d, NULL), 0);
 	assert_int_equal(d->funcs.v[0].n_rows, 1);
 	assert_int_equal(d->funcs.v[0].rows[0].line, 300);

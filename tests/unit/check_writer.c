@@ -171,10 +171,10 @@ static void many_are_added_whole_or_not(void **state)
 	size_t fail = 2000;
 	many_init(&s);
 	sample_func(&s, 0, 4, "before", 0);
-	size_t records = s.writer->records.n;
+	size_t records = s.writer->records.bytes.n;
 	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, &fail, &diag), -EIO);
 	assert_words(&diag, "function 2000");
-	assert_int_equal(s.writer->records.n, records);
+	assert_int_equal(s.writer->records.bytes.n, records);
 	assert_int_equal(s.writer->slots.n, 1);
 	/* starts below the function that is there */
 	sample_func(&s, 0x2000, 4, "far", 0);

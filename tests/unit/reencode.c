@@ -33,15 +33,15 @@ static int reencode(const struct gsym_reader *r, uint32_t index, struct gsym_dec
 	struct gsym_diag diag = {""};
 	struct cursor c = reader_record(r, index);
 	size_t size = record_size(c, r->info.strp_size);
-	out->n = 0;
+	out->bytes.n = 0;
 	if (gsym_reader_function(r, index, decoder, &func, &diag) ||
 	    record_encode(out, &func, &r->tables, &diag)) {
 		printf("function %" PRIu32 ": %s\n", index, diag.text);
 		return 1;
 	}
-	if (out->n != size || memcmp(out->v, c.pos, size)) {
+	if (out->bytes.n != size || memcmp(out->bytes.v, c.pos, size)) {
 		printf("function %" PRIu32 " at offset 0x%" PRIx64 ": %zu bytes, were %zu\n", index,
-		       cursor_off(&c), out->n, size);
+		       cursor_off(&c), out->bytes.n, size);
 		return 1;
 	}
 	t->functions++;

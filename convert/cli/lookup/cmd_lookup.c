@@ -4,6 +4,7 @@
  * All complete lines that one read gives are answered together; a reader at the other end of a pipe gets its
  * answers as soon as no complete line is waiting.
  */
+#include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
 #include "gsym/render/batch/batch.h"
 #include "convert/cli/commands.h"
@@ -63,17 +64,12 @@ static int answer(struct lookup *lookup, uint64_t addr)
 	return lookup->out.n > before ? 0 : render_unknown(&lookup->out, addr, &lookup->render);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
 static struct batch_query parse_line(const char *line, size_t size)
 {
 	struct batch_query query = {.kind = BATCH_ADDRESS};
-	while (size && is_blank(line[size - 1]))
+	while (size && is_line_padding(line[size - 1]))
 		size--;
-	while (size && is_blank(*line)) {
+	while (size && is_line_padding(*line)) {
 		line++;
 		size--;
 	}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gsym/base/ascii.h"
 #include "gsym/filter/stack_resolver.h"
 #include "gsym/render/render.h"
 #include "gsym/base/address.h"
@@ -46,11 +47,6 @@ struct stacks {
 
 /* ---- Input ---- */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* Reads a line without its newline, of which LINE_SIZE bytes are kept. False at the end. */
 static bool read_line(char *line, size_t *ret)
 {
@@ -59,7 +55,7 @@ static bool read_line(char *line, size_t *ret)
 	while ((c = getchar_unlocked()) != EOF && c != '\n')
 		if (n < LINE_SIZE)
 			line[n++] = (char)c;
-	while (n && n < LINE_SIZE && is_blank(line[n - 1]))
+	while (n && n < LINE_SIZE && is_line_padding(line[n - 1]))
 		n--;
 	*ret = n;
 	return c != EOF || n;
@@ -79,12 +75,12 @@ static void parse_id(struct stacks *s, const char *text, size_t size, struct ent
 static void parse(struct stacks *s, const char *line, size_t size, struct entry *entry)
 {
 	const char *id = line, *end = line + size, *address;
-	while (id < end && is_blank(*id))
+	while (id < end && is_line_padding(*id))
 		id++;
-	for (address = end; address > id && !is_blank(address[-1]);)
+	for (address = end; address > id && !is_line_padding(address[-1]);)
 		address--;
 	const char *id_end = address;
-	while (id_end > id && is_blank(id_end[-1]))
+	while (id_end > id && is_line_padding(id_end[-1]))
 		id_end--;
 	entry->malformed =
 		size >= LINE_SIZE || !address_parse(address, (size_t)(end - address), &entry->address);
