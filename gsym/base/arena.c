@@ -1,5 +1,8 @@
 #include "gsym/base/arena.h"
 
+#include "gsym/base/invariant.h"
+
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +11,8 @@ enum {
 	CHUNK_SIZE = 256 * 1024,
 	ALIGN = 16,
 };
+
+static_assert((ALIGN & (ALIGN - 1)) == 0 && ALIGN >= _Alignof(max_align_t), "fits any type");
 
 struct arena_chunk {
 	struct arena_chunk *below;
@@ -43,6 +48,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	if (!arena->pos && arena_grow(arena, size)) /* size 0 in an empty arena */
 		return NULL;
 	void *at = arena->pos;
+	invariant((uintptr_t)at % ALIGN == 0 && size <= (size_t)(arena->end - arena->pos));
 	arena->pos += size;
 	return at;
 }

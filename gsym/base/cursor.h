@@ -9,6 +9,7 @@
 #ifndef GSYM_BASE_CURSOR_H
 #define GSYM_BASE_CURSOR_H
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/bytes.h"
 
 struct cursor {
@@ -34,6 +35,7 @@ static inline bool cursor_ok(const struct cursor *c)
 /* Bytes not yet read; 0 after a failure. */
 static inline size_t cursor_left(const struct cursor *c)
 {
+	invariant(c->start <= c->pos && c->pos <= c->end);
 	return (size_t)(c->end - c->pos);
 }
 

@@ -1,5 +1,7 @@
 #include "gsym/base/escape.h"
 
+#include "gsym/base/invariant.h"
+
 /* Bit (1 << style) is set where a byte does not stand for itself. Bytes from 0x80 on need a closer look. */
 enum { ALL = 7 };
 static const uint8_t special[256] = {
@@ -145,6 +147,7 @@ void escape_tail(struct text_buf *out, size_t from, enum escape_style style)
 {
 	if (out->failed)
 		return;
+	invariant(from <= out->n);
 	const uint8_t *bytes = (const uint8_t *)out->v;
 	size_t at = (size_t)(skip_plain(bytes + from, bytes + out->n, style) - bytes);
 	if (at == out->n)

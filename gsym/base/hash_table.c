@@ -1,5 +1,7 @@
 #include "gsym/base/hash_table.h"
 
+#include "gsym/base/invariant.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,6 +37,7 @@ int table_add(struct table *table, struct table_link *link, uint64_t hash)
 	/* A full table that cannot grow still works, only slower. */
 	if (table->n >= table->n_buckets && grow(table) && !table->n_buckets)
 		return -ENOMEM;
+	invariant((table->n_buckets & (table->n_buckets - 1)) == 0);
 	link->hash = hash;
 	push(table, link);
 	table->n++;
@@ -44,8 +47,10 @@ int table_add(struct table *table, struct table_link *link, uint64_t hash)
 void table_remove(struct table *table, struct table_link *link)
 {
 	struct table_link **at = &table->buckets[link->hash & (table->n_buckets - 1)];
-	while (*at != link)
+	while (*at != link) {
+		invariant(*at);
 		at = &(*at)->next;
+	}
 	*at = link->next;
 	table->n--;
 }

@@ -6,6 +6,8 @@
 #ifndef GSYM_BASE_LIST_H
 #define GSYM_BASE_LIST_H
 
+#include "gsym/base/invariant.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,6 +37,7 @@ static inline void list_append(struct list *head, struct list *at)
 
 static inline void list_remove(struct list *at)
 {
+	invariant(at->prev->next == at && at->next->prev == at);
 	at->prev->next = at->next;
 	at->next->prev = at->prev;
 	list_init(at);

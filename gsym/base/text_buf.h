@@ -8,6 +8,7 @@
 #ifndef GSYM_BASE_TEXT_BUF_H
 #define GSYM_BASE_TEXT_BUF_H
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/vec.h"
 
@@ -40,6 +41,7 @@ static inline void text_reset(struct text_buf *buf)
 /* Room for @more bytes after the present ones; false, and failed, without memory. */
 static inline bool text_reserve(struct text_buf *buf, size_t more)
 {
+	invariant(buf->n <= buf->cap);
 	if (buf->failed || vec_reserve(buf, more)) {
 		buf->failed = true;
 		return false;

@@ -6,6 +6,7 @@
 #ifndef GSYM_CODEC_BUF_H
 #define GSYM_CODEC_BUF_H
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/text_buf.h"
 
@@ -36,6 +37,7 @@ static inline size_t buf_size(const struct buf *b)
 /* Drops what was written from offset @size on, and an allocation failure with it. */
 static inline void buf_truncate(struct buf *b, size_t size)
 {
+	invariant(size <= b->bytes.n);
 	b->bytes.n = size;
 	b->bytes.failed = false;
 }
@@ -49,6 +51,8 @@ static inline uint8_t *buf_reserve(struct buf *b, size_t size)
 /* Everything before @end, a position within the space reserved last, has been written. */
 static inline void buf_commit(struct buf *b, const uint8_t *end)
 {
+	invariant((const char *)end >= b->bytes.v + b->bytes.n &&
+		  (const char *)end <= b->bytes.v + b->bytes.cap);
 	b->bytes.n = (size_t)((const char *)end - b->bytes.v);
 }
 
@@ -108,6 +112,7 @@ static inline void buf_uint(struct buf *b, uint64_t v, unsigned size)
 /* Overwrites the u32 at offset @off, which was written before. */
 static inline void buf_patch32(struct buf *b, size_t off, uint32_t v)
 {
+	invariant(!buf_ok(b) || (off <= b->bytes.n && b->bytes.n - off >= sizeof(v)));
 	if (buf_ok(b))
 		store32(b->bytes.v + off, v, b->big);
 }

@@ -1,5 +1,7 @@
 #include "gsym/codec/filetab.h"
 
+#include "gsym/base/invariant.h"
+
 #include <xxhash.h>
 
 enum {
@@ -28,6 +30,7 @@ void filetab_deinit(struct filetab *table)
 /* The slot that holds the index of @entry, or the free one where it belongs. */
 static uint32_t *find(const struct filetab *table, const struct filetab_entry *entry)
 {
+	invariant(table->entries.n < table->n_slots); /* else the search would not end */
 	for (size_t i = (size_t)XXH3_64bits(entry, sizeof(*entry));; i++) {
 		uint32_t *slot = &table->slots[i & (table->n_slots - 1)];
 		const struct filetab_entry *at = &table->entries.v[*slot];

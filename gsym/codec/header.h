@@ -7,10 +7,13 @@
 #ifndef GSYM_CODEC_HEADER_H
 #define GSYM_CODEC_HEADER_H
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/bytes.h"
 #include "gsym/codec/buf.h"
 #include "gsym/codec/format.h"
 #include "gsym/gsym.h"
+
+static_assert(V1_HEADER_SIZE == V1_UUID_OFF + V1_UUID_MAX, "the UUID ends the header of version 1");
 
 /* File offset and bytes of a table, as the file states them. */
 struct table_range {

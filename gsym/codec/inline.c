@@ -6,6 +6,7 @@
  */
 #include "gsym/codec/inline.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/diag.h"
 #include "gsym/codec/inline_node.h"
 
@@ -50,6 +51,7 @@ static LEB_INLINE bool seek_sibling(struct inline_walk *walk, uint64_t *ret_firs
 {
 	struct cursor c = walk->c;
 	unsigned level = walk->depth;
+	invariant(level > 0 && level <= INLINE_DEPTH_MAX);
 	bool hit = false;
 	while (!hit && level >= walk->depth && level <= INLINE_DEPTH_MAX && cursor_ok(&c)) {
 		uint64_t n = read_n_ranges(&c);

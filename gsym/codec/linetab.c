@@ -9,6 +9,7 @@
  */
 #include "gsym/codec/linetab.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/diag.h"
 #include "gsym/codec/leb.h"
 
@@ -18,6 +19,8 @@ enum {
 	SPECIALS = LineOp_LastSpecial - LineOp_FirstSpecial + 1,
 	RECIPROCAL_BITS = 16,
 };
+
+static_assert(SPECIALS < 256, "the reciprocal is exact");
 
 /* The line program before it is run. */
 struct program {
@@ -65,6 +68,7 @@ enum {
 /* The address advance of special opcode @op; its line advance goes into the register. */
 static inline uint64_t special_advance(const struct program *p, uint8_t op, uint64_t *line)
 {
+	invariant(op >= LineOp_FirstSpecial && p->range && p->range <= SPECIALS);
 	uint32_t adjusted = op - LineOp_FirstSpecial;
 	uint32_t advance = adjusted * p->reciprocal >> RECIPROCAL_BITS;
 	*line += (uint64_t)p->min_delta + (adjusted - advance * p->range);

@@ -6,6 +6,7 @@
  */
 #include "gsym/codec/record.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/diag.h"
 #include "gsym/codec/callsite.h"
 #include "gsym/codec/inline.h"
@@ -94,6 +95,8 @@ static void set_pointers(struct gsym_decoder *d, size_t i, const struct decoder_
 {
 	const struct decoder_mark *at = &d->marks.v[i];
 	struct gsym_func *f = &d->funcs.v[i];
+	invariant(at->rows <= end->rows && at->inlines <= end->inlines && at->ranges <= end->ranges &&
+		  at->callsites <= end->callsites && at->patterns <= end->patterns);
 	f->rows = STRETCH(d->rows, at->rows);
 	f->n_rows = end->rows - at->rows;
 	f->inlines = STRETCH(d->inlines, at->inlines);

@@ -1,5 +1,6 @@
 #include "gsym/codec/strtab.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/vec.h"
 
 #include <string.h>
@@ -32,6 +33,7 @@ void strtab_deinit(struct strtab *table)
 /* The slot that holds the string, or the free one where it belongs. */
 static struct strtab_slot *find(const struct strtab *table, const char *text, size_t size, uint32_t hash)
 {
+	invariant(table->used < table->n_slots); /* else the search would not end */
 	for (size_t i = hash;; i++) {
 		struct strtab_slot *slot = &table->slots[i & (table->n_slots - 1)];
 		if (!slot->strp)

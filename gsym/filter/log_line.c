@@ -1,5 +1,6 @@
 #include "gsym/filter/log_line.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/escape.h"
 #include "gsym/render/frame_text.h"
 
@@ -363,6 +364,7 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 		bool is_symbol = frame->style == STYLE_SYMBOL;
 		if (!is_symbol && !find_answer(resolver, frame, piece.resolved, answer))
 			continue;
+		invariant(done <= frame->from && frame->from <= frame->to && frame->to <= line->size);
 		text_bytes(out, line->text + done, frame->from - done);
 		if (is_symbol)
 			write_symbol(out, line, frame, options->demangle);

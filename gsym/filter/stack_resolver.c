@@ -1,5 +1,7 @@
 #include "gsym/filter/stack_resolver.h"
 
+#include "gsym/base/invariant.h"
+
 #include <string.h>
 
 #include "gsym/codec/callsite.h"
@@ -330,6 +332,7 @@ int stack_resolver_run(struct stack_resolver *resolver, struct resolver_frame *f
 uint32_t stack_resolver_body(const struct stack_resolver *resolver, const struct resolver_frame *frame,
 			     uint32_t i)
 {
+	invariant(i < frame->n_kept && frame->first_kept + i < resolver->kept.n);
 	return resolver->kept.v[frame->first_kept + i];
 }
 

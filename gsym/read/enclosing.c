@@ -7,6 +7,7 @@
  */
 #include "gsym/read/enclosing.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/vec.h"
 
 #include <errno.h>
@@ -52,6 +53,7 @@ static int emit(struct enclosing_builder *b, uint64_t off)
 {
 	struct enclosing_range s = {off, b->stack.n ? b->stack.v[b->stack.n - 1].index : NO_FUNCTION};
 	size_t n = b->index->ranges.n;
+	invariant(!n || b->index->ranges.v[n - 1].off <= off); /* enclosing_find() searches them */
 	if (!n || b->index->ranges.v[n - 1].off != off)
 		return vec_push(&b->index->ranges, s);
 	b->index->ranges.v[n - 1] = s;
@@ -74,6 +76,7 @@ static int push(struct enclosing_builder *b, uint64_t off, uint64_t end, uint32_
 	struct open_function function = {end, index};
 	while (b->stack.n && b->stack.v[b->stack.n - 1].end <= end)
 		b->stack.n--;
+	invariant(!b->stack.n || b->stack.v[b->stack.n - 1].end > end);
 	b->pushed++;
 	return vec_push(&b->stack, function) ? -ENOMEM : emit(b, off);
 }

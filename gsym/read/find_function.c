@@ -7,6 +7,7 @@
  */
 #include "gsym/read/start_index.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/diag.h"
 #include "gsym/read/enclosing.h"
 
@@ -89,6 +90,7 @@ static int find_fallback(const struct gsym_reader *r, uint64_t off, size_t unsiz
 
 int reader_find_in_prefix(const struct gsym_reader *reader, uint64_t off, size_t n, uint32_t *ret_index)
 {
+	invariant(n > 0 && n <= reader->info.num_addresses);
 	size_t unsized, hit = find_among_equals(reader, n - 1, off, &unsized);
 	if (hit == NONE)
 		return find_fallback(reader, off, unsized, ret_index);

@@ -13,6 +13,8 @@
  */
 #include "gsym/read/intervals.h"
 
+#include "gsym/base/invariant.h"
+
 #include <errno.h>
 
 #include "gsym/codec/inline_node.h"
@@ -136,6 +138,7 @@ static int open_level(struct inline_sweep *w, size_t from, uint32_t node, uint64
 	for (size_t i = 0; i <= n; i++)
 		s->next.v[from + i] = (uint32_t)i;
 	s->next.n = s->points.n;
+	invariant(offsets_ascend(s->points.v + from, n)); /* first_not_before() searches them */
 	*parent_of(w) = (struct sweep_level){from, n, n, node, base};
 	return 0;
 }

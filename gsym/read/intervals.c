@@ -1,5 +1,6 @@
 #include "gsym/read/intervals.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/codec/linetab.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static int compare_u32(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool ascends(const uint32_t *v, size_t n)
+bool offsets_ascend(const uint32_t *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (v[i] < v[i - 1])
@@ -47,7 +48,7 @@ static bool ascends(const uint32_t *v, size_t n)
 void offsets_sort(uint32_t *v, size_t n)
 {
 	if (n > INSERTION_MAX) {
-		if (!ascends(v, n))
+		if (!offsets_ascend(v, n))
 			qsort(v, n, sizeof(*v), compare_u32);
 		return;
 	}
@@ -65,6 +66,7 @@ static int merge_offsets(struct interval_set *s)
 {
 	size_t a = 0, b = 0, n = 0;
 	s->v.n = 0;
+	invariant(offsets_ascend(s->rows.v, s->rows.n) && offsets_ascend(s->edges.v, s->edges.n));
 	if (vec_reserve(&s->v, s->rows.n + s->edges.n + 1))
 		return -ENOMEM;
 	struct interval *v = s->v.v;

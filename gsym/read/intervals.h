@@ -67,6 +67,8 @@ int intervals_cut(struct interval_set *s, const struct function_info *record,
 int intervals_at(struct interval_set *s, const struct function_info *record,
 		 const struct gsym_tables *tables);
 
+bool offsets_ascend(const uint32_t *v, size_t n);
+
 /* Sorts what is nearly in order, or short. */
 void offsets_sort(uint32_t *v, size_t n);
 

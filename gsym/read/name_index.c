@@ -6,6 +6,7 @@
  */
 #include "gsym/read/name_index.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/codec/merged.h"
 
 #include <stdatomic.h>
@@ -127,6 +128,7 @@ static int sort(struct name_table *names, const struct name_builder *b)
 		names->buckets[i] = sum;
 		sum += here;
 	}
+	invariant(sum == n);
 	/* Each beginning moves to its bucket's end while it is filled: that is the next one's beginning. */
 	for (size_t i = 0; i < n; i++)
 		names->entries[names->buckets[b->found.v[i].hash >> names->shift]++] = b->found.v[i];

@@ -1,5 +1,7 @@
 #include "gsym/read/start_index.h"
 
+#include "gsym/base/invariant.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -61,6 +63,7 @@ size_t start_index_count(const struct start_index *starts, const struct gsym_rea
 	if (off >> starts->shift >= starts->n_buckets)
 		return reader->info.num_addresses;
 	size_t low = starts->before[bucket], high = starts->before[bucket + 1];
+	invariant(low <= high && high <= reader->info.num_addresses);
 	while (high - low > SCAN_MAX) {
 		size_t mid = low + (high - low) / 2;
 		if (reader_addr_off(reader, mid) <= off)

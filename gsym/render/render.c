@@ -1,7 +1,11 @@
 #include "gsym/render/render.h"
 
+#include "gsym/base/invariant.h"
+
 #define OUTPUT_FORMAT_ROW(id, name) [RENDER_##id] = &output_##name,
 static const struct output_format *const formats[] = {OUTPUT_FORMATS(OUTPUT_FORMAT_ROW)};
+
+static_assert(ARRAY_SIZE(formats) == RENDER_FORMATS, "a row for each enumerator");
 
 const struct output_format *render_format_of(enum render_format format)
 {

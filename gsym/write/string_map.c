@@ -1,5 +1,7 @@
 #include "gsym/write/string_map.h"
 
+#include "gsym/base/invariant.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,7 @@ int string_map_clear(struct string_map *map)
 /* The slot that holds @from, or the free one where it belongs. Fibonacci hashing spreads neighbours. */
 static struct copied_string *find(const struct string_map *map, uint64_t from)
 {
+	invariant(map->used < map->n_slots); /* else the search would not end */
 	for (uint64_t i = from * 0x9e3779b97f4a7c15 >> 32;; i++) {
 		struct copied_string *slot = &map->slots[i & (map->n_slots - 1)];
 		if (slot->run != map->run || slot->from == from)

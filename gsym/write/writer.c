@@ -4,6 +4,7 @@
  */
 #include "gsym/write/writer.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/diag.h"
 #include "gsym/codec/record.h"
 
@@ -114,6 +115,9 @@ int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_
 
 int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag)
 {
+	invariant(record % RECORD_ALIGN == 0 && record <= buf_size(&w->records));
+	invariant(!w->slots.n ||
+		  (w->slots.v[w->slots.n - 1].start <= start && w->slots.v[w->slots.n - 1].record < record));
 	if (vec_push(&w->slots, (struct writer_slot){start, record}))
 		return diag_set(diag, -ENOMEM, "no memory");
 	if (!w->has_base)

@@ -4,6 +4,7 @@
  */
 #include "gsym/write/writer.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 #include "gsym/codec/header.h"
@@ -97,9 +98,11 @@ static int make_file(struct gsym_writer *w, struct buf *head, struct file_parts 
 		return diag_set(diag, -ENOMEM, "no memory for the tables");
 	*ret = (struct file_parts){.n = 0};
 	add_part(ret, head->bytes.v, buf_size(head));
+	invariant(ret->size == l.off[GlobalInfo_StringTable]);
 	add_part(ret, w->strings.bytes, w->strings.n);
 	add_part(ret, zeros, l.off[GlobalInfo_FunctionInfo] - ret->size);
 	add_part(ret, w->records.bytes.v, buf_size(&w->records));
+	invariant(ret->size == l.file_size && ret->n == ARRAY_SIZE(ret->at));
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #ifndef GSYM_RENDER_BATCH_BATCH_CACHE_H
 #define GSYM_RENDER_BATCH_BATCH_CACHE_H
 
+#include "gsym/base/invariant.h"
 #include "gsym/read/intervals.h"
 #include "gsym/read/start_index.h"
 #include "gsym/render/render.h"
@@ -61,6 +62,8 @@ enum {
 	LOCATION_DAMAGED = (1 << LOCATION_NODE_BITS) - 1, /* for a node */
 };
 
+static_assert(LOCATION_FILE_BITS + LOCATION_LINE_BITS + LOCATION_NODE_BITS == 64, "a location is packed");
+
 static inline uint32_t location_file(packed_location place)
 {
 	return (uint32_t)(place >> (LOCATION_LINE_BITS + LOCATION_NODE_BITS));
@@ -92,6 +95,9 @@ struct flat_function {
 	bool made_of_many;
 	_Alignas(packed_location) uint32_t offs[]; /* n, ascending */
 };
+
+static_assert(offsetof(struct flat_function, offs) % _Alignof(packed_location) == 0,
+	      "locations follow the offsets aligned");
 
 static inline size_t flat_offs_size(size_t n)
 {
@@ -175,6 +181,7 @@ static inline arena_ref batch_cache_find_path(const struct batch_cache *cache, u
 
 static inline arena_ref batch_cache_ref(const struct batch_cache *cache, const void *at)
 {
+	invariant((const char *)at >= cache->arena && (const char *)at < cache->arena + cache->used);
 	return (arena_ref)((const char *)at - cache->arena);
 }
 

@@ -1,5 +1,6 @@
 #include "gsym/render/batch/flat_function.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/read/lookup.h"
 #include "gsym/read/reader.h"
 
@@ -54,6 +55,7 @@ static bool set_locations(struct flat_function *flat, const struct interval_set 
 		if (interval->file >> LOCATION_FILE_BITS || interval->line >> LOCATION_LINE_BITS ||
 		    (interval->node >= LOCATION_DAMAGED && !damaged))
 			return false;
+		invariant(!i || flat->offs[i - 1] < interval->off); /* flat_function_has() searches them */
 		flat->offs[i] = interval->off;
 		locations[i] = ((uint64_t)interval->file << LOCATION_LINE_BITS | interval->line)
 				       << LOCATION_NODE_BITS |
