@@ -2,7 +2,7 @@
  * cli_options.h - a command of the gsym program and its options.
  *
  * Each command is one struct command, in the file of its implementation. Its table of options is parsed, and
- * it is what --help prints and what shells complete, who read --help. To add an option: a row in that table,
+ * --help is printed from it, which completions of shells read. To add an option: a row in that table,
  * a member of the struct it goes to, a paragraph in docs/gsym.1 (tests/system/manuals.py looks for it).
  */
 #ifndef CONVERT_CLI_CLI_OPTIONS_H

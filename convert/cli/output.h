@@ -1,4 +1,4 @@
-/* output.h - a text buffer on its way to standard output, written in large pieces. */
+/* output.h - buffered writing to standard output. */
 #ifndef CONVERT_CLI_OUTPUT_H
 #define CONVERT_CLI_OUTPUT_H
 
@@ -6,10 +6,11 @@
 
 enum { OUTPUT_PIECE = 64 * 1024 };
 
-/* Writes all of @buf and empties it: 0, -ENOMEM when the buffer had failed, or what write(2) says. */
+/* Writes all of @buf and empties it: 0, -ENOMEM if the buffer had failed, or the negative errno of write(2).
+ */
 int output_flush(struct text_buf *buf);
 
-/* The same once there is a piece. */
+/* The same, once the buffer holds a piece. */
 static inline int output_drain(struct text_buf *buf)
 {
 	return buf->n >= OUTPUT_PIECE || buf->failed ? output_flush(buf) : 0;

@@ -1,4 +1,4 @@
-/* The messages between daemon and worker: sending, receiving, and not believing them. */
+/* Sending, receiving and validating messages between a client and its worker. */
 #include "convert/worker/worker.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "convert/record/convert_types.h"
 
-/* Size of a message of @type; 0 for a type nobody knows. */
+/* Size of a message of @type; 0 for an unknown type. */
 static size_t message_size(uint32_t type)
 {
 	switch (type) {
@@ -38,7 +38,7 @@ static bool terminated(const char *text, size_t size)
 	return memchr(text, 0, size) != NULL;
 }
 
-/* Strings one after the other, an empty one at the end. */
+/* Consecutive strings that end with an empty one. */
 static bool list_terminated(const char *list, size_t size)
 {
 	const char *at = list, *end = list + size;
@@ -119,13 +119,13 @@ int worker_message_check(const union worker_message *msg, size_t size)
 	return content_valid(msg) ? 0 : -EPROTO;
 }
 
-/* Room for one descriptor beside a message, aligned as cmsg(3) wants it. */
-union control {
+/* Ancillary data of one descriptor, aligned as cmsg(3) requires. */
+union fd_control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 	struct cmsghdr align;
 };
 
-static void attach(struct msghdr *msg, union control *control, int fd)
+static void attach(struct msghdr *msg, union fd_control *control, int fd)
 {
 	memset(control, 0, sizeof(*control));
 	msg->msg_control = control->bytes;
@@ -143,7 +143,7 @@ int worker_send(int sock, struct worker_header *head, uint32_t type, int pass)
 	head->size = (uint32_t)message_size(type);
 	struct iovec iov = {.iov_base = head, .iov_len = head->size};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-	union control control;
+	union fd_control control;
 	if (pass >= 0)
 		attach(&msg, &control, pass);
 	ssize_t n;
@@ -168,7 +168,7 @@ int worker_receive(int sock, union worker_message *ret, int *ret_fd)
 {
 	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-	union control control;
+	union fd_control control;
 	if (ret_fd) {
 		*ret_fd = -1;
 		msg.msg_control = control.bytes;

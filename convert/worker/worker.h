@@ -1,25 +1,29 @@
 /*
- * worker.h - how the daemon and its worker processes talk.
+ * worker.h - the protocol between a client, such as the daemon, and its worker processes.
  *
- * The daemon never parses an object file. It starts the gsym program as "gsym worker MODE PID" (PID is the
- * daemon's own) with a SOCK_SEQPACKET socket as descriptor 3 and the descriptors the mode needs:
+ * Clients never parse object files themselves. A client starts the gsym program as "gsym worker MODE PID"
+ * (PID is its own) with a SOCK_SEQPACKET socket as descriptor 3 and the descriptors that the mode needs.
+ * Every worker first sends WORKER_READY. Then, by mode:
  *
- * Every worker first says WORKER_READY. Then, by mode:
+ * convert: one conversion, then exit.
+ *   Descriptors: 4, the output, empty and writable; 5, the object file; 6, if the order says so, another file
+ * of the same image, with its code. In: WORKER_CONVERT. Out: any number of WORKER_PROGRESS; then any number
+ * of WORKER_ODDITY, WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT and one WORKER_DONE, or one
+ * WORKER_FAILED. Before that, one request at a time: WORKER_OPEN for a file that the object file refers to,
+ * or, if the order allows it, WORKER_FETCH for one from servers; each is answered with WORKER_OPENED, with
+ * the file attached.
  *
- *   convert  one conversion, then exit. 4 = the output, empty and writable; 5 = the object file; 6 = another
- * file of the same image with its code, if the order says so. in: WORKER_CONVERT; out: any number of
- * WORKER_PROGRESS, then either any number of WORKER_ODDITY, WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT
- * and one WORKER_DONE, or one WORKER_FAILED. Until then, one at a time, WORKER_OPEN for a file that the
- * object file refers to, or WORKER_FETCH for one that servers may have, if the order says so; in:
- * WORKER_OPENED with the file attached. scan     many files, until the socket closes. in: WORKER_IDENTIFY
- * with the open file attached; out: for each, in order, one WORKER_IDENTITY, or one for each of its images.
+ * scan: identifies any number of files, until the socket is closed.
+ *   In: WORKER_IDENTIFY with the open file attached.
+ *   Out: for each file, in order, one WORKER_IDENTITY, or one for each of its images.
  *
- *   fetch    one debug file from the servers of debuginfod, then exit.
- *            in: WORKER_DOWNLOAD; out: WORKER_OPENED with the file attached.
+ * fetch: one debug file from debuginfod servers, then exit.
+ *   In: WORKER_DOWNLOAD.
+ *   Out: WORKER_OPENED with the file attached.
  *
  * A message is one packet and one of the structs below, in the byte order and layout of this machine. All
- * fields have a fixed width. A worker that was taken over by a hostile file may send anything: the receiver
- * calls worker_message_check(), after which sizes fit, text is terminated and enumerations are known.
+ * fields have a fixed width. A worker that a hostile file has compromised may send anything: the receiver
+ * calls worker_message_check(), after which sizes match, text is terminated and enumerators are known.
  */
 #ifndef CONVERT_WORKER_WORKER_H
 #define CONVERT_WORKER_WORKER_H
@@ -34,15 +38,15 @@ enum {
 	WORKER_BINARY_FD = 6, /* convert */
 };
 
-/* Raised with every change of this file: daemon and worker may come from different installations. */
+/* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
 	WORKER_PROTOCOL = 8,
 	WORKER_PATH_MAX = 4096,
 };
 
 enum worker_type {
-	WORKER_CONVERT = 1, /* daemon to worker */
-	WORKER_IDENTIFY,    /* daemon to worker, with one descriptor */
+	WORKER_CONVERT = 1, /* client to worker */
+	WORKER_IDENTIFY,    /* client to worker, with one descriptor */
 	WORKER_PROGRESS,
 	WORKER_ODDITY,
 	WORKER_DONE,
@@ -51,36 +55,36 @@ enum worker_type {
 	WORKER_READY,
 	WORKER_MISSING,
 	WORKER_SECTION,
-	WORKER_OPEN, /* worker to daemon */
+	WORKER_OPEN, /* worker to client */
 	WORKER_SEGMENT,
-	WORKER_OPENED, /* daemon to worker, and back from one that fetches; with one descriptor unless it says
-			  why not */
-	WORKER_FETCH,  /* worker to daemon */
-	WORKER_DOWNLOAD, /* daemon to worker */
+	WORKER_OPENED,   /* the answer to a request, in either direction; with one descriptor unless it failed
+			  */
+	WORKER_FETCH,    /* worker to client */
+	WORKER_DOWNLOAD, /* client to worker */
 };
 
-/* Every message begins like this. @serial goes from a request into its answers. */
+/* The head of every message. @serial is copied from a request into its answers. */
 struct worker_header {
 	uint32_t type; /* enum worker_type */
 	uint32_t size; /* bytes of the whole message */
 	uint64_t serial;
 };
 
-/* What to convert and within which limits. */
+/* What to convert, and the limits. */
 struct worker_convert {
 	struct worker_header head;
 	uint32_t threads;     /* at least 1 */
 	uint32_t version;     /* of GSYM: 1 or 2 */
-	uint64_t memory;      /* bytes of private memory, thread stacks aside */
+	uint64_t memory;      /* bytes of private memory, thread stacks not counted */
 	uint64_t cpu_seconds; /* of all threads together */
 	uint64_t output_size; /* largest output in bytes */
-	uint32_t has_binary;  /* 0 or 1: WORKER_BINARY_FD is there, and the object file is its debug file */
+	uint32_t has_binary;  /* 0 or 1: WORKER_BINARY_FD is passed; the object file is its debug file */
 	uint32_t merged;      /* 0 or 1: keep all functions that share a range */
-	uint32_t id_size;     /* of id; 0: it has none */
-	uint32_t fetch;       /* 0 or 1: WORKER_FETCH may be asked */
+	uint32_t id_size;     /* of id; 0: none */
+	uint32_t fetch;       /* 0 or 1: WORKER_FETCH is allowed */
 	char arch[16];        /* which image of the file, */
 	uint8_t id[64];       /* and its id, if several are of that architecture */
-	char input[WORKER_PATH_MAX]; /* where the files lie, to find others beside them */
+	char input[WORKER_PATH_MAX]; /* paths of the files, to find others relative to them */
 	char binary[WORKER_PATH_MAX];
 	char debug_dirs[WORKER_PATH_MAX]; /* each terminated; an empty one ends the list */
 };
@@ -97,7 +101,7 @@ struct worker_progress {
 	uint64_t total;
 };
 
-/* One kind of oddity met in the input, as in struct convert_oddity. */
+/* One kind of oddity in the input, as in struct convert_oddity. */
 struct worker_oddity {
 	struct worker_header head;
 	uint64_t count;
@@ -105,7 +109,7 @@ struct worker_oddity {
 	char first[160];
 };
 
-/* A file that would have told more, as the input calls it. */
+/* A missing file with more debug information, as the input refers to it. */
 struct worker_missing {
 	struct worker_header head;
 	char name[512];
@@ -125,13 +129,13 @@ struct worker_segment {
 	uint64_t off, addr, size;
 };
 
-/* A path as the converter puts it together from what object files say: the daemon decides. */
+/* A path that the converter derived from an object file; the client decides whether to open it. */
 struct worker_open {
 	struct worker_header head;
 	char path[WORKER_PATH_MAX];
 };
 
-/* For the debug file of a build id. */
+/* Requests the debug file of a build id. */
 struct worker_fetch {
 	struct worker_header head;
 	uint32_t id_size; /* 1 to sizeof(id) */
@@ -142,10 +146,10 @@ struct worker_fetch {
 struct worker_download {
 	struct worker_header head;
 	uint32_t id_size; /* 1 to sizeof(id) */
-	uint32_t seconds; /* that it may take */
-	uint64_t size;    /* bytes that the file may have */
+	uint32_t seconds; /* limit of the download */
+	uint64_t size;    /* limit of the file in bytes */
 	uint8_t id[64];
-	char directory[WORKER_PATH_MAX]; /* the client's cache; an absolute path */
+	char directory[WORKER_PATH_MAX]; /* cache of the debuginfod client; an absolute path */
 };
 
 struct worker_opened {
@@ -171,14 +175,14 @@ struct worker_failed {
 	struct worker_header head;
 	int32_t error; /* a positive errno value */
 	uint32_t pad;
-	char text[512]; /* why: section and offset, but not the name of the file */
+	char text[512]; /* diagnosis with section and offset, without the name of the file */
 };
 
-/* What struct image_identity says of one image in the file. */
+/* struct image_identity of one image in the file. */
 struct worker_identity {
 	struct worker_header head;
-	int32_t error;    /* 0, or a positive errno value: the file could not be read, and text says why */
-	uint32_t kind;    /* enum image_kind */
+	int32_t error; /* 0, or a positive errno value: the file could not be read; text is the diagnosis */
+	uint32_t kind; /* enum image_kind */
 	uint32_t id_size; /* at most sizeof(id); 0 only for IMAGE_OTHER or after an error */
 	uint32_t more;    /* 1: another message follows for the same file, else 0 */
 	uint32_t pad;
@@ -218,19 +222,20 @@ union worker_message {
 	struct worker_download download;
 };
 
-/* Whether the @size bytes received are a message as described above: 0 or -EPROTO. Pure. */
+/* Checks that the @size bytes received are a valid message: 0 or -EPROTO. Pure. */
 int worker_message_check(const union worker_message *msg, size_t size);
 
 /*
  * Sends the message that starts at @head; @pass is a descriptor to attach or -1. Sets head->size. 0, or the
- * negative errno of sendmsg(2): -EPIPE when the other side is gone. Never raises SIGPIPE.
+ * negative errno of sendmsg(2): -EPIPE if the peer has closed the socket. Never raises SIGPIPE.
  */
 int worker_send(int sock, struct worker_header *head, uint32_t type, int pass);
 
 /*
- * Waits for one message and checks it. 1; 0 when the other side has closed; -EPROTO for a message that breaks
- * the protocol; or the errno of recvmsg(2). With @ret_fd an attached descriptor is stored there (-1 = none),
- * close-on-exec, the caller's to close; without, it is refused.
+ * Waits for one message and checks it. 1; 0 if the peer has closed the socket; -EPROTO for a message that
+ * violates the protocol; or the negative errno of recvmsg(2). With @ret_fd an attached descriptor is stored
+ * there
+ * (-1: none), close-on-exec and owned by the caller; without, it is refused.
  */
 int worker_receive(int sock, union worker_message *ret, int *ret_fd);
 

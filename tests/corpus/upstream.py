@@ -48,7 +48,7 @@ DEVIATIONS = {
     ],
     "elf-dwo.yaml": [
         (r"WARNING: warning: Unable to retrieve DWO .*", BOTH, WORDS,
-         r"not here, though the input refers to it:\n  main_split-main.dwo"),
+         r"missing files that the input refers to:\n  main_split-main.dwo"),
         (r"WARNING-QUIET: warning: Unable to retrieve DWO .*", BOTH, WORDS, r"unit is in a split file that is not here: 1"),
     ],
     "elf-gnu-debugdata-corrupt.yaml": [
@@ -238,7 +238,7 @@ class Front:
         out = named.group(1) if named else out
         arch = re.search(r"(?m)^input: .* \((\w+)\)$", text)
         counts = re.search(r"(?m)^functions: (\d+) from the DWARF of \d+ units, (\d+) from symbols$", text)
-        written = re.search(r"(?m)^written: (\d+)(?:, (\d+) were told twice)?$", text)
+        written = re.search(r"(?m)^written: (\d+)(?:, (\d+) duplicates dropped)?$", text)
         print(f"Output file ({arch.group(1) if arch else '?'}): {out}")
         for what, option in (("stubs", "stubs-file"), ("table", "symtab-file")):
             if option in o:

@@ -264,7 +264,7 @@ def missing_split_file(b):
     told = b.convert()
     b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:5\n[0x1100 - 0x1110) "g"\n  0x1100 /src/a.c:6')
     b.expect_words(told, "unit is in a split file that is not here: 2")
-    b.expect_words(told, "not here, though the input refers to it:\n  gone.dwo\n")
+    b.expect_words(told, "missing files that the input refers to:\n  gone.dwo\n")
 
 
 @case

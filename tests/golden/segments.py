@@ -92,7 +92,7 @@ def check_whole(gsym, path):
             ok = compare_answers(gsym, path, segments, places, whole)
             ok &= all(run(gsym, "verify", s).returncode == 0 for s in segments.values())
         size = size * 3 // 4 if counts[-1] < ENOUGH else TOO_SMALL
-    needed = re.search(r"needs a segment of (\d+) bytes, asked for were (\d+)", why)
+    needed = re.search(r"needs a segment of (\d+) bytes, but --segment-size is (\d+)", why)
     ok &= bool(counts) and needed is not None and int(needed[1]) > int(needed[2]) == size
     print(f"{'ok' if ok else 'not ok'}: {path.name}: {len(places)} addresses in {counts} segments; then {why.strip()}")
     return ok

@@ -155,7 +155,7 @@ static void names_what_does_not_fit(void **state)
 	sample_func(&c->s, 0x20, 0x10, name, 0);
 	assert_int_equal(cut(c, 80, &diag), -EFBIG);
 	/* 48; two files; "", big, /src and a.c; 1 + 4; 16 and a line table of 8 + 5, rounded up */
-	assert_words(&diag, "function 1,|\"big\" at 0x1010|needs a segment of 115 bytes|were 80");
+	assert_words(&diag, "function 1,|\"big\" at 0x1010|needs a segment of 115 bytes|--segment-size is 80");
 	assert_int_equal(cut(c, 114, &diag), -EFBIG);
 	assert_int_equal(cut(c, 115, &diag), -EFBIG);
 	assert_words(&diag, "function 2,|nnnn\" at 0x1020|needs a segment of 379 bytes|were 115");
@@ -222,12 +222,12 @@ static void what_cannot_be_replaced(void **state)
 	snprintf(path, sizeof(path), "%s-0x1000", c->path);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(cut(c, 1000, &diag), -EINVAL);
-	assert_words(&diag, "out-0x1000|no regular file");
+	assert_words(&diag, "out-0x1000|not a regular file");
 	assert_int_equal(unlink(path), 0);
 	write_text(path, "x");
 	struct segment_options options = {.size = 1000, .path = c->path, .input = path};
 	assert_int_equal(segment(c->reader, &options, &c->files, &diag), -EINVAL);
-	assert_words(&diag, "out-0x1000|part of itself");
+	assert_words(&diag, "out-0x1000|output would replace the input");
 	expect_text(path, "x");
 	assert_int_equal(count_entries(c->dir, false), 1);
 }

@@ -9,16 +9,16 @@
 
 enum { FAULTS_SHOWN = 100 };
 
-struct check {
+struct format_check {
 	const struct gsym_reader *reader;
 	const char *path;
 	uint64_t faults;
 };
 
-static void fault(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void fault(struct format_check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A decoder's own words name the file already. */
-static void fault(struct check *c, const char *fmt, ...)
+/* Diagnostics of the decoder begin with the file. */
+static void fault(struct format_check *c, const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -33,12 +33,12 @@ static void fault(struct check *c, const char *fmt, ...)
 		complain("%s: %s", c->path, text);
 }
 
-static uint64_t offset_of(const struct check *c, const void *at)
+static uint64_t offset_of(const struct format_check *c, const void *at)
 {
 	return (uint64_t)((const uint8_t *)at - c->reader->bytes.data);
 }
 
-static void check_addresses(struct check *c)
+static void check_addresses(struct format_check *c)
 {
 	const struct gsym_info *info = &c->reader->info;
 	for (uint32_t i = 0; i < info->num_addresses; i++) {
@@ -56,7 +56,7 @@ static void check_addresses(struct check *c)
 	}
 }
 
-static void check_files(struct check *c)
+static void check_files(struct format_check *c)
 {
 	uint64_t dir, base;
 	for (uint32_t i = 0; i < c->reader->info.num_files; i++) {
@@ -74,8 +74,8 @@ static void check_files(struct check *c)
 	}
 }
 
-/* Decoding checks what a record says of itself and of the tables; what remains is how it lies in the file. */
-static int check_record(struct check *c, uint32_t index, struct gsym_decoder *decoder)
+/* Decoding checks the content of a record and its references; alignment and address range are left. */
+static int check_record(struct format_check *c, uint32_t index, struct gsym_decoder *decoder)
 {
 	struct gsym_func func;
 	struct gsym_diag diag = {0};
@@ -96,7 +96,7 @@ static int check_record(struct check *c, uint32_t index, struct gsym_decoder *de
 
 int check_gsym(const struct gsym_reader *reader, const char *path, uint64_t *ret_faults)
 {
-	struct check c = {.reader = reader, .path = path};
+	struct format_check c = {.reader = reader, .path = path};
 	struct gsym_decoder *decoder = gsym_decoder_new();
 	int err = decoder ? 0 : -ENOMEM;
 	check_addresses(&c);
@@ -105,7 +105,7 @@ int check_gsym(const struct gsym_reader *reader, const char *path, uint64_t *ret
 		err = check_record(&c, i, decoder);
 	gsym_decoder_free(decoder);
 	if (c.faults > FAULTS_SHOWN)
-		complain("%s: and %" PRIu64 " more faults", path, c.faults - FAULTS_SHOWN);
+		complain("%s: %" PRIu64 " more faults", path, c.faults - FAULTS_SHOWN);
 	*ret_faults = c.faults;
 	return err;
 }

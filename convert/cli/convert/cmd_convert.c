@@ -25,7 +25,7 @@ enum progress_mode {
 	PROGRESS_NEVER,
 };
 
-struct conversion {
+struct convert_command {
 	struct convert_options convert;
 	struct progress_line progress;
 	enum progress_mode progress_mode;
@@ -36,46 +36,46 @@ struct conversion {
 };
 
 static const struct command_option options[] = {
-	{'o', "out-file", "FILE", "write FILE instead of INPUT.gsym", OPTION_STRING(conversion, output)},
+	{'o', "out-file", "FILE", "write FILE instead of INPUT.gsym", OPTION_STRING(convert_command, output)},
 	{0, "arch", "ARCH",
 	 "convert only the image for ARCH of a universal\n(fat) file, and refuse files for others;\n"
 	 "without it, each becomes FILE.ARCH",
-	 OPTION_STRING(conversion, convert.arch)},
+	 OPTION_STRING(convert_command, convert.arch)},
 	{0, "num-threads", "N", "use N threads (default: number of processors);\nthe output is the same",
-	 OPTION_NUMBER(conversion, convert.threads, 1, THREADS_MAX)},
+	 OPTION_NUMBER(convert_command, convert.threads, 1, THREADS_MAX)},
 	{0, "output-version", "1|2", "GSYM version to write (default 1)",
-	 OPTION_NUMBER(conversion, convert.version, 1, 2)},
+	 OPTION_NUMBER(convert_command, convert.version, 1, 2)},
 	{0, "segment-size", "N",
 	 "write several files, FILE-0x<address of the first\nfunction>, of about N bytes each",
-	 OPTION_NUMBER(conversion, segments.size, 1, UINT64_MAX)},
+	 OPTION_NUMBER(convert_command, segments.size, 1, UINT64_MAX)},
 	{0, "debug-dir", "DIR", "search DIR for debug files; may be repeated\n(default /usr/lib/debug)",
-	 OPTION_LIST(conversion, debug_dirs)},
+	 OPTION_LIST(convert_command, debug_dirs)},
 	{0, "debug-file", "FILE", "read the DWARF, or text symbols, from FILE",
-	 OPTION_STRING(conversion, convert.debug_file)},
+	 OPTION_STRING(convert_command, convert.debug_file)},
 	{0, "symtab-file", "FILE", "read the symbol table from FILE",
-	 OPTION_STRING(conversion, convert.symtab_file)},
+	 OPTION_STRING(convert_command, convert.symtab_file)},
 	{0, "dwarf-names", NULL, "name functions as the DWARF does, not as the\nsymbol at their start",
-	 OPTION_FLAG(conversion, convert.dwarf_names)},
+	 OPTION_FLAG(convert_command, convert.dwarf_names)},
 	{0, "merged-functions", NULL,
 	 "keep all functions that share a range, not just\nthe one with the most debug information",
-	 OPTION_FLAG(conversion, convert.merged)},
+	 OPTION_FLAG(convert_command, convert.merged)},
 	{0, "dwarf-callsites", NULL, "keep call sites, which tell merged functions apart",
-	 OPTION_FLAG(conversion, convert.callsites)},
+	 OPTION_FLAG(convert_command, convert.callsites)},
 	{0, "callsites-yaml-file", "FILE", "add the call sites listed in FILE",
-	 OPTION_STRING(conversion, convert.callsites_file)},
+	 OPTION_STRING(convert_command, convert.callsites_file)},
 	{0, "match-llvm", NULL, "make llvm-gsymutil's choices, for comparisons",
-	 OPTION_FLAG(conversion, convert.match_llvm)},
+	 OPTION_FLAG(convert_command, convert.match_llvm)},
 	{0, "verify", NULL, "derive the output's frames a second time with\nlibdwarf and report differences",
-	 OPTION_FLAG(conversion, verify)},
+	 OPTION_FLAG(convert_command, verify)},
 	{0, "json-summary-file", "FILE", "write the oddities of INPUT to FILE",
-	 OPTION_STRING(conversion, json)},
+	 OPTION_STRING(convert_command, json)},
 	{0, "progress", "auto|always|never", "show progress; auto (default): on a terminal",
-	 OPTION_CHOICE(conversion, progress_mode, PROGRESS_AUTO)},
-	{0, "quiet", NULL, "print errors only", OPTION_FLAG(conversion, quiet)},
+	 OPTION_CHOICE(convert_command, progress_mode, PROGRESS_AUTO)},
+	{0, "quiet", NULL, "print errors only", OPTION_FLAG(convert_command, quiet)},
 	{0},
 };
 
-static int verify_output(const struct conversion *c, int fd)
+static int verify_output(const struct convert_command *c, int fd)
 {
 	struct gsym_diag diag = {0};
 	struct gsym_reader *reader;
@@ -92,7 +92,7 @@ static int verify_output(const struct conversion *c, int fd)
 	return status;
 }
 
-static int cut(const struct conversion *c, const struct out_file *whole, struct segment_files *ret,
+static int cut(const struct convert_command *c, const struct out_file *whole, struct segment_files *ret,
 	       struct gsym_diag *diag)
 {
 	struct gsym_reader *reader;
@@ -104,7 +104,7 @@ static int cut(const struct conversion *c, const struct out_file *whole, struct 
 	return err;
 }
 
-static void report(const struct conversion *c, const struct segment_files *segments,
+static void report(const struct convert_command *c, const struct segment_files *segments,
 		   struct convert_summary *summary)
 {
 	CLEANUP(freep) char *several = NULL;
@@ -116,7 +116,7 @@ static void report(const struct conversion *c, const struct segment_files *segme
 }
 
 /* After a successful conversion. The output is published even if verification finds differences. */
-static int conclude(const struct conversion *c, struct out_file *out, struct segment_files *segments,
+static int conclude(const struct convert_command *c, struct out_file *out, struct segment_files *segments,
 		    struct convert_summary *summary)
 {
 	struct gsym_diag diag = {0};
@@ -135,7 +135,7 @@ static int conclude(const struct conversion *c, struct out_file *out, struct seg
 	return err ? fail(c->output, err, &diag) : status;
 }
 
-static int convert(struct conversion *c)
+static int convert(struct convert_command *c)
 {
 	struct gsym_diag diag = {0};
 	struct convert_summary summary = {0};
@@ -176,7 +176,7 @@ static char *slice_output(const char *base, const struct image_identity *images,
 
 /* Writes a file for each image of a universal file, named after its architecture; continues after failures.
  */
-static int convert_each(struct conversion *c, const struct image_identity *images, size_t n)
+static int convert_each(struct convert_command *c, const struct image_identity *images, size_t n)
 {
 	const char *base = c->output;
 	int status = STATUS_OK;
@@ -195,7 +195,7 @@ static int convert_each(struct conversion *c, const struct image_identity *image
 }
 
 /* Converts the image that was chosen, or all images of the file. */
-static int convert_all(struct conversion *c)
+static int convert_all(struct convert_command *c)
 {
 	struct image_identity images[IDENTITIES_MAX];
 	size_t n = 0;
@@ -209,7 +209,7 @@ static int convert_all(struct conversion *c)
 }
 
 /* Only the segments have to fit the version: the whole, a temporary file, is written with wide fields. */
-static void convert_for_segments(struct conversion *c)
+static void convert_for_segments(struct convert_command *c)
 {
 	c->segments.path = c->output;
 	c->segments.input = c->input;
@@ -219,8 +219,8 @@ static void convert_for_segments(struct conversion *c)
 
 static int run_convert(int argc, char **argv)
 {
-	struct conversion c = {.convert.version = 1};
-	CLEANUP(freep) char *beside = NULL;
+	struct convert_command c = {.convert.version = 1};
+	CLEANUP(freep) char *default_output = NULL;
 	int status;
 	if (!options_parse(&command_convert, argc, argv, &c, &status))
 		return status;
@@ -230,10 +230,10 @@ static int run_convert(int argc, char **argv)
 	if (!c.debug_dirs.n)
 		c.debug_dirs.v[0] = "/usr/lib/debug";
 	c.convert.debug_dirs = c.debug_dirs.v;
-	if (!c.output && asprintf(&beside, "%s.gsym", c.input) < 0)
+	if (!c.output && asprintf(&default_output, "%s.gsym", c.input) < 0)
 		return fail(c.input, -ENOMEM, NULL);
 	if (!c.output)
-		c.output = beside;
+		c.output = default_output;
 	if (c.segments.size)
 		convert_for_segments(&c);
 	else if (out_file_replaces(c.input, c.output))

@@ -11,7 +11,7 @@
 static void run_child(int (*step)(void *user), void *user)
 {
 	int status = step(user);
-	/* Only what the step printed: handlers of the parent's exit are not for a copy of it. */
+	/* Flushes what the step printed; the exit handlers belong to the parent. */
 	_exit(fflush(NULL) == 0 ? status : STATUS_FAILED);
 }
 
@@ -29,6 +29,6 @@ int isolate(int (*step)(void *user), void *user, const char *what)
 			return fail(what, -errno, NULL);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	complain("%s: ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	complain("%s: killed by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return STATUS_FAILED;
 }

@@ -31,13 +31,13 @@ static int open_temp(struct out_file *out, struct gsym_diag *diag)
 	}
 	out->fd = mkostemp(out->temp, O_CLOEXEC);
 	if (out->fd < 0) {
-		int err = diag_set(diag, -errno, "%s: cannot create a file there: %s", out->path,
+		int err = diag_set(diag, -errno, "%s: cannot create a temporary file for it: %s", out->path,
 				   strerror(errno));
 		free(out->temp);
 		out->temp = NULL;
 		return err;
 	}
-	/* mkostemp() makes files for the owner alone; this one is an ordinary file. */
+	/* mkostemp() creates files with mode 0600; the output has the mode of any new file. */
 	if (fchmod(out->fd, 0666 & ~current_umask()))
 		return diag_set(diag, -errno, "%s: %s", out->temp, strerror(errno));
 	return 0;
@@ -59,7 +59,7 @@ int out_file_publish(struct out_file *out, struct gsym_diag *diag)
 	int err = 0;
 	int fd = out->fd;
 	out->fd = -1;
-	/* close() is where a network file system or a full disk may speak up. */
+	/* Network file systems and full disks may report errors at close(). */
 	if (close(fd) || (out->temp && rename(out->temp, out->path)))
 		err = diag_set(diag, -errno, "%s: %s", out->path, strerror(errno));
 	if (!err && out->temp) {

@@ -1,7 +1,7 @@
 /*
- * out_file.h - an output file that appears whole or not at all.
+ * out_file.h - an output file that is published complete or not at all.
  *
- * It is written under a temporary name in the directory it will live in, and renamed once it is complete.
+ * It is written under a temporary name in the same directory and renamed once it is complete.
  */
 #ifndef CONVERT_CLI_CONVERT_OUT_FILE_H
 #define CONVERT_CLI_CONVERT_OUT_FILE_H
@@ -12,17 +12,17 @@
 
 struct out_file {
 	const char *path; /* borrowed from the caller */
-	char *temp;       /* NULL when written in place: @path is a device or the like */
+	char *temp;       /* NULL if @path is written in place, being a special file */
 	int fd;
 };
 
 /* Opens a file that is to become @path. A @path that exists and is no regular file is written in place. */
 int out_file_open(const char *path, struct out_file *ret, struct gsym_diag *diag);
 
-/* Gives the file its name and closes it. After a failure nothing is left behind. */
+/* Gives the file its name and closes it. After a failure the temporary file is removed. */
 int out_file_publish(struct out_file *out, struct gsym_diag *diag);
 
-/* Whether @input and @output are one file, which a program would replace by what it makes of it. */
+/* Whether @input and @output are the same file, so that the output would replace the input. */
 bool out_file_replaces(const char *input, const char *output);
 
 /* Removes what was written. Harmless after out_file_publish(). */

@@ -52,7 +52,7 @@ static int begin(const struct segmenter *s, struct copier *copier, struct gsym_w
 	if (!err)
 		return 0;
 	gsym_writer_free(*ret);
-	return diag_set(diag, err, "no memory");
+	return diag_set(diag, err, "out of memory");
 }
 
 /* How large a segment with function @index and no other is. */
@@ -82,11 +82,11 @@ static int check_fits(struct segmenter *s, uint32_t index, const struct gsym_fun
 	const char *name = gsym_reader_string(s->reader, func->name);
 	return diag_set(diag, -EFBIG,
 			"function %" PRIu32 ", \"%.*s\" at 0x%" PRIx64 ", needs a segment of %" PRIu64
-			" bytes, asked for were %" PRIu64,
+			" bytes, but --segment-size is %" PRIu64,
 			index, NAME_SHOWN, name ? name : "", func->start, size, s->options->size);
 }
 
-/* Behind its last byte; one of unknown size has its start to itself at least. */
+/* The address after its last byte; a function of unknown size has one byte. */
 static uint64_t end_of(const struct gsym_func *func)
 {
 	uint64_t size = func->size ? func->size : 1;
@@ -122,7 +122,7 @@ static int write_segment(struct segmenter *s, uint64_t start, struct gsym_writer
 	CLEANUP(freep) char *path = NULL;
 	if (asprintf(&path, "%s-0x%" PRIx64, s->options->path, start) < 0) {
 		path = NULL;
-		return diag_set(diag, -ENOMEM, "%s: no memory", s->options->path);
+		return diag_set(diag, -ENOMEM, "%s: out of memory", s->options->path);
 	}
 	return segment_files_add(s->files, path, s->options->input, writer, diag);
 }
@@ -146,9 +146,9 @@ int segment(const struct gsym_reader *reader, const struct segment_options *opti
 {
 	struct segmenter s = {.reader = reader, .options = options, .files = files};
 	uint32_t n = gsym_reader_info(reader)->num_addresses, index = 0;
-	int err = n ? 0 : diag_set(diag, -EINVAL, "address table: no functions to write");
+	int err = n ? 0 : diag_set(diag, -EINVAL, "address table: empty; no functions to write");
 	if (!err && (copier_init(&s.copier, reader) || copier_init(&s.alone, reader)))
-		err = diag_set(diag, -ENOMEM, "no memory");
+		err = diag_set(diag, -ENOMEM, "out of memory");
 	while (!err && index < n)
 		err = one_segment(&s, &index, diag);
 	copier_deinit(&s.copier);

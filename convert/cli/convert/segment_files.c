@@ -24,13 +24,13 @@ void segment_files_deinit(struct segment_files *s)
 static int check_path(const char *path, const char *input, const struct out_file *out, struct gsym_diag *diag)
 {
 	if (!out->temp)
-		return diag_set(diag, -EINVAL, "%s: is no regular file", path);
+		return diag_set(diag, -EINVAL, "%s: not a regular file", path);
 	if (out_file_replaces(input, path))
-		return diag_set(diag, -EINVAL, "%s: would be replaced by a part of itself", path);
+		return diag_set(diag, -EINVAL, "%s: output would replace the input", path);
 	return 0;
 }
 
-/* Writes the whole file and closes it: close() is where a network file system may speak up. */
+/* Writes the whole file and closes it: network file systems may report errors at close(). */
 static int write_and_close(struct out_file *out, struct gsym_writer *writer, uint64_t *ret_size,
 			   struct gsym_diag *diag)
 {
@@ -55,7 +55,7 @@ int segment_files_add(struct segment_files *s, const char *path, const char *inp
 	uint64_t size = 0;
 	if (!file.path || vec_reserve(&s->files, 1)) {
 		free(file.path);
-		return diag_set(diag, -ENOMEM, "%s: no memory", path);
+		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
 	}
 	int err = out_file_open(path, &out, diag);
 	if (!err)
@@ -82,9 +82,9 @@ char *segment_files_name(const struct segment_files *s)
 	return asprintf(&name, "%s and %zu more segments", first, s->files.n - 1) < 0 ? NULL : name;
 }
 
-/* Puts the file in place. What was there takes its temporary name, where the file system can exchange names.
+/* Gives the file its name. A file of that name takes the temporary one if the file system can exchange names.
  */
-static int place(struct segment_file *file, struct gsym_diag *diag)
+static int put_in_place(struct segment_file *file, struct gsym_diag *diag)
 {
 	if (renameat2(AT_FDCWD, file->temp, AT_FDCWD, file->path, RENAME_EXCHANGE) == 0) {
 		file->placed = true;
@@ -98,7 +98,7 @@ static int place(struct segment_file *file, struct gsym_diag *diag)
 	return 0;
 }
 
-static void take_back(struct segment_file *file)
+static void restore(struct segment_file *file)
 {
 	if (!file->placed)
 		return;
@@ -113,10 +113,10 @@ static void take_back(struct segment_file *file)
 int segment_files_publish(struct segment_files *s, struct gsym_diag *diag)
 {
 	for (size_t i = 0; i < s->files.n; i++) {
-		int err = place(&s->files.v[i], diag);
+		int err = put_in_place(&s->files.v[i], diag);
 		if (err) {
 			while (i-- > 0)
-				take_back(&s->files.v[i]);
+				restore(&s->files.v[i]);
 			return err;
 		}
 	}

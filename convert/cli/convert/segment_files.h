@@ -1,9 +1,8 @@
 /*
- * segment_files.h - output files that appear all of them or none.
+ * segment_files.h - a set of output files that are published all together or not at all.
  *
- * Each is written under a temporary name beside its own. At the end they are put in place one after the
- * other; a file that was in such a place is kept until the last of them is there, and comes back if one
- * cannot be put.
+ * Each is written under a temporary name in its directory. At the end they are renamed one after the other; a
+ * file that is replaced is kept until the last rename succeeded, and restored if one fails.
  */
 #ifndef CONVERT_CLI_CONVERT_SEGMENT_FILES_H
 #define CONVERT_CLI_CONVERT_SEGMENT_FILES_H
@@ -13,7 +12,7 @@
 
 struct segment_file {
 	char *path;
-	char *temp; /* the new file; once that is in place, the one that was there; NULL = none */
+	char *temp; /* the new file; once that is in place, the replaced one; NULL: none */
 	bool placed;
 };
 
@@ -23,21 +22,19 @@ struct segment_files {
 	uint64_t bytes; /* of all of them */
 };
 
-/* Removes the files that were not published, and what published ones replaced. */
+/* Removes files that were not published, and those that published files replaced. */
 void segment_files_deinit(struct segment_files *s);
 
 /*
- * Finishes @writer into a file that is to become @path. It must not be a special file, nor be @input, which
- * may not be replaced by a part of itself.
+ * Finishes @writer into a file that is to become @path, which must be neither a special file nor @input.
  */
 int segment_files_add(struct segment_files *s, const char *path, const char *input,
 		      struct gsym_writer *writer, struct gsym_diag *diag);
 
-/* What the files are called, shortly, for a message; to be freed. There is one at least. NULL without memory.
- */
+/* A short description of the files, at least one, for a message; to be freed. NULL without memory. */
 char *segment_files_name(const struct segment_files *s);
 
-/* Gives all files their names. After a failure none has it. */
+/* Gives all files their names; after a failure none has its name. */
 int segment_files_publish(struct segment_files *s, struct gsym_diag *diag);
 
 #endif

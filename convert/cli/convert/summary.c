@@ -35,21 +35,21 @@ static void print_missing(FILE *file, const struct convert_summary *summary)
 	const char *name = summary->missing;
 	if (!name)
 		return;
-	say(file, "not here, though the input refers to it:");
+	say(file, "missing files that the input refers to:");
 	for (const char *end; (end = strchr(name, '\n')); name = end + 1)
 		say(file, "  %.*s", (int)(end - name), name);
 }
 
-/* Sections with code are what addresses are in; the JSON summary has all of them. */
+/* Prints sections with code, which addresses belong to; the JSON summary has all sections. */
 static void print_layout(FILE *file, const struct convert_summary *summary)
 {
-	size_t told = 0, left_out = (size_t)summary->sections_left_out;
+	size_t printed = 0, left_out = (size_t)summary->sections_left_out;
 	if (!summary->n_sections)
 		return;
-	say(file, "a relocatable file: addresses are those of its sections laid out one behind the other");
+	say(file, "relocatable file: addresses are those of its sections laid out consecutively from 0");
 	for (size_t i = 0; i < summary->n_sections; i++) {
 		const struct convert_section *s = &summary->sections[i];
-		if (!s->code || told++ >= SECTIONS_PRINTED)
+		if (!s->code || printed++ >= SECTIONS_PRINTED)
 			left_out++;
 		else
 			say(file, "  %s at 0x%" PRIx64 ", %" PRIu64 " bytes", s->name, s->addr, s->size);
@@ -74,7 +74,7 @@ void summary_print(FILE *file, const char *input, const char *output, const stru
 		    "functions: %" PRIu64 " from the DWARF of %" PRIu64 " units, %" PRIu64 " from symbols",
 		    summary->functions_dwarf, summary->units, summary->functions_symbols);
 	if (read >= summary->functions)
-		say(file, "written: %" PRIu64 ", %" PRIu64 " were told twice", summary->functions,
+		say(file, "written: %" PRIu64 ", %" PRIu64 " duplicates dropped", summary->functions,
 		    read - summary->functions);
 	else
 		say(file, "written: %" PRIu64, summary->functions);

@@ -1,4 +1,4 @@
-/* summary.h - what a conversion or a comparison has to tell. */
+/* summary.h - the report of a conversion or a comparison. */
 #ifndef CONVERT_CLI_CONVERT_SUMMARY_H
 #define CONVERT_CLI_CONVERT_SUMMARY_H
 
@@ -16,7 +16,7 @@ void summary_print(FILE *file, const char *input, const char *output, const stru
  */
 int summary_write_json(const char *path, const struct convert_summary *summary, struct gsym_diag *diag);
 
-/* Prints the classes a comparison with @input found, the differences with examples. */
+/* Prints the classes of results of a comparison with @input, differences with examples. */
 void summary_print_report(FILE *file, const char *input, const struct verify_report *report);
 
 #endif

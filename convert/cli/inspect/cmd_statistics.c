@@ -1,4 +1,4 @@
-/* gsym statistics: how many bytes go where, and how many of everything there are. */
+/* gsym statistics: the sizes of the parts of a file, and the number of their entries. */
 #include "gsym/read/reader.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/message.h"
@@ -10,11 +10,11 @@ enum { BLOCK_HEAD = 8 }; /* type and length of a block in a record */
 
 struct statistics {
 	uint64_t bytes[INFO_TYPE_KNOWN];   /* blocks by type, heads included */
-	uint64_t holders[INFO_TYPE_KNOWN]; /* functions that have one */
+	uint64_t holders[INFO_TYPE_KNOWN]; /* functions with such a block */
 	uint64_t heads;                    /* size, name and end mark of the records */
 	uint64_t functions, merged, damaged;
 	uint64_t rows, inlines, ranges, callsites, deepest;
-	uint64_t code; /* bytes the functions cover, overlaps counted twice */
+	uint64_t code; /* bytes the functions cover, counting overlaps twice */
 	uint64_t unsized;
 };
 
@@ -142,7 +142,7 @@ static int print_statistics(const char *path)
 		print_counts(&s, reader);
 	}
 	if (!err && s.damaged)
-		complain("%s: damaged function records: %" PRIu64 ", gsym verify tells where", path,
+		complain("%s: damaged function records: %" PRIu64 "; 'gsym verify' lists them", path,
 			 s.damaged);
 	gsym_reader_close(reader);
 	return err ? fail(path, err, NULL) : s.damaged ? STATUS_FAILED : STATUS_OK;

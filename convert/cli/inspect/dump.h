@@ -1,8 +1,8 @@
 /*
- * dump.h - a GSYM file in llvm-gsymutil's layout, piece by piece into a text buffer.
+ * dump.h - prints a GSYM file in llvm-gsymutil's layout, piece by piece into a text buffer.
  *
- * Strings are escaped for a terminal, else version 1 files give the same text as llvm's. Version 2 has no
- * text to follow: the same blocks, with as many digits as its fields have.
+ * Apart from strings, which are escaped for terminals, the text of version 1 files is that of llvm-gsymutil.
+ * llvm-gsymutil does not print version 2: it has the same blocks, with as many digits as its fields have.
  */
 #ifndef CONVERT_CLI_INSPECT_DUMP_H
 #define CONVERT_CLI_INSPECT_DUMP_H

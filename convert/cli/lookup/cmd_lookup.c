@@ -1,8 +1,8 @@
 /*
  * gsym lookup: addresses from the arguments, else one per line from standard input.
  *
- * All complete lines that one read gives are answered together; a reader at the other end of a pipe gets its
- * answers as soon as no complete line is waiting.
+ * All complete lines of one read are answered as a batch; output is flushed when no complete line is left, so
+ * that a client on a pipe gets its answers.
  */
 #include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
@@ -21,7 +21,7 @@ enum {
 	INPUT_SIZE = 256 * 1024,
 };
 
-struct lookup {
+struct lookup_command {
 	const struct gsym_reader *reader;
 	struct gsym_reader *opened; /* of a GSYM file, else NULL */
 	struct handle *handle;      /* of an object file, else NULL */
@@ -29,17 +29,18 @@ struct lookup {
 	const char *path;
 	struct render_options render;
 	struct gsym_answer answer;
-	bool near;       /* a line nearby is better than none */
-	bool all_merged; /* every function at an address, not the first alone */
+	bool near;       /* the nearest line where the line is 0 */
+	bool all_merged; /* every function at an address, not only the first */
 	struct merged_lookup merged;
 	struct batch *batch;
-	VEC(struct batch_query) queries; /* lines that were read and not answered */
+	VEC(struct batch_query) queries; /* lines read but not answered */
 	struct text_buf out;
 	bool incomplete; /* part of the input or the file could not be read: status STATUS_FAILED */
 };
 
-/* Appends what is found, or gives what gsym_lookup() does. A damaged file may give part of an answer. */
-static int append(struct lookup *lookup, uint64_t addr, struct gsym_diag *diag)
+/* Appends the answer; errors are those of gsym_lookup(). Of a damaged file part of an answer may be appended.
+ */
+static int append(struct lookup_command *lookup, uint64_t addr, struct gsym_diag *diag)
 {
 	if (lookup->all_merged)
 		return merged_lookup(&lookup->merged, lookup->reader, addr, &lookup->render, &lookup->out,
@@ -50,7 +51,7 @@ static int append(struct lookup *lookup, uint64_t addr, struct gsym_diag *diag)
 }
 
 /* Appends the answer to one address. Only running out of memory is an error. */
-static int answer(struct lookup *lookup, uint64_t addr)
+static int answer(struct lookup_command *lookup, uint64_t addr)
 {
 	struct gsym_diag diag = {0};
 	size_t before = lookup->out.n;
@@ -80,8 +81,8 @@ static struct batch_query parse_line(const char *line, size_t size)
 	return (struct batch_query){.text = line, .size = (uint32_t)size, .kind = BATCH_MALFORMED};
 }
 
-/* With every function at each address. */
-static int answer_merged(struct lookup *lookup)
+/* Answers with every function at each address. */
+static int answer_merged(struct lookup_command *lookup)
 {
 	int err = 0;
 	for (size_t i = 0; !err && i < lookup->queries.n; i++) {
@@ -97,7 +98,7 @@ static int answer_merged(struct lookup *lookup)
 	return err;
 }
 
-static int answer_batch(struct lookup *lookup)
+static int answer_batch(struct lookup_command *lookup)
 {
 	const struct batch_options how = {.render = lookup->render, .near = lookup->near};
 	for (size_t done = 0, n; done < lookup->queries.n; done += n) {
@@ -117,20 +118,20 @@ static int answer_batch(struct lookup *lookup)
 	return 0;
 }
 
-static int answer_queries(struct lookup *lookup)
+static int answer_queries(struct lookup_command *lookup)
 {
 	int err = lookup->all_merged ? answer_merged(lookup) : answer_batch(lookup);
 	lookup->queries.n = 0;
 	return err;
 }
 
-static int add_line(struct lookup *lookup, const char *line, size_t size)
+static int add_line(struct lookup_command *lookup, const char *line, size_t size)
 {
 	return vec_push(&lookup->queries, parse_line(line, size));
 }
 
-/* Adds the line @text begins with; *ret_size is what it takes, 0 when it has no end yet. */
-static int add_next(struct lookup *lookup, const char *text, size_t size, size_t *ret_size)
+/* Adds the first line of @text; *ret_size is its size, 0 if it is incomplete. */
+static int add_next(struct lookup_command *lookup, const char *text, size_t size, size_t *ret_size)
 {
 	struct batch_query query = {.kind = BATCH_ADDRESS};
 	if ((*ret_size = address_line(text, size, &query.given))) {
@@ -142,8 +143,8 @@ static int add_next(struct lookup *lookup, const char *text, size_t size, size_t
 	return nl ? add_line(lookup, text, (size_t)(nl - text)) : 0;
 }
 
-/* Answers the complete lines of @input and gives the number of bytes they take. */
-static int answer_lines(struct lookup *lookup, const char *input, size_t size, size_t *ret)
+/* Answers the complete lines of @input and stores their size. */
+static int answer_lines(struct lookup_command *lookup, const char *input, size_t size, size_t *ret)
 {
 	size_t at = 0, more = 1;
 	while (at < size && more) {
@@ -156,7 +157,7 @@ static int answer_lines(struct lookup *lookup, const char *input, size_t size, s
 }
 
 /* Reads more after the @kept bytes; flushes first, since the writer of the input may wait for our output. */
-static int read_more(struct lookup *lookup, char *input, size_t kept, size_t *ret)
+static int read_more(struct lookup_command *lookup, char *input, size_t kept, size_t *ret)
 {
 	int err = output_flush(&lookup->out);
 	if (err)
@@ -174,7 +175,7 @@ static int read_more(struct lookup *lookup, char *input, size_t kept, size_t *re
 	}
 }
 
-static int answer_stdin(struct lookup *lookup)
+static int answer_stdin(struct lookup_command *lookup)
 {
 	CLEANUP(freep) char *input = malloc(INPUT_SIZE);
 	size_t kept = 0, more, used;
@@ -195,7 +196,7 @@ static int answer_stdin(struct lookup *lookup)
 	return err ? err : output_flush(&lookup->out);
 }
 
-static int answer_arguments(struct lookup *lookup, char **args, int n)
+static int answer_arguments(struct lookup_command *lookup, char **args, int n)
 {
 	uint64_t addr;
 	if (lookup->render.format == RENDER_GSYMUTIL) {
@@ -224,25 +225,25 @@ static int add_filter(const struct command *command, const struct command_option
 
 static const struct command_option options[] = {
 	{0, "format", OUTPUT_FORMAT_NAMES, "output format (default text)",
-	 OPTION_PARSED(lookup, render.format, option_format)},
-	OPTIONS_DEMANGLE(lookup, render.demangle),
+	 OPTION_PARSED(lookup_command, render.format, option_format)},
+	OPTIONS_DEMANGLE(lookup_command, render.demangle),
 	{0, "approximate", NULL, "where the line is 0, show the nearest before it in\nthe same function",
-	 OPTION_FLAG(lookup, near)},
+	 OPTION_FLAG(lookup_command, near)},
 	{0, "merged-functions", NULL,
 	 "show every function that shares the code; in the\ngsymutil format with callees at return "
 	 "addresses",
-	 OPTION_FLAG(lookup, all_merged)},
+	 OPTION_FLAG(lookup_command, all_merged)},
 	{0, "merged-functions-filter", "REGEX",
 	 "of these, show only functions whose stored name\nmatches REGEX; may be repeated",
-	 OPTION_PARSED(lookup, merged, add_filter)},
+	 OPTION_PARSED(lookup_command, merged, add_filter)},
 	{0, "arch", "ARCH", "use the image for ARCH of a universal (fat)\nobject file",
-	 OPTION_STRING(lookup, object.arch)},
+	 OPTION_STRING(lookup_command, object.arch)},
 	{0, "cache", "DIR", "directory of converted object files (default: that\nof gsymfs, ~/.cache/gsymfs)",
-	 OPTION_STRING(lookup, object.cache)},
+	 OPTION_STRING(lookup_command, object.cache)},
 	{0},
 };
 
-static int check_arguments(const struct lookup *lookup, int argc, char **argv)
+static int check_arguments(const struct lookup_command *lookup, int argc, char **argv)
 {
 	uint64_t addr;
 	if (lookup->merged.filters.n && !lookup->all_merged)
@@ -259,7 +260,7 @@ static int check_arguments(const struct lookup *lookup, int argc, char **argv)
 }
 
 /* Opens the file, which may be GSYM or an object file. */
-static int open_file(struct lookup *lookup)
+static int open_file(struct lookup_command *lookup)
 {
 	struct gsym_diag diag = {0};
 	int err = gsym_reader_open(lookup->path, &lookup->opened, &diag);
@@ -278,7 +279,7 @@ static int open_file(struct lookup *lookup)
 	return STATUS_OK;
 }
 
-static int run(struct lookup *lookup, char **addresses, int n)
+static int run(struct lookup_command *lookup, char **addresses, int n)
 {
 	int err = open_file(lookup);
 	if (err)
@@ -303,7 +304,7 @@ static int run(struct lookup *lookup, char **addresses, int n)
 
 static int run_lookup(int argc, char **argv)
 {
-	struct lookup lookup = {.render.demangle = DEMANGLE_AUTO};
+	struct lookup_command lookup = {.render.demangle = DEMANGLE_AUTO};
 	int status;
 	if (options_parse(&command_lookup, argc, argv, &lookup, &status)) {
 		lookup.path = argv[optind];

@@ -1,5 +1,5 @@
 /*
- * gsym stack: stacks of "<id> <address>" lines, the innermost frame first, resolved from the outermost
+ * gsym stack: stacks of "<id> <address>" lines, innermost frame first, resolved from the outermost frame
  * inwards.
  */
 #include <errno.h>
@@ -108,7 +108,7 @@ static int add(struct stacks *s, const char *line, size_t size)
 
 /* ---- Output ---- */
 
-/* Numbers the lines of s->record, which is one candidate of frame @i. */
+/* Prints the lines of s->record, a candidate of frame @i, after the number of the frame. */
 static void write_text(struct stacks *s, size_t i, uint32_t candidate)
 {
 	for (size_t at = 0; at < s->record.n;) {
@@ -127,7 +127,7 @@ static void write_text(struct stacks *s, size_t i, uint32_t candidate)
 	}
 }
 
-/* Puts stack, frame and candidate into three more columns. */
+/* Prints stack, frame and candidate as three more columns. */
 static void write_tsv(struct stacks *s, size_t i, uint32_t candidate)
 {
 	for (size_t at = 0; at < s->record.n;) {
@@ -144,7 +144,7 @@ static void write_tsv(struct stacks *s, size_t i, uint32_t candidate)
 	}
 }
 
-/* Puts them into the object. */
+/* Adds them to the object. */
 static void write_json(struct stacks *s, size_t i, uint32_t candidate)
 {
 	text_lit(&s->out, "{\"Stack\":");
@@ -185,7 +185,7 @@ static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	if (frame->n_kept == 1)
-		s->answer.n_merged = 1; /* the caller is known */
+		s->answer.n_merged = 1; /* the caller tells which one it is */
 	for (size_t k = 0; frame->kind == PC_RETURN && k < s->answer.n_frames; k++)
 		s->answer.frames[k].offset++;
 	err = render_answer(&s->record, s->entries.v[i].address, &s->answer, &s->render);

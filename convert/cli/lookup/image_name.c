@@ -4,12 +4,12 @@
 #include <string.h>
 
 enum {
-	FITS_KERNEL = 1, /* whatever it is called */
+	FITS_KERNEL = 1, /* any name */
 	FITS_BEGINNING,  /* "example.debug.gsym" for "example" */
 	FITS_WHOLE,      /* "example.gsym" */
 };
 
-/* Behind the last '/', or '!': libraries in packages of Android. */
+/* The part after the last '/', or '!', which separates libraries in Android packages. */
 static const char *last_part(const char *path)
 {
 	const char *last = path;
@@ -24,8 +24,8 @@ static char folded(char c, bool is_kernel)
 	return is_kernel && c == '-' ? '_' : c;
 }
 
-/* What is left of the file's name behind the wanted one; NULL when it begins with another. */
-static const char *behind(const char *of_file, const char *wanted, bool is_kernel)
+/* The rest of the file's name after the wanted one; NULL if it does not begin with that. */
+static const char *rest_after(const char *of_file, const char *wanted, bool is_kernel)
 {
 	for (; *wanted; of_file++, wanted++)
 		if (folded(*of_file, is_kernel) != folded(*wanted, is_kernel))
@@ -36,7 +36,7 @@ static const char *behind(const char *of_file, const char *wanted, bool is_kerne
 unsigned image_name_fit(const char *path, const struct filter_module *module, bool only)
 {
 	const char *of_file = last_part(path), *wanted = last_part(module->name);
-	const char *rest = *wanted ? behind(of_file, wanted, module->is_kernel) : NULL;
+	const char *rest = *wanted ? rest_after(of_file, wanted, module->is_kernel) : NULL;
 	if (rest &&
 	    (!*rest || strcmp(rest, ".gsym") == 0 || (module->is_kernel && strcmp(rest, ".ko.gsym") == 0)))
 		return FITS_WHOLE;

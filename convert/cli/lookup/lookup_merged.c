@@ -1,6 +1,6 @@
 /*
  * The text is llvm-gsymutil's: a line with the number of functions, each function indented by three columns,
- * and an empty line behind each one but the last of those folded, whether the last is shown or not.
+ * and an empty line after each but the last of the merged functions, whether the last is shown or not.
  */
 #include "convert/cli/lookup/lookup_merged.h"
 
@@ -34,7 +34,7 @@ int merged_lookup_filter(struct merged_lookup *m, const char *pattern, struct gs
 {
 	CLEANUP(freep) regex_t *filter = malloc(sizeof(*filter));
 	if (!filter || vec_reserve(&m->filters, 1))
-		return diag_set(diag, -ENOMEM, "no memory");
+		return diag_set(diag, -ENOMEM, "out of memory");
 	int bad = regcomp(filter, pattern, REG_EXTENDED | REG_NOSUB);
 	if (bad) {
 		char why[256];
@@ -46,7 +46,7 @@ int merged_lookup_filter(struct merged_lookup *m, const char *pattern, struct gs
 }
 
 /* The functions at one address. */
-struct pass {
+struct merged_pass {
 	struct merged_lookup *m;
 	const struct gsym_reader *reader;
 	const struct render_options *options;
@@ -62,7 +62,7 @@ static bool matches(const struct merged_lookup *m, const char *name)
 	return m->filters.n == 0;
 }
 
-static void show_patterns(struct pass *pass, const struct gsym_callsite *site)
+static void show_patterns(struct merged_pass *pass, const struct gsym_callsite *site)
 {
 	struct text_buf *out = &pass->m->shown;
 	for (uint32_t i = 0; i < site->n_patterns; i++) {
@@ -74,8 +74,8 @@ static void show_patterns(struct pass *pass, const struct gsym_callsite *site)
 		text_char(out, '\n');
 }
 
-/* Whom the call that returns to the address may have called. Of several such calls the first counts. */
-static int show_callees(struct pass *pass, const struct function_info *record, struct gsym_diag *diag)
+/* Prints the callees of the call that returns to the address; of several such calls, of the first. */
+static int show_callees(struct merged_pass *pass, const struct function_info *record, struct gsym_diag *diag)
 {
 	struct gsym_decoder *d = pass->m->decoder;
 	struct cursor block = record->blocks[InfoType_CallSiteInfo];
@@ -94,7 +94,7 @@ static int show_callees(struct pass *pass, const struct function_info *record, s
 
 static int show(void *user, const struct function_info *record, struct gsym_diag *diag)
 {
-	struct pass *pass = user;
+	struct merged_pass *pass = user;
 	struct merged_lookup *m = pass->m;
 	bool as_llvm = pass->options->format == RENDER_GSYMUTIL;
 	pass->seen++;
@@ -124,7 +124,7 @@ static void show_number(struct text_buf *out, uint64_t addr, uint32_t number)
 int merged_lookup(struct merged_lookup *m, const struct gsym_reader *reader, uint64_t addr,
 		  const struct render_options *options, struct text_buf *out, struct gsym_diag *diag)
 {
-	struct pass pass = {.m = m, .reader = reader, .options = options, .addr = addr};
+	struct merged_pass pass = {.m = m, .reader = reader, .options = options, .addr = addr};
 	text_reset(&m->shown);
 	int err = lookup_each_merged(reader, addr, render_lookup_flags(options->format), &m->answer, show,
 				     &pass, diag);

@@ -1,5 +1,5 @@
 /*
- * lookup_merged.h - answers that show every function folded onto an address, and whom it calls.
+ * lookup_merged.h - answers with every function merged at an address, and its callees.
  */
 #ifndef CONVERT_CLI_LOOKUP_LOOKUP_MERGED_H
 #define CONVERT_CLI_LOOKUP_LOOKUP_MERGED_H
@@ -13,27 +13,27 @@ struct merged_lookup {
 	VEC(regex_t *) filters;
 	struct gsym_decoder *decoder; /* for call sites */
 	struct gsym_answer answer;
-	struct text_buf shown; /* functions rendered so far: their number goes in front of them */
+	struct text_buf shown; /* functions rendered so far; their number is printed before them */
 };
 
-/* 0 or -ENOMEM. What was there before it was called, filters, stays. */
+/* 0 or -ENOMEM. Filters that were added before are kept. */
 int merged_lookup_init(struct merged_lookup *m);
 
-/* A zeroed one, or one without memory, is fine. */
+/* A zeroed one, or one whose initialisation failed, is allowed. */
 void merged_lookup_deinit(struct merged_lookup *m);
 
 /*
- * From now on shows only functions whose name, as it is stored, matches a filter: @pattern, a POSIX extended
- * regular expression, is one more of them. 0, -ENOMEM, or -EINVAL with the reason in @diag.
+ * Adds a filter, a POSIX extended regular expression: only functions whose stored name matches a filter are
+ * shown. 0, -ENOMEM, or -EINVAL with the reason in @diag.
  */
 int merged_lookup_filter(struct merged_lookup *m, const char *pattern, struct gsym_diag *diag);
 
 /*
- * Appends the functions at @addr, each as render_answer() has it; in the format of llvm-gsymutil with their
- * number in front, and with the names of callees where a call returns to @addr.
+ * Appends the functions at @addr, each as by render_answer(); in the format of llvm-gsymutil with their
+ * number before them, and with the names of callees if a call returns to @addr.
  *
- * -ENOENT when there is nothing to show: no function there, or in other formats none that matches. When a
- * record is damaged (-EBADMSG) the functions before it have been appended.
+ * -ENOENT if there is no function at @addr, or in other formats none that matches. If a record is damaged
+ * (-EBADMSG), the functions before it have been appended.
  */
 int merged_lookup(struct merged_lookup *m, const struct gsym_reader *reader, uint64_t addr,
 		  const struct render_options *options, struct text_buf *out, struct gsym_diag *diag);

@@ -1,7 +1,7 @@
 /*
- * elfutils' client does the work: it knows the servers ($DEBUGINFOD_URLS), keeps what it got in a directory
- * that other programs of the user share, and is loaded only here and only when asked, so nobody needs to have
- * it. Of its interface (debuginfod_find_debuginfo(3)) only what is used here is declared.
+ * elfutils' client library does the work: it knows the servers ($DEBUGINFOD_URLS) and caches files in a
+ * directory shared with other programs of the user. It is loaded at run time, so that it is an optional
+ * dependency. Of its interface (debuginfod_find_debuginfo(3)) only what is used here is declared.
  */
 #include "convert/cli/worker/debuginfod_client.h"
 
@@ -24,7 +24,7 @@ enum { MEMORY = 1 << 30 };
 struct debuginfod_client;
 typedef int progress_fn(struct debuginfod_client *client, long done, long total);
 
-struct client {
+struct debuginfod_library {
 	struct debuginfod_client *(*begin)(void);
 	void (*set_progressfn)(struct debuginfod_client *client, progress_fn *progress);
 	int (*find_debuginfo)(struct debuginfod_client *client, const unsigned char *id, int size,
@@ -32,7 +32,7 @@ struct client {
 	void (*set_verbose_fd)(struct debuginfod_client *client, int fd); /* or NULL: since elfutils 0.183 */
 };
 
-/* The progress function has no argument of its own in the oldest versions of the library. */
+/* Static, because the progress function has no user argument in the oldest versions of the library. */
 static struct {
 	time_t deadline;
 	uint64_t size;
@@ -46,8 +46,7 @@ static time_t seconds_now(void)
 	return t.tv_sec;
 }
 
-/* Called about once a second, also while nothing comes; non-zero makes the client stop and clean up behind
- * itself. */
+/* Called about once a second, even if no data arrives; non-zero makes the client abort and clean up. */
 static int check_bounds(struct debuginfod_client *client, long done, long total)
 {
 	(void)client;
@@ -57,7 +56,7 @@ static int check_bounds(struct debuginfod_client *client, long done, long total)
 	return bounds.late || bounds.large;
 }
 
-static bool load_client(struct client *ret)
+static bool load_client(struct debuginfod_library *ret)
 {
 	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library)
@@ -69,38 +68,36 @@ static bool load_client(struct client *ret)
 	return ret->begin && ret->set_progressfn && ret->find_debuginfo;
 }
 
-/* ---- Servers in trouble ---- */
+/* ---- Failing servers ---- */
 
-/* "url N" and what became of the query, in the client's own words: whether the server has answered that it
- * has no such file. */
-static bool is_no(const char *line)
+/* Whether a line of the log, "url N" and the result of the query, says that the server has no such file. */
+static bool is_not_found(const char *line)
 {
 	size_t n = strcspn(line, "\n");
 	return n > 4 && (strncmp(line + n - 4, " 404", 4) == 0 || strncmp(line + n - 4, " 410", 4) == 0);
 }
 
 /*
- * The client says ENOENT, too, of a server that is overloaded, of one that closes the connection, and of
- * several of which the last one said no. What it tells those who debug it knows better. Without such words:
- * no trouble.
+ * The client also returns ENOENT for a server that is overloaded or closes the connection, and for several of
+ * which the last one has no such file. Its verbose log is more precise. Without a log no failure is assumed.
  */
-static bool in_trouble(int words)
+static bool server_failed(int log)
 {
 	char line[1024];
-	bool queried = false, trouble = false;
-	FILE *file = fdopen(words, "r");
+	bool queried = false, failed = false;
+	FILE *file = fdopen(log, "r");
 	if (!file)
 		return false;
 	rewind(file);
 	while (fgets(line, sizeof(line), file)) {
 		queried |= strncmp(line, "query ", 6) == 0;
-		trouble |= queried && strncmp(line, "url ", 4) == 0 && !is_no(line);
+		failed |= queried && strncmp(line, "url ", 4) == 0 && !is_not_found(line);
 	}
-	return trouble;
+	return failed;
 }
 
-/* Else the client might say ENOENT for ten minutes. */
-static void forget_no(const struct worker_download *order)
+/* Removes a negative cache entry, with which the client returns ENOENT for ten minutes. */
+static void drop_negative_entry(const struct worker_download *order)
 {
 	char path[WORKER_PATH_MAX + 2 * sizeof(order->id) + 16];
 	struct stat st;
@@ -112,42 +109,42 @@ static void forget_no(const struct worker_download *order)
 		unlink(path);
 }
 
-/* ---- All of it ---- */
+/* ---- Downloading ---- */
 
-/* What came of it: @fd, or a better reason than the client gives. */
-static int judge(int fd, int words)
+/* @fd, or a more precise error than that of the client. */
+static int refine_error(int fd, int log)
 {
 	if (bounds.late || fd == -ETIME) /* the client's own limit, DEBUGINFOD_TIMEOUT */
 		return -ETIMEDOUT;
 	if (bounds.large)
 		return -EFBIG;
-	return fd == -ENOENT && words >= 0 && in_trouble(words) ? -EREMOTEIO : fd;
+	return fd == -ENOENT && log >= 0 && server_failed(log) ? -EREMOTEIO : fd;
 }
 
-/* A descriptor, or why there is none. */
-static int download(const struct client *client, const struct worker_download *order)
+/* A descriptor, or a negative errno. */
+static int download(const struct debuginfod_library *client, const struct worker_download *order)
 {
 	struct debuginfod_client *handle = client->begin();
 	if (!handle)
 		return -ENOMEM;
-	int words = client->set_verbose_fd ? memfd_create("words", MFD_CLOEXEC) : -1;
-	if (words >= 0)
-		client->set_verbose_fd(handle, words);
+	int log = client->set_verbose_fd ? memfd_create("log", MFD_CLOEXEC) : -1;
+	if (log >= 0)
+		client->set_verbose_fd(handle, log);
 	client->set_progressfn(handle, check_bounds);
 	int fd = client->find_debuginfo(handle, order->id, (int)order->id_size, NULL);
-	int why = judge(fd, words);
-	if (why < 0 && why != -ENOENT)
-		forget_no(order);
-	return why;
+	int ret = refine_error(fd, log);
+	if (ret < 0 && ret != -ENOENT)
+		drop_negative_entry(order);
+	return ret;
 }
 
 static int fetch(const struct worker_download *order)
 {
-	struct client client;
+	struct debuginfod_library client;
 	bounds.deadline = seconds_now() + (time_t)order->seconds;
 	bounds.size = order->size;
-	/* A server that is silent for DEBUGINFOD_TIMEOUT is not asked twice more at once: the daemon tries
-	 * again later. */
+	/* No immediate retries of a server that is silent for DEBUGINFOD_TIMEOUT: the client of the worker
+	 * tries again later. */
 	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
 	if (setenv("DEBUGINFOD_CACHE_PATH", order->directory, 1))
 		return -ENOMEM;
@@ -168,6 +165,6 @@ int work_fetch(void)
 	int fd = fetch(&msg.download);
 	struct worker_opened answer = {.head.serial = msg.head.serial, .error = fd < 0 ? -fd : 0};
 	int err = worker_send(WORKER_SOCKET_FD, &answer.head, WORKER_OPENED, fd);
-	/* What libraries would do at the end only costs time; the kernel does the rest. */
+	/* Skips the exit handlers of libraries; the kernel frees all resources. */
 	_exit(err ? 1 : 0);
 }

@@ -1,12 +1,12 @@
 /*
- * debuginfod_client.h - "gsym worker fetch": a debug file from the servers of debuginfod.
+ * debuginfod_client.h - "gsym worker fetch": downloads a debug file from debuginfod servers.
  *
- * A process of its own, because it parses what the network sends, and may wait as long as a server likes.
+ * It runs in its own process because it parses data from the network, and may wait long for a server.
  */
 #ifndef CONVERT_CLI_WORKER_DEBUGINFOD_CLIENT_H
 #define CONVERT_CLI_WORKER_DEBUGINFOD_CLIENT_H
 
-/* Reads the one order there is, limits itself, asks the servers, answers. The exit status. */
+/* Receives the only order, sets limits, queries the servers, sends the answer. The exit status. */
 int work_fetch(void);
 
 #endif

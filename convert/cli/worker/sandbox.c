@@ -1,10 +1,10 @@
 /*
- * The cage of a worker: resource limits, Landlock for files and network, seccomp for system calls.
+ * The sandbox of a worker: resource limits, Landlock for files and network, seccomp for system calls.
  *
- * The list of system calls is what glibc, libelf and the converter use to map and read files, run threads and
- * write to open descriptors. Others fail with EPERM rather than kill, so that a libc which tries something
- * new falls back instead of dying. Opening files, new processes, sockets, signals to others and ptrace are
- * not on it; of clone(2) only the form that starts a thread.
+ * The allowed system calls are those that glibc, libelf and the converter use to map and read files, run
+ * threads and write to open descriptors. Others fail with EPERM instead of killing the process, so that a
+ * newer libc can fall back. Opening files, new processes, sockets, signals to others and ptrace are not
+ * allowed; clone(2) is for threads only.
  */
 #include "convert/cli/worker/sandbox.h"
 
@@ -46,7 +46,7 @@ static int limit(int resource, uint64_t soft, uint64_t hard)
 int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_bytes)
 {
 	setpriority(PRIO_PROCESS, 0, WORKER_NICE);
-	signal(SIGXFSZ, SIG_IGN); /* write(2) then says EFBIG */
+	signal(SIGXFSZ, SIG_IGN); /* write(2) then fails with EFBIG */
 	int err = limit(RLIMIT_CORE, 0, 0);
 	if (!err && cpu_seconds > 0)
 		err = limit(RLIMIT_CPU, cpu_seconds, cpu_seconds + 5);
@@ -57,9 +57,9 @@ int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_by
 	return err;
 }
 
-/* ---- Landlock: numbers newer than the oldest headers we build with are spelled out ---- */
+/* ---- Landlock: definitions newer than the oldest supported headers are repeated here ---- */
 
-struct ruleset_attr {
+struct landlock_attr {
 	uint64_t fs;     /* since ABI 1 */
 	uint64_t net;    /* since ABI 4 */
 	uint64_t scoped; /* since ABI 6 */
@@ -80,17 +80,18 @@ static uint64_t landlock_fs_rights(long abi)
 static size_t landlock_attr_size(long abi)
 {
 	if (abi >= 6)
-		return sizeof(struct ruleset_attr);
-	return abi >= 4 ? offsetof(struct ruleset_attr, scoped) : offsetof(struct ruleset_attr, net);
+		return sizeof(struct landlock_attr);
+	return abi >= 4 ? offsetof(struct landlock_attr, scoped) : offsetof(struct landlock_attr, net);
 }
 
-/* A ruleset that forbids all there is to forbid, but for @network; -1 where the kernel has none. */
+/* A ruleset that handles, and so forbids, all rights, but network rights only as in @network; -1 without
+ * Landlock. */
 static int make_ruleset(uint64_t network, uint64_t *ret_fs)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	if (abi < 1)
 		return -1;
-	struct ruleset_attr attr = {
+	struct landlock_attr attr = {
 		.fs = *ret_fs = landlock_fs_rights(abi),
 		.net = network,
 		.scoped = SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS,
@@ -106,7 +107,7 @@ static void enter_ruleset(int ruleset)
 	close(ruleset);
 }
 
-/* Allows @rights at and below @path; of a file those that files have. What is not there needs no rule. */
+/* Allows @rights at and below @path, for a file those that apply to files. A missing path needs no rule. */
 static void allow_path(int ruleset, const char *path, uint64_t rights)
 {
 	const uint64_t of_files =
@@ -186,13 +187,14 @@ static const int allowed_calls[] = {
 	SCMP_SYS(ppoll),
 };
 
-/* A call that this architecture lacks needs no rule. */
+/* A system call that this architecture lacks needs no rule. */
 static int or_absent(int err)
 {
 	return err == -EDOM ? 0 : err;
 }
 
-/* Of fcntl(2) what concerns a descriptor alone: F_SETOWN with O_ASYNC would send signals to anybody. */
+/* fcntl(2) commands that affect only a descriptor: F_SETOWN with O_ASYNC could send signals to any process.
+ */
 static int allow_fcntl(scmp_filter_ctx filter)
 {
 	static const int commands[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
@@ -239,7 +241,7 @@ static int fill_filter(scmp_filter_ctx filter)
 	return err ? err : allow_threads(filter);
 }
 
-/* A filter that cannot be made or loaded, on a kernel that has filters, is no reason to go on without. */
+/* Exits if a filter cannot be installed on a kernel that supports them. */
 static void restrict_calls(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));

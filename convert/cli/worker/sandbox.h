@@ -1,9 +1,9 @@
 /*
- * sandbox.h - what a worker process gives up before it looks at a file.
+ * sandbox.h - the rights that a worker process drops before it reads a file.
  *
  * Everything here is irrevocable for the process and its threads, and must run before the first of them.
- * In a build with ASan or TSan, whose run-time needs /proc and huge reservations, memory limits and the
- * system call and file system restrictions are left out.
+ * Builds with ASan or TSan, whose run-time needs /proc and huge reservations, have no memory limit and no
+ * restrictions of system calls and files.
  */
 #ifndef CONVERT_CLI_WORKER_SANDBOX_H
 #define CONVERT_CLI_WORKER_SANDBOX_H
@@ -11,24 +11,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Dies when the process @parent does, also when that has happened already. */
+/* Makes the process die with @parent, at once if that has exited already. */
 void sandbox_die_with(pid_t parent);
 
 /*
- * RLIMIT_DATA counts what the process allocates and leaves mapped input files alone, which RLIMIT_AS would
- * count. 0 or a negative errno.
+ * Sets resource limits. RLIMIT_DATA counts allocations but, unlike RLIMIT_AS, not mapped input files. 0 or a
+ * negative errno.
  */
 int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_bytes);
 
 /*
- * No new privileges; no file can be opened; no network; no system calls but those that reading, computing and
- * writing need. What this kernel lacks of it is left out: the rest still holds.
+ * No new privileges, no opening of files, no network, no system calls but those for reading, computing and
+ * writing. Mechanisms that the kernel lacks are skipped.
  */
 void sandbox_enter(void);
 
 /*
- * For one that needs the network: no new privileges, no programs, and of files only those below @directory,
- * and to read what belongs to the system. File names in $SSL_CERT_FILE and the like count as such.
+ * For a worker that needs the network: no new privileges, no executing, files only below @directory and, for
+ * reading, in system directories and those named by $SSL_CERT_FILE and the like.
  */
 void sandbox_enter_network(const char *directory);
 

@@ -10,7 +10,7 @@ main at /src/app/main.cc:10
 Shape::draw() (.cold) at shape.cc:21
 [1]
 $ gsym statistics broken.gsym | head -3
-gsym: broken.gsym: damaged function records: 1, gsym verify tells where
+gsym: broken.gsym: damaged function records: 1; 'gsym verify' lists them
 broken.gsym: version 1, little-endian
                               bytes  of file  /function
   file                          752  100.0 %      107.4

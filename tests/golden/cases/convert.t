@@ -39,7 +39,7 @@ $ gsym convert missing
 gsym: missing: cannot open: No such file or directory
 [1]
 $ gsym convert -o nowhere/a.gsym "$ELF"
-gsym: nowhere/a.gsym: cannot create a file there: No such file or directory
+gsym: nowhere/a.gsym: cannot create a temporary file for it: No such file or directory
 [1]
 $ gsym convert --quiet --arch=vax -o out/f.gsym "$ELF" > /dev/null 2>&1
 [1]

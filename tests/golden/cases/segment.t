@@ -101,10 +101,10 @@ nested at /src/app/nest.cc:2
 host+0x50 at ??:0
 # A function that does not fit: which, and what it needs.
 $ gsym segment --segment-size=200 -o none plain.gsym
-gsym: plain.gsym: function 0, "main" at 0x1000, needs a segment of 298 bytes, asked for were 200
+gsym: plain.gsym: function 0, "main" at 0x1000, needs a segment of 298 bytes, but --segment-size is 200
 [1]
 $ gsym segment --segment-size=1 -o none plain.gsym
-gsym: plain.gsym: function 0, "main" at 0x1000, needs a segment of 298 bytes, asked for were 1
+gsym: plain.gsym: function 0, "main" at 0x1000, needs a segment of 298 bytes, but --segment-size is 1
 [1]
 $ gsym segment --segment-size=298 -o some plain.gsym && ls some*
 some-0x1000
@@ -127,13 +127,13 @@ out-0x1030
 out-0x1100
 no/out-0x1000: 2 functions, 0 faults
 $ cp plain.gsym self-0x1000 && gsym segment --segment-size=300 -o self self-0x1000
-gsym: self-0x1000: would be replaced by a part of itself
+gsym: self-0x1000: output would replace the input
 [1]
 $ cmp plain.gsym self-0x1000
 $ ls self*
 self-0x1000
 $ gsym segment --segment-size=300 -o nowhere/out plain.gsym
-gsym: plain.gsym: nowhere/out-0x1000: cannot create a file there: No such file or directory
+gsym: plain.gsym: nowhere/out-0x1000: cannot create a temporary file for it: No such file or directory
 [1]
 $ gsym segment --segment-size=300 -o bad broken.gsym
 gsym: broken.gsym: function 1: function record at offset 0x210: name 0xffffffff, expected one within the string table of 0x108 bytes
@@ -149,7 +149,7 @@ output: elf/big-N
 $ gsym convert --quiet --verify --output-version=2 --segment-size=100000 -o elf/two "$ELF" && for f in elf/two-*; do gsym statistics $f | sed -n '1s/.*: //p'; done | sort -u
 version 2, little-endian
 $ gsym convert --quiet --segment-size=60 -o elf/none "$ELF" 2>&1 | sed 's/, "\(.*\)" at 0x[0-9a-f]*, needs a segment of [0-9]* bytes/, NAME, needs N/'
-gsym: elf/none: function 0, NAME, needs N, asked for were 60
+gsym: elf/none: function 0, NAME, needs N, but --segment-size is 60
 $ ls elf/none*
 ls: cannot access 'elf/none*': No such file or directory
 [2]

@@ -35,7 +35,7 @@ $ gsym transcode -o out "$0"
 gsym: sh: No such file or directory
 [1]
 $ gsym transcode -o nowhere/out plain.gsym
-gsym: nowhere/out: cannot create a file there: No such file or directory
+gsym: nowhere/out: cannot create a temporary file for it: No such file or directory
 [1]
 $ gsym transcode -o missing/out missing.gsym
 gsym: missing.gsym: No such file or directory
