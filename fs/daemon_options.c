@@ -78,7 +78,7 @@ static const struct daemon_option own_options[] = {
 
 	{"jobs", "N", NUMBER(jobs, 1, 64), "2",
 	 "concurrent conversions", "Conversions"},
-	{"threads", "N", NUMBER(threads, 1, THREADS_MAX), NULL,
+	{"threads", "N", NUMBER(threads, 1, CONVERT_THREADS_MAX), NULL,
 	 "threads of one conversion (default: number of processors)"},
 	{"convert_memory", "SIZE", SIZE(convert_memory), "4G",
 	 "memory limit of one conversion"},
@@ -313,7 +313,9 @@ static void print_allowed(FILE *file, const struct daemon_option *option)
 static void set_defaults(struct options *o)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	*o = (struct options){.threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned)cpus};
+	*o = (struct options){.threads = cpus < 1                     ? 1
+					 : cpus > CONVERT_THREADS_MAX ? CONVERT_THREADS_MAX
+								      : (unsigned)cpus};
 	for (size_t i = 0; i < ARRAY_SIZE(own_options); i++)
 		if (own_options[i].initial)
 			parse_value(&own_options[i], own_options[i].initial, o);

@@ -11,7 +11,7 @@
 enum {
 	DEBUG_DIRS_TEXT_MAX = 2000, /* so that with SOURCE they fit into struct worker_convert */
 	DEBUG_DIRS_MAX = 32,
-	THREADS_MAX = 256, /* of one conversion */
+	CONVERT_THREADS_MAX = 256, /* of one conversion */
 };
 
 #define FUSE_USE_VERSION 312

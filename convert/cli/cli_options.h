@@ -61,26 +61,38 @@ option_parser option_choice; /* enum: @least + the index of the word in @argumen
 option_parser option_value;  /* enum: @least; takes no argument */
 option_parser option_format; /* enum render_format: one of the words in @argument */
 
+/* clang-format off */
+
+/* Evaluates to 0; does not compile unless the member has the type. */
+#define OPTION_CHECK(value, struct_type, member)                                                            \
+	(0 * sizeof(struct {                                                                                \
+		_Static_assert(__builtin_types_compatible_p(value,                                          \
+				__typeof__(((struct struct_type *)0)->member)), "type of " #member);        \
+		int unused;                                                                                 \
+	}))
+
 /* Initialisers for what follows @help in a row; @member is one of struct @type. */
-#define OPTION_(parser, type, member, ...) \
-	parser, offsetof(struct type, member), sizeof(((struct type *)0)->member), __VA_ARGS__
-#define OPTION_FLAG(type, member)                OPTION_(option_flag, type, member, 0, 0)
-#define OPTION_STRING(type, member)              OPTION_(option_string, type, member, 0, 0)
-#define OPTION_LIST(type, member)                OPTION_(option_list, type, member, 0, 0)
+#define OPTION_(parser, type, member, least, most) \
+	parser, offsetof(struct type, member), sizeof(((struct type *)0)->member), least, most
+#define OPTION_FLAG(type, member) \
+	OPTION_(option_flag, type, member, 0, 0 + OPTION_CHECK(bool, type, member))
+#define OPTION_STRING(type, member) \
+	OPTION_(option_string, type, member, 0, 0 + OPTION_CHECK(const char *, type, member))
+#define OPTION_LIST(type, member) \
+	OPTION_(option_list, type, member, 0, 0 + OPTION_CHECK(struct option_list, type, member))
 #define OPTION_NUMBER(type, member, least, most) OPTION_(option_number, type, member, least, most)
-#define OPTION_CHOICE(type, member, first)       OPTION_(option_choice, type, member, first, 0)
-#define OPTION_VALUE(type, member, value)        OPTION_(option_value, type, member, value, 0)
-#define OPTION_PARSED(type, member, parser)      OPTION_(parser, type, member, 0, 0)
+#define OPTION_CHOICE(type, member, first) OPTION_(option_choice, type, member, first, 0)
+#define OPTION_VALUE(type, member, value) OPTION_(option_value, type, member, value, 0)
+#define OPTION_PARSED(type, member, parser) OPTION_(parser, type, member, 0, 0)
 
 /* Rows that commands share; @member is an enum demangle_mode. */
-#define OPTIONS_DEMANGLE(type, member)                                              \
-	{0, "demangle", "auto|ada",                                                 \
-	 "names to demangle: C++, Rust and D (auto, the\ndefault), or Ada as well", \
-	 OPTION_CHOICE(type, member, DEMANGLE_AUTO)},                               \
-	{                                                                           \
-		0, "no-demangle", NULL, "print names as they are stored",           \
-			OPTION_VALUE(type, member, DEMANGLE_OFF)                    \
-	}
+#define OPTIONS_DEMANGLE(type, member)                                                                      \
+	{0, "demangle", "auto|ada",                                                                         \
+	 "names to demangle: C++, Rust and D (auto, the\ndefault), or Ada as well",                         \
+	 OPTION_CHOICE(type, member, DEMANGLE_AUTO)},                                                       \
+	{0, "no-demangle", NULL, "print names as they are stored", OPTION_VALUE(type, member, DEMANGLE_OFF)}
+
+/* clang-format on */
 
 /*
  * Parses the command line into @to, after which optind is the first operand; operands and options may mix,

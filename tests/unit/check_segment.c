@@ -155,10 +155,11 @@ static void names_what_does_not_fit(void **state)
 	sample_func(&c->s, 0x20, 0x10, name, 0);
 	assert_int_equal(cut(c, 80, &diag), -EFBIG);
 	/* 48; two files; "", big, /src and a.c; 1 + 4; 16 and a line table of 8 + 5, rounded up */
-	assert_words(&diag, "function 1,|\"big\" at 0x1010|needs a segment of 115 bytes|--segment-size is 80");
+	assert_words(&diag,
+		     "function 1,|\"big\" at 0x1010|needs a segment of 115 bytes|--segment-size is 80");
 	assert_int_equal(cut(c, 114, &diag), -EFBIG);
 	assert_int_equal(cut(c, 115, &diag), -EFBIG);
-	assert_words(&diag, "function 2,|nnnn\" at 0x1020|needs a segment of 379 bytes|were 115");
+	assert_words(&diag, "function 2,|nnnn\" at 0x1020|needs a segment of 379 bytes|size is 115");
 	expect_cut(c, 379, "1000");
 	assert_int_equal(count_entries(c->dir, false), 1);
 	segment_files_deinit(&c->files);
