@@ -2,11 +2,16 @@
  * convert.c - the conversion as a whole: open, symbols, units in parallel, merge in unit order, finalize,
  * write.
  */
+#include "convert/convert.h"
+
 #include "convert/breakpad/breakpad.h"
 #include "convert/conversion.h"
+#include "convert/files.h"
 #include "convert/finish/finalize.h"
 #include "convert/object/gsym_source.h"
+#include "convert/object/object_open.h"
 #include "convert/object/section_layout.h"
+#include "convert/units.h"
 #include "gsym/base/parallel.h"
 #include "gsym/base/diag.h"
 
@@ -20,13 +25,6 @@ struct output {
 	void *data;
 	size_t size;
 };
-
-void conversion_report(struct conversion *c, const struct convert_progress *progress)
-{
-	const struct convert_options *o = c->options;
-	if (o->progress && o->progress(o->progress_user, progress))
-		atomic_store(&c->cancelled, true);
-}
 
 /* ---- Writing ---- */
 

@@ -2,9 +2,11 @@
  * files.c - the files of one conversion: the object file, its debug file, what that shares with others, split
  * units, and symbols elsewhere. How they are found is debug_files.c and split.c.
  */
-#include "convert/conversion.h"
+#include "convert/files.h"
+
 #include "convert/object/debug_files.h"
 #include "convert/object/gsym_source.h"
+#include "convert/object/object_open.h"
 #include "gsym/base/diag.h"
 
 #include <stdio.h>
@@ -157,7 +159,7 @@ int conversion_open_dwarf(struct conversion *c)
 		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
 	if (!err && c->shared)
 		c->dwarf.alternate = &c->alternate;
-	if (!err && !c->dwarf.n_units && object->macho)
+	if (!err && !c->dwarf.n_units && object->kind == IMAGE_MACHO)
 		err = debug_map_read(object, &c->map);
 	return err ? err : split_open(c->object, object, c->options->debug_dirs, &c->split);
 }

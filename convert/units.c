@@ -2,7 +2,8 @@
  * units.c - from units to records: in parallel, each unit by one thread, then put together in the order of
  * units.
  */
-#include "convert/conversion.h"
+#include "convert/units.h"
+
 #include "gsym/base/parallel.h"
 
 /* Gives back .debug_info up to @end, if that is worth a call. */
@@ -45,7 +46,7 @@ static void convert_unit(void *user, size_t index, unsigned thread)
 		return;
 	}
 	atomic_store_explicit(&c->at_unit[thread], index, memory_order_relaxed);
-	builder_unit(&c->builders[thread], index, &c->results[index]);
+	builder_unit(c->builders[thread], index, &c->results[index]);
 	const struct unit_header *unit = &c->dwarf.units[index];
 	atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&c->bytes_done, unit->end - unit->off, memory_order_relaxed);
@@ -62,7 +63,7 @@ static void convert_mapped_object(void *user, size_t index, unsigned thread)
 	struct mapped_object *object = &c->map.objects.v[index];
 	if (atomic_load_explicit(&c->cancelled, memory_order_relaxed))
 		return;
-	object->err = debug_map_build(&c->map, object, c->object, &c->context, &c->builders[thread]);
+	object->err = debug_map_build(&c->map, object, c->object, &c->context, c->builders[thread]);
 	size_t done = atomic_fetch_add_explicit(&c->units_done, 1, memory_order_relaxed) + 1;
 	if (thread == 0)
 		conversion_report(c, &(struct convert_progress){CONVERT_READING, .done = done,
@@ -83,11 +84,9 @@ int conversion_read_units(struct conversion *c)
 	if (!c->results || !c->builders || !c->at_unit)
 		return -ENOMEM;
 	for (; c->n_builders < threads; c->n_builders++) {
-		int err = builder_init(&c->builders[c->n_builders], &c->context);
-		if (err) {
-			builder_deinit(&c->builders[c->n_builders]);
-			return err;
-		}
+		c->builders[c->n_builders] = builder_new(&c->context);
+		if (!c->builders[c->n_builders])
+			return -ENOMEM;
 		atomic_init(&c->at_unit[c->n_builders], 0);
 	}
 	parallel_for(threads, n, c->dwarf.n_units ? convert_unit : convert_mapped_object, c);
@@ -183,8 +182,8 @@ int conversion_merge_units(struct conversion *c, struct convert_summary *summary
 	if (err)
 		return err;
 	for (unsigned t = 0; t < c->n_builders; t++) {
-		oddities_merge(&c->odd, &c->builders[t].odd);
-		summary->has_ada |= c->builders[t].has_ada;
+		oddities_merge(&c->odd, builder_oddities(c->builders[t]));
+		summary->has_ada |= builder_has_ada(c->builders[t]);
 	}
 	for (size_t i = 0; i < c->records.n; i++)
 		summary->functions_dwarf += c->records.v[i].kind == RECORD_DWARF;
@@ -194,7 +193,7 @@ int conversion_merge_units(struct conversion *c, struct convert_summary *summary
 void conversion_close_units(struct conversion *c)
 {
 	for (unsigned t = 0; t < c->n_builders; t++)
-		builder_deinit(&c->builders[t]);
+		builder_free(c->builders[t]);
 	free(c->builders);
 	free(c->results);
 	free(c->at_unit);

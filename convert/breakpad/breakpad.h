@@ -17,13 +17,6 @@
 #include "convert/object/object_file.h"
 #include "convert/record/oddity.h"
 
-/* ---- The file as an object file (breakpad.c) ---- */
-
-bool breakpad_is_breakpad(struct span file);
-
-/* Reads the MODULE and INFO lines. -ENOEXEC when there is no whole MODULE line. */
-int breakpad_read(struct object_file *object, struct gsym_diag *diag);
-
 /* ---- The first pass (breakpad_scan.c) ---- */
 
 /* A FUNC or PUBLIC record. */

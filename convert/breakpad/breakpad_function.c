@@ -6,7 +6,7 @@
  */
 #include "convert/breakpad/breakpad.h"
 
-#include "convert/breakpad/breakpad_text.h"
+#include "convert/object/breakpad_text.h"
 
 struct body_line {
 	uint32_t lo, hi; /* counted from the function's start */

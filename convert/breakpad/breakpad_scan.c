@@ -6,7 +6,7 @@
  */
 #include "convert/breakpad/breakpad.h"
 
-#include "convert/breakpad/breakpad_text.h"
+#include "convert/object/breakpad_text.h"
 #include "gsym/base/parallel.h"
 
 #ifdef BREAKPAD_CHUNK_SIZE /* of tests */

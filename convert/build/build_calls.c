@@ -1,7 +1,7 @@
 /*
  * build_calls.c - the call sites of one range of a function.
  */
-#include "convert/build/builder.h"
+#include "convert/build/unit_builder.h"
 
 /* An address belongs to a call inside if it lies behind the first byte; the last instruction may be a call.
  */

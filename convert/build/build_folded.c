@@ -5,7 +5,7 @@
  * .debug_info no address. The rows survive: their sequence begins where the other function is. It is found by
  * DW_AT_LLVM_stmt_sequence, or as the one that begins soonest behind the declaration.
  */
-#include "convert/build/builder.h"
+#include "convert/build/unit_builder.h"
 
 /* Sequences that begin at a declaration but lie at 0 belong to dropped code. */
 static bool is_placed(const struct unit_builder *b, const struct line_seq *seq, uint64_t size)
@@ -16,7 +16,7 @@ static bool is_placed(const struct unit_builder *b, const struct line_seq *seq, 
 
 enum { SEQUENCES_MAX = 4096 }; /* looked at for one function: a unit of more gives up, not the time */
 
-static const struct line_seq *find_by_declaration(struct unit_builder *b, const struct folded *f)
+static const struct line_seq *find_by_declaration(struct unit_builder *b, const struct folded_subprogram *f)
 {
 	const struct line_seq *best = NULL;
 	uint64_t best_distance = UINT64_MAX;
@@ -33,11 +33,12 @@ static const struct line_seq *find_by_declaration(struct unit_builder *b, const 
 	return best;
 }
 
-static int build_folded(struct unit_builder *b, const struct folded *f)
+static int build_folded(struct unit_builder *b, const struct folded_subprogram *f)
 {
 	struct name_slot name;
-	bool told = f->sequence != NO_SEQUENCE;
-	const struct line_seq *seq = told ? builder_find_sequence(b, f->sequence) : find_by_declaration(b, f);
+	bool by_sequence = f->sequence != NO_SEQUENCE;
+	const struct line_seq *seq =
+		by_sequence ? builder_find_sequence(b, f->sequence) : find_by_declaration(b, f);
 	if (!seq || !is_placed(b, seq, f->size) || f->size > UINT32_MAX)
 		return 0;
 	int err = builder_name(b, f->name_key, &name);
@@ -52,7 +53,7 @@ static int build_folded(struct unit_builder *b, const struct folded *f)
 		.bare = name.bare,
 		.linkage = name.linkage,
 		.kind = RECORD_FOLDED,
-		.told = told,
+		.by_sequence = by_sequence,
 	};
 	b->inlines.n = b->inline_ranges.n = b->callsites.n = b->patterns.n = 0;
 	return builder_keep_record(b, &r);

@@ -5,7 +5,7 @@
  * lies in it. A call keeps what of its ranges its parent has; one that is left with none goes, and its
  * children with it.
  */
-#include "convert/build/builder.h"
+#include "convert/build/unit_builder.h"
 
 /* The kept ranges of the nearest kept ancestor: kept.v[first, end). */
 struct inline_level {

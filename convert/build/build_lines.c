@@ -5,7 +5,7 @@
  * folding) one of them is taken whole: the one that begins at the function's declaration, else the first of
  * the table.
  */
-#include "convert/build/builder.h"
+#include "convert/build/unit_builder.h"
 
 enum { CANDIDATES_MAX = 64 }; /* sequences looked at for one function: folding rarely joins more */
 
@@ -13,7 +13,7 @@ enum { CANDIDATES_MAX = 64 }; /* sequences looked at for one function: folding r
 
 static bool is_apple(const struct unit_builder *b)
 {
-	return b->unit.main->object->macho && !b->context->match_llvm;
+	return b->unit.main->object->kind == IMAGE_MACHO && !b->context->match_llvm;
 }
 
 static bool same_line(const struct gsym_row *x, const struct gsym_row *y)

@@ -1,5 +1,7 @@
 #include "convert/build/builder.h"
 
+#include "convert/build/unit_builder.h"
+
 #include <libdwarf/dwarf.h>
 #include <string.h>
 
@@ -12,16 +14,25 @@ enum {
 		1024, /* longer ones are cut: suffixes of one long string could be names by the thousand */
 };
 
-int builder_init(struct unit_builder *b, const struct build_context *context)
+struct unit_builder *builder_new(const struct build_context *context)
 {
-	*b = (struct unit_builder){.context = context, .slot_mask = FIRST_NAME_SLOTS - 1};
+	struct unit_builder *b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	b->context = context;
+	b->slot_mask = FIRST_NAME_SLOTS - 1;
 	b->names = names_new(&b->odd);
 	b->slots = calloc(FIRST_NAME_SLOTS, sizeof(*b->slots));
-	return b->names && b->slots ? 0 : -ENOMEM;
+	if (b->names && b->slots)
+		return b;
+	builder_free(b);
+	return NULL;
 }
 
-void builder_deinit(struct unit_builder *b)
+void builder_free(struct unit_builder *b)
 {
+	if (!b)
+		return;
 	split_file_close(b->split);
 	names_free(b->names);
 	free(b->slots);
@@ -46,6 +57,17 @@ void builder_deinit(struct unit_builder *b)
 	vec_free(&b->kept);
 	vec_free(&b->subprogram_ranges);
 	vec_free(&b->covered);
+	free(b);
+}
+
+const struct oddities *builder_oddities(const struct unit_builder *b)
+{
+	return &b->odd;
+}
+
+bool builder_has_ada(const struct unit_builder *b)
+{
+	return b->has_ada;
 }
 
 /* ---- Files ---- */

@@ -1,6 +1,8 @@
 #include "convert/build/debug_map.h"
 
-#include "convert/object/macho.h"
+#include "convert/build/unit_builder.h"
+#include "convert/object/macho/macho.h"
+#include "convert/object/macho/mapped_object.h"
 
 #include <string.h>
 
@@ -193,7 +195,7 @@ int debug_map_build(const struct debug_map *map, struct mapped_object *mapped,
 {
 	CLEANUP(object_closep) struct object_file *object = NULL;
 	int err =
-		object_open_object(mapped->path, binary->opener, binary->arch, mapped->mtime, &object, NULL);
+		mapped_object_open(mapped->path, binary->opener, binary->arch, mapped->mtime, &object, NULL);
 	if (!err)
 		return build_object(map, mapped, object, like, builder);
 	mapped->trouble = mapped->path;

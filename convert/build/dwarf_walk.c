@@ -4,7 +4,7 @@
  * One pass, no tree. The stack holds what an entry's children need to know: the function they belong to and
  * how deep in its inlined calls they are. Lexical blocks and scopes hand their parent's context on.
  */
-#include "convert/build/builder.h"
+#include "convert/build/unit_builder.h"
 
 #include <libdwarf/dwarf.h>
 
@@ -47,7 +47,7 @@ static bool dropped_to_zero(const struct die_walk *w, struct range r)
 {
 	const symbol_vec *symbols = w->b->context->symbols;
 	const struct object_file *object = w->unit->main->object;
-	if (r.lo || !symbols->n || symbols->v[0].addr || object->relocatable || object->macho)
+	if (r.lo || !symbols->n || symbols->v[0].addr || object->relocatable || object->kind == IMAGE_MACHO)
 		return false;
 	size_t lo = 0, hi = symtab_lower_bound(symbols, 1); /* those at 0, ascending by end */
 	while (lo < hi) {
@@ -105,7 +105,7 @@ static int note_folded(struct die_walk *w, const struct die *die, struct range r
 {
 	if (!w->b->context->merged || r.hi <= r.lo || (r.lo && r.lo < tombstone(w->unit) - 1))
 		return 0;
-	struct folded folded = {
+	struct folded_subprogram folded = {
 		.die_off = die->off,
 		.name_key = name_key(w->unit, die),
 		.size = r.hi - r.lo,

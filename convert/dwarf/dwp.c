@@ -5,6 +5,8 @@
  */
 #include "convert/dwarf/split.h"
 
+#include "convert/object/object_open.h"
+
 #include <string.h>
 
 enum {

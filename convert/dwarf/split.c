@@ -1,5 +1,7 @@
 #include "convert/dwarf/split.h"
 
+#include "convert/object/object_open.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -131,14 +131,14 @@ static bool is_named_body(const struct func_record *r)
 static void name_folded(struct func_record *v, size_t first, size_t end, size_t group, size_t group_end,
 			const struct func_record *symbol, const struct pool *pool, bool dwarf_names)
 {
-	bool spoken = false;
+	bool represented = false;
 	for (size_t i = first; i < end; i++) {
 		if (!is_named_body(&v[i]))
 			continue;
-		v[i].speaks = !spoken && is_own_symbol(symbol->name, &v[i], pool);
-		spoken |= v[i].speaks;
-		const struct func_record *own = v[i].speaks    ? symbol
-						: v[i].linkage ? NULL
+		v[i].represents = !represented && is_own_symbol(symbol->name, &v[i], pool);
+		represented |= v[i].represents;
+		const struct func_record *own = v[i].represents ? symbol
+						: v[i].linkage  ? NULL
 							       : own_symbol(v, group, group_end, &v[i], pool);
 		if (own)
 			name_from_symbol(&v[i], own, pool, dwarf_names);
@@ -229,8 +229,8 @@ static bool later_wins(const struct func_record *kept, const struct func_record 
 {
 	if (kept->n_merged)
 		return false; /* it speaks for others, too */
-	if (kept->speaks || later->speaks)
-		return later->speaks;
+	if (kept->represents || later->represents)
+		return later->represents;
 	bool tie =
 		kept->kind == RECORD_DWARF && later->kind == RECORD_DWARF && !compare_richness(kept, later);
 	return match_llvm || !tie;

@@ -31,7 +31,7 @@ struct merge {
 static bool is_believed(struct merge *m, const struct func_record *v, size_t first, size_t end,
 			const struct func_record *r)
 {
-	if (r->kind != RECORD_FOLDED || r->told)
+	if (r->kind != RECORD_FOLDED || r->by_sequence)
 		return true;
 	for (size_t i = first; i < end && m->looked < LOOKED_MAX; i++, m->looked++)
 		if (v[i].kind == RECORD_SYMBOL && v[i].name == r->name)

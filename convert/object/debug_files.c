@@ -1,6 +1,7 @@
 #include "convert/object/debug_files.h"
 
 #include "convert/object/dsym.h"
+#include "convert/object/object_open.h"
 #include "gsym/base/cursor.h"
 
 #include <libdeflate.h>
@@ -186,8 +187,8 @@ int find_debug_file(const struct object_file *object, const char *const *dirs, s
 {
 	char dir[PATH_SIZE];
 	bool has_id = object->id_size;
-	*ret = object->macho ? dsym_find(object, dirs) : NULL;
-	if (object->macho || (has_id && find_by_id(object, dirs, ret)))
+	*ret = object->kind == IMAGE_MACHO ? dsym_find(object, dirs) : NULL;
+	if (object->kind == IMAGE_MACHO || (has_id && find_by_id(object, dirs, ret)))
 		return 0;
 	object_dir(object, dir);
 	if (!find_by_link(object, dir, dirs, ret) && has_id)
@@ -234,7 +235,7 @@ bool debug_file_name(struct object_file *object, char *ret, size_t size)
 {
 	struct debuglink link;
 	char name[ID_NAME_SIZE];
-	if (object->macho) {
+	if (object->kind == IMAGE_MACHO) {
 		dsym_name(object, ret, size);
 		return true;
 	}

@@ -4,6 +4,8 @@
  */
 #include "convert/object/debug_files.h"
 
+#include "convert/object/object_open.h"
+
 #include <lzma.h>
 
 enum {

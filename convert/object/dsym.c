@@ -1,5 +1,7 @@
 #include "convert/object/dsym.h"
 
+#include "convert/object/object_open.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 #include "convert/object/gsym_source.h"
 
+#include "convert/object/source_format.h"
 #include "gsym/write/copier.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
@@ -7,13 +8,13 @@
 
 enum { PROGRESS_STEP = 4096 /* functions */ };
 
-bool gsym_is_gsym(struct span file)
+static bool gsym_probe(struct span file)
 {
 	return file.size >= 4 &&
 	       (load32(file.data, false) == GSYM_MAGIC || load32(file.data, true) == GSYM_MAGIC);
 }
 
-int gsym_source_read(struct object_file *object, struct gsym_diag *diag)
+static int gsym_read(struct object_file *object, struct gsym_diag *diag)
 {
 	int err = gsym_reader_open_memory(object->map, object->map_size, &object->gsym, diag);
 	if (err)
@@ -22,7 +23,6 @@ int gsym_source_read(struct object_file *object, struct gsym_diag *diag)
 	if (info->uuid_size > IMAGE_ID_MAX)
 		return diag_set(diag, -EBADMSG, "%s: a UUID of %zu bytes, at most %d are possible",
 				object->path, info->uuid_size, IMAGE_ID_MAX);
-	object->kind = IMAGE_GSYM_FILE;
 	object->big_endian = info->big_endian;
 	object->has_base = true;
 	object->base_address = info->base_address;
@@ -31,6 +31,12 @@ int gsym_source_read(struct object_file *object, struct gsym_diag *diag)
 		memcpy(object->id, info->uuid, info->uuid_size);
 	return 0;
 }
+
+const struct source_format gsym_format = {
+	.kind = IMAGE_GSYM_FILE,
+	.probe = gsym_probe,
+	.read = gsym_read,
+};
 
 /* ---- In a section ---- */
 

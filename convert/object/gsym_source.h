@@ -9,11 +9,6 @@
 #include "convert/object/object_file.h"
 #include "convert/record/oddity.h"
 
-bool gsym_is_gsym(struct span file);
-
-/* Opens a file of GSYM as an object file whose id is its UUID. -EBADMSG or -ENOTSUP. */
-int gsym_source_read(struct object_file *object, struct gsym_diag *diag);
-
 /*
  * Opens what an object file has in its section ".gsym" or "__gsym", as object->gsym. One that is damaged, or
  * belongs to another build, is counted and left alone. 0 or -ENOMEM.

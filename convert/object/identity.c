@@ -3,7 +3,7 @@
  */
 #include "convert/object/identity.h"
 
-#include "convert/object/object_file.h"
+#include "convert/object/object_open.h"
 
 #include <string.h>
 #include <xxhash.h>

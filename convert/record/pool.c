@@ -1,7 +1,7 @@
 /*
  * pool.c - interning of strings and files by open addressing. Texts are borrowed, never copied.
  */
-#include "convert/record/func_record.h"
+#include "convert/record/pool.h"
 
 #include <string.h>
 #include <xxhash.h>

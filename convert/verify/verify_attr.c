@@ -1,5 +1,7 @@
 #include "convert/verify/verify_attr.h"
 
+#include "gsym/base/vec.h"
+
 enum { REFERENCES_MAX = 16 }; /* abstract origins and specifications followed for a name */
 
 uint64_t verify_attr_number(struct dw *dw, Dwarf_Die die, Dwarf_Half number)

@@ -2,7 +2,17 @@
 #ifndef CONVERT_VERIFY_VERIFY_ATTR_H
 #define CONVERT_VERIFY_VERIFY_ATTR_H
 
-#include "convert/verify/verify_die.h"
+#include "convert/verify/verify_libdwarf.h"
+
+struct verify_range {
+	uint64_t low, high; /* high is past the last byte */
+};
+
+/* The names an entry has, found through abstract origins and specifications. */
+struct verify_name {
+	const char *linkage; /* NULL = none; borrowed from the open object */
+	const char *plain;   /* NULL = none */
+};
 
 struct verify_range_list {
 	struct verify_range *v;

@@ -2,11 +2,11 @@
 #ifndef CONVERT_VERIFY_VERIFY_COMPARE_H
 #define CONVERT_VERIFY_VERIFY_COMPARE_H
 
-#include "gsym/gsym.h"
-#include "convert/verify/verify.h"
 #include "convert/verify/verify_die.h"
 #include "convert/verify/verify_line.h"
 #include "convert/verify/verify_object.h"
+#include "convert/verify/verify_report.h"
+#include "gsym/gsym.h"
 
 enum { VERIFY_PATH_MAX = 256 }; /* inlined calls within each other; deeper ones are not followed */
 

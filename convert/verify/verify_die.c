@@ -4,8 +4,6 @@
  */
 #include "convert/verify/verify_die.h"
 
-#include "convert/verify/verify_attr.h"
-
 enum { DEPTH_MAX = 200 }; /* nesting of entries; libdwarf itself recurses nowhere */
 
 struct verify_walk {

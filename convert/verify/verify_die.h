@@ -2,18 +2,8 @@
 #ifndef CONVERT_VERIFY_VERIFY_DIE_H
 #define CONVERT_VERIFY_VERIFY_DIE_H
 
+#include "convert/verify/verify_attr.h"
 #include "gsym/base/vec.h"
-#include "convert/verify/verify_libdwarf.h"
-
-struct verify_range {
-	uint64_t low, high; /* high is past the last byte */
-};
-
-/* The names an entry has, found through abstract origins and specifications. */
-struct verify_name {
-	const char *linkage; /* NULL = none; borrowed from the open object */
-	const char *plain;   /* NULL = none */
-};
 
 /* The function itself, or a call inlined into it. */
 struct verify_node {

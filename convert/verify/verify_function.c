@@ -181,7 +181,7 @@ static void report_missing(struct verifier *v, const struct verify_function *fun
 /* Which records a sample compares: every n-th. */
 static bool in_sample(const struct verifier *v, uint32_t index)
 {
-	uint32_t most = v->options->max_functions, all = gsym_reader_info(v->reader)->num_addresses;
+	uint32_t most = v->max_functions, all = gsym_reader_info(v->reader)->num_addresses;
 	return most == 0 || most >= all || index % (all / most) == 0;
 }
 

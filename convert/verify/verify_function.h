@@ -4,8 +4,6 @@
 
 #include "convert/verify/verify_compare.h"
 
-typedef char verify_example[sizeof(((struct verify_report *)NULL)->classes[0].examples[0])];
-
 /* What the comparison of one record came to. */
 struct verify_outcome {
 	bool seen;
@@ -17,7 +15,7 @@ struct verify_outcome {
 struct verifier {
 	struct dw dw;
 	const struct gsym_reader *reader;
-	const struct verify_options *options;
+	uint32_t max_functions; /* see struct verify_options */
 	struct verify_report *report;
 	struct verify_object object;
 	struct gsym_decoder *decoder;
@@ -29,9 +27,6 @@ struct verifier {
 	bool lines_read;
 	VEC(uint64_t) probes; /* addresses of the function at hand */
 };
-
-/* Keeps @text as an example of @class, unless there are enough of them. */
-void verify_add_example(struct verify_report *report, enum verify_class class, const char *text);
 
 /* A verify_visit for a struct verifier: compares the function with the records at the starts of its ranges.
  */

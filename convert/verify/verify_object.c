@@ -1,5 +1,6 @@
 #include "convert/verify/verify_object.h"
 
+#include "convert/object/object_open.h"
 #include "gsym/base/diag.h"
 
 #include <string.h>

@@ -3,6 +3,8 @@
  * promises that the stages make to each other.
  */
 #include "convert/build/builder.h"
+#include "convert/build/unit_builder.h"
+#include "convert/object/object_open.h"
 
 #include <stdlib.h>
 
@@ -26,7 +28,7 @@ static void check_lines(const struct line_table *lines)
 	}
 }
 
-static void check_nodes(const struct unit_builder *b)
+static void check_inlined_calls(const struct unit_builder *b)
 {
 	for (size_t i = 0; i < b->inlined_calls.n; i++) {
 		const struct inlined_call *call = &b->inlined_calls.v[i];
@@ -52,18 +54,16 @@ static void read_units(const struct dwarf *dwarf)
 {
 	symbol_vec none = {0};
 	struct build_context context = {.dwarf = dwarf, .text = &dwarf->object->text, .symbols = &none};
-	struct unit_builder b;
+	struct unit_builder *b = builder_new(&context);
 	struct unit_result result;
-	if (!builder_init(&b, &context)) {
-		for (size_t i = 0; i < dwarf->n_units; i++) {
-			builder_unit(&b, i, &result);
-			check_lines(&b.lines);
-			check_nodes(&b);
-			if (!result.err)
-				check_records(&result);
-		}
+	for (size_t i = 0; b && i < dwarf->n_units; i++) {
+		builder_unit(b, i, &result);
+		check_lines(&b->lines);
+		check_inlined_calls(b);
+		if (!result.err)
+			check_records(&result);
 	}
-	builder_deinit(&b);
+	builder_free(b);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

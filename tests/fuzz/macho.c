@@ -4,7 +4,9 @@
  */
 #include "convert/convert.h"
 #include "convert/object/identity.h"
-#include "convert/object/macho.h"
+#include "convert/object/macho/macho.h"
+#include "convert/object/object_open.h"
+#include "convert/object/source_format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +55,8 @@ static int check_object(void *user, struct object_file *object)
 
 static void check_slices(struct span file)
 {
-	struct macho_slice slices[SLICES_MAX];
-	size_t n = macho_slices(file, slices, SLICES_MAX);
+	struct object_slice slices[SLICES_MAX];
+	size_t n = fat_format.slices(file, slices);
 	for (size_t i = 0; i < n; i++) {
 		expect(slices[i].off <= file.size && slices[i].size <= file.size - slices[i].off &&
 		       slices[i].arch[0]);
@@ -114,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_slices(file);
 	check_trie(file);
 	if (!object_open_memory(data, size, "input", &object, NULL)) {
-		if (object->macho)
+		if (object->kind == IMAGE_MACHO)
 			check_object(&seen, object);
 		object_close(object);
 	}

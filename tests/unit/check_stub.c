@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <elf.h>
 
-#include "convert/object/plt_stub.h"
+#include "convert/object/elf/plt_stub.h"
 #include "gsym/base/vec.h"
 
 static const struct stub_machine x86_64 = {.machine = EM_X86_64, .addr_size = 8};

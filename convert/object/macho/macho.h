@@ -3,8 +3,8 @@
  * <mach-o/loader.h>, <mach-o/nlist.h>, <mach-o/stab.h> and <mach-o/fat.h>. Numbers are spelled out, because
  * those headers are not at hand elsewhere.
  */
-#ifndef CONVERT_OBJECT_MACHO_H
-#define CONVERT_OBJECT_MACHO_H
+#ifndef CONVERT_OBJECT_MACHO_MACHO_H
+#define CONVERT_OBJECT_MACHO_MACHO_H
 
 #include "convert/object/object_file.h"
 #include "gsym/base/cursor.h"
@@ -13,8 +13,6 @@ enum {
 	MACHO_NAME_SIZE = 16, /* of segments and sections; not terminated when full */
 	NLIST_32_SIZE = 12,
 	NLIST_64_SIZE = 16,
-	SLICES_MAX = 30, /* a Java class, of the same magic number as fat files, has its version here: at
-			    least 43 */
 };
 
 /* A stretch of the file as a load command gives it, which may lie outside. */
@@ -39,12 +37,6 @@ struct macho {
 	VEC(struct macho_stubs) stubs;
 };
 
-/* One of the images in a file, or the only one. */
-struct macho_slice {
-	uint64_t off, size;
-	char arch[16];
-};
-
 /* Whether @data begins like a Mach-O file for one architecture. */
 bool macho_is_thin(struct span data);
 
@@ -54,20 +46,10 @@ void macho_arch_name(struct span data, char ret[static 16]);
 void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16]);
 
 /*
- * The slices of a fat file, those that hold Mach-O. Returns their number, at most @max; 0 when it is no fat
- * file or holds none. A Java class has the same magic number: it never looks like this.
- */
-size_t macho_slices(struct span data, struct macho_slice *ret, size_t max);
-
-/*
  * What a fat file holds for @arch, which may be a static library; all of a file that is not fat. Empty when
- * there is nothing.
+ * it holds nothing for @arch (fat.c).
  */
-struct span macho_part_for(struct span file, const char *arch);
-
-/* Reads header and load commands of @object, whose bytes are there. -EBADMSG when they are damaged. */
-int macho_read(struct object_file *object, struct gsym_diag *diag);
-void macho_free(struct macho *macho);
+struct span fat_part_for(struct span file, const char *arch);
 
 /* An entry of the symbol table (struct nlist). */
 struct macho_symbol {
@@ -91,9 +73,8 @@ bool macho_is_defined(const struct macho_symbol *symbol);
 /* See object_load_symbols(). */
 int macho_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources);
 
-/* Appends to the symbols of @object the stubs that @source, a Mach-O file as well, has: "symbol stub for:
- * name". 0 or -ENOMEM. */
-int macho_load_stubs(struct object_file *object, const struct object_file *source);
+/* See object_load_plt(). */
+int macho_load_plt(struct object_file *object, const struct object_file *symtab);
 
 /*
  * Calls @each for the exported symbols of a trie; it stops when that returns non-zero, which is then

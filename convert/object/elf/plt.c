@@ -9,12 +9,13 @@
  * A slot that is filled by a resolver (IRELATIVE) has no symbol: the entry gets the name of the STT_GNU_IFUNC
  * symbol with the resolver's address, else of any symbol there, else "*ABS*+0x..." as objdump prints it.
  */
-#include "convert/object/elf_symbols.h"
-#include "convert/object/opd.h"
-#include "convert/object/macho.h"
-#include "convert/object/plt_stub.h"
+#include "convert/object/elf/elf.h"
+#include "convert/object/elf/opd.h"
+#include "convert/object/elf/plt_stub.h"
 #include "convert/record/radix.h"
+#include "gsym/base/cursor.h"
 
+#include <gelf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -475,16 +476,11 @@ static void describe_machine(struct plt *p)
 		p->machine.base = got + TOC_BIAS;
 }
 
-int object_load_plt(struct object_file *object, const struct object_file *symtab)
+int elf_load_plt(struct object_file *object, const struct object_file *symtab)
 {
-	if (object->macho) {
-		size_t before = object->symbols.n;
-		int err = macho_load_stubs(object, object);
-		bool none = object->symbols.n == before;
-		return !err && none && symtab && symtab->macho ? macho_load_stubs(object, symtab) : err;
-	}
+	(void)symtab;
 	struct plt p = {.object = object, .budget = 4 * (uint64_t)object->map_size};
-	if (object->relocatable || !object->elf)
+	if (object->relocatable)
 		return 0;
 	describe_machine(&p);
 	if (!stub_step(&p.machine))

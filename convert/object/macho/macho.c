@@ -4,8 +4,9 @@
  * Sections get the names that ELF uses, so that whoever reads DWARF need not know where it came from:
  * "__DWARF,__debug_str_offs" (names have at most 16 bytes) is ".debug_str_offsets".
  */
-#include "convert/object/macho.h"
+#include "convert/object/macho/macho.h"
 
+#include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 
 #include <stdio.h>
@@ -164,9 +165,7 @@ static int add_section(struct object_file *object, struct cursor *c, bool wide)
 	if (!s.name)
 		return -ENOMEM;
 	section_read_zdebug(&s);
-	uint64_t end;
-	if (s.code && s.size && !__builtin_add_overflow(s.addr, s.size, &end) &&
-	    vec_push(&object->text, (struct range){s.addr, end}))
+	if (object_add_code(object, &s))
 		return -ENOMEM;
 	if ((flags & SECTION_TYPE) == S_SYMBOL_STUBS &&
 	    vec_push(&object->macho->stubs, (struct macho_stubs){s.addr, s.size, reserved2, reserved1}))
@@ -263,7 +262,7 @@ static int read_commands(struct object_file *object, struct cursor *c, uint32_t 
 	return 0;
 }
 
-int macho_read(struct object_file *object, struct gsym_diag *diag)
+static int macho_read(struct object_file *object, struct gsym_diag *diag)
 {
 	struct span bytes = {object->map, object->map_size};
 	bool big = false, wide = false;
@@ -272,7 +271,6 @@ int macho_read(struct object_file *object, struct gsym_diag *diag)
 		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 	if (!thin_order(bytes, &big, &wide) || bytes.size < (wide ? HEADER_64_SIZE : HEADER_32_SIZE))
 		return diag_set(diag, -ENOEXEC, "%s: not a Mach-O file", object->path);
-	object->kind = IMAGE_MACHO;
 	object->big_endian = big;
 	object->addr_size = wide ? 8 : 4;
 	macho_arch_name(bytes, object->arch);
@@ -290,9 +288,25 @@ int macho_read(struct object_file *object, struct gsym_diag *diag)
 	return err;
 }
 
-void macho_free(struct macho *macho)
+static void macho_close(struct object_file *object)
 {
-	if (macho)
-		vec_free(&macho->stubs);
-	free(macho);
+	if (object->macho)
+		vec_free(&object->macho->stubs);
+	free(object->macho);
+	object->macho = NULL;
 }
+
+static bool macho_has_symbols(struct object_file *object)
+{
+	return object->macho->symbols.size != 0;
+}
+
+const struct source_format macho_format = {
+	.kind = IMAGE_MACHO,
+	.probe = macho_is_thin,
+	.read = macho_read,
+	.close = macho_close,
+	.has_symbols = macho_has_symbols,
+	.load_symbols = macho_load_symbols,
+	.load_plt = macho_load_plt,
+};

@@ -4,8 +4,8 @@
  * There a function's symbol is the address of its descriptor in .opd, of which the first doubleword is the
  * address of the code. Source: 64-bit PowerPC ELF ABI supplement 1.9, 3.2.
  */
-#ifndef CONVERT_OBJECT_OPD_H
-#define CONVERT_OBJECT_OPD_H
+#ifndef CONVERT_OBJECT_ELF_OPD_H
+#define CONVERT_OBJECT_ELF_OPD_H
 
 #include "convert/object/object_file.h"
 

@@ -4,8 +4,9 @@
  * libelf checks headers and converts byte order; the bytes of sections are taken from our own mapping, so
  * that debug data is neither copied nor converted. Sources: System V gABI chapters 4 and 5.
  */
-#include "convert/object/elf_object.h"
+#include "convert/object/elf/elf.h"
 
+#include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 
 #include <gelf.h>
@@ -38,7 +39,7 @@ static const struct {
 	{EM_PARISC, "hppa"},
 };
 
-static void object_set_arch(struct object_file *object, uint16_t machine)
+static void set_arch(struct object_file *object, uint16_t machine)
 {
 	snprintf(object->arch, sizeof(object->arch), "em-%u", machine);
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
@@ -46,7 +47,7 @@ static void object_set_arch(struct object_file *object, uint16_t machine)
 			snprintf(object->arch, sizeof(object->arch), "%s", machines[i].arch);
 }
 
-static int object_read_header(struct object_file *object, struct gsym_diag *diag)
+static int read_header(struct object_file *object, struct gsym_diag *diag)
 {
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_memory((char *)(uintptr_t)object->map, object->map_size);
@@ -66,12 +67,12 @@ static int object_read_header(struct object_file *object, struct gsym_diag *diag
 	if (ehdr.e_shoff &&
 	    (ehdr.e_shoff >= object->map_size || ehdr.e_shentsize > object->map_size - ehdr.e_shoff))
 		object->lost_headers = ehdr.e_shoff;
-	object_set_arch(object, ehdr.e_machine);
+	set_arch(object, ehdr.e_machine);
 	return 0;
 }
 
 /* The first PT_LOAD in table order, not the lowest: upstream's choice, and what readers expect. */
-static int object_read_segments(struct object_file *object)
+static int read_segments(struct object_file *object)
 {
 	size_t n = 0;
 	if (elf_getphdrnum(object->elf, &n))
@@ -131,7 +132,7 @@ static void lay_out(struct object_file *object, struct object_section *s, const 
 		object->laid_out = UINT64_MAX;
 }
 
-static int object_add_section(struct object_file *object, const char *name, const GElf_Shdr *shdr)
+static int add_section(struct object_file *object, const char *name, const GElf_Shdr *shdr)
 {
 	struct object_section s = {
 		.name = name,
@@ -149,13 +150,10 @@ static int object_add_section(struct object_file *object, const char *name, cons
 		section_read_chdr(&s, object);
 	else
 		section_read_zdebug(&s);
-	uint64_t end;
 	if (object->relocatable)
 		lay_out(object, &s, shdr);
-	if (s.code && s.size && !__builtin_add_overflow(s.addr, s.size, &end) &&
-	    vec_push(&object->text, (struct range){s.addr, end}))
-		return -ENOMEM;
-	return vec_push(&object->sections, s);
+	int err = object_add_code(object, &s);
+	return err ? err : vec_push(&object->sections, s);
 }
 
 /* Remembered, because each relocation table asks for its symbols' one. */
@@ -167,7 +165,7 @@ static void note_index_table(struct object_file *object, Elf_Scn *scn, const GEl
 	object->index_tables[object->n_index_tables++].section = elf_ndxscn(scn);
 }
 
-static int object_read_sections(struct object_file *object, struct gsym_diag *diag)
+static int read_sections(struct object_file *object, struct gsym_diag *diag)
 {
 	size_t names = 0;
 	if (elf_getshdrstrndx(object->elf, &names))
@@ -178,7 +176,7 @@ static int object_read_sections(struct object_file *object, struct gsym_diag *di
 			shdr = (GElf_Shdr){0};
 		note_index_table(object, scn, &shdr);
 		const char *name = elf_strptr(object->elf, names, shdr.sh_name);
-		if (object_add_section(object, name ? name : "", &shdr))
+		if (add_section(object, name ? name : "", &shdr))
 			return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 	}
 	ranges_normalize(&object->text);
@@ -242,27 +240,45 @@ static bool segments_find_build_id(struct object_file *object)
 	return false;
 }
 
-bool elf_is_elf(struct span file)
+/* ---- The format ---- */
+
+static bool elf_probe(struct span file)
 {
 	return file.size >= EI_NIDENT && !memcmp(file.data, ELFMAG, SELFMAG);
 }
 
-void elf_close(struct object_file *object)
+static int elf_read(struct object_file *object, struct gsym_diag *diag)
 {
-	elf_end(object->elf);
-}
-
-int elf_read(struct object_file *object, struct gsym_diag *diag)
-{
-	object->kind = IMAGE_ELF;
-	int err = object_read_header(object, diag);
+	int err = read_header(object, diag);
 	if (!err)
-		err = object_read_sections(object, diag);
+		err = read_sections(object, diag);
 	if (err)
 		return err;
-	if (object_read_segments(object))
+	if (read_segments(object))
 		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 	if (!sections_find_build_id(object))
 		segments_find_build_id(object);
 	return 0;
 }
+
+static void elf_close(struct object_file *object)
+{
+	elf_end(object->elf);
+	object->elf = NULL;
+}
+
+static bool elf_has_symbols(struct object_file *object)
+{
+	return object_section(object, ".symtab") != NULL;
+}
+
+const struct source_format elf_format = {
+	.kind = IMAGE_ELF,
+	.probe = elf_probe,
+	.read = elf_read,
+	.close = elf_close,
+	.has_symbols = elf_has_symbols,
+	.load_symbols = elf_load_symbols,
+	.load_plt = elf_load_plt,
+	.relocate = elf_relocate,
+};

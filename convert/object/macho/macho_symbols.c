@@ -4,7 +4,7 @@
  * Mach-O symbols have no sizes. LC_FUNCTION_STARTS lists every function, also those whose names were
  * stripped, so that the one before a nameless function does not answer for it.
  */
-#include "convert/object/macho.h"
+#include "convert/object/macho/macho.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -199,7 +199,8 @@ static int add_stub(struct object_file *object, const struct object_file *source
 	return name ? add_symbol(object, addr, size, name, SYMBOL_FUNC, false) : -ENOMEM;
 }
 
-int macho_load_stubs(struct object_file *object, const struct object_file *source)
+/* Appends the stubs that @source has. */
+static int load_stubs(struct object_file *object, const struct object_file *source)
 {
 	const struct macho *m = source->macho;
 	struct span table = part_bytes(source, m->indirect.off, m->indirect.size * 4);
@@ -215,6 +216,14 @@ int macho_load_stubs(struct object_file *object, const struct object_file *sourc
 				       load32(table.data + (s->first + k) * 4, object->big_endian), &names);
 	}
 	return err;
+}
+
+int macho_load_plt(struct object_file *object, const struct object_file *symtab)
+{
+	size_t before = object->symbols.n;
+	int err = load_stubs(object, object);
+	bool none = object->symbols.n == before;
+	return !err && none && symtab && symtab->macho ? load_stubs(object, symtab) : err;
 }
 
 /* ---- Function starts ---- */

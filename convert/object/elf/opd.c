@@ -1,5 +1,6 @@
-#include "convert/object/opd.h"
+#include "convert/object/elf/opd.h"
 
+#include "convert/object/elf/elf.h"
 #include "convert/record/radix.h"
 #include "gsym/base/cursor.h"
 
@@ -16,7 +17,7 @@ int descriptors_open(struct object_file *object)
 	struct object_section *s = object_section(object, ".opd");
 	if (!s || s->code || section_load(s))
 		return 0;
-	if (object->relocatable && section_relocate(object, s, &skipped))
+	if (object->relocatable && elf_relocate(object, s, &skipped))
 		return -ENOMEM;
 	object->opd = s;
 	return 0;

@@ -3,8 +3,8 @@
  *
  * Fields are separated by spaces and lines end with a line feed, before which a carriage return may stand.
  */
-#ifndef CONVERT_BREAKPAD_BREAKPAD_TEXT_H
-#define CONVERT_BREAKPAD_BREAKPAD_TEXT_H
+#ifndef CONVERT_OBJECT_BREAKPAD_TEXT_H
+#define CONVERT_OBJECT_BREAKPAD_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

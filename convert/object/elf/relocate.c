@@ -6,7 +6,8 @@
  * and a few that have no meaning without a run-time (thread-local offsets). Numbers are those of the
  * processor supplements of the System V ABI.
  */
-#include "convert/object/elf_symbols.h"
+#include "convert/object/elf/elf.h"
+#include "convert/object/elf/elf_symbol.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -290,7 +291,7 @@ static bool take_table(struct object_file *object, const GElf_Shdr *shdr)
 	return true;
 }
 
-int section_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped)
+int elf_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped)
 {
 	size_t index = (size_t)(section - object->sections.v) + 1;
 	for (Elf_Scn *scn = NULL; section->data.size && (scn = elf_nextscn(object->elf, scn));) {

@@ -3,7 +3,8 @@
  * big-endian).
  */
 #include "convert/object/identity.h"
-#include "convert/object/macho.h"
+#include "convert/object/macho/macho.h"
+#include "convert/object/source_format.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ struct fat_table {
 	bool wide;
 };
 
+/* A Java class has the same magic number; where the count is, it has its version: at least 43 > SLICES_MAX.
+ */
 static bool open_table(struct span file, struct fat_table *ret)
 {
 	ret->c = cursor_new(file.data, file.size, true);
@@ -34,7 +37,7 @@ static bool open_table(struct span file, struct fat_table *ret)
 }
 
 /* The next entry, with its architecture as the table has it. False when it does not lie in the file. */
-static bool next_entry(struct fat_table *table, struct span file, struct macho_slice *ret)
+static bool next_entry(struct fat_table *table, struct span file, struct object_slice *ret)
 {
 	struct cursor *c = &table->c;
 	uint32_t type = cursor_u32(c), subtype = cursor_u32(c);
@@ -52,14 +55,14 @@ bool begins_like_fat_file(int fd)
 	       (load32(magic, true) == FAT_MAGIC || load32(magic, true) == FAT_MAGIC_64);
 }
 
-size_t macho_slices(struct span data, struct macho_slice *ret, size_t max)
+static size_t fat_slices(struct span data, struct object_slice ret[static SLICES_MAX])
 {
 	struct fat_table table;
-	struct macho_slice slice;
+	struct object_slice slice;
 	size_t found = 0;
 	if (!open_table(data, &table))
 		return 0;
-	for (uint32_t i = 0; i < table.n && found < max; i++) {
+	for (uint32_t i = 0; i < table.n; i++) {
 		if (!next_entry(&table, data, &slice))
 			continue;
 		struct span bytes = {data.data + slice.off, slice.size};
@@ -71,10 +74,21 @@ size_t macho_slices(struct span data, struct macho_slice *ret, size_t max)
 	return found;
 }
 
-struct span macho_part_for(struct span file, const char *arch)
+static bool fat_probe(struct span file)
+{
+	struct object_slice slices[SLICES_MAX];
+	return fat_slices(file, slices) != 0;
+}
+
+const struct source_format fat_format = {
+	.probe = fat_probe,
+	.slices = fat_slices,
+};
+
+struct span fat_part_for(struct span file, const char *arch)
 {
 	struct fat_table table;
-	struct macho_slice slice;
+	struct object_slice slice;
 	if (!open_table(file, &table))
 		return file;
 	for (uint32_t i = 0; i < table.n; i++)

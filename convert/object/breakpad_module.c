@@ -1,9 +1,10 @@
 /*
- * breakpad.c - Breakpad's text symbols as an object file: which architecture, which id.
+ * breakpad_module.c - the head of Breakpad's text symbols: which architecture and id they are for. Their
+ * functions are read by convert/breakpad/.
  */
-#include "convert/breakpad/breakpad.h"
-
-#include "convert/breakpad/breakpad_text.h"
+#include "convert/object/breakpad_text.h"
+#include "convert/object/object_file.h"
+#include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 
 #include <stdio.h>
@@ -70,7 +71,7 @@ static bool take_module(struct span file, struct module_line *ret, const char **
 	       digits <= (size_t)MODULE_ID_SIZE * 2 + AGE_DIGITS_MAX && all_hex(ret->id) && l.at < l.end;
 }
 
-bool breakpad_is_breakpad(struct span file)
+static bool breakpad_probe(struct span file)
 {
 	struct module_line module;
 	const char *next;
@@ -142,7 +143,7 @@ static void read_infos(struct object_file *object, const char *at, const char *e
 	}
 }
 
-int breakpad_read(struct object_file *object, struct gsym_diag *diag)
+static int breakpad_read(struct object_file *object, struct gsym_diag *diag)
 {
 	static const uint8_t none[MODULE_ID_SIZE];
 	const struct span file = {object->map, object->map_size};
@@ -152,7 +153,6 @@ int breakpad_read(struct object_file *object, struct gsym_diag *diag)
 		return diag_set(diag, -ENOEXEC,
 				"%s: line 1: no MODULE record with system, architecture, id and name",
 				object->path);
-	object->kind = IMAGE_BREAKPAD;
 	object->has_base = true;
 	set_arch(object, &module);
 	decode(module.id, object->id, MODULE_ID_SIZE);
@@ -166,3 +166,9 @@ int breakpad_read(struct object_file *object, struct gsym_diag *diag)
 	read_infos(object, next, (const char *)file.data + file.size);
 	return 0;
 }
+
+const struct source_format breakpad_format = {
+	.kind = IMAGE_BREAKPAD,
+	.probe = breakpad_probe,
+	.read = breakpad_read,
+};

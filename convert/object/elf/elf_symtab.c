@@ -1,10 +1,9 @@
 /*
- * elf_symbols.c - symbol tables (System V gABI, chapter 4, "Symbol Table").
+ * elf_symtab.c - symbol tables (System V gABI, chapter 4, "Symbol Table").
  */
-#include "convert/object/elf_symbols.h"
-#include "convert/object/opd.h"
-
-#include "convert/object/elf_object.h"
+#include "convert/object/elf/elf.h"
+#include "convert/object/elf/elf_symbol.h"
+#include "convert/object/elf/opd.h"
 
 #include <string.h>
 
@@ -27,8 +26,7 @@ static bool is_dotted(const char *name)
 	return name[0] == '.' && name[1] && name[1] != '.' && strncmp(name, ".L", 2) != 0;
 }
 
-static int object_add_symbol(struct object_file *object, const GElf_Sym *sym, uint64_t section,
-			     const char *name)
+static int add_symbol(struct object_file *object, const GElf_Sym *sym, uint64_t section, const char *name)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 	bool func = type == STT_FUNC || type == STT_GNU_IFUNC;
@@ -50,30 +48,6 @@ static int object_add_symbol(struct object_file *object, const GElf_Sym *sym, ui
 	if (object->text.n ? !ranges_find(&object->text, s.addr) : !func)
 		return 0;
 	return vec_push(&object->symbols, s);
-}
-
-Elf_Data *extended_indexes(struct object_file *object, Elf_Scn *symtab)
-{
-	for (unsigned i = 0; i < object->n_index_tables; i++)
-		if (object->index_tables[i].symtab == elf_ndxscn(symtab))
-			return elf_getdata(elf_getscn(object->elf, object->index_tables[i].section), NULL);
-	return NULL;
-}
-
-bool symbol_read(struct object_file *object, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
-		 uint64_t *ret_section)
-{
-	Elf32_Word index = 0;
-	*ret_section = 0;
-	if (i > INT32_MAX || !gelf_getsymshndx(symbols, indexes, (int)i, ret, &index))
-		return false;
-	if (ret->st_shndx != SHN_XINDEX)
-		index = ret->st_shndx;
-	/* In linked files values are addresses already. Section n is sections.v[n - 1]. */
-	if (object->relocatable && index && index <= object->sections.n &&
-	    (ret->st_shndx < SHN_LORESERVE || ret->st_shndx == SHN_XINDEX))
-		*ret_section = object->sections.v[index - 1].addr;
-	return true;
 }
 
 /* gcc -flto names offsets of .debug_info ("main.c.02f5d134"), which may look like addresses of code. */
@@ -105,8 +79,7 @@ static int load_table(struct object_file *object, struct object_file *source, El
 			continue; /* most of the table: spare the look at their names */
 		if (is_offset(source, &sym))
 			continue;
-		if (object_add_symbol(object, &sym, section,
-				      elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
+		if (add_symbol(object, &sym, section, elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
 			return -ENOMEM;
 	}
 	return 0;

@@ -1,4 +1,4 @@
-#include "convert/object/plt_stub.h"
+#include "convert/object/elf/plt_stub.h"
 
 #include <elf.h>
 

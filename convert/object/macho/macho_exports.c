@@ -4,7 +4,7 @@
  * A node is the size of its terminal information (flags and address, both ULEB128), the number of edges, and
  * for each a string and the offset of another node. Source: Apple's <mach-o/loader.h>, at dyld_info_command.
  */
-#include "convert/object/macho.h"
+#include "convert/object/macho/macho.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * The code itself does: every stub loads a pointer from a slot of the global offset table, and the relocation
  * of that slot names the function. Encodings are those of the architecture manuals and processor supplements.
  */
-#ifndef CONVERT_OBJECT_PLT_STUB_H
-#define CONVERT_OBJECT_PLT_STUB_H
+#ifndef CONVERT_OBJECT_ELF_PLT_STUB_H
+#define CONVERT_OBJECT_ELF_PLT_STUB_H
 
 #include "gsym/base/cursor.h"
 

@@ -1,8 +1,8 @@
 /*
- * elf_symbols.h - one symbol of a table. Internal to the ELF files.
+ * elf_symbol.h - one entry of an ELF symbol table (gABI, chapter 4, "Symbol Table").
  */
-#ifndef CONVERT_OBJECT_ELF_SYMBOLS_H
-#define CONVERT_OBJECT_ELF_SYMBOLS_H
+#ifndef CONVERT_OBJECT_ELF_ELF_SYMBOL_H
+#define CONVERT_OBJECT_ELF_ELF_SYMBOL_H
 
 #include "convert/object/object_file.h"
 

@@ -1,0 +1,143 @@
+/*
+ * unit_builder.h - the builder's state and steps; private to convert/build.
+ *
+ * builder_unit() walks the entries of a unit once (dwarf_walk.c) and lists subprograms, inlined subroutines
+ * and call sites in flat arrays that refer to each other by index. Then each range of each subprogram becomes
+ * a record: rows from the line table (build_lines.c), its part of the inline tree (build_inline.c), its call
+ * sites (build_calls.c). Subprograms without address are matched with leftover line sequences
+ * (build_folded.c).
+ */
+#ifndef CONVERT_BUILD_UNIT_BUILDER_H
+#define CONVERT_BUILD_UNIT_BUILDER_H
+
+#include "convert/build/build_types.h"
+
+/* A subprogram with code (DW_TAG_subprogram). */
+struct subprogram {
+	uint64_t die_off;
+	uint64_t name_key;              /* entry that has its name */
+	uint64_t sequence;              /* DW_AT_LLVM_stmt_sequence, or NO_SEQUENCE */
+	uint32_t first_range, n_ranges; /* all live ones, in the order of the list */
+	uint32_t first_inlined, end_inlined;
+	uint32_t first_call, end_call;
+};
+
+/*
+ * A subprogram without address: the linker dropped its code, or folded it into an identical function. In the
+ * latter case its line sequence was kept and has the addresses of that function.
+ */
+struct folded_subprogram {
+	uint64_t die_off;
+	uint64_t name_key;
+	uint64_t size;
+	uint64_t sequence; /* DW_AT_LLVM_stmt_sequence, or NO_SEQUENCE */
+};
+
+#define NO_SEQUENCE UINT64_MAX
+
+/* An inlined subroutine (DW_TAG_inlined_subroutine) with its ranges; kept in preorder. */
+struct inlined_call {
+	uint64_t die_off;
+	uint64_t name_key;
+	uint64_t call_file;
+	uint64_t call_line;
+	uint32_t first_range, n_ranges; /* normalized */
+	uint32_t subprogram;
+	uint32_t depth; /* 1 = directly in the subprogram */
+	bool has_call_file;
+};
+
+/* A call instruction of a subprogram (DW_TAG_call_site). */
+struct call_entry {
+	uint64_t return_pc;
+	uint64_t name_key; /* of the callee */
+	uint32_t subprogram;
+	bool has_callee;
+};
+
+/* Cache of names by entry offset. Raising the generation empties it for the next unit. */
+struct name_slot {
+	uint64_t key;
+	uint32_t generation;
+	uint32_t string, bare;
+	bool linkage;
+};
+
+struct unit_builder {
+	const struct build_context *context;
+	struct oddities odd;
+	struct arena arena;
+	struct names *names;
+	struct unit unit;
+	struct unit skeleton;     /* of a split unit */
+	struct split_file *split; /* opened last: the next unit may be in it, too; or NULL */
+	bool is_split;            /* unit is of that file */
+	bool has_ada;             /* so far, some unit was written in it */
+	struct line_table lines;
+	VEC(struct subprogram) subprograms;
+	VEC(struct inlined_call) inlined_calls;
+	VEC(struct call_entry) calls;
+	VEC(struct folded_subprogram) folded;
+	range_vec ranges; /* of subprograms and inlined_calls */
+	record_vec records;
+	VEC(struct pool_string) strings;
+	VEC(struct unit_file) files;
+	VEC(uint32_t) file_map; /* line-table index -> number in files, 0 = not asked for yet */
+	struct name_slot *slots;
+	size_t slot_mask;
+	uint32_t n_names, generation;
+	VEC(struct gsym_row) rows; /* scratch of one function */
+	bool declared;             /* rows is no row of the table, but the function's declaration */
+	uint64_t row_budget;       /* rows still to be taken: overlapping functions must not multiply them */
+	uint64_t inlined_budget;   /* the same for inlined_calls looked at */
+	VEC(struct gsym_inline) inlines;
+	VEC(struct gsym_range) inline_ranges;
+	VEC(struct gsym_callsite) callsites;
+	VEC(uint64_t) patterns;
+	range_vec kept;              /* ranges of the inlined_calls kept so far */
+	range_vec subprogram_ranges; /* all of the subprogram's, normalized */
+	range_vec covered;           /* code that has rows from this unit's functions */
+};
+
+/* Forgets what was read from @dwarf, which is about to be closed. */
+void builder_forget(struct unit_builder *builder, const struct dwarf *dwarf);
+
+/* Finds subprograms and inlined_calls (dwarf_walk.c). A damaged entry ends the unit, what came before stays.
+ * 0 or -ENOMEM.
+ */
+int builder_walk(struct unit_builder *builder);
+
+/* The number of a line-table file in the result: 1 and up, 0 for none. False when there is no such file. */
+int builder_file(struct unit_builder *builder, uint64_t index, uint32_t *ret);
+
+/* The name of the entry at @key. ret->string is NO_STRING when it has none. */
+int builder_name(struct unit_builder *builder, uint64_t key, struct name_slot *ret);
+
+/* Rows of [lo, hi) into builder->rows (build_lines.c). @subprogram may be NULL. Without any, the
+ * declaration's at its start. */
+int builder_rows(struct unit_builder *builder, uint64_t lo, uint64_t hi, const struct subprogram *subprogram);
+
+/* Rows of one sequence that hold in [lo, hi), alone. */
+int builder_sequence_rows(struct unit_builder *builder, const struct line_seq *seq, uint64_t lo, uint64_t hi);
+
+/* The sequence whose program begins at @off of .debug_line, or NULL. */
+const struct line_seq *builder_find_sequence(const struct unit_builder *builder, uint64_t off);
+
+/* Lines from the declaration of the function at @die_off to the first row of @seq; UINT64_MAX: not behind it.
+ */
+uint64_t builder_declaration_distance(struct unit_builder *builder, const struct line_seq *seq,
+				      uint64_t die_off);
+
+/* Records of folded functions whose place could be found (build_folded.c). */
+int builder_folded(struct unit_builder *builder);
+
+/* Copies the scratch of one function into @record and appends it to builder->records. */
+int builder_keep_record(struct unit_builder *builder, struct func_record *record);
+
+/* The call sites of a subprogram in [lo, hi) into builder->callsites and patterns (build_calls.c). */
+int builder_callsites(struct unit_builder *builder, uint32_t subprogram, uint64_t lo, uint64_t hi);
+
+/* The inline tree of a subprogram in [lo, hi) into builder->inlines and inline_ranges (build_inline.c). */
+int builder_inlines(struct unit_builder *builder, uint32_t subprogram, uint64_t lo, uint64_t hi);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * files.h - the files of one conversion: opened, searched for, fetched.
+ */
+#ifndef CONVERT_FILES_H
+#define CONVERT_FILES_H
+
+#include "convert/conversion.h"
+
+/*
+ * Finds and opens the files that belong to c->object. -EINVAL when one that the caller named belongs to
+ * another object file, or the errnos of object_open() for it; -ENOMEM.
+ */
+int conversion_open_files(struct conversion *c, struct gsym_diag *diag);
+
+/* Fills c->symbols from all of them. 0 or -ENOMEM. */
+int conversion_load_symbols(struct conversion *c);
+
+/* Opens the DWARF of all of them, or the debug map of a Mach-O binary. 0 or -ENOMEM. */
+int conversion_open_dwarf(struct conversion *c);
+
+/* Lists the files that were not found in @summary. 0 or -ENOMEM. */
+int conversion_list_missing(struct conversion *c, struct convert_summary *summary);
+
+void conversion_close_files(struct conversion *c);
+
+#endif

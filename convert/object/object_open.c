@@ -1,0 +1,294 @@
+/*
+ * object_open.c - the table of source formats, and opening files by it.
+ *
+ * A file is mapped whole. The first format of the table whose probe() accepts it reads it; of a container,
+ * one slice or each in turn is read in place, by the format that accepts that slice.
+ */
+#include "convert/object/object_open.h"
+
+#include "convert/object/source_format.h"
+#include "gsym/base/diag.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_SIZE_MIN = 16 /* bytes of the shortest header of any format */ };
+
+/* Probed in this order. Fat files come last: their magic number is also that of Java classes. */
+static const struct source_format *const formats[] = {
+	&elf_format, &macho_format, &breakpad_format, &gsym_format, &fat_format,
+};
+
+static const struct source_format *find_format(struct span file)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (formats[i]->probe(file))
+			return formats[i];
+	return NULL;
+}
+
+/* ---- Mapping ---- */
+
+static struct span object_bytes(const struct object_file *object)
+{
+	return (struct span){object->map, object->map_size};
+}
+
+static struct object_file *object_new(const char *path, const struct convert_opener *opener)
+{
+	struct object_file *object = calloc(1, sizeof(*object));
+	if (object && !(object->path = strdup(path)))
+		freep(&object);
+	if (object)
+		object->opener = opener;
+	return object;
+}
+
+static void set_bytes(struct object_file *object, struct span file)
+{
+	object->file = file;
+	object->map = file.data;
+	object->map_size = file.size;
+}
+
+static int map_descriptor(struct object_file *object, int fd, struct gsym_diag *diag)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return diag_set(diag, -errno, "%s: cannot stat: %s", object->path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return diag_set(diag, -ENOEXEC, "%s: not a regular file", object->path);
+	if (st.st_size < FILE_SIZE_MIN)
+		return diag_set(diag, -ENOEXEC, "%s: too short for an object file: %lld bytes", object->path,
+				(long long)st.st_size);
+	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return diag_set(diag, -errno, "%s: cannot map: %s", object->path, strerror(errno));
+	set_bytes(object, (struct span){map, (size_t)st.st_size});
+	object->mtime = (uint64_t)st.st_mtim.tv_sec;
+	object->mapped = true;
+	return 0;
+}
+
+/*
+ * Paths may come from a hostile file (.gnu_debugaltlink, DW_AT_dwo_name), and opening a device can have side
+ * effects, so the type is checked first. O_NONBLOCK: opening must not block if a FIFO has replaced the file
+ * since.
+ */
+static int open_regular(const char *path)
+{
+	struct stat st;
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int object_map(const char *path, const struct convert_opener *opener, struct object_file **ret,
+	       struct gsym_diag *diag)
+{
+	CLEANUP(object_closep) struct object_file *object = object_new(path, opener);
+	if (!object)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
+	int fd = opener ? opener->open(opener->user, path) : open_regular(path);
+	if (fd == -ENOEXEC)
+		return diag_set(diag, fd, "%s: not a regular file", path);
+	if (fd < 0)
+		return diag_set(diag, fd, "%s: cannot open: %s", path, strerror(-fd));
+	int err = map_descriptor(object, fd, diag);
+	close(fd);
+	if (!err)
+		*ret = TAKE(object);
+	return err;
+}
+
+/* ---- Reading ---- */
+
+/* The compression of a file in no known format, or NULL. Distributions compress kernel modules. */
+static const char *compressor(const struct object_file *object)
+{
+	static const struct {
+		uint8_t magic[6];
+		uint8_t size;
+		const char *name;
+	} known[] = {
+		{{0xfd, '7', 'z', 'X', 'Z', 0}, 6, "xz"},
+		{{0x28, 0xb5, 0x2f, 0xfd}, 4, "zstd"},
+		{{0x1f, 0x8b, 8}, 3, "gzip"},
+		{{'B', 'Z', 'h'}, 3, "bzip2"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (object->map_size >= sizeof(known[i].magic) &&
+		    !memcmp(object->map, known[i].magic, known[i].size))
+			return known[i].name;
+	return NULL;
+}
+
+static int unknown_format(const struct object_file *object, struct gsym_diag *diag)
+{
+	const char *name = compressor(object);
+	if (!name)
+		return diag_set(diag, -ENOEXEC, "%s: not an object file", object->path);
+	return diag_set(diag, -ENOEXEC, "%s: compressed with %s: decompress it first", object->path, name);
+}
+
+/* Reads object->map by @format, or by no format at all when that is NULL. */
+static int read_by(struct object_file *object, const struct source_format *format, struct gsym_diag *diag)
+{
+	if (!format)
+		return unknown_format(object, diag);
+	object->format = format;
+	object->kind = format->kind;
+	return format->read(object, diag);
+}
+
+static int read_slice(struct object_file *object, struct span container, const struct object_slice *slice,
+		      struct gsym_diag *diag)
+{
+	object->map = container.data + slice->off;
+	object->map_size = slice->size;
+	return read_by(object, find_format(object_bytes(object)), diag);
+}
+
+/* Undoes read_slice(), so that the next slice can be read. */
+static void forget_slice(struct object_file *object)
+{
+	if (object->format && object->format->close)
+		object->format->close(object);
+	object->format = NULL;
+	object->sections.n = object->segments.n = object->text.n = 0;
+	object->id_size = 0;
+	object->has_base = false;
+}
+
+static bool has_id(const struct object_file *object, const struct object_pick *pick)
+{
+	return !pick || !pick->id_size ||
+	       (pick->id_size == object->id_size && !memcmp(pick->id, object->id, pick->id_size));
+}
+
+static int no_slice(const struct object_file *object, const struct object_slice *slices, size_t n,
+		    const struct object_pick *pick, struct gsym_diag *diag)
+{
+	char list[SLICES_MAX * 18] = "";
+	for (size_t i = 0; i < n; i++)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
+			 slices[i].arch);
+	if (pick && pick->arch)
+		return diag_set(diag, -ENOEXEC, "%s: holds images for %s, none for %s", object->path, list,
+				pick->arch);
+	return diag_set(diag, -ENOEXEC, "%s: holds images for %s: choose one of them", object->path, list);
+}
+
+/* Reads the slice that @pick chooses, or the only one. */
+static int read_picked(struct object_file *object, const struct source_format *format,
+		       const struct object_pick *pick, struct gsym_diag *diag)
+{
+	struct object_slice slices[SLICES_MAX];
+	const struct span container = object_bytes(object);
+	size_t n = format->slices(container, slices);
+	bool any = n == 1 || (pick && (pick->arch || pick->id_size));
+	for (size_t i = 0; i < n && any; i++) {
+		if (pick && pick->arch && strcmp(pick->arch, slices[i].arch))
+			continue;
+		int err = read_slice(object, container, &slices[i], diag);
+		if (!err && has_id(object, pick))
+			return 0;
+		if (err && (!pick || !pick->id_size || err == -ENOMEM))
+			return err;
+		forget_slice(object);
+	}
+	return no_slice(object, slices, n, pick, diag);
+}
+
+int object_read(struct object_file *object, const struct object_pick *pick, struct gsym_diag *diag)
+{
+	const struct source_format *format = find_format(object_bytes(object));
+	return format && format->slices ? read_picked(object, format, pick, diag)
+					: read_by(object, format, diag);
+}
+
+static int read_each(struct object_file *object, const struct source_format *format,
+		     int (*each)(void *user, struct object_file *object), void *user, struct gsym_diag *diag)
+{
+	struct object_slice slices[SLICES_MAX];
+	const struct span container = object_bytes(object);
+	size_t n = format->slices(container, slices);
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		err = read_slice(object, container, &slices[i], diag);
+		if (!err)
+			err = each(user, object);
+		else if (err == -EBADMSG)
+			err = 0;
+		forget_slice(object);
+	}
+	return err;
+}
+
+/* ---- Opening ---- */
+
+int object_open(const char *path, const struct convert_opener *opener, struct object_file **ret,
+		struct gsym_diag *diag)
+{
+	return object_open_slice(path, opener, NULL, ret, diag);
+}
+
+int object_open_slice(const char *path, const struct convert_opener *opener, const struct object_pick *pick,
+		      struct object_file **ret, struct gsym_diag *diag)
+{
+	CLEANUP(object_closep) struct object_file *object = NULL;
+	int err = object_map(path, opener, &object, diag);
+	if (!err)
+		err = object_read(object, pick, diag);
+	if (!err)
+		*ret = TAKE(object);
+	return err;
+}
+
+int object_open_descriptor(int fd, const char *name, const struct convert_opener *opener,
+			   struct object_file **ret, struct gsym_diag *diag)
+{
+	CLEANUP(object_closep) struct object_file *object = object_new(name, opener);
+	if (!object)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", name);
+	int err = map_descriptor(object, fd, diag);
+	if (!err)
+		err = object_read(object, NULL, diag);
+	if (!err)
+		*ret = TAKE(object);
+	return err;
+}
+
+int object_open_memory(const void *data, size_t size, const char *name, struct object_file **ret,
+		       struct gsym_diag *diag)
+{
+	CLEANUP(object_closep) struct object_file *object = object_new(name, NULL);
+	if (!object)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", name);
+	set_bytes(object, (struct span){data, size});
+	int err = object_read(object, NULL, diag);
+	if (!err)
+		*ret = TAKE(object);
+	return err;
+}
+
+int object_each(int fd, const char *name, int (*each)(void *user, struct object_file *object), void *user,
+		struct gsym_diag *diag)
+{
+	CLEANUP(object_closep) struct object_file *object = object_new(name, NULL);
+	if (!object)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", name);
+	int err = map_descriptor(object, fd, diag);
+	if (err)
+		return err;
+	const struct source_format *format = find_format(object->file);
+	if (format && format->slices)
+		return read_each(object, format, each, user, diag);
+	err = read_by(object, format, diag);
+	return err ? err : each(user, object);
+}

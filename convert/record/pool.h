@@ -1,0 +1,39 @@
+/*
+ * pool.h - interned strings and files: equal ones get the same number.
+ */
+#ifndef CONVERT_RECORD_POOL_H
+#define CONVERT_RECORD_POOL_H
+
+#include "gsym/base/vec.h"
+
+#define NO_STRING UINT32_MAX
+
+struct pool_string {
+	const char *text; /* borrowed from a section, or from an arena; need not be terminated */
+	uint64_t hash;
+	uint32_t size;
+};
+
+struct pool_file {
+	uint32_t dir, base; /* strings */
+};
+
+/* String 0 is "", file 0 is "no file". Zero-initialised is not valid: pool_init(). */
+struct pool {
+	VEC(struct pool_string) strings;
+	VEC(struct pool_file) files;
+	uint32_t *string_slots, *file_slots; /* open addressing; index + 1, 0 = free */
+	size_t string_mask, file_mask;
+};
+
+int pool_init(struct pool *pool);
+void pool_deinit(struct pool *pool);
+
+/* A string with its hash, not in any pool yet. */
+struct pool_string pool_string_of(const char *text, size_t size);
+
+/* Numbers of a string and of a file; equal ones get the same number. 0 or -ENOMEM. */
+int pool_add_string(struct pool *pool, const struct pool_string *string, uint32_t *ret);
+int pool_add_file(struct pool *pool, struct pool_file file, uint32_t *ret);
+
+#endif

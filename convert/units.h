@@ -1,0 +1,20 @@
+/*
+ * units.h - units of debug data to function records.
+ */
+#ifndef CONVERT_UNITS_H
+#define CONVERT_UNITS_H
+
+#include "convert/conversion.h"
+
+/* Makes records of all units, by c->threads threads. 0, -ENOMEM or -ECANCELED. */
+int conversion_read_units(struct conversion *c);
+
+/*
+ * Appends the records of all units to c->records, in unit order, with the pool's numbers. 0 or the first
+ * error of a unit.
+ */
+int conversion_merge_units(struct conversion *c, struct convert_summary *summary);
+
+void conversion_close_units(struct conversion *c);
+
+#endif
