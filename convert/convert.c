@@ -47,7 +47,7 @@ static int finish_writer(struct gsym_writer *writer, struct output *out, struct 
 	return err;
 }
 
-/* Has @fill fill a new file, and puts it where it belongs. */
+/* Writes the functions that @fill adds to @out. */
 static int write_gsym(struct conversion *c, const struct gsym_writer_options *options, fill_fn *fill,
 		      struct output *out, struct convert_summary *summary, struct gsym_diag *diag)
 {
@@ -151,7 +151,7 @@ static int convert_breakpad(struct conversion *c, struct output *out, struct con
 
 /* ---- GSYM ---- */
 
-/* What is only copied: a file of GSYM, that of an object file, or a section of one. NULL: nothing. */
+/* The object file whose GSYM is to be copied: a GSYM file, or one with a section of it. NULL: none. */
 static const struct object_file *gsym_object(const struct conversion *c)
 {
 	if (is_kind(c->debug, IMAGE_GSYM_FILE))
@@ -190,7 +190,7 @@ static int convert_gsym(struct conversion *c, struct output *out, struct convert
 
 /* ---- The stages ---- */
 
-/* The one size that upstream infers: that of the very last function, up to the end of the code around it. */
+/* The only size that llvm-gsymutil infers: the last function extends to the end of its section. */
 static void stretch_last(struct func_record *last, const range_vec *text)
 {
 	const struct range *around = last->end == last->start ? ranges_find(text, last->start) : NULL;
@@ -198,7 +198,7 @@ static void stretch_last(struct func_record *last, const range_vec *text)
 		last->end = around->hi;
 }
 
-/* From all records to those that are written. */
+/* From all records to the final ones. */
 static int finalize(struct conversion *c, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;

@@ -2,7 +2,7 @@
  * convert.h - from an object file to GSYM.
  *
  * This is all that programs know of the converter. Everything in a file is hostile: a damaged unit, section
- * or symbol is skipped and counted in the summary, and only a file with nothing to tell fails as a whole.
+ * or symbol is skipped and counted in the summary, and only a file without any function fails as a whole.
  */
 #ifndef CONVERT_CONVERT_H
 #define CONVERT_CONVERT_H

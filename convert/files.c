@@ -1,6 +1,6 @@
 /*
- * files.c - the files of one conversion: the object file, its debug file, what that shares with others, split
- * units, and symbols elsewhere. How they are found is debug_files.c and split.c.
+ * files.c - the files of one conversion: the object file, its debug file, their alternate file, split units,
+ * and separate symbols. They are found by debug_files.c and split.c.
  */
 #include "convert/files.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether @b can belong to @a as far as ids tell; text symbols may know only the beginning of one. */
+/* Whether the ids allow @b to belong to @a; text symbols may have only the first 16 bytes of an id. */
 static bool ids_agree(const struct object_file *a, const struct object_file *b)
 {
 	static const uint8_t zeros[IMAGE_ID_MAX];
@@ -24,7 +24,7 @@ static bool ids_agree(const struct object_file *a, const struct object_file *b)
 	return !memcmp(a->id, b->id, common) && !memcmp(b->id + common, zeros, b->id_size - common);
 }
 
-/* Opens a file the caller named. It must be there, and belong to the object file as far as build ids tell. */
+/* Opens a file that the caller named. It must exist, and have the architecture and build id of c->object. */
 static int open_named(const struct conversion *c, const char *path, struct object_file **ret,
 		      struct gsym_diag *diag)
 {
@@ -45,13 +45,13 @@ static struct object_file *dwarf_object(const struct conversion *c)
 	return c->debug ? c->debug : c->object;
 }
 
-/* Others have all in them, and refer to no files. */
+/* Only these refer to other files. */
 static bool is_object(const struct object_file *object)
 {
 	return object->kind == IMAGE_ELF || object->kind == IMAGE_MACHO;
 }
 
-/* Symbols that are damaged are as good as none. */
+/* A damaged .gnu_debugdata is counted and ignored. */
 static int open_mini(struct conversion *c)
 {
 	int err = open_debugdata(c->object, &c->mini);
@@ -60,14 +60,14 @@ static int open_mini(struct conversion *c)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* GSYM in the file itself is better than symbols alone, and serves nobody who names other files. */
+/* Embedded GSYM is preferred to symbols alone, unless the caller named other files. */
 static bool wants_embedded(const struct conversion *c)
 {
 	return !c->debug && !c->symtab && !c->listed && !c->options->no_dwarf &&
 	       !object_section(c->object, ".debug_info");
 }
 
-/* Text symbols make way for a debug file with DWARF, if there is one. */
+/* Replaces text symbols by a debug file with DWARF, if one is found. */
 static int prefer_dwarf(struct conversion *c)
 {
 	struct object_file *found = NULL;
@@ -79,7 +79,7 @@ static int prefer_dwarf(struct conversion *c)
 	return err;
 }
 
-/* Debug data that is nowhere here may be elsewhere: for object files without any, in whatever form. */
+/* Whether to fetch the debug file: no debug data in any form was found. */
 static bool wants_fetched(const struct conversion *c)
 {
 	return !c->options->no_dwarf && !c->object->gsym && c->object->kind == IMAGE_ELF &&
@@ -177,11 +177,11 @@ void conversion_close_files(struct conversion *c)
 	object_close(c->object);
 }
 
-/* ---- What is not here ---- */
+/* ---- Files not found ---- */
 
-enum { MISSING_MAX = 64 }; /* names told; there may be thousands of the same kind */
+enum { MISSING_MAX = 64 }; /* names listed; there may be thousands */
 
-/* @fetched: what came of asking for it elsewhere. */
+/* @fetched: the result of fetching it, -ENOSYS: not tried. */
 static int add_fetched(struct convert_summary *summary, unsigned *n, const char *name, int fetched)
 {
 	char *longer = NULL, why[64] = "";

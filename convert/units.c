@@ -1,12 +1,15 @@
 /*
- * units.c - from units to records: in parallel, each unit by one thread, then put together in the order of
- * units.
+ * units.c - units to records.
+ *
+ * Threads take units in ascending order and convert each with their own builder. The results are then merged
+ * in unit order by one thread, which renumbers strings and files to the pool's, so that the output does not
+ * depend on the number of threads.
  */
 #include "convert/units.h"
 
 #include "gsym/base/parallel.h"
 
-/* Gives back .debug_info up to @end, if that is worth a call. */
+/* Releases .debug_info up to @end, if that is worth a system call. */
 static void release_upto(struct conversion *c, uint64_t end)
 {
 	if (end < c->released + RELEASE_STEP)
@@ -15,7 +18,7 @@ static void release_upto(struct conversion *c, uint64_t end)
 	c->released = end;
 }
 
-/* Pages of .debug_info that no thread will read in order any more are given back. */
+/* Releases pages of .debug_info before the first unit that a thread still reads. */
 static void release_pages(struct conversion *c)
 {
 	size_t unit = SIZE_MAX;
@@ -56,7 +59,7 @@ static void convert_unit(void *user, size_t index, unsigned thread)
 	}
 }
 
-/* Of a binary whose debug data was never linked: one object file and its units. */
+/* The same for one object file of a debug map and its units. */
 static void convert_mapped_object(void *user, size_t index, unsigned thread)
 {
 	struct conversion *c = user;
@@ -93,7 +96,7 @@ int conversion_read_units(struct conversion *c)
 	return atomic_load(&c->cancelled) ? -ECANCELED : 0;
 }
 
-/* ---- Putting them together ---- */
+/* ---- Merging ---- */
 
 struct numbers {
 	uint32_t *strings, *files; /* the unit's number -> the pool's */
@@ -172,7 +175,7 @@ static int merge_results(struct conversion *c, const struct unit_result *results
 
 int conversion_merge_units(struct conversion *c, struct convert_summary *summary)
 {
-	c->released = 0; /* short names are strings in .debug_info itself: it is read once more */
+	c->released = 0; /* short names are in .debug_info itself, so merging faults pages in again */
 	int err = merge_results(c, c->results, c->dwarf.n_units, summary);
 	for (size_t i = 0; i < c->map.objects.n && !err; i++) {
 		const struct mapped_object *object = &c->map.objects.v[i];

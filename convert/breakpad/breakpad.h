@@ -5,10 +5,10 @@
  * other records, a line each; the line records of a function follow its FUNC. Addresses count from the start
  * of the module.
  *
- * Such files have gigabytes. They are mapped and read three times in order, and pages are given back behind
- * each pass: the first finds functions, files and names, the second stores the names, and the third reads the
- * records of a batch of functions at a time and encodes them at once. So what is kept of a function is 40
- * bytes and its record in GSYM.
+ * Such files have gigabytes. They are mapped and read in three sequential passes that release pages once
+ * read: the first finds functions, files and names, the second stores the names, and the third reads the
+ * records of a batch of functions and encodes them. So memory is 40 bytes and the encoded GSYM record for
+ * each function.
  */
 #ifndef CONVERT_BREAKPAD_BREAKPAD_H
 #define CONVERT_BREAKPAD_BREAKPAD_H
@@ -24,9 +24,9 @@ struct breakpad_function {
 	uint64_t addr;
 	uint64_t name_off; /* of its name in the file; the rest of that line */
 	uint64_t strp;     /* of its name, once that is stored */
-	uint32_t size;     /* bytes of code, 0 = not told */
+	uint32_t size;     /* bytes of code, 0 = unknown */
 	uint32_t name_size;
-	uint32_t body_size; /* its records are in the bytes from its name to here */
+	uint32_t body_size; /* bytes from its name to the end of its records */
 	bool is_public;
 	bool kept;
 };
@@ -48,15 +48,25 @@ struct breakpad_tables {
 
 void breakpad_tables_free(struct breakpad_tables *tables);
 
-/* Addresses become those of an object file at @base. 0, -ENOMEM or -ECANCELED. */
+/*
+ * Finds the functions, files and names of a file.
+ *
+ * @object:  the file
+ * @base:    added to all addresses
+ * @threads: to scan with
+ * @ret:     in file order
+ * @odd:     damaged records are counted here
+ *
+ * 0 or -ENOMEM.
+ */
 int breakpad_scan(const struct object_file *object, uint64_t base, unsigned threads,
 		  struct breakpad_tables *ret, struct oddities *odd);
 
 /* ---- The records of one function (breakpad_function.c) ---- */
 
 /*
- * What a file's numbers mean. Nearly always they are dense, so most are indexes of an array; a hash table
- * could be made slow by who chooses them.
+ * Maps a file's numbers. They are usually dense, so most are indexes into an array; a hostile file could
+ * choose numbers that collide in a hash table.
  */
 struct breakpad_numbers {
 	uint64_t *dense; /* meaning + 1, 0 = none */
@@ -75,7 +85,7 @@ struct breakpad_context {
 	struct breakpad_numbers origins; /* INLINE_ORIGIN: string in GSYM */
 };
 
-/* Whether @number is known, and what it means. */
+/* Looks up @number; false when it is not defined. */
 bool breakpad_number(const struct breakpad_numbers *numbers, uint64_t number, uint64_t *ret);
 
 /* Scratch of one thread. */
@@ -84,8 +94,14 @@ struct breakpad_reader *breakpad_reader_new(const struct breakpad_context *conte
 void breakpad_reader_free(struct breakpad_reader *reader);
 
 /*
- * Reads lines and inlined calls of @function into @arena. @order: which function it is, for the first of each
- * kind of oddity. A size that is not told becomes the end of the last line. 0 or -ENOMEM.
+ * Reads the rows and inlined calls of a function.
+ *
+ * @reader:   the thread's
+ * @function: an unknown size becomes the end of the last line
+ * @order:    its number, by which the first oddity of each kind is chosen
+ * @arena:    for the arrays of @ret
+ *
+ * 0 or -ENOMEM.
  */
 int breakpad_read_function(struct breakpad_reader *reader, const struct breakpad_function *function,
 			   uint64_t order, struct arena *arena, struct gsym_func *ret);
@@ -145,7 +161,10 @@ struct breakpad_job {
 	uint64_t n_written;
 };
 
-/* Adds all functions of the file to @writer. 0, -ENODATA when there are none, or what went wrong. */
+/*
+ * Adds all functions of the file to @writer. 0, -ENODATA when there are none, -EOVERFLOW when names exceed
+ * the limit of the GSYM version, -ECANCELED, -ENOMEM, or the writer's errno.
+ */
 int breakpad_write(struct breakpad_job *job, struct gsym_writer *writer, struct gsym_diag *diag);
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * breakpad_function.c - the records of one function: line records become rows, INLINE records a tree.
  *
- * A line record says where it ends, a row does not: where nothing follows at once, a row without file and
- * line does.
+ * A line record has a size, a row extends to the next one: gaps become rows without file and line.
  */
 #include "convert/breakpad/breakpad.h"
 
@@ -19,11 +18,11 @@ struct breakpad_reader {
 	VEC(struct body_line) lines;
 	VEC(struct gsym_row) rows;
 	struct breakpad_tree tree;
-	uint64_t last_number, last_file; /* the file asked for last, and what it is */
+	uint64_t last_number, last_file; /* cache of the last file number looked up */
 	bool last_known;
 	/* of the function under way */
 	uint64_t start;
-	uint32_t size; /* UINT32_MAX: not told */
+	uint32_t size; /* UINT32_MAX: unknown */
 	bool descends;
 };
 
@@ -115,7 +114,7 @@ static int take_line(struct breakpad_reader *r, struct text_line l)
 		return 0;
 	}
 	if (!size)
-		return 0; /* no code, so nobody can ask for it */
+		return 0; /* no code, so no lookup can find it */
 	if (!clip(r, addr, size, &b.lo, &b.hi)) {
 		oddity_count(&r->odd, ODD_BREAKPAD_OUTSIDE, "file", offset(r, all));
 		return 0;
@@ -129,7 +128,7 @@ static int take_line(struct breakpad_reader *r, struct text_line l)
 	return vec_push(&r->lines, b);
 }
 
-/* Fields up to the end, to tell the records of before 2021, which do not say in which file the call is. */
+/* The number of fields, which distinguishes records from before 2021, which lack the file of the call. */
 static size_t count_fields(struct text_line l)
 {
 	size_t n = 0;
@@ -155,7 +154,7 @@ static int take_ranges(struct breakpad_reader *r, struct text_line *l, bool *ret
 	return 0;
 }
 
-/* "depth call_line [call_file] origin [address size]+", behind INLINE */
+/* The fields of INLINE: "depth call_line [call_file] origin [address size]+" */
 static int take_inline(struct breakpad_reader *r, struct text_line l)
 {
 	struct breakpad_node node = {.off = offset(r, l)};
@@ -286,7 +285,7 @@ int breakpad_read_function(struct breakpad_reader *r, const struct breakpad_func
 	*ret = (struct gsym_func){.start = f->addr, .name = f->strp, .size = f->size ? f->size : end};
 	if (!err && r->rows.n && end < ret->size)
 		err = push_row(r, end, 0, 0);
-	if (!f->size) /* nobody knows what lies in it */
+	if (!f->size) /* no range to clip inlined calls to */
 		r->tree.nodes.n = r->tree.ranges.n = 0;
 	if (!err)
 		err = breakpad_tree_make(&r->tree, &r->odd);

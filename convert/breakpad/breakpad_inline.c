@@ -1,14 +1,14 @@
 /*
- * breakpad_inline.c - from INLINE records, which come in any order, to a tree.
+ * breakpad_inline.c - from INLINE records, in any order, to an inline tree.
  *
- * A record says how deep it is, not what it lies in: that is the call one level up whose code holds the first
- * of its ranges. Level by level, ranges are made disjoint and cut to those of the level above, so that the
- * work grows with the number of records, whatever they say.
+ * A record has its depth but not its parent, which is the call one level up that contains the first of its
+ * ranges. Level by level, ranges are sorted, made disjoint and clipped to those of the level above by a merge
+ * of both sorted lists; the number of pieces is bounded. O(n log n) for any input.
  */
 #include "convert/breakpad/breakpad.h"
 
 enum {
-	PIECES_PER_RANGE = 8, /* into how many a range may be cut, on average */
+	PIECES_PER_RANGE = 8, /* pieces of a range, on average */
 	PIECES_ALWAYS = 4096,
 };
 
@@ -45,8 +45,8 @@ static int compare_range(const void *a, const void *b)
 	return x->hi < y->hi ? -1 : x->hi > y->hi;
 }
 
-/* Ascending and disjoint: of two calls that claim the same code on one level, the first has it. Gives the new
- * number. */
+/* Ascending and disjoint: of two calls on one level that claim the same code, the first keeps it. Returns the
+ * new number. */
 static size_t make_disjoint(struct breakpad_range *v, size_t n)
 {
 	size_t kept = 0;

@@ -1,8 +1,9 @@
 /*
  * breakpad_scan.c - which functions, files and names a file of Breakpad symbols has, and where.
  *
- * The file is cut into chunks that several threads read; a line belongs to the chunk it begins in. What a
- * chunk finds before its first FUNC or PUBLIC belongs to the function that the chunks before have left open.
+ * The file is split into chunks that several threads scan; a line belongs to the chunk it begins in. Tables
+ * of the chunks are concatenated in file order; records before the first FUNC or PUBLIC of a chunk belong to
+ * the last function of an earlier chunk. Linear in the size of the file, without a copy of any text.
  */
 #include "convert/breakpad/breakpad.h"
 
@@ -66,7 +67,7 @@ static bool has_text(struct text_line l)
 	       !memchr(l.at, 0, (size_t)(l.end - l.at));
 }
 
-/* The end of what belongs to the function before. */
+/* Ends the records of the previous function. */
 static void bound(struct scan_chunk *chunk)
 {
 	chunk->bounded = true;
@@ -75,7 +76,7 @@ static void bound(struct scan_chunk *chunk)
 
 static void take_m(struct text_line *l)
 {
-	(void)LINE_TAKE(l, "m"); /* several symbols share this place; one of them is told */
+	(void)LINE_TAKE(l, "m"); /* "multiple": several symbols share the address, and this is one of them */
 }
 
 /* "[m] address size parameters name" */
@@ -156,7 +157,7 @@ static int take_origin(struct chunk_line *line, struct text_line l)
 	return take_name(line, l, &line->chunk->tables.origins);
 }
 
-/* A line record, an INLINE record, or nothing known: what a function's own reader looks at. */
+/* Adds a line or INLINE record to the open function, whose reader parses it. */
 static void take_body(struct chunk_line *line)
 {
 	struct scan_chunk *chunk = line->chunk;
@@ -182,7 +183,7 @@ static bool is_body(struct text_line l)
 	return l.at < l.end && (hex_digit(*l.at) >= 0 || (*l.at == 'I' && LINE_TAKE(&l, "INLINE")));
 }
 
-/* Others (STACK, INFO, and what later versions add) say nothing of names or lines. */
+/* Other records (STACK, INFO, and later additions) have neither names nor lines. */
 static int take_line(struct chunk_line *line, struct text_line l)
 {
 	if (LINE_TAKE(&l, "FUNC"))
@@ -200,7 +201,7 @@ static int take_line(struct chunk_line *line, struct text_line l)
 
 /* ---- Chunks ---- */
 
-/* The first line that begins at @from or behind it, but before @to; else @to. */
+/* The first line that begins in [from, to), or @to. */
 static const char *first_line(const struct object_file *object, const char *from, const char *to)
 {
 	if ((const uint8_t *)from == object->map || from[-1] == '\n')
@@ -243,7 +244,7 @@ static void scan_one_chunk(void *user, size_t index, unsigned thread)
 			      : (void)0,                                                                 \
 		    (to)->n += (from)->n, 0))
 
-/* What a chunk has before its first function belongs to @open, or to nobody. */
+/* Adds the records before the chunk's first function to @open; without it they are counted as loose. */
 static void give_before(struct breakpad_tables *all, size_t open, struct scan_chunk *chunk)
 {
 	if (!chunk->before)

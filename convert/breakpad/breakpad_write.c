@@ -1,6 +1,10 @@
 /*
- * breakpad_write.c - from a file of Breakpad symbols to GSYM: which functions stay, their names, then batch
- * by batch their lines and calls.
+ * breakpad_write.c - from a Breakpad symbol file to GSYM: selects functions, stores names, then converts
+ * lines and calls in batches.
+ *
+ * Functions are sorted by address (radix sort); of each address the sized ones are kept, one for each size,
+ * or one without size. A batch of kept functions is read by several threads into per-thread arenas, encoded,
+ * and freed, so that memory does not depend on the size of the file.
  */
 #include "convert/breakpad/breakpad.h"
 
@@ -10,12 +14,12 @@
 #include "gsym/base/parallel.h"
 
 enum {
-	/* Functions read before they are encoded: few enough to be small, enough for several threads. */
+	/* Limits of a batch of functions: small enough for memory, large enough for several threads. */
 	BATCH_BYTES = 8 << 20,
 	BATCH_FUNCTIONS = 32 * 1024,
-	FAULT_AROUND = 64 * 1024, /* what a function elsewhere in the file makes resident */
+	FAULT_AROUND = 64 * 1024, /* bytes made resident by a page fault elsewhere in the file */
 	FUNCTIONS_AT_ONCE = 64,   /* for one thread */
-	DENSE_PER_NAME = 8, /* a number this much above the count of names is not looked up in an array */
+	DENSE_PER_NAME = 8,       /* the array's size is limited to this many times the number of names */
 	DENSE_ALWAYS = 4096,
 };
 
@@ -76,7 +80,7 @@ static void keep(struct writing *w, struct keyed k)
 	w->order[w->n_order++] = k;
 }
 
-/* Of those with one range the first in sight that tells most. */
+/* Keeps one function for each range: the one with most records, the first of equals. */
 static void keep_sized(struct writing *w, size_t first, size_t n, uint64_t *reach)
 {
 	const struct breakpad_function *v = w->tables.functions.v, *last = NULL;
@@ -97,7 +101,7 @@ static void keep_sized(struct writing *w, size_t first, size_t n, uint64_t *reac
 		*reach = last->addr + last->size;
 }
 
-/* A FUNC rather than a PUBLIC, else the first of them. It reaches to whatever comes next. */
+/* Keeps one function: a FUNC rather than a PUBLIC, else the first. It ends at the next function. */
 static void keep_unsized(struct writing *w, size_t first, size_t end, size_t n)
 {
 	struct breakpad_function *v = w->tables.functions.v;

@@ -3,8 +3,8 @@
  */
 #include "convert/build/unit_builder.h"
 
-/* An address belongs to a call inside if it lies behind the first byte; the last instruction may be a call.
- */
+/* A return address is after the first byte of the range, at most at its end: the last instruction may be a
+ * call. */
 static bool returns_into(const struct call_entry *call, uint64_t lo, uint64_t hi)
 {
 	return call->return_pc > lo && call->return_pc <= hi;

@@ -1,20 +1,20 @@
 /*
  * build_folded.c - functions that identical code folding left without code of their own.
  *
- * On ELF the linker points every reference to a folded function at the one that stays, but gives the entry in
- * .debug_info no address. The rows survive: their sequence begins where the other function is. It is found by
- * DW_AT_LLVM_stmt_sequence, or as the one that begins soonest behind the declaration.
+ * On ELF the linker redirects references to a folded function to the one it keeps, but gives the entry in
+ * .debug_info no address. The rows are kept: their sequence has the addresses of the other function. It is
+ * found by DW_AT_LLVM_stmt_sequence, or as the one that begins at the closest line after the declaration.
  */
 #include "convert/build/unit_builder.h"
 
-/* Sequences that begin at a declaration but lie at 0 belong to dropped code. */
+/* Sequences at address 0 belong to dropped code. */
 static bool is_placed(const struct unit_builder *b, const struct line_seq *seq, uint64_t size)
 {
 	const range_vec *text = b->context->text;
 	return seq->lo && seq->hi - seq->lo >= size && (!text->n || ranges_find(text, seq->lo));
 }
 
-enum { SEQUENCES_MAX = 4096 }; /* looked at for one function: a unit of more gives up, not the time */
+enum { SEQUENCES_MAX = 4096 }; /* searched for one function, which bounds the time */
 
 static const struct line_seq *find_by_declaration(struct unit_builder *b, const struct folded_subprogram *f)
 {

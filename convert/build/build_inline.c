@@ -1,9 +1,10 @@
 /*
  * build_inline.c - the inline tree of one range of a function.
  *
- * A function split over several ranges gives one record for each, and each takes the part of the tree that
- * lies in it. A call keeps what of its ranges its parent has; one that is left with none goes, and its
- * children with it.
+ * Inlined calls are a preorder list with depths. A function with several ranges becomes one record for each,
+ * which takes the part of the tree in its range. In one pass, with a stack of the kept ranges by depth, the
+ * ranges of each call are clipped to those of its parent; a call without any left is dropped with its
+ * children. Time is linear in calls and ranges, but for a binary search in the parent's ranges.
  */
 #include "convert/build/unit_builder.h"
 
@@ -12,7 +13,7 @@ struct inline_level {
 	uint32_t first, end;
 };
 
-/* The first of @n ascending ranges that ends behind @addr. */
+/* The first of @n ascending ranges that ends after @addr. */
 static size_t first_behind(const struct range *v, size_t n, uint64_t addr)
 {
 	size_t lo = 0, hi = n;
@@ -27,7 +28,7 @@ static size_t first_behind(const struct range *v, size_t n, uint64_t addr)
 }
 
 /*
- * Keeps what of @r lies in the parent's ranges. Compilers join ranges that touch, so that one may reach over
+ * Keeps the parts of @r in the parent's ranges. Compilers join ranges that touch, so that one may reach over
  * two parts of a function (basic block sections); upstream drops such a call and all in it.
  */
 static int keep_range(struct unit_builder *b, struct range r, const struct inline_level *parent, bool *found)
@@ -53,7 +54,7 @@ static bool overlaps_subprogram(const struct unit_builder *b, struct range r)
 	return i < b->subprogram_ranges.n && b->subprogram_ranges.v[i].lo < r.hi;
 }
 
-/* Copies the ranges of @call that its parent has, too, to b->kept: their number, or -ENOMEM. */
+/* Appends the ranges of @call, clipped to its parent's, to b->kept. Returns their number, or -ENOMEM. */
 static int keep_ranges(struct unit_builder *b, const struct inlined_call *call,
 		       const struct inline_level *parent)
 {
@@ -64,7 +65,9 @@ static int keep_ranges(struct unit_builder *b, const struct inlined_call *call,
 		bool found = false;
 		if (keep_range(b, r, parent, &found))
 			return -ENOMEM;
-		outside |= !found && !overlaps_subprogram(b, r); /* else it belongs to another part */
+		outside |=
+			!found && !overlaps_subprogram(
+					  b, r); /* otherwise it belongs to another range of the function */
 	}
 	if (outside)
 		oddity_count(&b->odd, ODD_INLINE_RANGE, ".debug_info", call->die_off);
@@ -113,7 +116,7 @@ int builder_inlines(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_
 {
 	const struct subprogram *subprogram = &b->subprograms.v[index];
 	struct inline_level levels[DIE_DEPTH_MAX + 1];
-	uint32_t dropped = UINT32_MAX; /* depth of the dropped call whose descendants are being passed */
+	uint32_t dropped = UINT32_MAX; /* depth of the dropped call whose descendants are skipped */
 	b->inlines.n = b->inline_ranges.n = b->kept.n = 0;
 	if (vec_push(&b->kept, (struct range){lo, hi}))
 		return -ENOMEM;

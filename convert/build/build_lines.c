@@ -1,13 +1,15 @@
 /*
  * build_lines.c - the rows of one function out of its unit's line table.
  *
- * A function normally lies inside one sequence. Where several describe its first byte (identical code
- * folding) one of them is taken whole: the one that begins at the function's declaration, else the first of
- * the table.
+ * Sequences are sorted by start address, with the running maximum of their ends (reach), so that those around
+ * an address are found by binary search and a short scan back. A function normally lies in one sequence. If
+ * several cover its first byte (identical code folding), the rows of one of them are used: the one that
+ * begins at the function's declaration, else the first of the table. Rows of different sequences are never
+ * mixed.
  */
 #include "convert/build/unit_builder.h"
 
-enum { CANDIDATES_MAX = 64 }; /* sequences looked at for one function: folding rarely joins more */
+enum { CANDIDATES_MAX = 64 }; /* sequences considered for one function: folding rarely joins more */
 
 /* ---- Rows ---- */
 
@@ -27,7 +29,7 @@ static bool is_pair(const struct gsym_row *rows, size_t n)
 	return n > 1 && rows[n - 1].off == rows[n - 2].off;
 }
 
-/* No more rows come at the address of the last one: what adds nothing is dropped. */
+/* The rows at the last address are complete: drops redundant ones. */
 static void end_address(struct unit_builder *b)
 {
 	const struct gsym_row *rows = b->rows.v;
@@ -43,9 +45,9 @@ static void end_address(struct unit_builder *b)
 }
 
 /*
- * Programs of Apple's keep two rows at one address, the last and the first that has a line, which the tools
- * of that platform show. The first stays even where it is like the row before it, and so does a row behind
- * two: it ends what the first of them says.
+ * For Apple's platforms two rows of an address are kept, the last and the first that has a line, which the
+ * tools of that platform show. The first is kept even if it equals the row before it, and so is a row after
+ * such a pair: it ends the range of the first.
  */
 static int push_first_and_last(struct unit_builder *b, uint32_t off, uint32_t file, uint32_t line)
 {
@@ -61,8 +63,8 @@ static int push_first_and_last(struct unit_builder *b, uint32_t off, uint32_t fi
 }
 
 /*
- * Of several rows at one address only the last can ever be seen, and a row like the one before it adds
- * nothing; neither is kept.
+ * Only the last of several rows at one address is visible to lookups, and a row equal to the one before it is
+ * redundant; neither is kept.
  */
 static inline int push_row(struct unit_builder *b, uint32_t off, uint32_t file, uint32_t line)
 {
@@ -77,7 +79,7 @@ static inline int push_row(struct unit_builder *b, uint32_t off, uint32_t file, 
 	return 0;
 }
 
-/* builder_file() for those files, nearly all, that were asked for before. */
+/* Fast path of builder_file() for files that were used before. */
 static inline int row_file(struct unit_builder *b, uint32_t index, uint32_t *ret)
 {
 	if (index < b->file_map.n && (*ret = b->file_map.v[index]) != 0)
@@ -85,7 +87,7 @@ static inline int row_file(struct unit_builder *b, uint32_t index, uint32_t *ret
 	return builder_file(b, index, ret);
 }
 
-/* The first of rows [first, end) behind @addr. */
+/* The first of rows [first, end) after @addr. */
 static uint32_t row_behind(const struct line_row *rows, uint32_t first, uint32_t end, uint64_t addr)
 {
 	while (first < end) {
@@ -156,8 +158,8 @@ int builder_sequence_rows(struct unit_builder *b, const struct line_seq *seq, ui
 
 /*
  * The sequence to use for @lo, or NULL when none contains it. @upto: sequences that begin at or before @lo.
- * Of several it is the one the entry names, else the one that begins soonest behind its declaration, else the
- * first of the table.
+ * Of several: the one the entry names (DW_AT_LLVM_stmt_sequence), else the one that begins at the closest
+ * line after its declaration, else the first of the table.
  */
 static const struct line_seq *choose_sequence(struct unit_builder *b, size_t upto, uint64_t lo,
 					      const struct subprogram *subprogram)
@@ -169,7 +171,7 @@ static const struct line_seq *choose_sequence(struct unit_builder *b, size_t upt
 		if (seqs[i].hi <= lo)
 			continue;
 		if (!best && (!i || seqs[i - 1].reach <= lo))
-			return &seqs[i]; /* the only one, as nearly always */
+			return &seqs[i]; /* the only one: the common case */
 		if (subprogram && seqs[i].off == subprogram->sequence)
 			return &seqs[i];
 		uint64_t distance = subprogram
@@ -201,8 +203,7 @@ static size_t sequences_upto(const struct line_table *lines, uint64_t addr)
 	return lo;
 }
 
-/* A function without any row still has the line of its declaration where it begins, but not in its later
- * parts. */
+/* A function without rows gets the line of its declaration, but only its first range. */
 static int declaration_row(struct unit_builder *b, uint64_t lo, const struct subprogram *subprogram)
 {
 	uint32_t number;
@@ -221,8 +222,8 @@ static int declaration_row(struct unit_builder *b, uint64_t lo, const struct sub
 }
 
 /*
- * Apple's tools give functions that the compiler made of others' code no row and no declaration; they lie
- * behind the last row of their unit, and the debuggers of that platform show the line that it ends with.
+ * On Apple's platforms, outlined functions have neither rows nor a declaration; they lie after the last row
+ * of their unit, and debuggers show the line of its end_sequence.
  */
 static int end_row(struct unit_builder *b, size_t upto, uint64_t lo)
 {
@@ -237,7 +238,7 @@ static int end_row(struct unit_builder *b, size_t upto, uint64_t lo)
 	return err ? (err == -ENOENT ? 0 : err) : push_row(b, 0, file, last->end_line);
 }
 
-/* Whether the entry names another sequence for its first range than the one taken. */
+/* Whether the entry names another sequence for its first range than the one used. */
 static bool is_misnamed(const struct unit_builder *b, const struct subprogram *subprogram, uint64_t lo,
 			const struct line_seq *seq)
 {

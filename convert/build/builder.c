@@ -1,3 +1,11 @@
+/*
+ * builder.c - the records of one unit: names, files, and the order of the steps.
+ *
+ * Names are cached by the offset of their entry in an open-addressing table, which a new generation number
+ * empties between units. Strings and files are numbered within the unit; merging renumbers them. Rows and
+ * inlined calls are visited within budgets proportional to their number, so that overlapping functions of a
+ * hostile file cannot make the work quadratic.
+ */
 #include "convert/build/builder.h"
 
 #include "convert/build/unit_builder.h"
@@ -11,7 +19,7 @@ enum {
 	WORK_ALWAYS = 1 << 20,
 	NAME_MAX_SIZE =
 		32 *
-		1024, /* longer ones are cut: suffixes of one long string could be names by the thousand */
+		1024, /* longer ones are truncated: thousands of names could be suffixes of one long string */
 };
 
 struct unit_builder *builder_new(const struct build_context *context)
@@ -159,7 +167,7 @@ int builder_name(struct unit_builder *b, uint64_t key, struct name_slot *ret)
 
 /* ---- Records ---- */
 
-/* A copy of scratch that outlives the unit; NULL for nothing. */
+/* Copies an array from scratch to @arena; NULL if it is empty. */
 static int keep_copy(struct arena *arena, const void *v, size_t n, size_t elem, void *ret)
 {
 	void *copy = n ? arena_array(arena, n, elem) : NULL;
@@ -194,7 +202,7 @@ static int build_range(struct unit_builder *b, uint32_t index, struct range rang
 	if (!err)
 		err = builder_inlines(b, index, range.lo, range.hi);
 	if (b->declared && b->inlines.n && !b->context->match_llvm)
-		b->rows.n = 0; /* the line of a function says nothing of what is inlined into it */
+		b->rows.n = 0; /* the line of the declaration would be wrong for code inlined into it */
 	if (!err)
 		err = builder_callsites(b, index, range.lo, range.hi);
 	if (err)
@@ -235,7 +243,7 @@ static int build_subprogram(struct unit_builder *b, uint32_t index)
 	int err = builder_name(b, subprogram->name_key, &name);
 	if (err)
 		return err;
-	if (name.string == NO_STRING) { /* a symbol may still know it */
+	if (name.string == NO_STRING) { /* a symbol may still name it */
 		oddity_count(&b->odd, ODD_NO_NAME, ".debug_info", subprogram->die_off);
 		if (b->context->match_llvm)
 			return 0;
@@ -270,13 +278,13 @@ static int build_orphan(struct unit_builder *b, const struct code_symbol *s, con
 }
 
 /*
- * Assembly labels, thunks and functions that the compiler found identical to another have lines but no entry
- * of their own. Their rows are kept under the symbol's address; they are used if nothing better turns up.
+ * Assembly labels, thunks and functions that the compiler merged with an identical one have rows but no
+ * entry. Their rows become a RECORD_LINES at the symbol's address, used if no other record has rows there.
  */
 static int build_orphans(struct unit_builder *b)
 {
 	const symbol_vec *symbols = b->context->symbols;
-	size_t done = 0; /* symbols before this index were looked at */
+	size_t done = 0; /* symbols before this index are done */
 	ranges_normalize(&b->covered);
 	for (size_t i = 0; i < b->lines.seqs.n; i++) {
 		const struct line_seq *seq = &b->lines.seqs.v[i];
@@ -322,8 +330,8 @@ static int open_split(struct unit_builder *b)
 }
 
 /*
- * Goes on with the split unit of the skeleton that was loaded. Without it the skeleton's lines still serve
- * symbols.
+ * Loads the split unit of the skeleton in b->unit. If it is not found, the skeleton's line table is still
+ * used for symbols.
  */
 static int load_split(struct unit_builder *b, const char **ret_missing)
 {
@@ -353,13 +361,13 @@ static int build(struct unit_builder *b, size_t index, const char **ret_missing)
 {
 	const struct dwarf *dwarf = b->context->dwarf;
 	int err = unit_load(&b->unit, dwarf, &dwarf->units[index], &b->odd);
-	if (!err && b->unit.dwo_name) /* its own entries (-fsplit-dwarf-inlining) tell less */
+	if (!err && b->unit.dwo_name) /* its own entries (-fsplit-dwarf-inlining) are a subset */
 		err = load_split(b, ret_missing);
 	b->has_ada |= !err && is_ada(b->unit.language);
 	if (!err)
 		err = builder_walk(b);
 	if (!err && b->unit.is_partial && !b->subprograms.n && !b->folded.n)
-		return 0; /* its line table is only for declarations */
+		return 0; /* its line table has the files of declarations only */
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);
 	b->row_budget = (uint64_t)b->lines.rows.n * WORK_PER_ITEM + WORK_ALWAYS;
@@ -391,7 +399,7 @@ static int own_string(struct unit_builder *b, struct pool_string *string)
 	return string->text ? 0 : -ENOMEM;
 }
 
-/* Strings of the result, which point into the file, get a place of their own. */
+/* Copies the strings of the result out of the mapped file. */
 static int own_strings(struct unit_builder *b, struct unit_result *ret)
 {
 	int err = 0;
@@ -418,7 +426,7 @@ void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)
 	ret->err = build(b, index, &ret->missing);
 	if (!ret->err)
 		ret->err = keep_result(b, ret);
-	/* The file is closed before the result is used; a package stays. */
+	/* The file is closed before the result is used; a package stays open. */
 	if (!ret->err && (b->context->closes || (b->is_split && b->split->object)))
 		ret->err = own_strings(b, ret);
 }

@@ -1,3 +1,10 @@
+/*
+ * debug_map.c - functions of unlinked object files, moved to their addresses in the binary.
+ *
+ * The functions of each object file in the map are sorted by name. Its symbol table then gives the address of
+ * each in the object file: the moves, sorted by address. Each unit is built as usual and its records are
+ * moved, by binary search; those of functions that the linker dropped are discarded.
+ */
 #include "convert/build/debug_map.h"
 
 #include "convert/build/unit_builder.h"
@@ -25,7 +32,7 @@ static int add_object(struct debug_map *map, const struct object_file *object, c
 	return vec_push(&map->objects, mapped);
 }
 
-/* A function is two entries: name and address, then its size without a name. */
+/* A function is two entries: name and address, then its size with an empty name. */
 static int add_function(struct debug_map *map, const struct object_file *object, const struct macho_symbol *s)
 {
 	const char *name = macho_symbol_name(object, s);
@@ -78,7 +85,7 @@ void debug_map_free(struct debug_map *map)
 
 /* ---- One object ---- */
 
-/* Where a function of the object is, and where it went. */
+/* The address of a function in the object file and in the binary. */
 struct move {
 	uint64_t from, to, size;
 };
@@ -126,7 +133,8 @@ static const struct move *find_move(const move_vec *moves, uint64_t addr)
 	return m && addr - m->from < m->size ? m : NULL;
 }
 
-/* Takes the records to the binary. Functions that it does not have were not needed there. */
+/* Moves the records to their addresses in the binary; those of functions that it does not have are discarded.
+ */
 static void move_records(struct unit_result *result, const move_vec *moves)
 {
 	uint32_t kept = 0;

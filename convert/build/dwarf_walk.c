@@ -1,8 +1,10 @@
 /*
- * dwarf_walk.c - the stream of entries of a unit: which of them are functions, and what is inlined there.
+ * dwarf_walk.c - lists the subprograms of a unit, the calls inlined into them and their call sites.
  *
- * One pass, no tree. The stack holds what an entry's children need to know: the function they belong to and
- * how deep in its inlined calls they are. Lexical blocks and scopes hand their parent's context on.
+ * One pass over .debug_info without building a tree. A stack, indexed by nesting depth, holds the context of
+ * the children of each open entry: the subprogram they belong to and their depth in its inlined calls.
+ * Lexical blocks and scopes inherit their parent's context; subtrees that cannot contain code are skipped by
+ * DW_AT_sibling.
  */
 #include "convert/build/unit_builder.h"
 
@@ -11,9 +13,10 @@
 #define NO_SUBPROGRAM UINT32_MAX
 
 struct die_context {
-	uint32_t owner;      /* the function around, whatever was dropped between; NO_SUBPROGRAM: none */
-	uint32_t subprogram; /* the same, or NO_SUBPROGRAM: calls inlined here are of no interest */
-	uint32_t depth;      /* of the enclosing inlined call, 0 = the function itself */
+	uint32_t owner; /* enclosing subprogram, even if an inlined call between was dropped; or NO_SUBPROGRAM
+			 */
+	uint32_t subprogram; /* the same, or NO_SUBPROGRAM if an inlined call between was dropped */
+	uint32_t depth;      /* of the enclosing inlined call, 0 = the subprogram itself */
 };
 
 struct die_walk {
@@ -24,7 +27,8 @@ struct die_walk {
 	unsigned depth;
 };
 
-/* The entry that has the name, as far as it can be told without following: all who share it share the key. */
+/* The key of the entry with the name, found without following references; entries that share a name share it.
+ */
 static uint64_t name_key(const struct unit *unit, const struct die *die)
 {
 	if (die_has(die, SLOT_NAME) || die_has(die, SLOT_LINKAGE_NAME))
@@ -39,9 +43,9 @@ static uint64_t name_key(const struct unit *unit, const struct die *die)
 }
 
 /*
- * Linkers leave address 0 for dropped code. In an object file whose code begins there, a function is believed
- * to be at 0 when a symbol of its size is, or when no symbol is there to tell. Mach-O files with code there
- * are object files, from which nothing was dropped.
+ * Linkers leave address 0 for dropped code. If the code of a file begins there, a function is at 0 only if a
+ * symbol of its size is, or if there are no symbols. Mach-O files with code there are relocatable, from which
+ * nothing was dropped.
  */
 static bool dropped_to_zero(const struct die_walk *w, struct range r)
 {
@@ -61,8 +65,8 @@ static bool dropped_to_zero(const struct die_walk *w, struct range r)
 }
 
 /*
- * Keeps what of the ranges from @first on can be code: not empty, not dropped by the linker, inside a code
- * section. upstream gives up at the first bad one; here only that one is lost.
+ * Removes ranges from @first on that cannot be code: empty, dropped by the linker, or outside of code
+ * sections. llvm-gsymutil stops at the first bad one; here only that one is removed.
  */
 static void keep_live_ranges(struct die_walk *w, uint64_t die_off, uint32_t first)
 {
@@ -100,7 +104,7 @@ static uint64_t line_sequence(const struct die_walk *w, const struct die *die)
 	return w->unit->main == w->unit->dwarf ? off : off + w->unit->stmt_list;
 }
 
-/* A subprogram with a size and no place: the linker dropped or folded it. */
+/* A subprogram with size but without address: the linker dropped or folded it. */
 static int note_folded(struct die_walk *w, const struct die *die, struct range r)
 {
 	if (!w->b->context->merged || r.hi <= r.lo || (r.lo && r.lo < tombstone(w->unit) - 1))
@@ -156,7 +160,7 @@ static int enter_inlined(struct die_walk *w, const struct die *die, const struct
 		return err;
 	b->ranges.n = first + ranges_join(b->ranges.v + first, b->ranges.n - first);
 	if (b->ranges.n == first)
-		return 0; /* optimised away, with all that was inlined into it */
+		return 0; /* optimised away, with all calls inlined into it */
 	struct inlined_call call = {
 		.die_off = die->off,
 		.name_key = name_key(w->unit, die),
@@ -183,7 +187,7 @@ static int visit_call(struct die_walk *w, const struct abbrev *abbrev, uint64_t 
 	die.off = off;
 	die_read(&w->c, w->unit, abbrev, &die);
 	if (!cursor_ok(&w->c) || subprogram == NO_SUBPROGRAM || die_uint(&die, SLOT_TAIL_CALL, 0))
-		return 0; /* a tail call returns to someone else */
+		return 0; /* a tail call returns to the caller of this function */
 	struct call_entry call = {.subprogram = subprogram};
 	if (!die_address(w->unit, &die, SLOT_RETURN_PC, &call.return_pc))
 		return 0;
@@ -195,7 +199,7 @@ static int visit_call(struct die_walk *w, const struct abbrev *abbrev, uint64_t 
 	return err;
 }
 
-/* Whether the subtree can be passed at once: a declaration has no code below it. */
+/* Skips the subtree of a declaration, which has no code, if its sibling is known. */
 static bool jump_to_sibling(struct die_walk *w, const struct die *die)
 {
 	if (!die_has(die, SLOT_DECLARATION) || !die_has(die, SLOT_SIBLING))
@@ -208,12 +212,11 @@ static bool jump_to_sibling(struct die_walk *w, const struct die *die)
 	return true;
 }
 
-/* An entry that is or may be code. Sets what its children are told; *descend: there are children to visit. */
+/* Visits a subprogram or an inlined subroutine. *ret: the context of its children; *descend: visit them. */
 static int visit_code(struct die_walk *w, const struct abbrev *abbrev, uint64_t off, struct die_context *ret,
 		      bool *descend)
 {
-	struct die
-		die; /* attributes that are not present stay unset: there are too many to clear each time */
+	struct die die; /* absent attributes stay uninitialised: there are too many to clear each time */
 	die.off = off;
 	die_read(&w->c, w->unit, abbrev, &die);
 	if (!cursor_ok(&w->c))

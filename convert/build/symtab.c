@@ -1,10 +1,13 @@
 /*
  * symtab.c - symbols as functions.
  *
- * Functions (STT_FUNC, STT_GNU_IFUNC) are all taken. Labels of assembly code (STT_NOTYPE) are taken where no
- * sized function is: kernel entry code has no others. A symbol without a size reaches to the next symbol or
- * to the end of its section; it never takes bytes from a sized function. Entries of procedure linkage tables
- * are labels with a size.
+ * All functions (STT_FUNC, STT_GNU_IFUNC) are used; labels of assembly code (STT_NOTYPE) where there is no
+ * sized function, since kernel entry code has no other symbols. A symbol without size extends to the next
+ * symbol or to the end of its section, but never into a sized function. PLT stubs are labels with a size.
+ *
+ * Symbols are sorted by address (radix sort) and swept once, group by group of equal addresses, with the
+ * highest end of sized functions and of sized labels so far: O(n) but for groups and the search of the
+ * section.
  */
 #include "convert/build/symtab.h"
 
@@ -26,9 +29,9 @@ size_t symtab_lower_bound(const symbol_vec *symbols, uint64_t addr)
 	return lo;
 }
 
-/* ---- Which names are not worth having ---- */
+/* ---- Which names to use ---- */
 
-/* "$a", "$d", "$t", "$x", also with a suffix: they tell code from data (AAELF64, 5.5.5; RISC-V psABI). */
+/* "$a", "$d", "$t", "$x", also with a suffix: they mark code and data (AAELF64, 5.5.5; RISC-V psABI). */
 static bool is_mapping_symbol(const char *name)
 {
 	return name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
@@ -41,7 +44,7 @@ static bool ends_with(const char *name, const char *end)
 	return n >= m && !strcmp(name + n - m, end);
 }
 
-/* Names that end something: what follows is not theirs. */
+/* Names of the end of something: the code that follows is not theirs. */
 static bool is_end_marker(const char *name)
 {
 	return !strcmp(name, "_etext") || !strcmp(name, "etext") || !strcmp(name, "__etext") ||
@@ -55,7 +58,7 @@ static bool is_start_marker(const char *name)
 	       ends_with(name, "_start") || ends_with(name, "_begin") || strstr(name, "_text_");
 }
 
-static bool worth_having(const struct symbol *s)
+static bool is_usable(const struct symbol *s)
 {
 	if (is_mapping_symbol(s->name))
 		return false;
@@ -67,8 +70,7 @@ static bool only_ends(const struct symbol *s)
 	return s->type == SYMBOL_NOTYPE && !s->size && is_end_marker(s->name);
 }
 
-/* Which of several labels at one address is the best name. Linkers' own labels of stubs differ from each
- * other. */
+/* Preference among labels at one address. PLT stubs come first, because linkers' labels for them differ. */
 static int label_rank(const struct symbol *s)
 {
 	if (s->type == SYMBOL_STUB)
@@ -104,7 +106,7 @@ static uint64_t symbol_end(const struct symbol *s)
 	return __builtin_add_overflow(s->addr, s->size, &end) ? UINT64_MAX : end;
 }
 
-static int emit(struct symbol_sweep *s, size_t i, uint64_t end)
+static int add_symbol(struct symbol_sweep *s, size_t i, uint64_t end)
 {
 	const struct symbol *symbol = at(s, i);
 	return vec_push(s->out, (struct code_symbol){
@@ -118,7 +120,8 @@ static int emit(struct symbol_sweep *s, size_t i, uint64_t end)
 				});
 }
 
-/* Where a symbol of unknown size ends: at the next symbol, at the end of its section, or nobody knows. */
+/* The end of a symbol of size 0: the next symbol or the end of its section; its own address if neither is
+ * known. */
 static uint64_t unsized_end(const struct symbol_sweep *s, uint64_t addr, size_t next)
 {
 	const struct range *section = ranges_find(&s->sections, addr);
@@ -128,7 +131,7 @@ static uint64_t unsized_end(const struct symbol_sweep *s, uint64_t addr, size_t 
 	return end;
 }
 
-/* Functions of [first, end), which share an address. Those without size only where no sized function is. */
+/* Functions of [first, end), which share an address. Those without size only outside of sized functions. */
 static int sweep_functions(struct symbol_sweep *s, size_t first, size_t end, bool *found)
 {
 	uint64_t addr = s->order[first].key;
@@ -142,13 +145,13 @@ static int sweep_functions(struct symbol_sweep *s, size_t first, size_t end, boo
 		const struct symbol *symbol = at(s, i);
 		if (symbol->type != SYMBOL_FUNC || (!symbol->size && s->sized_reach > addr))
 			continue;
-		if (emit(s, i, symbol->size ? symbol_end(symbol) : unsized_end(s, addr, end)))
+		if (add_symbol(s, i, symbol->size ? symbol_end(symbol) : unsized_end(s, addr, end)))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* The best label of [first, end). One without size inside a sized one reaches at most to that one's end. */
+/* The best label of [first, end). One without size inside of a sized label ends with that at the latest. */
 static int sweep_labels(struct symbol_sweep *s, size_t first, size_t end)
 {
 	size_t best = first;
@@ -168,7 +171,7 @@ static int sweep_labels(struct symbol_sweep *s, size_t first, size_t end)
 		stop = s->label_reach;
 	if (symbol->size && stop > s->label_reach)
 		s->label_reach = stop;
-	return emit(s, best, stop);
+	return add_symbol(s, best, stop);
 }
 
 static int compare_symbol(const void *a, const void *b)
@@ -197,11 +200,11 @@ static int sweep(struct symbol_sweep *s)
 	return 0;
 }
 
-/* upstream: functions only, with the size they claim. */
+/* As llvm-gsymutil: functions only, with the size in the table. */
 static int take_functions(struct symbol_sweep *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (at(s, i)->type == SYMBOL_FUNC && emit(s, i, symbol_end(at(s, i))))
+		if (at(s, i)->type == SYMBOL_FUNC && add_symbol(s, i, symbol_end(at(s, i))))
 			return -ENOMEM;
 	return 0;
 }
@@ -233,7 +236,7 @@ int symtab_prepare(const struct object_file *object, bool match_llvm, symbol_vec
 	if (!order || object->symbols.n > UINT32_MAX)
 		return -ENOMEM;
 	for (size_t i = 0; i < object->symbols.n; i++)
-		if (worth_having(&object->symbols.v[i]))
+		if (is_usable(&object->symbols.v[i]))
 			order[s.n++] = (struct keyed){object->symbols.v[i].addr, (uint32_t)i};
 	int err = radix_sort(order, s.n);
 	if (!err)

@@ -8,21 +8,21 @@
 #include "convert/record/func_record.h"
 
 struct code_symbol {
-	uint64_t addr, end; /* end == addr: nothing bounds it */
+	uint64_t addr, end; /* end == addr: unknown */
 	uint64_t reach;     /* the highest end of this and all symbols before it */
 	const char *name;
 	uint32_t order; /* in the symbol table */
-	bool inferred;  /* its size is not the symbol table's */
+	bool inferred;  /* its end is inferred: the symbol table has size 0 */
 	bool label;     /* STT_NOTYPE, or a stub */
-	bool marker;    /* its name says that something ends here: only of use if lines prove otherwise */
+	bool marker;    /* its name marks the end of something: dropped unless it has lines */
 };
 
 /* Ascending by address, then end, then order. */
 typedef VEC(struct code_symbol) symbol_vec;
 
 /*
- * Chooses from object->symbols and infers missing sizes. With @match_llvm: functions only, sizes as they are,
- * but for the very last.
+ * Selects symbols of code from object->symbols and infers missing sizes. With @match_llvm: functions only,
+ * with the sizes in the table. 0 or -ENOMEM.
  */
 int symtab_prepare(const struct object_file *object, bool match_llvm, symbol_vec *ret);
 

@@ -70,9 +70,9 @@ struct unit_builder {
 	struct names *names;
 	struct unit unit;
 	struct unit skeleton;     /* of a split unit */
-	struct split_file *split; /* opened last: the next unit may be in it, too; or NULL */
+	struct split_file *split; /* the last one opened, which may have the next unit, too; or NULL */
 	bool is_split;            /* unit is of that file */
-	bool has_ada;             /* so far, some unit was written in it */
+	bool has_ada;             /* some unit so far was written in Ada */
 	struct line_table lines;
 	VEC(struct subprogram) subprograms;
 	VEC(struct inlined_call) inlined_calls;
@@ -82,14 +82,14 @@ struct unit_builder {
 	record_vec records;
 	VEC(struct pool_string) strings;
 	VEC(struct unit_file) files;
-	VEC(uint32_t) file_map; /* line-table index -> number in files, 0 = not asked for yet */
+	VEC(uint32_t) file_map; /* line table index -> number in files, 0 = not used yet */
 	struct name_slot *slots;
 	size_t slot_mask;
 	uint32_t n_names, generation;
 	VEC(struct gsym_row) rows; /* scratch of one function */
-	bool declared;             /* rows is no row of the table, but the function's declaration */
-	uint64_t row_budget;       /* rows still to be taken: overlapping functions must not multiply them */
-	uint64_t inlined_budget;   /* the same for inlined_calls looked at */
+	bool declared;             /* rows has the function's declaration instead of rows of the table */
+	uint64_t row_budget;       /* rows left to visit: overlapping functions could multiply them */
+	uint64_t inlined_budget;   /* the same for inlined_calls */
 	VEC(struct gsym_inline) inlines;
 	VEC(struct gsym_range) inline_ranges;
 	VEC(struct gsym_callsite) callsites;
@@ -102,9 +102,8 @@ struct unit_builder {
 /* Forgets what was read from @dwarf, which is about to be closed. */
 void builder_forget(struct unit_builder *builder, const struct dwarf *dwarf);
 
-/* Finds subprograms and inlined_calls (dwarf_walk.c). A damaged entry ends the unit, what came before stays.
- * 0 or -ENOMEM.
- */
+/* Lists subprograms, inlined calls and call sites (dwarf_walk.c). A damaged entry ends the unit; entries
+ * before it are kept. 0 or -ENOMEM. */
 int builder_walk(struct unit_builder *builder);
 
 /* The number of a line-table file in the result: 1 and up, 0 for none. False when there is no such file. */
@@ -113,22 +112,22 @@ int builder_file(struct unit_builder *builder, uint64_t index, uint32_t *ret);
 /* The name of the entry at @key. ret->string is NO_STRING when it has none. */
 int builder_name(struct unit_builder *builder, uint64_t key, struct name_slot *ret);
 
-/* Rows of [lo, hi) into builder->rows (build_lines.c). @subprogram may be NULL. Without any, the
- * declaration's at its start. */
+/* Rows of [lo, hi) into builder->rows (build_lines.c). @subprogram may be NULL. If there are none, a row for
+ * the declaration at its start. */
 int builder_rows(struct unit_builder *builder, uint64_t lo, uint64_t hi, const struct subprogram *subprogram);
 
-/* Rows of one sequence that hold in [lo, hi), alone. */
+/* The same from one sequence alone. */
 int builder_sequence_rows(struct unit_builder *builder, const struct line_seq *seq, uint64_t lo, uint64_t hi);
 
 /* The sequence whose program begins at @off of .debug_line, or NULL. */
 const struct line_seq *builder_find_sequence(const struct unit_builder *builder, uint64_t off);
 
-/* Lines from the declaration of the function at @die_off to the first row of @seq; UINT64_MAX: not behind it.
- */
+/* Lines from the declaration of the function at @die_off to the first row of @seq; UINT64_MAX: that row is in
+ * another file or before it. */
 uint64_t builder_declaration_distance(struct unit_builder *builder, const struct line_seq *seq,
 				      uint64_t die_off);
 
-/* Records of folded functions whose place could be found (build_folded.c). */
+/* Adds records of folded functions whose line sequence was found (build_folded.c). 0 or -ENOMEM. */
 int builder_folded(struct unit_builder *builder);
 
 /* Copies the scratch of one function into @record and appends it to builder->records. */

@@ -34,10 +34,9 @@ struct unit_header {
 struct dwarf {
 	struct object_file *object;
 	bool big_endian;
-	bool split;         /* a .dwo's sections: units are split units */
-	uint64_t mode_bits; /* of addresses of code: MIPS marks compressed instructions in bit 0 */
-	const struct dwarf
-		*alternate; /* what dwz or a supplementary file shares among files; NULL: not here */
+	bool split;                    /* a .dwo's sections: units are split units */
+	uint64_t mode_bits;            /* of addresses of code: MIPS marks compressed instructions in bit 0 */
+	const struct dwarf *alternate; /* the alternate (dwz) or supplementary file; NULL: not found */
 	/* String sections end with their last NUL, so that "offset < size" proves a terminated string. */
 	struct span info, abbrev, line, line_str, str, str_offsets, addr, ranges, rnglists;
 	struct unit_header *units; /* ascending by offset */
@@ -45,7 +44,14 @@ struct dwarf {
 };
 
 /*
- * Loads the sections and finds the units. No units is not an error. @split: the sections are those of a .dwo.
+ * Loads the sections and finds the units; a file without units is no error.
+ *
+ * @dwarf:   overwritten
+ * @object:  borrowed until dwarf_close()
+ * @split:   use the sections of a .dwo file
+ * @threads: to decompress with
+ * @odd:     damaged sections and unit headers are counted here
+ *
  * 0 or -ENOMEM.
  */
 int dwarf_open(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
@@ -59,7 +65,7 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
 
 /* ---- Abbreviations (7.5.3), compiled once per unit ---- */
 
-/* What an entry is to us. Everything that can neither be code nor contain it is DIE_OTHER. */
+/* Kinds of entries by their relevance. DIE_OTHER can neither be code nor contain it. */
 enum die_kind {
 	DIE_OTHER,
 	DIE_SCOPE, /* may contain code: namespace, module, ... */
@@ -67,11 +73,11 @@ enum die_kind {
 	DIE_SUBPROGRAM,
 	DIE_INLINED,
 	DIE_BLOCK,     /* lexical block and its like */
-	DIE_CALL_SITE, /* passed like DIE_OTHER unless call sites are wanted */
+	DIE_CALL_SITE, /* skipped like DIE_OTHER unless call sites are wanted */
 	DIE_UNIT,
 };
 
-/* The attributes we read. The order is that of struct die's fields. */
+/* The attributes that are read: indexes into struct die's attr. */
 enum attr_slot {
 	SLOT_NONE, /* skipped */
 	SLOT_SIBLING,
@@ -126,14 +132,14 @@ struct abbrev_table {
 	VEC(struct abbrev) abbrevs;
 	VEC(struct attr_op) ops;
 	bool dense; /* abbrevs.v[code - 1] is the abbreviation, which is what compilers write */
-	const struct dwarf
-		*dwarf; /* what was read last, so that units which share a table read it once; or NULL */
+	const struct dwarf *dwarf; /* the table's file, so that units that share a table read it once; NULL:
+				      nothing was read */
 	struct unit_header read_for;
 };
 
-/* Compiles the table of @unit, unless that is the one that is there. -EBADMSG when it is damaged, -ENOMEM. */
+/* Compiles the table of @unit, unless it is the current one. 0, -EBADMSG when it is damaged, -ENOMEM. */
 int abbrev_table_read(struct abbrev_table *table, const struct dwarf *dwarf, const struct unit_header *unit);
-/* The file of the table is being closed: the next read reads. */
+/* Invalidates the table, because its file is about to be closed. */
 void abbrev_table_forget(struct abbrev_table *table);
 void abbrev_table_deinit(struct abbrev_table *table);
 
@@ -156,7 +162,7 @@ static inline const struct abbrev *abbrev_find(const struct abbrev_table *table,
 /* ---- Attribute values (7.5.5) ---- */
 
 enum value_class {
-	VALUE_NONE, /* absent, or of no use */
+	VALUE_NONE, /* absent, or of a form that is not used */
 	VALUE_UINT, /* constant, flag, section offset */
 	VALUE_SINT,
 	VALUE_ADDRESS,
@@ -178,10 +184,18 @@ struct value {
 /* Bytes of a form whose size never depends on the entry, or -1. */
 int form_fixed_size(uint64_t form, const struct unit_header *unit);
 
-/* Steps over an attribute; fails the cursor on an unknown form. */
+/* Skips an attribute; fails the cursor on an unknown form. */
 void form_skip(struct cursor *c, uint64_t form, const struct unit_header *unit);
 
-/* Reads an attribute; VALUE_NONE for forms that carry nothing we want. */
+/*
+ * Reads an attribute.
+ *
+ * @form:     DW_FORM_*
+ * @implicit: the value of DW_FORM_implicit_const
+ * @dwarf:    the sections strings are in
+ * @unit:     for the sizes of forms and the base of references
+ * @ret:      VALUE_NONE for forms that are not used
+ */
 void form_read(struct cursor *c, uint64_t form, int64_t implicit, const struct dwarf *dwarf,
 	       const struct unit_header *unit, struct value *ret);
 
@@ -218,16 +232,16 @@ struct unit {
 	uint16_t language;
 	bool plain_types; /* its language is C: no type contains code */
 	bool has_stmt_list;
-	const char *dwo_name; /* its entries are in that file; NULL: they are here */
+	const char *dwo_name; /* file of the split unit; NULL: this is not a skeleton */
 	uint64_t dwo_id;
-	bool is_partial;          /* holds what others import: never code */
+	bool is_partial;          /* DW_TAG_partial_unit: imported by others, never code */
 	uint64_t first_child;     /* offset of the entry after the unit's own; 0 when it has no children */
-	VEC(struct scope) scopes; /* built when a name must be qualified */
+	VEC(struct scope) scopes; /* built on demand, for qualified names */
 	bool has_scopes;
-	uint64_t range_budget; /* entries of range lists still to be read: shared lists must not multiply */
+	uint64_t range_budget; /* range list entries left to read: lists may be shared by many entries */
 };
 
-/* Reads the abbreviations and the unit entry. 0, or a counted oddity: -EBADMSG; -ENOMEM. */
+/* Reads the abbreviations and the unit entry. 0, -EBADMSG (counted in @odd) or -ENOMEM. */
 int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_header *header,
 	      struct oddities *odd);
 
@@ -245,15 +259,16 @@ const struct unit_header *dwarf_find_unit(const struct dwarf *dwarf, uint64_t of
 /* A cursor over the unit whose offsets are those of .debug_info, placed at @off. */
 struct cursor unit_cursor(const struct unit *unit, uint64_t off);
 
-/* Reads the attributes of an entry whose code was already taken. The cursor fails when they do not fit. */
+/* Reads the attributes of an entry whose code was already read. The cursor fails when they exceed the unit.
+ */
 void die_read(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev, struct die *ret);
 
 /* Reads the entry at @off. Oddities are counted: -EBADMSG. */
 int die_at(const struct unit *unit, uint64_t off, struct die *ret);
 
 /*
- * Passes an entry whose code was already taken. True when the cursor is now at its first child, false when it
- * is behind the entry and its children, or failed.
+ * Skips an entry whose code was already read. True when the cursor is now at its first child, false when it
+ * is past the entry and its children, or failed.
  */
 bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev);
 
@@ -262,21 +277,23 @@ static inline bool die_has(const struct die *die, enum attr_slot slot)
 	return die->present >> slot & 1;
 }
 
-/* .debug_str_offsets (7.26) and .debug_addr (7.27). NULL or false when the index leads nowhere. */
+/* .debug_str_offsets (7.26) and .debug_addr (7.27). NULL or false when the index is out of range. */
 const char *unit_indexed_string(const struct unit *unit, uint64_t index);
 bool unit_indexed_address(const struct unit *unit, uint64_t index, uint64_t *ret);
 
-/* Values that need the unit's bases. Defaults are given when the attribute is absent or of no use. */
+/* Values that depend on the unit's bases. NULL, false or @absent when the attribute is absent or of another
+ * class. */
 const char *die_string(const struct unit *unit, const struct die *die, enum attr_slot slot); /* or NULL */
 bool die_address(const struct unit *unit, const struct die *die, enum attr_slot slot, uint64_t *ret);
 uint64_t die_uint(const struct die *die, enum attr_slot slot, uint64_t absent);
 
 /* ---- Ranges ---- */
 
-/* Appends the code ranges of an entry (2.17) as they are listed; empty and dead ones included. */
+/* Appends the code ranges of an entry (2.17) in the order of the list, including empty and dead ones. 0 or
+ * -ENOMEM. */
 int die_ranges(struct unit *unit, const struct die *die, range_vec *ret);
 
-/* The address that linkers leave for dropped code, all ones: DWARF 6 issue 200609.1. */
+/* The tombstone address of dropped code, all ones: DWARF 6 issue 200609.1. */
 static inline uint64_t tombstone(const struct unit *unit)
 {
 	return unit->header->addr_size == 8 ? UINT64_MAX : ((uint64_t)1 << (unit->header->addr_size * 8)) - 1;
@@ -292,25 +309,33 @@ struct die_name {
 
 struct names;
 
-/* Resolves names for one thread. Other units are opened as references lead there, and some are kept. */
+/* Resolves names, for one thread. Units that references lead to are loaded and cached. NULL without memory.
+ */
 struct names *names_new(struct oddities *odd);
-/* @dwarf is being closed. */
+/* Drops the cached units of @dwarf, which is about to be closed. */
 void names_forget(struct names *names, const struct dwarf *dwarf);
 void names_free(struct names *names);
 
-/* Which entry has a name: an offset in .debug_info, with this bit set in that of the alternate file. */
+/* A name key is the offset of an entry in .debug_info; this bit is set for the alternate file. */
 #define KEY_ALTERNATE ((uint64_t)1 << 63)
 
 /*
- * The name, as GSYM wants it, of the entry @key, whichever unit that is in; @unit is the one being converted.
- * A bad key gives no name. Built strings go to @arena. 0 or -ENOMEM.
+ * Resolves the name of an entry.
+ *
+ * @names: the thread's
+ * @unit:  the unit being converted
+ * @key:   of the entry, in any unit
+ * @arena: for qualified names
+ * @ret:   without text when @key is no entry or the entry has no name
+ *
+ * 0 or -ENOMEM.
  */
 int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena,
 		  struct die_name *ret);
 
 /*
- * Where the function at @off is declared: file index and line, its own or those of what it refers to in the
- * same unit. False when that is not known.
+ * The declaration of the function at @off (DW_AT_decl_file, DW_AT_decl_line): its own, or that of the entry
+ * it refers to in the same unit. False when there is none.
  */
 bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file,
 		       uint64_t *ret_line);
@@ -328,7 +353,7 @@ struct line_seq {
 	uint32_t first, end; /* rows */
 	uint64_t reach;      /* the highest hi of this and all sequences before it */
 	uint64_t off; /* of its first opcode, in .debug_line: what DW_AT_LLVM_stmt_sequence refers to */
-	uint32_t end_file, end_line; /* what its last opcode, which ends it, says */
+	uint32_t end_file, end_line; /* registers at DW_LNE_end_sequence */
 };
 
 struct line_file {
@@ -343,12 +368,12 @@ struct line_table {
 	VEC(struct line_file) files;
 	VEC(struct line_row) rows; /* within a sequence addresses ascend */
 	VEC(struct line_seq) seqs; /* ascending by lo; equal ones in table order */
-	const struct dwarf *dwarf; /* what was read last, and where; or NULL */
+	const struct dwarf *dwarf; /* file of the current table, or NULL */
 	uint64_t off;
 	uint8_t addr_size;
 };
 
-/* Runs the unit's line program. A damaged table keeps what came before the damage. 0 or -ENOMEM. */
+/* Runs the unit's line program. Rows before the damage of a damaged table are kept. 0 or -ENOMEM. */
 int line_table_read(struct line_table *table, const struct unit *unit);
 void line_table_deinit(struct line_table *table);
 
@@ -356,15 +381,21 @@ void line_table_deinit(struct line_table *table);
 bool line_table_has_file(const struct line_table *table, uint64_t index);
 
 /*
- * The path of a file, absolute when comp_dir is, as directory and name in the arena. An index for which
- * line_table_has_file() is false gives two empty strings.
+ * The path of a file, absolute if comp_dir is.
+ *
+ * @table, @unit: of the file
+ * @index:        in the line header's files
+ * @arena:        holds the path
+ * @ret_dir, @ret_base: directory and base name; empty when line_table_has_file() is false
+ *
+ * 0 or -ENOMEM.
  */
 int line_table_path(const struct line_table *table, const struct unit *unit, uint64_t index,
 		    struct arena *arena, struct span *ret_dir, struct span *ret_base);
 
 /*
- * Directory and name of the path [path, end); the separator between them belongs to neither, but "/" alone
- * stays a directory.
+ * Splits the path [path, end) into directory and base name, without the separator between them; the root
+ * directory stays "/".
  */
 void path_split(const char *path, const char *end, struct span *ret_dir, struct span *ret_base);
 

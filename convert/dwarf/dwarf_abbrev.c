@@ -1,9 +1,9 @@
 /*
  * dwarf_abbrev.c - abbreviation tables, compiled (DWARF 5, 7.5.3).
  *
- * The scan over entries meets each abbreviation thousands of times, so the thinking is done here, once: which
- * attributes matter for this tag, how many bytes all of them take together, where the sibling is. An entry
- * that does not matter is then passed with one addition, or with one load when it has a subtree.
+ * The scan over entries uses each abbreviation thousands of times, so it is compiled once: which attributes
+ * matter for the tag, their total size if it is fixed, and the offset of DW_AT_sibling. An irrelevant entry
+ * is then skipped with one addition, or one load if it has a subtree.
  */
 #include "convert/dwarf/dwarf.h"
 
@@ -116,7 +116,7 @@ static enum attr_slot slot_of_attr(enum die_kind kind, uint64_t attr)
 	return SLOT_NONE;
 }
 
-/* Adds one attribute; runs of bytes nobody wants become one step. */
+/* Adds one attribute; adjacent attributes of fixed size that are not wanted become one step. */
 static int abbrev_add_attr(struct abbrev_table *table, struct abbrev *abbrev, enum attr_slot slot,
 			   uint64_t form, int64_t implicit, const struct unit_header *unit)
 {
@@ -152,8 +152,8 @@ static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbr
 	abbrev->has_children = cursor_u8(c) != 0;
 	abbrev->first_op = (uint32_t)table->ops.n;
 	abbrev->sibling_at = -1;
-	uint32_t seen =
-		0; /* slots: an attribute told twice counts once, or flags without bytes could pile up */
+	uint32_t seen = 0; /* slots: an attribute counts once, else repeated ones of zero size could multiply
+			      the work */
 	for (;;) {
 		uint64_t attr = cursor_uleb(c), form = cursor_uleb(c);
 		if (!cursor_ok(c))
@@ -178,7 +178,8 @@ static int compare_code(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Whether the table was compiled for a unit like @unit; sizes of forms depend on the unit. */
+/* Whether the table was compiled for a unit with the same parameters as @unit, on which sizes of forms
+ * depend. */
 static bool is_there(const struct abbrev_table *table, const struct dwarf *dwarf,
 		     const struct unit_header *unit)
 {

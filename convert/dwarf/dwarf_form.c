@@ -5,7 +5,7 @@
 
 #include <libdwarf/dwarf.h>
 
-/* Of the GNU extension behind dwz and split DWARF 4; not every dwarf.h has all of them. */
+/* GNU extensions for dwz and split DWARF 4; not every dwarf.h has all of them. */
 enum {
 	FORM_GNU_ADDR_INDEX = 0x1f01,
 	FORM_GNU_STR_INDEX = 0x1f02,
@@ -98,7 +98,7 @@ static void read_uleb(struct cursor *c, enum value_class class, struct value *re
 	ret->u = cursor_uleb(c);
 }
 
-/* An offset into the strings of the alternate file: a string when that file is here. */
+/* An offset in .debug_str of the alternate file: a string if that file was found. */
 static void read_alternate_string(struct cursor *c, const struct dwarf *dwarf, const struct unit_header *unit,
 				  struct value *ret)
 {

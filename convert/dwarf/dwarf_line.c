@@ -1,8 +1,9 @@
 /*
- * dwarf_line.c - line-number programs, versions 2 to 5 (DWARF 5, 6.2; earlier headers in 6.2.4 of their own).
+ * dwarf_line.c - line number programs, versions 2 to 5 (6.2 of each DWARF version).
  *
- * The program is run straight into an array of rows that the thread reuses. Sequences of dropped code, of
- * one row, or that end before they begin are left out.
+ * The program appends rows to an array that the thread reuses. Sequences of dropped code, without rows, or
+ * that end before they begin are discarded. Rows ascend within a sequence (sorted if the program descends),
+ * and sequences by start address, for binary search.
  */
 #include "convert/dwarf/dwarf.h"
 
@@ -19,8 +20,8 @@ struct line_header {
 	uint8_t line_range;
 	uint8_t opcode_base;
 	const uint8_t *opcode_lengths;
-	uint8_t special_addr[256]; /* what special opcodes add: operations and lines, so that none is divided
-				      twice */
+	uint8_t special_addr[256]; /* operation and line advances of special opcodes: a table instead of a
+				      division each */
 	int16_t special_line[256];
 };
 
@@ -42,7 +43,7 @@ static void read_format(struct cursor *c, struct entry_format *f)
 	f->count = cursor_uleb(c);
 }
 
-/* False at the end, and for an entry that takes no bytes: then the count alone would drive the loop. */
+/* False at the end, and for an entry of no bytes, with which a huge count would loop. */
 static bool read_entry(struct cursor *c, const struct entry_format *f, const struct unit *unit,
 		       const struct unit_header *forms, struct line_file *ret)
 {
@@ -118,7 +119,7 @@ static int read_header(struct cursor *c, struct line_table *table, struct line_h
 		h->off_size = 8;
 		length = cursor_u64(c);
 	}
-	/* A program that claims to run past the section gives what is there. */
+	/* A length past the end of the section is truncated. */
 	if (length < cursor_left(c))
 		*c = cursor_window(c, length);
 	table->version = h->version = cursor_u16(c);
@@ -145,7 +146,7 @@ static int read_header(struct cursor *c, struct line_table *table, struct line_h
 
 /* ---- Program ---- */
 
-/* Inlined into the loop, so that the machine stays in registers: see run_program(). */
+/* Inlined into the loop, so that the machine's registers stay in CPU registers: see run_program(). */
 #define HOT static inline __attribute__((always_inline))
 
 struct machine {
@@ -200,7 +201,7 @@ static int compare_row(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Rows that descend are put in order, those at one address as they came: as if looked up one by one. */
+/* Sorts rows by address; those of one address keep their order. */
 static int sort_rows(struct line_row *rows, size_t n)
 {
 	struct numbered_row *v = malloc(n * sizeof(*v));
@@ -341,7 +342,8 @@ static int run_program(struct cursor *c, const struct line_header *h, struct lin
 		} else if (opcode) {
 			err = machine_standard(&m, opcode, c);
 		} else {
-			struct machine copy = m; /* only the copy has an address */
+			struct machine copy =
+				m; /* its address is taken, so the original can stay in registers */
 			err = machine_extended(&copy, c, odd);
 			m = copy;
 			if (m.ended) { /* the next opcode begins a sequence */
@@ -352,7 +354,7 @@ static int run_program(struct cursor *c, const struct line_header *h, struct lin
 		if (err)
 			return err;
 	}
-	table->rows.n = m.first; /* a sequence that never ended says nothing */
+	table->rows.n = m.first; /* a sequence without end_sequence is discarded */
 	return cursor_ok(c) ? 0 : -EBADMSG;
 }
 
@@ -381,7 +383,7 @@ static void sort_sequences(struct line_table *table)
 	}
 }
 
-/* MIPS: linkers give addresses of compressed code the bit that jumps to it need. */
+/* MIPS: addresses of compressed code have the ISA mode bit set. */
 static void clear_mode_bits(struct line_table *table, uint64_t bits)
 {
 	for (size_t i = 0; i < table->rows.n; i++)
@@ -404,7 +406,7 @@ static void clear(struct line_table *table)
 	table->dwarf = NULL;
 }
 
-/* Units may share a table (LTO, partial units): it is run once for those that follow each other. */
+/* Consecutive units may share a table (LTO, partial units), which is then run once. */
 static bool is_there(const struct line_table *table, const struct unit *unit)
 {
 	return table->dwarf == unit->main && table->off == unit->stmt_list &&

@@ -1,10 +1,13 @@
 /*
- * dwarf_name.c - the name of a function, wherever it is.
+ * dwarf_name.c - resolving the name of a function.
  *
- * Abstract origins and specifications lead from entry to entry, possibly into other units (LTO, dwz). The
- * linkage name of any of them wins; otherwise the first short name, which for C++ is qualified by the entries
- * it is declared in. Entries have no pointer to their parent, so a unit whose names must be qualified gets an
- * index of its scopes, once.
+ * Data: the chain of entries that DW_AT_specification and DW_AT_abstract_origin lead through, possibly in
+ * other units (LTO, dwz); a direct-mapped cache of FOREIGN_UNITS loaded units; for each unit whose names are
+ * qualified, its scopes in preorder. Method: the first linkage name in the chain wins; otherwise the first
+ * plain name, qualified in C++ by the scopes around the declaration. Entries have no pointer to their parent,
+ * so the scopes of a unit are indexed in one pass, and the innermost one around an entry is found by binary
+ * search and the parent links. Chains and nesting are bounded, since references of a damaged file may form
+ * cycles.
  */
 #include "convert/dwarf/dwarf.h"
 
@@ -24,13 +27,13 @@ struct names {
 	struct foreign foreign[FOREIGN_UNITS];
 };
 
-/* An entry of some file. */
+/* A reference to an entry. */
 struct die_ref {
 	const struct dwarf *dwarf;
 	uint64_t off;
 };
 
-/* One step of a chain of references. */
+/* One entry of a chain of references. */
 struct chain_link {
 	struct die_ref at;
 	const struct unit_header *header;
@@ -69,7 +72,7 @@ void names_free(struct names *names)
 	free(names);
 }
 
-/* The loaded unit of a header. Only valid until the next call: a slot may be taken over. */
+/* Loads the unit of a header. Valid until the next call, which may reuse the slot. */
 static int load(struct names *names, const struct dwarf *dwarf, const struct unit_header *header,
 		struct unit **ret)
 {
@@ -99,7 +102,7 @@ static int load_at(struct names *names, struct die_ref at, struct unit **ret)
 	return -EBADMSG;
 }
 
-/* Where an entry's name continues: true and the place, or false. */
+/* The entry that @die takes its name from, or false. */
 static bool next_reference(struct names *names, const struct unit *unit, const struct die *die,
 			   struct die_ref *ret)
 {
@@ -130,7 +133,7 @@ static void chain_add(struct name_chain *chain, const struct unit *unit, const s
 		(struct chain_link){{unit->dwarf, die->off}, unit->header, die->abbrev->tag};
 }
 
-/* Follows the references of @die; what cannot be followed ends the chain. 0 or -ENOMEM. */
+/* Follows the references of @die; a bad one ends the chain. 0 or -ENOMEM. */
 static int follow(struct names *names, struct unit *unit, const struct die *die, struct name_chain *chain)
 {
 	struct die next = *die;
@@ -159,7 +162,7 @@ static bool is_scope(const struct abbrev *abbrev)
 					abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED);
 }
 
-/* One pass over the unit that keeps only scopes. A damaged entry ends it: the rest has no parents then. */
+/* Indexes the scopes of a unit in one pass. A damaged entry ends it: later entries then have no scope. */
 static int index_scopes(struct unit *unit)
 {
 	uint32_t open[DIE_DEPTH_MAX];
@@ -223,7 +226,7 @@ static bool names_members(uint16_t tag)
 static int link_parent(struct names *names, const struct chain_link *link, struct chain_link *ret)
 {
 	struct unit *unit;
-	/* Its parent would tell where it was inlined, not where it was declared. */
+	/* Its parent is the place where it was inlined, not where it was declared. */
 	if (link->tag == DW_TAG_inlined_subroutine)
 		return 0;
 	int err = load(names, link->at.dwarf, link->header, &unit);
@@ -239,7 +242,7 @@ static int link_parent(struct names *names, const struct chain_link *link, struc
 	return 1;
 }
 
-/* The same for a whole chain: the declaration, which is its end, is asked first. */
+/* The same for a whole chain, starting from its end, the declaration. */
 static int chain_parent(struct names *names, const struct name_chain *chain, struct chain_link *ret)
 {
 	for (unsigned i = chain->n; i-- > 0;) {

@@ -1,14 +1,14 @@
 /*
  * dwarf_path.c - paths of line-table files (DWARF 5, 6.2.4).
  *
- * A path is compilation directory + include directory + name, each of which may be absolute and then replaces
- * what stands before it. Nothing is normalised: "." and ".." stay.
+ * A path is compilation directory + include directory + name; an absolute part replaces those before it.
+ * Paths are not normalised: "." and ".." stay.
  */
 #include "convert/dwarf/dwarf.h"
 
 #include <string.h>
 
-enum { PATH_BYTES_MAX = 16 * 1024 }; /* longer parts are left out: shared strings must not multiply */
+enum { PATH_BYTES_MAX = 16 * 1024 }; /* longer parts are dropped: many files may share one long string */
 
 /* Also the Windows forms "C:\x", "C:/x" and "\\host": cross compilers write them. */
 static bool is_absolute(const char *path)

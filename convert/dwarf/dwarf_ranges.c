@@ -14,7 +14,7 @@ static int push_range(struct unit *unit, uint64_t lo, uint64_t hi, range_vec *re
 	return vec_push(ret, (struct range){lo, hi});
 }
 
-/* The base of a list for dropped code: what is relative to it must not wrap round to live addresses. */
+/* Whether the base is that of dropped code: offsets from it would wrap around to live addresses. */
 static bool is_dead(const struct unit *unit, uint64_t base)
 {
 	return base >= tombstone(unit) - 1;
@@ -47,7 +47,8 @@ static int indexed(struct unit *unit, struct cursor *c, uint64_t *ret)
 	return unit_indexed_address(unit, cursor_uleb(c), ret) ? 0 : -EBADMSG;
 }
 
-/* One entry of .debug_rnglists. 1: the list ended; a range with lo > hi: nothing to add. */
+/* Reads one entry of .debug_rnglists. 1 at the end of the list, 0, or -EBADMSG; *r has lo > hi when the entry
+ * adds no range. */
 static int read_rnglist_entry(struct unit *unit, struct cursor *c, uint64_t *base, struct range *r)
 {
 	unsigned size = unit->header->addr_size;
@@ -96,7 +97,8 @@ static int read_debug_rnglists(struct unit *unit, struct cursor *c, range_vec *r
 	}
 }
 
-/* DW_FORM_rnglistx: an index into the offsets behind the section's header, relative to them (7.28). */
+/* DW_FORM_rnglistx: an index into the offset table after the section's header; offsets are relative to that
+ * table (7.28). */
 static bool list_offset(const struct unit *unit, const struct value *v, uint64_t *ret)
 {
 	if (v->class == VALUE_UINT) {
@@ -114,7 +116,7 @@ static bool list_offset(const struct unit *unit, const struct value *v, uint64_t
 	return cursor_ok(&c) && !__builtin_add_overflow(off, unit->rnglists_base, ret);
 }
 
-/* Ends have the bit of the instruction they follow. */
+/* Range ends have the mode bit, too. */
 static void clear_mode_bits(const struct unit *unit, struct range *v, size_t n)
 {
 	for (size_t i = 0; i < n && unit->main->mode_bits; i++) {
@@ -126,7 +128,8 @@ static void clear_mode_bits(const struct unit *unit, struct range *v, size_t n)
 static int read_list(struct unit *unit, const struct die *die, range_vec *ret)
 {
 	size_t first = ret->n;
-	/* Before version 5 the lists of split units stay in the main file, behind DW_AT_GNU_ranges_base. */
+	/* Before version 5 the lists of split units are in the main file, relative to DW_AT_GNU_ranges_base.
+	 */
 	bool v5 = unit->header->version >= 5;
 	const struct span s = v5 ? unit->dwarf->rnglists : unit->main->ranges;
 	struct cursor c = cursor_new(s.data, s.size, unit->dwarf->big_endian);
@@ -142,7 +145,7 @@ static int read_list(struct unit *unit, const struct die *die, range_vec *ret)
 	if (err != -EBADMSG)
 		return err;
 	oddity_count(unit->odd, ODD_RANGES, v5 ? ".debug_rnglists" : ".debug_ranges", off);
-	return 0; /* what was read before the damage is kept */
+	return 0; /* ranges before the damage are kept */
 }
 
 int die_ranges(struct unit *unit, const struct die *die, range_vec *ret)

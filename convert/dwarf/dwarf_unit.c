@@ -57,7 +57,7 @@ static void load_section(void *user, size_t i, unsigned thread)
 	job->err[i] = section_load(s);
 }
 
-/* libelf serves one thread at a time, so relocations are applied after all sections are there. */
+/* libelf is not thread-safe, so relocations are applied after all sections were loaded. */
 static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
 {
 	struct object_section *s = job->section[i];
@@ -110,7 +110,8 @@ static void read_type_fields(struct cursor *c, struct unit_header *u)
 		cursor_skip(c, 8 + u->off_size);
 }
 
-/* Reads one header. The cursor is moved past the unit; it fails when there is no way to find the next one. */
+/* Reads one header and moves the cursor past the unit; the cursor fails when the next unit cannot be found.
+ * ODD_COUNT: no defect. */
 static enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
 {
 	*u = (struct unit_header){.off = cursor_off(info), .off_size = 4, .type = DW_UT_compile};
@@ -121,7 +122,7 @@ static enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
 	} else if (length >= 0xfffffff0) {
 		cursor_fail(info);
 	}
-	if (length > cursor_left(info)) /* cut short: what is there is read */
+	if (length > cursor_left(info)) /* truncated file: read the rest */
 		length = cursor_left(info);
 	struct cursor c = cursor_window(info, length);
 	u->end = (uint64_t)(c.end - c.start);
@@ -171,8 +172,8 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 }
 
 /*
- * A .dwo by gcc with type units has several sections of one name: first those that were groups of types in
- * the object file, then the one with the unit that has code.
+ * A .dwo by gcc with type units has several .debug_info.dwo sections: those of the type units' groups come
+ * first, then the one with code.
  */
 static int find_split_units(struct dwarf *dwarf, struct oddities *odd)
 {
@@ -326,7 +327,7 @@ uint64_t die_uint(const struct die *die, enum attr_slot slot, uint64_t absent)
 	return v->class == VALUE_UINT || (v->class == VALUE_SINT && (int64_t)v->u >= 0) ? v->u : absent;
 }
 
-/* The sibling in the unit's own bytes, or 0. Only a jump ahead can end a loop. */
+/* The offset in DW_AT_sibling, or 0. It must be ahead, so that scans terminate. */
 static uint64_t sibling_of(const struct cursor *c, const struct unit *unit, const struct abbrev *abbrev)
 {
 	struct cursor at = *c;
@@ -368,7 +369,7 @@ static bool is_plain_c(uint16_t language)
 	       language == DW_LANG_C11 || language == 0x2d /* C17, as dwarfstd.org lists it */;
 }
 
-/* Before the bases are known an index cannot be resolved, so they come first. */
+/* Indexes can only be resolved once the bases are known, so those come first. */
 static void unit_take_root(struct unit *unit, const struct die *root)
 {
 	uint8_t header8 = unit->header->off_size == 8 ? 16 : 8; /* of .debug_str_offsets and .debug_addr */

@@ -1,6 +1,6 @@
 /*
  * dwp.c - packages of split units: one file, its sections the concatenation of those of many .dwo files, and
- * an index that says which stretch of each section belongs to a unit (DWARF 5, 7.3.5; version 2 of the index
+ * an index of the part of each section that belongs to a unit (DWARF 5, 7.3.5; version 2 of the index
  * is GNU's, for DWARF 4).
  */
 #include "convert/dwarf/split.h"
@@ -12,11 +12,11 @@
 enum {
 	COLUMNS_MAX = 16,
 	INDEX_HEADER = 16,
-	PROBES_MAX = 4096, /* a third of the slots is empty by the standard: so many in a row are none of its
-			      tables */
+	PROBES_MAX = 4096, /* at least a third of the slots is empty (7.3.5.3), so longer chains are damage */
 };
 
-/* Section identifiers of version 5 (7.3.5.3); version 2 differs only where we do not look. */
+/* Section identifiers of version 5 (7.3.5.3); those used here are the same in version 2, except
+ * SECT_RNGLISTS. */
 enum {
 	SECT_INFO = 1,
 	SECT_ABBREV = 3,
@@ -29,7 +29,7 @@ struct dwp {
 	struct dwarf whole; /* sections of all units together; no units */
 	struct span index;  /* .debug_cu_index */
 	uint32_t version, columns, units, slots;
-	uint32_t column[COLUMNS_MAX]; /* what each one describes */
+	uint32_t column[COLUMNS_MAX]; /* section identifier of each */
 };
 
 static bool read_index_header(struct dwp *dwp)

@@ -1,3 +1,11 @@
+/*
+ * split.c - finding split units.
+ *
+ * The package is searched first, by the hash table of its index (dwp.c). A .dwo file is tried at the paths
+ * of search_dwo(); the ids of all its units are sorted once, so that with link-time optimization, where one
+ * .dwo holds the units of many skeletons, each further unit is found by binary search without opening it
+ * again (split_file_serves()).
+ */
 #include "convert/dwarf/split.h"
 
 #include "convert/object/object_open.h"
@@ -101,7 +109,8 @@ static int compare_ids(const void *a, const void *b)
 	return x->header < y->header ? -1 : x->header > y->header;
 }
 
-/* Lists the ids of all units, once for a file. Version 4 has them only in the unit entries. */
+/* Lists the ids of all units. Version 4 has them in the unit entries (DW_AT_GNU_dwo_id) instead of the
+ * header. */
 static int index_ids(struct split_file *file, struct oddities *odd)
 {
 	struct unit unit = {0};
@@ -140,7 +149,7 @@ bool split_file_serves(struct split_file *file, const struct unit *skeleton)
 	       !strcmp(file->comp_dir, skeleton->comp_dir) && find_id(file, skeleton->dwo_id);
 }
 
-/* What is looked for, and where from. */
+/* A search for the file of one split unit. */
 struct dwo_search {
 	const struct split_files *files;
 	const struct unit *skeleton;
@@ -172,8 +181,8 @@ static struct split_file *open_joined(const struct dwo_search *s, const char *a,
 }
 
 /*
- * Where the compiler put it, beside the main file under its whole or its last name, and both below the
- * directories of debug files.
+ * Tries the path of the compiler, then its name and its base name beside the main file, then the path of the
+ * compiler below the debug directories.
  */
 static struct split_file *search_dwo(const struct dwo_search *s)
 {

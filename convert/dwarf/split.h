@@ -1,8 +1,9 @@
 /*
- * split.h - where the entries of skeleton units are: .dwo files and .dwp packages (DWARF 5, 7.3.2 and 7.3.5).
+ * split.h - split units, which hold the entries of skeleton units: .dwo files and .dwp packages (DWARF
+ * 5, 7.3.2 and 7.3.5).
  *
- * Any thread may ask. A program can have more .dwo files than a process may have mappings, so each is open
- * only while its unit is read; a package stays.
+ * Thread-safe. A program can have more .dwo files than a process may have mappings, so each is open only
+ * while its units are read; a package stays open.
  */
 #ifndef CONVERT_DWARF_SPLIT_H
 #define CONVERT_DWARF_SPLIT_H
@@ -12,8 +13,8 @@
 struct split_files;
 
 /*
- * A package may be beside @main or beside @debug, which may be the same. It and .dwo files are looked for
- * when a unit is asked for. @debug_dirs ends with NULL and may be NULL; all are borrowed. 0 or -ENOMEM.
+ * A package beside @main or beside @debug, which may be the same, and .dwo files are looked for by
+ * split_find(). @debug_dirs ends with NULL and may be NULL; all are borrowed. 0 or -ENOMEM.
  */
 int split_open(const struct object_file *main, const struct object_file *debug, const char *const *debug_dirs,
 	       struct split_files **ret);
@@ -21,7 +22,7 @@ void split_close(struct split_files *files);
 
 /* An open .dwo, or one unit's share of the package. */
 struct split_file {
-	struct object_file *object; /* NULL: the package's */
+	struct object_file *object; /* NULL: the package has it */
 	struct dwarf dwarf;
 	const struct unit_header *header; /* of the unit that was looked for */
 	const char *name, *comp_dir; /* of the skeleton it was opened for; borrowed from that one's file */
@@ -30,15 +31,15 @@ struct split_file {
 };
 
 /*
- * The split unit of @skeleton, checked by its id, to be closed by the caller. -ENOENT: its file is not here,
- * or is of another build. -ENOMEM.
+ * Finds the split unit of @skeleton by its id; the caller closes it. 0 or -ENOENT: its file was not found, or
+ * is of another build.
  */
 int split_find(struct split_files *files, const struct unit *skeleton, struct oddities *odd,
 	       struct split_file **ret);
 void split_file_close(struct split_file *file);
 
-/* Whether @file has the unit of @skeleton as well, as after link-time optimization: file->header is then
- * that. */
+/* Whether @file also has the unit of @skeleton, as with link-time optimization: then file->header is that
+ * unit. */
 bool split_file_serves(struct split_file *file, const struct unit *skeleton);
 
 /* ---- Packages ---- */

@@ -1,8 +1,12 @@
 /*
  * callsites_apply.c - from the functions that a file lists to records.
  *
- * A name is looked up among all records there ever were, since users know aliases and folded functions that
- * leave no record of their own; the finished records then say who answers for that range.
+ * A name is looked up among the records before pruning, since users know aliases and folded functions that
+ * have no record of their own in the end; the final records then have the function that covers that range.
+ *
+ * Data: an array indexed by string number gives the first listed function of a name, so that one pass over
+ * the records finds all; then the listed functions are sorted by their record and each record's call sites
+ * are rebuilt once. O(records + strings + sites log sites).
  */
 #include "convert/finish/callsites.h"
 
@@ -60,7 +64,7 @@ int callsites_locate(const struct callsites_file *file, const record_vec *record
 	return 0;
 }
 
-/* How well @r fits the range the name was seen with. */
+/* How well @r matches the range that the name had before pruning. */
 static int fitness(const struct listed_place *place, const struct func_record *r)
 {
 	return r->start == place->start ? 1 + (r->end == place->end) : 0;
@@ -74,8 +78,7 @@ static void offer(struct listed_place *places, const uint32_t *index, struct fun
 		place->record = r;
 }
 
-/* The function that took the place of another: the one of the same range, else the largest that starts there.
- */
+/* The record that replaced a pruned one: with the same range, else the largest with the same start. */
 static struct func_record *find_successor(const struct listed_place *place, record_vec *records)
 {
 	size_t lo = 0, hi = records->n;
@@ -93,7 +96,7 @@ static struct func_record *find_successor(const struct listed_place *place, reco
 	return place->known ? found : NULL;
 }
 
-/* A return address lies behind the first byte of a function, at most at its end. */
+/* A return address is after the first byte of a function, at most at its end. */
 static int check_range(const struct callsites_file *file, const struct listed_function *f,
 		       const struct func_record *r, struct gsym_diag *diag)
 {
@@ -146,7 +149,7 @@ static int find_records(const struct callsites_file *file, struct listed_place *
 struct group {
 	const struct callsites_file *file;
 	const struct listed_place *places;
-	const uint32_t *functions; /* that are one record's */
+	const uint32_t *functions; /* of one record */
 	size_t n;
 };
 
@@ -187,7 +190,8 @@ static int append_function(const struct callsites_file *file, const struct liste
 	return 0;
 }
 
-/* The call sites of DWARF that stay. @offs: return offsets that are listed, ascending; NULL: all stay. */
+/* Keeps call sites from DWARF. @offs: listed return offsets, sorted, which replace them; NULL: all are kept.
+ */
 static void keep_told(struct func_record *r, const struct func_record *old, const uint64_t *offs,
 		      size_t n_offs)
 {
@@ -203,7 +207,7 @@ static const struct listed_function *group_function(const struct group *g, size_
 	return &g->file->functions.v[g->functions[i]];
 }
 
-/* Room in new arrays for what @r has and for @sites and @patterns more. */
+/* Allocates arrays for the call sites of @r and @sites and @patterns more. */
 static int make_room(struct func_record *r, size_t sites, size_t patterns, struct arena *arena)
 {
 	sites += r->n_callsites;

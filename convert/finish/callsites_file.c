@@ -1,3 +1,12 @@
+/*
+ * callsites_file.c - parsing the list of call sites.
+ *
+ * A recursive-descent parser over libyaml's events: one table of keys for each level of the schema (file,
+ * function, call site), and one read_*() function for each key, which consumes its value and leaves its last
+ * event current. Results are appended to flat arrays; elements refer to ranges of the next array. Aliases and
+ * anchors are rejected, because they could make a small file a huge tree; directives, because libyaml takes
+ * quadratic time for them.
+ */
 #include "convert/finish/callsites_file.h"
 
 #include "gsym/base/diag.h"
@@ -7,11 +16,11 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { SHOWN_MAX = 60 }; /* bytes of a bad word that are repeated in a message */
+enum { SHOWN_MAX = 60 }; /* bytes of an invalid value quoted in a message */
 
 struct yaml_reading {
 	yaml_parser_t parser;
-	yaml_event_t event; /* the one being looked at */
+	yaml_event_t event; /* the current one */
 	struct callsites_file *file;
 	struct gsym_diag *diag;
 	FILE *stream; /* the input; NULL: the memory */
@@ -23,7 +32,7 @@ struct yaml_reading {
 	int input_err; /* 0, -EFBIG, -EINVAL (a directive), or what reading gave */
 };
 
-/* What a mapping may hold. Keys are few, so that those seen fit a word of bits. */
+/* A key of a mapping. They are few, so that those seen fit a bit mask. */
 struct key {
 	const char *name;
 	bool required;
@@ -56,7 +65,7 @@ static int no_memory(struct yaml_reading *r)
 	return diag_set(r->diag, -ENOMEM, "%s: out of memory", r->file->path);
 }
 
-/* What libyaml has to say, or the input. Bytes that are no text have no line yet, only an offset. */
+/* Reports the error of the input or of libyaml. Bytes that are not UTF-8 have an offset but no line yet. */
 static int parser_error(struct yaml_reading *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -80,7 +89,7 @@ static int parser_error(struct yaml_reading *r)
 
 /* ---- Events ---- */
 
-/* What could make a small file a large tree, or mean something else than it says. */
+/* Rejects aliases, anchors and tags, which could make a small file a large tree or change its meaning. */
 static int check_plain(struct yaml_reading *r)
 {
 	const yaml_event_t *e = &r->event;
@@ -125,14 +134,14 @@ static bool is_word(const struct yaml_reading *r, const char *word)
 	return is_scalar(r) && r->event.data.scalar.length == strlen(word) && !strcmp(scalar(r), word);
 }
 
-/* Nothing, written as nothing or as one of YAML's words for it. */
+/* A null value: empty, "~" or "null". */
 static bool is_null(const struct yaml_reading *r)
 {
 	return is_scalar(r) && r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
 	       (is_word(r, "") || is_word(r, "~") || is_word(r, "null"));
 }
 
-/* A scalar that will be a string of the output, which ends at a NUL. */
+/* A scalar that becomes a string of the output, which is NUL-terminated. */
 static int take_text(struct yaml_reading *r, const char *what, struct pool_string *ret)
 {
 	const yaml_mark_t at = r->event.start_mark;
@@ -366,8 +375,8 @@ static bool ends_with_break(uint32_t last)
 }
 
 /*
- * libyaml reads all directives before it tells of any, and compares each with all before. So they are found
- * here: in what is understood no line begins with '%'.
+ * libyaml reads all directives before it reports any, and compares each with all before it. So they are
+ * rejected here: no line of an accepted file begins with '%'.
  */
 static int check_input(struct yaml_reading *r, const unsigned char *v, size_t n)
 {

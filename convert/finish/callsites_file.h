@@ -1,6 +1,6 @@
 /*
- * callsites_file.h - call sites that a YAML or JSON file lists, for what DWARF cannot tell: virtual and
- * indirect calls, selectors.
+ * callsites_file.h - call sites listed in a YAML or JSON file, for calls that DWARF cannot describe: virtual
+ * and indirect calls, selectors.
  *
  *     functions:                  # a list
  *       - name: work              # as in a symbol table
@@ -9,9 +9,9 @@
  *             match_regex: [a]    # names or regular expressions of callees; may be empty
  *             flags: []           # InternalCall, ExternalCall; may be left out
  *
- * The schema is that of llvm-gsymutil. Nothing else is understood: no other key, no directives, anchors,
- * aliases or tags, one document, UTF-8. The file is read as a stream of events, in time and memory linear in
- * its size.
+ * The schema is that of llvm-gsymutil. Other keys, directives, anchors, aliases, tags, several documents and
+ * encodings other than UTF-8 are rejected. The file is parsed as a stream of events, in time and memory
+ * linear in its size.
  */
 #ifndef CONVERT_FINISH_CALLSITES_FILE_H
 #define CONVERT_FINISH_CALLSITES_FILE_H
@@ -46,8 +46,8 @@ struct callsites_file {
 };
 
 /*
- * Reads the file at @path. -EINVAL when it is not of the schema, -EFBIG when a limit is passed, else what
- * opening or reading gave; the words say where and what to do.
+ * Reads the file at @path. 0, -EINVAL when it violates the schema, -EFBIG when it exceeds a limit, -ENOMEM,
+ * or the errno of opening or reading; @diag has line and column.
  */
 int callsites_file_read(const char *path, struct callsites_file **ret, struct gsym_diag *diag);
 

@@ -1,3 +1,10 @@
+/*
+ * emit.c - final records to the writer.
+ *
+ * Strings and files are stored at first use, in record order, by one thread, so that their numbers do not
+ * depend on threads; unused ones are never stored. Encoding the functions is then independent for each and
+ * done by several threads.
+ */
 #include "convert/finish/finalize.h"
 
 #include "gsym/base/diag.h"
@@ -48,7 +55,7 @@ struct emit_source {
 	const struct gsym_func *merged;
 };
 
-/* Turns the record's pool numbers into the writer's, in place: nobody needs the old ones any more. */
+/* Replaces the record's pool numbers by the writer's. */
 static int renumber(struct emitter *e, struct func_record *r)
 {
 	int err = emit_string(e, r->name, &r->strp);
@@ -95,7 +102,7 @@ static int get_function(void *user, size_t index, struct gsym_func *ret)
 	return 0;
 }
 
-/* The merged functions of all records, one behind the other; never NULL. */
+/* The merged functions of all records in one array; NULL only without memory. */
 static struct gsym_func *make_merged(record_vec *records)
 {
 	size_t n = 0;

@@ -1,9 +1,26 @@
+/*
+ * finalize.c - the passes over all records before they are written.
+ *
+ * Records are one array. The passes, each in place and linear after sorting:
+ *
+ *  1. flag call sites, by the names of all records;
+ *  2. set aside RECORD_LINES, which are rows without function;
+ *  3. sort by start, end and richness: radix sort by start, then qsort within groups of equal start. The
+ * index in the input breaks ties, so that the order is total and independent of threads;
+ *  4. join functions of one range, if wanted (merge.c);
+ *  5. name functions by the symbol at their start;
+ *  6. prune: of the records of one range the last, and richest, stays; labels inside DWARF functions and
+ * symbols nested in a richer function with the same start go;
+ *  7. give records without rows those set aside (symbol_rows.c), and drop end markers without lines.
+ *
+ * Pruning follows naming because it compares names, and precedes 7 because ranges must be unique there.
+ */
 #include "convert/finish/finalize.h"
 
-#include "convert/finish/adopt.h"
+#include "convert/finish/symbol_rows.h"
 #include "convert/finish/callsites.h"
 #include "convert/finish/merge.h"
-#include "convert/finish/own_symbol.h"
+#include "convert/finish/name_match.h"
 #include "convert/record/radix.h"
 #include "convert/record/range.h"
 
@@ -11,7 +28,7 @@
 
 /* ---- Sorting ---- */
 
-/* Poorer first: no inline tree, then fewer nodes, then fewer rows. */
+/* Ascending by number of inlined calls, then rows, then call sites. */
 static int compare_richness(const struct func_record *x, const struct func_record *y)
 {
 	if (x->n_inlines != y->n_inlines)
@@ -23,7 +40,7 @@ static int compare_richness(const struct func_record *x, const struct func_recor
 	return 0;
 }
 
-/* upstream's last criterion, between records with as many rows. */
+/* llvm-gsymutil's last criterion, between records with the same number of rows. */
 static int compare_rows(const struct func_record *x, const struct func_record *y)
 {
 	for (uint32_t i = 0; i < x->n_rows; i++)
@@ -37,7 +54,7 @@ struct sort_context {
 	bool by_rows;
 };
 
-/* Of records with one start; index keeps the order of input. */
+/* Of records with the same start; the index breaks ties by input order. */
 static int compare_keyed(const void *a, const void *b, void *user)
 {
 	const struct sort_context *context = user;
@@ -63,7 +80,7 @@ static int sort_keys(struct keyed *keys, size_t n, struct sort_context *context)
 	return err;
 }
 
-/* By start, end, richness; what is equal in all of these stays in the order of input. */
+/* By start, end and richness; stable. */
 static int sort_records(record_vec *records, bool by_rows)
 {
 	CLEANUP(freep) struct keyed *keys = malloc((records->n + 1) * sizeof(*keys));
@@ -85,13 +102,13 @@ static int sort_records(record_vec *records, bool by_rows)
 
 /* ---- Names ---- */
 
-enum { FOLDED_SYMBOLS_MAX = 64 }; /* looked at for the name of one folded function */
+enum { FOLDED_SYMBOLS_MAX = 64 }; /* symbols tried for one folded function */
 
 /*
- * A function is named by the symbol at its start, as llvm-symbolizer does: it tells clones (".cold",
- * ".isra.0") and aliases apart, and lambdas and local classes have their mangled name only there. Those who
- * want DWARF's names still get a symbol's where DWARF has no linkage name: the mangled one, or the bare one
- * of extern "C", whose scopes are none for the linker.
+ * A function is named by the symbol at its start, as by llvm-symbolizer: symbols distinguish clones (".cold",
+ * ".isra.0") and aliases, and lambdas and local classes have a mangled name only there. With @dwarf_names a
+ * symbol's name is still used where DWARF has no linkage name: a mangled one, or the unqualified one of an
+ * extern "C" function in a namespace.
  */
 static void name_from_symbol(struct func_record *r, const struct func_record *symbol, const struct pool *pool,
 			     bool dwarf_names)
@@ -103,16 +120,16 @@ static void name_from_symbol(struct func_record *r, const struct func_record *sy
 	}
 }
 
-/* The symbol among v[first, end) that is @r's own, NULL when none of the first few is. */
-static const struct func_record *own_symbol(const struct func_record *v, size_t first, size_t end,
-					    const struct func_record *r, const struct pool *pool)
+/* The first symbol among v[first, end) that matches @r by name; NULL when none of the first few does. */
+static const struct func_record *matching_symbol(const struct func_record *v, size_t first, size_t end,
+						 const struct func_record *r, const struct pool *pool)
 {
 	uint32_t left = FOLDED_SYMBOLS_MAX;
 	for (size_t i = first; i < end && left; i++) {
 		if (v[i].kind != RECORD_SYMBOL)
 			continue;
 		left--;
-		if (is_own_symbol(v[i].name, r, pool))
+		if (symbol_matches(v[i].name, r, pool))
 			return &v[i];
 	}
 	return NULL;
@@ -124,9 +141,9 @@ static bool is_named_body(const struct func_record *r)
 }
 
 /*
- * Records v[first, end) have one range, and DWARF names several functions there: a linker folded them and
- * pointed all their entries at the body that stays (gold). Each has lines of its own, so each keeps its own
- * name; the one that @symbol names answers for all.
+ * Names records v[first, end), which have one range, if DWARF has several functions there: the linker folded
+ * them and redirected their entries to the one it kept (gold). Each has its own rows, so each keeps its own
+ * name; the one that @symbol names represents all.
  */
 static void name_folded(struct func_record *v, size_t first, size_t end, size_t group, size_t group_end,
 			const struct func_record *symbol, const struct pool *pool, bool dwarf_names)
@@ -135,11 +152,12 @@ static void name_folded(struct func_record *v, size_t first, size_t end, size_t 
 	for (size_t i = first; i < end; i++) {
 		if (!is_named_body(&v[i]))
 			continue;
-		v[i].represents = !represented && is_own_symbol(symbol->name, &v[i], pool);
+		v[i].represents = !represented && symbol_matches(symbol->name, &v[i], pool);
 		represented |= v[i].represents;
 		const struct func_record *own = v[i].represents ? symbol
-						: v[i].linkage  ? NULL
-							       : own_symbol(v, group, group_end, &v[i], pool);
+						: v[i].linkage
+							? NULL
+							: matching_symbol(v, group, group_end, &v[i], pool);
 		if (own)
 			name_from_symbol(&v[i], own, pool, dwarf_names);
 	}
@@ -167,7 +185,8 @@ static bool is_folded(const struct func_record *v, size_t first, size_t end)
 	return false;
 }
 
-/* Records [first, end) start at one address. Of their symbols the largest counts, the last of equal ones. */
+/* Names the functions in [first, end), which have one start, by the largest symbol there, the last of equals.
+ */
 static void name_group(struct func_record *v, size_t first, size_t end, const struct pool *pool,
 		       bool dwarf_names)
 {
@@ -184,7 +203,7 @@ static void name_group(struct func_record *v, size_t first, size_t end, const st
 		}
 		for (; i < same; i++)
 			if (v[i].kind == RECORD_DWARF &&
-			    !v[i].n_merged) /* merged functions are told apart by their names */
+			    !v[i].n_merged) /* merged functions are distinguished by their names */
 				name_from_symbol(&v[i], symbol, pool, dwarf_names);
 	}
 }
@@ -206,7 +225,7 @@ static bool same_content(const struct func_record *x, const struct func_record *
 	if (x->name != y->name || x->n_inlines != y->n_inlines || x->n_ranges != y->n_ranges ||
 	    !same_rows(x, y))
 		return false;
-	/* Compared field by field: the structs have padding. */
+	/* Compared field by field, because the structs have padding. */
 	for (uint32_t i = 0; i < x->n_ranges; i++)
 		if (memcmp(&x->ranges[i], &y->ranges[i], sizeof(x->ranges[i])))
 			return false;
@@ -228,7 +247,7 @@ static bool has_debug_info(const struct func_record *r)
 static bool later_wins(const struct func_record *kept, const struct func_record *later, bool match_llvm)
 {
 	if (kept->n_merged)
-		return false; /* it speaks for others, too */
+		return false; /* it represents others, too */
 	if (kept->represents || later->represents)
 		return later->represents;
 	bool tie =
@@ -236,7 +255,7 @@ static bool later_wins(const struct func_record *kept, const struct func_record 
 	return match_llvm || !tie;
 }
 
-/* Ranges in which a label of assembly code is of no interest. */
+/* Ranges in which labels of assembly code are dropped. */
 static int dwarf_ranges(const record_vec *records, range_vec *ret)
 {
 	for (size_t i = 0; i < records->n; i++)
@@ -248,9 +267,8 @@ static int dwarf_ranges(const record_vec *records, range_vec *ret)
 }
 
 /*
- * Drops the last kept symbols that begin where the richer function @r does and end before it: it has their
- * name, and nested in it they would hide its lines. Sizes of symbols may leave out what follows the last
- * return.
+ * Drops the last kept symbols that start with the richer function @r and end before it: it has their name,
+ * and nested in it they would hide its rows. The size of a symbol may exclude what follows the last return.
  */
 static void drop_shorter_symbols(const struct func_record *v, size_t *kept, const struct func_record *r)
 {
@@ -261,7 +279,7 @@ static void drop_shorter_symbols(const struct func_record *v, size_t *kept, cons
 		--*kept;
 }
 
-/* What becomes of @r behind the last kept record: true when it was kept or took that one's place. */
+/* Appends @r to the kept records, replaces the last of them by it, or drops it. */
 static void prune_step(struct func_record *v, size_t *kept, const struct func_record *r, bool match_llvm,
 		       struct oddities *odd)
 {
@@ -278,7 +296,7 @@ static void prune_step(struct func_record *v, size_t *kept, const struct func_re
 		return;
 	}
 	if (last && r->inferred && last->start == r->start && last->kind == RECORD_DWARF)
-		return; /* DWARF knows where the function ends, and that padding follows */
+		return; /* DWARF has the end of the function, which excludes padding */
 	if (last && last->end == last->start && last->start >= r->start && last->start < r->end) {
 		*last = *r;
 		return;
@@ -300,14 +318,14 @@ static int prune(record_vec *records, bool match_llvm, struct oddities *odd)
 		if (r.kind == RECORD_LABEL && ranges_find(&covered, r.start))
 			continue;
 		if (r.name == NO_STRING)
-			continue; /* DWARF does not name it, and no symbol does */
+			continue; /* named neither by DWARF nor by a symbol */
 		prune_step(records->v, &kept, &r, match_llvm, odd);
 	}
 	records->n = kept;
 	return 0;
 }
 
-/* Labels that end something name no code, unless a line begins there. */
+/* End markers name no code, unless a row begins there. */
 static void drop_markers(record_vec *records)
 {
 	size_t kept = 0;
@@ -323,7 +341,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 	record_vec offers = {0};
 	int err = options->callsites && !options->match_llvm ? callsites_flag(records, pool) : 0;
 	if (!err)
-		err = offers_take(records, &offers);
+		err = symbol_rows_take(records, &offers);
 	if (!err)
 		err = sort_records(records, options->match_llvm);
 	if (!err) {
@@ -335,7 +353,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 			err = prune(records, options->match_llvm, odd);
 	}
 	if (!err)
-		err = offers_adopt(records, &offers, arena);
+		err = symbol_rows_assign(records, &offers, arena);
 	drop_markers(records);
 	vec_free(&offers);
 	return err;

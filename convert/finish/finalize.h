@@ -1,6 +1,6 @@
 /*
- * finalize.h - from all records to those that are written: sorted, one for each range, each with the best
- * name and the rows it can get.
+ * finalize.h - from all records to those that are written: sorted, unique by range, with their final names
+ * and rows.
  */
 #ifndef CONVERT_FINISH_FINALIZE_H
 #define CONVERT_FINISH_FINALIZE_H
@@ -10,15 +10,28 @@
 #include "convert/record/func_record.h"
 
 /*
- * Works in place; rows that had to be put together lie in @arena. The order of input matters where nothing
- * else decides: units in file order, then symbols.
+ * Sorts, merges, names and prunes @records in place.
+ *
+ * @records: of units in file order, then of symbols; this order breaks ties
+ * @pool:    names of @records
+ * @options: dwarf_names, merged, callsites and match_llvm
+ * @arena:   for joined rows and merged functions
+ * @odd:     overlaps and duplicate ranges are counted here
+ *
+ * 0 or -ENOMEM.
  */
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
 		     struct arena *arena, struct oddities *odd);
 
 /*
- * Adds the records to the writer in their order, encoded by several threads (emit.c). Only strings and files
- * that are needed are stored. The numbers in the records become the writer's.
+ * Adds the records to the writer in order (emit.c).
+ *
+ * @records: their numbers of strings and files become the writer's
+ * @pool:    strings and files of @records; only used ones are stored
+ * @threads: to encode with
+ * @writer:  receives the functions
+ *
+ * 0, -EOVERFLOW when the string table exceeds the GSYM version's limit, -ENOMEM, or the writer's errno.
  */
 int emit_records(record_vec *records, const struct pool *pool, unsigned threads, struct gsym_writer *writer,
 		 struct gsym_diag *diag);

@@ -1,49 +1,56 @@
+/*
+ * merge.c - merging functions of one range (identical code folding).
+ *
+ * Sorted records of one range are neighbours. In each group the richest DWARF function becomes the holder;
+ * every other DWARF function, and every folded one that a symbol confirms, is appended to its list unless a
+ * copy is there already. Copies are compared pairwise, so groups are limited to BODIES_MAX, and comparisons
+ * with symbols have a budget for the whole file.
+ */
 #include "convert/finish/merge.h"
 
-#include "convert/finish/own_symbol.h"
+#include "convert/finish/name_match.h"
 
 #include <string.h>
 
 static bool is_body(const struct func_record *r)
 {
 	/*
-	 * Assemblers describe each name of a function (memcpy, __memcpy_avx) by an entry of its own. Those
-	 * are names, not functions that happen to have equal code.
+	 * Assemblers emit an entry for each name of a function (memcpy, __memcpy_avx). Those are aliases, not
+	 * functions with identical code.
 	 */
 	return (r->kind == RECORD_DWARF || r->kind == RECORD_FOLDED) && r->name != NO_STRING && !r->assembly;
 }
 
 enum {
-	LOOKED_MAX = 1 << 28,   /* symbols looked at for folded functions, in the whole file */
-	COMPARED_MAX = 1 << 22, /* names of symbols with names of functions, likewise */
+	VISITED_MAX = 1 << 28,  /* symbols visited for folded functions, in the whole file */
+	COMPARED_MAX = 1 << 22, /* symbol names compared with function names, likewise */
 };
 
 struct merge {
 	const struct pool *pool;
 	struct arena *arena;
-	uint32_t looked, compared;
+	uint32_t visited, compared;
 };
 
 /*
- * Without a word of DWARF where it went, a folded function must have a symbol there: of its very name, or one
- * that is its own by another (gcc: ".isra.0", and static functions have no linkage name).
+ * Without DW_AT_LLVM_stmt_sequence, a folded function must have a symbol there: of the same name, or a
+ * matching one (gcc: ".isra.0", and static functions have no linkage name).
  */
-static bool is_believed(struct merge *m, const struct func_record *v, size_t first, size_t end,
-			const struct func_record *r)
+static bool is_confirmed(struct merge *m, const struct func_record *v, size_t first, size_t end,
+			 const struct func_record *r)
 {
 	if (r->kind != RECORD_FOLDED || r->by_sequence)
 		return true;
-	for (size_t i = first; i < end && m->looked < LOOKED_MAX; i++, m->looked++)
+	for (size_t i = first; i < end && m->visited < VISITED_MAX; i++, m->visited++)
 		if (v[i].kind == RECORD_SYMBOL && v[i].name == r->name)
 			return true;
 	for (size_t i = first; i < end && m->compared < COMPARED_MAX; i++, m->compared++)
-		if (v[i].kind == RECORD_SYMBOL && is_own_symbol(v[i].name, r, m->pool))
+		if (v[i].kind == RECORD_SYMBOL && symbol_matches(v[i].name, r, m->pool))
 			return true;
 	return false;
 }
 
-/* Of the bodies of one range: the richest that has code of its own, the first of equals. Sorted by richness.
- */
+/* The richest DWARF function of one range, the first of equals. Records are sorted by richness. */
 static size_t find_holder(const struct func_record *v, size_t first, size_t end)
 {
 	size_t holder = end;
@@ -59,8 +66,8 @@ static size_t find_holder(const struct func_record *v, size_t first, size_t end)
 }
 
 /*
- * Bodies of one name that begin on one line are copies of one function (an inline function of several units):
- * one is enough. gcc's lambdas and static functions of several units share names, but not lines.
+ * Functions of one name that begin on one line are copies of one function (an inline function of several
+ * units). gcc's lambdas, and static functions of several units, share names but not lines.
  */
 static bool is_copy(const struct func_record *x, const struct func_record *y)
 {
@@ -69,8 +76,8 @@ static bool is_copy(const struct func_record *x, const struct func_record *y)
 	return !x->n_rows || !y->n_rows || (x->rows->file == y->rows->file && x->rows->line == y->rows->line);
 }
 
-static bool is_there_already(const struct func_record *list, uint32_t n, const struct func_record *holder,
-			     const struct func_record *r)
+static bool is_listed(const struct func_record *list, uint32_t n, const struct func_record *holder,
+		      const struct func_record *r)
 {
 	if (is_copy(holder, r))
 		return true;
@@ -80,9 +87,7 @@ static bool is_there_already(const struct func_record *list, uint32_t n, const s
 	return false;
 }
 
-enum {
-	BODIES_MAX = 4096
-}; /* merged into one: more than a linker ever folded, and names are compared pairwise */
+enum { BODIES_MAX = 4096 }; /* merged into one: more than linkers fold; they are compared pairwise */
 
 static int merge_group(struct merge *m, struct func_record *v, size_t first, size_t end)
 {
@@ -93,8 +98,8 @@ static int merge_group(struct merge *m, struct func_record *v, size_t first, siz
 	if (holder && !list)
 		return -ENOMEM;
 	for (size_t i = first; i < end && holder && n < BODIES_MAX; i++)
-		if (i != at && is_body(&v[i]) && is_believed(m, v, first, end, &v[i]) &&
-		    !is_there_already(list, n, holder, &v[i]))
+		if (i != at && is_body(&v[i]) && is_confirmed(m, v, first, end, &v[i]) &&
+		    !is_listed(list, n, holder, &v[i]))
 			list[n++] = v[i];
 	if (n) {
 		holder->merged = list;
@@ -103,7 +108,7 @@ static int merge_group(struct merge *m, struct func_record *v, size_t first, siz
 	return 0;
 }
 
-/* Bodies that are in a list need no place of their own; folded ones never have one. */
+/* Removes functions that are in a list, and all folded ones. */
 static void drop_merged(record_vec *records)
 {
 	size_t kept = 0;

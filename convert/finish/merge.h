@@ -7,9 +7,9 @@
 #include "convert/record/func_record.h"
 
 /*
- * In @records, sorted, joins those of one range that have different names: the one that tells most becomes
- * the holder, the others go to its list in @arena. Records that the linker folded into nobody are dropped. 0
- * or -ENOMEM.
+ * Joins functions of one range that have different names: the one with most debug info becomes the holder,
+ * and the others go to its list, in @arena. Folded functions without a holder are dropped. @records must be
+ * sorted. 0 or -ENOMEM.
  */
 int merge_records(record_vec *records, const struct pool *pool, struct arena *arena);
 

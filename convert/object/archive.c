@@ -16,7 +16,7 @@ struct member {
 	uint64_t date;
 };
 
-/* A number in text, padded with spaces. */
+/* A decimal number, padded with spaces. */
 static uint64_t field(struct cursor *c, size_t size)
 {
 	char text[NAME_SIZE + 1] = "";
@@ -32,7 +32,8 @@ static struct span trimmed(const uint8_t *at, size_t size, char stop)
 	return (struct span){at, end ? (size_t)(end - at) : size};
 }
 
-/* "/12" is an offset in the table of long names, "#1/12" the size of a name that precedes the bytes. */
+/* GNU: "/12" is an offset in the table of long names; BSD: "#1/12" is the size of a name that precedes the
+ * content. */
 static void resolve_name(struct member *m, struct span long_names)
 {
 	char text[NAME_SIZE + 1] = "";
@@ -51,7 +52,7 @@ static void resolve_name(struct member *m, struct span long_names)
 	}
 }
 
-/* The member at the cursor, which is then behind it. */
+/* Reads the member at the cursor and moves the cursor past it. */
 static bool next_member(struct cursor *c, struct member *ret)
 {
 	const uint8_t *name = cursor_take(c, NAME_SIZE);

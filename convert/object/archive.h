@@ -5,9 +5,8 @@
 #include "gsym/base/bytes.h"
 
 /*
- * The member called @name, in @ret: the one of time @mtime (seconds since the epoch) if several have the
- * name, else the first. BSD's and GNU's forms of long names. False when there is none, or @file is no
- * archive.
+ * Finds the member called @name: of several, the one modified at @mtime (seconds since the epoch), else the
+ * first. Understands the long names of BSD and GNU. False when there is none, or @file is no archive.
  */
 bool archive_find(struct span file, const char *name, uint64_t mtime, struct span *ret);
 

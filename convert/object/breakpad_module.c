@@ -10,15 +10,15 @@
 #include <stdio.h>
 
 enum {
-	MODULE_ID_SIZE = 16, /* bytes of it; an age of up to 8 digits follows */
+	MODULE_ID_SIZE = 16, /* bytes; an age of up to 8 hexadecimal digits follows */
 	AGE_DIGITS_MAX = 8,
-	INFO_LINES_MAX = 64, /* looked at for the code id */
+	INFO_LINES_MAX = 64, /* searched for the code id */
 	LINE_SIZE_MAX = 64 * 1024,
 };
 
 static const char magic[] = "MODULE ";
 
-/* Names of dump_syms that differ from those of object files. Apple's are those of Mach-O already. */
+/* Architecture names of dump_syms that differ from ours. On Apple's systems they are those of Mach-O. */
 static const struct {
 	const char *name, *arch;
 } machines[] = {
@@ -87,7 +87,7 @@ static void set_arch(struct object_file *object, const struct module_line *m)
 	object->arch[size] = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
 		bool known = !is_apple(m->os) ||
-			     i == 0; /* "x86" is the only one that Apple calls otherwise, too */
+			     i == 0; /* of these only "x86" has another name on Apple's systems, too */
 		if (known && is_word(m->arch, machines[i].name))
 			snprintf(object->arch, sizeof(object->arch), "%s", machines[i].arch);
 	}
@@ -112,8 +112,8 @@ static void swap_guid(uint8_t id[static MODULE_ID_SIZE])
 }
 
 /*
- * "INFO CODE_ID id [name]": on ELF systems the whole build id. It is believed if the module's id was made
- * from it, that is, begins with the same 16 bytes, or with all of a shorter one and zeros.
+ * "INFO CODE_ID id [name]": on ELF systems the whole build id. It is accepted if the module's id was made
+ * from it: the same first 16 bytes, or all of a shorter id padded with zeros.
  */
 static bool take_code_id(struct text_line l, struct object_file *object)
 {

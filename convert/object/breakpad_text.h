@@ -1,7 +1,7 @@
 /*
  * breakpad_text.h - the lines and numbers of Breakpad's text symbols.
  *
- * Fields are separated by spaces and lines end with a line feed, before which a carriage return may stand.
+ * Fields are separated by spaces; lines end with LF or CR LF.
  */
 #ifndef CONVERT_OBJECT_BREAKPAD_TEXT_H
 #define CONVERT_OBJECT_BREAKPAD_TEXT_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What is left of a line. */
+/* The unread rest of a line. */
 struct text_line {
 	const char *at, *end;
 };
@@ -33,7 +33,7 @@ static inline void line_skip_spaces(struct text_line *l)
 		l->at++;
 }
 
-/* Whether the line goes on with @word and a space: then both are passed. */
+/* Whether the line continues with @word and a space: then both are consumed. */
 static inline bool line_take_word(struct text_line *l, const char *word, size_t size)
 {
 	if ((size_t)(l->end - l->at) <= size || memcmp(l->at, word, size) != 0 || l->at[size] != ' ')
@@ -56,7 +56,7 @@ static inline struct text_line line_take_field(struct text_line *l)
 	return field;
 }
 
-/* Behind a number must be a space or the end. */
+/* A number must be followed by a space or the end of the line. */
 static inline bool line_end_field(struct text_line *l, const char *from)
 {
 	if (l->at == from || (l->at < l->end && *l->at != ' '))
@@ -65,7 +65,7 @@ static inline bool line_end_field(struct text_line *l, const char *from)
 	return true;
 }
 
-/* The value of a hexadecimal digit, or -1. A table, since most of a file goes through here. */
+/* The value of a hexadecimal digit, or -1. A table, because most bytes of a file pass through here. */
 static inline int hex_digit(char c)
 {
 	static const int8_t values[256] = {

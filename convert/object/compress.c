@@ -1,8 +1,8 @@
 /*
  * compress.c - sections compressed by zlib or zstd.
  *
- * The uncompressed size is the file's claim. It is believed as far as the compression could achieve it, and
- * memory is mapped lazily, so a lying header costs address space and not memory.
+ * The uncompressed size in the header is not trusted: it must be within the best ratio of the algorithm.
+ * Memory is mapped lazily, so that a false size costs address space only.
  */
 #include "convert/object/object_file.h"
 
@@ -13,7 +13,7 @@
 enum {
 	ZLIB_BEST_RATIO = 1032,       /* 258 bytes for 2 bits (RFC 1951, 3.2.5) */
 	ZSTD_BEST_RATIO = 128 * 1024, /* a block of 128 KiB for its header alone (RFC 8878, 3.1.1.2) */
-	MODEST_SIZE = 256 << 20,      /* below this any ratio is believed */
+	MODEST_SIZE = 256 << 20,      /* below this any possible ratio is accepted */
 	MODEST_RATIO = 64,
 };
 
@@ -34,8 +34,8 @@ static int inflate_zstd(struct span in, uint8_t *out, size_t size)
 }
 
 /*
- * Whether @size bytes can come out of @in at all, and are in proportion: real debug data shrinks to a tenth,
- * and what would fill the memory from a small file is a bomb.
+ * -EFBIG if @in cannot decompress to @size bytes, or the ratio is implausible: real debug data shrinks to a
+ * tenth, and a small file that fills memory is a decompression bomb.
  */
 static int check_claim(enum compression how, struct span in, uint64_t size)
 {

@@ -91,7 +91,7 @@ static bool read_debuglink(struct object_file *object, struct debuglink *ret)
 	return cursor_ok(&c) && *ret->name && !strchr(ret->name, '/');
 }
 
-/* The CRC costs a read of the whole file: a build id on both sides settles it for nothing. */
+/* Build ids on both sides are compared instead of the CRC, which takes reading the whole file. */
 static bool is_linked(const struct object_file *object, const struct object_file *debug, uint32_t crc)
 {
 	if (object->id_size && debug->id_size)
@@ -103,15 +103,15 @@ static struct object_file *open_linked(const struct object_file *object, const c
 				       const struct debuglink *link)
 {
 	struct object_file *debug = open_at(object, dir, sub, link->name);
-	/* A link may name the file it is in: then there is no debug file of that name here. */
+	/* A link may name the file it is in: then there is no debug file in this directory. */
 	return debug ? keep_if(debug,
 			       strcmp(debug->path, object->path) != 0 && is_linked(object, debug, link->crc))
 		     : NULL;
 }
 
 /*
- * Debian's debug files of kernel modules are called as the module, below a debug directory. A module may have
- * been reached as /usr/lib/modules/..., but was packaged as /lib/modules/...
+ * Debian's debug files of kernel modules have the path of the module below a debug directory. A module may be
+ * opened as /usr/lib/modules/... but was packaged as /lib/modules/...
  */
 static struct object_file *open_namesake(const struct object_file *object, const char *debug_dir,
 					 const char *dir)
@@ -130,15 +130,15 @@ static struct object_file *open_namesake(const struct object_file *object, const
 	return NULL;
 }
 
-/* The directory of @object; absolute, as far as the file system may be asked. */
+/* The directory of @object; absolute if there is no opener, which hides the file system. */
 static void object_dir(const struct object_file *object, char ret[static PATH_SIZE])
 {
 	CLEANUP(freep) char *path = object->opener ? NULL : realpath(object->path, NULL);
 	dir_of(object->path[0] == '/' || !path ? object->path : path, ret, PATH_SIZE);
 }
 
-/* Whether @found ends the search: one with DWARF does, one without is kept for want of a better. NULL is
- * allowed. */
+/* Whether @found ends the search: it does if it has DWARF; otherwise it is kept as *best if that is NULL.
+ * @found may be NULL. */
 static bool settles(struct object_file *found, struct object_file **best)
 {
 	bool full = found && object_section(found, ".debug_info");
@@ -196,7 +196,7 @@ int find_debug_file(const struct object_file *object, const char *const *dirs, s
 	return 0;
 }
 
-/* ---- From elsewhere ---- */
+/* ---- Fetched files ---- */
 
 static int fetch(const struct object_file *from, const uint8_t *id, size_t size, struct object_file **ret)
 {
@@ -212,7 +212,7 @@ static int fetch(const struct object_file *from, const uint8_t *id, size_t size,
 	return err && err != -ENOMEM ? -EBADMSG : err;
 }
 
-/* @err, or -EBADMSG when what came is not @good. */
+/* @err, or -EBADMSG and no file when the one fetched is not @good. */
 static int checked_fetch(int err, bool good, struct object_file **ret)
 {
 	if (err || good)
@@ -278,7 +278,7 @@ const char *alternate_name(struct object_file *object)
 	return read_altlink(object, &link) ? link.name : NULL;
 }
 
-/* The checksum that a supplementary file gives for itself, or its build id. */
+/* Whether @object has the build id of @link, or the checksum in its own .debug_sup. */
 static bool is_alternate(struct object_file *object, const struct altlink *link)
 {
 	struct object_section *s = object_section(object, ".debug_sup");

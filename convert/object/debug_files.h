@@ -1,8 +1,8 @@
 /*
- * debug_files.h - the other files that tell about an object file: its separate debug file, what that shares
- * with others, and a small symbol table in a section.
+ * debug_files.h - companions of an object file: its separate debug file, the alternate file shared by several
+ * of those, and the symbol table in .gnu_debugdata.
  *
- * Every candidate is checked before it is believed: by build id, by CRC, or by the id a link names.
+ * Every candidate is verified: by build id, by CRC, or by the id in the link.
  */
 #ifndef CONVERT_OBJECT_DEBUG_FILES_H
 #define CONVERT_OBJECT_DEBUG_FILES_H
@@ -17,28 +17,28 @@
 int find_debug_file(const struct object_file *object, const char *const *dirs, struct object_file **ret);
 
 /*
- * The same file from those whom the object file's opener may ask. 0; -ENOSYS when there is nobody to ask,
- * -ENOENT when nobody has it, -EBADMSG when what came is not it, or why it did not come.
+ * Fetches that file through object->opener (debuginfod). 0; -ENOSYS when the opener fetches nothing, -ENOENT
+ * when no server has it, -EBADMSG when the file fetched is another one, or the errno of the fetch.
  */
 int fetch_debug_file(const struct object_file *object, struct object_file **ret);
 
-/* The name of the debug file of @object by .gnu_debuglink, else by its build id. False when it has neither.
- */
+/* The name of the debug file of @object from .gnu_debuglink, else from its build id. False when it has
+ * neither. */
 bool debug_file_name(struct object_file *object, char *ret, size_t size);
 
 /* The alternate (.gnu_debugaltlink, dwz) or supplementary file (.debug_sup, DWARF 5) @object names, or NULL.
  */
 const char *alternate_name(struct object_file *object);
 
-/* That file, checked by its id. NULL when it is not here or is another one. 0 or -ENOMEM. */
+/* Opens that file. NULL when it is not found or has another id. 0 or -ENOMEM. */
 int find_alternate(struct object_file *object, const char *const *dirs, struct object_file **ret);
 
-/* That file, as fetch_debug_file() gets it. -ENOSYS also when the object file names none. */
+/* Fetches that file; see fetch_debug_file(). -ENOSYS also when @object names none. */
 int fetch_alternate(struct object_file *object, struct object_file **ret);
 
 /*
- * The object file inside .gnu_debugdata (xz): the symbols of a stripped file. NULL when there is none. The
- * memory is the object file's. 0, -ENOMEM, or another error when it is damaged.
+ * Opens the object file in .gnu_debugdata (xz): the symbols of a stripped file. NULL when there is none. 0,
+ * -ENOMEM, -EFBIG when it is too large, or -EBADMSG when it is damaged.
  */
 int open_debugdata(struct object_file *object, struct object_file **ret);
 

@@ -1,5 +1,5 @@
 /*
- * debugdata.c - .gnu_debugdata: an ELF file with nothing but a symbol table, compressed by xz, that
+ * debugdata.c - .gnu_debugdata (MiniDebugInfo): an xz-compressed ELF file with only a symbol table, which
  * distributions leave in stripped programs.
  */
 #include "convert/object/debug_files.h"

@@ -11,7 +11,7 @@
  */
 struct object_file *dsym_find(const struct object_file *object, const char *const *dirs);
 
-/* How the bundle of @object would be called. */
+/* The name that the bundle of @object would have. */
 void dsym_name(const struct object_file *object, char *ret, size_t size);
 
 #endif

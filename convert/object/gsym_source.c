@@ -47,8 +47,8 @@ static bool is_ours(const struct object_file *object, const struct gsym_info *in
 }
 
 /*
- * The string table of version 1 may lie behind the section: its place is counted from the start of the
- * header, and linkers that share strings put it elsewhere. Then all up to the file's end may belong to it.
+ * The string table of version 1 may lie outside of the section: its offset counts from the start of the
+ * header, and linkers that share strings move it. It may then extend to the end of the file.
  */
 static bool strings_elsewhere(struct span data)
 {
@@ -93,7 +93,7 @@ int gsym_source_embedded(struct object_file *object, struct oddities *odd)
 
 /* ---- Copying ---- */
 
-/* One function. A record that cannot be, or that the writer does not take, is left out. */
+/* Copies one function. A record that is damaged, or that the writer rejects, is counted and skipped. */
 static int copy_one(struct gsym_copy_job *job, struct copier *copier, uint32_t index, struct gsym_diag *diag)
 {
 	struct gsym_func func = {0};
@@ -110,7 +110,7 @@ static int copy_all(struct gsym_copy_job *job, struct copier *copier, struct gsy
 {
 	uint32_t n = gsym_reader_info(job->from)->num_addresses;
 	int err = copy_tables(copier, diag);
-	if (err == -EBADMSG) /* functions in such files are left out, and counted */
+	if (err == -EBADMSG) /* functions that refer to a damaged table are skipped and counted */
 		err = 0;
 	for (uint32_t i = 0; i < n && !err; i++) {
 		err = copy_one(job, copier, i, diag);

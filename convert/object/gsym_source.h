@@ -1,7 +1,7 @@
 /*
- * gsym_source.h - GSYM that somebody else made: a file of it, or a section of an object file.
+ * gsym_source.h - existing GSYM as a source: a GSYM file, or a section of an object file.
  *
- * It is not believed: every record, string and file goes through the reader and is written anew.
+ * It is not trusted: every record, string and file is decoded and encoded anew.
  */
 #ifndef CONVERT_OBJECT_GSYM_SOURCE_H
 #define CONVERT_OBJECT_GSYM_SOURCE_H
@@ -10,8 +10,8 @@
 #include "convert/record/oddity.h"
 
 /*
- * Opens what an object file has in its section ".gsym" or "__gsym", as object->gsym. One that is damaged, or
- * belongs to another build, is counted and left alone. 0 or -ENOMEM.
+ * Opens the section ".gsym" or "__gsym" of @object as object->gsym. One that is damaged, or belongs to
+ * another build, is counted in @odd and ignored. 0 or -ENOMEM.
  */
 int gsym_source_embedded(struct object_file *object, struct oddities *odd);
 
@@ -23,8 +23,8 @@ struct gsym_copy_job {
 	uint64_t n_written;
 };
 
-/* Copies all that @job->from holds, but for damaged records. 0, -ENODATA when nothing is left, or what went
- * wrong. */
+/* Copies all of job->from except damaged records. 0, -ENODATA when all are damaged, -ECANCELED, -ENOMEM, or
+ * the writer's errno. */
 int gsym_source_copy(struct gsym_copy_job *job, struct gsym_writer *writer, struct gsym_diag *diag);
 
 #endif

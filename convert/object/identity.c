@@ -1,5 +1,5 @@
 /*
- * identity.c - what a scanner wants to know of a file: is it an object file, which id, what does it hold.
+ * identity.c - what a file is: its kind, id and content.
  */
 #include "convert/object/identity.h"
 
@@ -13,13 +13,13 @@ static bool has_section(struct object_file *object, const char *name)
 	return object_section(object, name) != NULL;
 }
 
-/* In steps, so that a large file is not in memory whole. */
+/* In steps, so that a large file is never resident as a whole. */
 static XXH128_hash_t hash_object(const struct object_file *object)
 {
 	const struct span all = {object->map, object->map_size};
 	XXH3_state_t *state = XXH3_createState();
 	if (!state || XXH3_128bits_reset(state))
-		return XXH3_128bits(all.data, all.size); /* the same without memory */
+		return XXH3_128bits(all.data, all.size); /* out of memory: in one pass */
 	for (size_t at = 0, n; at < all.size; at += n) {
 		n = all.size - at < RELEASE_STEP ? all.size - at : RELEASE_STEP;
 		(void)XXH3_128bits_update(state, all.data + at, n);

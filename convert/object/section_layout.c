@@ -1,15 +1,14 @@
 /*
- * section_layout.c - where the sections of a relocatable file were laid out, for those who know where they
- * were loaded.
+ * section_layout.c - the layout of a relocatable file, for translating run-time addresses.
  *
- * A kernel tells in /sys/module/NAME/sections/ where each section of a module is; an address of the layout is
- * the address in memory, minus that, plus the section's place here.
+ * /sys/module/NAME/sections/ has the address of each section of a kernel module; the address in the layout is
+ * the run-time address minus that plus the section's address in the layout.
  */
 #include "convert/object/section_layout.h"
 
 #include <stdio.h>
 
-static bool worth_telling(const struct object_section *s, bool code_only)
+static bool is_listed(const struct object_section *s, bool code_only)
 {
 	return s->size && (code_only ? s->code : s->allocated);
 }
@@ -18,7 +17,7 @@ static size_t count_sections(const struct object_file *object, bool code_only)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < object->sections.n; i++)
-		n += worth_telling(&object->sections.v[i], code_only);
+		n += is_listed(&object->sections.v[i], code_only);
 	return n;
 }
 
@@ -26,16 +25,16 @@ int layout_report(const struct object_file *object, struct convert_summary *summ
 {
 	size_t n = object->relocatable ? count_sections(object, false) : 0;
 	bool code_only = n > CONVERT_SECTIONS_MAX;
-	size_t told = code_only ? count_sections(object, true) : n;
-	told = told < CONVERT_SECTIONS_MAX ? told : CONVERT_SECTIONS_MAX;
+	size_t n_listed = code_only ? count_sections(object, true) : n;
+	n_listed = n_listed < CONVERT_SECTIONS_MAX ? n_listed : CONVERT_SECTIONS_MAX;
 	if (!n)
 		return 0;
-	summary->sections = calloc(told + 1, sizeof(*summary->sections));
+	summary->sections = calloc(n_listed + 1, sizeof(*summary->sections));
 	if (!summary->sections)
 		return -ENOMEM;
-	for (size_t i = 0; summary->n_sections < told; i++) {
+	for (size_t i = 0; summary->n_sections < n_listed; i++) {
 		const struct object_section *s = &object->sections.v[i];
-		if (!worth_telling(s, code_only))
+		if (!is_listed(s, code_only))
 			continue;
 		struct convert_section *to = &summary->sections[summary->n_sections++];
 		to->addr = s->addr;
@@ -43,7 +42,7 @@ int layout_report(const struct object_file *object, struct convert_summary *summ
 		to->code = s->code;
 		snprintf(to->name, sizeof(to->name), "%s", s->name);
 	}
-	summary->sections_left_out = n - told;
+	summary->sections_left_out = n - n_listed;
 	return 0;
 }
 

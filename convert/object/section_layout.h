@@ -1,5 +1,4 @@
-/* section_layout.h - where an object file lies: the sections of a relocatable file, the segments of a linked
- * one.
+/* section_layout.h - the sections of a relocatable file and the segments of a linked one, for the summary.
  */
 #ifndef CONVERT_OBJECT_SECTION_LAYOUT_H
 #define CONVERT_OBJECT_SECTION_LAYOUT_H
@@ -7,14 +6,14 @@
 #include "convert/object/object_file.h"
 
 /*
- * Lists the allocated sections with content of a relocatable @object in @summary, in the order of the file.
- * Of more than CONVERT_SECTIONS_MAX only those with code, and of these the first. 0 or -ENOMEM.
+ * Lists the allocated, non-empty sections of a relocatable @object in @summary, in file order. If there are
+ * more than CONVERT_SECTIONS_MAX, only those with code, the first ones. 0 or -ENOMEM.
  */
 int layout_report(const struct object_file *object, struct convert_summary *summary);
 
 /*
- * Tells where @object begins and which of its bytes go where. A separate debug file keeps addresses, but its
- * file offsets are not those of the program: it has no segments. 0 or -ENOMEM.
+ * Sets the image base and the segments in @summary. A separate debug file has the addresses of its program
+ * but not its file offsets, so no segments are listed for it. 0 or -ENOMEM.
  */
 int segments_report(const struct object_file *object, struct convert_summary *summary);
 

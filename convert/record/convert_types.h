@@ -10,7 +10,7 @@
 #include "gsym/gsym.h"
 
 enum {
-	/* Part of every cache key. Raise it whenever the same input could give other bytes than before. */
+	/* Part of every cache key. Increment it whenever the output for some input changes. */
 	CONVERT_REVISION = 22,
 	IMAGE_ID_MAX = 64,
 };
@@ -20,15 +20,15 @@ enum convert_phase {
 	CONVERT_WRITING,
 };
 
-/* How files are reached. The daemon's workers may open nothing by name: they ask the daemon. */
+/* How files are opened. The daemon's workers are confined and request descriptors from the daemon. */
 struct convert_opener {
 	/* Opens @path for reading: a descriptor, which becomes the caller's, or a negative errno. Any thread.
 	 */
 	int (*open)(void *user, const char *path);
 	/*
-	 * Gets the debug file of a build id from elsewhere, which may take long: a descriptor likewise;
-	 * -ENOENT when nobody has it, or why it could not be had. Nothing says that it is what it should be.
-	 * NULL: nobody to ask.
+	 * Fetches the debug file of a build id, which may take long: a descriptor likewise;
+	 * -ENOENT when no server has it, or the errno of the failure. The file is not verified. NULL: nothing
+	 * is fetched.
 	 */
 	int (*fetch)(void *user, const uint8_t *id, size_t size);
 	void *user;
@@ -43,21 +43,21 @@ struct convert_progress {
 };
 
 struct convert_options {
-	unsigned threads; /* 0 = as many as the process may use */
-	uint16_t version; /* GSYM version to write: 1 (default) or 2 */
-	bool match_llvm;  /* llvm-gsymutil's choices where ours differ; for comparisons */
-	bool dwarf_names; /* name functions as DWARF does, not as the symbol at their start */
-	bool no_dwarf;    /* symbol tables only */
-	bool callsites;   /* keep what DWARF says of calls, to tell merged functions apart */
-	bool merged;      /* keep all functions that share a range, not just the one that tells most */
-	const char *arch; /* which object file of a fat file; others are refused if they differ; NULL = any */
-	const uint8_t *id; /* which of several for that architecture */
+	unsigned threads;  /* 0 = as many as the process may use */
+	uint16_t version;  /* GSYM version to write: 1 (default) or 2 */
+	bool match_llvm;   /* llvm-gsymutil's choices where ours differ; for comparisons */
+	bool dwarf_names;  /* name functions as DWARF does, not as the symbol at their start */
+	bool no_dwarf;     /* symbol tables only */
+	bool callsites;    /* keep call sites, which distinguish merged functions */
+	bool merged;       /* keep all functions that share a range, not just the one with most debug info */
+	const char *arch;  /* architecture, which selects from a fat file; others are refused; NULL = any */
+	const uint8_t *id; /* selects among several for that architecture */
 	size_t id_size;    /* 0 = any */
 	const char *const
 		*debug_dirs; /* where debug files are also looked for; ends with NULL. NULL: nowhere */
 	const char *
 		debug_file; /* the file with the DWARF; NULL = the object file itself, or one that is found */
-	bool dwarf_first;   /* should @debug_file be text symbols, DWARF that is found goes before them */
+	bool dwarf_first;   /* prefer DWARF that is found to @debug_file, if that is text symbols */
 	const char *callsites_file; /* YAML or JSON that lists call sites (callsites_file.h); NULL = none */
 	const char *symtab_file;    /* the file with the symbols; NULL = the object file, its debug file,
 				       .gnu_debugdata */
@@ -88,19 +88,19 @@ struct convert_section {
 	char name[128]; /* cut when longer */
 };
 
-/* Bytes of the file that are loaded: for those who know file offsets. */
+/* A loadable segment, which maps file offsets to addresses. */
 struct convert_segment {
 	uint64_t off, addr, size;
 };
 
 struct convert_summary {
 	char arch[16];
-	uint64_t image_base; /* the address of what is loaded first */
-	uint64_t units;      /* units of debug data read */
-	bool has_ada;        /* one of them is written in Ada, whose names do not say that they are mangled */
-	uint64_t functions_dwarf;   /* records from DWARF, before pruning */
-	uint64_t functions_text;    /* FUNC records of text symbols */
-	uint64_t functions_gsym;    /* records copied from GSYM */
+	uint64_t image_base;      /* the address of what is loaded first */
+	uint64_t units;           /* units of debug data read */
+	bool has_ada;             /* some unit is written in Ada, whose mangled names are not recognisable */
+	uint64_t functions_dwarf; /* records from DWARF, before pruning */
+	uint64_t functions_text;  /* FUNC records of text symbols */
+	uint64_t functions_gsym;  /* records copied from GSYM */
 	uint64_t functions_symbols; /* records from symbol tables, before pruning */
 	uint64_t functions;         /* records written */
 	uint64_t output_size;
@@ -111,7 +111,7 @@ struct convert_summary {
 	uint64_t sections_left_out;       /* of more than CONVERT_SECTIONS_MAX */
 	struct convert_segment *segments; /* at most CONVERT_SEGMENTS_MAX; none of a file without code */
 	size_t n_segments;
-	char *missing; /* names of files that would have told more, one a line; NULL: none */
+	char *missing; /* names of debug files that were not found, one a line; NULL: none */
 };
 
 void convert_summary_deinit(struct convert_summary *summary);
@@ -121,11 +121,11 @@ enum image_kind {
 	IMAGE_ELF,
 	IMAGE_MACHO,
 	IMAGE_BREAKPAD,  /* text symbols of Breakpad */
-	IMAGE_GSYM_FILE, /* converted already, by whomever */
+	IMAGE_GSYM_FILE, /* a GSYM file */
 	IMAGE_KIND_LAST = IMAGE_GSYM_FILE,
 };
 
-/* What the scanner wants to know of a file without converting it. */
+/* What a file is, without converting it. */
 struct image_identity {
 	enum image_kind kind;
 	uint8_t id[IMAGE_ID_MAX]; /* build id, or XXH3-128 of the whole file when it has none */
@@ -136,7 +136,7 @@ struct image_identity {
 	bool has_dwarf;  /* .debug_info with content */
 	bool has_symtab; /* .symtab with content */
 	bool has_gsym;   /* a section with GSYM, or nothing else */
-	bool has_text;   /* the code itself is there, which a separate debug file lacks */
+	bool has_text;   /* the file has its code, which a separate debug file lacks */
 	char arch[16];   /* "x86_64", "aarch64", ... */
 };
 

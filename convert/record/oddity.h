@@ -1,8 +1,9 @@
 /*
- * oddity.h - counting what is wrong with a file instead of failing.
+ * oddity.h - counting defects of the input instead of failing.
  *
- * Conversions meet thousands of small defects. Each has a kind; every thread counts its own and the sums are
- * merged in a fixed order, so that the summary does not depend on the number of threads.
+ * An input may have thousands of small defects, each of some kind (LLVM's OutputAggregator is similar). Every
+ * thread counts its own, and the counts are merged in a fixed order, so that the summary does not depend on
+ * the number of threads.
  */
 #ifndef CONVERT_RECORD_ODDITY_H
 #define CONVERT_RECORD_ODDITY_H
@@ -60,18 +61,18 @@ enum oddity {
 	ODD_COUNT,
 };
 
-/* One thread's, or one unit's, tally. Zero-initialised is empty. */
+/* The counts of one thread or unit. Zero-initialised is empty. */
 struct oddities {
 	struct {
 		uint64_t count;
-		uint64_t order; /* where the first one was met, for merging: the lowest wins */
+		uint64_t order; /* position of the first one, for merging: the lowest wins */
 		uint64_t off;
 		const char *section;
 	} kind[ODD_COUNT];
-	uint64_t order; /* of what is being read now */
+	uint64_t order; /* position of what is being read */
 };
 
-/* Counts one oddity met at @off of @section (static text, NULL when it belongs to no section). */
+/* Counts one oddity at @off of @section (a static string; NULL: @off is an address). */
 void oddity_count(struct oddities *odd, enum oddity kind, const char *section, uint64_t off);
 
 /* Adds the counts of @from to @into. */

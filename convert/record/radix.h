@@ -1,6 +1,5 @@
 /*
- * radix.h - sorting by 64-bit keys. Stable, and linear for the addresses of an object file, which share most
- * bytes.
+ * radix.h - stable radix sort by 64-bit keys, for the addresses of an object file, which share most digits.
  */
 #ifndef CONVERT_RECORD_RADIX_H
 #define CONVERT_RECORD_RADIX_H
@@ -10,10 +9,11 @@
 
 struct keyed {
 	uint64_t key;
-	uint32_t index; /* of whatever is sorted; equal keys keep their order */
+	uint32_t index; /* of the element; equal keys keep their order */
 };
 
-/* 0 or -ENOMEM, which leaves @v as it was. */
+/* Least significant digit first, skipping digits that all keys share: O(n). 0, or -ENOMEM with @v unchanged.
+ */
 int radix_sort(struct keyed *v, size_t n);
 
 #endif

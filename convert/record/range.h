@@ -12,16 +12,16 @@ struct range {
 
 typedef VEC(struct range) range_vec;
 
-/* Sorts, drops empty ranges and joins those that touch or overlap. */
 /* For CLEANUP(). */
 static inline void range_vec_free(range_vec *set)
 {
 	vec_free(set);
 }
 
+/* Sorts, drops empty ranges and joins those that touch or overlap. */
 void ranges_normalize(range_vec *set);
 
-/* The same for @n ranges in place; gives the new number. */
+/* The same for @n ranges in place; returns the new number. */
 size_t ranges_join(struct range *v, size_t n);
 
 /* The range of a normalized set that contains @addr, or NULL. */

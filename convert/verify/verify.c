@@ -1,6 +1,6 @@
 /*
- * The object file is gone through unit by unit, so that memory does not grow with it; each record of the GSYM
- * keeps an outcome, and the report is the sum of them.
+ * verify.c - comparing unit by unit, so that memory does not grow with the debug data; each record of the
+ * GSYM keeps an outcome, and the report is their sum.
  */
 #include "convert/verify/verify.h"
 

@@ -129,7 +129,7 @@ enum verify_class verify_compare(const struct verify_expected *e, const struct g
 {
 	if (answer->func_start != e->start)
 		return VERIFY_OTHER_OWNER;
-	bool known = e->has_line || e->n_path > 1; /* inlined calls are told even where no row is */
+	bool known = e->has_line || e->n_path > 1; /* lookups answer with inlined calls even without a row */
 	if (known != answer->has_rows)
 		return known ? VERIFY_LINE_LOST : VERIFY_LINE_ADDED;
 	if (!known)
@@ -147,14 +147,14 @@ enum verify_class verify_compare(const struct verify_expected *e, const struct g
 	return names;
 }
 
-struct words {
+struct description {
 	char *text;
 	size_t size, n;
 };
 
-static void add(struct words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct description *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void add(struct words *w, const char *fmt, ...)
+static void add(struct description *w, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
@@ -164,7 +164,7 @@ static void add(struct words *w, const char *fmt, ...)
 		w->n = w->n + (size_t)n < w->size ? w->n + (size_t)n : w->size - 1;
 }
 
-static void add_expected(struct words *w, const struct verify_expected *e)
+static void add_expected(struct description *w, const struct verify_expected *e)
 {
 	const struct verify_row *row = expected_row(e, 0);
 	const char *file = row ? verify_lines_file(e->lines, row->file) : NULL;
@@ -181,7 +181,7 @@ static void add_expected(struct words *w, const struct verify_expected *e)
 void verify_describe(const struct verify_expected *e, const struct gsym_answer *answer, char *text,
 		     size_t size)
 {
-	struct words w = {text, size, 0};
+	struct description w = {text, size, 0};
 	add(&w, "0x%" PRIx64 ": DWARF: ", e->addr);
 	add_expected(&w, e);
 	add(&w, "; GSYM: ");

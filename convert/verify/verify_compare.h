@@ -1,4 +1,4 @@
-/* verify_compare.h - one address: what the DWARF says against what a lookup answers. */
+/* verify_compare.h - one address: the frames from the DWARF against the answer of a lookup. */
 #ifndef CONVERT_VERIFY_VERIFY_COMPARE_H
 #define CONVERT_VERIFY_VERIFY_COMPARE_H
 
@@ -10,7 +10,7 @@
 
 enum { VERIFY_PATH_MAX = 256 }; /* inlined calls within each other; deeper ones are not followed */
 
-/* What the DWARF says of an address. */
+/* The DWARF's description of an address. */
 struct verify_expected {
 	const struct verify_function *function;
 	const struct verify_lines *lines;
@@ -22,14 +22,13 @@ struct verify_expected {
 	bool has_line; /* a row with a file covers the address */
 };
 
-/* Finds out what is to be expected, from the function, the lines, the object and the addresses filled in.
- */
+/* Fills in path and has_line from the other fields. */
 void verify_expect(struct verify_expected *expected);
 
 /* Compares it with the answer of a lookup that succeeded. */
 enum verify_class verify_compare(const struct verify_expected *expected, const struct gsym_answer *answer);
 
-/* Puts both into words, cut to @size. @answer is NULL when there was none. */
+/* Describes both in @text, truncated to @size. @answer: NULL when the lookup failed. */
 void verify_describe(const struct verify_expected *expected, const struct gsym_answer *answer, char *text,
 		     size_t size);
 

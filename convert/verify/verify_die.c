@@ -1,6 +1,6 @@
 /*
- * One walk over the entries of a unit. A subprogram opens a function; what it inlines is collected into the
- * function that is open, lexical blocks are passed through, and a subprogram within it opens one of its own.
+ * verify_die.c - one walk over the entries of a unit. A subprogram opens a function, inlined subroutines are
+ * added to the innermost open function, and lexical blocks are transparent.
  */
 #include "convert/verify/verify_die.h"
 

@@ -1,12 +1,12 @@
 /*
- * Several functions may claim one record: copies of an inline function in many units, folded code. A record
- * is right when it agrees with one of them, so each keeps the best outcome it has had.
+ * Several functions may correspond to one record: copies of an inline function in several units, folded
+ * functions. A record is correct if it agrees with one of them, so its best outcome is kept.
  */
 #include "convert/verify/verify_function.h"
 
 #include <stdlib.h>
 
-enum { OUTCOMES_DESCRIBED = 256 }; /* records whose differences are put into words */
+enum { OUTCOMES_DESCRIBED = 256 }; /* records whose differences are described in text */
 
 /* The first record that starts at @addr. */
 static bool find_record(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret)
@@ -42,7 +42,7 @@ static int probe_edges(struct verifier *v, const struct verify_range *range, uin
 	return err ? err : probe(v, range, high);
 }
 
-/* Where GSYM believes that something changes. A record that cannot be decoded shows in its lookups. */
+/* Addresses where the GSYM changes. A record that cannot be decoded fails in lookups. */
 static int probe_record(struct verifier *v, const struct verify_range *range, uint32_t index)
 {
 	struct gsym_func func;
@@ -58,7 +58,7 @@ static int probe_record(struct verifier *v, const struct verify_range *range, ui
 	return err;
 }
 
-/* Where the DWARF says that something changes. */
+/* Addresses where the DWARF changes. */
 static int probe_dwarf(struct verifier *v, const struct verify_range *range,
 		       const struct verify_function *function)
 {
@@ -140,7 +140,7 @@ static uint64_t badness(const struct verify_outcome *outcome)
 	return count;
 }
 
-/* Takes @now over if it is the first outcome of the record or better than what is known. */
+/* Replaces the outcome of a record by @now if it is the first or a better one. */
 static void keep_better(struct verify_outcome *known, struct verify_outcome *now)
 {
 	if (!known->seen || badness(now) < badness(known)) {
@@ -194,7 +194,7 @@ int verify_visit_function(void *verifier, const struct verify_function *function
 	for (size_t i = 0; !err && i < function->nodes.v[0].n_ranges; i++) {
 		uint32_t index;
 		const struct verify_name *name = &function->nodes.v[0].name;
-		/* Linkers leave dead functions at 0, or outside of all code. */
+		/* Linkers leave dropped functions at 0, or outside of code sections. */
 		if (!verify_object_is_code(&v->object, ranges[i].low) || !(name->linkage || name->plain))
 			continue;
 		if (find_record(v->reader, ranges[i].low, &index))

@@ -1,7 +1,7 @@
 /*
- * verify_libdwarf.h - libdwarf as of 2021 (Debian 12) and as of today behind one set of names.
+ * verify_libdwarf.h - one interface to libdwarf 20210528 (Debian 12) and to releases since 0.1.
  *
- * Releases since 0.1 say their version in DW_LIBDWARF_VERSION_MAJOR; 20210528 and older do not.
+ * Releases since 0.1 define DW_LIBDWARF_VERSION_MAJOR; 20210528 and older do not.
  */
 #ifndef CONVERT_VERIFY_VERIFY_LIBDWARF_H
 #define CONVERT_VERIFY_VERIFY_LIBDWARF_H

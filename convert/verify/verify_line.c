@@ -180,7 +180,7 @@ const char *verify_lines_file(const struct verify_lines *lines, uint64_t index)
 	return at < lines->files.n ? lines->files.v[at] : NULL;
 }
 
-/* The last row at or before @addr. Rows of a sequence ascend; one that does not is left behind by the search.
+/* The last row at or before @addr. Rows of a sequence should ascend; the search may miss one that does not.
  */
 static const struct verify_row *find_row(const struct verify_row *rows, size_t count, uint64_t addr)
 {

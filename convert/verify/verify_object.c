@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- What libdwarf asks for ---- */
+/* ---- libdwarf's object access interface ---- */
 
 enum {
 	ELF_PROGBITS = 1, /* SHT_PROGBITS */
@@ -24,7 +24,7 @@ static Dwarf_Unsigned section_count(void *user)
 	return object->sections.n;
 }
 
-/* Offsets in DWARF have four bytes unless a unit says otherwise; this is only libdwarf's first guess. */
+/* The default; each unit has its own. */
 static Dwarf_Small length_size(void *user)
 {
 	(void)user;
@@ -130,7 +130,7 @@ static void access_init(struct verify_object *object)
 
 #endif
 
-/* ---- What it is asked about ---- */
+/* ---- Sections and symbols ---- */
 
 /* ".zdebug_info" is ".debug_info" once it is decompressed. */
 static int section_name(struct verify_object *object, const char *name, const char **ret)
@@ -159,7 +159,7 @@ static int add_section(struct verify_object *object, struct object_section *sect
 	if (!err && object->file->relocatable)
 		err = section_relocate(object->file, section, &skipped);
 	if (err)
-		return err == -ENOMEM ? err : 0; /* libdwarf will miss it and say so */
+		return err == -ENOMEM ? err : 0; /* libdwarf reports missing sections */
 	err = section_name(object, section->name, &made.name);
 	made.data = section->data;
 	return err ? err : vec_push(&object->sections, made);

@@ -2,9 +2,9 @@
  * verify_object.h - an object file opened for a comparison: its sections given to libdwarf, its code and
  * symbols.
  *
- * libdwarf could open the file itself, but releases of 2021 know neither zstd nor all that linkers do with
- * section headers. It gets the sections as the converter's ELF layer finds and decompresses them; what they
- * mean, it finds out on its own.
+ * libdwarf could open the file itself, but releases of 2021 support neither zstd nor some section headers of
+ * current linkers. It gets the sections as the converter's object file layer finds and decompresses them, and
+ * interprets them on its own.
  */
 #ifndef CONVERT_VERIFY_VERIFY_OBJECT_H
 #define CONVERT_VERIFY_VERIFY_OBJECT_H

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "convert/finish/finalize.h"
-#include "convert/finish/own_symbol.h"
+#include "convert/finish/name_match.h"
 
 #include <string.h>
 
@@ -165,7 +165,7 @@ static void own_symbols(void **state)
 	struct fixture *f = *state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct func_record r = {.name = string(f, cases[i].name), .bare = NO_STRING};
-		assert_int_equal(is_own_symbol(string(f, cases[i].symbol), &r, &f->pool), cases[i].own);
+		assert_int_equal(symbol_matches(string(f, cases[i].symbol), &r, &f->pool), cases[i].own);
 	}
 }
 

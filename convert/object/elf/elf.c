@@ -1,8 +1,8 @@
 /*
  * elf.c - ELF files through libelf: sections, segments, notes, symbols.
  *
- * libelf checks headers and converts byte order; the bytes of sections are taken from our own mapping, so
- * that debug data is neither copied nor converted. Sources: System V gABI chapters 4 and 5.
+ * libelf checks headers and converts byte order; section contents are spans of our own mapping, so that debug
+ * data is neither copied nor converted. Source: System V gABI, chapters 4 and 5.
  */
 #include "convert/object/elf/elf.h"
 
@@ -71,7 +71,7 @@ static int read_header(struct object_file *object, struct gsym_diag *diag)
 	return 0;
 }
 
-/* The first PT_LOAD in table order, not the lowest: upstream's choice, and what readers expect. */
+/* The base is the first PT_LOAD in table order, not the lowest, as in llvm-gsymutil. */
 static int read_segments(struct object_file *object)
 {
 	size_t n = 0;
@@ -118,8 +118,8 @@ static void section_read_chdr(struct object_section *s, const struct object_file
 }
 
 /*
- * A relocatable file has no addresses. Its sections are laid out one behind the other, from 0, aligned as
- * they ask, in the order of the file: so do elfutils, so that addresses mean the same to both.
+ * A relocatable file has no addresses. Its sections are laid out one after the other from 0, in file order
+ * and with their alignment, as elfutils does, so that both give the same addresses.
  */
 static void lay_out(struct object_file *object, struct object_section *s, const GElf_Shdr *shdr)
 {
@@ -156,7 +156,7 @@ static int add_section(struct object_file *object, const char *name, const GElf_
 	return err ? err : vec_push(&object->sections, s);
 }
 
-/* Remembered, because each relocation table asks for its symbols' one. */
+/* Recorded, because every relocation table needs the one of its symbol table. */
 static void note_index_table(struct object_file *object, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
 	if (shdr->sh_type != SHT_SYMTAB_SHNDX || object->n_index_tables == ARRAY_SIZE(object->index_tables))
@@ -169,10 +169,10 @@ static int read_sections(struct object_file *object, struct gsym_diag *diag)
 {
 	size_t names = 0;
 	if (elf_getshdrstrndx(object->elf, &names))
-		return 0; /* no section names: nothing to find by name */
+		return 0; /* no section names: nothing can be found */
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(object->elf, scn));) {
 		GElf_Shdr shdr;
-		if (!gelf_getshdr(scn, &shdr)) /* keeps its place: sections are found by index, too */
+		if (!gelf_getshdr(scn, &shdr)) /* keep the index of later sections */
 			shdr = (GElf_Shdr){0};
 		note_index_table(object, scn, &shdr);
 		const char *name = elf_strptr(object->elf, names, shdr.sh_name);
@@ -207,7 +207,7 @@ static Elf_Type note_type(uint64_t align)
 	return align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
 }
 
-/* Any note of any SHT_NOTE section: a kernel keeps its build id in .notes, behind others. */
+/* Any note of any SHT_NOTE section: a kernel has its build id in .notes, after others. */
 static bool sections_find_build_id(struct object_file *object)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(object->elf, scn));) {

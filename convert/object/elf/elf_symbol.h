@@ -9,7 +9,14 @@
 #include <gelf.h>
 
 /*
- * Symbol @i and what must be added to its value to have an address. @indexes may be NULL. False past the end.
+ * Reads one symbol.
+ *
+ * @symbols:     content of the symbol table
+ * @indexes:     its SHT_SYMTAB_SHNDX section, or NULL
+ * @i:           index of the symbol
+ * @ret_section: what to add to st_value for an address: of its section in a relocatable file, else 0
+ *
+ * False past the end of the table.
  */
 bool symbol_read(struct object_file *object, Elf_Data *symbols, Elf_Data *indexes, size_t i, GElf_Sym *ret,
 		 uint64_t *ret_section);

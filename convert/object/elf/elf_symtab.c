@@ -33,7 +33,7 @@ static int add_symbol(struct object_file *object, const GElf_Sym *sym, uint64_t 
 	bool placed = sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_COMMON &&
 		      (func || sym->st_shndx != SHN_ABS);
 	if (!placed || !name || !*name || (!func && type != STT_NOTYPE))
-		return 0; /* an absolute value that looks like an address is still a number */
+		return 0; /* an absolute symbol is a number, even if it looks like an address */
 	uint64_t value = descriptor_code(object, sym->st_value + section);
 	bool dotted = func && object->opd && is_dotted(name);
 	struct symbol s = {
@@ -50,7 +50,8 @@ static int add_symbol(struct object_file *object, const GElf_Sym *sym, uint64_t 
 	return vec_push(&object->symbols, s);
 }
 
-/* gcc -flto names offsets of .debug_info ("main.c.02f5d134"), which may look like addresses of code. */
+/* gcc -flto emits symbols for offsets in .debug_info ("main.c.02f5d134"), which may look like code addresses.
+ */
 static bool is_offset(const struct object_file *source, const GElf_Sym *sym)
 {
 	size_t index = sym->st_shndx;
@@ -58,7 +59,7 @@ static bool is_offset(const struct object_file *source, const GElf_Sym *sym)
 	       !source->sections.v[index - 1].allocated;
 }
 
-/* Adds what one table of @source names in @object. */
+/* Adds the symbols of one table of @source to @object. */
 static int load_table(struct object_file *object, struct object_file *source, Elf_Scn *scn,
 		      const GElf_Shdr *shdr)
 {
@@ -76,7 +77,7 @@ static int load_table(struct object_file *object, struct object_file *source, El
 			break;
 		unsigned type = GELF_ST_TYPE(sym.st_info);
 		if (type == STT_OBJECT || type == STT_SECTION || type == STT_FILE)
-			continue; /* most of the table: spare the look at their names */
+			continue; /* most of the table: avoid reading their names */
 		if (is_offset(source, &sym))
 			continue;
 		if (add_symbol(object, &sym, section, elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
@@ -91,7 +92,7 @@ static int compare_addr(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Drops the symbols from index @first on whose address one of the first @first symbols has. */
+/* Drops the symbols from index @first on that share an address with one before @first. */
 static int symbols_drop_known(struct object_file *object, size_t first)
 {
 	uint64_t *known = malloc((first + 1) * sizeof(*known));
@@ -109,7 +110,7 @@ static int symbols_drop_known(struct object_file *object, size_t first)
 	return 0;
 }
 
-/* The first of its type, of which there is one: a thousand that share their bytes are not for us. */
+/* The first section of that type; the gABI allows one. Many that share their bytes would cost time. */
 static int load_first_table(struct object_file *object, struct object_file *source, uint32_t type)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(source->elf, scn));) {

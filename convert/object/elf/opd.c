@@ -10,7 +10,7 @@
 int descriptors_open(struct object_file *object)
 {
 	GElf_Ehdr ehdr;
-	uint64_t skipped = 0; /* the pointers to the table of contents, which nobody needs */
+	uint64_t skipped = 0; /* TOC pointers, which are not used */
 	if (object->opd || object->machine != EM_PPC64 || !gelf_getehdr(object->elf, &ehdr) ||
 	    (ehdr.e_flags & EF_PPC64_ABI) == 2)
 		return 0;
@@ -56,7 +56,7 @@ static bool has_dotted(const struct object_file *object, const struct keyed *dot
 		else
 			hi = mid;
 	}
-	/* One look: several such symbols of one address would be a file made to cost time. */
+	/* Only the first is compared: a hostile file could have many at one address. */
 	return lo < n && dotted[lo].key == s->addr &&
 	       !strcmp(object->symbols.v[dotted[lo].index].name, s->name);
 }

@@ -1,8 +1,8 @@
 /*
- * opd.h - function descriptors of 64-bit PowerPC, first ABI (ELFv1). Internal to the ELF files.
+ * opd.h - function descriptors of 64-bit PowerPC, ELFv1 ABI.
  *
- * There a function's symbol is the address of its descriptor in .opd, of which the first doubleword is the
- * address of the code. Source: 64-bit PowerPC ELF ABI supplement 1.9, 3.2.
+ * A function's symbol is the address of its descriptor in .opd, whose first doubleword is the address of the
+ * code. Source: 64-bit PowerPC ELF ABI supplement 1.9, 3.2.
  */
 #ifndef CONVERT_OBJECT_ELF_OPD_H
 #define CONVERT_OBJECT_ELF_OPD_H
@@ -17,7 +17,7 @@ uint64_t descriptor_code(const struct object_file *object, uint64_t addr);
 
 /*
  * Older compilers name code ".name" and the descriptor "name", with the size of a descriptor: of such pairs
- * of symbols only the code's stays. 0 or -ENOMEM.
+ * only the symbol of the code is kept. 0 or -ENOMEM.
  */
 int descriptors_join(struct object_file *object);
 

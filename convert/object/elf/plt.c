@@ -1,13 +1,15 @@
 /*
- * plt.c - stubs of procedure linkage tables as functions "name@plt", as objdump calls them.
+ * plt.c - stubs of procedure linkage tables as functions "name@plt", as objdump names them.
  *
- * No symbol table has them, but programs crash in them and profiles are full of them. Each stub is decoded;
- * the relocation of the slot it jumps through names the function, so that the order of entries does not
- * matter. The header, and the second half of entries that linkers split for branch tracking, jump through no
- * such slot and stay without a name.
+ * Symbol tables do not have them, but backtraces and profiles do. Data: the slots of all dynamic relocations,
+ * sorted by address (radix sort). Method: each position in a code section where a stub may begin is decoded
+ * (plt_stub.h), and the relocation of the slot it jumps through, found by binary search, names the function,
+ * so that the order of entries does not matter. PLT headers, and the second half of entries split for branch
+ * tracking, jump through no such slot and get no name. A budget proportional to the file's size bounds
+ * tables, code and names, which a hostile file could share many times.
  *
- * A slot that is filled by a resolver (IRELATIVE) has no symbol: the entry gets the name of the STT_GNU_IFUNC
- * symbol with the resolver's address, else of any symbol there, else "*ABS*+0x..." as objdump prints it.
+ * A slot filled by a resolver (IRELATIVE) has no symbol: the entry is named after the STT_GNU_IFUNC symbol at
+ * the resolver's address, else any function symbol there, else "*ABS*+0x..." as in objdump.
  */
 #include "convert/object/elf/elf.h"
 #include "convert/object/elf/opd.h"
@@ -20,7 +22,7 @@
 #include <string.h>
 
 enum {
-	VISITS_MAX = 1 << 24, /* of sections, when words of a file are looked for by address */
+	VISITS_MAX = 1 << 24, /* sections visited to find words by address */
 	GLINK_ENTRIES = 32,   /* from DT_PPC64_GLINK to the first entry */
 };
 
@@ -62,7 +64,7 @@ static bool spend(struct plt *p, uint64_t bytes)
 
 /* ---- Slots ---- */
 
-/* Whether the dynamic linker fills the place with what the resolver at the addend returns. */
+/* Whether the dynamic linker stores the result of the resolver at the addend. */
 static bool is_irelative(uint16_t machine, uint64_t type)
 {
 	switch (machine) {
@@ -95,8 +97,8 @@ static bool word_at(struct plt *p, uint64_t addr, uint64_t *ret)
 }
 
 /*
- * Any relocation with a symbol will do: that a stub jumps through the place makes it the symbol's entry.
- * Which types linkers use for that differs (JUMP_SLOT, GLOB_DAT, on RISC-V a plain word).
+ * Any relocation type with a symbol is accepted, because a stub jumps through the slot. Linkers use different
+ * ones (JUMP_SLOT, GLOB_DAT, a plain word on RISC-V).
  */
 static int add_slot(struct plt *p, uint64_t off, uint64_t symbol, uint64_t type, uint64_t addend)
 {
@@ -135,7 +137,8 @@ static bool is_dynamic_relocations(const GElf_Shdr *shdr)
 	return (shdr->sh_type == SHT_RELA || shdr->sh_type == SHT_REL) && (shdr->sh_flags & SHF_ALLOC);
 }
 
-/* The symbols of a table: mostly those of the table before. libelf may copy what it gives, so it is paid for.
+/* The symbols of a table, mostly those of the previous table. libelf may copy them, so they count against the
+ * budget.
  */
 static void link_symbols(struct plt *p, size_t link, struct relocations *ret)
 {
@@ -164,7 +167,8 @@ static int read_table(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 	return err ? err : read_relocations(p, &t);
 }
 
-/* What stubs count from, and where those of ppc64 that only the dynamic linker enters are. */
+/* The base that stubs address slots from, and the glink entries of ppc64, which only the dynamic linker
+ * enters. */
 static void read_dynamic(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
 	Elf_Data *data = spend(p, shdr->sh_size) ? elf_getdata(scn, NULL) : NULL;
@@ -244,7 +248,7 @@ static int sort_functions(struct plt *p)
 	return radix_sort(p->functions, p->n_functions);
 }
 
-/* memcpy rather than the __memcpy_chk or __memcpy that have the same resolver. */
+/* Prefers memcpy to __memcpy_chk and __memcpy, which share its resolver. */
 static int function_rank(const struct symbol *s)
 {
 	return s->resolver * 2 + (s->name[0] != '_');
@@ -263,8 +267,7 @@ static const char *resolved_name(const struct plt *p, uint64_t addr)
 	return best ? best->name : NULL;
 }
 
-/* "name@plt" in memory of the object file, without a version. *ret stays NULL when the file asks for too
- * much. */
+/* Makes "name@plt", without symbol version, in object->names. *ret stays NULL when the budget is used up. */
 static int make_name(struct plt *p, const char *name, const char **ret)
 {
 	static const char suffix[] = "@plt";
@@ -330,7 +333,7 @@ static bool may_hold_stubs(const struct object_file *object, const struct object
 	       !strcmp(s->name, ".MIPS.stubs");
 }
 
-/* The stub before ends where the next one begins. */
+/* Appends a stub and truncates the previous one where this begins. */
 static int push_stub(struct object_file *object, size_t first, uint64_t addr, uint64_t size, const char *name)
 {
 	struct symbol *last = object->symbols.n > first ? &object->symbols.v[object->symbols.n - 1] : NULL;
@@ -346,7 +349,7 @@ static int scan_section(struct plt *p, const struct object_section *s, unsigned 
 {
 	struct cursor c = cursor_new(s->raw.data, s->raw.size, p->object->big_endian);
 	size_t first = p->object->symbols.n;
-	uint64_t ended = 0; /* no stub begins inside another's code */
+	uint64_t ended = 0; /* end of the last stub: none begins inside of another */
 	if (s->addr > UINT64_MAX - s->raw.size || !spend(p, s->raw.size))
 		return 0;
 	for (uint64_t off = 0; off < s->raw.size; off += step) {
@@ -396,7 +399,7 @@ static bool take_glink_entry(struct cursor *c, uint64_t number, uint64_t *ret)
 	return cursor_ok(c) && (word & 0xfc000003) == 0x48000000;
 }
 
-/* The place that entry @index of the table of DT_JMPREL fills. */
+/* The slot of entry @index of the table at DT_JMPREL. */
 static bool jump_slot(const struct plt *p, uint64_t index, struct plt_slot *ret)
 {
 	GElf_Rela rela;

@@ -55,7 +55,7 @@ static bool decode_x86_64(struct cursor c, uint64_t addr, struct stub *ret)
 	return cursor_ok(&c);
 }
 
-/* The slot is absolute, or at a distance from %ebx, which holds the address of the table. */
+/* The slot is absolute (non-PIC), or relative to %ebx, which holds the address of the GOT. */
 static bool decode_i386(const struct stub_machine *m, struct cursor c, struct stub *ret)
 {
 	ret->size = 16;
@@ -134,7 +134,7 @@ static bool decode_arm_long(const struct stub_machine *m, struct cursor c, uint6
 	return cursor_ok(&c);
 }
 
-/* The immediate of MOVW and MOVT, encoding T3: imm4:i:imm3:imm8 across two half words. */
+/* The immediate of MOVW and MOVT, encoding T3: imm4:i:imm3:imm8 across two halfwords. */
 static bool take_thumb_move(struct cursor *c, uint16_t opcode, uint32_t *ret)
 {
 	uint16_t high = cursor_u16(c), low = cursor_u16(c);
@@ -153,7 +153,7 @@ static bool decode_thumb(struct cursor c, uint64_t addr, uint32_t *ret)
 	return cursor_ok(&c);
 }
 
-/* Callers in Thumb state may enter four bytes earlier: bx pc; nop (or a branch to itself). */
+/* A Thumb entry may precede it by four bytes: bx pc; nop (or a branch to itself). */
 static bool decode_arm(const struct stub_machine *m, struct cursor c, uint64_t addr, struct stub *ret)
 {
 	struct cursor thumb = c;
@@ -218,8 +218,8 @@ static bool decode_s390(struct cursor c, uint64_t addr, struct stub *ret)
 /* ---- 64-bit PowerPC ---- */
 
 /*
- * Ends with bctr soon behind @c, or with bnectr+ and a branch to the lazy entry: a call with the pointer
- * inline (bctrl) is no stub. Adds the bytes up to there.
+ * Whether bctr, or bnectr+ and a branch to the lazy entry, follows within 8 instructions; an indirect call
+ * (bctrl) is no stub. Adds the bytes up to there to *size.
  */
 static bool ends_in_jump(struct cursor c, unsigned *size)
 {
@@ -269,8 +269,8 @@ static bool take_toc_load(const struct stub_machine *m, struct cursor *c, uint64
 }
 
 /*
- * Call stubs have no section of their own; they lie between functions. [std r2, save(r1);] the load of the
- * slot; mtctr r12; the callee's r2 and r11 under the first ABI; bctr.
+ * Call stubs have no section of their own; linkers put them between functions. [std r2, save(r1);] the load
+ * of the slot; mtctr r12; the callee's r2 and r11 under the first ABI; bctr.
  */
 static bool decode_ppc64(const struct stub_machine *m, struct cursor c, uint64_t addr, struct stub *ret)
 {

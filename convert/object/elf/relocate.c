@@ -1,10 +1,11 @@
 /*
  * relocate.c - relocations of debug sections in relocatable files, kernel modules among them.
  *
- * Debug data needs only a few kinds: an address or an offset of 16, 32 or 64 bits, a difference that is added
- * and subtracted in place (RISC-V, LoongArch: their linkers relax code, so that no distance is known before),
- * and a few that have no meaning without a run-time (thread-local offsets). Numbers are those of the
- * processor supplements of the System V ABI.
+ * Debug data needs few kinds: an address or offset of 8 to 64 bits; a difference that is added and subtracted
+ * in place (RISC-V and LoongArch, whose linkers relax code, so that the assembler knows no distances); and
+ * thread-local offsets, which are ignored. Types are those of the processor supplements of the System V ABI.
+ * The relocations of a section are applied in table order to a private copy; time is linear in the tables'
+ * size, which is bounded by that of the file because each byte is applied once.
  */
 #include "convert/object/elf/elf.h"
 #include "convert/object/elf/elf_symbol.h"
@@ -20,7 +21,7 @@ enum action {
 	ACT_SUB6, /* in the low six bits of a byte */
 	ACT_ADD6,
 	ACT_SET6,
-	ACT_SET_LEB, /* in the bytes of a ULEB128 that is there */
+	ACT_SET_LEB, /* in a ULEB128, which keeps its length */
 	ACT_ADD_LEB,
 	ACT_SUB_LEB,
 	ACT_NONE,
@@ -244,7 +245,7 @@ static bool apply(const struct relocation_table *t, const struct relocation *r)
 	if (!how || r->off >= t->size || how->size > t->size - r->off)
 		return false;
 	if (!find_symbol(t, r, &value)) {
-		/* What stands there is no address. All ones is that of code which is not here. */
+		/* All ones: the tombstone address of dropped code (DWARF 6 issue 200609.1). */
 		if (how->action == ACT_SET)
 			store_place(t->data + r->off, how->size, UINT64_MAX, big);
 		return false;
@@ -266,7 +267,7 @@ static void apply_table(const struct relocation_table *t)
 
 /* ---- The section ---- */
 
-/* Its own copy, if the bytes are those of the file. */
+/* Replaces a span of the mapping by a private copy. */
 static int make_writable(struct object_section *section)
 {
 	if (section->owned)
@@ -281,8 +282,7 @@ static int make_writable(struct object_section *section)
 	return 0;
 }
 
-/* Whether a table may be applied: a file whose tables share their bytes asks for more work than it is long.
- */
+/* Whether a table may be applied: tables that share their bytes could multiply the work. */
 static bool take_table(struct object_file *object, const GElf_Shdr *shdr)
 {
 	if (shdr->sh_size > object->map_size - object->relocations)

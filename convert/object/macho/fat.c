@@ -1,6 +1,6 @@
 /*
- * fat.c - files with one Mach-O object file for each of several architectures (<mach-o/fat.h>; always
- * big-endian).
+ * fat.c - fat files: one Mach-O file, or static library, for each of several architectures (<mach-o/fat.h>;
+ * always big-endian).
  */
 #include "convert/object/identity.h"
 #include "convert/object/macho/macho.h"
@@ -17,7 +17,7 @@ enum {
 	FAT_ARCH_64_SIZE = 32,
 };
 
-/* The table of a fat file. */
+/* The table of a fat file: fat_header and the fat_arch entries at the cursor. */
 struct fat_table {
 	struct cursor c;
 	uint32_t n;
@@ -36,7 +36,7 @@ static bool open_table(struct span file, struct fat_table *ret)
 	       cursor_can_hold(&ret->c, ret->n, ret->wide ? FAT_ARCH_64_SIZE : FAT_ARCH_SIZE);
 }
 
-/* The next entry, with its architecture as the table has it. False when it does not lie in the file. */
+/* The next entry, with its architecture as in the table. False when it lies outside of the file. */
 static bool next_entry(struct fat_table *table, struct span file, struct object_slice *ret)
 {
 	struct cursor *c = &table->c;
@@ -68,7 +68,7 @@ static size_t fat_slices(struct span data, struct object_slice ret[static SLICES
 		struct span bytes = {data.data + slice.off, slice.size};
 		if (!macho_is_thin(bytes))
 			continue;                   /* an archive, or bitcode */
-		macho_arch_name(bytes, slice.arch); /* the slice itself knows best */
+		macho_arch_name(bytes, slice.arch); /* the slice's own header takes precedence */
 		ret[found++] = slice;
 	}
 	return found;

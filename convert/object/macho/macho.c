@@ -1,8 +1,8 @@
 /*
  * macho.c - Mach-O files: header, load commands, segments and sections.
  *
- * Sections get the names that ELF uses, so that whoever reads DWARF need not know where it came from:
- * "__DWARF,__debug_str_offs" (names have at most 16 bytes) is ".debug_str_offsets".
+ * Sections get ELF names, so that the DWARF reader is independent of the file format:
+ * "__DWARF,__debug_str_offs" (names have at most 16 bytes) becomes ".debug_str_offsets".
  */
 #include "convert/object/macho/macho.h"
 
@@ -21,7 +21,7 @@ enum {
 	SECTION_32_SIZE = 68,
 	SECTION_64_SIZE = 80,
 	UUID_SIZE = 16,
-	LONG_NAMES_READ = 16, /* how often the string table may be read as long names */
+	LONG_NAMES_READ = 16, /* long names may take this many times the string table */
 };
 
 enum {
@@ -84,7 +84,7 @@ static const struct {
 
 void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16])
 {
-	subtype &= 0xffffff; /* the rest says how pointers are signed */
+	subtype &= 0xffffff; /* the upper byte has capability bits */
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
 		if (machines[i].type != type || (machines[i].subtype && machines[i].subtype != subtype))
 			continue;
@@ -103,7 +103,7 @@ void macho_arch_name(struct span data, char ret[static 16])
 
 /* ---- Sections ---- */
 
-/* Names cut to 16 bytes, and what they would be; and those whose segment does not matter. */
+/* Names truncated to 16 bytes and in full; and those accepted in any segment. */
 static const struct {
 	const char *cut, *whole;
 } cut_names[] = {
@@ -159,7 +159,7 @@ static int add_section(struct object_file *object, struct cursor *c, bool wide)
 	s.name = section_name(object, segment, name);
 	s.code = flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS);
 	s.allocated = strcmp(segment, "__DWARF") != 0;
-	/* In a dSYM all but debug data is only described: its bytes are in the binary. */
+	/* A dSYM has headers for all sections but the content of debug sections only. */
 	if (has_bytes(flags) && off && off <= object->map_size && s.size <= object->map_size - off)
 		s.raw = (struct span){object->map + off, s.size};
 	if (!s.name)
@@ -190,7 +190,7 @@ static int read_segment(struct object_file *object, struct cursor *c, bool wide)
 		object->macho->has_text_addr = object->has_base = true;
 		object->macho->text_addr = object->base_address = addr;
 	}
-	/* Offsets count from the start of the file, as the kernel maps it, not of a fat file's slice. */
+	/* File offsets as the kernel maps them: of the fat file, not of its slice. */
 	bool mapped = size && !__builtin_add_overflow(off, (uint64_t)(object->map - object->file.data), &off);
 	int err =
 		mapped && vec_push(&object->segments, (struct object_segment){off, addr, size}) ? -ENOMEM : 0;
@@ -216,7 +216,7 @@ static void read_uuid(struct object_file *object, struct cursor *c)
 	object->id_size = UUID_SIZE;
 }
 
-/* One command; @c is the rest of it behind the two words that all have. */
+/* Reads one command; @c is its content after the command number and size. */
 static int read_command(struct object_file *object, uint32_t command, struct cursor *c)
 {
 	struct macho *m = object->macho;

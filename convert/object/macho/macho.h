@@ -1,7 +1,6 @@
 /*
- * macho.h - Mach-O files: what all parts of their reader know. Source of the format: Apple's
- * <mach-o/loader.h>, <mach-o/nlist.h>, <mach-o/stab.h> and <mach-o/fat.h>. Numbers are spelled out, because
- * those headers are not at hand elsewhere.
+ * macho.h - the parts of the Mach-O reader. Sources: Apple's <mach-o/loader.h>, <mach-o/nlist.h>,
+ * <mach-o/stab.h> and <mach-o/fat.h>. Constants are defined here, because other systems lack those headers.
  */
 #ifndef CONVERT_OBJECT_MACHO_MACHO_H
 #define CONVERT_OBJECT_MACHO_MACHO_H
@@ -15,12 +14,12 @@ enum {
 	NLIST_64_SIZE = 16,
 };
 
-/* A stretch of the file as a load command gives it, which may lie outside. */
+/* A range of the file as a load command gives it; not checked against the file's size. */
 struct macho_part {
 	uint64_t off, size;
 };
 
-/* What a section with stubs needs to name them; kept in section order. */
+/* A section of stubs (S_SYMBOL_STUBS), in section order. */
 struct macho_stubs {
 	uint64_t addr, size;
 	uint32_t stub_size, first; /* bytes of one; its index in the indirect symbol table */
@@ -28,20 +27,20 @@ struct macho_stubs {
 
 struct macho {
 	uint32_t file_type;
-	uint64_t text_addr; /* of __TEXT: symbols below are no code */
+	uint64_t text_addr; /* address of __TEXT: symbols below are not code */
 	bool has_text_addr;
 	struct macho_part symbols, strings; /* symbols.size counts entries */
 	struct macho_part indirect;         /* size counts entries */
 	struct macho_part starts, exports;
-	uint64_t long_names; /* bytes of long names that may still be read: many symbols may share one */
+	uint64_t long_names; /* budget for bytes of long names, which many symbols may share */
 	VEC(struct macho_stubs) stubs;
 };
 
 /* Whether @data begins like a Mach-O file for one architecture. */
 bool macho_is_thin(struct span data);
 
-/* What the header of such a file calls its architecture, by Apple's names: "arm64e"; and what two numbers of
- * it mean. */
+/* Apple's name of the architecture, such as "arm64e": from a Mach-O header, and from cputype and cpusubtype.
+ */
 void macho_arch_name(struct span data, char ret[static 16]);
 void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16]);
 
@@ -62,12 +61,12 @@ struct macho_symbol {
 /* Entry @i; false beyond the end of the table. */
 bool macho_read_symbol(const struct object_file *object, uint64_t i, struct macho_symbol *ret);
 
-/* Its name, "" when there is none, or too many are too long; and as C has it, without the underscore that
- * compilers put before all. */
+/* Its name in the string table, "" when it has none or the budget of long names is used up; and the C name,
+ * without the leading underscore. */
 const char *macho_symbol_text(const struct object_file *object, const struct macho_symbol *symbol);
 const char *macho_symbol_name(const struct object_file *object, const struct macho_symbol *symbol);
 
-/* Whether it stands for a place in a section, and is not for debuggers only. */
+/* Whether it is defined in a section and not a debugging entry (stab). */
 bool macho_is_defined(const struct macho_symbol *symbol);
 
 /* See object_load_symbols(). */

@@ -1,5 +1,5 @@
 /*
- * macho_exports.c - the trie of exported symbols, all that a stripped library keeps of its names.
+ * macho_exports.c - the exports trie, the only names that a stripped library keeps.
  *
  * A node is the size of its terminal information (flags and address, both ULEB128), the number of edges, and
  * for each a string and the offset of another node. Source: Apple's <mach-o/loader.h>, at dyld_info_command.
@@ -11,7 +11,7 @@
 enum {
 	NAME_MAX_SIZE = 4096,
 	DEPTH_MAX = 512,
-	BUDGET_FACTOR = 4, /* every byte of a sound trie is read once */
+	BUDGET_FACTOR = 4, /* an intact trie is read once */
 	KIND_MASK = 3,
 	KIND_REGULAR = 0,
 	REEXPORT = 8,
@@ -22,7 +22,7 @@ struct trie_walk {
 	struct span trie;
 	int (*each)(void *user, const char *name, uint64_t addr);
 	void *user;
-	uint64_t budget; /* bytes: a damaged trie could lead in circles, or many ways to one place */
+	uint64_t budget; /* bytes left to read: nodes of a damaged trie may form cycles or be shared */
 	char name[NAME_MAX_SIZE];
 };
 

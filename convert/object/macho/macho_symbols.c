@@ -1,8 +1,8 @@
 /*
- * macho_symbols.c - names of code: LC_SYMTAB, exported symbols, stubs; and where functions begin.
+ * macho_symbols.c - symbols of code: LC_SYMTAB, the exports trie, stubs, and function starts.
  *
- * Mach-O symbols have no sizes. LC_FUNCTION_STARTS lists every function, also those whose names were
- * stripped, so that the one before a nameless function does not answer for it.
+ * Mach-O symbols have no sizes: a function ends where the next one begins. LC_FUNCTION_STARTS lists every
+ * function, also those whose names were stripped, so that the function before a nameless one ends there.
  */
 #include "convert/object/macho/macho.h"
 
@@ -16,8 +16,9 @@ enum {
 	N_EXT = 0x01,
 	INDIRECT_SYMBOL_LOCAL = (int)0x80000000,
 	INDIRECT_SYMBOL_ABS = 0x40000000,
-	SHORT_NAME = 1024,   /* bytes of a name that are always read */
-	EXPORTS_GROWTH = 32, /* names of a trie, which share their beginnings, against its bytes */
+	SHORT_NAME = 1024,   /* bytes; names up to this length need no budget */
+	EXPORTS_GROWTH = 32, /* limit of the expanded names relative to the size of the trie, where names
+				share prefixes */
 };
 
 static struct span part_bytes(const struct object_file *object, uint64_t off, uint64_t size)
@@ -91,7 +92,7 @@ static int add_symbol(struct object_file *object, uint64_t addr, uint64_t size, 
 
 /* ---- Tables of symbols ---- */
 
-/* Addresses that have a name, ascending. */
+/* Addresses with a name, sorted. */
 struct known {
 	uint64_t *v;
 	size_t n;
@@ -120,8 +121,8 @@ static bool is_known(const struct known *known, uint64_t addr)
 	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
 }
 
-/* What earlier tables name stays as it is: a dSYM's table may have the local symbols that its binary has
- * lost. */
+/* Earlier tables take precedence: a dSYM's table may have local symbols that were stripped from its binary.
+ */
 static int load_table(struct object_file *object, const struct object_file *source)
 {
 	struct known known;
@@ -144,7 +145,7 @@ static int load_table(struct object_file *object, const struct object_file *sour
 struct exports {
 	struct object_file *object;
 	struct known known;
-	uint64_t budget; /* bytes that names may still take */
+	uint64_t budget; /* bytes left for names */
 };
 
 static int add_export(void *user, const char *name, uint64_t off)
@@ -179,7 +180,7 @@ static int load_exports(struct object_file *object, const struct object_file *so
 
 /* ---- Stubs ---- */
 
-/* @budget: bytes that names may still take. Many stubs may share one long name. */
+/* @budget: bytes left for names. Many stubs may share one long name. */
 static int add_stub(struct object_file *object, const struct object_file *source, uint64_t addr,
 		    uint32_t size, uint32_t symbol, uint64_t *budget)
 {
@@ -228,14 +229,14 @@ int macho_load_plt(struct object_file *object, const struct object_file *symtab)
 
 /* ---- Function starts ---- */
 
-/* Differences between the addresses, the first from __TEXT; 0 ends them. */
+/* ULEB128 differences between addresses, starting at __TEXT, terminated by 0. */
 static int load_starts(struct object_file *object, const struct object_file *source)
 {
 	const struct macho *m = source->macho;
 	struct span bytes = part_bytes(source, m->starts.off, m->starts.size);
 	struct cursor c = cursor_new(bytes.data, bytes.size, object->big_endian);
 	uint64_t addr = m->text_addr, delta;
-	bool thumb = strncmp(object->arch, "armv", 4) == 0; /* bit 0 tells Thumb functions */
+	bool thumb = strncmp(object->arch, "armv", 4) == 0; /* bit 0 marks Thumb functions */
 	int err = 0;
 	while (!err && cursor_left(&c) && (delta = cursor_uleb(&c)) && cursor_ok(&c)) {
 		addr += delta;

@@ -1,14 +1,17 @@
 /*
- * Every unit offers the rows it has for a symbol without an entry. Mostly one unit does. Several do when the
- * linker put a function together from pieces (_init: crti.S, then crtn.S), and then their rows follow each
- * other; or when it folded functions into one, and then they describe the same bytes: the first unit's are
- * taken, never a mixture.
+ * symbol_rows.c - rows of units joined to the records of symbols.
+ *
+ * Offers are sorted by range, first row and unit order; the offers for a record's range are found by binary
+ * search, so that the whole takes O((offers + records) log offers). Usually one unit offers rows for a
+ * symbol. If several do, either the linker assembled a function from pieces (_init: crti.S, then crtn.S), and
+ * their rows follow each other and are joined; or it folded functions, and the rows describe the same bytes:
+ * then only those of the first unit are used, never a mixture.
  */
-#include "convert/finish/adopt.h"
+#include "convert/finish/symbol_rows.h"
 
 #include <string.h>
 
-int offers_take(record_vec *records, record_vec *offers)
+int symbol_rows_take(record_vec *records, record_vec *offers)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < records->n; i++) {
@@ -28,8 +31,7 @@ static int compare_range(const struct func_record *x, const struct func_record *
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* By range, then where their rows begin; offers lie in unit order, so the place decides between equal ones.
- */
+/* By range, then first row, then unit order, which is their order in memory. */
 static int compare_offers(const void *a, const void *b)
 {
 	const struct func_record *x = *(const struct func_record *const *)a,
@@ -45,14 +47,14 @@ static int compare_found(const void *key, const void *offer)
 	return compare_range(key, *(const struct func_record *const *)offer);
 }
 
-/* Whether the rows of @next begin behind those of @last. */
+/* Whether the rows of @next begin after @last. */
 static bool follows(const struct func_record *next, const struct gsym_row *last)
 {
 	return next->rows[0].off > last->off;
 }
 
-/* The rows of offers v[0, n), which have one range. */
-static int adopt(struct func_record *r, struct func_record *const *v, size_t n, struct arena *arena)
+/* Gives @r the rows of offers v[0, n), which have its range. */
+static int assign(struct func_record *r, struct func_record *const *v, size_t n, struct arena *arena)
 {
 	size_t total = v[0]->n_rows, more = 0;
 	const struct gsym_row *last = &v[0]->rows[total - 1];
@@ -81,7 +83,7 @@ static int adopt(struct func_record *r, struct func_record *const *v, size_t n, 
 	return 0;
 }
 
-int offers_adopt(record_vec *records, const record_vec *offers, struct arena *arena)
+int symbol_rows_assign(record_vec *records, const record_vec *offers, struct arena *arena)
 {
 	CLEANUP(freep) struct func_record **sorted = malloc((offers->n + 1) * sizeof(*sorted));
 	if (!sorted)
@@ -101,7 +103,7 @@ int offers_adopt(record_vec *records, const record_vec *offers, struct arena *ar
 		size_t n = 1;
 		while (first + n < sorted + offers->n && !compare_range(first[n], r))
 			n++;
-		int err = adopt(r, first, n, arena);
+		int err = assign(r, first, n, arena);
 		if (err)
 			return err;
 	}

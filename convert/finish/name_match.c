@@ -1,10 +1,10 @@
-#include "convert/finish/own_symbol.h"
+#include "convert/finish/name_match.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MANGLED_MAX = 4096 }; /* bytes of a symbol that are searched for a name */
+enum { MANGLED_MAX = 4096 }; /* longer symbols are not searched for a name */
 
 bool string_is_mangled(const struct pool *pool, uint32_t string)
 {
@@ -19,8 +19,8 @@ static bool has_at(const struct pool_string *s, size_t at, const char *text, siz
 }
 
 /*
- * Names are written as length and text: "3foo" (Itanium C++ ABI, 5.1.2, and Rust); a lambda's is "cl"
- * (5.1.3).
+ * Mangled names contain source names as length and text, "3foo" (Itanium C++ ABI, 5.1.2, and Rust), and
+ * operator() as "cl" (5.1.3).
  */
 static bool has_inside(const struct pool_string *s, const struct pool_string *name)
 {
@@ -34,7 +34,7 @@ static bool has_inside(const struct pool_string *s, const struct pool_string *na
 	return false;
 }
 
-bool is_own_symbol(uint32_t symbol_name, const struct func_record *r, const struct pool *pool)
+bool symbol_matches(uint32_t symbol_name, const struct func_record *r, const struct pool *pool)
 {
 	const struct pool_string *s = &pool->strings.v[symbol_name];
 	const struct pool_string *name = &pool->strings.v[r->bare == NO_STRING ? r->name : r->bare];
