@@ -97,8 +97,8 @@ static int check_object(const struct conversion *c, struct gsym_diag *diag)
 {
 	const struct object_file *object = c->object;
 	if (c->options->arch && strcmp(c->options->arch, object->arch))
-		return diag_set(diag, -ENOEXEC, "%s: architecture is %s, not %s", object->path, object->arch,
-				c->options->arch);
+		return diag_set(diag, -ENOEXEC, "%s: its architecture is %s, not %s", object->path,
+				object->arch, c->options->arch);
 	if (c->options->version < 2 && object->id_size > 20)
 		return diag_set(diag, -EOVERFLOW,
 				"%s: a build id of %zu bytes does not fit GSYM version 1: use version 2",
@@ -144,7 +144,9 @@ static int convert_breakpad(struct conversion *c, struct output *out, struct con
 {
 	struct gsym_writer_options options = writer_options(c);
 	if ((is_kind(c->object, IMAGE_BREAKPAD) && c->debug) || c->symtab || c->listed)
-		return diag_set(diag, -EINVAL, "%s: text symbols are taken as they are, without other files",
+		return diag_set(diag, -EINVAL,
+				"%s: text symbols cannot be combined with other files: leave out those for "
+				"debug data, symbols and call sites",
 				c->object->path);
 	return write_gsym(c, &options, fill_breakpad, out, summary, diag);
 }
@@ -183,7 +185,9 @@ static int convert_gsym(struct conversion *c, struct output *out, struct convert
 		options.uuid_size = info->uuid_size;
 	}
 	if ((is_kind(c->object, IMAGE_GSYM_FILE) && c->debug) || c->symtab || c->listed)
-		return diag_set(diag, -EINVAL, "%s: GSYM is copied as it is, without other files",
+		return diag_set(diag, -EINVAL,
+				"%s: GSYM cannot be combined with other files: leave out those for debug "
+				"data, symbols and call sites",
 				c->object->path);
 	return write_gsym(c, &options, fill_gsym, out, summary, diag);
 }
@@ -208,8 +212,8 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->odd);
 	if (!err && !c->records.n && c->object->lost_headers)
 		return diag_set(diag, -ENODATA,
-				"no function found: the section headers, at offset 0x%" PRIx64
-				", lie behind the end of the file; is it cut short?",
+				"no function found: section headers, at offset 0x%" PRIx64
+				", are past the end of the file: it may be truncated",
 				c->object->lost_headers);
 	if (!err && !c->records.n)
 		return diag_set(diag, -ENODATA, "no function found: neither DWARF nor symbols name any code");

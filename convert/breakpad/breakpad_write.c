@@ -233,8 +233,8 @@ static int store_all(struct writing *w, struct gsym_diag *diag)
 	object_release(w->job->object, all_bytes(w->job->object), 0, w->job->object->map_size);
 	if (err == -EOVERFLOW)
 		return diag_set(diag, err,
-				"string table over 4 GiB does not fit GSYM version 1: use version 2");
-	return err ? diag_set(diag, err, "storing names: %s", strerror(-err)) : 0;
+				"string table over 4 GiB exceeds the limit of GSYM version 1: use version 2");
+	return err ? diag_set(diag, err, "cannot store names: %s", strerror(-err)) : 0;
 }
 
 /* ---- Lines and calls, batch by batch ---- */
@@ -281,7 +281,7 @@ static int write_batch(struct writing *w, struct gsym_diag *diag)
 	for (unsigned t = 0; t < w->job->threads && !err; t++)
 		err = w->errs[t];
 	if (err)
-		diag_set(diag, err, "reading functions: %s", strerror(-err));
+		diag_set(diag, err, "cannot read functions: %s", strerror(-err));
 	else
 		err = gsym_writer_add_many(w->writer, w->n, w->job->threads, get_function, w, diag);
 	for (unsigned t = 0; t < w->job->threads; t++)

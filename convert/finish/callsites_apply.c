@@ -106,9 +106,8 @@ static int check_range(const struct callsites_file *file, const struct listed_fu
 		if (site->return_off > size)
 			return diag_set(diag, -EINVAL,
 					"%s:%" PRIu32 ":%" PRIu32 ": return_offset 0x%" PRIx64
-					" lies behind the "
-					"function, which has 0x%" PRIx64
-					" bytes: it counts from the function's start",
+					" is past the end of the function, which has 0x%" PRIx64
+					" bytes: count from the start of the function",
 					file->path, site->line, site->column, site->return_off, size);
 	}
 	return 0;
@@ -134,8 +133,8 @@ static int find_records(const struct callsites_file *file, struct listed_place *
 		if (!places[i].record)
 			return diag_set(diag, -EINVAL,
 					"%s:%" PRIu32 ":%" PRIu32
-					": no function '%.200s' in the input: names "
-					"are those of its symbol table, mangled",
+					": no function '%.200s' in the input: write its mangled name as in "
+					"the symbol table",
 					file->path, f->line, f->column, f->name.text);
 		int err = check ? check_range(file, f, places[i].record, diag) : 0;
 		if (err)

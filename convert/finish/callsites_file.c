@@ -72,17 +72,17 @@ static int parser_error(struct yaml_reading *r)
 	const char *problem = p->problem ? p->problem : "damaged";
 	if (r->input_err == -EFBIG)
 		return diag_set(r->diag, -EFBIG,
-				"%s: over %d MiB: list only the calls that DWARF does not tell",
+				"%s: larger than %d MiB: list only calls that DWARF does not describe",
 				r->file->path, CALLSITES_FILE_MAX >> 20);
 	if (r->input_err == -EINVAL)
 		return bad(r, (yaml_mark_t){.line = r->line},
-			   "directives are not understood: leave the line out");
+			   "directives are not supported: remove the line");
 	if (r->input_err)
 		return diag_set(r->diag, r->input_err, "%s: %s", r->file->path, strerror(-r->input_err));
 	if (p->error == YAML_MEMORY_ERROR)
 		return no_memory(r);
 	if (p->error == YAML_READER_ERROR)
-		return diag_set(r->diag, -EINVAL, "%s: byte %zu is no text of UTF-8: %s", r->file->path,
+		return diag_set(r->diag, -EINVAL, "%s: invalid UTF-8 at byte %zu: %s", r->file->path,
 				p->problem_offset, problem);
 	return bad(r, p->problem_mark, "not YAML: %s", problem);
 }
@@ -95,7 +95,7 @@ static int check_plain(struct yaml_reading *r)
 	const yaml_event_t *e = &r->event;
 	const yaml_char_t *anchor = NULL, *tag = NULL;
 	if (e->type == YAML_ALIAS_EVENT)
-		return bad(r, e->start_mark, "aliases are not understood: write the value out");
+		return bad(r, e->start_mark, "aliases are not supported: repeat the value");
 	if (e->type == YAML_SCALAR_EVENT) {
 		anchor = e->data.scalar.anchor;
 		tag = e->data.scalar.tag;
@@ -107,8 +107,8 @@ static int check_plain(struct yaml_reading *r)
 		tag = e->data.mapping_start.tag;
 	}
 	if (anchor)
-		return bad(r, e->start_mark, "anchors are not understood: leave it out");
-	return tag ? bad(r, e->start_mark, "tags are not understood: leave it out") : 0;
+		return bad(r, e->start_mark, "anchors are not supported: remove it");
+	return tag ? bad(r, e->start_mark, "tags are not supported: remove it") : 0;
 }
 
 static int next(struct yaml_reading *r)
@@ -146,13 +146,13 @@ static int take_text(struct yaml_reading *r, const char *what, struct pool_strin
 {
 	const yaml_mark_t at = r->event.start_mark;
 	if (!is_scalar(r))
-		return bad(r, at, "%s is a text, not a list or a mapping", what);
+		return bad(r, at, "%s must be a string, not a list or a mapping", what);
 	size_t size = r->event.data.scalar.length;
 	if (size > CALLSITES_TEXT_MAX)
-		return bad(r, at, "%s of %zu bytes: the longest allowed has %d", what, size,
+		return bad(r, at, "%s of %zu bytes is too long: at most %d are allowed", what, size,
 			   CALLSITES_TEXT_MAX);
 	if (memchr(scalar(r), 0, size))
-		return bad(r, at, "%s holds a NUL, which no name does", what);
+		return bad(r, at, "%s contains a NUL byte", what);
 	const char *text = arena_strdup(&r->file->arena, scalar(r), size);
 	if (!text)
 		return no_memory(r);
@@ -168,7 +168,7 @@ static int read_list(struct yaml_reading *r, const char *what, int (*item)(struc
 		return 0;
 	if (r->event.type != YAML_SEQUENCE_START_EVENT)
 		return bad(r, r->event.start_mark,
-			   "%s is a list: write it as [...] or as lines that begin with '- '", what);
+			   "%s must be a list: write [...] or lines that begin with '- '", what);
 	int err = next(r);
 	while (!err && r->event.type != YAML_SEQUENCE_END_EVENT) {
 		err = item(r);
@@ -184,14 +184,14 @@ static int read_pair(struct yaml_reading *r, const struct key *keys, unsigned le
 	const yaml_mark_t at = r->event.start_mark;
 	unsigned i = 0;
 	if (!is_scalar(r))
-		return bad(r, at, "a key is a text, not a list or a mapping");
+		return bad(r, at, "a key must be a string, not a list or a mapping");
 	while (keys[i].name && !is_word(r, keys[i].name))
 		i++;
 	if (!keys[i].name)
-		return bad(r, at, "unknown key '%.*s': known here are %s", SHOWN_MAX, scalar(r),
+		return bad(r, at, "unknown key '%.*s': use one of %s", SHOWN_MAX, scalar(r),
 			   names_of_keys[level]);
 	if (*seen & 1u << i)
-		return bad(r, at, "'%s' is here a second time: keep one of them", keys[i].name);
+		return bad(r, at, "duplicate key '%s': keep one of them", keys[i].name);
 	*seen |= 1u << i;
 	int err = next(r);
 	return err ? err : keys[i].read(r);
@@ -202,7 +202,7 @@ static int read_mapping(struct yaml_reading *r, const struct key *keys, unsigned
 	const yaml_mark_t at = r->event.start_mark;
 	unsigned seen = 0;
 	if (r->event.type != YAML_MAPPING_START_EVENT)
-		return bad(r, at, "a mapping belongs here, with the keys %s", names_of_keys[level]);
+		return bad(r, at, "expected a mapping with the keys %s", names_of_keys[level]);
 	int err = next(r);
 	while (!err && r->event.type != YAML_MAPPING_END_EVENT) {
 		err = read_pair(r, keys, level, &seen);
@@ -211,7 +211,7 @@ static int read_mapping(struct yaml_reading *r, const struct key *keys, unsigned
 	}
 	for (unsigned i = 0; keys[i].name && !err; i++)
 		if (keys[i].required && !(seen & 1u << i))
-			err = bad(r, at, "'%s' is missing here: add it", keys[i].name);
+			err = bad(r, at, "missing key '%s': add it", keys[i].name);
 	return err;
 }
 
@@ -252,10 +252,10 @@ static int read_offset(struct yaml_reading *r)
 {
 	const yaml_mark_t at = r->event.start_mark;
 	if (!is_scalar(r))
-		return bad(r, at, "return_offset is a number, not a list or a mapping");
+		return bad(r, at, "return_offset must be a number, not a list or a mapping");
 	if (!parse_offset(scalar(r), r->event.data.scalar.length, &last_site(r)->return_off))
-		return bad(r, at, "'%.*s' is no offset: write a number below 2^64 as 24 or 0x18", SHOWN_MAX,
-			   scalar(r));
+		return bad(r, at, "invalid offset '%.*s': write a number below 2^64, such as 24 or 0x18",
+			   SHOWN_MAX, scalar(r));
 	return 0;
 }
 
@@ -263,7 +263,7 @@ static int read_pattern(struct yaml_reading *r)
 {
 	struct pool_string pattern;
 	if (is_word(r, "") && r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-		return bad(r, r->event.start_mark, "a pattern is missing here: \"\" would match every name");
+		return bad(r, r->event.start_mark, "missing pattern: an empty one would match every name");
 	int err = take_text(r, "a pattern", &pattern);
 	if (err)
 		return err;
@@ -284,7 +284,7 @@ static int read_flag(struct yaml_reading *r)
 	else if (is_word(r, "ExternalCall"))
 		last_site(r)->flags |= GSYM_CALLSITE_EXTERNAL;
 	else
-		return bad(r, r->event.start_mark, "a flag is InternalCall or ExternalCall, not '%.*s'",
+		return bad(r, r->event.start_mark, "unknown flag '%.*s': use InternalCall or ExternalCall",
 			   SHOWN_MAX, is_scalar(r) ? scalar(r) : "[...]");
 	return 0;
 }
@@ -319,9 +319,9 @@ static int read_sites(struct yaml_reading *r)
 static int read_name(struct yaml_reading *r)
 {
 	const yaml_mark_t at = r->event.start_mark;
-	int err = take_text(r, "the name of a function", &last_function(r)->name);
+	int err = take_text(r, "a function name", &last_function(r)->name);
 	if (!err && !last_function(r)->name.size)
-		err = bad(r, at, "no function has an empty name");
+		err = bad(r, at, "empty function name: write the name in the symbol table");
 	last_function(r)->line = (uint32_t)at.line + 1;
 	last_function(r)->column = (uint32_t)at.column + 1;
 	return err;
@@ -352,7 +352,7 @@ static int read_stream(struct yaml_reading *r)
 	if (!err)
 		err = next(r);
 	if (!err && r->event.type == YAML_STREAM_END_EVENT)
-		err = bad(r, r->event.start_mark, "the file is empty: it begins with 'functions:'");
+		err = bad(r, r->event.start_mark, "empty file: start it with 'functions:'");
 	if (!err)
 		err = next(r);
 	if (!err)
@@ -362,8 +362,7 @@ static int read_stream(struct yaml_reading *r)
 	if (!err)
 		err = next(r);
 	if (!err && r->event.type != YAML_STREAM_END_EVENT)
-		err = bad(r, r->event.start_mark,
-			  "a second document begins here: put all functions into one list");
+		err = bad(r, r->event.start_mark, "more than one document: put all functions into one list");
 	return err;
 }
 

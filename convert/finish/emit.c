@@ -130,10 +130,11 @@ int emit_records(record_vec *records, const struct pool *pool, unsigned threads,
 	for (size_t i = 0; i < records->n && !err; i++) {
 		err = renumber(&e, &records->v[i]);
 		if (err == -EOVERFLOW)
-			diag_set(diag, err,
-				 "string table over 4 GiB does not fit GSYM version 1: use version 2");
+			diag_set(
+				diag, err,
+				"string table over 4 GiB exceeds the limit of GSYM version 1: use version 2");
 		else if (err)
-			diag_set(diag, err, "storing names: %s", strerror(-err));
+			diag_set(diag, err, "cannot store names: %s", strerror(-err));
 	}
 	free(e.strings);
 	free(e.files);

@@ -21,7 +21,7 @@ static int gsym_read(struct object_file *object, struct gsym_diag *diag)
 		return diag_prefix(diag, err == -ENOMEM ? err : -EBADMSG, "%s", object->path);
 	const struct gsym_info *info = gsym_reader_info(object->gsym);
 	if (info->uuid_size > IMAGE_ID_MAX)
-		return diag_set(diag, -EBADMSG, "%s: a UUID of %zu bytes, at most %d are possible",
+		return diag_set(diag, -EBADMSG, "%s: UUID of %zu bytes: at most %d are supported",
 				object->path, info->uuid_size, IMAGE_ID_MAX);
 	object->big_endian = info->big_endian;
 	object->has_base = true;

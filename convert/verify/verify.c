@@ -85,7 +85,7 @@ int verify_against(const char *object_path, const struct gsym_reader *reader,
 	v.outcomes = calloc(gsym_reader_info(reader)->num_addresses, sizeof(*v.outcomes));
 	err = v.decoder && v.outcomes ? visit_units(&v) : -ENOMEM;
 	if (!err && ret->units == 0)
-		err = diag_set(diag, -ENOEXEC, "%s: libdwarf can read no unit of it: %s", object_path,
+		err = diag_set(diag, -ENOEXEC, "%s: libdwarf cannot read any unit: %s", object_path,
 			       v.dw.reason);
 	if (!err)
 		sum_up(&v);

@@ -205,7 +205,7 @@ static int open_dwarf(const char *path, struct verify_object *object, struct gsy
 	object->dbg = NULL;
 	if (result == DW_DLV_NO_ENTRY)
 		return diag_set(diag, -ENODATA, "%s: no DWARF to compare with", path);
-	diag_set(diag, -ENOEXEC, "%s: libdwarf cannot read it: %s", path, dwarf_errmsg(error));
+	diag_set(diag, -ENOEXEC, "%s: libdwarf cannot read the DWARF: %s", path, dwarf_errmsg(error));
 	dwarf_dealloc_error(NULL, error);
 	return -ENOEXEC;
 }

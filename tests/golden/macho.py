@@ -402,9 +402,9 @@ def damaged(gsym):
     short = good[:16] + (9999999).to_bytes(4, "little") + good[20:]
     Bench(gsym, "more commands than bytes").refuse(short, "load command")
     long = good[:20] + (9999999).to_bytes(4, "little") + good[24:]
-    Bench(gsym, "longer than the file").refuse(long, "load commands do not fit the file")
+    Bench(gsym, "longer than the file").refuse(long, "bytes extend past the end of the file")
     zero = good[:36] + bytes(4) + good[40:]
-    Bench(gsym, "a command without size").refuse(zero, "load command 0 at 0x20 does not fit")
+    Bench(gsym, "a command without size").refuse(zero, "load command 0 at offset 0x20 extends past the end")
     made = program()
     made.extra = [(0x1b, b"short")]
     made.uuid = b""

@@ -249,12 +249,14 @@ static int read_commands(struct object_file *object, struct cursor *c, uint32_t 
 		uint64_t at = cursor_off(c);
 		uint32_t command = cursor_u32(c), size = cursor_u32(c);
 		if (!cursor_ok(c) || size < 8 || size - 8 > cursor_left(c))
-			return diag_set(diag, -EBADMSG, "%s: load command %u at 0x%llx does not fit the %s",
-					object->path, i, (unsigned long long)at, "load commands");
+			return diag_set(diag, -EBADMSG,
+					"%s: load command %u at offset 0x%llx extends past the end of the "
+					"load commands",
+					object->path, i, (unsigned long long)at);
 		struct cursor command_bytes = cursor_window(c, size - 8);
 		int err = read_command(object, command, &command_bytes);
 		if (err == -EBADMSG)
-			return diag_set(diag, err, "%s: load command %u (0x%x) at 0x%llx is cut off",
+			return diag_set(diag, err, "%s: load command %u (0x%x) at offset 0x%llx is truncated",
 					object->path, i, command, (unsigned long long)at);
 		if (err)
 			return diag_set(diag, err, "%s: out of memory", object->path);
@@ -280,8 +282,9 @@ static int macho_read(struct object_file *object, struct gsym_diag *diag)
 	uint32_t n = cursor_u32(&c), size = cursor_u32(&c);
 	cursor_skip(&c, wide ? 8 : 4);
 	if (size > cursor_left(&c))
-		return diag_set(diag, -EBADMSG, "%s: %u bytes of load commands do not fit the file",
-				object->path, size);
+		return diag_set(diag, -EBADMSG,
+				"%s: load commands of %u bytes extend past the end of the file", object->path,
+				size);
 	struct cursor commands = cursor_window(&c, size);
 	int err = read_commands(object, &commands, n, diag);
 	ranges_normalize(&object->text);
