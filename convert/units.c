@@ -7,6 +7,7 @@
  */
 #include "convert/units.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
 
 /* Releases .debug_info up to @end, if that is worth a system call. */
@@ -99,12 +100,21 @@ int conversion_read_units(struct conversion *c)
 /* ---- Merging ---- */
 
 struct numbers {
+	const struct unit_result *unit;
 	uint32_t *strings, *files; /* the unit's number -> the pool's */
 };
 
 static uint32_t string_number(const struct numbers *n, uint64_t string)
 {
+	invariant(string == NO_STRING || string < n->unit->n_strings);
 	return string == NO_STRING ? NO_STRING : n->strings[string];
+}
+
+/* File 0 is "no file" in both. */
+static uint32_t file_number(const struct numbers *n, uint32_t file)
+{
+	invariant(file <= n->unit->n_files);
+	return n->files[file];
 }
 
 static void renumber(struct func_record *r, const struct numbers *n)
@@ -112,10 +122,10 @@ static void renumber(struct func_record *r, const struct numbers *n)
 	r->name = string_number(n, r->name);
 	r->bare = string_number(n, r->bare);
 	for (uint32_t i = 0; i < r->n_rows; i++)
-		r->rows[i].file = n->files[r->rows[i].file];
+		r->rows[i].file = file_number(n, r->rows[i].file);
 	for (uint32_t i = 0; i < r->n_inlines; i++) {
 		r->inlines[i].name = string_number(n, r->inlines[i].name);
-		r->inlines[i].call_file = n->files[r->inlines[i].call_file];
+		r->inlines[i].call_file = file_number(n, r->inlines[i].call_file);
 	}
 	for (uint32_t i = 0; i < r->n_patterns; i++)
 		r->patterns[i] = string_number(n, r->patterns[i]);
@@ -140,6 +150,7 @@ static int add_to_pool(struct pool *pool, const struct unit_result *u, const str
 static int merge_unit(struct conversion *c, const struct unit_result *u)
 {
 	struct numbers n = {
+		.unit = u,
 		.strings = calloc((size_t)u->n_strings + 1, sizeof(uint32_t)),
 		.files = calloc((size_t)u->n_files + 1, sizeof(uint32_t)),
 	};

@@ -8,6 +8,7 @@
 #include "convert/breakpad/breakpad.h"
 
 #include "convert/object/breakpad_text.h"
+#include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
 
 #ifdef BREAKPAD_CHUNK_SIZE /* of tests */
@@ -277,6 +278,8 @@ static int join(struct symbol_scan *scan, size_t n, struct breakpad_tables *all,
 		breakpad_tables_free(&chunk->tables);
 		oddities_merge(odd, &chunk->odd);
 	}
+	for (size_t i = 1; i < all->functions.n; i++)
+		invariant(all->functions.v[i - 1].name_off < all->functions.v[i].name_off);
 	return err;
 }
 

@@ -8,6 +8,8 @@
  */
 #include "convert/build/unit_builder.h"
 
+#include "gsym/base/invariant.h"
+
 /* The kept ranges of the nearest kept ancestor: kept.v[first, end). */
 struct inline_level {
 	uint32_t first, end;
@@ -126,6 +128,7 @@ int builder_inlines(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_
 		const struct inlined_call *call = &b->inlined_calls.v[i];
 		if (call->subprogram != index || call->depth > dropped)
 			continue;
+		invariant(call->depth && call->depth <= DIE_DEPTH_MAX);
 		const struct inline_level *parent = &levels[call->depth - 1];
 		b->kept.n = parent->end;
 		int n = keep_ranges(b, call, parent);

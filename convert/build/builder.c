@@ -9,6 +9,7 @@
 #include "convert/build/builder.h"
 
 #include "convert/build/unit_builder.h"
+#include "gsym/base/invariant.h"
 
 #include <libdwarf/dwarf.h>
 #include <string.h>
@@ -415,6 +416,7 @@ static int own_strings(struct unit_builder *b, struct unit_result *ret)
 
 void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)
 {
+	invariant(index < b->context->dwarf->n_units);
 	b->odd.order = index;
 	b->subprograms.n = b->inlined_calls.n = b->calls.n = b->folded.n = b->ranges.n = 0;
 	b->records.n = b->strings.n = b->files.n = 0;

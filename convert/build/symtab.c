@@ -12,6 +12,7 @@
 #include "convert/build/symtab.h"
 
 #include "convert/record/radix.h"
+#include "gsym/base/invariant.h"
 
 #include <limits.h>
 #include <string.h>
@@ -246,6 +247,7 @@ int symtab_prepare(const struct object_file *object, bool match_llvm, symbol_vec
 	vec_free(&s.sections);
 	uint64_t reach = 0;
 	for (size_t i = 0; i < ret->n; i++) {
+		invariant(!i || ret->v[i - 1].addr <= ret->v[i].addr);
 		reach = ret->v[i].end > reach ? ret->v[i].end : reach;
 		ret->v[i].reach = reach;
 	}

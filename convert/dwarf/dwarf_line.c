@@ -7,6 +7,8 @@
  */
 #include "convert/dwarf/dwarf.h"
 
+#include "gsym/base/invariant.h"
+
 #include <libdwarf/dwarf.h>
 #include <string.h>
 
@@ -228,6 +230,8 @@ static int machine_end_sequence(struct machine *m, struct oddities *odd, uint64_
 	uint64_t lo = end > m->first ? t->rows.v[m->first].addr : 0;
 	if (err)
 		return err;
+	for (uint32_t i = m->first + 1; i < end; i++)
+		invariant(t->rows.v[i - 1].addr <= t->rows.v[i].addr);
 	if (!m->dead && end > m->first && lo < m->addr)
 		err = vec_push(&t->seqs, (struct line_seq){.lo = lo,
 							   .hi = m->addr,
@@ -377,6 +381,7 @@ static void sort_sequences(struct line_table *table)
 		qsort(table->seqs.v, table->seqs.n, sizeof(*table->seqs.v), compare_seq);
 	uint64_t reach = 0;
 	for (size_t i = 0; i < table->seqs.n; i++) {
+		invariant(!i || table->seqs.v[i - 1].lo <= table->seqs.v[i].lo);
 		if (table->seqs.v[i].hi > reach)
 			reach = table->seqs.v[i].hi;
 		table->seqs.v[i].reach = reach;

@@ -3,6 +3,7 @@
  */
 #include "convert/dwarf/dwarf.h"
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
 
 #include <elf.h>
@@ -166,6 +167,8 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 			return -ENOMEM;
 		}
 	}
+	for (size_t i = 1; i < units.n; i++)
+		invariant(units.v[i - 1].end <= units.v[i].off);
 	dwarf->units = units.v;
 	dwarf->n_units = units.n;
 	return 0;

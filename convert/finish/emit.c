@@ -8,6 +8,7 @@
 #include "convert/finish/finalize.h"
 
 #include "gsym/base/diag.h"
+#include "gsym/base/invariant.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ static int emit_string(struct emitter *e, uint32_t string, uint64_t *ret)
 {
 	if (string == NO_STRING)
 		string = 0;
+	invariant(string < e->pool->strings.n);
 	uint64_t *known = &e->strings[string];
 	if (*known == UINT64_MAX) {
 		const struct pool_string *s = &e->pool->strings.v[string];
@@ -35,6 +37,7 @@ static int emit_string(struct emitter *e, uint32_t string, uint64_t *ret)
 
 static int emit_file(struct emitter *e, uint32_t file, uint32_t *ret)
 {
+	invariant(file < e->pool->files.n);
 	uint32_t *known = &e->files[file];
 	if (!*known && file) {
 		uint64_t dir, base;

@@ -23,6 +23,7 @@
 #include "convert/finish/name_match.h"
 #include "convert/record/radix.h"
 #include "convert/record/range.h"
+#include "gsym/base/invariant.h"
 
 #include <string.h>
 
@@ -335,6 +336,17 @@ static void drop_markers(record_vec *records)
 	records->n = kept;
 }
 
+/* Whether records ascend by start and end, and no two have one range. */
+static bool in_order(const record_vec *records)
+{
+	for (size_t i = 1; i < records->n; i++) {
+		const struct func_record *x = &records->v[i - 1], *y = &records->v[i];
+		if (x->start != y->start ? x->start > y->start : x->end >= y->end)
+			return false;
+	}
+	return true;
+}
+
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
 		     struct arena *arena, struct oddities *odd)
 {
@@ -352,6 +364,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
 		if (!err)
 			err = prune(records, options->match_llvm, odd);
 	}
+	invariant(err || in_order(records));
 	if (!err)
 		err = symbol_rows_assign(records, &offers, arena);
 	drop_markers(records);

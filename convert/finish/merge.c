@@ -9,6 +9,7 @@
 #include "convert/finish/merge.h"
 
 #include "convert/finish/name_match.h"
+#include "gsym/base/invariant.h"
 
 #include <string.h>
 
@@ -135,6 +136,7 @@ int merge_records(record_vec *records, const struct pool *pool, struct arena *ar
 		for (end = first + 1; end < records->n && records->v[end].start == records->v[first].start &&
 				      records->v[end].end == records->v[first].end;)
 			end++;
+		invariant(end == records->n || records->v[first].start <= records->v[end].start);
 		if (end - first > 1)
 			err = merge_group(&m, records->v, first, end);
 	}

@@ -8,6 +8,7 @@
 
 #include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/invariant.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -149,6 +150,7 @@ static int read_by(struct object_file *object, const struct source_format *forma
 static int read_slice(struct object_file *object, struct span container, const struct object_slice *slice,
 		      struct gsym_diag *diag)
 {
+	invariant(slice->off <= container.size && slice->size <= container.size - slice->off);
 	object->map = container.data + slice->off;
 	object->map_size = slice->size;
 	return read_by(object, find_format(object_bytes(object)), diag);

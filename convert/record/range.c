@@ -1,5 +1,7 @@
 #include "convert/record/range.h"
 
+#include "gsym/base/invariant.h"
+
 static int compare_lo(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
@@ -30,6 +32,8 @@ size_t ranges_join(struct range *v, size_t n)
 void ranges_normalize(range_vec *set)
 {
 	set->n = ranges_join(set->v, set->n);
+	for (size_t i = 1; i < set->n; i++)
+		invariant(set->v[i - 1].hi < set->v[i].lo);
 }
 
 const struct range *ranges_find(const range_vec *set, uint64_t addr)
@@ -42,5 +46,6 @@ const struct range *ranges_find(const range_vec *set, uint64_t addr)
 		else
 			hi = mid;
 	}
+	invariant((!lo || set->v[lo - 1].lo <= addr) && (lo == set->n || addr < set->v[lo].lo));
 	return lo && addr < set->v[lo - 1].hi ? &set->v[lo - 1] : NULL;
 }
