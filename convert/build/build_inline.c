@@ -9,6 +9,7 @@
 #include "convert/build/unit_builder.h"
 
 #include "gsym/base/invariant.h"
+#include "gsym/base/search.h"
 
 /* The kept ranges of the nearest kept ancestor: kept.v[first, end). */
 struct inline_level {
@@ -18,15 +19,7 @@ struct inline_level {
 /* The first of @n ascending ranges that ends after @addr. */
 static size_t first_behind(const struct range *v, size_t n, uint64_t addr)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (v[mid].hi <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return PARTITION_POINT(0, n, mid, v[mid].hi <= addr);
 }
 
 /*

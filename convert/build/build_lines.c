@@ -8,6 +8,7 @@
  * mixed.
  */
 #include "convert/build/unit_builder.h"
+#include "gsym/base/search.h"
 
 enum { CANDIDATES_MAX = 64 }; /* sequences considered for one function: folding rarely joins more */
 
@@ -90,14 +91,7 @@ static inline int row_file(struct unit_builder *b, uint32_t index, uint32_t *ret
 /* The first of rows [first, end) after @addr. */
 static uint32_t row_behind(const struct line_row *rows, uint32_t first, uint32_t end, uint64_t addr)
 {
-	while (first < end) {
-		uint32_t mid = first + (end - first) / 2;
-		if (rows[mid].addr <= addr)
-			first = mid + 1;
-		else
-			end = mid;
-	}
-	return first;
+	return (uint32_t)PARTITION_POINT(first, end, mid, rows[mid].addr <= addr);
 }
 
 /* Rows of one sequence that hold somewhere in [lo, hi). */
@@ -192,15 +186,7 @@ static const struct line_seq *choose_sequence(struct unit_builder *b, size_t upt
 /* How many sequences begin at or before @addr. */
 static size_t sequences_upto(const struct line_table *lines, uint64_t addr)
 {
-	size_t lo = 0, hi = lines->seqs.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (lines->seqs.v[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return PARTITION_POINT(0, lines->seqs.n, mid, lines->seqs.v[mid].lo <= addr);
 }
 
 /* A function without rows gets the line of its declaration, but only its first range. */

@@ -10,6 +10,7 @@
 #include "convert/build/unit_builder.h"
 #include "convert/object/macho/macho.h"
 #include "convert/object/macho/mapped_object.h"
+#include "gsym/base/search.h"
 
 #include <string.h>
 
@@ -121,14 +122,7 @@ static int collect_moves(const struct debug_map *map, const struct mapped_object
 /* The move of the function that @addr lies in, or NULL. */
 static const struct move *find_move(const move_vec *moves, uint64_t addr)
 {
-	size_t lo = 0, hi = moves->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (moves->v[mid].from <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = PARTITION_POINT(0, moves->n, mid, moves->v[mid].from <= addr);
 	const struct move *m = lo ? &moves->v[lo - 1] : NULL;
 	return m && addr - m->from < m->size ? m : NULL;
 }

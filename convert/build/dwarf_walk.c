@@ -7,6 +7,7 @@
  * DW_AT_sibling.
  */
 #include "convert/build/unit_builder.h"
+#include "gsym/base/search.h"
 
 #include <libdwarf/dwarf.h>
 
@@ -53,14 +54,8 @@ static bool dropped_to_zero(const struct die_walk *w, struct range r)
 	const struct object_file *object = w->unit->main->object;
 	if (r.lo || !symbols->n || symbols->v[0].addr || object->relocatable || object->kind == IMAGE_MACHO)
 		return false;
-	size_t lo = 0, hi = symtab_lower_bound(symbols, 1); /* those at 0, ascending by end */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (symbols->v[mid].end < r.hi)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t n = symtab_lower_bound(symbols, 1); /* those at 0, ascending by end */
+	size_t lo = PARTITION_POINT(0, n, mid, symbols->v[mid].end < r.hi);
 	return lo == symbols->n || symbols->v[lo].addr || symbols->v[lo].end != r.hi;
 }
 

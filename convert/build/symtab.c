@@ -13,21 +13,14 @@
 
 #include "convert/record/radix.h"
 #include "gsym/base/invariant.h"
+#include "gsym/base/search.h"
 
 #include <limits.h>
 #include <string.h>
 
 size_t symtab_lower_bound(const symbol_vec *symbols, uint64_t addr)
 {
-	size_t lo = 0, hi = symbols->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (symbols->v[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return PARTITION_POINT(0, symbols->n, mid, symbols->v[mid].addr < addr);
 }
 
 /* ---- Which names to use ---- */

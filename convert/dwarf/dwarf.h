@@ -12,6 +12,7 @@
 #include "convert/record/oddity.h"
 #include "gsym/base/arena.h"
 #include "gsym/base/cursor.h"
+#include "gsym/base/search.h"
 
 enum {
 	DIE_DEPTH_MAX = 512,      /* nesting of entries; compilers stay below 60 */
@@ -148,14 +149,7 @@ static inline const struct abbrev *abbrev_find(const struct abbrev_table *table,
 {
 	if (table->dense)
 		return code - 1 < table->abbrevs.n ? &table->abbrevs.v[code - 1] : NULL;
-	size_t lo = 0, hi = table->abbrevs.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (table->abbrevs.v[mid].code < code)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = PARTITION_POINT(0, table->abbrevs.n, mid, table->abbrevs.v[mid].code < code);
 	return lo < table->abbrevs.n && table->abbrevs.v[lo].code == code ? &table->abbrevs.v[lo] : NULL;
 }
 

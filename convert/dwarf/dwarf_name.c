@@ -10,6 +10,7 @@
  * cycles.
  */
 #include "convert/dwarf/dwarf.h"
+#include "gsym/base/search.h"
 
 #include <libdwarf/dwarf.h>
 #include <string.h>
@@ -202,14 +203,7 @@ static int index_scopes(struct unit *unit)
 /* The innermost scope that contains @off but does not begin there. */
 static uint32_t find_scope(const struct unit *unit, uint64_t off)
 {
-	size_t lo = 0, hi = unit->scopes.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (unit->scopes.v[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = PARTITION_POINT(0, unit->scopes.n, mid, unit->scopes.v[mid].off < off);
 	uint32_t i = lo ? (uint32_t)(lo - 1) : SCOPE_NONE;
 	while (i != SCOPE_NONE && unit->scopes.v[i].end <= off)
 		i = unit->scopes.v[i].parent;

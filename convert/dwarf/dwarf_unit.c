@@ -5,6 +5,7 @@
 
 #include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
+#include "gsym/base/search.h"
 
 #include <elf.h>
 #include <libdwarf/dwarf.h>
@@ -210,14 +211,7 @@ void dwarf_close(struct dwarf *dwarf)
 
 const struct unit_header *dwarf_find_unit(const struct dwarf *dwarf, uint64_t off)
 {
-	size_t lo = 0, hi = dwarf->n_units;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (dwarf->units[mid].off <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = PARTITION_POINT(0, dwarf->n_units, mid, dwarf->units[mid].off <= off);
 	return lo && off < dwarf->units[lo - 1].end ? &dwarf->units[lo - 1] : NULL;
 }
 

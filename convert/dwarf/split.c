@@ -9,6 +9,7 @@
 #include "convert/dwarf/split.h"
 
 #include "convert/object/object_open.h"
+#include "gsym/base/search.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -131,14 +132,7 @@ static int index_ids(struct split_file *file, struct oddities *odd)
 /* The first unit with that id. */
 static bool find_id(struct split_file *file, uint64_t id)
 {
-	size_t lo = 0, hi = file->n_ids;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (file->ids[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = PARTITION_POINT(0, file->n_ids, mid, file->ids[mid].id < id);
 	file->header = lo < file->n_ids && file->ids[lo].id == id ? file->ids[lo].header : NULL;
 	return file->header;
 }

@@ -11,6 +11,7 @@
 #include "convert/finish/callsites.h"
 
 #include "gsym/base/diag.h"
+#include "gsym/base/search.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -81,15 +82,8 @@ static void offer(struct listed_place *places, const uint32_t *index, struct fun
 /* The record that replaced a pruned one: with the same range, else the largest with the same start. */
 static struct func_record *find_successor(const struct listed_place *place, record_vec *records)
 {
-	size_t lo = 0, hi = records->n;
 	struct func_record *found = NULL;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (records->v[mid].start < place->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = PARTITION_POINT(0, records->n, mid, records->v[mid].start < place->start);
 	for (; lo < records->n && records->v[lo].start == place->start; lo++)
 		if (!found || fitness(place, &records->v[lo]) >= fitness(place, found))
 			found = &records->v[lo];

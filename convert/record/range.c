@@ -1,6 +1,7 @@
 #include "convert/record/range.h"
 
 #include "gsym/base/invariant.h"
+#include "gsym/base/search.h"
 
 static int compare_lo(const void *a, const void *b)
 {
@@ -38,14 +39,7 @@ void ranges_normalize(range_vec *set)
 
 const struct range *ranges_find(const range_vec *set, uint64_t addr)
 {
-	size_t lo = 0, hi = set->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (set->v[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = PARTITION_POINT(0, set->n, mid, set->v[mid].lo <= addr);
 	invariant((!lo || set->v[lo - 1].lo <= addr) && (lo == set->n || addr < set->v[lo].lo));
 	return lo && addr < set->v[lo - 1].hi ? &set->v[lo - 1] : NULL;
 }

@@ -1,4 +1,5 @@
 #include "convert/verify/verify_line.h"
+#include "gsym/base/search.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -184,14 +185,7 @@ const char *verify_lines_file(const struct verify_lines *lines, uint64_t index)
  */
 static const struct verify_row *find_row(const struct verify_row *rows, size_t count, uint64_t addr)
 {
-	size_t low = 0, high = count;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (rows[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = PARTITION_POINT(0, count, mid, rows[mid].addr <= addr);
 	return low ? &rows[low - 1] : NULL;
 }
 

@@ -2,6 +2,7 @@
 
 #include "convert/object/object_open.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/search.h"
 
 #include <string.h>
 
@@ -249,14 +250,7 @@ bool verify_object_is_code(const struct verify_object *object, uint64_t addr)
 
 bool verify_object_has_symbol(const struct verify_object *object, uint64_t addr, const char *name)
 {
-	size_t low = 0, high = object->symbols.n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (object->symbols.v[mid].addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	size_t low = PARTITION_POINT(0, object->symbols.n, mid, object->symbols.v[mid].addr < addr);
 	for (; low < object->symbols.n && object->symbols.v[low].addr == addr; low++)
 		if (strcmp(object->symbols.v[low].name, name) == 0)
 			return true;

@@ -3,6 +3,7 @@
 #include "convert/object/elf/elf.h"
 #include "convert/record/radix.h"
 #include "gsym/base/cursor.h"
+#include "gsym/base/search.h"
 
 #include <gelf.h>
 #include <string.h>
@@ -48,14 +49,7 @@ static int sort_dotted(const struct object_file *object, struct keyed *ret, size
 static bool has_dotted(const struct object_file *object, const struct keyed *dotted, size_t n,
 		       const struct symbol *s)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (dotted[mid].key < s->addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = PARTITION_POINT(0, n, mid, dotted[mid].key < s->addr);
 	/* Only the first is compared: a hostile file could have many at one address. */
 	return lo < n && dotted[lo].key == s->addr &&
 	       !strcmp(object->symbols.v[dotted[lo].index].name, s->name);

@@ -16,6 +16,7 @@
 #include "convert/object/elf/plt_stub.h"
 #include "convert/record/radix.h"
 #include "gsym/base/cursor.h"
+#include "gsym/base/search.h"
 
 #include <gelf.h>
 #include <stdio.h>
@@ -215,14 +216,7 @@ static int sort_slots(struct plt *p)
 /* The first of @keys with that key, as index; @n when there is none. */
 static size_t find_key(const struct keyed *keys, size_t n, uint64_t key)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (keys[mid].key < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = PARTITION_POINT(0, n, mid, keys[mid].key < key);
 	return lo < n && keys[lo].key == key ? lo : n;
 }
 
