@@ -11,7 +11,7 @@
 #include "convert/run/debuginfod.h"
 #include "fs/images/images.h"
 #include "convert/os/log.h"
-#include "fs/tree/metrics.h"
+#include "fs/sys/metrics.h"
 #include "fs/name/node.h"
 #include "fs/sys/notify.h"
 #include "fs/tree/open_file.h"
@@ -31,6 +31,7 @@ struct gsymfs {
 	struct timespec mounted_at;
 	struct log log;
 	struct metrics metrics;
+	struct run_counters counters;
 	struct cache cache;
 	struct shared_dir shared;
 	struct notify notify;

@@ -138,7 +138,7 @@ static int prepare_fetcher(struct gsymfs *fs, struct gsym_diag *diag)
 	fs->fetcher = (struct fetcher){
 		.worker = fs->worker,
 		.log = &fs->log,
-		.counters = &fs->metrics.run,
+		.counters = &fs->counters,
 		.size = o->cache_size,
 		.seconds = o->convert_time,
 		.stop_fd = fs->stop_fd,
@@ -181,7 +181,7 @@ void setup_parts(struct gsymfs *fs)
 		.worker = fs->worker,
 		.cache = &fs->cache,
 		.shared = &fs->shared,
-		.counters = &fs->metrics.run,
+		.counters = &fs->counters,
 		.log = &fs->log,
 		.memory = o->convert_memory,
 		.seconds = o->convert_time,

@@ -14,7 +14,7 @@
 #include "fs/call/call.h"
 #include "convert/cache/image_id.h"
 #include "fs/scan/index_store.h"
-#include "fs/tree/metrics.h"
+#include "fs/sys/metrics.h"
 #include "convert/run/neighbour.h"
 #include "fs/sys/notify.h"
 #include "fs/convert/recheck.h"

@@ -16,6 +16,7 @@
 #include "fs/answer/log_file.h"
 #include "fs/images/revision.h"
 #include "fs/answer/tsv_file.h"
+#include "fs/tree/metrics_file.h"
 
 static struct open_file *file_of(const struct fuse_file_info *info)
 {

@@ -2,27 +2,16 @@
  * The file metrics. Names follow debuginfod's where it has the same thing: thread_work_pending, thread_busy,
  * scanned_files_total.
  */
-#include "fs/tree/metrics.h"
+#include "fs/tree/metrics_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gsym/base/text_buf.h"
+#include "convert/run/counters.h"
 #include "fs/gsymfs.h"
 #include "fs/state.h"
-
-const double conversion_bounds[CONVERSION_BUCKETS] = {0.01, 0.1, 1, 10, 60, 300, 1800};
-
-void metrics_add_conversion(struct metrics *metrics, enum conversion_result result, double seconds)
-{
-	size_t i = 0;
-	while (i < CONVERSION_BUCKETS && seconds > conversion_bounds[i])
-		i++;
-	metric_add(&metrics->conversions[result], 1);
-	metric_add(&metrics->conversion_times[i], 1);
-	metric_add(&metrics->conversion_ms, (uint64_t)(seconds * 1000));
-}
 
 /* ---- The format ---- */
 
@@ -140,12 +129,12 @@ static void conversions(struct text_buf *out, const struct metrics *m)
 	conversion_times(out, m);
 }
 
-static void fetches(struct text_buf *out, const struct metrics *m)
+static void fetches(struct text_buf *out, const struct run_counters *counters)
 {
 	static const char *const words[] = {
 		[FETCH_FOUND] = "found", [FETCH_MISSING] = "missing", [FETCH_FAILED] = "failed"};
 	results(out, "debuginfod_requests_total", "Debug files that servers of debuginfod were asked for.",
-		words, FETCH_RESULTS, m->run.fetches);
+		words, FETCH_RESULTS, counters->fetches);
 }
 
 static void cache(struct text_buf *out, struct gsymfs *fs)
@@ -160,7 +149,7 @@ static void cache(struct text_buf *out, struct gsymfs *fs)
 		"Images looked for in the cache; failure: one that was remembered.", words, CACHE_RESULTS,
 		fs->metrics.cache);
 	results(out, "shared_requests_total", "Images looked for in, and given to, the shared directory.",
-		shared, SHARED_RESULTS, fs->metrics.run.shared);
+		shared, SHARED_RESULTS, fs->counters.shared);
 	single(out, "cache_bytes", "gauge", "Size of the files in the cache.", atomic_load(&fs->cache.bytes));
 	single(out, "cache_limit_bytes", "gauge", "Size they may have.", fs->cache.limit);
 	single(out, "cache_files", "gauge", "Converted files in the cache.", atomic_load(&fs->cache.files));
@@ -216,7 +205,7 @@ struct content *metrics_make(struct gsymfs *fs)
 	number(&out, "build_info", "{version=\"" GSYMFS_VERSION "\"}", 1);
 	answers(&out, &fs->metrics);
 	conversions(&out, &fs->metrics);
-	fetches(&out, &fs->metrics);
+	fetches(&out, &fs->counters);
 	cache(&out, fs);
 	scans(&out, &fs->metrics);
 	work(&out, fs);

@@ -1,15 +1,14 @@
 /*
  * metrics.h - what the daemon has done since the mount, counted.
  *
- * Counters only grow, are added to by any thread without a lock, and are read by the file metrics.
+ * Counters only grow, are added to by any thread without a lock, and are read by the file metrics
+ * (fs/tree/metrics_file.c).
  */
-#ifndef FS_TREE_METRICS_H
-#define FS_TREE_METRICS_H
+#ifndef FS_SYS_METRICS_H
+#define FS_SYS_METRICS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
-
-#include "convert/run/counters.h"
 
 /* Answers to names of addresses and symbols, and to addresses in logs. */
 enum lookup_result { LOOKUP_FOUND, LOOKUP_UNKNOWN, LOOKUP_ERROR, LOOKUP_RESULTS };
@@ -39,7 +38,6 @@ struct metrics {
 					  1]; /* by the first bound that is not below; else the last */
 	_Atomic uint64_t conversion_ms;
 	_Atomic uint64_t cache[CACHE_RESULTS];
-	struct run_counters run;
 	_Atomic uint64_t scans[SCAN_RESULTS];
 	_Atomic uint64_t scan_ms, scanned_files;
 };
@@ -54,11 +52,5 @@ static inline void metric_add(_Atomic uint64_t *counter, uint64_t n)
 
 /* A conversion ended after @seconds. */
 void metrics_add_conversion(struct metrics *metrics, enum conversion_result result, double seconds);
-
-struct gsymfs;
-struct content;
-
-/* The file metrics: Prometheus' text format, version 0.0.4. NULL without memory. */
-struct content *metrics_make(struct gsymfs *fs);
 
 #endif
