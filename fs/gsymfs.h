@@ -41,7 +41,7 @@ struct gsymfs {
 	struct fetcher fetcher;
 	struct converter converter;
 	struct starter starter;
-	struct scan scan;
+	struct scanner scanner;
 	struct queue queue;
 	struct parallel parallel;
 	struct signals signals;

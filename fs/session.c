@@ -50,7 +50,7 @@ static void stop_threads(void *arg)
 	if (eventfd_write(fs->stop_fd, 1))
 		log_error(&fs->log, "cannot tell the workers to stop: %s", strerror(errno));
 	queue_stop(&fs->queue);
-	scan_stop(&fs->scan);
+	scanner_stop(&fs->scanner);
 	notify_stop(&fs->notify);
 }
 
@@ -71,7 +71,7 @@ static int start_threads(struct gsymfs *fs)
 	if (!err)
 		err = queue_start(&fs->queue, fs->options.jobs);
 	if (!err)
-		err = scan_start(&fs->scan);
+		err = scanner_start(&fs->scanner);
 	return err ? err : signals_start(&fs->signals); /* last: it stops the others */
 }
 

@@ -198,27 +198,31 @@ void setup_parts(struct gsymfs *fs)
 	};
 	fs->images.merged = o->merged;
 	fs->images.places = neighbourhood_fingerprint(&fs->converter.hood);
-	fs->scan = (struct scan){
-		.source = fs->source,
-		.mountpoint = fs->mountpoint,
-		.worker = fs->worker,
-		.images = &fs->images,
-		.hood = &fs->converter.hood,
-		.cache = &fs->cache,
-		.log = &fs->log,
+	fs->scanner = (struct scanner){
+		.scan =
+			{
+				.source = fs->source,
+				.mountpoint = fs->mountpoint,
+				.worker = fs->worker,
+				.images = &fs->images,
+				.hood = &fs->converter.hood,
+				.cache = &fs->cache,
+				.metrics = &fs->metrics,
+				.log = &fs->log,
+				.stop_fd = fs->stop_fd,
+			},
 		.starter = &fs->starter,
-		.stop_fd = fs->stop_fd,
 		.interval = o->rescan,
 		.watching = o->watch,
 	};
-	scan_init(&fs->scan);
+	scanner_init(&fs->scanner);
 	queue_init(&fs->queue, fs);
 }
 
 void setup_undo(struct gsymfs *fs)
 {
 	queue_deinit(&fs->queue);
-	scan_deinit(&fs->scan);
+	scanner_deinit(&fs->scanner);
 	open_files_deinit(&fs->open_files);
 	nodes_deinit(&fs->nodes);
 	images_deinit(&fs->images);

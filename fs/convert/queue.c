@@ -58,7 +58,7 @@ static struct revision *stage_take(struct stage *stage)
 
 void queue_init(struct queue *queue, struct gsymfs *fs)
 {
-	*queue = (struct queue){.images = &fs->images, .scan = &fs->scan, .converter = &fs->converter};
+	*queue = (struct queue){.images = &fs->images, .scanner = &fs->scanner, .converter = &fs->converter};
 	atomic_init(&queue->stopping, false);
 	stage_init(&queue->opening);
 	stage_init(&queue->converting);
@@ -174,7 +174,7 @@ static void wait_for_rescan(struct queue *queue, struct revision *rev, struct li
 		calls_wake_all(&rev->waiters, woken);
 	else
 		list_splice(&queue->images->scan_waiters, &rev->waiters);
-	scan_request(queue->scan);
+	scanner_request(queue->scanner);
 }
 
 /* Ends a job: the new state, and all calls that waited for it. */

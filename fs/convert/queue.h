@@ -19,7 +19,7 @@
 
 enum { QUEUE_JOBS_MAX = 64 };
 
-struct scan;
+struct scanner;
 
 /* What a kind of thread does for images: first those that a call waits for, of each user in turn. */
 struct stage {
@@ -30,7 +30,7 @@ struct stage {
 
 struct queue {
 	struct images *images;             /* borrowed; its lock guards the lists and flags below */
-	struct scan *scan;                 /* borrowed */
+	struct scanner *scanner;           /* borrowed */
 	const struct converter *converter; /* borrowed */
 	struct stage opening;              /* revisions in STATE_OPENING nobody works at */
 	struct stage converting;           /* revisions in STATE_QUEUED */

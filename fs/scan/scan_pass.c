@@ -17,9 +17,10 @@
 #include "fs/sys/metrics.h"
 #include "convert/run/neighbour.h"
 #include "fs/sys/notify.h"
-#include "fs/convert/recheck.h"
 #include "fs/images/use.h"
 #include "fs/scan/dir_walk.h"
+#include "fs/scan/recheck.h"
+#include "convert/run/identifier.h"
 
 enum {
 	/*
@@ -543,7 +544,7 @@ static int walk_source(struct sweep *s)
 
 static void count(const struct sweep *s, int err, int64_t ms)
 {
-	struct metrics *metrics = s->scan->images->metrics;
+	struct metrics *metrics = s->scan->metrics;
 	metric_add(&metrics->scans[err ? SCAN_INCOMPLETE : SCAN_COMPLETE], 1);
 	metric_add(&metrics->scan_ms, (uint64_t)ms);
 	metric_add(&metrics->scanned_files, s->n_files);

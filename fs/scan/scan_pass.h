@@ -1,8 +1,33 @@
-/* scan_pass.h - one walk over SOURCE. Used by scanner.c only. */
+/* scan_pass.h - one walk over SOURCE. Used by the scan thread alone. */
 #ifndef FS_SCAN_SCAN_PASS_H
 #define FS_SCAN_SCAN_PASS_H
 
-#include "fs/scan/scanner.h"
+#include "convert/cache/cache.h"
+#include "convert/os/log.h"
+#include "convert/run/neighbour.h"
+#include "fs/images/images.h"
+#include "fs/scan/index.h"
+#include "fs/scan/watch.h"
+
+struct metrics;
+
+/* What walks share. */
+struct scan {
+	/* Borrowed. */
+	const char *source;     /* absolute path */
+	const char *mountpoint; /* absolute path; not walked into */
+	const char *worker;
+	struct images *images;
+	const struct neighbourhood *hood;
+	struct cache *cache;
+	struct metrics *metrics;
+	const struct log *log;
+	int stop_fd; /* becomes readable when the daemon ends */
+
+	struct index index;
+	struct watch watch;
+	uint32_t pass;
+};
 
 /*
  * Walks, tells the images what was found, and what is gone if the walk was complete, and wakes the calls that

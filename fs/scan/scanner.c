@@ -13,8 +13,8 @@
 #include "convert/os/beneath.h"
 #include "convert/run/child.h"
 #include "fs/scan/index_store.h"
-#include "fs/scan/scan_pass.h"
 #include "convert/os/thread.h"
+#include "fs/sys/starter.h"
 
 enum {
 	REQUEST_MS = 1000, /* between the end of a walk and one that was asked for */
@@ -30,18 +30,18 @@ enum {
 	REST_FACTOR = 9,
 };
 
-void scan_init(struct scan *scan)
+void scanner_init(struct scanner *scanner)
 {
-	scan->wake_fd = -1;
-	scan->watch.fd = -1;
+	scanner->wake_fd = -1;
+	scanner->scan.watch.fd = -1;
 }
 
-void scan_deinit(struct scan *scan)
+void scanner_deinit(struct scanner *scanner)
 {
-	index_deinit(&scan->index);
-	watch_close(&scan->watch);
-	if (scan->wake_fd >= 0)
-		close(scan->wake_fd);
+	index_deinit(&scanner->scan.index);
+	watch_close(&scanner->scan.watch);
+	if (scanner->wake_fd >= 0)
+		close(scanner->wake_fd);
 }
 
 /* When the next walk is due; all in milliseconds of monotonic_ms(). */
@@ -81,12 +81,13 @@ static int timeout_of(const struct waiting *w, int64_t now, bool looking)
 }
 
 /* Waits until another walk is due: false when it is time to stop instead. */
-static bool wait_for(struct scan *scan, struct waiting *w)
+static bool wait_for(struct scanner *scanner, struct waiting *w)
 {
+	struct scan *scan = &scanner->scan;
 	for (int64_t now; (now = monotonic_ms()) < w->due;) {
 		bool looking = now >= w->look;
 		struct pollfd fds[] = {{.fd = scan->stop_fd, .events = POLLIN},
-				       {.fd = scan->wake_fd, .events = POLLIN},
+				       {.fd = scanner->wake_fd, .events = POLLIN},
 				       {.fd = looking ? scan->watch.fd : -1, .events = POLLIN}};
 		int n = poll(fds, 3, timeout_of(w, now, looking));
 		if (n < 0)
@@ -95,7 +96,7 @@ static bool wait_for(struct scan *scan, struct waiting *w)
 			return false;
 		if (fds[1].revents) {
 			eventfd_t count;
-			eventfd_read(scan->wake_fd, &count);
+			eventfd_read(scanner->wake_fd, &count);
 			if (w->due > w->ended + REQUEST_MS)
 				w->due = w->ended + REQUEST_MS;
 		}
@@ -107,30 +108,31 @@ static bool wait_for(struct scan *scan, struct waiting *w)
 
 /* Waits for the next walk. @seconds: until one is due in any case, 0 = none is; @took: milliseconds of the
  * last one. */
-static bool wait_for_next(struct scan *scan, unsigned seconds, int64_t took)
+static bool wait_for_next(struct scanner *scanner, unsigned seconds, int64_t took)
 {
+	struct watch *watch = &scanner->scan.watch;
 	eventfd_t count;
 	int64_t now = monotonic_ms();
 	struct waiting w = {
 		.ended = now,
 		.due = seconds ? now + seconds * 1000LL : INT64_MAX,
-		.look = scan->watch.fd < 0 ? INT64_MAX : now + took * REST_FACTOR,
+		.look = watch->fd < 0 ? INT64_MAX : now + took * REST_FACTOR,
 	};
-	if (!wait_for(scan, &w))
+	if (!wait_for(scanner, &w))
 		return false;
-	eventfd_read(scan->wake_fd, &count); /* who asked until now gets this one */
-	if (scan->watch.fd >= 0)
-		watch_drain(&scan->watch); /* and what has changed until now it sees */
+	eventfd_read(scanner->wake_fd, &count); /* who asked until now gets this one */
+	if (watch->fd >= 0)
+		watch_drain(watch); /* and what has changed until now it sees */
 	return true;
 }
 
 /* How long to wait for the next walk as long as none was complete: ever longer. */
-static unsigned delay_of(const struct scan *scan, unsigned *retry)
+static unsigned delay_of(const struct scanner *scanner, unsigned *retry)
 {
 	unsigned seconds = *retry;
 	if (*retry < RETRY_SECONDS_MAX)
 		*retry *= 2;
-	return scan->interval && scan->interval < seconds ? scan->interval : seconds;
+	return scanner->interval && scanner->interval < seconds ? scanner->interval : seconds;
 }
 
 /*
@@ -150,43 +152,44 @@ static int64_t spent_ms(void)
 
 static void *scan_forever(void *arg)
 {
-	struct scan *scan = arg;
+	struct scanner *scanner = arg;
+	struct scan *scan = &scanner->scan;
 	unsigned retry = 1, delay;
 	bool complete = false;
 	int64_t start, took = 0;
 	index_load(&scan->index, scan->cache, scan->source);
-	if (scan->watching)
+	if (scanner->watching)
 		watch_open(&scan->watch, scan->log);
 	do {
 		start = spent_ms();
 		complete |= scan_pass(scan) == 0;
-		starter_release(scan->starter);
+		starter_release(scanner->starter);
 		/* The first one, which may have had to look at every file, says nothing of the next. */
 		took = scan->pass > 1 ? spent_ms() - start : 0;
-		delay = complete ? scan->interval : delay_of(scan, &retry);
-	} while (wait_for_next(scan, delay, took));
+		delay = complete ? scanner->interval : delay_of(scanner, &retry);
+	} while (wait_for_next(scanner, delay, took));
 	return NULL;
 }
 
-int scan_start(struct scan *scan)
+int scanner_start(struct scanner *scanner)
 {
-	scan->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (scan->wake_fd < 0)
+	scanner->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (scanner->wake_fd < 0)
 		return -errno;
-	int err = thread_start(&scan->thread, "scan", scan_forever, scan);
-	scan->running = !err;
+	int err = thread_start(&scanner->thread, "scan", scan_forever, scanner);
+	scanner->running = !err;
 	return err;
 }
 
-void scan_stop(struct scan *scan)
+void scanner_stop(struct scanner *scanner)
 {
-	if (!scan->running)
+	if (!scanner->running)
 		return;
-	pthread_join(scan->thread, NULL);
-	scan->running = false;
+	pthread_join(scanner->thread, NULL);
+	scanner->running = false;
 }
 
-void scan_request(struct scan *scan)
+void scanner_request(struct scanner *scanner)
 {
-	eventfd_write(scan->wake_fd, 1);
+	eventfd_write(scanner->wake_fd, 1);
 }

@@ -1,7 +1,7 @@
 /* recheck.h - images whose neighbours have changed: a debug package was installed, a .dwo file built again.
  */
-#ifndef FS_CONVERT_RECHECK_H
-#define FS_CONVERT_RECHECK_H
+#ifndef FS_SCAN_RECHECK_H
+#define FS_SCAN_RECHECK_H
 
 #include "fs/images/images.h"
 #include "convert/run/neighbour.h"

@@ -1,4 +1,4 @@
-#include "fs/convert/recheck.h"
+#include "fs/scan/recheck.h"
 
 #include <stdlib.h>
 #include <string.h>
