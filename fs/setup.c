@@ -11,6 +11,7 @@
 #include "gsym/base/diag.h"
 #include "convert/run/child.h"
 #include "convert/os/guard.h"
+#include "fs/images/catalogue.h"
 #include "fs/sys/mountpoint.h"
 
 static int find_source(struct gsymfs *fs, struct gsym_diag *diag)
@@ -173,7 +174,7 @@ void setup_parts(struct gsymfs *fs)
 {
 	const struct options *o = &fs->options;
 	notify_init(&fs->notify);
-	images_init(&fs->images, &fs->notify, &fs->metrics);
+	images_init(&fs->images, &fs->notify);
 	nodes_init(&fs->nodes);
 	open_files_init(&fs->open_files);
 	fs->converter = (struct converter){

@@ -5,14 +5,9 @@
 #include <string.h>
 
 #include "fs/gsymfs.h"
+#include "fs/images/revision.h"
 
 enum { BUSY_MAX = 80 /* images named: all that convert, and some that wait */ };
-
-const char *const state_words[STATES] = {
-	[STATE_COLD] = "cold",     [STATE_OPENING] = "opening",
-	[STATE_QUEUED] = "queued", [STATE_CONVERTING] = "converting",
-	[STATE_READY] = "ready",   [STATE_FAILED] = "failed",
-};
 
 /* An image on its way to be ready. */
 struct busy {

@@ -2,11 +2,7 @@
 #ifndef FS_STATE_H
 #define FS_STATE_H
 
-#include "fs/images/images.h"
-
 struct gsymfs;
-
-extern const char *const state_words[STATES];
 
 /* Writes it down. Holds each lock only while it counts; called by any thread that holds none. */
 void state_log(struct gsymfs *fs);

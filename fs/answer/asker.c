@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "fs/tree/tree_lookup.h"
+#include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 
 void asker_begin(struct asker *asker)
@@ -33,7 +33,7 @@ int asker_find(struct asker *asker, struct span id, struct call *call, struct im
 	if (request.kind != REQUEST_ID)
 		return 0;
 	pthread_mutex_lock(&asker->fs->images.lock);
-	int err = lookup_image(call, &request, &asker->named);
+	int err = images_lookup(&asker->fs->images, &request, &asker->named, &call->wait);
 	pthread_mutex_unlock(&asker->fs->images.lock);
 	*ret = asker->named;
 	return err == -EAGAIN ? err : 0;

@@ -3,7 +3,7 @@
 #define FS_ANSWER_ASKER_H
 
 #include "gsym/base/bytes.h"
-#include "fs/call/caller.h"
+#include "fs/images/caller.h"
 #include "fs/gsymfs.h"
 
 struct asker {

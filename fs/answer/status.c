@@ -11,8 +11,9 @@
 #include "gsym/base/escape.h"
 #include "convert/os/guard.h"
 #include "fs/answer/notes_show.h"
+#include "fs/images/image_find.h"
 #include "fs/sys/sheet.h"
-#include "fs/state.h"
+#include "fs/images/revision.h"
 
 enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
 

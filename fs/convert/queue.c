@@ -58,7 +58,12 @@ static struct revision *stage_take(struct stage *stage)
 
 void queue_init(struct queue *queue, struct gsymfs *fs)
 {
-	*queue = (struct queue){.images = &fs->images, .scanner = &fs->scanner, .converter = &fs->converter};
+	*queue = (struct queue){
+		.images = &fs->images,
+		.scanner = &fs->scanner,
+		.converter = &fs->converter,
+		.metrics = &fs->metrics,
+	};
 	atomic_init(&queue->stopping, false);
 	stage_init(&queue->opening);
 	stage_init(&queue->converting);
@@ -243,7 +248,7 @@ static void count_request(const struct queue *queue, bool there, const struct ou
 	enum cache_result result = !there || outcome->verdict == VERDICT_OUTDATED ? CACHE_MISS
 				   : outcome->verdict == VERDICT_READY            ? CACHE_HIT
 										  : CACHE_FAILURE;
-	metric_add(&queue->images->metrics->cache[result], 1);
+	metric_add(&queue->metrics->cache[result], 1);
 }
 
 static void count_conversion(const struct queue *queue, const struct outcome *outcome)
@@ -257,7 +262,7 @@ static void count_conversion(const struct queue *queue, const struct outcome *ou
 		[VERDICT_FAILED] = CONVERSION_LIMIT,
 		[VERDICT_FAILED_FOREVER] = CONVERSION_FAILED,
 	};
-	metrics_add_conversion(queue->images->metrics, results[outcome->verdict], outcome->seconds);
+	metrics_add_conversion(queue->metrics, results[outcome->verdict], outcome->seconds);
 }
 
 static void *open_images(void *arg)

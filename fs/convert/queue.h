@@ -19,6 +19,7 @@
 
 enum { QUEUE_JOBS_MAX = 64 };
 
+struct metrics;
 struct scanner;
 
 /* What a kind of thread does for images: first those that a call waits for, of each user in turn. */
@@ -32,6 +33,7 @@ struct queue {
 	struct images *images;             /* borrowed; its lock guards the lists and flags below */
 	struct scanner *scanner;           /* borrowed */
 	const struct converter *converter; /* borrowed */
+	struct metrics *metrics;           /* borrowed */
 	struct stage opening;              /* revisions in STATE_OPENING nobody works at */
 	struct stage converting;           /* revisions in STATE_QUEUED */
 	struct lanes indexing; /* calls that wait for an index of names, in turn those of each user */

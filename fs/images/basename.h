@@ -4,6 +4,12 @@
 
 #include "fs/images/images.h"
 
+struct basename *images_find_basename(const struct images *images, const char *name);
+
+/* The living member of @name for @image, or NULL. */
+struct name_member *images_find_member(const struct images *images, const struct basename *name,
+				       const struct image *image);
+
 /* Notes that @image has a file called @name. 0 or -ENOMEM. */
 int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass);
 

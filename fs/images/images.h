@@ -7,6 +7,8 @@
  *new inode numbers. Images and revisions are numbered and live as long as the mount, so pointers to them need
  *no counting.
  *
+ * Here are the types; what is done with them is in catalogue.h, image_find.h, revision.h and basename.h.
+ *
  * Locking: one mutex, images.lock, guards all that is declared here and in queue.h, including lists of parked
  * calls. It is never held over a system call that can block, a FUSE reply, or a conversion. The order of all
  * locks of the daemon:
@@ -31,7 +33,6 @@
 #include "gsym/base/hash_table.h"
 #include "gsym/render/formats/listing.h"
 
-struct metrics;
 struct notify;
 
 /* How much a file can tell of an image. */
@@ -151,80 +152,8 @@ struct images {
 	struct list scan_waiters;     /* calls parked until it is, or until their id appears */
 	size_t inputs_bytes;          /* of all revisions */
 	uint64_t places;              /* fingerprint of where neighbours may be; set like @merged */
-	bool merged;             /* all functions that share a range are kept; set before the first file */
-	struct notify *notify;   /* borrowed; told about replaced revisions */
-	struct metrics *metrics; /* borrowed */
+	bool merged;           /* all functions that share a range are kept; set before the first file */
+	struct notify *notify; /* borrowed; told about replaced revisions */
 };
-
-void images_init(struct images *images, struct notify *notify, struct metrics *metrics);
-void images_deinit(struct images *images);
-
-/* A path of a file, as by-path has it. */
-struct found_at {
-	const char *basename;
-	uint32_t directory; /* of images_add_directory() */
-	bool last;          /* the file has no more images */
-	uint32_t pass;      /* of the scan */
-};
-
-/*
- * The directory @name of SOURCE, in the directory @parent: its number, or PATH_NONE without memory; see
- * path_tree_enter().
- */
-uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name,
-			      const struct path_attr *attr);
-
-/* What the scanner found at one path. */
-struct finding {
-	const char *id; /* canonical text */
-	struct found_at at;
-	struct source source; /* path and all are borrowed */
-};
-
-/*
- * Adds a file, or notes that it is still there. Calls that waited for this image go to @woken, to be resumed
- * without the lock. 0 or -ENOMEM.
- */
-int images_add(struct images *images, const struct finding *finding, struct list *woken);
-
-/*
- * Adds a further name of the image @id, if there is such an image: that of a symbolic link to its file.
- */
-int images_add_name(struct images *images, const char *id, const struct found_at *at);
-
-/*
- * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes all who
- * waited for it. Until one was complete, @err is the answer for what is not known.
- */
-void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken);
-
-/* ---- For holders of the lock ---- */
-
-/* The image with exactly this id, or NULL. */
-struct image *images_find(const struct images *images, const char *id);
-
-/* The one living image whose id begins with @prefix; NULL when there is none or more than one. */
-struct image *images_find_prefix(struct images *images, const char *prefix);
-
-/* Whether there is a living image whose id begins with @prefix. */
-bool images_has_prefix(struct images *images, const char *prefix);
-
-/*
- * The images whose build id begins with @cut, 32 digits, or is @cut without zeros at its end, and which have
- * a file that says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in @ret.
- */
-size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret,
-			 size_t max);
-
-struct basename *images_find_basename(const struct images *images, const char *name);
-
-/* The living member of @name for @image, or NULL. */
-struct name_member *images_find_member(const struct images *images, const struct basename *name,
-				       const struct image *image);
-
-/* ---- For everybody ---- */
-
-/* The revision behind an inode number. NULL for numbers never given out. */
-struct revision *images_revision(struct images *images, uint32_t number);
 
 #endif

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "convert/run/neighbour.h"
+#include "fs/images/image_find.h"
 #include "fs/sys/notify.h"
 
 enum {
@@ -27,6 +28,12 @@ enum {
 	 * change.
 	 */
 	INPUTS_BYTES_MAX = 64 << 20,
+};
+
+const char *const state_words[STATES] = {
+	[STATE_COLD] = "cold",     [STATE_OPENING] = "opening",
+	[STATE_QUEUED] = "queued", [STATE_CONVERTING] = "converting",
+	[STATE_READY] = "ready",   [STATE_FAILED] = "failed",
 };
 
 static struct file_state state_of(const struct source *s)
@@ -291,8 +298,7 @@ static int64_t now(void)
 	return t.tv_sec;
 }
 
-static int use_locked(const struct images *images, struct revision *rev, struct handle **ret,
-		      struct wait *ret_wait)
+static int use_locked(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
 {
 	if (rev->stale)
 		return -ESTALE;
@@ -300,12 +306,8 @@ static int use_locked(const struct images *images, struct revision *rev, struct 
 		rev->state = STATE_COLD;
 	if (rev->state == STATE_FAILED)
 		return rev->failure;
-	if (!images->scanned && rev->source.richness != SOURCE_DWARF) {
-		ret_wait->revision = NULL;
-		strcpy(ret_wait->id, rev->image->id);
-		ret_wait->findings = images->findings;
-		return -EAGAIN;
-	}
+	if (!images->scanned && rev->source.richness != SOURCE_DWARF)
+		return images_await(images, rev->image->id, ret_wait);
 	if (rev->state != STATE_READY) {
 		ret_wait->revision = rev;
 		return -EAGAIN;

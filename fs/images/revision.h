@@ -10,6 +10,9 @@
 #include "fs/call/call.h"
 #include "fs/images/images.h"
 
+/* Names of the states, as they are shown. */
+extern const char *const state_words[STATES];
+
 /*
  * Makes the best of the image's sources its revision. One that is in use and differs is replaced, not
  * changed, and the kernel is told. 0 or -ENOMEM.

@@ -1,5 +1,7 @@
 #include "fs/name/link_address.h"
 
+#include "convert/cache/notes.h"
+
 static bool offset_to_link(const struct address_map *map, uint64_t off, uint64_t *ret)
 {
 	for (size_t i = 0; i < map->n; i++) {

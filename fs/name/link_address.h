@@ -3,8 +3,9 @@
 #ifndef FS_NAME_LINK_ADDRESS_H
 #define FS_NAME_LINK_ADDRESS_H
 
-#include "convert/cache/notes.h"
 #include "fs/name/name.h"
+
+struct address_map;
 
 /* The link-time address of @n; of a return address, one byte before it. False when there is none. Pure. */
 bool place_to_link(const struct context *context, const struct address_map *map, uint64_t n, uint64_t *ret);

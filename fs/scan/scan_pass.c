@@ -17,6 +17,8 @@
 #include "fs/sys/metrics.h"
 #include "convert/run/neighbour.h"
 #include "fs/sys/notify.h"
+#include "fs/images/catalogue.h"
+#include "fs/images/image_find.h"
 #include "fs/images/use.h"
 #include "fs/scan/dir_walk.h"
 #include "fs/scan/recheck.h"

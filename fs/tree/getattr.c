@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "fs/answer/answer.h"
+#include "fs/images/image_find.h"
 #include "fs/images/link.h"
 #include "fs/tree/tree_lookup.h"
 

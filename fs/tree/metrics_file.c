@@ -11,7 +11,7 @@
 #include "gsym/base/text_buf.h"
 #include "convert/run/counters.h"
 #include "fs/gsymfs.h"
-#include "fs/state.h"
+#include "fs/images/revision.h"
 
 /* ---- The format ---- */
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fs/answer/answer.h"
+#include "fs/images/image_find.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/tree_lookup.h"
 

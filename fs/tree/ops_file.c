@@ -14,6 +14,7 @@
 #include "fs/answer/batch_file.h"
 #include "fs/call/call.h"
 #include "fs/answer/log_file.h"
+#include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/tree/metrics_file.h"

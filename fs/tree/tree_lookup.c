@@ -12,6 +12,8 @@
 #include "fs/answer/answer.h"
 #include "fs/tree/attr.h"
 #include "fs/images/link.h"
+#include "fs/images/basename.h"
+#include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/answer/tsv_file.h"
 
@@ -104,48 +106,6 @@ struct fuse_entry_param entry_path_file(const struct gsymfs *fs, const struct pa
 
 /* ---- In the root directory ---- */
 
-/* The one image whose id is or begins with @text, or is @text without zeros at its end. */
-static struct image *find_beginning(struct images *images, const char *text)
-{
-	struct image *image = images_find(images, text), *whole;
-	if (image && image->revision)
-		return image;
-	image = images_find_prefix(images, text);
-	return image || images_find_whole(images, text, 0, &whole, 1) != 1 || strlen(whole->id) > strlen(text)
-		       ? image
-		       : whole;
-}
-
-/* The one image that Breakpad calls @id. */
-static struct image *find_breakpad(struct images *images, const char *id)
-{
-	char as_is[BREAKPAD_ID_SIZE], swapped[BREAKPAD_ID_SIZE];
-	if (!id_from_breakpad(id, as_is, swapped))
-		return NULL;
-	struct image *a = find_beginning(images, as_is), *b = find_beginning(images, swapped);
-	return !a || a == b ? b : b ? NULL : a;
-}
-
-int lookup_image(struct call *call, const struct request *request, struct image **ret)
-{
-	struct images *images = &call->fs->images;
-	struct image *image = images_find(images, request->id);
-	bool exact = image && image->revision;
-	*ret = NULL;
-	if (!exact && !images->scanned) {
-		call->wait.revision = NULL;
-		strcpy(call->wait.id, request->id);
-		call->wait.findings = images->findings;
-		return -EAGAIN;
-	}
-	if (!exact)
-		image = id_may_be_prefix(request->id) ? images_find_prefix(images, request->id) : NULL;
-	if (!image)
-		image = find_breakpad(images, request->id);
-	*ret = image;
-	return image ? 0 : images->absent;
-}
-
 /* xx of .build-id's xx/yyyy: there if an image may be in it. */
 static struct fuse_entry_param entry_build_id(const struct gsymfs *fs, const char *digits)
 {
@@ -157,7 +117,7 @@ static struct fuse_entry_param entry_build_id(const struct gsymfs *fs, const cha
 static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
 {
 	struct image *image;
-	int err = lookup_image(call, request, &image);
+	int err = images_lookup(&call->fs->images, request, &image, &call->wait);
 	if (err && err != -EAGAIN && strlen(request->id) == 2 && !request->alias &&
 	    images_has_prefix(&call->fs->images, request->id)) {
 		*ret = entry_build_id(call->fs, request->id);
@@ -221,7 +181,7 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 	if (request.kind != REQUEST_ID || request.alias)
 		return -ENOENT;
 	pthread_mutex_lock(&call->fs->images.lock);
-	int err = lookup_image(call, &request, &image);
+	int err = images_lookup(&call->fs->images, &request, &image, &call->wait);
 	if (!err && strcmp(image->id, request.id) != 0)
 		err = -ENOENT;
 	if (!err)
@@ -235,11 +195,8 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 /* Until a scan is done nobody knows that a name does not exist. */
 static int absent(struct call *call)
 {
-	const struct images *images = &call->fs->images;
-	if (images->scanned)
-		return images->absent;
-	call->wait = (struct wait){.findings = images->findings};
-	return -EAGAIN;
+	struct images *images = &call->fs->images;
+	return images->scanned ? images->absent : images_await(images, "", &call->wait);
 }
 
 static int in_by_name(struct call *call, struct fuse_entry_param *ret)

@@ -10,13 +10,6 @@
 /* The attempt of a LOOKUP; see struct call. */
 int lookup_attempt(struct call *call);
 
-/*
- * With images.lock held: the image that @request, of REQUEST_ID, names in any spelling. It has a revision.
- * Fills @call->wait and returns -EAGAIN while it may still be found; else 0 or the errno for what is not
- * there.
- */
-int lookup_image(struct call *call, const struct request *request, struct image **ret);
-
 /* ---- Entries that listings and lookups share; all with images.lock held ---- */
 
 struct fuse_entry_param entry_image(const struct gsymfs *fs, struct revision *rev);

@@ -1,20 +1,17 @@
-/* Images by id, and their revisions. */
-#include "fs/images/images.h"
+#include "fs/images/catalogue.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "fs/images/basename.h"
 #include "fs/call/call.h"
-#include "fs/sys/notify.h"
+#include "fs/images/basename.h"
+#include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 
-enum { CUT_ID_DIGITS = 32 };
-
-void images_init(struct images *images, struct notify *notify, struct metrics *metrics)
+void images_init(struct images *images, struct notify *notify)
 {
-	*images = (struct images){.notify = notify, .metrics = metrics, .absent = -ENOENT};
+	*images = (struct images){.notify = notify, .absent = -ENOENT};
 	pthread_mutex_init(&images->lock, NULL);
 	list_init(&images->scan_waiters);
 }
@@ -41,131 +38,6 @@ void images_deinit(struct images *images)
 	vec_free(&images->ready);
 	table_deinit(&images->by_id);
 	pthread_mutex_destroy(&images->lock);
-}
-
-/* ---- Finding ---- */
-
-struct image *images_find(const struct images *images, const char *id)
-{
-	uint64_t hash = XXH3_64bits(id, strlen(id));
-	for (struct table_link *l = table_first(&images->by_id, hash); l; l = table_next(l, hash)) {
-		struct image *image = TABLE_ENTRY(l, struct image);
-		if (strcmp(image->id, id) == 0)
-			return image;
-	}
-	return NULL;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	struct image *const *x = a, *const *y = b;
-	return strcmp((*x)->id, (*y)->id);
-}
-
-static int sort_ids(struct images *images)
-{
-	if (images->sorted.n == images->all.n)
-		return 0;
-	images->sorted.n = 0;
-	if (vec_reserve(&images->sorted, images->all.n))
-		return -ENOMEM;
-	memcpy(images->sorted.v, images->all.v, images->all.n * sizeof(*images->all.v));
-	images->sorted.n = images->all.n;
-	qsort(images->sorted.v, images->sorted.n, sizeof(*images->sorted.v), by_id);
-	return 0;
-}
-
-/* Index of the first image whose id is not below @prefix. */
-static size_t lower_bound(const struct images *images, const char *prefix)
-{
-	size_t low = 0, high = images->sorted.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (strcmp(images->sorted.v[middle]->id, prefix) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-struct image *images_find_prefix(struct images *images, const char *prefix)
-{
-	size_t length = strlen(prefix);
-	struct image *found = NULL;
-	if (sort_ids(images))
-		return NULL;
-	for (size_t i = lower_bound(images, prefix); i < images->sorted.n; i++) {
-		struct image *image = images->sorted.v[i];
-		if (strncmp(image->id, prefix, length) != 0)
-			break;
-		if (!image->revision)
-			continue;
-		if (found)
-			return NULL;
-		found = image;
-	}
-	return found;
-}
-
-bool images_has_prefix(struct images *images, const char *prefix)
-{
-	size_t length = strlen(prefix);
-	if (sort_ids(images))
-		return false;
-	size_t i = lower_bound(images, prefix);
-	while (i < images->sorted.n && strncmp(images->sorted.v[i]->id, prefix, length) == 0)
-		if (images->sorted.v[i++]->revision)
-			return true;
-	return false;
-}
-
-static bool has_whole_id(const struct image *image, uint32_t pass)
-{
-	for (size_t i = 0; i < image->sources.n; i++)
-		if (!image->sources.v[i].id_is_cut && (!pass || image->sources.v[i].pass == pass))
-			return true;
-	return false;
-}
-
-/* Build ids that are shorter than what Breakpad makes of them. */
-static size_t find_padded(const struct images *images, const char *cut, uint32_t pass, struct image **ret,
-			  size_t max)
-{
-	char id[CUT_ID_DIGITS + 1];
-	size_t found = 0;
-	for (size_t n = CUT_ID_DIGITS - 2; n && found < max && cut[n] == '0' && cut[n + 1] == '0'; n -= 2) {
-		memcpy(id, cut, n);
-		id[n] = 0;
-		struct image *image = images_find(images, id);
-		if (image && has_whole_id(image, pass))
-			ret[found++] = image;
-	}
-	return found;
-}
-
-size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret,
-			 size_t max)
-{
-	if (strlen(cut) != CUT_ID_DIGITS || sort_ids(images))
-		return 0;
-	size_t found = find_padded(images, cut, pass, ret, max);
-	for (size_t i = lower_bound(images, cut); i < images->sorted.n && found < max; i++) {
-		struct image *image = images->sorted.v[i];
-		if (strncmp(image->id, cut, CUT_ID_DIGITS) != 0)
-			break;
-		if (has_whole_id(image, pass))
-			ret[found++] = image;
-	}
-	return found;
-}
-
-struct revision *images_revision(struct images *images, uint32_t number)
-{
-	pthread_mutex_lock(&images->lock);
-	struct revision *rev = number < images->revisions.n ? images->revisions.v[number] : NULL;
-	pthread_mutex_unlock(&images->lock);
-	return rev;
 }
 
 /* ---- Adding ---- */

@@ -1,4 +1,4 @@
-#include "fs/call/caller.h"
+#include "fs/images/caller.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -4,10 +4,12 @@
  * The kernel judges by the permissions of the file that is opened. The files in the root may be opened by
  * everybody, so what they say of an image is judged here, by who opened them, as for any other file.
  */
-#ifndef FS_CALL_CALLER_H
-#define FS_CALL_CALLER_H
+#ifndef FS_IMAGES_CALLER_H
+#define FS_IMAGES_CALLER_H
 
-#include "fs/call/call.h"
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
 #include "fs/images/images.h"
 
 struct caller {

@@ -1,0 +1,51 @@
+/*
+ * catalogue.h - all images there are: scans add files and names to them, and drop what is gone.
+ */
+#ifndef FS_IMAGES_CATALOGUE_H
+#define FS_IMAGES_CATALOGUE_H
+
+#include "fs/images/images.h"
+
+void images_init(struct images *images, struct notify *notify);
+void images_deinit(struct images *images);
+
+/* A path of a file, as by-path has it. */
+struct found_at {
+	const char *basename;
+	uint32_t directory; /* of images_add_directory() */
+	bool last;          /* the file has no more images */
+	uint32_t pass;      /* of the scan */
+};
+
+/*
+ * The directory @name of SOURCE, in the directory @parent: its number, or PATH_NONE without memory; see
+ * path_tree_enter().
+ */
+uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name,
+			      const struct path_attr *attr);
+
+/* What the scanner found at one path. */
+struct finding {
+	const char *id; /* canonical text */
+	struct found_at at;
+	struct source source; /* path and all are borrowed */
+};
+
+/*
+ * Adds a file, or notes that it is still there. Calls that waited for this image go to @woken, to be resumed
+ * without the lock. 0 or -ENOMEM.
+ */
+int images_add(struct images *images, const struct finding *finding, struct list *woken);
+
+/*
+ * Adds a further name of the image @id, if there is such an image: that of a symbolic link to its file.
+ */
+int images_add_name(struct images *images, const char *id, const struct found_at *at);
+
+/*
+ * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes all who
+ * waited for it. Until one was complete, @err is the answer for what is not known.
+ */
+void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken);
+
+#endif
