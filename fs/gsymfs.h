@@ -1,5 +1,6 @@
 /*
- * gsymfs.h - the daemon: one struct that holds its parts, handed to every request by libfuse.
+ * gsymfs.h - the daemon: one struct that holds its parts. Only what puts them together knows it; each part
+ * borrows those it uses.
  */
 #ifndef FS_GSYMFS_H
 #define FS_GSYMFS_H
@@ -7,19 +8,19 @@
 #include "fs/daemon_options.h"
 
 #include "convert/cache/cache.h"
+#include "convert/os/log.h"
 #include "convert/run/convert_run.h"
 #include "convert/run/debuginfod.h"
-#include "fs/images/images.h"
-#include "convert/os/log.h"
-#include "fs/sys/metrics.h"
-#include "fs/name/node.h"
-#include "fs/sys/notify.h"
-#include "fs/tree/open_file.h"
-#include "fs/sys/fuse_threads.h"
+#include "fs/answer/answers.h"
+#include "fs/call/runners.h"
 #include "fs/convert/queue.h"
+#include "fs/images/images.h"
 #include "fs/scan/scanner.h"
+#include "fs/sys/metrics.h"
+#include "fs/sys/notify.h"
 #include "fs/sys/signals.h"
 #include "fs/sys/starter.h"
+#include "fs/tree/tree.h"
 
 struct gsymfs {
 	struct options options;
@@ -28,7 +29,6 @@ struct gsymfs {
 	char *worker;
 	char **debug_dirs; /* and SOURCE, NULL at the end; in one piece of memory */
 	int stop_fd;       /* an eventfd; readable once the daemon ends */
-	struct timespec mounted_at;
 	struct log log;
 	struct metrics metrics;
 	struct run_counters counters;
@@ -36,14 +36,14 @@ struct gsymfs {
 	struct shared_dir shared;
 	struct notify notify;
 	struct images images;
-	struct nodes nodes;
-	struct open_files open_files;
+	struct runners runners;
 	struct fetcher fetcher;
 	struct converter converter;
 	struct starter starter;
 	struct scanner scanner;
 	struct queue queue;
-	struct parallel parallel;
+	struct answers answers;
+	struct tree tree; /* the session's user data */
 	struct signals signals;
 	struct fuse_session *session;
 };

@@ -8,10 +8,12 @@
 #include <syslog.h>
 #include <time.h>
 
-#include "gsym/base/diag.h"
+#include "fs/answer/stream.h"
+#include "fs/images/catalogue.h"
+#include "fs/state.h"
 #include "fs/sys/mountpoint.h"
 #include "fs/tree/ops.h"
-#include "fs/state.h"
+#include "gsym/base/diag.h"
 
 static int add_option(struct fuse_args *args, const char *name, const char *value)
 {
@@ -33,10 +35,30 @@ int session_make(struct gsymfs *fs, struct gsym_diag *diag)
 		err = add_option(&o->fuse, "subtype=", "gsymfs");
 	if (err)
 		return diag_set(diag, err, "no memory");
-	fs->session = fuse_session_new(&o->fuse, &gsymfs_ops, sizeof(gsymfs_ops), fs);
+	fs->session = fuse_session_new(&o->fuse, &gsymfs_ops, sizeof(gsymfs_ops), &fs->tree);
 	if (!fs->session)
 		return diag_set(diag, -EINVAL, "libfuse refused an option, see above");
 	return 0;
+}
+
+/* Answers all parked calls with ENOTCONN, and later ones likewise; ends the threads that calls wait for. */
+static void stop_calls(struct gsymfs *fs)
+{
+	struct list woken;
+	list_init(&woken);
+	pthread_mutex_lock(&fs->images.lock);
+	queue_stop(&fs->queue);
+	runners_stop(&fs->runners, &woken);
+	background_stop(&fs->answers.names, &woken);
+	background_stop(&fs->answers.tables, &woken);
+	streams_wake_all(&fs->answers, &woken);
+	images_wake_all(&fs->images, &woken);
+	pthread_mutex_unlock(&fs->images.lock);
+	calls_end(&woken, -ENOTCONN);
+	runners_join(&fs->runners);
+	background_join(&fs->answers.names);
+	background_join(&fs->answers.tables);
+	queue_join(&fs->queue);
 }
 
 /*
@@ -49,7 +71,7 @@ static void stop_threads(void *arg)
 	struct gsymfs *fs = arg;
 	if (eventfd_write(fs->stop_fd, 1))
 		log_error(&fs->log, "cannot tell the workers to stop: %s", strerror(errno));
-	queue_stop(&fs->queue);
+	stop_calls(fs);
 	scanner_stop(&fs->scanner);
 	notify_stop(&fs->notify);
 }
@@ -68,6 +90,12 @@ static int start_threads(struct gsymfs *fs)
 		.user = fs,
 	};
 	int err = notify_start(&fs->notify, fs->session);
+	if (!err)
+		err = runners_start(&fs->runners);
+	if (!err)
+		err = background_start(&fs->answers.names);
+	if (!err)
+		err = background_start(&fs->answers.tables);
 	if (!err)
 		err = queue_start(&fs->queue, fs->options.jobs);
 	if (!err)
@@ -131,7 +159,7 @@ int session_run(struct gsymfs *fs)
 	signals_block();
 	if (fuse_session_mount(session, fs->mountpoint))
 		return -EIO; /* libfuse has said why */
-	clock_gettime(CLOCK_REALTIME, &fs->mounted_at);
+	clock_gettime(CLOCK_REALTIME, &fs->tree.mounted_at);
 	int err = parallel_install(session);
 	if (!err && !fs->options.foreground)
 		err = go_to_background(fs);

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "gsym/base/diag.h"
-#include "convert/run/child.h"
 #include "convert/os/guard.h"
+#include "convert/run/child.h"
+#include "fs/answer/symbol_names.h"
+#include "fs/answer/tsv_file.h"
 #include "fs/images/catalogue.h"
 #include "fs/sys/mountpoint.h"
 
@@ -170,13 +172,9 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 	return err;
 }
 
-void setup_parts(struct gsymfs *fs)
+static void set_converter(struct gsymfs *fs)
 {
 	const struct options *o = &fs->options;
-	notify_init(&fs->notify);
-	images_init(&fs->images, &fs->notify);
-	nodes_init(&fs->nodes);
-	open_files_init(&fs->open_files);
 	fs->converter = (struct converter){
 		.root = fs->source,
 		.worker = fs->worker,
@@ -199,6 +197,10 @@ void setup_parts(struct gsymfs *fs)
 	};
 	fs->images.merged = o->merged;
 	fs->images.places = neighbourhood_fingerprint(&fs->converter.hood);
+}
+
+static void setup_scanner(struct gsymfs *fs)
+{
 	fs->scanner = (struct scanner){
 		.scan =
 			{
@@ -213,19 +215,81 @@ void setup_parts(struct gsymfs *fs)
 				.stop_fd = fs->stop_fd,
 			},
 		.starter = &fs->starter,
-		.interval = o->rescan,
-		.watching = o->watch,
+		.interval = fs->options.rescan,
+		.watching = fs->options.watch,
 	};
 	scanner_init(&fs->scanner);
-	queue_init(&fs->queue, fs);
+}
+
+static void setup_queue(struct gsymfs *fs)
+{
+	fs->queue = (struct queue){
+		.images = &fs->images,
+		.scanner = &fs->scanner,
+		.converter = &fs->converter,
+		.metrics = &fs->metrics,
+	};
+	queue_init(&fs->queue);
+}
+
+static void rest_open_files(void *tree)
+{
+	open_files_rest(&((struct tree *)tree)->open_files);
+}
+
+static void setup_answers(struct gsymfs *fs)
+{
+	const struct options *o = &fs->options;
+	fs->answers = (struct answers){
+		.source = fs->source,
+		.images = &fs->images,
+		.cache = &fs->cache,
+		.queue = &fs->queue,
+		.runners = &fs->runners,
+		.metrics = &fs->metrics,
+		.log = &fs->log,
+		.unknown_print = o->unknown_print,
+		.demangle = o->demangle,
+		.approximate = o->approximate,
+	};
+	answers_init(&fs->answers, &tsv_file_kind, &symbol_names_kind);
+	fs->answers.tables.tidy = rest_open_files;
+	fs->answers.tables.tidy_user = &fs->tree;
+}
+
+static void setup_tree(struct gsymfs *fs)
+{
+	fs->tree = (struct tree){
+		.images = &fs->images,
+		.cache = &fs->cache,
+		.metrics = &fs->metrics,
+		.counters = &fs->counters,
+		.runners = &fs->runners,
+		.answers = &fs->answers,
+		.max_read = fs->options.max_read,
+	};
+	tree_init(&fs->tree);
+}
+
+void setup_parts(struct gsymfs *fs)
+{
+	notify_init(&fs->notify);
+	images_init(&fs->images, &fs->notify);
+	runners_init(&fs->runners, &fs->images.lock, &call_runner_kind);
+	set_converter(fs);
+	setup_scanner(fs);
+	setup_queue(fs);
+	setup_answers(fs);
+	setup_tree(fs);
 }
 
 void setup_undo(struct gsymfs *fs)
 {
+	tree_deinit(&fs->tree);
+	answers_deinit(&fs->answers);
 	queue_deinit(&fs->queue);
 	scanner_deinit(&fs->scanner);
-	open_files_deinit(&fs->open_files);
-	nodes_deinit(&fs->nodes);
+	runners_deinit(&fs->runners);
 	images_deinit(&fs->images);
 	notify_deinit(&fs->notify);
 }

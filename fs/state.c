@@ -97,13 +97,13 @@ void state_log(struct gsymfs *fs)
 	count_images(&fs->images, &counts);
 	say_images(&fs->log, &counts);
 
-	struct nodes_counts nodes = nodes_count(&fs->nodes);
+	struct nodes_counts nodes = nodes_count(&fs->tree.nodes);
 	log_info(&fs->log, "state: cache '%s': %" PRIu64 " of %" PRIu64 " bytes", fs->cache.path,
 		 atomic_load(&fs->cache.bytes), fs->cache.limit);
 	log_info(&fs->log,
 		 "state: nodes: %" PRIu64 " in use, %" PRIu64 " since the start, %" PRIu64 " bytes kept",
 		 nodes.used, nodes.made, nodes.content_bytes);
 	log_info(&fs->log, "state: open files: %zu, %zu bytes in answers of q",
-		 open_files_count(&fs->open_files),
-		 (size_t)atomic_load(&fs->open_files.accounts.held[ACCOUNT_FILES]));
+		 open_files_count(&fs->tree.open_files),
+		 (size_t)atomic_load(&fs->answers.accounts.held[ACCOUNT_FILES]));
 }

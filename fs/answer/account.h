@@ -32,7 +32,7 @@ enum {
 #define ACCOUNT_END ((size_t)(1U << 31) - 1)
 
 struct accounts {
-	pthread_mutex_t lock; /* innermost */
+	pthread_mutex_t lock; /* innermost; guards by_uid and the counts of references */
 	struct table by_uid;
 	atomic_size_t held[ACCOUNT_KINDS]; /* by all */
 };
@@ -41,7 +41,7 @@ struct account {
 	struct table_link table;
 	struct accounts *all;
 	uid_t uid;
-	size_t refs; /* guarded by accounts.lock */
+	size_t refs;
 	atomic_size_t held[ACCOUNT_KINDS];
 };
 

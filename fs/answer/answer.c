@@ -1,8 +1,6 @@
 #include "fs/answer/answer.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "gsym/base/diag.h"
@@ -12,7 +10,6 @@
 #include "convert/os/guard.h"
 #include "fs/name/link_address.h"
 #include "fs/answer/attached.h"
-#include "fs/images/revision.h"
 #include "fs/answer/symbol_names.h"
 
 enum {
@@ -118,23 +115,13 @@ static int look_up_and_render(void *arg)
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
-void answer_complain(struct gsymfs *fs, struct revision *rev, const struct handle *handle, int err,
-		     const char *text)
-{
-	static const char cut_short[] = "the converted file in the cache was cut short";
-	bool loud = err == -EFAULT ? revision_lose(&fs->images, &fs->cache, rev, handle, cut_short)
-				   : revision_complain(&fs->images, rev, text);
-	if (loud)
-		log_warning(&fs->log, "'%s': %s", rev->source.path, err == -EFAULT ? cut_short : text);
-}
-
-static int finish(struct gsymfs *fs, struct revision *rev, const struct handle *handle, struct answering *w,
-		  int err, struct content **ret)
+static int finish(const struct answers *answers, struct revision *rev, const struct handle *handle,
+		  struct answering *w, int err, struct content **ret)
 {
 	if (err == -ENOENT || err == -ENOMEM || err == -EAGAIN)
 		return err;
 	if (err) {
-		answer_complain(fs, rev, handle, err, w->diag.text);
+		answers_complain(answers, rev, handle, err, w->diag.text);
 		return -EIO;
 	}
 	struct content *content = content_new(w->out.v, w->out.n);
@@ -144,41 +131,31 @@ static int finish(struct gsymfs *fs, struct revision *rev, const struct handle *
 	return 0;
 }
 
-void answer_module(const struct gsymfs *fs, const struct revision *rev, char ret[static PATH_MAX])
+static bool wants_near(const struct answers *answers, const struct context *place)
 {
-	snprintf(ret, PATH_MAX, "%s/%s", fs->source, rev->binary.path ? rev->binary.path : rev->source.path);
+	return place->near || answers->approximate;
 }
 
-enum demangle_mode answer_demangle(const struct gsymfs *fs, const struct handle *handle, bool raw)
-{
-	return raw || !fs->options.demangle ? DEMANGLE_OFF : handle_demangle(handle);
-}
-
-static bool wants_near(const struct gsymfs *fs, const struct context *place)
-{
-	return place->near || fs->options.approximate;
-}
-
-struct batch_options answer_batch_options(const struct gsymfs *fs, const struct request *request,
+struct batch_options answer_batch_options(const struct answers *answers, const struct request *request,
 					  const struct context *place)
 {
 	return (struct batch_options){
 		.render.format = request->format,
-		.near = wants_near(fs, place),
+		.near = wants_near(answers, place),
 		.is_return = place->is_return,
 	};
 }
 
-static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handle,
+static int attempt(const struct answers *answers, struct revision *rev, struct handle *handle,
 		   const struct request *request, struct content **ret, bool *ret_known)
 {
 	char module[PATH_MAX] = "";
 	struct render_options options = {
 		.format = request->format,
-		.demangle = answer_demangle(fs, handle, request->raw),
+		.demangle = answers_demangle(answers, handle, request->raw),
 	};
 	if (request->format != RENDER_TEXT)
-		answer_module(fs, rev, module);
+		answers_module(answers, rev, module);
 	options.module = module;
 	struct answering w = {
 		.reader = handle->reader,
@@ -187,13 +164,13 @@ static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handl
 		.map = &handle->addresses,
 		.shown.shown.mode = handle_demangle(handle),
 		.shown_names = handle_attached(handle, SLOT_NAMES),
-		.print_unknown = fs->options.unknown_print,
+		.print_unknown = answers->unknown_print,
 		.known = true,
 		.flags = render_lookup_flags(options.format) |
-			 (wants_near(fs, &request->context) ? GSYM_LOOKUP_NEAR : 0),
+			 (wants_near(answers, &request->context) ? GSYM_LOOKUP_NEAR : 0),
 	};
 	int err = guard_run(look_up_and_render, &w);
-	err = finish(fs, rev, handle, &w, err, ret);
+	err = finish(answers, rev, handle, &w, err, ret);
 	if (!err && ret_known)
 		*ret_known = w.known;
 	gsym_answer_deinit(&w.answer);
@@ -202,16 +179,17 @@ static int attempt(struct gsymfs *fs, struct revision *rev, struct handle *handl
 	return err;
 }
 
-int answer_make(struct call *call, struct revision *rev, struct handle *handle, const struct request *request,
-		struct content **ret, bool *ret_known)
+int answer_make(struct answers *answers, struct revision *rev, struct handle *handle,
+		const struct request *request, struct wait *ret_wait, struct content **ret, bool *ret_known)
 {
-	int err = request->kind == REQUEST_SYMBOL ? symbol_names_ready(rev, handle, NAMES_STORED, &call->wait)
-						  : 0;
+	int err = request->kind == REQUEST_SYMBOL
+			  ? symbol_names_ready(answers, rev, handle, NAMES_STORED, ret_wait)
+			  : 0;
 	if (err)
 		return err;
 	do
-		err = attempt(call->fs, rev, handle, request, ret, ret_known);
+		err = attempt(answers, rev, handle, request, ret, ret_known);
 	while (err == -EAGAIN &&
-	       !symbol_names_ready(rev, handle, NAMES_SHOWN, &call->wait)); /* it may be there by now */
+	       !symbol_names_ready(answers, rev, handle, NAMES_SHOWN, ret_wait)); /* it may be there by now */
 	return err;
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "fs/call/call.h"
+#include "fs/convert/queue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 
@@ -32,9 +34,10 @@ int asker_find(struct asker *asker, struct span id, struct call *call, struct im
 	name_parse(PLACE_ROOT, NULL, asker->id, &request);
 	if (request.kind != REQUEST_ID)
 		return 0;
-	pthread_mutex_lock(&asker->fs->images.lock);
-	int err = images_lookup(&asker->fs->images, &request, &asker->named, &call->wait);
-	pthread_mutex_unlock(&asker->fs->images.lock);
+	struct images *images = asker->answers->images;
+	pthread_mutex_lock(&images->lock);
+	int err = images_lookup(images, &request, &asker->named, &call->wait);
+	pthread_mutex_unlock(&images->lock);
 	*ret = asker->named;
 	return err == -EAGAIN ? err : 0;
 }
@@ -52,7 +55,7 @@ static int judge(const struct asker *asker, const struct revision *rev, const st
 int asker_use(const struct asker *asker, struct image *image, struct call *call, struct revision **ret_rev,
 	      struct handle **ret)
 {
-	struct images *images = &asker->fs->images;
+	struct images *images = asker->answers->images;
 	pthread_mutex_lock(&images->lock);
 	struct revision *rev = image->revision;
 	int err = judge(asker, rev, call);
@@ -73,5 +76,5 @@ int asker_use(const struct asker *asker, struct image *image, struct call *call,
 void asker_want(const struct asker *asker, const struct image *image)
 {
 	if (image->revision && caller_may_read(&asker->caller, &image->revision->source))
-		queue_want(&asker->fs->queue, image->revision, asker->caller.uid);
+		queue_want(asker->answers->queue, image->revision, asker->caller.uid);
 }

@@ -3,11 +3,13 @@
 #define FS_ANSWER_ASKER_H
 
 #include "gsym/base/bytes.h"
+#include "fs/answer/answers.h"
 #include "fs/images/caller.h"
-#include "fs/gsymfs.h"
+
+struct call;
 
 struct asker {
-	struct gsymfs *fs;
+	struct answers *answers;
 	struct caller caller;
 	/* What was named last, as most questions name the same; only within one attempt of a call. */
 	char id[NAME_BYTES_MAX + 1];

@@ -13,9 +13,11 @@
 #include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
 #include "gsym/render/batch/batch.h"
-#include "fs/answer/answer.h"
 #include "convert/os/guard.h"
+#include "fs/answer/answer.h"
+#include "fs/call/call.h"
 #include "fs/name/link_address.h"
+#include "fs/sys/metrics.h"
 
 enum {
 	LINE_SHOWN_MAX = 4096, /* of a line that is no address */
@@ -307,9 +309,9 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 	struct batch_file *file = run->file;
 	char module[PATH_MAX] = "";
 	size_t before = file->stream.tape.results.n;
-	answer_module(file->asker.fs, rev, module);
+	answers_module(file->asker.answers, rev, module);
 	run->options.render.module = module;
-	run->options.render.demangle = answer_demangle(file->asker.fs, handle, file->request.raw);
+	run->options.render.demangle = answers_demangle(file->asker.answers, handle, file->request.raw);
 	run->batch = batch_for(file, handle);
 	if (!run->batch)
 		return -ENOMEM;
@@ -320,7 +322,7 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 		run->answered = 0;
 	}
 	if (err == -EFAULT || err == -EBADMSG)
-		answer_complain(file->asker.fs, rev, handle, err, run->diag.text);
+		answers_complain(file->asker.answers, rev, handle, err, run->diag.text);
 	return err == -EBADMSG ? 0 : err;
 }
 
@@ -368,7 +370,7 @@ static size_t run_length(const struct batch_file *file, size_t first)
 /* One image has to be waited for: those that come after it need not wait for their turn. */
 static void want_others(struct batch_file *file)
 {
-	struct images *images = &file->asker.fs->images;
+	struct images *images = file->asker.answers->images;
 	size_t wanted = 0;
 	pthread_mutex_lock(&images->lock);
 	for (size_t i = 0; i < file->lines.n && wanted < WANTED_MAX; i += run_length(file, i), wanted++)
@@ -395,13 +397,13 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 			.first = done,
 			.n = run_length(file, done),
 			.enough = before + enough,
-			.options = answer_batch_options(file->asker.fs, &file->request, place),
+			.options = answer_batch_options(file->asker.answers, &file->request, place),
 		};
 		run.options.stop = is_late;
 		run.options.user = &file->stream;
 		err = answer_lines(&run, call);
 		done += run.answered;
-		metric_add(&file->asker.fs->metrics.batch_addresses, run.answered);
+		metric_add(&file->asker.answers->metrics->batch_addresses, run.answered);
 		late = stream_is_late(&file->stream);
 	}
 	if (late)
@@ -446,17 +448,17 @@ static void batch_file_free(struct stream *stream)
 	free(file);
 }
 
-struct stream *batch_file_new(struct gsymfs *fs, struct image *image, const struct request *request,
+struct stream *batch_file_new(struct answers *answers, struct image *image, const struct request *request,
 			      struct caller caller)
 {
 	static const struct stream_kind kind = {batch_answer_some, batch_rest, batch_file_free};
 	struct batch_file *file = calloc(1, sizeof(*file));
-	if (!file || stream_init(&file->stream, &kind, fs, caller.uid)) {
+	if (!file || stream_init(&file->stream, &kind, answers, caller.uid)) {
 		caller_deinit(&caller);
 		free(file);
 		return NULL;
 	}
-	file->asker.fs = fs;
+	file->asker.answers = answers;
 	file->asker.caller = caller;
 	file->most_lines = BATCH_QUERIES;
 	file->image = image;

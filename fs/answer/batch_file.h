@@ -9,7 +9,7 @@
  * One that was opened: lines of @image are addresses as @request has them, in the format it says; with NULL,
  * lines of the root's, "<id> <address>". Takes over @caller. NULL without memory.
  */
-struct stream *batch_file_new(struct gsymfs *fs, struct image *image, const struct request *request,
+struct stream *batch_file_new(struct answers *answers, struct image *image, const struct request *request,
 			      struct caller caller);
 
 #endif

@@ -9,8 +9,9 @@
 
 #include "gsym/filter/filter.h"
 #include "convert/os/guard.h"
-#include "fs/images/revision.h"
 #include "fs/answer/symbol_names.h"
+#include "fs/call/call.h"
+#include "fs/sys/metrics.h"
 
 enum {
 	/* Bytes of input, looked at between two looks at how much has become of it, and how long it took. */
@@ -40,7 +41,7 @@ static void put_used(struct log_file *log)
 /* It has to be converted: others of the same stack need not wait for their turn. */
 static void want(struct log_file *log, struct image *image)
 {
-	struct images *images = &log->asker.fs->images;
+	struct images *images = log->asker.answers->images;
 	pthread_mutex_lock(&images->lock);
 	asker_want(&log->asker, image);
 	pthread_mutex_unlock(&images->lock);
@@ -55,7 +56,8 @@ static int use(struct log_file *log, struct image *image, bool needs_names, stru
 		want(log, image);
 	if (err)
 		return err == -EAGAIN ? err : -ENOENT;
-	if (needs_names && symbol_names_ready(rev, handle, NAMES_STORED, &log->call->wait)) {
+	if (needs_names &&
+	    symbol_names_ready(log->asker.answers, rev, handle, NAMES_STORED, &log->call->wait)) {
 		handle_put(handle);
 		return -EAGAIN;
 	}
@@ -98,7 +100,7 @@ static int feed(void *arg)
 
 static void count_addresses(struct log_file *log)
 {
-	struct metrics *metrics = &log->asker.fs->metrics;
+	struct metrics *metrics = log->asker.answers->metrics;
 	const struct filter_counts now = filter_count(log->filter), *before = &log->counted;
 	uint64_t met = now.met - before->met, found = now.found - before->found;
 	metric_add(&metrics->log_addresses[LOOKUP_FOUND], found);
@@ -162,21 +164,20 @@ static void log_file_free(struct stream *stream)
 	free(log);
 }
 
-struct stream *log_file_new(struct gsymfs *fs, struct caller caller)
+struct stream *log_file_new(struct answers *answers, struct caller caller)
 {
 	static const struct stream_kind kind = {log_answer_some, log_rest, log_file_free};
-	const struct filter_options options = {.demangle =
-						       fs->options.demangle ? DEMANGLE_AUTO : DEMANGLE_OFF};
+	const struct filter_options options = {.demangle = answers->demangle ? DEMANGLE_AUTO : DEMANGLE_OFF};
 	struct log_file *log = calloc(1, sizeof(*log));
 	const struct filter_images images = {.find = find, .user = log};
 	struct filter *filter = log ? filter_new(&images, &options) : NULL;
-	if (!filter || stream_init(&log->stream, &kind, fs, caller.uid)) {
+	if (!filter || stream_init(&log->stream, &kind, answers, caller.uid)) {
 		caller_deinit(&caller);
 		filter_free(filter);
 		free(log);
 		return NULL;
 	}
-	log->asker.fs = fs;
+	log->asker.answers = answers;
 	log->asker.caller = caller;
 	log->filter = filter;
 	log->piece = PIECE_MIN;

@@ -6,6 +6,6 @@
 #include "fs/answer/stream.h"
 
 /* One that was opened. Takes over @caller. NULL without memory. */
-struct stream *log_file_new(struct gsymfs *fs, struct caller caller);
+struct stream *log_file_new(struct answers *answers, struct caller caller);
 
 #endif

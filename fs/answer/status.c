@@ -2,7 +2,7 @@
  * The files status and info.json of an image: the same facts, as lines and as a JSON object. What is counted
  * under the lock is copied there and written down without it.
  */
-#include "fs/answer/answer.h"
+#include "fs/answer/status.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "convert/os/guard.h"
 #include "fs/answer/notes_show.h"
 #include "fs/images/image_find.h"
-#include "fs/sys/sheet.h"
 #include "fs/images/revision.h"
+#include "fs/sys/sheet.h"
 
 enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
 
@@ -38,7 +38,7 @@ static void state(struct sheet *sheet, const struct revision *rev)
 }
 
 /* All files with this id, the one that is converted first. */
-static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct revision *rev)
+static void sources(struct sheet *sheet, const struct answers *answers, const struct revision *rev)
 {
 	static const char *const words[] = {
 		[SOURCE_BARE] = "none", [SOURCE_SYMBOLS] = "symbols", [SOURCE_BREAKPAD] = "breakpad",
@@ -46,11 +46,11 @@ static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct r
 	};
 	const struct image *image = rev->image;
 	char path[4200];
-	snprintf(path, sizeof(path), "%s/%s", fs->source, rev->source.path);
+	snprintf(path, sizeof(path), "%s/%s", answers->source, rev->source.path);
 	sheet_text(sheet, "source", path);
 	sheet_text(sheet, "debug", words[rev->source.richness]);
 	if (rev->binary.path) {
-		snprintf(path, sizeof(path), "%s/%s", fs->source, rev->binary.path);
+		snprintf(path, sizeof(path), "%s/%s", answers->source, rev->binary.path);
 		sheet_text(sheet, "binary", path);
 	}
 	size_t others = 0;
@@ -59,7 +59,7 @@ static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct r
 		if (strcmp(other, rev->source.path) == 0 ||
 		    (rev->binary.path && strcmp(other, rev->binary.path) == 0) || others++ >= ALSO_MAX)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", fs->source, other);
+		snprintf(path, sizeof(path), "%s/%s", answers->source, other);
 		sheet_item(sheet, "also", path, strlen(path));
 	}
 	if (others > ALSO_MAX)
@@ -67,24 +67,25 @@ static void sources(struct sheet *sheet, const struct gsymfs *fs, const struct r
 }
 
 /* Why text symbols that name only the beginning of a build id are an image of their own. */
-static void ambiguous(struct sheet *sheet, struct gsymfs *fs, const struct revision *rev)
+static void ambiguous(struct sheet *sheet, const struct answers *answers, const struct revision *rev)
 {
 	struct image *whole[AMBIGUOUS_MAX];
 	size_t n = rev->source.id_is_cut
-			   ? images_find_whole(&fs->images, rev->image->id, 0, whole, ARRAY_SIZE(whole))
+			   ? images_find_whole(answers->images, rev->image->id, 0, whole, ARRAY_SIZE(whole))
 			   : 0;
 	for (size_t i = 0; n > 1 && i < n; i++)
 		sheet_item(sheet, "ambiguous", whole[i]->id, strlen(whole[i]->id));
 }
 
-static struct handle *write_locked(struct sheet *sheet, struct gsymfs *fs, const struct revision *rev)
+static struct handle *write_locked(struct sheet *sheet, const struct answers *answers,
+				   const struct revision *rev)
 {
 	state(sheet, rev);
 	sheet_text(sheet, "id", rev->image->id);
 	sheet_text(sheet, "kind", kind_words[rev->source.kind]);
 	sheet_text(sheet, "arch", rev->source.arch);
-	sources(sheet, fs, rev);
-	ambiguous(sheet, fs, rev);
+	sources(sheet, answers, rev);
+	ambiguous(sheet, answers, rev);
 	sheet_number(sheet, "conversions", rev->image->conversions);
 	if (rev->seconds > 0)
 		sheet_seconds(sheet, "seconds", rev->seconds);
@@ -106,7 +107,7 @@ static int copy_span(void *arg)
 }
 
 /* Of an open image, or of one that waits in the cache: what its conversion had to tell. */
-static void write_converted(struct sheet *sheet, const struct gsymfs *fs, const struct revision *rev,
+static void write_converted(struct sheet *sheet, const struct answers *answers, const struct revision *rev,
 			    const struct handle *handle)
 {
 	struct text_buf notes = {0};
@@ -118,7 +119,7 @@ static void write_converted(struct sheet *sheet, const struct gsymfs *fs, const 
 		sheet_number(sheet, "functions", gsym_reader_info(handle->reader)->num_addresses);
 		guard_run(copy_span, &copy);
 	} else {
-		there = cache_peek(&fs->cache, &rev->key, &size, &notes);
+		there = cache_peek(answers->cache, &rev->key, &size, &notes);
 	}
 	if (there)
 		sheet_number(sheet, "bytes", size);
@@ -130,14 +131,14 @@ static void write_converted(struct sheet *sheet, const struct gsymfs *fs, const 
 	text_deinit(&notes);
 }
 
-struct content *status_make(struct gsymfs *fs, struct revision *rev, bool json)
+struct content *status_make(const struct answers *answers, struct revision *rev, bool json)
 {
 	struct sheet sheet = {.json = json};
 	sheet_begin(&sheet);
-	pthread_mutex_lock(&fs->images.lock);
-	struct handle *handle = write_locked(&sheet, fs, rev);
-	pthread_mutex_unlock(&fs->images.lock);
-	write_converted(&sheet, fs, rev, handle);
+	pthread_mutex_lock(&answers->images->lock);
+	struct handle *handle = write_locked(&sheet, answers, rev);
+	pthread_mutex_unlock(&answers->images->lock);
+	write_converted(&sheet, answers, rev, handle);
 	handle_put(handle);
 	sheet_end(&sheet);
 	struct content *content = sheet.out.failed ? NULL : content_new(sheet.out.v, sheet.out.n);

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 
-#include "fs/gsymfs.h"
+#include "fs/answer/answers.h"
+#include "fs/call/call.h"
+#include "fs/call/runners.h"
 #include "fs/sys/slice.h"
 
 enum {
@@ -19,13 +21,13 @@ bool stream_is_late(const struct stream *stream)
 	return time_now() >= stream->until;
 }
 
-int stream_init(struct stream *stream, const struct stream_kind *kind, struct gsymfs *fs, uid_t uid)
+int stream_init(struct stream *stream, const struct stream_kind *kind, struct answers *answers, uid_t uid)
 {
-	struct account *account = account_get(&fs->open_files.accounts, uid);
+	struct account *account = account_get(&answers->accounts, uid);
 	if (!account)
 		return -ENOMEM;
 	stream->kind = kind;
-	stream->fs = fs;
+	stream->answers = answers;
 	stream->account = account;
 	stream->tape = (struct tape){.account = account};
 	pthread_mutex_init(&stream->lock, NULL);
@@ -50,9 +52,9 @@ void stream_free(struct stream *stream)
 {
 	if (!stream)
 		return;
-	pthread_mutex_lock(&stream->fs->images.lock);
+	pthread_mutex_lock(&stream->answers->images->lock);
 	list_remove(&stream->link);
-	pthread_mutex_unlock(&stream->fs->images.lock);
+	pthread_mutex_unlock(&stream->answers->images->lock);
 	tape_deinit(&stream->tape);
 	drop_writes(stream);
 	count_writes(stream);
@@ -93,6 +95,20 @@ static void take_writes(struct stream *stream)
 	count_writes(stream);
 }
 
+/* With images.lock: the next call that waits for the stream goes on. */
+static void pass_turn(void *object)
+{
+	struct stream *stream = object;
+	calls_pass_turn(&stream->waiting, pass_turn, stream);
+	if (list_empty(&stream->waiting)) {
+		list_remove(&stream->link);
+		return;
+	}
+	pthread_mutex_lock(&stream->lock);
+	stream->wanted = true;
+	pthread_mutex_unlock(&stream->lock);
+}
+
 static void end(struct stream *stream)
 {
 	pthread_mutex_lock(&stream->lock);
@@ -104,12 +120,13 @@ static void end(struct stream *stream)
 	pthread_mutex_unlock(&stream->lock);
 	if (!wanted)
 		return;
-	pthread_mutex_lock(&stream->fs->images.lock);
-	runners_pass_turn(&stream->fs->queue.runners, stream);
-	pthread_mutex_unlock(&stream->fs->images.lock);
+	pthread_mutex_lock(&stream->answers->images->lock);
+	pass_turn(stream);
+	pthread_mutex_unlock(&stream->answers->images->lock);
 }
 
-bool stream_want_turn(struct stream *stream)
+/* Notes that a call waits until nobody uses it; false when nobody does. */
+static bool want_turn(struct stream *stream)
 {
 	pthread_mutex_lock(&stream->lock);
 	bool used = stream->used;
@@ -118,11 +135,22 @@ bool stream_want_turn(struct stream *stream)
 	return used;
 }
 
-void stream_still_wanted(struct stream *stream)
+/* See struct wait. */
+static int park(void *object, struct call *call)
 {
-	pthread_mutex_lock(&stream->lock);
-	stream->wanted = true;
-	pthread_mutex_unlock(&stream->lock);
+	struct stream *stream = object;
+	if (!want_turn(stream))
+		return -EAGAIN;
+	if (list_empty(&stream->link))
+		list_append(&stream->answers->streams, &stream->link);
+	list_append(&stream->waiting, &call->link);
+	return 0;
+}
+
+void streams_wake_all(struct answers *answers, struct list *woken)
+{
+	for (struct list *at; (at = list_take(&answers->streams));)
+		calls_wake_all(&LIST_ENTRY(at, struct stream)->waiting, woken);
 }
 
 void stream_rest(struct stream *stream)
@@ -201,26 +229,20 @@ static bool has_some(const struct stream *stream, const struct call *call)
 	return tape_lacks(&stream->tape, (uint64_t)call->off, call->size) < call->size;
 }
 
-/* A thread that may take its time goes on. */
-static int hand_over(struct call *call)
-{
-	call->wait = (struct wait){.runs = true};
-	return -EAGAIN;
-}
-
 /* Makes results for as long as this thread may: 0, or as fill(), or -EAGAIN for another one to go on. */
 static int fill_in_time(struct stream *stream, struct call *call)
 {
-	struct runners *runners = &stream->fs->queue.runners;
+	struct runners *runners = stream->answers->runners;
 	bool patient = call->on_runner;
 	if (!patient && (stream->slow || !runners_hold(runners)))
-		return hand_over(call);
+		return call_hand_over(call);
 	stream->until = time_after(patient ? WORK_SLICE_MS : FUSE_SLICE_MS);
 	int err = fill(stream, call);
 	if (!patient)
 		runners_release(runners);
 	bool lacks = tape_lacks(&stream->tape, (uint64_t)call->off, call->size);
-	return !err && stream->slow && lacks && !(patient && has_some(stream, call)) ? hand_over(call) : err;
+	return !err && stream->slow && lacks && !(patient && has_some(stream, call)) ? call_hand_over(call)
+										     : err;
 }
 
 static int read_used(struct stream *stream, struct call *call)
@@ -232,7 +254,7 @@ static int read_used(struct stream *stream, struct call *call)
 	if (tape_lacks(&stream->tape, off, call->size))
 		err = fill_in_time(stream, call);
 	/* What there is comes first: a reader must not wait for, or fail with, what comes after it. */
-	if (err && (call->wait.runs || !has_some(stream, call)))
+	if (err && (call_is_handed_over(call) || !has_some(stream, call)))
 		return err;
 	struct span data = tape_read(&stream->tape, off, call->size);
 	fuse_reply_buf(call->req, (const char *)data.data, data.size);
@@ -245,7 +267,7 @@ int stream_read(struct stream *stream, struct call *call)
 		return -EINVAL;
 	call->outlives_failure = true;
 	if (!begin(stream)) {
-		call->wait = (struct wait){.stream = stream};
+		call->wait = (struct wait){.park = park, .object = stream};
 		return -EAGAIN;
 	}
 	int err = read_used(stream, call);

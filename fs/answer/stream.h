@@ -7,9 +7,11 @@
 
 #include <pthread.h>
 
-#include "fs/call/call.h"
 #include "fs/answer/tape.h"
+#include "gsym/base/list.h"
 
+struct answers;
+struct call;
 struct stream;
 
 struct stream_kind {
@@ -35,13 +37,13 @@ struct stream_write {
 /* Embedded at the front of what a kind needs. */
 struct stream {
 	const struct stream_kind *kind;
-	struct gsymfs *fs;
+	struct answers *answers;
 	struct account *account; /* of whoever opened it */
 	struct tape tape;        /* of the call that uses it, else guarded by lock */
 	int64_t until;           /* when that call should end; CLOCK_MONOTONIC in ns */
 	bool slow;               /* the last answers took longer than a FUSE thread may be held */
 
-	pthread_mutex_t lock;            /* innermost */
+	pthread_mutex_t lock;            /* innermost; guards what follows up to @room, and the tape */
 	bool used;                       /* by a call */
 	bool wanted;                     /* by others that wait */
 	int failed;                      /* a write that was taken could not be kept: errno for readers */
@@ -50,12 +52,12 @@ struct stream {
 	size_t counted; /* of these, in the account */
 	size_t room;    /* for them */
 
-	struct list link; /* in runners.streams; guarded by images.lock, as are the calls */
-	struct list waiting;
+	struct list link;    /* in answers.streams; guarded by images.lock, as are */
+	struct list waiting; /* the calls that want to use it next */
 };
 
 /* Charges @uid for what it will hold: 0 or -ENOMEM. */
-int stream_init(struct stream *stream, const struct stream_kind *kind, struct gsymfs *fs, uid_t uid);
+int stream_init(struct stream *stream, const struct stream_kind *kind, struct answers *answers, uid_t uid);
 
 /* NULL is allowed. */
 void stream_free(struct stream *stream);
@@ -72,10 +74,7 @@ bool stream_is_late(const struct stream *stream);
 /* Gives back what a stream holds to be faster, unless it was used lately. */
 void stream_rest(struct stream *stream);
 
-/* Notes that a call waits until nobody uses it; false when nobody does. */
-bool stream_want_turn(struct stream *stream);
-
-/* Notes that calls wait for the one that will use it next. */
-void stream_still_wanted(struct stream *stream);
+/* With images.lock: moves all calls that wait for their turn with any stream to @woken. */
+void streams_wake_all(struct answers *answers, struct list *woken);
 
 #endif

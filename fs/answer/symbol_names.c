@@ -2,11 +2,11 @@
 
 #include <errno.h>
 
-#include "gsym/render/shown_names.h"
-#include "fs/answer/answer.h"
 #include "fs/answer/attached.h"
 #include "convert/os/guard.h"
+#include "fs/call/call.h"
 #include "fs/images/revision.h"
+#include "gsym/render/shown_names.h"
 
 enum {
 	MAKING_MAX =
@@ -40,21 +40,45 @@ static bool is_made(const struct handle *handle, enum symbol_names kind)
 				    : handle_attached(handle, SLOT_NAMES) != NULL;
 }
 
-int symbol_names_ready(struct revision *rev, const struct handle *handle, enum symbol_names kind,
-		       struct wait *wait)
+int symbol_names_ready(struct answers *answers, struct revision *rev, const struct handle *handle,
+		       enum symbol_names kind, struct wait *ret_wait)
 {
-	if (is_made(handle, kind))
-		return 0;
-	*wait = (struct wait){.revision = rev, .work = WORK_NAMES, .part = (uint8_t)kind};
-	return -EAGAIN;
+	return is_made(handle, kind) ? 0 : background_await(&answers->names, rev, kind, ret_wait);
 }
+
+/* ---- Making ---- */
 
 /* Outlives a fault in the middle. */
 struct making {
+	struct answers *answers;
+	struct revision *rev;
 	struct handle *handle;
 	enum symbol_names kind;
 	struct shown_builder builder;
 };
+
+static void *making_new(void *user, struct revision *rev, unsigned part)
+{
+	struct answers *answers = user;
+	struct wait wait;
+	struct making *m = calloc(1, sizeof(*m));
+	if (!m || revision_use(answers->images, rev, &m->handle, &wait)) {
+		free(m);
+		return NULL;
+	}
+	m->answers = answers;
+	m->rev = rev;
+	m->kind = (enum symbol_names)part;
+	return m;
+}
+
+static void making_free(void *making)
+{
+	struct making *m = making;
+	shown_builder_deinit(&m->builder);
+	handle_put(m->handle);
+	free(m);
+}
 
 static int make(void *arg)
 {
@@ -70,37 +94,32 @@ static void destroy_names(void *table)
 	name_table_free(table);
 }
 
-static int make_open(struct gsymfs *fs, struct revision *rev, struct handle *handle, enum symbol_names kind)
+/* In one go: there is a limit to the time it takes. */
+static int making_go_on(void *making, int64_t until)
 {
-	struct making m = {.handle = handle, .kind = kind};
+	struct making *m = making;
+	const atomic_bool *stopping = &m->answers->names.stopping;
 	struct patience patience;
-	patience_begin(&patience, MAKING_MAX, &fs->queue.stopping);
-	m.builder.shown.mode = handle_demangle(handle);
-	m.builder.shown.limit = (struct shown_limit){patience_is_over, &patience};
-	int err = guard_run(make, &m);
-	if (!err && atomic_load(&fs->queue.stopping))
+	(void)until;
+	if (is_made(m->handle, m->kind))
+		return 0;
+	patience_begin(&patience, MAKING_MAX, stopping);
+	m->builder.shown.mode = handle_demangle(m->handle);
+	m->builder.shown.limit = (struct shown_limit){patience_is_over, &patience};
+	int err = guard_run(make, m);
+	if (!err && atomic_load(stopping))
 		err = -ENOTCONN;
 	if (err == -EFAULT) {
-		answer_complain(fs, rev, handle, err, NULL);
+		answers_complain(m->answers, m->rev, m->handle, err, NULL);
 		err = -EIO;
 	}
 	/* Only this thread makes them, so that no other can be faster. */
-	if (!err && kind == NAMES_SHOWN &&
-	    handle_attach(handle, SLOT_NAMES, m.builder.names.table, destroy_names))
-		m.builder.names.table = NULL;
-	else if (!err && kind == NAMES_STORED)
-		name_index_publish(handle->reader, TAKE(m.builder.names.table));
-	shown_builder_deinit(&m.builder);
+	if (!err && m->kind == NAMES_SHOWN &&
+	    handle_attach(m->handle, SLOT_NAMES, m->builder.names.table, destroy_names))
+		m->builder.names.table = NULL;
+	else if (!err && m->kind == NAMES_STORED)
+		name_index_publish(m->handle->reader, TAKE(m->builder.names.table));
 	return err;
 }
 
-int symbol_names_make(struct gsymfs *fs, struct revision *rev, enum symbol_names kind)
-{
-	struct handle *handle;
-	struct wait wait;
-	if (revision_use(&fs->images, rev, &handle, &wait))
-		return 0; /* the call will find out itself, and wait if it must */
-	int err = is_made(handle, kind) ? 0 : make_open(fs, rev, handle, kind);
-	handle_put(handle);
-	return err;
-}
+const struct job_kind symbol_names_kind = {"names", making_new, making_go_on, making_free};

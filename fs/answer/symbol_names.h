@@ -2,8 +2,8 @@
  * symbol_names.h - the indexes by which functions are found by name: of names as they are stored, and as
  * answers show them.
  *
- * Each is made when the first call needs it, by a thread of its own (queue.h), since demangling all names of
- * a large program takes seconds; the calls wait without a thread. They go with the open image.
+ * Each is made when the first call needs it, by a thread of its own (answers.names), since demangling all
+ * names of a large program takes seconds; the calls wait without a thread. They go with the open image.
  */
 #ifndef FS_ANSWER_SYMBOL_NAMES_H
 #define FS_ANSWER_SYMBOL_NAMES_H
@@ -11,15 +11,15 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "fs/call/call.h"
-#include "fs/gsymfs.h"
-#include "convert/cache/handle.h"
+#include "fs/answer/answers.h"
+
+struct wait;
 
 enum symbol_names { NAMES_STORED, NAMES_SHOWN };
 
-/* 0 when the index is there; -EAGAIN with @wait filled: it is to be made. */
-int symbol_names_ready(struct revision *rev, const struct handle *handle, enum symbol_names kind,
-		       struct wait *wait);
+/* 0 when the index is there; -EAGAIN with @ret_wait filled: it is to be made. */
+int symbol_names_ready(struct answers *answers, struct revision *rev, const struct handle *handle,
+		       enum symbol_names kind, struct wait *ret_wait);
 
 /* How much processor time this thread may still spend on demangling names. */
 struct patience {
@@ -32,7 +32,8 @@ void patience_begin(struct patience *patience, unsigned seconds, const atomic_bo
 /* For struct shown_limit, of a struct patience. */
 bool patience_is_over(void *user);
 
-/* Makes it, unless it is there. 0, also when the image has been closed; -EIO, -ENOMEM, -ENOTCONN. */
-int symbol_names_make(struct gsymfs *fs, struct revision *rev, enum symbol_names kind);
+/* Of answers.names: makes one, unless it is there; its part is enum symbol_names. -EIO, -ENOMEM, -ENOTCONN.
+ */
+extern const struct job_kind symbol_names_kind;
 
 #endif

@@ -2,26 +2,23 @@
 
 #include <errno.h>
 
-#include "fs/answer/answer.h"
 #include "fs/answer/attached.h"
 #include "convert/os/guard.h"
+#include "fs/call/call.h"
 #include "fs/images/revision.h"
 #include "fs/sys/slice.h"
 
 /* ---- Measuring ---- */
 
-int tsv_file_measured(struct call *call, struct revision *rev, struct handle *handle, enum listing_kind kind,
-		      const struct tsv_index **ret)
+int tsv_file_measured(struct answers *answers, struct revision *rev, struct handle *handle,
+		      enum listing_kind kind, struct wait *ret_wait, const struct tsv_index **ret)
 {
 	*ret = handle_attached(handle, SLOT_TABLES + kind);
-	if (*ret)
-		return 0;
-	call->wait = (struct wait){.revision = rev, .work = WORK_TABLE, .part = (uint8_t)kind};
-	return -EAGAIN;
+	return *ret ? 0 : background_await(&answers->tables, rev, kind, ret_wait);
 }
 
 struct measuring {
-	struct gsymfs *fs;
+	const struct answers *answers;
 	struct revision *rev;
 	struct handle *handle;
 	enum listing_kind kind;
@@ -33,27 +30,27 @@ struct measuring {
 	int64_t until;
 };
 
-struct measuring *measuring_new(struct gsymfs *fs, struct revision *rev, enum listing_kind kind)
+static void *measuring_new(void *user, struct revision *rev, unsigned part)
 {
+	const struct answers *answers = user;
 	struct wait wait;
 	struct measuring *m = calloc(1, sizeof(*m));
-	if (!m || revision_use(&fs->images, rev, &m->handle, &wait)) {
+	if (!m || revision_use(answers->images, rev, &m->handle, &wait)) {
 		free(m);
 		return NULL;
 	}
-	m->fs = fs;
+	m->answers = answers;
 	m->rev = rev;
-	m->kind = kind;
-	m->options.demangle = answer_demangle(fs, m->handle, false);
+	m->kind = (enum listing_kind)part;
+	m->options.demangle = answers_demangle(answers, m->handle, false);
 	m->decoder = gsym_decoder_new();
 	m->index = calloc(1, sizeof(*m->index));
 	return m;
 }
 
-void measuring_free(struct measuring *m)
+static void measuring_free(void *measuring)
 {
-	if (!m)
-		return;
+	struct measuring *m = measuring;
 	handle_put(m->handle);
 	tsv_index_free(m->index);
 	text_deinit(&m->scratch);
@@ -83,29 +80,32 @@ static int measure(void *arg)
 	return err;
 }
 
-int measuring_go_on(struct measuring *m, int64_t until)
+static int measuring_go_on(void *measuring, int64_t until)
 {
+	struct measuring *m = measuring;
 	m->until = until;
 	int err = m->decoder && m->index ? guard_run(measure, m) : -ENOMEM;
 	if (err == -EFAULT)
-		answer_complain(m->fs, m->rev, m->handle, err, NULL);
+		answers_complain(m->answers, m->rev, m->handle, err, NULL);
 	if (err == 1)
 		publish(m);
 	return err == 1 ? 0 : !err ? -EAGAIN : err == -EFAULT ? -EIO : err;
 }
 
+const struct job_kind tsv_file_kind = {"measure", measuring_new, measuring_go_on, measuring_free};
+
 /* ---- Reading ---- */
 
 /* The piece that was read last is kept: reads are larger or smaller than pieces, and follow each other. */
 struct tsv_file {
-	struct gsymfs *fs;
+	const struct answers *answers;
 	struct revision *rev;
 	struct handle *handle;
 	const struct tsv_index *index; /* of the handle */
 	enum listing_kind kind;
 	struct render_options options;
 	struct gsym_decoder *decoder;
-	pthread_mutex_t lock; /* innermost; guards what follows */
+	pthread_mutex_t lock; /* guards what follows; taken before images.lock */
 	size_t number;        /* of the piece; that past the last: none */
 	struct text_buf piece;
 	struct text_buf reply;
@@ -118,13 +118,12 @@ static void count_memory(struct tsv_file *file)
 	account_count(file->account, ACCOUNT_FILES, file->piece.cap + file->reply.cap, &file->counted);
 }
 
-struct tsv_file *tsv_file_new(struct call *call, struct revision *rev, struct handle *handle,
+struct tsv_file *tsv_file_new(struct answers *answers, uid_t uid, struct revision *rev, struct handle *handle,
 			      enum listing_kind kind)
 {
-	struct gsymfs *fs = call->fs;
 	struct tsv_file *file = calloc(1, sizeof(*file));
 	struct gsym_decoder *decoder = gsym_decoder_new();
-	struct account *account = account_get(&fs->open_files.accounts, fuse_req_ctx(call->req)->uid);
+	struct account *account = account_get(&answers->accounts, uid);
 	if (!file || !decoder || !account) {
 		account_put(account);
 		gsym_decoder_free(decoder);
@@ -133,12 +132,12 @@ struct tsv_file *tsv_file_new(struct call *call, struct revision *rev, struct ha
 		return NULL;
 	}
 	*file = (struct tsv_file){
-		.fs = fs,
+		.answers = answers,
 		.rev = rev,
 		.handle = handle,
 		.index = handle_attached(handle, SLOT_TABLES + kind),
 		.kind = kind,
-		.options.demangle = answer_demangle(fs, handle, false),
+		.options.demangle = answers_demangle(answers, handle, false),
 		.decoder = decoder,
 		.account = account,
 	};
@@ -215,7 +214,7 @@ static int read_locked(struct tsv_file *file, struct call *call)
 	int err = guard_run(append_pieces, &r);
 	if (err == -EFAULT) {
 		file->number = file->index->pieces.n;
-		answer_complain(file->fs, file->rev, file->handle, err, NULL);
+		answers_complain(file->answers, file->rev, file->handle, err, NULL);
 		return -EIO;
 	}
 	if (!err)

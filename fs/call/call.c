@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/gsymfs.h"
-#include "fs/convert/queue.h"
 #include "fs/call/runners.h"
 
 static void call_free(struct call *call)
@@ -48,17 +46,17 @@ static struct call *to_heap(struct call *call)
 static void on_interrupt(fuse_req_t req, void *data)
 {
 	struct call *call = data;
-	struct images *images = &call->fs->images;
-	pthread_mutex_lock(&images->lock);
+	pthread_mutex_t *lock = call->runners->lock;
+	pthread_mutex_lock(lock);
 	bool parked = call->state == CALL_PARKED;
 	if (parked) {
 		list_remove(&call->link);
 		call->state = CALL_TAKEN;
 	}
 	call->interrupted = true;
-	if (parked && call->turn)
-		runners_pass_turn(&call->fs->queue.runners, call->turn);
-	pthread_mutex_unlock(&images->lock);
+	if (parked && call->pass_turn)
+		call->pass_turn(call->turn);
+	pthread_mutex_unlock(lock);
 	if (!parked)
 		return;
 	fuse_reply_err(req, EINTR);
@@ -68,6 +66,17 @@ static void on_interrupt(fuse_req_t req, void *data)
 static void disarm(struct call *call)
 {
 	fuse_req_interrupt_func(call->req, NULL, NULL);
+}
+
+/* With the lock: 0 when it is on the list of what it waits for. */
+static int add_to_waiting(struct call *call)
+{
+	if (call->interrupted)
+		return -EINTR;
+	if (call->runners->stopping)
+		return -ENOTCONN;
+	/* EAGAIN may also be what a conversion has failed with. */
+	return call->wait.park ? call->wait.park(call->wait.object, call) : -EIO;
 }
 
 /* Parks a call: NULL, and it is somebody else's now. Or gives back the call, which is to be tried again. */
@@ -81,11 +90,11 @@ static struct call *park(struct call *stack)
 	call->state = CALL_PARKING;
 	call->interrupted = false;
 	fuse_req_interrupt_func(call->req, on_interrupt, call);
-	struct images *images = &call->fs->images;
-	pthread_mutex_lock(&images->lock);
-	int err = call->interrupted ? -EINTR : queue_wait(&call->fs->queue, call);
+	pthread_mutex_t *lock = call->runners->lock;
+	pthread_mutex_lock(lock);
+	int err = add_to_waiting(call);
 	call->state = err ? CALL_TAKEN : CALL_PARKED;
-	pthread_mutex_unlock(&images->lock);
+	pthread_mutex_unlock(lock);
 	if (!err)
 		return NULL;
 	disarm(call);
@@ -128,12 +137,6 @@ void calls_wake_all(struct list *parked, struct list *woken)
 		take(LIST_ENTRY(parked->next, struct call), woken);
 }
 
-void calls_wake_first(struct list *parked, struct list *woken)
-{
-	if (!list_empty(parked))
-		take(LIST_ENTRY(parked->next, struct call), woken);
-}
-
 void calls_wake_id(struct list *parked, const char *id, struct list *woken)
 {
 	for (struct list *at = parked->next, *next; at != parked; at = next) {
@@ -153,13 +156,39 @@ void calls_end(struct list *woken, int err)
 	}
 }
 
-/* Parks a call again, until a runner takes it. With images.lock. */
-static int hand_over(struct call *call)
+/* ---- On a runner ---- */
+
+static int add_to_runners(void *runners, struct call *call)
 {
-	struct queue *queue = &call->fs->queue;
-	int err = call->interrupted ? -EINTR
-		  : queue->stopping ? -ENOTCONN
-				    : runners_add(&queue->runners, call);
+	return runners_add(runners, fuse_req_ctx(call->req)->uid, &call->link);
+}
+
+int call_hand_over(struct call *call)
+{
+	call->wait = (struct wait){.park = add_to_runners, .object = call->runners};
+	return -EAGAIN;
+}
+
+bool call_is_handed_over(const struct call *call)
+{
+	return call->wait.park == add_to_runners;
+}
+
+void calls_pass_turn(struct list *parked, void (*pass_turn)(void *turn), void *turn)
+{
+	struct list *at = list_take(parked);
+	if (!at)
+		return;
+	struct call *call = LIST_ENTRY(at, struct call);
+	call->pass_turn = pass_turn;
+	call->turn = turn;
+	add_to_runners(call->runners, call); /* it did wait, so it is not over */
+}
+
+/* Parks a call again, until a runner takes it. With the lock. */
+static int park_for_runner(struct call *call)
+{
+	int err = call->interrupted ? -EINTR : add_to_runners(call->runners, call);
 	if (!err)
 		call->state = CALL_PARKED;
 	return err;
@@ -169,12 +198,12 @@ void calls_resume(struct list *woken)
 {
 	for (struct list *at; (at = list_take(woken));) {
 		struct call *call = LIST_ENTRY(at, struct call);
-		struct images *images = &call->fs->images;
+		pthread_mutex_t *lock = call->runners->lock;
 		struct list refused;
 		list_init(&refused);
-		pthread_mutex_lock(&images->lock);
-		int err = hand_over(call); /* from now on it may end at any moment */
-		pthread_mutex_unlock(&images->lock);
+		pthread_mutex_lock(lock);
+		int err = park_for_runner(call); /* from now on it may end at any moment */
+		pthread_mutex_unlock(lock);
 		if (err) {
 			list_append(&refused, at);
 			calls_end(&refused, err);
@@ -197,9 +226,19 @@ void calls_fail(struct list *woken, int err)
 	calls_resume(&more);
 }
 
-void call_go_on(struct call *call)
+static void taken(struct list *at)
 {
+	struct call *call = LIST_ENTRY(at, struct call);
+	call->state = CALL_TAKEN;
+	call->pass_turn = NULL;
+}
+
+static void go_on(struct list *at)
+{
+	struct call *call = LIST_ENTRY(at, struct call);
 	disarm(call);
 	call->on_runner = true;
 	call_run(call);
 }
+
+const struct runner_kind call_runner_kind = {taken, go_on};

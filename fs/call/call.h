@@ -18,28 +18,24 @@
 #include "gsym/base/list.h"
 #include "fs/name/name.h"
 
-struct gsymfs;
+struct call;
 struct revision;
-struct stream;
-
-/* What is made of an open image by a thread of its own, because it takes long. */
-enum work {
-	WORK_NONE,
-	WORK_TABLE, /* a table is measured, see tsv_file.h */
-	WORK_NAMES, /* an index of names, see symbol_names.h */
-	WORKS,
-};
+struct runners;
 
 /* What a call waits for; filled by the attempt that gives up. */
 struct wait {
-	struct revision *revision; /* until it is open or has failed; NULL: for the scanner, */
-	char id[ID_TEXT_SIZE]; /* until the first scan is done or a file with this id is found ("" = no such)
-				*/
-	uint64_t findings;     /* images.findings when the attempt looked: later ones are news */
-	uint8_t work;          /* enum work: not for the image, but for what is made of it */
-	uint8_t part;          /* which: enum listing_kind, enum symbol_names */
-	bool runs;             /* for nothing but a thread that may take its time */
-	struct stream *stream; /* for another call to be done with it, or NULL */
+	/*
+	 * With the lock of parked calls: puts @call on a list of @object, and starts what will wake it unless
+	 * that is under way. 0 when it is parked; -EAGAIN when there is nothing to wait for any more; another
+	 * errno to answer with.
+	 */
+	int (*park)(void *object, struct call *call);
+	void *object;
+	struct revision *revision; /* of which something is waited for; opaque here; NULL: of none */
+	/* For those who provide @park: */
+	unsigned part;         /* what of the revision */
+	char id[ID_TEXT_SIZE]; /* the image whose first file is waited for; "": any */
+	uint64_t findings;     /* how many there had been when the attempt looked: later ones are news */
 };
 
 /* A call may find its image closed again, or its file replaced, as often as this. */
@@ -51,13 +47,13 @@ enum { CALL_WORKS_MAX = CALL_TRIES_MAX + 512, CALL_TRIES_MANY = CALL_WORKS_MAX }
 
 enum call_state {
 	CALL_PARKING, /* its interrupt function is being set */
-	CALL_PARKED,  /* on a list, under images.lock */
+	CALL_PARKED,  /* on a list, under the lock of parked calls */
 	CALL_TAKEN,   /* off the list: belongs to whoever took it off */
 };
 
 struct call {
 	struct list link;
-	struct gsymfs *fs;
+	struct runners *runners; /* borrowed: where it goes on; their lock is that of parked calls */
 	fuse_req_t req;
 	/*
 	 * Answers the request, exactly once, and returns 0; or returns a negative errno to answer with; or
@@ -74,10 +70,13 @@ struct call {
 	enum call_state state;
 	bool interrupted;
 	bool on_heap;
-	bool on_runner;      /* its thread may take its time */
-	struct stream *turn; /* whose next call it has become, until it runs */
-	unsigned tries;      /* how often it waited for a conversion, */
-	unsigned works;      /* and for other work */
+	bool on_runner; /* its thread may take its time */
+	/* It has become the next to use @turn: passed on, with the lock, if it is interrupted before it runs.
+	 */
+	void (*pass_turn)(void *turn);
+	void *turn;
+	unsigned tries; /* how often it waited for a conversion, */
+	unsigned works; /* and for other work */
 	/* Goes on when what it waited for failed, because that is no answer to all it was asked. */
 	bool outlives_failure;
 	struct revision *failed; /* what it waited for then, */
@@ -87,7 +86,14 @@ struct call {
 /* Runs a call that lives on the stack until it is answered or parked; @call must not be used afterwards. */
 void call_run(struct call *call);
 
-/* ---- With images.lock: taking calls off a list ---- */
+/* What runners do with calls. */
+extern const struct runner_kind call_runner_kind;
+
+/* Fills @call->wait: for nothing but a thread that may take its time. -EAGAIN. */
+int call_hand_over(struct call *call);
+bool call_is_handed_over(const struct call *call);
+
+/* ---- With the lock of parked calls: taking calls off a list ---- */
 
 /* Moves all calls of @parked to @woken. */
 void calls_wake_all(struct list *parked, struct list *woken);
@@ -95,8 +101,8 @@ void calls_wake_all(struct list *parked, struct list *woken);
 /* Moves those that wait for @id. */
 void calls_wake_id(struct list *parked, const char *id, struct list *woken);
 
-/* Moves the first of them, if there is one. */
-void calls_wake_first(struct list *parked, struct list *woken);
+/* Has the first of them, if there is one, run as the one whose turn it is. */
+void calls_pass_turn(struct list *parked, void (*pass_turn)(void *turn), void *turn);
 
 /* ---- Without it: going on with those taken ---- */
 
@@ -108,8 +114,5 @@ void calls_fail(struct list *woken, int err);
 
 /* Answers all with @err. */
 void calls_end(struct list *woken, int err);
-
-/* Runs one that was taken off its list, on a thread that may take its time. */
-void call_go_on(struct call *call);
 
 #endif

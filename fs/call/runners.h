@@ -5,54 +5,55 @@
  * computed for some milliseconds is handed to other threads, which go on for a slice of time, and then take
  * the next one: in turn those of each user, so that who has a thousand of them does not keep others waiting.
  * Calls that waited for an image go on here, too.
- *
- * All functions with images.lock, but for those that begin and end everything.
  */
 #ifndef FS_CALL_RUNNERS_H
 #define FS_CALL_RUNNERS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "fs/sys/lanes.h"
 
-struct call;
-struct images;
-struct stream;
-
 enum { RUNNERS_MAX = 8 };
 
+/* What is queued. */
+struct runner_kind {
+	/* With the lock: @at was taken off the queue, by a thread that will run it or because it is over. */
+	void (*taken)(struct list *at);
+	/* Without: goes on with it. */
+	void (*run)(struct list *at);
+};
+
 struct runners {
-	struct images *images; /* borrowed; its lock guards the lists below */
-	struct lanes calls;
-	struct list streams; /* for which calls have waited */
+	/*
+	 * Borrowed: the lock of all parked calls, whatever they wait for, so that an interrupted one can
+	 * leave whichever list it is on. Guards what follows up to @stopping.
+	 */
+	pthread_mutex_t *lock;
+	const struct runner_kind *kind;
+	struct lanes waiting;
 	pthread_cond_t wake;
-	bool stopping;
+	bool stopping; /* no call is parked any more */
 	unsigned n_threads;
 	pthread_t threads[RUNNERS_MAX];
 	atomic_uint held; /* FUSE threads that compute for longer than one lookup takes */
 };
 
-void runners_init(struct runners *runners, struct images *images);
+void runners_init(struct runners *runners, pthread_mutex_t *lock, const struct runner_kind *kind);
 void runners_deinit(struct runners *runners);
 
 /* 0 or a negative errno. */
 int runners_start(struct runners *runners);
 
-/* Tells the threads to end and moves all calls to @woken. */
+/* With the lock: tells the threads to end and moves what waits for them to @woken. */
 void runners_stop(struct runners *runners, struct list *woken);
 
 /* Waits for them. Without the lock. */
 void runners_join(struct runners *runners);
 
-/* Queues a call: 0, or -ENOTCONN when it is over. */
-int runners_add(struct runners *runners, struct call *call);
-
-/* Queues a call until the one that uses wait.stream is done: 0; -EAGAIN when nobody uses it any more. */
-int runners_wait_turn(struct runners *runners, struct call *call);
-
-/* The next call that waits for @stream goes on. */
-void runners_pass_turn(struct runners *runners, struct stream *stream);
+/* With the lock: queues @at, of @uid: 0, or -ENOTCONN when it is over. */
+int runners_add(struct runners *runners, uid_t uid, struct list *at);
 
 /*
  * Without the lock: whether a FUSE thread may compute, since few others do. It ends with runners_release().

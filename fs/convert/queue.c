@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/gsymfs.h"
-#include "fs/images/revision.h"
-#include "fs/scan/scanner.h"
-#include "convert/run/share.h"
-#include "fs/answer/symbol_names.h"
 #include "convert/os/thread.h"
+#include "convert/run/share.h"
+#include "fs/call/call.h"
+#include "fs/images/revision.h"
 #include "fs/images/use.h"
+#include "fs/scan/scanner.h"
+#include "fs/sys/metrics.h"
 
 enum {
 	/*
@@ -56,31 +56,10 @@ static struct revision *stage_take(struct stage *stage)
 	return at ? LIST_ENTRY(at, struct revision) : NULL;
 }
 
-void queue_init(struct queue *queue, struct gsymfs *fs)
-{
-	*queue = (struct queue){
-		.images = &fs->images,
-		.scanner = &fs->scanner,
-		.converter = &fs->converter,
-		.metrics = &fs->metrics,
-	};
-	atomic_init(&queue->stopping, false);
-	stage_init(&queue->opening);
-	stage_init(&queue->converting);
-	lanes_init(&queue->indexing);
-	pthread_cond_init(&queue->indexing_wake, NULL);
-	runners_init(&queue->runners, queue->images);
-	measure_init(&queue->measure, fs);
-}
-
 void queue_deinit(struct queue *queue)
 {
 	stage_deinit(&queue->opening);
 	stage_deinit(&queue->converting);
-	pthread_cond_destroy(&queue->indexing_wake);
-	lanes_deinit(&queue->indexing);
-	runners_deinit(&queue->runners);
-	measure_deinit(&queue->measure);
 }
 
 /* ---- Waiting ---- */
@@ -115,8 +94,10 @@ static void ask(struct queue *queue, struct revision *rev, uid_t uid)
 	stage_add(rev->state == STATE_OPENING ? &queue->opening : &queue->converting, rev);
 }
 
-static int wait_for_revision(struct queue *queue, struct call *call)
+/* See struct wait. */
+static int park(void *object, struct call *call)
 {
+	struct queue *queue = object;
 	struct revision *rev = call->wait.revision;
 	if (rev->stale || rev->state == STATE_READY || rev->state == STATE_FAILED)
 		return -EAGAIN;
@@ -127,34 +108,12 @@ static int wait_for_revision(struct queue *queue, struct call *call)
 	return 0;
 }
 
-static int wait_for_work(struct queue *queue, struct call *call)
+void queue_init(struct queue *queue)
 {
-	if (++call->works > CALL_WORKS_MAX)
-		return -EIO;
-	if (call->wait.work == WORK_TABLE)
-		return measure_wait(&queue->measure, call);
-	lanes_add(&queue->indexing, fuse_req_ctx(call->req)->uid, &call->link, false);
-	pthread_cond_signal(&queue->indexing_wake);
-	return 0;
-}
-
-int queue_wait(struct queue *queue, struct call *call)
-{
-	struct images *images = queue->images;
-	if (queue->stopping)
-		return -ENOTCONN;
-	if (call->wait.runs)
-		return runners_add(&queue->runners, call);
-	if (call->wait.stream)
-		return runners_wait_turn(&queue->runners, call);
-	if (call->wait.work)
-		return wait_for_work(queue, call);
-	if (call->wait.revision)
-		return wait_for_revision(queue, call);
-	if (images->scanned || call->wait.findings != images->findings)
-		return -EAGAIN;
-	list_append(&images->scan_waiters, &call->link);
-	return 0;
+	stage_init(&queue->opening);
+	stage_init(&queue->converting);
+	queue->images->open = park;
+	queue->images->opener = queue;
 }
 
 /* ---- Settling ---- */
@@ -283,43 +242,6 @@ static void *open_images(void *arg)
 	return NULL;
 }
 
-static void wake_one(struct list *at, struct list *woken)
-{
-	struct list taken;
-	list_init(&taken);
-	list_append(&taken, at);
-	calls_wake_all(&taken, woken);
-}
-
-/* The next of the calls that wait for an index of names, on @woken; false when it is time to stop. */
-static bool next_indexing(struct queue *queue, struct list *woken)
-{
-	struct list *at = NULL;
-	list_init(woken);
-	pthread_mutex_lock(&queue->images->lock);
-	while (!queue->stopping && !(at = lanes_take(&queue->indexing)))
-		pthread_cond_wait(&queue->indexing_wake, &queue->images->lock);
-	if (at)
-		wake_one(at, woken);
-	pthread_mutex_unlock(&queue->images->lock);
-	return !list_empty(woken);
-}
-
-static void *index_names(void *arg)
-{
-	struct list woken;
-	while (next_indexing(arg, &woken)) {
-		const struct call *call = LIST_ENTRY(woken.next, struct call);
-		int err =
-			symbol_names_make(call->fs, call->wait.revision, (enum symbol_names)call->wait.part);
-		if (err)
-			calls_fail(&woken, err);
-		else
-			calls_resume(&woken);
-	}
-	return NULL;
-}
-
 static void *convert_images(void *arg)
 {
 	struct queue *queue = arg;
@@ -349,12 +271,6 @@ static int start(struct queue *queue, const char *name, void *(*run)(void *))
 int queue_start(struct queue *queue, unsigned jobs)
 {
 	int err = start(queue, "open", open_images);
-	if (!err)
-		err = start(queue, "names", index_names);
-	if (!err)
-		err = runners_start(&queue->runners);
-	if (!err)
-		err = measure_start(&queue->measure);
 	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++)
 		err = start(queue, "convert", convert_images);
 	return err;
@@ -362,25 +278,13 @@ int queue_start(struct queue *queue, unsigned jobs)
 
 void queue_stop(struct queue *queue)
 {
-	struct images *images = queue->images;
-	struct list woken;
-	list_init(&woken);
-	pthread_mutex_lock(&images->lock);
 	queue->stopping = true;
 	pthread_cond_broadcast(&queue->opening.wake);
 	pthread_cond_broadcast(&queue->converting.wake);
-	pthread_cond_broadcast(&queue->indexing_wake);
-	for (struct list *at; (at = lanes_take(&queue->indexing));)
-		wake_one(at, &woken);
-	runners_stop(&queue->runners, &woken);
-	measure_stop(&queue->measure, &woken);
-	calls_wake_all(&images->scan_waiters, &woken);
-	for (size_t i = 0; i < images->revisions.n; i++)
-		calls_wake_all(&images->revisions.v[i]->waiters, &woken);
-	pthread_mutex_unlock(&images->lock);
-	calls_end(&woken, -ENOTCONN);
-	runners_join(&queue->runners);
-	measure_join(&queue->measure);
+}
+
+void queue_join(struct queue *queue)
+{
 	for (unsigned i = 0; i < queue->n_threads; i++)
 		pthread_join(queue->threads[i], NULL);
 	queue->n_threads = 0;

@@ -3,19 +3,16 @@
  *
  * A call that needs an image is parked on it; the first one starts the job. One thread looks into the cache,
  * which takes milliseconds, and hands what is not there to the threads that convert, in order of demand. When
- * the image is open, or cannot be, all its calls go on. Another thread makes indexes of names, for one call
- * after the other. What else takes long has threads of its own: runners.h, measure.h.
+ * the image is open, or cannot be, all its calls go on.
  */
 #ifndef FS_CONVERT_QUEUE_H
 #define FS_CONVERT_QUEUE_H
 
 #include <pthread.h>
 
-#include "fs/call/call.h"
 #include "convert/run/convert_run.h"
 #include "fs/images/images.h"
-#include "fs/answer/measure.h"
-#include "fs/call/runners.h"
+#include "fs/sys/lanes.h"
 
 enum { QUEUE_JOBS_MAX = 64 };
 
@@ -30,39 +27,31 @@ struct stage {
 };
 
 struct queue {
-	struct images *images;             /* borrowed; its lock guards the lists and flags below */
-	struct scanner *scanner;           /* borrowed */
-	const struct converter *converter; /* borrowed */
-	struct metrics *metrics;           /* borrowed */
-	struct stage opening;              /* revisions in STATE_OPENING nobody works at */
-	struct stage converting;           /* revisions in STATE_QUEUED */
-	struct lanes indexing; /* calls that wait for an index of names, in turn those of each user */
-	pthread_cond_t indexing_wake;
-	atomic_bool stopping;
+	/* Set before queue_init(), borrowed. */
+	struct images *images; /* its lock guards the lists and flags below */
+	struct scanner *scanner;
+	const struct converter *converter;
+	struct metrics *metrics;
+
+	struct stage opening;    /* revisions in STATE_OPENING nobody works at */
+	struct stage converting; /* revisions in STATE_QUEUED */
+	bool stopping;
 	unsigned n_threads;
-	pthread_t threads[2 + QUEUE_JOBS_MAX];
-	struct runners runners;
-	struct measure measure;
+	pthread_t threads[1 + QUEUE_JOBS_MAX];
 };
 
-void queue_init(struct queue *queue, struct gsymfs *fs);
+/* From now on calls that wait for a revision are parked here: see images.open. */
+void queue_init(struct queue *queue);
 void queue_deinit(struct queue *queue);
 
-/* Starts the threads: one that opens, one for names, @jobs that convert, and those of the other parts. 0 or a
- * negative errno. */
+/* Starts the threads: one that opens, and @jobs that convert. 0 or a negative errno. */
 int queue_start(struct queue *queue, unsigned jobs);
 
-/*
- * Ends the threads and answers all parked calls with ENOTCONN; later ones are refused likewise. The converter
- * must have been told to stop.
- */
+/* With images.lock: tells the threads to end. Calls are not woken: see images_wake_all(). */
 void queue_stop(struct queue *queue);
 
-/*
- * With images.lock: puts @call on the list of what its wait says, starting the job if it is the first. 0 when
- * it is parked; -EAGAIN when there is nothing to wait for any more; another errno to answer with.
- */
-int queue_wait(struct queue *queue, struct call *call);
+/* Waits for them. The converter must have been told to stop. */
+void queue_join(struct queue *queue);
 
 /* With images.lock: starts the job for @rev, which @uid will soon ask for, unless it has been started. */
 void queue_want(struct queue *queue, struct revision *rev, uid_t uid);

@@ -241,3 +241,10 @@ void images_scanned(struct images *images, uint32_t pass, int err, struct list *
 	calls_wake_all(&images->scan_waiters, woken);
 	pthread_mutex_unlock(&images->lock);
 }
+
+void images_wake_all(struct images *images, struct list *woken)
+{
+	calls_wake_all(&images->scan_waiters, woken);
+	for (size_t i = 0; i < images->revisions.n; i++)
+		calls_wake_all(&images->revisions.v[i]->waiters, woken);
+}

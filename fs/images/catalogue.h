@@ -48,4 +48,7 @@ int images_add_name(struct images *images, const char *id, const struct found_at
  */
 void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken);
 
+/* With the lock: moves all calls that wait for a scan or a revision to @woken. */
+void images_wake_all(struct images *images, struct list *woken);
+
 #endif

@@ -146,9 +146,18 @@ static struct image *find_breakpad(struct images *images, const char *id)
 	return !a || a == b ? b : b ? NULL : a;
 }
 
+static int park(void *object, struct call *call)
+{
+	struct images *images = object;
+	if (images->scanned || call->wait.findings != images->findings)
+		return -EAGAIN;
+	list_append(&images->scan_waiters, &call->link);
+	return 0;
+}
+
 int images_await(struct images *images, const char *id, struct wait *ret_wait)
 {
-	*ret_wait = (struct wait){.findings = images->findings};
+	*ret_wait = (struct wait){.park = park, .object = images, .findings = images->findings};
 	strcpy(ret_wait->id, id);
 	return -EAGAIN;
 }

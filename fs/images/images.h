@@ -9,13 +9,15 @@
  *
  * Here are the types; what is done with them is in catalogue.h, image_find.h, revision.h and basename.h.
  *
- * Locking: one mutex, images.lock, guards all that is declared here and in queue.h, including lists of parked
- * calls. It is never held over a system call that can block, a FUSE reply, or a conversion. The order of all
- * locks of the daemon:
+ * Locking: one mutex, images.lock, guards all that is declared here, in queue.h, background.h and runners.h,
+ * the list of streams in answers.h, and all lists of parked calls. It is never held over a system call that
+ * can block, a FUSE reply, or a conversion. The order of all locks of the daemon:
  *
  *	libfuse's lock of a request (held while it calls our interrupt function)
+ *	tsv_file.lock (held while a piece of a table is made, and over the reply)
  *	  images.lock
- *	    nodes.lock, open_files.lock, notify.lock (innermost, never nested in each other)
+ *	    nodes.lock, open_files.lock, stream.lock, accounts.lock, notify.lock, fetcher.lock
+ *	    (innermost, never nested in each other)
  */
 #ifndef FS_IMAGES_IMAGES_H
 #define FS_IMAGES_IMAGES_H
@@ -33,6 +35,7 @@
 #include "gsym/base/hash_table.h"
 #include "gsym/render/formats/listing.h"
 
+struct call;
 struct notify;
 
 /* How much a file can tell of an image. */
@@ -135,7 +138,7 @@ struct basename {
 };
 
 struct images {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* guards all of it and more, see above */
 	struct table by_id;
 	VEC(struct image *) all;          /* by number */
 	VEC(struct image *) sorted;       /* by id; rebuilt when its size is not that of all */
@@ -154,6 +157,9 @@ struct images {
 	uint64_t places;              /* fingerprint of where neighbours may be; set like @merged */
 	bool merged;           /* all functions that share a range are kept; set before the first file */
 	struct notify *notify; /* borrowed; told about replaced revisions */
+	/* Parks calls until their revision is open, see struct wait; set before the first request. */
+	int (*open)(void *opener, struct call *call);
+	void *opener;
 };
 
 #endif

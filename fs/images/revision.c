@@ -309,7 +309,7 @@ static int use_locked(struct images *images, struct revision *rev, struct handle
 	if (!images->scanned && rev->source.richness != SOURCE_DWARF)
 		return images_await(images, rev->image->id, ret_wait);
 	if (rev->state != STATE_READY) {
-		ret_wait->revision = rev;
+		*ret_wait = (struct wait){.park = images->open, .object = images->opener, .revision = rev};
 		return -EAGAIN;
 	}
 	rev->used = now();

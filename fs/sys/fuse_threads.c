@@ -1,19 +1,21 @@
+#define FUSE_USE_VERSION 312
 #include "fs/sys/fuse_threads.h"
 
 #include <errno.h>
+#include <fuse_lowlevel.h>
 #include <linux/fuse.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include "fs/gsymfs.h"
 
 enum { FIXED_IN = FUSE_MAKE_VERSION(3, 17) };
 
 /* Notes the INIT request as it passes. */
 static ssize_t read_request(int fd, void *buf, size_t size, void *user)
 {
-	struct parallel *p = &((struct gsymfs *)user)->parallel;
+	struct parallel *p = user;
 	ssize_t n = read(fd, buf, size);
 	struct {
 		struct fuse_in_header head;
@@ -43,7 +45,7 @@ static bool is_init_reply(struct parallel *p, const struct iovec *iov, int count
 
 static ssize_t write_reply(int fd, struct iovec *iov, int count, void *user)
 {
-	struct parallel *p = &((struct gsymfs *)user)->parallel;
+	struct parallel *p = user;
 	uint32_t able = atomic_load_explicit(&p->init_flags, memory_order_relaxed) & FUSE_PARALLEL_DIROPS;
 	if (able && is_init_reply(p, iov, count)) {
 		char *flags_at = (char *)iov[1].iov_base + offsetof(struct fuse_init_out, flags);

@@ -21,8 +21,8 @@ struct parallel {
 };
 
 /*
- * For a mounted @session whose user data is a struct gsymfs, before its loop: makes the answer to INIT say
- * it, if this libfuse does not. 0 or a negative errno.
+ * For a mounted @session whose user data begins with a struct parallel, before its loop: makes the answer to
+ * INIT say it, if this libfuse does not. 0 or a negative errno.
  */
 int parallel_install(struct fuse_session *session);
 

@@ -17,7 +17,7 @@
 struct fuse_session;
 
 struct notify {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* innermost; guards what follows up to @stopping */
 	pthread_cond_t wake;
 	VEC(char *) ids; /* names in the root directory that changed */
 	bool held;       /* until notify_release() */

@@ -20,20 +20,20 @@ static void set_time(struct stat *st, struct timespec when)
 	st->st_atim = st->st_mtim = st->st_ctim = when;
 }
 
-void attr_own_dir(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+void attr_own_dir(const struct tree *tree, uint64_t ino, struct stat *ret)
 {
 	begin(ret, ino, S_IFDIR | 0555, 0);
 	ret->st_uid = geteuid();
 	ret->st_gid = getegid();
-	set_time(ret, fs->mounted_at);
+	set_time(ret, tree->mounted_at);
 }
 
-void attr_link(const struct gsymfs *fs, uint64_t ino, size_t size, struct stat *ret)
+void attr_link(const struct tree *tree, uint64_t ino, size_t size, struct stat *ret)
 {
 	begin(ret, ino, S_IFLNK | 0777, size);
 	ret->st_uid = geteuid();
 	ret->st_gid = getegid();
-	set_time(ret, fs->mounted_at);
+	set_time(ret, tree->mounted_at);
 }
 
 void attr_path_dir(const struct path_attr *attr, uint64_t ino, struct stat *ret)
@@ -42,6 +42,13 @@ void attr_path_dir(const struct path_attr *attr, uint64_t ino, struct stat *ret)
 	ret->st_uid = attr->uid;
 	ret->st_gid = attr->gid;
 	set_time(ret, attr->mtime);
+}
+
+void attr_by_path(const struct tree *tree, struct stat *ret)
+{
+	const struct path_attr closed = {geteuid(), getegid(), 0500, tree->mounted_at};
+	const struct path_dir *source = path_tree_dir(&tree->images->paths, 0);
+	attr_path_dir(source ? &source->attr : &closed, ino_make(NODE_PATH_DIR, 0, 0), ret);
 }
 
 static void mirror(const struct revision *rev, struct stat *st)
@@ -77,37 +84,20 @@ void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret)
 	mirror(rev, ret);
 }
 
-static void own_file(const struct gsymfs *fs, uint64_t ino, mode_t mode, struct stat *ret)
+static void own_file(const struct tree *tree, uint64_t ino, mode_t mode, struct stat *ret)
 {
 	begin(ret, ino, S_IFREG | mode, 0);
 	ret->st_uid = geteuid();
 	ret->st_gid = getegid();
-	set_time(ret, fs->mounted_at);
+	set_time(ret, tree->mounted_at);
 }
 
-void attr_root_batch(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+void attr_root_batch(const struct tree *tree, uint64_t ino, struct stat *ret)
 {
-	own_file(fs, ino, 0666, ret);
+	own_file(tree, ino, 0666, ret);
 }
 
-void attr_metrics(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+void attr_metrics(const struct tree *tree, uint64_t ino, struct stat *ret)
 {
-	own_file(fs, ino, 0444, ret);
-}
-
-struct fuse_entry_param entry_none(void)
-{
-	return (struct fuse_entry_param){.entry_timeout = TIMEOUT_NEGATIVE};
-}
-
-struct fuse_entry_param entry_make(const struct gsymfs *fs, const struct stat *attr, double entry_timeout,
-				   double attr_timeout)
-{
-	return (struct fuse_entry_param){
-		.ino = attr->st_ino,
-		.generation = (uint64_t)fs->mounted_at.tv_sec,
-		.attr = *attr,
-		.entry_timeout = entry_timeout,
-		.attr_timeout = attr_timeout,
-	};
+	own_file(tree, ino, 0444, ret);
 }

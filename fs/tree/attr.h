@@ -4,7 +4,7 @@
 #ifndef FS_TREE_ATTR_H
 #define FS_TREE_ATTR_H
 
-#include "fs/gsymfs.h"
+#include "fs/tree/tree.h"
 
 /* Seconds for which the kernel need not ask again. */
 #define TIMEOUT_FIXED 3600.0 /* what never changes under the same inode number */
@@ -15,13 +15,16 @@
 #define TIMEOUT_NEGATIVE 1.0 /* what is not there now */
 
 /* Directories of the daemon's own. */
-void attr_own_dir(const struct gsymfs *fs, uint64_t ino, struct stat *ret);
+void attr_own_dir(const struct tree *tree, uint64_t ino, struct stat *ret);
 
 /* A symbolic link to a text of @size bytes. */
-void attr_link(const struct gsymfs *fs, uint64_t ino, size_t size, struct stat *ret);
+void attr_link(const struct tree *tree, uint64_t ino, size_t size, struct stat *ret);
 
 /* A directory of by-path: what it stands for. */
 void attr_path_dir(const struct path_attr *attr, uint64_t ino, struct stat *ret);
+
+/* With images.lock: by-path itself, which is there before SOURCE was looked at. */
+void attr_by_path(const struct tree *tree, struct stat *ret);
 
 /* The directory of an image: owner, permissions and time of its source. */
 void attr_image(const struct revision *rev, uint64_t ino, struct stat *ret);
@@ -33,23 +36,9 @@ void attr_image_file(const struct revision *rev, uint64_t ino, uint64_t size, st
 void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret);
 
 /* The same in the root, where everybody may: q, log. */
-void attr_root_batch(const struct gsymfs *fs, uint64_t ino, struct stat *ret);
+void attr_root_batch(const struct tree *tree, uint64_t ino, struct stat *ret);
 
 /* The file metrics. Its size says nothing. */
-void attr_metrics(const struct gsymfs *fs, uint64_t ino, struct stat *ret);
-
-/*
- * Any node by its inode number (getattr.c): 0, -ESTALE for a number that is not, or no longer, in use,
- * -ENOMEM.
- * @ret_timeout is how long the kernel may believe it.
- */
-int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_timeout);
-
-/* An entry that does not exist. */
-struct fuse_entry_param entry_none(void);
-
-/* An entry for what @attr describes. */
-struct fuse_entry_param entry_make(const struct gsymfs *fs, const struct stat *attr, double entry_timeout,
-				   double attr_timeout);
+void attr_metrics(const struct tree *tree, uint64_t ino, struct stat *ret);
 
 #endif

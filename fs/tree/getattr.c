@@ -1,83 +1,82 @@
-/* stat(2) by inode number alone. */
-#include "fs/tree/attr.h"
+#include "fs/tree/getattr.h"
 
 #include <errno.h>
 
-#include "fs/answer/answer.h"
+#include "fs/answer/status.h"
 #include "fs/images/image_find.h"
 #include "fs/images/link.h"
-#include "fs/tree/tree_lookup.h"
+#include "fs/tree/attr.h"
 
-static int fixed_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+static int fixed_attr(const struct tree *tree, uint64_t ino, struct stat *ret)
 {
 	if (ino == INO_ROOT || ino == INO_BY_NAME || ino_is_build_id(ino))
-		attr_own_dir(fs, ino, ret);
+		attr_own_dir(tree, ino, ret);
 	else if (ino_is_root_batch(ino) || ino == INO_LOG)
-		attr_root_batch(fs, ino, ret);
+		attr_root_batch(tree, ino, ret);
 	else if (ino == INO_METRICS)
-		attr_metrics(fs, ino, ret);
+		attr_metrics(tree, ino, ret);
 	else
 		return -ESTALE;
 	return 0;
 }
 
 /* With images.lock. */
-static int link_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+static int link_attr(const struct tree *tree, uint64_t ino, struct stat *ret)
 {
 	char text[LINK_TEXT_SIZE];
-	int size = link_text(&fs->images, ino, text);
+	int size = link_text(tree->images, ino, text);
 	if (size < 0)
 		return -ESTALE;
-	attr_link(fs, ino, (size_t)size, ret);
+	attr_link(tree, ino, (size_t)size, ret);
 	return 0;
 }
 
-/* With images.lock. by-path itself is there before SOURCE was looked at. */
-static int path_dir_attr(const struct gsymfs *fs, uint64_t ino, struct stat *ret)
+/* With images.lock. */
+static int path_dir_attr(const struct tree *tree, uint64_t ino, struct stat *ret)
 {
-	const struct path_dir *dir = path_tree_dir(&fs->images.paths, ino_a(ino));
+	const struct path_dir *dir = path_tree_dir(&tree->images->paths, ino_a(ino));
+	if (!dir && ino_a(ino) != 0)
+		return -ESTALE;
 	if (dir)
 		attr_path_dir(&dir->attr, ino, ret);
-	else if (ino_a(ino) == 0)
-		*ret = entry_by_path(fs).attr;
 	else
-		return -ESTALE;
+		attr_by_path(tree, ret);
 	return 0;
 }
 
 /* Of what is known by a number and images.lock alone. */
-static int number_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
+static int number_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 {
-	pthread_mutex_lock(&fs->images.lock);
-	int err = ino_kind(ino) == NODE_PATH_DIR ? path_dir_attr(fs, ino, ret) : link_attr(fs, ino, ret);
-	pthread_mutex_unlock(&fs->images.lock);
+	pthread_mutex_lock(&tree->images->lock);
+	int err = ino_kind(ino) == NODE_PATH_DIR ? path_dir_attr(tree, ino, ret) : link_attr(tree, ino, ret);
+	pthread_mutex_unlock(&tree->images->lock);
 	return err;
 }
 
 /* The size image.gsym has, or had when it was open. */
-static uint64_t gsym_size(struct gsymfs *fs, const struct revision *rev)
+static uint64_t gsym_size(struct tree *tree, const struct revision *rev)
 {
 	uint64_t size;
-	pthread_mutex_lock(&fs->images.lock);
+	pthread_mutex_lock(&tree->images->lock);
 	size = rev->gsym_size;
-	pthread_mutex_unlock(&fs->images.lock);
-	if (size == 0 && !cache_has(&fs->cache, &rev->key, &size))
+	pthread_mutex_unlock(&tree->images->lock);
+	if (size == 0 && !cache_has(tree->cache, &rev->key, &size))
 		size = 0;
 	return size;
 }
 
 /* The size the table has, or had when it was measured. */
-static uint64_t table_size(struct gsymfs *fs, const struct revision *rev, uint32_t listing)
+static uint64_t table_size(struct tree *tree, const struct revision *rev, uint32_t listing)
 {
-	pthread_mutex_lock(&fs->images.lock);
+	pthread_mutex_lock(&tree->images->lock);
 	uint64_t size = listing < LISTINGS ? rev->table_sizes[listing] : 0;
-	pthread_mutex_unlock(&fs->images.lock);
+	pthread_mutex_unlock(&tree->images->lock);
 	return size;
 }
 
-static int image_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
+static int image_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 {
-	struct revision *rev = images_revision(&fs->images, ino_a(ino));
+	struct revision *rev = images_revision(tree->images, ino_a(ino));
 	if (!rev)
 		return -ESTALE;
 	if (ino_kind(ino) == NODE_BATCH) {
@@ -89,14 +88,14 @@ static int image_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 		return 0;
 	}
 	if (ino_b(ino) >= IMAGE_TABLE) {
-		attr_image_file(rev, ino, table_size(fs, rev, ino_b(ino) - IMAGE_TABLE), ret);
+		attr_image_file(rev, ino, table_size(tree, rev, ino_b(ino) - IMAGE_TABLE), ret);
 		return 0;
 	}
 	if (ino_b(ino) == IMAGE_GSYM) {
-		attr_image_file(rev, ino, gsym_size(fs, rev), ret);
+		attr_image_file(rev, ino, gsym_size(tree, rev), ret);
 		return 0;
 	}
-	struct content *status = status_make(fs, rev, ino_b(ino) == IMAGE_INFO);
+	struct content *status = status_make(tree->answers, rev, ino_b(ino) == IMAGE_INFO);
 	if (!status)
 		return -ENOMEM;
 	attr_image_file(rev, ino, status->size, ret);
@@ -104,10 +103,10 @@ static int image_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 	return 0;
 }
 
-static int address_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
+static int address_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 {
 	struct node node;
-	if (!nodes_get(&fs->nodes, ino, &node))
+	if (!nodes_get(&tree->nodes, ino, &node))
 		return -ESTALE;
 	content_put(node.content);
 	switch ((enum node_is)node.is) {
@@ -118,28 +117,28 @@ static int address_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret)
 	return 0;
 }
 
-int node_attr(struct gsymfs *fs, uint64_t ino, struct stat *ret, double *ret_timeout)
+int node_attr(struct tree *tree, uint64_t ino, struct stat *ret, double *ret_timeout)
 {
 	*ret_timeout = TIMEOUT_FIXED;
 	switch (ino_kind(ino)) {
-	case NODE_FIXED: *ret_timeout = TIMEOUT_LISTING; return fixed_attr(fs, ino, ret);
+	case NODE_FIXED: *ret_timeout = TIMEOUT_LISTING; return fixed_attr(tree, ino, ret);
 	case NODE_NAME:
 	case NODE_PATH_FAT:
 		*ret_timeout = TIMEOUT_LISTING;
-		attr_own_dir(fs, ino, ret);
+		attr_own_dir(tree, ino, ret);
 		return 0;
 	case NODE_IMAGE_FILE:
 		*ret_timeout = image_file_is_fixed(ino_b(ino)) ? TIMEOUT_FIXED : 0;
-		return image_attr(fs, ino, ret);
+		return image_attr(tree, ino, ret);
 	case NODE_IMAGE:
 	case NODE_BATCH:
-	case NODE_CONTEXT: return image_attr(fs, ino, ret);
-	case NODE_ADDRESS: return address_attr(fs, ino, ret);
-	case NODE_PATH_DIR: *ret_timeout = TIMEOUT_LISTING; return number_attr(fs, ino, ret);
+	case NODE_CONTEXT: return image_attr(tree, ino, ret);
+	case NODE_ADDRESS: return address_attr(tree, ino, ret);
+	case NODE_PATH_DIR: *ret_timeout = TIMEOUT_LISTING; return number_attr(tree, ino, ret);
 	case NODE_PATH_LINK:
 	case NODE_PATH_MEMBER:
 	case NODE_NAME_LINK:
-	case NODE_ALIAS: return number_attr(fs, ino, ret);
+	case NODE_ALIAS: return number_attr(tree, ino, ret);
 	}
 	return -ESTALE;
 }

@@ -10,8 +10,10 @@
 
 #include "gsym/base/text_buf.h"
 #include "convert/run/counters.h"
-#include "fs/gsymfs.h"
+#include "fs/call/runners.h"
+#include "fs/convert/queue.h"
 #include "fs/images/revision.h"
+#include "fs/sys/metrics.h"
 
 /* ---- The format ---- */
 
@@ -137,7 +139,7 @@ static void fetches(struct text_buf *out, const struct run_counters *counters)
 		words, FETCH_RESULTS, counters->fetches);
 }
 
-static void cache(struct text_buf *out, struct gsymfs *fs)
+static void cache(struct text_buf *out, struct tree *tree)
 {
 	static const char *const words[] = {
 		[CACHE_HIT] = "hit", [CACHE_MISS] = "miss", [CACHE_FAILURE] = "failure"};
@@ -147,12 +149,14 @@ static void cache(struct text_buf *out, struct gsymfs *fs)
 					     [SHARED_GIVEN] = "given"};
 	results(out, "cache_requests_total",
 		"Images looked for in the cache; failure: one that was remembered.", words, CACHE_RESULTS,
-		fs->metrics.cache);
+		tree->metrics->cache);
 	results(out, "shared_requests_total", "Images looked for in, and given to, the shared directory.",
-		shared, SHARED_RESULTS, fs->counters.shared);
-	single(out, "cache_bytes", "gauge", "Size of the files in the cache.", atomic_load(&fs->cache.bytes));
-	single(out, "cache_limit_bytes", "gauge", "Size they may have.", fs->cache.limit);
-	single(out, "cache_files", "gauge", "Converted files in the cache.", atomic_load(&fs->cache.files));
+		shared, SHARED_RESULTS, tree->counters->shared);
+	single(out, "cache_bytes", "gauge", "Size of the files in the cache.",
+	       atomic_load(&tree->cache->bytes));
+	single(out, "cache_limit_bytes", "gauge", "Size they may have.", tree->cache->limit);
+	single(out, "cache_files", "gauge", "Converted files in the cache.",
+	       atomic_load(&tree->cache->files));
 }
 
 static void scans(struct text_buf *out, const struct metrics *m)
@@ -164,20 +168,21 @@ static void scans(struct text_buf *out, const struct metrics *m)
 	single(out, "scanned_files_total", "counter", "Files they met.", load(&m->scanned_files));
 }
 
-static void work(struct text_buf *out, struct gsymfs *fs)
+static void work(struct text_buf *out, struct tree *tree)
 {
 	static const char *const roles[] = {"open", "convert", "measure", "names", "run"};
+	const struct queue *queue = tree->answers->queue;
 	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)];
-	pthread_mutex_lock(&fs->images.lock);
-	for (size_t i = 0; i < fs->images.all.n; i++)
-		if (fs->images.all.v[i]->revision)
-			states[fs->images.all.v[i]->revision->state]++;
-	pending[0] = stage_count(&fs->queue.opening);
-	pending[1] = stage_count(&fs->queue.converting);
-	pending[2] = measure_count(&fs->queue.measure);
-	pending[3] = lanes_count(&fs->queue.indexing);
-	pending[4] = lanes_count(&fs->queue.runners.calls);
-	pthread_mutex_unlock(&fs->images.lock);
+	pthread_mutex_lock(&tree->images->lock);
+	for (size_t i = 0; i < tree->images->all.n; i++)
+		if (tree->images->all.v[i]->revision)
+			states[tree->images->all.v[i]->revision->state]++;
+	pending[0] = stage_count(&queue->opening);
+	pending[1] = stage_count(&queue->converting);
+	pending[2] = background_count(&tree->answers->tables);
+	pending[3] = background_count(&tree->answers->names);
+	pending[4] = lanes_count(&tree->runners->waiting);
+	pthread_mutex_unlock(&tree->images->lock);
 	describe(out, "images", "gauge", "Images by the state of their conversion.");
 	by_label(out, "images", "state", state_words, STATES, states);
 	describe(out, "thread_work_pending", "gauge", "Work that no thread has taken up.");
@@ -186,30 +191,30 @@ static void work(struct text_buf *out, struct gsymfs *fs)
 	number(out, "thread_busy", "{role=\"convert\"}", states[STATE_CONVERTING]);
 }
 
-static void kept(struct text_buf *out, struct gsymfs *fs)
+static void kept(struct text_buf *out, struct tree *tree)
 {
-	struct nodes_counts nodes = nodes_count(&fs->nodes);
+	struct nodes_counts nodes = nodes_count(&tree->nodes);
 	single(out, "nodes", "gauge", "Files of addresses that the kernel knows.", nodes.used);
 	single(out, "nodes_total", "counter", "Files of addresses that it has known.", nodes.made);
 	single(out, "node_bytes", "gauge", "Answers kept for them.", nodes.content_bytes);
 	single(out, "open_files", "gauge", "Open files that hold something.",
-	       open_files_count(&fs->open_files));
+	       open_files_count(&tree->open_files));
 	single(out, "batch_bytes", "gauge", "Memory of all open q and log.",
-	       atomic_load(&fs->open_files.accounts.held[ACCOUNT_FILES]));
+	       atomic_load(&tree->answers->accounts.held[ACCOUNT_FILES]));
 }
 
-struct content *metrics_make(struct gsymfs *fs)
+struct content *metrics_make(struct tree *tree)
 {
 	struct text_buf out = {0};
 	describe(&out, "build_info", "gauge", "The version of the daemon.");
 	number(&out, "build_info", "{version=\"" GSYMFS_VERSION "\"}", 1);
-	answers(&out, &fs->metrics);
-	conversions(&out, &fs->metrics);
-	fetches(&out, &fs->counters);
-	cache(&out, fs);
-	scans(&out, &fs->metrics);
-	work(&out, fs);
-	kept(&out, fs);
+	answers(&out, tree->metrics);
+	conversions(&out, tree->metrics);
+	fetches(&out, tree->counters);
+	cache(&out, tree);
+	scans(&out, tree->metrics);
+	work(&out, tree);
+	kept(&out, tree);
 	struct content *content = out.failed ? NULL : content_new(out.v, out.n);
 	text_deinit(&out);
 	return content;

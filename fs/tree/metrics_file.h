@@ -3,10 +3,9 @@
 #define FS_TREE_METRICS_FILE_H
 
 #include "fs/sys/content.h"
-
-struct gsymfs;
+#include "fs/tree/tree.h"
 
 /* Prometheus' text format, version 0.0.4. NULL without memory. */
-struct content *metrics_make(struct gsymfs *fs);
+struct content *metrics_make(struct tree *tree);
 
 #endif

@@ -9,11 +9,11 @@ enum { STREAM_BYTES = 4096 };
 
 typedef VEC(struct open_file *) file_vec;
 
-void open_files_init(struct open_files *files)
+void open_files_init(struct open_files *files, struct accounts *accounts)
 {
+	files->accounts = accounts;
 	pthread_mutex_init(&files->lock, NULL);
 	list_init(&files->all);
-	accounts_init(&files->accounts);
 }
 
 static void put_held(const struct open_file *file)
@@ -36,7 +36,6 @@ void open_files_deinit(struct open_files *files)
 {
 	for (struct list *at; (at = list_take(&files->all));)
 		file_free(LIST_ENTRY(at, struct open_file));
-	accounts_deinit(&files->accounts);
 	pthread_mutex_destroy(&files->lock);
 }
 
@@ -71,7 +70,7 @@ static int file_make(struct open_files *files, const struct open_file *holds, ui
 		     struct open_file **ret)
 {
 	struct open_file *file = malloc(sizeof(*file));
-	struct account *account = account_get(&files->accounts, uid);
+	struct account *account = account_get(files->accounts, uid);
 	int err = -ENOMEM;
 	if (file && account) {
 		*file = *holds;

@@ -11,16 +11,16 @@
 
 #include <pthread.h>
 
-#include "fs/answer/account.h"
-#include "fs/sys/content.h"
 #include "convert/cache/handle.h"
-#include "gsym/base/list.h"
+#include "fs/answer/account.h"
 #include "fs/answer/stream.h"
+#include "fs/sys/content.h"
+#include "gsym/base/list.h"
 
 struct open_files {
-	pthread_mutex_t lock; /* innermost */
+	struct accounts *accounts; /* of those who opened them; borrowed */
+	pthread_mutex_t lock;      /* innermost; guards the list */
 	struct list all;
-	struct accounts accounts; /* of those who opened them */
 };
 
 struct open_file {
@@ -35,7 +35,7 @@ struct open_file {
 	struct tsv_file *table;  /* of a functions.tsv and the like, else NULL */
 };
 
-void open_files_init(struct open_files *files);
+void open_files_init(struct open_files *files, struct accounts *accounts);
 
 /* Frees what was never released. */
 void open_files_deinit(struct open_files *files);

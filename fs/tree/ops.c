@@ -1,5 +1,5 @@
 /*
- * What the kernel asks, and who answers. Callbacks are thin: they find the daemon behind the request, call
+ * What the kernel asks, and who answers. Callbacks are thin: they find the tree behind the request, call
  * one function and reply once.
  *
  * Left out on purpose, because without a function libfuse answers ENOSYS and the kernel never asks again:
@@ -7,13 +7,13 @@
  */
 #include "fs/tree/ops.h"
 
-#include "fs/tree/attr.h"
 #include "fs/images/link.h"
+#include "fs/tree/getattr.h"
 #include "fs/tree/tree_lookup.h"
 
 static void ops_init(void *user, struct fuse_conn_info *conn)
 {
-	struct gsymfs *fs = user;
+	struct tree *tree = user;
 	/*
 	 * Without parallel lookups one parked lookup would lock its directory (see fuse_threads.h). Listings
 	 * carry attributes always, so that "ls -l" over many images costs no lookups.
@@ -23,14 +23,15 @@ static void ops_init(void *user, struct fuse_conn_info *conn)
 	conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
 	/* Content never changes under an inode number: nothing to look for at every read. */
 	conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
-	if (fs->options.max_read)
-		conn->max_read = fs->options.max_read; /* libfuse insists that both places say the same */
+	if (tree->max_read)
+		conn->max_read = tree->max_read; /* libfuse insists that both places say the same */
 }
 
 static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct tree *tree = fuse_req_userdata(req);
 	struct call call = {
-		.fs = fuse_req_userdata(req),
+		.runners = tree->runners,
 		.req = req,
 		.attempt = lookup_attempt,
 		.ino = parent,
@@ -39,10 +40,10 @@ static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	call_run(&call);
 }
 
-static void forget(struct gsymfs *fs, fuse_ino_t ino, uint64_t count)
+static void forget(struct tree *tree, fuse_ino_t ino, uint64_t count)
 {
 	if (ino_kind(ino) == NODE_ADDRESS)
-		nodes_forget(&fs->nodes, ino, count);
+		nodes_forget(&tree->nodes, ino, count);
 }
 
 static void ops_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
@@ -53,9 +54,9 @@ static void ops_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
 
 static void ops_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
 {
-	struct gsymfs *fs = fuse_req_userdata(req);
+	struct tree *tree = fuse_req_userdata(req);
 	for (size_t i = 0; i < count; i++)
-		forget(fs, forgets[i].ino, forgets[i].nlookup);
+		forget(tree, forgets[i].ino, forgets[i].nlookup);
 	fuse_reply_none(req);
 }
 
@@ -73,11 +74,11 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *i
 
 static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
 {
-	struct gsymfs *fs = fuse_req_userdata(req);
+	struct tree *tree = fuse_req_userdata(req);
 	char text[LINK_TEXT_SIZE];
-	pthread_mutex_lock(&fs->images.lock);
-	int size = link_text(&fs->images, ino, text);
-	pthread_mutex_unlock(&fs->images.lock);
+	pthread_mutex_lock(&tree->images->lock);
+	int size = link_text(tree->images, ino, text);
+	pthread_mutex_unlock(&tree->images->lock);
 	if (size < 0)
 		fuse_reply_err(req, -size);
 	else

@@ -2,9 +2,9 @@
 #ifndef FS_TREE_OPS_H
 #define FS_TREE_OPS_H
 
-#include "fs/gsymfs.h"
+#include "fs/tree/tree.h"
 
-/* The table for fuse_session_new(); its user data is a struct gsymfs. */
+/* The table for fuse_session_new(); its user data is a struct tree. */
 extern const struct fuse_lowlevel_ops gsymfs_ops;
 
 /* ops_dir.c */

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/answer/answer.h"
+#include "fs/answer/status.h"
 #include "fs/images/image_find.h"
 #include "fs/tree/attr.h"
-#include "fs/tree/tree_lookup.h"
+#include "fs/tree/entry.h"
 
 struct listing {
-	struct gsymfs *fs;
+	struct tree *tree;
 	fuse_req_t req;
 	fuse_ino_t ino;
 	bool plus; /* with attributes; each entry then counts as looked up, which only address files would
@@ -49,8 +49,8 @@ enum {
 static void add_dots(struct listing *l, uint64_t off)
 {
 	struct stat st;
-	attr_own_dir(l->fs, l->ino, &st);
-	struct fuse_entry_param e = entry_make(l->fs, &st, 0, 0);
+	attr_own_dir(l->tree, l->ino, &st);
+	struct fuse_entry_param e = entry_make(l->tree, &st, 0, 0);
 	if (off <= POSITION_DOT && !add(l, ".", &e, POSITION_DOT + 1))
 		return;
 	if (off <= POSITION_DOT_DOT)
@@ -61,35 +61,35 @@ static void add_dots(struct listing *l, uint64_t off)
 
 static void list_root(struct listing *l, uint64_t off)
 {
-	struct images *images = &l->fs->images;
+	struct images *images = l->tree->images;
 	const struct request batch = {.kind = REQUEST_BATCH};
 	const uint64_t first = POSITION_FIRST + 5; /* after by-name, q, log, metrics and by-path */
 	if (off <= POSITION_FIRST) {
-		struct fuse_entry_param e = entry_by_name(l->fs);
+		struct fuse_entry_param e = entry_by_name(l->tree);
 		add(l, "by-name", &e, POSITION_FIRST + 1);
 	}
 	if (off <= POSITION_FIRST + 1 && !l->full) {
-		struct fuse_entry_param e = entry_batch(l->fs, NULL, &batch);
+		struct fuse_entry_param e = entry_batch(l->tree, NULL, &batch);
 		add(l, "q", &e, POSITION_FIRST + 2);
 	}
 	if (off <= POSITION_FIRST + 2 && !l->full) {
-		struct fuse_entry_param e = entry_log(l->fs);
+		struct fuse_entry_param e = entry_log(l->tree);
 		add(l, "log", &e, POSITION_FIRST + 3);
 	}
 	if (off <= POSITION_FIRST + 3 && !l->full) {
-		struct fuse_entry_param e = entry_metrics(l->fs);
+		struct fuse_entry_param e = entry_metrics(l->tree);
 		add(l, "metrics", &e, POSITION_FIRST + 4);
 	}
 	pthread_mutex_lock(&images->lock);
 	if (off <= POSITION_FIRST + 4 && !l->full) {
-		struct fuse_entry_param e = entry_by_path(l->fs);
+		struct fuse_entry_param e = entry_by_path(l->tree);
 		add(l, "by-path", &e, first);
 	}
 	for (uint64_t i = off < first ? 0 : off - first; i < images->all.n && !l->full; i++) {
 		const struct image *image = images->all.v[i];
 		if (!image->revision)
 			continue;
-		struct fuse_entry_param e = entry_image(l->fs, image->revision);
+		struct fuse_entry_param e = entry_image(l->tree, image->revision);
 		add(l, image->id, &e, first + i + 1);
 	}
 	pthread_mutex_unlock(&images->lock);
@@ -97,14 +97,14 @@ static void list_root(struct listing *l, uint64_t off)
 
 static void list_by_name(struct listing *l, uint64_t off)
 {
-	struct images *images = &l->fs->images;
+	struct images *images = l->tree->images;
 	pthread_mutex_lock(&images->lock);
 	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < images->names.n && !l->full;
 	     i++) {
 		const struct basename *name = images->names.v[i];
 		if (!name->alive)
 			continue;
-		struct fuse_entry_param e = entry_basename(l->fs, name);
+		struct fuse_entry_param e = entry_basename(l->tree, name);
 		add(l, name->name, &e, POSITION_FIRST + i + 1);
 	}
 	pthread_mutex_unlock(&images->lock);
@@ -117,14 +117,14 @@ static void list_members(struct listing *l, const struct basename *name, uint64_
 		const struct name_member *m = name->members.v[i];
 		if (m->gone)
 			continue;
-		struct fuse_entry_param e = entry_name_link(l->fs, name, m->image);
+		struct fuse_entry_param e = entry_name_link(l->tree, name, m->image);
 		add(l, m->image->id, &e, POSITION_FIRST + i + 1);
 	}
 }
 
 static void list_basename(struct listing *l, uint64_t off)
 {
-	struct images *images = &l->fs->images;
+	struct images *images = l->tree->images;
 	uint32_t number = ino_a(l->ino);
 	pthread_mutex_lock(&images->lock);
 	if (number < images->names.n)
@@ -138,21 +138,21 @@ static void list_basename(struct listing *l, uint64_t off)
  */
 static void add_path(struct listing *l, uint32_t child, uint64_t next)
 {
-	const struct path_tree *paths = &l->fs->images.paths;
+	const struct path_tree *paths = &l->tree->images->paths;
 	const struct path_dir *dir = child & 1 ? NULL : path_tree_dir(paths, child / 2);
 	const struct path_file *file = child & 1 ? path_tree_file(paths, child / 2) : NULL;
 	if (dir && dir->alive) {
-		struct fuse_entry_param e = entry_path_dir(l->fs, dir);
+		struct fuse_entry_param e = entry_path_dir(l->tree, dir);
 		add(l, dir->name, &e, next);
 	} else if (path_file_alive(paths, file) && !path_tree_find_dir(paths, file->dir, file->name)) {
-		struct fuse_entry_param e = entry_path_file(l->fs, file);
+		struct fuse_entry_param e = entry_path_file(l->tree, file);
 		add(l, file->name, &e, next);
 	}
 }
 
 static void list_path_dir(struct listing *l, uint64_t off)
 {
-	struct images *images = &l->fs->images;
+	struct images *images = l->tree->images;
 	pthread_mutex_lock(&images->lock);
 	const struct path_dir *dir = path_tree_dir(&images->paths, ino_a(l->ino));
 	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST;
@@ -164,14 +164,14 @@ static void list_path_dir(struct listing *l, uint64_t off)
 /* The images of a file that has several: a position is that in its chain. */
 static void list_path_fat(struct listing *l, uint64_t off)
 {
-	struct images *images = &l->fs->images;
+	struct images *images = l->tree->images;
 	uint64_t next = POSITION_FIRST;
 	pthread_mutex_lock(&images->lock);
 	const struct path_file *file = path_tree_file(&images->paths, ino_a(l->ino));
 	for (; file && !l->full; file = path_file_next(&images->paths, file)) {
 		if (next++ < off || !file->pass)
 			continue;
-		struct fuse_entry_param e = entry_path_member(l->fs, file);
+		struct fuse_entry_param e = entry_path_member(l->tree, file);
 		add(l, images->all.v[file->image]->id, &e, next);
 	}
 	pthread_mutex_unlock(&images->lock);
@@ -180,8 +180,8 @@ static void list_path_fat(struct listing *l, uint64_t off)
 static void add_status(struct listing *l, struct revision *rev, enum image_file file)
 {
 	bool json = file == IMAGE_INFO;
-	struct content *status = status_make(l->fs, rev, json);
-	struct fuse_entry_param e = entry_image_file(l->fs, rev, file, status ? status->size : 0);
+	struct content *status = status_make(l->tree->answers, rev, json);
+	struct fuse_entry_param e = entry_image_file(l->tree, rev, file, status ? status->size : 0);
 	content_put(status);
 	add(l, json ? "info.json" : "status", &e, json ? POSITION_FIRST + 2 : POSITION_FIRST + 1);
 }
@@ -193,7 +193,7 @@ static void add_table(struct listing *l, struct revision *rev, enum listing_kind
 	static const char *const names[] = {[LISTING_FUNCTIONS] = "functions.tsv",
 					    [LISTING_LINES] = "lines.tsv",
 					    [LISTING_FILES] = "files.tsv"};
-	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_TABLE + kind, size);
+	struct fuse_entry_param e = entry_image_file(l->tree, rev, IMAGE_TABLE + kind, size);
 	if (!size)
 		e.ino = 0;
 	add(l, names[kind], &e, next);
@@ -206,14 +206,14 @@ static void add_table(struct listing *l, struct revision *rev, enum listing_kind
 static void add_converted(struct listing *l, struct revision *rev, uint64_t off, uint64_t first)
 {
 	uint64_t size, tables[LISTINGS];
-	pthread_mutex_lock(&l->fs->images.lock);
+	pthread_mutex_lock(&l->tree->images->lock);
 	bool there = rev->state == STATE_READY;
 	size = there ? rev->handle->gsym.size : 0;
 	memcpy(tables, rev->table_sizes, sizeof(tables));
-	pthread_mutex_unlock(&l->fs->images.lock);
-	if (!there && !cache_has(&l->fs->cache, &rev->key, &size))
+	pthread_mutex_unlock(&l->tree->images->lock);
+	if (!there && !cache_has(l->tree->cache, &rev->key, &size))
 		return;
-	struct fuse_entry_param e = entry_image_file(l->fs, rev, IMAGE_GSYM, size);
+	struct fuse_entry_param e = entry_image_file(l->tree, rev, IMAGE_GSYM, size);
 	if (off <= first)
 		add(l, "image.gsym", &e, first + 1);
 	for (size_t i = 0; there && i < LISTINGS && !l->full; i++)
@@ -233,7 +233,7 @@ enum {
 static void add_batch(struct listing *l, const struct revision *rev)
 {
 	const struct request request = {.kind = REQUEST_BATCH};
-	struct fuse_entry_param e = entry_batch(l->fs, rev, &request);
+	struct fuse_entry_param e = entry_batch(l->tree, rev, &request);
 	add(l, "q", &e, POSITION_BATCH + 1);
 }
 
@@ -248,7 +248,7 @@ static void add_contexts(struct listing *l, const struct revision *rev, uint64_t
 		{"rva", {.space = SPACE_RVA}},   {"sym", {.space = SPACE_SYMBOL}},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(contexts) && !l->full; i++) {
-		struct fuse_entry_param e = entry_context(l->fs, rev, &contexts[i].context);
+		struct fuse_entry_param e = entry_context(l->tree, rev, &contexts[i].context);
 		if (off <= POSITION_CONTEXTS + i)
 			add(l, contexts[i].name, &e, POSITION_CONTEXTS + 1 + i);
 	}
@@ -256,7 +256,7 @@ static void add_contexts(struct listing *l, const struct revision *rev, uint64_t
 
 static void list_image(struct listing *l, uint64_t off)
 {
-	struct revision *rev = images_revision(&l->fs->images, ino_a(l->ino));
+	struct revision *rev = images_revision(l->tree->images, ino_a(l->ino));
 	if (!rev)
 		return;
 	if (off <= POSITION_STATUS)
@@ -295,7 +295,7 @@ static void list(struct listing *l, uint64_t off)
 static void reply_listing(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool plus)
 {
 	struct listing l = {
-		.fs = fuse_req_userdata(req),
+		.tree = fuse_req_userdata(req),
 		.req = req,
 		.ino = ino,
 		.plus = plus,

@@ -10,13 +10,13 @@
 #include <fcntl.h>
 
 #include "fs/answer/answer.h"
-#include "fs/tree/attr.h"
 #include "fs/answer/batch_file.h"
-#include "fs/call/call.h"
 #include "fs/answer/log_file.h"
+#include "fs/answer/status.h"
+#include "fs/answer/tsv_file.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
-#include "fs/answer/tsv_file.h"
+#include "fs/tree/getattr.h"
 #include "fs/tree/metrics_file.h"
 
 static struct open_file *file_of(const struct fuse_file_info *info)
@@ -35,7 +35,7 @@ static bool is_file(fuse_ino_t ino, enum image_file file)
 static int reply_open(struct call *call, struct open_file holds)
 {
 	struct open_file *file;
-	int err = open_file_new(&call->fs->open_files, &holds, fuse_req_ctx(call->req)->uid, &file);
+	int err = open_file_new(&tree_of(call)->open_files, &holds, fuse_req_ctx(call->req)->uid, &file);
 	if (err)
 		return err;
 	call->info.fh = (uintptr_t)file;
@@ -47,7 +47,7 @@ static int reply_open(struct call *call, struct open_file holds)
 static int open_gsym(struct call *call, struct revision *rev)
 {
 	struct handle *handle;
-	int err = revision_use(&call->fs->images, rev, &handle, &call->wait);
+	int err = revision_use(tree_of(call)->images, rev, &handle, &call->wait);
 	if (err)
 		return err;
 	call->info.keep_cache = 1;
@@ -58,15 +58,16 @@ static int open_table(struct call *call, struct revision *rev, enum listing_kind
 {
 	struct handle *handle;
 	const struct tsv_index *index;
-	int err = revision_use(&call->fs->images, rev, &handle, &call->wait);
+	int err = revision_use(tree_of(call)->images, rev, &handle, &call->wait);
 	if (err)
 		return err;
-	err = tsv_file_measured(call, rev, handle, kind, &index);
+	err = tsv_file_measured(tree_of(call)->answers, rev, handle, kind, &call->wait, &index);
 	if (err) {
 		handle_put(handle);
 		return err;
 	}
-	struct tsv_file *file = tsv_file_new(call, rev, handle, kind);
+	struct tsv_file *file =
+		tsv_file_new(tree_of(call)->answers, fuse_req_ctx(call->req)->uid, rev, handle, kind);
 	if (!file)
 		return -ENOMEM;
 	call->info.keep_cache = 1;
@@ -93,7 +94,7 @@ static int open_stream(struct call *call, struct stream *stream)
 
 /* The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's.
  */
-static bool find_batch(struct gsymfs *fs, fuse_ino_t ino, struct request *ret, struct revision **ret_rev)
+static bool find_batch(struct tree *tree, fuse_ino_t ino, struct request *ret, struct revision **ret_rev)
 {
 	struct node node;
 	*ret_rev = NULL;
@@ -103,10 +104,10 @@ static bool find_batch(struct gsymfs *fs, fuse_ino_t ino, struct request *ret, s
 	}
 	if (ino_kind(ino) == NODE_BATCH) {
 		*ret = batch_of(ino_b(ino));
-		*ret_rev = images_revision(&fs->images, ino_a(ino));
+		*ret_rev = images_revision(tree->images, ino_a(ino));
 		return *ret_rev;
 	}
-	if (ino_kind(ino) != NODE_ADDRESS || !nodes_get(&fs->nodes, ino, &node))
+	if (ino_kind(ino) != NODE_ADDRESS || !nodes_get(&tree->nodes, ino, &node))
 		return false;
 	content_put(node.content);
 	*ret = node_request(&node);
@@ -118,15 +119,15 @@ static int open_attempt(struct call *call)
 {
 	struct revision *rev;
 	struct request request;
-	if (find_batch(call->fs, call->ino, &request, &rev))
-		return open_stream(call, batch_file_new(call->fs, rev ? rev->image : NULL, &request,
-							caller_of(call->req)));
+	if (find_batch(tree_of(call), call->ino, &request, &rev))
+		return open_stream(call, batch_file_new(tree_of(call)->answers, rev ? rev->image : NULL,
+							&request, caller_of(call->req)));
 	if (call->ino == INO_LOG)
-		return open_stream(call, log_file_new(call->fs, caller_of(call->req)));
+		return open_stream(call, log_file_new(tree_of(call)->answers, caller_of(call->req)));
 	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)
 		return -EROFS;
 	if (call->ino == INO_METRICS)
-		return open_content(call, metrics_make(call->fs));
+		return open_content(call, metrics_make(tree_of(call)));
 	if (ino_kind(call->ino) == NODE_ADDRESS) {
 		call->info.keep_cache = 1;
 		fuse_reply_open(call->req, &call->info);
@@ -134,20 +135,22 @@ static int open_attempt(struct call *call)
 	}
 	if (ino_kind(call->ino) != NODE_IMAGE_FILE)
 		return -EISDIR;
-	rev = images_revision(&call->fs->images, ino_a(call->ino));
+	rev = images_revision(tree_of(call)->images, ino_a(call->ino));
 	if (!rev)
 		return -ESTALE;
 	if (ino_b(call->ino) >= IMAGE_TABLE)
 		return open_table(call, rev, ino_b(call->ino) - IMAGE_TABLE);
 	return is_file(call->ino, IMAGE_GSYM)
 		       ? open_gsym(call, rev)
-		       : open_content(call, status_make(call->fs, rev, is_file(call->ino, IMAGE_INFO)));
+		       : open_content(call, status_make(tree_of(call)->answers, rev,
+							is_file(call->ino, IMAGE_INFO)));
 }
 
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 {
+	struct tree *tree = fuse_req_userdata(req);
 	struct call call = {
-		.fs = fuse_req_userdata(req),
+		.runners = tree->runners,
 		.req = req,
 		.attempt = open_attempt,
 		.ino = ino,
@@ -179,10 +182,10 @@ static int remake(struct call *call, const struct node *node, struct content **r
 {
 	struct handle *handle;
 	const struct request request = node_request(node);
-	int err = revision_use(&call->fs->images, node->revision, &handle, &call->wait);
+	int err = revision_use(tree_of(call)->images, node->revision, &handle, &call->wait);
 	if (err)
 		return err;
-	err = answer_make(call, node->revision, handle, &request, ret, NULL);
+	err = answer_make(tree_of(call)->answers, node->revision, handle, &request, &call->wait, ret, NULL);
 	handle_put(handle);
 	return err;
 }
@@ -190,7 +193,7 @@ static int remake(struct call *call, const struct node *node, struct content **r
 static int read_address(struct call *call)
 {
 	struct node node;
-	if (!nodes_get(&call->fs->nodes, call->ino, &node))
+	if (!nodes_get(&tree_of(call)->nodes, call->ino, &node))
 		return -ESTALE;
 	if (node.is != NODE_IS_ADDRESS)
 		return -EISDIR;
@@ -205,11 +208,11 @@ static int read_address(struct call *call)
 /* Straight from the mapping: if the file was cut short, the kernel meets the fault, not we. */
 static void read_gsym(struct call *call, const struct handle *handle)
 {
-	struct gsymfs *fs = call->fs;
-	struct revision *rev = images_revision(&fs->images, ino_a(call->ino));
+	struct tree *tree = tree_of(call);
+	struct revision *rev = images_revision(tree->images, ino_a(call->ino));
 	int err = reply_window(call->req, handle->gsym.data, handle->gsym.size, call->size, call->off);
 	if (err == -EFAULT && rev)
-		answer_complain(fs, rev, handle, err, NULL);
+		answers_complain(tree->answers, rev, handle, err, NULL);
 }
 
 static int read_open_file(struct call *call)
@@ -237,8 +240,9 @@ static int read_attempt(struct call *call)
 
 void ops_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *info)
 {
+	struct tree *tree = fuse_req_userdata(req);
 	struct call call = {
-		.fs = fuse_req_userdata(req),
+		.runners = tree->runners,
 		.req = req,
 		.attempt = read_attempt,
 		.ino = ino,
@@ -271,15 +275,15 @@ void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, of
 /* A shell that opens a file to write to it wants it empty first: q and log always are. */
 void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, struct fuse_file_info *info)
 {
-	struct gsymfs *fs = fuse_req_userdata(req);
+	struct tree *tree = fuse_req_userdata(req);
 	struct revision *rev;
 	struct request request;
 	struct stat st;
 	double timeout;
 	(void)attr, (void)info;
 	int err = -EROFS;
-	if (which == FUSE_SET_ATTR_SIZE && (ino == INO_LOG || find_batch(fs, ino, &request, &rev)))
-		err = node_attr(fs, ino, &st, &timeout);
+	if (which == FUSE_SET_ATTR_SIZE && (ino == INO_LOG || find_batch(tree, ino, &request, &rev)))
+		err = node_attr(tree, ino, &st, &timeout);
 	if (err)
 		fuse_reply_err(req, -err);
 	else

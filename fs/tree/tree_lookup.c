@@ -10,123 +10,31 @@
 #include <unistd.h>
 
 #include "fs/answer/answer.h"
-#include "fs/tree/attr.h"
-#include "fs/images/link.h"
+#include "fs/answer/status.h"
+#include "fs/answer/tsv_file.h"
 #include "fs/images/basename.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
-#include "fs/answer/tsv_file.h"
-
-/* ---- Entries ---- */
-
-struct fuse_entry_param entry_by_name(const struct gsymfs *fs)
-{
-	struct stat st;
-	attr_own_dir(fs, INO_BY_NAME, &st);
-	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_LISTING);
-}
-
-struct fuse_entry_param entry_image(const struct gsymfs *fs, struct revision *rev)
-{
-	struct stat st;
-	rev->exposed = true;
-	attr_image(rev, ino_make(NODE_IMAGE, rev->number, 0), &st);
-	/* During the first scan the kernel is not told of a better source: see notify.h. */
-	return entry_make(fs, &st, fs->images.scanned ? TIMEOUT_FIXED : TIMEOUT_LISTING, TIMEOUT_FIXED);
-}
-
-/* A link that was given out, as long as it leads to something: what it says never changes. */
-static struct fuse_entry_param entry_link(const struct gsymfs *fs, uint64_t ino, double timeout)
-{
-	struct stat st;
-	char text[LINK_TEXT_SIZE];
-	attr_link(fs, ino, (size_t)link_text(&fs->images, ino, text), &st);
-	return entry_make(fs, &st, timeout, TIMEOUT_FIXED);
-}
-
-static struct fuse_entry_param entry_alias(const struct gsymfs *fs, const struct image *image)
-{
-	return entry_link(fs, ino_make(NODE_ALIAS, image->number, 0), TIMEOUT_ALIAS);
-}
-
-struct fuse_entry_param entry_basename(const struct gsymfs *fs, const struct basename *name)
-{
-	struct stat st;
-	attr_own_dir(fs, ino_make(NODE_NAME, name->number, 0), &st);
-	return entry_make(fs, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
-}
-
-struct fuse_entry_param entry_name_link(const struct gsymfs *fs, const struct basename *name,
-					const struct image *image)
-{
-	return entry_link(fs, ino_make(NODE_NAME_LINK, name->number, image->number), TIMEOUT_LISTING);
-}
-
-struct fuse_entry_param entry_image_file(const struct gsymfs *fs, const struct revision *rev,
-					 enum image_file file, uint64_t size)
-{
-	struct stat st;
-	attr_image_file(rev, ino_make(NODE_IMAGE_FILE, rev->number, file), size, &st);
-	return entry_make(fs, &st, TIMEOUT_FIXED, image_file_is_fixed(file) ? TIMEOUT_FIXED : 0);
-}
-
-struct fuse_entry_param entry_path_dir(const struct gsymfs *fs, const struct path_dir *dir)
-{
-	struct stat st;
-	attr_path_dir(&dir->attr, ino_make(NODE_PATH_DIR, dir->number, 0), &st);
-	return entry_make(fs, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
-}
-
-struct fuse_entry_param entry_by_path(const struct gsymfs *fs)
-{
-	const struct path_attr closed = {geteuid(), getegid(), 0500, fs->mounted_at};
-	const struct path_dir *source = path_tree_dir(&fs->images.paths, 0);
-	return entry_path_dir(fs, source ? source : &(struct path_dir){.attr = closed});
-}
-
-static struct fuse_entry_param path_link(const struct gsymfs *fs, const struct path_file *file,
-					 enum node_kind kind)
-{
-	return entry_link(fs, ino_make(kind, file->number, 0), TIMEOUT_LISTING);
-}
-
-struct fuse_entry_param entry_path_member(const struct gsymfs *fs, const struct path_file *file)
-{
-	return path_link(fs, file, NODE_PATH_MEMBER);
-}
-
-struct fuse_entry_param entry_path_file(const struct gsymfs *fs, const struct path_file *first)
-{
-	struct stat st;
-	if (!path_file_is_fat(&fs->images.paths, first))
-		return path_link(fs, path_file_alive(&fs->images.paths, first), NODE_PATH_LINK);
-	attr_own_dir(fs, ino_make(NODE_PATH_FAT, first->number, 0), &st);
-	return entry_make(fs, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
-}
+#include "fs/sys/metrics.h"
+#include "fs/tree/attr.h"
+#include "fs/tree/entry.h"
+#include "fs/tree/getattr.h"
 
 /* ---- In the root directory ---- */
-
-/* xx of .build-id's xx/yyyy: there if an image may be in it. */
-static struct fuse_entry_param entry_build_id(const struct gsymfs *fs, const char *digits)
-{
-	struct stat st;
-	attr_own_dir(fs, INO_BUILD_ID + strtoul(digits, NULL, 16), &st);
-	return entry_make(fs, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
-}
 
 static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
 {
 	struct image *image;
-	int err = images_lookup(&call->fs->images, request, &image, &call->wait);
+	int err = images_lookup(tree_of(call)->images, request, &image, &call->wait);
 	if (err && err != -EAGAIN && strlen(request->id) == 2 && !request->alias &&
-	    images_has_prefix(&call->fs->images, request->id)) {
-		*ret = entry_build_id(call->fs, request->id);
+	    images_has_prefix(tree_of(call)->images, request->id)) {
+		*ret = entry_build_id(tree_of(call), request->id);
 		return 0;
 	}
 	if (err)
 		return err;
 	bool exact = strcmp(image->id, request->id) == 0 && !request->alias;
-	*ret = exact ? entry_image(call->fs, image->revision) : entry_alias(call->fs, image);
+	*ret = exact ? entry_image(tree_of(call), image->revision) : entry_alias(tree_of(call), image, 0);
 	return 0;
 }
 
@@ -135,32 +43,32 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 	struct request request;
 	name_parse(PLACE_ROOT, NULL, call->name, &request);
 	if (request.kind == REQUEST_BY_NAME) {
-		*ret = entry_by_name(call->fs);
+		*ret = entry_by_name(tree_of(call));
 		return 0;
 	}
 	if (request.kind == REQUEST_METRICS) {
-		*ret = entry_metrics(call->fs);
+		*ret = entry_metrics(tree_of(call));
 		return 0;
 	}
 	if (request.kind == REQUEST_LOG) {
-		*ret = entry_log(call->fs);
+		*ret = entry_log(tree_of(call));
 		return 0;
 	}
 	if (request.kind == REQUEST_BATCH) {
-		*ret = entry_batch(call->fs, NULL, &request);
+		*ret = entry_batch(tree_of(call), NULL, &request);
 		return 0;
 	}
 	if (request.kind == REQUEST_BY_PATH) {
-		pthread_mutex_lock(&call->fs->images.lock);
-		*ret = entry_by_path(call->fs);
-		pthread_mutex_unlock(&call->fs->images.lock);
+		pthread_mutex_lock(&tree_of(call)->images->lock);
+		*ret = entry_by_path(tree_of(call));
+		pthread_mutex_unlock(&tree_of(call)->images->lock);
 		return 0;
 	}
 	if (request.kind != REQUEST_ID)
 		return -ENOENT;
-	pthread_mutex_lock(&call->fs->images.lock);
+	pthread_mutex_lock(&tree_of(call)->images->lock);
 	int err = find_id(call, &request, ret);
-	pthread_mutex_unlock(&call->fs->images.lock);
+	pthread_mutex_unlock(&tree_of(call)->images->lock);
 	return err;
 }
 
@@ -180,13 +88,13 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 	name_parse(PLACE_ROOT, NULL, id, &request);
 	if (request.kind != REQUEST_ID || request.alias)
 		return -ENOENT;
-	pthread_mutex_lock(&call->fs->images.lock);
-	int err = images_lookup(&call->fs->images, &request, &image, &call->wait);
+	pthread_mutex_lock(&tree_of(call)->images->lock);
+	int err = images_lookup(tree_of(call)->images, &request, &image, &call->wait);
 	if (!err && strcmp(image->id, request.id) != 0)
 		err = -ENOENT;
 	if (!err)
-		*ret = entry_link(call->fs, ino_make(NODE_ALIAS, image->number, 1), TIMEOUT_ALIAS);
-	pthread_mutex_unlock(&call->fs->images.lock);
+		*ret = entry_alias(tree_of(call), image, 1);
+	pthread_mutex_unlock(&tree_of(call)->images->lock);
 	return err;
 }
 
@@ -195,32 +103,32 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 /* Until a scan is done nobody knows that a name does not exist. */
 static int absent(struct call *call)
 {
-	struct images *images = &call->fs->images;
+	struct images *images = tree_of(call)->images;
 	return images->scanned ? images->absent : images_await(images, "", &call->wait);
 }
 
 static int in_by_name(struct call *call, struct fuse_entry_param *ret)
 {
-	struct images *images = &call->fs->images;
+	struct images *images = tree_of(call)->images;
 	pthread_mutex_lock(&images->lock);
 	const struct basename *name = images_find_basename(images, call->name);
 	int err = name && name->alive ? 0 : absent(call);
 	if (!err)
-		*ret = entry_basename(call->fs, name);
+		*ret = entry_basename(tree_of(call), name);
 	pthread_mutex_unlock(&images->lock);
 	return err;
 }
 
 static int in_basename(struct call *call, struct fuse_entry_param *ret)
 {
-	struct images *images = &call->fs->images;
+	struct images *images = tree_of(call)->images;
 	uint32_t number = ino_a(call->ino);
 	pthread_mutex_lock(&images->lock);
 	const struct basename *name = number < images->names.n ? images->names.v[number] : NULL;
 	const struct image *image = images_find(images, call->name);
 	int err = name && image && images_find_member(images, name, image) ? 0 : absent(call);
 	if (!err)
-		*ret = entry_name_link(call->fs, name, image);
+		*ret = entry_name_link(tree_of(call), name, image);
 	pthread_mutex_unlock(&images->lock);
 	return err;
 }
@@ -229,16 +137,16 @@ static int in_basename(struct call *call, struct fuse_entry_param *ret)
 
 static int in_path_dir(struct call *call, struct fuse_entry_param *ret)
 {
-	struct images *images = &call->fs->images;
+	struct images *images = tree_of(call)->images;
 	uint32_t number = ino_a(call->ino);
 	int err = 0;
 	pthread_mutex_lock(&images->lock);
 	const struct path_dir *dir = path_tree_find_dir(&images->paths, number, call->name);
 	const struct path_file *file = dir ? NULL : path_tree_find(&images->paths, number, call->name);
 	if (dir)
-		*ret = entry_path_dir(call->fs, dir);
+		*ret = entry_path_dir(tree_of(call), dir);
 	else if (path_file_alive(&images->paths, file))
-		*ret = entry_path_file(call->fs, file);
+		*ret = entry_path_file(tree_of(call), file);
 	else
 		err = absent(call);
 	pthread_mutex_unlock(&images->lock);
@@ -247,7 +155,7 @@ static int in_path_dir(struct call *call, struct fuse_entry_param *ret)
 
 static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 {
-	struct images *images = &call->fs->images;
+	struct images *images = tree_of(call)->images;
 	const struct path_tree *paths = &images->paths;
 	int err = -ENOENT;
 	pthread_mutex_lock(&images->lock);
@@ -255,7 +163,7 @@ static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 	for (; at && err; at = path_file_alive(paths, path_file_next(paths, at))) {
 		if (strcmp(images->all.v[at->image]->id, call->name) != 0)
 			continue;
-		*ret = entry_path_member(call->fs, at);
+		*ret = entry_path_member(tree_of(call), at);
 		err = 0;
 	}
 	pthread_mutex_unlock(&images->lock);
@@ -267,10 +175,10 @@ static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 static int status_entry(struct call *call, struct revision *rev, enum image_file file,
 			struct fuse_entry_param *ret)
 {
-	struct content *status = status_make(call->fs, rev, file == IMAGE_INFO);
+	struct content *status = status_make(tree_of(call)->answers, rev, file == IMAGE_INFO);
 	if (!status)
 		return -ENOMEM;
-	*ret = entry_image_file(call->fs, rev, file, status->size);
+	*ret = entry_image_file(tree_of(call), rev, file, status->size);
 	content_put(status);
 	return 0;
 }
@@ -278,10 +186,10 @@ static int status_entry(struct call *call, struct revision *rev, enum image_file
 static int gsym_entry(struct call *call, struct revision *rev, struct fuse_entry_param *ret)
 {
 	struct handle *handle;
-	int err = revision_use(&call->fs->images, rev, &handle, &call->wait);
+	int err = revision_use(tree_of(call)->images, rev, &handle, &call->wait);
 	if (err)
 		return err;
-	*ret = entry_image_file(call->fs, rev, IMAGE_GSYM, handle->gsym.size);
+	*ret = entry_image_file(tree_of(call), rev, IMAGE_GSYM, handle->gsym.size);
 	handle_put(handle);
 	return 0;
 }
@@ -289,13 +197,13 @@ static int gsym_entry(struct call *call, struct revision *rev, struct fuse_entry
 static int table_entry(struct call *call, struct revision *rev, enum listing_kind kind,
 		       struct fuse_entry_param *ret)
 {
-	struct images *images = &call->fs->images;
+	struct images *images = tree_of(call)->images;
 	struct handle *handle;
 	const struct tsv_index *index;
 	int err = revision_use(images, rev, &handle, &call->wait);
 	if (err)
 		return err;
-	err = tsv_file_measured(call, rev, handle, kind, &index);
+	err = tsv_file_measured(tree_of(call)->answers, rev, handle, kind, &call->wait, &index);
 	uint64_t size = err ? 0 : index->size;
 	handle_put(handle);
 	if (err)
@@ -303,89 +211,56 @@ static int table_entry(struct call *call, struct revision *rev, enum listing_kin
 	pthread_mutex_lock(&images->lock);
 	rev->table_sizes[kind] = size;
 	pthread_mutex_unlock(&images->lock);
-	*ret = entry_image_file(call->fs, rev, IMAGE_TABLE + kind, size);
+	*ret = entry_image_file(tree_of(call), rev, IMAGE_TABLE + kind, size);
 	return 0;
 }
 
-static void count_lookup(struct gsymfs *fs, int err, bool known)
+static void count_lookup(struct tree *tree, int err, bool known)
 {
 	enum lookup_result result = err && err != -ENOENT ? LOOKUP_ERROR
 				    : !err && known       ? LOOKUP_FOUND
 							  : LOOKUP_UNKNOWN;
 	if (err != -EAGAIN)
-		metric_add(&fs->metrics.lookups[result], 1);
+		metric_add(&tree->metrics->lookups[result], 1);
 }
 
 static int address_entry(struct call *call, struct revision *rev, const struct request *request,
 			 struct fuse_entry_param *ret, bool *ret_known)
 {
-	struct gsymfs *fs = call->fs;
+	struct tree *tree = tree_of(call);
 	struct handle *handle;
 	struct content *content;
-	int err = revision_use(&fs->images, rev, &handle, &call->wait);
+	int err = revision_use(tree->images, rev, &handle, &call->wait);
 	if (err)
 		return err;
-	err = answer_make(call, rev, handle, request, &content, ret_known);
+	err = answer_make(tree->answers, rev, handle, request, &call->wait, &content, ret_known);
 	handle_put(handle);
 	if (err)
 		return err;
 	uint64_t size = content->size;
-	uint64_t ino = nodes_add(&fs->nodes, rev, request, content);
+	uint64_t ino = nodes_add(&tree->nodes, rev, request, content);
 	if (!ino)
 		return -ENOMEM;
 	struct stat st;
 	attr_image_file(rev, ino, size, &st);
-	*ret = entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+	*ret = entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 	return 0;
-}
-
-struct fuse_entry_param entry_context(const struct gsymfs *fs, const struct revision *rev,
-				      const struct context *context)
-{
-	struct stat st;
-	attr_image(rev, ino_make(NODE_CONTEXT, rev->number, context_code(context)), &st);
-	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
-}
-
-struct fuse_entry_param entry_metrics(const struct gsymfs *fs)
-{
-	struct stat st;
-	attr_metrics(fs, INO_METRICS, &st);
-	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
-}
-
-struct fuse_entry_param entry_log(const struct gsymfs *fs)
-{
-	struct stat st;
-	attr_root_batch(fs, INO_LOG, &st);
-	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
-}
-
-struct fuse_entry_param entry_batch(const struct gsymfs *fs, const struct revision *rev,
-				    const struct request *request)
-{
-	struct stat st;
-	if (rev)
-		attr_batch(rev, ino_make(NODE_BATCH, rev->number, batch_code(request)), &st);
-	else
-		attr_root_batch(fs, INO_BATCH + batch_code(request), &st);
-	return entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 }
 
 /* A directory, or the q in it, whose load address is in no number that could be computed. */
 static int loaded_entry(struct call *call, struct revision *rev, const struct request *request,
 			struct fuse_entry_param *ret)
 {
-	struct gsymfs *fs = call->fs;
+	struct tree *tree = tree_of(call);
 	struct stat st;
-	uint64_t ino = nodes_add(&fs->nodes, rev, request, NULL);
+	uint64_t ino = nodes_add(&tree->nodes, rev, request, NULL);
 	if (!ino)
 		return -ENOMEM;
 	if (request->kind == REQUEST_BATCH)
 		attr_batch(rev, ino, &st);
 	else
 		attr_image(rev, ino, &st);
-	*ret = entry_make(fs, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+	*ret = entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 	return 0;
 }
 
@@ -394,8 +269,8 @@ static int context_entry(struct call *call, struct revision *rev, const struct r
 {
 	if (request->context.space == SPACE_RUNTIME && !request->context.wants_load)
 		return loaded_entry(call, rev, request, ret);
-	*ret = request->kind == REQUEST_BATCH ? entry_batch(call->fs, rev, request)
-					      : entry_context(call->fs, rev, &request->context);
+	*ret = request->kind == REQUEST_BATCH ? entry_batch(tree_of(call), rev, request)
+					      : entry_context(tree_of(call), rev, &request->context);
 	return 0;
 }
 
@@ -419,20 +294,20 @@ static int in_image(struct call *call, struct revision *rev, const struct contex
 	case REQUEST_ADDRESS: err = address_entry(call, rev, &request, ret, &known); break;
 	default: return -ENOENT;
 	}
-	count_lookup(call->fs, err, known);
+	count_lookup(tree_of(call), err, known);
 	return err;
 }
 
 static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)
 {
 	const struct context context = context_of(ino_kind(call->ino) == NODE_CONTEXT ? ino_b(call->ino) : 0);
-	return in_image(call, images_revision(&call->fs->images, ino_a(call->ino)), &context, ret);
+	return in_image(call, images_revision(tree_of(call)->images, ino_a(call->ino)), &context, ret);
 }
 
 static int in_loaded_context(struct call *call, struct fuse_entry_param *ret)
 {
 	struct node node;
-	if (!nodes_get(&call->fs->nodes, call->ino, &node))
+	if (!nodes_get(&tree_of(call)->nodes, call->ino, &node))
 		return -ESTALE;
 	content_put(node.content);
 	return node.is == NODE_IS_CONTEXT ? in_image(call, node.revision, &node.context, ret) : -ENOTDIR;
@@ -463,7 +338,7 @@ static uint64_t parent_in_paths(struct images *images, uint64_t ino)
 	return parent;
 }
 
-static uint64_t parent_of(struct gsymfs *fs, uint64_t ino)
+static uint64_t parent_of(struct tree *tree, uint64_t ino)
 {
 	struct node node;
 	switch (ino_kind(ino)) {
@@ -472,12 +347,12 @@ static uint64_t parent_of(struct gsymfs *fs, uint64_t ino)
 	case NODE_PATH_DIR:
 	case NODE_PATH_LINK:
 	case NODE_PATH_FAT:
-	case NODE_PATH_MEMBER: return parent_in_paths(&fs->images, ino);
+	case NODE_PATH_MEMBER: return parent_in_paths(tree->images, ino);
 	case NODE_CONTEXT:
 	case NODE_BATCH:
 	case NODE_IMAGE_FILE: return ino_make(NODE_IMAGE, ino_a(ino), 0);
 	case NODE_ADDRESS:
-		if (!nodes_get(&fs->nodes, ino, &node))
+		if (!nodes_get(&tree->nodes, ino, &node))
 			return 0;
 		content_put(node.content);
 		return ino_make(NODE_IMAGE, node.revision->number, 0);
@@ -489,11 +364,11 @@ static int by_number(struct call *call, uint64_t ino, struct fuse_entry_param *r
 {
 	struct stat st;
 	double timeout;
-	int err = ino ? node_attr(call->fs, ino, &st, &timeout) : -ESTALE;
+	int err = ino ? node_attr(tree_of(call), ino, &st, &timeout) : -ESTALE;
 	if (err)
 		return err;
-	*ret = entry_make(call->fs, &st, TIMEOUT_FIXED, timeout);
-	if (ino_kind(ino) == NODE_ADDRESS && !nodes_remember(&call->fs->nodes, ino))
+	*ret = entry_make(tree_of(call), &st, TIMEOUT_FIXED, timeout);
+	if (ino_kind(ino) == NODE_ADDRESS && !nodes_remember(&tree_of(call)->nodes, ino))
 		return -ESTALE;
 	return 0;
 }
@@ -505,7 +380,7 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 	if (strcmp(call->name, ".") == 0)
 		return by_number(call, call->ino, ret);
 	if (strcmp(call->name, "..") == 0)
-		return by_number(call, parent_of(call->fs, call->ino), ret);
+		return by_number(call, parent_of(tree_of(call), call->ino), ret);
 	if (strlen(call->name) > NAME_BYTES_MAX)
 		return -ENAMETOOLONG;
 	if (call->ino == INO_ROOT)
@@ -537,6 +412,6 @@ int lookup_attempt(struct call *call)
 		return err;
 	/* The kernel has given up on an interrupted lookup: it does not count, and will not be forgotten. */
 	if (fuse_reply_entry(call->req, &entry) == -ENOENT && ino_kind(entry.ino) == NODE_ADDRESS)
-		nodes_forget(&call->fs->nodes, entry.ino, 1);
+		nodes_forget(&tree_of(call)->nodes, entry.ino, 1);
 	return 0;
 }

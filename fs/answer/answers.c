@@ -1,0 +1,50 @@
+#include "fs/answer/answers.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "convert/os/log.h"
+#include "fs/images/revision.h"
+
+static void init_background(struct answers *answers, struct background *background,
+			    const struct job_kind *kind)
+{
+	*background = (struct background){.kind = kind, .user = answers, .images = answers->images};
+	background_init(background);
+}
+
+void answers_init(struct answers *answers, const struct job_kind *tables, const struct job_kind *names)
+{
+	accounts_init(&answers->accounts);
+	list_init(&answers->streams);
+	init_background(answers, &answers->tables, tables);
+	init_background(answers, &answers->names, names);
+}
+
+void answers_deinit(struct answers *answers)
+{
+	background_deinit(&answers->tables);
+	background_deinit(&answers->names);
+	accounts_deinit(&answers->accounts);
+}
+
+enum demangle_mode answers_demangle(const struct answers *answers, const struct handle *handle, bool raw)
+{
+	return raw || !answers->demangle ? DEMANGLE_OFF : handle_demangle(handle);
+}
+
+void answers_module(const struct answers *answers, const struct revision *rev, char ret[static PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s", answers->source,
+		 rev->binary.path ? rev->binary.path : rev->source.path);
+}
+
+void answers_complain(const struct answers *answers, struct revision *rev, const struct handle *handle,
+		      int err, const char *text)
+{
+	static const char cut_short[] = "the converted file in the cache was cut short";
+	bool loud = err == -EFAULT ? revision_lose(answers->images, answers->cache, rev, handle, cut_short)
+				   : revision_complain(answers->images, rev, text);
+	if (loud)
+		log_warning(answers->log, "'%s': %s", rev->source.path, err == -EFAULT ? cut_short : text);
+}

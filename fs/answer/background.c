@@ -1,0 +1,231 @@
+#include "fs/answer/background.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "convert/os/thread.h"
+#include "fs/call/call.h"
+#include "fs/sys/slice.h"
+
+enum {
+	BEGUN_MAX = 8,     /* jobs at a time: each has its image open */
+	TIDY_SECONDS = 10, /* between two looks at what lies idle */
+};
+
+/* Something to be made and who waits for it. */
+struct job {
+	struct table_link table;
+	struct list link; /* in background.waiting, unless the thread is at it */
+	struct revision *rev;
+	unsigned part;
+	uid_t uid; /* who asked first */
+	struct list waiters;
+	void *making; /* NULL before it has begun */
+};
+
+void background_init(struct background *background)
+{
+	pthread_condattr_t attr;
+	lanes_init(&background->waiting);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&background->wake, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void job_free(struct background *background, struct job *job)
+{
+	table_remove(&background->all, &job->table);
+	if (job->making) {
+		background->n_begun--;
+		background->kind->free(job->making);
+	}
+	free(job);
+}
+
+void background_deinit(struct background *background)
+{
+	for (struct list *at; (at = lanes_take(&background->waiting));)
+		job_free(background, LIST_ENTRY(at, struct job));
+	lanes_deinit(&background->waiting);
+	table_deinit(&background->all);
+	pthread_cond_destroy(&background->wake);
+}
+
+/* ---- Asking ---- */
+
+static uint64_t hash_of(const struct revision *rev, unsigned part)
+{
+	uint64_t mixed = ((uint64_t)rev->number << 8 | part) * 0x9e3779b97f4a7c15ULL;
+	return mixed ^ mixed >> 32;
+}
+
+static struct job *find(const struct background *background, const struct revision *rev, unsigned part)
+{
+	uint64_t hash = hash_of(rev, part);
+	for (struct table_link *l = table_first(&background->all, hash); l; l = table_next(l, hash)) {
+		struct job *job = TABLE_ENTRY(l, struct job);
+		if (job->rev == rev && job->part == part)
+			return job;
+	}
+	return NULL;
+}
+
+static struct job *add(struct background *background, const struct call *call)
+{
+	struct job *job = malloc(sizeof(*job));
+	if (!job)
+		return NULL;
+	*job = (struct job){
+		.rev = call->wait.revision,
+		.part = call->wait.part,
+		.uid = fuse_req_ctx(call->req)->uid,
+	};
+	list_init(&job->waiters);
+	if (table_add(&background->all, &job->table, hash_of(job->rev, job->part))) {
+		free(job);
+		return NULL;
+	}
+	lanes_add(&background->waiting, job->uid, &job->link, false);
+	pthread_cond_signal(&background->wake);
+	return job;
+}
+
+/* See struct wait. */
+static int park(void *object, struct call *call)
+{
+	struct background *background = object;
+	if (++call->works > CALL_WORKS_MAX)
+		return -EIO;
+	struct job *job = find(background, call->wait.revision, call->wait.part);
+	if (!job)
+		job = add(background, call);
+	if (!job)
+		return -ENOMEM;
+	list_append(&job->waiters, &call->link);
+	return 0;
+}
+
+int background_await(struct background *background, struct revision *rev, unsigned part,
+		     struct wait *ret_wait)
+{
+	*ret_wait = (struct wait){.park = park, .object = background, .revision = rev, .part = part};
+	return -EAGAIN;
+}
+
+size_t background_count(const struct background *background)
+{
+	return background->all.n;
+}
+
+/* ---- Making ---- */
+
+/* Waits for something to do, or until it is time to tidy up. */
+static void wait_for_jobs(struct background *background)
+{
+	struct timespec until;
+	if (background->stopping || lanes_any(&background->waiting))
+		return;
+	if (!background->tidy) {
+		pthread_cond_wait(&background->wake, &background->images->lock);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += TIDY_SECONDS;
+	pthread_cond_timedwait(&background->wake, &background->images->lock, &until);
+}
+
+/* The next one that somebody waits for, or NULL. */
+static struct job *next(struct background *background)
+{
+	for (struct list *at; !background->stopping && (at = lanes_take(&background->waiting));) {
+		struct job *job = LIST_ENTRY(at, struct job);
+		if (!list_empty(&job->waiters))
+			return job;
+		job_free(background, job);
+	}
+	return NULL;
+}
+
+/* As job_kind.go_on(). */
+static int work_at(struct background *background, struct job *job)
+{
+	const struct job_kind *kind = background->kind;
+	if (!job->making) {
+		job->making = kind->begin(background->user, job->rev, job->part);
+		if (!job->making)
+			return 0;
+		background->n_begun++; /* this thread's alone */
+	}
+	return kind->go_on(job->making, time_after(WORK_SLICE_MS));
+}
+
+/* Puts a job back that has more, or wakes its calls. */
+static void finish(struct background *background, struct job *job, int err, struct list *woken)
+{
+	if (err == -EAGAIN) {
+		/* When many have begun, those go on to their ends before others begin. */
+		lanes_add(&background->waiting, job->uid, &job->link, background->n_begun >= BEGUN_MAX);
+		return;
+	}
+	calls_wake_all(&job->waiters, woken);
+	job_free(background, job);
+}
+
+static void *run(void *arg)
+{
+	struct background *background = arg;
+	pthread_mutex_t *lock = &background->images->lock;
+	int64_t tidied = time_now();
+	pthread_mutex_lock(lock);
+	while (!background->stopping) {
+		struct list woken;
+		int err = 0;
+		list_init(&woken);
+		wait_for_jobs(background);
+		struct job *job = next(background);
+		pthread_mutex_unlock(lock);
+		if (job)
+			err = work_at(background, job);
+		if (background->tidy && time_now() - tidied > TIDY_SECONDS * INT64_C(1000000000)) {
+			background->tidy(background->tidy_user);
+			tidied = time_now();
+		}
+		pthread_mutex_lock(lock);
+		if (job)
+			finish(background, job, err, &woken);
+		if (list_empty(&woken))
+			continue;
+		pthread_mutex_unlock(lock);
+		if (err)
+			calls_fail(&woken, err);
+		else
+			calls_resume(&woken);
+		pthread_mutex_lock(lock);
+	}
+	pthread_mutex_unlock(lock);
+	return NULL;
+}
+
+int background_start(struct background *background)
+{
+	int err = thread_start(&background->thread, background->kind->thread, run, background);
+	background->running = !err;
+	return err;
+}
+
+void background_stop(struct background *background, struct list *woken)
+{
+	background->stopping = true;
+	pthread_cond_broadcast(&background->wake);
+	for (size_t i = 0; i < background->all.n_buckets; i++)
+		for (struct table_link *l = background->all.buckets[i]; l; l = l->next)
+			calls_wake_all(&TABLE_ENTRY(l, struct job)->waiters, woken);
+}
+
+void background_join(struct background *background)
+{
+	if (background->running)
+		pthread_join(background->thread, NULL);
+	background->running = false;
+}

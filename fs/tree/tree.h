@@ -1,0 +1,40 @@
+/*
+ * tree.h - what FUSE operations share: the user data of the session.
+ */
+#ifndef FS_TREE_TREE_H
+#define FS_TREE_TREE_H
+
+#include <time.h>
+
+#include "fs/answer/answers.h"
+#include "fs/call/call.h"
+#include "fs/name/node.h"
+#include "fs/sys/fuse_threads.h"
+#include "fs/tree/open_file.h"
+
+struct tree {
+	struct parallel parallel; /* first, see fuse_threads.h */
+	/* Set before the first request, borrowed. */
+	struct images *images;
+	struct cache *cache;
+	struct metrics *metrics;
+	const struct run_counters *counters;
+	struct runners *runners;
+	struct answers *answers;
+	struct timespec mounted_at;
+	unsigned max_read; /* bytes of one read request, 0 = libfuse's choice */
+
+	struct nodes nodes;
+	struct open_files open_files;
+};
+
+/* With images, cache and so on set. */
+void tree_init(struct tree *tree);
+void tree_deinit(struct tree *tree);
+
+static inline struct tree *tree_of(const struct call *call)
+{
+	return fuse_req_userdata(call->req);
+}
+
+#endif
