@@ -46,14 +46,14 @@ static void stop_calls(struct gsymfs *fs)
 {
 	struct list woken;
 	list_init(&woken);
-	pthread_mutex_lock(&fs->images.lock);
+	mutex_lock(&fs->images.lock);
 	queue_stop(&fs->queue);
 	runners_stop(&fs->runners, &woken);
 	background_stop(&fs->answers.names, &woken);
 	background_stop(&fs->answers.tables, &woken);
 	streams_wake_all(&fs->answers, &woken);
 	images_wake_all(&fs->images, &woken);
-	pthread_mutex_unlock(&fs->images.lock);
+	mutex_unlock(&fs->images.lock);
 	calls_end(&woken, -ENOTCONN);
 	runners_join(&fs->runners);
 	background_join(&fs->answers.names);

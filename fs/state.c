@@ -46,7 +46,7 @@ static bool is_busy(enum revision_state state)
 /* Two passes: those that convert are named first. */
 static void count_images(struct images *images, struct counts *c)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	c->scanned = images->scanned;
 	c->complete = images->complete;
 	c->scan_calls = list_count(&images->scan_waiters);
@@ -64,7 +64,7 @@ static void count_images(struct images *images, struct counts *c)
 		if (rev && is_busy(rev->state) && rev->state != STATE_CONVERTING)
 			count_busy(c, rev);
 	}
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 static void say_busy(const struct log *log, const struct busy *b)

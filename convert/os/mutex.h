@@ -42,13 +42,13 @@
  * (call.c).
  */
 enum lock_rank {
-	LOCK_FETCH,  /* convert/run: one request to debuginfod's servers at a time */
-	LOCK_ASK,    /* gsym worker: one question to the daemon at a time */
-	LOCK_IMAGES, /* fs/images: images, revisions, parked calls; never held over a blocking system call */
-	LOCK_STREAM, /* fs/answer: the tape of one open q or log */
-	LOCK_TABLE,  /* fs/answer: one open table */
-	LOCK_NODES,  /* fs/name: nodes of addresses */
-	LOCK_OPEN_FILES, /* fs/tree */
+	LOCK_FETCH,  /* convert/run: the state of debuginfod's servers */
+	LOCK_ASK,    /* gsym worker: one question to the client at a time */
+	LOCK_TABLE,  /* fs/answer: one open table, which may look at its revision */
+	LOCK_IMAGES, /* fs/images: images, revisions, parked calls; not held over a blocking system call */
+	LOCK_STREAM, /* fs/answer: the buffers of one open q or log */
+	LOCK_NODES,  /* fs/name: inodes of addresses */
+	LOCK_OPEN_FILES, /* fs/tree: the list of open files */
 	LOCK_NOTIFY,     /* fs/sys: names that the kernel is to forget */
 	LOCK_ACCOUNT,    /* fs/answer: memory charged to users */
 	LOCK_RANKS,

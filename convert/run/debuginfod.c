@@ -73,7 +73,7 @@ static int open_directory(struct fetcher *f, const struct cache *cache, struct g
 int fetcher_open(struct fetcher *f, const struct cache *cache, struct gsym_diag *diag)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	pthread_mutex_init(&f->lock, NULL);
+	mutex_init(&f->lock, LOCK_FETCH);
 	if (!urls || !*urls) {
 		log_warning(f->log, "debuginfod=yes: no server is asked, because DEBUGINFOD_URLS is not set");
 		return 0;
@@ -165,10 +165,10 @@ static int64_t wall_seconds(void)
 /* Why nobody is to be asked now, or 0. */
 static int resting(struct fetcher *f, int64_t *ret_again)
 {
-	pthread_mutex_lock(&f->lock);
+	mutex_lock(&f->lock);
 	int64_t left = f->rest_until - monotonic_ms();
 	int why = left > 0 ? f->failure : 0;
-	pthread_mutex_unlock(&f->lock);
+	mutex_unlock(&f->lock);
 	*ret_again = wall_seconds() + left / 1000 + 1;
 	return why;
 }
@@ -176,7 +176,7 @@ static int resting(struct fetcher *f, int64_t *ret_again)
 /* Servers answered, or did not, after @took milliseconds. Returns how long to leave them alone. */
 static int64_t note_answer(struct fetcher *f, int failure, int64_t took)
 {
-	pthread_mutex_lock(&f->lock);
+	mutex_lock(&f->lock);
 	/* Two that failed at the same time are one failure. */
 	if (failure && f->rest_until <= monotonic_ms()) {
 		f->rest_ms = f->rest_ms ? f->rest_ms * 2 : REST_MS_MIN;
@@ -189,7 +189,7 @@ static int64_t note_answer(struct fetcher *f, int failure, int64_t took)
 		f->rest_ms = f->rest_until = 0;
 	}
 	int64_t rest = f->rest_ms;
-	pthread_mutex_unlock(&f->lock);
+	mutex_unlock(&f->lock);
 	return rest;
 }
 

@@ -8,7 +8,7 @@
 #ifndef CONVERT_RUN_DEBUGINFOD_H
 #define CONVERT_RUN_DEBUGINFOD_H
 
-#include <pthread.h>
+#include "convert/os/mutex.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +31,7 @@ struct fetcher {
 
 	/* When servers do not answer, none is asked for a while, whatever for. Guarded by the lock,
 	 * innermost. */
-	pthread_mutex_t lock;
+	struct mutex lock;
 	int64_t rest_until; /* monotonic_ms() */
 	int64_t rest_ms;    /* the last time */
 	int failure;        /* why: a negative errno */

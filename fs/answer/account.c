@@ -10,13 +10,13 @@ static const size_t limits[ACCOUNT_KINDS] = {
 void accounts_init(struct accounts *accounts)
 {
 	*accounts = (struct accounts){.by_uid = {0}};
-	pthread_mutex_init(&accounts->lock, NULL);
+	mutex_init(&accounts->lock, LOCK_ACCOUNT);
 }
 
 void accounts_deinit(struct accounts *accounts)
 {
 	table_deinit(&accounts->by_uid);
-	pthread_mutex_destroy(&accounts->lock);
+	mutex_destroy(&accounts->lock);
 }
 
 /* ---- Users ---- */
@@ -51,13 +51,13 @@ static struct account *add(struct accounts *accounts, uid_t uid)
 
 struct account *account_get(struct accounts *accounts, uid_t uid)
 {
-	pthread_mutex_lock(&accounts->lock);
+	mutex_lock(&accounts->lock);
 	struct account *account = find(accounts, uid);
 	if (!account)
 		account = add(accounts, uid);
 	if (account)
 		account->refs++;
-	pthread_mutex_unlock(&accounts->lock);
+	mutex_unlock(&accounts->lock);
 	return account;
 }
 
@@ -66,11 +66,11 @@ void account_put(struct account *account)
 	if (!account)
 		return;
 	struct accounts *accounts = account->all;
-	pthread_mutex_lock(&accounts->lock);
+	mutex_lock(&accounts->lock);
 	bool last = --account->refs == 0;
 	if (last)
 		table_remove(&accounts->by_uid, &account->table);
-	pthread_mutex_unlock(&accounts->lock);
+	mutex_unlock(&accounts->lock);
 	if (last)
 		free(account);
 }

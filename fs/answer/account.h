@@ -8,7 +8,7 @@
 #ifndef FS_ANSWER_ACCOUNT_H
 #define FS_ANSWER_ACCOUNT_H
 
-#include <pthread.h>
+#include "convert/os/mutex.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -32,7 +32,7 @@ enum {
 #define ACCOUNT_END ((size_t)(1U << 31) - 1)
 
 struct accounts {
-	pthread_mutex_t lock; /* innermost; guards by_uid and the counts of references */
+	struct mutex lock; /* innermost; guards by_uid and the counts of references */
 	struct table by_uid;
 	atomic_size_t held[ACCOUNT_KINDS]; /* by all */
 };

@@ -35,9 +35,9 @@ int asker_find(struct asker *asker, struct span id, struct call *call, struct im
 	if (request.kind != REQUEST_ID)
 		return 0;
 	struct images *images = asker->answers->images;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	int err = images_lookup(images, &request, &asker->named, &call->wait);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	*ret = asker->named;
 	return err == -EAGAIN ? err : 0;
 }
@@ -56,10 +56,10 @@ int asker_use(const struct asker *asker, struct image *image, struct call *call,
 	      struct handle **ret)
 {
 	struct images *images = asker->answers->images;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	struct revision *rev = image->revision;
 	int err = judge(asker, rev, call);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	if (!err)
 		err = revision_use(images, rev, ret, &call->wait);
 	if (err)

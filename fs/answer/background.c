@@ -121,22 +121,22 @@ size_t background_count(const struct background *background)
 /* ---- Making ---- */
 
 /* Waits for something to do, or until it is time to tidy up. */
-static void wait_for_jobs(struct background *background)
+static void wait_for_jobs(struct background *background) REQUIRES(&background->images->lock)
 {
 	struct timespec until;
 	if (background->stopping || lanes_any(&background->waiting))
 		return;
 	if (!background->tidy) {
-		pthread_cond_wait(&background->wake, &background->images->lock);
+		mutex_wait(&background->images->lock, &background->wake);
 		return;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += TIDY_SECONDS;
-	pthread_cond_timedwait(&background->wake, &background->images->lock, &until);
+	mutex_wait_until(&background->images->lock, &background->wake, &until);
 }
 
 /* The next one that somebody waits for, or NULL. */
-static struct job *next(struct background *background)
+static struct job *next(struct background *background) REQUIRES(&background->images->lock)
 {
 	for (struct list *at; !background->stopping && (at = lanes_take(&background->waiting));) {
 		struct job *job = LIST_ENTRY(at, struct job);
@@ -162,6 +162,7 @@ static int work_at(struct background *background, struct job *job)
 
 /* Puts a job back that has more, or wakes its calls. */
 static void finish(struct background *background, struct job *job, int err, struct list *woken)
+	REQUIRES(&background->images->lock)
 {
 	if (err == -EAGAIN) {
 		/* When many have begun, those go on to their ends before others begin. */
@@ -175,35 +176,34 @@ static void finish(struct background *background, struct job *job, int err, stru
 static void *run(void *arg)
 {
 	struct background *background = arg;
-	pthread_mutex_t *lock = &background->images->lock;
 	int64_t tidied = time_now();
-	pthread_mutex_lock(lock);
+	mutex_lock(&background->images->lock);
 	while (!background->stopping) {
 		struct list woken;
 		int err = 0;
 		list_init(&woken);
 		wait_for_jobs(background);
 		struct job *job = next(background);
-		pthread_mutex_unlock(lock);
+		mutex_unlock(&background->images->lock);
 		if (job)
 			err = work_at(background, job);
 		if (background->tidy && time_now() - tidied > TIDY_SECONDS * INT64_C(1000000000)) {
 			background->tidy(background->tidy_user);
 			tidied = time_now();
 		}
-		pthread_mutex_lock(lock);
+		mutex_lock(&background->images->lock);
 		if (job)
 			finish(background, job, err, &woken);
 		if (list_empty(&woken))
 			continue;
-		pthread_mutex_unlock(lock);
+		mutex_unlock(&background->images->lock);
 		if (err)
 			calls_fail(&woken, err);
 		else
 			calls_resume(&woken);
-		pthread_mutex_lock(lock);
+		mutex_lock(&background->images->lock);
 	}
-	pthread_mutex_unlock(lock);
+	mutex_unlock(&background->images->lock);
 	return NULL;
 }
 

@@ -372,11 +372,11 @@ static void want_others(struct batch_file *file)
 {
 	struct images *images = file->asker.answers->images;
 	size_t wanted = 0;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	for (size_t i = 0; i < file->lines.n && wanted < WANTED_MAX; i += run_length(file, i), wanted++)
 		if (file->lines.v[i].image)
 			asker_want(&file->asker, file->lines.v[i].image);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 static bool is_late(const void *stream)

@@ -42,9 +42,9 @@ static void put_used(struct log_file *log)
 static void want(struct log_file *log, struct image *image)
 {
 	struct images *images = log->asker.answers->images;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	asker_want(&log->asker, image);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 static int use(struct log_file *log, struct image *image, bool needs_names, struct filter_image *ret)

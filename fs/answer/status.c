@@ -135,9 +135,9 @@ struct content *status_make(const struct answers *answers, struct revision *rev,
 {
 	struct sheet sheet = {.json = json};
 	sheet_begin(&sheet);
-	pthread_mutex_lock(&answers->images->lock);
+	mutex_lock(&answers->images->lock);
 	struct handle *handle = write_locked(&sheet, answers, rev);
-	pthread_mutex_unlock(&answers->images->lock);
+	mutex_unlock(&answers->images->lock);
 	write_converted(&sheet, answers, rev, handle);
 	handle_put(handle);
 	sheet_end(&sheet);

@@ -30,7 +30,7 @@ int stream_init(struct stream *stream, const struct stream_kind *kind, struct an
 	stream->answers = answers;
 	stream->account = account;
 	stream->tape = (struct tape){.account = account};
-	pthread_mutex_init(&stream->lock, NULL);
+	mutex_init(&stream->lock, LOCK_STREAM);
 	list_init(&stream->link);
 	list_init(&stream->waiting);
 	return 0;
@@ -52,13 +52,13 @@ void stream_free(struct stream *stream)
 {
 	if (!stream)
 		return;
-	pthread_mutex_lock(&stream->answers->images->lock);
+	mutex_lock(&stream->answers->images->lock);
 	list_remove(&stream->link);
-	pthread_mutex_unlock(&stream->answers->images->lock);
+	mutex_unlock(&stream->answers->images->lock);
 	tape_deinit(&stream->tape);
 	drop_writes(stream);
 	count_writes(stream);
-	pthread_mutex_destroy(&stream->lock);
+	mutex_destroy(&stream->lock);
 	struct account *account = stream->account;
 	stream->kind->free(stream);
 	account_put(account);
@@ -68,13 +68,13 @@ void stream_free(struct stream *stream)
 
 static bool begin(struct stream *stream)
 {
-	pthread_mutex_lock(&stream->lock);
+	mutex_lock(&stream->lock);
 	bool begun = !stream->used;
 	if (begun) {
 		stream->used = true;
 		stream->room = TAPE_INPUT_MAX - tape_input(&stream->tape).size;
 	}
-	pthread_mutex_unlock(&stream->lock);
+	mutex_unlock(&stream->lock);
 	return begun;
 }
 
@@ -104,34 +104,34 @@ static void pass_turn(void *object)
 		list_remove(&stream->link);
 		return;
 	}
-	pthread_mutex_lock(&stream->lock);
+	mutex_lock(&stream->lock);
 	stream->wanted = true;
-	pthread_mutex_unlock(&stream->lock);
+	mutex_unlock(&stream->lock);
 }
 
 static void end(struct stream *stream)
 {
-	pthread_mutex_lock(&stream->lock);
+	mutex_lock(&stream->lock);
 	if (stream->writes.n)
 		take_writes(stream);
 	stream->used = false;
 	bool wanted = stream->wanted;
 	stream->wanted = false;
-	pthread_mutex_unlock(&stream->lock);
+	mutex_unlock(&stream->lock);
 	if (!wanted)
 		return;
-	pthread_mutex_lock(&stream->answers->images->lock);
+	mutex_lock(&stream->answers->images->lock);
 	pass_turn(stream);
-	pthread_mutex_unlock(&stream->answers->images->lock);
+	mutex_unlock(&stream->answers->images->lock);
 }
 
 /* Notes that a call waits until nobody uses it; false when nobody does. */
 static bool want_turn(struct stream *stream)
 {
-	pthread_mutex_lock(&stream->lock);
+	mutex_lock(&stream->lock);
 	bool used = stream->used;
 	stream->wanted |= used;
-	pthread_mutex_unlock(&stream->lock);
+	mutex_unlock(&stream->lock);
 	return used;
 }
 
@@ -196,10 +196,10 @@ static int keep_write(struct stream *stream, const struct stream_write *w, const
 int stream_write(struct stream *stream, uint64_t off, bool append, const void *data, size_t size)
 {
 	const struct stream_write w = {off, size, append};
-	pthread_mutex_lock(&stream->lock);
+	mutex_lock(&stream->lock);
 	int err = stream->used ? keep_write(stream, &w, data)
 			       : tape_write(&stream->tape, off, append, data, size);
-	pthread_mutex_unlock(&stream->lock);
+	mutex_unlock(&stream->lock);
 	return err;
 }
 

@@ -5,7 +5,7 @@
 #ifndef FS_ANSWER_STREAM_H
 #define FS_ANSWER_STREAM_H
 
-#include <pthread.h>
+#include "convert/os/mutex.h"
 
 #include "fs/answer/tape.h"
 #include "gsym/base/list.h"
@@ -43,7 +43,7 @@ struct stream {
 	int64_t until;           /* when that call should end; CLOCK_MONOTONIC in ns */
 	bool slow;               /* the last answers took longer than a FUSE thread may be held */
 
-	pthread_mutex_t lock;            /* innermost; guards what follows up to @room, and the tape */
+	struct mutex lock;               /* innermost; guards what follows up to @room, and the tape */
 	bool used;                       /* by a call */
 	bool wanted;                     /* by others that wait */
 	int failed;                      /* a write that was taken could not be kept: errno for readers */

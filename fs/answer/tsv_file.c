@@ -105,8 +105,8 @@ struct tsv_file {
 	enum listing_kind kind;
 	struct render_options options;
 	struct gsym_decoder *decoder;
-	pthread_mutex_t lock; /* guards what follows; taken before images.lock */
-	size_t number;        /* of the piece; that past the last: none */
+	struct mutex lock; /* guards what follows; taken before images.lock */
+	size_t number;     /* of the piece; that past the last: none */
 	struct text_buf piece;
 	struct text_buf reply;
 	struct account *account; /* of whoever opened it */
@@ -142,7 +142,7 @@ struct tsv_file *tsv_file_new(struct answers *answers, uid_t uid, struct revisio
 		.account = account,
 	};
 	file->number = file->index->pieces.n;
-	pthread_mutex_init(&file->lock, NULL);
+	mutex_init(&file->lock, LOCK_TABLE);
 	return file;
 }
 
@@ -156,7 +156,7 @@ void tsv_file_free(struct tsv_file *file)
 	text_deinit(&file->reply);
 	count_memory(file);
 	account_put(file->account);
-	pthread_mutex_destroy(&file->lock);
+	mutex_destroy(&file->lock);
 	free(file);
 }
 
@@ -236,9 +236,9 @@ static void give_back(struct tsv_file *file)
 
 int tsv_file_read(struct tsv_file *file, struct call *call)
 {
-	pthread_mutex_lock(&file->lock);
+	mutex_lock(&file->lock);
 	int err = read_locked(file, call);
 	give_back(file);
-	pthread_mutex_unlock(&file->lock);
+	mutex_unlock(&file->lock);
 	return err;
 }

@@ -46,8 +46,8 @@ static struct call *to_heap(struct call *call)
 static void on_interrupt(fuse_req_t req, void *data)
 {
 	struct call *call = data;
-	pthread_mutex_t *lock = call->runners->lock;
-	pthread_mutex_lock(lock);
+	struct mutex *lock = call->runners->lock;
+	mutex_lock(lock);
 	bool parked = call->state == CALL_PARKED;
 	if (parked) {
 		list_remove(&call->link);
@@ -56,7 +56,7 @@ static void on_interrupt(fuse_req_t req, void *data)
 	call->interrupted = true;
 	if (parked && call->pass_turn)
 		call->pass_turn(call->turn);
-	pthread_mutex_unlock(lock);
+	mutex_unlock(lock);
 	if (!parked)
 		return;
 	fuse_reply_err(req, EINTR);
@@ -90,11 +90,11 @@ static struct call *park(struct call *stack)
 	call->state = CALL_PARKING;
 	call->interrupted = false;
 	fuse_req_interrupt_func(call->req, on_interrupt, call);
-	pthread_mutex_t *lock = call->runners->lock;
-	pthread_mutex_lock(lock);
+	struct mutex *lock = call->runners->lock;
+	mutex_lock(lock);
 	int err = add_to_waiting(call);
 	call->state = err ? CALL_TAKEN : CALL_PARKED;
-	pthread_mutex_unlock(lock);
+	mutex_unlock(lock);
 	if (!err)
 		return NULL;
 	disarm(call);
@@ -198,12 +198,12 @@ void calls_resume(struct list *woken)
 {
 	for (struct list *at; (at = list_take(woken));) {
 		struct call *call = LIST_ENTRY(at, struct call);
-		pthread_mutex_t *lock = call->runners->lock;
+		struct mutex *lock = call->runners->lock;
 		struct list refused;
 		list_init(&refused);
-		pthread_mutex_lock(lock);
+		mutex_lock(lock);
 		int err = park_for_runner(call); /* from now on it may end at any moment */
-		pthread_mutex_unlock(lock);
+		mutex_unlock(lock);
 		if (err) {
 			list_append(&refused, at);
 			calls_end(&refused, err);

@@ -10,7 +10,7 @@ enum {
 	HELD_MAX = 2,
 };
 
-void runners_init(struct runners *runners, pthread_mutex_t *lock, const struct runner_kind *kind)
+void runners_init(struct runners *runners, struct mutex *lock, const struct runner_kind *kind)
 {
 	*runners = (struct runners){.lock = lock, .kind = kind};
 	lanes_init(&runners->waiting);
@@ -51,12 +51,12 @@ void runners_release(struct runners *runners)
 static struct list *next(struct runners *runners)
 {
 	struct list *at = NULL;
-	pthread_mutex_lock(runners->lock);
+	mutex_lock(runners->lock);
 	while (!runners->stopping && !(at = lanes_take(&runners->waiting)))
-		pthread_cond_wait(&runners->wake, runners->lock);
+		mutex_wait(runners->lock, &runners->wake);
 	if (at)
 		runners->kind->taken(at);
-	pthread_mutex_unlock(runners->lock);
+	mutex_unlock(runners->lock);
 	return at;
 }
 

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "convert/os/mutex.h"
 #include "fs/sys/lanes.h"
 
 enum { RUNNERS_MAX = 8 };
@@ -30,7 +31,7 @@ struct runners {
 	 * Borrowed: the lock of all parked calls, whatever they wait for, so that an interrupted one can
 	 * leave whichever list it is on. Guards what follows up to @stopping.
 	 */
-	pthread_mutex_t *lock;
+	struct mutex *lock;
 	const struct runner_kind *kind;
 	struct lanes waiting;
 	pthread_cond_t wake;
@@ -40,7 +41,7 @@ struct runners {
 	atomic_uint held; /* FUSE threads that compute for longer than one lookup takes */
 };
 
-void runners_init(struct runners *runners, pthread_mutex_t *lock, const struct runner_kind *kind);
+void runners_init(struct runners *runners, struct mutex *lock, const struct runner_kind *kind);
 void runners_deinit(struct runners *runners);
 
 /* 0 or a negative errno. */

@@ -147,7 +147,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	struct handle *unused = NULL;
 	struct list woken;
 	list_init(&woken);
-	pthread_mutex_lock(&queue->images->lock);
+	mutex_lock(&queue->images->lock);
 	if (outcome->seconds > 0)
 		rev->seconds = outcome->seconds;
 	if (outcome->adopted)
@@ -165,7 +165,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 			remember(queue->images, rev, outcome);
 		calls_wake_all(&rev->waiters, &woken);
 	}
-	pthread_mutex_unlock(&queue->images->lock);
+	mutex_unlock(&queue->images->lock);
 	handle_put(unused);
 	free(outcome->inputs);
 	if (outcome->err)
@@ -180,9 +180,9 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 static struct revision *next(struct queue *queue, struct stage *stage, enum revision_state state)
 {
 	struct revision *rev = NULL;
-	pthread_mutex_lock(&queue->images->lock);
+	mutex_lock(&queue->images->lock);
 	while (!queue->stopping && !(rev = stage_take(stage)))
-		pthread_cond_wait(&stage->wake, &queue->images->lock);
+		mutex_wait(&queue->images->lock, &stage->wake);
 	if (rev) {
 		rev->state = state;
 		if (state == STATE_CONVERTING) {
@@ -190,16 +190,16 @@ static struct revision *next(struct queue *queue, struct stage *stage, enum revi
 			atomic_store(&rev->progress, 0);
 		}
 	}
-	pthread_mutex_unlock(&queue->images->lock);
+	mutex_unlock(&queue->images->lock);
 	return rev;
 }
 
 static void enqueue_conversion(struct queue *queue, struct revision *rev)
 {
-	pthread_mutex_lock(&queue->images->lock);
+	mutex_lock(&queue->images->lock);
 	rev->state = STATE_QUEUED;
 	stage_add(&queue->converting, rev);
-	pthread_mutex_unlock(&queue->images->lock);
+	mutex_unlock(&queue->images->lock);
 }
 
 static void count_request(const struct queue *queue, bool there, const struct outcome *outcome)

@@ -12,7 +12,7 @@
 void images_init(struct images *images, struct notify *notify)
 {
 	*images = (struct images){.notify = notify, .absent = -ENOENT};
-	pthread_mutex_init(&images->lock, NULL);
+	mutex_init(&images->lock, LOCK_IMAGES);
 	list_init(&images->scan_waiters);
 }
 
@@ -37,7 +37,7 @@ void images_deinit(struct images *images)
 	vec_free(&images->revisions);
 	vec_free(&images->ready);
 	table_deinit(&images->by_id);
-	pthread_mutex_destroy(&images->lock);
+	mutex_destroy(&images->lock);
 }
 
 /* ---- Adding ---- */
@@ -114,9 +114,9 @@ uint32_t images_add_directory(struct images *images, uint32_t parent, const char
 			      const struct path_attr *attr)
 {
 	uint32_t number;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	path_tree_enter(&images->paths, parent, name, attr, &number);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return number;
 }
 
@@ -139,18 +139,18 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 
 int images_add(struct images *images, const struct finding *finding, struct list *woken)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	int err = add_locked(images, finding, woken);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return err;
 }
 
 int images_add_name(struct images *images, const char *id, const struct found_at *at)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	struct image *image = images_find(images, id);
 	int err = image ? add_path(images, image, at) : 0;
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return err;
 }
 
@@ -229,7 +229,7 @@ static void settle_modes(struct images *images, uint32_t pass)
 
 void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	if (err)
 		drop_replaced(images, pass);
 	else
@@ -239,7 +239,7 @@ void images_scanned(struct images *images, uint32_t pass, int err, struct list *
 	images->absent = images->complete ? -ENOENT : absent_errno(err);
 	images->scanned = true;
 	calls_wake_all(&images->scan_waiters, woken);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 void images_wake_all(struct images *images, struct list *woken)

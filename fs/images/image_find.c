@@ -182,8 +182,8 @@ int images_lookup(struct images *images, const struct request *request, struct i
 
 struct revision *images_revision(struct images *images, uint32_t number)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	struct revision *rev = number < images->revisions.n ? images->revisions.v[number] : NULL;
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return rev;
 }

@@ -2,30 +2,24 @@
  * images.h - what SOURCE holds: images by id, the files they come from, their base names.
  *
  * An image is an id. Files with that id are its sources; the best of them is converted, together with one
- *that has the code if it has only debug data. An image with its chosen files is a revision: everything the
- *kernel is told about a revision stays true for ever, because a source that changes makes a new revision with
- *new inode numbers. Images and revisions are numbered and live as long as the mount, so pointers to them need
- *no counting.
+ * that has the code if it has only debug data. An image with its chosen files is a revision: what the kernel
+ * is told about a revision stays true, because a source that changes makes a new revision with new inode
+ * numbers. Images and revisions are numbered and live as long as the mount, so pointers to them are not
+ * counted.
  *
  * Here are the types; what is done with them is in catalogue.h, image_find.h, revision.h and basename.h.
  *
  * Locking: one mutex, images.lock, guards all that is declared here, in queue.h, background.h and runners.h,
  * the list of streams in answers.h, and all lists of parked calls. It is never held over a system call that
- * can block, a FUSE reply, or a conversion. The order of all locks of the daemon:
- *
- *	libfuse's lock of a request (held while it calls our interrupt function)
- *	tsv_file.lock (held while a piece of a table is made, and over the reply)
- *	  images.lock
- *	    nodes.lock, open_files.lock, stream.lock, accounts.lock, notify.lock, fetcher.lock
- *	    (innermost, never nested in each other)
+ * can block, a FUSE reply, or a conversion. Its place in the lock order is in enum lock_rank (mutex.h).
  */
 #ifndef FS_IMAGES_IMAGES_H
 #define FS_IMAGES_IMAGES_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "convert/os/mutex.h"
 #include "convert/record/convert_types.h"
 #include "gsym/base/vec.h"
 #include "convert/cache/cache.h"
@@ -138,7 +132,7 @@ struct basename {
 };
 
 struct images {
-	pthread_mutex_t lock; /* guards all of it and more, see above */
+	struct mutex lock; /* guards all of it and more, see above */
 	struct table by_id;
 	VEC(struct image *) all;          /* by number */
 	VEC(struct image *) sorted;       /* by id; rebuilt when its size is not that of all */

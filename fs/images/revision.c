@@ -319,9 +319,9 @@ static int use_locked(struct images *images, struct revision *rev, struct handle
 
 int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	int err = use_locked(images, rev, ret, ret_wait);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return err;
 }
 
@@ -396,9 +396,9 @@ static bool complain(struct revision *rev, const char *reason)
 
 bool revision_complain(struct images *images, struct revision *rev, const char *reason)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	bool loud = complain(rev, reason);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return loud;
 }
 
@@ -407,7 +407,7 @@ bool revision_lose(struct images *images, struct cache *cache, struct revision *
 {
 	struct handle *unused = NULL;
 	bool loud = false;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	if (rev->handle == handle) {
 		cache_forget(
 			cache,
@@ -415,7 +415,7 @@ bool revision_lose(struct images *images, struct cache *cache, struct revision *
 		unused = revision_set_cold(images, rev);
 		loud = complain(rev, reason);
 	}
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	handle_put(unused);
 	return loud;
 }

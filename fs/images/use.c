@@ -9,11 +9,11 @@ typedef VEC(struct used) used_vec;
 
 static void list_used(struct images *images, used_vec *used)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	if (vec_reserve(used, images->ready.n) == 0)
 		for (size_t i = 0; i < images->ready.n; i++)
 			used->v[used->n++] = (struct used){images->ready.v[i]->key, images->ready.v[i]->used};
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 void use_note(struct images *images, struct cache *cache)

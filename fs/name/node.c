@@ -19,7 +19,7 @@ struct node_page {
 void nodes_init(struct nodes *nodes)
 {
 	*nodes = (struct nodes){.next = 0};
-	pthread_mutex_init(&nodes->lock, NULL);
+	mutex_init(&nodes->lock, LOCK_NODES);
 }
 
 static void node_free(struct node *node)
@@ -39,7 +39,7 @@ void nodes_deinit(struct nodes *nodes)
 		free(nodes->pages[i]);
 	}
 	free(nodes->pages);
-	pthread_mutex_destroy(&nodes->lock);
+	mutex_destroy(&nodes->lock);
 }
 
 struct request node_request(const struct node *node)
@@ -155,9 +155,9 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 		.symbol = symbol,
 		.content = content,
 	};
-	pthread_mutex_lock(&nodes->lock);
+	mutex_lock(&nodes->lock);
 	uint64_t ino = insert(nodes, node);
-	pthread_mutex_unlock(&nodes->lock);
+	mutex_unlock(&nodes->lock);
 	if (!ino)
 		node_free(node);
 	return ino;
@@ -165,7 +165,7 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 
 bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret)
 {
-	pthread_mutex_lock(&nodes->lock);
+	mutex_lock(&nodes->lock);
 	struct node **at = place(nodes, ino - INO_ADDRESS);
 	bool found = at && *at;
 	if (found) {
@@ -173,39 +173,39 @@ bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret)
 		if (ret->content)
 			content_get(ret->content);
 	}
-	pthread_mutex_unlock(&nodes->lock);
+	mutex_unlock(&nodes->lock);
 	return found;
 }
 
 bool nodes_remember(struct nodes *nodes, uint64_t ino)
 {
-	pthread_mutex_lock(&nodes->lock);
+	mutex_lock(&nodes->lock);
 	struct node **at = place(nodes, ino - INO_ADDRESS);
 	bool found = at && *at;
 	if (found)
 		(*at)->lookups++;
-	pthread_mutex_unlock(&nodes->lock);
+	mutex_unlock(&nodes->lock);
 	return found;
 }
 
 void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count)
 {
-	pthread_mutex_lock(&nodes->lock);
+	mutex_lock(&nodes->lock);
 	struct node **at = place(nodes, ino - INO_ADDRESS);
 	if (at && *at) {
 		(*at)->lookups -= count < (*at)->lookups ? count : (*at)->lookups;
 		if ((*at)->lookups == 0)
 			release(nodes, ino - INO_ADDRESS);
 	}
-	pthread_mutex_unlock(&nodes->lock);
+	mutex_unlock(&nodes->lock);
 }
 
 struct nodes_counts nodes_count(struct nodes *nodes)
 {
-	pthread_mutex_lock(&nodes->lock);
+	mutex_lock(&nodes->lock);
 	struct nodes_counts counts = {.made = nodes->next, .content_bytes = nodes->content_bytes};
 	for (size_t i = 0; i < nodes->n_pages; i++)
 		counts.used += nodes->pages[i] ? nodes->pages[i]->used : 0;
-	pthread_mutex_unlock(&nodes->lock);
+	mutex_unlock(&nodes->lock);
 	return counts;
 }

@@ -9,7 +9,7 @@
 #ifndef FS_NAME_NODE_H
 #define FS_NAME_NODE_H
 
-#include <pthread.h>
+#include "convert/os/mutex.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -118,7 +118,7 @@ struct node_page;
 
 /* The table of address files. Inode numbers ascend, so a page of consecutive ones dies as a whole. */
 struct nodes {
-	pthread_mutex_t lock; /* innermost; guards the table and its nodes */
+	struct mutex lock; /* innermost; guards the table and its nodes */
 	struct node_page **pages;
 	size_t n_pages, cap_pages;
 	uint64_t next;          /* number of the next node */

@@ -37,20 +37,20 @@ static bool unchanged(const struct suspect *s, const struct neighbourhood *hood)
 
 static void renew(struct images *images, struct revision *rev)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	if (rev->state == STATE_READY || rev->state == STATE_FAILED)
 		revision_renew(images, rev); /* without memory the next scan tries again */
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 void images_recheck(struct images *images, const struct neighbourhood *hood)
 {
 	suspect_vec all = {0};
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	for (size_t i = 0; i < images->all.n; i++)
 		if (images->all.v[i]->revision)
 			add_suspect(&all, images->all.v[i]->revision);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	for (size_t i = 0; i < all.n; i++) {
 		if (!unchanged(&all.v[i], hood))
 			renew(images, all.v[i].rev);

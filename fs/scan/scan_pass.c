@@ -117,14 +117,14 @@ static void meet_program(struct sweep *s, const struct image *image, char *path)
 static void meet_programs(struct sweep *s)
 {
 	struct images *images = s->scan->images;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	for (size_t i = 0; i < images->all.n; i++) {
 		const struct image *image = images->all.v[i];
 		for (size_t k = 0; k < image->sources.n; k++)
 			if (image->sources.v[k].pass == s->scan->pass)
 				meet_program(s, image, image->sources.v[k].path);
 	}
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 /* Who puts GSYM under a program's name with ".gsym" behind it expects it to be used: if it is another
@@ -348,10 +348,10 @@ static const struct image *find_whole(struct sweep *s, const struct image_identi
 /* First all are looked up, then added: an image that is added has the others sorted anew. */
 static int add_cuts(struct sweep *s, uint32_t pass)
 {
-	pthread_mutex_lock(&s->scan->images->lock);
+	mutex_lock(&s->scan->images->lock);
 	for (size_t i = 0; i < s->cuts.n; i++)
 		s->cuts.v[i].whole = find_whole(s, &s->cuts.v[i].record->images[0], pass);
-	pthread_mutex_unlock(&s->scan->images->lock);
+	mutex_unlock(&s->scan->images->lock);
 	int err = 0;
 	for (size_t i = 0; i < s->cuts.n && !err; i++) {
 		const struct cut_seen *c = &s->cuts.v[i];
@@ -428,9 +428,9 @@ static void whole_id(struct sweep *s, const struct image_identity *identity, uin
 	id_format(identity, ret);
 	if (!identity->id_is_cut)
 		return;
-	pthread_mutex_lock(&s->scan->images->lock);
+	mutex_lock(&s->scan->images->lock);
 	const struct image *whole = find_whole(s, identity, pass);
-	pthread_mutex_unlock(&s->scan->images->lock);
+	mutex_unlock(&s->scan->images->lock);
 	if (whole)
 		strcpy(ret, whole->id);
 }

@@ -10,7 +10,7 @@
 void notify_init(struct notify *notify)
 {
 	*notify = (struct notify){.held = true};
-	pthread_mutex_init(&notify->lock, NULL);
+	mutex_init(&notify->lock, LOCK_NOTIFY);
 	pthread_cond_init(&notify->wake, NULL);
 }
 
@@ -20,17 +20,17 @@ void notify_deinit(struct notify *notify)
 		free(notify->ids.v[i]);
 	vec_free(&notify->ids);
 	pthread_cond_destroy(&notify->wake);
-	pthread_mutex_destroy(&notify->lock);
+	mutex_destroy(&notify->lock);
 }
 
 /* The next id, the caller's to free; NULL when it is time to stop. */
 static char *next_id(struct notify *notify)
 {
-	pthread_mutex_lock(&notify->lock);
+	mutex_lock(&notify->lock);
 	while ((notify->ids.n == 0 || notify->held) && !notify->stopping)
-		pthread_cond_wait(&notify->wake, &notify->lock);
+		mutex_wait(&notify->lock, &notify->wake);
 	char *id = notify->stopping ? NULL : notify->ids.v[--notify->ids.n];
-	pthread_mutex_unlock(&notify->lock);
+	mutex_unlock(&notify->lock);
 	return id;
 }
 
@@ -55,28 +55,28 @@ void notify_stop(struct notify *notify)
 {
 	if (!notify->running)
 		return;
-	pthread_mutex_lock(&notify->lock);
+	mutex_lock(&notify->lock);
 	notify->stopping = true;
 	pthread_cond_signal(&notify->wake);
-	pthread_mutex_unlock(&notify->lock);
+	mutex_unlock(&notify->lock);
 	pthread_join(notify->thread, NULL);
 	notify->running = false;
 }
 
 void notify_release(struct notify *notify)
 {
-	pthread_mutex_lock(&notify->lock);
+	mutex_lock(&notify->lock);
 	notify->held = false;
 	pthread_cond_signal(&notify->wake);
-	pthread_mutex_unlock(&notify->lock);
+	mutex_unlock(&notify->lock);
 }
 
 void notify_replaced(struct notify *notify, const char *id)
 {
-	pthread_mutex_lock(&notify->lock);
+	mutex_lock(&notify->lock);
 	char *copy = strdup(id);
 	if (copy && vec_push(&notify->ids, copy))
 		free(copy); /* without memory the kernel learns of it when its entry times out */
 	pthread_cond_signal(&notify->wake);
-	pthread_mutex_unlock(&notify->lock);
+	mutex_unlock(&notify->lock);
 }

@@ -12,12 +12,13 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "convert/os/mutex.h"
 #include "gsym/base/vec.h"
 
 struct fuse_session;
 
 struct notify {
-	pthread_mutex_t lock; /* innermost; guards what follows up to @stopping */
+	struct mutex lock; /* innermost; guards what follows up to @stopping */
 	pthread_cond_t wake;
 	VEC(char *) ids; /* names in the root directory that changed */
 	bool held;       /* until notify_release() */

@@ -47,9 +47,9 @@ static int path_dir_attr(const struct tree *tree, uint64_t ino, struct stat *ret
 /* Of what is known by a number and images.lock alone. */
 static int number_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 {
-	pthread_mutex_lock(&tree->images->lock);
+	mutex_lock(&tree->images->lock);
 	int err = ino_kind(ino) == NODE_PATH_DIR ? path_dir_attr(tree, ino, ret) : link_attr(tree, ino, ret);
-	pthread_mutex_unlock(&tree->images->lock);
+	mutex_unlock(&tree->images->lock);
 	return err;
 }
 
@@ -57,9 +57,9 @@ static int number_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 static uint64_t gsym_size(struct tree *tree, const struct revision *rev)
 {
 	uint64_t size;
-	pthread_mutex_lock(&tree->images->lock);
+	mutex_lock(&tree->images->lock);
 	size = rev->gsym_size;
-	pthread_mutex_unlock(&tree->images->lock);
+	mutex_unlock(&tree->images->lock);
 	if (size == 0 && !cache_has(tree->cache, &rev->key, &size))
 		size = 0;
 	return size;
@@ -68,9 +68,9 @@ static uint64_t gsym_size(struct tree *tree, const struct revision *rev)
 /* The size the table has, or had when it was measured. */
 static uint64_t table_size(struct tree *tree, const struct revision *rev, uint32_t listing)
 {
-	pthread_mutex_lock(&tree->images->lock);
+	mutex_lock(&tree->images->lock);
 	uint64_t size = listing < LISTINGS ? rev->table_sizes[listing] : 0;
-	pthread_mutex_unlock(&tree->images->lock);
+	mutex_unlock(&tree->images->lock);
 	return size;
 }
 

@@ -173,7 +173,7 @@ static void work(struct text_buf *out, struct tree *tree)
 	static const char *const roles[] = {"open", "convert", "measure", "names", "run"};
 	const struct queue *queue = tree->answers->queue;
 	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)];
-	pthread_mutex_lock(&tree->images->lock);
+	mutex_lock(&tree->images->lock);
 	for (size_t i = 0; i < tree->images->all.n; i++)
 		if (tree->images->all.v[i]->revision)
 			states[tree->images->all.v[i]->revision->state]++;
@@ -182,7 +182,7 @@ static void work(struct text_buf *out, struct tree *tree)
 	pending[2] = background_count(&tree->answers->tables);
 	pending[3] = background_count(&tree->answers->names);
 	pending[4] = lanes_count(&tree->runners->waiting);
-	pthread_mutex_unlock(&tree->images->lock);
+	mutex_unlock(&tree->images->lock);
 	describe(out, "images", "gauge", "Images by the state of their conversion.");
 	by_label(out, "images", "state", state_words, STATES, states);
 	describe(out, "thread_work_pending", "gauge", "Work that no thread has taken up.");

@@ -12,7 +12,7 @@ typedef VEC(struct open_file *) file_vec;
 void open_files_init(struct open_files *files, struct accounts *accounts)
 {
 	files->accounts = accounts;
-	pthread_mutex_init(&files->lock, NULL);
+	mutex_init(&files->lock, LOCK_OPEN_FILES);
 	list_init(&files->all);
 }
 
@@ -36,14 +36,14 @@ void open_files_deinit(struct open_files *files)
 {
 	for (struct list *at; (at = list_take(&files->all));)
 		file_free(LIST_ENTRY(at, struct open_file));
-	pthread_mutex_destroy(&files->lock);
+	mutex_destroy(&files->lock);
 }
 
 size_t open_files_count(struct open_files *files)
 {
-	pthread_mutex_lock(&files->lock);
+	mutex_lock(&files->lock);
 	size_t n = list_count(&files->all);
-	pthread_mutex_unlock(&files->lock);
+	mutex_unlock(&files->lock);
 	return n;
 }
 
@@ -96,9 +96,9 @@ int open_file_new(struct open_files *files, const struct open_file *holds, uid_t
 	}
 	atomic_init(&file->refs, 1);
 	file->files = files;
-	pthread_mutex_lock(&files->lock);
+	mutex_lock(&files->lock);
 	list_append(&files->all, &file->link);
-	pthread_mutex_unlock(&files->lock);
+	mutex_unlock(&files->lock);
 	*ret = file;
 	return 0;
 }
@@ -113,9 +113,9 @@ void open_file_put(struct open_file *file)
 {
 	if (atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	pthread_mutex_lock(&file->files->lock);
+	mutex_lock(&file->files->lock);
 	list_remove(&file->link);
-	pthread_mutex_unlock(&file->files->lock);
+	mutex_unlock(&file->files->lock);
 	file_free(file);
 }
 
@@ -131,13 +131,13 @@ static bool get_living(struct open_file *file)
 /* The files with a stream, with a reference to each. */
 static void list_streams(struct open_files *files, file_vec *ret)
 {
-	pthread_mutex_lock(&files->lock);
+	mutex_lock(&files->lock);
 	for (struct list *at = files->all.next; at != &files->all; at = at->next) {
 		struct open_file *file = LIST_ENTRY(at, struct open_file);
 		if (file->stream && vec_reserve(ret, 1) == 0 && get_living(file))
 			ret->v[ret->n++] = file;
 	}
-	pthread_mutex_unlock(&files->lock);
+	mutex_unlock(&files->lock);
 }
 
 void open_files_rest(struct open_files *files)

@@ -9,7 +9,7 @@
 #ifndef FS_TREE_OPEN_FILE_H
 #define FS_TREE_OPEN_FILE_H
 
-#include <pthread.h>
+#include "convert/os/mutex.h"
 
 #include "convert/cache/handle.h"
 #include "fs/answer/account.h"
@@ -19,7 +19,7 @@
 
 struct open_files {
 	struct accounts *accounts; /* of those who opened them; borrowed */
-	pthread_mutex_t lock;      /* innermost; guards the list */
+	struct mutex lock;         /* innermost; guards the list */
 	struct list all;
 };
 

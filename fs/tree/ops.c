@@ -76,9 +76,9 @@ static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	struct tree *tree = fuse_req_userdata(req);
 	char text[LINK_TEXT_SIZE];
-	pthread_mutex_lock(&tree->images->lock);
+	mutex_lock(&tree->images->lock);
 	int size = link_text(tree->images, ino, text);
-	pthread_mutex_unlock(&tree->images->lock);
+	mutex_unlock(&tree->images->lock);
 	if (size < 0)
 		fuse_reply_err(req, -size);
 	else

@@ -80,7 +80,7 @@ static void list_root(struct listing *l, uint64_t off)
 		struct fuse_entry_param e = entry_metrics(l->tree);
 		add(l, "metrics", &e, POSITION_FIRST + 4);
 	}
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	if (off <= POSITION_FIRST + 4 && !l->full) {
 		struct fuse_entry_param e = entry_by_path(l->tree);
 		add(l, "by-path", &e, first);
@@ -92,13 +92,13 @@ static void list_root(struct listing *l, uint64_t off)
 		struct fuse_entry_param e = entry_image(l->tree, image->revision);
 		add(l, image->id, &e, first + i + 1);
 	}
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 static void list_by_name(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < images->names.n && !l->full;
 	     i++) {
 		const struct basename *name = images->names.v[i];
@@ -107,7 +107,7 @@ static void list_by_name(struct listing *l, uint64_t off)
 		struct fuse_entry_param e = entry_basename(l->tree, name);
 		add(l, name->name, &e, POSITION_FIRST + i + 1);
 	}
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 static void list_members(struct listing *l, const struct basename *name, uint64_t off)
@@ -126,10 +126,10 @@ static void list_basename(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
 	uint32_t number = ino_a(l->ino);
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	if (number < images->names.n)
 		list_members(l, images->names.v[number], off);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 /*
@@ -153,12 +153,12 @@ static void add_path(struct listing *l, uint32_t child, uint64_t next)
 static void list_path_dir(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	const struct path_dir *dir = path_tree_dir(&images->paths, ino_a(l->ino));
 	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST;
 	     dir && i < dir->children.n && !l->full; i++)
 		add_path(l, dir->children.v[i], POSITION_FIRST + i + 1);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 /* The images of a file that has several: a position is that in its chain. */
@@ -166,7 +166,7 @@ static void list_path_fat(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
 	uint64_t next = POSITION_FIRST;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	const struct path_file *file = path_tree_file(&images->paths, ino_a(l->ino));
 	for (; file && !l->full; file = path_file_next(&images->paths, file)) {
 		if (next++ < off || !file->pass)
@@ -174,7 +174,7 @@ static void list_path_fat(struct listing *l, uint64_t off)
 		struct fuse_entry_param e = entry_path_member(l->tree, file);
 		add(l, images->all.v[file->image]->id, &e, next);
 	}
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 }
 
 static void add_status(struct listing *l, struct revision *rev, enum image_file file)
@@ -206,11 +206,11 @@ static void add_table(struct listing *l, struct revision *rev, enum listing_kind
 static void add_converted(struct listing *l, struct revision *rev, uint64_t off, uint64_t first)
 {
 	uint64_t size, tables[LISTINGS];
-	pthread_mutex_lock(&l->tree->images->lock);
+	mutex_lock(&l->tree->images->lock);
 	bool there = rev->state == STATE_READY;
 	size = there ? rev->handle->gsym.size : 0;
 	memcpy(tables, rev->table_sizes, sizeof(tables));
-	pthread_mutex_unlock(&l->tree->images->lock);
+	mutex_unlock(&l->tree->images->lock);
 	if (!there && !cache_has(l->tree->cache, &rev->key, &size))
 		return;
 	struct fuse_entry_param e = entry_image_file(l->tree, rev, IMAGE_GSYM, size);

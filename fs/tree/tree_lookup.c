@@ -59,16 +59,16 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 		return 0;
 	}
 	if (request.kind == REQUEST_BY_PATH) {
-		pthread_mutex_lock(&tree_of(call)->images->lock);
+		mutex_lock(&tree_of(call)->images->lock);
 		*ret = entry_by_path(tree_of(call));
-		pthread_mutex_unlock(&tree_of(call)->images->lock);
+		mutex_unlock(&tree_of(call)->images->lock);
 		return 0;
 	}
 	if (request.kind != REQUEST_ID)
 		return -ENOENT;
-	pthread_mutex_lock(&tree_of(call)->images->lock);
+	mutex_lock(&tree_of(call)->images->lock);
 	int err = find_id(call, &request, ret);
-	pthread_mutex_unlock(&tree_of(call)->images->lock);
+	mutex_unlock(&tree_of(call)->images->lock);
 	return err;
 }
 
@@ -88,13 +88,13 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 	name_parse(PLACE_ROOT, NULL, id, &request);
 	if (request.kind != REQUEST_ID || request.alias)
 		return -ENOENT;
-	pthread_mutex_lock(&tree_of(call)->images->lock);
+	mutex_lock(&tree_of(call)->images->lock);
 	int err = images_lookup(tree_of(call)->images, &request, &image, &call->wait);
 	if (!err && strcmp(image->id, request.id) != 0)
 		err = -ENOENT;
 	if (!err)
 		*ret = entry_alias(tree_of(call), image, 1);
-	pthread_mutex_unlock(&tree_of(call)->images->lock);
+	mutex_unlock(&tree_of(call)->images->lock);
 	return err;
 }
 
@@ -110,12 +110,12 @@ static int absent(struct call *call)
 static int in_by_name(struct call *call, struct fuse_entry_param *ret)
 {
 	struct images *images = tree_of(call)->images;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	const struct basename *name = images_find_basename(images, call->name);
 	int err = name && name->alive ? 0 : absent(call);
 	if (!err)
 		*ret = entry_basename(tree_of(call), name);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return err;
 }
 
@@ -123,13 +123,13 @@ static int in_basename(struct call *call, struct fuse_entry_param *ret)
 {
 	struct images *images = tree_of(call)->images;
 	uint32_t number = ino_a(call->ino);
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	const struct basename *name = number < images->names.n ? images->names.v[number] : NULL;
 	const struct image *image = images_find(images, call->name);
 	int err = name && image && images_find_member(images, name, image) ? 0 : absent(call);
 	if (!err)
 		*ret = entry_name_link(tree_of(call), name, image);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return err;
 }
 
@@ -140,7 +140,7 @@ static int in_path_dir(struct call *call, struct fuse_entry_param *ret)
 	struct images *images = tree_of(call)->images;
 	uint32_t number = ino_a(call->ino);
 	int err = 0;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	const struct path_dir *dir = path_tree_find_dir(&images->paths, number, call->name);
 	const struct path_file *file = dir ? NULL : path_tree_find(&images->paths, number, call->name);
 	if (dir)
@@ -149,7 +149,7 @@ static int in_path_dir(struct call *call, struct fuse_entry_param *ret)
 		*ret = entry_path_file(tree_of(call), file);
 	else
 		err = absent(call);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return err;
 }
 
@@ -158,7 +158,7 @@ static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 	struct images *images = tree_of(call)->images;
 	const struct path_tree *paths = &images->paths;
 	int err = -ENOENT;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	const struct path_file *at = path_file_alive(paths, path_tree_file(paths, ino_a(call->ino)));
 	for (; at && err; at = path_file_alive(paths, path_file_next(paths, at))) {
 		if (strcmp(images->all.v[at->image]->id, call->name) != 0)
@@ -166,7 +166,7 @@ static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 		*ret = entry_path_member(tree_of(call), at);
 		err = 0;
 	}
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return err;
 }
 
@@ -208,9 +208,9 @@ static int table_entry(struct call *call, struct revision *rev, enum listing_kin
 	handle_put(handle);
 	if (err)
 		return err;
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	rev->table_sizes[kind] = size;
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	*ret = entry_image_file(tree_of(call), rev, IMAGE_TABLE + kind, size);
 	return 0;
 }
@@ -332,9 +332,9 @@ static uint64_t path_parent(const struct path_tree *paths, uint64_t ino)
 
 static uint64_t parent_in_paths(struct images *images, uint64_t ino)
 {
-	pthread_mutex_lock(&images->lock);
+	mutex_lock(&images->lock);
 	uint64_t parent = path_parent(&images->paths, ino);
-	pthread_mutex_unlock(&images->lock);
+	mutex_unlock(&images->lock);
 	return parent;
 }
 

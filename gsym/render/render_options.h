@@ -25,7 +25,7 @@ enum render_format { OUTPUT_FORMATS(OUTPUT_FORMAT_ENUMERATOR) RENDER_FORMATS };
 
 /* "text|tsv|...", for --help and messages. */
 #define OUTPUT_FORMAT_WORD(id, name) "|" #name
-#define OUTPUT_FORMAT_NAMES          (OUTPUT_FORMATS(OUTPUT_FORMAT_WORD) + 1)
+#define OUTPUT_FORMAT_NAMES          (&(OUTPUT_FORMATS(OUTPUT_FORMAT_WORD))[1])
 
 struct render_options {
 	enum render_format format;

@@ -26,11 +26,11 @@ static int receive_file(void)
 static int send_request(struct file_requests *requests, struct worker_header *request, uint32_t type)
 {
 	request->serial = requests->order->head.serial;
-	pthread_mutex_lock(&requests->lock);
+	mutex_lock(&requests->lock);
 	int fd = worker_send(WORKER_SOCKET_FD, request, type, -1);
 	if (!fd)
 		fd = receive_file();
-	pthread_mutex_unlock(&requests->lock);
+	mutex_unlock(&requests->lock);
 	return fd;
 }
 
@@ -66,7 +66,7 @@ void file_requests_init(struct file_requests *requests, const struct worker_conv
 			struct convert_opener *ret)
 {
 	requests->order = order;
-	pthread_mutex_init(&requests->lock, NULL);
+	mutex_init(&requests->lock, LOCK_ASK);
 	*ret = (struct convert_opener){
 		.open = open_for_converter,
 		.fetch = order->fetch ? fetch_for_converter : NULL,

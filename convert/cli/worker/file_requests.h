@@ -5,14 +5,14 @@
 #ifndef CONVERT_CLI_WORKER_FILE_REQUESTS_H
 #define CONVERT_CLI_WORKER_FILE_REQUESTS_H
 
-#include <pthread.h>
+#include "convert/os/mutex.h"
 
 #include "convert/record/convert_types.h"
 #include "convert/worker/worker.h"
 
 struct file_requests {
 	const struct worker_convert *order; /* its own files are open already */
-	pthread_mutex_t lock;               /* one request at a time */
+	struct mutex lock;                  /* one request at a time */
 };
 
 /* Sets up @requests for @order, which is borrowed, and @ret, which refers to it. */
