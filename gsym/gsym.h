@@ -11,8 +11,8 @@
  *   -EINVAL   the caller's arguments contradict each other
  *   -ENOMEM and what open(2), mmap(2) and write(2) return
  *
- * Where a struct gsym_diag is taken it may be NULL; after a failure it says in words which file, which
- * section, which offset, and what was expected there. Results are written only on success.
+ * Where a struct gsym_diag is taken it may be NULL; after a failure it holds a message that says which
+ * file, which section, which offset, and what was expected there. Results are written only on success.
  */
 #ifndef GSYM_GSYM_H
 #define GSYM_GSYM_H
@@ -27,14 +27,16 @@ extern "C" {
 
 #define GSYM_API __attribute__((visibility("default")))
 
-/* Words for a failure: one line, no trailing newline, always terminated. */
+/* Diagnosis of a failure: one line, no trailing newline, always terminated. */
 struct gsym_diag {
 	char text[512];
 };
 
 /* ---- The function record: what a producer fills, the writer takes and the decoder gives ---- */
 
-/* One row of a line table: it holds from its address to that of the next row, the last to the function's end.
+/*
+ * One row of a line table: in effect from its address to that of the next row, the last to the function's
+ * end.
  */
 struct gsym_row {
 	uint32_t off;  /* address - start of the function */
@@ -99,7 +101,7 @@ struct gsym_func {
 
 struct gsym_reader;
 
-/* What the header and the tables say. */
+/* Contents of the header and sizes of the tables. */
 struct gsym_info {
 	uint16_t version; /* 1 or 2 */
 	bool big_endian;
@@ -139,11 +141,13 @@ GSYM_API const char *gsym_reader_string(const struct gsym_reader *reader, uint64
 GSYM_API int gsym_reader_file(const struct gsym_reader *reader, uint32_t index, const char **ret_dir,
 			      const char **ret_base);
 
-/* String table offsets of entry @index, for those who copy tables. */
+/* String table offsets of entry @index, for copying tables. */
 GSYM_API int gsym_reader_file_strings(const struct gsym_reader *reader, uint32_t index, uint64_t *ret_dir,
 				      uint64_t *ret_base);
 
-/* Start address of function @index < num_addresses; they ascend, equal ones are possible. */
+/*
+ * Start address of function @index < num_addresses. Addresses ascend; several functions may start at one.
+ */
 GSYM_API uint64_t gsym_reader_address(const struct gsym_reader *reader, uint32_t index);
 
 /* Memory for decoded functions, reusable from call to call. One thread at a time. */
@@ -161,8 +165,8 @@ GSYM_API int gsym_reader_function(const struct gsym_reader *reader, uint32_t ind
 				  struct gsym_diag *diag);
 
 /*
- * The function that answers for @addr: the innermost sized one that contains it, else one of unknown size
- * that starts before it. Writes its index. -ENOENT when there is none.
+ * The function that contains @addr: the innermost sized one, otherwise one of unknown size that starts at
+ * or before it. Writes its index. -ENOENT when there is none.
  */
 GSYM_API int gsym_reader_find(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret_index,
 			      struct gsym_diag *diag);
@@ -195,7 +199,7 @@ struct gsym_answer {
 	bool has_rows;       /* false: no line and no inlined call is known here, only the symbol */
 };
 
-/* Frees what the answer holds; it is as at the beginning then. */
+/* Frees the frames and resets the answer to its initial state. */
 GSYM_API void gsym_answer_deinit(struct gsym_answer *answer);
 
 /* Looks up a link-time address: 0, -ENOENT, -EBADMSG (the record is damaged), -ENOMEM. */
@@ -203,8 +207,8 @@ GSYM_API int gsym_lookup(const struct gsym_reader *reader, uint64_t addr, struct
 			 struct gsym_diag *diag);
 
 /*
- * The same, but where the line of the address is 0, which compilers say of code that belongs to no line, the
- * innermost frame gets the nearest one before it in the same function, and is approximate.
+ * Likewise, but where the line of the address is 0, which compilers use for code that belongs to no line,
+ * the innermost frame gets the nearest line before it in the same function and is marked approximate.
  */
 GSYM_API int gsym_lookup_near(const struct gsym_reader *reader, uint64_t addr, struct gsym_answer *answer,
 			      struct gsym_diag *diag);

@@ -13,8 +13,8 @@
 bool address_parse(const char *text, size_t size, uint64_t *ret);
 
 /*
- * The same for a line, which @text begins with: how many bytes it takes with its newline. 0 for one that has
- * more than an address, too many digits to be told at once, or no newline: which is no judgement.
+ * Parses the line that @text begins with: how many bytes it takes, newline included. 0 when it is not just
+ * an address of at most 16 digits and a newline; the caller then decides with address_parse().
  */
 size_t address_line(const char *text, size_t size, uint64_t *ret);
 

@@ -14,7 +14,7 @@
 
 #define HOST_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
-/* A run of bytes somebody else owns. */
+/* Bytes, borrowed. */
 struct span {
 	const uint8_t *data;
 	size_t size;

@@ -1,10 +1,10 @@
 /*
- * cursor.h - the one way to read bytes that nobody has checked.
+ * cursor.h - bounds-checked reading of untrusted bytes.
  *
- * A cursor is a window on bytes plus a sticky error: the first read that does not fit parks the cursor at
- * its end and every later read gives zero. A decoder can therefore be written like the table in the
+ * A cursor is a window on bytes plus a sticky error: the first read that does not fit moves the cursor to
+ * its end, and every later read gives zero. A decoder can therefore be written like the table in the
  * specification and be checked once per record, with cursor_ok(). Loops must run on bytes left
- * (cursor_left()) or on counts that were checked with cursor_can_hold(), never on a value just read.
+ * (cursor_left()) or on counts checked with cursor_can_hold(), never on a value just read.
  */
 #ifndef GSYM_BASE_CURSOR_H
 #define GSYM_BASE_CURSOR_H
@@ -130,7 +130,7 @@ static inline uint64_t cursor_uint(struct cursor *c, unsigned size)
 	return 0;
 }
 
-/* The long way of cursor_uleb(): padding that adds nothing is accepted, bits past the 64th are not. */
+/* Slow path of cursor_uleb(): redundant padding is accepted, bits past the 64th are not. */
 static inline uint64_t cursor_uleb_slow(struct cursor *c)
 {
 	const uint8_t *at = c->pos;
@@ -212,8 +212,8 @@ static inline const char *cursor_str(struct cursor *c)
 }
 
 /*
- * The next @n bytes as a cursor of their own, whose offsets still count from the parent's start: a decoder
- * cannot leave its record, and the parent has stepped over what the decoder does not know.
+ * The next @n bytes as a sub-cursor whose offsets still count from the parent's start: a decoder cannot
+ * leave its record, and the parent has skipped what the decoder does not know.
  */
 static inline struct cursor cursor_window(struct cursor *c, uint64_t n)
 {

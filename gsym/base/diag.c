@@ -21,7 +21,7 @@ int diag_prefix(struct gsym_diag *diag, int err, const char *fmt, ...)
 		return err;
 	char old[sizeof(diag->text)];
 	memcpy(old, diag->text, sizeof(old));
-	if (!*old) /* nobody had words: better the system's than none */
+	if (!*old) /* no message was set: fall back to that of the errno */
 		snprintf(old, sizeof(old), "%s", strerror(-err));
 	va_list args;
 	va_start(args, fmt);

@@ -1,9 +1,9 @@
 /*
- * diag.h - the words that go with an error code.
+ * diag.h - diagnostics that accompany an error code.
  *
- * Functions that can fail return 0 or a negative errno; the words go into an optional struct gsym_diag of the
- * caller (NULL is fine everywhere). Layers that know more prepend: a decoder says what and where, the caller
- * that knows the section and the file puts them in front.
+ * Functions that can fail return 0 or a negative errno; the message goes into an optional struct gsym_diag
+ * of the caller (NULL is accepted everywhere). Layers that know more prepend context: a decoder says what
+ * is wrong and where, its callers put section and file in front.
  */
 #ifndef GSYM_BASE_DIAG_H
 #define GSYM_BASE_DIAG_H

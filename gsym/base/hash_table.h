@@ -4,7 +4,7 @@
  * The caller computes the hashes and compares the keys:
  *
  *	for (struct table_link *l = table_first(&t, hash); l; l = table_next(l, hash))
- *		if (same(TABLE_ENTRY(l, struct thing), key))
+ *		if (same(TABLE_ENTRY(l, struct entry), key))
  *			...
  */
 #ifndef GSYM_BASE_HASH_TABLE_H

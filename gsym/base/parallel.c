@@ -49,7 +49,7 @@ void parallel_for(unsigned threads, size_t n, void (*body)(void *user, size_t in
 	unsigned started = 0;
 	if (threads > n)
 		threads = (unsigned)n;
-	/* A thread that cannot be had is only missed: the others do its share. */
+	/* Failure to create a thread is not an error: the others take its share of the indexes. */
 	for (unsigned t = 1; t < threads && t < THREADS_MAX; t++) {
 		helpers[started] = (struct helper){.loop = &loop, .thread = t};
 		if (pthread_create(&helpers[started].id, NULL, helper_main, &helpers[started]))

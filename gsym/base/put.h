@@ -1,9 +1,9 @@
 /*
- * put.h - what answers consist of, written where somebody made room for it: numbers eight digits at a time,
- * strings in whole blocks.
+ * put.h - numbers and strings written into reserved memory: eight digits at a time, strings in whole
+ * blocks.
  *
- * Each function writes at @at and gives the place behind what it wrote. More bytes behind that may be
- * overwritten, up to PUT_SLACK; so many can be read behind each string, too.
+ * Each function writes at @at and returns the end of what it wrote. Up to PUT_SLACK more bytes may be
+ * overwritten after that end, and as many must be readable after each string.
  */
 #ifndef GSYM_BASE_PUT_H
 #define GSYM_BASE_PUT_H
@@ -84,7 +84,7 @@ static inline char *put_char(char *at, char c)
 	return at + 1;
 }
 
-/* A string with PUT_SLACK readable bytes behind it. */
+/* A string with PUT_SLACK readable bytes after its end. */
 static inline char *put_span(char *at, const struct span *span)
 {
 	memcpy(at, span->data, PUT_BLOCK);

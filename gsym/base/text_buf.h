@@ -38,7 +38,7 @@ static inline void text_reset(struct text_buf *buf)
 	buf->failed = false;
 }
 
-/* Room for @more bytes after the present ones; false, and failed, without memory. */
+/* Reserves @more bytes at the end; false, and failed, without memory. */
 static inline bool text_reserve(struct text_buf *buf, size_t more)
 {
 	invariant(buf->n <= buf->cap);

@@ -19,7 +19,7 @@
 		size_t n, cap; \
 	}
 
-/* Room for @more elements after the present ones: 0 or -ENOMEM. */
+/* Reserves @more elements at the end: 0 or -ENOMEM. */
 static inline int vec_reserve_(void **v, size_t n, size_t *cap, size_t more, size_t elem)
 {
 	size_t need, bytes, want = *cap ? *cap * 2 : 16;

@@ -1,4 +1,4 @@
-/* A list of call sites: a count, then the packed sites, each with a list of strings of its own. */
+/* A list of call sites: a count, then the packed sites, each followed by its list of strings. */
 #include "gsym/codec/callsite.h"
 
 #include "gsym/base/diag.h"

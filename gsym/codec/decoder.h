@@ -21,9 +21,9 @@ struct gsym_decoder {
 	VEC(struct gsym_range) ranges;
 	VEC(struct gsym_callsite) callsites;
 	VEC(uint64_t) patterns;
-	VEC(struct gsym_func) funcs;    /* the function asked for, then those merged with it */
+	VEC(struct gsym_func) funcs;    /* the function decoded, then those merged with it */
 	VEC(struct decoder_mark) marks; /* where the stretches of each of them begin */
-	uint64_t bytes;                 /* of the records asked for so far, which may share them */
+	uint64_t bytes;                 /* of all records decoded so far, which may overlap */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * format.h - the numbers of the GSYM format on disk, versions 1 and 2 (gsym(5)).
+ * format.h - constants of the GSYM format, versions 1 and 2 (gsym(5)).
  *
- * Internal. Constants keep the spelling of the format's own words.
+ * Internal. Names of constants are spelled as in the format's specification.
  */
 #ifndef GSYM_CODEC_FORMAT_H
 #define GSYM_CODEC_FORMAT_H
@@ -17,7 +17,7 @@ enum {
 	V1_UUID_OFF = 28,
 	V1_UUID_MAX = 20,
 	V2_HEADER_SIZE = 20,
-	V2_STRING_ENCODING_LIST = 0, /* NUL-terminated strings one after the other */
+	V2_STRING_ENCODING_LIST = 0, /* consecutive NUL-terminated strings */
 	GLOBAL_ENTRY_SIZE = 20,      /* one GlobalData entry of version 2: u32 type, u64 offset, u64 size */
 
 	V1_STRP_SIZE = 4,

@@ -43,9 +43,10 @@ static LEB_INLINE bool read_ranges(struct cursor *c, uint64_t n, uint64_t base, 
 }
 
 /*
- * Goes on to the first sibling that contains the address and stops behind its ranges: true. Else stops behind
- * the list of siblings, or where it is damaged or @ret_level passes INLINE_DEPTH_MAX. Nodes further down are
- * read like siblings, only that they do not count: one loop with few branches beats two with fewer steps.
+ * Advances to the first sibling that contains the address and stops after its ranges: true. Otherwise
+ * stops after the list of siblings, or where it is damaged or @ret_level exceeds INLINE_DEPTH_MAX.
+ * Descendants are read like siblings, except that they do not match: one loop with few branches is faster
+ * than two loops with fewer steps.
  */
 static LEB_INLINE bool seek_sibling(struct inline_walk *walk, uint64_t *ret_first, unsigned *ret_level)
 {
@@ -163,7 +164,7 @@ static int decode_root(struct cursor *c, const struct gsym_tables *tables, uint6
 	return cursor_ok(c) ? 0 : -EBADMSG;
 }
 
-/* The words for a failure of the functions above. */
+/* Diagnoses a failure of the functions above. */
 static int decode_failed(int err, const struct cursor *c, struct gsym_diag *diag)
 {
 	if (err == -ENOMEM)

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* One place for the words: which node, and what is wrong with it. */
+/* Names the node and what is wrong with it. */
 static int bad(struct gsym_diag *diag, int err, size_t node, const char *what)
 {
 	return diag_set(diag, err, "inline node %zu: %s", node, what);

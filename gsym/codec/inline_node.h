@@ -1,9 +1,8 @@
 /*
- * inline_node.h - the parts of a node of inline info, for those who read nodes in loops. Internal.
+ * inline_node.h - the fields of a node of inline info, for loops that read nodes. Internal.
  *
- * A node is the number of its ranges, 0 at the end of a list of siblings; the ranges; and what read_node()
- * reads. One that is only passed over is checked less: what its bytes say does not matter, as long as it is
- * clear where they end.
+ * A node is the number of its ranges, which is 0 at the end of a list of siblings; the ranges; and the
+ * fields of read_node(). A node that is skipped is checked less strictly: only its end must be certain.
  */
 #ifndef GSYM_CODEC_INLINE_NODE_H
 #define GSYM_CODEC_INLINE_NODE_H
@@ -43,7 +42,7 @@ static inline void read_node(struct cursor *c, const struct gsym_tables *tables,
 	node->call_line = (uint32_t)line;
 }
 
-/* Passes over it: whether there are children. */
+/* Skips the fields of read_node(): whether there are children. */
 static LEB_INLINE bool skip_node(struct cursor *c, unsigned strp_size)
 {
 	bool has_children = cursor_u8(c) != 0;

@@ -1,9 +1,9 @@
 /*
- * leb.h - LEB128 for the loops that lookups spend their time in.
+ * leb.h - LEB128 for the inner loops of lookups.
  *
- * Whether a number has one byte or two is close to random in line tables and inline info, so up to two bytes
- * are read without a branch on their number. Longer ones, and the last byte of a window, go the long way, on
- * a copy of the cursor: a cursor whose address is never taken stays in registers. Internal.
+ * Whether a number has one byte or two is close to random in line tables and inline info, so up to two
+ * bytes are read without a branch on the length. Longer numbers, and the last byte of a window, take the
+ * slow path on a copy of the cursor: a cursor whose address is never taken stays in registers. Internal.
  */
 #ifndef GSYM_CODEC_LEB_H
 #define GSYM_CODEC_LEB_H
@@ -12,13 +12,13 @@
 
 #define LEB_INLINE inline __attribute__((always_inline))
 
-/* The cases the fast way handles: two bytes can be read and a number ends with one of them. */
+/* Whether the fast path applies: two bytes can be read, and the number ends with one of them. */
 static LEB_INLINE bool leb_is_short(const struct cursor *c)
 {
 	return __builtin_expect(cursor_left(c) >= 2 && !(c->pos[0] & c->pos[1] & 0x80), 1);
 }
 
-/* The up to 14 bits of such a number, and how many there are. */
+/* The value of such a number, and its width in bits. */
 static LEB_INLINE uint64_t leb_take_short(struct cursor *c, unsigned *ret_bits)
 {
 	uint64_t two = c->pos[0] >> 7;
@@ -39,7 +39,7 @@ static LEB_INLINE uint64_t leb_unsigned(struct cursor *c)
 	return v;
 }
 
-/* The same for a number that nearly always has one byte: there the branch is the faster way. */
+/* Likewise for a number that nearly always has one byte: there the branch predicts well and is faster. */
 static LEB_INLINE uint64_t leb_tiny(struct cursor *c)
 {
 	if (__builtin_expect(cursor_left(c) && *c->pos < 0x80, 1))
@@ -62,8 +62,8 @@ static LEB_INLINE uint64_t leb_signed(struct cursor *c)
 }
 
 /*
- * Passes over two numbers: of eight bytes looked at together, those that end a number have their top bit
- * clear, and the second of them is the last byte.
+ * Skips two numbers: among the next eight bytes, those that end a number have their top bit clear, and the
+ * second of these is the last byte.
  */
 static LEB_INLINE void leb_skip_pair(struct cursor *c)
 {

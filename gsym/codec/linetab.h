@@ -14,14 +14,14 @@
 #include "gsym/codec/interval.h"
 
 /*
- * File and line of the row that holds at @off bytes from the function's start; its own offset is left 0.
- * -ENOENT when the first row lies behind @off, -EBADMSG when the bytes up to there are no line table.
+ * File and line of the row in effect at @off bytes from the function's start; its own offset is left 0.
+ * -ENOENT when the first row starts after @off, -EBADMSG when the bytes up to there are not a line table.
  */
 int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag);
 
 /*
- * The same, but of several rows at the address of that row the first that has a file and a line; the last if
- * none has. Slower.
+ * Likewise, but of several rows at the address of that row, the first that has a file and a line, or the
+ * last if none has. Slower, as rows are compared.
  */
 int linetab_lookup_first(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag);
 

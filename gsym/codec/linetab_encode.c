@@ -117,8 +117,8 @@ static struct deltas best_window(const struct tally *v, size_t n)
 }
 
 /*
- * @all has room for 2 * NEAR tallies, and @n_far are behind that. Puts the distinct ones in order at its
- * beginning and gives their number. Near ones never overwrite far ones that are still to be moved.
+ * @all has space for 2 * NEAR tallies, followed by the @n_far others. Moves the distinct ones, sorted, to
+ * its beginning and returns their number. Near ones never overwrite far ones that are still to be moved.
  */
 static size_t join_tallies(struct tally *all, size_t n_far, const struct near_counts *near)
 {

@@ -1,7 +1,7 @@
 /*
  * merged.h - other functions folded onto the same code (gsym(5), "Merged functions").
  *
- * A block of whole function records, each behind its length. Internal.
+ * A count, then whole function records, each preceded by its length. Internal.
  */
 #ifndef GSYM_CODEC_MERGED_H
 #define GSYM_CODEC_MERGED_H

@@ -1,4 +1,4 @@
-/* Taking a function record apart. The record has no length of its own: it ends with a block of type 0. */
+/* Splitting a function record into its blocks. The record has no length: it ends with a block of type 0. */
 #include "gsym/codec/record.h"
 
 #include "gsym/base/diag.h"

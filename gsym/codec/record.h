@@ -11,7 +11,7 @@
 #include "gsym/codec/decoder.h"
 #include "gsym/codec/format.h"
 
-/* A record taken apart, nothing decoded. */
+/* A record split into its blocks, which are not decoded. */
 struct function_info {
 	uint64_t off;                          /* of the record, for messages */
 	uint64_t end;                          /* how far it was read */
@@ -27,8 +27,8 @@ static inline bool record_has(const struct function_info *r, enum info_type type
 }
 
 /*
- * Takes the record apart that begins at @c. Blocks of unknown type are passed over. -EBADMSG when it does not
- * end within @c, has two blocks of one type, or no name.
+ * Splits the record that begins at @c. Blocks of unknown type are skipped. -EBADMSG when it does not end
+ * within @c, has two blocks of one type, or no name.
  */
 int record_parse(struct cursor c, const struct gsym_tables *tables, struct function_info *ret,
 		 struct gsym_diag *diag);
@@ -41,8 +41,9 @@ int record_decode(const struct function_info *r, uint64_t start, const struct gs
 		  struct gsym_decoder *out, struct gsym_diag *diag);
 
 /*
- * Appends @func as a record to @out. Blocks come in the order of their types; empty ones are left out. After
- * a failure (-EINVAL, -EOVERFLOW, -ENOMEM) @out holds part of a record, which the caller cuts off.
+ * Appends @func as a record to @out. Blocks are written in the order of their types, empty ones are
+ * omitted. After a failure (-EINVAL, -EOVERFLOW, -ENOMEM) @out ends with a partial record, which the
+ * caller truncates.
  */
 int record_encode(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables,
 		  struct gsym_diag *diag);

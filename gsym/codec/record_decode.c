@@ -52,7 +52,7 @@ static int decode_one(const struct function_info *r, uint64_t start, const struc
 	return decode_blocks(r, tables, d, diag);
 }
 
-/* One record of the merged list: like its holder, but it must not have such a list itself. */
+/* A record of the merged list: like the one that holds it, except that merged functions do not nest. */
 static int decode_merged_one(struct cursor c, const struct function_info *holder, uint64_t start,
 			     const struct gsym_tables *tables, struct gsym_decoder *d, struct gsym_diag *diag)
 {

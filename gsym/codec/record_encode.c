@@ -1,4 +1,4 @@
-/* Encoding whole function records: each block is written behind a length that is filled in afterwards. */
+/* Encoding function records. The length in front of a block is patched in once the block is written. */
 #include "gsym/codec/record.h"
 
 #include "gsym/base/diag.h"

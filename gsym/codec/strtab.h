@@ -1,6 +1,10 @@
 /*
- * strtab.h - a string table being written: NUL-terminated strings, each stored once, in the order in which
- * they came. Offset 0 is the empty string. Internal.
+ * strtab.h - a string table being written: NUL-terminated strings, each stored once, in order of
+ * insertion. Offset 0 is the empty string.
+ *
+ * The hash table of offsets is specialised rather than shared with filetab.h and string_map.h: slots
+ * differ (this one keeps size and hash, so that growing reads no string and most mismatches cost no memory
+ * access), and lookups are the inner loop of writing. Internal.
  */
 #ifndef GSYM_CODEC_STRTAB_H
 #define GSYM_CODEC_STRTAB_H

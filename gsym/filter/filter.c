@@ -1,6 +1,7 @@
 /*
- * Bytes become lines, lines are looked at by each format in turn, and those with frames go onto the stack. A
- * line is taken when all that was held before it is settled, so that after -EAGAIN it can be tried again.
+ * Input is split into lines; each is offered to the formats in turn, and those with frames are added to
+ * the pending stack. A line is consumed once everything pending before it is flushed, so that after
+ * -EAGAIN it can be processed again.
  */
 #include "gsym/filter/filter.h"
 
@@ -43,7 +44,7 @@ struct filter {
 	struct pending_stack stack;
 	struct report report;
 	struct json_report json;
-	struct text_buf line; /* what is there of the next one */
+	struct text_buf line; /* the incomplete next line */
 	bool passing;         /* the rest of a line that is too long */
 };
 
@@ -289,7 +290,7 @@ static int hold_json(struct filter *f, const char *bytes, size_t size, size_t *r
 
 /* ---- Input ---- */
 
-/* Gives up on a line that is too long: what is there of it goes out, and so will the rest. */
+/* A line that is too long: copies what has been read of it, and later the rest. */
 static int pass_line(struct filter *f, struct text_buf *out)
 {
 	int err = f->report.held || f->report.replayed ? replay(f, out) : 0;

@@ -1,17 +1,17 @@
 /*
- * filter.h - logs with their addresses explained.
+ * filter.h - symbolication of logs.
  *
- * Bytes in, bytes out: a log is copied, and what is known of the code addresses in it is written where
- * readers of each kind of log look for it. gsym(1), "gsym filter", lists the kinds, and what becomes of each.
- * Every other byte comes out as it went in, in its place.
+ * Bytes in, bytes out: the log is copied, with code addresses replaced or extended where each kind of log
+ * has them. gsym(1), "gsym filter", lists the formats and what is written for each. All other bytes are
+ * copied unchanged and in order.
  *
- * Consecutive frames are resolved as one stack (stack_resolver.h), so they are held until it ends: at the
- * next line that is no frame, or when the caller says that no more comes for now. The report of a crash on
- * Apple's systems names its images behind the frames, so it is held as a whole. All that is held has limits;
- * beyond them it is copied as it is, or cut into two stacks.
+ * Consecutive frames are resolved as one stack (stack_resolver.h), so they are buffered until it ends: at
+ * the next line without a frame, or when the caller signals a pause. Apple's crash reports list images
+ * after the frames, so a report is buffered as a whole. All buffers have limits; beyond them input is
+ * copied unchanged, or a stack is split.
  *
- * Images belong to the caller, who may still have to make them: then filter_write() returns -EAGAIN and is
- * called again.
+ * Images belong to the caller, and may still have to be converted: then filter_write() returns -EAGAIN and
+ * is called again.
  */
 #ifndef GSYM_FILTER_FILTER_H
 #define GSYM_FILTER_FILTER_H
@@ -19,7 +19,7 @@
 #include "gsym/base/text_buf.h"
 #include "gsym/filter/filter_types.h"
 
-/* What comes behind the bytes at hand. */
+/* What follows the bytes given. */
 enum filter_rest {
 	FILTER_MORE,  /* more bytes */
 	FILTER_PAUSE, /* nothing for now: an open stack ends here. What is not a whole line, or a whole
@@ -35,12 +35,16 @@ struct filter *filter_new(const struct filter_images *images, const struct filte
 void filter_free(struct filter *filter);
 
 /*
- * Takes the @size bytes of @bytes and appends to @out what they become; *ret_used is how many were taken, all
- * of them on success. How a log is cut into calls with FILTER_MORE makes no difference.
+ * Processes input.
  *
- * 0; -EAGAIN when an image is being made: call again, with the bytes that were not taken and the same @rest;
- * -ENOMEM, after which the filter may only be freed. So it may when reading an image raises a signal (its
- * file was cut short).
+ * @bytes, @size: input; splitting it into calls with FILTER_MORE makes no difference
+ * @rest: what follows
+ * @out: appended to
+ * @ret_used: bytes consumed, all of them on success
+ *
+ * Returns 0; -EAGAIN when an image is being converted: call again with the bytes that were not consumed
+ * and the same @rest; -ENOMEM, after which the filter may only be freed, as after a signal raised by
+ * reading an image (its file was truncated).
  */
 int filter_write(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest,
 		 struct text_buf *out, size_t *ret_used);

@@ -9,19 +9,19 @@
 #include "gsym/render/demangle/demangle.h"
 
 enum {
-	FILTER_LINE_MAX = 4096,          /* bytes of a line: a longer one is copied without being looked at */
+	FILTER_LINE_MAX = 4096,          /* bytes of a line; longer ones are copied unchanged */
 	FILTER_STACK_BYTES = 128 * 1024, /* of the lines of a stack */
 	FILTER_REPORT_MAX = 4 << 20,     /* bytes of a report that is held as a whole */
 	FILTER_ID_SIZE = 129,            /* an id and a NUL */
 	FILTER_NAME_SIZE = 256,          /* a module's name or path and a NUL; of a longer one the end */
 };
 
-/* An image, as a log speaks of it. */
+/* A module as a log identifies it. */
 struct filter_module {
 	/* Hexadecimal digits in lower case, perhaps with "xxh3-" before them: a build id, a UUID, or a
 	 * Breakpad debug id with its age. "": the log does not say. */
 	char id[FILTER_ID_SIZE];
-	bool needs_names; /* places in it are called by functions' names: name_index.h will be used */
+	bool needs_names;            /* frames give a symbol and offset: name_index.h will be used */
 	char name[FILTER_NAME_SIZE]; /* file name or path; "vmlinux" for the kernel itself; "": not known */
 	bool is_kernel; /* the kernel or a module of it, which has no ".ko" in its name, and '_' for '-' */
 };
@@ -39,10 +39,10 @@ struct filter_image {
 
 struct filter_images {
 	/*
-	 * Finds an image: 0; -ENOENT, and no other negative errno but those that follow, when there is none
-	 * to be had; -EAGAIN when it may be there later; -ENOMEM. What it gives has to stay open until the
-	 * call of filter_write() returns that asked for it. After -EAGAIN others of the same stack are asked
-	 * for, too, so that they can be made at the same time.
+	 * Finds an image: 0; -ENOENT, and only the errnos listed here, when there is none; -EAGAIN when it
+	 * may be available later; -ENOMEM. The image must stay open until the call of filter_write() that
+	 * requested it returns. After -EAGAIN the other images of the stack are still requested, so that
+	 * they can be converted concurrently.
 	 */
 	int (*find)(void *user, const struct filter_module *module, struct filter_image *ret);
 	void *user;

@@ -1,8 +1,9 @@
 /*
- * log_format.h - what the formats of logs tell the filter: one file each.
+ * log_format.h - what a log format implements: one file each in formats/, one row in the table of
+ * filter.c.
  *
- * A format looks at one line at a time. It says which frames are in it (find), or learns what the line says
- * of modules (note). Finding changes nothing, as a line may be looked at again while an image is being made.
+ * A format sees one line at a time. It finds the frames in it (find), or learns about modules from it
+ * (note). Finding has no side effects, as a line may be processed again after an image has been converted.
  */
 #ifndef GSYM_FILTER_LOG_FORMAT_H
 #define GSYM_FILTER_LOG_FORMAT_H
@@ -38,7 +39,7 @@ enum frame_style {
 	STYLE_PC,        /* func[dir/file.c:12] */
 	STYLE_SYMBOL,    /* a mangled name alone: func */
 	STYLE_IPS,       /* ,"symbol":"func","symbolLocation":4,"sourceFile":"file.c","sourceLine":12 */
-	STYLE_PLAIN,     /* behind what is there: func at dir/file.c:12 */
+	STYLE_PLAIN,     /* after the original text: func at dir/file.c:12 */
 };
 
 /* An address in a line. */
@@ -49,21 +50,23 @@ struct log_frame {
 	uint64_t symbol_size;            /* FRAME_NAME: what the log says of it, 0 = nothing */
 	uint32_t symbol_from, symbol_to; /* FRAME_NAME, STYLE_SYMBOL: the name, in the line */
 	uint32_t from, to;               /* bytes of the line that the answer replaces */
-	uint32_t tail;                   /* those from here to @to stay behind an answer without a line */
-	uint32_t label_from, label_to;   /* STYLE_APPLE: how the line calls the module */
-	uint32_t number;                 /* of the frame in its stack */
-	uint64_t thread; /* whose stack, if the log tells them apart: lines of several may mix. 0 = it does
-			    not say */
+	uint32_t tail; /* from here to @to the original text is kept after an answer without a line */
+	uint32_t label_from, label_to; /* STYLE_APPLE: how the line calls the module */
+	uint32_t number;               /* of the frame in its stack */
+	uint64_t thread; /* identifies the stack where a log interleaves several; 0 = not stated */
 	uint8_t space;   /* enum frame_space */
 	uint8_t style;   /* enum frame_style */
 	uint8_t kind;    /* enum frame_pc */
 	bool has_number;
-	bool apart;  /* stands for itself, in no chain of calls */
+	bool apart;  /* not part of a call chain */
 	bool silent; /* its line stays as it is */
-	/* Set when it is held: the number of its chain of calls, and a frame behind it in that chain for the
-	 * same place. */
+	/*
+	 * Set when the line is buffered: the number of its call chain, and a later frame of that chain for
+	 * the same address.
+	 */
 	uint32_t chain, same;
-	bool head; /* where the processor was. Whoever called it may follow behind lines without frames */
+	bool head; /* the program counter of an interrupted CPU; its callers may follow after lines without
+		      frames */
 };
 
 /* A module that a log has declared. */
@@ -84,7 +87,7 @@ struct log_modules {
 	VEC(struct log_module) list;
 };
 
-/* What lines have told, by format. */
+/* State learned from previous lines, by format. */
 struct log_context {
 	struct log_modules apple, coredump, markup;
 	VEC(struct log_mapping) mappings;
@@ -95,8 +98,8 @@ struct log_context {
 /* What a line without frames means for the stack before it. */
 enum gap {
 	GAP_ENDS,   /* no more of it */
-	GAP_INSIDE, /* it goes on */
-	GAP_HEAD,   /* it goes on if no more than its head was there */
+	GAP_INSIDE, /* it continues */
+	GAP_HEAD,   /* it continues only if just the head was seen */
 };
 
 struct log_format {
@@ -105,7 +108,7 @@ struct log_format {
 		       struct log_frame ret[static LINE_FRAMES_MAX]);
 	/* Learns from a line without frames of this format. 0 or -ENOMEM. NULL: nothing to learn. */
 	int (*note)(struct log_context *context, struct text_scan line);
-	/* Whether a stack goes on behind a line without frames; @ret_thread: whose. NULL: no stack does. */
+	/* Whether a stack continues after a line without frames; @ret_thread: whose. NULL: never. */
 	enum gap (*gap)(struct text_scan line, uint64_t *ret_thread);
 };
 

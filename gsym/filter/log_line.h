@@ -1,12 +1,10 @@
-/*
- * log_line.h - answers put into lines, as each kind of log has them.
- */
+/* log_line.h - lines with their frames replaced by answers, as each format has them. */
 #ifndef GSYM_FILTER_LOG_LINE_H
 #define GSYM_FILTER_LOG_LINE_H
 
 #include "gsym/filter/log_format.h"
 
-/* A line with what is known of its frames. */
+/* A line and its resolved frames. */
 struct resolved_line {
 	const char *text; /* with its newline, if it has one */
 	size_t size;
@@ -17,8 +15,8 @@ struct resolved_line {
 };
 
 /*
- * Appends the line. A frame without an answer stays as it is. Inlined calls take lines of their own before
- * the function's, where the format has a line for each frame.
+ * Appends the line. A frame without an answer stays as it is. Inlined calls get lines of their own before
+ * the function's, in formats with a line for each frame.
  */
 void log_line_write(struct text_buf *out, const struct resolved_line *line,
 		    const struct stack_resolver *resolver, struct gsym_answer *answer,

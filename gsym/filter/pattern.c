@@ -1,6 +1,6 @@
 /*
- * A pattern becomes a tree, the tree a program whose steps either eat a byte or lead to other steps. The
- * matcher keeps the set of all steps that could be next.
+ * Thompson's construction: a pattern is parsed to a tree, the tree compiled to a program of an NFA, and
+ * the matcher advances the set of all its states over the name in lockstep, without backtracking.
  */
 #include "gsym/filter/pattern.h"
 
@@ -10,7 +10,7 @@ enum {
 	REPEAT_MAX = 255, /* POSIX's RE_DUP_MAX */
 	NO_LIMIT = UINT16_MAX,
 	EMITTED_MAX = 16 * PATTERN_PROGRAM_MAX,
-	NO_NODE = 0, /* node 0 matches nothing but the empty string */
+	NO_NODE = 0, /* node 0 matches the empty string only */
 };
 
 /* ---- The tree ---- */
@@ -44,7 +44,7 @@ enum op {
 	OP_SET, /* number x */
 	OP_BEGIN,
 	OP_END,
-	OP_SPLIT, /* goes on at x and at y */
+	OP_SPLIT, /* continues at x and at y */
 	OP_JUMP,  /* at x */
 	OP_MATCH,
 };

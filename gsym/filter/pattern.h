@@ -1,13 +1,12 @@
 /*
- * pattern.h - regular expressions from files, matched in bounded time.
+ * pattern.h - regular expressions from untrusted files, matched in bounded time.
  *
- * Call sites name their callees by POSIX extended regular expressions, and files are hostile: the C library's
- * matcher can take exponential time or memory for a line of text. This one runs all alternatives in step, one
- * byte of the name after the other, so its work is the length of the name times that of the pattern, and the
- * pattern has limits. Bytes are characters.
+ * Call sites name their callees by POSIX extended regular expressions, and a hostile one can cost the C
+ * library's matcher exponential time or memory. This matcher simulates the NFA, so its work is the length
+ * of the name times that of the pattern, and patterns have limits. Bytes are characters.
  *
- * Not supported, and so no pattern: back references, and repetitions that expand to more than PROGRAM_MAX
- * steps.
+ * Not supported, and rejected: back references, and repetitions that expand to more than
+ * PATTERN_PROGRAM_MAX steps.
  */
 #ifndef GSYM_FILTER_PATTERN_H
 #define GSYM_FILTER_PATTERN_H

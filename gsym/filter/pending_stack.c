@@ -7,7 +7,7 @@
 #include "gsym/filter/log_line.h"
 
 enum {
-	SAME_NAME_MAX = 4096, /* functions of one name looked at */
+	SAME_NAME_MAX = 4096, /* functions of one name examined */
 	/* The kernel takes the distance to the next symbol for a size, so padding counts. */
 	PADDING_MAX = 64,
 };
@@ -81,7 +81,7 @@ static int find_image(struct pending_stack *stack, const struct filter_images *i
 	return err == -ENOMEM ? err : 0;
 }
 
-/* All of them are asked for, so that they can be made at the same time. */
+/* All images are requested before waiting, so that they can be converted concurrently. */
 static int find_images(struct pending_stack *stack, const struct filter_images *images)
 {
 	bool wait = false;
@@ -104,8 +104,8 @@ static unsigned fit(const struct name_hit *hit, const struct log_frame *frame)
 }
 
 /*
- * The function of that name, if there is just one that fits best. What follows may be further away than
- * padding; but a function that is larger than the log says is that of another build.
+ * The function of that name, if exactly one fits best. The next symbol may be further away than padding,
+ * but a function larger than the log states is of another build.
  */
 static bool find_function(const struct gsym_reader *reader, const char *name, size_t size,
 			  const struct log_frame *frame, struct name_hit *ret, int *ret_err)
@@ -174,8 +174,7 @@ static int locate_all(struct pending_stack *stack)
 
 /* ---- Resolving ---- */
 
-/* Goes over the frames that are walked, one chain after the other, and moves them to @stack->ordered or, if
- * @back, back again. */
+/* Visits the frames to resolve, chain by chain, and copies them to @stack->ordered or, if @back, back. */
 static void move_frames(struct pending_stack *stack, bool back)
 {
 	const struct stack_buffer *buffer = &stack->buffer;

@@ -1,6 +1,4 @@
-/*
- * pending_stack.h - the stacks that are held, resolved and written together.
- */
+/* pending_stack.h - the stacks being buffered: resolved and written together. */
 #ifndef GSYM_FILTER_PENDING_STACK_H
 #define GSYM_FILTER_PENDING_STACK_H
 
@@ -21,11 +19,13 @@ int pending_stack_init(struct pending_stack *stack);
 void pending_stack_deinit(struct pending_stack *stack);
 size_t pending_stack_memory(const struct pending_stack *stack);
 
-/* Tells frames of a kernel without an id, which were held before a line had it. */
+/* Sets the module of kernel frames that were buffered before a line gave the build id. */
 void pending_stack_set_kernel(struct pending_stack *stack, const struct filter_module *kernel);
 
-/* Resolves what is held, appends it to @out, and holds nothing. 0; -EAGAIN and -ENOMEM, after which all is
- * still held. */
+/*
+ * Resolves and appends what is buffered to @out, and empties the buffer. 0; -EAGAIN and -ENOMEM, after
+ * which the buffer is unchanged.
+ */
 int pending_stack_flush(struct pending_stack *stack, const struct filter_images *images,
 			const struct filter_options *options, struct text_buf *out);
 

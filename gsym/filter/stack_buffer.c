@@ -76,7 +76,7 @@ static bool is_open(const struct stack_buffer *buffer, const struct call_chain *
 	return false;
 }
 
-/* Another line is held. */
+/* Counts another buffered line for all chains. */
 static void pass(struct stack_buffer *buffer)
 {
 	for (size_t i = 0; i < buffer->n_open; i++)

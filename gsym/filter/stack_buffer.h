@@ -1,18 +1,18 @@
 /*
- * stack_buffer.h - lines that wait until their stack is whole, and which of their frames were called by
- *which.
+ * stack_buffer.h - lines buffered until their stack is complete, and the call chains their frames form.
  *
- * Most logs have the frames of a stack on consecutive lines. Those of the Linux kernel have more of it:
+ * Most logs have the frames of a stack on consecutive lines. The Linux kernel prints other lines between
+ * them:
  *
- *	[    5.1][  T123] RIP: 0010:func+0x12/0x40      the head: where the processor was,
- *	[    5.1][  T123] Code: 48 89 ...               what was in its registers,
+ *	[    5.1][  T123] RIP: 0010:func+0x12/0x40      the head: the program counter,
+ *	[    5.1][  T123] Code: 48 89 ...               registers,
  *	[    5.1][  T123] Call Trace:
  *	[    5.1][  T123]  <TASK>
- *	[    5.1][  T123]  caller+0x12/0x40             and who called it.
+ *	[    5.1][  T123]  caller+0x12/0x40             and the callers.
  *
- * Processors that report at the same time mix their lines, and what is behind the time tells them apart. So
- *what is held may be several chains of calls. The head may be told again, once more as a head or as the first
- *frame of the trace.
+ * CPUs that report at the same time interleave their lines, and the field after the time stamp identifies
+ * them. So the buffer may hold several call chains. The head may be repeated, as another head or as the
+ * first frame of the trace.
  */
 #ifndef GSYM_FILTER_STACK_BUFFER_H
 #define GSYM_FILTER_STACK_BUFFER_H
@@ -21,7 +21,7 @@
 
 enum {
 	CHAINS_MAX = 32,      /* open at a time */
-	CHAIN_QUIET_MAX = 64, /* lines that are held behind the last frame of a chain, for another one */
+	CHAIN_QUIET_MAX = 64, /* lines after the last frame of a chain before it is closed */
 };
 
 struct buffered_line {
@@ -29,7 +29,7 @@ struct buffered_line {
 	size_t first, n;  /* of its frames */
 };
 
-/* Frames that called each other, and more may come. */
+/* Frames that called each other; more may follow. */
 struct call_chain {
 	uint64_t thread;
 	uint32_t number;
@@ -53,22 +53,24 @@ struct stack_buffer {
 void stack_buffer_deinit(struct stack_buffer *buffer);
 size_t stack_buffer_memory(const struct stack_buffer *buffer);
 
-/* Nothing is held. */
+/* Empties the buffer. */
 void stack_buffer_reset(struct stack_buffer *buffer);
 
-/* Whether the line with the @n @frames of @format goes on with what is held. */
+/* Whether the line with the @n @frames of @format continues what is buffered. */
 bool stack_buffer_continues(const struct stack_buffer *buffer, const struct log_format *format,
 			    const char *line, size_t size, const struct log_frame *frames, size_t n);
 
-/* Whether more of what is held may follow behind the line, which has no frames. @text: without what ends it.
+/*
+ * Whether more frames of the buffered stacks may follow the line, which has none. @text: without the line
+ * ending.
  */
 bool stack_buffer_spans(const struct stack_buffer *buffer, struct text_scan text, size_t size);
 
-/* Holds the line, and sets @chain and @same of its frames. 0 or -ENOMEM. */
+/* Buffers the line, and sets @chain and @same of its frames. 0 or -ENOMEM. */
 int stack_buffer_add(struct stack_buffer *buffer, const struct log_format *format, const char *line,
 		     size_t size, const struct log_frame *frames, size_t n);
 
-/* Holds one without frames, of which stack_buffer_spans() is true. */
+/* Buffers a line without frames for which stack_buffer_spans() is true. */
 int stack_buffer_add_gap(struct stack_buffer *buffer, struct text_scan text, const char *line, size_t size);
 
 #endif

@@ -12,11 +12,11 @@
 enum {
 	PATTERNS_MAX = 1024, /* of one expectation */
 	/* Work on one stack, so that files whose records share their bytes cannot multiply it. */
-	BODIES_BUDGET = 256 * 1024,       /* functions looked at */
+	BODIES_BUDGET = 256 * 1024,       /* candidates examined */
 	SITES_BUDGET = 64 * 1024 * 1024,  /* bytes of lists of call sites read */
 	SEARCH_BUDGET = 64 * 1024 * 1024, /* steps of regular expressions */
 	FIXED_INSN = 4,       /* bytes of every instruction, on machines where they are all the same */
-	NAME_SIZE_MAX = 4096, /* longer names expect nobody and are not expected */
+	NAME_SIZE_MAX = 4096, /* longer names neither match nor are matched */
 };
 
 struct symbol_text {
@@ -34,7 +34,7 @@ struct candidate {
 	uint32_t first_pattern, n_patterns;
 };
 
-/* Whom a frame says it called. */
+/* The callees that a frame's call site names. */
 struct expectation {
 	const struct gsym_reader *from; /* image of that frame; NULL: nothing is expected */
 	VEC(struct symbol_text) patterns;
@@ -63,8 +63,10 @@ struct candidate_scan {
 
 enum { SCAN_ENOUGH = -ECANCELED };
 
-/* Whether code that goes on at offset @off, perhaps after a return address was stepped back, is behind
- * @site's call. */
+/*
+ * Whether code that continues at offset @off, from which a return address may have been adjusted, follows
+ * the call of @site.
+ */
 static bool is_behind(const struct candidate_scan *pass, const struct gsym_callsite *site, uint64_t start)
 {
 	uint64_t address = pass->frame->address, off = address - start;
@@ -240,8 +242,9 @@ static void apply(struct stack_resolver *w, const struct gsym_reader *reader)
 	for (size_t i = 0; i < w->bodies.n; i++)
 		w->bodies.v[i].kept = true;
 	/*
-	 * Nobody expected is here. In another image that may be a library that calls back. In the same one
-	 * the call was another: the caller's last frame is missing, or what it called has jumped on.
+	 * No expected function matches. In another image the frame may be a library that calls back. In
+	 * the same image the call was a different one: the caller's last frame is missing, or its callee
+	 * made a tail call.
 	 */
 	if (same)
 		e->from = NULL;
@@ -257,7 +260,7 @@ static void prefer(struct stack_resolver *w, uint32_t which)
 		w->bodies.v[i].kept = w->bodies.v[i].which == which;
 }
 
-/* Replaces what is expected by what the functions left say, if they say something. */
+/* Replaces the expectation by that of the functions kept, if they have one. */
 static int expect(struct stack_resolver *w, const struct gsym_reader *reader)
 {
 	struct expectation *e = &w->expected;

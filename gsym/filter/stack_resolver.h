@@ -1,25 +1,25 @@
 /*
  * stack_resolver.h - a stack of addresses resolved as a whole.
  *
- * Identical code folding leaves one body for several functions, and an address in it belongs to any of them.
- * The caller knows which one it called. So a stack is resolved from the outermost frame inwards, and each
- * frame tells the next whom to expect: the callees of the call site (gsym(5), "Call sites") at its return
- * address.
+ * Identical code folding leaves one body for several functions, and an address in it belongs to any of
+ * them, but the caller's record tells which one it called. So a stack is resolved from the outermost frame
+ * inwards, and each frame sets the expected callees of the next: those of the call site (gsym(5), "Call
+ * sites") at its return address.
  *
- * - Call sites are found by the return address itself; functions, lines and inlined calls by the byte before
- * it.
- * - Of several functions, those whose stored name equals an expected one are kept; if none does, those that
- * an expected one matches as a regular expression; if none does, all.
- * - Of those left the one that the log names is meant. A kernel's log names one of several symbols at an
- * address, whichever was called, so that calls count before it.
- * - A call site belongs to one of the functions of folded code. While several are left, those of all of them
- * count.
- * - The flag "internal" holds an expectation back from frames of other images, "external" from frames of the
- * same one.
- * - Code that was interrupted called nobody: an exact address expects nobody, wherever it stands.
- * - A frame of which nothing is known (no image, no function), or which has no call site there that names
- * somebody, passes the expectation on: it may be a library that calls back. In the image of the caller itself
- * a function nobody expected ends it.
+ * - Call sites are found by the return address itself; functions, lines and inlined calls by the byte
+ *   before it.
+ * - Of several functions, those whose stored name equals an expected one are kept; if none does, those
+ *   that an expected pattern matches as a regular expression; if none does, all.
+ * - Among those kept, the one named in the log is preferred. A kernel log names an arbitrary symbol of
+ *   several at an address, so call sites take precedence.
+ * - A call site belongs to one of the merged functions. While several are kept, the call sites of all
+ *   of them count.
+ * - The flag "internal" excludes frames of other images from an expectation, "external" those of the
+ *   same image.
+ * - Interrupted code made no call: an exact address sets no expectation, at any position.
+ * - A frame that cannot be resolved (no image, no function), or has no call site with callees there,
+ *   leaves the expectation in place: it may be a library that calls back. In the caller's own image a
+ *   function that was not expected ends it.
  */
 #ifndef GSYM_FILTER_STACK_RESOLVER_H
 #define GSYM_FILTER_STACK_RESOLVER_H
@@ -30,7 +30,7 @@
 enum frame_pc {
 	PC_EXACT,  /* the address of the instruction itself: the innermost frame, or one that was interrupted
 		    */
-	PC_RETURN, /* the address behind a call */
+	PC_RETURN, /* a return address */
 	PC_ADJUSTED, /* a return address from which the writer of the stack has taken something, to be within
 			 the call */
 };
@@ -49,8 +49,8 @@ struct resolver_frame {
 			 * nothing
 			 */
 	uint8_t kind;   /* enum frame_pc */
-	bool apart;     /* no part of the chain of calls: neither expected nor expecting */
-	bool outermost; /* nobody called it: those behind it are another stack's */
+	bool apart;     /* not part of the call chain: neither expected nor setting an expectation */
+	bool outermost; /* no caller is known: the frames after it are another stack's */
 	/* What is answered. */
 	int err;             /* 0; -ENOENT: in no function; -EBADMSG: the record is damaged */
 	uint64_t looked_up;  /* the address that frames and lines are those of */
@@ -66,14 +66,12 @@ struct stack_resolver *stack_resolver_new(void);
 void stack_resolver_free(struct stack_resolver *resolver);
 
 /*
- * Resolves @n frames, the innermost first, of one stack or one after the other, of images that are open until
- * it returns. 0 or -ENOMEM. A frame that cannot be resolved is no failure.
+ * Resolves @n frames, the innermost first, of one or several consecutive stacks, whose images stay open
+ * until it returns. 0 or -ENOMEM. A frame that cannot be resolved is not an error.
  */
 int stack_resolver_run(struct stack_resolver *resolver, struct resolver_frame *frames, size_t n);
 
-/* Number @i of the functions left of @frame: what gsym_lookup_merged() calls it. Valid until the next
- * resolver.
- */
+/* Candidate @i of those kept for @frame, as `which` of gsym_lookup_merged(). Valid until the next run. */
 uint32_t stack_resolver_body(const struct stack_resolver *resolver, const struct resolver_frame *frame,
 			     uint32_t i);
 

@@ -1,6 +1,6 @@
 /*
- * text_scan.h - reading a line of text from left to right. Each function looks at what is at the position,
- * and passes it if it is there.
+ * text_scan.h - scanning a line of text from left to right. Each function tests what is at the position,
+ * and advances past it on a match.
  */
 #ifndef GSYM_FILTER_TEXT_SCAN_H
 #define GSYM_FILTER_TEXT_SCAN_H
@@ -111,7 +111,7 @@ static inline const char *behind_colour(const char *begin, const char *from, con
 	return letter && is_behind_colour(begin, letter + 1) ? letter + 1 : from;
 }
 
-/* The first place of @text at or behind @from, or NULL. */
+/* The first occurrence of @text at or after @from, or NULL. */
 static inline const char *find_text(const char *from, const char *end, const char *text)
 {
 	return from && from < end ? memmem(from, (size_t)(end - from), text, strlen(text)) : NULL;

@@ -1,9 +1,10 @@
 /*
- * The index is the address space cut into ranges, each with the function that answers there: the one that
- * starts last of those that go on. One pass over the functions in ascending order makes it. A stack holds the
- * hosts that have begun and not ended, the innermost on top; those below the top end later than it, as a
- * function that ends under the top can never be seen again. So each function is pushed and popped once, and
- * the ranges are at most two for each.
+ * The index divides the address space into ranges, each with the innermost function enclosing it, in one
+ * sweep over the functions in ascending order.
+ *
+ * A stack holds the enclosing functions that have begun and not ended, the innermost on top. Invariant:
+ * ends strictly descend towards the top, since a function that ends before the one above it can never be
+ * visible again. So each function is pushed and popped once, and there are at most two ranges for each.
  */
 #include "gsym/read/enclosing.h"
 
@@ -13,7 +14,9 @@
 #include <errno.h>
 
 enum {
-	/* A damaged file may nest everything in everything: what is past this many hosts is not indexed. */
+	/*
+	 * A damaged file may nest everything in everything: functions beyond this number are not indexed.
+	 */
 	ENCLOSING_MAX = 1 << 20,
 	NO_FUNCTION = UINT32_MAX,
 };
@@ -60,7 +63,7 @@ static int emit(struct enclosing_builder *b, uint64_t off)
 	return 0;
 }
 
-/* Ends the hosts that do not reach past @off. */
+/* Pops the functions that end at or before @off. */
 static int close_until(struct enclosing_builder *b, uint64_t off)
 {
 	while (b->stack.n && b->stack.v[b->stack.n - 1].end <= off) {
@@ -128,11 +131,15 @@ static struct enclosing_index *enclosing_index_new(const struct gsym_reader *rea
 	return b.index;
 }
 
-/* The index, made and published by whoever is first; a thread that made it in vain drops its own. */
+/*
+ * Built by the first caller. Several threads may build it at the same time: one publishes, the others free
+ * theirs.
+ */
 static const struct enclosing_index *get(const struct gsym_reader *reader)
 {
 	_Atomic(struct enclosing_index *) *slot =
-		(_Atomic(struct enclosing_index *) *)&reader->enclosing; /* the one thing that changes */
+		(_Atomic(struct enclosing_index *) *)&reader
+			->enclosing; /* a cache: the only member, with names, that changes */
 	struct enclosing_index *there = atomic_load_explicit(slot, memory_order_acquire);
 	if (there)
 		return there;

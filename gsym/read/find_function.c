@@ -1,9 +1,9 @@
 /*
- * Finding the function that answers for an address.
+ * Finding the function that contains an address.
  *
- * The table of start addresses is searched as it lies in the file, by a search of its own for each width, so
- * that its inner loop is a load and a compare. The function found is the last to start at or before the
- * address; those with the same start follow each other, the smallest first.
+ * The table of start addresses is searched in place, by a branchless binary search specialised for each
+ * width, so that its inner loop is a load and a compare. The function found is the last to start at or
+ * before the address; functions with one start address are adjacent, the smallest first.
  */
 #include "gsym/read/start_index.h"
 
@@ -23,7 +23,7 @@ static const size_t NONE = SIZE_MAX;
 
 #define LOAD8(at, big) (*(at))
 
-/* How many entries at the front are at most @off: without branches, as each step is a coin toss. */
+/* The number of entries that are at most @off. Branchless binary search: each step is unpredictable. */
 #define DEFINE_COUNT(bits, load)                                                                      \
 	static size_t count##bits(const uint8_t *table, size_t n, uint64_t off, bool big)             \
 	{                                                                                             \
@@ -58,8 +58,8 @@ size_t reader_count_starts(const struct gsym_reader *r, uint64_t off)
 
 /*
  * Of the functions that start where function @last does, the first sized one that contains @off, or NONE.
- * @ret_unsized is the first of unknown size, or NONE; one whose record cannot be read counts as such, so that
- * the damage shows when it is decoded.
+ * @ret_unsized is the first of unknown size, or NONE; a record that cannot be read counts as such, so that
+ * the damage is reported when it is decoded.
  */
 static size_t find_among_equals(const struct gsym_reader *r, size_t last, uint64_t off, size_t *ret_unsized)
 {
@@ -78,7 +78,7 @@ static size_t find_among_equals(const struct gsym_reader *r, size_t last, uint64
 	return NONE;
 }
 
-/* A host, else the function of unknown size that @unsized may be. */
+/* An enclosing function, otherwise the function of unknown size that @unsized may be. */
 static int find_fallback(const struct gsym_reader *r, uint64_t off, size_t unsized, uint32_t *ret)
 {
 	int err = enclosing_find(r, off, ret);

@@ -1,15 +1,15 @@
 /*
  * One pass over inline info for many addresses.
  *
- * A lookup goes down from the root: on each level the first sibling that contains the address takes it. Here
- * a level is a list of points, ascending; each node takes out of the list of its parent what its ranges
- * contain, and that is the list of its children. Points that were taken are passed over by links as in a
- * union-find structure, so that siblings which overlap cost no more than others: the time is one search for
- * each range and one step for each point on each level.
+ * A lookup descends from the root: on each level the first sibling that contains the address takes it.
+ * Here a level is an ascending list of points; each node removes from the list of its parent the points
+ * that its ranges contain, and these become the list of its children. Removed points are skipped by links
+ * with path compression, as in a union-find structure, so that overlapping siblings cost no more than
+ * others: the time is one search for each range and one step for each point on each level.
  *
- * A point is settled when it was taken by a node without children, or when the list of children has ended of
- * the node that took it last: its lookup reads no further. What is not settled where the bytes are damaged
- * would have met the damage.
+ * A point is settled when it was taken by a node without children, or when the list of children of the
+ * last node that took it has ended: its lookup reads no further. Points that are not settled where the
+ * bytes are damaged would have met the damage.
  */
 #include "gsym/read/intervals.h"
 
@@ -36,7 +36,7 @@ static struct sweep_level *parent_of(struct inline_sweep *w)
 	return &w->s->levels[w->depth];
 }
 
-/* The first entry at or behind @at that no child took. */
+/* The first entry at or after @at that no child took. */
 static size_t untaken(const struct interval_set *s, const struct sweep_level *level, size_t at)
 {
 	uint32_t *next = s->next.v + level->from;
@@ -99,7 +99,7 @@ static int take_ranges(struct inline_sweep *w, uint64_t n, uint32_t node, uint64
 	return err;
 }
 
-/* Passes over nodes that contain none of the points. */
+/* Skips the ranges of a node that cannot contain a point. */
 static void skip_ranges(struct inline_sweep *w, uint64_t n)
 {
 	struct cursor c = w->c;
@@ -156,8 +156,10 @@ static int add_node(struct interval_set *s, const struct inline_node *node, uint
 							  node->call_line, parent});
 }
 
-/* Points before the first range of their node, which other ranges of it contain: no base can be told for
- * them. */
+/*
+ * Points before the first range of their node, contained in other ranges of it: the base of its children
+ * cannot be computed for them.
+ */
 static void damage_before_first(struct interval_set *s, size_t from, uint64_t first)
 {
 	for (size_t i = from; i < s->points.n && s->v.v[s->points.v[i]].off < first; i++)
@@ -165,8 +167,8 @@ static void damage_before_first(struct interval_set *s, size_t from, uint64_t fi
 }
 
 /*
- * Reads what is behind the ranges of a node that took the points from @from on: whether it has children. One
- * that is not quite a node answers for none of its points, but others pass over it.
+ * Reads the fields after the ranges of a node that took the points from @from on: whether it has children.
+ * A malformed node answers for none of its points, but other lookups skip it.
  */
 static int enter(struct inline_sweep *w, size_t from, uint64_t first, bool *ret_has_children)
 {

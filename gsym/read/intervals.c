@@ -93,7 +93,7 @@ static int fill(struct interval_set *s, const struct function_info *record, cons
 		       : 0;
 }
 
-/* Joins neighbours that say the same. */
+/* Merges adjacent intervals with equal results. */
 static void join(struct interval_set *s)
 {
 	struct interval *v = s->v.v;

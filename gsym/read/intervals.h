@@ -1,12 +1,12 @@
 /*
- * intervals.h - a function cut into intervals: what gsym_lookup() says of it, for many addresses in one pass
- * over its record.
+ * intervals.h - a function flattened to address intervals: the result of gsym_lookup() for many addresses
+ * in one pass over its record.
  *
- * Each interval has an offset, and says which row and which inlined call hold there. Either the offsets are
- * chosen so that nothing changes between one and the next, and then they answer for the whole function; or
- * they are those somebody asks for, which is how a table of millions of rows is read once for many. A pass
- * gives exactly what one lookup after the other would, of damaged records, too: an address is answered if the
- * damage lies behind what its lookup would have read. Internal.
+ * Each interval has an offset, and the row and inlined call in effect there. Either the offsets are all
+ * those at which a result may change, and the intervals answer for the whole function; or they are those
+ * of given queries, so that a table of millions of rows is read once for many of them. A pass gives
+ * exactly the results of individual lookups, for damaged records too: an address is answered if the damage
+ * lies after everything its lookup would have read. Internal.
  */
 #ifndef GSYM_READ_INTERVALS_H
 #define GSYM_READ_INTERVALS_H
@@ -30,7 +30,7 @@ struct interval_node {
 	uint32_t parent; /* another node, with a smaller number */
 };
 
-/* Points that are inside a node that was entered, by their indexes, ascending. */
+/* The points inside a node that was entered, as ascending indexes of intervals. */
 struct sweep_level {
 	size_t from, n; /* in points and next; next has one more */
 	size_t left;    /* not taken by a child */
@@ -53,23 +53,22 @@ void intervals_deinit(struct interval_set *s);
 size_t intervals_cost(const struct function_info *record);
 
 /*
- * Cuts the function into intervals of which each answers up to the next, the last for all offsets up to
- * @last; the first is at 0. 0, -ENOMEM, or -E2BIG when it would take more memory than such a function
- * deserves.
+ * Flattens the function into intervals of which each extends up to the next, the last up to @last; the
+ * first is at 0. 0, -ENOMEM, or -E2BIG when the record is too large to be worth the memory.
  */
 int intervals_cut(struct interval_set *s, const struct function_info *record,
 		  const struct gsym_tables *tables, uint32_t last);
 
 /*
- * The same for the @n offsets in @s->edges, which it sorts: a interval for each different one, that answers
- * for it alone. Always succeeds for up to INTERVALS_AT_MAX offsets if there is memory.
+ * Likewise for the offsets in @s->edges, which it sorts: one interval for each distinct offset, valid for
+ * it alone. Up to INTERVALS_AT_MAX offsets only fail without memory.
  */
 int intervals_at(struct interval_set *s, const struct function_info *record,
 		 const struct gsym_tables *tables);
 
 bool offsets_ascend(const uint32_t *v, size_t n);
 
-/* Sorts what is nearly in order, or short. */
+/* Sorts; fast for short or nearly sorted input. */
 void offsets_sort(uint32_t *v, size_t n);
 
 /* Appends the offsets up to @last at which the stack of inlined calls may change. 0 or -ENOMEM. */

@@ -1,10 +1,10 @@
 /*
  * From an address to frames.
  *
- * The line table gives the position of the address; each inlined call on the way down to it gives the
- * position of its caller. So frames are collected from the function inwards, each taking as its position
- * where the next one was called, the last one takes that of the line table, and then they are turned round.
- * Nothing is decoded that the answer does not need, and nothing allocated but room for frames.
+ * The line table gives the position of the address; each inlined call on the path down to it gives the
+ * position of its caller. So frames are collected from the function inwards: each gets as its position
+ * where the next one was called, the last gets that of the line table, and then the order is reversed.
+ * Nothing is decoded that the answer does not need, and nothing is allocated except space for frames.
  */
 #include "gsym/read/lookup.h"
 
@@ -31,7 +31,7 @@ void gsym_answer_deinit(struct gsym_answer *answer)
 	*answer = (struct gsym_answer){0};
 }
 
-/* What a lookup works on. */
+/* State of a lookup. */
 struct address_lookup {
 	const struct gsym_reader *reader;
 	struct function_info record;
@@ -67,7 +67,7 @@ static int add_frame(struct address_lookup *l, uint64_t name, uint64_t offset, s
 	return 0;
 }
 
-/* Gives the frame added last its position. File 0 is none. */
+/* Sets the position of the frame added last. File 0 is none. */
 static int set_position(struct address_lookup *l, uint64_t file, uint32_t line, struct gsym_diag *diag)
 {
 	struct gsym_frame *frame = &l->answer->frames[l->answer->n_frames - 1];
@@ -77,7 +77,8 @@ static int set_position(struct address_lookup *l, uint64_t file, uint32_t line, 
 	if (tables_have_file(&l->reader->tables, file) &&
 	    !gsym_reader_file(l->reader, (uint32_t)file, &frame->dir, &frame->base))
 		return 0;
-	return diag_set(diag, -EBADMSG, "file table: no entry %" PRIu64 ", or with strings past their table",
+	return diag_set(diag, -EBADMSG,
+			"file table: entry %" PRIu64 " is missing or its strings lie past the string table",
 			file);
 }
 
@@ -95,7 +96,7 @@ static int add_inlined(struct address_lookup *l, struct gsym_diag *diag)
 	return err;
 }
 
-/* The row that holds at the address: 0, or -ENOENT when there is none or it has no file. */
+/* The row in effect at the address: 0, or -ENOENT when there is none or it has no file. */
 static int find_row(const struct address_lookup *l, struct gsym_row *ret, struct gsym_diag *diag)
 {
 	if (!record_has(&l->record, InfoType_LineTable))
@@ -107,7 +108,7 @@ static int find_row(const struct address_lookup *l, struct gsym_row *ret, struct
 }
 
 /* Innermost first, as the answer wants them. */
-static void turn_round(struct gsym_answer *a)
+static void reverse_frames(struct gsym_answer *a)
 {
 	for (size_t i = 0, k = a->n_frames - 1; i < k; i++, k--) {
 		struct gsym_frame frame = a->frames[i];
@@ -205,7 +206,7 @@ static int make_frames(struct address_lookup *l, struct gsym_diag *diag)
 		err = set_own_position(l, row, diag);
 	l->answer->has_rows = !no_row || l->answer->n_frames > 1;
 	if (!err)
-		turn_round(l->answer);
+		reverse_frames(l->answer);
 	return err;
 }
 
@@ -261,9 +262,8 @@ static int select_merged(struct address_lookup *l, struct cursor *merged, uint32
 	struct cursor passed;
 	int err = 0;
 	if (which >= l->answer->n_merged)
-		return diag_set(diag, -ENOENT,
-				"%" PRIu32 " functions are merged here, asked for number %" PRIu32,
-				l->answer->n_merged, which);
+		return diag_set(diag, -ENOENT, "no function %" PRIu32 ": %" PRIu32 " are merged here", which,
+				l->answer->n_merged);
 	for (uint32_t i = 1; !err && i < which; i++)
 		err = merged_next(merged, &passed, diag);
 	return err || !which ? err : next_merged(l, merged, diag);

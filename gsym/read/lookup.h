@@ -7,13 +7,20 @@
 #include "gsym/gsym.h"
 #include "gsym/codec/record.h"
 
-/* Takes the answer made from @record. A failure, with words in @diag, ends the pass. */
+/* Called with the answer made from @record. A failure, diagnosed in @diag, ends the iteration. */
 typedef int lookup_each(void *user, const struct function_info *record, struct gsym_diag *diag);
 
 /*
- * Looks @addr up as gsym_lookup_flags() does, once for each function that shares the code there, and calls
- * @each whenever @answer has been filled: the holder of the record comes first. A damaged record ends the
- * pass after those before it. Returns what gsym_lookup_flags() or @each does.
+ * Looks up @addr as gsym_lookup_flags() does, once for each function that shares the code there, and calls
+ * @each after each has filled @answer: the record's own function first, then those merged with it. A
+ * damaged record ends the iteration after those before it.
+ *
+ * @addr: link-time address
+ * @flags: enum gsym_lookup_flags
+ * @answer: overwritten for each function
+ * @each: called with @user
+ *
+ * Returns what gsym_lookup_flags() or @each returns.
  */
 int lookup_each_merged(const struct gsym_reader *reader, uint64_t addr, unsigned flags,
 		       struct gsym_answer *answer, lookup_each *each, void *user, struct gsym_diag *diag);
@@ -34,8 +41,8 @@ static inline void answer_count_from_return(struct gsym_answer *answer)
 }
 
 /*
- * Whether a line of the function @name can only be one nearby: the compiler made it of the code of many
- * (LLVM's machine outliner), and says line 0 of all of it.
+ * Whether a line of the function @name can only be approximate: LLVM's machine outliner made it from code
+ * of several functions, and gives all of it line 0.
  */
 bool lookup_is_made_of_many(const char *name);
 

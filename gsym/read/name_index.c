@@ -1,8 +1,8 @@
 /*
- * The index is a table of (hash, function) in the order of buckets, which the upper bits of the hash choose;
- * within a bucket functions ascend, as each pass over them goes upwards. The names themselves stay in the
- * file: a search compares them there. The hash has a secret, so that a file cannot be written to put all
- * names into one bucket.
+ * The index is a table of (hash, function) sorted by bucket, which the upper bits of the hash select, with
+ * a counting sort; within a bucket functions ascend. Names themselves stay in the file: a search compares
+ * them there. The hash is seeded with a secret, so that a file cannot be crafted to put all names into one
+ * bucket.
  */
 #include "gsym/read/name_index.h"
 
@@ -65,7 +65,7 @@ static int add_name(struct name_builder *b, uint64_t strp, uint32_t index)
 	return 0;
 }
 
-/* The block of functions folded onto @record, behind their number. A damaged one has none. */
+/* The block of functions merged with @record, after their count. A damaged block counts as empty. */
 static uint32_t open_merged(const struct function_info *record, struct cursor *ret)
 {
 	uint32_t count = 0;
@@ -129,7 +129,7 @@ static int sort(struct name_table *names, const struct name_builder *b)
 		sum += here;
 	}
 	invariant(sum == n);
-	/* Each beginning moves to its bucket's end while it is filled: that is the next one's beginning. */
+	/* Filling moves each start to the end of its bucket, which is the start of the next. */
 	for (size_t i = 0; i < n; i++)
 		names->entries[names->buckets[b->found.v[i].hash >> names->shift]++] = b->found.v[i];
 	memmove(names->buckets + 1, names->buckets, count * sizeof(*names->buckets));
@@ -143,7 +143,7 @@ int name_builder_run(struct name_builder *b)
 	b->table = calloc(1, sizeof(*b->table));
 	if (!b->table)
 		return -ENOMEM;
-	b->table->secret = (uintptr_t)b->table; /* not known to who wrote the file */
+	b->table->secret = (uintptr_t)b->table; /* unpredictable for the author of the file */
 	b->budget = b->reader->bytes.size / MERGED_SIZE_MIN;
 	if (!b->hashes)
 		b->hashes = hash_stored;
@@ -165,7 +165,7 @@ void name_builder_deinit(struct name_builder *b)
 
 static _Atomic(struct name_table *) *slot_of(const struct gsym_reader *reader)
 {
-	return (_Atomic(struct name_table *) *)&reader->names; /* of caches, as hosts */
+	return (_Atomic(struct name_table *) *)&reader->names; /* a cache, as reader->enclosing */
 }
 
 bool name_index_is_made(const struct gsym_reader *reader)
@@ -180,7 +180,10 @@ void name_index_publish(const struct gsym_reader *reader, struct name_table *tab
 		name_table_free(table);
 }
 
-/* The index, made and published by whoever is first; a thread that made it in vain drops its own. */
+/*
+ * Built by the first caller. Several threads may build it at the same time: one publishes, the others free
+ * theirs.
+ */
 static const struct name_table *get(const struct gsym_reader *reader)
 {
 	const struct name_table *there = atomic_load_explicit(slot_of(reader), memory_order_acquire);

@@ -1,11 +1,11 @@
 /*
- * name_index.h - from a name to the functions that have it.
+ * name_index.h - functions by name.
  *
- * GSYM has no index by name, so one is made, by the first search, and kept with the reader: 8 bytes for each
- * function and each function folded onto another, and 4 to 8 for each more. Names are matched byte for byte
- * as they are stored: not demangled, suffixes of clones included. Inlined functions are not in it, as they
- * have no code of their own. Tables of what else functions are called by are made with the same means:
- * render/shown_names.h. Internal.
+ * GSYM has no index by name, so the first search builds one, which is kept with the reader: 8 bytes for
+ * each function and each merged function, and 4 to 8 bytes for each bucket. Names are compared byte for
+ * byte as stored: not demangled, with suffixes of clones. Inlined functions are not included, as they have
+ * no code of their own. Tables of other spellings of names use the same builder: render/shown_names.h.
+ * Internal.
  */
 #ifndef GSYM_READ_NAME_INDEX_H
 #define GSYM_READ_NAME_INDEX_H
@@ -29,7 +29,7 @@ struct name_hit {
 	uint32_t size;  /* bytes of code, 0 = not known */
 };
 
-/* A search that goes on. The name is borrowed until it ends. */
+/* The state of a search. The name is borrowed until it ends. */
 struct name_search {
 	const struct gsym_reader *reader;
 	const struct name_table *table;
@@ -44,14 +44,15 @@ struct name_search {
 };
 
 /*
- * Begins to look for the @size bytes of @name, which need no terminator: 0, or -ENOMEM when there is no
- * memory for the index. Any thread may call it. Records that cannot be read have no name.
+ * Starts a search for the @size bytes of @name, which need no terminator: 0, or -ENOMEM when the index
+ * cannot be built. Thread-safe. Records that cannot be read have no name.
  */
 int name_search_begin(struct name_search *ret, const struct gsym_reader *reader, const char *name,
 		      size_t size);
 
-/* Begins to look at the functions that @table has for @hash; reader, name, is_it and user are the caller's to
- * fill before. */
+/*
+ * Starts a search among the entries of @table with @hash; the caller has set reader, name, is_it and user.
+ */
 void name_search_hash(struct name_search *search, const struct name_table *table, uint32_t hash);
 
 /* The next function of that name, ascending by index; false when there is no more. Names may be shared by any
@@ -68,8 +69,8 @@ struct name_entry {
 enum { NAME_HASHES_MAX = 2 };
 
 /*
- * All that making a table holds: whoever is interrupted by a signal, because the file was cut short, frees it
- * by name_builder_deinit(). The caller fills in the first three.
+ * Everything that building a table allocates: after a signal has interrupted it, because the file was
+ * truncated, name_builder_deinit() frees it. The caller sets the first three members.
  */
 struct name_builder {
 	const struct gsym_reader *reader;
@@ -94,10 +95,15 @@ uint32_t name_hash(const char *name, size_t size, uint64_t secret);
 
 /* ---- The index of stored names ---- */
 
-/* Whether it is there: else the first search makes it, in the caller's time, and others do so beside it. */
+/*
+ * Whether the index exists. If not, the next search builds it, which takes time in proportion to the file.
+ */
 bool name_index_is_made(const struct gsym_reader *reader);
 
-/* Takes over the @table that a builder made of @reader without a function of its own, unless there is one. */
+/*
+ * Takes ownership of @table, built of @reader with the default hash, and publishes it unless there is an
+ * index already.
+ */
 void name_index_publish(const struct gsym_reader *reader, struct name_table *table);
 
 #endif

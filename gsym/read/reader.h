@@ -44,7 +44,10 @@ static inline uint64_t reader_addr_off(const struct gsym_reader *reader, size_t 
 	}
 }
 
-/* The record of function @index and all behind it; a cursor that has failed when it is outside the file. */
+/*
+ * A cursor from the record of function @index to the end of the records; failed when the record is outside
+ * the file.
+ */
 static inline struct cursor reader_record(const struct gsym_reader *reader, size_t index)
 {
 	bool big = reader->info.big_endian;
@@ -64,7 +67,7 @@ static inline uint32_t reader_func_size(const struct gsym_reader *reader, size_t
 	return cursor_u32(&c);
 }
 
-/* Takes the record of function @index apart; messages begin with "function record". */
+/* Splits the record of function @index; messages begin with "function record". */
 int reader_parse_record(const struct gsym_reader *reader, uint32_t index, struct function_info *ret,
 			struct gsym_diag *diag);
 

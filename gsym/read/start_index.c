@@ -7,7 +7,7 @@
 
 enum {
 	BUCKETS_MAX = 1 << 21,
-	SCAN_MAX = 4, /* entries of a bucket looked at one after the other */
+	SCAN_MAX = 4, /* entries compared linearly */
 };
 
 void start_index_deinit(struct start_index *starts)
@@ -71,7 +71,7 @@ size_t start_index_count(const struct start_index *starts, const struct gsym_rea
 		else
 			high = mid;
 	}
-	/* Of all that may be left, without a branch that nobody could guess. They ascend. */
+	/* Branchless: the comparisons are unpredictable. They ascend, so counting equals searching. */
 	size_t last = reader->info.num_addresses - 1, n = low;
 	for (size_t i = low; i < low + SCAN_MAX; i++)
 		n += (size_t)((i < high) & (reader_addr_off(reader, i < last ? i : last) <= off));

@@ -1,8 +1,9 @@
 /*
- * start_index.h - which functions start before an address, for those who ask often. Internal.
+ * start_index.h - an index over start addresses, for many lookups in one file. Internal.
  *
- * The address space is cut into as many equal buckets as there are functions, roughly, and for each the
- * number of functions before it is kept: what is left to search is a bucket, and most hold one or two.
+ * The address space is divided into about as many equal buckets as there are functions, and for each
+ * bucket the number of functions before it is stored: a search is left with one bucket, most of which hold
+ * one or two functions.
  */
 #ifndef GSYM_READ_START_INDEX_H
 #define GSYM_READ_START_INDEX_H
@@ -19,16 +20,18 @@ struct start_index {
 void start_index_deinit(struct start_index *starts);
 
 /*
- * Makes the index, in one pass over the table. 0 or -ENOMEM. A table that does not ascend, which is damaged,
- * gets none: @starts stays empty, as it is when there is no memory.
+ * Builds the index in one pass over the table. 0 or -ENOMEM. A table that does not ascend is damaged and
+ * gets none: @starts stays empty, as it does without memory.
  */
 int start_index_build(struct start_index *starts, const struct gsym_reader *reader);
 
 /* How many functions start at or before @off, which counts from the base address. @starts may be empty. */
 size_t start_index_count(const struct start_index *starts, const struct gsym_reader *reader, uint64_t off);
 
-/* Bring from memory what start_index_count() will look at: for many addresses first the one, then, for all of
- * them, the other. */
+/*
+ * Prefetch what start_index_count() will read. For a batch of addresses, call the first for all of them
+ * and then the second, which reads what the first has fetched.
+ */
 static inline void start_index_prefetch(const struct start_index *starts, uint64_t off)
 {
 	if (starts->before && off >> starts->shift < starts->n_buckets)
@@ -46,8 +49,10 @@ static inline void start_index_prefetch_functions(const struct start_index *star
 /* start_index_count() without an index. */
 size_t reader_count_starts(const struct gsym_reader *reader, uint64_t off);
 
-/* gsym_reader_find() for an address with @n > 0 functions that start at or before it, without words: 0,
- * -ENOENT, -ENOMEM. */
+/*
+ * gsym_reader_find() for an address with @n > 0 functions that start at or before it, without a message:
+ * 0, -ENOENT, -ENOMEM.
+ */
 int reader_find_in_prefix(const struct gsym_reader *reader, uint64_t off, size_t n, uint32_t *ret_index);
 
 #endif

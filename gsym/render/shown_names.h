@@ -1,12 +1,12 @@
 /*
- * shown_names.h - from a name as answers show it to the functions that have it.
+ * shown_names.h - functions by their name as answers show it.
  *
- * Functions are stored under their linkage names, and people know what answers, nm -C and debuggers print of
- * them. So there is a table of the names as text answers show them ("ns::S::m(int) const"), and of those of
- * C++ and D without result and parameters ("ns::S::m"). It has hashes only: a search demangles its candidates
- * once more and compares. Names that answers show as they are stored are not in it; nor are, without
- * parameters, clones and parts of functions ("work(int) (.cold)"), whose place is not where the function
- * begins. Making it means demangling all names of a file.
+ * Functions are stored under their linkage names, while users know what answers, nm -C and debuggers
+ * print. This is a table of names as text answers show them ("ns::S::m(int) const"), and of those of C++
+ * and D without return type and parameters ("ns::S::m"). It holds hashes only: a search demangles the
+ * candidates again and compares. Names shown as stored are not in it; nor are, without parameters, clones
+ * and parts of functions ("work(int) (.cold)"), which do not start where the function does. Building it
+ * demangles all names of a file.
  */
 #ifndef GSYM_RENDER_SHOWN_NAMES_H
 #define GSYM_RENDER_SHOWN_NAMES_H

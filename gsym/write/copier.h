@@ -1,10 +1,10 @@
 /*
- * copier.h - functions of one GSYM file on their way into another, in which strings and files have other
+ * copier.h - functions of one GSYM file re-encoded for another, in which strings and files have other
  * numbers.
  *
- * A copier reads one file and may fill one file after the other. It takes over lines, inlined calls, merged
- * functions and call sites, in the order in which llvm-gsymutil takes what it does, so that strings and files
- * come to lie as they do there.
+ * A copier reads one file and may fill several files in turn. It copies lines, inlined calls, merged
+ * functions and call sites, and visits strings and files in the order of llvm-gsymutil, so that the tables
+ * come out as it writes them.
  */
 #ifndef GSYM_WRITE_COPIER_H
 #define GSYM_WRITE_COPIER_H
@@ -26,7 +26,7 @@ struct copier {
 	struct string_map strings;
 	struct copied_file *files; /* by index in @from */
 	uint32_t run;              /* counts the files filled */
-	uint64_t string_bytes;     /* taken into @to, told twice those that were there already */
+	uint64_t string_bytes;     /* added to @to, duplicates counted each time */
 	/* the function under way, translated */
 	VEC(struct gsym_row) rows;
 	VEC(struct gsym_inline) inlines;

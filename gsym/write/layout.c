@@ -18,7 +18,7 @@ static uint8_t smallest_size(uint64_t value)
 	return value <= UINT32_MAX ? 4 : 8;
 }
 
-/* Puts a section behind what is there. Sums cannot wrap: every size is that of something in memory. */
+/* Appends a section. Sums cannot wrap: every size is that of an object in memory. */
 static void put(struct layout *l, enum global_info section, uint64_t size, uint64_t align)
 {
 	l->file_size = (l->file_size + align - 1) & ~(align - 1);

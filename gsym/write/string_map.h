@@ -1,7 +1,8 @@
 /*
- * string_map.h - what the strings of one GSYM file are called in another: a map of string table offsets.
+ * string_map.h - a map from string table offsets of one GSYM file to those of another.
  *
- * It can be emptied without touching its memory, as it is for each of many files written one after the other.
+ * Clearing it does not touch its memory (a generation number invalidates all slots), as it is cleared for
+ * each of many files that are written in turn.
  */
 #ifndef GSYM_WRITE_STRING_MAP_H
 #define GSYM_WRITE_STRING_MAP_H

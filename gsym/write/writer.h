@@ -35,7 +35,9 @@ struct gsym_tables writer_tables(const struct gsym_writer *w);
 /* Whether a function that starts at @start may be the next one. */
 int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_diag *diag);
 
-/* Notes that the record at @record of w->records is that of @start: 0 or -ENOMEM. */
+/*
+ * Records that the record at offset @record of w->records is that of the function at @start: 0 or -ENOMEM.
+ */
 int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag);
 
 /* Where everything goes if the file ends with the function added last: 0, -EINVAL when there is none, or

@@ -1,6 +1,7 @@
 /*
- * Adding many functions at once: threads encode chunks of them into buffers of their own, which are then
- * joined in order. Chunks begin aligned, as they do in the file, so the bytes are those of one long run.
+ * Adding many functions at once: threads encode chunks into private buffers, which are then concatenated
+ * in order. Chunks begin aligned, as they do in the file, so the result is byte for byte that of adding
+ * the functions one by one.
  */
 #include "gsym/write/writer.h"
 
@@ -39,7 +40,7 @@ static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk,
 	struct gsym_func func = {0};
 	int err = job->get(job->user, index, &func);
 	if (err)
-		return diag_set(diag, err, "function %zu could not be had", index);
+		return diag_set(diag, err, "function %zu: the producer failed", index);
 	buf_align(&chunk->records, RECORD_ALIGN);
 	chunk->slots[slot] = (struct writer_slot){func.start, buf_size(&chunk->records)};
 	err = record_encode(&chunk->records, &func, &job->tables, diag);
@@ -94,7 +95,7 @@ static int append_chunks(struct gsym_writer *w, const struct encode_job *job, si
 	int err = 0;
 	for (size_t i = 0; i < n_chunks && !err; i++) {
 		err = job->chunks[i].err;
-		if (err) { /* threads keep no words: say it again, with them */
+		if (err) { /* threads record no diagnosis: encode again to get it */
 			buf_free(&job->chunks[i].records);
 			free(job->chunks[i].slots);
 			job->chunks[i] = (struct encoded_chunk){0};

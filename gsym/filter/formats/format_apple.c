@@ -13,7 +13,7 @@
 
 enum { ADDRESS_DIGITS_MIN = 8 };
 
-/* A frame's line taken apart. */
+/* The fields of a frame's line. */
 struct apple_frame {
 	uint64_t number, address;
 	const char *label, *label_end; /* how it calls the image */
@@ -32,7 +32,7 @@ static bool parse_frame(struct text_scan line, struct apple_frame *ret)
 	if (!scan_decimal(&s, &ret->number) || ret->number > UINT32_MAX || !scan_blanks(&s))
 		return false;
 	ret->label = s.at;
-	/* The name may have blanks in it, and a tab behind it. */
+	/* The name may contain blanks, and a tab follows it. */
 	for (const char *p = s.at; (p = find_text(p, line.end, "0x")); p++) {
 		struct text_scan t = scan_from(p, line.end);
 		for (ret->label_end = p; ret->label_end > ret->label && is_blank(ret->label_end[-1]);)

@@ -1,12 +1,12 @@
 /*
- * format_ips.h - reports of crashes on Apple's newer systems (.ips): a line of JSON that says what follows,
- *then a JSON object.
+ * format_ips.h - crash reports of newer Apple systems (.ips): a line of JSON that describes the report,
+ * then a JSON object.
  *
  *	{"app_name":"Example","bug_type":"309","incident_id":"..."}
  *	{ "threads": [{"frames": [{"imageOffset": 16208, "imageIndex": 0}, ...]}, ...],
  *	  "usedImages": [{"base": 4372103168, "uuid": "...", "name": "Example"}, ...] }
  *
- * The images may come behind the frames, so the object is read whole.
+ * Images may come after the frames, so the object is read as a whole.
  */
 #ifndef GSYM_FILTER_FORMATS_FORMAT_IPS_H
 #define GSYM_FILTER_FORMATS_FORMAT_IPS_H
@@ -19,7 +19,7 @@ enum {
 };
 
 struct ips_frame {
-	size_t from, to; /* the object, from brace to behind the brace */
+	size_t from, to; /* the object, both braces included */
 	uint64_t offset; /* imageOffset: from where the image is loaded */
 	uint32_t image;  /* imageIndex */
 	uint32_t number; /* in its stack */

@@ -82,7 +82,7 @@ static const char *skip_back(const char *line, const char *at)
 	return at;
 }
 
-/* Frames of traces have nothing before them but what every line of the log has, which is not words. */
+/* Frames of traces are preceded only by the prefix that every line of the log has. */
 static enum role role_of(const char *line, const char *symbol)
 {
 	if (is_head(line, symbol))
@@ -178,7 +178,7 @@ static size_t find(const struct log_context *context, struct text_scan line,
 
 /* ---- Other lines ---- */
 
-/* The kernel's id: the last word that can be one. A kernel that tells none is not the one before. */
+/* The kernel's build id: the last word that can be one. A banner without one is of another kernel. */
 static int note(struct log_context *context, struct text_scan line)
 {
 	const char *cpu = find_text(line.at, line.end, "CPU: "), *comm = find_text(cpu, line.end, " Comm: ");

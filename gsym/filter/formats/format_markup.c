@@ -18,7 +18,7 @@ struct element {
 	size_t n;
 };
 
-/* The next element at or behind @s->at. */
+/* The next element at or after @s->at. */
 static bool next_element(struct text_scan *s, struct element *ret)
 {
 	ret->from = find_text(s->at, s->end, "{{{");

@@ -15,7 +15,7 @@ enum { ADDRESS_DIGITS_MIN = 4 };
 
 /* "(path+0x11cc)" or "(name + 0x11cc)". */
 struct module_offset {
-	const char *open, *name, *name_end, *close; /* @close: behind the ')' */
+	const char *open, *name, *name_end, *close; /* @close: after the closing parenthesis */
 	uint64_t off;
 	bool spaced;
 };
@@ -47,7 +47,7 @@ static bool parse_place(struct text_scan s, struct module_offset *ret)
 	return false;
 }
 
-/* " (BuildId: 0123)" behind @s. */
+/* Parses " (BuildId: 0123)" at @s. */
 static void parse_build_id(struct text_scan *s, struct filter_module *module)
 {
 	struct text_scan t = *s;

@@ -1,9 +1,10 @@
 /*
- * Queries are taken in blocks, and each step is done for a whole block: which function, which interval of it,
- * the record. So what a step needs is on its way from memory while those before it work, and while the block
- * before it is rendered. Functions are cut into intervals (flat_function.h), names and files are kept as they
- * are shown (batch_cache.h): then an answer is two short searches and some copying. Whatever does not fit
- * into this, large or damaged, is looked up by itself.
+ * Queries are processed in blocks, one step for the whole block at a time: find the function, its
+ * interval, the strings. Each step prefetches what the next needs, so memory latency overlaps with the
+ * work on other queries and with rendering of the previous block. Functions are flattened into intervals
+ * (flat_function.h), names and paths are cached as rendered (batch_cache.h): an answer is two short
+ * searches and some copying. Queries for which this does not work, because something is too large or
+ * damaged, are looked up individually.
  */
 #include "gsym/render/batch/batch.h"
 
@@ -16,7 +17,7 @@
 enum {
 	BLOCK = 32,
 	SHORT_HALVES = 5,  /* 32 intervals */
-	ANSWER_SIZE = 128, /* bytes, roughly: no more queries are looked at than it takes for enough */
+	ANSWER_SIZE = 128, /* estimate, to limit how many queries are looked up before @enough is reached */
 };
 
 enum answer_method {
@@ -113,29 +114,29 @@ static int answer_address(struct batch_call *call, const struct batch_query *que
 	return render_answer(call->out, query->given, answer, &call->options.render);
 }
 
-/* Notes a damaged record; its answer is an unknown one's. */
+/* Records the first damage; the answer is that of an unknown address. */
 static int answer_by_itself(struct batch_call *call, const struct batch_query *query)
 {
-	struct gsym_diag words;
+	struct gsym_diag first;
 	const struct render_options *render = &call->options.render;
 	int err = -ENOENT;
 	if (query->kind == BATCH_MALFORMED)
 		return render_malformed(call->out, query->text, query->size, render);
 	if (query->kind == BATCH_ADDRESS)
-		err = answer_address(call, query, call->damaged ? NULL : &words);
+		err = answer_address(call, query, call->damaged ? NULL : &first);
 	if (!err || err == -ENOMEM)
 		return err;
 	if (err != -ENOENT && !call->damaged) {
 		call->damaged = -EBADMSG;
 		if (call->diag)
-			*call->diag = words;
+			*call->diag = first;
 	}
 	return render_unknown(call->out, query->given, render);
 }
 
 /* ---- By intervals ---- */
 
-/* An address before the first function comes out as one behind the last, and is not asked for. */
+/* Addresses below the base wrap to a bucket past the last, for which nothing is prefetched. */
 static void expect_starts(struct batch_call *call, const struct block *block)
 {
 	const struct batch_cache *cache = &call->batch->cache;
@@ -165,14 +166,14 @@ static void find_slots(struct batch_call *call, const struct block *block)
 	}
 }
 
-/* Has the first @n lines of something brought from cache. */
+/* Prefetches the first @n cache lines of an object. */
 static void expect_lines(const void *start, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		__builtin_prefetch((const char *)start + i * CACHE_LINE);
 }
 
-/* Whatever the map is not there for, or cannot tell by itself. */
+/* Queries whose function is not flattened yet, or cannot be identified by its start alone. */
 static void find_slowly(struct batch_call *call, size_t at, struct query_state *state)
 {
 	struct batch_cache *cache = &call->batch->cache;
@@ -202,8 +203,7 @@ static void find_flat_functions(struct batch_call *call, const struct block *blo
 			continue;
 		arena_ref ref = cache->flat[(state->n - 1) & (cache->n_flat - 1)];
 		if (ref > FLAT_NEVER)
-			expect_lines(cache->arena + ref,
-				     2); /* most maps are searched without a look at more */
+			expect_lines(cache->arena + ref, 2); /* enough to search most of them */
 	}
 	for (size_t i = 0; i < block->n; i++) {
 		struct query_state *state = &block->v[i];
@@ -229,9 +229,9 @@ static void halve(struct query_state *state)
 }
 
 /*
- * The intervals of all queries, halving what is left to search for one after the other, so that each waits
- * for memory while the others are compared. What is short, and therefore there, is halved as often as the
- * longest of it needs: nobody has to guess method often.
+ * Binary searches of all queries of the block, interleaved: one halving for each in turn, so that each
+ * waits for memory while the others compare. The last SHORT_HALVES steps are in cache and branchless: a
+ * fixed number of steps for all, no mispredictions.
  */
 static void search_intervals(const struct block *block)
 {
@@ -257,7 +257,7 @@ static void search_intervals(const struct block *block)
 			halve(&block->v[i]);
 }
 
-/* What the intervals say is on its way when all of them are state. */
+/* Prefetches the locations once all intervals are found. */
 static void find_locations(const struct block *block)
 {
 	search_intervals(block);
@@ -294,9 +294,8 @@ static void unpack_locations(const struct batch_call *call, const struct block *
 }
 
 /*
- * The first byte is read, and not used, so that nothing waits for it: a processor may leave out a prefetch
- * when it does not know where the page is. Measured: it helps here, where a block of texts that lie anywhere
- * comes last, and not in the steps before.
+ * Touches the first byte, without using it, so that nothing waits for it: a prefetch is dropped on a TLB
+ * miss. Measured: this helps here, where texts are scattered over the arena, and not in the steps before.
  */
 static void expect_text(const struct batch_cache *cache, arena_ref text)
 {
@@ -306,7 +305,7 @@ static void expect_text(const struct batch_cache *cache, arena_ref text)
 	expect_lines(cached_text_at(cache, text), 1 + (text & REF_LINES));
 }
 
-/* Nodes above the innermost are near it; their names and files are anywhere. */
+/* Parents are near the innermost node in memory; names and paths are not. */
 static void expect_texts(const struct batch_call *call, const struct block *block)
 {
 	const struct batch_cache *cache = &call->batch->cache;
@@ -324,7 +323,7 @@ static void expect_texts(const struct batch_call *call, const struct block *bloc
 	}
 }
 
-/* Gives the next frame strings, and a position: 0, -EBADMSG, or -E2BIG when they are not kept. */
+/* Sets strings and position of a frame: 0, -EBADMSG, or -E2BIG when they are too long to be cached. */
 static int set_strings(struct batch_call *call, size_t frame, struct flat_node *node, uint32_t file)
 {
 	struct batch_cache *cache = &call->batch->cache;
@@ -415,7 +414,7 @@ static int answer_found(struct batch_call *call, const struct batch_query *query
 	case BY_INTERVAL: return answer_by_interval(call, query, state);
 	case IS_UNKNOWN: return render_unknown(call->out, query->given, &call->options.render);
 	case IS_DAMAGED:
-		if (call->damaged) /* else there are words to be state */
+		if (call->damaged) /* otherwise look up for the diagnosis */
 			return render_unknown(call->out, query->given, &call->options.render);
 		break;
 	case BY_ITSELF: break;
@@ -425,7 +424,7 @@ static int answer_found(struct batch_call *call, const struct batch_query *query
 
 /* ---- All of them ---- */
 
-/* Queries to look at together when there is room for @left bytes of answers. */
+/* Size of the next block, given @left bytes until the output is full. */
 static size_t block_size(size_t n, size_t left)
 {
 	size_t worth = left / ANSWER_SIZE + 1;
@@ -447,14 +446,16 @@ static void look_up_block(struct batch_call *call, const struct block *block)
 	expect_texts(call, block);
 }
 
-/* Looks up the queries behind @last, of which the answers are still to be made, until there are @enough
- * bytes. */
+/*
+ * Looks up the block after @last, whose answers are still to be rendered, unless these reach @enough
+ * bytes.
+ */
 static struct block look_ahead(struct batch_call *call, const struct block *last, size_t enough)
 {
 	size_t done = last->at + last->n, there = call->out->n + last->n * ANSWER_SIZE;
 	struct block block = {.at = done, .v = call->batch->blocks[last->v == call->batch->blocks[0]]};
 	if (last->n &&
-	    (there >= enough || call->batch->cache.full)) /* nothing may move before they are made */
+	    (there >= enough || call->batch->cache.full)) /* the cache must not be emptied before they are */
 		return block;
 	if (call->prepared)
 		batch_cache_refresh(&call->batch->cache);
@@ -492,7 +493,7 @@ static int answer_block(struct batch_call *call, struct block *block, size_t eno
 	return 0;
 }
 
-/* While a block is answered, what the next needs comes from cache. */
+/* Pipelined: the next block is looked up, and prefetched, before the current one is rendered. */
 static int answer_all(struct batch_call *call, size_t enough, size_t *ret_n)
 {
 	const struct block none = {.v = call->batch->blocks[0]};

@@ -11,14 +11,15 @@
 #include "gsym/render/render.h"
 
 enum {
-	/* Queries that are worth handing over together. */
+	/* A good number of queries for one call. */
 	BATCH_QUERIES = 16 * 1024,
 };
 
 struct batch_options {
 	struct render_options render; /* always with the same demangle; its cache is not used */
 	bool near;                    /* gsym_lookup_near() */
-	bool is_return; /* addresses were taken one byte back: offsets are told from what was given */
+	bool is_return; /* addr is the byte before a return address: offsets are shown from the address given
+			 */
 	/* Asked now and then, by any thread: true ends the call early, as if there were enough. NULL: never.
 	 */
 	bool (*stop)(const void *user);
@@ -38,12 +39,17 @@ void batch_free(struct batch *batch);
 size_t batch_memory(const struct batch *batch);
 
 /*
- * Appends to @out the records of as many of the @n queries as it takes for @out to hold @enough bytes, or
- * until it is stopped; *ret_n says how many, at least one of them. Queries without an answer and damaged
- * records give the record of an unknown address.
+ * Appends to @out the records of queries until @out holds @enough bytes or the call is stopped. Queries
+ * without an answer and damaged records give the record of an unknown address.
  *
- * 0; -ENOMEM; -EBADMSG when a record was damaged, with words for the first in @diag: *ret_n counts all the
- * same.
+ * @options: how to look up and render
+ * @queries, @n: the queries, in order
+ * @enough: bytes of @out at which to return
+ * @out: appended to
+ * @ret_n: how many queries were answered, at least one
+ * @diag: of -EBADMSG: the first damaged record
+ *
+ * Returns 0; -ENOMEM; -EBADMSG when a record was damaged: *ret_n is valid all the same.
  */
 int batch_answer(struct batch *batch, const struct batch_options *options, const struct batch_query *queries,
 		 size_t n, size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag);

@@ -5,11 +5,11 @@
 #include <sys/mman.h>
 
 enum {
-	FEW = 32, /* queries: for fewer nothing is set up */
+	FEW = 32, /* queries; for fewer the cache is not set up */
 	ARENA_MAX = 48 << 20,
-	ARENA_SMALL = 1 << 20, /* in pages of the usual size; what is behind is better in large ones */
+	ARENA_SMALL = 1 << 20, /* in normal pages; huge pages from there on */
 	ARENA_ALIGN = REF_LINES + 1,
-	ARENA_USED_MAX = ARENA_MAX - PUT_SLACK, /* behind the last text can be read, too */
+	ARENA_USED_MAX = ARENA_MAX - PUT_SLACK, /* the slack after the last text is readable */
 	TEXT_MAX = 4096,                        /* bytes; longer ones are not kept */
 	NAMES_LOG2 = 16,
 	FLAT_SLOTS_MAX = 1 << 20,
@@ -18,7 +18,7 @@ enum {
 		8, /* an index of functions is made once there were a query for as many functions */
 };
 
-/* The first thing in the room: a text for strings that are not kept. */
+/* The first object in the arena: stands for texts that are not cached. */
 enum { TOO_LONG = ARENA_ALIGN };
 
 static void forget(struct batch_cache *cache)
@@ -51,7 +51,7 @@ size_t batch_cache_bytes(const struct batch_cache *cache)
 {
 	size_t tables = cache->n_flat * sizeof(*cache->flat) + (sizeof(*cache->names) << NAMES_LOG2) +
 			sizeof(*cache->paths) * PATH_SLOTS;
-	size_t room = cache->emptied ? ARENA_MAX : cache->used; /* its pages stay */
+	size_t room = cache->emptied ? ARENA_MAX : cache->used; /* pages are not returned */
 	return (cache->arena ? room : 0) + cache->starts.n_buckets * sizeof(*cache->starts.before) +
 	       (cache->is_set_up ? tables : 0);
 }
@@ -64,8 +64,10 @@ static size_t flat_slots_wanted(const struct gsym_reader *reader)
 	return n;
 }
 
-/* Pages are there once they are touched. With small pages, half of the time of a large batch would go into
- * finding them. */
+/*
+ * Pages are populated on first touch. With small pages, half of the time of a large batch would go into
+ * page faults.
+ */
 static void map_arena(struct batch_cache *cache)
 {
 	void *room = mmap(NULL, ARENA_MAX, PROT_READ | PROT_WRITE,
@@ -92,7 +94,7 @@ static bool make_tables(struct batch_cache *cache)
 	return cache->arena && cache->flat && cache->names && cache->paths;
 }
 
-/* The index of functions costs a pass over all of them. */
+/* Building the index reads all start addresses, which pays after enough queries. */
 static void count_queries(struct batch_cache *cache, size_t n)
 {
 	size_t most = cache->reader->info.num_addresses / ASKED_FOR_STARTS;
@@ -132,8 +134,7 @@ void *batch_cache_alloc(struct batch_cache *cache, size_t size)
 	return at;
 }
 
-/* Keeps what is in @cache->text: @shown bytes, and a linkage name behind them or, if there is nothing behind
- * them, the same. */
+/* Caches the content of @cache->text: @shown bytes, followed by the linkage name if that differs. */
 static arena_ref keep(struct batch_cache *cache, struct text_slot *slot, uint32_t key, size_t shown)
 {
 	size_t size = cache->text.n;

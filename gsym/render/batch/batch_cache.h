@@ -1,9 +1,9 @@
 /*
- * batch_cache.h - what a batch keeps of a file: functions cut into intervals, and strings as a format shows
+ * batch_cache.h - what a batch caches of a file: flattened functions, and strings as a format renders
  * them.
  *
- * All of it belongs to one way of showing, and is dropped at once, when it has become too much or another
- * format is asked for. Nothing moves until batch_cache_begin() or batch_cache_refresh() is called. Internal.
+ * It serves one format and demangling mode; it is emptied as a whole when the arena is full or another
+ * format is used. Objects do not move until batch_cache_begin() or batch_cache_refresh(). Internal.
  */
 #ifndef GSYM_RENDER_BATCH_BATCH_CACHE_H
 #define GSYM_RENDER_BATCH_BATCH_CACHE_H
@@ -13,7 +13,7 @@
 #include "gsym/read/start_index.h"
 #include "gsym/render/render.h"
 
-/* A string as it is shown. PUT_SLACK bytes behind the last can be read. */
+/* A rendered string. PUT_SLACK bytes after the last are readable. */
 struct cached_text {
 	uint16_t shown;   /* bytes */
 	uint16_t linkage; /* of a name: as it is stored, escaped; where it begins, */
@@ -33,8 +33,8 @@ static inline struct span text_linkage(const struct cached_text *text)
 }
 
 /*
- * Where something is in the room; 0 = nowhere. Of texts the lowest bits say how many lines of the processor's
- * cache follow the first, so that they can be asked for without a look.
+ * Offset of an object in the arena; 0 = none. For texts the lowest bits hold the number of cache lines
+ * after the first, so that they can be prefetched without reading the header.
  */
 typedef uint32_t arena_ref;
 
@@ -44,7 +44,7 @@ enum {
 };
 
 struct flat_node {
-	arena_ref text; /* of its name; 0 before it was asked for */
+	arena_ref text; /* of its name; 0 = not rendered yet */
 	uint32_t name;
 	uint32_t first;
 	uint32_t call_file;
@@ -80,9 +80,9 @@ static inline uint32_t location_node(packed_location place)
 }
 
 /*
- * A function. Where intervals begin comes first, since that is searched; behind it what they say, and the
- * nodes, of which number 0 is the function itself. All of it is packed: what random addresses cost is how
- * much of this they have to bring from cache.
+ * A flattened function. Offsets come first, as they are searched; then the locations and the nodes, of
+ * which number 0 is the function itself. It is packed: the cost of random addresses is the number of cache
+ * lines they touch.
  */
 struct flat_function {
 	uint64_t start; /* from the base address */
@@ -114,11 +114,11 @@ static inline struct flat_node *flat_nodes(const struct flat_function *flat)
 	return (struct flat_node *)(flat_locations(flat) + flat->n);
 }
 
-/* What is known of a function: where its map is, or one of these. */
+/* Slot of a function: a reference to its struct flat_function, or one of these. */
 enum {
 	FLAT_NONE,
-	FLAT_SEEN,  /* there was one query for it */
-	FLAT_NEVER, /* it is answered one by one: something in it is too large for a map */
+	FLAT_SEEN,  /* one query was seen */
+	FLAT_NEVER, /* cannot be flattened: looked up individually */
 };
 
 struct text_slot {
@@ -147,31 +147,31 @@ struct batch_cache {
 };
 
 /*
- * Makes room for @n queries. False when they had better be answered one by one, because they are few or there
- * is no cache. What batch_cache_begin() gave room for before is gone if another format is asked for.
+ * Prepares for @n queries. False when individual lookups are cheaper because they are few, or without
+ * memory. Objects of another format are dropped.
  */
 bool batch_cache_begin(struct batch_cache *cache, const struct render_options *options, size_t n);
 
 /* Empties memory that is full. */
 void batch_cache_refresh(struct batch_cache *cache);
 
-/* Drops everything; one that has nothing but a reader is empty. */
+/* Releases everything; zero-initialised with a reader is empty. */
 void batch_cache_deinit(struct batch_cache *cache);
 
 /* Bytes that it holds, roughly. */
 size_t batch_cache_bytes(const struct batch_cache *cache);
 
-/* Room for something, aligned for any type; NULL when memory is full: then batch_cache_refresh() is due. */
+/* Allocates from the arena, aligned for any type; NULL when it is full: batch_cache_refresh() is due. */
 void *batch_cache_alloc(struct batch_cache *cache, size_t size);
 
 /*
- * The name or file as it is shown. 0 when the file has no such string or entry; or, without memory, one that
- * is too_long.
+ * The rendered name or path. 0 when the file has no such string or entry; a text that is too_long when it
+ * cannot be cached.
  */
 arena_ref batch_cache_name(struct batch_cache *cache, const struct render_options *options, uint32_t name);
 arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file);
 
-/* The file if it was asked for before, else 0. */
+/* The path if it is cached, otherwise 0. */
 static inline arena_ref batch_cache_find_path(const struct batch_cache *cache, uint32_t file)
 {
 	const struct text_slot *slot =

@@ -11,7 +11,7 @@ enum batch_kind {
 };
 
 struct batch_query {
-	uint64_t given;   /* the address as it came */
+	uint64_t given;   /* as given in the input */
 	uint64_t addr;    /* the same as the file was linked; of a return address: one byte before */
 	const char *text; /* of BATCH_MALFORMED: the line, borrowed */
 	uint32_t size;

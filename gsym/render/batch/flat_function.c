@@ -5,13 +5,15 @@
 #include "gsym/read/reader.h"
 
 enum {
-	CHEAP = 4096, /* bytes of a record: to cut such a function costs little more than one lookup */
-	MANY = 64,    /* queries at once that are worth cutting functions for which nobody asked before */
+	CHEAP = 4096,           /* bytes of a record that is flattened at about the cost of a lookup */
+	MANY = 64,              /* queries at once that make flattening pay for functions not seen before */
 	SCRATCH_KEPT = 1 << 20, /* bytes; what a larger function needed is given back */
 };
 
-/* Whether an address can only be that of function @index: it is the only one to start where it does, and has
- * a size. */
+/*
+ * Whether an address in it can only be that of function @index: no other starts at the same address, and
+ * its size is known.
+ */
 static bool is_alone(const struct gsym_reader *reader, uint32_t index, uint32_t size)
 {
 	uint64_t start = reader_addr_off(reader, index);
@@ -38,14 +40,14 @@ static struct flat_function *new_flat(struct batch_cache *cache, uint32_t index,
 	return flat;
 }
 
-/* The map that says -EBADMSG. */
+/* A function whose record is damaged: every lookup is -EBADMSG. */
 static struct flat_function *damaged_flat(struct batch_cache *cache, uint32_t index,
 					  const struct function_info *record)
 {
 	return new_flat(cache, index, record, 0, 0);
 }
 
-/* Sets the map's intervals and nodes: false when something does not fit. */
+/* Sets intervals: false when a value does not fit a packed_location. */
 static bool set_locations(struct flat_function *flat, const struct interval_set *s)
 {
 	packed_location *locations = flat_locations(flat);
@@ -137,7 +139,7 @@ static int cut(struct batch_cache *cache, uint32_t index, const struct function_
 	return err;
 }
 
-/* 0, -ENOMEM, or -E2BIG when the function can have no map. */
+/* 0, -ENOMEM, or -E2BIG when the function cannot be flattened. */
 static int make_flat(struct batch_cache *cache, uint32_t index, const struct function_info *record,
 		     struct flat_queries queries, struct flat_function **ret)
 {
@@ -160,7 +162,7 @@ static bool has_first(const struct batch_cache *cache, const struct flat_functio
 	       flat_function_has(flat, (uint32_t)(query->addr - gsym_reader_address(cache->reader, index)));
 }
 
-/* Makes the map and notes it in @slot; NULL when there is none. */
+/* Flattens the function and stores it in @slot; NULL on failure. */
 static struct flat_function *build_for(struct batch_cache *cache, uint32_t index, arena_ref *slot,
 				       struct flat_queries queries)
 {
@@ -187,7 +189,7 @@ struct flat_function *flat_function_get(struct batch_cache *cache, uint32_t inde
 		return flat;
 	if (cache->full || *slot == FLAT_NEVER)
 		return NULL;
-	if (!flat && *slot > FLAT_NEVER) /* that of another function: this one was not asked for */
+	if (!flat && *slot > FLAT_NEVER) /* evict another function: this one was not seen */
 		*slot = FLAT_NONE;
 	if (*slot == FLAT_NONE && queries.n < MANY) {
 		*slot = FLAT_SEEN;

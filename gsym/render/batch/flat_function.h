@@ -1,4 +1,4 @@
-/* flat_function.h - functions cut into intervals, made when it pays. Internal. */
+/* flat_function.h - functions flattened into intervals, once it pays. Internal. */
 #ifndef GSYM_RENDER_BATCH_FLAT_FUNCTION_H
 #define GSYM_RENDER_BATCH_FLAT_FUNCTION_H
 
@@ -11,7 +11,7 @@ struct flat_queries {
 	size_t n;
 };
 
-/* The map of function @index if there is one; else NULL. */
+/* Function @index if it is cached, otherwise NULL. */
 static inline struct flat_function *flat_function_find(const struct batch_cache *cache, uint32_t index)
 {
 	arena_ref ref = cache->flat[index & (cache->n_flat - 1)];
@@ -20,13 +20,13 @@ static inline struct flat_function *flat_function_find(const struct batch_cache 
 }
 
 /*
- * The map of function @index, in which the first of @queries lies. NULL when that had better be looked up by
- * itself: the function was not asked for before and is large, or there is no cache.
+ * Function @index, which contains the first of @queries, flattened now if it pays. NULL when an individual
+ * lookup is cheaper (first query for a large function) or there is no memory.
  */
 struct flat_function *flat_function_get(struct batch_cache *cache, uint32_t index,
 					struct flat_queries queries);
 
-/* Whether a map of offsets that were asked for has one for @off, which is within the function. */
+/* Whether an exact function has an interval for @off, which is within the function. */
 static inline bool flat_function_has(const struct flat_function *flat, uint32_t off)
 {
 	const uint32_t *at = flat->offs;

@@ -26,8 +26,9 @@ struct sink {
 };
 
 /*
- * A callback cannot ask to stop, and a name of a hundred bytes can print for years. Leaving through it is
- * safe: the callback variants of libiberty's demanglers keep their state on the stack and allocate nothing.
+ * The callback has no way to stop the demangler, and a name of a hundred bytes can expand for years.
+ * Leaving by longjmp() is safe: the callback variants of libiberty's demanglers keep their state on the
+ * stack and allocate nothing.
  */
 static void sink_write(const char *text, size_t size, void *opaque)
 {
@@ -52,7 +53,10 @@ static bool collect(struct text_buf *out, demangler *run, const char *name, stru
 	return false;
 }
 
-/* Rust's first mangling looks like C++ and is told by the hash at its end: "17h", 16 hex digits, "E". */
+/*
+ * Rust's legacy mangling looks like C++ and is recognised by the hash at its end: "17h", 16 hex digits,
+ * "E".
+ */
 static bool append_rust(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	return (name[1] == 'R' || strstr(name, "17h")) && collect(out, rust_demangle_callback, name, job);
@@ -110,9 +114,9 @@ static bool is_word_or_blank(char c)
 }
 
 /*
- * Takes the parameters off the end of what was appended from @start on, and what stands behind them ("
- * const"). False, and the text is gone, if there are none: those of a template of D ("f!(int)"), of no
- * function ("operator()") and of a clone ("f() (.cold)") are none.
+ * Strips the parameters from the end of what was appended since @start, with qualifiers after them ("
+ * const"). False, and everything since @start is removed, if there are none: those of a D template
+ * ("f!(int)"), of no function ("operator()") and of a clone ("f() (.cold)") do not count.
  */
 static bool cut_parameters(struct text_buf *out, size_t start)
 {

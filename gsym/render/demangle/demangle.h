@@ -15,8 +15,7 @@
 enum demangle_mode {
 	DEMANGLE_OFF = 0,
 	DEMANGLE_AUTO = 1,
-	/* Ada as well, whose names have no prefix: only for those who know that the image is written in it.
-	 */
+	/* Ada as well, whose names have no prefix: only for images known to be written in it. */
 	DEMANGLE_ADA = 2,
 };
 
@@ -31,7 +30,7 @@ enum {
 static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 {
 	if (mode == DEMANGLE_AUTO) {
-		name += *name == '.'; /* PowerPC's function entry symbols are the mangled name behind a dot */
+		name += *name == '.'; /* PowerPC function entry symbols are the mangled name after a dot */
 		return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
 	}
 	return mode == DEMANGLE_ADA;

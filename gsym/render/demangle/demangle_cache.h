@@ -1,8 +1,8 @@
 /*
- * demangle_cache.h - names that were demangled before.
+ * demangle_cache.h - a direct-mapped cache of demangled names.
  *
- * A batch asks for the same functions over and over, and demangling costs several times what the rest of an
- * answer does. One owner, no locks, bounded memory.
+ * A batch asks for the same functions over and over, and demangling costs several times the rest of an
+ * answer. One owner, no locks, bounded memory.
  */
 #ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_CACHE_H
 #define GSYM_RENDER_DEMANGLE_DEMANGLE_CACHE_H
@@ -19,8 +19,8 @@ void demangle_cache_free(struct demangle_cache *cache);
 size_t demangle_cache_bytes(const struct demangle_cache *cache);
 
 /*
- * As demangle_append(). Names are told apart by where they are, so that a cache must not outlive the strings
- * it has seen, and serves one mode.
+ * As demangle_append(). The key is the address of @name, so a cache must not outlive the strings it has
+ * seen, and serves one mode.
  */
 void demangle_cached(struct demangle_cache *cache, struct text_buf *out, const char *name,
 		     enum demangle_mode mode);

@@ -19,7 +19,7 @@ enum {
 	SEARCH_MAX = 1 << 14, /* nodes all searches of one name may visit */
 	RETRY_MAX = 10,       /* nested template parameters with arguments, after a conversion operator */
 	D_REFERENCE_MAX = 24, /* back references in a D name: each may double what it refers to */
-	D_INPUT_MAX = 2048,   /* its parser recurses without a limit of its own */
+	D_INPUT_MAX = 2048,   /* its parser recurses without a limit */
 };
 
 struct weight {

@@ -35,7 +35,7 @@ struct restyle {
 	size_t depth; /* braces open; may exceed OPEN_MAX */
 };
 
-/* Steps over @word if the input goes on with it. */
+/* Skips @word if it is next in the input. */
 static bool skip(struct restyle *r, const char *word)
 {
 	size_t size = strlen(word);
@@ -126,7 +126,7 @@ static void clones(struct restyle *r)
 	*r->out++ = ')';
 }
 
-/* A blank that only keeps two brackets of the same kind apart. */
+/* A blank that only separates two brackets of one kind. */
 static bool between_brackets(const struct restyle *r)
 {
 	if (r->out == r->text || r->end - r->in < 2)

@@ -1,6 +1,6 @@
 /*
  * The lines of Apple's atos -i: "function (in module) (file.m:965)", innermost frame first; where only the
- * symbol is known, "function (in module) + 2". Files and modules go by their last name.
+ * symbol is known, "function (in module) + 2". Files and modules are shown by base name.
  */
 #include "gsym/render/formats/output_format.h"
 

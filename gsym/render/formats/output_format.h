@@ -40,7 +40,7 @@ struct output_format {
 	enum escape_style style;
 	unsigned lookup_flags; /* enum gsym_lookup_flags */
 	bool takes_strings; /* all strings come from view_name() and the like, so answer_view.strings works */
-	bool one_line; /* a line tells where its record ends; other formats need an empty line in streams */
+	bool one_line; /* every line identifies its record; other formats need an empty line in streams */
 	void (*answer)(struct text_buf *out, const struct answer_view *view);
 	void (*unknown)(struct text_buf *out, const struct unresolved *unknown,
 			const struct render_options *options);

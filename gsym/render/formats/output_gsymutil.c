@@ -6,7 +6,7 @@ enum {
 	INDENT = 20, /* the width of "0x", the digits and ": " */
 };
 
-/* Llvm puts a separator behind every directory, a root included. */
+/* LLVM puts a separator after every directory, a root included. */
 static void place(struct text_buf *out, const struct gsym_frame *frame)
 {
 	if (!frame_has_file(frame))

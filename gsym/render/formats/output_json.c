@@ -1,8 +1,8 @@
 /*
- * The object llvm-symbolizer prints with --output-style=JSON, on one line, keys in its (alphabetical) order.
- * GSYM holds no columns, discriminators or places of declaration: those keys say "not known" as llvm says it.
- * Added are Inlined, LinkageName and Offset to a frame, Approximate to one where it is true, Merged and
- * Source to the whole.
+ * The object that llvm-symbolizer prints with --output-style=JSON, on one line, keys in its (alphabetical)
+ * order. GSYM has no columns, discriminators or declaration positions: those keys have the values with
+ * which LLVM says "unknown". Extensions: Inlined, LinkageName and Offset of a frame, Approximate where it
+ * is true, Merged and Source of the whole.
  */
 #include "gsym/render/formats/output_format.h"
 

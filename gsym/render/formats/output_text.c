@@ -1,6 +1,6 @@
 /*
- * The lines of llvm-addr2line -pfiC: innermost frame first, the ones around it marked " (inlined by)". Ours
- * is only the offset of an address of which no more than the symbol is known.
+ * The lines of llvm-addr2line -pfiC: innermost frame first, enclosing ones marked " (inlined by)". An
+ * extension is the offset shown where only the symbol is known.
  */
 #include "gsym/render/formats/output_format.h"
 

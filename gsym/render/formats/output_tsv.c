@@ -1,6 +1,7 @@
 /*
- * One line a frame: address, depth, function, offset, file, line, flags, module, linkage name. No column is
- * empty, since shells fold empty ones: what is not known is "??", or "-" for flags and module.
+ * One line for each frame: address, depth, function, offset, file, line, flags, module, linkage name. No
+ * column is empty, since shells merge adjacent separators: unknown values are "??", or "-" for flags and
+ * module.
  */
 #include "gsym/render/formats/output_format.h"
 #include "gsym/base/put.h"
@@ -63,7 +64,7 @@ static void frame_line(struct text_buf *out, const struct answer_view *view, siz
 	text_char(out, '\n');
 }
 
-/* ---- Of strings that are ready ---- */
+/* ---- Of strings rendered in advance ---- */
 
 enum { NUMBERS_MAX = 6 * PUT_NUMBER_MAX }; /* address, depth, offset, line, merged; and what stands between */
 
@@ -89,7 +90,7 @@ static char *put_path(char *at, const struct span *path)
 	return at + 2;
 }
 
-/* The line of frame @i, behind its address. */
+/* The line of frame @i, after its address. */
 static char *put_frame(char *at, const struct answer_view *view, size_t i)
 {
 	const struct gsym_frame *frame = &view->answer->frames[i];
