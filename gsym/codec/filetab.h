@@ -1,6 +1,10 @@
 /*
- * filetab.h - a file table being written: pairs of directory and name, each stored once, in the order in
- * which they came. Entry 0 is "no file", two empty strings. Internal.
+ * filetab.h - a file table being written: each pair of strings once, in order of insertion; entry 0 is
+ * empty.
+ *
+ * The hash table holds 32-bit indexes of entries, which are the keys; it is specialised rather than shared
+ * with strtab.h and string_map.h, as their slots hold different things and their lookups are inlined.
+ * Internal.
  */
 #ifndef GSYM_CODEC_FILETAB_H
 #define GSYM_CODEC_FILETAB_H

@@ -67,7 +67,7 @@ enum { SCAN_ENOUGH = -ECANCELED };
  * Whether code that continues at offset @off, from which a return address may have been adjusted, follows
  * the call of @site.
  */
-static bool is_behind(const struct candidate_scan *pass, const struct gsym_callsite *site, uint64_t start)
+static bool follows_call(const struct candidate_scan *pass, const struct gsym_callsite *site, uint64_t start)
 {
 	uint64_t address = pass->frame->address, off = address - start;
 	if (pass->frame->kind != PC_ADJUSTED)
@@ -107,7 +107,7 @@ static int add_patterns(struct candidate_scan *pass, struct candidate *body,
 	int err = callsite_decode(&block, &pass->reader->tables, d, NULL);
 	for (size_t i = 0; !err && i < d->callsites.n; i++) {
 		const struct gsym_callsite *site = &d->callsites.v[i];
-		if (!is_behind(pass, site, w->answer.func_start))
+		if (!follows_call(pass, site, w->answer.func_start))
 			continue;
 		for (uint32_t k = 0; !err && k < site->n_patterns; k++)
 			err = add_pattern(pass, body, d->patterns.v[site->first_pattern + k], site->flags);

@@ -95,7 +95,7 @@ static inline bool scan_decimal(struct text_scan *s, uint64_t *ret)
 }
 
 /* Whether a terminal's colour, "\x1b[1;31m", ends before @at: its last letter is none of a word. */
-static inline bool is_behind_colour(const char *begin, const char *at)
+static inline bool is_after_colour(const char *begin, const char *at)
 {
 	if (at == begin || at[-1] != 'm')
 		return false;
@@ -105,10 +105,10 @@ static inline bool is_behind_colour(const char *begin, const char *at)
 }
 
 /* Where the word at @from begins, if a colour's end was taken for a part of it. */
-static inline const char *behind_colour(const char *begin, const char *from, const char *to)
+static inline const char *after_colour(const char *begin, const char *from, const char *to)
 {
 	const char *letter = memchr(from, 'm', (size_t)(to - from));
-	return letter && is_behind_colour(begin, letter + 1) ? letter + 1 : from;
+	return letter && is_after_colour(begin, letter + 1) ? letter + 1 : from;
 }
 
 /* The first occurrence of @text at or after @from, or NULL. */

@@ -1,7 +1,7 @@
 /*
  * Oopses, warnings and traces of the Linux kernel: "func+0x12/0x40", the offset and size of a function of the
  *kernel, or with
- * "[module]" or "[module BUILDID]" behind it, of a module. The kernel's own build id is in the line
+ * "[module]" or "[module BUILDID]" after it, of a module. The kernel's own build id is in the line
  *
  *	CPU: 3 PID: 1234 Comm: cat Not tainted 6.1.0 #1 0123456789abcdef0123456789abcdef01234567
  *
@@ -32,7 +32,7 @@ enum role {
 static bool has_word(const char *line, const char *symbol, const char *word)
 {
 	for (const char *p = line; (p = find_text(p, symbol, word)); p++)
-		if (p == line || !is_word(p[-1]) || is_behind_colour(line, p))
+		if (p == line || !is_word(p[-1]) || is_after_colour(line, p))
 			return true;
 	return false;
 }
@@ -91,15 +91,15 @@ static enum role role_of(const char *line, const char *symbol)
 		return ROLE_APART;
 	const char *at = skip_back(line, symbol);
 	bool from = at - line >= 4 && memcmp(at - 4, "from", 4) == 0;
-	return at == line || !is_symbol(at[-1]) || is_behind_colour(line, at) || from ? ROLE_FRAME
-										      : ROLE_APART;
+	return at == line || !is_symbol(at[-1]) || is_after_colour(line, at) || from ? ROLE_FRAME
+										     : ROLE_APART;
 }
 
 /* Whether it was found on the stack, and may be old. */
-static bool is_unreliable(const char *line, const char *symbol, struct text_scan behind)
+static bool is_unreliable(const char *line, const char *symbol, struct text_scan after)
 {
 	return (symbol - line >= 2 && memcmp(symbol - 2, "? ", 2) == 0) ||
-	       find_text(behind.at, behind.end, " (unreliable)");
+	       find_text(after.at, after.end, " (unreliable)");
 }
 
 /* The mark of a task or processor, as a number; 0 when there is none. */
@@ -147,7 +147,7 @@ static bool parse(const struct log_context *context, struct text_scan line, cons
 	const char *symbol = plus;
 	while (symbol > line.at && is_symbol(symbol[-1]))
 		symbol--;
-	symbol = behind_colour(line.at, symbol, plus);
+	symbol = after_colour(line.at, symbol, plus);
 	*ret = (struct log_frame){.module = context->kernel, .space = FRAME_NAME, .style = STYLE_KERNEL};
 	if (symbol == plus || is_digit(*symbol) || plus - symbol >= SYMBOL_SIZE || !scan_lit(&s, "+") ||
 	    !scan_hex(&s, &ret->address) || !scan_lit(&s, "/") || !scan_hex(&s, &ret->symbol_size) ||

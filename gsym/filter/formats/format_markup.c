@@ -1,5 +1,5 @@
 /*
- * LLVM's symbolizer markup: {{{tag:field:...}}}. Modules and their places in memory are told by
+ * LLVM's symbolizer markup: {{{tag:field:...}}}. Modules and their places in memory are declared by
  *
  *	{{{reset}}} {{{module:0:libexample.so:elf:0123...}}} {{{mmap:0x7f0000:0x1000:load:0:rx:0x1000}}}
  *

@@ -71,15 +71,15 @@ static const char *before_architecture(const struct module_offset *place)
 static void sanitizer(struct text_scan line, struct text_scan rest, const struct module_offset *place,
 		      struct log_frame *ret)
 {
-	struct text_scan behind = scan_from(place->close, line.end), t = rest;
+	struct text_scan after = scan_from(place->close, line.end), t = rest;
 	bool stepped = scan_lit(&t, " in ") || scan_lit(&t, "  (");
 	module_set_name(&ret->module, place->name, before_architecture(place));
-	parse_build_id(&behind, &ret->module);
+	parse_build_id(&after, &ret->module);
 	ret->style = STYLE_SANITIZER;
 	ret->kind = !ret->number ? PC_EXACT : stepped ? PC_ADJUSTED : PC_RETURN;
 	ret->from = (uint32_t)(rest.at - line.at);
 	ret->tail = (uint32_t)(place->open - 1 - line.at);
-	ret->to = (uint32_t)(behind.at - line.at);
+	ret->to = (uint32_t)(after.at - line.at);
 }
 
 static bool coredump(const struct log_context *context, struct text_scan line, struct text_scan rest,
@@ -109,11 +109,11 @@ static bool thread_sanitizer(struct text_scan line, struct text_scan rest, uint6
 	if (!parse_place(rest, &place) || place.spaced || (size_t)(place.open + 1 - rest.at) < size ||
 	    memcmp(place.open + 1 - size, unknown, size) != 0)
 		return false;
-	struct text_scan behind = scan_from(place.close, line.end);
+	struct text_scan after = scan_from(place.close, line.end);
 	*ret = (struct log_frame){
 		.address = place.off, .space = FRAME_RVA, .number = (uint32_t)number, .has_number = true};
 	module_set_name(&ret->module, place.name, place.name_end);
-	parse_build_id(&behind, &ret->module);
+	parse_build_id(&after, &ret->module);
 	ret->style = STYLE_THREADS;
 	ret->kind = number ? PC_ADJUSTED : PC_EXACT;
 	ret->from = (uint32_t)(rest.at - line.at);
@@ -148,13 +148,13 @@ static bool summary(struct text_scan line, struct log_frame *ret)
 	const char *at = find_text(line.at, line.end, "SUMMARY: ");
 	if (!at || !parse_place(scan_from(at, line.end), &place) || place.spaced)
 		return false;
-	struct text_scan behind = scan_from(place.close, line.end);
+	struct text_scan after = scan_from(place.close, line.end);
 	*ret = (struct log_frame){
 		.address = place.off, .space = FRAME_RVA, .style = STYLE_SUMMARY, .apart = true};
 	module_set_name(&ret->module, place.name, place.name_end);
-	parse_build_id(&behind, &ret->module);
+	parse_build_id(&after, &ret->module);
 	ret->from = (uint32_t)(place.open - line.at);
-	ret->tail = ret->to = (uint32_t)(behind.at - line.at);
+	ret->tail = ret->to = (uint32_t)(after.at - line.at);
 	return true;
 }
 

@@ -53,7 +53,7 @@ static size_t find(const struct log_context *context, struct text_scan line,
 			continue;
 		for (from = p; p < line.end && is_id(*p);)
 			p++;
-		n += parse(line, behind_colour(line.at, from, p), p, &ret[n]);
+		n += parse(line, after_colour(line.at, from, p), p, &ret[n]);
 	}
 	return n;
 }

@@ -44,7 +44,7 @@ struct batch {
 	struct gsym_answer answer;
 	struct demangle_cache *names; /* of what is answered one by one */
 	struct batch_cache cache;
-	bool inside; /* a call has begun and not returned: it was left by a jump */
+	bool inside; /* set during a call; still set at the next when a signal handler has jumped out */
 	VEC(struct frame_strings) strings;
 	struct text_buf module;
 	struct query_state blocks[2][BLOCK]; /* one that is looked up, one that is answered */
@@ -469,7 +469,7 @@ static bool is_stopped(const struct batch_call *call)
 	return call->options.stop && call->options.stop(call->options.user);
 }
 
-/* Whether the answer to @state may have taken so long that it is worth asking the clock. */
+/* Whether the answer may have taken so long that reading the clock is worth it. */
 static bool took_long(const struct query_state *state)
 {
 	return state->method != BY_INTERVAL && state->method != IS_UNKNOWN;

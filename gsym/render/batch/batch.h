@@ -20,15 +20,17 @@ struct batch_options {
 	bool near;                    /* gsym_lookup_near() */
 	bool is_return; /* addr is the byte before a return address: offsets are shown from the address given
 			 */
-	/* Asked now and then, by any thread: true ends the call early, as if there were enough. NULL: never.
+	/*
+	 * Polled from time to time, by any thread: true ends the call early, as if @enough were reached.
+	 * NULL: never.
 	 */
 	bool (*stop)(const void *user);
 	const void *user;
 };
 
 /*
- * What is used from call to call: memory, and names of @reader that were demangled. The reader must live
- * longer; NULL is one that knows nothing. One thread at a time. NULL without cache.
+ * What is used from call to call: memory, and names of @reader demangled before. The reader must live
+ * longer; NULL stands for a file without functions. One thread at a time. NULL without memory.
  */
 struct batch;
 struct batch *batch_new(const struct gsym_reader *reader);
