@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where the result goes: a descriptor, or memory. */
+/* The destination: a descriptor, or memory. */
 struct output {
 	int fd; /* -1: memory */
 	void *data;

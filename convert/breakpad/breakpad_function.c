@@ -20,7 +20,7 @@ struct breakpad_reader {
 	struct breakpad_tree tree;
 	uint64_t last_number, last_file; /* cache of the last file number looked up */
 	bool last_known;
-	/* of the function under way */
+	/* of the current function */
 	uint64_t start;
 	uint32_t size; /* UINT32_MAX: unknown */
 	bool descends;

@@ -33,7 +33,7 @@ struct writing {
 	uint64_t released;                /* names read up to here were given back */
 	struct breakpad_reader **readers; /* one for each thread */
 	struct arena *arenas;
-	/* the batch under way */
+	/* the current batch */
 	size_t first, n;
 	struct gsym_func *functions;
 	int *errs; /* one for each thread */

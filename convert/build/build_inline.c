@@ -23,8 +23,8 @@ static size_t first_behind(const struct range *v, size_t n, uint64_t addr)
 }
 
 /*
- * Keeps the parts of @r in the parent's ranges. Compilers join ranges that touch, so that one may reach over
- * two parts of a function (basic block sections); upstream drops such a call and all in it.
+ * Keeps the parts of @r in the parent's ranges. Compilers join adjacent ranges, so that one may span two
+ * ranges of a function (basic block sections); llvm-gsymutil drops such a call with its children.
  */
 static int keep_range(struct unit_builder *b, struct range r, const struct inline_level *parent, bool *found)
 {

@@ -1,5 +1,5 @@
 /*
- * build_types.h - what goes into a builder and what comes out: settings and the result of one unit.
+ * build_types.h - input and output of a builder: settings, and the result of one unit.
  */
 #ifndef CONVERT_BUILD_BUILD_TYPES_H
 #define CONVERT_BUILD_BUILD_TYPES_H

@@ -1,3 +1,7 @@
+/*
+ * callsites.c - one pass marks the names of all functions in an array by string number, a second looks up
+ * callees.
+ */
 #include "convert/finish/callsites.h"
 
 static void flag_record(struct func_record *r, const bool *defined)

@@ -1,3 +1,6 @@
+/*
+ * name_match.c - a scan for the encoded name in the mangled one, without demangling.
+ */
 #include "convert/finish/name_match.h"
 
 #include <inttypes.h>

@@ -1,3 +1,9 @@
+/*
+ * debug_files.c - where companions of an object file are searched for, in this order: by build id below the
+ * debug directories, by .gnu_debuglink beside the file, in .debug/ and below the debug directories, and by
+ * the path of a kernel module below the debug directories. The first candidate with DWARF ends the search;
+ * one without is kept as a fallback for its symbols. Mach-O files have a dSYM instead (dsym.c).
+ */
 #include "convert/object/debug_files.h"
 
 #include "convert/object/dsym.h"

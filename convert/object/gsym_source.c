@@ -1,3 +1,6 @@
+/*
+ * gsym_source.c - opening existing GSYM and copying its functions to a writer.
+ */
 #include "convert/object/gsym_source.h"
 
 #include "convert/object/source_format.h"

@@ -1,3 +1,9 @@
+/*
+ * radix.c - least significant digit radix sort, eight bits at a time.
+ *
+ * One pass over the keys counts all digits and notices sorted input. Each digit that differs between keys
+ * then takes one stable pass between the array and a copy of it.
+ */
 #include "convert/record/radix.h"
 
 #include <errno.h>

@@ -1,3 +1,10 @@
+/*
+ * verify_compare.c - classifying one address.
+ *
+ * The expected frames are the path of inlined calls that cover the address, found in one scan over the
+ * function's nodes in preorder, and the rows of all line sequences that cover it. They are compared from
+ * coarse to fine: function, presence of a line, number of frames, names, position, call sites.
+ */
 #include "convert/verify/verify_compare.h"
 
 #include <inttypes.h>

@@ -4,14 +4,14 @@
 
 #include "convert/verify/verify_compare.h"
 
-/* What the comparison of one record came to. */
+/* The result of comparing one record. */
 struct verify_outcome {
 	bool seen;
 	uint32_t counts[VERIFY_CLASSES];
 	verify_example *examples; /* the first of each class; NULL = none was described */
 };
 
-/* One comparison on its way through the units of an object file. */
+/* The state of one comparison. */
 struct verifier {
 	struct dw dw;
 	const struct gsym_reader *reader;
@@ -22,10 +22,10 @@ struct verifier {
 	struct gsym_answer answer;
 	struct verify_outcome *outcomes; /* by record */
 	size_t described;                /* outcomes that have examples */
-	Dwarf_Die unit;                  /* the unit at hand */
+	Dwarf_Die unit;                  /* the current unit */
 	struct verify_lines lines;       /* of that unit, once lines_read */
 	bool lines_read;
-	VEC(uint64_t) probes; /* addresses of the function at hand */
+	VEC(uint64_t) probes; /* addresses of the current function */
 };
 
 /* A verify_visit for a struct verifier: compares the function with the records at the starts of its ranges.

@@ -1,3 +1,11 @@
+/*
+ * plt_stub.c - one decoder for each machine.
+ *
+ * A decoder matches instructions at the cursor one by one, with optional ones in brackets in the comment
+ * above it, and computes the slot's address from their immediates. The cursor is passed by value and fails
+ * past the end of the section, so that a decoder neither consumes bytes nor reads beyond them; each looks at
+ * a constant number of instructions. Patterns are those of the linkers in use.
+ */
 #include "convert/object/elf/plt_stub.h"
 
 #include <elf.h>
@@ -36,7 +44,8 @@ static bool take_bytes(struct cursor *c, const char *bytes, size_t n)
 	return true;
 }
 
-/* [endbr64] [bnd] jmp *slot(%rip). With retpolines: mov slot(%rip), %r11, and the jump goes by %r11. */
+/* [endbr64] [bnd] jmp *slot(%rip). With retpolines: mov slot(%rip), %r11, and an indirect jump through %r11.
+ */
 static bool decode_x86_64(struct cursor c, uint64_t addr, struct stub *ret)
 {
 	const uint8_t *start = c.pos;
