@@ -14,7 +14,7 @@ import sys
 # A name in backticks that begins with one of these is a path from the root.
 TOPS = ("gsym/", "convert/", "fs/", "tests/", "docs/", "examples/", "system/", "debian/")
 FILE_NAME = re.compile(r"[\w.+/-]+\.(?:c|h|cc|py|awk|md|svg|t|map|build)")
-C_TOPS = ("gsym/", "convert/", "fs/")
+C_TOPS = ("gsym/", "convert/", "fs/", "tests/")
 PLACEHOLDER = re.compile(r"[<>*{}$]|NAME|PROGRAM|FILE\b")
 # Names that stand for files of the reader.
 NOT_OURS = {"program.c", "file.c", "prog.c", "name.c", "gsym/gsym.h", "linux/skbuff.h"}
@@ -135,10 +135,10 @@ def check_file_names(root, path, lines, base_names):
 
 
 def code_terms(root, paths):
-    """Structs, enums and functions of the C sources: "struct image", "image_open()"."""
+    """Structs, enums and functions of the sources: "struct image", "image_open()"."""
     found = set()
     for path in paths:
-        if path.startswith(C_TOPS) and path.endswith((".c", ".h")):
+        if path.startswith(C_TOPS) and path.endswith((".c", ".h", ".py")):
             with open(os.path.join(root, path), encoding="utf-8") as file:
                 text = file.read()
             found.update(f"{kind} {tag}" for kind, tag in re.findall(r"\b(struct|enum) (?:[A-Z_]+\([^)]*\) )?(\w+) \{", text))
