@@ -6,7 +6,6 @@
 
 #include "gsym/base/address.h"
 #include "gsym/base/ascii.h"
-#include "gsym/render/formats/listing.h"
 #include "gsym/render/render.h"
 
 #include <stddef.h>
@@ -212,27 +211,32 @@ static bool say(bool *what)
 	return !said;
 }
 
-/* base, rva, off and sym say what names are, once; ra and approximate can be said before or behind, once
- * each. */
+const struct named_context named_contexts[NAMED_CONTEXTS] = {
+	{"approximate", {.near = true}}, {"base", {.space = SPACE_RUNTIME, .wants_load = true}},
+	{"off", {.space = SPACE_FILE}},  {"ra", {.is_return = true}},
+	{"rva", {.space = SPACE_RVA}},   {"sym", {.space = SPACE_SYMBOL}},
+};
+
+/* Adds @to to @context: ra and approximate combine with everything, once; of the address spaces there is one.
+ */
+static bool add_context(const struct context *to, struct context *context)
+{
+	if (to->is_return)
+		return say(&context->is_return);
+	if (to->near)
+		return say(&context->near);
+	bool first = context->space == SPACE_LINK;
+	context->space = to->space;
+	context->wants_load = to->wants_load;
+	return first;
+}
+
 static bool parse_context(const char *name, const struct context *context, struct context *ret)
 {
-	static const struct {
-		const char *name;
-		enum address_space space;
-	} spaces[] = {
-		{"base", SPACE_RUNTIME}, {"rva", SPACE_RVA}, {"off", SPACE_FILE}, {"sym", SPACE_SYMBOL}};
 	*ret = *context;
-	if (strcmp(name, "ra") == 0)
-		return say(&ret->is_return);
-	if (strcmp(name, "approximate") == 0)
-		return say(&ret->near);
-	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
-		if (strcmp(name, spaces[i].name) != 0)
-			continue;
-		ret->space = spaces[i].space;
-		ret->wants_load = spaces[i].space == SPACE_RUNTIME;
-		return context->space == SPACE_LINK;
-	}
+	for (size_t i = 0; i < NAMED_CONTEXTS; i++)
+		if (strcmp(name, named_contexts[i].name) == 0)
+			return add_context(&named_contexts[i].context, ret);
 	return false;
 }
 
@@ -248,27 +252,6 @@ static void parse_load(const char *name, struct request *ret)
 	ret->context.load = load;
 }
 
-/* A table of the image as a whole. */
-static bool parse_table(const char *name, struct request *ret)
-{
-	static const char *const names[] = {[LISTING_FUNCTIONS] = "functions.tsv",
-					    [LISTING_LINES] = "lines.tsv",
-					    [LISTING_FILES] = "files.tsv"};
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(name, names[i]) != 0)
-			continue;
-		ret->kind = REQUEST_TABLE;
-		ret->listing = (uint8_t)i;
-		return true;
-	}
-	return false;
-}
-
-static bool is_empty(const struct context *context)
-{
-	return context->space == SPACE_LINK && !context->is_return && !context->near;
-}
-
 static void parse_in_image(const char *name, const struct context *context, struct request *ret)
 {
 	ret->context = *context;
@@ -278,14 +261,6 @@ static void parse_in_image(const char *name, const struct context *context, stru
 		parse_symbol(name, ret);
 	else if (parse_context(name, context, &ret->context))
 		ret->kind = REQUEST_CONTEXT;
-	else if (is_empty(context) && strcmp(name, "status") == 0)
-		ret->kind = REQUEST_STATUS;
-	else if (is_empty(context) && strcmp(name, "info.json") == 0)
-		ret->kind = REQUEST_INFO;
-	else if (is_empty(context) && strcmp(name, "image.gsym") == 0)
-		ret->kind = REQUEST_GSYM;
-	else if (is_empty(context) && parse_table(name, ret))
-		return;
 	else {
 		ret->context = *context;
 		if (!parse_batch(name, ret))
@@ -371,15 +346,7 @@ struct request batch_of(uint32_t code)
 
 static void parse_in_root(const char *name, struct request *ret)
 {
-	if (strcmp(name, "by-name") == 0)
-		ret->kind = REQUEST_BY_NAME;
-	else if (strcmp(name, "by-path") == 0)
-		ret->kind = REQUEST_BY_PATH;
-	else if (strcmp(name, "metrics") == 0)
-		ret->kind = REQUEST_METRICS;
-	else if (strcmp(name, "log") == 0)
-		ret->kind = REQUEST_LOG;
-	else if (!parse_batch(name, ret))
+	if (!parse_batch(name, ret))
 		parse_id(name, ret);
 }
 

@@ -43,20 +43,13 @@ struct context {
 	uint64_t load;   /* of SPACE_RUNTIME */
 };
 
+/* What names mean that have a grammar; those of fixed nodes have none (fs/tree/fixed.h). */
 enum request_kind {
 	REQUEST_NONE,    /* no such name in this place */
-	REQUEST_BY_NAME, /* root: the directory by-name */
-	REQUEST_BY_PATH, /* root: the directory by-path */
 	REQUEST_ID,      /* root: an image id or a spelling of one */
-	REQUEST_STATUS,  /* image: the file status */
-	REQUEST_INFO,    /* image: the file info.json */
-	REQUEST_GSYM,    /* image: the file image.gsym */
-	REQUEST_TABLE,   /* image: functions.tsv, lines.tsv or files.tsv */
 	REQUEST_ADDRESS, /* image: the frames of an address */
 	REQUEST_SYMBOL,  /* sym: the frames of a place in a function */
 	REQUEST_BATCH,   /* root and image: the file q */
-	REQUEST_METRICS, /* root: the file metrics */
-	REQUEST_LOG,     /* root: the file log */
 	REQUEST_CONTEXT, /* image: a directory in which addresses mean something else */
 };
 
@@ -71,8 +64,6 @@ struct request {
 	const char *symbol;
 	size_t symbol_size;
 	struct context context; /* of an address or addresses; of REQUEST_CONTEXT: that inside */
-	/* REQUEST_TABLE */
-	uint8_t listing; /* enum listing_kind */
 	/* REQUEST_ID */
 	bool alias;            /* not spelled as @id: an alias even if such an image exists */
 	char id[ID_TEXT_SIZE]; /* lower case, no dashes; may be the beginning of an id */
@@ -85,6 +76,14 @@ void name_parse(enum name_place place, const struct context *context, const char
 enum { CONTEXT_CODES = 64 };
 uint32_t context_code(const struct context *context);
 struct context context_of(uint32_t code);
+
+/* The directories that give addresses another meaning, in the order of listings. */
+struct named_context {
+	const char *name;
+	struct context context;
+};
+enum { NAMED_CONTEXTS = 6 };
+extern const struct named_context named_contexts[NAMED_CONTEXTS];
 
 bool context_equal(const struct context *a, const struct context *b);
 

@@ -19,10 +19,10 @@
 struct revision;
 
 enum node_kind {
-	NODE_FIXED,      /* INO_ROOT, INO_BY_NAME, INO_LOG, INO_METRICS, INO_BATCH and following = q, by
-			    batch_code() */
-	NODE_IMAGE,      /* directory of an image; a: revision */
-	NODE_IMAGE_FILE, /* a: revision, b: enum image_file */
+	NODE_FIXED, /* INO_ROOT; INO_FIXED and following: see fs/tree/fixed.c; INO_BATCH and following: q, by
+		       batch_code(); INO_BUILD_ID and following */
+	NODE_IMAGE, /* directory of an image; a: revision */
+	NODE_IMAGE_FILE, /* a: revision, b: its row, see fs/tree/fixed.c */
 	NODE_NAME,       /* by-name/<basename>; a: name */
 	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
 	NODE_ALIAS,      /* another spelling of an id; a: image, b: how many directories below the root */
@@ -38,27 +38,21 @@ enum node_kind {
 
 enum {
 	INO_ROOT = 1,
-	INO_BY_NAME = 2,
-	INO_LOG = 3,
-	INO_METRICS = 4,
+	INO_FIXED = 2,
+	INO_BY_NAME = INO_FIXED,
 	INO_BATCH = 0x100,
 	INO_BUILD_ID = 0x10000, /* and following: xx, the first byte of ids, by its value */
 };
 
-/* IMAGE_TABLE and following: by enum listing_kind. */
-enum image_file { IMAGE_STATUS, IMAGE_GSYM, IMAGE_INFO, IMAGE_TABLE };
-
-/* Whether the file stays the same; the others say something else at every look. */
-static inline bool image_file_is_fixed(uint32_t file)
-{
-	return file != IMAGE_STATUS && file != IMAGE_INFO;
-}
-
 #define INO_ADDRESS ((uint64_t)NODE_ADDRESS << 60)
+
+/* ino_make() as a constant expression. */
+#define INO_MAKE(kind, a, b) ((uint64_t)(kind) << 60 | (uint64_t)(a) << 30 | (b))
+#define INO_BY_PATH          INO_MAKE(NODE_PATH_DIR, 0, 0)
 
 static inline uint64_t ino_make(enum node_kind kind, uint32_t a, uint32_t b)
 {
-	return (uint64_t)kind << 60 | (uint64_t)a << 30 | b;
+	return INO_MAKE(kind, a, b);
 }
 
 static inline enum node_kind ino_kind(uint64_t ino)

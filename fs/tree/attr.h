@@ -7,12 +7,10 @@
 #include "fs/tree/tree.h"
 
 /* Seconds for which the kernel need not ask again. */
-#define TIMEOUT_FIXED 3600.0 /* what never changes under the same inode number */
-#define TIMEOUT_LISTING                                                                                     \
-	1.0                  /* root, by-name, by-path: their times tell nobody anything, but they may grow \
-			      */
-#define TIMEOUT_ALIAS    1.0 /* another spelling of an id: it may become ambiguous, or another image's */
-#define TIMEOUT_NEGATIVE 1.0 /* what is not there now */
+#define TIMEOUT_FIXED    3600.0 /* never changes under the same inode number */
+#define TIMEOUT_LISTING  1.0    /* root, by-name, by-path: entries are added */
+#define TIMEOUT_ALIAS    1.0    /* another spelling of an id: may become ambiguous, or another image's */
+#define TIMEOUT_NEGATIVE 1.0    /* a name that does not exist now */
 
 /* Directories of the daemon's own. */
 void attr_own_dir(const struct tree *tree, uint64_t ino, struct stat *ret);

@@ -22,13 +22,6 @@ struct fuse_entry_param entry_make(const struct tree *tree, const struct stat *a
 	};
 }
 
-struct fuse_entry_param entry_by_name(const struct tree *tree)
-{
-	struct stat st;
-	attr_own_dir(tree, INO_BY_NAME, &st);
-	return entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_LISTING);
-}
-
 struct fuse_entry_param entry_image(const struct tree *tree, struct revision *rev)
 {
 	struct stat st;
@@ -65,25 +58,10 @@ struct fuse_entry_param entry_name_link(const struct tree *tree, const struct ba
 	return entry_link(tree, ino_make(NODE_NAME_LINK, name->number, image->number), TIMEOUT_LISTING);
 }
 
-struct fuse_entry_param entry_image_file(const struct tree *tree, const struct revision *rev,
-					 enum image_file file, uint64_t size)
-{
-	struct stat st;
-	attr_image_file(rev, ino_make(NODE_IMAGE_FILE, rev->number, file), size, &st);
-	return entry_make(tree, &st, TIMEOUT_FIXED, image_file_is_fixed(file) ? TIMEOUT_FIXED : 0);
-}
-
 struct fuse_entry_param entry_path_dir(const struct tree *tree, const struct path_dir *dir)
 {
 	struct stat st;
 	attr_path_dir(&dir->attr, ino_make(NODE_PATH_DIR, dir->number, 0), &st);
-	return entry_make(tree, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
-}
-
-struct fuse_entry_param entry_by_path(const struct tree *tree)
-{
-	struct stat st;
-	attr_by_path(tree, &st);
 	return entry_make(tree, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
 }
 
@@ -119,20 +97,6 @@ struct fuse_entry_param entry_context(const struct tree *tree, const struct revi
 {
 	struct stat st;
 	attr_image(rev, ino_make(NODE_CONTEXT, rev->number, context_code(context)), &st);
-	return entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
-}
-
-struct fuse_entry_param entry_metrics(const struct tree *tree)
-{
-	struct stat st;
-	attr_metrics(tree, INO_METRICS, &st);
-	return entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
-}
-
-struct fuse_entry_param entry_log(const struct tree *tree)
-{
-	struct stat st;
-	attr_root_batch(tree, INO_LOG, &st);
 	return entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 }
 

@@ -25,8 +25,6 @@ struct fuse_entry_param entry_path_dir(const struct tree *tree, const struct pat
 struct fuse_entry_param entry_path_file(const struct tree *tree, const struct path_file *first);
 /* An image of a file that has several. */
 struct fuse_entry_param entry_path_member(const struct tree *tree, const struct path_file *file);
-/* by-path itself, which is there before SOURCE was looked at. */
-struct fuse_entry_param entry_by_path(const struct tree *tree);
 
 /* Another spelling of the image's id, @up directories below the root. */
 struct fuse_entry_param entry_alias(const struct tree *tree, const struct image *image, unsigned up);
@@ -36,19 +34,12 @@ struct fuse_entry_param entry_alias(const struct tree *tree, const struct image 
 /* xx of .build-id's xx/yyyy: there if an image may be in it. */
 struct fuse_entry_param entry_build_id(const struct tree *tree, const char *digits);
 
-struct fuse_entry_param entry_by_name(const struct tree *tree);
 /* A directory that gives addresses another meaning, of those without a load address. */
 struct fuse_entry_param entry_context(const struct tree *tree, const struct revision *rev,
 				      const struct context *context);
 
-struct fuse_entry_param entry_metrics(const struct tree *tree);
-struct fuse_entry_param entry_log(const struct tree *tree);
-
 /* q below an image, in no or a fixed context; NULL: of the root. */
 struct fuse_entry_param entry_batch(const struct tree *tree, const struct revision *rev,
 				    const struct request *request);
-
-struct fuse_entry_param entry_image_file(const struct tree *tree, const struct revision *rev,
-					 enum image_file file, uint64_t size);
 
 #endif

@@ -2,23 +2,10 @@
 
 #include <errno.h>
 
-#include "fs/answer/status.h"
 #include "fs/images/image_find.h"
 #include "fs/images/link.h"
 #include "fs/tree/attr.h"
-
-static int fixed_attr(const struct tree *tree, uint64_t ino, struct stat *ret)
-{
-	if (ino == INO_ROOT || ino == INO_BY_NAME || ino_is_build_id(ino))
-		attr_own_dir(tree, ino, ret);
-	else if (ino_is_root_batch(ino) || ino == INO_LOG)
-		attr_root_batch(tree, ino, ret);
-	else if (ino == INO_METRICS)
-		attr_metrics(tree, ino, ret);
-	else
-		return -ESTALE;
-	return 0;
-}
+#include "fs/tree/fixed.h"
 
 /* With images.lock. */
 static int link_attr(const struct tree *tree, uint64_t ino, struct stat *ret)
@@ -53,53 +40,15 @@ static int number_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 	return err;
 }
 
-/* The size image.gsym has, or had when it was open. */
-static uint64_t gsym_size(struct tree *tree, const struct revision *rev)
-{
-	uint64_t size;
-	mutex_lock(&tree->images->lock);
-	size = rev->gsym_size;
-	mutex_unlock(&tree->images->lock);
-	if (size == 0 && !cache_has(tree->cache, &rev->key, &size))
-		size = 0;
-	return size;
-}
-
-/* The size the table has, or had when it was measured. */
-static uint64_t table_size(struct tree *tree, const struct revision *rev, uint32_t listing)
-{
-	mutex_lock(&tree->images->lock);
-	uint64_t size = listing < LISTINGS ? rev->table_sizes[listing] : 0;
-	mutex_unlock(&tree->images->lock);
-	return size;
-}
-
 static int image_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 {
 	struct revision *rev = images_revision(tree->images, ino_a(ino));
 	if (!rev)
 		return -ESTALE;
-	if (ino_kind(ino) == NODE_BATCH) {
+	if (ino_kind(ino) == NODE_BATCH)
 		attr_batch(rev, ino, ret);
-		return 0;
-	}
-	if (ino_kind(ino) != NODE_IMAGE_FILE) {
+	else
 		attr_image(rev, ino, ret);
-		return 0;
-	}
-	if (ino_b(ino) >= IMAGE_TABLE) {
-		attr_image_file(rev, ino, table_size(tree, rev, ino_b(ino) - IMAGE_TABLE), ret);
-		return 0;
-	}
-	if (ino_b(ino) == IMAGE_GSYM) {
-		attr_image_file(rev, ino, gsym_size(tree, rev), ret);
-		return 0;
-	}
-	struct content *status = status_make(tree->answers, rev, ino_b(ino) == IMAGE_INFO);
-	if (!status)
-		return -ENOMEM;
-	attr_image_file(rev, ino, status->size, ret);
-	content_put(status);
 	return 0;
 }
 
@@ -117,19 +66,31 @@ static int address_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 	return 0;
 }
 
+/* The root itself, what is in it, and the directories xx. */
+static int root_attr(struct tree *tree, uint64_t ino, struct stat *ret, double *ret_timeout)
+{
+	if (ino_is_root_batch(ino)) {
+		attr_root_batch(tree, ino, ret);
+		return 0;
+	}
+	if (ino != INO_ROOT && !ino_is_build_id(ino))
+		return fixed_attr(tree, ino, ret, ret_timeout);
+	*ret_timeout = TIMEOUT_LISTING;
+	attr_own_dir(tree, ino, ret);
+	return 0;
+}
+
 int node_attr(struct tree *tree, uint64_t ino, struct stat *ret, double *ret_timeout)
 {
 	*ret_timeout = TIMEOUT_FIXED;
 	switch (ino_kind(ino)) {
-	case NODE_FIXED: *ret_timeout = TIMEOUT_LISTING; return fixed_attr(tree, ino, ret);
+	case NODE_FIXED: return root_attr(tree, ino, ret, ret_timeout);
 	case NODE_NAME:
 	case NODE_PATH_FAT:
 		*ret_timeout = TIMEOUT_LISTING;
 		attr_own_dir(tree, ino, ret);
 		return 0;
-	case NODE_IMAGE_FILE:
-		*ret_timeout = image_file_is_fixed(ino_b(ino)) ? TIMEOUT_FIXED : 0;
-		return image_attr(tree, ino, ret);
+	case NODE_IMAGE_FILE: return fixed_attr(tree, ino, ret, ret_timeout);
 	case NODE_IMAGE:
 	case NODE_BATCH:
 	case NODE_CONTEXT: return image_attr(tree, ino, ret);

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/answer/status.h"
 #include "fs/images/image_find.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
+#include "fs/tree/fixed.h"
 
 struct listing {
 	struct tree *tree;
@@ -59,32 +59,23 @@ static void add_dots(struct listing *l, uint64_t off)
 
 /* ---- Directories ---- */
 
+/* Entries with fixed names, from position POSITION_FIRST. */
+static void list_fixed(struct listing *l, struct revision *dir, uint64_t off)
+{
+	const char *name;
+	struct fuse_entry_param e;
+	size_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST;
+	for (int err; !l->full && (err = fixed_list(l->tree, dir, i, &name, &e)) != -ERANGE; i++)
+		if (!err)
+			add(l, name, &e, POSITION_FIRST + i + 1);
+}
+
 static void list_root(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
-	const struct request batch = {.kind = REQUEST_BATCH};
-	const uint64_t first = POSITION_FIRST + 5; /* after by-name, q, log, metrics and by-path */
-	if (off <= POSITION_FIRST) {
-		struct fuse_entry_param e = entry_by_name(l->tree);
-		add(l, "by-name", &e, POSITION_FIRST + 1);
-	}
-	if (off <= POSITION_FIRST + 1 && !l->full) {
-		struct fuse_entry_param e = entry_batch(l->tree, NULL, &batch);
-		add(l, "q", &e, POSITION_FIRST + 2);
-	}
-	if (off <= POSITION_FIRST + 2 && !l->full) {
-		struct fuse_entry_param e = entry_log(l->tree);
-		add(l, "log", &e, POSITION_FIRST + 3);
-	}
-	if (off <= POSITION_FIRST + 3 && !l->full) {
-		struct fuse_entry_param e = entry_metrics(l->tree);
-		add(l, "metrics", &e, POSITION_FIRST + 4);
-	}
+	const uint64_t first = POSITION_FIRST + fixed_count(NULL);
+	list_fixed(l, NULL, off);
 	mutex_lock(&images->lock);
-	if (off <= POSITION_FIRST + 4 && !l->full) {
-		struct fuse_entry_param e = entry_by_path(l->tree);
-		add(l, "by-path", &e, first);
-	}
 	for (uint64_t i = off < first ? 0 : off - first; i < images->all.n && !l->full; i++) {
 		const struct image *image = images->all.v[i];
 		if (!image->revision)
@@ -177,98 +168,17 @@ static void list_path_fat(struct listing *l, uint64_t off)
 	mutex_unlock(&images->lock);
 }
 
-static void add_status(struct listing *l, struct revision *rev, enum image_file file)
-{
-	bool json = file == IMAGE_INFO;
-	struct content *status = status_make(l->tree->answers, rev, json);
-	struct fuse_entry_param e = entry_image_file(l->tree, rev, file, status ? status->size : 0);
-	content_put(status);
-	add(l, json ? "info.json" : "status", &e, json ? POSITION_FIRST + 2 : POSITION_FIRST + 1);
-}
-
-/* A table whose size nobody has asked for comes without its attributes: who wants them looks it up. */
-static void add_table(struct listing *l, struct revision *rev, enum listing_kind kind, uint64_t size,
-		      uint64_t next)
-{
-	static const char *const names[] = {[LISTING_FUNCTIONS] = "functions.tsv",
-					    [LISTING_LINES] = "lines.tsv",
-					    [LISTING_FILES] = "files.tsv"};
-	struct fuse_entry_param e = entry_image_file(l->tree, rev, IMAGE_TABLE + kind, size);
-	if (!size)
-		e.ino = 0;
-	add(l, names[kind], &e, next);
-}
-
-/*
- * image.gsym is listed once opening it converts nothing; the tables while the image is in use, since to know
- * their size it must be open, and whoever walks over the whole tree must not open every file of the cache.
- */
-static void add_converted(struct listing *l, struct revision *rev, uint64_t off, uint64_t first)
-{
-	uint64_t size, tables[LISTINGS];
-	mutex_lock(&l->tree->images->lock);
-	bool there = rev->state == STATE_READY;
-	size = there ? rev->handle->gsym.size : 0;
-	memcpy(tables, rev->table_sizes, sizeof(tables));
-	mutex_unlock(&l->tree->images->lock);
-	if (!there && !cache_has(l->tree->cache, &rev->key, &size))
-		return;
-	struct fuse_entry_param e = entry_image_file(l->tree, rev, IMAGE_GSYM, size);
-	if (off <= first)
-		add(l, "image.gsym", &e, first + 1);
-	for (size_t i = 0; there && i < LISTINGS && !l->full; i++)
-		if (off <= first + 1 + i)
-			add_table(l, rev, (enum listing_kind)i, tables[i], first + 2 + i);
-}
-
-/* Where kinds of entries of an image begin in its listing. */
-enum {
-	POSITION_STATUS = POSITION_FIRST,
-	POSITION_INFO,
-	POSITION_BATCH,
-	POSITION_CONVERTED,
-	POSITION_CONTEXTS = POSITION_CONVERTED + 1 + LISTINGS,
-};
-
-static void add_batch(struct listing *l, const struct revision *rev)
-{
-	const struct request request = {.kind = REQUEST_BATCH};
-	struct fuse_entry_param e = entry_batch(l->tree, rev, &request);
-	add(l, "q", &e, POSITION_BATCH + 1);
-}
-
-static void add_contexts(struct listing *l, const struct revision *rev, uint64_t off)
-{
-	static const struct {
-		const char *name;
-		struct context context;
-	} contexts[] = {
-		{"approximate", {.near = true}}, {"base", {.space = SPACE_RUNTIME, .wants_load = true}},
-		{"off", {.space = SPACE_FILE}},  {"ra", {.is_return = true}},
-		{"rva", {.space = SPACE_RVA}},   {"sym", {.space = SPACE_SYMBOL}},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(contexts) && !l->full; i++) {
-		struct fuse_entry_param e = entry_context(l->tree, rev, &contexts[i].context);
-		if (off <= POSITION_CONTEXTS + i)
-			add(l, contexts[i].name, &e, POSITION_CONTEXTS + 1 + i);
-	}
-}
-
 static void list_image(struct listing *l, uint64_t off)
 {
 	struct revision *rev = images_revision(l->tree->images, ino_a(l->ino));
 	if (!rev)
 		return;
-	if (off <= POSITION_STATUS)
-		add_status(l, rev, IMAGE_STATUS);
-	if (off <= POSITION_INFO && !l->full)
-		add_status(l, rev, IMAGE_INFO);
-	if (off <= POSITION_BATCH && !l->full)
-		add_batch(l, rev);
-	if (off < POSITION_CONTEXTS && !l->full)
-		add_converted(l, rev, off, POSITION_CONVERTED);
-	if (!l->full)
-		add_contexts(l, rev, off);
+	const uint64_t first = POSITION_FIRST + fixed_count(rev);
+	list_fixed(l, rev, off);
+	for (uint64_t i = off < first ? 0 : off - first; i < NAMED_CONTEXTS && !l->full; i++) {
+		struct fuse_entry_param e = entry_context(l->tree, rev, &named_contexts[i].context);
+		add(l, named_contexts[i].name, &e, first + i + 1);
+	}
 }
 
 /* ---- All of it ---- */

@@ -11,86 +11,19 @@
 
 #include "fs/answer/answer.h"
 #include "fs/answer/batch_file.h"
-#include "fs/answer/log_file.h"
-#include "fs/answer/status.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
+#include "fs/tree/fixed.h"
 #include "fs/tree/getattr.h"
-#include "fs/tree/metrics_file.h"
+#include "fs/tree/opening.h"
 
 static struct open_file *file_of(const struct fuse_file_info *info)
 {
 	return (struct open_file *)(uintptr_t)info->fh;
 }
 
-static bool is_file(fuse_ino_t ino, enum image_file file)
-{
-	return ino_kind(ino) == NODE_IMAGE_FILE && ino_b(ino) == file;
-}
-
 /* ---- Open ---- */
-
-/* Replies with an open file that takes over what @holds. */
-static int reply_open(struct call *call, struct open_file holds)
-{
-	struct open_file *file;
-	int err = open_file_new(&tree_of(call)->open_files, &holds, fuse_req_ctx(call->req)->uid, &file);
-	if (err)
-		return err;
-	call->info.fh = (uintptr_t)file;
-	if (fuse_reply_open(call->req, &call->info) == -ENOENT)
-		open_file_put(file); /* interrupted: there will be no release */
-	return 0;
-}
-
-static int open_gsym(struct call *call, struct revision *rev)
-{
-	struct handle *handle;
-	int err = revision_use(tree_of(call)->images, rev, &handle, &call->wait);
-	if (err)
-		return err;
-	call->info.keep_cache = 1;
-	return reply_open(call, (struct open_file){.handle = handle});
-}
-
-static int open_table(struct call *call, struct revision *rev, enum listing_kind kind)
-{
-	struct handle *handle;
-	const struct tsv_index *index;
-	int err = revision_use(tree_of(call)->images, rev, &handle, &call->wait);
-	if (err)
-		return err;
-	err = tsv_file_measured(tree_of(call)->answers, rev, handle, kind, &call->wait, &index);
-	if (err) {
-		handle_put(handle);
-		return err;
-	}
-	struct tsv_file *file =
-		tsv_file_new(tree_of(call)->answers, fuse_req_ctx(call->req)->uid, rev, handle, kind);
-	if (!file)
-		return -ENOMEM;
-	call->info.keep_cache = 1;
-	return reply_open(call, (struct open_file){.table = file});
-}
-
-/* A file that says something else at every look; takes over @content, NULL is without memory. */
-static int open_content(struct call *call, struct content *content)
-{
-	if (!content)
-		return -ENOMEM;
-	call->info.direct_io = 1;
-	return reply_open(call, (struct open_file){.content = content});
-}
-
-/* A file that is written and read: takes over @stream; NULL is without memory. */
-static int open_stream(struct call *call, struct stream *stream)
-{
-	if (!stream)
-		return -ENOMEM;
-	call->info.direct_io = 1;
-	return reply_open(call, (struct open_file){.stream = stream});
-}
 
 /* The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's.
  */
@@ -122,28 +55,11 @@ static int open_attempt(struct call *call)
 	if (find_batch(tree_of(call), call->ino, &request, &rev))
 		return open_stream(call, batch_file_new(tree_of(call)->answers, rev ? rev->image : NULL,
 							&request, caller_of(call->req)));
-	if (call->ino == INO_LOG)
-		return open_stream(call, log_file_new(tree_of(call)->answers, caller_of(call->req)));
+	if (ino_kind(call->ino) == NODE_FIXED || ino_kind(call->ino) == NODE_IMAGE_FILE)
+		return fixed_open(call, call->ino);
 	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)
 		return -EROFS;
-	if (call->ino == INO_METRICS)
-		return open_content(call, metrics_make(tree_of(call)));
-	if (ino_kind(call->ino) == NODE_ADDRESS) {
-		call->info.keep_cache = 1;
-		fuse_reply_open(call->req, &call->info);
-		return 0;
-	}
-	if (ino_kind(call->ino) != NODE_IMAGE_FILE)
-		return -EISDIR;
-	rev = images_revision(tree_of(call)->images, ino_a(call->ino));
-	if (!rev)
-		return -ESTALE;
-	if (ino_b(call->ino) >= IMAGE_TABLE)
-		return open_table(call, rev, ino_b(call->ino) - IMAGE_TABLE);
-	return is_file(call->ino, IMAGE_GSYM)
-		       ? open_gsym(call, rev)
-		       : open_content(call, status_make(tree_of(call)->answers, rev,
-							is_file(call->ino, IMAGE_INFO)));
+	return ino_kind(call->ino) == NODE_ADDRESS ? open_stateless(call) : -EISDIR;
 }
 
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
@@ -282,7 +198,8 @@ void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, s
 	double timeout;
 	(void)attr, (void)info;
 	int err = -EROFS;
-	if (which == FUSE_SET_ATTR_SIZE && (ino == INO_LOG || find_batch(tree, ino, &request, &rev)))
+	if (which == FUSE_SET_ATTR_SIZE &&
+	    (fixed_is_stream(tree, ino) || find_batch(tree, ino, &request, &rev)))
 		err = node_attr(tree, ino, &st, &timeout);
 	if (err)
 		fuse_reply_err(req, -err);

@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 #include "fs/answer/answer.h"
-#include "fs/answer/status.h"
-#include "fs/answer/tsv_file.h"
 #include "fs/images/basename.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/sys/metrics.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
+#include "fs/tree/fixed.h"
 #include "fs/tree/getattr.h"
 
 /* ---- In the root directory ---- */
@@ -40,28 +39,13 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 
 static int in_root(struct call *call, struct fuse_entry_param *ret)
 {
+	const struct fixed_node *node = fixed_find(NULL, call->name);
 	struct request request;
+	if (node)
+		return fixed_lookup(call, NULL, node, ret);
 	name_parse(PLACE_ROOT, NULL, call->name, &request);
-	if (request.kind == REQUEST_BY_NAME) {
-		*ret = entry_by_name(tree_of(call));
-		return 0;
-	}
-	if (request.kind == REQUEST_METRICS) {
-		*ret = entry_metrics(tree_of(call));
-		return 0;
-	}
-	if (request.kind == REQUEST_LOG) {
-		*ret = entry_log(tree_of(call));
-		return 0;
-	}
 	if (request.kind == REQUEST_BATCH) {
 		*ret = entry_batch(tree_of(call), NULL, &request);
-		return 0;
-	}
-	if (request.kind == REQUEST_BY_PATH) {
-		mutex_lock(&tree_of(call)->images->lock);
-		*ret = entry_by_path(tree_of(call));
-		mutex_unlock(&tree_of(call)->images->lock);
 		return 0;
 	}
 	if (request.kind != REQUEST_ID)
@@ -172,49 +156,6 @@ static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 
 /* ---- In the directory of an image ---- */
 
-static int status_entry(struct call *call, struct revision *rev, enum image_file file,
-			struct fuse_entry_param *ret)
-{
-	struct content *status = status_make(tree_of(call)->answers, rev, file == IMAGE_INFO);
-	if (!status)
-		return -ENOMEM;
-	*ret = entry_image_file(tree_of(call), rev, file, status->size);
-	content_put(status);
-	return 0;
-}
-
-static int gsym_entry(struct call *call, struct revision *rev, struct fuse_entry_param *ret)
-{
-	struct handle *handle;
-	int err = revision_use(tree_of(call)->images, rev, &handle, &call->wait);
-	if (err)
-		return err;
-	*ret = entry_image_file(tree_of(call), rev, IMAGE_GSYM, handle->gsym.size);
-	handle_put(handle);
-	return 0;
-}
-
-static int table_entry(struct call *call, struct revision *rev, enum listing_kind kind,
-		       struct fuse_entry_param *ret)
-{
-	struct images *images = tree_of(call)->images;
-	struct handle *handle;
-	const struct tsv_index *index;
-	int err = revision_use(images, rev, &handle, &call->wait);
-	if (err)
-		return err;
-	err = tsv_file_measured(tree_of(call)->answers, rev, handle, kind, &call->wait, &index);
-	uint64_t size = err ? 0 : index->size;
-	handle_put(handle);
-	if (err)
-		return err;
-	mutex_lock(&images->lock);
-	rev->table_sizes[kind] = size;
-	mutex_unlock(&images->lock);
-	*ret = entry_image_file(tree_of(call), rev, IMAGE_TABLE + kind, size);
-	return 0;
-}
-
 static void count_lookup(struct tree *tree, int err, bool known)
 {
 	enum lookup_result result = err && err != -ENOENT ? LOOKUP_ERROR
@@ -274,22 +215,16 @@ static int context_entry(struct call *call, struct revision *rev, const struct r
 	return 0;
 }
 
-static int in_image(struct call *call, struct revision *rev, const struct context *context,
-		    struct fuse_entry_param *ret)
+static int in_context(struct call *call, struct revision *rev, const struct context *context,
+		      struct fuse_entry_param *ret)
 {
 	struct request request;
 	bool known = true;
 	int err;
-	if (!rev)
-		return -ESTALE;
 	name_parse(PLACE_IMAGE, context, call->name, &request);
 	switch (request.kind) {
 	case REQUEST_BATCH:
 	case REQUEST_CONTEXT: return context_entry(call, rev, &request, ret);
-	case REQUEST_STATUS: return status_entry(call, rev, IMAGE_STATUS, ret);
-	case REQUEST_INFO: return status_entry(call, rev, IMAGE_INFO, ret);
-	case REQUEST_GSYM: return gsym_entry(call, rev, ret);
-	case REQUEST_TABLE: return table_entry(call, rev, request.listing, ret);
 	case REQUEST_SYMBOL:
 	case REQUEST_ADDRESS: err = address_entry(call, rev, &request, ret, &known); break;
 	default: return -ENOENT;
@@ -298,10 +233,21 @@ static int in_image(struct call *call, struct revision *rev, const struct contex
 	return err;
 }
 
+static int in_image(struct call *call, struct fuse_entry_param *ret)
+{
+	const struct context none = {0};
+	struct revision *rev = images_revision(tree_of(call)->images, ino_a(call->ino));
+	const struct fixed_node *node = rev ? fixed_find(rev, call->name) : NULL;
+	if (node)
+		return fixed_lookup(call, rev, node, ret);
+	return rev ? in_context(call, rev, &none, ret) : -ESTALE;
+}
+
 static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)
 {
-	const struct context context = context_of(ino_kind(call->ino) == NODE_CONTEXT ? ino_b(call->ino) : 0);
-	return in_image(call, images_revision(tree_of(call)->images, ino_a(call->ino)), &context, ret);
+	const struct context context = context_of(ino_b(call->ino));
+	struct revision *rev = images_revision(tree_of(call)->images, ino_a(call->ino));
+	return rev ? in_context(call, rev, &context, ret) : -ESTALE;
 }
 
 static int in_loaded_context(struct call *call, struct fuse_entry_param *ret)
@@ -310,7 +256,7 @@ static int in_loaded_context(struct call *call, struct fuse_entry_param *ret)
 	if (!nodes_get(&tree_of(call)->nodes, call->ino, &node))
 		return -ESTALE;
 	content_put(node.content);
-	return node.is == NODE_IS_CONTEXT ? in_image(call, node.revision, &node.context, ret) : -ENOTDIR;
+	return node.is == NODE_IS_CONTEXT ? in_context(call, node.revision, &node.context, ret) : -ENOTDIR;
 }
 
 /* ---- "." and "..", which only those ask for who came by a file handle and not by a path ---- */
@@ -390,7 +336,7 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 	if (ino_is_build_id(call->ino))
 		return in_build_id(call, ret);
 	switch (ino_kind(call->ino)) {
-	case NODE_IMAGE:
+	case NODE_IMAGE: return in_image(call, ret);
 	case NODE_CONTEXT: return in_fixed_context(call, ret);
 	case NODE_ADDRESS: return in_loaded_context(call, ret);
 	case NODE_NAME: return in_basename(call, ret);

@@ -63,9 +63,7 @@ static void check_name(const char *name)
 			continue;
 		}
 		require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_CONTEXT ||
-			(r.kind == REQUEST_BATCH && !context.wants_load) ||
-			(!code && (r.kind == REQUEST_STATUS || r.kind == REQUEST_INFO ||
-				   r.kind == REQUEST_GSYM || r.kind == REQUEST_TABLE)));
+			(r.kind == REQUEST_BATCH && !context.wants_load));
 		require(r.kind != REQUEST_CONTEXT || context_code(&r.context) != code);
 		if (r.kind == REQUEST_ADDRESS)
 			check_address(name, &r);
@@ -73,9 +71,7 @@ static void check_name(const char *name)
 			check_batch(name, &r);
 	}
 	name_parse(PLACE_ROOT, NULL, name, &r);
-	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ID || r.kind == REQUEST_BY_NAME ||
-		r.kind == REQUEST_BY_PATH || r.kind == REQUEST_BATCH || r.kind == REQUEST_LOG ||
-		r.kind == REQUEST_METRICS);
+	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ID || r.kind == REQUEST_BATCH);
 	if (r.kind == REQUEST_ID)
 		check_id(name, &r);
 }

@@ -1,0 +1,44 @@
+#include "fs/tree/opening.h"
+
+#include <errno.h>
+
+static int reply_open(struct call *call, struct open_file keeps)
+{
+	struct open_file *file;
+	int err = open_file_new(&tree_of(call)->open_files, &keeps, fuse_req_ctx(call->req)->uid, &file);
+	if (err)
+		return err;
+	call->info.fh = (uintptr_t)file;
+	if (fuse_reply_open(call->req, &call->info) == -ENOENT)
+		open_file_put(file); /* interrupted: there will be no RELEASE */
+	return 0;
+}
+
+int open_kept(struct call *call, struct open_file keeps)
+{
+	call->info.keep_cache = 1;
+	return reply_open(call, keeps);
+}
+
+int open_content(struct call *call, struct content *content)
+{
+	if (!content)
+		return -ENOMEM;
+	call->info.direct_io = 1;
+	return reply_open(call, (struct open_file){.content = content});
+}
+
+int open_stream(struct call *call, struct stream *stream)
+{
+	if (!stream)
+		return -ENOMEM;
+	call->info.direct_io = 1;
+	return reply_open(call, (struct open_file){.stream = stream});
+}
+
+int open_stateless(struct call *call)
+{
+	call->info.keep_cache = 1;
+	fuse_reply_open(call->req, &call->info);
+	return 0;
+}

@@ -1,0 +1,97 @@
+/* The table of fixed nodes: names, order, numbers, and that a number leads back to its row. */
+#include "fs/tree/fixed.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fs/sys/metrics.h"
+
+static const char *const root_names[] = {"by-name", "q", "log", "metrics", "by-path"};
+
+struct parts {
+	struct images images;
+	struct metrics metrics;
+	struct answers answers;
+	struct tree tree;
+};
+
+static void begin(struct parts *parts)
+{
+	memset(parts, 0, sizeof(*parts));
+	mutex_init(&parts->images.lock, LOCK_IMAGES);
+	parts->tree.images = &parts->images;
+	parts->tree.metrics = &parts->metrics;
+	parts->tree.answers = &parts->answers;
+	parts->tree.mounted_at.tv_sec = 1234;
+}
+
+static void lists_the_root(void **state)
+{
+	static struct parts parts;
+	const char *name;
+	struct fuse_entry_param e;
+	(void)state;
+	begin(&parts);
+	assert_int_equal(fixed_count(NULL), 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(fixed_list(&parts.tree, NULL, i, &name, &e), 0);
+		assert_string_equal(name, root_names[i]);
+		assert_int_equal(e.generation, 1234);
+		assert_int_equal(e.ino, e.attr.st_ino);
+		assert_ptr_equal(fixed_find(NULL, name), fixed_find(NULL, root_names[i]));
+	}
+	assert_int_equal(fixed_list(&parts.tree, NULL, 5, &name, &e), -ERANGE);
+}
+
+static void finds_by_number(void **state)
+{
+	static struct parts parts;
+	const char *name;
+	struct fuse_entry_param e;
+	struct stat st;
+	double timeout;
+	(void)state;
+	begin(&parts);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(fixed_list(&parts.tree, NULL, i, &name, &e), 0);
+		bool by_row = strcmp(name, "q") != 0 && strcmp(name, "by-path") != 0;
+		assert_int_equal(fixed_attr(&parts.tree, e.ino, &st, &timeout), by_row ? 0 : -ESTALE);
+		if (by_row)
+			assert_int_equal(st.st_mode, e.attr.st_mode);
+		assert_int_equal(fixed_is_stream(&parts.tree, e.ino), strcmp(name, "log") == 0);
+	}
+	assert_int_equal(fixed_attr(&parts.tree, INO_ROOT, &st, &timeout), -ESTALE);
+	assert_int_equal(fixed_attr(&parts.tree, INO_FIXED + 5, &st, &timeout), -ESTALE);
+	assert_int_equal(fixed_attr(&parts.tree, ino_make(NODE_IMAGE_FILE, 0, 0), &st, &timeout), -ESTALE);
+}
+
+static void names_of_an_image(void **state)
+{
+	static const char *const names[] = {"status",        "info.json", "q",        "image.gsym",
+					    "functions.tsv", "lines.tsv", "files.tsv"};
+	static struct revision rev;
+	(void)state;
+	assert_int_equal(fixed_count(&rev), 7);
+	for (size_t i = 0; i < 7; i++) {
+		assert_non_null(fixed_find(&rev, names[i]));
+	}
+	assert_null(fixed_find(&rev, "by-name"));
+	assert_null(fixed_find(&rev, "status.json"));
+	assert_null(fixed_find(NULL, "status"));
+	assert_null(fixed_find(NULL, ""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_the_root),
+		cmocka_unit_test(finds_by_number),
+		cmocka_unit_test(names_of_an_image),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
