@@ -77,7 +77,7 @@ def main():
     parser.add_argument("elf", type=pathlib.Path)
     parser.add_argument("cases", nargs="*", help="names of transcripts; all of them when none is given")
     parser.add_argument("--update", action="store_true", help="rewrite the transcripts")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     for name in ("gsym", "make_inputs", "elf"):
         setattr(arguments, name, getattr(arguments, name).resolve())
     paths = [CASES / f"{name}.t" for name in arguments.cases] or sorted(CASES.glob("*.t"))
