@@ -105,5 +105,5 @@ void state_log(struct gsymfs *fs)
 		 nodes.used, nodes.made, nodes.content_bytes);
 	log_info(&fs->log, "state: open files: %zu, %zu bytes in answers of q",
 		 open_files_count(&fs->tree.open_files),
-		 (size_t)atomic_load(&fs->answers.accounts.held[ACCOUNT_FILES]));
+		 (size_t)atomic_load(&fs->answers.accounts.charged[ACCOUNT_FILES]));
 }

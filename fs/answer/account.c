@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "gsym/base/invariant.h"
+
 static const size_t limits[ACCOUNT_KINDS] = {
 	[ACCOUNT_FILES] = ACCOUNT_FILES_MAX,
 	[ACCOUNT_BATCHES] = ACCOUNT_BATCHES_MAX,
@@ -15,6 +17,8 @@ void accounts_init(struct accounts *accounts)
 
 void accounts_deinit(struct accounts *accounts)
 {
+	for (unsigned kind = 0; kind < ACCOUNT_KINDS; kind++)
+		invariant(atomic_load(&accounts->charged[kind]) == 0);
 	table_deinit(&accounts->by_uid);
 	mutex_destroy(&accounts->lock);
 }
@@ -27,7 +31,7 @@ static uint64_t hash_of(uid_t uid)
 	return mixed ^ mixed >> 32;
 }
 
-static struct account *find(const struct accounts *accounts, uid_t uid)
+static struct account *find(const struct accounts *accounts, uid_t uid) REQUIRES(&accounts->lock)
 {
 	uint64_t hash = hash_of(uid);
 	for (struct table_link *l = table_first(&accounts->by_uid, hash); l; l = table_next(l, hash))
@@ -36,7 +40,7 @@ static struct account *find(const struct accounts *accounts, uid_t uid)
 	return NULL;
 }
 
-static struct account *add(struct accounts *accounts, uid_t uid)
+static struct account *add(struct accounts *accounts, uid_t uid) REQUIRES(&accounts->lock)
 {
 	struct account *account = calloc(1, sizeof(*account));
 	if (!account)
@@ -67,54 +71,59 @@ void account_put(struct account *account)
 		return;
 	struct accounts *accounts = account->all;
 	mutex_lock(&accounts->lock);
+	invariant(account->refs);
 	bool last = --account->refs == 0;
 	if (last)
 		table_remove(&accounts->by_uid, &account->table);
 	mutex_unlock(&accounts->lock);
-	if (last)
-		free(account);
+	if (!last)
+		return;
+	for (unsigned kind = 0; kind < ACCOUNT_KINDS; kind++)
+		invariant(atomic_load(&account->charged[kind]) == 0);
+	free(account);
 }
 
 /* ---- Sums ---- */
 
-void account_count(struct account *account, enum account_kind kind, size_t now, size_t *counted)
+void account_charge(struct account *account, enum account_kind kind, size_t now, size_t *charged)
 {
-	size_t more = now - *counted; /* wraps, on purpose, when it is less */
+	size_t more = now - *charged; /* wraps around when it is less */
+	invariant(*charged <= atomic_load(&account->charged[kind]));
 	if (!more)
 		return;
-	atomic_fetch_add(&account->held[kind], more);
-	atomic_fetch_add(&account->all->held[kind], more);
-	*counted = now;
+	atomic_fetch_add(&account->charged[kind], more);
+	atomic_fetch_add(&account->all->charged[kind], more);
+	*charged = now;
 }
 
 size_t account_limit(const struct account *account, enum account_kind kind)
 {
-	size_t all = atomic_load(&account->all->held[kind]), own = atomic_load(&account->held[kind]);
+	size_t all = atomic_load(&account->all->charged[kind]), own = atomic_load(&account->charged[kind]);
 	size_t others = all > own ? all - own : 0;
 	size_t half = others < limits[kind] ? (limits[kind] - others) / 2 : 0;
-	return half > ACCOUNT_LEAST ? half : ACCOUNT_LEAST;
+	return half > ACCOUNT_MIN ? half : ACCOUNT_MIN;
 }
 
-static bool is_the_end(const struct account *account, enum account_kind kind, size_t more)
+static bool exceeds_total(const struct account *account, enum account_kind kind, size_t more)
 {
-	size_t all = atomic_load(&account->all->held[kind]);
-	return all > ACCOUNT_END || more > ACCOUNT_END - all;
+	size_t all = atomic_load(&account->all->charged[kind]);
+	return all > ACCOUNT_TOTAL_MAX || more > ACCOUNT_TOTAL_MAX - all;
 }
 
 bool account_has_room(const struct account *account, enum account_kind kind, size_t size)
 {
-	size_t own = atomic_load(&account->held[kind]), limit = account_limit(account, kind);
-	return own <= limit && size <= limit - own && !is_the_end(account, kind, size);
+	size_t own = atomic_load(&account->charged[kind]), limit = account_limit(account, kind);
+	return own <= limit && size <= limit - own && !exceeds_total(account, kind, size);
 }
 
 bool account_is_short(const struct account *account, enum account_kind kind)
 {
-	return atomic_load(&account->held[kind]) > account_limit(account, kind) / 2;
+	return atomic_load(&account->charged[kind]) > account_limit(account, kind) / 2;
 }
 
 bool account_is_over(const struct account *account, enum account_kind kind)
 {
 	size_t limit = account_limit(account, kind),
-	       more = limit / 2 > ACCOUNT_MORE ? limit / 2 : ACCOUNT_MORE;
-	return atomic_load(&account->held[kind]) > limit + more || is_the_end(account, kind, 0);
+	       more = limit / 2 > ACCOUNT_GRACE ? limit / 2 : ACCOUNT_GRACE;
+	return atomic_load(&account->charged[kind]) > limit + more || exceeds_total(account, kind, 0);
 }

@@ -1,9 +1,9 @@
 /*
- * account.h - what each user holds of the memory that all open files share.
+ * account.h - per-user accounting of the memory that open files share.
  *
- * A user may hold half of what the others leave, so that there is always something left for whoever comes
- * next, and a little whatever the others hold. Users are those who opened the files. No locks for the sums:
- * who is over a limit by what another thread takes at the same moment is so once.
+ * A user may hold up to half of what the others leave, so that the next user always finds some, and at least
+ * ACCOUNT_MIN whatever the others hold. The user is the one who opened the file. The sums are atomics without
+ * a lock: a limit may be exceeded by what other threads charge at the same moment.
  */
 #ifndef FS_ANSWER_ACCOUNT_H
 #define FS_ANSWER_ACCOUNT_H
@@ -16,56 +16,57 @@
 #include "gsym/base/hash_table.h"
 
 enum account_kind {
-	ACCOUNT_FILES,   /* open files: what was written to them and what they answer */
-	ACCOUNT_BATCHES, /* what q remember of images, to be faster */
+	ACCOUNT_FILES,   /* open files: input and results */
+	ACCOUNT_BATCHES, /* decoded functions that open q files cache */
 	ACCOUNT_KINDS,
 };
 
 enum {
 	ACCOUNT_FILES_MAX = 1 << 30, /* bytes of all users together */
 	ACCOUNT_BATCHES_MAX = 1 << 30,
-	ACCOUNT_LEAST = 4 << 20, /* that a user may always hold of either kind */
-	ACCOUNT_MORE = 16 << 20, /* beyond the limit, to answer what was asked when there was room */
+	ACCOUNT_MIN = 4 << 20,    /* bytes of either kind that every user may hold */
+	ACCOUNT_GRACE = 16 << 20, /* bytes above the limit, for results of input that was accepted below it */
 };
 
-/* Beyond it nobody gets more: the little that each may hold is too much of many users. */
-#define ACCOUNT_END ((size_t)(1U << 31) - 1)
+/* Hard limit of all users together, since ACCOUNT_MIN times many users has no bound. */
+#define ACCOUNT_TOTAL_MAX ((size_t)(1U << 31) - 1)
 
 struct accounts {
-	struct mutex lock; /* innermost; guards by_uid and the counts of references */
-	struct table by_uid;
-	atomic_size_t held[ACCOUNT_KINDS]; /* by all */
+	struct mutex lock; /* innermost; also guards account.refs */
+	struct table by_uid GUARDED_BY(&lock);
+	atomic_size_t charged[ACCOUNT_KINDS]; /* bytes, all users */
 };
 
 struct account {
 	struct table_link table;
 	struct accounts *all;
 	uid_t uid;
-	size_t refs;
-	atomic_size_t held[ACCOUNT_KINDS];
+	size_t refs;                          /* guarded by all->lock */
+	atomic_size_t charged[ACCOUNT_KINDS]; /* bytes */
 };
 
 void accounts_init(struct accounts *accounts);
+/* All references must be gone. */
 void accounts_deinit(struct accounts *accounts);
 
-/* The account of a user, with a reference. NULL without memory. */
+/* The account of a user, with a reference. NULL when out of memory. */
 struct account *account_get(struct accounts *accounts, uid_t uid);
-/* NULL is allowed. */
+/* NULL is allowed. The last reference may only go when nothing is charged. */
 void account_put(struct account *account);
 
-/* @now bytes are held by what has counted *@counted so far. */
-void account_count(struct account *account, enum account_kind kind, size_t now, size_t *counted);
+/* Changes the charge of an object from *@charged to @now bytes, and updates *@charged. */
+void account_charge(struct account *account, enum account_kind kind, size_t now, size_t *charged);
 
 /* How many bytes the user may hold now. */
 size_t account_limit(const struct account *account, enum account_kind kind);
 
-/* Whether there is room for @size bytes more. */
+/* Whether @size more bytes stay within the limits. */
 bool account_has_room(const struct account *account, enum account_kind kind, size_t size);
 
-/* Whether the user holds so much that nothing should be kept that need not be. */
+/* Memory pressure: the user holds more than half of the limit; optional memory should be freed. */
 bool account_is_short(const struct account *account, enum account_kind kind);
 
-/* Whether the user holds too much even of what was asked for when there was room. */
+/* Whether the user holds more than the limit and the grace for accepted input. */
 bool account_is_over(const struct account *account, enum account_kind kind);
 
 #endif

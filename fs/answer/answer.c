@@ -26,7 +26,7 @@ struct answering {
 	const struct address_map *map;
 	const struct name_table *shown_names; /* NULL: not made yet */
 	struct shown_search shown;
-	struct patience patience;
+	struct cpu_budget cpu_budget;
 	bool print_unknown;
 	bool known;     /* out */
 	unsigned flags; /* enum gsym_lookup_flags */
@@ -79,8 +79,8 @@ static int find_symbol(struct answering *w)
 		n = namesakes_answer(w, &search);
 	if (!n && !w->shown_names)
 		return -EAGAIN;
-	patience_begin(&w->patience, SEARCH_MAX, NULL);
-	w->shown.shown.limit = (struct shown_limit){patience_is_over, &w->patience};
+	cpu_budget_begin(&w->cpu_budget, SEARCH_MAX, NULL);
+	w->shown.shown.limit = (struct shown_limit){cpu_budget_is_spent, &w->cpu_budget};
 	for (unsigned form = 0; !n && form < SHOWN_FORMS; form++) {
 		shown_search_begin(&search, &w->shown, w->reader, w->shown_names, (enum shown_form)form,
 				   request->symbol, request->symbol_size);
@@ -121,7 +121,7 @@ static int finish(const struct answers *answers, struct revision *rev, const str
 	if (err == -ENOENT || err == -ENOMEM || err == -EAGAIN)
 		return err;
 	if (err) {
-		answers_complain(answers, rev, handle, err, w->diag.text);
+		answers_report_corrupt(answers, rev, handle, err, w->diag.text);
 		return -EIO;
 	}
 	struct content *content = content_new(w->out.v, w->out.n);

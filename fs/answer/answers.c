@@ -39,8 +39,8 @@ void answers_module(const struct answers *answers, const struct revision *rev, c
 		 rev->binary.path ? rev->binary.path : rev->source.path);
 }
 
-void answers_complain(const struct answers *answers, struct revision *rev, const struct handle *handle,
-		      int err, const char *text)
+void answers_report_corrupt(const struct answers *answers, struct revision *rev, const struct handle *handle,
+			    int err, const char *text)
 {
 	static const char cut_short[] = "the converted file in the cache was cut short";
 	bool loud = err == -EFAULT ? revision_lose(answers->images, answers->cache, rev, handle, cut_short)

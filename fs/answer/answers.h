@@ -50,7 +50,7 @@ void answers_module(const struct answers *answers, const struct revision *rev, c
  * The converted file @handle let us down: @text, or -EFAULT as @err, says how. It goes to status and, now and
  * then, to the log; a file that has become shorter is made again.
  */
-void answers_complain(const struct answers *answers, struct revision *rev, const struct handle *handle,
-		      int err, const char *text);
+void answers_report_corrupt(const struct answers *answers, struct revision *rev, const struct handle *handle,
+			    int err, const char *text);
 
 #endif

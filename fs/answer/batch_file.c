@@ -49,7 +49,7 @@ struct place {
 
 struct batch_file {
 	struct stream stream;
-	struct asker asker;
+	struct requester requester;
 	struct image *image; /* NULL: the root's */
 	struct request request;
 	struct place named;
@@ -59,7 +59,7 @@ struct batch_file {
 		struct batch *batch;
 	} open[OPEN_IMAGES];    /* those asked last, the latest first */
 	size_t record_size;     /* of the last records, on the average: says how many lines will be enough */
-	size_t counted;         /* bytes of their memory, in the account */
+	size_t charged;         /* bytes of their memory, in the account */
 	size_t most_lines;      /* to be read together: fewer when their answers took long, since all are read
 				   again that have none */
 	VEC(struct line) lines; /* of the chunk, and what they ask */
@@ -134,7 +134,8 @@ static int parse_root_line(struct batch_file *file, struct span text, struct cal
 		*query = malformed(text);
 		return 0;
 	}
-	int err = asker_find(&file->asker, (struct span){text.data, id_size}, call, &line->image);
+	int err =
+		requester_find_image(&file->requester, (struct span){text.data, id_size}, call, &line->image);
 	if (!line->image)
 		query->kind = BATCH_UNKNOWN;
 	return err;
@@ -189,7 +190,7 @@ static int read_lines(struct batch_file *file, struct span input, struct call *c
 	int err = 0;
 	size_t most = lines_worth(file, enough);
 	file->lines.n = file->queries.n = 0;
-	asker_begin(&file->asker);
+	requester_begin(&file->requester);
 	for (size_t at = 0; at < input.size && file->lines.n < most;) {
 		struct line line;
 		struct batch_query query;
@@ -221,7 +222,7 @@ static int answer_run(void *arg)
 	struct run *run = arg;
 	struct batch_file *file = run->file;
 	return batch_answer(run->batch, &run->options, file->queries.v + run->first, run->n, run->enough,
-			    &file->stream.tape.results, &run->answered, &run->diag);
+			    &file->stream.buf.results, &run->answered, &run->diag);
 }
 
 static void to_link_addresses(const struct batch_file *file, const struct run *run,
@@ -253,8 +254,8 @@ static void count_memory(struct batch_file *file)
 	size_t held = 0;
 	for (size_t i = 0; i < OPEN_IMAGES; i++)
 		held += batch_memory(file->open[i].batch);
-	account_count(file->stream.account, ACCOUNT_BATCHES, held, &file->counted);
-	file->stream.tape.beside =
+	account_charge(file->stream.account, ACCOUNT_BATCHES, held, &file->charged);
+	file->stream.buf.extra =
 		file->lines.cap * sizeof(*file->lines.v) + file->queries.cap * sizeof(*file->queries.v);
 }
 
@@ -308,21 +309,21 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 {
 	struct batch_file *file = run->file;
 	char module[PATH_MAX] = "";
-	size_t before = file->stream.tape.results.n;
-	answers_module(file->asker.answers, rev, module);
+	size_t before = file->stream.buf.results.n;
+	answers_module(file->requester.answers, rev, module);
 	run->options.render.module = module;
-	run->options.render.demangle = answers_demangle(file->asker.answers, handle, file->request.raw);
+	run->options.render.demangle = answers_demangle(file->requester.answers, handle, file->request.raw);
 	run->batch = batch_for(file, handle);
 	if (!run->batch)
 		return -ENOMEM;
 	to_link_addresses(file, run, &handle->addresses);
 	int err = guard_run(answer_run, run);
 	if (err == -EFAULT) { /* it may have ended within a record */
-		file->stream.tape.results.n = before;
+		file->stream.buf.results.n = before;
 		run->answered = 0;
 	}
 	if (err == -EFAULT || err == -EBADMSG)
-		answers_complain(file->asker.answers, rev, handle, err, run->diag.text);
+		answers_report_corrupt(file->requester.answers, rev, handle, err, run->diag.text);
 	return err == -EBADMSG ? 0 : err;
 }
 
@@ -339,7 +340,7 @@ static int answer_lines(struct run *run, struct call *call)
 	struct image *image = file->lines.v[run->first].image;
 	struct revision *rev;
 	struct handle *handle;
-	int err = image ? asker_use(&file->asker, image, call, &rev, &handle) : -ENOENT;
+	int err = image ? requester_open_image(&file->requester, image, call, &rev, &handle) : -ENOENT;
 	if (!err) {
 		err = answer_from(run, rev, handle);
 		handle_put(handle);
@@ -370,12 +371,12 @@ static size_t run_length(const struct batch_file *file, size_t first)
 /* One image has to be waited for: those that come after it need not wait for their turn. */
 static void want_others(struct batch_file *file)
 {
-	struct images *images = file->asker.answers->images;
+	struct images *images = file->requester.answers->images;
 	size_t wanted = 0;
 	mutex_lock(&images->lock);
 	for (size_t i = 0; i < file->lines.n && wanted < WANTED_MAX; i += run_length(file, i), wanted++)
 		if (file->lines.v[i].image)
-			asker_want(&file->asker, file->lines.v[i].image);
+			requester_prefetch(&file->requester, file->lines.v[i].image);
 	mutex_unlock(&images->lock);
 }
 
@@ -386,24 +387,24 @@ static bool is_late(const void *stream)
 
 static int answer_chunk(struct batch_file *file, struct call *call, size_t enough)
 {
-	struct tape *tape = &file->stream.tape;
-	size_t done = 0, before = tape->results.n;
+	struct stream_buf *buf = &file->stream.buf;
+	size_t done = 0, before = buf->results.n;
 	int err = 0;
 	bool late = false;
-	while (!err && done < file->lines.n && tape->results.n - before < enough && !late) {
+	while (!err && done < file->lines.n && buf->results.n - before < enough && !late) {
 		const struct context *place = &file->lines.v[done].place;
 		struct run run = {
 			.file = file,
 			.first = done,
 			.n = run_length(file, done),
 			.enough = before + enough,
-			.options = answer_batch_options(file->asker.answers, &file->request, place),
+			.options = answer_batch_options(file->requester.answers, &file->request, place),
 		};
 		run.options.stop = is_late;
 		run.options.user = &file->stream;
 		err = answer_lines(&run, call);
 		done += run.answered;
-		metric_add(&file->asker.answers->metrics->batch_addresses, run.answered);
+		metric_add(&file->requester.answers->metrics->batch_addresses, run.answered);
 		late = stream_is_late(&file->stream);
 	}
 	if (late)
@@ -411,8 +412,8 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 	else if (file->most_lines < BATCH_QUERIES)
 		file->most_lines *= 2;
 	if (done) {
-		file->record_size = (tape->results.n - before) / done;
-		tape_answered(tape, file->lines.v[done - 1].end);
+		file->record_size = (buf->results.n - before) / done;
+		stream_buf_consume(buf, file->lines.v[done - 1].end);
 	}
 	if (!done && err == -EAGAIN && !file->image)
 		want_others(file);
@@ -422,13 +423,13 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 static int batch_answer_some(struct stream *stream, struct call *call, size_t enough)
 {
 	struct batch_file *file = batch_file_of(stream);
-	struct span input = tape_input(&stream->tape);
+	struct span input = stream_buf_input(&stream->buf);
 	if (!input.size) {
 		if (file->lines.cap > LINES_KEPT)
 			drop_lines(file);
 		return 1;
 	}
-	if (enough < RESULTS_MAX && !tape_is_short(&stream->tape))
+	if (enough < RESULTS_MAX && !stream_buf_is_short(&stream->buf))
 		enough = RESULTS_MAX;
 	int err = read_lines(file, input, call, enough);
 	if (!err)
@@ -440,7 +441,7 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 static void batch_file_free(struct stream *stream)
 {
 	struct batch_file *file = batch_file_of(stream);
-	caller_deinit(&file->asker.caller);
+	caller_deinit(&file->requester.caller);
 	close_images(file);
 	count_memory(file);
 	batch_free(file->nothing);
@@ -458,8 +459,8 @@ struct stream *batch_file_new(struct answers *answers, struct image *image, cons
 		free(file);
 		return NULL;
 	}
-	file->asker.answers = answers;
-	file->asker.caller = caller;
+	file->requester.answers = answers;
+	file->requester.caller = caller;
 	file->most_lines = BATCH_QUERIES;
 	file->image = image;
 	file->request = *request;

@@ -21,7 +21,7 @@ enum {
 
 struct log_file {
 	struct stream stream;
-	struct asker asker;
+	struct requester requester;
 	struct filter *filter;
 	struct call *call; /* that reads now */
 	struct filter_counts counted;
@@ -41,9 +41,9 @@ static void put_used(struct log_file *log)
 /* It has to be converted: others of the same stack need not wait for their turn. */
 static void want(struct log_file *log, struct image *image)
 {
-	struct images *images = log->asker.answers->images;
+	struct images *images = log->requester.answers->images;
 	mutex_lock(&images->lock);
-	asker_want(&log->asker, image);
+	requester_prefetch(&log->requester, image);
 	mutex_unlock(&images->lock);
 }
 
@@ -51,13 +51,13 @@ static int use(struct log_file *log, struct image *image, bool needs_names, stru
 {
 	struct revision *rev;
 	struct handle *handle;
-	int err = asker_use(&log->asker, image, log->call, &rev, &handle);
+	int err = requester_open_image(&log->requester, image, log->call, &rev, &handle);
 	if (err == -EAGAIN)
 		want(log, image);
 	if (err)
 		return err == -EAGAIN ? err : -ENOENT;
 	if (needs_names &&
-	    symbol_names_ready(log->asker.answers, rev, handle, NAMES_STORED, &log->call->wait)) {
+	    symbol_names_ready(log->requester.answers, rev, handle, NAMES_STORED, &log->call->wait)) {
 		handle_put(handle);
 		return -EAGAIN;
 	}
@@ -76,7 +76,7 @@ static int find(void *user, const struct filter_module *module, struct filter_im
 	struct log_file *log = user;
 	struct image *image;
 	const struct span id = {(const uint8_t *)module->id, strlen(module->id)};
-	int err = asker_find(&log->asker, id, log->call, &image);
+	int err = requester_find_image(&log->requester, id, log->call, &image);
 	if (err)
 		return err;
 	return image ? use(log, image, module->needs_names, ret) : -ENOENT;
@@ -95,12 +95,12 @@ static int feed(void *arg)
 {
 	struct feeding *f = arg;
 	return filter_write(f->log->filter, (const char *)f->piece.data, f->piece.size, f->rest,
-			    &f->log->stream.tape.results, &f->used);
+			    &f->log->stream.buf.results, &f->used);
 }
 
 static void count_addresses(struct log_file *log)
 {
-	struct metrics *metrics = log->asker.answers->metrics;
+	struct metrics *metrics = log->requester.answers->metrics;
 	const struct filter_counts now = filter_count(log->filter), *before = &log->counted;
 	uint64_t met = now.met - before->met, found = now.found - before->found;
 	metric_add(&metrics->log_addresses[LOOKUP_FOUND], found);
@@ -111,23 +111,23 @@ static void count_addresses(struct log_file *log)
 /* Hands a piece of the log to the filter; at its end the filter gives up what it holds. */
 static int answer_piece(struct log_file *log)
 {
-	struct tape *tape = &log->stream.tape;
-	struct span input = tape_input(tape);
+	struct stream_buf *buf = &log->stream.buf;
+	struct span input = stream_buf_input(buf);
 	struct feeding f = {.log = log, .piece = input, .rest = input.size ? FILTER_MORE : FILTER_END};
-	size_t before = tape->results.n;
+	size_t before = buf->results.n;
 	if (f.piece.size > log->piece)
 		f.piece.size = log->piece;
 	int err = guard_run(feed, &f);
 	put_used(log);
 	count_addresses(log);
-	tape->beside = filter_memory(log->filter);
+	buf->extra = filter_memory(log->filter);
 	if (err == -EFAULT || err == -ENOMEM) {
 		log->broken = true;
 		return err == -EFAULT ? -EIO : err;
 	}
 	if (f.used)
-		tape_answered(tape, f.used);
-	if (f.used || tape->results.n > before)
+		stream_buf_consume(buf, f.used);
+	if (f.used || buf->results.n > before)
 		return 0;
 	return err ? err : 1;
 }
@@ -139,7 +139,7 @@ static int log_answer_some(struct stream *stream, struct call *call, size_t enou
 	if (log->broken)
 		return -EIO;
 	log->call = call;
-	asker_begin(&log->asker);
+	requester_begin(&log->requester);
 	int err = answer_piece(log);
 	if (stream_is_late(stream))
 		log->piece = PIECE_MIN;
@@ -160,7 +160,7 @@ static void log_file_free(struct stream *stream)
 	put_used(log);
 	vec_free(&log->used);
 	filter_free(log->filter);
-	caller_deinit(&log->asker.caller);
+	caller_deinit(&log->requester.caller);
 	free(log);
 }
 
@@ -177,8 +177,8 @@ struct stream *log_file_new(struct answers *answers, struct caller caller)
 		free(log);
 		return NULL;
 	}
-	log->asker.answers = answers;
-	log->asker.caller = caller;
+	log->requester.answers = answers;
+	log->requester.caller = caller;
 	log->filter = filter;
 	log->piece = PIECE_MIN;
 	return &log->stream;

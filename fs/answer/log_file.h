@@ -2,7 +2,7 @@
 #ifndef FS_ANSWER_LOG_FILE_H
 #define FS_ANSWER_LOG_FILE_H
 
-#include "fs/answer/asker.h"
+#include "fs/answer/requester.h"
 #include "fs/answer/stream.h"
 
 /* One that was opened. Takes over @caller. NULL without memory. */

@@ -1,5 +1,5 @@
 /*
- * One call at a time uses the tape, for a slice of time; others wait for their turn without a thread. Writes
+ * One call at a time uses the buf, for a slice of time; others wait for their turn without a thread. Writes
  * never wait: the kernel lets nobody else write to the file, whoever opened it, until one is answered.
  */
 #include "fs/answer/stream.h"
@@ -29,7 +29,7 @@ int stream_init(struct stream *stream, const struct stream_kind *kind, struct an
 	stream->kind = kind;
 	stream->answers = answers;
 	stream->account = account;
-	stream->tape = (struct tape){.account = account};
+	stream->buf = (struct stream_buf){.account = account};
 	mutex_init(&stream->lock, LOCK_STREAM);
 	list_init(&stream->link);
 	list_init(&stream->waiting);
@@ -38,8 +38,9 @@ int stream_init(struct stream *stream, const struct stream_kind *kind, struct an
 
 static void count_writes(struct stream *stream)
 {
-	account_count(stream->account, ACCOUNT_FILES,
-		      stream->written.cap + stream->writes.cap * sizeof(*stream->writes.v), &stream->counted);
+	account_charge(stream->account, ACCOUNT_FILES,
+		       stream->written.cap + stream->writes.cap * sizeof(*stream->writes.v),
+		       &stream->charged);
 }
 
 static void drop_writes(struct stream *stream)
@@ -55,7 +56,7 @@ void stream_free(struct stream *stream)
 	mutex_lock(&stream->answers->images->lock);
 	list_remove(&stream->link);
 	mutex_unlock(&stream->answers->images->lock);
-	tape_deinit(&stream->tape);
+	stream_buf_deinit(&stream->buf);
 	drop_writes(stream);
 	count_writes(stream);
 	mutex_destroy(&stream->lock);
@@ -72,7 +73,7 @@ static bool begin(struct stream *stream)
 	bool begun = !stream->used;
 	if (begun) {
 		stream->used = true;
-		stream->room = TAPE_INPUT_MAX - tape_input(&stream->tape).size;
+		stream->room = STREAM_INPUT_MAX - stream_buf_input(&stream->buf).size;
 	}
 	mutex_unlock(&stream->lock);
 	return begun;
@@ -84,7 +85,7 @@ static void take_writes(struct stream *stream)
 	const char *at = stream->written.v;
 	for (size_t i = 0; i < stream->writes.n; i++) {
 		const struct stream_write *w = &stream->writes.v[i];
-		if (tape_take_write(&stream->tape, w->off, w->append, at, w->size))
+		if (stream_buf_apply_write(&stream->buf, w->off, w->append, at, w->size))
 			stream->failed = -EIO;
 		at += w->size;
 	}
@@ -153,13 +154,13 @@ void streams_wake_all(struct answers *answers, struct list *woken)
 		calls_wake_all(&LIST_ENTRY(at, struct stream)->waiting, woken);
 }
 
-void stream_rest(struct stream *stream)
+void stream_trim(struct stream *stream)
 {
 	if (!begin(stream))
 		return;
 	if (time_now() >= stream->until + REST_SECONDS * INT64_C(1000000000)) {
 		stream->kind->rest(stream);
-		tape_count(&stream->tape);
+		stream_buf_charge(&stream->buf);
 	}
 	end(stream);
 }
@@ -173,10 +174,10 @@ static bool goes_on(const struct stream *stream, uint64_t off, bool append)
 	return last && !append && !last->append && off == last->off + last->size;
 }
 
-/* Keeps a write for the end of the call that uses the tape. */
+/* Keeps a write for the end of the call that uses the buf. */
 static int keep_write(struct stream *stream, const struct stream_write *w, const void *data)
 {
-	if (!w->append && w->off > TAPE_OFFSET_MAX - w->size)
+	if (!w->append && w->off > STREAM_OFFSET_MAX - w->size)
 		return -EFBIG;
 	if (stream->written.n + w->size > stream->room ||
 	    !account_has_room(stream->account, ACCOUNT_FILES, w->size) || vec_reserve(&stream->writes, 1) ||
@@ -198,7 +199,7 @@ int stream_write(struct stream *stream, uint64_t off, bool append, const void *d
 	const struct stream_write w = {off, size, append};
 	mutex_lock(&stream->lock);
 	int err = stream->used ? keep_write(stream, &w, data)
-			       : tape_write(&stream->tape, off, append, data, size);
+			       : stream_buf_write(&stream->buf, off, append, data, size);
 	mutex_unlock(&stream->lock);
 	return err;
 }
@@ -212,8 +213,8 @@ static int fill(struct stream *stream, struct call *call)
 	size_t lacking;
 	int err = 0;
 	stream->slow = false;
-	while (!err && (lacking = tape_lacks(&stream->tape, off, call->size)) && !stream->slow) {
-		err = tape_make(&stream->tape);
+	while (!err && (lacking = stream_buf_missing(&stream->buf, off, call->size)) && !stream->slow) {
+		err = stream_buf_check_memory(&stream->buf);
 		if (!err)
 			err = stream->kind->answer(stream, call, lacking);
 		if (!err)
@@ -226,7 +227,7 @@ static int fill(struct stream *stream, struct call *call)
 
 static bool has_some(const struct stream *stream, const struct call *call)
 {
-	return tape_lacks(&stream->tape, (uint64_t)call->off, call->size) < call->size;
+	return stream_buf_missing(&stream->buf, (uint64_t)call->off, call->size) < call->size;
 }
 
 /* Makes results for as long as this thread may: 0, or as fill(), or -EAGAIN for another one to go on. */
@@ -240,7 +241,7 @@ static int fill_in_time(struct stream *stream, struct call *call)
 	int err = fill(stream, call);
 	if (!patient)
 		runners_release(runners);
-	bool lacks = tape_lacks(&stream->tape, (uint64_t)call->off, call->size);
+	bool lacks = stream_buf_missing(&stream->buf, (uint64_t)call->off, call->size);
 	return !err && stream->slow && lacks && !(patient && has_some(stream, call)) ? call_hand_over(call)
 										     : err;
 }
@@ -248,15 +249,15 @@ static int fill_in_time(struct stream *stream, struct call *call)
 static int read_used(struct stream *stream, struct call *call)
 {
 	uint64_t off = (uint64_t)call->off;
-	int err = stream->failed ? stream->failed : tape_seek(&stream->tape, off);
+	int err = stream->failed ? stream->failed : stream_buf_seek(&stream->buf, off);
 	if (err)
 		return err;
-	if (tape_lacks(&stream->tape, off, call->size))
+	if (stream_buf_missing(&stream->buf, off, call->size))
 		err = fill_in_time(stream, call);
 	/* What there is comes first: a reader must not wait for, or fail with, what comes after it. */
 	if (err && (call_is_handed_over(call) || !has_some(stream, call)))
 		return err;
-	struct span data = tape_read(&stream->tape, off, call->size);
+	struct span data = stream_buf_read(&stream->buf, off, call->size);
 	fuse_reply_buf(call->req, (const char *)data.data, data.size);
 	return 0;
 }

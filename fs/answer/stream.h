@@ -1,5 +1,5 @@
 /*
- * stream.h - an open file that is written and then read: a tape, and what turns what was written into
+ * stream.h - an open file that is written and then read: a buf, and what turns what was written into
  * answers.
  */
 #ifndef FS_ANSWER_STREAM_H
@@ -7,7 +7,7 @@
 
 #include "convert/os/mutex.h"
 
-#include "fs/answer/tape.h"
+#include "fs/answer/stream_buf.h"
 #include "gsym/base/list.h"
 
 struct answers;
@@ -16,7 +16,7 @@ struct stream;
 
 struct stream_kind {
 	/*
-	 * Answers some of the input, so that stream->tape has more results, or less input: about @enough
+	 * Answers some of the input, so that stream->buf has more results, or less input: about @enough
 	 * bytes of results if input allows, until stream_is_late(). 0; 1 when there is no input left that
 	 * could be answered; -EAGAIN with call->wait filled; another errno for the reader. No other call uses
 	 * the stream meanwhile.
@@ -27,7 +27,7 @@ struct stream_kind {
 	void (*free)(struct stream *stream);
 };
 
-/* What was written while a call used the tape. */
+/* What was written while a call used the buf. */
 struct stream_write {
 	uint64_t off;
 	size_t size;
@@ -39,17 +39,17 @@ struct stream {
 	const struct stream_kind *kind;
 	struct answers *answers;
 	struct account *account; /* of whoever opened it */
-	struct tape tape;        /* of the call that uses it, else guarded by lock */
+	struct stream_buf buf;   /* of the call that uses it, else guarded by lock */
 	int64_t until;           /* when that call should end; CLOCK_MONOTONIC in ns */
 	bool slow;               /* the last answers took longer than a FUSE thread may be held */
 
-	struct mutex lock;               /* innermost; guards what follows up to @room, and the tape */
+	struct mutex lock;               /* innermost; guards what follows up to @room, and the buf */
 	bool used;                       /* by a call */
 	bool wanted;                     /* by others that wait */
 	int failed;                      /* a write that was taken could not be kept: errno for readers */
 	VEC(struct stream_write) writes; /* that were taken while it was used, and have their bytes in */
 	struct text_buf written;
-	size_t counted; /* of these, in the account */
+	size_t charged; /* of these, in the account */
 	size_t room;    /* for them */
 
 	struct list link;    /* in answers.streams; guarded by images.lock, as are */
@@ -62,7 +62,7 @@ int stream_init(struct stream *stream, const struct stream_kind *kind, struct an
 /* NULL is allowed. */
 void stream_free(struct stream *stream);
 
-/* Takes @size bytes at @off: 0 or what tape_write() says. Never waits. */
+/* Takes @size bytes at @off: 0 or what stream_buf_write() says. Never waits. */
 int stream_write(struct stream *stream, uint64_t off, bool append, const void *data, size_t size);
 
 /* Answers a READ, as call->attempt does. */
@@ -72,7 +72,7 @@ int stream_read(struct stream *stream, struct call *call);
 bool stream_is_late(const struct stream *stream);
 
 /* Gives back what a stream holds to be faster, unless it was used lately. */
-void stream_rest(struct stream *stream);
+void stream_trim(struct stream *stream);
 
 /* With images.lock: moves all calls that wait for their turn with any stream to @woken. */
 void streams_wake_all(struct answers *answers, struct list *woken);

@@ -14,16 +14,16 @@ enum {
 	ASKED_EACH = 32, /* names: to ask for the time takes as long as a short one */
 };
 
-void patience_begin(struct patience *patience, unsigned seconds, const atomic_bool *stopping)
+void cpu_budget_begin(struct cpu_budget *cpu_budget, unsigned seconds, const atomic_bool *stopping)
 {
-	*patience = (struct patience){.stopping = stopping};
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &patience->end);
-	patience->end.tv_sec += seconds;
+	*cpu_budget = (struct cpu_budget){.stopping = stopping};
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu_budget->end);
+	cpu_budget->end.tv_sec += seconds;
 }
 
-bool patience_is_over(void *user)
+bool cpu_budget_is_spent(void *user)
 {
-	struct patience *p = user;
+	struct cpu_budget *p = user;
 	struct timespec now;
 	if (p->asked++ % ASKED_EACH || p->end.tv_sec == 0)
 		return p->end.tv_sec == 0;
@@ -99,18 +99,18 @@ static int making_go_on(void *making, int64_t until)
 {
 	struct making *m = making;
 	const atomic_bool *stopping = &m->answers->names.stopping;
-	struct patience patience;
+	struct cpu_budget cpu_budget;
 	(void)until;
 	if (is_made(m->handle, m->kind))
 		return 0;
-	patience_begin(&patience, MAKING_MAX, stopping);
+	cpu_budget_begin(&cpu_budget, MAKING_MAX, stopping);
 	m->builder.shown.mode = handle_demangle(m->handle);
-	m->builder.shown.limit = (struct shown_limit){patience_is_over, &patience};
+	m->builder.shown.limit = (struct shown_limit){cpu_budget_is_spent, &cpu_budget};
 	int err = guard_run(make, m);
 	if (!err && atomic_load(stopping))
 		err = -ENOTCONN;
 	if (err == -EFAULT) {
-		answers_complain(m->answers, m->rev, m->handle, err, NULL);
+		answers_report_corrupt(m->answers, m->rev, m->handle, err, NULL);
 		err = -EIO;
 	}
 	/* Only this thread makes them, so that no other can be faster. */

@@ -22,15 +22,15 @@ int symbol_names_ready(struct answers *answers, struct revision *rev, const stru
 		       enum symbol_names kind, struct wait *ret_wait);
 
 /* How much processor time this thread may still spend on demangling names. */
-struct patience {
+struct cpu_budget {
 	struct timespec end;
 	unsigned asked;
 	const atomic_bool *stopping; /* the mount ends: there is none left. NULL: not asked */
 };
 
-void patience_begin(struct patience *patience, unsigned seconds, const atomic_bool *stopping);
-/* For struct shown_limit, of a struct patience. */
-bool patience_is_over(void *user);
+void cpu_budget_begin(struct cpu_budget *cpu_budget, unsigned seconds, const atomic_bool *stopping);
+/* For struct shown_limit, of a struct cpu_budget. */
+bool cpu_budget_is_spent(void *user);
 
 /* Of answers.names: makes one, unless it is there; its part is enum symbol_names. -EIO, -ENOMEM, -ENOTCONN.
  */

@@ -86,7 +86,7 @@ static int measuring_go_on(void *measuring, int64_t until)
 	m->until = until;
 	int err = m->decoder && m->index ? guard_run(measure, m) : -ENOMEM;
 	if (err == -EFAULT)
-		answers_complain(m->answers, m->rev, m->handle, err, NULL);
+		answers_report_corrupt(m->answers, m->rev, m->handle, err, NULL);
 	if (err == 1)
 		publish(m);
 	return err == 1 ? 0 : !err ? -EAGAIN : err == -EFAULT ? -EIO : err;
@@ -110,12 +110,12 @@ struct tsv_file {
 	struct text_buf piece;
 	struct text_buf reply;
 	struct account *account; /* of whoever opened it */
-	size_t counted;
+	size_t charged;
 };
 
 static void count_memory(struct tsv_file *file)
 {
-	account_count(file->account, ACCOUNT_FILES, file->piece.cap + file->reply.cap, &file->counted);
+	account_charge(file->account, ACCOUNT_FILES, file->piece.cap + file->reply.cap, &file->charged);
 }
 
 struct tsv_file *tsv_file_new(struct answers *answers, uid_t uid, struct revision *rev, struct handle *handle,
@@ -214,7 +214,7 @@ static int read_locked(struct tsv_file *file, struct call *call)
 	int err = guard_run(append_pieces, &r);
 	if (err == -EFAULT) {
 		file->number = file->index->pieces.n;
-		answers_complain(file->answers, file->rev, file->handle, err, NULL);
+		answers_report_corrupt(file->answers, file->rev, file->handle, err, NULL);
 		return -EIO;
 	}
 	if (!err)

@@ -200,7 +200,7 @@ static void kept(struct text_buf *out, struct tree *tree)
 	single(out, "open_files", "gauge", "Open files that hold something.",
 	       open_files_count(&tree->open_files));
 	single(out, "batch_bytes", "gauge", "Memory of all open q and log.",
-	       atomic_load(&tree->answers->accounts.held[ACCOUNT_FILES]));
+	       atomic_load(&tree->answers->accounts.charged[ACCOUNT_FILES]));
 }
 
 struct content *metrics_make(struct tree *tree)

@@ -27,7 +27,7 @@ static void put_held(const struct open_file *file)
 static void file_free(struct open_file *file)
 {
 	put_held(file);
-	account_count(file->account, ACCOUNT_FILES, 0, &file->counted);
+	account_charge(file->account, ACCOUNT_FILES, 0, &file->counted);
 	account_put(file->account);
 	free(file);
 }
@@ -62,7 +62,7 @@ static int charge(struct open_file *file)
 	size_t bytes = file_bytes(file);
 	if (account_is_over(file->account, ACCOUNT_FILES)) /* who may write no more can still look */
 		return -ENFILE;
-	account_count(file->account, ACCOUNT_FILES, bytes, &file->counted);
+	account_charge(file->account, ACCOUNT_FILES, bytes, &file->counted);
 	return 0;
 }
 
@@ -145,7 +145,7 @@ void open_files_rest(struct open_files *files)
 	file_vec streams = {0};
 	list_streams(files, &streams);
 	for (size_t i = 0; i < streams.n; i++) {
-		stream_rest(streams.v[i]->stream);
+		stream_trim(streams.v[i]->stream);
 		open_file_put(streams.v[i]);
 	}
 	vec_free(&streams);

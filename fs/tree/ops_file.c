@@ -128,7 +128,7 @@ static void read_gsym(struct call *call, const struct handle *handle)
 	struct revision *rev = images_revision(tree->images, ino_a(call->ino));
 	int err = reply_window(call->req, handle->gsym.data, handle->gsym.size, call->size, call->off);
 	if (err == -EFAULT && rev)
-		answers_complain(tree->answers, rev, handle, err, NULL);
+		answers_report_corrupt(tree->answers, rev, handle, err, NULL);
 }
 
 static int read_open_file(struct call *call)

@@ -14,7 +14,7 @@
 static size_t take_all(struct account *account, size_t block, size_t *counted)
 {
 	while (account_has_room(account, ACCOUNT_FILES, block))
-		account_count(account, ACCOUNT_FILES, *counted + block, counted);
+		account_charge(account, ACCOUNT_FILES, *counted + block, counted);
 	return *counted;
 }
 
@@ -29,20 +29,22 @@ static void half_of_what_is_left(void **state)
 	for (size_t i = 0; i < USERS; i++) {
 		users[i] = account_get(&accounts, (uid_t)(1000 + i));
 		size_t got = take_all(users[i], BLOCK, &counted[i]), half = left / 2;
-		assert_true(got <= half || got <= ACCOUNT_LEAST);
-		assert_true(got + BLOCK > half || got >= ACCOUNT_LEAST);
+		assert_true(got <= half || got <= ACCOUNT_MIN);
+		assert_true(got + BLOCK > half || got >= ACCOUNT_MIN);
 		assert_false(account_is_over(users[i], ACCOUNT_FILES));
 		left -= got < left ? got : left;
 		all += got;
 	}
-	assert_int_equal(atomic_load(&accounts.held[ACCOUNT_FILES]), all);
+	assert_int_equal(atomic_load(&accounts.charged[ACCOUNT_FILES]), all);
 	assert_true(account_has_room(users[3], ACCOUNT_BATCHES, BLOCK));
 	for (size_t i = 0; i < USERS; i++) {
-		account_count(users[i], ACCOUNT_FILES, 0, &counted[i]);
+		account_charge(users[i], ACCOUNT_FILES, 0, &counted[i]);
 		account_put(users[i]);
 	}
-	assert_int_equal(atomic_load(&accounts.held[ACCOUNT_FILES]), 0);
+	assert_int_equal(atomic_load(&accounts.charged[ACCOUNT_FILES]), 0);
+	mutex_lock(&accounts.lock);
 	assert_int_equal(accounts.by_uid.n, 0);
+	mutex_unlock(&accounts.lock);
 	accounts_deinit(&accounts);
 }
 
@@ -76,10 +78,10 @@ static void an_end(void **state)
 		users[i] = account_get(&accounts, (uid_t)i);
 		take_all(users[i], 1 << 16, &counted[i]);
 	}
-	assert_true(atomic_load(&accounts.held[ACCOUNT_FILES]) <= ACCOUNT_END);
+	assert_true(atomic_load(&accounts.charged[ACCOUNT_FILES]) <= ACCOUNT_TOTAL_MAX);
 	assert_int_equal(counted[USERS - 1], 0);
 	for (size_t i = 0; i < USERS; i++) {
-		account_count(users[i], ACCOUNT_FILES, 0, &counted[i]);
+		account_charge(users[i], ACCOUNT_FILES, 0, &counted[i]);
 		account_put(users[i]);
 	}
 	accounts_deinit(&accounts);

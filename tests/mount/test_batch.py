@@ -168,7 +168,7 @@ class BatchTest(MountTest):
             at += n
         self.assertEqual(at, len(got))
 
-    # ---- The tape ----
+    # ---- Offsets, writes and reads ----
 
     def test_cut_anywhere(self):
         self.mount()

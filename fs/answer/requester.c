@@ -1,0 +1,81 @@
+#include "fs/answer/requester.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fs/call/call.h"
+#include "fs/convert/queue.h"
+#include "fs/images/image_find.h"
+#include "fs/images/revision.h"
+
+void requester_begin(struct requester *requester)
+{
+	requester->named = NULL;
+}
+
+static bool is_named(const struct requester *requester, struct span id)
+{
+	return requester->named && strlen(requester->id) == id.size &&
+	       memcmp(requester->id, id.data, id.size) == 0;
+}
+
+int requester_find_image(struct requester *requester, struct span id, struct call *call, struct image **ret)
+{
+	struct request request;
+	*ret = NULL;
+	if (!id.size || id.size > NAME_BYTES_MAX || memchr(id.data, 0, id.size))
+		return 0;
+	if (is_named(requester, id)) {
+		*ret = requester->named;
+		return 0;
+	}
+	memcpy(requester->id, id.data, id.size);
+	requester->id[id.size] = 0;
+	requester->named = NULL;
+	name_parse(PLACE_ROOT, NULL, requester->id, &request);
+	if (request.kind != REQUEST_ID)
+		return 0;
+	struct images *images = requester->answers->images;
+	mutex_lock(&images->lock);
+	int err = images_lookup(images, &request, &requester->named, &call->wait);
+	mutex_unlock(&images->lock);
+	*ret = requester->named;
+	return err == -EAGAIN ? err : 0;
+}
+
+/* With images.lock. */
+static int judge(const struct requester *requester, const struct revision *rev, const struct call *call)
+{
+	if (!rev)
+		return -ESTALE;
+	if (!caller_may_read(&requester->caller, &rev->source))
+		return -EACCES;
+	return rev == call->failed ? call->failure : 0;
+}
+
+int requester_open_image(const struct requester *requester, struct image *image, struct call *call,
+			 struct revision **ret_rev, struct handle **ret)
+{
+	struct images *images = requester->answers->images;
+	mutex_lock(&images->lock);
+	struct revision *rev = image->revision;
+	int err = judge(requester, rev, call);
+	mutex_unlock(&images->lock);
+	if (!err)
+		err = revision_use(images, rev, ret, &call->wait);
+	if (err)
+		return err;
+	/* Until it is in use its source may have been exchanged. */
+	if (!caller_may_read(&requester->caller, &rev->source)) {
+		handle_put(*ret);
+		return -EACCES;
+	}
+	*ret_rev = rev;
+	return 0;
+}
+
+void requester_prefetch(const struct requester *requester, const struct image *image)
+{
+	if (image->revision && caller_may_read(&requester->caller, &image->revision->source))
+		queue_want(requester->answers->queue, image->revision, requester->caller.uid);
+}
