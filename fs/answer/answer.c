@@ -1,3 +1,8 @@
+/*
+ * A symbol is searched by its stored name first, and then by its demangled forms, for which an index must
+ * have been made (symbol_names.h). All reads of the mapped cache file are guarded (guard.h): what an attempt
+ * allocates lives in struct answering, so that a fault in the middle leaks nothing.
+ */
 #include "fs/answer/answer.h"
 
 #include <errno.h>
@@ -13,20 +18,20 @@
 #include "fs/answer/symbol_names.h"
 
 enum {
-	NAMESAKES_MAX = 1000, /* functions of one name that are shown */
-	SEARCH_MAX = 1,       /* seconds, once demangled names are compared: real ones take far less than a
+	NAMESAKES_MAX = 1000, /* functions of one name that are rendered */
+	SEARCH_MAX = 1,       /* CPU seconds to compare demangled names: real ones take far less than a
 				 millisecond */
 };
 
-/* One answer being made; outlives a fault in the middle of it. */
+/* An answer being rendered. */
 struct answering {
 	const struct gsym_reader *reader;
 	const struct request *request;
 	const struct render_options *options;
 	const struct address_map *map;
-	const struct name_table *shown_names; /* NULL: not made yet */
+	const struct name_table *shown_names; /* index of demangled names; NULL: not made yet */
 	struct shown_search shown;
-	struct cpu_budget cpu_budget;
+	struct cpu_budget budget;
 	bool print_unknown;
 	bool known;     /* out */
 	unsigned flags; /* enum gsym_lookup_flags */
@@ -37,7 +42,7 @@ struct answering {
 
 /* ---- Answers ---- */
 
-/* One function of the name that was asked for; -ENOENT when it ends before the place. */
+/* Renders one function of the name; -ENOENT when the offset is past its end. */
 static int symbol_answer(struct answering *w, const struct name_hit *hit)
 {
 	const struct request *request = w->request;
@@ -55,7 +60,7 @@ static int symbol_answer(struct answering *w, const struct name_hit *hit)
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
-/* All functions of the name, in the order of their addresses: how many. */
+/* Renders all functions of the name, in address order. Returns their number or a negative errno. */
 static int namesakes_answer(struct answering *w, struct name_search *search)
 {
 	struct name_hit hit;
@@ -69,7 +74,7 @@ static int namesakes_answer(struct answering *w, struct name_search *search)
 	return n;
 }
 
-/* -EAGAIN when names as answers show them are needed and not there. */
+/* -EAGAIN when the index of demangled names is needed. */
 static int find_symbol(struct answering *w)
 {
 	const struct request *request = w->request;
@@ -79,8 +84,8 @@ static int find_symbol(struct answering *w)
 		n = namesakes_answer(w, &search);
 	if (!n && !w->shown_names)
 		return -EAGAIN;
-	cpu_budget_begin(&w->cpu_budget, SEARCH_MAX, NULL);
-	w->shown.shown.limit = (struct shown_limit){cpu_budget_is_spent, &w->cpu_budget};
+	cpu_budget_begin(&w->budget, SEARCH_MAX, NULL);
+	w->shown.shown.limit = (struct shown_limit){cpu_budget_is_spent, &w->budget};
 	for (unsigned form = 0; !n && form < SHOWN_FORMS; form++) {
 		shown_search_begin(&search, &w->shown, w->reader, w->shown_names, (enum shown_form)form,
 				   request->symbol, request->symbol_size);
@@ -189,7 +194,6 @@ int answer_make(struct answers *answers, struct revision *rev, struct handle *ha
 		return err;
 	do
 		err = attempt(answers, rev, handle, request, ret, ret_known);
-	while (err == -EAGAIN &&
-	       !symbol_names_ready(answers, rev, handle, NAMES_SHOWN, ret_wait)); /* it may be there by now */
+	while (err == -EAGAIN && !symbol_names_ready(answers, rev, handle, NAMES_SHOWN, ret_wait));
 	return err;
 }

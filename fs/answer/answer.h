@@ -1,4 +1,4 @@
-/* answer.h - the content of the files of addresses and symbols. */
+/* answer.h - the content of address and symbol files. */
 #ifndef FS_ANSWER_ANSWER_H
 #define FS_ANSWER_ANSWER_H
 
@@ -9,15 +9,21 @@
 struct wait;
 
 /*
- * The frames of request->address, as text. -ENOENT when no function covers it (unless unknown=print: then
- * *ret_known, which may be left out, is false); -EIO when the converted file is damaged; -ENOMEM; -EAGAIN
- * with @ret_wait filled.
+ * Renders the frames of an address, or of an offset in the functions of a name.
+ * @rev, @handle: the image, and its open cache file
+ * @request: of REQUEST_ADDRESS or REQUEST_SYMBOL
+ * @ret_wait: with -EAGAIN, what to wait for: an index of names
+ * @ret: the text, with a reference
+ * @ret_known: false for an address outside all functions, which unknown=print has rendered; may be NULL
+ * -ENOENT when no function covers it; -EIO when the cache file is corrupt; -ENOMEM; -EAGAIN.
  */
 int answer_make(struct answers *answers, struct revision *rev, struct handle *handle,
 		const struct request *request, struct wait *ret_wait, struct content **ret, bool *ret_known);
 
-/* How a batch of such requests is answered, whose numbers are those of @place; without the module, a cache of
- * names, and how names are shown, which is up to the image. */
+/*
+ * The options of a batch in the format of @request, whose numbers count as in @place. The caller sets those
+ * that depend on the image: module and demangling.
+ */
 struct batch_options answer_batch_options(const struct answers *answers, const struct request *request,
 					  const struct context *place);
 

@@ -42,9 +42,9 @@ void answers_module(const struct answers *answers, const struct revision *rev, c
 void answers_report_corrupt(const struct answers *answers, struct revision *rev, const struct handle *handle,
 			    int err, const char *text)
 {
-	static const char cut_short[] = "the converted file in the cache was cut short";
-	bool loud = err == -EFAULT ? revision_lose(answers->images, answers->cache, rev, handle, cut_short)
+	static const char truncated[] = "the converted file in the cache was truncated";
+	bool loud = err == -EFAULT ? revision_lose(answers->images, answers->cache, rev, handle, truncated)
 				   : revision_complain(answers->images, rev, text);
 	if (loud)
-		log_warning(answers->log, "'%s': %s", rev->source.path, err == -EFAULT ? cut_short : text);
+		log_warning(answers->log, "'%s': %s", rev->source.path, err == -EFAULT ? truncated : text);
 }

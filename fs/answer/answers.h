@@ -1,7 +1,4 @@
-/*
- * answers.h - what all answers are made of: images, the cache, options that shape them, threads that make
- * them.
- */
+/* answers.h - state shared by everything that makes answers: borrowed parts, options, background threads. */
 #ifndef FS_ANSWER_ANSWERS_H
 #define FS_ANSWER_ANSWERS_H
 
@@ -26,29 +23,30 @@ struct answers {
 	struct runners *runners;
 	struct metrics *metrics;
 	const struct log *log;
-	bool unknown_print; /* an address nobody covers is a file that says so */
+	bool unknown_print; /* an address outside all functions is a file that prints ?? */
 	bool demangle;
-	bool approximate; /* a line nearby, where there is none */
+	bool approximate; /* code without a line has the nearest before it */
 
-	struct accounts accounts; /* of those who opened files */
-	struct list streams;      /* for which calls have waited; guarded by images.lock */
+	struct accounts accounts; /* memory of open files, by user */
+	struct list streams;      /* those that calls wait for, or did; guarded by images.lock */
 	struct background tables; /* measures tables, see tsv_file.h */
 	struct background names;  /* makes indexes of names, see symbol_names.h */
 };
 
-/* @tables and @names: what the threads make. */
+/* @tables and @names: what the threads compute. */
 void answers_init(struct answers *answers, const struct job_kind *tables, const struct job_kind *names);
 void answers_deinit(struct answers *answers);
 
-/* How names of an open image are shown, as the options have it; @raw as they are stored. */
+/* How the names of an open image are demangled, according to the options; @raw: not at all. */
 enum demangle_mode answers_demangle(const struct answers *answers, const struct handle *handle, bool raw);
 
-/* What answers call the image: the path of its file. */
+/* The image's name in answers: the path of its file. */
 void answers_module(const struct answers *answers, const struct revision *rev, char ret[static PATH_MAX]);
 
 /*
- * The converted file @handle let us down: @text, or -EFAULT as @err, says how. It goes to status and, now and
- * then, to the log; a file that has become shorter is made again.
+ * Reports that the cache file @handle is corrupt, as @text says, or truncated, with -EFAULT as @err. The
+ * report goes to the image's status and, rate-limited, to the log; a truncated file is removed, and made
+ * again at the next use.
  */
 void answers_report_corrupt(const struct answers *answers, struct revision *rev, const struct handle *handle,
 			    int err, const char *text);

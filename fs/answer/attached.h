@@ -1,4 +1,4 @@
-/* attached.h - what the daemon keeps with an open image: slots of struct handle. */
+/* attached.h - data that answers attach to an open cache file: the slots of struct handle. */
 #ifndef FS_ANSWER_ATTACHED_H
 #define FS_ANSWER_ATTACHED_H
 

@@ -6,21 +6,22 @@
 #include "convert/os/thread.h"
 #include "fs/call/call.h"
 #include "fs/sys/slice.h"
+#include "gsym/base/invariant.h"
 
 enum {
 	BEGUN_MAX = 8,     /* jobs at a time: each has its image open */
-	TIDY_SECONDS = 10, /* between two looks at what lies idle */
+	TIDY_SECONDS = 10, /* between calls of tidy() */
 };
 
-/* Something to be made and who waits for it. */
+/* A part of an image to be computed, and the calls that wait for it. */
 struct job {
 	struct table_link table;
-	struct list link; /* in background.waiting, unless the thread is at it */
+	struct list link; /* in background.waiting, unless the thread is working on it */
 	struct revision *rev;
 	unsigned part;
-	uid_t uid; /* who asked first */
+	uid_t uid; /* of the first call */
 	struct list waiters;
-	void *making; /* NULL before it has begun */
+	void *state; /* from job_kind.begin(); NULL before it has begun */
 };
 
 void background_init(struct background *background)
@@ -33,26 +34,29 @@ void background_init(struct background *background)
 	pthread_condattr_destroy(&attr);
 }
 
-static void job_free(struct background *background, struct job *job)
+static void job_free(struct background *background, struct job *job) REQUIRES(&background->images->lock)
 {
 	table_remove(&background->all, &job->table);
-	if (job->making) {
+	if (job->state) {
 		background->n_begun--;
-		background->kind->free(job->making);
+		background->kind->free(job->state);
 	}
 	free(job);
 }
 
 void background_deinit(struct background *background)
 {
+	mutex_lock(&background->images->lock);
 	for (struct list *at; (at = lanes_take(&background->waiting));)
 		job_free(background, LIST_ENTRY(at, struct job));
+	invariant(!background->all.n && !background->n_begun);
 	lanes_deinit(&background->waiting);
 	table_deinit(&background->all);
+	mutex_unlock(&background->images->lock);
 	pthread_cond_destroy(&background->wake);
 }
 
-/* ---- Asking ---- */
+/* ---- Requests ---- */
 
 static uint64_t hash_of(const struct revision *rev, unsigned part)
 {
@@ -61,6 +65,7 @@ static uint64_t hash_of(const struct revision *rev, unsigned part)
 }
 
 static struct job *find(const struct background *background, const struct revision *rev, unsigned part)
+	REQUIRES(&background->images->lock)
 {
 	uint64_t hash = hash_of(rev, part);
 	for (struct table_link *l = table_first(&background->all, hash); l; l = table_next(l, hash)) {
@@ -72,6 +77,7 @@ static struct job *find(const struct background *background, const struct revisi
 }
 
 static struct job *add(struct background *background, const struct call *call)
+	REQUIRES(&background->images->lock)
 {
 	struct job *job = malloc(sizeof(*job));
 	if (!job)
@@ -95,6 +101,7 @@ static struct job *add(struct background *background, const struct call *call)
 static int park(void *object, struct call *call)
 {
 	struct background *background = object;
+	mutex_assert_held(&background->images->lock);
 	if (++call->works > CALL_WORKS_MAX)
 		return -EIO;
 	struct job *job = find(background, call->wait.revision, call->wait.part);
@@ -115,12 +122,13 @@ int background_await(struct background *background, struct revision *rev, unsign
 
 size_t background_count(const struct background *background)
 {
+	mutex_assert_held(&background->images->lock);
 	return background->all.n;
 }
 
-/* ---- Making ---- */
+/* ---- The thread ---- */
 
-/* Waits for something to do, or until it is time to tidy up. */
+/* Waits for a job, or until it is time to tidy up. */
 static void wait_for_jobs(struct background *background) REQUIRES(&background->images->lock)
 {
 	struct timespec until;
@@ -135,7 +143,7 @@ static void wait_for_jobs(struct background *background) REQUIRES(&background->i
 	mutex_wait_until(&background->images->lock, &background->wake, &until);
 }
 
-/* The next one that somebody waits for, or NULL. */
+/* The next job that a call waits for, or NULL. */
 static struct job *next(struct background *background) REQUIRES(&background->images->lock)
 {
 	for (struct list *at; !background->stopping && (at = lanes_take(&background->waiting));) {
@@ -148,24 +156,24 @@ static struct job *next(struct background *background) REQUIRES(&background->ima
 }
 
 /* As job_kind.go_on(). */
-static int work_at(struct background *background, struct job *job)
+static int run_slice(struct background *background, struct job *job)
 {
 	const struct job_kind *kind = background->kind;
-	if (!job->making) {
-		job->making = kind->begin(background->user, job->rev, job->part);
-		if (!job->making)
+	if (!job->state) {
+		job->state = kind->begin(background->user, job->rev, job->part);
+		if (!job->state)
 			return 0;
-		background->n_begun++; /* this thread's alone */
+		background->n_begun++;
 	}
-	return kind->go_on(job->making, time_after(WORK_SLICE_MS));
+	return kind->go_on(job->state, time_after(WORK_SLICE_MS));
 }
 
-/* Puts a job back that has more, or wakes its calls. */
+/* Queues a job again that is not done, or wakes its calls. */
 static void finish(struct background *background, struct job *job, int err, struct list *woken)
 	REQUIRES(&background->images->lock)
 {
 	if (err == -EAGAIN) {
-		/* When many have begun, those go on to their ends before others begin. */
+		/* When many have begun, they are finished before others begin. */
 		lanes_add(&background->waiting, job->uid, &job->link, background->n_begun >= BEGUN_MAX);
 		return;
 	}
@@ -186,7 +194,7 @@ static void *run(void *arg)
 		struct job *job = next(background);
 		mutex_unlock(&background->images->lock);
 		if (job)
-			err = work_at(background, job);
+			err = run_slice(background, job);
 		if (background->tidy && time_now() - tidied > TIDY_SECONDS * INT64_C(1000000000)) {
 			background->tidy(background->tidy_user);
 			tidied = time_now();
@@ -216,6 +224,7 @@ int background_start(struct background *background)
 
 void background_stop(struct background *background, struct list *woken)
 {
+	mutex_assert_held(&background->images->lock);
 	background->stopping = true;
 	pthread_cond_broadcast(&background->wake);
 	for (size_t i = 0; i < background->all.n_buckets; i++)

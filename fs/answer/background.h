@@ -1,9 +1,10 @@
 /*
- * background.h - a thread that makes what takes long of open images: sizes of tables, indexes of names.
+ * background.h - a thread that computes, for open images, what takes too long for a request: sizes of tables,
+ * indexes of names.
  *
- * Each job for a slice of time, in turn those of each user, so that nobody waits for all that somebody else
- * has asked for. Calls that ask for the same of the same image share a job; one for which nobody waits any
- * more is left before its next slice.
+ * Jobs are time-sliced, round robin between users, so that one user's jobs do not delay another's. Calls that
+ * need the same part of the same image share a job. A job that no call waits for any more is dropped before
+ * its next slice.
  */
 #ifndef FS_ANSWER_BACKGROUND_H
 #define FS_ANSWER_BACKGROUND_H
@@ -17,32 +18,33 @@
 
 struct wait;
 
-/* What a thread makes. */
+/* What a thread computes. */
 struct job_kind {
 	const char *thread; /* its name */
 	/*
-	 * Begins to make @part of an image. NULL without memory, and of an image that is not open: the calls
-	 * find out themselves, and wait if they must. @user: of struct background.
+	 * Begins with @part of an image. NULL when out of memory, and when the image is not open: the calls
+	 * are then attempted again, and wait for the image if they must. @user: of struct background.
 	 */
 	void *(*begin)(void *user, struct revision *rev, unsigned part);
-	/* Goes on, and stops soon after @until (see slice.h): 0 when it is made; -EAGAIN when there is more;
-	 * the errno of the calls. */
-	int (*go_on)(void *making, int64_t until);
-	void (*free)(void *making);
+	/* Continues, and returns soon after @until (see slice.h): 0 when done; -EAGAIN when not; the errno
+	 * of the calls. */
+	int (*go_on)(void *job, int64_t until);
+	void (*free)(void *job);
 };
 
 struct background {
 	/* Set before background_init(), borrowed. */
 	const struct job_kind *kind;
 	void *user;
-	struct images *images; /* its lock guards what follows */
-	/* Called about every ten seconds, without the lock; or NULL. */
+	struct images *images;
+	/* Called about every ten seconds, without images.lock; or NULL. */
 	void (*tidy)(void *user);
 	void *tidy_user;
 
-	struct lanes waiting;
-	struct table all; /* jobs */
-	unsigned n_begun; /* and are not at their end */
+	/* Guarded by images.lock. */
+	struct lanes waiting; /* jobs that the thread is not working on */
+	struct table all;     /* jobs */
+	unsigned n_begun;     /* jobs begun and not done; written by the thread alone */
 	pthread_cond_t wake;
 	atomic_bool stopping; /* also read without the lock */
 	bool running;
@@ -55,17 +57,17 @@ void background_deinit(struct background *background);
 /* 0 or a negative errno. */
 int background_start(struct background *background);
 
-/* With images.lock: tells the thread to end, which it does after its slice, and moves all calls to @woken. */
+/* With images.lock: has the thread end after its slice, and moves all calls to @woken. */
 void background_stop(struct background *background, struct list *woken);
 
-/* Waits for it. */
+/* Waits for the thread to end. */
 void background_join(struct background *background);
 
-/* Fills @ret_wait, until @part of @rev is made: -EAGAIN. */
+/* Has the call wait until @part of @rev is done: fills @ret_wait and returns -EAGAIN. */
 int background_await(struct background *background, struct revision *rev, unsigned part,
 		     struct wait *ret_wait);
 
-/* With images.lock: how many jobs there are. */
+/* The number of jobs. With images.lock. */
 size_t background_count(const struct background *background);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Lines are taken in chunks, and runs of lines that ask the same image are answered together. A line of the
- * root's file that names no image, or one whose opener may not read it, or one that cannot be read, is
- * unknown: each line gets its record, whatever the others say. An image's own file fails with what is wrong
- * with the image.
+ * Input is parsed a chunk of lines at a time; consecutive lines of the same image and context (a run) are
+ * looked up together. In the root's q, a line whose image does not exist, is not readable for the user, or
+ * cannot be converted, is answered as unknown: every line gets its record, whatever is wrong with others. In
+ * an image's own q the read fails instead.
  */
 #include "fs/answer/batch_file.h"
 
@@ -12,6 +12,7 @@
 
 #include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
+#include "gsym/base/invariant.h"
 #include "gsym/render/batch/batch.h"
 #include "convert/os/guard.h"
 #include "fs/answer/answer.h"
@@ -20,31 +21,32 @@
 #include "fs/sys/metrics.h"
 
 enum {
-	LINE_SHOWN_MAX = 4096, /* of a line that is no address */
-	RESULTS_MAX = 1 << 20, /* made ahead of what is read: they are still in the processor's cache then */
-	RECORD_SIZE = 128,     /* bytes, as is thought before there was one */
-	WANTED_MAX = 64,       /* runs of lines whose images are converted ahead */
-	OPEN_IMAGES = 4,       /* whose memory is kept from run to run */
-	LINES_MIN = 16,        /* read together however long their answers take */
-	LINES_KEPT = 1024,     /* whose memory stays when nobody reads */
+	LINE_SHOWN_MAX = 4096,   /* bytes of a malformed line that are echoed */
+	RESULTS_AHEAD = 1 << 20, /* bytes made ahead of reads; they are still in the processor's cache then */
+	RECORD_SIZE = 128,       /* bytes; the estimate before there are records */
+	PREFETCHED_RUNS_MAX = 64, /* whose images are converted ahead */
+	OPEN_IMAGES = 4,          /* whose caches are kept from run to run */
+	LINES_MIN = 16,           /* per chunk, however long their answers take */
+	LINES_KEPT = 1024,        /* of a chunk's allocation, when all input is answered */
 };
 
 /* A line of input. */
 struct line {
-	size_t end;           /* bytes of input up to and with it */
-	struct image *image;  /* NULL: asks none */
-	struct context place; /* what its number is */
+	size_t end;             /* offset in the input after its newline */
+	struct image *image;    /* NULL: none */
+	struct context context; /* what its number counts from */
 };
 
-enum { PLACE_KEPT_MAX = 128 };
+enum { PREFIX_KEPT_MAX = 128 };
 
-/* The place that was named last, as most lines name the same. */
-struct place {
-	char text[PLACE_KEPT_MAX];
+/* The first word of a line in the root's q, an id and a context, parsed. The last one is kept, since
+ * consecutive lines mostly have the same. */
+struct line_prefix {
+	char text[PREFIX_KEPT_MAX];
 	size_t size; /* 0: none */
 	size_t id_size;
 	struct context context;
-	bool good;
+	bool valid;
 };
 
 struct batch_file {
@@ -52,17 +54,17 @@ struct batch_file {
 	struct requester requester;
 	struct image *image; /* NULL: the root's */
 	struct request request;
-	struct place named;
-	struct batch *nothing; /* answers what no image can; made when it is needed */
+	struct line_prefix prefix;
+	struct batch *unknown; /* renders lines without an image; made when first needed */
 	struct open_image {
 		struct handle *handle;
 		struct batch *batch;
-	} open[OPEN_IMAGES];    /* those asked last, the latest first */
-	size_t record_size;     /* of the last records, on the average: says how many lines will be enough */
-	size_t charged;         /* bytes of their memory, in the account */
-	size_t most_lines;      /* to be read together: fewer when their answers took long, since all are read
-				   again that have none */
-	VEC(struct line) lines; /* of the chunk, and what they ask */
+	} open[OPEN_IMAGES]; /* most recently used first */
+	size_t record_size;  /* average bytes of the last records */
+	size_t charged;      /* bytes of open[] */
+	size_t most_lines; /* per chunk: fewer after answers that took long, since lines without an answer are
+			       parsed again */
+	VEC(struct line) lines; /* of the chunk, with their queries */
 	VEC(struct batch_query) queries;
 };
 
@@ -103,21 +105,23 @@ static struct batch_query parse_address(struct span text)
 	return malformed(text);
 }
 
-/* Whether @text names a place; @line gets what numbers are there. */
-static bool parse_place(struct batch_file *file, struct span text, struct line *line, size_t *ret_id_size)
+/* Parses the first word of a line: sets the context of @line and the length of the id. False when malformed.
+ */
+static bool parse_prefix(struct batch_file *file, struct span text, struct line *line, size_t *ret_id_size)
 {
-	struct place *named = &file->named;
-	bool kept = text.size && text.size <= PLACE_KEPT_MAX;
+	struct line_prefix *prefix = &file->prefix;
+	bool kept = text.size && text.size <= PREFIX_KEPT_MAX;
 	if (!kept)
-		return name_parse_place((const char *)text.data, text.size, ret_id_size, &line->place);
-	if (named->size != text.size || memcmp(named->text, text.data, text.size) != 0) {
-		memcpy(named->text, text.data, text.size);
-		named->size = text.size;
-		named->good = name_parse_place(named->text, named->size, &named->id_size, &named->context);
+		return name_parse_place((const char *)text.data, text.size, ret_id_size, &line->context);
+	if (prefix->size != text.size || memcmp(prefix->text, text.data, text.size) != 0) {
+		memcpy(prefix->text, text.data, text.size);
+		prefix->size = text.size;
+		prefix->valid =
+			name_parse_place(prefix->text, prefix->size, &prefix->id_size, &prefix->context);
 	}
-	line->place = named->context;
-	*ret_id_size = named->id_size;
-	return named->good;
+	line->context = prefix->context;
+	*ret_id_size = prefix->id_size;
+	return prefix->valid;
 }
 
 /* "<id> <address>", or "<id>/off/ra <offset>" and so on. */
@@ -130,7 +134,7 @@ static int parse_root_line(struct batch_file *file, struct span text, struct cal
 	struct span rest = trim((struct span){text.data + n, text.size - n});
 	*query = parse_address(rest);
 	if (query->kind == BATCH_MALFORMED ||
-	    !parse_place(file, (struct span){text.data, n}, line, &id_size)) {
+	    !parse_prefix(file, (struct span){text.data, n}, line, &id_size)) {
 		*query = malformed(text);
 		return 0;
 	}
@@ -141,7 +145,7 @@ static int parse_root_line(struct batch_file *file, struct span text, struct cal
 	return err;
 }
 
-/* The next line of @input at @at: the last may lack its newline. */
+/* The line of @input at @at, trimmed; the last one may lack its newline. */
 static struct span next_line(struct span input, size_t at, size_t *ret_end)
 {
 	const uint8_t *start = input.data + at, *nl = memchr(start, '\n', input.size - at);
@@ -150,12 +154,11 @@ static struct span next_line(struct span input, size_t at, size_t *ret_end)
 	return trim((struct span){start, size});
 }
 
-/* The next line, and what it asks. 1 when it is not whole and there are others; -EAGAIN when it has to wait.
- */
+/* Parses the line at @at. 1 when it is incomplete and not the first; -EAGAIN when it has to wait. */
 static int read_line(struct batch_file *file, struct span input, size_t at, struct call *call,
 		     struct line *line, struct batch_query *query)
 {
-	*line = (struct line){.image = file->image, .place = file->request.context};
+	*line = (struct line){.image = file->image, .context = file->request.context};
 	*query = (struct batch_query){.kind = BATCH_ADDRESS};
 	size_t plain =
 		file->image ? address_line((const char *)input.data + at, input.size - at, &query->given) : 0;
@@ -173,7 +176,7 @@ static int read_line(struct batch_file *file, struct span input, size_t at, stru
 	return 0;
 }
 
-/* How many lines will give @enough bytes of results: who reads many more has to read them again. */
+/* An estimate of the lines that give @enough bytes of results. Lines beyond that are parsed again. */
 static size_t lines_worth(const struct batch_file *file, size_t enough)
 {
 	size_t n = enough / (file->record_size ? file->record_size : RECORD_SIZE);
@@ -182,8 +185,8 @@ static size_t lines_worth(const struct batch_file *file, size_t enough)
 }
 
 /*
- * Reads a chunk of lines. One without its newline is only taken when it is all there is. -EAGAIN when the
- * first has to wait.
+ * Parses a chunk of lines. A line without its newline is taken only when it is the only one. -EAGAIN when the
+ * first one has to wait.
  */
 static int read_lines(struct batch_file *file, struct span input, struct call *call, size_t enough)
 {
@@ -199,6 +202,7 @@ static int read_lines(struct batch_file *file, struct span input, struct call *c
 			break;
 		if (vec_push(&file->lines, line) || vec_push(&file->queries, query))
 			return -ENOMEM;
+		invariant(line.end > at && line.end <= input.size);
 		at = line.end;
 	}
 	return file->lines.n ? 0 : err;
@@ -206,7 +210,7 @@ static int read_lines(struct batch_file *file, struct span input, struct call *c
 
 /* ---- Queries to records ---- */
 
-/* Lines [first, first + n), all of one image and place. */
+/* Lines [first, first + n), all of one image and context. */
 struct run {
 	struct batch_file *file;
 	struct batch *batch;
@@ -231,7 +235,7 @@ static void to_link_addresses(const struct batch_file *file, const struct run *r
 	for (size_t i = run->first; i < run->first + run->n; i++) {
 		struct batch_query *query = &file->queries.v[i];
 		if (query->kind == BATCH_ADDRESS &&
-		    !place_to_link(&file->lines.v[i].place, map, query->given, &query->addr))
+		    !place_to_link(&file->lines.v[i].context, map, query->given, &query->addr))
 			query->kind = BATCH_UNKNOWN;
 	}
 }
@@ -249,7 +253,7 @@ static void close_images(struct batch_file *file)
 		close_image(&file->open[i]);
 }
 
-static void count_memory(struct batch_file *file)
+static void charge_memory(struct batch_file *file)
 {
 	size_t held = 0;
 	for (size_t i = 0; i < OPEN_IMAGES; i++)
@@ -259,32 +263,31 @@ static void count_memory(struct batch_file *file)
 		file->lines.cap * sizeof(*file->lines.v) + file->queries.cap * sizeof(*file->queries.v);
 }
 
-/* Memory that makes the next answers faster is no reason to have more of it than there is. */
-static void limit_memory(struct batch_file *file)
+/* Closes the cached images when the user holds too much memory. */
+static void trim_memory(struct batch_file *file)
 {
-	count_memory(file);
+	charge_memory(file);
 	if (account_has_room(file->stream.account, ACCOUNT_BATCHES, 0))
 		return;
 	close_images(file);
-	count_memory(file);
+	charge_memory(file);
 }
 
-static void drop_lines(struct batch_file *file)
+static void free_lines(struct batch_file *file)
 {
 	vec_free(&file->lines);
 	vec_free(&file->queries);
 }
 
-static void batch_rest(struct stream *stream)
+static void batch_trim(struct stream *stream)
 {
 	struct batch_file *file = batch_file_of(stream);
 	close_images(file);
-	drop_lines(file);
-	count_memory(file);
+	free_lines(file);
+	charge_memory(file);
 }
 
-/* The memory for @handle: what is in it belongs to that mapping, which is therefore kept. NULL without
- * memory. */
+/* The batch for @handle. It points into that mapping, so it holds a reference. NULL when out of memory. */
 static struct batch *batch_for(struct batch_file *file, struct handle *handle)
 {
 	struct open_image *all = file->open, found;
@@ -304,7 +307,7 @@ static struct batch *batch_for(struct batch_file *file, struct handle *handle)
 	return found.batch;
 }
 
-/* Answers @run from the open image. */
+/* Answers lines of @run from the open image. */
 static int answer_from(struct run *run, struct revision *rev, struct handle *handle)
 {
 	struct batch_file *file = run->file;
@@ -318,7 +321,7 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 		return -ENOMEM;
 	to_link_addresses(file, run, &handle->addresses);
 	int err = guard_run(answer_run, run);
-	if (err == -EFAULT) { /* it may have ended within a record */
+	if (err == -EFAULT) { /* the last record may be incomplete */
 		file->stream.buf.results.n = before;
 		run->answered = 0;
 	}
@@ -344,15 +347,15 @@ static int answer_lines(struct run *run, struct call *call)
 	if (!err) {
 		err = answer_from(run, rev, handle);
 		handle_put(handle);
-		/* The file in the cache is gone, and is made again. */
+		/* The truncated cache file was removed, and is made again. */
 		return err != -EFAULT ? err : call->tries++ < CALL_TRIES_MAX ? 0 : -EIO;
 	}
 	if (err == -EAGAIN || (image && image == file->image))
 		return err;
 	all_unknown(file, run);
-	if (!file->nothing)
-		file->nothing = batch_new(NULL);
-	run->batch = file->nothing;
+	if (!file->unknown)
+		file->unknown = batch_new(NULL);
+	run->batch = file->unknown;
 	return run->batch ? answer_run(run) : -ENOMEM;
 }
 
@@ -363,21 +366,20 @@ static size_t run_length(const struct batch_file *file, size_t first)
 	const struct line *lines = file->lines.v;
 	size_t end = first;
 	while (end < file->lines.n && lines[end].image == lines[first].image &&
-	       context_equal(&lines[end].place, &lines[first].place))
+	       context_equal(&lines[end].context, &lines[first].context))
 		end++;
 	return end - first;
 }
 
-/* One image has to be waited for: those that come after it need not wait for their turn. */
-static void want_others(struct batch_file *file)
+/* The first line waits for a conversion: starts those of the lines after it as well. */
+static void prefetch_images(struct batch_file *file)
 {
-	struct images *images = file->requester.answers->images;
-	size_t wanted = 0;
-	mutex_lock(&images->lock);
-	for (size_t i = 0; i < file->lines.n && wanted < WANTED_MAX; i += run_length(file, i), wanted++)
+	size_t runs = 0;
+	mutex_lock(&file->requester.answers->images->lock);
+	for (size_t i = 0; i < file->lines.n && runs < PREFETCHED_RUNS_MAX; i += run_length(file, i), runs++)
 		if (file->lines.v[i].image)
 			requester_prefetch(&file->requester, file->lines.v[i].image);
-	mutex_unlock(&images->lock);
+	mutex_unlock(&file->requester.answers->images->lock);
 }
 
 static bool is_late(const void *stream)
@@ -392,17 +394,18 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 	int err = 0;
 	bool late = false;
 	while (!err && done < file->lines.n && buf->results.n - before < enough && !late) {
-		const struct context *place = &file->lines.v[done].place;
+		const struct context *context = &file->lines.v[done].context;
 		struct run run = {
 			.file = file,
 			.first = done,
 			.n = run_length(file, done),
 			.enough = before + enough,
-			.options = answer_batch_options(file->requester.answers, &file->request, place),
+			.options = answer_batch_options(file->requester.answers, &file->request, context),
 		};
 		run.options.stop = is_late;
 		run.options.user = &file->stream;
 		err = answer_lines(&run, call);
+		invariant(run.answered <= run.n);
 		done += run.answered;
 		metric_add(&file->requester.answers->metrics->batch_addresses, run.answered);
 		late = stream_is_late(&file->stream);
@@ -416,7 +419,7 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 		stream_buf_consume(buf, file->lines.v[done - 1].end);
 	}
 	if (!done && err == -EAGAIN && !file->image)
-		want_others(file);
+		prefetch_images(file);
 	return done ? 0 : err;
 }
 
@@ -426,15 +429,15 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 	struct span input = stream_buf_input(&stream->buf);
 	if (!input.size) {
 		if (file->lines.cap > LINES_KEPT)
-			drop_lines(file);
+			free_lines(file);
 		return 1;
 	}
-	if (enough < RESULTS_MAX && !stream_buf_is_short(&stream->buf))
-		enough = RESULTS_MAX;
+	if (enough < RESULTS_AHEAD && !stream_buf_is_short(&stream->buf))
+		enough = RESULTS_AHEAD;
 	int err = read_lines(file, input, call, enough);
 	if (!err)
 		err = answer_chunk(file, call, enough);
-	limit_memory(file);
+	trim_memory(file);
 	return err;
 }
 
@@ -443,16 +446,16 @@ static void batch_file_free(struct stream *stream)
 	struct batch_file *file = batch_file_of(stream);
 	caller_deinit(&file->requester.caller);
 	close_images(file);
-	count_memory(file);
-	batch_free(file->nothing);
-	drop_lines(file);
+	charge_memory(file);
+	batch_free(file->unknown);
+	free_lines(file);
 	free(file);
 }
 
 struct stream *batch_file_new(struct answers *answers, struct image *image, const struct request *request,
 			      struct caller caller)
 {
-	static const struct stream_kind kind = {batch_answer_some, batch_rest, batch_file_free};
+	static const struct stream_kind kind = {batch_answer_some, batch_trim, batch_file_free};
 	struct batch_file *file = calloc(1, sizeof(*file));
 	if (!file || stream_init(&file->stream, &kind, answers, caller.uid)) {
 		caller_deinit(&caller);

@@ -1,4 +1,4 @@
-/* batch_file.h - the files q: addresses are written, answers read. */
+/* batch_file.h - the files q: addresses are written, their answers are read. */
 #ifndef FS_ANSWER_BATCH_FILE_H
 #define FS_ANSWER_BATCH_FILE_H
 
@@ -6,8 +6,11 @@
 #include "fs/answer/stream.h"
 
 /*
- * One that was opened: lines of @image are addresses as @request has them, in the format it says; with NULL,
- * lines of the root's, "<id> <address>". Takes over @caller. NULL without memory.
+ * Opens a q.
+ * @image: its lines are addresses, in the context and format of @request; NULL: the root's q, with lines
+ *         "<id> <address>"
+ * @caller: the user; consumed, on failure too
+ * NULL when out of memory.
  */
 struct stream *batch_file_new(struct answers *answers, struct image *image, const struct request *request,
 			      struct caller caller);

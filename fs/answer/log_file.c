@@ -1,6 +1,6 @@
 /*
- * What logs look like is known by gsym/filter; here it gets its images. An image that is not known, cannot be
- * converted, or may not be read by whoever opened the file leaves the lines that speak of it as they are.
+ * Provides images to gsym/filter, which parses the log. Lines that refer to an image that does not exist,
+ * cannot be converted, or is not readable for the user who opened the file, are left unchanged.
  */
 #include "fs/answer/log_file.h"
 
@@ -14,7 +14,7 @@
 #include "fs/sys/metrics.h"
 
 enum {
-	/* Bytes of input, looked at between two looks at how much has become of it, and how long it took. */
+	/* Bytes of input filtered at a time, before results and time are checked. */
 	PIECE_MIN = 4 * 1024,
 	PIECE_MAX = 64 * 1024,
 };
@@ -23,11 +23,11 @@ struct log_file {
 	struct stream stream;
 	struct requester requester;
 	struct filter *filter;
-	struct call *call; /* that reads now */
+	struct call *call; /* whose turn it is */
 	struct filter_counts counted;
-	VEC(struct handle *) used; /* what the filter has seen in this piece stays open */
-	size_t piece;              /* bytes of input to be looked at next */
-	bool broken; /* a file in the cache was cut short while it was read: what the filter held is lost */
+	VEC(struct handle *) used; /* open until the filter is done with the piece */
+	size_t piece;              /* bytes of the next one */
+	bool broken;               /* the filter's state was lost, because a cache file was truncated */
 };
 
 /* ---- Images for the filter ---- */
@@ -38,13 +38,12 @@ static void put_used(struct log_file *log)
 		handle_put(log->used.v[--log->used.n]);
 }
 
-/* It has to be converted: others of the same stack need not wait for their turn. */
-static void want(struct log_file *log, struct image *image)
+/* Starts the conversion at once, so that all images of a stack are converted at the same time. */
+static void prefetch(struct log_file *log, struct image *image)
 {
-	struct images *images = log->requester.answers->images;
-	mutex_lock(&images->lock);
+	mutex_lock(&log->requester.answers->images->lock);
 	requester_prefetch(&log->requester, image);
-	mutex_unlock(&images->lock);
+	mutex_unlock(&log->requester.answers->images->lock);
 }
 
 static int use(struct log_file *log, struct image *image, bool needs_names, struct filter_image *ret)
@@ -53,7 +52,7 @@ static int use(struct log_file *log, struct image *image, bool needs_names, stru
 	struct handle *handle;
 	int err = requester_open_image(&log->requester, image, log->call, &rev, &handle);
 	if (err == -EAGAIN)
-		want(log, image);
+		prefetch(log, image);
 	if (err)
 		return err == -EAGAIN ? err : -ENOENT;
 	if (needs_names &&
@@ -108,7 +107,7 @@ static void count_addresses(struct log_file *log)
 	log->counted = now;
 }
 
-/* Hands a piece of the log to the filter; at its end the filter gives up what it holds. */
+/* Filters a piece of the input; without input, flushes the lines that the filter holds back. */
 static int answer_piece(struct log_file *log)
 {
 	struct stream_buf *buf = &log->stream.buf;
@@ -148,8 +147,8 @@ static int log_answer_some(struct stream *stream, struct call *call, size_t enou
 	return err;
 }
 
-/* What the filter holds is a part of the log that has no answer yet. */
-static void log_rest(struct stream *stream)
+/* Nothing to free: the filter holds lines that are not answered yet, no cache. */
+static void log_trim(struct stream *stream)
 {
 	(void)stream;
 }
@@ -166,7 +165,7 @@ static void log_file_free(struct stream *stream)
 
 struct stream *log_file_new(struct answers *answers, struct caller caller)
 {
-	static const struct stream_kind kind = {log_answer_some, log_rest, log_file_free};
+	static const struct stream_kind kind = {log_answer_some, log_trim, log_file_free};
 	const struct filter_options options = {.demangle = answers->demangle ? DEMANGLE_AUTO : DEMANGLE_OFF};
 	struct log_file *log = calloc(1, sizeof(*log));
 	const struct filter_images images = {.find = find, .user = log};

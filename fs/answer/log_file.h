@@ -1,11 +1,11 @@
-/* log_file.h - the file log: any log is written, and read back with its addresses explained. */
+/* log_file.h - the file log: a log is written, and read back with its addresses symbolized. */
 #ifndef FS_ANSWER_LOG_FILE_H
 #define FS_ANSWER_LOG_FILE_H
 
 #include "fs/answer/requester.h"
 #include "fs/answer/stream.h"
 
-/* One that was opened. Takes over @caller. NULL without memory. */
+/* Opens the file log. Consumes @caller, on failure too. NULL when out of memory. */
 struct stream *log_file_new(struct answers *answers, struct caller caller);
 
 #endif

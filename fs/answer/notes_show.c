@@ -23,7 +23,7 @@ struct text {
 	size_t n;
 };
 
-/* Takes the next line with a value off @rest; false at the end. */
+/* Consumes the next line of @rest that has a value; false at the end. */
 static bool next_line(struct text *rest, struct text *ret_key, struct text *ret_value)
 {
 	while (rest->n) {
@@ -82,7 +82,7 @@ static void put_texts(struct sheet *sheet, struct text notes, const char *key)
 	}
 }
 
-/* Digits of @base at most, with "0x" before hexadecimal ones. */
+/* Whether @text is a number of @base, 10 or 16, without leading zeros (10) or with "0x" (16). */
 static bool is_number(struct text text, int base)
 {
 	if (base == 16 && (text.n < 2 || text.v[0] != '0' || text.v[1] != 'x'))
@@ -123,9 +123,9 @@ static void put_address(struct sheet *sheet, struct text notes, const char *key)
 	}
 }
 
-/* ---- Sections: "name address size", and the name may have spaces ---- */
+/* ---- Sections: "name address size"; the name may contain spaces ---- */
 
-/* Takes the last word off @text. */
+/* Removes the last word of @text and returns it. */
 static struct text last_word(struct text *text)
 {
 	size_t n = text->n;

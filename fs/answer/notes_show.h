@@ -1,7 +1,7 @@
 /*
- * notes_show.h - what notes.h has written down, shown as lines or as JSON.
+ * notes_show.h - the notes of a conversion (notes.h) as lines or as JSON.
  *
- * A cache file can say anything: keys nobody knows and values of another shape are left out of the JSON.
+ * Cache files are not trusted: unknown keys and malformed values are left out of the JSON.
  */
 #ifndef FS_ANSWER_NOTES_SHOW_H
 #define FS_ANSWER_NOTES_SHOW_H
@@ -10,7 +10,7 @@
 
 #include "fs/sys/sheet.h"
 
-/* The lines as they are, without what could harm a terminal. */
+/* The lines as they are, with '?' for control characters and bytes outside ASCII. */
 void notes_to_lines(struct sheet *sheet, const char *notes, size_t size);
 
 /* Counts as numbers, oddities and missing files as arrays of text, sections as an array of objects. */

@@ -43,8 +43,9 @@ int requester_find_image(struct requester *requester, struct span id, struct cal
 	return err == -EAGAIN ? err : 0;
 }
 
-/* With images.lock. */
-static int judge(const struct requester *requester, const struct revision *rev, const struct call *call)
+/* 0 when the requester may read the image and its conversion has not failed for this call. */
+static int check_access(const struct requester *requester, const struct revision *rev,
+			const struct call *call) REQUIRES(&requester->answers->images->lock)
 {
 	if (!rev)
 		return -ESTALE;
@@ -56,16 +57,15 @@ static int judge(const struct requester *requester, const struct revision *rev, 
 int requester_open_image(const struct requester *requester, struct image *image, struct call *call,
 			 struct revision **ret_rev, struct handle **ret)
 {
-	struct images *images = requester->answers->images;
-	mutex_lock(&images->lock);
+	mutex_lock(&requester->answers->images->lock);
 	struct revision *rev = image->revision;
-	int err = judge(requester, rev, call);
-	mutex_unlock(&images->lock);
+	int err = check_access(requester, rev, call);
+	mutex_unlock(&requester->answers->images->lock);
 	if (!err)
-		err = revision_use(images, rev, ret, &call->wait);
+		err = revision_use(requester->answers->images, rev, ret, &call->wait);
 	if (err)
 		return err;
-	/* Until it is in use its source may have been exchanged. */
+	/* Checked again: until the handle is held, the source may be replaced. */
 	if (!caller_may_read(&requester->caller, &rev->source)) {
 		handle_put(*ret);
 		return -EACCES;

@@ -1,6 +1,6 @@
 /*
- * The files status and info.json of an image: the same facts, as lines and as a JSON object. What is counted
- * under the lock is copied there and written down without it.
+ * The revision's fields are written under images.lock, which is why lists of files are limited. What comes
+ * from the cache file is read afterwards, without the lock, since that may block.
  */
 #include "fs/answer/status.h"
 
@@ -15,7 +15,7 @@
 #include "fs/images/revision.h"
 #include "fs/sys/sheet.h"
 
-enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* other files named; they are copied with everybody waiting */ };
+enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* listed under the lock */ };
 
 static const char *const kind_words[] = {
 	[IMAGE_OTHER] = "other",       [IMAGE_ELF] = "elf",        [IMAGE_MACHO] = "mach-o",
@@ -37,7 +37,7 @@ static void state(struct sheet *sheet, const struct revision *rev)
 		sheet_number(sheet, "progress", percent);
 }
 
-/* All files with this id, the one that is converted first. */
+/* All files with this id; the one that is converted comes first. */
 static void sources(struct sheet *sheet, const struct answers *answers, const struct revision *rev)
 {
 	static const char *const words[] = {
@@ -66,7 +66,7 @@ static void sources(struct sheet *sheet, const struct answers *answers, const st
 		sheet_number(sheet, "also_more", others - ALSO_MAX);
 }
 
-/* Why text symbols that name only the beginning of a build id are an image of their own. */
+/* The build ids that the truncated id of text symbols may stand for, when there are several. */
 static void ambiguous(struct sheet *sheet, const struct answers *answers, const struct revision *rev)
 {
 	struct image *whole[AMBIGUOUS_MAX];
@@ -78,7 +78,7 @@ static void ambiguous(struct sheet *sheet, const struct answers *answers, const 
 }
 
 static struct handle *write_locked(struct sheet *sheet, const struct answers *answers,
-				   const struct revision *rev)
+				   const struct revision *rev) REQUIRES(&answers->images->lock)
 {
 	state(sheet, rev);
 	sheet_text(sheet, "id", rev->image->id);
@@ -106,22 +106,22 @@ static int copy_span(void *arg)
 	return 0;
 }
 
-/* Of an open image, or of one that waits in the cache: what its conversion had to tell. */
+/* The size and the notes of the conversion, if the image is open or in the cache. */
 static void write_converted(struct sheet *sheet, const struct answers *answers, const struct revision *rev,
 			    const struct handle *handle)
 {
 	struct text_buf notes = {0};
 	uint64_t size = 0;
-	bool there = true;
+	bool exists = true;
 	if (handle) {
 		struct copy copy = {&notes, &handle->notes};
 		size = handle->gsym.size;
 		sheet_number(sheet, "functions", gsym_reader_info(handle->reader)->num_addresses);
 		guard_run(copy_span, &copy);
 	} else {
-		there = cache_peek(answers->cache, &rev->key, &size, &notes);
+		exists = cache_peek(answers->cache, &rev->key, &size, &notes);
 	}
-	if (there)
+	if (exists)
 		sheet_number(sheet, "bytes", size);
 	if (sheet->json)
 		notes_to_json(sheet, notes.v, notes.n);

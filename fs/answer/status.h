@@ -6,8 +6,8 @@
 #include "fs/sys/content.h"
 
 /*
- * The file status: lines of key, tab, value; with @json, info.json: the same as an object. Never starts or
- * waits for anything. NULL without memory.
+ * The file status: lines of key, tab, value; with @json, info.json: the same as an object. Starts no
+ * conversion and does not block. NULL when out of memory.
  */
 struct content *status_make(const struct answers *answers, struct revision *rev, bool json);
 

@@ -1,6 +1,7 @@
 /*
- * One call at a time uses the buf, for a slice of time; others wait for their turn without a thread. Writes
- * never wait: the kernel lets nobody else write to the file, whoever opened it, until one is answered.
+ * Calls take turns: one at a time owns the buffer, for a slice of time, while the others are parked. Writes
+ * never wait for a turn, since the kernel serialises the writes of an inode, and thereby of all users who
+ * have the file open: those that arrive during a turn are deferred until it ends.
  */
 #include "fs/answer/stream.h"
 
@@ -10,10 +11,11 @@
 #include "fs/call/call.h"
 #include "fs/call/runners.h"
 #include "fs/sys/slice.h"
+#include "gsym/base/invariant.h"
 
 enum {
-	REST_SECONDS = 30,      /* without a question, until what made answers faster is given back */
-	WRITES_KEPT = 64 << 10, /* bytes of memory for writes that may stay for the next ones */
+	TRIM_SECONDS = 30,        /* without a read, until caches are freed */
+	DEFERRED_KEPT = 64 << 10, /* bytes allocated for deferred writes that are kept for the next ones */
 };
 
 bool stream_is_late(const struct stream *stream)
@@ -36,17 +38,17 @@ int stream_init(struct stream *stream, const struct stream_kind *kind, struct an
 	return 0;
 }
 
-static void count_writes(struct stream *stream)
+static void charge_deferred(struct stream *stream) REQUIRES(&stream->lock)
 {
 	account_charge(stream->account, ACCOUNT_FILES,
-		       stream->written.cap + stream->writes.cap * sizeof(*stream->writes.v),
+		       stream->deferred_data.cap + stream->deferred.cap * sizeof(*stream->deferred.v),
 		       &stream->charged);
 }
 
-static void drop_writes(struct stream *stream)
+static void free_deferred(struct stream *stream) REQUIRES(&stream->lock)
 {
-	text_deinit(&stream->written);
-	vec_free(&stream->writes);
+	text_deinit(&stream->deferred_data);
+	vec_free(&stream->deferred);
 }
 
 void stream_free(struct stream *stream)
@@ -57,67 +59,73 @@ void stream_free(struct stream *stream)
 	list_remove(&stream->link);
 	mutex_unlock(&stream->answers->images->lock);
 	stream_buf_deinit(&stream->buf);
-	drop_writes(stream);
-	count_writes(stream);
+	mutex_lock(&stream->lock);
+	invariant(!stream->busy);
+	free_deferred(stream);
+	charge_deferred(stream);
+	mutex_unlock(&stream->lock);
 	mutex_destroy(&stream->lock);
 	struct account *account = stream->account;
 	stream->kind->free(stream);
 	account_put(account);
 }
 
-/* ---- Whose turn it is ---- */
+/* ---- Turns ---- */
 
-static bool begin(struct stream *stream)
+/* False when it is the turn of another call. */
+static bool begin_turn(struct stream *stream)
 {
 	mutex_lock(&stream->lock);
-	bool begun = !stream->used;
+	bool begun = !stream->busy;
 	if (begun) {
-		stream->used = true;
-		stream->room = STREAM_INPUT_MAX - stream_buf_input(&stream->buf).size;
+		stream->busy = true;
+		stream->deferred_max = STREAM_INPUT_MAX - stream_buf_input(&stream->buf).size;
 	}
 	mutex_unlock(&stream->lock);
 	return begun;
 }
 
-/* With the lock. */
-static void take_writes(struct stream *stream)
+static void apply_deferred(struct stream *stream) REQUIRES(&stream->lock)
 {
-	const char *at = stream->written.v;
-	for (size_t i = 0; i < stream->writes.n; i++) {
-		const struct stream_write *w = &stream->writes.v[i];
+	const char *at = stream->deferred_data.v;
+	for (size_t i = 0; i < stream->deferred.n; i++) {
+		const struct stream_write *w = &stream->deferred.v[i];
 		if (stream_buf_apply_write(&stream->buf, w->off, w->append, at, w->size))
 			stream->failed = -EIO;
 		at += w->size;
 	}
-	stream->writes.n = 0;
-	text_reset(&stream->written);
-	if (stream->written.cap + stream->writes.cap * sizeof(*stream->writes.v) > WRITES_KEPT)
-		drop_writes(stream);
-	count_writes(stream);
+	invariant(at == stream->deferred_data.v + stream->deferred_data.n);
+	stream->deferred.n = 0;
+	text_reset(&stream->deferred_data);
+	if (stream->deferred_data.cap + stream->deferred.cap * sizeof(*stream->deferred.v) > DEFERRED_KEPT)
+		free_deferred(stream);
+	charge_deferred(stream);
 }
 
-/* With images.lock: the next call that waits for the stream goes on. */
+/* With images.lock: resumes the next call that waits for its turn. */
 static void pass_turn(void *object)
 {
 	struct stream *stream = object;
+	mutex_assert_held(&stream->answers->images->lock);
 	calls_pass_turn(&stream->waiting, pass_turn, stream);
 	if (list_empty(&stream->waiting)) {
 		list_remove(&stream->link);
 		return;
 	}
 	mutex_lock(&stream->lock);
-	stream->wanted = true;
+	stream->contended = true;
 	mutex_unlock(&stream->lock);
 }
 
-static void end(struct stream *stream)
+static void end_turn(struct stream *stream)
 {
 	mutex_lock(&stream->lock);
-	if (stream->writes.n)
-		take_writes(stream);
-	stream->used = false;
-	bool wanted = stream->wanted;
-	stream->wanted = false;
+	invariant(stream->busy);
+	if (stream->deferred.n)
+		apply_deferred(stream);
+	stream->busy = false;
+	bool wanted = stream->contended;
+	stream->contended = false;
 	mutex_unlock(&stream->lock);
 	if (!wanted)
 		return;
@@ -126,20 +134,21 @@ static void end(struct stream *stream)
 	mutex_unlock(&stream->answers->images->lock);
 }
 
-/* Notes that a call waits until nobody uses it; false when nobody does. */
+/* Notes that a call waits for its turn; false when it need not wait. */
 static bool want_turn(struct stream *stream)
 {
 	mutex_lock(&stream->lock);
-	bool used = stream->used;
-	stream->wanted |= used;
+	bool busy = stream->busy;
+	stream->contended |= busy;
 	mutex_unlock(&stream->lock);
-	return used;
+	return busy;
 }
 
 /* See struct wait. */
 static int park(void *object, struct call *call)
 {
 	struct stream *stream = object;
+	mutex_assert_held(&stream->answers->images->lock);
 	if (!want_turn(stream))
 		return -EAGAIN;
 	if (list_empty(&stream->link))
@@ -150,47 +159,50 @@ static int park(void *object, struct call *call)
 
 void streams_wake_all(struct answers *answers, struct list *woken)
 {
+	mutex_assert_held(&answers->images->lock);
 	for (struct list *at; (at = list_take(&answers->streams));)
 		calls_wake_all(&LIST_ENTRY(at, struct stream)->waiting, woken);
 }
 
 void stream_trim(struct stream *stream)
 {
-	if (!begin(stream))
+	if (!begin_turn(stream))
 		return;
-	if (time_now() >= stream->until + REST_SECONDS * INT64_C(1000000000)) {
-		stream->kind->rest(stream);
+	if (time_now() >= stream->until + TRIM_SECONDS * INT64_C(1000000000)) {
+		stream->kind->trim(stream);
 		stream_buf_charge(&stream->buf);
 	}
-	end(stream);
+	end_turn(stream);
 }
 
 /* ---- Writing ---- */
 
-/* Whether the write goes on where the last one ended, as most do. */
-static bool goes_on(const struct stream *stream, uint64_t off, bool append)
+/* Whether the write begins where the last deferred one ended, as most do. */
+static bool is_contiguous(const struct stream *stream, uint64_t off, bool append) REQUIRES(&stream->lock)
 {
-	const struct stream_write *last = stream->writes.n ? &stream->writes.v[stream->writes.n - 1] : NULL;
+	const struct stream_write *last =
+		stream->deferred.n ? &stream->deferred.v[stream->deferred.n - 1] : NULL;
 	return last && !append && !last->append && off == last->off + last->size;
 }
 
-/* Keeps a write for the end of the call that uses the buf. */
-static int keep_write(struct stream *stream, const struct stream_write *w, const void *data)
+/* Keeps a write until the turn ends. */
+static int defer_write(struct stream *stream, const struct stream_write *w, const void *data)
+	REQUIRES(&stream->lock)
 {
 	if (!w->append && w->off > STREAM_OFFSET_MAX - w->size)
 		return -EFBIG;
-	if (stream->written.n + w->size > stream->room ||
-	    !account_has_room(stream->account, ACCOUNT_FILES, w->size) || vec_reserve(&stream->writes, 1) ||
-	    !text_reserve(&stream->written, w->size)) {
-		stream->written.failed = false;
+	if (stream->deferred_data.n + w->size > stream->deferred_max ||
+	    !account_has_room(stream->account, ACCOUNT_FILES, w->size) || vec_reserve(&stream->deferred, 1) ||
+	    !text_reserve(&stream->deferred_data, w->size)) {
+		stream->deferred_data.failed = false;
 		return -ENOSPC;
 	}
-	text_bytes(&stream->written, data, w->size);
-	if (goes_on(stream, w->off, w->append))
-		stream->writes.v[stream->writes.n - 1].size += w->size;
+	text_bytes(&stream->deferred_data, data, w->size);
+	if (is_contiguous(stream, w->off, w->append))
+		stream->deferred.v[stream->deferred.n - 1].size += w->size;
 	else
-		stream->writes.v[stream->writes.n++] = *w;
-	count_writes(stream);
+		stream->deferred.v[stream->deferred.n++] = *w;
+	charge_deferred(stream);
 	return 0;
 }
 
@@ -198,7 +210,7 @@ int stream_write(struct stream *stream, uint64_t off, bool append, const void *d
 {
 	const struct stream_write w = {off, size, append};
 	mutex_lock(&stream->lock);
-	int err = stream->used ? keep_write(stream, &w, data)
+	int err = stream->busy ? defer_write(stream, &w, data)
 			       : stream_buf_write(&stream->buf, off, append, data, size);
 	mutex_unlock(&stream->lock);
 	return err;
@@ -206,7 +218,7 @@ int stream_write(struct stream *stream, uint64_t off, bool append, const void *d
 
 /* ---- Reading ---- */
 
-/* Makes results until the read can be filled, nothing is left to be answered, or it is late. */
+/* Makes results until the read can be filled, no input is left, or the slice has ended. */
 static int fill(struct stream *stream, struct call *call)
 {
 	uint64_t off = (uint64_t)call->off;
@@ -225,28 +237,29 @@ static int fill(struct stream *stream, struct call *call)
 	return err > 0 ? 0 : err;
 }
 
-static bool has_some(const struct stream *stream, const struct call *call)
+static bool has_results(const struct stream *stream, const struct call *call)
 {
 	return stream_buf_missing(&stream->buf, (uint64_t)call->off, call->size) < call->size;
 }
 
-/* Makes results for as long as this thread may: 0, or as fill(), or -EAGAIN for another one to go on. */
+/* fill() for the slice of this kind of thread; -EAGAIN when a runner thread shall continue. */
 static int fill_in_time(struct stream *stream, struct call *call)
 {
 	struct runners *runners = stream->answers->runners;
-	bool patient = call->on_runner;
-	if (!patient && (stream->slow || !runners_hold(runners)))
+	bool may_take_long = call->on_runner;
+	if (!may_take_long && (stream->slow || !runners_hold(runners)))
 		return call_hand_over(call);
-	stream->until = time_after(patient ? WORK_SLICE_MS : FUSE_SLICE_MS);
+	stream->until = time_after(may_take_long ? WORK_SLICE_MS : FUSE_SLICE_MS);
 	int err = fill(stream, call);
-	if (!patient)
+	if (!may_take_long)
 		runners_release(runners);
 	bool lacks = stream_buf_missing(&stream->buf, (uint64_t)call->off, call->size);
-	return !err && stream->slow && lacks && !(patient && has_some(stream, call)) ? call_hand_over(call)
-										     : err;
+	return !err && stream->slow && lacks && !(may_take_long && has_results(stream, call))
+		       ? call_hand_over(call)
+		       : err;
 }
 
-static int read_used(struct stream *stream, struct call *call)
+static int read_in_turn(struct stream *stream, struct call *call)
 {
 	uint64_t off = (uint64_t)call->off;
 	int err = stream->failed ? stream->failed : stream_buf_seek(&stream->buf, off);
@@ -254,8 +267,8 @@ static int read_used(struct stream *stream, struct call *call)
 		return err;
 	if (stream_buf_missing(&stream->buf, off, call->size))
 		err = fill_in_time(stream, call);
-	/* What there is comes first: a reader must not wait for, or fail with, what comes after it. */
-	if (err && (call_is_handed_over(call) || !has_some(stream, call)))
+	/* A short read now is better than to wait, or to fail, because of input after it. */
+	if (err && (call_is_handed_over(call) || !has_results(stream, call)))
 		return err;
 	struct span data = stream_buf_read(&stream->buf, off, call->size);
 	fuse_reply_buf(call->req, (const char *)data.data, data.size);
@@ -267,11 +280,11 @@ int stream_read(struct stream *stream, struct call *call)
 	if (call->off < 0 || call->off > INT64_MAX - (off_t)call->size)
 		return -EINVAL;
 	call->outlives_failure = true;
-	if (!begin(stream)) {
+	if (!begin_turn(stream)) {
 		call->wait = (struct wait){.park = park, .object = stream};
 		return -EAGAIN;
 	}
-	int err = read_used(stream, call);
-	end(stream);
+	int err = read_in_turn(stream, call);
+	end_turn(stream);
 	return err;
 }

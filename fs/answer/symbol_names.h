@@ -1,9 +1,9 @@
 /*
- * symbol_names.h - the indexes by which functions are found by name: of names as they are stored, and as
- * answers show them.
+ * symbol_names.h - indexes of an image's functions by name: by stored and by demangled names.
  *
- * Each is made when the first call needs it, by a thread of its own (answers.names), since demangling all
- * names of a large program takes seconds; the calls wait without a thread. They go with the open image.
+ * An index is built when the first call needs it, by the background thread answers.names, since demangling
+ * all names of a large program takes seconds; the calls are parked meanwhile. Indexes live as long as the
+ * open image.
  */
 #ifndef FS_ANSWER_SYMBOL_NAMES_H
 #define FS_ANSWER_SYMBOL_NAMES_H
@@ -17,23 +17,22 @@ struct wait;
 
 enum symbol_names { NAMES_STORED, NAMES_SHOWN };
 
-/* 0 when the index is there; -EAGAIN with @ret_wait filled: it is to be made. */
+/* 0 when the index exists; -EAGAIN with @ret_wait filled: the call is to be parked until it is built. */
 int symbol_names_ready(struct answers *answers, struct revision *rev, const struct handle *handle,
 		       enum symbol_names kind, struct wait *ret_wait);
 
-/* How much processor time this thread may still spend on demangling names. */
+/* A limit of the CPU time that the calling thread spends on demangling. */
 struct cpu_budget {
-	struct timespec end;
-	unsigned asked;
-	const atomic_bool *stopping; /* the mount ends: there is none left. NULL: not asked */
+	struct timespec end; /* CLOCK_THREAD_CPUTIME_ID; tv_sec is 0 once it is spent */
+	unsigned checks;
+	const atomic_bool *stopping; /* when true, the budget is spent; may be NULL */
 };
 
-void cpu_budget_begin(struct cpu_budget *cpu_budget, unsigned seconds, const atomic_bool *stopping);
-/* For struct shown_limit, of a struct cpu_budget. */
+void cpu_budget_begin(struct cpu_budget *budget, unsigned seconds, const atomic_bool *stopping);
+/* A callback of struct shown_limit; @user is a struct cpu_budget. */
 bool cpu_budget_is_spent(void *user);
 
-/* Of answers.names: makes one, unless it is there; its part is enum symbol_names. -EIO, -ENOMEM, -ENOTCONN.
- */
+/* Jobs of answers.names: build an index; the part is enum symbol_names. -EIO, -ENOMEM, -ENOTCONN. */
 extern const struct job_kind symbol_names_kind;
 
 #endif

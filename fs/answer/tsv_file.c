@@ -1,3 +1,7 @@
+/*
+ * A table is rendered when it is read, a piece at a time. The background thread renders it once before, and
+ * discards the text, to learn its size and where pieces begin (tsv_index.h).
+ */
 #include "fs/answer/tsv_file.h"
 
 #include <errno.h>
@@ -7,6 +11,7 @@
 #include "fs/call/call.h"
 #include "fs/images/revision.h"
 #include "fs/sys/slice.h"
+#include "gsym/base/invariant.h"
 
 /* ---- Measuring ---- */
 
@@ -17,7 +22,7 @@ int tsv_file_measured(struct answers *answers, struct revision *rev, struct hand
 	return *ret ? 0 : background_await(&answers->tables, rev, kind, ret_wait);
 }
 
-struct measuring {
+struct measurement {
 	const struct answers *answers;
 	struct revision *rev;
 	struct handle *handle;
@@ -26,15 +31,15 @@ struct measuring {
 	struct gsym_decoder *decoder;
 	struct text_buf scratch;
 	struct tsv_index *index;
-	uint32_t entry; /* the next to be measured */
+	uint32_t entry; /* the next one */
 	int64_t until;
 };
 
-static void *measuring_new(void *user, struct revision *rev, unsigned part)
+static void *measurement_new(void *user, struct revision *rev, unsigned part)
 {
 	const struct answers *answers = user;
 	struct wait wait;
-	struct measuring *m = calloc(1, sizeof(*m));
+	struct measurement *m = calloc(1, sizeof(*m));
 	if (!m || revision_use(answers->images, rev, &m->handle, &wait)) {
 		free(m);
 		return NULL;
@@ -48,9 +53,9 @@ static void *measuring_new(void *user, struct revision *rev, unsigned part)
 	return m;
 }
 
-static void measuring_free(void *measuring)
+static void measurement_free(void *job)
 {
-	struct measuring *m = measuring;
+	struct measurement *m = job;
 	handle_put(m->handle);
 	tsv_index_free(m->index);
 	text_deinit(&m->scratch);
@@ -63,8 +68,8 @@ static void destroy_index(void *index)
 	tsv_index_free(index);
 }
 
-/* In place, unless somebody was faster. */
-static void publish(struct measuring *m)
+/* Attaches the index to the cache file, unless another job was first. */
+static void publish(struct measurement *m)
 {
 	if (handle_attach(m->handle, SLOT_TABLES + m->kind, m->index, destroy_index))
 		m->index = NULL;
@@ -72,7 +77,7 @@ static void publish(struct measuring *m)
 
 static int measure(void *arg)
 {
-	struct measuring *m = arg;
+	struct measurement *m = arg;
 	int err = 0;
 	while (!err && time_now() < m->until)
 		err = tsv_index_go_on(m->handle->reader, m->kind, &m->options, m->decoder, &m->scratch,
@@ -80,9 +85,9 @@ static int measure(void *arg)
 	return err;
 }
 
-static int measuring_go_on(void *measuring, int64_t until)
+static int measurement_go_on(void *job, int64_t until)
 {
-	struct measuring *m = measuring;
+	struct measurement *m = job;
 	m->until = until;
 	int err = m->decoder && m->index ? guard_run(measure, m) : -ENOMEM;
 	if (err == -EFAULT)
@@ -92,11 +97,11 @@ static int measuring_go_on(void *measuring, int64_t until)
 	return err == 1 ? 0 : !err ? -EAGAIN : err == -EFAULT ? -EIO : err;
 }
 
-const struct job_kind tsv_file_kind = {"measure", measuring_new, measuring_go_on, measuring_free};
+const struct job_kind tsv_file_kind = {"measure", measurement_new, measurement_go_on, measurement_free};
 
 /* ---- Reading ---- */
 
-/* The piece that was read last is kept: reads are larger or smaller than pieces, and follow each other. */
+/* The piece that was rendered last is kept, since reads are sequential and not aligned with pieces. */
 struct tsv_file {
 	const struct answers *answers;
 	struct revision *rev;
@@ -105,15 +110,16 @@ struct tsv_file {
 	enum listing_kind kind;
 	struct render_options options;
 	struct gsym_decoder *decoder;
-	struct mutex lock; /* guards what follows; taken before images.lock */
-	size_t number;     /* of the piece; that past the last: none */
-	struct text_buf piece;
-	struct text_buf reply;
-	struct account *account; /* of whoever opened it */
-	size_t charged;
+	struct account *account; /* of the user who opened it */
+
+	struct mutex lock;
+	size_t number GUARDED_BY(&lock); /* of the piece; the number of pieces: none */
+	struct text_buf piece GUARDED_BY(&lock);
+	struct text_buf reply GUARDED_BY(&lock);
+	size_t charged GUARDED_BY(&lock);
 };
 
-static void count_memory(struct tsv_file *file)
+static void charge_memory(struct tsv_file *file) REQUIRES(&file->lock)
 {
 	account_charge(file->account, ACCOUNT_FILES, file->piece.cap + file->reply.cap, &file->charged);
 }
@@ -124,6 +130,7 @@ struct tsv_file *tsv_file_new(struct answers *answers, uid_t uid, struct revisio
 	struct tsv_file *file = calloc(1, sizeof(*file));
 	struct gsym_decoder *decoder = gsym_decoder_new();
 	struct account *account = account_get(&answers->accounts, uid);
+	const struct tsv_index *index = handle_attached(handle, SLOT_TABLES + kind);
 	if (!file || !decoder || !account) {
 		account_put(account);
 		gsym_decoder_free(decoder);
@@ -135,13 +142,13 @@ struct tsv_file *tsv_file_new(struct answers *answers, uid_t uid, struct revisio
 		.answers = answers,
 		.rev = rev,
 		.handle = handle,
-		.index = handle_attached(handle, SLOT_TABLES + kind),
+		.index = index,
+		.number = index->pieces.n,
 		.kind = kind,
 		.options.demangle = answers_demangle(answers, handle, false),
 		.decoder = decoder,
 		.account = account,
 	};
-	file->number = file->index->pieces.n;
 	mutex_init(&file->lock, LOCK_TABLE);
 	return file;
 }
@@ -152,15 +159,17 @@ void tsv_file_free(struct tsv_file *file)
 		return;
 	handle_put(file->handle);
 	gsym_decoder_free(file->decoder);
+	mutex_lock(&file->lock);
 	text_deinit(&file->piece);
 	text_deinit(&file->reply);
-	count_memory(file);
+	charge_memory(file);
+	mutex_unlock(&file->lock);
 	account_put(file->account);
 	mutex_destroy(&file->lock);
 	free(file);
 }
 
-static int make_piece(struct tsv_file *file, size_t number)
+static int render_piece(struct tsv_file *file, size_t number) REQUIRES(&file->lock)
 {
 	const struct tsv_index *index = file->index;
 	uint32_t next, n = listing_entries(file->handle->reader, file->kind);
@@ -180,17 +189,17 @@ struct reading {
 	size_t size;
 };
 
-/* Appends what is wanted of the piece that has the byte at @off. */
-static int append_piece(struct reading *r)
+/* Appends the bytes of one piece, from the offset of @r on, to the reply. */
+static int append_piece(struct tsv_file *file, struct reading *r) REQUIRES(&file->lock)
 {
-	struct tsv_file *file = r->file;
 	size_t number = tsv_index_find(file->index, r->off);
-	int err = number == file->number ? 0 : make_piece(file, number);
+	int err = number == file->number ? 0 : render_piece(file, number);
 	if (err)
 		return err;
+	invariant(r->off >= file->index->pieces.v[number].off);
 	size_t skip = (size_t)(r->off - file->index->pieces.v[number].off);
 	if (skip >= file->piece.n)
-		return -EIO; /* the mapped file is not what was measured */
+		return -EIO; /* the cache file was modified since the table was measured */
 	size_t n = file->piece.n - skip < r->size ? file->piece.n - skip : r->size;
 	text_bytes(&file->reply, file->piece.v + skip, n);
 	r->off += n;
@@ -201,13 +210,15 @@ static int append_piece(struct reading *r)
 static int append_pieces(void *arg)
 {
 	struct reading *r = arg;
+	struct tsv_file *file = r->file;
 	int err = 0;
-	while (!err && r->size && r->off < r->file->index->size)
-		err = append_piece(r);
+	mutex_assert_held(&file->lock);
+	while (!err && r->size && r->off < file->index->size)
+		err = append_piece(file, r);
 	return err;
 }
 
-static int read_locked(struct tsv_file *file, struct call *call)
+static int read_locked(struct tsv_file *file, struct call *call) REQUIRES(&file->lock)
 {
 	struct reading r = {.file = file, .off = call->off < 0 ? 0 : (uint64_t)call->off, .size = call->size};
 	text_reset(&file->reply);
@@ -222,23 +233,23 @@ static int read_locked(struct tsv_file *file, struct call *call)
 	return err;
 }
 
-/* What may be kept, and is not needed, goes when memory is short. */
-static void give_back(struct tsv_file *file)
+/* Frees the buffers under memory pressure. */
+static void trim_memory(struct tsv_file *file) REQUIRES(&file->lock)
 {
-	count_memory(file);
+	charge_memory(file);
 	if (!account_is_short(file->account, ACCOUNT_FILES))
 		return;
 	text_deinit(&file->piece);
 	text_deinit(&file->reply);
 	file->number = file->index->pieces.n;
-	count_memory(file);
+	charge_memory(file);
 }
 
 int tsv_file_read(struct tsv_file *file, struct call *call)
 {
 	mutex_lock(&file->lock);
 	int err = read_locked(file, call);
-	give_back(file);
+	trim_memory(file);
 	mutex_unlock(&file->lock);
 	return err;
 }

@@ -1,4 +1,4 @@
-/* tsv_file.h - functions.tsv, lines.tsv and files.tsv of an image. */
+/* tsv_file.h - the tables of an image: functions.tsv, lines.tsv and files.tsv. */
 #ifndef FS_ANSWER_TSV_FILE_H
 #define FS_ANSWER_TSV_FILE_H
 
@@ -9,19 +9,20 @@ struct call;
 struct wait;
 
 /*
- * The measured table of an open image: 0, or -EAGAIN with @ret_wait filled, so that the call is parked until
- * somebody has measured it.
+ * The index of an open image's table, with its size. -EAGAIN with @ret_wait filled: the call is to be parked
+ * until the background thread has measured the table.
  */
 int tsv_file_measured(struct answers *answers, struct revision *rev, struct handle *handle,
 		      enum listing_kind kind, struct wait *ret_wait, const struct tsv_index **ret);
 
-/* Of answers.tables: measures one; its part is enum listing_kind. */
+/* Jobs of answers.tables: measure a table; the part is enum listing_kind. */
 extern const struct job_kind tsv_file_kind;
 
-/* An open one. */
+/* An open table. */
 struct tsv_file;
 
-/* Opened by @uid. Takes over @handle, whose table is measured. NULL without memory, and it is put. */
+/* Opens a measured table for @uid. Consumes the reference @handle, on failure too. NULL when out of memory.
+ */
 struct tsv_file *tsv_file_new(struct answers *answers, uid_t uid, struct revision *rev, struct handle *handle,
 			      enum listing_kind kind);
 /* NULL is allowed. */

@@ -1,11 +1,14 @@
 #include "fs/answer/tsv_index.h"
 
+#include "gsym/base/invariant.h"
+
 int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind,
 		    const struct render_options *options, struct gsym_decoder *decoder,
 		    struct text_buf *scratch, struct tsv_index *index, uint32_t *entry)
 {
 	uint32_t n = listing_entries(reader, kind);
 	const struct tsv_piece piece = {index->size, *entry};
+	invariant(!index->pieces.n || index->pieces.v[index->pieces.n - 1].entry < *entry);
 	if (*entry >= n)
 		return 1;
 	text_reset(scratch);
@@ -27,6 +30,7 @@ void tsv_index_free(struct tsv_index *index)
 size_t tsv_index_find(const struct tsv_index *index, uint64_t off)
 {
 	size_t low = 0, high = index->pieces.n;
+	invariant(off < index->size);
 	while (high - low > 1) {
 		size_t mid = low + (high - low) / 2;
 		if (index->pieces.v[mid].off <= off)

@@ -1,8 +1,8 @@
 /*
- * tsv_index.h - where the pieces of functions.tsv, lines.tsv and files.tsv begin.
+ * tsv_index.h - the size of a table (functions.tsv, lines.tsv or files.tsv), and the offsets of its pieces.
  *
- * The tables are made when they are read, a piece at a time, and kept nowhere. But stat(2) must know their
- * size, and a read where to begin; so they are made once, and thrown away, to measure them.
+ * Tables are rendered when they are read, a piece at a time, and not stored. stat(2) needs the size and a
+ * read needs the piece to begin with, so each table is rendered once to measure it.
  */
 #ifndef FS_ANSWER_TSV_INDEX_H
 #define FS_ANSWER_TSV_INDEX_H
@@ -11,14 +11,14 @@
 #include "gsym/render/formats/listing.h"
 
 enum {
-	TSV_PIECE = 64 * 1024, /* bytes after which a piece ends */
+	TSV_PIECE = 64 * 1024, /* bytes; a piece ends with the entry that reaches it */
 };
 
 #define TSV_BYTES_MAX (4ULL << 30) /* of a table */
 
 struct tsv_piece {
 	uint64_t off;
-	uint32_t entry; /* its first */
+	uint32_t entry; /* the first of the piece */
 };
 
 struct tsv_index {
@@ -27,8 +27,9 @@ struct tsv_index {
 };
 
 /*
- * Measures the next piece of a table, from *@entry on, and moves that past it: 0; 1 when there is no more;
- * -EFBIG; -ENOMEM.
+ * Measures the next piece of a table and advances *@entry past it.
+ * @scratch: buffer for the rendered text
+ * Returns 0; 1 at the end of the table; -EFBIG above TSV_BYTES_MAX; -ENOMEM.
  */
 int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind,
 		    const struct render_options *options, struct gsym_decoder *decoder,
@@ -37,7 +38,7 @@ int tsv_index_go_on(const struct gsym_reader *reader, enum listing_kind kind,
 /* NULL is allowed. */
 void tsv_index_free(struct tsv_index *index);
 
-/* The piece that has the byte at @off, which is less than the size. */
+/* The piece that contains @off, which must be less than the size. */
 size_t tsv_index_find(const struct tsv_index *index, uint64_t off);
 
 #endif
