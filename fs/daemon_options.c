@@ -1,7 +1,8 @@
 /*
- * Options come as "-o name=value,..."; libfuse's parser splits them. Three tables describe them: switches,
- * our own options, and those that libfuse takes. Parsing, --help, error messages and (through --help) the
- * completions of shells follow from the tables; tests/system/manuals.py compares docs/gsymfs.1 with them.
+ * Options are given as "-o name=value,..."; libfuse's parser splits them. Three tables describe them:
+ * switches, our own options, and those that libfuse accepts. Parsing, --help, error messages and (through
+ * --help) shell completions are derived from the tables; tests/system/manuals.py compares docs/gsymfs.1 with
+ * them.
  *
  * To add an option: a member of struct options, a row of own_options[], a paragraph in docs/gsymfs.1, and its
  * use.
@@ -14,10 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "convert/run/defaults.h"
 #include "gsym/base/vec.h"
 
 enum {
-	HELP_COLUMN = 29, /* where explanations begin */
+	HELP_COLUMN = 29, /* of descriptions */
 	WEEK = 7 * 86400, /* seconds */
 };
 
@@ -36,12 +38,13 @@ enum value_kind {
 };
 
 struct daemon_option {
-	const char *name;     /* "jobs" of "-o jobs=2" */
-	const char *argument; /* what --help calls the value: words with '|' between them, or "SIZE" */
+	const char *name; /* "jobs" of "-o jobs=2" */
+	const char
+		*argument; /* the value in --help: alternatives separated by '|', or a name such as "SIZE" */
 	enum value_kind kind;
 	size_t member;        /* offset in struct options */
 	unsigned least, most; /* of a number */
-	const char *initial;  /* the default, as if it were given; NULL: what @help says */
+	const char *initial;  /* the default value; NULL: described in @help */
 	const char *help;
 	const char *section; /* title in --help of this option and those after it; NULL: as before */
 };
@@ -66,12 +69,12 @@ struct daemon_option {
 static const struct daemon_option own_options[] = {
 	{"cache", "DIR", PATH(VALUE_DIRECTORY, cache), NULL,
 	 "directory of converted files", "Converted files"},
-	{"cache_size", "SIZE", SIZE(cache_size), "10G",
+	{"cache_size", "SIZE", SIZE(cache_size), DEFAULT_TEXT(CACHE_GIB_DEFAULT) "G",
 	 "size the cache is kept below"},
 	{"shared", "DIR", PATH(VALUE_DIRECTORY, shared), NULL,
 	 "directory of converted files shared with other hosts"},
 
-	{"debug_dirs", "DIR:...", PATH(VALUE_DIRECTORIES, debug_dirs), "/usr/lib/debug",
+	{"debug_dirs", "DIR:...", PATH(VALUE_DIRECTORIES, debug_dirs), DEBUG_DIR_DEFAULT,
 	 "directories searched for debug files", "Debug files"},
 	{"debuginfod", "yes|no", YES_NO(debuginfod), "no",
 	 "download missing debug files from debuginfod servers"},
@@ -80,9 +83,9 @@ static const struct daemon_option own_options[] = {
 	 "concurrent conversions", "Conversions"},
 	{"threads", "N", NUMBER(threads, 1, CONVERT_THREADS_MAX), NULL,
 	 "threads of one conversion (default: number of processors)"},
-	{"convert_memory", "SIZE", SIZE(convert_memory), "4G",
+	{"convert_memory", "SIZE", SIZE(convert_memory), DEFAULT_TEXT(CONVERT_GIB_DEFAULT) "G",
 	 "memory limit of one conversion"},
-	{"convert_time", "SECONDS", SECONDS(convert_time, 1), "600",
+	{"convert_time", "SECONDS", SECONDS(convert_time, 1), DEFAULT_TEXT(CONVERT_SECONDS_DEFAULT),
 	 "time limit of one conversion"},
 	{"worker", "PATH", PATH(VALUE_FILE, worker), NULL,
 	 "the gsym program that converts"},
@@ -103,11 +106,11 @@ static const struct daemon_option own_options[] = {
 };
 /* clang-format on */
 
-/* What libfuse takes. */
+/* Options that are passed on to libfuse. */
 static const struct {
 	const char *name;
 	const char *argument; /* NULL: none */
-	size_t member;        /* a bool that notes the option; 0: none does */
+	size_t member;        /* a bool to be set as well; 0: none */
 } fuse_options[] = {
 	{"allow_other", NULL, offsetof(struct options, allow_other)},
 	{"allow_root", NULL, offsetof(struct options, allow_other)},
@@ -132,7 +135,7 @@ static const struct {
 	{"debug", NULL, offsetof(struct options, debug)},
 };
 
-/* Addressed to mount(8) and fstab(5): accepted and ignored. One that ends with '=' or '-' is a prefix. */
+/* Options of mount(8) and fstab(5), accepted and ignored. One that ends with '=' or '-' is a prefix. */
 static const char *const ignored_options[] = {
 	"_netdev",    "auto",          "noauto",   "user",       "nouser",      "users",      "owner",
 	"group",      "nofail",        "defaults", "relatime",   "strictatime", "comment=",   "x-",
@@ -303,7 +306,9 @@ static void print_allowed(FILE *file, const struct daemon_option *option)
 		break;
 	case VALUE_SIZE: fputs("a number of bytes above 0, such as 512M or 10G", file); break;
 	case VALUE_FILE: fputs("the path of a file", file); break;
-	case VALUE_DIRECTORY: fputs("a directory (what has a URL must be mounted first)", file); break;
+	case VALUE_DIRECTORY:
+		fputs("a directory (mount remote storage first, URLs are not supported)", file);
+		break;
 	case VALUE_DIRECTORIES:
 		fprintf(file, "at most %d absolute directories, separated by colons", DEBUG_DIRS_MAX);
 		break;
@@ -323,7 +328,7 @@ static void set_defaults(struct options *o)
 
 /* ---- Options ---- */
 
-/* 1 when @arg is one of ours and was taken, 0 when it is not ours, -EINVAL when its value is wrong. */
+/* 1 when @arg is one of our own options, 0 when it is not, -EINVAL when its value is invalid. */
 static int take_own(struct options *o, const char *arg)
 {
 	size_t length = strcspn(arg, "=");
@@ -365,7 +370,7 @@ static int refuse_unknown(const char *arg)
 	return -1;
 }
 
-/* Checks the value of an option of libfuse, whose own error messages do not name the option. */
+/* Checks the value of a libfuse option, since libfuse's own error messages do not name the option. */
 static int take_fuse_value(struct options *o, const char *name, const char *value)
 {
 	bool is_size = strcmp(name, "max_read") == 0;
@@ -376,7 +381,7 @@ static int take_fuse_value(struct options *o, const char *name, const char *valu
 	return -1;
 }
 
-/* Returns libfuse's 1 for an option to be kept, and -1 for one that is wrong. */
+/* libfuse's convention: 1 to pass the option on, -1 for an error. */
 static int take_fuse(struct options *o, const char *arg)
 {
 	size_t length = strcspn(arg, "=");
@@ -397,7 +402,7 @@ static int take_fuse(struct options *o, const char *arg)
 
 static int take_option(struct options *o, const char *arg)
 {
-	if (!*arg) /* "-o ''", of a service without options */
+	if (!*arg) /* "-o ''", from a service unit without options */
 		return 0;
 	int taken = take_own(o, arg);
 	if (taken)
@@ -427,7 +432,7 @@ static int take_operand(struct options *o, const char *arg)
 	return *to ? 0 : -1;
 }
 
-/* libfuse's convention: -1 error, 0 taken, 1 kept. @key is the index of a switch or one of FUSE_OPT_KEY_*. */
+/* libfuse's convention: -1 error, 0 consumed, 1 passed on. @key: the index of a switch, or FUSE_OPT_KEY_*. */
 static int take(void *data, const char *arg, int key, struct fuse_args *out)
 {
 	struct options *o = data;
@@ -456,8 +461,8 @@ static int parse_arguments(struct options *o)
 	return 0;
 }
 
-/* Without default_permissions the kernel would let every user read what only the owner of a file may. */
-static int pair_permissions(struct options *o)
+/* Without default_permissions the kernel does not check modes, and all users could read all images. */
+static int imply_default_permissions(struct options *o)
 {
 	if (!o->allow_other || o->default_permissions)
 		return 0;
@@ -475,13 +480,13 @@ int options_parse(int argc, char **argv, struct options *ret)
 		return 0;
 	if (!ret->debug_dirs)
 		return -ENOMEM;
-	bool has_source = ret->source && *ret->source; /* of a service that sets none it is "" */
+	bool has_source = ret->source && *ret->source; /* "" from a service unit that sets none */
 	if (!has_source || !ret->mountpoint || !*ret->mountpoint) {
 		fprintf(stderr, "gsymfs: missing operand '%s'; try 'gsymfs --help'\n",
 			has_source ? "MOUNT" : "SOURCE");
 		return -EINVAL;
 	}
-	return pair_permissions(ret);
+	return imply_default_permissions(ret);
 }
 
 void options_deinit(struct options *options)

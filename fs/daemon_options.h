@@ -9,9 +9,8 @@
 #include <stdio.h>
 
 enum {
-	DEBUG_DIRS_TEXT_MAX = 2000, /* so that with SOURCE they fit into struct worker_convert */
+	DEBUG_DIRS_TEXT_MAX = 2000, /* bytes; so that with SOURCE they fit into struct worker_convert */
 	DEBUG_DIRS_MAX = 32,
-	CONVERT_THREADS_MAX = 256, /* of one conversion */
 };
 
 #define FUSE_USE_VERSION 312
@@ -20,10 +19,10 @@ enum {
 struct options {
 	char *source;            /* as given: the directory of object files */
 	char *mountpoint;        /* as given */
-	char *cache;             /* directory; NULL: the default one */
+	char *cache;             /* directory; NULL: the default */
 	char *shared;            /* directory of converted files shared by several hosts, or NULL */
 	char *debug_dirs;        /* absolute paths separated by colons; may be empty */
-	char *worker;            /* the gsym program; NULL: the one in the daemon's directory */
+	char *worker;            /* the gsym program; NULL: the one installed with the daemon */
 	uint64_t cache_size;     /* limit of the cache in bytes */
 	uint64_t convert_memory; /* limit of one conversion in bytes */
 	unsigned convert_time;   /* limit of one conversion in seconds */
@@ -34,7 +33,7 @@ struct options {
 	bool watch;              /* inotify */
 	bool unknown_print;      /* an address outside all functions is a file that prints ?? */
 	bool demangle;
-	bool approximate; /* code without a line has the nearest before it */
+	bool approximate; /* code without a line has the nearest one before it */
 	bool merged;      /* keep all functions that share a range */
 	bool foreground;
 	bool debug;
@@ -44,13 +43,13 @@ struct options {
 	bool allow_other; /* or allow_root */
 	bool default_permissions;
 	bool has_fsname;
-	unsigned max_read;     /* bytes of one read request, 0 = libfuse's choice */
-	struct fuse_args fuse; /* what is left for libfuse */
+	unsigned max_read;     /* bytes of one read request; 0: libfuse's default */
+	struct fuse_args fuse; /* the remaining options, for libfuse */
 };
 
 /*
- * Parses the command line. On a usage error prints the wrong option, its value and what is allowed to
- * standard error and returns -EINVAL; -ENOMEM without memory. @ret needs options_deinit() either way.
+ * Parses the command line. -EINVAL: a usage error, reported on standard error with the option, its value and
+ * the allowed values; -ENOMEM. @ret needs options_deinit() in any case.
  */
 int options_parse(int argc, char **argv, struct options *ret);
 
@@ -59,8 +58,7 @@ void options_deinit(struct options *options);
 /* Prints the text of --help. */
 void options_print_help(FILE *file);
 
-/* Parses a number of bytes with an optional suffix K, M, G or T (powers of 1024). False if it is none. Pure.
- */
+/* Parses a number of bytes with an optional suffix K, M, G or T (powers of 1024). False if malformed. */
 bool parse_size(const char *text, uint64_t *ret);
 
 #endif

@@ -10,6 +10,7 @@
 #include "convert/cli/convert/progress.h"
 #include "convert/cli/convert/segment.h"
 #include "convert/cli/convert/summary.h"
+#include "convert/run/defaults.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -48,7 +49,8 @@ static const struct command_option options[] = {
 	{0, "segment-size", "N",
 	 "write several files, FILE-0x<address of the first\nfunction>, of about N bytes each",
 	 OPTION_NUMBER(convert_command, segments.size, 1, UINT64_MAX)},
-	{0, "debug-dir", "DIR", "search DIR for debug files; may be repeated\n(default /usr/lib/debug)",
+	{0, "debug-dir", "DIR",
+	 "search DIR for debug files; may be repeated\n(default " DEBUG_DIR_DEFAULT ")",
 	 OPTION_LIST(convert_command, debug_dirs)},
 	{0, "debug-file", "FILE", "read the DWARF, or text symbols, from FILE",
 	 OPTION_STRING(convert_command, convert.debug_file)},
@@ -228,7 +230,7 @@ static int run_convert(int argc, char **argv)
 			     (c.progress_mode == PROGRESS_AUTO && isatty(STDERR_FILENO));
 	c.input = argv[optind];
 	if (!c.debug_dirs.n)
-		c.debug_dirs.v[0] = "/usr/lib/debug";
+		c.debug_dirs.v[0] = DEBUG_DIR_DEFAULT;
 	c.convert.debug_dirs = c.debug_dirs.v;
 	if (!c.output && asprintf(&default_output, "%s.gsym", c.input) < 0)
 		return fail(c.input, -ENOMEM, NULL);

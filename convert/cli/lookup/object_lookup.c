@@ -19,18 +19,12 @@
 #include "convert/os/beneath.h"
 #include "convert/os/guard.h"
 #include "convert/run/convert_run.h"
+#include "convert/run/defaults.h"
 #include "convert/run/identifier.h"
 #include "gsym/base/diag.h"
 #include "gsym/codec/format.h"
 
-enum {
-	SECONDS_MAX = 600, /* of one conversion */
-	THREADS_MAX = 256,
-	ARCHES_TEXT = 256,
-};
-
-#define CACHE_BYTES_MAX  (10ULL << 30)
-#define MEMORY_BYTES_MAX (4ULL << 30)
+enum { ARCHES_TEXT = 256 };
 
 /* An image in an object file, on its way to an open cache entry. */
 struct object {
@@ -44,10 +38,10 @@ struct object {
 };
 
 static const char program[] = "/proc/self/exe";
-static const char *const debug_dirs[] = {"/usr/lib/debug", NULL};
+static const char *const debug_dirs[] = {DEBUG_DIR_DEFAULT, NULL};
 static const struct log quiet = {.most = LOG_LEVEL_ERROR};
 
-/* "FILE: what is wrong; what to do". @advice may be NULL. What a signal ended needs no words. */
+/* "FILE: what is wrong; what to do". @advice may be NULL. Silent after a signal. */
 static int tell(const struct object *object, int err, const char *why, const char *advice)
 {
 	struct pollfd stop = {.fd = object->stop_fd, .events = POLLIN};
@@ -162,7 +156,7 @@ static const char *advice_for(const struct outcome *outcome)
 static unsigned count_threads(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
-	return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
+	return n < 1 ? 1 : n > CONVERT_THREADS_MAX ? CONVERT_THREADS_MAX : (unsigned)n;
 }
 
 static int load_or_convert(struct object *object, struct cache *cache, struct handle **ret)
@@ -172,8 +166,8 @@ static int load_or_convert(struct object *object, struct cache *cache, struct ha
 		.hood = {.dirs = debug_dirs, .all = true},
 		.cache = cache,
 		.log = &quiet,
-		.memory = MEMORY_BYTES_MAX,
-		.seconds = SECONDS_MAX,
+		.memory = (uint64_t)CONVERT_GIB_DEFAULT << 30,
+		.seconds = CONVERT_SECONDS_DEFAULT,
 		.threads = count_threads(),
 		.merged = true,
 		.stop_fd = object->stop_fd,
@@ -214,7 +208,7 @@ static int find_or_convert(struct object *object, const struct object_options *o
 		err = identify_object(object, options->arch);
 	if (err)
 		return err;
-	err = cache_open(&cache, options->cache, CACHE_BYTES_MAX, &quiet, &diag);
+	err = cache_open(&cache, options->cache, (uint64_t)CACHE_GIB_DEFAULT << 30, &quiet, &diag);
 	if (err)
 		return tell(object, err, diag.text, NULL);
 	err = load_or_convert(object, &cache, ret);
