@@ -1,6 +1,6 @@
 /*
- * gsymfs.h - the daemon: one struct that holds its parts. Only what puts them together knows it; each part
- * borrows those it uses.
+ * gsymfs.h - the struct that holds all parts of the daemon. Only the files that connect them include it
+ * (main, setup, session, state); a part borrows the parts it uses.
  */
 #ifndef FS_GSYMFS_H
 #define FS_GSYMFS_H
@@ -27,8 +27,8 @@ struct gsymfs {
 	char *source; /* absolute paths */
 	char *mountpoint;
 	char *worker;
-	char **debug_dirs; /* and SOURCE, NULL at the end; in one piece of memory */
-	int stop_fd;       /* an eventfd; readable once the daemon ends */
+	char **debug_dirs; /* with SOURCE, NULL-terminated; one allocation */
+	int stop_fd;       /* an eventfd; readable once the daemon stops */
 	struct log log;
 	struct metrics metrics;
 	struct run_counters counters;

@@ -1,8 +1,43 @@
 /*
- * gsymfs: start, serve, stop.
+ * gsymfs: the daemon.
  *
- * Everything that can be wrong with the arguments is found before the daemon leaves its starter; the starter
- * exits with 0 only when the file system is mounted (starter.h).
+ * What happens, in order, and where (paths below fs/):
+ *
+ * Start
+ *   daemon_options.c          parses the command line
+ *   setup.c                   checks SOURCE, mount point, cache and worker; connects the parts (gsymfs.h)
+ *   session.c                 mounts, becomes a daemon, starts the threads, runs libfuse's loop
+ *   sys/starter.c             has the starting process wait until the first scan has found files
+ *
+ * Scan
+ *   scan/scanner.c            its thread: when to scan SOURCE; watch.c receives inotify events
+ *   scan/scan_pass.c          one pass; dir_walk.c lists directories, index.c remembers identified files
+ *   images/catalogue.c        adds the files found to their images
+ *   images/revision.c         chooses the source of each image
+ *
+ * Request
+ *   tree/ops*.c               the FUSE operations; tree_lookup.c, attr.c, open_file.c
+ *   name/name.c               parses a name to a request; node.c has the inodes of addresses
+ *   images/image_find.c       finds the image of an id
+ *   call/call.c               parks the request if it has to wait
+ *
+ * Conversion
+ *   convert/queue.c           its threads: open images from the cache, convert those that are not cached
+ *   ../convert/cache/         the cache directory and its open files
+ *   ../convert/run/           workers: starts them, serves their file requests, judges how they ended
+ *
+ * Answer
+ *   answer/answer.c           addresses and symbols; batch_file.c: q, log_file.c: log, tsv_file.c: tables
+ *   answer/background.c       its threads: indexes that take too long for a request (symbol_names.c)
+ *   call/runners.c            its threads: continue requests that were parked, or outlast their slice
+ *
+ * Stop
+ *   sys/signals.c             its thread: SIGTERM, SIGINT and SIGHUP; SIGUSR1 logs the status (state.c)
+ *   session.c                 fails the parked requests, stops workers and threads, unmounts
+ *   setup.c                   frees the parts
+ *
+ * Errors in the arguments are reported before the daemon goes to the background. The starting process exits
+ * with 0 only when the file system is mounted.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +72,7 @@ static int run(struct gsymfs *fs)
 	return err;
 }
 
-static void release(struct gsymfs *fs)
+static void free_resources(struct gsymfs *fs)
 {
 	cache_close(&fs->cache);
 	shared_dir_close(&fs->shared);
@@ -51,8 +86,8 @@ static void release(struct gsymfs *fs)
 		close(fs->stop_fd);
 }
 
-/* Nothing that is opened later may take the place of a standard stream that the starter closed. */
-static bool hold_standard_streams(void)
+/* Opens closed standard streams, so that no other file gets their descriptors. */
+static bool open_standard_streams(void)
 {
 	int fd;
 	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
@@ -83,7 +118,7 @@ static enum exit_status start(struct gsymfs *fs, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct gsymfs fs = {.stop_fd = -1, .starter = {-1}};
-	enum exit_status status = hold_standard_streams() ? start(&fs, argc, argv) : STATUS_FAILED;
-	release(&fs);
+	enum exit_status status = open_standard_streams() ? start(&fs, argc, argv) : STATUS_FAILED;
+	free_resources(&fs);
 	return (int)status;
 }

@@ -1,3 +1,8 @@
+/*
+ * Order matters. Threads are started after the daemon has forked to the background, since they would not
+ * survive the fork, and signals are blocked before, so that only the signal thread receives them. At the end
+ * parked requests are failed while libfuse still serves: an unmount waits for them.
+ */
 #include "fs/session.h"
 
 #include <errno.h>
@@ -37,11 +42,11 @@ int session_make(struct gsymfs *fs, struct gsym_diag *diag)
 		return diag_set(diag, err, "no memory");
 	fs->session = fuse_session_new(&o->fuse, &gsymfs_ops, sizeof(gsymfs_ops), &fs->tree);
 	if (!fs->session)
-		return diag_set(diag, -EINVAL, "libfuse refused an option, see above");
+		return diag_set(diag, -EINVAL, "libfuse rejected an option, see above");
 	return 0;
 }
 
-/* Answers all parked calls with ENOTCONN, and later ones likewise; ends the threads that calls wait for. */
+/* Fails all parked calls with ENOTCONN, and later ones likewise; joins the threads that calls wait for. */
 static void stop_calls(struct gsymfs *fs)
 {
 	struct list woken;
@@ -62,21 +67,21 @@ static void stop_calls(struct gsymfs *fs)
 }
 
 /*
- * Tells workers and threads that it is over, and answers whoever still waits. On a signal this happens while
- * requests are still served: the kernel, asked to forget an entry, may wait for a lookup that only we can
- * answer.
+ * Stops workers and threads, and fails the parked calls. May be called again. On a signal it is called while
+ * requests are still served: the notify thread may be in a notification that the kernel completes only after
+ * a parked lookup was answered.
  */
 static void stop_threads(void *arg)
 {
 	struct gsymfs *fs = arg;
 	if (eventfd_write(fs->stop_fd, 1))
-		log_error(&fs->log, "cannot tell the workers to stop: %s", strerror(errno));
+		log_error(&fs->log, "cannot stop the workers: %s", strerror(errno));
 	stop_calls(fs);
 	scanner_stop(&fs->scanner);
 	notify_stop(&fs->notify);
 }
 
-static void tell_state(void *arg)
+static void log_state(void *arg)
 {
 	state_log(arg);
 }
@@ -86,7 +91,7 @@ static int start_threads(struct gsymfs *fs)
 	fs->signals = (struct signals){
 		.session = fs->session,
 		.ending = stop_threads,
-		.asked = tell_state,
+		.asked = log_state,
 		.user = fs,
 	};
 	int err = notify_start(&fs->notify, fs->session);
@@ -100,7 +105,7 @@ static int start_threads(struct gsymfs *fs)
 		err = queue_start(&fs->queue, fs->options.jobs);
 	if (!err)
 		err = scanner_start(&fs->scanner);
-	return err ? err : signals_start(&fs->signals); /* last: it stops the others */
+	return err ? err : signals_start(&fs->signals); /* last: a signal stops the others */
 }
 
 static int serve_requests(struct gsymfs *fs)
@@ -115,7 +120,7 @@ static int serve_requests(struct gsymfs *fs)
 	return result;
 }
 
-/* Serves until a signal or an unmount; both are a good end. */
+/* Serves until a signal or an unmount; 0 after either. */
 static int serve(struct gsymfs *fs)
 {
 	int err = start_threads(fs);
@@ -131,14 +136,14 @@ static int serve(struct gsymfs *fs)
 	}
 	signals_stop(&fs->signals);
 	service_notify("STOPPING=1");
-	stop_threads(fs); /* once more, if it was no signal */
+	stop_threads(fs); /* after an unmount; a signal has done it already */
 	return err;
 }
 
 __attribute__((format(printf, 2, 0))) static void libfuse_to_syslog(enum fuse_log_level level,
 								    const char *fmt, va_list args)
 {
-	vsyslog((int)level, fmt, args); /* the levels are those of syslog */
+	vsyslog((int)level, fmt, args); /* the same levels */
 }
 
 static int go_to_background(struct gsymfs *fs)
@@ -158,7 +163,7 @@ int session_run(struct gsymfs *fs)
 	struct fuse_session *session = fs->session;
 	signals_block();
 	if (fuse_session_mount(session, fs->mountpoint))
-		return -EIO; /* libfuse has said why */
+		return -EIO; /* logged by libfuse */
 	clock_gettime(CLOCK_REALTIME, &fs->tree.mounted_at);
 	int err = parallel_install(session);
 	if (!err && !fs->options.foreground)

@@ -1,3 +1,8 @@
+/*
+ * Checks first: everything that can be wrong with the arguments is reported before the mount, when the user
+ * still reads standard error. Then parts are connected from the bottom up: each gets pointers to those below
+ * it, and hooks (functions with an object) for what it needs from above.
+ */
 #include "fs/setup.h"
 
 #include <errno.h>
@@ -33,7 +38,7 @@ static bool is_at_or_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == 0 || path[n] == '/' || strcmp(dir, "/") == 0);
 }
 
-/* The directories where neighbours may be: those of the option and SOURCE, pointers and text in one
+/* Lists the directories searched for debug files: those of the option, and SOURCE. Pointers and text are one
  * allocation. */
 static int list_debug_dirs(struct gsymfs *fs)
 {
@@ -50,7 +55,7 @@ static int list_debug_dirs(struct gsymfs *fs)
 	return 0;
 }
 
-/* What the mount hides the daemon would have to ask itself for. */
+/* Files below our own mount would be read through this daemon: a deadlock. */
 static int check_visible(const struct gsymfs *fs, struct gsym_diag *diag)
 {
 	const char *hidden = is_at_or_below(fs->source, fs->mountpoint)   ? fs->source
@@ -60,12 +65,12 @@ static int check_visible(const struct gsymfs *fs, struct gsym_diag *diag)
 				     : NULL;
 	if (hidden)
 		return diag_set(diag, -EINVAL,
-				"'%s' would be hidden by the mount at '%s': choose another place", hidden,
-				fs->mountpoint);
+				"'%s' would be hidden by the mount at '%s': choose another mount point",
+				hidden, fs->mountpoint);
 	return 0;
 }
 
-/* Where the gsym program may be, seen from our own: installed, in libexec, in the build tree. */
+/* The gsym program, relative to our own executable: installed, in libexec, in the build tree. */
 static char *find_worker(void)
 {
 	static const char *const places[] = {"gsym", "../bin/gsym", "../libexec/gsymfs/gsym",
@@ -84,7 +89,7 @@ static char *find_worker(void)
 	return NULL;
 }
 
-/* A worker that does not start would make every image fail: better to say so now. */
+/* Starts a worker once: if that fails, every conversion would. */
 static int check_worker(struct gsymfs *fs, struct gsym_diag *diag)
 {
 	if (fs->options.worker)
@@ -108,9 +113,7 @@ static int check_worker(struct gsymfs *fs, struct gsym_diag *diag)
 	return err;
 }
 
-/*
- * Every mapped image, worker and walk takes descriptors; the usual soft limit is for programs that use
- * select(2).
+/* Images, workers and scans need many descriptors; the default soft limit is for programs that use select(2).
  */
 static void raise_fd_limit(void)
 {
@@ -127,7 +130,7 @@ static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
 	int err = shared_dir_open(&fs->shared, fs->options.shared, &fs->log, diag);
 	if (err || fs->shared.dir < 0 || fstat(fs->cache.dir, &cache) || fstat(fs->shared.dir, &shared))
 		return err;
-	/* What is here is evicted; what is there stays. */
+	/* Eviction from the cache would remove entries of the shared directory. */
 	if (cache.st_dev == shared.st_dev && cache.st_ino == shared.st_ino)
 		return diag_set(diag, -EINVAL,
 				"shared directory '%s' is the cache: choose another for one of them",
@@ -172,7 +175,7 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 	return err;
 }
 
-static void set_converter(struct gsymfs *fs)
+static void setup_converter(struct gsymfs *fs)
 {
 	const struct options *o = &fs->options;
 	fs->converter = (struct converter){
@@ -232,7 +235,7 @@ static void setup_queue(struct gsymfs *fs)
 	queue_init(&fs->queue);
 }
 
-static void rest_open_files(void *tree)
+static void trim_open_files(void *tree)
 {
 	open_files_rest(&((struct tree *)tree)->open_files);
 }
@@ -253,7 +256,7 @@ static void setup_answers(struct gsymfs *fs)
 		.approximate = o->approximate,
 	};
 	answers_init(&fs->answers, &tsv_file_kind, &symbol_names_kind);
-	fs->answers.tables.tidy = rest_open_files;
+	fs->answers.tables.tidy = trim_open_files;
 	fs->answers.tables.tidy_user = &fs->tree;
 }
 
@@ -276,7 +279,7 @@ void setup_parts(struct gsymfs *fs)
 	notify_init(&fs->notify);
 	images_init(&fs->images, &fs->notify);
 	runners_init(&fs->runners, &fs->images.lock, &call_runner_kind);
-	set_converter(fs);
+	setup_converter(fs);
 	setup_scanner(fs);
 	setup_queue(fs);
 	setup_answers(fs);

@@ -1,3 +1,4 @@
+/* Everything is copied under the locks and logged without them, since a log message may block. */
 #include "fs/state.h"
 
 #include <inttypes.h>
@@ -7,9 +8,9 @@
 #include "fs/gsymfs.h"
 #include "fs/images/revision.h"
 
-enum { BUSY_MAX = 80 /* images named: all that convert, and some that wait */ };
+enum { BUSY_MAX = 80 /* images listed: all that are converting, and some that wait */ };
 
-/* An image on its way to be ready. */
+/* An image that is being opened or converted. */
 struct busy {
 	char id[ID_TEXT_SIZE];
 	enum revision_state state;
@@ -20,7 +21,7 @@ struct busy {
 
 struct counts {
 	size_t images, states[STATES];
-	size_t scan_calls; /* waiting for the first scan */
+	size_t scan_calls; /* that wait for the first scan */
 	bool scanned, complete;
 	size_t n_busy;
 	struct busy busy[BUSY_MAX];
@@ -43,7 +44,7 @@ static bool is_busy(enum revision_state state)
 	return state == STATE_OPENING || state == STATE_QUEUED || state == STATE_CONVERTING;
 }
 
-/* Two passes: those that convert are named first. */
+/* Two passes: images that are converting come first. */
 static void count_images(struct images *images, struct counts *c)
 {
 	mutex_lock(&images->lock);
@@ -67,7 +68,7 @@ static void count_images(struct images *images, struct counts *c)
 	mutex_unlock(&images->lock);
 }
 
-static void say_busy(const struct log *log, const struct busy *b)
+static void log_busy(const struct log *log, const struct busy *b)
 {
 	char how[64] = "";
 	if (b->worker)
@@ -75,7 +76,7 @@ static void say_busy(const struct log *log, const struct busy *b)
 	log_info(log, "state: %s: %s%s, %zu calls wait", b->id, state_words[b->state], how, b->calls);
 }
 
-static void say_images(const struct log *log, const struct counts *c)
+static void log_images(const struct log *log, const struct counts *c)
 {
 	log_info(
 		log,
@@ -83,7 +84,7 @@ static void say_images(const struct log *log, const struct counts *c)
 		c->images, c->states[STATE_COLD], c->states[STATE_OPENING], c->states[STATE_QUEUED],
 		c->states[STATE_CONVERTING], c->states[STATE_READY], c->states[STATE_FAILED]);
 	for (size_t i = 0; i < c->n_busy; i++)
-		say_busy(log, &c->busy[i]);
+		log_busy(log, &c->busy[i]);
 	log_info(log, "state: scan: %s, %zu calls wait for it",
 		 !c->scanned   ? "the first one runs"
 		 : c->complete ? "all of the source was seen"
@@ -95,7 +96,7 @@ void state_log(struct gsymfs *fs)
 {
 	struct counts counts = {.n_busy = 0};
 	count_images(&fs->images, &counts);
-	say_images(&fs->log, &counts);
+	log_images(&fs->log, &counts);
 
 	struct nodes_counts nodes = nodes_count(&fs->tree.nodes);
 	log_info(&fs->log, "state: cache '%s': %" PRIu64 " of %" PRIu64 " bytes", fs->cache.path,

@@ -23,11 +23,11 @@ struct log_file {
 	struct stream stream;
 	struct requester requester;
 	struct filter *filter;
-	struct call *call; /* whose turn it is */
-	struct filter_counts counted;
-	VEC(struct handle *) used; /* open until the filter is done with the piece */
-	size_t piece;              /* bytes of the next one */
-	bool broken;               /* the filter's state was lost, because a cache file was truncated */
+	struct call *call;             /* whose turn it is */
+	struct filter_counts reported; /* in the metrics */
+	VEC(struct handle *) used;     /* open until the filter is done with the piece */
+	size_t piece;                  /* bytes of the next one */
+	bool broken;                   /* the filter's state was lost, because a cache file was truncated */
 };
 
 /* ---- Images for the filter ---- */
@@ -100,11 +100,11 @@ static int feed(void *arg)
 static void count_addresses(struct log_file *log)
 {
 	struct metrics *metrics = log->requester.answers->metrics;
-	const struct filter_counts now = filter_count(log->filter), *before = &log->counted;
+	const struct filter_counts now = filter_count(log->filter), *before = &log->reported;
 	uint64_t met = now.met - before->met, found = now.found - before->found;
 	metric_add(&metrics->log_addresses[LOOKUP_FOUND], found);
 	metric_add(&metrics->log_addresses[LOOKUP_UNKNOWN], met - found);
-	log->counted = now;
+	log->reported = now;
 }
 
 /* Filters a piece of the input; without input, flushes the lines that the filter holds back. */
