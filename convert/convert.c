@@ -1,6 +1,6 @@
 /*
  * convert.c - the conversion as a whole: open, symbols, units in parallel, merge in unit order, finalize,
- * write.
+ * write. A direct source (Breakpad's text symbols, GSYM) is opened and written only.
  */
 #include "convert/convert.h"
 
@@ -106,7 +106,29 @@ static int check_object(const struct conversion *c, struct gsym_diag *diag)
 	return 0;
 }
 
-/* ---- Text symbols ---- */
+/* ---- Direct sources ---- */
+
+/*
+ * A kind of object file that brings its own functions: they are copied as they are, and neither DWARF nor
+ * symbol tables are read.
+ */
+struct direct_source {
+	const char *name; /* for messages */
+	enum image_kind kind;
+
+	/* The object file to copy from: that of debug data, or the one to convert. NULL: not of this kind. */
+	const struct object_file *(*find)(const struct conversion *c);
+
+	/* Changes the options of writer_options(). May be NULL. */
+	void (*adjust)(const struct object_file *from, struct gsym_writer_options *options);
+
+	fill_fn *fill;
+};
+
+static bool is_kind(const struct object_file *object, enum image_kind kind)
+{
+	return object && object->kind == kind;
+}
 
 static int report_reading(void *user, uint64_t done, uint64_t total)
 {
@@ -115,16 +137,18 @@ static int report_reading(void *user, uint64_t done, uint64_t total)
 	return atomic_load(&c->cancelled);
 }
 
-static bool is_kind(const struct object_file *object, enum image_kind kind)
+static const struct object_file *find_breakpad(const struct conversion *c)
 {
-	return object && object->kind == kind;
+	if (is_kind(c->debug, IMAGE_BREAKPAD))
+		return c->debug;
+	return is_kind(c->object, IMAGE_BREAKPAD) ? c->object : NULL;
 }
 
 static int fill_breakpad(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
 			 struct gsym_diag *diag)
 {
 	struct breakpad_job job = {
-		.object = is_kind(c->debug, IMAGE_BREAKPAD) ? c->debug : c->object,
+		.object = find_breakpad(c),
 		.base = c->object->base_address,
 		.threads = c->threads,
 		.odd = &c->odd,
@@ -138,23 +162,8 @@ static int fill_breakpad(struct conversion *c, struct gsym_writer *writer, struc
 	return err ? diag_prefix(diag, err, "%s", job.object->path) : 0;
 }
 
-/* The object file is a file of text symbols, or an object file that such a file belongs to. */
-static int convert_breakpad(struct conversion *c, struct output *out, struct convert_summary *summary,
-			    struct gsym_diag *diag)
-{
-	struct gsym_writer_options options = writer_options(c);
-	if ((is_kind(c->object, IMAGE_BREAKPAD) && c->debug) || c->symtab || c->listed)
-		return diag_set(diag, -EINVAL,
-				"%s: text symbols cannot be combined with other files: leave out those for "
-				"debug data, symbols and call sites",
-				c->object->path);
-	return write_gsym(c, &options, fill_breakpad, out, summary, diag);
-}
-
-/* ---- GSYM ---- */
-
-/* The object file whose GSYM is to be copied: a GSYM file, or one with a section of it. NULL: none. */
-static const struct object_file *gsym_object(const struct conversion *c)
+/* A GSYM file, or an object file with a section of it. */
+static const struct object_file *find_gsym(const struct conversion *c)
 {
 	if (is_kind(c->debug, IMAGE_GSYM_FILE))
 		return c->debug;
@@ -164,7 +173,7 @@ static const struct object_file *gsym_object(const struct conversion *c)
 static int fill_gsym(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
 		     struct gsym_diag *diag)
 {
-	const struct object_file *object = gsym_object(c);
+	const struct object_file *object = find_gsym(c);
 	struct gsym_copy_job job = {
 		.from = object->gsym, .odd = &c->odd, .progress = report_reading, .user = c};
 	int err = gsym_source_copy(&job, writer, diag);
@@ -172,24 +181,43 @@ static int fill_gsym(struct conversion *c, struct gsym_writer *writer, struct co
 	return err ? diag_prefix(diag, err, "%s", object->path) : 0;
 }
 
-static int convert_gsym(struct conversion *c, struct output *out, struct convert_summary *summary,
-			struct gsym_diag *diag)
+static void adjust_to_gsym(const struct object_file *from, struct gsym_writer_options *options)
 {
-	const struct gsym_info *info = gsym_reader_info(gsym_object(c)->gsym);
-	struct gsym_writer_options options = writer_options(c);
-	options.has_base_address = true;
-	options.base_address = info->base_address;
-	options.big_endian = info->big_endian;
-	if (!options.uuid_size) {
-		options.uuid = info->uuid;
-		options.uuid_size = info->uuid_size;
+	const struct gsym_info *info = gsym_reader_info(from->gsym);
+	options->has_base_address = true;
+	options->base_address = info->base_address;
+	options->big_endian = info->big_endian;
+	if (!options->uuid_size) {
+		options->uuid = info->uuid;
+		options->uuid_size = info->uuid_size;
 	}
-	if ((is_kind(c->object, IMAGE_GSYM_FILE) && c->debug) || c->symtab || c->listed)
+}
+
+static const struct direct_source direct_sources[] = {
+	{"text symbols", IMAGE_BREAKPAD, find_breakpad, NULL, fill_breakpad},
+	{"GSYM", IMAGE_GSYM_FILE, find_gsym, adjust_to_gsym, fill_gsym},
+};
+
+static const struct direct_source *find_direct_source(const struct conversion *c)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(direct_sources); i++)
+		if (direct_sources[i].find(c))
+			return &direct_sources[i];
+	return NULL;
+}
+
+static int copy_direct_source(struct conversion *c, const struct direct_source *source, struct output *out,
+			      struct convert_summary *summary, struct gsym_diag *diag)
+{
+	struct gsym_writer_options options = writer_options(c);
+	if ((is_kind(c->object, source->kind) && c->debug) || c->symtab || c->listed)
 		return diag_set(diag, -EINVAL,
-				"%s: GSYM cannot be combined with other files: leave out those for debug "
+				"%s: %s cannot be combined with other files: leave out those for debug "
 				"data, symbols and call sites",
-				c->object->path);
-	return write_gsym(c, &options, fill_gsym, out, summary, diag);
+				c->object->path, source->name);
+	if (source->adjust)
+		source->adjust(source->find(c), &options);
+	return write_gsym(c, &options, source->fill, out, summary, diag);
 }
 
 /* ---- The stages ---- */
@@ -236,10 +264,9 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		err = conversion_open_files(c, diag);
 	if (err)
 		return err;
-	if (is_kind(c->object, IMAGE_BREAKPAD) || is_kind(c->debug, IMAGE_BREAKPAD))
-		return convert_breakpad(c, out, summary, diag);
-	if (gsym_object(c))
-		return convert_gsym(c, out, summary, diag);
+	const struct direct_source *direct = find_direct_source(c);
+	if (direct)
+		return copy_direct_source(c, direct, out, summary, diag);
 	err = conversion_load_symbols(c);
 	if (!err && !o->no_dwarf)
 		err = conversion_open_dwarf(c);

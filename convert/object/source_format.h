@@ -1,9 +1,9 @@
 /*
  * source_format.h - what a reader of one kind of input provides.
  *
- * A new source format is one file with a struct source_format, its declaration here, and a row of the table
- * in object_open.c. A format whose functions do not come from DWARF and symbol tables also needs a row of the
- * table of direct sources in convert.c.
+ * A new source format is one file with a struct source_format, its declaration here, and a row of formats[]
+ * in object_open.c. A format whose functions do not come from DWARF and symbol tables also needs a row of
+ * direct_sources[] in convert.c.
  */
 #ifndef CONVERT_OBJECT_SOURCE_FORMAT_H
 #define CONVERT_OBJECT_SOURCE_FORMAT_H

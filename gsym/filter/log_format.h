@@ -127,7 +127,7 @@ enum apple_line {
 
 enum apple_line apple_line_kind(struct text_scan line);
 
-/* ---- Modules: modules.c ---- */
+/* ---- Modules: log_modules.c ---- */
 
 /* Writes the id that is in [from, to): digits, dashes left out. False when it is none. */
 bool module_set_id(struct filter_module *module, const char *from, const char *to);
