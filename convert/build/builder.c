@@ -1,15 +1,16 @@
 /*
  * builder.c - the records of one unit: names, files, and the order of the steps.
  *
- * Names are cached by the offset of their entry in an open-addressing table, which a new generation number
- * empties between units. Strings and files are numbered within the unit; merging renumbers them. Rows and
- * inlined calls are visited within budgets proportional to their number, so that overlapping functions of a
- * hostile file cannot make the work quadratic.
+ * Names are cached by the offset of their entry in an open-addressing table (probe.h), which a new generation
+ * number empties between units. Strings and files are numbered within the unit; merging renumbers them. Rows
+ * and inlined calls are visited within budgets proportional to their number, so that overlapping functions of
+ * a hostile file cannot make the work quadratic.
  */
 #include "convert/build/builder.h"
 
 #include "convert/build/unit_builder.h"
 #include "gsym/base/invariant.h"
+#include "gsym/base/probe.h"
 
 #include <libdwarf/dwarf.h>
 #include <string.h>
@@ -118,10 +119,7 @@ static int reset_file_map(struct unit_builder *b)
 static struct name_slot *find_slot(struct name_slot *slots, size_t mask, uint32_t generation, uint64_t key)
 {
 	uint64_t x = (key ^ key >> 29) * 0x9e3779b97f4a7c15u;
-	size_t i = (x ^ x >> 32) & mask;
-	while (slots[i].generation == generation && slots[i].key != key)
-		i = (i + 1) & mask;
-	return &slots[i];
+	return &slots[PROBE(i, x ^ x >> 32, mask, slots[i].generation != generation || slots[i].key == key)];
 }
 
 static int grow_slots(struct unit_builder *b)

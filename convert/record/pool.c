@@ -1,6 +1,3 @@
-/*
- * pool.c - interning of strings and files by open addressing. Texts are borrowed, never copied.
- */
 #include "convert/record/pool.h"
 
 #include <string.h>
@@ -23,12 +20,11 @@ static uint64_t file_hash(struct pool_file file)
 
 int pool_init(struct pool *pool)
 {
-	*pool = (struct pool){.string_mask = FIRST_SLOTS - 1, .file_mask = FIRST_SLOTS - 1};
-	pool->string_slots = calloc(FIRST_SLOTS, sizeof(*pool->string_slots));
-	pool->file_slots = calloc(FIRST_SLOTS, sizeof(*pool->file_slots));
 	struct pool_string empty = pool_string_of("", 0);
 	uint32_t zero;
-	if (!pool->string_slots || !pool->file_slots || pool_add_string(pool, &empty, &zero) ||
+	*pool = (struct pool){.strings.n = 0};
+	if (index_table_init(&pool->string_table, FIRST_SLOTS) ||
+	    index_table_init(&pool->file_table, FIRST_SLOTS) || pool_add_string(pool, &empty, &zero) ||
 	    pool_add_file(pool, (struct pool_file){0, 0}, &zero))
 		return -ENOMEM;
 	return 0;
@@ -38,83 +34,76 @@ void pool_deinit(struct pool *pool)
 {
 	vec_free(&pool->strings);
 	vec_free(&pool->files);
-	free(pool->string_slots);
-	free(pool->file_slots);
+	index_table_deinit(&pool->string_table);
+	index_table_deinit(&pool->file_table);
 }
 
-static void slot_put(uint32_t *slots, size_t mask, uint64_t hash, uint32_t index)
+/* ---- Strings ---- */
+
+static bool is_string(const struct pool *pool, size_t index, const struct pool_string *s)
 {
-	size_t i = hash & mask;
-	while (slots[i])
-		i = (i + 1) & mask;
-	slots[i] = index + 1;
+	const struct pool_string *t = &pool->strings.v[index];
+	return t->hash == s->hash && t->size == s->size && !memcmp(t->text, s->text, s->size);
 }
 
-/* A table of twice the size, still empty, or NULL. */
-static uint32_t *slots_grow(size_t mask)
+static int widen_strings(struct pool *pool)
 {
-	return mask < SIZE_MAX / 4 / sizeof(uint32_t) ? calloc((mask + 1) * 2, sizeof(uint32_t)) : NULL;
-}
-
-static int strings_grow(struct pool *pool)
-{
-	uint32_t *slots = slots_grow(pool->string_mask);
-	if (!slots)
+	if (index_table_widen(&pool->string_table))
 		return -ENOMEM;
-	pool->string_mask = pool->string_mask * 2 + 1;
 	for (size_t i = 0; i < pool->strings.n; i++)
-		slot_put(slots, pool->string_mask, pool->strings.v[i].hash, (uint32_t)i);
-	free(pool->string_slots);
-	pool->string_slots = slots;
-	return 0;
-}
-
-static int files_grow(struct pool *pool)
-{
-	uint32_t *slots = slots_grow(pool->file_mask);
-	if (!slots)
-		return -ENOMEM;
-	pool->file_mask = pool->file_mask * 2 + 1;
-	for (size_t i = 0; i < pool->files.n; i++)
-		slot_put(slots, pool->file_mask, file_hash(pool->files.v[i]), (uint32_t)i);
-	free(pool->file_slots);
-	pool->file_slots = slots;
+		index_table_add(&pool->string_table, pool->strings.v[i].hash, i);
 	return 0;
 }
 
 int pool_add_string(struct pool *pool, const struct pool_string *s, uint32_t *ret)
 {
-	for (size_t i = s->hash & pool->string_mask; pool->string_slots[i]; i = (i + 1) & pool->string_mask) {
-		const struct pool_string *t = &pool->strings.v[pool->string_slots[i] - 1];
-		if (t->hash == s->hash && t->size == s->size && !memcmp(t->text, s->text, s->size)) {
-			*ret = pool->string_slots[i] - 1;
-			return 0;
-		}
+	const struct index_table *t = &pool->string_table;
+	uint32_t known =
+		t->slots[PROBE(i, s->hash, t->mask, !t->slots[i] || is_string(pool, t->slots[i] - 1, s))];
+	if (known) {
+		*ret = known - 1;
+		return 0;
 	}
-	if (pool->strings.n * 2 > pool->string_mask && strings_grow(pool))
+	if (index_table_is_full(t, pool->strings.n) && widen_strings(pool))
 		return -ENOMEM;
 	if (pool->strings.n >= NO_STRING - 1 || vec_push(&pool->strings, *s))
 		return -ENOMEM;
 	*ret = (uint32_t)(pool->strings.n - 1);
-	slot_put(pool->string_slots, pool->string_mask, s->hash, *ret);
+	index_table_add(&pool->string_table, s->hash, *ret);
+	return 0;
+}
+
+/* ---- Files ---- */
+
+static bool is_file(const struct pool *pool, size_t index, struct pool_file file)
+{
+	return pool->files.v[index].dir == file.dir && pool->files.v[index].base == file.base;
+}
+
+static int widen_files(struct pool *pool)
+{
+	if (index_table_widen(&pool->file_table))
+		return -ENOMEM;
+	for (size_t i = 0; i < pool->files.n; i++)
+		index_table_add(&pool->file_table, file_hash(pool->files.v[i]), i);
 	return 0;
 }
 
 int pool_add_file(struct pool *pool, struct pool_file file, uint32_t *ret)
 {
+	const struct index_table *t = &pool->file_table;
 	uint64_t hash = file_hash(file);
-	for (size_t i = hash & pool->file_mask; pool->file_slots[i]; i = (i + 1) & pool->file_mask) {
-		const struct pool_file *t = &pool->files.v[pool->file_slots[i] - 1];
-		if (t->dir == file.dir && t->base == file.base) {
-			*ret = pool->file_slots[i] - 1;
-			return 0;
-		}
+	uint32_t known =
+		t->slots[PROBE(i, hash, t->mask, !t->slots[i] || is_file(pool, t->slots[i] - 1, file))];
+	if (known) {
+		*ret = known - 1;
+		return 0;
 	}
-	if (pool->files.n * 2 > pool->file_mask && files_grow(pool))
+	if (index_table_is_full(t, pool->files.n) && widen_files(pool))
 		return -ENOMEM;
 	if (pool->files.n >= UINT32_MAX - 1 || vec_push(&pool->files, file))
 		return -ENOMEM;
 	*ret = (uint32_t)(pool->files.n - 1);
-	slot_put(pool->file_slots, pool->file_mask, hash, *ret);
+	index_table_add(&pool->file_table, hash, *ret);
 	return 0;
 }

@@ -1,9 +1,10 @@
 /*
- * pool.h - interned strings and files: equal ones get the same number.
+ * pool.h - interned strings and files: equal ones get the same number. Texts are borrowed, never copied.
  */
 #ifndef CONVERT_RECORD_POOL_H
 #define CONVERT_RECORD_POOL_H
 
+#include "gsym/base/probe.h"
 #include "gsym/base/vec.h"
 
 #define NO_STRING UINT32_MAX
@@ -22,8 +23,7 @@ struct pool_file {
 struct pool {
 	VEC(struct pool_string) strings;
 	VEC(struct pool_file) files;
-	uint32_t *string_slots, *file_slots; /* open addressing; index + 1, 0 = free */
-	size_t string_mask, file_mask;
+	struct index_table string_table, file_table;
 };
 
 int pool_init(struct pool *pool);

@@ -1,75 +1,70 @@
 #include "gsym/codec/filetab.h"
 
-#include "gsym/base/invariant.h"
-
 #include <xxhash.h>
 
 enum {
 	SLOTS_MIN = 256,
 };
 
-int filetab_init(struct filetab *table)
+int filetab_init(struct filetab *files)
 {
 	struct filetab_entry none = {0, 0};
-	*table = (struct filetab){.n_slots = SLOTS_MIN};
-	table->slots = calloc(table->n_slots, sizeof(*table->slots));
-	if (!table->slots || vec_push(&table->entries, none)) {
-		filetab_deinit(table);
+	*files = (struct filetab){.entries.n = 0};
+	if (index_table_init(&files->table, SLOTS_MIN) || vec_push(&files->entries, none)) {
+		filetab_deinit(files);
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-void filetab_deinit(struct filetab *table)
+void filetab_deinit(struct filetab *files)
 {
-	free(table->slots);
-	vec_free(&table->entries);
-	*table = (struct filetab){.n_slots = 0};
+	index_table_deinit(&files->table);
+	vec_free(&files->entries);
 }
 
-/* The slot that holds the index of @entry, or the free one where it belongs. */
-static uint32_t *find(const struct filetab *table, const struct filetab_entry *entry)
+static uint64_t hash_of(const struct filetab_entry *entry)
 {
-	invariant(table->entries.n < table->n_slots); /* else the search would not end */
-	for (size_t i = (size_t)XXH3_64bits(entry, sizeof(*entry));; i++) {
-		uint32_t *slot = &table->slots[i & (table->n_slots - 1)];
-		const struct filetab_entry *at = &table->entries.v[*slot];
-		if (!*slot || (at->dir == entry->dir && at->base == entry->base))
-			return slot;
-	}
+	return XXH3_64bits(entry, sizeof(*entry));
 }
 
-static int grow_slots(struct filetab *table)
+static bool is_entry(const struct filetab *files, size_t index, const struct filetab_entry *entry)
 {
-	uint32_t *slots = calloc(table->n_slots * 2, sizeof(*slots));
-	if (!slots)
+	const struct filetab_entry *at = &files->entries.v[index];
+	return at->dir == entry->dir && at->base == entry->base;
+}
+
+static int widen(struct filetab *files)
+{
+	if (index_table_widen(&files->table))
 		return -ENOMEM;
-	free(table->slots);
-	table->slots = slots;
-	table->n_slots *= 2;
-	for (size_t i = 1; i < table->entries.n; i++)
-		*find(table, &table->entries.v[i]) = (uint32_t)i;
+	for (size_t i = 1; i < files->entries.n; i++)
+		index_table_add(&files->table, hash_of(&files->entries.v[i]), i);
 	return 0;
 }
 
-int filetab_add(struct filetab *table, uint64_t dir, uint64_t base, uint32_t *ret)
+int filetab_add(struct filetab *files, uint64_t dir, uint64_t base, uint32_t *ret)
 {
-	struct filetab_entry entry = {dir, base};
+	const struct filetab_entry entry = {dir, base};
+	const struct index_table *t = &files->table;
 	if (!dir && !base) {
 		*ret = 0;
 		return 0;
 	}
-	if (table->entries.n >= table->n_slots / 2 && grow_slots(table))
+	if (index_table_is_full(t, files->entries.n) && widen(files))
 		return -ENOMEM;
-	uint32_t *slot = find(table, &entry);
-	if (!*slot) {
-		if (table->entries.n >= UINT32_MAX)
-			return -EOVERFLOW;
-		uint32_t index = (uint32_t)table->entries.n;
-		if (vec_push(&table->entries, entry))
-			return -ENOMEM;
-		*slot = index;
+	uint64_t hash = hash_of(&entry);
+	uint32_t known =
+		t->slots[PROBE(i, hash, t->mask, !t->slots[i] || is_entry(files, t->slots[i] - 1, &entry))];
+	if (known) {
+		*ret = known - 1;
+		return 0;
 	}
-	*ret = *slot;
+	if (files->entries.n >= UINT32_MAX)
+		return -EOVERFLOW;
+	if (vec_push(&files->entries, entry))
+		return -ENOMEM;
+	*ret = (uint32_t)(files->entries.n - 1);
+	index_table_add(&files->table, hash, *ret);
 	return 0;
 }

@@ -1,6 +1,7 @@
 #include "gsym/codec/strtab.h"
 
 #include "gsym/base/invariant.h"
+#include "gsym/base/probe.h"
 #include "gsym/base/vec.h"
 
 #include <string.h>
@@ -30,18 +31,18 @@ void strtab_deinit(struct strtab *table)
 	*table = (struct strtab){0};
 }
 
+static bool has(const struct strtab *table, const struct strtab_slot *slot, const char *text, size_t size,
+		uint32_t hash)
+{
+	return slot->hash == hash && slot->size == size && !memcmp(table->bytes + slot->strp, text, size);
+}
+
 /* The slot that holds the string, or the free one where it belongs. */
 static struct strtab_slot *find(const struct strtab *table, const char *text, size_t size, uint32_t hash)
 {
 	invariant(table->used < table->n_slots); /* else the search would not end */
-	for (size_t i = hash;; i++) {
-		struct strtab_slot *slot = &table->slots[i & (table->n_slots - 1)];
-		if (!slot->strp)
-			return slot;
-		if (slot->hash == hash && slot->size == size &&
-		    !memcmp(table->bytes + slot->strp, text, size))
-			return slot;
-	}
+	return &table->slots[PROBE(i, hash, table->n_slots - 1,
+				   !table->slots[i].strp || has(table, &table->slots[i], text, size, hash))];
 }
 
 /* Slots move by their stored hash: no string is read again. */
@@ -51,14 +52,9 @@ static int grow_slots(struct strtab *table)
 	struct strtab_slot *slots = calloc(n, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < table->n_slots; i++) {
-		if (!table->slots[i].strp)
-			continue;
-		size_t at = table->slots[i].hash & (n - 1);
-		while (slots[at].strp)
-			at = (at + 1) & (n - 1);
-		slots[at] = table->slots[i];
-	}
+	for (size_t i = 0; i < table->n_slots; i++)
+		if (table->slots[i].strp)
+			slots[PROBE(k, table->slots[i].hash, n - 1, !slots[k].strp)] = table->slots[i];
 	free(table->slots);
 	table->slots = slots;
 	table->n_slots = n;

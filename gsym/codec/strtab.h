@@ -2,9 +2,8 @@
  * strtab.h - a string table being written: NUL-terminated strings, each stored once, in order of
  * insertion. Offset 0 is the empty string.
  *
- * The hash table of offsets is specialised rather than shared with filetab.h and string_map.h: slots
- * differ (this one keeps size and hash, so that growing reads no string and most mismatches cost no memory
- * access), and lookups are the inner loop of writing. Internal.
+ * Slots of the hash table keep size and hash of their string, so that growing reads no string and most
+ * mismatches cost no other memory access. Internal.
  */
 #ifndef GSYM_CODEC_STRTAB_H
 #define GSYM_CODEC_STRTAB_H
@@ -23,7 +22,7 @@ struct strtab {
 	char *bytes;
 	size_t n, cap;
 	uint64_t limit;            /* the table must not grow past this many bytes */
-	struct strtab_slot *slots; /* open addressing, linear probing, a power of two */
+	struct strtab_slot *slots; /* see probe.h */
 	size_t n_slots, used;
 };
 

@@ -1,6 +1,7 @@
 #include "gsym/write/string_map.h"
 
 #include "gsym/base/invariant.h"
+#include "gsym/base/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,11 +35,8 @@ int string_map_clear(struct string_map *map)
 static struct copied_string *find(const struct string_map *map, uint64_t from)
 {
 	invariant(map->used < map->n_slots); /* else the search would not end */
-	for (uint64_t i = from * 0x9e3779b97f4a7c15 >> 32;; i++) {
-		struct copied_string *slot = &map->slots[i & (map->n_slots - 1)];
-		if (slot->run != map->run || slot->from == from)
-			return slot;
-	}
+	return &map->slots[PROBE(i, from * 0x9e3779b97f4a7c15 >> 32, map->n_slots - 1,
+				 map->slots[i].run != map->run || map->slots[i].from == from)];
 }
 
 bool string_map_find(const struct string_map *map, uint64_t from, uint64_t *ret)

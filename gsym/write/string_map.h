@@ -18,7 +18,7 @@ struct copied_string {
 
 /* Zero-initialised, then string_map_clear(): empty. */
 struct string_map {
-	struct copied_string *slots; /* open addressing, linear probing, a power of two */
+	struct copied_string *slots; /* see probe.h */
 	size_t n_slots, used;
 	uint32_t run;
 };
