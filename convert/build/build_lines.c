@@ -94,7 +94,7 @@ static uint32_t row_behind(const struct line_row *rows, uint32_t first, uint32_t
 	return (uint32_t)PARTITION_POINT(first, end, mid, rows[mid].addr <= addr);
 }
 
-/* Rows of one sequence that hold somewhere in [lo, hi). */
+/* Rows of one sequence that cover an address in [lo, hi). */
 static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
 {
 	const struct line_row *rows = b->lines.rows.v;

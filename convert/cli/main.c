@@ -54,7 +54,7 @@ static int run(int argc, char **argv)
 	return STATUS_USAGE;
 }
 
-/* Output that cannot be written is a failure, whatever the command returned. */
+/* Output that cannot be written is a failure, even if the command succeeded. */
 static int finish(int status)
 {
 	if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -23,8 +23,8 @@ struct verify_options {
  * @options:     how much to compare
  * @ret:         the differences
  *
- * 0 when the comparison was made, whatever it found; -ENODATA when the object file has no DWARF, -ENOEXEC
- * when libdwarf can read no unit, -ENOMEM, or the errnos of object_open().
+ * 0 when the comparison was made, with or without differences; -ENODATA when the object file has no DWARF,
+ * -ENOEXEC when libdwarf can read no unit, -ENOMEM, or the errnos of object_open().
  */
 int verify_against(const char *object_path, const struct gsym_reader *reader,
 		   const struct verify_options *options, struct verify_report *ret, struct gsym_diag *diag);

@@ -186,7 +186,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return 0;
 }
 
-/* Steps over a LEB128 number of either sign, whatever its value. */
+/* Skips a signed or unsigned LEB128 number. */
 static inline void cursor_skip_leb(struct cursor *c)
 {
 	const uint8_t *at = c->pos;

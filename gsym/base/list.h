@@ -1,5 +1,5 @@
 /*
- * list.h - a doubly linked ring with a head, so that an element can leave whatever list it is on.
+ * list.h - a doubly linked ring with a head, so that an element can be removed without its list.
  *
  * An element embeds struct list as its member `link`. Whoever guards the list guards the links.
  */

@@ -15,25 +15,25 @@ static const struct log_format *const formats[] = {
 	&format_markup, &format_apple, &format_android, &format_numbered, &format_kernel, &format_plain,
 };
 
-/* A report of Apple's, held until its images are known. */
+/* An Apple report, buffered until its images are known. */
 struct report {
 	struct text_buf text;
-	size_t done;       /* bytes of it that were given out again */
-	bool after_thread; /* the line before says that frames follow */
-	bool held;         /* lines are added to it */
+	size_t done;       /* bytes replayed */
+	bool after_thread; /* the previous line announces frames */
+	bool held;         /* being buffered */
 	bool saw_images;
-	bool replayed; /* it is being given out */
+	bool replayed; /* being replayed */
 };
 
-/* One in JSON, held from brace to brace. */
+/* A report in JSON, buffered from its opening to its closing brace. */
 struct json_report {
 	struct text_buf text;
 	struct ips_end end;
 	struct ips ips;
-	size_t done, next; /* bytes given out; the frame that comes next */
-	bool announced;    /* the line before says that it follows */
+	size_t done, next; /* bytes replayed; the next frame */
+	bool announced;    /* the previous line is its header */
 	bool held;
-	bool whole; /* as whole as it gets: it is being given out */
+	bool whole; /* complete, or at the limit: being replayed */
 	bool parsed;
 };
 
@@ -45,7 +45,7 @@ struct filter {
 	struct report report;
 	struct json_report json;
 	struct text_buf line; /* the incomplete next line */
-	bool passing;         /* the rest of a line that is too long */
+	bool passing;         /* inside a line that is too long */
 };
 
 struct filter *filter_new(const struct filter_images *images, const struct filter_options *options)
@@ -94,7 +94,7 @@ static int flush(struct filter *f, struct text_buf *out)
 
 /* ---- Lines ---- */
 
-/* The line without what ends it. */
+/* The line without its line ending. */
 static struct text_scan content(const char *line, size_t size)
 {
 	size -= size && line[size - 1] == '\n';
@@ -114,7 +114,7 @@ static size_t find_frames(struct filter *f, struct text_scan line, struct log_fr
 	return 0;
 }
 
-/* Takes one line. 0, or -EAGAIN or -ENOMEM, and it was not taken. */
+/* Processes one line. On -EAGAIN and -ENOMEM it is not consumed. */
 static int take_line(struct filter *f, const char *line, size_t size, struct text_buf *out)
 {
 	struct log_frame frames[LINE_FRAMES_MAX];
@@ -145,7 +145,7 @@ static int take_line(struct filter *f, const char *line, size_t size, struct tex
 
 /* ---- Reports ---- */
 
-/* Gives the report out again, now that as much is known as ever will be. */
+/* Replays the report: no more images will be declared. */
 static int replay(struct filter *f, struct text_buf *out)
 {
 	struct report *r = &f->report;
@@ -168,7 +168,7 @@ static int replay(struct filter *f, struct text_buf *out)
 	return 0;
 }
 
-/* Whether the line belongs to a report that is held, or begins one. */
+/* Whether the line belongs to the buffered report, or begins one. */
 static bool is_report(struct report *r, enum apple_line kind)
 {
 	bool begins = kind == APPLE_FRAME && r->after_thread;
@@ -187,7 +187,7 @@ static int hold(struct filter *f, enum apple_line kind, const char *line, size_t
 	return r->text.failed ? -ENOMEM : 0;
 }
 
-/* Whether the report ends before a line of @kind and @size, because it is whole or because it is too long. */
+/* Whether the report ends before a line of @kind and @size, because it is complete or too long. */
 static bool report_ends(const struct filter *f, enum apple_line kind, size_t size)
 {
 	const struct report *r = &f->report;
@@ -195,7 +195,7 @@ static bool report_ends(const struct filter *f, enum apple_line kind, size_t siz
 			   r->text.n + size > FILTER_REPORT_MAX);
 }
 
-/* Takes one line of the input. */
+/* Processes one line of input. */
 static int take_input(struct filter *f, const char *line, size_t size, struct text_buf *out)
 {
 	enum apple_line kind = apple_line_kind(content(line, size));
@@ -213,7 +213,7 @@ static int take_input(struct filter *f, const char *line, size_t size, struct te
 
 /* ---- Reports in JSON ---- */
 
-/* Puts frame @i onto the stack, with what is between it and the next one in its array. */
+/* Buffers frame @i, with the text up to the next one in its array. */
 static int take_object(struct filter *f, size_t i)
 {
 	struct json_report *r = &f->json;
@@ -275,7 +275,7 @@ static int replay_json(struct filter *f, struct text_buf *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* Holds the bytes that belong to the report and gives their number. */
+/* Buffers the bytes that belong to the report; @ret: their number. */
 static int hold_json(struct filter *f, const char *bytes, size_t size, size_t *ret)
 {
 	struct json_report *r = &f->json;
@@ -290,7 +290,7 @@ static int hold_json(struct filter *f, const char *bytes, size_t size, size_t *r
 
 /* ---- Input ---- */
 
-/* A line that is too long: copies what has been read of it, and later the rest. */
+/* The buffered line is too long: copies it, and the rest of it as it comes. */
 static int pass_line(struct filter *f, struct text_buf *out)
 {
 	int err = f->report.held || f->report.replayed ? replay(f, out) : 0;
@@ -305,7 +305,7 @@ static int pass_line(struct filter *f, struct text_buf *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* Takes what is in f->line, if it is whole or too long. */
+/* Processes f->line if it is complete or too long. */
 static int take_whole(struct filter *f, struct text_buf *out)
 {
 	if (f->json.whole)
@@ -320,7 +320,7 @@ static int take_whole(struct filter *f, struct text_buf *out)
 	return err;
 }
 
-/* Moves bytes up to the end of the line to where they belong, and gives their number. */
+/* Buffers or copies bytes up to the end of the line; @ret: their number. */
 static int take_bytes(struct filter *f, const char *bytes, size_t size, struct text_buf *out, size_t *ret)
 {
 	if (f->json.held || (f->json.announced && !f->line.n && *bytes == '{'))

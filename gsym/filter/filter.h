@@ -22,8 +22,8 @@
 /* What follows the bytes given. */
 enum filter_rest {
 	FILTER_MORE,  /* more bytes */
-	FILTER_PAUSE, /* nothing for now: an open stack ends here. What is not a whole line, or a whole
-			 report, waits */
+	FILTER_PAUSE, /* nothing for now: an open stack ends here; an incomplete line or report stays
+			 buffered */
 	FILTER_END,   /* nothing: the last line may be without its newline */
 };
 
@@ -37,6 +37,7 @@ void filter_free(struct filter *filter);
 /*
  * Processes input.
  *
+ * @filter: from filter_new()
  * @bytes, @size: input; splitting it into calls with FILTER_MORE makes no difference
  * @rest: what follows
  * @out: appended to
@@ -52,7 +53,7 @@ int filter_write(struct filter *filter, const char *bytes, size_t size, enum fil
 /* Counts since filter_new(). */
 struct filter_counts filter_count(const struct filter *filter);
 
-/* Bytes of memory that the filter holds: they have a limit whatever the log. */
+/* Bytes of memory in use; bounded for any input. */
 size_t filter_memory(const struct filter *filter);
 
 #endif

@@ -10,16 +10,16 @@
 
 enum {
 	FILTER_LINE_MAX = 4096,          /* bytes of a line; longer ones are copied unchanged */
-	FILTER_STACK_BYTES = 128 * 1024, /* of the lines of a stack */
-	FILTER_REPORT_MAX = 4 << 20,     /* bytes of a report that is held as a whole */
+	FILTER_STACK_BYTES = 128 * 1024, /* of the lines of one stack */
+	FILTER_REPORT_MAX = 4 << 20,     /* bytes of a report that is buffered as a whole */
 	FILTER_ID_SIZE = 129,            /* an id and a NUL */
-	FILTER_NAME_SIZE = 256,          /* a module's name or path and a NUL; of a longer one the end */
+	FILTER_NAME_SIZE = 256,          /* a module's name or path and a NUL; longer ones keep their end */
 };
 
 /* A module as a log identifies it. */
 struct filter_module {
 	/* Hexadecimal digits in lower case, perhaps with "xxh3-" before them: a build id, a UUID, or a
-	 * Breakpad debug id with its age. "": the log does not say. */
+	 * Breakpad debug id with its age. "": not in the log. */
 	char id[FILTER_ID_SIZE];
 	bool needs_names;            /* frames give a symbol and offset: name_index.h will be used */
 	char name[FILTER_NAME_SIZE]; /* file name or path; "vmlinux" for the kernel itself; "": not known */
@@ -29,12 +29,11 @@ struct filter_module {
 /* Sets the id from @size bytes of text, in any spelling: case, dashes. False, and no id, when it is none. */
 bool filter_module_set_id(struct filter_module *module, const char *text, size_t size);
 
-/* What the caller knows of it. */
+/* The image of a module, from the caller. */
 struct filter_image {
 	const struct gsym_reader *reader;
-	uint64_t base; /* link-time address of what is loaded first: that of the module's beginning in memory
-			*/
-	bool has_ada;  /* some of it is written in Ada: its names are demangled so, too */
+	uint64_t base; /* link-time address of the first byte that is loaded */
+	bool has_ada;  /* partly written in Ada: demangle names of Ada, too */
 };
 
 struct filter_images {
@@ -50,14 +49,13 @@ struct filter_images {
 
 struct filter_options {
 	enum demangle_mode demangle;
-	/* Directories that are left out at the beginning of paths: the first that fits. Borrowed for as long
-	 * as the filter lives. */
+	/* Directories to strip from the beginning of paths; the first match counts. Borrowed for the lifetime
+	 * of the filter. */
 	const char *const *strip;
 	size_t n_strip;
 };
 
-/* Addresses and names of places in code that were met so far, and those of them that are in known functions.
- */
+/* Code addresses and symbols in the input so far, and those of them that were resolved to a function. */
 struct filter_counts {
 	uint64_t met, found;
 };

@@ -19,10 +19,10 @@ enum {
 	FRAME_NONE = UINT32_MAX,
 };
 
-/* What an address counts from. */
+/* What an address is relative to. */
 enum frame_space {
-	FRAME_LINK, /* nothing: the addresses of the file */
-	FRAME_RVA,  /* the beginning of the module in memory */
+	FRAME_LINK, /* nothing: a link-time address */
+	FRAME_RVA,  /* the load address of the module */
 	FRAME_NAME, /* @symbol */
 };
 
@@ -47,11 +47,11 @@ struct log_frame {
 	struct filter_module module;
 	uint64_t address;                /* offset from the symbol, in FRAME_NAME */
 	uint64_t shown;                  /* STYLE_BACKTRACE: the address in memory */
-	uint64_t symbol_size;            /* FRAME_NAME: what the log says of it, 0 = nothing */
+	uint64_t symbol_size;            /* FRAME_NAME: the size in the log; 0: none */
 	uint32_t symbol_from, symbol_to; /* FRAME_NAME, STYLE_SYMBOL: the name, in the line */
 	uint32_t from, to;               /* bytes of the line that the answer replaces */
-	uint32_t tail; /* from here to @to the original text is kept after an answer without a line */
-	uint32_t label_from, label_to; /* STYLE_APPLE: how the line calls the module */
+	uint32_t tail; /* the original text from here to @to is kept if the answer has no line */
+	uint32_t label_from, label_to; /* STYLE_APPLE: the label of the module */
 	uint32_t number;               /* of the frame in its stack */
 	uint64_t thread; /* identifies the stack where a log interleaves several; 0 = not stated */
 	uint8_t space;   /* enum frame_space */
@@ -77,7 +77,7 @@ struct log_module {
 	uint64_t start, size; /* in memory */
 };
 
-/* Markup: a piece of memory that shows a module. */
+/* Markup: a range of memory that a module is mapped to. */
 struct log_mapping {
 	uint64_t start, size, relative; /* @relative: the address of @start in the module's file */
 	uint64_t key;
@@ -97,13 +97,13 @@ struct log_context {
 
 /* What a line without frames means for the stack before it. */
 enum gap {
-	GAP_ENDS,   /* no more of it */
+	GAP_ENDS,   /* it is complete */
 	GAP_INSIDE, /* it continues */
-	GAP_HEAD,   /* it continues only if just the head was seen */
+	GAP_HEAD,   /* it continues if only the head has been seen */
 };
 
 struct log_format {
-	/* Writes the frames of the line to @ret and says how many there are. */
+	/* Parses the frames of the line into @ret and returns their number. */
 	size_t (*find)(const struct log_context *context, struct text_scan line,
 		       struct log_frame ret[static LINE_FRAMES_MAX]);
 	/* Learns from a line without frames of this format. 0 or -ENOMEM. NULL: nothing to learn. */
@@ -115,7 +115,7 @@ struct log_format {
 extern const struct log_format format_apple, format_kernel, format_numbered, format_android, format_markup,
 	format_plain;
 
-/* ---- Apple's reports: what the filter has to know, to hold them ---- */
+/* ---- Apple's reports: kinds of lines, by which the filter buffers a report as a whole ---- */
 
 enum apple_line {
 	APPLE_OTHER,
@@ -129,16 +129,16 @@ enum apple_line apple_line_kind(struct text_scan line);
 
 /* ---- Modules: log_modules.c ---- */
 
-/* Writes the id that is in [from, to): digits, dashes left out. False when it is none. */
+/* Sets the id to the hexadecimal digits in [from, to), without dashes. False, and no id, if it is none. */
 bool module_set_id(struct filter_module *module, const char *from, const char *to);
 void module_set_name(struct filter_module *module, const char *from, const char *to);
 
-/* Adds @module, in place of one with its key, if @keyed, or its name. 0 or -ENOMEM. Beyond MODULES_MAX it is
+/* Adds @module, or replaces the one with its key (@keyed) or name. 0 or -ENOMEM. Beyond MODULES_MAX it is
  * dropped. */
 int modules_add(struct log_modules *modules, const struct log_module *module, bool keyed);
 const struct log_module *modules_by_address(const struct log_modules *modules, uint64_t address);
 const struct log_module *modules_by_key(const struct log_modules *modules, uint64_t key);
-/* By name, or by the last parts of its path. */
+/* By name, or by the last components of its path. */
 const struct log_module *modules_by_name(const struct log_modules *modules, const char *from, const char *to);
 
 void log_context_deinit(struct log_context *context);

@@ -24,7 +24,7 @@ static const struct gsym_frame *frame_of(const struct frame_output *p)
 	return &p->answer->frames[p->index];
 }
 
-/* ---- Words ---- */
+/* ---- Parts of an answer ---- */
 
 static void write_name_as(const struct frame_output *p, enum escape_style style)
 {
@@ -42,7 +42,7 @@ static void write_name(const struct frame_output *p)
 	write_name_as(p, ESCAPE_TEXT);
 }
 
-/* The part of the line from @from to @to. */
+/* Copies [@from, @to) of the line. */
 static void write_original(const struct frame_output *p, uint32_t from, uint32_t to)
 {
 	text_bytes(p->out, p->line->text + from, to - from);
@@ -59,7 +59,7 @@ static void write_number(const struct frame_output *p)
 	text_dec(p->out, frame_of(p)->line);
 }
 
-/* Takes a directory from the path that begins at @from. */
+/* Strips a directory from the path at @from. */
 static void strip_path(struct text_buf *out, size_t from, const struct filter_options *options)
 {
 	for (size_t i = 0; i < options->n_strip; i++) {
@@ -84,7 +84,7 @@ static void write_position(const struct frame_output *p)
 	write_number(p);
 }
 
-/* The function's offset, from the address as the log has it. */
+/* The offset in the function of the address in the log. */
 static uint64_t offset_of(const struct frame_output *p)
 {
 	return frame_of(p)->offset + (p->resolved->kind == PC_RETURN);
@@ -271,13 +271,13 @@ enum many {
 	LINES,    /* a line for each frame */
 	OBJECTS,  /* an object for each frame */
 	ONE_LINE, /* all of them */
-	FIRST,    /* the innermost alone */
+	FIRST,    /* the innermost only */
 };
 
 static const struct {
 	void (*write)(const struct frame_output *p);
 	enum many many;
-	bool wants_line; /* without one the log says as much */
+	bool wants_line; /* an answer without a line adds nothing to the log */
 	unsigned lookup; /* enum gsym_lookup_flags */
 } styles[] = {
 	[STYLE_APPLE] = {apple, LINES, false, GSYM_LOOKUP_FIRST_ROW},
@@ -316,7 +316,7 @@ static bool find_answer(const struct stack_resolver *resolver, const struct log_
 	return !styles[frame->style].wants_line || frame_has_file(&answer->frames[0]);
 }
 
-/* What ends this line ends those before it. */
+/* Added lines have the line ending of the original. */
 static void write_end(const struct frame_output *p)
 {
 	const struct resolved_line *line = p->line;
@@ -324,7 +324,7 @@ static void write_end(const struct frame_output *p)
 	text_str(p->out, has_return ? "\r\n" : "\n");
 }
 
-/* Appends the answer to frame @i in its place. @alone: there is room for more lines. */
+/* Appends the answer in place of frame @i. @alone: it is the only one of its line, so lines can be added. */
 static void write_frame(struct frame_output *p, size_t i, bool alone)
 {
 	enum many many = styles[p->frame->style].many;

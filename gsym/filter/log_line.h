@@ -1,4 +1,4 @@
-/* log_line.h - lines with their frames replaced by answers, as each format has them. */
+/* log_line.h - lines with their frames replaced by answers, in the style of each log. */
 #ifndef GSYM_FILTER_LOG_LINE_H
 #define GSYM_FILTER_LOG_LINE_H
 
@@ -15,8 +15,14 @@ struct resolved_line {
 };
 
 /*
- * Appends the line. A frame without an answer stays as it is. Inlined calls get lines of their own before
- * the function's, in formats with a line for each frame.
+ * Appends the line. A frame without an answer is copied unchanged. Inlined calls get lines of their own
+ * before the function's, in formats with a line for each frame.
+ *
+ * @out: appended to; its errors are sticky
+ * @line: the line, with its frames after stack_resolver_run()
+ * @resolver: the resolver of these frames, not run again since
+ * @answer: scratch of the caller, reused between calls
+ * @options: of the filter
  */
 void log_line_write(struct text_buf *out, const struct resolved_line *line,
 		    const struct stack_resolver *resolver, struct gsym_answer *answer,

@@ -1,3 +1,4 @@
+/* log_modules.c - modules that a log declares: bounded lists, searched linearly. */
 #include "gsym/filter/log_format.h"
 
 bool module_set_id(struct filter_module *module, const char *from, const char *to)
@@ -28,7 +29,7 @@ bool filter_module_set_id(struct filter_module *module, const char *text, size_t
 	return module_set_id(module, text, text + size);
 }
 
-/* Where the name ends: the system calls files so that are gone. */
+/* The end of the name without " (deleted)", which Linux appends for unlinked files. */
 static const char *before_deleted(const char *from, const char *to)
 {
 	static const char deleted[] = " (deleted)";

@@ -1,6 +1,6 @@
 /*
- * Thompson's construction: a pattern is parsed to a tree, the tree compiled to a program of an NFA, and
- * the matcher advances the set of all its states over the name in lockstep, without backtracking.
+ * pattern.c - Thompson's construction: a pattern is parsed to a tree, the tree compiled to a program of an
+ * NFA, and the matcher advances the set of all its states over the name in lockstep, without backtracking.
  */
 #include "gsym/filter/pattern.h"
 
@@ -59,7 +59,8 @@ struct pattern_parser {
 	struct pattern *p;
 	const char *at;
 	unsigned depth;
-	unsigned emitted; /* nodes; those that make no step could be repeated for ever */
+	unsigned emitted; /* nodes, since repeated ones that make no step are not limited by
+			     PATTERN_PROGRAM_MAX */
 	int err;
 };
 
@@ -190,7 +191,7 @@ static uint16_t parse_bracket(struct pattern_parser *s)
 	return add_set(s, set);
 }
 
-/* ---- Everything else ---- */
+/* ---- Atoms, repetitions, alternatives ---- */
 
 static uint16_t parse_or(struct pattern_parser *s);
 
@@ -205,7 +206,7 @@ static uint16_t parse_escape(struct pattern_parser *s)
 			set_invert(&set);
 		return add_set(s, set);
 	}
-	/* The end, a back reference, or an assertion of GNU's. */
+	/* The end of the pattern; a back reference or an assertion of GNU, which are not supported. */
 	if (!c || (c >= '1' && c <= '9') || strchr("bB<>`'", c))
 		return fail(s, -EINVAL);
 	return add_node(s, (struct pattern_node){.kind = NODE_BYTE, .c = (uint8_t)c});
@@ -347,7 +348,7 @@ static void emit_or(struct pattern_parser *s, struct pattern_node node)
 		s->p->program.v[jump].x = here(s);
 }
 
-/* @index or nothing, and with @again any number of times. */
+/* @index zero or one time, with @again any number of times. */
 static void emit_optional(struct pattern_parser *s, uint16_t index, bool again)
 {
 	uint16_t split = emit(s, (struct pattern_step){.op = OP_SPLIT});
@@ -370,8 +371,8 @@ static void emit_repeat(struct pattern_parser *s, struct pattern_node node)
 		emit_optional(s, node.a, false);
 }
 
-/* Recursion goes as deep as the tree: down the left arms of CAT and OR the tree is a list, which is walked
- * instead. */
+/* A concatenation is a list along its left operands, which is iterated: recursion would be as deep as the
+ * pattern is long. */
 static void emit_list(struct pattern_parser *s, uint16_t index)
 {
 	uint16_t parts[PATTERN_SIZE_MAX + 1];
@@ -422,7 +423,7 @@ int pattern_compile(struct pattern *pattern, const char *text)
 
 /* ---- The matcher ---- */
 
-/* A set of steps: which they are, in the order they came, and where each one stands among them. */
+/* A sparse set of steps: its members in order of insertion, and the position of each among them. */
 struct state_list {
 	uint16_t *steps, *places;
 	size_t n;
@@ -446,7 +447,7 @@ static bool list_add(struct state_list *list, uint16_t step)
 	return true;
 }
 
-/* Adds @step and all it leads to without eating a byte. The stack never holds more than two for each step. */
+/* Adds the epsilon closure of @step. The stack holds at most two entries for each step. */
 static void follow(struct search *s, struct state_list *list, uint16_t step)
 {
 	size_t n = 0;
@@ -467,7 +468,7 @@ static void follow(struct search *s, struct state_list *list, uint16_t step)
 	}
 }
 
-static bool eats(const struct pattern *p, const struct pattern_step *step, uint8_t c)
+static bool accepts(const struct pattern *p, const struct pattern_step *step, uint8_t c)
 {
 	return step->op == OP_ANY || (step->op == OP_BYTE && step->c == c) ||
 	       (step->op == OP_SET && set_has(&p->sets.v[step->x], c));
@@ -485,11 +486,11 @@ static bool run(struct search *s, const char *name, size_t size, uint64_t *budge
 		s->at_begin = false;
 		s->at_end = at + 1 == size;
 		for (size_t i = 0; i < s->now.n; i++)
-			if (eats(s->p, &s->p->program.v[s->now.steps[i]], (uint8_t)name[at]))
+			if (accepts(s->p, &s->p->program.v[s->now.steps[i]], (uint8_t)name[at]))
 				follow(s, &s->next, (uint16_t)(s->now.steps[i] + 1));
-		struct state_list eaten = s->now;
+		struct state_list consumed = s->now;
 		s->now = s->next;
-		s->next = eaten;
+		s->next = consumed;
 		s->next.n = 0;
 	}
 	return s->matched;

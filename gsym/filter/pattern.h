@@ -23,7 +23,7 @@ struct pattern_step;
 struct pattern_set;
 struct pattern_node;
 
-/* A compiled pattern; zero-initialised is none. May be compiled into again and again. */
+/* A compiled pattern; zero-initialised is none. pattern_compile() reuses its memory. */
 struct pattern {
 	VEC(struct pattern_step) program;
 	VEC(struct pattern_set) sets;
@@ -37,8 +37,8 @@ void pattern_deinit(struct pattern *pattern);
 int pattern_compile(struct pattern *pattern, const char *text);
 
 /*
- * Whether the pattern matches somewhere in the @size bytes of @name. Each step of the search is taken from
- * @budget; when that is used up, nothing matches.
+ * Whether the pattern matches a substring of @name, of @size bytes. Each step of the search decrements
+ * @budget; once it is exhausted, nothing matches.
  */
 bool pattern_search(struct pattern *pattern, const char *name, size_t size, uint64_t *budget);
 

@@ -53,7 +53,7 @@ static bool is_same_module(const struct filter_module *a, const struct filter_mo
 	       a->needs_names == b->needs_names;
 }
 
-/* The frame before @i with the same module, or @i. */
+/* The last frame before @i with the same module, or @i. */
 static size_t find_same(const struct pending_stack *stack, size_t i)
 {
 	for (size_t k = i; k-- > 0;)
@@ -95,7 +95,7 @@ static int find_images(struct pending_stack *stack, const struct filter_images *
 
 /* ---- Addresses ---- */
 
-/* How well a function fits what the log says of its size: 2, 1, or 0 for not at all. */
+/* How well the size of a function matches the logged one: 2 equal, 1 but for padding, 0 not at all. */
 static unsigned fit(const struct name_hit *hit, const struct log_frame *frame)
 {
 	if (!frame->symbol_size || hit->size == frame->symbol_size)

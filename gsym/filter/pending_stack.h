@@ -1,4 +1,4 @@
-/* pending_stack.h - the stacks being buffered: resolved and written together. */
+/* pending_stack.h - the buffered stacks, which are resolved and written together. */
 #ifndef GSYM_FILTER_PENDING_STACK_H
 #define GSYM_FILTER_PENDING_STACK_H
 
@@ -6,7 +6,7 @@
 
 struct pending_stack {
 	struct stack_buffer buffer;
-	/* While it is resolved. */
+	/* Scratch of pending_stack_flush(). */
 	VEC(struct filter_image) images;     /* of each frame; reader NULL: none */
 	VEC(struct resolver_frame) resolved; /* of each frame */
 	VEC(struct resolver_frame) ordered;  /* the same, in the order of calls */

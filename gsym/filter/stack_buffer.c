@@ -66,7 +66,7 @@ static bool continues(const struct stack_buffer *buffer, const struct call_chain
 	return !last->has_number || next->number == last->number || next->number == last->number + 1;
 }
 
-/* Whether a chain but @except is open and stays so one line more. */
+/* Whether a chain other than @except is open, and will be after one more line. */
 static bool is_open(const struct stack_buffer *buffer, const struct call_chain *except)
 {
 	for (size_t i = 0; i < buffer->n_open; i++)
@@ -76,7 +76,7 @@ static bool is_open(const struct stack_buffer *buffer, const struct call_chain *
 	return false;
 }
 
-/* Counts another buffered line for all chains. */
+/* Ages all chains by one line. */
 static void pass(struct stack_buffer *buffer)
 {
 	for (size_t i = 0; i < buffer->n_open; i++)
@@ -88,7 +88,7 @@ static struct call_chain *begin(struct stack_buffer *buffer, uint64_t thread)
 {
 	struct call_chain *chain = buffer->chains;
 	while (chain < buffer->chains + buffer->n_open && chain->open)
-		chain++; /* not to the end: stack_buffer_continues() lets no more be made */
+		chain++; /* bounded: stack_buffer_continues() limits the number of chains */
 	if (chain == buffer->chains + buffer->n_open)
 		buffer->n_open++;
 	*chain = (struct call_chain){
@@ -96,7 +96,7 @@ static struct call_chain *begin(struct stack_buffer *buffer, uint64_t thread)
 	return chain;
 }
 
-/* Links the frame added last, that of the line added last. */
+/* Adds the last frame, which is on the last line, to its chain. */
 static void link_frame(struct stack_buffer *buffer)
 {
 	uint32_t index = (uint32_t)buffer->frames.n - 1, line_index = (uint32_t)buffer->lines.n - 1;

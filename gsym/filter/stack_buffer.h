@@ -34,7 +34,7 @@ struct call_chain {
 	uint64_t thread;
 	uint32_t number;
 	uint32_t last; /* frame */
-	uint32_t head; /* the frame that is the head, while no other was there; else FRAME_NONE */
+	uint32_t head; /* the frame of the head, until a caller follows; else FRAME_NONE */
 	uint32_t head_line;
 	uint32_t quiet; /* lines since the last frame */
 	bool open;
@@ -46,8 +46,8 @@ struct stack_buffer {
 	VEC(struct buffered_line) lines;
 	VEC(struct log_frame) frames;
 	struct call_chain chains[CHAINS_MAX];
-	uint32_t n_open;   /* chains[] that are or were open */
-	uint32_t n_chains; /* that frames belong to */
+	uint32_t n_open;   /* entries of chains[] in use, open or closed */
+	uint32_t n_chains; /* numbers given to chains since the reset */
 };
 
 void stack_buffer_deinit(struct stack_buffer *buffer);
@@ -56,7 +56,14 @@ size_t stack_buffer_memory(const struct stack_buffer *buffer);
 /* Empties the buffer. */
 void stack_buffer_reset(struct stack_buffer *buffer);
 
-/* Whether the line with the @n @frames of @format continues what is buffered. */
+/*
+ * Whether a line continues the buffered stacks, and there is space for it.
+ *
+ * @buffer: the lines before
+ * @format: the log format that found the frames; NULL: a report in JSON
+ * @line, @size: the line, bytes
+ * @frames, @n: its frames, at least one
+ */
 bool stack_buffer_continues(const struct stack_buffer *buffer, const struct log_format *format,
 			    const char *line, size_t size, const struct log_frame *frames, size_t n);
 
@@ -66,7 +73,7 @@ bool stack_buffer_continues(const struct stack_buffer *buffer, const struct log_
  */
 bool stack_buffer_spans(const struct stack_buffer *buffer, struct text_scan text, size_t size);
 
-/* Buffers the line, and sets @chain and @same of its frames. 0 or -ENOMEM. */
+/* Buffers the line, and sets @chain and @same of its frames. Parameters as above. 0 or -ENOMEM. */
 int stack_buffer_add(struct stack_buffer *buffer, const struct log_format *format, const char *line,
 		     size_t size, const struct log_frame *frames, size_t n);
 

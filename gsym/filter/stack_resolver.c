@@ -15,7 +15,7 @@ enum {
 	BODIES_BUDGET = 256 * 1024,       /* candidates examined */
 	SITES_BUDGET = 64 * 1024 * 1024,  /* bytes of lists of call sites read */
 	SEARCH_BUDGET = 64 * 1024 * 1024, /* steps of regular expressions */
-	FIXED_INSN = 4,       /* bytes of every instruction, on machines where they are all the same */
+	FIXED_INSN = 4,       /* bytes of an instruction, on machines where all have the same size */
 	NAME_SIZE_MAX = 4096, /* longer names neither match nor are matched */
 };
 
@@ -112,7 +112,7 @@ static int add_patterns(struct candidate_scan *pass, struct candidate *body,
 		for (uint32_t k = 0; !err && k < site->n_patterns; k++)
 			err = add_pattern(pass, body, d->patterns.v[site->first_pattern + k], site->flags);
 	}
-	return err == -ENOMEM ? err : 0; /* a damaged list says nothing */
+	return err == -ENOMEM ? err : 0; /* a damaged list sets no expectation */
 }
 
 static int add_body(void *user, const struct function_info *record, struct gsym_diag *diag)
@@ -196,7 +196,7 @@ static bool keep_equal(struct stack_resolver *w, bool same_image)
 	return any;
 }
 
-/* Likewise those that match. */
+/* Keeps the functions that an expected pattern matches; false when there is none. */
 static bool keep_matching(struct stack_resolver *w, bool same_image)
 {
 	const struct expectation *e = &w->expected;
@@ -216,7 +216,7 @@ static bool keep_matching(struct stack_resolver *w, bool same_image)
 	return any;
 }
 
-/* The call was found. What can only be about frames of other images may still be about one further in. */
+/* The expected callee was found. Patterns that only apply to other images remain, for a frame further in. */
 static void meet(struct expectation *e, bool same_image)
 {
 	size_t n = 0;
@@ -250,7 +250,7 @@ static void apply(struct stack_resolver *w, const struct gsym_reader *reader)
 		e->from = NULL;
 }
 
-/* Of several functions that are left, keeps the one that the log names, if it is there. */
+/* Of several functions kept, keeps only the one that the log names, if it is among them. */
 static void prefer(struct stack_resolver *w, uint32_t which)
 {
 	bool there = false;

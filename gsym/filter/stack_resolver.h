@@ -2,7 +2,7 @@
  * stack_resolver.h - a stack of addresses resolved as a whole.
  *
  * Identical code folding leaves one body for several functions, and an address in it belongs to any of
- * them, but the caller's record tells which one it called. So a stack is resolved from the outermost frame
+ * them, but the call sites of the caller identify its callee. So a stack is resolved from the outermost frame
  * inwards, and each frame sets the expected callees of the next: those of the call site (gsym(5), "Call
  * sites") at its return address.
  *
@@ -31,31 +31,30 @@ enum frame_pc {
 	PC_EXACT,  /* the address of the instruction itself: the innermost frame, or one that was interrupted
 		    */
 	PC_RETURN, /* a return address */
-	PC_ADJUSTED, /* a return address from which the writer of the stack has taken something, to be within
-			 the call */
+	PC_ADJUSTED, /* a return address that the writer of the stack has moved back into the call */
 };
 
 enum {
 	RESOLVER_ANY_BODY = UINT32_MAX,
-	STACK_FRAMES_MAX = 512,      /* of a stack: more are the caller's to split */
-	STACK_CANDIDATES_MAX = 4096, /* of functions at one address: of more, the first are candidates */
+	STACK_FRAMES_MAX = 512,      /* of a stack; the caller splits longer ones */
+	STACK_CANDIDATES_MAX = 4096, /* functions at one address that are considered */
 };
 
 struct resolver_frame {
-	/* What is asked. */
-	const struct gsym_reader *reader; /* NULL: nothing is known of the frame's image */
+	/* Input. */
+	const struct gsym_reader *reader; /* NULL: the image is not known */
 	uint64_t address;                 /* link-time */
-	uint32_t which; /* RESOLVER_ANY_BODY, or the one that the log names, which holds if the calls say
-			 * nothing
+	uint32_t which; /* the function that the log names, for when no call site decides; or
+			 * RESOLVER_ANY_BODY
 			 */
 	uint8_t kind;   /* enum frame_pc */
 	bool apart;     /* not part of the call chain: neither expected nor setting an expectation */
-	bool outermost; /* no caller is known: the frames after it are another stack's */
-	/* What is answered. */
+	bool outermost; /* the last of its stack: the frames after it are another's */
+	/* Output. */
 	int err;             /* 0; -ENOENT: in no function; -EBADMSG: the record is damaged */
-	uint64_t looked_up;  /* the address that frames and lines are those of */
+	uint64_t looked_up;  /* of a return address, one within the call */
 	uint32_t n_bodies;   /* functions that share the code */
-	uint32_t first_kept; /* those left of them, in stack_resolver_body() */
+	uint32_t first_kept; /* the first of those kept */
 	uint32_t n_kept;     /* at least 1 if err is 0 */
 };
 
@@ -75,7 +74,15 @@ int stack_resolver_run(struct stack_resolver *resolver, struct resolver_frame *f
 uint32_t stack_resolver_body(const struct stack_resolver *resolver, const struct resolver_frame *frame,
 			     uint32_t i);
 
-/* gsym_lookup_flags() for that function. */
+/*
+ * gsym_lookup_flags() for a candidate; its errnos.
+ *
+ * @resolver: as run for @frame
+ * @frame: with err 0
+ * @i: candidate, below n_kept
+ * @flags: enum gsym_lookup_flags
+ * @answer: written
+ */
 int stack_resolver_answer(const struct stack_resolver *resolver, const struct resolver_frame *frame,
 			  uint32_t i, unsigned flags, struct gsym_answer *answer);
 

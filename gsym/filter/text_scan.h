@@ -36,7 +36,7 @@ static inline bool scan_bytes(struct text_scan *s, const char *bytes, size_t siz
 
 #define scan_lit(s, literal) scan_bytes((s), "" literal, sizeof(literal) - 1)
 
-/* Blanks and tabs: how many. */
+/* Skips blanks and tabs, and returns their number. */
 static inline size_t scan_blanks(struct text_scan *s)
 {
 	const char *from = s->at;
@@ -45,7 +45,7 @@ static inline size_t scan_blanks(struct text_scan *s)
 	return (size_t)(s->at - from);
 }
 
-/* Bytes of words: letters, digits, '_' and what is not ASCII. */
+/* Bytes of identifiers: letters, digits, '_' and all but ASCII. */
 static inline bool is_word(char c)
 {
 	return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' ||
@@ -69,7 +69,7 @@ static inline bool scan_digits(struct text_scan *s, size_t least, uint64_t *ret)
 	return true;
 }
 
-/* "0x" and such digits. */
+/* "0x" and hexadecimal digits. */
 static inline bool scan_hex(struct text_scan *s, uint64_t *ret)
 {
 	struct text_scan t = *s;
@@ -94,7 +94,7 @@ static inline bool scan_decimal(struct text_scan *s, uint64_t *ret)
 	return true;
 }
 
-/* Whether a terminal's colour, "\x1b[1;31m", ends before @at: its last letter is none of a word. */
+/* Whether an SGR sequence (colour), such as "\x1b[1;31m", ends at @at: its 'm' does not belong to a word. */
 static inline bool is_after_colour(const char *begin, const char *at)
 {
 	if (at == begin || at[-1] != 'm')
@@ -104,7 +104,7 @@ static inline bool is_after_colour(const char *begin, const char *at)
 	return at - begin >= 2 && at[-1] == '[' && at[-2] == '\x1b';
 }
 
-/* Where the word at @from begins, if a colour's end was taken for a part of it. */
+/* The beginning of the word in [from, to), which may begin with the end of an SGR sequence. */
 static inline const char *after_colour(const char *begin, const char *from, const char *to)
 {
 	const char *letter = memchr(from, 'm', (size_t)(to - from));

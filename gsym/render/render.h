@@ -2,7 +2,8 @@
  * render.h - answers as text.
  *
  * Pure: frames in, bytes out. The formats are those of gsymfs(1), and every record ends with a newline. Names
- * and paths come from untrusted files: each format escapes whatever could forge a line or reach a terminal.
+ * and paths come from untrusted files: each format escapes bytes that could forge a line or control a
+ * terminal.
  */
 #ifndef GSYM_RENDER_RENDER_H
 #define GSYM_RENDER_RENDER_H

@@ -7,11 +7,10 @@
 #include <string.h>
 
 enum {
-	/* Overlapping strings, which no producer makes, may grow when they are copied, but not without bound.
-	 */
+	/* Overlapping strings, which no producer emits, take more bytes when copied; this is the limit. */
 	STRINGS_GROWTH = 4,
 	STRINGS_LEAST = 64 * 1024,
-	/* How often the bytes of the file may be read as records: many addresses may share a large one. */
+	/* Bytes of records decoded, in sizes of the file: many addresses may share a large record. */
 	RECORDS_SHARED = 16,
 };
 
@@ -133,7 +132,7 @@ int copy_tables(struct copier *c, struct gsym_diag *diag)
 	return err;
 }
 
-/* Name, lines and inlined calls of @in. The vectors have room: nothing moves. */
+/* Name, lines and inlined calls of @in. The vectors are reserved: pointers into them stay valid. */
 static int translate_code(struct copier *c, const struct gsym_func *in, struct gsym_func *out,
 			  struct gsym_diag *diag)
 {
@@ -155,7 +154,7 @@ static int translate_code(struct copier *c, const struct gsym_func *in, struct g
 	return err;
 }
 
-/* What call sites call; the sites themselves stay as they are. */
+/* The callees of call sites; the sites themselves need no translation. */
 static int translate_patterns(struct copier *c, const struct gsym_func *in, struct gsym_func *out,
 			      struct gsym_diag *diag)
 {
@@ -181,7 +180,7 @@ static int translate_merged(struct copier *c, const struct gsym_func *in, struct
 	return err;
 }
 
-/* Empties the vectors and makes room for all of @in, and for one more: then each has an address to add to. */
+/* Empties the vectors and reserves them for all of @in and one more, so that none of them is NULL. */
 static int make_room(struct copier *c, const struct gsym_func *in)
 {
 	size_t rows = in->n_rows + 1, inlines = in->n_inlines + 1, patterns = in->n_patterns + 1;

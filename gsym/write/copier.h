@@ -13,7 +13,7 @@
 #include "gsym/gsym.h"
 #include "gsym/write/string_map.h"
 
-/* What a file of the old table has become; known when @run is that of the copier. */
+/* The new index of an entry of the old file table; valid if @run is that of the copier. */
 struct copied_file {
 	uint32_t run;
 	uint32_t index;
@@ -27,7 +27,7 @@ struct copier {
 	struct copied_file *files; /* by index in @from */
 	uint32_t run;              /* counts the files filled */
 	uint64_t string_bytes;     /* added to @to, duplicates counted each time */
-	/* the function under way, translated */
+	/* the function being copied, translated */
 	VEC(struct gsym_row) rows;
 	VEC(struct gsym_inline) inlines;
 	VEC(uint64_t) patterns;
@@ -42,19 +42,19 @@ void copier_deinit(struct copier *c);
  * borrowed. */
 struct gsym_writer_options copier_options(const struct gsym_reader *from);
 
-/* From now on fills @to, which is borrowed and holds nothing. 0 or -ENOMEM. */
+/* Begins to fill @to, which is borrowed and empty. 0 or -ENOMEM. */
 int copier_begin(struct copier *c, struct gsym_writer *to);
 
 /*
- * Copies all strings and all files, those that no function refers to included, in their order. In a file that
- * gsym wrote every one gets the number it had. -EBADMSG when files are damaged, which are left out.
+ * Copies all strings and files in their order, unreferenced ones included. Those of a file that gsym wrote
+ * keep their offsets and indexes. -EBADMSG when files are damaged, which are left out.
  */
 int copy_tables(struct copier *c, struct gsym_diag *diag);
 
 /*
  * Copies function @index; functions come in the order of the file. @ret is the function as it is in the old
- * file, valid until the next call. -EBADMSG for a damaged record, or when those copied before took too much
- * by sharing their bytes; else what the writer says.
+ * file, valid until the next call. -EBADMSG for a damaged record, or when records that share
+ * their bytes exceed the limit on decoding; else an error of the writer.
  */
 int copy_function(struct copier *c, uint32_t index, struct gsym_func *ret, struct gsym_diag *diag);
 

@@ -1,6 +1,6 @@
 /*
- * The order of sections, gsym(5) "Version 1" and "Version 2". Both versions share it; version 2 has the UUID
- * in front and directory entries for all, version 1 has fields of 32 bits and so ends at 4 GiB.
+ * layout.c - the order of sections, gsym(5) "Version 1" and "Version 2". Both versions share it; version 2
+ * has the UUID in front and directory entries for all, version 1 has fields of 32 bits and so ends at 4 GiB.
  */
 #include "gsym/write/layout.h"
 

@@ -1,5 +1,5 @@
 /*
- * layout.h - where the sections of a file being written go. Pure arithmetic. Internal.
+ * layout.h - offsets of the sections of a file being written. Pure arithmetic. Internal.
  */
 #ifndef GSYM_WRITE_LAYOUT_H
 #define GSYM_WRITE_LAYOUT_H
@@ -7,7 +7,7 @@
 #include "gsym/codec/format.h"
 #include "gsym/gsym.h"
 
-/* What is known once all functions are there. */
+/* Sizes and counts, known once all functions have been added. */
 struct layout_input {
 	uint16_t version;
 	uint64_t num_addresses;
@@ -15,7 +15,7 @@ struct layout_input {
 	uint64_t num_files;
 	uint64_t strtab_size;
 	uint64_t records_size;
-	uint64_t last_record; /* where the last record begins, from the first */
+	uint64_t last_record; /* offset of the last record from the first */
 	uint64_t uuid_size;
 };
 
@@ -27,7 +27,7 @@ struct layout {
 	uint64_t file_size;
 };
 
-/* 0, or -EOVERFLOW when the file would pass what @in->version can address, and says which limit. */
+/* 0, or -EOVERFLOW when @in->version cannot address the file; @diag names the limit. */
 int layout_make(const struct layout_input *in, struct layout *ret, struct gsym_diag *diag);
 
 #endif

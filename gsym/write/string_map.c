@@ -24,7 +24,7 @@ int string_map_clear(struct string_map *map)
 		map->n_slots = SLOTS_MIN;
 	}
 	map->used = 0;
-	if (++map->run == 0) { /* what is 2^32 runs old must not come back */
+	if (++map->run == 0) { /* the generation wrapped: slots of 2^32 runs ago would match */
 		memset(map->slots, 0, map->n_slots * sizeof(*map->slots));
 		map->run = 1;
 	}

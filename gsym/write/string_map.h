@@ -28,10 +28,10 @@ void string_map_deinit(struct string_map *map);
 /* 0, or -ENOMEM. */
 int string_map_clear(struct string_map *map);
 
-/* Whether @from is known, and as what. */
+/* The new offset of @from. False if it has none yet. */
 bool string_map_find(const struct string_map *map, uint64_t from, uint64_t *ret);
 
-/* Notes a string that is not known yet: 0 or -ENOMEM. */
+/* Adds a string that is not in the map: 0 or -ENOMEM. */
 int string_map_add(struct string_map *map, uint64_t from, uint64_t to);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Writing: functions are encoded when they are added, so that nothing of them has to be kept; what remains
- * until the end are the two tables of strings and files and one pair of numbers for each function.
+ * writer.c - functions are encoded when they are added: kept until the end are their encoded records, the
+ * tables of strings and files, and a pair of numbers for each function.
  */
 #include "gsym/write/writer.h"
 
@@ -144,7 +144,7 @@ int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func, st
 	int err = add(writer, func, diag);
 	if (!err)
 		return 0;
-	/* no trace of a function that was refused: the next one may be fine */
+	/* roll back: the writer stays usable after a rejected function */
 	buf_truncate(&writer->records, before);
 	return diag_prefix(diag, err, "function at 0x%" PRIx64, func->start);
 }

@@ -11,7 +11,7 @@
 #include "gsym/write/layout.h"
 #include "gsym/codec/strtab.h"
 
-/* Which function, and where its record begins in the buffer of records. */
+/* The address of a function, and the offset of its record in the buffer of records. */
 struct writer_slot {
 	uint64_t start;
 	uint64_t record;
@@ -21,7 +21,7 @@ struct gsym_writer {
 	uint16_t version;
 	bool has_base;
 	bool finished;
-	uint64_t base_address; /* until has_base: to be that of the first function */
+	uint64_t base_address; /* set by the first function unless has_base */
 	struct buf uuid;
 	struct strtab strings;
 	struct filetab files;
@@ -29,18 +29,18 @@ struct gsym_writer {
 	VEC(struct writer_slot) slots;
 };
 
-/* The tables that a record's numbers lead into. */
+/* Sizes of the tables that records refer to. */
 struct gsym_tables writer_tables(const struct gsym_writer *w);
 
 /* Whether a function that starts at @start may be the next one. */
 int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_diag *diag);
 
 /*
- * Records that the record at offset @record of w->records is that of the function at @start: 0 or -ENOMEM.
+ * Adds the slot of the function at @start, whose record is at offset @record of w->records: 0 or -ENOMEM.
  */
 int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag);
 
-/* Where everything goes if the file ends with the function added last: 0, -EINVAL when there is none, or
+/* The layout of a file of the functions added so far: 0, -EINVAL when there is none, or
  * -EOVERFLOW. */
 int writer_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_diag *diag);
 

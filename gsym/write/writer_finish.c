@@ -1,6 +1,6 @@
 /*
- * Finishing a file: lays it out and emits it as a few runs of bytes, of which only the first (the header
- * and the tables of numbers) is encoded here.
+ * writer_finish.c - lays the file out and emits it as a few runs of bytes, of which only the first (the
+ * header and the tables of numbers) is encoded here.
  */
 #include "gsym/write/writer.h"
 

@@ -1,7 +1,7 @@
 /*
- * Adding many functions at once: threads encode chunks into private buffers, which are then concatenated
- * in order. Chunks begin aligned, as they do in the file, so the result is byte for byte that of adding
- * the functions one by one.
+ * writer_many.c - adding many functions at once: threads encode chunks into private buffers, which are then
+ * concatenated in order. Chunks begin aligned, as they do in the file, so the result is byte for byte that of
+ * adding the functions one by one.
  */
 #include "gsym/write/writer.h"
 

@@ -1,6 +1,6 @@
 /*
- * gsym stack: stacks of "<id> <address>" lines, innermost frame first, resolved from the outermost frame
- * inwards.
+ * cmd_stack.c - gsym stack: stacks of "<id> <address>" lines, innermost frame first, resolved from the
+ * outermost frame inwards.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -144,7 +144,7 @@ static void write_tsv(struct stacks *s, size_t i, uint32_t candidate)
 	}
 }
 
-/* Adds them to the object. */
+/* The same as members of the JSON object. */
 static void write_json(struct stacks *s, size_t i, uint32_t candidate)
 {
 	text_lit(&s->out, "{\"Stack\":");
@@ -185,7 +185,7 @@ static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	if (frame->n_kept == 1)
-		s->answer.n_merged = 1; /* the caller tells which one it is */
+		s->answer.n_merged = 1; /* the call site identifies it */
 	for (size_t k = 0; frame->kind == PC_RETURN && k < s->answer.n_frames; k++)
 		s->answer.frames[k].offset++;
 	err = render_answer(&s->record, s->entries.v[i].address, &s->answer, &s->render);
@@ -231,7 +231,7 @@ static int resolve(struct stacks *s)
 	return stack_resolver_run(s->walk, s->frames.v, s->frames.n);
 }
 
-/* Answers the stack that was read and flushes: the reader may wait for it before it sends the next. */
+/* Answers the stack that was read and flushes: a client may wait for it before it sends the next. */
 static int answer(struct stacks *s)
 {
 	int err = resolve(s);

@@ -1,7 +1,7 @@
 /*
- * The file is identified by a worker, which gives the key of the cache entry; only what is not there is
- * converted, by another worker. This process reads nothing but the entry. Keys, limits and the default
- * directory are those of gsymfs, so that what either has converted is there for both.
+ * object_lookup.c - a worker identifies the file, which yields the key of the cache entry; if there is no
+ * such entry, another worker converts the file. This process reads only the entry. Keys, limits and the
+ * default directory are those of gsymfs, so that both share their entries.
  */
 #include "convert/cli/lookup/object_lookup.h"
 
@@ -28,21 +28,21 @@ enum { ARCHES_TEXT = 256 };
 
 /* An image in an object file, on its way to an open cache entry. */
 struct object {
-	const char *name; /* as the user gave it */
+	const char *name; /* as in the arguments */
 	char *path;       /* absolute, without symbolic links */
 	int fd, stop_fd;
 	struct file_state state;
 	char id[ID_TEXT_SIZE];
 	char arch[16];
-	bool shows_progress; /* there is a line to be wiped */
+	bool shows_progress; /* a line of progress is on the terminal */
 };
 
 static const char program[] = "/proc/self/exe";
 static const char *const debug_dirs[] = {DEBUG_DIR_DEFAULT, NULL};
 static const struct log quiet = {.most = LOG_LEVEL_ERROR};
 
-/* "FILE: what is wrong; what to do". @advice may be NULL. Silent after a signal. */
-static int tell(const struct object *object, int err, const char *why, const char *advice)
+/* Prints "FILE: what is wrong; what to do", unless a signal ended the conversion. @advice may be NULL. */
+static int report(const struct object *object, int err, const char *why, const char *advice)
 {
 	struct pollfd stop = {.fd = object->stop_fd, .events = POLLIN};
 	if (poll(&stop, 1, 0) > 0)
@@ -66,7 +66,7 @@ static int open_object(struct object *object)
 	object->path = realpath(object->name, NULL);
 	object->fd = object->path ? open(object->path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (object->fd < 0 || fstat(object->fd, &st))
-		return tell(object, -errno, strerror(errno), NULL);
+		return report(object, -errno, strerror(errno), NULL);
 	if (!S_ISREG(st.st_mode) || is_gsym(object->fd))
 		return -ENOEXEC;
 	object->state = file_state_of(object->fd, &st, file_open_to_all(object->fd, &st, 0));
@@ -98,14 +98,14 @@ static const struct image_identity *pick(const struct image_identity *list, size
 	return found;
 }
 
-static int tell_choices(const struct object *object, const struct image_identity *list, size_t n)
+static int report_choices(const struct object *object, const struct image_identity *list, size_t n)
 {
 	char why[ARCHES_TEXT] = "holds code for ";
 	for (size_t i = 0; i < n; i++) {
 		size_t used = strlen(why);
 		snprintf(why + used, sizeof(why) - used, "%s%s", i ? ", " : "", list[i].arch);
 	}
-	return tell(object, -EINVAL, why, "choose one with --arch=ARCH");
+	return report(object, -EINVAL, why, "choose one with --arch=ARCH");
 }
 
 static int identify_object(struct object *object, const char *arch)
@@ -121,12 +121,12 @@ static int identify_object(struct object *object, const char *arch)
 	int err = identify(&identifier, object->fd, object->state.size, list, &n, &diag);
 	identifier_stop(&identifier);
 	if (err)
-		return tell(object, err, diag.text[0] ? diag.text : strerror(-err), NULL);
+		return report(object, err, diag.text[0] ? diag.text : strerror(-err), NULL);
 	if (!n)
 		return -ENOEXEC;
 	const struct image_identity *image = pick(list, n, arch);
 	if (!image)
-		return tell_choices(object, list, n);
+		return report_choices(object, list, n);
 	id_format(image, object->id);
 	memcpy(object->arch, image->arch, sizeof(object->arch));
 	return 0;
@@ -196,7 +196,7 @@ static int load_or_convert(struct object *object, struct cache *cache, struct ha
 		fputs("\r\033[K", stderr);
 	free(outcome.inputs);
 	*ret = outcome.handle;
-	return outcome.handle ? 0 : tell(object, outcome.err, outcome.diag.text, advice_for(&outcome));
+	return outcome.handle ? 0 : report(object, outcome.err, outcome.diag.text, advice_for(&outcome));
 }
 
 static int find_or_convert(struct object *object, const struct object_options *options, struct handle **ret)
@@ -210,7 +210,7 @@ static int find_or_convert(struct object *object, const struct object_options *o
 		return err;
 	err = cache_open(&cache, options->cache, (uint64_t)CACHE_GIB_DEFAULT << 30, &quiet, &diag);
 	if (err)
-		return tell(object, err, diag.text, NULL);
+		return report(object, err, diag.text, NULL);
 	err = load_or_convert(object, &cache, ret);
 	cache_close(&cache);
 	return err;
@@ -229,7 +229,7 @@ int object_lookup_open(const char *path, const struct object_options *options, s
 	 * delivered. */
 	sigprocmask(SIG_BLOCK, &stops, &before);
 	object.stop_fd = signalfd(-1, &stops, SFD_CLOEXEC);
-	int err = object.stop_fd < 0 ? tell(&object, -errno, strerror(errno), NULL)
+	int err = object.stop_fd < 0 ? report(&object, -errno, strerror(errno), NULL)
 				     : find_or_convert(&object, options, ret);
 	if (object.stop_fd >= 0)
 		close(object.stop_fd);

@@ -1,16 +1,15 @@
 /*
- * Tombstones and traces of Android:
+ * format_android.c - tombstones and traces of Android:
  *
  *	      #01 pc 000000000001a1cc  /system/lib64/libexample.so (work(int)+12) (BuildId: 0123...)
  *
- * The address is one of the file. Those of callers were moved back into the call.
+ * Addresses are link-time addresses; those of callers were moved back into the call.
  */
 #include "gsym/filter/log_format.h"
 
 enum { ADDRESS_DIGITS_MIN = 8 };
 
-/* Where the path that begins at @s ends: before " (", but for "(deleted)" and "(offset 0x1000)", which belong
- * to it. */
+/* The end of the path at @s: the next " (", but for "(deleted)" and "(offset 0x1000)", which belong to it. */
 static const char *end_of_path(struct text_scan s)
 {
 	for (const char *p = s.at; (p = find_text(p, s.end, " (")); p++) {

@@ -1,5 +1,5 @@
 /*
- * Reports of crashes on Apple's systems, in their text form:
+ * format_apple.c - crash reports of Apple's systems in text form:
  *
  *	Thread 0 Crashed:
  *	0   Example                       0x0000000104a7bf50 0x104a78000 + 16208
@@ -7,7 +7,7 @@
  *	Binary Images:
  *	0x104a78000 - 0x104a7ffff Example arm64  <0123456789abcdef0123456789abcdef> /Applications/Example
  *
- * The images come last; the filter holds the report until then.
+ * The images come last, so the filter buffers the report.
  */
 #include "gsym/filter/log_format.h"
 
@@ -16,8 +16,8 @@ enum { ADDRESS_DIGITS_MIN = 8 };
 /* The fields of a frame's line. */
 struct apple_frame {
 	uint64_t number, address;
-	const char *label, *label_end; /* how it calls the image */
-	const char *rest;              /* what is said of the address */
+	const char *label, *label_end; /* of the image */
+	const char *rest;              /* the text after the address */
 };
 
 static bool parse_address(struct text_scan *s, uint64_t *ret)
@@ -82,7 +82,7 @@ enum apple_line apple_line_kind(struct text_scan line)
 	struct apple_frame frame;
 	struct log_module image;
 	struct text_scan s = line;
-	scan_blanks(&s); /* of a quotation */
+	scan_blanks(&s); /* of an indented report */
 	if (scan_lit(&s, "Thread "))
 		return s.at < s.end && is_digit(*s.at) ? APPLE_THREAD : APPLE_OTHER;
 	if (find_text(line.at, line.end, "Backtrace"))

@@ -48,14 +48,14 @@ struct ips_parser {
 	int err;
 };
 
-/* What an object says that matters here. */
+/* The members of an object that are used. */
 struct ips_object {
 	uint64_t offset, image;
 	bool has_offset, has_image, named;
 	struct text_scan uuid, name;
 };
 
-/* Where a value stands. */
+/* The container of a value. */
 struct ips_parent {
 	struct text_scan key; /* of the object's member, or of the array that holds it; empty: none */
 	uint32_t *frames;     /* in an array: how many frames it has so far */
@@ -150,13 +150,12 @@ static int add_frame(struct ips_parser *p, const char *from, const struct ips_ob
 		.named = o->named,
 	};
 	size_t n = p->ips->frames.n;
-	if (n >= IPS_FRAMES_MAX ||
-	    (n && p->ips->frames.v[n - 1].to > frame.from)) /* too many, or one in another */
+	if (n >= IPS_FRAMES_MAX || (n && p->ips->frames.v[n - 1].to > frame.from)) /* too many, or nested */
 		return 0;
 	return vec_push(&p->ips->frames, frame);
 }
 
-/* An object has ended, in an array called @place->key. */
+/* The end of an object in the array @place->key. */
 static void finish_object(struct ips_parser *p, const struct ips_parent *place, const char *from,
 			  const struct ips_object *o)
 {
@@ -216,7 +215,7 @@ static void parse_word(struct ips_parser *p, struct text_scan key, struct ips_ob
 		note_number(in, key, word);
 }
 
-/* A value, which is a member of @in called @place->key, or is in an array, and then @in is NULL. */
+/* A value: the member @place->key of @in, or with @in NULL an element of an array. */
 static void parse_value(struct ips_parser *p, const struct ips_parent *place, struct ips_object *in)
 {
 	struct text_scan string;

@@ -14,13 +14,13 @@
 #include "gsym/filter/log_format.h"
 
 enum {
-	IPS_DEPTH_MAX = 64,     /* of objects and arrays in each other */
-	IPS_FRAMES_MAX = 16384, /* of a report: more stay as they are */
+	IPS_DEPTH_MAX = 64,     /* of nested objects and arrays */
+	IPS_FRAMES_MAX = 16384, /* of a report; more are copied unchanged */
 };
 
 struct ips_frame {
 	size_t from, to; /* the object, both braces included */
-	uint64_t offset; /* imageOffset: from where the image is loaded */
+	uint64_t offset; /* imageOffset: relative to the load address */
 	uint32_t image;  /* imageIndex */
 	uint32_t number; /* in its stack */
 	bool named;      /* it has a symbol already */
@@ -31,7 +31,7 @@ struct ips {
 	VEC(struct filter_module) images;
 };
 
-/* Where a JSON object ends that comes in pieces. Zero-initialise at its opening brace. */
+/* Finds the end of a JSON object that comes in pieces. Zero-initialise at its opening brace. */
 struct ips_end {
 	unsigned depth;
 	bool in_string, escaped;
@@ -42,13 +42,13 @@ void ips_deinit(struct ips *ips);
 /* Whether the line is the first of a report. */
 bool ips_is_header(struct text_scan line);
 
-/* How many of the bytes belong to the object; @ret_done: it ends with the last of them. */
+/* The number of bytes that belong to the object; @ret_done: whether they complete it. */
 size_t ips_scan(struct ips_end *end, const char *bytes, size_t size, bool *ret_done);
 
 /* Finds the frames of the object and its images: 0, -EINVAL when it is no JSON, -ENOMEM. */
 int ips_parse(struct ips *ips, const char *text, size_t size);
 
-/* What the filter needs to know of frame @i, in a line that begins with the object. */
+/* Frame @i for the filter, in a line that begins with the object. */
 struct log_frame ips_frame_of(const struct ips *ips, size_t i);
 
 #endif

@@ -1,15 +1,16 @@
 /*
- * Oopses, warnings and traces of the Linux kernel: "func+0x12/0x40", the offset and size of a function of the
- *kernel, or with
- * "[module]" or "[module BUILDID]" after it, of a module. The kernel's own build id is in the line
+ * format_kernel.c - oopses, warnings and traces of the Linux kernel.
+ *
+ * "func+0x12/0x40" is the offset and size of a function of the kernel or, followed by "[module]" or "[module
+ * BUILDID]", of a module. The kernel's own build id is in the line
  *
  *	CPU: 3 PID: 1234 Comm: cat Not tainted 6.1.0 #1 0123456789abcdef0123456789abcdef01234567
  *
- * if it was built with CONFIG_STACKTRACE_BUILD_ID, as the ids of modules are then there.
+ * if it was built with CONFIG_STACKTRACE_BUILD_ID, as those of modules are.
  *
- * Registers tell where the processor was ("RIP: 0010:func+0x12/0x40"), which a trace below goes on with.
- *Lines of several processors or tasks have a mark if it was built with CONFIG_PRINTK_CALLER: "[    5.1][
- *T123]", "[    5.1][    C3]".
+ * The dump of registers has the program counter ("RIP: 0010:func+0x12/0x40"), whose callers are in the trace
+ * after it. With CONFIG_PRINTK_CALLER a field after the time identifies the task or CPU that prints the line:
+ * "[    5.1][  T123]", "[    5.1][    C3]".
  */
 #include "gsym/filter/log_format.h"
 
@@ -20,51 +21,51 @@ static bool is_symbol(char c)
 	return is_word(c) || c == '.' || c == '$';
 }
 
-/* ---- What stands before a symbol ---- */
+/* ---- The text before a symbol ---- */
 
 enum role {
 	ROLE_FRAME, /* a frame of a trace */
-	ROLE_HEAD,  /* where the processor was */
-	ROLE_APART, /* something else */
+	ROLE_HEAD,  /* the program counter */
+	ROLE_APART, /* not part of a call chain */
 };
 
-/* Whether the line has the word up to @symbol, and not as the end of another: "IP: " is no "RIP: ". */
-static bool has_word(const char *line, const char *symbol, const char *word)
+/* Whether @label is between @line and @symbol, and not as the end of another: "IP: " of "RIP: ". */
+static bool has_label(const char *line, const char *symbol, const char *label)
 {
-	for (const char *p = line; (p = find_text(p, symbol, word)); p++)
+	for (const char *p = line; (p = find_text(p, symbol, label)); p++)
 		if (p == line || !is_word(p[-1]) || is_after_colour(line, p))
 			return true;
 	return false;
 }
 
-static bool has_any(const char *line, const char *symbol, const char *const *words, size_t n)
+static bool has_any(const char *line, const char *symbol, const char *const *labels, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (has_word(line, symbol, words[i]))
+		if (has_label(line, symbol, labels[i]))
 			return true;
 	return false;
 }
 
-/* A symbol whose address is in a register, as several architectures write it, or that of an interrupted
- * instruction. */
+/* The program counter, as several architectures print it, or that of an interrupted instruction. */
 static bool is_head(const char *line, const char *symbol)
 {
-	static const char *const words[] = {
+	static const char *const labels[] = {
 		"RIP: ", "RIP  [", "EIP: ",  "IP: ",     "EIP is at ",  "PC is at ",
 		"pc : ", "NIP [",  "epc : ", "epc   : ", "Krnl PSW : ", "WARNING: "};
-	return has_any(line, symbol, words, ARRAY_SIZE(words)) ||
+	return has_any(line, symbol, labels, ARRAY_SIZE(labels)) ||
 	       (symbol - line > 3 && memcmp(symbol - 3, "at ", 3) == 0 && !is_word(symbol[-4]) &&
 		find_text(line, symbol, "--- "));
 }
 
-/* A return address in a register, or one that is mentioned. */
+/* A return address in a register. */
 static bool is_apart(const char *line, const char *symbol)
 {
-	static const char *const words[] = {"LR [", "LR is at ", "lr : ", "ra : ", "ra    : "};
-	return has_any(line, symbol, words, ARRAY_SIZE(words));
+	static const char *const labels[] = {"LR [", "LR is at ", "lr : ", "ra : ", "ra    : "};
+	return has_any(line, symbol, labels, ARRAY_SIZE(labels));
 }
 
-/* Where what belongs to the frame begins: "[<ffffffff81000000>] ", two of them, "? ", "(". */
+/* The beginning of the frame, which may have "[<ffffffff81000000>] ", two of them, "? " or "(" before its
+ * symbol. */
 static const char *skip_back(const char *line, const char *at)
 {
 	for (const char *before = NULL; at != before;) {
@@ -95,14 +96,14 @@ static enum role role_of(const char *line, const char *symbol)
 										     : ROLE_APART;
 }
 
-/* Whether it was found on the stack, and may be old. */
+/* Whether the unwinder found it by scanning the stack, so that it may be stale. */
 static bool is_unreliable(const char *line, const char *symbol, struct text_scan after)
 {
 	return (symbol - line >= 2 && memcmp(symbol - 2, "? ", 2) == 0) ||
 	       find_text(after.at, after.end, " (unreliable)");
 }
 
-/* The mark of a task or processor, as a number; 0 when there is none. */
+/* A number for the task or CPU that printed the line; 0 when it is not stated. */
 static uint64_t parse_thread(struct text_scan line)
 {
 	for (const char *p = line.at; (p = find_text(p, line.end, "[")); p++) {
@@ -119,13 +120,13 @@ static uint64_t parse_thread(struct text_scan line)
 
 /* ---- Frames ---- */
 
-/* " [module]" or " [module BUILDID]", perhaps with flags of taint. */
+/* " [module]" or " [module BUILDID]", perhaps with taint flags. */
 static void parse_module(struct text_scan *s, struct filter_module *module)
 {
 	struct text_scan t = *s;
 	if (!scan_lit(&t, " ["))
 		return;
-	module->name[0] = module->id[0] = 0; /* not the kernel's, whatever follows */
+	module->name[0] = module->id[0] = 0; /* not the kernel's, even if the rest is malformed */
 	const char *name = t.at, *end;
 	while (t.at < t.end && (is_word(*t.at) || *t.at == '-'))
 		t.at++;

@@ -1,5 +1,5 @@
 /*
- * LLVM's symbolizer markup: {{{tag:field:...}}}. Modules and their places in memory are declared by
+ * format_markup.c - LLVM's symbolizer markup: {{{tag:field:...}}}. Modules and their mappings are declared by
  *
  *	{{{reset}}} {{{module:0:libexample.so:elf:0123...}}} {{{mmap:0x7f0000:0x1000:load:0:rx:0x1000}}}
  *
@@ -54,7 +54,7 @@ static bool number(const struct element *e, size_t field, uint64_t *ret)
 
 /* ---- Frames ---- */
 
-/* The module and its address of what is in memory at @address. */
+/* Translates an address in memory to a module and an address in it. */
 static bool locate(const struct log_context *context, uint64_t address, struct log_frame *frame)
 {
 	for (size_t i = context->mappings.n; i-- > 0;) {
@@ -90,8 +90,7 @@ static bool backtrace(const struct log_context *context, const struct element *e
 	ret->style = STYLE_BACKTRACE;
 	ret->number = (uint32_t)frame;
 	ret->has_number = true;
-	return code(context, e, 2, PC_RETURN,
-		    ret); /* unless it says so, an address is most often one of these */
+	return code(context, e, 2, PC_RETURN, ret); /* the default: most are return addresses */
 }
 
 static bool parse(const struct log_context *context, struct text_scan line, const struct element *e,

@@ -1,13 +1,13 @@
 /*
- * Lines with "#N 0xADDRESS" and a place in a module:
+ * format_numbered.c - lines with "#N 0xADDRESS" and an offset in a module:
  *
  *	    #1 0x5581f7f2a1cc  (/usr/bin/example+0x11cc) (BuildId: 0123...)       sanitizers
  *	 #1 0x00005581f7f2a1cc work(int) (/usr/bin/example+0x11cc)                 LLVM's own programs
  *	#1  0x00005581f7f2a1cc n/a (libexample.so.1 + 0x11cc)                      systemd-coredump
  *	    #1 <null> <null> (example+0x11cc)                                      ThreadSanitizer
  *
- * The offset counts from where the module is loaded. Sanitizers print return addresses one byte, or one
- *instruction, back. systemd-coredump lists build ids before: "Module libexample.so.1 with build-id 0123...".
+ * The offset is relative to the load address. Sanitizers print return addresses minus one byte, or minus one
+ * instruction. systemd-coredump lists build ids first: "Module libexample.so.1 with build-id 0123...".
  */
 #include "gsym/filter/log_format.h"
 
@@ -20,14 +20,15 @@ struct module_offset {
 	bool spaced;
 };
 
-/* A '(' that begins a word: names of functions have some, too, and files that are gone "(deleted)". */
+/* Whether @at can open a module and offset: names of functions contain '(', too, and unlinked files have
+ * "(deleted)". */
 static bool begins_place(struct text_scan s, const char *at)
 {
 	struct text_scan t = scan_from(at, s.end);
 	return at > s.at && at[-1] == ' ' && *at == '(' && !scan_lit(&t, "(deleted)");
 }
 
-/* The last of them before an offset. */
+/* Parses the first offset and the last '(' before it. */
 static bool parse_place(struct text_scan s, struct module_offset *ret)
 {
 	const char *open = NULL, *seen = s.at;
@@ -58,7 +59,7 @@ static void parse_build_id(struct text_scan *s, struct filter_module *module)
 		s->at = end + 1;
 }
 
-/* Where the name ends: on Apple's systems ":arm64" follows. */
+/* The end of the name, without the ":arm64" of Apple's systems. */
 static const char *before_architecture(const struct module_offset *place)
 {
 	const char *p = place->name_end;
@@ -99,7 +100,7 @@ static bool coredump(const struct log_context *context, struct text_scan line, s
 	return true;
 }
 
-/* "func <null> (module+0x11cc)": nothing but a name is known, or "<null>" for that, too. */
+/* "func <null> (module+0x11cc)": no line is known; the function may be "<null>", too. */
 static bool thread_sanitizer(struct text_scan line, struct text_scan rest, uint64_t number,
 			     struct log_frame *ret)
 {

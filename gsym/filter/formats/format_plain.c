@@ -1,7 +1,7 @@
 /*
- * An image and an address in it, anywhere in a line: "<id>+0x11cc", counted from where the image is loaded,
- * or "<id> 0x4011cc", an address of the file. If nothing but a number is before it, it is a frame of a stack,
- * and those but number 0 are return addresses.
+ * format_plain.c - an image and an address in it, anywhere in a line: "<id>+0x11cc", relative to the load
+ * address, or "<id> 0x4011cc", a link-time address. With only a number before it, it is a frame of a stack,
+ * and a return address unless the number is 0.
  */
 #include "gsym/filter/log_format.h"
 

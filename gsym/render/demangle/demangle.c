@@ -21,13 +21,13 @@ typedef int demangler(const char *mangled, int options, demangle_callbackref cal
 
 struct sink {
 	struct text_buf *out;
-	size_t end; /* job far the output may grow */
+	size_t end; /* limit of out->n */
 	jmp_buf enough;
 };
 
 /*
- * The callback has no way to stop the demangler, and a name of a hundred bytes can expand for years.
- * Leaving by longjmp() is safe: the callback variants of libiberty's demanglers keep their state on the
+ * The callback has no way to stop the demangler, and a name of a hundred bytes can expand to exponential
+ * size. Leaving by longjmp() is safe: the callback variants of libiberty's demanglers keep their state on the
  * stack and allocate nothing.
  */
 static void sink_write(const char *text, size_t size, void *opaque)
@@ -40,7 +40,7 @@ static void sink_write(const char *text, size_t size, void *opaque)
 		longjmp(sink->enough, 1);
 }
 
-/* Appends what @run prints, or nothing. A name that demangles to nothing is no name. */
+/* Appends the output of @run, or nothing. An empty output counts as a failure. */
 static bool collect(struct text_buf *out, demangler *run, const char *name, struct demangle_job *job)
 {
 	size_t start = out->n;
@@ -71,7 +71,7 @@ static bool append_cxx(struct text_buf *out, const char *name, struct demangle_j
 	return true;
 }
 
-/* Takes a string of libiberty's, NULL when it could not demangle. */
+/* Appends and frees a string of libiberty, NULL when it could not demangle. */
 static bool append_owned(struct text_buf *out, char *text, struct demangle_job *job)
 {
 	bool ok = text && text[0] && strlen(text) <= job->max;
@@ -82,7 +82,7 @@ static bool append_owned(struct text_buf *out, char *text, struct demangle_job *
 	return ok;
 }
 
-/* GNAT's names: units and what is in them, in lower case. Others libiberty puts between angle brackets. */
+/* GNAT's names: units and their entities, in lower case. libiberty puts all others between angle brackets. */
 static bool append_ada(struct text_buf *out, const char *name, struct demangle_job *job)
 {
 	if ((name[0] == '_' && strncmp(name, "_ada_", 5) != 0) || !demangle_affordable_ada(name))
@@ -160,7 +160,7 @@ static bool append_bare(struct text_buf *out, const char *name, struct demangle_
 
 typedef bool appender(struct text_buf *out, const char *name, struct demangle_job *job);
 
-/* "name@plt", a stub that calls the function: what is in front of it is demangled. */
+/* "name@plt", a stub that calls the function: the name before "@plt" is demangled. */
 static bool append_stub(struct text_buf *out, const char *name, size_t size, appender *append,
 			struct demangle_job *job)
 {

@@ -2,7 +2,7 @@
 
 enum {
 	SLOTS_LOG2 = 13,
-	TEXT_MAX = 1024, /* longer ones are not kept: with all slots taken the cache holds at most 8 MiB */
+	TEXT_MAX = 1024, /* longer ones are not cached, so that a full cache takes at most 8 MiB */
 };
 
 struct demangle_slot {
@@ -39,7 +39,7 @@ static struct demangle_slot *slot_of(struct demangle_cache *cache, const char *n
 	return &cache->slots[((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15) >> (64 - SLOTS_LOG2)];
 }
 
-/* Puts a text in the place of what was in the slot. Without memory the slot stays as it is. */
+/* Replaces the text of the slot. Without memory the slot is unchanged. */
 static void keep(struct demangle_cache *cache, struct demangle_slot *slot, const char *name, const char *text,
 		 size_t size)
 {

@@ -11,11 +11,11 @@
 
 struct demangle_cache;
 
-/* NULL without memory: everything here takes a NULL cache and then does without. */
+/* NULL without memory: all functions accept a NULL cache, and then cache nothing. */
 struct demangle_cache *demangle_cache_new(void);
 void demangle_cache_free(struct demangle_cache *cache);
 
-/* Bytes that it holds; 0 for NULL. */
+/* Bytes of memory in use; 0 for NULL. */
 size_t demangle_cache_bytes(const struct demangle_cache *cache);
 
 /*

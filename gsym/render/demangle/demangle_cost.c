@@ -1,7 +1,7 @@
 /*
- * Substitutions make the tree of a C++ name a graph: each one may refer to all that came before, so n of them
- * can stand for 2^n nodes. Printing that many stops at the limit on output, but two walks of libiberty's
- * demangler print nothing:
+ * demangle_cost.c - substitutions make the tree of a C++ name a graph: each one may refer to all that came
+ * before, so n of them can stand for 2^n nodes. Printing that many stops at the limit on output, but two
+ * walks of libiberty's demangler print nothing:
  *
  *   - a pack expansion (Dp, sp) first searches its whole pattern for the pack (d_find_pack);
  *   - the parser tries the template arguments of a conversion operator (cv) twice at each level (d_type).
@@ -27,7 +27,7 @@ struct weight {
 	uint32_t search; /* nodes visited by searches from the pack expansions below */
 };
 
-struct tree {
+struct demangle_tree {
 	const struct demangle_component *base; /* all nodes of a name lie in one array */
 	size_t count;
 	struct weight *weights; /* beside them; nodes = 0 is not known yet */
@@ -63,7 +63,7 @@ static bool is_leaf(enum demangle_component_type type)
 }
 
 /* A pointer that is no node of this name (a kind this code does not know) weighs nothing. */
-static struct weight weigh(const struct tree *tree, const struct demangle_component *node)
+static struct weight weigh(const struct demangle_tree *tree, const struct demangle_component *node)
 {
 	uintptr_t off = (uintptr_t)node - (uintptr_t)tree->base;
 	if (!node || (uintptr_t)node < (uintptr_t)tree->base || off % sizeof(*node) ||
@@ -88,7 +88,7 @@ static bool searches_affordable(const char *name)
 	void *memory = NULL;
 	struct demangle_component *root =
 		cplus_demangle_v3_components(name, DMGL_PARAMS | DMGL_ANSI, &memory);
-	struct tree tree = {.base = memory, .count = 2 * strlen(name)};
+	struct demangle_tree tree = {.base = memory, .count = 2 * strlen(name)};
 	tree.weights = calloc(tree.count, sizeof(*tree.weights));
 	bool ok = !root || (tree.weights && weigh(&tree, root).search <= SEARCH_MAX);
 	free(tree.weights);

@@ -1,22 +1,21 @@
-/* demangle_cost.h - whether libiberty can be trusted with a name. */
+/* demangle_cost.h - whether libiberty demangles a name in bounded time and memory. */
 #ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_COST_H
 #define GSYM_RENDER_DEMANGLE_DEMANGLE_COST_H
 
 #include <stdbool.h>
 
 /*
- * False for a C++ name of a few hundred bytes that would keep the demangler busy for years. No compiler emits
- * one. What such names expand to is not the concern here: output is bounded by its reader.
+ * False for a C++ name that takes libiberty exponential time. No compiler emits one. The size of the output
+ * is not considered: demangle.c limits it.
  */
 bool demangle_affordable(const char *name);
 
-/* The same for a D name. */
+/* The same for a D name, which may also recurse too deep. */
 bool demangle_affordable_d(const char *name);
 
 /*
- * False for an Ada name that would be written past the end of libiberty's buffer, which has room for one part
- * that grows
- * ('Output for SO): no compiler emits one with several.
+ * False for an Ada name that may overflow libiberty's buffer, which is sized for one part that expands
+ * ("SO" to "'Output"). No compiler emits one with several.
  */
 bool demangle_affordable_ada(const char *name);
 

@@ -1,5 +1,5 @@
 /*
- * One pass over the text, reading ahead of writing. What differs:
+ * demangle_style.c - one pass over the text in place. The differences:
  *
  *   libiberty                       llvm
  *   a<b<c> >, operator<< <x>        a<b<c>>, operator<<<x>
@@ -75,8 +75,8 @@ static void open_brace(struct restyle *r)
 }
 
 /*
- * Takes "#N" off the end of the output and writes what llvm counts instead: nothing, 0, 1, ... for 1, 2, 3.
- * False when there is no such number. The byte at r->out is free: the closing brace was read already.
+ * Takes "#N" off the end of the output; @digits: llvm's number, which is none, 0, 1, ... for 1, 2, 3. False
+ * if there is none. The byte at r->out may be overwritten, since the closing brace has been read.
  */
 static bool take_number(struct restyle *r, char digits[12])
 {
