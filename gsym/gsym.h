@@ -159,7 +159,16 @@ GSYM_API struct gsym_decoder *gsym_decoder_new(void);
 /* NULL is allowed. */
 GSYM_API void gsym_decoder_free(struct gsym_decoder *decoder);
 
-/* Decodes function @index whole. The arrays of @ret are valid until the decoder is used again or freed. */
+/*
+ * Decodes a function as a whole.
+ *
+ * @index:   below num_addresses
+ * @decoder: memory for the arrays of @ret, which are valid until it is used again or freed
+ * @ret:     the function
+ * @diag:    of a failure; may be NULL
+ *
+ * 0, -EINVAL when there is no such function, -EBADMSG when its record is damaged, -ENOMEM.
+ */
 GSYM_API int gsym_reader_function(const struct gsym_reader *reader, uint32_t index,
 				  struct gsym_decoder *decoder, struct gsym_func *ret,
 				  struct gsym_diag *diag);
@@ -226,8 +235,16 @@ enum gsym_lookup_flags {
 };
 
 /*
- * gsym_lookup_merged() with any of enum gsym_lookup_flags. Files of Mach-O programs hold the first and the
- * last of several rows at one address, others the last alone. -EINVAL for a flag that is not known.
+ * gsym_lookup_merged() with flags. Files of Mach-O programs hold the first and the last of several rows at
+ * one address, others the last alone.
+ *
+ * @addr:   link-time address
+ * @which:  as for gsym_lookup_merged()
+ * @flags:  any of enum gsym_lookup_flags
+ * @answer: overwritten; gsym_answer_deinit() frees it
+ * @diag:   of a failure; may be NULL
+ *
+ * The errnos of gsym_lookup_merged(), and -EINVAL for an unknown flag.
  */
 GSYM_API int gsym_lookup_flags(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
 			       unsigned flags, struct gsym_answer *answer, struct gsym_diag *diag);
@@ -273,9 +290,15 @@ GSYM_API int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func 
 			     struct gsym_diag *diag);
 
 /*
- * Adds @n functions, encoded by up to @threads threads: the same bytes as adding them one by one. @get fills
- * function @index, on any thread and in any order; a failure of it ends the whole. Strings and files must be
- * stored before. After a failure none of them was added.
+ * Adds many functions: the same bytes as adding them one by one. Strings and files must be stored before.
+ *
+ * @n:       number of functions
+ * @threads: that encode them, at most
+ * @get:     fills function @index, on any thread and in any order; a failure ends the whole
+ * @user:    passed to @get
+ * @diag:    of a failure; may be NULL
+ *
+ * The errnos of gsym_writer_add() and of @get; after a failure none of the functions has been added.
  */
 GSYM_API int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
 				  int (*get)(void *user, size_t index, struct gsym_func *ret), void *user,

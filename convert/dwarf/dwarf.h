@@ -59,7 +59,7 @@ int dwarf_open(struct dwarf *dwarf, struct object_file *object, bool split, unsi
 	       struct oddities *odd);
 void dwarf_close(struct dwarf *dwarf);
 
-/* The two steps of dwarf_open(): sections, then units. 0 or -ENOMEM. */
+/* The two steps of dwarf_open(), with its parameters: sections, then units. 0 or -ENOMEM. */
 int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
 			struct oddities *odd);
 int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
@@ -184,6 +184,7 @@ void form_skip(struct cursor *c, uint64_t form, const struct unit_header *unit);
 /*
  * Reads an attribute.
  *
+ * @c:        at the attribute, moves past it; fails on an unknown form
  * @form:     DW_FORM_*
  * @implicit: the value of DW_FORM_implicit_const
  * @dwarf:    the sections strings are in
@@ -240,8 +241,13 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
 	      struct oddities *odd);
 
 /*
- * The same for the split unit @header of @dwarf, whose addresses, lines and directories are those of
- * @skeleton. @unit and @skeleton are different.
+ * The same for a split unit.
+ *
+ * @unit:     overwritten
+ * @skeleton: another unit, which has the addresses, lines and directories
+ * @dwarf:    of the split file
+ * @header:   of the unit in @dwarf
+ * @odd:      damage is counted here
  */
 int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct dwarf *dwarf,
 		    const struct unit_header *header, struct oddities *odd);
@@ -330,6 +336,12 @@ int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct a
 /*
  * The declaration of the function at @off (DW_AT_decl_file, DW_AT_decl_line): its own, or that of the entry
  * it refers to in the same unit. False when there is none.
+ *
+ * @names:    the thread's
+ * @unit:     the unit being converted
+ * @off:      of the entry in .debug_info
+ * @ret_file: index in the unit's line table
+ * @ret_line: line number
  */
 bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file,
 		       uint64_t *ret_line);

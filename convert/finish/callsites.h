@@ -40,7 +40,7 @@ int callsites_locate(const struct callsites_file *file, const record_vec *record
  * @append:  as llvm-gsymutil: replace nothing and check no return address
  * @arena:   for the joined arrays
  *
- * -EINVAL when there is no such function or the return address is past its end.
+ * 0, -EINVAL when there is no such function or the return address is past its end, -ENOMEM.
  */
 int callsites_apply(const struct callsites_file *file, struct listed_place *places, record_vec *records,
 		    struct pool *pool, bool append, struct arena *arena, struct gsym_diag *diag);

@@ -51,7 +51,13 @@ struct callsites_file {
  */
 int callsites_file_read(const char *path, struct callsites_file **ret, struct gsym_diag *diag);
 
-/* The same from memory. @path is only used in messages. */
+/*
+ * The same from memory.
+ *
+ * @data, @size: the text, bytes
+ * @path:        for messages, borrowed
+ * @ret:         callsites_file_free() frees it
+ */
 int callsites_file_parse(const void *data, size_t size, const char *path, struct callsites_file **ret,
 			 struct gsym_diag *diag);
 

@@ -27,6 +27,7 @@ int object_open(const char *path, const struct convert_opener *opener, struct ob
  * @path:   of the file
  * @opener: see object_open()
  * @pick:   which of them; NULL: the only one
+ * @ret:    object_close() frees it
  *
  * -ENOEXEC when @pick matches none, or not just one.
  */
@@ -43,7 +44,13 @@ int object_open_slice(const char *path, const struct convert_opener *opener, con
 int object_open_descriptor(int fd, const char *name, const struct convert_opener *opener,
 			   struct object_file **ret, struct gsym_diag *diag);
 
-/* The same for a file in memory, borrowed until object_close(). @name stands for the path in messages. */
+/*
+ * The same for a file in memory.
+ *
+ * @data, @size: the file, bytes, borrowed until object_close()
+ * @name:        stands for the path in messages
+ * @ret:         as above
+ */
 int object_open_memory(const void *data, size_t size, const char *name, struct object_file **ret,
 		       struct gsym_diag *diag);
 

@@ -24,7 +24,16 @@ struct inline_walk {
 	bool deeper; /* that node has children */
 };
 
-/* Enters the root: 0, or -EBADMSG. */
+/*
+ * Enters the root.
+ *
+ * @walk:   overwritten
+ * @block:  the bytes of the tree
+ * @tables: borrowed
+ * @off:    the address, relative to the start of the function
+ *
+ * 0, or -EBADMSG.
+ */
 int inline_walk_init(struct inline_walk *walk, struct cursor block, const struct gsym_tables *tables,
 		     uint64_t off, struct gsym_diag *diag);
 
@@ -35,8 +44,14 @@ int inline_walk_init(struct inline_walk *walk, struct cursor block, const struct
 int inline_walk_next(struct inline_walk *walk, struct inline_node *ret, struct gsym_diag *diag);
 
 /*
- * Appends the nodes and their ranges to @out, checked with inline_check(). @size is that of the function.
- * @block is left where the tree ends.
+ * Decodes and checks a tree.
+ *
+ * @block:  the bytes of the tree, left at its end
+ * @size:   of the function, bytes
+ * @tables: what nodes may refer to
+ * @out:    nodes and ranges are appended
+ *
+ * 0, -EBADMSG, also from inline_check(), or -ENOMEM.
  */
 int inline_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables,
 		  struct gsym_decoder *out, struct gsym_diag *diag);

@@ -26,16 +26,29 @@ int linetab_lookup(struct cursor block, uint64_t off, struct gsym_row *ret, stru
 int linetab_lookup_first(struct cursor block, uint64_t off, struct gsym_row *ret, struct gsym_diag *diag);
 
 /*
- * The last rows at or before @off, at most @max > 0, that have a file and a line, with their offsets,
- * ascending. One that has no line may be among them where it hides another at its address. *ret_n may be 0. 0
- * or -EBADMSG.
+ * The last rows at or before an offset that have a file and a line. One without a line may be among them
+ * where it hides another at its address.
+ *
+ * @block: the bytes of the table
+ * @off:   relative to the start of the function
+ * @ret:   the rows, ascending by offset
+ * @max:   capacity of @ret, at least 1
+ * @ret_n: number of rows, may be 0
+ *
+ * 0 or -EBADMSG.
  */
 int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size_t max, size_t *ret_n,
 		   struct gsym_diag *diag);
 
 /*
- * Appends all rows to @out->rows. @size is that of the function, 0 when not known: a row at or past it is
- * -EBADMSG, as is one whose file is not in @tables. @block is left where the table ends.
+ * Decodes a table.
+ *
+ * @block:  the bytes of the table, left at its end
+ * @size:   of the function, bytes; 0: not known
+ * @tables: what rows may refer to
+ * @out:    rows are appended
+ *
+ * 0, -EBADMSG, also for a row at or past @size or with an unknown file, or -ENOMEM.
  */
 int linetab_decode(struct cursor *block, uint32_t size, const struct gsym_tables *tables,
 		   struct gsym_decoder *out, struct gsym_diag *diag);
@@ -47,8 +60,14 @@ int linetab_offsets(struct cursor block, uint32_t last, struct offset_list *out)
 void linetab_sweep(struct cursor block, struct interval *v, size_t n);
 
 /*
- * Appends the table of @n > 0 rows to @out, byte for byte as LLVM's encoder does. -EINVAL when rows descend,
- * lie at or past @size (unless that is 0) or name an unknown file; -ENOMEM.
+ * Appends a table, byte for byte as LLVM's encoder does.
+ *
+ * @out:      appended to
+ * @rows, @n: the rows, at least one
+ * @size:     of the function, bytes; 0: not known
+ * @tables:   what rows may refer to
+ *
+ * 0, -EINVAL when rows descend, lie at or past @size or have an unknown file, or -ENOMEM.
  */
 int linetab_encode(struct buf *out, const struct gsym_row *rows, size_t n, uint32_t size,
 		   const struct gsym_tables *tables, struct gsym_diag *diag);

@@ -34,8 +34,14 @@ int record_parse(struct cursor c, const struct gsym_tables *tables, struct funct
 		 struct gsym_diag *diag);
 
 /*
- * Decodes @r and the functions merged with it into @out, which is emptied before. out->funcs[0] becomes the
- * function; the arrays of all of them are valid until @out changes.
+ * Decodes a function and those merged with it.
+ *
+ * @r:      from record_parse()
+ * @start:  address of the function
+ * @tables: what the record may refer to
+ * @out:    overwritten; out->funcs[0] is the function. Arrays are valid until @out changes
+ *
+ * 0, -EBADMSG or -ENOMEM.
  */
 int record_decode(const struct function_info *r, uint64_t start, const struct gsym_tables *tables,
 		  struct gsym_decoder *out, struct gsym_diag *diag);

@@ -15,6 +15,7 @@ typedef int lookup_each(void *user, const struct function_info *record, struct g
  * @each after each has filled @answer: the record's own function first, then those merged with it. A
  * damaged record ends the iteration after those before it.
  *
+ * @reader: the GSYM file
  * @addr: link-time address
  * @flags: enum gsym_lookup_flags
  * @answer: overwritten for each function

@@ -40,7 +40,7 @@ struct shown_names {
 	struct text_buf forms[SHOWN_FORMS]; /* "": the name has none */
 };
 
-/* All that making the table holds; see struct name_builder. Zero-initialise. */
+/* State of building the table; see struct name_builder. Zero-initialise. */
 struct shown_builder {
 	struct name_builder names; /* its table is the result */
 	struct shown_names shown;
@@ -50,15 +50,21 @@ struct shown_builder {
 int shown_builder_run(struct shown_builder *builder, const struct gsym_reader *reader);
 void shown_builder_deinit(struct shown_builder *builder);
 
-/* What a search needs beside struct name_search. Zero-initialise. */
+/* State of a search beside struct name_search. Zero-initialise. */
 struct shown_search {
 	struct shown_names shown;
 	enum shown_form form;
 };
 
 /*
- * Begins to look for the @size bytes of @name, in @form, among the functions of @reader, of which @table was
- * made. What is found comes from name_search_next(), while @user is there.
+ * Begins a search by name; name_search_next() returns the matches.
+ *
+ * @ret:          the search
+ * @user:         state of the search, which must outlive it
+ * @reader:       the GSYM file
+ * @table:        made of @reader by shown_builder_run()
+ * @form:         of @name
+ * @name, @size:  the name, bytes
  */
 void shown_search_begin(struct name_search *ret, struct shown_search *user, const struct gsym_reader *reader,
 			const struct name_table *table, enum shown_form form, const char *name, size_t size);

@@ -26,7 +26,14 @@ struct segment_files {
 void segment_files_deinit(struct segment_files *s);
 
 /*
- * Finishes @writer into a file that is to become @path, which must be neither a special file nor @input.
+ * Finishes a writer into a temporary file next to its destination.
+ *
+ * @s:      the file is added to it
+ * @path:   the destination, neither a special file nor @input
+ * @input:  of the conversion
+ * @writer: with the functions
+ *
+ * 0, -ENOMEM, -EINVAL for such a destination, or the errno of creating or writing the file.
  */
 int segment_files_add(struct segment_files *s, const char *path, const char *input,
 		      struct gsym_writer *writer, struct gsym_diag *diag);

@@ -32,8 +32,14 @@ int merged_lookup_filter(struct merged_lookup *m, const char *pattern, struct gs
  * Appends the functions at @addr, each as by render_answer(); in the format of llvm-gsymutil with their
  * number before them, and with the names of callees if a call returns to @addr.
  *
+ * @m:       with its filters; memory reused between calls
+ * @reader:  the GSYM file
+ * @addr:    link-time address
+ * @options: of rendering
+ * @out:     appended to
+ *
  * -ENOENT if there is no function at @addr, or in other formats none that matches. If a record is damaged
- * (-EBADMSG), the functions before it have been appended.
+ * (-EBADMSG), the functions before it have been appended. -ENOMEM.
  */
 int merged_lookup(struct merged_lookup *m, const struct gsym_reader *reader, uint64_t addr,
 		  const struct render_options *options, struct text_buf *out, struct gsym_diag *diag);

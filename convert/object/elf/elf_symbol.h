@@ -11,6 +11,7 @@
 /*
  * Reads one symbol.
  *
+ * @object:      the ELF file
  * @symbols:     content of the symbol table
  * @indexes:     its SHT_SYMTAB_SHNDX section, or NULL
  * @i:           index of the symbol

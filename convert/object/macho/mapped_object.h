@@ -7,10 +7,13 @@
 #include "convert/object/object_file.h"
 
 /*
+ * Opens an object file of the debug map.
+ *
  * @path:   "dir/x.o", or "dir/lib.a(x.o)" for a member of a static library, which may be in a fat file
  * @opener: see object_open()
  * @arch:   of the binary
  * @mtime:  modification time in the map, in seconds since the epoch; 0: any
+ * @ret:    object_close() frees it
  *
  * The errnos of object_open(); -ENOENT when the library has no such member, -ESTALE when the file was
  * modified since, -ENOEXEC when it is no Mach-O file for @arch.

@@ -44,6 +44,7 @@ size_t batch_memory(const struct batch *batch);
  * Appends to @out the records of queries until @out holds @enough bytes or the call is stopped. Queries
  * without an answer and damaged records give the record of an unknown address.
  *
+ * @batch: caches of the reader, reused between calls
  * @options: how to look up and render
  * @queries, @n: the queries, in order
  * @enough: bytes of @out at which to return

@@ -43,8 +43,13 @@ static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 bool demangle_append(struct text_buf *out, const char *name, enum demangle_mode mode);
 
 /*
- * Appends @name demangled if that takes at most about @max bytes; else nothing, and false: *ret_too_long says
- * whether it can be demangled at all.
+ * Appends a name demangled if the result is short; else nothing, and returns false.
+ *
+ * @out:          appended to
+ * @name:         as it is stored
+ * @mode:         which languages
+ * @max:          bytes of the result, approximately
+ * @ret_too_long: on false, whether it can be demangled but is longer
  */
 bool demangle_append_short(struct text_buf *out, const char *name, enum demangle_mode mode, size_t max,
 			   bool *ret_too_long);

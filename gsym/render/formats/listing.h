@@ -30,10 +30,19 @@ enum {
 uint32_t listing_entries(const struct gsym_reader *reader, enum listing_kind kind);
 
 /*
- * Appends the lines of entries [@from, ...) up to the one with which @out holds @enough bytes, or the last
- * before @to; *ret is the first that is left out. A function whose record is damaged has the columns that can
- * be read. 0 or -ENOMEM.
- * @options says how names are view; @decoder is memory.
+ * Appends the lines of entries until @out has enough bytes. A function whose record is damaged has the
+ * columns that can be read.
+ *
+ * @reader:    the GSYM file
+ * @kind:      which table
+ * @from, @to: range of entries, below listing_entries()
+ * @enough:    bytes of @out at which to return
+ * @options:   how names are rendered
+ * @decoder:   memory, reused between calls
+ * @out:       appended to
+ * @ret:       the next entry, or @to
+ *
+ * 0 or -ENOMEM.
  */
 int listing_append(const struct gsym_reader *reader, enum listing_kind kind, uint32_t from, uint32_t to,
 		   size_t enough, const struct render_options *options, struct gsym_decoder *decoder,
