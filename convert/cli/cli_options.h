@@ -25,10 +25,11 @@ typedef int option_parser(const struct command *command, const struct command_op
 			  const char *value, void *to);
 
 struct command_option {
-	char letter;          /* "o" is given as -o; 0: the option has a name only */
-	const char *name;     /* "out-file" is given as --out-file */
-	const char *argument; /* words with '|' between them, or what it is: "DIR", "FILE", "N"; NULL: none */
-	const char *help;     /* "\n" breaks it */
+	char letter;      /* "o" is given as -o; 0: the option has a name only */
+	const char *name; /* "out-file" is given as --out-file */
+	const char
+		*argument; /* keywords separated by '|', or a placeholder: "DIR", "FILE", "N"; NULL: none */
+	const char *help;  /* "\n" breaks it */
 	option_parser *parse;
 	size_t member;        /* offset of what it sets in the struct given to options_parse(), */
 	size_t size;          /* and its size */
@@ -59,7 +60,7 @@ option_parser option_list;   /* struct option_list */
 option_parser option_number; /* unsigned integer of any size, @least to @most */
 option_parser option_choice; /* enum: @least + the index of the word in @argument */
 option_parser option_value;  /* enum: @least; takes no argument */
-option_parser option_format; /* enum render_format: one of the words in @argument */
+option_parser option_format; /* enum render_format: one of the keywords in @argument */
 
 /* clang-format off */
 
@@ -95,9 +96,15 @@ option_parser option_format; /* enum render_format: one of the words in @argumen
 /* clang-format on */
 
 /*
- * Parses the command line into @to, after which optind is the first operand; operands and options may mix,
- * and there are as many operands as the command says. False when the command is done with status *ret_status:
- * --help was printed, or an error.
+ * Parses the command line; optind is then the first operand. Operands and options may mix, and there are as
+ * many operands as the command says.
+ *
+ * @command:     its table of options, and its operands
+ * @argc, @argv: as main() gets them, operands are moved to the end
+ * @to:          the struct that the rows of the table refer to; NULL: the command has no options
+ * @ret_status:  exit status of the command, STATUS_OK if it is to go on
+ *
+ * False when the command is done: --help or an error message has been printed.
  */
 bool options_parse(const struct command *command, int argc, char **argv, void *to, int *ret_status);
 

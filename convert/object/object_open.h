@@ -14,8 +14,8 @@ struct object_pick {
 };
 
 /*
- * Opens the object file at @path, a fat file only if it holds just one. @opener opens it and whatever it
- * refers to; NULL: open(2). 0, -ENOEXEC when it is no object file, -EBADMSG when its headers are damaged,
+ * Opens the object file at @path, a fat file only if it holds just one. @opener opens it and all files that
+ * it refers to; NULL: open(2). 0, -ENOEXEC when it is no object file, -EBADMSG when its headers are damaged,
  * -ENOTSUP, -ENOMEM, or what opening or mapping the file gave.
  */
 int object_open(const char *path, const struct convert_opener *opener, struct object_file **ret,

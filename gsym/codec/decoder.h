@@ -1,5 +1,5 @@
 /*
- * decoder.h - where decoded functions live: one growing array per kind of element.
+ * decoder.h - memory of decoded functions: one growing array per kind of element.
  *
  * The codecs append to the arrays; a function with merged functions takes consecutive stretches of them.
  * Internal.

@@ -14,11 +14,11 @@
 #include "gsym/codec/format.h"
 #include "gsym/codec/inline_node.h"
 
-/* The way from the root down to the innermost node that contains an address. Needs no memory. */
+/* A descent from the root to the innermost node that contains an address. Allocates nothing. */
 struct inline_walk {
 	struct cursor c;
 	const struct gsym_tables *tables;
-	uint64_t off;  /* what is looked for, from the function's start */
+	uint64_t off;  /* of the address, from the function's start */
 	uint64_t base; /* start of the first range of the node reached last */
 	unsigned depth;
 	bool deeper; /* that node has children */

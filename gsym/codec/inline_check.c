@@ -1,4 +1,4 @@
-/* What must hold for an inline tree, whether it comes from a producer or from a file. */
+/* inline_check.c - invariants of an inline tree, which may come from a producer or from a file. */
 #include "gsym/codec/inline.h"
 
 #include "gsym/base/diag.h"

@@ -12,7 +12,7 @@ static void put_ranges(struct buf *out, const struct gsym_range *r, size_t n, ui
 	}
 }
 
-/* Stands for the function itself: its range, its name, called from nowhere. */
+/* The root stands for the function itself: its range and name, without a call site. */
 static void put_root(struct buf *out, const struct gsym_func *func, const struct gsym_tables *tables)
 {
 	struct gsym_range whole = {0, func->size};

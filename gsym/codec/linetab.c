@@ -62,7 +62,7 @@ struct state {
 enum {
 	NEXT_END,  /* the table ended */
 	NEXT_ROW,  /* the registers are a row */
-	NEXT_PAST, /* there is a row, but past the limit; its address was not taken over */
+	NEXT_PAST, /* there is a row, but past the limit; the address register is unchanged */
 };
 
 /* The address advance of special opcode @op; its line advance goes into the register. */
@@ -108,9 +108,9 @@ static int check_row(const struct state *s, const struct cursor *c, struct gsym_
 }
 
 /*
- * The row that holds at @off, by the same steps as next_row(), but in the order in which encoders emit the
- * opcodes of a row: [SetFile] [AdvanceLine] and one that advances the address. With rows of random kinds each
- * branch less counts. Past its end a cursor reads 0, which is EndSequence.
+ * The row in effect at @off, by the same steps as next_row(), but in the order in which encoders emit the
+ * opcodes of a row: [SetFile] [AdvanceLine] and one that advances the address. With rows of random kinds
+ * every branch is mispredicted often. Past its end a cursor reads 0, which is EndSequence.
  */
 static inline bool seek_row(struct cursor *cursor, const struct program *p, uint64_t off, struct state *ret)
 {
@@ -191,8 +191,7 @@ int linetab_lookup_first(struct cursor block, uint64_t off, struct gsym_row *ret
 	return err;
 }
 
-/* One more of the rows so far, of which the last @max stay in @ret, the oldest at *n modulo @max once it is
- * full. */
+/* Adds a row to @ret, a ring of the last @max rows; once it is full, the oldest is at *n modulo @max. */
 static void remember_row(const struct state *s, struct gsym_row *ret, size_t max, size_t *n)
 {
 	struct gsym_row row = {(uint32_t)s->off, (uint32_t)s->file, (uint32_t)s->line};
@@ -231,7 +230,7 @@ int linetab_before(struct cursor block, uint64_t off, struct gsym_row *ret, size
 		return diag_set(diag, err, "line table: damaged before offset 0x%" PRIx64,
 				cursor_off(&block));
 	*ret_n = n < max ? n : max;
-	if (n > max) { /* the oldest to the front: turn both parts, then the whole */
+	if (n > max) { /* rotate the oldest to the front: reverse both parts, then the whole */
 		reverse_rows(ret, n % max);
 		reverse_rows(ret + n % max, max - n % max);
 		reverse_rows(ret, max);
@@ -254,7 +253,7 @@ int linetab_offsets(struct cursor block, uint32_t last, struct offset_list *out)
 	return 0;
 }
 
-/* @row holds in all intervals before @until. */
+/* Sets @row for all intervals before @until. */
 static size_t fill_until(const struct state *row, uint64_t until, struct interval *v, size_t n)
 {
 	bool fits = row->line <= UINT32_MAX && row->file <= UINT32_MAX;
@@ -283,12 +282,12 @@ void linetab_sweep(struct cursor block, struct interval *v, size_t n)
 	}
 	if (next >= 0)
 		fill_until(&row, UINT64_MAX, v + i, n - i);
-	else /* these would have read up to the damage */
+	else /* a lookup here would have read the damaged bytes */
 		for (; i < n; i++)
 			v[i].node = INTERVAL_DAMAGED;
 }
 
-/* Checks what a lookup leaves to its caller: a decoded row can be used without a second look. */
+/* Checks what lookups leave to their callers: decoded rows need no further checks. */
 static int keep_row(const struct state *s, const struct cursor *c, const struct gsym_tables *tables,
 		    struct gsym_decoder *out, struct gsym_diag *diag)
 {

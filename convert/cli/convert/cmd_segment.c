@@ -24,26 +24,21 @@ static int cut(const struct segment_options *o, const struct gsym_reader *reader
 	return err ? fail(o->input, err, &diag) : STATUS_OK;
 }
 
-static int segment_file(const struct segment_options *o)
-{
-	struct gsym_diag diag = {0};
-	struct gsym_reader *reader;
-	int err = gsym_reader_open(o->input, &reader, &diag);
-	if (err)
-		return fail(o->input, err, &diag);
-	int status = cut(o, reader);
-	gsym_reader_close(reader);
-	return status;
-}
-
 static int run_segment(int argc, char **argv)
 {
 	struct segment_options o = {0};
+	struct gsym_diag diag = {0};
+	struct gsym_reader *reader;
 	int status;
 	if (!options_parse(&command_segment, argc, argv, &o, &status))
 		return status;
 	o.input = argv[optind];
-	return segment_file(&o);
+	int err = gsym_reader_open(o.input, &reader, &diag);
+	if (err)
+		return fail(o.input, err, &diag);
+	status = cut(&o, reader);
+	gsym_reader_close(reader);
+	return status;
 }
 
 const struct command command_segment = {

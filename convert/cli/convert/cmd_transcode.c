@@ -87,28 +87,23 @@ static int transcode(const struct transcoding *t, const struct gsym_reader *read
 	return err ? fail(t->output, err, &diag) : STATUS_OK;
 }
 
-static int transcode_file(const struct transcoding *t)
-{
-	struct gsym_diag diag = {0};
-	struct gsym_reader *reader;
-	int err = gsym_reader_open(t->input, &reader, &diag);
-	if (err)
-		return fail(t->input, err, &diag);
-	int status = transcode(t, reader);
-	gsym_reader_close(reader);
-	return status;
-}
-
 static int run_transcode(int argc, char **argv)
 {
 	struct transcoding t = {0};
+	struct gsym_diag diag = {0};
+	struct gsym_reader *reader;
 	int status;
 	if (!options_parse(&command_transcode, argc, argv, &t, &status))
 		return status;
 	t.input = argv[optind];
 	if (out_file_replaces(t.input, t.output))
 		return options_error(&command_transcode, "'%s': output would replace the input", t.input);
-	return transcode_file(&t);
+	int err = gsym_reader_open(t.input, &reader, &diag);
+	if (err)
+		return fail(t.input, err, &diag);
+	status = transcode(&t, reader);
+	gsym_reader_close(reader);
+	return status;
 }
 
 const struct command command_transcode = {

@@ -23,7 +23,7 @@
 #include <string.h>
 
 enum {
-	VISITS_MAX = 1 << 24, /* sections visited to find words by address */
+	VISITS_MAX = 1 << 24, /* sections visited to find the bytes at an address */
 	GLINK_ENTRIES = 32,   /* from DT_PPC64_GLINK to the first entry */
 };
 
