@@ -141,12 +141,14 @@ static void show_progress(void *user, unsigned percent)
 	object->shows_progress = true;
 }
 
-static const char *advice_for(const struct outcome *outcome)
+/* @remembered: the failure is in the cache, which keeps those that no limit has caused. */
+static const char *advice_for(const struct outcome *outcome, bool remembered)
 {
 	if (outcome->err == -ENOSPC)
 		return "make room, or set another directory with --cache=DIR";
 	switch (outcome->verdict) {
-	case VERDICT_FAILED: return "convert it with gsym convert, which has no such limit";
+	case VERDICT_FAILED:
+		return remembered ? NULL : "convert it with gsym convert, which has no such limit";
 	case VERDICT_REPLACED:
 	case VERDICT_TRANSIENT: return "try again";
 	default: return NULL;
@@ -190,13 +192,16 @@ static int load_or_convert(struct object *object, struct cache *cache, struct ha
 	};
 	struct outcome outcome;
 	cache_key_make(&input, &key);
-	if (!convert_from_cache(&converter, &request, false, &outcome))
+	bool remembered = convert_from_cache(&converter, &request, false, &outcome);
+	if (!remembered)
 		convert_run(&converter, &request, &outcome);
 	if (object->shows_progress)
 		fputs("\r\033[K", stderr);
 	free(outcome.inputs);
 	*ret = outcome.handle;
-	return outcome.handle ? 0 : report(object, outcome.err, outcome.diag.text, advice_for(&outcome));
+	return outcome.handle
+		       ? 0
+		       : report(object, outcome.err, outcome.diag.text, advice_for(&outcome, remembered));
 }
 
 static int find_or_convert(struct object *object, const struct object_options *options, struct handle **ret)
@@ -216,14 +221,22 @@ static int find_or_convert(struct object *object, const struct object_options *o
 	return err;
 }
 
+/* A signal that is ignored, as by nohup(1), must stay so: it can be read as a descriptor all the same. */
+static void add_stop(sigset_t *stops, int number)
+{
+	struct sigaction action;
+	if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+		sigaddset(stops, number);
+}
+
 int object_lookup_open(const char *path, const struct object_options *options, struct handle **ret)
 {
 	struct object object = {.name = path, .fd = -1};
 	sigset_t stops, before;
 	sigemptyset(&stops);
-	sigaddset(&stops, SIGINT);
-	sigaddset(&stops, SIGTERM);
-	sigaddset(&stops, SIGHUP);
+	add_stop(&stops, SIGINT);
+	add_stop(&stops, SIGTERM);
+	add_stop(&stops, SIGHUP);
 	guard_install();
 	/* Blocked signals are read as a descriptor, so that temporary files go before the signal is
 	 * delivered. */
