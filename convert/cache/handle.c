@@ -5,6 +5,7 @@
 #include "convert/cache/handle.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 #include "gsym/base/file_io.h"
+#include "gsym/base/invariant.h"
 #include "convert/os/guard.h"
 
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', '0', '2'};
@@ -236,12 +238,17 @@ bool handle_attach(struct handle *handle, unsigned slot, void *value, void (*des
 
 struct handle *handle_get(struct handle *handle)
 {
-	atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+	unsigned before = atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+	invariant(before > 0 && before < UINT_MAX);
 	return handle;
 }
 
 void handle_put(struct handle *handle)
 {
-	if (handle && atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_acq_rel) == 1)
+	if (!handle)
+		return;
+	unsigned before = atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_acq_rel);
+	invariant(before > 0);
+	if (before == 1)
 		handle_free(handle);
 }

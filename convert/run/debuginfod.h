@@ -29,12 +29,11 @@ struct fetcher {
 	unsigned seconds;              /* it may take */
 	int stop_fd;                   /* becomes readable when the daemon ends */
 
-	/* When servers do not answer, none is asked for a while, whatever for. Guarded by the lock,
-	 * innermost. */
+	/* Exponential backoff: after a failure no server is asked until @rest_until, for any id. */
 	struct mutex lock;
-	int64_t rest_until; /* monotonic_ms() */
-	int64_t rest_ms;    /* the last time */
-	int failure;        /* why: a negative errno */
+	int64_t rest_until GUARDED_BY(&lock); /* monotonic_ms() */
+	int64_t rest_ms GUARDED_BY(&lock);    /* length of the current backoff */
+	int failure GUARDED_BY(&lock);        /* its cause: a negative errno */
 };
 
 /*

@@ -68,6 +68,7 @@ static void sources(struct sheet *sheet, const struct answers *answers, const st
 
 /* The build ids that the truncated id of text symbols may stand for, when there are several. */
 static void ambiguous(struct sheet *sheet, const struct answers *answers, const struct revision *rev)
+	REQUIRES(&answers->images->lock)
 {
 	struct image *whole[AMBIGUOUS_MAX];
 	size_t n = rev->source.id_is_cut

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "fs/call/runners.h"
+#include "gsym/base/invariant.h"
 
 static void call_free(struct call *call)
 {
@@ -46,8 +47,8 @@ static struct call *to_heap(struct call *call)
 static void on_interrupt(fuse_req_t req, void *data)
 {
 	struct call *call = data;
-	struct mutex *lock = call->runners->lock;
-	mutex_lock(lock);
+	struct runners *runners = call->runners; /* @call may be freed once the lock is released */
+	mutex_lock(runners->lock);
 	bool parked = call->state == CALL_PARKED;
 	if (parked) {
 		list_remove(&call->link);
@@ -56,7 +57,7 @@ static void on_interrupt(fuse_req_t req, void *data)
 	call->interrupted = true;
 	if (parked && call->pass_turn)
 		call->pass_turn(call->turn);
-	mutex_unlock(lock);
+	mutex_unlock(runners->lock);
 	if (!parked)
 		return;
 	fuse_reply_err(req, EINTR);
@@ -68,9 +69,10 @@ static void disarm(struct call *call)
 	fuse_req_interrupt_func(call->req, NULL, NULL);
 }
 
-/* With the lock: 0 when it is on the list of what it waits for. */
+/* 0 when it is on the list of what it waits for. */
 static int add_to_waiting(struct call *call)
 {
+	mutex_assert_held(call->runners->lock);
 	if (call->interrupted)
 		return -EINTR;
 	if (call->runners->stopping)
@@ -90,11 +92,11 @@ static struct call *park(struct call *stack)
 	call->state = CALL_PARKING;
 	call->interrupted = false;
 	fuse_req_interrupt_func(call->req, on_interrupt, call);
-	struct mutex *lock = call->runners->lock;
-	mutex_lock(lock);
+	struct runners *runners = call->runners;
+	mutex_lock(runners->lock);
 	int err = add_to_waiting(call);
 	call->state = err ? CALL_TAKEN : CALL_PARKED;
-	mutex_unlock(lock);
+	mutex_unlock(runners->lock); /* if parked, it may have been answered and freed when this returns */
 	if (!err)
 		return NULL;
 	disarm(call);
@@ -126,6 +128,8 @@ void call_run(struct call *call)
 
 static void take(struct call *call, struct list *woken)
 {
+	mutex_assert_held(call->runners->lock);
+	invariant(call->state == CALL_PARKED && !list_empty(&call->link));
 	list_remove(&call->link);
 	list_append(woken, &call->link);
 	call->state = CALL_TAKEN;
@@ -185,9 +189,10 @@ void calls_pass_turn(struct list *parked, void (*pass_turn)(void *turn), void *t
 	add_to_runners(call->runners, call); /* it did wait, so it is not over */
 }
 
-/* Parks a call again, until a runner takes it. With the lock. */
+/* Parks a call again, until a runner takes it. */
 static int park_for_runner(struct call *call)
 {
+	mutex_assert_held(call->runners->lock);
 	int err = call->interrupted ? -EINTR : add_to_runners(call->runners, call);
 	if (!err)
 		call->state = CALL_PARKED;
@@ -198,12 +203,12 @@ void calls_resume(struct list *woken)
 {
 	for (struct list *at; (at = list_take(woken));) {
 		struct call *call = LIST_ENTRY(at, struct call);
-		struct mutex *lock = call->runners->lock;
+		struct runners *runners = call->runners;
 		struct list refused;
 		list_init(&refused);
-		mutex_lock(lock);
+		mutex_lock(runners->lock);
 		int err = park_for_runner(call); /* from now on it may end at any moment */
-		mutex_unlock(lock);
+		mutex_unlock(runners->lock);
 		if (err) {
 			list_append(&refused, at);
 			calls_end(&refused, err);
@@ -229,6 +234,8 @@ void calls_fail(struct list *woken, int err)
 static void taken(struct list *at)
 {
 	struct call *call = LIST_ENTRY(at, struct call);
+	mutex_assert_held(call->runners->lock);
+	invariant(call->state == CALL_PARKED);
 	call->state = CALL_TAKEN;
 	call->pass_turn = NULL;
 }

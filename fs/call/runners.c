@@ -25,6 +25,7 @@ void runners_deinit(struct runners *runners)
 
 int runners_add(struct runners *runners, uid_t uid, struct list *at)
 {
+	mutex_assert_held(runners->lock);
 	if (runners->stopping)
 		return -ENOTCONN;
 	lanes_add(&runners->waiting, uid, at, false);
@@ -83,6 +84,7 @@ int runners_start(struct runners *runners)
 
 void runners_stop(struct runners *runners, struct list *woken)
 {
+	mutex_assert_held(runners->lock);
 	runners->stopping = true;
 	pthread_cond_broadcast(&runners->wake);
 	for (struct list *at; (at = lanes_take(&runners->waiting));) {

@@ -29,13 +29,13 @@ struct runner_kind {
 struct runners {
 	/*
 	 * Borrowed: the lock of all parked calls, whatever they wait for, so that an interrupted one can
-	 * leave whichever list it is on. Guards what follows up to @stopping.
+	 * leave whichever list it is on.
 	 */
 	struct mutex *lock;
 	const struct runner_kind *kind;
-	struct lanes waiting;
+	struct lanes waiting; /* guarded by @lock */
 	pthread_cond_t wake;
-	bool stopping; /* no call is parked any more */
+	bool stopping; /* guarded by @lock: no call may be parked any more */
 	unsigned n_threads;
 	pthread_t threads[RUNNERS_MAX];
 	atomic_uint held; /* FUSE threads that compute for longer than one lookup takes */

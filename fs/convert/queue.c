@@ -12,6 +12,7 @@
 #include "fs/images/use.h"
 #include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
+#include "gsym/base/invariant.h"
 
 enum {
 	/*
@@ -44,6 +45,7 @@ size_t stage_count(const struct stage *stage)
 
 static void stage_add(struct stage *stage, struct revision *rev)
 {
+	invariant(list_empty(&rev->link));
 	lanes_add(rev->ahead ? &stage->ahead : &stage->asked, rev->asker, &rev->link, false);
 	pthread_cond_signal(&stage->wake);
 }
@@ -65,8 +67,9 @@ void queue_deinit(struct queue *queue)
 /* ---- Waiting ---- */
 
 static void begin(struct queue *queue, struct revision *rev, uid_t uid, bool ahead)
+	REQUIRES(&queue->images->lock)
 {
-	rev->state = STATE_OPENING;
+	revision_set_state(queue->images, rev, STATE_OPENING);
 	rev->asker = uid;
 	rev->ahead = ahead;
 	stage_add(&queue->opening, rev);
@@ -74,12 +77,13 @@ static void begin(struct queue *queue, struct revision *rev, uid_t uid, bool ahe
 
 void queue_want(struct queue *queue, struct revision *rev, uid_t uid)
 {
+	mutex_assert_held(&queue->images->lock);
 	if (rev->state == STATE_COLD && !queue->stopping)
 		begin(queue, rev, uid, true);
 }
 
 /* A call waits: @rev begins, or is no longer one that somebody will ask for later. */
-static void ask(struct queue *queue, struct revision *rev, uid_t uid)
+static void ask(struct queue *queue, struct revision *rev, uid_t uid) REQUIRES(&queue->images->lock)
 {
 	if (rev->state == STATE_COLD) {
 		begin(queue, rev, uid, false);
@@ -99,6 +103,7 @@ static int park(void *object, struct call *call)
 {
 	struct queue *queue = object;
 	struct revision *rev = call->wait.revision;
+	mutex_assert_held(&queue->images->lock);
 	if (rev->stale || rev->state == STATE_READY || rev->state == STATE_FAILED)
 		return -EAGAIN;
 	if (++call->tries > (call->outlives_failure ? CALL_TRIES_MANY : CALL_TRIES_MAX))
@@ -119,12 +124,13 @@ void queue_init(struct queue *queue)
 /* ---- Settling ---- */
 
 static void remember(struct images *images, struct revision *rev, struct outcome *outcome)
+	REQUIRES(&images->lock)
 {
 	if (outcome->verdict == VERDICT_CRASHED)
 		rev->crashes++;
 	bool for_good = outcome->verdict == VERDICT_FAILED || outcome->verdict == VERDICT_FAILED_FOREVER ||
 			(outcome->verdict == VERDICT_CRASHED && rev->crashes >= CRASHES_MAX);
-	revision_set_failed(rev, for_good ? outcome->err : 0, outcome->diag.text);
+	revision_set_failed(images, rev, for_good ? outcome->err : 0, outcome->diag.text);
 	rev->again = outcome->again;
 	if (for_good && !rev->stale)
 		revision_set_inputs(images, rev, TAKE(outcome->inputs));
@@ -132,8 +138,9 @@ static void remember(struct images *images, struct revision *rev, struct outcome
 
 /* The object file is not the one that was scanned: the calls wait for a scan that sees what it is now. */
 static void wait_for_rescan(struct queue *queue, struct revision *rev, struct list *woken)
+	REQUIRES(&queue->images->lock)
 {
-	rev->state = STATE_COLD;
+	revision_set_state(queue->images, rev, STATE_COLD);
 	if (queue->stopping)
 		calls_wake_all(&rev->waiters, woken);
 	else
@@ -155,7 +162,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	if (outcome->verdict == VERDICT_REPLACED) {
 		wait_for_rescan(queue, rev, &woken);
 	} else if (outcome->verdict == VERDICT_OUTDATED) {
-		rev->state = STATE_COLD;
+		revision_set_state(queue->images, rev, STATE_COLD);
 		outcome->err = revision_renew(queue->images, rev);
 		calls_wake_all(&rev->waiters, &woken);
 	} else {
@@ -176,20 +183,23 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 
 /* ---- Threads ---- */
 
-/* The next revision of @stage, moved on to @state; NULL when it is time to stop. */
-static struct revision *next(struct queue *queue, struct stage *stage, enum revision_state state)
+/* A thread has taken @rev from queue.converting. */
+static void begin_conversion(struct queue *queue, struct revision *rev) REQUIRES(&queue->images->lock)
+{
+	revision_set_state(queue->images, rev, STATE_CONVERTING);
+	rev->image->conversions++;
+	atomic_store(&rev->progress, 0);
+}
+
+/* Takes the next revision of @stage; NULL when the queue is being stopped. */
+static struct revision *next(struct queue *queue, struct stage *stage)
 {
 	struct revision *rev = NULL;
 	mutex_lock(&queue->images->lock);
 	while (!queue->stopping && !(rev = stage_take(stage)))
 		mutex_wait(&queue->images->lock, &stage->wake);
-	if (rev) {
-		rev->state = state;
-		if (state == STATE_CONVERTING) {
-			rev->image->conversions++;
-			atomic_store(&rev->progress, 0);
-		}
-	}
+	if (rev && stage == &queue->converting)
+		begin_conversion(queue, rev);
 	mutex_unlock(&queue->images->lock);
 	return rev;
 }
@@ -197,7 +207,7 @@ static struct revision *next(struct queue *queue, struct stage *stage, enum revi
 static void enqueue_conversion(struct queue *queue, struct revision *rev)
 {
 	mutex_lock(&queue->images->lock);
-	rev->state = STATE_QUEUED;
+	revision_set_state(queue->images, rev, STATE_QUEUED);
 	stage_add(&queue->converting, rev);
 	mutex_unlock(&queue->images->lock);
 }
@@ -228,7 +238,7 @@ static void *open_images(void *arg)
 {
 	struct queue *queue = arg;
 	struct revision *rev;
-	while ((rev = next(queue, &queue->opening, STATE_OPENING))) {
+	while ((rev = next(queue, &queue->opening))) {
 		struct outcome outcome;
 		struct convert_request request;
 		revision_request(rev, &request);
@@ -246,7 +256,7 @@ static void *convert_images(void *arg)
 {
 	struct queue *queue = arg;
 	struct revision *rev;
-	while ((rev = next(queue, &queue->converting, STATE_CONVERTING))) {
+	while ((rev = next(queue, &queue->converting))) {
 		struct outcome outcome;
 		struct convert_request request;
 		use_note(queue->images, queue->converter->cache);
@@ -278,6 +288,7 @@ int queue_start(struct queue *queue, unsigned jobs)
 
 void queue_stop(struct queue *queue)
 {
+	mutex_assert_held(&queue->images->lock);
 	queue->stopping = true;
 	pthread_cond_broadcast(&queue->opening.wake);
 	pthread_cond_broadcast(&queue->converting.wake);

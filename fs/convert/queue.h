@@ -28,12 +28,13 @@ struct stage {
 
 struct queue {
 	/* Set before queue_init(), borrowed. */
-	struct images *images; /* its lock guards the lists and flags below */
+	struct images *images;
 	struct scanner *scanner;
 	const struct converter *converter;
 	struct metrics *metrics;
 
-	struct stage opening;    /* revisions in STATE_OPENING nobody works at */
+	/* Guarded by images->lock, as far as @stopping. */
+	struct stage opening;    /* revisions in STATE_OPENING that no thread has taken */
 	struct stage converting; /* revisions in STATE_QUEUED */
 	bool stopping;
 	unsigned n_threads;
@@ -47,16 +48,19 @@ void queue_deinit(struct queue *queue);
 /* Starts the threads: one that opens, and @jobs that convert. 0 or a negative errno. */
 int queue_start(struct queue *queue, unsigned jobs);
 
-/* With images.lock: tells the threads to end. Calls are not woken: see images_wake_all(). */
+/* Tells the threads to end; the caller holds images->lock. Does not wake calls: see images_wake_all(). */
 void queue_stop(struct queue *queue);
 
 /* Waits for them. The converter must have been told to stop. */
 void queue_join(struct queue *queue);
 
-/* With images.lock: starts the job for @rev, which @uid will soon ask for, unless it has been started. */
+/*
+ * Starts the job for @rev ahead of a request that @uid is about to make, unless it was started already. The
+ * caller holds images->lock.
+ */
 void queue_want(struct queue *queue, struct revision *rev, uid_t uid);
 
-/* With images.lock: how many wait for a thread. */
+/* Number of revisions that wait for a thread. The caller holds images->lock. */
 size_t stage_count(const struct stage *stage);
 
 #endif

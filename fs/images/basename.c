@@ -4,6 +4,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "gsym/base/invariant.h"
+
 struct basename *images_find_basename(const struct images *images, const char *name)
 {
 	uint64_t hash = XXH3_64bits(name, strlen(name));
@@ -22,7 +24,7 @@ static uint64_t member_hash(const struct basename *name, const struct image *ima
 }
 
 static struct name_member *find_any_member(const struct images *images, const struct basename *name,
-					   const struct image *image)
+					   const struct image *image) REQUIRES(&images->lock)
 {
 	uint64_t hash = member_hash(name, image);
 	for (struct table_link *l = table_first(&images->by_member, hash); l; l = table_next(l, hash)) {
@@ -51,7 +53,7 @@ static void basename_free(struct basename *b)
 	free(b);
 }
 
-static struct basename *add_name(struct images *images, const char *name)
+static struct basename *add_name(struct images *images, const char *name) REQUIRES(&images->lock)
 {
 	struct basename *b = calloc(1, sizeof(*b));
 	if (b)
@@ -67,6 +69,7 @@ static struct basename *add_name(struct images *images, const char *name)
 }
 
 static int add_member(struct images *images, struct basename *b, struct image *image, uint32_t pass)
+	REQUIRES(&images->lock)
 {
 	struct name_member *m = calloc(1, sizeof(*m));
 	if (!m || vec_reserve(&b->members, 1) ||
@@ -105,6 +108,7 @@ static void sweep_members(struct basename *b, uint32_t pass)
 		struct name_member *m = b->members.v[i];
 		if (m->gone || m->pass == pass)
 			continue;
+		invariant(b->alive > 0);
 		m->gone = true;
 		b->alive--;
 	}
@@ -116,7 +120,7 @@ void basenames_sweep(struct images *images, uint32_t pass)
 		sweep_members(images->names.v[i], pass);
 }
 
-void basenames_free(struct images *images)
+void basenames_free(struct images *images) NOT_ANALYZED
 {
 	for (size_t i = 0; i < images->names.n; i++)
 		basename_free(images->names.v[i]);

@@ -4,17 +4,18 @@
 
 #include "fs/images/images.h"
 
-struct basename *images_find_basename(const struct images *images, const char *name);
+struct basename *images_find_basename(const struct images *images, const char *name) REQUIRES(&images->lock);
 
 /* The living member of @name for @image, or NULL. */
 struct name_member *images_find_member(const struct images *images, const struct basename *name,
-				       const struct image *image);
+				       const struct image *image) REQUIRES(&images->lock);
 
 /* Notes that @image has a file called @name. 0 or -ENOMEM. */
-int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass);
+int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass)
+	REQUIRES(&images->lock);
 
 /* Forgets what scan @pass did not see. */
-void basenames_sweep(struct images *images, uint32_t pass);
+void basenames_sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock);
 
 void basenames_free(struct images *images);
 

@@ -24,7 +24,7 @@ static void image_free(struct image *image)
 	free(image);
 }
 
-void images_deinit(struct images *images)
+void images_deinit(struct images *images) NOT_ANALYZED
 {
 	for (size_t i = 0; i < images->all.n; i++)
 		image_free(images->all.v[i]);
@@ -42,7 +42,7 @@ void images_deinit(struct images *images)
 
 /* ---- Adding ---- */
 
-static struct image *add_image(struct images *images, const char *id)
+static struct image *add_image(struct images *images, const char *id) REQUIRES(&images->lock)
 {
 	struct image *image = calloc(1, sizeof(*image));
 	if (!image || strlen(id) >= sizeof(image->id) || vec_reserve(&images->all, 1)) {
@@ -102,6 +102,7 @@ static int put_source(struct image *image, const struct source *seen)
 }
 
 static int add_path(struct images *images, struct image *image, const struct found_at *at)
+	REQUIRES(&images->lock)
 {
 	int err = basename_add(images, at->basename, image, at->pass);
 	return err ? err
@@ -121,6 +122,7 @@ uint32_t images_add_directory(struct images *images, uint32_t parent, const char
 }
 
 static int add_locked(struct images *images, const struct finding *finding, struct list *woken)
+	REQUIRES(&images->lock)
 {
 	struct image *image = images_find(images, finding->id);
 	images->findings++;
@@ -170,6 +172,7 @@ static void drop_unseen(struct image *image, uint32_t pass)
 
 /* Unless scan @pass has seen the file. */
 static void drop_source(struct images *images, struct image *image, const struct source *gone, uint32_t pass)
+	REQUIRES(&images->lock)
 {
 	struct source *s = find_source(image, gone);
 	if (!s || s->pass == pass)
@@ -183,7 +186,7 @@ static void drop_source(struct images *images, struct image *image, const struct
  * An incomplete scan leaves what it did not see; but calls that wait for it because the file of their image
  * was replaced or removed know better.
  */
-static void drop_replaced(struct images *images, uint32_t pass)
+static void drop_replaced(struct images *images, uint32_t pass) REQUIRES(&images->lock)
 {
 	for (struct list *at = images->scan_waiters.next; at != &images->scan_waiters; at = at->next) {
 		struct revision *rev = LIST_ENTRY(at, struct call)->wait.revision;
@@ -192,7 +195,7 @@ static void drop_replaced(struct images *images, uint32_t pass)
 	}
 }
 
-static void sweep(struct images *images, uint32_t pass)
+static void sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock)
 {
 	for (size_t i = 0; i < images->all.n; i++)
 		drop_unseen(images->all.v[i], pass);
@@ -213,7 +216,7 @@ static int absent_errno(int err)
 }
 
 /* All paths of a file count that the scan has met. */
-static void settle_modes(struct images *images, uint32_t pass)
+static void settle_modes(struct images *images, uint32_t pass) REQUIRES(&images->lock)
 {
 	for (size_t i = 0; i < images->all.n; i++) {
 		struct image *image = images->all.v[i];

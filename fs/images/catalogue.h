@@ -22,7 +22,7 @@ struct found_at {
  * path_tree_enter().
  */
 uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name,
-			      const struct path_attr *attr);
+			      const struct path_attr *attr) EXCLUDES(&images->lock);
 
 /* What the scanner found at one path. */
 struct finding {
@@ -35,20 +35,22 @@ struct finding {
  * Adds a file, or notes that it is still there. Calls that waited for this image go to @woken, to be resumed
  * without the lock. 0 or -ENOMEM.
  */
-int images_add(struct images *images, const struct finding *finding, struct list *woken);
+int images_add(struct images *images, const struct finding *finding, struct list *woken)
+	EXCLUDES(&images->lock);
 
 /*
  * Adds a further name of the image @id, if there is such an image: that of a symbolic link to its file.
  */
-int images_add_name(struct images *images, const char *id, const struct found_at *at);
+int images_add_name(struct images *images, const char *id, const struct found_at *at) EXCLUDES(&images->lock);
 
 /*
  * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes all who
  * waited for it. Until one was complete, @err is the answer for what is not known.
  */
-void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken);
+void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken)
+	EXCLUDES(&images->lock);
 
 /* With the lock: moves all calls that wait for a scan or a revision to @woken. */
-void images_wake_all(struct images *images, struct list *woken);
+void images_wake_all(struct images *images, struct list *woken) REQUIRES(&images->lock);
 
 #endif

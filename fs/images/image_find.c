@@ -5,6 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "gsym/base/invariant.h"
+
 enum { CUT_ID_DIGITS = 32 };
 
 struct image *images_find(const struct images *images, const char *id)
@@ -24,7 +26,7 @@ static int by_id(const void *a, const void *b)
 	return strcmp((*x)->id, (*y)->id);
 }
 
-static int sort_ids(struct images *images)
+static int sort_ids(struct images *images) REQUIRES(&images->lock)
 {
 	if (images->sorted.n == images->all.n)
 		return 0;
@@ -38,8 +40,9 @@ static int sort_ids(struct images *images)
 }
 
 /* Index of the first image whose id is not below @prefix. */
-static size_t lower_bound(const struct images *images, const char *prefix)
+static size_t lower_bound(const struct images *images, const char *prefix) REQUIRES(&images->lock)
 {
+	invariant(images->sorted.n == images->all.n); /* sort_ids() was called */
 	size_t low = 0, high = images->sorted.n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -92,7 +95,7 @@ static bool has_whole_id(const struct image *image, uint32_t pass)
 
 /* Build ids that are shorter than what Breakpad makes of them. */
 static size_t find_padded(const struct images *images, const char *cut, uint32_t pass, struct image **ret,
-			  size_t max)
+			  size_t max) REQUIRES(&images->lock)
 {
 	char id[CUT_ID_DIGITS + 1];
 	size_t found = 0;
@@ -125,7 +128,7 @@ size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, 
 /* ---- In any spelling ---- */
 
 /* The one image whose id is or begins with @text, or is @text without zeros at its end. */
-static struct image *find_beginning(struct images *images, const char *text)
+static struct image *find_beginning(struct images *images, const char *text) REQUIRES(&images->lock)
 {
 	struct image *image = images_find(images, text), *whole;
 	if (image && image->revision)
@@ -137,7 +140,7 @@ static struct image *find_beginning(struct images *images, const char *text)
 }
 
 /* The one image that Breakpad calls @id. */
-static struct image *find_breakpad(struct images *images, const char *id)
+static struct image *find_breakpad(struct images *images, const char *id) REQUIRES(&images->lock)
 {
 	char as_is[BREAKPAD_ID_SIZE], swapped[BREAKPAD_ID_SIZE];
 	if (!id_from_breakpad(id, as_is, swapped))
@@ -149,6 +152,7 @@ static struct image *find_breakpad(struct images *images, const char *id)
 static int park(void *object, struct call *call)
 {
 	struct images *images = object;
+	mutex_assert_held(&images->lock);
 	if (images->scanned || call->wait.findings != images->findings)
 		return -EAGAIN;
 	list_append(&images->scan_waiters, &call->link);
@@ -177,8 +181,6 @@ int images_lookup(struct images *images, const struct request *request, struct i
 	*ret = image;
 	return image ? 0 : images->absent;
 }
-
-/* ---- Without the lock ---- */
 
 struct revision *images_revision(struct images *images, uint32_t number)
 {

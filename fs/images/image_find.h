@@ -7,37 +7,33 @@
 #include "fs/call/call.h"
 #include "fs/images/images.h"
 
-/* ---- For holders of the lock ---- */
-
 /* The image with exactly this id, or NULL. */
-struct image *images_find(const struct images *images, const char *id);
+struct image *images_find(const struct images *images, const char *id) REQUIRES(&images->lock);
 
 /* The one living image whose id begins with @prefix; NULL when there is none or more than one. */
-struct image *images_find_prefix(struct images *images, const char *prefix);
+struct image *images_find_prefix(struct images *images, const char *prefix) REQUIRES(&images->lock);
 
 /* Whether there is a living image whose id begins with @prefix. */
-bool images_has_prefix(struct images *images, const char *prefix);
+bool images_has_prefix(struct images *images, const char *prefix) REQUIRES(&images->lock);
 
 /*
  * The images whose build id begins with @cut, 32 digits, or is @cut without zeros at its end, and which have
  * a file that says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in @ret.
  */
 size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret,
-			 size_t max);
+			 size_t max) REQUIRES(&images->lock);
 
 /*
  * The image that @request, of REQUEST_ID, names in any spelling. It has a revision. Fills @ret_wait and
  * returns -EAGAIN while it may still be found; else 0 or the errno for what is not there.
  */
 int images_lookup(struct images *images, const struct request *request, struct image **ret,
-		  struct wait *ret_wait);
+		  struct wait *ret_wait) REQUIRES(&images->lock);
 
 /* Fills @ret_wait, until the first scan is over or an image with this id is found ("": any): -EAGAIN. */
-int images_await(struct images *images, const char *id, struct wait *ret_wait);
-
-/* ---- For everybody ---- */
+int images_await(struct images *images, const char *id, struct wait *ret_wait) REQUIRES(&images->lock);
 
 /* The revision behind an inode number. NULL for numbers never given out. */
-struct revision *images_revision(struct images *images, uint32_t number);
+struct revision *images_revision(struct images *images, uint32_t number) EXCLUDES(&images->lock);
 
 #endif

@@ -80,7 +80,7 @@ struct revision {
 				 else no path */
 	struct cache_key key;
 
-	/* Guarded by images.lock. */
+	/* Guarded by images.lock, which no annotation can name: there is no pointer to it here. */
 	bool exposed; /* the kernel has seen its inode number */
 	bool stale;   /* another revision has taken its place */
 	enum revision_state state;
@@ -133,22 +133,22 @@ struct basename {
 
 struct images {
 	struct mutex lock; /* guards all of it and more, see above */
-	struct table by_id;
-	VEC(struct image *) all;          /* by number */
-	VEC(struct image *) sorted;       /* by id; rebuilt when its size is not that of all */
-	VEC(struct revision *) revisions; /* by number */
-	struct table by_basename;
-	struct table by_member;       /* name_member by base name and image */
-	VEC(struct basename *) names; /* by number */
-	struct path_tree paths;
-	VEC(struct revision *) ready; /* those in STATE_READY */
-	bool scanned;                 /* the first scan is over: nobody waits for it any more */
-	bool complete;                /* a scan has seen all of SOURCE */
-	int absent;                   /* errno for what is not there: -ENOENT, or why no scan was complete */
-	uint64_t findings;            /* calls of images_add() so far */
-	struct list scan_waiters;     /* calls parked until it is, or until their id appears */
-	size_t inputs_bytes;          /* of all revisions */
-	uint64_t places;              /* fingerprint of where neighbours may be; set like @merged */
+	struct table by_id GUARDED_BY(&lock);
+	VEC(struct image *) all GUARDED_BY(&lock);    /* by number */
+	VEC(struct image *) sorted GUARDED_BY(&lock); /* by id; rebuilt when its size is not that of all */
+	VEC(struct revision *) revisions GUARDED_BY(&lock); /* by number */
+	struct table by_basename GUARDED_BY(&lock);
+	struct table by_member GUARDED_BY(&lock);       /* name_member by base name and image */
+	VEC(struct basename *) names GUARDED_BY(&lock); /* by number */
+	struct path_tree paths GUARDED_BY(&lock);
+	VEC(struct revision *) ready GUARDED_BY(&lock); /* those in STATE_READY */
+	bool scanned GUARDED_BY(&lock);  /* the first scan is over: nobody waits for it any more */
+	bool complete GUARDED_BY(&lock); /* a scan has seen all of SOURCE */
+	int absent GUARDED_BY(&lock); /* errno for what is not there: -ENOENT, or why no scan was complete */
+	uint64_t findings GUARDED_BY(&lock);        /* calls of images_add() so far */
+	struct list scan_waiters GUARDED_BY(&lock); /* calls parked until it is, or until their id appears */
+	size_t inputs_bytes GUARDED_BY(&lock);      /* of all revisions */
+	uint64_t places;       /* fingerprint of where neighbours may be; set like @merged */
 	bool merged;           /* all functions that share a range are kept; set before the first file */
 	struct notify *notify; /* borrowed; told about replaced revisions */
 	/* Parks calls until their revision is open, see struct wait; set before the first request. */

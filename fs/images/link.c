@@ -14,7 +14,7 @@ struct target {
 
 /* Of a link in by-path, which is as far from the root as its directory, and one further in a file with
  * several images. */
-static int path_target(const struct images *images, uint64_t ino, struct target *ret)
+static int path_target(const struct images *images, uint64_t ino, struct target *ret) REQUIRES(&images->lock)
 {
 	const struct path_file *file = path_tree_file(&images->paths, ino_a(ino));
 	if (!file)
@@ -25,7 +25,7 @@ static int path_target(const struct images *images, uint64_t ino, struct target 
 	return 0;
 }
 
-static int find_target(const struct images *images, uint64_t ino, struct target *ret)
+static int find_target(const struct images *images, uint64_t ino, struct target *ret) REQUIRES(&images->lock)
 {
 	switch (ino_kind(ino)) {
 	case NODE_ALIAS: *ret = (struct target){ino_b(ino), ino_a(ino)}; return 0;

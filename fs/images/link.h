@@ -12,6 +12,7 @@ enum {
  * With images.lock: the text of the link @ino, which is of the number's kind for ever. Its length; -EINVAL
  * when the number is that of no link, -ESTALE when it was never given out.
  */
-int link_text(const struct images *images, uint64_t ino, char ret[static LINK_TEXT_SIZE]);
+int link_text(const struct images *images, uint64_t ino, char ret[static LINK_TEXT_SIZE])
+	REQUIRES(&images->lock);
 
 #endif

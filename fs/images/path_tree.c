@@ -4,6 +4,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "gsym/base/invariant.h"
+
 void path_tree_deinit(struct path_tree *tree)
 {
 	for (size_t i = 0; i < tree->dirs.n; i++) {
@@ -99,7 +101,7 @@ bool path_file_is_fat(const struct path_tree *tree, const struct path_file *firs
 
 /* ---- Coming and going ---- */
 
-/* Something in the directory appears: so does the directory, and those above, if it was the first. */
+/* An entry of the directory appears: with the first one, so does the directory itself in its parent. */
 static void appear_in(struct path_tree *tree, uint32_t number)
 {
 	while (number != PATH_NONE && tree->dirs.v[number]->alive++ == 0)
@@ -108,6 +110,7 @@ static void appear_in(struct path_tree *tree, uint32_t number)
 
 static void vanish_from(struct path_tree *tree, uint32_t number)
 {
+	invariant(number == PATH_NONE || tree->dirs.v[number]->alive > 0);
 	while (number != PATH_NONE && --tree->dirs.v[number]->alive == 0)
 		number = tree->dirs.v[number]->parent;
 }

@@ -13,6 +13,7 @@
 #include "convert/run/neighbour.h"
 #include "fs/images/image_find.h"
 #include "fs/sys/notify.h"
+#include "gsym/base/invariant.h"
 
 enum {
 	/*
@@ -163,6 +164,7 @@ static int set_files(const struct images *images, struct revision *rev, const st
 }
 
 static struct revision *new_revision(struct images *images, struct image *image, const struct choice *choice)
+	REQUIRES(&images->lock)
 {
 	struct revision *rev = calloc(1, sizeof(*rev));
 	if (!rev || vec_reserve(&images->revisions, 1)) {
@@ -234,8 +236,25 @@ void revision_set_inputs(struct images *images, struct revision *rev, char *inpu
 	images->inputs_bytes += size;
 }
 
+/* Bit sets of the states that each may change to; docs/revision-states.svg is the same as a figure. */
+static const unsigned successors[STATES] = {
+	[STATE_COLD] = 1U << STATE_OPENING,
+	[STATE_OPENING] = 1U << STATE_COLD | 1U << STATE_QUEUED | 1U << STATE_READY | 1U << STATE_FAILED,
+	[STATE_QUEUED] = 1U << STATE_CONVERTING,
+	[STATE_CONVERTING] = 1U << STATE_COLD | 1U << STATE_READY | 1U << STATE_FAILED,
+	[STATE_READY] = 1U << STATE_COLD,
+	[STATE_FAILED] = 1U << STATE_COLD,
+};
+
+void revision_set_state(struct images *images, struct revision *rev, enum revision_state state)
+{
+	(void)images;
+	invariant(successors[rev->state] >> state & 1);
+	rev->state = state;
+}
+
 /* The revision makes way; whoever still holds its inode number is sent to look again. */
-static void retire(struct images *images, struct revision *rev)
+static void retire(struct images *images, struct revision *rev) REQUIRES(&images->lock)
 {
 	rev->stale = true;
 	if (rev->exposed)
@@ -246,6 +265,7 @@ static void retire(struct images *images, struct revision *rev)
 }
 
 static int replace(struct images *images, struct image *image, const struct choice *choice)
+	REQUIRES(&images->lock)
 {
 	struct revision *old = image->revision, *rev = new_revision(images, image, choice);
 	if (!rev)
@@ -299,11 +319,12 @@ static int64_t now(void)
 }
 
 static int use_locked(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
+	REQUIRES(&images->lock)
 {
 	if (rev->stale)
 		return -ESTALE;
 	if (rev->state == STATE_FAILED && rev->again && now() >= rev->again)
-		rev->state = STATE_COLD;
+		revision_set_state(images, rev, STATE_COLD);
 	if (rev->state == STATE_FAILED)
 		return rev->failure;
 	if (!images->scanned && rev->source.richness != SOURCE_DWARF)
@@ -334,7 +355,7 @@ static void set_reason(struct revision *rev, const char *reason)
 	rev->reason = copy;
 }
 
-static void remove_ready(struct images *images, struct revision *rev)
+static void remove_ready(struct images *images, struct revision *rev) REQUIRES(&images->lock)
 {
 	for (size_t i = 0; i < images->ready.n; i++) {
 		if (images->ready.v[i] == rev) {
@@ -342,16 +363,18 @@ static void remove_ready(struct images *images, struct revision *rev)
 			return;
 		}
 	}
+	invariant(false); /* every revision in STATE_READY is in it */
 }
 
 struct handle *revision_set_cold(struct images *images, struct revision *rev)
 {
+	invariant(rev->state == STATE_READY && rev->handle);
 	remove_ready(images, rev);
-	rev->state = STATE_COLD;
+	revision_set_state(images, rev, STATE_COLD);
 	return TAKE(rev->handle);
 }
 
-static struct revision *least_used(const struct images *images)
+static struct revision *least_used(const struct images *images) REQUIRES(&images->lock)
 {
 	struct revision *least = images->ready.v[0];
 	for (size_t i = 1; i < images->ready.n; i++)
@@ -365,22 +388,22 @@ struct handle *revision_set_ready(struct images *images, struct revision *rev, s
 	struct handle *evicted = NULL;
 	rev->gsym_size = handle->gsym.size;
 	if (rev->stale || vec_reserve(&images->ready, 1)) {
-		rev->state = STATE_COLD;
+		revision_set_state(images, rev, STATE_COLD);
 		return handle;
 	}
 	if (images->ready.n >= READY_MAX)
 		evicted = revision_set_cold(images, least_used(images));
 	images->ready.v[images->ready.n++] = rev;
-	rev->state = STATE_READY;
+	revision_set_state(images, rev, STATE_READY);
 	rev->handle = handle;
 	rev->used = now();
 	return evicted;
 }
 
-void revision_set_failed(struct revision *rev, int errno_or_0, const char *reason)
+void revision_set_failed(struct images *images, struct revision *rev, int errno_or_0, const char *reason)
 {
 	set_reason(rev, reason);
-	rev->state = errno_or_0 ? STATE_FAILED : STATE_COLD;
+	revision_set_state(images, rev, errno_or_0 ? STATE_FAILED : STATE_COLD);
 	rev->failure = errno_or_0;
 }
 

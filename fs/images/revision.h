@@ -1,7 +1,5 @@
 /*
- * revision.h - which source stands for an image, and what has become of it.
- *
- * All functions but revision_use(), revision_complain() and revision_lose() need images.lock.
+ * revision.h - choosing the files that represent an image, and the state of its conversion.
  */
 #ifndef FS_IMAGES_REVISION_H
 #define FS_IMAGES_REVISION_H
@@ -14,18 +12,17 @@
 extern const char *const state_words[STATES];
 
 /*
- * Makes the best of the image's sources its revision. One that is in use and differs is replaced, not
- * changed, and the kernel is told. 0 or -ENOMEM.
+ * Selects the best sources of the image for its revision. A revision in use is not modified but replaced, and
+ * the kernel's entry is invalidated. 0 or -ENOMEM.
  */
-int revision_choose(struct images *images, struct image *image);
+int revision_choose(struct images *images, struct image *image) REQUIRES(&images->lock);
 
-/* What the revision was made of has changed beside its files: another one of the same files takes its place.
- */
-int revision_renew(struct images *images, struct revision *rev);
+/* A neighbour of the revision's files has changed: replaces the revision by one of the same files. */
+int revision_renew(struct images *images, struct revision *rev) REQUIRES(&images->lock);
 
 /*
- * What to convert for the revision; its progress and its worker are noted in it. Everything in @ret is
- * borrowed from the revision.
+ * Fills @ret with what to convert for the revision, with callbacks that record progress and worker in it.
+ * Everything in @ret is borrowed from the revision.
  */
 void revision_request(struct revision *rev, struct convert_request *ret);
 
@@ -33,39 +30,47 @@ void revision_request(struct revision *rev, struct convert_request *ret);
 void revision_free(struct revision *rev);
 
 /*
- * A reference to the open image: 0; -ESTALE when the revision was replaced; its errno when it failed; -EAGAIN
- * when
- * @ret_wait must be waited for: its conversion, or the end of the first scan, as long as that may still find
- * debug data for it. Takes the lock itself.
+ * Takes a reference to the open image. 0; -ESTALE if the revision was replaced; the errno of its failure; or
+ * -EAGAIN with @ret_wait set: it is not converted yet, or the first scan may still find debug data for it.
  */
-int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait);
+int revision_use(struct images *images, struct revision *rev, struct handle **ret, struct wait *ret_wait)
+	EXCLUDES(&images->lock);
 
 /*
- * The open image turned out to be unreadable. Notes why. True when it is time to say so in the log, which is
- * once a minute. Takes the lock itself.
+ * Records why reading the open image failed. True if the caller should log it: at most once a minute per
+ * image.
  */
-bool revision_complain(struct images *images, struct revision *rev, const char *reason);
+bool revision_complain(struct images *images, struct revision *rev, const char *reason)
+	EXCLUDES(&images->lock);
 
 /*
- * The same of @handle, of which the file in the cache was cut short: unless another is in use already, the
- * file goes, so that it is made again at the next use.
+ * Likewise, for @handle whose cache file was truncated. Unless it was replaced already, closes it and removes
+ * the file, so that the next use converts again.
  */
 bool revision_lose(struct images *images, struct cache *cache, struct revision *rev,
-		   const struct handle *handle, const char *reason);
+		   const struct handle *handle, const char *reason) EXCLUDES(&images->lock);
 
 /*
- * Puts @handle (which it takes over) in place. Gives back a handle for the caller to put without the lock, or
- * NULL.
+ * Takes over @handle and enters STATE_READY. Returns a handle that the caller must put after releasing the
+ * lock: an evicted one, or @handle itself if the revision is stale; or NULL.
  */
-struct handle *revision_set_ready(struct images *images, struct revision *rev, struct handle *handle);
+struct handle *revision_set_ready(struct images *images, struct revision *rev, struct handle *handle)
+	REQUIRES(&images->lock);
 
-/* Closes the image; the next use opens it again. Gives back the handle likewise. */
-struct handle *revision_set_cold(struct images *images, struct revision *rev);
+/* Closes the image; the next use reopens it. Returns the handle likewise. */
+struct handle *revision_set_cold(struct images *images, struct revision *rev) REQUIRES(&images->lock);
 
-/* What a failed one was made of, see inputs.h, taken over; NULL: nothing, or not kept. */
-void revision_set_inputs(struct images *images, struct revision *rev, char *inputs);
+/* Takes over @inputs (see inputs.h) of a failed conversion; NULL for none. Dropped beyond a limit of memory.
+ */
+void revision_set_inputs(struct images *images, struct revision *rev, char *inputs) REQUIRES(&images->lock);
 
-/* Remembers the words of a failure, and with @errno_or_0 the failure itself. */
-void revision_set_failed(struct revision *rev, int errno_or_0, const char *reason);
+/* Records @reason for status; STATE_FAILED with @errno_or_0, a negative errno, else STATE_COLD: to be
+ * retried. */
+void revision_set_failed(struct images *images, struct revision *rev, int errno_or_0, const char *reason)
+	REQUIRES(&images->lock);
+
+/* Changes the state, in debug builds only along an edge of docs/revision-states.svg. */
+void revision_set_state(struct images *images, struct revision *rev, enum revision_state state)
+	REQUIRES(&images->lock);
 
 #endif

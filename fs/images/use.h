@@ -8,6 +8,6 @@
  * Writes down when each open image was last used, if the cache is so full that it may matter: eviction goes
  * by these times, that of other daemons with the same directory too. For threads that nobody waits for.
  */
-void use_note(struct images *images, struct cache *cache);
+void use_note(struct images *images, struct cache *cache) EXCLUDES(&images->lock);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "gsym/base/invariant.h"
 #include "gsym/base/vec.h"
 
 struct node_page {
@@ -31,7 +32,7 @@ static void node_free(struct node *node)
 	free(node);
 }
 
-void nodes_deinit(struct nodes *nodes)
+void nodes_deinit(struct nodes *nodes) NOT_ANALYZED
 {
 	for (size_t i = 0; i < nodes->n_pages; i++) {
 		for (size_t k = 0; nodes->pages[i] && k < NODE_PAGE; k++)
@@ -59,7 +60,7 @@ struct request node_request(const struct node *node)
 }
 
 /* The place of node @number, or NULL when its page is gone. */
-static struct node **place(struct nodes *nodes, uint64_t number)
+static struct node **place(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
 {
 	uint64_t page = number / NODE_PAGE;
 	if (page >= nodes->n_pages || !nodes->pages[page])
@@ -68,7 +69,7 @@ static struct node **place(struct nodes *nodes, uint64_t number)
 }
 
 /* Makes sure that the next number has a page. */
-static int prepare_page(struct nodes *nodes)
+static int prepare_page(struct nodes *nodes) REQUIRES(&nodes->lock)
 {
 	if (nodes->next / NODE_PAGE < nodes->n_pages)
 		return 0;
@@ -81,17 +82,18 @@ static int prepare_page(struct nodes *nodes)
 	return 0;
 }
 
-static void drop_content(struct nodes *nodes, struct node *node)
+static void drop_content(struct nodes *nodes, struct node *node) REQUIRES(&nodes->lock)
 {
 	if (!node || !node->content)
 		return;
+	invariant(nodes->content_bytes >= node->content->size);
 	nodes->content_bytes -= node->content->size;
 	content_put(node->content);
 	node->content = NULL;
 }
 
 /* Drops the oldest content until the rest is within bounds. */
-static void trim_content(struct nodes *nodes)
+static void trim_content(struct nodes *nodes) REQUIRES(&nodes->lock)
 {
 	while (nodes->content_bytes > NODE_CONTENT_MAX && nodes->oldest < nodes->next) {
 		struct node **at = place(nodes, nodes->oldest);
@@ -101,12 +103,13 @@ static void trim_content(struct nodes *nodes)
 	}
 }
 
-/* With the lock held. The last page is freed only when it is full of numbers given out. */
-static void release(struct nodes *nodes, uint64_t number)
+/* The last page is freed only when it is full of numbers given out. */
+static void release(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
 {
 	uint64_t i = number / NODE_PAGE;
 	struct node_page *page = nodes->pages[i];
 	struct node **at = &page->nodes[number % NODE_PAGE];
+	invariant(page->used > 0 && (*at)->lookups == 0);
 	drop_content(nodes, *at);
 	node_free(*at);
 	*at = NULL;
@@ -117,7 +120,7 @@ static void release(struct nodes *nodes, uint64_t number)
 	}
 }
 
-static uint64_t insert(struct nodes *nodes, struct node *node)
+static uint64_t insert(struct nodes *nodes, struct node *node) REQUIRES(&nodes->lock)
 {
 	if (prepare_page(nodes))
 		return 0;

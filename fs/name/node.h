@@ -112,12 +112,12 @@ struct node_page;
 
 /* The table of address files. Inode numbers ascend, so a page of consecutive ones dies as a whole. */
 struct nodes {
-	struct mutex lock; /* innermost; guards the table and its nodes */
-	struct node_page **pages;
-	size_t n_pages, cap_pages;
-	uint64_t next;          /* number of the next node */
-	uint64_t content_bytes; /* bytes of content kept */
-	uint64_t oldest;        /* all nodes before it have lost their content */
+	struct mutex lock; /* guards the nodes, too */
+	struct node_page **pages GUARDED_BY(&lock);
+	size_t n_pages GUARDED_BY(&lock), cap_pages GUARDED_BY(&lock);
+	uint64_t next GUARDED_BY(&lock);          /* number of the next node */
+	uint64_t content_bytes GUARDED_BY(&lock); /* bytes of content kept */
+	uint64_t oldest GUARDED_BY(&lock);        /* all nodes before it have lost their content */
 };
 
 /* What was asked for; a symbol is borrowed from the node. */
@@ -131,26 +131,26 @@ void nodes_deinit(struct nodes *nodes);
  * it takes; NULL for a directory or a q. Returns its inode number, 0 without memory (@content is then put).
  */
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
-		   struct content *content);
+		   struct content *content) EXCLUDES(&nodes->lock);
 
 /*
  * A copy of the node, with a reference to its content if it has one. Its symbol is borrowed: it stays while
  * the kernel knows the node, which it does as long as a request for it is not answered. False when there is
  * no such node.
  */
-bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret);
+bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret) EXCLUDES(&nodes->lock);
 
 /* The kernel has looked the node up once more. False when there is no such node. */
-bool nodes_remember(struct nodes *nodes, uint64_t ino);
+bool nodes_remember(struct nodes *nodes, uint64_t ino) EXCLUDES(&nodes->lock);
 
 /* The kernel forgets @count lookups. */
-void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count);
+void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count) EXCLUDES(&nodes->lock);
 
 /* What there is of them. */
 struct nodes_counts {
 	uint64_t used, made; /* now, and since the start */
 	uint64_t content_bytes;
 };
-struct nodes_counts nodes_count(struct nodes *nodes);
+struct nodes_counts nodes_count(struct nodes *nodes) EXCLUDES(&nodes->lock);
 
 #endif

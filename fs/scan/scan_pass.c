@@ -335,9 +335,10 @@ static int note_cut(struct sweep *s, const struct file_record *r, const struct p
 
 /*
  * The one image whose whole id begins so; NULL if there is none, or more than one. @pass: among files of this
- * walk; 0: one that was not seen may still be there. With images.lock.
+ * walk; 0: one that was not seen may still be there.
  */
 static const struct image *find_whole(struct sweep *s, const struct image_identity *identity, uint32_t pass)
+	REQUIRES(&s->scan->images->lock)
 {
 	struct image *found[2];
 	char id[ID_TEXT_SIZE];

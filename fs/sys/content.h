@@ -1,14 +1,17 @@
 /*
- * content.h - the bytes of one answer, counted, so that a reply can use them while the node that kept them
- * goes.
+ * content.h - the bytes of one answer, reference-counted, so that a reply can outlive the node that cached
+ * them.
  */
 #ifndef FS_SYS_CONTENT_H
 #define FS_SYS_CONTENT_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "gsym/base/invariant.h"
 
 struct content {
 	atomic_uint refs;
@@ -30,14 +33,19 @@ static inline struct content *content_new(const char *data, size_t size)
 
 static inline struct content *content_get(struct content *content)
 {
-	atomic_fetch_add_explicit(&content->refs, 1, memory_order_relaxed);
+	unsigned before = atomic_fetch_add_explicit(&content->refs, 1, memory_order_relaxed);
+	invariant(before > 0 && before < UINT_MAX);
 	return content;
 }
 
 /* NULL is allowed. */
 static inline void content_put(struct content *content)
 {
-	if (content && atomic_fetch_sub_explicit(&content->refs, 1, memory_order_acq_rel) == 1)
+	if (!content)
+		return;
+	unsigned before = atomic_fetch_sub_explicit(&content->refs, 1, memory_order_acq_rel);
+	invariant(before > 0);
+	if (before == 1)
 		free(content);
 }
 

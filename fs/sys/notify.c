@@ -14,7 +14,7 @@ void notify_init(struct notify *notify)
 	pthread_cond_init(&notify->wake, NULL);
 }
 
-void notify_deinit(struct notify *notify)
+void notify_deinit(struct notify *notify) NOT_ANALYZED
 {
 	for (size_t i = 0; i < notify->ids.n; i++)
 		free(notify->ids.v[i]);

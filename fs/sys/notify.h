@@ -18,11 +18,11 @@
 struct fuse_session;
 
 struct notify {
-	struct mutex lock; /* innermost; guards what follows up to @stopping */
+	struct mutex lock;
 	pthread_cond_t wake;
-	VEC(char *) ids; /* names in the root directory that changed */
-	bool held;       /* until notify_release() */
-	bool stopping;
+	VEC(char *) ids GUARDED_BY(&lock); /* names in the root directory that changed */
+	bool held GUARDED_BY(&lock);       /* until notify_release() */
+	bool stopping GUARDED_BY(&lock);
 	bool running;
 	pthread_t thread;
 	struct fuse_session *session; /* borrowed */
@@ -34,13 +34,13 @@ int notify_start(struct notify *notify, struct fuse_session *session);
  * Ends the thread, if it runs. Requests must still be served, or the connection be gone, and no call be
  * parked; else the thread may be waiting in the kernel for ever.
  */
-void notify_stop(struct notify *notify);
+void notify_stop(struct notify *notify) EXCLUDES(&notify->lock);
 void notify_deinit(struct notify *notify);
 
 /* No lookup in the root directory is parked any more: tells what was kept back, and from now on at once. */
-void notify_release(struct notify *notify);
+void notify_release(struct notify *notify) EXCLUDES(&notify->lock);
 
 /* The entry @id of the root directory stands for something else. Never blocks, never fails. */
-void notify_replaced(struct notify *notify, const char *id);
+void notify_replaced(struct notify *notify, const char *id) EXCLUDES(&notify->lock);
 
 #endif

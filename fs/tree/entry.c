@@ -25,6 +25,7 @@ struct fuse_entry_param entry_make(const struct tree *tree, const struct stat *a
 struct fuse_entry_param entry_image(const struct tree *tree, struct revision *rev)
 {
 	struct stat st;
+	mutex_assert_held(&tree->images->lock);
 	rev->exposed = true;
 	attr_image(rev, ino_make(NODE_IMAGE, rev->number, 0), &st);
 	/* During the first scan the kernel is not told of a better source: see notify.h. */
@@ -36,6 +37,7 @@ static struct fuse_entry_param entry_link(const struct tree *tree, uint64_t ino,
 {
 	struct stat st;
 	char text[LINK_TEXT_SIZE];
+	mutex_assert_held(&tree->images->lock);
 	attr_link(tree, ino, (size_t)link_text(tree->images, ino, text), &st);
 	return entry_make(tree, &st, timeout, TIMEOUT_FIXED);
 }

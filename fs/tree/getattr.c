@@ -7,8 +7,7 @@
 #include "fs/tree/attr.h"
 #include "fs/tree/fixed.h"
 
-/* With images.lock. */
-static int link_attr(const struct tree *tree, uint64_t ino, struct stat *ret)
+static int link_attr(const struct tree *tree, uint64_t ino, struct stat *ret) REQUIRES(&tree->images->lock)
 {
 	char text[LINK_TEXT_SIZE];
 	int size = link_text(tree->images, ino, text);
@@ -18,8 +17,8 @@ static int link_attr(const struct tree *tree, uint64_t ino, struct stat *ret)
 	return 0;
 }
 
-/* With images.lock. */
 static int path_dir_attr(const struct tree *tree, uint64_t ino, struct stat *ret)
+	REQUIRES(&tree->images->lock)
 {
 	const struct path_dir *dir = path_tree_dir(&tree->images->paths, ino_a(ino));
 	if (!dir && ino_a(ino) != 0)

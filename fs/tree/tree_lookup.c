@@ -22,6 +22,7 @@
 /* ---- In the root directory ---- */
 
 static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
+	REQUIRES(&tree_of(call)->images->lock)
 {
 	struct image *image;
 	int err = images_lookup(tree_of(call)->images, request, &image, &call->wait);
@@ -85,9 +86,8 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 /* ---- In by-name ---- */
 
 /* Until a scan is done nobody knows that a name does not exist. */
-static int absent(struct call *call)
+static int absent(struct images *images, struct call *call) REQUIRES(&images->lock)
 {
-	struct images *images = tree_of(call)->images;
 	return images->scanned ? images->absent : images_await(images, "", &call->wait);
 }
 
@@ -96,7 +96,7 @@ static int in_by_name(struct call *call, struct fuse_entry_param *ret)
 	struct images *images = tree_of(call)->images;
 	mutex_lock(&images->lock);
 	const struct basename *name = images_find_basename(images, call->name);
-	int err = name && name->alive ? 0 : absent(call);
+	int err = name && name->alive ? 0 : absent(images, call);
 	if (!err)
 		*ret = entry_basename(tree_of(call), name);
 	mutex_unlock(&images->lock);
@@ -110,7 +110,7 @@ static int in_basename(struct call *call, struct fuse_entry_param *ret)
 	mutex_lock(&images->lock);
 	const struct basename *name = number < images->names.n ? images->names.v[number] : NULL;
 	const struct image *image = images_find(images, call->name);
-	int err = name && image && images_find_member(images, name, image) ? 0 : absent(call);
+	int err = name && image && images_find_member(images, name, image) ? 0 : absent(images, call);
 	if (!err)
 		*ret = entry_name_link(tree_of(call), name, image);
 	mutex_unlock(&images->lock);
@@ -132,7 +132,7 @@ static int in_path_dir(struct call *call, struct fuse_entry_param *ret)
 	else if (path_file_alive(&images->paths, file))
 		*ret = entry_path_file(tree_of(call), file);
 	else
-		err = absent(call);
+		err = absent(images, call);
 	mutex_unlock(&images->lock);
 	return err;
 }
