@@ -189,7 +189,7 @@ static void setup_converter(struct gsymfs *fs)
 		.seconds = o->convert_time,
 		.threads = o->threads,
 		.merged = o->merged,
-		.hood =
+		.search =
 			{
 				.dirs = (const char *const *)fs->debug_dirs,
 				.mountpoint = fs->mountpoint,
@@ -199,7 +199,7 @@ static void setup_converter(struct gsymfs *fs)
 		.stop_fd = fs->stop_fd,
 	};
 	fs->images.merged = o->merged;
-	fs->images.places = neighbourhood_fingerprint(&fs->converter.hood);
+	fs->images.places = search_path_fingerprint(&fs->converter.search);
 }
 
 static void setup_scanner(struct gsymfs *fs)
@@ -211,7 +211,7 @@ static void setup_scanner(struct gsymfs *fs)
 				.mountpoint = fs->mountpoint,
 				.worker = fs->worker,
 				.images = &fs->images,
-				.hood = &fs->converter.hood,
+				.search = &fs->converter.search,
 				.cache = &fs->cache,
 				.metrics = &fs->metrics,
 				.log = &fs->log,

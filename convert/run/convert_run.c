@@ -20,7 +20,7 @@
 #include "convert/run/child.h"
 #include "convert/run/convert_job.h"
 #include "convert/run/inputs.h"
-#include "convert/run/judge.h"
+#include "convert/run/verdict.h"
 #include "convert/run/share.h"
 #include "gsym/base/diag.h"
 
@@ -34,7 +34,7 @@ enum {
 /* True when there is an outcome. */
 static bool take_loaded(const struct converter *c, bool is_known, struct outcome *ret)
 {
-	if (inputs_unchanged(ret->handle->inputs, &c->hood))
+	if (inputs_unchanged(ret->handle->inputs, &c->search))
 		return true;
 	handle_put(ret->handle);
 	ret->handle = NULL;
@@ -46,7 +46,7 @@ static bool failed_before(const struct converter *c, const struct convert_reques
 			  struct outcome *ret)
 {
 	int err = cache_failure_load(c->cache, request->key, ret->diag.text, &ret->inputs);
-	if (err && inputs_unchanged((struct span){(uint8_t *)ret->inputs, strlen(ret->inputs)}, &c->hood)) {
+	if (err && inputs_unchanged((struct span){(uint8_t *)ret->inputs, strlen(ret->inputs)}, &c->search)) {
 		job_fail(ret, VERDICT_FAILED, err);
 		return true;
 	}
@@ -96,7 +96,7 @@ static void full_path(const struct converter *c, const char *path, char ret[stat
 static void list_dirs(const struct converter *c, char ret[static WORKER_PATH_MAX])
 {
 	size_t n = 0;
-	for (const char *const *dir = c->hood.dirs; *dir; dir++) {
+	for (const char *const *dir = c->search.dirs; *dir; dir++) {
 		size_t size = strlen(*dir) + 1;
 		if (n + size >= WORKER_PATH_MAX)
 			return; /* options_parse() does not let it come to this */
@@ -118,7 +118,7 @@ static int send_order(const struct convert_job *job, const struct child *child)
 		.output_size = output_limit(request->source.state.size),
 		.has_binary = request->binary.path != NULL,
 		.merged = c->merged,
-		.fetch = c->hood.servers != 0,
+		.fetch = c->search.servers != 0,
 	};
 	order.id_size = (uint32_t)id_parse(request->id, order.id);
 	snprintf(order.arch, sizeof(order.arch), "%s", request->arch);
@@ -146,7 +146,7 @@ static int answer_open(struct convert_job *job, const struct child *child, const
 {
 	struct neighbour file;
 	job->asked = true;
-	int fd = neighbour_open(&job->converter->hood, &job->request->source.state, m->path, &file);
+	int fd = neighbour_open(&job->converter->search, &job->request->source.state, m->path, &file);
 	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
 	/* What lies outside will not be found there another time either. */
 	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &file : NULL) && fd >= 0) {
@@ -182,7 +182,7 @@ static int answer_fetch(struct convert_job *job, const struct child *child, cons
 	struct fetched file = {.fd = -EPERM};
 	int64_t start = monotonic_ms();
 	job->asked = true;
-	if (job->converter->hood.servers && job->fetches++ < FETCHES_MAX) {
+	if (job->converter->search.servers && job->fetches++ < FETCHES_MAX) {
 		fetcher_get(job->converter->fetcher, m->id, m->id_size, &file);
 		if (file.fd == -ECANCELED)
 			return file.fd;
@@ -267,7 +267,7 @@ static void work(struct convert_job *job)
 		child_kill(&child);
 	tell_worker(job, 0);
 	int status = child_finish(&child, &usage);
-	judge(job, why, status, &usage);
+	verdict_decide(job, why, status, &usage);
 }
 
 /* ---- All of it ---- */

@@ -18,8 +18,8 @@ struct converter {
 	const char
 		*root; /* an absolute path: files lie below it; NULL: their paths are absolute themselves */
 	const char *worker; /* the gsym program */
-	struct neighbourhood hood;
-	struct fetcher *fetcher; /* asked only if @hood has servers */
+	struct search_path search;
+	struct fetcher *fetcher; /* asked only if @search has servers */
 	struct cache *cache;
 	struct shared_dir *shared; /* NULL: none */
 	struct run_counters *counters;

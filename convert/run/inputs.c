@@ -54,25 +54,25 @@ bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbou
 	return !inputs->failed;
 }
 
-void inputs_add_asked(struct text_buf *inputs, const struct neighbourhood *hood, int64_t again)
+void inputs_add_asked(struct text_buf *inputs, const struct search_path *search, int64_t again)
 {
 	char line[DIGITS + sizeof(ASKED) + 32];
-	snprintf(line, sizeof(line), "%016llx " ASKED "%lld\n", (unsigned long long)hood->servers,
+	snprintf(line, sizeof(line), "%016llx " ASKED "%lld\n", (unsigned long long)search->servers,
 		 (long long)again);
 	text_str(inputs, line);
 }
 
 /* A line of that kind, @what in it behind the fingerprint. */
-static bool asked_unchanged(const char *line, const char *what, const struct neighbourhood *hood)
+static bool asked_unchanged(const char *line, const char *what, const struct search_path *search)
 {
 	char servers[DIGITS + 1];
 	long long again, now = time(NULL);
-	snprintf(servers, sizeof(servers), "%016llx", (unsigned long long)hood->servers);
+	snprintf(servers, sizeof(servers), "%016llx", (unsigned long long)search->servers);
 	return sscanf(what, ASKED "%lld", &again) == 1 && memcmp(line, servers, DIGITS) == 0 && now < again &&
 	       again <= now + ASKED_SECONDS_MAX;
 }
 
-static bool line_unchanged(const char *line, size_t size, const struct neighbourhood *hood)
+static bool line_unchanged(const char *line, size_t size, const struct search_path *search)
 {
 	char path[4096], now[DIGITS + 1];
 	struct neighbour file;
@@ -80,16 +80,16 @@ static bool line_unchanged(const char *line, size_t size, const struct neighbour
 		return false;
 	snprintf(path, sizeof(path), "%.*s", (int)(size - DIGITS - 1), line + DIGITS + 1);
 	if (strncmp(path, ASKED, sizeof(ASKED) - 1) == 0)
-		return asked_unchanged(line, path, hood);
+		return asked_unchanged(line, path, search);
 	memcpy(now, absent, sizeof(now));
-	if (neighbour_stat(hood, path, &file) == 0)
+	if (neighbour_stat(search, path, &file) == 0)
 		fingerprint(&file, now);
 	return memcmp(line, now, DIGITS) == 0;
 }
 
 struct check {
 	struct span inputs;
-	const struct neighbourhood *hood;
+	const struct search_path *search;
 };
 
 static int check_all(void *arg)
@@ -98,14 +98,14 @@ static int check_all(void *arg)
 	const char *at = (const char *)c->inputs.data, *end = at + c->inputs.size;
 	while (at < end) {
 		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-		if (!line_end || !line_unchanged(at, (size_t)(line_end - at), c->hood))
+		if (!line_end || !line_unchanged(at, (size_t)(line_end - at), c->search))
 			return -ESTALE;
 		at = line_end + 1;
 	}
 	return 0;
 }
 
-bool inputs_unchanged(struct span inputs, const struct neighbourhood *hood)
+bool inputs_unchanged(struct span inputs, const struct search_path *search)
 {
-	return guard_run(check_all, &(struct check){inputs, hood}) == 0;
+	return guard_run(check_all, &(struct check){inputs, search}) == 0;
 }

@@ -20,15 +20,15 @@
 bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file);
 
 /*
- * Notes that the servers of @hood were asked for debug data in vain, and may have it @again, in seconds since
- * the epoch. What they gave is not noted: it has a build id, which stands for its content.
+ * Notes that the servers of @search were asked for debug data in vain, and may have it @again, in seconds
+ * since the epoch. What they gave is not noted: it has a build id, which stands for its content.
  */
-void inputs_add_asked(struct text_buf *inputs, const struct neighbourhood *hood, int64_t again);
+void inputs_add_asked(struct text_buf *inputs, const struct search_path *search, int64_t again);
 
 /*
  * Whether all of them are what they were, and no server is to be asked again. Anything but such text counts
  * as a change. @inputs may lie in a mapped file that shrinks.
  */
-bool inputs_unchanged(struct span inputs, const struct neighbourhood *hood);
+bool inputs_unchanged(struct span inputs, const struct search_path *search);
 
 #endif

@@ -75,12 +75,12 @@ static int open_anywhere(const char *path, struct stat *ret)
 }
 
 /* Opens the path of the file below the first directory that has it. */
-static int open_any(const struct neighbourhood *hood, const char *path, dev_t avoid, struct stat *ret)
+static int open_any(const struct search_path *search, const char *path, dev_t avoid, struct stat *ret)
 {
 	int err = -EXDEV;
-	if (hood->mountpoint && below(hood->mountpoint, path))
+	if (search->mountpoint && below(search->mountpoint, path))
 		return err;
-	for (const char *const *dir = hood->dirs; *dir; dir++) {
+	for (const char *const *dir = search->dirs; *dir; dir++) {
 		const char *rest = below(*dir, path);
 		if (!rest)
 			continue;
@@ -95,13 +95,13 @@ static int open_any(const struct neighbourhood *hood, const char *path, dev_t av
 	return err;
 }
 
-static int find(const struct neighbourhood *hood, const char *path, struct neighbour *ret)
+static int find(const struct search_path *search, const char *path, struct neighbour *ret)
 {
 	*ret = (struct neighbour){.open_to_all = false};
-	if (hood->all)
+	if (search->all)
 		return open_anywhere(path, &ret->st);
-	dev_t avoid = hood->mountpoint ? entry_device(AT_FDCWD, hood->mountpoint) : 0;
-	int fd = open_any(hood, path, avoid, &ret->st);
+	dev_t avoid = search->mountpoint ? entry_device(AT_FDCWD, search->mountpoint) : 0;
+	int fd = open_any(search, path, avoid, &ret->st);
 	if (fd < 0)
 		return fd;
 	ret->open_to_all = file_open_to_all(fd, &ret->st, avoid);
@@ -117,31 +117,31 @@ int reopen(int fd)
 	return opened < 0 ? -errno : opened;
 }
 
-int neighbour_open(const struct neighbourhood *hood, const struct file_state *source, const char *path,
+int neighbour_open(const struct search_path *search, const struct file_state *source, const char *path,
 		   struct neighbour *ret)
 {
-	int place = find(hood, path, ret);
+	int place = find(search, path, ret);
 	if (place < 0)
 		return place;
-	bool allowed = hood->all || readable_like(&ret->st, ret->open_to_all, source);
+	bool allowed = search->all || readable_like(&ret->st, ret->open_to_all, source);
 	int fd = allowed ? reopen(place) : -EPERM;
 	close(place);
 	return fd == -EACCES ? -EPERM : fd;
 }
 
-int neighbour_stat(const struct neighbourhood *hood, const char *path, struct neighbour *ret)
+int neighbour_stat(const struct search_path *search, const char *path, struct neighbour *ret)
 {
-	int fd = find(hood, path, ret);
+	int fd = find(search, path, ret);
 	if (fd < 0)
 		return fd;
 	close(fd);
 	return 0;
 }
 
-uint64_t neighbourhood_fingerprint(const struct neighbourhood *hood)
+uint64_t search_path_fingerprint(const struct search_path *search)
 {
-	uint64_t sum = hood->all;
-	for (const char *const *dir = hood->dirs; *dir; dir++)
+	uint64_t sum = search->all;
+	for (const char *const *dir = search->dirs; *dir; dir++)
 		sum = XXH3_64bits_withSeed(*dir, strlen(*dir), sum);
-	return hood->servers ? ~sum : sum;
+	return search->servers ? ~sum : sum;
 }

@@ -11,7 +11,7 @@
 #include "gsym/base/diag.h"
 #include "convert/os/guard.h"
 #include "convert/run/inputs.h"
-#include "convert/cache/sample.h"
+#include "convert/cache/sampled_hash.h"
 
 enum {
 	DIGITS = 16,
@@ -50,7 +50,7 @@ static bool add_file(struct text_buf *out, int fd, const struct convert_input *s
 {
 	struct stat st;
 	XXH128_hash_t sample;
-	if (fstat(fd, &st) || !is_trusted(&st) || sample_file(fd, (uint64_t)st.st_size, &sample))
+	if (fstat(fd, &st) || !is_trusted(&st) || sampled_hash(fd, (uint64_t)st.st_size, &sample))
 		return false;
 	add_number(out, sample.high64);
 	add_number(out, sample.low64);
@@ -72,7 +72,7 @@ static bool make_key(const struct convert_job *job, struct cache_key *ret)
 	add_number(&all, SHARE_REVISION);
 	add_number(&all, IMAGE_GSYM_VERSION);
 	add_number(&all, c->merged);
-	add_number(&all, neighbourhood_fingerprint(&c->hood));
+	add_number(&all, search_path_fingerprint(&c->search));
 	bool good = add_file(&all, job->input, &request->source);
 	if (good && request->binary.path)
 		good = add_file(&all, job->binary, &request->binary);
@@ -91,7 +91,7 @@ static bool make_key(const struct convert_job *job, struct cache_key *ret)
 /* What inputs say of them, line by line. */
 struct translation {
 	struct span from;
-	const struct neighbourhood *hood;
+	const struct search_path *search;
 	const struct file_state *source;
 	struct text_buf *local;    /* lines for the cache */
 	struct text_buf *portable; /* lines for others */
@@ -106,7 +106,7 @@ static bool describe(int fd, const struct neighbour *file, char ret[static DIGIT
 	ret[DIGITS] = 0;
 	if (fd < 0)
 		return true;
-	if (!is_trusted(&file->st) || sample_file(fd, (uint64_t)file->st.st_size, &sample))
+	if (!is_trusted(&file->st) || sampled_hash(fd, (uint64_t)file->st.st_size, &sample))
 		return false;
 	snprintf(ret, DIGITS + 1, "%016llx", (unsigned long long)sample.low64);
 	return true;
@@ -116,7 +116,7 @@ static bool translate_path(struct translation *t, const char *path)
 {
 	char print[DIGITS + 1];
 	struct neighbour file;
-	int fd = neighbour_open(t->hood, t->source, path, &file);
+	int fd = neighbour_open(t->search, t->source, path, &file);
 	bool there = fd >= 0 || fd == -EPERM;
 	t->n += there;
 	bool good = t->n <= NEIGHBOURS_MAX && describe(fd, &file, print);
@@ -153,7 +153,7 @@ static int translate_lines(void *arg)
 static int translate(const struct convert_job *job, struct span inputs, struct text_buf *local,
 		     struct text_buf *portable)
 {
-	struct translation t = {inputs, &job->converter->hood, &job->request->source.state, local, portable,
+	struct translation t = {inputs, &job->converter->search, &job->request->source.state, local, portable,
 				0};
 	return guard_run(translate_lines, &t);
 }

@@ -27,7 +27,7 @@ struct job {
 void background_init(struct background *background)
 {
 	pthread_condattr_t attr;
-	lanes_init(&background->waiting);
+	user_queues_init(&background->waiting);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&background->wake, &attr);
@@ -47,10 +47,10 @@ static void job_free(struct background *background, struct job *job) REQUIRES(&b
 void background_deinit(struct background *background)
 {
 	mutex_lock(&background->images->lock);
-	for (struct list *at; (at = lanes_take(&background->waiting));)
+	for (struct list *at; (at = user_queues_take(&background->waiting));)
 		job_free(background, LIST_ENTRY(at, struct job));
 	invariant(!background->all.n && !background->n_begun);
-	lanes_deinit(&background->waiting);
+	user_queues_deinit(&background->waiting);
 	table_deinit(&background->all);
 	mutex_unlock(&background->images->lock);
 	pthread_cond_destroy(&background->wake);
@@ -92,7 +92,7 @@ static struct job *add(struct background *background, const struct call *call)
 		free(job);
 		return NULL;
 	}
-	lanes_add(&background->waiting, job->uid, &job->link, false);
+	user_queues_add(&background->waiting, job->uid, &job->link, false);
 	pthread_cond_signal(&background->wake);
 	return job;
 }
@@ -132,7 +132,7 @@ size_t background_count(const struct background *background)
 static void wait_for_jobs(struct background *background) REQUIRES(&background->images->lock)
 {
 	struct timespec until;
-	if (background->stopping || lanes_any(&background->waiting))
+	if (background->stopping || user_queues_any(&background->waiting))
 		return;
 	if (!background->tidy) {
 		mutex_wait(&background->images->lock, &background->wake);
@@ -146,7 +146,7 @@ static void wait_for_jobs(struct background *background) REQUIRES(&background->i
 /* The next job that a call waits for, or NULL. */
 static struct job *next(struct background *background) REQUIRES(&background->images->lock)
 {
-	for (struct list *at; !background->stopping && (at = lanes_take(&background->waiting));) {
+	for (struct list *at; !background->stopping && (at = user_queues_take(&background->waiting));) {
 		struct job *job = LIST_ENTRY(at, struct job);
 		if (!list_empty(&job->waiters))
 			return job;
@@ -174,7 +174,7 @@ static void finish(struct background *background, struct job *job, int err, stru
 {
 	if (err == -EAGAIN) {
 		/* When many have begun, they are finished before others begin. */
-		lanes_add(&background->waiting, job->uid, &job->link, background->n_begun >= BEGUN_MAX);
+		user_queues_add(&background->waiting, job->uid, &job->link, background->n_begun >= BEGUN_MAX);
 		return;
 	}
 	calls_wake_all(&job->waiters, woken);

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "fs/images/images.h"
-#include "fs/sys/lanes.h"
+#include "fs/sys/user_queues.h"
 
 struct wait;
 
@@ -42,9 +42,9 @@ struct background {
 	void *tidy_user;
 
 	/* Guarded by images.lock. */
-	struct lanes waiting; /* jobs that the thread is not working on */
-	struct table all;     /* jobs */
-	unsigned n_begun;     /* jobs begun and not done; written by the thread alone */
+	struct user_queues waiting; /* jobs that the thread is not working on */
+	struct table all;           /* jobs */
+	unsigned n_begun;           /* jobs begun and not done; written by the thread alone */
 	pthread_cond_t wake;
 	atomic_bool stopping; /* also read without the lock */
 	bool running;

@@ -8,11 +8,11 @@
 
 enum { NUMBER_DIGITS_MAX = 19 /* fits 64 bits */ };
 
-void notes_to_lines(struct sheet *sheet, const char *notes, size_t size)
+void notes_to_lines(struct kv_writer *kv, const char *notes, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		char c = notes[i];
-		text_char(&sheet->out, c == '\t' || c == '\n' || (c >= 0x20 && c < 0x7f) ? c : '?');
+		text_char(&kv->out, c == '\t' || c == '\n' || (c >= 0x20 && c < 0x7f) ? c : '?');
 	}
 }
 
@@ -68,7 +68,7 @@ static void unescape(struct text_buf *out, struct text value)
 	}
 }
 
-static void put_texts(struct sheet *sheet, struct text notes, const char *key)
+static void put_texts(struct kv_writer *kv, struct text notes, const char *key)
 {
 	struct text name, value;
 	while (next_line(&notes, &name, &value)) {
@@ -76,8 +76,8 @@ static void put_texts(struct sheet *sheet, struct text notes, const char *key)
 		if (!is(name, key))
 			continue;
 		unescape(&plain, value);
-		sheet_item(sheet, key, plain.v ? plain.v : "", plain.n);
-		sheet->out.failed |= plain.failed;
+		kv_item(kv, key, plain.v ? plain.v : "", plain.n);
+		kv->out.failed |= plain.failed;
 		text_deinit(&plain);
 	}
 }
@@ -96,7 +96,7 @@ static bool is_number(struct text text, int base)
 	return base == 16 || text.n == 1 || text.v[0] != '0';
 }
 
-static void put_number(struct sheet *sheet, struct text notes, const char *key)
+static void put_number(struct kv_writer *kv, struct text notes, const char *key)
 {
 	struct text name, value;
 	while (next_line(&notes, &name, &value)) {
@@ -105,12 +105,12 @@ static void put_number(struct sheet *sheet, struct text notes, const char *key)
 		uint64_t number = 0;
 		for (size_t i = 0; i < value.n; i++)
 			number = number * 10 + (uint64_t)(value.v[i] - '0');
-		sheet_number(sheet, key, number);
+		kv_number(kv, key, number);
 		return;
 	}
 }
 
-static void put_address(struct sheet *sheet, struct text notes, const char *key)
+static void put_address(struct kv_writer *kv, struct text notes, const char *key)
 {
 	struct text name, value;
 	char text[24];
@@ -118,7 +118,7 @@ static void put_address(struct sheet *sheet, struct text notes, const char *key)
 		if (!is(name, key) || !is_number(value, 16) || value.n >= sizeof(text))
 			continue;
 		snprintf(text, sizeof(text), "%.*s", (int)value.n, value.v);
-		sheet_text(sheet, key, text);
+		kv_text(kv, key, text);
 		return;
 	}
 }
@@ -136,43 +136,43 @@ static struct text last_word(struct text *text)
 	return word;
 }
 
-static void put_section(struct sheet *sheet, struct text value)
+static void put_section(struct kv_writer *kv, struct text value)
 {
 	struct text_buf name = {0};
 	struct text size = last_word(&value), addr = last_word(&value);
 	if (!is_number(size, 10) || !is_number(addr, 16))
 		return;
 	unescape(&name, value);
-	sheet_item_begin(sheet, "section");
-	text_lit(&sheet->out, "{\"name\":\"");
-	escape_bytes(&sheet->out, name.v ? name.v : "", name.n, ESCAPE_JSON);
-	text_lit(&sheet->out, "\",\"address\":\"");
-	text_bytes(&sheet->out, addr.v, addr.n);
-	text_lit(&sheet->out, "\",\"size\":");
-	text_bytes(&sheet->out, size.v, size.n);
-	text_char(&sheet->out, '}');
-	sheet->out.failed |= name.failed;
+	kv_item_begin(kv, "section");
+	text_lit(&kv->out, "{\"name\":\"");
+	escape_bytes(&kv->out, name.v ? name.v : "", name.n, ESCAPE_JSON);
+	text_lit(&kv->out, "\",\"address\":\"");
+	text_bytes(&kv->out, addr.v, addr.n);
+	text_lit(&kv->out, "\",\"size\":");
+	text_bytes(&kv->out, size.v, size.n);
+	text_char(&kv->out, '}');
+	kv->out.failed |= name.failed;
 	text_deinit(&name);
 }
 
-static void put_sections(struct sheet *sheet, struct text notes)
+static void put_sections(struct kv_writer *kv, struct text notes)
 {
 	struct text name, value;
 	while (next_line(&notes, &name, &value))
 		if (is(name, "section"))
-			put_section(sheet, value);
+			put_section(kv, value);
 }
 
-void notes_to_json(struct sheet *sheet, const char *notes, size_t size)
+void notes_to_json(struct kv_writer *kv, const char *notes, size_t size)
 {
 	static const char *const numbers[] = {"units", "functions_dwarf", "functions_symbols"};
 	static const char *const lists[] = {"language", "skipped",    "missing",
 					    "uses",     "debuginfod", "segment"};
 	struct text all = {notes, size};
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		put_number(sheet, all, numbers[i]);
-	put_address(sheet, all, "image_base");
+		put_number(kv, all, numbers[i]);
+	put_address(kv, all, "image_base");
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		put_texts(sheet, all, lists[i]);
-	put_sections(sheet, all);
+		put_texts(kv, all, lists[i]);
+	put_sections(kv, all);
 }

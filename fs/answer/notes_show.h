@@ -8,12 +8,12 @@
 
 #include <stddef.h>
 
-#include "fs/sys/sheet.h"
+#include "fs/sys/key_value.h"
 
 /* The lines as they are, with '?' for control characters and bytes outside ASCII. */
-void notes_to_lines(struct sheet *sheet, const char *notes, size_t size);
+void notes_to_lines(struct kv_writer *kv, const char *notes, size_t size);
 
 /* Counts as numbers, oddities and missing files as arrays of text, sections as an array of objects. */
-void notes_to_json(struct sheet *sheet, const char *notes, size_t size);
+void notes_to_json(struct kv_writer *kv, const char *notes, size_t size);
 
 #endif

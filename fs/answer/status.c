@@ -13,7 +13,7 @@
 #include "fs/answer/notes_show.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
-#include "fs/sys/sheet.h"
+#include "fs/sys/key_value.h"
 
 enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* listed under the lock */ };
 
@@ -22,23 +22,23 @@ static const char *const kind_words[] = {
 	[IMAGE_BREAKPAD] = "breakpad", [IMAGE_GSYM_FILE] = "gsym",
 };
 
-static void state(struct sheet *sheet, const struct revision *rev)
+static void state(struct kv_writer *kv, const struct revision *rev)
 {
 	char words[32];
 	unsigned percent = atomic_load(&rev->progress);
 	bool converting = rev->state == STATE_CONVERTING;
-	if (converting && !sheet->json) {
+	if (converting && !kv->json) {
 		snprintf(words, sizeof(words), "%s %u%%", state_words[rev->state], percent);
-		sheet_text(sheet, "state", words);
+		kv_text(kv, "state", words);
 		return;
 	}
-	sheet_text(sheet, "state", state_words[rev->state]);
+	kv_text(kv, "state", state_words[rev->state]);
 	if (converting)
-		sheet_number(sheet, "progress", percent);
+		kv_number(kv, "progress", percent);
 }
 
 /* All files with this id; the one that is converted comes first. */
-static void sources(struct sheet *sheet, const struct answers *answers, const struct revision *rev)
+static void sources(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
 {
 	static const char *const words[] = {
 		[SOURCE_BARE] = "none", [SOURCE_SYMBOLS] = "symbols", [SOURCE_BREAKPAD] = "breakpad",
@@ -47,11 +47,11 @@ static void sources(struct sheet *sheet, const struct answers *answers, const st
 	const struct image *image = rev->image;
 	char path[4200];
 	snprintf(path, sizeof(path), "%s/%s", answers->source, rev->source.path);
-	sheet_text(sheet, "source", path);
-	sheet_text(sheet, "debug", words[rev->source.richness]);
+	kv_text(kv, "source", path);
+	kv_text(kv, "debug", words[rev->source.richness]);
 	if (rev->binary.path) {
 		snprintf(path, sizeof(path), "%s/%s", answers->source, rev->binary.path);
-		sheet_text(sheet, "binary", path);
+		kv_text(kv, "binary", path);
 	}
 	size_t others = 0;
 	for (size_t i = 0; i < image->sources.n; i++) {
@@ -60,38 +60,38 @@ static void sources(struct sheet *sheet, const struct answers *answers, const st
 		    (rev->binary.path && strcmp(other, rev->binary.path) == 0) || others++ >= ALSO_MAX)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", answers->source, other);
-		sheet_item(sheet, "also", path, strlen(path));
+		kv_item(kv, "also", path, strlen(path));
 	}
 	if (others > ALSO_MAX)
-		sheet_number(sheet, "also_more", others - ALSO_MAX);
+		kv_number(kv, "also_more", others - ALSO_MAX);
 }
 
 /* The build ids that the truncated id of text symbols may stand for, when there are several. */
-static void ambiguous(struct sheet *sheet, const struct answers *answers, const struct revision *rev)
+static void ambiguous(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
 	REQUIRES(&answers->images->lock)
 {
 	struct image *whole[AMBIGUOUS_MAX];
-	size_t n = rev->source.id_is_cut
+	size_t n = rev->source.id_is_truncated
 			   ? images_find_whole(answers->images, rev->image->id, 0, whole, ARRAY_SIZE(whole))
 			   : 0;
 	for (size_t i = 0; n > 1 && i < n; i++)
-		sheet_item(sheet, "ambiguous", whole[i]->id, strlen(whole[i]->id));
+		kv_item(kv, "ambiguous", whole[i]->id, strlen(whole[i]->id));
 }
 
-static struct handle *write_locked(struct sheet *sheet, const struct answers *answers,
+static struct handle *write_locked(struct kv_writer *kv, const struct answers *answers,
 				   const struct revision *rev) REQUIRES(&answers->images->lock)
 {
-	state(sheet, rev);
-	sheet_text(sheet, "id", rev->image->id);
-	sheet_text(sheet, "kind", kind_words[rev->source.kind]);
-	sheet_text(sheet, "arch", rev->source.arch);
-	sources(sheet, answers, rev);
-	ambiguous(sheet, answers, rev);
-	sheet_number(sheet, "conversions", rev->image->conversions);
+	state(kv, rev);
+	kv_text(kv, "id", rev->image->id);
+	kv_text(kv, "kind", kind_words[rev->source.kind]);
+	kv_text(kv, "arch", rev->source.arch);
+	sources(kv, answers, rev);
+	ambiguous(kv, answers, rev);
+	kv_number(kv, "conversions", rev->image->conversions);
 	if (rev->seconds > 0)
-		sheet_seconds(sheet, "seconds", rev->seconds);
+		kv_seconds(kv, "seconds", rev->seconds);
 	if (rev->reason)
-		sheet_text(sheet, "reason", rev->reason);
+		kv_text(kv, "reason", rev->reason);
 	return rev->handle ? handle_get(rev->handle) : NULL;
 }
 
@@ -108,7 +108,7 @@ static int copy_span(void *arg)
 }
 
 /* The size and the notes of the conversion, if the image is open or in the cache. */
-static void write_converted(struct sheet *sheet, const struct answers *answers, const struct revision *rev,
+static void write_converted(struct kv_writer *kv, const struct answers *answers, const struct revision *rev,
 			    const struct handle *handle)
 {
 	struct text_buf notes = {0};
@@ -117,32 +117,32 @@ static void write_converted(struct sheet *sheet, const struct answers *answers, 
 	if (handle) {
 		struct copy copy = {&notes, &handle->notes};
 		size = handle->gsym.size;
-		sheet_number(sheet, "functions", gsym_reader_info(handle->reader)->num_addresses);
+		kv_number(kv, "functions", gsym_reader_info(handle->reader)->num_addresses);
 		guard_run(copy_span, &copy);
 	} else {
 		exists = cache_peek(answers->cache, &rev->key, &size, &notes);
 	}
 	if (exists)
-		sheet_number(sheet, "bytes", size);
-	if (sheet->json)
-		notes_to_json(sheet, notes.v, notes.n);
+		kv_number(kv, "bytes", size);
+	if (kv->json)
+		notes_to_json(kv, notes.v, notes.n);
 	else
-		notes_to_lines(sheet, notes.v, notes.n);
-	sheet->out.failed |= notes.failed;
+		notes_to_lines(kv, notes.v, notes.n);
+	kv->out.failed |= notes.failed;
 	text_deinit(&notes);
 }
 
 struct content *status_make(const struct answers *answers, struct revision *rev, bool json)
 {
-	struct sheet sheet = {.json = json};
-	sheet_begin(&sheet);
+	struct kv_writer kv = {.json = json};
+	kv_begin(&kv);
 	mutex_lock(&answers->images->lock);
-	struct handle *handle = write_locked(&sheet, answers, rev);
+	struct handle *handle = write_locked(&kv, answers, rev);
 	mutex_unlock(&answers->images->lock);
-	write_converted(&sheet, answers, rev, handle);
+	write_converted(&kv, answers, rev, handle);
 	handle_put(handle);
-	sheet_end(&sheet);
-	struct content *content = sheet.out.failed ? NULL : content_new(sheet.out.v, sheet.out.n);
-	text_deinit(&sheet.out);
+	kv_end(&kv);
+	struct content *content = kv.out.failed ? NULL : content_new(kv.out.v, kv.out.n);
+	text_deinit(&kv.out);
 	return content;
 }

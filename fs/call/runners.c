@@ -13,13 +13,13 @@ enum {
 void runners_init(struct runners *runners, struct mutex *lock, const struct runner_kind *kind)
 {
 	*runners = (struct runners){.lock = lock, .kind = kind};
-	lanes_init(&runners->waiting);
+	user_queues_init(&runners->waiting);
 	pthread_cond_init(&runners->wake, NULL);
 }
 
 void runners_deinit(struct runners *runners)
 {
-	lanes_deinit(&runners->waiting);
+	user_queues_deinit(&runners->waiting);
 	pthread_cond_destroy(&runners->wake);
 }
 
@@ -28,7 +28,7 @@ int runners_add(struct runners *runners, uid_t uid, struct list *at)
 	mutex_assert_held(runners->lock);
 	if (runners->stopping)
 		return -ENOTCONN;
-	lanes_add(&runners->waiting, uid, at, false);
+	user_queues_add(&runners->waiting, uid, at, false);
 	pthread_cond_signal(&runners->wake);
 	return 0;
 }
@@ -53,7 +53,7 @@ static struct list *next(struct runners *runners)
 {
 	struct list *at = NULL;
 	mutex_lock(runners->lock);
-	while (!runners->stopping && !(at = lanes_take(&runners->waiting)))
+	while (!runners->stopping && !(at = user_queues_take(&runners->waiting)))
 		mutex_wait(runners->lock, &runners->wake);
 	if (at)
 		runners->kind->taken(at);
@@ -87,7 +87,7 @@ void runners_stop(struct runners *runners, struct list *woken)
 	mutex_assert_held(runners->lock);
 	runners->stopping = true;
 	pthread_cond_broadcast(&runners->wake);
-	for (struct list *at; (at = lanes_take(&runners->waiting));) {
+	for (struct list *at; (at = user_queues_take(&runners->waiting));) {
 		runners->kind->taken(at);
 		list_append(woken, at);
 	}

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "convert/os/mutex.h"
-#include "fs/sys/lanes.h"
+#include "fs/sys/user_queues.h"
 
 enum { RUNNERS_MAX = 8 };
 
@@ -33,7 +33,7 @@ struct runners {
 	 */
 	struct mutex *lock;
 	const struct runner_kind *kind;
-	struct lanes waiting; /* guarded by @lock */
+	struct user_queues waiting; /* guarded by @lock */
 	pthread_cond_t wake;
 	bool stopping; /* guarded by @lock: no call may be parked any more */
 	unsigned n_threads;

@@ -9,7 +9,7 @@
 #include "convert/run/share.h"
 #include "fs/call/call.h"
 #include "fs/images/revision.h"
-#include "fs/images/use.h"
+#include "fs/images/last_use.h"
 #include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
 #include "gsym/base/invariant.h"
@@ -26,35 +26,35 @@ enum {
 
 static void stage_init(struct stage *stage)
 {
-	lanes_init(&stage->asked);
-	lanes_init(&stage->ahead);
+	user_queues_init(&stage->asked);
+	user_queues_init(&stage->ahead);
 	pthread_cond_init(&stage->wake, NULL);
 }
 
 static void stage_deinit(struct stage *stage)
 {
-	lanes_deinit(&stage->asked);
-	lanes_deinit(&stage->ahead);
+	user_queues_deinit(&stage->asked);
+	user_queues_deinit(&stage->ahead);
 	pthread_cond_destroy(&stage->wake);
 }
 
 size_t stage_count(const struct stage *stage)
 {
-	return lanes_count(&stage->asked) + lanes_count(&stage->ahead);
+	return user_queues_count(&stage->asked) + user_queues_count(&stage->ahead);
 }
 
 static void stage_add(struct stage *stage, struct revision *rev)
 {
 	invariant(list_empty(&rev->link));
-	lanes_add(rev->ahead ? &stage->ahead : &stage->asked, rev->asker, &rev->link, false);
+	user_queues_add(rev->ahead ? &stage->ahead : &stage->asked, rev->requester, &rev->link, false);
 	pthread_cond_signal(&stage->wake);
 }
 
 static struct revision *stage_take(struct stage *stage)
 {
-	struct list *at = lanes_take(&stage->asked);
+	struct list *at = user_queues_take(&stage->asked);
 	if (!at)
-		at = lanes_take(&stage->ahead);
+		at = user_queues_take(&stage->ahead);
 	return at ? LIST_ENTRY(at, struct revision) : NULL;
 }
 
@@ -70,7 +70,7 @@ static void begin(struct queue *queue, struct revision *rev, uid_t uid, bool ahe
 	REQUIRES(&queue->images->lock)
 {
 	revision_set_state(queue->images, rev, STATE_OPENING);
-	rev->asker = uid;
+	rev->requester = uid;
 	rev->ahead = ahead;
 	stage_add(&queue->opening, rev);
 }
@@ -94,7 +94,7 @@ static void ask(struct queue *queue, struct revision *rev, uid_t uid) REQUIRES(&
 	if (!moves)
 		return;
 	list_remove(&rev->link);
-	rev->asker = uid;
+	rev->requester = uid;
 	stage_add(rev->state == STATE_OPENING ? &queue->opening : &queue->converting, rev);
 }
 
@@ -259,7 +259,7 @@ static void *convert_images(void *arg)
 	while ((rev = next(queue, &queue->converting))) {
 		struct outcome outcome;
 		struct convert_request request;
-		use_note(queue->images, queue->converter->cache);
+		last_use_save(queue->images, queue->converter->cache);
 		revision_request(rev, &request);
 		convert_run(queue->converter, &request, &outcome);
 		if (!outcome.adopted)

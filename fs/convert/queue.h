@@ -12,7 +12,7 @@
 
 #include "convert/run/convert_run.h"
 #include "fs/images/images.h"
-#include "fs/sys/lanes.h"
+#include "fs/sys/user_queues.h"
 
 enum { QUEUE_JOBS_MAX = 64 };
 
@@ -21,8 +21,8 @@ struct scanner;
 
 /* What a kind of thread does for images: first those that a call waits for, of each user in turn. */
 struct stage {
-	struct lanes asked;
-	struct lanes ahead; /* somebody will ask for them soon */
+	struct user_queues asked;
+	struct user_queues ahead; /* somebody will ask for them soon */
 	pthread_cond_t wake;
 };
 

@@ -7,7 +7,7 @@
 
 #include "gsym/base/invariant.h"
 
-enum { CUT_ID_DIGITS = 32 };
+enum { TRUNCATED_ID_DIGITS = 32 };
 
 struct image *images_find(const struct images *images, const char *id)
 {
@@ -88,19 +88,20 @@ bool images_has_prefix(struct images *images, const char *prefix)
 static bool has_whole_id(const struct image *image, uint32_t pass)
 {
 	for (size_t i = 0; i < image->sources.n; i++)
-		if (!image->sources.v[i].id_is_cut && (!pass || image->sources.v[i].pass == pass))
+		if (!image->sources.v[i].id_is_truncated && (!pass || image->sources.v[i].pass == pass))
 			return true;
 	return false;
 }
 
 /* Build ids that are shorter than what Breakpad makes of them. */
-static size_t find_padded(const struct images *images, const char *cut, uint32_t pass, struct image **ret,
-			  size_t max) REQUIRES(&images->lock)
+static size_t find_padded(const struct images *images, const char *truncated, uint32_t pass,
+			  struct image **ret, size_t max) REQUIRES(&images->lock)
 {
-	char id[CUT_ID_DIGITS + 1];
+	char id[TRUNCATED_ID_DIGITS + 1];
 	size_t found = 0;
-	for (size_t n = CUT_ID_DIGITS - 2; n && found < max && cut[n] == '0' && cut[n + 1] == '0'; n -= 2) {
-		memcpy(id, cut, n);
+	for (size_t n = TRUNCATED_ID_DIGITS - 2;
+	     n && found < max && truncated[n] == '0' && truncated[n + 1] == '0'; n -= 2) {
+		memcpy(id, truncated, n);
 		id[n] = 0;
 		struct image *image = images_find(images, id);
 		if (image && has_whole_id(image, pass))
@@ -109,15 +110,15 @@ static size_t find_padded(const struct images *images, const char *cut, uint32_t
 	return found;
 }
 
-size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret,
+size_t images_find_whole(struct images *images, const char *truncated, uint32_t pass, struct image **ret,
 			 size_t max)
 {
-	if (strlen(cut) != CUT_ID_DIGITS || sort_ids(images))
+	if (strlen(truncated) != TRUNCATED_ID_DIGITS || sort_ids(images))
 		return 0;
-	size_t found = find_padded(images, cut, pass, ret, max);
-	for (size_t i = lower_bound(images, cut); i < images->sorted.n && found < max; i++) {
+	size_t found = find_padded(images, truncated, pass, ret, max);
+	for (size_t i = lower_bound(images, truncated); i < images->sorted.n && found < max; i++) {
 		struct image *image = images->sorted.v[i];
-		if (strncmp(image->id, cut, CUT_ID_DIGITS) != 0)
+		if (strncmp(image->id, truncated, TRUNCATED_ID_DIGITS) != 0)
 			break;
 		if (has_whole_id(image, pass))
 			ret[found++] = image;

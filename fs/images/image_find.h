@@ -17,10 +17,11 @@ struct image *images_find_prefix(struct images *images, const char *prefix) REQU
 bool images_has_prefix(struct images *images, const char *prefix) REQUIRES(&images->lock);
 
 /*
- * The images whose build id begins with @cut, 32 digits, or is @cut without zeros at its end, and which have
- * a file that says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in @ret.
+ * The images whose build id begins with @truncated, 32 digits, or is @truncated without zeros at its end, and
+ * which have a file that says so itself: seen by scan @pass, 0 = by any. How many, at most @max, which are in
+ * @ret.
  */
-size_t images_find_whole(struct images *images, const char *cut, uint32_t pass, struct image **ret,
+size_t images_find_whole(struct images *images, const char *truncated, uint32_t pass, struct image **ret,
 			 size_t max) REQUIRES(&images->lock);
 
 /*

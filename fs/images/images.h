@@ -55,7 +55,7 @@ struct source {
 	enum richness richness;
 	bool has_text; /* the code, which a separate debug file lacks */
 	enum image_kind kind;
-	bool id_is_cut; /* the file names only the beginning of the build id */
+	bool id_is_truncated; /* the file has only the beginning of the build id */
 	char arch[16];
 	uint32_t pass; /* of the scan that saw it last */
 };
@@ -86,9 +86,9 @@ struct revision {
 	enum revision_state state;
 	struct handle *handle; /* in STATE_READY */
 	struct list waiters;   /* calls parked until the state settles */
-	struct list link;      /* in a lane of the queue, until a thread takes it */
-	uid_t asker;           /* whose lane that is */
-	bool ahead;            /* nobody waits for it yet */
+	struct list link;      /* in a queue of @requester, until a thread takes it */
+	uid_t requester;       /* the first user who needed it */
+	bool ahead;            /* requested ahead of need: no call waits for it yet */
 	int failure;           /* in STATE_FAILED: negative errno */
 	int64_t again;         /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
 	char *inputs;          /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */

@@ -28,11 +28,11 @@ static void add_suspect(suspect_vec *all, struct revision *rev)
 	free(s.text);
 }
 
-static bool unchanged(const struct suspect *s, const struct neighbourhood *hood)
+static bool unchanged(const struct suspect *s, const struct search_path *search)
 {
 	struct span inputs =
 		s->handle ? s->handle->inputs : (struct span){(uint8_t *)s->text, strlen(s->text)};
-	return inputs_unchanged(inputs, hood);
+	return inputs_unchanged(inputs, search);
 }
 
 static void renew(struct images *images, struct revision *rev)
@@ -43,7 +43,7 @@ static void renew(struct images *images, struct revision *rev)
 	mutex_unlock(&images->lock);
 }
 
-void images_recheck(struct images *images, const struct neighbourhood *hood)
+void images_recheck(struct images *images, const struct search_path *search)
 {
 	suspect_vec all = {0};
 	mutex_lock(&images->lock);
@@ -52,7 +52,7 @@ void images_recheck(struct images *images, const struct neighbourhood *hood)
 			add_suspect(&all, images->all.v[i]->revision);
 	mutex_unlock(&images->lock);
 	for (size_t i = 0; i < all.n; i++) {
-		if (!unchanged(&all.v[i], hood))
+		if (!unchanged(&all.v[i], search))
 			renew(images, all.v[i].rev);
 		handle_put(all.v[i].handle);
 		free(all.v[i].text);

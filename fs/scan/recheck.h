@@ -10,6 +10,6 @@
  * Looks at the neighbours of all open and failed images, and has those begin anew that would now turn out
  * otherwise. Without memory some wait for the next time.
  */
-void images_recheck(struct images *images, const struct neighbourhood *hood) EXCLUDES(&images->lock);
+void images_recheck(struct images *images, const struct search_path *search) EXCLUDES(&images->lock);
 
 #endif

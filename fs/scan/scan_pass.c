@@ -19,7 +19,7 @@
 #include "fs/sys/notify.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/images/use.h"
+#include "fs/images/last_use.h"
 #include "fs/scan/dir_walk.h"
 #include "fs/scan/recheck.h"
 #include "convert/run/identifier.h"
@@ -309,7 +309,7 @@ static int add_finding(struct sweep *s, const struct file_record *r, size_t numb
 				.richness = richness_of(identity),
 				.has_text = identity->has_text,
 				.kind = identity->kind,
-				.id_is_cut = identity->id_is_cut,
+				.id_is_truncated = identity->id_is_cut,
 				.pass = s->scan->pass,
 			},
 	};
@@ -499,8 +499,8 @@ static void finish(struct sweep *s, int err)
 	 */
 	images_scanned(scan->images, scan->pass, err, &woken);
 	calls_resume(&woken);
-	images_recheck(scan->images, scan->hood);
-	use_note(scan->images, scan->cache);
+	images_recheck(scan->images, scan->search);
+	last_use_save(scan->images, scan->cache);
 	cache_trim(scan->cache);
 	notify_release(scan->images->notify); /* only now that nobody is parked in the root directory */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
@@ -533,7 +533,7 @@ static int walk_source(struct sweep *s)
 		.source_fd = s->root,
 		.stop_fd = scan->stop_fd,
 	};
-	watch_debug_dirs(&scan->watch, scan->hood, scan->pass);
+	watch_debug_dirs(&scan->watch, scan->search, scan->pass);
 	int err = walk(s->root, path_open_to_all(scan->source), &visitor);
 	uint32_t pass = err ? 0 : scan->pass;
 	if (err != -ECANCELED && add_cuts(s, pass))

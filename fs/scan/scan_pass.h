@@ -18,7 +18,7 @@ struct scan {
 	const char *mountpoint; /* absolute path; not walked into */
 	const char *worker;
 	struct images *images;
-	const struct neighbourhood *hood;
+	const struct search_path *search;
 	struct cache *cache;
 	struct metrics *metrics;
 	const struct log *log;

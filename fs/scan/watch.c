@@ -208,13 +208,13 @@ static void watch_debug_dir(struct watch *watch, const char *dir, dev_t avoid, u
 		close(place);
 }
 
-void watch_debug_dirs(struct watch *watch, const struct neighbourhood *hood, uint32_t pass)
+void watch_debug_dirs(struct watch *watch, const struct search_path *search, uint32_t pass)
 {
 	if (watch->fd < 0)
 		return;
-	dev_t avoid = entry_device(AT_FDCWD, hood->mountpoint);
+	dev_t avoid = entry_device(AT_FDCWD, search->mountpoint);
 	/* The last one is SOURCE. */
-	for (const char *const *dir = hood->dirs; *dir && dir[1]; dir++)
+	for (const char *const *dir = search->dirs; *dir && dir[1]; dir++)
 		watch_debug_dir(watch, *dir, avoid, pass);
 }
 

@@ -36,7 +36,7 @@ void watch_dir(struct watch *watch, int dir, const char *path, uint32_t pass);
  * Watches the places of the directories of debug files where packages put them by build id, and nothing else:
  * there may be a hundred thousand directories.
  */
-void watch_debug_dirs(struct watch *watch, const struct neighbourhood *hood, uint32_t pass);
+void watch_debug_dirs(struct watch *watch, const struct search_path *search, uint32_t pass);
 
 /* Watches no longer what walk @pass, a complete one, did not meet. */
 void watch_sweep(struct watch *watch, uint32_t pass);

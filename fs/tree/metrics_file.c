@@ -181,7 +181,7 @@ static void work(struct text_buf *out, struct tree *tree)
 	pending[1] = stage_count(&queue->converting);
 	pending[2] = background_count(&tree->answers->tables);
 	pending[3] = background_count(&tree->answers->names);
-	pending[4] = lanes_count(&tree->runners->waiting);
+	pending[4] = user_queues_count(&tree->runners->waiting);
 	mutex_unlock(&tree->images->lock);
 	describe(out, "images", "gauge", "Images by the state of their conversion.");
 	by_label(out, "images", "state", state_words, STATES, states);

@@ -1,6 +1,6 @@
 /* Shares of memory, and turns: what one user takes leaves something for the next. */
 #include "fs/answer/account.h"
-#include "fs/sys/lanes.h"
+#include "fs/sys/user_queues.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,59 +94,59 @@ struct item {
 	int number;
 };
 
-static int take(struct lanes *lanes)
+static int take(struct user_queues *queues)
 {
-	struct list *at = lanes_take(lanes);
+	struct list *at = user_queues_take(queues);
 	return at ? LIST_ENTRY(at, struct item)->number : -1;
 }
 
 static void in_turn(void **state)
 {
 	(void)state;
-	struct lanes lanes;
+	struct user_queues queues;
 	struct item items[10];
-	lanes_init(&lanes);
-	assert_int_equal(take(&lanes), -1);
+	user_queues_init(&queues);
+	assert_int_equal(take(&queues), -1);
 	for (int i = 0; i < 10; i++) {
 		items[i].number = i;
 		if (i < 6)
-			lanes_add(&lanes, 7, &items[i].link, false);
+			user_queues_add(&queues, 7, &items[i].link, false);
 	}
-	assert_int_equal(take(&lanes), 0);
-	lanes_add(&lanes, 8, &items[6].link, false);
-	lanes_add(&lanes, 9, &items[7].link, false);
-	lanes_add(&lanes, 9, &items[8].link, false);
-	lanes_add(&lanes, 9, &items[9].link, true);
-	assert_int_equal(lanes_count(&lanes), 9);
+	assert_int_equal(take(&queues), 0);
+	user_queues_add(&queues, 8, &items[6].link, false);
+	user_queues_add(&queues, 9, &items[7].link, false);
+	user_queues_add(&queues, 9, &items[8].link, false);
+	user_queues_add(&queues, 9, &items[9].link, true);
+	assert_int_equal(user_queues_count(&queues), 9);
 	const int want[] = {1, 6, 9, 2, 7, 3, 8, 4, 5, -1};
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
-		assert_int_equal(lanes_any(&lanes), want[i] >= 0);
-		assert_int_equal(take(&lanes), want[i]);
+		assert_int_equal(user_queues_any(&queues), want[i] >= 0);
+		assert_int_equal(take(&queues), want[i]);
 	}
-	assert_int_equal(lanes.by_uid.n, 0);
-	lanes_deinit(&lanes);
+	assert_int_equal(queues.by_uid.n, 0);
+	user_queues_deinit(&queues);
 }
 
 /* Who leaves by himself leaves nothing behind. */
 static void leaving(void **state)
 {
 	(void)state;
-	struct lanes lanes;
+	struct user_queues queues;
 	struct item items[4];
-	lanes_init(&lanes);
+	user_queues_init(&queues);
 	for (int i = 0; i < 4; i++) {
 		items[i].number = i;
-		lanes_add(&lanes, (uid_t)i / 2, &items[i].link, false);
+		user_queues_add(&queues, (uid_t)i / 2, &items[i].link, false);
 	}
 	list_remove(&items[0].link);
 	list_remove(&items[1].link);
 	list_remove(&items[3].link);
-	assert_int_equal(take(&lanes), 2);
-	assert_int_equal(take(&lanes), -1);
-	assert_false(lanes_any(&lanes));
-	lanes_add(&lanes, 5, &items[0].link, false);
+	assert_int_equal(take(&queues), 2);
+	assert_int_equal(take(&queues), -1);
+	assert_false(user_queues_any(&queues));
+	user_queues_add(&queues, 5, &items[0].link, false);
 	list_remove(&items[0].link);
-	lanes_deinit(&lanes);
+	user_queues_deinit(&queues);
 }
 
 int main(void)

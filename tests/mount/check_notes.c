@@ -8,14 +8,14 @@
 
 static void expect(const char *notes, size_t size, const char *json)
 {
-	struct sheet sheet = {.json = true};
-	sheet_begin(&sheet);
-	notes_to_json(&sheet, notes, size);
-	sheet_end(&sheet);
-	text_char(&sheet.out, 0);
-	assert_false(sheet.out.failed);
-	assert_string_equal(sheet.out.v, json);
-	text_deinit(&sheet.out);
+	struct kv_writer kv = {.json = true};
+	kv_begin(&kv);
+	notes_to_json(&kv, notes, size);
+	kv_end(&kv);
+	text_char(&kv.out, 0);
+	assert_false(kv.out.failed);
+	assert_string_equal(kv.out.v, json);
+	text_deinit(&kv.out);
 }
 
 #define EXPECT(notes, json) expect(notes, sizeof(notes) - 1, json "\n")
@@ -60,12 +60,12 @@ static void foreign(void **state)
 static void lines(void **state)
 {
 	static const char notes[] = "missing\ta\033[2J\nunits\t2\n";
-	struct sheet sheet = {0};
+	struct kv_writer kv = {0};
 	(void)state;
-	notes_to_lines(&sheet, notes, sizeof(notes) - 1);
-	text_char(&sheet.out, 0);
-	assert_string_equal(sheet.out.v, "missing\ta?[2J\nunits\t2\n");
-	text_deinit(&sheet.out);
+	notes_to_lines(&kv, notes, sizeof(notes) - 1);
+	text_char(&kv.out, 0);
+	assert_string_equal(kv.out.v, "missing\ta?[2J\nunits\t2\n");
+	text_deinit(&kv.out);
 }
 
 int main(void)

@@ -165,7 +165,7 @@ static int load_or_convert(struct object *object, struct cache *cache, struct ha
 {
 	const struct converter converter = {
 		.worker = program,
-		.hood = {.dirs = debug_dirs, .all = true},
+		.search = {.dirs = debug_dirs, .all = true},
 		.cache = cache,
 		.log = &quiet,
 		.memory = (uint64_t)CONVERT_GIB_DEFAULT << 30,
@@ -179,7 +179,7 @@ static int load_or_convert(struct object *object, struct cache *cache, struct ha
 		.file = object->state,
 		.version = IMAGE_GSYM_VERSION,
 		.merged = converter.merged,
-		.places = neighbourhood_fingerprint(&converter.hood),
+		.places = search_path_fingerprint(&converter.search),
 	};
 	struct cache_key key;
 	const struct convert_request request = {

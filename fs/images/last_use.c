@@ -1,4 +1,4 @@
-#include "fs/images/use.h"
+#include "fs/images/last_use.h"
 
 struct used {
 	struct cache_key key;
@@ -16,7 +16,7 @@ static void list_used(struct images *images, used_vec *used)
 	mutex_unlock(&images->lock);
 }
 
-void use_note(struct images *images, struct cache *cache)
+void last_use_save(struct images *images, struct cache *cache)
 {
 	used_vec used = {0};
 	if (!cache_is_tight(cache))

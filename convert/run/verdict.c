@@ -1,4 +1,4 @@
-#include "convert/run/judge.h"
+#include "convert/run/verdict.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,11 +12,11 @@
 #include "convert/cache/notes.h"
 
 enum {
-	CPU_GRACE_SECONDS = 5, /* between SIGXCPU and SIGKILL, as the worker sets its limit */
-	USELESS_SECONDS = 3600,
+	CPU_GRACE_SECONDS = 5,  /* between SIGXCPU and SIGKILL, as the worker sets its limit */
+	USELESS_SECONDS = 3600, /* before servers are asked again whose file had no debug data */
 };
 
-/* Where it may be asked again, or what it gave was of no use. */
+/* Records that servers may have more later, if they failed, had no file, or sent one without debug data. */
 static void note_asked(struct convert_job *job)
 {
 	bool in_vain = job->fetched && !job->done.units;
@@ -24,11 +24,11 @@ static void note_asked(struct convert_job *job)
 	if (!again && in_vain)
 		again = time(NULL) + USELESS_SECONDS;
 	if (again)
-		inputs_add_asked(&job->inputs, &job->converter->hood, again);
+		inputs_add_asked(&job->inputs, &job->converter->search, again);
 }
 
-/* Nothing is here, and nobody could be asked. That is no failure of the file's. */
-static void judge_unreachable(struct convert_job *job)
+/* No debug data here, and no server could be reached: a temporary failure, not one of the file. */
+static void verdict_unreachable(struct convert_job *job)
 {
 	struct outcome *out = job->out;
 	diag_prefix(&out->diag, job->fetch_failure, "debuginfod: %s; asking again later",
@@ -37,8 +37,8 @@ static void judge_unreachable(struct convert_job *job)
 	out->again = job->again;
 }
 
-/* What a worker reported about itself. Limits of this mount are not remembered beyond it. */
-static void judge_reported(struct convert_job *job)
+/* The worker reported an error. Limits of this mount are not recorded in the cache. */
+static void verdict_reported(struct convert_job *job)
 {
 	struct outcome *out = job->out;
 	int err = -job->failed.error;
@@ -55,7 +55,7 @@ static void judge_reported(struct convert_job *job)
 	case -ENODATA:
 		if (!job->fetch_failure)
 			break;
-		judge_unreachable(job);
+		verdict_unreachable(job);
 		return;
 	case -EIO:
 	case -ESTALE:
@@ -76,7 +76,7 @@ static bool is_crash(int sig)
 	       sig == SIGSYS || sig == SIGTRAP;
 }
 
-static void judge_signal(struct convert_job *job, int sig, const struct rusage *usage)
+static void verdict_signal(struct convert_job *job, int sig, const struct rusage *usage)
 {
 	struct outcome *out = job->out;
 	unsigned limit = job->converter->seconds * job->converter->threads;
@@ -87,12 +87,12 @@ static void judge_signal(struct convert_job *job, int sig, const struct rusage *
 		job_fail(out, VERDICT_FAILED, -EFBIG);
 		return;
 	}
-	diag_set(&out->diag, -EIO, "the worker was ended by signal %d (%s)", sig, strsignal(sig));
+	diag_set(&out->diag, -EIO, "the worker was killed by signal %d (%s)", sig, strsignal(sig));
 	job_fail(out, is_crash(sig) ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
 }
 
-/* Why the daemon itself put an end to it. */
-static void judge_killed(struct convert_job *job, int why)
+/* The daemon killed the worker because of @why. */
+static void verdict_killed(struct convert_job *job, int why)
 {
 	struct outcome *out = job->out;
 	if (why == -ETIMEDOUT) {
@@ -100,10 +100,10 @@ static void judge_killed(struct convert_job *job, int why)
 			 job->converter->seconds);
 		job_fail(out, VERDICT_FAILED, -EFBIG);
 	} else if (why == -ECANCELED) {
-		diag_set(&out->diag, why, "the daemon is ending");
+		diag_set(&out->diag, why, "the daemon is shutting down");
 		job_fail(out, VERDICT_TRANSIENT, -ENOTCONN);
 	} else {
-		diag_set(&out->diag, why, "the worker broke the protocol: %s", strerror(-why));
+		diag_set(&out->diag, why, "the worker violated the protocol: %s", strerror(-why));
 		job_fail(out, VERDICT_CRASHED, -EIO);
 	}
 }
@@ -129,7 +129,7 @@ static void publish(struct convert_job *job)
 	struct stat st;
 	if (job->notes.failed || job->inputs.failed || fstat(job->temp.fd, &st) ||
 	    (uint64_t)st.st_size != job->done.output_size) {
-		diag_set(&out->diag, -EIO, "the worker's output is not as long as it said");
+		diag_set(&out->diag, -EIO, "the worker's output has not the size that it reported");
 		job_fail(out, VERDICT_CRASHED, -EIO);
 		return;
 	}
@@ -142,28 +142,28 @@ static void publish(struct convert_job *job)
 			 err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
 }
 
-/* Whatever the worker made of it, it is not of the file that the key stands for. */
-static void judge_replaced(struct convert_job *job)
+/* The result, whatever it is, does not belong to the file that the key was computed from. */
+static void verdict_replaced(struct convert_job *job)
 {
 	diag_set(&job->out->diag, -ESTALE, "'%s' changed while it was converted", job->request->source.path);
 	job_fail(job->out, VERDICT_REPLACED, -ESTALE);
 }
 
-void judge(struct convert_job *job, int why_killed, int status, const struct rusage *usage)
+void verdict_decide(struct convert_job *job, int why_killed, int status, const struct rusage *usage)
 {
 	note_asked(job);
 	if (why_killed != -ECANCELED && !job_input_is_unchanged(job))
-		judge_replaced(job);
+		verdict_replaced(job);
 	else if (why_killed)
-		judge_killed(job, why_killed);
+		verdict_killed(job, why_killed);
 	else if (WIFSIGNALED(status))
-		judge_signal(job, WTERMSIG(status), usage);
+		verdict_signal(job, WTERMSIG(status), usage);
 	else if (job->has_failed)
-		judge_reported(job);
+		verdict_reported(job);
 	else if (job->has_done && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		publish(job);
 	else {
-		diag_set(&job->out->diag, -EIO, "the worker ended without a result (status %d)", status);
+		diag_set(&job->out->diag, -EIO, "the worker exited without a result (status %d)", status);
 		job_fail(job->out, VERDICT_CRASHED, -EIO);
 	}
 }

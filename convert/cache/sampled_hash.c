@@ -1,4 +1,4 @@
-#include "convert/cache/sample.h"
+#include "convert/cache/sampled_hash.h"
 
 #include <errno.h>
 
@@ -7,7 +7,7 @@
 #include "gsym/base/file_io.h"
 
 enum {
-	ENDS = 64 << 10, /* bytes: headers and tables of sections are there */
+	ENDS = 64 << 10, /* bytes: file headers and section header tables lie there */
 	PAGE = 4096,
 	PAGES = 64,
 };
@@ -31,7 +31,7 @@ static void free_state(XXH3_state_t **state)
 	XXH3_freeState(*state);
 }
 
-int sample_file(int fd, uint64_t size, XXH128_hash_t *ret)
+int sampled_hash(int fd, uint64_t size, XXH128_hash_t *ret)
 {
 	CLEANUP(free_state) XXH3_state_t *state = XXH3_createState();
 	uint8_t field[8];
