@@ -1,5 +1,5 @@
 /*
- * Converted files: loading, publishing, remembering failures.
+ * Loads and publishes converted files, and records failures.
  */
 #include "convert/cache/cache.h"
 
@@ -60,15 +60,15 @@ void cache_close(struct cache *cache)
 /* ---- Loading ---- */
 
 /*
- * Makes room for a file called @name, where something is that we cannot use. -EEXIST when it cannot be moved
- * away, so that a conversion would be in vain.
+ * Removes the unusable entry @name, or renames it if it is a directory. -EEXIST if neither is possible: a
+ * conversion could not be published.
  */
 static int make_room(struct cache *cache, const char *name, struct gsym_diag *diag)
 {
 	char aside[NAME_SIZE + CACHE_TEMP_NAME_SIZE];
 	if (unlinkat(cache->dir, name, 0) == 0 || errno == ENOENT)
 		return 0;
-	/* A directory: what is in it is not ours to delete. */
+	/* A directory, possibly with a user's files in it: never deleted. */
 	for (int i = 0; i < TEMP_TRIES; i++) {
 		snprintf(aside, sizeof(aside), "%s.%ld-%u", name, (long)getpid(),
 			 atomic_fetch_add(&cache->next_temp, 1));
@@ -93,7 +93,7 @@ static int open_entry(const struct cache *cache, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The checked content of an entry. */
+/* Opens and verifies an entry. */
 static int open_handle(const struct cache *cache, const char *name, struct handle **ret,
 		       struct gsym_diag *diag)
 {
@@ -124,7 +124,7 @@ static int load(struct cache *cache, const char *name, struct handle **ret, stru
 		log_warning(cache->log, "%s", diag->text);
 		return err;
 	}
-	log_warning(cache->log, "cache: %s: deleting it, it will be made again", why.text);
+	log_warning(cache->log, "cache: %s: deleted; it will be converted again", why.text);
 	return -ENOENT;
 }
 
@@ -194,8 +194,7 @@ bool cache_is_tight(struct cache *cache)
 /* ---- Publishing ---- */
 
 /*
- * Takes the lock that says the file has a living writer. False when a starting daemon was faster and removed
- * it.
+ * Takes the lock that marks the file as being written. False if a daemon that starts removed the file first.
  */
 static bool lock_temp(int fd)
 {
@@ -221,7 +220,7 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 			close(temp.fd);
 		errno = EEXIST;
 	}
-	return diag_set(diag, -errno, "cache directory '%s': cannot make a file: %s", cache->path,
+	return diag_set(diag, -errno, "cache directory '%s': cannot create a file: %s", cache->path,
 			strerror(errno));
 }
 
@@ -234,7 +233,7 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp)
 	*temp = (struct cache_temp){.fd = -1};
 }
 
-/* Makes @temp the file @name. */
+/* Publishes @temp as @name. */
 static int rename_temp(struct cache *cache, struct cache_temp *temp, const char *name)
 {
 	if (renameat(cache->dir, temp->name, cache->dir, name))
@@ -263,7 +262,7 @@ static void grown(struct cache *cache, uint64_t bytes, const char *keep)
 		evict(cache, keep);
 }
 
-/* Whoever reads the file later must be able to: what our own reader refuses is not published. */
+/* Publishes no file that the reader would reject. */
 static int check_readable(int fd, const char *name, struct gsym_diag *diag)
 {
 	struct handle *handle;
@@ -299,7 +298,8 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 				strerror(-err));
 	atomic_fetch_add(&cache->files, is_new);
 	if (alone)
-		forget(cache, key, false); /* what is outdated there would go before it */
+		forget(cache, key,
+		       false); /* cache_load() prefers that name: an outdated file would hide this one */
 	grown(cache, gsym_size + notes.size + inputs.size + TRAILER_SIZE, name);
 	return 0;
 }
@@ -336,13 +336,13 @@ void cache_failure_store(struct cache *cache, const struct cache_key *key, int e
 	text_char(&out, '\n');
 	text_bytes(&out, inputs.data, inputs.size);
 	if (!out.failed && cache_write_file(cache, name, out.v, out.n, &diag))
-		log_warning(cache->log, "%s; the failure will be met again after a restart", diag.text);
+		log_warning(cache->log, "%s; the conversion will be retried after a restart", diag.text);
 	else if (!out.failed)
 		grown(cache, out.n, name);
 	text_deinit(&out);
 }
 
-/* The whole file, terminated; NULL when it is not there or not one of ours. */
+/* The whole file, NUL-terminated; NULL if there is none or it is too large. */
 static char *read_failure(const struct cache *cache, const char *name)
 {
 	struct stat st;
@@ -371,7 +371,7 @@ int cache_failure_load(struct cache *cache, const struct cache_key *key, char te
 	CLEANUP(freep) char *all = read_failure(cache, name);
 	long err = all ? strtol(all, &tab, 10) : 0;
 	if (err <= 0 || err >= 4096 || *tab != '\t')
-		return 0; /* not what we write: as if it were not there */
+		return 0; /* not written by cache_failure_store(): ignored */
 	size_t words = strcspn(tab + 1, "\n");
 	const char *inputs = tab[1 + words] ? tab + 2 + words : "";
 	snprintf(text, FAILURE_TEXT_SIZE, "%.*s",

@@ -1,15 +1,15 @@
 /*
  * cache.h - the directory of converted files.
  *
- * A file is called after the image's id and a fingerprint of one object file in one state, so that what was
- * made of one file can never be taken for another's: see cache_key_make(). Daemons that serve the same
- * SOURCE share it, and what was made of the object file alone all daemons and commands of a user; whoever
- * publishes first has published for all. Files appear whole, by rename(2), and never change afterwards.
+ * A file is named after the image's id and a fingerprint of one object file in one state, so that a
+ *conversion is never used for another file: see cache_key_make(). Daemons that serve the same SOURCE share
+ *it. Entries that depend on the object file alone are shared by all daemons and commands of a user. Files
+ *appear atomically, by rename(2), and never change afterwards.
  *
  *	<key>.gsym      a converted image, see handle.h
  *	<key>.failed    a permanent failure: "errno<TAB>message", then the inputs that were missing
  *	                (inputs.h)
- *	.tmp-...        being written, locked with flock(2) by its writer; without a lock a leftover
+ *	.tmp-...        being written, locked with flock(2) by its writer; stale without a lock
  *
  * Functions may be called by several threads at once.
  */
@@ -32,9 +32,9 @@ enum {
 struct cache {
 	int dir;
 	char *path;
-	uint64_t limit;         /* bytes of all our files together */
-	_Atomic uint64_t bytes; /* what they are now, about */
-	_Atomic uint64_t files; /* converted ones, likewise */
+	uint64_t limit;         /* bytes of all files of the cache */
+	_Atomic uint64_t bytes; /* their approximate sum */
+	_Atomic uint64_t files; /* approximate number of converted files */
 	atomic_uint next_temp;  /* makes temporary names differ */
 	const struct log *log;  /* borrowed */
 };
@@ -46,67 +46,67 @@ struct cache_temp {
 };
 
 /*
- * Opens or makes the directory @path, NULL for the default one, and removes leftovers. -EPERM when it belongs
- * to somebody else or others may write to it.
+ * Opens or creates the directory @path, NULL for the default one, and removes stale temporary files. -EPERM
+ * if it belongs to another user or is writable by others.
  */
 int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log,
 	       struct gsym_diag *diag);
 void cache_close(struct cache *cache);
 
 /*
- * The converted file of @key: 0, -ENOENT when there is none. A damaged one, or whatever else has its name, is
- * deleted or renamed, logged, and counts as none; -EEXIST when it cannot be moved away.
+ * Opens the converted file of @key: 0, or -ENOENT if there is none. A corrupt file, or anything else of that
+ * name, is logged and deleted or renamed: -ENOENT, or -EEXIST if it cannot be moved away.
  */
 int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag);
 
-/* Whether there seems to be one, and how large its GSYM is. Reads a few bytes at most. */
+/* Whether a converted file of @key exists, and the size of its GSYM. Reads its trailer only, unverified. */
 bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size);
 
-/* The same, with its notes appended to @notes, unchecked. */
+/* Likewise, and appends its notes, unverified, to @notes. */
 bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
 		struct text_buf *notes);
 
 /* Deletes the converted file of @key. */
 void cache_forget(struct cache *cache, const struct cache_key *key);
 
-/* A new file to write to, not yet visible under any key. */
+/* Creates a temporary file, not yet visible under any key. 0 or a negative errno. */
 int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag);
 
 /* Removes it unless it was published, and closes it. */
 void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 
 /*
- * Gives @temp, which holds @gsym_size bytes of GSYM, notes, inputs and trailer, and makes it the file of
- * @key, durable before visible. @alone: it was made of the object file alone, and no neighbour was asked for.
- * What does not open as GSYM is refused with -EBADMSG. Evicts what was used least recently when the directory
- * grows over its limit.
+ * Appends notes, inputs and trailer to @temp, which holds @gsym_size bytes of GSYM, and renames it to the
+ * file of @key, durable before visible. Evicts least recently used files if the cache exceeds its limit.
+ * @alone: the conversion looked for no neighbours, so that it depends on the object file alone.
+ * 0; -EBADMSG if the output is not valid GSYM; or the errno of writing.
  */
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
 		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag);
 
 /*
- * Counts anew, since other daemons may have added files, and evicts what is too much. Walks over the
- * directory: for now and then, on a thread that nobody waits for.
+ * Recounts the files, since other daemons may have added some, and evicts beyond the limit. Reads the whole
+ * directory: not for FUSE threads.
  */
 void cache_trim(struct cache *cache);
 
-/* Whether the next file may lead to an eviction. */
+/* Whether the cache is more than half full, so that files may be evicted soon. */
 bool cache_is_tight(struct cache *cache);
 
-/* Notes that a file was used at @when (seconds since the epoch), for eviction. */
+/* Sets the time of last use, in seconds since the epoch, by which files are evicted. */
 void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when);
 
-/* A failure that only another input can mend. Storing never fails: at worst it is tried again. */
+/* Records a permanent failure of these inputs. An error is logged only: the conversion is then retried. */
 void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text,
 			 struct span inputs);
 /*
- * Its errno (negative), with the words in @text and the inputs, which the caller frees and which end with a
- * NUL beyond their size, in @ret_inputs; 0 when none is known.
+ * The recorded failure of @key: a negative errno, with its message in @text and its inputs, NUL-terminated
+ * and the caller's to free, in @ret_inputs; 0 if there is none.
  */
 int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE],
 		       char **ret_inputs);
 
-/* Replaces the file @name by @size bytes, for small things kept beside the images. */
+/* Atomically replaces the file @name. For small files beside the converted ones. */
 int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size,
 		     struct gsym_diag *diag);
 

@@ -15,11 +15,11 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 
-/* ---- Where it is ---- */
+/* ---- Location ---- */
 
 /*
- * $HOME if it is the user's: where fstab lets users mount, mount(8) takes it away and mount.fuse3(8) says
- * /root. Else what the system knows of the user, or NULL.
+ * $HOME if it belongs to the user: with the option "user" in fstab, mount(8) clears it and mount.fuse3(8)
+ * sets /root. Otherwise the home directory in the user database, or NULL.
  */
 static const char *find_home(void)
 {
@@ -59,7 +59,7 @@ int cache_dir_make(char *path)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* Somebody who can write there could hand us any bytes, and read what an image's owner keeps to himself. */
+/* A user who can write there could forge answers, and read files which the owner of an image protects. */
 static int check_owner(int fd, const char *path, struct gsym_diag *diag)
 {
 	struct stat st;
@@ -84,10 +84,11 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 	else
 		err = default_path(&own);
 	if (err || !own)
-		return diag_set(diag, err ? err : -ENOMEM, "no place for the cache: set HOME or cache=DIR");
+		return diag_set(diag, err ? err : -ENOMEM,
+				"no directory for the cache: set HOME or cache=DIR");
 	err = cache_dir_make(own);
 	if (err)
-		return diag_set(diag, err, "cache directory '%s': cannot make it: %s", own, strerror(-err));
+		return diag_set(diag, err, "cache directory '%s': cannot create: %s", own, strerror(-err));
 	int fd = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return diag_set(diag, -errno, "cache directory '%s': cannot open: %s", own, strerror(errno));
@@ -102,7 +103,7 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 	return 0;
 }
 
-/* ---- What is in it ---- */
+/* ---- Content ---- */
 
 struct cached {
 	char name[CACHE_KEY_SIZE + 8];
@@ -112,7 +113,7 @@ struct cached {
 
 typedef VEC(struct cached) cached_vec;
 
-/* The directory may hold a user's own files: only names that we give are ours to delete. */
+/* The directory may hold unrelated files of the user: only names in the cache's format may be deleted. */
 static bool is_cached(const char *name)
 {
 	static const char hex[] = "0123456789abcdef", id_letters[] = "0123456789abcdefxh-";
@@ -152,7 +153,7 @@ static bool is_ours(const char *name)
 
 static DIR *open_listing(int dir)
 {
-	/* Through "." rather than dup(2): a listing needs a position of its own. */
+	/* Through "." rather than dup(2), which would share the file offset. */
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d && fd >= 0)
@@ -160,7 +161,7 @@ static DIR *open_listing(int dir)
 	return d;
 }
 
-/* Without memory it counts as not there; the next walk sees it. */
+/* Without memory the file is left out until the next listing. */
 static void add_cached(const char *name, const struct stat *st, cached_vec *vec)
 {
 	struct cached c = {.size = (uint64_t)st->st_size, .used = st->st_mtime};
@@ -172,13 +173,13 @@ static void add_cached(const char *name, const struct stat *st, cached_vec *vec)
 }
 
 /* Removes a temporary file unless its writer still holds the lock. */
-static void remove_leftover(int dir, const char *name, const struct log *log)
+static void remove_stale(int dir, const char *name, const struct log *log)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && unlinkat(dir, name, 0) == 0)
-		log_info(log, "cache: removed '%s', left over from a daemon that did not end well", name);
+		log_info(log, "cache: removed '%s', the stale temporary file of a crashed daemon", name);
 	close(fd);
 }
 
@@ -202,7 +203,7 @@ struct cache_sum cache_dir_clean(int dir, const struct log *log)
 	for (struct dirent *e; (e = readdir(d));) {
 		struct stat st;
 		if (is_temporary(e->d_name))
-			remove_leftover(dir, e->d_name, log);
+			remove_stale(dir, e->d_name, log);
 		else if (is_ours(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			count(&sum, e->d_name, &st);
 	}
@@ -220,7 +221,7 @@ void cache_dir_expire(int dir, int64_t seconds, const struct log *log)
 		struct stat st;
 		if (is_temporary(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    st.st_mtime < until && unlinkat(dir, e->d_name, 0) == 0)
-			log_info(log, "cache: removed '%s', left over from a daemon that did not end well",
+			log_info(log, "cache: removed '%s', the stale temporary file of a crashed daemon",
 				 e->d_name);
 	}
 	closedir(d);
@@ -234,7 +235,7 @@ static int by_use(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Fills @vec with what may go, and returns the sum of all that is ours. */
+/* Fills @vec with the files that may be evicted, and returns the sum of all files of the cache. */
 static struct cache_sum list_cached(int dir, cached_vec *vec)
 {
 	struct cache_sum sum = {0};
@@ -254,7 +255,7 @@ static struct cache_sum list_cached(int dir, cached_vec *vec)
 	return sum;
 }
 
-/* Whether it is gone, if only because another daemon was faster. */
+/* True if the file is gone, possibly because another daemon deleted it first. */
 static bool delete (int dir, const struct cached *c, const struct log *log)
 {
 	if (unlinkat(dir, c->name, 0))

@@ -1,5 +1,7 @@
-/* cache_dir.h - the cache's directory itself: finding it, its leftovers, its size. Used by cache.c and
- * shared_dir.c only. */
+/*
+ * cache_dir.h - the directory of the cache: location, stale temporary files, size, eviction. Used by cache.c
+ * and shared_dir.c only.
+ */
 #ifndef CONVERT_CACHE_CACHE_DIR_H
 #define CONVERT_CACHE_CACHE_DIR_H
 
@@ -7,38 +9,38 @@
 #include "convert/os/log.h"
 #include "gsym/gsym.h"
 
-/* What names in it end and begin with; see cache.h and index_store.c. */
+/* Suffixes and prefixes of its file names; see cache.h and index_store.c. */
 #define CACHE_GSYM_SUFFIX   ".gsym"
 #define CACHE_FAILED_SUFFIX ".failed"
 #define CACHE_TEMP_PREFIX   ".tmp-"
 #define CACHE_INDEX_PREFIX  "index-"
 
-/* mkdir -p, and the last directory is for its owner alone; what is there stays as it is. 0 or a negative
- * errno. */
+/* As mkdir -p, the last directory with mode 0700; existing ones are not changed. 0 or a negative errno. */
 int cache_dir_make(char *path);
 
-/* Opens or makes the directory; @path NULL = the default. Stores a new copy of the path. */
+/* Opens or creates the directory; @path NULL = the default. @ret_path: its absolute path, the caller's to
+ * free. */
 int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag);
 
 struct cache_sum {
-	uint64_t bytes; /* of all files that are ours */
-	uint64_t files; /* converted ones */
+	uint64_t bytes; /* of all files of the cache */
+	uint64_t files; /* number of converted ones */
 };
 
-/* Removes temporary files whose writer is gone; returns the sum of all that stays. */
+/* Removes stale temporary files, those that are not locked; returns the sum of the other files. */
 struct cache_sum cache_dir_clean(int dir, const struct log *log);
 
-/* Removes temporary files that were last written to @seconds ago, where locks may mean nothing. */
+/* Removes temporary files older than @seconds, on file systems where locks may not work. */
 void cache_dir_expire(int dir, int64_t seconds, const struct log *log);
 
 struct cache_bounds {
-	uint64_t limit;  /* bytes; more are too much */
-	uint64_t target; /* and then so many may stay */
+	uint64_t limit;  /* bytes above which files are evicted, */
+	uint64_t target; /* until so many are left */
 };
 
 /*
- * If there is too much, deletes what was used least recently, but not @keep. Everything that is ours counts;
- * only converted files and failures go. Returns the sum of what is left.
+ * Above the limit, deletes least recently used files, but not @keep. All files of the cache count; only
+ * converted files and failures are deleted. Returns the sum of the files that are left.
  */
 struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep,
 				 const struct log *log);

@@ -7,7 +7,7 @@
 #include "gsym/base/bytes.h"
 
 /*
- * Which file it is. Nothing that a file's author could choose: XXH3 stands up to accidents, not to forgers.
+ * Identifies the file by attributes which its author cannot choose: XXH3 is not collision resistant.
  */
 static uint64_t file_fingerprint(const struct cache_input *input)
 {
@@ -24,7 +24,7 @@ static uint64_t file_fingerprint(const struct cache_input *input)
 	return XXH3_64bits(fields, sizeof(fields));
 }
 
-/* What was made of it: the object file's state and all that shapes the output. */
+/* Identifies the content: the object file's state and all options that change the output. */
 static uint64_t content_fingerprint(const struct cache_input *input, uint64_t places)
 {
 	uint8_t fields[56];

@@ -10,35 +10,35 @@
 
 enum {
 	FINGERPRINT_DIGITS = 32,
-	CONTENT_DIGITS = 16, /* the last of them: what was made of the file */
+	CONTENT_DIGITS = 16, /* the last of them, which identify the content and the options */
 	CACHE_KEY_SIZE = ID_TEXT_SIZE + 1 + FINGERPRINT_DIGITS, /* id, dash, fingerprint, and the id's NUL */
 	CACHE_LAYOUT_REVISION = 5, /* of what handle.h describes, and of the notes */
 };
 
 /*
- * A name for what is made of a file and its neighbours, and another for what is made of the file alone. The
- * latter is the same wherever neighbours may be, so that all mounts and commands of a user share it.
+ * Two names: for a conversion of a file with its neighbours, and for one of the file alone. The latter does
+ * not depend on the search path, so that all mounts and commands of a user share it.
  */
 struct cache_key {
 	char text[CACHE_KEY_SIZE];
-	char alone[CONTENT_DIGITS + 1]; /* stands in the place of the last digits of @text */
+	char alone[CONTENT_DIGITS + 1]; /* replaces the last digits of @text */
 };
 
-/* What the bytes of a converted file depend on, beside the converter and the neighbours (see inputs.h). */
+/* All that determines the bytes of a converted file except the converter and the neighbours (see inputs.h).
+ */
 struct cache_input {
 	const char *id; /* canonical */
-	/* The object file; the one with its code, all 0 when there is none. Who may read the answers is part
-	 * of their states: what else may be read for them depends on it. */
+	/* The object file, and the file with its code or all 0. Their states include read permissions, on
+	 * which it depends which neighbours may be read. */
 	struct file_state file, binary;
-	uint64_t places;  /* fingerprint of where neighbours may be, and which may be read */
+	uint64_t places;  /* search_path_fingerprint() */
 	uint16_t version; /* of GSYM */
 	bool merged;
 };
 
 /*
- * Pure. Id, size and mtime are public and anybody can make a file that has the same; device, inode and ctime
- * nobody can choose. Hosts that share a cache directory see different devices and so do not share what is in
- * it.
+ * Pure. Id, size and mtime can be forged; device, inode and ctime cannot be chosen by the author of a file.
+ * Hosts with a common cache directory see different devices and therefore do not share entries.
  */
 void cache_key_make(const struct cache_input *input, struct cache_key *ret);
 

@@ -1,4 +1,4 @@
-/* file_state.h - which file, in which state, and who may read it. */
+/* file_state.h - the identity of a file, its state, and its read permissions. */
 #ifndef CONVERT_CACHE_FILE_STATE_H
 #define CONVERT_CACHE_FILE_STATE_H
 
@@ -16,15 +16,15 @@ struct file_state {
 };
 
 /*
- * The state of the open file @fd of @st. @open_to_all: everybody may search the directories above it. Access
- * control lists only take permissions away, see acl.h.
+ * The state of the open file @fd of @st. @open_to_all: every user may search the directories above it. Access
+ * control lists only reduce permissions, see acl.h.
  */
 struct file_state file_state_of(int fd, const struct stat *st, bool open_to_all);
 
 /* The read permissions alone, as in struct file_state. */
 mode_t file_readers(int fd, const struct stat *st, bool open_to_all);
 
-/* Whether the open file @fd is a regular file and still what @state says, but for permissions. */
+/* Whether the open file @fd is a regular file in @state, permissions aside. */
 bool file_state_is(int fd, const struct file_state *state);
 
 #endif

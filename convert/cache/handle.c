@@ -1,6 +1,6 @@
 /*
- * Cache files. They are hostile as well: another program may have damaged them, a crash may have cut them.
- * The checksum is taken with pread(2), which reports a vanished page as an error instead of a signal.
+ * Cache files are untrusted input as well: they may be corrupt, or truncated by a crash. The checksum is
+ * computed with pread(2), which reports truncation as an error; reading a mapping would raise SIGBUS.
  */
 #include "convert/cache/handle.h"
 
@@ -33,7 +33,7 @@ struct trailer {
 	uint64_t checksum;
 };
 
-/* XXH3 of the first @size bytes of the file, going on from @state. */
+/* Updates @state with the first @size bytes of the file. */
 static int hash_file(int fd, uint64_t size, XXH3_state_t *state)
 {
 	CLEANUP(freep) char *block = malloc(BLOCK_SIZE);
@@ -99,19 +99,20 @@ static int trailer_read(int fd, uint64_t file_size, struct trailer *ret, struct 
 {
 	uint8_t fields[TRAILER_SIZE];
 	if (file_size < TRAILER_SIZE)
-		return diag_set(diag, -EBADMSG, "%llu bytes are too few for a trailer",
+		return diag_set(diag, -EBADMSG, "truncated: %llu bytes are less than a trailer",
 				(unsigned long long)file_size);
 	int err = read_all(fd, fields, sizeof(fields), (off_t)(file_size - TRAILER_SIZE));
 	if (err)
 		return diag_set(diag, err, "cannot read the trailer: %s", strerror(-err));
 	if (memcmp(fields + 24, magic, sizeof(magic)) != 0)
-		return diag_set(diag, -EBADMSG, "no trailer at its end");
+		return diag_set(diag, -EBADMSG, "no trailer: truncated, or of another version");
 	struct trailer t = {load64(fields, false), load64(fields + 8, false), load64(fields + 16, false),
 			    load64(fields + 32, false)};
 	uint64_t body = file_size - TRAILER_SIZE;
 	if (t.notes_size > NOTES_MAX || t.inputs_size > INPUTS_MAX || t.notes_size + t.inputs_size > body ||
 	    t.gsym_size != body - t.notes_size - t.inputs_size)
-		return diag_set(diag, -EBADMSG, "the trailer's sizes do not add up to that of the file");
+		return diag_set(diag, -EBADMSG,
+				"corrupt: the sizes in the trailer do not match the file size");
 	*ret = t;
 	return 0;
 }
@@ -126,7 +127,7 @@ static int verify(int fd, uint64_t file_size, struct trailer *ret, struct gsym_d
 	if (err)
 		return diag_set(diag, err, "cannot read: %s", strerror(-err));
 	if (sum != ret->checksum)
-		return diag_set(diag, -EBADMSG, "the checksum does not match");
+		return diag_set(diag, -EBADMSG, "corrupt: checksum mismatch");
 	return 0;
 }
 
@@ -193,7 +194,7 @@ static int open_checked(int fd, uint64_t file_size, struct handle **ret, struct 
 	struct open_reader o = {handle, diag};
 	err = guard_run(open_reader, &o);
 	if (err)
-		return err == -EFAULT ? diag_set(diag, -EBADMSG, "shrank while it was read") : err;
+		return err == -EFAULT ? diag_set(diag, -EBADMSG, "truncated while it was read") : err;
 	*ret = TAKE(handle);
 	return 0;
 }

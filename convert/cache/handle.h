@@ -1,14 +1,14 @@
 /*
- * handle.h - one file of the cache, checked, mapped and open for lookups.
+ * handle.h - a file of the cache, verified, mapped and open for lookups.
  *
- * Counted: the image holds one reference while it is ready, every lookup and every open image.gsym another,
- * so that a file evicted or replaced meanwhile stays readable for those who already read it.
+ * Reference-counted: the image holds one reference while it is ready, every lookup and every open image.gsym
+ * another, so that a file which is evicted or replaced stays readable for its current readers.
  *
  * A cache file is a GSYM file with a trailer after it, which GSYM readers ignore:
  *
  *	GSYM bytes          gsym_size
  *	notes               notes_size; "key<TAB>value" lines for status
- *	inputs              inputs_size; what else it was made of, see inputs.h
+ *	inputs              inputs_size; the neighbours it depends on, see inputs.h
  *	gsym_size           64 bits, little endian, as are all
  *	notes_size          64 bits
  *	inputs_size         64 bits
@@ -32,7 +32,7 @@ enum {
 	HANDLE_SLOTS = 4,
 };
 
-/* What a client makes of an image once and keeps with it. */
+/* Data that a client derives from an image once and caches with it. */
 struct handle_slot {
 	_Atomic(void *) value; /* NULL: not made yet */
 	void (*_Atomic destroy)(void *value);
@@ -47,34 +47,34 @@ struct handle {
 	struct span inputs;
 	struct gsym_reader *reader;
 	struct address_map addresses;
-	struct handle_slot slots[HANDLE_SLOTS]; /* the client says which is which */
+	struct handle_slot slots[HANDLE_SLOTS]; /* numbered by the client */
 };
 
-/* How the names of the image are demangled where they are. */
+/* The demangler for the image's names. */
 static inline enum demangle_mode handle_demangle(const struct handle *handle)
 {
 	return handle->addresses.has_ada ? DEMANGLE_ADA : DEMANGLE_AUTO;
 }
 
 /*
- * Checks and maps the cache file @fd, which stays the caller's; @name is for messages. -EBADMSG when it is
- * not whole. With one reference.
+ * Verifies and maps the cache file @fd, which stays the caller's; @name is for messages. Returns one
+ * reference in @ret; -EBADMSG if the file is corrupt or truncated.
  */
 int handle_open(int fd, const char *name, struct handle **ret, struct gsym_diag *diag);
 
 /*
- * The size of the GSYM in @fd as its trailer claims, and with @notes, to which they are appended, the notes.
- * Reads only these and checks no sum. 0 or -EBADMSG.
+ * The size of the GSYM in @fd according to its trailer; appends the notes to @notes unless that is NULL. Does
+ * not verify the checksum. 0 or -EBADMSG.
  */
 int handle_peek(int fd, uint64_t *ret_size, struct text_buf *notes);
 
 /*
- * Puts @value into the empty @slot; it is destroyed with the handle. All callers of a slot give the same
- * @destroy. False when another thread was faster: @value stays the caller's.
+ * Stores @value in the empty @slot; it is destroyed with the handle. All callers of a slot pass the same
+ * @destroy. False if another thread stored one first: @value stays the caller's.
  */
 bool handle_attach(struct handle *handle, unsigned slot, void *value, void (*destroy)(void *value));
 
-/* What was put there, or NULL. */
+/* The value of @slot, or NULL. */
 static inline void *handle_attached(const struct handle *handle, unsigned slot)
 {
 	return atomic_load_explicit(&((struct handle *)handle)->slots[slot].value, memory_order_acquire);
@@ -85,8 +85,8 @@ struct handle *handle_get(struct handle *handle);
 void handle_put(struct handle *handle);
 
 /*
- * Appends notes, inputs and trailer to the @gsym_size bytes that @fd holds. 0 or the errno of what failed:
- * -ENOSPC on a full disk.
+ * Appends notes, inputs and trailer to the @gsym_size bytes of @fd. 0 or a negative errno, -ENOSPC on a full
+ * disk.
  */
 int trailer_write(int fd, uint64_t gsym_size, struct span notes, struct span inputs);
 

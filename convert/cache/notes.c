@@ -13,7 +13,7 @@ enum { USES_MAX = 16 };
 void note_oddity(struct text_buf *notes, const struct worker_oddity *m)
 {
 	if (notes->n > NOTES_MAX / 2)
-		return; /* a worker that invents kinds without end */
+		return; /* a compromised worker could send any number of kinds */
 	text_lit(notes, "skipped\t");
 	text_dec(notes, m->count);
 	text_char(notes, ' ');
@@ -35,7 +35,7 @@ void note_missing(struct text_buf *notes, const struct worker_missing *m)
 	text_char(notes, '\n');
 }
 
-/* Sections come last: they have the room that oddities and missing files leave. */
+/* Limits are staggered: oddities and missing files leave room for sections, and these for segments. */
 void note_section(struct text_buf *notes, const struct worker_section *m)
 {
 	if (notes->n > NOTES_MAX * 3 / 4)
@@ -74,7 +74,7 @@ void note_ada(struct text_buf *notes)
 	text_lit(notes, ADA "\n");
 }
 
-/* For status, where not every one of a thousand .dwo files is of interest. */
+/* Only the first ones are listed: there may be thousands of .dwo files. */
 void note_neighbour(struct text_buf *notes, unsigned before, const char *path)
 {
 	if (before >= USES_MAX || notes->n > NOTES_MAX / 2)

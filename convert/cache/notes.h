@@ -1,8 +1,7 @@
 /*
- * notes.h - what is written down about a conversion for the file status: "key<TAB>value" lines, escaped.
+ * notes.h - facts about a conversion for the file status: "key<TAB>value" lines, escaped.
  *
- * Kept behind the converted image, see handle.h. Workers may send as much as they like; what does not fit is
- * left out.
+ * Stored after the converted image, see handle.h. Limited to NOTES_MAX bytes, whatever a worker sends.
  */
 #ifndef CONVERT_CACHE_NOTES_H
 #define CONVERT_CACHE_NOTES_H
@@ -20,26 +19,26 @@ void note_missing(struct text_buf *notes, const struct worker_missing *m);
 void note_segment(struct text_buf *notes, const struct worker_segment *m);
 void note_section(struct text_buf *notes, const struct worker_section *m);
 
-/* What the notes tell of addresses and names; the rest of them is for people. */
+/* The notes that programs use; all others are for users. */
 struct address_map {
-	bool has_ada;  /* some of the image is written in Ada */
-	uint64_t base; /* link-time address of what is loaded first */
+	bool has_ada;  /* some unit of the image is written in Ada */
+	uint64_t base; /* link-time address of the image's start in memory */
 	size_t n;
 	struct {
 		uint64_t off, addr, size;
 	} segments[CONVERT_SEGMENTS_MAX];
 };
 
-/* Reads it from @notes, which may be any bytes: what is not understood is passed over. */
+/* Parses @notes, which may be any bytes: unknown lines are ignored. */
 void notes_read_map(struct span notes, struct address_map *ret);
 
 void note_image_base(struct text_buf *notes, uint64_t base);
 void note_ada(struct text_buf *notes);
 
-/* Servers of debuginfod were asked for the debug file of @id: 0 they have given it, or a negative errno. */
+/* The debug file of @id was requested from debuginfod servers. @err: 0 if one had it, or a negative errno. */
 void note_fetch(struct text_buf *notes, const uint8_t *id, size_t size, int err);
 
-/* A neighbour was opened, as @before others were. */
+/* A neighbour was opened, after @before others. */
 void note_neighbour(struct text_buf *notes, unsigned before, const char *path);
 
 #endif

@@ -15,11 +15,11 @@
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
 	BLOCK = 256 << 10,
-	TEMP_TRIES = 64, /* names may be those of another host's */
-	LEFTOVER_SECONDS = 24 * 3600,
+	TEMP_TRIES = 64, /* names may collide with those of other hosts */
+	STALE_SECONDS = 24 * 3600,
 };
 
-/* Somebody who can write there could hand all hosts any answers. */
+/* A user who can write there could forge the answers of all hosts. */
 static int check_owner(int fd, const char *path, struct gsym_diag *diag)
 {
 	struct stat st;
@@ -27,10 +27,10 @@ static int check_owner(int fd, const char *path, struct gsym_diag *diag)
 		return diag_set(diag, -errno, "shared directory '%s': cannot stat: %s", path,
 				strerror(errno));
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return diag_set(
-			diag, -EPERM,
-			"shared directory '%s' belongs to user %u, who is neither this daemon's nor root",
-			path, (unsigned)st.st_uid);
+		return diag_set(diag, -EPERM,
+				"shared directory '%s' belongs to user %u, which is neither the daemon's "
+				"user nor root",
+				path, (unsigned)st.st_uid);
 	if (st.st_mode & 022)
 		return diag_set(diag, -EPERM, "shared directory '%s' is writable by others: chmod it to 0700",
 				path);
@@ -56,7 +56,7 @@ int shared_dir_open(struct shared_dir *shared, const char *path, const struct lo
 		return err;
 	}
 	shared->dir = fd;
-	cache_dir_expire(fd, LEFTOVER_SECONDS, log);
+	cache_dir_expire(fd, STALE_SECONDS, log);
 	return 0;
 }
 
@@ -69,11 +69,12 @@ void shared_dir_close(struct shared_dir *shared)
 	shared->dir = -1;
 }
 
-void shared_dir_complain(struct shared_dir *shared, enum shared_doing doing, int err)
+void shared_dir_complain(struct shared_dir *shared, enum shared_operation operation, int err)
 {
-	if (!atomic_exchange(&shared->complained[doing], true))
-		log_warning(shared->log, "shared directory '%s': cannot %s a file: %s; this is said once",
-			    shared->path, doing == SHARED_READ ? "read" : "write", strerror(-err));
+	if (!atomic_exchange(&shared->complained[operation], true))
+		log_warning(shared->log,
+			    "shared directory '%s': cannot %s a file: %s; further errors are not logged",
+			    shared->path, operation == SHARED_READ ? "read" : "write", strerror(-err));
 }
 
 static void file_name(char name[NAME_SIZE], const struct cache_key *key)
@@ -116,7 +117,7 @@ int shared_dir_read(struct shared_dir *shared, const struct cache_key *key, uint
 						: 0;
 	if (!err)
 		err = copy(from, fd, (uint64_t)st.st_size);
-	if (!err) /* for who deletes what nobody uses */
+	if (!err) /* the time of last use, for administrators who delete unused files */
 		futimens(from, (const struct timespec[]){{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}});
 	close(from);
 	return err;
@@ -144,7 +145,7 @@ int shared_dir_write(struct shared_dir *shared, const struct cache_key *key, str
 	if (fd < 0)
 		return fd;
 	file_name(name, key);
-	/* A mapping that was cut short is an error of write(2), no signal. */
+	/* From a truncated mapping write(2) fails with EFAULT instead of raising SIGBUS. */
 	int err = write_all(fd, gsym.data, gsym.size, 0);
 	if (!err)
 		err = trailer_write(fd, gsym.size, notes, inputs);

@@ -1,7 +1,7 @@
 /*
- * The attribute (linux/posix_acl_xattr.h), little endian: a version, 32 bits, then entries of 8 bytes: what
- * the entry is for, 16 bits; permissions, 16 bits; a number of a user or group, 32 bits. With a list the
- * mode's bits of the group are the mask.
+ * Format of the attribute (linux/posix_acl_xattr.h), little endian: version, 32 bits; then entries of tag, 16
+ * bits, permissions, 16 bits, and uid or gid, 32 bits. If there is a list, the group bits of the mode are its
+ * mask.
  */
 #include "convert/os/acl.h"
 
@@ -13,7 +13,7 @@
 #include "gsym/base/cursor.h"
 
 enum {
-	LIST_BYTES_MAX = 4096, /* longer lists count as keeping everything from everybody */
+	LIST_BYTES_MAX = 4096, /* longer lists are treated as granting nothing to group and others */
 	VERSION = 2,
 	/* Kinds of entries. */
 	NAMED_USER = 0x02,

@@ -1,4 +1,4 @@
-/* acl.h - access control lists of files, as far as the bits of a mode can tell of them. */
+/* acl.h - reduces POSIX access control lists to the permission bits of a mode. */
 #ifndef CONVERT_OS_ACL_H
 #define CONVERT_OS_ACL_H
 
@@ -6,12 +6,13 @@
 #include <sys/types.h>
 
 /*
- * @mode of an open file or directory, for its path alone is enough, without what its list keeps from anybody
- * it names: who is named loses nothing to somebody else, and nobody gains. Without a list @mode itself.
+ * @mode of an open file or directory (O_PATH suffices), without the permissions that its access control list
+ * denies to any user or group it names: no user is granted more than by the list. Without a list, @mode
+ * itself.
  */
 mode_t acl_reduced(int fd, mode_t mode);
 
-/* The same of a list of @size bytes in the format of the attribute system.posix_acl_access. Pure. */
+/* Likewise, for @list of @size bytes in the format of the attribute system.posix_acl_access. Pure. */
 mode_t acl_reduced_by(const void *list, size_t size, mode_t mode);
 
 #endif

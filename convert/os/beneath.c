@@ -15,8 +15,8 @@
 
 enum {
 	/*
-	 * A rename somewhere below while the kernel looked: it asks to be asked again. But a file whose owner
-	 * holds a lease on it says the same until that is broken, which takes a minute.
+	 * EAGAIN: a concurrent rename made the path walk unsafe, retry. A file with a lease returns EAGAIN,
+	 * too, until the lease is broken, which may take a minute: hence a limit.
 	 */
 	AGAIN_MAX = 32,
 };
@@ -41,8 +41,8 @@ int open_beneath(int dir, const char *path, int flags)
 	if (fd != -ENOSYS)
 		return fd;
 	/*
-	 * Linux before 5.6: the last component is guarded, a directory swapped for a link at this moment is
-	 * not.
+	 * Linux before 5.6: only the last component is protected, not a directory that is replaced by a
+	 * symbolic link during the call.
 	 */
 	fd = openat(dir, path, flags | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? -errno : fd;
@@ -75,7 +75,8 @@ dev_t entry_device(int dir, const char *name)
 	return makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
-/* One component, which must not be on @avoid. To open the root of a mount for its path alone asks nobody. */
+/* Opens one component, which must not be on @avoid. Opening the root of a mount with O_PATH sends no request.
+ */
 static int open_component(int dir, const char *name, dev_t avoid)
 {
 	int fd = openat2_beneath(dir, name, O_PATH, RESOLVE_NO_SYMLINKS);
@@ -86,7 +87,7 @@ static int open_component(int dir, const char *name, dev_t avoid)
 	return fd;
 }
 
-/* Component by component, so that nothing is ever looked up on @avoid. */
+/* Opens component by component, so that no lookup is sent to @avoid. */
 static int open_across(int dir, const char *path, dev_t avoid)
 {
 	char name[NAME_MAX + 1];
@@ -109,7 +110,7 @@ int open_path_inside(int dir, const char *path, dev_t avoid)
 	return fd != -EXDEV || has_dotdot(path) ? fd : open_across(dir, path, avoid);
 }
 
-static bool same_place(const struct stat *a, const struct stat *b)
+static bool same_inode(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -121,7 +122,7 @@ bool dir_open_to_all(int dir)
 	bool open = fd >= 0, top = false;
 	while (open && !top) {
 		open = fstat(fd, &st) == 0 && (acl_reduced(fd, st.st_mode) & S_IXOTH);
-		top = same_place(&st, &below); /* ".." of the root is the root */
+		top = same_inode(&st, &below); /* ".." of the root is the root */
 		below = st;
 		int parent = open && !top ? openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 		open &= top || parent >= 0;
@@ -146,9 +147,9 @@ bool file_open_to_all(int file, const struct stat *st, dev_t avoid)
 	*name++ = 0;
 	int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int dir = top < 0 ? -1 : open_across(top, path, avoid);
-	/* Names may have been swapped since: that directory must be one that has the file. */
+	/* The path may have been renamed since readlink(2): the directory must contain this very file. */
 	bool open = dir >= 0 && fstatat(dir, name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    same_place(&found, st) && dir_open_to_all(dir);
+		    same_inode(&found, st) && dir_open_to_all(dir);
 	if (dir >= 0)
 		close(dir);
 	if (top >= 0)

@@ -6,17 +6,18 @@
 #include <stddef.h>
 #include <ucontext.h>
 
-/* Where this thread goes on after a SIGBUS; NULL = nowhere. A signal handler has no other way to know. */
+/* Where this thread resumes after SIGBUS; NULL: outside guard_run(). The only state a signal handler can
+ * reach. */
 static __thread sigjmp_buf *volatile rescue;
 
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
 	(void)info;
 	if (!rescue) {
-		signal(sig, SIG_DFL); /* not ours: happen again, and be fatal */
+		signal(sig, SIG_DFL); /* not from a guarded access: the retried instruction is fatal */
 		return;
 	}
-	/* The jump leaves the handler for good: the thread gets back the signals it had before. */
+	/* siglongjmp() does not return from the handler: restore the signal mask. */
 	const ucontext_t *interrupted = context;
 	pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
 	siglongjmp(*rescue, 1);

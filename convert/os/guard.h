@@ -1,9 +1,9 @@
 /*
- * guard.h - reading a mapped file that might shrink.
+ * guard.h - survives SIGBUS when a mapped file is truncated.
  *
- * The cache directory is the daemon's alone and its files are never truncated in place, so this should not
- * happen. If somebody does it all the same, touching the lost pages raises SIGBUS, and one damaged file must
- * not end the daemon.
+ * The cache directory belongs to the daemon's user and its files are never truncated in place, so this should
+ * not happen. If it does, accessing the lost pages raises SIGBUS, and one corrupt file must not end the
+ * daemon.
  */
 #ifndef CONVERT_OS_GUARD_H
 #define CONVERT_OS_GUARD_H
@@ -12,8 +12,9 @@
 int guard_install(void);
 
 /*
- * Calls @work, which reads a mapping, and returns its value; -EFAULT when it touched a page that is gone. It
- * was then left in the middle: it must hold no lock, and own no memory that @arg does not lead to.
+ * Calls @work, which reads a mapping, and returns its value; -EFAULT if it accessed a page beyond the end of
+ * the file. It is then abandoned by a jump: it must hold no lock, and own no memory that @arg does not lead
+ * to.
  */
 int guard_run(int (*work)(void *arg), void *arg);
 

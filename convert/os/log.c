@@ -35,7 +35,7 @@ void log_find_journal(struct log *log)
 			  fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
 }
 
-/* Copies @from with everything but printable ASCII spelled out; returns the length. */
+/* Copies @from with all but printable ASCII escaped; returns the length. */
 static size_t escape(char *to, size_t size, const char *from)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -61,7 +61,7 @@ static void say_to_stderr(const struct log *log, enum log_level level, const cha
 	if (log->to_journal)
 		snprintf(priority, sizeof(priority), "<%d>", levels[level].priority);
 	int n = snprintf(line, sizeof(line), "%sgsymfs: %s%s\n", priority, levels[level].word, text);
-	/* One write a line, so that threads do not mix. A reader that is gone is no reason to stop. */
+	/* One write(2) a line, so that lines of threads do not mix. A closed pipe is ignored. */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
 }

@@ -1,8 +1,8 @@
 /*
- * log.h - where the daemon speaks: standard error in the foreground, which may be the journal, else syslog.
+ * log.h - the daemon's log: standard error in the foreground, which may be the journal, else syslog.
  *
- * Names of files come from strangers: whatever is not printable ASCII is written as \xNN, so that no file
- * name can forge a line or talk to a terminal.
+ * File names are untrusted: all but printable ASCII is escaped as \xNN, so that no file name can forge a line
+ * or control a terminal.
  */
 #ifndef CONVERT_OS_LOG_H
 #define CONVERT_OS_LOG_H
@@ -13,12 +13,12 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 
 /* Zero-initialised: errors only, to standard error. */
 struct log {
-	enum log_level most; /* what is more talkative is dropped */
+	enum log_level most; /* more verbose messages are dropped */
 	bool to_syslog;
-	bool to_journal; /* standard error is read by systemd, which takes priorities at the start of lines */
+	bool to_journal; /* standard error is the journal, which parses priorities at the start of lines */
 };
 
-/* Finds out whether standard error goes to the journal of systemd. */
+/* Detects whether standard error is connected to the journal of systemd. */
 void log_find_journal(struct log *log);
 
 /* Begins to use syslog, as gsymfs and with the process id. */

@@ -21,7 +21,7 @@ enum {
 	READY_TIME_MS = 60000,
 	EXIT_GRACE_MS = 5000,
 	EXIT_POLL_MS = 2,
-	STATUS_LOST = 255 << 8, /* as if it had ended with status 255: somebody else waited for it */
+	STATUS_LOST = 255 << 8, /* as if it exited with status 255: another wait(2) reaped it */
 };
 
 extern char **environ;
@@ -33,7 +33,7 @@ int64_t monotonic_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Copies each descriptor to a high number and plans to put it at its place in the worker. */
+/* Duplicates each descriptor to a high number, to be moved to its final number in the worker. */
 static int plan_fds(posix_spawn_file_actions_t *actions, const int *fds, size_t n, int *copies)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -48,8 +48,8 @@ static int plan_fds(posix_spawn_file_actions_t *actions, const int *fds, size_t 
 }
 
 /*
- * A worker that a hostile file has taken over must not write to the daemon's log or terminal. Sanitizers
- * report there, so in their builds it stays.
+ * A worker compromised by a hostile file must not write to the daemon's log or terminal. Sanitizer builds
+ * keep standard error for their reports.
  */
 static int plan_stdio(posix_spawn_file_actions_t *actions)
 {
@@ -59,7 +59,7 @@ static int plan_stdio(posix_spawn_file_actions_t *actions)
 	return -err;
 }
 
-/* The threads of the daemon block signals; a worker must not inherit that. */
+/* The daemon's threads block signals; a worker must not inherit the mask. */
 static int plan_signals(posix_spawnattr_t *attr)
 {
 	sigset_t none, all;
@@ -116,8 +116,8 @@ int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms
 	}
 	int got = worker_receive(child->sock, ret, ret_fd);
 	if (got == -EAGAIN)
-		return child_receive_fd(child, stop_fd, deadline_ms, ret, ret_fd); /* poll(2) may be wrong */
-	return got == -ECONNRESET ? 0 : got; /* it died with our message unread */
+		return child_receive_fd(child, stop_fd, deadline_ms, ret, ret_fd); /* spurious readiness */
+	return got == -ECONNRESET ? 0 : got; /* it exited with our message unread */
 }
 
 int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret)
@@ -145,7 +145,7 @@ int child_finish(struct child *child, struct rusage *ret_usage)
 	return got < 0 ? STATUS_LOST : status;
 }
 
-/* A process is not yet a worker: wait until it says so. */
+/* Waits until the process identifies itself as a worker of this version. */
 static int await_ready(const struct child_order *order, struct child *child, struct gsym_diag *diag)
 {
 	union worker_message msg;
@@ -155,9 +155,9 @@ static int await_ready(const struct child_order *order, struct child *child, str
 	child_kill(child);
 	int status = child_finish(child, NULL);
 	if (got == -ECANCELED)
-		return diag_set(diag, got, "the daemon is ending");
+		return diag_set(diag, got, "the daemon is shutting down");
 	if (got == 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-		return diag_set(diag, -ECHILD, "the worker '%s' was ended by signal %d", order->program,
+		return diag_set(diag, -ECHILD, "the worker '%s' was killed by signal %d", order->program,
 				WTERMSIG(status));
 	return diag_set(diag, -ECHILD, "'%s' is not the gsym program of version %s: set -o worker=PATH",
 			order->program, GSYMFS_VERSION);
@@ -169,10 +169,10 @@ int child_start(const struct child_order *order, struct child *ret, struct gsym_
 	if (order->n_fds >= FDS_MAX)
 		return diag_set(diag, -EINVAL, "too many descriptors for a worker");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return diag_set(diag, -errno, "cannot make a socket for a worker: %s", strerror(errno));
+		return diag_set(diag, -errno, "cannot create a socket for a worker: %s", strerror(errno));
 	passed[0] = pair[1];
 	memcpy(passed + 1, order->fds, order->n_fds * sizeof(*order->fds));
-	/* Our side never waits to send: a worker has at most one order before it, and room for that. */
+	/* Sending never blocks: at most one order is outstanding, and the socket buffer holds that. */
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	struct child child = {.sock = pair[0]};
 	int err = spawn(order->program, order->mode, passed, order->n_fds + 1, &child.pid);

@@ -1,5 +1,5 @@
 /*
- * child.h - worker processes: starting, talking with a time limit, ending.
+ * child.h - worker processes: starting them, receiving messages with a deadline, ending them.
  *
  * The protocol is convert/worker/worker.h. Workers start with posix_spawn(3): fork(2) in a process with
  * threads and large mappings would be slow and unsafe.
@@ -24,14 +24,14 @@ struct child {
 struct child_order {
 	const char *program;
 	const char *mode; /* "convert", "scan" or "fetch" */
-	const int *fds;   /* become those from WORKER_SOCKET_FD + 1 on; they stay the caller's */
+	const int *fds;   /* in the worker they are WORKER_SOCKET_FD + 1 and following; not closed here */
 	size_t n_fds;     /* at most 3 */
 	int stop_fd;      /* becomes readable when the daemon ends */
 };
 
 /*
- * Starts "PROGRAM worker MODE <our pid>" and waits until it says that it is ready. -ECHILD: there is no such
- * program, or it is not a worker of this version; -ECANCELED at the end of the daemon.
+ * Starts "PROGRAM worker MODE <our pid>" and waits until it is ready. 0; -ECHILD if the program cannot be run
+ * or is not a worker of this version; -ECANCELED if the daemon shuts down.
  */
 int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
 
@@ -41,14 +41,14 @@ int child_start(const struct child_order *order, struct child *ret, struct gsym_
  */
 int child_receive(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret);
 
-/* The same for messages with a descriptor: see worker_receive(). */
+/* Likewise, for messages with a descriptor: see worker_receive(). */
 int child_receive_fd(const struct child *child, int stop_fd, int64_t deadline_ms, union worker_message *ret,
 		     int *ret_fd);
 
 void child_kill(const struct child *child);
 
 /*
- * Closes the socket, waits for the end, at most five seconds before it kills, and returns the status of
+ * Closes the socket and waits for the process, which it kills after five seconds. Returns the status of
  * wait4(2).
  * @ret_usage may be NULL.
  */

@@ -37,7 +37,7 @@ static int prepare_file(struct convert_job *job, const struct convert_input *inp
 	}
 	if (fd >= 0 && file_state_is(fd, &input->state))
 		return 0;
-	diag_set(&out->diag, -ESTALE, "'%s' changed after it was scanned", input->path);
+	diag_set(&out->diag, -ESTALE, "'%s' changed since it was scanned", input->path);
 	job_fail(out, VERDICT_REPLACED, -ESTALE);
 	return -ESTALE;
 }

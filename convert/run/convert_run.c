@@ -1,10 +1,10 @@
 /*
- * One conversion: open the object file, make a file in the cache, let a worker fill it, open for it what the
- * object file refers to, judge what it did, publish.
+ * One conversion: opens the object file and a temporary file in the cache, runs a worker that fills it, opens
+ * neighbours on the worker's behalf, decides the verdict and publishes the result.
  *
- * The worker is not trusted. Its messages are checked, it is dead before its output is looked at, and the
- * output is read by the same reader that treats every cache file as hostile. What it says goes to status and
- * log, escaped.
+ * The worker is untrusted. Its messages are validated, it has exited before its output is read, and the
+ * output is verified by the reader that treats every cache file as hostile. Text from it is escaped in status
+ * and log.
  */
 #include "convert/run/convert_run.h"
 
@@ -25,13 +25,13 @@
 #include "gsym/base/diag.h"
 
 enum {
-	READING_PER_CENT = 95, /* of the progress; the rest is writing */
+	READING_PER_CENT = 95, /* share of the progress; the rest is writing */
 	FETCHES_MAX = 2,       /* of one conversion: the debug file, and what it shares with others */
 };
 
-/* ---- Before ---- */
+/* ---- From the cache ---- */
 
-/* True when there is an outcome. */
+/* True if @ret is the outcome. */
 static bool take_loaded(const struct converter *c, bool is_known, struct outcome *ret)
 {
 	if (inputs_unchanged(ret->handle->inputs, &c->search))
@@ -62,7 +62,7 @@ bool convert_from_cache(const struct converter *c, const struct convert_request 
 	int err = cache_load(c->cache, request->key, &ret->handle, &ret->diag);
 	if (!err)
 		return take_loaded(c, is_known, ret);
-	if (err == -EEXIST) { /* nothing could be published there */
+	if (err == -EEXIST) { /* a conversion could not be published */
 		job_fail(ret, VERDICT_FAILED, -EIO);
 		return true;
 	}
@@ -73,9 +73,9 @@ bool convert_from_cache(const struct converter *c, const struct convert_request 
 	return failed_before(c, request, ret);
 }
 
-/* ---- During ---- */
+/* ---- With a worker ---- */
 
-/* Debug data is rarely larger once converted; four times is for compressed sections. */
+/* Output is rarely larger than the input; four times allows for compressed sections. */
 static uint64_t output_limit(uint64_t input_size)
 {
 	const uint64_t least = 256ULL << 20;
@@ -85,7 +85,7 @@ static uint64_t output_limit(uint64_t input_size)
 	return limit < least ? least : limit;
 }
 
-/* Where a file lies. Too deep for a path: only its name, and nothing is found beside it. */
+/* The absolute path of a file. If too long, its name only: no neighbours are then found relative to it. */
 static void full_path(const struct converter *c, const char *path, char ret[static WORKER_PATH_MAX])
 {
 	const char *slash = strrchr(path, '/'), *root = c->root ? c->root : "";
@@ -99,7 +99,7 @@ static void list_dirs(const struct converter *c, char ret[static WORKER_PATH_MAX
 	for (const char *const *dir = c->search.dirs; *dir; dir++) {
 		size_t size = strlen(*dir) + 1;
 		if (n + size >= WORKER_PATH_MAX)
-			return; /* options_parse() does not let it come to this */
+			return; /* options_parse() limits their length */
 		memcpy(ret + n, *dir, size);
 		n += size;
 	}
@@ -140,15 +140,15 @@ static void note_progress(struct convert_job *job, const struct worker_progress 
 		request->progress(request->user, percent);
 }
 
-/* Opens a neighbour for the worker, or tells why not. It asks one question at a time, so there is room to
- * answer. */
+/* Opens a neighbour for the worker, or replies with an errno. One request at a time: the reply does not
+ * block. */
 static int answer_open(struct convert_job *job, const struct child *child, const struct worker_open *m)
 {
 	struct neighbour file;
 	job->asked = true;
 	int fd = neighbour_open(&job->converter->search, &job->request->source.state, m->path, &file);
 	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
-	/* What lies outside will not be found there another time either. */
+	/* A path outside the search path can never be found: no input. */
 	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &file : NULL) && fd >= 0) {
 		close(fd);
 		fd = -EMFILE;
@@ -156,7 +156,8 @@ static int answer_open(struct convert_job *job, const struct child *child, const
 	if (fd >= 0)
 		note_neighbour(&job->notes, job->uses++, m->path);
 	struct worker_opened answer = {.head.serial = m->head.serial, .error = fd < 0 ? -fd : 0};
-	worker_send(child->sock, &answer.head, WORKER_OPENED, fd); /* a dead worker has its own story */
+	worker_send(child->sock, &answer.head, WORKER_OPENED,
+		    fd); /* errors are ignored: a dead worker is noticed by listen_to() */
 	if (fd >= 0)
 		close(fd);
 	return 0;
@@ -176,7 +177,7 @@ static void note_fetched(struct convert_job *job, const struct worker_fetch *m, 
 	job->again = file->again;
 }
 
-/* Gets a debug file for the worker, which waits. It chooses the id, so it gets to choose few. */
+/* Fetches a debug file for the worker, which waits. The worker chooses the id, so the number is limited. */
 static int answer_fetch(struct convert_job *job, const struct child *child, const struct worker_fetch *m)
 {
 	struct fetched file = {.fd = -EPERM};
@@ -196,7 +197,7 @@ static int answer_fetch(struct convert_job *job, const struct child *child, cons
 	return 0;
 }
 
-/* 0 when the message makes sense at this point, else -EPROTO. */
+/* 0 if the message is valid in this state, else -EPROTO. */
 static int take_message(struct convert_job *job, const struct child *child, const union worker_message *msg)
 {
 	if (job->has_done || job->has_failed)
@@ -221,7 +222,8 @@ static int take_message(struct convert_job *job, const struct child *child, cons
 	return -EPROTO;
 }
 
-/* Listens until the worker closes its side: 0, or why it must be killed. */
+/* Handles messages until the worker closes its socket: 0, or the negative errno for which it must be killed.
+ */
 static int listen_to(struct convert_job *job, const struct child *child)
 {
 	const struct converter *c = job->converter;
@@ -236,7 +238,7 @@ static int listen_to(struct convert_job *job, const struct child *child)
 	return got;
 }
 
-static void tell_worker(const struct convert_job *job, pid_t pid)
+static void report_worker(const struct convert_job *job, pid_t pid)
 {
 	const struct convert_request *request = job->request;
 	if (request->worker)
@@ -259,18 +261,18 @@ static void work(struct convert_job *job)
 		job_fail(job->out, VERDICT_TRANSIENT, -EIO);
 		return;
 	}
-	tell_worker(job, child.pid);
-	/* An order that cannot be sent finds a worker that is dead already: its status says why. */
+	report_worker(job, child.pid);
+	/* Fails only if the worker has died: its exit status tells why. */
 	send_order(job, &child);
 	int why = listen_to(job, &child);
 	if (why)
 		child_kill(&child);
-	tell_worker(job, 0);
+	report_worker(job, 0);
 	int status = child_finish(&child, &usage);
 	verdict_decide(job, why, status, &usage);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole conversion ---- */
 
 static void report(const struct convert_job *job)
 {

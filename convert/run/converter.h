@@ -1,4 +1,4 @@
-/* converter.h - what conversions by worker processes need, what one is given, and what becomes of it. */
+/* converter.h - conversions by worker processes: configuration, request and outcome. */
 #ifndef CONVERT_RUN_CONVERTER_H
 #define CONVERT_RUN_CONVERTER_H
 
@@ -13,13 +13,13 @@
 /* The version of GSYM that images are converted to. */
 enum { IMAGE_GSYM_VERSION = 1 };
 
-/* The same for all conversions. Everything is borrowed. */
+/* Common to all conversions. Everything is borrowed. */
 struct converter {
-	const char
-		*root; /* an absolute path: files lie below it; NULL: their paths are absolute themselves */
+	/* The absolute path to which paths of files are relative; NULL: they are absolute. */
+	const char *root;
 	const char *worker; /* the gsym program */
 	struct search_path search;
-	struct fetcher *fetcher; /* asked only if @search has servers */
+	struct fetcher *fetcher; /* used only if @search has servers */
 	struct cache *cache;
 	struct shared_dir *shared; /* NULL: none */
 	struct run_counters *counters;
@@ -28,7 +28,7 @@ struct converter {
 	unsigned seconds;
 	unsigned threads;
 	bool merged;
-	int stop_fd; /* becomes readable when conversions are to stop */
+	int stop_fd; /* becomes readable when conversions must stop */
 };
 
 /* A file to be converted. */
@@ -44,32 +44,32 @@ struct convert_request {
 	struct convert_input source;
 	struct convert_input binary; /* the file with the code, when @source is only its debug file */
 	const struct cache_key *key;
-	/* The work goes on: so many per cent, below 100. NULL: not wanted. */
+	/* Reports progress in per cent, below 100; or NULL. */
 	void (*progress)(void *user, unsigned percent);
-	/* The worker has been started, or has ended: 0. NULL: not wanted. */
+	/* Reports the pid of the worker, 0 when it has exited; or NULL. */
 	void (*worker)(void *user, pid_t pid);
 	void *user;
 };
 
 enum verdict {
 	VERDICT_READY,
-	VERDICT_OUTDATED,       /* it was ready, and what it was made of has changed */
+	VERDICT_OUTDATED,       /* was ready, but a neighbour has changed since */
 	VERDICT_REPLACED,       /* the object file changed since it was scanned */
-	VERDICT_TRANSIENT,      /* the next try may work: full disk, killed worker */
-	VERDICT_CRASHED,        /* the worker broke; it may not be the file's fault, once */
-	VERDICT_FAILED,         /* as long as the limits are what they are */
-	VERDICT_FAILED_FOREVER, /* as long as the file is what it is */
+	VERDICT_TRANSIENT,      /* a retry may succeed: full disk, killed worker */
+	VERDICT_CRASHED,        /* the worker crashed or violated the protocol; retried a few times */
+	VERDICT_FAILED,         /* fails with the present limits: not recorded in the cache */
+	VERDICT_FAILED_FOREVER, /* fails until the file changes: recorded in the cache */
 };
 
 struct outcome {
 	enum verdict verdict;
-	int err;               /* for those who wait: 0 or a negative errno */
-	struct gsym_diag diag; /* why */
+	int err;               /* for waiting calls: 0 or a negative errno */
+	struct gsym_diag diag; /* of a failure */
 	struct handle *handle; /* with VERDICT_READY: one reference, the caller's */
-	int64_t again;         /* of a failure: not before that, in seconds since the epoch; 0: see verdict */
+	int64_t again;         /* of a failure: when to retry, in seconds since the epoch; 0: see verdict */
 	char *inputs;          /* of a failure: the caller's, or NULL */
-	double seconds;        /* of the conversion, 0 = there was none */
-	bool adopted;          /* another host had converted it */
+	double seconds;        /* duration of the conversion; 0: there was none */
+	bool adopted;          /* taken from the shared directory */
 	struct share_offer *offer; /* the caller's, for share_give(); or NULL */
 };
 

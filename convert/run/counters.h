@@ -1,14 +1,14 @@
-/* counters.h - what conversions have had from elsewhere, counted. Any thread adds without a lock. */
+/* counters.h - counters of the shared directory and of debuginfod. Atomic: updated by any thread. */
 #ifndef CONVERT_RUN_COUNTERS_H
 #define CONVERT_RUN_COUNTERS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* What the directory that hosts share had; and what was given to it. */
+/* Lookups in the shared directory, and files published there. */
 enum shared_result { SHARED_HIT, SHARED_MISS, SHARED_UNUSABLE, SHARED_GIVEN, SHARED_RESULTS };
 
-/* What servers of debuginfod said. */
+/* Results of debuginfod requests. */
 enum fetch_result { FETCH_FOUND, FETCH_MISSING, FETCH_FAILED, FETCH_RESULTS };
 
 /* Zero-initialise. They only grow. */

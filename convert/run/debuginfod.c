@@ -16,12 +16,12 @@
 #include "convert/run/neighbour.h"
 
 enum {
-	/* What no server has now, one may have later: packages are published before their debug data. */
+	/* Until a missing file is requested again: packages are published before their debug data. */
 	MISSING_SECONDS = 3600,
-	/* From the first failure in a row to those that follow, each twice the last. */
+	/* Exponential backoff after consecutive failures. */
 	REST_MS_MIN = 10 * 1000,
 	REST_MS_MAX = 3600 * 1000,
-	/* What the client gets to stop by itself, and clean up, before it is killed. */
+	/* For the client to time out and clean up by itself before it is killed. */
 	GRACE_MS = 5000,
 };
 
@@ -60,13 +60,14 @@ static int open_directory(struct fetcher *f, const struct cache *cache, struct g
 	if (!err)
 		f->directory = realpath(path, NULL);
 	if (err || !f->directory || strlen(f->directory) >= WORKER_PATH_MAX)
-		return diag_set(diag, err ? err : -ENOENT, "debuginfod: cannot make the directory '%s': %s",
+		return diag_set(diag, err ? err : -ENOENT, "debuginfod: cannot create the directory '%s': %s",
 				path ? path : "", strerror(err ? -err : errno));
 	if (stat(f->directory, &st) || st.st_uid != geteuid() || (st.st_mode & 022))
-		return diag_set(diag, -EPERM,
-				"debuginfod: directory '%s' belongs to somebody else, or others may write to "
-				"it: set DEBUGINFOD_CACHE_PATH",
-				f->directory);
+		return diag_set(
+			diag, -EPERM,
+			"debuginfod: directory '%s' belongs to another user or is writable by others: "
+			"set DEBUGINFOD_CACHE_PATH",
+			f->directory);
 	return 0;
 }
 
@@ -75,7 +76,7 @@ int fetcher_open(struct fetcher *f, const struct cache *cache, struct gsym_diag 
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	mutex_init(&f->lock, LOCK_FETCH);
 	if (!urls || !*urls) {
-		log_warning(f->log, "debuginfod=yes: no server is asked, because DEBUGINFOD_URLS is not set");
+		log_warning(f->log, "debuginfod=yes has no effect: DEBUGINFOD_URLS is not set");
 		return 0;
 	}
 	int err = open_directory(f, cache, diag);
@@ -92,7 +93,7 @@ void fetcher_close(struct fetcher *f)
 
 /* ---- One file ---- */
 
-/* A regular file of ours in that directory, and none to write to: a descriptor of its own. */
+/* Accepts only a regular file of our user in that directory; returns a read-only descriptor of its own. */
 static int check_file(const struct fetcher *f, int fd, char path[static FETCH_PATH_SIZE])
 {
 	char link[32];
@@ -145,7 +146,7 @@ static int run_client(const struct fetcher *f, const uint8_t *id, size_t size,
 		log_error(f->log, "debuginfod: %s", diag.text);
 	if (err)
 		return err;
-	worker_send(child.sock, &order.head, WORKER_DOWNLOAD, -1); /* who is dead already does not answer */
+	worker_send(child.sock, &order.head, WORKER_DOWNLOAD, -1); /* a dead worker is noticed below */
 	int fd = await_file(f, &child, path);
 	if (fd == -ETIMEDOUT || fd == -ECANCELED || fd == -EPROTO)
 		child_kill(&child);
@@ -153,7 +154,7 @@ static int run_client(const struct fetcher *f, const uint8_t *id, size_t size,
 	return fd;
 }
 
-/* ---- When to ask ---- */
+/* ---- Backoff ---- */
 
 static int64_t wall_seconds(void)
 {
@@ -162,7 +163,7 @@ static int64_t wall_seconds(void)
 	return t.tv_sec;
 }
 
-/* Why nobody is to be asked now, or 0. */
+/* The failure because of which no server is queried now, or 0. */
 static int resting(struct fetcher *f, int64_t *ret_again)
 {
 	mutex_lock(&f->lock);
@@ -173,14 +174,14 @@ static int resting(struct fetcher *f, int64_t *ret_again)
 	return why;
 }
 
-/* Servers answered, or did not, after @took milliseconds. Returns how long to leave them alone. */
+/* Records a reply or @failure after @took milliseconds. Returns the length of the backoff in milliseconds. */
 static int64_t note_answer(struct fetcher *f, int failure, int64_t took)
 {
 	mutex_lock(&f->lock);
-	/* Two that failed at the same time are one failure. */
+	/* Concurrent failures count once. */
 	if (failure && f->rest_until <= monotonic_ms()) {
 		f->rest_ms = f->rest_ms ? f->rest_ms * 2 : REST_MS_MIN;
-		/* Who waits in vain for long at least waits seldom. */
+		/* At most a third of the time is spent on timeouts. */
 		f->rest_ms = f->rest_ms < took * 2 ? took * 2 : f->rest_ms;
 		f->rest_ms = f->rest_ms > REST_MS_MAX ? REST_MS_MAX : f->rest_ms;
 		f->rest_until = monotonic_ms() + f->rest_ms;
@@ -211,15 +212,15 @@ static void note_result(struct fetcher *f, const uint8_t *id, size_t size, int64
 		    1);
 	ret->again = wall_seconds() + (failed ? rest / 1000 + 1 : MISSING_SECONDS);
 	if (found)
-		log_info(f->log, "debuginfod: got '%s'", ret->path);
+		log_info(f->log, "debuginfod: fetched '%s'", ret->path);
 	else if (ret->fd == -ELIBACC)
 		log_error(f->log,
 			  "debuginfod: cannot load libdebuginfod.so.1: install it, or set debuginfod=no");
 	else if (failed)
-		log_warning(f->log, "debuginfod: cannot get %s: %s; asking no server for %lld s", name,
+		log_warning(f->log, "debuginfod: cannot fetch %s: %s; no more requests for %lld s", name,
 			    strerror(-ret->fd), (long long)rest / 1000);
 	else if (ret->fd == -EFBIG)
-		log_warning(f->log, "debuginfod: cannot get %s: it has more than cache_size=%llu bytes", name,
+		log_warning(f->log, "debuginfod: cannot fetch %s: larger than cache_size=%llu bytes", name,
 			    (unsigned long long)f->size);
 	else
 		log_info(f->log, "debuginfod: no server has %s", name);

@@ -1,9 +1,9 @@
 /*
- * debuginfod.h - debug files that are nowhere here, from the servers of debuginfod.
+ * debuginfod.h - fetches missing debug files from debuginfod servers.
  *
- * Only with the option debuginfod=yes. elfutils' client asks the servers, in a process of its own ("gsym
- * worker fetch"), because it parses what the network sends; what it got stays in the directory that it shares
- * with other programs of the user, and is opened from there.
+ * Only with the option debuginfod=yes. elfutils' client library runs in a process of its own ("gsym worker
+ * fetch"), because it parses data from the network. Files stay in the client's cache directory, which other
+ * programs of the user share, and are opened from there.
  */
 #ifndef CONVERT_RUN_DEBUGINFOD_H
 #define CONVERT_RUN_DEBUGINFOD_H
@@ -19,14 +19,14 @@
 enum { FETCH_PATH_SIZE = 4096 };
 
 struct fetcher {
-	/* Set at the start. Zero-initialised: nobody is ever asked. */
-	uint64_t servers; /* a fingerprint of which ones; 0: none */
-	char *directory;  /* of the client, an absolute path; its own */
+	/* Constant after fetcher_open(). Zero-initialised: no servers. */
+	uint64_t servers; /* hash of their URLs; 0: none */
+	char *directory;  /* the client's cache, an absolute path; owned */
 	const char *worker;
 	const struct log *log;
 	struct run_counters *counters; /* borrowed, as are the two before it */
-	uint64_t size;                 /* bytes a file may have */
-	unsigned seconds;              /* it may take */
+	uint64_t size;                 /* limit of a file's size in bytes */
+	unsigned seconds;              /* limit of a request's duration */
 	int stop_fd;                   /* becomes readable when the daemon ends */
 
 	/* Exponential backoff: after a failure no server is asked until @rest_until, for any id. */
@@ -37,29 +37,34 @@ struct fetcher {
 };
 
 /*
- * Finds out whom to ask ($DEBUGINFOD_URLS), and where the client keeps files: $DEBUGINFOD_CACHE_PATH,
- * ~/.debuginfod_client_cache if there is one, $XDG_CACHE_HOME/debuginfod_client, ~/.cache/debuginfod_client,
- * or a directory of @cache when nothing says whose home it is. All of them must be the daemon's own.
+ * Reads the servers from $DEBUGINFOD_URLS and determines the client's cache directory:
+ * $DEBUGINFOD_CACHE_PATH,
+ * ~/.debuginfod_client_cache if that exists, $XDG_CACHE_HOME/debuginfod_client, ~/.cache/debuginfod_client,
+ * or a directory of @cache if HOME is not set. It must belong to the daemon's user. 0 or a negative errno.
  */
 int fetcher_open(struct fetcher *fetcher, const struct cache *cache, struct gsym_diag *diag);
 void fetcher_close(struct fetcher *fetcher);
 
 struct fetched {
-	int fd; /* to read; the caller's; or a negative errno: */
-		/* -ENOENT no server has it, -EFBIG it is too large, -ECANCELED the daemon ends, */
-		/* others: nobody could be asked */
+	/*
+	 * For reading, the caller's to close; or a negative errno: -ENOENT if no server has the file, -EFBIG
+	 * if it is too large, -ECANCELED if the daemon shuts down, others if no server could be reached.
+	 */
+	int fd;
 	char path[FETCH_PATH_SIZE]; /* of the file */
-	int64_t again; /* else: not before that (seconds since the epoch) there is anything new */
+	int64_t again;              /* without a file: when to request it again, in seconds since the epoch */
 };
 
-/* Gets the debug file of a build id, of IMAGE_ID_MAX bytes at most. Takes as long as the servers do, but not
- * longer than @fetcher allows. */
+/*
+ * Fetches the debug file of a build id of at most IMAGE_ID_MAX bytes. Blocks until the servers reply, but not
+ * longer than fetcher->seconds.
+ */
 void fetcher_get(struct fetcher *fetcher, const uint8_t *id, size_t size, struct fetched *ret);
 
-/* Whether that means that servers could not be asked, rather than what they have. Pure. */
+/* Whether @fd, of struct fetched, means that no server could be reached. Pure. */
 bool fetch_failed(int fd);
 
-/* What to tell those who asked for what only a server could have told: -ETIMEDOUT or -EHOSTUNREACH. Pure. */
+/* The errno for calls that need data which only a server could provide: -ETIMEDOUT or -EHOSTUNREACH. Pure. */
 int fetch_errno(int err);
 
 #endif

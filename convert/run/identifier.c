@@ -11,8 +11,7 @@
 
 enum {
 	/*
-	 * A file without an id is hashed whole; a disk that reads less than this a second is as good as
-	 * stuck.
+	 * A file without an id is hashed as a whole; a disk slower than this counts as hung.
 	 */
 	LEAST_BYTES_PER_MS = 5000,
 	LEAST_TIME_MS = 30000,
@@ -39,14 +38,14 @@ void identifier_stop(struct identifier *identifier)
 static int send_file(struct identifier *id, int fd)
 {
 	struct worker_identify m = {0};
-	/* A number that a taken-over worker cannot guess, so that it cannot answer for files to come. */
+	/* Unpredictable, so that a compromised worker cannot answer for later files in advance. */
 	if (getrandom(&id->serial, sizeof(id->serial), 0) != sizeof(id->serial))
 		return -EIO;
 	m.head.serial = id->serial;
 	return worker_send(id->child.sock, &m.head, WORKER_IDENTIFY, fd);
 }
 
-/* Whether an error is about what the file holds, and not about reading it just now. */
+/* Whether an error is caused by the content of the file rather than by reading it. */
 static bool is_content_error(int err)
 {
 	switch (err) {
@@ -83,21 +82,21 @@ static int take_identity(const struct worker_identity *m, struct image_identity 
 	return 0;
 }
 
-/* The worker is of no more use: ends it and says why. */
+/* Ends the worker after an error or its exit, and sets @diag. */
 static int give_up_worker(struct identifier *id, int why, struct gsym_diag *diag)
 {
-	if (why != 0) /* else it has closed its side by itself */
+	if (why != 0) /* else it has closed the socket itself */
 		child_kill(&id->child);
 	int status = child_finish(&id->child, NULL);
 	if (why == -ECANCELED)
 		return why;
 	if (why == -ETIMEDOUT)
-		return diag_set(diag, -EBADMSG, "takes too long to look at");
+		return diag_set(diag, -EBADMSG, "timeout while identifying it");
 	if (WIFSIGNALED(status) && why == 0)
 		return diag_set(
 			diag, WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM ? -EINTR : -EBADMSG,
-			"the worker that looked at it was ended by signal %d", WTERMSIG(status));
-	return diag_set(diag, -EBADMSG, "the worker that looked at it ended with status %d", status);
+			"the worker identifying it was killed by signal %d", WTERMSIG(status));
+	return diag_set(diag, -EBADMSG, "the worker identifying it exited with status %d", status);
 }
 
 /* The answer: 1 with a message of this question, else as child_receive(). */

@@ -1,7 +1,7 @@
 /*
- * identifier.h - asking a worker what a file is. For one thread at a time.
+ * identifier.h - identifies the images of a file in a worker process. Used by one thread at a time.
  *
- * The worker opens nothing by name and is replaced when a file breaks it.
+ * The worker opens no paths and is replaced when it crashes.
  */
 #ifndef CONVERT_RUN_IDENTIFIER_H
 #define CONVERT_RUN_IDENTIFIER_H
@@ -19,9 +19,9 @@ struct identifier {
 };
 
 /*
- * Which images the open file @fd of @size bytes holds: none when it is no object file. -EBADMSG: it cannot be
- * read as what it claims to be, or it broke the worker; @diag says how. Any other error is not the file's
- * fault: -ECANCELED at the end, -ECHILD when no worker can be started, or the errno of reading.
+ * Lists the images of the open file @fd of @size bytes, none if it is not an object file. 0; -EBADMSG if it
+ * is malformed or crashes the worker, with @diag set. Other errors are not the file's fault: -ECANCELED at
+ * shutdown, -ECHILD if no worker can be started, or the errno of reading.
  */
 int identify(struct identifier *identifier, int fd, uint64_t size,
 	     struct image_identity ret[static IDENTITIES_MAX], size_t *ret_n, struct gsym_diag *diag);

@@ -11,10 +11,10 @@
 
 enum {
 	DIGITS = 16,
-	ASKED_SECONDS_MAX = 2 * 3600, /* a time farther away is a clock that was set */
+	ASKED_SECONDS_MAX = 2 * 3600, /* a later time means that the clock was set back */
 };
 
-/* Paths begin with a slash. */
+/* No path begins so: they are absolute. */
 #define ASKED "debuginfod "
 
 static const char absent[DIGITS + 1] = "----------------";
@@ -62,7 +62,7 @@ void inputs_add_asked(struct text_buf *inputs, const struct search_path *search,
 	text_str(inputs, line);
 }
 
-/* A line of that kind, @what in it behind the fingerprint. */
+/* @line is about servers; @what follows its fingerprint. */
 static bool asked_unchanged(const char *line, const char *what, const struct search_path *search)
 {
 	char servers[DIGITS + 1];

@@ -29,8 +29,8 @@ bool readable_like(const struct stat *st, bool reachable, const struct file_stat
 {
 	bool same_group = st->st_gid == source->gid, same_owner = st->st_uid == source->uid;
 	bool group = reachable && (st->st_mode & S_IRGRP), others = reachable && (st->st_mode & S_IROTH);
-	/* Whoever is in none of the source's classes may be in any of the file's, where a group can have
-	 * less. */
+	/* A user who is "other" to the source may be in any class of the file, and a group may have fewer
+	 * permissions than others. */
 	bool for_others = others && (group || same_group);
 	bool for_group = group && (others || same_group);
 	bool for_owner = (others && group) || (same_owner && (st->st_mode & S_IRUSR));
@@ -38,7 +38,7 @@ bool readable_like(const struct stat *st, bool reachable, const struct file_stat
 	       (for_owner || !(source->mode & S_IRUSR));
 }
 
-/* What is left of @path below @dir; NULL when it does not lie there. */
+/* @path relative to @dir; NULL if it is not below @dir. */
 static const char *below(const char *dir, const char *path)
 {
 	size_t n = strlen(dir);
@@ -62,7 +62,7 @@ static int open_below(const char *dir, const char *rest, dev_t avoid)
 	return fd;
 }
 
-/* Opens the path of a file anywhere. */
+/* Opens any regular file with O_PATH. */
 static int open_anywhere(const char *path, struct stat *ret)
 {
 	int fd = *path == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
@@ -74,7 +74,7 @@ static int open_anywhere(const char *path, struct stat *ret)
 	return -ENOENT;
 }
 
-/* Opens the path of the file below the first directory that has it. */
+/* Opens the file with O_PATH below the first directory of the search path that has it. */
 static int open_any(const struct search_path *search, const char *path, dev_t avoid, struct stat *ret)
 {
 	int err = -EXDEV;
@@ -87,7 +87,7 @@ static int open_any(const struct search_path *search, const char *path, dev_t av
 		int fd = open_below(*dir, rest, avoid);
 		if (fd >= 0 && fstat(fd, ret) == 0 && S_ISREG(ret->st_mode))
 			return fd;
-		/* A link that leads outside may be a file the next time. */
+		/* A symbolic link that leads outside may be replaced by a file later: not -EXDEV. */
 		err = fd < 0 && fd != -EXDEV ? fd : -ENOENT;
 		if (fd >= 0)
 			close(fd);

@@ -15,7 +15,7 @@
 
 enum {
 	DIGITS = 16,
-	NEIGHBOURS_MAX = 256, /* that were there: each is opened once more by every host */
+	NEIGHBOURS_MAX = 256, /* existing ones: every host opens each of them to compare it */
 	SHARE_REVISION = 1,   /* of keys and of inputs */
 };
 
@@ -33,7 +33,7 @@ static bool is_sharing(const struct convert_job *job)
 
 /* ---- Keys ---- */
 
-/* Whether only those who could change the daemon itself can have written the file. */
+/* Whether only root or the daemon's user can have written the file. */
 static bool is_trusted(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022);
@@ -45,7 +45,7 @@ static void add_number(struct text_buf *out, uint64_t number)
 	text_char(out, '\n');
 }
 
-/* An object file as all hosts see it: false when it is not to be shared. */
+/* Appends what identifies an object file on all hosts. False if it must not be shared. */
 static bool add_file(struct text_buf *out, int fd, const struct convert_input *source)
 {
 	struct stat st;
@@ -88,17 +88,17 @@ static bool make_key(const struct convert_job *job, struct cache_key *ret)
 
 /* ---- Neighbours ---- */
 
-/* What inputs say of them, line by line. */
+/* Converts inputs between the cache's and the portable form, line by line. */
 struct translation {
 	struct span from;
 	const struct search_path *search;
 	const struct file_state *source;
-	struct text_buf *local;    /* lines for the cache */
-	struct text_buf *portable; /* lines for others */
-	size_t n;                  /* that are there */
+	struct text_buf *local;    /* lines as in the cache */
+	struct text_buf *portable; /* lines as in the shared directory */
+	size_t n;                  /* neighbours that exist */
 };
 
-/* What another host would have to find there. False when it is not to be shared. */
+/* The portable fingerprint of a neighbour. False if it must not be shared. */
 static bool describe(int fd, const struct neighbour *file, char ret[static DIGITS + 1])
 {
 	XXH128_hash_t sample;
@@ -149,7 +149,7 @@ static int translate_lines(void *arg)
 	return t->portable->failed ? -ENOMEM : 0;
 }
 
-/* Looks at the neighbours that @inputs name, and describes them in both ways. 0, or not to be shared. */
+/* Fingerprints the neighbours that @inputs name in both forms. 0, or a negative errno: must not be shared. */
 static int translate(const struct convert_job *job, struct span inputs, struct text_buf *local,
 		     struct text_buf *portable)
 {
@@ -171,7 +171,7 @@ static bool is_same(const struct text_buf *portable, struct span inputs)
 	       (!inputs.size || memcmp(portable->v, inputs.data, inputs.size) == 0);
 }
 
-/* Makes what was copied to job->temp ours, if it was made of what is here. */
+/* Publishes the copy in job->temp in the cache, if its inputs match the local files. */
 static int adopt(struct convert_job *job, const struct handle *copied)
 {
 	struct text_buf portable = {0};
@@ -217,7 +217,7 @@ static int fetch(struct convert_job *job, const struct cache_key *key)
 }
 
 /*
- * True when there is an outcome: @err is 0, or the file was published and cannot be opened, so that a worker
+ * True if there is an outcome: @err is 0, or the file was published but cannot be opened, so that a worker
  * must not write to it any more.
  */
 static bool is_over(struct convert_job *job, int err)
@@ -225,7 +225,7 @@ static bool is_over(struct convert_job *job, int err)
 	job->out->adopted = !err;
 	if (!err || job->temp.name[0])
 		return !err;
-	diag_set(&job->out->diag, err, "cannot open what was taken from the shared directory: %s",
+	diag_set(&job->out->diag, err, "cannot open the file copied from the shared directory: %s",
 		 strerror(-err));
 	job_fail(job->out, VERDICT_TRANSIENT, -EIO);
 	return true;
@@ -241,11 +241,12 @@ bool share_take(struct convert_job *job)
 	counter_add(&counters->shared[!err ? SHARED_HIT : err == -ENOENT ? SHARED_MISS : SHARED_UNUSABLE], 1);
 	if (is_over(job, err))
 		return true;
-	/* As if nothing had happened. */
+	/* Undo everything: a worker is going to use the job. */
 	text_reset(&job->notes);
 	text_reset(&job->inputs);
 	if (ftruncate(job->temp.fd, 0))
-		log_debug(job->converter->log, "cannot empty a file of the cache: %s", strerror(errno));
+		log_debug(job->converter->log, "cannot truncate a temporary file of the cache: %s",
+			  strerror(errno));
 	return false;
 }
 
@@ -261,7 +262,7 @@ static void offer_free(struct share_offer *offer)
 struct share_offer *share_offer(const struct convert_job *job)
 {
 	struct text_buf unused = {0};
-	/* What servers of debuginfod gave, or did not have, is between them and this host. */
+	/* Replies of debuginfod servers may differ between hosts. */
 	bool wanted = is_sharing(job) && !job->fetches;
 	struct share_offer *offer = wanted ? calloc(1, sizeof(*offer)) : NULL;
 	if (!offer)

@@ -1,12 +1,12 @@
 /*
- * share.h - conversions taken from, and given to, the directory that hosts share.
+ * share.h - takes conversions from the shared directory, and publishes them there.
  *
- * An entry must not depend on who made it. Its key is made of what the converter was given: the id, the file
- * by a sample of its content, its path, owner and permissions, where neighbours may be, and options.
- * Neighbours are noted as in inputs.h, but by a sample of their content. A sample tells versions of a file
- * apart, not forgeries, so only files of root or of the daemon's user, which nobody else may write to, and
- * with 256 neighbours at most, are shared: of others, a copy with the same id could reach answers which it
- * must not, or bring wrong ones to all hosts. Nor is shared what servers of debuginfod were asked for.
+ * An entry must not depend on the host that made it. Its key is a hash of all inputs of the converter: the
+ * id, the file's sampled hash, path, owner and permissions, the search path, and options. Neighbours are
+ * recorded as in inputs.h, but by a sampled hash. A sampled hash can be forged, so only files that belong to
+ * root or the daemon's user and are writable by no other user are shared, with at most 256 neighbours:
+ * otherwise a forged file with the same id could inject wrong answers into all hosts. Conversions that
+ * queried debuginfod servers are not shared either.
  */
 #ifndef CONVERT_RUN_SHARE_H
 #define CONVERT_RUN_SHARE_H
@@ -14,20 +14,20 @@
 #include "convert/run/convert_job.h"
 #include "convert/cache/shared_dir.h"
 
-/* A conversion that others may have. */
+/* A conversion to be published. */
 struct share_offer;
 
 /*
- * Looks for what @job would make: true, with the job's outcome, when another host has made it of the same
- * files. The job is prepared; whatever happens, its conversion can still be run if there is no outcome.
+ * Looks for the result of @job, which is prepared, in the shared directory. True, with the job's outcome set,
+ * if another host converted the same files. If false, the job can still be run.
  */
 bool share_take(struct convert_job *job);
 
-/* What was made of @job, which has ended well, to be given when nobody waits any more; NULL: it is not for
- * others. */
+/* The result of @job, which succeeded, to be published after waiting calls were woken; NULL: not to be
+ * shared. */
 struct share_offer *share_offer(const struct convert_job *job);
 
-/* Puts it into the directory, and frees it. NULL is allowed. May block for as long as a file server does. */
+/* Publishes @offer and frees it; NULL is allowed. Blocks as long as the file server does. */
 void share_give(struct shared_dir *shared, struct run_counters *counters, struct share_offer *offer);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * key_value.h - writes keys and values, as lines of "key<TAB>value" or as a JSON object on one line.
  *
- * A key may have several values: one line for each, or an array. A failed allocation is recorded in out.failed.
+ * A key may have several values: one line for each, or an array. Failed allocations set out.failed.
  */
 #ifndef FS_SYS_KEY_VALUE_H
 #define FS_SYS_KEY_VALUE_H
