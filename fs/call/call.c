@@ -4,8 +4,8 @@
  * libfuse calls the interrupt function of a request with a lock of that request held, and also from within
  * fuse_req_interrupt_func() itself if the interrupt came first. A reply from in there would free the request
  * under libfuse's hands. Hence the states: while a call is CALL_PARKING its interrupt function only leaves a
- * mark. And hence the rule that the interrupt function is unset, without our lock, before a call that was
- * taken off a list is answered: when that returns, no interrupt function runs any more.
+ * flag. And hence the rule that the interrupt function is unset, without holding our lock, before a call that
+ * was taken off a list is answered: after that no interrupt function runs any more.
  */
 #include "fs/call/call.h"
 
@@ -81,7 +81,7 @@ static int add_to_waiting(struct call *call)
 	return call->wait.park ? call->wait.park(call->wait.object, call) : -EIO;
 }
 
-/* Parks a call: NULL, and it is somebody else's now. Or gives back the call, which is to be tried again. */
+/* Parks a call and gives up its ownership: NULL. Or returns the call, which must be attempted again. */
 static struct call *park(struct call *stack)
 {
 	struct call *call = to_heap(stack);

@@ -1,10 +1,10 @@
 /*
- * call.h - FUSE requests that may have to wait, without a thread waiting for them.
+ * call.h - FUSE requests that may have to wait, without blocking a thread.
  *
- * A call is a request together with the function that tries to answer it. When that function says that
- * something is not there yet, the call is parked on a list of what it waits for, and the FUSE thread goes on
- * with other requests. Whoever makes the thing available runs the parked calls again, each from its
- * beginning. A signal to the waiting process takes its call off the list and answers EINTR at once.
+ * A call is a request together with the function that attempts to answer it. If a resource is not available
+ * yet, the call is parked on a list of that resource, and the FUSE thread serves other requests. When the
+ * resource becomes available, parked calls are attempted again from the beginning. A signal to the waiting
+ * process removes its call from the list and answers EINTR at once.
  */
 #ifndef FS_CALL_CALL_H
 #define FS_CALL_CALL_H
@@ -48,7 +48,7 @@ enum { CALL_WORKS_MAX = CALL_TRIES_MAX + 512, CALL_TRIES_MANY = CALL_WORKS_MAX }
 enum call_state {
 	CALL_PARKING, /* its interrupt function is being set */
 	CALL_PARKED,  /* on a list, under the lock of parked calls */
-	CALL_TAKEN,   /* off the list: belongs to whoever took it off */
+	CALL_TAKEN,   /* off the list: owned by the thread that removed it */
 };
 
 struct call {
@@ -93,7 +93,7 @@ extern const struct runner_kind call_runner_kind;
 int call_hand_over(struct call *call);
 bool call_is_handed_over(const struct call *call);
 
-/* ---- With the lock of parked calls: taking calls off a list ---- */
+/* ---- Taking calls off a list; the caller holds the lock of parked calls ---- */
 
 /* Moves all calls of @parked to @woken. */
 void calls_wake_all(struct list *parked, struct list *woken);
@@ -104,7 +104,7 @@ void calls_wake_id(struct list *parked, const char *id, struct list *woken);
 /* Has the first of them, if there is one, run as the one whose turn it is. */
 void calls_pass_turn(struct list *parked, void (*pass_turn)(void *turn), void *turn);
 
-/* ---- Without it: going on with those taken ---- */
+/* ---- Continuing calls that were taken; the caller does not hold it ---- */
 
 /* Has them run again. */
 void calls_resume(struct list *woken);

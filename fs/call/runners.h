@@ -1,10 +1,10 @@
 /*
- * runners.h - answers that take longer than a thread that serves requests may be held.
+ * runners.h - threads for answers that take longer than FUSE threads may be occupied.
  *
- * FUSE threads are few, and while all of them compute, the stat of somebody else waits. So a call that has
- * computed for some milliseconds is handed to other threads, which go on for a slice of time, and then take
- * the next one: in turn those of each user, so that who has a thousand of them does not keep others waiting.
- * Calls that waited for an image go on here, too.
+ * FUSE threads are few, and while all of them compute, no other request is served. So a call that has
+ * computed for some milliseconds is handed over to runners, which time-slice such calls round robin between
+ * users: a user with thousands of calls does not starve others. Calls that waited for an image continue here,
+ * too.
  */
 #ifndef FS_CALL_RUNNERS_H
 #define FS_CALL_RUNNERS_H
@@ -20,9 +20,9 @@ enum { RUNNERS_MAX = 8 };
 
 /* What is queued. */
 struct runner_kind {
-	/* With the lock: @at was taken off the queue, by a thread that will run it or because it is over. */
+	/* Called with the lock: @at was taken off the queue, to be run or at shutdown. */
 	void (*taken)(struct list *at);
-	/* Without: goes on with it. */
+	/* Called without the lock: runs it. */
 	void (*run)(struct list *at);
 };
 
@@ -47,13 +47,13 @@ void runners_deinit(struct runners *runners);
 /* 0 or a negative errno. */
 int runners_start(struct runners *runners);
 
-/* With the lock: tells the threads to end and moves what waits for them to @woken. */
+/* Tells the threads to end and moves queued elements to @woken. The caller holds the lock. */
 void runners_stop(struct runners *runners, struct list *woken);
 
 /* Waits for them. Without the lock. */
 void runners_join(struct runners *runners);
 
-/* With the lock: queues @at, of @uid: 0, or -ENOTCONN when it is over. */
+/* Queues @at for @uid. 0, or -ENOTCONN at shutdown. The caller holds the lock. */
 int runners_add(struct runners *runners, uid_t uid, struct list *at);
 
 /*

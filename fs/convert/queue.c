@@ -82,7 +82,7 @@ void queue_want(struct queue *queue, struct revision *rev, uid_t uid)
 		begin(queue, rev, uid, true);
 }
 
-/* A call waits: @rev begins, or is no longer one that somebody will ask for later. */
+/* A call waits: starts the job of @rev, or moves it ahead of those that were requested ahead of need. */
 static void ask(struct queue *queue, struct revision *rev, uid_t uid) REQUIRES(&queue->images->lock)
 {
 	if (rev->state == STATE_COLD) {

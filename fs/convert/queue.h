@@ -1,9 +1,9 @@
 /*
- * queue.h - images on their way from cold to ready, one job at a time for each.
+ * queue.h - opens images, one job at a time for each: from the cache, else by conversion.
  *
- * A call that needs an image is parked on it; the first one starts the job. One thread looks into the cache,
- * which takes milliseconds, and hands what is not there to the threads that convert, in order of demand. When
- * the image is open, or cannot be, all its calls go on.
+ * A call that needs an image is parked on it; the first one starts the job. One thread looks it up in the
+ * cache, which takes milliseconds, and queues misses for the converting threads, in order of demand. When the
+ * image is open or has failed, all its calls are woken.
  */
 #ifndef FS_CONVERT_QUEUE_H
 #define FS_CONVERT_QUEUE_H

@@ -1,8 +1,8 @@
 /*
- * caller.h - who opened a file that answers for all images.
+ * caller.h - credentials of the process that opened a file which answers for all images.
  *
- * The kernel judges by the permissions of the file that is opened. The files in the root may be opened by
- * everybody, so what they say of an image is judged here, by who opened them, as for any other file.
+ * The kernel checks the permissions of the file that is opened. The files in the root may be opened by every
+ * user, so access to each image is checked here, against the credentials of the opener.
  */
 #ifndef FS_IMAGES_CALLER_H
 #define FS_IMAGES_CALLER_H
@@ -19,7 +19,7 @@ struct caller {
 	int n_groups;
 };
 
-/* Those who made the request. Supplementary groups that cannot be found out are none. */
+/* The credentials of the requesting process; without supplementary groups if they cannot be determined. */
 struct caller caller_of(fuse_req_t req);
 void caller_deinit(struct caller *caller);
 

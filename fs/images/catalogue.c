@@ -74,8 +74,8 @@ static bool unchanged(const struct source *a, const struct source *b)
 }
 
 /*
- * Replaces or adds a source. A file with several hard links keeps the path seen first in this scan; whoever
- * may reach it by one of them may read it.
+ * Replaces or adds a source. A file with several hard links keeps the path seen first in this scan; its
+ * permissions are the union of those of all its paths.
  */
 static int put_source(struct image *image, const struct source *seen)
 {

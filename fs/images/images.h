@@ -36,8 +36,8 @@ struct notify;
 enum richness {
 	SOURCE_BARE,
 	SOURCE_SYMBOLS,
-	SOURCE_BREAKPAD, /* lines and calls, but names as somebody has demangled them */
-	SOURCE_GSYM,     /* all that lookups need, as somebody else has converted it */
+	SOURCE_BREAKPAD, /* lines and calls, but names were demangled by another tool */
+	SOURCE_GSYM,     /* all that lookups need, from another converter */
 	SOURCE_DWARF,
 };
 
@@ -61,12 +61,12 @@ struct source {
 };
 
 enum revision_state {
-	STATE_COLD,    /* nobody has asked yet, or what was open has been closed */
-	STATE_OPENING, /* waits for, or is in, a look into the cache */
+	STATE_COLD,    /* never requested, or closed again */
+	STATE_OPENING, /* waits for, or is in, a lookup in the cache */
 	STATE_QUEUED,  /* waits for its conversion */
 	STATE_CONVERTING,
 	STATE_READY,
-	STATE_FAILED, /* and will not be tried again */
+	STATE_FAILED, /* not retried before @again */
 	STATES,
 };
 
@@ -142,7 +142,7 @@ struct images {
 	VEC(struct basename *) names GUARDED_BY(&lock); /* by number */
 	struct path_tree paths GUARDED_BY(&lock);
 	VEC(struct revision *) ready GUARDED_BY(&lock); /* those in STATE_READY */
-	bool scanned GUARDED_BY(&lock);  /* the first scan is over: nobody waits for it any more */
+	bool scanned GUARDED_BY(&lock);  /* the first scan is over: no call waits for it any more */
 	bool complete GUARDED_BY(&lock); /* a scan has seen all of SOURCE */
 	int absent GUARDED_BY(&lock); /* errno for what is not there: -ENOENT, or why no scan was complete */
 	uint64_t findings GUARDED_BY(&lock);        /* calls of images_add() so far */

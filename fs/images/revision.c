@@ -253,7 +253,8 @@ void revision_set_state(struct images *images, struct revision *rev, enum revisi
 	rev->state = state;
 }
 
-/* The revision makes way; whoever still holds its inode number is sent to look again. */
+/* The revision becomes stale: requests for its inode numbers fail with ESTALE, so that paths are looked up
+ * again. */
 static void retire(struct images *images, struct revision *rev) REQUIRES(&images->lock)
 {
 	rev->stale = true;
@@ -272,9 +273,8 @@ static int replace(struct images *images, struct image *image, const struct choi
 		return -ENOMEM;
 	if (old)
 		retire(images, old);
-	else if (images->scanned)
-		notify_replaced(images->notify,
-				image->id); /* somebody may have asked for it before it was there */
+	else if (images->scanned) /* the kernel may have cached a negative entry */
+		notify_replaced(images->notify, image->id);
 	image->revision = rev;
 	return 0;
 }

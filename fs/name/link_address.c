@@ -17,7 +17,7 @@ static bool offset_to_link(const struct address_map *map, uint64_t off, uint64_t
 bool place_to_link(const struct context *context, const struct address_map *map, uint64_t n, uint64_t *ret)
 {
 	switch ((enum address_space)context->space) {
-	case SPACE_SYMBOL: /* whoever looked the symbol up knows its address */
+	case SPACE_SYMBOL: /* a link-time address since the symbol was looked up */
 	case SPACE_LINK: *ret = n; break;
 	case SPACE_RUNTIME:
 		if (n < context->load || __builtin_add_overflow(n - context->load, map->base, ret))

@@ -3,7 +3,7 @@
  * its last node, and the array of pages grows by eight bytes for every 1024 files ever asked for.
  *
  * Content is kept from the lookup, which had to make it to know its size, for the read that follows at once.
- * When too much of it piles up (somebody runs stat over a million addresses) the oldest is dropped.
+ * Beyond NODE_CONTENT_MAX bytes (stat of a million addresses) the oldest is dropped.
  */
 #include "fs/name/node.h"
 

@@ -1,5 +1,5 @@
 /*
- * node.h - inode numbers, and the files that exist because somebody asked for them.
+ * node.h - inode numbers, and the table of inodes that exist because their names were looked up.
  *
  * Inode numbers are never used twice within a mount. What the daemon knows anyway (directories of images,
  * fixed files, links) has a number computed from what it is, and needs no entry anywhere. Address files get

@@ -54,13 +54,13 @@ static int push(struct walker *w, const char *path, bool open_to_all)
 static int meet_link(struct walker *w, const char *path)
 {
 	struct stat target;
-	/* Links that lead nowhere, or out, are nobody's fault and common. */
+	/* Dangling links, and links that lead outside, are common and no error. */
 	if (stat_link_beneath(w->root, path, &target) || !S_ISREG(target.st_mode))
 		return 0;
 	return w->visitor->link(w->visitor->user, path, &target);
 }
 
-/* Errors of permission are the lesser trouble: they say nothing of what can be served. */
+/* Permission errors have the lowest priority: such files could not be served anyway. */
 static void remember_trouble(struct walker *w, int err)
 {
 	bool lesser = w->trouble == -EACCES || w->trouble == -EPERM;
@@ -68,13 +68,13 @@ static void remember_trouble(struct walker *w, int err)
 		w->trouble = err;
 }
 
-/* Only these two say that an entry was removed while we looked; behind any other error it may still be there.
+/* Only ENOENT and ENOTDIR mean that an entry was removed meanwhile; after any other error it may still exist.
  */
 static void note_entry_trouble(struct walker *w, const char *path, int err)
 {
 	if (err == -ENOENT || err == -ENOTDIR)
 		return;
-	log_warning(w->visitor->log, "scan: '%s': cannot look at it: %s, skipping it for now", path,
+	log_warning(w->visitor->log, "scan: '%s': cannot stat: %s; skipped until the next scan", path,
 		    strerror(-err));
 	remember_trouble(w, err);
 }
@@ -84,8 +84,7 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 	char path[PATH_MAX];
 	struct stat st;
 	if (join(path, from->path, name)) {
-		log_warning(w->visitor->log, "scan: '%s/%s': the path is too long, skipping it", from->path,
-			    name);
+		log_warning(w->visitor->log, "scan: '%s/%s': path too long; skipped", from->path, name);
 		return 0;
 	}
 	if (w->visitor->avoid && entry_device(dir, name) == w->visitor->avoid)
@@ -101,13 +100,12 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 	return S_ISLNK(st.st_mode) ? meet_link(w, path) : 0;
 }
 
-/* A directory that is gone or closed to us hides nothing we could serve; other errors might. */
+/* A directory that is gone or not permitted hides no file that could be served; other errors may. */
 static void note_trouble(struct walker *w, const char *path, int err)
 {
 	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP)
 		return;
-	log_warning(w->visitor->log, "scan: directory '%s': cannot read: %s, skipping it", path,
-		    strerror(-err));
+	log_warning(w->visitor->log, "scan: directory '%s': cannot read: %s; skipped", path, strerror(-err));
 	if (err != -EACCES && err != -EPERM)
 		remember_trouble(w, err);
 }
@@ -137,7 +135,7 @@ static int enter(struct walker *w, const struct pending *from)
 		note_trouble(w, from->path, fd);
 		return 0;
 	}
-	/* Asked of what was opened: another directory may have had the name when it was met. */
+	/* Of the open descriptor: the name may have been another directory's when it was listed. */
 	const struct pending opened = {from->path, from->open_to_all && dir_open_to_all(fd)};
 	int err = w->visitor->dir(w->visitor->user, from->path, fd, opened.open_to_all);
 	DIR *d = err ? NULL : fdopendir(fd);

@@ -1,8 +1,8 @@
 /*
- * index.h - what is known of files in SOURCE, so that a remount does not open them all again.
+ * index.h - the images of each file of SOURCE, kept across mounts so that files need not be opened again.
  *
- * A record belongs to a device and inode and holds as long as size and times stay. The table is used by
- * the scan thread alone. On disk it is one file in the cache directory, all little endian:
+ * A record belongs to a device and inode and is valid while size and times are unchanged. The table is used
+ *by the scan thread only. On disk it is one file in the cache directory, all little endian:
  *
  *	magic               8 bytes
  *	revision            32 bits: of this layout and of the converter's idea of an image
@@ -32,7 +32,7 @@ struct file_record {
 	struct table_link table;
 	struct file_key key;
 	uint32_t pass;                 /* of the scan that saw it last */
-	bool bad;                      /* it cannot be read as what it claims to be */
+	bool bad;                      /* malformed */
 	uint8_t n_images;              /* 0: it is no object file, or bad */
 	struct image_identity *images; /* with the record */
 };
@@ -47,7 +47,7 @@ void index_deinit(struct index *index);
 /* The record of this device and inode, whatever its size and time; or NULL. */
 struct file_record *index_find(const struct index *index, uint64_t dev, uint64_t ino);
 
-/* The same, and makes a new one of no known state when there is none; NULL without memory. */
+/* Likewise, and creates a record of unknown state if there is none; NULL without memory. */
 struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino);
 
 /* Replaces what is known of the images in a file by a copy of @images, at most IDENTITIES_MAX. 0 or -ENOMEM.

@@ -80,10 +80,11 @@ void index_load(struct index *index, const struct cache *cache, const char *sour
 		close(fd);
 	if (err == -EBADMSG)
 		log_warning(cache->log,
-			    "cache: '%s' is damaged or of another version: looking at all files again", name);
+			    "cache: '%s': corrupt or of another version; all files will be identified again",
+			    name);
 	else if (err)
-		log_warning(cache->log, "cache: '%s': cannot read: %s; looking at all files again", name,
-			    strerror(-err));
+		log_warning(cache->log, "cache: '%s': cannot read: %s; all files will be identified again",
+			    name, strerror(-err));
 }
 
 void index_save(const struct index *index, struct cache *cache, const char *source)
@@ -94,5 +95,5 @@ void index_save(const struct index *index, struct cache *cache, const char *sour
 	struct gsym_diag diag = {"no memory"};
 	file_name(name, source);
 	if (index_encode(index, &data, &size) || cache_write_file(cache, name, data, size, &diag))
-		log_warning(cache->log, "%s: the next mount will look at all files again", diag.text);
+		log_warning(cache->log, "%s; the next mount will identify all files again", diag.text);
 }

@@ -5,10 +5,10 @@
 #include "convert/cache/cache.h"
 #include "fs/scan/index.h"
 
-/* Fills an empty index with what is known of @source. Damaged or missing files are as good as empty ones. */
+/* Loads the index of @source into an empty one. A corrupt file is logged and ignored, as is a missing one. */
 void index_load(struct index *index, const struct cache *cache, const char *source);
 
-/* Writes it down; a failure is logged and costs the next mount time. */
+/* Saves the index. A failure is logged; the next mount then identifies all files again. */
 void index_save(const struct index *index, struct cache *cache, const char *source);
 
 #endif

@@ -7,8 +7,8 @@
 #include "convert/run/neighbour.h"
 
 /*
- * Looks at the neighbours of all open and failed images, and has those begin anew that would now turn out
- * otherwise. Without memory some wait for the next time.
+ * Checks the neighbours of all open and failed images, and replaces the revisions whose neighbours have
+ * changed. Without memory some are left for the next scan.
  */
 void images_recheck(struct images *images, const struct search_path *search) EXCLUDES(&images->lock);
 

@@ -85,7 +85,7 @@ struct sweep {
 
 /* ---- GSYM beside programs ---- */
 
-/* Without memory it is only not told. */
+/* Without memory the warning is omitted. */
 static void note_gsym(struct sweep *s, const char *path, const struct image_identity *identity)
 {
 	size_t length = strlen(path);
@@ -127,8 +127,7 @@ static void meet_programs(struct sweep *s)
 	mutex_unlock(&images->lock);
 }
 
-/* Who puts GSYM under a program's name with ".gsym" behind it expects it to be used: if it is another
- * build's, say so. */
+/* PROGRAM.gsym is meant to be used for PROGRAM: warn if it belongs to another build. */
 static void check_gsyms(struct sweep *s)
 {
 	if (s->gsyms.n) {
@@ -138,10 +137,9 @@ static void check_gsyms(struct sweep *s)
 	for (size_t i = 0; i < s->gsyms.n; i++) {
 		const struct gsym_seen *seen = &s->gsyms.v[i];
 		if (seen->met && !seen->fits)
-			log_warning(
-				s->scan->log,
-				"scan: '%s.gsym': its UUID is not the id of '%s', which is converted itself",
-				seen->program, seen->program);
+			log_warning(s->scan->log,
+				    "scan: '%s.gsym': its UUID is not the id of '%s'; converting the latter",
+				    seen->program, seen->program);
 		free(seen->program);
 	}
 	vec_free(&s->gsyms);
@@ -156,8 +154,8 @@ static bool leads_to(const struct sweep *s, const char *path)
 	return n == 0 || (strncmp(path, s->dir_path, n) == 0 && path[n] == '/');
 }
 
-/* Nobody learns of names by the mount who could not read them: of SOURCE, if not everybody can get there,
- * only its owner. */
+/* The mount must not reveal names to users who cannot read them in SOURCE: if not every user can reach
+ * SOURCE, its directory is readable by the owner only. */
 static mode_t dir_mode(const char *path, const struct stat *st, bool open_to_all)
 {
 	return st->st_mode & (*path || open_to_all ? 0555 : 0500);
@@ -176,7 +174,7 @@ static int note_dir(struct sweep *s, const char *path, const struct stat *st, bo
 	return vec_push(&s->dirs, seen);
 }
 
-/* The directory the walk is in. Only those where something is found are noted, with those above them. */
+/* The current directory. Only directories with an image below them get a number. */
 static uint32_t directory(struct sweep *s)
 {
 	uint32_t number = PATH_NONE;
@@ -215,7 +213,7 @@ static bool same_key(const struct file_key *a, const struct file_key *b)
 	       a->ctime_ns == b->ctime_ns;
 }
 
-/* Opens the file and has a worker look at it. @st becomes what was opened. */
+/* Opens the file and has a worker identify it. @st becomes the state of the open file. */
 static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct image_identity *ret,
 		      size_t *ret_n, struct gsym_diag *diag)
 {
@@ -232,7 +230,7 @@ static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct
 	return err;
 }
 
-/* Brings the record of a new or changed file up to date. Non-zero: it could not be looked at, for now. */
+/* Updates the record of a new or changed file. Non-zero: it could not be identified now. */
 static int learn(struct sweep *s, struct file_record *r, const char *path, struct stat *st)
 {
 	struct gsym_diag diag = {""};
@@ -242,11 +240,11 @@ static int learn(struct sweep *s, struct file_record *r, const char *path, struc
 	if (err == -ECHILD)
 		log_error(s->scan->log, "scan: %s", diag.text);
 	else if (err && err != -EBADMSG && err != -ECANCELED && err != -ENOENT)
-		log_warning(s->scan->log, "scan: '%s': %s, skipping it for now", path, diag.text);
+		log_warning(s->scan->log, "scan: '%s': %s; skipped until the next scan", path, diag.text);
 	if (err && err != -EBADMSG)
 		return err;
 	if (err)
-		log_warning(s->scan->log, "scan: '%s': %s, skipping it until it changes", path, diag.text);
+		log_warning(s->scan->log, "scan: '%s': %s; skipped until it changes", path, diag.text);
 	r->bad = err != 0;
 	if (record_set_images(r, images, err ? 0 : n))
 		return -ENOMEM;
@@ -261,8 +259,8 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Read permissions as the mount should show them: nobody gains any by it. What cannot be opened keeps the
- * owner's. */
+/* The read permissions that the mount shows, never more than those of the file; if it cannot be opened, only
+ * the owner's. */
 static mode_t mirrored_mode(const struct sweep *s, const char *path, const struct stat *st, bool open_to_all)
 {
 	mode_t mode = st->st_mode & 0400;
@@ -384,7 +382,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	int err = known ? 0 : learn(s, r, path, &st);
 	if (err == -ECANCELED || err == -ECHILD)
 		return err;
-	/* What cannot be looked at just now stays what it was, if it was anything. */
+	/* A file that cannot be identified now keeps its previous record, if it has one. */
 	if (err && (err == -ENOENT || !r->n_images))
 		return 0;
 	r->pass = scan->pass;
@@ -462,7 +460,7 @@ static void free_links(struct sweep *s)
 
 /* ---- Directories ---- */
 
-/* What we put into the cache must not make us walk again. */
+/* The cache is not watched: our own writes would trigger scans. */
 static bool is_cache(const struct cache *cache, int dir)
 {
 	struct stat a, b;
@@ -494,15 +492,14 @@ static void finish(struct sweep *s, int err)
 	struct list woken;
 	list_init(&woken);
 	/*
-	 * After an incomplete walk nothing counts as gone: a server that does not answer is no reason to
-	 * forget.
+	 * After an incomplete walk no file counts as removed: a file server may just not respond.
 	 */
 	images_scanned(scan->images, scan->pass, err, &woken);
 	calls_resume(&woken);
 	images_recheck(scan->images, scan->search);
 	last_use_save(scan->images, scan->cache);
 	cache_trim(scan->cache);
-	notify_release(scan->images->notify); /* only now that nobody is parked in the root directory */
+	notify_release(scan->images->notify); /* no lookup is parked in the root directory any more */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
 	if (!err)
 		watch_sweep(&scan->watch, scan->pass);

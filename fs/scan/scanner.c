@@ -19,13 +19,13 @@
 enum {
 	REQUEST_MS = 1000, /* between the end of a walk and one that was asked for */
 	RETRY_SECONDS_MAX = 64,
-	/* Changes come in showers: a walk waits until none came for so long, */
+	/* Debouncing: a scan waits until there was no change for so long, */
 	QUIET_MS = 100,
-	/* but not longer than this behind the first of them; */
-	PATIENCE_MS = 1000,
+	/* but at most so long after the first change; */
+	DEBOUNCE_MS_MAX = 1000,
 	/*
-	 * and for so many times the processor time of the last walk. So who changes files all the time makes
-	 * us work for a tenth of the time.
+	 * and for so many times the CPU time of the last scan, so that constant changes cost at most a tenth
+	 * of a processor.
 	 */
 	REST_FACTOR = 9,
 };
@@ -56,7 +56,7 @@ struct waiting {
 static bool look_for_changes(struct scan *scan, struct waiting *w, bool any)
 {
 	int64_t now = monotonic_ms();
-	if (w->first && (!any || now >= w->first + PATIENCE_MS))
+	if (w->first && (!any || now >= w->first + DEBOUNCE_MS_MAX))
 		return true;
 	if (!any)
 		return false;
@@ -120,9 +120,9 @@ static bool wait_for_next(struct scanner *scanner, unsigned seconds, int64_t too
 	};
 	if (!wait_for(scanner, &w))
 		return false;
-	eventfd_read(scanner->wake_fd, &count); /* who asked until now gets this one */
+	eventfd_read(scanner->wake_fd, &count); /* the scan serves all requests so far */
 	if (watch->fd >= 0)
-		watch_drain(watch); /* and what has changed until now it sees */
+		watch_drain(watch); /* and sees all changes so far */
 	return true;
 }
 
@@ -136,8 +136,7 @@ static unsigned delay_of(const struct scanner *scanner, unsigned *retry)
 }
 
 /*
- * Milliseconds of processor time that this thread, and workers that have ended, have taken. Conversions are
- * among them: who has these, too, waits the longer.
+ * CPU time in milliseconds of this thread and of all workers that have exited, including conversions.
  */
 static int64_t spent_ms(void)
 {

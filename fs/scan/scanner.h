@@ -1,8 +1,8 @@
 /*
- * scanner.h - walking over SOURCE: at the start, when something has changed, when asked, and now and then.
+ * scanner.h - scans SOURCE at start, after changes, on request and periodically.
  *
- * The daemon itself only lists directories and opens files; what a file is, a worker says
- * (convert/run/identifier.h), and the index remembers. One thread does all of it.
+ * The daemon itself only lists directories and opens files; a worker identifies them
+ * (convert/run/identifier.h), and the index keeps the result. One thread does all of it.
  */
 #ifndef FS_SCAN_SCANNER_H
 #define FS_SCAN_SCANNER_H
@@ -20,7 +20,7 @@ struct scanner {
 	struct scan scan;        /* from then on the thread's */
 	struct starter *starter; /* borrowed; released after the first walk */
 	unsigned interval;       /* seconds between walks, 0 = only when asked */
-	bool watching;           /* walk when the kernel tells of a change */
+	bool watching;           /* scan after inotify events */
 
 	int wake_fd; /* an eventfd: a walk was asked for */
 	bool running;
@@ -29,7 +29,7 @@ struct scanner {
 
 void scanner_init(struct scanner *scanner);
 int scanner_start(struct scanner *scanner);
-/* Ends the thread, if it runs; what stop_fd stands for must have been told before. */
+/* Joins the thread, if it runs; stop_fd must be readable already. */
 void scanner_stop(struct scanner *scanner);
 void scanner_deinit(struct scanner *scanner);
 

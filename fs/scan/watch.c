@@ -46,8 +46,7 @@ void watch_open(struct watch *watch, const struct log *log)
 	*watch = (struct watch){.log = log, .most = watches_most()};
 	watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (watch->fd < 0)
-		log_warning(log,
-			    "scan: cannot watch for changes: %s%s; they show when rescan= looks for them",
+		log_warning(log, "scan: cannot watch for changes: %s%s; they are found by rescan= only",
 			    strerror(errno),
 			    errno == EMFILE ? " (fs.inotify.max_user_instances can be raised)" : "");
 }
@@ -109,15 +108,15 @@ static void complain(struct watch *watch, int err)
 		return;
 	watch->complained = true;
 	if (err == ENOSPC)
-		log_warning(watch->log,
-			    "scan: only %zu directories are watched for changes: those in others show when "
-			    "rescan= looks "
-			    "for them, unless fs.inotify.max_user_watches is raised (now twice %u)",
-			    watch->dirs.n, watch->most);
+		log_warning(
+			watch->log,
+			"scan: only %zu directories are watched for changes; those in others are found by "
+			"rescan= only: raise fs.inotify.max_user_watches (now twice %u)",
+			watch->dirs.n, watch->most);
 	else
 		log_warning(watch->log,
-			    "scan: cannot watch all directories for changes: %s; changes show when rescan= "
-			    "looks for them",
+			    "scan: cannot watch all directories for changes: %s; other changes are found by "
+			    "rescan= only",
 			    strerror(err));
 }
 
@@ -221,10 +220,9 @@ void watch_debug_dirs(struct watch *watch, const struct search_path *search, uin
 /* ---- Events ---- */
 
 /*
- * A new name in a directory. Of a file that somebody has just begun to write nothing is known yet: an event
- * comes when it is closed. Links are finished, as are files that were written without a name in another
- * directory (O_TMPFILE), of whose end nobody is told: they got their name after the last change of their
- * content.
+ * Whether a new directory entry is a file that is still being written: closing it causes another event. Links
+ * are complete, as are files written without a name (O_TMPFILE), for which no event follows: their ctime is
+ * later than their mtime.
  */
 static bool looks_begun(const struct stat *st)
 {

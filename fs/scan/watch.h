@@ -1,9 +1,8 @@
 /*
- * watch.h - being told by the kernel (inotify) that something in SOURCE has changed.
+ * watch.h - detects changes in SOURCE by inotify.
  *
- * Every directory that a walk enters is watched before it is listed, so that nothing can appear between the
- * two unnoticed: what the list does not have comes as an event. What changed is not kept: with the index
- * another walk is cheap, and there is only one way to find out what is there. Used by the scan thread alone.
+ * Every directory is watched before it is listed, so that no entry is missed: what the listing lacks arrives
+ * as an event. Events only trigger a scan, which is cheap with the index. Used by the scan thread only.
  */
 #ifndef FS_SCAN_WATCH_H
 #define FS_SCAN_WATCH_H
@@ -24,7 +23,7 @@ struct watch {
 	const struct log *log;
 };
 
-/* Without an error: when the kernel gives us none, the log says why, and nothing is watched. */
+/* If inotify is not available, logs the reason and watches nothing. */
 void watch_open(struct watch *watch, const struct log *log);
 void watch_close(struct watch *watch);
 

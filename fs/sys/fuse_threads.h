@@ -3,8 +3,9 @@
  *
  * The kernel serialises lookups and listings of a directory unless the daemon agrees to parallel ones when it
  * answers the INIT request. libfuse before 3.17 offers that (FUSE_CAP_PARALLEL_DIROPS, on by default) but
- * forgets to say so to the kernel (libfuse pull request 861). For us it is no matter of speed: one parked
- * lookup would lock the directory of its image, and whoever waits for that lock cannot even be killed.
+ * does not pass the flag on to the kernel (libfuse pull request 861). This is not only about speed: one
+ * parked lookup would lock the directory of its image, and processes that wait for that lock cannot even be
+ * killed.
  */
 #ifndef FS_SYS_FUSE_THREADS_H
 #define FS_SYS_FUSE_THREADS_H

@@ -55,7 +55,7 @@ int mountpoint_prepare(const char *path, const struct log *log, char **ret, stru
 	for (int i = 0; i < STACKED_MAX && is_dead(path); i++) {
 		int err = detach(path);
 		if (err)
-			return diag_set(diag, err, "'%s': a dead mount is there and cannot be detached: %s",
+			return diag_set(diag, err, "'%s': cannot detach the mount of a daemon that died: %s",
 					path, strerror(-err));
 		log_warning(log, "'%s': detached a mount whose daemon had died", path);
 	}

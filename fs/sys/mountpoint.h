@@ -1,6 +1,5 @@
 /*
- * mountpoint.h - what has to be right with the place before mounting there, and what the starter is told
- * after.
+ * mountpoint.h - prepares the mount point, and notifies the service manager.
  */
 #ifndef FS_SYS_MOUNTPOINT_H
 #define FS_SYS_MOUNTPOINT_H

@@ -1,10 +1,9 @@
 /*
- * notify.h - telling the kernel that an image directory is another one now.
+ * notify.h - invalidates the kernel's entry of an image directory that was replaced.
  *
- * The kernel may need locks of the parent directory for it, which a parked lookup holds; so only a thread
- * that nobody waits for does it. And even that one holds up everybody who comes after it, as long as it waits
- * for the root directory behind a lookup parked there: only the first scan parks such, so names are kept back
- * until it is over.
+ * The kernel may need the lock of the parent directory for it, which a parked lookup holds; so a dedicated
+ * thread does it. While that thread waits for the lock, it also blocks later requests for the root directory.
+ * Lookups are parked there during the first scan only, so invalidations are deferred until that is over.
  */
 #ifndef FS_SYS_NOTIFY_H
 #define FS_SYS_NOTIFY_H

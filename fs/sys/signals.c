@@ -34,7 +34,7 @@ void signals_block(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(WAKE_SIGNAL, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* ignored by whoever started us, workers would be lost without a status */
+	signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, the exit status of workers would be lost */
 }
 
 static void *take_signals(void *arg)

@@ -1,13 +1,12 @@
 /*
- * starter.h - the program that started the daemon stays until the file system is mounted and, if that does
- * not take long, until its directories show what is in SOURCE: who lists them next in a script is not to find
- * them empty.
+ * starter.h - the foreground process stays until the file system is mounted and, unless that takes too long,
+ * until the first scan is over: a script that lists directories next should not find them empty.
  */
 #ifndef FS_SYS_STARTER_H
 #define FS_SYS_STARTER_H
 
 struct starter {
-	int fd; /* a socket whose other end waits; -1: nobody does */
+	int fd; /* a socket whose other end waits; -1: none */
 };
 
 /*

@@ -122,7 +122,7 @@ class CacheTest(MountTest):
             daemon = self.mount()
             self.assertEqual(self.answer(), want)
             self.assertEqual(self.conversions(), 1)
-            self.assertIn("deleting it", daemon.log())
+            self.assertIn("deleted; it will be converted again", daemon.log())
 
     def test_file_cut_short_while_it_is_mapped(self):
         """Somebody truncates the cache under the daemon: errors for its readers, then it is made again."""

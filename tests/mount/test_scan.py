@@ -111,7 +111,7 @@ class ScanTest(MountTest):
         daemon.wait_scanned()
         with open(switch, "w"):
             pass
-        wait_until(lambda: daemon.log().count("/sick': cannot look") + daemon.log().count("'sick': cannot look") >= 2,
+        wait_until(lambda: daemon.log().count("/sick': cannot stat") + daemon.log().count("'sick': cannot stat") >= 2,
                    "two scans")
         self.assertIn("state", self.status(sick))
         self.assertIn(sick, os.listdir(self.mnt))
@@ -125,7 +125,7 @@ class ScanTest(MountTest):
             pass
         os.unlink(self.path)
         self.assertErrno(errno.ENOENT, self.read, self.id, "0x1000")
-        self.assertLess(daemon.log().count("cannot look"), 4)
+        self.assertLess(daemon.log().count("cannot stat"), 4)
 
 
 if __name__ == "__main__":
