@@ -22,7 +22,7 @@ struct scanner;
 /* What a kind of thread does for images: first those that a call waits for, of each user in turn. */
 struct stage {
 	struct user_queues asked;
-	struct user_queues ahead; /* somebody will ask for them soon */
+	struct user_queues ahead; /* requested ahead of need */
 	pthread_cond_t wake;
 };
 

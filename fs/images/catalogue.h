@@ -44,7 +44,7 @@ int images_add(struct images *images, const struct finding *finding, struct list
 int images_add_name(struct images *images, const char *id, const struct found_at *at) EXCLUDES(&images->lock);
 
 /*
- * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes all who
+ * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes calls that
  * waited for it. Until one was complete, @err is the answer for what is not known.
  */
 void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken)

@@ -34,7 +34,7 @@ int images_lookup(struct images *images, const struct request *request, struct i
 /* Fills @ret_wait, until the first scan is over or an image with this id is found ("": any): -EAGAIN. */
 int images_await(struct images *images, const char *id, struct wait *ret_wait) REQUIRES(&images->lock);
 
-/* The revision behind an inode number. NULL for numbers never given out. */
+/* The revision of that number, as in inode numbers. NULL if it was never given out. */
 struct revision *images_revision(struct images *images, uint32_t number) EXCLUDES(&images->lock);
 
 #endif

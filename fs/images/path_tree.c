@@ -203,7 +203,7 @@ static struct path_file *new_file(struct path_tree *tree, uint32_t dir, const ch
 	return file;
 }
 
-/* The file, behind @last of its chain; NULL: it is the first. */
+/* Appends the file to its chain, after @last; NULL: it is the first. */
 static struct path_file *add_file(struct path_tree *tree, struct path_file *last, uint32_t dir,
 				  const char *name, uint32_t image)
 {

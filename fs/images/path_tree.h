@@ -93,10 +93,10 @@ const struct path_dir *path_tree_find_dir(const struct path_tree *tree, uint32_t
 /* The first of the chain of that file, even if all of them are gone, or NULL. */
 const struct path_file *path_tree_find(const struct path_tree *tree, uint32_t dir, const char *name);
 
-/* The first of @file and those behind it in the chain that is not gone, or NULL. */
+/* The first of @file and those after it in the chain that is not gone, or NULL. */
 const struct path_file *path_file_alive(const struct path_tree *tree, const struct path_file *file);
 
-/* The one behind it in the chain, gone or not, or NULL. */
+/* The next one in the chain, gone or not, or NULL. */
 const struct path_file *path_file_next(const struct path_tree *tree, const struct path_file *file);
 
 /* Whether the chain that begins with @first has more than one that is not gone. */

@@ -21,7 +21,7 @@ enum {
 	 * more images than this opens them again from the cache, which costs a checksum.
 	 */
 	READY_MAX = 4096,
-	/* Every lookup in a damaged image fails, and anybody may look up as often as they like. */
+	/* Rate limit: every lookup in a corrupt image fails, and any user may repeat it. */
 	COMPLAIN_SECONDS = 60,
 	/*
 	 * What failed images are made of, together. A file of a few kilobytes can ask for thousands of long
@@ -121,8 +121,8 @@ static const struct source *best_binary(const struct image *image, const struct 
 }
 
 /*
- * GSYM under the name of the program @binary with ".gsym" behind it, or NULL. Whoever owns the program and
- * puts it there wants it to be used; llvm-symbolizer does so, too.
+ * The GSYM file PROGRAM.gsym beside the program @binary, or NULL. It takes precedence if it belongs to the
+ * same user or to root, as with llvm-symbolizer.
  */
 static const struct source *gsym_beside(const struct image *image, const struct source *binary)
 {
@@ -432,9 +432,7 @@ bool revision_lose(struct images *images, struct cache *cache, struct revision *
 	bool loud = false;
 	mutex_lock(&images->lock);
 	if (rev->handle == handle) {
-		cache_forget(
-			cache,
-			&rev->key); /* with the lock: nobody makes the next file before this one is gone */
+		cache_forget(cache, &rev->key); /* with the lock held: before another conversion publishes */
 		unused = revision_set_cold(images, rev);
 		loud = complain(rev, reason);
 	}

@@ -37,7 +37,7 @@ enum address_space {
 /* What the directories below that of the image have said so far. All zero: nothing. */
 struct context {
 	uint8_t space;   /* enum address_space */
-	bool is_return;  /* ra: the address behind a call */
+	bool is_return;  /* ra: the return address of a call */
 	bool near;       /* approximate: a line nearby, where there is none */
 	bool wants_load; /* base: the next name is the load address */
 	uint64_t load;   /* of SPACE_RUNTIME */
