@@ -5,6 +5,7 @@
 #include "fs/answer/status.h"
 
 #include <inttypes.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ static const char *const kind_words[] = {
 	[IMAGE_OTHER] = "other",       [IMAGE_ELF] = "elf",        [IMAGE_MACHO] = "mach-o",
 	[IMAGE_BREAKPAD] = "breakpad", [IMAGE_GSYM_FILE] = "gsym",
 };
+static_assert(ARRAY_SIZE(kind_words) == IMAGE_KIND_LAST + 1, "one word per kind");
 
 static void state(struct kv_writer *kv, const struct revision *rev)
 {
@@ -44,6 +46,7 @@ static void sources(struct kv_writer *kv, const struct answers *answers, const s
 		[SOURCE_BARE] = "none", [SOURCE_SYMBOLS] = "symbols", [SOURCE_BREAKPAD] = "breakpad",
 		[SOURCE_GSYM] = "gsym", [SOURCE_DWARF] = "dwarf",
 	};
+	static_assert(ARRAY_SIZE(words) == SOURCE_DWARF + 1, "one word per richness");
 	const struct image *image = rev->image;
 	char path[4200];
 	snprintf(path, sizeof(path), "%s/%s", answers->source, rev->source.path);

@@ -84,9 +84,9 @@ void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret)
 	mirror(rev, ret);
 }
 
-static void own_file(const struct tree *tree, uint64_t ino, mode_t mode, struct stat *ret)
+static void own_file(const struct tree *tree, uint64_t ino, mode_t mode, uint64_t size, struct stat *ret)
 {
-	begin(ret, ino, S_IFREG | mode, 0);
+	begin(ret, ino, S_IFREG | mode, size);
 	ret->st_uid = geteuid();
 	ret->st_gid = getegid();
 	set_time(ret, tree->mounted_at);
@@ -94,10 +94,10 @@ static void own_file(const struct tree *tree, uint64_t ino, mode_t mode, struct 
 
 void attr_root_batch(const struct tree *tree, uint64_t ino, struct stat *ret)
 {
-	own_file(tree, ino, 0666, ret);
+	own_file(tree, ino, 0666, 0, ret);
 }
 
-void attr_metrics(const struct tree *tree, uint64_t ino, struct stat *ret)
+void attr_root_file(const struct tree *tree, uint64_t ino, uint64_t size, struct stat *ret)
 {
-	own_file(tree, ino, 0444, ret);
+	own_file(tree, ino, 0444, size, ret);
 }

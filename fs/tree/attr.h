@@ -36,7 +36,7 @@ void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret);
 /* The same in the root, where everybody may: q, log. */
 void attr_root_batch(const struct tree *tree, uint64_t ino, struct stat *ret);
 
-/* The file metrics. Its size says nothing. */
-void attr_metrics(const struct tree *tree, uint64_t ino, struct stat *ret);
+/* A file of the root which everybody may read. */
+void attr_root_file(const struct tree *tree, uint64_t ino, uint64_t size, struct stat *ret);
 
 #endif

@@ -2,11 +2,12 @@
  * The table of fixed nodes.
  *
  * A row of the root has the inode number INO_FIXED + its index, a row of an image ino_make(NODE_IMAGE_FILE,
- * revision, index), unless it says otherwise; so the order of rows is the order of listings and the numbering
- * of nodes.
+ * revision, index), unless it says otherwise. The order of rows is the order of listings. Inode numbers live
+ * as long as a mount, so a row may be inserted anywhere but before by-name (INO_BY_NAME).
  *
- * To add a file: a function of type make_content, and a row. A file that can be large, needs the converted
- * image, or is written to has functions of its own for what differs.
+ * To add a file: a function of type make_content, here if it has a few lines, and a row with MADE(). A file
+ * that can be large, needs the converted image, or is written to has functions of its own for what differs.
+ * CONTRIBUTING.md lists the tests and documents.
  */
 #include "fs/tree/fixed.h"
 
@@ -31,7 +32,10 @@ struct fixed_place {
 	uint64_t ino;
 };
 
-/* Makes the whole content of a small file; NULL without memory. */
+/*
+ * Makes the whole content of a small file, for each stat, listing and open: cheap, and without waiting. @dir
+ * is NULL in the root. NULL: out of memory.
+ */
 typedef struct content *make_content(struct tree *tree, struct revision *dir);
 
 struct fixed_node {
@@ -62,7 +66,10 @@ static int attr_made(struct tree *tree, const struct fixed_place *at, struct sta
 	struct content *content = at->node->make(tree, at->dir);
 	if (!content)
 		return -ENOMEM;
-	attr_image_file(at->dir, at->ino, content->size, ret);
+	if (at->dir)
+		attr_image_file(at->dir, at->ino, content->size, ret);
+	else
+		attr_root_file(tree, at->ino, content->size, ret);
 	content_put(content);
 	return 0;
 }
@@ -92,7 +99,7 @@ static struct content *make_metrics(struct tree *tree, struct revision *dir)
  * root. */
 static int attr_of_metrics(struct tree *tree, const struct fixed_place *at, struct stat *ret)
 {
-	attr_metrics(tree, at->ino, ret);
+	attr_root_file(tree, at->ino, 0, ret);
 	return 0;
 }
 
@@ -248,6 +255,7 @@ static int open_table(struct call *call, const struct fixed_place *at)
 #define MADE(maker) .attr = attr_made, .open = open_made, .make = maker
 #define TABLE(kind) \
 	.attr = attr_of_table, .list = list_table, .prepare = prepare_table, .open = open_table, .table = kind
+/* Time-outs of the name and of the attributes; metrics, whose content changes, has no size that could. */
 #define NEVER_CHANGES TIMEOUT_FIXED, TIMEOUT_FIXED
 #define CHANGES       TIMEOUT_FIXED, 0
 
@@ -272,6 +280,7 @@ static const struct fixed_node image_nodes[] = {
 };
 /* clang-format on */
 
+static_assert(INO_BY_NAME == INO_FIXED, "by-name is the first row");
 static_assert(ARRAY_SIZE(root_nodes) <= INO_BATCH - INO_FIXED, "numbers of the root's nodes");
 
 static const struct fixed_node *rows(struct revision *dir)

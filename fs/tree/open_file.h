@@ -27,10 +27,10 @@ struct open_file {
 	struct list link;
 	struct open_files *files;
 	atomic_uint refs;
-	struct account *account; /* of whoever opened it */
+	struct account *account; /* of the user who opened it */
 	size_t counted;          /* in it, for the file itself */
 	struct handle *handle;   /* of an image.gsym, else NULL */
-	struct content *content; /* of a status, info.json or metrics, else NULL */
+	struct content *content; /* of a file made when it was opened, else NULL */
 	struct stream *stream;   /* of a q, else NULL */
 	struct tsv_file *table;  /* of a functions.tsv and the like, else NULL */
 };

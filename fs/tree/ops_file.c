@@ -1,8 +1,9 @@
 /*
  * Opening and reading files.
  *
- * An open image.gsym, status, info.json or metrics holds its content as it was when it was opened, an open q
- * what was written to it. Address files need nothing: while one is open the kernel does not forget it.
+ * An open image.gsym, or a file made for each open (open_content()), keeps its content as it was when it was
+ * opened; an open q or log keeps what was written to it. Address files need nothing: while one is open the
+ * kernel does not forget it.
  */
 #include "fs/tree/ops.h"
 

@@ -3,7 +3,7 @@
 #include "gsym/base/invariant.h"
 
 /* Bit (1 << style) is set where a byte does not stand for itself. Bytes from 0x80 on need a closer look. */
-enum { ALL = 7 };
+enum { ALL = (1 << ESCAPE_STYLES) - 1 };
 static const uint8_t special[256] = {
 	[0x00 ... 0x1f] = ALL, ['"'] = 1 << ESCAPE_JSON, ['\\'] = 1 << ESCAPE_JSON | 1 << ESCAPE_TSV,
 	[0x7f] = ALL,          [0x80 ... 0xff] = ALL,

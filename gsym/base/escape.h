@@ -13,6 +13,7 @@ enum escape_style {
 	ESCAPE_TEXT, /* \xNN a byte; backslashes stay, so that paths read as in other tools */
 	ESCAPE_TSV,  /* \t \n \\ and \xNN: can be undone */
 	ESCAPE_JSON, /* the inside of a JSON string: strict UTF-8, an invalid byte is U+FFFD */
+	ESCAPE_STYLES,
 };
 
 void escape_bytes(struct text_buf *out, const char *bytes, size_t size, enum escape_style style);

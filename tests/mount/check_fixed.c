@@ -12,6 +12,7 @@
 #include "fs/sys/metrics.h"
 
 static const char *const root_names[] = {"by-name", "q", "log", "metrics", "by-path"};
+enum { ROOT_ROWS = sizeof(root_names) / sizeof(root_names[0]) };
 
 struct parts {
 	struct images images;
@@ -37,15 +38,16 @@ static void lists_the_root(void **state)
 	struct fuse_entry_param e;
 	(void)state;
 	begin(&parts);
-	assert_int_equal(fixed_count(NULL), 5);
-	for (size_t i = 0; i < 5; i++) {
+	assert_int_equal(fixed_count(NULL), ROOT_ROWS);
+	for (size_t i = 0; i < ROOT_ROWS; i++) {
+		print_message("%s\n", root_names[i]);
 		assert_int_equal(fixed_list(&parts.tree, NULL, i, &name, &e), 0);
 		assert_string_equal(name, root_names[i]);
 		assert_int_equal(e.generation, 1234);
 		assert_int_equal(e.ino, e.attr.st_ino);
 		assert_ptr_equal(fixed_find(NULL, name), fixed_find(NULL, root_names[i]));
 	}
-	assert_int_equal(fixed_list(&parts.tree, NULL, 5, &name, &e), -ERANGE);
+	assert_int_equal(fixed_list(&parts.tree, NULL, ROOT_ROWS, &name, &e), -ERANGE);
 }
 
 static void finds_by_number(void **state)
@@ -57,7 +59,7 @@ static void finds_by_number(void **state)
 	double timeout;
 	(void)state;
 	begin(&parts);
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < ROOT_ROWS; i++) {
 		assert_int_equal(fixed_list(&parts.tree, NULL, i, &name, &e), 0);
 		bool by_row = strcmp(name, "q") != 0 && strcmp(name, "by-path") != 0;
 		assert_int_equal(fixed_attr(&parts.tree, e.ino, &st, &timeout), by_row ? 0 : -ESTALE);
@@ -66,7 +68,7 @@ static void finds_by_number(void **state)
 		assert_int_equal(fixed_is_stream(&parts.tree, e.ino), strcmp(name, "log") == 0);
 	}
 	assert_int_equal(fixed_attr(&parts.tree, INO_ROOT, &st, &timeout), -ESTALE);
-	assert_int_equal(fixed_attr(&parts.tree, INO_FIXED + 5, &st, &timeout), -ESTALE);
+	assert_int_equal(fixed_attr(&parts.tree, INO_FIXED + ROOT_ROWS, &st, &timeout), -ESTALE);
 	assert_int_equal(fixed_attr(&parts.tree, ino_make(NODE_IMAGE_FILE, 0, 0), &st, &timeout), -ESTALE);
 }
 
@@ -86,12 +88,31 @@ static void names_of_an_image(void **state)
 	assert_null(fixed_find(NULL, ""));
 }
 
+/* Names of fixed nodes have no other meaning: only q has, with a format behind it. */
+static void no_other_meaning(void **state)
+{
+	static const char *const image_names[] = {"status",        "info.json", "q",        "image.gsym",
+						  "functions.tsv", "lines.tsv", "files.tsv"};
+	const struct context none = {0};
+	struct request r;
+	(void)state;
+	for (size_t i = 0; i < ROOT_ROWS; i++) {
+		name_parse(PLACE_ROOT, NULL, root_names[i], &r);
+		assert_int_equal(r.kind, strcmp(root_names[i], "q") == 0 ? REQUEST_BATCH : REQUEST_NONE);
+	}
+	for (size_t i = 0; i < sizeof(image_names) / sizeof(image_names[0]); i++) {
+		name_parse(PLACE_IMAGE, &none, image_names[i], &r);
+		assert_int_equal(r.kind, strcmp(image_names[i], "q") == 0 ? REQUEST_BATCH : REQUEST_NONE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_the_root),
 		cmocka_unit_test(finds_by_number),
 		cmocka_unit_test(names_of_an_image),
+		cmocka_unit_test(no_other_meaning),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
