@@ -4,7 +4,8 @@
 
 #include "fs/gsymfs.h"
 
-/* Creates the session with the options that were left for libfuse. 0, or a negative errno with a diagnosis.
+/*
+ * Creates the session with the options that were left for libfuse. 0, or a negative errno with a diagnosis.
  */
 int session_make(struct gsymfs *fs, struct gsym_diag *diag);
 

@@ -113,7 +113,8 @@ static int check_worker(struct gsymfs *fs, struct gsym_diag *diag)
 	return err;
 }
 
-/* Images, workers and scans need many descriptors; the default soft limit is for programs that use select(2).
+/*
+ * Images, workers and scans need many descriptors; the default soft limit is for programs that use select(2).
  */
 static void raise_fd_limit(void)
 {

@@ -116,7 +116,8 @@ struct gsym_info {
 	uint64_t file_size;
 };
 
-/* Opens and maps a file. Checks the header and the bounds of every table; records are checked when decoded.
+/*
+ * Opens and maps a file. Checks the header and the bounds of every table; records are checked when decoded.
  */
 GSYM_API int gsym_reader_open(const char *path, struct gsym_reader **ret, struct gsym_diag *diag);
 
@@ -136,7 +137,8 @@ GSYM_API const struct gsym_info *gsym_reader_info(const struct gsym_reader *read
 /* The terminated string at offset @strp of the string table, or NULL when there is none. */
 GSYM_API const char *gsym_reader_string(const struct gsym_reader *reader, uint64_t strp);
 
-/* Entry @index of the file table; "" for a missing directory or name. -EBADMSG when there is no such entry.
+/*
+ * Entry @index of the file table; "" for a missing directory or name. -EBADMSG when there is no such entry.
  */
 GSYM_API int gsym_reader_file(const struct gsym_reader *reader, uint32_t index, const char **ret_dir,
 			      const char **ret_base);

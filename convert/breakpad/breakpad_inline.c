@@ -157,7 +157,8 @@ static int compare_place(const void *a, const void *b, void *user)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Links the nodes that have code to their parents, siblings ascending. *ret_child: the first without parent.
+/*
+ * Links the nodes that have code to their parents, siblings ascending. *ret_child: the first without parent.
  */
 static int link_nodes(struct breakpad_tree *t, uint32_t *ret_child, struct oddities *odd)
 {

@@ -127,7 +127,8 @@ static const struct move *find_move(const move_vec *moves, uint64_t addr)
 	return m && addr - m->from < m->size ? m : NULL;
 }
 
-/* Moves the records to their addresses in the binary; those of functions that it does not have are discarded.
+/*
+ * Moves the records to their addresses in the binary; those of functions that it does not have are discarded.
  */
 static void move_records(struct unit_result *result, const move_vec *moves)
 {

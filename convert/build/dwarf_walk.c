@@ -14,8 +14,8 @@
 #define NO_SUBPROGRAM UINT32_MAX
 
 struct die_context {
-	uint32_t owner; /* enclosing subprogram, even if an inlined call between was dropped; or NO_SUBPROGRAM
-			 */
+	/* enclosing subprogram, even if an inlined call between was dropped; or NO_SUBPROGRAM */
+	uint32_t owner;
 	uint32_t subprogram; /* the same, or NO_SUBPROGRAM if an inlined call between was dropped */
 	uint32_t depth;      /* of the enclosing inlined call, 0 = the subprogram itself */
 };
@@ -28,7 +28,8 @@ struct die_walk {
 	unsigned depth;
 };
 
-/* The key of the entry with the name, found without following references; entries that share a name share it.
+/*
+ * The key of the entry with the name, found without following references; entries that share a name share it.
  */
 static uint64_t name_key(const struct unit *unit, const struct die *die)
 {

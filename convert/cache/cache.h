@@ -2,9 +2,9 @@
  * cache.h - the directory of converted files.
  *
  * A file is named after the image's id and a fingerprint of one object file in one state, so that a
- *conversion is never used for another file: see cache_key_make(). Daemons that serve the same SOURCE share
- *it. Entries that depend on the object file alone are shared by all daemons and commands of a user. Files
- *appear atomically, by rename(2), and never change afterwards.
+ * conversion is never used for another file: see cache_key_make(). Daemons that serve the same SOURCE share
+ * it. Entries that depend on the object file alone are shared by all daemons and commands of a user. Files
+ * appear atomically, by rename(2), and never change afterwards.
  *
  *	<key>.gsym      a converted image, see handle.h
  *	<key>.failed    a permanent failure: "errno<TAB>message", then the inputs that were missing

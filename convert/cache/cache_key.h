@@ -24,7 +24,8 @@ struct cache_key {
 	char alone[CONTENT_DIGITS + 1]; /* replaces the last digits of @text */
 };
 
-/* All that determines the bytes of a converted file except the converter and the neighbours (see inputs.h).
+/*
+ * All that determines the bytes of a converted file except the converter and the neighbours (see inputs.h).
  */
 struct cache_input {
 	const char *id; /* canonical */

@@ -7,7 +7,7 @@
  *
  * Files are copied into the cache and verified there; none is mapped from here. They appear atomically, by
  * rename(2). No lock is needed: concurrent writers of a key write the same bytes. Only stale temporary files
- *and corrupt files are deleted.
+ * and corrupt files are deleted.
  */
 #ifndef CONVERT_CACHE_SHARED_DIR_H
 #define CONVERT_CACHE_SHARED_DIR_H

@@ -6,7 +6,8 @@
 
 enum { OUTPUT_PIECE = 64 * 1024 };
 
-/* Writes all of @buf and empties it: 0, -ENOMEM if the buffer had failed, or the negative errno of write(2).
+/*
+ * Writes all of @buf and empties it: 0, -ENOMEM if the buffer had failed, or the negative errno of write(2).
  */
 int output_flush(struct text_buf *buf);
 

@@ -165,8 +165,8 @@ enum value_class {
 	VALUE_STRING_INDEX,  /* into .debug_str_offsets */
 	VALUE_REFERENCE,     /* offset in .debug_info */
 	VALUE_LIST_INDEX,    /* into the offsets of .debug_rnglists */
-	VALUE_ALTERNATE, /* offset in .debug_info of the alternate file, or a string of one that is not here
-			  */
+	/* offset in .debug_info of the alternate file, or a string of one that is not here */
+	VALUE_ALTERNATE,
 };
 
 struct value {
@@ -259,7 +259,8 @@ const struct unit_header *dwarf_find_unit(const struct dwarf *dwarf, uint64_t of
 /* A cursor over the unit whose offsets are those of .debug_info, placed at @off. */
 struct cursor unit_cursor(const struct unit *unit, uint64_t off);
 
-/* Reads the attributes of an entry whose code was already read. The cursor fails when they exceed the unit.
+/*
+ * Reads the attributes of an entry whose code was already read. The cursor fails when they exceed the unit.
  */
 void die_read(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev, struct die *ret);
 
@@ -309,7 +310,8 @@ struct die_name {
 
 struct names;
 
-/* Resolves names, for one thread. Units that references lead to are loaded and cached. NULL without memory.
+/*
+ * Resolves names, for one thread. Units that references lead to are loaded and cached. NULL without memory.
  */
 struct names *names_new(struct oddities *odd);
 /* Drops the cached units of @dwarf, which is about to be closed. */

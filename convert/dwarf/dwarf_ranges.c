@@ -128,7 +128,8 @@ static void clear_mode_bits(const struct unit *unit, struct range *v, size_t n)
 static int read_list(struct unit *unit, const struct die *die, range_vec *ret)
 {
 	size_t first = ret->n;
-	/* Before version 5 the lists of split units are in the main file, relative to DW_AT_GNU_ranges_base.
+	/*
+	 * Before version 5 the lists of split units are in the main file, relative to DW_AT_GNU_ranges_base.
 	 */
 	bool v5 = unit->header->version >= 5;
 	const struct span s = v5 ? unit->dwarf->rnglists : unit->main->ranges;

@@ -183,7 +183,8 @@ static int append_function(const struct callsites_file *file, const struct liste
 	return 0;
 }
 
-/* Keeps call sites from DWARF. @offs: listed return offsets, sorted, which replace them; NULL: all are kept.
+/*
+ * Keeps call sites from DWARF. @offs: listed return offsets, sorted, which replace them; NULL: all are kept.
  */
 static void keep_told(struct func_record *r, const struct func_record *old, const uint64_t *offs,
 		      size_t n_offs)

@@ -186,7 +186,8 @@ static bool is_folded(const struct func_record *v, size_t first, size_t end)
 	return false;
 }
 
-/* Names the functions in [first, end), which have one start, by the largest symbol there, the last of equals.
+/*
+ * Names the functions in [first, end), which have one start, by the largest symbol there, the last of equals.
  */
 static void name_group(struct func_record *v, size_t first, size_t end, const struct pool *pool,
 		       bool dwarf_names)

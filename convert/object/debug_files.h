@@ -26,7 +26,8 @@ int fetch_debug_file(const struct object_file *object, struct object_file **ret)
  * neither. */
 bool debug_file_name(struct object_file *object, char *ret, size_t size);
 
-/* The alternate (.gnu_debugaltlink, dwz) or supplementary file (.debug_sup, DWARF 5) @object names, or NULL.
+/*
+ * The alternate (.gnu_debugaltlink, dwz) or supplementary file (.debug_sup, DWARF 5) @object names, or NULL.
  */
 const char *alternate_name(struct object_file *object);
 

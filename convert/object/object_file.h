@@ -41,8 +41,8 @@ enum symbol_type {
 	SYMBOL_FUNC,   /* STT_FUNC and STT_GNU_IFUNC */
 	SYMBOL_NOTYPE, /* STT_NOTYPE: labels of assembly code */
 	SYMBOL_STUB,   /* an entry of a procedure linkage table, found by object_load_plt() */
-	SYMBOL_START,  /* without name: a function begins here, so the one before it ends (LC_FUNCTION_STARTS)
-			*/
+	/* without name: a function begins here, so the one before it ends (LC_FUNCTION_STARTS) */
+	SYMBOL_START,
 };
 
 struct symbol {

@@ -1,5 +1,4 @@
-/* section_layout.h - the sections of a relocatable file and the segments of a linked one, for the summary.
- */
+/* section_layout.h - the sections of a relocatable file and the segments of a linked one, for the summary. */
 #ifndef CONVERT_OBJECT_SECTION_LAYOUT_H
 #define CONVERT_OBJECT_SECTION_LAYOUT_H
 

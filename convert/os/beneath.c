@@ -75,7 +75,8 @@ dev_t entry_device(int dir, const char *name)
 	return makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
-/* Opens one component, which must not be on @avoid. Opening the root of a mount with O_PATH sends no request.
+/*
+ * Opens one component, which must not be on @avoid. Opening the root of a mount with O_PATH sends no request.
  */
 static int open_component(int dir, const char *name, dev_t avoid)
 {

@@ -22,7 +22,8 @@ enum convert_phase {
 
 /* How files are opened. The daemon's workers are confined and request descriptors from the daemon. */
 struct convert_opener {
-	/* Opens @path for reading: a descriptor, which becomes the caller's, or a negative errno. Any thread.
+	/*
+	 * Opens @path for reading: a descriptor, which becomes the caller's, or a negative errno. Any thread.
 	 */
 	int (*open)(void *user, const char *path);
 	/*
@@ -63,7 +64,8 @@ struct convert_options {
 				       .gnu_debugdata */
 	const struct convert_opener
 		*opener; /* for all files, also those an object file refers to; NULL = open(2) */
-	/* Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED.
+	/*
+	 * Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED.
 	 */
 	int (*progress)(void *user, const struct convert_progress *progress);
 	void *progress_user;

@@ -12,7 +12,8 @@ struct keyed {
 	uint32_t index; /* of the element; equal keys keep their order */
 };
 
-/* Least significant digit first, skipping digits that all keys share: O(n). 0, or -ENOMEM with @v unchanged.
+/*
+ * Least significant digit first, skipping digits that all keys share: O(n). 0, or -ENOMEM with @v unchanged.
  */
 int radix_sort(struct keyed *v, size_t n);
 

@@ -222,7 +222,8 @@ static int take_message(struct convert_job *job, const struct child *child, cons
 	return -EPROTO;
 }
 
-/* Handles messages until the worker closes its socket: 0, or the negative errno for which it must be killed.
+/*
+ * Handles messages until the worker closes its socket: 0, or the negative errno for which it must be killed.
  */
 static int listen_to(struct convert_job *job, const struct child *child)
 {

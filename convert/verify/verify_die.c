@@ -18,7 +18,8 @@ void verify_function_deinit(struct verify_function *function)
 	vec_free(&function->ranges);
 }
 
-/* Appends a node for @die. Without code of its own (a declaration, an abstract instance) nothing is appended.
+/*
+ * Appends a node for @die. Without code of its own (a declaration, an abstract instance) nothing is appended.
  */
 static int append_node(struct verify_walk *walk, struct verify_function *function, Dwarf_Die die,
 		       uint32_t depth)

@@ -28,7 +28,8 @@ struct verifier {
 	VEC(uint64_t) probes; /* addresses of the current function */
 };
 
-/* A verify_visit for a struct verifier: compares the function with the records at the starts of its ranges.
+/*
+ * A verify_visit for a struct verifier: compares the function with the records at the starts of its ranges.
  */
 int verify_visit_function(void *verifier, const struct verify_function *function);
 

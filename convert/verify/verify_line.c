@@ -13,7 +13,8 @@ static bool is_absolute(const char *path)
 	return path[0] == '/' || path[0] == '\\' || (path[0] && path[1] == ':');
 }
 
-/* Joins up to three parts as llvm's tools do: a slash between them unless one is there. Empty parts vanish.
+/*
+ * Joins up to three parts as llvm's tools do: a slash between them unless one is there. Empty parts vanish.
  */
 static char *join(const char *a, const char *b, const char *c)
 {
@@ -185,7 +186,8 @@ const char *verify_lines_file(const struct verify_lines *lines, uint64_t index)
 	return at < lines->files.n ? lines->files.v[at] : NULL;
 }
 
-/* The last row at or before @addr. Rows of a sequence should ascend; the search may miss one that does not.
+/*
+ * The last row at or before @addr. Rows of a sequence should ascend; the search may miss one that does not.
  */
 static const struct verify_row *find_row(const struct verify_row *rows, size_t count, uint64_t addr)
 {

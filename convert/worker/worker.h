@@ -57,8 +57,8 @@ enum worker_type {
 	WORKER_SECTION,
 	WORKER_OPEN, /* worker to client */
 	WORKER_SEGMENT,
-	WORKER_OPENED,   /* the answer to a request, in either direction; with one descriptor unless it failed
-			  */
+	/* the answer to a request, in either direction; with one descriptor unless it failed */
+	WORKER_OPENED,
 	WORKER_FETCH,    /* worker to client */
 	WORKER_DOWNLOAD, /* client to worker */
 };

@@ -105,7 +105,8 @@ static struct batch_query parse_address(struct span text)
 	return malformed(text);
 }
 
-/* Parses the first word of a line: sets the context of @line and the length of the id. False when malformed.
+/*
+ * Parses the first word of a line: sets the context of @line and the length of the id. False when malformed.
  */
 static bool parse_prefix(struct batch_file *file, struct span text, struct line *line, size_t *ret_id_size)
 {

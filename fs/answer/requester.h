@@ -25,7 +25,8 @@ struct requester {
 /* Begins an attempt of a call: forgets the image that was named last. */
 void requester_begin(struct requester *requester);
 
-/* The image of @id, in any spelling, or NULL; -EAGAIN with call->wait filled while a scan may still find it.
+/*
+ * The image of @id, in any spelling, or NULL; -EAGAIN with call->wait filled while a scan may still find it.
  */
 int requester_find_image(struct requester *requester, struct span id, struct call *call, struct image **ret);
 

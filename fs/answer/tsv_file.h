@@ -21,7 +21,8 @@ extern const struct job_kind tsv_file_kind;
 /* An open table. */
 struct tsv_file;
 
-/* Opens a measured table for @uid. Consumes the reference @handle, on failure too. NULL when out of memory.
+/*
+ * Opens a measured table for @uid. Consumes the reference @handle, on failure too. NULL when out of memory.
  */
 struct tsv_file *tsv_file_new(struct answers *answers, uid_t uid, struct revision *rev, struct handle *handle,
 			      enum listing_kind kind);

@@ -71,7 +71,8 @@ struct call {
 	bool interrupted;
 	bool on_heap;
 	bool on_runner; /* its thread may take its time */
-	/* It has become the next to use @turn: passed on, with the lock, if it is interrupted before it runs.
+	/*
+	 * It has become the next to use @turn: passed on, with the lock, if it is interrupted before it runs.
 	 */
 	void (*pass_turn)(void *turn);
 	void *turn;

@@ -60,7 +60,8 @@ struct handle *revision_set_ready(struct images *images, struct revision *rev, s
 /* Closes the image; the next use reopens it. Returns the handle likewise. */
 struct handle *revision_set_cold(struct images *images, struct revision *rev) REQUIRES(&images->lock);
 
-/* Takes over @inputs (see inputs.h) of a failed conversion; NULL for none. Dropped beyond a limit of memory.
+/*
+ * Takes over @inputs (see inputs.h) of a failed conversion; NULL for none. Dropped beyond a limit of memory.
  */
 void revision_set_inputs(struct images *images, struct revision *rev, char *inputs) REQUIRES(&images->lock);
 

@@ -217,7 +217,8 @@ const struct named_context named_contexts[NAMED_CONTEXTS] = {
 	{"rva", {.space = SPACE_RVA}},   {"sym", {.space = SPACE_SYMBOL}},
 };
 
-/* Adds @to to @context: ra and approximate combine with everything, once; of the address spaces there is one.
+/*
+ * Adds @to to @context: ra and approximate combine with everything, once; of the address spaces there is one.
  */
 static bool add_context(const struct context *to, struct context *context)
 {

@@ -30,8 +30,8 @@ enum node_kind {
 	NODE_BATCH,      /* q below an image; a: revision, b: batch_code() */
 	NODE_PATH_DIR,   /* by-path and the directories below it; a: path_dir */
 	NODE_PATH_LINK,  /* by-path/<path>; a: path_file */
-	NODE_PATH_FAT, /* by-path/<path> of several images, a directory; a: path_file, the first of the chain
-			*/
+	/* by-path/<path> of several images, a directory; a: path_file, the first of the chain */
+	NODE_PATH_FAT,
 	NODE_PATH_MEMBER, /* by-path/<path>/<id> in that; a: path_file */
 	NODE_ADDRESS,     /* and the kinds above: what is left are the bits of a counter */
 };

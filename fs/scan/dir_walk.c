@@ -68,7 +68,8 @@ static void remember_trouble(struct walker *w, int err)
 		w->trouble = err;
 }
 
-/* Only ENOENT and ENOTDIR mean that an entry was removed meanwhile; after any other error it may still exist.
+/*
+ * Only ENOENT and ENOTDIR mean that an entry was removed meanwhile; after any other error it may still exist.
  */
 static void note_entry_trouble(struct walker *w, const char *path, int err)
 {

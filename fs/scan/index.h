@@ -2,7 +2,7 @@
  * index.h - the images of each file of SOURCE, kept across mounts so that files need not be opened again.
  *
  * A record belongs to a device and inode and is valid while size and times are unchanged. The table is used
- *by the scan thread only. On disk it is one file in the cache directory, all little endian:
+ * by the scan thread only. On disk it is one file in the cache directory, all little endian:
  *
  *	magic               8 bytes
  *	revision            32 bits: of this layout and of the converter's idea of an image
@@ -50,7 +50,8 @@ struct file_record *index_find(const struct index *index, uint64_t dev, uint64_t
 /* Likewise, and creates a record of unknown state if there is none; NULL without memory. */
 struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino);
 
-/* Replaces what is known of the images in a file by a copy of @images, at most IDENTITIES_MAX. 0 or -ENOMEM.
+/*
+ * Replaces what is known of the images in a file by a copy of @images, at most IDENTITIES_MAX. 0 or -ENOMEM.
  */
 int record_set_images(struct file_record *record, const struct image_identity *images, size_t n);
 

@@ -1,4 +1,5 @@
-/* recheck.h - images whose neighbours have changed: a debug package was installed, a .dwo file built again.
+/*
+ * recheck.h - images whose neighbours have changed: a debug package was installed, a .dwo file built again.
  */
 #ifndef FS_SCAN_RECHECK_H
 #define FS_SCAN_RECHECK_H

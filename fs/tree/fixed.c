@@ -48,7 +48,8 @@ struct fixed_node {
 	 * the entry comes without attributes; -ENOENT when it is not to be listed.
 	 */
 	int (*list)(struct tree *tree, const struct fixed_place *at, struct stat *ret);
-	/* NULL: nothing. Else makes what attributes depend on: 0, -EAGAIN with call->wait filled, an errno.
+	/*
+	 * NULL: nothing. Else makes what attributes depend on: 0, -EAGAIN with call->wait filled, an errno.
 	 */
 	int (*prepare)(struct call *call, const struct fixed_place *at);
 	/* NULL: a directory, or opened by its number (q). Else answers an OPEN. */

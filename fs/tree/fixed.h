@@ -34,7 +34,8 @@ size_t fixed_count(struct revision *dir);
 /* stat(2) of the fixed node @ino: 0, -ESTALE when there is none, -ENOMEM. @ret_timeout in seconds. */
 int fixed_attr(struct tree *tree, uint64_t ino, struct stat *ret, double *ret_timeout);
 
-/* Answers the OPEN of the fixed node @ino, as call->attempt does; -EISDIR for a directory, -ESTALE for none.
+/*
+ * Answers the OPEN of the fixed node @ino, as call->attempt does; -EISDIR for a directory, -ESTALE for none.
  */
 int fixed_open(struct call *call, uint64_t ino);
 

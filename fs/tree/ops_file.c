@@ -26,7 +26,8 @@ static struct open_file *file_of(const struct fuse_file_info *info)
 
 /* ---- Open ---- */
 
-/* The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's.
+/*
+ * The q that has the number @ino, if it is one: what its lines mean, and of what image; NULL for the root's.
  */
 static bool find_batch(struct tree *tree, fuse_ino_t ino, struct request *ret, struct revision **ret_rev)
 {

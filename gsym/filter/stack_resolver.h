@@ -28,9 +28,9 @@
 #include "gsym/base/vec.h"
 
 enum frame_pc {
-	PC_EXACT,  /* the address of the instruction itself: the innermost frame, or one that was interrupted
-		    */
-	PC_RETURN, /* a return address */
+	/* the address of the instruction itself: the innermost frame, or one that was interrupted */
+	PC_EXACT,
+	PC_RETURN,   /* a return address */
 	PC_ADJUSTED, /* a return address that the writer of the stack has moved back into the call */
 };
 

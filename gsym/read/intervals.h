@@ -20,7 +20,8 @@ enum {
 	INTERVALS_AT_MAX = 1024, /* offsets that intervals_at() always accepts */
 };
 
-/* An inlined call; number 0 is the function itself, and says nothing else. Neither name nor file are checked.
+/*
+ * An inlined call; number 0 is the function itself, and says nothing else. Neither name nor file are checked.
  */
 struct interval_node {
 	uint64_t name;

@@ -74,7 +74,8 @@ enum { NAME_HASHES_MAX = 2 };
  */
 struct name_builder {
 	const struct gsym_reader *reader;
-	/* How many hashes the function called @name has, and which. NULL: one, of its name as it is stored.
+	/*
+	 * How many hashes the function called @name has, and which. NULL: one, of its name as it is stored.
 	 */
 	unsigned (*hashes)(void *user, const char *name, uint64_t secret, uint32_t ret[NAME_HASHES_MAX]);
 	void *user;

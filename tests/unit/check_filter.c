@@ -127,7 +127,8 @@ static struct filter *filter_of(struct source *source)
 	return filter;
 }
 
-/* Writes all of @in, in pieces that end before each of the @n @cuts, again and again while an image is late.
+/*
+ * Writes all of @in, in pieces that end before each of the @n @cuts, again and again while an image is late.
  */
 static void run(struct source *source, const char *in, size_t size, const size_t *cuts, size_t n,
 		struct text_buf *out)

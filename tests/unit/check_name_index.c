@@ -1,4 +1,5 @@
-/* From names to functions: against a search of all, with names that many share, folded functions, and damage.
+/*
+ * From names to functions: against a search of all, with names that many share, folded functions, and damage.
  */
 #include "sample.h"
 

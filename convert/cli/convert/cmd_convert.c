@@ -176,7 +176,8 @@ static char *slice_output(const char *base, const struct image_identity *images,
 	return asprintf(&output, "%s.%s%s", base, images[index].arch, number) < 0 ? NULL : output;
 }
 
-/* Writes a file for each image of a universal file, named after its architecture; continues after failures.
+/*
+ * Writes a file for each image of a universal file, named after its architecture; continues after failures.
  */
 static int convert_each(struct convert_command *c, const struct image_identity *images, size_t n)
 {

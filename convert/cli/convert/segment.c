@@ -70,7 +70,8 @@ static int measure_alone(struct segmenter *s, uint32_t index, uint64_t *ret, str
 	return err;
 }
 
-/* Whether a segment could be small enough with function @index, which was the last to be added to this one.
+/*
+ * Whether a segment could be small enough with function @index, which was the last to be added to this one.
  */
 static int check_fits(struct segmenter *s, uint32_t index, const struct gsym_func *func,
 		      struct gsym_diag *diag)

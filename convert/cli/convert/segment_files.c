@@ -82,7 +82,8 @@ char *segment_files_name(const struct segment_files *s)
 	return asprintf(&name, "%s and %zu more segments", first, s->files.n - 1) < 0 ? NULL : name;
 }
 
-/* Gives the file its name. A file of that name takes the temporary one if the file system can exchange names.
+/*
+ * Gives the file its name. A file of that name takes the temporary one if the file system can exchange names.
  */
 static int put_in_place(struct segment_file *file, struct gsym_diag *diag)
 {

@@ -38,7 +38,8 @@ struct lookup_command {
 	bool incomplete; /* part of the input or the file could not be read: status STATUS_FAILED */
 };
 
-/* Appends the answer; errors are those of gsym_lookup(). Of a damaged file part of an answer may be appended.
+/*
+ * Appends the answer; errors are those of gsym_lookup(). Of a damaged file part of an answer may be appended.
  */
 static int append(struct lookup_command *lookup, uint64_t addr, struct gsym_diag *diag)
 {

@@ -184,7 +184,8 @@ static struct image_file *open_mounted(struct image_files *images, const char *i
 	return file;
 }
 
-/* Copies the only name in the directory to @id unless it is there already. False when there is another name.
+/*
+ * Copies the only name in the directory to @id unless it is there already. False when there is another name.
  */
 static bool read_single_name(const char *directory, char id[static FILTER_ID_SIZE])
 {

@@ -193,7 +193,8 @@ static int or_absent(int err)
 	return err == -EDOM ? 0 : err;
 }
 
-/* fcntl(2) commands that affect only a descriptor: F_SETOWN with O_ASYNC could send signals to any process.
+/*
+ * fcntl(2) commands that affect only a descriptor: F_SETOWN with O_ASYNC could send signals to any process.
  */
 static int allow_fcntl(scmp_filter_ctx filter)
 {

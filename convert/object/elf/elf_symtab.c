@@ -50,7 +50,8 @@ static int add_symbol(struct object_file *object, const GElf_Sym *sym, uint64_t 
 	return vec_push(&object->symbols, s);
 }
 
-/* gcc -flto emits symbols for offsets in .debug_info ("main.c.02f5d134"), which may look like code addresses.
+/*
+ * gcc -flto emits symbols for offsets in .debug_info ("main.c.02f5d134"), which may look like code addresses.
  */
 static bool is_offset(const struct object_file *source, const GElf_Sym *sym)
 {

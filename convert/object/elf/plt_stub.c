@@ -44,7 +44,8 @@ static bool take_bytes(struct cursor *c, const char *bytes, size_t n)
 	return true;
 }
 
-/* [endbr64] [bnd] jmp *slot(%rip). With retpolines: mov slot(%rip), %r11, and an indirect jump through %r11.
+/*
+ * [endbr64] [bnd] jmp *slot(%rip). With retpolines: mov slot(%rip), %r11, and an indirect jump through %r11.
  */
 static bool decode_x86_64(struct cursor c, uint64_t addr, struct stub *ret)
 {

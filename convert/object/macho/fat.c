@@ -24,7 +24,8 @@ struct fat_table {
 	bool wide;
 };
 
-/* A Java class has the same magic number; where the count is, it has its version: at least 43 > SLICES_MAX.
+/*
+ * A Java class has the same magic number; where the count is, it has its version: at least 43 > SLICES_MAX.
  */
 static bool open_table(struct span file, struct fat_table *ret)
 {

@@ -39,7 +39,8 @@ struct macho {
 /* Whether @data begins like a Mach-O file for one architecture. */
 bool macho_is_thin(struct span data);
 
-/* Apple's name of the architecture, such as "arm64e": from a Mach-O header, and from cputype and cpusubtype.
+/*
+ * Apple's name of the architecture, such as "arm64e": from a Mach-O header, and from cputype and cpusubtype.
  */
 void macho_arch_name(struct span data, char ret[static 16]);
 void macho_machine_name(uint32_t type, uint32_t subtype, char ret[static 16]);

@@ -121,7 +121,8 @@ static bool is_known(const struct known *known, uint64_t addr)
 	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
 }
 
-/* Earlier tables take precedence: a dSYM's table may have local symbols that were stripped from its binary.
+/*
+ * Earlier tables take precedence: a dSYM's table may have local symbols that were stripped from its binary.
  */
 static int load_table(struct object_file *object, const struct object_file *source)
 {

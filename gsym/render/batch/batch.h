@@ -18,8 +18,8 @@ enum {
 struct batch_options {
 	struct render_options render; /* always with the same demangle; its cache is not used */
 	bool near;                    /* gsym_lookup_near() */
-	bool is_return; /* addr is the byte before a return address: offsets are shown from the address given
-			 */
+	/* addr is the byte before a return address: offsets are shown from the address given */
+	bool is_return;
 	/*
 	 * Polled from time to time, by any thread: true ends the call early, as if @enough were reached.
 	 * NULL: never.

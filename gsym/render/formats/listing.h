@@ -6,7 +6,7 @@
  *	files.tsv       index, file
  *
  * Separated by tabs, escaped as answers in this format are; what is not known is "??" or 0. Pure. A piece is
- *made of consecutive entries, which are functions, or files, and is always the same.
+ * made of consecutive entries, which are functions, or files, and is always the same.
  */
 #ifndef GSYM_RENDER_FORMATS_LISTING_H
 #define GSYM_RENDER_FORMATS_LISTING_H
