@@ -5,7 +5,7 @@
 #include "gsym/gsym.h"
 #include "gsym/base/escape.h"
 #include "gsym/render/shown_names.h"
-#include "../unit/batch_check.h"
+#include "tests/unit/gsym/batch_check.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Where a file is cut, what does not fit, and that segments appear all of them or none. */
 #include "convert/cli/convert/segment.h"
 
-#include "sample.h"
+#include "tests/unit/gsym/sample.h"
 
 #include <dirent.h>
 #include <errno.h>
