@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "gsym/base/diag.h"
+#include "gsym/base/file_io.h"
 #include "convert/cache/cache_dir.h"
 
 enum {
@@ -313,10 +314,9 @@ int cache_write_file(struct cache *cache, const char *name, const void *data, si
 	int err = cache_temp_open(cache, &temp, diag);
 	if (err)
 		return err;
-	ssize_t n = 0;
-	for (size_t done = 0; done < size && n >= 0; done += (size_t)n)
-		n = write(temp.fd, (const char *)data + done, size - done);
-	err = n < 0 ? -errno : rename_temp(cache, &temp, name);
+	err = write_all(temp.fd, data, size, 0);
+	if (!err)
+		err = rename_temp(cache, &temp, name);
 	cache_temp_close(cache, &temp);
 	return err ? diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
 			      strerror(-err))

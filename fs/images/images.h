@@ -93,7 +93,7 @@ struct revision {
 	int64_t again;         /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
 	char *inputs;          /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */
 	size_t inputs_size;
-	char *reason;                   /* words for the last failure, or NULL */
+	char *reason;                   /* message of the last failure, or NULL */
 	int64_t complained;             /* last words in the log about the open image, like @used */
 	unsigned crashes;               /* of workers */
 	uint64_t gsym_size;             /* size of image.gsym once it was ready, else 0 */
@@ -150,7 +150,7 @@ struct images {
 	size_t inputs_bytes GUARDED_BY(&lock);      /* of all revisions */
 	uint64_t places;       /* fingerprint of where neighbours may be; set like @merged */
 	bool merged;           /* all functions that share a range are kept; set before the first file */
-	struct notify *notify; /* borrowed; told about replaced revisions */
+	struct notify *notify; /* borrowed; notified of replaced revisions */
 	/* Parks calls until their revision is open, see struct wait; set before the first request. */
 	int (*open)(void *opener, struct call *call);
 	void *opener;

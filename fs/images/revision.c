@@ -96,8 +96,8 @@ static const struct source *best_source(const struct image *image)
 }
 
 /*
- * Whether @binary may complete @debug: it has the code, was not put there by somebody else, and all who may
- * read the one may read the other.
+ * Whether @binary may complete @debug: it has the code, belongs to the same user or root, and all users who
+ * may read the one may read the other.
  */
 static bool completes(const struct source *binary, const struct source *debug)
 {

@@ -88,7 +88,7 @@ extern const struct named_context named_contexts[NAMED_CONTEXTS];
 bool context_equal(const struct context *a, const struct context *b);
 
 /*
- * What numbers mean behind the @size bytes of @path, a directory as lines of the root's q name it: an id, and
+ * What numbers mean after the @size bytes of @path, a directory as lines of the root's q name it: an id, and
  * directories below that of the image in which there is a q, as in a path. The id is the first *ret_id_size
  * bytes, and not looked at. False when there is no q in such a directory.
  */

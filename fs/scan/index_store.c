@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
 #include "convert/cache/cache_dir.h"
 
@@ -20,20 +21,6 @@ static void file_name(char name[NAME_SIZE], const char *source)
 		 (unsigned long long)XXH3_64bits(source, strlen(source)));
 }
 
-static int read_all(int fd, uint8_t *to, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = read(fd, to, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		to += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 /* The whole file, if its beginning and its size are those of an index: nothing is allocated for another. */
 static int read_index(int fd, uint8_t **ret_data, size_t *ret_size)
 {
@@ -43,7 +30,7 @@ static int read_index(int fd, uint8_t **ret_data, size_t *ret_size)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EBADMSG;
-	int err = read_all(fd, header, sizeof(header));
+	int err = read_all(fd, header, sizeof(header), 0);
 	if (!err)
 		err = index_check_header((struct span){header, sizeof(header)}, (uint64_t)st.st_size);
 	if (err)
@@ -52,7 +39,7 @@ static int read_index(int fd, uint8_t **ret_data, size_t *ret_size)
 	if (!data)
 		return -ENOMEM;
 	memcpy(data, header, sizeof(header));
-	err = read_all(fd, data + sizeof(header), (size_t)st.st_size - sizeof(header));
+	err = read_all(fd, data + sizeof(header), (size_t)st.st_size - sizeof(header), sizeof(header));
 	if (err)
 		return err;
 	*ret_size = (size_t)st.st_size;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-	PATIENCE_MS = 1000, /* a first walk that takes longer is not waited for */
+	FIRST_WALK_MS = 1000, /* a first walk that takes longer is not waited for */
 };
 
 /* The starter: does not return. A daemon that ends meanwhile has failed. */
@@ -16,7 +16,7 @@ static _Noreturn void wait_and_exit(int fd)
 	struct pollfd end = {.fd = fd, .events = POLLIN};
 	char news;
 	int n;
-	while ((n = poll(&end, 1, PATIENCE_MS)) < 0 && errno == EINTR)
+	while ((n = poll(&end, 1, FIRST_WALK_MS)) < 0 && errno == EINTR)
 		;
 	_exit(n > 0 && read(fd, &news, 1) != 1);
 }

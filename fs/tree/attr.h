@@ -30,7 +30,7 @@ void attr_image(const struct revision *rev, uint64_t ino, struct stat *ret);
 /* A file of an image. */
 void attr_image_file(const struct revision *rev, uint64_t ino, uint64_t size, struct stat *ret);
 
-/* A file that those may write who may read the image: q. Its size says nothing. */
+/* q: writable by the users who may read the image. Its size is 0. */
 void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret);
 
 /* The same in the root, where everybody may: q, log. */

@@ -28,7 +28,7 @@ struct fuse_entry_param entry_image(const struct tree *tree, struct revision *re
 	mutex_assert_held(&tree->images->lock);
 	rev->exposed = true;
 	attr_image(rev, ino_make(NODE_IMAGE, rev->number, 0), &st);
-	/* During the first scan the kernel is not told of a better source: see notify.h. */
+	/* During the first scan the kernel is not notified of a better source: see notify.h. */
 	return entry_make(tree, &st, tree->images->scanned ? TIMEOUT_FIXED : TIMEOUT_LISTING, TIMEOUT_FIXED);
 }
 

@@ -20,7 +20,7 @@ struct fuse_entry_param entry_basename(const struct tree *tree, const struct bas
 struct fuse_entry_param entry_name_link(const struct tree *tree, const struct basename *name,
 					const struct image *image);
 struct fuse_entry_param entry_path_dir(const struct tree *tree, const struct path_dir *dir);
-/* A file of by-path: @first and those behind it in its chain that are not gone, of which there is one at
+/* A file of by-path: @first and those after it in its chain that still exist, of which there is one at
  * least. */
 struct fuse_entry_param entry_path_file(const struct tree *tree, const struct path_file *first);
 /* An image of a file that has several. */

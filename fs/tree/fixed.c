@@ -96,7 +96,7 @@ static struct content *make_metrics(struct tree *tree, struct revision *dir)
 	return metrics_make(tree);
 }
 
-/* Its size changes with every read, so none is given; making it for each stat would cost those who list the
+/* Its size changes with every read, so none is given; making it for each stat would slow down listings of the
  * root. */
 static int attr_of_metrics(struct tree *tree, const struct fixed_place *at, struct stat *ret)
 {

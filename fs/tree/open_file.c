@@ -60,7 +60,8 @@ static size_t file_bytes(const struct open_file *holds)
 static int charge(struct open_file *file)
 {
 	size_t bytes = file_bytes(file);
-	if (account_is_over(file->account, ACCOUNT_FILES)) /* who may write no more can still look */
+	if (account_is_over(file->account,
+			    ACCOUNT_FILES)) /* a user over the limit can still read what is open */
 		return -ENFILE;
 	account_charge(file->account, ACCOUNT_FILES, bytes, &file->counted);
 	return 0;

@@ -18,7 +18,7 @@
 #include "gsym/base/list.h"
 
 struct open_files {
-	struct accounts *accounts; /* of those who opened them; borrowed */
+	struct accounts *accounts; /* of the users who opened them; borrowed */
 	struct mutex lock;         /* innermost; guards the list */
 	struct list all;
 };
@@ -49,7 +49,7 @@ size_t open_files_count(struct open_files *files);
  */
 int open_file_new(struct open_files *files, const struct open_file *holds, uid_t uid, struct open_file **ret);
 
-/* Streams that nobody has used for a while give back what they hold to be faster. */
+/* Streams that were not used for a while free their caches. */
 void open_files_rest(struct open_files *files);
 
 struct open_file *open_file_get(struct open_file *file);

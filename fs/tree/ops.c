@@ -1,5 +1,5 @@
 /*
- * What the kernel asks, and who answers. Callbacks are thin: they find the tree behind the request, call
+ * The FUSE operations. Callbacks are thin: they find the tree of the request, call
  * one function and reply once.
  *
  * Left out on purpose, because without a function libfuse answers ENOSYS and the kernel never asks again:

@@ -59,7 +59,7 @@ static int in_root(struct call *call, struct fuse_entry_param *ret)
 
 /* ---- In xx, as .build-id has it ---- */
 
-/* The whole rest of an id, with ".debug" behind it or not. */
+/* The whole rest of an id, with or without the suffix ".debug". */
 static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 {
 	static const char suffix[] = ".debug";
@@ -85,7 +85,7 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 
 /* ---- In by-name ---- */
 
-/* Until a scan is done nobody knows that a name does not exist. */
+/* Before the end of the first scan it is not known that a name does not exist. */
 static int absent(struct images *images, struct call *call) REQUIRES(&images->lock)
 {
 	return images->scanned ? images->absent : images_await(images, "", &call->wait);
@@ -259,7 +259,7 @@ static int in_loaded_context(struct call *call, struct fuse_entry_param *ret)
 	return node.is == NODE_IS_CONTEXT ? in_context(call, node.revision, &node.context, ret) : -ENOTDIR;
 }
 
-/* ---- "." and "..", which only those ask for who came by a file handle and not by a path ---- */
+/* ---- "." and "..", looked up only for file handles (NFS), not for paths ---- */
 
 /* With images.lock. The first file of a chain stands for the directory of all of them. */
 static uint64_t path_parent(const struct path_tree *paths, uint64_t ino)
