@@ -1,6 +1,6 @@
 /*
- * The FUSE operations. Callbacks are thin: they find the tree of the request, call
- * one function and reply once.
+ * The FUSE operations. Callbacks are thin: they find the tree of the request, call one function and reply
+ * once.
  *
  * Left out on purpose, because without a function libfuse answers ENOSYS and the kernel never asks again:
  * flush (it would come with every close), getxattr and listxattr (with every file of ls -l), access.

@@ -356,6 +356,25 @@ class InterfaceTest(MountTest):
             with self.subTest(rows[0]):
                 self.check(rows)
 
+    def test_manuals_name_every_node(self):
+        """What the root and an image list beside ids and contexts is in gsymfs(1) and in the grammar of gsym(5)."""
+        docs = os.path.join(os.path.dirname(mount_harness.HERE), os.pardir, "docs")
+        with open(os.path.join(docs, "gsymfs.1")) as page:
+            tree = page.read().split(".Ss The tree\n")[1].split("\n.Ss ")[0]
+        with open(os.path.join(docs, "gsym.5")) as page:
+            grammar = page.read().split(".Sh NAMES BELOW A MOUNT\n")[1].split(".Ed")[0]
+        contents(os.path.join(self.image(self.known["e"]), self.known["a"]))  # now image.gsym and the tables are listed
+        wrong = []
+        for place, directory in (("", self.mnt), ("Ar id Ns Pa /", self.image(self.known["e"]))):
+            for name in os.listdir(directory):
+                if re.fullmatch(r"(xxh3-)?[0-9a-f]+", name):
+                    continue
+                if not re.search(r"^\.It (.* )?(Pa )?%s%s\b" % (re.escape(place), re.escape(name)), tree, re.M):
+                    wrong.append("gsymfs(1) does not describe " + place + name)
+                if not {'"%s"' % name, '"%s/"' % name, '"%s"' % name.partition(".")[0]} & set(grammar.split()):
+                    wrong.append("the grammar of gsym(5) does not know " + place + name)
+        self.assertEqual(wrong, [])
+
     def test_unknown_is_printed(self):
         self.remount(self.daemons[-1], "unknown=print").wait_scanned()
         self.check([("cat %s/0x1 %s/base/0x5000/0x1" % (T, T), UNKNOWN * 2), ("stat -c %%s %s/0x1" % T, "%d\n" % len(UNKNOWN)),

@@ -4,8 +4,7 @@
  * Names are demangled when they are read, never when they are stored. What a name means is taken from its
  * prefix: C++ (_Z), Rust (_R, and _ZN...17h<hash>E), D (_D). The text follows llvm-symbolizer's style where
  * libiberty's differs: ">>" closes nested templates, lambdas are 'lambda', and a clone suffix is " (.cold)".
- * A stub
- * "_Z1fv@plt" is "f()@plt", as objdump prints it.
+ * A stub "_Z1fv@plt" is "f()@plt", as objdump prints it.
  */
 #ifndef GSYM_RENDER_DEMANGLE_DEMANGLE_H
 #define GSYM_RENDER_DEMANGLE_DEMANGLE_H
