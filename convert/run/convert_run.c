@@ -23,6 +23,7 @@
 #include "convert/run/verdict.h"
 #include "convert/run/share.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/invariant.h"
 
 enum {
 	READING_PER_CENT = 95, /* share of the progress; the rest is writing */
@@ -309,6 +310,7 @@ void convert_run(const struct converter *converter, const struct convert_request
 	};
 	if (job_prepare(&job) == 0 && !share_take(&job)) {
 		work(&job);
+		invariant(!ret->handle == (ret->verdict != VERDICT_READY));
 		ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
 		ret->offer = ret->verdict == VERDICT_READY ? share_offer(&job) : NULL;
 	}

@@ -228,7 +228,7 @@ class CacheTest(MountTest):
         """What a worker read of a file that changed meanwhile, size and mtime or not, is not published."""
         gate = Gate(self)
         gate.shut()
-        self.mount("worker=" + gate.worker)
+        daemon = self.mount("worker=" + gate.worker)
         reader = self.reader(self.id, self.address)
         gate.wait_started()
         before = os.stat(self.path)
@@ -242,6 +242,10 @@ class CacheTest(MountTest):
         self.assertIn("geo::point::norm", out)
         self.assertEqual(len(gate.started()), 2)
         self.assertEqual(len(self.cached()), 1)
+        self.assertEqual(daemon.log().count("converted '"), 1)
+        metrics = self.read("metrics")
+        for result, count in (("ok", 1), ("replaced", 1)):
+            self.assertRegex(metrics, r'(?m)^gsymfs_conversions_total\{result="%s"\} %d$' % (result, count))
 
     def make_unconvertible(self, path):
         """An ELF file with an id and nothing else to tell."""
