@@ -11,6 +11,7 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -473,6 +474,24 @@ while True:
 
 def is_root():
     return os.geteuid() == 0
+
+
+# Kinds of entries of an access control list (acl_e_tag of linux/posix_acl.h).
+USER_OBJ, USER, GROUP_OBJ, MASK, OTHERS = 1, 2, 4, 0x10, 0x20
+
+
+def acl(*entries):
+    """The value of system.posix_acl_access: (kind, permissions) each, and the number of a named user."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *(*e, 0xffffffff)[:3]) for e in entries)
+
+
+def set_acl(path, value):
+    """False where the file system has no access control lists."""
+    try:
+        os.setxattr(path, "system.posix_acl_access", value)
+    except OSError:
+        return False
+    return True
 
 
 class FileHandle(ctypes.Structure):

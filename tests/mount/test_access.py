@@ -7,15 +7,16 @@ import os
 import pwd
 import shutil
 import stat
-import struct
 
 import mount_harness
-from mount_harness import GSYM, GSYMFS, MountTest, contents, run, tool
+from mount_harness import (GROUP_OBJ, GSYM, GSYMFS, MASK, OTHERS, USER, USER_OBJ, MountTest, acl, contents, run, set_acl,
+                           tool)
 
-OWNER, MEMBER, NAMED, OTHER = 61001, 61002, 61003, 61004  # user ids; MEMBER is in the group of OWNER
-GROUP, NOBODY = 61001, 61999
-USERS = {"root": (0, 0), "owner": (OWNER, GROUP), "member": (MEMBER, GROUP), "named": (NAMED, NOBODY),
-         "other": (OTHER, NOBODY)}
+OWNER, MEMBER, NAMED, OTHER, JOINED = 61001, 61002, 61003, 61004, 61005  # user ids
+GROUP, ANOTHER, NOBODY = 61001, 61998, 61999
+# User id, group and supplementary groups; MEMBER and JOINED are in the group of OWNER.
+USERS = {"root": (0, 0, []), "owner": (OWNER, GROUP, []), "member": (MEMBER, GROUP, []), "named": (NAMED, NOBODY, []),
+         "other": (OTHER, NOBODY, [ANOTHER]), "joined": (JOINED, NOBODY, [ANOTHER, GROUP])}
 
 
 def attempt(how, path):
@@ -36,21 +37,14 @@ def attempt(how, path):
         return error.errno
 
 
-def acl(*entries):
-    """The value of system.posix_acl_access: (kind, permissions, number) each."""
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries)
-
-
-NONE = 0xffffffff
-USER_OBJ, USER, GROUP_OBJ, MASK, OTHERS = 1, 2, 4, 0x10, 0x20
-OPENED = acl((USER_OBJ, 6, NONE), (USER, 4, NAMED), (GROUP_OBJ, 0, NONE), (MASK, 4, NONE), (OTHERS, 0, NONE))
-CLOSED = acl((USER_OBJ, 6, NONE), (USER, 0, NAMED), (GROUP_OBJ, 4, NONE), (MASK, 4, NONE), (OTHERS, 4, NONE))
-NO_SEARCH = acl((USER_OBJ, 7, NONE), (USER, 0, NAMED), (GROUP_OBJ, 5, NONE), (MASK, 5, NONE), (OTHERS, 5, NONE))
+OPENED = acl((USER_OBJ, 6), (USER, 4, NAMED), (GROUP_OBJ, 0), (MASK, 4), (OTHERS, 0))
+CLOSED = acl((USER_OBJ, 6), (USER, 0, NAMED), (GROUP_OBJ, 4), (MASK, 4), (OTHERS, 4))
+NO_SEARCH = acl((USER_OBJ, 7), (USER, 0, NAMED), (GROUP_OBJ, 5), (MASK, 5), (OTHERS, 5))
 
 # Name: mode of the file, of its directory, its list and the directory's; who may read besides root.
 FILES = {
-    "open": (0o644, 0o755, None, None, {"owner", "member", "named", "other"}),
-    "group": (0o640, 0o755, None, None, {"owner", "member"}),
+    "open": (0o644, 0o755, None, None, {"owner", "member", "named", "other", "joined"}),
+    "group": (0o640, 0o755, None, None, {"owner", "member", "joined"}),
     "private": (0o600, 0o755, None, None, {"owner"}),
     "closed": (0o000, 0o755, None, None, set()),
     "not-the-group": (0o604, 0o755, None, None, {"owner", "named", "other"}),
@@ -77,13 +71,6 @@ class AccessTest(MountTest):
         self.at = self.data.find(bytes.fromhex(mount_harness.build_id(path)))
         os.unlink(path)
 
-    def set_list(self, path, value):
-        try:
-            os.setxattr(path, "system.posix_acl_access", value)
-        except OSError:
-            return False
-        return True
-
     def make(self, name, number, mode, dir_mode, file_list, dir_list):
         """The id of a file in a directory of its own; None where there are no lists."""
         id = (b"%020d" % number)[::-1]  # unique from the beginning
@@ -95,16 +82,16 @@ class AccessTest(MountTest):
         for p, m in ((path, mode), (where, dir_mode)):
             os.chown(p, OWNER, GROUP)
             os.chmod(p, m)
-        lists = [self.set_list(p, value) for p, value in ((path, file_list), (where, dir_list)) if value]
+        lists = [set_acl(p, value) for p, value in ((path, file_list), (where, dir_list)) if value]
         return id.hex() if all(lists) else None
 
     def as_user(self, user, attempts):
         """What each of these (how, path) gives @user: an errno, 0, or an answer."""
-        uid, gid = USERS[user]
+        uid, gid, groups = USERS[user]
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
-            os.setgroups([])
+            os.setgroups(groups)
             os.setgid(gid)
             os.setuid(uid)
             with open(writing, "w") as out:

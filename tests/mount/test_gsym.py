@@ -6,9 +6,10 @@ import os
 import random
 import shutil
 import sys
+import unittest
 
 import mount_harness
-from mount_harness import GSYM, MountTest, contents, run, tool
+from mount_harness import GSYM, MountTest, contents, is_root, run, tool
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -84,6 +85,20 @@ class GsymTest(MountTest):
         self.assertEqual(self.read(self.id, self.address), "beside at /g.c:9\n")
         self.assertTrue(self.status(self.id)["binary"].endswith("/sample"))
         self.assertNotIn("its UUID is not", daemon.log())
+
+    @unittest.skipUnless(is_root(), "only root can give files away")
+    def test_of_another_user(self):
+        """PROGRAM.gsym of a user who is neither the program's owner nor root does not answer in its place."""
+        for program, gsym, wanted in ((12345, 54321, "geo::point::norm"), (12345, 12345, "from_gsym"),
+                                      (12345, 0, "from_gsym"), (0, 12345, "geo::point::norm")):
+            with self.subTest(program=program, gsym=gsym):
+                self.put("sample.gsym")
+                os.chown(self.binary, program, program)
+                os.chown(self.binary + ".gsym", gsym, gsym)
+                daemon = self.mount()
+                daemon.wait_scanned()
+                self.assertIn(wanted, self.read(self.id, self.address))
+                self.assertEqual(daemon.stop(), 0)
 
     def test_of_another_build(self):
         other = "ff" * 20

@@ -8,7 +8,8 @@ import shutil
 import unittest
 
 import mount_harness
-from mount_harness import NO_LINES, SampleTest, run, tool, wait_until
+from mount_harness import (GROUP_OBJ, MASK, NO_LINES, OTHERS, USER, USER_OBJ, SampleTest, acl, run, set_acl, tool,
+                           wait_until)
 
 
 class NeighbourTest(SampleTest):
@@ -198,6 +199,38 @@ class NeighbourTest(SampleTest):
         self.mount(cache=os.path.join(self.dir, "cache-other"))
         self.assertNoLines()
 
+    @unittest.skipIf(os.getuid() != 0, "only root can give files away")
+    def test_what_a_list_denies(self):
+        """A debug file that an access control list closes to one user tells nobody anything, whatever its mode says."""
+        self.separate(self.by_id)
+        denied = acl((USER_OBJ, 6), (USER, 0, 12345), (GROUP_OBJ, 4), (MASK, 4), (OTHERS, 4))
+        if not set_acl(self.by_id, denied):
+            self.skipTest("the file system has no access control lists")
+        self.assertEqual(os.stat(self.by_id).st_mode & 0o777, 0o644)
+        daemon = self.mount()
+        self.assertNoLines()
+        self.assertNotIn("uses", self.status(self.id))
+        self.assertEqual(daemon.stop(), 0)
+        os.chmod(self.path, 0o600)  # root's alone, like what the list leaves of the debug file
+        self.mount(cache=self.new_cache())
+        self.assertLines()
+
+    @unittest.skipIf(os.getuid() != 0, "only root can give files away")
+    def test_what_the_group_may_not_read(self):
+        """A debug file of the same owner and group, closed to others only."""
+        self.separate(self.by_id)
+        os.chmod(self.by_id, 0o640)
+        daemon = self.mount()
+        self.assertNoLines()
+        self.assertEqual(daemon.stop(), 0)
+        os.chmod(self.path, 0o640)
+        daemon = self.mount(cache=self.new_cache())
+        self.assertLines()
+        self.assertEqual(daemon.stop(), 0)
+        os.chown(self.path, 0, 12345)
+        self.mount()
+        self.assertNoLines()
+
     def test_names_that_lead_into_the_mount(self):
         """The daemon would wait for itself."""
         mnt = os.path.join(self.source, "mnt")
@@ -238,6 +271,21 @@ class NeighbourTest(SampleTest):
         daemon.wait_scanned()
         self.assertNotIn("binary", self.status(self.id))
         self.assertLines()
+
+    def test_a_binary_that_fewer_may_read_does_not(self):
+        """All who may read the debug file would learn what the program's linkage tables and symbols say."""
+        debug = os.path.join(self.source, "sample.debug")
+        self.separate(debug, strip="--strip-all")
+        os.chmod(self.path, 0o600)
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertNotIn("binary", self.status(self.id))
+        self.assertLines()
+        self.assertEqual(daemon.stop(), 0)
+        os.chmod(debug, 0o600)
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertEqual(self.status(self.id)["binary"], self.path)
 
 
 if __name__ == "__main__":

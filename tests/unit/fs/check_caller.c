@@ -1,0 +1,155 @@
+/*
+ * Who may read an image through a file that answers for all: the caller's user and all groups, as the kernel
+ * decides.
+ */
+#include "fs/images/caller.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+enum { OWNER = 1, MEMBER, OWN_GROUP = 11, FILE_GROUP, GROUPS = 4, TOO_MANY = 65537 };
+
+/* ---- The request, in place of libfuse's ---- */
+
+static struct fuse_ctx context;
+static gid_t groups[GROUPS];
+static int n_groups[2]; /* what the first and the second question are told */
+static unsigned questions;
+
+const struct fuse_ctx *fuse_req_ctx(fuse_req_t req)
+{
+	(void)req;
+	return &context;
+}
+
+int fuse_req_getgroups(fuse_req_t req, int size, gid_t list[])
+{
+	(void)req;
+	assert_true(questions < 2);
+	assert_true(questions > 0 || size == 0);
+	if (size)
+		memcpy(list, groups, (size_t)(size < GROUPS ? size : GROUPS) * sizeof(*groups));
+	return n_groups[questions++];
+}
+
+static struct caller ask(uid_t uid, int first, int second)
+{
+	context.uid = uid;
+	context.gid = OWN_GROUP;
+	n_groups[0] = first;
+	n_groups[1] = second;
+	questions = 0;
+	return caller_of(NULL);
+}
+
+/* ---- Whose groups ---- */
+
+static void all_groups(void **state)
+{
+	(void)state;
+	for (gid_t i = 0; i < GROUPS; i++)
+		groups[i] = 100 + i;
+	struct caller caller = ask(MEMBER, GROUPS, GROUPS);
+	assert_int_equal(caller.uid, MEMBER);
+	assert_int_equal(caller.gid, OWN_GROUP);
+	assert_int_equal(caller.n_groups, GROUPS);
+	assert_memory_equal(caller.groups, groups, sizeof(groups));
+	caller_deinit(&caller);
+	assert_null(caller.groups);
+}
+
+/* Groups can come and go between the questions. */
+static void as_many_as_there_are(void **state)
+{
+	(void)state;
+	struct caller caller = ask(MEMBER, 2, GROUPS);
+	assert_int_equal(caller.n_groups, 2);
+	caller_deinit(&caller);
+	caller = ask(MEMBER, GROUPS, 1);
+	assert_int_equal(caller.n_groups, 1);
+	caller_deinit(&caller);
+	caller = ask(MEMBER, 1, 1);
+	assert_int_equal(caller.n_groups, 1);
+	caller_deinit(&caller);
+}
+
+static void none_when_unknown(void **state)
+{
+	static const int answers[][2] = {
+		{0, 0}, {-ENOSYS, 0}, {TOO_MANY, TOO_MANY}, {GROUPS, 0}, {GROUPS, -ENOENT}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct caller caller = ask(MEMBER, answers[i][0], answers[i][1]);
+		assert_int_equal(caller.n_groups, 0);
+		assert_null(caller.groups);
+		caller_deinit(&caller);
+	}
+	struct caller root = ask(0, GROUPS, GROUPS);
+	assert_int_equal(questions, 0); /* root's do not matter */
+	caller_deinit(&root);
+}
+
+/* ---- Who may read ---- */
+
+/* Only the first class that applies counts. */
+static mode_t class_of(const struct caller *caller, bool in_group)
+{
+	return caller->uid == OWNER ? S_IRUSR : in_group ? S_IRGRP : S_IROTH;
+}
+
+static void every_mode(const struct caller *caller, bool in_group)
+{
+	for (mode_t mode = 0; mode <= 0777; mode++) {
+		struct source source = {.uid = OWNER, .gid = FILE_GROUP, .mode = mode};
+		bool want = caller->uid == 0 || (mode & class_of(caller, in_group));
+		if (caller_may_read(caller, &source) != want)
+			fail_msg("user %u, %s group, mode %o: %s", caller->uid,
+				 in_group ? "in the" : "not in the", mode, want ? "refused" : "allowed");
+	}
+}
+
+static void classes(void **state)
+{
+	static const uid_t users[] = {0, OWNER, MEMBER};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+		struct caller caller = {.uid = users[i], .gid = OWN_GROUP};
+		every_mode(&caller, false);
+		caller.gid = FILE_GROUP;
+		every_mode(&caller, true);
+	}
+}
+
+/* A supplementary group counts like the own one, wherever it stands. */
+static void supplementary_groups(void **state)
+{
+	(void)state;
+	for (int at = 0; at < GROUPS; at++) {
+		gid_t list[GROUPS] = {100, 101, 102, 103};
+		struct caller caller = {.uid = MEMBER, .gid = OWN_GROUP, .groups = list, .n_groups = GROUPS};
+		every_mode(&caller, false);
+		list[at] = FILE_GROUP;
+		every_mode(&caller, true);
+		caller.n_groups = at;
+		every_mode(&caller, false);
+		caller.uid = OWNER;
+		caller.n_groups = GROUPS;
+		every_mode(&caller, true);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_groups),           cmocka_unit_test(as_many_as_there_are),
+		cmocka_unit_test(none_when_unknown),    cmocka_unit_test(classes),
+		cmocka_unit_test(supplementary_groups),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

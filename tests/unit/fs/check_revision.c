@@ -1,0 +1,462 @@
+/* Which files stand for an image, whose files may take the place of others, and who may read the result. */
+#include "fs/images/catalogue.h"
+#include "fs/images/image_find.h"
+#include "fs/images/revision.h"
+#include "fs/sys/notify.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define ID "0123456789abcdef"
+
+enum { OWNER = 1000, GROUP = 1000, STRANGER = 2000 };
+
+struct fixture {
+	struct images images;
+	struct notify notify;
+	uint32_t top, pass;
+	ino_t ino;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *room = calloc(1, sizeof(*room));
+	const struct path_attr attr = {.mode = 0555};
+	notify_init(&room->notify);
+	images_init(&room->images, &room->notify);
+	room->top = images_add_directory(&room->images, PATH_NONE, "", &attr);
+	room->pass = 1;
+	*state = room;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *room = *state;
+	images_deinit(&room->images);
+	notify_deinit(&room->notify);
+	free(room);
+	return 0;
+}
+
+/* ---- Files to choose from ---- */
+
+static struct source file(const char *path, enum richness richness)
+{
+	return (struct source){
+		.path = (char *)path,
+		.uid = OWNER,
+		.gid = GROUP,
+		.mode = 0444,
+		.richness = richness,
+		.kind = IMAGE_ELF,
+		.arch = "x86_64",
+	};
+}
+
+static struct source debug(void)
+{
+	return file("debug", SOURCE_DWARF);
+}
+
+/* With @richness DWARF as it was linked, with symbols only as it is installed. */
+static struct source program(enum richness richness)
+{
+	struct source s = file("program", richness);
+	s.has_text = true;
+	return s;
+}
+
+static struct source beside(void)
+{
+	struct source s = file("program.gsym", SOURCE_GSYM);
+	s.kind = IMAGE_GSYM_FILE;
+	s.arch[0] = 0;
+	return s;
+}
+
+/* The file @base with other attributes: assignments to members of @w. */
+#define WITH(base, ...)                 \
+	({                              \
+		struct source w = base; \
+		__VA_ARGS__;            \
+		w;                      \
+	})
+
+static void put(struct fixture *room, struct source s)
+{
+	struct list woken;
+	list_init(&woken);
+	s.pass = room->pass;
+	const struct finding finding = {.id = ID, .at = {s.path, room->top, true, room->pass}, .source = s};
+	assert_int_equal(images_add(&room->images, &finding, &woken), 0);
+}
+
+/* A file with an inode of its own. */
+static void put_new(struct fixture *room, struct source s)
+{
+	s.ino = ++room->ino;
+	put(room, s);
+}
+
+static struct revision *current(struct fixture *room)
+{
+	mutex_lock(&room->images.lock);
+	struct image *image = images_find(&room->images, ID);
+	struct revision *rev = image ? image->revision : NULL;
+	mutex_unlock(&room->images.lock);
+	return rev;
+}
+
+static void expect(struct fixture *room, const char *source, const char *binary)
+{
+	const struct revision *rev = current(room);
+	assert_non_null(rev);
+	assert_string_equal(rev->source.path, source);
+	if (binary)
+		assert_string_equal(rev->binary.path ? rev->binary.path : "none", binary);
+	else
+		assert_null(rev->binary.path);
+}
+
+/* What two files make of the image, in either order. */
+static void pair(struct source a, struct source b, const char *source, const char *binary)
+{
+	for (int swapped = 0; swapped < 2; swapped++) {
+		void *room = NULL;
+		set_up(&room);
+		put_new(room, swapped ? b : a);
+		put_new(room, swapped ? a : b);
+		expect(room, source, binary);
+		tear_down(&room);
+	}
+}
+
+static void scanned(struct fixture *room, int err)
+{
+	struct list woken;
+	list_init(&woken);
+	images_scanned(&room->images, room->pass++, err, &woken);
+}
+
+/* ---- A debug file and its program ---- */
+
+static void program_completes(void **state)
+{
+	(void)state;
+	pair(debug(), program(SOURCE_SYMBOLS), "debug", "program");
+	pair(debug(), WITH(program(SOURCE_SYMBOLS), w.uid = 0), "debug", "program");
+	pair(WITH(debug(), strcpy(w.arch, "")), program(SOURCE_SYMBOLS), "debug", "program");
+	pair(debug(), WITH(program(SOURCE_SYMBOLS), w.uid = STRANGER), "debug", NULL);
+	pair(WITH(debug(), w.uid = 0), program(SOURCE_SYMBOLS), "debug", NULL);
+	pair(debug(), WITH(program(SOURCE_SYMBOLS), w.has_text = false), "debug", NULL);
+	pair(debug(), WITH(program(SOURCE_SYMBOLS), strcpy(w.arch, "i386")), "debug", NULL);
+	pair(WITH(debug(), w.has_text = true), program(SOURCE_SYMBOLS), "debug", NULL);
+}
+
+/* What readers of the debug file learn of the program they may read there, too. */
+static void program_that_fewer_may_read(void **state)
+{
+	(void)state;
+	pair(debug(), WITH(program(SOURCE_SYMBOLS), w.mode = 0400), "debug", NULL);
+	pair(debug(), WITH(program(SOURCE_SYMBOLS), w.mode = 0440), "debug", NULL);
+	pair(debug(), WITH(program(SOURCE_SYMBOLS), w.mode = 0404), "debug", NULL);
+	pair(WITH(debug(), w.mode = 0440), WITH(program(SOURCE_SYMBOLS), w.mode = 0440, w.gid = GROUP + 1),
+	     "debug", NULL);
+	pair(WITH(debug(), w.mode = 0440), WITH(program(SOURCE_SYMBOLS), w.mode = 0440), "debug", "program");
+	pair(WITH(debug(), w.mode = 0400), WITH(program(SOURCE_SYMBOLS), w.mode = 0400), "debug", "program");
+	pair(WITH(debug(), w.mode = 0400), WITH(program(SOURCE_SYMBOLS), w.mode = 0400, w.uid = 0), "debug",
+	     NULL);
+}
+
+/* ---- GSYM beside the program ---- */
+
+static void gsym_beside_the_program(void **state)
+{
+	(void)state;
+	pair(program(SOURCE_DWARF), beside(), "program.gsym", "program");
+	/* Taken without the program, which belongs to another user than the GSYM. */
+	pair(program(SOURCE_DWARF), WITH(beside(), w.uid = 0), "program.gsym", NULL);
+	pair(program(SOURCE_DWARF), WITH(beside(), w.uid = STRANGER), "program", NULL);
+	pair(WITH(program(SOURCE_DWARF), w.uid = 0), beside(), "program", NULL);
+	pair(program(SOURCE_DWARF), WITH(beside(), w.path = (char *)"other.gsym"), "program", NULL);
+	pair(program(SOURCE_DWARF), WITH(beside(), w.path = (char *)"program.gsyms"), "program", NULL);
+	pair(program(SOURCE_DWARF), WITH(beside(), w.kind = IMAGE_ELF), "program", NULL);
+	pair(debug(), WITH(beside(), w.path = (char *)"debug.gsym"), "debug", NULL); /* no program */
+}
+
+static void gsym_beside_a_stripped_program(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	put_new(room, program(SOURCE_SYMBOLS));
+	put_new(room, beside());
+	expect(room, "program.gsym", "program");
+}
+
+static void strangers_gsym_beside_a_stripped_program(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	put_new(room, program(SOURCE_SYMBOLS));
+	put_new(room, WITH(beside(), w.uid = STRANGER));
+	expect(room, "debug", "program");
+}
+
+/* ---- Which is best ---- */
+
+static void richest_first(void **state)
+{
+	(void)state;
+	for (int a = SOURCE_BARE; a <= SOURCE_DWARF; a++)
+		for (int b = SOURCE_BARE; b < a; b++)
+			pair(file("z", (enum richness)a), file("a", (enum richness)b), "z", NULL);
+}
+
+static void copies_do_not_replace_each_other(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, WITH(debug(), w.path = (char *)"m"));
+	put_new(room, WITH(debug(), w.path = (char *)"z"));
+	put_new(room, WITH(debug(), w.path = (char *)"a"));
+	expect(room, "m", NULL);
+	scanned(room, 0);
+	put(room, WITH(debug(), w.path = (char *)"z", w.ino = 2));
+	put(room, WITH(debug(), w.path = (char *)"a", w.ino = 3));
+	scanned(room, 0);
+	expect(room, "a", NULL);
+}
+
+/* ---- Changes ---- */
+
+/* The next scan sees the one file so: whether it is another revision then. */
+static bool is_replaced(struct fixture *room, struct source s)
+{
+	struct revision *old = current(room);
+	old->exposed = true;
+	s.ino = 1;
+	put(room, s);
+	scanned(room, 0);
+	struct revision *now = current(room);
+	assert_int_equal(old->stale, old != now);
+	if (old != now)
+		assert_string_not_equal(old->key.text, now->key.text);
+	return old != now;
+}
+
+static void what_makes_another_revision(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	scanned(room, 0);
+	assert_false(is_replaced(room, debug()));
+	assert_true(is_replaced(room, WITH(debug(), w.mode = 0400)));
+	assert_false(is_replaced(room, WITH(debug(), w.mode = 0400)));
+	assert_true(is_replaced(room, WITH(debug(), w.mode = 0400, w.uid = 0)));
+	assert_true(is_replaced(room, WITH(debug(), w.mode = 0400, w.uid = 0, w.gid = 0)));
+	assert_true(is_replaced(room, WITH(debug(), w.size = 1)));
+	assert_true(is_replaced(room, WITH(debug(), w.size = 1, w.mtime_ns = 1)));
+	assert_true(is_replaced(room, WITH(debug(), w.size = 1, w.mtime_ns = 1, w.ctime_ns = 1)));
+	assert_false(is_replaced(room, WITH(debug(), w.size = 1, w.mtime_ns = 1, w.ctime_ns = 1)));
+}
+
+static void program_that_changes(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	put_new(room, program(SOURCE_SYMBOLS));
+	scanned(room, 0);
+	struct revision *old = current(room);
+	old->exposed = true;
+	put(room, WITH(debug(), w.ino = 1));
+	put(room, WITH(program(SOURCE_SYMBOLS), w.ino = 2, w.ctime_ns = 1));
+	scanned(room, 0);
+	assert_true(old->stale);
+	assert_string_not_equal(old->key.text, current(room)->key.text);
+}
+
+/* The kernel has not seen it yet: the same revision stands for other files, with another key. */
+static void unseen_revision_is_changed_in_place(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, program(SOURCE_SYMBOLS));
+	struct revision *old = current(room);
+	struct cache_key key = old->key;
+	put_new(room, debug());
+	assert_ptr_equal(current(room), old);
+	assert_string_not_equal(old->key.text, key.text);
+	assert_false(old->stale);
+	expect(room, "debug", "program");
+}
+
+static void files_that_go(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	put_new(room, program(SOURCE_SYMBOLS));
+	scanned(room, 0);
+	scanned(room, -EIO); /* what an incomplete scan did not see may be there */
+	expect(room, "debug", "program");
+	put(room, WITH(program(SOURCE_SYMBOLS), w.ino = 2));
+	scanned(room, 0);
+	expect(room, "program", NULL);
+	scanned(room, 0);
+	assert_null(current(room));
+}
+
+/* ---- Hard links ---- */
+
+/* Who reaches the file by one of its paths may read it; known at the end of the scan that saw them all. */
+static void permissions_of_all_paths(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, WITH(debug(), w.mode = 0400));
+	put(room, WITH(debug(), w.ino = 1, w.mode = 0444));
+	assert_int_equal(current(room)->source.mode, 0400);
+	scanned(room, 0);
+	assert_int_equal(current(room)->source.mode, 0444);
+	put(room, WITH(debug(), w.ino = 1, w.mode = 0400)); /* its other path may be yet to come */
+	assert_int_equal(current(room)->source.mode, 0444);
+	scanned(room, 0);
+	assert_int_equal(current(room)->source.mode, 0400);
+}
+
+/* A file that was changed is closed at once, not at the end of the scan. */
+static void permissions_of_a_changed_file(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	scanned(room, 0);
+	put(room, WITH(debug(), w.ino = 1, w.mode = 0400, w.ctime_ns = 1));
+	assert_int_equal(current(room)->source.mode, 0400);
+	put(room, WITH(debug(), w.ino = 1, w.mode = 0400, w.ctime_ns = 1));
+	scanned(room, -EIO);
+	assert_int_equal(current(room)->source.mode, 0400);
+}
+
+/* ---- Use ---- */
+
+static int use(struct fixture *room, struct wait *ret_wait)
+{
+	struct handle *handle;
+	*ret_wait = (struct wait){.revision = NULL};
+	return revision_use(&room->images, current(room), &handle, ret_wait);
+}
+
+static void settle_failed(struct fixture *room, int err, int64_t again)
+{
+	struct revision *rev = current(room);
+	mutex_lock(&room->images.lock);
+	revision_set_state(&room->images, rev, STATE_OPENING);
+	revision_set_failed(&room->images, rev, err, "reason");
+	rev->again = again;
+	mutex_unlock(&room->images.lock);
+}
+
+static void waits(void **state)
+{
+	struct fixture *room = *state;
+	struct wait wait;
+	put_new(room, program(SOURCE_SYMBOLS));
+	assert_int_equal(use(room, &wait), -EAGAIN); /* the scan may find its debug file */
+	assert_null(wait.revision);
+	assert_string_equal(wait.id, ID);
+	scanned(room, 0);
+	assert_int_equal(use(room, &wait), -EAGAIN);
+	assert_ptr_equal(wait.revision, current(room));
+}
+
+static void failures(void **state)
+{
+	struct fixture *room = *state;
+	struct wait wait;
+	put_new(room, debug());
+	settle_failed(room, -EFBIG, 0);
+	assert_int_equal(use(room, &wait), -EFBIG);
+	assert_string_equal(current(room)->reason, "reason");
+	assert_int_equal(current(room)->state, STATE_FAILED);
+	current(room)->again = INT64_MAX;
+	assert_int_equal(use(room, &wait), -EFBIG);
+	current(room)->again = 1;
+	assert_int_equal(use(room, &wait), -EAGAIN);
+	assert_int_equal(current(room)->state, STATE_COLD);
+	settle_failed(room, 0, 0); /* to be tried again at once */
+	assert_int_equal(use(room, &wait), -EAGAIN);
+	current(room)->stale = true;
+	assert_int_equal(use(room, &wait), -ESTALE);
+}
+
+/* What failed images remember is bounded, and given back. */
+static void inputs_are_bounded(void **state)
+{
+	struct fixture *room = *state;
+	enum { MANY = 40 << 20 };
+	put_new(room, debug());
+	struct revision *rev = current(room);
+	mutex_lock(&room->images.lock);
+	for (int i = 0; i < 3; i++) {
+		char *inputs = malloc(MANY + 1);
+		memset(inputs, 'x', MANY);
+		inputs[MANY] = 0;
+		revision_set_inputs(&room->images, rev, inputs);
+		assert_non_null(rev->inputs);
+		assert_int_equal(room->images.inputs_bytes, MANY);
+	}
+	struct revision other = {.image = rev->image};
+	char *inputs = malloc(MANY + 1);
+	memset(inputs, 'x', MANY);
+	inputs[MANY] = 0;
+	revision_set_inputs(&room->images, &other, inputs);
+	assert_null(other.inputs);
+	assert_int_equal(room->images.inputs_bytes, MANY);
+	revision_set_inputs(&room->images, rev, NULL);
+	assert_int_equal(room->images.inputs_bytes, 0);
+	mutex_unlock(&room->images.lock);
+}
+
+/* ---- Complaints ---- */
+
+static void one_complaint_a_minute(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	struct revision *rev = current(room);
+	assert_true(revision_complain(&room->images, rev, "first"));
+	assert_false(revision_complain(&room->images, rev, "second"));
+	assert_string_equal(rev->reason, "second");
+	rev->complained -= 60;
+	assert_true(revision_complain(&room->images, rev, "third"));
+	rev->complained = INT64_MAX; /* the clock was set back */
+	assert_true(revision_complain(&room->images, rev, "fourth"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(program_completes),
+		cmocka_unit_test(program_that_fewer_may_read),
+		cmocka_unit_test(gsym_beside_the_program),
+		TEST(gsym_beside_a_stripped_program),
+		TEST(strangers_gsym_beside_a_stripped_program),
+		cmocka_unit_test(richest_first),
+		TEST(copies_do_not_replace_each_other),
+		TEST(what_makes_another_revision),
+		TEST(program_that_changes),
+		TEST(unseen_revision_is_changed_in_place),
+		TEST(files_that_go),
+		TEST(permissions_of_all_paths),
+		TEST(permissions_of_a_changed_file),
+		TEST(waits),
+		TEST(failures),
+		TEST(inputs_are_bounded),
+		TEST(one_complaint_a_minute),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
