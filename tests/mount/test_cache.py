@@ -4,6 +4,7 @@
 import errno
 import glob
 import os
+import resource
 import sys
 
 import mount_harness
@@ -246,6 +247,21 @@ class CacheTest(MountTest):
         metrics = self.read("metrics")
         for result, count in (("ok", 1), ("replaced", 1)):
             self.assertRegex(metrics, r'(?m)^gsymfs_conversions_total\{result="%s"\} %d$' % (result, count))
+
+    def test_limit_of_file_size(self):
+        """A conversion that fits but for the trailer fails; SIGXFSZ does not end the daemon."""
+        daemon = self.mount()
+        size = os.stat(os.path.join(self.image(self.id), "image.gsym")).st_size
+        self.assertEqual(daemon.stop(), 0)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 8, hard))
+        try:
+            daemon = self.mount(cache=os.path.join(self.dir, "small"), log=os.path.join(self.dir, "log-small"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        self.assertErrno(errno.EIO, self.read, self.id, self.address)
+        self.assertIn(os.strerror(errno.EFBIG), self.status(self.id)["reason"])
+        self.assertEqual(daemon.stop(), 0)
 
     def make_unconvertible(self, path):
         """An ELF file with an id and nothing else to tell."""

@@ -37,9 +37,15 @@ void sandbox_die_with(pid_t parent)
 		_exit(1);
 }
 
-static int limit(int resource, uint64_t soft, uint64_t hard)
+/* A lower hard limit that was inherited stays. */
+static int limit(int resource, rlim_t soft, rlim_t hard)
 {
-	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard};
+	struct rlimit l;
+	if (getrlimit((__rlimit_resource_t)resource, &l))
+		return -errno;
+	if (l.rlim_max > hard)
+		l.rlim_max = hard;
+	l.rlim_cur = soft < l.rlim_max ? soft : l.rlim_max;
 	return setrlimit((__rlimit_resource_t)resource, &l) ? -errno : 0;
 }
 

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -216,9 +217,24 @@ static int compute_much(void)
 		;
 }
 
+/* What the daemon was started with is not exceeded, and no reason to fail. */
+static int keep_lower_limits(void)
+{
+	static const struct rlimit low = {.rlim_cur = 4096, .rlim_max = 8192};
+	struct rlimit got;
+	if (setrlimit(RLIMIT_FSIZE, &low) || sandbox_limits(1 << 30, 0, 1 << 20))
+		return 2;
+	if (getrlimit(RLIMIT_FSIZE, &got) || got.rlim_cur != low.rlim_max || got.rlim_max != low.rlim_max)
+		return 1;
+	if (sandbox_limits(1 << 30, 0, 1024) || getrlimit(RLIMIT_FSIZE, &got))
+		return 2;
+	return got.rlim_cur != 1024 || got.rlim_max != 1024;
+}
+
 static void limits_hold(void **state)
 {
 	(void)state;
+	assert_int_equal(in_child(keep_lower_limits), 0);
 	if (!SANITIZER) {
 		assert_int_equal(in_child(allocate_much), 0);
 		assert_int_equal(in_child(map_much), 0);
