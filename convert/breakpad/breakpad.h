@@ -119,10 +119,10 @@ enum {
 struct breakpad_range {
 	uint32_t lo, hi; /* [lo, hi) */
 	uint32_t node;
-	uint32_t next; /* of the same node, in breakpad_tree.kept */
+	uint32_t next; /* of the same node, in breakpad_tree.kept; before that is known, the parent */
 };
 
-/* An INLINE record. Those of one function, as they come. */
+/* An INLINE record. Those of one function, as they come, then copies of those that lie in several calls. */
 struct breakpad_node {
 	uint64_t name; /* string in GSYM */
 	uint64_t off;  /* of the record in the file */
@@ -130,6 +130,7 @@ struct breakpad_node {
 	uint32_t depth; /* 0 = inlined into the function itself */
 	/* filled in by breakpad_tree_make() */
 	uint32_t parent, child, sibling; /* nodes; NO_NODE */
+	uint32_t latest;                 /* of a record: the node made of it last */
 	uint32_t first, last;            /* of kept */
 };
 

@@ -1,14 +1,15 @@
 /*
  * breakpad_inline.c - from INLINE records, in any order, to an inline tree.
  *
- * A record has its depth but not its parent, which is the call one level up that contains the first of its
- * ranges. Level by level, ranges are sorted, made disjoint and clipped to those of the level above by a merge
- * of both sorted lists; the number of pieces is bounded. O(n log n) for any input.
+ * A record has its depth but not its parent, which is the call one level up that contains its ranges. Level
+ * by level, ranges are sorted, made disjoint and clipped to those of the level above by a merge of both
+ * sorted lists. A record whose ranges lie in several calls becomes a node below each of them. The numbers of
+ * pieces and of nodes are bounded. O(n log n) for any input.
  */
 #include "convert/breakpad/breakpad.h"
 
 enum {
-	PIECES_PER_RANGE = 8, /* pieces of a range, on average */
+	PIECES_PER_RANGE = 2, /* pieces of a range, on average, which may each need a node */
 	PIECES_ALWAYS = 4096,
 };
 
@@ -63,22 +64,11 @@ static size_t make_disjoint(struct breakpad_range *v, size_t n)
 	return kept;
 }
 
-/* Appends [lo, hi) of @r's node, if @parent is what its node lies in. */
+/* Appends the piece [lo, hi) of @r, which lies in the node @parent. */
 static int keep_piece(struct breakpad_tree *t, const struct breakpad_range *r, uint32_t parent, uint32_t lo,
 		      uint32_t hi)
 {
-	struct breakpad_node *node = &t->nodes.v[r->node];
-	if (node->first == NO_NODE)
-		node->parent = parent;
-	else if (node->parent != parent)
-		return 0;
-	uint32_t at = (uint32_t)t->kept.n;
-	if (node->first == NO_NODE)
-		node->first = at;
-	else
-		t->kept.v[node->last].next = at;
-	node->last = at;
-	return vec_push(&t->kept, (struct breakpad_range){lo, hi, r->node, NO_NODE});
+	return vec_push(&t->kept, (struct breakpad_range){lo, hi, r->node, parent});
 }
 
 /* Cuts @n disjoint ranges to those of the level above; both ascend. @left: pieces that may still be made. */
@@ -123,6 +113,87 @@ static int compare_depth(const void *a, const void *b, void *user)
 	return compare_range(a, b);
 }
 
+/* ---- The nodes of one level ---- */
+
+/* By record, then parent, then place. */
+static int compare_owner(const void *a, const void *b, void *user)
+{
+	const struct breakpad_tree *t = user;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct breakpad_range *x = &t->kept.v[i], *y = &t->kept.v[k];
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	if (x->next != y->next)
+		return x->next < y->next ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+/* Whether the pieces of some record from @first on lie in different nodes. */
+static bool has_several_parents(struct breakpad_tree *t, size_t first)
+{
+	for (size_t i = first; i < t->kept.n; i++) {
+		const struct breakpad_range *piece = &t->kept.v[i];
+		struct breakpad_node *record = &t->nodes.v[piece->node];
+		if (record->latest == NO_NODE)
+			record->parent = piece->next;
+		else if (record->parent != piece->next)
+			return true;
+		record->latest = piece->node;
+	}
+	return false;
+}
+
+/* The node of @record below @parent: the record itself, or a copy for each further parent. Pieces come parent
+ * by parent. 0 or -ENOMEM. */
+static int find_node(struct breakpad_tree *t, uint32_t record, uint32_t parent, uint32_t *ret)
+{
+	struct breakpad_node *node = &t->nodes.v[record];
+	if (node->first == NO_NODE) {
+		node->parent = parent;
+		node->latest = record;
+	}
+	*ret = node->latest;
+	if (t->nodes.v[*ret].parent == parent)
+		return 0;
+	struct breakpad_node copy = *node;
+	copy.first = NO_NODE;
+	copy.parent = parent;
+	*ret = node->latest = (uint32_t)t->nodes.n;
+	return vec_push(&t->nodes, copy);
+}
+
+static void append_piece(struct breakpad_tree *t, uint32_t piece, uint32_t at)
+{
+	struct breakpad_node *node = &t->nodes.v[at];
+	t->kept.v[piece].node = at;
+	t->kept.v[piece].next = NO_NODE;
+	if (node->first == NO_NODE)
+		node->first = piece;
+	else
+		t->kept.v[node->last].next = piece;
+	node->last = piece;
+}
+
+/* Gives the pieces from @first on, whose node is a record and whose next is a parent, to nodes. */
+static int make_nodes(struct breakpad_tree *t, size_t first)
+{
+	t->order.n = 0;
+	if (vec_reserve(&t->order, t->kept.n - first))
+		return -ENOMEM;
+	for (size_t i = first; i < t->kept.n; i++)
+		t->order.v[t->order.n++] = (uint32_t)i;
+	if (has_several_parents(t, first))
+		qsort_r(t->order.v, t->order.n, sizeof(*t->order.v), compare_owner, t);
+	int err = 0;
+	for (size_t i = 0; i < t->order.n && !err; i++) {
+		uint32_t piece = t->order.v[i], node = NO_NODE;
+		err = find_node(t, t->kept.v[piece].node, t->kept.v[piece].next, &node);
+		if (!err)
+			append_piece(t, piece, node);
+	}
+	return err;
+}
+
 static int place(struct breakpad_tree *t, struct oddities *odd)
 {
 	struct tree_level above = {0};
@@ -139,6 +210,8 @@ static int place(struct breakpad_tree *t, struct oddities *odd)
 			err = keep_all(t, t->ranges.v + first, n);
 		else if (follows)
 			err = cut(t, t->ranges.v + first, n, above, &left, odd);
+		if (!err)
+			err = make_nodes(t, before);
 		above = (struct tree_level){before, t->kept.n};
 	}
 	return err;
@@ -226,7 +299,7 @@ int breakpad_tree_make(struct breakpad_tree *t, struct oddities *odd)
 		return 0;
 	for (size_t i = 0; i < t->nodes.n; i++)
 		t->nodes.v[i].parent = t->nodes.v[i].child = t->nodes.v[i].sibling = t->nodes.v[i].first =
-			NO_NODE;
+			t->nodes.v[i].latest = NO_NODE;
 	if (t->ranges.n)
 		qsort_r(t->ranges.v, t->ranges.n, sizeof(*t->ranges.v), compare_depth, t);
 	int err = place(t, odd);

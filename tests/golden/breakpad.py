@@ -136,6 +136,26 @@ def inlines(gsym):
     expect(gsym, "records of before 2021", old, {0x1010: "inner(int) at b.h:2< outer() at ??:20< work at ??:10"})
 
 
+def parents(gsym):
+    """Each range of an INLINE record lies in the call around it, whatever the record's other ranges lie in."""
+    text = MODULE + "FILE 0 a.c\nINLINE_ORIGIN 0 one\nINLINE_ORIGIN 1 two\nINLINE_ORIGIN 2 inner\nINLINE_ORIGIN 3 leaf\n" \
+        "FUNC 1000 100 0 work\nINLINE 0 10 0 0 1000 20 1080 20\nINLINE 0 12 0 1 1040 20\nINLINE 1 20 0 2 1008 8 1048 8 1018 4 1088 8\n" \
+        "INLINE 2 30 0 3 1008 4 104c 8 108c 2\n1000 100 1 0\n"
+    one, two, work = "one at a.c:20< work at a.c:10", "two at a.c:20< work at a.c:12", "work at a.c:1"
+    answers = {0x1000: "one at a.c:1< work at a.c:10", 0x1008: "leaf at a.c:1< inner at a.c:30< " + one,
+               0x100c: "inner at a.c:1< " + one, 0x1018: "inner at a.c:1< " + one, 0x101c: "one at a.c:1< work at a.c:10",
+               0x1020: work, 0x1048: "inner at a.c:1< " + two, 0x104c: "leaf at a.c:1< inner at a.c:30< " + two,
+               0x1050: "two at a.c:1< work at a.c:12", 0x1088: "inner at a.c:1< " + one,
+               0x108c: "leaf at a.c:1< inner at a.c:30< " + one, 0x108e: "inner at a.c:1< " + one, 0x10a0: work}
+    expect(gsym, "ranges below several calls", text, answers)
+    lines = text.splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if line.startswith("INLINE "))
+    expect(gsym, "ranges below several calls, innermost first", "".join(lines[:at] + lines[at:at + 4][::-1] + lines[at + 4:]), answers)
+    expect(gsym, "a range across two calls", text.replace("1048 8 1018 4", "1048 8 1010 38"),
+           {0x1010: "inner at a.c:1< " + one, 0x101f: "inner at a.c:1< " + one, 0x1020: work,
+            0x1040: "inner at a.c:1< " + two, 0x1048: "inner at a.c:1< " + two})
+
+
 def wrong(gsym):
     head = MODULE + "FILE 1 a.c\nINLINE_ORIGIN 1 call\n"
     func = head + "FUNC 1000 20 0 f\n1000 20 1 1\n"
@@ -233,7 +253,7 @@ def chunks(gsym):
 
 def main():
     gsym = sys.argv[1]
-    for test in (records, publics, inlines, chunks, wrong, ids, beside_a_binary):
+    for test in (records, publics, inlines, parents, chunks, wrong, ids, beside_a_binary):
         test(gsym)
     refuse(gsym, "no function", MODULE + "FILE 1 a.c\n", "no function found")
     refuse(gsym, "another architecture", WHOLE, "architecture is x86_64, not arm", ("--arch=arm",))
