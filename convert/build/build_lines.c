@@ -232,33 +232,34 @@ static bool is_misnamed(const struct unit_builder *b, const struct subprogram *s
 	       b->ranges.v[subprogram->first_range].lo == lo && (!seq || seq->off != subprogram->sequence);
 }
 
-int builder_rows(struct unit_builder *b, uint64_t lo, uint64_t hi, const struct subprogram *subprogram)
+int builder_rows(struct unit_builder *b, struct range extent, uint64_t entry,
+		 const struct subprogram *subprogram)
 {
 	b->rows.n = 0;
 	b->declared = false;
-	size_t upto = sequences_upto(&b->lines, lo), next = upto;
-	const struct line_seq *seq = choose_sequence(b, next, lo, subprogram);
-	uint64_t at = lo;
-	if (is_misnamed(b, subprogram, lo, seq))
+	size_t upto = sequences_upto(&b->lines, entry), next = upto;
+	const struct line_seq *seq = choose_sequence(b, next, entry, subprogram);
+	uint64_t at = entry;
+	if (is_misnamed(b, subprogram, entry, seq))
 		oddity_count(&b->odd, ODD_LINE_SEQUENCE, ".debug_info", subprogram->die_off);
 	if (seq) {
-		int err = take_rows(b, seq, lo, hi);
+		int err = take_rows(b, seq, extent.lo, extent.hi);
 		if (err)
 			return err;
 		at = seq->hi;
 	}
 	bool gap_allowed = seq || !b->context->match_llvm;
-	for (; gap_allowed && next < b->lines.seqs.n && b->lines.seqs.v[next].lo < hi; next++) {
+	for (; gap_allowed && next < b->lines.seqs.n && b->lines.seqs.v[next].lo < extent.hi; next++) {
 		seq = &b->lines.seqs.v[next];
 		if (seq->lo < at)
 			continue;
-		int err = take_rows(b, seq, lo, hi);
+		int err = take_rows(b, seq, extent.lo, extent.hi);
 		if (err)
 			return err;
 		at = seq->hi;
 	}
 	if (b->rows.n || !subprogram)
 		return 0;
-	int err = declaration_row(b, lo, subprogram);
-	return err || b->rows.n || !is_apple(b) ? err : end_row(b, upto, lo);
+	int err = declaration_row(b, entry, subprogram);
+	return err || b->rows.n || !is_apple(b) ? err : end_row(b, upto, entry);
 }

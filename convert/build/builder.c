@@ -67,6 +67,7 @@ void builder_free(struct unit_builder *b)
 	vec_free(&b->kept);
 	vec_free(&b->subprogram_ranges);
 	vec_free(&b->covered);
+	vec_free(&b->bodies);
 	free(b);
 }
 
@@ -197,25 +198,28 @@ int builder_keep_record(struct unit_builder *b, struct func_record *r)
 static int build_range(struct unit_builder *b, uint32_t index, struct range range,
 		       const struct name_slot *name)
 {
-	int err = builder_rows(b, range.lo, range.hi, &b->subprograms.v[index]);
+	struct range extent;
+	int err = builder_extent(b, range, &extent);
 	if (!err)
-		err = builder_inlines(b, index, range.lo, range.hi);
+		err = builder_rows(b, extent, range.lo, &b->subprograms.v[index]);
+	if (!err)
+		err = builder_inlines(b, index, extent.lo, extent.hi);
 	if (b->declared && b->inlines.n && !b->context->match_llvm)
 		b->rows.n = 0; /* the line of the declaration would be wrong for code inlined into it */
 	if (!err)
-		err = builder_callsites(b, index, range.lo, range.hi);
+		err = builder_callsites(b, index, extent.lo, extent.hi);
 	if (err)
 		return err;
 	struct func_record r = {
-		.start = range.lo,
-		.end = range.hi,
+		.start = extent.lo,
+		.end = extent.hi,
 		.name = name->string,
 		.bare = name->bare,
 		.linkage = name->linkage,
 		.assembly = b->unit.language == DW_LANG_Mips_Assembler,
 		.kind = RECORD_DWARF,
 	};
-	if (b->rows.n && vec_push(&b->covered, range))
+	if (b->rows.n && vec_push(&b->covered, extent))
 		return -ENOMEM;
 	return builder_keep_record(b, &r);
 }
@@ -266,7 +270,7 @@ static int build_orphan(struct unit_builder *b, const struct code_symbol *s, con
 	if (s->end <= seq->lo || s->end <= s->addr || s->end - s->addr > UINT32_MAX ||
 	    ranges_find(&b->covered, s->addr))
 		return 0;
-	int err = builder_rows(b, s->addr, s->end, NULL);
+	int err = builder_rows(b, (struct range){s->addr, s->end}, s->addr, NULL);
 	if (err || !b->rows.n)
 		return err;
 	struct func_record r = {
@@ -418,7 +422,7 @@ void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)
 	b->odd.order = index;
 	b->subprograms.n = b->inlined_calls.n = b->calls.n = b->folded.n = b->ranges.n = 0;
 	b->records.n = b->strings.n = b->files.n = 0;
-	b->covered.n = 0;
+	b->covered.n = b->bodies.n = 0;
 	b->n_names = 0;
 	b->generation++;
 	*ret = (struct unit_result){0};

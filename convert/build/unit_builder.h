@@ -3,9 +3,9 @@
  *
  * builder_unit() walks the entries of a unit once (dwarf_walk.c) and lists subprograms, inlined subroutines
  * and call sites in flat arrays that refer to each other by index. Then each range of each subprogram becomes
- * a record: rows from the line table (build_lines.c), its part of the inline tree (build_inline.c), its call
- * sites (build_calls.c). Subprograms without address are matched with leftover line sequences
- * (build_folded.c).
+ * a record: as much code as its symbol has (build_extent.c), rows from the line table (build_lines.c), its
+ * part of the inline tree (build_inline.c), its call sites (build_calls.c). Subprograms without address are
+ * matched with leftover line sequences (build_folded.c).
  */
 #ifndef CONVERT_BUILD_UNIT_BUILDER_H
 #define CONVERT_BUILD_UNIT_BUILDER_H
@@ -97,6 +97,7 @@ struct unit_builder {
 	range_vec kept;              /* ranges of the inlined_calls kept so far */
 	range_vec subprogram_ranges; /* all of the subprogram's, normalized */
 	range_vec covered;           /* code that has rows from this unit's functions */
+	range_vec bodies;            /* of all subprograms, ascending; listed when needed */
 };
 
 /* Forgets what was read from @dwarf, which is about to be closed. */
@@ -112,9 +113,23 @@ int builder_file(struct unit_builder *builder, uint64_t index, uint32_t *ret);
 /* The name of the entry at @key. ret->string is NO_STRING when it has none. */
 int builder_name(struct unit_builder *builder, uint64_t key, struct name_slot *ret);
 
-/* Rows of [lo, hi) into builder->rows (build_lines.c). @subprogram may be NULL. If there are none, a row for
- * the declaration at its start. */
-int builder_rows(struct unit_builder *builder, uint64_t lo, uint64_t hi, const struct subprogram *subprogram);
+/*
+ * The bytes of the function that has @range (build_extent.c): those of the symbol around it, if that holds no
+ * other function, else its own. 0 or -ENOMEM.
+ */
+int builder_extent(struct unit_builder *builder, struct range range, struct range *ret);
+
+/*
+ * Rows of a function into builder->rows (build_lines.c).
+ *
+ * @extent:     of the function
+ * @entry:      where its entry, or symbol, says that it begins
+ * @subprogram: if it has no rows, its declaration becomes one at its start; or NULL
+ *
+ * 0 or -ENOMEM.
+ */
+int builder_rows(struct unit_builder *builder, struct range extent, uint64_t entry,
+		 const struct subprogram *subprogram);
 
 /* The same from one sequence alone. */
 int builder_sequence_rows(struct unit_builder *builder, const struct line_seq *seq, uint64_t lo, uint64_t hi);

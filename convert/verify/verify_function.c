@@ -9,7 +9,7 @@
 enum { OUTCOMES_DESCRIBED = 256 }; /* records whose differences are described in text */
 
 /* The first record that starts at @addr. */
-static bool find_record(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret)
+static bool record_at(const struct gsym_reader *reader, uint64_t addr, uint32_t *ret)
 {
 	uint32_t low = 0, high = gsym_reader_info(reader)->num_addresses, end = high;
 	while (low < high) {
@@ -21,6 +21,13 @@ static bool find_record(const struct gsym_reader *reader, uint64_t addr, uint32_
 	}
 	*ret = low;
 	return low < end && gsym_reader_address(reader, low) == addr;
+}
+
+/* The record of @range: it starts there, or where the symbol around the range does. */
+static bool find_record(const struct verifier *v, const struct verify_range *range, uint32_t *ret)
+{
+	return record_at(v->reader, range->low, ret) ||
+	       record_at(v->reader, verify_object_holder(&v->object, range->low, range->high), ret);
 }
 
 static int by_address(const void *a, const void *b)
@@ -102,23 +109,20 @@ static void describe(struct verifier *v, struct verify_outcome *outcome, enum ve
 		verify_describe(expected, answer, outcome->examples[class], sizeof(*outcome->examples));
 }
 
+/* @start: of the record that describes @range. */
 static struct verify_expected expectation(const struct verifier *v, const struct verify_function *function,
-					  const struct verify_range *range, uint64_t addr)
+					  uint64_t start, uint64_t addr)
 {
-	struct verify_expected expected = {.function = function,
-					   .lines = &v->lines,
-					   .object = &v->object,
-					   .addr = addr,
-					   .start = range->low};
+	struct verify_expected expected = {
+		.function = function, .lines = &v->lines, .object = &v->object, .addr = addr, .start = start};
 	verify_expect(&expected);
 	return expected;
 }
 
 static int compare_address(struct verifier *v, struct verify_outcome *outcome,
-			   const struct verify_function *function, const struct verify_range *range,
-			   uint64_t addr)
+			   const struct verify_function *function, uint64_t start, uint64_t addr)
 {
-	struct verify_expected expected = expectation(v, function, range, addr);
+	struct verify_expected expected = expectation(v, function, start, addr);
 	enum verify_class class;
 	int err = gsym_lookup(v->reader, addr, &v->answer, NULL);
 	if (err == -ENOMEM)
@@ -158,9 +162,10 @@ static int compare_range(struct verifier *v, const struct verify_function *funct
 	struct verify_outcome outcome = {0};
 	if (v->outcomes[index].seen && badness(&v->outcomes[index]) == 0)
 		return 0;
+	uint64_t start = gsym_reader_address(v->reader, index);
 	int err = collect_probes(v, range, function, index);
 	for (size_t i = 0; !err && i < v->probes.n; i++)
-		err = compare_address(v, &outcome, function, range, v->probes.v[i]);
+		err = compare_address(v, &outcome, function, start, v->probes.v[i]);
 	if (err)
 		free(outcome.examples);
 	else
@@ -171,7 +176,7 @@ static int compare_range(struct verifier *v, const struct verify_function *funct
 static void report_missing(struct verifier *v, const struct verify_function *function,
 			   const struct verify_range *range)
 {
-	struct verify_expected expected = expectation(v, function, range, range->low);
+	struct verify_expected expected = expectation(v, function, range->low, range->low);
 	verify_example text;
 	verify_describe(&expected, NULL, text, sizeof(text));
 	verify_add_example(v->report, VERIFY_MISSING, text);
@@ -197,7 +202,7 @@ int verify_visit_function(void *verifier, const struct verify_function *function
 		/* Linkers leave dropped functions at 0, or outside of code sections. */
 		if (!verify_object_is_code(&v->object, ranges[i].low) || !(name->linkage || name->plain))
 			continue;
-		if (find_record(v->reader, ranges[i].low, &index))
+		if (find_record(v, &ranges[i], &index))
 			err = in_sample(v, index) ? compare_range(v, function, &ranges[i], index) : 0;
 		else if (ranges[i].low != 0)
 			report_missing(v, function, &ranges[i]);

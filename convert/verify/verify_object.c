@@ -256,3 +256,22 @@ bool verify_object_has_symbol(const struct verify_object *object, uint64_t addr,
 			return true;
 	return false;
 }
+
+enum { HOLDERS_MAX = 64 }; /* symbols of one address that are examined */
+
+uint64_t verify_object_holder(const struct verify_object *object, uint64_t low, uint64_t high)
+{
+	const struct symbol *v = object->symbols.v;
+	size_t at = PARTITION_POINT(0, object->symbols.n, mid, v[mid].addr < low);
+	uint64_t start = low;
+	for (unsigned left = HOLDERS_MAX; at-- > 0 && left; left--) {
+		if (v[at].type != SYMBOL_FUNC)
+			continue;
+		if (start != low && v[at].addr != start)
+			break;
+		start = v[at].addr;
+		if (v[at].size >= high - start)
+			return start;
+	}
+	return low;
+}

@@ -37,4 +37,7 @@ bool verify_object_is_code(const struct verify_object *object, uint64_t addr);
 /* Whether a symbol called @name has the value @addr. */
 bool verify_object_has_symbol(const struct verify_object *object, uint64_t addr, const char *name);
 
+/* The address of the nearest function symbol before @low, if one there holds [low, high); else @low. */
+uint64_t verify_object_holder(const struct verify_object *object, uint64_t low, uint64_t high);
+
 #endif

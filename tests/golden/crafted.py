@@ -418,6 +418,87 @@ def debugdata(b):
     b.expect("functions", b.dump(), '[0x1000 - 0x1010) "stripped"\n[0x1040 - 0x1050) "exported"')
 
 
+# ---- Symbols around entries ----
+
+def patchable(symbols, *more, **entry):
+    """f, whose entry begins 8 bytes later than its symbol, in the code that gcc 12 makes of -fpatchable-function-entry=2."""
+    inlined = Die("subprogram", name="inlined", inline=1)
+    f = Die("subprogram", Die("inlined_subroutine", abstract_origin=inlined, low_pc=0x1030, high_pc=8, call_file=1, call_line=22),
+            name="f", **(entry or {"low_pc": 0x1028, "high_pc": 0x18}))
+    before = Die("subprogram", name="before", low_pc=0x1000, high_pc=0x20)
+    lines = [Sequence(0x1040, (0x1000, 1, 10), (0x1010, 1, 11), (0x1028, 1, 20), (0x1030, 1, 3), (0x1038, 1, 23))]
+    return dict(units=[Unit(before, f, inlined, *more, language=C99, lines=lines)],
+                symbols=[Symbol("before", 0x1000, 0x20), *symbols])
+
+
+@case
+def symbol_before_the_entry(b):
+    """One record: the symbol's range and name, the rows of the table, the calls of the entry."""
+    expected = """
+[0x1000 - 0x1020) "before"
+  0x1000 /src/a.c:10
+  0x1010 /src/a.c:11
+[0x1020 - 0x1040) "f.constprop.0"
+  0x1020 /src/a.c:11
+  0x1028 /src/a.c:20
+  0x1030 /src/a.c:3
+  0x1038 /src/a.c:23
+InlineInfo:
+[0x1020 - 0x1040) f.constprop.0
+  [0x1030 - 0x1038) inlined called from /src/a.c:22
+"""
+    b.build(**patchable([Symbol("f.constprop.0", 0x1020, 0x20)]))
+    b.convert()
+    b.expect("functions", b.dump(), expected)
+    b.expect("lookup", b.lookup("0x1024", "0x1030", options=("--format=tsv",)),
+             "0x1024\t0\tf.constprop.0\t0x4\t/src/a.c\t11\t-\tout.gsym\tf.constprop.0\n"
+             "0x1030\t0\tinlined\t0x0\t/src/a.c\t3\ti\tout.gsym\tinlined\n"
+             "0x1030\t1\tf.constprop.0\t0x10\t/src/a.c\t22\t-\tout.gsym\tf.constprop.0")
+    b.expect("second opinion", str(b.run(b.gsym, "verify", "out.gsym", "--against", "in")[2]), "0")
+    b.convert("--dwarf-names")
+    b.expect("--dwarf-names", b.dump(), expected.replace(".constprop.0", ""))
+    b.build(**patchable([Symbol("f", 0x1020, 0x20), Symbol("f.constprop.0", 0x1020, 0x20)]))
+    b.convert()
+    b.expect("aliases", b.dump(), expected)
+    b.build(**patchable([Symbol("f.constprop.0", 0x1020, 0x20)], Die("subprogram", name="copy", low_pc=0x1028, high_pc=0x18)))
+    b.convert()
+    b.expect("two entries of one range", b.dump(), expected)
+
+
+@case
+def symbol_before_the_entry_of_a_part(b):
+    """The sequence of a section of its own begins with the entry: there is no row before."""
+    f = Die("subprogram", name="f", decl_file=1, decl_line=5, low_pc=0x1008, high_pc=8)
+    b.build([Unit(f, language=C99, lines=[Sequence(0x1010, (0x1008, 1, 9)), Sequence(0x1010, (0x1008, 1, 5), (0x100c, 1, 6))])],
+            [Symbol("f", 0x1000, 0x10)])
+    b.convert()
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1008 /src/a.c:5\n  0x100c /src/a.c:6')
+    b.expect("lookup", b.lookup("0x1004", "0x1008"), "f+0x4 at ??:0\nf at /src/a.c:5")
+
+
+@case
+def symbols_that_are_not_the_entrys(b):
+    """A symbol of other code, or of several functions, stays apart from the entry behind its start."""
+    def names():
+        return "\n".join(line for line in b.dump().splitlines() if re.match(r'\[.*"$', line))
+    for what, symbols, kept in (
+            ("__pfx_", [Symbol("__pfx_f", 0x1020, 8), Symbol("f", 0x1028, 0x18)], '0x1028) "__pfx_f"'),
+            ("the entry's own", [Symbol("wide", 0x1020, 0x20), Symbol("f", 0x1028, 0x18)], '0x1040) "wide"'),
+            ("no size", [Symbol("open", 0x1020, 0)], '0x2000) "open"'),
+            ("too short", [Symbol("short", 0x1020, 0x10)], '0x1030) "short"')):
+        b.build(**patchable(symbols))
+        b.convert()
+        b.expect(what, names(), f'[0x1000 - 0x1020) "before"\n[0x1020 - {kept}\n[0x1028 - 0x1040) "f"')
+    b.build(**patchable([Symbol("both", 0x1020, 0x30)], Die("subprogram", name="g", low_pc=0x1040, high_pc=8)))
+    b.convert()
+    b.expect("two functions", names(), '[0x1000 - 0x1020) "before"\n[0x1020 - 0x1050) "both"\n[0x1028 - 0x1040) "f"\n'
+             '[0x1040 - 0x1048) "g"')
+    b.build(**patchable([Symbol("f", 0x1020, 0x20)], ranges=[(0x1020, 0x1024), (0x1028, 0x1040)]))
+    b.convert()
+    b.expect("two parts of a function", names(), '[0x1000 - 0x1020) "before"\n[0x1020 - 0x1024) "f"\n[0x1020 - 0x1040) "f"\n'
+             '[0x1028 - 0x1040) "f"')
+
+
 # ---- Many units ----
 
 @case
