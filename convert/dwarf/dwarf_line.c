@@ -388,7 +388,7 @@ static void sort_sequences(struct line_table *table)
 	}
 }
 
-/* MIPS: addresses of compressed code have the ISA mode bit set. */
+/* MIPS: addresses of compressed code have the ISA mode bit set; so may those of Thumb code. */
 static void clear_mode_bits(struct line_table *table, uint64_t bits)
 {
 	for (size_t i = 0; i < table->rows.n; i++)

@@ -82,7 +82,7 @@ int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool sp
 	*dwarf = (struct dwarf){.object = object,
 				.big_endian = object->big_endian,
 				.split = split,
-				.mode_bits = object->machine == EM_MIPS};
+				.mode_bits = object->machine == EM_MIPS || object->machine == EM_ARM};
 	parallel_for(threads, ARRAY_SIZE(wanted), load_section, &job);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		int err = finish_section(&job, i, odd);

@@ -80,7 +80,7 @@ int verify_against(const char *object_path, const struct gsym_reader *reader,
 	if (err)
 		return err;
 	v.dw.dbg = v.object.dbg;
-	v.dw.mode_bits = v.object.file->machine == EM_MIPS;
+	v.dw.mode_bits = v.object.file->machine == EM_MIPS || v.object.file->machine == EM_ARM;
 	v.decoder = gsym_decoder_new();
 	v.outcomes = calloc(gsym_reader_info(reader)->num_addresses, sizeof(*v.outcomes));
 	err = v.decoder && v.outcomes ? visit_units(&v) : -ENOMEM;

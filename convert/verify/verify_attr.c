@@ -184,6 +184,7 @@ int verify_attr_ranges(struct dw *dw, Dwarf_Die die, struct verify_range_list *r
 	if (!dw_ok(dw, dwarf_lowpc(die, &low, &error), error) ||
 	    !dw_ok(dw, dwarf_highpc_b(die, &high, &form, &class, &error), error))
 		return 0;
+	low &= ~dw->mode_bits; /* before the size is added */
 	if (class == DW_FORM_CLASS_CONSTANT && __builtin_add_overflow(low, high, &high))
 		return 0;
 	return append_range(dw, ranges, low, high);

@@ -17,7 +17,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import measure, peers  # noqa: E402
+from lib import make_elf, measure, peers  # noqa: E402
 from lib.craft import (C99, C_PLUS_PLUS, Die, Dwarf, Section, Sequence, Symbol, Unit, elf_bytes, symbol_section,  # noqa: E402
                        write)
 
@@ -416,6 +416,36 @@ def debugdata(b):
                   Section(".gnu_debugdata", lzma.compress(inner))])
     b.convert()
     b.expect("functions", b.dump(), '[0x1000 - 0x1010) "stripped"\n[0x1040 - 0x1050) "exported"')
+
+
+# ---- Mode bits ----
+
+@case
+def thumb_functions_of_assembly(b):
+    """gas leaves the Thumb bit of a symbol in DW_AT_low_pc: no part of the address, there or in lists and line tables."""
+    units = [Unit(Die("subprogram", name="strrchr", low_pc=0x1001, high_pc=0x10),
+                  Die("subprogram", name="listed", ranges=[(0x1021, 0x1031), (0x1041, 0x1049)]), language=C99,
+                  lines=[Sequence(0x1010, (0x1000, 1, 5), (0x1004, 1, 6)), Sequence(0x1031, (0x1021, 1, 8), (0x1025, 1, 9))])]
+    dwarf = Dwarf(units, wide=False)
+    e = make_elf.Maker(make_elf.EM_ARM, wide=False)
+    e.add(".text", make_elf.CODE, 0x1000, bytes(0x100))
+    for name in ("info", "abbrev", "line", "ranges"):
+        e.add(f".debug_{name}", 0, 0, bytes(getattr(dwarf, name)))
+    e.add_symbols(".symtab", [("strrchr", 0x1001, 0x10, make_elf.STT_FUNC, ".text"), ("rindex", 0x1001, 0x10, make_elf.STT_FUNC, ".text"),
+                              ("listed", 0x1021, 0x10, make_elf.STT_FUNC, ".text")])
+    (b.directory / "in").write_bytes(e.file())
+    b.convert()
+    b.expect("functions", b.dump(), """
+[0x1000 - 0x1010) "rindex"
+  0x1000 /src/a.c:5
+  0x1004 /src/a.c:6
+[0x1020 - 0x1030) "listed"
+  0x1020 /src/a.c:8
+  0x1024 /src/a.c:9
+[0x1040 - 0x1048) "listed"
+""")
+    b.expect("the end", b.lookup("0x100f", "0x1010", "0x1030"), "rindex at /src/a.c:6\n?? at ??:0\n?? at ??:0")
+    b.expect("second opinion", str(b.run(b.gsym, "verify", "out.gsym", "--against", "in")[2]), "0")
 
 
 # ---- Symbols around entries ----
