@@ -51,14 +51,15 @@ struct convert_request {
 	void *user;
 };
 
+/* How an outcome is remembered; whose fault a failure is says fault.h. */
 enum verdict {
 	VERDICT_READY,
-	VERDICT_OUTDATED,       /* was ready, but a neighbour has changed since */
-	VERDICT_REPLACED,       /* the object file changed since it was scanned */
-	VERDICT_TRANSIENT,      /* a retry may succeed: full disk, killed worker */
-	VERDICT_CRASHED,        /* the worker crashed or violated the protocol; retried a few times */
-	VERDICT_FAILED,         /* fails with the present limits: not recorded in the cache */
-	VERDICT_FAILED_FOREVER, /* fails until the file changes: recorded in the cache */
+	VERDICT_OUTDATED,  /* was ready, but a neighbour has changed since */
+	VERDICT_REPLACED,  /* the object file changed since it was scanned */
+	VERDICT_TRANSIENT, /* FAULT_MACHINE: the next use retries */
+	VERDICT_CRASHED, /* the worker crashed or violated the protocol: retried a few times, then as below */
+	VERDICT_FAILED,  /* FAULT_LIMIT: fails until @again; not recorded in the cache */
+	VERDICT_FAILED_FOREVER, /* FAULT_FILE: fails until the file changes; recorded in the cache */
 };
 
 struct outcome {

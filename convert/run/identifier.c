@@ -45,28 +45,8 @@ static int send_file(struct identifier *id, int fd)
 	return worker_send(id->child.sock, &m.head, WORKER_IDENTIFY, fd);
 }
 
-/* Whether an error is caused by the content of the file rather than by reading it. */
-static bool is_content_error(int err)
+static void take_identity(const struct worker_identity *m, struct image_identity *ret)
 {
-	switch (err) {
-	case -EIO:
-	case -ENOMEM:
-	case -EACCES:
-	case -EPERM:
-	case -ENOENT:
-	case -ESTALE:
-	case -EINTR:
-	case -EAGAIN:
-	case -EMFILE:
-	case -ENFILE: return false;
-	}
-	return true;
-}
-
-static int take_identity(const struct worker_identity *m, struct image_identity *ret, struct gsym_diag *diag)
-{
-	if (m->error)
-		return diag_set(diag, is_content_error(-m->error) ? -EBADMSG : -m->error, "%s", m->text);
 	*ret = (struct image_identity){
 		.kind = (enum image_kind)m->kind,
 		.id_size = m->id_size,
@@ -79,24 +59,27 @@ static int take_identity(const struct worker_identity *m, struct image_identity 
 	};
 	memcpy(ret->id, m->id, m->id_size);
 	snprintf(ret->arch, sizeof(ret->arch), "%s", m->arch);
-	return 0;
 }
 
-/* Ends the worker after an error or its exit, and sets @diag. */
-static int give_up_worker(struct identifier *id, int why, struct gsym_diag *diag)
+/* Ends the worker after error @why or, if that is 0, its exit. Sets the fault and @diag. */
+static int give_up_worker(struct identifier *id, int why, struct identified *ret, struct gsym_diag *diag)
 {
 	if (why != 0) /* else it has closed the socket itself */
 		child_kill(&id->child);
 	int status = child_finish(&id->child, NULL);
 	if (why == -ECANCELED)
 		return why;
+	ret->fault = fault_of_end(why, status);
 	if (why == -ETIMEDOUT)
-		return diag_set(diag, -EBADMSG, "timeout while identifying it");
-	if (WIFSIGNALED(status) && why == 0)
-		return diag_set(
-			diag, WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM ? -EINTR : -EBADMSG,
-			"the worker identifying it was killed by signal %d", WTERMSIG(status));
-	return diag_set(diag, -EBADMSG, "the worker identifying it exited with status %d", status);
+		return diag_set(diag, why, "timeout while identifying it");
+	if (why == -EPROTO)
+		return diag_set(diag, why, "the worker identifying it violated the protocol");
+	if (why)
+		return diag_set(diag, why, "no answer from the worker identifying it: %s", strerror(-why));
+	if (WIFSIGNALED(status))
+		return diag_set(diag, -EIO, "the worker identifying it was killed by signal %d",
+				WTERMSIG(status));
+	return diag_set(diag, -EIO, "the worker identifying it exited with status %d", status);
 }
 
 /* The answer: 1 with a message of this question, else as child_receive(). */
@@ -107,26 +90,53 @@ static int receive_answer(struct identifier *id, int64_t deadline, union worker_
 	return got == 1 && !ours ? -EPROTO : got;
 }
 
-int identify(struct identifier *id, int fd, uint64_t size, struct image_identity ret[static IDENTITIES_MAX],
-	     size_t *ret_n, struct gsym_diag *diag)
+/* 1 when the answer is complete: @ret is filled or, with @ret_err, the fault. Else as child_receive(). */
+static int receive_all(struct identifier *id, int64_t deadline, struct identified *ret, int *ret_err,
+		       struct gsym_diag *diag)
 {
+	union worker_message msg;
+	int got;
+	*ret_err = 0;
+	while ((got = receive_answer(id, deadline, &msg)) == 1) {
+		const struct worker_identity *m = &msg.identity;
+		if (m->error) {
+			ret->fault = fault_of_report(-m->error);
+			*ret_err = diag_set(diag, -m->error, "%s", m->text);
+			return 1;
+		}
+		if (ret->n >= IDENTITIES_MAX)
+			return -EPROTO;
+		if (m->kind != IMAGE_OTHER)
+			take_identity(m, &ret->images[ret->n++]);
+		if (!m->more)
+			return 1;
+	}
+	return got;
+}
+
+static int ask(struct identifier *id, int fd, uint64_t size, struct identified *ret, struct gsym_diag *diag)
+{
+	*ret = (struct identified){.fault = FAULT_MACHINE};
 	int err = ensure_worker(id, diag);
 	if (err)
 		return err;
-	union worker_message msg;
 	int64_t deadline = monotonic_ms() + LEAST_TIME_MS + (int64_t)(size / LEAST_BYTES_PER_MS);
-	err = send_file(id, fd);
-	int got = err == -EPIPE || err == -ECONNRESET ? 0 : err;
-	*ret_n = 0;
-	while (!err && (got = receive_answer(id, deadline, &msg)) == 1) {
-		if (*ret_n >= IDENTITIES_MAX) {
-			got = -EPROTO;
-			break;
-		}
-		err = take_identity(&msg.identity, &ret[*ret_n], diag);
-		*ret_n += !err && msg.identity.kind != IMAGE_OTHER;
-		if (err || !msg.identity.more)
-			return err;
-	}
-	return give_up_worker(id, got, diag);
+	int got = send_file(id, fd);
+	if (got == -EPIPE || got == -ECONNRESET)
+		got = 0;
+	else if (!got)
+		got = receive_all(id, deadline, ret, &err, diag);
+	return got == 1 ? err : give_up_worker(id, got, ret, diag);
+}
+
+/* Whether the worker may have died of something else than this file. */
+static bool worth_another_try(const struct identifier *id, int err)
+{
+	return err && !id->child.pid && err != -ECANCELED && err != -ECHILD && err != -ETIMEDOUT;
+}
+
+int identify(struct identifier *id, int fd, uint64_t size, struct identified *ret, struct gsym_diag *diag)
+{
+	int err = ask(id, fd, size, ret, diag);
+	return worth_another_try(id, err) ? ask(id, fd, size, ret, diag) : err;
 }

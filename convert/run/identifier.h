@@ -7,6 +7,7 @@
 #define CONVERT_RUN_IDENTIFIER_H
 
 #include "convert/run/child.h"
+#include "convert/run/fault.h"
 #include "convert/record/convert_types.h"
 
 /* Zero-initialise, then set what is borrowed. */
@@ -18,13 +19,20 @@ struct identifier {
 	uint64_t serial;
 };
 
+/* What came of a file. */
+struct identified {
+	struct image_identity images[IDENTITIES_MAX];
+	size_t n;         /* 0: it is no object file */
+	enum fault fault; /* of a failure */
+};
+
 /*
- * Lists the images of the open file @fd of @size bytes, none if it is not an object file. 0; -EBADMSG if it
- * is malformed or crashes the worker, with @diag set. Other errors are not the file's fault: -ECANCELED at
- * shutdown, -ECHILD if no worker can be started, or the errno of reading.
+ * Lists the images of the open file @fd of @size bytes. A worker that dies is replaced once and asked again.
+ * 0; or a negative errno with @ret->fault and @diag set; -ECANCELED at shutdown; -ECHILD if no worker can be
+ * started.
  */
-int identify(struct identifier *identifier, int fd, uint64_t size,
-	     struct image_identity ret[static IDENTITIES_MAX], size_t *ret_n, struct gsym_diag *diag);
+int identify(struct identifier *identifier, int fd, uint64_t size, struct identified *ret,
+	     struct gsym_diag *diag);
 
 /* Ends the worker, if there is one. */
 void identifier_stop(struct identifier *identifier);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "gsym/base/diag.h"
+#include "convert/run/fault.h"
 #include "convert/run/inputs.h"
 #include "convert/cache/notes.h"
 
@@ -51,29 +52,17 @@ static void verdict_reported(struct convert_job *job)
 			    (unsigned long long)job->converter->memory);
 		job_fail(out, VERDICT_FAILED, -EFBIG);
 		return;
-	case -EFBIG: job_fail(out, VERDICT_FAILED, -EFBIG); return;
 	case -ENODATA:
 		if (!job->fetch_failure)
 			break;
 		verdict_unreachable(job);
 		return;
-	case -EIO:
-	case -ESTALE:
-	case -EACCES:
-	case -EPERM:
-	case -EINTR:
-	case -EAGAIN:
-	case -ECANCELED:
-	case -EMFILE:
-	case -ENFILE: job_fail(out, VERDICT_TRANSIENT, -EIO); return;
 	}
-	job_fail(out, VERDICT_FAILED_FOREVER, -EIO);
-}
-
-static bool is_crash(int sig)
-{
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGILL || sig == SIGFPE ||
-	       sig == SIGSYS || sig == SIGTRAP;
+	switch (fault_of_report(err)) {
+	case FAULT_FILE: job_fail(out, VERDICT_FAILED_FOREVER, -EIO); return;
+	case FAULT_LIMIT: job_fail(out, VERDICT_FAILED, -EFBIG); return;
+	case FAULT_MACHINE: job_fail(out, VERDICT_TRANSIENT, -EIO); return;
+	}
 }
 
 static void verdict_signal(struct convert_job *job, int sig, const struct rusage *usage)
@@ -88,7 +77,7 @@ static void verdict_signal(struct convert_job *job, int sig, const struct rusage
 		return;
 	}
 	diag_set(&out->diag, -EIO, "the worker was killed by signal %d (%s)", sig, strsignal(sig));
-	job_fail(out, is_crash(sig) ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
+	job_fail(out, is_crash_signal(sig) ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
 }
 
 /* The daemon killed the worker because of @why. */
@@ -102,9 +91,12 @@ static void verdict_killed(struct convert_job *job, int why)
 	} else if (why == -ECANCELED) {
 		diag_set(&out->diag, why, "the daemon is shutting down");
 		job_fail(out, VERDICT_TRANSIENT, -ENOTCONN);
-	} else {
-		diag_set(&out->diag, why, "the worker violated the protocol: %s", strerror(-why));
+	} else if (why == -EPROTO) {
+		diag_set(&out->diag, why, "the worker violated the protocol");
 		job_fail(out, VERDICT_CRASHED, -EIO);
+	} else {
+		diag_set(&out->diag, why, "cannot receive the worker's answer: %s", strerror(-why));
+		job_fail(out, VERDICT_TRANSIENT, -EIO);
 	}
 }
 
@@ -149,8 +141,22 @@ static void verdict_replaced(struct convert_job *job)
 	job_fail(job->out, VERDICT_REPLACED, -ESTALE);
 }
 
+/* The worker has exited by itself, without a signal. */
+static void verdict_exit(struct convert_job *job, int status)
+{
+	if (job->has_failed) {
+		verdict_reported(job);
+	} else if (job->has_done && WEXITSTATUS(status) == 0) {
+		publish(job);
+	} else {
+		diag_set(&job->out->diag, -EIO, "the worker exited without a result (status %d)", status);
+		job_fail(job->out, VERDICT_CRASHED, -EIO);
+	}
+}
+
 void verdict_decide(struct convert_job *job, int why_killed, int status, const struct rusage *usage)
 {
+	struct outcome *out = job->out;
 	note_asked(job);
 	if (why_killed != -ECANCELED && !job_input_is_unchanged(job))
 		verdict_replaced(job);
@@ -158,12 +164,8 @@ void verdict_decide(struct convert_job *job, int why_killed, int status, const s
 		verdict_killed(job, why_killed);
 	else if (WIFSIGNALED(status))
 		verdict_signal(job, WTERMSIG(status), usage);
-	else if (job->has_failed)
-		verdict_reported(job);
-	else if (job->has_done && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		publish(job);
-	else {
-		diag_set(&job->out->diag, -EIO, "the worker exited without a result (status %d)", status);
-		job_fail(job->out, VERDICT_CRASHED, -EIO);
-	}
+	else
+		verdict_exit(job, status);
+	if (!out->again && (out->verdict == VERDICT_FAILED || out->verdict == VERDICT_CRASHED))
+		out->again = fault_again();
 }

@@ -130,6 +130,8 @@ static void remember(struct images *images, struct revision *rev, struct outcome
 		rev->crashes++;
 	bool for_good = outcome->verdict == VERDICT_FAILED || outcome->verdict == VERDICT_FAILED_FOREVER ||
 			(outcome->verdict == VERDICT_CRASHED && rev->crashes >= CRASHES_MAX);
+	if (for_good)
+		rev->crashes = 0;
 	revision_set_failed(images, rev, for_good ? outcome->err : 0, outcome->diag.text);
 	rev->again = outcome->again;
 	if (for_good && !rev->stale)

@@ -203,10 +203,11 @@ static void sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock)
 	path_tree_sweep(&images->paths, pass);
 }
 
-/* What to say of an id that an incomplete scan did not find. */
+/* What to say of an id that a scan with @err did not find. */
 static int absent_errno(int err)
 {
 	switch (err) {
+	case 0:
 	case -EACCES:
 	case -EPERM: return -ENOENT; /* what is closed to us is not served in any case */
 	case -EHOSTUNREACH:
@@ -230,7 +231,7 @@ static void settle_modes(struct images *images, uint32_t pass) REQUIRES(&images-
 	}
 }
 
-void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken)
+void images_scanned(struct images *images, uint32_t pass, int err, int unknown, struct list *woken)
 {
 	mutex_lock(&images->lock);
 	if (err)
@@ -239,7 +240,7 @@ void images_scanned(struct images *images, uint32_t pass, int err, struct list *
 		sweep(images, pass);
 	settle_modes(images, pass);
 	images->complete |= !err;
-	images->absent = images->complete ? -ENOENT : absent_errno(err);
+	images->absent = absent_errno(err ? err : unknown);
 	images->scanned = true;
 	calls_wake_all(&images->scan_waiters, woken);
 	mutex_unlock(&images->lock);

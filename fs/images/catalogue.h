@@ -44,10 +44,14 @@ int images_add(struct images *images, const struct finding *finding, struct list
 int images_add_name(struct images *images, const char *id, const struct found_at *at) EXCLUDES(&images->lock);
 
 /*
- * After scan @pass, which ended with @err: drops what it did not see if it was complete, and wakes calls that
- * waited for it. Until one was complete, @err is the answer for what is not known.
+ * After scan @pass: drops what it did not see if it was complete, and wakes calls that waited for it.
+ *
+ * @err:     0, or why it was not complete
+ * @unknown: 0, or why it does not know what some file holds
+ *
+ * Until a scan has neither, one of them is the answer for what is not known.
  */
-void images_scanned(struct images *images, uint32_t pass, int err, struct list *woken)
+void images_scanned(struct images *images, uint32_t pass, int err, int unknown, struct list *woken)
 	EXCLUDES(&images->lock);
 
 /* With the lock: moves all calls that wait for a scan or a revision to @woken. */

@@ -144,7 +144,8 @@ struct images {
 	VEC(struct revision *) ready GUARDED_BY(&lock); /* those in STATE_READY */
 	bool scanned GUARDED_BY(&lock);  /* the first scan is over: no call waits for it any more */
 	bool complete GUARDED_BY(&lock); /* a scan has seen all of SOURCE */
-	int absent GUARDED_BY(&lock); /* errno for what is not there: -ENOENT, or why no scan was complete */
+	int absent GUARDED_BY(
+		&lock); /* errno for what is not there: -ENOENT, or why the last scan does not know */
 	uint64_t findings GUARDED_BY(&lock);        /* calls of images_add() so far */
 	struct list scan_waiters GUARDED_BY(&lock); /* calls parked until it is, or until their id appears */
 	size_t inputs_bytes GUARDED_BY(&lock);      /* of all revisions */

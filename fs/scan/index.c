@@ -10,8 +10,8 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 6 << 16 | CONVERT_REVISION,
-	RECORD_MIN = 5 * 8 + 2,
+	REVISION = 7 << 16 | CONVERT_REVISION,
+	RECORD_MIN = 6 * 8 + 2,
 	IMAGE_MIN = 4,
 	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * (IMAGE_MIN + 2 * UINT8_MAX), /* id and arch */
 	CHECKSUM_SIZE = 8,
@@ -158,7 +158,8 @@ static int encode_record(bytes *out, const struct file_record *r)
 	put64(out, r->key.size);
 	put64(out, (uint64_t)r->key.mtime_ns);
 	put64(out, (uint64_t)r->key.ctime_ns);
-	put8(out, r->bad);
+	put64(out, (uint64_t)r->again);
+	put8(out, r->state);
 	put8(out, r->n_images);
 	int err = 0;
 	for (size_t i = 0; i < r->n_images && !err; i++)
@@ -225,13 +226,15 @@ static int decode_image(struct cursor *c, struct image_identity *id)
 static int decode_images(struct cursor *c, struct file_record *r)
 {
 	struct image_identity images[IDENTITIES_MAX];
-	uint8_t bad = cursor_u8(c), n = cursor_u8(c);
-	if (!cursor_ok(c) || bad > 1 || n > IDENTITIES_MAX)
+	int64_t again = (int64_t)cursor_u64(c);
+	uint8_t state = cursor_u8(c), n = cursor_u8(c);
+	if (!cursor_ok(c) || state > RECORD_STATE_LAST || n > IDENTITIES_MAX)
 		return -EBADMSG;
 	for (size_t i = 0; i < n; i++)
 		if (decode_image(c, &images[i]))
 			return -EBADMSG;
-	r->bad = bad;
+	r->again = again;
+	r->state = state;
 	return record_set_images(r, images, n);
 }
 

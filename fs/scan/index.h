@@ -8,8 +8,9 @@
  *	revision            32 bits: of this layout and of the converter's idea of an image
  *	reserved            32 bits, 0
  *	number of records   64 bits
- *	records             dev, ino, size, mtime, ctime (64 bits each); kind, flags, id size, arch size
- *	                    (8 bits each); id, arch
+ *	records             dev, ino, size, mtime, ctime, time to look again (64 bits each); state, number
+ *	                    of images (8 bits each); of each image kind, flags, id size, arch size (8 bits
+ *	                    each); id, arch
  *	checksum            64 bits: XXH3 of everything before it
  */
 #ifndef FS_SCAN_INDEX_H
@@ -28,12 +29,20 @@ struct file_key {
 	int64_t mtime_ns, ctime_ns;
 };
 
+enum record_state {
+	RECORD_IDENTIFIED,
+	RECORD_BAD,     /* malformed: has no images as long as it does not change */
+	RECORD_GAVE_UP, /* a limit was reached: what it holds is unknown, and not asked again until @again */
+	RECORD_STATE_LAST = RECORD_GAVE_UP,
+};
+
 struct file_record {
 	struct table_link table;
 	struct file_key key;
 	uint32_t pass;                 /* of the scan that saw it last */
-	bool bad;                      /* malformed */
-	uint8_t n_images;              /* 0: it is no object file, or bad */
+	uint8_t state;                 /* enum record_state */
+	uint8_t n_images;              /* 0: it is no object file, or not identified */
+	int64_t again;                 /* in RECORD_GAVE_UP: seconds since the epoch */
 	struct image_identity *images; /* with the record */
 };
 

@@ -11,6 +11,7 @@
 
 #include "convert/cache/file_state.h"
 #include "convert/os/beneath.h"
+#include "gsym/base/diag.h"
 #include "fs/call/call.h"
 #include "convert/cache/image_id.h"
 #include "fs/scan/index_store.h"
@@ -81,6 +82,7 @@ struct sweep {
 	VEC(struct cut_seen) cuts;
 	size_t n_files, n_images, n_bad, n_opened;
 	size_t unsaved; /* records changed since the index was saved */
+	int trouble;    /* the first fault of the machine that left what a file holds unknown, or 0 */
 };
 
 /* ---- GSYM beside programs ---- */
@@ -214,43 +216,87 @@ static bool same_key(const struct file_key *a, const struct file_key *b)
 }
 
 /* Opens the file and has a worker identify it. @st becomes the state of the open file. */
-static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct image_identity *ret,
-		      size_t *ret_n, struct gsym_diag *diag)
+static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct identified *ret,
+		      struct gsym_diag *diag)
 {
+	*ret = (struct identified){.fault = FAULT_MACHINE};
 	int fd = open_beneath(s->root, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0) {
-		snprintf(diag->text, sizeof(diag->text), "cannot open: %s", strerror(-fd));
-		return fd;
-	}
+	if (fd < 0)
+		return diag_set(diag, fd, "cannot open: %s", strerror(-fd));
 	int err = fstat(fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -ENOENT;
 	if (!err)
-		err = identify(&s->identifier, fd, (uint64_t)st->st_size, ret, ret_n, diag);
+		err = identify(&s->identifier, fd, (uint64_t)st->st_size, ret, diag);
 	close(fd);
 	s->n_opened++;
 	return err;
+}
+
+/* Whether a file that cannot be looked at has images that would be served if it could. */
+static bool hides_images(int err)
+{
+	return err != -ENOENT && err != -ENOTDIR && err != -ELOOP && err != -ENXIO && err != -EACCES &&
+	       err != -EPERM;
+}
+
+/* The machine's fault @err is not recorded: the next scan looks at the file again. */
+static int note_trouble(struct sweep *s, const char *path, int err, const struct gsym_diag *diag)
+{
+	if (err == -ECHILD)
+		log_error(s->scan->log, "scan: %s", diag->text);
+	else if (err != -ECANCELED && err != -ENOENT)
+		log_warning(s->scan->log, "scan: '%s': %s; skipped until the next scan", path, diag->text);
+	if (!s->trouble && hides_images(err))
+		s->trouble = err;
+	return err;
+}
+
+/* Records what is known of the file: its images, or that it has none we could see. */
+static int record(struct sweep *s, struct file_record *r, const struct stat *st,
+		  const struct identified *found, enum record_state state)
+{
+	int err = record_set_images(r, found->images, state == RECORD_IDENTIFIED ? found->n : 0);
+	if (err) {
+		s->trouble = s->trouble ? s->trouble : err;
+		return err;
+	}
+	r->key = key_of(st);
+	r->state = (uint8_t)state;
+	r->again = state == RECORD_GAVE_UP ? fault_again() : 0;
+	s->unsaved++;
+	return 0;
 }
 
 /* Updates the record of a new or changed file. Non-zero: it could not be identified now. */
 static int learn(struct sweep *s, struct file_record *r, const char *path, struct stat *st)
 {
 	struct gsym_diag diag = {""};
-	struct image_identity images[IDENTITIES_MAX];
-	size_t n = 0;
-	int err = ask_worker(s, path, st, images, &n, &diag);
-	if (err == -ECHILD)
-		log_error(s->scan->log, "scan: %s", diag.text);
-	else if (err && err != -EBADMSG && err != -ECANCELED && err != -ENOENT)
-		log_warning(s->scan->log, "scan: '%s': %s; skipped until the next scan", path, diag.text);
-	if (err && err != -EBADMSG)
-		return err;
+	struct identified found;
+	int err = ask_worker(s, path, st, &found, &diag);
+	if (err && found.fault == FAULT_MACHINE)
+		return note_trouble(s, path, err, &diag);
 	if (err)
-		log_warning(s->scan->log, "scan: '%s': %s; skipped until it changes", path, diag.text);
-	r->bad = err != 0;
-	if (record_set_images(r, images, err ? 0 : n))
-		return -ENOMEM;
-	r->key = key_of(st);
-	s->unsaved++;
-	return 0;
+		log_warning(s->scan->log, "scan: '%s': %s; skipped until it changes%s", path, diag.text,
+			    found.fault == FAULT_LIMIT ? ", or for an hour" : "");
+	return record(s, r, st, &found,
+		      !err                         ? RECORD_IDENTIFIED
+		      : found.fault == FAULT_LIMIT ? RECORD_GAVE_UP
+						   : RECORD_BAD);
+}
+
+/* Whether the record says all that can be known now of the file in state @key. */
+static bool is_current(const struct file_record *r, const struct file_key *key)
+{
+	return same_key(&r->key, key) && (r->state != RECORD_GAVE_UP || !fault_is_due(r->again));
+}
+
+/* What is not known of a recorded file. */
+static void note_gap(struct sweep *s, const struct file_record *r)
+{
+	struct scan *scan = s->scan;
+	if (r->state != RECORD_GAVE_UP)
+		return;
+	if (!scan->again || r->again < scan->again)
+		scan->again = r->again;
 }
 
 static const char *last_component(const char *path)
@@ -378,7 +424,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	if (!r)
 		return -ENOMEM;
 	s->n_files++;
-	bool known = same_key(&r->key, &key);
+	bool known = is_current(r, &key);
 	int err = known ? 0 : learn(s, r, path, &st);
 	if (err == -ECANCELED || err == -ECHILD)
 		return err;
@@ -386,13 +432,14 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	if (err && (err == -ENOENT || !r->n_images))
 		return 0;
 	r->pass = scan->pass;
+	note_gap(s, r);
 	if (s->unsaved >= SAVE_EVERY) {
 		index_save(&scan->index, scan->cache, scan->source);
 		s->unsaved = 0;
 	}
 	if (!known && !err && r->n_images && r->images[0].kind == IMAGE_GSYM_FILE)
 		note_gsym(s, path, &r->images[0]);
-	s->n_bad += r->bad;
+	s->n_bad += r->state == RECORD_BAD;
 	s->n_images += r->n_images != 0;
 	if (!r->n_images)
 		return 0;
@@ -445,8 +492,10 @@ static void add_links(struct sweep *s, uint32_t pass)
 			whole_id(s, &r->images[k], pass, id);
 			const struct found_at at = {l->basename, l->directory, k + 1 == r->n_images,
 						    s->scan->pass};
-			if (images_add_name(s->scan->images, id, &at))
-				return; /* without memory fewer names are listed */
+			if (images_add_name(s->scan->images, id, &at)) {
+				s->trouble = s->trouble ? s->trouble : -ENOMEM;
+				return;
+			}
 		}
 	}
 }
@@ -491,10 +540,11 @@ static void finish(struct sweep *s, int err)
 	struct scan *scan = s->scan;
 	struct list woken;
 	list_init(&woken);
+	int unknown = s->trouble ? s->trouble : scan->again ? -EIO : 0;
 	/*
 	 * After an incomplete walk no file counts as removed: a file server may just not respond.
 	 */
-	images_scanned(scan->images, scan->pass, err, &woken);
+	images_scanned(scan->images, scan->pass, err, unknown, &woken);
 	calls_resume(&woken);
 	images_recheck(scan->images, scan->search);
 	last_use_save(scan->images, scan->cache);
@@ -555,6 +605,7 @@ int scan_pass(struct scan *scan)
 	struct sweep s = {.scan = scan};
 	int64_t start = monotonic_ms();
 	scan->pass++;
+	scan->again = 0;
 	int err = walk_source(&s);
 	if (err != -ECANCELED) {
 		finish(&s, err);
@@ -567,5 +618,5 @@ int scan_pass(struct scan *scan)
 	free_links(&s);
 	free_cuts(&s);
 	vec_free(&s.dirs);
-	return err;
+	return err ? err : s.trouble;
 }

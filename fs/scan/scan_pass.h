@@ -27,11 +27,13 @@ struct scan {
 	struct index index;
 	struct watch watch;
 	uint32_t pass;
+	int64_t again; /* when a file is due that the last walk left out, in seconds since the epoch; or 0 */
 };
 
 /*
  * Walks, tells the images what was found, and what is gone if the walk was complete, and wakes the calls that
- * waited for it. 0 when it was complete, else a negative errno. On the scan thread. Ends early, with nothing
+ * waited for it. 0 when it was complete and saw into all files but those that are due @again, else a negative
+ * errno. On the scan thread. Ends early, with nothing
  * told to be gone, when the daemon ends.
  */
 int scan_pass(struct scan *scan);

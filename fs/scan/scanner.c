@@ -126,13 +126,25 @@ static bool wait_for_next(struct scanner *scanner, unsigned seconds, int64_t too
 	return true;
 }
 
-/* How long to wait for the next walk as long as none was complete: ever longer. */
-static unsigned delay_of(const struct scanner *scanner, unsigned *retry)
+/* After walks that left something unknown the next one comes soon, then ever later. */
+static unsigned retry_delay(unsigned *retry)
 {
 	unsigned seconds = *retry;
 	if (*retry < RETRY_SECONDS_MAX)
 		*retry *= 2;
-	return scanner->interval && scanner->interval < seconds ? scanner->interval : seconds;
+	return seconds;
+}
+
+static unsigned sooner(unsigned a, unsigned b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
+/* Until a file is due that the last walk left out; 0: there is none. */
+static unsigned delay_of_limit(const struct scan *scan)
+{
+	int64_t left = scan->again - time(NULL);
+	return !scan->again ? 0 : left < 1 ? 1 : left > INT_MAX ? INT_MAX : (unsigned)left;
 }
 
 /*
@@ -154,18 +166,19 @@ static void *scan_forever(void *arg)
 	struct scanner *scanner = arg;
 	struct scan *scan = &scanner->scan;
 	unsigned retry = 1, delay;
-	bool complete = false;
 	int64_t start, took = 0;
 	index_load(&scan->index, scan->cache, scan->source);
 	if (scanner->watching)
 		watch_open(&scan->watch, scan->log);
 	do {
 		start = spent_ms();
-		complete |= scan_pass(scan) == 0;
+		int err = scan_pass(scan);
 		starter_release(scanner->starter);
 		/* The first one, which may have had to look at every file, says nothing of the next. */
 		took = scan->pass > 1 ? spent_ms() - start : 0;
-		delay = complete ? scanner->interval : delay_of(scanner, &retry);
+		retry = err ? retry : 1;
+		delay = sooner(scanner->interval, delay_of_limit(scan));
+		delay = err ? sooner(delay, retry_delay(&retry)) : delay;
 	} while (wait_for_next(scanner, delay, took));
 	return NULL;
 }

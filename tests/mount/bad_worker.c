@@ -183,6 +183,11 @@ static void disk(void)
 	send_failed(ENOSPC, "cannot write");
 }
 
+static void device(void)
+{
+	send_failed(ENXIO, "no such device");
+}
+
 static const struct {
 	const char *name;
 	void (*act)(void);
@@ -208,6 +213,7 @@ static const struct {
 	{"descriptors", descriptors},
 	{"memory", memory},
 	{"disk", disk},
+	{"device", device},
 };
 
 int main(int argc, char **argv)

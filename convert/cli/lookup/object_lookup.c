@@ -115,18 +115,17 @@ static int identify_object(struct object *object, const char *arch)
 		.source_fd = object->fd,
 		.stop_fd = object->stop_fd,
 	};
-	struct image_identity list[IDENTITIES_MAX];
+	struct identified found;
 	struct gsym_diag diag = {""};
-	size_t n = 0;
-	int err = identify(&identifier, object->fd, object->state.size, list, &n, &diag);
+	int err = identify(&identifier, object->fd, object->state.size, &found, &diag);
 	identifier_stop(&identifier);
 	if (err)
 		return report(object, err, diag.text[0] ? diag.text : strerror(-err), NULL);
-	if (!n)
+	if (!found.n)
 		return -ENOEXEC;
-	const struct image_identity *image = pick(list, n, arch);
+	const struct image_identity *image = pick(found.images, found.n, arch);
 	if (!image)
-		return report_choices(object, list, n);
+		return report_choices(object, found.images, found.n);
 	id_format(image, object->id);
 	memcpy(object->arch, image->arch, sizeof(object->arch));
 	return 0;

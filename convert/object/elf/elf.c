@@ -9,6 +9,7 @@
 #include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 
+#include <errno.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,8 @@ static int read_header(struct object_file *object, struct gsym_diag *diag)
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr)) {
 		int number = elf_errno();
 		elf_end(elf);
+		if (errno == ENOMEM)
+			return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 		return diag_set(diag, -EBADMSG, "%s: damaged ELF header: %s", object->path,
 				number ? elf_errmsg(number)
 				       : "unknown class, byte order or version, at offset 0x4");
@@ -247,17 +250,29 @@ static bool elf_probe(struct span file)
 	return file.size >= EI_NIDENT && !memcmp(file.data, ELFMAG, SELFMAG);
 }
 
+/*
+ * Whether libelf has failed since errno was cleared because memory was short. A section or note that is
+ * missing for that reason must not look like a property of the file. Its own error numbers are not public.
+ */
+static bool ran_out_of_memory(void)
+{
+	return errno == ENOMEM && elf_errno() != 0;
+}
+
 static int elf_read(struct object_file *object, struct gsym_diag *diag)
 {
+	(void)elf_errno();
+	errno = 0;
 	int err = read_header(object, diag);
 	if (!err)
 		err = read_sections(object, diag);
 	if (err)
 		return err;
-	if (read_segments(object))
-		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
-	if (!sections_find_build_id(object))
+	bool failed = read_segments(object);
+	if (!failed && !sections_find_build_id(object))
 		segments_find_build_id(object);
+	if (failed || ran_out_of_memory())
+		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 	return 0;
 }
 

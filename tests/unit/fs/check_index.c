@@ -18,7 +18,8 @@ static void fill(struct index *index)
 		r->key.size = i * 1000ULL;
 		r->key.mtime_ns = (int64_t)i * 1000000007 - 5;
 		r->key.ctime_ns = (int64_t)i * 1000000009 - 7;
-		r->bad = i % 7 == 0;
+		r->state = (uint8_t)(i % (RECORD_STATE_LAST + 1));
+		r->again = r->state == RECORD_GAVE_UP ? i * 10000000000LL : 0;
 		struct image_identity images[3] = {0};
 		for (unsigned k = 0; k < i % 4; k++) {
 			images[k].kind = k ? IMAGE_MACHO : IMAGE_ELF;
@@ -39,7 +40,8 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 	assert_int_equal(a->key.size, b->key.size);
 	assert_int_equal(a->key.mtime_ns, b->key.mtime_ns);
 	assert_int_equal(a->key.ctime_ns, b->key.ctime_ns);
-	assert_int_equal(a->bad, b->bad);
+	assert_int_equal(a->state, b->state);
+	assert_int_equal(a->again, b->again);
 	assert_int_equal(a->n_images, b->n_images);
 	for (size_t i = 0; i < a->n_images; i++) {
 		const struct image_identity *x = &a->images[i], *y = &b->images[i];
@@ -126,9 +128,9 @@ static void headers(void **state)
 	assert_int_equal(index_check_header(header, size + (1 << 24)), -EBADMSG);
 	assert_int_equal(index_check_header(header, INDEX_HEADER_SIZE + 8), -EBADMSG);
 	assert_int_equal(index_check_header(header, 0), -EBADMSG);
-	store64((uint8_t *)data + 16, (1ULL << 30) / 44, false);
+	store64((uint8_t *)data + 16, (1ULL << 30) / 52, false);
 	assert_int_equal(index_check_header(header, 3ULL << 29), -EBADMSG);
-	store64((uint8_t *)data + 16, UINT64_MAX / 44, false);
+	store64((uint8_t *)data + 16, UINT64_MAX / 52, false);
 	assert_int_equal(index_check_header(header, size), -EBADMSG);
 	assert_int_equal(index_check_header((struct span){zeros, sizeof(zeros)}, 3ULL << 29), -EBADMSG);
 	free(data);
