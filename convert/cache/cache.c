@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
@@ -20,18 +21,26 @@
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
 	TEMP_TRIES = 8,
+	SUM_DIGITS = 16, /* of the checksum at the end of a failure's record */
 };
 
-static void file_name(char name[NAME_SIZE], const struct cache_key *key, const char *suffix)
-{
-	snprintf(name, NAME_SIZE, "%s%s", key->text, suffix);
-}
-
-/* The name of a converted file, one of the two that it may have. */
-static void converted_name(char name[NAME_SIZE], const struct cache_key *key, bool alone)
+/* The key of a converted file as text, one of the two that it may have. */
+static void converted_key(char text[CACHE_KEY_SIZE], const struct cache_key *key, bool alone)
 {
 	int kept = (int)strlen(key->text) - (alone ? CONTENT_DIGITS : 0);
-	snprintf(name, NAME_SIZE, "%.*s%s" CACHE_GSYM_SUFFIX, kept, key->text, alone ? key->alone : "");
+	snprintf(text, CACHE_KEY_SIZE, "%.*s%s", kept, key->text, alone ? key->alone : "");
+}
+
+static void file_name(char name[NAME_SIZE], const char *key, const char *suffix)
+{
+	snprintf(name, NAME_SIZE, "%s%s", key, suffix);
+}
+
+static void converted_name(char name[NAME_SIZE], const struct cache_key *key, bool alone)
+{
+	char text[CACHE_KEY_SIZE];
+	converted_key(text, key, alone);
+	file_name(name, text, CACHE_GSYM_SUFFIX);
 }
 
 static void set_sum(struct cache *cache, struct cache_sum sum)
@@ -94,15 +103,17 @@ static int open_entry(const struct cache *cache, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens and verifies an entry. */
-static int open_handle(const struct cache *cache, const char *name, struct handle **ret,
+/* Opens and verifies the entry @key. */
+static int open_handle(const struct cache *cache, const char *key, struct handle **ret,
 		       struct gsym_diag *diag)
 {
+	char name[NAME_SIZE];
+	file_name(name, key, CACHE_GSYM_SUFFIX);
 	int fd = open_entry(cache, name);
 	if (fd < 0)
 		return diag_set(diag, fd, "%s: %s", name,
 				fd == -EMEDIUMTYPE ? "not a regular file" : strerror(-fd));
-	int err = handle_open(fd, name, ret, diag);
+	int err = handle_open(fd, key, ret, diag);
 	close(fd);
 	return err;
 }
@@ -112,14 +123,16 @@ static bool is_out_of_resources(int err)
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
 }
 
-static int load(struct cache *cache, const char *name, struct handle **ret, struct gsym_diag *diag)
+static int load(struct cache *cache, const char *key, struct handle **ret, struct gsym_diag *diag)
 {
+	char name[NAME_SIZE];
 	struct gsym_diag why = {""};
-	int err = open_handle(cache, name, ret, &why);
+	int err = open_handle(cache, key, ret, &why);
 	if (!err || err == -ENOENT)
 		return err;
 	if (is_out_of_resources(err))
 		return diag_set(diag, err, "%s", why.text);
+	file_name(name, key, CACHE_GSYM_SUFFIX);
 	err = make_room(cache, name, diag);
 	if (err) {
 		log_warning(cache->log, "%s", diag->text);
@@ -131,11 +144,11 @@ static int load(struct cache *cache, const char *name, struct handle **ret, stru
 
 int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag)
 {
-	char name[NAME_SIZE];
+	char text[CACHE_KEY_SIZE];
 	int err = -ENOENT;
 	for (int alone = 0; alone < 2 && err == -ENOENT; alone++) {
-		converted_name(name, key, alone);
-		err = load(cache, name, ret, diag);
+		converted_key(text, key, alone);
+		err = load(cache, text, ret, diag);
 	}
 	if (!err)
 		cache_touch(cache, key, time(NULL));
@@ -150,15 +163,16 @@ bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t 
 bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
 		struct text_buf *notes)
 {
-	char name[NAME_SIZE];
+	char text[CACHE_KEY_SIZE], name[NAME_SIZE];
 	int fd = -ENOENT;
 	for (int alone = 0; alone < 2 && fd == -ENOENT; alone++) {
-		converted_name(name, key, alone);
+		converted_key(text, key, alone);
+		file_name(name, text, CACHE_GSYM_SUFFIX);
 		fd = open_entry(cache, name);
 	}
 	if (fd < 0)
 		return false;
-	bool has = handle_peek(fd, ret_size, notes) == 0;
+	bool has = handle_peek(fd, text, ret_size, notes) == 0;
 	close(fd);
 	return has;
 }
@@ -264,18 +278,19 @@ static void grown(struct cache *cache, uint64_t bytes, const char *keep)
 }
 
 /* Publishes no file that the reader would reject. */
-static int check_readable(int fd, const char *name, struct gsym_diag *diag)
+static int check_readable(int fd, const char *key, struct gsym_diag *diag)
 {
 	struct handle *handle;
-	int err = handle_open(fd, name, &handle, diag);
+	int err = handle_open(fd, key, &handle, diag);
 	if (!err)
 		handle_put(handle);
 	return err;
 }
 
-static int complete(struct cache_temp *temp, uint64_t gsym_size, struct span notes, struct span inputs)
+static int complete(struct cache_temp *temp, const char *key, uint64_t gsym_size, struct span notes,
+		    struct span inputs)
 {
-	int err = trailer_write(temp->fd, gsym_size, notes, inputs);
+	int err = trailer_write(temp->fd, key, gsym_size, notes, inputs);
 	/* Durable before it is visible: the disk may be full only now. */
 	return !err && fdatasync(temp->fd) ? -errno : err;
 }
@@ -283,13 +298,14 @@ static int complete(struct cache_temp *temp, uint64_t gsym_size, struct span not
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
 		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag)
 {
-	char name[NAME_SIZE];
-	converted_name(name, key, alone);
-	int err = complete(temp, gsym_size, notes, inputs);
+	char text[CACHE_KEY_SIZE], name[NAME_SIZE];
+	converted_key(text, key, alone);
+	file_name(name, text, CACHE_GSYM_SUFFIX);
+	int err = complete(temp, text, gsym_size, notes, inputs);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
 				strerror(-err));
-	err = check_readable(temp->fd, name, diag);
+	err = check_readable(temp->fd, text, diag);
 	if (err)
 		return err;
 	bool is_new = faccessat(cache->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
@@ -301,7 +317,7 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 	if (alone)
 		forget(cache, key,
 		       false); /* cache_load() prefers that name: an outdated file would hide this one */
-	grown(cache, gsym_size + notes.size + inputs.size + TRAILER_SIZE, name);
+	grown(cache, gsym_size + notes.size + inputs.size + strlen(text) + TRAILER_SIZE, name);
 	return 0;
 }
 
@@ -329,12 +345,15 @@ void cache_failure_store(struct cache *cache, const struct cache_key *key, int e
 	char name[NAME_SIZE];
 	struct gsym_diag diag = {""};
 	struct text_buf out = {0};
-	file_name(name, key, CACHE_FAILED_SUFFIX);
+	file_name(name, key->text, CACHE_FAILED_SUFFIX);
+	text_str(&out, key->text);
+	text_char(&out, '\t');
 	text_dec(&out, (uint64_t)-err);
 	text_char(&out, '\t');
 	text_bytes(&out, text, strnlen(text, FAILURE_TEXT_SIZE - 1));
 	text_char(&out, '\n');
 	text_bytes(&out, inputs.data, inputs.size);
+	text_hex(&out, XXH3_64bits(out.v, out.n), SUM_DIGITS);
 	if (!out.failed && cache_write_file(cache, name, out.v, out.n, &diag))
 		log_warning(cache->log, "%s; the conversion will be retried after a restart", diag.text);
 	else if (!out.failed)
@@ -349,29 +368,50 @@ static char *read_failure(const struct cache *cache, const char *name)
 	int fd = open_entry(cache, name);
 	if (fd < 0)
 		return NULL;
-	size_t most = FAILURE_TEXT_SIZE + 16 + INPUTS_MAX, done = 0;
-	char *text =
-		fstat(fd, &st) == 0 && (size_t)st.st_size <= most ? malloc((size_t)st.st_size + 1) : NULL;
-	ssize_t n = 1;
-	while (text && done < (size_t)st.st_size && n > 0) {
-		n = read(fd, text + done, (size_t)st.st_size - done);
-		done += n > 0 ? (size_t)n : 0;
+	size_t most = NAME_SIZE + FAILURE_TEXT_SIZE + 32 + INPUTS_MAX, size = 0;
+	char *text = NULL;
+	if (fstat(fd, &st) == 0 && (size_t)st.st_size <= most) {
+		size = (size_t)st.st_size;
+		text = malloc(size + 1);
 	}
+	if (text && read_all(fd, text, size, 0))
+		size = 0; /* it has shrunk: no record */
 	close(fd);
 	if (text)
-		text[done] = 0;
+		text[size] = 0;
 	return text;
+}
+
+/* What follows the key in the @record of a failure; NULL if it is damaged or that of another key. */
+static char *check_failure(char *record, const char *key)
+{
+	size_t size = strlen(record), key_size = strlen(key);
+	char sum[SUM_DIGITS + 1];
+	if (size < key_size + 1 + SUM_DIGITS)
+		return NULL;
+	size -= SUM_DIGITS;
+	snprintf(sum, sizeof(sum), "%016llx", (unsigned long long)XXH3_64bits(record, size));
+	if (strcmp(record + size, sum) != 0 || memcmp(record, key, key_size) != 0 || record[key_size] != '\t')
+		return NULL;
+	record[size] = 0;
+	return record + key_size + 1;
 }
 
 int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE],
 		       char **ret_inputs)
 {
 	char name[NAME_SIZE], *tab;
-	file_name(name, key, CACHE_FAILED_SUFFIX);
+	file_name(name, key->text, CACHE_FAILED_SUFFIX);
 	CLEANUP(freep) char *all = read_failure(cache, name);
-	long err = all ? strtol(all, &tab, 10) : 0;
-	if (err <= 0 || err >= 4096 || *tab != '\t')
-		return 0; /* not written by cache_failure_store(): ignored */
+	if (!all)
+		return 0;
+	char *record = check_failure(all, key->text);
+	long err = record ? strtol(record, &tab, 10) : 0;
+	if (err <= 0 || err >= 4096 || *tab != '\t') {
+		log_warning(cache->log, "cache: %s: damaged, or the failure of another image; deleted", name);
+		unlinkat(cache->dir, name, 0);
+		return 0;
+	}
 	size_t words = strcspn(tab + 1, "\n");
 	const char *inputs = tab[1 + words] ? tab + 2 + words : "";
 	snprintf(text, FAILURE_TEXT_SIZE, "%.*s",

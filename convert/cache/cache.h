@@ -7,8 +7,8 @@
  * appear atomically, by rename(2), and never change afterwards.
  *
  *	<key>.gsym      a converted image, see handle.h
- *	<key>.failed    a permanent failure: "errno<TAB>message", then the inputs that were missing
- *	                (inputs.h)
+ *	<key>.failed    a permanent failure: "key<TAB>errno<TAB>message", then the inputs that were
+ *	                missing (inputs.h), and as hex the XXH3 of all that
  *	.tmp-...        being written, locked with flock(2) by its writer; stale without a lock
  *
  * Functions may be called by several threads at once.
@@ -54,8 +54,9 @@ int cache_open(struct cache *cache, const char *path, uint64_t limit, const stru
 void cache_close(struct cache *cache);
 
 /*
- * Opens the converted file of @key: 0, or -ENOENT if there is none. A corrupt file, or anything else of that
- * name, is logged and deleted or renamed: -ENOENT, or -EEXIST if it cannot be moved away.
+ * Opens the converted file of @key: 0, or -ENOENT if there is none. A corrupt file, that of another key, or
+ * anything else of that name, is logged and deleted or renamed: -ENOENT, or -EEXIST if it cannot be moved
+ * away.
  */
 int cache_load(struct cache *cache, const struct cache_key *key, struct handle **ret, struct gsym_diag *diag);
 

@@ -12,7 +12,7 @@ enum {
 	FINGERPRINT_DIGITS = 32,
 	CONTENT_DIGITS = 16, /* the last of them, which identify the content and the options */
 	CACHE_KEY_SIZE = ID_TEXT_SIZE + 1 + FINGERPRINT_DIGITS, /* id, dash, fingerprint, and the id's NUL */
-	CACHE_LAYOUT_REVISION = 5, /* of what handle.h describes, and of the notes */
+	CACHE_LAYOUT_REVISION = 6, /* of what handle.h describes, and of the notes */
 };
 
 /*

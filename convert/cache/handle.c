@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,9 +18,10 @@
 #include "gsym/base/vec.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
+#include "convert/cache/cache_key.h"
 #include "convert/os/guard.h"
 
-static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', '0', '2'};
+static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', '0', '3'};
 
 enum {
 	CHECKSUM_SIZE = 8,
@@ -30,6 +32,7 @@ struct trailer {
 	uint64_t gsym_size;
 	uint64_t notes_size;
 	uint64_t inputs_size;
+	uint64_t key_size;
 	uint64_t checksum;
 };
 
@@ -72,28 +75,48 @@ static int checksum(int fd, uint64_t size, const void *tail, size_t tail_size, u
 
 /* ---- Writing ---- */
 
-int trailer_write(int fd, uint64_t gsym_size, struct span notes, struct span inputs)
+/* Writes @data at @end and advances that. */
+static int append(int fd, struct span data, uint64_t *end)
 {
-	if (notes.size > NOTES_MAX || inputs.size > INPUTS_MAX)
+	int err = write_all(fd, data.data, data.size, (off_t)*end);
+	*end += data.size;
+	return err;
+}
+
+int trailer_write(int fd, const char *key, uint64_t gsym_size, struct span notes, struct span inputs)
+{
+	const struct span name = {(const uint8_t *)key, strlen(key)};
+	if (notes.size > NOTES_MAX || inputs.size > INPUTS_MAX || name.size >= CACHE_KEY_SIZE)
 		return -EINVAL;
 	uint8_t fields[TRAILER_SIZE];
 	store64(fields, gsym_size, false);
 	store64(fields + 8, notes.size, false);
 	store64(fields + 16, inputs.size, false);
-	memcpy(fields + 24, magic, sizeof(magic));
-	uint64_t sum = 0, end = gsym_size + notes.size + inputs.size;
-	int err = write_all(fd, notes.data, notes.size, (off_t)gsym_size);
+	store64(fields + 24, name.size, false);
+	memcpy(fields + 32, magic, sizeof(magic));
+	uint64_t sum = 0, end = gsym_size;
+	int err = append(fd, notes, &end);
 	if (!err)
-		err = write_all(fd, inputs.data, inputs.size, (off_t)(gsym_size + notes.size));
+		err = append(fd, inputs, &end);
+	if (!err)
+		err = append(fd, name, &end);
 	if (!err)
 		err = checksum(fd, end, fields, sizeof(fields) - CHECKSUM_SIZE, &sum);
 	if (err)
 		return err;
-	store64(fields + 32, sum, false);
+	store64(fields + 40, sum, false);
 	return write_all(fd, fields, sizeof(fields), (off_t)end);
 }
 
 /* ---- Opening ---- */
+
+static bool sizes_fit(const struct trailer *t, uint64_t body)
+{
+	if (t->notes_size > NOTES_MAX || t->inputs_size > INPUTS_MAX || t->key_size >= CACHE_KEY_SIZE)
+		return false;
+	uint64_t appended = t->notes_size + t->inputs_size + t->key_size;
+	return appended <= body && t->gsym_size == body - appended;
+}
 
 static int trailer_read(int fd, uint64_t file_size, struct trailer *ret, struct gsym_diag *diag)
 {
@@ -104,20 +127,30 @@ static int trailer_read(int fd, uint64_t file_size, struct trailer *ret, struct 
 	int err = read_all(fd, fields, sizeof(fields), (off_t)(file_size - TRAILER_SIZE));
 	if (err)
 		return diag_set(diag, err, "cannot read the trailer: %s", strerror(-err));
-	if (memcmp(fields + 24, magic, sizeof(magic)) != 0)
+	if (memcmp(fields + 32, magic, sizeof(magic)) != 0)
 		return diag_set(diag, -EBADMSG, "no trailer: truncated, or of another version");
 	struct trailer t = {load64(fields, false), load64(fields + 8, false), load64(fields + 16, false),
-			    load64(fields + 32, false)};
-	uint64_t body = file_size - TRAILER_SIZE;
-	if (t.notes_size > NOTES_MAX || t.inputs_size > INPUTS_MAX || t.notes_size + t.inputs_size > body ||
-	    t.gsym_size != body - t.notes_size - t.inputs_size)
+			    load64(fields + 24, false), load64(fields + 40, false)};
+	if (!sizes_fit(&t, file_size - TRAILER_SIZE))
 		return diag_set(diag, -EBADMSG,
 				"corrupt: the sizes in the trailer do not match the file size");
 	*ret = t;
 	return 0;
 }
 
-static int verify(int fd, uint64_t file_size, struct trailer *ret, struct gsym_diag *diag)
+static int check_key(int fd, const struct trailer *t, const char *key, struct gsym_diag *diag)
+{
+	char found[CACHE_KEY_SIZE] = "";
+	int err = read_all(fd, found, (size_t)t->key_size,
+			   (off_t)(t->gsym_size + t->notes_size + t->inputs_size));
+	if (err)
+		return diag_set(diag, err, "cannot read the key: %s", strerror(-err));
+	if (strcmp(found, key) != 0)
+		return diag_set(diag, -EBADMSG, "the entry '%s' under another name", found);
+	return 0;
+}
+
+static int verify(int fd, uint64_t file_size, const char *key, struct trailer *ret, struct gsym_diag *diag)
 {
 	int err = trailer_read(fd, file_size, ret, diag);
 	if (err)
@@ -128,25 +161,13 @@ static int verify(int fd, uint64_t file_size, struct trailer *ret, struct gsym_d
 		return diag_set(diag, err, "cannot read: %s", strerror(-err));
 	if (sum != ret->checksum)
 		return diag_set(diag, -EBADMSG, "corrupt: checksum mismatch");
-	return 0;
-}
-
-struct open_reader {
-	struct handle *handle;
-	struct gsym_diag *diag;
-};
-
-static int open_reader(void *arg)
-{
-	struct open_reader *o = arg;
-	notes_read_map(o->handle->notes, &o->handle->addresses);
-	return gsym_reader_open_memory(o->handle->gsym.data, o->handle->gsym.size, &o->handle->reader,
-				       o->diag);
+	return check_key(fd, ret, key, diag);
 }
 
 static int map(int fd, const struct trailer *t, struct handle *handle)
 {
-	handle->map_size = (size_t)(t->gsym_size + t->notes_size + t->inputs_size + TRAILER_SIZE);
+	handle->map_size =
+		(size_t)(t->gsym_size + t->notes_size + t->inputs_size + t->key_size + TRAILER_SIZE);
 	void *at = mmap(NULL, handle->map_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;
@@ -178,10 +199,53 @@ static void handle_freep(struct handle **handle)
 	handle_free(*handle);
 }
 
-static int open_checked(int fd, uint64_t file_size, struct handle **ret, struct gsym_diag *diag)
+/*
+ * Whether GSYM with @uuid may be the image that @key begins with. A truncated id (convert_types.h) is the
+ * beginning of the image's, or that with zeros appended; an image without an id is named by a hash.
+ */
+static bool is_of_image(struct span uuid, const char *key)
+{
+	char text[CACHE_KEY_SIZE];
+	uint8_t id[IMAGE_ID_MAX];
+	const char *dash = strrchr(key, '-');
+	snprintf(text, sizeof(text), "%.*s", (int)(dash ? dash - key : 0), key);
+	size_t n = id_parse(text, id), common = uuid.size < n ? uuid.size : n;
+	if (!n)
+		return true;
+	for (size_t i = common; i < uuid.size; i++)
+		if (uuid.data[i])
+			return false;
+	return common && memcmp(id, uuid.data, common) == 0;
+}
+
+static int check_image(const struct handle *handle, const char *key, struct gsym_diag *diag)
+{
+	const struct gsym_info *info = gsym_reader_info(handle->reader);
+	if (!is_of_image((struct span){info->uuid, info->uuid_size}, key))
+		return diag_set(diag, -EBADMSG, "its UUID is not the id of the image");
+	return 0;
+}
+
+struct open_reader {
+	struct handle *handle;
+	const char *key;
+	struct gsym_diag *diag;
+};
+
+static int open_reader(void *arg)
+{
+	struct open_reader *o = arg;
+	notes_read_map(o->handle->notes, &o->handle->addresses);
+	int err = gsym_reader_open_memory(o->handle->gsym.data, o->handle->gsym.size, &o->handle->reader,
+					  o->diag);
+	return err ? err : check_image(o->handle, o->key, o->diag);
+}
+
+static int open_checked(int fd, uint64_t file_size, const char *key, struct handle **ret,
+			struct gsym_diag *diag)
 {
 	struct trailer trailer;
-	int err = verify(fd, file_size, &trailer, diag);
+	int err = verify(fd, file_size, key, &trailer, diag);
 	if (err)
 		return err;
 	CLEANUP(handle_freep) struct handle *handle = calloc(1, sizeof(*handle));
@@ -191,7 +255,7 @@ static int open_checked(int fd, uint64_t file_size, struct handle **ret, struct 
 	err = map(fd, &trailer, handle);
 	if (err)
 		return diag_set(diag, err, "cannot map: %s", strerror(-err));
-	struct open_reader o = {handle, diag};
+	struct open_reader o = {handle, key, diag};
 	err = guard_run(open_reader, &o);
 	if (err)
 		return err == -EFAULT ? diag_set(diag, -EBADMSG, "truncated while it was read") : err;
@@ -199,13 +263,13 @@ static int open_checked(int fd, uint64_t file_size, struct handle **ret, struct 
 	return 0;
 }
 
-int handle_open(int fd, const char *name, struct handle **ret, struct gsym_diag *diag)
+int handle_open(int fd, const char *key, struct handle **ret, struct gsym_diag *diag)
 {
 	struct stat st;
 	if (fstat(fd, &st))
-		return diag_set(diag, -errno, "%s: cannot stat: %s", name, strerror(errno));
-	int err = open_checked(fd, (uint64_t)st.st_size, ret, diag);
-	return err ? diag_prefix(diag, err, "%s", name) : 0;
+		return diag_set(diag, -errno, "%s: cannot stat: %s", key, strerror(errno));
+	int err = open_checked(fd, (uint64_t)st.st_size, key, ret, diag);
+	return err ? diag_prefix(diag, err, "%s", key) : 0;
 }
 
 static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)
@@ -218,16 +282,17 @@ static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)
 	return err;
 }
 
-int handle_peek(int fd, uint64_t *ret_size, struct text_buf *notes)
+int handle_peek(int fd, const char *key, uint64_t *ret_size, struct text_buf *notes)
 {
 	struct stat st;
 	struct trailer trailer;
 	int err = fstat(fd, &st) ? -errno : trailer_read(fd, (uint64_t)st.st_size, &trailer, NULL);
 	if (!err)
-		*ret_size = trailer.gsym_size;
-	if (!err && notes && trailer.notes_size)
-		err = read_notes(fd, &trailer, notes);
-	return err;
+		err = check_key(fd, &trailer, key, NULL);
+	if (err)
+		return err;
+	*ret_size = trailer.gsym_size;
+	return notes && trailer.notes_size ? read_notes(fd, &trailer, notes) : 0;
 }
 
 bool handle_attach(struct handle *handle, unsigned slot, void *value, void (*destroy)(void *value))

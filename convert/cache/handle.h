@@ -9,11 +9,15 @@
  *	GSYM bytes          gsym_size
  *	notes               notes_size; "key<TAB>value" lines for status
  *	inputs              inputs_size; the neighbours it depends on, see inputs.h
+ *	key                 key_size; the name of the entry without suffix
  *	gsym_size           64 bits, little endian, as are all
  *	notes_size          64 bits
  *	inputs_size         64 bits
+ *	key_size            64 bits
  *	magic               8 bytes
  *	checksum            64 bits: XXH3 of everything before it
+ *
+ * The key binds the content to its name: an intact file that was renamed is of no use under its new name.
  */
 #ifndef CONVERT_CACHE_HANDLE_H
 #define CONVERT_CACHE_HANDLE_H
@@ -27,7 +31,7 @@
 #include "gsym/base/text_buf.h"
 
 enum {
-	TRAILER_SIZE = 40,
+	TRAILER_SIZE = 48,
 	INPUTS_MAX = 16 << 20, /* bytes; at 80 a path these are 200,000 files */
 	HANDLE_SLOTS = 4,
 };
@@ -57,16 +61,17 @@ static inline enum demangle_mode handle_demangle(const struct handle *handle)
 }
 
 /*
- * Verifies and maps the cache file @fd, which stays the caller's; @name is for messages. Returns one
- * reference in @ret; -EBADMSG if the file is corrupt or truncated.
+ * Verifies and maps the cache file @fd, which stays the caller's, as the entry @key. Returns one reference in
+ * @ret; -EBADMSG if the file is corrupt or truncated, the entry of another key, or of another image than the
+ * id at the start of @key says.
  */
-int handle_open(int fd, const char *name, struct handle **ret, struct gsym_diag *diag);
+int handle_open(int fd, const char *key, struct handle **ret, struct gsym_diag *diag);
 
 /*
- * The size of the GSYM in @fd according to its trailer; appends the notes to @notes unless that is NULL. Does
- * not verify the checksum. 0 or -EBADMSG.
+ * The size of the GSYM in @fd, the entry @key, according to its trailer; appends the notes to @notes unless
+ * that is NULL. Does not verify the checksum. 0 or -EBADMSG.
  */
-int handle_peek(int fd, uint64_t *ret_size, struct text_buf *notes);
+int handle_peek(int fd, const char *key, uint64_t *ret_size, struct text_buf *notes);
 
 /*
  * Stores @value in the empty @slot; it is destroyed with the handle. All callers of a slot pass the same
@@ -85,9 +90,16 @@ struct handle *handle_get(struct handle *handle);
 void handle_put(struct handle *handle);
 
 /*
- * Appends notes, inputs and trailer to the @gsym_size bytes of @fd. 0 or a negative errno, -ENOSPC on a full
- * disk.
+ * Appends notes, inputs and trailer to the @gsym_size bytes of @fd.
+ *
+ * @fd:        open for reading and writing
+ * @key:       of the entry that it is going to be
+ * @gsym_size: bytes
+ * @notes:     see notes.h
+ * @inputs:    see inputs.h
+ *
+ * 0; -EINVAL when a part is too large; or a negative errno, -ENOSPC on a full disk.
  */
-int trailer_write(int fd, uint64_t gsym_size, struct span notes, struct span inputs);
+int trailer_write(int fd, const char *key, uint64_t gsym_size, struct span notes, struct span inputs);
 
 #endif

@@ -148,7 +148,7 @@ int shared_dir_write(struct shared_dir *shared, const struct cache_key *key, str
 	/* From a truncated mapping write(2) fails with EFAULT instead of raising SIGBUS. */
 	int err = write_all(fd, gsym.data, gsym.size, 0);
 	if (!err)
-		err = trailer_write(fd, gsym.size, notes, inputs);
+		err = trailer_write(fd, key->text, gsym.size, notes, inputs);
 	if (!err && fdatasync(fd))
 		err = -errno;
 	if (!err && renameat(shared->dir, temp, shared->dir, name))

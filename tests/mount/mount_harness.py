@@ -248,6 +248,13 @@ class MountTest(unittest.TestCase):
             .replace("-", "_"), *flags, source, "-o", path)
         return path
 
+    def compile_other(self, name="other", where=None):
+        """Another program of the same functions, at other lines; its path."""
+        source = os.path.join(self.dir, name + ".cpp")
+        with open(source, "wb") as file:
+            file.write(b"\n" * 100 + contents(os.path.join(HERE, "sample.cpp")))
+        return self.compile(name, where=where, source=source)
+
     def image(self, id, mnt=None):
         return os.path.join(mnt or self.mnt, id)
 

@@ -125,6 +125,49 @@ class CacheTest(MountTest):
             self.assertEqual(self.conversions(), 1)
             self.assertIn("deleted; it will be converted again", daemon.log())
 
+    def test_intact_files_under_other_names(self):
+        """An entry answers for the file that it was made of, and for no other, whatever its name says."""
+        path = self.compile_other()
+        other = mount_harness.build_id(path)
+        daemon = self.mount()
+        start = next(hex(start) for start, _, name in self.functions(path) if name.endswith("normEv"))
+        want, its_answer = self.answer(), self.read(other, start)
+        self.assertNotEqual(its_answer, want)
+        self.assertEqual(daemon.stop(), 0)
+        (mine,), (its,) = self.cached(self.id + "*"), self.cached(other + "*")
+        self.swap(mine, its)
+        daemon = self.mount()
+        self.assertEqual((self.answer(), self.read(other, start)), (want, its_answer))
+        self.assertEqual(self.conversions(), 2)
+        self.assertEqual(daemon.log().count("under another name: deleted"), 2)
+        daemon = self.remount(daemon)
+        self.assertEqual((self.answer(), self.read(other, start), self.conversions()), (want, its_answer, 0))
+
+    def swap(self, one, other):
+        os.rename(one, one + ".aside")
+        os.rename(other, one)
+        os.rename(one + ".aside", other)
+
+    def test_failures_under_other_names(self):
+        """A failure that is another file's, or damaged, keeps no file from being converted."""
+        paths = [os.path.join(self.source, name) for name in ("bad", "worse")]
+        self.make_unconvertible(paths[0])
+        self.make_unconvertible(paths[1], "const int more = 2;")
+        ids = [mount_harness.build_id(path) for path in paths]
+        daemon = self.mount()
+        for id in ids:
+            self.assertErrno(errno.EIO, self.read, id, "0x1000")
+        (first,), (second,) = (self.cached(id + "*.failed") for id in ids)
+        for spoil in (lambda: self.swap(first, second), lambda: [self.flip(path, 10) for path in (first, second)],
+                      lambda: [os.truncate(path, 20) for path in (first, second)]):
+            self.assertEqual(daemon.stop(), 0)
+            spoil()
+            daemon = self.mount()
+            for id in ids:
+                self.assertErrno(errno.EIO, self.read, id, "0x1000")
+            self.assertEqual(self.conversions(), 2)
+            self.assertEqual(daemon.log().count("the failure of another image"), 2)
+
     def test_file_cut_short_while_it_is_mapped(self):
         """Somebody truncates the cache under the daemon: errors for its readers, then it is made again."""
         daemon = self.mount()
@@ -263,11 +306,11 @@ class CacheTest(MountTest):
         self.assertIn(os.strerror(errno.EFBIG), self.status(self.id)["reason"])
         self.assertEqual(daemon.stop(), 0)
 
-    def make_unconvertible(self, path):
+    def make_unconvertible(self, path, text="const int nothing = 1;"):
         """An ELF file with an id and nothing else to tell."""
         source = os.path.join(self.dir, "empty.c")
         with open(source, "w") as file:
-            file.write("const int nothing = 1;\n")
+            file.write(text + "\n")
         run(mount_harness.CC, "-shared", "-nostdlib", "-Wl,--build-id=sha1", "-s", source, "-o", path)
 
     def test_leftovers_are_removed(self):

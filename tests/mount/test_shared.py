@@ -3,6 +3,7 @@
 
 import glob
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -172,6 +173,23 @@ class SharedTest(MountTest):
             self.assertEqual(self.answer(mnt), want)
             wait_until(lambda: self.requests(mnt, "given") == 1, "a sound entry")
             self.assertIn("deleting it", self.daemons[-1].log())
+        self.expect_taken(want)
+
+    def test_under_another_name(self):
+        """An intact entry of another file is of no use, and another host makes the right one."""
+        other = mount_harness.build_id(self.compile_other())
+        mnt = self.expect_converted()
+        self.wait_given()
+        (path,) = self.entries()
+        os.stat(os.path.join(mnt, other, "image.gsym"))
+        self.wait_given(2)
+        want = self.answer(mnt)
+        (foreign,) = set(self.entries()) - {path}
+        shutil.copyfile(foreign, path)
+        mnt = self.expect_converted(unusable=1)
+        self.assertEqual(self.answer(mnt), want)
+        self.assertIn("under another name; deleting it", self.daemons[-1].log())
+        wait_until(lambda: self.requests(mnt, "given") == 1, "the right entry")
         self.expect_taken(want)
 
     def flip(self, path):

@@ -1,0 +1,145 @@
+/* Cache files as entries of a key: what is bound to the name, and what damage is found. */
+#include "convert/cache/handle.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define FINGERPRINT "-0123456789abcdef0123456789abcdef"
+#define ID          "000102030405060708090a0b0c0d0e0f10111213"
+#define KEY         ID FINGERPRINT
+
+static const uint8_t uuid[20] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
+
+/* GSYM of one function; returns its size. */
+static uint64_t write_gsym(int fd, const uint8_t *id, size_t id_size)
+{
+	const struct gsym_writer_options options = {
+		.struct_size = sizeof(options), .uuid = id, .uuid_size = id_size};
+	struct gsym_writer *writer;
+	struct gsym_func func = {.start = 0x1000, .size = 16};
+	assert_int_equal(gsym_writer_new(&options, &writer, NULL), 0);
+	assert_int_equal(gsym_writer_string(writer, "main", 4, &func.name), 0);
+	assert_int_equal(gsym_writer_add(writer, &func, NULL), 0);
+	assert_int_equal(gsym_writer_finish(writer, fd, NULL), 0);
+	gsym_writer_free(writer);
+	off_t size = lseek(fd, 0, SEEK_END);
+	assert_true(size > 0);
+	return (uint64_t)size;
+}
+
+static FILE *make(const char *key, const uint8_t *id, size_t id_size)
+{
+	static const uint8_t notes[] = "units\t1\n";
+	FILE *file = tmpfile();
+	assert_non_null(file);
+	uint64_t size = write_gsym(fileno(file), id, id_size);
+	assert_int_equal(trailer_write(fileno(file), key, size, (struct span){notes, sizeof(notes) - 1},
+				       (struct span){0}),
+			 0);
+	return file;
+}
+
+static int try_open(FILE *file, const char *key)
+{
+	struct handle *handle = NULL;
+	struct gsym_diag diag = {""};
+	int err = handle_open(fileno(file), key, &handle, &diag);
+	assert_true(err ? diag.text[0] && !handle : handle->gsym.size && handle->notes.size == 8);
+	handle_put(handle);
+	return err;
+}
+
+/* Opens as @key what was made as @made of a file with @id. */
+static int open_as(const char *key, const char *made, const uint8_t *id, size_t id_size)
+{
+	FILE *file = make(made, id, id_size);
+	int err = try_open(file, key);
+	fclose(file);
+	return err;
+}
+
+static void another_name(void **state)
+{
+	(void)state;
+	static const char other_file[] = ID "-0123456789abcdef0123456789abcdee";
+	assert_int_equal(open_as(KEY, KEY, uuid, sizeof(uuid)), 0);
+	assert_int_equal(open_as(other_file, KEY, uuid, sizeof(uuid)), -EBADMSG);
+	assert_int_equal(open_as(KEY "0", KEY, uuid, sizeof(uuid)), -EBADMSG);
+	assert_int_equal(open_as("", KEY, uuid, sizeof(uuid)), -EBADMSG);
+	assert_int_equal(open_as(KEY, "", uuid, sizeof(uuid)), -EBADMSG);
+}
+
+static void peek(void **state)
+{
+	(void)state;
+	struct text_buf notes = {0};
+	uint64_t size = 0;
+	FILE *file = make(KEY, uuid, sizeof(uuid));
+	assert_int_equal(handle_peek(fileno(file), ID FINGERPRINT "x", &size, &notes), -EBADMSG);
+	assert_int_equal(notes.n + size, 0);
+	assert_int_equal(handle_peek(fileno(file), KEY, &size, &notes), 0);
+	assert_int_equal(notes.n, 8);
+	assert_true(size > 0);
+	text_deinit(&notes);
+	fclose(file);
+}
+
+/* Under the right name, but of another image. */
+static void another_image(void **state)
+{
+	(void)state;
+	static const char short_key[] = "0001020304" FINGERPRINT, hash_key[] = "xxh3-00" FINGERPRINT;
+	uint8_t other[sizeof(uuid)], zeros[16] = {0, 1, 2, 3, 4};
+	memcpy(other, uuid, sizeof(other));
+	other[19] ^= 1;
+	assert_int_equal(open_as(KEY, KEY, other, sizeof(other)), -EBADMSG);
+	assert_int_equal(open_as(KEY, KEY, NULL, 0), -EBADMSG);
+	/* Text symbols know the first 16 bytes, with zeros after a shorter id. */
+	assert_int_equal(open_as(KEY, KEY, uuid, 16), 0);
+	assert_int_equal(open_as(short_key, short_key, zeros, sizeof(zeros)), 0);
+	assert_int_equal(open_as(short_key, short_key, uuid, 16), -EBADMSG);
+	/* A file without an id may hold GSYM with one. */
+	assert_int_equal(open_as(hash_key, hash_key, uuid, sizeof(uuid)), 0);
+	assert_int_equal(open_as(hash_key, hash_key, NULL, 0), 0);
+}
+
+/* No byte, and no length, can change unnoticed. */
+static void damage(void **state)
+{
+	(void)state;
+	FILE *file = make(KEY, uuid, sizeof(uuid));
+	int fd = fileno(file);
+	off_t size = lseek(fd, 0, SEEK_END);
+	for (off_t off = 0; off < size; off++) {
+		uint8_t byte, flipped;
+		assert_int_equal(pread(fd, &byte, 1, off), 1);
+		flipped = byte ^ 0x10;
+		assert_int_equal(pwrite(fd, &flipped, 1, off), 1);
+		assert_int_equal(try_open(file, KEY), -EBADMSG);
+		assert_int_equal(pwrite(fd, &byte, 1, off), 1);
+	}
+	assert_int_equal(try_open(file, KEY), 0);
+	while (size--) {
+		assert_int_equal(ftruncate(fd, size), 0);
+		assert_int_equal(try_open(file, KEY), -EBADMSG);
+	}
+	fclose(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(another_name),
+		cmocka_unit_test(peek),
+		cmocka_unit_test(another_image),
+		cmocka_unit_test(damage),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
