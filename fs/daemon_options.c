@@ -43,7 +43,7 @@ struct daemon_option {
 		*argument; /* the value in --help: alternatives separated by '|', or a name such as "SIZE" */
 	enum value_kind kind;
 	size_t member;        /* offset in struct options */
-	unsigned least, most; /* of a number */
+	unsigned least, most; /* of a number; of a size only the first */
 	const char *initial;  /* the default value; NULL: described in @help */
 	const char *help;
 	const char *section; /* title in --help of this option and those after it; NULL: as before */
@@ -62,15 +62,17 @@ struct daemon_option {
 #define EITHER(member)              VALUE_EITHER, MEMBER(bool, member), 0, 0
 #define NUMBER(member, least, most) VALUE_NUMBER, MEMBER(unsigned, member), least, most
 #define SECONDS(member, least)      VALUE_SECONDS, MEMBER(unsigned, member), least, WEEK
-#define SIZE(member)                VALUE_SIZE, MEMBER(uint64_t, member), 0, 0
+#define SIZE(member, least)         VALUE_SIZE, MEMBER(uint64_t, member), least, 0
 #define PATH(kind, member)          kind, MEMBER(char *, member), 0, 0
 
 /* clang-format off */
 static const struct daemon_option own_options[] = {
 	{"cache", "DIR", PATH(VALUE_DIRECTORY, cache), NULL,
 	 "directory of converted files", "Converted files"},
-	{"cache_size", "SIZE", SIZE(cache_size), DEFAULT_TEXT(CACHE_GIB_DEFAULT) "G",
+	{"cache_size", "SIZE", SIZE(cache_size, 1), DEFAULT_TEXT(CACHE_GIB_DEFAULT) "G",
 	 "size the cache is kept below"},
+	{"cache_free", "SIZE", SIZE(cache_free, 0), DEFAULT_TEXT(CACHE_FREE_GIB_DEFAULT) "G",
+	 "space that the cache leaves free on its file system"},
 	{"shared", "DIR", PATH(VALUE_DIRECTORY, shared), NULL,
 	 "directory of converted files shared with other hosts"},
 
@@ -83,7 +85,7 @@ static const struct daemon_option own_options[] = {
 	 "concurrent conversions", "Conversions"},
 	{"threads", "N", NUMBER(threads, 1, CONVERT_THREADS_MAX), NULL,
 	 "threads of one conversion (default: number of processors)"},
-	{"convert_memory", "SIZE", SIZE(convert_memory), DEFAULT_TEXT(CONVERT_GIB_DEFAULT) "G",
+	{"convert_memory", "SIZE", SIZE(convert_memory, 1), DEFAULT_TEXT(CONVERT_GIB_DEFAULT) "G",
 	 "memory limit of one conversion"},
 	{"convert_time", "SECONDS", SECONDS(convert_time, 1), DEFAULT_TEXT(CONVERT_SECONDS_DEFAULT),
 	 "time limit of one conversion"},
@@ -284,7 +286,7 @@ static bool parse_value(const struct daemon_option *option, const char *value, s
 	}
 	case VALUE_NUMBER:
 	case VALUE_SECONDS: return parse_number(value, option->least, option->most, to);
-	case VALUE_SIZE: return parse_size(value, to) && *(uint64_t *)to;
+	case VALUE_SIZE: return parse_size(value, to) && *(uint64_t *)to >= option->least;
 	case VALUE_FILE: return *value && parse_path(value, to);
 	case VALUE_DIRECTORY: return *value && !strstr(value, "://") && parse_path(value, to);
 	case VALUE_DIRECTORIES: return are_directories(value) && parse_path(value, to);
@@ -304,7 +306,9 @@ static void print_allowed(FILE *file, const struct daemon_option *option)
 	case VALUE_SECONDS:
 		fprintf(file, "a number of seconds from %u to %u", option->least, option->most);
 		break;
-	case VALUE_SIZE: fputs("a number of bytes above 0, such as 512M or 10G", file); break;
+	case VALUE_SIZE:
+		fprintf(file, "a number of bytes%s, such as 512M or 10G", option->least ? " above 0" : "");
+		break;
 	case VALUE_FILE: fputs("the path of a file", file); break;
 	case VALUE_DIRECTORY:
 		fputs("a directory (mount remote storage first, URLs are not supported)", file);

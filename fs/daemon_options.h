@@ -24,6 +24,7 @@ struct options {
 	char *debug_dirs;        /* absolute paths separated by colons; may be empty */
 	char *worker;            /* the gsym program; NULL: the one installed with the daemon */
 	uint64_t cache_size;     /* limit of the cache in bytes */
+	uint64_t cache_free;     /* bytes that stay free on the cache's file system */
 	uint64_t convert_memory; /* limit of one conversion in bytes */
 	unsigned convert_time;   /* limit of one conversion in seconds */
 	unsigned jobs;           /* concurrent conversions */

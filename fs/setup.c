@@ -162,7 +162,8 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 	if (!err)
 		err = mountpoint_prepare(fs->options.mountpoint, &fs->log, &fs->mountpoint, diag);
 	if (!err)
-		err = cache_open(&fs->cache, fs->options.cache, fs->options.cache_size, &fs->log, diag);
+		err = cache_open(&fs->cache, fs->options.cache, fs->options.cache_size,
+				 fs->options.cache_free, &fs->log, diag);
 	if (!err)
 		err = open_shared(fs, diag);
 	if (!err)

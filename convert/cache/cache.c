@@ -49,10 +49,10 @@ static void set_sum(struct cache *cache, struct cache_sum sum)
 	atomic_store(&cache->files, sum.files);
 }
 
-int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log,
+int cache_open(struct cache *cache, const char *path, uint64_t limit, uint64_t spare, const struct log *log,
 	       struct gsym_diag *diag)
 {
-	*cache = (struct cache){.dir = -1, .limit = limit, .log = log};
+	*cache = (struct cache){.dir = -1, .limit = limit, .spare = spare, .log = log};
 	int err = cache_dir_open(path, &cache->dir, &cache->path, diag);
 	if (!err)
 		set_sum(cache, cache_dir_clean(cache->dir, log));
@@ -177,6 +177,18 @@ bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t
 	return has;
 }
 
+bool cache_holds(const struct cache *cache, const struct cache_key *key, const struct handle *handle)
+{
+	char name[NAME_SIZE];
+	struct stat st;
+	for (int alone = 0; alone < 2; alone++) {
+		converted_name(name, key, alone);
+		if (fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == handle->ino)
+			return true;
+	}
+	return false;
+}
+
 static void forget(struct cache *cache, const struct cache_key *key, bool alone)
 {
 	char name[NAME_SIZE];
@@ -203,7 +215,8 @@ void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when)
 
 bool cache_is_tight(struct cache *cache)
 {
-	return atomic_load(&cache->bytes) > cache->limit / 2;
+	return atomic_load(&cache->bytes) > cache->limit / 2 ||
+	       cache_dir_shortage(cache->dir, cache->spare < UINT64_MAX / 2 ? 2 * cache->spare : UINT64_MAX);
 }
 
 /* ---- Publishing ---- */
@@ -260,9 +273,17 @@ static int rename_temp(struct cache *cache, struct cache_temp *temp, const char 
 static void evict(struct cache *cache, const char *keep)
 {
 	/* A tenth below the limit, so that not every conversion at the limit walks the directory. */
-	const struct cache_bounds bounds = {.limit = cache->limit,
-					    .target = cache->limit - cache->limit / 10};
-	set_sum(cache, cache_dir_evict(cache->dir, &bounds, keep, cache->log));
+	const struct cache_bounds bounds = {
+		.limit = cache->limit, .target = cache->limit - cache->limit / 10, .spare = cache->spare};
+	struct cache_sum left = cache_dir_evict(cache->dir, &bounds, keep, cache->log);
+	set_sum(cache, left);
+	if (left.evicted)
+		atomic_store(&cache->evicted, true);
+}
+
+bool cache_take_evicted(struct cache *cache)
+{
+	return atomic_exchange(&cache->evicted, false);
 }
 
 void cache_trim(struct cache *cache)
@@ -270,11 +291,14 @@ void cache_trim(struct cache *cache)
 	evict(cache, "");
 }
 
-static void grown(struct cache *cache, uint64_t bytes, const char *keep)
+/* @name was added. */
+static void grown(struct cache *cache, const char *name)
 {
+	struct stat st;
+	uint64_t bytes = fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : cache_file_bytes(&st);
 	uint64_t now = atomic_fetch_add(&cache->bytes, bytes) + bytes;
-	if (now > cache->limit)
-		evict(cache, keep);
+	if (now > cache->limit || cache_dir_shortage(cache->dir, cache->spare))
+		evict(cache, name);
 }
 
 /* Publishes no file that the reader would reject. */
@@ -317,7 +341,7 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 	if (alone)
 		forget(cache, key,
 		       false); /* cache_load() prefers that name: an outdated file would hide this one */
-	grown(cache, gsym_size + notes.size + inputs.size + strlen(text) + TRAILER_SIZE, name);
+	grown(cache, name);
 	return 0;
 }
 
@@ -357,7 +381,7 @@ void cache_failure_store(struct cache *cache, const struct cache_key *key, int e
 	if (!out.failed && cache_write_file(cache, name, out.v, out.n, &diag))
 		log_warning(cache->log, "%s; the conversion will be retried after a restart", diag.text);
 	else if (!out.failed)
-		grown(cache, out.n, name);
+		grown(cache, name);
 	text_deinit(&out);
 }
 

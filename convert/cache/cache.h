@@ -33,8 +33,10 @@ struct cache {
 	int dir;
 	char *path;
 	uint64_t limit;         /* bytes of all files of the cache */
-	_Atomic uint64_t bytes; /* their approximate sum */
+	uint64_t spare;         /* bytes that must stay free on its file system */
+	_Atomic uint64_t bytes; /* approximate sum of the files */
 	_Atomic uint64_t files; /* approximate number of converted files */
+	atomic_bool evicted;    /* some file was, see cache_take_evicted() */
 	atomic_uint next_temp;  /* makes temporary names differ */
 	const struct log *log;  /* borrowed */
 };
@@ -46,10 +48,16 @@ struct cache_temp {
 };
 
 /*
- * Opens or creates the directory @path, NULL for the default one, and removes stale temporary files. -EPERM
- * if it belongs to another user or is writable by others.
+ * Opens or creates the cache's directory and removes stale temporary files.
+ *
+ * @path:  the directory; NULL: the default one
+ * @limit: of all its files, bytes
+ * @spare: to stay free on its file system, bytes
+ * @log:   borrowed
+ *
+ * 0; -EPERM if it belongs to another user or is writable by others; or another negative errno.
  */
-int cache_open(struct cache *cache, const char *path, uint64_t limit, const struct log *log,
+int cache_open(struct cache *cache, const char *path, uint64_t limit, uint64_t spare, const struct log *log,
 	       struct gsym_diag *diag);
 void cache_close(struct cache *cache);
 
@@ -78,7 +86,8 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 
 /*
  * Appends notes, inputs and trailer to @temp, which holds @gsym_size bytes of GSYM, and renames it to the
- * file of @key, durable before visible. Evicts least recently used files if the cache exceeds its limit.
+ * file of @key, durable before visible. Evicts least recently used files if the cache exceeds its limit or
+ * too little is free on its file system.
  * @alone: the conversion looked for no neighbours, so that it depends on the object file alone.
  * 0; -EBADMSG if the output is not valid GSYM; or the errno of writing.
  */
@@ -86,12 +95,21 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag);
 
 /*
- * Recounts the files, since other daemons may have added some, and evicts beyond the limit. Reads the whole
+ * Recounts the files, since other daemons may have added some, and evicts as necessary. Reads the whole
  * directory: not for FUSE threads.
  */
 void cache_trim(struct cache *cache);
 
-/* Whether the cache is more than half full, so that files may be evicted soon. */
+/*
+ * Whether files were evicted since the last call. Those that are open take space until they are closed, see
+ * cache_holds().
+ */
+bool cache_take_evicted(struct cache *cache);
+
+/* Whether @handle is still the converted file of @key, neither evicted nor replaced. */
+bool cache_holds(const struct cache *cache, const struct cache_key *key, const struct handle *handle);
+
+/* Whether the cache is more than half full, or the disk almost, so that files may be evicted soon. */
 bool cache_is_tight(struct cache *cache);
 
 /* Sets the time of last use, in seconds since the epoch, by which files are evicted. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -164,7 +165,7 @@ static DIR *open_listing(int dir)
 /* Without memory the file is left out until the next listing. */
 static void add_cached(const char *name, const struct stat *st, cached_vec *vec)
 {
-	struct cached c = {.size = (uint64_t)st->st_size, .used = st->st_mtime};
+	struct cached c = {.size = cache_file_bytes(st), .used = st->st_mtime};
 	if (strlen(name) >= sizeof(c.name))
 		return;
 	strcpy(c.name, name);
@@ -183,6 +184,20 @@ static void remove_stale(int dir, const char *name, const struct log *log)
 	close(fd);
 }
 
+uint64_t cache_file_bytes(const struct stat *st)
+{
+	return (uint64_t)st->st_blocks * 512; /* st_blocks has this unit everywhere */
+}
+
+uint64_t cache_dir_shortage(int dir, uint64_t spare)
+{
+	struct statvfs fs;
+	if (!spare || fstatvfs(dir, &fs))
+		return 0;
+	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	return free_bytes < spare ? spare - free_bytes : 0;
+}
+
 static bool is_converted(const char *name)
 {
 	return is_cached(name) && strcmp(strrchr(name, '.'), CACHE_GSYM_SUFFIX) == 0;
@@ -190,7 +205,7 @@ static bool is_converted(const char *name)
 
 static void count(struct cache_sum *sum, const char *name, const struct stat *st)
 {
-	sum->bytes += (uint64_t)st->st_size;
+	sum->bytes += cache_file_bytes(st);
 	sum->files += is_converted(name);
 }
 
@@ -269,7 +284,10 @@ struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, con
 {
 	cached_vec files = {0};
 	struct cache_sum sum = list_cached(dir, &files);
-	uint64_t most = sum.bytes > bounds->limit ? bounds->target : sum.bytes;
+	uint64_t most = sum.bytes > bounds->limit ? bounds->target : sum.bytes,
+		 shortage = cache_dir_shortage(dir, bounds->spare),
+		 affordable = sum.bytes > shortage ? sum.bytes - shortage : 0;
+	most = most < affordable ? most : affordable;
 	if (sum.bytes > most && files.n)
 		qsort(files.v, files.n, sizeof(*files.v), by_use);
 	for (size_t i = 0; i < files.n && sum.bytes > most; i++) {
@@ -277,6 +295,7 @@ struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, con
 			continue;
 		sum.bytes -= files.v[i].size;
 		sum.files -= is_converted(files.v[i].name);
+		sum.evicted++;
 	}
 	vec_free(&files);
 	return sum;

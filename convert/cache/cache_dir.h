@@ -5,6 +5,8 @@
 #ifndef CONVERT_CACHE_CACHE_DIR_H
 #define CONVERT_CACHE_CACHE_DIR_H
 
+#include <sys/stat.h>
+
 #include "convert/cache/cache_key.h"
 #include "convert/os/log.h"
 #include "gsym/gsym.h"
@@ -23,8 +25,9 @@ int cache_dir_make(char *path);
 int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_diag *diag);
 
 struct cache_sum {
-	uint64_t bytes; /* of all files of the cache */
-	uint64_t files; /* number of converted ones */
+	uint64_t bytes;   /* of all files of the cache, as the file system allocates them */
+	uint64_t files;   /* number of converted ones */
+	uint64_t evicted; /* number of files deleted just now */
 };
 
 /* Removes stale temporary files, those that are not locked; returns the sum of the other files. */
@@ -36,11 +39,19 @@ void cache_dir_expire(int dir, int64_t seconds, const struct log *log);
 struct cache_bounds {
 	uint64_t limit;  /* bytes above which files are evicted, */
 	uint64_t target; /* until so many are left */
+	uint64_t spare;  /* bytes that must stay free on the file system */
 };
 
+/* The bytes that a file takes from the disk. */
+uint64_t cache_file_bytes(const struct stat *st);
+
+/* How many bytes less than @spare are free on the file system of @dir. */
+uint64_t cache_dir_shortage(int dir, uint64_t spare);
+
 /*
- * Above the limit, deletes least recently used files, but not @keep. All files of the cache count; only
- * converted files and failures are deleted. Returns the sum of the files that are left.
+ * Above the limit, or when too little is free on the file system, deletes least recently used files, but not
+ * @keep. All files of the cache count; only converted files and failures are deleted. Returns the sum of the
+ * files that are left.
  */
 struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep,
 				 const struct log *log);

@@ -241,17 +241,18 @@ static int open_reader(void *arg)
 	return err ? err : check_image(o->handle, o->key, o->diag);
 }
 
-static int open_checked(int fd, uint64_t file_size, const char *key, struct handle **ret,
+static int open_checked(int fd, const struct stat *st, const char *key, struct handle **ret,
 			struct gsym_diag *diag)
 {
 	struct trailer trailer;
-	int err = verify(fd, file_size, key, &trailer, diag);
+	int err = verify(fd, (uint64_t)st->st_size, key, &trailer, diag);
 	if (err)
 		return err;
 	CLEANUP(handle_freep) struct handle *handle = calloc(1, sizeof(*handle));
 	if (!handle)
 		return diag_set(diag, -ENOMEM, "no memory");
 	atomic_init(&handle->refs, 1);
+	handle->ino = st->st_ino;
 	err = map(fd, &trailer, handle);
 	if (err)
 		return diag_set(diag, err, "cannot map: %s", strerror(-err));
@@ -268,7 +269,7 @@ int handle_open(int fd, const char *key, struct handle **ret, struct gsym_diag *
 	struct stat st;
 	if (fstat(fd, &st))
 		return diag_set(diag, -errno, "%s: cannot stat: %s", key, strerror(errno));
-	int err = open_checked(fd, (uint64_t)st.st_size, key, ret, diag);
+	int err = open_checked(fd, &st, key, ret, diag);
 	return err ? diag_prefix(diag, err, "%s", key) : 0;
 }
 

@@ -44,6 +44,7 @@ struct handle_slot {
 
 struct handle {
 	atomic_uint refs;
+	uint64_t ino; /* of the file */
 	void *map;
 	size_t map_size;
 	struct span gsym;  /* borrowed from the map */

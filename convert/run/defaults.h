@@ -7,6 +7,7 @@
 #define CONVERT_RUN_DEFAULTS_H
 
 #define CACHE_GIB_DEFAULT       10  /* size of the cache */
+#define CACHE_FREE_GIB_DEFAULT  1   /* free on the cache's file system */
 #define CONVERT_GIB_DEFAULT     4   /* memory of one conversion */
 #define CONVERT_SECONDS_DEFAULT 600 /* time of one conversion */
 #define DEBUG_DIR_DEFAULT       "/usr/lib/debug"

@@ -9,6 +9,7 @@
 #include "convert/run/share.h"
 #include "fs/call/call.h"
 #include "fs/images/revision.h"
+#include "fs/images/evicted.h"
 #include "fs/images/last_use.h"
 #include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
@@ -264,6 +265,8 @@ static void *convert_images(void *arg)
 		last_use_save(queue->images, queue->converter->cache);
 		revision_request(rev, &request);
 		convert_run(queue->converter, &request, &outcome);
+		if (cache_take_evicted(queue->converter->cache))
+			images_close_evicted(queue->images, queue->converter->cache);
 		if (!outcome.adopted)
 			count_conversion(queue, &outcome);
 		settle(queue, rev, &outcome);

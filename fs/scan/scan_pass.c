@@ -20,6 +20,7 @@
 #include "fs/sys/notify.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
+#include "fs/images/evicted.h"
 #include "fs/images/last_use.h"
 #include "fs/scan/dir_walk.h"
 #include "fs/scan/recheck.h"
@@ -549,6 +550,7 @@ static void finish(struct sweep *s, int err)
 	images_recheck(scan->images, scan->search);
 	last_use_save(scan->images, scan->cache);
 	cache_trim(scan->cache);
+	images_close_evicted(scan->images, scan->cache); /* other daemons evict, too */
 	notify_release(scan->images->notify); /* no lookup is parked in the root directory any more */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
 	if (!err)

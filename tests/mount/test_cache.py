@@ -4,6 +4,7 @@
 import errno
 import glob
 import os
+import re
 import resource
 import sys
 
@@ -333,17 +334,20 @@ class CacheTest(MountTest):
         self.assertEqual(len(self.cached()), 1)
         self.assertEqual(glob.glob(os.path.join(self.cache, ".tmp*")), [])
 
+    def usage(self):
+        """Bytes that the files of the cache take from the disk."""
+        return sum(os.stat(path).st_blocks * 512 for path in self.cached("*"))
+
     def test_eviction_by_last_use(self):
         paths = [self.compile("evict%d" % i) for i in range(6)]
         ids = [mount_harness.build_id(p) for p in paths]
         daemon = self.mount()
         for id in ids:
             os.stat(os.path.join(self.image(id), "image.gsym"))
-        sizes = [os.path.getsize(p) for p in self.cached()]
         for age, id in enumerate(ids):
             for path in self.cached(id + "*"):
                 os.utime(path, (0, 1000000000 + age))
-        limit = sum(sizes) + sum(os.path.getsize(p) for p in self.cached("index-*"))
+        limit = self.usage()
         self.remount(daemon, "cache_size=%d" % limit)
         self.daemons[-1].wait_scanned()
         # The first is used again; another image makes the cache grow over its limit.
@@ -353,7 +357,7 @@ class CacheTest(MountTest):
         self.assertIn(ids[0], left)
         self.assertNotIn(ids[1], left)
         self.assertIn(ids[5], left)
-        self.assertLessEqual(sum(os.path.getsize(p) for p in self.cached()), limit)
+        self.assertLessEqual(self.usage(), limit)
         os.stat(os.path.join(self.image(ids[1]), "image.gsym"))
 
     def fill(self, count):
@@ -368,7 +372,7 @@ class CacheTest(MountTest):
         """A smaller limit than before counts at once, and everything of ours counts."""
         daemon, ids = self.fill(4)
         self.assertEqual(daemon.stop(), 0)
-        limit = sum(os.path.getsize(p) for p in self.cached("*")) - 1
+        limit = self.usage() - 1
         self.mount("cache_size=%d" % limit)
         wait_until(lambda: len(self.cached()) < len(ids), "the eviction")
         self.assertGreater(len(self.cached()), 0)
@@ -378,11 +382,57 @@ class CacheTest(MountTest):
         """A daemon that shares the directory and adds nothing itself keeps it within the limit."""
         other_mnt = os.path.join(self.dir, "mnt2")
         os.mkdir(other_mnt)
-        other = self.mount("rescan=1", "cache_size=2K", mnt=other_mnt, log=self.log_path + "2")
+        other = self.mount("rescan=1", "cache_size=16K", mnt=other_mnt, log=self.log_path + "2")
         other.wait_scanned()
         self.fill(4)
         wait_until(lambda: "evicted" in other.log(), "the eviction")
-        wait_until(lambda: sum(os.path.getsize(p) for p in self.cached("*")) <= 2 << 10, "the limit")
+        wait_until(lambda: self.usage() <= 16 << 10, "the limit")
+
+    def test_evicted_by_others_is_closed(self):
+        """As long as a file is mapped its space is not free."""
+        daemon = self.mount("rescan=1")
+        self.answer()
+        mapped = "/proc/%d/maps" % daemon.process.pid
+        self.assertIn(self.cached()[0], mount_harness.contents(mapped).decode())
+        for path in self.cached():
+            os.unlink(path)
+        wait_until(lambda: " (deleted)" not in mount_harness.contents(mapped).decode(), "the mapping to go")
+        self.answer()
+
+    def test_bytes_are_those_of_the_disk(self):
+        """A file takes whole blocks, however short it is."""
+        daemon, _ = self.fill(3)
+        self.remount(daemon).wait_scanned()
+        count = re.search(r"(?m)^gsymfs_cache_bytes (\d+)$", self.read("metrics"))
+        self.assertEqual(int(count[1]), self.usage())
+
+    def small_disk(self, size):
+        """A file system of its own for the cache, which needs root."""
+        if not mount_harness.is_root():
+            self.skipTest("a small file system needs root to mount")
+        if run("mount", "-t", "tmpfs", "-o", "size=%d,mode=700" % size, "none", self.cache, check=False).returncode:
+            self.skipTest("tmpfs cannot be mounted here")
+
+    def test_space_is_left_free(self):
+        """Whatever fills the disk, the cache gives way, but for the file that was asked for last."""
+        self.small_disk(1 << 20)
+        spare = (1 << 20) - (24 << 10)
+        ids = [mount_harness.build_id(self.compile("fill%d" % i)) for i in range(9)]
+        daemon = self.mount("cache_free=%d" % spare)
+        for id in ids:
+            os.stat(os.path.join(self.image(id), "image.gsym"))
+            disk = os.statvfs(self.cache)
+            self.assertGreaterEqual(disk.f_bavail * disk.f_frsize, spare)
+            self.assertTrue(self.cached(id + "*"))
+        self.assertIn("evicted", daemon.log())
+        self.assertGreater(len(self.cached()), 1)
+        with open(os.path.join(self.cache, "of another program"), "wb") as file:
+            file.write(bytes(12 << 10))
+        os.stat(os.path.join(self.image(ids[0]), "image.gsym"))
+        self.remount(daemon, "cache_free=0")
+        for id in ids:
+            os.stat(os.path.join(self.image(id), "image.gsym"))
+        self.assertEqual(len(self.cached()), len(ids))
 
     def test_what_is_open_stays_readable(self):
         """Eviction unlinks; a reader keeps what it reads."""
@@ -415,13 +465,9 @@ class CacheTest(MountTest):
         self.assertEqual([n for n in names if not os.path.exists(os.path.join(self.cache, n))], [])
 
     def test_full_disk(self):
-        if not mount_harness.is_root():
-            self.skipTest("a small file system needs root to mount")
-        small = os.path.join(self.dir, "small")
-        os.mkdir(small)
-        if run("mount", "-t", "tmpfs", "-o", "size=256k,mode=700", "none", small, check=False).returncode != 0:
-            self.skipTest("tmpfs cannot be mounted here")
-        daemon = self.mount(cache=small)
+        small = self.cache
+        self.small_disk(256 << 10)
+        daemon = self.mount()
         daemon.wait_scanned()
         filler = os.path.join(small, "filler")
         with open(filler, "wb", buffering=0) as file:

@@ -104,8 +104,8 @@ def check_bash():
     if not shutil.which("gsymfs", path=environment["PATH"]):
         return
     expect("gsymfs -", bash("gsymfs", "-"), ["-f", "-d", "-s", "-o", "-h", "-V", "--help", "--version"])
-    expect("gsymfs -o ca", bash("gsymfs", "-o", "ca"), ["cache=", "cache_size="])
-    expect("gsymfs -o jobs=1,ca", bash("gsymfs", "-o", "jobs", "=", "1,ca"), ["1,cache=", "1,cache_size="])
+    expect("gsymfs -o ca", bash("gsymfs", "-o", "ca"), ["cache=", "cache_size=", "cache_free="])
+    expect("gsymfs -o jobs=1,ca", bash("gsymfs", "-o", "jobs", "=", "1,ca"), ["1,cache=", "1,cache_size=", "1,cache_free="])
     expect("gsymfs -o unknown=", bash("gsymfs", "-o", "unknown", "="), ["enoent", "print"])
     expect("gsymfs -o jobs=1,unknown=p", bash("gsymfs", "-o", "jobs", "=", "1,unknown", "=", "p"), ["print"])
     expect("gsymfs -o debug_dirs=/us:/us", bash("gsymfs", "-o", "debug_dirs", "=", "/us", ":", "/us"), ["/usr"])

@@ -212,7 +212,8 @@ static int find_or_convert(struct object *object, const struct object_options *o
 		err = identify_object(object, options->arch);
 	if (err)
 		return err;
-	err = cache_open(&cache, options->cache, (uint64_t)CACHE_GIB_DEFAULT << 30, &quiet, &diag);
+	err = cache_open(&cache, options->cache, (uint64_t)CACHE_GIB_DEFAULT << 30,
+			 (uint64_t)CACHE_FREE_GIB_DEFAULT << 30, &quiet, &diag);
 	if (err)
 		return report(object, err, diag.text, NULL);
 	err = load_or_convert(object, &cache, ret);

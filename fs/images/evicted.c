@@ -1,0 +1,46 @@
+#include "fs/images/evicted.h"
+
+#include "fs/images/revision.h"
+
+/* An open image, with a reference to its file. */
+struct open_image {
+	struct revision *rev;
+	struct handle *handle;
+};
+
+typedef VEC(struct open_image) open_image_vec;
+
+static void list_open(struct images *images, open_image_vec *ret)
+{
+	mutex_lock(&images->lock);
+	if (vec_reserve(ret, images->ready.n) == 0)
+		for (size_t i = 0; i < images->ready.n; i++) {
+			struct revision *rev = images->ready.v[i];
+			ret->v[ret->n++] = (struct open_image){rev, handle_get(rev->handle)};
+		}
+	mutex_unlock(&images->lock);
+}
+
+/* Unless it was closed, and maybe opened again, meanwhile. */
+static void close_image(struct images *images, const struct open_image *image)
+{
+	struct handle *unused = NULL;
+	mutex_lock(&images->lock);
+	if (image->rev->handle == image->handle)
+		unused = revision_set_cold(images, image->rev);
+	mutex_unlock(&images->lock);
+	handle_put(unused);
+}
+
+void images_close_evicted(struct images *images, const struct cache *cache)
+{
+	open_image_vec open = {0};
+	list_open(images, &open);
+	for (size_t i = 0; i < open.n; i++) {
+		/* The key of a revision that was opened never changes. */
+		if (!cache_holds(cache, &open.v[i].rev->key, open.v[i].handle))
+			close_image(images, &open.v[i]);
+		handle_put(open.v[i].handle);
+	}
+	vec_free(&open);
+}

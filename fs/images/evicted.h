@@ -1,0 +1,13 @@
+/* evicted.h - closes images whose file was evicted from the cache, because only then its space is free. */
+#ifndef FS_IMAGES_EVICTED_H
+#define FS_IMAGES_EVICTED_H
+
+#include "fs/images/images.h"
+
+/*
+ * Closes the open images that are no longer in @cache. Those that requests or open files use stay until these
+ * end. Makes two system calls for each open image: not for FUSE threads.
+ */
+void images_close_evicted(struct images *images, const struct cache *cache) EXCLUDES(&images->lock);
+
+#endif
