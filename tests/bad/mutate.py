@@ -2,12 +2,15 @@
 """Feeds damaged files to the gsym program: it must refuse or repair, never crash, hang or eat the memory.
 
 Every command on every file must end by itself within the time and memory limit, with exit status 0 or 1, without
-a sanitizer report, and with words on standard error when it fails. What `gsym convert` writes from a damaged
-object file must pass `gsym verify`, and a failed conversion must leave nothing behind.
+a sanitizer report, and with a message that names the file when it fails. Names in a hostile file reach no terminal
+as they are: nothing printed has control characters. What `gsym convert` writes from a damaged object file must pass
+`gsym verify`, and a failed conversion must leave nothing behind. A GSYM file that passes `gsym verify` must answer.
 """
 import argparse
+import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,7 +27,17 @@ SECONDS = 120  # until a command counts as hung
 MEMORY_MIB = 1024
 REPORTS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:", "WARNING: ThreadSanitizer",
            "MemorySanitizer", "Assertion")
-ADDRESSES = "0x0\n0x401000\n0x401010\n0x10010000\n0x10010200\n0xffffffffffffffff\n"
+ADDRESSES = ("0x0", "0x401000", "0x401010", "0x10010000", "0x10010200", "0xffffffffffffffff")
+CONTROL = re.compile(rb"[\0-\x08\x0b-\x1f\x7f]")  # all but tab and newline
+
+
+def damaged_answers(text):
+    """What is wrong with answers in JSON: one object for each address, in the order of the addresses."""
+    try:
+        found = [json.loads(line)["Address"] for line in text.splitlines()]
+    except (ValueError, KeyError) as error:
+        return f"no JSON: {error}"
+    return None if [int(a, 16) for a in found] == [int(a, 16) for a in ADDRESSES] else f"answers for {found}"
 
 
 class Runner:
@@ -35,13 +48,28 @@ class Runner:
         self.env = dict(os.environ, ASAN_OPTIONS=f"{common}:hard_rss_limit_mb={2 * MEMORY_MIB}",
                         LSAN_OPTIONS="exitcode=99", UBSAN_OPTIONS="exitcode=99:halt_on_error=1")
 
-    def run(self, *arguments, stdin=""):
+    def run(self, *arguments):
         """(exit status, fault or None)."""
+        return self.run_and_read(arguments, "")[:2]
+
+    def lookup(self, path):
+        """The same, of both a format for people and one for programs."""
+        stdin = "\n".join(ADDRESSES)
+        status, fault, _ = self.run_and_read(("lookup", path), stdin)
+        if fault or status:
+            return status, fault
+        status, fault, answers = self.run_and_read(("lookup", "--format=json", path), stdin)
+        return status, fault or damaged_answers(answers)
+
+    def run_and_read(self, arguments, stdin):
         try:
             done = subprocess.run([self.gsym, *arguments], input=stdin.encode(), capture_output=True, env=self.env,
                                   timeout=SECONDS, preexec_fn=self.limit)
         except subprocess.TimeoutExpired:
-            return None, f"ran longer than {SECONDS} s"
+            return None, f"ran longer than {SECONDS} s", b""
+        return *self.judge(done, arguments), done.stdout
+
+    def judge(self, done, arguments):
         words = done.stderr.decode(errors="replace")
         for report in REPORTS:
             if report in words:
@@ -50,8 +78,11 @@ class Runner:
             return done.returncode, f"ended by signal {-done.returncode}"
         if done.returncode not in (0, 1):
             return done.returncode, f"exit status {done.returncode}: {words[:300]}"
-        if done.returncode == 1 and not words.strip():
-            return 1, "failed without a message"
+        if done.returncode == 1 and not any(f"gsym: {argument}" in words for argument in arguments):
+            return 1, f"failed without a message about the file: {words[:300]}"
+        control = CONTROL.search(done.stdout + done.stderr)
+        if control:
+            return done.returncode, f"prints {control[0]}"
         return done.returncode, None
 
     def elf(self, path, must_convert):
@@ -65,10 +96,9 @@ class Runner:
             if left:
                 return f"convert failed and left {left}"
             return "convert: must still succeed, but failed" if must_convert else None
-        for command, stdin in (("verify", ""), ("lookup", ADDRESSES)):
-            status, fault = self.run(command, out, stdin=stdin)
+        for status, fault in (self.run("verify", out), self.lookup(out)):
             if fault or status != 0:
-                return f"{command} of what was converted: {fault or f'exit status {status}'}"
+                return f"what was converted: {fault or f'exit status {status}'}"
         return None
 
     def macho(self, path, must_convert):
@@ -85,18 +115,20 @@ class Runner:
         if status and must_convert:
             return "convert: must still succeed, but failed"
         for one in made:
-            for command, stdin in (("verify", ""), ("lookup", ADDRESSES)):
-                status, fault = self.run(command, str(one), stdin=stdin)
+            for status, fault in (self.run("verify", str(one)), self.lookup(str(one))):
                 if fault or status != 0:
-                    return f"{command} of {one.name}: {fault or f'exit status {status}'}"
+                    return f"{one.name}: {fault or f'exit status {status}'}"
         return None
 
     def gsym_file(self, path, _):
         """Reads a damaged GSYM file in every way, and converts it."""
-        for command, stdin in (("lookup", ADDRESSES), ("dump", ""), ("verify", ""), ("statistics", "")):
-            _, fault = self.run(command, path, stdin=stdin)
+        statuses = {}
+        for command in ("lookup", "dump", "verify", "statistics"):
+            statuses[command], fault = self.lookup(path) if command == "lookup" else self.run(command, path)
             if fault:
                 return f"{command}: {fault}"
+        if statuses["verify"] == 0 and any(statuses.values()):
+            return f"passes verify, but: {statuses}"
         return self.elf(path, False)
 
 
