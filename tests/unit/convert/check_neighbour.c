@@ -4,11 +4,19 @@
  */
 #include "convert/run/neighbour.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
+
+#include "gsym/base/vec.h"
 
 enum { SOURCE_OWNER = 1, FILE_OWNER, STRANGER };
 enum { SOURCE_GROUP = 11, FILE_GROUP };
@@ -112,11 +120,224 @@ static void usual_modes(void **state)
 	assert_true(like(0000, 0000, FILE_OWNER, FILE_GROUP)); /* with no reader nothing can be disclosed */
 }
 
+/* ---- Where neighbours are searched ---- */
+
+static char top[] = "/tmp/gsymfs-neighbour-XXXXXX";
+
+struct place {
+	char text[PATH_MAX];
+};
+
+/* A path below the directory of the test. */
+static struct place at(const char *name)
+{
+	struct place place;
+	snprintf(place.text, sizeof(place.text), "%s/%s", top, name);
+	return place;
+}
+
+static void make_file(const char *name, mode_t mode)
+{
+	struct place path = at(name);
+	int fd = open(path.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, name, strlen(name)), strlen(name));
+	close(fd);
+}
+
+static void make_dir(const char *name, mode_t mode)
+{
+	assert_int_equal(mkdir(at(name).text, mode), 0);
+}
+
+static void make_link(const char *target, const char *name)
+{
+	assert_int_equal(symlink(target, at(name).text), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	umask(022);
+	if (!mkdtemp(top) || chmod(top, 0755))
+		return -1;
+	make_dir("a", 0755);
+	make_dir("b", 0755);
+	make_dir("ab", 0755);
+	make_dir("a/mnt", 0755);
+	make_dir("a/closed", 0700);
+	make_file("a/open", 0644);
+	make_file("a/private", 0600);
+	make_file("a/both", 0644);
+	make_file("b/both", 0644);
+	make_file("b/other", 0644);
+	make_file("ab/file", 0644);
+	make_file("a/mnt/file", 0644);
+	make_file("a/closed/file", 0644);
+	make_file("outside", 0644);
+	make_link("open", "a/inside");
+	make_link("../outside", "a/leads-out");
+	return mkfifo(at("a/pipe").text, 0644);
+}
+
+static int tear_down(void **state)
+{
+	char command[sizeof(top) + 16];
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", top);
+	return system(command);
+}
+
+/* What opening it gives: 0, or a negative errno. @ret is filled where it is 0 or -EPERM. */
+static int try(const struct search_path *search, mode_t source_mode, const char *path, struct neighbour *ret)
+{
+	const struct file_state source = {.uid = getuid(), .gid = getgid(), .mode = source_mode};
+	memset(ret, 0xff, sizeof(*ret));
+	int fd = neighbour_open(search, &source, path, ret);
+	if (fd >= 0) {
+		char byte;
+		assert_int_equal(read(fd, &byte, 1), 1);
+		assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+		close(fd);
+	}
+	return fd < 0 ? fd : 0;
+}
+
+static int open_named(const struct search_path *search, const char *name)
+{
+	struct neighbour file;
+	return try(search, 0444, at(name).text, &file);
+}
+
+static ino_t inode(const char *name)
+{
+	struct stat st;
+	assert_int_equal(stat(at(name).text, &st), 0);
+	return st.st_ino;
+}
+
+static void below_the_search_path(void **state)
+{
+	const struct place a = at("a"), b = at("b//"), mnt = at("a/mnt");
+	const char *const dirs[] = {a.text, b.text, NULL};
+	const struct search_path search = {.dirs = dirs}, with_mount = {.dirs = dirs, .mountpoint = mnt.text};
+	(void)state;
+	assert_int_equal(open_named(&search, "a/open"), 0);
+	assert_int_equal(open_named(&search, "a///open"), 0);
+	assert_int_equal(open_named(&search, "a/inside"), 0);
+	assert_int_equal(open_named(&search, "b/other"), 0);
+	assert_int_equal(open_named(&search, "a/missing"), -ENOENT);
+	assert_int_equal(open_named(&search, "a/closed"), -ENOENT); /* no regular file */
+	assert_int_equal(open_named(&search, "a/pipe"), -ENOENT);
+	assert_int_equal(open_named(&search, "a/leads-out"), -ELOOP); /* not -EXDEV: it may become a file */
+	assert_int_equal(open_named(&search, "a/../outside"), -ENOENT);
+	assert_int_equal(open_named(&search, "outside"), -EXDEV);
+	assert_int_equal(open_named(&search, "ab/file"), -EXDEV);
+	assert_int_equal(open_named(&search, "a"), -EXDEV);
+	assert_int_equal(open_named(&search, "a/"), -EXDEV);
+	assert_int_equal(open_named(&search, "a/mnt/file"), 0);
+	assert_int_equal(open_named(&with_mount, "a/mnt/file"), -EXDEV);
+}
+
+/* Directories of the search path may lie below one another; the first that has the file decides. */
+static void first_directory_that_has_it(void **state)
+{
+	const struct place none = at("a/none"), top_dir = at(""), a = at("a");
+	const char *const dirs[] = {none.text, top_dir.text, a.text, NULL};
+	const struct search_path search = {.dirs = dirs};
+	struct neighbour file;
+	(void)state;
+	assert_int_equal(try(&search, 0444, at("a/both").text, &file), 0);
+	assert_int_equal(file.st.st_ino, inode("a/both"));
+	assert_int_equal(open_named(&search, "a/leads-out"), 0); /* not out of the one above */
+	assert_int_equal(open_named(&search, "a/none/file"), -ENOENT);
+}
+
+static void what_readers_may_not_read(void **state)
+{
+	const struct place a = at("a");
+	const char *const dirs[] = {a.text, NULL};
+	const struct search_path search = {.dirs = dirs};
+	struct neighbour file;
+	(void)state;
+	assert_int_equal(try(&search, 0444, at("a/private").text, &file), -EPERM);
+	assert_int_equal(file.st.st_ino, inode("a/private"));
+	assert_int_equal(try(&search, 0400, at("a/private").text, &file), 0);
+	assert_int_equal(try(&search, 0444, at("a/closed/file").text, &file), -EPERM);
+	assert_false(file.open_to_all);
+	assert_int_equal(try(&search, 0400, at("a/closed/file").text, &file), 0);
+	assert_int_equal(try(&search, 0444, at("a/open").text, &file), 0);
+	assert_true(file.open_to_all);
+}
+
+static void all_that_the_user_can_read(void **state)
+{
+	const char *const none[] = {NULL};
+	const struct search_path search = {.dirs = none, .all = true};
+	(void)state;
+	assert_int_equal(open_named(&search, "outside"), 0);
+	assert_int_equal(open_named(&search, "a/private"), 0);
+	assert_int_equal(open_named(&search, "a/leads-out"), 0);
+	assert_int_equal(open_named(&search, "a/missing"), -ENOENT);
+	assert_int_equal(open_named(&search, "a/closed"), -ENOENT);
+	assert_int_equal(open_named(&search, "a/pipe"), -ENOENT);
+	struct neighbour file;
+	assert_int_equal(try(&search, 0444, "relative", &file), -EXDEV);
+}
+
+static void state_of_neighbours(void **state)
+{
+	const struct place a = at("a");
+	const char *const dirs[] = {a.text, NULL};
+	const struct search_path search = {.dirs = dirs};
+	struct neighbour file;
+	(void)state;
+	assert_int_equal(neighbour_stat(&search, at("a/private").text, &file), 0);
+	assert_int_equal(file.st.st_ino, inode("a/private"));
+	assert_true(file.open_to_all);
+	assert_int_equal(neighbour_stat(&search, at("a/missing").text, &file), -ENOENT);
+	assert_int_equal(neighbour_stat(&search, at("outside").text, &file), -EXDEV);
+}
+
+static void fingerprints_differ(void **state)
+{
+	static const char *const one[] = {"/a", NULL}, *const two[] = {"/a", "/b", NULL},
+				 *const swapped[] = {"/b", "/a", NULL}, *const none[] = {NULL};
+	const struct search_path all[] = {
+		{.dirs = none},
+		{.dirs = one},
+		{.dirs = two},
+		{.dirs = swapped},
+		{.dirs = one, .all = true},
+		{.dirs = one, .servers = 1},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		for (size_t k = 0; k < i; k++)
+			assert_true(search_path_fingerprint(&all[i]) != search_path_fingerprint(&all[k]));
+	assert_true(search_path_fingerprint(&all[2]) ==
+		    search_path_fingerprint(&(struct search_path){.dirs = two}));
+}
+
+static void paths_open_to_all(void **state)
+{
+	(void)state;
+	assert_true(path_open_to_all("/"));
+	assert_true(path_open_to_all(at("a").text));
+	assert_true(path_open_to_all(at("a/mnt").text));
+	assert_false(path_open_to_all(at("a/closed").text));
+	assert_false(path_open_to_all(at("a/closed/mnt").text));
+	assert_false(path_open_to_all(at("a/none").text));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_combinations),
-		cmocka_unit_test(usual_modes),
+		cmocka_unit_test(all_combinations),          cmocka_unit_test(usual_modes),
+		cmocka_unit_test(below_the_search_path),     cmocka_unit_test(first_directory_that_has_it),
+		cmocka_unit_test(what_readers_may_not_read), cmocka_unit_test(all_that_the_user_can_read),
+		cmocka_unit_test(state_of_neighbours),       cmocka_unit_test(fingerprints_differ),
+		cmocka_unit_test(paths_open_to_all),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
