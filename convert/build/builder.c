@@ -265,10 +265,16 @@ static int build_subprogram(struct unit_builder *b, uint32_t index)
 
 /* ---- Rows for symbols without a function entry ---- */
 
+static bool row_begins(const struct line_table *lines, const struct line_seq *seq, uint64_t addr)
+{
+	size_t at = PARTITION_POINT(seq->first, seq->end, mid, lines->rows.v[mid].addr < addr);
+	return at < seq->end && lines->rows.v[at].addr == addr;
+}
+
 static int build_orphan(struct unit_builder *b, const struct code_symbol *s, const struct line_seq *seq)
 {
 	if (s->end <= seq->lo || s->end <= s->addr || s->end - s->addr > UINT32_MAX ||
-	    ranges_find(&b->covered, s->addr))
+	    ranges_find(&b->covered, s->addr) || (s->marker && !row_begins(&b->lines, seq, s->addr)))
 		return 0;
 	int err = builder_rows(b, (struct range){s->addr, s->end}, s->addr, NULL);
 	if (err || !b->rows.n)

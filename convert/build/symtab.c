@@ -11,6 +11,7 @@
  */
 #include "convert/build/symtab.h"
 
+#include "convert/build/markers.h"
 #include "convert/record/radix.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
@@ -26,10 +27,17 @@ size_t symtab_lower_bound(const symbol_vec *symbols, uint64_t addr)
 /* ---- Which names to use ---- */
 
 /* "$a", "$d", "$t", "$x", also with a suffix: they mark code and data (AAELF64, 5.5.5; RISC-V psABI). */
-static bool is_mapping_symbol(const char *name)
+static bool is_mapping_name(const char *name)
 {
 	return name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
 	       (!name[2] || name[2] == '.' || (name[1] == 'x' && name[2] == 'r'));
+}
+
+/* objcopy --prefix-symbols also prefixes mapping symbols: "__kvm_nvhe_$x". */
+static bool is_mapping_symbol(const struct symbol *s)
+{
+	const char *prefixed = s->type == SYMBOL_NOTYPE && !s->size ? strstr(s->name, "_$") : NULL;
+	return is_mapping_name(s->name) || (prefixed && is_mapping_name(prefixed + 1));
 }
 
 static bool ends_with(const char *name, const char *end)
@@ -54,7 +62,7 @@ static bool is_start_marker(const char *name)
 
 static bool is_usable(const struct symbol *s)
 {
-	if (is_mapping_symbol(s->name))
+	if (is_mapping_symbol(s))
 		return false;
 	return s->type != SYMBOL_NOTYPE || strncmp(s->name, ".L", 2) != 0;
 }
@@ -64,13 +72,15 @@ static bool only_ends(const struct symbol *s)
 	return s->type == SYMBOL_NOTYPE && !s->size && is_end_marker(s->name);
 }
 
+enum { NO_LABEL = -1 }; /* the rank of what only bounds other symbols */
+
 /* Preference among labels at one address. PLT stubs come first, because linkers' labels for them differ. */
-static int label_rank(const struct symbol *s)
+static int label_rank(const struct symbol *s, bool marker)
 {
 	if (s->type == SYMBOL_STUB)
 		return INT_MAX;
-	if (s->type == SYMBOL_START)
-		return -1;
+	if (s->type == SYMBOL_START || marker)
+		return NO_LABEL;
 	if (only_ends(s))
 		return 0;
 	return 1 + (s->size != 0) * 4 + !is_start_marker(s->name) * 2 + s->global;
@@ -83,6 +93,7 @@ struct symbol_sweep {
 	const struct object_file *object;
 	const struct keyed *order; /* by address, then as in the table */
 	size_t n;
+	bool *markers;        /* of each symbol: it names no code (markers.h) */
 	range_vec sections;   /* of code, ascending */
 	uint64_t sized_reach; /* how far sized functions seen so far reach */
 	uint64_t label_reach; /* the same for sized labels */
@@ -149,16 +160,16 @@ static int sweep_functions(struct symbol_sweep *s, size_t first, size_t end, boo
 static int sweep_labels(struct symbol_sweep *s, size_t first, size_t end)
 {
 	size_t best = first;
-	int best_rank = -1;
+	int best_rank = NO_LABEL;
 	for (size_t i = first; i < end; i++) {
-		int rank = label_rank(at(s, i));
+		int rank = label_rank(at(s, i), s->markers[s->order[i].index]);
 		if (rank >= best_rank) {
 			best = i;
 			best_rank = rank;
 		}
 	}
 	const struct symbol *symbol = at(s, best);
-	if (symbol->type == SYMBOL_START)
+	if (best_rank == NO_LABEL)
 		return 0;
 	uint64_t stop = symbol->size ? symbol_end(symbol) : unsized_end(s, symbol->addr, end);
 	if (!symbol->size && symbol->addr < s->label_reach && stop > s->label_reach)
@@ -226,8 +237,9 @@ static int collect_sections(const struct object_file *object, range_vec *ret)
 int symtab_prepare(const struct object_file *object, bool match_llvm, symbol_vec *ret)
 {
 	CLEANUP(freep) struct keyed *order = malloc((object->symbols.n + 1) * sizeof(*order));
-	struct symbol_sweep s = {.object = object, .order = order, .out = ret};
-	if (!order || object->symbols.n > UINT32_MAX)
+	CLEANUP(freep) bool *markers = calloc(object->symbols.n + 1, sizeof(*markers));
+	struct symbol_sweep s = {.object = object, .order = order, .markers = markers, .out = ret};
+	if (!order || !markers || object->symbols.n > UINT32_MAX)
 		return -ENOMEM;
 	for (size_t i = 0; i < object->symbols.n; i++)
 		if (is_usable(&object->symbols.v[i]))
@@ -235,6 +247,8 @@ int symtab_prepare(const struct object_file *object, bool match_llvm, symbol_vec
 	int err = radix_sort(order, s.n);
 	if (!err)
 		err = collect_sections(object, &s.sections);
+	if (!err && !match_llvm)
+		err = markers_find(object, order, s.n, &s.sections, s.markers);
 	if (!err)
 		err = match_llvm ? take_functions(&s) : sweep(&s);
 	vec_free(&s.sections);

@@ -14,7 +14,7 @@ struct code_symbol {
 	uint32_t order; /* in the symbol table */
 	bool inferred;  /* its end is inferred: the symbol table has size 0 */
 	bool label;     /* STT_NOTYPE, or a stub */
-	bool marker;    /* its name marks the end of something: dropped unless it has lines */
+	bool marker;    /* its name marks the end of something: dropped unless a row begins there */
 };
 
 /* Ascending by address, then end, then order. */

@@ -19,6 +19,7 @@ void object_close(struct object_file *object)
 	vec_free(&object->segments);
 	vec_free(&object->sections);
 	vec_free(&object->symbols);
+	vec_free(&object->outside);
 	vec_free(&object->text);
 	gsym_reader_close(object->gsym);
 	arena_free(&object->names);

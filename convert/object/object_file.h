@@ -54,6 +54,15 @@ struct symbol {
 	bool dotted;   /* the table has the name with a leading dot: code of a function descriptor */
 };
 
+/*
+ * A label without type and size that lies in no code, or past the end of its own section: it names nothing,
+ * but may be the counterpart of one in code ("_etext" of "_stext").
+ */
+struct outside_label {
+	uint64_t addr;
+	const char *name;
+};
+
 enum { RELEASE_STEP = 16 << 20 }; /* bytes read between two calls of object_release() */
 
 struct object_file {
@@ -86,6 +95,7 @@ struct object_file {
 	VEC(struct object_section) sections; /* ELF section n is sections.v[n - 1] */
 	range_vec text;             /* code sections, normalized; empty when the file has no sections */
 	VEC(struct symbol) symbols; /* of code, in table order */
+	VEC(struct outside_label) outside;
 	bool symbols_damaged;
 	struct arena names;       /* section and symbol names that are not in the file as text */
 	struct gsym_reader *gsym; /* the GSYM that this is, or has in a section; or NULL */

@@ -38,7 +38,7 @@ struct func_record {
 	uint8_t kind;        /* enum record_kind */
 	bool linkage;        /* name is a linkage name */
 	bool inferred;       /* RECORD_SYMBOL: its end is inferred */
-	bool marker;         /* RECORD_LABEL that is dropped unless it has lines */
+	bool marker;         /* RECORD_LABEL that is dropped unless a row begins there */
 	bool assembly;       /* RECORD_DWARF: a label of assembly code, which may have aliases */
 	bool by_sequence; /* RECORD_FOLDED: found by DW_AT_LLVM_stmt_sequence, so no symbol need confirm it */
 	bool represents;  /* of several folded functions: the one that lookups in the range answer with */

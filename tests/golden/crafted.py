@@ -370,6 +370,21 @@ def symbols_of_assembly(b):
 
 
 @case
+def labels_of_ends(b):
+    """A label for the end of something is a name only where a row begins."""
+    b.build([Unit(lines=[Sequence(0x1040, (0x1000, 1, 1), (0x1010, 1, 2), (0x1020, 1, 3))])],
+            [Symbol("entry", 0x1000, 0, NOTYPE), Symbol("last_end", 0x1020, 0, NOTYPE), Symbol("entry_end", 0x1018, 0, NOTYPE)])
+    b.convert()
+    b.expect("functions", b.dump(), """
+[0x1000 - 0x1018) "entry"
+  0x1000 /src/a.c:1
+  0x1010 /src/a.c:2
+[0x1020 - 0x2000) "last_end"
+  0x1020 /src/a.c:3
+""")
+
+
+@case
 def function_without_size_in_another(b):
     """It never takes bytes from one with a size."""
     b.build(symbols=[Symbol("host", 0x1000, 0x40), Symbol("inside", 0x1010, 0)])

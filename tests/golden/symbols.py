@@ -218,10 +218,39 @@ def check_modes(gsym):
                                       0x1040: "$dollar"})
 
 
+# ---- Markers of linker scripts ----
+
+def check_markers(gsym):
+    """Labels that bound sections or groups of functions name no code; labels of assembly do, whatever they are called."""
+    e = m.Maker(m.EM_X86_64, type=m.ET_EXEC)
+    e.add(".text", m.CODE, 0x1000, bytes(0x400))
+    e.add(".init.text", m.CODE, 0x2000, bytes(0x100))
+    e.add(".empty", m.CODE, 0x2100, b"")
+    e.add(".altinstr_aux", m.CODE, 0x2100, bytes(0x100))
+    e.add(".rodata", m.SHF_ALLOC, 0x3000, bytes(0x100))
+    labels = {"_stext": 0x1000, "__efistub__stext": 0x1000, "own": 0x1040, "__kprobes_text_start": 0x1080, "__kprobes_text_end": 0x10c0,
+              "__entry_text_start": 0x10d0, "__entry_text_end": 0x10f0, "__empty_begin": 0x1100, "__empty_stop": 0x1100,
+              "__start___ex_table": 0x1110, "__prefix___start___ex_table": 0x1110, "__stop___ex_table": 0x1120,
+              "__prefix___stop___ex_table": 0x1120, ".annobin_f.start": 0x1140, ".annobin_f.end": 0x1160, "copy_start": 0x1200,
+              "copy_end": 0x1220, "__nvhe_$d": 0x1240, "_start": 0x1300, "_end": 0x1340, "_val": 0x1360, "_eval": 0x1370,
+              "lone_start": 0x1380}
+    symbols = [(name, at, 0, NOTYPE, ".text") for name, at in labels.items()]
+    symbols += [("_sinittext", 0x2000, 0, NOTYPE, ".init.text"), ("_einittext", 0x2100, 0, NOTYPE, ".init.text"),
+                ("in_empty", 0x2100, 0, NOTYPE, ".empty"), ("_etext", 0x3000, 0, NOTYPE, ".rodata"), ("f", 0x1010, 0x10, FUNC, ".text"), ("g", 0x1090, 0x10, FUNC, ".text"),
+                ("vectors", 0x10d8, 8, NOTYPE, ".text"), ("h", 0x1150, 8, FUNC, ".text"), ("init", 0x2010, 0x10, FUNC, ".init.text")]
+    e.add_symbols(".symtab", symbols)
+    expect(gsym, "markers", e.file(), {
+        0x1000: "??", 0x1010: "f", 0x1020: "??", 0x1040: "own", 0x107f: "own+0x3f", 0x1080: "??", 0x108f: "??", 0x1090: "g",
+        0x10a0: "??", 0x10c0: "??", 0x10d0: "??", 0x10d8: "vectors", 0x10e0: "??", 0x10f0: "??", 0x1100: "??", 0x1110: "??",
+        0x1120: "??", 0x1140: "??", 0x1150: "h", 0x1160: "??", 0x1204: "copy_start+0x4", 0x1240: "??", 0x1300: "_start",
+        0x1364: "_val+0x4", 0x1374: "_eval+0x4", 0x1384: "lone_start+0x4", 0x2000: "??", 0x2010: "init", 0x2020: "??",
+        0x2100: "??", 0x217a: "??"})
+
+
 def main():
     gsym = sys.argv[1]
     for check in (check_linkage, check_rel, check_hostile_names, check_shared_bytes, check_descriptors, check_debug_files,
-                  check_modes):
+                  check_modes, check_markers):
         check(gsym)
     print("\n".join(failures) or "all as expected")
     return bool(failures)

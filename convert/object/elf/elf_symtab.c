@@ -26,7 +26,25 @@ static bool is_dotted(const char *name)
 	return name[0] == '.' && name[1] && name[1] != '.' && strncmp(name, ".L", 2) != 0;
 }
 
-static int add_symbol(struct object_file *object, const GElf_Sym *sym, uint64_t section, const char *name)
+/* Whether a label lies past the end of its section of code, which another one may follow. */
+static bool is_past_section(const struct object_file *source, const GElf_Sym *sym, uint64_t addr)
+{
+	size_t index = sym->st_shndx;
+	if (!index || index >= SHN_LORESERVE || index > source->sections.n)
+		return false;
+	const struct object_section *s = &source->sections.v[index - 1];
+	return s->code && addr - s->addr >= s->size;
+}
+
+/* Labels in no code, but for compilers' local ones. */
+static int add_outside(struct object_file *object, const struct symbol *s)
+{
+	bool local = s->name[0] == '$' || !strncmp(s->name, ".L", 2);
+	return s->size || local ? 0 : vec_push(&object->outside, (struct outside_label){s->addr, s->name});
+}
+
+static int add_symbol(struct object_file *object, const struct object_file *source, const GElf_Sym *sym,
+		      uint64_t section, const char *name)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 	bool func = type == STT_FUNC || type == STT_GNU_IFUNC;
@@ -45,7 +63,10 @@ static int add_symbol(struct object_file *object, const GElf_Sym *sym, uint64_t 
 		.global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
 		.resolver = type == STT_GNU_IFUNC,
 	};
-	if (object->text.n ? !ranges_find(&object->text, s.addr) : !func)
+	bool in_code = object->text.n ? ranges_find(&object->text, s.addr) != NULL : func;
+	if (!func && (!in_code || is_past_section(source, sym, s.addr)))
+		return add_outside(object, &s);
+	if (!in_code)
 		return 0;
 	return vec_push(&object->symbols, s);
 }
@@ -81,7 +102,8 @@ static int load_table(struct object_file *object, struct object_file *source, El
 			continue; /* most of the table: avoid reading their names */
 		if (is_offset(source, &sym))
 			continue;
-		if (add_symbol(object, &sym, section, elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
+		if (add_symbol(object, source, &sym, section,
+			       elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
 			return -ENOMEM;
 	}
 	return 0;
