@@ -8,7 +8,6 @@
  */
 #include "convert/breakpad/breakpad.h"
 
-#include "convert/dwarf/dwarf.h"
 #include "convert/record/radix.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/parallel.h"
@@ -154,16 +153,36 @@ static int store(struct writing *w, uint64_t off, size_t size, uint64_t *ret)
 	return err;
 }
 
+static bool is_separator(char c)
+{
+	return c == '/' || c == '\\';
+}
+
+/*
+ * How many bytes of a path are its directory, without the separator after it; 0 = the path is stored whole.
+ * Readers join directory and name by the separator that the directory has, or a slash, so a path is split
+ * only where this gives it back as it was written.
+ */
+static size_t directory_size(const char *path, size_t size)
+{
+	size_t cut = size;
+	while (cut > 0 && !is_separator(path[cut - 1]))
+		cut--;
+	if (cut < 2 || cut == size || is_separator(path[cut - 2]))
+		return 0;
+	bool slash = memchr(path, '/', cut - 1), backslash = memchr(path, '\\', cut - 1);
+	return path[cut - 1] == (backslash && !slash ? '\\' : '/') ? cut - 1 : 0;
+}
+
 static int store_file(struct writing *w, const struct breakpad_name *name, uint64_t *ret)
 {
 	const char *path = (const char *)w->job->object->map + name->off;
-	struct span dir, base;
 	uint64_t dir_strp, base_strp;
 	uint32_t index = 0;
-	path_split(path, path + name->size, &dir, &base);
-	int err = gsym_writer_string(w->writer, (const char *)dir.data, dir.size, &dir_strp);
+	size_t dir = directory_size(path, name->size), base = dir ? dir + 1 : 0;
+	int err = gsym_writer_string(w->writer, path, dir, &dir_strp);
 	if (!err)
-		err = gsym_writer_string(w->writer, (const char *)base.data, base.size, &base_strp);
+		err = gsym_writer_string(w->writer, path + base, name->size - base, &base_strp);
 	if (!err)
 		err = gsym_writer_file(w->writer, dir_strp, base_strp, &index);
 	*ret = index;

@@ -48,11 +48,20 @@ static struct span text_span(const char *from, const char *to)
 	return (struct span){(const uint8_t *)from, (size_t)(to - from)};
 }
 
+/* The separator after the directory of a path, or NULL. Readers join by a backslash where the directory has
+ * one, so "C:\a.c" is not split. */
+static const char *directory_end(const char *path, size_t size)
+{
+	const char *slash = memrchr(path, '/', size);
+	if (slash || size < 3 || !is_absolute(path))
+		return slash;
+	const char *first = memchr(path, '\\', size), *last = memrchr(path, '\\', size);
+	return first != last ? last : NULL;
+}
+
 void path_split(const char *path, const char *end, struct span *ret_dir, struct span *ret_base)
 {
-	const char *cut = memrchr(path, '/', (size_t)(end - path));
-	if (!cut && end - path >= 3 && is_absolute(path))
-		cut = memrchr(path, '\\', (size_t)(end - path));
+	const char *cut = directory_end(path, (size_t)(end - path));
 	*ret_base = text_span(cut ? cut + 1 : path, end);
 	while (cut > path && cut[-1] == *cut)
 		cut--;

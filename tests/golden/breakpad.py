@@ -107,6 +107,16 @@ def records(gsym):
            {0xfffffffffffff004: "high at a.c:2"})
 
 
+def paths(gsym):
+    """A path is shown as it is written, wherever readers split and join it."""
+    files = ["c:\\a.c", "c:/a.c", "C:\\src\\b.cc", "C:\\src/b.cc", "C:/src\\b.cc", "\\\\host\\share\\b.cc", "\\a.c", "\\\\a.c", "src\\a.c", "/a.c", "//a.c",
+             "/src/a.c", "/src//a.c", "/src///a.c", "src/", "src//", "/", "a.c", "./a.c", "../src/../a.c", "/src\\/a.c", "src/a\\b.c", "a b/c d.c",
+             "hg:hg.mozilla.org/mozilla-central:js/src/jsapi.cpp:1fb4f6e1b5a2", "git:github.com/a/b:c.rs:0123"]
+    text = MODULE + "".join(f"FILE {n} {path}\n" for n, path in enumerate(files)) + f"FUNC 1000 {len(files) * 16:x} 0 f\n" + \
+        "".join(f"{0x1000 + 16 * n:x} 10 {n + 1} {n}\n" for n in range(len(files)))
+    expect(gsym, "paths", text, {0x1000 + 16 * n: f"f at {path}:{n + 1}" for n, path in enumerate(files)})
+
+
 def publics(gsym):
     text = MODULE + "FILE 1 a.c\nFUNC 1000 10 0 named\n1000 10 1 1\nPUBLIC 1000 0 other_name\nPUBLIC 1008 0 inside\n" \
         "PUBLIC 1010 0 behind\nFUNC 1020 10 0 next\nPUBLIC 1040 0 first_of_two\nPUBLIC 1040 0 second_of_two\nPUBLIC 0 0 zero\n"
@@ -253,7 +263,7 @@ def chunks(gsym):
 
 def main():
     gsym = sys.argv[1]
-    for test in (records, publics, inlines, parents, chunks, wrong, ids, beside_a_binary):
+    for test in (records, paths, publics, inlines, parents, chunks, wrong, ids, beside_a_binary):
         test(gsym)
     refuse(gsym, "no function", MODULE + "FILE 1 a.c\n", "no function found")
     refuse(gsym, "another architecture", WHOLE, "architecture is x86_64, not arm", ("--arch=arm",))

@@ -340,6 +340,16 @@ def names_of_clones_and_aliases(b):
 
 
 @case
+def windows_paths(b):
+    files = ("c:\\a.c", "c:\\src\\a.c", "\\\\host\\a.c", "c:/a.c")
+    b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x40), language=C99, files=files,
+                  lines=[Sequence(0x1040, *((0x1000 + 16 * n, n + 1, n + 1) for n in range(4)))])])
+    b.convert()
+    b.expect("paths", b.lookup("0x1000", "0x1010", "0x1020", "0x1030"),
+             "\n".join(f"f at {path}:{n + 1}" for n, path in enumerate(files)))
+
+
+@case
 def copies_in_two_units(b):
     """Of entries as rich as each other the earlier unit's stays."""
     b.build([Unit(Die("subprogram", name="f", low_pc=0x1000, high_pc=0x10), language=C99, files=(name,),
