@@ -4,7 +4,9 @@
 #include "convert/object/identity.h"
 
 #include "convert/object/object_open.h"
+#include "gsym/base/diag.h"
 
+#include <errno.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -13,22 +15,70 @@ static bool has_section(struct object_file *object, const char *name)
 	return object_section(object, name) != NULL;
 }
 
+/* ---- The hash of a file without an id ---- */
+
 /* In steps, so that a large file is never resident as a whole. */
-static XXH128_hash_t hash_object(const struct object_file *object)
+static void hash_bytes(XXH3_state_t *state, const struct object_file *object, struct span bytes)
 {
-	const struct span all = {object->map, object->map_size};
-	XXH3_state_t *state = XXH3_createState();
-	if (!state || XXH3_128bits_reset(state))
-		return XXH3_128bits(all.data, all.size); /* out of memory: in one pass */
-	for (size_t at = 0, n; at < all.size; at += n) {
-		n = all.size - at < RELEASE_STEP ? all.size - at : RELEASE_STEP;
-		(void)XXH3_128bits_update(state, all.data + at, n);
-		object_release(object, all, at, at + n);
+	for (size_t at = 0, n; at < bytes.size; at += n) {
+		n = bytes.size - at < RELEASE_STEP ? bytes.size - at : RELEASE_STEP;
+		(void)XXH3_128bits_update(state, bytes.data + at, n);
+		object_release(object, bytes, at, at + n);
 	}
-	XXH128_hash_t hash = XXH3_128bits_digest(state);
-	XXH3_freeState(state);
-	return hash;
 }
+
+static bool is_hashed(const struct object_section *s)
+{
+	return s->allocated && s->raw.size;
+}
+
+static void hash_loaded(XXH3_state_t *state, const struct object_file *object)
+{
+	for (size_t i = 0; i < object->sections.n; i++) {
+		const struct object_section *s = &object->sections.v[i];
+		uint8_t place[16];
+		if (!is_hashed(s))
+			continue;
+		store64(place, s->addr, false);
+		store64(place + 8, s->raw.size, false);
+		(void)XXH3_128bits_update(state, place, sizeof(place));
+		hash_bytes(state, object, s->raw);
+	}
+}
+
+/* How many bytes the hash is of; 0: no more than IMAGE_HASH_MAX would distinguish the file from others. */
+static uint64_t bytes_to_hash(const struct object_file *object)
+{
+	uint64_t total = 0;
+	if (object->map_size <= IMAGE_HASH_MAX)
+		return object->map_size;
+	for (size_t i = 0; i < object->sections.n; i++)
+		if (is_hashed(&object->sections.v[i]) &&
+		    __builtin_add_overflow(total, object->sections.v[i].raw.size, &total))
+			return 0;
+	return total <= IMAGE_HASH_MAX ? total : 0;
+}
+
+static int hash_object(const struct object_file *object, struct image_identity *id)
+{
+	XXH128_canonical_t hash;
+	XXH3_state_t *state = XXH3_createState();
+	if (!state)
+		return -ENOMEM;
+	(void)XXH3_128bits_reset(state);
+	if (object->map_size <= IMAGE_HASH_MAX)
+		hash_bytes(state, object, (struct span){object->map, object->map_size});
+	else
+		hash_loaded(state, object);
+	XXH128_canonicalFromHash(&hash, XXH3_128bits_digest(state));
+	XXH3_freeState(state);
+	memcpy(id->id, hash.digest, sizeof(hash.digest));
+	id->id_size = sizeof(hash.digest);
+	id->id_is_hash = true;
+	return 0;
+}
+
+/* ---- All images of a file ---- */
 
 static struct image_identity identity_of(struct object_file *object)
 {
@@ -43,33 +93,40 @@ static struct image_identity identity_of(struct object_file *object)
 	};
 	memcpy(id.id, object->id, object->id_size);
 	memcpy(id.arch, object->arch, sizeof(id.arch));
-	if (!id.id_size) {
-		XXH128_canonical_t hash;
-		XXH128_canonicalFromHash(&hash, hash_object(object));
-		memcpy(id.id, hash.digest, sizeof(hash.digest));
-		id.id_size = sizeof(hash.digest);
-		id.id_is_hash = true;
-	}
 	return id;
 }
 
-struct identity_list {
-	struct image_identity *list;
-	size_t n;
+struct identify_job {
+	struct identities *found;
+	uint64_t hash_max;
+	struct gsym_diag *diag;
 };
 
 static int add_found(void *user, struct object_file *object)
 {
-	struct identity_list *found = user;
-	found->list[found->n++] = identity_of(object);
+	const struct identify_job *job = user;
+	struct identities *found = job->found;
+	struct image_identity *id = &found->list[found->n++];
+	*id = identity_of(object);
+	if (!id->id_size) {
+		uint64_t size = bytes_to_hash(object);
+		found->to_hash += size;
+		if (!size || found->to_hash > IMAGE_HASH_MAX)
+			return diag_set(job->diag, -ENOTSUP,
+					"%s: no build id or UUID, and too large for a hash", object->path);
+		int err = found->to_hash <= job->hash_max ? hash_object(object, id) : 0;
+		if (err)
+			return diag_set(job->diag, err, "%s: out of memory", object->path);
+	}
 	return found->n < IDENTITIES_MAX ? 0 : 1;
 }
 
-int identify_descriptor(int fd, const char *name, struct image_identity ret[static IDENTITIES_MAX],
-			size_t *ret_n, struct gsym_diag *diag)
+int identify_descriptor(int fd, const char *name, uint64_t hash_max, struct identities *ret,
+			struct gsym_diag *diag)
 {
-	struct identity_list found = {.list = ret};
-	int err = object_each(fd, name, add_found, &found, diag);
-	*ret_n = found.n;
+	struct identify_job job = {.found = ret, .hash_max = hash_max, .diag = diag};
+	ret->n = 0;
+	ret->to_hash = 0;
+	int err = object_each(fd, name, add_found, &job, diag);
 	return err == -ENOEXEC || err > 0 ? 0 : err;
 }

@@ -9,18 +9,28 @@
 /* Whether @fd, which stays the caller's, has the magic number of a fat file. */
 bool begins_like_fat_file(int fd);
 
+struct identities {
+	struct image_identity list[IDENTITIES_MAX]; /* id_size is 0 where the hash was not made */
+	size_t n;
+	uint64_t to_hash; /* bytes that ids are the hash of; above what was allowed, some were not made */
+};
+
 /*
- * Identifies the object files in a file from headers and notes alone.
+ * Identifies the object files in a file: from headers and notes alone, and by a hash where these have no id.
  *
- * @fd:    stays the caller's
- * @name:  stands for the path in messages
- * @ret:   one for each object file: none, one, or those of a fat file
- * @ret_n: their number, at most IDENTITIES_MAX
+ * The hash is that of the whole file up to IMAGE_HASH_MAX bytes. Of a larger one it is the hash of what its
+ * sections load into memory, if that is no more: the work is bounded although files may be as large as they
+ * like on a disk that does not store zeros. The hash does not depend on how the file is stored.
  *
- * 0, also for a file that is no object file; -EBADMSG when it is a damaged one, -ENOMEM, or what mapping it
- * gave.
+ * @fd:       stays the caller's
+ * @name:     stands for the path in messages
+ * @hash_max: bytes to hash at most
+ * @ret:      one for each object file: none, one, or those of a fat file
+ *
+ * 0, also for a file that is no object file; -EBADMSG when it is a damaged one, -ENOTSUP when it has no id
+ * and is too large for a hash, -ENOMEM, or what mapping it gave.
  */
-int identify_descriptor(int fd, const char *name, struct image_identity ret[static IDENTITIES_MAX],
-			size_t *ret_n, struct gsym_diag *diag);
+int identify_descriptor(int fd, const char *name, uint64_t hash_max, struct identities *ret,
+			struct gsym_diag *diag);
 
 #endif

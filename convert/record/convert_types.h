@@ -15,6 +15,9 @@ enum {
 	IMAGE_ID_MAX = 64,
 };
 
+/* Bytes that are hashed at most for a file that has no id, see identity.h. */
+#define IMAGE_HASH_MAX (4ULL << 30)
+
 enum convert_phase {
 	CONVERT_READING, /* units of debug data done, of all */
 	CONVERT_WRITING,

@@ -171,7 +171,8 @@ int child_start(const struct child_order *order, struct child *ret, struct gsym_
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return diag_set(diag, -errno, "cannot create a socket for a worker: %s", strerror(errno));
 	passed[0] = pair[1];
-	memcpy(passed + 1, order->fds, order->n_fds * sizeof(*order->fds));
+	for (size_t i = 0; i < order->n_fds; i++)
+		passed[i + 1] = order->fds[i];
 	/* Sending never blocks: at most one order is outstanding, and the socket buffer holds that. */
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	struct child child = {.sock = pair[0]};

@@ -132,8 +132,6 @@ static int run_client(const struct fetcher *f, const uint8_t *id, size_t size,
 	const struct child_order start = {
 		.program = f->worker,
 		.mode = "fetch",
-		.fds = &f->stop_fd,
-		.n_fds = 0,
 		.stop_fd = f->stop_fd,
 	};
 	struct worker_download order = {.id_size = (uint32_t)size, .seconds = f->seconds, .size = f->size};

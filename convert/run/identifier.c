@@ -11,7 +11,7 @@
 
 enum {
 	/*
-	 * A file without an id is hashed as a whole; a disk slower than this counts as hung.
+	 * For hashing a file without an id: a disk slower than this counts as hung.
 	 */
 	LEAST_BYTES_PER_MS = 5000,
 	LEAST_TIME_MS = 30000,
@@ -22,8 +22,6 @@ static int ensure_worker(struct identifier *id, struct gsym_diag *diag)
 	const struct child_order order = {
 		.program = id->worker,
 		.mode = "scan",
-		.fds = &id->source_fd,
-		.n_fds = 1,
 		.stop_fd = id->stop_fd,
 	};
 	return id->child.pid ? 0 : child_start(&order, &id->child, diag);
@@ -35,9 +33,9 @@ void identifier_stop(struct identifier *identifier)
 		child_finish(&identifier->child, NULL);
 }
 
-static int send_file(struct identifier *id, int fd)
+static int send_file(struct identifier *id, int fd, uint64_t hash_max)
 {
-	struct worker_identify m = {0};
+	struct worker_identify m = {.hash_max = hash_max};
 	/* Unpredictable, so that a compromised worker cannot answer for later files in advance. */
 	if (getrandom(&id->serial, sizeof(id->serial), 0) != sizeof(id->serial))
 		return -EIO;
@@ -106,6 +104,7 @@ static int receive_all(struct identifier *id, int64_t deadline, struct identifie
 		}
 		if (ret->n >= IDENTITIES_MAX)
 			return -EPROTO;
+		ret->to_hash = m->to_hash;
 		if (m->kind != IMAGE_OTHER)
 			take_identity(m, &ret->images[ret->n++]);
 		if (!m->more)
@@ -114,14 +113,15 @@ static int receive_all(struct identifier *id, int64_t deadline, struct identifie
 	return got;
 }
 
-static int ask(struct identifier *id, int fd, uint64_t size, struct identified *ret, struct gsym_diag *diag)
+static int ask(struct identifier *id, int fd, uint64_t hash_size, uint64_t hash_max, struct identified *ret,
+	       struct gsym_diag *diag)
 {
 	*ret = (struct identified){.fault = FAULT_MACHINE};
 	int err = ensure_worker(id, diag);
 	if (err)
 		return err;
-	int64_t deadline = monotonic_ms() + LEAST_TIME_MS + (int64_t)(size / LEAST_BYTES_PER_MS);
-	int got = send_file(id, fd);
+	int64_t deadline = monotonic_ms() + LEAST_TIME_MS + (int64_t)(hash_size / LEAST_BYTES_PER_MS);
+	int got = send_file(id, fd, hash_max);
 	if (got == -EPIPE || got == -ECONNRESET)
 		got = 0;
 	else if (!got)
@@ -135,8 +135,11 @@ static bool worth_another_try(const struct identifier *id, int err)
 	return err && !id->child.pid && err != -ECANCELED && err != -ECHILD && err != -ETIMEDOUT;
 }
 
-int identify(struct identifier *id, int fd, uint64_t size, struct identified *ret, struct gsym_diag *diag)
+int identify(struct identifier *id, int fd, uint64_t size, uint64_t hash_max, struct identified *ret,
+	     struct gsym_diag *diag)
 {
-	int err = ask(id, fd, size, ret, diag);
-	return worth_another_try(id, err) ? ask(id, fd, size, ret, diag) : err;
+	/* The deadline allows for what may be hashed, not for what a file claims as its size. */
+	uint64_t hash_size = size < hash_max ? size : hash_max;
+	int err = ask(id, fd, hash_size, hash_max, ret, diag);
+	return worth_another_try(id, err) ? ask(id, fd, hash_size, hash_max, ret, diag) : err;
 }

@@ -13,7 +13,6 @@
 /* Zero-initialise, then set what is borrowed. */
 struct identifier {
 	const char *worker; /* the gsym program */
-	int source_fd;      /* the directory the files lie in */
 	int stop_fd;        /* becomes readable when it is to stop */
 	struct child child;
 	uint64_t serial;
@@ -23,15 +22,17 @@ struct identifier {
 struct identified {
 	struct image_identity images[IDENTITIES_MAX];
 	size_t n;         /* 0: it is no object file */
+	uint64_t to_hash; /* not 0: nothing else is known before so many bytes are hashed */
 	enum fault fault; /* of a failure */
 };
 
 /*
- * Lists the images of the open file @fd of @size bytes. A worker that dies is replaced once and asked again.
+ * Lists the images of the open file @fd of @size bytes, if no more than @hash_max of them must be hashed to
+ * identify it. A worker that dies is replaced once and asked again.
  * 0; or a negative errno with @ret->fault and @diag set; -ECANCELED at shutdown; -ECHILD if no worker can be
  * started.
  */
-int identify(struct identifier *identifier, int fd, uint64_t size, struct identified *ret,
+int identify(struct identifier *identifier, int fd, uint64_t size, uint64_t hash_max, struct identified *ret,
 	     struct gsym_diag *diag);
 
 /* Ends the worker, if there is one. */

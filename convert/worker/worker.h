@@ -15,7 +15,8 @@
  *
  * scan: identifies any number of files, until the socket is closed.
  *   In: WORKER_IDENTIFY with the open file attached.
- *   Out: for each file, in order, one WORKER_IDENTITY, or one for each of its images.
+ *   Out: for each file, in order, one WORKER_IDENTITY, or one for each of its images; or one that says how
+ *   much must be hashed to identify it.
  *
  * fetch: one debug file from debuginfod servers, then exit.
  *   In: WORKER_DOWNLOAD.
@@ -40,7 +41,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 8,
+	WORKER_PROTOCOL = 9,
 	WORKER_PATH_MAX = 4096,
 };
 
@@ -91,6 +92,7 @@ struct worker_convert {
 
 struct worker_identify {
 	struct worker_header head;
+	uint64_t hash_max; /* bytes to hash at most for a file without an id */
 };
 
 struct worker_progress {
@@ -186,6 +188,7 @@ struct worker_identity {
 	uint32_t id_size; /* at most sizeof(id); 0 only for IMAGE_OTHER or after an error */
 	uint32_t more;    /* 1: another message follows for the same file, else 0 */
 	uint32_t pad;
+	uint64_t to_hash; /* not 0: so much must be hashed first, more than allowed; nothing else is said */
 	uint8_t id[64];
 	uint8_t id_is_hash; /* this and the next five: 0 or 1 */
 	uint8_t id_is_cut;

@@ -231,16 +231,18 @@ static void settle_modes(struct images *images, uint32_t pass) REQUIRES(&images-
 	}
 }
 
-void images_scanned(struct images *images, uint32_t pass, int err, int unknown, struct list *woken)
+void images_scanned(struct images *images, uint32_t pass, const struct scan_report *report,
+		    struct list *woken)
 {
 	mutex_lock(&images->lock);
-	if (err)
+	if (report->err)
 		drop_replaced(images, pass);
 	else
 		sweep(images, pass);
 	settle_modes(images, pass);
-	images->complete |= !err;
-	images->absent = absent_errno(err ? err : unknown);
+	images->complete |= !report->err;
+	images->absent = absent_errno(report->err ? report->err : report->unknown);
+	images->hashing = report->hashing;
 	images->scanned = true;
 	calls_wake_all(&images->scan_waiters, woken);
 	mutex_unlock(&images->lock);

@@ -43,16 +43,19 @@ int images_add(struct images *images, const struct finding *finding, struct list
  */
 int images_add_name(struct images *images, const char *id, const struct found_at *at) EXCLUDES(&images->lock);
 
+/* How a scan ended. */
+struct scan_report {
+	int err;      /* 0, or why it did not see all files */
+	int unknown;  /* 0, or why it does not know what some file holds */
+	bool hashing; /* some file has no id yet, because it is being hashed */
+};
+
 /*
- * After scan @pass: drops what it did not see if it was complete, and wakes calls that waited for it.
- *
- * @err:     0, or why it was not complete
- * @unknown: 0, or why it does not know what some file holds
- *
- * Until a scan has neither, one of them is the answer for what is not known.
+ * After scan @pass: drops what it did not see if it saw all files, and wakes calls that waited for it. Until
+ * a scan has neither error, one of them is the answer for what is not known.
  */
-void images_scanned(struct images *images, uint32_t pass, int err, int unknown, struct list *woken)
-	EXCLUDES(&images->lock);
+void images_scanned(struct images *images, uint32_t pass, const struct scan_report *report,
+		    struct list *woken) EXCLUDES(&images->lock);
 
 /* With the lock: moves all calls that wait for a scan or a revision to @woken. */
 void images_wake_all(struct images *images, struct list *woken) REQUIRES(&images->lock);

@@ -150,21 +150,43 @@ static struct image *find_breakpad(struct images *images, const char *id) REQUIR
 	return !a || a == b ? b : b ? NULL : a;
 }
 
-static int park(void *object, struct call *call)
+/* See struct wait. @over: what the call waits for has happened. */
+static int park_unless(bool over, struct images *images, struct call *call) REQUIRES(&images->lock)
 {
-	struct images *images = object;
-	mutex_assert_held(&images->lock);
-	if (images->scanned || call->wait.findings != images->findings)
+	if (over || call->wait.findings != images->findings)
 		return -EAGAIN;
 	list_append(&images->scan_waiters, &call->link);
 	return 0;
 }
 
+static int park_for_scan(void *object, struct call *call)
+{
+	struct images *images = object;
+	mutex_assert_held(&images->lock);
+	return park_unless(images->scanned, images, call);
+}
+
+static int park_for_hashes(void *object, struct call *call)
+{
+	struct images *images = object;
+	mutex_assert_held(&images->lock);
+	return park_unless(!images->hashing, images, call);
+}
+
 int images_await(struct images *images, const char *id, struct wait *ret_wait)
 {
-	*ret_wait = (struct wait){.park = park, .object = images, .findings = images->findings};
+	*ret_wait = (struct wait){
+		.park = images->scanned ? park_for_hashes : park_for_scan,
+		.object = images,
+		.findings = images->findings,
+	};
 	strcpy(ret_wait->id, id);
 	return -EAGAIN;
+}
+
+int images_await_name(struct images *images, struct wait *ret_wait)
+{
+	return images->scanned && !images->hashing ? images->absent : images_await(images, "", ret_wait);
 }
 
 int images_lookup(struct images *images, const struct request *request, struct image **ret,
@@ -180,7 +202,10 @@ int images_lookup(struct images *images, const struct request *request, struct i
 	if (!image)
 		image = find_breakpad(images, request->id);
 	*ret = image;
-	return image ? 0 : images->absent;
+	if (image)
+		return 0;
+	bool may_come = images->hashing && strncmp(request->id, "xxh3-", 5) == 0;
+	return may_come ? images_await(images, request->id, ret_wait) : images->absent;
 }
 
 struct revision *images_revision(struct images *images, uint32_t number)

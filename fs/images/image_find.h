@@ -31,8 +31,14 @@ size_t images_find_whole(struct images *images, const char *truncated, uint32_t 
 int images_lookup(struct images *images, const struct request *request, struct image **ret,
 		  struct wait *ret_wait) REQUIRES(&images->lock);
 
-/* Fills @ret_wait, until the first scan is over or an image with this id is found ("": any): -EAGAIN. */
+/*
+ * Fills @ret_wait, until the first scan is over, or after that no file is hashed any more, or an image with
+ * this id is found ("": any): -EAGAIN.
+ */
 int images_await(struct images *images, const char *id, struct wait *ret_wait) REQUIRES(&images->lock);
+
+/* For a name of a file that is not there: likewise, or the errno if none can come any more. */
+int images_await_name(struct images *images, struct wait *ret_wait) REQUIRES(&images->lock);
 
 /* The revision of that number, as in inode numbers. NULL if it was never given out. */
 struct revision *images_revision(struct images *images, uint32_t number) EXCLUDES(&images->lock);

@@ -146,6 +146,7 @@ struct images {
 	bool complete GUARDED_BY(&lock); /* a scan has seen all of SOURCE */
 	int absent GUARDED_BY(
 		&lock); /* errno for what is not there: -ENOENT, or why the last scan does not know */
+	bool hashing GUARDED_BY(&lock); /* files without an id are being hashed: more images are to come */
 	uint64_t findings GUARDED_BY(&lock);        /* calls of images_add() so far */
 	struct list scan_waiters GUARDED_BY(&lock); /* calls parked until it is, or until their id appears */
 	size_t inputs_bytes GUARDED_BY(&lock);      /* of all revisions */

@@ -26,6 +26,32 @@ enum image_flags {
 	FLAG_ID_IS_CUT = 64,
 };
 
+/* No file is as large. */
+static const uint64_t unknown_size = UINT64_MAX;
+
+struct file_key file_key_of(const struct stat *st)
+{
+	return (struct file_key){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec,
+		.ctime_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec,
+	};
+}
+
+bool file_key_same(const struct file_key *a, const struct file_key *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+	       a->ctime_ns == b->ctime_ns;
+}
+
+void record_forget(struct file_record *record)
+{
+	record->key.size = unknown_size;
+	record->state = RECORD_IDENTIFIED;
+}
+
 static uint64_t key_hash(uint64_t dev, uint64_t ino)
 {
 	uint64_t both[2] = {dev, ino};
@@ -51,7 +77,7 @@ struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino)
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
-	r->key = (struct file_key){.dev = dev, .ino = ino, .size = UINT64_MAX};
+	r->key = (struct file_key){.dev = dev, .ino = ino, .size = unknown_size};
 	if (table_add(&index->files, &r->table, key_hash(dev, ino))) {
 		free(r);
 		return NULL;
@@ -151,15 +177,16 @@ static int encode_image(bytes *out, const struct image_identity *id)
 
 static int encode_record(bytes *out, const struct file_record *r)
 {
+	bool hashing = r->state == RECORD_HASHING;
 	if (vec_reserve(out, RECORD_MIN))
 		return -ENOMEM;
 	put64(out, r->key.dev);
 	put64(out, r->key.ino);
-	put64(out, r->key.size);
+	put64(out, hashing ? unknown_size : r->key.size);
 	put64(out, (uint64_t)r->key.mtime_ns);
 	put64(out, (uint64_t)r->key.ctime_ns);
 	put64(out, (uint64_t)r->again);
-	put8(out, r->state);
+	put8(out, hashing ? RECORD_IDENTIFIED : r->state);
 	put8(out, r->n_images);
 	int err = 0;
 	for (size_t i = 0; i < r->n_images && !err; i++)

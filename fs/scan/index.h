@@ -17,6 +17,7 @@
 #define FS_SCAN_INDEX_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "convert/record/convert_types.h"
 #include "gsym/base/bytes.h"
@@ -33,7 +34,8 @@ enum record_state {
 	RECORD_IDENTIFIED,
 	RECORD_BAD,     /* malformed: has no images as long as it does not change */
 	RECORD_GAVE_UP, /* a limit was reached: what it holds is unknown, and not asked again until @again */
-	RECORD_STATE_LAST = RECORD_GAVE_UP,
+	RECORD_STATE_LAST = RECORD_GAVE_UP, /* of those that are saved */
+	RECORD_HASHING,                     /* it is being hashed for an id, see hash_lane.h */
 };
 
 struct file_record {
@@ -45,6 +47,13 @@ struct file_record {
 	int64_t again;                 /* in RECORD_GAVE_UP: seconds since the epoch */
 	struct image_identity *images; /* with the record */
 };
+
+/* Of an open or listed file. */
+struct file_key file_key_of(const struct stat *st);
+bool file_key_same(const struct file_key *a, const struct file_key *b);
+
+/* Makes the state of the file unknown, so that it is looked at again. */
+void record_forget(struct file_record *record);
 
 /* Zero-initialised is empty. */
 struct index {

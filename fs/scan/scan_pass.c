@@ -31,6 +31,8 @@ enum {
 	 * A first scan of a huge tree saves what it knows this often, so that an interrupted one is not lost.
 	 */
 	SAVE_EVERY = 20000,
+	/* A walk hashes this much of a file without an id, milliseconds; larger files go to the lane. */
+	WALK_HASH_MAX = 8 << 20,
 };
 
 /* A symbolic link met; its file may be met only later. */
@@ -83,7 +85,8 @@ struct sweep {
 	VEC(struct cut_seen) cuts;
 	size_t n_files, n_images, n_bad, n_opened;
 	size_t unsaved; /* records changed since the index was saved */
-	int trouble;    /* the first fault of the machine that left what a file holds unknown, or 0 */
+	size_t n_hashing;
+	int trouble; /* the first fault of the machine that left what a file holds unknown, or 0 */
 };
 
 /* ---- GSYM beside programs ---- */
@@ -199,23 +202,6 @@ static uint32_t directory(struct sweep *s)
 
 /* ---- One file ---- */
 
-static struct file_key key_of(const struct stat *st)
-{
-	return (struct file_key){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.size = (uint64_t)st->st_size,
-		.mtime_ns = st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec,
-		.ctime_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec,
-	};
-}
-
-static bool same_key(const struct file_key *a, const struct file_key *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
-	       a->ctime_ns == b->ctime_ns;
-}
-
 /* Opens the file and has a worker identify it. @st becomes the state of the open file. */
 static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct identified *ret,
 		      struct gsym_diag *diag)
@@ -226,7 +212,7 @@ static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct
 		return diag_set(diag, fd, "cannot open: %s", strerror(-fd));
 	int err = fstat(fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -ENOENT;
 	if (!err)
-		err = identify(&s->identifier, fd, (uint64_t)st->st_size, ret, diag);
+		err = identify(&s->identifier, fd, (uint64_t)st->st_size, WALK_HASH_MAX, ret, diag);
 	close(fd);
 	s->n_opened++;
 	return err;
@@ -251,8 +237,8 @@ static int note_trouble(struct sweep *s, const char *path, int err, const struct
 	return err;
 }
 
-/* Records what is known of the file: its images, or that it has none we could see. */
-static int record(struct sweep *s, struct file_record *r, const struct stat *st,
+/* Records what is known of the file in state @key: its images, or that it has none we could see. */
+static int record(struct sweep *s, struct file_record *r, const struct file_key *key,
 		  const struct identified *found, enum record_state state)
 {
 	int err = record_set_images(r, found->images, state == RECORD_IDENTIFIED ? found->n : 0);
@@ -260,12 +246,69 @@ static int record(struct sweep *s, struct file_record *r, const struct stat *st,
 		s->trouble = s->trouble ? s->trouble : err;
 		return err;
 	}
-	r->key = key_of(st);
+	r->key = *key;
 	r->state = (uint8_t)state;
 	r->again = state == RECORD_GAVE_UP ? fault_again() : 0;
 	s->unsaved++;
 	return 0;
 }
+
+/* Records what came of the file @path: @err and @found. Non-zero: it could not be identified now. */
+static int settle(struct sweep *s, struct file_record *r, const char *path, const struct file_key *key,
+		  int err, const struct identified *found, const struct gsym_diag *diag)
+{
+	if (err && found->fault == FAULT_MACHINE)
+		return note_trouble(s, path, err, diag);
+	if (err)
+		log_warning(s->scan->log, "scan: '%s': %s; skipped until it changes%s", path, diag->text,
+			    found->fault == FAULT_LIMIT ? ", or for an hour" : "");
+	return record(s, r, key, found,
+		      !err                          ? RECORD_IDENTIFIED
+		      : found->fault == FAULT_LIMIT ? RECORD_GAVE_UP
+						    : RECORD_BAD);
+}
+
+/* ---- Files that must be hashed ---- */
+
+static int hash_later(struct sweep *s, struct file_record *r, const char *path, const struct file_key *key,
+		      uint64_t to_hash)
+{
+	const struct identified none = {.n = 0};
+	int err = hash_lane_add(&s->scan->hashes, path, key, to_hash);
+	if (err) {
+		s->trouble = s->trouble ? s->trouble : err;
+		return err;
+	}
+	log_info(s->scan->log, "scan: '%s': no build id or UUID; hashing %llu bytes for an id", path,
+		 (unsigned long long)to_hash);
+	return record(s, r, key, &none, RECORD_HASHING);
+}
+
+static void take_job(struct sweep *s, const struct hash_job *job)
+{
+	struct file_record *r = index_find(&s->scan->index, job->key.dev, job->key.ino);
+	struct identified found = {.n = job->n_images, .fault = job->fault};
+	struct gsym_diag diag;
+	if (!r || r->state != RECORD_HASHING || !file_key_same(&r->key, &job->key))
+		return; /* it has changed, or was removed */
+	for (size_t i = 0; i < job->n_images; i++)
+		found.images[i] = job->images[i];
+	diag_set(&diag, job->err, "%s", job->reason ? job->reason : strerror(-job->err));
+	if (job->err == -ESTALE || settle(s, r, job->path, &job->key, job->err, &found, &diag))
+		record_forget(r);
+}
+
+/* Before a walk: what was hashed since the last one. */
+static void take_jobs(struct sweep *s)
+{
+	struct hash_job *job;
+	while ((job = hash_lane_take(&s->scan->hashes))) {
+		take_job(s, job);
+		hash_job_free(job);
+	}
+}
+
+/* ---- Any file ---- */
 
 /* Updates the record of a new or changed file. Non-zero: it could not be identified now. */
 static int learn(struct sweep *s, struct file_record *r, const char *path, struct stat *st)
@@ -273,27 +316,23 @@ static int learn(struct sweep *s, struct file_record *r, const char *path, struc
 	struct gsym_diag diag = {""};
 	struct identified found;
 	int err = ask_worker(s, path, st, &found, &diag);
-	if (err && found.fault == FAULT_MACHINE)
-		return note_trouble(s, path, err, &diag);
-	if (err)
-		log_warning(s->scan->log, "scan: '%s': %s; skipped until it changes%s", path, diag.text,
-			    found.fault == FAULT_LIMIT ? ", or for an hour" : "");
-	return record(s, r, st, &found,
-		      !err                         ? RECORD_IDENTIFIED
-		      : found.fault == FAULT_LIMIT ? RECORD_GAVE_UP
-						   : RECORD_BAD);
+	const struct file_key key = file_key_of(st);
+	if (!err && found.to_hash)
+		return hash_later(s, r, path, &key, found.to_hash);
+	return settle(s, r, path, &key, err, &found, &diag);
 }
 
 /* Whether the record says all that can be known now of the file in state @key. */
 static bool is_current(const struct file_record *r, const struct file_key *key)
 {
-	return same_key(&r->key, key) && (r->state != RECORD_GAVE_UP || !fault_is_due(r->again));
+	return file_key_same(&r->key, key) && (r->state != RECORD_GAVE_UP || !fault_is_due(r->again));
 }
 
 /* What is not known of a recorded file. */
 static void note_gap(struct sweep *s, const struct file_record *r)
 {
 	struct scan *scan = s->scan;
+	s->n_hashing += r->state == RECORD_HASHING;
 	if (r->state != RECORD_GAVE_UP)
 		return;
 	if (!scan->again || r->again < scan->again)
@@ -420,7 +459,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	struct sweep *s = user;
 	struct scan *scan = s->scan;
 	struct stat st = *found;
-	struct file_key key = key_of(&st);
+	struct file_key key = file_key_of(&st);
 	struct file_record *r = index_get(&scan->index, key.dev, key.ino);
 	if (!r)
 		return -ENOMEM;
@@ -541,11 +580,17 @@ static void finish(struct sweep *s, int err)
 	struct scan *scan = s->scan;
 	struct list woken;
 	list_init(&woken);
-	int unknown = s->trouble ? s->trouble : scan->again ? -EIO : 0;
+	const struct scan_report report = {
+		.err = err,
+		.unknown = s->trouble    ? s->trouble
+			   : scan->again ? -EIO
+					 : 0,
+		.hashing = s->n_hashing != 0,
+	};
 	/*
 	 * After an incomplete walk no file counts as removed: a file server may just not respond.
 	 */
-	images_scanned(scan->images, scan->pass, err, unknown, &woken);
+	images_scanned(scan->images, scan->pass, &report, &woken);
 	calls_resume(&woken);
 	images_recheck(scan->images, scan->search);
 	last_use_save(scan->images, scan->cache);
@@ -579,7 +624,6 @@ static int walk_source(struct sweep *s)
 	}
 	s->identifier = (struct identifier){
 		.worker = scan->worker,
-		.source_fd = s->root,
 		.stop_fd = scan->stop_fd,
 	};
 	watch_debug_dirs(&scan->watch, scan->search, scan->pass);
@@ -608,6 +652,7 @@ int scan_pass(struct scan *scan)
 	int64_t start = monotonic_ms();
 	scan->pass++;
 	scan->again = 0;
+	take_jobs(&s);
 	int err = walk_source(&s);
 	if (err != -ECANCELED) {
 		finish(&s, err);

@@ -6,6 +6,7 @@
 #include "convert/os/log.h"
 #include "convert/run/neighbour.h"
 #include "fs/images/images.h"
+#include "fs/scan/hash_lane.h"
 #include "fs/scan/index.h"
 #include "fs/scan/watch.h"
 
@@ -24,6 +25,7 @@ struct scan {
 	const struct log *log;
 	int stop_fd; /* becomes readable when the daemon ends */
 
+	struct hash_lane hashes; /* its thread fills it, see scanner.h */
 	struct index index;
 	struct watch watch;
 	uint32_t pass;

@@ -34,10 +34,12 @@ void scanner_init(struct scanner *scanner)
 {
 	scanner->wake_fd = -1;
 	scanner->scan.watch.fd = -1;
+	hash_lane_init(&scanner->scan.hashes);
 }
 
 void scanner_deinit(struct scanner *scanner)
 {
+	hash_lane_deinit(&scanner->scan.hashes);
 	index_deinit(&scanner->scan.index);
 	watch_close(&scanner->scan.watch);
 	if (scanner->wake_fd >= 0)
@@ -188,13 +190,21 @@ int scanner_start(struct scanner *scanner)
 	scanner->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (scanner->wake_fd < 0)
 		return -errno;
-	int err = thread_start(&scanner->thread, "scan", scan_forever, scanner);
+	struct hash_lane *hashes = &scanner->scan.hashes;
+	hashes->source = scanner->scan.source;
+	hashes->worker = scanner->scan.worker;
+	hashes->stop_fd = scanner->scan.stop_fd;
+	hashes->wake_fd = scanner->wake_fd;
+	int err = hash_lane_start(hashes);
+	if (!err)
+		err = thread_start(&scanner->thread, "scan", scan_forever, scanner);
 	scanner->running = !err;
 	return err;
 }
 
 void scanner_stop(struct scanner *scanner)
 {
+	hash_lane_stop(&scanner->scan.hashes);
 	if (!scanner->running)
 		return;
 	pthread_join(scanner->thread, NULL);

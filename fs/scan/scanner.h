@@ -2,7 +2,8 @@
  * scanner.h - scans SOURCE at start, after changes, on request and periodically.
  *
  * The daemon itself only lists directories and opens files; a worker identifies them
- * (convert/run/identifier.h), and the index keeps the result. One thread does all of it.
+ * (convert/run/identifier.h), and the index keeps the result. One thread does all of it but for files that
+ * must be hashed, for which there is another (hash_lane.h).
  */
 #ifndef FS_SCAN_SCANNER_H
 #define FS_SCAN_SCANNER_H
@@ -29,7 +30,7 @@ struct scanner {
 
 void scanner_init(struct scanner *scanner);
 int scanner_start(struct scanner *scanner);
-/* Joins the thread, if it runs; stop_fd must be readable already. */
+/* Joins the threads, if they run; stop_fd must be readable already. */
 void scanner_stop(struct scanner *scanner);
 void scanner_deinit(struct scanner *scanner);
 

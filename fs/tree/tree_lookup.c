@@ -85,18 +85,12 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 
 /* ---- In by-name ---- */
 
-/* Before the end of the first scan it is not known that a name does not exist. */
-static int absent(struct images *images, struct call *call) REQUIRES(&images->lock)
-{
-	return images->scanned ? images->absent : images_await(images, "", &call->wait);
-}
-
 static int in_by_name(struct call *call, struct fuse_entry_param *ret)
 {
 	struct images *images = tree_of(call)->images;
 	mutex_lock(&images->lock);
 	const struct basename *name = images_find_basename(images, call->name);
-	int err = name && name->alive ? 0 : absent(images, call);
+	int err = name && name->alive ? 0 : images_await_name(images, &call->wait);
 	if (!err)
 		*ret = entry_basename(tree_of(call), name);
 	mutex_unlock(&images->lock);
@@ -110,7 +104,9 @@ static int in_basename(struct call *call, struct fuse_entry_param *ret)
 	mutex_lock(&images->lock);
 	const struct basename *name = number < images->names.n ? images->names.v[number] : NULL;
 	const struct image *image = images_find(images, call->name);
-	int err = name && image && images_find_member(images, name, image) ? 0 : absent(images, call);
+	int err = name && image && images_find_member(images, name, image)
+			  ? 0
+			  : images_await_name(images, &call->wait);
 	if (!err)
 		*ret = entry_name_link(tree_of(call), name, image);
 	mutex_unlock(&images->lock);
@@ -132,7 +128,7 @@ static int in_path_dir(struct call *call, struct fuse_entry_param *ret)
 	else if (path_file_alive(&images->paths, file))
 		*ret = entry_path_file(tree_of(call), file);
 	else
-		err = absent(images, call);
+		err = images_await_name(images, &call->wait);
 	mutex_unlock(&images->lock);
 	return err;
 }

@@ -424,7 +424,8 @@ os.execv({gsym!r}, ["gsym"] + sys.argv[1:])
 class Relay:
     """A scan worker that asks before it looks at the file number N: hold(N) makes it wait, release(N) lets it go on.
 
-    Stands between the daemon and the real worker and passes their messages on.
+    N is "hash" for every file that is to be hashed apart from the scan. Stands between the daemon and the real
+    worker and passes their messages on.
     """
 
     SCRIPT = """#!{python}
@@ -447,10 +448,12 @@ while True:
     order, fds, _, _ = socket.recv_fds(daemon, 65536, 4)
     if not order:
         break
+    hashes = int.from_bytes(order[16:24], sys.byteorder) > 1 << 30
     asked += 1
-    with open(os.path.join({dir!r}, "asked-%d" % asked), "w"):
+    number = "hash" if hashes else asked
+    with open(os.path.join({dir!r}, "asked-%s" % number), "w"):
         pass
-    while os.path.exists(os.path.join({dir!r}, "hold-%d" % asked)):
+    while os.path.exists(os.path.join({dir!r}, "hold-%s" % number)):
         time.sleep(0.005)
     socket.send_fds(mine, [order], fds)
     for fd in fds:
@@ -464,20 +467,20 @@ while True:
         with open(self.worker, "w") as script:
             script.write(self.SCRIPT.format(python=sys.executable, dir=self.dir, gsym=os.path.realpath(GSYM)))
         os.chmod(self.worker, 0o755)
-        test.addCleanup(lambda: [self.release(n) for n in range(10)])
+        test.addCleanup(lambda: [self.release(n) for n in ("hash", *range(10))])
 
     def hold(self, number):
-        with open(os.path.join(self.dir, "hold-%d" % number), "w"):
+        with open(os.path.join(self.dir, "hold-%s" % number), "w"):
             pass
 
     def release(self, number):
         try:
-            os.unlink(os.path.join(self.dir, "hold-%d" % number))
+            os.unlink(os.path.join(self.dir, "hold-%s" % number))
         except FileNotFoundError:
             pass
 
     def wait_asked(self, number):
-        wait_until(lambda: os.path.exists(os.path.join(self.dir, "asked-%d" % number)), "file %d of the scan" % number)
+        wait_until(lambda: os.path.exists(os.path.join(self.dir, "asked-%s" % number)), "file %s of the scan" % number)
 
 
 def is_root():

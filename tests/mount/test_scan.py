@@ -1,15 +1,30 @@
 #!/usr/bin/env python3
 """The scan: while it is under way, when it fails, and what it says of links and of files it cannot look at."""
 
+import ctypes
 import errno
 import os
 import shutil
+import struct
 import subprocess
 
 import mount_harness
 from mount_harness import MountTest, Relay, run, wait_until
 
 UNKNOWN = "00112233445566778899aabbccddeeff00112233"
+
+
+class Hash128(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+def whole_hash(path):
+    """XXH3 of 128 bits of a file, in hexadecimal digits."""
+    library = ctypes.CDLL("libxxhash.so.0")
+    library.XXH3_128bits.restype = Hash128
+    data = mount_harness.contents(path)
+    found = library.XXH3_128bits(data, ctypes.c_size_t(len(data)))
+    return "%016x%016x" % (found.high, found.low)
 
 
 class ScanTest(MountTest):
@@ -128,6 +143,94 @@ class ScanTest(MountTest):
         self.assertNotIn(self.id, os.listdir(self.mnt))
         os.unlink(switch)
         wait_until(lambda: self.stat_errno(self.id) == errno.ENOENT, "a complete scan")
+
+    # ---- Files without an id ----
+
+    def plain(self, name, size):
+        """A program without build id in a file of @size bytes, which takes no more of the disk than without."""
+        path = self.compile(name, flags=["-Wl,--build-id=none"])
+        try:
+            os.truncate(path, size)
+        except OSError:
+            self.skipTest("no sparse file of %d bytes here" % size)
+        return path
+
+    def hashes(self):
+        return {id for id in self.ids() if id.startswith("xxh3-")}
+
+    def answers(self, path, id):
+        """Whether the image of @path is answered for."""
+        start = next(f[0] for f in self.functions(path) if f[2].endswith("normEv"))
+        return "sample.cpp:" in self.read(id, "0x%x" % start)
+
+    def test_a_huge_sparse_file(self):
+        """8 TB cannot be read: what is loaded into memory is hashed, and that is little."""
+        path = self.plain("huge", 8 << 40)
+        self.mount("rescan=1").wait_scanned()
+        (id,) = self.hashes()
+        self.assertErrno(errno.ENOENT, os.stat, self.image(UNKNOWN))
+        os.truncate(path, 7 << 40)
+        self.wait_scans(2)
+        self.assertEqual(self.hashes(), {id})
+
+    def test_sections_without_end(self):
+        """A file that claims more than can be hashed has no id, and is not tried again."""
+        path = self.plain("vast", 8 << 40)
+        with open(path, "r+b") as file:
+            head = file.read(64)
+            table, entry, count = struct.unpack_from("<Q", head, 40)[0], *struct.unpack_from("<HH", head, 58)
+            for i in range(count):
+                file.seek(table + i * entry + 8)
+                if struct.unpack("<Q", file.read(8))[0] & 4:  # SHF_EXECINSTR
+                    file.seek(table + i * entry + 32)
+                    file.write(struct.pack("<Q", 1 << 40))
+        daemon = self.mount()
+        daemon.wait_scanned()
+        self.assertRegex(daemon.log(), "'vast': .*too large for a hash; skipped until it changes")
+        self.assertErrno(errno.ENOENT, os.stat, self.image(UNKNOWN))
+        self.assertEqual(self.ids(), {self.id})
+        daemon = self.remount(daemon)
+        daemon.wait_scanned()
+        self.assertNotIn("vast", daemon.log())
+
+    def test_hashing_delays_no_other_file(self):
+        path = self.plain("large", 1 << 30)
+        relay = Relay(self)
+        relay.hold("hash")
+        daemon = self.mount("worker=" + relay.worker)
+        relay.wait_asked("hash")
+        self.assertEqual(self.status(self.id)["debug"], "dwarf")
+        self.assertTrue(self.answers(self.path, self.id))
+        self.assertErrno(errno.ENOENT, os.stat, self.image(UNKNOWN))
+        late = self.compile("late")
+        wait_until(lambda: mount_harness.build_id(late) in self.ids(), "a new file")
+        self.assertTrue(self.answers(late, mount_harness.build_id(late)))
+        # Requests for what may come of it wait.
+        unknown = self.reader("xxh3-" + "0" * 32, "status")
+        daemon.wait_calls("scan")
+        named = self.reader("by-name", "nothing", "x", "status")
+        daemon.wait_calls("scan", 2)
+        self.assertEqual(self.hashes(), set())
+        relay.release("hash")
+        (id,) = wait_until(self.hashes, "its id")
+        self.assertTrue(self.answers(path, id))
+        self.assertIn("No such file", self.finish(unknown)[2])
+        self.assertIn("No such file", self.finish(named)[2])
+        self.assertTrue(os.path.exists(os.path.join(self.mnt, "by-name", "large", id)))
+
+    def test_the_daemon_stops_while_it_hashes(self):
+        path = self.plain("large", 16 << 20)
+        relay = Relay(self)
+        relay.hold("hash")
+        daemon = self.mount("worker=" + relay.worker)
+        relay.wait_asked("hash")
+        daemon.wait_scanned()
+        self.assertEqual(daemon.stop(), 0)
+        relay.release("hash")
+        self.mount()
+        (id,) = wait_until(self.hashes, "its id")
+        self.assertTrue(self.answers(path, id))
+        self.assertEqual(id, "xxh3-" + whole_hash(path))
 
 
 if __name__ == "__main__":

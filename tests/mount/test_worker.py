@@ -7,7 +7,7 @@ import re
 import unittest
 
 import mount_harness
-from mount_harness import BAD_WORKER, GSYM, Gate, MountTest, run, wait_until, within_limit
+from mount_harness import BAD_WORKER, GSYM, MountTest, Relay, run, wait_until, within_limit
 
 
 class WorkerTest(MountTest):
@@ -110,12 +110,12 @@ class WorkerTest(MountTest):
         """The scan worker at work, seen from outside."""
         if "sanitize" in os.environ.get("BUILD_KIND", ""):
             self.skipTest("sanitizers do without the cage")
-        plain = mount_harness.contents(self.compile("plain", where=self.dir, flags=["-Wl,--build-id=none"]))
-        with open(os.path.join(self.source, "large"), "wb") as file:
-            file.write(plain)
-            file.truncate(1 << 40)  # without an id it is hashed, which takes longer than a look at the worker
-        daemon = self.mount()
-        worker = wait_until(lambda: run("pgrep", "-P", daemon.process.pid, check=False).stdout.strip(), "the worker")
+        relay = Relay(self)
+        relay.hold(1)
+        daemon = self.mount("worker=" + relay.worker)
+        relay.wait_asked(1)
+        between = run("pgrep", "-P", daemon.process.pid).stdout.strip()
+        worker = wait_until(lambda: run("pgrep", "-P", between.decode(), check=False).stdout.strip(), "the worker")
         path = "/proc/%s/" % worker.decode().split()[0]
 
         def caged():

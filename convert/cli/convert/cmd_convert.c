@@ -200,15 +200,14 @@ static int convert_each(struct convert_command *c, const struct image_identity *
 /* Converts the image that was chosen, or all images of the file. */
 static int convert_all(struct convert_command *c)
 {
-	struct image_identity images[IDENTITIES_MAX];
-	size_t n = 0;
+	struct identities images = {.n = 0};
 	int fd = c->convert.arch ? -1 : open(c->input, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	/* Errors are left to the conversion, which reports them. */
-	if (fd >= 0 && begins_like_fat_file(fd) && identify_descriptor(fd, c->input, images, &n, NULL))
-		n = 0;
+	if (fd >= 0 && begins_like_fat_file(fd) && identify_descriptor(fd, c->input, 0, &images, NULL))
+		images.n = 0;
 	if (fd >= 0)
 		close(fd);
-	return n > 1 ? convert_each(c, images, n) : convert(c);
+	return images.n > 1 ? convert_each(c, images.list, images.n) : convert(c);
 }
 
 /* Only the segments have to fit the version: the whole, a temporary file, is written with wide fields. */

@@ -112,12 +112,11 @@ static int identify_object(struct object *object, const char *arch)
 {
 	struct identifier identifier = {
 		.worker = program,
-		.source_fd = object->fd,
 		.stop_fd = object->stop_fd,
 	};
 	struct identified found;
 	struct gsym_diag diag = {""};
-	int err = identify(&identifier, object->fd, object->state.size, &found, &diag);
+	int err = identify(&identifier, object->fd, object->state.size, IMAGE_HASH_MAX, &found, &diag);
 	identifier_stop(&identifier);
 	if (err)
 		return report(object, err, diag.text[0] ? diag.text : strerror(-err), NULL);

@@ -233,19 +233,20 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 static int identify_and_report(const struct worker_identify *order, int fd)
 {
 	struct worker_identity m = {.head.serial = order->head.serial};
-	struct image_identity list[IDENTITIES_MAX];
+	struct identities found;
 	struct gsym_diag diag = {""};
-	size_t n = 0;
-	int err = identify_descriptor(fd, unnamed, list, &n, &diag);
+	int err = identify_descriptor(fd, unnamed, order->hash_max, &found, &diag);
 	if (err) {
 		m.error = -err;
 		copy_text(m.text, sizeof(m.text), diag.text, unnamed);
 	}
-	if (err || !n)
+	if (found.to_hash > order->hash_max)
+		m.to_hash = found.to_hash;
+	if (err || m.to_hash || !found.n)
 		return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
-	for (size_t i = 0; i < n && !err; i++) {
-		fill_identity(&m, &list[i]);
-		m.more = i + 1 < n;
+	for (size_t i = 0; i < found.n && !err; i++) {
+		fill_identity(&m, &found.list[i]);
+		m.more = i + 1 < found.n;
 		err = worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
 	}
 	return err;

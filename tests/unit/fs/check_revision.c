@@ -141,7 +141,7 @@ static void scanned(struct fixture *room, int err)
 {
 	struct list woken;
 	list_init(&woken);
-	images_scanned(&room->images, room->pass++, err, 0, &woken);
+	images_scanned(&room->images, room->pass++, &(struct scan_report){.err = err}, &woken);
 }
 
 /* ---- A debug file and its program ---- */

@@ -1,0 +1,63 @@
+/*
+ * hash_lane.h - identifies the files that must be hashed for an id, apart from the scan, which goes on.
+ *
+ * A thread and a worker of their own, so that files which say what they are never wait for one that does not.
+ * The smallest comes first. The scan thread adds files and takes what came of them; nothing else does.
+ */
+#ifndef FS_SCAN_HASH_LANE_H
+#define FS_SCAN_HASH_LANE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "convert/os/mutex.h"
+#include "convert/run/identifier.h"
+#include "fs/scan/index.h"
+#include "gsym/base/list.h"
+
+/* A file, and what came of it. */
+struct hash_job {
+	struct list link;
+	char *path; /* below SOURCE; owned */
+	struct file_key key;
+	uint64_t to_hash;
+	/* Once it is done: */
+	int err; /* as of identify(), or -ENOMEM */
+	enum fault fault;
+	char *reason;                  /* of a failure; owned, or NULL */
+	struct image_identity *images; /* owned */
+	size_t n_images;
+};
+
+struct hash_lane {
+	/* Set before hash_lane_start(), borrowed. */
+	const char *source; /* absolute path */
+	const char *worker;
+	int stop_fd; /* becomes readable when the daemon ends */
+	int wake_fd; /* an eventfd: results are to be taken */
+
+	struct mutex lock;
+	pthread_cond_t wake;
+	struct list jobs GUARDED_BY(&lock);
+	struct list done GUARDED_BY(&lock);
+	bool stopping GUARDED_BY(&lock);
+	bool running;
+	pthread_t thread;
+};
+
+void hash_lane_init(struct hash_lane *lane);
+int hash_lane_start(struct hash_lane *lane);
+/* Joins the thread, if it runs; stop_fd must be readable already. */
+void hash_lane_stop(struct hash_lane *lane);
+void hash_lane_deinit(struct hash_lane *lane);
+
+/* Adds the file @path in state @key. 0 or -ENOMEM. */
+int hash_lane_add(struct hash_lane *lane, const char *path, const struct file_key *key, uint64_t to_hash)
+	EXCLUDES(&lane->lock);
+
+/* The next file that is done, which becomes the caller's, or NULL. */
+struct hash_job *hash_lane_take(struct hash_lane *lane) EXCLUDES(&lane->lock);
+
+void hash_job_free(struct hash_job *job);
+
+#endif
