@@ -272,6 +272,7 @@ static void setup_tree(struct gsymfs *fs)
 		.runners = &fs->runners,
 		.answers = &fs->answers,
 		.max_read = fs->options.max_read,
+		.single_thread = fs->options.single_thread,
 	};
 	tree_init(&fs->tree);
 }

@@ -111,6 +111,7 @@ static void release(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
 	struct node **at = &page->nodes[number % NODE_PAGE];
 	invariant(page->used > 0 && (*at)->lookups == 0);
 	drop_content(nodes, *at);
+	nodes->snapshots.used -= (*at)->is == NODE_IS_SNAPSHOT;
 	node_free(*at);
 	*at = NULL;
 	page->used--;
@@ -130,8 +131,23 @@ static uint64_t insert(struct nodes *nodes, struct node *node) REQUIRES(&nodes->
 	page->nodes[number % NODE_PAGE] = node;
 	page->used++;
 	nodes->content_bytes += node->size;
+	if (node->is == NODE_IS_SNAPSHOT) {
+		nodes->snapshots.used++;
+		nodes->snapshots.made++;
+	}
 	trim_content(nodes);
 	return node->ino;
+}
+
+/* Takes over @node; 0 without memory. */
+static uint64_t add(struct nodes *nodes, struct node *node)
+{
+	mutex_lock(&nodes->lock);
+	uint64_t ino = insert(nodes, node);
+	mutex_unlock(&nodes->lock);
+	if (!ino)
+		node_free(node);
+	return ino;
 }
 
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
@@ -158,12 +174,24 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 		.symbol = symbol,
 		.content = content,
 	};
-	mutex_lock(&nodes->lock);
-	uint64_t ino = insert(nodes, node);
-	mutex_unlock(&nodes->lock);
-	if (!ino)
-		node_free(node);
-	return ino;
+	return add(nodes, node);
+}
+
+uint64_t nodes_add_snapshot(struct nodes *nodes, uint64_t shown, struct content *content)
+{
+	struct node *node = malloc(sizeof(*node));
+	if (!node) {
+		content_put(content);
+		return 0;
+	}
+	*node = (struct node){
+		.lookups = 1,
+		.address = shown,
+		.is = NODE_IS_SNAPSHOT,
+		.size = content->size,
+		.content = content,
+	};
+	return add(nodes, node);
 }
 
 bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret)
@@ -206,7 +234,9 @@ void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count)
 struct nodes_counts nodes_count(struct nodes *nodes)
 {
 	mutex_lock(&nodes->lock);
-	struct nodes_counts counts = {.made = nodes->next, .content_bytes = nodes->content_bytes};
+	struct nodes_counts counts = {.used = -nodes->snapshots.used,
+				      .made = nodes->next - nodes->snapshots.made,
+				      .content_bytes = nodes->content_bytes};
 	for (size_t i = 0; i < nodes->n_pages; i++)
 		counts.used += nodes->pages[i] ? nodes->pages[i]->used : 0;
 	mutex_unlock(&nodes->lock);

@@ -83,24 +83,27 @@ static inline bool ino_is_root_batch(uint64_t ino)
 
 /* What a node of the table is. */
 enum node_is {
-	NODE_IS_ADDRESS, /* or a symbol */
-	NODE_IS_CONTEXT, /* a directory base/<load> */
-	NODE_IS_BATCH,   /* q below one */
+	NODE_IS_ADDRESS,  /* or a symbol */
+	NODE_IS_CONTEXT,  /* a directory base/<load> */
+	NODE_IS_BATCH,    /* q below one */
+	NODE_IS_SNAPSHOT, /* a file of the root as it was when it was looked up */
 };
 
 /* An address file, or something below base. */
 struct node {
 	uint64_t ino;
 	uint64_t lookups;          /* how many the kernel must forget before the node can go */
-	struct revision *revision; /* of the image it belongs to; lives as long as the mount */
-	uint64_t address;
+	struct revision *revision; /* of the image it belongs to, NULL for a snapshot; lives as long as the
+				      mount */
+	uint64_t address;          /* of a snapshot: the inode number that stat(2) shows */
 	struct context context;
 	uint8_t is;     /* enum node_is */
 	uint32_t size;  /* of its content */
 	uint8_t format; /* enum render_format */
 	bool raw;
-	char *symbol;            /* of REQUEST_SYMBOL, terminated; its own */
-	struct content *content; /* the content; NULL when memory for it ran short: made again when read */
+	char *symbol; /* of REQUEST_SYMBOL, terminated; its own */
+	/* The content; NULL when memory for it ran short: made again when read, but a snapshot is lost. */
+	struct content *content;
 };
 
 enum {
@@ -110,6 +113,11 @@ enum {
 
 struct node_page;
 
+struct nodes_counts {
+	uint64_t used, made; /* now, and since the start */
+	uint64_t content_bytes;
+};
+
 /* The table of address files. Inode numbers ascend, so a page of consecutive ones dies as a whole. */
 struct nodes {
 	struct mutex lock; /* guards the nodes, too */
@@ -118,6 +126,7 @@ struct nodes {
 	uint64_t next GUARDED_BY(&lock);          /* number of the next node */
 	uint64_t content_bytes GUARDED_BY(&lock); /* bytes of content kept */
 	uint64_t oldest GUARDED_BY(&lock);        /* all nodes before it have lost their content */
+	struct nodes_counts snapshots GUARDED_BY(&lock);
 };
 
 /* What was asked for; a symbol is borrowed from the node. */
@@ -133,6 +142,10 @@ void nodes_deinit(struct nodes *nodes);
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
 		   struct content *content) EXCLUDES(&nodes->lock);
 
+/* Likewise, a snapshot, which stat(2) shows with the number @shown. */
+uint64_t nodes_add_snapshot(struct nodes *nodes, uint64_t shown, struct content *content)
+	EXCLUDES(&nodes->lock);
+
 /*
  * A copy of the node, with a reference to its content if it has one. Its symbol is borrowed: it stays while
  * the kernel knows the node, which it does as long as a request for it is not answered. False when there is
@@ -146,11 +159,7 @@ bool nodes_remember(struct nodes *nodes, uint64_t ino) EXCLUDES(&nodes->lock);
 /* The kernel forgets @count lookups. */
 void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count) EXCLUDES(&nodes->lock);
 
-/* What there is of them. */
-struct nodes_counts {
-	uint64_t used, made; /* now, and since the start */
-	uint64_t content_bytes;
-};
+/* What there is of them, snapshots not counted. */
 struct nodes_counts nodes_count(struct nodes *nodes) EXCLUDES(&nodes->lock);
 
 #endif

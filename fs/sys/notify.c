@@ -71,6 +71,14 @@ void notify_release(struct notify *notify)
 	mutex_unlock(&notify->lock);
 }
 
+int notify_extend(struct notify *notify, uint64_t ino, uint64_t size)
+{
+	char byte = 0;
+	struct fuse_bufvec bytes = FUSE_BUFVEC_INIT(sizeof(byte));
+	bytes.buf[0].mem = &byte;
+	return fuse_lowlevel_notify_store(notify->session, ino, (off_t)size, &bytes, 0);
+}
+
 void notify_replaced(struct notify *notify, const char *id)
 {
 	mutex_lock(&notify->lock);

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "convert/os/mutex.h"
 #include "gsym/base/vec.h"
@@ -38,6 +39,12 @@ void notify_deinit(struct notify *notify);
 
 /* No lookup in the root directory is parked any more: tells what was kept back, and from now on at once. */
 void notify_release(struct notify *notify) EXCLUDES(&notify->lock);
+
+/*
+ * Has the kernel take the file @ino for longer than @size, until it asks for its attributes again. Waits
+ * while a READ of the page there is not answered. 0 or a negative errno.
+ */
+int notify_extend(struct notify *notify, uint64_t ino, uint64_t size);
 
 /* The entry @id of the root directory stands for something else. Never blocks, never fails. */
 void notify_replaced(struct notify *notify, const char *id) EXCLUDES(&notify->lock);

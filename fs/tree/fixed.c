@@ -58,6 +58,7 @@ struct fixed_node {
 	unsigned table;     /* enum listing_kind of a table */
 	uint64_t ino;       /* the number, in an image without that of the revision; 0: by the index */
 	bool is_stream;     /* written to, then read */
+	bool is_snapshot;   /* made for each lookup, as a file of its own */
 };
 
 /* ---- Small files, made for each open file ---- */
@@ -96,11 +97,34 @@ static struct content *make_metrics(struct tree *tree, struct revision *dir)
 	return metrics_make(tree);
 }
 
-/* Its size changes with every read, so none is given; making it for each stat would slow down listings of the
- * root. */
-static int attr_of_metrics(struct tree *tree, const struct fixed_place *at, struct stat *ret)
+/* ---- Snapshots: files of the root, made for each lookup ---- */
+
+/* Of the row, which only listings have: a lookup gives a snapshot its own number and size. */
+static int attr_of_snapshot(struct tree *tree, const struct fixed_place *at, struct stat *ret)
 {
 	attr_root_file(tree, at->ino, 0, ret);
+	return 0;
+}
+
+static int list_snapshot(struct tree *tree, const struct fixed_place *at, struct stat *ret)
+{
+	attr_of_snapshot(tree, at, ret);
+	return 1;
+}
+
+/* The kernel knows each by a number of its own; programs see the same one, as for a file that changes. */
+static int look_up_snapshot(struct tree *tree, const struct fixed_place *at, struct fuse_entry_param *ret)
+{
+	struct stat st;
+	struct content *content = at->node->make(tree, NULL);
+	if (!content)
+		return -ENOMEM;
+	uint64_t size = content->size, ino = nodes_add_snapshot(&tree->nodes, at->ino, content);
+	if (!ino)
+		return -ENOMEM;
+	attr_root_file(tree, at->ino, size, &st);
+	*ret = entry_make(tree, &st, at->node->entry_timeout, at->node->attr_timeout);
+	ret->ino = ino;
 	return 0;
 }
 
@@ -256,16 +280,20 @@ static int open_table(struct call *call, const struct fixed_place *at)
 #define MADE(maker) .attr = attr_made, .open = open_made, .make = maker
 #define TABLE(kind) \
 	.attr = attr_of_table, .list = list_table, .prepare = prepare_table, .open = open_table, .table = kind
-/* Time-outs of the name and of the attributes; metrics, whose content changes, has no size that could. */
+/* Time-outs of the name and of the attributes. */
 #define NEVER_CHANGES TIMEOUT_FIXED, TIMEOUT_FIXED
 #define CHANGES       TIMEOUT_FIXED, 0
+/* Every lookup makes another file, which does not change. */
+#define SNAPSHOT(function)                                                                   \
+	0, TIMEOUT_FIXED, .attr = attr_of_snapshot, .list = list_snapshot, .make = function, \
+			  .is_snapshot = true
 
 /* clang-format off */
 static const struct fixed_node root_nodes[] = {
 	{"by-name", TIMEOUT_FIXED, TIMEOUT_LISTING, .attr = attr_of_by_name},
 	{"q", NEVER_CHANGES, .attr = attr_of_stream, .is_stream = true, .ino = INO_BATCH},
 	{"log", NEVER_CHANGES, .attr = attr_of_stream, .is_stream = true, .open = open_log},
-	{"metrics", NEVER_CHANGES, .attr = attr_of_metrics, .open = open_made, .make = make_metrics},
+	{"metrics", SNAPSHOT(make_metrics)},
 	{"by-path", TIMEOUT_LISTING, TIMEOUT_LISTING, .attr = attr_of_by_path, .ino = INO_BY_PATH},
 };
 
@@ -333,6 +361,8 @@ int fixed_lookup(struct call *call, struct revision *dir, const struct fixed_nod
 {
 	const struct fixed_place at = place_of(dir, node);
 	struct stat st;
+	if (node->is_snapshot)
+		return look_up_snapshot(tree_of(call), &at, ret);
 	int err = node->prepare ? node->prepare(call, &at) : 0;
 	if (!err)
 		err = node->attr(tree_of(call), &at, &st);

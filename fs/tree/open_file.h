@@ -27,12 +27,14 @@ struct open_file {
 	struct list link;
 	struct open_files *files;
 	atomic_uint refs;
-	struct account *account; /* of the user who opened it */
-	size_t counted;          /* in it, for the file itself */
-	struct handle *handle;   /* of an image.gsym, else NULL */
-	struct content *content; /* of a file made when it was opened, else NULL */
-	struct stream *stream;   /* of a q, else NULL */
-	struct tsv_file *table;  /* of a functions.tsv and the like, else NULL */
+	struct account *account;   /* of the user who opened it */
+	size_t counted;            /* in it, for the file itself */
+	bool direct;               /* opened for direct I/O: not read through the page cache */
+	_Atomic uint64_t extended; /* see stream_size.c */
+	struct handle *handle;     /* of an image.gsym, else NULL */
+	struct content *content;   /* of a file made when it was opened, else NULL */
+	struct stream *stream;     /* of a q, else NULL */
+	struct tsv_file *table;    /* of a functions.tsv and the like, else NULL */
 };
 
 void open_files_init(struct open_files *files, struct accounts *accounts);

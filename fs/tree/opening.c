@@ -20,20 +20,21 @@ int open_kept(struct call *call, struct open_file keeps)
 	return reply_open(call, keeps);
 }
 
+static int open_direct(struct call *call, struct open_file keeps)
+{
+	keeps.direct = true;
+	call->info.direct_io = 1;
+	return reply_open(call, keeps);
+}
+
 int open_content(struct call *call, struct content *content)
 {
-	if (!content)
-		return -ENOMEM;
-	call->info.direct_io = 1;
-	return reply_open(call, (struct open_file){.content = content});
+	return content ? open_direct(call, (struct open_file){.content = content}) : -ENOMEM;
 }
 
 int open_stream(struct call *call, struct stream *stream)
 {
-	if (!stream)
-		return -ENOMEM;
-	call->info.direct_io = 1;
-	return reply_open(call, (struct open_file){.stream = stream});
+	return stream ? open_direct(call, (struct open_file){.stream = stream}) : -ENOMEM;
 }
 
 int open_stateless(struct call *call)

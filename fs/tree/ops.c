@@ -9,6 +9,7 @@
 
 #include "fs/images/link.h"
 #include "fs/tree/getattr.h"
+#include "fs/tree/stream_size.h"
 #include "fs/tree/tree_lookup.h"
 
 static void ops_init(void *user, struct fuse_conn_info *conn)
@@ -64,12 +65,17 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *i
 {
 	struct stat st;
 	double timeout;
-	(void)info;
-	int err = node_attr(fuse_req_userdata(req), ino, &st, &timeout);
-	if (err)
+	struct tree *tree = fuse_req_userdata(req);
+	int err = node_attr(tree, ino, &st, &timeout);
+	if (err) {
 		fuse_reply_err(req, -err);
+		return;
+	}
+	if (info) /* lseek(2) */
+		stream_size_told(tree, &st);
 	else
-		fuse_reply_attr(req, &st, timeout);
+		stream_size_shown(tree, &st);
+	fuse_reply_attr(req, &st, timeout);
 }
 
 static void ops_readlink(fuse_req_t req, fuse_ino_t ino)

@@ -14,6 +14,7 @@
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/fixed.h"
+#include "fs/tree/stream_size.h"
 
 struct listing {
 	struct tree *tree;
@@ -31,6 +32,8 @@ static bool add(struct listing *l, const char *name, const struct fuse_entry_par
 {
 	char *at = l->data + l->used;
 	size_t room = l->size - l->used;
+	if (l->plus)
+		stream_size_told(l->tree, &e->attr);
 	size_t n = l->plus ? fuse_add_direntry_plus(l->req, at, room, name, e, (off_t)next)
 			   : fuse_add_direntry(l->req, at, room, name, &e->attr, (off_t)next);
 	l->full = n > room;

@@ -18,6 +18,7 @@
 #include "fs/tree/fixed.h"
 #include "fs/tree/getattr.h"
 #include "fs/tree/opening.h"
+#include "fs/tree/stream_size.h"
 
 static struct open_file *file_of(const struct fuse_file_info *info)
 {
@@ -50,10 +51,24 @@ static bool find_batch(struct tree *tree, fuse_ino_t ino, struct request *ret, s
 	return node.is == NODE_IS_BATCH;
 }
 
+/* A snapshot whose content was dropped is gone: the kernel looks its path up again. */
+static int open_node(struct call *call)
+{
+	struct node node;
+	if (!nodes_get(&tree_of(call)->nodes, call->ino, &node))
+		return -ESTALE;
+	if (node.is == NODE_IS_SNAPSHOT)
+		return node.content ? open_kept(call, (struct open_file){.content = node.content}) : -ESTALE;
+	content_put(node.content);
+	return open_stateless(call);
+}
+
 static int open_attempt(struct call *call)
 {
 	struct revision *rev;
 	struct request request;
+	if (call->info.flags & O_TRUNC) /* the kernel sets the size to 0 itself */
+		atomic_fetch_add(&tree_of(call)->sizes_told, 1);
 	if (find_batch(tree_of(call), call->ino, &request, &rev))
 		return open_stream(call, batch_file_new(tree_of(call)->answers, rev ? rev->image : NULL,
 							&request, caller_of(call->req)));
@@ -61,7 +76,7 @@ static int open_attempt(struct call *call)
 		return fixed_open(call, call->ino);
 	if ((call->info.flags & O_ACCMODE) != O_RDONLY || call->info.flags & O_TRUNC)
 		return -EROFS;
-	return ino_kind(call->ino) == NODE_ADDRESS ? open_stateless(call) : -EISDIR;
+	return ino_kind(call->ino) == NODE_ADDRESS ? open_node(call) : -EISDIR;
 }
 
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
@@ -137,7 +152,9 @@ static int read_open_file(struct call *call)
 {
 	struct open_file *file = open_file_get(file_of(&call->info));
 	int err = 0;
-	if (file->stream)
+	if (file->direct && stream_reads_page(&call->info))
+		err = -EINVAL; /* what it holds belongs to this open file, the page to all */
+	else if (file->stream)
 		err = stream_read(file->stream, call);
 	else if (file->table)
 		err = tsv_file_read(file->table, call);
@@ -176,12 +193,13 @@ void ops_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fus
 void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
 	       struct fuse_file_info *info)
 {
-	(void)ino;
 	struct open_file *file = info->fh ? open_file_get(file_of(info)) : NULL;
 	int err = -EROFS;
 	if (file && file->stream)
 		err = off < 0 ? -EINVAL
 			      : stream_write(file->stream, (uint64_t)off, info->flags & O_APPEND, data, size);
+	if (!err)
+		stream_size_written(fuse_req_userdata(req), ino, file);
 	if (err)
 		fuse_reply_err(req, -err);
 	else
@@ -203,8 +221,10 @@ void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which, s
 	if (which == FUSE_SET_ATTR_SIZE &&
 	    (fixed_is_stream(tree, ino) || find_batch(tree, ino, &request, &rev)))
 		err = node_attr(tree, ino, &st, &timeout);
-	if (err)
+	if (err) {
 		fuse_reply_err(req, -err);
-	else
-		fuse_reply_attr(req, &st, timeout);
+		return;
+	}
+	stream_size_told(tree, &st);
+	fuse_reply_attr(req, &st, timeout);
 }

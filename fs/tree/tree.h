@@ -23,6 +23,12 @@ struct tree {
 	struct answers *answers;
 	struct timespec mounted_at;
 	unsigned max_read; /* bytes of one read request, 0 = libfuse's choice */
+	bool single_thread;
+
+	/* See stream_size.h. */
+	_Atomic uint64_t sizes_told; /* attributes of q and log that the kernel was given */
+	_Atomic uint64_t extensions; /* notifications so far */
+	atomic_uint extending;       /* threads that do */
 
 	struct nodes nodes;
 	struct open_files open_files;

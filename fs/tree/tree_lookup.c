@@ -18,6 +18,7 @@
 #include "fs/tree/entry.h"
 #include "fs/tree/fixed.h"
 #include "fs/tree/getattr.h"
+#include "fs/tree/stream_size.h"
 
 /* ---- In the root directory ---- */
 
@@ -297,7 +298,7 @@ static uint64_t parent_of(struct tree *tree, uint64_t ino)
 		if (!nodes_get(&tree->nodes, ino, &node))
 			return 0;
 		content_put(node.content);
-		return ino_make(NODE_IMAGE, node.revision->number, 0);
+		return node.revision ? ino_make(NODE_IMAGE, node.revision->number, 0) : INO_ROOT;
 	default: return INO_ROOT;
 	}
 }
@@ -310,6 +311,7 @@ static int by_number(struct call *call, uint64_t ino, struct fuse_entry_param *r
 	if (err)
 		return err;
 	*ret = entry_make(tree_of(call), &st, TIMEOUT_FIXED, timeout);
+	ret->ino = ino;
 	if (ino_kind(ino) == NODE_ADDRESS && !nodes_remember(&tree_of(call)->nodes, ino))
 		return -ESTALE;
 	return 0;
@@ -352,6 +354,7 @@ int lookup_attempt(struct call *call)
 	}
 	if (err)
 		return err;
+	stream_size_told(tree_of(call), &entry.attr);
 	/* The kernel has given up on an interrupted lookup: it does not count, and will not be forgotten. */
 	if (fuse_reply_entry(call->req, &entry) == -ENOENT && ino_kind(entry.ino) == NODE_ADDRESS)
 		nodes_forget(&tree_of(call)->nodes, entry.ino, 1);

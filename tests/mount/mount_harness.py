@@ -70,6 +70,17 @@ def read_all(fd, size=1 << 20):
     return b"".join(parts)
 
 
+def read_some(fd, size):
+    """@size bytes, however many reads that takes."""
+    parts = b""
+    while len(parts) < size:
+        part = os.read(fd, size - len(parts))
+        if not part:
+            break
+        parts += part
+    return parts
+
+
 def pread_all(fd, size, offset):
     """@size bytes at @offset, fewer only at the end."""
     found = b""

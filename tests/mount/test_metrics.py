@@ -2,6 +2,7 @@
 """The file metrics: its form, as strictly as Prometheus' text format is described, and its numbers."""
 
 import errno
+import mmap
 import os
 import re
 import shutil
@@ -138,6 +139,23 @@ class MetricsTest(MountTest):
             first = file.read(100)
             self.assertErrno(errno.ENOENT, self.read, id, "0x1")
             self.assertEqual(parse((first + file.read()).decode())["gsymfs_lookups_total", (("result", "unknown"),)], 0)
+
+    def test_size(self):
+        """It has the size of what it says, so that programs that ask first get all of it."""
+        self.compile()
+        self.mount().wait_scanned()
+        path = os.path.join(self.mnt, "metrics")
+        self.assertGreater(os.stat(path).st_size, 1000)
+        with open(path, "rb", buffering=0) as first:
+            size = os.fstat(first.fileno()).st_size
+            for i in range(200):
+                self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, "%032x" % i))
+            with open(path, "rb", buffering=0) as second:
+                for file in (first, second):
+                    self.assertEqual(os.fstat(file.fileno()).st_size, len(file.read()))
+            self.assertEqual(os.fstat(first.fileno()).st_size, size)
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+            parse(mapped[:].decode())
 
     def test_lookups(self):
         path = self.compile()

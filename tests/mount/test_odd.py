@@ -6,13 +6,14 @@ import errno
 import mmap
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 
 import mount_harness
-from mount_harness import MountTest, build_id, wait_until
+from mount_harness import MountTest, build_id, run, wait_until
 
 UNKNOWN = b"?? at ??:0\n\n"
 
@@ -61,20 +62,75 @@ class OddTest(MountTest):
         self.assertGreater(n, len(small))
         self.assertEqual(bytes(small + large)[:n] + self.whole(fd), 2 * UNKNOWN)
 
-    def test_splice(self):
-        """Writing; some kernels read through the page cache then, where a file without a size has nothing."""
-        fd = self.open()
+    def copied(self, copy, fd):
+        """What @copy(fd, pipe) copied, None if it was refused; never an end where there are answers."""
         read_end, write_end = os.pipe()
         try:
-            os.write(write_end, b"0\n0x0\n")
-            self.assertEqual(os.splice(read_end, fd, 6), 6)
-            n = os.splice(fd, write_end, 1000)
-            got = os.read(read_end, n) if n else b""
-            self.assertEqual(len(got), n)
+            n = copy(fd, write_end)
+            self.assertGreater(n, 0)
+            return mount_harness.read_some(read_end, n)
+        except OSError as error:
+            self.assertEqual(error.errno, errno.EINVAL)
+            return None
         finally:
             os.close(read_end)
             os.close(write_end)
-        self.assertEqual(got + self.whole(fd), 2 * UNKNOWN)
+
+    def test_splice(self):
+        """Writing works. Reading goes through the page cache, which all who have the file open share: refused."""
+        copies = (lambda fd, to: os.splice(fd, to, 1000), lambda fd, to: os.sendfile(to, fd, None, 1000),
+                  lambda fd, to: os.sendfile(to, fd, os.lseek(fd, 0, os.SEEK_CUR), 1000))
+        for name in ("q", "../q", "../log", "../q.json"):
+            for copy in copies:
+                for look in (lambda fd: None, os.fstat, lambda fd: os.stat(os.path.join(self.mnt, self.id, name))):
+                    fd = os.open(os.path.join(self.mnt, self.id, name), os.O_RDWR)
+                    try:
+                        with self.subTest(name):
+                            self.refuses(fd, copy, look)
+                    finally:
+                        os.close(fd)
+
+    def refuses(self, fd, copy, look):
+        for _ in range(2):
+            read_end, write_end = os.pipe()
+            os.write(write_end, b"0\n0x0\n")
+            os.close(write_end)
+            self.assertEqual(os.splice(read_end, fd, 6), 6)
+            os.close(read_end)
+            look(fd)
+            self.assertEqual(os.fstat(fd).st_size, 0)
+            got = self.copied(copy, fd)
+            self.assertTrue(got is None or self.whole(fd).startswith(got))
+            self.assertTrue(got or self.whole(fd))
+
+    def test_shells(self):
+        """What the README shows, with a cat that uses sendfile(2)."""
+        busybox = mount_harness.tool("busybox")
+        if not busybox:
+            self.skipTest("busybox is not installed (Debian package busybox)")
+        script = 'exec 3<>"$1"; printf "0\\n0x0\\n" >&3; "$2" cat <&3; "$2" cat "$3" >"$4"; "$2" cp "$3" "$5"'
+        copies = [os.path.join(self.dir, name) for name in ("cat", "cp")]
+        for shell in ([busybox, "sh"], ["sh"]):
+            done = run(*shell, "-c", script, "sh", os.path.join(self.mnt, self.id, "q"), busybox,
+                       os.path.join(self.mnt, "metrics"), *copies)
+            self.assertEqual(done.stdout, 2 * UNKNOWN)
+            for path in copies:
+                data = mount_harness.contents(path)
+                self.assertTrue(data.startswith(b"# HELP gsymfs_build_info") and data.endswith(b"\n"), data)
+                self.assertIn(b"gsymfs_batch_bytes", data)
+
+    def test_sendfile_of_what_is_made_when_opened(self):
+        """Either its own bytes, or an error; shutil then reads it."""
+        for name in ("../metrics", "status", "info.json"):
+            path = os.path.join(self.mnt, self.id, name)
+            with open(path, "rb", buffering=0) as file:
+                size = os.fstat(file.fileno()).st_size
+                got = self.copied(lambda fd, to, size=size: os.sendfile(to, fd, 0, size), file.fileno())
+                data = file.read()
+                self.assertTrue(got is None or data == got, name)
+                self.assertEqual(len(data), size)
+            shutil.copyfile(path, os.path.join(self.dir, "copy"))
+            self.assertGreater(os.path.getsize(os.path.join(self.dir, "copy")), 100)
 
     def test_mmap(self):
         """What a mapping would show belongs to nobody's questions."""

@@ -44,7 +44,8 @@ static void lists_the_root(void **state)
 		assert_int_equal(fixed_list(&parts.tree, NULL, i, &name, &e), 0);
 		assert_string_equal(name, root_names[i]);
 		assert_int_equal(e.generation, 1234);
-		assert_int_equal(e.ino, e.attr.st_ino);
+		/* A snapshot comes without a number: each lookup gives it another. */
+		assert_int_equal(e.ino, strcmp(name, "metrics") == 0 ? 0 : e.attr.st_ino);
 		assert_ptr_equal(fixed_find(NULL, name), fixed_find(NULL, root_names[i]));
 	}
 	assert_int_equal(fixed_list(&parts.tree, NULL, ROOT_ROWS, &name, &e), -ERANGE);
@@ -62,10 +63,10 @@ static void finds_by_number(void **state)
 	for (size_t i = 0; i < ROOT_ROWS; i++) {
 		assert_int_equal(fixed_list(&parts.tree, NULL, i, &name, &e), 0);
 		bool by_row = strcmp(name, "q") != 0 && strcmp(name, "by-path") != 0;
-		assert_int_equal(fixed_attr(&parts.tree, e.ino, &st, &timeout), by_row ? 0 : -ESTALE);
+		assert_int_equal(fixed_attr(&parts.tree, e.attr.st_ino, &st, &timeout), by_row ? 0 : -ESTALE);
 		if (by_row)
 			assert_int_equal(st.st_mode, e.attr.st_mode);
-		assert_int_equal(fixed_is_stream(&parts.tree, e.ino), strcmp(name, "log") == 0);
+		assert_int_equal(fixed_is_stream(&parts.tree, e.attr.st_ino), strcmp(name, "log") == 0);
 	}
 	assert_int_equal(fixed_attr(&parts.tree, INO_ROOT, &st, &timeout), -ESTALE);
 	assert_int_equal(fixed_attr(&parts.tree, INO_FIXED + ROOT_ROWS, &st, &timeout), -ESTALE);
