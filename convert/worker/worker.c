@@ -153,15 +153,34 @@ int worker_send(int sock, struct worker_header *head, uint32_t type, int pass)
 	return n < 0 ? -errno : 0;
 }
 
-/* The descriptor that came with a message, or -1. */
-static int attached(struct msghdr *msg)
+static void close_fd(int fd)
 {
-	int fd = -1;
-	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
+	if (fd >= 0)
+		close(fd);
+}
+
+/*
+ * The descriptor that came with a message, or -1. Alignment makes room for more than one: if several came,
+ * all are closed and @ret_several is set.
+ */
+static int attached(struct msghdr *msg, bool *ret_several)
+{
+	int first = -1, fd;
+	*ret_several = false;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t off = CMSG_LEN(0); off + sizeof(fd) <= c->cmsg_len; off += sizeof(fd)) {
+			memcpy(&fd, (char *)c + off, sizeof(fd));
+			*ret_several |= first >= 0;
+			close_fd(first);
+			first = fd;
+		}
+	}
+	if (!*ret_several)
+		return first;
+	close_fd(first);
+	return -1;
 }
 
 int worker_receive(int sock, union worker_message *ret, int *ret_fd)
@@ -178,15 +197,19 @@ int worker_receive(int sock, union worker_message *ret, int *ret_fd)
 	do
 		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		return n < 0 ? -errno : 0;
-	if (ret_fd)
-		*ret_fd = attached(&msg);
-	if (!(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && worker_message_check(ret, (size_t)n) == 0)
-		return 1;
-	if (ret_fd && *ret_fd >= 0) {
-		close(*ret_fd);
-		*ret_fd = -1;
+	if (n < 0)
+		return -errno;
+	bool several = false;
+	int fd = ret_fd ? attached(&msg, &several) : -1; /* even an empty packet may have some */
+	if (n == 0) {
+		close_fd(fd);
+		return 0;
 	}
-	return -EPROTO;
+	if (several || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || worker_message_check(ret, (size_t)n)) {
+		close_fd(fd);
+		return -EPROTO;
+	}
+	if (ret_fd)
+		*ret_fd = fd;
+	return 1;
 }

@@ -62,6 +62,58 @@ static void descriptor(void **state)
 	close_pair(pair);
 }
 
+static unsigned count_descriptors(void)
+{
+	unsigned n = 0;
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Sends a message of @size bytes with @n descriptors. */
+static void send_with(int sock, void *data, size_t size, size_t n)
+{
+	union {
+		char bytes[CMSG_SPACE(8 * sizeof(int))];
+		struct cmsghdr align;
+	} control = {{0}};
+	struct iovec iov = {data, size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes};
+	msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n * sizeof(int));
+	for (size_t i = 0; i < n; i++)
+		memcpy(CMSG_DATA(c) + i * sizeof(int), &sock, sizeof(sock));
+	assert_int_equal(sendmsg(sock, &msg, 0), (ssize_t)size);
+}
+
+/* A worker that was taken over may send as many as it likes: none stays open. */
+static void several_descriptors(void **state)
+{
+	int pair[2], fd;
+	union worker_message got;
+	struct worker_opened m = {.head = {WORKER_OPENED, sizeof(m), 0}};
+	(void)state;
+	make_pair(pair);
+	unsigned before = count_descriptors();
+	for (size_t n = 2; n <= 8; n++) {
+		send_with(pair[0], &m, sizeof(m), n);
+		assert_int_equal(worker_receive(pair[1], &got, &fd), -EPROTO);
+		assert_int_equal(fd, -1);
+		send_with(pair[0], &m, sizeof(m), n);
+		assert_int_equal(worker_receive(pair[1], &got, NULL), -EPROTO);
+	}
+	send_with(pair[0], &m, sizeof(m) - 1, 1);
+	assert_int_equal(worker_receive(pair[1], &got, &fd), -EPROTO);
+	send_with(pair[0], &m, 0, 1);
+	assert_int_equal(worker_receive(pair[1], &got, &fd), 0);
+	assert_int_equal(fd, -1);
+	assert_int_equal(count_descriptors(), before);
+	close_pair(pair);
+}
+
 static void refuse(const void *data, size_t size)
 {
 	int pair[2];
@@ -133,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_message),
 		cmocka_unit_test(descriptor),
+		cmocka_unit_test(several_descriptors),
 		cmocka_unit_test(broken_messages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
