@@ -2,6 +2,8 @@
  * Out of memory: the first allocation fails, then the second, and so on until none does. Every function must
  * say -ENOMEM and leave nothing behind; the last round must give the whole answer. Linked with --wrap.
  */
+#include "gsym/read/intervals.h"
+#include "gsym/read/reader.h"
 #include "gsym/write/copier.h"
 
 #include "sample.h"
@@ -139,6 +141,52 @@ static int copy_functions(const struct gsym_reader *r)
 	return err;
 }
 
+enum { INLINED = 100, INLINED_STEP = 8 };
+
+/* A function with so many inlined calls, side by side, that the list of them grows while they are read. */
+static void write_inlined(void **ret_data, size_t *ret_size)
+{
+	struct gsym_writer_options o = {.struct_size = sizeof(o)};
+	struct gsym_range ranges[INLINED];
+	struct gsym_inline nodes[INLINED];
+	struct gsym_writer *w;
+	uint64_t name;
+	assert_int_equal(gsym_writer_new(&o, &w, NULL), 0);
+	assert_int_equal(gsym_writer_string(w, "f", 1, &name), 0);
+	for (uint32_t i = 0; i < INLINED; i++) {
+		ranges[i] = (struct gsym_range){i * INLINED_STEP, INLINED_STEP};
+		nodes[i] = (struct gsym_inline){
+			.name = name, .call_line = i, .depth = 1, .first_range = i, .n_ranges = 1};
+	}
+	const struct gsym_func func = {
+		.start = 0x1000,
+		.name = name,
+		.size = INLINED * INLINED_STEP,
+		.inlines = nodes,
+		.n_inlines = INLINED,
+		.ranges = ranges,
+		.n_ranges = INLINED,
+	};
+	assert_int_equal(gsym_writer_add(w, &func, NULL), 0);
+	assert_int_equal(gsym_writer_finish_memory(w, ret_data, ret_size, NULL), 0);
+	gsym_writer_free(w);
+}
+
+/* Flattens the function: without memory it must not be one with fewer frames. */
+static int cut_intervals(const struct gsym_reader *r)
+{
+	struct interval_set s = {.v = {0}};
+	struct function_info record;
+	int err = reader_parse_record(r, 0, &record, NULL);
+	if (!err)
+		err = intervals_cut(&s, &record, &r->tables, INLINED * INLINED_STEP - 1);
+	bool whole = s.nodes.n == INLINED + 1 && s.v.n == INLINED;
+	for (uint32_t i = 0; !err && whole && i < INLINED; i++)
+		whole = s.v.v[i].node == i + 1 && s.nodes.v[i + 1].call_line == i;
+	intervals_deinit(&s);
+	return err ? err : whole ? 0 : -EINVAL;
+}
+
 /* The rounds it took until @use no longer runs out of memory. */
 static int count_rounds(const struct gsym_reader *r, int (*use)(const struct gsym_reader *r))
 {
@@ -158,6 +206,19 @@ static void copying(const void *data, size_t size)
 	assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);
 	assert_true(count_rounds(r, copy_functions) > 30);
 	gsym_reader_close(r);
+}
+
+static void intervals(void **state)
+{
+	(void)state;
+	struct gsym_reader *r;
+	void *data;
+	size_t size;
+	write_inlined(&data, &size);
+	assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);
+	assert_true(count_rounds(r, cut_intervals) > 10);
+	gsym_reader_close(r);
+	free(data);
 }
 
 static void every_allocation_may_fail(void **state)
@@ -189,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_allocation_may_fail),
+		cmocka_unit_test(intervals),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
