@@ -217,7 +217,7 @@ static void no_memory(void **state)
 	(void)state;
 	struct gsym_frame frame = {.name = "main", .dir = "/src", .base = "a.c", .line = 1};
 	struct gsym_answer answer = {.frames = &frame, .n_frames = 1, .n_merged = 1, .has_rows = true};
-	for (int format = RENDER_TEXT; format <= RENDER_GSYMUTIL; format++) {
+	for (int format = 0; format < RENDER_FORMATS; format++) {
 		struct render_options options = {.format = (enum render_format)format,
 						 .demangle = DEMANGLE_AUTO};
 		struct text_buf buf = {.n = SIZE_MAX, .cap = SIZE_MAX};
