@@ -79,6 +79,12 @@ struct filter_counts filter_count(const struct filter *filter)
 	return filter->stack.counts;
 }
 
+size_t filter_unexplained(const struct filter *filter, const struct filter_unexplained **ret)
+{
+	*ret = filter->stack.unexplained.entries.v;
+	return filter->stack.unexplained.entries.n;
+}
+
 size_t filter_memory(const struct filter *filter)
 {
 	return sizeof(*filter) + log_context_memory(&filter->context) + pending_stack_memory(&filter->stack) +

@@ -53,6 +53,13 @@ int filter_write(struct filter *filter, const char *bytes, size_t size, enum fil
 /* Counts since filter_new(). */
 struct filter_counts filter_count(const struct filter *filter);
 
+/*
+ * Frames that were not explained, by module and cause, since filter_new(): *@ret and their number. The list
+ * only grows, in the order of first frames; an entry's count grows, too. Valid until the next call that
+ * changes the filter.
+ */
+size_t filter_unexplained(const struct filter *filter, const struct filter_unexplained **ret);
+
 /* Bytes of memory in use; bounded for any input. */
 size_t filter_memory(const struct filter *filter);
 

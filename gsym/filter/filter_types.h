@@ -14,6 +14,7 @@ enum {
 	FILTER_REPORT_MAX = 4 << 20,     /* bytes of a report that is buffered as a whole */
 	FILTER_ID_SIZE = 129,            /* an id and a NUL */
 	FILTER_NAME_SIZE = 256,          /* a module's name or path and a NUL; longer ones keep their end */
+	FILTER_SYMBOL_SIZE = 512,        /* a symbol and a NUL; longer ones are not frames */
 };
 
 /* A module as a log identifies it. */
@@ -58,6 +59,20 @@ struct filter_options {
 /* Code addresses and symbols in the input so far, and those of them that were resolved to a function. */
 struct filter_counts {
 	uint64_t met, found;
+};
+
+/* Why frames of a module whose image is at hand were left as they are. */
+enum filter_cause {
+	FILTER_OTHER_BUILD, /* the log gives a function another size than the image */
+};
+
+struct filter_unexplained {
+	enum filter_cause cause;
+	struct filter_module module;
+	uint64_t n_frames;
+	/* The first of them. */
+	char symbol[FILTER_SYMBOL_SIZE];
+	uint64_t logged_size, image_size; /* of the function, bytes */
 };
 
 #endif

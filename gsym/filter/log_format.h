@@ -15,7 +15,6 @@
 enum {
 	LINE_FRAMES_MAX = 16, /* frames of one line */
 	MODULES_MAX = 2048,   /* of one report */
-	SYMBOL_SIZE = 512,
 	FRAME_NONE = UINT32_MAX,
 };
 

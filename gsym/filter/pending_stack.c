@@ -1,16 +1,11 @@
 #include "gsym/filter/pending_stack.h"
 
 #include <errno.h>
+#include <string.h>
 
-#include "gsym/read/name_index.h"
-#include "gsym/read/reader.h"
+#include "gsym/base/invariant.h"
 #include "gsym/filter/log_line.h"
-
-enum {
-	SAME_NAME_MAX = 4096, /* functions of one name examined */
-	/* The kernel takes the distance to the next symbol for a size, so padding counts. */
-	PADDING_MAX = 64,
-};
+#include "gsym/filter/symbol_match.h"
 
 int pending_stack_init(struct pending_stack *stack)
 {
@@ -24,6 +19,7 @@ void pending_stack_deinit(struct pending_stack *stack)
 	vec_free(&stack->ordered);
 	vec_free(&stack->resolved);
 	vec_free(&stack->images);
+	unexplained_deinit(&stack->unexplained);
 	stack_resolver_free(stack->resolver);
 	gsym_answer_deinit(&stack->answer);
 }
@@ -32,7 +28,7 @@ size_t pending_stack_memory(const struct pending_stack *stack)
 {
 	return stack_buffer_memory(&stack->buffer) + stack->ordered.cap * sizeof(*stack->ordered.v) +
 	       stack->resolved.cap * sizeof(*stack->resolved.v) +
-	       stack->images.cap * sizeof(*stack->images.v);
+	       stack->images.cap * sizeof(*stack->images.v) + unexplained_memory(&stack->unexplained);
 }
 
 /* ---- Images ---- */
@@ -95,50 +91,42 @@ static int find_images(struct pending_stack *stack, const struct filter_images *
 
 /* ---- Addresses ---- */
 
-/* How well the size of a function matches the logged one: 2 equal, 1 but for padding, 0 not at all. */
-static unsigned fit(const struct name_hit *hit, const struct log_frame *frame)
+static int note_other_build(struct pending_stack *stack, const struct log_frame *frame, const char *name,
+			    size_t size, uint64_t image_size)
 {
-	if (!frame->symbol_size || hit->size == frame->symbol_size)
-		return 2;
-	return frame->symbol_size > hit->size && frame->symbol_size - hit->size < PADDING_MAX;
+	struct filter_unexplained entry = {
+		.cause = FILTER_OTHER_BUILD,
+		.module = frame->module,
+		.logged_size = frame->symbol_size,
+		.image_size = image_size,
+	};
+	invariant(size < sizeof(entry.symbol));
+	memcpy(entry.symbol, name, size);
+	return unexplained_add(&stack->unexplained, &entry);
 }
 
-/*
- * The function of that name, if exactly one fits best. The next symbol may be further away than padding,
- * but a function larger than the log states is of another build.
- */
-static bool find_function(const struct gsym_reader *reader, const char *name, size_t size,
-			  const struct log_frame *frame, struct name_hit *ret, int *ret_err)
-{
-	struct name_search search;
-	struct name_hit hit;
-	unsigned best = 0, of_best = 0, seen = 0;
-	*ret_err = name_search_begin(&search, reader, name, size);
-	while (!*ret_err && seen < SAME_NAME_MAX && name_search_next(&search, &hit)) {
-		unsigned fits = fit(&hit, frame);
-		if (!seen++ || fits > best) {
-			*ret = hit;
-			best = fits;
-			of_best = 0;
-		}
-		of_best += fits == best;
-	}
-	return of_best == 1 && (best || ret->size < frame->symbol_size);
-}
-
-static int locate_name(const struct pending_stack *stack, const struct buffered_line *line,
+static int locate_name(struct pending_stack *stack, const struct buffered_line *line,
 		       const struct log_frame *frame, struct resolver_frame *ret)
 {
-	struct name_hit hit = {0};
-	int err;
-	if (!find_function(ret->reader, stack->buffer.text.v + line->off + frame->symbol_from,
-			   frame->symbol_to - frame->symbol_from, frame, &hit, &err)) {
+	const char *name = stack->buffer.text.v + line->off + frame->symbol_from;
+	size_t size = frame->symbol_to - frame->symbol_from;
+	bool in_call = frame->kind == PC_RETURN;
+	const struct kernel_symbol symbol = {
+		.name = name,
+		.name_size = size,
+		.size = frame->symbol_size,
+		.off = frame->address - in_call,
+		.of_module = strcmp(frame->module.name, "vmlinux") != 0,
+	};
+	struct symbol_match match;
+	int err = symbol_match(ret->reader, &symbol, &match);
+	if (err)
 		ret->reader = NULL;
-		return err;
-	}
-	ret->which = hit.which;
-	ret->address = gsym_reader_address(ret->reader, hit.index) + frame->address;
-	return 0;
+	if (err == -ESTALE)
+		return note_other_build(stack, frame, name, size, match.size);
+	ret->which = match.which;
+	ret->address = match.address + in_call;
+	return err == -ENOENT ? 0 : err;
 }
 
 static int locate(struct pending_stack *stack, const struct buffered_line *line, size_t i)

@@ -3,6 +3,7 @@
 #define GSYM_FILTER_PENDING_STACK_H
 
 #include "gsym/filter/stack_buffer.h"
+#include "gsym/filter/unexplained.h"
 
 struct pending_stack {
 	struct stack_buffer buffer;
@@ -12,6 +13,7 @@ struct pending_stack {
 	VEC(struct resolver_frame) ordered;  /* the same, in the order of calls */
 	struct stack_resolver *resolver;
 	struct filter_counts counts;
+	struct unexplained_list unexplained;
 	struct gsym_answer answer;
 };
 

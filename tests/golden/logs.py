@@ -77,13 +77,23 @@ class Program:
         peers.run([gsym, "convert", "--quiet", "-o", self.file, self.path])
         self.id = peers.run(["readelf", "-n", self.path]).split("Build ID: ")[1].split()[0]
         self.functions = {}
+        starts = set()
         for line in peers.run(["nm", "-S", self.path]).splitlines():
             words = line.split()
+            if len(words) > 2 and words[-2] in "tTwW":
+                starts.add(int(words[0], 16))
             if words[-1] in NAMES and len(words) == 4:
                 self.functions[words[-1]] = (int(words[0], 16), int(words[1], 16))
+        self.starts = sorted(starts)
         self.base = min(int(words[2], 16) for words in map(str.split, peers.run(["readelf", "-lW", self.path]).splitlines())
                         if words and words[0] == "LOAD") & ~0xfff
         self.stack = [self.functions["at"][0] + 1, self.behind_call("run", "at"), self.behind_call("main", "run")]
+
+    def symbol(self, number):
+        """A frame as a kernel prints it, for which a function reaches to the next symbol."""
+        start = self.functions[NAMES[number]][0]
+        after = min(other for other in self.starts if other > start)
+        return f"{NAMES[number]}+{self.stack[number] - start:#x}/{after - start:#x}"
 
     def behind_call(self, caller, callee):
         """Where the call returns to."""
@@ -152,15 +162,10 @@ def written(p):
             f"({os.path.basename(path)}:{line}){' [inlined]' * inlined}\n",
             f"\nBinary Images:\n0x100000000 - 0x10000ffff example x86_64  <{p.id}> /tmp/example\n\n")
 
-    def symbol(number):
-        name = NAMES[number]
-        start, size = p.functions[name]
-        return f"{name}+{p.stack[number] - start:#x}/{-(-size // 16) * 16:#x}"
-
     for module in ("", f" [example {p.id}]"):
         p.check(f"a kernel's trace{module and ' of a module'}",
                 f"CPU: 0 PID: 1 Comm: init Not tainted 6.1.0 #1 {p.id}\nCall Trace:\n <TASK>\n",
-                lambda n: f"[  1.000000] {'RIP: 0010:' if n == 0 else ' '}{symbol(n)}{module}\n",
+                lambda n: f"[  1.000000] {'RIP: 0010:' if n == 0 else ' '}{p.symbol(n)}{module}\n",
                 lambda n, name, path, line, inlined: f"[  1.000000] {'RIP: 0010:' if n == 0 else ' '}{name} ({path}:{line})"
                 f"{' [inlined]' if inlined else module}\n", " </TASK>\n")
     p.check("a tombstone", "backtrace:\n",
@@ -179,17 +184,13 @@ def written(p):
 
 def unnamed(p, directory):
     """Logs without ids: the file of the module's name is meant, whatever others there are, and none if two are called so."""
-    def symbol(number):
-        start, size = p.functions[NAMES[number]]
-        return f"{NAMES[number]}+{p.stack[number] - start:#x}/{-(-size // 16) * 16:#x}"
-
     kinds = {
         "a sanitizer": lambda n, name: f"    #{n} {p.stack[n] - (n > 0):#x}  (/usr/bin/{name}+{rva(p, n) - (n > 0):#x})\n",
         "LLVM's programs": lambda n, name: f" #{n} {p.stack[n]:#018x} f(int) (/usr/bin/{name}+{rva(p, n):#x})\n",
         "systemd-coredump": lambda n, name: f"#{n}  {p.stack[n]:#018x} n/a ({name} + {rva(p, n):#x})\n",
         "Android": lambda n, name: f"      #{n:02d} pc {p.stack[n] - (n > 0):016x}  /data/app/base.apk!{name} (f+1)\n",
-        "a module": lambda n, name: f"[    1.0]  {symbol(n)} [{name.replace('-', '_')}]\n",
-        "a kernel": lambda n, name: f"[    1.0]  {symbol(n)}\n",
+        "a module": lambda n, name: f"[    1.0]  {p.symbol(n)} [{name.replace('-', '_')}]\n",
+        "a kernel": lambda n, name: f"[    1.0]  {p.symbol(n)}\n",
     }
     files = {}
     for name in ("my-example.gsym", "my-example.debug.gsym", "vmlinux-6.1.gsym", "other.gsym", "again/my-example.gsym", "my-example.ko.gsym"):

@@ -3,6 +3,7 @@
 
 import os
 import random
+import re
 import threading
 import unittest
 
@@ -164,13 +165,15 @@ class LogTest(MountTest):
         paths = [self.compile("lib%d" % i) for i in range(12)]
         places, names = "", ""
         for i, path in enumerate(paths):
-            start = next(f[0] for f in self.functions(path) if f[2].endswith("normEv"))
+            start, end, _ = next(f for f in self.functions(path) if f[2].endswith("normEv"))
             places += "#%d 0x%x (%s+0x%x) (BuildId: %s)\n" % (i, 0x7f0000000000 + start, path, start + 4, build_id(path))
-            names += " _ZNK3geo5point4normEv+0x4/0x40 [lib%d %s]\n" % (i, build_id(path))
+            names += " _ZNK3geo5point4normEv+0x4/0x%x [lib%d %s]\n" % (end - start, i, build_id(path))
         self.mount("jobs=1").wait_scanned()
         with self.log() as log:
             self.assertEqual(log.ask(places).count("geo::point::norm() const"), len(paths))
             self.assertEqual(log.ask("Call Trace:\n" + names).count("geo::point::norm() const"), len(paths))
+            other_build = re.sub("/0x", "/0x1", names)
+            self.assertEqual(log.ask(other_build), other_build)
 
     def test_bad_image(self):
         """Its lines stay as they are, the others are explained."""

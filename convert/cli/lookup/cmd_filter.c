@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ struct filtering {
 	struct image_files images;
 	struct filter_options how;
 	struct option_list strip;
+	size_t told; /* of the entries of filter_unexplained() */
 };
 
 static const struct command_option options[] = {
@@ -42,36 +44,49 @@ static bool input_is_pending(int milliseconds)
 	return poll(&input, 1, milliseconds) != 0; /* read(2) reports errors */
 }
 
-static int pass(struct filter *filter, const char *bytes, size_t size, enum filter_rest rest,
-		struct text_buf *out)
+/* Tells of each module once, as soon as it is known, since a log that is followed has no end. */
+static void tell_unexplained(struct filtering *f, const struct filter *filter)
+{
+	const struct filter_unexplained *v;
+	size_t n = filter_unexplained(filter, &v);
+	for (; f->told < n; f->told++)
+		complain("%s: the log seems to be of another build: %s has 0x%" PRIx64
+			 " bytes there, 0x%" PRIx64 " in the image; such frames are left as they are",
+			 v[f->told].module.name, v[f->told].symbol, v[f->told].logged_size,
+			 v[f->told].image_size);
+}
+
+static int pass(struct filtering *f, struct filter *filter, const char *bytes, size_t size,
+		enum filter_rest rest, struct text_buf *out)
 {
 	size_t used;
 	int err = filter_write(filter, bytes, size, rest, out, &used);
+	tell_unexplained(f, filter);
 	return err ? err : rest == FILTER_MORE ? output_drain(out) : output_flush(out);
 }
 
 /* Called before each read. */
-static int flush_if_idle(struct filter *filter, struct text_buf *out)
+static int flush_if_idle(struct filtering *f, struct filter *filter, struct text_buf *out)
 {
 	if (input_is_pending(0))
 		return 0;
 	int err = output_flush(out);
-	return err || input_is_pending(PAUSE_MS) ? err : pass(filter, NULL, 0, FILTER_PAUSE, out);
+	return err || input_is_pending(PAUSE_MS) ? err : pass(f, filter, NULL, 0, FILTER_PAUSE, out);
 }
 
-static int copy(struct filter *filter, struct text_buf *out, int *ret_status)
+static int copy(struct filtering *f, struct filter *filter, struct text_buf *out, int *ret_status)
 {
 	static char input[INPUT_SIZE];
 	int err = 0;
-	while (!err && !(err = flush_if_idle(filter, out))) {
+	while (!err && !(err = flush_if_idle(f, filter, out))) {
 		ssize_t n = read(STDIN_FILENO, input, sizeof(input));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			*ret_status = fail("standard input", -errno, NULL);
 		if (n <= 0)
-			return pass(filter, NULL, 0, FILTER_END, out);
-		err = pass(filter, input, (size_t)n, FILTER_MORE, out);
+			return pass(f, filter, NULL, 0, FILTER_END, out);
+		err = pass(f, filter, input, (size_t)n, FILTER_MORE, out);
 	}
 	return err;
 }
@@ -83,7 +98,7 @@ static int filter_log(struct filtering *f)
 	int status = STATUS_OK, err = -ENOMEM;
 	struct filter *filter = filter_new(&images, &f->how);
 	if (filter)
-		err = copy(filter, &out, &status);
+		err = copy(f, filter, &out, &status);
 	filter_free(filter);
 	text_deinit(&out);
 	return err ? output_fail(err) : status;

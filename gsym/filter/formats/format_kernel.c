@@ -150,9 +150,9 @@ static bool parse(const struct log_context *context, struct text_scan line, cons
 		symbol--;
 	symbol = after_colour(line.at, symbol, plus);
 	*ret = (struct log_frame){.module = context->kernel, .space = FRAME_NAME, .style = STYLE_KERNEL};
-	if (symbol == plus || is_digit(*symbol) || plus - symbol >= SYMBOL_SIZE || !scan_lit(&s, "+") ||
-	    !scan_hex(&s, &ret->address) || !scan_lit(&s, "/") || !scan_hex(&s, &ret->symbol_size) ||
-	    ret->address > ret->symbol_size)
+	if (symbol == plus || is_digit(*symbol) || plus - symbol >= FILTER_SYMBOL_SIZE ||
+	    !scan_lit(&s, "+") || !scan_hex(&s, &ret->address) || !scan_lit(&s, "/") ||
+	    !scan_hex(&s, &ret->symbol_size) || ret->address > ret->symbol_size)
 		return false;
 	strcpy(ret->module.name, "vmlinux");
 	ret->module.is_kernel = true;

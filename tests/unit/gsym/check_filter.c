@@ -68,7 +68,8 @@ static void add_folded(struct sample *s, uint32_t file)
 /*
  * alpha() at 0x1000 with beta() inlined at 0x1008, f::one() without lines at 0x1040, twin() twice, with other
  * sizes, at 0x1080, both() with two rows at its start, 0x1100. one() and two() share the code at 0x1140,
- * caller() at 0x1180 calls two() in its line 70.
+ * caller() at 0x1180 calls two() in its line 70. The weak() after live(), at 0x11e0, is overridden by the
+ * one at 0x1210.
  */
 static void make(struct source *source)
 {
@@ -108,6 +109,11 @@ static void make(struct source *source)
 	sample_func(&s, 0xe0, 0x10, "bad\nname\x1b[1m", 40);
 	assert_int_equal(gsym_writer_add(s.writer, &both, NULL), 0);
 	add_folded(&s, file);
+	sample_func(&s, 0x1c0, 0x20, "live", 80);
+	sample_func(&s, 0x1e0, 0x10, "weak", 81);
+	sample_func(&s, 0x200, 0x10, "after", 82);
+	sample_func(&s, 0x210, 0x10, "weak", 83);
+	sample_func(&s, 0x220, 0x10, "final", 84);
 	*source = (struct source){.reader = NULL};
 	source->reader = sample_open(&s, &source->data);
 }
@@ -298,16 +304,60 @@ static void kernel(void **state)
 	      "\x1b[33mbeta (/src/b.h:7) [inlined]\n\x1b[33malpha (/src/a.c:5)\n\x1b[1;31m" ID
 	      "+0x4 alpha at /src/a.c:5\n");
 	check(" alpha+0x4/0x40 [mod " ID "]\n", " alpha (/src/a.c:5) [mod " ID "]\n");
-	/* By the size, which counts padding; where no size fits, or two do, nothing is said. */
-	check(" twin+0x4/0x20\n twin+0x4/0x30\n", " twin (/src/a.c:20)\n twin (/src/a.c:30)\n");
-	check(" alpha+0x4/0x50\n alpha+0x4/0x500\n", " alpha (/src/a.c:5)\n alpha (/src/a.c:5)\n");
-	unchanged(" alpha+0x4/0x3f\n twin+0x4/0x10\n twin+0x4/0x38\n"); /* another build; which one? */
 	unchanged(" alpha+0x4\n alpha+0x4/0x2\n gamma+0x4/0x40\n 1alpha+0x4/0x40\n +0x4/0x40\n");
 	unchanged(" alpha+0x4/0x40 [mo\n");
 	unchanged(" alpha+0x4/0x40 [mod]\n _ZN1f3oneEv+0x4/0x40\n"); /* no such module; no line */
 	unchanged("CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 ff" ID "\n alpha+0x4/0x40\n");
 	check("CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 " ID "\n alpha+0x4/0x40\n",
 	      "CPU: 3 PID: 12 Comm: cat Not tainted 6.1.0 #1 " ID "\n alpha (/src/a.c:5)\n");
+}
+
+/* A frame is explained inside the function it names, and only if the size is that of the function. */
+static void kernel_sizes(void **state)
+{
+	(void)state;
+	check(" twin+0x4/0x20\n twin+0x4/0x30\n", " twin (/src/a.c:20)\n twin (/src/a.c:30)\n");
+	unchanged(" alpha+0x4/0x3f\n alpha+0x4/0x41\n alpha+0x4/0x100000\n twin+0x4/0x10\n");
+	/* Padding counts, up to the next symbol, but is no function's code. */
+	check(" both+0x4/0x38\n both+0x4/0x40\n both+0x20/0x40\n twin+0x4/0x38\n",
+	      " both (/src/a.c:51)\n both (/src/a.c:51)\n both (/src/a.c:51)\n twin (/src/a.c:30)\n");
+	unchanged(" both+0x4/0x41\n both+0x21/0x40\n both+0x40/0x40\nRIP: 0010:both+0x20/0x40\n");
+	/* So do weak definitions that are overridden: the kernel has no symbol for them. */
+	check(" live+0x4/0x20\n live+0x4/0x30\n live+0x4/0x40\n",
+	      " live (/src/a.c:80)\n live (/src/a.c:80)\n live (/src/a.c:80)\n");
+	unchanged(" live+0x4/0x28\n live+0x4/0x50\n live+0x24/0x40\n after+0x4/0x18\n");
+	/* The last function of a module's section reaches to the end of a page. */
+	check(" after+0x4/0xe00 [mod " ID "]\n after+0x4/0xfc0 [mod " ID "]\n after+0x10/0x1000 [mod " ID
+	      "]\n",
+	      " after (/src/a.c:82) [mod " ID "]\n after (/src/a.c:82) [mod " ID
+	      "]\n after (/src/a.c:82) [mod " ID "]\n");
+	unchanged(" after+0x4/0xe00\n after+0x4/0xdff [mod " ID "]\n after+0x11/0x1000 [mod " ID "]\n");
+	unchanged(" after+0x4/0x2000 [mod " ID "]\n");
+	check(" final+0x4/0x100f [mod " ID "]\n", " final (/src/a.c:84) [mod " ID "]\n");
+	unchanged(" final+0x4/0x1010 [mod " ID "]\n final+0x4/0x50\n");
+}
+
+/* What was not explained is listed once for each module, however the input is cut. */
+static void unexplained(void **state)
+{
+	(void)state;
+	const struct filter_unexplained *list;
+	struct running r;
+	begin(&r);
+	assert_int_equal(feed(&r, " alpha+0x4/0x40\n gamma+0x4/0x40\n both+0x21/0x40\n", FILTER_PAUSE), 0);
+	assert_int_equal(filter_unexplained(r.filter, &list), 0);
+	assert_int_equal(feed(&r, " alpha+0x4/0x80\n both+0x4/0x50\n", FILTER_PAUSE), 0);
+	assert_int_equal(feed(&r, " alpha+0x4/0x90 [mod " ID "]\n alpha+0x4/0x90\n", FILTER_PAUSE), 0);
+	assert_int_equal(filter_unexplained(r.filter, &list), 2);
+	assert_int_equal(list[0].cause, FILTER_OTHER_BUILD);
+	assert_string_equal(list[0].module.name, "vmlinux");
+	assert_int_equal(list[0].n_frames, 3);
+	assert_string_equal(list[0].symbol, "alpha");
+	assert_int_equal(list[0].logged_size, 0x80);
+	assert_int_equal(list[0].image_size, 0x40);
+	assert_string_equal(list[1].module.name, "mod");
+	assert_int_equal(list[1].n_frames, 1);
+	end(&r);
 }
 
 #define REGISTERS(mark) mark "Code: 48 89 0f\n" mark "RSP: 0018:ffffc90000013e58 EFLAGS: 00010246\n\n"
@@ -750,6 +800,7 @@ int main(void)
 		cmocka_unit_test(plain),        cmocka_unit_test(sanitizers),
 		cmocka_unit_test(coredumps),    cmocka_unit_test(android),
 		cmocka_unit_test(kernel),       cmocka_unit_test(kernel_heads),
+		cmocka_unit_test(kernel_sizes), cmocka_unit_test(unexplained),
 		cmocka_unit_test(kernel_mixed), cmocka_unit_test(markup),
 		cmocka_unit_test(apple),        cmocka_unit_test(first_row),
 		cmocka_unit_test(ips_reports),  cmocka_unit_test(endless_report),

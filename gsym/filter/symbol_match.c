@@ -1,0 +1,178 @@
+#include "gsym/filter/symbol_match.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "gsym/read/name_index.h"
+#include "gsym/read/start_index.h"
+
+enum {
+	SAME_NAME_MAX = 4096, /* functions of one name examined */
+	PADDING_MAX = 64,
+	OVERRIDDEN_MAX = 16, /* weak definitions in a row */
+	PAGE_SIZE_MIN = 4096,
+	SECTION_MAX = 16,     /* functions before the last of a module's section */
+	LAYOUT_MAX = 64,      /* functions of one name whose surroundings are examined */
+	NAME_SIZE_MAX = 4096, /* longer ones are no weak definition's */
+};
+
+/* A function of the name. */
+struct named_function {
+	uint32_t index, which; /* as of struct name_hit */
+	uint64_t start;        /* from the base address */
+	uint64_t size;         /* bytes of code, 0 = not known */
+	uint64_t room;         /* bytes up to the next start */
+};
+
+/* The first function to start after @off; the number of functions, if none does. */
+static size_t next_start(const struct gsym_reader *reader, uint64_t off)
+{
+	size_t next = reader_count_starts(reader, off);
+	return next < reader->info.num_addresses && reader_addr_off(reader, next) > off
+		       ? next
+		       : reader->info.num_addresses;
+}
+
+/* The distance from @start to function @index; UINT64_MAX after the last. */
+static uint64_t distance(const struct gsym_reader *reader, uint64_t start, size_t index)
+{
+	return index < reader->info.num_addresses ? reader_addr_off(reader, index) - start : UINT64_MAX;
+}
+
+/* Whether @logged is @size and padding, in @room. */
+static bool is_padded(uint64_t logged, uint64_t size, uint64_t room)
+{
+	return logged >= size && logged <= room && logged - size < PADDING_MAX;
+}
+
+/* Whether another function has the name of function @index, too. 0 or -ENOMEM. */
+static int is_overridden(const struct gsym_reader *reader, size_t index, bool *ret)
+{
+	struct function_info record;
+	struct name_search search;
+	struct name_hit hit;
+	const char *name;
+	*ret = false;
+	if (reader_parse_record(reader, index, &record, NULL) ||
+	    !(name = gsym_reader_string(reader, record.name)))
+		return 0;
+	size_t size = strnlen(name, NAME_SIZE_MAX);
+	if (size == NAME_SIZE_MAX)
+		return 0;
+	if (name_search_begin(&search, reader, name, size))
+		return -ENOMEM;
+	*ret = name_search_next(&search, &hit) && name_search_next(&search, &hit);
+	return 0;
+}
+
+/* Whether the size in the log ends where the weak definitions after the function do. 0 or -ENOMEM. */
+static int spans_overridden(const struct gsym_reader *reader, const struct named_function *f, uint64_t logged,
+			    bool *ret)
+{
+	size_t next = next_start(reader, f->start);
+	int err = 0;
+	*ret = false;
+	for (unsigned n = 0; n < OVERRIDDEN_MAX && logged > distance(reader, f->start, next); n++) {
+		bool overridden;
+		uint64_t off = reader_addr_off(reader, next), end = off - f->start;
+		err = is_overridden(reader, next, &overridden);
+		if (err || !overridden)
+			return err;
+		end += reader_func_size(reader, next);
+		next = next_start(reader, off);
+		*ret = is_padded(logged, end, distance(reader, f->start, next));
+	}
+	return err;
+}
+
+/*
+ * Whether the size in the log is that of the last function of a module's section. GSYM has no sections: that
+ * of the last function ends after it, any other begins with the function or with one of those before it, at
+ * the beginning of a page. Code that runs once, as in .init.text, is packed without padding.
+ */
+static bool ends_page(const struct gsym_reader *reader, const struct named_function *f, uint64_t logged)
+{
+	uint64_t end = f->start + logged;
+	if (logged < f->size || logged - f->size >= PAGE_SIZE_MIN)
+		return false;
+	if (f->room == UINT64_MAX)
+		return true;
+	if (f->room > f->size)
+		return false;
+	for (size_t i = f->index, n = 0; n < SECTION_MAX; i--, n++) {
+		if ((end - reader_addr_off(reader, i)) % PAGE_SIZE_MIN == 0)
+			return true;
+		if (!i)
+			break;
+	}
+	return false;
+}
+
+/* How well the size in the log is that of the function: 2 equal, 1 but for padding, 0 not at all. */
+static unsigned fit(const struct named_function *f, uint64_t logged)
+{
+	/* A symbol inside the function ends it, for the kernel. */
+	uint64_t size = f->size < f->room ? f->size : f->room;
+	if (!logged || logged == f->size || logged == f->room)
+		return 2;
+	return is_padded(logged, size, f->room) || (!f->size && logged < f->room);
+}
+
+/* The same for what only the kernel's symbols explain. 0 or -ENOMEM. */
+static int fits_layout(const struct gsym_reader *reader, const struct named_function *f,
+		       const struct kernel_symbol *symbol, unsigned *ret)
+{
+	bool spans = false;
+	int err = symbol->size > f->room ? spans_overridden(reader, f, symbol->size, &spans) : 0;
+	*ret = spans || (symbol->of_module && ends_page(reader, f, symbol->size));
+	return err;
+}
+
+/* The function that fits best. Gives how well, and how many fit as well. */
+static int find_best(const struct gsym_reader *reader, const struct kernel_symbol *symbol,
+		     struct named_function *ret, unsigned *ret_fit, unsigned *ret_n)
+{
+	struct name_search search;
+	struct name_hit hit;
+	unsigned seen = 0;
+	int err = name_search_begin(&search, reader, symbol->name, symbol->name_size);
+	*ret_fit = *ret_n = 0;
+	while (!err && seen < SAME_NAME_MAX && name_search_next(&search, &hit)) {
+		uint64_t start = reader_addr_off(reader, hit.index);
+		struct named_function f = {
+			.index = hit.index,
+			.which = hit.which,
+			.start = start,
+			.size = hit.size,
+			.room = distance(reader, start, next_start(reader, start)),
+		};
+		unsigned fits = fit(&f, symbol->size);
+		if (!fits && seen < LAYOUT_MAX)
+			err = fits_layout(reader, &f, symbol, &fits);
+		if (!seen++ || fits > *ret_fit) {
+			*ret = f;
+			*ret_fit = fits;
+			*ret_n = 0;
+		}
+		*ret_n += fits == *ret_fit;
+	}
+	return err;
+}
+
+int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *symbol,
+		 struct symbol_match *ret)
+{
+	struct named_function f;
+	unsigned fits, n;
+	int err = find_best(reader, symbol, &f, &fits, &n);
+	if (err || !n)
+		return err ? err : -ENOENT;
+	*ret = (struct symbol_match){
+		.address = gsym_reader_address(reader, f.index) + symbol->off,
+		.which = f.which,
+		.size = f.size,
+	};
+	if (!fits)
+		return -ESTALE;
+	return n == 1 && symbol->off < f.room && (!f.size || symbol->off < f.size) ? 0 : -ENOENT;
+}

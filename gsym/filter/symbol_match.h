@@ -1,0 +1,43 @@
+/*
+ * symbol_match.h - the function that a kernel calls "name+0x12/0x40".
+ *
+ * The offset must be inside the function, and the size must be its size in the image: the log of another
+ * build names other code. The kernel takes the distance to the next of its symbols for a size, so that
+ *
+ * - padding counts;
+ * - so does dead code that has no symbol, but a record: the weak definition of a function that is overridden
+ *   by another;
+ * - the last function of a section of a module reaches to the end of the section's last page.
+ */
+#ifndef GSYM_FILTER_SYMBOL_MATCH_H
+#define GSYM_FILTER_SYMBOL_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gsym_reader;
+
+/* A frame of a kernel's log. */
+struct kernel_symbol {
+	const char *name; /* not terminated */
+	size_t name_size;
+	uint64_t size;  /* in the log; 0: not stated */
+	uint64_t off;   /* of the code: of a call, not of the instruction after it */
+	bool of_module; /* not of the kernel itself */
+};
+
+struct symbol_match {
+	uint64_t address; /* the symbol's offset added */
+	uint32_t which;   /* body, for gsym_lookup_merged() */
+	uint64_t size;    /* in the image, bytes; 0: not known. Also set with -ESTALE, of one function */
+};
+
+/*
+ * Finds the function. 0; -ENOENT: none, or several that match equally well, or the offset is outside;
+ * -ESTALE: no function of that name has that size; -ENOMEM.
+ */
+int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *symbol,
+		 struct symbol_match *ret);
+
+#endif
