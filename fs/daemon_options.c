@@ -29,6 +29,7 @@ enum {
 enum value_kind {
 	VALUE_YES_NO,      /* bool */
 	VALUE_EITHER,      /* bool: the first word of the argument is false, the second true */
+	VALUE_CHOICE,      /* an enum: the index of the word in the argument */
 	VALUE_NUMBER,      /* unsigned, from @least to @most */
 	VALUE_SECONDS,     /* the same */
 	VALUE_SIZE,        /* uint64_t, bytes */
@@ -60,6 +61,7 @@ struct daemon_option {
 #define MEMBER(type, member)        offsetof(struct options, member) + CHECK_TYPE(type, member)
 #define YES_NO(member)              VALUE_YES_NO, MEMBER(bool, member), 0, 0
 #define EITHER(member)              VALUE_EITHER, MEMBER(bool, member), 0, 0
+#define CHOICE(type, member)        VALUE_CHOICE, MEMBER(type, member), 0, 0
 #define NUMBER(member, least, most) VALUE_NUMBER, MEMBER(unsigned, member), least, most
 #define SECONDS(member, least)      VALUE_SECONDS, MEMBER(unsigned, member), least, WEEK
 #define SIZE(member, least)         VALUE_SIZE, MEMBER(uint64_t, member), least, 0
@@ -98,8 +100,8 @@ static const struct daemon_option own_options[] = {
 	 "demangle names"},
 	{"approximate", "yes|no", YES_NO(approximate), "no",
 	 "give code without a line the nearest one before it"},
-	{"merged", "yes|no", YES_NO(merged), "yes",
-	 "mark code that several functions share"},
+	{"merged", "yes|no|mark", CHOICE(enum merged_mode, merged), "yes",
+	 "keep all functions that share their code; mark: and tell of them in text"},
 
 	{"rescan", "SECONDS", SECONDS(rescan, 0), "60",
 	 "interval between scans of SOURCE; 0: never scan again", "Source"},
@@ -253,6 +255,21 @@ static bool parse_either(const char *value, const char *no, size_t no_size, cons
 	return *ret || (strlen(value) == no_size && memcmp(value, no, no_size) == 0);
 }
 
+/* One of the words in @words, "a|b|c". */
+static bool parse_choice(const char *value, const char *words, unsigned *ret)
+{
+	size_t size = strlen(value), n;
+	for (unsigned i = 0; *words; i++) {
+		n = strcspn(words, "|");
+		if (n == size && memcmp(words, value, n) == 0) {
+			*ret = i;
+			return true;
+		}
+		words += n + (words[n] == '|');
+	}
+	return false;
+}
+
 static bool parse_path(const char *value, char **ret)
 {
 	char *copy = strdup(value);
@@ -284,6 +301,7 @@ static bool parse_value(const struct daemon_option *option, const char *value, s
 		size_t first = strcspn(option->argument, "|");
 		return parse_either(value, option->argument, first, option->argument + first + 1, to);
 	}
+	case VALUE_CHOICE: return parse_choice(value, option->argument, to);
 	case VALUE_NUMBER:
 	case VALUE_SECONDS: return parse_number(value, option->least, option->most, to);
 	case VALUE_SIZE: return parse_size(value, to) && *(uint64_t *)to >= option->least;
@@ -294,14 +312,20 @@ static bool parse_value(const struct daemon_option *option, const char *value, s
 	return false;
 }
 
+/* "a|b|c" as "a, b or c". */
+static void print_words(FILE *file, const char *words)
+{
+	for (size_t n; (n = strcspn(words, "|")), words[n]; words += n + 1)
+		fprintf(file, "%.*s%s", (int)n, words, strchr(words + n + 1, '|') ? ", " : " or ");
+	fputs(words, file);
+}
+
 static void print_allowed(FILE *file, const struct daemon_option *option)
 {
-	size_t first = strcspn(option->argument, "|");
 	switch (option->kind) {
 	case VALUE_YES_NO:
 	case VALUE_EITHER:
-		fprintf(file, "%.*s or %s", (int)first, option->argument, option->argument + first + 1);
-		break;
+	case VALUE_CHOICE: print_words(file, option->argument); break;
 	case VALUE_NUMBER: fprintf(file, "a number from %u to %u", option->least, option->most); break;
 	case VALUE_SECONDS:
 		fprintf(file, "a number of seconds from %u to %u", option->least, option->most);

@@ -16,6 +16,13 @@ enum {
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
+/* Functions that share a range. */
+enum merged_mode {
+	MERGED_YES,  /* are kept */
+	MERGED_NO,   /* are not, but for one */
+	MERGED_MARK, /* are kept, and text tells of them */
+};
+
 struct options {
 	char *source;            /* as given: the directory of object files */
 	char *mountpoint;        /* as given */
@@ -35,7 +42,7 @@ struct options {
 	bool unknown_print;      /* an address outside all functions is a file that prints ?? */
 	bool demangle;
 	bool approximate; /* code without a line has the nearest one before it */
-	bool merged;      /* keep all functions that share a range */
+	enum merged_mode merged;
 	bool foreground;
 	bool debug;
 	bool single_thread;

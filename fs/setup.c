@@ -190,7 +190,7 @@ static void setup_converter(struct gsymfs *fs)
 		.memory = o->convert_memory,
 		.seconds = o->convert_time,
 		.threads = o->threads,
-		.merged = o->merged,
+		.merged = o->merged != MERGED_NO,
 		.search =
 			{
 				.dirs = (const char *const *)fs->debug_dirs,
@@ -200,7 +200,7 @@ static void setup_converter(struct gsymfs *fs)
 		.fetcher = &fs->fetcher,
 		.stop_fd = fs->stop_fd,
 	};
-	fs->images.merged = o->merged;
+	fs->images.merged = fs->converter.merged;
 	fs->images.places = search_path_fingerprint(&fs->converter.search);
 }
 
@@ -255,6 +255,7 @@ static void setup_answers(struct gsymfs *fs)
 		.log = &fs->log,
 		.unknown_print = o->unknown_print,
 		.demangle = o->demangle,
+		.mark_merged = o->merged == MERGED_MARK,
 		.approximate = o->approximate,
 	};
 	answers_init(&fs->answers, &tsv_file_kind, &symbol_names_kind);

@@ -93,6 +93,10 @@ option_parser option_format; /* enum render_format: one of the keywords in @argu
 	 OPTION_CHOICE(type, member, DEMANGLE_AUTO)},                                                       \
 	{0, "no-demangle", NULL, "print names as they are stored", OPTION_VALUE(type, member, DEMANGLE_OFF)}
 
+#define OPTION_MARK_MERGED(type, member)                                                                    \
+	{0, "mark-merged", NULL, "in text, add [merged N] to the name of a function\nthat shares its code",  \
+	 OPTION_FLAG(type, member)}
+
 /* clang-format on */
 
 /*

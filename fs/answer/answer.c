@@ -146,6 +146,7 @@ struct batch_options answer_batch_options(const struct answers *answers, const s
 {
 	return (struct batch_options){
 		.render.format = request->format,
+		.render.mark_merged = answers->mark_merged,
 		.near = wants_near(answers, place),
 		.is_return = place->is_return,
 	};
@@ -158,6 +159,7 @@ static int attempt(const struct answers *answers, struct revision *rev, struct h
 	struct render_options options = {
 		.format = request->format,
 		.demangle = answers_demangle(answers, handle, request->raw),
+		.mark_merged = answers->mark_merged,
 	};
 	if (request->format != RENDER_TEXT)
 		answers_module(answers, rev, module);

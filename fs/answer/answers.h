@@ -25,6 +25,7 @@ struct answers {
 	const struct log *log;
 	bool unknown_print; /* an address outside all functions is a file that prints ?? */
 	bool demangle;
+	bool mark_merged; /* text tells of functions that share the code */
 	bool approximate; /* code without a line has the nearest before it */
 
 	struct accounts accounts; /* memory of open files, by user */

@@ -166,7 +166,10 @@ static void log_file_free(struct stream *stream)
 struct stream *log_file_new(struct answers *answers, struct caller caller)
 {
 	static const struct stream_kind kind = {log_answer_some, log_trim, log_file_free};
-	const struct filter_options options = {.demangle = answers->demangle ? DEMANGLE_AUTO : DEMANGLE_OFF};
+	const struct filter_options options = {
+		.demangle = answers->demangle ? DEMANGLE_AUTO : DEMANGLE_OFF,
+		.mark_merged = answers->mark_merged,
+	};
 	struct log_file *log = calloc(1, sizeof(*log));
 	const struct filter_images images = {.find = find, .user = log};
 	struct filter *filter = log ? filter_new(&images, &options) : NULL;

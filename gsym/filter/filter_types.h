@@ -50,6 +50,7 @@ struct filter_images {
 
 struct filter_options {
 	enum demangle_mode demangle;
+	bool mark_merged; /* tell of functions that share the code, where no call site decides */
 	/* Directories to strip from the beginning of paths; the first match counts. Borrowed for the lifetime
 	 * of the filter. */
 	const char *const *strip;

@@ -30,11 +30,8 @@ static void write_name_as(const struct frame_output *p, enum escape_style style)
 {
 	const struct render_options options = {.demangle = p->demangle};
 	render_name(p->out, frame_of(p)->name, &options, style);
-	if (p->resolved->n_kept < 2 || frame_of(p)->inlined)
-		return;
-	text_lit(p->out, " [merged ");
-	text_dec(p->out, p->resolved->n_bodies);
-	text_char(p->out, ']');
+	if (p->options->mark_merged && p->resolved->n_kept > 1 && !frame_of(p)->inlined)
+		render_merged(p->out, p->resolved->n_bodies);
 }
 
 static void write_name(const struct frame_output *p)

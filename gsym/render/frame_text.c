@@ -28,3 +28,12 @@ void render_path(struct text_buf *out, const char *dir, const char *base, enum e
 		escape_str(out, path_separator(dir), style);
 	escape_str(out, base, style);
 }
+
+void render_merged(struct text_buf *out, uint32_t n)
+{
+	if (n < 2)
+		return;
+	text_lit(out, " [merged ");
+	text_dec(out, n);
+	text_char(out, ']');
+}

@@ -14,6 +14,9 @@ void render_name(struct text_buf *out, const char *name, const struct render_opt
 /* Appends a file's path, directory and base name joined; "" when neither is known. */
 void render_path(struct text_buf *out, const char *dir, const char *base, enum escape_style style);
 
+/* Appends " [merged N]" if @n functions, more than one, share the code. */
+void render_merged(struct text_buf *out, uint32_t n);
+
 static inline bool frame_has_file(const struct gsym_frame *frame)
 {
 	return frame->dir[0] || frame->base[0];

@@ -30,6 +30,7 @@ enum render_format { OUTPUT_FORMATS(OUTPUT_FORMAT_ENUMERATOR) RENDER_FORMATS };
 struct render_options {
 	enum render_format format;
 	enum demangle_mode demangle;
+	bool mark_merged;             /* text tells of functions that share the code */
 	const char *module;           /* name of the image in formats which show it; NULL or "" = not known */
 	struct demangle_cache *cache; /* of the caller, for batches; NULL = none */
 };

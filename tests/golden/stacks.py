@@ -86,7 +86,7 @@ class Stacks:
 
     def default(self, address):
         """The name that the address alone gives."""
-        line = self.run("lookup", self.directory / "app.gsym", f"{address - 1:#x}")
+        line = self.run("lookup", "--mark-merged", self.directory / "app.gsym", f"{address - 1:#x}")
         return re.match(r"(.*?)( \[merged (\d+)\])? at ", line).group(1, 3)
 
     def check(self, what, stack, frame, expected, options=()):

@@ -41,7 +41,7 @@ class DaemonTest(MountTest):
         for option, allowed in (("unknown=maybe", "enoent or print"), ("demangle=perhaps", "yes or no"),
                                 ("jobs=0", "1 to 64"), ("jobs=1x", "1 to 64"), ("cache_size=much", "a number of bytes"),
                                 ("convert_memory=-1", "a number of bytes"), ("convert_time=0", "seconds"),
-                                ("rescan=soon", "seconds"), ("approximate=1", "yes or no"), ("merged=", "yes or no"), ("watch=on", "yes or no"),
+                                ("rescan=soon", "seconds"), ("approximate=1", "yes or no"), ("merged=", "yes, no or mark"), ("merged=mar", "yes, no or mark"), ("merged=yes|no", "yes, no or mark"), ("watch=on", "yes or no"),
                                 ("cache_size=0", "a number of bytes"), ("cache=", "directory"), ("debug_dirs=relative", "absolute directories"), ("convert_time=1h", "seconds"),
                                 ("max_read=abc", "a number of bytes"), ("max_read=", "a number of bytes"),
                                 ("max_read=-1", "a number of bytes"), ("fsname=", "a name"), ("clone_fd", "allowed"),

@@ -195,7 +195,7 @@ ANSWERS = [
     ("cat %s/0x1000.tsv | cut -f3,9" % N, "odd\\tna\\\\me\\x01\todd\\tna\\\\me\\x01\n"),
     ("cat %s/0x1000" % N, "odd\\x09na\\me\\x01 at /src/a.c:3\n"),
     ("cut -f6,7 %s/approximate/0x2010.tsv; grep -o Approximate...... %s/approximate/0x2010.json" % (N, N), '4\t~\nApproximate":true\n'),
-    ("cat by-path/folded/0x1004 by-path/folded/0x1004.tsv | cut -f7", "one [merged 2] at /src/a.c:5\nm2\n"),
+    ("cat by-path/folded/0x1004 by-path/folded/0x1004.tsv | cut -f7", "one at /src/a.c:5\nm2\n"),
     ("grep -o '\"Merged\":2' by-path/folded/0x1004.json", '"Merged":2\n'),
     ("cat %s/0x2012" % T, "bare+0x12 at ??:0\n"),
     ("cat %s/0x2000" % T, "bare at ??:0\n"),
@@ -390,7 +390,18 @@ class InterfaceTest(MountTest):
                     (asked(N + "/q", ["2000"]), "_ZN2ns1S1mEi at /src/a.c:4\n\n"),
                     (asked("log", [N + " 0x2000"]), N + " 0x2000 _ZN2ns1S1mEi at /src/a.c:4\n"),
                     ("cat %s/0x2010" % N, "_ZN2ns1S1mEi at /src/a.c:4\n"),
-                    ("cat by-path/folded/0x1004", "one at /src/a.c:5\n")])
+                    ("cat by-path/folded/0x1004", "one at /src/a.c:5\n"), ("cut -f7 by-path/folded/0x1004.tsv", "-\n")])
+
+    def test_mark_merged(self):
+        """Folded functions are told of in text only on request, so that it stays addr2line's."""
+        folded = os.path.basename(os.readlink(os.path.join(self.mnt, "by-path/folded")))
+        for option, mark in (("merged=yes", ""), ("merged=mark", " [merged 2]")):
+            self.remount(self.daemons[-1], option).wait_scanned()
+            text = "one%s at /src/a.c:5\n" % mark
+            self.check([("cat %s/0x1004 %s/0x1004.raw" % (folded, folded), text * 2), (asked(folded + "/q", ["1004"]), text + "\n"),
+                        (asked("log", [folded + " 0x1004"]), "%s 0x1004 %s" % (folded, text)),
+                        ("cat %s/0x1004.atos" % folded, "one (in folded) (a.c:5)\n"), ("cut -f7 %s/0x1004.tsv" % folded, "m2\n"),
+                        ("grep -o Merged..2 %s/0x1004.json" % folded, 'Merged":2\n')])
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ static const struct command_option options[] = {
 	 OPTION_FLAG(filtering, images.by_name)},
 	{0, "strip-prefix", "DIR", "remove DIR from the beginning of paths; may be\nrepeated",
 	 OPTION_LIST(filtering, strip)},
+	OPTION_MARK_MERGED(filtering, how.mark_merged),
 	OPTIONS_DEMANGLE(filtering, how.demangle),
 	{0},
 };

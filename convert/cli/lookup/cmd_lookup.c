@@ -227,6 +227,7 @@ static int add_filter(const struct command *command, const struct command_option
 static const struct command_option options[] = {
 	{0, "format", OUTPUT_FORMAT_NAMES, "output format (default text)",
 	 OPTION_PARSED(lookup_command, render.format, option_format)},
+	OPTION_MARK_MERGED(lookup_command, render.mark_merged),
 	OPTIONS_DEMANGLE(lookup_command, render.demangle),
 	{0, "approximate", NULL, "where the line is 0, show the nearest before it in\nthe same function",
 	 OPTION_FLAG(lookup_command, near)},

@@ -284,6 +284,7 @@ static const struct command_option options[] = {
 	 OPTION_FLAG(stacks, all)},
 	{0, "format", "text|tsv|json", "output format (default text)",
 	 OPTION_PARSED(stacks, render.format, option_format)},
+	OPTION_MARK_MERGED(stacks, render.mark_merged),
 	OPTIONS_DEMANGLE(stacks, render.demangle),
 	{0},
 };

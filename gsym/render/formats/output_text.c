@@ -1,6 +1,6 @@
 /*
  * The lines of llvm-addr2line -pfiC: innermost frame first, enclosing ones marked " (inlined by)". An
- * extension is the offset shown where only the symbol is known.
+ * extension is the offset shown where only the symbol is known; "[merged N]" is one only on request.
  */
 #include "gsym/render/formats/output_format.h"
 
@@ -13,11 +13,8 @@ static void frame_line(struct text_buf *out, const struct answer_view *view, siz
 		text_char(out, '+');
 		text_addr(out, frame->offset);
 	}
-	if (found->n_merged > 1 && !frame->inlined) {
-		text_lit(out, " [merged ");
-		text_dec(out, found->n_merged);
-		text_char(out, ']');
-	}
+	if (view->options->mark_merged && !frame->inlined)
+		render_merged(out, found->n_merged);
 	text_lit(out, " at ");
 	if (view_has_file(view, i))
 		view_path(out, view, i, ESCAPE_TEXT);

@@ -241,17 +241,32 @@ Call trace:
  main (main.cc:12)
 # Folded functions: nobody says which one it is. (Lines that begin with # would be comments here.)
 $ printf '0x1004\n0x1014\n\n0x1004\n' | gsym stack merged.gsym | sed 's/^#/ #/'
+ #0  f::one() at /src/app/fold.cc:5
+ #1  f::one() at /src/app/fold.cc:5
+
+ #0  f::one() at /src/app/fold.cc:5
+
+$ printf '0x1004\n0x1014\n' | gsym stack --all merged.gsym | sed 's/^#/ #/'
+ #0  f::one() at /src/app/fold.cc:5
+or  f::two() at /src/app/fold.cc:9
+or  f_three+0x4 at ??:0
+ #1  f::one() at /src/app/fold.cc:5
+
+$ printf '0x1004\n0x1014\n\n0x1004\n' | gsym stack --mark-merged merged.gsym | sed 's/^#/ #/'
  #0  f::one() [merged 3] at /src/app/fold.cc:5
  #1  f::one() at /src/app/fold.cc:5
 
  #0  f::one() [merged 3] at /src/app/fold.cc:5
 
-$ printf '0x1004\n0x1014\n' | gsym stack --all merged.gsym | sed 's/^#/ #/'
+$ printf '0x1004\n0x1014\n' | gsym stack --all --mark-merged merged.gsym | sed 's/^#/ #/'
  #0  f::one() [merged 3] at /src/app/fold.cc:5
 or  f::two() [merged 3] at /src/app/fold.cc:9
 or  f_three+0x4 [merged 3] at ??:0
  #1  f::one() at /src/app/fold.cc:5
 
+$ printf '#0 0x55c8ec9c4004  (/bin/merged+0x4)\n' >log; gsym filter merged.gsym <log | sed 's/^#/ #/'; gsym filter --mark-merged merged.gsym <log | sed 's/^#/ #/'
+ #0 0x55c8ec9c4004 in f::one() /src/app/fold.cc:5
+ #0 0x55c8ec9c4004 in f::one() [merged 3] /src/app/fold.cc:5
 $ printf 'deadbeef00010203 0x100c\n0x1014\nnonsense\n0123456789abcdef 0x1\n' | gsym stack --format=tsv plain.gsym
 0	0	0	0x100c	0	square	0x0	/src/app/include/shape.h	3	i	plain.gsym	square
 0	0	0	0x100c	1	Shape::area() const	0x8	/src/app/include/shape.h	8	i	plain.gsym	_ZNK5Shape4areaEv
@@ -296,6 +311,8 @@ Options:
       --all                   show all merged functions that the calls allow,
                               not one of them
       --format=text|tsv|json  output format (default text)
+      --mark-merged           in text, add [merged N] to the name of a function
+                              that shares its code
       --demangle=auto|ada     names to demangle: C++, Rust and D (auto, the
                               default), or Ada as well
       --no-demangle           print names as they are stored
@@ -312,6 +329,8 @@ Options:
                               and only one image has that name
       --strip-prefix=DIR      remove DIR from the beginning of paths; may be
                               repeated
+      --mark-merged           in text, add [merged N] to the name of a function
+                              that shares its code
       --demangle=auto|ada     names to demangle: C++, Rust and D (auto, the
                               default), or Ada as well
       --no-demangle           print names as they are stored

@@ -4,8 +4,14 @@ square at /src/app/include/shape.h:3
  (inlined by) Shape::area() const at /src/app/include/shape.h:8
  (inlined by) main at /src/app/main.cc:11
 _start+0x4 at ??:0
-fold_a [merged 2] at /src/app/fold.cc:5
+fold_a at /src/app/fold.cc:5
 ?? at ??:0
+# Functions that share code are told of in text on request.
+$ gsym lookup --mark-merged plain.gsym 0x1080; printf '0x1080\n' | gsym lookup --mark-merged plain.gsym; gsym lookup --mark-merged --format=atos plain.gsym 0x1080
+fold_a [merged 2] at /src/app/fold.cc:5
+fold_a [merged 2] at /src/app/fold.cc:5
+
+fold_a (in plain.gsym) (fold.cc:5)
 $ gsym lookup --no-demangle plain.gsym 100c
 square at /src/app/include/shape.h:3
  (inlined by) _ZNK5Shape4areaEv at /src/app/include/shape.h:8

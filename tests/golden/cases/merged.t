@@ -76,18 +76,18 @@ Found 1 function at address 0x0000000000001014:
 
 # In other formats one function after the other.
 $ gsym lookup --merged-functions merged.gsym 0x1004 0x1014 0x1fff
-f::one() [merged 3] at /src/app/fold.cc:5
-f::two() [merged 3] at /src/app/fold.cc:9
-f_three+0x4 [merged 3] at ??:0
+f::one() at /src/app/fold.cc:5
+f::two() at /src/app/fold.cc:9
+f_three+0x4 at ??:0
 f::one() at /src/app/fold.cc:5
 ?? at ??:0
 $ gsym lookup --merged-functions --merged-functions-filter=three merged.gsym 0x1004 0x1014
-f_three+0x4 [merged 3] at ??:0
+f_three+0x4 at ??:0
 ?? at ??:0
 $ printf '0x1004\n0x1fff\n0x1014\n' | gsym lookup --no-demangle --merged-functions merged.gsym
-_ZN1f3oneEv [merged 3] at /src/app/fold.cc:5
-_ZN1f3twoEv [merged 3] at /src/app/fold.cc:9
-f_three+0x4 [merged 3] at ??:0
+_ZN1f3oneEv at /src/app/fold.cc:5
+_ZN1f3twoEv at /src/app/fold.cc:9
+f_three+0x4 at ??:0
 
 ?? at ??:0
 

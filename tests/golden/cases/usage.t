@@ -30,6 +30,8 @@ An object file is converted once; the result is kept in the cache of gsymfs.
 Options:
       --format=text|tsv|json|atos|gsymutil
                               output format (default text)
+      --mark-merged           in text, add [merged N] to the name of a function
+                              that shares its code
       --demangle=auto|ada     names to demangle: C++, Rust and D (auto, the
                               default), or Ada as well
       --no-demangle           print names as they are stored

@@ -4,7 +4,7 @@ square at /src/app/include/shape.h:3
  (inlined by) Shape::area() const at /src/app/include/shape.h:8
  (inlined by) main at /src/app/main.cc:11
 _start+0x4 at ??:0
-fold_a [merged 2] at /src/app/fold.cc:5
+fold_a at /src/app/fold.cc:5
 ?? at ??:0
 $ gsym lookup --format=gsymutil plain2.gsym 0x100c 0x1020
 Looking up addresses in "plain2.gsym":
