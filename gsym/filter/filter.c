@@ -15,14 +15,18 @@ static const struct log_format *const formats[] = {
 	&format_markup, &format_apple, &format_android, &format_numbered, &format_kernel, &format_plain,
 };
 
-/* An Apple report, buffered until its images are known. */
+/* An Apple report, buffered from its first frame until its images are known. */
 struct report {
 	struct text_buf text;
 	size_t done;       /* bytes replayed */
 	bool after_thread; /* the previous line announces frames */
 	bool held;         /* being buffered */
-	bool saw_images;
-	bool replayed; /* being replayed */
+	bool saw_images;   /* since the first frame, or before it */
+	bool replayed;     /* being replayed */
+	/* The list of addresses that is being replayed. */
+	struct text_buf frame; /* the line made of the next one */
+	size_t n_frames;       /* of it that were replayed */
+	bool had_addresses;    /* others are copied unchanged */
 };
 
 /* A report in JSON, buffered from its opening to its closing brace. */
@@ -68,6 +72,7 @@ void filter_free(struct filter *filter)
 	log_context_deinit(&filter->context);
 	pending_stack_deinit(&filter->stack);
 	text_deinit(&filter->report.text);
+	text_deinit(&filter->report.frame);
 	text_deinit(&filter->json.text);
 	ips_deinit(&filter->json.ips);
 	text_deinit(&filter->line);
@@ -88,7 +93,7 @@ size_t filter_unexplained(const struct filter *filter, const struct filter_unexp
 size_t filter_memory(const struct filter *filter)
 {
 	return sizeof(*filter) + log_context_memory(&filter->context) + pending_stack_memory(&filter->stack) +
-	       filter->report.text.cap + filter->json.text.cap +
+	       filter->report.text.cap + filter->report.frame.cap + filter->json.text.cap +
 	       filter->json.ips.frames.cap * sizeof(struct ips_frame) +
 	       filter->json.ips.images.cap * sizeof(struct filter_module) + filter->line.cap;
 }
@@ -151,17 +156,65 @@ static int take_line(struct filter *f, const char *line, size_t size, struct tex
 
 /* ---- Reports ---- */
 
+/* Replays the frame of the next address, unless it was. @end: of lines. */
+static int take_address(struct filter *f, struct apple_addresses *list, struct text_scan end,
+			struct text_buf *out, bool *ret_more)
+{
+	struct report *r = &f->report;
+	text_reset(&r->frame);
+	*ret_more = apple_addresses_next(list, &f->context.apple, &r->frame);
+	text_bytes(&r->frame, end.at, scan_left(&end));
+	if (r->frame.failed)
+		return -ENOMEM;
+	if (!*ret_more || list->number <= r->n_frames)
+		return 0;
+	int err = take_line(f, r->frame.v, r->frame.n, out);
+	r->n_frames += !err;
+	return err;
+}
+
+/* Replays a list of addresses as a stack. @end: of lines. */
+static int take_addresses(struct filter *f, struct apple_addresses *list, struct text_scan end,
+			  struct text_buf *out)
+{
+	struct report *r = &f->report;
+	bool more = true;
+	int err = r->n_frames ? 0 : flush(f, out);
+	if (!err && !r->n_frames && scan_left(&list->title)) {
+		text_bytes(out, list->prefix.at, (size_t)(list->title.end - list->prefix.at));
+		text_bytes(out, end.at, scan_left(&end));
+	}
+	while (!err && more)
+		err = take_address(f, list, end, out, &more);
+	if (err)
+		return err;
+	r->n_frames = 0;
+	r->had_addresses = true;
+	return out->failed ? -ENOMEM : 0;
+}
+
+static int replay_line(struct filter *f, const char *line, size_t size, struct text_buf *out)
+{
+	static const char newline[] = "\n";
+	struct text_scan text = content(line, size), end = scan_from(text.end, line + size);
+	struct apple_addresses list;
+	if (f->report.had_addresses || !apple_addresses_parse(text, &list) ||
+	    !apple_addresses_known(&list, &f->context.apple))
+		return take_line(f, line, size, out);
+	return take_addresses(f, &list, scan_left(&end) ? end : scan_from(newline, newline + 1), out);
+}
+
 /* Replays the report: no more images will be declared. */
 static int replay(struct filter *f, struct text_buf *out)
 {
 	struct report *r = &f->report;
 	int err = 0;
 	r->held = false;
-	r->replayed = true;
+	r->replayed = f->context.in_report = true;
 	while (!err && r->done < r->text.n) {
 		const char *line = r->text.v + r->done, *nl = memchr(line, '\n', r->text.n - r->done);
 		size_t size = nl ? (size_t)(nl + 1 - line) : r->text.n - r->done;
-		err = take_line(f, line, size, out);
+		err = replay_line(f, line, size, out);
 		r->done += err ? 0 : size;
 	}
 	if (!err)
@@ -169,7 +222,9 @@ static int replay(struct filter *f, struct text_buf *out)
 	if (err)
 		return err;
 	text_deinit(&r->text);
+	text_deinit(&r->frame);
 	*r = (struct report){.done = 0};
+	f->context.in_report = false;
 	vec_free(&f->context.apple.list);
 	return 0;
 }
@@ -177,28 +232,41 @@ static int replay(struct filter *f, struct text_buf *out)
 /* Whether the line belongs to the buffered report, or begins one. */
 static bool is_report(struct report *r, enum apple_line kind)
 {
-	bool begins = kind == APPLE_FRAME && r->after_thread;
+	bool begins = kind == APPLE_BACKTRACE ||
+		      (r->after_thread && (kind == APPLE_FRAME || kind == APPLE_ADDRESSES));
 	r->after_thread = kind == APPLE_THREAD;
-	return r->held || begins;
+	r->saw_images &= r->held || !begins; /* those before the first frame are known */
+	r->held |= begins;
+	return r->held;
 }
 
-static int hold(struct filter *f, enum apple_line kind, const char *line, size_t size)
+/* Learns images. A second list belongs to another report. 0 or -ENOMEM. */
+static int note_image(struct filter *f, enum apple_line kind, const char *line, size_t size)
 {
 	struct report *r = &f->report;
-	r->held = true;
-	r->saw_images |= kind == APPLE_IMAGES;
-	if (r->saw_images && format_apple.note(&f->context, content(line, size)))
-		return -ENOMEM;
+	if (kind == APPLE_REPORT || kind == APPLE_IMAGES)
+		f->context.apple.list.n = 0;
+	if (kind == APPLE_IMAGES)
+		r->saw_images = true;
+	else if (kind != APPLE_IMAGE && f->context.apple.list.n && !r->held)
+		r->saw_images = false;
+	return r->saw_images ? format_apple.note(&f->context, content(line, size)) : 0;
+}
+
+static int hold(struct filter *f, const char *line, size_t size)
+{
+	struct report *r = &f->report;
 	text_bytes(&r->text, line, size);
 	return r->text.failed ? -ENOMEM : 0;
 }
 
-/* Whether the report ends before a line of @kind and @size, because it is complete or too long. */
+/* Whether the report ends before a line of @kind and @size: it is complete, another one begins, or it is too
+ * long. */
 static bool report_ends(const struct filter *f, enum apple_line kind, size_t size)
 {
 	const struct report *r = &f->report;
 	return r->held && ((r->saw_images && f->context.apple.list.n && kind != APPLE_IMAGE) ||
-			   r->text.n + size > FILTER_REPORT_MAX);
+			   kind == APPLE_REPORT || r->text.n + size > FILTER_REPORT_MAX);
 }
 
 /* Processes one line of input. */
@@ -210,8 +278,12 @@ static int take_input(struct filter *f, const char *line, size_t size, struct te
 		err = replay(f, out);
 	if (err)
 		return err;
-	if (is_report(&f->report, kind))
-		return hold(f, kind, line, size);
+	bool held = is_report(&f->report, kind);
+	err = note_image(f, kind, line, size);
+	if (err)
+		return err;
+	if (held)
+		return hold(f, line, size);
 	err = take_line(f, line, size, out);
 	f->json.announced = !err && ips_is_header(content(line, size));
 	return err;

@@ -8,6 +8,7 @@
 #ifndef GSYM_FILTER_LOG_FORMAT_H
 #define GSYM_FILTER_LOG_FORMAT_H
 
+#include "gsym/base/text_buf.h"
 #include "gsym/filter/filter_types.h"
 #include "gsym/filter/text_scan.h"
 #include "gsym/filter/stack_resolver.h"
@@ -89,6 +90,7 @@ struct log_modules {
 /* State learned from previous lines, by format. */
 struct log_context {
 	struct log_modules apple, coredump, markup;
+	bool in_report; /* of Apple's, whose images are all in @apple */
 	VEC(struct log_mapping) mappings;
 	struct filter_module kernel;
 	bool kernel_noted; /* by the last line */
@@ -118,13 +120,34 @@ extern const struct log_format format_apple, format_kernel, format_numbered, for
 
 enum apple_line {
 	APPLE_OTHER,
+	APPLE_REPORT, /* a report begins */
 	APPLE_THREAD, /* frames follow */
-	APPLE_FRAME,
-	APPLE_IMAGES, /* images follow */
+	APPLE_FRAME,  /* perhaps without an image */
+	APPLE_ADDRESSES,
+	APPLE_BACKTRACE, /* announces addresses and has them */
+	APPLE_IMAGES,    /* images follow */
 	APPLE_IMAGE,
 };
 
 enum apple_line apple_line_kind(struct text_scan line);
+
+/* A line "(0x1000 0x2000 ...)": the frames of an exception. */
+struct apple_addresses {
+	struct text_scan prefix; /* quoting, as at the beginning of each line */
+	struct text_scan title;  /* what else is before the list, without the blank; may be empty */
+	struct text_scan list;   /* the addresses that follow */
+	uint32_t number;         /* of the next */
+};
+
+/* False if the line is no such. */
+bool apple_addresses_parse(struct text_scan line, struct apple_addresses *ret);
+
+/* Whether one of the addresses is in an image of the report. */
+bool apple_addresses_known(const struct apple_addresses *addresses, const struct log_modules *images);
+
+/* Appends the line of the next frame, as other reports have it, without an end. False after the last. */
+bool apple_addresses_next(struct apple_addresses *addresses, const struct log_modules *images,
+			  struct text_buf *out);
 
 /* ---- Modules: log_modules.c ---- */
 

@@ -7,11 +7,34 @@
  *	Binary Images:
  *	0x104a78000 - 0x104a7ffff Example arm64  <0123456789abcdef0123456789abcdef> /Applications/Example
  *
- * The images come last, so the filter buffers the report.
+ * The images come last, or before the frames, so the filter buffers the report. It may be quoted ("> "). The
+ * frames of an exception may also be a list, of which frames like those above are made:
+ *
+ *	Last Exception Backtrace:
+ *	(0x104a7bf50 0x1b0a7bf50)
+ *
+ * Frames in no image are written in other ways. They are no frames to explain, but belong to the report:
+ *
+ *	0   ???                           0x7ff8a42b0fcc ???
+ *	0   ???                           000000000000000000 0 + 0
+ *	0   <translation info unavailable> 0x0000000102ad0718 ???
  */
 #include "gsym/filter/log_format.h"
 
-enum { ADDRESS_DIGITS_MIN = 8 };
+enum {
+	ADDRESS_DIGITS_MIN = 8,
+	/* Columns that the next field begins after. */
+	NUMBER_WIDTH = 3,
+	LABEL_WIDTH = 30,
+	ADDRESS_DIGITS = 16,
+};
+
+/* Skips blanks, and marks of quoting in mail. */
+static void skip_prefix(struct text_scan *s)
+{
+	while (s->at < s->end && (is_blank(*s->at) || *s->at == '>'))
+		s->at++;
+}
 
 /* The fields of a frame's line. */
 struct apple_frame {
@@ -28,7 +51,7 @@ static bool parse_address(struct text_scan *s, uint64_t *ret)
 static bool parse_frame(struct text_scan line, struct apple_frame *ret)
 {
 	struct text_scan s = line;
-	scan_blanks(&s);
+	skip_prefix(&s);
 	if (!scan_decimal(&s, &ret->number) || ret->number > UINT32_MAX || !scan_blanks(&s))
 		return false;
 	ret->label = s.at;
@@ -47,7 +70,7 @@ static bool parse_frame(struct text_scan line, struct apple_frame *ret)
 
 static bool parse_range(struct text_scan *s, uint64_t *ret_start, uint64_t *ret_last)
 {
-	scan_blanks(s);
+	skip_prefix(s);
 	if (!scan_hex(s, ret_start))
 		return false;
 	scan_blanks(s);
@@ -77,28 +100,146 @@ static bool parse_image(struct text_scan line, struct log_module *ret)
 	return true;
 }
 
+/* The next word, which ends at a blank. False at the end. */
+static bool scan_word(struct text_scan *s, struct text_scan *ret)
+{
+	scan_blanks(s);
+	const char *from = s->at;
+	while (s->at < s->end && !is_blank(*s->at))
+		s->at++;
+	*ret = scan_from(from, s->at);
+	return s->at > from;
+}
+
+/* Digits, perhaps with "0x". */
+static bool is_address(struct text_scan word)
+{
+	scan_lit(&word, "0x");
+	const char *from = word.at;
+	while (word.at < word.end && hex_value(*word.at) >= 0)
+		word.at++;
+	return word.at == word.end && word.at - from >= ADDRESS_DIGITS_MIN;
+}
+
+/* A number, a label, and an address anywhere after it. */
+static bool is_like_frame(struct text_scan s)
+{
+	struct text_scan word;
+	uint64_t number;
+	if (!scan_decimal(&s, &number) || !scan_blanks(&s) || !scan_word(&s, &word))
+		return false;
+	while (scan_word(&s, &word))
+		if (is_address(word))
+			return true;
+	return false;
+}
+
+static bool is_images(struct text_scan s)
+{
+	return scan_lit(&s, "Binary Images") && (s.at == s.end || *s.at == ':' || is_blank(*s.at));
+}
+
 enum apple_line apple_line_kind(struct text_scan line)
 {
-	struct apple_frame frame;
+	struct apple_addresses addresses;
 	struct log_module image;
-	struct text_scan s = line;
-	scan_blanks(&s); /* of an indented report */
-	if (scan_lit(&s, "Thread "))
-		return s.at < s.end && is_digit(*s.at) ? APPLE_THREAD : APPLE_OTHER;
-	if (find_text(line.at, line.end, "Backtrace"))
-		return APPLE_THREAD;
-	if (scan_lit(&s, "Binary Images:"))
+	struct text_scan s = line, t;
+	skip_prefix(&s);
+	t = s;
+	if (scan_lit(&t, "Thread "))
+		return t.at < t.end && is_digit(*t.at) ? APPLE_THREAD : APPLE_OTHER;
+	if (scan_lit(&t, "Process:") || scan_lit(&t, "Incident Identifier:"))
+		return APPLE_REPORT;
+	if (apple_addresses_parse(line, &addresses))
+		return scan_left(&addresses.title) ? APPLE_BACKTRACE : APPLE_ADDRESSES;
+	if (is_images(s))
 		return APPLE_IMAGES;
-	if (parse_frame(line, &frame))
+	if (is_like_frame(s))
 		return APPLE_FRAME;
-	return parse_image(line, &image) ? APPLE_IMAGE : APPLE_OTHER;
+	if (parse_image(line, &image))
+		return APPLE_IMAGE;
+	return find_text(s.at, s.end, "Backtrace") ? APPLE_THREAD : APPLE_OTHER;
 }
+
+/* ---- Lists of addresses ---- */
+
+static bool next_address(struct text_scan *list, uint64_t *ret)
+{
+	scan_blanks(list);
+	return scan_lit(list, "0x") && scan_digits(list, ADDRESS_DIGITS_MIN, ret) &&
+	       (list->at == list->end || is_blank(*list->at));
+}
+
+bool apple_addresses_parse(struct text_scan line, struct apple_addresses *ret)
+{
+	struct text_scan s = line;
+	uint64_t address;
+	skip_prefix(&s);
+	ret->prefix = scan_from(line.at, s.at);
+	ret->title = s;
+	const char *open = find_text(s.at, s.end, "(");
+	if (!open || s.end[-1] != ')')
+		return false;
+	for (ret->title.end = open; ret->title.end > s.at && is_blank(ret->title.end[-1]);)
+		ret->title.end--;
+	ret->list = s = scan_from(open + 1, s.end - 1);
+	ret->number = 0;
+	if (scan_left(&ret->title) && !find_text(ret->title.at, ret->title.end, "Backtrace:"))
+		return false;
+	while (next_address(&s, &address))
+		ret->number++;
+	bool ok = ret->number && s.at == s.end;
+	ret->number = 0;
+	return ok;
+}
+
+bool apple_addresses_known(const struct apple_addresses *addresses, const struct log_modules *images)
+{
+	struct text_scan list = addresses->list;
+	uint64_t address;
+	while (next_address(&list, &address))
+		if (modules_by_address(images, address))
+			return true;
+	return false;
+}
+
+static void fill_column(struct text_buf *out, size_t from, size_t width)
+{
+	size_t n = out->n - from;
+	text_fill(out, ' ', n < width ? width - n : 0);
+	text_char(out, ' ');
+}
+
+bool apple_addresses_next(struct apple_addresses *addresses, const struct log_modules *images,
+			  struct text_buf *out)
+{
+	uint64_t address;
+	if (!next_address(&addresses->list, &address))
+		return false;
+	const struct log_module *image = modules_by_address(images, address);
+	text_bytes(out, addresses->prefix.at, scan_left(&addresses->prefix));
+	size_t from = out->n;
+	text_dec(out, addresses->number++);
+	fill_column(out, from, NUMBER_WIDTH);
+	from = out->n;
+	text_str(out, image && image->is.name[0] ? image->is.name : "???");
+	fill_column(out, from, LABEL_WIDTH);
+	text_lit(out, "0x");
+	text_hex(out, address, ADDRESS_DIGITS);
+	text_char(out, ' ');
+	text_addr(out, image ? image->start : 0);
+	text_lit(out, " + ");
+	text_dec(out, image ? address - image->start : address);
+	return true;
+}
+
+/* ---- Frames ---- */
 
 static size_t find(const struct log_context *context, struct text_scan line,
 		   struct log_frame ret[static LINE_FRAMES_MAX])
 {
 	struct apple_frame f;
-	if (!context->apple.list.n || !parse_frame(line, &f))
+	if (!context->in_report || !parse_frame(line, &f))
 		return 0;
 	const struct log_module *image = modules_by_address(&context->apple, f.address);
 	if (!image)

@@ -54,6 +54,28 @@ Thread 0 crashed with ARM Thread State (64-bit):
 Binary Images:
        0x104a78000 -        0x104a7bfff plain arm64  <deadbeef00010203> /Applications/plain
        0x1b0a70000 -        0x1b0aeffff dyld arm64e  <0123456789abcdef0123456789abcdef> /usr/lib/dyld
+# Quoted, from Rosetta: the first frame is in no image. The frames of the exception are a list of addresses.
+$ printf '> Last Exception Backtrace:\n> (0x1b0a7bf50 0x104a78015)\n>\n> Thread 0 Crashed:\n> 0   ???                           0x7ff8a42b0fcc ???\n> 1   plain                         0x0000000104a78015 0x104a78000 + 21\n>\n> Binary Images\n>        0x104a78000 -        0x104a7bfff plain x86_64  <deadbeef00010203> /Applications/plain\n' >log; cat log
+> Last Exception Backtrace:
+> (0x1b0a7bf50 0x104a78015)
+>
+> Thread 0 Crashed:
+> 0   ???                           0x7ff8a42b0fcc ???
+> 1   plain                         0x0000000104a78015 0x104a78000 + 21
+>
+> Binary Images
+>        0x104a78000 -        0x104a7bfff plain x86_64  <deadbeef00010203> /Applications/plain
+$ gsym filter plain.gsym <log
+> Last Exception Backtrace:
+> 0   ???                            0x00000001b0a7bf50 0x0 + 7258750800
+> 1   plain                          0x0000000104a78015 main (in plain) (main.cc:12)
+>
+> Thread 0 Crashed:
+> 0   ???                           0x7ff8a42b0fcc ???
+> 1   plain                         0x0000000104a78015 main (in plain) (main.cc:12)
+>
+> Binary Images
+>        0x104a78000 -        0x104a7bfff plain x86_64  <deadbeef00010203> /Applications/plain
 # The same in JSON. Frames get more members, and inlined calls become frames.
 $ printf '{"app_name":"plain","timestamp":"2026-11-21 12:00:00.00 +0000","bug_type":"309","incident_id":"00000000-0000-0000-0000-000000000000"}\n{\n  "pid" : 4711,\n  "threads" : [{"triggered":true,"frames":[{"imageOffset":12,"imageIndex":0},{"imageOffset":21,"imageIndex":0},{"imageOffset":48976,"symbol":"start","symbolLocation":16,"imageIndex":1}]}],\n  "usedImages" : [\n  {\n    "arch" : "arm64",\n    "base" : 4372004864,\n    "size" : 16384,\n    "uuid" : "deadbeef00010203",\n    "name" : "plain"\n  },\n  {\n    "base" : 7258701824,\n    "uuid" : "01234567-89ab-cdef-0123-456789abcdef",\n    "name" : "dyld"\n  }\n]\n}\n' >log; cat log
 {"app_name":"plain","timestamp":"2026-11-21 12:00:00.00 +0000","bug_type":"309","incident_id":"00000000-0000-0000-0000-000000000000"}

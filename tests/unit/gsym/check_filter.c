@@ -494,6 +494,89 @@ static void apple(void **state)
 		  "0x104a7ffff My App <" ID "> /x\n");
 }
 
+#define APPLE_IMAGE_A "0x104a78000 - 0x104a7ffff A arm64 <" ID "> /A\n"
+#define APPLE_A(n)    #n "   A   0x0000000104a78004 0x104a78000 + 4\n"
+#define APPLE_A_IS(n) #n "   A   0x0000000104a78004 alpha (in A) (a.c:5)\n"
+
+/* A frame that is in no image is written in many ways; those after it are explained all the same. */
+static void apple_first_frames(void **state)
+{
+	(void)state;
+	static const char *const first[] = {
+		"0   ???                           0x7ff8a42b0fcc ???\n",
+		"0   ???                           \t000000000000000000 0 + 0\n",
+		"0   ???                           0x0000000000000000 0x0 + 0\n",
+		"0   <translation info unavailable> 0x0000000102ad0718 ???\n",
+		"0   <unknown binary>              \t0xfffffffe 0 + 4294967294\n",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
+		char in[1000], expected[1000];
+		static const char images[] = "\nBinary Images:\n" APPLE_IMAGE_A "\n";
+		snprintf(in, sizeof(in), "Thread 0 Crashed:\n%s" APPLE_A(1) "%s", first[i], images);
+		snprintf(expected, sizeof(expected), "Thread 0 Crashed:\n%s" APPLE_A_IS(1) "%s", first[i],
+			 images);
+		check(in, expected);
+	}
+}
+
+/* Where the images are. */
+static void apple_images(void **state)
+{
+	(void)state;
+	check("Thread 0:\n" APPLE_A(0) "Binary Images\n" APPLE_IMAGE_A "\n",
+	      "Thread 0:\n" APPLE_A_IS(0) "Binary Images\n" APPLE_IMAGE_A "\n");
+	check("Binary Images:\n" APPLE_IMAGE_A "\nThread 0:\n" APPLE_A(0) "\nThread 1:\n" APPLE_A(0),
+	      "Binary Images:\n" APPLE_IMAGE_A "\nThread 0:\n" APPLE_A_IS(0) "\nThread 1:\n" APPLE_A_IS(0));
+	/* A module can be called like the line that announces frames. */
+	check("Thread 0:\n" APPLE_A(0) "Binary Images:\n0x1000 - 0x1fff libBacktraceRecording.dylib <ff> "
+				       "/x\n" APPLE_IMAGE_A "\n",
+	      "Thread 0:\n" APPLE_A_IS(0) "Binary Images:\n0x1000 - 0x1fff libBacktraceRecording.dylib <ff> "
+					  "/x\n" APPLE_IMAGE_A "\n");
+	/* Each report has its own: not those of the next, nor of the one before. */
+	check("Thread 0:\n" APPLE_A(0) "Process: B [1]\nThread 0:\n" APPLE_A(
+		      0) "Binary Images:\n" APPLE_IMAGE_A "\n",
+	      "Thread 0:\n" APPLE_A(0) "Process: B [1]\nThread 0:\n" APPLE_A_IS(
+		      0) "Binary Images:\n" APPLE_IMAGE_A "\n");
+	unchanged("Binary Images:\n" APPLE_IMAGE_A "Process: B [1]\nThread 0:\n" APPLE_A(0));
+	unchanged("Binary Images:\n" APPLE_IMAGE_A
+		  "\nThread 0:\n" APPLE_A(0) "Binary Images:\n0x1000 - 0x1fff "
+					     "B <ff> /B\n\n");
+}
+
+static void apple_quoted(void **state)
+{
+	(void)state;
+	check("> Thread 0 Crashed:\n> 0   A   0x0000000104a7800c 0x104a78000 + 12\n>\n> Binary "
+	      "Images:\n> " APPLE_IMAGE_A ">\nThanks\n",
+	      "> Thread 0 Crashed:\n> 0   A   0x0000000104a7800c beta (in A) (b.h:7) [inlined]\n> 0   A   "
+	      "0x0000000104a7800c alpha (in A) (a.c:5)\n>\n> Binary Images:\n> " APPLE_IMAGE_A ">\nThanks\n");
+}
+
+/* The frames of an exception are a list of addresses. */
+static void apple_addresses(void **state)
+{
+	(void)state;
+#define FRAMES(quote)                                                                                       \
+	quote "0   ???                            0x00000001b0000010 0x0 + 7247757328\n" quote              \
+	      "1   A                              0x0000000104a7800c beta (in A) (b.h:7) [inlined]\n" quote \
+	      "1   A                              0x0000000104a7800c alpha (in A) (a.c:5)\n" quote          \
+	      "2   A                              0x0000000104a78044 f::one() (in A) + 4\n"
+#define LIST "(0x1b0000010 0x104a7800c 0x104a78044)"
+	check("Last Exception Backtrace:\n" LIST
+	      "\n\nThread 0:\n" APPLE_A(0) "\nBinary Images:\n" APPLE_IMAGE_A "\n",
+	      "Last Exception Backtrace:\n" FRAMES("") "\nThread 0:\n" APPLE_A_IS(
+		      0) "\nBinary Images:\n" APPLE_IMAGE_A "\n");
+	check("> Last Exception Backtrace: " LIST "\n> Binary Images:\n> " APPLE_IMAGE_A "\n",
+	      "> Last Exception Backtrace:\n" FRAMES("> ") "> Binary Images:\n> " APPLE_IMAGE_A "\n");
+	/* Once a report; a list of something else, and one in no image, stay. */
+	check("Binary Images:\n" APPLE_IMAGE_A "\nLast Exception Backtrace:\n" LIST "\n" LIST "\n",
+	      "Binary Images:\n" APPLE_IMAGE_A "\nLast Exception Backtrace:\n" FRAMES("") LIST "\n");
+	unchanged("Binary Images:\n" APPLE_IMAGE_A "\n" LIST "\nsee " LIST "\n");
+	unchanged("Last Exception Backtrace:\n(0x1b0000010 0x1b0000020)\nBinary Images:\n" APPLE_IMAGE_A
+		  "\n");
+	unchanged("Last Exception Backtrace:\n(0x104a78004 x)\nBinary Images:\n" APPLE_IMAGE_A "\n");
+}
+
 /* Of several rows at an address atos shows the first, and its readers expect that, all others the last. */
 static void first_row(void **state)
 {
@@ -586,18 +669,23 @@ static char *everything(void)
 	char *text = NULL;
 	int n = asprintf(
 		&text,
-		"noise\n\n%s%s    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
-		"    #1 0x55c8ec9c41cc  (/bin/x+0x9) (BuildId: " ID ")\n"
-		"#1  0x00007f0000000010 n/a (libx.so.1 + 0x10)\r\n"
-		"Module libx.so.1 with build-id " ID "\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
-		"  #00 pc 0000000000001004  /system/lib64/x.so (f+4) (BuildId: " ID ")\n"
-		"[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n"
-		"[  1.5][  T1] RIP: 0010:one+0x8/0x40\n[  1.5][  C1]  one+0x8/0x40\n[  1.5][  T1] Code: 1\n"
-		"[  1.5][  T1]  caller+0x10/0x40\n[  1.5][  C1]  alpha+0x10/0x40\n"
-		"{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n"
-		"[1] {{{bt:0:0x500010}}}\n[1] {{{bt:1:0x500010}}}\n{{{pc:0x500004}}} "
-		"{{{symbol:_ZN1f3oneEv}}}\n"
-		"at " ID "+0x4, \x80\xff" ID "+0x5 %c\nlast " ID " 0x1009",
+		"noise\n\n%s%s> Binary Images\n> " APPLE_IMAGE_A "> Last Exception Backtrace: (0x104a7800c "
+		"0x104a78044)\n> Thread 0:\n> 0   ???   0x7ff8a42b0fcc ???\n> " APPLE_A(
+			1) "Process: x [1]\n"
+			   "    #0 0x55c8ec9c41aa  (/bin/x+0x4) (BuildId: " ID ")\n"
+			   "    #1 0x55c8ec9c41cc  (/bin/x+0x9) (BuildId: " ID ")\n"
+			   "#1  0x00007f0000000010 n/a (libx.so.1 + 0x10)\r\n"
+			   "Module libx.so.1 with build-id " ID
+			   "\n#0  0x00007f0000000010 n/a (libx.so.1 + 0x10)\n"
+			   "  #00 pc 0000000000001004  /system/lib64/x.so (f+4) (BuildId: " ID ")\n"
+			   "[  1.5]  alpha+0x10/0x40\n[  1.5]  ? alpha+0x4/0x40\n"
+			   "[  1.5][  T1] RIP: 0010:one+0x8/0x40\n[  1.5][  C1]  one+0x8/0x40\n[  1.5][  T1] "
+			   "Code: 1\n"
+			   "[  1.5][  T1]  caller+0x10/0x40\n[  1.5][  C1]  alpha+0x10/0x40\n"
+			   "{{{module:0:x.so:elf:" ID "}}}\n{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}\n"
+			   "[1] {{{bt:0:0x500010}}}\n[1] {{{bt:1:0x500010}}}\n{{{pc:0x500004}}} "
+			   "{{{symbol:_ZN1f3oneEv}}}\n"
+			   "at " ID "+0x4, \x80\xff" ID "+0x5 %c\nlast " ID " 0x1009",
 		report, ips, 0);
 	assert_true(n > 0);
 	return text;
@@ -797,16 +885,30 @@ static void memory_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain),        cmocka_unit_test(sanitizers),
-		cmocka_unit_test(coredumps),    cmocka_unit_test(android),
-		cmocka_unit_test(kernel),       cmocka_unit_test(kernel_heads),
-		cmocka_unit_test(kernel_sizes), cmocka_unit_test(unexplained),
-		cmocka_unit_test(kernel_mixed), cmocka_unit_test(markup),
-		cmocka_unit_test(apple),        cmocka_unit_test(first_row),
-		cmocka_unit_test(ips_reports),  cmocka_unit_test(endless_report),
-		cmocka_unit_test(cut_anywhere), cmocka_unit_test(everything_else_is_copied),
-		cmocka_unit_test(long_lines),   cmocka_unit_test(pauses),
-		cmocka_unit_test(late_images),  cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(plain),
+		cmocka_unit_test(sanitizers),
+		cmocka_unit_test(coredumps),
+		cmocka_unit_test(android),
+		cmocka_unit_test(kernel),
+		cmocka_unit_test(kernel_heads),
+		cmocka_unit_test(kernel_sizes),
+		cmocka_unit_test(unexplained),
+		cmocka_unit_test(kernel_mixed),
+		cmocka_unit_test(markup),
+		cmocka_unit_test(apple),
+		cmocka_unit_test(first_row),
+		cmocka_unit_test(apple_first_frames),
+		cmocka_unit_test(apple_images),
+		cmocka_unit_test(apple_quoted),
+		cmocka_unit_test(apple_addresses),
+		cmocka_unit_test(ips_reports),
+		cmocka_unit_test(endless_report),
+		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(everything_else_is_copied),
+		cmocka_unit_test(long_lines),
+		cmocka_unit_test(pauses),
+		cmocka_unit_test(late_images),
+		cmocka_unit_test(memory_is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
