@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -88,13 +89,18 @@ static struct source beside(void)
 		w;                      \
 	})
 
-static void put(struct fixture *room, struct source s)
+static void put_as(struct fixture *room, const char *id, struct source s)
 {
 	struct list woken;
 	list_init(&woken);
 	s.pass = room->pass;
-	const struct finding finding = {.id = ID, .at = {s.path, room->top, true, room->pass}, .source = s};
+	const struct finding finding = {.id = id, .at = {s.path, room->top, true, room->pass}, .source = s};
 	assert_int_equal(images_add(&room->images, &finding, &woken), 0);
+}
+
+static void put(struct fixture *room, struct source s)
+{
+	put_as(room, ID, s);
 }
 
 /* A file with an inode of its own. */
@@ -104,13 +110,18 @@ static void put_new(struct fixture *room, struct source s)
 	put(room, s);
 }
 
-static struct revision *current(struct fixture *room)
+static struct revision *revision_of(struct fixture *room, const char *id)
 {
 	mutex_lock(&room->images.lock);
-	struct image *image = images_find(&room->images, ID);
+	struct image *image = images_find(&room->images, id);
 	struct revision *rev = image ? image->revision : NULL;
 	mutex_unlock(&room->images.lock);
 	return rev;
+}
+
+static struct revision *current(struct fixture *room)
+{
+	return revision_of(room, ID);
 }
 
 static void expect(struct fixture *room, const char *source, const char *binary)
@@ -391,6 +402,117 @@ static void failures(void **state)
 	assert_int_equal(use(room, &wait), -ESTALE);
 }
 
+enum { SIZE = 12345, OPEN_MAX_IMAGES = 4096 };
+
+static struct handle *new_handle(void)
+{
+	struct handle *handle = calloc(1, sizeof(*handle));
+	atomic_init(&handle->refs, 1);
+	handle->gsym.size = SIZE;
+	return handle;
+}
+
+/* The handle that is to be put. */
+static struct handle *make_ready(struct fixture *room, struct revision *rev, struct handle *handle)
+{
+	mutex_lock(&room->images.lock);
+	revision_set_state(&room->images, rev, STATE_OPENING);
+	struct handle *unused = revision_set_ready(&room->images, rev, handle);
+	mutex_unlock(&room->images.lock);
+	return unused;
+}
+
+static struct handle *make_cold(struct fixture *room, struct revision *rev)
+{
+	mutex_lock(&room->images.lock);
+	struct handle *handle = revision_set_cold(&room->images, rev);
+	mutex_unlock(&room->images.lock);
+	return handle;
+}
+
+static void open_and_closed(void **state)
+{
+	struct fixture *room = *state;
+	struct handle *handle = new_handle(), *used;
+	struct wait wait;
+	put_new(room, debug());
+	struct revision *rev = current(room);
+	assert_int_equal(rev->gsym_size, 0);
+	assert_null(make_ready(room, rev, handle));
+	rev->used = 0;
+	assert_int_equal(revision_use(&room->images, rev, &used, &wait), 0);
+	assert_ptr_equal(used, handle);
+	assert_true(rev->used > 0);
+	assert_ptr_equal(make_cold(room, rev), handle);
+	assert_int_equal(rev->state, STATE_COLD);
+	assert_int_equal(rev->gsym_size, SIZE);
+	assert_null(rev->handle);
+	handle_put(handle);
+	handle_put(used);
+}
+
+static void a_stale_revision_is_not_opened(void **state)
+{
+	struct fixture *room = *state;
+	struct handle *handle = new_handle();
+	put_new(room, debug());
+	struct revision *rev = current(room);
+	rev->stale = true;
+	assert_ptr_equal(make_ready(room, rev, handle), handle);
+	assert_int_equal(rev->state, STATE_COLD);
+	assert_null(rev->handle);
+	handle_put(handle);
+}
+
+static void replaced_while_open(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	struct revision *rev = current(room);
+	assert_null(make_ready(room, rev, new_handle()));
+	scanned(room, -EIO);
+	put(room, WITH(debug(), w.ino = 1, w.ctime_ns = 1));
+	assert_true(rev->stale);
+	assert_int_equal(rev->state, STATE_COLD);
+	assert_int_equal(current(room)->state, STATE_COLD);
+	assert_int_equal(current(room)->gsym_size, 0);
+}
+
+/* A reader that finds the cache file damaged closes the image, unless it was opened anew meanwhile. */
+static void lost(void **state)
+{
+	struct fixture *room = *state;
+	struct cache cache = {.dir = -1};
+	struct handle *handle = new_handle(), *before = new_handle();
+	put_new(room, debug());
+	struct revision *rev = current(room);
+	assert_null(make_ready(room, rev, handle));
+	assert_false(revision_lose(&room->images, &cache, rev, before, "reason"));
+	assert_int_equal(rev->state, STATE_READY);
+	assert_true(revision_lose(&room->images, &cache, rev, handle, "reason"));
+	assert_int_equal(rev->state, STATE_COLD);
+	assert_string_equal(rev->reason, "reason");
+	handle_put(before);
+}
+
+static void the_least_used_is_closed(void **state)
+{
+	struct fixture *room = *state;
+	struct revision *all[OPEN_MAX_IMAGES + 1];
+	for (int i = 0; i <= OPEN_MAX_IMAGES; i++) {
+		char id[24];
+		snprintf(id, sizeof(id), "%020d", i);
+		put_as(room, id, WITH(debug(), w.ino = ++room->ino));
+		all[i] = revision_of(room, id);
+		struct handle *evicted = make_ready(room, all[i], new_handle());
+		all[i]->used = i == 77 ? 5 : 1000 + i;
+		assert_int_equal(evicted != NULL, i == OPEN_MAX_IMAGES);
+		handle_put(evicted);
+	}
+	for (int i = 0; i <= OPEN_MAX_IMAGES; i++)
+		assert_int_equal(all[i]->state, i == 77 ? STATE_COLD : STATE_READY);
+}
+
 /* What failed images remember is bounded, and given back. */
 static void inputs_are_bounded(void **state)
 {
@@ -455,6 +577,11 @@ int main(void)
 		TEST(permissions_of_a_changed_file),
 		TEST(waits),
 		TEST(failures),
+		TEST(open_and_closed),
+		TEST(a_stale_revision_is_not_opened),
+		TEST(replaced_while_open),
+		TEST(lost),
+		TEST(the_least_used_is_closed),
 		TEST(inputs_are_bounded),
 		TEST(one_complaint_a_minute),
 	};

@@ -1,0 +1,214 @@
+/* What a kept conversion depends on: any change of a neighbour, its readers, or what was missing is seen. */
+#include "convert/run/inputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "convert/cache/handle.h"
+#include "gsym/base/vec.h"
+
+enum { PATH_SIZE = 128 };
+
+struct fixture {
+	char dir[PATH_SIZE], there[PATH_SIZE], missing[PATH_SIZE];
+	const char *dirs[2];
+	struct search_path search;
+	struct text_buf inputs;
+};
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	umask(022);
+	strcpy(f->dir, "/tmp/gsymfs-inputs-XXXXXX");
+	if (!mkdtemp(f->dir) || chmod(f->dir, 0755))
+		return -1;
+	snprintf(f->there, sizeof(f->there), "%.64s/there", f->dir);
+	snprintf(f->missing, sizeof(f->missing), "%.64s/missing", f->dir);
+	write_file(f->there, "content");
+	f->dirs[0] = f->dir;
+	f->search = (struct search_path){.dirs = f->dirs, .servers = 7};
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	unlink(f->there);
+	unlink(f->missing);
+	text_deinit(&f->inputs);
+	int err = rmdir(f->dir);
+	free(f);
+	return err;
+}
+
+static bool unchanged(struct fixture *f)
+{
+	return inputs_unchanged(text_span(&f->inputs), &f->search);
+}
+
+/* Notes @path as a conversion does that looks for it now. */
+static void note(struct fixture *f, const char *path)
+{
+	struct neighbour file;
+	int err = neighbour_stat(&f->search, path, &file);
+	assert_true(inputs_add(&f->inputs, path, err ? NULL : &file));
+}
+
+static void begin(struct fixture *f)
+{
+	text_reset(&f->inputs);
+	note(f, f->missing);
+	note(f, f->there);
+	assert_true(unchanged(f));
+}
+
+static void nothing_looked_for(void **state)
+{
+	assert_true(unchanged(*state));
+}
+
+static void changes_of_a_file(void **state)
+{
+	struct fixture *f = *state;
+	begin(f);
+	write_file(f->there, "longer content");
+	assert_false(unchanged(f));
+	begin(f);
+	assert_int_equal(utimensat(AT_FDCWD, f->there, (struct timespec[]){{1, 0}, {1, 0}}, 0), 0);
+	assert_false(unchanged(f));
+	begin(f);
+	assert_int_equal(unlink(f->there), 0);
+	assert_false(unchanged(f));
+	begin(f);
+	write_file(f->missing, "");
+	assert_false(unchanged(f));
+}
+
+static void changes_of_its_readers(void **state)
+{
+	struct fixture *f = *state;
+	begin(f);
+	assert_int_equal(chmod(f->there, 0600), 0);
+	assert_false(unchanged(f));
+	begin(f);
+	assert_int_equal(chmod(f->dir, 0700), 0);
+	assert_false(unchanged(f));
+	begin(f);
+	assert_int_equal(chmod(f->dir, 0755), 0);
+	assert_false(unchanged(f));
+}
+
+/* Each field of a fingerprint counts. */
+static void fields_of_a_file(void **state)
+{
+	struct fixture *f = *state;
+	struct neighbour old, now;
+	assert_int_equal(neighbour_stat(&f->search, f->there, &old), 0);
+	for (int field = 0; field < 10; field++) {
+		now = old;
+		switch (field) {
+		case 1: now.st.st_dev++; break;
+		case 2: now.st.st_ino++; break;
+		case 3: now.st.st_size++; break;
+		case 4: now.st.st_mtim.tv_nsec ^= 1; break;
+		case 5: now.st.st_ctim.tv_nsec ^= 1; break;
+		case 6: now.st.st_uid++; break;
+		case 7: now.st.st_gid++; break;
+		case 8: now.st.st_mode ^= S_IROTH; break;
+		case 9: now.open_to_all = !now.open_to_all; break;
+		}
+		text_reset(&f->inputs);
+		assert_true(inputs_add(&f->inputs, f->there, &now));
+		assert_int_equal(unchanged(f), field == 0);
+	}
+}
+
+static void servers(void **state)
+{
+	static const struct {
+		int64_t in_seconds;
+		bool due;
+	} table[] = {{3600, false}, {60, false}, {7100, false}, {-1, true}, {0, true}, {3 * 3600, true}};
+	struct fixture *f = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		begin(f);
+		inputs_add_asked(&f->inputs, &f->search, time(NULL) + table[i].in_seconds);
+		assert_int_equal(unchanged(f), !table[i].due);
+		f->search.servers++; /* other servers are asked at once */
+		assert_false(unchanged(f));
+		f->search.servers--;
+	}
+}
+
+static void what_cannot_be_recorded(void **state)
+{
+	struct fixture *f = *state;
+	char *path = calloc(1, INPUTS_MAX + 1);
+	assert_false(inputs_add(&f->inputs, "/with\nline break", NULL));
+	assert_int_equal(f->inputs.n, 0);
+	memset(path, 'x', INPUTS_MAX);
+	assert_false(inputs_add(&f->inputs, path, NULL));
+	assert_int_equal(f->inputs.n, 0);
+	path[INPUTS_MAX - 18] = 0;
+	assert_true(inputs_add(&f->inputs, path, NULL));
+	assert_int_equal(f->inputs.n, INPUTS_MAX);
+	free(path);
+}
+
+/* Text that the cache may hold after an accident counts as a change, not as no input. */
+static void malformed(void **state)
+{
+	static const char *const texts[] = {
+		"----------------",
+		"---------------- /tmp/gsymfs-missing",
+		"\n",
+		"--------------- /tmp/gsymfs-missing\n",
+		"----------------/tmp/gsymfs-missing\n",
+		"----------------\n",
+		"---------------- \n",
+		"0000000000000007 debuginfod \n",
+		"0000000000000007 debuginfod soon\n",
+	};
+	struct fixture *f = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const struct span inputs = {(const uint8_t *)texts[i], strlen(texts[i])};
+		if (inputs_unchanged(inputs, &f->search))
+			fail_msg("'%s' counts as unchanged", texts[i]);
+	}
+	begin(f);
+	for (size_t n = 1; n < f->inputs.n; n++)
+		if (f->inputs.v[n - 1] != '\n')
+			assert_false(inputs_unchanged((struct span){(uint8_t *)f->inputs.v, n}, &f->search));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nothing_looked_for), TEST(changes_of_a_file), TEST(changes_of_its_readers),
+		TEST(fields_of_a_file),   TEST(servers),           TEST(what_cannot_be_recorded),
+		TEST(malformed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* Which image a spelling of an id names: a wrong one answers for another program, of other readers. */
+#include "fs/images/catalogue.h"
+#include "fs/images/image_find.h"
+#include "fs/sys/notify.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define A      "aabbccdd00112233445566778899aabbccddeeff"
+#define B      "aabbccdd99112233445566778899aabbccddeeff"
+#define PADDED "0123456789abcdef0123456789ab"
+
+struct fixture {
+	struct images images;
+	struct notify notify;
+	uint32_t top;
+	ino_t ino;
+};
+
+static void add(struct fixture *f, const char *id, bool truncated, uint32_t pass)
+{
+	struct list woken;
+	list_init(&woken);
+	const struct finding finding = {
+		.id = id,
+		.at = {"file", f->top, true, pass},
+		.source = {.path = (char *)"file",
+			   .ino = ++f->ino,
+			   .mode = 0444,
+			   .id_is_truncated = truncated,
+			   .pass = pass},
+	};
+	assert_int_equal(images_add(&f->images, &finding, &woken), 0);
+}
+
+static void scanned(struct fixture *f, uint32_t pass, int err)
+{
+	struct list woken;
+	list_init(&woken);
+	images_scanned(&f->images, pass, &(struct scan_report){.err = err}, &woken);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	const struct path_attr attr = {.mode = 0555};
+	notify_init(&f->notify);
+	images_init(&f->images, &f->notify);
+	f->top = images_add_directory(&f->images, PATH_NONE, "", &attr);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	images_deinit(&f->images);
+	notify_deinit(&f->notify);
+	free(f);
+	return 0;
+}
+
+/* The id of the image that @spelling names, or the errno. */
+static int find(struct fixture *f, const char *spelling, const char **ret)
+{
+	struct request request = {.kind = REQUEST_ID};
+	struct image *image = NULL;
+	struct wait wait;
+	strcpy(request.id, spelling);
+	mutex_lock(&f->images.lock);
+	int err = images_lookup(&f->images, &request, &image, &wait);
+	mutex_unlock(&f->images.lock);
+	*ret = image ? image->id : "none";
+	return err;
+}
+
+static void expect(struct fixture *f, const char *spelling, const char *id)
+{
+	const char *found;
+	assert_int_equal(find(f, spelling, &found), 0);
+	assert_string_equal(found, id);
+}
+
+static void expect_none(struct fixture *f, const char *spelling, int err)
+{
+	const char *found;
+	assert_int_equal(find(f, spelling, &found), err);
+	assert_string_equal(found, "none");
+}
+
+static void beginnings(void **state)
+{
+	struct fixture *f = *state;
+	add(f, A, false, 1);
+	add(f, B, false, 1);
+	add(f, PADDED, false, 1);
+	scanned(f, 1, 0);
+	expect(f, A, A);
+	expect(f, "aabbccdd0", A);
+	expect(f, "aabbccdd9", B);
+	expect(f, "01234567", PADDED);
+	expect_none(f, "aabbccdd", -ENOENT); /* two */
+	expect_none(f, "0123456", -ENOENT);  /* too short */
+	expect_none(f, "aabbccdd5", -ENOENT);
+	expect_none(f, A "00", -ENOENT);
+}
+
+static void images_that_are_gone(void **state)
+{
+	struct fixture *f = *state;
+	add(f, A, false, 1);
+	add(f, B, false, 1);
+	scanned(f, 1, 0);
+	add(f, B, false, 2);
+	scanned(f, 2, 0);
+	expect_none(f, A, -ENOENT);
+	expect_none(f, "aabbccdd0", -ENOENT);
+	expect(f, "aabbccdd", B); /* the only one left */
+	mutex_lock(&f->images.lock);
+	assert_true(images_has_prefix(&f->images, "aa"));
+	assert_false(images_has_prefix(&f->images, "aabbccdd0"));
+	assert_false(images_has_prefix(&f->images, "ab"));
+	mutex_unlock(&f->images.lock);
+}
+
+/* What is not known before the first scan is over; then as the last scan ended. */
+static void what_is_not_there(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		int scan, lookup;
+	} table[] = {{-EIO, -EIO},
+		     {-ETIMEDOUT, -ETIMEDOUT},
+		     {-EHOSTUNREACH, -EHOSTUNREACH},
+		     {-ENOMEM, -EIO},
+		     {0, -ENOENT},
+		     {-EIO, -EIO}};
+	expect_none(f, A, -EAGAIN);
+	for (uint32_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		scanned(f, i + 1, table[i].scan);
+		expect_none(f, A, table[i].lookup);
+	}
+	add(f, A, false, 9);
+	expect(f, A, A);
+}
+
+/* Breakpad's debug ids: with an age, bytes swapped or not, cut to 16 bytes or filled up with zeros. */
+static void breakpad_ids(void **state)
+{
+	struct fixture *f = *state;
+	add(f, A, false, 1);
+	add(f, PADDED, false, 1);
+	scanned(f, 1, 0);
+	expect(f,
+	       "ddccbbaa110033224455667788"
+	       "99aabb0",
+	       A);
+	expect(f, "aabbccdd00112233445566778899aabb0", A);
+	expect(f, "aabbccdd00112233445566778899aabb1f", A);
+	expect(f, "67452301ab89efcd0123456789ab00000", PADDED);
+	expect_none(f, "ddccbbaa11003322445566778899aabc0", -ENOENT);
+}
+
+/* Text symbols that name only the beginning of a build id belong to the one image that has all of it. */
+static void truncated_ids(void **state)
+{
+	struct fixture *f = *state;
+	struct image *whole[2];
+	add(f, A, false, 1);
+	add(f, PADDED, false, 1);
+	add(f, "aabbccdd00112233445566778899aabb", true, 1);
+	scanned(f, 1, 0);
+	mutex_lock(&f->images.lock);
+	assert_int_equal(images_find_whole(&f->images, "aabbccdd00112233445566778899aabb", 0, whole, 2), 1);
+	assert_string_equal(whole[0]->id, A);
+	assert_int_equal(images_find_whole(&f->images, "aabbccdd00112233445566778899aabb", 1, whole, 2), 1);
+	assert_int_equal(images_find_whole(&f->images, "aabbccdd00112233445566778899aabb", 2, whole, 2), 0);
+	assert_int_equal(images_find_whole(&f->images, "aabbccdd00112233445566778899aabc", 0, whole, 2), 0);
+	assert_int_equal(images_find_whole(&f->images, "aabbccdd", 0, whole, 2), 0);
+	assert_int_equal(images_find_whole(&f->images, PADDED "0000", 0, whole, 2), 1);
+	assert_string_equal(whole[0]->id, PADDED);
+	assert_int_equal(images_find_whole(&f->images, PADDED "0000", 2, whole, 2), 0);
+	assert_int_equal(images_find_whole(&f->images, PADDED "0001", 0, whole, 2), 0);
+	mutex_unlock(&f->images.lock);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(beginnings),   TEST(images_that_are_gone), TEST(what_is_not_there),
+		TEST(breakpad_ids), TEST(truncated_ids),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
