@@ -40,7 +40,7 @@ TESTS = {
     "convert": ("finalize", "stub", "segment", "golden*", "crafted", "defects", "calls", "bad-answers",
                 "bad-elf"),
     "convert/os": ("acl", "mutex", "neighbour", "mount-access", "mount-led_astray", "mount-neighbours", "mount-cache"),
-    "convert/cache": ("fs-notes", "fs-revision", "mount-cache", "mount-shared", "mount-places"),
+    "convert/cache": ("file_state", "fs-notes", "fs-revision", "mount-cache", "mount-shared", "mount-places"),
     "convert/worker": ("fs-message", "mount-worker"),
     "convert/run": ("neighbour", "inputs", "fs-message", "mount-neighbours", "mount-led_astray", "mount-worker",
                     "mount-shared", "mount-cache", "mount-cold"),

@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "gsym/base/bytes.h"
@@ -87,11 +90,56 @@ static void unknown_lists_close(void **state)
 	assert_int_equal(acl_reduced_by(list, size, 0644), 0600);
 }
 
+/* A file without a name in @dir. */
+static int new_file(const char *dir)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "%s/gsymfs-acl-XXXXXX", dir);
+	int fd = mkstemp(name);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+/* A list that is longer than what is read denies all but the owner. */
+static void long_list(void **state)
+{
+	enum { USERS = 600 };
+	static uint8_t list[HEAD + (USERS + 4) * ENTRY];
+	static const struct entry before = {USER_OBJ, 6}, after[] = {{GROUP_OBJ, 4}, {MASK, 4}, {OTHER, 4}};
+	int fd = new_file("/dev/shm"); /* tmpfs has room for it, most others have not */
+	(void)state;
+	store32(list, 2, false);
+	for (size_t i = 0; i < USERS + 4; i++) {
+		uint8_t *at = list + HEAD + i * ENTRY;
+		struct entry e = i == 0 ? before : i > USERS ? after[i - USERS - 1] : (struct entry){USER, 4};
+		store16(at, e.kind, false);
+		store16(at + 2, e.permissions, false);
+		store32(at + 4, e.kind == USER ? NAMED + (uint32_t)i : UINT32_MAX, false);
+	}
+	if (fd < 0 || fsetxattr(fd, "system.posix_acl_access", list, sizeof(list), 0))
+		skip();
+	assert_int_equal(acl_reduced(fd, 0644), 0600);
+	close(fd);
+}
+
+static void no_list(void **state)
+{
+	int fd = new_file("/tmp");
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(acl_reduced(fd, 0644), 0644);
+	assert_int_equal(acl_reduced(fd, 0600), 0600);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists),
 		cmocka_unit_test(unknown_lists_close),
+		cmocka_unit_test(long_list),
+		cmocka_unit_test(no_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
