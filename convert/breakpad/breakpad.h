@@ -36,7 +36,10 @@ struct breakpad_name {
 	uint64_t number;
 	uint64_t off;
 	uint32_t size;
+	uint32_t file; /* number of the FILE that an INLINE_ORIGIN of before 2021 is in, or NO_FILE_NUMBER */
 };
+
+#define NO_FILE_NUMBER UINT32_MAX
 
 typedef VEC(struct breakpad_name) breakpad_name_vec;
 
@@ -77,12 +80,19 @@ struct breakpad_numbers {
 	size_t n_others;
 };
 
+/* An INLINE_ORIGIN record. */
+struct breakpad_origin {
+	uint64_t name; /* string in GSYM */
+	uint32_t file; /* as in struct breakpad_name */
+};
+
 /* What all functions share. */
 struct breakpad_context {
 	const struct object_file *object;
 	uint64_t base;
 	struct breakpad_numbers files;   /* FILE: index in GSYM's file table */
-	struct breakpad_numbers origins; /* INLINE_ORIGIN: string in GSYM */
+	struct breakpad_numbers origins; /* INLINE_ORIGIN: index in origin */
+	struct breakpad_origin *origin;
 };
 
 /* Looks up @number; false when it is not defined. */
@@ -108,7 +118,7 @@ int breakpad_read_function(struct breakpad_reader *reader, const struct breakpad
 
 const struct oddities *breakpad_reader_oddities(const struct breakpad_reader *reader);
 
-/* ---- The inline tree of one function (breakpad_inline.c) ---- */
+/* ---- The inline tree of one function (breakpad_inline.c, breakpad_call_file.c) ---- */
 
 enum {
 	BREAKPAD_DEPTH_MAX = 256,    /* inlined calls in each other: as many as GSYM's readers follow */
@@ -127,7 +137,9 @@ struct breakpad_node {
 	uint64_t name; /* string in GSYM */
 	uint64_t off;  /* of the record in the file */
 	uint32_t call_file, call_line;
-	uint32_t depth; /* 0 = inlined into the function itself */
+	uint32_t depth;     /* 0 = inlined into the function itself */
+	uint32_t own_file;  /* of the inlined function, 0 = not known */
+	bool has_call_file; /* else breakpad_call_files() sets call_file */
 	/* filled in by breakpad_tree_make() */
 	uint32_t parent, child, sibling; /* nodes; NO_NODE */
 	uint32_t latest;                 /* of a record: the node made of it last */
@@ -146,8 +158,20 @@ struct breakpad_tree {
 
 void breakpad_tree_free(struct breakpad_tree *tree);
 
+#define NO_NODE UINT32_MAX
+
+/* The lines of a function. */
+struct breakpad_rows {
+	const struct gsym_row *v; /* of two successive ones one has a file */
+	size_t n;
+	uint32_t size; /* of the function */
+};
+
 /* From tree->nodes and ranges to tree->inlines and out. 0 or -ENOMEM. */
-int breakpad_tree_make(struct breakpad_tree *tree, struct oddities *odd);
+int breakpad_tree_make(struct breakpad_tree *tree, const struct breakpad_rows *rows, struct oddities *odd);
+
+/* Sets call_file of the placed nodes that have none. */
+void breakpad_call_files(struct breakpad_tree *tree, const struct breakpad_rows *rows);
 
 /* ---- All of it (breakpad_write.c) ---- */
 

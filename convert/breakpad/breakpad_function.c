@@ -154,6 +154,19 @@ static int take_ranges(struct breakpad_reader *r, struct text_line *l, bool *ret
 	return 0;
 }
 
+/* What an INLINE record has from its INLINE_ORIGIN; false when there is none. */
+static bool take_origin(struct breakpad_reader *r, uint64_t number, struct breakpad_node *node)
+{
+	uint64_t index;
+	if (!breakpad_number(&r->context->origins, number, &index))
+		return false;
+	const struct breakpad_origin *origin = &r->context->origin[index];
+	node->name = origin->name;
+	if (origin->file != NO_FILE_NUMBER && !find_file(r, origin->file, &node->own_file))
+		node->own_file = 0;
+	return true;
+}
+
 /* The fields of INLINE: "depth call_line [call_file] origin [address size]+" */
 static int take_inline(struct breakpad_reader *r, struct text_line l)
 {
@@ -170,7 +183,7 @@ static int take_inline(struct breakpad_reader *r, struct text_line l)
 		kind = ODD_BREAKPAD_RECORD;
 	else if (depth >= BREAKPAD_DEPTH_MAX)
 		kind = ODD_BREAKPAD_PARENT;
-	else if (!breakpad_number(&r->context->origins, origin, &node.name))
+	else if (!take_origin(r, origin, &node))
 		kind = ODD_BREAKPAD_ORIGIN;
 	else if (has_file && !find_file(r, file, &node.call_file))
 		kind = ODD_CALL_FILE;
@@ -181,6 +194,7 @@ static int take_inline(struct breakpad_reader *r, struct text_line l)
 	}
 	node.call_line = (uint32_t)line;
 	node.depth = (uint32_t)depth;
+	node.has_call_file = has_file;
 	return err ? err : vec_push(&r->tree.nodes, node);
 }
 
@@ -285,9 +299,10 @@ int breakpad_read_function(struct breakpad_reader *r, const struct breakpad_func
 	*ret = (struct gsym_func){.start = f->addr, .name = f->strp, .size = f->size ? f->size : end};
 	if (!err && r->rows.n && end < ret->size)
 		err = push_row(r, end, 0, 0);
+	const struct breakpad_rows rows = {r->rows.v, r->rows.n, ret->size};
 	if (!f->size) /* no range to clip inlined calls to */
 		r->tree.nodes.n = r->tree.ranges.n = 0;
 	if (!err)
-		err = breakpad_tree_make(&r->tree, &r->odd);
+		err = breakpad_tree_make(&r->tree, &rows, &r->odd);
 	return err ? err : keep_all(r, arena, ret);
 }

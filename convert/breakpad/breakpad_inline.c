@@ -13,8 +13,6 @@ enum {
 	PIECES_ALWAYS = 4096,
 };
 
-#define NO_NODE UINT32_MAX
-
 void breakpad_tree_free(struct breakpad_tree *t)
 {
 	vec_free(&t->nodes);
@@ -291,7 +289,7 @@ static int put_all(struct breakpad_tree *t, uint32_t node)
 	return 0;
 }
 
-int breakpad_tree_make(struct breakpad_tree *t, struct oddities *odd)
+int breakpad_tree_make(struct breakpad_tree *t, const struct breakpad_rows *rows, struct oddities *odd)
 {
 	uint32_t first;
 	t->inlines.n = t->out.n = 0;
@@ -303,6 +301,8 @@ int breakpad_tree_make(struct breakpad_tree *t, struct oddities *odd)
 	if (t->ranges.n)
 		qsort_r(t->ranges.v, t->ranges.n, sizeof(*t->ranges.v), compare_depth, t);
 	int err = place(t, odd);
+	if (!err)
+		breakpad_call_files(t, rows);
 	if (!err)
 		err = link_nodes(t, &first, odd);
 	return err ? err : put_all(t, first);

@@ -17,7 +17,8 @@ enum { CHUNK_SIZE = BREAKPAD_CHUNK_SIZE };
 enum { CHUNK_SIZE = 4 << 20 };
 #endif
 
-#define NO_FUNCTION SIZE_MAX
+#define NO_FUNCTION     SIZE_MAX
+#define NAME_NUMBER_MAX (INT64_MAX >> 4) /* of FILE and INLINE_ORIGIN */
 
 struct scan_chunk {
 	struct breakpad_tables tables;
@@ -126,36 +127,52 @@ static int take_public(struct chunk_line *line, struct text_line l)
 	return vec_push(&line->chunk->tables.functions, f);
 }
 
-static int take_name(struct chunk_line *line, struct text_line l, breakpad_name_vec *names)
+static int add_name(struct chunk_line *line, struct text_line l, struct breakpad_name *name,
+		    breakpad_name_vec *names)
 {
-	struct breakpad_name name = {0};
-	if (!line_take_number(&l, INT64_MAX >> 4, &name.number) || !has_text(l)) {
+	if (!has_text(l)) {
 		damaged(line);
 		return 0;
 	}
-	name.off = offset(line, l.at);
-	name.size = (uint32_t)(l.end - l.at);
-	return vec_push(names, name);
+	name->off = offset(line, l.at);
+	name->size = (uint32_t)(l.end - l.at);
+	return vec_push(names, *name);
+}
+
+/* "number name" */
+static int take_file(struct chunk_line *line, struct text_line l)
+{
+	struct breakpad_name name = {.file = NO_FILE_NUMBER};
+	if (!line_take_number(&l, NAME_NUMBER_MAX, &name.number)) {
+		damaged(line);
+		return 0;
+	}
+	return add_name(line, l, &name, &line->chunk->tables.files);
+}
+
+/* The file number of an INLINE_ORIGIN of before 2021; -1 is that of artificial functions. */
+static void take_origin_file(struct text_line *l, uint32_t *ret)
+{
+	uint64_t file = NO_FILE_NUMBER;
+	struct text_line rest = *l;
+	if (!LINE_TAKE(&rest, "-1") && !line_take_number(&rest, NO_FILE_NUMBER - 1, &file))
+		return;
+	if (rest.at == rest.end)
+		return; /* the name is a number */
+	*l = rest;
+	*ret = (uint32_t)file;
 }
 
 /* "number name"; before 2021 "number file name". */
 static int take_origin(struct chunk_line *line, struct text_line l)
 {
-	struct text_line name = l, old;
-	uint64_t number, file;
-	if (line_take_number(&name, INT64_MAX >> 4, &number)) {
-		old = name;
-		if (line_take_number(&old, UINT32_MAX, &file) && old.at < old.end) {
-			struct breakpad_name origin = {number, offset(line, old.at),
-						       (uint32_t)(old.end - old.at)};
-			if (!has_text(old)) {
-				damaged(line);
-				return 0;
-			}
-			return vec_push(&line->chunk->tables.origins, origin);
-		}
+	struct breakpad_name name = {.file = NO_FILE_NUMBER};
+	if (!line_take_number(&l, NAME_NUMBER_MAX, &name.number)) {
+		damaged(line);
+		return 0;
 	}
-	return take_name(line, l, &line->chunk->tables.origins);
+	take_origin_file(&l, &name.file);
+	return add_name(line, l, &name, &line->chunk->tables.origins);
 }
 
 /* Adds a line or INLINE record to the open function, whose reader parses it. */
@@ -192,7 +209,7 @@ static int take_line(struct chunk_line *line, struct text_line l)
 	if (LINE_TAKE(&l, "PUBLIC"))
 		return take_public(line, l);
 	if (LINE_TAKE(&l, "FILE"))
-		return take_name(line, l, &line->chunk->tables.files);
+		return take_file(line, l);
 	if (LINE_TAKE(&l, "INLINE_ORIGIN"))
 		return take_origin(line, l);
 	if (is_body(l))

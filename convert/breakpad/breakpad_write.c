@@ -219,29 +219,42 @@ static int make_numbers(struct writing *w, const breakpad_name_vec *names, const
 	return 0;
 }
 
-static int store_names(struct writing *w, const breakpad_name_vec *names, bool files,
-		       struct breakpad_numbers *ret)
+static int store_files(struct writing *w, const breakpad_name_vec *names)
 {
 	CLEANUP(freep) uint64_t *meanings = calloc(names->n + 1, sizeof(*meanings));
 	if (!meanings)
 		return -ENOMEM;
-	w->released = 0;
 	for (size_t i = 0; i < names->n; i++) {
-		const struct breakpad_name *name = &names->v[i];
-		int err = files ? store_file(w, name, &meanings[i])
-				: store(w, name->off, name->size, &meanings[i]);
+		int err = store_file(w, &names->v[i], &meanings[i]);
 		if (err)
 			return err;
 	}
-	return make_numbers(w, names, meanings, ret);
+	return make_numbers(w, names, meanings, &w->context.files);
+}
+
+static int store_origins(struct writing *w, const breakpad_name_vec *names)
+{
+	CLEANUP(freep) uint64_t *meanings = calloc(names->n + 1, sizeof(*meanings));
+	w->context.origin = calloc(names->n + 1, sizeof(*w->context.origin));
+	if (!meanings || !w->context.origin)
+		return -ENOMEM;
+	w->released = 0;
+	for (size_t i = 0; i < names->n; i++) {
+		int err = store(w, names->v[i].off, names->v[i].size, &w->context.origin[i].name);
+		if (err)
+			return err;
+		w->context.origin[i].file = names->v[i].file;
+		meanings[i] = i;
+	}
+	return make_numbers(w, names, meanings, &w->context.origins);
 }
 
 static int store_all(struct writing *w, struct gsym_diag *diag)
 {
 	struct breakpad_tables *t = &w->tables;
-	int err = store_names(w, &t->files, true, &w->context.files);
+	int err = store_files(w, &t->files);
 	if (!err)
-		err = store_names(w, &t->origins, false, &w->context.origins);
+		err = store_origins(w, &t->origins);
 	vec_free(&t->files);
 	vec_free(&t->origins);
 	w->released = 0;
@@ -358,6 +371,7 @@ static void writing_deinit(struct writing *w)
 	free(w->order);
 	numbers_free(&w->context.files);
 	numbers_free(&w->context.origins);
+	free(w->context.origin);
 	breakpad_tables_free(&w->tables);
 }
 

@@ -141,9 +141,6 @@ def inlines(gsym):
            "".join(lines[:at[0]] + [lines[at[1]], lines[at[2]], *lines[at[2] + 1:], lines[at[0]]]), answers)
     origins = [line for line in lines if line.startswith("INLINE_ORIGIN")]
     expect(gsym, "origins at the end", "".join([line for line in lines if line not in origins] + origins), answers)
-    old = re.sub(r"(?m)^INLINE (\d) (\d+) \d", r"INLINE \1 \2", INLINED)
-    old = re.sub(r"(?m)^INLINE_ORIGIN (\d)", r"INLINE_ORIGIN \1 1", old)
-    expect(gsym, "records of before 2021", old, {0x1010: "inner(int) at b.h:2< outer() at ??:20< work at ??:10"})
 
 
 def parents(gsym):
@@ -164,6 +161,32 @@ def parents(gsym):
     expect(gsym, "a range across two calls", text.replace("1048 8 1018 4", "1048 8 1010 38"),
            {0x1010: "inner at a.c:1< " + one, 0x101f: "inner at a.c:1< " + one, 0x1020: work,
             0x1040: "inner at a.c:1< " + two, 0x1048: "inner at a.c:1< " + two})
+
+
+def old_inlines(gsym):
+    """INLINE records of before 2021 have no file: a call stands in the file of the function that makes it."""
+    answers = {0x1000: "outer() at b.h:1< work at a.c:10", 0x1010: "inner(int) at b.h:2< outer() at b.h:20< work at a.c:10",
+               0x1030: "other at a.c:3< work at a.c:12", 0x1048: "inner(int) at a.c:4< outer() at b.h:20< work at a.c:10"}
+    old = re.sub(r"(?m)^INLINE (\d) (\d+) \d", r"INLINE \1 \2", INLINED)
+    expect(gsym, "old INLINE: by lines", old, answers)
+    files = re.sub(r"(?m)^INLINE_ORIGIN (\d)", r"INLINE_ORIGIN \1 1", old)
+    expect(gsym, "old INLINE: by origins", files, answers)
+    expect(gsym, "old INLINE: artificial", re.sub(r"(?m)^INLINE_ORIGIN (\d)", r"INLINE_ORIGIN \1 -1", old), answers)
+    expect(gsym, "old INLINE: another file of the origin", files.replace("INLINE_ORIGIN 0 1", "INLINE_ORIGIN 0 0"),
+           {0x1010: "inner(int) at b.h:2< outer() at a.c:20< work at a.c:10"})
+    expect(gsym, "old INLINE: no such file of the origin", files.replace("INLINE_ORIGIN 0 1", "INLINE_ORIGIN 0 7"), answers)
+    sample = MODULE + "FILE 0 main.cpp\nFILE 1 b.h\nINLINE_ORIGIN 0 0 bar()\nINLINE_ORIGIN 1 foo()\nINLINE_ORIGIN 2 func()\n" \
+        "FUNC 15b30 60 0 main\nINLINE 0 42 1 15b45 20\nINLINE 1 39 0 15b45 20\nINLINE 2 32 2 15b50 8\n15b30 15 41 0\n15b45 b 36 0\n" \
+        "15b50 8 27 1\n15b58 d 37 0\n15b65 2b 43 0\n"
+    expect(gsym, "old INLINE: a call as large as its caller", sample, {
+        0x15b50: "func() at b.h:27< bar() at main.cpp:32< foo() at main.cpp:39< main at main.cpp:42",
+        0x15b45: "bar() at main.cpp:36< foo() at main.cpp:39< main at main.cpp:42", 0x15b66: "main at main.cpp:43"})
+    expect(gsym, "old INLINE: no line of its own", MODULE + "FILE 0 a.c\nINLINE_ORIGIN 0 f\nFUNC 1000 10 0 all\nINLINE 0 5 0 1000 10\n"
+           "1008 8 7 0\n", {0x1004: "f at ??:0< all at a.c:5", 0x1008: "f at a.c:7< all at a.c:5"})
+    expect(gsym, "old INLINE: no line at all", MODULE + "INLINE_ORIGIN 0 f\nFUNC 1000 10 0 all\nINLINE 0 5 0 1000 10\n",
+           {0x1004: "f at ??:0< all at ??:5"})
+    expect(gsym, "old and new INLINE", old.replace("INLINE 0 12 2", "INLINE 0 12 1 2"),
+           {**answers, 0x1030: "other at a.c:3< work at b.h:12"})
 
 
 def wrong(gsym):
@@ -263,7 +286,7 @@ def chunks(gsym):
 
 def main():
     gsym = sys.argv[1]
-    for test in (records, paths, publics, inlines, parents, chunks, wrong, ids, beside_a_binary):
+    for test in (records, paths, publics, inlines, old_inlines, parents, chunks, wrong, ids, beside_a_binary):
         test(gsym)
     refuse(gsym, "no function", MODULE + "FILE 1 a.c\n", "no function found")
     refuse(gsym, "another architecture", WHOLE, "architecture is x86_64, not arm", ("--arch=arm",))
