@@ -3,7 +3,7 @@
     main = Die("subprogram", name="main", low_pc=0x1000, high_pc=0x10)
     write(path, units=[Unit(main, lines=[Sequence(0x1010, (0x1000, 1, 5))])], symbols=[Symbol("main", 0x1000, 0x10)])
 
-Little-endian ELF64 for x86-64 with one code section, DWARF 4 (5 for call sites, see Unit.version).
+Little-endian ELF64 for x86-64 with one code section, DWARF 4 (5 with Unit.version; line tables stay those of version 4).
 """
 import struct
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ ATTRIBUTES = {"name": (0x03, STRING), "stmt_list": (0x10, SEC_OFFSET), "low_pc":
               "abstract_origin": (0x31, REF4), "decl_file": (0x3a, DATA2), "decl_line": (0x3b, DATA2),
               "declaration": (0x3c, FLAG), "external": (0x3f, FLAG), "specification": (0x47, REF4),
               "ranges": (0x55, SEC_OFFSET), "call_file": (0x58, DATA2), "call_line": (0x59, DATA2),
-              "linkage_name": (0x6e, STRING), "call_return_pc": (0x7d, ADDR), "call_origin": (0x7f, REF4),
+              "linkage_name": (0x6e, STRING), "str_offsets_base": (0x72, SEC_OFFSET), "call_return_pc": (0x7d, ADDR), "call_origin": (0x7f, REF4),
               "call_tail_call": (0x82, FLAG), "GNU_dwo_name": (0x2130, STRING), "GNU_dwo_id": (0x2131, DATA8),
               "GNU_tail_call": (0x2115, FLAG), "LLVM_stmt_sequence": (0x3e0c, SEC_OFFSET)}
 C_PLUS_PLUS, C99 = 0x04, 0x0c
@@ -43,8 +43,10 @@ class Sequence:
 
 
 class Unit:
-    def __init__(self, *children, lines=(), files=("a.c",), version=4, **attributes):
-        self.version, self.lines, self.files = version, list(lines), list(files)
+    """A unit. @table: the bytes of its line table, in place of @lines and @files."""
+
+    def __init__(self, *children, lines=(), files=("a.c",), version=4, table=b"", **attributes):
+        self.version, self.lines, self.files, self.table = version, list(lines), list(files), table
         attributes.setdefault("name", "a.c")
         attributes.setdefault("comp_dir", "/src")
         if self.lines or self.files:
@@ -90,6 +92,7 @@ class Dwarf:
     def __init__(self, units, wide=True, big=False):
         self.order, self.addr, self.addr_size = ">" if big else "<", "Q" if wide else "I", 8 if wide else 4
         self.info, self.abbrev, self.line, self.ranges = bytearray(), bytearray(), bytearray(), bytearray()
+        self.rnglists = bytearray()
         self.codes, self.fixups = {}, []
         for unit in units:
             self._lines(unit)
@@ -101,6 +104,9 @@ class Dwarf:
         if "stmt_list" not in unit.die.attributes:
             return
         unit.die.attributes["stmt_list"] = len(self.line)
+        if unit.table:
+            self.line += unit.table
+            return
         prologue = struct.pack("BBBbBB", 1, 1, 1, -5, 14, 13) + bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1])
         prologue += b"\0" + b"".join(cstring(name) + b"\0\0\0" for name in unit.files) + b"\0"
         program = bytearray()
@@ -133,6 +139,7 @@ class Dwarf:
             self.info += struct.pack(self.order + "IHBBI", 0, unit.version, 1, self.addr_size, 0)
         else:
             self.info += struct.pack(self.order + "IHIB", 0, unit.version, 0, self.addr_size)
+        self.version = unit.version
         self._die(unit.die, start)
         for at, target in self.fixups:
             struct.pack_into(self.order + "I", self.info, at, target.offset - start)
@@ -155,6 +162,8 @@ class Dwarf:
             value = 0
         elif isinstance(value, Sequence):
             value = value.offset
+        elif isinstance(value, list) and self.version >= 5:
+            value = self._range_list(value)
         elif isinstance(value, list):
             at = len(self.ranges)
             self.ranges += b"".join(struct.pack(self.order + 2 * self.addr, *r) for r in value) + bytes(2 * self.addr_size)
@@ -163,6 +172,16 @@ class Dwarf:
             return cstring(value)
         size = {ADDR: self.addr, DATA8: "Q", DATA1: "B", DATA2: "H", FLAG: "0s"}.get(form, "I")
         return b"" if form == FLAG else struct.pack(self.order + size, value)
+
+    def _range_list(self, ranges):
+        """DW_RLE_start_length for each, in one table without index (7.25, 7.28)."""
+        self.rnglists = self.rnglists or bytearray(struct.pack(self.order + "IHBBI", 0, 5, self.addr_size, 0, 0))
+        at = len(self.rnglists)
+        for low, high in ranges:
+            self.rnglists += b"\7" + struct.pack(self.order + self.addr, low) + uleb(high - low)
+        self.rnglists += b"\0"
+        struct.pack_into(self.order + "I", self.rnglists, 0, len(self.rnglists) - 4)
+        return at
 
     def _die(self, die, unit_start):
         die.offset = len(self.info)
@@ -208,7 +227,7 @@ def elf_bytes(units=(), symbols=(), build_id=b"", machine=62, more=(), text=TEXT
     if units:
         dwarf = Dwarf(units)
         sections += [Section(f".debug_{name}", bytes(getattr(dwarf, name)))
-                     for name in ("info", "abbrev", "line", "ranges") if getattr(dwarf, name)]
+                     for name in ("info", "abbrev", "line", "ranges", "rnglists") if getattr(dwarf, name)]
     if symbols:
         table, names = symbol_section(symbols)
         sections.append(Section(".symtab", table, 2, 0, 0, len(sections) + 2, 1, 24))
