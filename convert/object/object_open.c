@@ -8,6 +8,7 @@
 
 #include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
 
 #include <fcntl.h>
@@ -59,7 +60,7 @@ static void set_bytes(struct object_file *object, struct span file)
 static int map_descriptor(struct object_file *object, int fd, struct gsym_diag *diag)
 {
 	struct stat st;
-	if (fstat(fd, &st))
+	if (file_stat(fd, &st))
 		return diag_set(diag, -errno, "%s: cannot stat: %s", object->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return diag_set(diag, -ENOEXEC, "%s: not a regular file", object->path);

@@ -1,6 +1,7 @@
 #include "gsym/base/file_io.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int read_all(int fd, void *to, size_t size, off_t off)
@@ -31,4 +32,13 @@ int write_all(int fd, const void *from, size_t size, off_t off)
 		size -= (size_t)n;
 	}
 	return 0;
+}
+
+int file_stat(int fd, struct stat *ret)
+{
+#ifdef FILE_STAT_IS_FSTAT
+	return (int)syscall(SYS_fstat, fd, ret);
+#else
+	return fstat(fd, ret);
+#endif
 }

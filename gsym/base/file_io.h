@@ -1,8 +1,9 @@
-/* file_io.h - reading and writing at a place of a file, all of it or none. */
+/* file_io.h - reading and writing at a place of a file, all of it or none; and what an open file is. */
 #ifndef GSYM_BASE_FILE_IO_H
 #define GSYM_BASE_FILE_IO_H
 
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* 0; -EBADMSG when the file ends before; or the errno of pread(2). */
@@ -10,5 +11,17 @@ int read_all(int fd, void *to, size_t size, off_t off);
 
 /* 0, or the errno of pwrite(2). */
 int write_all(int fd, const void *from, size_t size, off_t off);
+
+/*
+ * Where fstat(2) is a system call that fills struct stat as it is. The function of that name may use another
+ * one, which takes a path: a process that is to reach nothing by paths cannot allow that.
+ */
+#if defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__riscv) || \
+			  defined(__powerpc64__) || defined(__s390x__))
+#define FILE_STAT_IS_FSTAT 1
+#endif
+
+/* fstat(2), if possible by the call that takes no path. 0, or -1 with errno set. */
+int file_stat(int fd, struct stat *ret);
 
 #endif

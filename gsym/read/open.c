@@ -1,6 +1,7 @@
 /* Mapping a file, and releasing a reader with the indexes that lookups have built for it. */
 #include "gsym/read/reader.h"
 
+#include "gsym/base/file_io.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 #include "gsym/read/enclosing.h"
@@ -45,7 +46,7 @@ static struct gsym_reader *reader_new(const char *name)
 static int map_fd(struct gsym_reader *reader, int fd, struct gsym_diag *diag)
 {
 	struct stat st;
-	if (fstat(fd, &st))
+	if (file_stat(fd, &st))
 		return diag_set(diag, -errno, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return diag_set(diag, -EBADMSG, "header at offset 0: not a regular file");

@@ -106,10 +106,8 @@ class WorkerTest(MountTest):
         self.assertIn(caught.exception.errno, (errno.EFBIG, errno.EIO))
         self.assertTrue(self.status(id)["reason"])
 
-    def test_cage(self):
-        """The scan worker at work, seen from outside."""
-        if "sanitize" in os.environ.get("BUILD_KIND", ""):
-            self.skipTest("sanitizers do without the cage")
+    def live_worker(self):
+        """(daemon, directory in /proc) of a scan worker that is in its sandbox and waits for its first file."""
         relay = Relay(self)
         relay.hold(1)
         daemon = self.mount("worker=" + relay.worker)
@@ -117,22 +115,45 @@ class WorkerTest(MountTest):
         between = run("pgrep", "-P", daemon.process.pid).stdout.strip()
         worker = wait_until(lambda: run("pgrep", "-P", between.decode(), check=False).stdout.strip(), "the worker")
         path = "/proc/%s/" % worker.decode().split()[0]
+        wait_until(lambda: self.process(path).get("NoNewPrivs") == "1", "no new privileges")
+        if os.environ.get("HAVE_SECCOMP", "1") and "Seccomp" in self.process(path):
+            wait_until(lambda: self.process(path)["Seccomp"] == "2", "the filter of system calls")
+        return daemon, path
 
-        def caged():
-            with open(path + "status") as file:
-                return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    @staticmethod
+    def process(path):
+        with open(path + "status") as file:
+            return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
-        wait_until(lambda: caged().get("NoNewPrivs") == "1", "no new privileges")
-        if os.environ.get("HAVE_SECCOMP", "1") and "Seccomp" in caged():
-            wait_until(lambda: caged()["Seccomp"] == "2", "the filter of system calls")
+    @unittest.skipIf("sanitize" in os.environ.get("BUILD_KIND", ""), "sanitizers do without the sandbox")
+    def test_sandbox(self):
+        """The scan worker at work, seen from outside."""
+        _, path = self.live_worker()
         with open(path + "limits") as file:
             limits = file.read()
         self.assertRegex(limits, r"Max core file size +0 +0 ")
         self.assertRegex(limits, r"Max file size +0 +0 ")
         self.assertRegex(limits, r"Max data size +\d+ +\d+ ")
         open_files = [os.readlink(path + "fd/" + fd) for fd in os.listdir(path + "fd") if int(fd) > 2]
-        for name in open_files:
-            self.assertTrue(name.startswith(("socket:", self.source)), open_files)
+        self.assertEqual([name for name in open_files if not name.startswith("socket:")], [])
+
+    @unittest.skipIf("sanitize" in os.environ.get("BUILD_KIND", ""), "sanitizers do without the sandbox")
+    @unittest.skipUnless(mount_harness.is_root(), "only root has what is taken away")
+    def test_worker_of_root(self):
+        """It has neither root's user nor any capability, and sees neither network nor files."""
+        daemon, path = self.live_worker()
+        status = self.process(path)
+        self.assertEqual(status["Uid"].split(), ["65534"] * 4)
+        self.assertEqual(status["Gid"].split(), ["65534"] * 4)
+        self.assertEqual(status.get("Groups", "").split(), [])
+        self.assertEqual({status[sets] for sets in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")}, {"0" * 16})
+        self.assertRaises(OSError, os.listdir, path + "root/")
+        self.assertFalse(os.path.exists(path + "root/etc"))
+        self.assertEqual(os.readlink(path + "root"), os.readlink(path + "cwd"))
+        for space in ("user", "net", "ipc"):
+            if run("unshare", "--" + space, "true", check=False).returncode == 0:
+                self.assertNotEqual(os.readlink(path + "ns/" + space), os.readlink("/proc/self/ns/" + space))
+        self.assertIsNone(daemon.process.poll())
 
     def test_refuses_people(self):
         done = run(GSYM, "worker", "convert", "1", check=False)

@@ -198,7 +198,7 @@ static int convert_and_report(const struct worker_convert *order)
 }
 
 /* Receives the only order, enters the sandbox, converts. */
-static int work_convert(void)
+static int work_convert(pid_t client)
 {
 	union worker_message msg;
 	if (worker_receive(WORKER_SOCKET_FD, &msg, NULL) != 1 || msg.head.type != WORKER_CONVERT)
@@ -211,7 +211,7 @@ static int work_convert(void)
 	if (err)
 		return send_failed(order->head.serial, err, "cannot set the limits of the worker", "") ? 1
 												       : 0;
-	sandbox_enter();
+	sandbox_enter(client);
 	return convert_and_report(order) ? 1 : 0;
 }
 
@@ -252,11 +252,11 @@ static int identify_and_report(const struct worker_identify *order, int fd)
 	return err;
 }
 
-static int work_scan(void)
+static int work_scan(pid_t client)
 {
 	if (sandbox_limits(IDENTIFY_MEMORY, 0, 0))
 		return 1;
-	sandbox_enter();
+	sandbox_enter(client);
 	union worker_message msg;
 	int fd, got;
 	while ((got = worker_receive(WORKER_SOCKET_FD, &msg, &fd)) == 1) {
@@ -286,11 +286,12 @@ static int run_worker(int argc, char **argv)
 		complain("worker: internal command; it is started by its clients, such as gsymfs");
 		return STATUS_USAGE;
 	}
-	sandbox_die_with((pid_t)strtol(argv[2], NULL, 10));
+	pid_t client = (pid_t)strtol(argv[2], NULL, 10);
+	sandbox_die_with(client);
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	if (worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1))
 		return STATUS_FAILED;
-	return convert ? work_convert() : scan ? work_scan() : work_fetch();
+	return convert ? work_convert(client) : scan ? work_scan(client) : work_fetch();
 }
 
 const struct command command_worker = {

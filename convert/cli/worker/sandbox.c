@@ -25,6 +25,8 @@
 #include <seccomp.h>
 #endif
 
+#include "convert/cli/worker/privileges.h"
+#include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
 #include "gsym/base/vec.h"
 
@@ -153,9 +155,11 @@ static const int allowed_calls[] = {
 	SCMP_SYS(close),
 	SCMP_SYS(fstat),
 	SCMP_SYS(fstat64),
+#ifndef FILE_STAT_IS_FSTAT
 	SCMP_SYS(fstatat64),
 	SCMP_SYS(newfstatat),
 	SCMP_SYS(statx),
+#endif
 	SCMP_SYS(mmap),
 	SCMP_SYS(mmap2),
 	SCMP_SYS(munmap),
@@ -268,11 +272,13 @@ static void restrict_calls(void)
 
 #endif
 
-void sandbox_enter(void)
+void sandbox_enter(pid_t parent)
 {
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (SANITIZER)
 		return;
+	privileges_drop();
+	sandbox_die_with(parent);
 	restrict_files_and_network();
 	restrict_calls();
 }
@@ -302,6 +308,8 @@ void sandbox_enter_network(const char *directory)
 	uint64_t all;
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	int ruleset = SANITIZER ? -1 : make_ruleset(0, &all);
+	if (!SANITIZER)
+		privileges_drop_capabilities();
 	if (ruleset < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(system); i++)

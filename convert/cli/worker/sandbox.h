@@ -21,14 +21,15 @@ void sandbox_die_with(pid_t parent);
 int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_bytes);
 
 /*
- * No new privileges, no opening of files, no network, no system calls but those for reading, computing and
- * writing. Mechanisms that the kernel lacks are skipped.
+ * No privileges (see privileges.h), no opening of files, no paths, no network, no system calls but those for
+ * reading, computing and writing. Mechanisms that the kernel lacks are skipped. Files are examined with
+ * file_stat(), since fstat(3) may use a call that takes a path. @parent: as before.
  */
-void sandbox_enter(void);
+void sandbox_enter(pid_t parent);
 
 /*
- * For a worker that needs the network: no new privileges, no executing, files only below @directory and, for
- * reading, in system directories and those named by $SSL_CERT_FILE and the like.
+ * For a worker that needs the network: no capabilities, no new privileges, no executing, files only below
+ * @directory and, for reading, in system directories and those named by $SSL_CERT_FILE and the like.
  */
 void sandbox_enter_network(const char *directory);
 

@@ -4,9 +4,12 @@
  */
 #include "convert/cli/worker/sandbox.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,15 +19,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "convert/cli/worker/privileges.h"
+#include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
 
 #ifdef HAVE_SECCOMP
@@ -91,7 +98,7 @@ static int ordinary_work(void)
 {
 	pthread_t thread;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), copy;
-	sandbox_enter();
+	sandbox_enter(getppid());
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	void *memory = malloc(10 << 20), *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, copy, 0);
 	if (copy < 0 || !memory || map == MAP_FAILED)
@@ -101,50 +108,167 @@ static int ordinary_work(void)
 	return pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL) ? 2 : 0;
 }
 
+/* Open files can still be examined. */
+static int look_at_open_files(void)
+{
+	struct stat st;
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	sandbox_enter(getppid());
+	return file_stat(fd, &st) == 0 && S_ISREG(st.st_mode) ? 0 : 1;
+}
+
 static void work_goes_on(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child(ordinary_work), 0);
+	assert_int_equal(in_child(look_at_open_files), 0);
 }
 
 /* ---- What must not ---- */
 
 static int read_files(void)
 {
-	sandbox_enter();
+	sandbox_enter(getppid());
 	return denied(open("/etc/passwd", O_RDONLY | O_CLOEXEC)) || denied(open(file, O_RDONLY | O_CLOEXEC));
 }
 
 static int write_here(void)
 {
-	sandbox_enter();
+	sandbox_enter(getppid());
 	return denied(open(file, O_RDWR | O_CLOEXEC)) || denied(open(file, O_RDONLY | O_TRUNC | O_CLOEXEC)) ||
 	       denied(unlink(file)) || denied(rename(file, "/tmp/elsewhere"));
 }
 
+/* Of nothing that has a name, not even whether it is there. */
+static int look_at_names(void)
+{
+	static const char *const names[] = {"/", ".", "/etc/passwd", "/proc/self/status", "/nothing"};
+	struct stat st;
+	struct statx stx;
+	sandbox_enter(getppid());
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		bool hidden = stat(names[i], &st) != 0 && lstat(names[i], &st) != 0 &&
+			      statx(AT_FDCWD, names[i], 0, STATX_ALL, &stx) != 0 &&
+			      access(names[i], F_OK) != 0;
+		if (!hidden)
+			return 1;
+	}
+	return 0;
+}
+
+static int have_privileges(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	privileges_drop();
+	if (syscall(SYS_capget, &head, data))
+		return 2;
+	for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		if (data[i].effective || data[i].permitted || data[i].inheritable)
+			return 1;
+	/* None of them comes back. */
+	return geteuid() == 0 || setresuid(0, 0, 0) == 0 || chroot("/") == 0 || getgroups(0, NULL) > 0 ? 1
+												       : 0;
+}
+
+static void privileges_are_gone(void **state)
+{
+	(void)state;
+	if (SANITIZER || geteuid() != 0)
+		skip();
+	assert_int_equal(in_child(have_privileges), 0);
+}
+
+/* A root directory without anything, if this process may have one. */
+static int see_files(void)
+{
+	struct stat st;
+	privileges_drop();
+	return stat("/etc/passwd", &st) == 0 || stat("/proc", &st) == 0 || open("/etc/passwd", O_RDONLY) >= 0;
+}
+
+static void files_have_no_names(void **state)
+{
+	(void)state;
+	if (SANITIZER || geteuid() != 0)
+		skip();
+	assert_int_equal(in_child(see_files), 0);
+}
+
 static int make_socket(void)
 {
-	sandbox_enter();
+	sandbox_enter(getppid());
 	return denied(socket(AF_INET, SOCK_STREAM, 0)) || denied(socket(AF_UNIX, SOCK_STREAM, 0));
 }
 
 static int make_process(void)
 {
-	sandbox_enter();
+	sandbox_enter(getppid());
 	char *argv[] = {(char[]){"true"}, NULL};
 	return denied(fork()) || denied(execv("/bin/true", argv));
 }
 
 static int signal_others(void)
 {
-	sandbox_enter();
+	sandbox_enter(getppid());
 	return denied(kill(getppid(), 0)) || denied(syscall(SYS_tgkill, getppid(), getppid(), 0));
 }
 
 static int gain_privileges(void)
 {
-	sandbox_enter();
+	sandbox_enter(getppid());
 	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 || errno == EPERM ? 0 : 1;
+}
+
+enum { DENIED = 100 /* no status of the program */ };
+
+/* A program in the directory, as a worker could write it: the dynamic loader, which needs no other file. */
+static char program[80];
+
+static int copy_program(void)
+{
+	char command[512];
+	Dl_info loader;
+	if (!dladdr((void *)getauxval(AT_BASE), &loader) || loader.dli_fname[0] != '/')
+		return -1;
+	snprintf(program, sizeof(program), "%s/program", directory);
+	snprintf(command, sizeof(command), "cp %s %s && %s --version >/dev/null", loader.dli_fname, program,
+		 program);
+	return system(command);
+}
+
+static int run_program(void)
+{
+	char *argv[] = {program, (char[]){"--version"}, NULL};
+	sandbox_enter_network(directory);
+	return denied(execv(program, argv)) ? 2 : DENIED;
+}
+
+static void programs_are_closed(void **state)
+{
+	(void)state;
+	if (SANITIZER || !has_landlock() || copy_program())
+		skip();
+	int status = in_child(run_program); /* the program's own would be 0 */
+	unlink(program);
+	assert_int_equal(status, DENIED);
+}
+
+static int keep_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	sandbox_enter_network(directory);
+	return syscall(SYS_capget, &head, data) || data[0].effective || data[0].permitted ||
+	       data[1].effective || data[1].permitted;
+}
+
+static void network_has_no_capabilities(void **state)
+{
+	(void)state;
+	if (SANITIZER)
+		skip();
+	assert_int_equal(in_child(keep_capabilities), 0);
 }
 
 /* With the network: the one directory, and what belongs to the system to read. */
@@ -177,6 +301,7 @@ static void calls_are_closed(void **state)
 		skip();
 	assert_int_equal(in_child(write_here), 0);
 	assert_int_equal(in_child(make_socket), 0);
+	assert_int_equal(in_child(look_at_names), 0);
 	assert_int_equal(in_child(make_process), 0);
 	assert_int_equal(in_child(signal_others), 0);
 	assert_int_equal(in_child(gain_privileges), 0);
@@ -259,10 +384,11 @@ static int outlive_parent(void)
 	if (child == 0) {
 		close(pipe_fds[0]);
 		sandbox_die_with(parent);
+		sandbox_enter(parent);
 		if (write(pipe_fds[1], "x", 1) != 1)
 			_exit(1);
 		for (;;)
-			pause();
+			poll(NULL, 0, -1);
 	}
 	/*
 	 * The grandchild keeps the pipe open as long as it lives: the test reads its end, see
@@ -302,9 +428,11 @@ static void dies_when_it_is_too_late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_goes_on),     cmocka_unit_test(files_are_closed),
-		cmocka_unit_test(calls_are_closed), cmocka_unit_test(limits_hold),
-		cmocka_unit_test(dies_with_daemon), cmocka_unit_test(dies_when_it_is_too_late),
+		cmocka_unit_test(work_goes_on),        cmocka_unit_test(files_are_closed),
+		cmocka_unit_test(calls_are_closed),    cmocka_unit_test(limits_hold),
+		cmocka_unit_test(dies_with_daemon),    cmocka_unit_test(dies_when_it_is_too_late),
+		cmocka_unit_test(privileges_are_gone), cmocka_unit_test(files_have_no_names),
+		cmocka_unit_test(programs_are_closed), cmocka_unit_test(network_has_no_capabilities),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
