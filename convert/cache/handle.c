@@ -303,6 +303,25 @@ bool handle_attach(struct handle *handle, unsigned slot, void *value, void (*des
 	return atomic_compare_exchange_strong(&handle->slots[slot].value, &none, value);
 }
 
+/* A file that was truncated lacks the magic number at its end. */
+static int check_magic(void *arg)
+{
+	const struct handle *handle = arg;
+	const uint8_t *end = (const uint8_t *)handle->map + handle->map_size;
+	return memcmp(end - CHECKSUM_SIZE - sizeof(magic), magic, sizeof(magic)) ? -EFAULT : 0;
+}
+
+int handle_check(const struct handle *handle)
+{
+	return guard_run(check_magic, (void *)handle);
+}
+
+int handle_run(const struct handle *handle, int (*work)(void *arg), void *arg)
+{
+	int err = guard_run(work, arg);
+	return handle_check(handle) ? -EFAULT : err;
+}
+
 struct handle *handle_get(struct handle *handle)
 {
 	unsigned before = atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);

@@ -86,6 +86,15 @@ static inline void *handle_attached(const struct handle *handle, unsigned slot)
 	return atomic_load_explicit(&((struct handle *)handle)->slots[slot].value, memory_order_acquire);
 }
 
+/*
+ * Calls @work, which reads the file, and returns its value; -EFAULT if the file was truncated, whether that was
+ * met or not: what is left of the last page reads as zeros then. See guard_run() for what @work must not do.
+ */
+int handle_run(const struct handle *handle, int (*work)(void *arg), void *arg);
+
+/* 0, or -EFAULT if the file was truncated. */
+int handle_check(const struct handle *handle);
+
 struct handle *handle_get(struct handle *handle);
 /* NULL is allowed. */
 void handle_put(struct handle *handle);

@@ -137,8 +137,8 @@ static int open_temp(struct shared_dir *shared, char name[static CACHE_TEMP_NAME
 	return -EEXIST;
 }
 
-int shared_dir_write(struct shared_dir *shared, const struct cache_key *key, struct span gsym,
-		     struct span notes, struct span inputs)
+int shared_dir_write(struct shared_dir *shared, const struct cache_key *key, const struct handle *handle,
+		     struct span inputs)
 {
 	char temp[CACHE_TEMP_NAME_SIZE], name[NAME_SIZE];
 	int fd = open_temp(shared, temp);
@@ -146,11 +146,13 @@ int shared_dir_write(struct shared_dir *shared, const struct cache_key *key, str
 		return fd;
 	file_name(name, key);
 	/* From a truncated mapping write(2) fails with EFAULT instead of raising SIGBUS. */
-	int err = write_all(fd, gsym.data, gsym.size, 0);
+	int err = write_all(fd, handle->gsym.data, handle->gsym.size, 0);
 	if (!err)
-		err = trailer_write(fd, key->text, gsym.size, notes, inputs);
+		err = trailer_write(fd, key->text, handle->gsym.size, handle->notes, inputs);
 	if (!err && fdatasync(fd))
 		err = -errno;
+	if (!err)
+		err = handle_check(handle);
 	if (!err && renameat(shared->dir, temp, shared->dir, name))
 		err = -errno;
 	if (err)

@@ -40,9 +40,9 @@ void shared_dir_close(struct shared_dir *shared);
  */
 int shared_dir_read(struct shared_dir *shared, const struct cache_key *key, uint64_t most, int fd);
 
-/* Publishes a file for @key. 0 or a negative errno. */
-int shared_dir_write(struct shared_dir *shared, const struct cache_key *key, struct span gsym,
-		     struct span notes, struct span inputs);
+/* Publishes the content of @handle for @key, with other @inputs. 0 or a negative errno. */
+int shared_dir_write(struct shared_dir *shared, const struct cache_key *key, const struct handle *handle,
+		     struct span inputs);
 
 /* Deletes the file of @key, which is corrupt. */
 void shared_dir_forget(struct shared_dir *shared, const struct cache_key *key);

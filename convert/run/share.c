@@ -281,9 +281,7 @@ void share_give(struct shared_dir *shared, struct run_counters *counters, struct
 {
 	if (!offer)
 		return;
-	const struct handle *handle = offer->handle;
-	int err =
-		shared_dir_write(shared, &offer->key, handle->gsym, handle->notes, text_span(&offer->inputs));
+	int err = shared_dir_write(shared, &offer->key, offer->handle, text_span(&offer->inputs));
 	if (err)
 		shared_dir_complain(shared, SHARED_WRITE, err);
 	else

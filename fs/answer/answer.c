@@ -12,7 +12,6 @@
 #include "gsym/read/lookup.h"
 #include "gsym/render/render.h"
 #include "gsym/render/shown_names.h"
-#include "convert/os/guard.h"
 #include "fs/name/link_address.h"
 #include "fs/answer/attached.h"
 #include "fs/answer/symbol_names.h"
@@ -176,7 +175,7 @@ static int attempt(const struct answers *answers, struct revision *rev, struct h
 		.flags = render_lookup_flags(options.format) |
 			 (wants_near(answers, &request->context) ? GSYM_LOOKUP_NEAR : 0),
 	};
-	int err = guard_run(look_up_and_render, &w);
+	int err = handle_run(handle, look_up_and_render, &w);
 	err = finish(answers, rev, handle, &w, err, ret);
 	if (!err && ret_known)
 		*ret_known = w.known;

@@ -14,7 +14,6 @@
 #include "gsym/base/address.h"
 #include "gsym/base/invariant.h"
 #include "gsym/render/batch/batch.h"
-#include "convert/os/guard.h"
 #include "fs/answer/answer.h"
 #include "fs/call/call.h"
 #include "fs/name/link_address.h"
@@ -321,7 +320,7 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 	if (!run->batch)
 		return -ENOMEM;
 	to_link_addresses(file, run, &handle->addresses);
-	int err = guard_run(answer_run, run);
+	int err = handle_run(handle, answer_run, run);
 	if (err == -EFAULT) { /* the last record may be incomplete */
 		file->stream.buf.results.n = before;
 		run->answered = 0;

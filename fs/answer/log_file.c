@@ -19,13 +19,18 @@ enum {
 	PIECE_MAX = 64 * 1024,
 };
 
+struct used_image {
+	struct revision *rev;
+	struct handle *handle;
+};
+
 struct log_file {
 	struct stream stream;
 	struct requester requester;
 	struct filter *filter;
 	struct call *call;             /* whose turn it is */
 	struct filter_counts reported; /* in the metrics */
-	VEC(struct handle *) used;     /* open until the filter is done with the piece */
+	VEC(struct used_image) used;   /* open until the filter is done with the piece */
 	size_t piece;                  /* bytes of the next one */
 	bool broken;                   /* the filter's state was lost, because a cache file was truncated */
 };
@@ -35,7 +40,7 @@ struct log_file {
 static void put_used(struct log_file *log)
 {
 	while (log->used.n)
-		handle_put(log->used.v[--log->used.n]);
+		handle_put(log->used.v[--log->used.n].handle);
 }
 
 /* Starts the conversion at once, so that all images of a stack are converted at the same time. */
@@ -60,7 +65,8 @@ static int use(struct log_file *log, struct image *image, bool needs_names, stru
 		handle_put(handle);
 		return -EAGAIN;
 	}
-	if (vec_push(&log->used, handle)) {
+	const struct used_image used = {rev, handle};
+	if (vec_push(&log->used, used)) {
 		handle_put(handle);
 		return -ENOMEM;
 	}
@@ -107,6 +113,20 @@ static void count_addresses(struct log_file *log)
 	log->reported = now;
 }
 
+/* -EFAULT if one of the files that were read has been truncated. */
+static int check_used(const struct log_file *log)
+{
+	int err = 0;
+	for (size_t i = 0; i < log->used.n; i++) {
+		const struct used_image *used = &log->used.v[i];
+		if (handle_check(used->handle) == 0)
+			continue;
+		err = -EFAULT;
+		answers_report_corrupt(log->requester.answers, used->rev, used->handle, err, NULL);
+	}
+	return err;
+}
+
 /* Filters a piece of the input; without input, flushes the lines that the filter holds back. */
 static int answer_piece(struct log_file *log)
 {
@@ -117,6 +137,10 @@ static int answer_piece(struct log_file *log)
 	if (f.piece.size > log->piece)
 		f.piece.size = log->piece;
 	int err = guard_run(feed, &f);
+	if (check_used(log)) {
+		err = -EFAULT;
+		buf->results.n = before;
+	}
 	put_used(log);
 	count_addresses(log);
 	buf->extra = filter_memory(log->filter);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "gsym/base/escape.h"
-#include "convert/os/guard.h"
 #include "fs/answer/notes_show.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
@@ -121,7 +120,8 @@ static void write_converted(struct kv_writer *kv, const struct answers *answers,
 		struct copy copy = {&notes, &handle->notes};
 		size = handle->gsym.size;
 		kv_number(kv, "functions", gsym_reader_info(handle->reader)->num_addresses);
-		guard_run(copy_span, &copy);
+		if (handle_run(handle, copy_span, &copy))
+			text_reset(&notes);
 	} else {
 		exists = cache_peek(answers->cache, &rev->key, &size, &notes);
 	}

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "fs/answer/attached.h"
-#include "convert/os/guard.h"
 #include "fs/call/call.h"
 #include "fs/images/revision.h"
 #include "gsym/render/shown_names.h"
@@ -105,7 +104,7 @@ static int names_job_go_on(void *job, int64_t until)
 	cpu_budget_begin(&budget, BUILD_MAX, stopping);
 	m->builder.shown.mode = handle_demangle(m->handle);
 	m->builder.shown.limit = (struct shown_limit){cpu_budget_is_spent, &budget};
-	int err = guard_run(build_names, m);
+	int err = handle_run(m->handle, build_names, m);
 	if (!err && atomic_load(stopping))
 		err = -ENOTCONN;
 	if (err == -EFAULT) {

@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "fs/answer/attached.h"
-#include "convert/os/guard.h"
 #include "fs/call/call.h"
 #include "fs/images/revision.h"
 #include "fs/sys/slice.h"
@@ -89,7 +88,7 @@ static int measurement_go_on(void *job, int64_t until)
 {
 	struct measurement *m = job;
 	m->until = until;
-	int err = m->decoder && m->index ? guard_run(measure, m) : -ENOMEM;
+	int err = m->decoder && m->index ? handle_run(m->handle, measure, m) : -ENOMEM;
 	if (err == -EFAULT)
 		answers_report_corrupt(m->answers, m->rev, m->handle, err, NULL);
 	if (err == 1)
@@ -222,7 +221,7 @@ static int read_locked(struct tsv_file *file, struct call *call) REQUIRES(&file-
 {
 	struct reading r = {.file = file, .off = call->off < 0 ? 0 : (uint64_t)call->off, .size = call->size};
 	text_reset(&file->reply);
-	int err = guard_run(append_pieces, &r);
+	int err = handle_run(file->handle, append_pieces, &r);
 	if (err == -EFAULT) {
 		file->number = file->index->pieces.n;
 		answers_report_corrupt(file->answers, file->rev, file->handle, err, NULL);

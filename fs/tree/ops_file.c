@@ -143,7 +143,11 @@ static void read_gsym(struct call *call, const struct handle *handle)
 {
 	struct tree *tree = tree_of(call);
 	struct revision *rev = images_revision(tree->images, ino_a(call->ino));
-	int err = reply_window(call->req, handle->gsym.data, handle->gsym.size, call->size, call->off);
+	int err = handle_check(handle);
+	if (err)
+		fuse_reply_err(call->req, EIO);
+	else
+		err = reply_window(call->req, handle->gsym.data, handle->gsym.size, call->size, call->off);
 	if (err == -EFAULT && rev)
 		answers_report_corrupt(tree->answers, rev, handle, err, NULL);
 }

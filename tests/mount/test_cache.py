@@ -3,6 +3,7 @@
 
 import errno
 import glob
+import itertools
 import os
 import re
 import resource
@@ -183,6 +184,39 @@ class CacheTest(MountTest):
         self.assertEqual(self.read(self.id, self.address), want)
         self.assertEqual(self.status(self.id)["conversions"], "2")
         self.assertIsNone(daemon.process.poll())
+
+    def test_file_cut_short_within_a_page(self):
+        """What is left of the last page reads as zeros: no answer is made of them."""
+        self.mount()
+        want, digits = self.answer(), self.address[2:]
+        log = "#0 0x%s (sample+0x%s) (BuildId: %s)\n" % (digits, digits, self.id)
+        spellings = ("base/%#x/%#x" % (i << 12, (i << 12) + int(digits, 16)) for i in itertools.count(1))
+        ways = [lambda: self.read(self.id, next(spellings)), lambda: self.read(self.id, next(spellings) + ".raw"),
+                lambda: self.ask("log", log), lambda: self.ask("q", "%s %s\n" % (self.id, digits)),
+                lambda: mount_harness.contents(os.path.join(self.image(self.id), "image.gsym")),
+                lambda: self.read(self.id, "functions.tsv")]
+        answers = [way() for way in ways]
+        self.assertIn("norm", answers[2])
+        size = os.path.getsize(self.cached()[0])
+        for cut in range(8, size, size // 20):
+            for way, answer in zip(ways, answers):
+                os.truncate(self.cached()[0], size - cut)
+                try:
+                    self.assertEqual(way(), answer)
+                except OSError as error:
+                    self.assertEqual(error.errno, errno.EIO)
+                try:
+                    self.assertEqual(self.read(self.id, next(spellings)), want)
+                except OSError as error:
+                    self.assertEqual(error.errno, errno.EIO)
+                self.assertEqual(way(), answer)
+                self.assertEqual(self.read(self.id, next(spellings)), want)
+
+    def ask(self, name, text):
+        """What is read from a q or log after @text was written to it."""
+        with open(os.path.join(self.mnt, name), "r+b", buffering=0) as file:
+            file.write(text.encode())
+            return mount_harness.read_all(file.fileno()).decode()
 
     def test_file_cut_short_is_made_again_for_readers_of_gsym(self):
         self.mount()
