@@ -230,7 +230,7 @@ static bool lock_temp(int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag)
+static int temp_open(struct cache *cache, struct cache_temp *ret)
 {
 	struct cache_temp temp = {.fd = -1};
 	for (int i = 0; i < TEMP_TRIES; i++) {
@@ -248,8 +248,44 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 			close(temp.fd);
 		errno = EEXIST;
 	}
-	return diag_set(diag, -errno, "cache directory '%s': cannot create a file: %s", cache->path,
-			strerror(errno));
+	return -errno;
+}
+
+static bool is_removed(int dir)
+{
+	struct stat st;
+	return fstat(dir, &st) == 0 && st.st_nlink == 0;
+}
+
+/* Makes the directory again, under the descriptor of the old one, which other threads are using. */
+static int make_again(struct cache *cache, struct gsym_diag *diag)
+{
+	int dir;
+	CLEANUP(freep) char *path = NULL;
+	int err = cache_dir_open(cache->path, &dir, &path, diag);
+	if (err)
+		return err;
+	err = dup3(dir, cache->dir, O_CLOEXEC) < 0 ? -errno : 0;
+	close(dir);
+	if (err)
+		return diag_set(diag, err, "cache directory '%s': %s", cache->path, strerror(-err));
+	log_warning(cache->log, "cache directory '%s' was removed: made it again", cache->path);
+	set_sum(cache, cache_dir_clean(cache->dir, cache->log));
+	return 0;
+}
+
+int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag)
+{
+	int err = temp_open(cache, ret);
+	if (err == -ENOENT && is_removed(cache->dir)) {
+		err = make_again(cache, diag);
+		if (err)
+			return err;
+		err = temp_open(cache, ret);
+	}
+	return err ? diag_set(diag, err, "cache directory '%s': cannot create a file: %s", cache->path,
+			      strerror(-err))
+		   : 0;
 }
 
 void cache_temp_close(struct cache *cache, struct cache_temp *temp)

@@ -78,7 +78,10 @@ bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t
 /* Deletes the converted file of @key. */
 void cache_forget(struct cache *cache, const struct cache_key *key);
 
-/* Creates a temporary file, not yet visible under any key. 0 or a negative errno. */
+/*
+ * Creates a temporary file, not yet visible under any key. If the directory was removed, makes another. 0 or
+ * a negative errno.
+ */
 int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag);
 
 /* Removes it unless it was published, and closes it. */

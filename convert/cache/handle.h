@@ -87,8 +87,9 @@ static inline void *handle_attached(const struct handle *handle, unsigned slot)
 }
 
 /*
- * Calls @work, which reads the file, and returns its value; -EFAULT if the file was truncated, whether that was
- * met or not: what is left of the last page reads as zeros then. See guard_run() for what @work must not do.
+ * Calls @work, which reads the file, and returns its value; -EFAULT if the file was truncated, whether or not
+ * the lost pages were accessed: the rest of the last page reads as zeros. See guard_run() for what @work must
+ * not do.
  */
 int handle_run(const struct handle *handle, int (*work)(void *arg), void *arg);
 

@@ -39,7 +39,8 @@ static int plan_fds(posix_spawn_file_actions_t *actions, const int *fds, size_t 
 	for (size_t i = 0; i < n; i++) {
 		copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, ABOVE_WORKER_FDS);
 		if (copies[i] < 0)
-			return -errno;
+			return errno == EINVAL ? -EMFILE
+					       : -errno; /* EINVAL: not even that number is allowed */
 		int err = posix_spawn_file_actions_adddup2(actions, copies[i], WORKER_SOCKET_FD + (int)i);
 		if (err)
 			return -err;

@@ -3,9 +3,12 @@
  * once.
  *
  * Left out on purpose, because without a function libfuse answers ENOSYS and the kernel never asks again:
- * flush (it would come with every close), getxattr and listxattr (with every file of ls -l), access.
+ * flush (it would come with every close), getxattr and listxattr (with every file of ls -l).
  */
 #include "fs/tree/ops.h"
+
+#include <errno.h>
+#include <unistd.h>
 
 #include "fs/images/link.h"
 #include "fs/tree/getattr.h"
@@ -78,6 +81,22 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *i
 	fuse_reply_attr(req, &st, timeout);
 }
 
+/*
+ * For access(2) and chdir(2). With default_permissions the kernel decides by itself; without, only the user
+ * of the mount gets here, who may do all that is possible.
+ */
+static void ops_access(fuse_req_t req, fuse_ino_t ino, int mask)
+{
+	struct stat st;
+	double timeout;
+	int err = node_attr(fuse_req_userdata(req), ino, &st, &timeout);
+	if (!err && mask & W_OK && !(st.st_mode & 0222))
+		err = -EROFS;
+	if (!err && mask & X_OK && S_ISREG(st.st_mode))
+		err = -EACCES;
+	fuse_reply_err(req, -err);
+}
+
 static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	struct tree *tree = fuse_req_userdata(req);
@@ -97,6 +116,7 @@ const struct fuse_lowlevel_ops gsymfs_ops = {
 	.forget = ops_forget,
 	.forget_multi = ops_forget_multi,
 	.getattr = ops_getattr,
+	.access = ops_access,
 	.readlink = ops_readlink,
 	.open = ops_open,
 	.read = ops_read,

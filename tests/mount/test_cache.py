@@ -7,6 +7,7 @@ import itertools
 import os
 import re
 import resource
+import shutil
 import sys
 
 import mount_harness
@@ -522,6 +523,22 @@ class CacheTest(MountTest):
                    check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"writable by others", done.stderr)
+
+    def test_directory_removed_while_running(self):
+        """It is made again, as at the start, and what is open stays so."""
+        daemon = self.mount("rescan=1")
+        want, mode = self.answer(), os.stat(self.cache).st_mode
+        for i in range(2):
+            shutil.rmtree(self.cache)
+            other = self.compile_other("other%d" % i)
+            id = mount_harness.build_id(other)
+            wait_until(lambda id=id: os.path.exists(os.path.join(self.image(id), "image.gsym")), "another image")
+            self.assertEqual(len(self.cached(id + "-*.gsym")), 1)
+            self.assertEqual(os.stat(self.cache).st_mode, mode)
+            self.assertEqual(self.read(self.id, "0x0" + self.address[2:]), want)
+            os.unlink(other)
+        self.assertIn("was removed: made it again", daemon.log())
+        self.assertEqual(self.remount(daemon).stop(), 0)
 
     def test_damaged_index(self):
         daemon = self.mount()

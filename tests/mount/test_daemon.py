@@ -37,6 +37,15 @@ class DaemonTest(MountTest):
         for option in ("--version", "-V"):
             self.assertRegex(run(GSYMFS, option).stdout.decode(), r"^gsymfs \d+\.\d+\.\d+\n$")
 
+    def test_few_descriptors(self):
+        """What is lacking is said, by the daemon as by the command."""
+        self.compile()
+        for command in ([GSYMFS, "-f", "-o", "cache=%s,worker=%s" % (self.cache, mount_harness.GSYM), self.source, self.mnt],
+                        [mount_harness.GSYM, "lookup", "--cache=" + self.cache, os.path.join(self.source, "sample"), "0x1"]):
+            done = run("sh", "-c", 'ulimit -n 12; exec "$@"', "sh", *command, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("Too many open files", done.stderr.decode())
+
     def test_bad_options_name_themselves(self):
         for option, allowed in (("unknown=maybe", "enoent or print"), ("demangle=perhaps", "yes or no"),
                                 ("jobs=0", "1 to 64"), ("jobs=1x", "1 to 64"), ("cache_size=much", "a number of bytes"),

@@ -270,6 +270,16 @@ class ReadonlyTest(MountTest):
                                                       errno.errorcode.get(want, "allowed")))
         return wrong
 
+    def test_access_says_so(self):
+        """access(2) says of every node what open(2) says."""
+        for kind, nodes in self.nodes.items():
+            for node in nodes:
+                path = os.path.join(self.mnt, *node)
+                with self.subTest(path):
+                    self.assertTrue(os.access(path, os.R_OK))
+                    self.assertEqual(os.access(path, os.W_OK), kind == TAPE)
+                    self.assertEqual(os.access(path, os.X_OK), os.path.isdir(path))
+
     def test_every_call_on_every_node(self):
         before = self.snapshot()
         wrong = []
