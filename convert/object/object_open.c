@@ -43,10 +43,14 @@ static struct span object_bytes(const struct object_file *object)
 static struct object_file *object_new(const char *path, const struct convert_opener *opener)
 {
 	struct object_file *object = calloc(1, sizeof(*object));
-	if (object && !(object->path = strdup(path)))
-		freep(&object);
-	if (object)
-		object->opener = opener;
+	if (!object)
+		return NULL;
+	object->path = strdup(path);
+	if (!object->path) {
+		free(object);
+		return NULL;
+	}
+	object->opener = opener;
 	return object;
 }
 
