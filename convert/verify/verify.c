@@ -14,7 +14,7 @@
 static int visit_unit(struct verifier *v)
 {
 	Dwarf_Error error = NULL;
-	if (!dw_ok(&v->dw, dwarf_siblingof_b(v->dw.dbg, NULL, 1, &v->unit, &error), error))
+	if (!dw_ok(&v->dw, dwarf_siblingof_b(v->dw.dbg, NULL, 1, &v->unit, &error), &error))
 		return 0;
 	v->report->units++;
 	v->lines_read = false;
@@ -36,7 +36,7 @@ static int visit_units(struct verifier *v)
 	       dw_ok(&v->dw,
 		     dwarf_next_cu_header_d(v->dw.dbg, 1, &length, &version, &abbrev, &addr_size, &len_size,
 					    &ext_size, &signature, &type_off, &next, &unit_type, &error),
-		     error))
+		     &error))
 		err = visit_unit(v);
 	return err;
 }
@@ -84,6 +84,8 @@ int verify_against(const char *object_path, const struct gsym_reader *reader,
 	v.decoder = gsym_decoder_new();
 	v.outcomes = calloc(gsym_reader_info(reader)->num_addresses, sizeof(*v.outcomes));
 	err = v.decoder && v.outcomes ? visit_units(&v) : -ENOMEM;
+	if (!err && v.dw.no_memory)
+		err = diag_set(diag, -ENOMEM, "%s: libdwarf: out of memory", object_path);
 	if (!err && ret->units == 0)
 		err = diag_set(diag, -ENOEXEC, "%s: libdwarf cannot read any unit: %s", object_path,
 			       v.dw.reason);

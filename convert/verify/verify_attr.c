@@ -13,12 +13,12 @@ uint64_t verify_attr_number(struct dw *dw, Dwarf_Die die, Dwarf_Half number)
 	Dwarf_Unsigned value = 0;
 	Dwarf_Signed signed_value = 0;
 	Dwarf_Error error = NULL;
-	if (!dw_ok(dw, dwarf_attr(die, number, &attr, &error), error))
+	if (!dw_ok(dw, dwarf_attr(die, number, &attr, &error), &error))
 		return 0;
 	if (dwarf_formudata(attr, &value, &error) != DW_DLV_OK) {
 		/* DW_FORM_sdata and, before DWARF 5, DW_FORM_implicit_const are signed. */
 		dwarf_dealloc_error(dw->dbg, error);
-		if (dw_ok(dw, dwarf_formsdata(attr, &signed_value, &error), error) && signed_value > 0)
+		if (dw_ok(dw, dwarf_formsdata(attr, &signed_value, &error), &error) && signed_value > 0)
 			value = (Dwarf_Unsigned)signed_value;
 	}
 	dwarf_dealloc_attribute(attr);
@@ -30,9 +30,9 @@ static const char *attr_string(struct dw *dw, Dwarf_Die die, Dwarf_Half number)
 	Dwarf_Attribute attr;
 	char *text = NULL;
 	Dwarf_Error error = NULL;
-	if (!dw_ok(dw, dwarf_attr(die, number, &attr, &error), error))
+	if (!dw_ok(dw, dwarf_attr(die, number, &attr, &error), &error))
 		return NULL;
-	bool ok = dw_ok(dw, dwarf_formstring(attr, &text, &error), error);
+	bool ok = dw_ok(dw, dwarf_formstring(attr, &text, &error), &error);
 	dwarf_dealloc_attribute(attr);
 	return ok && text && text[0] ? text : NULL;
 }
@@ -43,11 +43,11 @@ static bool attr_entry(struct dw *dw, Dwarf_Die die, Dwarf_Half number, Dwarf_Di
 	Dwarf_Attribute attr;
 	Dwarf_Off off = 0;
 	Dwarf_Error error = NULL;
-	if (!dw_ok(dw, dwarf_attr(die, number, &attr, &error), error))
+	if (!dw_ok(dw, dwarf_attr(die, number, &attr, &error), &error))
 		return false;
-	bool ok = dw_ok(dw, dwarf_global_formref(attr, &off, &error), error);
+	bool ok = dw_ok(dw, dwarf_global_formref(attr, &off, &error), &error);
 	dwarf_dealloc_attribute(attr);
-	return ok && dw_ok(dw, dwarf_offdie_b(dw->dbg, off, 1, ret, &error), error);
+	return ok && dw_ok(dw, dwarf_offdie_b(dw->dbg, off, 1, ret, &error), &error);
 }
 
 static void add_names(struct dw *dw, Dwarf_Die die, struct verify_name *name)
@@ -95,7 +95,7 @@ static int old_ranges(struct dw *dw, Dwarf_Die die, Dwarf_Unsigned off, uint64_t
 	Dwarf_Off real = 0;
 	Dwarf_Error error = NULL;
 	int err = 0, result = dwarf_get_ranges_b(dw->dbg, off, die, &real, &list, &count, &bytes, &error);
-	if (!dw_ok(dw, result, error))
+	if (!dw_ok(dw, result, &error))
 		return 0;
 	for (Dwarf_Signed i = 0; !err && i < count && list[i].dwr_type != DW_RANGES_END; i++) {
 		if (list[i].dwr_type == DW_RANGES_ADDRESS_SELECTION)
@@ -115,7 +115,7 @@ static int new_ranges(struct dw *dw, Dwarf_Attribute attr, Dwarf_Half form, Dwar
 	Dwarf_Unsigned count = 0, off = 0;
 	Dwarf_Error error = NULL;
 	int err = 0;
-	if (!dw_ok(dw, dwarf_rnglists_get_rle_head(attr, form, value, &head, &count, &off, &error), error))
+	if (!dw_ok(dw, dwarf_rnglists_get_rle_head(attr, form, value, &head, &count, &off, &error), &error))
 		return 0;
 	for (Dwarf_Unsigned i = 0; !err && i < count; i++) {
 		unsigned size = 0, kind = 0;
@@ -123,7 +123,7 @@ static int new_ranges(struct dw *dw, Dwarf_Attribute attr, Dwarf_Half form, Dwar
 		Dwarf_Bool missing = 0;
 		int result = dwarf_get_rnglists_entry_fields_a(head, i, &size, &kind, &raw1, &raw2, &missing,
 							       &low, &high, &error);
-		if (!dw_ok(dw, result, error) || kind == DW_RLE_end_of_list)
+		if (!dw_ok(dw, result, &error) || kind == DW_RLE_end_of_list)
 			break;
 		if (!missing && kind != DW_RLE_base_addressx && kind != DW_RLE_base_address)
 			err = append_range(dw, ranges, low, high);
@@ -139,10 +139,10 @@ static uint64_t unit_low_pc(struct dw *dw, Dwarf_Die die)
 	Dwarf_Die unit;
 	Dwarf_Addr low = 0;
 	Dwarf_Error error = NULL;
-	if (!dw_ok(dw, dwarf_CU_dieoffset_given_die(die, &off, &error), error) ||
-	    !dw_ok(dw, dwarf_offdie_b(dw->dbg, off, 1, &unit, &error), error))
+	if (!dw_ok(dw, dwarf_CU_dieoffset_given_die(die, &off, &error), &error) ||
+	    !dw_ok(dw, dwarf_offdie_b(dw->dbg, off, 1, &unit, &error), &error))
 		return 0;
-	dw_ok(dw, dwarf_lowpc(unit, &low, &error), error);
+	dw_ok(dw, dwarf_lowpc(unit, &low, &error), &error);
 	dwarf_dealloc_die(unit);
 	return low;
 }
@@ -154,12 +154,12 @@ static int listed_ranges(struct dw *dw, Dwarf_Die die, Dwarf_Attribute attr, str
 	Dwarf_Off off = 0;
 	Dwarf_Error error = NULL;
 	bool ok;
-	if (!dw_ok(dw, dwarf_whatform(attr, &form, &error), error))
+	if (!dw_ok(dw, dwarf_whatform(attr, &form, &error), &error))
 		return 0;
 	if (form == DW_FORM_data4 || form == DW_FORM_data8 || form == DW_FORM_rnglistx) {
-		ok = dw_ok(dw, dwarf_formudata(attr, &value, &error), error);
+		ok = dw_ok(dw, dwarf_formudata(attr, &value, &error), &error);
 	} else {
-		ok = dw_ok(dw, dwarf_global_formref(attr, &off, &error), error);
+		ok = dw_ok(dw, dwarf_global_formref(attr, &off, &error), &error);
 		value = off;
 	}
 	if (!ok || dwarf_get_version_of_die(die, &version, &off_size) != DW_DLV_OK)
@@ -176,13 +176,13 @@ int verify_attr_ranges(struct dw *dw, Dwarf_Die die, struct verify_range_list *r
 	Dwarf_Half form = 0;
 	enum Dwarf_Form_Class class = DW_FORM_CLASS_UNKNOWN;
 	Dwarf_Error error = NULL;
-	if (dw_ok(dw, dwarf_attr(die, DW_AT_ranges, &attr, &error), error)) {
+	if (dw_ok(dw, dwarf_attr(die, DW_AT_ranges, &attr, &error), &error)) {
 		int err = listed_ranges(dw, die, attr, ranges);
 		dwarf_dealloc_attribute(attr);
 		return err;
 	}
-	if (!dw_ok(dw, dwarf_lowpc(die, &low, &error), error) ||
-	    !dw_ok(dw, dwarf_highpc_b(die, &high, &form, &class, &error), error))
+	if (!dw_ok(dw, dwarf_lowpc(die, &low, &error), &error) ||
+	    !dw_ok(dw, dwarf_highpc_b(die, &high, &form, &class, &error), &error))
 		return 0;
 	low &= ~dw->mode_bits; /* before the size is added */
 	if (class == DW_FORM_CLASS_CONSTANT && __builtin_add_overflow(low, high, &high))

@@ -70,7 +70,7 @@ static int walk_die(struct verify_walk *walk, Dwarf_Die die, struct verify_funct
 {
 	Dwarf_Half tag = 0;
 	Dwarf_Error error = NULL;
-	if (!dw_ok(walk->dw, dwarf_tag(die, &tag, &error), error))
+	if (!dw_ok(walk->dw, dwarf_tag(die, &tag, &error), &error))
 		return 0;
 	if (tag == DW_TAG_subprogram)
 		return walk_function(walk, die, nesting);
@@ -89,11 +89,11 @@ static int walk_children(struct verify_walk *walk, Dwarf_Die parent, struct veri
 		walk->dw->skipped++;
 		return 0;
 	}
-	bool more = dw_ok(walk->dw, dwarf_child(parent, &die, &error), error);
+	bool more = dw_ok(walk->dw, dwarf_child(parent, &die, &error), &error);
 	while (more) {
 		err = walk_die(walk, die, function, depth, nesting + 1);
 		more = !err &&
-		       dw_ok(walk->dw, dwarf_siblingof_b(walk->dw->dbg, die, 1, &next, &error), error);
+		       dw_ok(walk->dw, dwarf_siblingof_b(walk->dw->dbg, die, 1, &next, &error), &error);
 		dwarf_dealloc_die(die);
 		die = next;
 	}

@@ -25,19 +25,30 @@ struct dw {
 	uint64_t mode_bits; /* of addresses of code that are no part of the place: see struct dwarf */
 	uint64_t skipped;   /* entries it reported an error for */
 	char reason[128];   /* the first of these errors */
+	bool no_memory;     /* one was that it had no memory: what it read is not all there is */
 };
+
+/* Without memory for the error itself there may be none, or one that says so. */
+static inline bool dw_is_no_memory(Dwarf_Unsigned number)
+{
+	return number == DW_DLE_ALLOC_FAIL || number == DW_DLE_DF_ALLOC_FAIL ||
+	       number == DW_DLE_FAILSAFE_ERRVAL;
+}
 
 /*
  * The third state of libdwarf's results, "no such entry", is an ordinary answer: this is true for a result,
- * false for none, and false with a count for an error, whose details are released.
+ * false for none, and false with a count for an error, whose details are released. @error: where the call
+ * that gave @result leaves them; its address, since arguments are evaluated in any order.
  */
-static inline bool dw_ok(struct dw *dw, int result, Dwarf_Error error)
+static inline bool dw_ok(struct dw *dw, int result, Dwarf_Error *error)
 {
 	if (result == DW_DLV_ERROR) {
 		if (dw->skipped++ == 0)
 			snprintf(dw->reason, sizeof(dw->reason), "%s",
-				 error ? dwarf_errmsg(error) : "no reason given");
-		dwarf_dealloc_error(dw->dbg, error);
+				 *error ? dwarf_errmsg(*error) : "no reason given");
+		dw->no_memory |= !*error || dw_is_no_memory(dwarf_errno(*error));
+		dwarf_dealloc_error(dw->dbg, *error);
+		*error = NULL;
 	}
 	return result == DW_DLV_OK;
 }
@@ -92,11 +103,11 @@ static inline bool dw_end_sequence(struct dw *dw, Dwarf_Line line)
 	Dwarf_Bool end = 0, prologue = 0, epilogue = 0;
 	Dwarf_Unsigned isa, discriminator;
 	Dwarf_Error error = NULL;
-	if (!dw_ok(dw, dwarf_lineendsequence(line, &end, &error), error) || !end)
+	if (!dw_ok(dw, dwarf_lineendsequence(line, &end, &error), &error) || !end)
 		return false;
 	if (DW_EPILOGUE_ENDS_SEQUENCE)
 		dw_ok(dw, dwarf_prologue_end_etc(line, &prologue, &epilogue, &isa, &discriminator, &error),
-		      error);
+		      &error);
 	return !epilogue;
 }
 

@@ -38,7 +38,7 @@ static const char *include_dir(struct dw *dw, Dwarf_Line_Context context, Dwarf_
 	const char *dir = NULL;
 	Dwarf_Error error = NULL;
 	int result = dwarf_srclines_include_dir_data(context, (Dwarf_Signed)index, &dir, &error);
-	return dw_ok(dw, result, error) && dir ? dir : "";
+	return dw_ok(dw, result, &error) && dir ? dir : "";
 }
 
 /*
@@ -62,7 +62,7 @@ static int read_files(struct verify_lines *lines, struct dw *dw, Dwarf_Line_Cont
 {
 	Dwarf_Signed base = 0, count = 0, end = 0;
 	Dwarf_Error error = NULL;
-	if (!dw_ok(dw, dwarf_srclines_files_indexes(context, &base, &count, &end, &error), error))
+	if (!dw_ok(dw, dwarf_srclines_files_indexes(context, &base, &count, &end, &error), &error))
 		return 0;
 	lines->first_file = base;
 	for (Dwarf_Signed i = base; i < end; i++) {
@@ -72,7 +72,7 @@ static int read_files(struct verify_lines *lines, struct dw *dw, Dwarf_Line_Cont
 		char *path = NULL;
 		int result =
 			dwarf_srclines_files_data_b(context, i, &name, &dir, &mtime, &size, &md5, &error);
-		if (dw_ok(dw, result, error) && name) {
+		if (dw_ok(dw, result, &error) && name) {
 			path = file_path(dw, context, version, comp_dir, name, dir);
 			if (!path)
 				return -ENOMEM;
@@ -100,7 +100,7 @@ static int read_row(struct verify_lines *lines, struct dw *dw, Dwarf_Line line, 
 	Dwarf_Addr addr = 0;
 	Dwarf_Unsigned number = 0, file = 0;
 	Dwarf_Error error = NULL;
-	if (!dw_ok(dw, dwarf_lineaddr(line, &addr, &error), error))
+	if (!dw_ok(dw, dwarf_lineaddr(line, &addr, &error), &error))
 		return 0;
 	addr &= ~dw->mode_bits;
 	if (dw_end_sequence(dw, line)) {
@@ -108,8 +108,8 @@ static int read_row(struct verify_lines *lines, struct dw *dw, Dwarf_Line line, 
 		*first = lines->rows.n;
 		return err;
 	}
-	if (!dw_ok(dw, dwarf_lineno(line, &number, &error), error) ||
-	    !dw_ok(dw, dwarf_line_srcfileno(line, &file, &error), error))
+	if (!dw_ok(dw, dwarf_lineno(line, &number, &error), &error) ||
+	    !dw_ok(dw, dwarf_line_srcfileno(line, &file, &error), &error))
 		return 0;
 	struct verify_row row = {addr, number, (uint32_t)file, (uint32_t)file};
 	if (file == 0 && lines->first_file == 0 && !DW_FILE_ZERO_IS_SURE)
@@ -131,7 +131,7 @@ static int read_rows(struct verify_lines *lines, struct dw *dw, Dwarf_Line_Conte
 	Dwarf_Signed count = 0;
 	Dwarf_Error error = NULL;
 	size_t first = 0;
-	if (!dw_ok(dw, dwarf_srclines_from_linecontext(context, &list, &count, &error), error))
+	if (!dw_ok(dw, dwarf_srclines_from_linecontext(context, &list, &count, &error), &error))
 		return 0;
 	for (Dwarf_Signed i = 0; i < count; i++) {
 		int err = read_row(lines, dw, list[i], &first);
@@ -148,9 +148,9 @@ static const char *comp_dir_of(struct dw *dw, Dwarf_Die cu_die)
 	Dwarf_Attribute attr;
 	Dwarf_Error error = NULL;
 	char *text = NULL;
-	if (!dw_ok(dw, dwarf_attr(cu_die, DW_AT_comp_dir, &attr, &error), error))
+	if (!dw_ok(dw, dwarf_attr(cu_die, DW_AT_comp_dir, &attr, &error), &error))
 		return "";
-	bool ok = dw_ok(dw, dwarf_formstring(attr, &text, &error), error);
+	bool ok = dw_ok(dw, dwarf_formstring(attr, &text, &error), &error);
 	dwarf_dealloc_attribute(attr);
 	return ok && text ? text : "";
 }
@@ -162,7 +162,7 @@ int verify_lines_read(struct verify_lines *lines, struct dw *dw, Dwarf_Die cu_di
 	Dwarf_Line_Context context = NULL;
 	Dwarf_Error error = NULL;
 	*lines = (struct verify_lines){0};
-	if (!dw_ok(dw, dwarf_srclines_b(cu_die, &version, &tables, &context, &error), error))
+	if (!dw_ok(dw, dwarf_srclines_b(cu_die, &version, &tables, &context, &error), &error))
 		return 0;
 	int err = read_files(lines, dw, context, (unsigned)version, comp_dir_of(dw, cu_die));
 	if (!err && tables == 1)
