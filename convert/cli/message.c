@@ -5,24 +5,26 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { LINE_MAX_BYTES = 4096 };
+enum {
+	LINE_MAX_BYTES = 4096,
+	ESCAPED_MAX = 4, /* bytes for one that is escaped: "\xNN" */
+	PREFIX_MAX = 8,
+};
 
 static void print_escaped(FILE *file, const char *prefix, const char *fmt, va_list args)
 	__attribute__((format(printf, 3, 0), nonnull));
 
 static void print_escaped(FILE *file, const char *prefix, const char *fmt, va_list args)
 {
-	char line[LINE_MAX_BYTES];
-	struct text_buf text = {0};
+	char line[LINE_MAX_BYTES], escaped[PREFIX_MAX + ESCAPED_MAX * LINE_MAX_BYTES + 1];
+	/* Allocates nothing: the message may be that there is no memory. */
+	struct text_buf text = {.v = escaped, .cap = sizeof(escaped)};
+	invariant(strlen(prefix) <= PREFIX_MAX);
 	vsnprintf(line, sizeof(line), fmt, args);
 	text_str(&text, prefix);
 	escape_str(&text, line, ESCAPE_TEXT);
 	text_char(&text, '\n');
-	if (text.failed)
-		fputs("gsym: out of memory\n", file);
-	else
-		fwrite(text.v, 1, text.n, file);
-	text_deinit(&text);
+	fwrite(text.v, 1, text.n, file);
 }
 
 void complain(const char *fmt, ...)

@@ -1,5 +1,7 @@
 #include "gsym/filter/log_line.h"
 
+#include <errno.h>
+
 #include "gsym/base/invariant.h"
 #include "gsym/base/escape.h"
 #include "gsym/render/frame_text.h"
@@ -305,12 +307,14 @@ static void write_symbol(struct text_buf *out, const struct resolved_line *line,
 }
 
 static bool find_answer(const struct stack_resolver *resolver, const struct log_frame *frame,
-			const struct resolver_frame *resolved, struct gsym_answer *answer)
+			const struct resolver_frame *resolved, struct gsym_answer *answer,
+			struct text_buf *out)
 {
-	if (frame->silent || resolved->err || !resolved->n_kept ||
-	    stack_resolver_answer(resolver, resolved, 0, styles[frame->style].lookup, answer))
+	if (frame->silent || resolved->err || !resolved->n_kept)
 		return false;
-	return !styles[frame->style].wants_line || frame_has_file(&answer->frames[0]);
+	int err = stack_resolver_answer(resolver, resolved, 0, styles[frame->style].lookup, answer);
+	out->failed |= err == -ENOMEM;
+	return !err && (!styles[frame->style].wants_line || frame_has_file(&answer->frames[0]));
 }
 
 /* Added lines have the line ending of the original. */
@@ -359,7 +363,7 @@ void log_line_write(struct text_buf *out, const struct resolved_line *line,
 			.demangle = is_ada ? DEMANGLE_ADA : options->demangle,
 		};
 		bool is_symbol = frame->style == STYLE_SYMBOL;
-		if (!is_symbol && !find_answer(resolver, frame, piece.resolved, answer))
+		if (!is_symbol && !find_answer(resolver, frame, piece.resolved, answer, out))
 			continue;
 		invariant(done <= frame->from && frame->from <= frame->to && frame->to <= line->size);
 		text_bytes(out, line->text + done, frame->from - done);

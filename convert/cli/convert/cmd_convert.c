@@ -106,15 +106,18 @@ static int cut(const struct convert_command *c, const struct out_file *whole, st
 	return err;
 }
 
-static void report(const struct convert_command *c, const struct segment_files *segments,
-		   struct convert_summary *summary)
+static int report(const struct convert_command *c, const struct segment_files *segments,
+		  struct convert_summary *summary)
 {
 	CLEANUP(freep) char *several = NULL;
 	if (segments->files.n) {
 		summary->output_size = segments->bytes;
 		several = segment_files_name(segments);
+		if (!several)
+			return -ENOMEM;
 	}
 	summary_print(stderr, c->input, several ? several : c->output, summary);
+	return 0;
 }
 
 /* After a successful conversion. The output is published even if verification finds differences. */
@@ -126,8 +129,9 @@ static int conclude(const struct convert_command *c, struct out_file *out, struc
 	int err = c->segments.size ? cut(c, out, segments, &diag) : 0;
 	if (err)
 		return fail(c->output, err, &diag);
-	if (!c->quiet)
-		report(c, segments, summary);
+	err = c->quiet ? 0 : report(c, segments, summary);
+	if (err)
+		return fail(c->output, err, NULL);
 	err = c->json ? summary_write_json(c->json, summary, &diag) : 0;
 	if (err)
 		return fail(c->json, err, &diag);

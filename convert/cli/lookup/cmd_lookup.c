@@ -221,6 +221,8 @@ static int add_filter(const struct command *command, const struct command_option
 {
 	struct gsym_diag diag = {0};
 	int err = merged_lookup_filter(to, pattern, &diag);
+	if (err == -ENOMEM)
+		return output_fail(err);
 	return err ? options_error(command, "option '--%s': %s", option->name, diag.text) : STATUS_OK;
 }
 

@@ -61,18 +61,22 @@ static bool read_line(char *line, size_t *ret)
 	return c != EOF || n;
 }
 
-static void parse_id(struct stacks *s, const char *text, size_t size, struct entry *entry)
+/* Of an id without an image the entry stays without one. 0 or -ENOMEM. */
+static int parse_id(struct stacks *s, const char *text, size_t size, struct entry *entry)
 {
 	struct filter_module module = {.id = ""};
-	const struct image_file *image = NULL;
-	if (size >= FILTER_ID_SIZE || !filter_module_set_id(&module, text, size))
+	const struct image_file *image;
+	if (size >= FILTER_ID_SIZE || !filter_module_set_id(&module, text, size)) {
 		entry->malformed = true;
-	else
-		image = images_find(&s->images, &module);
-	entry->image = image ? (size_t)(image - s->images.list.v) : NO_IMAGE;
+		return 0;
+	}
+	int err = images_find(&s->images, &module, &image);
+	if (!err)
+		entry->image = (size_t)(image - s->images.list.v);
+	return err == -ENOMEM ? err : 0;
 }
 
-static void parse(struct stacks *s, const char *line, size_t size, struct entry *entry)
+static int parse(struct stacks *s, const char *line, size_t size, struct entry *entry)
 {
 	const char *id = line, *end = line + size, *address;
 	while (id < end && is_line_padding(*id))
@@ -85,18 +89,19 @@ static void parse(struct stacks *s, const char *line, size_t size, struct entry 
 	entry->malformed =
 		size >= LINE_SIZE || !address_parse(address, (size_t)(end - address), &entry->address);
 	if (id_end > id)
-		parse_id(s, id, (size_t)(id_end - id), entry);
-	else if (s->images.n_given == 1 && !s->images.mount)
+		return parse_id(s, id, (size_t)(id_end - id), entry);
+	if (s->images.n_given == 1 && !s->images.mount)
 		entry->image = 0; /* the only image */
 	else
 		entry->malformed = true;
+	return 0;
 }
 
 static int add(struct stacks *s, const char *line, size_t size)
 {
 	struct entry entry = {.size = size, .image = NO_IMAGE};
-	parse(s, line, size, &entry);
-	entry.text = malloc(size + 1);
+	int err = parse(s, line, size, &entry);
+	entry.text = err ? NULL : malloc(size + 1);
 	if (!entry.text || vec_reserve(&s->entries, 1)) {
 		free(entry.text);
 		return -ENOMEM;

@@ -146,98 +146,116 @@ void images_deinit(struct image_files *images)
 	vec_free(&images->list);
 }
 
-/* Reads the image base from the file "status": in GSYM it is known only if no function precedes it. */
-static void read_base(const char *directory, struct image_file *file)
+/*
+ * Reads the image base from the file "status": in GSYM it is known only if no function precedes it. 0 or
+ * -ENOMEM.
+ */
+static int read_base(const char *directory, struct image_file *file)
 {
 	char path[PATH_MAX], line[1024];
 	unsigned long long base;
 	if (snprintf(path, sizeof(path), "%s/status", directory) >= (int)sizeof(path))
-		return;
+		return 0;
 	FILE *status = fopen(path, "re");
-	while (status && fgets(line, sizeof(line), status))
+	if (!status)
+		return errno == ENOMEM ? -ENOMEM : 0;
+	while (fgets(line, sizeof(line), status))
 		if (sscanf(line, "image_base\t0x%llx", &base) == 1)
 			file->base = base;
-	if (status)
-		fclose(status);
+	fclose(status);
+	return 0;
 }
 
-static struct image_file *open_mounted(struct image_files *images, const char *id)
+static int open_mounted(struct image_files *images, const char *id, struct image_file **ret)
 {
 	char directory[PATH_MAX - 16], path[PATH_MAX];
-	for (size_t i = images->n_given; i < images->list.n; i++)
-		if (strcmp(images->list.v[i].name, id) == 0)
-			return &images->list.v[i];
+	for (size_t i = images->n_given; i < images->list.n; i++) {
+		if (strcmp(images->list.v[i].name, id) == 0) {
+			*ret = &images->list.v[i];
+			return 0;
+		}
+	}
 	if (images->list.n >= IMAGES_MAX ||
 	    snprintf(directory, sizeof(directory), "%s/%s", images->mount, id) >= (int)sizeof(directory))
-		return NULL;
+		return -ENOENT;
 	snprintf(path, sizeof(path), "%s/image.gsym", directory);
 	struct gsym_diag diag = {""};
 	int err = add(images, path, id, &diag);
-	if (err == -ENOENT)
-		return NULL;
-	if (err) {
+	if (err && err != -ENOENT && err != -ENOMEM)
 		fail(path, err, &diag);
-		return NULL;
-	}
-	struct image_file *file = &images->list.v[images->list.n - 1];
-	read_base(directory, file);
-	return file;
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	*ret = &images->list.v[images->list.n - 1];
+	return read_base(directory, *ret);
 }
 
 /*
- * Copies the only name in the directory to @id unless it is there already. False when there is another name.
+ * Copies the only name in the directory to @id unless it is there already. -ENOENT when there is another
+ * name; -ENOMEM.
  */
-static bool read_single_name(const char *directory, char id[static FILTER_ID_SIZE])
+static int read_single_name(const char *directory, char id[static FILTER_ID_SIZE])
 {
 	DIR *names = opendir(directory);
 	const struct dirent *entry;
 	bool one = true;
-	while (names && one && (entry = readdir(names))) {
+	if (!names)
+		return errno == ENOMEM ? -ENOMEM : 0;
+	while (one && (entry = readdir(names))) {
 		if (entry->d_name[0] == '.')
 			continue;
 		if (!id[0] && strlen(entry->d_name) < FILTER_ID_SIZE)
 			strcpy(id, entry->d_name);
 		one = strcmp(id, entry->d_name) == 0;
 	}
-	if (names)
-		closedir(names);
-	return one;
+	closedir(names);
+	return one ? 0 : -ENOENT;
 }
 
 /* The image of the mount with a file of the module's name, if it is the only one. */
-static const struct image_file *open_by_name(struct image_files *images, const struct filter_module *module)
+static int open_by_name(struct image_files *images, const struct filter_module *module,
+			struct image_file **ret)
 {
 	char first[FILTER_NAME_SIZE], name[FILTER_NAME_SIZE], path[PATH_MAX], id[FILTER_ID_SIZE] = "";
-	if (!image_name_of(module, 0, first))
-		return NULL;
-	for (size_t i = images->n_given; i < images->list.n; i++)
-		if (images->list.v[i].by_name && strcmp(images->list.v[i].by_name, first) == 0)
-			return &images->list.v[i];
-	for (unsigned i = 0; image_name_of(module, i, name); i++)
-		if (snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) >= (int)sizeof(path) ||
-		    !read_single_name(path, id))
-			return NULL;
-	struct image_file *file = id[0] ? open_mounted(images, id) : NULL;
-	if (file && !file->by_name)
-		file->by_name = strdup(first);
-	return file;
+	int err = image_name_of(module, 0, first) ? 0 : -ENOENT;
+	for (size_t i = images->n_given; !err && i < images->list.n; i++) {
+		if (images->list.v[i].by_name && strcmp(images->list.v[i].by_name, first) == 0) {
+			*ret = &images->list.v[i];
+			return 0;
+		}
+	}
+	for (unsigned i = 0; !err && image_name_of(module, i, name); i++)
+		err = snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) < (int)sizeof(path)
+			      ? read_single_name(path, id)
+			      : -ENOENT;
+	if (!err)
+		err = id[0] ? open_mounted(images, id, ret) : -ENOENT;
+	if (!err && !(*ret)->by_name && !((*ret)->by_name = strdup(first)))
+		err = -ENOMEM;
+	return err;
 }
 
-const struct image_file *images_find(struct image_files *images, const struct filter_module *module)
+int images_find(struct image_files *images, const struct filter_module *module, const struct image_file **ret)
 {
-	const struct image_file *file = find_given(images, module);
-	if (file || !images->mount)
-		return file;
-	return module->id[0]     ? open_mounted(images, module->id)
-	       : images->by_name ? open_by_name(images, module)
-				 : NULL;
+	struct image_file *mounted;
+	int err = 0;
+	*ret = find_given(images, module);
+	if (*ret)
+		return 0;
+	if (!images->mount || (!module->id[0] && !images->by_name))
+		return -ENOENT;
+	err = module->id[0] ? open_mounted(images, module->id, &mounted)
+			    : open_by_name(images, module, &mounted);
+	if (!err)
+		*ret = mounted;
+	return err;
 }
 
 int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret)
 {
-	const struct image_file *file = images_find(user, module);
-	if (!file)
-		return -ENOENT;
+	const struct image_file *file;
+	int err = images_find(user, module, &file);
+	if (err)
+		return err;
 	*ret = (struct filter_image){.reader = file->reader, .base = file->base};
 	return 0;
 }

@@ -42,9 +42,10 @@ void images_deinit(struct image_files *images);
 /*
  * The image that a log calls @module: the file with its id; if the log or the file has none, the file whose
  * name matches best, or the only file if @module is the kernel; else the image of the mount, which converts
- * it if necessary. NULL if there is none, or if the name is ambiguous.
+ * it if necessary. -ENOENT if there is none, if it cannot be used, or if the name is ambiguous; -ENOMEM.
  */
-const struct image_file *images_find(struct image_files *images, const struct filter_module *module);
+int images_find(struct image_files *images, const struct filter_module *module,
+		const struct image_file **ret);
 
 /* The same for struct filter_images, with @user a struct image_files. */
 int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret);

@@ -36,6 +36,8 @@ int merged_lookup_filter(struct merged_lookup *m, const char *pattern, struct gs
 	if (!filter || vec_reserve(&m->filters, 1))
 		return diag_set(diag, -ENOMEM, "out of memory");
 	int bad = regcomp(filter, pattern, REG_EXTENDED | REG_NOSUB);
+	if (bad == REG_ESPACE)
+		return -ENOMEM;
 	if (bad) {
 		char why[256];
 		regerror(bad, filter, why, sizeof(why));
@@ -54,12 +56,17 @@ struct merged_pass {
 	uint32_t seen, shown;
 };
 
-static bool matches(const struct merged_lookup *m, const char *name)
+/* 0, -ENOENT if the name does not match, -ENOMEM. */
+static int match(const struct merged_lookup *m, const char *name)
 {
-	for (size_t i = 0; i < m->filters.n; i++)
+	for (size_t i = 0; i < m->filters.n; i++) {
+		errno = 0; /* the C library says REG_NOMATCH without memory, too */
 		if (regexec(m->filters.v[i], name, 0, NULL, 0) == 0)
-			return true;
-	return m->filters.n == 0;
+			return 0;
+		if (errno == ENOMEM)
+			return -ENOMEM;
+	}
+	return m->filters.n ? -ENOENT : 0;
 }
 
 static void show_patterns(struct merged_pass *pass, const struct gsym_callsite *site)
@@ -98,12 +105,13 @@ static int show(void *user, const struct function_info *record, struct gsym_diag
 	struct merged_lookup *m = pass->m;
 	bool as_llvm = pass->options->format == RENDER_GSYMUTIL;
 	pass->seen++;
-	if (!matches(m, m->answer.frames[m->answer.n_frames - 1].name))
-		return 0;
+	int err = match(m, m->answer.frames[m->answer.n_frames - 1].name);
+	if (err)
+		return err == -ENOENT ? 0 : err;
 	pass->shown++;
 	if (as_llvm)
 		text_lit(&m->shown, "   ");
-	int err = render_answer(&m->shown, pass->addr, &m->answer, pass->options);
+	err = render_answer(&m->shown, pass->addr, &m->answer, pass->options);
 	if (!err && as_llvm) {
 		err = show_callees(pass, record, diag);
 		if (pass->seen < m->answer.n_merged)

@@ -165,6 +165,7 @@ static bool append_stub(struct text_buf *out, const char *name, size_t size, app
 			struct demangle_job *job)
 {
 	char *function = strndup(name, size - (sizeof(STUB) - 1));
+	out->failed |= !function;
 	bool ok = function && append(out, function, job);
 	free(function);
 	if (ok)

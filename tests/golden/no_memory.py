@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""A command that runs out of memory says so: its status is not that of success unless its output is whole.
+
+    no_memory.py GSYM MAKE_INPUTS ELF LIBRARY
+
+LIBRARY (fail_malloc.c) is preloaded, and lets one allocation after the other fail, alone and with all after it.
+"""
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LIMIT = 60
+SHOWN = 5  # faults of a command
+FORKED = 250  # allocations tried where a child has more than the program itself
+ID = "deadbeef00010203"
+LOGS = {
+    "kernel": " main+0x15/0x20\n main+0x15/0x200\n ? _start+0x4/0x10\n",
+    "sanitizer": f"    #0 0x5581f7f2a00c  (/opt/app/plain+0xc) (BuildId: {ID})\n    #1 0x5581f7f2a015  (/opt/app/plain+0x15) (BuildId: {ID})\n\n",
+    "apple": "Last Exception Backtrace:\n(0x1b0a7bf50 0x104a78015)\n\nThread 0 Crashed:\n0   plain   0x0000000104a7800c 0x104a78000 + 12\n\n"
+             f"Binary Images:\n0x104a78000 - 0x104a7bfff plain arm64  <{ID}> /plain\n",
+    "ips": '{"app_name":"plain","bug_type":"309","incident_id":"1"}\n{"threads":[{"frames":[{"imageOffset":12,"imageIndex":0}]}],'
+           f'"usedImages":[{{"base":4372004864,"uuid":"{ID}","name":"plain"}}]}}\n',
+    "markup": f"{{{{{{module:0:x.so:elf:{ID}}}}}}}\n{{{{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}}}}\n{{{{{{pc:0x50000c}}}}}} {{{{{{symbol:_Z1fv@plt}}}}}}\n",
+}
+COMMANDS = [
+    (("statistics", "plain.gsym", "merged.gsym"), ""),
+    (("verify", "plain.gsym", "merged.gsym"), ""),
+    (("dump", "merged.gsym"), ""),
+    (("lookup", "plain.gsym", "0x100c", "0x1104"), ""),
+    (("lookup", "plain.gsym"), "0x100c\n0x1104\nnonsense\n0x1080\n"),
+    (("lookup", "--format=json", "plain.gsym"), "0x100c\n" * 100),
+    (("lookup", "--merged-functions", "--merged-functions-filter=o", "merged.gsym", "0x1004"), ""),
+    (("stack", "--all", "merged.gsym"), "0x1004\n0x1014\n\n0x1004\n"),
+    (("stack", "--mount=mount"), f"{ID} 0x100c\n{ID} 0x1014\n"),
+    (("transcode", "-o", "out", "--output-version=2", "plain.gsym"), ""),
+    (("segment", "-o", "out", "--segment-size=300", "plain.gsym"), ""),
+    (("convert", "--quiet", "--num-threads=1", "-o", "out", "elf"), ""),
+    (("convert", "--num-threads=1", "--segment-size=1000", "-o", "out", "elf"), ""),
+    (("verify", "elf.gsym", "--against", "elf"), ""),
+] + [(("filter", *more, "plain.gsym"), log) for log in LOGS.values() for more in ((), ("--no-demangle",))] + \
+    [(("filter", "--mount=mount"), LOGS["sanitizer"]), (("filter", "--mount=mount", "--by-name"), LOGS["sanitizer"].replace(f" (BuildId: {ID})", ""))]
+
+
+class Bench:
+    def __init__(self, gsym, library, place):
+        self.gsym, self.library, self.place = gsym, library, Path(place)
+
+    def run(self, arguments, text, failing=None):
+        """(status, output, messages, allocations) of a command. @failing: which allocation."""
+        read, write = os.pipe()
+        environment = dict(os.environ, LD_PRELOAD=self.library, FAIL_MALLOC_FD=str(write), LC_ALL="C")
+        if failing is not None:
+            environment["FAIL_MALLOC"] = failing
+        for old in self.place.glob("out*"):
+            old.unlink()
+        with os.fdopen(read) as report:
+            try:
+                done = subprocess.run([self.gsym, *arguments], input=text.encode(), capture_output=True, cwd=self.place, env=environment,
+                                      pass_fds=(write,), timeout=LIMIT, check=False)
+            finally:
+                os.close(write)
+            count = report.read()
+        return done.returncode, done.stdout, done.stderr, int(count.split()[0]) if count else 0
+
+    def files(self):
+        return {path.name: path.read_bytes() for path in self.place.glob("out*")}
+
+    def check(self, arguments, text):
+        """The number of runs that failed as they should, and what was wrong with others."""
+        status, *whole, count = self.run(arguments, text)
+        files, wrong, failed = self.files(), [], 0
+        if status:
+            return 0, [f"without a failure: status {status}: {whole[1].decode()}"]
+        count = max(count, FORKED) if "--against" in arguments else count
+        for failing in [str(n) + more for n in range(count) for more in ("", "-")]:
+            status, output, messages, _ = self.run(arguments, text, failing)
+            failed += status == 1
+            if status == 0 and ([output, messages] != whole or self.files() != files):
+                wrong.append(f"allocation {failing} failed: status 0, and other output: {(output + messages).decode(errors='replace')[-200:]!r}")
+            elif status == 1 and not messages:
+                wrong.append(f"allocation {failing} failed: status 1 without a message")
+            elif status not in (0, 1):
+                wrong.append(f"allocation {failing} failed: status {status}: {messages.decode(errors='replace')[-200:]!r}")
+        return failed, wrong
+
+
+def prepare(place, gsym, make_inputs, elf):
+    subprocess.run([make_inputs, "."], cwd=place, check=True)
+    shutil.copy(elf, place / "elf")
+    subprocess.run([gsym, "convert", "--quiet", "-o", "elf.gsym", "elf"], cwd=place, check=True)
+    # What filter and stack read of a mount: the image, its base, and which images have the file's name.
+    image = place / "mount" / ID
+    image.mkdir(parents=True)
+    shutil.copy(place / "plain.gsym", image / "image.gsym")
+    (image / "status").write_text("image_base\t0x1000\n")
+    (place / "mount" / "by-name" / "plain" / ID).mkdir(parents=True)
+    assert filecmp.cmp(place / "plain.gsym", image / "image.gsym")
+
+
+def main():
+    gsym, make_inputs, elf, library = (str(Path(a).absolute()) for a in sys.argv[1:5])
+    bad = False
+    with tempfile.TemporaryDirectory(prefix="gsym-memory-") as place:
+        prepare(Path(place), gsym, make_inputs, elf)
+        bench = Bench(gsym, library, place)
+        for arguments, text in COMMANDS:
+            failed, wrong = bench.check(arguments, text)
+            good = failed and not wrong
+            print(f"{'ok' if good else 'not ok'}: {' '.join(arguments)}: {failed} runs failed")
+            for line in wrong[:SHOWN]:
+                print(f"    {line}")
+            if wrong[SHOWN:]:
+                print(f"    and {len(wrong) - SHOWN} more")
+            bad |= not good
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())
