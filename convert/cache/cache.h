@@ -89,8 +89,8 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 
 /*
  * Appends notes, inputs and trailer to @temp, which holds @gsym_size bytes of GSYM, and renames it to the
- * file of @key, durable before visible. Evicts least recently used files if the cache exceeds its limit or
- * too little is free on its file system.
+ * file of @key, durable before visible. Evicts files if the cache exceeds its limit or too little is free on
+ * its file system, see cache_dir_evict().
  * @alone: the conversion looked for no neighbours, so that it depends on the object file alone.
  * 0; -EBADMSG if the output is not valid GSYM; or the errno of writing.
  */

@@ -109,10 +109,14 @@ int cache_dir_open(const char *path, int *ret_fd, char **ret_path, struct gsym_d
 struct cached {
 	char name[CACHE_KEY_SIZE + 8];
 	uint64_t size;
-	int64_t used; /* seconds since the epoch */
+	int64_t used;   /* seconds since the epoch */
+	uint32_t owner; /* of the object file */
 };
 
 typedef VEC(struct cached) cached_vec;
+
+/* Of entries by earlier versions, whose names have no owner. */
+enum { EARLIER_DIGITS = FINGERPRINT_DIGITS - OWNER_DIGITS };
 
 /* The directory may hold unrelated files of the user: only names in the cache's format may be deleted. */
 static bool is_cached(const char *name)
@@ -120,9 +124,12 @@ static bool is_cached(const char *name)
 	static const char hex[] = "0123456789abcdef", id_letters[] = "0123456789abcdefxh-";
 	const char *dash = strrchr(name, '-');
 	if (!dash || dash == name || dash - name >= ID_TEXT_SIZE ||
-	    strspn(name, id_letters) < (size_t)(dash - name) || strspn(dash + 1, hex) != FINGERPRINT_DIGITS)
+	    strspn(name, id_letters) < (size_t)(dash - name))
 		return false;
-	const char *suffix = dash + 1 + FINGERPRINT_DIGITS;
+	size_t digits = strspn(dash + 1, hex);
+	if (digits != FINGERPRINT_DIGITS && digits != EARLIER_DIGITS)
+		return false;
+	const char *suffix = dash + 1 + digits;
 	return strcmp(suffix, CACHE_GSYM_SUFFIX) == 0 || strcmp(suffix, CACHE_FAILED_SUFFIX) == 0;
 }
 
@@ -162,10 +169,20 @@ static DIR *open_listing(int dir)
 	return d;
 }
 
+/* The owner in the name of a cached file; root for those of earlier versions, which nothing reads. */
+static uint32_t owner_of(const char *name)
+{
+	const char *digits = strrchr(name, '-') + 1;
+	char owner[OWNER_DIGITS + 1] = "";
+	if (strspn(digits, "0123456789abcdef") == FINGERPRINT_DIGITS)
+		memcpy(owner, digits, OWNER_DIGITS);
+	return (uint32_t)strtoul(owner, NULL, 16);
+}
+
 /* Without memory the file is left out until the next listing. */
 static void add_cached(const char *name, const struct stat *st, cached_vec *vec)
 {
-	struct cached c = {.size = cache_file_bytes(st), .used = st->st_mtime};
+	struct cached c = {.size = cache_file_bytes(st), .used = st->st_mtime, .owner = owner_of(name)};
 	if (strlen(name) >= sizeof(c.name))
 		return;
 	strcpy(c.name, name);
@@ -242,9 +259,12 @@ void cache_dir_expire(int dir, int64_t seconds, const struct log *log)
 	closedir(d);
 }
 
-static int by_use(const void *a, const void *b)
+/* Least recently used files first, for each owner. */
+static int by_owner(const void *a, const void *b)
 {
 	const struct cached *x = a, *y = b;
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
 	if (x->used != y->used)
 		return x->used < y->used ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -279,24 +299,65 @@ static bool delete (int dir, const struct cached *c, const struct log *log)
 	return true;
 }
 
+/* The files of one owner: files.v[next, end) are left, of those that were tried. */
+struct owner_share {
+	uint64_t bytes;
+	size_t next, end;
+};
+
+typedef VEC(struct owner_share) share_vec;
+
+/* Without memory some owners are left out until the next eviction. */
+static void list_shares(const cached_vec *files, share_vec *ret)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const struct cached *c = &files->v[i];
+		if ((!i || c->owner != c[-1].owner) && vec_push(ret, (struct owner_share){.next = i}))
+			return;
+		struct owner_share *share = &ret->v[ret->n - 1];
+		share->bytes += c->size;
+		share->end = i + 1;
+	}
+}
+
+static struct owner_share *largest_share(const share_vec *shares)
+{
+	struct owner_share *largest = shares->v;
+	for (size_t i = 1; i < shares->n; i++)
+		if (shares->v[i].bytes > largest->bytes)
+			largest = &shares->v[i];
+	return largest;
+}
+
 struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep,
 				 const struct log *log)
 {
 	cached_vec files = {0};
+	share_vec shares = {0};
 	struct cache_sum sum = list_cached(dir, &files);
 	uint64_t most = sum.bytes > bounds->limit ? bounds->target : sum.bytes,
 		 shortage = cache_dir_shortage(dir, bounds->spare),
 		 affordable = sum.bytes > shortage ? sum.bytes - shortage : 0;
 	most = most < affordable ? most : affordable;
-	if (sum.bytes > most && files.n)
-		qsort(files.v, files.n, sizeof(*files.v), by_use);
-	for (size_t i = 0; i < files.n && sum.bytes > most; i++) {
-		if (strcmp(files.v[i].name, keep) == 0 || !delete (dir, &files.v[i], log))
+	if (sum.bytes > most && files.n) {
+		qsort(files.v, files.n, sizeof(*files.v), by_owner);
+		list_shares(&files, &shares);
+	}
+	while (shares.n && sum.bytes > most) {
+		struct owner_share *share = largest_share(&shares);
+		if (share->next == share->end)
+			break; /* what is left of it is @keep: no other owner's files go instead */
+		const struct cached *c = &files.v[share->next++];
+		if (strcmp(c->name, keep) == 0)
 			continue;
-		sum.bytes -= files.v[i].size;
-		sum.files -= is_converted(files.v[i].name);
+		share->bytes -= c->size;
+		if (!delete (dir, c, log))
+			continue;
+		sum.bytes -= c->size;
+		sum.files -= is_converted(c->name);
 		sum.evicted++;
 	}
 	vec_free(&files);
+	vec_free(&shares);
 	return sum;
 }

@@ -49,9 +49,11 @@ uint64_t cache_file_bytes(const struct stat *st);
 uint64_t cache_dir_shortage(int dir, uint64_t spare);
 
 /*
- * Above the limit, or when too little is free on the file system, deletes least recently used files, but not
- * @keep. All files of the cache count; only converted files and failures are deleted. Returns the sum of the
- * files that are left.
+ * Above the limit, or when too little is free on the file system, deletes files, but not @keep: of the owner
+ * of object files whose entries take most, the least recently used one, again and again. So an owner whose
+ * entries take less than an equal share loses none to others. If all that is left of the largest share is
+ * @keep, the cache exceeds its limit until the next call. All files of the cache count; only converted files
+ * and failures are deleted. Returns the sum of the files that are left.
  */
 struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep,
 				 const struct log *log);

@@ -42,7 +42,7 @@ static uint64_t content_fingerprint(const struct cache_input *input, uint64_t pl
 
 void cache_key_make(const struct cache_input *input, struct cache_key *ret)
 {
-	snprintf(ret->text, sizeof(ret->text), "%s-%016llx%016llx", input->id,
+	snprintf(ret->text, sizeof(ret->text), "%s-%08x%016llx%016llx", input->id, input->file.uid,
 		 (unsigned long long)file_fingerprint(input),
 		 (unsigned long long)content_fingerprint(input, input->places));
 	snprintf(ret->alone, sizeof(ret->alone), "%016llx",

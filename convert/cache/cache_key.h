@@ -9,8 +9,10 @@
 #include "convert/cache/image_id.h"
 
 enum {
-	FINGERPRINT_DIGITS = 32,
-	CONTENT_DIGITS = 16, /* the last of them, which identify the content and the options */
+	OWNER_DIGITS = 8,    /* the user id of the object file's owner, hexadecimal */
+	FILE_DIGITS = 16,    /* the hash of what identifies the object file */
+	CONTENT_DIGITS = 16, /* the hash of what identifies the content and the options */
+	FINGERPRINT_DIGITS = OWNER_DIGITS + FILE_DIGITS + CONTENT_DIGITS,
 	CACHE_KEY_SIZE = ID_TEXT_SIZE + 1 + FINGERPRINT_DIGITS, /* id, dash, fingerprint, and the id's NUL */
 	CACHE_LAYOUT_REVISION = 6, /* of what handle.h describes, and of the notes */
 };

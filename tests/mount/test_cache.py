@@ -60,7 +60,7 @@ class CacheTest(MountTest):
         self.mount()
         self.answer()
         (path,) = self.cached()
-        self.assertRegex(os.path.basename(path), "^%s-[0-9a-f]{32}\\.gsym$" % self.id)
+        self.assertRegex(os.path.basename(path), "^%s-[0-9a-f]{40}\\.gsym$" % self.id)
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
         # GSYM readers take no notice of what we put behind.
         run(mount_harness.GSYM, "lookup", path, self.address)

@@ -1,0 +1,160 @@
+/* Which files are evicted from the cache: no owner's files take the place of another's. */
+#include "convert/cache/cache_dir.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BLOCK = 64 * 1024, NAME_SIZE = CACHE_KEY_SIZE + 8 };
+
+struct place {
+	char path[64];
+	int dir;
+	struct log log;
+};
+
+static int setup(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+	strcpy(p->path, "/tmp/check-cache-dir-XXXXXX");
+	assert_non_null(mkdtemp(p->path));
+	p->dir = open(p->path, O_RDONLY | O_DIRECTORY);
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *p = *state;
+	char command[128];
+	close(p->dir);
+	snprintf(command, sizeof(command), "rm -r '%s'", p->path);
+	assert_int_equal(system(command), 0);
+	free(p);
+	return 0;
+}
+
+/* The name of entry @i of @owner. */
+static const char *name_of(uint32_t owner, unsigned i)
+{
+	static char name[NAME_SIZE];
+	snprintf(name, sizeof(name), "%02x-%08x%032x" CACHE_GSYM_SUFFIX, i, owner, i);
+	return name;
+}
+
+/* A file of @blocks blocks, last used at @used. */
+static void add_named(const struct place *p, const char *name, unsigned blocks, int64_t used)
+{
+	static const char block[BLOCK];
+	int fd = openat(p->dir, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	assert_true(fd >= 0);
+	for (unsigned i = 0; i < blocks; i++)
+		assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
+	assert_int_equal(fsync(fd), 0); /* blocks are counted once they are allocated */
+	assert_int_equal(futimens(fd, (const struct timespec[]){{.tv_sec = used}, {.tv_sec = used}}), 0);
+	close(fd);
+}
+
+static void add(const struct place *p, uint32_t owner, unsigned i, unsigned blocks, int64_t used)
+{
+	add_named(p, name_of(owner, i), blocks, used);
+}
+
+static bool has(const struct place *p, uint32_t owner, unsigned i)
+{
+	return faccessat(p->dir, name_of(owner, i), F_OK, 0) == 0;
+}
+
+/* Evicts above @limit blocks down to as many. */
+static struct cache_sum evict(const struct place *p, unsigned limit, const char *keep)
+{
+	const struct cache_bounds bounds = {.limit = (uint64_t)limit * BLOCK,
+					    .target = (uint64_t)limit * BLOCK};
+	return cache_dir_evict(p->dir, &bounds, keep, &p->log);
+}
+
+static void owners_keep_their_share(void **state)
+{
+	const struct place *p = *state;
+	for (unsigned i = 0; i < 3; i++)
+		add(p, 0, i, 1, 100 + i); /* used long ago */
+	for (unsigned i = 0; i < 6; i++)
+		add(p, 1000, i, 4, 1000 + i);
+	struct cache_sum sum = evict(p, 12, name_of(1000, 5));
+	assert_int_equal(sum.bytes, 11 * BLOCK);
+	assert_int_equal(sum.files, 5);
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(has(p, 0, i));
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(has(p, 1000, i), i >= 4);
+}
+
+/* What the largest share cannot give is not taken from others. */
+static void one_large_file_evicts_no_others(void **state)
+{
+	const struct place *p = *state;
+	for (unsigned i = 0; i < 3; i++)
+		add(p, 0, i, 1, 100 + i);
+	add(p, 1000, 0, 2, 500);
+	add(p, 1000, 1, 9, 1000);
+	assert_int_equal(evict(p, 8, name_of(1000, 1)).bytes, 12 * BLOCK);
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(has(p, 0, i));
+	assert_false(has(p, 1000, 0));
+	assert_true(has(p, 1000, 1));
+	assert_int_equal(evict(p, 8, "").bytes, 3 * BLOCK); /* it is not kept for long */
+	assert_false(has(p, 1000, 1));
+}
+
+/* Shares of equal owners shrink in turn, each by last use. */
+static void equal_owners_shrink_alike(void **state)
+{
+	const struct place *p = *state;
+	for (unsigned i = 0; i < 4; i++)
+		for (uint32_t owner = 1; owner <= 3; owner++)
+			add(p, owner, i, 1, 100 * owner + i);
+	assert_int_equal(evict(p, 6, "").bytes, 6 * BLOCK);
+	for (unsigned i = 0; i < 4; i++)
+		for (uint32_t owner = 1; owner <= 3; owner++)
+			assert_int_equal(has(p, owner, i), i >= 2);
+}
+
+/* Failures belong to owners, too; entries of earlier versions go, and foreign files stay. */
+static void only_own_files_go(void **state)
+{
+	const struct place *p = *state;
+	char failed[NAME_SIZE], earlier[NAME_SIZE];
+	snprintf(failed, sizeof(failed), "01-%08x%032x" CACHE_FAILED_SUFFIX, 1000, 1);
+	snprintf(earlier, sizeof(earlier), "01-%032x" CACHE_GSYM_SUFFIX, 1);
+	add_named(p, failed, 4, 100);
+	add_named(p, earlier, 3, 100);
+	add_named(p, "notes-01.gsym", 9, 1);
+	add(p, 0, 1, 2, 200);
+	assert_int_equal(evict(p, 6, "").bytes,
+			 6 * BLOCK); /* root's share, with the earlier entry, is larger */
+	assert_int_equal(faccessat(p->dir, earlier, F_OK, 0), -1);
+	assert_int_equal(faccessat(p->dir, failed, F_OK, 0), 0);
+	assert_int_equal(evict(p, 3, "").bytes, 2 * BLOCK);
+	assert_int_equal(faccessat(p->dir, failed, F_OK, 0), -1);
+	assert_int_equal(faccessat(p->dir, "notes-01.gsym", F_OK, 0), 0);
+	assert_true(has(p, 0, 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(owners_keep_their_share, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_large_file_evicts_no_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(equal_owners_shrink_alike, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_own_files_go, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
