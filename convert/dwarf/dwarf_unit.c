@@ -231,6 +231,8 @@ void die_read(struct cursor *c, const struct unit *unit, const struct abbrev *ab
 {
 	ret->abbrev = abbrev;
 	ret->present = 0;
+	if (!abbrev->n_ops)
+		return; /* there may be no array */
 	const struct attr_op *op = &unit->abbrevs.ops.v[abbrev->first_op];
 	for (const struct attr_op *end = op + abbrev->n_ops; op < end; op++) {
 		if (!op->form) {

@@ -133,6 +133,8 @@ static const uint8_t *skip_plain(const uint8_t *at, const uint8_t *end, enum esc
 
 void escape_bytes(struct text_buf *out, const char *bytes, size_t size, enum escape_style style)
 {
+	if (!size)
+		return; /* @bytes may be NULL */
 	const uint8_t *at = (const uint8_t *)bytes, *end = at + size;
 	while (at < end) {
 		const uint8_t *run = at;
@@ -145,9 +147,9 @@ void escape_bytes(struct text_buf *out, const char *bytes, size_t size, enum esc
 
 void escape_tail(struct text_buf *out, size_t from, enum escape_style style)
 {
-	if (out->failed)
+	invariant(out->failed || from <= out->n);
+	if (out->failed || from == out->n)
 		return;
-	invariant(from <= out->n);
 	const uint8_t *bytes = (const uint8_t *)out->v;
 	size_t at = (size_t)(skip_plain(bytes + from, bytes + out->n, style) - bytes);
 	if (at == out->n)

@@ -713,6 +713,15 @@ def unknown_information(b):
     b.expect("verify", str(b.run(b.gsym, "verify", "out.gsym")[2]), "0")
 
 
+@case
+def unit_without_attributes(b):
+    """The only abbreviation has none: there is no array of attributes."""
+    info = b"\x0b\0\0\0\4\0\0\0\0\0\x08\1" + b"\1\0\0"
+    b.build(symbols=[Symbol("f", 0x1000, 0x10)], more=[Section(".debug_info", info), Section(".debug_abbrev", b"\1\x11\1\0\0\0")])
+    b.convert()
+    b.expect("dump", b.dump(), '[0x1000 - 0x1010) "f"')
+
+
 def main():
     gsym = peers.gsym_program(sys.argv[1])
     wanted = sys.argv[2:]
