@@ -4,6 +4,7 @@
 #include "convert/object/gsym_source.h"
 
 #include "convert/object/source_format.h"
+#include "gsym/read/reader.h"
 #include "gsym/write/copier.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
@@ -96,12 +97,16 @@ int gsym_source_embedded(struct object_file *object, struct oddities *odd)
 
 /* ---- Copying ---- */
 
-/* Copies one function. A record that is damaged, or that the writer rejects, is counted and skipped. */
+/*
+ * Copies one function. A record that is damaged, passes the end of the address space, or is rejected by the
+ * writer, is counted and skipped.
+ */
 static int copy_one(struct gsym_copy_job *job, struct copier *copier, uint32_t index, struct gsym_diag *diag)
 {
 	struct gsym_func func = {0};
-	int err = copy_function(copier, index, &func, diag);
-	if (err == -EBADMSG || err == -EINVAL) {
+	bool wraps = reader_func_size(job->from, index) > UINT64_MAX - gsym_reader_address(job->from, index);
+	int err = wraps ? -EBADMSG : copy_function(copier, index, &func, diag);
+	if (err == -EBADMSG || err == -EINVAL || err == -EDQUOT) {
 		oddity_count(job->odd, ODD_GSYM_RECORD, NULL, gsym_reader_address(job->from, index));
 		return 0;
 	}
@@ -113,7 +118,8 @@ static int copy_all(struct gsym_copy_job *job, struct copier *copier, struct gsy
 {
 	uint32_t n = gsym_reader_info(job->from)->num_addresses;
 	int err = copy_tables(copier, diag);
-	if (err == -EBADMSG) /* functions that refer to a damaged table are skipped and counted */
+	if (err == -EBADMSG ||
+	    err == -EDQUOT) /* functions that refer to what is missing are skipped and counted */
 		err = 0;
 	for (uint32_t i = 0; i < n && !err; i++) {
 		err = copy_one(job, copier, i, diag);

@@ -65,9 +65,10 @@ static int add_string(struct copier *c, uint64_t from, uint64_t *ret, struct gsy
 	const char *text = gsym_reader_string(c->from, from);
 	if (!text)
 		return diag_set(diag, -EBADMSG, "string 0x%" PRIx64 " is past the string table", from);
-	size_t size = strlen(text);
-	if (size >= limit - c->string_bytes)
-		return diag_set(diag, -EOVERFLOW,
+	uint64_t left = limit - c->string_bytes;
+	size_t size = strnlen(text, left);
+	if (size == left)
+		return diag_set(diag, -EDQUOT,
 				"string table: its strings overlap and would take more than 0x%" PRIx64
 				" bytes",
 				limit);

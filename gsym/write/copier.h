@@ -54,7 +54,8 @@ int copy_tables(struct copier *c, struct gsym_diag *diag);
 /*
  * Copies function @index; functions come in the order of the file. @ret is the function as it is in the old
  * file, valid until the next call. -EBADMSG for a damaged record, or when records that share
- * their bytes exceed the limit on decoding; else an error of the writer.
+ * their bytes exceed the limit on decoding; -EDQUOT when strings overlap and exceed theirs; else an error of
+ * the writer.
  */
 int copy_function(struct copier *c, uint32_t index, struct gsym_func *ret, struct gsym_diag *diag);
 

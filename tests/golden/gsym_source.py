@@ -178,6 +178,21 @@ def sections(gsym, place):
         embedded(gsym, place, f"{segment} in Mach-O", m.file(), good)
 
 
+def past_the_end(gsym, place, inputs):
+    """A function that passes the end of the address space is left out: what remains has no fault."""
+    data = bytearray(pathlib.Path(inputs, "plain.gsym").read_bytes())
+    count, = struct.unpack_from("<I", data, 16)
+    last = int.from_bytes(data[48 + data[6] * (count - 1):48 + data[6] * count], "little")
+    struct.pack_into("<Q", data, 8, 2**64 - last - 2)
+    pathlib.Path(f"{place}/past").write_bytes(data)
+    status, told = convert(gsym, f"{place}/past", f"{place}/out")
+    if status or "function skipped: damaged record of GSYM: 1" not in told:
+        failures.append(f"a function past the end: exit {status}, {told}")
+    status, found, told = run(gsym, "verify", f"{place}/out")
+    if status or f"{count - 1} functions, 0 faults" not in found:
+        failures.append(f"a function past the end: verify says {found}{told}")
+
+
 def theirs(gsym, place):
     """What llvm-gsymutil makes, and its GSYM for the program it was made of."""
     gsymutil = peers.find("llvm-gsymutil")
@@ -214,6 +229,7 @@ def main():
         damaged_file(gsym, place, inputs)
         shared_records(gsym, place)
         sections(gsym, place)
+        past_the_end(gsym, place, inputs)
         theirs(gsym, place)
     for failure in failures:
         print("FAIL", failure)

@@ -254,7 +254,7 @@ static void overlap_has_a_limit(void **state)
 	assert_int_equal(gsym_writer_add(s.writer, &func, NULL), 0);
 	c.from = sample_open(&s, &c.from_data);
 	start(&c, sample_kinds[1]);
-	assert_int_equal(copy_function(&c.copier, 0, &func, &diag), -EOVERFLOW);
+	assert_int_equal(copy_function(&c.copier, 0, &func, &diag), -EDQUOT);
 	assert_words(&diag, "function at 0x1000|string table|overlap");
 	free(name);
 	end(&c);
