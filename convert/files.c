@@ -146,6 +146,8 @@ int conversion_load_symbols(struct conversion *c)
 	int err = object_load_symbols(c->object, sources, n);
 	if (c->object->symbols_damaged)
 		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
+	if (c->object->names_exceeded)
+		oddity_count(&c->odd, ODD_NAMES, ".symtab", 0);
 	if (!err && !c->options->match_llvm)
 		err = object_load_plt(c->object, c->symtab);
 	return err ? err : symtab_prepare(c->object, c->options->match_llvm, &c->symbols);

@@ -15,6 +15,7 @@ enum {
 	ZSTD_BEST_RATIO = 128 * 1024, /* a block of 128 KiB for its header alone (RFC 8878, 3.1.1.2) */
 	MODEST_SIZE = 256 << 20,      /* below this any possible ratio is accepted */
 	MODEST_RATIO = 64,
+	REAL_RATIO = 16, /* debug data shrinks to a tenth at best */
 };
 
 static int inflate_zlib(struct span in, uint8_t *out, size_t size)
@@ -80,4 +81,10 @@ int section_load(struct object_section *s)
 	case COMPRESSION_UNKNOWN: break;
 	}
 	return -EBADMSG;
+}
+
+uint64_t section_input(const struct object_section *s)
+{
+	uint64_t most = s->raw.size * REAL_RATIO;
+	return s->compression == COMPRESSION_NONE || s->data.size < most ? s->data.size : most;
 }

@@ -97,6 +97,8 @@ struct object_file {
 	VEC(struct symbol) symbols; /* of code, in table order */
 	VEC(struct outside_label) outside;
 	bool symbols_damaged;
+	uint64_t name_bytes;      /* read for symbols */
+	bool names_exceeded;      /* names of symbols were left out: see budget.h */
 	struct arena names;       /* section and symbol names that are not in the file as text */
 	struct gsym_reader *gsym; /* the GSYM that this is, or has in a section; or NULL */
 
@@ -157,6 +159,12 @@ void object_release(const struct object_file *object, struct span data, uint64_t
  * -EBADMSG when the compressed bytes are damaged, -EFBIG when the claimed size is implausible.
  */
 int section_load(struct object_section *section);
+
+/*
+ * Bytes of input that a loaded section stands for in budgets: decompressed ones, up to the ratio of real
+ * data.
+ */
+uint64_t section_input(const struct object_section *section);
 
 /*
  * Applies the relocations of a loaded section of a relocatable file to a private copy, which section->data

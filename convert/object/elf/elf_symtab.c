@@ -4,6 +4,7 @@
 #include "convert/object/elf/elf.h"
 #include "convert/object/elf/elf_symbol.h"
 #include "convert/object/elf/opd.h"
+#include "convert/record/budget.h"
 
 #include <string.h>
 
@@ -81,6 +82,19 @@ static bool is_offset(const struct object_file *source, const GElf_Sym *sym)
 	       !source->sections.v[index - 1].allocated;
 }
 
+/* The string table of a symbol table: empty when there is none, and cut at its last NUL. */
+static struct span string_table(struct object_file *source, size_t index)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = elf_getscn(source->elf, index);
+	Elf_Data *data =
+		scn && gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_STRTAB ? elf_getdata(scn, NULL) : NULL;
+	const uint8_t *last =
+		data && data->d_buf && data->d_size ? memrchr(data->d_buf, 0, data->d_size) : NULL;
+	return last ? (struct span){data->d_buf, (size_t)(last - (const uint8_t *)data->d_buf) + 1}
+		    : (struct span){0};
+}
+
 /* Adds the symbols of one table of @source to @object. */
 static int load_table(struct object_file *object, struct object_file *source, Elf_Scn *scn,
 		      const GElf_Shdr *shdr)
@@ -92,6 +106,8 @@ static int load_table(struct object_file *object, struct object_file *source, El
 		return 0;
 	}
 	size_t n = data->d_size / gelf_fsize(source->elf, ELF_T_SYM, 1, EV_CURRENT);
+	struct span strings = string_table(source, shdr->sh_link);
+	struct name_budget names = name_budget_of(data->d_size + strings.size);
 	for (size_t i = 1; i < n; i++) {
 		GElf_Sym sym;
 		uint64_t section;
@@ -102,10 +118,14 @@ static int load_table(struct object_file *object, struct object_file *source, El
 			continue; /* most of the table: avoid reading their names */
 		if (is_offset(source, &sym))
 			continue;
-		if (add_symbol(object, source, &sym, section,
-			       elf_strptr(source->elf, shdr->sh_link, sym.st_name)))
+		if (sym.st_name >= strings.size ||
+		    name_budget_take(&names, strings.data + sym.st_name, strings.size - sym.st_name) < 0)
+			continue;
+		if (add_symbol(object, source, &sym, section, (const char *)strings.data + sym.st_name))
 			return -ENOMEM;
 	}
+	object->names_exceeded |= names.exceeded;
+	object->name_bytes += (data->d_size + strings.size) * BUDGET_NAMES - names.left;
 	return 0;
 }
 

@@ -21,7 +21,6 @@ enum {
 	SECTION_32_SIZE = 68,
 	SECTION_64_SIZE = 80,
 	UUID_SIZE = 16,
-	LONG_NAMES_READ = 16, /* long names may take this many times the string table */
 };
 
 enum {
@@ -227,7 +226,9 @@ static int read_command(struct object_file *object, uint32_t command, struct cur
 	case LC_SYMTAB:
 		m->symbols = take_part(c);
 		m->strings = take_part(c);
-		m->long_names = m->strings.size * LONG_NAMES_READ;
+		m->names = name_budget_of(m->strings.size +
+					  m->symbols.size *
+						  (object->addr_size == 8 ? NLIST_64_SIZE : NLIST_32_SIZE));
 		break;
 	case LC_DYSYMTAB:
 		cursor_skip(c, 48);

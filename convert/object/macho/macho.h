@@ -6,6 +6,7 @@
 #define CONVERT_OBJECT_MACHO_MACHO_H
 
 #include "convert/object/object_file.h"
+#include "convert/record/budget.h"
 #include "gsym/base/cursor.h"
 
 enum {
@@ -32,7 +33,7 @@ struct macho {
 	struct macho_part symbols, strings; /* symbols.size counts entries */
 	struct macho_part indirect;         /* size counts entries */
 	struct macho_part starts, exports;
-	uint64_t long_names; /* budget for bytes of long names, which many symbols may share */
+	struct name_budget names; /* of @strings, which many symbols may share */
 	VEC(struct macho_stubs) stubs;
 };
 
@@ -62,7 +63,7 @@ struct macho_symbol {
 /* Entry @i; false beyond the end of the table. */
 bool macho_read_symbol(const struct object_file *object, uint64_t i, struct macho_symbol *ret);
 
-/* Its name in the string table, "" when it has none or the budget of long names is used up; and the C name,
+/* Its name in the string table, "" when it has none or the budget of names is used up; and the C name,
  * without the leading underscore. */
 const char *macho_symbol_text(const struct object_file *object, const struct macho_symbol *symbol);
 const char *macho_symbol_name(const struct object_file *object, const struct macho_symbol *symbol);

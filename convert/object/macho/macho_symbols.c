@@ -16,7 +16,6 @@ enum {
 	N_EXT = 0x01,
 	INDIRECT_SYMBOL_LOCAL = (int)0x80000000,
 	INDIRECT_SYMBOL_ABS = 0x40000000,
-	SHORT_NAME = 1024,   /* bytes; names up to this length need no budget */
 	EXPORTS_GROWTH = 32, /* limit of the expanded names relative to the size of the trie, where names
 				share prefixes */
 };
@@ -56,11 +55,7 @@ const char *macho_symbol_text(const struct object_file *object, const struct mac
 	if (symbol->name >= strings.size)
 		return "";
 	const uint8_t *text = strings.data + symbol->name;
-	uint64_t left = strings.size - symbol->name, most = SHORT_NAME + m->long_names;
-	const uint8_t *end = memchr(text, 0, left < most ? left : most);
-	size_t size = end ? (size_t)(end - text) : 0;
-	m->long_names -= size > SHORT_NAME ? size - SHORT_NAME : 0;
-	return end ? (const char *)text : "";
+	return name_budget_take(&m->names, text, strings.size - symbol->name) < 0 ? "" : (const char *)text;
 }
 
 const char *macho_symbol_name(const struct object_file *object, const struct macho_symbol *symbol)
