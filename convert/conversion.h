@@ -48,6 +48,9 @@ struct conversion {
 	struct oddities odd;
 };
 
+/* Bytes of all files read so far, which limit the output. */
+uint64_t conversion_input(const struct conversion *c);
+
 /* Reports progress to the caller, who may cancel the conversion. On the calling thread only. */
 void conversion_report(struct conversion *c, const struct convert_progress *progress);
 

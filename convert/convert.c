@@ -13,7 +13,9 @@
 #include "convert/object/section_layout.h"
 #include "convert/units.h"
 #include "gsym/base/parallel.h"
+#include "convert/record/budget.h"
 #include "gsym/base/diag.h"
+#include "gsym/write/writer.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -55,6 +57,7 @@ static int write_gsym(struct conversion *c, const struct gsym_writer_options *op
 	int err = gsym_writer_new(options, &writer, diag);
 	if (err)
 		return err;
+	writer_limit(writer, (conversion_input(c) + BUDGET_ALWAYS) * BUDGET_OUTPUT);
 	err = fill(c, writer, summary, diag);
 	if (!err)
 		err = finish_writer(writer, out, diag);
@@ -286,6 +289,10 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	if (!err)
 		err = symtab_add_records(&c->symbols, &c->pool, &c->records);
 	summary->functions_symbols = c->symbols.n;
+	summary->work +=
+		c->symbols.n + c->object->name_bytes / NAME_STEP + c->dwarf.scanned + c->alternate.scanned;
+	if (c->pool.exceeded)
+		oddity_count(&c->odd, ODD_NAMES, ".debug_str", 0);
 	if (err)
 		return diag_set(diag, err, "%s: %s", c->object->path,
 				err == -ECANCELED ? "conversion stopped" : strerror(-err));

@@ -110,6 +110,13 @@ static uint32_t string_number(const struct numbers *n, uint64_t string)
 	return string == NO_STRING ? NO_STRING : n->strings[string];
 }
 
+/* The same for the name of a function: one that exceeds the pool's limit is none. */
+static uint32_t name_number(const struct numbers *n, uint64_t string)
+{
+	uint32_t number = string_number(n, string);
+	return number ? number : NO_STRING;
+}
+
 /* File 0 is "no file" in both. */
 static uint32_t file_number(const struct numbers *n, uint32_t file)
 {
@@ -119,8 +126,8 @@ static uint32_t file_number(const struct numbers *n, uint32_t file)
 
 static void renumber(struct func_record *r, const struct numbers *n)
 {
-	r->name = string_number(n, r->name);
-	r->bare = string_number(n, r->bare);
+	r->name = name_number(n, r->name);
+	r->bare = name_number(n, r->bare);
 	for (uint32_t i = 0; i < r->n_rows; i++)
 		r->rows[i].file = file_number(n, r->rows[i].file);
 	for (uint32_t i = 0; i < r->n_inlines; i++) {
@@ -186,6 +193,7 @@ static int merge_results(struct conversion *c, const struct unit_result *results
 
 int conversion_merge_units(struct conversion *c, struct convert_summary *summary)
 {
+	c->pool.text_left = (conversion_input(c) + BUDGET_ALWAYS) * BUDGET_NAMES;
 	c->released = 0; /* short names are in .debug_info itself, so merging faults pages in again */
 	int err = merge_results(c, c->results, c->dwarf.n_units, summary);
 	for (size_t i = 0; i < c->map.objects.n && !err; i++) {
@@ -198,6 +206,7 @@ int conversion_merge_units(struct conversion *c, struct convert_summary *summary
 	for (unsigned t = 0; t < c->n_builders; t++) {
 		oddities_merge(&c->odd, builder_oddities(c->builders[t]));
 		summary->has_ada |= builder_has_ada(c->builders[t]);
+		summary->work += builder_work(c->builders[t]);
 	}
 	for (size_t i = 0; i < c->records.n; i++)
 		summary->functions_dwarf += c->records.v[i].kind == RECORD_DWARF;

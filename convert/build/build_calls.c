@@ -28,7 +28,8 @@ int builder_callsites(struct unit_builder *b, uint32_t index, uint64_t lo, uint6
 {
 	const struct subprogram *subprogram = &b->subprograms.v[index];
 	b->callsites.n = b->patterns.n = 0;
-	for (uint32_t i = subprogram->first_call; i < subprogram->end_call; i++) {
+	for (uint32_t i = subprogram->first_call;
+	     i < subprogram->end_call && budget_work(&b->unit.budget, ACCOUNT_CALLS, 1); i++) {
 		const struct call_entry *call = &b->calls.v[i];
 		if (call->subprogram != index || !returns_into(call, lo, hi))
 			continue;

@@ -20,7 +20,8 @@ static const struct line_seq *find_by_declaration(struct unit_builder *b, const 
 {
 	const struct line_seq *best = NULL;
 	uint64_t best_distance = UINT64_MAX;
-	for (size_t i = 0; i < b->lines.seqs.n && i < SEQUENCES_MAX; i++) {
+	for (size_t i = 0;
+	     i < b->lines.seqs.n && i < SEQUENCES_MAX && budget_work(&b->unit.budget, ACCOUNT_ROWS, 1); i++) {
 		const struct line_seq *seq = &b->lines.seqs.v[i];
 		uint64_t distance = is_placed(b, seq, f->size)
 					    ? builder_declaration_distance(b, seq, f->die_off)

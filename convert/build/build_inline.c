@@ -4,7 +4,9 @@
  * Inlined calls are a preorder list with depths. A function with several ranges becomes one record for each,
  * which takes the part of the tree in its range. In one pass, with a stack of the kept ranges by depth, the
  * ranges of each call are clipped to those of its parent; a call without any left is dropped with its
- * children. Time is linear in calls and ranges, but for a binary search in the parent's ranges.
+ * children. Of a call's ranges only those in the span of its parent's are visited, so that time is linear in
+ * calls and in the ranges kept, but for binary searches. Functions whose ranges overlap, or calls that share
+ * a long list, could keep the same ranges many times: the unit's budget bounds that.
  */
 #include "convert/build/unit_builder.h"
 
@@ -26,14 +28,13 @@ static size_t first_behind(const struct range *v, size_t n, uint64_t addr)
  * Keeps the parts of @r in the parent's ranges. Compilers join adjacent ranges, so that one may span two
  * ranges of a function (basic block sections); llvm-gsymutil drops such a call with its children.
  */
-static int keep_range(struct unit_builder *b, struct range r, const struct inline_level *parent, bool *found)
+static int keep_range(struct unit_builder *b, struct range r, const struct inline_level *parent)
 {
 	size_t n = parent->end - parent->first;
 	for (size_t i = first_behind(b->kept.v + parent->first, n, r.lo); i < n; i++) {
 		struct range host = b->kept.v[parent->first + i];
-		if (host.lo >= r.hi)
+		if (host.lo >= r.hi || !budget_work(&b->unit.budget, ACCOUNT_CALLS, RANGE_STEPS))
 			break;
-		*found = true;
 		if (b->context->match_llvm && (r.lo < host.lo || r.hi > host.hi))
 			continue;
 		struct range part = {r.lo > host.lo ? r.lo : host.lo, r.hi < host.hi ? r.hi : host.hi};
@@ -49,23 +50,30 @@ static bool overlaps_subprogram(const struct unit_builder *b, struct range r)
 	return i < b->subprogram_ranges.n && b->subprogram_ranges.v[i].lo < r.hi;
 }
 
+/* Counts a call with a range outside of its function. */
+static void check_call(struct unit_builder *b, struct inlined_call *call)
+{
+	bool outside = false;
+	if (call->checked || !budget_work(&b->unit.budget, ACCOUNT_CALLS, call->n_ranges))
+		return;
+	for (uint32_t i = 0; i < call->n_ranges; i++)
+		outside |= !overlaps_subprogram(b, b->ranges.v[call->first_range + i]);
+	if (outside)
+		oddity_count(&b->odd, ODD_INLINE_RANGE, ".debug_info", call->die_off);
+	call->checked = true;
+}
+
 /* Appends the ranges of @call, clipped to its parent's, to b->kept. Returns their number, or -ENOMEM. */
 static int keep_ranges(struct unit_builder *b, const struct inlined_call *call,
 		       const struct inline_level *parent)
 {
-	size_t before = b->kept.n;
-	bool outside = false;
-	for (uint32_t i = 0; i < call->n_ranges; i++) {
-		struct range r = b->ranges.v[call->first_range + i];
-		bool found = false;
-		if (keep_range(b, r, parent, &found))
+	size_t before = b->kept.n, n = call->n_ranges;
+	const struct range *ranges = b->ranges.v + call->first_range;
+	uint64_t hi = b->kept.v[parent->end - 1].hi;
+	for (size_t i = first_behind(ranges, n, b->kept.v[parent->first].lo);
+	     i < n && ranges[i].lo < hi && budget_work(&b->unit.budget, ACCOUNT_CALLS, 1); i++)
+		if (keep_range(b, ranges[i], parent))
 			return -ENOMEM;
-		outside |=
-			!found && !overlaps_subprogram(
-					  b, r); /* otherwise it belongs to another range of the function */
-	}
-	if (outside)
-		oddity_count(&b->odd, ODD_INLINE_RANGE, ".debug_info", call->die_off);
 	return (int)(b->kept.n - before);
 }
 
@@ -116,14 +124,15 @@ int builder_inlines(struct unit_builder *b, uint32_t index, uint64_t lo, uint64_
 	if (vec_push(&b->kept, (struct range){lo, hi}))
 		return -ENOMEM;
 	levels[0] = (struct inline_level){0, 1};
-	for (uint32_t i = subprogram->first_inlined; i < subprogram->end_inlined && b->inlined_budget;
-	     i++, b->inlined_budget--) {
-		const struct inlined_call *call = &b->inlined_calls.v[i];
+	for (uint32_t i = subprogram->first_inlined;
+	     i < subprogram->end_inlined && budget_work(&b->unit.budget, ACCOUNT_CALLS, 1); i++) {
+		struct inlined_call *call = &b->inlined_calls.v[i];
 		if (call->subprogram != index || call->depth > dropped)
 			continue;
 		invariant(call->depth && call->depth <= DIE_DEPTH_MAX);
 		const struct inline_level *parent = &levels[call->depth - 1];
 		b->kept.n = parent->end;
+		check_call(b, call);
 		int n = keep_ranges(b, call, parent);
 		int err = n > 0 ? add_inlined(b, call, lo, (uint32_t)n) : n ? n : -ENOENT;
 		if (err && err != -ENOENT)

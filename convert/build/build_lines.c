@@ -107,7 +107,8 @@ static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_
 					 : seq->first;
 	if (rows[first].addr < lo)
 		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
-	for (; first < seq->end && rows[first].addr < hi && b->row_budget; first++, b->row_budget--) {
+	for (; first < seq->end && rows[first].addr < hi && budget_work(&b->unit.budget, ACCOUNT_ROWS, 1);
+	     first++) {
 		uint32_t file, off = rows[first].addr > lo ? (uint32_t)(rows[first].addr - lo) : 0;
 		int err = row_file(b, rows[first].file, &file);
 		if (err == -ENOENT) {
@@ -162,6 +163,7 @@ static const struct line_seq *choose_sequence(struct unit_builder *b, size_t upt
 	uint64_t best_distance = UINT64_MAX;
 	bool several = false;
 	for (size_t i = upto, left = CANDIDATES_MAX; i-- > 0 && seqs[i].reach > lo && left; left--) {
+		(void)budget_work(&b->unit.budget, ACCOUNT_ROWS, 1);
 		if (seqs[i].hi <= lo)
 			continue;
 		if (!best && (!i || seqs[i - 1].reach <= lo))
@@ -251,6 +253,8 @@ int builder_rows(struct unit_builder *b, struct range extent, uint64_t entry,
 	bool gap_allowed = seq || !b->context->match_llvm;
 	for (; gap_allowed && next < b->lines.seqs.n && b->lines.seqs.v[next].lo < extent.hi; next++) {
 		seq = &b->lines.seqs.v[next];
+		if (!budget_work(&b->unit.budget, ACCOUNT_ROWS, 1))
+			break;
 		if (seq->lo < at)
 			continue;
 		int err = take_rows(b, seq, extent.lo, extent.hi);

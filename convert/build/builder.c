@@ -2,9 +2,9 @@
  * builder.c - the records of one unit: names, files, and the order of the steps.
  *
  * Names are cached by the offset of their entry in an open-addressing table (probe.h), which a new generation
- * number empties between units. Strings and files are numbered within the unit; merging renumbers them. Rows
- * and inlined calls are visited within budgets proportional to their number, so that overlapping functions of
- * a hostile file cannot make the work quadratic.
+ * number empties between units. Strings and files are numbered within the unit; merging renumbers them. All
+ * that entries may share is visited and kept within the unit's budget (budget.h), so that a hostile file
+ * cannot make the work quadratic.
  */
 #include "convert/build/builder.h"
 
@@ -17,8 +17,6 @@
 
 enum {
 	FIRST_NAME_SLOTS = 4096,
-	WORK_PER_ITEM = 64, /* how often a row or a call may be looked at, on average */
-	WORK_ALWAYS = 1 << 20,
 	NAME_MAX_SIZE =
 		32 *
 		1024, /* longer ones are truncated: thousands of names could be suffixes of one long string */
@@ -81,6 +79,16 @@ bool builder_has_ada(const struct unit_builder *b)
 	return b->has_ada;
 }
 
+uint64_t builder_work(const struct unit_builder *b)
+{
+	return b->work;
+}
+
+uint64_t builder_split_input(const struct unit_builder *b)
+{
+	return b->input;
+}
+
 /* ---- Files ---- */
 
 int builder_file(struct unit_builder *b, uint64_t index, uint32_t *ret)
@@ -95,7 +103,7 @@ int builder_file(struct unit_builder *b, uint64_t index, uint32_t *ret)
 	struct span dir, base;
 	int err = line_table_path(&b->lines, &b->unit, index, &b->arena, &dir, &base);
 	if (err)
-		return err;
+		return err == -EDQUOT ? 0 : err; /* no file, rather than no row */
 	struct unit_file file = {pool_string_of((const char *)dir.data, dir.size),
 				 pool_string_of((const char *)base.data, base.size)};
 	if (vec_push(&b->files, file))
@@ -138,13 +146,21 @@ static int grow_slots(struct unit_builder *b)
 	return 0;
 }
 
+/* Whether the result gets copies of strings: the file is closed before it is used; a package stays open. */
+static bool owns_strings(const struct unit_builder *b)
+{
+	return b->context->closes || (b->is_split && b->split->object);
+}
+
 static int add_string(struct unit_builder *b, const char *text, uint32_t *ret)
 {
+	struct budget *budget = &b->unit.budget;
 	*ret = NO_STRING;
-	if (!text)
+	int64_t size = text ? budget_text(budget, ACCOUNT_NAMES, text, NAME_MAX_SIZE) : -1;
+	if (size < 0 || (owns_strings(b) && !budget_memory(budget, ACCOUNT_NAMES, (uint64_t)size)))
 		return 0;
 	*ret = (uint32_t)b->strings.n;
-	return vec_push(&b->strings, pool_string_of(text, strnlen(text, NAME_MAX_SIZE)));
+	return vec_push(&b->strings, pool_string_of(text, (size_t)size));
 }
 
 int builder_name(struct unit_builder *b, uint64_t key, struct name_slot *ret)
@@ -179,8 +195,26 @@ static int keep_copy(struct arena *arena, const void *v, size_t n, size_t elem, 
 	return 0;
 }
 
+/* Takes memory for the scratch of one function; what exceeds the budget is dropped. */
+static void fit_scratch(struct unit_builder *b)
+{
+	struct budget *budget = &b->unit.budget;
+	if (!budget_memory(budget, ACCOUNT_ROWS, b->rows.n * sizeof(*b->rows.v)))
+		b->rows.n = 0;
+	if (!budget_memory(budget, ACCOUNT_CALLS,
+			   b->inlines.n * sizeof(*b->inlines.v) +
+				   b->inline_ranges.n * sizeof(*b->inline_ranges.v)))
+		b->inlines.n = b->inline_ranges.n = 0;
+	if (!budget_memory(budget, ACCOUNT_CALLS,
+			   b->callsites.n * sizeof(*b->callsites.v) + b->patterns.n * sizeof(*b->patterns.v)))
+		b->callsites.n = b->patterns.n = 0;
+}
+
 int builder_keep_record(struct unit_builder *b, struct func_record *r)
 {
+	if (!budget_memory(&b->unit.budget, ACCOUNT_RECORDS, sizeof(*r)))
+		return 0;
+	fit_scratch(b);
 	r->n_rows = (uint32_t)b->rows.n;
 	r->n_inlines = (uint32_t)b->inlines.n;
 	r->n_ranges = (uint32_t)b->inline_ranges.n;
@@ -301,6 +335,8 @@ static int build_orphans(struct unit_builder *b)
 		while (s > done && symbols->v[s - 1].reach > seq->lo)
 			s--;
 		for (s = s > done ? s : done; s < symbols->n && symbols->v[s].addr < seq->hi; s++) {
+			if (!budget_work(&b->unit.budget, ACCOUNT_ROWS, 1))
+				return 0;
 			int err = build_orphan(b, &symbols->v[s], seq);
 			if (err)
 				return err;
@@ -379,8 +415,6 @@ static int build(struct unit_builder *b, size_t index, const char **ret_missing)
 		return 0; /* its line table has the files of declarations only */
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);
-	b->row_budget = (uint64_t)b->lines.rows.n * WORK_PER_ITEM + WORK_ALWAYS;
-	b->inlined_budget = (uint64_t)b->inlined_calls.n * WORK_PER_ITEM + WORK_ALWAYS;
 	if (!err)
 		err = reset_file_map(b);
 	for (uint32_t i = 0; i < b->subprograms.n && !err; i++)
@@ -433,10 +467,14 @@ void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)
 	b->generation++;
 	*ret = (struct unit_result){0};
 	b->is_split = false;
+	b->unit.budget = (struct budget){0};
 	ret->err = build(b, index, &ret->missing);
+	b->work += b->unit.budget.done;
+	b->input += b->is_split ? b->unit.header->input + b->unit.dwarf->unit_share : 0;
+	if (b->unit.budget.exceeded)
+		oddity_count(&b->odd, ODD_UNIT_BUDGET, ".debug_info", b->context->dwarf->units[index].off);
 	if (!ret->err)
 		ret->err = keep_result(b, ret);
-	/* The file is closed before the result is used; a package stays open. */
-	if (!ret->err && (b->context->closes || (b->is_split && b->split->object)))
+	if (!ret->err && owns_strings(b))
 		ret->err = own_strings(b, ret);
 }

@@ -23,4 +23,8 @@ const struct oddities *builder_oddities(const struct unit_builder *builder);
 /* Whether some unit so far was written in Ada. */
 bool builder_has_ada(const struct unit_builder *builder);
 
+/* Steps of work so far (budget.h), and bytes of input in split units. */
+uint64_t builder_work(const struct unit_builder *builder);
+uint64_t builder_split_input(const struct unit_builder *builder);
+
 #endif

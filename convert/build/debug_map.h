@@ -20,6 +20,7 @@ struct mapped_object {
 	size_t first, end;           /* its functions */
 	struct unit_result *results; /* of its units */
 	size_t n_results;
+	uint64_t input;      /* bytes of its debug data */
 	int err;             /* of its conversion: 0 or -ENOMEM */
 	const char *trouble; /* its path if it cannot be used, or NULL */
 };

@@ -119,7 +119,7 @@ static int enter_subprogram(struct die_walk *w, const struct die *die, struct di
 	*ret = (struct die_context){NO_SUBPROGRAM, NO_SUBPROGRAM, 0};
 	struct unit_builder *b = w->b;
 	uint32_t first = (uint32_t)b->ranges.n;
-	int err = die_ranges(w->unit, die, &b->ranges);
+	int err = die_ranges(w->unit, die, ACCOUNT_RECORDS, &b->ranges);
 	if (err)
 		return err;
 	if (b->ranges.n == first)
@@ -151,7 +151,7 @@ static int enter_inlined(struct die_walk *w, const struct die *die, const struct
 	if (outer->subprogram == NO_SUBPROGRAM)
 		return 0;
 	uint32_t first = (uint32_t)b->ranges.n;
-	int err = die_ranges(w->unit, die, &b->ranges);
+	int err = die_ranges(w->unit, die, ACCOUNT_CALLS, &b->ranges);
 	if (err)
 		return err;
 	b->ranges.n = first + ranges_join(b->ranges.v + first, b->ranges.n - first);

@@ -279,6 +279,8 @@ int symtab_add_records(const symbol_vec *symbols, struct pool *pool, record_vec 
 			r.end = r.start; /* GSYM sizes have 32 bits: better unknown than wrong */
 		if (pool_add_string(pool, &name, &r.name))
 			return -ENOMEM;
+		if (!r.name)
+			r.name = NO_STRING; /* it exceeds the pool's limit */
 		records->v[records->n++] = r;
 	}
 	return 0;

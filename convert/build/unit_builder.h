@@ -45,6 +45,7 @@ struct inlined_call {
 	uint32_t subprogram;
 	uint32_t depth; /* 1 = directly in the subprogram */
 	bool has_call_file;
+	bool checked; /* its ranges were compared with the subprogram's */
 };
 
 /* A call instruction of a subprogram (DW_TAG_call_site). */
@@ -73,6 +74,7 @@ struct unit_builder {
 	struct split_file *split; /* the last one opened, which may have the next unit, too; or NULL */
 	bool is_split;            /* unit is of that file */
 	bool has_ada;             /* some unit so far was written in Ada */
+	uint64_t work, input;     /* of all units so far: see builder.h */
 	struct line_table lines;
 	VEC(struct subprogram) subprograms;
 	VEC(struct inlined_call) inlined_calls;
@@ -88,8 +90,6 @@ struct unit_builder {
 	uint32_t n_names, generation;
 	VEC(struct gsym_row) rows; /* scratch of one function */
 	bool declared;             /* rows has the function's declaration instead of rows of the table */
-	uint64_t row_budget;       /* rows left to visit: overlapping functions could multiply them */
-	uint64_t inlined_budget;   /* the same for inlined_calls */
 	VEC(struct gsym_inline) inlines;
 	VEC(struct gsym_range) inline_ranges;
 	VEC(struct gsym_callsite) callsites;

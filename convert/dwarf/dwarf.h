@@ -9,6 +9,7 @@
 #define CONVERT_DWARF_DWARF_H
 
 #include "convert/object/object_file.h"
+#include "convert/record/budget.h"
 #include "convert/record/oddity.h"
 #include "gsym/base/arena.h"
 #include "gsym/base/cursor.h"
@@ -18,6 +19,8 @@ enum {
 	DIE_DEPTH_MAX = 512,      /* nesting of entries; compilers stay below 60 */
 	REFERENCE_DEPTH_MAX = 16, /* abstract_origin -> specification -> ... */
 };
+
+#define NO_LINES UINT64_MAX
 
 /* The header of a unit (7.5.1), all that is kept for every unit of the file. */
 struct unit_header {
@@ -29,6 +32,8 @@ struct unit_header {
 	uint8_t off_size;  /* 4 or 8: the 32- and 64-bit formats */
 	uint8_t type;      /* DW_UT_*; DW_UT_compile before version 5 */
 	uint64_t dwo_id;   /* of skeletons and split units, version 5 */
+	uint64_t input;    /* its bytes, and those of its line table unless the unit before names that, too */
+	uint64_t line_off; /* of its line table, if that may be read, else NO_LINES */
 };
 
 /* The debug sections of one file, or of one unit's share of a .dwp package. */
@@ -42,6 +47,9 @@ struct dwarf {
 	struct span info, abbrev, line, line_str, str, str_offsets, addr, ranges, rnglists;
 	struct unit_header *units; /* ascending by offset */
 	size_t n_units;
+	uint64_t bytes;      /* of all sections; a compressed one counts as section_input() */
+	uint64_t unit_share; /* bytes of input that each unit stands for besides its own */
+	uint64_t scanned;    /* bytes of abbreviations and line tables that units read, in all */
 };
 
 /*
@@ -233,7 +241,7 @@ struct unit {
 	uint64_t first_child;     /* offset of the entry after the unit's own; 0 when it has no children */
 	VEC(struct scope) scopes; /* built on demand, for qualified names */
 	bool has_scopes;
-	uint64_t range_budget; /* range list entries left to read: lists may be shared by many entries */
+	struct budget budget; /* of what is made from this unit */
 };
 
 /* Reads the abbreviations and the unit entry. 0, -EBADMSG (counted in @odd) or -ENOMEM. */
@@ -290,9 +298,11 @@ uint64_t die_uint(const struct die *die, enum attr_slot slot, uint64_t absent);
 
 /* ---- Ranges ---- */
 
-/* Appends the code ranges of an entry (2.17) in the order of the list, including empty and dead ones. 0 or
- * -ENOMEM. */
-int die_ranges(struct unit *unit, const struct die *die, range_vec *ret);
+/*
+ * Appends the code ranges of an entry (2.17) in the order of the list, including empty and dead ones. Those
+ * of a list are charged to @account. 0 or -ENOMEM.
+ */
+int die_ranges(struct unit *unit, const struct die *die, enum account account, range_vec *ret);
 
 /* The tombstone address of dropped code, all ones: DWARF 6 issue 200609.1. */
 static inline uint64_t tombstone(const struct unit *unit)
@@ -398,8 +408,8 @@ bool line_table_has_file(const struct line_table *table, uint64_t index);
  *
  * 0 or -ENOMEM.
  */
-int line_table_path(const struct line_table *table, const struct unit *unit, uint64_t index,
-		    struct arena *arena, struct span *ret_dir, struct span *ret_base);
+int line_table_path(const struct line_table *table, struct unit *unit, uint64_t index, struct arena *arena,
+		    struct span *ret_dir, struct span *ret_base);
 
 /*
  * Splits the path [path, end) into directory and base name, without the separator between them; the root

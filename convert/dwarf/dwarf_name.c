@@ -260,6 +260,14 @@ struct scope_names {
 	size_t size;
 };
 
+/* The size of a name, charged to the unit being converted; 0 if it is longer than qualified names may be, or
+ * the budget is used up. */
+static size_t name_size(struct names *names, const char *name)
+{
+	int64_t size = budget_text(&names->home->budget, ACCOUNT_NAMES, name, QUALIFIED_MAX + 1);
+	return size < 0 || size > QUALIFIED_MAX ? 0 : (size_t)size;
+}
+
 /* The short names of the scopes around a chain, innermost first. */
 static int collect_scopes(struct names *names, struct name_chain *chain, struct scope_names *parts)
 {
@@ -284,8 +292,13 @@ static int collect_scopes(struct names *names, struct name_chain *chain, struct 
 			return err == -EBADMSG ? 0 : err;
 		if (!chain->name)
 			continue;
+		size_t size = name_size(names, chain->name);
+		if (!size) {
+			parts->n = 0;
+			return 0;
+		}
 		parts->part[parts->n++] = chain->name;
-		parts->size += strlen(chain->name) + 2;
+		parts->size += size + 2;
 	}
 	return 0;
 }
@@ -330,7 +343,10 @@ static int qualify(struct names *names, struct name_chain *chain, struct arena *
 	int err = collect_scopes(names, chain, &parts);
 	if (err || !parts.n || parts.size > QUALIFIED_MAX)
 		return err;
-	char *text = arena_alloc(arena, parts.size + strlen(ret->text) + 1), *at = text;
+	size_t size = parts.size + strlen(ret->text) + 1;
+	if (!budget_memory(&names->home->budget, ACCOUNT_NAMES, size))
+		return 0;
+	char *text = arena_alloc(arena, size), *at = text;
 	if (!text)
 		return -ENOMEM;
 	for (unsigned i = parts.n; i-- > 0;)
@@ -360,7 +376,9 @@ int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct a
 		return err == -EBADMSG ? 0 : err;
 	ret->text = chain.linkage_name ? chain.linkage_name : chain.name;
 	ret->linkage = chain.linkage_name != NULL;
-	if (ret->linkage || !ret->text || !language_qualifies(unit->language) || is_mangled_clone(ret->text))
+	if (ret->linkage || !ret->text || !language_qualifies(unit->language))
+		return 0;
+	if (!name_size(names, ret->text) || is_mangled_clone(ret->text))
 		return 0;
 	return qualify(names, &chain, arena, ret);
 }

@@ -68,8 +68,8 @@ void path_split(const char *path, const char *end, struct span *ret_dir, struct 
 	*ret_dir = text_span(path, !cut ? path : cut == path ? cut + 1 : cut);
 }
 
-int line_table_path(const struct line_table *table, const struct unit *unit, uint64_t index,
-		    struct arena *arena, struct span *ret_dir, struct span *ret_base)
+int line_table_path(const struct line_table *table, struct unit *unit, uint64_t index, struct arena *arena,
+		    struct span *ret_dir, struct span *ret_base)
 {
 	*ret_dir = *ret_base = (struct span){(const uint8_t *)"", 0};
 	if (!line_table_has_file(table, index))
@@ -81,11 +81,21 @@ int line_table_path(const struct line_table *table, const struct unit *unit, uin
 		if (!is_absolute(dir) && (table->version < 5 || file->dir != 0))
 			comp = unit->comp_dir;
 	}
-	if (strlen(comp) + strlen(dir) > PATH_BYTES_MAX)
+	size_t dir_size = strnlen(comp, PATH_BYTES_MAX + 1) + strnlen(dir, PATH_BYTES_MAX + 1),
+	       name_size = strnlen(name, PATH_BYTES_MAX + 1);
+	if (!budget_work(&unit->budget, ACCOUNT_FILES, (dir_size + name_size) / NAME_STEP + 1))
+		return -EDQUOT;
+	if (dir_size > PATH_BYTES_MAX) {
 		comp = dir = "";
-	if (strlen(name) > PATH_BYTES_MAX)
+		dir_size = 0;
+	}
+	if (name_size > PATH_BYTES_MAX) {
 		name = "";
-	char *path = arena_alloc(arena, strlen(comp) + strlen(dir) + strlen(name) + 3);
+		name_size = 0;
+	}
+	if (!budget_memory(&unit->budget, ACCOUNT_FILES, dir_size + name_size + 3))
+		return -EDQUOT;
+	char *path = arena_alloc(arena, dir_size + name_size + 3);
 	if (!path)
 		return -ENOMEM;
 	char *end = append_path(path, append_path(path, append_path(path, path, comp), dir), name);

@@ -6,12 +6,18 @@
 
 #include <libdwarf/dwarf.h>
 
-static int push_range(struct unit *unit, uint64_t lo, uint64_t hi, range_vec *ret)
+/* A list being read: entries may share it, so that each entry of the list is charged to an account. */
+struct list_reader {
+	struct unit *unit;
+	enum account account;
+	range_vec *ret;
+};
+
+static int push_range(const struct list_reader *l, uint64_t lo, uint64_t hi)
 {
-	if (!unit->range_budget)
-		return -EBADMSG;
-	unit->range_budget--;
-	return vec_push(ret, (struct range){lo, hi});
+	if (!budget_work(&l->unit->budget, l->account, RANGE_STEPS))
+		return -EDQUOT;
+	return vec_push(l->ret, (struct range){lo, hi});
 }
 
 /* Whether the base is that of dropped code: offsets from it would wrap around to live addresses. */
@@ -21,8 +27,9 @@ static bool is_dead(const struct unit *unit, uint64_t base)
 }
 
 /* Pairs of addresses, relative to a base that an entry starting with all ones replaces; (0, 0) ends. */
-static int read_debug_ranges(struct unit *unit, struct cursor *c, range_vec *ret)
+static int read_debug_ranges(const struct list_reader *l, struct cursor *c)
 {
+	struct unit *unit = l->unit;
 	unsigned size = unit->header->addr_size;
 	uint64_t base = unit->low_pc, mask = tombstone(unit);
 	for (;;) {
@@ -31,12 +38,13 @@ static int read_debug_ranges(struct unit *unit, struct cursor *c, range_vec *ret
 			return -EBADMSG;
 		if (!lo && !hi)
 			return 0;
-		if (lo == mask) {
+		if (lo == mask)
 			base = hi;
+		if (!budget_work(&unit->budget, l->account, 1))
+			return -EDQUOT;
+		if (lo == mask)
 			continue;
-		}
-		int err = is_dead(unit, base) ? 0
-					      : push_range(unit, (lo + base) & mask, (hi + base) & mask, ret);
+		int err = is_dead(unit, base) ? 0 : push_range(l, (lo + base) & mask, (hi + base) & mask);
 		if (err)
 			return err;
 	}
@@ -81,8 +89,9 @@ static int read_rnglist_entry(struct unit *unit, struct cursor *c, uint64_t *bas
 	return -EBADMSG;
 }
 
-static int read_debug_rnglists(struct unit *unit, struct cursor *c, range_vec *ret)
+static int read_debug_rnglists(const struct list_reader *l, struct cursor *c)
 {
+	struct unit *unit = l->unit;
 	uint64_t base = unit->low_pc;
 	for (;;) {
 		struct range r;
@@ -91,7 +100,9 @@ static int read_debug_rnglists(struct unit *unit, struct cursor *c, range_vec *r
 			return -EBADMSG;
 		if (end)
 			return end < 0 ? end : 0;
-		int err = r.lo <= r.hi ? push_range(unit, r.lo, r.hi, ret) : 0;
+		if (!budget_work(&unit->budget, l->account, 1))
+			return -EDQUOT;
+		int err = r.lo <= r.hi ? push_range(l, r.lo, r.hi) : 0;
 		if (err)
 			return err;
 	}
@@ -125,8 +136,9 @@ static void clear_mode_bits(const struct unit *unit, struct range *v, size_t n)
 	}
 }
 
-static int read_list(struct unit *unit, const struct die *die, range_vec *ret)
+static int read_list(struct unit *unit, const struct die *die, enum account account, range_vec *ret)
 {
+	const struct list_reader l = {unit, account, ret};
 	size_t first = ret->n;
 	/*
 	 * Before version 5 the lists of split units are in the main file, relative to DW_AT_GNU_ranges_base.
@@ -140,20 +152,20 @@ static int read_list(struct unit *unit, const struct die *die, range_vec *ret)
 		off += unit->ranges_base;
 	cursor_seek(&c, off);
 	if (!err)
-		err = v5 ? read_debug_rnglists(unit, &c, ret) : read_debug_ranges(unit, &c, ret);
+		err = v5 ? read_debug_rnglists(&l, &c) : read_debug_ranges(&l, &c);
 	if (ret->n > first) /* else there may be no array */
 		clear_mode_bits(unit, ret->v + first, ret->n - first);
 	if (err != -EBADMSG)
-		return err;
+		return err == -EDQUOT ? 0 : err;
 	oddity_count(unit->odd, ODD_RANGES, v5 ? ".debug_rnglists" : ".debug_ranges", off);
 	return 0; /* ranges before the damage are kept */
 }
 
-int die_ranges(struct unit *unit, const struct die *die, range_vec *ret)
+int die_ranges(struct unit *unit, const struct die *die, enum account account, range_vec *ret)
 {
 	uint64_t lo, hi;
 	if (!die_has(die, SLOT_HIGH_PC))
-		return die_has(die, SLOT_RANGES) ? read_list(unit, die, ret) : 0;
+		return die_has(die, SLOT_RANGES) ? read_list(unit, die, account, ret) : 0;
 	if (!die_address(unit, die, SLOT_LOW_PC, &lo))
 		return 0;
 	const struct value *high = &die->attr[SLOT_HIGH_PC];

@@ -2,6 +2,7 @@
  * dwarf_unit.c - sections, unit headers and unit entries (DWARF 5, 7.5.1 and 3.1).
  */
 #include "convert/dwarf/dwarf.h"
+#include "convert/dwarf/dwarf_shared.h"
 
 #include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
@@ -69,9 +70,11 @@ static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
 		err = section_relocate(job->dwarf->object, s, &skipped);
 	if (skipped)
 		oddity_count(odd, ODD_RELOCATION, wanted[i].name, 0);
-	if (!err && s)
+	if (!err && s) {
 		*(struct span *)((char *)job->dwarf + wanted[i].field) =
 			wanted[i].strings ? cut_strings(s->data) : s->data;
+		job->dwarf->bytes += section_input(s);
+	}
 	return err;
 }
 
@@ -152,7 +155,9 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 {
 	VEC(struct unit_header) units = {0};
 	struct cursor c = cursor_new(dwarf->info.data, dwarf->info.size, dwarf->big_endian);
+	struct shared_scan shared;
 	uint64_t released = 0;
+	shared_scan_begin(&shared, dwarf);
 	while (cursor_left(&c)) {
 		struct unit_header u;
 		uint64_t off = cursor_off(&c);
@@ -163,7 +168,8 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 		enum oddity bad = unit_header_read(&c, &u);
 		if (bad != ODD_COUNT)
 			oddity_count(odd, bad, ".debug_info", off);
-		else if (unit_type_has_code(u.type) && vec_push(&units, u)) {
+		else if (unit_type_has_code(u.type) && shared_scan_unit(&shared, &u, odd) &&
+			 vec_push(&units, u)) {
 			vec_free(&units);
 			return -ENOMEM;
 		}
@@ -172,6 +178,7 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 		invariant(units.v[i - 1].end <= units.v[i].off);
 	dwarf->units = units.v;
 	dwarf->n_units = units.n;
+	dwarf->unit_share = units.n ? (dwarf->bytes + BUDGET_ALWAYS) / units.n : 0;
 	return 0;
 }
 
@@ -379,8 +386,8 @@ static void unit_take_root(struct unit *unit, const struct die *root)
 	unit->ranges_base = die_uint(root, SLOT_GNU_RANGES_BASE, 0);
 	unit->language = (uint16_t)die_uint(root, SLOT_LANGUAGE, 0);
 	unit->plain_types = is_plain_c(unit->language);
-	unit->has_stmt_list = die_has(root, SLOT_STMT_LIST);
-	unit->stmt_list = die_uint(root, SLOT_STMT_LIST, 0);
+	unit->stmt_list = die_uint(root, SLOT_STMT_LIST, NO_LINES);
+	unit->has_stmt_list = unit->stmt_list != NO_LINES && unit->stmt_list == unit->header->line_off;
 	const char *dir = die_string(unit, root, SLOT_COMP_DIR);
 	unit->comp_dir = dir ? dir : "";
 	unit->dwo_name = unit->dwarf->split ? NULL : die_string(unit, root, SLOT_DWO_NAME);
@@ -398,7 +405,7 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
 	unit->odd = odd;
 	unit->scopes.n = 0;
 	unit->has_scopes = false;
-	unit->range_budget = (header->end - header->off) * 4 + 65536;
+	unit->budget = budget_of(header->input + dwarf->unit_share);
 	int err = abbrev_table_read(&unit->abbrevs, dwarf, header);
 	if (err == -EBADMSG)
 		oddity_count(odd, ODD_UNIT_ABBREV, ".debug_abbrev", header->abbrev_off);
@@ -422,6 +429,8 @@ int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct
 		    const struct unit_header *header, struct oddities *odd)
 {
 	int err = unit_load(unit, dwarf, header, odd);
+	unit->budget = budget_of(header->input + dwarf->unit_share + skeleton->header->input +
+				 skeleton->dwarf->unit_share);
 	unit->main = skeleton->dwarf;
 	unit->low_pc = skeleton->low_pc;
 	unit->addr_base = skeleton->addr_base;

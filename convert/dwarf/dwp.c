@@ -119,9 +119,11 @@ int dwp_find(const struct dwp *dwp, uint64_t dwo_id, struct dwarf *ret)
 		dwp->index.data + INDEX_HEADER + (size_t)dwp->slots * 12 + (size_t)dwp->columns * 4;
 	const uint8_t *sizes = offsets + (size_t)dwp->units * dwp->columns * 4;
 	*ret = dwp->whole;
+	ret->bytes = dwp->whole.bytes / dwp->units;
 	for (uint32_t i = 0; i < dwp->columns; i++) {
 		size_t at = ((size_t)(row - 1) * dwp->columns + i) * 4;
 		uint32_t off = load32(offsets + at, big), size = load32(sizes + at, big);
+		ret->bytes += size;
 		switch (dwp->column[i]) {
 		case SECT_INFO: ok &= cut(&ret->info, off, size); break;
 		case SECT_ABBREV: ok &= cut(&ret->abbrev, off, size); break;

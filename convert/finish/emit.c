@@ -9,6 +9,7 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
+#include "gsym/write/writer.h"
 
 #include <string.h>
 
@@ -136,6 +137,8 @@ int emit_records(record_vec *records, const struct pool *pool, unsigned threads,
 			diag_set(
 				diag, err,
 				"string table over 4 GiB exceeds the limit of GSYM version 1: use version 2");
+		else if (err == -EFBIG)
+			writer_check_size(writer, 0, diag);
 		else if (err)
 			diag_set(diag, err, "cannot store names: %s", strerror(-err));
 	}

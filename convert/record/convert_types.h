@@ -109,6 +109,7 @@ struct convert_summary {
 	uint64_t functions_symbols; /* records from symbol tables, before pruning */
 	uint64_t functions;         /* records written */
 	uint64_t output_size;
+	uint64_t work; /* steps that budgets count (budget.h): the same for any number of threads */
 	struct convert_oddity *oddities; /* sorted by kind */
 	size_t n_oddities;
 	struct convert_section *sections; /* of a relocatable file: allocated ones with content */

@@ -22,7 +22,7 @@ int pool_init(struct pool *pool)
 {
 	struct pool_string empty = pool_string_of("", 0);
 	uint32_t zero;
-	*pool = (struct pool){.strings.n = 0};
+	*pool = (struct pool){.text_left = UINT64_MAX};
 	if (index_table_init(&pool->string_table, FIRST_SLOTS) ||
 	    index_table_init(&pool->file_table, FIRST_SLOTS) || pool_add_string(pool, &empty, &zero) ||
 	    pool_add_file(pool, (struct pool_file){0, 0}, &zero))
@@ -64,10 +64,16 @@ int pool_add_string(struct pool *pool, const struct pool_string *s, uint32_t *re
 		*ret = known - 1;
 		return 0;
 	}
+	if (s->size > pool->text_left) {
+		pool->exceeded = true;
+		*ret = 0;
+		return 0;
+	}
 	if (index_table_is_full(t, pool->strings.n) && widen_strings(pool))
 		return -ENOMEM;
 	if (pool->strings.n >= NO_STRING - 1 || vec_push(&pool->strings, *s))
 		return -ENOMEM;
+	pool->text_left -= s->size;
 	*ret = (uint32_t)(pool->strings.n - 1);
 	index_table_add(&pool->string_table, s->hash, *ret);
 	return 0;

@@ -24,15 +24,19 @@ struct pool {
 	VEC(struct pool_string) strings;
 	VEC(struct pool_file) files;
 	struct index_table string_table, file_table;
+	uint64_t text_left; /* bytes of strings that may still be added */
+	bool exceeded;      /* a string was replaced by "", as it would have been too much */
 };
 
+/* Strings of any size may be added; the owner may lower pool->text_left. */
 int pool_init(struct pool *pool);
 void pool_deinit(struct pool *pool);
 
 /* A string with its hash, not in any pool yet. */
 struct pool_string pool_string_of(const char *text, size_t size);
 
-/* Numbers of a string and of a file; equal ones get the same number. 0 or -ENOMEM. */
+/* Numbers of a string and of a file; equal ones get the same number. A string that exceeds the limit gets
+ * number 0. 0 or -ENOMEM. */
 int pool_add_string(struct pool *pool, const struct pool_string *string, uint32_t *ret);
 int pool_add_file(struct pool *pool, struct pool_file file, uint32_t *ret);
 

@@ -40,6 +40,7 @@ static int read_options(const struct gsym_writer_options *from, struct gsym_writ
 static int writer_init(struct gsym_writer *w, const struct gsym_writer_options *options)
 {
 	w->version = options->version;
+	w->size_limit = UINT64_MAX;
 	w->has_base = options->has_base_address;
 	w->base_address = options->base_address;
 	w->records.big = options->big_endian;
@@ -78,9 +79,26 @@ void gsym_writer_free(struct gsym_writer *writer)
 	free(writer);
 }
 
+void writer_limit(struct gsym_writer *w, uint64_t bytes)
+{
+	w->size_limit = bytes;
+}
+
+int writer_check_size(const struct gsym_writer *w, uint64_t more, struct gsym_diag *diag)
+{
+	uint64_t size = w->strings.n + buf_size(&w->records);
+	if (size <= w->size_limit && more <= w->size_limit - size)
+		return 0;
+	return diag_set(diag, -EFBIG, "the output would exceed 0x%" PRIx64 " bytes", w->size_limit);
+}
+
 int gsym_writer_string(struct gsym_writer *writer, const char *text, size_t size, uint64_t *ret)
 {
-	return writer->finished ? -EINVAL : strtab_add(&writer->strings, text, size, ret);
+	if (writer->finished)
+		return -EINVAL;
+	if (writer_check_size(writer, 0, NULL))
+		return -EFBIG;
+	return strtab_add(&writer->strings, text, size, ret);
 }
 
 int gsym_writer_file(struct gsym_writer *writer, uint64_t dir, uint64_t base, uint32_t *ret)
@@ -135,6 +153,8 @@ static int add(struct gsym_writer *w, const struct gsym_func *func, struct gsym_
 	buf_align(&w->records, RECORD_ALIGN);
 	uint64_t record = buf_size(&w->records);
 	err = record_encode(&w->records, func, &tables, diag);
+	if (!err)
+		err = writer_check_size(w, 0, diag);
 	return err ? err : writer_add_slot(w, func->start, record, diag);
 }
 

@@ -22,12 +22,22 @@ struct gsym_writer {
 	bool has_base;
 	bool finished;
 	uint64_t base_address; /* set by the first function unless has_base */
+	uint64_t size_limit;   /* of strings and records, see writer_limit() */
 	struct buf uuid;
 	struct strtab strings;
 	struct filetab files;
 	struct buf records; /* encoded as they are added, aligned among themselves */
 	VEC(struct writer_slot) slots;
 };
+
+/*
+ * Limits the bytes of strings and records: strings and functions beyond it are refused with -EFBIG. A writer
+ * has no limit at first.
+ */
+void writer_limit(struct gsym_writer *w, uint64_t bytes);
+
+/* 0, or -EFBIG if the limit is exceeded, @more bytes of records being added. */
+int writer_check_size(const struct gsym_writer *w, uint64_t more, struct gsym_diag *diag);
 
 /* Sizes of the tables that records refer to. */
 struct gsym_tables writer_tables(const struct gsym_writer *w);

@@ -10,6 +10,7 @@
 #include "gsym/codec/record.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 
 enum { CHUNK = 256 }; /* functions: a few dozen KiB */
 
@@ -26,6 +27,7 @@ struct encode_job {
 	int (*get)(void *user, size_t index, struct gsym_func *ret);
 	void *user;
 	struct encoded_chunk *chunks;
+	_Atomic uint64_t encoded; /* bytes in all chunks */
 };
 
 static size_t chunk_size(const struct encode_job *job, size_t chunk)
@@ -47,24 +49,29 @@ static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk,
 	return err ? diag_prefix(diag, err, "function at 0x%" PRIx64, func.start) : 0;
 }
 
-static int encode_chunk(const struct encode_job *job, size_t index, struct gsym_diag *diag)
+/* Beyond the writer's limit the outcome is an error, whichever chunk met it: the rest need not be encoded. */
+static int encode_chunk(struct encode_job *job, size_t index, struct gsym_diag *diag)
 {
 	struct encoded_chunk *chunk = &job->chunks[index];
+	uint64_t encoded = atomic_load_explicit(&job->encoded, memory_order_relaxed);
 	size_t n = chunk_size(job, index);
+	int err = writer_check_size(job->writer, encoded, diag);
+	if (err)
+		return err;
 	chunk->records.big = job->writer->records.big;
 	chunk->slots = calloc(n, sizeof(*chunk->slots));
 	if (!chunk->slots)
 		return diag_set(diag, -ENOMEM, "no memory");
-	int err = 0;
 	for (size_t i = 0; i < n && !err; i++)
 		err = encode_one(job, chunk, index * CHUNK + i, i, diag);
+	atomic_fetch_add_explicit(&job->encoded, buf_size(&chunk->records), memory_order_relaxed);
 	return err;
 }
 
 static void encode_chunk_thread(void *user, size_t index, unsigned thread)
 {
 	(void)thread;
-	const struct encode_job *job = user;
+	struct encode_job *job = user;
 	job->chunks[index].err = encode_chunk(job, index, NULL);
 }
 
@@ -84,11 +91,13 @@ static int append_chunk(struct gsym_writer *w, const struct encode_job *job, siz
 	buf_bytes(&w->records, chunk->records.bytes.v, buf_size(&chunk->records));
 	if (!err && !buf_ok(&w->records))
 		err = diag_set(diag, -ENOMEM, "no memory");
+	if (!err)
+		err = writer_check_size(w, 0, diag);
 	buf_free(&chunk->records);
 	return err;
 }
 
-static int append_chunks(struct gsym_writer *w, const struct encode_job *job, size_t n_chunks,
+static int append_chunks(struct gsym_writer *w, struct encode_job *job, size_t n_chunks,
 			 struct gsym_diag *diag)
 {
 	struct gsym_writer before = *w;

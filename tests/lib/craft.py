@@ -24,7 +24,8 @@ TEXT, TEXT_SIZE = 0x1000, 0x1000
 
 
 class Die:
-    """An entry. Attributes are keywords of ATTRIBUTES; a reference is the Die, ranges are a list of (low, high)."""
+    """An entry. Attributes are keywords of ATTRIBUTES; a reference is the Die, ranges are a list of (low, high),
+    which entries with the same list share."""
 
     def __init__(self, tag, *children, **attributes):
         self.tag, self.children, self.attributes = tag, children, attributes
@@ -93,7 +94,7 @@ class Dwarf:
         self.order, self.addr, self.addr_size = ">" if big else "<", "Q" if wide else "I", 8 if wide else 4
         self.info, self.abbrev, self.line, self.ranges = bytearray(), bytearray(), bytearray(), bytearray()
         self.rnglists = bytearray()
-        self.codes, self.fixups = {}, []
+        self.codes, self.fixups, self.lists = {}, [], {}
         for unit in units:
             self._lines(unit)
         for unit in units:
@@ -162,12 +163,11 @@ class Dwarf:
             value = 0
         elif isinstance(value, Sequence):
             value = value.offset
-        elif isinstance(value, list) and self.version >= 5:
-            value = self._range_list(value)
         elif isinstance(value, list):
-            at = len(self.ranges)
-            self.ranges += b"".join(struct.pack(self.order + 2 * self.addr, *r) for r in value) + bytes(2 * self.addr_size)
-            value = at
+            key = self.version >= 5, id(value)
+            if key not in self.lists:
+                self.lists[key] = self._range_list(value) if self.version >= 5 else self._debug_ranges(value)
+            value = self.lists[key]
         if form == STRING:
             return cstring(value)
         size = {ADDR: self.addr, DATA8: "Q", DATA1: "B", DATA2: "H", FLAG: "0s"}.get(form, "I")
@@ -181,6 +181,11 @@ class Dwarf:
             self.rnglists += b"\7" + struct.pack(self.order + self.addr, low) + uleb(high - low)
         self.rnglists += b"\0"
         struct.pack_into(self.order + "I", self.rnglists, 0, len(self.rnglists) - 4)
+        return at
+
+    def _debug_ranges(self, ranges):
+        at = len(self.ranges)
+        self.ranges += b"".join(struct.pack(self.order + 2 * self.addr, *r) for r in ranges) + bytes(2 * self.addr_size)
         return at
 
     def _die(self, die, unit_start):

@@ -111,6 +111,8 @@ static void append_json(struct text_buf *out, const struct convert_summary *summ
 	}
 	text_lit(out, "},\"error-count\":");
 	text_dec(out, count_oddities(summary));
+	text_lit(out, ",\"work\":");
+	text_dec(out, summary->work);
 	append_sections(out, summary);
 	text_lit(out, "}\n");
 }

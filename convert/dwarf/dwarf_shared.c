@@ -1,0 +1,191 @@
+/*
+ * dwarf_shared.c - what units share: abbreviations and line tables.
+ *
+ * A thread keeps the table of the unit before, so that units which share one read it once. Units that name
+ * several tables in turn, or abbreviations that begin one entry apart, would have each read again for every
+ * unit. So the scan for unit headers finds in advance, in the order of units, how many bytes each of them
+ * makes its reader read, and takes these from a budget for the whole file. Every unit may read some bytes for
+ * each of its own besides: those after the budget is used up are read if their tables are of an honest size.
+ */
+#include "convert/dwarf/dwarf_shared.h"
+
+#include <libdwarf/dwarf.h>
+
+enum {
+	READS = 4,      /* bytes read, in sizes of the section; each is read once in compilers' output */
+	READS_OWN = 16, /* bytes that a unit may read for each of its own */
+	UNIT_ATTRS_MAX = 256, /* attributes of a unit entry; compilers stay below 30 */
+};
+
+static uint64_t allowed(uint64_t left, const struct unit_header *u)
+{
+	uint64_t own = (u->end - u->off) * READS_OWN;
+	return left > own ? left : own;
+}
+
+static void take(struct shared_scan *s, uint64_t *left, uint64_t bytes)
+{
+	*left -= bytes < *left ? bytes : *left;
+	s->dwarf->scanned += bytes;
+}
+
+void shared_scan_begin(struct shared_scan *s, struct dwarf *dwarf)
+{
+	*s = (struct shared_scan){
+		.dwarf = dwarf,
+		.abbrev_left = dwarf->abbrev.size * READS + BUDGET_ALWAYS,
+		.line_left = dwarf->line.size * READS + BUDGET_ALWAYS,
+		.line_off = NO_LINES,
+	};
+}
+
+/* ---- Abbreviations ---- */
+
+static bool is_unit_tag(uint64_t tag)
+{
+	return tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit || tag == DW_TAG_skeleton_unit;
+}
+
+static void skip_attrs(struct cursor *c)
+{
+	uint64_t attr, form;
+	do {
+		attr = cursor_uleb(c);
+		form = cursor_uleb(c);
+		if (form == DW_FORM_implicit_const)
+			cursor_skip_leb(c);
+	} while (cursor_ok(c) && (attr || form));
+}
+
+/* Reads the table from @c on, and notes the abbreviations of unit entries. */
+static void scan_table(struct shared_scan *s, struct cursor *c)
+{
+	uint64_t code;
+	s->n_roots = 0;
+	while ((code = cursor_uleb(c)) != 0) {
+		uint64_t tag = cursor_uleb(c);
+		cursor_skip(c, 1);
+		if (is_unit_tag(tag) && s->n_roots < ROOTS_MAX)
+			s->roots[s->n_roots++] = (struct root_abbrev){code, cursor_off(c)};
+		skip_attrs(c);
+	}
+}
+
+static bool same_table(const struct shared_scan *s, const struct unit_header *u)
+{
+	return s->has_table && s->table_off == u->abbrev_off && s->version == u->version &&
+	       s->addr_size == u->addr_size && s->off_size == u->off_size;
+}
+
+/* Whether the abbreviations of @u may be read; a damaged table may. */
+static bool take_table(struct shared_scan *s, const struct unit_header *u)
+{
+	const struct span abbrev = s->dwarf->abbrev;
+	uint64_t most = allowed(s->abbrev_left, u), left = abbrev.size - u->abbrev_off;
+	if (same_table(s, u))
+		return true;
+	s->n_roots = 0;
+	s->has_table = u->abbrev_off <= abbrev.size;
+	if (!s->has_table)
+		return true;
+	struct cursor c =
+		cursor_new(abbrev.data, u->abbrev_off + (left < most ? left : most), s->dwarf->big_endian);
+	cursor_seek(&c, u->abbrev_off);
+	scan_table(s, &c);
+	bool cut = !cursor_ok(&c) && left > most;
+	take(s, &s->abbrev_left, cut ? most : cursor_ok(&c) ? cursor_off(&c) - u->abbrev_off : left);
+	s->has_table = !cut;
+	s->table_off = u->abbrev_off;
+	s->version = u->version;
+	s->addr_size = u->addr_size;
+	s->off_size = u->off_size;
+	return !cut;
+}
+
+/* ---- Line tables ---- */
+
+/*
+ * DW_AT_stmt_list of the entry at @die, whose attributes are listed at @specs of .debug_abbrev; NO_LINES when
+ * it has none. False when it has more attributes than compilers write; a damaged entry fails @die.
+ */
+static bool find_stmt_list(const struct shared_scan *s, const struct unit_header *u, struct cursor *die,
+			   uint64_t specs, uint64_t *ret)
+{
+	const struct dwarf *d = s->dwarf;
+	struct cursor c = cursor_new(d->abbrev.data, d->abbrev.size, d->big_endian);
+	cursor_seek(&c, specs);
+	for (unsigned n = 0; n < UNIT_ATTRS_MAX; n++) {
+		uint64_t attr = cursor_uleb(&c), form = cursor_uleb(&c);
+		int64_t implicit = form == DW_FORM_implicit_const ? cursor_sleb(&c) : 0;
+		struct value v = {0};
+		if (!attr && !form)
+			return true;
+		if (attr == DW_AT_stmt_list) {
+			form_read(die, form, implicit, d, u, &v);
+			*ret = v.class == VALUE_UINT || v.class == VALUE_SINT ? v.u : NO_LINES;
+			return true;
+		}
+		form_skip(die, form, u);
+		if (!cursor_ok(die))
+			return true;
+	}
+	return false;
+}
+
+/* The offset of the unit's line table, NO_LINES if it names none or is damaged; false when that cannot be
+ * found out. */
+static bool line_offset(const struct shared_scan *s, const struct unit_header *u, uint64_t *ret)
+{
+	const struct dwarf *d = s->dwarf;
+	struct cursor die = cursor_new(d->info.data, u->end, d->big_endian);
+	*ret = NO_LINES;
+	cursor_seek(&die, u->off + u->die_off);
+	uint64_t code = cursor_uleb(&die);
+	for (unsigned i = 0; i < s->n_roots; i++)
+		if (s->roots[i].code == code)
+			return find_stmt_list(s, u, &die, s->roots[i].specs, ret);
+	return s->n_roots < ROOTS_MAX;
+}
+
+/* Bytes of the line table at @off. */
+static uint64_t line_size(const struct dwarf *d, uint64_t off)
+{
+	struct cursor c = cursor_new(d->line.data, d->line.size, d->big_endian);
+	cursor_seek(&c, off);
+	uint64_t length = cursor_u32(&c);
+	if (length == 0xffffffff)
+		length = cursor_u64(&c);
+	return length < cursor_left(&c) ? length : cursor_left(&c);
+}
+
+/* Sets u->line_off, and adds the table's bytes to u->input if it is not that of the unit before. False when
+ * it may not be read. */
+static bool take_lines(struct shared_scan *s, struct unit_header *u)
+{
+	uint64_t before = s->line_off, off;
+	bool found = line_offset(s, u, &off);
+	s->line_off = u->line_off =
+		NO_LINES; /* a unit without lines makes its reader forget the table before */
+	if (!found || off == NO_LINES || s->dwarf->split)
+		return found || s->dwarf->split; /* the lines of a split unit are named by its skeleton */
+	uint64_t size = before == off && s->line_addr_size == u->addr_size ? 0 : line_size(s->dwarf, off);
+	if (size > allowed(s->line_left, u))
+		return false;
+	take(s, &s->line_left, size);
+	s->line_off = u->line_off = off;
+	s->line_addr_size = u->addr_size;
+	u->input += size;
+	return true;
+}
+
+bool shared_scan_unit(struct shared_scan *s, struct unit_header *u, struct oddities *odd)
+{
+	u->input = u->end - u->off;
+	if (!take_table(s, u)) {
+		oddity_count(odd, ODD_ABBREV_READS, ".debug_info", u->off);
+		return false;
+	}
+	if (!take_lines(s, u))
+		oddity_count(odd, ODD_LINE_READS, ".debug_info", u->off);
+	return true;
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Small files that ask for much work (tests/lib/costly.py): work and output grow with the file, not with its square.
+
+    costly.py GSYM
+
+What is compared is the number of steps that the converter counts, not time.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib import costly  # noqa: E402
+
+GSYM = None
+SIZES = {  # of the smallest of three files, each twice as large as the one before
+    "shared_ranges": 1000, "nested_ranges": 1000, "overlapping_ranges": 1000, "overlapping_functions": 4000,
+    "shared_abbreviations": 5000, "shared_lines": 5000, "shared_strings": 4000, "shared_scope": 4000,
+    "shared_directory": 4000, "shared_names": 2000}
+GROWTH = 2.3   # of work and output, when the file is twice as large
+OUTPUT = 32    # bytes of GSYM for each byte of the file
+WORK = 200     # steps for each byte of the file
+
+
+class Costly(unittest.TestCase):
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.directory = pathlib.Path(kept.name)
+
+    def gsym(self, *argv):
+        done = subprocess.run([GSYM, *map(str, argv)], capture_output=True, text=True, cwd=self.directory, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def convert(self, image, threads=1):
+        """(steps, bytes of output, summary)"""
+        (self.directory / "in").write_bytes(image)
+        self.gsym("convert", "--progress=never", f"--num-threads={threads}", "--json-summary-file=json", "-o", "out", "in")
+        summary = json.loads((self.directory / "json").read_text())
+        return summary["work"], (self.directory / "out").stat().st_size, summary["error-categories"]
+
+    def grows_linearly(self, make):
+        n = SIZES[make.__name__]
+        images = [make(n << i) for i in range(3)]
+        told = [self.convert(image) for image in images]
+        for (work, size, oddities), image in zip(told, images):
+            self.assertLess(work, WORK * len(image), told)
+            self.assertLess(size, OUTPUT * len(image), told)
+            self.assertTrue(any("would multiply" in kind or "too many units" in kind for kind in oddities), oddities)
+        for before, after in zip(told, told[1:]):
+            self.assertLess(after[0], GROWTH * before[0], told)
+            self.assertLess(after[1], GROWTH * before[1], told)
+        self.gsym("verify", "out")
+        one = (self.directory / "out").read_bytes()
+        self.assertEqual(self.convert(images[-1], threads=3), told[-1])
+        self.assertEqual((self.directory / "out").read_bytes(), one)
+        if make is not costly.shared_names:
+            self.assertEqual(self.gsym("lookup", "out", hex(costly.HONEST)), "honest at /src/honest.c:7\n")
+
+
+def add(make):
+    setattr(Costly, f"test_{make.__name__}", lambda self: self.grows_linearly(make))
+
+
+for maker in costly.ALL:
+    add(maker)
+
+if __name__ == "__main__":
+    GSYM = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()

@@ -1,0 +1,159 @@
+"""Small ELF files that ask for much work: many entries share one long list, table or string.
+
+Each function takes the size @n and gives the file. What n entries share grows with n, too, so that a reader which
+follows each of them takes n * n steps. All but shared_names() hold a second, harmless part: the function "honest" at
+HONEST, with a row and a symbol.
+"""
+import struct
+
+from lib.craft import C_PLUS_PLUS, C99, Die, Dwarf, Section, Sequence, Symbol, Unit, cstring, layout, symbol_section, uleb
+
+TEXT = 0x100000
+HONEST = 0x80000
+TEXT_SIZE = 0x1000
+
+
+def honest():
+    return Unit(Die("subprogram", name="honest", low_pc=HONEST, high_pc=0x10), name="honest.c", files=("honest.c",),
+                language=C99, lines=[Sequence(HONEST + 0x10, (HONEST, 1, 7))])
+
+
+def elf(dwarf, symbols=(), **more):
+    """@dwarf: names of sections without ".debug_", and their bytes."""
+    sections = [Section(".text", b"", 8, 6, 0)]
+    sections += [Section(f".debug_{name}", bytes(data)) for name, data in {**dwarf, **more}.items() if data]
+    table, names = symbol_section([Symbol("honest", HONEST, 0x10), *symbols])
+    sections.append(Section(".symtab", table, 2, 0, 0, len(sections) + 2, 1, 24))
+    sections.append(Section(".strtab", names, 3))
+    return code(layout(sections, 62))
+
+
+def code(image):
+    """Gives the first section, .text, its size: its bytes are not in the file."""
+    image = bytearray(image)
+    headers = struct.unpack_from("<Q", image, 40)[0]
+    struct.pack_into("<Q", image, headers + 64 + 32, 2 * TEXT)
+    return bytes(image)
+
+
+def parts(units):
+    d = Dwarf(units)
+    return {name: getattr(d, name) for name in ("info", "abbrev", "line", "ranges")}
+
+
+def shared_ranges(n):
+    """A function of n ranges into which n calls are inlined, all with the function's own list."""
+    ranges = [(TEXT + 4 * i, TEXT + 4 * i + 2) for i in range(n)]
+    abstract = Die("subprogram", name="callee", inline=1)
+    calls = [Die("inlined_subroutine", abstract_origin=abstract, ranges=ranges, call_file=1, call_line=1)
+             for _ in range(n)]
+    return elf(parts([honest(), Unit(abstract, Die("subprogram", *calls, name="caller", ranges=ranges), language=C99)]))
+
+
+def nested_ranges(n):
+    """The same, each call in the one before, as deep as entries may nest."""
+    ranges = [(TEXT + 4 * i, TEXT + 4 * i + 2) for i in range(n)]
+    abstract = Die("subprogram", name="callee", inline=1)
+    calls = []
+    for _ in range(n // 250 + 1):
+        inner = []
+        for _ in range(250):
+            inner = [Die("inlined_subroutine", *inner, abstract_origin=abstract, ranges=ranges, call_file=1, call_line=1)]
+        calls += inner
+    function = Die("subprogram", *calls, name="caller", low_pc=TEXT, high_pc=4 * n)
+    return elf(parts([honest(), Unit(abstract, function, language=C99)]))
+
+
+def overlapping_ranges(n):
+    """A function of n ranges that overlap, with n calls that share a list of n ranges in all of them."""
+    ranges = [(TEXT + 4 * i, TEXT + 4 * i + 2) for i in range(n)]
+    abstract = Die("subprogram", name="callee", inline=1)
+    calls = [Die("inlined_subroutine", abstract_origin=abstract, ranges=ranges, call_file=1, call_line=1)
+             for _ in range(n)]
+    wholes = [(TEXT, TEXT + 8 * n - i) for i in range(n)]
+    return elf(parts([honest(), Unit(abstract, Die("subprogram", *calls, name="caller", ranges=wholes), language=C99)]))
+
+
+def overlapping_functions(n):
+    """n functions that all end at one address, each with a part of the n rows there and of the n inlined calls."""
+    abstract = Die("subprogram", name="callee", inline=1)
+    functions = [Die("subprogram", Die("inlined_subroutine", abstract_origin=abstract, low_pc=TEXT + n, high_pc=1,
+                                       call_file=1, call_line=1),
+                     name=f"f{i}", low_pc=TEXT + i, high_pc=2 * n - i) for i in range(n)]
+    rows = [(TEXT + 2 * i, 1, i % 50 + 1) for i in range(n)]
+    return elf(parts([honest(), Unit(abstract, *functions, language=C99, lines=[Sequence(TEXT + 2 * n, *rows)])]))
+
+
+def shared_abbreviations(n):
+    """n units whose abbreviations begin one entry apart in one long table."""
+    d = parts([honest()])
+    start = len(d["abbrev"])
+    for i in range(n):
+        d["info"] += struct.pack("<IHIB", 7 + len(uleb(i + 1)) + 1, 4, len(d["abbrev"]), 8) + uleb(i + 1) + b"\x0c"
+        d["abbrev"] += uleb(i + 1) + bytes([0x11, 0, 0x13, 0x0b, 0, 0])
+    d["abbrev"] += b"\0"
+    assert start
+    return elf(d)
+
+
+def shared_lines(n, tables=2):
+    """n units with a function each, which name @tables line tables of n rows in turn."""
+    offsets = []
+    d = parts([honest()])
+    for i in range(tables):
+        program = b"\0\x09\2" + struct.pack("<Q", TEXT) + b"".join(b"\2\1\3" + bytes([1 + k % 2 * 0x7e]) + b"\1" for k in range(n))
+        program += b"\2\1\0\1\1"
+        prologue = struct.pack("BBBbBB", 1, 1, 1, -5, 14, 13) + bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1])
+        prologue += b"\0" + cstring(f"{i}.c") + b"\0\0\0\0"
+        offsets.append(len(d["line"]))
+        d["line"] += struct.pack("<IHI", 6 + len(prologue) + len(program), 4, len(prologue)) + prologue + program
+    start = len(d["abbrev"])
+    d["abbrev"] += bytes([1, 0x11, 1, 0x10, 0x17, 0, 0, 2, 0x2e, 0, 3, 8, 0x11, 1, 0x12, 6, 0, 0, 0])
+    for i in range(n):
+        body = b"\1" + struct.pack("<I", offsets[i % tables]) + b"\2" + cstring(f"f{i}") + struct.pack("<QI", TEXT + i % 7, n)
+        body = struct.pack("<HIB", 4, start, 8) + body + b"\0"
+        d["info"] += struct.pack("<I", len(body)) + body
+    return elf(d)
+
+
+def strings(d, n, attributes, body, count=None):
+    """Units with n functions whose names begin at each byte of one long string of .debug_str."""
+    start = len(d["abbrev"])
+    d["abbrev"] += bytes([1, 0x11, 1, 0x13, 0x0b, 0, 0]) + attributes + b"\0"
+    body = struct.pack("<HIB", 4, start, 8) + b"\1" + bytes([C_PLUS_PLUS]) + body + b"\0"
+    d["info"] += struct.pack("<I", len(body)) + body
+    return elf(d, str=b"s" * (4 * n if count is None else count) + b"\0")
+
+
+def shared_strings(n):
+    """n functions, named from each byte of one long string on."""
+    functions = b"".join(b"\2" + struct.pack("<IQI", i, TEXT + 4 * i, 4) for i in range(n))
+    return strings(parts([honest()]), n, bytes([2, 0x2e, 0, 3, 0x0e, 0x11, 1, 0x12, 6, 0, 0]), functions)
+
+
+def shared_scope(n):
+    """n functions in a namespace with a long name."""
+    functions = b"".join(b"\3" + cstring(f"f{i}") + struct.pack("<QI", TEXT + 4 * i, 4) for i in range(n))
+    return strings(parts([honest()]), n, bytes([2, 0x39, 1, 3, 0x0e, 0, 0, 3, 0x2e, 0, 3, 8, 0x11, 1, 0x12, 6, 0, 0]),
+                   b"\2" + struct.pack("<I", 0) + functions + b"\0", count=min(8 * n, 32000))
+
+
+def shared_directory(n):
+    """A row in each of n files, all below one compilation directory with a long name."""
+    unit = Unit(Die("subprogram", name="f", low_pc=TEXT, high_pc=n), language=C99, comp_dir="/" + "d" * min(8 * n, 15000),
+                files=[f"{i}/a.c" for i in range(n)], lines=[Sequence(TEXT + n, *((TEXT + i, i + 1, 1) for i in range(n)))])
+    return elf(parts([honest(), unit]))
+
+
+def shared_names(n):
+    """n symbols, named from each byte of one long string on."""
+    names = b"\0" + b"n" * (6 * n) + b"\0"
+    table = bytearray(24)
+    for i in range(n):
+        table += struct.pack("<IBBHQQ", 1 + i, 0x12, 0, 1, TEXT + 4 * i, 4)
+    sections = [Section(".text", b"", 8, 6, 0), Section(".symtab", bytes(table), 2, 0, 0, 3, 1, 24), Section(".strtab", names, 3)]
+    return code(layout(sections, 62))
+
+
+ALL = [shared_ranges, nested_ranges, overlapping_ranges, overlapping_functions, shared_abbreviations, shared_lines, shared_strings,
+       shared_scope, shared_directory, shared_names]
