@@ -4,7 +4,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <cmocka.h>
+
+#include "convert/cache/notes.h"
 
 static void expect(const char *notes, size_t size, const char *json)
 {
@@ -68,13 +71,57 @@ static void lines(void **state)
 	text_deinit(&kv.out);
 }
 
+static void read_map(const char *notes, struct address_map *map)
+{
+	notes_read_map((struct span){(const uint8_t *)notes, strlen(notes)}, map);
+}
+
+/* What lookups need of the notes. */
+static void map(void **state)
+{
+	struct address_map map;
+	(void)state;
+	read_map("", &map);
+	assert_int_equal(map.n, 0);
+	assert_false(map.has_ada);
+	read_map("units\t2\nlanguage\tAda 95\nsegment\t0x0 0x1\nsegment\t1 2 3\nimage_base\t7\n", &map);
+	assert_int_equal(map.n, 0);
+	assert_int_equal(map.base, 0);
+	assert_false(map.has_ada);
+	read_map("image_base\t0x400000\nsegment\t0x0 0x400000 0x1000\nunits\t2\nsegment\t0x1000 0x402000 "
+		 "0x23\n"
+		 "language\tAda",
+		 &map);
+	assert_int_equal(map.base, 0x400000);
+	assert_int_equal(map.n, 2);
+	assert_int_equal(map.segments[0].size, 0x1000);
+	assert_int_equal(map.segments[1].off, 0x1000);
+	assert_int_equal(map.segments[1].addr, 0x402000);
+	assert_int_equal(map.segments[1].size, 0x23);
+	assert_true(map.has_ada);
+}
+
+static void more_segments_than_there_is_room_for(void **state)
+{
+	struct address_map map;
+	struct text_buf notes = {0};
+	(void)state;
+	for (uint64_t i = 0; i < CONVERT_SEGMENTS_MAX + 3; i++)
+		note_segment(&notes, &(struct worker_segment){.off = i, .addr = i, .size = 1});
+	note_ada(&notes);
+	notes_read_map(text_span(&notes), &map);
+	assert_int_equal(map.n, CONVERT_SEGMENTS_MAX);
+	assert_int_equal(map.segments[CONVERT_SEGMENTS_MAX - 1].off, CONVERT_SEGMENTS_MAX - 1);
+	assert_true(map.has_ada);
+	text_deinit(&notes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole),
-		cmocka_unit_test(escapes),
-		cmocka_unit_test(foreign),
-		cmocka_unit_test(lines),
+		cmocka_unit_test(whole),   cmocka_unit_test(escapes),
+		cmocka_unit_test(foreign), cmocka_unit_test(lines),
+		cmocka_unit_test(map),     cmocka_unit_test(more_segments_than_there_is_room_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
