@@ -244,6 +244,8 @@ def make_breakpad(place):
     place.mkdir(parents=True, exist_ok=True)
     (place / "whole").write_text(breakpad.WHOLE)
     (place / "inlined").write_text(breakpad.INLINED)
+    (place / "old").write_text(breakpad.OLD_INLINED)
+    (place / "parents").write_text(breakpad.PARENTS)
 
 
 def main():

@@ -13,7 +13,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib.breakpad import INLINED, MODULE, WHOLE  # noqa: E402
+from lib.breakpad import INLINED, MODULE, OLD_INLINED, PARENTS, WHOLE  # noqa: E402
 
 ID = "00112233445566778899" "00aabbccddee"
 failures = []
@@ -145,20 +145,17 @@ def inlines(gsym):
 
 def parents(gsym):
     """Each range of an INLINE record lies in the call around it, whatever the record's other ranges lie in."""
-    text = MODULE + "FILE 0 a.c\nINLINE_ORIGIN 0 one\nINLINE_ORIGIN 1 two\nINLINE_ORIGIN 2 inner\nINLINE_ORIGIN 3 leaf\n" \
-        "FUNC 1000 100 0 work\nINLINE 0 10 0 0 1000 20 1080 20\nINLINE 0 12 0 1 1040 20\nINLINE 1 20 0 2 1008 8 1048 8 1018 4 1088 8\n" \
-        "INLINE 2 30 0 3 1008 4 104c 8 108c 2\n1000 100 1 0\n"
     one, two, work = "one at a.c:20< work at a.c:10", "two at a.c:20< work at a.c:12", "work at a.c:1"
     answers = {0x1000: "one at a.c:1< work at a.c:10", 0x1008: "leaf at a.c:1< inner at a.c:30< " + one,
                0x100c: "inner at a.c:1< " + one, 0x1018: "inner at a.c:1< " + one, 0x101c: "one at a.c:1< work at a.c:10",
                0x1020: work, 0x1048: "inner at a.c:1< " + two, 0x104c: "leaf at a.c:1< inner at a.c:30< " + two,
                0x1050: "two at a.c:1< work at a.c:12", 0x1088: "inner at a.c:1< " + one,
                0x108c: "leaf at a.c:1< inner at a.c:30< " + one, 0x108e: "inner at a.c:1< " + one, 0x10a0: work}
-    expect(gsym, "ranges below several calls", text, answers)
-    lines = text.splitlines(keepends=True)
+    expect(gsym, "ranges below several calls", PARENTS, answers)
+    lines = PARENTS.splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if line.startswith("INLINE "))
     expect(gsym, "ranges below several calls, innermost first", "".join(lines[:at] + lines[at:at + 4][::-1] + lines[at + 4:]), answers)
-    expect(gsym, "a range across two calls", text.replace("1048 8 1018 4", "1048 8 1010 38"),
+    expect(gsym, "a range across two calls", PARENTS.replace("1048 8 1018 4", "1048 8 1010 38"),
            {0x1010: "inner at a.c:1< " + one, 0x101f: "inner at a.c:1< " + one, 0x1020: work,
             0x1040: "inner at a.c:1< " + two, 0x1048: "inner at a.c:1< " + two})
 
@@ -167,14 +164,13 @@ def old_inlines(gsym):
     """INLINE records of before 2021 have no file: a call stands in the file of the function that makes it."""
     answers = {0x1000: "outer() at b.h:1< work at a.c:10", 0x1010: "inner(int) at b.h:2< outer() at b.h:20< work at a.c:10",
                0x1030: "other at a.c:3< work at a.c:12", 0x1048: "inner(int) at a.c:4< outer() at b.h:20< work at a.c:10"}
-    old = re.sub(r"(?m)^INLINE (\d) (\d+) \d", r"INLINE \1 \2", INLINED)
+    old = re.sub(r"(?m)^INLINE_ORIGIN (\d) 1", r"INLINE_ORIGIN \1", OLD_INLINED)
     expect(gsym, "old INLINE: by lines", old, answers)
-    files = re.sub(r"(?m)^INLINE_ORIGIN (\d)", r"INLINE_ORIGIN \1 1", old)
-    expect(gsym, "old INLINE: by origins", files, answers)
-    expect(gsym, "old INLINE: artificial", re.sub(r"(?m)^INLINE_ORIGIN (\d)", r"INLINE_ORIGIN \1 -1", old), answers)
-    expect(gsym, "old INLINE: another file of the origin", files.replace("INLINE_ORIGIN 0 1", "INLINE_ORIGIN 0 0"),
+    expect(gsym, "old INLINE: by origins", OLD_INLINED, answers)
+    expect(gsym, "old INLINE: artificial", re.sub(r"(?m)^INLINE_ORIGIN (\d) 1", r"INLINE_ORIGIN \1 -1", OLD_INLINED), answers)
+    expect(gsym, "old INLINE: another file of the origin", OLD_INLINED.replace("INLINE_ORIGIN 0 1", "INLINE_ORIGIN 0 0"),
            {0x1010: "inner(int) at b.h:2< outer() at a.c:20< work at a.c:10"})
-    expect(gsym, "old INLINE: no such file of the origin", files.replace("INLINE_ORIGIN 0 1", "INLINE_ORIGIN 0 7"), answers)
+    expect(gsym, "old INLINE: no such file of the origin", OLD_INLINED.replace("INLINE_ORIGIN 0 1", "INLINE_ORIGIN 0 7"), answers)
     sample = MODULE + "FILE 0 main.cpp\nFILE 1 b.h\nINLINE_ORIGIN 0 0 bar()\nINLINE_ORIGIN 1 foo()\nINLINE_ORIGIN 2 func()\n" \
         "FUNC 15b30 60 0 main\nINLINE 0 42 1 15b45 20\nINLINE 1 39 0 15b45 20\nINLINE 2 32 2 15b50 8\n15b30 15 41 0\n15b45 b 36 0\n" \
         "15b50 8 27 1\n15b58 d 37 0\n15b65 2b 43 0\n"

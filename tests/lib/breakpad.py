@@ -32,6 +32,22 @@ INLINE 0 12 0 2 1030 8
 1018 28 3 0
 1040 c0 4 0
 """
+# The same calls in records of before 2021: no file of the call, and one of the origin.
+OLD_INLINED = re.sub(r"(?m)^INLINE_ORIGIN (\d)", r"INLINE_ORIGIN \1 1", re.sub(r"(?m)^INLINE (\d) (\d+) \d", r"INLINE \1 \2", INLINED))
+
+# A record in two calls.
+PARENTS = MODULE + """FILE 0 a.c
+INLINE_ORIGIN 0 one
+INLINE_ORIGIN 1 two
+INLINE_ORIGIN 2 inner
+INLINE_ORIGIN 3 leaf
+FUNC 1000 100 0 work
+INLINE 0 10 0 0 1000 20 1080 20
+INLINE 0 12 0 1 1040 20
+INLINE 1 20 0 2 1008 8 1048 8 1018 4 1088 8
+INLINE 2 30 0 3 1008 4 104c 8 108c 2
+1000 100 1 0
+"""
 
 _FUNCTION = re.compile(r'^FunctionInfo @ 0x[0-9a-f]+: \[0x([0-9a-f]+) - 0x([0-9a-f]+)\) "(.*)"$')
 _ROW = re.compile(r"^  0x([0-9a-f]{16}) (.*):(\d+)$")
