@@ -1,14 +1,20 @@
 /*
  * build_extent.c - the bytes that belong to a function, which may be more than its entry has.
  *
- * gcc 12 emits the NOPs of -fpatchable-function-entry (kernels for arm64 and RISC-V) between
- * the symbol and DW_AT_low_pc. Where one sized symbol holds all of a DWARF range and no other one, both are
- * the same function, and it extends as far as the symbol. What is before a symbol (type words of KCFI, NOPs
- * for hooks) has symbols of its own ("__cfi_", "__pfx_") or none, and is not part of the function.
+ * gcc 12 emits the NOPs of -fpatchable-function-entry (kernels for arm64 and RISC-V) between the symbol and
+ * DW_AT_low_pc. Where one sized symbol with the function's name holds all of a DWARF range and no other one,
+ * both are the same function, and it extends as far as the symbol. What is before a symbol (type words of
+ * KCFI, NOPs for hooks) has symbols of its own ("__cfi_", "__pfx_") or none, and is not part of the function.
  */
 #include "convert/build/unit_builder.h"
 
+#include "convert/record/name_match.h"
 #include "gsym/base/search.h"
+
+enum {
+	ALIASES_MAX = 16,         /* symbols of one address whose names are compared */
+	COMPARED_SIZE_MAX = 4096, /* bytes of such a name that are compared */
+};
 
 static int compare_lo(const void *a, const void *b)
 {
@@ -53,12 +59,32 @@ static const struct code_symbol *find_holder(const symbol_vec *symbols, struct r
 	return at < end && !v[at].inferred && !v[at].label ? &v[at] : NULL;
 }
 
-int builder_extent(struct unit_builder *b, struct range range, struct range *ret)
+/* Whether one of the symbols from @holder on that are its aliases has the name of the function. */
+static bool is_namesake(struct unit_builder *b, const struct code_symbol *holder,
+			const struct name_slot *name)
+{
+	const struct code_symbol *end = b->context->symbols->v + b->context->symbols->n;
+	uint32_t string = name->bare == NO_STRING ? name->string : name->bare;
+	if (string == NO_STRING)
+		return false;
+	if (end - holder > ALIASES_MAX)
+		end = holder + ALIASES_MAX;
+	for (const struct code_symbol *s = holder; s < end && s->addr == holder->addr; s++) {
+		int64_t size = budget_text(&b->unit.budget, ACCOUNT_NAMES, s->name, COMPARED_SIZE_MAX);
+		const struct pool_string symbol = {.text = s->name, .size = (uint32_t)size};
+		if (size >= 0 && name_matches(&symbol, &b->strings.v[string]))
+			return true;
+	}
+	return false;
+}
+
+int builder_extent(struct unit_builder *b, struct range range, const struct name_slot *name,
+		   struct range *ret)
 {
 	*ret = range;
 	const struct code_symbol *holder =
 		b->context->match_llvm ? NULL : find_holder(b->context->symbols, range);
-	if (!holder || holder->end - holder->addr > UINT32_MAX)
+	if (!holder || holder->end - holder->addr > UINT32_MAX || !is_namesake(b, holder, name))
 		return 0;
 	int err = list_bodies(b);
 	if (!err && is_alone(b, range, holder->addr, holder->end))

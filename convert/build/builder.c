@@ -233,7 +233,7 @@ static int build_range(struct unit_builder *b, uint32_t index, struct range rang
 		       const struct name_slot *name)
 {
 	struct range extent;
-	int err = builder_extent(b, range, &extent);
+	int err = builder_extent(b, range, name, &extent);
 	if (!err)
 		err = builder_rows(b, extent, range.lo, &b->subprograms.v[index]);
 	if (!err)

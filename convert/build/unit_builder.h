@@ -114,10 +114,11 @@ int builder_file(struct unit_builder *builder, uint64_t index, uint32_t *ret);
 int builder_name(struct unit_builder *builder, uint64_t key, struct name_slot *ret);
 
 /*
- * The bytes of the function that has @range (build_extent.c): those of the symbol around it, if that holds no
- * other function, else its own. 0 or -ENOMEM.
+ * The bytes of the function that has @range and @name (build_extent.c): those of the symbol around it, if
+ * that has the name and holds no other function, else its own. 0 or -ENOMEM.
  */
-int builder_extent(struct unit_builder *builder, struct range range, struct range *ret);
+int builder_extent(struct unit_builder *builder, struct range range, const struct name_slot *name,
+		   struct range *ret);
 
 /*
  * Rows of a function into builder->rows (build_lines.c).

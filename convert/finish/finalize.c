@@ -20,7 +20,7 @@
 #include "convert/finish/symbol_rows.h"
 #include "convert/finish/callsites.h"
 #include "convert/finish/merge.h"
-#include "convert/finish/name_match.h"
+#include "convert/record/name_match.h"
 #include "convert/record/radix.h"
 #include "convert/record/range.h"
 #include "gsym/base/invariant.h"

@@ -7,8 +7,8 @@
  * with symbols have a budget for the whole file.
  */
 #include "convert/finish/merge.h"
+#include "convert/record/name_match.h"
 
-#include "convert/finish/name_match.h"
 #include "gsym/base/invariant.h"
 
 #include <string.h>

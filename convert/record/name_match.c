@@ -1,7 +1,7 @@
 /*
  * name_match.c - a scan for the encoded name in the mangled one, without demangling.
  */
-#include "convert/finish/name_match.h"
+#include "convert/record/name_match.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,11 +9,15 @@
 
 enum { MANGLED_MAX = 4096 }; /* longer symbols are not searched for a name */
 
-bool string_is_mangled(const struct pool *pool, uint32_t string)
+static bool is_mangled(const struct pool_string *s)
 {
-	const struct pool_string *s = &pool->strings.v[string];
 	return s->size > 2 && (!memcmp(s->text, "_Z", 2) || !memcmp(s->text, "_R", 2) ||
 			       !memcmp(s->text, "$s", 2) || !memcmp(s->text, "$S", 2));
+}
+
+bool string_is_mangled(const struct pool *pool, uint32_t string)
+{
+	return is_mangled(&pool->strings.v[string]);
 }
 
 static bool has_at(const struct pool_string *s, size_t at, const char *text, size_t size)
@@ -37,12 +41,17 @@ static bool has_inside(const struct pool_string *s, const struct pool_string *na
 	return false;
 }
 
+bool name_matches(const struct pool_string *symbol, const struct pool_string *name)
+{
+	if (has_at(symbol, 0, name->text, name->size) &&
+	    (symbol->size == name->size || symbol->text[name->size] == '.' ||
+	     symbol->text[name->size] == '@'))
+		return true;
+	return is_mangled(symbol) && has_inside(symbol, name);
+}
+
 bool symbol_matches(uint32_t symbol_name, const struct func_record *r, const struct pool *pool)
 {
-	const struct pool_string *s = &pool->strings.v[symbol_name];
-	const struct pool_string *name = &pool->strings.v[r->bare == NO_STRING ? r->name : r->bare];
-	if (has_at(s, 0, name->text, name->size) &&
-	    (s->size == name->size || s->text[name->size] == '.' || s->text[name->size] == '@'))
-		return true;
-	return string_is_mangled(pool, symbol_name) && has_inside(s, name);
+	return name_matches(&pool->strings.v[symbol_name],
+			    &pool->strings.v[r->bare == NO_STRING ? r->name : r->bare]);
 }

@@ -565,7 +565,7 @@ InlineInfo:
     b.build(**patchable([Symbol("f", 0x1020, 0x20), Symbol("f.constprop.0", 0x1020, 0x20)]))
     b.convert(odd=(BETWEEN,))
     b.expect("aliases", b.dump(), expected)
-    b.build(**patchable([Symbol("f.constprop.0", 0x1020, 0x20)], Die("subprogram", name="copy", low_pc=0x1028, high_pc=0x18)))
+    b.build(**patchable([Symbol("f.constprop.0", 0x1020, 0x20)], Die("subprogram", name="f", low_pc=0x1028, high_pc=0x18)))
     b.convert(odd=(BETWEEN, SAME_RANGE))
     b.expect("two entries of one range", b.dump(), expected)
 
@@ -590,7 +590,8 @@ def symbols_that_are_not_the_entrys(b):
             ("__pfx_", [Symbol("__pfx_f", 0x1020, 8), Symbol("f", 0x1028, 0x18)], '0x1028) "__pfx_f"'),
             ("the entry's own", [Symbol("wide", 0x1020, 0x20), Symbol("f", 0x1028, 0x18)], '0x1040) "wide"'),
             ("no size", [Symbol("open", 0x1020, 0)], '0x2000) "open"'),
-            ("too short", [Symbol("short", 0x1020, 0x10)], '0x1030) "short"')):
+            ("too short", [Symbol("short", 0x1020, 0x10)], '0x1030) "short"'),
+            ("another name", [Symbol("outer", 0x1020, 0x20)], '0x1040) "outer"')):
         b.build(**patchable(symbols))
         b.convert(odd=(BETWEEN,))
         b.expect(what, names(), f'[0x1000 - 0x1020) "before"\n[0x1020 - {kept}\n[0x1028 - 0x1040) "f"')

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "convert/finish/finalize.h"
-#include "convert/finish/name_match.h"
+#include "convert/record/name_match.h"
 
 #include <string.h>
 
