@@ -193,13 +193,38 @@ static int take_addresses(struct filter *f, struct apple_addresses *list, struct
 	return out->failed ? -ENOMEM : 0;
 }
 
+/*
+ * Whether an image of the addresses is at hand: otherwise the list stays as it is. All are requested before
+ * waiting. 0, -EAGAIN, -ENOMEM.
+ */
+static int find_images(const struct filter *f, struct apple_addresses list, bool *ret)
+{
+	const struct log_module *module;
+	struct filter_image image;
+	bool wait = false;
+	*ret = false;
+	while (apple_addresses_image(&list, &f->context.apple, &module)) {
+		int err = module ? f->images.find(f->images.user, &module->is, &image) : -ENOENT;
+		if (err == -ENOMEM)
+			return err;
+		wait |= err == -EAGAIN;
+		*ret |= !err;
+	}
+	return wait ? -EAGAIN : 0;
+}
+
 static int replay_line(struct filter *f, const char *line, size_t size, struct text_buf *out)
 {
 	static const char newline[] = "\n";
 	struct text_scan text = content(line, size), end = scan_from(text.end, line + size);
 	struct apple_addresses list;
-	if (f->report.had_addresses || !apple_addresses_parse(text, &list) ||
-	    !apple_addresses_known(&list, &f->context.apple))
+	bool found = f->report.n_frames;
+	if (f->report.had_addresses || !apple_addresses_parse(text, &list))
+		return take_line(f, line, size, out);
+	int err = found ? 0 : find_images(f, list, &found);
+	if (err)
+		return err;
+	if (!found)
 		return take_line(f, line, size, out);
 	return take_addresses(f, &list, scan_left(&end) ? end : scan_from(newline, newline + 1), out);
 }

@@ -142,8 +142,9 @@ struct apple_addresses {
 /* False if the line is no such. */
 bool apple_addresses_parse(struct text_scan line, struct apple_addresses *ret);
 
-/* Whether one of the addresses is in an image of the report. */
-bool apple_addresses_known(const struct apple_addresses *addresses, const struct log_modules *images);
+/* The image of the next address, NULL if it is in none of the report. False after the last. */
+bool apple_addresses_image(struct apple_addresses *addresses, const struct log_modules *images,
+			   const struct log_module **ret);
 
 /* Appends the line of the next frame, as other reports have it, without an end. False after the last. */
 bool apple_addresses_next(struct apple_addresses *addresses, const struct log_modules *images,

@@ -193,14 +193,14 @@ bool apple_addresses_parse(struct text_scan line, struct apple_addresses *ret)
 	return ok;
 }
 
-bool apple_addresses_known(const struct apple_addresses *addresses, const struct log_modules *images)
+bool apple_addresses_image(struct apple_addresses *addresses, const struct log_modules *images,
+			   const struct log_module **ret)
 {
-	struct text_scan list = addresses->list;
 	uint64_t address;
-	while (next_address(&list, &address))
-		if (modules_by_address(images, address))
-			return true;
-	return false;
+	if (!next_address(&addresses->list, &address))
+		return false;
+	*ret = modules_by_address(images, address);
+	return true;
 }
 
 static void fill_column(struct text_buf *out, size_t from, size_t width)

@@ -568,7 +568,9 @@ static void apple_addresses(void **state)
 		      0) "\nBinary Images:\n" APPLE_IMAGE_A "\n");
 	check("> Last Exception Backtrace: " LIST "\n> Binary Images:\n> " APPLE_IMAGE_A "\n",
 	      "> Last Exception Backtrace:\n" FRAMES("> ") "> Binary Images:\n> " APPLE_IMAGE_A "\n");
-	/* Once a report; a list of something else, and one in no image, stay. */
+	/* Once a report; a list of something else, and one whose images are not there, stay. */
+	unchanged(
+		"Last Exception Backtrace:\n(0x1010 0x1020)\nBinary Images:\n0x1000 - 0x1fff B <ff> /B\n\n");
 	check("Binary Images:\n" APPLE_IMAGE_A "\nLast Exception Backtrace:\n" LIST "\n" LIST "\n",
 	      "Binary Images:\n" APPLE_IMAGE_A "\nLast Exception Backtrace:\n" FRAMES("") LIST "\n");
 	unchanged("Binary Images:\n" APPLE_IMAGE_A "\n" LIST "\nsee " LIST "\n");
