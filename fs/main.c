@@ -6,7 +6,7 @@
  * Start
  *   daemon_options.c          parses the command line
  *   setup.c                   checks SOURCE, mount point, cache and worker; connects the parts (gsymfs.h)
- *   session.c                 mounts, becomes a daemon, starts the threads, runs libfuse's loop
+ *   session.c                 mounts, becomes a daemon, starts the threads, serves (sys/request_loop.c)
  *   sys/starter.c             has the starting process wait until the first scan has found files
  *
  * Scan

@@ -17,6 +17,7 @@
 #include "fs/images/catalogue.h"
 #include "fs/state.h"
 #include "fs/sys/mountpoint.h"
+#include "fs/sys/request_loop.h"
 #include "fs/tree/ops.h"
 #include "gsym/base/diag.h"
 
@@ -108,20 +109,8 @@ static int start_threads(struct gsymfs *fs)
 	return err ? err : signals_start(&fs->signals); /* last: a signal stops the others */
 }
 
-static int serve_requests(struct gsymfs *fs)
-{
-	if (fs->options.single_thread)
-		return fuse_session_loop(fs->session);
-	struct fuse_loop_config *config = fuse_loop_cfg_create();
-	if (!config)
-		return -ENOMEM;
-	int result = fuse_session_loop_mt(fs->session, config);
-	fuse_loop_cfg_destroy(config);
-	return result;
-}
-
 /* Serves until a signal or an unmount; 0 after either. */
-static int serve(struct gsymfs *fs)
+static int serve(struct gsymfs *fs, struct request_loop *loop)
 {
 	int err = start_threads(fs);
 	if (err) {
@@ -129,10 +118,7 @@ static int serve(struct gsymfs *fs)
 	} else {
 		log_info(&fs->log, "serving '%s' at '%s', cache '%s'", fs->source, fs->mountpoint,
 			 fs->cache.path);
-		int result = serve_requests(fs);
-		err = result < 0 ? result : 0;
-		if (err)
-			log_error(&fs->log, "cannot read requests: %s", strerror(-err));
+		err = request_loop_run(loop);
 	}
 	signals_stop(&fs->signals);
 	service_notify("STOPPING=1");
@@ -158,20 +144,43 @@ static int go_to_background(struct gsymfs *fs)
 	return 0;
 }
 
-int session_run(struct gsymfs *fs)
+static void ready(void *arg)
+{
+	const struct gsymfs *fs = arg;
+	starter_serving(&fs->starter);
+	service_notify("READY=1");
+}
+
+static int mount_and_serve(struct gsymfs *fs, struct request_loop *loop)
 {
 	struct fuse_session *session = fs->session;
-	signals_block();
 	if (fuse_session_mount(session, fs->mountpoint))
 		return -EIO; /* logged by libfuse */
 	clock_gettime(CLOCK_REALTIME, &fs->tree.mounted_at);
 	int err = parallel_install(session);
 	if (!err && !fs->options.foreground)
 		err = go_to_background(fs);
-	if (!err) {
-		service_notify("READY=1");
-		err = serve(fs);
-	}
+	if (!err)
+		err = serve(fs, loop);
 	fuse_session_unmount(session);
+	return err;
+}
+
+int session_run(struct gsymfs *fs)
+{
+	struct request_loop loop = {
+		.session = fs->session,
+		.parallel = &fs->tree.parallel,
+		.log = &fs->log,
+		.ready = ready,
+		.user = fs,
+	};
+	signals_block();
+	int err = request_loop_init(&loop, fs->options.single_thread ? 1 : REQUEST_THREADS_MAX);
+	if (err)
+		log_error(&fs->log, "no memory for requests");
+	else
+		err = mount_and_serve(fs, &loop);
+	request_loop_deinit(&loop);
 	return err;
 }

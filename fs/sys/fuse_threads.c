@@ -12,24 +12,22 @@
 
 enum { FIXED_IN = FUSE_MAKE_VERSION(3, 17) };
 
-/* Notes the INIT request as it passes. */
-static ssize_t read_request(int fd, void *buf, size_t size, void *user)
+void parallel_note_init(struct parallel *p, const void *data, size_t size)
 {
-	struct parallel *p = user;
-	ssize_t n = read(fd, buf, size);
 	struct {
 		struct fuse_in_header head;
 		struct fuse_init_in init;
-	} request;
-	if (n < (ssize_t)sizeof(request.head) || atomic_load_explicit(&p->init_unique, memory_order_relaxed))
-		return n;
-	memset(&request, 0, sizeof(request));
-	memcpy(&request, buf, (size_t)n < sizeof(request) ? (size_t)n : sizeof(request));
-	if (request.head.opcode == FUSE_INIT) {
-		atomic_store(&p->init_flags, request.init.flags);
-		atomic_store(&p->init_unique, request.head.unique);
-	}
-	return n;
+	} request = {.head = {0}};
+	memcpy(&request, data, size < sizeof(request) ? size : sizeof(request));
+	atomic_store(&p->init_flags, request.init.flags);
+	atomic_store(&p->init_unique, request.head.unique);
+}
+
+/* libfuse wants both; requests are received by request_loop.c. */
+static ssize_t read_request(int fd, void *buf, size_t size, void *user)
+{
+	(void)user;
+	return read(fd, buf, size);
 }
 
 /* Whether the reply is that to INIT, and one with flags: libfuse passes header and body as two pieces. */

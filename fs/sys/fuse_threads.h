@@ -11,6 +11,8 @@
 #define FS_SYS_FUSE_THREADS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct fuse_session;
@@ -19,6 +21,7 @@ struct fuse_session;
 struct parallel {
 	_Atomic uint64_t init_unique; /* number of the INIT request; 0 = not seen */
 	_Atomic uint32_t init_flags;  /* what the kernel can do */
+	atomic_bool ready;            /* libfuse has accepted it */
 };
 
 /*
@@ -26,5 +29,14 @@ struct parallel {
  * INIT say it, if this libfuse does not. 0 or a negative errno.
  */
 int parallel_install(struct fuse_session *session);
+
+/* An INIT request of @size bytes was received, and will be decoded next. */
+void parallel_note_init(struct parallel *parallel, const void *data, size_t size);
+
+/* Whether one was. */
+static inline bool parallel_is_begun(const struct parallel *parallel)
+{
+	return atomic_load(&parallel->init_unique) != 0;
+}
 
 #endif

@@ -3,22 +3,34 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
 	FIRST_WALK_MS = 1000, /* a first walk that takes longer is not waited for */
+	SERVING = 's',
+	WALKED = 'w',
 };
 
 /* The starter: does not return. A daemon that ends meanwhile has failed. */
 static _Noreturn void wait_and_exit(int fd)
 {
 	struct pollfd end = {.fd = fd, .events = POLLIN};
-	char news;
-	int n;
-	while ((n = poll(&end, 1, FIRST_WALK_MS)) < 0 && errno == EINTR)
-		;
-	_exit(n > 0 && read(fd, &news, 1) != 1);
+	bool serving = false, walked = false;
+	while (!serving || !walked) {
+		char news = 0;
+		int n = poll(&end, 1, serving ? FIRST_WALK_MS : -1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			break;
+		if (n < 0 || read(fd, &news, 1) != 1)
+			_exit(1);
+		serving |= news == SERVING;
+		walked |= news == WALKED;
+	}
+	_exit(0);
 }
 
 static void use_nothing_of_the_terminal(void)
@@ -53,12 +65,21 @@ int starter_leave(struct starter *starter)
 	return 0;
 }
 
+/* The starter may have stopped waiting. */
+static void tell(const struct starter *starter, char news)
+{
+	if (starter->fd >= 0)
+		send(starter->fd, &news, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void starter_serving(const struct starter *starter)
+{
+	tell(starter, SERVING);
+}
+
 void starter_release(struct starter *starter)
 {
-	if (starter->fd < 0)
-		return;
-	/* It may have stopped waiting. */
-	send(starter->fd, "", 1, MSG_NOSIGNAL);
-	close(starter->fd);
-	starter->fd = -1;
+	if (!starter->released)
+		tell(starter, WALKED);
+	starter->released = true;
 }

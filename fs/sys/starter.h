@@ -5,8 +5,11 @@
 #ifndef FS_SYS_STARTER_H
 #define FS_SYS_STARTER_H
 
+#include <stdbool.h>
+
 struct starter {
-	int fd; /* a socket whose other end waits; -1: none */
+	int fd;        /* a socket whose other end waits; -1: none */
+	bool released; /* by the thread that scans */
 };
 
 /*
@@ -15,7 +18,10 @@ struct starter {
  */
 int starter_leave(struct starter *starter);
 
-/* There is something to see: the starter exits with 0. Once is enough; later calls do nothing. */
+/* The kernel has accepted the connection. */
+void starter_serving(const struct starter *starter);
+
+/* There is something to see: the starter exits with 0 if the mount is served. Later calls do nothing. */
 void starter_release(struct starter *starter);
 
 #endif

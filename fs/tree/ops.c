@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fs/images/link.h"
+#include "fs/sys/request_loop.h"
 #include "fs/tree/getattr.h"
 #include "fs/tree/stream_size.h"
 #include "fs/tree/tree_lookup.h"
@@ -27,6 +28,9 @@ static void ops_init(void *user, struct fuse_conn_info *conn)
 	conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
 	/* Content never changes under an inode number: nothing to look for at every read. */
 	conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
+	if (conn->max_write > request_data_max())
+		conn->max_write = (unsigned)request_data_max();
+	atomic_store(&tree->parallel.ready, true);
 	if (tree->max_read)
 		conn->max_read = tree->max_read; /* libfuse insists that both places say the same */
 }

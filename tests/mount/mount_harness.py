@@ -137,11 +137,11 @@ def scans_in(metrics):
 class Daemon:
     """A running gsymfs in the foreground, its log in a file."""
 
-    def __init__(self, source, mountpoint, options, log_path, env=None):
+    def __init__(self, source, mountpoint, options, log_path, env=None, switches=()):
         self.mountpoint = mountpoint
         self.log_path = log_path
         self.log_start = os.path.getsize(log_path) if os.path.exists(log_path) else 0
-        argv = [GSYMFS, "-f", "-o", ",".join(options), source, mountpoint]
+        argv = [GSYMFS, "-f", *switches, "-o", ",".join(options), source, mountpoint]
         with open(log_path, "ab") as log:
             self.process = subprocess.Popen(argv, stdout=log, stderr=log, env=env)
         try:
@@ -238,12 +238,13 @@ class MountTest(unittest.TestCase):
         for path in reversed(left):
             lazy_unmount(path)
 
-    def mount(self, *options, mnt=None, source=None, cache=None, log=None, env=None):
+    def mount(self, *options, mnt=None, source=None, cache=None, log=None, env=None, switches=()):
         has = {o.split("=")[0] for o in options}
         defaults = ["worker=" + GSYM] if "worker" not in has else []
         defaults += ["cache_free=0"] if "cache_free" not in has else []  # however full the disk of this machine is
         defaults += ["cache=" + (cache or self.cache)]
-        daemon = Daemon(source or self.source, mnt or self.mnt, defaults + list(options), log or self.log_path, env)
+        daemon = Daemon(source or self.source, mnt or self.mnt, defaults + list(options), log or self.log_path, env,
+                        switches)
         self.daemons.append(daemon)
         return daemon
 

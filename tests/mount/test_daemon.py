@@ -37,6 +37,43 @@ class DaemonTest(MountTest):
         for option in ("--version", "-V"):
             self.assertRegex(run(GSYMFS, option).stdout.decode(), r"^gsymfs \d+\.\d+\.\d+\n$")
 
+    def sick_fuse(self, how):
+        """The environment of a daemon that has trouble with /dev/fuse, and a file that it depends on."""
+        if os.environ.get("BUILD_KIND") == "sanitize":
+            self.skipTest("a sanitizer wants to be the first library")
+        library, switch = os.path.join(self.dir, "sick.so"), os.path.join(self.dir, "switch")
+        run(mount_harness.CC, "-shared", "-fPIC", "-DSWITCH=\"%s\"" % switch,
+            os.path.join(mount_harness.HERE, "sick_fuse.c"), "-o", library)
+        return dict(os.environ, LD_PRELOAD=library, SICK_FUSE=how), switch
+
+    def test_no_memory_for_requests(self):
+        """A shortage ends; the mount does not."""
+        environment, switch = self.sick_fuse("short")
+        self.compile()
+        with open(switch, "w"):
+            pass
+        for options in ([], ["-s"]):
+            daemon = self.mount(env=environment, switches=options)
+            daemon.wait_scanned()
+            readers = [self.reader(id, "status") for id in sorted(self.ids())]
+            for reader in readers:
+                self.assertEqual(self.finish(reader)[0], 0)
+            self.assertIn("cannot read a request: ", daemon.log())
+            self.assertIsNone(daemon.process.poll())
+            self.assertEqual(daemon.stop(), 0)
+
+    def test_connection_that_fails(self):
+        """Without INIT there is no mount, and the exit status says so."""
+        for how, words in (("lost", "INIT is lost"), ("old", "cannot be initialised")):
+            environment, _ = self.sick_fuse(how)
+            for options in (["-f"], ["-f", "-s"], []):
+                done = run(GSYMFS, *options, "-o", "cache=%s,worker=%s" % (self.cache, mount_harness.GSYM), self.source,
+                           self.mnt, check=False, env=environment)
+                self.assertEqual(done.returncode, 1, (how, options))
+                if options:
+                    self.assertIn(words, done.stderr.decode())
+                wait_until(lambda: not mount_harness.is_mounted(self.mnt), "the end of the mount")
+
     def test_few_descriptors(self):
         """What is lacking is said, by the daemon as by the command."""
         self.compile()
