@@ -98,6 +98,20 @@ static void ask_much(void)
 	send_failed(EBADMSG, "no way out");
 }
 
+/* Asks servers for one file after the other. */
+static void fetch_much(void)
+{
+	union worker_message got;
+	int fd;
+	for (unsigned i = 0; i < 5; i++) {
+		struct worker_fetch m = {.id_size = 20, .id = {(uint8_t)(i + 1)}};
+		if (worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FETCH, -1) ||
+		    worker_receive(WORKER_SOCKET_FD, &got, &fd) != 1 || got.head.type != WORKER_OPENED)
+			_exit(1);
+	}
+	send_failed(EBADMSG, "enough");
+}
+
 static void unknown_type(void)
 {
 	struct worker_header m = {.type = 99, .size = sizeof(m)};
@@ -209,6 +223,7 @@ static const struct {
 	{"noise-output", noise_output},
 	{"escapes", escapes},
 	{"ask-much", ask_much},
+	{"fetch-much", fetch_much},
 	{"oddities", oddities},
 	{"descriptors", descriptors},
 	{"memory", memory},

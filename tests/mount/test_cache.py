@@ -518,11 +518,12 @@ class CacheTest(MountTest):
         self.answer()
 
     def test_directories_of_others_are_refused(self):
-        os.chmod(self.cache, 0o777)
-        done = run(GSYMFS, "-f", "-o", "cache=%s,worker=%s" % (self.cache, mount_harness.GSYM), self.source, self.mnt,
-                   check=False)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(b"writable by others", done.stderr)
+        for mode in (0o777, 0o720, 0o702):
+            os.chmod(self.cache, mode)
+            done = run(GSYMFS, "-f", "-o", "cache=%s,worker=%s" % (self.cache, mount_harness.GSYM), self.source, self.mnt,
+                       check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"writable by others", done.stderr)
 
     def test_directory_removed_while_running(self):
         """It is made again, as at the start, and what is open stays so."""

@@ -112,6 +112,17 @@ class DebuginfodTest(SampleTest):
 
     # ---- Found ----
 
+    @unittest.skipUnless(mount_harness.BAD_WORKER, "the hostile worker was not built")
+    def test_no_more_than_two_for_a_conversion(self):
+        """A worker that was taken over chooses what servers are asked for, but not how often."""
+        self.ask("worker=" + mount_harness.BAD_WORKER, BAD_WORKER_ACT="fetch-much",
+                 GSYM=os.path.realpath(mount_harness.GSYM))
+        self.assertErrno(errno.EIO, self.read, self.id, self.address)
+        self.assertEqual(self.status(self.id)["reason"], "enough")
+        self.assertEqual(set(self.server.requests),
+                         {"/buildid/%02x%s/debuginfo" % (i, "00" * 19) for i in (1, 2)})
+        self.assertEqual(self.requests("missing"), 2)
+
     def test_found(self):
         path = self.publish()
         daemon = self.ask("rescan=1")

@@ -23,14 +23,14 @@ class SharedTest(MountTest):
         self.address = next(hex(start) for start, _, name in self.functions(self.path) if name.endswith("normEv"))
         self.hosts = 0
 
-    def host(self, *options, source=None):
+    def host(self, *options, source=None, env=None):
         """Another daemon that has converted nothing; where it is mounted."""
         self.hosts += 1
         mnt, cache = (os.path.join(self.dir, "%s%d" % (name, self.hosts)) for name in ("host", "hostcache"))
         os.mkdir(mnt)
         os.mkdir(cache, 0o700)
         self.mount("shared=" + self.shared, *options, mnt=mnt, cache=cache, source=source,
-                   log=os.path.join(self.dir, "log%d" % self.hosts))
+                   log=os.path.join(self.dir, "log%d" % self.hosts), env=env)
         return mnt
 
     def entries(self):
@@ -140,6 +140,20 @@ class SharedTest(MountTest):
             file.write(data)
         self.assertEqual(self.answer(self.expect_converted(unusable=1)), want)
 
+    def test_file_that_changes_meanwhile(self):
+        """What another host made of a file is not taken for one that changes while the entry is copied."""
+        if os.environ.get("BUILD_KIND") == "sanitize":
+            self.skipTest("a sanitizer wants to be the first library")
+        self.answer(self.expect_converted())
+        self.wait_given()
+        library = os.path.join(self.dir, "meanwhile.so")
+        run(mount_harness.CC, "-shared", "-fPIC", os.path.join(mount_harness.HERE, "meanwhile.c"), "-o", library)
+        at = mount_harness.contents(self.path).index(b"sample.cpp\0")
+        mnt = self.host(env=dict(os.environ, LD_PRELOAD=library, MEANWHILE_FILE=self.path, MEANWHILE_AT=str(at),
+                                 MEANWHILE_TEXT="simple"))
+        self.assertIn("simple.cpp", self.answer(mnt))
+        self.assertEqual((self.requests(mnt, "hit"), self.requests(mnt, "unusable")), (0, 1))
+
     def test_neighbour_that_others_may_write(self):
         os.chmod(self.split(), 0o666)
         mnt = self.expect_converted()
@@ -248,8 +262,9 @@ class SharedTest(MountTest):
         self.refused(os.path.join(self.dir, "nowhere"), "cannot open")
         self.refused("https\\://127.0.0.1/", "allowed is a directory", status=2)
         self.refused(self.cache, "is the cache")
-        os.chmod(self.shared, 0o777)
-        self.refused(self.shared, "writable by others")
+        for mode in (0o777, 0o720, 0o702):
+            os.chmod(self.shared, mode)
+            self.refused(self.shared, "writable by others")
         if mount_harness.is_root():
             os.chmod(self.shared, 0o700)
             os.chown(self.shared, 65534, 65534)
