@@ -68,38 +68,67 @@ static struct basename *add_name(struct images *images, const char *name) REQUIR
 	return b;
 }
 
-static int add_member(struct images *images, struct basename *b, struct image *image, uint32_t pass)
-	REQUIRES(&images->lock)
+static struct name_member *add_member(struct images *images, struct basename *b, struct image *image,
+				      uint32_t pass) REQUIRES(&images->lock)
 {
 	struct name_member *m = calloc(1, sizeof(*m));
 	if (!m || vec_reserve(&b->members, 1) ||
 	    table_add(&images->by_member, &m->table, member_hash(b, image))) {
 		free(m);
-		return -ENOMEM;
+		return NULL;
 	}
 	m->basename = b;
 	m->image = image;
 	m->pass = pass;
 	b->members.v[b->members.n++] = m;
 	b->alive++;
-	return 0;
+	return m;
 }
 
-int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass)
+int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass,
+		 struct name_member **ret)
 {
 	struct basename *b = images_find_basename(images, name);
 	if (!b)
 		b = add_name(images, name);
-	if (!b)
-		return -ENOMEM;
-	struct name_member *m = find_any_member(images, b, image);
-	if (!m)
-		return add_member(images, b, image, pass);
-	if (m->gone)
+	struct name_member *m = b ? find_any_member(images, b, image) : NULL;
+	if (m && m->gone)
 		b->alive++;
+	if (b && !m)
+		m = add_member(images, b, image, pass);
+	if (!m)
+		return -ENOMEM;
 	m->gone = false;
 	m->pass = pass;
+	*ret = m;
 	return 0;
+}
+
+/* ---- Who may know of it ---- */
+
+bool name_member_is_visible(const struct images *images, const struct name_member *member,
+			    const struct caller *caller, bool listed)
+{
+	const struct path_file *file;
+	if (member->gone)
+		return false;
+	if (caller && caller_sees_all(caller))
+		return true;
+	for (uint32_t next = member->files; next; next = file->like) {
+		file = path_tree_file(&images->paths, next - 1);
+		if (file->pass && caller_reaches(caller, &images->paths, file->dir, listed))
+			return true;
+	}
+	return false;
+}
+
+bool basename_is_visible(const struct images *images, const struct basename *name,
+			 const struct caller *caller, bool listed)
+{
+	for (size_t i = 0; i < name->members.n; i++)
+		if (name_member_is_visible(images, name->members.v[i], caller, listed))
+			return true;
+	return false;
 }
 
 static void sweep_members(struct basename *b, uint32_t pass)

@@ -2,6 +2,7 @@
 #ifndef FS_IMAGES_BASENAME_H
 #define FS_IMAGES_BASENAME_H
 
+#include "fs/images/caller.h"
 #include "fs/images/images.h"
 
 struct basename *images_find_basename(const struct images *images, const char *name) REQUIRES(&images->lock);
@@ -10,9 +11,18 @@ struct basename *images_find_basename(const struct images *images, const char *n
 struct name_member *images_find_member(const struct images *images, const struct basename *name,
 				       const struct image *image) REQUIRES(&images->lock);
 
-/* Notes that @image has a file called @name. 0 or -ENOMEM. */
-int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass)
-	REQUIRES(&images->lock);
+/* Notes that @image has a file called @name, and fills @ret. 0 or -ENOMEM. */
+int basename_add(struct images *images, const char *name, struct image *image, uint32_t pass,
+		 struct name_member **ret) REQUIRES(&images->lock);
+
+/*
+ * Whether @caller may know of the member, or of some member of @name: by-path shows a file of that name and
+ * image in a directory that it may search, or with @listed read. @caller NULL: whether every user may.
+ */
+bool name_member_is_visible(const struct images *images, const struct name_member *member,
+			    const struct caller *caller, bool listed) REQUIRES(&images->lock);
+bool basename_is_visible(const struct images *images, const struct basename *name,
+			 const struct caller *caller, bool listed) REQUIRES(&images->lock);
 
 /* Forgets what scan @pass did not see. */
 void basenames_sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock);

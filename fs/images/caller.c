@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { GROUPS_MAX = 65536 }; /* as many as Linux allows */
 
@@ -45,13 +46,36 @@ static bool in_group(const struct caller *caller, gid_t gid)
 	return false;
 }
 
+/* The bits of @mode for them, as those for others. */
+static mode_t granted(const struct caller *caller, uid_t uid, gid_t gid, mode_t mode)
+{
+	if (!caller)
+		return mode & mode >> 3 & mode >> 6;
+	if (caller->uid == uid)
+		return mode >> 6;
+	return in_group(caller, gid) ? mode >> 3 : mode;
+}
+
 bool caller_may_read(const struct caller *caller, const struct source *source)
 {
-	if (caller->uid == 0)
-		return true;
-	if (caller->uid == source->uid)
-		return source->mode & S_IRUSR;
-	if (in_group(caller, source->gid))
-		return source->mode & S_IRGRP;
-	return source->mode & S_IROTH;
+	return caller->uid == 0 || granted(caller, source->uid, source->gid, source->mode) & S_IROTH;
+}
+
+bool caller_sees_all(const struct caller *caller)
+{
+	return caller->uid == 0 || caller->uid == geteuid();
+}
+
+bool caller_reaches(const struct caller *caller, const struct path_tree *paths, uint32_t dir, bool listed)
+{
+	mode_t needed = listed ? S_IXOTH | S_IROTH : S_IXOTH;
+	for (const struct path_dir *at = path_tree_dir(paths, dir); at;
+	     at = path_tree_dir(paths, at->parent)) {
+		if ((granted(caller, at->attr.uid, at->attr.gid, at->attr.mode) & needed) != needed)
+			return false;
+		if (at->parent == PATH_NONE)
+			return true;
+		needed = S_IXOTH;
+	}
+	return false;
 }

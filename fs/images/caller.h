@@ -23,6 +23,15 @@ struct caller {
 struct caller caller_of(fuse_req_t req);
 void caller_deinit(struct caller *caller);
 
+/* Whether they are root's, or those of the daemon's own user. */
+bool caller_sees_all(const struct caller *caller);
+
+/*
+ * Whether they may search @dir and all directories above it, and with @listed read @dir. @caller NULL:
+ * whether every user may.
+ */
+bool caller_reaches(const struct caller *caller, const struct path_tree *paths, uint32_t dir, bool listed);
+
 /* Whether they may read what mirrors the permissions of @source. */
 bool caller_may_read(const struct caller *caller, const struct source *source);
 

@@ -104,11 +104,11 @@ static int put_source(struct image *image, const struct source *seen)
 static int add_path(struct images *images, struct image *image, const struct found_at *at)
 	REQUIRES(&images->lock)
 {
-	int err = basename_add(images, at->basename, image, at->pass);
+	struct name_member *member;
+	int err = basename_add(images, at->basename, image, at->pass, &member);
 	return err ? err
-		   : path_tree_add(&images->paths, at->directory,
-				   images_find_basename(images, at->basename)->name, image->number, at->pass,
-				   at->last);
+		   : path_tree_add(&images->paths, at->directory, member->basename->name, image->number,
+				   at->pass, at->last, &member->files);
 }
 
 uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name,

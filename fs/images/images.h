@@ -119,8 +119,9 @@ struct name_member {
 	struct table_link table;
 	struct basename *basename;
 	struct image *image;
-	uint32_t pass; /* of the scan that saw a file of that name last */
-	bool gone;     /* the place stays, for positions in listings */
+	uint32_t pass;  /* of the scan that saw a file of that name last */
+	uint32_t files; /* in by-path: the first plus one, see path_file.like; 0: none */
+	bool gone;      /* the place stays, for positions in listings */
 };
 
 struct basename {

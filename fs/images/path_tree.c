@@ -227,17 +227,20 @@ static void drop_others(struct path_tree *tree, struct path_file *first, uint32_
 }
 
 int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass,
-		  bool last)
+		  bool last, uint32_t *like)
 {
 	if (dir == PATH_NONE)
 		return 0;
 	struct path_file *first = find_file(tree, dir, name), *file = first, *end = NULL;
 	for (; file && file->image != image; file = next_of(tree, file))
 		end = file;
-	if (!file)
+	if (!file) {
 		file = add_file(tree, end, dir, name, image);
-	if (!file)
-		return -ENOMEM;
+		if (!file)
+			return -ENOMEM;
+		file->like = *like;
+		*like = file->number + 1;
+	}
 	appear(tree, file, pass);
 	if (last)
 		drop_others(tree, first ? first : file, pass);

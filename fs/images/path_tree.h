@@ -52,6 +52,7 @@ struct path_file {
 	uint32_t image; /* its number */
 	uint32_t pass;  /* of the scan that saw it last; 0: gone */
 	uint32_t next;  /* in the chain: its number plus one; 0: the last */
+	uint32_t like;  /* another file of that name with that image: its number plus one; 0: the last */
 };
 
 /* Zero-initialised is empty. */
@@ -74,11 +75,13 @@ int path_tree_enter(struct path_tree *tree, uint32_t parent, const char *name, c
 
 /*
  * Scan @pass, which is not 0, has seen @image in the file @name of @dir (PATH_NONE: nothing is noted). With
- * @last it has no more, so that those it had before are gone. @name must live as long as the tree. 0 or
- * -ENOMEM.
+ * @last it has no more, so that those it had before are gone. @name must live as long as the tree.
+ *
+ * @like: the files of that name with that image, in no order: the number plus one of the first, 0 for none,
+ * with which path_file.like goes on; a new file is put before it. 0 or -ENOMEM.
  */
 int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass,
-		  bool last);
+		  bool last, uint32_t *like);
 
 /* Forgets files that scan @pass did not see. */
 void path_tree_sweep(struct path_tree *tree, uint32_t pass);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "fs/images/basename.h"
 #include "fs/images/link.h"
 #include "fs/tree/attr.h"
 
@@ -47,17 +48,26 @@ struct fuse_entry_param entry_alias(const struct tree *tree, const struct image 
 	return entry_link(tree, ino_make(NODE_ALIAS, image->number, up), TIMEOUT_ALIAS);
 }
 
+/* The kernel shows what it keeps to every user. */
+static double name_timeout(bool visible_to_all)
+{
+	return visible_to_all ? TIMEOUT_LISTING : 0;
+}
+
 struct fuse_entry_param entry_basename(const struct tree *tree, const struct basename *name)
 {
 	struct stat st;
+	mutex_assert_held(&tree->images->lock);
 	attr_own_dir(tree, ino_make(NODE_NAME, name->number, 0), &st);
-	return entry_make(tree, &st, TIMEOUT_LISTING, TIMEOUT_LISTING);
+	double timeout = name_timeout(basename_is_visible(tree->images, name, NULL, false));
+	return entry_make(tree, &st, timeout, TIMEOUT_LISTING);
 }
 
-struct fuse_entry_param entry_name_link(const struct tree *tree, const struct basename *name,
-					const struct image *image)
+struct fuse_entry_param entry_name_link(const struct tree *tree, const struct name_member *member)
 {
-	return entry_link(tree, ino_make(NODE_NAME_LINK, name->number, image->number), TIMEOUT_LISTING);
+	mutex_assert_held(&tree->images->lock);
+	return entry_link(tree, ino_make(NODE_NAME_LINK, member->basename->number, member->image->number),
+			  name_timeout(name_member_is_visible(tree->images, member, NULL, false)));
 }
 
 struct fuse_entry_param entry_path_dir(const struct tree *tree, const struct path_dir *dir)

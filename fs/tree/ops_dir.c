@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fs/images/basename.h"
 #include "fs/images/image_find.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
@@ -20,6 +21,7 @@ struct listing {
 	struct tree *tree;
 	fuse_req_t req;
 	fuse_ino_t ino;
+	struct caller caller; /* in by-name */
 	bool plus; /* with attributes; each entry then counts as looked up, which only address files would
 		      care about */
 	bool full;
@@ -96,7 +98,7 @@ static void list_by_name(struct listing *l, uint64_t off)
 	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < images->names.n && !l->full;
 	     i++) {
 		const struct basename *name = images->names.v[i];
-		if (!name->alive)
+		if (!basename_is_visible(images, name, &l->caller, true))
 			continue;
 		struct fuse_entry_param e = entry_basename(l->tree, name);
 		add(l, name->name, &e, POSITION_FIRST + i + 1);
@@ -104,25 +106,20 @@ static void list_by_name(struct listing *l, uint64_t off)
 	mutex_unlock(&images->lock);
 }
 
-static void list_members(struct listing *l, const struct basename *name, uint64_t off)
-{
-	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < name->members.n && !l->full;
-	     i++) {
-		const struct name_member *m = name->members.v[i];
-		if (m->gone)
-			continue;
-		struct fuse_entry_param e = entry_name_link(l->tree, name, m->image);
-		add(l, m->image->id, &e, POSITION_FIRST + i + 1);
-	}
-}
-
 static void list_basename(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
 	uint32_t number = ino_a(l->ino);
 	mutex_lock(&images->lock);
-	if (number < images->names.n)
-		list_members(l, images->names.v[number], off);
+	const struct basename *name = number < images->names.n ? images->names.v[number] : NULL;
+	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST;
+	     name && i < name->members.n && !l->full; i++) {
+		const struct name_member *m = name->members.v[i];
+		if (!name_member_is_visible(images, m, &l->caller, true))
+			continue;
+		struct fuse_entry_param e = entry_name_link(l->tree, m);
+		add(l, m->image->id, &e, POSITION_FIRST + i + 1);
+	}
 	mutex_unlock(&images->lock);
 }
 
@@ -219,8 +216,11 @@ static void reply_listing(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
+	if (ino == INO_BY_NAME || ino_kind(ino) == NODE_NAME)
+		l.caller = caller_of(req);
 	list(&l, off < 0 ? 0 : (uint64_t)off);
 	fuse_reply_buf(req, l.data, l.used);
+	caller_deinit(&l.caller);
 	free(l.data);
 }
 

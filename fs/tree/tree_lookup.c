@@ -86,32 +86,49 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 
 /* ---- In by-name ---- */
 
-static int in_by_name(struct call *call, struct fuse_entry_param *ret)
+/* A name that is not there, or that the caller may not know of: the kernel must not keep that for others. */
+static int hide(int err, struct fuse_entry_param *ret)
 {
-	struct images *images = tree_of(call)->images;
-	mutex_lock(&images->lock);
-	const struct basename *name = images_find_basename(images, call->name);
-	int err = name && name->alive ? 0 : images_await_name(images, &call->wait);
-	if (!err)
-		*ret = entry_basename(tree_of(call), name);
-	mutex_unlock(&images->lock);
-	return err;
+	if (err != -ENOENT)
+		return err;
+	*ret = entry_none();
+	ret->entry_timeout = 0;
+	return 0;
 }
 
-static int in_basename(struct call *call, struct fuse_entry_param *ret)
+static int find_basename(struct images *images, struct call *call, const struct caller *caller,
+			 struct fuse_entry_param *ret) REQUIRES(&images->lock)
 {
-	struct images *images = tree_of(call)->images;
+	const struct basename *name = images_find_basename(images, call->name);
+	if (!name || !basename_is_visible(images, name, caller, false))
+		return images_await_name(images, &call->wait);
+	*ret = entry_basename(tree_of(call), name);
+	return 0;
+}
+
+static int find_member(struct images *images, struct call *call, const struct caller *caller,
+		       struct fuse_entry_param *ret) REQUIRES(&images->lock)
+{
 	uint32_t number = ino_a(call->ino);
-	mutex_lock(&images->lock);
 	const struct basename *name = number < images->names.n ? images->names.v[number] : NULL;
 	const struct image *image = images_find(images, call->name);
-	int err = name && image && images_find_member(images, name, image)
-			  ? 0
-			  : images_await_name(images, &call->wait);
-	if (!err)
-		*ret = entry_name_link(tree_of(call), name, image);
+	const struct name_member *member = name && image ? images_find_member(images, name, image) : NULL;
+	if (!member || !name_member_is_visible(images, member, caller, false))
+		return images_await_name(images, &call->wait);
+	*ret = entry_name_link(tree_of(call), member);
+	return 0;
+}
+
+static int in_names(struct call *call, struct fuse_entry_param *ret)
+{
+	struct images *images = tree_of(call)->images;
+	struct caller caller = caller_of(call->req);
+	mutex_lock(&images->lock);
+	int err = call->ino == INO_BY_NAME ? find_basename(images, call, &caller, ret)
+					   : find_member(images, call, &caller, ret);
 	mutex_unlock(&images->lock);
-	return err;
+	caller_deinit(&caller);
+	return hide(err, ret);
 }
 
 /* ---- In by-path ---- */
@@ -330,14 +347,14 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 	if (call->ino == INO_ROOT)
 		return in_root(call, ret);
 	if (call->ino == INO_BY_NAME)
-		return in_by_name(call, ret);
+		return in_names(call, ret);
 	if (ino_is_build_id(call->ino))
 		return in_build_id(call, ret);
 	switch (ino_kind(call->ino)) {
 	case NODE_IMAGE: return in_image(call, ret);
 	case NODE_CONTEXT: return in_fixed_context(call, ret);
 	case NODE_ADDRESS: return in_loaded_context(call, ret);
-	case NODE_NAME: return in_basename(call, ret);
+	case NODE_NAME: return in_names(call, ret);
 	case NODE_PATH_DIR: return in_path_dir(call, ret);
 	case NODE_PATH_FAT: return in_path_fat(call, ret);
 	default: return -ENOTDIR;

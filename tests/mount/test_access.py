@@ -26,6 +26,8 @@ def attempt(how, path):
             os.listdir(path)
         elif how == "stat":
             os.stat(path)
+        elif how == "names":
+            return " ".join(sorted(os.listdir(path)))
         elif how == "read":
             os.read(os.open(path, os.O_RDONLY), 1)
         else:
@@ -35,6 +37,12 @@ def attempt(how, path):
         return 0
     except OSError as error:
         return error.errno
+
+
+def may_search(user, mode, bit=1):
+    """Whether @user may search a directory of OWNER and GROUP with @mode; bit 4: list it."""
+    shift = {"root": 0, "owner": 6, "member": 3, "joined": 3}.get(user, 0)
+    return user == "root" or bool(mode >> shift & bit)
 
 
 OPENED = acl((USER_OBJ, 6), (USER, 4, NAMED), (GROUP_OBJ, 0), (MASK, 4), (OTHERS, 0))
@@ -135,6 +143,8 @@ class AccessTest(MountTest):
             for (name, how, path, readers), got in zip(plan, self.as_user(user, [p[1:3] for p in plan])):
                 may = not readers or user == "root" or user in FILES[name][4]
                 want = 0 if may else errno.EACCES
+                if "/by-name/" in path and not may_search(user, FILES[name][1]):
+                    want = errno.ENOENT
                 if (0 if isinstance(got, str) else got) != want:
                     wrong.append("%s: %s %s %s: %s, not %s" % (name, user, how, os.path.relpath(path, self.mnt), got, want))
         self.assertEqual(wrong, [])
@@ -160,6 +170,35 @@ class AccessTest(MountTest):
                 records.append("")
             records[-1] += line
         return records
+
+    def test_names_are_as_secret_as_paths(self):
+        """What of by-path is closed to a user, by-name does not tell."""
+        modes = {"d%o" % mode: mode for mode in (0o755, 0o700, 0o750, 0o710, 0o711, 0o751, 0o705)}
+        ids = {name: self.make(name, number + 1, 0o644, mode, None, None)
+               for number, (name, mode) in enumerate(modes.items())}
+        # One name in two directories, and one below two of them.
+        os.link(os.path.join(self.source, "dir-d700", "d700"), os.path.join(self.source, "dir-d700", "d755"))
+        deep = os.path.join(self.source, "dir-d700", "dir-deep")
+        os.mkdir(deep)
+        shutil.copy(os.path.join(self.source, "dir-d755", "d755"), os.path.join(deep, "deep"))
+        self.mount("allow_other", "rescan=1").wait_scanned()
+        by_name, by_path = os.path.join(self.mnt, "by-name"), os.path.join(self.mnt, "by-path")
+        for user in ("root", "other", "owner", "joined", "member", "named", "root", "other"):
+            with self.subTest(user):
+                shown = {name for name, mode in modes.items() if may_search(user, mode) and may_search(user, mode, 4)}
+                inside = may_search(user, 0o700)
+                shown |= {"deep"} if inside else set()
+                plan = [(how, os.path.join(top, name)) for name in modes for how, top in
+                        (("stat", by_name), ("stat", os.path.join(by_path, "dir-" + name)))]
+                names, both, *found = self.as_user(user, [("names", by_name), ("names", by_name + "/d755"), *plan])
+                self.assertEqual(set(names.split()), shown)
+                self.assertEqual(set(both.split()), {ids["d755"]} | ({ids["d700"]} if inside else set()))
+                for name, here, there in zip(modes, found[::2], found[1::2]):
+                    self.assertEqual((here, there), (0, 0) if may_search(user, modes[name])
+                                     else (errno.ENOENT, errno.EACCES), name)
+        os.chmod(os.path.join(self.source, "dir-d755"), 0o700)
+        self.wait_scans()
+        self.assertEqual(self.as_user("other", [("stat", by_name + "/d755")]), [errno.ENOENT])
 
     def test_permissions_are_always_checked(self):
         """default_permissions comes with allow_other and cannot be taken off."""

@@ -20,7 +20,8 @@ static uint32_t enter(struct path_tree *tree, uint32_t parent, const char *name)
 static void add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass,
 		bool last)
 {
-	assert_int_equal(path_tree_add(tree, dir, name, image, pass, last), 0);
+	uint32_t like = 0;
+	assert_int_equal(path_tree_add(tree, dir, name, image, pass, last, &like), 0);
 }
 
 /* The one image of a file; -1: none, -2: several. */
