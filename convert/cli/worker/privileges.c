@@ -57,7 +57,8 @@ static void change_user(void)
 {
 	const uint64_t needed =
 		CAPABILITY_BIT(CAP_SYS_ADMIN) | CAPABILITY_BIT(CAP_SYS_CHROOT) | CAPABILITY_BIT(CAP_SETPCAP);
-	if (geteuid() != 0)
+	/* A client that has no more rights than this process must be able to end it. */
+	if (geteuid() != 0 || !(permitted() & CAPABILITY_BIT(CAP_KILL)))
 		return;
 	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 	/* In a container these may fail: not all users exist in every user namespace. */

@@ -8,8 +8,9 @@
 #define CONVERT_CLI_WORKER_PRIVILEGES_H
 
 /*
- * A user without rights if this one is root, no groups, no capabilities, user, network and IPC namespaces of
- * its own, and an empty root directory, in which no path leads to anything.
+ * A user without rights if this one is root and may end processes of others, no groups, no capabilities,
+ * user, network and IPC namespaces of its own, and an empty root directory, in which no path leads to
+ * anything.
  */
 void privileges_drop(void);
 

@@ -179,6 +179,53 @@ static void privileges_are_gone(void **state)
 	assert_int_equal(in_child(have_privileges), 0);
 }
 
+/* Takes @capability away from this process. */
+static int lose(unsigned capability)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	if (syscall(SYS_capget, &head, data))
+		return -1;
+	data[capability / 32].permitted &= ~(1U << capability % 32);
+	data[capability / 32].effective = data[capability / 32].permitted;
+	return (int)syscall(SYS_capset, &head, data);
+}
+
+static int end_worker(void)
+{
+	int ready[2], alive[2], status;
+	char byte;
+	if (pipe(ready) || pipe(alive))
+		return 2;
+	pid_t worker = fork();
+	if (worker == 0) {
+		close(alive[1]);
+		privileges_drop();
+		if (write(ready[1], "x", 1) == 1)
+			(void)!read(alive[0], &byte, 1); /* until the client has ended, too */
+		_exit(0);
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		return 3;
+	if (kill(worker, SIGKILL))
+		return 1;
+	return waitpid(worker, &status, 0) == worker && WIFSIGNALED(status) ? 0 : 4;
+}
+
+static int end_worker_without_rights(void)
+{
+	return lose(CAP_KILL) ? 5 : end_worker();
+}
+
+static void client_can_end_it(void **state)
+{
+	(void)state;
+	if (SANITIZER)
+		skip();
+	assert_int_equal(in_child(end_worker), 0);
+	assert_int_equal(in_child(end_worker_without_rights), 0);
+}
+
 /* A root directory without anything, if this process may have one. */
 static int see_files(void)
 {
@@ -428,11 +475,17 @@ static void dies_when_it_is_too_late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_goes_on),        cmocka_unit_test(files_are_closed),
-		cmocka_unit_test(calls_are_closed),    cmocka_unit_test(limits_hold),
-		cmocka_unit_test(dies_with_daemon),    cmocka_unit_test(dies_when_it_is_too_late),
-		cmocka_unit_test(privileges_are_gone), cmocka_unit_test(files_have_no_names),
-		cmocka_unit_test(programs_are_closed), cmocka_unit_test(network_has_no_capabilities),
+		cmocka_unit_test(work_goes_on),
+		cmocka_unit_test(files_are_closed),
+		cmocka_unit_test(calls_are_closed),
+		cmocka_unit_test(limits_hold),
+		cmocka_unit_test(dies_with_daemon),
+		cmocka_unit_test(dies_when_it_is_too_late),
+		cmocka_unit_test(privileges_are_gone),
+		cmocka_unit_test(client_can_end_it),
+		cmocka_unit_test(files_have_no_names),
+		cmocka_unit_test(programs_are_closed),
+		cmocka_unit_test(network_has_no_capabilities),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
