@@ -187,11 +187,11 @@ int request_loop_run(struct request_loop *loop)
 {
 	struct receiver *first = &loop->receivers[0];
 	atomic_store(&loop->idle, 1);
+	atomic_store(&loop->n, 1);
 	if (!loop->receivers[1].buffer) { /* the only thread is this one */
 		serve(first);
 		return atomic_load(&loop->error);
 	}
-	atomic_store(&loop->n, 1);
 	int err = thread_start(&first->thread, "fuse", serve, first);
 	if (err) {
 		log_error(loop->log, "cannot start a thread: %s", strerror(-err));

@@ -431,7 +431,7 @@ class CacheTest(MountTest):
         self.assertIn(self.cached()[0], mount_harness.contents(mapped).decode())
         for path in self.cached():
             os.unlink(path)
-        wait_until(lambda: " (deleted)" not in mount_harness.contents(mapped).decode(), "the mapping to go")
+        wait_until(lambda: self.cache not in mount_harness.contents(mapped).decode(), "the mapping to go")
         self.answer()
 
     def test_bytes_are_those_of_the_disk(self):

@@ -2,6 +2,7 @@
 """The program gsymfs: its options, its start, its end."""
 
 import errno
+import glob
 import os
 import pwd
 import re
@@ -339,6 +340,9 @@ class DaemonTest(MountTest):
         self.processes.append(done)
         wait_until(lambda: mount_harness.is_mounted(self.mnt), "the mount")
         self.assertIn("state", self.status(self.id))
+        threads = [mount_harness.contents(path).strip() for path in glob.glob("/proc/%d/task/*/comm" % done.pid)]
+        self.assertIn(b"gsymfs", threads)
+        self.assertNotIn(b"fuse", threads)
         done.terminate()
         self.assertEqual(done.wait(LIMIT), 0)
 
