@@ -285,11 +285,32 @@ void sandbox_enter(pid_t parent)
 
 void sandbox_enter_network(const char *directory)
 {
-	/* Libraries, name servers, certificates. */
+	/* Libraries, name servers, certificates: not all of /etc, where root's daemon may read secrets. */
 	static const char *const system[] = {
 		"/dev/null",
 		"/dev/urandom",
-		"/etc",
+		"/etc/ca-certificates",
+		"/etc/crypto-policies",
+		"/etc/debuginfod",
+		"/etc/gai.conf",
+		"/etc/gnutls",
+		"/etc/host.conf",
+		"/etc/hosts",
+		"/etc/ld.so.cache",
+		"/etc/ld.so.conf",
+		"/etc/ld.so.conf.d",
+		"/etc/localtime",
+		"/etc/nsswitch.conf",
+		"/etc/pki/ca-trust",
+		"/etc/pki/tls/cert.pem",
+		"/etc/pki/tls/certs",
+		"/etc/pki/tls/openssl.cnf",
+		"/etc/protocols",
+		"/etc/resolv.conf",
+		"/etc/services",
+		"/etc/ssl/cert.pem",
+		"/etc/ssl/certs",
+		"/etc/ssl/openssl.cnf",
 		"/gnu/store",
 		"/lib",
 		"/lib32",

@@ -323,9 +323,11 @@ static int use_network(void)
 {
 	char *argv[] = {(char[]){"true"}, NULL};
 	sandbox_enter_network(directory);
-	bool good = open(file, O_RDWR | O_CLOEXEC) >= 0 && open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0 &&
+	bool good = open(file, O_RDWR | O_CLOEXEC) >= 0 &&
+		    open("/etc/nsswitch.conf", O_RDONLY | O_CLOEXEC) >= 0 &&
 		    socket(AF_INET, SOCK_STREAM, 0) >= 0;
-	return !good || denied(open("/etc/passwd", O_WRONLY | O_CLOEXEC)) ||
+	return !good || denied(open("/etc/nsswitch.conf", O_WRONLY | O_CLOEXEC)) ||
+	       denied(open("/etc/passwd", O_RDONLY | O_CLOEXEC)) ||
 	       denied(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) ||
 	       denied(open("/tmp/gsymfs-sandbox", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) ||
 	       denied(execv("/bin/true", argv));
