@@ -94,6 +94,13 @@ static uint32_t row_behind(const struct line_row *rows, uint32_t first, uint32_t
 	return (uint32_t)PARTITION_POINT(first, end, mid, rows[mid].addr <= addr);
 }
 
+/* Charges rows [first, end) to the unit; the end of those within its budget. */
+static uint32_t affordable_rows(struct unit_builder *b, uint32_t first, uint32_t end)
+{
+	uint64_t n = end > first ? end - first : 0, left = b->unit.budget.left[ACCOUNT_ROWS].work;
+	return budget_work(&b->unit.budget, ACCOUNT_ROWS, n) ? end : first + (uint32_t)left;
+}
+
 /* Rows of one sequence that cover an address in [lo, hi). */
 static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
 {
@@ -107,8 +114,8 @@ static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_
 					 : seq->first;
 	if (rows[first].addr < lo)
 		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
-	for (; first < seq->end && rows[first].addr < hi && budget_work(&b->unit.budget, ACCOUNT_ROWS, 1);
-	     first++) {
+	uint32_t end = affordable_rows(b, first, row_behind(rows, first, seq->end, hi - 1));
+	for (; first < end; first++) {
 		uint32_t file, off = rows[first].addr > lo ? (uint32_t)(rows[first].addr - lo) : 0;
 		int err = row_file(b, rows[first].file, &file);
 		if (err == -ENOENT) {

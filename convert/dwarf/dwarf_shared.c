@@ -46,10 +46,19 @@ static bool is_unit_tag(uint64_t tag)
 	return tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit || tag == DW_TAG_skeleton_unit;
 }
 
+/* Whether the next attribute and its form are a byte each, as nearly all are, and not the last. */
+static bool is_short_pair(const struct cursor *c)
+{
+	return cursor_left(c) >= 2 && !((c->pos[0] | c->pos[1]) & 0x80) && (c->pos[0] | c->pos[1]) &&
+	       c->pos[1] != DW_FORM_implicit_const;
+}
+
 static void skip_attrs(struct cursor *c)
 {
 	uint64_t attr, form;
 	do {
+		while (is_short_pair(c))
+			c->pos += 2;
 		attr = cursor_uleb(c);
 		form = cursor_uleb(c);
 		if (form == DW_FORM_implicit_const)
