@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Small files that ask for much work (tests/lib/costly.py): work and output grow with the file, not with its square.
+"""Small files that ask for much work (tests/lib/costly.py): work, memory and output grow with the file, not with its
+square.
 
     costly.py GSYM
 
 What is compared is the number of steps that the converter counts, not time.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -14,16 +16,17 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import costly  # noqa: E402
+from lib import costly, measure  # noqa: E402
 
 GSYM = None
 SIZES = {  # of the smallest of three files, each twice as large as the one before
-    "shared_ranges": 1000, "nested_ranges": 1000, "overlapping_ranges": 1000, "overlapping_functions": 4000,
+    "shared_functions": 1000, "shared_ranges": 1000, "nested_ranges": 1000, "overlapping_ranges": 1000, "overlapping_functions": 4000,
     "shared_abbreviations": 5000, "shared_lines": 5000, "shared_strings": 4000, "shared_scope": 4000,
     "shared_directory": 4000, "shared_names": 2000}
 GROWTH = 2.3   # of work and output, when the file is twice as large
 OUTPUT = 32    # bytes of GSYM for each byte of the file
 WORK = 200     # steps for each byte of the file
+MEMORY = 64    # MiB that the largest file may need more than the smallest; its square would be hundreds
 
 
 class Costly(unittest.TestCase):
@@ -38,16 +41,24 @@ class Costly(unittest.TestCase):
         return done.stdout
 
     def convert(self, image, threads=1):
-        """(steps, bytes of output, summary)"""
-        (self.directory / "in").write_bytes(image)
-        self.gsym("convert", "--progress=never", f"--num-threads={threads}", "--json-summary-file=json", "-o", "out", "in")
-        summary = json.loads((self.directory / "json").read_text())
-        return summary["work"], (self.directory / "out").stat().st_size, summary["error-categories"]
+        """(steps, bytes of output, oddities); sets self.peak, in KiB."""
+        source, out, told = (self.directory / name for name in ("in", "out", "json"))
+        source.write_bytes(image)
+        _, self.peak, status = measure.once(
+            [GSYM, "convert", "--progress=never", f"--num-threads={threads}", f"--json-summary-file={told}", "-o", out, source],
+            env={**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=1"})
+        self.assertEqual(status, 0)
+        summary = json.loads(told.read_text())
+        return summary["work"], out.stat().st_size, summary["error-categories"]
 
     def grows_linearly(self, make):
         n = SIZES[make.__name__]
         images = [make(n << i) for i in range(3)]
-        told = [self.convert(image) for image in images]
+        told, peaks = [], []
+        for image in images:
+            told.append(self.convert(image))
+            peaks.append(self.peak)
+        self.assertLess(peaks[-1] - peaks[0], MEMORY * 1024, peaks)
         for (work, size, oddities), image in zip(told, images):
             self.assertLess(work, WORK * len(image), told)
             self.assertLess(size, OUTPUT * len(image), told)

@@ -41,6 +41,12 @@ def parts(units):
     return {name: getattr(d, name) for name in ("info", "abbrev", "line", "ranges")}
 
 
+def shared_functions(n):
+    """n functions that share a list of n ranges."""
+    ranges = [(TEXT + 4 * i, TEXT + 4 * i + 2) for i in range(n)]
+    return elf(parts([honest(), Unit(*(Die("subprogram", name=f"f{i}", ranges=ranges) for i in range(n)), language=C99)]))
+
+
 def shared_ranges(n):
     """A function of n ranges into which n calls are inlined, all with the function's own list."""
     ranges = [(TEXT + 4 * i, TEXT + 4 * i + 2) for i in range(n)]
@@ -155,5 +161,5 @@ def shared_names(n):
     return code(layout(sections, 62))
 
 
-ALL = [shared_ranges, nested_ranges, overlapping_ranges, overlapping_functions, shared_abbreviations, shared_lines, shared_strings,
+ALL = [shared_functions, shared_ranges, nested_ranges, overlapping_ranges, overlapping_functions, shared_abbreviations, shared_lines, shared_strings,
        shared_scope, shared_directory, shared_names]

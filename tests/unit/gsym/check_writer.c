@@ -291,6 +291,32 @@ static void string_table_is_limited_in_version_1(void **state)
 	gsym_writer_free(s.writer);
 }
 
+/* The limit of strings and records together; what is refused leaves no trace, and less may still fit. */
+static void size_is_limited(void **state)
+{
+	(void)state;
+	struct sample s;
+	struct gsym_diag diag;
+	uint64_t strp;
+	sample_init(&s, sample_kinds[0], 0x1000);
+	struct gsym_func f = {.start = 0x1000, .size = 16, .name = sample_string(&s, "f")};
+	assert_int_equal(add(&s, &f, &diag), 0);
+	size_t records = buf_size(&s.writer->records), used = s.writer->strings.n + records;
+	writer_limit(s.writer, used + records - 1);
+	f.start = 0x1010;
+	assert_int_equal(add(&s, &f, &diag), -EFBIG);
+	assert_words(&diag, "function at 0x1010|exceed");
+	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, NULL, &diag), -EFBIG);
+	assert_words(&diag, "exceed");
+	assert_int_equal(s.writer->slots.n, 1);
+	assert_int_equal(buf_size(&s.writer->records), records);
+	writer_limit(s.writer, used + 2 * records);
+	assert_int_equal(add(&s, &f, &diag), 0);
+	writer_limit(s.writer, used);
+	assert_int_equal(gsym_writer_string(s.writer, "g", 1, &strp), -EFBIG);
+	gsym_writer_free(s.writer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +332,7 @@ int main(void)
 		cmocka_unit_test(descriptor_and_memory_agree),
 		cmocka_unit_test(write_error_is_told),
 		cmocka_unit_test(string_table_is_limited_in_version_1),
+		cmocka_unit_test(size_is_limited),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
