@@ -16,10 +16,10 @@
 static bool ids_agree(const struct object_file *a, const struct object_file *b)
 {
 	static const uint8_t zeros[IMAGE_ID_MAX];
-	size_t common = b->id_is_cut && a->id_size < b->id_size ? a->id_size : b->id_size;
+	size_t common = b->id_is_truncated && a->id_size < b->id_size ? a->id_size : b->id_size;
 	if (!a->id_size || !b->id_size)
 		return true;
-	if (!b->id_is_cut && a->id_size != b->id_size)
+	if (!b->id_is_truncated && a->id_size != b->id_size)
 		return false;
 	return !memcmp(a->id, b->id, common) && !memcmp(b->id + common, zeros, b->id_size - common);
 }

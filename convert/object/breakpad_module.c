@@ -129,7 +129,7 @@ static bool take_code_id(struct text_line l, struct object_file *object)
 		return false;
 	memcpy(object->id, id, sizeof(id));
 	object->id_size = digits / 2;
-	object->id_is_cut = false;
+	object->id_is_truncated = false;
 	return true;
 }
 
@@ -162,7 +162,7 @@ static int breakpad_read(struct object_file *object, struct gsym_diag *diag)
 	if (is_apple(module.os) || is_windows(module.os))
 		return 0;
 	swap_guid(object->id);
-	object->id_is_cut = true;
+	object->id_is_truncated = true;
 	read_infos(object, next, (const char *)file.data + file.size);
 	return 0;
 }

@@ -89,7 +89,7 @@ static struct image_identity identity_of(struct object_file *object)
 		.has_gsym = object->gsym || has_section(object, ".gsym"),
 		.has_text = object_has_code(object),
 		.id_size = object->id_size,
-		.id_is_cut = object->id_is_cut,
+		.id_is_truncated = object->id_is_truncated,
 	};
 	memcpy(id.id, object->id, object->id_size);
 	memcpy(id.arch, object->arch, sizeof(id.arch));

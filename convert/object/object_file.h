@@ -86,7 +86,7 @@ struct object_file {
 	char arch[16];
 	uint8_t id[IMAGE_ID_MAX];
 	size_t id_size;
-	bool id_is_cut; /* see struct image_identity */
+	bool id_is_truncated; /* see struct image_identity */
 	bool has_base;
 	uint64_t base_address; /* p_vaddr of the first PT_LOAD, or the address of __TEXT */
 

@@ -134,11 +134,11 @@ enum image_kind {
 /* What a file is, without converting it. */
 struct image_identity {
 	enum image_kind kind;
-	uint8_t id[IMAGE_ID_MAX]; /* build id, or XXH3-128 of the whole file when it has none */
+	uint8_t id[IMAGE_ID_MAX]; /* build id, or XXH3-128 of the file when it has none (identity.h) */
 	size_t id_size;
 	bool id_is_hash;
-	bool id_is_cut;  /* text symbols that name only the first 16 bytes of a build id, or all of it and
-			    zeros */
+	/* Text symbols name only the first 16 bytes of a build id, or all of it and zeros. */
+	bool id_is_truncated;
 	bool has_dwarf;  /* .debug_info with content */
 	bool has_symtab; /* .symtab with content */
 	bool has_gsym;   /* a section with GSYM, or nothing else */

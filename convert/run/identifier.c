@@ -49,7 +49,7 @@ static void take_identity(const struct worker_identity *m, struct image_identity
 		.kind = (enum image_kind)m->kind,
 		.id_size = m->id_size,
 		.id_is_hash = m->id_is_hash,
-		.id_is_cut = m->id_is_cut,
+		.id_is_truncated = m->id_is_truncated,
 		.has_dwarf = m->has_dwarf,
 		.has_symtab = m->has_symtab,
 		.has_text = m->has_text,

@@ -77,7 +77,7 @@ static bool identity_valid(const struct worker_identity *m)
 		return false;
 	if (m->error == 0 && m->kind != IMAGE_OTHER && m->id_size == 0)
 		return false;
-	return m->id_is_hash <= 1 && m->id_is_cut <= 1 && m->has_dwarf <= 1 && m->has_symtab <= 1 &&
+	return m->id_is_hash <= 1 && m->id_is_truncated <= 1 && m->has_dwarf <= 1 && m->has_symtab <= 1 &&
 	       m->has_text <= 1 && m->has_gsym <= 1 && terminated(m->arch, sizeof(m->arch)) &&
 	       terminated(m->text, sizeof(m->text));
 }

@@ -191,7 +191,7 @@ struct worker_identity {
 	uint64_t to_hash; /* not 0: so much must be hashed first, more than allowed; nothing else is said */
 	uint8_t id[64];
 	uint8_t id_is_hash; /* this and the next five: 0 or 1 */
-	uint8_t id_is_cut;
+	uint8_t id_is_truncated;
 	uint8_t has_dwarf;
 	uint8_t has_symtab;
 	uint8_t has_text;

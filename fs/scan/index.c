@@ -23,7 +23,7 @@ enum image_flags {
 	FLAG_SYMTAB = 8,
 	FLAG_TEXT = 16,
 	FLAG_GSYM = 32,
-	FLAG_ID_IS_CUT = 64,
+	FLAG_ID_IS_TRUNCATED = 64,
 };
 
 /* No file is as large. */
@@ -156,9 +156,10 @@ static void put8(bytes *out, uint8_t value)
 
 static uint8_t flags_of(const struct image_identity *id)
 {
-	return (uint8_t)((id->id_is_hash ? FLAG_ID_IS_HASH : 0) | (id->id_is_cut ? FLAG_ID_IS_CUT : 0) |
-			 (id->has_dwarf ? FLAG_DWARF : 0) | (id->has_symtab ? FLAG_SYMTAB : 0) |
-			 (id->has_text ? FLAG_TEXT : 0) | (id->has_gsym ? FLAG_GSYM : 0));
+	return (uint8_t)((id->id_is_hash ? FLAG_ID_IS_HASH : 0) |
+			 (id->id_is_truncated ? FLAG_ID_IS_TRUNCATED : 0) | (id->has_dwarf ? FLAG_DWARF : 0) |
+			 (id->has_symtab ? FLAG_SYMTAB : 0) | (id->has_text ? FLAG_TEXT : 0) |
+			 (id->has_gsym ? FLAG_GSYM : 0));
 }
 
 static int encode_image(bytes *out, const struct image_identity *id)
@@ -239,7 +240,7 @@ static int decode_image(struct cursor *c, struct image_identity *id)
 		.kind = (enum image_kind)kind,
 		.id_size = id_size,
 		.id_is_hash = flags & FLAG_ID_IS_HASH,
-		.id_is_cut = flags & FLAG_ID_IS_CUT,
+		.id_is_truncated = flags & FLAG_ID_IS_TRUNCATED,
 		.has_dwarf = flags & FLAG_DWARF,
 		.has_symtab = flags & FLAG_SYMTAB,
 		.has_text = flags & FLAG_TEXT,

@@ -393,7 +393,7 @@ static int add_finding(struct sweep *s, const struct file_record *r, size_t numb
 				.richness = richness_of(identity),
 				.has_text = identity->has_text,
 				.kind = identity->kind,
-				.id_is_truncated = identity->id_is_cut,
+				.id_is_truncated = identity->id_is_truncated,
 				.pass = s->scan->pass,
 			},
 	};
@@ -485,7 +485,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 		return 0;
 	const struct place place = {path, directory(s), st.st_uid, st.st_gid,
 				    mirrored_mode(s, path, &st, open_to_all)};
-	if (r->images[0].id_is_cut)
+	if (r->images[0].id_is_truncated)
 		return note_cut(s, r, &place);
 	err = 0;
 	for (size_t i = 0; i < r->n_images && !err; i++)
@@ -512,7 +512,7 @@ static void whole_id(struct sweep *s, const struct image_identity *identity, uin
 		     char ret[static ID_TEXT_SIZE])
 {
 	id_format(identity, ret);
-	if (!identity->id_is_cut)
+	if (!identity->id_is_truncated)
 		return;
 	mutex_lock(&s->scan->images->lock);
 	const struct image *whole = find_whole(s, identity, pass);

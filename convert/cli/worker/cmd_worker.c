@@ -222,7 +222,7 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 	m->id_size = (uint32_t)id->id_size;
 	memcpy(m->id, id->id, sizeof(m->id));
 	m->id_is_hash = id->id_is_hash;
-	m->id_is_cut = id->id_is_cut;
+	m->id_is_truncated = id->id_is_truncated;
 	m->has_dwarf = id->has_dwarf;
 	m->has_symtab = id->has_symtab;
 	m->has_gsym = id->has_gsym;
