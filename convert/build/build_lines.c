@@ -269,6 +269,9 @@ int builder_rows(struct unit_builder *b, struct range extent, uint64_t entry,
 			return err;
 		at = seq->hi;
 	}
+	/* What precedes the entry has its line if it has none of its own. */
+	if (b->rows.n && b->rows.v[0].off == entry - extent.lo)
+		b->rows.v[0].off = 0;
 	if (b->rows.n || !subprogram)
 		return 0;
 	int err = declaration_row(b, entry, subprogram);

@@ -572,13 +572,13 @@ InlineInfo:
 
 @case
 def symbol_before_the_entry_of_a_part(b):
-    """The sequence of a section of its own begins with the entry: there is no row before."""
+    """The sequence of a section of its own begins with the entry: that row is also that of what precedes it."""
     f = Die("subprogram", name="f", decl_file=1, decl_line=5, low_pc=0x1008, high_pc=8)
     b.build([Unit(f, language=C99, lines=[Sequence(0x1010, (0x1008, 1, 9)), Sequence(0x1010, (0x1008, 1, 5), (0x100c, 1, 6))])],
             [Symbol("f", 0x1000, 0x10)])
     b.convert(odd=(SEVERAL,))
-    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1008 /src/a.c:5\n  0x100c /src/a.c:6')
-    b.expect("lookup", b.lookup("0x1004", "0x1008"), "f+0x4 at ??:0\nf at /src/a.c:5")
+    b.expect("functions", b.dump(), '[0x1000 - 0x1010) "f"\n  0x1000 /src/a.c:5\n  0x100c /src/a.c:6')
+    b.expect("lookup", b.lookup("0x1004", "0x1008"), "f at /src/a.c:5\nf at /src/a.c:5")
 
 
 @case
