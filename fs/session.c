@@ -172,6 +172,7 @@ int session_run(struct gsymfs *fs)
 		.session = fs->session,
 		.parallel = &fs->tree.parallel,
 		.log = &fs->log,
+		.interrupted = &fs->signals.taken,
 		.ready = ready,
 		.user = fs,
 	};

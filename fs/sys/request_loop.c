@@ -134,10 +134,13 @@ static void start_another(struct request_loop *loop)
 	atomic_flag_clear(&loop->starting);
 }
 
-/* INIT was answered. */
+/* INIT was answered. If libfuse has refused it, the session has exited. */
 static void check_init(struct request_loop *loop)
 {
-	if (atomic_load(&loop->parallel->ready) && !fuse_session_exited(loop->session)) {
+	bool exited = fuse_session_exited(loop->session);
+	if (exited && atomic_load(loop->interrupted))
+		return;
+	if (!exited && atomic_load(&loop->parallel->ready)) {
 		loop->ready(loop->user);
 		return;
 	}

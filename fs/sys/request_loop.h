@@ -33,7 +33,8 @@ struct request_loop {
 	struct fuse_session *session;
 	struct parallel *parallel;
 	const struct log *log;
-	void (*ready)(void *user); /* called when the connection is initialised */
+	const atomic_bool *interrupted; /* true before another thread ends the session */
+	void (*ready)(void *user);      /* called when the connection is initialised */
 	void *user;
 
 	struct receiver receivers[REQUEST_THREADS_MAX];

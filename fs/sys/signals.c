@@ -47,6 +47,7 @@ static void *take_signals(void *arg)
 	while (sigwait(&set, &sig) == 0 && sig == SIGUSR1)
 		s->asked(s->user);
 	if (!atomic_load(&s->done)) {
+		atomic_store(&s->taken, true);
 		s->ending(s->user);
 		fuse_session_exit(s->session);
 	}

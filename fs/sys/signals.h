@@ -22,7 +22,8 @@ struct signals {
 	pthread_t main; /* the thread that runs the session's loop */
 	pthread_t thread;
 	bool running;
-	atomic_bool done; /* the loop has ended */
+	atomic_bool taken; /* a signal ends the session */
+	atomic_bool done;  /* the loop has ended */
 };
 
 /* Keeps the signals for the thread below; before any thread starts. */

@@ -4,10 +4,12 @@
  *	short   while SWITCH exists: two of three reads find no memory, or give less than a request
  *	lost    the first request is received, but not delivered
  *	old     the first request is INIT of a version that libfuse does not know
+ *	ended   SIGTERM ends the daemon while it has received INIT
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -43,5 +45,9 @@ ssize_t read(int fd, void *buf, size_t size)
 	}
 	if (number == 0 && strcmp(how, "old") == 0)
 		memcpy((char *)buf + INIT_MAJOR_OFF, &(uint32_t){6}, sizeof(uint32_t));
+	if (number == 0 && strcmp(how, "ended") == 0) {
+		kill(getpid(), SIGTERM);
+		usleep(300000); /* for the thread that takes it */
+	}
 	return n;
 }

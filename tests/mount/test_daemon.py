@@ -75,6 +75,14 @@ class DaemonTest(MountTest):
                     self.assertIn(words, done.stderr.decode())
                 wait_until(lambda: not mount_harness.is_mounted(self.mnt), "the end of the mount")
 
+    def test_signal_before_the_connection(self):
+        """It ends the daemon as at any other time."""
+        environment, _ = self.sick_fuse("ended")
+        for options in ([], ["-s"]):
+            done = run(GSYMFS, "-f", *options, "-o", "cache=%s,worker=%s" % (self.cache, mount_harness.GSYM), self.source, self.mnt,
+                       check=False, env=environment)
+            self.assertEqual((done.returncode, b"initialised" in done.stderr), (0, False), done.stderr)
+
     def test_few_descriptors(self):
         """What is lacking is said, by the daemon as by the command."""
         self.compile()
