@@ -1,6 +1,7 @@
 /*
  * As in libfuse, the first thread starts another when it receives a request and none is idle, since many idle
- * threads take turns and each finds its caches cold. A thread can be cancelled while it waits for a request.
+ * threads take turns and each finds its caches cold. At the end, threads that wait for a request are
+ * interrupted. They are not cancelled: AddressSanitizer takes the stack of a cancelled thread for damaged.
  */
 #define FUSE_USE_VERSION 312
 #include "fs/sys/request_loop.h"
@@ -15,11 +16,13 @@
 #include <unistd.h>
 
 #include "convert/os/thread.h"
+#include "fs/sys/signals.h"
 
 enum {
 	DATA_PAGES = 256,     /* of a write: the kernel's default limit */
 	HEADER_SIZE = 0x1000, /* bytes for what comes before the data, as in libfuse */
 	BACK_OFF_MS_MAX = 1000,
+	INTERRUPT_MS = 1,
 	SHORT_READS_MAX = 16, /* consecutive ones, after which the device counts as broken */
 	INIT_MS_MAX = 2000,   /* the kernel sends INIT at once; if it could not be received, it may be lost */
 };
@@ -100,10 +103,10 @@ static size_t receive(struct receiver *r)
 {
 	struct request_loop *loop = r->loop;
 	for (unsigned tries = 0; !fuse_session_exited(loop->session);) {
-		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+		atomic_store(&r->reading, true);
 		ssize_t n = read(fuse_session_fd(loop->session), r->buffer, loop->buffer_size);
 		int err = n < 0 ? errno : (size_t)n < sizeof(struct fuse_in_header) ? EIO : 0;
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+		atomic_store(&r->reading, false);
 		if (!err)
 			return (size_t)n;
 		if (err == EINTR || err == ENOENT) /* ENOENT: the request was interrupted meanwhile */
@@ -170,9 +173,10 @@ static void *serve(void *arg)
 {
 	struct receiver *r = arg;
 	size_t size;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	signals_accept_wake();
 	while ((size = receive(r)))
 		process(r, size);
+	atomic_store(&r->ended, true);
 	sem_post(&r->loop->ended);
 	return NULL;
 }
@@ -180,9 +184,13 @@ static void *serve(void *arg)
 /* A thread that is being started while this runs has a higher number than the one that starts it. */
 static void join(struct request_loop *loop)
 {
+	const struct timespec interval = {.tv_nsec = INTERRUPT_MS * 1000000L};
 	for (unsigned i = 0; i < atomic_load(&loop->n); i++) {
-		pthread_cancel(loop->receivers[i].thread);
-		pthread_join(loop->receivers[i].thread, NULL);
+		struct receiver *r = &loop->receivers[i];
+		for (; !atomic_load(&r->ended); nanosleep(&interval, NULL))
+			if (atomic_load(&r->reading))
+				signals_wake(r->thread);
+		pthread_join(r->thread, NULL);
 	}
 }
 

@@ -25,6 +25,8 @@ struct request_loop;
 struct receiver {
 	struct request_loop *loop;
 	char *buffer;
+	atomic_bool reading; /* or about to read */
+	atomic_bool ended;
 	pthread_t thread;
 };
 

@@ -8,7 +8,7 @@
 #include "convert/os/thread.h"
 
 enum {
-	WAKE_SIGNAL = SIGUSR2, /* does nothing but interrupt what the main thread waits in */
+	WAKE_SIGNAL = SIGUSR2, /* does nothing but interrupt what a thread waits in */
 	WAKE_INTERVAL_MS = 20,
 };
 
@@ -37,6 +37,19 @@ void signals_block(void)
 	signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, the exit status of workers would be lost */
 }
 
+void signals_accept_wake(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, WAKE_SIGNAL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void signals_wake(pthread_t thread)
+{
+	pthread_kill(thread, WAKE_SIGNAL);
+}
+
 static void *take_signals(void *arg)
 {
 	const struct timespec interval = {.tv_nsec = WAKE_INTERVAL_MS * 1000000L};
@@ -52,7 +65,7 @@ static void *take_signals(void *arg)
 		fuse_session_exit(s->session);
 	}
 	while (!atomic_load(&s->done)) {
-		pthread_kill(s->main, WAKE_SIGNAL);
+		signals_wake(s->main);
 		nanosleep(&interval, NULL);
 	}
 	return NULL;

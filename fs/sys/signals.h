@@ -29,6 +29,12 @@ struct signals {
 /* Keeps the signals for the thread below; before any thread starts. */
 void signals_block(void);
 
+/* Lets signals_wake() interrupt the calling thread. */
+void signals_accept_wake(void);
+
+/* Interrupts what @thread waits in; if it is about to wait, that may be lost: repeat it. */
+void signals_wake(pthread_t thread);
+
 /*
  * Starts the thread that takes them, from the thread that will run the loop; session, ending, asked and user
  * are set. 0 or a negative errno.
