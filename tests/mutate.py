@@ -14,8 +14,8 @@ tests first) until one fails. A table says what became of each:
     same        the compiler made the same code of it: does not count
     invalid     does not compile: does not count, another is taken in its place
 
-The exit status is 0 if all that count were caught. Survivors need judgement: many are no defects (a limit that nobody
-can reach, an optimization left out).
+The exit status is 0 if all that count were caught. Survivors need judgement: many are no defects (a limit that cannot
+be reached, an optimization left out).
 """
 import argparse
 import fnmatch
@@ -78,7 +78,7 @@ RULES = [
     ("result reversed", r"\breturn ((?!-)(?:[^;?]* (?:==|!=|<|>|<=|>=|&&|\|\|) [^;?]*|![^;?]*));",
      lambda m: f"return !({m[1]});"),
 ]
-# No behaviour of the product: checks of our own mistakes, words for people, declarations.
+# No behaviour of the product: assertions, messages, declarations.
 LEFT_OUT = re.compile(r'^\s*(//|/?\*|#|invariant|static_assert|_Static_assert|log_|case |default:|struct \w+ \w+;)|"')
 
 

@@ -434,6 +434,18 @@ os.execv({gsym!r}, ["gsym"] + sys.argv[1:])
         return self.started(mode)
 
 
+# For a program in place of the scan worker, with sockets imported: daemon is the socket to the daemon, mine that to a real
+# scan worker, which it starts.
+SCAN_WORKER_OF_ITS_OWN = """daemon = socket.socket(fileno=3)
+mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+me = os.getpid()
+if os.fork() == 0:
+    os.dup2(its.fileno(), 3)
+    os.execv({gsym!r}, ["gsym", "worker", "scan", str(me)])
+its.close()
+"""
+
+
 class Relay:
     """A scan worker that asks before it looks at the file number N: hold(N) makes it wait, release(N) lets it go on.
 
@@ -445,14 +457,7 @@ class Relay:
 import os, socket, sys, time
 if sys.argv[2] != "scan":
     os.execv({gsym!r}, ["gsym"] + sys.argv[1:])
-daemon = socket.socket(fileno=3)
-mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-me = os.getpid()
-if os.fork() == 0:
-    os.dup2(its.fileno(), 3)
-    os.execv({gsym!r}, ["gsym", "worker", "scan", str(me)])
-its.close()
-asked = 0
+""" + SCAN_WORKER_OF_ITS_OWN + """asked = 0
 while True:
     answer = mine.recv(65536)
     if not answer:

@@ -22,14 +22,7 @@ if sys.argv[2] != "scan" or not acts:
     os.execv({gsym!r}, ["gsym"] + sys.argv[1:])
 with open({acts!r}, "w") as file:
     file.write("\\n".join(acts[1:]))
-daemon = socket.socket(fileno=3)
-mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-me = os.getpid()
-if os.fork() == 0:
-    os.dup2(its.fileno(), 3)
-    os.execv({gsym!r}, ["gsym", "worker", "scan", str(me)])
-its.close()
-daemon.send(mine.recv(65536))
+""" + mount_harness.SCAN_WORKER_OF_ITS_OWN + """daemon.send(mine.recv(65536))
 socket.recv_fds(daemon, 65536, 4)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 os.kill(me, int(acts[0])) if acts[0].isdigit() else os._exit(3)

@@ -201,7 +201,7 @@ class NeighbourTest(SampleTest):
 
     @unittest.skipIf(os.getuid() != 0, "only root can give files away")
     def test_what_a_list_denies(self):
-        """A debug file that an access control list closes to one user tells nobody anything, whatever its mode says."""
+        """A debug file that an access control list closes to one user answers no user, whatever its mode says."""
         self.separate(self.by_id)
         denied = acl((USER_OBJ, 6), (USER, 0, 12345), (GROUP_OBJ, 4), (MASK, 4), (OTHERS, 4))
         if not set_acl(self.by_id, denied):
