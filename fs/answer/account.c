@@ -7,6 +7,7 @@
 static const size_t limits[ACCOUNT_KINDS] = {
 	[ACCOUNT_FILES] = ACCOUNT_FILES_MAX,
 	[ACCOUNT_BATCHES] = ACCOUNT_BATCHES_MAX,
+	[ACCOUNT_HELD] = ACCOUNT_HELD_MAX,
 };
 
 void accounts_init(struct accounts *accounts)

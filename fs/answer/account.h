@@ -1,5 +1,5 @@
 /*
- * account.h - per-user accounting of the memory that open files share.
+ * account.h - per-user accounting of the memory and disk space that open files share.
  *
  * A user may hold up to half of what the others leave, so that the next user always finds some, and at least
  * ACCOUNT_MIN whatever the others hold. The user is the one who opened the file. The sums are atomics without
@@ -18,13 +18,15 @@
 enum account_kind {
 	ACCOUNT_FILES,   /* open files: input and results */
 	ACCOUNT_BATCHES, /* decoded functions that open q files cache */
+	ACCOUNT_HELD,    /* cache files that open q and log files keep from being deleted */
 	ACCOUNT_KINDS,
 };
 
 enum {
 	ACCOUNT_FILES_MAX = 1 << 30, /* bytes of all users together */
 	ACCOUNT_BATCHES_MAX = 1 << 30,
-	ACCOUNT_MIN = 4 << 20,    /* bytes of either kind that every user may hold */
+	ACCOUNT_HELD_MAX = 1 << 30,
+	ACCOUNT_MIN = 4 << 20,    /* bytes of each kind that every user may hold */
 	ACCOUNT_GRACE = 16 << 20, /* bytes above the limit, for results of input that was accepted below it */
 };
 

@@ -3,6 +3,8 @@
  * looked up together. In the root's q, a line whose image does not exist, is not readable for the user, or
  * cannot be converted, is answered as unknown: every line gets its record, whatever is wrong with others. In
  * an image's own q the read fails instead.
+ * Images stay open from run to run, so that lines which alternate among them need each only once, however few
+ * the cache holds.
  */
 #include "fs/answer/batch_file.h"
 
@@ -61,6 +63,7 @@ struct batch_file {
 	} open[OPEN_IMAGES]; /* most recently used first */
 	size_t record_size;  /* average bytes of the last records */
 	size_t charged;      /* bytes of open[] */
+	size_t prefetched;   /* bytes of input whose images were prefetched, each once */
 	size_t most_lines; /* per chunk: fewer after answers that took long, since lines without an answer are
 			       parsed again */
 	VEC(struct line) lines; /* of the chunk, with their queries */
@@ -283,6 +286,7 @@ static void batch_trim(struct stream *stream)
 {
 	struct batch_file *file = batch_file_of(stream);
 	close_images(file);
+	held_handles_clear(&file->requester.held);
 	free_lines(file);
 	charge_memory(file);
 }
@@ -324,6 +328,7 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 	if (err == -EFAULT) { /* the last record may be incomplete */
 		file->stream.buf.results.n = before;
 		run->answered = 0;
+		held_handles_drop(&file->requester.held, handle);
 	}
 	if (err == -EFAULT || err == -EBADMSG)
 		answers_report_corrupt(file->requester.answers, rev, handle, err, run->diag.text);
@@ -376,10 +381,22 @@ static void prefetch_images(struct batch_file *file)
 {
 	size_t runs = 0;
 	mutex_lock(&file->requester.answers->images->lock);
-	for (size_t i = 0; i < file->lines.n && runs < PREFETCHED_RUNS_MAX; i += run_length(file, i), runs++)
-		if (file->lines.v[i].image)
-			requester_prefetch(&file->requester, file->lines.v[i].image);
+	for (size_t i = 0; i < file->lines.n && runs < PREFETCHED_RUNS_MAX;
+	     i += run_length(file, i), runs++) {
+		const struct line *line = &file->lines.v[i];
+		if (line->end <= file->prefetched)
+			continue;
+		if (line->image)
+			requester_prefetch(&file->requester, line->image);
+		file->prefetched = line->end;
+	}
 	mutex_unlock(&file->requester.answers->images->lock);
+}
+
+static void consume(struct batch_file *file, size_t size)
+{
+	stream_buf_consume(&file->stream.buf, size);
+	file->prefetched -= size < file->prefetched ? size : file->prefetched;
 }
 
 static bool is_late(const void *stream)
@@ -416,7 +433,7 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 		file->most_lines *= 2;
 	if (done) {
 		file->record_size = (buf->results.n - before) / done;
-		stream_buf_consume(buf, file->lines.v[done - 1].end);
+		consume(file, file->lines.v[done - 1].end);
 	}
 	if (!done && err == -EAGAIN && !file->image)
 		prefetch_images(file);
@@ -444,9 +461,9 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 static void batch_file_free(struct stream *stream)
 {
 	struct batch_file *file = batch_file_of(stream);
-	caller_deinit(&file->requester.caller);
 	close_images(file);
 	charge_memory(file);
+	requester_deinit(&file->requester);
 	batch_free(file->unknown);
 	free_lines(file);
 	free(file);
@@ -464,6 +481,7 @@ struct stream *batch_file_new(struct answers *answers, struct image *image, cons
 	}
 	file->requester.answers = answers;
 	file->requester.caller = caller;
+	file->requester.held.account = file->stream.account;
 	file->most_lines = BATCH_QUERIES;
 	file->image = image;
 	file->request = *request;

@@ -171,10 +171,11 @@ static int log_answer_some(struct stream *stream, struct call *call, size_t enou
 	return err;
 }
 
-/* Nothing to free: the filter holds lines that are not answered yet, no cache. */
+/* The filter holds lines that are not answered yet, no cache. */
 static void log_trim(struct stream *stream)
 {
-	(void)stream;
+	struct log_file *log = (struct log_file *)stream;
+	held_handles_clear(&log->requester.held);
 }
 
 static void log_file_free(struct stream *stream)
@@ -183,7 +184,7 @@ static void log_file_free(struct stream *stream)
 	put_used(log);
 	vec_free(&log->used);
 	filter_free(log->filter);
-	caller_deinit(&log->requester.caller);
+	requester_deinit(&log->requester);
 	free(log);
 }
 
@@ -205,6 +206,7 @@ struct stream *log_file_new(struct answers *answers, struct caller caller)
 	}
 	log->requester.answers = answers;
 	log->requester.caller = caller;
+	log->requester.held.account = log->stream.account;
 	log->filter = filter;
 	log->piece = PIECE_MIN;
 	return &log->stream;

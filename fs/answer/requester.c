@@ -8,6 +8,12 @@
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 
+void requester_deinit(struct requester *requester)
+{
+	held_handles_clear(&requester->held);
+	caller_deinit(&requester->caller);
+}
+
 void requester_begin(struct requester *requester)
 {
 	requester->named = NULL;
@@ -54,7 +60,23 @@ static int check_access(const struct requester *requester, const struct revision
 	return rev == call->failed ? call->failure : 0;
 }
 
-int requester_open_image(const struct requester *requester, struct image *image, struct call *call,
+/* revision_use() of an evicted image takes the held file. */
+static int open_or_held(struct requester *requester, struct revision *rev, struct call *call,
+			struct handle **ret)
+{
+	int err = revision_use(requester->answers->images, rev, ret, &call->wait);
+	if (!err)
+		held_handles_add(&requester->held, rev, *ret);
+	if (err != -EAGAIN || call->wait.revision != rev)
+		return err;
+	struct handle *held = held_handles_find(&requester->held, rev);
+	if (!held)
+		return err;
+	*ret = handle_get(held);
+	return 0;
+}
+
+int requester_open_image(struct requester *requester, struct image *image, struct call *call,
 			 struct revision **ret_rev, struct handle **ret)
 {
 	mutex_lock(&requester->answers->images->lock);
@@ -62,7 +84,7 @@ int requester_open_image(const struct requester *requester, struct image *image,
 	int err = check_access(requester, rev, call);
 	mutex_unlock(&requester->answers->images->lock);
 	if (!err)
-		err = revision_use(requester->answers->images, rev, ret, &call->wait);
+		err = open_or_held(requester, rev, call, ret);
 	if (err)
 		return err;
 	/* Checked again: until the handle is held, the source may be replaced. */
@@ -74,8 +96,10 @@ int requester_open_image(const struct requester *requester, struct image *image,
 	return 0;
 }
 
-void requester_prefetch(const struct requester *requester, const struct image *image)
+void requester_prefetch(struct requester *requester, const struct image *image)
 {
-	if (image->revision && caller_may_read(&requester->caller, &image->revision->source))
-		queue_want(requester->answers->queue, image->revision, requester->caller.uid);
+	struct revision *rev = image->revision;
+	if (rev && caller_may_read(&requester->caller, &rev->source) &&
+	    !held_handles_find(&requester->held, rev))
+		queue_want(requester->answers->queue, rev, requester->caller.uid);
 }

@@ -9,18 +9,23 @@
 
 #include "gsym/base/bytes.h"
 #include "fs/answer/answers.h"
+#include "fs/answer/held_handles.h"
 #include "fs/images/caller.h"
 
 struct call;
 
 struct requester {
 	struct answers *answers;
-	struct caller caller;
+	struct caller caller; /* owned */
+	struct held_handles held;
 	/* The id that was named last, and its image: consecutive lines mostly name the same. Valid within one
 	 * attempt of a call. */
 	char id[NAME_BYTES_MAX + 1];
 	struct image *named;
 };
+
+/* Frees what it owns. */
+void requester_deinit(struct requester *requester);
 
 /* Begins an attempt of a call: forgets the image that was named last. */
 void requester_begin(struct requester *requester);
@@ -31,14 +36,15 @@ void requester_begin(struct requester *requester);
 int requester_find_image(struct requester *requester, struct span id, struct call *call, struct image **ret);
 
 /*
- * The image's current revision and its open cache file, with a reference, if the requester may read it.
+ * The image's current revision and its open cache file, with a reference, if the requester may read it. The
+ * file is held for the next use: it counts as open although it was evicted meanwhile.
  * -EACCES; -ESTALE when no source is left; -EAGAIN with call->wait filled; the errno of a failed conversion.
  */
-int requester_open_image(const struct requester *requester, struct image *image, struct call *call,
+int requester_open_image(struct requester *requester, struct image *image, struct call *call,
 			 struct revision **ret_rev, struct handle **ret);
 
-/* Starts the conversion of an image that will be used soon, if the requester may read it. */
-void requester_prefetch(const struct requester *requester, const struct image *image)
+/* Starts the conversion of an image that will be used soon and is not held, if the requester may read it. */
+void requester_prefetch(struct requester *requester, const struct image *image)
 	REQUIRES(&requester->answers->images->lock);
 
 #endif

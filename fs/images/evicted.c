@@ -21,13 +21,18 @@ static void list_open(struct images *images, open_image_vec *ret)
 	mutex_unlock(&images->lock);
 }
 
-/* Unless it was closed, and maybe opened again, meanwhile. */
+/*
+ * Unless it was closed, and maybe opened again, meanwhile; or the calls that wait for it did not use it yet.
+ */
 static void close_image(struct images *images, const struct open_image *image)
 {
+	struct revision *rev = image->rev;
 	struct handle *unused = NULL;
 	mutex_lock(&images->lock);
-	if (image->rev->handle == image->handle)
-		unused = revision_set_cold(images, image->rev);
+	if (rev->handle == image->handle && !rev->fresh)
+		unused = revision_set_cold(images, rev);
+	else if (rev->handle == image->handle)
+		rev->fresh = false;
 	mutex_unlock(&images->lock);
 	handle_put(unused);
 }

@@ -6,7 +6,9 @@
 
 /*
  * Closes the open images that are no longer in @cache. Those that requests or open files use stay until these
- * end. Makes two system calls for each open image: not for FUSE threads.
+ * end. One that was not used since it was opened gets a second chance: conversions could evict one another's
+ * results before the calls that wait for them resume, without end. Makes two system calls for each open
+ * image: not for FUSE threads.
  */
 void images_close_evicted(struct images *images, const struct cache *cache) EXCLUDES(&images->lock);
 

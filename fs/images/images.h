@@ -100,6 +100,7 @@ struct revision {
 	uint64_t table_sizes[LISTINGS]; /* of the tables that were measured, else 0 */
 	double seconds;                 /* the last conversion took */
 	int64_t used;                   /* last lookup, seconds of CLOCK_REALTIME_COARSE */
+	bool fresh;                     /* in STATE_READY: not used yet */
 
 	atomic_uint progress; /* per cent, while converting */
 	_Atomic pid_t worker; /* that converts it, 0 = none */

@@ -334,6 +334,7 @@ static int use_locked(struct images *images, struct revision *rev, struct handle
 		return -EAGAIN;
 	}
 	rev->used = now();
+	rev->fresh = false;
 	*ret = handle_get(rev->handle);
 	return 0;
 }
@@ -397,6 +398,7 @@ struct handle *revision_set_ready(struct images *images, struct revision *rev, s
 	revision_set_state(images, rev, STATE_READY);
 	rev->handle = handle;
 	rev->used = now();
+	rev->fresh = true;
 	return evicted;
 }
 

@@ -434,6 +434,30 @@ class CacheTest(MountTest):
         wait_until(lambda: self.cache not in mount_harness.contents(mapped).decode(), "the mapping to go")
         self.answer()
 
+    def alternating(self, count):
+        """Mounts with a cache for one image, and gives the ids of @count images and an address of all."""
+        paths = [self.compile("alternate%d" % i) for i in range(count)]
+        start = next(start for start, end, name in self.functions(paths[0]) if name.endswith("norm") or "norm" in name)
+        self.mount("cache_size=4K", "jobs=2").wait_scanned()
+        return [mount_harness.build_id(path) for path in paths], start
+
+    def test_lines_that_alternate_among_evicted_images(self):
+        """In a q, an image is converted when its first line needs it, and ahead of need, but not for every line."""
+        ids, address = self.alternating(6)
+        text = self.ask("q", "".join("%s %x\n" % (ids[i * i % 6 if i % 2 else i % 6], address) for i in range(600)))
+        self.assertEqual(text.count("norm"), 600, text[:1000])
+        self.assertNotIn("??", text)
+        self.assertLessEqual(self.conversions(), 12)
+
+    def test_stack_of_evicted_images(self):
+        """A stack needs all its images at once, also if the cache holds fewer."""
+        ids, address = self.alternating(6)
+        lines = "".join("    #%d 0x%x  (/bin/alternate%d+0x%x) (BuildId: %s)\n" % (i, address, i % 6, address, ids[i % 6])
+                        for i in range(60))
+        text = self.ask("log", lines)
+        self.assertEqual(text.count("norm"), 60, text[:1000])
+        self.assertLessEqual(self.conversions(), 18)
+
     def test_bytes_are_those_of_the_disk(self):
         """A file takes whole blocks, however short it is."""
         daemon, _ = self.fill(3)

@@ -161,7 +161,7 @@ class StressTest(MountTest):
                 return
 
     def test_everything_at_once(self):
-        daemon = self.mount("rescan=1", "jobs=2", "cache_size=32K")  # eight images of a block each, and nothing else
+        daemon = self.mount("rescan=1", "jobs=2", "cache_size=4K")
         daemon.wait_scanned()
         self.read(self.ids[0], self.norm())
         descriptors, threads_before = self.held(daemon)
