@@ -133,12 +133,17 @@ static int take_line(struct filter *f, const char *line, size_t size, struct tex
 	struct text_scan text = content(line, size);
 	struct stack_buffer *buffer = &f->stack.buffer;
 	int err = 0;
-	f->context.kernel_noted = false;
+	f->context.kernel_noted = f->context.kernel_booted = false;
 	for (size_t i = 0; !err && i < ARRAY_SIZE(formats); i++)
 		if (formats[i]->note && formats[i] != &format_apple)
 			err = formats[i]->note(&f->context, text);
 	if (f->context.kernel_noted)
 		pending_stack_set_kernel(&f->stack, &f->context.kernel);
+	if (!err && f->context.kernel_booted) {
+		err = flush(f, out);
+		if (!err)
+			build_evidence_reset(&f->stack.evidence);
+	}
 	size_t n = find_frames(f, text, frames, &format);
 	bool more = n ? stack_buffer_continues(buffer, format, line, size, frames, n)
 		      : stack_buffer_spans(buffer, text, size);

@@ -65,13 +65,14 @@ struct filter_counts {
 /* Why frames of a module whose image is at hand were left as they are. */
 enum filter_cause {
 	FILTER_OTHER_BUILD, /* the log gives a function another size than the image */
+	FILTER_REJECTED,    /* it did so for several: no frame of the module is explained any more */
 };
 
 struct filter_unexplained {
 	enum filter_cause cause;
 	struct filter_module module;
 	uint64_t n_frames;
-	/* The first of them. */
+	/* The first of them; of FILTER_REJECTED the one whose size led to it. */
 	char symbol[FILTER_SYMBOL_SIZE];
 	uint64_t logged_size, image_size; /* of the function, bytes */
 };

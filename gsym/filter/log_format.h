@@ -93,7 +93,7 @@ struct log_context {
 	bool in_report; /* of Apple's, whose images are all in @apple */
 	VEC(struct log_mapping) mappings;
 	struct filter_module kernel;
-	bool kernel_noted; /* by the last line */
+	bool kernel_noted, kernel_booted; /* by the last line */
 };
 
 /* What a line without frames means for the stack before it. */

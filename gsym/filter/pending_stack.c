@@ -20,6 +20,7 @@ void pending_stack_deinit(struct pending_stack *stack)
 	vec_free(&stack->resolved);
 	vec_free(&stack->images);
 	unexplained_deinit(&stack->unexplained);
+	build_evidence_deinit(&stack->evidence);
 	stack_resolver_free(stack->resolver);
 	gsym_answer_deinit(&stack->answer);
 }
@@ -28,7 +29,8 @@ size_t pending_stack_memory(const struct pending_stack *stack)
 {
 	return stack_buffer_memory(&stack->buffer) + stack->ordered.cap * sizeof(*stack->ordered.v) +
 	       stack->resolved.cap * sizeof(*stack->resolved.v) +
-	       stack->images.cap * sizeof(*stack->images.v) + unexplained_memory(&stack->unexplained);
+	       stack->images.cap * sizeof(*stack->images.v) + unexplained_memory(&stack->unexplained) +
+	       build_evidence_memory(&stack->evidence);
 }
 
 /* ---- Images ---- */
@@ -91,42 +93,58 @@ static int find_images(struct pending_stack *stack, const struct filter_images *
 
 /* ---- Addresses ---- */
 
-static int note_other_build(struct pending_stack *stack, const struct log_frame *frame, const char *name,
-			    size_t size, uint64_t image_size)
+static int note_unexplained(struct pending_stack *stack, enum filter_cause cause,
+			    const struct log_frame *frame, const struct kernel_symbol *symbol,
+			    uint64_t image_size)
 {
 	struct filter_unexplained entry = {
-		.cause = FILTER_OTHER_BUILD,
+		.cause = cause,
 		.module = frame->module,
-		.logged_size = frame->symbol_size,
+		.logged_size = symbol->size,
 		.image_size = image_size,
 	};
-	invariant(size < sizeof(entry.symbol));
-	memcpy(entry.symbol, name, size);
+	invariant(symbol->name_size < sizeof(entry.symbol));
+	memcpy(entry.symbol, symbol->name, symbol->name_size);
 	return unexplained_add(&stack->unexplained, &entry);
+}
+
+/* @err: of symbol_match(). 0 or -ENOMEM. */
+static int weigh(struct pending_stack *stack, const struct log_frame *frame,
+		 const struct kernel_symbol *symbol, const struct symbol_match *match, int err)
+{
+	if ((err && err != -ESTALE) || !symbol->size)
+		return 0;
+	bool before = build_is_rejected(&stack->evidence, &frame->module);
+	int failed = build_evidence_add(&stack->evidence, &frame->module, match->index, !err);
+	if (!failed && err)
+		failed = note_unexplained(stack, FILTER_OTHER_BUILD, frame, symbol, match->size);
+	if (!failed && !before && build_is_rejected(&stack->evidence, &frame->module))
+		failed = note_unexplained(stack, FILTER_REJECTED, frame, symbol, match->size);
+	return failed;
 }
 
 static int locate_name(struct pending_stack *stack, const struct buffered_line *line,
 		       const struct log_frame *frame, struct resolver_frame *ret)
 {
-	const char *name = stack->buffer.text.v + line->off + frame->symbol_from;
-	size_t size = frame->symbol_to - frame->symbol_from;
 	bool in_call = frame->kind == PC_RETURN;
 	const struct kernel_symbol symbol = {
-		.name = name,
-		.name_size = size,
+		.name = stack->buffer.text.v + line->off + frame->symbol_from,
+		.name_size = frame->symbol_to - frame->symbol_from,
 		.size = frame->symbol_size,
 		.off = frame->address - in_call,
 		.of_module = strcmp(frame->module.name, "vmlinux") != 0,
 	};
 	struct symbol_match match;
 	int err = symbol_match(ret->reader, &symbol, &match);
-	if (err)
+	if (err == -ENOMEM || weigh(stack, frame, &symbol, &match, err))
+		return -ENOMEM;
+	if (err) {
 		ret->reader = NULL;
-	if (err == -ESTALE)
-		return note_other_build(stack, frame, name, size, match.size);
+		return 0;
+	}
 	ret->which = match.which;
 	ret->address = match.address + in_call;
-	return err == -ENOENT ? 0 : err;
+	return 0;
 }
 
 static int locate(struct pending_stack *stack, const struct buffered_line *line, size_t i)
@@ -158,6 +176,25 @@ static int locate_all(struct pending_stack *stack)
 				return -ENOMEM;
 	}
 	return 0;
+}
+
+/*
+ * Drops the frames of rejected modules, also those of this stack that were located before another of it
+ * rejected theirs. 0 or -ENOMEM.
+ */
+static int drop_rejected(struct pending_stack *stack)
+{
+	int err = 0;
+	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++) {
+		const struct log_frame *frame = &stack->buffer.frames.v[i];
+		const struct filter_unexplained entry = {.cause = FILTER_REJECTED, .module = frame->module};
+		if (!stack->resolved.v[i].reader || frame->space != FRAME_NAME ||
+		    !build_is_rejected(&stack->evidence, &frame->module))
+			continue;
+		stack->resolved.v[i].reader = NULL;
+		err = unexplained_add(&stack->unexplained, &entry);
+	}
+	return err;
 }
 
 /* ---- Resolving ---- */
@@ -230,6 +267,8 @@ int pending_stack_flush(struct pending_stack *stack, const struct filter_images 
 	int err = find_images(stack, images);
 	if (!err)
 		err = locate_all(stack);
+	if (!err)
+		err = drop_rejected(stack);
 	if (!err)
 		err = walk(stack);
 	if (err)

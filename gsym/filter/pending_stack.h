@@ -2,6 +2,7 @@
 #ifndef GSYM_FILTER_PENDING_STACK_H
 #define GSYM_FILTER_PENDING_STACK_H
 
+#include "gsym/filter/build_evidence.h"
 #include "gsym/filter/stack_buffer.h"
 #include "gsym/filter/unexplained.h"
 
@@ -14,6 +15,7 @@ struct pending_stack {
 	struct stack_resolver *resolver;
 	struct filter_counts counts;
 	struct unexplained_list unexplained;
+	struct build_evidence evidence;
 	struct gsym_answer answer;
 };
 

@@ -80,7 +80,9 @@ static int spans_overridden(const struct gsym_reader *reader, const struct named
 			return err;
 		end += reader_func_size(reader, next);
 		next = next_start(reader, off);
-		*ret = is_padded(logged, end, distance(reader, f->start, next));
+		uint64_t room = distance(reader, f->start, next);
+		/* Some of them may have neither symbol nor DWARF. */
+		*ret = logged == room || is_padded(logged, end, room);
 	}
 	return err;
 }
@@ -108,6 +110,35 @@ static bool ends_page(const struct gsym_reader *reader, const struct named_funct
 	return false;
 }
 
+static bool is_assembly(const struct gsym_frame *frame)
+{
+	static const char *const suffixes[] = {".S", ".s", ".asm"};
+	size_t size = frame->base ? strlen(frame->base) : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		size_t n = strlen(suffixes[i]);
+		if (size > n && memcmp(frame->base + size - n, suffixes[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the size in the log can end at a label inside the function. Assembly has such symbols, as
+ * ftrace_caller() of Linux, and GSYM leaves them out. 0 or -ENOMEM.
+ */
+static int ends_at_label(const struct gsym_reader *reader, const struct named_function *f, uint64_t logged,
+			 bool *ret)
+{
+	struct gsym_answer scratch = {.n_frames = 0};
+	*ret = false;
+	if (!logged || logged >= f->size)
+		return 0;
+	int err = gsym_lookup(reader, gsym_reader_address(reader, f->index) + logged, &scratch, NULL);
+	*ret = !err && is_assembly(&scratch.frames[0]);
+	gsym_answer_deinit(&scratch);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* How well the size in the log is that of the function: 2 equal, 1 but for padding, 0 not at all. */
 static unsigned fit(const struct named_function *f, uint64_t logged)
 {
@@ -122,9 +153,10 @@ static unsigned fit(const struct named_function *f, uint64_t logged)
 static int fits_layout(const struct gsym_reader *reader, const struct named_function *f,
 		       const struct kernel_symbol *symbol, unsigned *ret)
 {
-	bool spans = false;
-	int err = symbol->size > f->room ? spans_overridden(reader, f, symbol->size, &spans) : 0;
-	*ret = spans || (symbol->of_module && ends_page(reader, f, symbol->size));
+	bool ends = false;
+	int err = symbol->size > f->room ? spans_overridden(reader, f, symbol->size, &ends)
+					 : ends_at_label(reader, f, symbol->size, &ends);
+	*ret = ends || (symbol->of_module && ends_page(reader, f, symbol->size));
 	return err;
 }
 
@@ -169,6 +201,7 @@ int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *s
 		return err ? err : -ENOENT;
 	*ret = (struct symbol_match){
 		.address = gsym_reader_address(reader, f.index) + symbol->off,
+		.index = f.index,
 		.which = f.which,
 		.size = f.size,
 	};

@@ -7,6 +7,7 @@
  * - padding counts;
  * - so does dead code that has no symbol, but a record: the weak definition of a function that is overridden
  *   by another;
+ * - a function of assembly may end, for the kernel, at a label within it, which GSYM does not have;
  * - the last function of a section of a module reaches to the end of the section's last page.
  */
 #ifndef GSYM_FILTER_SYMBOL_MATCH_H
@@ -28,9 +29,10 @@ struct kernel_symbol {
 };
 
 struct symbol_match {
+	uint32_t index;   /* of its record. Also set with -ESTALE, of one function, as is @size */
 	uint64_t address; /* the symbol's offset added */
 	uint32_t which;   /* body, for gsym_lookup_merged() */
-	uint64_t size;    /* in the image, bytes; 0: not known. Also set with -ESTALE, of one function */
+	uint64_t size;    /* in the image, bytes; 0: not known */
 };
 
 /*

@@ -45,16 +45,23 @@ static bool input_is_pending(int milliseconds)
 	return poll(&input, 1, milliseconds) != 0; /* read(2) reports errors */
 }
 
-/* Tells of each module once, as soon as it is known, since a log that is followed has no end. */
+static void tell(const struct filter_unexplained *frame)
+{
+	bool rejected = frame->cause == FILTER_REJECTED;
+	complain("%s: the log %s of another build: %s%s has 0x%" PRIx64 " bytes there, 0x%" PRIx64
+		 " in the image; %s left as they are",
+		 frame->module.name, rejected ? "is" : "seems to be", frame->symbol, rejected ? ", too," : "",
+		 frame->logged_size, frame->image_size,
+		 rejected ? "all its frames from here on are" : "such frames are");
+}
+
+/* Tells of each module and cause once, as soon as it is known: a log that is followed has no end. */
 static void tell_unexplained(struct filtering *f, const struct filter *filter)
 {
 	const struct filter_unexplained *v;
 	size_t n = filter_unexplained(filter, &v);
 	for (; f->told < n; f->told++)
-		complain("%s: the log seems to be of another build: %s has 0x%" PRIx64
-			 " bytes there, 0x%" PRIx64 " in the image; such frames are left as they are",
-			 v[f->told].module.name, v[f->told].symbol, v[f->told].logged_size,
-			 v[f->told].image_size);
+		tell(&v[f->told]);
 }
 
 static int pass(struct filtering *f, struct filter *filter, const char *bytes, size_t size,

@@ -182,6 +182,7 @@ static size_t find(const struct log_context *context, struct text_scan line,
 /* The kernel's build id: the last word that can be one. A banner without one is of another kernel. */
 static int note(struct log_context *context, struct text_scan line)
 {
+	context->kernel_booted |= find_text(line.at, line.end, "Linux version ") != NULL;
 	const char *cpu = find_text(line.at, line.end, "CPU: "), *comm = find_text(cpu, line.end, " Comm: ");
 	if (!comm || !find_text(cpu, comm, " PID: "))
 		return 0;

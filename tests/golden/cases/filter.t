@@ -152,11 +152,22 @@ $ gsym filter plain.gsym <log
 [    4.200001]  main (/src/app/main.cc:12) [plain deadbeef00010203]
 [    4.200002]  main+0x15/0x20
 # A function that is larger there, and code after its end: another build, and no other function's answer.
-$ printf ' main+0x15/0x100\n _start+0xf4/0x100\n main+0x15/0x20\n' | gsym filter plain.gsym
+$ printf ' main+0x15/0x100\n main+0xf4/0x100\n main+0x15/0x20\n' | gsym filter plain.gsym
 gsym: vmlinux: the log seems to be of another build: main has 0x100 bytes there, 0x20 in the image; such frames are left as they are
  main+0x15/0x100
- _start+0xf4/0x100
+ main+0xf4/0x100
  main (/src/app/main.cc:12)
+# Two such functions: the size that is equal is so by chance.
+$ printf ' main+0x15/0x20\n\n main+0x15/0x20\n _start+0x4/0x100\n fold_a+0x4/0x90\n\n main+0x15/0x20\n' | gsym filter plain.gsym
+gsym: vmlinux: the log seems to be of another build: _start has 0x100 bytes there, 0x10 in the image; such frames are left as they are
+gsym: vmlinux: the log is of another build: fold_a, too, has 0x90 bytes there, 0x8 in the image; all its frames from here on are left as they are
+ main (/src/app/main.cc:12)
+
+ main+0x15/0x20
+ _start+0x4/0x100
+ fold_a+0x4/0x90
+
+ main+0x15/0x20
 # A tombstone. Addresses are those of the file.
 $ printf '      #00 pc 000000000000100c  /system/lib64/libplain.so (BuildId: deadbeef00010203)\n      #01 pc 0000000000001014  /system/lib64/libplain.so (main+20) (BuildId: deadbeef00010203)\n      #02 pc 0000000000001104  /system/lib64/libplain.so (BuildId: deadbeef00010203)\n      #03 pc 00000000000a1b2c  /apex/com.android.runtime/lib64/bionic/libc.so (__libc_init+100) (BuildId: 0123456789abcdef0123456789abcdef)\n' >log; cat log
       #00 pc 000000000000100c  /system/lib64/libplain.so (BuildId: deadbeef00010203)

@@ -65,11 +65,22 @@ static void add_folded(struct sample *s, uint32_t file)
 	assert_int_equal(gsym_writer_add(s->writer, &caller, NULL), 0);
 }
 
+static void add_assembly(struct sample *s)
+{
+	const struct gsym_row row = {0, sample_file(s, "/src", "e.S"), 85};
+	const struct gsym_func entry = {.start = BASE + 0xf0,
+					.size = 0x10,
+					.name = sample_string(s, "entry"),
+					.rows = &row,
+					.n_rows = 1};
+	assert_int_equal(gsym_writer_add(s->writer, &entry, NULL), 0);
+}
+
 /*
  * alpha() at 0x1000 with beta() inlined at 0x1008, f::one() without lines at 0x1040, twin() twice, with other
  * sizes, at 0x1080, both() with two rows at its start, 0x1100. one() and two() share the code at 0x1140,
  * caller() at 0x1180 calls two() in its line 70. The weak() after live(), at 0x11e0, is overridden by the
- * one at 0x1210.
+ * one at 0x1210. entry(), at 0x10f0, is assembly.
  */
 static void make(struct source *source)
 {
@@ -107,6 +118,7 @@ static void make(struct source *source)
 	sample_func(&s, 0x80, 0x20, "twin", 20);
 	sample_func(&s, 0xa0, 0x30, "twin", 30);
 	sample_func(&s, 0xe0, 0x10, "bad\nname\x1b[1m", 40);
+	add_assembly(&s);
 	assert_int_equal(gsym_writer_add(s.writer, &both, NULL), 0);
 	add_folded(&s, file);
 	sample_func(&s, 0x1c0, 0x20, "live", 80);
@@ -335,6 +347,28 @@ static void kernel_sizes(void **state)
 	unchanged(" after+0x4/0x2000 [mod " ID "]\n");
 	check(" final+0x4/0x100f [mod " ID "]\n", " final (/src/a.c:84) [mod " ID "]\n");
 	unchanged(" final+0x4/0x1010 [mod " ID "]\n final+0x4/0x50\n");
+	/* A function of assembly may end at a label, for the kernel. */
+	check(" entry+0x4/0x8\n entry+0x4/0x10\n entry+0x4/0x11\n",
+	      " entry (/src/e.S:85)\n entry (/src/e.S:85)\n entry+0x4/0x11\n");
+}
+
+/*
+ * Two functions of another size reject a module without an id, also for what precedes them in their stack,
+ * until another kernel is booted; one does not, however often.
+ */
+static void rejected(void **state)
+{
+	(void)state;
+#define GOOD           " alpha+0x4/0x40\n"
+#define GOOD_EXPLAINED " alpha (/src/a.c:5)\n"
+#define BAD            " both+0x4/0x50\n after+0x4/0x18\n"
+	check(GOOD "\n" GOOD BAD GOOD "\n" GOOD, GOOD_EXPLAINED "\n" GOOD BAD GOOD "\n" GOOD);
+	check(" both+0x4/0x50\n\n" GOOD " both+0x4/0x51\n" GOOD,
+	      " both+0x4/0x50\n\n" GOOD_EXPLAINED " both+0x4/0x51\n" GOOD_EXPLAINED);
+	check(BAD "[0] Linux version 6.1\n" GOOD, BAD "[0] Linux version 6.1\n" GOOD_EXPLAINED);
+	check(BAD " both+0x4/0x50 [mod " ID "]\n after+0x4/0x18 [mod " ID "]\n alpha+0x4/0x40 [mod " ID "]\n",
+	      BAD " both+0x4/0x50 [mod " ID "]\n after+0x4/0x18 [mod " ID "]\n alpha (/src/a.c:5) [mod " ID
+		  "]\n");
 }
 
 /* What was not explained is listed once for each module, however the input is cut. */
@@ -348,15 +382,19 @@ static void unexplained(void **state)
 	assert_int_equal(filter_unexplained(r.filter, &list), 0);
 	assert_int_equal(feed(&r, " alpha+0x4/0x80\n both+0x4/0x50\n", FILTER_PAUSE), 0);
 	assert_int_equal(feed(&r, " alpha+0x4/0x90 [mod " ID "]\n alpha+0x4/0x90\n", FILTER_PAUSE), 0);
-	assert_int_equal(filter_unexplained(r.filter, &list), 2);
+	assert_int_equal(filter_unexplained(r.filter, &list), 3);
 	assert_int_equal(list[0].cause, FILTER_OTHER_BUILD);
 	assert_string_equal(list[0].module.name, "vmlinux");
 	assert_int_equal(list[0].n_frames, 3);
 	assert_string_equal(list[0].symbol, "alpha");
 	assert_int_equal(list[0].logged_size, 0x80);
 	assert_int_equal(list[0].image_size, 0x40);
-	assert_string_equal(list[1].module.name, "mod");
+	assert_int_equal(list[1].cause, FILTER_REJECTED);
+	assert_string_equal(list[1].module.name, "vmlinux");
+	assert_string_equal(list[1].symbol, "both");
 	assert_int_equal(list[1].n_frames, 1);
+	assert_string_equal(list[2].module.name, "mod");
+	assert_int_equal(list[2].n_frames, 1);
 	end(&r);
 }
 
@@ -894,6 +932,7 @@ int main(void)
 		cmocka_unit_test(kernel),
 		cmocka_unit_test(kernel_heads),
 		cmocka_unit_test(kernel_sizes),
+		cmocka_unit_test(rejected),
 		cmocka_unit_test(unexplained),
 		cmocka_unit_test(kernel_mixed),
 		cmocka_unit_test(markup),
