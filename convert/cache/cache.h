@@ -27,18 +27,23 @@
 enum {
 	CACHE_TEMP_NAME_SIZE = 48,
 	FAILURE_TEXT_SIZE = 512,
+	CACHE_MEMORY_MAX = 256 << 20, /* bytes of what cannot be published */
+	CACHE_RETRY_SECONDS = 10,     /* after the directory could not be written to */
 };
 
 struct cache {
 	int dir;
 	char *path;
-	uint64_t limit;         /* bytes of all files of the cache */
-	uint64_t spare;         /* bytes that must stay free on its file system */
-	_Atomic uint64_t bytes; /* approximate sum of the files */
-	_Atomic uint64_t files; /* approximate number of converted files */
-	atomic_bool evicted;    /* some file was, see cache_take_evicted() */
-	atomic_uint next_temp;  /* makes temporary names differ */
-	const struct log *log;  /* borrowed */
+	uint64_t limit;             /* bytes of all files of the cache */
+	uint64_t spare;             /* bytes that must stay free on its file system */
+	_Atomic uint64_t bytes;     /* approximate sum of the files */
+	_Atomic uint64_t files;     /* approximate number of converted files */
+	atomic_bool evicted;        /* some file was, see cache_take_evicted() */
+	atomic_uint next_temp;      /* makes temporary names differ */
+	_Atomic uint64_t in_memory; /* bytes, see cache_keep() */
+	/* When a directory that was full is tried again, ms of the monotonic clock; 0: it is not full. */
+	_Atomic int64_t retry_at;
+	const struct log *log; /* borrowed */
 };
 
 /* A file being written. */
@@ -84,6 +89,22 @@ void cache_forget(struct cache *cache, const struct cache_key *key);
  */
 int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag);
 
+/*
+ * Creates one in memory, for cache_keep(). 0; -ENOSPC if there is enough of that already; or another negative
+ * errno.
+ */
+int cache_temp_open_memory(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag);
+
+/* Whether @err says that the directory is full, or that writing is impossible. */
+bool cache_error_is_full(int err);
+
+/*
+ * The directory cannot be written to: @err, for which cache_error_is_full(). Told once, until a file is
+ * published. For some seconds cache_is_full() holds.
+ */
+void cache_note_full(struct cache *cache, int err);
+bool cache_is_full(const struct cache *cache);
+
 /* Removes it unless it was published, and closes it. */
 void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 
@@ -96,6 +117,17 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp);
  */
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
 		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag);
+
+/*
+ * Opens @temp, which is in memory, as if it had been published. The memory is freed with the handle.
+ * Parameters as of cache_publish(). -ENOSPC if that were more than CACHE_MEMORY_MAX.
+ */
+int cache_keep(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
+	       uint64_t gsym_size, struct span notes, struct span inputs, struct handle **ret,
+	       struct gsym_diag *diag);
+
+/* Publishes what cache_keep() gave, which stays in memory. 0, or a negative errno: there is still no room. */
+int cache_publish_kept(struct cache *cache, const struct handle *handle);
 
 /*
  * Recounts the files, since other daemons may have added some, and evicts as necessary. Reads the whole

@@ -189,6 +189,8 @@ static void handle_free(struct handle *handle)
 			atomic_load (&slot->destroy)(value);
 	}
 	gsym_reader_close(handle->reader);
+	if (handle->in_memory)
+		atomic_fetch_sub(handle->in_memory, handle->map_size);
 	if (handle->map)
 		munmap(handle->map, handle->map_size);
 	free(handle);
@@ -271,6 +273,15 @@ int handle_open(int fd, const char *key, struct handle **ret, struct gsym_diag *
 		return diag_set(diag, -errno, "%s: cannot stat: %s", key, strerror(errno));
 	int err = open_checked(fd, &st, key, ret, diag);
 	return err ? diag_prefix(diag, err, "%s", key) : 0;
+}
+
+void handle_key(const struct handle *handle, char ret[static CACHE_KEY_SIZE])
+{
+	const uint8_t *key = handle->inputs.data + handle->inputs.size;
+	const uint8_t *end = (const uint8_t *)handle->map + handle->map_size - TRAILER_SIZE;
+	invariant(end >= key && end - key < CACHE_KEY_SIZE);
+	memcpy(ret, key, (size_t)(end - key));
+	ret[end - key] = 0;
 }
 
 static int read_notes(int fd, const struct trailer *t, struct text_buf *notes)

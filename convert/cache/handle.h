@@ -26,6 +26,7 @@
 
 #include "gsym/base/bytes.h"
 #include "gsym/gsym.h"
+#include "convert/cache/cache_key.h"
 #include "convert/cache/notes.h"
 #include "gsym/render/demangle/demangle.h"
 #include "gsym/base/text_buf.h"
@@ -44,7 +45,8 @@ struct handle_slot {
 
 struct handle {
 	atomic_uint refs;
-	uint64_t ino; /* of the file */
+	uint64_t ino;                /* of the file */
+	_Atomic uint64_t *in_memory; /* borrowed: a sum that has map_size in it, see cache_keep(); or NULL */
 	void *map;
 	size_t map_size;
 	struct span gsym;  /* borrowed from the map */
@@ -73,6 +75,9 @@ int handle_open(int fd, const char *key, struct handle **ret, struct gsym_diag *
  * that is NULL. Does not verify the checksum. 0 or -EBADMSG.
  */
 int handle_peek(int fd, const char *key, uint64_t *ret_size, struct text_buf *notes);
+
+/* The key that it was opened as. */
+void handle_key(const struct handle *handle, char ret[static CACHE_KEY_SIZE]);
 
 /*
  * Stores @value in the empty @slot; it is destroyed with the handle. All callers of a slot pass the same

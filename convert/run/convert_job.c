@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "convert/os/beneath.h"
@@ -26,6 +27,15 @@ bool job_input_is_unchanged(const struct convert_job *job)
 	       (!request->binary.path || file_state_is(job->binary, &request->binary.state));
 }
 
+void job_fail_for_room(struct convert_job *job, int err)
+{
+	job->no_room = !job->in_memory;
+	if (job->no_room)
+		cache_note_full(job->converter->cache, err);
+	job_fail(job->out, VERDICT_FAILED, -ENOSPC);
+	job->out->again = time(NULL) + CACHE_RETRY_SECONDS;
+}
+
 static int prepare_file(struct convert_job *job, const struct convert_input *input, int *ret_fd)
 {
 	struct outcome *out = job->out;
@@ -42,18 +52,35 @@ static int prepare_file(struct convert_job *job, const struct convert_input *inp
 	return -ESTALE;
 }
 
+static int open_output(struct convert_job *job)
+{
+	struct cache *cache = job->converter->cache;
+	struct gsym_diag *diag = &job->out->diag;
+	int err = 0;
+	job->in_memory |= cache_is_full(cache);
+	if (!job->in_memory) {
+		err = cache_temp_open(cache, &job->temp, diag);
+		job->in_memory = cache_error_is_full(err);
+		if (job->in_memory)
+			cache_note_full(cache, err);
+	}
+	if (job->in_memory)
+		err = cache_temp_open_memory(cache, &job->temp, diag);
+	if (err == -ENOSPC)
+		job_fail_for_room(job, err);
+	else if (err)
+		job_fail(job->out, VERDICT_TRANSIENT, -EIO);
+	return err;
+}
+
 int job_prepare(struct convert_job *job)
 {
-	struct outcome *out = job->out;
 	int err = prepare_file(job, &job->request->source, &job->input);
 	if (!err && job->request->binary.path)
 		err = prepare_file(job, &job->request->binary, &job->binary);
 	if (err)
 		return err;
-	err = cache_temp_open(job->converter->cache, &job->temp, &out->diag);
-	if (err)
-		job_fail(out, VERDICT_TRANSIENT, err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
-	return err;
+	return open_output(job);
 }
 
 void job_close(struct convert_job *job)

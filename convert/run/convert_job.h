@@ -21,6 +21,8 @@ struct convert_job {
 	int fetch_failure; /* why servers could not be reached, or 0 */
 	int64_t again;     /* when to query servers again, in seconds since the epoch; 0: not applicable */
 	int64_t waited_ms; /* for servers: not charged to convert_time */
+	bool in_memory;    /* the output, since the cache is full */
+	bool no_room;      /* the outcome: the cache is full, memory was not tried */
 	bool has_done, has_failed;
 	struct worker_done done;
 	struct worker_failed failed;
@@ -40,6 +42,9 @@ static inline void job_fail(struct outcome *out, enum verdict verdict, int err)
 	out->verdict = verdict;
 	out->err = err;
 }
+
+/* There is no room for the output: in the cache (@err tells why), or not even in memory. Sets no message. */
+void job_fail_for_room(struct convert_job *job, int err);
 
 /* Whether the input files are still in the state that was scanned and from which the key was computed. */
 bool job_input_is_unchanged(const struct convert_job *job);

@@ -77,11 +77,13 @@ bool convert_from_cache(const struct converter *c, const struct convert_request 
 /* ---- With a worker ---- */
 
 /* Output is rarely larger than the input; four times allows for compressed sections. */
-static uint64_t output_limit(uint64_t input_size)
+static uint64_t output_limit(const struct convert_job *job)
 {
 	const uint64_t least = 256ULL << 20;
 	uint64_t limit;
-	if (__builtin_mul_overflow(input_size, 4, &limit))
+	if (job->in_memory)
+		return CACHE_MEMORY_MAX;
+	if (__builtin_mul_overflow(job->request->source.state.size, 4, &limit))
 		limit = INT64_MAX;
 	return limit < least ? least : limit;
 }
@@ -116,7 +118,7 @@ static int send_order(const struct convert_job *job, const struct child *child)
 		.version = IMAGE_GSYM_VERSION,
 		.memory = c->memory,
 		.cpu_seconds = (uint64_t)c->seconds * c->threads,
-		.output_size = output_limit(request->source.state.size),
+		.output_size = output_limit(job),
 		.has_binary = request->binary.path != NULL,
 		.merged = c->merged,
 		.fetch = c->search.servers != 0,
@@ -295,8 +297,9 @@ static void report(const struct convert_job *job)
 				    text_span(&job->inputs));
 }
 
-void convert_run(const struct converter *converter, const struct convert_request *request,
-		 struct outcome *ret)
+/* False if the cache turned out to be full, so that it must be done in memory. */
+static bool convert(const struct converter *converter, const struct convert_request *request, bool in_memory,
+		    struct outcome *ret)
 {
 	*ret = (struct outcome){.verdict = VERDICT_READY};
 	struct convert_job job = {
@@ -306,6 +309,7 @@ void convert_run(const struct converter *converter, const struct convert_request
 		.input = -1,
 		.binary = -1,
 		.temp = {.fd = -1},
+		.in_memory = in_memory,
 		.started_ms = monotonic_ms(),
 	};
 	if (job_prepare(&job) == 0 && !share_take(&job)) {
@@ -314,9 +318,20 @@ void convert_run(const struct converter *converter, const struct convert_request
 		ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
 		ret->offer = ret->verdict == VERDICT_READY ? share_offer(&job) : NULL;
 	}
-	report(&job);
+	if (!job.no_room)
+		report(&job);
 	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER ||
 	    ret->verdict == VERDICT_CRASHED)
 		ret->inputs = strndup(job.inputs.v ? job.inputs.v : "", job.inputs.n);
 	job_close(&job);
+	return !job.no_room;
+}
+
+void convert_run(const struct converter *converter, const struct convert_request *request,
+		 struct outcome *ret)
+{
+	if (convert(converter, request, false, ret))
+		return;
+	free(ret->inputs);
+	convert(converter, request, true, ret);
 }

@@ -28,7 +28,7 @@ struct share_offer {
 static bool is_sharing(const struct convert_job *job)
 {
 	const struct shared_dir *shared = job->converter->shared;
-	return shared && shared->dir >= 0;
+	return shared && shared->dir >= 0 && !job->in_memory;
 }
 
 /* ---- Keys ---- */

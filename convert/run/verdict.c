@@ -46,7 +46,12 @@ static void verdict_reported(struct convert_job *job)
 	diag_set(&out->diag, err, "%s", job->failed.text);
 	switch (err) {
 	case -ENOSPC:
-	case -EDQUOT: job_fail(out, VERDICT_TRANSIENT, -ENOSPC); return;
+	case -EDQUOT: job_fail_for_room(job, err); return;
+	case -EFBIG:
+		if (!job->in_memory)
+			break;
+		job_fail_for_room(job, err);
+		return;
 	case -ENOMEM:
 		diag_prefix(&out->diag, err, "needs more than convert_memory=%llu bytes of memory",
 			    (unsigned long long)job->converter->memory);
@@ -125,13 +130,20 @@ static void publish(struct convert_job *job)
 		job_fail(out, VERDICT_CRASHED, -EIO);
 		return;
 	}
-	int err = cache_publish(cache, &job->temp, job->request->key, !job->asked, job->done.output_size,
-				text_span(&job->notes), text_span(&job->inputs), &out->diag);
-	if (!err)
+	int err = job->in_memory ? cache_keep(cache, &job->temp, job->request->key, !job->asked,
+					      job->done.output_size, text_span(&job->notes),
+					      text_span(&job->inputs), &out->handle, &out->diag)
+				 : cache_publish(cache, &job->temp, job->request->key, !job->asked,
+						 job->done.output_size, text_span(&job->notes),
+						 text_span(&job->inputs), &out->diag);
+	if (cache_error_is_full(err)) {
+		job_fail_for_room(job, err);
+		return;
+	}
+	if (!err && !job->in_memory)
 		err = cache_load(cache, job->request->key, &out->handle, &out->diag);
 	if (err)
-		job_fail(out, err == -EBADMSG ? VERDICT_CRASHED : VERDICT_TRANSIENT,
-			 err == -ENOSPC || err == -EDQUOT ? -ENOSPC : -EIO);
+		job_fail(out, err == -EBADMSG ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
 }
 
 /* The result, whatever it is, does not belong to the file that the key was computed from. */

@@ -37,13 +37,21 @@ static void close_image(struct images *images, const struct open_image *image)
 	handle_put(unused);
 }
 
-void images_close_evicted(struct images *images, const struct cache *cache)
+/* Whether the file was evicted, or could be published only now: then it is opened again from the cache. */
+static bool must_close(struct cache *cache, const struct open_image *image)
+{
+	if (image->handle->in_memory)
+		return cache_publish_kept(cache, image->handle) == 0;
+	/* The key of a revision that was opened never changes. */
+	return !cache_holds(cache, &image->rev->key, image->handle);
+}
+
+void images_close_evicted(struct images *images, struct cache *cache)
 {
 	open_image_vec open = {0};
 	list_open(images, &open);
 	for (size_t i = 0; i < open.n; i++) {
-		/* The key of a revision that was opened never changes. */
-		if (!cache_holds(cache, &open.v[i].rev->key, open.v[i].handle))
+		if (must_close(cache, &open.v[i]))
 			close_image(images, &open.v[i]);
 		handle_put(open.v[i].handle);
 	}

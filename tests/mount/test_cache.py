@@ -526,20 +526,42 @@ class CacheTest(MountTest):
     def test_full_disk(self):
         small = self.cache
         self.small_disk(256 << 10)
-        daemon = self.mount()
+        daemon = self.mount("rescan=1")
         daemon.wait_scanned()
         filler = os.path.join(small, "filler")
         with open(filler, "wb", buffering=0) as file:
             with self.assertRaises(OSError):
                 while True:
                     file.write(b"x" * 4096)
-        for _ in range(2):
-            self.assertErrno(errno.ENOSPC, self.read, self.id, self.address)
-        self.assertIn("No space left on device", self.status(self.id)["reason"])
-        self.assertIn("make room", daemon.log())
+        want = self.answer()
+        for _ in range(20):
+            self.assertEqual(self.answer(), want)
+        self.assertEqual(self.conversions(), 1)
+        self.assertEqual(daemon.log().count("make room"), 1)
         self.assertEqual([n for n in os.listdir(small) if n.endswith((".gsym", ".failed")) or n.startswith(".tmp")], [])
         os.unlink(filler)
-        self.answer()
+        wait_until(lambda: self.cached(), "the file in the cache")
+        self.assertEqual(self.answer(), want)
+        self.assertEqual(self.conversions(), 1)
+        daemon = self.remount(daemon)
+        self.assertEqual(self.answer(), want)
+        self.assertEqual(self.conversions(), 0)
+
+    def test_read_only_cache(self):
+        """Answers come from memory, and nothing is converted for each of them."""
+        self.small_disk(256 << 10)
+        daemon = self.mount("rescan=1")
+        daemon.wait_scanned()
+        run("mount", "-o", "remount,ro", self.cache)
+        want = self.answer()
+        for _ in range(20):
+            self.assertEqual(self.answer(), want)
+        self.assertEqual(self.conversions(), 1)
+        self.assertEqual(daemon.log().count("kept in memory"), 1)
+        run("mount", "-o", "remount,rw", self.cache)
+        wait_until(lambda: self.cached(), "the file in the cache")
+        self.assertEqual(daemon.log().count("can be written to again"), 1)
+        self.assertEqual(self.answer(), want)
 
     def test_directories_of_others_are_refused(self):
         for mode in (0o777, 0o720, 0o702):

@@ -85,7 +85,7 @@ class WorkerTest(MountTest):
         status = self.harm("memory", errno.EFBIG)
         self.assertEqual(status["state"], "failed")
         self.assertIn("convert_memory", status["reason"])
-        self.assertEqual(self.harm("disk", errno.ENOSPC)["state"], "cold")
+        self.assertEqual(self.harm("disk", errno.ENOSPC)["state"], "failed")
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_time_limit(self):

@@ -216,6 +216,8 @@ static int find_or_convert(struct object *object, const struct object_options *o
 	if (err)
 		return report(object, err, diag.text, NULL);
 	err = load_or_convert(object, &cache, ret);
+	if (!err)
+		(*ret)->in_memory = NULL; /* the sum ends with the cache */
 	cache_close(&cache);
 	return err;
 }
