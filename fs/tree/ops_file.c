@@ -203,7 +203,8 @@ void ops_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, of
 		err = off < 0 ? -EINVAL
 			      : stream_write(file->stream, (uint64_t)off, info->flags & O_APPEND, data, size);
 	if (!err)
-		stream_size_written(fuse_req_userdata(req), ino, file);
+		stream_size_written(fuse_req_userdata(req), ino, file,
+				    info->flags & O_APPEND ? (uint64_t)off + size : 0);
 	if (err)
 		fuse_reply_err(req, -err);
 	else

@@ -22,28 +22,43 @@ void stream_size_told(struct tree *tree, const struct stat *attr)
 		atomic_fetch_add(&tree->sizes_told, 1);
 }
 
-/* Each time by one byte more, since the kernel ignores other notifications. False when it was not done. */
-static bool extend(struct tree *tree, uint64_t ino)
+/*
+ * Where the byte is: each time further, since the kernel ignores other notifications, and after @end, now and
+ * later. An odd offset is not the first of a page, which the kernel would take for known.
+ */
+static uint64_t next_offset(struct tree *tree, uint64_t end)
+{
+	uint64_t past = atomic_load(&tree->extensions), next;
+	do {
+		next = (STREAM_OFFSET_MAX + past) | 1;
+		if (next <= end)
+			next = (end + 1) | 1;
+	} while (!atomic_compare_exchange_weak(&tree->extensions, &past, next + 1 - STREAM_OFFSET_MAX));
+	return next;
+}
+
+/* False when it was not done. */
+static bool extend(struct tree *tree, uint64_t ino, uint64_t end)
 {
 	if (tree->single_thread)
 		return false;
 	bool done = atomic_fetch_add(&tree->extending, 1) < EXTENDING_MAX &&
-		    notify_extend(tree->images->notify, ino,
-				  STREAM_OFFSET_MAX + atomic_fetch_add(&tree->extensions, 1)) == 0;
+		    notify_extend(tree->images->notify, ino, next_offset(tree, end)) == 0;
 	atomic_fetch_sub(&tree->extending, 1);
 	return done;
 }
 
 void stream_size_shown(struct tree *tree, const struct stat *attr)
 {
-	if (is_stream(attr) && !extend(tree, attr->st_ino))
+	if (is_stream(attr) && !extend(tree, attr->st_ino, 0))
 		stream_size_told(tree, attr);
 }
 
-void stream_size_written(struct tree *tree, uint64_t ino, struct open_file *file)
+void stream_size_written(struct tree *tree, uint64_t ino, struct open_file *file, uint64_t appended)
 {
 	/* One more than what was told when the kernel was notified last: 0 is never. */
 	uint64_t now = atomic_load(&tree->sizes_told) + 1;
-	if (atomic_load_explicit(&file->extended, memory_order_relaxed) != now && extend(tree, ino))
+	bool known = atomic_load_explicit(&file->extended, memory_order_relaxed) == now;
+	if ((!known || appended) && extend(tree, ino, appended))
 		atomic_store_explicit(&file->extended, now, memory_order_relaxed);
 }

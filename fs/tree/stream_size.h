@@ -6,6 +6,8 @@
  * report success. Therefore the kernel is notified of a byte far behind: it asks for the pages before, is
  * refused (stream_reads_page()), and programs fall back to read(2).
  *
+ * A write with O_APPEND goes to that end, and reads continue behind it: the byte is told behind those, too.
+ *
  * stat(2) and lseek(2) still get 0, because a write and the notification invalidate the attributes, so that
  * the kernel asks for them. To answer lseek(2) it must believe in the 0; for stat(2) it passes the reply on,
  * and keeps its own size if it was notified meanwhile.
@@ -21,8 +23,11 @@ void stream_size_told(struct tree *tree, const struct stat *attr);
 /* Before a reply to stat(2). */
 void stream_size_shown(struct tree *tree, const struct stat *attr);
 
-/* Before the reply to a write to @file, which has the inode number @ino. */
-void stream_size_written(struct tree *tree, uint64_t ino, struct open_file *file);
+/*
+ * Before the reply to a write to @file, which has the inode number @ino. @appended: where it ends, if the
+ * kernel put it at the end of the file; else 0.
+ */
+void stream_size_written(struct tree *tree, uint64_t ino, struct open_file *file, uint64_t appended);
 
 /*
  * Whether a READ fills a page of the page cache rather than the buffer of a process: the kernel then names no
