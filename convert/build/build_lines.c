@@ -101,8 +101,9 @@ static uint32_t affordable_rows(struct unit_builder *b, uint32_t first, uint32_t
 	return budget_work(&b->unit.budget, ACCOUNT_ROWS, n) ? end : first + (uint32_t)left;
 }
 
-/* Rows of one sequence that cover an address in [lo, hi). */
-static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
+/* Rows of one sequence that cover an address in [lo, hi), in a function that begins at @start. */
+static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_t start, uint64_t lo,
+		     uint64_t hi)
 {
 	const struct line_row *rows = b->lines.rows.v;
 	bool apple = is_apple(b);
@@ -116,7 +117,7 @@ static int take_rows(struct unit_builder *b, const struct line_seq *seq, uint64_
 		oddity_count(&b->odd, ODD_LINE_BEFORE_FUNCTION, NULL, lo);
 	uint32_t end = affordable_rows(b, first, row_behind(rows, first, seq->end, hi - 1));
 	for (; first < end; first++) {
-		uint32_t file, off = rows[first].addr > lo ? (uint32_t)(rows[first].addr - lo) : 0;
+		uint32_t file, off = (uint32_t)((rows[first].addr > lo ? rows[first].addr : lo) - start);
 		int err = row_file(b, rows[first].file, &file);
 		if (err == -ENOENT) {
 			oddity_count(&b->odd, ODD_LINE_FILE, NULL, rows[first].addr);
@@ -155,7 +156,7 @@ const struct line_seq *builder_find_sequence(const struct unit_builder *b, uint6
 int builder_sequence_rows(struct unit_builder *b, const struct line_seq *seq, uint64_t lo, uint64_t hi)
 {
 	b->rows.n = 0;
-	return take_rows(b, seq, lo, hi);
+	return take_rows(b, seq, lo, lo, hi);
 }
 
 /*
@@ -241,6 +242,31 @@ static bool is_misnamed(const struct unit_builder *b, const struct subprogram *s
 	       b->ranges.v[subprogram->first_range].lo == lo && (!seq || seq->off != subprogram->sequence);
 }
 
+/* Reads the code ranges of the unit's own entry, unless that is done. A split unit's are its skeleton's. */
+static int read_unit_ranges(struct unit_builder *b)
+{
+	struct unit *unit = b->is_split ? &b->skeleton : &b->unit;
+	struct die die;
+	if (b->has_unit_ranges)
+		return 0;
+	b->has_unit_ranges = true;
+	int err = die_at(unit, unit->header->off + unit->header->die_off, &die);
+	if (!err)
+		err = die_ranges(unit, &die, ACCOUNT_ROWS, &b->unit_ranges);
+	ranges_normalize(&b->unit_ranges);
+	return err == -ENOMEM ? err : 0;
+}
+
+/*
+ * Whether lines of the unit hold from @lo on, which is before the entry at @entry. Where the unit's ranges
+ * leave out what is between its functions, the last row of one does not reach the next.
+ */
+static bool is_line_of_unit(const struct unit_builder *b, uint64_t lo, uint64_t entry)
+{
+	const struct range *range = ranges_find(&b->unit_ranges, entry);
+	return !range || range->lo <= lo;
+}
+
 int builder_rows(struct unit_builder *b, struct range extent, uint64_t entry,
 		 const struct subprogram *subprogram)
 {
@@ -248,11 +274,17 @@ int builder_rows(struct unit_builder *b, struct range extent, uint64_t entry,
 	b->declared = false;
 	size_t upto = sequences_upto(&b->lines, entry), next = upto;
 	const struct line_seq *seq = choose_sequence(b, next, entry, subprogram);
-	uint64_t at = entry;
+	uint64_t at = entry, from = extent.lo;
+	if (from < entry) {
+		int err = read_unit_ranges(b);
+		if (err)
+			return err;
+		from = is_line_of_unit(b, from, entry) ? from : entry;
+	}
 	if (is_misnamed(b, subprogram, entry, seq))
 		oddity_count(&b->odd, ODD_LINE_SEQUENCE, ".debug_info", subprogram->die_off);
 	if (seq) {
-		int err = take_rows(b, seq, extent.lo, extent.hi);
+		int err = take_rows(b, seq, extent.lo, from, extent.hi);
 		if (err)
 			return err;
 		at = seq->hi;
@@ -264,7 +296,7 @@ int builder_rows(struct unit_builder *b, struct range extent, uint64_t entry,
 			break;
 		if (seq->lo < at)
 			continue;
-		int err = take_rows(b, seq, extent.lo, extent.hi);
+		int err = take_rows(b, seq, extent.lo, from, extent.hi);
 		if (err)
 			return err;
 		at = seq->hi;

@@ -66,6 +66,7 @@ void builder_free(struct unit_builder *b)
 	vec_free(&b->subprogram_ranges);
 	vec_free(&b->covered);
 	vec_free(&b->bodies);
+	vec_free(&b->unit_ranges);
 	free(b);
 }
 
@@ -462,7 +463,8 @@ void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)
 	b->odd.order = index;
 	b->subprograms.n = b->inlined_calls.n = b->calls.n = b->folded.n = b->ranges.n = 0;
 	b->records.n = b->strings.n = b->files.n = 0;
-	b->covered.n = b->bodies.n = 0;
+	b->covered.n = b->bodies.n = b->unit_ranges.n = 0;
+	b->has_unit_ranges = false;
 	b->n_names = 0;
 	b->generation++;
 	*ret = (struct unit_result){0};

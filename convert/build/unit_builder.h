@@ -98,6 +98,8 @@ struct unit_builder {
 	range_vec subprogram_ranges; /* all of the subprogram's, normalized */
 	range_vec covered;           /* code that has rows from this unit's functions */
 	range_vec bodies;            /* of all subprograms, ascending; listed when needed */
+	range_vec unit_ranges;       /* of the unit's own entry, normalized; read when needed */
+	bool has_unit_ranges;        /* they were read */
 };
 
 /* Forgets what was read from @dwarf, which is about to be closed. */

@@ -49,6 +49,8 @@ static enum attr_slot slot_of_unit_attr(uint64_t attr)
 	switch (attr) {
 	case DW_AT_name: return SLOT_NAME;
 	case DW_AT_low_pc: return SLOT_LOW_PC;
+	case DW_AT_high_pc: return SLOT_HIGH_PC;
+	case DW_AT_ranges: return SLOT_RANGES;
 	case DW_AT_stmt_list: return SLOT_STMT_LIST;
 	case DW_AT_comp_dir: return SLOT_COMP_DIR;
 	case DW_AT_language: return SLOT_LANGUAGE;

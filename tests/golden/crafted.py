@@ -582,6 +582,18 @@ def symbol_before_the_entry_of_a_part(b):
 
 
 @case
+def symbol_before_the_entry_and_its_unit(b):
+    """Where the unit's ranges begin with the entry, no row of another function holds before it."""
+    for ranges, line in (([(0x1000, 0x1018), (0x1028, 0x1040)], 20), ([(0x1000, 0x1040)], 11)):
+        parts = patchable([Symbol("f.constprop.0", 0x1020, 0x20)])
+        parts["units"][0].die.attributes["ranges"] = ranges
+        b.build(**parts)
+        b.convert(odd=(BETWEEN,) if line == 11 else ())
+        b.expect(f"ranges of {len(ranges)}", b.lookup("0x1020", "0x1027", "0x1028"),
+                 f"f.constprop.0 at /src/a.c:{line}\nf.constprop.0 at /src/a.c:{line}\nf.constprop.0 at /src/a.c:20")
+
+
+@case
 def symbols_that_are_not_the_entrys(b):
     """A symbol of other code, or of several functions, stays apart from the entry behind its start."""
     def names():
