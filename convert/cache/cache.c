@@ -390,16 +390,6 @@ static void grown(struct cache *cache, const char *name)
 		evict(cache, name);
 }
 
-/* Publishes no file that the reader would reject. */
-static int check_readable(int fd, const char *key, struct gsym_diag *diag)
-{
-	struct handle *handle;
-	int err = handle_open(fd, key, &handle, diag);
-	if (!err)
-		handle_put(handle);
-	return err;
-}
-
 static int complete(struct cache_temp *temp, const char *key, uint64_t gsym_size, struct span notes,
 		    struct span inputs)
 {
@@ -409,29 +399,37 @@ static int complete(struct cache_temp *temp, const char *key, uint64_t gsym_size
 }
 
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
-		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag)
+		  uint64_t gsym_size, struct span notes, struct span inputs, struct handle **ret,
+		  struct gsym_diag *diag)
 {
 	char text[CACHE_KEY_SIZE], name[NAME_SIZE];
+	struct handle *handle;
 	converted_key(text, key, alone);
 	file_name(name, text, CACHE_GSYM_SUFFIX);
 	int err = complete(temp, text, gsym_size, notes, inputs);
 	if (err)
 		return diag_set(diag, err, "cache directory '%s': cannot write %s: %s", cache->path, name,
 				strerror(-err));
-	err = check_readable(temp->fd, text, diag);
+	/* Before it is visible: nothing is published that the reader would reject, and others may evict it at
+	 * once. */
+	err = handle_open(temp->fd, text, &handle, diag);
 	if (err)
 		return err;
 	bool is_new = faccessat(cache->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
 	err = rename_temp(cache, temp, name);
-	if (err)
+	if (err) {
+		handle_put(handle);
 		return diag_set(diag, err, "cache directory '%s': cannot rename to %s: %s", cache->path, name,
 				strerror(-err));
+	}
 	note_written(cache);
 	atomic_fetch_add(&cache->files, is_new);
 	if (alone)
 		forget(cache, key,
 		       false); /* cache_load() prefers that name: an outdated file would hide this one */
+	cache_touch(cache, key, time(NULL));
 	grown(cache, name);
+	*ret = handle;
 	return 0;
 }
 

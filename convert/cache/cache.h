@@ -111,12 +111,14 @@ void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 /*
  * Appends notes, inputs and trailer to @temp, which holds @gsym_size bytes of GSYM, and renames it to the
  * file of @key, durable before visible. Evicts files if the cache exceeds its limit or too little is free on
- * its file system, see cache_dir_evict().
+ * its file system, see cache_dir_evict(). @ret is the open file, which counts as used now and may be evicted
+ * already.
  * @alone: the conversion looked for no neighbours, so that it depends on the object file alone.
  * 0; -EBADMSG if the output is not valid GSYM; or the errno of writing.
  */
 int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
-		  uint64_t gsym_size, struct span notes, struct span inputs, struct gsym_diag *diag);
+		  uint64_t gsym_size, struct span notes, struct span inputs, struct handle **ret,
+		  struct gsym_diag *diag);
 
 /*
  * Opens @temp, which is in memory, as if it had been published. The memory is freed with the handle.

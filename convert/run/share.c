@@ -185,10 +185,9 @@ static int adopt(struct convert_job *job, const struct handle *copied)
 	text_bytes(&job->notes, copied->notes.data, copied->notes.size);
 	if (!err && (job->notes.failed || ftruncate(job->temp.fd, (off_t)size)))
 		err = -ENOMEM;
-	if (!err)
-		err = cache_publish(cache, &job->temp, job->request->key, false, size, text_span(&job->notes),
-				    text_span(&job->inputs), &diag);
-	return err ? err : cache_load(cache, job->request->key, &job->out->handle, &diag);
+	return err ? err
+		   : cache_publish(cache, &job->temp, job->request->key, false, size, text_span(&job->notes),
+				   text_span(&job->inputs), &job->out->handle, &diag);
 }
 
 static int fetch(struct convert_job *job, const struct cache_key *key)
@@ -216,21 +215,6 @@ static int fetch(struct convert_job *job, const struct cache_key *key)
 	return err;
 }
 
-/*
- * True if there is an outcome: @err is 0, or the file was published but cannot be opened, so that a worker
- * must not write to it any more.
- */
-static bool is_over(struct convert_job *job, int err)
-{
-	job->out->adopted = !err;
-	if (!err || job->temp.name[0])
-		return !err;
-	diag_set(&job->out->diag, err, "cannot open the file copied from the shared directory: %s",
-		 strerror(-err));
-	job_fail(job->out, VERDICT_TRANSIENT, -EIO);
-	return true;
-}
-
 bool share_take(struct convert_job *job)
 {
 	struct cache_key key;
@@ -239,7 +223,8 @@ bool share_take(struct convert_job *job)
 		return false;
 	int err = fetch(job, &key);
 	counter_add(&counters->shared[!err ? SHARED_HIT : err == -ENOENT ? SHARED_MISS : SHARED_UNUSABLE], 1);
-	if (is_over(job, err))
+	job->out->adopted = !err;
+	if (!err)
 		return true;
 	/* Undo everything: a worker is going to use the job. */
 	text_reset(&job->notes);

@@ -130,18 +130,13 @@ static void publish(struct convert_job *job)
 		job_fail(out, VERDICT_CRASHED, -EIO);
 		return;
 	}
-	int err = job->in_memory ? cache_keep(cache, &job->temp, job->request->key, !job->asked,
-					      job->done.output_size, text_span(&job->notes),
-					      text_span(&job->inputs), &out->handle, &out->diag)
-				 : cache_publish(cache, &job->temp, job->request->key, !job->asked,
-						 job->done.output_size, text_span(&job->notes),
-						 text_span(&job->inputs), &out->diag);
+	int err = (job->in_memory ? cache_keep : cache_publish)(
+		cache, &job->temp, job->request->key, !job->asked, job->done.output_size,
+		text_span(&job->notes), text_span(&job->inputs), &out->handle, &out->diag);
 	if (cache_error_is_full(err)) {
 		job_fail_for_room(job, err);
 		return;
 	}
-	if (!err && !job->in_memory)
-		err = cache_load(cache, job->request->key, &out->handle, &out->diag);
 	if (err)
 		job_fail(out, err == -EBADMSG ? VERDICT_CRASHED : VERDICT_TRANSIENT, -EIO);
 }

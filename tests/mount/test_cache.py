@@ -9,6 +9,7 @@ import re
 import resource
 import shutil
 import sys
+import threading
 
 import mount_harness
 from mount_harness import GSYMFS, Gate, MountTest, run, wait_until
@@ -471,6 +472,26 @@ class CacheTest(MountTest):
             self.skipTest("a small file system needs root to mount")
         if run("mount", "-t", "tmpfs", "-o", "size=%d,mode=700" % size, "none", self.cache, check=False).returncode:
             self.skipTest("tmpfs cannot be mounted here")
+
+    def test_evicted_at_once(self):
+        """A file that another daemon evicts as soon as it is there has its answer."""
+        paths = [self.compile("gone%d" % i) for i in range(16)]
+        self.mount()
+        stop = threading.Event()
+
+        def evict():
+            while not stop.is_set():
+                for path in self.cached():
+                    os.unlink(path)
+
+        thread = threading.Thread(target=evict)
+        thread.start()
+        try:
+            for path in paths:
+                self.assertIn("geo::point::norm", self.read(mount_harness.build_id(path), self.address))
+        finally:
+            stop.set()
+            thread.join()
 
     def test_space_is_left_free(self):
         """Whatever fills the disk, the cache gives way, but for the file that was asked for last."""
