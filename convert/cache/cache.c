@@ -22,6 +22,7 @@
 enum {
 	NAME_SIZE = CACHE_KEY_SIZE + 8, /* with the suffix */
 	TEMP_TRIES = 8,
+	PROBE_BYTES = 64 * 1024,
 	SUM_DIGITS = 16, /* of the checksum at the end of a failure's record */
 };
 
@@ -339,6 +340,11 @@ int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_dia
 	return err ? diag_set(diag, err, "cache directory '%s': cannot create a file: %s", cache->path,
 			      strerror(-err))
 		   : 0;
+}
+
+int cache_temp_probe(const struct cache_temp *temp)
+{
+	return ftruncate(temp->fd, 0) ? -errno : -posix_fallocate(temp->fd, 0, PROBE_BYTES);
 }
 
 void cache_temp_close(struct cache *cache, struct cache_temp *temp)

@@ -105,6 +105,12 @@ bool cache_error_is_full(int err);
 void cache_note_full(struct cache *cache, int err);
 bool cache_is_full(const struct cache *cache);
 
+/*
+ * Whether a little can be written to @temp, which is no longer needed and may be what fills the disk. 0 or a
+ * negative errno. Leaves it with any content.
+ */
+int cache_temp_probe(const struct cache_temp *temp);
+
 /* Removes it unless it was published, and closes it. */
 void cache_temp_close(struct cache *cache, struct cache_temp *temp);
 

@@ -27,11 +27,9 @@ bool job_input_is_unchanged(const struct convert_job *job)
 	       (!request->binary.path || file_state_is(job->binary, &request->binary.state));
 }
 
-void job_fail_for_room(struct convert_job *job, int err)
+void job_fail_for_room(struct convert_job *job)
 {
 	job->no_room = !job->in_memory;
-	if (job->no_room)
-		cache_note_full(job->converter->cache, err);
 	job_fail(job->out, VERDICT_FAILED, -ENOSPC);
 	job->out->again = time(NULL) + CACHE_RETRY_SECONDS;
 }
@@ -67,7 +65,7 @@ static int open_output(struct convert_job *job)
 	if (job->in_memory)
 		err = cache_temp_open_memory(cache, &job->temp, diag);
 	if (err == -ENOSPC)
-		job_fail_for_room(job, err);
+		job_fail_for_room(job);
 	else if (err)
 		job_fail(job->out, VERDICT_TRANSIENT, -EIO);
 	return err;

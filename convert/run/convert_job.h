@@ -43,8 +43,8 @@ static inline void job_fail(struct outcome *out, enum verdict verdict, int err)
 	out->err = err;
 }
 
-/* There is no room for the output: in the cache (@err tells why), or not even in memory. Sets no message. */
-void job_fail_for_room(struct convert_job *job, int err);
+/* There is no room for the output: in the cache, or not even in memory. Sets no message. */
+void job_fail_for_room(struct convert_job *job);
 
 /* Whether the input files are still in the state that was scanned and from which the key was computed. */
 bool job_input_is_unchanged(const struct convert_job *job);

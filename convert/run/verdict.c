@@ -38,6 +38,22 @@ static void verdict_unreachable(struct convert_job *job)
 	out->again = job->again;
 }
 
+/*
+ * The worker says that the directory is full. It is not trusted, and its file may be too large for a
+ * directory that has room for others: theirs are kept in memory only if hardly anything can be written.
+ */
+static void verdict_no_room(struct convert_job *job)
+{
+	struct cache *cache = job->converter->cache;
+	int err = job->in_memory ? 0 : cache_temp_probe(&job->temp);
+	if (cache_error_is_full(err))
+		cache_note_full(cache, err);
+	else if (!job->in_memory)
+		log_info(cache->log, "no room in the cache directory for '%s' (%s): trying memory",
+			 job->request->source.path, job->request->id);
+	job_fail_for_room(job);
+}
+
 /* The worker reported an error. Limits of this mount are not recorded in the cache. */
 static void verdict_reported(struct convert_job *job)
 {
@@ -46,11 +62,11 @@ static void verdict_reported(struct convert_job *job)
 	diag_set(&out->diag, err, "%s", job->failed.text);
 	switch (err) {
 	case -ENOSPC:
-	case -EDQUOT: job_fail_for_room(job, err); return;
+	case -EDQUOT: verdict_no_room(job); return;
 	case -EFBIG:
 		if (!job->in_memory)
 			break;
-		job_fail_for_room(job, err);
+		job_fail_for_room(job);
 		return;
 	case -ENOMEM:
 		diag_prefix(&out->diag, err, "needs more than convert_memory=%llu bytes of memory",
@@ -134,7 +150,9 @@ static void publish(struct convert_job *job)
 		cache, &job->temp, job->request->key, !job->asked, job->done.output_size,
 		text_span(&job->notes), text_span(&job->inputs), &out->handle, &out->diag);
 	if (cache_error_is_full(err)) {
-		job_fail_for_room(job, err);
+		if (!job->in_memory)
+			cache_note_full(cache, err);
+		job_fail_for_room(job);
 		return;
 	}
 	if (err)

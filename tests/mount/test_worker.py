@@ -86,6 +86,8 @@ class WorkerTest(MountTest):
         self.assertEqual(status["state"], "failed")
         self.assertIn("convert_memory", status["reason"])
         self.assertEqual(self.harm("disk", errno.ENOSPC)["state"], "failed")
+        # The daemon finds room: the conversions of others still go to the disk.
+        self.assertNotIn("conversions are kept in memory", self.daemons[-1].log())
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_time_limit(self):
