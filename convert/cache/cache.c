@@ -464,10 +464,12 @@ int cache_keep(struct cache *cache, struct cache_temp *temp, const struct cache_
 	return 0;
 }
 
-/* Copies all of @handle to @temp, durable. */
+/* Copies all of @handle to @temp, durable. Reserves the space first, so as not to fill the disk in vain. */
 static int copy_kept(const struct handle *handle, struct cache_temp *temp)
 {
-	int err = write_all(temp->fd, handle->map, handle->map_size, 0);
+	int err = -posix_fallocate(temp->fd, 0, (off_t)handle->map_size);
+	if (!err)
+		err = write_all(temp->fd, handle->map, handle->map_size, 0);
 	return !err && fdatasync(temp->fd) ? -errno : err;
 }
 
@@ -484,11 +486,11 @@ int cache_publish_kept(struct cache *cache, const struct handle *handle)
 	err = copy_kept(handle, &temp);
 	if (!err)
 		err = rename_temp(cache, &temp, name);
-	cache_temp_close(cache, &temp);
-	if (err) {
+	if (err && cache_temp_probe(&temp)) /* else there is room for smaller ones */
 		atomic_store(&cache->retry_at, clock_ms() + CACHE_RETRY_SECONDS * 1000);
+	cache_temp_close(cache, &temp);
+	if (err)
 		return err;
-	}
 	note_written(cache);
 	atomic_fetch_add(&cache->files, 1);
 	grown(cache, name);

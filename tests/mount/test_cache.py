@@ -568,6 +568,22 @@ class CacheTest(MountTest):
         self.assertEqual(self.answer(), want)
         self.assertEqual(self.conversions(), 0)
 
+    def test_too_large_for_the_room(self):
+        """Only what does not fit is kept in memory, however often it is tried to be written."""
+        self.small_disk(128 << 10)
+        source = os.path.join(self.dir, "large.c")
+        with open(source, "w") as file:
+            for i in range(600):
+                file.write("int %s_%d(int x) { return x + %d; }\n" % ("long" * 60, i, i))
+        id = mount_harness.build_id(self.compile("large", source=source))
+        daemon = self.mount("rescan=1", "cache_free=0")
+        daemon.wait_scanned()
+        self.assertGreater(os.stat(os.path.join(self.image(id), "image.gsym")).st_size, 128 << 10)
+        self.wait_scans()
+        self.answer()
+        self.assertTrue(self.cached(self.id + "*"))
+        self.assertNotIn("kept in memory", daemon.log())
+
     def test_read_only_cache(self):
         """Answers come from memory, and nothing is converted for each of them."""
         self.small_disk(256 << 10)
