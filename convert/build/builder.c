@@ -396,20 +396,13 @@ static int load_split(struct unit_builder *b, const char **ret_missing)
 	return unit_load_split(&b->unit, &b->skeleton, &b->split->dwarf, b->split->header, &b->odd);
 }
 
-static bool is_ada(uint16_t language)
-{
-	return language == DW_LANG_Ada83 || language == DW_LANG_Ada95 ||
-	       language == 0x2e || /* 2005, as dwarfstd.org lists it */
-	       language == 0x2f;   /* 2012 */
-}
-
 static int build(struct unit_builder *b, size_t index, const char **ret_missing)
 {
 	const struct dwarf *dwarf = b->context->dwarf;
 	int err = unit_load(&b->unit, dwarf, &dwarf->units[index], &b->odd);
 	if (!err && b->unit.dwo_name) /* its own entries (-fsplit-dwarf-inlining) are a subset */
 		err = load_split(b, ret_missing);
-	b->has_ada |= !err && is_ada(b->unit.language);
+	b->has_ada |= !err && language_is_ada(b->unit.language);
 	if (!err)
 		err = builder_walk(b);
 	if (!err && b->unit.is_partial && !b->subprograms.n && !b->folded.n)

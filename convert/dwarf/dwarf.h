@@ -34,6 +34,7 @@ struct unit_header {
 	uint64_t dwo_id;   /* of skeletons and split units, version 5 */
 	uint64_t input;    /* its bytes, and those of its line table unless the unit before names that, too */
 	uint64_t line_off; /* of its line table, if that may be read, else NO_LINES */
+	uint16_t language; /* DW_LANG_*; 0: not known */
 };
 
 /* The debug sections of one file, or of one unit's share of a .dwp package. */
@@ -260,6 +261,9 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
 int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct dwarf *dwarf,
 		    const struct unit_header *header, struct oddities *odd);
 void unit_deinit(struct unit *unit);
+
+/* Whether DW_LANG_* @language is a version of Ada. */
+bool language_is_ada(uint16_t language);
 
 /* The unit that contains @off of .debug_info, or NULL. */
 const struct unit_header *dwarf_find_unit(const struct dwarf *dwarf, uint64_t off);

@@ -115,14 +115,29 @@ static bool take_table(struct shared_scan *s, const struct unit_header *u)
 	return !cut;
 }
 
-/* ---- Line tables ---- */
+/* ---- Entries of units, and line tables ---- */
+
+/* What is wanted of a unit's entry. */
+struct root_values {
+	uint64_t stmt_list; /* NO_LINES: none */
+	uint16_t language;  /* 0: none */
+};
+
+static void take_root_value(struct root_values *root, uint64_t attr, const struct value *v)
+{
+	bool number = v->class == VALUE_UINT || v->class == VALUE_SINT;
+	if (attr == DW_AT_stmt_list)
+		root->stmt_list = number ? v->u : NO_LINES;
+	else
+		root->language = number ? (uint16_t)v->u : 0;
+}
 
 /*
- * DW_AT_stmt_list of the entry at @die, whose attributes are listed at @specs of .debug_abbrev; NO_LINES when
- * it has none. False when it has more attributes than compilers write; a damaged entry fails @die.
+ * Attributes of the entry at @die, which are listed at @specs of .debug_abbrev. False when it has more than
+ * compilers write; a damaged entry fails @die.
  */
-static bool find_stmt_list(const struct shared_scan *s, const struct unit_header *u, struct cursor *die,
-			   uint64_t specs, uint64_t *ret)
+static bool read_root(const struct shared_scan *s, const struct unit_header *u, struct cursor *die,
+		      uint64_t specs, struct root_values *ret)
 {
 	const struct dwarf *d = s->dwarf;
 	struct cursor c = cursor_new(d->abbrev.data, d->abbrev.size, d->big_endian);
@@ -133,30 +148,29 @@ static bool find_stmt_list(const struct shared_scan *s, const struct unit_header
 		struct value v = {0};
 		if (!attr && !form)
 			return true;
-		if (attr == DW_AT_stmt_list) {
+		if (attr == DW_AT_stmt_list || attr == DW_AT_language) {
 			form_read(die, form, implicit, d, u, &v);
-			*ret = v.class == VALUE_UINT || v.class == VALUE_SINT ? v.u : NO_LINES;
-			return true;
+			take_root_value(ret, attr, &v);
+		} else {
+			form_skip(die, form, u);
 		}
-		form_skip(die, form, u);
-		if (!cursor_ok(die))
+		if (!cursor_ok(die) || (ret->language && ret->stmt_list != NO_LINES))
 			return true;
 	}
-	return false;
+	return ret->stmt_list != NO_LINES;
 }
 
-/* The offset of the unit's line table, NO_LINES if it names none or is damaged; false when that cannot be
- * found out. */
-static bool line_offset(const struct shared_scan *s, const struct unit_header *u, uint64_t *ret)
+/* Of the unit's entry; nothing if that is damaged. False when its line table cannot be found out. */
+static bool find_root(const struct shared_scan *s, const struct unit_header *u, struct root_values *ret)
 {
 	const struct dwarf *d = s->dwarf;
 	struct cursor die = cursor_new(d->info.data, u->end, d->big_endian);
-	*ret = NO_LINES;
+	*ret = (struct root_values){.stmt_list = NO_LINES};
 	cursor_seek(&die, u->off + u->die_off);
 	uint64_t code = cursor_uleb(&die);
 	for (unsigned i = 0; i < s->n_roots; i++)
 		if (s->roots[i].code == code)
-			return find_stmt_list(s, u, &die, s->roots[i].specs, ret);
+			return read_root(s, u, &die, s->roots[i].specs, ret);
 	return s->n_roots < ROOTS_MAX;
 }
 
@@ -176,7 +190,10 @@ static uint64_t line_size(const struct dwarf *d, uint64_t off)
 static bool take_lines(struct shared_scan *s, struct unit_header *u)
 {
 	uint64_t before = s->line_off, off;
-	bool found = line_offset(s, u, &off);
+	struct root_values root;
+	bool found = find_root(s, u, &root);
+	off = root.stmt_list;
+	u->language = root.language;
 	s->line_off = u->line_off =
 		NO_LINES; /* a unit without lines makes its reader forget the table before */
 	if (!found || off == NO_LINES || s->dwarf->split)

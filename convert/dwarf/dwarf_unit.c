@@ -375,6 +375,13 @@ static bool is_plain_c(uint16_t language)
 	       language == DW_LANG_C11 || language == 0x2d /* C17, as dwarfstd.org lists it */;
 }
 
+bool language_is_ada(uint16_t language)
+{
+	return language == DW_LANG_Ada83 || language == DW_LANG_Ada95 ||
+	       language == 0x2e || /* 2005, as dwarfstd.org lists it */
+	       language == 0x2f;   /* 2012 */
+}
+
 /* Indexes can only be resolved once the bases are known, so those come first. */
 static void unit_take_root(struct unit *unit, const struct die *root)
 {
