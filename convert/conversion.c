@@ -34,3 +34,16 @@ uint64_t conversion_input(const struct conversion *c)
 		size += c->map.objects.v[i].input;
 	return size + listed_size(c->listed);
 }
+
+struct gsym_writer_options conversion_writer_options(const struct conversion *c)
+{
+	return (struct gsym_writer_options){
+		.struct_size = sizeof(struct gsym_writer_options),
+		.version = c->options->version,
+		.big_endian = c->object->big_endian,
+		.has_base_address = c->object->has_base,
+		.base_address = c->object->base_address,
+		.uuid = c->object->id,
+		.uuid_size = c->object->id_size,
+	};
+}

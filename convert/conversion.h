@@ -54,4 +54,7 @@ uint64_t conversion_input(const struct conversion *c);
 /* Reports progress to the caller, who may cancel the conversion. On the calling thread only. */
 void conversion_report(struct conversion *c, const struct convert_progress *progress);
 
+/* How the GSYM of the image is written. */
+struct gsym_writer_options conversion_writer_options(const struct conversion *c);
+
 #endif

@@ -8,6 +8,7 @@
 #include "convert/conversion.h"
 #include "convert/files.h"
 #include "convert/finish/finalize.h"
+#include "convert/fragment.h"
 #include "convert/object/gsym_source.h"
 #include "convert/object/object_open.h"
 #include "convert/object/section_layout.h"
@@ -67,19 +68,6 @@ static int write_gsym(struct conversion *c, const struct gsym_writer_options *op
 	return err;
 }
 
-static struct gsym_writer_options writer_options(const struct conversion *c)
-{
-	return (struct gsym_writer_options){
-		.struct_size = sizeof(struct gsym_writer_options),
-		.version = c->options->version,
-		.big_endian = c->object->big_endian,
-		.has_base_address = c->object->has_base,
-		.base_address = c->object->base_address,
-		.uuid = c->object->id,
-		.uuid_size = c->object->id_size,
-	};
-}
-
 static int fill_records(struct conversion *c, struct gsym_writer *writer, struct convert_summary *summary,
 			struct gsym_diag *diag)
 {
@@ -91,7 +79,7 @@ static int fill_records(struct conversion *c, struct gsym_writer *writer, struct
 static int write_records(struct conversion *c, struct output *out, struct convert_summary *summary,
 			 struct gsym_diag *diag)
 {
-	struct gsym_writer_options options = writer_options(c);
+	struct gsym_writer_options options = conversion_writer_options(c);
 	options.has_base_address &= c->records.v[0].start >= options.base_address;
 	return write_gsym(c, &options, fill_records, out, summary, diag);
 }
@@ -122,7 +110,7 @@ struct direct_source {
 	/* The object file to copy from: that of debug data, or the one to convert. NULL: not of this kind. */
 	const struct object_file *(*find)(const struct conversion *c);
 
-	/* Changes the options of writer_options(). May be NULL. */
+	/* Changes the options of conversion_writer_options(). May be NULL. */
 	void (*adjust)(const struct object_file *from, struct gsym_writer_options *options);
 
 	fill_fn *fill;
@@ -212,7 +200,7 @@ static const struct direct_source *find_direct_source(const struct conversion *c
 static int copy_direct_source(struct conversion *c, const struct direct_source *source, struct output *out,
 			      struct convert_summary *summary, struct gsym_diag *diag)
 {
-	struct gsym_writer_options options = writer_options(c);
+	struct gsym_writer_options options = conversion_writer_options(c);
 	if ((is_kind(c->object, source->kind) && c->debug) || c->symtab || c->listed)
 		return diag_set(diag, -EINVAL,
 				"%s: %s cannot be combined with other files: leave out those for debug "
@@ -282,6 +270,8 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		.callsites = o->callsites,
 		.merged = o->merged,
 	};
+	if (!err)
+		err = fragment_make(c);
 	if (!err)
 		err = conversion_read_units(c);
 	if (!err)

@@ -173,8 +173,8 @@ static int merge_unit(struct conversion *c, const struct unit_result *u)
 	return err;
 }
 
-static int merge_results(struct conversion *c, const struct unit_result *results, size_t n,
-			 struct convert_summary *summary)
+int conversion_merge_results(struct conversion *c, const struct unit_result *results, size_t n,
+			     struct convert_summary *summary)
 {
 	for (size_t i = 0; results && i < n; i++) {
 		int err = results[i].err;
@@ -195,11 +195,11 @@ int conversion_merge_units(struct conversion *c, struct convert_summary *summary
 {
 	c->pool.text_left = (conversion_input(c) + BUDGET_ALWAYS) * BUDGET_NAMES;
 	c->released = 0; /* short names are in .debug_info itself, so merging faults pages in again */
-	int err = merge_results(c, c->results, c->dwarf.n_units, summary);
+	int err = conversion_merge_results(c, c->results, c->dwarf.n_units, summary);
 	for (size_t i = 0; i < c->map.objects.n && !err; i++) {
 		const struct mapped_object *object = &c->map.objects.v[i];
 		err = object->err ? object->err
-				  : merge_results(c, object->results, object->n_results, summary);
+				  : conversion_merge_results(c, object->results, object->n_results, summary);
 	}
 	if (err)
 		return err;

@@ -15,6 +15,10 @@ int conversion_read_units(struct conversion *c);
  */
 int conversion_merge_units(struct conversion *c, struct convert_summary *summary);
 
+/* The same of the given results alone, in their order. */
+int conversion_merge_results(struct conversion *c, const struct unit_result *results, size_t n,
+			     struct convert_summary *summary);
+
 void conversion_close_units(struct conversion *c);
 
 #endif

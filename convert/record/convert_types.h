@@ -46,6 +46,30 @@ struct convert_progress {
 	uint64_t bytes_done, bytes_total; /* of the units; 0 where that is not known */
 };
 
+/* What is asked first: an address as the image was linked, or counted from its image base. */
+struct convert_address {
+	uint64_t value;
+	bool from_base;
+};
+
+/* A small GSYM file with some functions of the image, before the rest is converted. */
+struct convert_fragment {
+	uint64_t output_size;
+	uint64_t image_base;
+	bool has_ada; /* as in struct convert_summary */
+	uint64_t functions;
+};
+
+/* The addresses that are waited for, see fragment.h. */
+struct convert_asked {
+	const struct convert_address *v;
+	size_t n;
+	int fd; /* the fragment is written to it, from offset 0 */
+	/* It is written. On the calling thread; non-zero stops the conversion with -ECANCELED. */
+	int (*ready)(void *user, const struct convert_fragment *fragment);
+	void *user;
+};
+
 struct convert_options {
 	unsigned threads;  /* 0 = as many as the process may use */
 	uint16_t version;  /* GSYM version to write: 1 (default) or 2 */
@@ -67,6 +91,7 @@ struct convert_options {
 				       .gnu_debugdata */
 	const struct convert_opener
 		*opener; /* for all files, also those an object file refers to; NULL = open(2) */
+	const struct convert_asked *asked; /* NULL: nothing is waited for */
 	/*
 	 * Called from time to time on the calling thread; NULL = not wanted. Non-zero stops with -ECANCELED.
 	 */

@@ -16,7 +16,7 @@
 #include "gsym/base/sanitizer.h"
 
 enum {
-	FDS_MAX = 4,
+	FDS_MAX = 5,
 	ABOVE_WORKER_FDS = 16, /* copies made here cannot be overwritten by those put in place below */
 	READY_TIME_MS = 60000,
 	EXIT_GRACE_MS = 5000,
@@ -80,7 +80,7 @@ static int spawn(const char *program, const char *mode, const int *fds, size_t n
 	char *argv[] = {name, command, mode_copy, parent, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	int copies[FDS_MAX] = {-1, -1, -1, -1};
+	int copies[FDS_MAX] = {-1, -1, -1, -1, -1};
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
 	int err = plan_fds(&actions, fds, n, copies);

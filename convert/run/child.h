@@ -25,7 +25,7 @@ struct child_order {
 	const char *program;
 	const char *mode; /* "convert", "scan" or "fetch" */
 	const int *fds;   /* in the worker they are WORKER_SOCKET_FD + 1 and following; not closed here */
-	size_t n_fds;     /* at most 3 */
+	size_t n_fds;     /* at most 4 */
 	int stop_fd;      /* becomes readable when the daemon ends */
 };
 

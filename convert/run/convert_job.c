@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,6 +72,18 @@ static int open_output(struct convert_job *job)
 	return err;
 }
 
+/* In memory: it is read once, by this process. */
+static int open_fragment(struct convert_job *job)
+{
+	struct outcome *out = job->out;
+	job->fragment = memfd_create("fragment", MFD_CLOEXEC);
+	if (job->fragment >= 0)
+		return 0;
+	int err = diag_set(&out->diag, -errno, "cannot make a file in memory: %s", strerror(errno));
+	job_fail(out, VERDICT_TRANSIENT, -EIO);
+	return err;
+}
+
 int job_prepare(struct convert_job *job)
 {
 	int err = prepare_file(job, &job->request->source, &job->input);
@@ -78,12 +91,15 @@ int job_prepare(struct convert_job *job)
 		err = prepare_file(job, &job->request->binary, &job->binary);
 	if (err)
 		return err;
-	return open_output(job);
+	err = open_output(job);
+	return err ? err : open_fragment(job);
 }
 
 void job_close(struct convert_job *job)
 {
 	cache_temp_close(job->converter->cache, &job->temp);
+	if (job->fragment >= 0)
+		close(job->fragment);
 	text_deinit(&job->notes);
 	text_deinit(&job->inputs);
 	if (job->input >= 0)

@@ -12,6 +12,8 @@ struct convert_job {
 	struct outcome *out;
 	int input, binary; /* the object file, and the file with its code; -1: none */
 	struct cache_temp temp;
+	int fragment; /* what the worker writes first, in memory; -1: none yet */
+	bool has_fragment;
 	struct text_buf notes;
 	struct text_buf inputs;
 	bool asked;        /* the worker requested a neighbour, or a file from servers */

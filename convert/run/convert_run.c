@@ -19,6 +19,7 @@
 #include "convert/record/convert_types.h"
 #include "convert/run/child.h"
 #include "convert/run/convert_job.h"
+#include "convert/run/fragment_take.h"
 #include "convert/run/inputs.h"
 #include "convert/run/verdict.h"
 #include "convert/run/share.h"
@@ -108,6 +109,18 @@ static void list_dirs(const struct converter *c, char ret[static WORKER_PATH_MAX
 	}
 }
 
+static uint32_t list_asked(const struct convert_request *request, struct worker_convert *order)
+{
+	struct convert_address asked[WORKER_ASKED_MAX];
+	size_t n = request->asked ? request->asked(request->asker, asked, WORKER_ASKED_MAX) : 0;
+	invariant(n <= WORKER_ASKED_MAX);
+	for (size_t i = 0; i < n; i++) {
+		order->asked[i].value = asked[i].value;
+		order->asked[i].from_base = asked[i].from_base;
+	}
+	return (uint32_t)n;
+}
+
 static int send_order(const struct convert_job *job, const struct child *child)
 {
 	const struct converter *c = job->converter;
@@ -129,6 +142,7 @@ static int send_order(const struct convert_job *job, const struct child *child)
 	if (request->binary.path)
 		full_path(c, request->binary.path, order.binary);
 	list_dirs(c, order.debug_dirs);
+	order.n_asked = list_asked(request, &order);
 	return worker_send(child->sock, &order.head, WORKER_CONVERT, -1);
 }
 
@@ -200,6 +214,20 @@ static int answer_fetch(struct convert_job *job, const struct child *child, cons
 	return 0;
 }
 
+/* What this machine lacks for a fragment is no reason to give up the whole. */
+static int take_fragment(struct convert_job *job, const struct worker_fragment *m)
+{
+	const struct convert_request *request = job->request;
+	struct handle *handle;
+	if (job->has_fragment || !request->fragment)
+		return -EPROTO;
+	job->has_fragment = true;
+	int err = job_input_is_unchanged(job) ? fragment_take(job, m, &handle) : -ESTALE;
+	if (!err)
+		request->fragment(request->asker, handle);
+	return err == -EPROTO ? err : 0;
+}
+
 /* 0 if the message is valid in this state, else -EPROTO. */
 static int take_message(struct convert_job *job, const struct child *child, const union worker_message *msg)
 {
@@ -208,6 +236,7 @@ static int take_message(struct convert_job *job, const struct child *child, cons
 	switch (msg->head.type) {
 	case WORKER_OPEN: return answer_open(job, child, &msg->open);
 	case WORKER_FETCH: return answer_fetch(job, child, &msg->fetch);
+	case WORKER_FRAGMENT: return take_fragment(job, &msg->fragment);
 	case WORKER_PROGRESS: note_progress(job, &msg->progress); return 0;
 	case WORKER_ODDITY: note_oddity(&job->notes, &msg->oddity); return 0;
 	case WORKER_MISSING: note_missing(&job->notes, &msg->missing); return 0;
@@ -251,12 +280,12 @@ static void report_worker(const struct convert_job *job, pid_t pid)
 
 static void work(struct convert_job *job)
 {
-	const int fds[] = {job->temp.fd, job->input, job->binary};
+	const int fds[] = {job->temp.fd, job->fragment, job->input, job->binary};
 	const struct child_order order = {
 		.program = job->converter->worker,
 		.mode = "convert",
 		.fds = fds,
-		.n_fds = job->binary >= 0 ? 3 : 2,
+		.n_fds = job->binary >= 0 ? 4 : 3,
 		.stop_fd = job->converter->stop_fd,
 	};
 	struct child child;
@@ -310,6 +339,7 @@ static bool convert(const struct converter *converter, const struct convert_requ
 		.binary = -1,
 		.temp = {.fd = -1},
 		.in_memory = in_memory,
+		.fragment = -1,
 		.started_ms = monotonic_ms(),
 	};
 	if (job_prepare(&job) == 0 && !share_take(&job)) {

@@ -44,6 +44,17 @@ struct convert_request {
 	struct convert_input source;
 	struct convert_input binary; /* the file with the code, when @source is only its debug file */
 	const struct cache_key *key;
+	/*
+	 * Fills @ret with addresses that are waited for, at most @most, and returns their number. Asked once,
+	 * when the worker is there; or NULL.
+	 */
+	size_t (*asked)(void *asker, struct convert_address *ret, size_t most);
+	/*
+	 * What the image has at some of these is in @handle, of which one reference becomes the callee's; the
+	 * rest follows. An address without a function there may still have one. NULL if @asked is.
+	 */
+	void (*fragment)(void *asker, struct handle *handle);
+	void *asker;
 	/* Reports progress in per cent, below 100; or NULL. */
 	void (*progress)(void *user, unsigned percent);
 	/* Reports the pid of the worker, 0 when it has exited; or NULL. */

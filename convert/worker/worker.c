@@ -29,6 +29,7 @@ static size_t message_size(uint32_t type)
 	case WORKER_OPENED: return sizeof(struct worker_opened);
 	case WORKER_FETCH: return sizeof(struct worker_fetch);
 	case WORKER_DOWNLOAD: return sizeof(struct worker_download);
+	case WORKER_FRAGMENT: return sizeof(struct worker_fragment);
 	}
 	return 0;
 }
@@ -51,13 +52,21 @@ static bool list_terminated(const char *list, size_t size)
 	return at < end;
 }
 
+static bool asked_valid(const struct worker_convert *m)
+{
+	for (uint32_t i = 0; i < m->n_asked && i < WORKER_ASKED_MAX; i++)
+		if (m->asked[i].from_base > 1)
+			return false;
+	return m->n_asked <= WORKER_ASKED_MAX;
+}
+
 static bool convert_valid(const struct worker_convert *m)
 {
 	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2) &&
 	       m->has_binary <= 1 && m->fetch <= 1 && m->id_size <= sizeof(m->id) &&
 	       terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 &&
 	       terminated(m->input, sizeof(m->input)) && terminated(m->binary, sizeof(m->binary)) &&
-	       list_terminated(m->debug_dirs, sizeof(m->debug_dirs));
+	       list_terminated(m->debug_dirs, sizeof(m->debug_dirs)) && asked_valid(m);
 }
 
 static bool progress_valid(const struct worker_progress *m)
@@ -108,6 +117,7 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_OPENED: return msg->opened.error >= 0 && msg->opened.error < 4096;
 	case WORKER_FETCH: return msg->fetch.id_size >= 1 && msg->fetch.id_size <= sizeof(msg->fetch.id);
 	case WORKER_DOWNLOAD: return download_valid(&msg->download);
+	case WORKER_FRAGMENT: return msg->fragment.output_size && msg->fragment.has_ada <= 1;
 	}
 	return false;
 }

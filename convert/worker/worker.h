@@ -6,12 +6,13 @@
  * Every worker first sends WORKER_READY. Then, by mode:
  *
  * convert: one conversion, then exit.
- *   Descriptors: 4, the output, empty and writable; 5, the object file; 6, if the order says so, another file
- * of the same image, with its code. In: WORKER_CONVERT. Out: any number of WORKER_PROGRESS; then any number
- * of WORKER_ODDITY, WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT and one WORKER_DONE, or one
- * WORKER_FAILED. Before that, one request at a time: WORKER_OPEN for a file that the object file refers to,
- * or, if the order allows it, WORKER_FETCH for one from servers; each is answered with WORKER_OPENED, with
- * the file attached.
+ *   Descriptors: 4, the output, and 5, the fragment, both empty and writable; 6, the object file; 7, if the
+ * order says so, another file of the same image, with its code. In: WORKER_CONVERT. Out: any number of
+ * WORKER_PROGRESS; then any number of WORKER_ODDITY, WORKER_MISSING, WORKER_SECTION and WORKER_SEGMENT and
+ * one WORKER_DONE, or one WORKER_FAILED. Before that, at most one WORKER_FRAGMENT, after which the worker
+ * leaves the fragment alone; and one request at a time: WORKER_OPEN for a file that the object file refers
+ * to, or, if the order allows it, WORKER_FETCH for one from servers; each is answered with WORKER_OPENED,
+ * with the file attached.
  *
  * scan: identifies any number of files, until the socket is closed.
  *   In: WORKER_IDENTIFY with the open file attached.
@@ -34,15 +35,17 @@
 
 enum {
 	WORKER_SOCKET_FD = 3,
-	WORKER_OUTPUT_FD = 4, /* convert */
-	WORKER_INPUT_FD = 5,  /* convert */
-	WORKER_BINARY_FD = 6, /* convert */
+	WORKER_OUTPUT_FD = 4,   /* convert */
+	WORKER_FRAGMENT_FD = 5, /* convert */
+	WORKER_INPUT_FD = 6,    /* convert */
+	WORKER_BINARY_FD = 7,   /* convert */
 };
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 9,
+	WORKER_PROTOCOL = 10,
 	WORKER_PATH_MAX = 4096,
+	WORKER_ASKED_MAX = 64, /* addresses */
 };
 
 enum worker_type {
@@ -62,6 +65,7 @@ enum worker_type {
 	WORKER_OPENED,
 	WORKER_FETCH,    /* worker to client */
 	WORKER_DOWNLOAD, /* client to worker */
+	WORKER_FRAGMENT, /* worker to client */
 };
 
 /* The head of every message. @serial is copied from a request into its answers. */
@@ -88,6 +92,23 @@ struct worker_convert {
 	char input[WORKER_PATH_MAX]; /* paths of the files, to find others relative to them */
 	char binary[WORKER_PATH_MAX];
 	char debug_dirs[WORKER_PATH_MAX]; /* each terminated; an empty one ends the list */
+	uint32_t n_asked;                 /* addresses that are waited for, at most WORKER_ASKED_MAX */
+	uint32_t pad;
+	struct {
+		uint64_t value;
+		uint64_t from_base; /* 0 or 1: counted from the image base, not as the image was linked */
+	} asked[WORKER_ASKED_MAX];
+};
+
+/*
+ * WORKER_FRAGMENT_FD holds GSYM with some functions of the image, exactly as the whole output will have them.
+ */
+struct worker_fragment {
+	struct worker_header head;
+	uint64_t output_size; /* at least 1 */
+	uint64_t image_base;
+	uint32_t has_ada; /* 0 or 1 */
+	uint32_t pad;
 };
 
 struct worker_identify {
@@ -223,6 +244,7 @@ union worker_message {
 	struct worker_opened opened;
 	struct worker_fetch fetch;
 	struct worker_download download;
+	struct worker_fragment fragment;
 };
 
 /* Checks that the @size bytes received are a valid message: 0 or -EPROTO. Pure. */

@@ -1,0 +1,21 @@
+/*
+ * fragment.h - the first answers: the functions around a few addresses, converted before all others.
+ *
+ * A whole conversion takes the time that a whole file takes, but whoever asks first asks for an address. So
+ * the units that have the code there are converted alone, and what is then certain goes into a GSYM file of
+ * its own: a function that this file has is byte for byte the one that the whole conversion will write, and
+ * no other function of the image answers for its addresses. What is not certain is left out, so that an
+ * address without an answer there just waits for the whole.
+ */
+#ifndef CONVERT_FRAGMENT_H
+#define CONVERT_FRAGMENT_H
+
+#include "convert/conversion.h"
+
+/*
+ * Writes the fragment for options->asked, if something is asked and certain, and reports it. Files and
+ * symbols are loaded, and c->context is set. Leaves all of @c as it is. 0; -ECANCELED.
+ */
+int fragment_make(struct conversion *c);
+
+#endif

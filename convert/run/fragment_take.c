@@ -1,0 +1,66 @@
+#include "convert/run/fragment_take.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "convert/cache/notes.h"
+#include "gsym/base/file_io.h"
+#include "gsym/base/vec.h"
+
+enum { BLOCK_SIZE = 256 << 10 };
+
+static int copy(int from, int to, uint64_t size)
+{
+	CLEANUP(freep) char *block = malloc(BLOCK_SIZE);
+	if (!block)
+		return -ENOMEM;
+	for (uint64_t off = 0; off < size;) {
+		size_t n = size - off < BLOCK_SIZE ? (size_t)(size - off) : BLOCK_SIZE;
+		int err = read_all(from, block, n, (off_t)off);
+		if (!err)
+			err = write_all(to, block, n, (off_t)off);
+		if (err)
+			return err;
+		off += n;
+	}
+	return 0;
+}
+
+/* Appends what makes @fd a file as the cache has them. */
+static int complete(int fd, const char *key, const struct worker_fragment *m)
+{
+	const struct span none = {0};
+	struct text_buf notes = {0};
+	note_image_base(&notes, m->image_base);
+	if (m->has_ada)
+		note_ada(&notes);
+	int err = notes.failed ? -ENOMEM : trailer_write(fd, key, m->output_size, text_span(&notes), none);
+	text_deinit(&notes);
+	return err;
+}
+
+static int open_copy(const struct convert_job *job, const struct worker_fragment *m, int fd,
+		     struct handle **ret)
+{
+	const char *key = job->request->key->text;
+	int err = copy(job->fragment, fd, m->output_size);
+	if (!err)
+		err = complete(fd, key, m);
+	if (!err)
+		err = handle_open(fd, key, ret, NULL);
+	return err == -EBADMSG ? -EPROTO : err;
+}
+
+int fragment_take(const struct convert_job *job, const struct worker_fragment *m, struct handle **ret)
+{
+	if (m->output_size > FRAGMENT_SIZE_MAX)
+		return -EFBIG;
+	int fd = memfd_create("fragment", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int err = open_copy(job, m, fd, ret);
+	close(fd);
+	return err;
+}
