@@ -119,6 +119,15 @@ static int look_up_and_render(void *arg)
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
+static int take_content(const struct answering *w, struct content **ret)
+{
+	struct content *content = content_new(w->out.v, w->out.n);
+	if (!content)
+		return -ENOMEM;
+	*ret = content;
+	return 0;
+}
+
 static int finish(const struct answers *answers, struct revision *rev, const struct handle *handle,
 		  struct answering *w, int err, struct content **ret)
 {
@@ -128,11 +137,19 @@ static int finish(const struct answers *answers, struct revision *rev, const str
 		answers_report_corrupt(answers, rev, handle, err, w->diag.text);
 		return -EIO;
 	}
-	struct content *content = content_new(w->out.v, w->out.n);
-	if (!content)
-		return -ENOMEM;
-	*ret = content;
-	return 0;
+	return take_content(w, ret);
+}
+
+/* A function that a fragment lacks may be in the rest, and damage of a fragment is none of the image. */
+static int finish_early(const struct answers *answers, struct revision *rev, const struct handle *handle,
+			struct answering *w, int err, struct content **ret)
+{
+	(void)answers;
+	(void)rev;
+	(void)handle;
+	if (!err && !w->known)
+		err = -ENOENT;
+	return err ? err : take_content(w, ret);
 }
 
 static bool wants_near(const struct answers *answers, const struct context *place)
@@ -151,8 +168,12 @@ struct batch_options answer_batch_options(const struct answers *answers, const s
 	};
 }
 
+/* Takes what was made, or what went wrong with reading the cache file. */
+typedef int finish_fn(const struct answers *answers, struct revision *rev, const struct handle *handle,
+		      struct answering *w, int err, struct content **ret);
+
 static int attempt(const struct answers *answers, struct revision *rev, struct handle *handle,
-		   const struct request *request, struct content **ret, bool *ret_known)
+		   const struct request *request, finish_fn *end, struct content **ret, bool *ret_known)
 {
 	char module[PATH_MAX] = "";
 	struct render_options options = {
@@ -176,7 +197,7 @@ static int attempt(const struct answers *answers, struct revision *rev, struct h
 			 (wants_near(answers, &request->context) ? GSYM_LOOKUP_NEAR : 0),
 	};
 	int err = handle_run(handle, look_up_and_render, &w);
-	err = finish(answers, rev, handle, &w, err, ret);
+	err = end(answers, rev, handle, &w, err, ret);
 	if (!err && ret_known)
 		*ret_known = w.known;
 	gsym_answer_deinit(&w.answer);
@@ -194,7 +215,13 @@ int answer_make(struct answers *answers, struct revision *rev, struct handle *ha
 	if (err)
 		return err;
 	do
-		err = attempt(answers, rev, handle, request, ret, ret_known);
+		err = attempt(answers, rev, handle, request, finish, ret, ret_known);
 	while (err == -EAGAIN && !symbol_names_ready(answers, rev, handle, NAMES_SHOWN, ret_wait));
 	return err;
+}
+
+int answer_make_early(struct answers *answers, struct revision *rev, struct handle *fragment,
+		      const struct request *request, struct content **ret)
+{
+	return attempt(answers, rev, fragment, request, finish_early, ret, NULL);
 }

@@ -21,6 +21,13 @@ int answer_make(struct answers *answers, struct revision *rev, struct handle *ha
 		const struct request *request, struct wait *ret_wait, struct content **ret, bool *ret_known);
 
 /*
+ * The same of an address, from the fragment of an image that is being converted (revision.h). Any error means
+ * that the whole must be waited for.
+ */
+int answer_make_early(struct answers *answers, struct revision *rev, struct handle *fragment,
+		      const struct request *request, struct content **ret);
+
+/*
  * The options of a batch in the format of @request, whose numbers count as in @place. The caller sets those
  * that depend on the image: module and demangling.
  */

@@ -38,6 +38,13 @@ static void state(struct kv_writer *kv, const struct revision *rev)
 		kv_number(kv, "progress", percent);
 }
 
+/* How many functions are there already. */
+static void fragment(struct kv_writer *kv, const struct revision *rev)
+{
+	if (rev->fragment)
+		kv_number(kv, "first_functions", gsym_reader_info(rev->fragment->reader)->num_addresses);
+}
+
 /* All files with this id; the one that is converted comes first. */
 static void sources(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
 {
@@ -84,6 +91,7 @@ static struct handle *write_locked(struct kv_writer *kv, const struct answers *a
 				   const struct revision *rev) REQUIRES(&answers->images->lock)
 {
 	state(kv, rev);
+	fragment(kv, rev);
 	kv_text(kv, "id", rev->image->id);
 	kv_text(kv, "kind", kind_words[rev->source.kind]);
 	kv_text(kv, "arch", rev->source.arch);

@@ -151,6 +151,16 @@ void calls_wake_id(struct list *parked, const char *id, struct list *woken)
 	}
 }
 
+void calls_wake_addresses(struct list *parked, struct list *woken)
+{
+	for (struct list *at = parked->next, *next; at != parked; at = next) {
+		next = at->next;
+		struct call *call = LIST_ENTRY(at, struct call);
+		if (call->wait.has_address)
+			take(call, woken);
+	}
+}
+
 void calls_end(struct list *woken, int err)
 {
 	for (struct list *at; (at = list_take(woken));) {

@@ -15,6 +15,7 @@
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
+#include "convert/record/convert_types.h"
 #include "gsym/base/list.h"
 #include "fs/name/name.h"
 
@@ -32,6 +33,10 @@ struct wait {
 	int (*park)(void *object, struct call *call);
 	void *object;
 	struct revision *revision; /* of which something is waited for; opaque here; NULL: of none */
+	/* The image at this address is enough, while it is being converted; else all of it is needed. */
+	bool has_address;
+	bool missed_fragment; /* of those that were there to be asked, none has it */
+	struct convert_address address;
 	/* For those who provide @park: */
 	unsigned part;         /* what of the revision */
 	char id[ID_TEXT_SIZE]; /* the image whose first file is waited for; "": any */
@@ -101,6 +106,9 @@ void calls_wake_all(struct list *parked, struct list *woken);
 
 /* Moves those that wait for @id. */
 void calls_wake_id(struct list *parked, const char *id, struct list *woken);
+
+/* Moves those for which an address is enough. */
+void calls_wake_addresses(struct list *parked, struct list *woken);
 
 /* Has the first of them, if there is one, run as the one whose turn it is. */
 void calls_pass_turn(struct list *parked, void (*pass_turn)(void *turn), void *turn);

@@ -107,6 +107,8 @@ static int park(void *object, struct call *call)
 	mutex_assert_held(&queue->images->lock);
 	if (rev->stale || rev->state == STATE_READY || rev->state == STATE_FAILED)
 		return -EAGAIN;
+	if (rev->fragment && call->wait.has_address && !call->wait.missed_fragment)
+		return -EAGAIN; /* it came meanwhile */
 	if (++call->tries > (call->outlives_failure ? CALL_TRIES_MANY : CALL_TRIES_MAX))
 		return -EIO;
 	ask(queue, rev, fuse_req_ctx(call->req)->uid);
@@ -158,6 +160,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	struct list woken;
 	list_init(&woken);
 	mutex_lock(&queue->images->lock);
+	struct handle *fragment = TAKE(rev->fragment);
 	if (outcome->seconds > 0)
 		rev->seconds = outcome->seconds;
 	if (outcome->adopted)
@@ -177,11 +180,53 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	}
 	mutex_unlock(&queue->images->lock);
 	handle_put(unused);
+	handle_put(fragment);
 	free(outcome->inputs);
 	if (outcome->err)
 		calls_fail(&woken, outcome->err);
 	else
 		calls_resume(&woken);
+}
+
+/* ---- Fragments ---- */
+
+/* A conversion under way. */
+struct asker {
+	struct queue *queue;
+	struct revision *rev;
+};
+
+/* What parked calls wait for; see struct convert_request. */
+static size_t list_asked(void *user, struct convert_address *ret, size_t most)
+{
+	const struct asker *asker = user;
+	struct revision *rev = asker->rev;
+	size_t n = 0;
+	mutex_lock(&asker->queue->images->lock);
+	for (struct list *at = rev->waiters.next; at != &rev->waiters && n < most; at = at->next) {
+		const struct call *call = LIST_ENTRY(at, struct call);
+		if (call->wait.has_address)
+			ret[n++] = call->wait.address;
+	}
+	mutex_unlock(&asker->queue->images->lock);
+	return n;
+}
+
+/* Calls that the fragment does not answer are parked again. */
+static void offer_fragment(void *user, struct handle *handle)
+{
+	const struct asker *asker = user;
+	struct images *images = asker->queue->images;
+	struct list woken;
+	list_init(&woken);
+	mutex_lock(&images->lock);
+	invariant(!asker->rev->fragment);
+	if (!asker->rev->stale)
+		asker->rev->fragment = TAKE(handle);
+	calls_wake_addresses(&asker->rev->waiters, &woken);
+	mutex_unlock(&images->lock);
+	handle_put(handle);
+	calls_resume(&woken);
 }
 
 /* ---- Threads ---- */
@@ -264,6 +309,10 @@ static void *convert_images(void *arg)
 		struct convert_request request;
 		last_use_save(queue->images, queue->converter->cache);
 		revision_request(rev, &request);
+		struct asker asker = {queue, rev};
+		request.asked = list_asked;
+		request.fragment = offer_fragment;
+		request.asker = &asker;
 		convert_run(queue->converter, &request, &outcome);
 		if (cache_take_evicted(queue->converter->cache))
 			images_close_evicted(queue->images, queue->converter->cache);

@@ -85,13 +85,15 @@ struct revision {
 	bool stale;   /* another revision has taken its place */
 	enum revision_state state;
 	struct handle *handle; /* in STATE_READY */
-	struct list waiters;   /* calls parked until the state settles */
-	struct list link;      /* in a queue of @requester, until a thread takes it */
-	uid_t requester;       /* the first user who needed it */
-	bool ahead;            /* requested ahead of need: no call waits for it yet */
-	int failure;           /* in STATE_FAILED: negative errno */
-	int64_t again;         /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
-	char *inputs;          /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */
+	/* In STATE_CONVERTING: what the image has at the addresses asked first, or NULL. */
+	struct handle *fragment;
+	struct list waiters; /* calls parked until the state settles */
+	struct list link;    /* in a queue of @requester, until a thread takes it */
+	uid_t requester;     /* the first user who needed it */
+	bool ahead;          /* requested ahead of need: no call waits for it yet */
+	int failure;         /* in STATE_FAILED: negative errno */
+	int64_t again;       /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
+	char *inputs;        /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */
 	size_t inputs_size;
 	char *reason;                   /* message of the last failure, or NULL */
 	int64_t complained;             /* last words in the log about the open image, like @used */

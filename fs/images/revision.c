@@ -214,6 +214,7 @@ void revision_free(struct revision *rev)
 	if (!rev)
 		return;
 	handle_put(rev->handle);
+	handle_put(rev->fragment);
 	free(rev->source.path);
 	free(rev->binary.path);
 	free(rev->reason);
@@ -345,6 +346,14 @@ int revision_use(struct images *images, struct revision *rev, struct handle **re
 	int err = use_locked(images, rev, ret, ret_wait);
 	mutex_unlock(&images->lock);
 	return err;
+}
+
+struct handle *revision_fragment(struct images *images, const struct revision *rev)
+{
+	mutex_lock(&images->lock);
+	struct handle *handle = rev->fragment && !rev->stale ? handle_get(rev->fragment) : NULL;
+	mutex_unlock(&images->lock);
+	return handle;
 }
 
 static void set_reason(struct revision *rev, const char *reason)

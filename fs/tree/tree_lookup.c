@@ -13,6 +13,7 @@
 #include "fs/images/basename.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
+#include "fs/name/link_address.h"
 #include "fs/sys/metrics.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
@@ -179,17 +180,43 @@ static void count_lookup(struct tree *tree, int err, bool known)
 		metric_add(&tree->metrics->lookups[result], 1);
 }
 
+/* The answer of an image that is not open yet: from its fragment, or -EAGAIN. */
+static int early_answer(struct call *call, struct revision *rev, const struct request *request,
+			struct content **ret)
+{
+	struct tree *tree = tree_of(call);
+	struct wait *wait = &call->wait;
+	wait->has_address = wait->revision == rev && place_to_ask(request, &wait->address);
+	struct handle *handle = wait->has_address ? revision_fragment(tree->images, rev) : NULL;
+	if (!handle)
+		return -EAGAIN;
+	wait->missed_fragment = true;
+	int err = answer_make_early(tree->answers, rev, handle, request, ret);
+	handle_put(handle);
+	return err ? -EAGAIN : 0;
+}
+
+static int address_answer(struct call *call, struct revision *rev, const struct request *request,
+			  struct content **ret, bool *ret_known, double *ret_timeout)
+{
+	struct tree *tree = tree_of(call);
+	struct handle *handle;
+	int err = revision_use(tree->images, rev, &handle, &call->wait);
+	*ret_timeout = err ? TIMEOUT_FRAGMENT : TIMEOUT_FIXED;
+	if (err)
+		return err == -EAGAIN ? early_answer(call, rev, request, ret) : err;
+	err = answer_make(tree->answers, rev, handle, request, &call->wait, ret, ret_known);
+	handle_put(handle);
+	return err;
+}
+
 static int address_entry(struct call *call, struct revision *rev, const struct request *request,
 			 struct fuse_entry_param *ret, bool *ret_known)
 {
 	struct tree *tree = tree_of(call);
-	struct handle *handle;
 	struct content *content;
-	int err = revision_use(tree->images, rev, &handle, &call->wait);
-	if (err)
-		return err;
-	err = answer_make(tree->answers, rev, handle, request, &call->wait, &content, ret_known);
-	handle_put(handle);
+	double timeout;
+	int err = address_answer(call, rev, request, &content, ret_known, &timeout);
 	if (err)
 		return err;
 	uint64_t size = content->size;
@@ -198,7 +225,7 @@ static int address_entry(struct call *call, struct revision *rev, const struct r
 		return -ENOMEM;
 	struct stat st;
 	attr_image_file(rev, ino, size, &st);
-	*ret = entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+	*ret = entry_make(tree, &st, timeout, TIMEOUT_FIXED);
 	return 0;
 }
 
