@@ -9,8 +9,8 @@
  *  - it comes from DWARF and has rows: a symbol alone might get rows, or a better record, from any unit;
  *  - no unit that was not chosen has code in its range;
  *  - it overlaps no other function, so that it alone answers for its addresses;
- *  - its start has symbols of one name, if a linker may have folded functions: lld leaves of a folded one
- *    only a sequence of rows, in any unit, and a symbol here.
+ *  - one symbol at most begins where it does, if the linker may have folded functions: lld leaves of a
+ *    folded one only a sequence of rows, in any unit, and a symbol here.
  */
 #include "convert/fragment.h"
 
@@ -44,13 +44,18 @@ static bool contains(struct span s, const char *text)
 	return memmem(s.data, s.size, text, strlen(text)) != NULL;
 }
 
-/* Whether the linker may have folded identical functions: not if it tells its name, and cannot. */
-static bool may_fold(struct object_file *object)
+/* Whether @object tells the name of its linker, and that is one that never folds. */
+static bool is_unfolded(struct object_file *object)
 {
-	const struct object_section *comment = object_section(object, ".comment");
-	if (!comment || object_section(object, ".note.gnu.gold-version"))
-		return true;
-	return contains(comment->raw, "LLD") || contains(comment->raw, "mold");
+	const struct object_section *comment = object ? object_section(object, ".comment") : NULL;
+	return comment && !object_section(object, ".note.gnu.gold-version") &&
+	       !contains(comment->raw, "LLD") && !contains(comment->raw, "mold");
+}
+
+/* Whether the linker may have folded identical functions. */
+static bool may_fold(const struct conversion *c)
+{
+	return c->options->merged && !is_unfolded(c->object) && !is_unfolded(c->debug);
 }
 
 /*
@@ -161,17 +166,11 @@ static int add_symbols(struct fragment *f)
 
 /* ---- What is certain ---- */
 
-/* Whether symbols of several names begin at @addr. */
+/* Whether several symbols begin at @addr. */
 static bool has_aliases(const symbol_vec *symbols, uint64_t addr)
 {
-	const char *name = NULL;
-	for (size_t i = symtab_lower_bound(symbols, addr); i < symbols->n && symbols->v[i].addr == addr;
-	     i++) {
-		if (name && strcmp(name, symbols->v[i].name))
-			return true;
-		name = symbols->v[i].name;
-	}
-	return false;
+	size_t i = symtab_lower_bound(symbols, addr);
+	return i + 1 < symbols->n && symbols->v[i + 1].addr == addr;
 }
 
 /* Marks records that touch code of units that were not chosen. Records ascend and do not overlap. */
@@ -276,7 +275,7 @@ static int init(struct fragment *f, struct conversion *c)
 		.whole = c,
 		.chosen = calloc(c->dwarf.n_units, sizeof(*f->chosen)),
 		.input_left = c->dwarf.info.size / INPUT_PART,
-		.may_fold = c->options->merged && may_fold(c->object),
+		.may_fold = may_fold(c),
 		.part = {.options = c->options, .object = c->object, .debug = c->debug, .shared = c->shared},
 	};
 	int err = f->chosen ? pool_init(&f->part.pool) : -ENOMEM;
