@@ -149,6 +149,13 @@ static void broken_messages(void **state)
 					   .seconds = 1,
 					   .directory = "relative"};
 	struct worker_download endless = download;
+	struct worker_fragment fragment = {.head = {WORKER_FRAGMENT, sizeof(fragment), 0}},
+			       language = {.head = fragment.head, .output_size = 1, .has_ada = 2};
+	struct worker_convert asks = {.head = {WORKER_CONVERT, sizeof(asks), 0},
+				      .threads = 1,
+				      .version = 1,
+				      .n_asked = WORKER_ASKED_MAX + 1};
+	struct worker_convert base = asks;
 	static const char large[sizeof(union worker_message) + 100];
 	(void)state;
 	memset(text.text, 'x', sizeof(text.text));
@@ -158,6 +165,12 @@ static void broken_messages(void **state)
 	memset(dirs.debug_dirs, 'x', sizeof(dirs.debug_dirs) - 1);
 	no_fetch.id_size = 0;
 	memset(endless.directory, '/', sizeof(endless.directory));
+	base.n_asked = 1;
+	base.asked[0].from_base = 2;
+	refuse(&fragment, sizeof(fragment));
+	refuse(&language, sizeof(language));
+	refuse(&asks, sizeof(asks));
+	refuse(&base, sizeof(base));
 	refuse(&fetches, sizeof(fetches));
 	refuse(&fetch, sizeof(fetch));
 	refuse(&no_fetch, sizeof(no_fetch));
