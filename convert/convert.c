@@ -249,6 +249,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		   struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
+	bool answered = false;
 	c->threads = o->threads ? o->threads : parallel_cpus();
 	int err = o->callsites_file ? callsites_file_read(o->callsites_file, &c->listed, diag) : 0;
 	if (!err)
@@ -258,7 +259,11 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	const struct direct_source *direct = find_direct_source(c);
 	if (direct)
 		return copy_direct_source(c, direct, out, summary, diag);
-	err = conversion_load_symbols(c);
+	err = o->no_dwarf ? 0 : conversion_load_dwarf(c);
+	if (!err)
+		err = fragment_make_early(c, &answered);
+	if (!err)
+		err = conversion_load_symbols(c);
 	if (!err && !o->no_dwarf)
 		err = conversion_open_dwarf(c);
 	c->context = (struct build_context){
@@ -270,7 +275,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		.callsites = o->callsites,
 		.merged = o->merged,
 	};
-	if (!err)
+	if (!err && !answered)
 		err = fragment_make(c);
 	if (!err)
 		err = conversion_read_units(c);

@@ -131,7 +131,8 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 	return !err && !o->match_llvm ? open_mini(c) : err;
 }
 
-int conversion_load_symbols(struct conversion *c)
+/* Symbols of all files that belong to the image. */
+static int load_tables(struct conversion *c)
 {
 	struct object_file *sources[4];
 	size_t n = 0;
@@ -143,7 +144,23 @@ int conversion_load_symbols(struct conversion *c)
 		sources[n++] = c->debug;
 	if (c->mini && !c->symtab)
 		sources[n++] = c->mini;
-	int err = object_load_symbols(c->object, sources, n);
+	return object_load_symbols(c->object, sources, n);
+}
+
+int conversion_load_near(struct conversion *c, const range_vec *near, symbol_vec *ret)
+{
+	c->object->near = near;
+	int err = load_tables(c);
+	if (!err)
+		err = symtab_prepare(c->object, false, ret);
+	object_forget_symbols(c->object);
+	c->object->near = NULL;
+	return err;
+}
+
+int conversion_load_symbols(struct conversion *c)
+{
+	int err = load_tables(c);
 	if (c->object->symbols_damaged)
 		oddity_count(&c->odd, ODD_SYMBOL_TABLE, ".symtab", 0);
 	if (c->object->names_exceeded)
@@ -153,10 +170,15 @@ int conversion_load_symbols(struct conversion *c)
 	return err ? err : symtab_prepare(c->object, c->options->match_llvm, &c->symbols);
 }
 
+int conversion_load_dwarf(struct conversion *c)
+{
+	return dwarf_load_sections(&c->dwarf, dwarf_object(c), false, c->threads, &c->odd);
+}
+
 int conversion_open_dwarf(struct conversion *c)
 {
 	struct object_file *object = dwarf_object(c);
-	int err = dwarf_open(&c->dwarf, object, false, c->threads, &c->odd);
+	int err = dwarf_find_units(&c->dwarf, &c->odd);
 	if (!err && c->shared)
 		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
 	if (!err && c->shared)

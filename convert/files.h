@@ -15,6 +15,15 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag);
 /* Fills c->symbols from all of them. 0 or -ENOMEM. */
 int conversion_load_symbols(struct conversion *c);
 
+/*
+ * Fills @ret with those symbols of all files that touch one of the normalized ranges @near; ends that are
+ * inferred may be wrong, and labels that mark a place are not told from others. 0 or -ENOMEM.
+ */
+int conversion_load_near(struct conversion *c, const range_vec *near, symbol_vec *ret);
+
+/* Loads the sections of the DWARF, before conversion_open_dwarf(). 0 or -ENOMEM. */
+int conversion_load_dwarf(struct conversion *c);
+
 /* Opens the DWARF of all of them, or the debug map of a Mach-O binary. 0 or -ENOMEM. */
 int conversion_open_dwarf(struct conversion *c);
 

@@ -11,26 +11,39 @@
  *  - it overlaps no other function, so that it alone answers for its addresses;
  *  - one symbol at most begins where it does, if the linker may have folded functions: lld leaves of a
  *    folded one only a sequence of rows, in any unit, and a symbol here.
+ *
+ * To find all units and to sort all symbols takes most of the time. A fragment can do without if
+ * .debug_aranges tells the units, no name is in another one, and a sized function symbol begins where the
+ * function does: that bounds all symbols before it, so only those that touch the units' code are needed.
  */
 #include "convert/fragment.h"
 
 #include "convert/dwarf/dwarf_code.h"
+#include "convert/files.h"
 #include "convert/finish/finalize.h"
 #include "convert/object/section_layout.h"
 #include "convert/units.h"
 #include "gsym/base/invariant.h"
 #include "gsym/write/writer.h"
 
+#include <elf.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { CHOSEN_MAX = 64 }; /* units */
 
 enum { INPUT_PART = 4 }; /* of the units' bytes, at most so much is converted twice: more is no shortcut */
 
 struct fragment {
 	struct conversion *whole; /* borrowed */
+	bool early;               /* see fragment_make_early() */
+	uint64_t base;            /* of the image */
 	unit_code_vec code;
-	bool *chosen; /* of each unit */
-	uint64_t input_left;
+	VEC(uint64_t) chosen;    /* offsets of units, ascending */
+	range_vec near;          /* their code */
+	struct dwarf dwarf;      /* that of the whole; early with the chosen units alone */
+	symbol_vec near_symbols; /* early: of that code */
+	struct build_context context;
 	bool may_fold;
 	VEC(struct unit_result) results;
 	struct unit_builder *builder;
@@ -66,61 +79,115 @@ static bool is_suitable(const struct conversion *c)
 {
 	const struct convert_options *o = c->options;
 	return o->asked && o->asked->n && c->object->kind == IMAGE_ELF && !c->object->relocatable &&
-	       c->dwarf.n_units && !c->listed && !o->callsites && !o->match_llvm;
+	       c->dwarf.info.size && !c->listed && !o->callsites && !o->match_llvm;
+}
+
+/* Producers name their language; nothing else tells it of units that were not found yet. */
+static bool may_have_ada(const struct dwarf *dwarf)
+{
+	return contains(dwarf->str, "GNU Ada") || contains(dwarf->str, "GNAT/");
+}
+
+/* Symbols of function descriptors are elsewhere than their code, and an alternate file is not open yet. */
+static bool is_suitable_early(const struct conversion *c)
+{
+	return is_suitable(c) && c->object->machine != EM_PPC64 && !c->shared && !may_have_ada(&c->dwarf);
 }
 
 /* ---- Units ---- */
 
-static bool is_asked(const struct fragment *f, const struct unit_code *code, uint64_t base)
+static uint64_t asked_address(const struct fragment *f, size_t i)
 {
-	const struct convert_asked *asked = f->whole->options->asked;
-	for (size_t i = 0; i < asked->n; i++) {
-		uint64_t addr = asked->v[i].value + (asked->v[i].from_base ? base : 0);
-		if (addr >= code->lo && addr < code->hi)
+	const struct convert_address *asked = &f->whole->options->asked->v[i];
+	return asked->value + (asked->from_base ? f->base : 0);
+}
+
+static bool is_asked(const struct fragment *f, const struct unit_code *code)
+{
+	for (size_t i = 0; i < f->whole->options->asked->n; i++)
+		if (asked_address(f, i) >= code->lo && asked_address(f, i) < code->hi)
 			return true;
-	}
 	return false;
+}
+
+static bool is_chosen(const struct fragment *f, uint64_t unit)
+{
+	size_t at = PARTITION_POINT(0, f->chosen.n, mid, f->chosen.v[mid] < unit);
+	return at < f->chosen.n && f->chosen.v[at] == unit;
+}
+
+static int choose(struct fragment *f, uint64_t unit)
+{
+	size_t at = PARTITION_POINT(0, f->chosen.n, mid, f->chosen.v[mid] < unit);
+	if (is_chosen(f, unit) || f->chosen.n == CHOSEN_MAX)
+		return 0;
+	if (vec_reserve(&f->chosen, 1))
+		return -ENOMEM;
+	memmove(&f->chosen.v[at + 1], &f->chosen.v[at], (f->chosen.n - at) * sizeof(*f->chosen.v));
+	f->chosen.v[at] = unit;
+	f->chosen.n++;
+	return 0;
+}
+
+static int choose_units(struct fragment *f)
+{
+	int err = 0;
+	for (size_t i = 0; i < f->code.n && !err; i++)
+		if (is_asked(f, &f->code.v[i]))
+			err = choose(f, f->code.v[i].unit);
+	for (size_t i = 0; i < f->code.n && !err; i++)
+		if (is_chosen(f, f->code.v[i].unit))
+			err = vec_push(&f->near, (struct range){f->code.v[i].lo, f->code.v[i].hi});
+	ranges_normalize(&f->near);
+	if (!err && f->early)
+		err = dwarf_take_units(&f->dwarf, f->chosen.v, f->chosen.n);
+	return err;
 }
 
 static bool is_skeleton(const struct fragment *f, const struct unit_header *u)
 {
 	struct unit unit = {0};
 	struct oddities odd = {0};
-	bool skeleton = unit_load(&unit, &f->whole->dwarf, u, &odd) || unit.dwo_name;
+	bool skeleton = unit_load(&unit, &f->dwarf, u, &odd) || unit.dwo_name;
 	unit_deinit(&unit);
 	return skeleton;
 }
 
-static void choose(struct fragment *f, size_t index)
+/* Drops chosen units that are too much in all, and those whose entries are in other files. */
+static void limit_units(struct fragment *f)
 {
-	const struct unit_header *u = &f->whole->dwarf.units[index];
-	if (f->chosen[index] || u->input > f->input_left || is_skeleton(f, u))
-		return;
-	f->chosen[index] = true;
-	f->input_left -= u->input;
-}
-
-static void choose_units(struct fragment *f, uint64_t base)
-{
-	for (size_t i = 0; i < f->code.n; i++)
-		if (is_asked(f, &f->code.v[i], base))
-			choose(f, f->code.v[i].unit);
+	uint64_t left = f->dwarf.info.size / INPUT_PART;
+	size_t kept = 0;
+	for (size_t i = 0; i < f->chosen.n; i++) {
+		const struct unit_header *u = dwarf_find_unit(&f->dwarf, f->chosen.v[i]);
+		if (!u || u->input > left || is_skeleton(f, u))
+			continue;
+		left -= u->input;
+		f->chosen.v[kept++] = f->chosen.v[i];
+	}
+	f->chosen.n = kept;
 }
 
 static int convert_units(struct fragment *f)
 {
-	f->builder = builder_new(&f->whole->context);
+	f->builder = builder_new(&f->context);
 	if (!f->builder)
 		return -ENOMEM;
-	for (size_t i = 0; i < f->whole->dwarf.n_units; i++) {
+	for (size_t i = 0; i < f->chosen.n; i++) {
 		struct unit_result result;
-		if (!f->chosen[i])
-			continue;
-		builder_unit(f->builder, i, &result);
+		builder_unit(f->builder,
+			     (size_t)(dwarf_find_unit(&f->dwarf, f->chosen.v[i]) - f->dwarf.units), &result);
 		if (vec_push(&f->results, result))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* Whether all units may make an early result another one: a name is elsewhere, or a budget ran out. */
+static bool is_cut(const struct fragment *f)
+{
+	const struct oddities *odd = builder_oddities(f->builder);
+	return f->early && (odd->kind[ODD_REFERENCE].count || odd->kind[ODD_UNIT_BUDGET].count);
 }
 
 /* ---- Symbols ---- */
@@ -157,7 +224,7 @@ static int add_symbols(struct fragment *f)
 	range_vec ranges = {0};
 	int err = list_ranges(&part->records, &ranges);
 	if (!err)
-		err = take_symbols(&f->whole->symbols, &ranges, &part->symbols);
+		err = take_symbols(f->context.symbols, &ranges, &part->symbols);
 	if (!err)
 		err = symtab_add_records(&part->symbols, &part->pool, &part->records);
 	vec_free(&ranges);
@@ -179,7 +246,7 @@ static void mark_shared(const struct fragment *f, const record_vec *records, boo
 	const struct func_record *v = records->v;
 	for (size_t i = 0; i < f->code.n; i++) {
 		const struct unit_code *code = &f->code.v[i];
-		if (f->chosen[code->unit])
+		if (is_chosen(f, code->unit))
 			continue;
 		for (size_t r = PARTITION_POINT(0, records->n, mid, v[mid].end <= code->lo);
 		     r < records->n && v[r].start < code->hi; r++)
@@ -203,6 +270,25 @@ static void keep_plain(record_vec *records)
 	records->n = kept;
 }
 
+/* Whether early symbols tell of @r what all would: all that touch it are there, and bound those before. */
+static bool is_bounded(const struct fragment *f, const struct func_record *r)
+{
+	const struct range *around = ranges_find(&f->near, r->start);
+	const symbol_vec *symbols = f->context.symbols;
+	size_t first = symtab_lower_bound(symbols, r->start), i = first;
+	for (; i < symbols->n && symbols->v[i].addr == r->start; i++)
+		if (symbols->v[i].label || symbols->v[i].inferred)
+			return false;
+	return around && r->end <= around->hi && i > first;
+}
+
+static bool is_certain(const struct fragment *f, const struct func_record *r)
+{
+	if (f->may_fold && has_aliases(f->context.symbols, r->start))
+		return false;
+	return !f->early || is_bounded(f, r);
+}
+
 static int keep_certain(struct fragment *f)
 {
 	record_vec *records = &f->part.records;
@@ -213,10 +299,22 @@ static int keep_certain(struct fragment *f)
 	mark_shared(f, records, uncertain);
 	size_t kept = 0;
 	for (size_t i = 0; i < records->n; i++)
-		if (!uncertain[i] && !(f->may_fold && has_aliases(&f->whole->symbols, records->v[i].start)))
+		if (!uncertain[i] && is_certain(f, &records->v[i]))
 			records->v[kept++] = records->v[i];
 	records->n = kept;
 	return 0;
+}
+
+static bool answers_all(const struct fragment *f)
+{
+	const record_vec *records = &f->part.records;
+	for (size_t i = 0; i < f->whole->options->asked->n; i++) {
+		uint64_t addr = asked_address(f, i);
+		size_t at = PARTITION_POINT(0, records->n, mid, records->v[mid].end <= addr);
+		if (at == records->n || records->v[at].start > addr)
+			return false;
+	}
+	return true;
 }
 
 /* ---- Writing ---- */
@@ -250,36 +348,51 @@ static bool has_ada(const struct dwarf *dwarf)
 
 /* ---- The stages ---- */
 
-static int convert_part(struct fragment *f, struct convert_summary *summary)
+static int convert_part(struct fragment *f)
 {
 	struct conversion *part = &f->part;
-	int err = dwarf_list_code(&f->whole->dwarf, &f->code);
-	if (err)
-		return err;
-	choose_units(f, summary->image_base);
-	err = convert_units(f);
+	struct convert_summary summary = {0};
+	int err = dwarf_list_code(&f->dwarf, &f->code);
 	if (!err)
-		err = conversion_merge_results(part, f->results.v, f->results.n, summary);
+		err = choose_units(f);
+	if (!err)
+		limit_units(f);
+	if (!err && f->early)
+		err = conversion_load_near(f->whole, &f->near, &f->near_symbols);
+	if (!err)
+		err = convert_units(f);
+	if (!err)
+		err = conversion_merge_results(part, f->results.v, f->results.n, &summary);
 	if (!err)
 		err = add_symbols(f);
-	if (!err && part->pool.exceeded)
+	if (!err && (part->pool.exceeded || is_cut(f)))
 		return -EFBIG; /* the limit of the whole is shared by all units */
 	if (!err)
 		err = finalize_records(&part->records, &part->pool, part->options, &part->arena, &part->odd);
 	return err ? err : keep_certain(f);
 }
 
-static int init(struct fragment *f, struct conversion *c)
+static int init(struct fragment *f, struct conversion *c, bool early)
 {
 	*f = (struct fragment){
 		.whole = c,
-		.chosen = calloc(c->dwarf.n_units, sizeof(*f->chosen)),
-		.input_left = c->dwarf.info.size / INPUT_PART,
+		.early = early,
+		.dwarf = c->dwarf,
 		.may_fold = may_fold(c),
+		.context = {.dwarf = &f->dwarf,
+			    .split = c->split,
+			    .text = &c->object->text,
+			    .symbols = early ? &f->near_symbols : &c->symbols,
+			    .merged = c->options->merged},
 		.part = {.options = c->options, .object = c->object, .debug = c->debug, .shared = c->shared},
 	};
-	int err = f->chosen ? pool_init(&f->part.pool) : -ENOMEM;
+	struct convert_summary summary = {0};
+	int err = pool_init(&f->part.pool);
 	f->part.pool.text_left = (conversion_input(c) + BUDGET_ALWAYS) * BUDGET_NAMES;
+	if (!err)
+		err = segments_report(c->object, &summary);
+	f->base = summary.image_base;
+	convert_summary_deinit(&summary);
 	return err;
 }
 
@@ -287,31 +400,41 @@ static void deinit(struct fragment *f)
 {
 	builder_free(f->builder);
 	vec_free(&f->code);
+	vec_free(&f->chosen);
+	vec_free(&f->near);
+	vec_free(&f->near_symbols);
 	vec_free(&f->results);
 	vec_free(&f->part.records);
 	vec_free(&f->part.symbols);
 	pool_deinit(&f->part.pool);
 	arena_free(&f->part.arena);
-	free(f->chosen);
+	if (f->early)
+		dwarf_close(&f->dwarf);
+}
+
+static int make(struct conversion *c, bool early, bool *ret_done)
+{
+	struct fragment f;
+	int err = init(&f, c, early);
+	if (!err)
+		err = convert_part(&f);
+	struct convert_fragment done = {
+		.image_base = f.base,
+		.has_ada = has_ada(&f.dwarf),
+		.functions = f.part.records.n,
+	};
+	*ret_done = !err && done.functions && (!early || answers_all(&f)) && !write_part(&f, &done);
+	deinit(&f);
+	return *ret_done && c->options->asked->ready(c->options->asked->user, &done) ? -ECANCELED : 0;
 }
 
 int fragment_make(struct conversion *c)
 {
-	struct fragment f;
-	struct convert_fragment done = {0};
-	struct convert_summary summary = {0};
-	if (!is_suitable(c) || segments_report(c->object, &summary))
-		return 0;
-	int err = init(&f, c);
-	if (!err)
-		err = convert_part(&f, &summary);
-	done.image_base = summary.image_base;
-	done.has_ada = has_ada(&c->dwarf);
-	done.functions = f.part.records.n;
-	if (!err && done.functions)
-		err = write_part(&f, &done);
-	bool ready = !err && done.functions;
-	deinit(&f);
-	convert_summary_deinit(&summary);
-	return ready && c->options->asked->ready(c->options->asked->user, &done) ? -ECANCELED : 0;
+	bool done;
+	return is_suitable(c) ? make(c, false, &done) : 0;
+}
+
+int fragment_make_early(struct conversion *c, bool *ret_done)
+{
+	return is_suitable_early(c) ? make(c, true, ret_done) : 0;
 }

@@ -18,4 +18,10 @@
  */
 int fragment_make(struct conversion *c);
 
+/*
+ * The same before symbols are loaded and units are found, so that it costs only what it needs of both; the
+ * sections of the DWARF are loaded. Less is certain then: *ret_done tells whether all that is asked was.
+ */
+int fragment_make_early(struct conversion *c, bool *ret_done);
+
 #endif

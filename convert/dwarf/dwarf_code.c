@@ -6,7 +6,7 @@ struct code_list {
 	unit_code_vec *ret;
 };
 
-static int add(struct code_list *l, size_t unit, uint64_t lo, uint64_t hi)
+static int add(struct code_list *l, uint64_t unit, uint64_t lo, uint64_t hi)
 {
 	return lo < hi ? vec_push(l->ret, (struct unit_code){lo, hi, unit}) : 0;
 }
@@ -35,7 +35,7 @@ static struct arange_set read_set_header(struct cursor *c, uint64_t start, unsig
 	return set;
 }
 
-static int read_tuples(struct code_list *l, struct cursor *c, const struct arange_set *set, size_t unit)
+static int read_tuples(struct code_list *l, struct cursor *c, const struct arange_set *set)
 {
 	uint64_t mode = l->dwarf->mode_bits;
 	int err = 0;
@@ -44,7 +44,7 @@ static int read_tuples(struct code_list *l, struct cursor *c, const struct arang
 		if (!cursor_ok(c) || (!lo && !size))
 			break;
 		if (!__builtin_add_overflow(lo & ~mode, size, &end))
-			err = add(l, unit, lo & ~mode, end);
+			err = add(l, set->unit_off, lo & ~mode, end);
 	}
 	return err;
 }
@@ -54,10 +54,11 @@ static int read_set(struct code_list *l, struct cursor *c, uint64_t start, unsig
 	const struct dwarf *d = l->dwarf;
 	struct arange_set set = read_set_header(c, start, off_size);
 	const struct unit_header *u = set.readable ? dwarf_find_unit(d, set.unit_off) : NULL;
-	if (!u || u->off != set.unit_off)
+	if (!set.readable || (d->n_units && (!u || u->off != set.unit_off)))
 		return 0;
-	l->listed[u - d->units] = true;
-	return read_tuples(l, c, &set, (size_t)(u - d->units));
+	if (u)
+		l->listed[u - d->units] = true;
+	return read_tuples(l, c, &set);
 }
 
 static int read_aranges(struct code_list *l)
@@ -94,7 +95,7 @@ static int read_root(struct code_list *l, struct unit *unit, size_t index, range
 	if (!err)
 		err = die_ranges(unit, &root, ACCOUNT_RECORDS, ranges);
 	for (size_t i = 0; i < ranges->n && !err; i++)
-		err = add(l, index, ranges->v[i].lo, ranges->v[i].hi);
+		err = add(l, u->off, ranges->v[i].lo, ranges->v[i].hi);
 	return err == -EBADMSG ? 0 : err;
 }
 

@@ -1,7 +1,7 @@
 /*
  * dwarf_unit.c - sections, unit headers and unit entries (DWARF 5, 7.5.1 and 3.1).
  */
-#include "convert/dwarf/dwarf.h"
+#include "convert/dwarf/dwarf_code.h"
 #include "convert/dwarf/dwarf_shared.h"
 
 #include "gsym/base/invariant.h"
@@ -179,6 +179,29 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 	dwarf->units = units.v;
 	dwarf->n_units = units.n;
 	dwarf->unit_share = units.n ? (dwarf->bytes + BUDGET_ALWAYS) / units.n : 0;
+	return 0;
+}
+
+int dwarf_take_units(struct dwarf *dwarf, const uint64_t *offsets, size_t n)
+{
+	struct oddities odd = {0}; /* they are counted when all units are found */
+	struct shared_scan shared;
+	shared_scan_begin(&shared, dwarf);
+	dwarf->unit_share = 0;
+	dwarf->n_units = 0;
+	dwarf->units = calloc(n + 1, sizeof(*dwarf->units));
+	if (!dwarf->units)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct unit_header *u = &dwarf->units[i];
+		struct cursor c = cursor_new(dwarf->info.data, dwarf->info.size, dwarf->big_endian);
+		cursor_seek(&c, offsets[i]);
+		if (!cursor_left(&c) || unit_header_read(&c, u) != ODD_COUNT ||
+		    !unit_type_has_code(u->type) || !shared_scan_unit(&shared, u, &odd) ||
+		    (i && u[-1].end > u->off))
+			return -EBADMSG;
+		dwarf->n_units++;
+	}
 	return 0;
 }
 

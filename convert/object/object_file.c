@@ -111,6 +111,13 @@ int object_load_symbols(struct object_file *object, struct object_file *const *s
 	return format->load_symbols ? format->load_symbols(object, sources, n_sources) : 0;
 }
 
+void object_forget_symbols(struct object_file *object)
+{
+	object->symbols.n = object->outside.n = 0;
+	object->name_bytes = 0;
+	object->passed_by = object->symbols_damaged = object->names_exceeded = false;
+}
+
 int object_load_plt(struct object_file *object, const struct object_file *symtab)
 {
 	return object->format->load_plt ? object->format->load_plt(object, symtab) : 0;

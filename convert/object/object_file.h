@@ -96,6 +96,9 @@ struct object_file {
 	range_vec text;             /* code sections, normalized; empty when the file has no sections */
 	VEC(struct symbol) symbols; /* of code, in table order */
 	VEC(struct outside_label) outside;
+	/* If set, symbols are loaded only if they touch one of these normalized ranges; borrowed. */
+	const range_vec *near;
+	bool passed_by; /* there are others */
 	bool symbols_damaged;
 	uint64_t name_bytes;      /* read for symbols */
 	bool names_exceeded;      /* names of symbols were left out: see budget.h */
@@ -140,6 +143,9 @@ bool object_has_symbols(struct object_file *object);
  * addresses that the former does not name. Names are borrowed from the sources. 0 or -ENOMEM.
  */
 int object_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources);
+
+/* Undoes object_load_symbols(). */
+void object_forget_symbols(struct object_file *object);
 
 /*
  * Appends the stubs of the procedure linkage tables in @object, whose other symbols must be loaded, to

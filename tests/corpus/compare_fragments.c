@@ -138,7 +138,7 @@ static size_t list_asked(struct compared *c, struct convert_address *ret)
 	uint64_t n = gsym_reader_info(c->whole)->num_addresses;
 	size_t n_asked = 0;
 	/* Far from each other, so that few are of one unit. */
-	for (uint64_t step = n / c->group + 1, from = 0; from < step && n_asked < c->group; from++)
+	for (uint64_t step = n / ASKED_MAX + 1, from = 0; from < step && n_asked < c->group; from++)
 		for (uint64_t i = from; i < n && n_asked < c->group; i += step) {
 			if (c->asked[i] || c->found[i])
 				continue;

@@ -136,7 +136,7 @@ class FragmentTest(MountTest):
         self.between.act(act)
         if start:
             self.between.say("start")
-        daemon = self.mount("worker=" + self.between.worker)
+        daemon = self.mount("worker=" + self.between.worker, "rescan=1")
         daemon.wait_scanned()
         return daemon
 

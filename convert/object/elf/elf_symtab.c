@@ -5,6 +5,7 @@
 #include "convert/object/elf/elf_symbol.h"
 #include "convert/object/elf/opd.h"
 #include "convert/record/budget.h"
+#include "gsym/base/search.h"
 
 #include <string.h>
 
@@ -82,6 +83,19 @@ static bool is_offset(const struct object_file *source, const GElf_Sym *sym)
 	       !source->sections.v[index - 1].allocated;
 }
 
+/* Whether the symbol touches one of the ranges that symbols are wanted of. */
+static bool is_near(struct object_file *object, const GElf_Sym *sym, uint64_t section)
+{
+	const range_vec *near = object->near;
+	uint64_t lo = code_address(object, sym, sym->st_value + section), hi;
+	if (__builtin_add_overflow(lo, sym->st_size ? sym->st_size : 1, &hi))
+		hi = UINT64_MAX;
+	size_t at = PARTITION_POINT(0, near->n, mid, near->v[mid].hi <= lo);
+	bool found = at < near->n && near->v[at].lo < hi;
+	object->passed_by |= !found;
+	return found;
+}
+
 /* The string table of a symbol table: empty when there is none, and cut at its last NUL. */
 static struct span string_table(struct object_file *source, size_t index)
 {
@@ -117,6 +131,8 @@ static int load_table(struct object_file *object, struct object_file *source, El
 		if (type == STT_OBJECT || type == STT_SECTION || type == STT_FILE)
 			continue; /* most of the table: avoid reading their names */
 		if (is_offset(source, &sym))
+			continue;
+		if (object->near && !is_near(object, &sym, section))
 			continue;
 		if (sym.st_name >= strings.size ||
 		    name_budget_take(&names, strings.data + sym.st_name, strings.size - sym.st_name) < 0)
@@ -167,7 +183,7 @@ static int load_first_table(struct object_file *object, struct object_file *sour
 int elf_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources)
 {
 	int err = descriptors_open(object);
-	for (size_t i = 0; i < n_sources && !err && !object->symbols.n; i++)
+	for (size_t i = 0; i < n_sources && !err && !object->symbols.n && !object->passed_by; i++)
 		err = load_first_table(object, sources[i], SHT_SYMTAB);
 	if (err)
 		return err;
