@@ -28,7 +28,6 @@
 
 #include <elf.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CHOSEN_MAX = 64 }; /* units */
 
@@ -324,6 +323,7 @@ static int write_part(struct fragment *f, struct convert_fragment *ret)
 	struct conversion *part = &f->part;
 	struct gsym_writer_options options = conversion_writer_options(part);
 	struct gsym_writer *writer;
+	struct layout layout;
 	options.has_base_address &= part->records.v[0].start >= options.base_address;
 	int err = gsym_writer_new(&options, &writer, NULL);
 	if (err)
@@ -331,11 +331,12 @@ static int write_part(struct fragment *f, struct convert_fragment *ret)
 	writer_limit(writer, (conversion_input(part) + BUDGET_ALWAYS) * BUDGET_OUTPUT);
 	err = emit_records(&part->records, &part->pool, 1, writer, NULL);
 	if (!err)
+		err = writer_layout(writer, &layout, NULL);
+	if (!err)
 		err = gsym_writer_finish(writer, part->options->asked->fd, NULL);
 	gsym_writer_free(writer);
-	off_t size = err ? -1 : lseek(part->options->asked->fd, 0, SEEK_END);
-	ret->output_size = size > 0 ? (uint64_t)size : 0;
-	return ret->output_size ? 0 : -EIO;
+	ret->output_size = err ? 0 : layout.file_size;
+	return err;
 }
 
 static bool has_ada(const struct dwarf *dwarf)

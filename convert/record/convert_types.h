@@ -64,7 +64,7 @@ struct convert_fragment {
 struct convert_asked {
 	const struct convert_address *v;
 	size_t n;
-	int fd; /* the fragment is written to it, from offset 0 */
+	int fd; /* the fragment is written to it, from offset 0; more bytes may follow it */
 	/* It is written. On the calling thread; non-zero stops the conversion with -ECANCELED. */
 	int (*ready)(void *user, const struct convert_fragment *fragment);
 	void *user;

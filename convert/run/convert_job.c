@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "convert/os/beneath.h"
+#include "convert/run/fragment_take.h"
 #include "gsym/base/diag.h"
 
 static int open_input(const char *root, const char *path)
@@ -76,10 +76,11 @@ static int open_output(struct convert_job *job)
 static int open_fragment(struct convert_job *job)
 {
 	struct outcome *out = job->out;
-	job->fragment = memfd_create("fragment", MFD_CLOEXEC);
+	job->fragment = fragment_file_new();
 	if (job->fragment >= 0)
 		return 0;
-	int err = diag_set(&out->diag, -errno, "cannot make a file in memory: %s", strerror(errno));
+	int err = diag_set(&out->diag, job->fragment, "cannot make a file in memory: %s",
+			   strerror(-job->fragment));
 	job_fail(out, VERDICT_TRANSIENT, -EIO);
 	return err;
 }

@@ -222,7 +222,8 @@ static int take_fragment(struct convert_job *job, const struct worker_fragment *
 	if (job->has_fragment || !request->fragment)
 		return -EPROTO;
 	job->has_fragment = true;
-	int err = job_input_is_unchanged(job) ? fragment_take(job, m, &handle) : -ESTALE;
+	int err = job_input_is_unchanged(job) ? fragment_take(job->fragment, m, request->key->text, &handle)
+					      : -ESTALE;
 	if (!err)
 		request->fragment(request->asker, handle);
 	return err == -EPROTO ? err : 0;

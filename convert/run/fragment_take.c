@@ -1,6 +1,7 @@
 #include "convert/run/fragment_take.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +11,18 @@
 #include "gsym/base/vec.h"
 
 enum { BLOCK_SIZE = 256 << 10 };
+
+int fragment_file_new(void)
+{
+	int fd = memfd_create("fragment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (!ftruncate(fd, FRAGMENT_SIZE_MAX) && !fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SEAL))
+		return fd;
+	int err = -errno;
+	close(fd);
+	return err;
+}
 
 static int copy(int from, int to, uint64_t size)
 {
@@ -41,11 +54,9 @@ static int complete(int fd, const char *key, const struct worker_fragment *m)
 	return err;
 }
 
-static int open_copy(const struct convert_job *job, const struct worker_fragment *m, int fd,
-		     struct handle **ret)
+static int open_copy(int from, int fd, const struct worker_fragment *m, const char *key, struct handle **ret)
 {
-	const char *key = job->request->key->text;
-	int err = copy(job->fragment, fd, m->output_size);
+	int err = copy(from, fd, m->output_size);
 	if (!err)
 		err = complete(fd, key, m);
 	if (!err)
@@ -53,14 +64,14 @@ static int open_copy(const struct convert_job *job, const struct worker_fragment
 	return err == -EBADMSG ? -EPROTO : err;
 }
 
-int fragment_take(const struct convert_job *job, const struct worker_fragment *m, struct handle **ret)
+int fragment_take(int from, const struct worker_fragment *m, const char *key, struct handle **ret)
 {
 	if (m->output_size > FRAGMENT_SIZE_MAX)
 		return -EFBIG;
 	int fd = memfd_create("fragment", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	int err = open_copy(job, m, fd, ret);
+	int err = open_copy(from, fd, m, key, ret);
 	close(fd);
 	return err;
 }

@@ -2,15 +2,28 @@
 #ifndef CONVERT_RUN_FRAGMENT_TAKE_H
 #define CONVERT_RUN_FRAGMENT_TAKE_H
 
-#include "convert/run/convert_job.h"
+#include "convert/cache/handle.h"
+#include "convert/worker/worker.h"
 
 enum { FRAGMENT_SIZE_MAX = 64 << 20 };
 
 /*
- * Opens a copy of the fragment: the worker could change its own while it is read. 0, with a reference for the
- * caller; -EPROTO if the fragment is not what the message says, or no GSYM of this image; -EFBIG if it is too
+ * A file in memory for a worker to write, which cannot grow beyond FRAGMENT_SIZE_MAX: no other limit of the
+ * worker counts it. A descriptor or a negative errno.
+ */
+int fragment_file_new(void);
+
+/*
+ * Opens a copy: the worker could change its own while it is read.
+ *
+ * @from: what the worker has written, and
+ * @m:    what it says of that
+ * @key:  of the entry that the whole is going to be
+ * @ret:  with a reference for the caller
+ *
+ * 0; -EPROTO if the fragment is not what the message says, or no GSYM of this image; -EFBIG if it is too
  * large to be copied; or a negative errno of this machine.
  */
-int fragment_take(const struct convert_job *job, const struct worker_fragment *m, struct handle **ret);
+int fragment_take(int from, const struct worker_fragment *m, const char *key, struct handle **ret);
 
 #endif

@@ -62,7 +62,7 @@ while True:
     if number(0) == FRAGMENT and act == "noise":
         os.pwrite(5, b"noise" * 1000, 0)
     if number(0) == FRAGMENT and act == "size":
-        message = message[:16] + (1 << 20).to_bytes(8, sys.byteorder) + message[24:]
+        message = message[:16] + (100).to_bytes(8, sys.byteorder) + message[24:]
     if number(0) == FRAGMENT and act == "huge":
         message = message[:16] + (1 << 60).to_bytes(8, sys.byteorder) + message[24:]
     daemon.send(message)
@@ -75,7 +75,11 @@ while True:
     if act == "die":
         os._exit(3)
     if act == "change":
-        os.ftruncate(5, 0)
+        try:
+            os.pwrite(5, b"more than the daemon allows", 64 << 20)
+            os._exit(4)
+        except PermissionError:
+            os.ftruncate(5, 0)
         wait("end")
     if act == "fail":
         text = b"the rest is bad"
