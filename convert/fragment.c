@@ -358,6 +358,8 @@ static int convert_part(struct fragment *f)
 		err = choose_units(f);
 	if (!err)
 		limit_units(f);
+	if (!err && !f->chosen.n)
+		return -ENOENT;
 	if (!err && f->early)
 		err = conversion_load_near(f->whole, &f->near, &f->near_symbols);
 	if (!err)
