@@ -1,80 +1,207 @@
 /*
  * emit.c - final records to the writer.
  *
- * Strings and files are stored at first use, in record order, by one thread, so that their numbers do not
- * depend on threads; unused ones are never stored. Encoding the functions is then independent for each and
+ * Only strings and files that some record uses are stored. Which these are is found out by several threads;
+ * then one numbers them, strings in the order of the pool and files by how often records switch to them, as
+ * numbers below 128 take a byte less. Neither depends on threads. All strings of a pool differ, so they are
+ * copied to the string table without looking any up. Encoding the functions is then independent for each, and
  * done by several threads.
  */
 #include "convert/finish/finalize.h"
 
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
+#include "gsym/base/parallel.h"
 #include "gsym/write/writer.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
+enum {
+	RECORDS_CHUNK = 512,
+	STRINGS_CHUNK = 4096,
+};
+
 struct emitter {
+	record_vec *records;
 	const struct pool *pool;
 	struct gsym_writer *writer;
-	uint64_t *strings; /* pool number -> string table offset, UINT64_MAX = not stored yet */
-	uint32_t *files;   /* pool number -> file table index, 0 = not stored yet */
+	unsigned threads;
+	atomic_bool *used;        /* strings of the pool */
+	uint32_t *switches;       /* for each thread and file: how often its number is written */
+	uint64_t *strings;        /* pool number -> string table offset, of used ones */
+	uint32_t *files;          /* pool number -> file table index, of used ones */
+	char *text;               /* of the first string in the table */
+	uint64_t first;           /* its offset */
+	struct gsym_func *merged; /* the merged functions of all records */
 };
 
-static int emit_string(struct emitter *e, uint32_t string, uint64_t *ret)
+static size_t chunks(size_t n, size_t chunk)
+{
+	return n / chunk + (n % chunk != 0);
+}
+
+static size_t chunk_end(size_t index, size_t n, size_t chunk)
+{
+	size_t first = index * chunk;
+	return n - first < chunk ? n : first + chunk;
+}
+
+/* ---- What is used ---- */
+
+static void use_string(struct emitter *e, uint64_t string)
 {
 	if (string == NO_STRING)
-		string = 0;
+		return;
 	invariant(string < e->pool->strings.n);
-	uint64_t *known = &e->strings[string];
-	if (*known == UINT64_MAX) {
-		const struct pool_string *s = &e->pool->strings.v[string];
-		int err = gsym_writer_string(e->writer, s->text, s->size, known);
-		if (err)
-			return err;
-	}
-	*ret = *known;
-	return 0;
+	if (!atomic_load_explicit(&e->used[string], memory_order_relaxed))
+		atomic_store_explicit(&e->used[string], true, memory_order_relaxed);
 }
 
-static int emit_file(struct emitter *e, uint32_t file, uint32_t *ret)
+static void use_file(struct emitter *e, unsigned thread, uint32_t file)
 {
 	invariant(file < e->pool->files.n);
-	uint32_t *known = &e->files[file];
-	if (!*known && file) {
-		uint64_t dir, base;
-		int err = emit_string(e, e->pool->files.v[file].dir, &dir);
-		if (!err)
-			err = emit_string(e, e->pool->files.v[file].base, &base);
-		if (!err)
-			err = gsym_writer_file(e->writer, dir, base, known);
-		if (err)
-			return err;
-	}
-	*ret = *known;
-	return 0;
+	e->switches[thread * e->pool->files.n + file]++;
 }
 
-struct emit_source {
-	const record_vec *records;
-	const struct gsym_func *merged;
+static void use_record(struct emitter *e, unsigned thread, const struct func_record *r)
+{
+	use_string(e, r->name);
+	for (uint32_t i = 0; i < r->n_patterns; i++)
+		use_string(e, r->patterns[i]);
+	for (uint32_t i = 0; i < r->n_merged; i++)
+		use_record(e, thread, &r->merged[i]);
+	for (uint32_t i = 0; i < r->n_rows; i++)
+		if (!i || r->rows[i].file != r->rows[i - 1].file)
+			use_file(e, thread, r->rows[i].file);
+	for (uint32_t i = 0; i < r->n_inlines; i++) {
+		use_string(e, r->inlines[i].name);
+		use_file(e, thread, r->inlines[i].call_file);
+	}
+}
+
+static void use_chunk(void *user, size_t index, unsigned thread)
+{
+	struct emitter *e = user;
+	for (size_t i = index * RECORDS_CHUNK, end = chunk_end(index, e->records->n, RECORDS_CHUNK); i < end;
+	     i++)
+		use_record(e, thread, &e->records->v[i]);
+}
+
+/* ---- Numbering ---- */
+
+struct file_use {
+	uint64_t n;
+	uint32_t file; /* of the pool */
 };
 
-/* Replaces the record's pool numbers by the writer's. */
-static int renumber(struct emitter *e, struct func_record *r)
+static int compare_uses(const void *a, const void *b)
 {
-	int err = emit_string(e, r->name, &r->strp);
-	for (uint32_t i = 0; i < r->n_patterns && !err; i++)
-		err = emit_string(e, (uint32_t)r->patterns[i], &r->patterns[i]);
-	for (uint32_t i = 0; i < r->n_merged && !err; i++)
-		err = renumber(e, &r->merged[i]);
-	for (uint32_t i = 0; i < r->n_rows && !err; i++)
-		err = emit_file(e, r->rows[i].file, &r->rows[i].file);
-	for (uint32_t i = 0; i < r->n_inlines && !err; i++) {
-		err = emit_string(e, (uint32_t)r->inlines[i].name, &r->inlines[i].name);
-		if (!err)
-			err = emit_file(e, r->inlines[i].call_file, &r->inlines[i].call_file);
+	const struct file_use *x = a, *y = b;
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+/* Lists the files that are used, the most frequent first; file 0 is none. */
+static size_t list_files(struct emitter *e, struct file_use *ret)
+{
+	size_t n_files = e->pool->files.n, n = 0;
+	for (size_t i = 1; i < n_files; i++) {
+		struct file_use use = {0, (uint32_t)i};
+		for (unsigned t = 0; t < e->threads; t++)
+			use.n += e->switches[t * n_files + i];
+		if (use.n)
+			ret[n++] = use;
 	}
-	return err;
+	qsort(ret, n, sizeof(*ret), compare_uses);
+	return n;
+}
+
+/* Gives the used strings their offsets, and space in the writer's table. */
+static int place_strings(struct emitter *e, struct gsym_diag *diag)
+{
+	const struct pool *pool = e->pool;
+	uint64_t size = 0;
+	for (size_t i = 1; i < pool->strings.n; i++)
+		if (atomic_load_explicit(&e->used[i], memory_order_relaxed)) {
+			e->strings[i] = e->first + size;
+			size += (uint64_t)pool->strings.v[i].size + 1;
+		}
+	int err = writer_check_size(e->writer, size, diag);
+	if (err)
+		return err;
+	err = strtab_extend(&e->writer->strings, size, &e->text);
+	if (err == -EOVERFLOW)
+		return diag_set(diag, err,
+				"string table over 4 GiB exceeds the limit of GSYM version 1: use version 2");
+	return err ? diag_set(diag, err, "cannot store names: %s", strerror(-err)) : 0;
+}
+
+static void copy_strings(void *user, size_t index, unsigned thread)
+{
+	(void)thread;
+	struct emitter *e = user;
+	for (size_t i = index * STRINGS_CHUNK, end = chunk_end(index, e->pool->strings.n, STRINGS_CHUNK);
+	     i < end; i++) {
+		const struct pool_string *s = &e->pool->strings.v[i];
+		if (!e->strings[i])
+			continue;
+		invariant(!memchr(s->text, 0, s->size));
+		char *end_of_text = mempcpy(e->text + (e->strings[i] - e->first), s->text, s->size);
+		*end_of_text = 0;
+	}
+}
+
+static int number_files(struct emitter *e, const struct file_use *uses, size_t n, struct gsym_diag *diag)
+{
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct pool_file *f = &e->pool->files.v[uses[i].file];
+		err = gsym_writer_file(e->writer, e->strings[f->dir], e->strings[f->base],
+				       &e->files[uses[i].file]);
+	}
+	return err ? diag_set(diag, err, "cannot store file names: %s", strerror(-err)) : 0;
+}
+
+static int number_all(struct emitter *e, struct gsym_diag *diag)
+{
+	CLEANUP(freep) struct file_use *uses = malloc(e->pool->files.n * sizeof(*uses));
+	if (!uses)
+		return diag_set(diag, -ENOMEM, "out of memory");
+	parallel_for(e->threads, chunks(e->records->n, RECORDS_CHUNK), use_chunk, e);
+	size_t n = list_files(e, uses);
+	for (size_t i = 0; i < n; i++) {
+		use_string(e, e->pool->files.v[uses[i].file].dir);
+		use_string(e, e->pool->files.v[uses[i].file].base);
+	}
+	int err = place_strings(e, diag);
+	if (err)
+		return err;
+	parallel_for(e->threads, chunks(e->pool->strings.n, STRINGS_CHUNK), copy_strings, e);
+	return number_files(e, uses, n, diag);
+}
+
+/* ---- Encoding ---- */
+
+static uint64_t string_offset(const struct emitter *e, uint64_t string)
+{
+	return string == NO_STRING ? 0 : e->strings[string];
+}
+
+/* Replaces the record's pool numbers by the writer's. */
+static void number_record(const struct emitter *e, struct func_record *r)
+{
+	r->strp = string_offset(e, r->name);
+	for (uint32_t i = 0; i < r->n_patterns; i++)
+		r->patterns[i] = string_offset(e, r->patterns[i]);
+	for (uint32_t i = 0; i < r->n_rows; i++)
+		r->rows[i].file = e->files[r->rows[i].file];
+	for (uint32_t i = 0; i < r->n_inlines; i++) {
+		r->inlines[i].name = string_offset(e, r->inlines[i].name);
+		r->inlines[i].call_file = e->files[r->inlines[i].call_file];
+	}
+	r->numbered = true;
 }
 
 static struct gsym_func function_of(const struct func_record *r)
@@ -98,59 +225,55 @@ static struct gsym_func function_of(const struct func_record *r)
 
 static int get_function(void *user, size_t index, struct gsym_func *ret)
 {
-	const struct emit_source *source = user;
-	const struct func_record *r = &source->records->v[index];
+	const struct emitter *e = user;
+	struct func_record *r = &e->records->v[index];
+	struct gsym_func *merged = e->merged + r->first_merged;
+	if (!r->numbered) {
+		for (uint32_t i = 0; i < r->n_merged; i++) {
+			number_record(e, &r->merged[i]);
+			merged[i] = function_of(&r->merged[i]);
+		}
+		number_record(e, r);
+	}
 	*ret = function_of(r);
-	ret->merged = source->merged + r->first_merged;
+	ret->merged = merged;
 	ret->n_merged = r->n_merged;
 	return 0;
 }
 
-/* The merged functions of all records in one array; NULL only without memory. */
-static struct gsym_func *make_merged(record_vec *records)
+/* Makes the array of merged functions, which get_function() fills. 0 or -ENOMEM. */
+static int make_merged(struct emitter *e)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < records->n; i++)
-		n += records->v[i].n_merged;
-	struct gsym_func *merged = calloc(n + 1, sizeof(*merged));
-	n = 0;
-	for (size_t i = 0; i < records->n && merged; i++) {
-		records->v[i].first_merged = n;
-		for (uint32_t k = 0; k < records->v[i].n_merged; k++)
-			merged[n++] = function_of(&records->v[i].merged[k]);
+	for (size_t i = 0; i < e->records->n; i++) {
+		e->records->v[i].first_merged = n;
+		n += e->records->v[i].n_merged;
 	}
-	return merged;
+	e->merged = calloc(n + 1, sizeof(*e->merged));
+	return e->merged ? 0 : -ENOMEM;
+}
+
+static void emitter_deinit(struct emitter *e)
+{
+	free(e->used);
+	free(e->switches);
+	free(e->strings);
+	free(e->files);
+	free(e->merged);
 }
 
 int emit_records(record_vec *records, const struct pool *pool, unsigned threads, struct gsym_writer *writer,
 		 struct gsym_diag *diag)
 {
-	struct emitter e = {.pool = pool, .writer = writer};
-	e.strings = malloc(pool->strings.n * sizeof(*e.strings));
+	CLEANUP(emitter_deinit)
+	struct emitter e = {.records = records, .pool = pool, .writer = writer, .threads = threads};
+	e.first = writer->strings.n;
+	e.used = calloc(pool->strings.n, sizeof(*e.used));
+	e.switches = calloc(pool->files.n, threads * sizeof(*e.switches));
+	e.strings = calloc(pool->strings.n, sizeof(*e.strings));
 	e.files = calloc(pool->files.n, sizeof(*e.files));
-	int err = e.strings && e.files ? 0 : diag_set(diag, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < pool->strings.n && !err; i++)
-		e.strings[i] = UINT64_MAX;
-	for (size_t i = 0; i < records->n && !err; i++) {
-		err = renumber(&e, &records->v[i]);
-		if (err == -EOVERFLOW)
-			diag_set(
-				diag, err,
-				"string table over 4 GiB exceeds the limit of GSYM version 1: use version 2");
-		else if (err == -EFBIG)
-			writer_check_size(writer, 0, diag);
-		else if (err)
-			diag_set(diag, err, "cannot store names: %s", strerror(-err));
-	}
-	free(e.strings);
-	free(e.files);
-	if (err)
-		return err;
-	struct gsym_func *merged = make_merged(records);
-	if (!merged)
+	if (!e.used || !e.switches || !e.strings || !e.files || make_merged(&e))
 		return diag_set(diag, -ENOMEM, "out of memory");
-	struct emit_source source = {records, merged};
-	err = gsym_writer_add_many(writer, records->n, threads, get_function, &source, diag);
-	free(merged);
-	return err;
+	int err = number_all(&e, diag);
+	return err ? err : gsym_writer_add_many(writer, records->n, threads, get_function, &e, diag);
 }

@@ -41,6 +41,7 @@ struct func_record {
 	bool marker;         /* RECORD_LABEL that is dropped unless a row begins there */
 	bool assembly;       /* RECORD_DWARF: a label of assembly code, which may have aliases */
 	bool by_sequence; /* RECORD_FOLDED: found by DW_AT_LLVM_stmt_sequence, so no symbol need confirm it */
+	bool numbered;    /* emit_records(): strings and files are the writer's */
 	bool represents;  /* of several folded functions: the one that lookups in the range answer with */
 };
 

@@ -61,15 +61,27 @@ static int grow_slots(struct strtab *table)
 	return 0;
 }
 
+int strtab_extend(struct strtab *table, size_t size, char **ret)
+{
+	if (size > table->limit - table->n)
+		return -EOVERFLOW;
+	if (vec_reserve_((void **)&table->bytes, table->n, &table->cap, size, 1))
+		return -ENOMEM;
+	*ret = table->bytes + table->n;
+	table->n += size;
+	return 0;
+}
+
 static int append(struct strtab *table, const char *text, size_t size)
 {
-	if (size >= UINT32_MAX || size >= table->limit - table->n)
+	char *at;
+	if (size >= UINT32_MAX)
 		return -EOVERFLOW;
-	if (vec_reserve_((void **)&table->bytes, table->n, &table->cap, size + 1, 1))
-		return -ENOMEM;
-	memcpy(table->bytes + table->n, text, size);
-	table->bytes[table->n + size] = 0;
-	table->n += size + 1;
+	int err = strtab_extend(table, size + 1, &at);
+	if (err)
+		return err;
+	memcpy(at, text, size);
+	at[size] = 0;
 	return 0;
 }
 

@@ -36,4 +36,11 @@ void strtab_deinit(struct strtab *table);
  */
 int strtab_add(struct strtab *table, const char *text, size_t size, uint64_t *ret);
 
+/*
+ * Space for @size bytes at the end, which the caller fills with terminated strings, none of them in the table
+ * yet. strtab_add() does not find these. *ret is valid until the next addition. -EOVERFLOW past the limit,
+ * -ENOMEM.
+ */
+int strtab_extend(struct strtab *table, size_t size, char **ret);
+
 #endif

@@ -93,6 +93,21 @@ static void limit_is_exact(void **state)
 	strtab_deinit(&t);
 }
 
+static void space_is_filled_by_the_caller(void **state)
+{
+	(void)state;
+	struct strtab t;
+	char *at;
+	setup(&t, 10);
+	assert_int_equal(strtab_extend(&t, 4, &at), 0);
+	memcpy(at, "a\0b", 4);
+	assert_int_equal(t.n, 5);
+	assert_int_equal(strtab_extend(&t, 6, &at), -EOVERFLOW);
+	assert_int_equal(add(&t, "cdef"), 5);
+	assert_memory_equal(t.bytes, "\0a\0b\0cdef", 10);
+	strtab_deinit(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +116,7 @@ int main(void)
 		cmocka_unit_test(many_strings),
 		cmocka_unit_test(nul_inside_is_refused),
 		cmocka_unit_test(limit_is_exact),
+		cmocka_unit_test(space_is_filled_by_the_caller),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
