@@ -4,6 +4,7 @@
  */
 #include "convert/files.h"
 
+#include "convert/dwarf/dwarf_stream.h"
 #include "convert/object/debug_files.h"
 #include "convert/object/gsym_source.h"
 #include "convert/object/object_open.h"
@@ -172,13 +173,13 @@ int conversion_load_symbols(struct conversion *c)
 
 int conversion_load_dwarf(struct conversion *c)
 {
-	return dwarf_load_sections(&c->dwarf, dwarf_object(c), false, c->threads, &c->odd);
+	return dwarf_stream_load(&c->dwarf, dwarf_object(c), c->threads, &c->odd);
 }
 
 int conversion_open_dwarf(struct conversion *c)
 {
 	struct object_file *object = dwarf_object(c);
-	int err = dwarf_find_units(&c->dwarf, &c->odd);
+	int err = c->dwarf.stream ? 0 : dwarf_find_units(&c->dwarf, &c->odd);
 	if (!err && c->shared)
 		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
 	if (!err && c->shared)

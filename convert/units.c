@@ -7,6 +7,7 @@
  */
 #include "convert/units.h"
 
+#include "convert/unit_stream.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
 
@@ -74,25 +75,53 @@ static void convert_mapped_object(void *user, size_t index, unsigned thread)
 								.total = c->map.objects.n});
 }
 
+/* Makes a builder for each thread. */
+static int make_builders(struct conversion *c, unsigned threads)
+{
+	c->builders = calloc(threads, sizeof(*c->builders));
+	for (; c->builders && c->n_builders < threads; c->n_builders++) {
+		c->builders[c->n_builders] = builder_new(&c->context);
+		if (!c->builders[c->n_builders])
+			return -ENOMEM;
+	}
+	return c->builders ? 0 : -ENOMEM;
+}
+
+static void free_builders(struct conversion *c)
+{
+	for (unsigned t = 0; t < c->n_builders; t++)
+		builder_free(c->builders[t]);
+	free(c->builders);
+	c->builders = NULL;
+	c->n_builders = 0;
+}
+
+/* Reads units while .debug_info is inflated. If it turns out to be damaged, nothing of it is used. */
+static int read_stream(struct conversion *c)
+{
+	int err = make_builders(c, c->threads);
+	if (!err)
+		err = unit_stream_read(c);
+	if (err != -EBADMSG)
+		return err;
+	free_builders(c);
+	return 0;
+}
+
 int conversion_read_units(struct conversion *c)
 {
 	unsigned threads = c->threads;
 	size_t n = c->dwarf.n_units ? c->dwarf.n_units : c->map.objects.n;
+	if (c->dwarf.stream)
+		return read_stream(c);
 	if (!n)
 		return 0;
 	if (threads > n)
 		threads = (unsigned)n;
 	c->results = calloc(n, sizeof(*c->results));
-	c->builders = calloc(threads, sizeof(*c->builders));
 	c->at_unit = calloc(threads, sizeof(*c->at_unit));
-	if (!c->results || !c->builders || !c->at_unit)
+	if (!c->results || !c->at_unit || make_builders(c, threads))
 		return -ENOMEM;
-	for (; c->n_builders < threads; c->n_builders++) {
-		c->builders[c->n_builders] = builder_new(&c->context);
-		if (!c->builders[c->n_builders])
-			return -ENOMEM;
-		atomic_init(&c->at_unit[c->n_builders], 0);
-	}
 	parallel_for(threads, n, c->dwarf.n_units ? convert_unit : convert_mapped_object, c);
 	return atomic_load(&c->cancelled) ? -ECANCELED : 0;
 }
@@ -215,9 +244,7 @@ int conversion_merge_units(struct conversion *c, struct convert_summary *summary
 
 void conversion_close_units(struct conversion *c)
 {
-	for (unsigned t = 0; t < c->n_builders; t++)
-		builder_free(c->builders[t]);
-	free(c->builders);
+	free_builders(c);
 	free(c->results);
 	free(c->at_unit);
 }

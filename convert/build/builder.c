@@ -9,6 +9,7 @@
 #include "convert/build/builder.h"
 
 #include "convert/build/unit_builder.h"
+#include "convert/dwarf/dwarf_stream.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/probe.h"
 
@@ -90,6 +91,15 @@ uint64_t builder_split_input(const struct unit_builder *b)
 	return b->input;
 }
 
+/* Makes @string outlast the unit if it is in its entries, which are given back. */
+static int keep_string(struct unit_builder *b, struct pool_string *string)
+{
+	if (!dwarf_is_transient(b->unit.dwarf, string->text))
+		return 0;
+	string->text = arena_strdup(&b->arena, string->text, string->size);
+	return string->text ? 0 : -ENOMEM;
+}
+
 /* ---- Files ---- */
 
 int builder_file(struct unit_builder *b, uint64_t index, uint32_t *ret)
@@ -107,7 +117,7 @@ int builder_file(struct unit_builder *b, uint64_t index, uint32_t *ret)
 		return err == -EDQUOT ? 0 : err; /* no file, rather than no row */
 	struct unit_file file = {pool_string_of((const char *)dir.data, dir.size),
 				 pool_string_of((const char *)base.data, base.size)};
-	if (vec_push(&b->files, file))
+	if (keep_string(b, &file.dir) || keep_string(b, &file.base) || vec_push(&b->files, file))
 		return -ENOMEM;
 	*ret = b->file_map.v[index] = (uint32_t)b->files.n;
 	return 0;
@@ -156,12 +166,14 @@ static bool owns_strings(const struct unit_builder *b)
 static int add_string(struct unit_builder *b, const char *text, uint32_t *ret)
 {
 	struct budget *budget = &b->unit.budget;
+	bool copied = owns_strings(b) || dwarf_is_transient(b->unit.dwarf, text);
 	*ret = NO_STRING;
 	int64_t size = text ? budget_text(budget, ACCOUNT_NAMES, text, NAME_MAX_SIZE) : -1;
-	if (size < 0 || (owns_strings(b) && !budget_memory(budget, ACCOUNT_NAMES, (uint64_t)size)))
+	if (size < 0 || (copied && !budget_memory(budget, ACCOUNT_NAMES, (uint64_t)size)))
 		return 0;
+	struct pool_string string = pool_string_of(text, (size_t)size);
 	*ret = (uint32_t)b->strings.n;
-	return vec_push(&b->strings, pool_string_of(text, (size_t)size));
+	return keep_string(b, &string) ? -ENOMEM : vec_push(&b->strings, string);
 }
 
 int builder_name(struct unit_builder *b, uint64_t key, struct name_slot *ret)
@@ -396,10 +408,9 @@ static int load_split(struct unit_builder *b, const char **ret_missing)
 	return unit_load_split(&b->unit, &b->skeleton, &b->split->dwarf, b->split->header, &b->odd);
 }
 
-static int build(struct unit_builder *b, size_t index, const char **ret_missing)
+static int build(struct unit_builder *b, const struct unit_header *header, const char **ret_missing)
 {
-	const struct dwarf *dwarf = b->context->dwarf;
-	int err = unit_load(&b->unit, dwarf, &dwarf->units[index], &b->odd);
+	int err = unit_load(&b->unit, b->context->dwarf, header, &b->odd);
 	if (!err && b->unit.dwo_name) /* its own entries (-fsplit-dwarf-inlining) are a subset */
 		err = load_split(b, ret_missing);
 	b->has_ada |= !err && language_is_ada(b->unit.language);
@@ -450,9 +461,9 @@ static int own_strings(struct unit_builder *b, struct unit_result *ret)
 	return err;
 }
 
-void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)
+void builder_unit_of(struct unit_builder *b, const struct unit_header *header, size_t index,
+		     struct unit_result *ret)
 {
-	invariant(index < b->context->dwarf->n_units);
 	b->odd.order = index;
 	b->subprograms.n = b->inlined_calls.n = b->calls.n = b->folded.n = b->ranges.n = 0;
 	b->records.n = b->strings.n = b->files.n = 0;
@@ -463,13 +474,19 @@ void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)
 	*ret = (struct unit_result){0};
 	b->is_split = false;
 	b->unit.budget = (struct budget){0};
-	ret->err = build(b, index, &ret->missing);
+	ret->err = build(b, header, &ret->missing);
 	b->work += b->unit.budget.done;
-	b->input += b->is_split ? b->unit.header->input + b->unit.dwarf->unit_share : 0;
+	b->input += b->is_split ? b->unit.header->input : 0;
 	if (b->unit.budget.exceeded)
-		oddity_count(&b->odd, ODD_UNIT_BUDGET, ".debug_info", b->context->dwarf->units[index].off);
+		oddity_count(&b->odd, ODD_UNIT_BUDGET, ".debug_info", header->off);
 	if (!ret->err)
 		ret->err = keep_result(b, ret);
 	if (!ret->err && owns_strings(b))
 		ret->err = own_strings(b, ret);
+}
+
+void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)
+{
+	invariant(index < b->context->dwarf->n_units);
+	builder_unit_of(b, &b->context->dwarf->units[index], index, ret);
 }

@@ -32,7 +32,8 @@ struct unit_header {
 	uint8_t off_size;  /* 4 or 8: the 32- and 64-bit formats */
 	uint8_t type;      /* DW_UT_*; DW_UT_compile before version 5 */
 	uint64_t dwo_id;   /* of skeletons and split units, version 5 */
-	uint64_t input;    /* its bytes, and those of its line table unless the unit before names that, too */
+	/* its bytes, those of its line table unless the unit before names that, too, and a share of all */
+	uint64_t input;
 	uint64_t line_off; /* of its line table, if that may be read, else NO_LINES */
 	uint16_t language; /* DW_LANG_*; 0: not known */
 };
@@ -48,9 +49,9 @@ struct dwarf {
 	struct span info, abbrev, line, line_str, str, str_offsets, addr, ranges, rnglists;
 	struct unit_header *units; /* ascending by offset */
 	size_t n_units;
-	uint64_t bytes;      /* of all sections; a compressed one counts as section_input() */
-	uint64_t unit_share; /* bytes of input that each unit stands for besides its own */
-	uint64_t scanned;    /* bytes of abbreviations and line tables that units read, in all */
+	uint64_t bytes;              /* of all sections; a compressed one counts as section_input() */
+	struct dwarf_stream *stream; /* .debug_info is still being inflated: see dwarf_stream.h */
+	uint64_t scanned;            /* bytes of abbreviations and line tables that units read, in all */
 };
 
 /*
@@ -72,6 +73,20 @@ void dwarf_close(struct dwarf *dwarf);
 int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
 			struct oddities *odd);
 int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd);
+
+/* The two parts of dwarf_load_sections() for a file that is not split: all but .debug_info, then that. */
+int dwarf_load_tables(struct dwarf *dwarf, struct object_file *object, unsigned threads,
+		      struct oddities *odd);
+int dwarf_load_info(struct dwarf *dwarf, struct oddities *odd);
+
+/*
+ * Reads one header and moves the cursor, of all of .debug_info, past the unit; the cursor fails when the next
+ * unit cannot be found. ODD_COUNT: no defect.
+ */
+enum oddity unit_header_read(struct cursor *info, struct unit_header *ret);
+
+/* Whether units of this type may have code. */
+bool unit_type_has_code(uint8_t type);
 
 /* ---- Abbreviations (7.5.3), compiled once per unit ---- */
 

@@ -94,8 +94,17 @@ static int load(struct names *names, const struct dwarf *dwarf, const struct uni
 	return slot->bad ? -EBADMSG : 0;
 }
 
+static bool is_in_unit(const struct unit *unit, struct die_ref at)
+{
+	return at.dwarf == unit->dwarf && at.off >= unit->header->off && at.off < unit->header->end;
+}
+
 static int load_at(struct names *names, struct die_ref at, struct unit **ret)
 {
+	if (is_in_unit(names->home, at)) {
+		*ret = names->home;
+		return 0;
+	}
 	const struct unit_header *header = dwarf_find_unit(at.dwarf, at.off);
 	if (header)
 		return load(names, at.dwarf, header, ret);
@@ -390,8 +399,7 @@ bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uin
 	struct die_ref at = {unit->dwarf, off};
 	for (unsigned depth = 0; depth < REFERENCE_DEPTH_MAX; depth++) {
 		struct die die;
-		if (at.dwarf != unit->dwarf || dwarf_find_unit(at.dwarf, at.off) != unit->header ||
-		    die_at(unit, at.off, &die))
+		if (!is_in_unit(unit, at) || die_at(unit, at.off, &die))
 			break;
 		if (!has_file && die_has(&die, SLOT_DECL_FILE)) {
 			*ret_file = die_uint(&die, SLOT_DECL_FILE, 0);

@@ -208,9 +208,16 @@ static bool take_lines(struct shared_scan *s, struct unit_header *u)
 	return true;
 }
 
+/* The unit's part of @bytes, as large as its part of .debug_info. */
+static uint64_t share_of(const struct dwarf *d, const struct unit_header *u, uint64_t bytes)
+{
+	const uint64_t fraction = 1 << 20; /* no product exceeds 64 bits up to 16 TiB */
+	return (u->end - u->off) * (bytes * fraction / d->info.size) / fraction;
+}
+
 bool shared_scan_unit(struct shared_scan *s, struct unit_header *u, struct oddities *odd)
 {
-	u->input = u->end - u->off;
+	u->input = u->end - u->off + share_of(s->dwarf, u, s->dwarf->bytes + BUDGET_ALWAYS);
 	if (!take_table(s, u)) {
 		oddity_count(odd, ODD_ABBREV_READS, ".debug_info", u->off);
 		return false;

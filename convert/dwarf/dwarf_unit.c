@@ -3,6 +3,7 @@
  */
 #include "convert/dwarf/dwarf_code.h"
 #include "convert/dwarf/dwarf_shared.h"
+#include "convert/dwarf/dwarf_stream.h"
 
 #include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
@@ -21,6 +22,7 @@ struct wanted {
 	bool strings;
 };
 
+/* .debug_info comes first: it is loaded apart from its tables when it is inflated step by step. */
 static const struct wanted wanted[] = {
 	{".debug_info", offsetof(struct dwarf, info), false},
 	{".debug_abbrev", offsetof(struct dwarf, abbrev), false},
@@ -35,6 +37,7 @@ static const struct wanted wanted[] = {
 
 struct load_job {
 	struct dwarf *dwarf;
+	size_t first;
 	struct object_section *section[ARRAY_SIZE(wanted)];
 	int err[ARRAY_SIZE(wanted)];
 };
@@ -52,6 +55,7 @@ static void load_section(void *user, size_t i, unsigned thread)
 	(void)thread;
 	struct load_job *job = user;
 	char name[32];
+	i += job->first;
 	snprintf(name, sizeof(name), "%s%s", wanted[i].name, job->dwarf->split ? ".dwo" : "");
 	struct object_section *s = object_section(job->dwarf->object, name);
 	if (!s)
@@ -78,16 +82,13 @@ static int finish_section(struct load_job *job, size_t i, struct oddities *odd)
 	return err;
 }
 
-int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
-			struct oddities *odd)
+/* Loads wanted[first, end). 0 or -ENOMEM. */
+static int load_sections(struct dwarf *dwarf, size_t first, size_t end, unsigned threads,
+			 struct oddities *odd)
 {
-	struct load_job job = {.dwarf = dwarf};
-	*dwarf = (struct dwarf){.object = object,
-				.big_endian = object->big_endian,
-				.split = split,
-				.mode_bits = object->machine == EM_MIPS || object->machine == EM_ARM};
-	parallel_for(threads, ARRAY_SIZE(wanted), load_section, &job);
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+	struct load_job job = {.dwarf = dwarf, .first = first};
+	parallel_for(threads, end - first, load_section, &job);
+	for (size_t i = first; i < end; i++) {
 		int err = finish_section(&job, i, odd);
 		if (err == -ENOMEM)
 			return -ENOMEM;
@@ -98,9 +99,35 @@ int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool sp
 	return 0;
 }
 
+static void begin(struct dwarf *dwarf, struct object_file *object, bool split)
+{
+	*dwarf = (struct dwarf){.object = object,
+				.big_endian = object->big_endian,
+				.split = split,
+				.mode_bits = object->machine == EM_MIPS || object->machine == EM_ARM};
+}
+
+int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
+			struct oddities *odd)
+{
+	begin(dwarf, object, split);
+	return load_sections(dwarf, 0, ARRAY_SIZE(wanted), threads, odd);
+}
+
+int dwarf_load_tables(struct dwarf *dwarf, struct object_file *object, unsigned threads, struct oddities *odd)
+{
+	begin(dwarf, object, false);
+	return load_sections(dwarf, 1, ARRAY_SIZE(wanted), threads, odd);
+}
+
+int dwarf_load_info(struct dwarf *dwarf, struct oddities *odd)
+{
+	return load_sections(dwarf, 0, 1, 1, odd);
+}
+
 /* ---- Unit headers ---- */
 
-static bool unit_type_has_code(uint8_t type)
+bool unit_type_has_code(uint8_t type)
 {
 	return type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton ||
 	       type == DW_UT_split_compile;
@@ -115,9 +142,7 @@ static void read_type_fields(struct cursor *c, struct unit_header *u)
 		cursor_skip(c, 8 + u->off_size);
 }
 
-/* Reads one header and moves the cursor past the unit; the cursor fails when the next unit cannot be found.
- * ODD_COUNT: no defect. */
-static enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
+enum oddity unit_header_read(struct cursor *info, struct unit_header *u)
 {
 	*u = (struct unit_header){.off = cursor_off(info), .off_size = 4, .type = DW_UT_compile};
 	uint64_t length = cursor_u32(info);
@@ -178,7 +203,6 @@ int dwarf_find_units(struct dwarf *dwarf, struct oddities *odd)
 		invariant(units.v[i - 1].end <= units.v[i].off);
 	dwarf->units = units.v;
 	dwarf->n_units = units.n;
-	dwarf->unit_share = units.n ? (dwarf->bytes + BUDGET_ALWAYS) / units.n : 0;
 	return 0;
 }
 
@@ -187,7 +211,6 @@ int dwarf_take_units(struct dwarf *dwarf, const uint64_t *offsets, size_t n)
 	struct oddities odd = {0}; /* they are counted when all units are found */
 	struct shared_scan shared;
 	shared_scan_begin(&shared, dwarf);
-	dwarf->unit_share = 0;
 	dwarf->n_units = 0;
 	dwarf->units = calloc(n + 1, sizeof(*dwarf->units));
 	if (!dwarf->units)
@@ -234,6 +257,7 @@ int dwarf_open(struct dwarf *dwarf, struct object_file *object, bool split, unsi
 
 void dwarf_close(struct dwarf *dwarf)
 {
+	dwarf_stream_close(dwarf);
 	free(dwarf->units);
 	dwarf->units = NULL;
 	dwarf->n_units = 0;
@@ -435,7 +459,7 @@ int unit_load(struct unit *unit, const struct dwarf *dwarf, const struct unit_he
 	unit->odd = odd;
 	unit->scopes.n = 0;
 	unit->has_scopes = false;
-	unit->budget = budget_of(header->input + dwarf->unit_share);
+	unit->budget = budget_of(header->input);
 	int err = abbrev_table_read(&unit->abbrevs, dwarf, header);
 	if (err == -EBADMSG)
 		oddity_count(odd, ODD_UNIT_ABBREV, ".debug_abbrev", header->abbrev_off);
@@ -459,8 +483,7 @@ int unit_load_split(struct unit *unit, const struct unit *skeleton, const struct
 		    const struct unit_header *header, struct oddities *odd)
 {
 	int err = unit_load(unit, dwarf, header, odd);
-	unit->budget = budget_of(header->input + dwarf->unit_share + skeleton->header->input +
-				 skeleton->dwarf->unit_share);
+	unit->budget = budget_of(header->input + skeleton->header->input);
 	unit->main = skeleton->dwarf;
 	unit->low_pc = skeleton->low_pc;
 	unit->addr_base = skeleton->addr_base;

@@ -46,28 +46,41 @@ static int check_claim(enum compression how, struct span in, uint64_t size)
 	return size > MODEST_SIZE && size / MODEST_RATIO > in.size ? -EFBIG : 0;
 }
 
-static int decompress(struct object_section *s)
+int section_reserve(struct object_section *s)
 {
 	int err = check_claim(s->compression, s->raw, s->full_size);
 	if (err)
 		return err;
-	if (!s->full_size)
-		return 0;
 	void *out = mmap(NULL, s->full_size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (out == MAP_FAILED)
 		return -errno;
+	s->data = (struct span){out, s->full_size};
+	s->owned = true;
+	return 0;
+}
+
+void section_unload(struct object_section *s)
+{
+	if (s->owned)
+		munmap((void *)(uintptr_t)s->data.data, s->data.size);
+	s->data = (struct span){0};
+	s->owned = false;
+}
+
+static int decompress(struct object_section *s)
+{
+	int err = s->full_size ? section_reserve(s) : check_claim(s->compression, s->raw, 0);
+	if (err || !s->full_size)
+		return err;
+	uint8_t *out = (uint8_t *)(uintptr_t)s->data.data;
 	if (s->compression == COMPRESSION_ZLIB)
 		err = inflate_zlib(s->raw, out, s->full_size);
 	else
 		err = inflate_zstd(s->raw, out, s->full_size);
-	if (err) {
-		munmap(out, s->full_size);
-		return err;
-	}
-	s->data = (struct span){out, s->full_size};
-	s->owned = true;
-	return 0;
+	if (err)
+		section_unload(s);
+	return err;
 }
 
 int section_load(struct object_section *s)

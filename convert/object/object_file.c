@@ -13,9 +13,7 @@ void object_close(struct object_file *object)
 	if (object->format && object->format->close)
 		object->format->close(object);
 	for (size_t i = 0; i < object->sections.n; i++)
-		if (object->sections.v[i].owned)
-			munmap((void *)(uintptr_t)object->sections.v[i].data.data,
-			       object->sections.v[i].data.size);
+		section_unload(&object->sections.v[i]);
 	vec_free(&object->segments);
 	vec_free(&object->sections);
 	vec_free(&object->symbols);

@@ -166,6 +166,12 @@ void object_release(const struct object_file *object, struct span data, uint64_t
  */
 int section_load(struct object_section *section);
 
+/* Maps memory for the decompressed bytes of section->data: 0, -EFBIG as above, -ENOMEM. */
+int section_reserve(struct object_section *section);
+
+/* Undoes both. */
+void section_unload(struct object_section *section);
+
 /*
  * Bytes of input that a loaded section stands for in budgets: decompressed ones, up to the ratio of real
  * data.

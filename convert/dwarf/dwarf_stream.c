@@ -1,0 +1,155 @@
+/*
+ * dwarf_stream.c - units of a section that is being inflated. Abbreviations tell in advance whether units
+ * refer to each other: then, and where nothing can be inflated in steps, the file is opened as any other.
+ */
+#include "convert/dwarf/dwarf_stream.h"
+
+#include "convert/dwarf/dwarf_shared.h"
+#include "convert/object/section_stream.h"
+
+#include <libdwarf/dwarf.h>
+
+enum { HEADER_MAX = 64 }; /* more bytes than any unit header has */
+
+struct dwarf_stream {
+	struct dwarf *dwarf;
+	struct section_stream *section;
+	struct cursor next; /* at the header of the next unit */
+	struct shared_scan shared;
+	struct oddities odd;
+};
+
+/*
+ * Whether an attribute may lead to another unit, or names a split file, whose name is kept. An indirect form
+ * may be any.
+ */
+static bool leads_out(uint64_t attr, uint64_t form)
+{
+	return form == DW_FORM_ref_addr || form == DW_FORM_indirect || attr == DW_AT_dwo_name ||
+	       attr == DW_AT_GNU_dwo_name;
+}
+
+/* Reads the attributes of an abbreviation: whether none leads out of the unit. */
+static bool attrs_stay(struct cursor *c)
+{
+	for (;;) {
+		uint64_t attr = cursor_uleb(c), form = cursor_uleb(c);
+		if (form == DW_FORM_implicit_const)
+			cursor_skip_leb(c);
+		if (!cursor_ok(c) || leads_out(attr, form))
+			return false;
+		if (!attr && !form)
+			return true;
+	}
+}
+
+/*
+ * Whether all abbreviations of the file, which are expected one table after the other, stay in their unit. A
+ * unit that begins its table elsewhere, and refers to others all the same, finds none of them.
+ */
+static bool units_stand_alone(const struct dwarf *d)
+{
+	struct cursor c = cursor_new(d->abbrev.data, d->abbrev.size, d->big_endian);
+	while (cursor_left(&c)) {
+		uint64_t code = cursor_uleb(&c);
+		if (!code)
+			continue; /* the end of a table */
+		cursor_uleb(&c);  /* the tag */
+		cursor_skip(&c, 1);
+		if (!attrs_stay(&c))
+			return false;
+	}
+	return cursor_ok(&c);
+}
+
+/* Begins to inflate .debug_info, which was not loaded, if it may be read meanwhile: 0, -EFBIG, -ENOMEM. */
+static int begin(struct dwarf *dwarf, struct object_section *info)
+{
+	struct section_stream *section = NULL;
+	int err = units_stand_alone(dwarf) ? section_stream_open(dwarf->object, info, &section) : 0;
+	if (err || !section)
+		return err;
+	struct dwarf_stream *s = calloc(1, sizeof(*s));
+	if (!s) {
+		section_stream_close(section);
+		return -ENOMEM;
+	}
+	s->dwarf = dwarf;
+	s->section = section;
+	dwarf->info = info->data;
+	dwarf->bytes += section_input(info);
+	dwarf->stream = s;
+	s->next = cursor_new(dwarf->info.data, dwarf->info.size, dwarf->big_endian);
+	shared_scan_begin(&s->shared, dwarf);
+	return 0;
+}
+
+int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned threads, struct oddities *odd)
+{
+	struct object_section *info = object_section(object, ".debug_info");
+	if (!info || info->compression == COMPRESSION_NONE || object->relocatable)
+		return dwarf_load_sections(dwarf, object, false, threads, odd);
+	int err = dwarf_load_tables(dwarf, object, threads, odd);
+	if (!err)
+		err = begin(dwarf, info);
+	if (err == -ENOMEM || dwarf->stream)
+		return err == -ENOMEM ? err : 0;
+	return dwarf_load_info(dwarf, odd);
+}
+
+int dwarf_stream_inflate(struct dwarf_stream *stream, uint64_t *ret_ready)
+{
+	return section_stream_step(stream->section, ret_ready);
+}
+
+int dwarf_stream_unit(struct dwarf_stream *s, uint64_t ready, struct unit_header *ret)
+{
+	while (cursor_left(&s->next)) {
+		uint64_t off = cursor_off(&s->next), left = cursor_left(&s->next);
+		if (ready < off + (left < HEADER_MAX ? left : HEADER_MAX))
+			return -EAGAIN;
+		struct cursor c = s->next;
+		enum oddity bad = unit_header_read(&c, ret);
+		if (bad == ODD_COUNT && ready < ret->end)
+			return -EAGAIN;
+		s->next = c;
+		if (bad != ODD_COUNT)
+			oddity_count(&s->odd, bad, ".debug_info", off);
+		else if (unit_type_has_code(ret->type) && shared_scan_unit(&s->shared, ret, &s->odd))
+			return 1;
+	}
+	return -ENOENT;
+}
+
+void dwarf_stream_release(const struct dwarf_stream *stream, uint64_t from, uint64_t to)
+{
+	section_stream_release(stream->section, from, to);
+}
+
+void dwarf_stream_end(struct dwarf *dwarf, bool damaged, struct unit_header *units, size_t n_units,
+		      struct oddities *odd)
+{
+	struct dwarf_stream *s = dwarf->stream;
+	if (damaged) {
+		oddity_count(odd, ODD_SECTION_DAMAGED, ".debug_info", 0);
+		dwarf->bytes -= section_input(object_section(dwarf->object, ".debug_info"));
+		dwarf->scanned = 0;
+		section_unload(object_section(dwarf->object, ".debug_info"));
+		dwarf->info = (struct span){0};
+		free(units);
+	} else {
+		oddities_merge(odd, &s->odd);
+		dwarf->units = units;
+		dwarf->n_units = n_units;
+	}
+	dwarf_stream_close(dwarf);
+}
+
+void dwarf_stream_close(struct dwarf *dwarf)
+{
+	if (!dwarf->stream)
+		return;
+	section_stream_close(dwarf->stream->section);
+	free(dwarf->stream);
+	dwarf->stream = NULL;
+}

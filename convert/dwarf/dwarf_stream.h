@@ -1,0 +1,52 @@
+/*
+ * dwarf_stream.h - units of a compressed .debug_info, found and read while the rest of it is inflated.
+ *
+ * Reading such a section whole takes as much memory as it has bytes, and one thread the time to inflate it
+ * before any other has something to do. Where no unit refers to another one, a unit can be read as soon as
+ * its last byte is there, and its bytes are not needed any more when that is done.
+ */
+#ifndef CONVERT_DWARF_DWARF_STREAM_H
+#define CONVERT_DWARF_DWARF_STREAM_H
+
+#include "convert/dwarf/dwarf.h"
+
+/*
+ * As dwarf_load_sections() for a file that is not split. If .debug_info can be read while it is inflated,
+ * dwarf->stream is set, and dwarf->units is empty until dwarf_stream_end(). Then no string that is in
+ * .debug_info itself may be kept, see dwarf_is_transient(). Else dwarf_find_units() comes next.
+ */
+int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned threads,
+		      struct oddities *odd);
+
+/* Inflates some more, one thread at a time: 0, or -EBADMSG when .debug_info is damaged. */
+int dwarf_stream_inflate(struct dwarf_stream *stream, uint64_t *ret_ready);
+
+/*
+ * The next unit, if it lies in the @ready bytes inflated so far. One thread at a time, which may be another
+ * one than that which inflates.
+ *
+ * 1 and the unit, -EAGAIN when more must be inflated first, -ENOENT after the last one.
+ */
+int dwarf_stream_unit(struct dwarf_stream *stream, uint64_t ready, struct unit_header *ret);
+
+/* Gives the bytes of .debug_info in [from, to) back, in which no unit is read any more. */
+void dwarf_stream_release(const struct dwarf_stream *stream, uint64_t from, uint64_t to);
+
+/*
+ * Ends reading. @units, which the caller has allocated, become dwarf->units. If .debug_info was @damaged,
+ * this is counted in @odd, and the file has no units; else the oddities of unit headers are added to @odd.
+ */
+void dwarf_stream_end(struct dwarf *dwarf, bool damaged, struct unit_header *units, size_t n_units,
+		      struct oddities *odd);
+
+/* Frees the stream if reading did not end. */
+void dwarf_stream_close(struct dwarf *dwarf);
+
+/* Whether a string is lost when its unit was read. */
+static inline bool dwarf_is_transient(const struct dwarf *dwarf, const char *text)
+{
+	uintptr_t at = (uintptr_t)text, info = (uintptr_t)dwarf->info.data;
+	return dwarf->stream && at >= info && at - info < dwarf->info.size;
+}
+
+#endif
