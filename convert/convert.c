@@ -59,7 +59,10 @@ static int write_gsym(struct conversion *c, const struct gsym_writer_options *op
 	if (err)
 		return err;
 	writer_limit(writer, (conversion_input(c) + BUDGET_ALWAYS) * BUDGET_OUTPUT);
-	err = fill(c, writer, summary, diag);
+	if (writer_share_records(writer))
+		err = diag_set(diag, -ENOMEM, "out of memory");
+	if (!err)
+		err = fill(c, writer, summary, diag);
 	if (!err)
 		err = finish_writer(writer, out, diag);
 	gsym_writer_free(writer);

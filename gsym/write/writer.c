@@ -9,6 +9,10 @@
 #include "gsym/codec/record.h"
 
 #include <inttypes.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { KNOWN_SLOTS_MIN = 1024 };
 
 /* Options of a caller that was compiled against another version of the struct. */
 static int read_options(const struct gsym_writer_options *from, struct gsym_writer_options *ret,
@@ -76,6 +80,8 @@ void gsym_writer_free(struct gsym_writer *writer)
 	strtab_deinit(&writer->strings);
 	filetab_deinit(&writer->files);
 	vec_free(&writer->slots);
+	vec_free(&writer->known);
+	index_table_deinit(&writer->known_table);
 	free(writer);
 }
 
@@ -131,13 +137,65 @@ int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_
 	return 0;
 }
 
+/* ---- Records ---- */
+
+int writer_share_records(struct gsym_writer *w)
+{
+	int err = w->shares ? 0 : index_table_init(&w->known_table, KNOWN_SLOTS_MIN);
+	w->shares |= !err;
+	return err;
+}
+
+static bool is_record(const struct gsym_writer *w, size_t index, const struct known_record *record)
+{
+	const struct known_record *known = &w->known.v[index];
+	return known->hash == record->hash && known->size == record->size &&
+	       !memcmp(w->records.bytes.v + known->at, w->records.bytes.v + record->at, record->size);
+}
+
+static int widen_known(struct gsym_writer *w)
+{
+	if (index_table_widen(&w->known_table))
+		return -ENOMEM;
+	for (size_t i = 0; i < w->known.n; i++)
+		index_table_add(&w->known_table, w->known.v[i].hash, i);
+	return 0;
+}
+
+/* Replaces the last record, at *at, by an equal one if there is any. 0 or -ENOMEM. */
+static int share_record(struct gsym_writer *w, uint64_t *at)
+{
+	const char *bytes = w->records.bytes.v + *at;
+	size_t size = buf_size(&w->records) - *at;
+	if (!w->shares || size > UINT32_MAX)
+		return 0;
+	const struct known_record record = {*at, (uint32_t)size, (uint32_t)XXH3_64bits(bytes, size)};
+	const struct index_table *t = &w->known_table;
+	uint32_t known = t->slots[PROBE(i, record.hash, t->mask,
+					!t->slots[i] || is_record(w, t->slots[i] - 1, &record))];
+	if (known) {
+		buf_truncate(&w->records, *at);
+		*at = w->known.v[known - 1].at;
+		return 0;
+	}
+	if (index_table_is_full(t, w->known.n) && widen_known(w))
+		return -ENOMEM;
+	if (w->known.n >= UINT32_MAX - 1)
+		return 0;
+	if (vec_push(&w->known, record))
+		return -ENOMEM;
+	index_table_add(&w->known_table, record.hash, w->known.n - 1);
+	return 0;
+}
+
 int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag)
 {
 	invariant(record % RECORD_ALIGN == 0);
-	invariant(!w->slots.n ||
-		  (w->slots.v[w->slots.n - 1].start <= start && w->slots.v[w->slots.n - 1].record < record));
-	if (vec_push(&w->slots, (struct writer_slot){start, record}))
+	invariant(!w->slots.n || (w->slots.v[w->slots.n - 1].start <= start && w->last_record < record));
+	if (vec_reserve(&w->slots, 1) || share_record(w, &record))
 		return diag_set(diag, -ENOMEM, "no memory");
+	w->slots.v[w->slots.n++] = (struct writer_slot){start, record};
+	w->last_record = record > w->last_record ? record : w->last_record;
 	if (!w->has_base)
 		w->base_address = start;
 	w->has_base = true;

@@ -17,8 +17,15 @@ struct writer_slot {
 	uint64_t record;
 };
 
+/* A record that others may share. */
+struct known_record {
+	uint64_t at; /* in the buffer of records */
+	uint32_t size, hash;
+};
+
 struct gsym_writer {
 	uint16_t version;
+	bool shares; /* see writer_share_records() */
 	bool has_base;
 	bool finished;
 	uint64_t base_address; /* set by the first function unless has_base */
@@ -28,6 +35,11 @@ struct gsym_writer {
 	struct filetab files;
 	struct buf records; /* encoded as they are added, aligned among themselves */
 	VEC(struct writer_slot) slots;
+	uint64_t last_record; /* the highest offset in slots */
+
+	/* Of a writer that shares records: those that differ, and their hashes */
+	VEC(struct known_record) known;
+	struct index_table known_table;
 };
 
 /*
@@ -35,6 +47,12 @@ struct gsym_writer {
  * has no limit at first.
  */
 void writer_limit(struct gsym_writer *w, uint64_t bytes);
+
+/*
+ * Functions whose records have the same bytes share one. Readers need nothing for that, but a file that is
+ * copied record by record is no longer the same then, so a writer does not do it at first. 0 or -ENOMEM.
+ */
+int writer_share_records(struct gsym_writer *w);
 
 /* 0, or -EFBIG if the limit is exceeded, @more bytes of records being added. */
 int writer_check_size(const struct gsym_writer *w, uint64_t more, struct gsym_diag *diag);
@@ -46,7 +64,8 @@ struct gsym_tables writer_tables(const struct gsym_writer *w);
 int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_diag *diag);
 
 /*
- * Adds the slot of the function at @start, whose record is at offset @record of w->records: 0 or -ENOMEM.
+ * Adds the slot of the function at @start, whose record is the end of w->records from offset @record on. It
+ * is dropped if another one is shared instead. 0 or -ENOMEM.
  */
 int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag);
 

@@ -32,7 +32,7 @@ int writer_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_d
 		.num_files = w->files.entries.n,
 		.strtab_size = w->strings.n,
 		.records_size = buf_size(&w->records),
-		.last_record = last->record,
+		.last_record = w->last_record,
 		.uuid_size = buf_size(&w->uuid),
 	};
 	return layout_make(&in, ret, diag);

@@ -1,7 +1,7 @@
 /*
  * writer_many.c - adding many functions at once: threads encode chunks into private buffers, which are then
- * concatenated in order. Chunks begin aligned, as they do in the file, so the result is byte for byte that of
- * adding the functions one by one.
+ * concatenated in order, record by record, so that the result is byte for byte that of adding the functions
+ * one by one.
  */
 #include "gsym/write/writer.h"
 
@@ -14,9 +14,14 @@
 
 enum { CHUNK = 256 }; /* functions: a few dozen KiB */
 
+struct encoded_record {
+	uint64_t start;
+	uint64_t at, size; /* its bytes in the chunk */
+};
+
 struct encoded_chunk {
-	struct buf records;
-	struct writer_slot *slots; /* offsets within records */
+	struct buf bytes;
+	struct encoded_record *records;
 	int err;
 };
 
@@ -36,16 +41,16 @@ static size_t chunk_size(const struct encode_job *job, size_t chunk)
 	return left < CHUNK ? left : CHUNK;
 }
 
-static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk, size_t index, size_t slot,
-		      struct gsym_diag *diag)
+static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk, size_t index,
+		      struct encoded_record *ret, struct gsym_diag *diag)
 {
 	struct gsym_func func = {0};
 	int err = job->get(job->user, index, &func);
 	if (err)
 		return diag_set(diag, err, "function %zu: the producer failed", index);
-	buf_align(&chunk->records, RECORD_ALIGN);
-	chunk->slots[slot] = (struct writer_slot){func.start, buf_size(&chunk->records)};
-	err = record_encode(&chunk->records, &func, &job->tables, diag);
+	uint64_t at = buf_size(&chunk->bytes);
+	err = record_encode(&chunk->bytes, &func, &job->tables, diag);
+	*ret = (struct encoded_record){func.start, at, buf_size(&chunk->bytes) - at};
 	return err ? diag_prefix(diag, err, "function at 0x%" PRIx64, func.start) : 0;
 }
 
@@ -58,13 +63,13 @@ static int encode_chunk(struct encode_job *job, size_t index, struct gsym_diag *
 	int err = writer_check_size(job->writer, encoded, diag);
 	if (err)
 		return err;
-	chunk->records.big = job->writer->records.big;
-	chunk->slots = calloc(n, sizeof(*chunk->slots));
-	if (!chunk->slots)
+	chunk->bytes.big = job->writer->records.big;
+	chunk->records = calloc(n, sizeof(*chunk->records));
+	if (!chunk->records)
 		return diag_set(diag, -ENOMEM, "no memory");
 	for (size_t i = 0; i < n && !err; i++)
-		err = encode_one(job, chunk, index * CHUNK + i, i, diag);
-	atomic_fetch_add_explicit(&job->encoded, buf_size(&chunk->records), memory_order_relaxed);
+		err = encode_one(job, chunk, index * CHUNK + i, &chunk->records[i], diag);
+	atomic_fetch_add_explicit(&job->encoded, buf_size(&chunk->bytes), memory_order_relaxed);
 	return err;
 }
 
@@ -75,25 +80,30 @@ static void encode_chunk_thread(void *user, size_t index, unsigned thread)
 	job->chunks[index].err = encode_chunk(job, index, NULL);
 }
 
+static int append_record(struct gsym_writer *w, const struct encoded_chunk *chunk,
+			 const struct encoded_record *record, struct gsym_diag *diag)
+{
+	int err = writer_check_start(w, record->start, diag);
+	if (err)
+		return diag_prefix(diag, err, "function at 0x%" PRIx64, record->start);
+	buf_align(&w->records, RECORD_ALIGN);
+	uint64_t at = buf_size(&w->records);
+	buf_bytes(&w->records, chunk->bytes.bytes.v + record->at, record->size);
+	if (!buf_ok(&w->records))
+		return diag_set(diag, -ENOMEM, "no memory");
+	return writer_add_slot(w, record->start, at, diag);
+}
+
 static int append_chunk(struct gsym_writer *w, const struct encode_job *job, size_t index,
 			struct gsym_diag *diag)
 {
 	struct encoded_chunk *chunk = &job->chunks[index];
-	buf_align(&w->records, RECORD_ALIGN);
-	uint64_t base = buf_size(&w->records);
 	int err = 0;
-	for (size_t i = 0, n = chunk_size(job, index); i < n && !err; i++) {
-		err = writer_check_start(w, chunk->slots[i].start, diag);
-		if (err)
-			return diag_prefix(diag, err, "function at 0x%" PRIx64, chunk->slots[i].start);
-		err = writer_add_slot(w, chunk->slots[i].start, base + chunk->slots[i].record, diag);
-	}
-	buf_bytes(&w->records, chunk->records.bytes.v, buf_size(&chunk->records));
-	if (!err && !buf_ok(&w->records))
-		err = diag_set(diag, -ENOMEM, "no memory");
+	for (size_t i = 0, n = chunk_size(job, index); i < n && !err; i++)
+		err = append_record(w, chunk, &chunk->records[i], diag);
 	if (!err)
 		err = writer_check_size(w, 0, diag);
-	buf_free(&chunk->records);
+	buf_free(&chunk->bytes);
 	return err;
 }
 
@@ -105,8 +115,8 @@ static int append_chunks(struct gsym_writer *w, struct encode_job *job, size_t n
 	for (size_t i = 0; i < n_chunks && !err; i++) {
 		err = job->chunks[i].err;
 		if (err) { /* threads record no diagnosis: encode again to get it */
-			buf_free(&job->chunks[i].records);
-			free(job->chunks[i].slots);
+			buf_free(&job->chunks[i].bytes);
+			free(job->chunks[i].records);
 			job->chunks[i] = (struct encoded_chunk){0};
 			int again = encode_chunk(job, i, diag);
 			err = again ? again : err;
@@ -118,6 +128,8 @@ static int append_chunks(struct gsym_writer *w, struct encode_job *job, size_t n
 		return 0;
 	buf_truncate(&w->records, buf_size(&before.records));
 	w->slots.n = before.slots.n;
+	w->last_record = before.last_record;
+	w->shares = false; /* the records that are gone are still known */
 	w->has_base = before.has_base;
 	w->base_address = before.base_address;
 	return err;
@@ -136,8 +148,8 @@ int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
 	parallel_for(threads, n_chunks, encode_chunk_thread, &job);
 	int err = append_chunks(writer, &job, n_chunks, diag);
 	for (size_t i = 0; i < n_chunks; i++) {
-		buf_free(&job.chunks[i].records);
-		free(job.chunks[i].slots);
+		buf_free(&job.chunks[i].bytes);
+		free(job.chunks[i].records);
 	}
 	free(job.chunks);
 	return err;

@@ -133,14 +133,14 @@ static void many_init(struct sample *s)
 	sample_file(s, "d", "b");
 }
 
-static void many_give_the_same_bytes(void **state)
+static void give_the_same_bytes(bool share)
 {
-	(void)state;
 	void *first = NULL, *data;
 	size_t first_size = 0, size;
 	for (unsigned threads = 0; threads <= 4; threads++) {
 		struct sample s;
 		many_init(&s);
+		assert_int_equal(share ? writer_share_records(s.writer) : 0, 0);
 		for (size_t i = 0; i < MANY && !threads; i++) {
 			struct gsym_func f;
 			assert_int_equal(get_one_of_many(NULL, i, &f), 0);
@@ -161,6 +161,60 @@ static void many_give_the_same_bytes(void **state)
 		}
 	}
 	free(first);
+}
+
+static void many_give_the_same_bytes(void **state)
+{
+	(void)state;
+	give_the_same_bytes(false);
+	give_the_same_bytes(true);
+}
+
+/* The functions are of four kinds, and so are their records; one of another name has its own. */
+static void equal_records_are_shared(void **state)
+{
+	(void)state;
+	struct sample s;
+	void *data;
+	many_init(&s);
+	assert_int_equal(writer_share_records(s.writer), 0);
+	assert_int_equal(gsym_writer_add_many(s.writer, 4, 1, get_one_of_many, NULL, NULL), 0);
+	size_t four = buf_size(&s.writer->records);
+	for (size_t i = 4; i < MANY; i++) {
+		struct gsym_func f;
+		assert_int_equal(get_one_of_many(NULL, i, &f), 0);
+		assert_int_equal(add(&s, &f, NULL), 0);
+	}
+	assert_true(buf_size(&s.writer->records) < four + RECORD_ALIGN);
+	sample_func(&s, MANY * 8, 8, "other", 0);
+	assert_true(buf_size(&s.writer->records) >= four + RECORD_ALIGN);
+	struct gsym_reader *reader = sample_open(&s, &data);
+	struct gsym_decoder *decoder = gsym_decoder_new();
+	for (uint32_t i = 0; i < MANY; i++) {
+		struct gsym_func want, got;
+		assert_int_equal(get_one_of_many(NULL, i, &want), 0);
+		assert_int_equal(gsym_reader_function(reader, i, decoder, &got, NULL), 0);
+		assert_func_equal(&got, &want);
+	}
+	gsym_decoder_free(decoder);
+	gsym_reader_close(reader);
+	free(data);
+}
+
+/* Of records that were dropped again, none is shared. */
+static void dropped_records_are_not_shared(void **state)
+{
+	(void)state;
+	struct sample s;
+	struct gsym_diag diag;
+	size_t fail = 2000;
+	many_init(&s);
+	assert_int_equal(writer_share_records(s.writer), 0);
+	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, &fail, &diag), -EIO);
+	assert_int_equal(buf_size(&s.writer->records), 0);
+	assert_int_equal(gsym_writer_add_many(s.writer, 1, 3, get_one_of_many, NULL, &diag), 0);
+	assert_true(buf_size(&s.writer->records) > 0);
+	gsym_writer_free(s.writer);
 }
 
 static void many_are_added_whole_or_not(void **state)
@@ -325,6 +379,8 @@ int main(void)
 		cmocka_unit_test(starts_must_ascend),
 		cmocka_unit_test(refused_function_leaves_no_trace),
 		cmocka_unit_test(many_give_the_same_bytes),
+		cmocka_unit_test(equal_records_are_shared),
+		cmocka_unit_test(dropped_records_are_not_shared),
 		cmocka_unit_test(many_are_added_whole_or_not),
 		cmocka_unit_test(base_is_the_first_function),
 		cmocka_unit_test(files_need_strings),
