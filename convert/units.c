@@ -11,6 +11,8 @@
 #include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
 
+enum { STREAM_THREAD = 256 << 10 }; /* bytes of .debug_info for which a thread is worth its start */
+
 /* Releases .debug_info up to @end, if that is worth a system call. */
 static void release_upto(struct conversion *c, uint64_t end)
 {
@@ -99,7 +101,8 @@ static void free_builders(struct conversion *c)
 /* Reads units while .debug_info is inflated. If it turns out to be damaged, nothing of it is used. */
 static int read_stream(struct conversion *c)
 {
-	int err = make_builders(c, c->threads);
+	uint64_t steps = c->dwarf.info.size / STREAM_THREAD + 1;
+	int err = make_builders(c, steps < c->threads ? (unsigned)steps : c->threads);
 	if (!err)
 		err = unit_stream_read(c);
 	if (err != -EBADMSG)

@@ -54,14 +54,22 @@ static void load_section(void *user, size_t i, unsigned thread)
 {
 	(void)thread;
 	struct load_job *job = user;
-	char name[32];
-	i += job->first;
-	snprintf(name, sizeof(name), "%s%s", wanted[i].name, job->dwarf->split ? ".dwo" : "");
-	struct object_section *s = object_section(job->dwarf->object, name);
-	if (!s)
-		return;
-	job->section[i] = s;
-	job->err[i] = section_load(s);
+	struct object_section *s = job->section[i + job->first];
+	if (s)
+		job->err[i + job->first] = section_load(s);
+}
+
+/* Finds wanted[first, end); gives the number of compressed ones. */
+static unsigned find_sections(struct load_job *job, size_t end)
+{
+	unsigned compressed = 0;
+	for (size_t i = job->first; i < end; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "%s%s", wanted[i].name, job->dwarf->split ? ".dwo" : "");
+		job->section[i] = object_section(job->dwarf->object, name);
+		compressed += job->section[i] && job->section[i]->compression != COMPRESSION_NONE;
+	}
+	return compressed;
 }
 
 /* libelf is not thread-safe, so relocations are applied after all sections were loaded. */
@@ -87,7 +95,11 @@ static int load_sections(struct dwarf *dwarf, size_t first, size_t end, unsigned
 			 struct oddities *odd)
 {
 	struct load_job job = {.dwarf = dwarf, .first = first};
-	parallel_for(threads, end - first, load_section, &job);
+	unsigned compressed = find_sections(&job, end); /* others are loaded in no time */
+	parallel_for(threads < compressed ? threads
+		     : compressed         ? compressed
+					  : 1,
+		     end - first, load_section, &job);
 	for (size_t i = first; i < end; i++) {
 		int err = finish_section(&job, i, odd);
 		if (err == -ENOMEM)
