@@ -18,6 +18,7 @@ struct die_context {
 	uint32_t owner;
 	uint32_t subprogram; /* the same, or NO_SUBPROGRAM if an inlined call between was dropped */
 	uint32_t depth;      /* of the enclosing inlined call, 0 = the subprogram itself */
+	uint32_t scope;      /* the innermost listed scope, or SCOPE_NONE */
 };
 
 struct die_walk {
@@ -116,7 +117,7 @@ static int note_folded(struct die_walk *w, const struct die *die, struct range r
 
 static int enter_subprogram(struct die_walk *w, const struct die *die, struct die_context *ret)
 {
-	*ret = (struct die_context){NO_SUBPROGRAM, NO_SUBPROGRAM, 0};
+	*ret = (struct die_context){NO_SUBPROGRAM, NO_SUBPROGRAM, 0, SCOPE_NONE};
 	struct unit_builder *b = w->b;
 	uint32_t first = (uint32_t)b->ranges.n;
 	int err = die_ranges(w->unit, die, ACCOUNT_RECORDS, &b->ranges);
@@ -147,7 +148,7 @@ static int enter_inlined(struct die_walk *w, const struct die *die, const struct
 			 struct die_context *ret)
 {
 	struct unit_builder *b = w->b;
-	*ret = (struct die_context){outer->owner, NO_SUBPROGRAM, 0};
+	*ret = (struct die_context){outer->owner, NO_SUBPROGRAM, 0, SCOPE_NONE};
 	if (outer->subprogram == NO_SUBPROGRAM)
 		return 0;
 	uint32_t first = (uint32_t)b->ranges.n;
@@ -168,7 +169,7 @@ static int enter_inlined(struct die_walk *w, const struct die *die, const struct
 		.subprogram = outer->subprogram,
 		.depth = outer->depth + 1,
 	};
-	*ret = (struct die_context){outer->owner, outer->subprogram, call.depth};
+	*ret = (struct die_context){outer->owner, outer->subprogram, call.depth, SCOPE_NONE};
 	err = vec_push(&b->inlined_calls, call);
 	b->subprograms.v[outer->subprogram].end_inlined = (uint32_t)b->inlined_calls.n;
 	return err;
@@ -208,6 +209,33 @@ static bool jump_to_sibling(struct die_walk *w, const struct die *die)
 	return true;
 }
 
+/*
+ * Lists a scope of a unit whose names are qualified, so that this needs no other pass over its entries.
+ *
+ * @end:     where it ends, if it was @skipped: then nothing inside it is listed
+ * @ret:     the scope that entries inside are in
+ */
+static int add_scope(struct die_walk *w, const struct abbrev *abbrev, uint64_t off, uint64_t end,
+		     bool skipped, uint32_t *ret)
+{
+	struct unit *unit = w->unit;
+	const uint32_t parent = w->stack[w->depth].scope;
+	*ret = parent;
+	if (!unit->has_scopes || !is_scope(abbrev))
+		return 0;
+	*ret = (uint32_t)unit->scopes.n;
+	return vec_push(&unit->scopes, (struct scope){off, end, parent, abbrev->tag, skipped});
+}
+
+/* The children of the innermost open entry end at @off. */
+static void end_children(struct die_walk *w, uint64_t off)
+{
+	uint32_t scope = w->stack[w->depth].scope;
+	if (scope != SCOPE_NONE && scope != w->stack[w->depth - 1].scope)
+		w->unit->scopes.v[scope].end = off;
+	w->depth--;
+}
+
 /* Visits a subprogram or an inlined subroutine. *ret: the context of its children; *descend: visit them. */
 static int visit_code(struct die_walk *w, const struct abbrev *abbrev, uint64_t off, struct die_context *ret,
 		      bool *descend)
@@ -218,6 +246,9 @@ static int visit_code(struct die_walk *w, const struct abbrev *abbrev, uint64_t 
 	if (!cursor_ok(&w->c))
 		return 0;
 	*descend = abbrev->has_children && !jump_to_sibling(w, &die);
+	uint32_t inside;
+	if (abbrev->has_children && !*descend && add_scope(w, abbrev, off, cursor_off(&w->c), true, &inside))
+		return -ENOMEM;
 	if (abbrev->kind == DIE_SUBPROGRAM)
 		return enter_subprogram(w, &die, ret);
 	return enter_inlined(w, &die, &w->stack[w->depth], ret);
@@ -246,8 +277,9 @@ static int visit(struct die_walk *w, const struct abbrev *abbrev, uint64_t off)
 		w->c.pos = w->c.end;
 		return 0;
 	}
+	int err = add_scope(w, abbrev, off, w->unit->header->end, false, &inner.scope);
 	w->stack[++w->depth] = inner;
-	return 0;
+	return err;
 }
 
 int builder_walk(struct unit_builder *b)
@@ -256,13 +288,14 @@ int builder_walk(struct unit_builder *b)
 	if (!b->unit.first_child)
 		return 0;
 	w.c = unit_cursor(&b->unit, b->unit.first_child);
-	w.stack[0] = (struct die_context){NO_SUBPROGRAM, NO_SUBPROGRAM, 0};
+	b->unit.has_scopes = language_qualifies(b->unit.language);
+	w.stack[0] = (struct die_context){NO_SUBPROGRAM, NO_SUBPROGRAM, 0, SCOPE_NONE};
 	while (cursor_left(&w.c)) {
 		uint64_t off = cursor_off(&w.c), code = cursor_uleb(&w.c);
 		if (!code) {
 			if (!w.depth)
 				break;
-			w.depth--;
+			end_children(&w, off);
 			continue;
 		}
 		const struct abbrev *abbrev = abbrev_find(&b->unit.abbrevs, code);

@@ -231,6 +231,7 @@ struct scope {
 	uint64_t off, end; /* entries in [off, end) of .debug_info are inside; off is the scope's own */
 	uint32_t parent;   /* index, or SCOPE_NONE */
 	uint16_t tag;
+	bool skipped; /* scopes inside it are not listed */
 };
 
 #define SCOPE_NONE UINT32_MAX
@@ -255,7 +256,7 @@ struct unit {
 	uint64_t dwo_id;
 	bool is_partial;          /* DW_TAG_partial_unit: imported by others, never code */
 	uint64_t first_child;     /* offset of the entry after the unit's own; 0 when it has no children */
-	VEC(struct scope) scopes; /* built on demand, for qualified names */
+	VEC(struct scope) scopes; /* for qualified names: listed by builder_walk(), else on demand */
 	bool has_scopes;
 	struct budget budget; /* of what is made from this unit */
 };
@@ -336,6 +337,16 @@ struct die_name {
 	bool linkage;     /* it is a linkage name */
 	const char *bare; /* the unqualified name where text was qualified, else NULL */
 };
+
+/* Whether names of functions are qualified by the scopes around them in a unit of this DW_LANG_*. */
+bool language_qualifies(uint16_t language);
+
+/* Whether an entry is listed in unit->scopes. */
+static inline bool is_scope(const struct abbrev *abbrev)
+{
+	return abbrev->has_children && (abbrev->kind == DIE_SCOPE || abbrev->kind == DIE_TYPE ||
+					abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED);
+}
 
 struct names;
 

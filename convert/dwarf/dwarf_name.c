@@ -143,34 +143,36 @@ static void chain_add(struct name_chain *chain, const struct unit *unit, const s
 		(struct chain_link){{unit->dwarf, die->off}, unit->header, die->abbrev->tag};
 }
 
-/* Follows the references of @die; a bad one ends the chain. 0 or -ENOMEM. */
-static int follow(struct names *names, struct unit *unit, const struct die *die, struct name_chain *chain)
+/* Empties a chain. The links are not cleared: there are too many to do so for every name. */
+static void chain_begin(struct name_chain *chain)
 {
-	struct die next = *die;
+	chain->n = 0;
+	chain->linkage_name = chain->name = NULL;
+}
+
+/* Follows the references of @die, which is overwritten; a bad one ends the chain. 0 or -ENOMEM. */
+static int follow(struct names *names, struct unit *unit, struct die *die, struct name_chain *chain)
+{
 	struct die_ref at;
+	uint64_t first = die->off;
+	chain_begin(chain);
 	chain_add(chain, unit, die);
-	while (!chain->linkage_name && next_reference(names, unit, &next, &at)) {
+	while (!chain->linkage_name && next_reference(names, unit, die, &at)) {
 		if (chain->n == REFERENCE_DEPTH_MAX) {
-			oddity_count(names->odd, ODD_REFERENCE_DEPTH, ".debug_info", die->off);
+			oddity_count(names->odd, ODD_REFERENCE_DEPTH, ".debug_info", first);
 			return 0;
 		}
 		int err = load_at(names, at, &unit);
 		if (!err)
-			err = die_at(unit, at.off, &next);
+			err = die_at(unit, at.off, die);
 		if (err)
 			return err == -EBADMSG ? 0 : err;
-		chain_add(chain, unit, &next);
+		chain_add(chain, unit, die);
 	}
 	return 0;
 }
 
 /* ---- Scopes ---- */
-
-static bool is_scope(const struct abbrev *abbrev)
-{
-	return abbrev->has_children && (abbrev->kind == DIE_SCOPE || abbrev->kind == DIE_TYPE ||
-					abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED);
-}
 
 /* Indexes the scopes of a unit in one pass. A damaged entry ends it: later entries then have no scope. */
 static int index_scopes(struct unit *unit)
@@ -179,6 +181,7 @@ static int index_scopes(struct unit *unit)
 	size_t depth = 0;
 	struct cursor c = unit_cursor(unit, unit->first_child);
 	open[0] = SCOPE_NONE;
+	unit->scopes.n = 0;
 	unit->has_scopes = true;
 	while (unit->first_child && cursor_left(&c)) {
 		uint64_t off = cursor_off(&c), code = cursor_uleb(&c);
@@ -203,20 +206,33 @@ static int index_scopes(struct unit *unit)
 		if (!is_scope(abbrev))
 			continue;
 		open[depth] = (uint32_t)unit->scopes.n;
-		if (vec_push(&unit->scopes, (struct scope){off, unit->header->end, parent, abbrev->tag}))
+		if (vec_push(&unit->scopes,
+			     (struct scope){off, unit->header->end, parent, abbrev->tag, false}))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* The innermost scope that contains @off but does not begin there. */
-static uint32_t find_scope(const struct unit *unit, uint64_t off)
+/* The innermost listed scope that contains @off but does not begin there. */
+static uint32_t listed_scope(const struct unit *unit, uint64_t off)
 {
 	size_t lo = PARTITION_POINT(0, unit->scopes.n, mid, unit->scopes.v[mid].off < off);
 	uint32_t i = lo ? (uint32_t)(lo - 1) : SCOPE_NONE;
 	while (i != SCOPE_NONE && unit->scopes.v[i].end <= off)
 		i = unit->scopes.v[i].parent;
 	return i;
+}
+
+/* The innermost scope that contains @off but does not begin there, or SCOPE_NONE. 0 or -ENOMEM. */
+static int find_scope(struct unit *unit, uint64_t off, uint32_t *ret)
+{
+	int err = unit->has_scopes ? 0 : index_scopes(unit);
+	*ret = listed_scope(unit, off);
+	if (!err && *ret != SCOPE_NONE && unit->scopes.v[*ret].skipped) {
+		err = index_scopes(unit);
+		*ret = listed_scope(unit, off);
+	}
+	return err;
 }
 
 static bool names_members(uint16_t tag)
@@ -232,12 +248,12 @@ static int link_parent(struct names *names, const struct chain_link *link, struc
 	/* Its parent is the place where it was inlined, not where it was declared. */
 	if (link->tag == DW_TAG_inlined_subroutine)
 		return 0;
+	uint32_t i;
 	int err = load(names, link->at.dwarf, link->header, &unit);
-	if (!err && !unit->has_scopes)
-		err = index_scopes(unit);
+	if (!err)
+		err = find_scope(unit, link->at.off, &i);
 	if (err)
 		return err == -EBADMSG ? 0 : err;
-	uint32_t i = find_scope(unit, link->at.off);
 	if (i == SCOPE_NONE || !names_members(unit->scopes.v[i].tag))
 		return 0;
 	*ret = (struct chain_link){
@@ -294,7 +310,6 @@ static int collect_scopes(struct names *names, struct name_chain *chain, struct 
 		int err = load(names, parent.at.dwarf, parent.header, &unit);
 		if (!err)
 			err = die_at(unit, parent.at.off, &die);
-		*chain = (struct name_chain){0};
 		if (!err)
 			err = follow(names, unit, &die, chain);
 		if (err)
@@ -324,7 +339,7 @@ static char *append_scope(char *at, const char *scope)
 	return mempcpy(at + n, "::", 2);
 }
 
-static bool language_qualifies(uint16_t language)
+bool language_qualifies(uint16_t language)
 {
 	switch (language) {
 	case DW_LANG_C:
@@ -369,7 +384,7 @@ static int qualify(struct names *names, struct name_chain *chain, struct arena *
 int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena,
 		  struct die_name *ret)
 {
-	struct name_chain chain = {0};
+	struct name_chain chain; /* set by follow() */
 	struct die_ref at = {key & KEY_ALTERNATE ? unit->dwarf->alternate : unit->dwarf,
 			     key & ~KEY_ALTERNATE};
 	struct unit *there;

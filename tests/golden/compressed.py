@@ -34,6 +34,7 @@ FILLER = """
 	.long 0
 	.fill %d, 1, 0x5a
 2:
+	.section .note.GNU-stack, "", @progbits
 """
 APART = 3 << 20
 

@@ -363,6 +363,18 @@ def nested_function(b):
 
 
 @case
+def function_within_a_skipped_declaration(b):
+    """Entries inside a declaration are skipped by its sibling, but a member declared there has its scopes."""
+    member, after = Die("subprogram", name="f", declaration=True), Die("namespace", Die("subprogram", name="g", low_pc=0x1010,
+                                                                                       high_pc=0x10), name="after")
+    declared = Die("subprogram", Die("structure_type", member, name="local"), name="host", declaration=True, sibling=after)
+    b.build([Unit(Die("namespace", declared, after, name="outer"),
+                  Die("subprogram", specification=member, low_pc=0x1000, high_pc=0x10), language=C_PLUS_PLUS)])
+    b.convert()
+    b.expect("names", b.dump(), '[0x1000 - 0x1010) "outer::host::local::f"\n[0x1010 - 0x1020) "outer::after::g"')
+
+
+@case
 def names_of_clones_and_aliases(b):
     """The symbol's name: what DWARF knows as f is f.cold, and the mangled name where DWARF has a short one."""
     b.build([Unit(Die("subprogram", name="f", ranges=[(0x1000, 0x1010), (0x1100, 0x1108)]),

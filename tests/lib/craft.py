@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 TAGS = {"lexical_block": 0x0b, "compile_unit": 0x11, "structure_type": 0x13, "inlined_subroutine": 0x1d,
         "subprogram": 0x2e, "namespace": 0x39, "call_site": 0x48, "GNU_call_site": 0x4109}
 ADDR, DATA2, DATA4, DATA8, STRING, DATA1, REF4, SEC_OFFSET, FLAG = 1, 5, 6, 7, 8, 0x0b, 0x13, 0x17, 0x19
-ATTRIBUTES = {"name": (0x03, STRING), "stmt_list": (0x10, SEC_OFFSET), "low_pc": (0x11, ADDR), "high_pc": (0x12, DATA8),
+ATTRIBUTES = {"sibling": (0x01, REF4), "name": (0x03, STRING), "stmt_list": (0x10, SEC_OFFSET),
+              "low_pc": (0x11, ADDR), "high_pc": (0x12, DATA8),
               "language": (0x13, DATA2), "comp_dir": (0x1b, STRING), "inline": (0x20, DATA1),
               "abstract_origin": (0x31, REF4), "decl_file": (0x3a, DATA2), "decl_line": (0x3b, DATA2),
               "declaration": (0x3c, FLAG), "external": (0x3f, FLAG), "specification": (0x47, REF4),
