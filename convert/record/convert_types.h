@@ -41,6 +41,7 @@ struct convert_opener {
 /* How far a conversion is. */
 struct convert_progress {
 	enum convert_phase phase;
+	/* total 0: not known yet */
 	uint64_t done, total; /* units read (object files of a Mach-O binary, functions of text); functions
 				 written */
 	uint64_t bytes_done, bytes_total; /* of the units; 0 where that is not known */

@@ -30,8 +30,10 @@ static double megabytes(uint64_t bytes)
 
 static void show(const struct convert_progress *p)
 {
-	fprintf(stderr, "\r%s %" PRIu64 " of %" PRIu64,
-		p->phase == CONVERT_READING ? "reading unit" : "writing function", p->done, p->total);
+	fprintf(stderr, "\r%s %" PRIu64, p->phase == CONVERT_READING ? "reading unit" : "writing function",
+		p->done);
+	if (p->total)
+		fprintf(stderr, " of %" PRIu64, p->total);
 	if (p->bytes_total)
 		fprintf(stderr, ", %.1f of %.1f MB", megabytes(p->bytes_done), megabytes(p->bytes_total));
 	fputs("\033[K", stderr);
