@@ -278,7 +278,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		.callsites = o->callsites,
 		.merged = o->merged,
 	};
-	if (!err && !answered)
+	if (!err && !answered && !c->dwarf.stream)
 		err = fragment_make(c);
 	if (!err)
 		err = conversion_read_units(c);

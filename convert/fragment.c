@@ -19,6 +19,7 @@
 #include "convert/fragment.h"
 
 #include "convert/dwarf/dwarf_code.h"
+#include "convert/dwarf/dwarf_stream.h"
 #include "convert/files.h"
 #include "convert/finish/finalize.h"
 #include "convert/object/section_layout.h"
@@ -128,6 +129,16 @@ static int choose(struct fragment *f, uint64_t unit)
 	return 0;
 }
 
+/* Early: makes the chosen units those of f->dwarf. If .debug_info is a stream, it is inflated up to the last. */
+static int take_units(struct fragment *f)
+{
+	struct dwarf_stream *stream = f->whole->dwarf.stream;
+	int err = 0;
+	for (size_t i = 0; i < f->chosen.n && stream && !err; i++)
+		err = dwarf_stream_reach(stream, f->chosen.v[i]);
+	return err ? err : dwarf_take_units(&f->dwarf, f->chosen.v, f->chosen.n);
+}
+
 static int choose_units(struct fragment *f)
 {
 	int err = 0;
@@ -139,7 +150,7 @@ static int choose_units(struct fragment *f)
 			err = vec_push(&f->near, (struct range){f->code.v[i].lo, f->code.v[i].hi});
 	ranges_normalize(&f->near);
 	if (!err && f->early)
-		err = dwarf_take_units(&f->dwarf, f->chosen.v, f->chosen.n);
+		err = take_units(f);
 	return err;
 }
 
@@ -159,9 +170,9 @@ static void limit_units(struct fragment *f)
 	size_t kept = 0;
 	for (size_t i = 0; i < f->chosen.n; i++) {
 		const struct unit_header *u = dwarf_find_unit(&f->dwarf, f->chosen.v[i]);
-		if (!u || u->input > left || is_skeleton(f, u))
+		if (!u || u->end - u->off > left || is_skeleton(f, u))
 			continue;
-		left -= u->input;
+		left -= u->end - u->off;
 		f->chosen.v[kept++] = f->chosen.v[i];
 	}
 	f->chosen.n = kept;
@@ -390,6 +401,7 @@ static int init(struct fragment *f, struct conversion *c, bool early)
 		.part = {.options = c->options, .object = c->object, .debug = c->debug, .shared = c->shared},
 	};
 	struct convert_summary summary = {0};
+	f->dwarf.stream = NULL; /* what is inflated so far stays as long as the fragment */
 	int err = pool_init(&f->part.pool);
 	f->part.pool.text_left = (conversion_input(c) + BUDGET_ALWAYS) * BUDGET_NAMES;
 	if (!err)
@@ -426,7 +438,8 @@ static int make(struct conversion *c, bool early, bool *ret_done)
 		.has_ada = has_ada(&f.dwarf),
 		.functions = f.part.records.n,
 	};
-	*ret_done = !err && done.functions && (!early || answers_all(&f)) && !write_part(&f, &done);
+	bool later = early && !c->dwarf.stream; /* there is another chance */
+	*ret_done = !err && done.functions && (!later || answers_all(&f)) && !write_part(&f, &done);
 	deinit(&f);
 	return *ret_done && c->options->asked->ready(c->options->asked->user, &done) ? -ECANCELED : 0;
 }

@@ -20,7 +20,8 @@ int fragment_make(struct conversion *c);
 
 /*
  * The same before symbols are loaded and units are found, so that it costs only what it needs of both; the
- * sections of the DWARF are loaded. Less is certain then: *ret_done tells whether all that is asked was.
+ * sections of the DWARF are loaded. Less is certain then: *ret_done tells whether all that is asked was. A
+ * .debug_info that is read while it is inflated has only this fragment, which may answer a part.
  */
 int fragment_make_early(struct conversion *c, bool *ret_done);
 

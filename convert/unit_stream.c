@@ -172,7 +172,7 @@ static int inflate_rest(struct unit_stream *s)
 
 int unit_stream_read(struct conversion *c)
 {
-	struct unit_stream s = {.conversion = c};
+	struct unit_stream s = {.conversion = c, .ready = dwarf_stream_ready(c->dwarf.stream)};
 	struct unit_header *units = NULL;
 	s.reading = malloc(c->n_builders * sizeof(*s.reading));
 	if (!s.reading)

@@ -15,6 +15,7 @@ struct dwarf_stream {
 	struct dwarf *dwarf;
 	struct section_stream *section;
 	struct cursor next; /* at the header of the next unit */
+	uint64_t ready;     /* bytes inflated */
 	struct shared_scan shared;
 	struct oddities odd;
 };
@@ -99,7 +100,37 @@ int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned 
 
 int dwarf_stream_inflate(struct dwarf_stream *stream, uint64_t *ret_ready)
 {
-	return section_stream_step(stream->section, ret_ready);
+	int err = section_stream_step(stream->section, &stream->ready);
+	if (!err)
+		*ret_ready = stream->ready;
+	return err;
+}
+
+static int inflate_to(struct dwarf_stream *s, uint64_t end)
+{
+	int err = 0;
+	while (!err && s->ready < end)
+		err = section_stream_step(s->section, &s->ready);
+	return err;
+}
+
+int dwarf_stream_reach(struct dwarf_stream *s, uint64_t off)
+{
+	struct unit_header unit;
+	uint64_t size = s->dwarf->info.size;
+	if (off >= size)
+		return -EBADMSG;
+	int err = inflate_to(s, size - off < HEADER_MAX ? size : off + HEADER_MAX);
+	if (err)
+		return err;
+	struct cursor c = cursor_new(s->dwarf->info.data, size, s->dwarf->big_endian);
+	cursor_seek(&c, off);
+	return unit_header_read(&c, &unit) == ODD_COUNT ? inflate_to(s, unit.end) : -EBADMSG;
+}
+
+uint64_t dwarf_stream_ready(const struct dwarf_stream *stream)
+{
+	return stream->ready;
 }
 
 int dwarf_stream_unit(struct dwarf_stream *s, uint64_t ready, struct unit_header *ret)

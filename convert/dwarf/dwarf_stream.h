@@ -22,6 +22,15 @@ int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned 
 int dwarf_stream_inflate(struct dwarf_stream *stream, uint64_t *ret_ready);
 
 /*
+ * Inflates until the unit that begins at @off is there, before any thread reads units. 0, or -EBADMSG when
+ * .debug_info is damaged before its end, or there is none.
+ */
+int dwarf_stream_reach(struct dwarf_stream *stream, uint64_t off);
+
+/* The number of bytes inflated so far. */
+uint64_t dwarf_stream_ready(const struct dwarf_stream *stream);
+
+/*
  * The next unit, if it lies in the @ready bytes inflated so far. One thread at a time, which may be another
  * one than that which inflates.
  *
