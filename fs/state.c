@@ -32,7 +32,7 @@ static void count_busy(struct counts *c, const struct revision *rev)
 	if (c->n_busy == BUSY_MAX)
 		return;
 	struct busy *b = &c->busy[c->n_busy++];
-	memcpy(b->id, rev->image->id, sizeof(b->id));
+	snprintf(b->id, sizeof(b->id), "%s", rev->image->id);
 	b->state = rev->state;
 	b->percent = atomic_load(&rev->progress);
 	b->worker = atomic_load(&rev->worker);
@@ -52,17 +52,17 @@ static void count_images(struct images *images, struct counts *c)
 	c->complete = images->complete;
 	c->scan_calls = list_count(&images->scan_waiters);
 	for (size_t i = 0; i < images->all.n; i++) {
-		const struct revision *rev = images->all.v[i]->revision;
-		if (!rev)
+		const struct image *image = images->all.v[i];
+		if (!image_is_there(image))
 			continue;
 		c->images++;
-		c->states[rev->state]++;
-		if (rev->state == STATE_CONVERTING)
-			count_busy(c, rev);
+		c->states[image_state(image)]++;
+		if (image_state(image) == STATE_CONVERTING)
+			count_busy(c, image->revision);
 	}
-	for (size_t i = 0; i < images->all.n; i++) {
-		const struct revision *rev = images->all.v[i]->revision;
-		if (rev && is_busy(rev->state) && rev->state != STATE_CONVERTING)
+	for (size_t i = 0; i < images->revisions.n; i++) {
+		const struct revision *rev = images->revisions.v[i];
+		if (!rev->stale && is_busy(rev->state) && rev->state != STATE_CONVERTING)
 			count_busy(c, rev);
 	}
 	mutex_unlock(&images->lock);

@@ -80,7 +80,7 @@ int requester_open_image(struct requester *requester, struct image *image, struc
 			 struct revision **ret_rev, struct handle **ret)
 {
 	mutex_lock(&requester->answers->images->lock);
-	struct revision *rev = image->revision;
+	struct revision *rev = image_revision(requester->answers->images, image);
 	int err = check_access(requester, rev, call);
 	mutex_unlock(&requester->answers->images->lock);
 	if (!err)
@@ -96,10 +96,11 @@ int requester_open_image(struct requester *requester, struct image *image, struc
 	return 0;
 }
 
-void requester_prefetch(struct requester *requester, const struct image *image)
+void requester_prefetch(struct requester *requester, struct image *image)
 {
-	struct revision *rev = image->revision;
-	if (rev && caller_may_read(&requester->caller, &rev->source) &&
-	    !held_handles_find(&requester->held, rev))
+	const struct source *source = image_source(image);
+	bool wanted = source && caller_may_read(&requester->caller, source);
+	struct revision *rev = wanted ? image_revision(requester->answers->images, image) : NULL;
+	if (rev && !held_handles_find(&requester->held, rev))
 		queue_want(requester->answers->queue, rev, requester->caller.uid);
 }

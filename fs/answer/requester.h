@@ -44,7 +44,7 @@ int requester_open_image(struct requester *requester, struct image *image, struc
 			 struct revision **ret_rev, struct handle **ret);
 
 /* Starts the conversion of an image that will be used soon and is not held, if the requester may read it. */
-void requester_prefetch(struct requester *requester, const struct image *image)
+void requester_prefetch(struct requester *requester, struct image *image)
 	REQUIRES(&requester->answers->images->lock);
 
 #endif

@@ -169,7 +169,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 		wait_for_rescan(queue, rev, &woken);
 	} else if (outcome->verdict == VERDICT_OUTDATED) {
 		revision_set_state(queue->images, rev, STATE_COLD);
-		outcome->err = revision_renew(queue->images, rev);
+		revision_renew(queue->images, rev);
 		calls_wake_all(&rev->waiters, &woken);
 	} else {
 		if (outcome->handle)

@@ -49,16 +49,16 @@ static void basename_free(struct basename *b)
 	for (size_t i = 0; i < b->members.n; i++)
 		free(b->members.v[i]);
 	vec_free(&b->members);
-	free(b->name);
 	free(b);
 }
 
 static struct basename *add_name(struct images *images, const char *name) REQUIRES(&images->lock)
 {
-	struct basename *b = calloc(1, sizeof(*b));
+	size_t size = strlen(name) + 1;
+	struct basename *b = calloc(1, sizeof(*b) + size);
 	if (b)
-		b->name = strdup(name);
-	if (!b || !b->name || vec_reserve(&images->names, 1) ||
+		memcpy(b->name, name, size);
+	if (!b || vec_reserve(&images->names, 1) ||
 	    table_add(&images->by_basename, &b->table, XXH3_64bits(name, strlen(name)))) {
 		basename_free(b);
 		return NULL;
@@ -72,7 +72,7 @@ static struct name_member *add_member(struct images *images, struct basename *b,
 				      uint32_t pass) REQUIRES(&images->lock)
 {
 	struct name_member *m = calloc(1, sizeof(*m));
-	if (!m || vec_reserve(&b->members, 1) ||
+	if (!m || vec_reserve_few(&b->members, 1) ||
 	    table_add(&images->by_member, &m->table, member_hash(b, image))) {
 		free(m);
 		return NULL;

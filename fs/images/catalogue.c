@@ -44,12 +44,13 @@ void images_deinit(struct images *images) NOT_ANALYZED
 
 static struct image *add_image(struct images *images, const char *id) REQUIRES(&images->lock)
 {
-	struct image *image = calloc(1, sizeof(*image));
-	if (!image || strlen(id) >= sizeof(image->id) || vec_reserve(&images->all, 1)) {
+	size_t id_size = strlen(id) + 1;
+	struct image *image = id_size > ID_TEXT_SIZE ? NULL : calloc(1, sizeof(*image) + id_size);
+	if (!image || vec_reserve(&images->all, 1)) {
 		free(image);
 		return NULL;
 	}
-	strcpy(image->id, id);
+	memcpy(image->id, id, id_size);
 	image->number = (uint32_t)images->all.n;
 	if (table_add(&images->by_id, &image->table, XXH3_64bits(id, strlen(id)))) {
 		free(image);
@@ -67,10 +68,14 @@ static struct source *find_source(struct image *image, const struct source *like
 	return NULL;
 }
 
+static bool same_file(const struct source *a, const struct source *b)
+{
+	return a->size == b->size && a->mtime_ns == b->mtime_ns;
+}
+
 static bool unchanged(const struct source *a, const struct source *b)
 {
-	return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns &&
-	       a->uid == b->uid && a->gid == b->gid;
+	return same_file(a, b) && a->ctime_ns == b->ctime_ns && a->uid == b->uid && a->gid == b->gid;
 }
 
 /*
@@ -86,10 +91,14 @@ static int put_source(struct image *image, const struct source *seen)
 	}
 	struct source copy = *seen;
 	copy.mode_seen = seen->mode;
+	if (old && same_file(old, seen)) {
+		copy.chosen = old->chosen;
+		copy.chosen_binary = old->chosen_binary;
+	}
 	if (old && unchanged(old, seen))
 		copy.mode = old->mode; /* its other paths may be yet to come */
 	copy.path = strdup(seen->path);
-	if (!copy.path || (!old && vec_reserve(&image->sources, 1))) {
+	if (!copy.path || (!old && vec_reserve_few(&image->sources, 1))) {
 		free(copy.path);
 		return -ENOMEM;
 	}
@@ -134,7 +143,7 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 	if (!err)
 		err = add_path(images, image, &finding->at);
 	if (!err)
-		err = revision_choose(images, image);
+		revision_choose(images, image);
 	calls_wake_id(&images->scan_waiters, image->id, woken);
 	return err;
 }
@@ -179,7 +188,7 @@ static void drop_source(struct images *images, struct image *image, const struct
 		return;
 	free(s->path);
 	*s = image->sources.v[--image->sources.n];
-	revision_choose(images, image); /* without memory the next scan tries again */
+	revision_choose(images, image);
 }
 
 /*
@@ -226,7 +235,6 @@ static void settle_modes(struct images *images, uint32_t pass) REQUIRES(&images-
 			if (s->pass == pass)
 				s->mode = s->mode_seen;
 		}
-		/* Without memory for a new revision the old one stays: the next scan tries again. */
 		revision_choose(images, image);
 	}
 }

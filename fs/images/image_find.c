@@ -5,6 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "fs/images/revision.h"
+#include "fs/name/node.h"
 #include "gsym/base/invariant.h"
 
 enum { TRUNCATED_ID_DIGITS = 32 };
@@ -64,7 +66,7 @@ struct image *images_find_prefix(struct images *images, const char *prefix)
 		struct image *image = images->sorted.v[i];
 		if (strncmp(image->id, prefix, length) != 0)
 			break;
-		if (!image->revision)
+		if (!image_is_there(image))
 			continue;
 		if (found)
 			return NULL;
@@ -80,7 +82,7 @@ bool images_has_prefix(struct images *images, const char *prefix)
 		return false;
 	size_t i = lower_bound(images, prefix);
 	while (i < images->sorted.n && strncmp(images->sorted.v[i]->id, prefix, length) == 0)
-		if (images->sorted.v[i++]->revision)
+		if (image_is_there(images->sorted.v[i++]))
 			return true;
 	return false;
 }
@@ -132,7 +134,7 @@ size_t images_find_whole(struct images *images, const char *truncated, uint32_t 
 static struct image *find_beginning(struct images *images, const char *text) REQUIRES(&images->lock)
 {
 	struct image *image = images_find(images, text), *whole;
-	if (image && image->revision)
+	if (image && image_is_there(image))
 		return image;
 	image = images_find_prefix(images, text);
 	return image || images_find_whole(images, text, 0, &whole, 1) != 1 || strlen(whole->id) > strlen(text)
@@ -193,7 +195,7 @@ int images_lookup(struct images *images, const struct request *request, struct i
 		  struct wait *ret_wait)
 {
 	struct image *image = images_find(images, request->id);
-	bool exact = image && image->revision;
+	bool exact = image && image_is_there(image);
 	*ret = NULL;
 	if (!exact && !images->scanned)
 		return images_await(images, request->id, ret_wait);
@@ -208,10 +210,25 @@ int images_lookup(struct images *images, const struct request *request, struct i
 	return may_come ? images_await(images, request->id, ret_wait) : images->absent;
 }
 
-struct revision *images_revision(struct images *images, uint32_t number)
+struct image *images_at(const struct images *images, uint64_t ino)
+{
+	struct image *image = ino_a(ino) < images->all.n ? images->all.v[ino_a(ino)] : NULL;
+	bool current = image && image_is_there(image) && image->generation == ino_b(ino);
+	return ino_kind(ino) == NODE_IMAGE && current ? image : NULL;
+}
+
+static struct revision *find_revision(struct images *images, uint64_t ino) REQUIRES(&images->lock)
+{
+	if (ino_kind(ino) != NODE_IMAGE)
+		return ino_a(ino) < images->revisions.n ? images->revisions.v[ino_a(ino)] : NULL;
+	struct image *image = images_at(images, ino);
+	return image ? image_revision(images, image) : NULL;
+}
+
+struct revision *images_revision(struct images *images, uint64_t ino)
 {
 	mutex_lock(&images->lock);
-	struct revision *rev = number < images->revisions.n ? images->revisions.v[number] : NULL;
+	struct revision *rev = find_revision(images, ino);
 	mutex_unlock(&images->lock);
 	return rev;
 }

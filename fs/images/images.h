@@ -4,8 +4,9 @@
  * An image is an id. Files with that id are its sources; the best of them is converted, together with one
  * that has the code if it has only debug data. An image with its chosen files is a revision: what the kernel
  * is told about a revision stays true, because a source that changes makes a new revision with new inode
- * numbers. Images and revisions are numbered and live as long as the mount, so pointers to them are not
- * counted.
+ * numbers. Most images are never looked into, so a revision is made when something is asked of it; until then
+ * its image knows its generation, which is in the inode number of its directory. Images and revisions are
+ * numbered and live as long as the mount, so pointers to them are not counted.
  *
  * Here are the types; what is done with them is in catalogue.h, image_find.h, revision.h and basename.h.
  *
@@ -56,6 +57,8 @@ struct source {
 	bool has_text; /* the code, which a separate debug file lacks */
 	enum image_kind kind;
 	bool id_is_truncated; /* the file has only the beginning of the build id */
+	bool chosen;          /* it is the image's source, */
+	bool chosen_binary;   /* or its binary, see struct revision */
 	char arch[16];
 	uint32_t pass; /* of the scan that saw it last */
 };
@@ -74,6 +77,7 @@ enum revision_state {
 struct revision {
 	/* These never change once the revision was exposed or has left STATE_COLD. */
 	uint32_t number;
+	uint32_t generation; /* of the image */
 	struct image *image;
 	struct source source; /* with its own copy of the path */
 	struct source binary; /* likewise: the image's file with the code, when @source is its debug file;
@@ -81,8 +85,7 @@ struct revision {
 	struct cache_key key;
 
 	/* Guarded by images.lock, which no annotation can name: there is no pointer to it here. */
-	bool exposed; /* the kernel has seen its inode number */
-	bool stale;   /* another revision has taken its place */
+	bool stale; /* another revision has taken its place */
 	enum revision_state state;
 	struct handle *handle; /* in STATE_READY */
 	/* In STATE_CONVERTING: what the image has at the addresses asked first, or NULL. */
@@ -111,11 +114,19 @@ struct revision {
 struct image {
 	struct table_link table;
 	uint32_t number;
-	char id[ID_TEXT_SIZE];
-	VEC(struct source) sources;
-	struct revision *revision; /* NULL: no source is left */
-	unsigned conversions;      /* started since the mount */
+	uint32_t generation;        /* how often its chosen files have changed since the kernel saw them */
+	unsigned conversions;       /* started since the mount */
+	bool exposed;               /* the kernel has seen its directory in this generation */
+	VEC(struct source) sources; /* none: it is gone */
+	uint64_t choice;            /* fingerprint of the chosen files; 0: none */
+	struct revision *revision;  /* NULL: nothing was asked of it yet */
+	char id[];
 };
+
+static inline bool image_is_there(const struct image *image)
+{
+	return image->sources.n != 0;
+}
 
 /* An image in by-name/<basename>. */
 struct name_member {
@@ -131,8 +142,8 @@ struct basename {
 	struct table_link table;
 	uint32_t number;
 	uint32_t alive; /* members that are not gone */
-	char *name;
 	VEC(struct name_member *) members;
+	char name[];
 };
 
 struct images {
@@ -140,7 +151,7 @@ struct images {
 	struct table by_id GUARDED_BY(&lock);
 	VEC(struct image *) all GUARDED_BY(&lock);    /* by number */
 	VEC(struct image *) sorted GUARDED_BY(&lock); /* by id; rebuilt when its size is not that of all */
-	VEC(struct revision *) revisions GUARDED_BY(&lock); /* by number */
+	VEC(struct revision *) revisions GUARDED_BY(&lock); /* those made so far, by number */
 	struct table by_basename GUARDED_BY(&lock);
 	struct table by_member GUARDED_BY(&lock);       /* name_member by base name and image */
 	VEC(struct basename *) names GUARDED_BY(&lock); /* by number */

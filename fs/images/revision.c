@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <xxhash.h>
 
 #include "convert/run/neighbour.h"
 #include "fs/images/image_find.h"
+#include "fs/name/node.h"
 #include "fs/sys/notify.h"
 #include "gsym/base/invariant.h"
 
@@ -51,47 +53,24 @@ static struct file_state state_of(const struct source *s)
 	};
 }
 
-static bool same_file(const struct source *a, const struct source *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns;
-}
-
-static bool same_source(const struct source *a, const struct source *b)
-{
-	return same_file(a, b) && a->ctime_ns == b->ctime_ns && a->mode == b->mode && a->uid == b->uid &&
-	       a->gid == b->gid && a->richness == b->richness && strcmp(a->path, b->path) == 0;
-}
-
-/* Two files, of which the second may be none: its path is NULL then. */
-struct choice {
-	struct source source, binary;
-};
-
-static bool same_choice(const struct revision *rev, const struct choice *choice)
-{
-	const struct source *a = &rev->binary, *b = &choice->binary;
-	return same_source(&rev->source, &choice->source) && !a->path == !b->path &&
-	       (!a->path || same_source(a, b));
-}
-
-/* Whether @a should rather stand for the image than @b; @chosen does now. */
-static bool better(const struct source *a, const struct source *b, const struct source *chosen)
+/* Whether @a should rather stand for the image than @b. @a_chosen, @b_chosen: it does now. */
+static bool better(const struct source *a, bool a_chosen, const struct source *b, bool b_chosen)
 {
 	if (a->richness != b->richness)
 		return a->richness > b->richness;
-	bool a_chosen = chosen && chosen->path && same_file(a, chosen);
-	bool b_chosen = chosen && chosen->path && same_file(b, chosen);
 	if (a_chosen != b_chosen)
 		return a_chosen;
 	return strcmp(a->path, b->path) < 0;
 }
 
-static const struct source *best_source(const struct image *image)
+static struct source *best_source(const struct image *image)
 {
-	const struct source *best = NULL, *chosen = image->revision ? &image->revision->source : NULL;
-	for (size_t i = 0; i < image->sources.n; i++)
-		if (!best || better(&image->sources.v[i], best, chosen))
-			best = &image->sources.v[i];
+	struct source *best = NULL;
+	for (size_t i = 0; i < image->sources.n; i++) {
+		struct source *s = &image->sources.v[i];
+		if (!best || better(s, s->chosen, best, best->chosen))
+			best = s;
+	}
 	return best;
 }
 
@@ -108,15 +87,16 @@ static bool completes(const struct source *binary, const struct source *debug)
 	       readable_like(&st, true, &debug_state);
 }
 
-static const struct source *best_binary(const struct image *image, const struct source *debug)
+static struct source *best_binary(const struct image *image, const struct source *debug)
 {
-	const struct source *best = NULL, *chosen = image->revision ? &image->revision->binary : NULL;
+	struct source *best = NULL;
 	if (debug->has_text)
 		return NULL;
-	for (size_t i = 0; i < image->sources.n; i++)
-		if (completes(&image->sources.v[i], debug) &&
-		    (!best || better(&image->sources.v[i], best, chosen)))
-			best = &image->sources.v[i];
+	for (size_t i = 0; i < image->sources.n; i++) {
+		struct source *s = &image->sources.v[i];
+		if (completes(s, debug) && (!best || better(s, s->chosen_binary, best, best->chosen_binary)))
+			best = s;
+	}
 	return best;
 }
 
@@ -124,11 +104,11 @@ static const struct source *best_binary(const struct image *image, const struct 
  * The GSYM file PROGRAM.gsym beside the program @binary, or NULL. It takes precedence if it belongs to the
  * same user or to root, as with llvm-symbolizer.
  */
-static const struct source *gsym_beside(const struct image *image, const struct source *binary)
+static struct source *gsym_beside(const struct image *image, const struct source *binary)
 {
 	size_t length = binary ? strlen(binary->path) : 0;
 	for (size_t i = 0; i < image->sources.n && binary && binary->has_text; i++) {
-		const struct source *s = &image->sources.v[i];
+		struct source *s = &image->sources.v[i];
 		if (s->kind == IMAGE_GSYM_FILE && (s->uid == binary->uid || s->uid == 0) &&
 		    strncmp(s->path, binary->path, length) == 0 && strcmp(s->path + length, ".gsym") == 0)
 			return s;
@@ -136,21 +116,94 @@ static const struct source *gsym_beside(const struct image *image, const struct 
 	return NULL;
 }
 
-static int set_files(const struct images *images, struct revision *rev, const struct choice *choice)
+/* ---- The choice ---- */
+
+const struct source *image_source(const struct image *image)
 {
-	char *source = strdup(choice->source.path),
-	     *binary = choice->binary.path ? strdup(choice->binary.path) : NULL;
-	if (!source || (choice->binary.path && !binary)) {
-		free(source);
-		free(binary);
-		return -ENOMEM;
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (image->sources.v[i].chosen)
+			return &image->sources.v[i];
+	return NULL;
+}
+
+enum revision_state image_state(const struct image *image)
+{
+	return image->revision ? image->revision->state : STATE_COLD;
+}
+
+static const struct source *image_binary(const struct image *image)
+{
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (image->sources.v[i].chosen_binary)
+			return &image->sources.v[i];
+	return NULL;
+}
+
+/* What a revision of the file depends on, mixed into @seed. */
+static uint64_t source_fingerprint(const struct source *s, uint64_t seed)
+{
+	const uint64_t state[] = {
+		s->dev,
+		s->ino,
+		s->size,
+		(uint64_t)s->mtime_ns,
+		(uint64_t)s->ctime_ns,
+		(uint64_t)s->uid << 32 | s->gid,
+		(uint64_t)s->mode << 32 | s->richness,
+	};
+	seed = XXH3_64bits_withSeed(state, sizeof(state), seed);
+	return XXH3_64bits_withSeed(s->path, strlen(s->path), seed);
+}
+
+static uint64_t choice_fingerprint(const struct source *source, const struct source *binary)
+{
+	uint64_t print = source_fingerprint(source, 0);
+	if (binary)
+		print = source_fingerprint(binary, print);
+	return print ? print : 1;
+}
+
+static void mark_chosen(struct image *image, const struct source *source, const struct source *binary)
+{
+	for (size_t i = 0; i < image->sources.n; i++) {
+		struct source *s = &image->sources.v[i];
+		s->chosen = s == source;
+		s->chosen_binary = s == binary;
 	}
-	free(rev->source.path);
-	free(rev->binary.path);
-	rev->source = choice->source;
-	rev->source.path = source;
-	rev->binary = choice->binary;
-	rev->binary.path = binary;
+}
+
+/* Its best files; the fingerprint of the choice, 0 if there is none. */
+static uint64_t choose(struct image *image)
+{
+	struct source *best = best_source(image);
+	if (!best)
+		return 0;
+	struct source *binary = best_binary(image, best), *gsym = gsym_beside(image, binary ? binary : best);
+	if (gsym) {
+		best = gsym;
+		binary = best_binary(image, best);
+	}
+	mark_chosen(image, best, binary);
+	return choice_fingerprint(best, binary);
+}
+
+/* ---- Making revisions ---- */
+
+static int copy_source(struct source *to, const struct source *from)
+{
+	*to = *from;
+	to->path = strdup(from->path);
+	return to->path ? 0 : -ENOMEM;
+}
+
+static int set_files(const struct images *images, struct revision *rev)
+{
+	const struct source *binary = image_binary(rev->image);
+	int err = copy_source(&rev->source, image_source(rev->image));
+	if (!err && binary)
+		err = copy_source(&rev->binary, binary);
+	if (err)
+		return err;
 	struct cache_input input = {
 		.id = rev->image->id,
 		.file = state_of(&rev->source),
@@ -163,23 +216,26 @@ static int set_files(const struct images *images, struct revision *rev, const st
 	return 0;
 }
 
-static struct revision *new_revision(struct images *images, struct image *image, const struct choice *choice)
-	REQUIRES(&images->lock)
+struct revision *image_revision(struct images *images, struct image *image)
 {
+	if (image->revision || !image_is_there(image))
+		return image->revision;
 	struct revision *rev = calloc(1, sizeof(*rev));
 	if (!rev || vec_reserve(&images->revisions, 1)) {
 		free(rev);
 		return NULL;
 	}
 	rev->image = image;
+	rev->generation = image->generation;
 	rev->number = (uint32_t)images->revisions.n;
 	list_init(&rev->waiters);
 	list_init(&rev->link);
-	if (set_files(images, rev, choice)) {
-		free(rev);
+	if (set_files(images, rev)) {
+		revision_free(rev);
 		return NULL;
 	}
 	images->revisions.v[images->revisions.n++] = rev;
+	image->revision = rev;
 	return rev;
 }
 
@@ -259,55 +315,40 @@ void revision_set_state(struct images *images, struct revision *rev, enum revisi
 static void retire(struct images *images, struct revision *rev) REQUIRES(&images->lock)
 {
 	rev->stale = true;
-	if (rev->exposed)
-		notify_replaced(images->notify, rev->image->id);
 	revision_set_inputs(images, rev, NULL);
 	if (rev->state == STATE_READY)
 		handle_put(revision_set_cold(images, rev));
 }
 
-static int replace(struct images *images, struct image *image, const struct choice *choice)
-	REQUIRES(&images->lock)
+/* What was known of the image is no longer true. */
+static void begin_generation(struct images *images, struct image *image) REQUIRES(&images->lock)
 {
-	struct revision *old = image->revision, *rev = new_revision(images, image, choice);
-	if (!rev)
-		return -ENOMEM;
-	if (old)
-		retire(images, old);
+	if (image->revision)
+		retire(images, image->revision);
+	image->revision = NULL;
+	if (!image->exposed)
+		return;
+	image->exposed = false;
+	image->generation = (image->generation + 1) & INO_B_MAX;
+	notify_replaced(images->notify, image->id);
+}
+
+void revision_choose(struct images *images, struct image *image)
+{
+	uint64_t choice = choose(image);
+	if (choice == image->choice)
+		return;
+	if (image->choice)
+		begin_generation(images, image);
 	else if (images->scanned) /* the kernel may have cached a negative entry */
 		notify_replaced(images->notify, image->id);
-	image->revision = rev;
-	return 0;
+	image->choice = choice;
 }
 
-int revision_choose(struct images *images, struct image *image)
+void revision_renew(struct images *images, struct revision *rev)
 {
-	struct revision *old = image->revision;
-	const struct source *best = best_source(image);
-	if (!best) {
-		if (old)
-			retire(images, old);
-		image->revision = NULL;
-		return 0;
-	}
-	const struct source *binary = best_binary(image, best),
-			    *gsym = gsym_beside(image, binary ? binary : best);
-	if (gsym) {
-		best = gsym;
-		binary = best_binary(image, best);
-	}
-	const struct choice choice = {*best, binary ? *binary : (struct source){0}};
-	if (old && same_choice(old, &choice))
-		return 0;
-	if (old && !old->exposed && old->state == STATE_COLD)
-		return set_files(images, old, &choice);
-	return replace(images, image, &choice);
-}
-
-int revision_renew(struct images *images, struct revision *rev)
-{
-	const struct choice choice = {rev->source, rev->binary};
-	return rev->stale ? 0 : replace(images, rev->image, &choice);
+	if (!rev->stale)
+		begin_generation(images, rev->image);
 }
 
 /* ---- Open images ---- */

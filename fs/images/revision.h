@@ -12,13 +12,22 @@
 extern const char *const state_words[STATES];
 
 /*
- * Selects the best sources of the image for its revision. A revision in use is not modified but replaced, and
- * the kernel's entry is invalidated. 0 or -ENOMEM.
+ * Selects the best sources of the image. If they are others than before, its revision is replaced, and the
+ * kernel's entry invalidated.
  */
-int revision_choose(struct images *images, struct image *image) REQUIRES(&images->lock);
+void revision_choose(struct images *images, struct image *image) REQUIRES(&images->lock);
 
-/* A neighbour of the revision's files has changed: replaces the revision by one of the same files. */
-int revision_renew(struct images *images, struct revision *rev) REQUIRES(&images->lock);
+/* The file that stands for the image, whose attributes its directory has; NULL if none is left. */
+const struct source *image_source(const struct image *image);
+
+/* The image's revision, which is made if there is none; NULL if no source is left, or without memory. */
+struct revision *image_revision(struct images *images, struct image *image) REQUIRES(&images->lock);
+
+/* That of its revision; one that is not made yet is cold. */
+enum revision_state image_state(const struct image *image);
+
+/* A neighbour of the revision's files has changed: another one of the same files takes its place. */
+void revision_renew(struct images *images, struct revision *rev) REQUIRES(&images->lock);
 
 /*
  * Fills @ret with what to convert for the revision, with callbacks that record progress and worker in it.

@@ -21,7 +21,7 @@ struct revision;
 enum node_kind {
 	NODE_FIXED, /* INO_ROOT; INO_FIXED and following: see fs/tree/fixed.c; INO_BATCH and following: q, by
 		       batch_code(); INO_BUILD_ID and following */
-	NODE_IMAGE, /* directory of an image; a: revision */
+	NODE_IMAGE, /* directory of an image; a: image, b: its generation */
 	NODE_IMAGE_FILE, /* a: revision, b: its row, see fs/tree/fixed.c */
 	NODE_NAME,       /* by-name/<basename>; a: name */
 	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
@@ -49,6 +49,9 @@ enum {
 /* ino_make() as a constant expression. */
 #define INO_MAKE(kind, a, b) ((uint64_t)(kind) << 60 | (uint64_t)(a) << 30 | (b))
 #define INO_BY_PATH          INO_MAKE(NODE_PATH_DIR, 0, 0)
+
+/* What fits for a and b. */
+#define INO_B_MAX ((1U << 30) - 1)
 
 static inline uint64_t ino_make(enum node_kind kind, uint32_t a, uint32_t b)
 {

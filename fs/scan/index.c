@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "gsym/base/cursor.h"
+#include "gsym/base/invariant.h"
 #include "gsym/base/vec.h"
 
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
@@ -12,8 +13,14 @@ static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 enum {
 	REVISION = 7 << 16 | CONVERT_REVISION,
 	RECORD_MIN = 6 * 8 + 2,
-	IMAGE_MIN = 4,
-	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * (IMAGE_MIN + 2 * UINT8_MAX), /* id and arch */
+	/* Of an image, its id and arch following: */
+	IMAGE_KIND = 0,
+	IMAGE_FLAGS,
+	IMAGE_ID_SIZE,
+	IMAGE_ARCH_SIZE,
+	IMAGE_MIN,
+	IMAGE_MAX = IMAGE_MIN + 2 * UINT8_MAX,
+	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * IMAGE_MAX,
 	CHECKSUM_SIZE = 8,
 };
 
@@ -91,19 +98,6 @@ static void record_free(struct file_record *r)
 	free(r);
 }
 
-int record_set_images(struct file_record *r, const struct image_identity *images, size_t n)
-{
-	struct image_identity *copy = n ? calloc(n, sizeof(*copy)) : NULL;
-	if (n && !copy)
-		return -ENOMEM;
-	if (n)
-		memcpy(copy, images, n * sizeof(*copy));
-	free(r->images);
-	r->images = copy;
-	r->n_images = (uint8_t)n;
-	return 0;
-}
-
 bool index_sweep(struct index *index, uint32_t pass)
 {
 	bool any = false;
@@ -162,24 +156,59 @@ static uint8_t flags_of(const struct image_identity *id)
 			 (id->has_gsym ? FLAG_GSYM : 0));
 }
 
-static int encode_image(bytes *out, const struct image_identity *id)
+static size_t encode_image(uint8_t *out, const struct image_identity *id)
 {
 	size_t arch_size = strnlen(id->arch, sizeof(id->arch));
-	if (vec_reserve(out, IMAGE_MIN + id->id_size + arch_size))
+	out[IMAGE_KIND] = (uint8_t)id->kind;
+	out[IMAGE_FLAGS] = flags_of(id);
+	out[IMAGE_ID_SIZE] = (uint8_t)id->id_size;
+	out[IMAGE_ARCH_SIZE] = (uint8_t)arch_size;
+	memcpy(out + IMAGE_MIN, id->id, id->id_size);
+	memcpy(out + IMAGE_MIN + id->id_size, id->arch, arch_size);
+	return IMAGE_MIN + id->id_size + arch_size;
+}
+
+/* Takes over @images. */
+static void replace_images(struct file_record *r, uint8_t *images, size_t n)
+{
+	free(r->images);
+	r->images = images;
+	r->n_images = (uint8_t)n;
+}
+
+int record_set_images(struct file_record *r, const struct image_identity *images, size_t n)
+{
+	uint8_t packed[IDENTITIES_MAX * IMAGE_MAX];
+	size_t size = 0;
+	for (size_t i = 0; i < n; i++)
+		size += encode_image(packed + size, &images[i]);
+	uint8_t *copy = n ? malloc(size) : NULL;
+	if (n && !copy)
 		return -ENOMEM;
-	put8(out, (uint8_t)id->kind);
-	put8(out, flags_of(id));
-	put8(out, (uint8_t)id->id_size);
-	put8(out, (uint8_t)arch_size);
-	put(out, id->id, id->id_size);
-	put(out, id->arch, arch_size);
+	if (n)
+		memcpy(copy, packed, size);
+	replace_images(r, copy, n);
 	return 0;
+}
+
+static size_t packed_size(const uint8_t *image)
+{
+	return IMAGE_MIN + (size_t)image[IMAGE_ID_SIZE] + image[IMAGE_ARCH_SIZE];
+}
+
+static size_t images_size(const struct file_record *r)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < r->n_images; i++)
+		size += packed_size(r->images + size);
+	return size;
 }
 
 static int encode_record(bytes *out, const struct file_record *r)
 {
 	bool hashing = r->state == RECORD_HASHING;
-	if (vec_reserve(out, RECORD_MIN))
+	size_t size = images_size(r);
+	if (vec_reserve(out, RECORD_MIN + size))
 		return -ENOMEM;
 	put64(out, r->key.dev);
 	put64(out, r->key.ino);
@@ -189,10 +218,9 @@ static int encode_record(bytes *out, const struct file_record *r)
 	put64(out, (uint64_t)r->again);
 	put8(out, hashing ? RECORD_IDENTIFIED : r->state);
 	put8(out, r->n_images);
-	int err = 0;
-	for (size_t i = 0; i < r->n_images && !err; i++)
-		err = encode_image(out, &r->images[i]);
-	return err;
+	if (size)
+		put(out, r->images, size);
+	return 0;
 }
 
 static int encode_all(bytes *out, const struct index *index)
@@ -251,19 +279,40 @@ static int decode_image(struct cursor *c, struct image_identity *id)
 	return 0;
 }
 
+void record_image(const struct file_record *record, size_t number, struct image_identity *ret)
+{
+	const uint8_t *at = record->images;
+	invariant(number < record->n_images);
+	for (size_t i = 0; i < number; i++)
+		at += packed_size(at);
+	struct cursor c = cursor_new(at, packed_size(at), false);
+	int err = decode_image(&c, ret);
+	invariant(!err); /* it was checked when it was read */
+	(void)err;
+}
+
 static int decode_images(struct cursor *c, struct file_record *r)
 {
-	struct image_identity images[IDENTITIES_MAX];
+	struct image_identity image;
 	int64_t again = (int64_t)cursor_u64(c);
 	uint8_t state = cursor_u8(c), n = cursor_u8(c);
+	struct cursor images = *c;
+	size_t left = cursor_left(c);
 	if (!cursor_ok(c) || state > RECORD_STATE_LAST || n > IDENTITIES_MAX)
 		return -EBADMSG;
 	for (size_t i = 0; i < n; i++)
-		if (decode_image(c, &images[i]))
+		if (decode_image(c, &image))
 			return -EBADMSG;
+	size_t size = left - cursor_left(c);
+	uint8_t *copy = size ? malloc(size) : NULL;
+	if (size && !copy)
+		return -ENOMEM;
+	if (size)
+		memcpy(copy, cursor_take(&images, size), size);
 	r->again = again;
 	r->state = state;
-	return record_set_images(r, images, n);
+	replace_images(r, copy, n);
+	return 0;
 }
 
 static int decode_record(struct index *index, struct cursor *c)

@@ -41,11 +41,11 @@ enum record_state {
 struct file_record {
 	struct table_link table;
 	struct file_key key;
-	uint32_t pass;                 /* of the scan that saw it last */
-	uint8_t state;                 /* enum record_state */
-	uint8_t n_images;              /* 0: it is no object file, or not identified */
-	int64_t again;                 /* in RECORD_GAVE_UP: seconds since the epoch */
-	struct image_identity *images; /* with the record */
+	uint32_t pass;    /* of the scan that saw it last */
+	uint8_t state;    /* enum record_state */
+	uint8_t n_images; /* 0: it is no object file, or not identified */
+	int64_t again;    /* in RECORD_GAVE_UP: seconds since the epoch */
+	uint8_t *images;  /* as on disk; owned */
 };
 
 /* Of an open or listed file. */
@@ -67,6 +67,9 @@ struct file_record *index_find(const struct index *index, uint64_t dev, uint64_t
 
 /* Likewise, and creates a record of unknown state if there is none; NULL without memory. */
 struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino);
+
+/* Image @number of the file, below n_images. */
+void record_image(const struct file_record *record, size_t number, struct image_identity *ret);
 
 /*
  * Replaces what is known of the images in a file by a copy of @images, at most IDENTITIES_MAX. 0 or -ENOMEM.

@@ -39,7 +39,7 @@ static void renew(struct images *images, struct revision *rev)
 {
 	mutex_lock(&images->lock);
 	if (rev->state == STATE_READY || rev->state == STATE_FAILED)
-		revision_renew(images, rev); /* without memory the next scan tries again */
+		revision_renew(images, rev);
 	mutex_unlock(&images->lock);
 }
 
@@ -47,9 +47,9 @@ void images_recheck(struct images *images, const struct search_path *search)
 {
 	suspect_vec all = {0};
 	mutex_lock(&images->lock);
-	for (size_t i = 0; i < images->all.n; i++)
-		if (images->all.v[i]->revision)
-			add_suspect(&all, images->all.v[i]->revision);
+	for (size_t i = 0; i < images->revisions.n; i++)
+		if (!images->revisions.v[i]->stale)
+			add_suspect(&all, images->revisions.v[i]);
 	mutex_unlock(&images->lock);
 	for (size_t i = 0; i < all.n; i++) {
 		if (!unchanged(&all.v[i], search))

@@ -371,9 +371,10 @@ static enum richness richness_of(const struct image_identity *identity)
 static int add_finding(struct sweep *s, const struct file_record *r, size_t number, const struct image *whole,
 		       const struct place *place)
 {
-	const struct image_identity *identity = &r->images[number];
+	struct image_identity identity;
 	char id[ID_TEXT_SIZE], path_copy[PATH_MAX];
-	id_format(identity, id);
+	record_image(r, number, &identity);
+	id_format(&identity, id);
 	snprintf(path_copy, sizeof(path_copy), "%s", place->path);
 	struct finding finding = {
 		.id = whole ? whole->id : id,
@@ -390,14 +391,14 @@ static int add_finding(struct sweep *s, const struct file_record *r, size_t numb
 				.uid = place->uid,
 				.gid = place->gid,
 				.mode = place->mode,
-				.richness = richness_of(identity),
-				.has_text = identity->has_text,
-				.kind = identity->kind,
-				.id_is_truncated = identity->id_is_truncated,
+				.richness = richness_of(&identity),
+				.has_text = identity.has_text,
+				.kind = identity.kind,
+				.id_is_truncated = identity.id_is_truncated,
 				.pass = s->scan->pass,
 			},
 	};
-	memcpy(finding.source.arch, identity->arch, sizeof(finding.source.arch));
+	memcpy(finding.source.arch, identity.arch, sizeof(finding.source.arch));
 	struct list woken;
 	list_init(&woken);
 	int err = images_add(s->scan->images, &finding, &woken);
@@ -433,9 +434,12 @@ static const struct image *find_whole(struct sweep *s, const struct image_identi
 /* First all are looked up, then added: an image that is added has the others sorted anew. */
 static int add_cuts(struct sweep *s, uint32_t pass)
 {
+	struct image_identity identity;
 	mutex_lock(&s->scan->images->lock);
-	for (size_t i = 0; i < s->cuts.n; i++)
-		s->cuts.v[i].whole = find_whole(s, &s->cuts.v[i].record->images[0], pass);
+	for (size_t i = 0; i < s->cuts.n; i++) {
+		record_image(s->cuts.v[i].record, 0, &identity);
+		s->cuts.v[i].whole = find_whole(s, &identity, pass);
+	}
 	mutex_unlock(&s->scan->images->lock);
 	int err = 0;
 	for (size_t i = 0; i < s->cuts.n && !err; i++) {
@@ -477,15 +481,17 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 		index_save(&scan->index, scan->cache, scan->source);
 		s->unsaved = 0;
 	}
-	if (!known && !err && r->n_images && r->images[0].kind == IMAGE_GSYM_FILE)
-		note_gsym(s, path, &r->images[0]);
 	s->n_bad += r->state == RECORD_BAD;
 	s->n_images += r->n_images != 0;
 	if (!r->n_images)
 		return 0;
+	struct image_identity first;
+	record_image(r, 0, &first);
+	if (!known && !err && first.kind == IMAGE_GSYM_FILE)
+		note_gsym(s, path, &first);
 	const struct place place = {path, directory(s), st.st_uid, st.st_gid,
 				    mirrored_mode(s, path, &st, open_to_all)};
-	if (r->images[0].id_is_truncated)
+	if (first.id_is_truncated)
 		return note_cut(s, r, &place);
 	err = 0;
 	for (size_t i = 0; i < r->n_images && !err; i++)
@@ -529,7 +535,9 @@ static void add_links(struct sweep *s, uint32_t pass)
 		struct file_record *r = index_find(&s->scan->index, l->dev, l->ino);
 		char id[ID_TEXT_SIZE];
 		for (size_t k = 0; r && r->pass == s->scan->pass && k < r->n_images; k++) {
-			whole_id(s, &r->images[k], pass, id);
+			struct image_identity identity;
+			record_image(r, k, &identity);
+			whole_id(s, &identity, pass, id);
 			const struct found_at at = {l->basename, l->directory, k + 1 == r->n_images,
 						    s->scan->pass};
 			if (images_add_name(s->scan->images, id, &at)) {

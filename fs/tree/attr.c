@@ -51,9 +51,8 @@ void attr_by_path(const struct tree *tree, struct stat *ret)
 	attr_path_dir(source ? &source->attr : &closed, ino_make(NODE_PATH_DIR, 0, 0), ret);
 }
 
-static void mirror(const struct revision *rev, struct stat *st)
+static void mirror(const struct source *s, struct stat *st)
 {
-	const struct source *s = &rev->source;
 	st->st_uid = s->uid;
 	st->st_gid = s->gid;
 	int64_t seconds = s->mtime_ns / 1000000000, rest = s->mtime_ns % 1000000000;
@@ -64,24 +63,24 @@ static void mirror(const struct revision *rev, struct stat *st)
 	set_time(st, (struct timespec){.tv_sec = seconds, .tv_nsec = rest});
 }
 
-void attr_image(const struct revision *rev, uint64_t ino, struct stat *ret)
+void attr_image(const struct source *source, uint64_t ino, struct stat *ret)
 {
-	mode_t read = rev->source.mode & 0444;
+	mode_t read = source->mode & 0444;
 	begin(ret, ino, S_IFDIR | read | read >> 2, 0);
-	mirror(rev, ret);
+	mirror(source, ret);
 }
 
 void attr_image_file(const struct revision *rev, uint64_t ino, uint64_t size, struct stat *ret)
 {
 	begin(ret, ino, S_IFREG | (rev->source.mode & 0444), size);
-	mirror(rev, ret);
+	mirror(&rev->source, ret);
 }
 
 void attr_batch(const struct revision *rev, uint64_t ino, struct stat *ret)
 {
 	mode_t read = rev->source.mode & 0444;
 	begin(ret, ino, S_IFREG | read | read >> 1, 0);
-	mirror(rev, ret);
+	mirror(&rev->source, ret);
 }
 
 static void own_file(const struct tree *tree, uint64_t ino, mode_t mode, uint64_t size, struct stat *ret)

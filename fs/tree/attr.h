@@ -26,7 +26,7 @@ void attr_path_dir(const struct path_attr *attr, uint64_t ino, struct stat *ret)
 void attr_by_path(const struct tree *tree, struct stat *ret);
 
 /* The directory of an image: owner, permissions and time of its source. */
-void attr_image(const struct revision *rev, uint64_t ino, struct stat *ret);
+void attr_image(const struct source *source, uint64_t ino, struct stat *ret);
 
 /* A file of an image. */
 void attr_image_file(const struct revision *rev, uint64_t ino, uint64_t size, struct stat *ret);

@@ -4,6 +4,7 @@
 
 #include "fs/images/basename.h"
 #include "fs/images/link.h"
+#include "fs/images/revision.h"
 #include "fs/tree/attr.h"
 
 struct fuse_entry_param entry_none(void)
@@ -23,12 +24,12 @@ struct fuse_entry_param entry_make(const struct tree *tree, const struct stat *a
 	};
 }
 
-struct fuse_entry_param entry_image(const struct tree *tree, struct revision *rev)
+struct fuse_entry_param entry_image(const struct tree *tree, struct image *image)
 {
 	struct stat st;
 	mutex_assert_held(&tree->images->lock);
-	rev->exposed = true;
-	attr_image(rev, ino_make(NODE_IMAGE, rev->number, 0), &st);
+	image->exposed = true;
+	attr_image(image_source(image), ino_make(NODE_IMAGE, image->number, image->generation), &st);
 	/* During the first scan the kernel is not notified of a better source: see notify.h. */
 	return entry_make(tree, &st, tree->images->scanned ? TIMEOUT_FIXED : TIMEOUT_LISTING, TIMEOUT_FIXED);
 }
@@ -108,7 +109,7 @@ struct fuse_entry_param entry_context(const struct tree *tree, const struct revi
 				      const struct context *context)
 {
 	struct stat st;
-	attr_image(rev, ino_make(NODE_CONTEXT, rev->number, context_code(context)), &st);
+	attr_image(&rev->source, ino_make(NODE_CONTEXT, rev->number, context_code(context)), &st);
 	return entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 }
 

@@ -15,7 +15,7 @@ struct fuse_entry_param entry_make(const struct tree *tree, const struct stat *a
 
 /* ---- With images.lock ---- */
 
-struct fuse_entry_param entry_image(const struct tree *tree, struct revision *rev);
+struct fuse_entry_param entry_image(const struct tree *tree, struct image *image);
 struct fuse_entry_param entry_basename(const struct tree *tree, const struct basename *name);
 struct fuse_entry_param entry_name_link(const struct tree *tree, const struct name_member *member);
 struct fuse_entry_param entry_path_dir(const struct tree *tree, const struct path_dir *dir);

@@ -337,7 +337,7 @@ static struct fixed_place place_of(struct revision *dir, const struct fixed_node
 static bool find_ino(struct tree *tree, uint64_t ino, struct fixed_place *ret)
 {
 	bool in_image = ino_kind(ino) == NODE_IMAGE_FILE;
-	struct revision *dir = in_image ? images_revision(tree->images, ino_a(ino)) : NULL;
+	struct revision *dir = in_image ? images_revision(tree->images, ino) : NULL;
 	uint64_t index = in_image ? ino_b(ino) : ino - INO_FIXED;
 	if ((in_image && !dir) || ino < INO_FIXED || index >= fixed_count(dir))
 		return false;

@@ -4,6 +4,7 @@
 
 #include "fs/images/image_find.h"
 #include "fs/images/link.h"
+#include "fs/images/revision.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/fixed.h"
 
@@ -30,24 +31,42 @@ static int path_dir_attr(const struct tree *tree, uint64_t ino, struct stat *ret
 	return 0;
 }
 
+static int image_attr(const struct tree *tree, uint64_t ino, struct stat *ret) REQUIRES(&tree->images->lock)
+{
+	const struct image *image = images_at(tree->images, ino);
+	if (!image)
+		return -ESTALE;
+	attr_image(image_source(image), ino, ret);
+	return 0;
+}
+
+static int find_attr(const struct tree *tree, uint64_t ino, struct stat *ret) REQUIRES(&tree->images->lock)
+{
+	switch (ino_kind(ino)) {
+	case NODE_IMAGE: return image_attr(tree, ino, ret);
+	case NODE_PATH_DIR: return path_dir_attr(tree, ino, ret);
+	default: return link_attr(tree, ino, ret);
+	}
+}
+
 /* Of what is known by a number and images.lock alone. */
 static int number_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 {
 	mutex_lock(&tree->images->lock);
-	int err = ino_kind(ino) == NODE_PATH_DIR ? path_dir_attr(tree, ino, ret) : link_attr(tree, ino, ret);
+	int err = find_attr(tree, ino, ret);
 	mutex_unlock(&tree->images->lock);
 	return err;
 }
 
-static int image_attr(struct tree *tree, uint64_t ino, struct stat *ret)
+static int revision_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 {
-	struct revision *rev = images_revision(tree->images, ino_a(ino));
+	struct revision *rev = images_revision(tree->images, ino);
 	if (!rev)
 		return -ESTALE;
 	if (ino_kind(ino) == NODE_BATCH)
 		attr_batch(rev, ino, ret);
 	else
-		attr_image(rev, ino, ret);
+		attr_image(&rev->source, ino, ret);
 	return 0;
 }
 
@@ -59,7 +78,7 @@ static int address_attr(struct tree *tree, uint64_t ino, struct stat *ret)
 	content_put(node.content);
 	switch ((enum node_is)node.is) {
 	case NODE_IS_ADDRESS: attr_image_file(node.revision, ino, node.size, ret); break;
-	case NODE_IS_CONTEXT: attr_image(node.revision, ino, ret); break;
+	case NODE_IS_CONTEXT: attr_image(&node.revision->source, ino, ret); break;
 	case NODE_IS_BATCH: attr_batch(node.revision, ino, ret); break;
 	case NODE_IS_SNAPSHOT: attr_root_file(tree, node.address, node.size, ret); break;
 	}
@@ -91,11 +110,11 @@ int node_attr(struct tree *tree, uint64_t ino, struct stat *ret, double *ret_tim
 		attr_own_dir(tree, ino, ret);
 		return 0;
 	case NODE_IMAGE_FILE: return fixed_attr(tree, ino, ret, ret_timeout);
-	case NODE_IMAGE:
 	case NODE_BATCH:
-	case NODE_CONTEXT: return image_attr(tree, ino, ret);
+	case NODE_CONTEXT: return revision_attr(tree, ino, ret);
 	case NODE_ADDRESS: return address_attr(tree, ino, ret);
 	case NODE_PATH_DIR: *ret_timeout = TIMEOUT_LISTING; return number_attr(tree, ino, ret);
+	case NODE_IMAGE:
 	case NODE_PATH_LINK:
 	case NODE_PATH_MEMBER:
 	case NODE_NAME_LINK:

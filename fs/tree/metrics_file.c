@@ -175,8 +175,8 @@ static void work(struct text_buf *out, struct tree *tree)
 	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)];
 	mutex_lock(&tree->images->lock);
 	for (size_t i = 0; i < tree->images->all.n; i++)
-		if (tree->images->all.v[i]->revision)
-			states[tree->images->all.v[i]->revision->state]++;
+		if (image_is_there(tree->images->all.v[i]))
+			states[image_state(tree->images->all.v[i])]++;
 	pending[0] = stage_count(&queue->opening);
 	pending[1] = stage_count(&queue->converting);
 	pending[2] = background_count(&tree->answers->tables);

@@ -82,10 +82,10 @@ static void list_root(struct listing *l, uint64_t off)
 	list_fixed(l, NULL, off);
 	mutex_lock(&images->lock);
 	for (uint64_t i = off < first ? 0 : off - first; i < images->all.n && !l->full; i++) {
-		const struct image *image = images->all.v[i];
-		if (!image->revision)
+		struct image *image = images->all.v[i];
+		if (!image_is_there(image))
 			continue;
-		struct fuse_entry_param e = entry_image(l->tree, image->revision);
+		struct fuse_entry_param e = entry_image(l->tree, image);
 		add(l, image->id, &e, first + i + 1);
 	}
 	mutex_unlock(&images->lock);
@@ -170,7 +170,7 @@ static void list_path_fat(struct listing *l, uint64_t off)
 
 static void list_image(struct listing *l, uint64_t off)
 {
-	struct revision *rev = images_revision(l->tree->images, ino_a(l->ino));
+	struct revision *rev = images_revision(l->tree->images, l->ino);
 	if (!rev)
 		return;
 	const uint64_t first = POSITION_FIRST + fixed_count(rev);

@@ -40,7 +40,7 @@ static bool find_batch(struct tree *tree, fuse_ino_t ino, struct request *ret, s
 	}
 	if (ino_kind(ino) == NODE_BATCH) {
 		*ret = batch_of(ino_b(ino));
-		*ret_rev = images_revision(tree->images, ino_a(ino));
+		*ret_rev = images_revision(tree->images, ino);
 		return *ret_rev;
 	}
 	if (ino_kind(ino) != NODE_ADDRESS || !nodes_get(&tree->nodes, ino, &node))
@@ -142,7 +142,7 @@ static int read_address(struct call *call)
 static void read_gsym(struct call *call, const struct handle *handle)
 {
 	struct tree *tree = tree_of(call);
-	struct revision *rev = images_revision(tree->images, ino_a(call->ino));
+	struct revision *rev = images_revision(tree->images, call->ino);
 	int err = handle_check(handle);
 	if (err)
 		fuse_reply_err(call->req, EIO);

@@ -36,7 +36,7 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 	if (err)
 		return err;
 	bool exact = strcmp(image->id, request->id) == 0 && !request->alias;
-	*ret = exact ? entry_image(tree_of(call), image->revision) : entry_alias(tree_of(call), image, 0);
+	*ret = exact ? entry_image(tree_of(call), image) : entry_alias(tree_of(call), image, 0);
 	return 0;
 }
 
@@ -241,7 +241,7 @@ static int loaded_entry(struct call *call, struct revision *rev, const struct re
 	if (request->kind == REQUEST_BATCH)
 		attr_batch(rev, ino, &st);
 	else
-		attr_image(rev, ino, &st);
+		attr_image(&rev->source, ino, &st);
 	*ret = entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
 	return 0;
 }
@@ -277,7 +277,7 @@ static int in_context(struct call *call, struct revision *rev, const struct cont
 static int in_image(struct call *call, struct fuse_entry_param *ret)
 {
 	const struct context none = {0};
-	struct revision *rev = images_revision(tree_of(call)->images, ino_a(call->ino));
+	struct revision *rev = images_revision(tree_of(call)->images, call->ino);
 	const struct fixed_node *node = rev ? fixed_find(rev, call->name) : NULL;
 	if (node)
 		return fixed_lookup(call, rev, node, ret);
@@ -287,7 +287,7 @@ static int in_image(struct call *call, struct fuse_entry_param *ret)
 static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)
 {
 	const struct context context = context_of(ino_b(call->ino));
-	struct revision *rev = images_revision(tree_of(call)->images, ino_a(call->ino));
+	struct revision *rev = images_revision(tree_of(call)->images, call->ino);
 	return rev ? in_context(call, rev, &context, ret) : -ESTALE;
 }
 
@@ -325,6 +325,11 @@ static uint64_t parent_in_paths(struct images *images, uint64_t ino)
 	return parent;
 }
 
+static uint64_t directory_of(const struct revision *rev)
+{
+	return rev ? ino_make(NODE_IMAGE, rev->image->number, rev->generation) : 0;
+}
+
 static uint64_t parent_of(struct tree *tree, uint64_t ino)
 {
 	struct node node;
@@ -337,12 +342,12 @@ static uint64_t parent_of(struct tree *tree, uint64_t ino)
 	case NODE_PATH_MEMBER: return parent_in_paths(tree->images, ino);
 	case NODE_CONTEXT:
 	case NODE_BATCH:
-	case NODE_IMAGE_FILE: return ino_make(NODE_IMAGE, ino_a(ino), 0);
+	case NODE_IMAGE_FILE: return directory_of(images_revision(tree->images, ino));
 	case NODE_ADDRESS:
 		if (!nodes_get(&tree->nodes, ino, &node))
 			return 0;
 		content_put(node.content);
-		return node.revision ? ino_make(NODE_IMAGE, node.revision->number, 0) : INO_ROOT;
+		return node.revision ? directory_of(node.revision) : INO_ROOT;
 	default: return INO_ROOT;
 	}
 }

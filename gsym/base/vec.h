@@ -44,6 +44,21 @@ static inline int vec_reserve_(void **v, size_t n, size_t *cap, size_t more, siz
 		 ? 0                             \
 		 : vec_reserve_((void **)&(vec)->v, (vec)->n, &(vec)->cap, (more), sizeof(*(vec)->v)))
 
+static inline int vec_first_(void **v, size_t *cap, size_t more, size_t elem)
+{
+	size_t bytes;
+	if (__builtin_mul_overflow(more, elem, &bytes))
+		return -ENOMEM;
+	*v = malloc(bytes);
+	*cap = *v ? more : 0;
+	return *v ? 0 : -ENOMEM;
+}
+
+/* Likewise, for the many vectors that rarely hold more than one element: the first get no spare room. */
+#define vec_reserve_few(vec, more)           \
+	((vec)->cap ? vec_reserve(vec, more) \
+		    : vec_first_((void **)&(vec)->v, &(vec)->cap, (more), sizeof(*(vec)->v)))
+
 /* Appends one element: 0 or -ENOMEM. */
 #define vec_push(vec, ...) (vec_reserve((vec), 1) ? -ENOMEM : ((vec)->v[(vec)->n++] = (__VA_ARGS__), 0))
 

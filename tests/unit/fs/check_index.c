@@ -44,7 +44,10 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 	assert_int_equal(a->again, b->again);
 	assert_int_equal(a->n_images, b->n_images);
 	for (size_t i = 0; i < a->n_images; i++) {
-		const struct image_identity *x = &a->images[i], *y = &b->images[i];
+		struct image_identity of_a, of_b;
+		const struct image_identity *x = &of_a, *y = &of_b;
+		record_image(a, i, &of_a);
+		record_image(b, i, &of_b);
 		assert_int_equal(x->kind, y->kind);
 		assert_int_equal(x->id_size, y->id_size);
 		assert_memory_equal(x->id, y->id, x->id_size);

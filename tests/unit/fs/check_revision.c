@@ -114,7 +114,7 @@ static struct revision *revision_of(struct fixture *room, const char *id)
 {
 	mutex_lock(&room->images.lock);
 	struct image *image = images_find(&room->images, id);
-	struct revision *rev = image ? image->revision : NULL;
+	struct revision *rev = image ? image_revision(&room->images, image) : NULL;
 	mutex_unlock(&room->images.lock);
 	return rev;
 }
@@ -122,6 +122,14 @@ static struct revision *revision_of(struct fixture *room, const char *id)
 static struct revision *current(struct fixture *room)
 {
 	return revision_of(room, ID);
+}
+
+/* The kernel sees the image's directory. */
+static struct revision *expose(struct fixture *room)
+{
+	struct revision *rev = current(room);
+	rev->image->exposed = true;
+	return rev;
 }
 
 static void expect(struct fixture *room, const char *source, const char *binary)
@@ -248,13 +256,14 @@ static void copies_do_not_replace_each_other(void **state)
 /* The next scan sees the one file so: whether it is another revision then. */
 static bool is_replaced(struct fixture *room, struct source s)
 {
-	struct revision *old = current(room);
-	old->exposed = true;
+	struct revision *old = expose(room);
+	uint32_t generation = old->image->generation;
 	s.ino = 1;
 	put(room, s);
 	scanned(room, 0);
 	struct revision *now = current(room);
 	assert_int_equal(old->stale, old != now);
+	assert_int_equal(now->image->generation, generation + (old != now));
 	if (old != now)
 		assert_string_not_equal(old->key.text, now->key.text);
 	return old != now;
@@ -282,8 +291,7 @@ static void program_that_changes(void **state)
 	put_new(room, debug());
 	put_new(room, program(SOURCE_SYMBOLS));
 	scanned(room, 0);
-	struct revision *old = current(room);
-	old->exposed = true;
+	struct revision *old = expose(room);
 	put(room, WITH(debug(), w.ino = 1));
 	put(room, WITH(program(SOURCE_SYMBOLS), w.ino = 2, w.ctime_ns = 1));
 	scanned(room, 0);
@@ -291,17 +299,31 @@ static void program_that_changes(void **state)
 	assert_string_not_equal(old->key.text, current(room)->key.text);
 }
 
-/* The kernel has not seen it yet: the same revision stands for other files, with another key. */
-static void unseen_revision_is_changed_in_place(void **state)
+static size_t revisions(struct fixture *room)
+{
+	mutex_lock(&room->images.lock);
+	size_t n = room->images.revisions.n;
+	mutex_unlock(&room->images.lock);
+	return n;
+}
+
+/* Nothing is made before something is asked, and what the kernel has not seen keeps its number. */
+static void revisions_are_made_when_asked_for(void **state)
 {
 	struct fixture *room = *state;
 	put_new(room, program(SOURCE_SYMBOLS));
-	struct revision *old = current(room);
-	struct cache_key key = old->key;
 	put_new(room, debug());
-	assert_ptr_equal(current(room), old);
-	assert_string_not_equal(old->key.text, key.text);
-	assert_false(old->stale);
+	scanned(room, 0);
+	assert_int_equal(revisions(room), 0);
+	struct revision *rev = current(room);
+	assert_int_equal(revisions(room), 1);
+	assert_ptr_equal(current(room), rev);
+	put(room, WITH(program(SOURCE_SYMBOLS), w.ino = 1));
+	put(room, WITH(debug(), w.ino = 2, w.size = 1));
+	scanned(room, 0);
+	assert_int_equal(revisions(room), 1);
+	assert_true(rev->stale);
+	assert_int_equal(rev->image->generation, rev->generation);
 	expect(room, "debug", "program");
 }
 
@@ -571,7 +593,7 @@ int main(void)
 		TEST(copies_do_not_replace_each_other),
 		TEST(what_makes_another_revision),
 		TEST(program_that_changes),
-		TEST(unseen_revision_is_changed_in_place),
+		TEST(revisions_are_made_when_asked_for),
 		TEST(files_that_go),
 		TEST(permissions_of_all_paths),
 		TEST(permissions_of_a_changed_file),
