@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -73,6 +75,64 @@ dev_t entry_device(int dir, const char *name)
 	if (statx(dir, name, flags, STATX_TYPE, &st))
 		return 0;
 	return makedev(st.stx_dev_major, st.stx_dev_minor);
+}
+
+dev_t local_device(int dir)
+{
+	struct statfs fs;
+	struct stat st;
+	if (fstatfs(dir, &fs) || fstat(dir, &st))
+		return 0;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC: /* and ext2, ext3 */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case SQUASHFS_MAGIC: return st.st_dev;
+	}
+	return 0;
+}
+
+static struct timespec time_of(struct statx_timestamp t)
+{
+	return (struct timespec){.tv_sec = t.tv_sec, .tv_nsec = t.tv_nsec};
+}
+
+static struct stat stat_of(const struct statx *st)
+{
+	return (struct stat){
+		.st_dev = makedev(st->stx_dev_major, st->stx_dev_minor),
+		.st_ino = st->stx_ino,
+		.st_nlink = st->stx_nlink,
+		.st_mode = st->stx_mode,
+		.st_uid = st->stx_uid,
+		.st_gid = st->stx_gid,
+		.st_rdev = makedev(st->stx_rdev_major, st->stx_rdev_minor),
+		.st_size = (off_t)st->stx_size,
+		.st_blksize = st->stx_blksize,
+		.st_blocks = (blkcnt_t)st->stx_blocks,
+		.st_atim = time_of(st->stx_atime),
+		.st_mtim = time_of(st->stx_mtime),
+		.st_ctim = time_of(st->stx_ctime),
+	};
+}
+
+int entry_stat(int dir, const char *name, dev_t avoid, dev_t local, struct stat *ret)
+{
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+	struct statx st;
+	if (statx(dir, name, flags, STATX_BASIC_STATS, &st) == 0) {
+		const struct stat cached = stat_of(&st);
+		if (avoid && cached.st_dev == avoid)
+			return -EXDEV;
+		if (local && cached.st_dev == local &&
+		    (st.stx_mask & STATX_BASIC_STATS) == STATX_BASIC_STATS) {
+			*ret = cached;
+			return 0;
+		}
+	}
+	return fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
 }
 
 /*

@@ -43,6 +43,18 @@ bool file_open_to_all(int file, const struct stat *st, dev_t avoid);
 dev_t entry_device(int dir, const char *name);
 
 /*
+ * The device of the open directory if its file system keeps attributes on this host alone, so that the kernel
+ * need not ask another for them; else 0.
+ */
+dev_t local_device(int dir);
+
+/*
+ * stat(2) of @name in @dir, without following a symbolic link. Sends no request to the device @avoid: -EXDEV.
+ * One system call if @name is on @local, of local_device(). 0 or a negative errno.
+ */
+int entry_stat(int dir, const char *name, dev_t avoid, dev_t local, struct stat *ret);
+
+/*
  * stat(2) of the target of the symbolic link @path, if that is below @dir and on the same file system;
  * otherwise -EXDEV. Another file system might be our own mount, where stat(2) would deadlock.
  */

@@ -17,9 +17,15 @@
 #include "gsym/base/vec.h"
 #include "convert/os/beneath.h"
 
+enum {
+	/* Entries after which the end of the daemon is noticed. */
+	STOP_EVERY = 32,
+};
+
 struct pending {
 	char *path; /* "" = the root */
 	bool open_to_all;
+	dev_t local; /* once it is open, see local_device() */
 };
 
 struct walker {
@@ -27,6 +33,7 @@ struct walker {
 	const struct walk_visitor *visitor;
 	VEC(struct pending) stack;
 	int trouble; /* first error that may hide files */
+	size_t n_met;
 };
 
 static bool stopped(const struct walk_visitor *v)
@@ -37,14 +44,19 @@ static bool stopped(const struct walk_visitor *v)
 
 static int join(char path[PATH_MAX], const char *dir, const char *name)
 {
-	int n = snprintf(path, PATH_MAX, "%s%s%s", dir, *dir ? "/" : "", name);
-	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+	size_t dir_size = strlen(dir), name_size = strlen(name), slash = dir_size != 0;
+	if (dir_size + slash + name_size >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(path, dir, dir_size);
+	path[dir_size] = '/';
+	memcpy(path + dir_size + slash, name, name_size + 1);
+	return 0;
 }
 
 static int push(struct walker *w, const char *path, bool open_to_all)
 {
 	char *copy = strdup(path);
-	if (!copy || vec_push(&w->stack, (struct pending){copy, open_to_all})) {
+	if (!copy || vec_push(&w->stack, (struct pending){copy, open_to_all, 0})) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -70,10 +82,11 @@ static void remember_trouble(struct walker *w, int err)
 
 /*
  * Only ENOENT and ENOTDIR mean that an entry was removed meanwhile; after any other error it may still exist.
+ * EXDEV is the mount itself.
  */
 static void note_entry_trouble(struct walker *w, const char *path, int err)
 {
-	if (err == -ENOENT || err == -ENOTDIR)
+	if (err == -ENOENT || err == -ENOTDIR || err == -EXDEV)
 		return;
 	log_warning(w->visitor->log, "scan: '%s': cannot stat: %s; skipped until the next scan", path,
 		    strerror(-err));
@@ -88,10 +101,9 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 		log_warning(w->visitor->log, "scan: '%s/%s': path too long; skipped", from->path, name);
 		return 0;
 	}
-	if (w->visitor->avoid && entry_device(dir, name) == w->visitor->avoid)
-		return 0;
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
-		note_entry_trouble(w, path, -errno);
+	int err = entry_stat(dir, name, w->visitor->avoid, from->local, &st);
+	if (err) {
+		note_entry_trouble(w, path, err);
 		return 0;
 	}
 	if (S_ISDIR(st.st_mode))
@@ -124,7 +136,8 @@ static int list(struct walker *w, DIR *d, const struct pending *from)
 		}
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
-		err = stopped(w->visitor) ? -ECANCELED : meet(w, dirfd(d), from, e->d_name);
+		bool stop = w->n_met++ % STOP_EVERY == 0 && stopped(w->visitor);
+		err = stop ? -ECANCELED : meet(w, dirfd(d), from, e->d_name);
 	}
 	return err;
 }
@@ -137,7 +150,8 @@ static int enter(struct walker *w, const struct pending *from)
 		return 0;
 	}
 	/* Of the open descriptor: the name may have been another directory's when it was listed. */
-	const struct pending opened = {from->path, from->open_to_all && dir_open_to_all(fd)};
+	const struct pending opened = {from->path, from->open_to_all && dir_open_to_all(fd),
+				       local_device(fd)};
 	int err = w->visitor->dir(w->visitor->user, from->path, fd, opened.open_to_all);
 	DIR *d = err ? NULL : fdopendir(fd);
 	if (!d) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <xxhash.h>
 
 #include "gsym/base/cursor.h"
@@ -11,8 +12,8 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 7 << 16 | CONVERT_REVISION,
-	RECORD_MIN = 6 * 8 + 2,
+	REVISION = 8 << 16 | CONVERT_REVISION,
+	RECORD_MIN = 6 * 8 + 2 + 2,
 	/* Of an image, its id and arch following: */
 	IMAGE_KIND = 0,
 	IMAGE_FLAGS,
@@ -22,6 +23,12 @@ enum {
 	IMAGE_MAX = IMAGE_MIN + 2 * UINT8_MAX,
 	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * IMAGE_MAX,
 	CHECKSUM_SIZE = 8,
+};
+
+enum {
+	READERS_KNOWN = 1 << 15,
+	/* Two changes within one step of the clock leave the same ctime. */
+	SETTLED_SECONDS = 2,
 };
 
 enum image_flags {
@@ -57,6 +64,24 @@ void record_forget(struct file_record *record)
 {
 	record->key.size = unknown_size;
 	record->state = RECORD_IDENTIFIED;
+	record->readers = 0;
+}
+
+bool record_set_readers(struct file_record *record, mode_t readers)
+{
+	invariant((readers & ~(mode_t)0444) == 0);
+	if (time(NULL) <= record->key.ctime_ns / 1000000000 + SETTLED_SECONDS)
+		return false;
+	record->readers = (uint16_t)(READERS_KNOWN | readers);
+	return true;
+}
+
+bool record_readers(const struct file_record *record, mode_t *ret)
+{
+	if (!(record->readers & READERS_KNOWN))
+		return false;
+	*ret = record->readers & 0444;
+	return true;
 }
 
 static uint64_t key_hash(uint64_t dev, uint64_t ino)
@@ -216,6 +241,8 @@ static int encode_record(bytes *out, const struct file_record *r)
 	put64(out, (uint64_t)r->key.mtime_ns);
 	put64(out, (uint64_t)r->key.ctime_ns);
 	put64(out, (uint64_t)r->again);
+	put8(out, (uint8_t)r->readers);
+	put8(out, (uint8_t)(r->readers >> 8));
 	put8(out, hashing ? RECORD_IDENTIFIED : r->state);
 	put8(out, r->n_images);
 	if (size)
@@ -295,10 +322,12 @@ static int decode_images(struct cursor *c, struct file_record *r)
 {
 	struct image_identity image;
 	int64_t again = (int64_t)cursor_u64(c);
+	uint16_t readers = cursor_u16(c);
 	uint8_t state = cursor_u8(c), n = cursor_u8(c);
 	struct cursor images = *c;
 	size_t left = cursor_left(c);
-	if (!cursor_ok(c) || state > RECORD_STATE_LAST || n > IDENTITIES_MAX)
+	if (!cursor_ok(c) || state > RECORD_STATE_LAST || n > IDENTITIES_MAX ||
+	    (readers & ~(READERS_KNOWN | 0444)))
 		return -EBADMSG;
 	for (size_t i = 0; i < n; i++)
 		if (decode_image(c, &image))
@@ -311,6 +340,7 @@ static int decode_images(struct cursor *c, struct file_record *r)
 		memcpy(copy, cursor_take(&images, size), size);
 	r->again = again;
 	r->state = state;
+	r->readers = readers;
 	replace_images(r, copy, n);
 	return 0;
 }

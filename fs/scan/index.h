@@ -8,8 +8,8 @@
  *	revision            32 bits: of this layout and of the converter's idea of an image
  *	reserved            32 bits, 0
  *	number of records   64 bits
- *	records             dev, ino, size, mtime, ctime, time to look again (64 bits each); state, number
- *	                    of images (8 bits each); of each image kind, flags, id size, arch size (8 bits
+ *	records             dev, ino, size, mtime, ctime, time to look again (64 bits each); readers (16
+ *	                    bits); state, number of images (8 bits each); of each image kind, flags, id size, arch size (8 bits
  *	                    each); id, arch
  *	checksum            64 bits: XXH3 of everything before it
  */
@@ -42,6 +42,7 @@ struct file_record {
 	struct table_link table;
 	struct file_key key;
 	uint32_t pass;    /* of the scan that saw it last */
+	uint16_t readers; /* of record_set_readers() */
 	uint8_t state;    /* enum record_state */
 	uint8_t n_images; /* 0: it is no object file, or not identified */
 	int64_t again;    /* in RECORD_GAVE_UP: seconds since the epoch */
@@ -51,6 +52,16 @@ struct file_record {
 /* Of an open or listed file. */
 struct file_key file_key_of(const struct stat *st);
 bool file_key_same(const struct file_key *a, const struct file_key *b);
+
+/*
+ * Notes the permissions to read, at most 0444, that the access control list leaves to the file in the state of
+ * its record. Only once the file is older than a step of the clock, so that another change shows in its times:
+ * whether it is.
+ */
+bool record_set_readers(struct file_record *record, mode_t readers);
+
+/* Those permissions; false if they are not known. */
+bool record_readers(const struct file_record *record, mode_t *ret);
 
 /* Makes the state of the file unknown, so that it is looked at again. */
 void record_forget(struct file_record *record);

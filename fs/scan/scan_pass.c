@@ -83,7 +83,7 @@ struct sweep {
 	VEC(struct link_seen) links;
 	VEC(struct gsym_seen) gsyms;
 	VEC(struct cut_seen) cuts;
-	size_t n_files, n_images, n_bad, n_opened;
+	size_t n_files, n_images, n_bad, n_opened, n_permissions;
 	size_t unsaved; /* records changed since the index was saved */
 	size_t n_hashing;
 	int trouble; /* the first fault of the machine that left what a file holds unknown, or 0 */
@@ -247,6 +247,7 @@ static int record(struct sweep *s, struct file_record *r, const struct file_key 
 		return err;
 	}
 	r->key = *key;
+	r->readers = 0;
 	r->state = (uint8_t)state;
 	r->again = state == RECORD_GAVE_UP ? fault_again() : 0;
 	s->unsaved++;
@@ -347,14 +348,21 @@ static const char *last_component(const char *path)
 
 /* The read permissions that the mount shows, never more than those of the file; if it cannot be opened, only
  * the owner's. */
-static mode_t mirrored_mode(const struct sweep *s, const char *path, const struct stat *st, bool open_to_all)
+static mode_t mirrored_mode(struct sweep *s, struct file_record *r, const char *path, const struct stat *st,
+			    bool open_to_all)
 {
 	mode_t mode = st->st_mode & 0400;
-	int fd = open_to_all && st->st_mode & 0044 ? open_beneath(s->root, path, O_PATH | O_NOFOLLOW) : -1;
+	if (!open_to_all || !(st->st_mode & 0044) || record_readers(r, &mode))
+		return mode;
+	int fd = open_beneath(s->root, path, O_PATH | O_NOFOLLOW);
 	if (fd < 0)
 		return mode;
 	mode = file_readers(fd, st, true);
 	close(fd);
+	s->n_permissions++;
+	const struct file_key key = file_key_of(st);
+	if (file_key_same(&r->key, &key))
+		s->unsaved += record_set_readers(r, mode);
 	return mode;
 }
 
@@ -372,17 +380,16 @@ static int add_finding(struct sweep *s, const struct file_record *r, size_t numb
 		       const struct place *place)
 {
 	struct image_identity identity;
-	char id[ID_TEXT_SIZE], path_copy[PATH_MAX];
+	char id[ID_TEXT_SIZE];
 	record_image(r, number, &identity);
 	id_format(&identity, id);
-	snprintf(path_copy, sizeof(path_copy), "%s", place->path);
 	struct finding finding = {
 		.id = whole ? whole->id : id,
 		.at = {last_component(place->path), place->directory, number + 1 == r->n_images,
 		       s->scan->pass},
 		.source =
 			{
-				.path = path_copy,
+				.path = (char *)place->path, /* borrowed */
 				.dev = r->key.dev,
 				.ino = r->key.ino,
 				.size = r->key.size,
@@ -490,7 +497,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	if (!known && !err && first.kind == IMAGE_GSYM_FILE)
 		note_gsym(s, path, &first);
 	const struct place place = {path, directory(s), st.st_uid, st.st_gid,
-				    mirrored_mode(s, path, &st, open_to_all)};
+				    mirrored_mode(s, r, path, &st, open_to_all)};
 	if (first.id_is_truncated)
 		return note_cut(s, r, &place);
 	err = 0;
@@ -666,8 +673,9 @@ int scan_pass(struct scan *scan)
 		finish(&s, err);
 		count(&s, err, monotonic_ms() - start);
 		log_say(scan->log, scan->pass == 1 ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
-			"scan: %zu files in '%s', %zu with images, %zu damaged, %zu opened, %.2f s",
-			s.n_files, scan->source, s.n_images, s.n_bad, s.n_opened,
+			"scan: %zu files in '%s', %zu with images, %zu damaged, %zu opened, %zu for their "
+			"permissions, %.2f s",
+			s.n_files, scan->source, s.n_images, s.n_bad, s.n_opened, s.n_permissions,
 			(double)(monotonic_ms() - start) / 1000);
 	}
 	free_links(&s);

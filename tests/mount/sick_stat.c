@@ -6,10 +6,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static int is_sick(const char *name)
+{
+	return strcmp(name, "sick") == 0 && access(SWITCH, F_OK) == 0;
+}
+
+int statx(int dir, const char *name, int flags, unsigned mask, struct statx *st)
+{
+	int (*real)(int, const char *, int, unsigned, struct statx *) = dlsym(RTLD_NEXT, "statx");
+	if (is_sick(name)) {
+		errno = EIO;
+		return -1;
+	}
+	return real(dir, name, flags, mask, st);
+}
+
 int fstatat(int dir, const char *name, struct stat *st, int flags)
 {
 	int (*real)(int, const char *, struct stat *, int) = dlsym(RTLD_NEXT, "fstatat");
-	if (strcmp(name, "sick") == 0 && access(SWITCH, F_OK) == 0) {
+	if (is_sick(name)) {
 		errno = EIO;
 		return -1;
 	}

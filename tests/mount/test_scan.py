@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import subprocess
+import time
 
 import mount_harness
 from mount_harness import MountTest, Relay, run, wait_until
@@ -111,6 +112,21 @@ class ScanTest(MountTest):
         self.assertIn("state", self.status(self.id))
         self.assertErrno(errno.ENOENT, os.stat, "0x1", dir_fd=held)
         self.assertEqual(os.stat(self.image(self.id)).st_ino, first.st_ino)
+
+    def test_a_known_file_is_not_opened(self):
+        """The second mount knows what is in it and who may read it; its ctime tells that both are still true."""
+        changed = os.stat(self.path).st_ctime
+        wait_until(lambda: time.time() > changed + 4, "a file that is older than a step of the clock")
+        for expected in (" 1 opened, 1 for their permissions", " 0 opened, 0 for their permissions"):
+            daemon = self.mount("allow_other")
+            daemon.wait_scanned()
+            self.assertIn(expected, daemon.log())
+            self.assertEqual(os.stat(self.image(self.id)).st_mode & 0o777, 0o555)
+            daemon.stop()
+        os.chmod(self.path, 0o700)
+        daemon = self.mount("allow_other")
+        daemon.wait_scanned()
+        self.assertEqual(os.stat(self.image(self.id)).st_mode & 0o777, 0o500)
 
     def sick_stat(self):
         """(environment, switch): while the file switch exists, stat(2) of files called sick fails."""

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 enum { RECORDS = 500 };
@@ -32,6 +33,8 @@ static void fill(struct index *index)
 			strcpy(images[k].arch, i % 2 ? "x86_64" : "");
 		}
 		assert_int_equal(record_set_images(r, images, i % 4), 0);
+		if (i % 7)
+			assert_true(record_set_readers(r, i % 2 ? 0444 : 0400));
 	}
 }
 
@@ -43,6 +46,7 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 	assert_int_equal(a->state, b->state);
 	assert_int_equal(a->again, b->again);
 	assert_int_equal(a->n_images, b->n_images);
+	assert_int_equal(a->readers, b->readers);
 	for (size_t i = 0; i < a->n_images; i++) {
 		struct image_identity of_a, of_b;
 		const struct image_identity *x = &of_a, *y = &of_b;
@@ -155,11 +159,31 @@ static void sweeping(void **state)
 	index_deinit(&a);
 }
 
+/* The permissions of a file that changes right now may change again unseen. */
+static void readers(void **state)
+{
+	struct index index = {.files = {0}};
+	mode_t mode = 0777;
+	(void)state;
+	struct file_record *r = index_get(&index, 1, 2);
+	r->key.ctime_ns = time(NULL) * 1000000000LL;
+	assert_false(record_set_readers(r, 0444));
+	assert_false(record_readers(r, &mode));
+	assert_int_equal(mode, 0777);
+	r->key.ctime_ns = 0;
+	assert_true(record_set_readers(r, 0440));
+	assert_true(record_readers(r, &mode));
+	assert_int_equal(mode, 0440);
+	record_forget(r);
+	assert_false(record_readers(r, &mode));
+	index_deinit(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip), cmocka_unit_test(empty),    cmocka_unit_test(damaged),
-		cmocka_unit_test(headers),    cmocka_unit_test(sweeping),
+		cmocka_unit_test(headers),    cmocka_unit_test(sweeping), cmocka_unit_test(readers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
