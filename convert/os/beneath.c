@@ -171,6 +171,12 @@ int open_path_inside(int dir, const char *path, dev_t avoid)
 	return fd != -EXDEV || has_dotdot(path) ? fd : open_across(dir, path, avoid);
 }
 
+int open_dir_inside(int dir, const char *path, dev_t avoid)
+{
+	int fd = openat2_beneath(dir, path, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+	return fd == -EXDEV ? open_across(dir, path, avoid) : fd;
+}
+
 static bool same_inode(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;

@@ -23,6 +23,11 @@ int open_beneath(int dir, const char *path, int flags);
 int open_path_inside(int dir, const char *path, dev_t avoid);
 
 /*
+ * Likewise a directory, by a path without symbolic links, on whatever file system but that of @avoid.
+ */
+int open_dir_inside(int dir, const char *path, dev_t avoid);
+
+/*
  * Whether every user may search the directory and all above it. Walks up from the open descriptor, so that
  * renames cannot cause a time-of-check race.
  */

@@ -131,15 +131,39 @@ bool basename_is_visible(const struct images *images, const struct basename *nam
 	return false;
 }
 
+static void remove_member(struct name_member *m)
+{
+	invariant(m->basename->alive > 0);
+	m->gone = true;
+	m->basename->alive--;
+}
+
+static bool has_files(const struct images *images, const struct name_member *m) REQUIRES(&images->lock)
+{
+	const struct path_file *file;
+	for (uint32_t next = m->files; next; next = file->like) {
+		file = path_tree_file(&images->paths, next - 1);
+		if (file->pass)
+			return true;
+	}
+	return false;
+}
+
+void basename_forget(struct images *images, const char *name, const struct image *image)
+{
+	const struct basename *b = images_find_basename(images, name);
+	struct name_member *m = b ? images_find_member(images, b, image) : NULL;
+	if (m && !has_files(images, m))
+		remove_member(m);
+}
+
 static void sweep_members(struct basename *b, uint32_t pass)
 {
 	for (size_t i = 0; i < b->members.n; i++) {
 		struct name_member *m = b->members.v[i];
 		if (m->gone || m->pass == pass)
 			continue;
-		invariant(b->alive > 0);
-		m->gone = true;
-		b->alive--;
+		remove_member(m);
 	}
 }
 

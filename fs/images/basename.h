@@ -24,6 +24,10 @@ bool name_member_is_visible(const struct images *images, const struct name_membe
 bool basename_is_visible(const struct images *images, const struct basename *name,
 			 const struct caller *caller, bool listed) REQUIRES(&images->lock);
 
+/* A file called @name that held @image is gone from by-path: so is the member, if that was the last one. */
+void basename_forget(struct images *images, const char *name, const struct image *image)
+	REQUIRES(&images->lock);
+
 /* Forgets what scan @pass did not see. */
 void basenames_sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock);
 

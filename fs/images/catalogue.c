@@ -1,5 +1,6 @@
 #include "fs/images/catalogue.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -8,10 +9,25 @@
 #include "fs/images/basename.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
+#include "gsym/base/invariant.h"
+
+/* See struct path_tree. */
+static void count_path(void *user, uint32_t number, bool appears)
+{
+	struct images *images = user;
+	mutex_assert_held(&images->lock);
+	struct image *image = images->all.v[number];
+	invariant(appears || image->paths > 0);
+	image->paths += appears ? 1 : -1U;
+}
 
 void images_init(struct images *images, struct notify *notify)
 {
-	*images = (struct images){.notify = notify, .absent = -ENOENT};
+	*images = (struct images){
+		.notify = notify,
+		.absent = -ENOENT,
+		.paths = {.counted = count_path, .user = images},
+	};
 	mutex_init(&images->lock, LOCK_IMAGES);
 	list_init(&images->scan_waiters);
 }
@@ -82,7 +98,7 @@ static bool unchanged(const struct source *a, const struct source *b)
  * Replaces or adds a source. A file with several hard links keeps the path seen first in this scan; its
  * permissions are the union of those of all its paths.
  */
-static int put_source(struct image *image, const struct source *seen)
+static int put_source(struct image *image, const struct source *seen, bool alone)
 {
 	struct source *old = find_source(image, seen);
 	if (old && old->pass == seen->pass) {
@@ -95,7 +111,7 @@ static int put_source(struct image *image, const struct source *seen)
 		copy.chosen = old->chosen;
 		copy.chosen_binary = old->chosen_binary;
 	}
-	if (old && unchanged(old, seen))
+	if (old && !alone && unchanged(old, seen))
 		copy.mode = old->mode; /* its other paths may be yet to come */
 	copy.path = strdup(seen->path);
 	if (!copy.path || (!old && vec_reserve_few(&image->sources, 1))) {
@@ -139,7 +155,7 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 		image = add_image(images, finding->id);
 	if (!image)
 		return -ENOMEM;
-	int err = put_source(image, &finding->source);
+	int err = put_source(image, &finding->source, finding->alone);
 	if (!err)
 		err = add_path(images, image, &finding->at);
 	if (!err)
@@ -202,6 +218,86 @@ static void drop_replaced(struct images *images, uint32_t pass) REQUIRES(&images
 		if (rev && !rev->stale)
 			drop_source(images, rev->image, &rev->source, pass);
 	}
+}
+
+/* The directory of by-path that @path is in, and its last component. */
+static const struct path_dir *find_parent(const struct path_tree *paths, const char *path,
+					  const char **ret_name)
+{
+	const struct path_dir *dir = path_tree_dir(paths, 0);
+	char name[NAME_MAX + 1];
+	for (size_t n; dir && path[n = strcspn(path, "/")]; path += n + 1) {
+		if (n > NAME_MAX)
+			return NULL;
+		memcpy(name, path, n);
+		name[n] = 0;
+		dir = path_tree_find_dir(paths, dir->number, name);
+	}
+	*ret_name = path;
+	return dir;
+}
+
+struct leaving {
+	const char *path;
+	uint32_t pass;
+	void (*gone)(void *user, dev_t dev, ino_t ino);
+	void *user;
+};
+
+static bool all_seen(const struct image *image, uint32_t pass)
+{
+	for (size_t i = 0; i < image->sources.n; i++)
+		if (image->sources.v[i].pass != pass)
+			return false;
+	return true;
+}
+
+/*
+ * Drops the file of @image that the path led to unless the scan has seen it. @vanished: the path leads to the
+ * image no more. False: the file may have other paths, and the walk that finds out drops it.
+ */
+static bool drop_file(struct images *images, struct image *image, const struct leaving *l, bool vanished)
+	REQUIRES(&images->lock)
+{
+	for (size_t i = 0; i < image->sources.n; i++) {
+		struct source *s = &image->sources.v[i];
+		if (s->pass == l->pass || strcmp(s->path, l->path) != 0)
+			continue;
+		if (image->paths >= image->sources.n)
+			return false;
+		l->gone(l->user, s->dev, s->ino);
+		drop_source(images, image, s, l->pass);
+		return true;
+	}
+	return !vanished || all_seen(image, l->pass);
+}
+
+static bool forget_path(struct images *images, const struct leaving *l) REQUIRES(&images->lock)
+{
+	const char *name;
+	bool sure = true;
+	const struct path_dir *dir = find_parent(&images->paths, l->path, &name);
+	const struct path_file *file = dir ? path_tree_find(&images->paths, dir->number, name) : NULL;
+	for (; file; file = path_file_next(&images->paths, file)) {
+		struct image *image = images->all.v[file->image];
+		bool vanishes = file->pass && file->pass != l->pass;
+		if (vanishes)
+			path_tree_forget(&images->paths, file);
+		if (!file->pass)
+			basename_forget(images, name, image);
+		sure &= drop_file(images, image, l, vanishes);
+	}
+	return sure;
+}
+
+bool images_forget_path(struct images *images, const char *path, uint32_t pass,
+			void (*gone)(void *user, dev_t dev, ino_t ino), void *user)
+{
+	const struct leaving leaving = {path, pass, gone, user};
+	mutex_lock(&images->lock);
+	bool sure = forget_path(images, &leaving);
+	mutex_unlock(&images->lock);
+	return sure;
 }
 
 static void sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock)

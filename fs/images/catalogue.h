@@ -29,6 +29,7 @@ struct finding {
 	const char *id; /* canonical text */
 	struct found_at at;
 	struct source source; /* path and all are borrowed */
+	bool alone;           /* the file has no other path: its permissions are known */
 };
 
 /*
@@ -42,6 +43,14 @@ int images_add(struct images *images, const struct finding *finding, struct list
  * Adds a further name of the image @id, if there is such an image: that of a symbolic link to its file.
  */
 int images_add_name(struct images *images, const char *id, const struct found_at *at) EXCLUDES(&images->lock);
+
+/*
+ * Drops what was at @path unless scan @pass has seen it there, and tells @gone of every file that has no
+ * other path. False when a walk has to find out: another path leads to the same image, maybe to the same
+ * file.
+ */
+bool images_forget_path(struct images *images, const char *path, uint32_t pass,
+			void (*gone)(void *user, dev_t dev, ino_t ino), void *user) EXCLUDES(&images->lock);
 
 /* How a scan ended. */
 struct scan_report {

@@ -5,11 +5,13 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "fs/images/revision.h"
-#include "fs/name/node.h"
 #include "gsym/base/invariant.h"
 
-enum { TRUNCATED_ID_DIGITS = 32 };
+enum {
+	TRUNCATED_ID_DIGITS = 32,
+	/* Of more new ids it is cheaper to sort all. */
+	INSERTED_MAX = 64,
+};
 
 struct image *images_find(const struct images *images, const char *id)
 {
@@ -28,23 +30,9 @@ static int by_id(const void *a, const void *b)
 	return strcmp((*x)->id, (*y)->id);
 }
 
-static int sort_ids(struct images *images) REQUIRES(&images->lock)
-{
-	if (images->sorted.n == images->all.n)
-		return 0;
-	images->sorted.n = 0;
-	if (vec_reserve(&images->sorted, images->all.n))
-		return -ENOMEM;
-	memcpy(images->sorted.v, images->all.v, images->all.n * sizeof(*images->all.v));
-	images->sorted.n = images->all.n;
-	qsort(images->sorted.v, images->sorted.n, sizeof(*images->sorted.v), by_id);
-	return 0;
-}
-
 /* Index of the first image whose id is not below @prefix. */
 static size_t lower_bound(const struct images *images, const char *prefix) REQUIRES(&images->lock)
 {
-	invariant(images->sorted.n == images->all.n); /* sort_ids() was called */
 	size_t low = 0, high = images->sorted.n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -54,6 +42,33 @@ static size_t lower_bound(const struct images *images, const char *prefix) REQUI
 			high = middle;
 	}
 	return low;
+}
+
+/* There is room. */
+static void insert_sorted(struct images *images, struct image *image) REQUIRES(&images->lock)
+{
+	size_t at = lower_bound(images, image->id);
+	struct image **place = &images->sorted.v[at];
+	memmove(place + 1, place, (images->sorted.n - at) * sizeof(*place));
+	*place = image;
+	images->sorted.n++;
+}
+
+/* Those that are not in it yet are the last ones of all. */
+static int sort_ids(struct images *images) REQUIRES(&images->lock)
+{
+	size_t n = images->sorted.n, more = images->all.n - n;
+	if (vec_reserve(&images->sorted, more))
+		return -ENOMEM;
+	if (more <= INSERTED_MAX) {
+		for (size_t i = n; i < images->all.n; i++)
+			insert_sorted(images, images->all.v[i]);
+		return 0;
+	}
+	memcpy(images->sorted.v + n, images->all.v + n, more * sizeof(*images->all.v));
+	images->sorted.n += more;
+	qsort(images->sorted.v, images->sorted.n, sizeof(*images->sorted.v), by_id);
+	return 0;
 }
 
 struct image *images_find_prefix(struct images *images, const char *prefix)
@@ -208,27 +223,4 @@ int images_lookup(struct images *images, const struct request *request, struct i
 		return 0;
 	bool may_come = images->hashing && strncmp(request->id, "xxh3-", 5) == 0;
 	return may_come ? images_await(images, request->id, ret_wait) : images->absent;
-}
-
-struct image *images_at(const struct images *images, uint64_t ino)
-{
-	struct image *image = ino_a(ino) < images->all.n ? images->all.v[ino_a(ino)] : NULL;
-	bool current = image && image_is_there(image) && image->generation == ino_b(ino);
-	return ino_kind(ino) == NODE_IMAGE && current ? image : NULL;
-}
-
-static struct revision *find_revision(struct images *images, uint64_t ino) REQUIRES(&images->lock)
-{
-	if (ino_kind(ino) != NODE_IMAGE)
-		return ino_a(ino) < images->revisions.n ? images->revisions.v[ino_a(ino)] : NULL;
-	struct image *image = images_at(images, ino);
-	return image ? image_revision(images, image) : NULL;
-}
-
-struct revision *images_revision(struct images *images, uint64_t ino)
-{
-	mutex_lock(&images->lock);
-	struct revision *rev = find_revision(images, ino);
-	mutex_unlock(&images->lock);
-	return rev;
 }

@@ -40,13 +40,4 @@ int images_await(struct images *images, const char *id, struct wait *ret_wait) R
 /* For a name of a file that is not there: likewise, or the errno if none can come any more. */
 int images_await_name(struct images *images, struct wait *ret_wait) REQUIRES(&images->lock);
 
-/* The image whose directory has the inode number @ino; NULL if it is no such number, or stale. */
-struct image *images_at(const struct images *images, uint64_t ino) REQUIRES(&images->lock);
-
-/*
- * The revision that has the inode number @ino: of the directory of an image, which makes it when it is looked
- * into, or of what is below. NULL if it was never given out, or is the stale one of a directory.
- */
-struct revision *images_revision(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
-
 #endif

@@ -116,6 +116,7 @@ struct image {
 	uint32_t number;
 	uint32_t generation;        /* how often its chosen files have changed since the kernel saw them */
 	unsigned conversions;       /* started since the mount */
+	uint32_t paths;             /* in by-path that lead to it */
 	bool exposed;               /* the kernel has seen its directory in this generation */
 	VEC(struct source) sources; /* none: it is gone */
 	uint64_t choice;            /* fingerprint of the chosen files; 0: none */
@@ -149,8 +150,8 @@ struct basename {
 struct images {
 	struct mutex lock; /* guards all of it and more, see above */
 	struct table by_id GUARDED_BY(&lock);
-	VEC(struct image *) all GUARDED_BY(&lock);    /* by number */
-	VEC(struct image *) sorted GUARDED_BY(&lock); /* by id; rebuilt when its size is not that of all */
+	VEC(struct image *) all GUARDED_BY(&lock);          /* by number */
+	VEC(struct image *) sorted GUARDED_BY(&lock);       /* by id; may lack the last ones of all */
 	VEC(struct revision *) revisions GUARDED_BY(&lock); /* those made so far, by number */
 	struct table by_basename GUARDED_BY(&lock);
 	struct table by_member GUARDED_BY(&lock);       /* name_member by base name and image */

@@ -115,18 +115,33 @@ static void vanish_from(struct path_tree *tree, uint32_t number)
 		number = tree->dirs.v[number]->parent;
 }
 
+static void count(const struct path_tree *tree, const struct path_file *file, bool appears)
+{
+	if (tree->counted)
+		tree->counted(tree->user, file->image, appears);
+}
+
 static void appear(struct path_tree *tree, struct path_file *file, uint32_t pass)
 {
-	if (!file->pass)
+	if (!file->pass) {
 		appear_in(tree, file->dir);
+		count(tree, file, true);
+	}
 	file->pass = pass;
 }
 
 static void vanish(struct path_tree *tree, struct path_file *file)
 {
-	if (file->pass)
+	if (file->pass) {
 		vanish_from(tree, file->dir);
+		count(tree, file, false);
+	}
 	file->pass = 0;
+}
+
+void path_tree_forget(struct path_tree *tree, const struct path_file *file)
+{
+	vanish(tree, file_at(tree, file->number));
 }
 
 void path_tree_sweep(struct path_tree *tree, uint32_t pass)

@@ -61,6 +61,9 @@ struct path_tree {
 	VEC(struct path_file *) pages;
 	size_t n_files;
 	struct table by_dir, by_file;
+	/* Called when a file appears or is gone; NULL: not wanted. */
+	void (*counted)(void *user, uint32_t image, bool appears);
+	void *user;
 };
 
 void path_tree_deinit(struct path_tree *tree);
@@ -85,6 +88,9 @@ int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32
 
 /* Forgets files that scan @pass did not see. */
 void path_tree_sweep(struct path_tree *tree, uint32_t pass);
+
+/* Forgets what that file, the first of a chain or after it, is known to hold. */
+void path_tree_forget(struct path_tree *tree, const struct path_file *file);
 
 /* By number; NULL for numbers never given out. */
 const struct path_dir *path_tree_dir(const struct path_tree *tree, uint32_t number);

@@ -239,6 +239,29 @@ struct revision *image_revision(struct images *images, struct image *image)
 	return rev;
 }
 
+struct image *images_at(const struct images *images, uint64_t ino)
+{
+	struct image *image = ino_a(ino) < images->all.n ? images->all.v[ino_a(ino)] : NULL;
+	bool current = image && image_is_there(image) && image->generation == ino_b(ino);
+	return ino_kind(ino) == NODE_IMAGE && current ? image : NULL;
+}
+
+static struct revision *find_revision(struct images *images, uint64_t ino) REQUIRES(&images->lock)
+{
+	if (ino_kind(ino) != NODE_IMAGE)
+		return ino_a(ino) < images->revisions.n ? images->revisions.v[ino_a(ino)] : NULL;
+	struct image *image = images_at(images, ino);
+	return image ? image_revision(images, image) : NULL;
+}
+
+struct revision *images_revision(struct images *images, uint64_t ino)
+{
+	mutex_lock(&images->lock);
+	struct revision *rev = find_revision(images, ino);
+	mutex_unlock(&images->lock);
+	return rev;
+}
+
 static void set_progress(void *user, unsigned percent)
 {
 	struct revision *rev = user;

@@ -23,6 +23,15 @@ const struct source *image_source(const struct image *image);
 /* The image's revision, which is made if there is none; NULL if no source is left, or without memory. */
 struct revision *image_revision(struct images *images, struct image *image) REQUIRES(&images->lock);
 
+/* The image whose directory has the inode number @ino; NULL if it is no such number, or stale. */
+struct image *images_at(const struct images *images, uint64_t ino) REQUIRES(&images->lock);
+
+/*
+ * The revision that has the inode number @ino: of the directory of an image, which makes it when it is looked
+ * into, or of what is below. NULL if it was never given out, or is the stale one of a directory.
+ */
+struct revision *images_revision(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
+
 /* That of its revision; one that is not made yet is cold. */
 enum revision_state image_state(const struct image *image);
 

@@ -163,17 +163,34 @@ static int enter(struct walker *w, const struct pending *from)
 	return err;
 }
 
+/* All that is pending, after @err. */
+static int finish(struct walker *w, int err)
+{
+	while (!err && w->stack.n > 0) {
+		struct pending top = w->stack.v[--w->stack.n];
+		err = enter(w, &top);
+		free(top.path);
+	}
+	for (size_t i = 0; i < w->stack.n; i++)
+		free(w->stack.v[i].path);
+	vec_free(&w->stack);
+	return err ? err : w->trouble;
+}
+
 int walk(int root, bool open_to_all, const struct walk_visitor *visitor)
 {
 	struct walker w = {.root = root, .visitor = visitor};
-	int err = push(&w, "", open_to_all);
-	while (!err && w.stack.n > 0) {
-		struct pending top = w.stack.v[--w.stack.n];
-		err = enter(&w, &top);
-		free(top.path);
-	}
-	for (size_t i = 0; i < w.stack.n; i++)
-		free(w.stack.v[i].path);
-	vec_free(&w.stack);
-	return err ? err : w.trouble;
+	return finish(&w, push(&w, "", open_to_all));
+}
+
+int walk_entry(int root, int dir, const char *path, const char *name, bool open_to_all,
+	       const struct walk_visitor *visitor)
+{
+	struct walker w = {.root = root, .visitor = visitor};
+	char copy[PATH_MAX];
+	if (strlen(path) >= sizeof(copy))
+		return 0;
+	strcpy(copy, path);
+	const struct pending from = {copy, open_to_all, local_device(dir)};
+	return finish(&w, meet(&w, dir, &from, name));
 }

@@ -37,4 +37,11 @@ struct walk_visitor {
  */
 int walk(int root, bool open_to_all, const struct walk_visitor *visitor);
 
+/*
+ * Visits the entry @name of the directory @path alone, which is open as @dir: all below it if it is a
+ * directory. 0 also if it is not there.
+ */
+int walk_entry(int root, int dir, const char *path, const char *name, bool open_to_all,
+	       const struct walk_visitor *visitor);
+
 #endif

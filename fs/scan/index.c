@@ -123,6 +123,15 @@ static void record_free(struct file_record *r)
 	free(r);
 }
 
+void index_remove(struct index *index, uint64_t dev, uint64_t ino)
+{
+	struct file_record *r = index_find(index, dev, ino);
+	if (!r)
+		return;
+	table_remove(&index->files, &r->table);
+	record_free(r);
+}
+
 bool index_sweep(struct index *index, uint32_t pass)
 {
 	bool any = false;

@@ -9,8 +9,8 @@
  *	reserved            32 bits, 0
  *	number of records   64 bits
  *	records             dev, ino, size, mtime, ctime, time to look again (64 bits each); readers (16
- *	                    bits); state, number of images (8 bits each); of each image kind, flags, id size, arch size (8 bits
- *	                    each); id, arch
+ *	                    bits); state, number of images (8 bits each); of each image kind, flags, id size,
+ *	                    arch size (8 bits each); id, arch
  *	checksum            64 bits: XXH3 of everything before it
  */
 #ifndef FS_SCAN_INDEX_H
@@ -54,9 +54,9 @@ struct file_key file_key_of(const struct stat *st);
 bool file_key_same(const struct file_key *a, const struct file_key *b);
 
 /*
- * Notes the permissions to read, at most 0444, that the access control list leaves to the file in the state of
- * its record. Only once the file is older than a step of the clock, so that another change shows in its times:
- * whether it is.
+ * Notes the permissions to read, at most 0444, that the access control list leaves to the file in the state
+ * of its record. Only once the file is older than a step of the clock, so that another change shows in its
+ * times: whether it is.
  */
 bool record_set_readers(struct file_record *record, mode_t readers);
 
@@ -86,6 +86,9 @@ void record_image(const struct file_record *record, size_t number, struct image_
  * Replaces what is known of the images in a file by a copy of @images, at most IDENTITIES_MAX. 0 or -ENOMEM.
  */
 int record_set_images(struct file_record *record, const struct image_identity *images, size_t n);
+
+/* Drops the record of this device and inode, if there is one. */
+void index_remove(struct index *index, uint64_t dev, uint64_t ino);
 
 /* Drops records that scan @pass did not see; whether there were any. */
 bool index_sweep(struct index *index, uint32_t pass);

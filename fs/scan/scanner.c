@@ -10,9 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "convert/os/beneath.h"
 #include "convert/run/child.h"
 #include "fs/scan/index_store.h"
+#include "fs/scan/scan_look.h"
+#include "fs/scan/sweep.h"
 #include "convert/os/thread.h"
 #include "fs/sys/starter.h"
 
@@ -24,8 +25,8 @@ enum {
 	/* but at most so long after the first change; */
 	DEBOUNCE_MS_MAX = 1000,
 	/*
-	 * and for so many times the CPU time of the last scan, so that constant changes cost at most a tenth
-	 * of a processor.
+	 * and for so many times the CPU time of the last scan of its kind, so that constant changes cost at
+	 * most a tenth of a processor for walks, and another for looks at what has changed.
 	 */
 	REST_FACTOR = 9,
 };
@@ -42,6 +43,7 @@ void scanner_deinit(struct scanner *scanner)
 	hash_lane_deinit(&scanner->scan.hashes);
 	index_deinit(&scanner->scan.index);
 	watch_close(&scanner->scan.watch);
+	changes_clear(&scanner->scan.changes);
 	if (scanner->wake_fd >= 0)
 		close(scanner->wake_fd);
 }
@@ -49,30 +51,54 @@ void scanner_deinit(struct scanner *scanner)
 /* When the next walk is due; all in milliseconds of monotonic_ms(). */
 struct waiting {
 	int64_t ended; /* the last walk */
-	int64_t due;   /* whatever happens */
+	int64_t rest;  /* no walk before it because of changes */
+	int64_t due;   /* a walk, whatever happens */
 	int64_t look;  /* for changes, not before it */
 	int64_t first; /* change that was seen, or 0 */
 };
 
-/* Takes the changes there are: whether it is time to walk. */
-static bool look_for_changes(struct scan *scan, struct waiting *w, bool any)
+/* Takes the changes there are: whether it is time to look at them. */
+static bool collect_changes(struct scan *scan, struct waiting *w, bool any)
 {
 	int64_t now = monotonic_ms();
 	if (w->first && (!any || now >= w->first + DEBOUNCE_MS_MAX))
 		return true;
 	if (!any)
 		return false;
-	if (w->first) {
-		watch_drain(&scan->watch);
-	} else {
-		int root = open(scan->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (watch_read(&scan->watch, root, entry_device(AT_FDCWD, scan->mountpoint)))
-			w->first = now;
-		if (root >= 0)
-			close(root);
-	}
+	int root = open(scan->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	watch_read(&scan->watch, root, sweep_mounted_device(scan), &scan->changes);
+	if (!w->first && changes_any(&scan->changes))
+		w->first = now;
+	if (root >= 0)
+		close(root);
 	w->look = now + QUIET_MS;
 	return false;
+}
+
+/* CPU time in milliseconds of this thread and of all workers that have exited, including conversions. */
+static int64_t spent_ms(void)
+{
+	struct timespec own;
+	struct rusage workers;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+	getrusage(RUSAGE_CHILDREN, &workers);
+	int64_t seconds = own.tv_sec + workers.ru_utime.tv_sec + workers.ru_stime.tv_sec;
+	return seconds * 1000 + own.tv_nsec / 1000000 +
+	       (workers.ru_utime.tv_usec + workers.ru_stime.tv_usec) / 1000;
+}
+
+/* Looks at what has changed, or has a walk do it. */
+static void look_at_changes(struct scan *scan, struct waiting *w)
+{
+	int64_t start = spent_ms();
+	bool all = scan->changes.all;
+	int err = all ? 0 : scan_look(scan, &scan->changes);
+	int64_t now = monotonic_ms();
+	changes_clear(&scan->changes);
+	w->first = 0;
+	w->look = now + (spent_ms() - start) * REST_FACTOR;
+	if ((all || err == -EAGAIN) && w->due > w->rest)
+		w->due = w->rest;
 }
 
 /* How long to sleep at most. */
@@ -102,8 +128,8 @@ static bool wait_for(struct scanner *scanner, struct waiting *w)
 			if (w->due > w->ended + REQUEST_MS)
 				w->due = w->ended + REQUEST_MS;
 		}
-		if (looking && look_for_changes(scan, w, fds[2].revents))
-			return true;
+		if (looking && collect_changes(scan, w, fds[2].revents))
+			look_at_changes(scan, w);
 	}
 	return true;
 }
@@ -118,13 +144,15 @@ static bool wait_for_next(struct scanner *scanner, unsigned seconds, int64_t too
 	struct waiting w = {
 		.ended = now,
 		.due = seconds ? now + seconds * 1000LL : INT64_MAX,
-		.look = watch->fd < 0 ? INT64_MAX : now + took * REST_FACTOR,
+		.rest = now + took * REST_FACTOR,
+		.look = watch->fd < 0 ? INT64_MAX : now,
 	};
 	if (!wait_for(scanner, &w))
 		return false;
 	eventfd_read(scanner->wake_fd, &count); /* the scan serves all requests so far */
 	if (watch->fd >= 0)
 		watch_drain(watch); /* and sees all changes so far */
+	changes_clear(&scanner->scan.changes);
 	return true;
 }
 
@@ -149,20 +177,6 @@ static unsigned delay_of_limit(const struct scan *scan)
 	return !scan->again ? 0 : left < 1 ? 1 : left > INT_MAX ? INT_MAX : (unsigned)left;
 }
 
-/*
- * CPU time in milliseconds of this thread and of all workers that have exited, including conversions.
- */
-static int64_t spent_ms(void)
-{
-	struct timespec own;
-	struct rusage workers;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
-	getrusage(RUSAGE_CHILDREN, &workers);
-	int64_t seconds = own.tv_sec + workers.ru_utime.tv_sec + workers.ru_stime.tv_sec;
-	return seconds * 1000 + own.tv_nsec / 1000000 +
-	       (workers.ru_utime.tv_usec + workers.ru_stime.tv_usec) / 1000;
-}
-
 static void *scan_forever(void *arg)
 {
 	struct scanner *scanner = arg;
@@ -182,6 +196,8 @@ static void *scan_forever(void *arg)
 		delay = sooner(scanner->interval, delay_of_limit(scan));
 		delay = err ? sooner(delay, retry_delay(&retry)) : delay;
 	} while (wait_for_next(scanner, delay, took));
+	if (scan->unsaved)
+		index_save(&scan->index, scan->cache, scan->source);
 	return NULL;
 }
 

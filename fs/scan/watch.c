@@ -15,7 +15,7 @@
 enum {
 	EVENTS = IN_CLOSE_WRITE | IN_MOVE | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF,
 	BUFFER_SIZE = 64 << 10,
-	/* Of one batch of events; with more of them another walk is cheaper. */
+	/* Of one batch of events; of more all new files are looked at, begun or not. */
 	LOOKS_MAX = 64,
 	LEAST_WATCHES = 4096, /* where the system's limit cannot be read */
 	BUILD_ID_DIRS = 256,
@@ -247,48 +247,76 @@ struct looking {
 	int root;
 	dev_t avoid;
 	unsigned looks;
+	struct changes *changes;
 };
 
-/* Whether a walk could find something new because of it. */
-static bool matters(struct watch *watch, const struct inotify_event *event, struct looking *at)
+/* A directory of debug files, of which only the names of other directories are watched. */
+static void note_debug_dir(const struct inotify_event *event, struct changes *changes)
+{
+	if (event->mask & IN_ISDIR)
+		changes->all = true; /* to be watched, or no longer */
+	else
+		changes->neighbours = true;
+}
+
+/* Events of a directory itself; its parent tells when it comes and goes. */
+static void note_own(const struct watched *w, const struct inotify_event *event, struct changes *changes)
+{
+	if (event->mask & IN_ATTRIB || !*w->path)
+		changes->all = true; /* who may reach what is below it */
+}
+
+static void note_entry(const struct watched *w, const struct inotify_event *event, struct looking *at)
+{
+	bool is_dir = event->mask & IN_ISDIR;
+	if (is_dir && event->mask & (IN_ATTRIB | IN_MOVED_FROM))
+		at->changes->all = true;
+	if (is_dir && event->mask & IN_DELETE)
+		return; /* it was empty, and what was in it has been told of */
+	if (!is_dir && event->mask & IN_CREATE && ++at->looks <= LOOKS_MAX &&
+	    is_begun(w, event->name, at->root, at->avoid))
+		return;
+	changes_add(at->changes, w->path, event->name);
+}
+
+/* @at NULL: a walk will see it. */
+static void take_event(struct watch *watch, const struct inotify_event *event, struct looking *at)
 {
 	struct watched *w = find(watch, event->wd);
-	if (event->mask & (IN_Q_OVERFLOW | IN_UNMOUNT))
-		return true;
 	if (event->mask & IN_IGNORED) {
 		if (w)
 			forget(watch, w);
-		return false;
+	} else if (!at) {
+		return;
+	} else if (event->mask & (IN_Q_OVERFLOW | IN_UNMOUNT)) {
+		at->changes->all = true;
+	} else if (!w) {
+		return; /* of a directory that has left SOURCE */
+	} else if (!w->path) {
+		note_debug_dir(event, at->changes);
+	} else if (!event->len) {
+		note_own(w, event, at->changes);
+	} else {
+		note_entry(w, event, at);
 	}
-	if (!w)
-		return false; /* of a directory that has left SOURCE */
-	if (!(event->mask & IN_CREATE) || event->mask & IN_ISDIR || !event->len)
-		return true;
-	return ++at->looks > LOOKS_MAX || !is_begun(w, event->name, at->root, at->avoid);
 }
 
-/* All events there are: whether one of them matters; those after it are not looked at, nor any if @at is
- * NULL. */
-static bool take(struct watch *watch, struct looking *at)
+static void take(struct watch *watch, struct looking *at)
 {
 	static _Alignas(struct inotify_event) char buffer[BUFFER_SIZE]; /* of the scan thread */
-	bool found = !at;
-	struct looking unused = {.root = -1};
 	for (ssize_t n; (n = read(watch->fd, buffer, sizeof(buffer))) > 0;) {
 		for (const char *p = buffer; p < buffer + n;) {
 			const struct inotify_event *event = (const void *)p;
 			p += sizeof(*event) + event->len;
-			if (!found || event->mask & IN_IGNORED)
-				found |= matters(watch, event, at ? at : &unused);
+			take_event(watch, event, at);
 		}
 	}
-	return found;
 }
 
-bool watch_read(struct watch *watch, int root, dev_t avoid)
+void watch_read(struct watch *watch, int root, dev_t avoid, struct changes *ret)
 {
-	struct looking at = {root, avoid, 0};
-	return take(watch, &at);
+	struct looking at = {root, avoid, 0, ret};
+	take(watch, &at);
 }
 
 void watch_drain(struct watch *watch)

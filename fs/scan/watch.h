@@ -2,7 +2,8 @@
  * watch.h - detects changes in SOURCE by inotify.
  *
  * Every directory is watched before it is listed, so that no entry is missed: what the listing lacks arrives
- * as an event. Events only trigger a scan, which is cheap with the index. Used by the scan thread only.
+ * as an event. Events only name what to look at; what is there is found out by looking. Used by the scan
+ * thread only.
  */
 #ifndef FS_SCAN_WATCH_H
 #define FS_SCAN_WATCH_H
@@ -13,6 +14,7 @@
 
 #include "convert/os/log.h"
 #include "convert/run/neighbour.h"
+#include "fs/scan/changes.h"
 #include "gsym/base/hash_table.h"
 
 struct watch {
@@ -41,10 +43,10 @@ void watch_debug_dirs(struct watch *watch, const struct search_path *search, uin
 void watch_sweep(struct watch *watch, uint32_t pass);
 
 /*
- * Takes the events there are: whether another walk could find something new. @root: SOURCE, opened; @avoid:
- * the device of the mount, of which nothing is asked.
+ * Takes the events there are and adds what they name to @ret. @root: SOURCE, opened; @avoid: the device of
+ * the mount, of which nothing is asked.
  */
-bool watch_read(struct watch *watch, int root, dev_t avoid);
+void watch_read(struct watch *watch, int root, dev_t avoid, struct changes *ret);
 
 /* Takes the events there are without a look at them; another walk is coming anyway. */
 void watch_drain(struct watch *watch);

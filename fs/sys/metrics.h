@@ -25,7 +25,8 @@ enum conversion_result {
 /* What the cache had when an image was opened. */
 enum cache_result { CACHE_HIT, CACHE_MISS, CACHE_FAILURE, CACHE_RESULTS };
 
-enum scan_result { SCAN_COMPLETE, SCAN_INCOMPLETE, SCAN_RESULTS };
+/* A partial scan looks at what events named. */
+enum scan_result { SCAN_COMPLETE, SCAN_INCOMPLETE, SCAN_PARTIAL, SCAN_RESULTS };
 
 enum { CONVERSION_BUCKETS = 7 };
 

@@ -18,7 +18,6 @@
 #include "fs/answer/log_file.h"
 #include "fs/answer/status.h"
 #include "fs/answer/tsv_file.h"
-#include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "fs/images/image_find.h"
 #include "fs/images/link.h"
 #include "fs/images/revision.h"
 #include "fs/tree/attr.h"

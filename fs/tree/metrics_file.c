@@ -161,7 +161,8 @@ static void cache(struct text_buf *out, struct tree *tree)
 
 static void scans(struct text_buf *out, const struct metrics *m)
 {
-	static const char *const words[] = {[SCAN_COMPLETE] = "complete", [SCAN_INCOMPLETE] = "incomplete"};
+	static const char *const words[] = {
+		[SCAN_COMPLETE] = "complete", [SCAN_INCOMPLETE] = "incomplete", [SCAN_PARTIAL] = "partial"};
 	results(out, "scans_total", "Walks over the source that ended.", words, SCAN_RESULTS, m->scans);
 	describe(out, "scan_seconds_total", "counter", "How long they took together.");
 	seconds(out, "scan_seconds_total", load(&m->scan_ms));

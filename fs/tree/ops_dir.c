@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "fs/images/basename.h"
-#include "fs/images/image_find.h"
+#include "fs/images/revision.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/fixed.h"

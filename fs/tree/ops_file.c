@@ -13,7 +13,6 @@
 #include "fs/answer/answer.h"
 #include "fs/answer/batch_file.h"
 #include "fs/answer/tsv_file.h"
-#include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/tree/fixed.h"
 #include "fs/tree/getattr.h"

@@ -1,0 +1,173 @@
+/*
+ * What an event names is met like in a walk; then what was known at these paths and was not met is dropped.
+ * So a file that was renamed is known by its new path before its old one is gone.
+ *
+ * Files with several paths, truncated ids and removed directories concern more than what was named: of these
+ * only as much is done as is certain, and a walk does the rest.
+ */
+#include "fs/scan/scan_look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "convert/os/beneath.h"
+#include "convert/os/thread.h"
+#include "fs/images/catalogue.h"
+#include "fs/scan/recheck.h"
+#include "fs/scan/sweep.h"
+#include "fs/sys/metrics.h"
+
+enum {
+	/* Records of files that are gone and held no image are dropped by a walk only. */
+	RECORDS_SPARE = 20000,
+};
+
+/* The directory whose entries are looked at. */
+struct look {
+	struct sweep *s;
+	struct walk_visitor visitor;
+	char path[PATH_MAX];
+	int dir; /* opened with O_PATH; -1: it is not there, or none yet */
+	bool any, open_to_all;
+};
+
+static void leave(struct look *look)
+{
+	if (look->dir >= 0)
+		close(look->dir);
+	look->dir = -1;
+	look->any = false;
+}
+
+/* Enters the directory above, or the last one: @path. */
+static int enter_one(struct look *look, const char *path)
+{
+	struct stat st;
+	leave(look);
+	look->dir = open_dir_inside(look->s->root, *path ? path : ".", look->visitor.avoid);
+	if (look->dir < 0)
+		return look->dir;
+	if (fstat(look->dir, &st))
+		return -errno;
+	look->open_to_all = dir_open_to_all(look->dir);
+	return sweep_enter(look->s, path, &st, look->open_to_all);
+}
+
+/* Enters SOURCE and all directories down to @dir. */
+static int enter(struct look *look, const char *dir)
+{
+	char path[PATH_MAX];
+	look->s->dirs.n = 0;
+	int err = enter_one(look, "");
+	for (size_t n = 0; !err && n < strlen(dir); n++) {
+		n += strcspn(dir + n, "/");
+		memcpy(path, dir, n);
+		path[n] = 0;
+		err = enter_one(look, path);
+	}
+	strcpy(look->path, dir);
+	look->any = true;
+	return err;
+}
+
+/* What cannot be looked at is left to a walk, which tells of it. */
+static int unless_gone(struct look *look, int err)
+{
+	if (err == -ECANCELED)
+		return err;
+	look->s->unsure |= err && err != -ENOENT && err != -ENOTDIR && err != -ELOOP;
+	return 0;
+}
+
+static int look_at(struct look *look, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char dir[PATH_MAX];
+	size_t n = slash ? (size_t)(slash - path) : 0;
+	if (strlen(path) >= sizeof(dir))
+		return 0;
+	memcpy(dir, path, n);
+	dir[n] = 0;
+	if (!look->any || strcmp(dir, look->path) != 0) {
+		int err = enter(look, dir);
+		if (err)
+			leave(look);
+		if (err)
+			return unless_gone(look, err);
+	}
+	size_t n_dirs = look->s->dirs.n;
+	int err = walk_entry(look->s->root, look->dir, dir, name, look->open_to_all, &look->visitor);
+	if (look->s->dirs.n != n_dirs)
+		look->any = false; /* it was a directory, and the walk has left this one */
+	return unless_gone(look, err);
+}
+
+static void forget_record(void *user, dev_t dev, ino_t ino)
+{
+	struct sweep *s = user;
+	const struct file_record *r = index_find(&s->scan->index, dev, ino);
+	s->n_added++;
+	if (!r || r->pass == s->scan->pass)
+		return; /* the same file has another image now */
+	s->unsaved++;
+	index_remove(&s->scan->index, dev, ino);
+}
+
+static void forget(struct sweep *s, const struct changes *changes)
+{
+	struct scan *scan = s->scan;
+	for (size_t i = 0; i < changes->paths.n; i++)
+		s->unsure |=
+			!images_forget_path(scan->images, changes->paths.v[i], scan->pass, forget_record, s);
+}
+
+static int look_at_all(struct sweep *s, const struct changes *changes)
+{
+	struct look look = {.s = s, .visitor = sweep_visitor(s), .dir = -1};
+	int err = 0;
+	for (size_t i = 0; i < changes->paths.n && !err; i++)
+		err = look_at(&look, changes->paths.v[i]);
+	leave(&look);
+	return err;
+}
+
+/* Whether a walk should follow. */
+static bool is_unsure(const struct sweep *s)
+{
+	const struct scan *scan = s->scan;
+	return s->unsure || s->trouble || (s->n_added && scan->n_truncated) ||
+	       scan->index.files.n > 2 * scan->n_records + RECORDS_SPARE;
+}
+
+static int look(struct sweep *s, const struct changes *changes)
+{
+	int err = sweep_begin(s);
+	if (!err)
+		err = look_at_all(s, changes);
+	if (err)
+		return err == -ECANCELED ? err : -EAGAIN;
+	if (sweep_settle(s, false))
+		s->unsure = true;
+	forget(s, changes);
+	images_recheck(s->scan->images, s->scan->search);
+	return is_unsure(s) ? -EAGAIN : 0;
+}
+
+int scan_look(struct scan *scan, struct changes *changes)
+{
+	struct sweep s = {.scan = scan, .partial = true, .root = -1};
+	int64_t start = monotonic_ms();
+	scan->pass++;
+	changes_sort(changes);
+	int err = look(&s, changes);
+	metric_add(&scan->metrics->scans[SCAN_PARTIAL], 1);
+	metric_add(&scan->metrics->scan_ms, (uint64_t)(monotonic_ms() - start));
+	metric_add(&scan->metrics->scanned_files, s.n_files);
+	log_say(scan->log, LOG_LEVEL_DEBUG, "scan: %zu changed names, %zu files, %zu opened, %.2f s%s",
+		changes->paths.n, s.n_files, s.n_opened, (double)(monotonic_ms() - start) / 1000,
+		err == -EAGAIN ? "; a walk must find out more" : "");
+	sweep_end(&s);
+	return err;
+}

@@ -1,0 +1,38 @@
+/* scan_state.h - what all scans of SOURCE share. Used by the scan thread alone. */
+#ifndef FS_SCAN_SCAN_STATE_H
+#define FS_SCAN_SCAN_STATE_H
+
+#include "convert/cache/cache.h"
+#include "convert/os/log.h"
+#include "convert/run/neighbour.h"
+#include "fs/images/images.h"
+#include "fs/scan/hash_lane.h"
+#include "fs/scan/index.h"
+#include "fs/scan/watch.h"
+
+struct metrics;
+
+struct scan {
+	/* Borrowed. */
+	const char *source;     /* absolute path */
+	const char *mountpoint; /* absolute path; not walked into */
+	const char *worker;
+	struct images *images;
+	const struct search_path *search;
+	struct cache *cache;
+	struct metrics *metrics;
+	const struct log *log;
+	int stop_fd; /* becomes readable when the daemon ends */
+
+	struct hash_lane hashes; /* its thread fills it, see scanner.h */
+	struct index index;
+	struct watch watch;
+	struct changes changes; /* that no scan has seen yet */
+	uint32_t pass;
+	size_t unsaved;     /* records changed since the index was saved */
+	size_t n_records;   /* of the index after the last walk */
+	size_t n_truncated; /* files with a truncated id that it met */
+	int64_t again; /* when a file is due that the last walk left out, in seconds since the epoch; or 0 */
+};
+
+#endif

@@ -1,0 +1,595 @@
+/* Every file gets a record in the index, every image its sources and names. */
+#include "fs/scan/sweep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "convert/cache/file_state.h"
+#include "convert/os/beneath.h"
+#include "gsym/base/diag.h"
+#include "fs/call/call.h"
+#include "convert/cache/image_id.h"
+#include "fs/scan/index_store.h"
+#include "fs/sys/metrics.h"
+#include "convert/run/neighbour.h"
+#include "fs/sys/notify.h"
+#include "fs/images/catalogue.h"
+#include "fs/images/image_find.h"
+#include "fs/images/evicted.h"
+#include "fs/images/last_use.h"
+#include "fs/scan/dir_walk.h"
+#include "fs/scan/recheck.h"
+#include "convert/run/identifier.h"
+
+enum { GSYM_SUFFIX_SIZE = 5 };
+
+enum {
+	/*
+	 * A first scan of a huge tree saves what it knows this often, so that an interrupted one is not lost.
+	 */
+	SAVE_EVERY = 20000,
+	/* A walk hashes this much of a file without an id, milliseconds; larger files go to the lane. */
+	WALK_HASH_MAX = 8 << 20,
+};
+
+/* ---- GSYM beside programs ---- */
+
+/* Without memory the warning is omitted. */
+static void note_gsym(struct sweep *s, const char *path, const struct image_identity *identity)
+{
+	size_t length = strlen(path);
+	struct gsym_seen seen = {0};
+	if (length <= GSYM_SUFFIX_SIZE || strcmp(path + length - GSYM_SUFFIX_SIZE, ".gsym") != 0)
+		return;
+	id_format(identity, seen.id);
+	seen.program = strndup(path, length - GSYM_SUFFIX_SIZE);
+	if (!seen.program || vec_push(&s->gsyms, seen))
+		free(seen.program);
+}
+
+static int compare_gsym(const void *a, const void *b)
+{
+	return strcmp(((const struct gsym_seen *)a)->program, ((const struct gsym_seen *)b)->program);
+}
+
+/* @image has a file at @path. */
+static void meet_program(struct sweep *s, const struct image *image, char *path)
+{
+	struct gsym_seen key = {.program = path}, *seen;
+	seen = bsearch(&key, s->gsyms.v, s->gsyms.n, sizeof(key), compare_gsym);
+	if (!seen)
+		return;
+	seen->met = true;
+	seen->fits |= strcmp(seen->id, image->id) == 0;
+}
+
+static void meet_programs(struct sweep *s)
+{
+	struct images *images = s->scan->images;
+	mutex_lock(&images->lock);
+	for (size_t i = 0; i < images->all.n; i++) {
+		const struct image *image = images->all.v[i];
+		for (size_t k = 0; k < image->sources.n; k++)
+			if (s->partial || image->sources.v[k].pass == s->scan->pass)
+				meet_program(s, image, image->sources.v[k].path);
+	}
+	mutex_unlock(&images->lock);
+}
+
+/* PROGRAM.gsym is meant to be used for PROGRAM: warn if it belongs to another build. */
+static void check_gsyms(struct sweep *s)
+{
+	if (s->gsyms.n) {
+		qsort(s->gsyms.v, s->gsyms.n, sizeof(*s->gsyms.v), compare_gsym);
+		meet_programs(s);
+	}
+	for (size_t i = 0; i < s->gsyms.n; i++) {
+		const struct gsym_seen *seen = &s->gsyms.v[i];
+		if (seen->met && !seen->fits)
+			log_warning(s->scan->log,
+				    "scan: '%s.gsym': its UUID is not the id of '%s'; converting the latter",
+				    seen->program, seen->program);
+		free(seen->program);
+	}
+	vec_free(&s->gsyms);
+}
+
+/* ---- Directories ---- */
+
+/* Whether the last of the directories is above @path. */
+static bool leads_to(const struct sweep *s, const char *path)
+{
+	size_t n = s->dirs.v[s->dirs.n - 1].path_size;
+	return n == 0 || (strncmp(path, s->dir_path, n) == 0 && path[n] == '/');
+}
+
+/* The mount must not reveal names to users who cannot read them in SOURCE: if not every user can reach
+ * SOURCE, its directory is readable by the owner only. */
+static mode_t dir_mode(const char *path, const struct stat *st, bool open_to_all)
+{
+	return st->st_mode & (*path || open_to_all ? 0555 : 0500);
+}
+
+int sweep_enter(struct sweep *s, const char *path, const struct stat *st, bool open_to_all)
+{
+	while (s->dirs.n && !leads_to(s, path))
+		s->dirs.n--;
+	snprintf(s->dir_path, sizeof(s->dir_path), "%s", path);
+	struct dir_seen seen = {
+		.path_size = strlen(path),
+		.attr = {st->st_uid, st->st_gid, dir_mode(path, st, open_to_all), st->st_mtim},
+	};
+	return vec_push(&s->dirs, seen);
+}
+
+/* The current directory. Only directories with an image below them get a number. */
+static uint32_t directory(struct sweep *s)
+{
+	uint32_t number = PATH_NONE;
+	size_t start = 0;
+	for (size_t i = 0; i < s->dirs.n; i++) {
+		struct dir_seen *d = &s->dirs.v[i];
+		char name[NAME_MAX + 1];
+		if (!d->noted) {
+			snprintf(name, sizeof(name), "%.*s", (int)(d->path_size - start),
+				 s->dir_path + start);
+			d->number = images_add_directory(s->scan->images, number, name, &d->attr);
+			d->noted = true;
+		}
+		number = d->number;
+		start = d->path_size + (d->path_size ? 1 : 0);
+	}
+	return number;
+}
+
+/* ---- One file ---- */
+
+/* Opens the file and has a worker identify it. @st becomes the state of the open file. */
+static int ask_worker(struct sweep *s, const char *path, struct stat *st, struct identified *ret,
+		      struct gsym_diag *diag)
+{
+	*ret = (struct identified){.fault = FAULT_MACHINE};
+	int fd = open_beneath(s->root, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return diag_set(diag, fd, "cannot open: %s", strerror(-fd));
+	int err = fstat(fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -ENOENT;
+	if (!err)
+		err = identify(&s->identifier, fd, (uint64_t)st->st_size, WALK_HASH_MAX, ret, diag);
+	close(fd);
+	s->n_opened++;
+	return err;
+}
+
+/* Whether a file that cannot be looked at has images that would be served if it could. */
+static bool hides_images(int err)
+{
+	return err != -ENOENT && err != -ENOTDIR && err != -ELOOP && err != -ENXIO && err != -EACCES &&
+	       err != -EPERM;
+}
+
+/* The machine's fault @err is not recorded: the next scan looks at the file again. */
+static int note_trouble(struct sweep *s, const char *path, int err, const struct gsym_diag *diag)
+{
+	if (err == -ECHILD)
+		log_error(s->scan->log, "scan: %s", diag->text);
+	else if (err != -ECANCELED && err != -ENOENT)
+		log_warning(s->scan->log, "scan: '%s': %s; skipped until the next scan", path, diag->text);
+	if (!s->trouble && hides_images(err))
+		s->trouble = err;
+	return err;
+}
+
+/* Records what is known of the file in state @key: its images, or that it has none we could see. */
+static int record(struct sweep *s, struct file_record *r, const struct file_key *key,
+		  const struct identified *found, enum record_state state)
+{
+	int err = record_set_images(r, found->images, state == RECORD_IDENTIFIED ? found->n : 0);
+	if (err) {
+		s->trouble = s->trouble ? s->trouble : err;
+		return err;
+	}
+	r->key = *key;
+	r->readers = 0;
+	r->state = (uint8_t)state;
+	r->again = state == RECORD_GAVE_UP ? fault_again() : 0;
+	s->unsaved++;
+	return 0;
+}
+
+/* Records what came of the file @path: @err and @found. Non-zero: it could not be identified now. */
+static int settle(struct sweep *s, struct file_record *r, const char *path, const struct file_key *key,
+		  int err, const struct identified *found, const struct gsym_diag *diag)
+{
+	if (err && found->fault == FAULT_MACHINE)
+		return note_trouble(s, path, err, diag);
+	if (err)
+		log_warning(s->scan->log, "scan: '%s': %s; skipped until it changes%s", path, diag->text,
+			    found->fault == FAULT_LIMIT ? ", or for an hour" : "");
+	return record(s, r, key, found,
+		      !err                          ? RECORD_IDENTIFIED
+		      : found->fault == FAULT_LIMIT ? RECORD_GAVE_UP
+						    : RECORD_BAD);
+}
+
+/* ---- Files that must be hashed ---- */
+
+static int hash_later(struct sweep *s, struct file_record *r, const char *path, const struct file_key *key,
+		      uint64_t to_hash)
+{
+	const struct identified none = {.n = 0};
+	int err = hash_lane_add(&s->scan->hashes, path, key, to_hash);
+	if (err) {
+		s->trouble = s->trouble ? s->trouble : err;
+		return err;
+	}
+	log_info(s->scan->log, "scan: '%s': no build id or UUID; hashing %llu bytes for an id", path,
+		 (unsigned long long)to_hash);
+	return record(s, r, key, &none, RECORD_HASHING);
+}
+
+static void take_job(struct sweep *s, const struct hash_job *job)
+{
+	struct file_record *r = index_find(&s->scan->index, job->key.dev, job->key.ino);
+	struct identified found = {.n = job->n_images, .fault = job->fault};
+	struct gsym_diag diag;
+	if (!r || r->state != RECORD_HASHING || !file_key_same(&r->key, &job->key))
+		return; /* it has changed, or was removed */
+	for (size_t i = 0; i < job->n_images; i++)
+		found.images[i] = job->images[i];
+	diag_set(&diag, job->err, "%s", job->reason ? job->reason : strerror(-job->err));
+	if (job->err == -ESTALE || settle(s, r, job->path, &job->key, job->err, &found, &diag))
+		record_forget(r);
+}
+
+void sweep_take_jobs(struct sweep *s)
+{
+	struct hash_job *job;
+	while ((job = hash_lane_take(&s->scan->hashes))) {
+		take_job(s, job);
+		hash_job_free(job);
+	}
+}
+
+/* ---- Any file ---- */
+
+/* Updates the record of a new or changed file. Non-zero: it could not be identified now. */
+static int learn(struct sweep *s, struct file_record *r, const char *path, struct stat *st)
+{
+	struct gsym_diag diag = {""};
+	struct identified found;
+	int err = ask_worker(s, path, st, &found, &diag);
+	const struct file_key key = file_key_of(st);
+	if (!err && found.to_hash)
+		return hash_later(s, r, path, &key, found.to_hash);
+	return settle(s, r, path, &key, err, &found, &diag);
+}
+
+/* Whether the record says all that can be known now of the file in state @key. */
+static bool is_current(const struct file_record *r, const struct file_key *key)
+{
+	return file_key_same(&r->key, key) && (r->state != RECORD_GAVE_UP || !fault_is_due(r->again));
+}
+
+/* What is not known of a recorded file. */
+static void note_gap(struct sweep *s, const struct file_record *r)
+{
+	struct scan *scan = s->scan;
+	s->n_hashing += r->state == RECORD_HASHING;
+	s->unsure |= r->state == RECORD_HASHING || r->state == RECORD_GAVE_UP;
+	if (r->state != RECORD_GAVE_UP)
+		return;
+	if (!scan->again || r->again < scan->again)
+		scan->again = r->again;
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* The read permissions that the mount shows, never more than those of the file; if it cannot be opened, only
+ * the owner's. */
+static mode_t mirrored_mode(struct sweep *s, struct file_record *r, const char *path, const struct stat *st,
+			    bool open_to_all)
+{
+	mode_t mode = st->st_mode & 0400;
+	if (!open_to_all || !(st->st_mode & 0044) || record_readers(r, &mode))
+		return mode;
+	int fd = open_beneath(s->root, path, O_PATH | O_NOFOLLOW);
+	if (fd < 0)
+		return mode;
+	mode = file_readers(fd, st, true);
+	close(fd);
+	s->n_permissions++;
+	const struct file_key key = file_key_of(st);
+	if (file_key_same(&r->key, &key))
+		s->unsaved += record_set_readers(r, mode);
+	return mode;
+}
+
+static enum richness richness_of(const struct image_identity *identity)
+{
+	if (identity->kind == IMAGE_BREAKPAD)
+		return SOURCE_BREAKPAD;
+	if (identity->has_gsym && !identity->has_dwarf)
+		return SOURCE_GSYM;
+	return identity->has_dwarf ? SOURCE_DWARF : identity->has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE;
+}
+
+/* Adds image @number of the file. @whole: the image that the file belongs to, if its own id does not say. */
+static int add_finding(struct sweep *s, const struct file_record *r, size_t number, const struct image *whole,
+		       const struct place *place)
+{
+	struct image_identity identity;
+	char id[ID_TEXT_SIZE];
+	record_image(r, number, &identity);
+	id_format(&identity, id);
+	struct finding finding = {
+		.id = whole ? whole->id : id,
+		.at = {last_component(place->path), place->directory, number + 1 == r->n_images,
+		       s->scan->pass},
+		.source =
+			{
+				.path = (char *)place->path, /* borrowed */
+				.dev = r->key.dev,
+				.ino = r->key.ino,
+				.size = r->key.size,
+				.mtime_ns = r->key.mtime_ns,
+				.ctime_ns = r->key.ctime_ns,
+				.uid = place->uid,
+				.gid = place->gid,
+				.mode = place->mode,
+				.richness = richness_of(&identity),
+				.has_text = identity.has_text,
+				.kind = identity.kind,
+				.id_is_truncated = identity.id_is_truncated,
+				.pass = s->scan->pass,
+			},
+	};
+	finding.alone = s->partial && place->alone;
+	memcpy(finding.source.arch, identity.arch, sizeof(finding.source.arch));
+	struct list woken;
+	list_init(&woken);
+	s->n_added++;
+	int err = images_add(s->scan->images, &finding, &woken);
+	calls_resume(&woken);
+	return err;
+}
+
+/* ---- Files that name only the beginning of their build id ---- */
+
+static int note_cut(struct sweep *s, const struct file_record *r, const struct place *place)
+{
+	s->unsure = true; /* and so are those of other files */
+	struct cut_seen seen = {.record = r, .place = *place, .path = strdup(place->path)};
+	seen.place.path = seen.path;
+	if (seen.path && vec_push(&s->cuts, seen) == 0)
+		return 0;
+	free(seen.path);
+	return -ENOMEM;
+}
+
+/*
+ * The one image whose whole id begins so; NULL if there is none, or more than one. @pass: among files of this
+ * walk; 0: one that was not seen may still be there.
+ */
+static const struct image *find_whole(struct sweep *s, const struct image_identity *identity, uint32_t pass)
+	REQUIRES(&s->scan->images->lock)
+{
+	struct image *found[2];
+	char id[ID_TEXT_SIZE];
+	id_format(identity, id);
+	return images_find_whole(s->scan->images, id, pass, found, ARRAY_SIZE(found)) == 1 ? found[0] : NULL;
+}
+
+/* First all are looked up, then added: an image that is added has the others sorted anew. */
+static int add_cuts(struct sweep *s, uint32_t pass)
+{
+	struct image_identity identity;
+	mutex_lock(&s->scan->images->lock);
+	for (size_t i = 0; i < s->cuts.n; i++) {
+		record_image(s->cuts.v[i].record, 0, &identity);
+		s->cuts.v[i].whole = find_whole(s, &identity, pass);
+	}
+	mutex_unlock(&s->scan->images->lock);
+	int err = 0;
+	for (size_t i = 0; i < s->cuts.n && !err; i++) {
+		const struct cut_seen *c = &s->cuts.v[i];
+		err = add_finding(s, c->record, 0, c->whole, &c->place);
+	}
+	return err;
+}
+
+static void free_cuts(struct sweep *s)
+{
+	for (size_t i = 0; i < s->cuts.n; i++)
+		free(s->cuts.v[i].path);
+	vec_free(&s->cuts);
+}
+
+/* ---- Every file ---- */
+
+static int visit_file(void *user, const char *path, const struct stat *found, bool open_to_all)
+{
+	struct sweep *s = user;
+	struct scan *scan = s->scan;
+	struct stat st = *found;
+	struct file_key key = file_key_of(&st);
+	struct file_record *r = index_get(&scan->index, key.dev, key.ino);
+	if (!r)
+		return -ENOMEM;
+	s->n_files++;
+	bool known = is_current(r, &key);
+	int err = known ? 0 : learn(s, r, path, &st);
+	if (err == -ECANCELED || err == -ECHILD)
+		return err;
+	/* A file that cannot be identified now keeps its previous record, if it has one. */
+	if (err && (err == -ENOENT || !r->n_images))
+		return 0;
+	r->pass = scan->pass;
+	note_gap(s, r);
+	if (s->unsaved >= SAVE_EVERY) {
+		index_save(&scan->index, scan->cache, scan->source);
+		s->unsaved = 0;
+	}
+	s->n_bad += r->state == RECORD_BAD;
+	s->n_images += r->n_images != 0;
+	if (!r->n_images)
+		return 0;
+	struct image_identity first;
+	record_image(r, 0, &first);
+	if (!known && !err && first.kind == IMAGE_GSYM_FILE)
+		note_gsym(s, path, &first);
+	/* Of a file with several paths a walk finds out who may reach one of them. */
+	s->unsure |= st.st_nlink > 1;
+	const struct place place = {path,
+				    directory(s),
+				    st.st_uid,
+				    st.st_gid,
+				    mirrored_mode(s, r, path, &st, open_to_all),
+				    st.st_nlink == 1};
+	if (first.id_is_truncated)
+		return note_cut(s, r, &place);
+	err = 0;
+	for (size_t i = 0; i < r->n_images && !err; i++)
+		err = add_finding(s, r, i, NULL, &place);
+	return err;
+}
+
+/* ---- Symbolic links ---- */
+
+static int visit_link(void *user, const char *path, const struct stat *target)
+{
+	struct sweep *s = user;
+	char *name = strdup(last_component(path));
+	if (!name ||
+	    vec_push(&s->links, (struct link_seen){target->st_dev, target->st_ino, name, directory(s)})) {
+		free(name);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The image that a file belongs to. */
+static void whole_id(struct sweep *s, const struct image_identity *identity, uint32_t pass,
+		     char ret[static ID_TEXT_SIZE])
+{
+	id_format(identity, ret);
+	if (!identity->id_is_truncated)
+		return;
+	mutex_lock(&s->scan->images->lock);
+	const struct image *whole = find_whole(s, identity, pass);
+	mutex_unlock(&s->scan->images->lock);
+	if (whole)
+		strcpy(ret, whole->id);
+}
+
+/* Links are only further names of files that were met by their own path. */
+static void add_links(struct sweep *s, uint32_t pass)
+{
+	for (size_t i = 0; i < s->links.n; i++) {
+		struct link_seen *l = &s->links.v[i];
+		struct file_record *r = index_find(&s->scan->index, l->dev, l->ino);
+		char id[ID_TEXT_SIZE];
+		for (size_t k = 0; r && (s->partial || r->pass == s->scan->pass) && k < r->n_images; k++) {
+			struct image_identity identity;
+			record_image(r, k, &identity);
+			whole_id(s, &identity, pass, id);
+			const struct found_at at = {l->basename, l->directory, k + 1 == r->n_images,
+						    s->scan->pass};
+			if (images_add_name(s->scan->images, id, &at)) {
+				s->trouble = s->trouble ? s->trouble : -ENOMEM;
+				return;
+			}
+		}
+	}
+}
+
+static void free_links(struct sweep *s)
+{
+	for (size_t i = 0; i < s->links.n; i++)
+		free(s->links.v[i].basename);
+	vec_free(&s->links);
+}
+
+/* ---- Directories ---- */
+
+/* The cache is not watched: our own writes would trigger scans. */
+static bool is_cache(const struct cache *cache, int dir)
+{
+	struct stat a, b;
+	return fstat(dir, &a) == 0 && fstat(cache->dir, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+static int visit_dir(void *user, const char *path, int fd, bool open_to_all)
+{
+	struct sweep *s = user;
+	struct scan *scan = s->scan;
+	struct stat st;
+	if (!is_cache(scan->cache, fd))
+		watch_dir(&scan->watch, fd, path, scan->pass);
+	return fstat(fd, &st) ? -errno : sweep_enter(s, path, &st, open_to_all);
+}
+
+/* ---- From begin to end ---- */
+
+dev_t sweep_mounted_device(const struct scan *scan)
+{
+	return entry_device(AT_FDCWD, scan->mountpoint);
+}
+
+int sweep_begin(struct sweep *s)
+{
+	struct scan *scan = s->scan;
+	s->unsaved = scan->unsaved;
+	s->identifier = (struct identifier){
+		.worker = scan->worker,
+		.stop_fd = scan->stop_fd,
+	};
+	s->root = open(scan->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->root >= 0)
+		return 0;
+	int err = -errno;
+	log_warning(scan->log, "scan: '%s': cannot open: %s", scan->source, strerror(-err));
+	return err == -EHOSTUNREACH || err == -ETIMEDOUT ? err : -EIO;
+}
+
+struct walk_visitor sweep_visitor(struct sweep *s)
+{
+	return (struct walk_visitor){
+		.file = visit_file,
+		.link = visit_link,
+		.dir = visit_dir,
+		.user = s,
+		.avoid = sweep_mounted_device(s->scan),
+		.stop_fd = s->scan->stop_fd,
+		.log = s->scan->log,
+	};
+}
+
+int sweep_settle(struct sweep *s, bool complete)
+{
+	uint32_t pass = complete ? s->scan->pass : 0;
+	int err = add_cuts(s, pass);
+	add_links(s, pass);
+	check_gsyms(s);
+	return err;
+}
+
+void sweep_end(struct sweep *s)
+{
+	s->scan->unsaved = s->unsaved;
+	identifier_stop(&s->identifier);
+	if (s->root >= 0)
+		close(s->root);
+	free_links(s);
+	free_cuts(s);
+	vec_free(&s->dirs);
+}

@@ -1,0 +1,93 @@
+/*
+ * sweep.h - what is done with every file of SOURCE that is met, by a walk over all of it (scan_pass.h) or by
+ * a look at what events named (scan_look.h). Used by the scan thread alone.
+ *
+ * sweep_begin(), visits by sweep_visitor(), sweep_settle(), sweep_end().
+ */
+#ifndef FS_SCAN_SWEEP_H
+#define FS_SCAN_SWEEP_H
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "convert/run/identifier.h"
+#include "fs/scan/dir_walk.h"
+#include "fs/scan/scan_state.h"
+#include "gsym/base/vec.h"
+
+/* A symbolic link met; its file may be met only later. */
+struct link_seen {
+	uint64_t dev, ino;
+	char *basename;
+	uint32_t directory;
+};
+
+/* A new file of GSYM that is called as if it belonged to a program. */
+struct gsym_seen {
+	char *program; /* its path */
+	char id[ID_TEXT_SIZE];
+	bool met, fits;
+};
+
+/* A file that names only the beginning of its build id: whose, is known at the end of the walk. */
+struct cut_seen {
+	const struct file_record *record;
+	struct place {
+		const char *path;
+		uint32_t directory;
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+		bool alone; /* the file has no other path */
+	} place;
+	char *path;
+	const struct image *whole; /* or NULL */
+};
+
+/* The directory the walk is in, or one above it. */
+struct dir_seen {
+	size_t path_size; /* of its path, which dir_path begins with */
+	struct path_attr attr;
+	uint32_t number;
+	bool noted; /* it has a number: something may be in it */
+};
+
+/* A walk, or a look at some paths. */
+struct sweep {
+	struct scan *scan;
+	bool partial; /* not all files are met */
+	bool unsure;  /* a partial one met what only a walk finds out */
+	int root;
+	struct identifier identifier;
+	char dir_path[PATH_MAX];
+	VEC(struct dir_seen) dirs; /* from SOURCE to where the walk is */
+	VEC(struct link_seen) links;
+	VEC(struct gsym_seen) gsyms;
+	VEC(struct cut_seen) cuts;
+	size_t n_files, n_images, n_bad, n_opened, n_permissions, n_added;
+	size_t unsaved; /* records changed since the index was saved */
+	size_t n_hashing;
+	int trouble; /* the first fault of the machine that left what a file holds unknown, or 0 */
+};
+
+/* Opens SOURCE. 0 or a negative errno, which was logged. */
+int sweep_begin(struct sweep *s);
+
+/* Before a walk: takes what was hashed since the last one. */
+void sweep_take_jobs(struct sweep *s);
+
+/* The visitor of walks and of single entries. */
+struct walk_visitor sweep_visitor(struct sweep *s);
+
+/* The walk enters the directory @path, or it is above what is looked at; in the order of their depth. */
+int sweep_enter(struct sweep *s, const char *path, const struct stat *st, bool open_to_all);
+
+/* After all visits: what depends on several files. @complete: all files were met. 0 or -ENOMEM. */
+int sweep_settle(struct sweep *s, bool complete);
+
+void sweep_end(struct sweep *s);
+
+/* Of the mount itself: from what the kernel remembers, see entry_device(). */
+dev_t sweep_mounted_device(const struct scan *scan);
+
+#endif
