@@ -103,6 +103,11 @@ static const struct daemon_option own_options[] = {
 	{"merged", "yes|no|mark", CHOICE(enum merged_mode, merged), "yes",
 	 "keep all functions that share their code; mark: and tell of them in text"},
 
+	{"open_images", "N", NUMBER(open_images, 1, OPEN_IMAGES_MAX), "4096",
+	 "converted files that stay open", "Memory"},
+	{"kept_answers", "SIZE", SIZE(kept_answers, 1 << 20), "64M",
+	 "answers kept for files of addresses"},
+
 	{"rescan", "SECONDS", SECONDS(rescan, 0), "60",
 	 "interval between scans of SOURCE; 0: never scan again", "Source"},
 	{"watch", "yes|no", YES_NO(watch), "yes",
@@ -331,7 +336,11 @@ static void print_allowed(FILE *file, const struct daemon_option *option)
 		fprintf(file, "a number of seconds from %u to %u", option->least, option->most);
 		break;
 	case VALUE_SIZE:
-		fprintf(file, "a number of bytes%s, such as 512M or 10G", option->least ? " above 0" : "");
+		if (option->least > 1)
+			fprintf(file, "at least %u bytes, such as 512M or 10G", option->least);
+		else
+			fprintf(file, "a number of bytes%s, such as 512M or 10G",
+				option->least ? " above 0" : "");
 		break;
 	case VALUE_FILE: fputs("the path of a file", file); break;
 	case VALUE_DIRECTORY:

@@ -11,6 +11,7 @@
 enum {
 	DEBUG_DIRS_TEXT_MAX = 2000, /* bytes; so that with SOURCE they fit into struct worker_convert */
 	DEBUG_DIRS_MAX = 32,
+	OPEN_IMAGES_MAX = 60000, /* each is a mapping, of which a process may have 65530 */
 };
 
 #define FUSE_USE_VERSION 312
@@ -34,6 +35,8 @@ struct options {
 	uint64_t cache_free;     /* bytes that stay free on the cache's file system */
 	uint64_t convert_memory; /* limit of one conversion in bytes */
 	unsigned convert_time;   /* limit of one conversion in seconds */
+	uint64_t kept_answers;   /* bytes of answers kept for files of addresses */
+	unsigned open_images;    /* that stay mapped */
 	unsigned jobs;           /* concurrent conversions */
 	unsigned threads;        /* of one conversion */
 	unsigned rescan;         /* seconds between scans of the source; 0: only at start */

@@ -201,6 +201,7 @@ static void setup_converter(struct gsymfs *fs)
 		.stop_fd = fs->stop_fd,
 	};
 	fs->images.merged = fs->converter.merged;
+	fs->images.ready_max = o->open_images;
 	fs->images.places = search_path_fingerprint(&fs->converter.search);
 }
 
@@ -273,6 +274,7 @@ static void setup_tree(struct gsymfs *fs)
 		.runners = &fs->runners,
 		.answers = &fs->answers,
 		.max_read = fs->options.max_read,
+		.kept_answers = fs->options.kept_answers,
 		.single_thread = fs->options.single_thread,
 	};
 	tree_init(&fs->tree);

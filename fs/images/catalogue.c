@@ -11,6 +11,8 @@
 #include "fs/images/revision.h"
 #include "gsym/base/invariant.h"
 
+enum { READY_DEFAULT = 4096 };
+
 /* See struct path_tree. */
 static void count_path(void *user, uint32_t number, bool appears)
 {
@@ -26,6 +28,7 @@ void images_init(struct images *images, struct notify *notify)
 	*images = (struct images){
 		.notify = notify,
 		.absent = -ENOENT,
+		.ready_max = READY_DEFAULT,
 		.paths = {.counted = count_path, .user = images},
 	};
 	mutex_init(&images->lock, LOCK_IMAGES);

@@ -168,6 +168,7 @@ struct images {
 	size_t inputs_bytes GUARDED_BY(&lock);      /* of all revisions */
 	uint64_t places;       /* fingerprint of where neighbours may be; set like @merged */
 	bool merged;           /* all functions that share a range are kept; set before the first file */
+	unsigned ready_max;    /* revisions in STATE_READY; set likewise */
 	struct notify *notify; /* borrowed; notified of replaced revisions */
 	/* Parks calls until their revision is open, see struct wait; set before the first request. */
 	int (*open)(void *opener, struct call *call);

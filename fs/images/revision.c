@@ -18,11 +18,6 @@
 #include "gsym/base/invariant.h"
 
 enum {
-	/*
-	 * Open images. Each is a mapping, of which a process may have 65530; a program that walks over
-	 * more images than this opens them again from the cache, which costs a checksum.
-	 */
-	READY_MAX = 4096,
 	/* Rate limit: every lookup in a corrupt image fails, and any user may repeat it. */
 	COMPLAIN_SECONDS = 60,
 	/*
@@ -465,7 +460,8 @@ struct handle *revision_set_ready(struct images *images, struct revision *rev, s
 		revision_set_state(images, rev, STATE_COLD);
 		return handle;
 	}
-	if (images->ready.n >= READY_MAX)
+	/* Who walks over more images has them opened again from the cache, which costs a checksum. */
+	if (images->ready.n >= images->ready_max)
 		evicted = revision_set_cold(images, least_used(images));
 	images->ready.v[images->ready.n++] = rev;
 	revision_set_state(images, rev, STATE_READY);

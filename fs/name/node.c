@@ -3,7 +3,7 @@
  * its last node, and the array of pages grows by eight bytes for every 1024 files ever asked for.
  *
  * Content is kept from the lookup, which had to make it to know its size, for the read that follows at once.
- * Beyond NODE_CONTENT_MAX bytes (stat of a million addresses) the oldest is dropped.
+ * Beyond @content_max bytes (stat of a million addresses) the oldest is dropped.
  */
 #include "fs/name/node.h"
 
@@ -17,9 +17,9 @@ struct node_page {
 	struct node *nodes[NODE_PAGE];
 };
 
-void nodes_init(struct nodes *nodes)
+void nodes_init(struct nodes *nodes, uint64_t content_max)
 {
-	*nodes = (struct nodes){.next = 0};
+	*nodes = (struct nodes){.content_max = content_max};
 	mutex_init(&nodes->lock, LOCK_NODES);
 }
 
@@ -95,7 +95,7 @@ static void drop_content(struct nodes *nodes, struct node *node) REQUIRES(&nodes
 /* Drops the oldest content until the rest is within bounds. */
 static void trim_content(struct nodes *nodes) REQUIRES(&nodes->lock)
 {
-	while (nodes->content_bytes > NODE_CONTENT_MAX && nodes->oldest < nodes->next) {
+	while (nodes->content_bytes > nodes->content_max && nodes->oldest < nodes->next) {
 		struct node **at = place(nodes, nodes->oldest);
 		if (at)
 			drop_content(nodes, *at);

@@ -109,10 +109,7 @@ struct node {
 	struct content *content;
 };
 
-enum {
-	NODE_PAGE = 1024,
-	NODE_CONTENT_MAX = 64 << 20, /* bytes of content kept for all nodes together */
-};
+enum { NODE_PAGE = 1024 };
 
 struct node_page;
 
@@ -124,6 +121,7 @@ struct nodes_counts {
 /* The table of address files. Inode numbers ascend, so a page of consecutive ones dies as a whole. */
 struct nodes {
 	struct mutex lock; /* guards the nodes, too */
+	uint64_t content_max;
 	struct node_page **pages GUARDED_BY(&lock);
 	size_t n_pages GUARDED_BY(&lock), cap_pages GUARDED_BY(&lock);
 	uint64_t next GUARDED_BY(&lock);          /* number of the next node */
@@ -135,7 +133,8 @@ struct nodes {
 /* What was asked for; a symbol is borrowed from the node. */
 struct request node_request(const struct node *node);
 
-void nodes_init(struct nodes *nodes);
+/* @content_max: bytes of content kept for all nodes together. */
+void nodes_init(struct nodes *nodes, uint64_t content_max);
 void nodes_deinit(struct nodes *nodes);
 
 /*

@@ -59,5 +59,5 @@ void changes_add(struct changes *changes, const char *dir, const char *name)
 
 bool changes_any(const struct changes *changes)
 {
-	return changes->all || changes->neighbours || changes->paths.n;
+	return changes->all || changes->neighbours || changes->evicted || changes->paths.n;
 }

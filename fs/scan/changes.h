@@ -15,6 +15,7 @@ struct changes {
 	VEC(char *) paths; /* below SOURCE, owned */
 	bool all;          /* anything may have changed: a walk has to find out */
 	bool neighbours;   /* a directory of debug files has changed */
+	bool evicted;      /* files of the cache were deleted */
 };
 
 /* Notes that the entry @name of @dir ("": SOURCE itself) was made, changed or removed. */

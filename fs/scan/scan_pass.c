@@ -52,6 +52,7 @@ static int walk_source(struct sweep *s)
 	if (err)
 		return err;
 	const struct walk_visitor visitor = sweep_visitor(s);
+	watch_cache(&scan->watch, scan->cache->dir, scan->pass);
 	watch_debug_dirs(&scan->watch, scan->search, scan->pass);
 	err = walk(s->root, path_open_to_all(scan->source), &visitor);
 	if (err != -ECANCELED && sweep_settle(s, !err))

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "convert/run/child.h"
+#include "fs/images/evicted.h"
 #include "fs/scan/index_store.h"
 #include "fs/scan/scan_look.h"
 #include "fs/scan/sweep.h"
@@ -92,7 +93,10 @@ static void look_at_changes(struct scan *scan, struct waiting *w)
 {
 	int64_t start = spent_ms();
 	bool all = scan->changes.all;
-	int err = all ? 0 : scan_look(scan, &scan->changes);
+	bool some = !all && (scan->changes.neighbours || scan->changes.paths.n);
+	if (scan->changes.evicted)
+		images_close_evicted(scan->images, scan->cache);
+	int err = some ? scan_look(scan, &scan->changes) : 0;
 	int64_t now = monotonic_ms();
 	changes_clear(&scan->changes);
 	w->first = 0;

@@ -25,7 +25,8 @@ struct watched {
 	struct table_link table;
 	int wd;
 	uint32_t pass; /* of the walk that met it last */
-	char *path;    /* below SOURCE when it was met; or NULL */
+	bool is_cache;
+	char *path; /* below SOURCE when it was met; or NULL */
 };
 
 /* Half of what the user may have: other programs need some, too. */
@@ -144,22 +145,39 @@ static int note(struct watch *watch, int wd, const char *path, uint32_t pass)
 	return 0;
 }
 
-void watch_dir(struct watch *watch, int dir, const char *path, uint32_t pass)
+/* The watch descriptor, or -1. By what was opened: its name may belong to something else by now. */
+static int add(struct watch *watch, int dir, uint32_t events)
 {
 	char link[32];
 	if (watch->fd < 0)
-		return;
+		return -1;
 	if (watch->dirs.n >= watch->most) {
 		complain(watch, ENOSPC);
-		return;
+		return -1;
 	}
-	/* By what was opened: its name may belong to something else by now. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	int wd = inotify_add_watch(watch->fd, link, EVENTS | IN_ONLYDIR);
+	int wd = inotify_add_watch(watch->fd, link, events | IN_ONLYDIR);
 	if (wd < 0)
 		complain(watch, errno);
-	else if (note(watch, wd, path, pass))
+	return wd;
+}
+
+void watch_dir(struct watch *watch, int dir, const char *path, uint32_t pass)
+{
+	int wd = add(watch, dir, EVENTS);
+	if (wd >= 0 && note(watch, wd, path, pass))
 		inotify_rm_watch(watch->fd, wd);
+}
+
+void watch_cache(struct watch *watch, int dir, uint32_t pass)
+{
+	int wd = add(watch, dir, IN_DELETE);
+	if (wd < 0)
+		return;
+	if (note(watch, wd, NULL, pass))
+		inotify_rm_watch(watch->fd, wd);
+	else
+		find(watch, wd)->is_cache = true;
 }
 
 /* The directory @name in @parent for reading, unless it is on @avoid; a descriptor, or negative. */
@@ -292,6 +310,8 @@ static void take_event(struct watch *watch, const struct inotify_event *event, s
 		at->changes->all = true;
 	} else if (!w) {
 		return; /* of a directory that has left SOURCE */
+	} else if (w->is_cache) {
+		at->changes->evicted = true;
 	} else if (!w->path) {
 		note_debug_dir(event, at->changes);
 	} else if (!event->len) {

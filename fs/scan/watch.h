@@ -39,6 +39,9 @@ void watch_dir(struct watch *watch, int dir, const char *path, uint32_t pass);
  */
 void watch_debug_dirs(struct watch *watch, const struct search_path *search, uint32_t pass);
 
+/* Watches the open directory @dir of the cache for files that are deleted. */
+void watch_cache(struct watch *watch, int dir, uint32_t pass);
+
 /* Watches no longer what walk @pass, a complete one, did not meet. */
 void watch_sweep(struct watch *watch, uint32_t pass);
 

@@ -6,7 +6,7 @@ static_assert(offsetof(struct tree, parallel) == 0, "fuse_threads.c finds it the
 
 void tree_init(struct tree *tree)
 {
-	nodes_init(&tree->nodes);
+	nodes_init(&tree->nodes, tree->kept_answers);
 	open_files_init(&tree->open_files, &tree->answers->accounts);
 }
 

@@ -22,7 +22,8 @@ struct tree {
 	struct runners *runners;
 	struct answers *answers;
 	struct timespec mounted_at;
-	unsigned max_read; /* bytes of one read request, 0 = libfuse's choice */
+	unsigned max_read;     /* bytes of one read request, 0 = libfuse's choice */
+	uint64_t kept_answers; /* bytes of content kept for all nodes together */
 	bool single_thread;
 
 	/* See stream_size.h. */

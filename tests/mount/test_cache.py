@@ -425,15 +425,17 @@ class CacheTest(MountTest):
         wait_until(lambda: self.usage() <= 16 << 10, "the limit")
 
     def test_evicted_by_others_is_closed(self):
-        """As long as a file is mapped its space is not free."""
-        daemon = self.mount("rescan=1")
-        self.answer()
-        mapped = "/proc/%d/maps" % daemon.process.pid
-        self.assertIn(self.cached()[0], mount_harness.contents(mapped).decode())
-        for path in self.cached():
-            os.unlink(path)
-        wait_until(lambda: self.cache not in mount_harness.contents(mapped).decode(), "the mapping to go")
-        self.answer()
+        """As long as a file is mapped its space is not free. An event tells; without events, the next scan."""
+        for options in (["rescan=0"], ["rescan=1", "watch=no"]):
+            daemon = self.mount(*options)
+            self.answer()
+            mapped = "/proc/%d/maps" % daemon.process.pid
+            self.assertIn(self.cached()[0], mount_harness.contents(mapped).decode())
+            for path in self.cached():
+                os.unlink(path)
+            wait_until(lambda: self.cache not in mount_harness.contents(mapped).decode(), "the mapping to go")
+            self.answer()
+            daemon.stop()
 
     def alternating(self, count):
         """Mounts with a cache for one image, and gives the ids of @count images and an address of all."""

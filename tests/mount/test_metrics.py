@@ -256,6 +256,16 @@ class MetricsTest(MountTest):
         self.assertEqual(self.metric("thread_busy", role="convert"), 0)
         self.assertEqual(self.metric("images", state="failed"), 1)
 
+    def test_limits(self):
+        """Of open images, and of answers that are kept."""
+        paths = [self.compile("sample%d" % i) for i in range(4)]
+        at = "0x%x" % next(start for start, _, name in self.functions(paths[0]) if "norm" in name)
+        self.mount("open_images=2", "kept_answers=1M").wait_scanned()
+        answers = {self.read(mount_harness.build_id(path), at) for path in paths}
+        self.assertEqual(len(answers), 1)
+        self.assertEqual(self.metric("images", state="ready"), 2)
+        self.assertLessEqual(self.metric("node_bytes"), 1 << 20)
+
     def test_scans(self):
         self.compile()
         self.mount("rescan=1").wait_scanned()

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+enum { CONTENT_MAX = 8 << 20 };
+
 static uint64_t add(struct nodes *nodes, uint64_t address, size_t size)
 {
 	static const char zeros[1 << 20];
@@ -46,7 +48,7 @@ static void life(void **state)
 	struct nodes nodes;
 	struct node node;
 	(void)state;
-	nodes_init(&nodes);
+	nodes_init(&nodes, CONTENT_MAX);
 	uint64_t ino = add(&nodes, 0x1234, 5);
 	assert_int_equal(ino_kind(ino), NODE_ADDRESS);
 	assert_true(nodes_get(&nodes, ino, &node));
@@ -72,7 +74,7 @@ static void never_reused(void **state) NOT_ANALYZED
 {
 	struct nodes nodes;
 	(void)state;
-	nodes_init(&nodes);
+	nodes_init(&nodes, CONTENT_MAX);
 	uint64_t kept = add(&nodes, 7, 1), last = kept;
 	for (int i = 0; i < 10 * NODE_PAGE; i++) {
 		uint64_t ino = add(&nodes, (uint64_t)i, 1);
@@ -92,15 +94,15 @@ static void never_reused(void **state) NOT_ANALYZED
 
 static void content_is_bounded(void **state) NOT_ANALYZED
 {
-	enum { SIZE = 1 << 20, COUNT = NODE_CONTENT_MAX / SIZE + 20 };
+	enum { SIZE = 1 << 20, COUNT = CONTENT_MAX / SIZE + 20 };
 	struct nodes nodes;
 	struct node node;
 	uint64_t inos[COUNT];
 	(void)state;
-	nodes_init(&nodes);
+	nodes_init(&nodes, CONTENT_MAX);
 	for (int i = 0; i < COUNT; i++)
 		inos[i] = add(&nodes, (uint64_t)i, SIZE);
-	assert_true(nodes.content_bytes <= NODE_CONTENT_MAX);
+	assert_true(nodes.content_bytes <= CONTENT_MAX);
 	assert_true(nodes_get(&nodes, inos[0], &node));
 	assert_null(node.content);
 	assert_int_equal(node.size, SIZE);
