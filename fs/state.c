@@ -51,8 +51,8 @@ static void count_images(struct images *images, struct counts *c)
 	c->scanned = images->scanned;
 	c->complete = images->complete;
 	c->scan_calls = list_count(&images->scan_waiters);
-	for (size_t i = 0; i < images->all.n; i++) {
-		const struct image *image = images->all.v[i];
+	const struct image *image;
+	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++) {
 		if (!image_is_there(image))
 			continue;
 		c->images++;

@@ -44,6 +44,8 @@ int requester_find_image(struct requester *requester, struct span id, struct cal
 	struct images *images = requester->answers->images;
 	mutex_lock(&images->lock);
 	int err = images_lookup(images, &request, &requester->named, &call->wait);
+	if (requester->named)
+		requester->named->kept = true;
 	mutex_unlock(&images->lock);
 	*ret = requester->named;
 	return err == -EAGAIN ? err : 0;

@@ -58,13 +58,15 @@ static struct basename *add_name(struct images *images, const char *name) REQUIR
 	struct basename *b = calloc(1, sizeof(*b) + size);
 	if (b)
 		memcpy(b->name, name, size);
-	if (!b || vec_reserve(&images->names, 1) ||
-	    table_add(&images->by_basename, &b->table, XXH3_64bits(name, strlen(name)))) {
+	if (!b || slots_add(&images->names, b, &b->number)) {
 		basename_free(b);
 		return NULL;
 	}
-	b->number = (uint32_t)images->names.n;
-	images->names.v[images->names.n++] = b;
+	if (table_add(&images->by_basename, &b->table, XXH3_64bits(name, strlen(name)))) {
+		slots_remove(&images->names, b->number);
+		basename_free(b);
+		return NULL;
+	}
 	return b;
 }
 
@@ -80,8 +82,10 @@ static struct name_member *add_member(struct images *images, struct basename *b,
 	m->basename = b;
 	m->image = image;
 	m->pass = pass;
+	m->position = b->next_position++;
 	b->members.v[b->members.n++] = m;
 	b->alive++;
+	image->members++;
 	return m;
 }
 
@@ -131,11 +135,45 @@ bool basename_is_visible(const struct images *images, const struct basename *nam
 	return false;
 }
 
-static void remove_member(struct name_member *m)
+static void hide_member(struct name_member *m)
 {
 	invariant(m->basename->alive > 0);
 	m->gone = true;
 	m->basename->alive--;
+}
+
+static void remove_name(struct images *images, struct basename *b) REQUIRES(&images->lock)
+{
+	table_remove(&images->by_basename, &b->table);
+	slots_remove(&images->names, b->number);
+	basename_free(b);
+}
+
+/* Removes the member if nothing needs it any more, and its name likewise. */
+static void release_member(struct images *images, struct name_member *m) REQUIRES(&images->lock)
+{
+	struct basename *b = m->basename;
+	size_t i = 0;
+	if (!m->gone || m->files)
+		return;
+	while (b->members.v[i] != m)
+		i++;
+	b->members.n--;
+	memmove(b->members.v + i, b->members.v + i + 1, (b->members.n - i) * sizeof(*b->members.v));
+	table_remove(&images->by_member, &m->table);
+	m->image->members--;
+	free(m);
+	if (!b->members.n)
+		remove_name(images, b);
+}
+
+void basename_remove_file(struct images *images, const struct path_file *file, const struct image *image)
+{
+	const struct basename *b = images_find_basename(images, file->name);
+	struct name_member *m = b ? find_any_member(images, b, image) : NULL;
+	invariant(m);
+	path_tree_remove(&images->paths, file, &m->files);
+	release_member(images, m);
 }
 
 static bool has_files(const struct images *images, const struct name_member *m) REQUIRES(&images->lock)
@@ -154,30 +192,32 @@ void basename_forget(struct images *images, const char *name, const struct image
 	const struct basename *b = images_find_basename(images, name);
 	struct name_member *m = b ? images_find_member(images, b, image) : NULL;
 	if (m && !has_files(images, m))
-		remove_member(m);
+		hide_member(m);
 }
 
-static void sweep_members(struct basename *b, uint32_t pass)
+static void sweep_members(struct images *images, struct basename *b, uint32_t pass) REQUIRES(&images->lock)
 {
-	for (size_t i = 0; i < b->members.n; i++) {
-		struct name_member *m = b->members.v[i];
-		if (m->gone || m->pass == pass)
-			continue;
-		remove_member(m);
+	for (size_t i = b->members.n; i > 0; i--) {
+		struct name_member *m = b->members.v[i - 1];
+		if (!m->gone && m->pass != pass)
+			hide_member(m);
+		release_member(images, m); /* with the last one its name is gone */
 	}
 }
 
 void basenames_sweep(struct images *images, uint32_t pass)
 {
-	for (size_t i = 0; i < images->names.n; i++)
-		sweep_members(images->names.v[i], pass);
+	struct basename *b;
+	for (uint32_t i = 0; (b = slots_from(&images->names, &i)); i++)
+		sweep_members(images, b, pass);
 }
 
 void basenames_free(struct images *images) NOT_ANALYZED
 {
-	for (size_t i = 0; i < images->names.n; i++)
-		basename_free(images->names.v[i]);
-	vec_free(&images->names);
+	struct basename *b;
+	for (uint32_t i = 0; (b = slots_from(&images->names, &i)); i++)
+		basename_free(b);
+	slots_deinit(&images->names);
 	table_deinit(&images->by_basename);
 	table_deinit(&images->by_member);
 }

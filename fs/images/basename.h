@@ -28,6 +28,10 @@ bool basename_is_visible(const struct images *images, const struct basename *nam
 void basename_forget(struct images *images, const char *name, const struct image *image)
 	REQUIRES(&images->lock);
 
+/* Removes @file, which is gone and held @image, and with it what only it needed. */
+void basename_remove_file(struct images *images, const struct path_file *file, const struct image *image)
+	REQUIRES(&images->lock);
+
 /* Forgets what scan @pass did not see. */
 void basenames_sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock);
 

@@ -18,7 +18,7 @@ static void count_path(void *user, uint32_t number, bool appears)
 {
 	struct images *images = user;
 	mutex_assert_held(&images->lock);
-	struct image *image = images->all.v[number];
+	struct image *image = slots_get(&images->all, number);
 	invariant(appears || image->paths > 0);
 	image->paths += appears ? 1 : -1U;
 }
@@ -45,13 +45,14 @@ static void image_free(struct image *image)
 
 void images_deinit(struct images *images) NOT_ANALYZED
 {
-	for (size_t i = 0; i < images->all.n; i++)
-		image_free(images->all.v[i]);
+	struct image *image;
+	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++)
+		image_free(image);
 	for (size_t i = 0; i < images->revisions.n; i++)
 		revision_free(images->revisions.v[i]);
 	path_tree_deinit(&images->paths);
 	basenames_free(images);
-	vec_free(&images->all);
+	slots_deinit(&images->all);
 	vec_free(&images->sorted);
 	vec_free(&images->revisions);
 	vec_free(&images->ready);
@@ -65,17 +66,16 @@ static struct image *add_image(struct images *images, const char *id) REQUIRES(&
 {
 	size_t id_size = strlen(id) + 1;
 	struct image *image = id_size > ID_TEXT_SIZE ? NULL : calloc(1, sizeof(*image) + id_size);
-	if (!image || vec_reserve(&images->all, 1)) {
+	if (!image || slots_add(&images->all, image, &image->number)) {
 		free(image);
 		return NULL;
 	}
 	memcpy(image->id, id, id_size);
-	image->number = (uint32_t)images->all.n;
 	if (table_add(&images->by_id, &image->table, XXH3_64bits(id, strlen(id)))) {
+		slots_remove(&images->all, image->number);
 		free(image);
 		return NULL;
 	}
-	images->all.v[images->all.n++] = image;
 	return image;
 }
 
@@ -275,6 +275,34 @@ static bool drop_file(struct images *images, struct image *image, const struct l
 	return !vanished || all_seen(image, l->pass);
 }
 
+/* Removes an image of which nothing is left, and nothing was asked. */
+static void release_image(struct images *images, struct image *image) REQUIRES(&images->lock)
+{
+	if (image_is_there(image) || image->paths || image->members || image->kept)
+		return;
+	images_remove_sorted(images, image);
+	table_remove(&images->by_id, &image->table);
+	slots_remove(&images->all, image->number);
+	image_free(image);
+}
+
+/* Removes a file that is gone. */
+static void remove_file(struct images *images, const struct path_file *file) REQUIRES(&images->lock)
+{
+	struct image *image = slots_get(&images->all, file->image);
+	basename_remove_file(images, file, image);
+	release_image(images, image);
+}
+
+static void remove_gone(struct images *images, const struct path_file *file) REQUIRES(&images->lock)
+{
+	for (const struct path_file *next; file; file = next) {
+		next = path_file_next(&images->paths, file);
+		if (!file->pass)
+			remove_file(images, file);
+	}
+}
+
 static bool forget_path(struct images *images, const struct leaving *l) REQUIRES(&images->lock)
 {
 	const char *name;
@@ -282,7 +310,7 @@ static bool forget_path(struct images *images, const struct leaving *l) REQUIRES
 	const struct path_dir *dir = find_parent(&images->paths, l->path, &name);
 	const struct path_file *file = dir ? path_tree_find(&images->paths, dir->number, name) : NULL;
 	for (; file; file = path_file_next(&images->paths, file)) {
-		struct image *image = images->all.v[file->image];
+		struct image *image = slots_get(&images->all, file->image);
 		bool vanishes = file->pass && file->pass != l->pass;
 		if (vanishes)
 			path_tree_forget(&images->paths, file);
@@ -290,6 +318,7 @@ static bool forget_path(struct images *images, const struct leaving *l) REQUIRES
 			basename_forget(images, name, image);
 		sure &= drop_file(images, image, l, vanishes);
 	}
+	remove_gone(images, dir ? path_tree_find(&images->paths, dir->number, name) : NULL);
 	return sure;
 }
 
@@ -305,10 +334,20 @@ bool images_forget_path(struct images *images, const char *path, uint32_t pass,
 
 static void sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock)
 {
-	for (size_t i = 0; i < images->all.n; i++)
-		drop_unseen(images->all.v[i], pass);
-	basenames_sweep(images, pass);
+	struct image *image;
+	struct path_file *file;
+	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++) {
+		drop_unseen(image, pass);
+		if (!image_is_there(image))
+			revision_choose(images, image);
+	}
 	path_tree_sweep(&images->paths, pass);
+	basenames_sweep(images, pass);
+	for (uint32_t i = 0; (file = slots_from(&images->paths.files, &i)); i++)
+		if (!file->pass)
+			remove_file(images, file);
+	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++)
+		release_image(images, image);
 }
 
 /* What to say of an id that a scan with @err did not find. */
@@ -327,8 +366,8 @@ static int absent_errno(int err)
 /* All paths of a file count that the scan has met. */
 static void settle_modes(struct images *images, uint32_t pass) REQUIRES(&images->lock)
 {
-	for (size_t i = 0; i < images->all.n; i++) {
-		struct image *image = images->all.v[i];
+	struct image *image;
+	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++) {
 		for (size_t k = 0; k < image->sources.n; k++) {
 			struct source *s = &image->sources.v[k];
 			if (s->pass == pass)

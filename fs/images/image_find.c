@@ -54,21 +54,33 @@ static void insert_sorted(struct images *images, struct image *image) REQUIRES(&
 	images->sorted.n++;
 }
 
-/* Those that are not in it yet are the last ones of all. */
 static int sort_ids(struct images *images) REQUIRES(&images->lock)
 {
-	size_t n = images->sorted.n, more = images->all.n - n;
+	size_t more = images->all.n - images->sorted.n;
+	struct image *image;
 	if (vec_reserve(&images->sorted, more))
 		return -ENOMEM;
-	if (more <= INSERTED_MAX) {
-		for (size_t i = n; i < images->all.n; i++)
-			insert_sorted(images, images->all.v[i]);
-		return 0;
+	for (uint32_t i = images->sorted_to; (image = slots_from(&images->all, &i)); i++) {
+		if (more <= INSERTED_MAX)
+			insert_sorted(images, image);
+		else
+			images->sorted.v[images->sorted.n++] = image;
 	}
-	memcpy(images->sorted.v + n, images->all.v + n, more * sizeof(*images->all.v));
-	images->sorted.n += more;
-	qsort(images->sorted.v, images->sorted.n, sizeof(*images->sorted.v), by_id);
+	images->sorted_to = images->all.next;
+	if (more > INSERTED_MAX)
+		qsort(images->sorted.v, images->sorted.n, sizeof(*images->sorted.v), by_id);
 	return 0;
+}
+
+void images_remove_sorted(struct images *images, const struct image *image)
+{
+	if (image->number >= images->sorted_to)
+		return;
+	size_t at = lower_bound(images, image->id);
+	struct image **place = &images->sorted.v[at];
+	invariant(at < images->sorted.n && *place == image);
+	images->sorted.n--;
+	memmove(place, place + 1, (images->sorted.n - at) * sizeof(*place));
 }
 
 struct image *images_find_prefix(struct images *images, const char *prefix)

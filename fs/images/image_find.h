@@ -13,6 +13,9 @@ struct image *images_find(const struct images *images, const char *id) REQUIRES(
 /* The one living image whose id begins with @prefix; NULL when there is none or more than one. */
 struct image *images_find_prefix(struct images *images, const char *prefix) REQUIRES(&images->lock);
 
+/* Removes the image from those that are sorted, if it is there. */
+void images_remove_sorted(struct images *images, const struct image *image) REQUIRES(&images->lock);
+
 /* Whether there is a living image whose id begins with @prefix. */
 bool images_has_prefix(struct images *images, const char *prefix) REQUIRES(&images->lock);
 

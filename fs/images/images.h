@@ -5,8 +5,9 @@
  * that has the code if it has only debug data. An image with its chosen files is a revision: what the kernel
  * is told about a revision stays true, because a source that changes makes a new revision with new inode
  * numbers. Most images are never looked into, so a revision is made when something is asked of it; until then
- * its image knows its generation, which is in the inode number of its directory. Images and revisions are
- * numbered and live as long as the mount, so pointers to them are not counted.
+ * its image knows its generation, which is in the inode number of its directory. Revisions are numbered and
+ * live as long as the mount, so pointers to them are not counted; so do images of which something was asked.
+ * Other images, names and paths are removed when their files are gone.
  *
  * Here are the types; what is done with them is in catalogue.h, image_find.h, revision.h and basename.h.
  *
@@ -27,6 +28,7 @@
 #include "gsym/base/list.h"
 #include "fs/name/name.h"
 #include "fs/images/path_tree.h"
+#include "fs/images/slots.h"
 #include "gsym/base/hash_table.h"
 #include "gsym/render/formats/listing.h"
 
@@ -117,6 +119,8 @@ struct image {
 	uint32_t generation;        /* how often its chosen files have changed since the kernel saw them */
 	unsigned conversions;       /* started since the mount */
 	uint32_t paths;             /* in by-path that lead to it */
+	uint32_t members;           /* in by-name */
+	bool kept;                  /* pointers to it may be kept without the lock */
 	bool exposed;               /* the kernel has seen its directory in this generation */
 	VEC(struct source) sources; /* none: it is gone */
 	uint64_t choice;            /* fingerprint of the chosen files; 0: none */
@@ -134,15 +138,17 @@ struct name_member {
 	struct table_link table;
 	struct basename *basename;
 	struct image *image;
-	uint32_t pass;  /* of the scan that saw a file of that name last */
-	uint32_t files; /* in by-path: the first plus one, see path_file.like; 0: none */
-	bool gone;      /* the place stays, for positions in listings */
+	uint32_t position; /* in listings */
+	uint32_t pass;     /* of the scan that saw a file of that name last */
+	uint32_t files;    /* in by-path: the first plus one, see path_file.like; 0: none */
+	bool gone;         /* until its files are removed, too */
 };
 
 struct basename {
 	struct table_link table;
 	uint32_t number;
 	uint32_t alive; /* members that are not gone */
+	uint32_t next_position;
 	VEC(struct name_member *) members;
 	char name[];
 };
@@ -150,12 +156,13 @@ struct basename {
 struct images {
 	struct mutex lock; /* guards all of it and more, see above */
 	struct table by_id GUARDED_BY(&lock);
-	VEC(struct image *) all GUARDED_BY(&lock);          /* by number */
-	VEC(struct image *) sorted GUARDED_BY(&lock);       /* by id; may lack the last ones of all */
+	struct slots all GUARDED_BY(&lock);           /* image */
+	VEC(struct image *) sorted GUARDED_BY(&lock); /* by id, those with numbers below */
+	uint32_t sorted_to GUARDED_BY(&lock);
 	VEC(struct revision *) revisions GUARDED_BY(&lock); /* those made so far, by number */
 	struct table by_basename GUARDED_BY(&lock);
-	struct table by_member GUARDED_BY(&lock);       /* name_member by base name and image */
-	VEC(struct basename *) names GUARDED_BY(&lock); /* by number */
+	struct table by_member GUARDED_BY(&lock); /* name_member by base name and image */
+	struct slots names GUARDED_BY(&lock);     /* basename */
 	struct path_tree paths GUARDED_BY(&lock);
 	VEC(struct revision *) ready GUARDED_BY(&lock); /* those in STATE_READY */
 	bool scanned GUARDED_BY(&lock);  /* the first scan is over: no call waits for it any more */

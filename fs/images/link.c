@@ -42,10 +42,10 @@ int link_text(const struct images *images, uint64_t ino, char ret[static LINK_TE
 	int err = find_target(images, ino, &target);
 	if (err)
 		return err;
-	if (target.image >= images->all.n)
+	const struct image *image = slots_get(&images->all, target.image);
+	if (!image)
 		return -ESTALE;
 	for (unsigned i = 0; i < target.up; i++)
 		memcpy(ret + 3 * (size_t)i, "../", 3);
-	return (int)(3 * target.up) +
-	       snprintf(ret + 3 * (size_t)target.up, ID_TEXT_SIZE, "%s", images->all.v[target.image]->id);
+	return (int)(3 * target.up) + snprintf(ret + 3 * (size_t)target.up, ID_TEXT_SIZE, "%s", image->id);
 }

@@ -13,10 +13,11 @@ void path_tree_deinit(struct path_tree *tree)
 		free(tree->dirs.v[i]->name);
 		free(tree->dirs.v[i]);
 	}
-	for (size_t i = 0; i < tree->pages.n; i++)
-		free(tree->pages.v[i]);
+	struct path_file *file;
+	for (uint32_t i = 0; (file = slots_from(&tree->files, &i)); i++)
+		free(file);
+	slots_deinit(&tree->files);
 	vec_free(&tree->dirs);
-	vec_free(&tree->pages);
 	table_deinit(&tree->by_dir);
 	table_deinit(&tree->by_file);
 }
@@ -28,7 +29,7 @@ static uint64_t hash_of(uint32_t dir, const char *name)
 
 static struct path_file *file_at(const struct path_tree *tree, uint32_t number)
 {
-	return &tree->pages.v[number / PATH_FILES_PAGE][number % PATH_FILES_PAGE];
+	return slots_get(&tree->files, number);
 }
 
 /* ---- Finding ---- */
@@ -40,7 +41,7 @@ const struct path_dir *path_tree_dir(const struct path_tree *tree, uint32_t numb
 
 const struct path_file *path_tree_file(const struct path_tree *tree, uint32_t number)
 {
-	return number < tree->n_files ? file_at(tree, number) : NULL;
+	return file_at(tree, number);
 }
 
 static struct path_dir *find_dir(const struct path_tree *tree, uint32_t parent, const char *name)
@@ -146,9 +147,10 @@ void path_tree_forget(struct path_tree *tree, const struct path_file *file)
 
 void path_tree_sweep(struct path_tree *tree, uint32_t pass)
 {
-	for (uint32_t i = 0; i < tree->n_files; i++)
-		if (file_at(tree, i)->pass != pass)
-			vanish(tree, file_at(tree, i));
+	struct path_file *file;
+	for (uint32_t i = 0; (file = slots_from(&tree->files, &i)); i++)
+		if (file->pass != pass)
+			vanish(tree, file);
 }
 
 /* ---- Adding ---- */
@@ -158,11 +160,14 @@ static int reserve_child(struct path_tree *tree, uint32_t dir)
 	return dir == PATH_NONE ? 0 : vec_reserve(&tree->dirs.v[dir]->children, 1);
 }
 
-/* There is room for it. */
-static void push_child(struct path_tree *tree, uint32_t dir, uint32_t child)
+/* There is room for it. Its position. */
+static uint32_t push_child(struct path_tree *tree, uint32_t number, uint32_t child)
 {
-	if (dir != PATH_NONE)
-		tree->dirs.v[dir]->children.v[tree->dirs.v[dir]->children.n++] = child;
+	if (number == PATH_NONE)
+		return 0;
+	struct path_dir *dir = tree->dirs.v[number];
+	dir->children.v[dir->children.n++] = (struct path_child){child, dir->next_position};
+	return dir->next_position++;
 }
 
 static struct path_dir *add_dir(struct path_tree *tree, uint32_t parent, const char *name)
@@ -202,35 +207,27 @@ int path_tree_enter(struct path_tree *tree, uint32_t parent, const char *name, c
 	return 0;
 }
 
-/* One that is gone so far, at the end of no chain. */
-static struct path_file *new_file(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image)
-{
-	if (tree->n_files == tree->pages.n * PATH_FILES_PAGE) {
-		struct path_file *page = calloc(PATH_FILES_PAGE, sizeof(*page));
-		if (!page || vec_push(&tree->pages, page)) {
-			free(page);
-			return NULL;
-		}
-	}
-	struct path_file *file = file_at(tree, (uint32_t)tree->n_files);
-	*file = (struct path_file){
-		.name = name, .number = (uint32_t)tree->n_files, .dir = dir, .image = image};
-	return file;
-}
-
-/* Appends the file to its chain, after @last; NULL: it is the first. */
+/* Appends the file, which is gone so far, to its chain, after @last; NULL: it is the first. */
 static struct path_file *add_file(struct path_tree *tree, struct path_file *last, uint32_t dir,
 				  const char *name, uint32_t image)
 {
-	struct path_file *file = new_file(tree, dir, name, image);
-	if (!file || (!last && (reserve_child(tree, dir) ||
-				table_add(&tree->by_file, &file->table, hash_of(dir, name)))))
+	struct path_file *file = calloc(1, sizeof(*file));
+	if (!file || (!last && reserve_child(tree, dir)) || slots_add(&tree->files, file, &file->number)) {
+		free(file);
 		return NULL;
-	tree->n_files++;
+	}
+	file->name = name;
+	file->dir = dir;
+	file->image = image;
+	if (!last && table_add(&tree->by_file, &file->table, hash_of(dir, name))) {
+		slots_remove(&tree->files, file->number);
+		free(file);
+		return NULL;
+	}
 	if (last)
 		last->next = file->number + 1;
 	else
-		push_child(tree, dir, file->number * 2 + 1);
+		file->position = push_child(tree, dir, file->number * 2 + 1);
 	return file;
 }
 
@@ -260,4 +257,71 @@ int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32
 	if (last)
 		drop_others(tree, first ? first : file, pass);
 	return 0;
+}
+
+/* ---- Removing ---- */
+
+size_t path_dir_from(const struct path_dir *dir, uint32_t position)
+{
+	size_t low = 0, high = dir->children.n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (dir->children.v[middle].position < position)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void compact(struct path_dir *dir)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < dir->children.n; i++)
+		if (dir->children.v[i].child != PATH_NONE)
+			dir->children.v[kept++] = dir->children.v[i];
+	dir->children.n = kept;
+	dir->dropped = 0;
+}
+
+/* The child at @position is @child from now on. */
+static void set_child(struct path_tree *tree, uint32_t number, uint32_t position, uint32_t child)
+{
+	struct path_dir *dir = tree->dirs.v[number];
+	struct path_child *at = &dir->children.v[path_dir_from(dir, position)];
+	invariant(at->position == position);
+	at->child = child;
+	dir->dropped += child == PATH_NONE;
+	if (dir->dropped > dir->children.n / 2)
+		compact(dir);
+}
+
+static void remove_from_chain(struct path_tree *tree, struct path_file *file)
+{
+	struct path_file *at = find_file(tree, file->dir, file->name), *next = next_of(tree, file);
+	if (at != file) {
+		while (next_of(tree, at) != file)
+			at = next_of(tree, at);
+		at->next = file->next;
+		return;
+	}
+	table_remove(&tree->by_file, &file->table);
+	set_child(tree, file->dir, file->position, next ? next->number * 2 + 1 : PATH_NONE);
+	if (next) {
+		next->position = file->position;
+		table_add(&tree->by_file, &next->table, hash_of(file->dir, file->name)); /* there is room */
+	}
+}
+
+void path_tree_remove(struct path_tree *tree, const struct path_file *gone, uint32_t *like)
+{
+	struct path_file *file = file_at(tree, gone->number);
+	invariant(!file->pass);
+	while (*like && *like != file->number + 1)
+		like = &file_at(tree, *like - 1)->like;
+	invariant(*like);
+	*like = file->like;
+	remove_from_chain(tree, file);
+	slots_remove(&tree->files, file->number);
+	free(file);
 }

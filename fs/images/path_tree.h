@@ -1,9 +1,9 @@
 /*
  * path_tree.h - the directory by-path: the directories of SOURCE that hold images, and their files.
  *
- * No locks: the owner guards it. A directory or file that is gone keeps its place and number, for positions
- * in listings and inode numbers, and has them again when it comes back. Files are many, so they are small:
- * their names are borrowed, and they live in pages.
+ * No locks: the owner guards it. Numbers, and positions in listings, are never used twice. A directory that
+ * is gone keeps its own, and has them again when it comes back; a file that is gone takes memory until its
+ * owner removes it. Files are many, so they are small: their names are borrowed.
  */
 #ifndef FS_IMAGES_PATH_TREE_H
 #define FS_IMAGES_PATH_TREE_H
@@ -13,11 +13,11 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "fs/images/slots.h"
 #include "gsym/base/vec.h"
 #include "gsym/base/hash_table.h"
 
 enum {
-	PATH_FILES_PAGE = 1024,
 	/* Deeper directories are left out: the text of a symbolic link has at most 4095 bytes. */
 	PATH_DEPTH_MAX = 1000,
 };
@@ -32,6 +32,12 @@ struct path_attr {
 	struct timespec mtime;
 };
 
+struct path_child {
+	/* Twice the number of a directory, or of the first file of a name plus one; PATH_NONE: none. */
+	uint32_t child;
+	uint32_t position;
+};
+
 struct path_dir {
 	struct table_link table;
 	uint32_t number;
@@ -40,7 +46,9 @@ struct path_dir {
 	uint32_t alive;  /* files and directories in it that are not gone; 0: it is gone itself */
 	struct path_attr attr;
 	char *name;
-	VEC(uint32_t) children; /* twice the number of a directory, or of the first file of a name plus one */
+	VEC(struct path_child) children; /* by position */
+	uint32_t next_position;
+	uint32_t dropped; /* children that are PATH_NONE */
 };
 
 /* An image in a file. A file with several is a chain of these. */
@@ -49,17 +57,17 @@ struct path_file {
 	const char *name;        /* borrowed */
 	uint32_t number;
 	uint32_t dir;
-	uint32_t image; /* its number */
-	uint32_t pass;  /* of the scan that saw it last; 0: gone */
-	uint32_t next;  /* in the chain: its number plus one; 0: the last */
-	uint32_t like;  /* another file of that name with that image: its number plus one; 0: the last */
+	uint32_t image;    /* its number */
+	uint32_t pass;     /* of the scan that saw it last; 0: gone */
+	uint32_t next;     /* in the chain: its number plus one; 0: the last */
+	uint32_t like;     /* another file of that name with that image: its number plus one; 0: the last */
+	uint32_t position; /* of the first in a chain, among the children of its directory */
 };
 
 /* Zero-initialised is empty. */
 struct path_tree {
 	VEC(struct path_dir *) dirs; /* by number; the first is SOURCE */
-	VEC(struct path_file *) pages;
-	size_t n_files;
+	struct slots files;          /* path_file */
 	struct table by_dir, by_file;
 	/* Called when a file appears or is gone; NULL: not wanted. */
 	void (*counted)(void *user, uint32_t image, bool appears);
@@ -91,6 +99,14 @@ void path_tree_sweep(struct path_tree *tree, uint32_t pass);
 
 /* Forgets what that file, the first of a chain or after it, is known to hold. */
 void path_tree_forget(struct path_tree *tree, const struct path_file *file);
+
+/*
+ * Removes a file that is gone. @like: as in path_tree_add(). Its number is never used again.
+ */
+void path_tree_remove(struct path_tree *tree, const struct path_file *file, uint32_t *like);
+
+/* The index of the first child from @position on. */
+size_t path_dir_from(const struct path_dir *dir, uint32_t position);
 
 /* By number; NULL for numbers never given out. */
 const struct path_dir *path_tree_dir(const struct path_tree *tree, uint32_t number);

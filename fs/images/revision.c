@@ -231,12 +231,13 @@ struct revision *image_revision(struct images *images, struct image *image)
 	}
 	images->revisions.v[images->revisions.n++] = rev;
 	image->revision = rev;
+	image->kept = true;
 	return rev;
 }
 
 struct image *images_at(const struct images *images, uint64_t ino)
 {
-	struct image *image = ino_a(ino) < images->all.n ? images->all.v[ino_a(ino)] : NULL;
+	struct image *image = slots_get(&images->all, ino_a(ino));
 	bool current = image && image_is_there(image) && image->generation == ino_b(ino);
 	return ino_kind(ino) == NODE_IMAGE && current ? image : NULL;
 }

@@ -72,8 +72,8 @@ static void meet_programs(struct sweep *s)
 {
 	struct images *images = s->scan->images;
 	mutex_lock(&images->lock);
-	for (size_t i = 0; i < images->all.n; i++) {
-		const struct image *image = images->all.v[i];
+	const struct image *image;
+	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++) {
 		for (size_t k = 0; k < image->sources.n; k++)
 			if (s->partial || image->sources.v[k].pass == s->scan->pass)
 				meet_program(s, image, image->sources.v[k].path);

@@ -175,9 +175,10 @@ static void work(struct text_buf *out, struct tree *tree)
 	const struct queue *queue = tree->answers->queue;
 	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)];
 	mutex_lock(&tree->images->lock);
-	for (size_t i = 0; i < tree->images->all.n; i++)
-		if (image_is_there(tree->images->all.v[i]))
-			states[image_state(tree->images->all.v[i])]++;
+	const struct image *image;
+	for (uint32_t i = 0; (image = slots_from(&tree->images->all, &i)); i++)
+		if (image_is_there(image))
+			states[image_state(image)]++;
 	pending[0] = stage_count(&queue->opening);
 	pending[1] = stage_count(&queue->converting);
 	pending[2] = background_count(&tree->answers->tables);

@@ -81,8 +81,9 @@ static void list_root(struct listing *l, uint64_t off)
 	const uint64_t first = POSITION_FIRST + fixed_count(NULL);
 	list_fixed(l, NULL, off);
 	mutex_lock(&images->lock);
-	for (uint64_t i = off < first ? 0 : off - first; i < images->all.n && !l->full; i++) {
-		struct image *image = images->all.v[i];
+	struct image *image;
+	for (uint32_t i = off < first ? 0 : (uint32_t)(off - first);
+	     !l->full && (image = slots_from(&images->all, &i)); i++) {
 		if (!image_is_there(image))
 			continue;
 		struct fuse_entry_param e = entry_image(l->tree, image);
@@ -95,9 +96,9 @@ static void list_by_name(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
 	mutex_lock(&images->lock);
-	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST; i < images->names.n && !l->full;
-	     i++) {
-		const struct basename *name = images->names.v[i];
+	const struct basename *name;
+	for (uint32_t i = off < POSITION_FIRST ? 0 : (uint32_t)(off - POSITION_FIRST);
+	     !l->full && (name = slots_from(&images->names, &i)); i++) {
 		if (!basename_is_visible(images, name, &l->caller, true))
 			continue;
 		struct fuse_entry_param e = entry_basename(l->tree, name);
@@ -111,14 +112,14 @@ static void list_basename(struct listing *l, uint64_t off)
 	struct images *images = l->tree->images;
 	uint32_t number = ino_a(l->ino);
 	mutex_lock(&images->lock);
-	const struct basename *name = number < images->names.n ? images->names.v[number] : NULL;
-	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST;
-	     name && i < name->members.n && !l->full; i++) {
+	const struct basename *name = slots_get(&images->names, number);
+	for (size_t i = 0; name && i < name->members.n && !l->full; i++) {
 		const struct name_member *m = name->members.v[i];
-		if (!name_member_is_visible(images, m, &l->caller, true))
+		if (POSITION_FIRST + (uint64_t)m->position < off ||
+		    !name_member_is_visible(images, m, &l->caller, true))
 			continue;
 		struct fuse_entry_param e = entry_name_link(l->tree, m);
-		add(l, m->image->id, &e, POSITION_FIRST + i + 1);
+		add(l, m->image->id, &e, POSITION_FIRST + (uint64_t)m->position + 1);
 	}
 	mutex_unlock(&images->lock);
 }
@@ -146,9 +147,10 @@ static void list_path_dir(struct listing *l, uint64_t off)
 	struct images *images = l->tree->images;
 	mutex_lock(&images->lock);
 	const struct path_dir *dir = path_tree_dir(&images->paths, ino_a(l->ino));
-	for (uint64_t i = off < POSITION_FIRST ? 0 : off - POSITION_FIRST;
-	     dir && i < dir->children.n && !l->full; i++)
-		add_path(l, dir->children.v[i], POSITION_FIRST + i + 1);
+	size_t i = dir && off > POSITION_FIRST ? path_dir_from(dir, (uint32_t)(off - POSITION_FIRST)) : 0;
+	for (; dir && i < dir->children.n && !l->full; i++)
+		add_path(l, dir->children.v[i].child,
+			 POSITION_FIRST + (uint64_t)dir->children.v[i].position + 1);
 	mutex_unlock(&images->lock);
 }
 
@@ -163,7 +165,8 @@ static void list_path_fat(struct listing *l, uint64_t off)
 		if (next++ < off || !file->pass)
 			continue;
 		struct fuse_entry_param e = entry_path_member(l->tree, file);
-		add(l, images->all.v[file->image]->id, &e, next);
+		const struct image *image = slots_get(&images->all, file->image);
+		add(l, image->id, &e, next);
 	}
 	mutex_unlock(&images->lock);
 }

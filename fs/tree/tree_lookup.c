@@ -111,7 +111,7 @@ static int find_member(struct images *images, struct call *call, const struct ca
 		       struct fuse_entry_param *ret) REQUIRES(&images->lock)
 {
 	uint32_t number = ino_a(call->ino);
-	const struct basename *name = number < images->names.n ? images->names.v[number] : NULL;
+	const struct basename *name = slots_get(&images->names, number);
 	const struct image *image = images_find(images, call->name);
 	const struct name_member *member = name && image ? images_find_member(images, name, image) : NULL;
 	if (!member || !name_member_is_visible(images, member, caller, false))
@@ -160,7 +160,8 @@ static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 	mutex_lock(&images->lock);
 	const struct path_file *at = path_file_alive(paths, path_tree_file(paths, ino_a(call->ino)));
 	for (; at && err; at = path_file_alive(paths, path_file_next(paths, at))) {
-		if (strcmp(images->all.v[at->image]->id, call->name) != 0)
+		const struct image *image = slots_get(&images->all, at->image);
+		if (strcmp(image->id, call->name) != 0)
 			continue;
 		*ret = entry_path_member(tree_of(call), at);
 		err = 0;

@@ -33,7 +33,7 @@ static int image(const struct path_tree *tree, uint32_t dir, const char *name)
 
 static void directories(void **state)
 {
-	struct path_tree tree = {.n_files = 0};
+	struct path_tree tree = {.user = NULL};
 	(void)state;
 	uint32_t top = enter(&tree, PATH_NONE, ""), a = enter(&tree, top, "a"), b = enter(&tree, a, "b");
 	assert_int_equal(top, 0);
@@ -61,7 +61,7 @@ static void directories(void **state)
 
 static void images_of_a_file(void **state)
 {
-	struct path_tree tree = {.n_files = 0};
+	struct path_tree tree = {.user = NULL};
 	(void)state;
 	uint32_t top = enter(&tree, PATH_NONE, "");
 	add(&tree, top, "f", 1, 1, false);
@@ -87,7 +87,7 @@ static void images_of_a_file(void **state)
 static void many(void **state)
 {
 	static char names[5000][8];
-	struct path_tree tree = {.n_files = 0};
+	struct path_tree tree = {.user = NULL};
 	(void)state;
 	uint32_t top = enter(&tree, PATH_NONE, "");
 	for (uint32_t i = 0; i < 5000; i++) {
@@ -100,9 +100,42 @@ static void many(void **state)
 	path_tree_deinit(&tree);
 }
 
+/* Files that come, go and are removed, while the tree has one at a time. */
+static void removed(void **state)
+{
+	struct path_tree tree = {.user = NULL};
+	(void)state;
+	uint32_t top = enter(&tree, PATH_NONE, ""), like = 0, pass = 0;
+	assert_int_equal(path_tree_add(&tree, top, "first", 1, ++pass, true, &like), 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		const char *name = i % 2 ? "a" : "b";
+		uint32_t other = 0;
+		assert_int_equal(path_tree_add(&tree, top, name, 2 + i, ++pass, false, &other), 0);
+		assert_int_equal(path_tree_add(&tree, top, name, 1, pass, true, &like), 0);
+		assert_int_equal(image(&tree, top, name), -2);
+		const struct path_file *file = path_tree_find(&tree, top, name);
+		path_tree_forget(&tree, file);
+		path_tree_remove(&tree, file, &other);
+		assert_int_equal(other, 0);
+		assert_int_equal(image(&tree, top, name), 1);
+		file = path_tree_find(&tree, top, name);
+		assert_int_equal(
+			tree.dirs.v[top]->children.v[path_dir_from(tree.dirs.v[top], file->position)].child,
+			file->number * 2 + 1);
+		path_tree_forget(&tree, file);
+		path_tree_remove(&tree, file, &like);
+		assert_null(path_tree_find(&tree, top, name));
+	}
+	assert_int_equal(tree.files.n, 1);
+	assert_true(tree.dirs.v[top]->children.n < 8);
+	assert_int_equal(path_tree_dir(&tree, top)->alive, 1);
+	assert_int_equal(image(&tree, top, "first"), 1);
+	path_tree_deinit(&tree);
+}
+
 static void too_deep(void **state)
 {
-	struct path_tree tree = {.n_files = 0};
+	struct path_tree tree = {.user = NULL};
 	(void)state;
 	uint32_t at = enter(&tree, PATH_NONE, "");
 	for (unsigned i = 0; i < PATH_DEPTH_MAX; i++)
@@ -111,17 +144,15 @@ static void too_deep(void **state)
 	assert_int_equal(enter(&tree, at, "d"), PATH_NONE);
 	assert_int_equal(enter(&tree, PATH_NONE, "d"), PATH_NONE);
 	add(&tree, PATH_NONE, "f", 1, 1, true);
-	assert_int_equal(tree.n_files, 0);
+	assert_int_equal(tree.files.n, 0);
 	path_tree_deinit(&tree);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(directories),
-		cmocka_unit_test(images_of_a_file),
-		cmocka_unit_test(many),
-		cmocka_unit_test(too_deep),
+		cmocka_unit_test(directories), cmocka_unit_test(images_of_a_file), cmocka_unit_test(many),
+		cmocka_unit_test(removed),     cmocka_unit_test(too_deep),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

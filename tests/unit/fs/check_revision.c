@@ -342,6 +342,59 @@ static void files_that_go(void **state)
 	assert_null(current(room));
 }
 
+/* What is known of all files and images together. */
+static size_t known(struct fixture *room)
+{
+	mutex_lock(&room->images.lock);
+	size_t n = room->images.all.n + room->images.names.n + room->images.paths.files.n +
+		   room->images.by_id.n + room->images.by_basename.n + room->images.by_member.n +
+		   room->images.paths.by_file.n;
+	mutex_unlock(&room->images.lock);
+	return n;
+}
+
+static void note_gone(void *user, dev_t dev, ino_t ino)
+{
+	(void)dev;
+	*(ino_t *)user = ino;
+}
+
+/* A file that comes in scan @room->pass and goes in the next one. */
+static void come_and_go(struct fixture *room, unsigned i, bool walk)
+{
+	char id[24], name[24];
+	ino_t gone = 0;
+	snprintf(id, sizeof(id), "%016x", i);
+	snprintf(name, sizeof(name), "f%u", i % 7);
+	put_as(room, id, WITH(program(SOURCE_SYMBOLS), w.path = name, w.ino = 1000 + i));
+	if (i % 3 == 0) {
+		mutex_lock(&room->images.lock);
+		images_has_prefix(&room->images, "f"); /* which sorts them */
+		mutex_unlock(&room->images.lock);
+	}
+	room->pass++;
+	put(room, WITH(debug(), w.ino = 1));
+	if (walk) {
+		scanned(room, 0);
+	} else {
+		assert_true(images_forget_path(&room->images, name, room->pass, note_gone, &gone));
+		assert_int_equal(gone, 1000 + i);
+	}
+}
+
+static void files_that_come_and_go_leave_nothing(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	scanned(room, 0);
+	size_t before = known(room);
+	for (unsigned i = 0; i < 2000; i++) {
+		come_and_go(room, i, i % 10 == 0);
+		assert_int_equal(known(room), before);
+	}
+	expect(room, "debug", NULL);
+}
+
 /* ---- Hard links ---- */
 
 /* Who reaches the file by one of its paths may read it; known at the end of the scan that saw them all. */
@@ -595,6 +648,7 @@ int main(void)
 		TEST(program_that_changes),
 		TEST(revisions_are_made_when_asked_for),
 		TEST(files_that_go),
+		TEST(files_that_come_and_go_leave_nothing),
 		TEST(permissions_of_all_paths),
 		TEST(permissions_of_a_changed_file),
 		TEST(waits),

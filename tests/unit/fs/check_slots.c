@@ -1,0 +1,66 @@
+/* Objects by number: what comes and goes leaves nothing, and no number is given out twice. */
+#include "fs/images/slots.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+enum { COUNT = 1000 };
+
+static void come_and_go(void **state)
+{
+	struct slots slots = {.n = 0};
+	int objects[COUNT];
+	uint32_t number, at = 0;
+	(void)state;
+	assert_null(slots_get(&slots, 0));
+	assert_null(slots_from(&slots, &at));
+	for (uint32_t i = 0; i < COUNT; i++) {
+		assert_int_equal(slots_add(&slots, &objects[i], &number), 0);
+		assert_int_equal(number, i);
+	}
+	for (uint32_t i = 0; i < COUNT; i++)
+		if (i != 7 && i != 700)
+			slots_remove(&slots, i);
+	assert_int_equal(slots.n, 2);
+	assert_ptr_equal(slots_get(&slots, 7), &objects[7]);
+	assert_null(slots_get(&slots, 8));
+	assert_null(slots_get(&slots, 300));
+	assert_null(slots_get(&slots, COUNT));
+	assert_ptr_equal(slots_from(&slots, &at), &objects[7]);
+	assert_int_equal(at++, 7);
+	assert_ptr_equal(slots_from(&slots, &at), &objects[700]);
+	assert_int_equal(at++, 700);
+	assert_null(slots_from(&slots, &at));
+	assert_int_equal(slots_add(&slots, &objects[0], &number), 0);
+	assert_int_equal(number, COUNT);
+	slots_deinit(&slots);
+}
+
+/* Pages are freed with their last object. */
+static void pages(void **state)
+{
+	struct slots slots = {.n = 0};
+	int object;
+	(void)state;
+	for (uint32_t i = 0; i < COUNT; i++) {
+		uint32_t number;
+		assert_int_equal(slots_add(&slots, &object, &number), 0);
+		slots_remove(&slots, number);
+	}
+	size_t kept = 0;
+	for (size_t i = 0; i < slots.pages.n; i++)
+		kept += slots.pages.v[i] != NULL;
+	assert_int_equal(kept, 1);
+	slots_deinit(&slots);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(come_and_go),
+		cmocka_unit_test(pages),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
