@@ -7,7 +7,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from example_test import CC, EXAMPLES, GSYM, LIMIT, ExampleTest, main, masked, run, shown
+from example_test import CC, EXAMPLES, GSYM, LIMIT, ExampleTest, main, masked, run, shown, wait_until
 
 C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
@@ -62,6 +62,42 @@ class BatchTest(ExampleTest):
             self.assertEqual(bool(found), not status)
             for address in found:
                 self.assertIn("/src/program.c:30\n", self.read(self.id, address))
+
+    def test_coverage(self):
+        self.need("objdump")
+        self.need("readelf")
+        if os.uname().machine != "x86_64":
+            self.skipTest("jumps and calls are known of x86 only")
+        points = self.example("kernel-coverage.sh", "--points", self.program)[0].split()
+        self.assertIn(self.outer, [int(point, 16) for point in points])
+        out, _ = self.example("kernel-coverage.sh", self.mnt, self.program, text="%016X\n0x1\n" % self.outer)
+        counts = {file: (int(of), int(n)) for of, n, file in (line.split() for line in out.splitlines())}
+        self.assertEqual(sum(of for of, _ in counts.values()), len(points))
+        self.assertEqual([n for _, n in counts.values() if n], [1])
+        self.assertEqual(counts["/src/program.c"][1], 1)
+        self.assertShown("kernel-coverage.sh", "".join(l for l in out.splitlines(True) if "  /usr/" not in l))
+        self.assertIn("no file", self.example("kernel-coverage.sh", self.mnt, "nothing", status=1)[1])
+        self.assertIn("no image", self.example("kernel-coverage.sh", self.mnt, "/bin/sh", status=1)[1])
+
+    def test_coverage_of_kcov(self):
+        self.need("objdump")
+        self.need("readelf")
+        trace = os.path.join(self.dir, "trace.c")
+        with open(trace, "w") as file:
+            file.write("void __sanitizer_cov_trace_pc(void) { }\n")
+        traced = os.path.join(self.source, "traced")
+        try:
+            self.build(traced, "-O2", "-fsanitize-coverage=trace-pc", trace)
+        except AssertionError:
+            self.skipTest("the compiler has no -fsanitize-coverage=trace-pc")
+        wait_until(lambda: os.path.exists(os.path.join(self.mnt, "by-path", "traced")), "the new file")
+        points = self.example("kernel-coverage.sh", "--points", traced)[0].split()
+        code = run("objdump", "-d", "--no-show-raw-insn", traced).stdout.decode()
+        calls = re.findall(r"call.*<__sanitizer_cov_trace_pc>\n *([0-9a-f]+):", code)
+        self.assertEqual(sorted(points), sorted("0x" + at for at in calls))
+        out, _ = self.example("kernel-coverage.sh", self.mnt, traced, text="\n".join(points[:2]) + "\n")
+        counts = [[int(n) for n in line.split()[:2]] for line in out.splitlines()]
+        self.assertEqual([sum(column) for column in zip(*counts)], [len(points), 2])
 
     def test_client_py(self):
         out, _ = self.example("client.py", self.image_dir, *self.addresses())
