@@ -10,7 +10,7 @@ from functools import cached_property
 EM_386, EM_MIPS, EM_PPC64, EM_ARM, EM_X86_64, EM_AARCH64, EM_RISCV = 3, 8, 21, 40, 62, 183, 243
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS = 1, 2, 3, 4, 6, 7, 8
 SHT_REL, SHT_DYNSYM, SHT_GROUP, SHT_SYMTAB_SHNDX = 9, 11, 17, 18
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_GROUP = 1, 2, 4, 0x40, 0x200
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_GROUP, SHF_COMPRESSED = 1, 2, 4, 0x40, 0x200, 0x800
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_GNU_IFUNC = 0, 1, 2, 3, 10
 STB_LOCAL, STB_GLOBAL = 0, 1
 
@@ -84,6 +84,11 @@ class Elf:
     def code_sections(self):
         wanted = SHF_ALLOC | SHF_EXECINSTR
         return [s for s in self.sections if s.flags & wanted == wanted and s.size]
+
+    def decompressed_size(self, section):
+        if not section.flags & SHF_COMPRESSED:
+            return section.size
+        return self._get("Q", section.offset + 8) if self.wide else self._get("I", section.offset + 4)
 
     def functions(self):
         """Defined symbols of functions."""
