@@ -55,6 +55,10 @@ class Bench:
         """Runs of what takes half a minute."""
         return (self.options.runs * 3 + 4) // 5
 
+    def of(self, name, count):
+        """Runs of a batch of @count addresses: a million of C++ take a minute."""
+        return self.few() if count < 500000 else min(2, self.slow()) if name in self.inputs.cxx else self.slow()
+
     def many(self):
         """Runs of what takes less than one."""
         return self.options.runs if self.options.quick else self.options.runs * 2
@@ -88,6 +92,7 @@ def measures(bench):
         found[f"convert-{name}"] = partial(files.convert, bench, name)
     for name in ("program", "vmlinux"):
         found[f"startup-{name}"] = partial(files.startup, bench, name)
+    found["startup-mount"] = partial(mounts.cold, bench)
     few, million = bench.scaled(200000), bench.scaled(1000000)
     found["batch-vmlinux-spread"] = partial(files.batch, bench, "vmlinux", lambda: inputs.spread("vmlinux", few),
                                             "spread over its functions", [RAW])
@@ -142,7 +147,7 @@ def main():
     parser.add_argument("--build", help="build directory with gsym and gsymfs")
     parser.add_argument("--runs", type=int, help="5, or 2 with --quick")
     parser.add_argument("--quick", action="store_true", help="a tenth of the addresses and images")
-    parser.add_argument("--large", type=float, metavar="GB", help="also convert a file with that much debug data, which needs that much disk")
+    parser.add_argument("--large", type=float, metavar="GB", help="also convert a file with that much debug data, at most 6, which takes four times as much disk")
     parser.add_argument("--file", action="append", default=[], metavar="[NAME=]PATH", help="a further large C++ file, or the input of that name")
     parser.add_argument("--list", action="store_true", help="print the names of rows")
     parser.add_argument("--save", metavar="FILE", help="keep the figures")

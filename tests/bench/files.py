@@ -25,15 +25,12 @@ def first(bench, name):
             mount.wait_scanned()
             return tools.spend(["cat", f"{mount.where}/{build_id}/{asked[at]}"])[0] * 1000
 
-    peers = [("llvm-symbolizer", ["-i", "-f"])]
-    if tools["eu-addr2line"]:
-        peers.insert(0, ("eu-addr2line", ["-f", "-i"]))
-    sides = [lambda at, peer=peer, more=more: tools.spend([tools[peer], *more, "-e", path, asked[at]])[0] * 1000
-             for peer, more in peers]
+    peers = tools.one_shot()
+    sides = [lambda at, command=command: tools.spend([*command, "-e", path, asked[at]])[0] * 1000 for _, command in peers]
     ours(0)  # the file is in the page cache from here on
     mine, *others = interleave(bench.few(), ours, *sides)
-    for (peer, more), theirs in zip(peers, others):
-        yield Row("first answer", name, "ms", mine, f"{peer} {' '.join(more)}", theirs, chart=True)
+    for (peer, _), theirs in zip(peers, others):
+        yield Row("first answer", name, "ms", mine, peer, theirs, chart=True)
 
 
 def convert(bench, name):
@@ -89,7 +86,7 @@ def batch(bench, name, addresses, how, forms, chart=True):
     tools, asked = bench.tools, addresses()
     plain, paired = _text(bench, image, asked)
     sides = [lambda _, form=form: tools.spend([tools["gsym"], "lookup", *form, image], stdin=plain)[1] for form in forms]
-    *ours, theirs = interleave(bench.slow() if len(asked) > 500000 else bench.few(), *sides,
+    *ours, theirs = interleave(bench.of(name, len(asked)), *sides,
                                lambda _: tools.spend([tools["llvm-gsymutil"], "--addresses-from-stdin"], stdin=paired)[1])
     for form, mine in zip(forms, ours):
         kind = form[0].removeprefix("--format=")

@@ -19,6 +19,11 @@ def _mounted(bench, name, pin=False):
     return bench.tools.gsymfs(source, bench.fresh("cache"), pin), Elf(path).build_id()
 
 
+def _read(path):
+    with open(path, "rb") as source:
+        return source.read()
+
+
 def ask(path, text, piece=1 << 20, keep=os.devnull):
     """Writes @text in pieces of whole lines and reads the answers to each, a MiB at once; they go to the file @keep."""
     view, room = memoryview(text), memoryview(bytearray(1 << 20))
@@ -64,7 +69,7 @@ def q(bench, name, addresses, how):
             return time.perf_counter() - begin, mount.used() + time.process_time() - cpu
 
         (wall, cpu), theirs = interleave(
-            bench.slow() if len(asked) > 500000 else bench.few(), ours,
+            bench.of(name, len(asked)), ours,
             lambda _: tools.spend([tools["llvm-gsymutil"], "--addresses-from-stdin"], stdin=paired)[:2])
     what = f"{name}: {len(asked):,} {how}, demangled"
     yield Row("q.tsv", f"{what}, time", "s", wall, "llvm-gsymutil, raw names", theirs[0], chart=True)
@@ -80,25 +85,23 @@ def address_files(bench, name):
     names = tools.file("names", bench.inputs.hex(sorted(set(bench.inputs.addresses(name, bench.scaled(20000))))))
     source, cache = bench.fresh("source"), bench.fresh("cache")
     put(path, source)
-    with open(names, encoding="ascii") as listed:
-        lines = listed.read().split()
+    count = len(_read(names).split())
 
-    def round_of(make, directory):
+    def round_of(make, directory, ready):
         def run(_):
             with make() as mount:
                 where = f"{mount.where}/{directory}"
-                with open(f"{where}/{lines[0]}", "rb") as ready:
-                    ready.read()
+                _read(f"{where}/{ready}")
                 out = []
                 for rounds in (1, 2):  # new names first, then those the kernel has cached
                     before = mount.used()
                     spent = tools.spend([tools["catloop"], where, str(rounds)], stdin=names, pin=True)
-                    out.append((spent[1] + mount.used() - before) * 1e6 / rounds / len(lines))
+                    out.append((spent[1] + mount.used() - before) * 1e6 / rounds / count)
                 return tuple(out)
         return run
 
-    mine, theirs = interleave(bench.many(), round_of(lambda: tools.gsymfs(source, cache, pin=True), Elf(path).build_id()),
-                              round_of(lambda: tools.mount([tools["nullfs"], "-f"], pin=True), "null"))
+    mine, theirs = interleave(bench.many(), round_of(lambda: tools.gsymfs(source, cache, pin=True), Elf(path).build_id(), "image.gsym"),
+                              round_of(lambda: tools.mount([tools["nullfs"], "-f"], pin=True), "null", "0x1"))
     for at, what in enumerate(("a new address", "a repeated address")):
         yield Row("address file, CPU time", f"{name}: {what}", "us", mine[at], "null FUSE file system", theirs[at], chart=True)
 
@@ -120,6 +123,34 @@ def cat(bench, name):
     with mount, tools.mount([tools["nullfs"], "-f"], pin=True) as null:
         ours = loop(mount, f"{mount.where}/{image}/{address}")
         theirs = loop(null, f"{null.where}/null/0x1")
+        _read(f"{mount.where}/{image}/image.gsym")  # the whole image is converted, not only what an address needs
         ours(0), theirs(0)
         mine, others = interleave(bench.many(), ours, theirs)
     yield Row("address file, CPU time", f"{name}: cat(1), a repeated address", "us", mine, "null FUSE file system", others, chart=True)
+
+
+def cold(bench):
+    """The first answer of each of many small programs through one mount: CPU time of daemon, workers and cat(1)."""
+    path, count = bench.inputs.path("program"), bench.scaled(500)
+    if not bench.can_mount():
+        return
+    tools, source, build_id = bench.tools, bench.fresh("source"), bytes.fromhex(Elf(path).build_id())
+    address = f"{bench.inputs.addresses('program', 64)[0]:#x}"
+    os.mkdir(source)
+    text, ids = _read(path), [number.to_bytes(len(build_id), "big") for number in range(1, count + 1)]
+    for own in ids:
+        with open(f"{source}/{own.hex()}", "wb") as out:
+            out.write(text.replace(build_id, own))
+
+    def spent(asked):
+        with tools.gsymfs(source, bench.fresh("cache")) as mount:
+            mount.wait_scanned()
+            files = [f"{mount.where}/{own.hex()}/{address}" for own in asked]
+            client = tools.spend(["sh", "-c", 'for file; do cat "$file"; done', "sh", *files])[1]
+        return client + mount.cpu
+
+    peers = tools.one_shot()
+    sides = [lambda _, command=command: tools.spend([*command, "-e", path, address], times=50)[1] * 1000 for _, command in peers]
+    mine, *others = interleave(bench.few(), lambda _: (spent(ids) - spent([])) / count * 1000, *sides)
+    for (peer, _), theirs in zip(peers, others):
+        yield Row("start-up, CPU time", f"first answer of one of {count} programs", "ms", mine, peer, theirs, chart=True)

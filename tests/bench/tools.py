@@ -21,14 +21,14 @@ def interleave(runs, *sides):
     return [list(map(list, zip(*mine))) if isinstance(mine[0], tuple) else mine for mine in found]
 
 
-def until(condition, what):
-    """Polls until condition() is true; its value."""
+def until(condition, what, pause=0.005):
+    """Polls until condition() is true, @pause seconds apart; its value."""
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         value = condition()
         if value:
             return value
-        time.sleep(0.005)
+        time.sleep(pause)
     raise RuntimeError(f"not within {LIMIT} seconds: {what}")
 
 
@@ -64,6 +64,11 @@ class Tools:
         if done.returncode != 0:
             raise RuntimeError(f"exit {done.returncode}: {' '.join(map(str, argv))}\n{done.stderr.decode(errors='replace')[-1000:]}")
         return _spent(out)
+
+    def one_shot(self):
+        """[(how a row names it, its command without "-e FILE ADDRESS")]: programs that answer addresses of an object file."""
+        found = [("eu-addr2line -f -i", [self["eu-addr2line"], "-f", "-i"]), ("llvm-symbolizer", [self["llvm-symbolizer"], "-f", "-i"])]
+        return [(name, command) for name, command in found if command[0]]
 
     def file(self, name, text):
         path = f"{self.place}/{name}"
