@@ -10,6 +10,7 @@ from pathlib import Path
 from lib import measure, peers
 
 LIMIT = 900  # seconds until something counts as hung
+PINNED = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
 
 
 def interleave(runs, *sides):
@@ -57,7 +58,7 @@ class Tools:
     def spend(self, argv, stdin=None, times=1, stdout=None, pin=False):
         """(seconds, seconds of CPU time, peak KiB) of a program; the mean of @times runs."""
         out = f"{self.place}/spent"
-        before = ["taskset", "-c", "0"] if pin else []
+        before = PINNED if pin else []
         with open(stdin or os.devnull, "rb") as asked, open(stdout or os.devnull, "wb") as answers:
             done = subprocess.run([*before, self["spend"], out, str(times), *map(str, argv)], stdin=asked, stdout=answers,
                                   stderr=subprocess.PIPE, timeout=LIMIT)
@@ -94,7 +95,7 @@ class Mount:
         self.tools, self.peak, self.cpu = tools, 0, 0.0
         self.where = tempfile.mkdtemp(prefix="mount-", dir=tools.place)
         self._log, self._report = f"{self.where}.log", f"{self.where}.spent"
-        before = ["taskset", "-c", "0"] if pin else []
+        before = PINNED if pin else []
         with open(self._log, "wb") as log:
             self._spend = subprocess.Popen([*before, tools["spend"], self._report, "1", *argv, self.where], stdout=log, stderr=log)
 
