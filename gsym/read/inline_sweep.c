@@ -207,8 +207,9 @@ static int read_one(struct inline_sweep *w, uint64_t n)
 		damage_open(w, from);
 		return err ? err : 1;
 	}
-	offsets_sort(s->points.v + from, s->points.n - from); /* ranges that descend are damaged */
-	if (w->depth == 0) {                                  /* others are settled */
+	if (offsets_sort(&s->points, from, &s->sorted)) /* ranges that descend are damaged */
+		return -ENOMEM;
+	if (w->depth == 0) { /* others are settled */
 		w->open = s->points.n - from;
 		parent_of(w)->n = 0;
 	}

@@ -1,13 +1,12 @@
 #include "gsym/read/intervals.h"
 
 #include "gsym/base/invariant.h"
+#include "gsym/base/sort.h"
 #include "gsym/codec/linetab.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum {
-	CUT_COST_MAX = 256 * 1024, /* bytes of a record: some 8 MiB of intervals at most */
 	INSERTION_MAX = 24,
 };
 
@@ -19,6 +18,7 @@ void intervals_deinit(struct interval_set *s)
 	vec_free(&s->edges);
 	vec_free(&s->points);
 	vec_free(&s->next);
+	vec_free(&s->sorted);
 }
 
 static size_t block_size(const struct function_info *record, enum info_type type)
@@ -31,12 +31,6 @@ size_t intervals_cost(const struct function_info *record)
 	return block_size(record, InfoType_LineTable) + block_size(record, InfoType_InlineInfo);
 }
 
-static int compare_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 bool offsets_ascend(const uint32_t *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -45,13 +39,8 @@ bool offsets_ascend(const uint32_t *v, size_t n)
 	return true;
 }
 
-void offsets_sort(uint32_t *v, size_t n)
+static void insertion_sort(uint32_t *v, size_t n)
 {
-	if (n > INSERTION_MAX) {
-		if (!offsets_ascend(v, n))
-			qsort(v, n, sizeof(*v), compare_u32);
-		return;
-	}
 	for (size_t i = 1; i < n; i++) {
 		uint32_t off = v[i];
 		size_t k = i;
@@ -59,6 +48,23 @@ void offsets_sort(uint32_t *v, size_t n)
 			v[k] = v[k - 1];
 		v[k] = off;
 	}
+}
+
+int offsets_sort(struct offset_list *list, size_t from, struct offset_list *scratch)
+{
+	uint32_t *v = list->v + from;
+	size_t n = list->n - from;
+	if (n <= INSERTION_MAX) {
+		insertion_sort(v, n);
+		return 0;
+	}
+	if (offsets_ascend(v, n))
+		return 0;
+	scratch->n = 0;
+	if (vec_reserve(scratch, n))
+		return -ENOMEM;
+	sort_u32(v, scratch->v, n);
+	return 0;
 }
 
 /* Empty intervals at 0, at all rows and at all edges, each once. */
@@ -117,10 +123,10 @@ int intervals_cut(struct interval_set *s, const struct function_info *record,
 		err = linetab_offsets(record->blocks[InfoType_LineTable], last, &s->rows);
 	if (!err && record_has(record, InfoType_InlineInfo))
 		err = inline_offsets(record->blocks[InfoType_InlineInfo], tables, last, &s->edges);
-	if (err)
-		return err;
-	offsets_sort(s->edges.v, s->edges.n);
-	err = merge_offsets(s);
+	if (!err)
+		err = offsets_sort(&s->edges, 0, &s->sorted);
+	if (!err)
+		err = merge_offsets(s);
 	if (!err)
 		err = fill(s, record, tables);
 	if (!err)
@@ -130,8 +136,9 @@ int intervals_cut(struct interval_set *s, const struct function_info *record,
 
 int intervals_at(struct interval_set *s, const struct function_info *record, const struct gsym_tables *tables)
 {
-	offsets_sort(s->edges.v, s->edges.n);
 	s->v.n = 0;
+	if (offsets_sort(&s->edges, 0, &s->sorted))
+		return -ENOMEM;
 	for (size_t i = 0; i < s->edges.n; i++) {
 		struct interval interval = {.off = s->edges.v[i]};
 		if ((!i || s->edges.v[i - 1] != interval.off) && vec_push(&s->v, interval))

@@ -17,7 +17,8 @@
 #include "gsym/codec/record.h"
 
 enum {
-	INTERVALS_AT_MAX = 1024, /* offsets that intervals_at() always accepts */
+	CUT_COST_MAX = 256 * 1024, /* bytes of a record: some 8 MiB of intervals at most */
+	INTERVALS_AT_MAX = 1024,   /* offsets that intervals_at() always accepts */
 };
 
 /*
@@ -43,8 +44,9 @@ struct sweep_level {
 struct interval_set {
 	VEC(struct interval) v;
 	VEC(struct interval_node) nodes;
-	struct offset_list rows, edges; /* scratch */
+	struct offset_list rows, edges; /* scratch, as all that follows */
 	struct offset_list points, next;
+	struct offset_list sorted;
 	struct sweep_level levels[INLINE_DEPTH_MAX + 1];
 };
 
@@ -69,8 +71,8 @@ int intervals_at(struct interval_set *s, const struct function_info *record,
 
 bool offsets_ascend(const uint32_t *v, size_t n);
 
-/* Sorts; fast for short or nearly sorted input. */
-void offsets_sort(uint32_t *v, size_t n);
+/* Sorts those of @list from @from on; fast for short or sorted input. @scratch is overwritten. 0 or -ENOMEM. */
+int offsets_sort(struct offset_list *list, size_t from, struct offset_list *scratch);
 
 /* Appends the offsets up to @last at which the stack of inlined calls may change. 0 or -ENOMEM. */
 int inline_offsets(struct cursor block, const struct gsym_tables *tables, uint32_t last,

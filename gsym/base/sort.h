@@ -1,0 +1,14 @@
+/*
+ * sort.h - numbers sorted by radix, least significant digit first: O(n), no comparison, no memory of its own.
+ */
+#ifndef GSYM_BASE_SORT_H
+#define GSYM_BASE_SORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sorts @v ascending; @scratch has room for @n as well. Digits that all numbers share cost nothing. */
+void sort_u32(uint32_t *v, uint32_t *scratch, size_t n);
+void sort_u64(uint64_t *v, uint64_t *scratch, size_t n);
+
+#endif

@@ -1,0 +1,55 @@
+/* Numbers come out as qsort() sorts them: few and many, with digits that all share, and with none. */
+#include "gsym/base/sort.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { MOST = 3000 };
+
+static uint64_t state = 1;
+
+static uint64_t chance(void)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return state ^ state >> 29;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void sorted(void **unused)
+{
+	static uint64_t v[MOST], want[MOST], scratch[MOST];
+	static uint32_t v32[MOST], scratch32[MOST];
+	(void)unused;
+	for (unsigned round = 0; round < 500; round++) {
+		size_t n = chance() % (round % 3 ? 40 : MOST);
+		uint64_t mask = round % 7 ? ~(uint64_t)0 >> chance() % 64 : 0xff00ff, same = chance();
+		for (size_t i = 0; i < n; i++)
+			want[i] = v[i] = (chance() & mask) | (same & ~mask);
+		for (size_t i = 0; i < n; i++)
+			v32[i] = (uint32_t)v[i];
+		sort_u64(v, scratch, n);
+		qsort(want, n, sizeof(*want), compare_u64);
+		assert_memory_equal(v, want, n * sizeof(*v));
+		sort_u32(v32, scratch32, n);
+		for (size_t i = 0; i < n; i++)
+			want[i] = (uint32_t)want[i];
+		qsort(want, n, sizeof(*want), compare_u64);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(v32[i], want[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(sorted)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
