@@ -71,7 +71,10 @@ int intervals_at(struct interval_set *s, const struct function_info *record,
 
 bool offsets_ascend(const uint32_t *v, size_t n);
 
-/* Sorts those of @list from @from on; fast for short or sorted input. @scratch is overwritten. 0 or -ENOMEM. */
+/*
+ * Sorts those of @list from @from on; fast for short or sorted input. @scratch is overwritten. 0 or
+ * -ENOMEM.
+ */
 int offsets_sort(struct offset_list *list, size_t from, struct offset_list *scratch);
 
 /* Appends the offsets up to @last at which the stack of inlined calls may change. 0 or -ENOMEM. */

@@ -119,6 +119,8 @@ static void look_up_at_once(const struct gsym_reader *r, const uint8_t *data, si
 		queries[i] = (struct batch_query){.given = addr, .addr = addr};
 	}
 	expect(check_batch(batch, r, &options, queries, QUERIES, 1 << 16));
+	batch_expect(batch, &options, queries, QUERIES);
+	expect(check_batch(batch, r, &options, queries, QUERIES, 1 << 16));
 	batch_free(batch);
 }
 

@@ -18,7 +18,7 @@
 
 enum {
 	LINE_MAX_SIZE = 4096, /* a longer line is malformed; the rest of it is dropped */
-	INPUT_SIZE = 256 * 1024,
+	INPUT_SIZE = 2 << 20,
 };
 
 struct lookup_command {
@@ -102,8 +102,11 @@ static int answer_merged(struct lookup_command *lookup)
 static int answer_batch(struct lookup_command *lookup)
 {
 	const struct batch_options how = {.render = lookup->render, .near = lookup->near};
-	for (size_t done = 0, n; done < lookup->queries.n; done += n) {
+	for (size_t done = 0, expected = 0, n; done < lookup->queries.n; done += n) {
 		struct gsym_diag diag = {0};
+		if (done >= expected)
+			expected = done + batch_expect(lookup->batch, &how, lookup->queries.v + done,
+						       lookup->queries.n - done);
 		int err = batch_answer(lookup->batch, &how, lookup->queries.v + done,
 				       lookup->queries.n - done, OUTPUT_PIECE, &lookup->out, &n, &diag);
 		if (err == -EBADMSG) {

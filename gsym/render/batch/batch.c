@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "gsym/render/batch/chunk.h"
 #include "gsym/render/batch/flat_function.h"
 #include "gsym/base/put.h"
 #include "gsym/read/lookup.h"
@@ -193,6 +194,12 @@ static void find_slowly(struct batch_call *call, size_t at, struct query_state *
 	state->method = state->flat ? BY_INTERVAL : BY_ITSELF;
 }
 
+/* Whether the function is known by its start alone, and flattened for @off, which counts from there. */
+static bool answers_for(const struct flat_function *flat, uint64_t off)
+{
+	return flat->alone && off < flat->size && (!flat->exact || flat_function_has(flat, (uint32_t)off));
+}
+
 static void find_flat_functions(struct batch_call *call, const struct block *block)
 {
 	struct batch_cache *cache = &call->batch->cache;
@@ -211,11 +218,12 @@ static void find_flat_functions(struct batch_call *call, const struct block *blo
 		if (state->method != BY_INTERVAL)
 			continue;
 		state->flat = flat_function_find(cache, (uint32_t)(state->n - 1));
-		if (state->flat && state->flat->alone && !state->flat->exact &&
-		    off - state->flat->start < state->flat->size)
+		if (state->flat && answers_for(state->flat, off - state->flat->start))
 			state->off = (uint32_t)(off - state->flat->start);
 		else
 			find_slowly(call, block->at + i, state);
+		if (state->flat && state->flat->generation != cache->generation)
+			flat_function_forget_texts(cache, state->flat);
 		if (state->flat)
 			__builtin_prefetch(&state->flat->offs[state->flat->n / 2]);
 	}
@@ -455,7 +463,8 @@ static struct block look_ahead(struct batch_call *call, const struct block *last
 	size_t done = last->at + last->n, there = call->out->n + last->n * ANSWER_SIZE;
 	struct block block = {.at = done, .v = call->batch->blocks[last->v == call->batch->blocks[0]]};
 	if (last->n &&
-	    (there >= enough || call->batch->cache.full)) /* the cache must not be emptied before they are */
+	    (there >= enough ||
+	     batch_cache_is_full(&call->batch->cache))) /* the cache must not be emptied before they are */
 		return block;
 	if (call->prepared)
 		batch_cache_refresh(&call->batch->cache);
@@ -512,6 +521,28 @@ static int answer_all(struct batch_call *call, size_t enough, size_t *ret_n)
 	return call->damaged;
 }
 
+/* Whether there is a cache for these options. A call that a signal handler left has left it in pieces. */
+static bool begin(struct batch *batch, const struct render_options *options, size_t n)
+{
+	if (batch->inside)
+		batch_cache_deinit(&batch->cache);
+	batch->inside = true;
+	return batch->reader && render_format_of(options->format)->takes_strings &&
+	       batch_cache_begin(&batch->cache, options, n);
+}
+
+size_t batch_expect(struct batch *batch, const struct batch_options *options,
+		    const struct batch_query *queries, size_t n)
+{
+	n = n < BATCH_EXPECTED ? n : BATCH_EXPECTED;
+	if (begin(batch, &options->render, n)) {
+		batch_cache_refresh(&batch->cache);
+		chunk_flatten(&batch->cache, queries, n, options->stop, options->user);
+	}
+	batch->inside = false;
+	return n;
+}
+
 int batch_answer(struct batch *batch, const struct batch_options *options, const struct batch_query *queries,
 		 size_t n, size_t enough, struct text_buf *out, size_t *ret_n, struct gsym_diag *diag)
 {
@@ -525,12 +556,8 @@ int batch_answer(struct batch *batch, const struct batch_options *options, const
 		.diag = diag,
 	};
 	const struct output_format *format = render_format_of(options->render.format);
-	if (batch->inside)
-		batch_cache_deinit(&batch->cache);
-	batch->inside = true;
 	call.options.render.cache = batch->names;
-	call.prepared = batch->reader && format->takes_strings &&
-			batch_cache_begin(&batch->cache, &options->render, n);
+	call.prepared = begin(batch, &options->render, n);
 	text_reset(&batch->module);
 	format_module(&batch->module, &options->render, format);
 	int err = batch->module.failed || !text_reserve(&batch->module, PUT_SLACK)

@@ -1,37 +1,79 @@
 #include "gsym/render/batch/batch_cache.h"
 
+#include "gsym/base/probe.h"
 #include "gsym/base/put.h"
 
 #include <sys/mman.h>
+#include <sys/random.h>
 
 enum {
 	FEW = 32, /* queries; for fewer the cache is not set up */
-	ARENA_MAX = 48 << 20,
-	ARENA_SMALL = 1 << 20, /* in normal pages; huge pages from there on */
+	TEXTS_MAX = 64 << 20,
+	FUNCTIONS_MAX = 32 << 20,
+	CHUNK_MAX = 32 << 20,
+	ARENA_MAX = TEXTS_MAX + FUNCTIONS_MAX + CHUNK_MAX,
+	PART_SMALL = 1 << 20, /* in normal pages; huge pages from there on */
 	ARENA_ALIGN = REF_LINES + 1,
-	ARENA_USED_MAX = ARENA_MAX - PUT_SLACK, /* the slack after the last text is readable */
-	TEXT_MAX = 4096,                        /* bytes; longer ones are not kept */
-	NAMES_LOG2 = 16,
+	TEXT_MAX = 32 << 10, /* bytes; longer ones are not kept */
+	NAMES_MIN = 1 << 12,
+	NAMES_MAX = 1 << 21, /* slots */
 	FLAT_SLOTS_MAX = 1 << 20,
-	FLAT_SLOTS_MIN = 1 << 10,
+	SLOTS_MIN = 1 << 10,
+	PATH_SLOTS_MAX = 1 << 18,
 	ASKED_FOR_STARTS =
 		8, /* an index of functions is made once there were a query for as many functions */
+};
+
+static_assert(TEXT_MAX <= UINT16_MAX, "sizes of texts have 16 bits");
+
+/* Where parts begin, and the last one ends. */
+static const size_t part_begin[CACHE_PARTS + 1] = {
+	[PART_TEXTS] = 0,
+	[PART_FUNCTIONS] = TEXTS_MAX,
+	[PART_CHUNK] = TEXTS_MAX + FUNCTIONS_MAX,
+	[CACHE_PARTS] = ARENA_MAX,
 };
 
 /* The first object in the arena: stands for texts that are not cached. */
 enum { TOO_LONG = ARENA_ALIGN };
 
-static void forget(struct batch_cache *cache)
+static void empty_part(struct batch_cache *cache, enum cache_part part)
 {
-	cache->emptied = cache->is_set_up;
-	cache->is_set_up = true;
-	cache->full = false;
-	cache->used = TOO_LONG;
-	*(struct cached_text *)batch_cache_alloc(cache, sizeof(struct cached_text)) =
-		(struct cached_text){.too_long = true};
+	struct arena_part *at = &cache->parts[part];
+	at->used = part_begin[part];
+	at->most = at->most > at->used ? at->most : at->used;
+}
+
+static void forget_functions(struct batch_cache *cache)
+{
+	cache->functions_full = false;
+	empty_part(cache, PART_FUNCTIONS);
+	empty_part(cache, PART_CHUNK);
 	memset(cache->flat, 0, cache->n_flat * sizeof(*cache->flat));
-	memset(cache->names, 0, sizeof(*cache->names) << NAMES_LOG2);
-	memset(cache->paths, 0, sizeof(*cache->paths) * PATH_SLOTS);
+	memset(cache->passes, 0, cache->n_flat * sizeof(*cache->passes));
+}
+
+/* Functions are dropped only when their generation comes again. */
+static void forget_texts(struct batch_cache *cache)
+{
+	cache->texts_full = false;
+	empty_part(cache, PART_TEXTS);
+	cache->parts[PART_TEXTS].used = TOO_LONG;
+	*(struct cached_text *)batch_cache_alloc(cache, PART_TEXTS, sizeof(struct cached_text)) =
+		(struct cached_text){.too_long = true};
+	memset(cache->names.slots, 0, (cache->names.mask + 1) * sizeof(*cache->names.slots));
+	cache->names.n = 0;
+	memset(cache->paths, 0, cache->n_paths * sizeof(*cache->paths));
+	if (!++cache->generation)
+		forget_functions(cache);
+}
+
+void batch_cache_end_chunk(struct batch_cache *cache)
+{
+	for (size_t i = 0; i < cache->n_flat; i++)
+		if (cache->flat[i] >= part_begin[PART_CHUNK])
+			cache->flat[i] = FLAT_SEEN;
+	empty_part(cache, PART_CHUNK);
 }
 
 void batch_cache_deinit(struct batch_cache *cache)
@@ -40,28 +82,42 @@ void batch_cache_deinit(struct batch_cache *cache)
 		munmap(cache->arena, ARENA_MAX);
 	start_index_deinit(&cache->starts);
 	intervals_deinit(&cache->intervals);
+	vec_free(&cache->offs);
 	free(cache->flat);
-	free(cache->names);
+	free(cache->passes);
+	free(cache->names.slots);
 	free(cache->paths);
 	text_deinit(&cache->text);
 	*cache = (struct batch_cache){.reader = cache->reader};
 }
 
-size_t batch_cache_bytes(const struct batch_cache *cache)
+/* Pages are not returned. */
+static size_t arena_touched(const struct batch_cache *cache)
 {
-	size_t tables = cache->n_flat * sizeof(*cache->flat) + (sizeof(*cache->names) << NAMES_LOG2) +
-			sizeof(*cache->paths) * PATH_SLOTS;
-	size_t room = cache->emptied ? ARENA_MAX : cache->used; /* pages are not returned */
-	return (cache->arena ? room : 0) + cache->starts.n_buckets * sizeof(*cache->starts.before) +
-	       (cache->is_set_up ? tables : 0);
+	size_t sum = 0;
+	for (size_t i = 0; cache->is_set_up && i < CACHE_PARTS; i++) {
+		const struct arena_part *part = &cache->parts[i];
+		sum += (part->used > part->most ? part->used : part->most) - part_begin[i];
+	}
+	return sum;
 }
 
-static size_t flat_slots_wanted(const struct gsym_reader *reader)
+size_t batch_cache_bytes(const struct batch_cache *cache)
 {
-	size_t n = FLAT_SLOTS_MIN;
-	while (n < FLAT_SLOTS_MAX && n < reader->info.num_addresses)
-		n *= 2;
-	return n;
+	size_t tables = cache->n_flat * (sizeof(*cache->flat) + sizeof(*cache->passes)) +
+			(cache->names.mask + 1) * sizeof(*cache->names.slots) +
+			cache->n_paths * sizeof(*cache->paths);
+	return arena_touched(cache) + cache->offs.cap * sizeof(*cache->offs.v) +
+	       cache->starts.n_buckets * sizeof(*cache->starts.before) + (cache->is_set_up ? tables : 0);
+}
+
+/* A power of two: for @n objects, but at most @max. */
+static size_t slots_for(size_t n, size_t max)
+{
+	size_t slots = SLOTS_MIN;
+	while (slots < max && slots < n)
+		slots *= 2;
+	return slots;
 }
 
 /*
@@ -75,8 +131,18 @@ static void map_arena(struct batch_cache *cache)
 	if (room == MAP_FAILED)
 		return;
 	cache->arena = room;
-	(void)madvise(cache->arena + ARENA_SMALL, ARENA_MAX - ARENA_SMALL,
-		      MADV_HUGEPAGE); /* else they stay small */
+	for (size_t i = 0; i < CACHE_PARTS; i++) /* else they stay small */
+		(void)madvise(cache->arena + part_begin[i] + PART_SMALL,
+			      part_begin[i + 1] - part_begin[i] - PART_SMALL, MADV_HUGEPAGE);
+}
+
+static void make_names(struct text_table *names)
+{
+	names->slots = calloc(NAMES_MIN, sizeof(*names->slots));
+	names->mask = NAMES_MIN - 1;
+	if (getrandom(&names->secret, sizeof(names->secret), GRND_NONBLOCK) != sizeof(names->secret))
+		names->secret = (uintptr_t)names->slots;
+	names->secret |= 1;
 }
 
 static bool make_tables(struct batch_cache *cache)
@@ -84,14 +150,18 @@ static bool make_tables(struct batch_cache *cache)
 	if (!cache->arena)
 		map_arena(cache);
 	if (!cache->flat) {
-		cache->n_flat = flat_slots_wanted(cache->reader);
+		cache->n_flat = slots_for(cache->reader->info.num_addresses, FLAT_SLOTS_MAX);
 		cache->flat = calloc(cache->n_flat, sizeof(*cache->flat));
 	}
-	if (!cache->names)
-		cache->names = calloc(1 << NAMES_LOG2, sizeof(*cache->names));
-	if (!cache->paths)
-		cache->paths = calloc(PATH_SLOTS, sizeof(*cache->paths));
-	return cache->arena && cache->flat && cache->names && cache->paths;
+	if (!cache->passes)
+		cache->passes = calloc(cache->n_flat, sizeof(*cache->passes));
+	if (!cache->names.slots)
+		make_names(&cache->names);
+	if (!cache->paths) {
+		cache->n_paths = slots_for(cache->reader->info.num_files, PATH_SLOTS_MAX);
+		cache->paths = calloc(cache->n_paths, sizeof(*cache->paths));
+	}
+	return cache->arena && cache->flat && cache->passes && cache->names.slots && cache->paths;
 }
 
 /* Building the index reads all start addresses, which pays after enough queries. */
@@ -109,7 +179,9 @@ bool batch_cache_begin(struct batch_cache *cache, const struct render_options *o
 	if (!cache->is_set_up || cache->format != options->format || cache->demangle != options->demangle) {
 		if (n < FEW || !make_tables(cache))
 			return false;
-		forget(cache);
+		cache->is_set_up = true;
+		forget_functions(cache);
+		forget_texts(cache);
 		cache->format = options->format;
 		cache->demangle = options->demangle;
 	}
@@ -119,32 +191,53 @@ bool batch_cache_begin(struct batch_cache *cache, const struct render_options *o
 
 void batch_cache_refresh(struct batch_cache *cache)
 {
-	if (cache->full)
-		forget(cache);
+	if (cache->texts_full)
+		forget_texts(cache);
+	if (cache->functions_full)
+		forget_functions(cache);
 }
 
-void *batch_cache_alloc(struct batch_cache *cache, size_t size)
+size_t batch_cache_room(const struct batch_cache *cache, enum cache_part part)
 {
-	if (size > ARENA_USED_MAX - ARENA_ALIGN || cache->used > ARENA_USED_MAX - ARENA_ALIGN - size) {
-		cache->full = true;
+	/* The slack after the last text is readable. */
+	return part_begin[part + 1] - PUT_SLACK - ARENA_ALIGN - cache->parts[part].used;
+}
+
+void *batch_cache_alloc(struct batch_cache *cache, enum cache_part part, size_t size)
+{
+	if (size > batch_cache_room(cache, part)) {
+		cache->texts_full |= part == PART_TEXTS;
+		cache->functions_full |= part == PART_FUNCTIONS;
 		return NULL;
 	}
-	void *at = cache->arena + cache->used;
-	cache->used += (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	void *at = cache->arena + cache->parts[part].used;
+	cache->parts[part].used += (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	return at;
 }
 
-/* Caches the content of @cache->text: @shown bytes, followed by the linkage name if that differs. */
-static arena_ref keep(struct batch_cache *cache, struct text_slot *slot, uint32_t key, size_t shown)
+/*
+ * Caches the content of @cache->text: @shown bytes, followed by the linkage name if that differs and is not
+ * @stored, where it can be read.
+ */
+static arena_ref keep(struct batch_cache *cache, struct text_slot *slot, uint32_t key, size_t shown,
+		      const struct span *stored)
 {
 	size_t size = cache->text.n;
 	struct cached_text *text;
-	if (cache->text.failed || size > TEXT_MAX || !(text = batch_cache_alloc(cache, sizeof(*text) + size)))
+	if (cache->text.failed)
+		return TOO_LONG;
+	if (size > TEXT_MAX) { /* not to be made again */
+		*slot = (struct text_slot){key, TOO_LONG};
+		return TOO_LONG;
+	}
+	if (!(text = batch_cache_alloc(cache, PART_TEXTS, sizeof(*text) + size)))
 		return TOO_LONG;
 	*text = (struct cached_text){
 		.shown = (uint16_t)shown,
-		.linkage = size > shown ? (uint16_t)shown : 0,
-		.end = (uint16_t)size,
+		.linkage = stored ? stored->data : text->bytes + (size > shown ? shown : 0),
+		.linkage_size = (uint16_t)(stored         ? stored->size
+					   : size > shown ? size - shown
+							  : size),
 	};
 	if (size)
 		memcpy(text->bytes, cache->text.v, size);
@@ -154,24 +247,74 @@ static arena_ref keep(struct batch_cache *cache, struct text_slot *slot, uint32_
 	return slot->text;
 }
 
-arena_ref batch_cache_name(struct batch_cache *cache, const struct render_options *options, uint32_t name)
+static struct text_slot *name_slot(const struct text_table *names, uint32_t name)
 {
-	struct text_slot *slot = &cache->names[name * 0x9e3779b1U >> (32 - NAMES_LOG2)];
-	const char *stored;
-	if (slot->text && slot->key == name)
-		return slot->text;
-	if (!(stored = gsym_reader_string(cache->reader, name)))
-		return 0;
-	if (strnlen(stored, TEXT_MAX) == TEXT_MAX)
-		return TOO_LONG;
+	uint64_t hash = (name * names->secret) >> 32;
+	return &names->slots[PROBE(i, hash, names->mask,
+				   !names->slots[i].text || names->slots[i].key == name)];
+}
+
+/* Twice the slots: false without memory, or when there are so many that the cache counts as full. */
+static bool widen_names(struct batch_cache *cache)
+{
+	struct text_table wide = cache->names;
+	wide.mask = 2 * wide.mask + 1;
+	if (wide.mask >= NAMES_MAX) {
+		cache->texts_full = true;
+		return false;
+	}
+	wide.slots = calloc(wide.mask + 1, sizeof(*wide.slots));
+	if (!wide.slots)
+		return false;
+	for (size_t i = 0; i <= cache->names.mask; i++)
+		if (cache->names.slots[i].text)
+			*name_slot(&wide, cache->names.slots[i].key) = cache->names.slots[i];
+	free(cache->names.slots);
+	cache->names = wide;
+	return true;
+}
+
+/* Whether the text since @from is @stored as it is, where PUT_SLACK bytes after it are readable. */
+static bool is_verbatim(const struct batch_cache *cache, size_t from, const struct span *stored)
+{
+	const struct span *file = &cache->reader->bytes;
+	size_t after = file->size - (size_t)(stored->data - file->data) - stored->size;
+	return !cache->text.failed && cache->text.n - from == stored->size && after >= PUT_SLACK &&
+	       memcmp(cache->text.v + from, stored->data, stored->size) == 0;
+}
+
+static arena_ref keep_name(struct batch_cache *cache, const struct render_options *options, uint32_t name,
+			   const struct span *stored)
+{
+	const struct output_format *format = render_format_of(cache->format);
+	const char *text = (const char *)stored->data;
 	struct render_options plain = *options;
+	bool verbatim = false;
 	plain.cache = NULL; /* this is one */
 	text_reset(&cache->text);
-	render_name(&cache->text, stored, &plain, render_format_of(cache->format)->style);
+	render_name(&cache->text, text, &plain, format->style);
 	size_t shown = cache->text.n;
-	if (demangle_applies(stored, options->demangle))
-		escape_str(&cache->text, stored, render_format_of(cache->format)->style);
-	return keep(cache, slot, name, shown);
+	if (demangle_applies(text, options->demangle)) {
+		escape_bytes(&cache->text, text, stored->size, format->style);
+		verbatim = is_verbatim(cache, shown, stored);
+		cache->text.n = verbatim ? shown : cache->text.n;
+	}
+	struct text_slot *slot = name_slot(&cache->names, name);
+	arena_ref kept = keep(cache, slot, name, shown, verbatim ? stored : NULL);
+	cache->names.n += slot->text != 0;
+	return kept;
+}
+
+arena_ref batch_cache_name(struct batch_cache *cache, const struct render_options *options, uint32_t name)
+{
+	arena_ref there = name_slot(&cache->names, name)->text;
+	const char *text = there ? NULL : gsym_reader_string(cache->reader, name);
+	if (!text)
+		return there;
+	struct span stored = {(const uint8_t *)text, strnlen(text, TEXT_MAX)};
+	if (stored.size == TEXT_MAX || (2 * cache->names.n > cache->names.mask && !widen_names(cache)))
+		return TOO_LONG;
+	return keep_name(cache, options, name, &stored);
 }
 
 arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file)
@@ -184,5 +327,5 @@ arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file)
 		return TOO_LONG;
 	text_reset(&cache->text);
 	render_path(&cache->text, dir, base, render_format_of(cache->format)->style);
-	return keep(cache, &cache->paths[file & (PATH_SLOTS - 1)], file, cache->text.n);
+	return keep(cache, &cache->paths[file & (cache->n_paths - 1)], file, cache->text.n, NULL);
 }

@@ -2,23 +2,26 @@
  * batch_cache.h - what a batch caches of a file: flattened functions, and strings as a format renders
  * them.
  *
- * It serves one format and demangling mode; it is emptied as a whole when the arena is full or another
- * format is used. Objects do not move until batch_cache_begin() or batch_cache_refresh(). Internal.
+ * It serves one format and demangling mode and is emptied for another one. Texts are dropped when there is
+ * no room for more of them, and so are functions. Objects do not move until
+ * batch_cache_begin(), batch_cache_refresh() or batch_cache_end_chunk(). Internal.
  */
 #ifndef GSYM_RENDER_BATCH_BATCH_CACHE_H
 #define GSYM_RENDER_BATCH_BATCH_CACHE_H
 
 #include "gsym/base/invariant.h"
+#include "gsym/base/vec.h"
 #include "gsym/read/intervals.h"
 #include "gsym/read/start_index.h"
 #include "gsym/render/render.h"
 
-/* A rendered string. PUT_SLACK bytes after the last are readable. */
+/* A rendered string. PUT_SLACK bytes after the last of either text are readable. */
 struct cached_text {
-	uint16_t shown;   /* bytes */
-	uint16_t linkage; /* of a name: as it is stored, escaped; where it begins, */
-	uint16_t end;     /* and where it ends */
-	bool too_long;    /* to be kept: there is no text */
+	const uint8_t
+		*linkage; /* of a name: as it is stored, escaped; in the file where it needs no escape */
+	uint16_t linkage_size;
+	uint16_t shown; /* bytes */
+	bool too_long;  /* to be kept: there is no text */
 	uint8_t bytes[];
 };
 
@@ -29,7 +32,7 @@ static inline struct span text_shown(const struct cached_text *text)
 
 static inline struct span text_linkage(const struct cached_text *text)
 {
-	return (struct span){text->bytes + text->linkage, (size_t)(text->end - text->linkage)};
+	return (struct span){text->linkage, text->linkage_size};
 }
 
 /*
@@ -93,6 +96,8 @@ struct flat_function {
 	bool alone; /* every address in [start, start + size) is this function's */
 	bool exact; /* intervals answer for their own offsets alone */
 	bool made_of_many;
+	uint8_t generation; /* of the texts that nodes refer to */
+	uint32_t n_nodes;
 	_Alignas(packed_location) uint32_t offs[]; /* n, ascending */
 };
 
@@ -126,23 +131,44 @@ struct text_slot {
 	arena_ref text; /* 0: there is none */
 };
 
-enum { PATH_SLOTS = 1 << 13 }; /* slots */
+/* Every name once: open addressing, see probe.h. */
+struct text_table {
+	struct text_slot *slots;
+	size_t mask, n;
+	uint64_t secret; /* names are numbers of the file's choice: hashes are not */
+};
+
+/* Parts of the arena. */
+enum cache_part {
+	PART_TEXTS,
+	PART_FUNCTIONS, /* flattened for good */
+	PART_CHUNK,     /* flattened for the queries of one chunk: batch_cache_end_chunk() */
+	CACHE_PARTS,
+};
+
+struct arena_part {
+	size_t used, most; /* offsets in the arena: where it is filled up to, and ever was */
+};
 
 struct batch_cache {
 	const struct gsym_reader *reader;
 	enum render_format format;
 	enum demangle_mode demangle;
 	bool is_set_up;
-	bool emptied; /* once at least */
-	bool full;
-	char *arena; /* mapped */
-	size_t used;
+	bool texts_full, functions_full; /* batch_cache_refresh() is due */
+	char *arena;                     /* mapped */
+	struct arena_part parts[CACHE_PARTS];
 	struct start_index starts;
 	size_t asked;    /* queries for this reader */
 	arena_ref *flat; /* n_maps, by number of the function, or by its end if there are more functions */
 	size_t n_flat;
-	struct text_slot *names, *paths;
+	uint8_t *passes; /* beside flat: chunks for which the function was flattened */
+	struct text_table names;
+	struct text_slot *paths; /* n_paths, by number of the file, or by its end if there are more files */
+	size_t n_paths;
+	uint8_t generation; /* of texts: functions refer to those of their own */
 	struct interval_set intervals;
+	VEC(uint64_t) offs;   /* of a chunk's queries, from the base address; and as many to sort them */
 	struct text_buf text; /* being made */
 };
 
@@ -152,8 +178,17 @@ struct batch_cache {
  */
 bool batch_cache_begin(struct batch_cache *cache, const struct render_options *options, size_t n);
 
-/* Empties memory that is full. */
+/* Whether batch_cache_refresh() is due. */
+static inline bool batch_cache_is_full(const struct batch_cache *cache)
+{
+	return cache->texts_full || cache->functions_full;
+}
+
+/* Empties what is full. */
 void batch_cache_refresh(struct batch_cache *cache);
+
+/* Drops the functions in PART_CHUNK. */
+void batch_cache_end_chunk(struct batch_cache *cache);
 
 /* Releases everything; zero-initialised with a reader is empty. */
 void batch_cache_deinit(struct batch_cache *cache);
@@ -161,8 +196,11 @@ void batch_cache_deinit(struct batch_cache *cache);
 /* Bytes that it holds, roughly. */
 size_t batch_cache_bytes(const struct batch_cache *cache);
 
-/* Allocates from the arena, aligned for any type; NULL when it is full: batch_cache_refresh() is due. */
-void *batch_cache_alloc(struct batch_cache *cache, size_t size);
+/* Bytes that can be allocated from a part. */
+size_t batch_cache_room(const struct batch_cache *cache, enum cache_part part);
+
+/* Allocates from a part, aligned for any type; NULL when it is full. */
+void *batch_cache_alloc(struct batch_cache *cache, enum cache_part part, size_t size);
 
 /*
  * The rendered name or path. 0 when the file has no such string or entry; a text that is too_long when it
@@ -174,14 +212,14 @@ arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file);
 /* The path if it is cached, otherwise 0. */
 static inline arena_ref batch_cache_find_path(const struct batch_cache *cache, uint32_t file)
 {
-	const struct text_slot *slot =
-		&cache->paths[file & (PATH_SLOTS - 1)]; /* numbers of files are small */
+	const struct text_slot *slot = &cache->paths[file & (cache->n_paths - 1)];
 	return slot->key == file ? slot->text : 0;
 }
 
 static inline arena_ref batch_cache_ref(const struct batch_cache *cache, const void *at)
 {
-	invariant((const char *)at >= cache->arena && (const char *)at < cache->arena + cache->used);
+	invariant((const char *)at >= cache->arena &&
+		  (const char *)at < cache->arena + cache->parts[CACHE_PARTS - 1].used);
 	return (arena_ref)((const char *)at - cache->arena);
 }
 

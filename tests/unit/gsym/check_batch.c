@@ -72,7 +72,7 @@ static void *make(int kind, size_t *ret_size)
 	struct sample s;
 	struct gsym_func work, twin;
 	void *data;
-	char name[5000];
+	char name[40000];
 	memset(name, 'y', sizeof(name));
 	memcpy(name, long_name, sizeof(long_name) - 1);
 	name[sizeof(name) - 1] = 0;
@@ -156,6 +156,10 @@ static void expect_same(const void *data, size_t size, const struct batch_option
 		return;
 	struct batch *batch = batch_new(r);
 	fill(queries, ARRAY_SIZE(queries), BASE + 0xf0, 0x740);
+	for (unsigned n = chance(3) ? 0 : chance(6); n > 0;
+	     n--) /* from the fourth time on functions are cut for good */
+		assert_int_equal(batch_expect(batch, options, queries, ARRAY_SIZE(queries)),
+				 ARRAY_SIZE(queries));
 	assert_true(check_batch(batch, r, options, queries, ARRAY_SIZE(queries), SIZE_MAX));
 	batch_free(batch);
 	gsym_reader_close(r);
@@ -207,6 +211,59 @@ static void random_records(void **state)
 	free(data);
 }
 
+/* Queries that were announced, all or some, in other formats between; and those that were not. */
+static void announced(void **state)
+{
+	(void)state;
+	struct batch_query queries[QUERIES];
+	for (int k = 0; k < 4; k++) {
+		struct gsym_reader *r;
+		size_t size;
+		void *data = make(k, &size);
+		assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);
+		struct batch *batch = batch_new(r);
+		for (unsigned round = 0; round < 40; round++) {
+			struct batch_options options = options_of(round / 2);
+			size_t from = chance(QUERIES), n = QUERIES - from;
+			fill(queries, QUERIES, BASE, 0x900);
+			assert_int_equal(batch_expect(batch, &options, queries + from, n), n);
+			assert_true(check_batch(batch, r, &options, queries, QUERIES, 1000 + chance(5000)));
+		}
+		batch_free(batch);
+		gsym_reader_close(r);
+		free(data);
+	}
+}
+
+/* Every address once, and one many times, in more functions than one chunk has room for. */
+static void many_functions(void **state)
+{
+	(void)state;
+	enum { FUNCTIONS = 3000, MANY = BATCH_EXPECTED + 5000, SHOWN = 1000 };
+	struct sample s;
+	void *data;
+	struct batch_query *queries = calloc(MANY, sizeof(*queries));
+	struct batch_options options = options_of(4);
+	sample_init(&s, sample_kinds[0], BASE);
+	for (uint64_t i = 0; i < FUNCTIONS; i++)
+		add_busy(&s, 0x100 + i * 0x400, i % 2 ? "_ZN1a1bEv" : "busy", 4 + i % 60);
+	struct gsym_reader *r = sample_open(&s, &data);
+	struct batch *batch = batch_new(r);
+	for (unsigned round = 0; round < 5; round++) {
+		fill(queries, MANY, BASE, 0x400 * (FUNCTIONS + 1));
+		for (size_t i = 0; i < 3000; i++)
+			queries[chance(MANY)] = queries[0];
+		assert_int_equal(batch_expect(batch, &options, queries, MANY), BATCH_EXPECTED);
+		assert_true(check_batch(batch, r, &options, queries + BATCH_EXPECTED - SHOWN, 2 * SHOWN,
+					1 << 20));
+		assert_true(check_batch(batch, r, &options, queries, SHOWN, 1 << 20));
+	}
+	batch_free(batch);
+	gsym_reader_close(r);
+	free(data);
+	free(queries);
+}
+
 /* More rows than are kept: one address many times, and more different ones than one pass takes. */
 static void large_function(void **state)
 {
@@ -223,6 +280,9 @@ static void large_function(void **state)
 	struct batch *batch = batch_new(r);
 	fill(queries, MANY, BASE, 3 * ROWS);
 	assert_true(check_batch(batch, r, &options, queries, MANY, SIZE_MAX));
+	fill(queries, MANY, BASE, 3 * ROWS);
+	batch_expect(batch, &options, queries, MANY);
+	assert_true(check_batch(batch, r, &options, queries, 200, SIZE_MAX));
 	for (size_t i = 0; i < 200; i++)
 		queries[i] = (struct batch_query){.given = BASE + ROWS, .addr = BASE + ROWS};
 	assert_true(check_batch(batch, r, &options, queries, 200, 4096));
@@ -293,6 +353,8 @@ static void large_numbers(void **state)
 		for (unsigned which = 0; which < 20; which++) {
 			struct batch_options options = options_of(which);
 			fill(queries, QUERIES, BASE, 0x300);
+			if (which % 2)
+				batch_expect(batch, &options, queries, QUERIES);
 			assert_true(check_batch(batch, r, &options, queries, QUERIES, 2000));
 		}
 		batch_free(batch);
@@ -318,6 +380,8 @@ static int check_file(const char *path)
 	for (unsigned which = 0; which < 20 && same; which += 3) {
 		struct batch_options options = options_of(which);
 		fill(queries, MANY, first, size);
+		if (which % 2)
+			batch_expect(batch, &options, queries, MANY);
 		same = check_batch(batch, r, &options, queries, MANY, 1 << 20);
 		for (uint32_t i = 0; i < MANY; i++) /* edges of functions, in their order */
 			queries[i].addr =
@@ -337,6 +401,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_format),   cmocka_unit_test(changed_bytes),
 		cmocka_unit_test(random_records), cmocka_unit_test(large_function),
 		cmocka_unit_test(large_numbers),  cmocka_unit_test(stopped),
+		cmocka_unit_test(announced),      cmocka_unit_test(many_functions),
 	};
 	int failed = 0;
 	for (int i = 1; i < argc; i++)
