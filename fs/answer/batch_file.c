@@ -29,6 +29,8 @@ enum {
 	OPEN_IMAGES = 4,          /* whose caches are kept from run to run */
 	LINES_MIN = 16,           /* per chunk, however long their answers take */
 	LINES_KEPT = 1024,        /* of a chunk's allocation, when all input is answered */
+	AHEAD_MIN = 1024,         /* lines that are worth announcing, and at most, in an image's own q */
+	AHEAD_MAX = 32 * 1024,
 };
 
 /* A line of input. */
@@ -68,6 +70,8 @@ struct batch_file {
 			       parsed again */
 	VEC(struct line) lines; /* of the chunk, with their queries */
 	VEC(struct batch_query) queries;
+	VEC(struct batch_query) ahead; /* to be announced, during a call */
+	size_t announced;              /* lines not answered yet */
 };
 
 static struct batch_file *batch_file_of(struct stream *stream)
@@ -224,10 +228,20 @@ struct run {
 	struct gsym_diag diag;
 };
 
+/* What there is no time for is announced again. */
+static void announce(struct run *run)
+{
+	struct batch_file *file = run->file;
+	batch_expect(run->batch, &run->options, file->ahead.v, file->ahead.n);
+	file->announced = stream_is_late(&file->stream) ? 0 : file->ahead.n;
+}
+
 static int answer_run(void *arg)
 {
 	struct run *run = arg;
 	struct batch_file *file = run->file;
+	if (file->ahead.n)
+		announce(run);
 	return batch_answer(run->batch, &run->options, file->queries.v + run->first, run->n, run->enough,
 			    &file->stream.buf.results, &run->answered, &run->diag);
 }
@@ -243,6 +257,26 @@ static void to_link_addresses(const struct batch_file *file, const struct run *r
 	}
 }
 
+/*
+ * Parses lines to announce, those of the chunk and after it, up to one that is not just an address. Without
+ * memory there are fewer.
+ */
+static void read_ahead(struct batch_file *file, const struct address_map *map)
+{
+	struct span input = stream_buf_input(&file->stream.buf);
+	size_t at = 0, size = 1;
+	while (size && file->ahead.n < AHEAD_MAX && at < input.size) {
+		struct batch_query query = {.kind = BATCH_ADDRESS};
+		size = address_line((const char *)input.data + at, input.size - at, &query.given);
+		at += size;
+		if (size && place_to_link(&file->request.context, map, query.given, &query.addr) &&
+		    vec_push(&file->ahead, query))
+			break;
+	}
+	if (file->ahead.n < AHEAD_MIN)
+		file->ahead.n = 0;
+}
+
 static void close_image(struct open_image *image)
 {
 	batch_free(image->batch);
@@ -254,6 +288,7 @@ static void close_images(struct batch_file *file)
 {
 	for (size_t i = 0; i < OPEN_IMAGES; i++)
 		close_image(&file->open[i]);
+	file->announced = 0;
 }
 
 static void charge_memory(struct batch_file *file)
@@ -324,7 +359,10 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 	if (!run->batch)
 		return -ENOMEM;
 	to_link_addresses(file, run, &handle->addresses);
+	if (file->image && !file->announced && !run->first)
+		read_ahead(file, &handle->addresses);
 	int err = handle_run(handle, answer_run, run);
+	vec_free(&file->ahead);
 	if (err == -EFAULT) { /* the last record may be incomplete */
 		file->stream.buf.results.n = before;
 		run->answered = 0;
@@ -433,6 +471,7 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 		file->most_lines *= 2;
 	if (done) {
 		file->record_size = (buf->results.n - before) / done;
+		file->announced -= done < file->announced ? done : file->announced;
 		consume(file, file->lines.v[done - 1].end);
 	}
 	if (!done && err == -EAGAIN && !file->image)
