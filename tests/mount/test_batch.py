@@ -293,6 +293,17 @@ class BatchTest(MountTest):
         self.assertEqual(got, few * 4000)
         del lines
 
+    def test_far_ahead(self):
+        """Input of which much is looked at in advance, and a few lines of it at a time: one line is no address."""
+        self.mount()
+        lines = ["%x\n" % a for a in self.addresses(40000, seed=2)]
+        lines[30000] = "what?\n"
+        with self.q(self.id, "q.tsv") as q:
+            got = q.ask("".join(lines))
+        with self.q(self.id, "q.tsv") as q:
+            want = "".join(q.ask("".join(lines[i:i + 500])) for i in range(0, len(lines), 500))
+        self.assertEqual(got, want)
+
     def test_bounded(self):
         """A writer who never reads is stopped, and nobody else is."""
         self.mount()

@@ -44,8 +44,8 @@ size_t batch_memory(const struct batch *batch);
 
 /*
  * Announces the @n queries that the next calls of batch_answer() get: functions are read once for all of
- * them, which takes a fraction of the time when they are many, in any order. It changes no answer. Returns how many
- * were looked at: BATCH_EXPECTED at most.
+ * them, which takes a fraction of the time when they are many, in any order. It changes no answer.
+ * Returns how many were looked at: BATCH_EXPECTED at most.
  */
 size_t batch_expect(struct batch *batch, const struct batch_options *options,
 		    const struct batch_query *queries, size_t n);
