@@ -17,7 +17,7 @@ int conversion_load_symbols(struct conversion *c);
 
 /*
  * Fills @ret with those symbols of all files that touch one of the normalized ranges @near; ends that are
- * inferred may be wrong, and labels that mark a place are not told from others. 0 or -ENOMEM.
+ * inferred may be wrong, and section markers are not recognised. 0 or -ENOMEM.
  */
 int conversion_load_near(struct conversion *c, const range_vec *near, symbol_vec *ret);
 

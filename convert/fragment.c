@@ -129,7 +129,7 @@ static int choose(struct fragment *f, uint64_t unit)
 	return 0;
 }
 
-/* Early: makes the chosen units those of f->dwarf. If .debug_info is a stream, it is inflated up to the last. */
+/* Early: makes the chosen units those of f->dwarf. A stream is inflated up to the last of them. */
 static int take_units(struct fragment *f)
 {
 	struct dwarf_stream *stream = f->whole->dwarf.stream;

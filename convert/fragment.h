@@ -1,7 +1,7 @@
 /*
  * fragment.h - the first answers: the functions around a few addresses, converted before all others.
  *
- * A whole conversion takes the time that a whole file takes, but whoever asks first asks for an address. So
+ * A whole conversion takes the time that a whole file takes, but the first request is for one address. So
  * the units that have the code there are converted alone, and what is then certain goes into a GSYM file of
  * its own: a function that this file has is byte for byte the one that the whole conversion will write, and
  * no other function of the image answers for its addresses. What is not certain is left out, so that an

@@ -31,7 +31,7 @@ struct unit_stream {
 	uint64_t ready;    /* bytes inflated */
 	uint64_t released; /* bytes given back */
 	uint64_t *reading; /* offset of the unit that each thread reads; UINT64_MAX: none */
-	uint64_t behind;   /* end of the last unit that was taken */
+	uint64_t passed;   /* end of the last unit that was taken */
 	VEC(struct streamed_unit *) units;
 };
 
@@ -72,7 +72,7 @@ static int take_ready(struct unit_stream *s, unsigned thread, size_t *ret)
 	}
 	unit->header = header;
 	s->reading[thread] = header.off;
-	s->behind = header.end;
+	s->passed = header.end;
 	*ret = s->units.n - 1;
 	return 0;
 }
@@ -101,7 +101,7 @@ static struct streamed_unit *take_unit(struct unit_stream *s, unsigned thread, s
 static void leave_unit(struct unit_stream *s, unsigned thread)
 {
 	pthread_mutex_lock(&s->lock);
-	uint64_t from = s->released, to = s->behind;
+	uint64_t from = s->released, to = s->passed;
 	s->reading[thread] = UINT64_MAX;
 	for (unsigned t = 0; t < s->conversion->n_builders; t++)
 		to = s->reading[t] < to ? s->reading[t] : to;

@@ -99,7 +99,7 @@ int cache_temp_open_memory(struct cache *cache, struct cache_temp *ret, struct g
 bool cache_error_is_full(int err);
 
 /*
- * The directory cannot be written to: @err, for which cache_error_is_full(). Told once, until a file is
+ * The directory cannot be written to: @err, for which cache_error_is_full(). Logged once, until a file is
  * published. For some seconds cache_is_full() holds.
  */
 void cache_note_full(struct cache *cache, int err);

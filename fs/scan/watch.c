@@ -290,7 +290,7 @@ static void note_entry(const struct watched *w, const struct inotify_event *even
 	if (is_dir && event->mask & (IN_ATTRIB | IN_MOVED_FROM))
 		at->changes->all = true;
 	if (is_dir && event->mask & IN_DELETE)
-		return; /* it was empty, and what was in it has been told of */
+		return; /* it was empty, and there were events for what was in it */
 	if (!is_dir && event->mask & IN_CREATE && ++at->looks <= LOOKS_MAX &&
 	    is_begun(w, event->name, at->root, at->avoid))
 		return;

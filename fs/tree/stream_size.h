@@ -3,10 +3,10 @@
  *
  * The kernel reads a file for them through the page cache, also one opened for direct I/O, and ends at the
  * size that it knows. That of q and log is 0, or where the last write ended, so it would copy nothing and
- * report success. Therefore the kernel is notified of a byte far behind: it asks for the pages before, is
+ * report success. Therefore the kernel is notified of a byte far beyond: it asks for the pages before, is
  * refused (stream_reads_page()), and programs fall back to read(2).
  *
- * A write with O_APPEND goes to that end, and reads continue behind it: the byte is told behind those, too.
+ * A write with O_APPEND goes to that end, and reads continue after it: such a byte is announced there, too.
  *
  * stat(2) and lseek(2) still get 0, because a write and the notification invalidate the attributes, so that
  * the kernel asks for them. To answer lseek(2) it must believe in the 0; for stat(2) it passes the reply on,

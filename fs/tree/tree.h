@@ -28,7 +28,7 @@ struct tree {
 
 	/* See stream_size.h. */
 	_Atomic uint64_t sizes_told; /* attributes of q and log that the kernel was given */
-	_Atomic uint64_t extensions; /* from STREAM_OFFSET_MAX to behind the last notification */
+	_Atomic uint64_t extensions; /* from STREAM_OFFSET_MAX to the end of the last notification */
 	atomic_uint extending;       /* threads that do */
 
 	struct nodes nodes;

@@ -6,7 +6,7 @@ from itertools import groupby
 WIDTH, LABELS, RIGHT = 960, 400, 190
 LANE, ROW_GAP, GROUP, TOP, BOTTOM = 17, 7, 30, 86, 46
 TICKS = [n * 10.0 ** power for power in range(-3, 5) for n in (1, 2, 5)]
-# One colour a peer, for a light and a dark background; both are told apart without colour by the name after each bar.
+# One colour a peer, for a light and a dark background; both can be distinguished without colour by the name after each bar.
 COLOURS = {"llvm-gsymutil": ("#2563a8", "#6aa9ec"), "llvm-symbolizer": ("#8a4b9c", "#c58ad6"),
            "eu-addr2line": ("#1f7a5c", "#58bd98"), "null FUSE file system": ("#8a6a1f", "#cfae5a")}
 STYLE = """
