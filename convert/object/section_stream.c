@@ -12,21 +12,25 @@
 #include <unistd.h>
 
 #ifdef HAVE_ISAL
-
 #include <isa-l/igzip_lib.h>
-
-enum {
-	STEP = 256 << 10,         /* bytes inflated at a time: they are read while they are in the cache */
-	INPUT_STEP = 1 << 30,     /* ISA-L counts input by 32 bits */
-	INPUT_RELEASED = 4 << 20, /* compressed bytes used between two calls of object_release() */
-};
+#endif
 
 struct section_stream {
 	const struct object_file *object;
 	struct object_section *section;
 	uint64_t fed, released; /* compressed bytes given to ISA-L, and given back to the system */
 	uint64_t done;          /* bytes inflated */
+#ifdef HAVE_ISAL
 	struct inflate_state state;
+#endif
+};
+
+#ifdef HAVE_ISAL
+
+enum {
+	STEP = 256 << 10,         /* bytes inflated at a time: they are read while they are in the cache */
+	INPUT_STEP = 1 << 30,     /* ISA-L counts input by 32 bits */
+	INPUT_RELEASED = 4 << 20, /* compressed bytes used between two calls of object_release() */
 };
 
 int section_stream_open(const struct object_file *object, struct object_section *section,
@@ -111,10 +115,6 @@ int section_stream_step(struct section_stream *stream, uint64_t *ret)
 }
 
 #else /* no library that inflates in steps */
-
-struct section_stream {
-	struct object_section *section;
-};
 
 int section_stream_open(const struct object_file *object, struct object_section *section,
 			struct section_stream **ret)
