@@ -54,7 +54,7 @@ struct fragment {
 
 static bool contains(struct span s, const char *text)
 {
-	return memmem(s.data, s.size, text, strlen(text)) != NULL;
+	return s.size && memmem(s.data, s.size, text, strlen(text));
 }
 
 /* Whether @object tells the name of its linker, and that is one that never folds. */
