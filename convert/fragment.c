@@ -88,10 +88,21 @@ static bool may_have_ada(const struct dwarf *dwarf)
 	return contains(dwarf->str, "GNU Ada") || contains(dwarf->str, "GNAT/");
 }
 
+/*
+ * Compilers of LLVM leave out .debug_aranges unless they are asked for it. Their units may have the code of
+ * units of another compiler, too: of inline functions in headers, which the linker keeps once. Producers are
+ * "clang version 14.0.6", "clang LLVM (rustc version 1.63.0)".
+ */
+static bool may_have_unlisted(const struct dwarf *dwarf)
+{
+	return contains(dwarf->str, "clang ");
+}
+
 /* Symbols of function descriptors are elsewhere than their code, and an alternate file is not open yet. */
 static bool is_suitable_early(const struct conversion *c)
 {
-	return is_suitable(c) && c->object->machine != EM_PPC64 && !c->shared && !may_have_ada(&c->dwarf);
+	return is_suitable(c) && c->object->machine != EM_PPC64 && !c->shared && !may_have_ada(&c->dwarf) &&
+	       !may_have_unlisted(&c->dwarf);
 }
 
 /* ---- Units ---- */

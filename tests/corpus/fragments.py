@@ -4,7 +4,7 @@
 compare_fragments asks for all functions of a file. It is run on installed debug files, and on programs of many
 units made so that units have to do with each other: functions that several units define and the linker keeps once,
 static ones of one name, bodies that the linker folds, aliases, functions without debug data, units that do not list
-their code, debug data packed by dwz, stripped off, compressed, split.
+their code, all or some of them, debug data packed by dwz, stripped off, compressed, split.
 """
 import argparse
 import re
@@ -27,7 +27,7 @@ UNIT = """
 extern volatile int sink;
 static __attribute__((noinline)) int same(int a) { sink = a; return a + 1; }
 static __attribute__((noinline)) int local(int a) { sink += a * @N@; return a ^ @N@; }
-int body_@N@(int a) { return kept<long>(a) + kept<short>(a) + inlined(a) + same(a) + local(a); }
+int body_@N@(int a) { return kept<long>(a) + kept<short>(a) + paired<@N@ / 2>(a) + inlined(a) + same(a) + local(a); }
 int twin_@N@(int a) { sink = a; sink = a + 2; return a; }
 extern "C" int c_name_@N@(int a) { return a - sink; }
 extern "C" int other_@N@(int) __attribute__((alias("c_name_@N@")));
@@ -38,6 +38,11 @@ made_@N@::~made_@N@() { sink = @N@; }
 
 SHARED = """
 template <typename T> __attribute__((noinline)) int kept(T a) { volatile T b = a; return b + (int)sizeof(T); }
+template <int pair> __attribute__((noinline)) int paired(int a)
+{
+  return
+    a + 1;
+}
 static inline int inlined(int a) { volatile int b = a * 3; b++; return b; }
 """
 
@@ -63,6 +68,7 @@ class Program(NamedTuple):
     link: list
     least: int  # per cent of its functions that must be in fragments
     after: list = []
+    odd: str = ""  # compiler of every second unit, if it is another one
 
 
 def programs(compilers):
@@ -83,6 +89,8 @@ def programs(compilers):
     if clang.startswith("clang"):
         yield Program("clang", clang, [], [], 80)
         yield Program("clang 4, lld folds", clang, ["-gdwarf-4", *apart], ["-fuse-ld=lld", "-Wl,--icf=all"], 30)
+        yield Program("gcc and clang", gcc, apart, [], 50, odd=clang)
+        yield Program("gcc and clang, compressed", gcc, apart, ["-Wl,--compress-debug-sections=zlib"], 0, odd=clang)
         yield Program("clang, lists", clang, ["-gdwarf-aranges"], ["-fuse-ld=lld"], 30)
 
 
@@ -96,7 +104,9 @@ def make(builder, program, place):
     (place / "main.cc").write_text("volatile int sink;\n" + "\n".join(calls) + "\nint main(int n, char **) { return " +
                                    " + ".join(f"r_{n}(n)" for n in range(UNITS)) + "; }\n")
     flags = ["-g", "-O2", "-w", *program.flags]
-    build.run([program.cxx, *flags, "-c", "main.cc", *[f"unit_{n}.cc" for n in range(UNITS)]], place)
+    units = [f"unit_{n}.cc" for n in range(UNITS)]
+    build.run([program.cxx, *flags, "-c", "main.cc", *units[::2]], place)
+    build.run([program.odd or program.cxx, *flags, "-c", *units[1::2]], place)
     build.run([program.cxx, "-c", "bare.s"], place)
     build.run([program.cxx, *flags, f"-B{builder.tools}", *program.link, "main.o", "bare.o",
                *[f"unit_{n}.o" for n in range(UNITS)], "-o", "program"], place)
