@@ -59,7 +59,7 @@ static int write_gsym(struct conversion *c, const struct gsym_writer_options *op
 	if (err)
 		return err;
 	writer_limit(writer, (conversion_input(c) + BUDGET_ALWAYS) * BUDGET_OUTPUT);
-	if (writer_share_records(writer))
+	if (writer_save_space(writer))
 		err = diag_set(diag, -ENOMEM, "out of memory");
 	if (!err)
 		err = fill(c, writer, summary, diag);

@@ -11,7 +11,7 @@
 
 enum {
 	/* Part of every cache key. Increment it whenever the output for some input changes. */
-	CONVERT_REVISION = 25,
+	CONVERT_REVISION = 26,
 	IMAGE_ID_MAX = 64,
 };
 

@@ -67,6 +67,7 @@ struct gsym_tables {
 	unsigned strp_size;   /* V1_STRP_SIZE or V2_STRP_SIZE */
 	uint64_t strtab_size; /* a string is an offset below this */
 	uint32_t num_files;   /* a file is an index below this, or 0 */
+	bool compact;         /* line tables are written in fewer bytes than LLVM's encoder takes */
 };
 
 static inline bool tables_have_string(const struct gsym_tables *t, uint64_t strp)

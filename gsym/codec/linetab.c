@@ -108,40 +108,47 @@ static int check_row(const struct state *s, const struct cursor *c, struct gsym_
 }
 
 /*
- * The row in effect at @off, by the same steps as next_row(), but in the order in which encoders emit the
- * opcodes of a row: [SetFile] [AdvanceLine] and one that advances the address. With rows of random kinds
- * every branch is mispredicted often. Past its end a cursor reads 0, which is EndSequence.
+ * Runs the opcodes of a row, by the same steps as next_row(), but in the order in which encoders emit them:
+ * [SetFile] [AdvanceLine] and one that advances the address. With rows of random kinds every branch is
+ * mispredicted often. False at the end; past its end a cursor reads 0, which is EndSequence.
  */
+static LEB_INLINE bool take_row(struct cursor *c, const struct program *p, struct state *s,
+				uint64_t *ret_advance)
+{
+	for (;;) {
+		uint8_t op = cursor_u8(c);
+		if (op == LineOp_SetFile) {
+			s->file = leb_unsigned(c);
+			op = cursor_u8(c);
+		}
+		if (op == LineOp_AdvanceLine) {
+			s->line += leb_signed(c);
+			op = cursor_u8(c);
+		}
+		if (op >= LineOp_FirstSpecial) {
+			*ret_advance = special_advance(p, op, &s->line);
+			return true;
+		}
+		if (op == LineOp_AdvancePC) {
+			*ret_advance = leb_unsigned(c);
+			return true;
+		}
+		if (op == LineOp_EndSequence)
+			return false;
+		c->pos--;
+	}
+}
+
+/* The row in effect at @off. */
 static inline bool seek_row(struct cursor *cursor, const struct program *p, uint64_t off, struct state *ret)
 {
 	struct cursor c = *cursor;
-	uint64_t file = LINE_FIRST_FILE, line = p->first_line, left = off;
+	struct state s = {.file = LINE_FIRST_FILE, .line = p->first_line};
+	uint64_t left = off, advance;
 	bool found = false;
-	for (;;) {
-		uint64_t advance;
-		uint8_t op = cursor_u8(&c);
-		if (op == LineOp_SetFile) {
-			file = leb_unsigned(&c);
-			op = cursor_u8(&c);
-		}
-		if (op == LineOp_AdvanceLine) {
-			line += leb_signed(&c);
-			op = cursor_u8(&c);
-		}
-		if (op >= LineOp_FirstSpecial) {
-			advance = special_advance(p, op, &line);
-		} else if (op == LineOp_AdvancePC) {
-			advance = leb_unsigned(&c);
-		} else if (op == LineOp_EndSequence) {
-			break;
-		} else {
-			c.pos--;
-			continue;
-		}
-		if (advance > left)
-			break;
+	while (take_row(&c, p, &s, &advance) && advance <= left) {
 		left -= advance;
-		*ret = (struct state){.file = file, .line = line};
+		*ret = s;
 		found = true;
 	}
 	*cursor = c;
@@ -253,37 +260,41 @@ int linetab_offsets(struct cursor block, uint32_t last, struct offset_list *out)
 	return 0;
 }
 
-/* Sets @row for all intervals before @until. */
-static size_t fill_until(const struct state *row, uint64_t until, struct interval *v, size_t n)
+/* Sets @row for an interval. */
+static inline void set_row(struct interval *interval, const struct state *row)
 {
-	bool fits = row->line <= UINT32_MAX && row->file <= UINT32_MAX;
-	size_t i = 0;
-	for (; i < n && v[i].off < until; i++) {
-		v[i].file = (uint32_t)row->file;
-		v[i].line = row->file ? (uint32_t)row->line : 0;
-		if (!fits)
-			v[i].node = INTERVAL_DAMAGED;
-	}
-	return i;
+	interval->file = (uint32_t)row->file;
+	interval->line = row->file ? (uint32_t)row->line : 0;
+	if (row->line > UINT32_MAX || row->file > UINT32_MAX)
+		interval->node = INTERVAL_DAMAGED;
 }
 
 void linetab_sweep(struct cursor block, struct interval *v, size_t n)
 {
 	struct program p;
+	struct cursor c = block;
 	struct state row = {.file = 0};
 	size_t i = 0;
-	int next = read_header(&block, &p, NULL);
-	if (!next) {
+	if (read_header(&c, &p, NULL)) {
+		cursor_fail(&c);
+	} else if (n) {
 		struct state s = {.file = LINE_FIRST_FILE, .line = p.first_line};
-		while (i < n && (next = next_row(&block, &p, &s, v[n - 1].off)) == NEXT_ROW) {
-			i += fill_until(&row, s.off, v + i, n - i);
+		uint64_t left = v[0].off, advance; /* to the first interval that has no row yet */
+		while (take_row(&c, &p, &s, &advance)) {
+			while (advance > left) {
+				set_row(&v[i], &row);
+				if (++i == n)
+					return;
+				left += v[i].off - v[i - 1].off;
+			}
+			left -= advance;
 			row = s;
 		}
 	}
-	if (next >= 0)
-		fill_until(&row, UINT64_MAX, v + i, n - i);
-	else /* a lookup here would have read the damaged bytes */
-		for (; i < n; i++)
+	for (; i < n; i++)
+		if (cursor_ok(&c))
+			set_row(&v[i], &row);
+		else /* a lookup here would have read the damaged bytes */
 			v[i].node = INTERVAL_DAMAGED;
 }
 

@@ -60,7 +60,7 @@ int linetab_offsets(struct cursor block, uint32_t last, struct offset_list *out)
 void linetab_sweep(struct cursor block, struct interval *v, size_t n);
 
 /*
- * Appends a table, byte for byte as LLVM's encoder does.
+ * Appends a table, byte for byte as LLVM's encoder does unless tables->compact.
  *
  * @out:      appended to
  * @rows, @n: the rows, at least one

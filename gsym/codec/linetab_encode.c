@@ -3,7 +3,8 @@
  *
  * The range of line deltas that special opcodes cover is chosen per table, exactly as LLVM's encoder chooses
  * it: with few distinct deltas all of them, else the window of WINDOW deltas that catches the most rows. The
- * choice decides every byte that follows, so decoding and encoding a table of LLVM's gives the same bytes.
+ * choice decides every byte that follows, so decoding and encoding a table of LLVM's gives the same bytes,
+ * but for compact tables, which differ from LLVM's in the opcodes of rows out of that range.
  */
 #include "gsym/codec/linetab.h"
 
@@ -172,7 +173,12 @@ static uint8_t special_op(struct deltas d, int64_t line_delta, uint32_t addr_del
 	return op <= LineOp_LastSpecial ? (uint8_t)op : 0;
 }
 
-static uint8_t *put_row(uint8_t *at, struct deltas d, const struct gsym_row *row, const struct gsym_row *prev)
+/*
+ * AdvanceLine makes no row, so that a special opcode may follow it, which takes a byte less than AdvancePC.
+ * LLVM's encoder never does that; @compact tables do.
+ */
+static uint8_t *put_row(uint8_t *at, struct deltas d, const struct gsym_row *row, const struct gsym_row *prev,
+			bool compact)
 {
 	int64_t line_delta = (int64_t)row->line - (int64_t)prev->line;
 	uint32_t addr_delta = row->off - prev->off;
@@ -186,8 +192,13 @@ static uint8_t *put_row(uint8_t *at, struct deltas d, const struct gsym_row *row
 		return at;
 	}
 	if (line_delta) {
+		op = compact ? special_op(d, d.min, addr_delta) : 0;
 		*at++ = LineOp_AdvanceLine;
-		at = put_sleb(at, line_delta);
+		at = put_sleb(at, op ? line_delta - d.min : line_delta);
+	}
+	if (op) {
+		*at++ = op;
+		return at;
 	}
 	*at++ = LineOp_AdvancePC;
 	return put_uleb(at, addr_delta);
@@ -231,7 +242,7 @@ int linetab_encode(struct buf *out, const struct gsym_row *rows, size_t n, uint3
 	at = put_uleb(at, rows[0].line);
 	struct gsym_row first = {.off = 0, .file = LINE_FIRST_FILE, .line = rows[0].line};
 	for (size_t i = 0; i < n; i++)
-		at = put_row(at, d, &rows[i], i ? &rows[i - 1] : &first);
+		at = put_row(at, d, &rows[i], i ? &rows[i - 1] : &first, tables->compact);
 	*at++ = LineOp_EndSequence;
 	buf_commit(out, at);
 	return 0;

@@ -120,6 +120,7 @@ struct gsym_tables writer_tables(const struct gsym_writer *w)
 		.strp_size = w->version == 1 ? V1_STRP_SIZE : V2_STRP_SIZE,
 		.strtab_size = w->strings.n,
 		.num_files = (uint32_t)w->files.entries.n,
+		.compact = w->compact,
 	};
 }
 
@@ -139,10 +140,11 @@ int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_
 
 /* ---- Records ---- */
 
-int writer_share_records(struct gsym_writer *w)
+int writer_save_space(struct gsym_writer *w)
 {
 	int err = w->shares ? 0 : index_table_init(&w->known_table, KNOWN_SLOTS_MIN);
 	w->shares |= !err;
+	w->compact = true;
 	return err;
 }
 

@@ -25,7 +25,8 @@ struct known_record {
 
 struct gsym_writer {
 	uint16_t version;
-	bool shares; /* see writer_share_records() */
+	bool shares;  /* see writer_save_space() */
+	bool compact; /* the same */
 	bool has_base;
 	bool finished;
 	uint64_t base_address; /* set by the first function unless has_base */
@@ -49,10 +50,11 @@ struct gsym_writer {
 void writer_limit(struct gsym_writer *w, uint64_t bytes);
 
 /*
- * Functions whose records have the same bytes share one. Readers need nothing for that, but a file that is
- * copied record by record is no longer the same then, so a writer does not do it at first. 0 or -ENOMEM.
+ * Functions whose records have the same bytes share one, and line tables are compact. Readers need nothing
+ * for that, but a file that is copied record by record is no longer the same then, so a writer does not do it
+ * at first. 0 or -ENOMEM.
  */
-int writer_share_records(struct gsym_writer *w);
+int writer_save_space(struct gsym_writer *w);
 
 /* 0, or -EFBIG if the limit is exceeded, @more bytes of records being added. */
 int writer_check_size(const struct gsym_writer *w, uint64_t more, struct gsym_diag *diag);

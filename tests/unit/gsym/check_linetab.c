@@ -59,11 +59,11 @@ static void expect_found(struct cursor bytes, const struct gsym_row *rows, size_
 }
 
 /* Encodes @rows, expects @bytes, decodes them and expects the rows again; looks every one of them up. */
-static void expect_table(struct table *t, const struct gsym_row *rows, size_t n, const uint8_t *bytes,
-			 size_t size)
+static void expect_encoded(struct table *t, const struct gsym_tables *to, const struct gsym_row *rows,
+			   size_t n, const uint8_t *bytes, size_t size)
 {
 	t->buf.bytes.n = 0;
-	assert_int_equal(linetab_encode(&t->buf, rows, n, 0, &tables, NULL), 0);
+	assert_int_equal(linetab_encode(&t->buf, rows, n, 0, to, NULL), 0);
 	assert_int_equal(t->buf.bytes.n, size);
 	assert_memory_equal(t->buf.bytes.v, bytes, size);
 	assert_int_equal(decode(t, bytes_of(t), 0, NULL), 0);
@@ -74,6 +74,21 @@ static void expect_table(struct table *t, const struct gsym_row *rows, size_t n,
 			;
 		expect_found(bytes_of(t), rows, i, last);
 	}
+}
+
+static void expect_table(struct table *t, const struct gsym_row *rows, size_t n, const uint8_t *bytes,
+			 size_t size)
+{
+	expect_encoded(t, &tables, rows, n, bytes, size);
+}
+
+/* The same rows in a compact table. */
+static void expect_compact(struct table *t, const struct gsym_row *rows, size_t n, const uint8_t *bytes,
+			   size_t size)
+{
+	struct gsym_tables compact = tables;
+	compact.compact = true;
+	expect_encoded(t, &compact, rows, n, bytes, size);
 }
 
 #define ROWS(...)  ((const struct gsym_row[]){__VA_ARGS__}), ARRAY_SIZE(((struct gsym_row[]){__VA_ARGS__}))
@@ -125,6 +140,25 @@ static void window_with_most_deltas(void **state)
 			   0x05, 0x08, 0x06,                   /* +2, +2 +1, +3 */
 			   0x03, 0x32, 0x02, 0x01,             /* +50, +1 */
 			   0x00));
+}
+
+/* A special opcode follows AdvanceLine, unless the address is too far for any of them. */
+static void compact_rows(void **state)
+{
+	expect_compact(*state,
+		       ROWS({0, 1, 200}, {4, 1, 100}, {8, 1, 101}, {8, 1, 103}, {9, 1, 105}, {9, 1, 108},
+			    {10, 1, 158}, {10, 2, 20}, {94, 1, 400}),
+		       BYTES(0x01, 0x03, 0xc8, 0x01, 0x02, 0x00, /* no line, which AdvanceLine need not say */
+			     0x03, 0x9b, 0x7f, 0x10,             /* -101 +1, +4 */
+			     0x10,                               /* +1, +4 */
+			     0x05, 0x08, 0x06,                   /* +2, +2 +1, +3 */
+			     0x03, 0x31, 0x07,                   /* +49 +1, +1 */
+			     0x01, 0x02, 0x03, 0xf5, 0x7e, 0x04, /* -139 +1, +0 */
+			     0x01, 0x01, 0x03, 0xfc, 0x02, 0x02, 84, /* +380, +84 */
+			     0x00));
+	/* A line within the window, whose own opcode does not reach the address. */
+	expect_compact(*state, ROWS({0, 1, 10}, {1, 1, 10}, {17, 1, 24}),
+		       BYTES(0x00, 0x0e, 0x0a, 0x04, 0x13, 0x03, 0x0e, 0xf4, 0x00));
 }
 
 /* Deltas 0 and 20 occur once each: the lower window wins. */
@@ -315,6 +349,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_at_one_address, setup, teardown),
 		cmocka_unit_test_setup_teardown(single_delta, setup, teardown),
 		cmocka_unit_test_setup_teardown(window_with_most_deltas, setup, teardown),
+		cmocka_unit_test_setup_teardown(compact_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(first_window_wins_a_tie, setup, teardown),
 		cmocka_unit_test_setup_teardown(windows_of_random_deltas, setup, teardown),
 		cmocka_unit_test_setup_teardown(extreme_values, setup, teardown),

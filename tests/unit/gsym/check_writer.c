@@ -140,7 +140,7 @@ static void give_the_same_bytes(bool share)
 	for (unsigned threads = 0; threads <= 4; threads++) {
 		struct sample s;
 		many_init(&s);
-		assert_int_equal(share ? writer_share_records(s.writer) : 0, 0);
+		assert_int_equal(share ? writer_save_space(s.writer) : 0, 0);
 		for (size_t i = 0; i < MANY && !threads; i++) {
 			struct gsym_func f;
 			assert_int_equal(get_one_of_many(NULL, i, &f), 0);
@@ -177,7 +177,7 @@ static void equal_records_are_shared(void **state)
 	struct sample s;
 	void *data;
 	many_init(&s);
-	assert_int_equal(writer_share_records(s.writer), 0);
+	assert_int_equal(writer_save_space(s.writer), 0);
 	assert_int_equal(gsym_writer_add_many(s.writer, 4, 1, get_one_of_many, NULL, NULL), 0);
 	size_t four = buf_size(&s.writer->records);
 	for (size_t i = 4; i < MANY; i++) {
@@ -209,7 +209,7 @@ static void dropped_records_are_not_shared(void **state)
 	struct gsym_diag diag;
 	size_t fail = 2000;
 	many_init(&s);
-	assert_int_equal(writer_share_records(s.writer), 0);
+	assert_int_equal(writer_save_space(s.writer), 0);
 	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, &fail, &diag), -EIO);
 	assert_int_equal(buf_size(&s.writer->records), 0);
 	assert_int_equal(gsym_writer_add_many(s.writer, 1, 3, get_one_of_many, NULL, &diag), 0);
