@@ -1,5 +1,7 @@
 #include "convert/conversion.h"
 
+#include "gsym/codec/format.h"
+
 void conversion_report(struct conversion *c, const struct convert_progress *progress)
 {
 	const struct convert_options *o = c->options;
@@ -35,11 +37,20 @@ uint64_t conversion_input(const struct conversion *c)
 	return size + listed_size(c->listed);
 }
 
+/* The build id is longer than version 1 holds, or the GSYM that is copied is larger as a whole. */
+static bool exceeds_v1(const struct conversion *c)
+{
+	const struct gsym_reader *from = c->debug && c->debug->gsym ? c->debug->gsym : c->object->gsym;
+	return c->object->id_size > V1_UUID_MAX || (from && gsym_reader_info(from)->file_size > UINT32_MAX);
+}
+
 struct gsym_writer_options conversion_writer_options(const struct conversion *c)
 {
 	return (struct gsym_writer_options){
 		.struct_size = sizeof(struct gsym_writer_options),
-		.version = c->options->version,
+		.version = c->options->version ? c->options->version
+			   : exceeds_v1(c)     ? 2
+					       : 1,
 		.big_endian = c->object->big_endian,
 		.has_base_address = c->object->has_base,
 		.base_address = c->object->base_address,

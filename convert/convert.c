@@ -65,6 +65,7 @@ static int write_gsym(struct conversion *c, const struct gsym_writer_options *op
 		err = fill(c, writer, summary, diag);
 	if (!err)
 		err = finish_writer(writer, out, diag);
+	summary->widened = !c->options->version && writer->version == 2;
 	gsym_writer_free(writer);
 	report_writing(c, summary->functions, summary->functions);
 	summary->output_size = out->size;
@@ -76,6 +77,8 @@ static int fill_records(struct conversion *c, struct gsym_writer *writer, struct
 {
 	summary->functions = c->records.n;
 	report_writing(c, 0, c->records.n);
+	if (!c->options->version && writer->version == 1)
+		writer_choose_version(writer, UINT32_MAX);
 	return emit_records(&c->records, &c->pool, c->threads, writer, diag);
 }
 
@@ -93,7 +96,7 @@ static int check_object(const struct conversion *c, struct gsym_diag *diag)
 	if (c->options->arch && strcmp(c->options->arch, object->arch))
 		return diag_set(diag, -ENOEXEC, "%s: its architecture is %s, not %s", object->path,
 				object->arch, c->options->arch);
-	if (c->options->version < 2 && object->id_size > 20)
+	if (c->options->version == 1 && object->id_size > V1_UUID_MAX)
 		return diag_set(diag, -EOVERFLOW,
 				"%s: a build id of %zu bytes does not fit GSYM version 1: use version 2",
 				object->path, object->id_size);

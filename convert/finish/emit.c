@@ -262,6 +262,22 @@ static void emitter_deinit(struct emitter *e)
 	free(e->merged);
 }
 
+static int add_functions(struct emitter *e, struct gsym_diag *diag)
+{
+	struct layout layout;
+	if (e->writer->version == 1 && e->writer->strings.n > e->writer->v1_most)
+		return -EOVERFLOW; /* records could not refer to them */
+	int err = gsym_writer_add_many(e->writer, e->records->n, e->threads, get_function, e, diag);
+	return err || !e->writer->chooses ? err : writer_layout(e->writer, &layout, diag);
+}
+
+/* Whether version 1 can hold the functions is known when they are encoded: if not, they are encoded again. */
+static int add_all(struct emitter *e, struct gsym_diag *diag)
+{
+	int err = add_functions(e, diag);
+	return err == -EOVERFLOW && !writer_widen(e->writer) ? add_functions(e, diag) : err;
+}
+
 int emit_records(record_vec *records, const struct pool *pool, unsigned threads, struct gsym_writer *writer,
 		 struct gsym_diag *diag)
 {
@@ -275,5 +291,5 @@ int emit_records(record_vec *records, const struct pool *pool, unsigned threads,
 	if (!e.used || !e.switches || !e.strings || !e.files || make_merged(&e))
 		return diag_set(diag, -ENOMEM, "out of memory");
 	int err = number_all(&e, diag);
-	return err ? err : gsym_writer_add_many(writer, records->n, threads, get_function, &e, diag);
+	return err ? err : add_all(&e, diag);
 }

@@ -29,7 +29,7 @@ int finalize_records(record_vec *records, const struct pool *pool, const struct 
  * @records: their numbers of strings and files become the writer's
  * @pool:    strings and files of @records; only used ones are stored
  * @threads: to encode with
- * @writer:  receives the functions
+ * @writer:  receives the functions, and becomes one of version 2 if it may and they do not fit version 1
  *
  * 0, -EOVERFLOW when the string table exceeds the GSYM version's limit, -ENOMEM, or the writer's errno.
  */

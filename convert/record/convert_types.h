@@ -73,7 +73,7 @@ struct convert_asked {
 
 struct convert_options {
 	unsigned threads;  /* 0 = as many as the process may use */
-	uint16_t version;  /* GSYM version to write: 1 (default) or 2 */
+	uint16_t version;  /* GSYM version to write: 1 or 2; 0 = 1, but 2 if that cannot hold the file */
 	bool match_llvm;   /* llvm-gsymutil's choices where ours differ; for comparisons */
 	bool dwarf_names;  /* name functions as DWARF does, not as the symbol at their start */
 	bool no_dwarf;     /* symbol tables only */
@@ -135,6 +135,7 @@ struct convert_summary {
 	uint64_t functions_symbols; /* records from symbol tables, before pruning */
 	uint64_t functions;         /* records written */
 	uint64_t output_size;
+	bool widened;  /* version 2 was written, because version 1 cannot hold the file */
 	uint64_t work; /* steps that budgets count (budget.h): the same for any number of threads */
 	struct convert_oddity *oddities; /* sorted by kind */
 	size_t n_oddities;

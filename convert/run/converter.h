@@ -10,8 +10,8 @@
 #include "convert/run/debuginfod.h"
 #include "convert/run/neighbour.h"
 
-/* The version of GSYM that images are converted to. */
-enum { IMAGE_GSYM_VERSION = 1 };
+/* The version of GSYM that images are converted to: as in struct convert_options, the one that holds them. */
+enum { IMAGE_GSYM_VERSION = 0 };
 
 /* Common to all conversions. Everything is borrowed. */
 struct converter {

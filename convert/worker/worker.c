@@ -62,10 +62,10 @@ static bool asked_valid(const struct worker_convert *m)
 
 static bool convert_valid(const struct worker_convert *m)
 {
-	return m->threads >= 1 && m->threads <= 1024 && (m->version == 1 || m->version == 2) &&
-	       m->has_binary <= 1 && m->fetch <= 1 && m->id_size <= sizeof(m->id) &&
-	       terminated(m->arch, sizeof(m->arch)) && m->merged <= 1 &&
-	       terminated(m->input, sizeof(m->input)) && terminated(m->binary, sizeof(m->binary)) &&
+	return m->threads >= 1 && m->threads <= 1024 && m->version <= 2 && m->has_binary <= 1 &&
+	       m->fetch <= 1 && m->id_size <= sizeof(m->id) && terminated(m->arch, sizeof(m->arch)) &&
+	       m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
+	       terminated(m->binary, sizeof(m->binary)) &&
 	       list_terminated(m->debug_dirs, sizeof(m->debug_dirs)) && asked_valid(m);
 }
 

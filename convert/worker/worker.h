@@ -79,7 +79,7 @@ struct worker_header {
 struct worker_convert {
 	struct worker_header head;
 	uint32_t threads;     /* at least 1 */
-	uint32_t version;     /* of GSYM: 1 or 2 */
+	uint32_t version;     /* as in struct convert_options */
 	uint64_t memory;      /* bytes of private memory, thread stacks not counted */
 	uint64_t cpu_seconds; /* of all threads together */
 	uint64_t output_size; /* largest output in bytes */

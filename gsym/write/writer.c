@@ -45,6 +45,7 @@ static int writer_init(struct gsym_writer *w, const struct gsym_writer_options *
 {
 	w->version = options->version;
 	w->size_limit = UINT64_MAX;
+	w->v1_most = UINT32_MAX;
 	w->has_base = options->has_base_address;
 	w->base_address = options->base_address;
 	w->records.big = options->big_endian;
@@ -88,6 +89,27 @@ void gsym_writer_free(struct gsym_writer *writer)
 void writer_limit(struct gsym_writer *w, uint64_t bytes)
 {
 	w->size_limit = bytes;
+}
+
+void writer_choose_version(struct gsym_writer *w, uint64_t v1_most)
+{
+	invariant(w->version == 1 && !w->slots.n && v1_most <= UINT32_MAX);
+	w->chooses = true;
+	w->v1_most = v1_most;
+	w->strings.limit = UINT64_MAX;
+}
+
+int writer_widen(struct gsym_writer *w)
+{
+	if (!w->chooses || w->version != 1)
+		return -EOVERFLOW;
+	w->version = 2;
+	buf_free(&w->records); /* gigabytes */
+	w->slots.n = w->known.n = 0;
+	w->last_record = 0;
+	memset(w->known_table.slots, 0,
+	       w->shares ? (w->known_table.mask + 1) * sizeof(*w->known_table.slots) : 0);
+	return 0;
 }
 
 int writer_check_size(const struct gsym_writer *w, uint64_t more, struct gsym_diag *diag)

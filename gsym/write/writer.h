@@ -31,6 +31,8 @@ struct gsym_writer {
 	bool finished;
 	uint64_t base_address; /* set by the first function unless has_base */
 	uint64_t size_limit;   /* of strings and records, see writer_limit() */
+	bool chooses;          /* see writer_choose_version() */
+	uint64_t v1_most;      /* offset that a file of version 1 may have */
 	struct buf uuid;
 	struct strtab strings;
 	struct filetab files;
@@ -48,6 +50,18 @@ struct gsym_writer {
  * has no limit at first.
  */
 void writer_limit(struct gsym_writer *w, uint64_t bytes);
+
+/*
+ * Lets a writer of version 1 without strings and functions become one of version 2, by writer_widen(), if
+ * version 1 would have an offset above @v1_most, which is UINT32_MAX at most.
+ */
+void writer_choose_version(struct gsym_writer *w, uint64_t v1_most);
+
+/*
+ * Makes @w a writer of version 2. Strings and files remain, functions must be added again. 0, or -EOVERFLOW
+ * if it is one already, or may not choose.
+ */
+int writer_widen(struct gsym_writer *w);
 
 /*
  * Functions whose records have the same bytes share one, and line tables are compact. Readers need nothing

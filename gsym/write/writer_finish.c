@@ -35,7 +35,11 @@ int writer_layout(const struct gsym_writer *w, struct layout *ret, struct gsym_d
 		.last_record = w->last_record,
 		.uuid_size = buf_size(&w->uuid),
 	};
-	return layout_make(&in, ret, diag);
+	int err = layout_make(&in, ret, diag);
+	if (!err && w->version == 1 && ret->off[GlobalInfo_FunctionInfo] + w->last_record > w->v1_most)
+		return diag_set(diag, -EOVERFLOW, "version 1 would have offsets above 0x%" PRIx64,
+				w->v1_most);
+	return err;
 }
 
 static struct gsym_header header_of(const struct gsym_writer *w, const struct layout *l)

@@ -63,9 +63,14 @@ def copies(gsym, place, inputs):
 
 def refused(gsym, place, inputs):
     long_id, bad = f"{inputs}/long_uuid.gsym", pathlib.Path(f"{place}/bad")
-    status, told = convert(gsym, long_id, f"{place}/out")
+    status, told = convert(gsym, long_id, f"{place}/out", "--output-version=1")
     if status != 1 or "does not fit GSYM version 1" not in told:
         failures.append(f"a long UUID: exit {status}, {told}")
+    for option, version in ((), "2: version 1 cannot hold them"), (("--output-version=2",), None):
+        status, told = convert(gsym, long_id, f"{place}/out", *option)
+        said = "version" in told if version is None else f"of GSYM version {version}" not in told
+        if status or said or not run(gsym, "statistics", f"{place}/out")[1].startswith(f"{place}/out: version 2"):
+            failures.append(f"a long UUID, options {option}: exit {status}, {told}")
     data = pathlib.Path(f"{inputs}/plain.gsym").read_bytes()
     bad.write_bytes(data[:40])
     status, told = convert(gsym, bad, f"{place}/out")

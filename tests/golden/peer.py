@@ -42,6 +42,8 @@ def compare_file(gsym, peer, path):
     ours = output(gsym, "lookup", "--format=gsymutil", path, stdin="".join(f"{a:#x}\n" for a in addresses))
     theirs = output(peer, "--addresses-from-stdin", stdin="".join(f"{a:#x} {path}\n" for a in addresses))
     ok &= compare(f"lookups in {path.name}, from standard input", ours, theirs)
+    ours = output(gsym, "lookup", "--format=gsymutil", "--addresses-from-stdin", stdin="".join(f"{a:#x} {path}\n" for a in addresses))
+    ok &= compare(f"lookups in {path.name}, from standard input with files", ours, theirs)
     some = addresses[:200]
     ours = output(gsym, "lookup", "--format=gsymutil", path, *(f"{a:#x}" for a in some))
     theirs = output(peer, path, *(f"--address={a:#x}" for a in some))

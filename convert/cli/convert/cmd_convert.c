@@ -1,5 +1,6 @@
 /* gsym convert: an object file in, a GSYM file out. */
 #include "gsym/base/diag.h"
+#include "gsym/codec/format.h"
 #include "gsym/base/vec.h"
 #include "convert/convert.h"
 #include "convert/object/identity.h"
@@ -44,7 +45,7 @@ static const struct command_option options[] = {
 	 OPTION_STRING(convert_command, convert.arch)},
 	{0, "num-threads", "N", "use N threads (default: number of processors);\nthe output is the same",
 	 OPTION_NUMBER(convert_command, convert.threads, 1, THREADS_MAX)},
-	{0, "output-version", "1|2", "GSYM version to write (default 1)",
+	{0, "output-version", "1|2", "GSYM version to write (default: 1, or 2 if that\ncannot hold the file)",
 	 OPTION_NUMBER(convert_command, convert.version, 1, 2)},
 	{0, "segment-size", "N",
 	 "write several files, FILE-0x<address of the first\nfunction>, of about N bytes each",
@@ -101,7 +102,10 @@ static int cut(const struct convert_command *c, const struct out_file *whole, st
 	int err = gsym_reader_open_fd(whole->fd, c->output, &reader, diag);
 	if (err)
 		return err;
-	err = segment(reader, &c->segments, ret, diag);
+	struct segment_options to = c->segments;
+	if (!to.version)
+		to.version = gsym_reader_info(reader)->uuid_size > V1_UUID_MAX ? 2 : 1;
+	err = segment(reader, &to, ret, diag);
 	gsym_reader_close(reader);
 	return err;
 }
@@ -225,7 +229,7 @@ static void convert_for_segments(struct convert_command *c)
 
 static int run_convert(int argc, char **argv)
 {
-	struct convert_command c = {.convert.version = 1};
+	struct convert_command c = {0};
 	CLEANUP(freep) char *default_output = NULL;
 	int status;
 	if (!options_parse(&command_convert, argc, argv, &c, &status))

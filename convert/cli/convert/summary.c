@@ -63,7 +63,8 @@ void summary_print(FILE *file, const char *input, const char *output, const stru
 	uint64_t read = summary->functions_dwarf + summary->functions_text + summary->functions_gsym +
 			summary->functions_symbols;
 	say(file, *summary->arch ? "input: %s (%s)" : "input: %s", input, summary->arch);
-	say(file, "output: %s, %" PRIu64 " bytes", output, summary->output_size);
+	say(file, "output: %s, %" PRIu64 " bytes%s", output, summary->output_size,
+	    summary->widened ? " of GSYM version 2: version 1 cannot hold them" : "");
 	if (summary->functions_gsym)
 		say(file, "functions: %" PRIu64 " copied from GSYM", summary->functions_gsym);
 	else if (summary->functions_text)
