@@ -8,18 +8,33 @@
 #include "convert/units.h"
 
 #include "convert/unit_stream.h"
+#include "gsym/base/huge_pages.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/parallel.h"
 
-enum { STREAM_THREAD = 256 << 10 }; /* bytes of .debug_info for which a thread is worth its start */
+enum {
+	STREAM_THREAD = 256 << 10, /* bytes of .debug_info for which a thread is worth its start */
+	TABLES_STEP = 64 << 20,    /* bytes of .debug_info read between two calls of dwarf_release_tables() */
+};
 
-/* Releases .debug_info up to @end, if that is worth a system call. */
+/* Releases .debug_info up to @end, if that is worth a system call, and all else now and then. */
 static void release_upto(struct conversion *c, uint64_t end)
 {
 	if (end < c->released + RELEASE_STEP)
 		return;
 	object_release(c->dwarf.object, c->dwarf.info, c->released, end);
+	if (end / TABLES_STEP != c->released / TABLES_STEP)
+		dwarf_release_tables(&c->dwarf);
 	c->released = end;
+}
+
+/* Releases all debug data: what is needed of names comes back when they are written. */
+static void release_input(const struct conversion *c)
+{
+	if (!c->dwarf.info.size)
+		return;
+	object_release(c->dwarf.object, c->dwarf.info, 0, c->dwarf.info.size);
+	dwarf_release_tables(&c->dwarf);
 }
 
 /* Releases pages of .debug_info before the first unit that a thread still reads. */
@@ -131,6 +146,8 @@ int conversion_read_units(struct conversion *c)
 
 /* ---- Merging ---- */
 
+enum { FETCHED = 16 }; /* strings ahead that are prefetched */
+
 struct numbers {
 	const struct unit_result *unit;
 	uint32_t *strings, *files; /* the unit's number -> the pool's */
@@ -173,9 +190,14 @@ static void renumber(struct func_record *r, const struct numbers *n)
 static int add_to_pool(struct pool *pool, const struct unit_result *u, const struct numbers *n)
 {
 	n->files[0] = 0;
-	for (uint32_t i = 0; i < u->n_strings; i++)
+	for (uint32_t i = 0; i < u->n_strings; i++) {
+		if (u->n_strings - i > FETCHED)
+			pool_fetch_slot(pool, u->strings[i + FETCHED].hash);
+		if (u->n_strings - i > FETCHED / 2)
+			pool_fetch_string(pool, u->strings[i + FETCHED / 2].hash);
 		if (pool_add_string(pool, &u->strings[i], &n->strings[i]))
 			return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < u->n_files; i++) {
 		struct pool_file f;
 		if (pool_add_string(pool, &u->files[i].dir, &f.dir) ||
@@ -223,11 +245,34 @@ int conversion_merge_results(struct conversion *c, const struct unit_result *res
 	return 0;
 }
 
+static size_t count_records(const struct unit_result *results, size_t n)
+{
+	size_t sum = 0;
+	for (size_t i = 0; results && i < n; i++)
+		sum += results[i].err ? 0 : results[i].n_records;
+	return sum;
+}
+
+/* Makes room for the records of all units and symbols, so that the array is not moved as it grows. */
+static int reserve_records(struct conversion *c)
+{
+	size_t n = c->symbols.n + count_records(c->results, c->dwarf.n_units);
+	for (size_t i = 0; i < c->map.objects.n; i++)
+		n += count_records(c->map.objects.v[i].results, c->map.objects.v[i].n_results);
+	if (vec_reserve(&c->records, n))
+		return -ENOMEM;
+	huge_pages_advise(c->records.v, c->records.cap * sizeof(*c->records.v));
+	return 0;
+}
+
 int conversion_merge_units(struct conversion *c, struct convert_summary *summary)
 {
 	c->pool.text_left = (conversion_input(c) + BUDGET_ALWAYS) * BUDGET_NAMES;
 	c->released = 0; /* short names are in .debug_info itself, so merging faults pages in again */
-	int err = conversion_merge_results(c, c->results, c->dwarf.n_units, summary);
+	release_input(c);
+	int err = reserve_records(c);
+	if (!err)
+		err = conversion_merge_results(c, c->results, c->dwarf.n_units, summary);
 	for (size_t i = 0; i < c->map.objects.n && !err; i++) {
 		const struct mapped_object *object = &c->map.objects.v[i];
 		err = object->err ? object->err
@@ -235,6 +280,7 @@ int conversion_merge_units(struct conversion *c, struct convert_summary *summary
 	}
 	if (err)
 		return err;
+	release_input(c);
 	for (unsigned t = 0; t < c->n_builders; t++) {
 		oddities_merge(&c->odd, builder_oddities(c->builders[t]));
 		summary->has_ada |= builder_has_ada(c->builders[t]);

@@ -49,6 +49,8 @@ void builder_free(struct unit_builder *b)
 	unit_deinit(&b->skeleton);
 	line_table_deinit(&b->lines);
 	arena_free(&b->arena);
+	text_set_deinit(&b->texts);
+	text_deinit(&b->made);
 	vec_free(&b->subprograms);
 	vec_free(&b->inlined_calls);
 	vec_free(&b->calls);
@@ -91,13 +93,24 @@ uint64_t builder_split_input(const struct unit_builder *b)
 	return b->input;
 }
 
-/* Makes @string outlast the unit if it is in its entries, which are given back. */
+/* ---- Strings ---- */
+
+/* Whether the result gets copies of strings: the file is closed before it is used; a package stays open. */
+static bool owns_strings(const struct unit_builder *b)
+{
+	return b->context->closes || (b->is_split && b->split->object);
+}
+
+/* Whether a string of a section is lost before the result is used: its file is closed, or its unit, in whose
+ * entries it is, is given back. */
+static bool is_lost(const struct unit_builder *b, const char *text)
+{
+	return owns_strings(b) || dwarf_is_transient(b->unit.dwarf, text);
+}
+
 static int keep_string(struct unit_builder *b, struct pool_string *string)
 {
-	if (!dwarf_is_transient(b->unit.dwarf, string->text))
-		return 0;
-	string->text = arena_strdup(&b->arena, string->text, string->size);
-	return string->text ? 0 : -ENOMEM;
+	return text_set_keep(&b->texts, &b->arena, string);
 }
 
 /* ---- Files ---- */
@@ -112,7 +125,7 @@ int builder_file(struct unit_builder *b, uint64_t index, uint32_t *ret)
 	if (*ret)
 		return 0;
 	struct span dir, base;
-	int err = line_table_path(&b->lines, &b->unit, index, &b->arena, &dir, &base);
+	int err = line_table_path(&b->lines, &b->unit, index, &b->made, &dir, &base);
 	if (err)
 		return err == -EDQUOT ? 0 : err; /* no file, rather than no row */
 	struct unit_file file = {pool_string_of((const char *)dir.data, dir.size),
@@ -157,23 +170,20 @@ static int grow_slots(struct unit_builder *b)
 	return 0;
 }
 
-/* Whether the result gets copies of strings: the file is closed before it is used; a package stays open. */
-static bool owns_strings(const struct unit_builder *b)
-{
-	return b->context->closes || (b->is_split && b->split->object);
-}
-
-static int add_string(struct unit_builder *b, const char *text, uint32_t *ret)
+/* @made: @text is in b->made, and paid for */
+static int add_string(struct unit_builder *b, const char *text, bool made, uint32_t *ret)
 {
 	struct budget *budget = &b->unit.budget;
-	bool copied = owns_strings(b) || dwarf_is_transient(b->unit.dwarf, text);
+	bool lost = is_lost(b, text);
 	*ret = NO_STRING;
 	int64_t size = text ? budget_text(budget, ACCOUNT_NAMES, text, NAME_MAX_SIZE) : -1;
-	if (size < 0 || (copied && !budget_memory(budget, ACCOUNT_NAMES, (uint64_t)size)))
+	if (size < 0 || (lost && !budget_memory(budget, ACCOUNT_NAMES, (uint64_t)size)))
 		return 0;
 	struct pool_string string = pool_string_of(text, (size_t)size);
 	*ret = (uint32_t)b->strings.n;
-	return keep_string(b, &string) ? -ENOMEM : vec_push(&b->strings, string);
+	if ((lost || made) && keep_string(b, &string))
+		return -ENOMEM;
+	return vec_push(&b->strings, string);
 }
 
 int builder_name(struct unit_builder *b, uint64_t key, struct name_slot *ret)
@@ -184,11 +194,12 @@ int builder_name(struct unit_builder *b, uint64_t key, struct name_slot *ret)
 		return 0;
 	}
 	struct die_name name;
-	int err = names_resolve(b->names, &b->unit, key, &b->arena, &name);
+	int err = names_resolve(b->names, &b->unit, key, &b->made, &name);
 	if (err)
 		return err;
 	struct name_slot new = {.key = key, .generation = b->generation, .linkage = name.linkage};
-	if (add_string(b, name.text, &new.string) || add_string(b, name.bare, &new.bare))
+	if (add_string(b, name.text, name.bare != NULL, &new.string) ||
+	    add_string(b, name.bare, false, &new.bare))
 		return -ENOMEM;
 	*slot = *ret = new;
 	return ++b->n_names * 2 > b->slot_mask ? grow_slots(b) : 0;
@@ -441,26 +452,6 @@ static int keep_result(struct unit_builder *b, struct unit_result *ret)
 	return 0;
 }
 
-static int own_string(struct unit_builder *b, struct pool_string *string)
-{
-	string->text = arena_strdup(&b->arena, string->text, string->size);
-	return string->text ? 0 : -ENOMEM;
-}
-
-/* Copies the strings of the result out of the mapped file. */
-static int own_strings(struct unit_builder *b, struct unit_result *ret)
-{
-	int err = 0;
-	for (uint32_t i = 0; i < ret->n_strings && !err; i++)
-		err = own_string(b, &ret->strings[i]);
-	for (uint32_t i = 0; i < ret->n_files && !err; i++) {
-		err = own_string(b, &ret->files[i].dir);
-		if (!err)
-			err = own_string(b, &ret->files[i].base);
-	}
-	return err;
-}
-
 void builder_unit_of(struct unit_builder *b, const struct unit_header *header, size_t index,
 		     struct unit_result *ret)
 {
@@ -481,8 +472,6 @@ void builder_unit_of(struct unit_builder *b, const struct unit_header *header, s
 		oddity_count(&b->odd, ODD_UNIT_BUDGET, ".debug_info", header->off);
 	if (!ret->err)
 		ret->err = keep_result(b, ret);
-	if (!ret->err && owns_strings(b))
-		ret->err = own_strings(b, ret);
 }
 
 void builder_unit(struct unit_builder *b, size_t index, struct unit_result *ret)

@@ -11,6 +11,7 @@
 #define CONVERT_BUILD_UNIT_BUILDER_H
 
 #include "convert/build/build_types.h"
+#include "convert/record/text_set.h"
 
 /* A subprogram with code (DW_TAG_subprogram). */
 struct subprogram {
@@ -67,7 +68,9 @@ struct name_slot {
 struct unit_builder {
 	const struct build_context *context;
 	struct oddities odd;
-	struct arena arena;
+	struct arena arena;    /* results */
+	struct text_set texts; /* texts in it, of all units so far */
+	struct text_buf made;  /* the name or path made last */
 	struct names *names;
 	struct unit unit;
 	struct unit skeleton;     /* of a split unit */

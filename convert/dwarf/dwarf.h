@@ -11,9 +11,9 @@
 #include "convert/object/object_file.h"
 #include "convert/record/budget.h"
 #include "convert/record/oddity.h"
-#include "gsym/base/arena.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/search.h"
+#include "gsym/base/text_buf.h"
 
 enum {
 	DIE_DEPTH_MAX = 512,      /* nesting of entries; compilers stay below 60 */
@@ -68,6 +68,9 @@ struct dwarf {
 int dwarf_open(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
 	       struct oddities *odd);
 void dwarf_close(struct dwarf *dwarf);
+
+/* Returns the pages of all sections but .debug_info to the system, see object_release(). On any thread. */
+void dwarf_release_tables(const struct dwarf *dwarf);
 
 /* The two steps of dwarf_open(), with its parameters: sections, then units. 0 or -ENOMEM. */
 int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,
@@ -333,7 +336,7 @@ static inline uint64_t tombstone(const struct unit *unit)
 /* ---- Names ---- */
 
 struct die_name {
-	const char *text; /* terminated; NULL: no name at all. Borrowed from a section or the arena */
+	const char *text; /* terminated; NULL: no name at all. Borrowed from a section, or made */
 	bool linkage;     /* it is a linkage name */
 	const char *bare; /* the unqualified name where text was qualified, else NULL */
 };
@@ -367,12 +370,12 @@ void names_free(struct names *names);
  * @names: the thread's
  * @unit:  the unit being converted
  * @key:   of the entry, in any unit
- * @arena: for qualified names
+ * @made:  gets a qualified name, which is borrowed from it
  * @ret:   without text when @key is no entry or the entry has no name
  *
  * 0 or -ENOMEM.
  */
-int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena,
+int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct text_buf *made,
 		  struct die_name *ret);
 
 /*
@@ -433,12 +436,12 @@ bool line_table_has_file(const struct line_table *table, uint64_t index);
  *
  * @table, @unit: of the file
  * @index:        in the line header's files
- * @arena:        holds the path
- * @ret_dir, @ret_base: directory and base name; empty when line_table_has_file() is false
+ * @made:         gets the path
+ * @ret_dir, @ret_base: directory and base name in @made; empty when line_table_has_file() is false
  *
  * 0 or -ENOMEM.
  */
-int line_table_path(const struct line_table *table, struct unit *unit, uint64_t index, struct arena *arena,
+int line_table_path(const struct line_table *table, struct unit *unit, uint64_t index, struct text_buf *made,
 		    struct span *ret_dir, struct span *ret_base);
 
 /*

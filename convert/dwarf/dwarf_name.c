@@ -361,7 +361,7 @@ static bool is_mangled_clone(const char *name)
 	return !strncmp(name, "_Z", 2) && (strstr(name, ".isra.") || strstr(name, ".part."));
 }
 
-static int qualify(struct names *names, struct name_chain *chain, struct arena *arena, struct die_name *ret)
+static int qualify(struct names *names, struct name_chain *chain, struct text_buf *made, struct die_name *ret)
 {
 	struct scope_names parts = {0};
 	int err = collect_scopes(names, chain, &parts);
@@ -370,18 +370,20 @@ static int qualify(struct names *names, struct name_chain *chain, struct arena *
 	size_t size = parts.size + strlen(ret->text) + 1;
 	if (!budget_memory(&names->home->budget, ACCOUNT_NAMES, size))
 		return 0;
-	char *text = arena_alloc(arena, size), *at = text;
-	if (!text)
+	text_reset(made);
+	if (!text_reserve(made, size))
 		return -ENOMEM;
+	char *at = made->v;
 	for (unsigned i = parts.n; i-- > 0;)
 		at = append_scope(at, parts.part[i]);
 	strcpy(at, ret->text);
+	made->n = size;
 	ret->bare = ret->text;
-	ret->text = text;
+	ret->text = made->v;
 	return 0;
 }
 
-int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct arena *arena,
+int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct text_buf *made,
 		  struct die_name *ret)
 {
 	struct name_chain chain; /* set by follow() */
@@ -404,7 +406,7 @@ int names_resolve(struct names *names, struct unit *unit, uint64_t key, struct a
 		return 0;
 	if (!name_size(names, ret->text) || is_mangled_clone(ret->text))
 		return 0;
-	return qualify(names, &chain, arena, ret);
+	return qualify(names, &chain, made, ret);
 }
 
 bool names_declaration(struct names *names, struct unit *unit, uint64_t off, uint64_t *ret_file,

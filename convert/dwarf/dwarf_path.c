@@ -43,7 +43,7 @@ static char *append_path(char *path, char *at, const char *part)
 	return stpcpy(at, part);
 }
 
-static struct span text_span(const char *from, const char *to)
+static struct span span_between(const char *from, const char *to)
 {
 	return (struct span){(const uint8_t *)from, (size_t)(to - from)};
 }
@@ -62,13 +62,13 @@ static const char *directory_end(const char *path, size_t size)
 void path_split(const char *path, const char *end, struct span *ret_dir, struct span *ret_base)
 {
 	const char *cut = directory_end(path, (size_t)(end - path));
-	*ret_base = text_span(cut ? cut + 1 : path, end);
+	*ret_base = span_between(cut ? cut + 1 : path, end);
 	while (cut > path && cut[-1] == *cut)
 		cut--;
-	*ret_dir = text_span(path, !cut ? path : cut == path ? cut + 1 : cut);
+	*ret_dir = span_between(path, !cut ? path : cut == path ? cut + 1 : cut);
 }
 
-int line_table_path(const struct line_table *table, struct unit *unit, uint64_t index, struct arena *arena,
+int line_table_path(const struct line_table *table, struct unit *unit, uint64_t index, struct text_buf *made,
 		    struct span *ret_dir, struct span *ret_base)
 {
 	*ret_dir = *ret_base = (struct span){(const uint8_t *)"", 0};
@@ -95,9 +95,10 @@ int line_table_path(const struct line_table *table, struct unit *unit, uint64_t 
 	}
 	if (!budget_memory(&unit->budget, ACCOUNT_FILES, dir_size + name_size + 3))
 		return -EDQUOT;
-	char *path = arena_alloc(arena, dir_size + name_size + 3);
-	if (!path)
+	text_reset(made);
+	if (!text_reserve(made, dir_size + name_size + 3))
 		return -ENOMEM;
+	char *path = made->v;
 	char *end = append_path(path, append_path(path, append_path(path, path, comp), dir), name);
 	*end = 0;
 	path_split(path, end, ret_dir, ret_base);

@@ -137,6 +137,16 @@ int dwarf_load_info(struct dwarf *dwarf, struct oddities *odd)
 	return load_sections(dwarf, 0, 1, 1, odd);
 }
 
+void dwarf_release_tables(const struct dwarf *dwarf)
+{
+	for (size_t i = 1; i < ARRAY_SIZE(wanted); i++) {
+		struct span s;
+		memcpy(&s, (const char *)dwarf + wanted[i].field, sizeof(s));
+		if (s.size)
+			object_release(dwarf->object, s, 0, s.size);
+	}
+}
+
 /* ---- Unit headers ---- */
 
 bool unit_type_has_code(uint8_t type)

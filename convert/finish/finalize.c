@@ -81,24 +81,34 @@ static int sort_keys(struct keyed *keys, size_t n, struct sort_context *context)
 	return err;
 }
 
+/* Moves each record to the place of its key, cycle by cycle: another array of them would be new memory. */
+static void permute_records(struct func_record *records, struct keyed *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct func_record first = records[i];
+		size_t to = i;
+		for (size_t from; (from = keys[to].index) != i; to = from) {
+			records[to] = records[from];
+			keys[to].index = (uint32_t)to;
+		}
+		if (to != i)
+			records[to] = first;
+		keys[to].index = (uint32_t)to;
+	}
+}
+
 /* By start, end and richness; stable. */
 static int sort_records(record_vec *records, bool by_rows)
 {
 	CLEANUP(freep) struct keyed *keys = malloc((records->n + 1) * sizeof(*keys));
-	CLEANUP(freep) struct func_record *sorted = malloc((records->n + 1) * sizeof(*sorted));
-	if (!keys || !sorted || records->n > UINT32_MAX)
+	if (!keys || records->n > UINT32_MAX)
 		return -ENOMEM;
 	for (size_t i = 0; i < records->n; i++)
 		keys[i] = (struct keyed){records->v[i].start, (uint32_t)i};
 	int err = sort_keys(keys, records->n, &(struct sort_context){records->v, by_rows});
-	if (err)
-		return err;
-	for (size_t i = 0; i < records->n; i++)
-		sorted[i] = records->v[keys[i].index];
-	free(records->v);
-	records->v = TAKE(sorted);
-	records->cap = records->n + 1;
-	return 0;
+	if (!err)
+		permute_records(records->v, keys, records->n);
+	return err;
 }
 
 /* ---- Names ---- */

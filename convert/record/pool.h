@@ -35,6 +35,22 @@ void pool_deinit(struct pool *pool);
 /* A string with its hash, not in any pool yet. */
 struct pool_string pool_string_of(const char *text, size_t size);
 
+/*
+ * Prefetches the slot of a string with hash @hash, then, some strings later, the string found there. Tables
+ * of many strings are not in the cache.
+ */
+static inline void pool_fetch_slot(const struct pool *pool, uint64_t hash)
+{
+	__builtin_prefetch(&pool->string_table.slots[hash & pool->string_table.mask]);
+}
+
+static inline void pool_fetch_string(const struct pool *pool, uint64_t hash)
+{
+	uint32_t known = pool->string_table.slots[hash & pool->string_table.mask];
+	if (known)
+		__builtin_prefetch(&pool->strings.v[known - 1]);
+}
+
 /* Numbers of a string and of a file; equal ones get the same number. A string that exceeds the limit gets
  * number 0. 0 or -ENOMEM. */
 int pool_add_string(struct pool *pool, const struct pool_string *string, uint32_t *ret);

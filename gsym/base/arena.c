@@ -1,5 +1,6 @@
 #include "gsym/base/arena.h"
 
+#include "gsym/base/huge_pages.h"
 #include "gsym/base/invariant.h"
 
 #include <stddef.h>
@@ -9,6 +10,8 @@
 
 enum {
 	CHUNK_SIZE = 256 * 1024,
+	HUGE_FROM = 4 << 20, /* size of an arena from which on its chunks are large */
+	HUGE_CHUNK_SIZE = 8 << 20,
 	ALIGN = 16,
 };
 
@@ -24,12 +27,24 @@ static size_t header_size(void)
 	return (sizeof(struct arena_chunk) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
+/* Only those of its huge pages that are used take memory. */
+static struct arena_chunk *huge_chunk(size_t size)
+{
+	void *chunk;
+	if (posix_memalign(&chunk, HUGE_PAGE, size))
+		return NULL;
+	huge_pages_advise(chunk, size);
+	return chunk;
+}
+
 static int arena_grow(struct arena *arena, size_t size)
 {
-	size_t want = size > CHUNK_SIZE - header_size() ? size + header_size() : CHUNK_SIZE;
-	struct arena_chunk *chunk = malloc(want);
+	size_t least = arena->size < HUGE_FROM ? CHUNK_SIZE : HUGE_CHUNK_SIZE;
+	size_t want = size > least - header_size() ? size + header_size() : least;
+	struct arena_chunk *chunk = want < HUGE_CHUNK_SIZE ? malloc(want) : huge_chunk(want);
 	if (!chunk)
 		return -1;
+	arena->size += want;
 	chunk->below = arena->top;
 	chunk->size = want;
 	arena->top = chunk;
@@ -79,4 +94,5 @@ void arena_free(struct arena *arena)
 		arena->top = below;
 	}
 	arena->pos = arena->end = NULL;
+	arena->size = 0;
 }

@@ -14,6 +14,7 @@ struct arena_chunk;
 struct arena {
 	struct arena_chunk *top;
 	char *pos, *end;
+	size_t size; /* of all chunks */
 };
 
 /* @size bytes aligned for any type and not cleared, or NULL without memory. A size of 0 is allowed. */

@@ -186,14 +186,18 @@ static int widen_known(struct gsym_writer *w)
 	return 0;
 }
 
-/* Replaces the last record, at *at, by an equal one if there is any. 0 or -ENOMEM. */
-static int share_record(struct gsym_writer *w, uint64_t *at)
+uint32_t writer_record_hash(const struct gsym_writer *w, const void *record, size_t size)
 {
-	const char *bytes = w->records.bytes.v + *at;
+	return w->shares ? (uint32_t)XXH3_64bits(record, size) : 0;
+}
+
+/* Replaces the last record, at *at, by an equal one if there is any. 0 or -ENOMEM. */
+static int share_record(struct gsym_writer *w, uint64_t *at, uint32_t hash)
+{
 	size_t size = buf_size(&w->records) - *at;
 	if (!w->shares || size > UINT32_MAX)
 		return 0;
-	const struct known_record record = {*at, (uint32_t)size, (uint32_t)XXH3_64bits(bytes, size)};
+	const struct known_record record = {*at, (uint32_t)size, hash};
 	const struct index_table *t = &w->known_table;
 	uint32_t known = t->slots[PROBE(i, record.hash, t->mask,
 					!t->slots[i] || is_record(w, t->slots[i] - 1, &record))];
@@ -212,11 +216,12 @@ static int share_record(struct gsym_writer *w, uint64_t *at)
 	return 0;
 }
 
-int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag)
+int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, uint32_t hash,
+		    struct gsym_diag *diag)
 {
 	invariant(record % RECORD_ALIGN == 0);
 	invariant(!w->slots.n || (w->slots.v[w->slots.n - 1].start <= start && w->last_record < record));
-	if (vec_reserve(&w->slots, 1) || share_record(w, &record))
+	if (vec_reserve(&w->slots, 1) || share_record(w, &record, hash))
 		return diag_set(diag, -ENOMEM, "no memory");
 	w->slots.v[w->slots.n++] = (struct writer_slot){start, record};
 	w->last_record = record > w->last_record ? record : w->last_record;
@@ -237,7 +242,10 @@ static int add(struct gsym_writer *w, const struct gsym_func *func, struct gsym_
 	err = record_encode(&w->records, func, &tables, diag);
 	if (!err)
 		err = writer_check_size(w, 0, diag);
-	return err ? err : writer_add_slot(w, func->start, record, diag);
+	if (err)
+		return err;
+	uint32_t hash = writer_record_hash(w, w->records.bytes.v + record, buf_size(&w->records) - record);
+	return writer_add_slot(w, func->start, record, hash, diag);
 }
 
 int gsym_writer_add(struct gsym_writer *writer, const struct gsym_func *func, struct gsym_diag *diag)

@@ -79,11 +79,15 @@ struct gsym_tables writer_tables(const struct gsym_writer *w);
 /* Whether a function that starts at @start may be the next one. */
 int writer_check_start(const struct gsym_writer *w, uint64_t start, struct gsym_diag *diag);
 
+/* The hash of a record, by which those that may be shared are found. 0 if the writer shares none. */
+uint32_t writer_record_hash(const struct gsym_writer *w, const void *record, size_t size);
+
 /*
- * Adds the slot of the function at @start, whose record is the end of w->records from offset @record on. It
- * is dropped if another one is shared instead. 0 or -ENOMEM.
+ * Adds the slot of the function at @start, whose record is the end of w->records from offset @record on, and
+ * has the hash @hash. It is dropped if another one is shared instead. 0 or -ENOMEM.
  */
-int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, struct gsym_diag *diag);
+int writer_add_slot(struct gsym_writer *w, uint64_t start, uint64_t record, uint32_t hash,
+		    struct gsym_diag *diag);
 
 /* The layout of a file of the functions added so far: 0, -EINVAL when there is none, or
  * -EOVERFLOW. */

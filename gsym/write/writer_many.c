@@ -1,22 +1,27 @@
 /*
  * writer_many.c - adding many functions at once: threads encode chunks into private buffers, which are then
  * concatenated in order, record by record, so that the result is byte for byte that of adding the functions
- * one by one.
+ * one by one. That is done in rounds, as records that are shared may be many times those that remain.
  */
 #include "gsym/write/writer.h"
 
 #include "gsym/base/diag.h"
+#include "gsym/base/huge_pages.h"
 #include "gsym/base/parallel.h"
 #include "gsym/codec/record.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
 
-enum { CHUNK = 256 }; /* functions: a few dozen KiB */
+enum {
+	CHUNK = 256, /* functions: a few dozen KiB */
+	ROUND = 128, /* chunks encoded before they are concatenated */
+};
 
 struct encoded_record {
 	uint64_t start;
 	uint64_t at, size; /* its bytes in the chunk */
+	uint32_t hash;
 };
 
 struct encoded_chunk {
@@ -28,7 +33,7 @@ struct encoded_chunk {
 struct encode_job {
 	const struct gsym_writer *writer;
 	struct gsym_tables tables;
-	size_t n;
+	size_t n, first; /* functions, and the first one of this round */
 	int (*get)(void *user, size_t index, struct gsym_func *ret);
 	void *user;
 	struct encoded_chunk *chunks;
@@ -37,7 +42,7 @@ struct encode_job {
 
 static size_t chunk_size(const struct encode_job *job, size_t chunk)
 {
-	size_t left = job->n - chunk * CHUNK;
+	size_t left = job->n - job->first - chunk * CHUNK;
 	return left < CHUNK ? left : CHUNK;
 }
 
@@ -50,8 +55,12 @@ static int encode_one(const struct encode_job *job, struct encoded_chunk *chunk,
 		return diag_set(diag, err, "function %zu: the producer failed", index);
 	uint64_t at = buf_size(&chunk->bytes);
 	err = record_encode(&chunk->bytes, &func, &job->tables, diag);
-	*ret = (struct encoded_record){func.start, at, buf_size(&chunk->bytes) - at};
-	return err ? diag_prefix(diag, err, "function at 0x%" PRIx64, func.start) : 0;
+	if (err)
+		return diag_prefix(diag, err, "function at 0x%" PRIx64, func.start);
+	uint64_t size = buf_size(&chunk->bytes) - at;
+	uint32_t hash = writer_record_hash(job->writer, chunk->bytes.bytes.v + at, size);
+	*ret = (struct encoded_record){func.start, at, size, hash};
+	return 0;
 }
 
 /* Beyond the writer's limit the outcome is an error, whichever chunk met it: the rest need not be encoded. */
@@ -68,7 +77,7 @@ static int encode_chunk(struct encode_job *job, size_t index, struct gsym_diag *
 	if (!chunk->records)
 		return diag_set(diag, -ENOMEM, "no memory");
 	for (size_t i = 0; i < n && !err; i++)
-		err = encode_one(job, chunk, index * CHUNK + i, &chunk->records[i], diag);
+		err = encode_one(job, chunk, job->first + index * CHUNK + i, &chunk->records[i], diag);
 	atomic_fetch_add_explicit(&job->encoded, buf_size(&chunk->bytes), memory_order_relaxed);
 	return err;
 }
@@ -91,7 +100,7 @@ static int append_record(struct gsym_writer *w, const struct encoded_chunk *chun
 	buf_bytes(&w->records, chunk->bytes.bytes.v + record->at, record->size);
 	if (!buf_ok(&w->records))
 		return diag_set(diag, -ENOMEM, "no memory");
-	return writer_add_slot(w, record->start, at, diag);
+	return writer_add_slot(w, record->start, at, record->hash, diag);
 }
 
 static int append_chunk(struct gsym_writer *w, const struct encode_job *job, size_t index,
@@ -107,11 +116,21 @@ static int append_chunk(struct gsym_writer *w, const struct encode_job *job, siz
 	return err;
 }
 
+/* Makes room for the records of this round, so that the buffer is not moved as it grows. */
+static int reserve(struct gsym_writer *w, const struct encode_job *job, struct gsym_diag *diag)
+{
+	uint64_t size = atomic_load_explicit(&job->encoded, memory_order_relaxed);
+	size_t left = job->n - job->first;
+	if (!buf_reserve(&w->records, size + left * RECORD_ALIGN) || vec_reserve(&w->slots, left))
+		return diag_set(diag, -ENOMEM, "no memory");
+	huge_pages_advise(w->records.bytes.v + buf_size(&w->records), size);
+	return 0;
+}
+
 static int append_chunks(struct gsym_writer *w, struct encode_job *job, size_t n_chunks,
 			 struct gsym_diag *diag)
 {
-	struct gsym_writer before = *w;
-	int err = 0;
+	int err = reserve(w, job, diag);
 	for (size_t i = 0; i < n_chunks && !err; i++) {
 		err = job->chunks[i].err;
 		if (err) { /* threads record no diagnosis: encode again to get it */
@@ -124,14 +143,38 @@ static int append_chunks(struct gsym_writer *w, struct encode_job *job, size_t n
 			err = append_chunk(w, job, i, diag);
 		}
 	}
-	if (!err)
-		return 0;
-	buf_truncate(&w->records, buf_size(&before.records));
-	w->slots.n = before.slots.n;
-	w->last_record = before.last_record;
+	return err;
+}
+
+/* Drops the functions added since the writer was as @before. */
+static void roll_back(struct gsym_writer *w, const struct gsym_writer *before)
+{
+	buf_truncate(&w->records, buf_size(&before->records));
+	w->slots.n = before->slots.n;
+	w->last_record = before->last_record;
 	w->shares = false; /* the records that are gone are still known */
-	w->has_base = before.has_base;
-	w->base_address = before.base_address;
+	w->has_base = before->has_base;
+	w->base_address = before->base_address;
+}
+
+static void free_chunks(struct encode_job *job)
+{
+	for (size_t i = 0; i < ROUND; i++) {
+		buf_free(&job->chunks[i].bytes);
+		free(job->chunks[i].records);
+		job->chunks[i] = (struct encoded_chunk){0};
+	}
+}
+
+static int add_round(struct gsym_writer *w, struct encode_job *job, unsigned threads, struct gsym_diag *diag)
+{
+	size_t left = job->n - job->first, n_chunks = left / CHUNK + (left % CHUNK != 0);
+	if (n_chunks > ROUND)
+		n_chunks = ROUND;
+	job->encoded = 0;
+	parallel_for(threads, n_chunks, encode_chunk_thread, job);
+	int err = append_chunks(w, job, n_chunks, diag);
+	free_chunks(job);
 	return err;
 }
 
@@ -139,18 +182,18 @@ int gsym_writer_add_many(struct gsym_writer *writer, size_t n, unsigned threads,
 			 int (*get)(void *user, size_t index, struct gsym_func *ret), void *user,
 			 struct gsym_diag *diag)
 {
-	size_t n_chunks = n / CHUNK + (n % CHUNK != 0);
+	const struct gsym_writer before = *writer;
 	struct encode_job job = {
 		.writer = writer, .tables = writer_tables(writer), .n = n, .get = get, .user = user};
-	job.chunks = calloc(n_chunks + 1, sizeof(*job.chunks));
+	job.chunks = calloc(ROUND, sizeof(*job.chunks));
 	if (!job.chunks)
 		return diag_set(diag, -ENOMEM, "no memory");
-	parallel_for(threads, n_chunks, encode_chunk_thread, &job);
-	int err = append_chunks(writer, &job, n_chunks, diag);
-	for (size_t i = 0; i < n_chunks; i++) {
-		buf_free(&job.chunks[i].bytes);
-		free(job.chunks[i].records);
-	}
+	int err = 0;
+	for (; job.first < n && !err;
+	     job.first += ROUND * CHUNK < n - job.first ? ROUND * CHUNK : n - job.first)
+		err = add_round(writer, &job, threads, diag);
+	if (err)
+		roll_back(writer, &before);
 	free(job.chunks);
 	return err;
 }

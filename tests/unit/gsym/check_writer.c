@@ -106,7 +106,7 @@ static void refused_function_leaves_no_trace(void **state)
 }
 
 enum {
-	MANY = 3000, /* several chunks of what threads encode at a time */
+	MANY = 70000, /* several rounds of what threads encode at a time */
 };
 
 /* Function @index of many, of sizes that leave padding; -EIO for the one that @user says. */
@@ -207,7 +207,7 @@ static void dropped_records_are_not_shared(void **state)
 	(void)state;
 	struct sample s;
 	struct gsym_diag diag;
-	size_t fail = 2000;
+	size_t fail = 69000;
 	many_init(&s);
 	assert_int_equal(writer_save_space(s.writer), 0);
 	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, &fail, &diag), -EIO);
@@ -222,12 +222,12 @@ static void many_are_added_whole_or_not(void **state)
 	(void)state;
 	struct sample s;
 	struct gsym_diag diag;
-	size_t fail = 2000;
+	size_t fail = 69000;
 	many_init(&s);
 	sample_func(&s, 0, 4, "before", 0);
 	size_t records = s.writer->records.bytes.n;
 	assert_int_equal(gsym_writer_add_many(s.writer, MANY, 3, get_one_of_many, &fail, &diag), -EIO);
-	assert_words(&diag, "function 2000");
+	assert_words(&diag, "function 69000");
 	assert_int_equal(s.writer->records.bytes.n, records);
 	assert_int_equal(s.writer->slots.n, 1);
 	/* starts below the function that is there */
