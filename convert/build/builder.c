@@ -429,6 +429,7 @@ static int build(struct unit_builder *b, const struct unit_header *header, const
 		err = builder_walk(b);
 	if (!err && b->unit.is_partial && !b->subprograms.n && !b->folded.n)
 		return 0; /* its line table has the files of declarations only */
+	b->lines.keeps_all = b->context->match_llvm || b->unit.main->object->kind == IMAGE_MACHO;
 	if (!err)
 		err = line_table_read(&b->lines, &b->unit);
 	if (!err)

@@ -254,11 +254,33 @@ static int visit_code(struct die_walk *w, const struct abbrev *abbrev, uint64_t 
 	return enter_inlined(w, &die, &w->stack[w->depth], ret);
 }
 
+/*
+ * Skips a subprogram or an inlined subroutine without code of its own, most of which are the declarations of
+ * member functions. Its children may still be needed: a function may declare a class. As visit_code().
+ */
+static int skip_bare(struct die_walk *w, const struct abbrev *abbrev, uint64_t off, struct die_context *ret,
+		     bool *descend)
+{
+	uint32_t inside;
+	ret->owner = abbrev->kind == DIE_SUBPROGRAM ? NO_SUBPROGRAM : ret->owner;
+	ret->subprogram = NO_SUBPROGRAM;
+	ret->depth = 0;
+	*descend = false;
+	if (abbrev->declares && die_skip_tree(&w->c, w->unit, abbrev))
+		return add_scope(w, abbrev, off, cursor_off(&w->c), true, &inside);
+	*descend = die_skip(&w->c, w->unit, abbrev);
+	return 0;
+}
+
 static int visit(struct die_walk *w, const struct abbrev *abbrev, uint64_t off)
 {
 	struct die_context inner = w->stack[w->depth];
 	bool descend = false;
-	if (abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED) {
+	if (abbrev->bare) {
+		int err = skip_bare(w, abbrev, off, &inner, &descend);
+		if (err)
+			return err;
+	} else if (abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED) {
 		int err = visit_code(w, abbrev, off, &inner, &descend);
 		if (err)
 			return err;

@@ -141,8 +141,11 @@ enum attr_slot {
 /* One step over an entry's attributes: a run of bytes, or one attribute. */
 struct attr_op {
 	uint8_t slot;  /* enum attr_slot */
+	uint8_t class; /* enum value_class of a simple form, see struct abbrev; else VALUE_NONE */
+	uint8_t size;  /* bytes of a simple form: 0 to 8 */
 	uint16_t form; /* 0: skip @value bytes */
-	int64_t value; /* bytes to skip, or the constant of DW_FORM_implicit_const */
+	uint16_t at;   /* bytes before a simple form */
+	int64_t value; /* bytes to skip, or what a form without bytes stands for */
 };
 
 struct abbrev {
@@ -154,7 +157,12 @@ struct abbrev {
 	uint8_t sibling_size;
 	uint8_t kind; /* enum die_kind */
 	bool has_children;
+	bool simple;   /* of fixed size, and so are all forms that are read, see form_simple_class() */
+	bool bare;     /* of fixed size, and without any attribute that gives it code */
+	bool declares; /* has DW_AT_declaration */
 };
+
+static_assert(sizeof(struct abbrev) == 32, "found by its number with a shift");
 
 struct abbrev_table {
 	VEC(struct abbrev) abbrevs;
@@ -204,6 +212,12 @@ struct value {
 
 /* Bytes of a form whose size never depends on the entry, or -1. */
 int form_fixed_size(uint64_t form, const struct unit_header *unit);
+
+/*
+ * The class of the values of a form that is a number of fixed size, or has no bytes; VALUE_NONE for others.
+ * A string is its offset in .debug_str.
+ */
+enum value_class form_simple_class(uint64_t form);
 
 /* Skips an attribute; fails the cursor on an unknown form. */
 void form_skip(struct cursor *c, uint64_t form, const struct unit_header *unit);
@@ -303,6 +317,12 @@ int die_at(const struct unit *unit, uint64_t off, struct die *ret);
  * is past the entry and its children, or failed.
  */
 bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev);
+
+/*
+ * Skips an entry whose code was already read, and its children, by DW_AT_sibling. False, and nothing is
+ * skipped, if it has no children, or its sibling is not known.
+ */
+bool die_skip_tree(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev);
 
 static inline bool die_has(const struct die *die, enum attr_slot slot)
 {
@@ -418,6 +438,8 @@ struct line_table {
 	VEC(const char *) dirs;
 	VEC(struct line_file) files;
 	VEC(struct line_row) rows; /* within a sequence addresses ascend */
+	bool keeps_all;            /* set by the user: else of several rows at an address, only the last, and
+				      the first of the sequence, are there */
 	VEC(struct line_seq) seqs; /* ascending by lo; equal ones in table order */
 	const struct dwarf *dwarf; /* file of the current table, or NULL */
 	uint64_t off;

@@ -122,7 +122,9 @@ static enum attr_slot slot_of_attr(enum die_kind kind, uint64_t attr)
 static int abbrev_add_attr(struct abbrev_table *table, struct abbrev *abbrev, enum attr_slot slot,
 			   uint64_t form, int64_t implicit, const struct unit_header *unit)
 {
-	int size = form > UINT16_MAX ? -1 : form_fixed_size(form, unit);
+	int size = form_fixed_size(form, unit);
+	enum value_class class = slot == SLOT_NONE ? VALUE_NONE : form_simple_class(form);
+	uint16_t at = abbrev->fixed_size < 0 ? 0 : (uint16_t)abbrev->fixed_size;
 	if (slot == SLOT_SIBLING && abbrev->fixed_size >= 0 && size > 0 && form != DW_FORM_ref_addr) {
 		abbrev->sibling_at = abbrev->fixed_size;
 		abbrev->sibling_size = (uint8_t)size;
@@ -132,6 +134,7 @@ static int abbrev_add_attr(struct abbrev_table *table, struct abbrev *abbrev, en
 	else
 		abbrev->fixed_size += size;
 	struct attr_op *last = abbrev->n_ops ? &table->ops.v[table->ops.n - 1] : NULL;
+	abbrev->simple &= abbrev->fixed_size >= 0 && (slot == SLOT_NONE || class != VALUE_NONE);
 	if (slot == SLOT_NONE && size >= 0) {
 		if (last && !last->form) {
 			last->value += size;
@@ -140,9 +143,24 @@ static int abbrev_add_attr(struct abbrev_table *table, struct abbrev *abbrev, en
 		form = 0;
 		implicit = size;
 	}
+	if (form == DW_FORM_flag_present)
+		implicit = 1;
 	abbrev->n_ops++;
-	return vec_push(&table->ops,
-			(struct attr_op){.slot = (uint8_t)slot, .form = (uint16_t)form, .value = implicit});
+	return vec_push(&table->ops, (struct attr_op){.slot = (uint8_t)slot,
+						      .class = (uint8_t) class,
+						      .size = class == VALUE_NONE ? 0 : (uint8_t)size,
+						      .form = (uint16_t)form,
+						      .at = at,
+						      .value = implicit});
+}
+
+/* Whether a subprogram or inlined subroutine with the attributes @seen can have code of its own. */
+static void note_code(struct abbrev *abbrev, uint32_t seen)
+{
+	bool code = abbrev->kind == DIE_SUBPROGRAM || abbrev->kind == DIE_INLINED;
+	bool placed = (seen >> SLOT_HIGH_PC | seen >> SLOT_RANGES) & 1;
+	abbrev->bare = code && !placed && abbrev->fixed_size >= 0;
+	abbrev->declares = seen >> SLOT_DECLARATION & 1;
 }
 
 static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbrev *abbrev,
@@ -154,14 +172,17 @@ static int abbrev_read(struct abbrev_table *table, struct cursor *c, struct abbr
 	abbrev->has_children = cursor_u8(c) != 0;
 	abbrev->first_op = (uint32_t)table->ops.n;
 	abbrev->sibling_at = -1;
+	abbrev->simple = true;
 	uint32_t seen = 0; /* slots: an attribute counts once, else repeated ones of zero size could multiply
 			      the work */
 	for (;;) {
 		uint64_t attr = cursor_uleb(c), form = cursor_uleb(c);
 		if (!cursor_ok(c))
 			return -EBADMSG;
-		if (!attr && !form)
+		if (!attr && !form) {
+			note_code(abbrev, seen);
 			return 0;
+		}
 		int64_t implicit = form == DW_FORM_implicit_const ? cursor_sleb(c) : 0;
 		if (form > UINT16_MAX || !form)
 			return -EBADMSG;

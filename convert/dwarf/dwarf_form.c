@@ -51,6 +51,34 @@ int form_fixed_size(uint64_t form, const struct unit_header *unit)
 	return -1;
 }
 
+enum value_class form_simple_class(uint64_t form)
+{
+	switch (form) {
+	case DW_FORM_addr: return VALUE_ADDRESS;
+	case DW_FORM_addrx1:
+	case DW_FORM_addrx2:
+	case DW_FORM_addrx3:
+	case DW_FORM_addrx4: return VALUE_ADDRESS_INDEX;
+	case DW_FORM_strp: return VALUE_STRING;
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4: return VALUE_STRING_INDEX;
+	case DW_FORM_flag:
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_sec_offset:
+	case DW_FORM_flag_present: return VALUE_UINT;
+	case DW_FORM_implicit_const: return VALUE_SINT;
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4: return VALUE_REFERENCE;
+	}
+	return VALUE_NONE;
+}
+
 void form_skip(struct cursor *c, uint64_t form, const struct unit_header *unit)
 {
 	int fixed = form_fixed_size(form, unit);

@@ -185,9 +185,16 @@ HOT int machine_row(struct machine *m)
 		return 0;
 	if (t->rows.n >= UINT32_MAX)
 		return -EBADMSG;
-	if (t->rows.n > m->first && t->rows.v[t->rows.n - 1].addr > m->addr)
-		m->descends = true;
-	return vec_push(&t->rows, (struct line_row){m->addr, file_index(m), (uint32_t)m->line});
+	const struct line_row row = {m->addr, file_index(m), (uint32_t)m->line};
+	if (t->rows.n > m->first) {
+		struct line_row *last = &t->rows.v[t->rows.n - 1];
+		if (last->addr == m->addr && t->rows.n - 1 > m->first && !t->keeps_all) {
+			*last = row;
+			return 0;
+		}
+		m->descends |= last->addr > m->addr;
+	}
+	return vec_push(&t->rows, row);
 }
 
 struct numbered_row {

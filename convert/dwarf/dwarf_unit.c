@@ -303,12 +303,49 @@ struct cursor unit_cursor(const struct unit *unit, uint64_t off)
 	return c;
 }
 
+/* A number of 0 to 8 bytes, after which there are 8 more. */
+static uint64_t load_up_to_8(const uint8_t *at, unsigned size, bool big)
+{
+	static const uint64_t masks[] = {0,          0xff,         0xffff,         0xffffff,
+					 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
+					 UINT64_MAX};
+	uint64_t v = load64(at, big);
+	return (big && size ? v >> (64 - 8 * size) : v) & masks[size];
+}
+
+/* The attributes of a simple abbreviation, whose places are known: they need not be read one by one. */
+static void read_simple(const uint8_t *at, const struct unit *unit, const struct abbrev *abbrev,
+			struct die *ret)
+{
+	const struct span strings = unit->dwarf->str;
+	const bool big = unit->dwarf->big_endian;
+	const struct attr_op *op = &unit->abbrevs.ops.v[abbrev->first_op];
+	uint32_t present = 0;
+	for (const struct attr_op *end = op + abbrev->n_ops; op < end; op++) {
+		struct value *v = &ret->attr[op->slot];
+		v->class = op->class;
+		v->u = load_up_to_8(at + op->at, op->size, big) + (uint64_t)op->value;
+		if (op->class == VALUE_REFERENCE)
+			v->u += unit->header->off;
+		else if (op->class == VALUE_STRING && v->u < strings.size)
+			v->str = (const char *)strings.data + v->u;
+		else if (op->class == VALUE_STRING)
+			v->class = VALUE_NONE;
+		present |= (uint32_t)(v->class != VALUE_NONE) << op->slot;
+	}
+	ret->present = present;
+}
+
 void die_read(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev, struct die *ret)
 {
 	ret->abbrev = abbrev;
 	ret->present = 0;
 	if (!abbrev->n_ops)
 		return; /* there may be no array */
+	if (abbrev->simple && cursor_left(c) >= (uint64_t)abbrev->fixed_size + sizeof(uint64_t)) {
+		read_simple(cursor_take(c, (uint64_t)abbrev->fixed_size), unit, abbrev, ret);
+		return;
+	}
 	const struct attr_op *op = &unit->abbrevs.ops.v[abbrev->first_op];
 	for (const struct attr_op *end = op + abbrev->n_ops; op < end; op++) {
 		if (!op->form) {
@@ -411,17 +448,21 @@ static uint64_t sibling_of(const struct cursor *c, const struct unit *unit, cons
 	return cursor_ok(&at) && target > cursor_off(&at) - 1 && target <= unit->header->end ? target : 0;
 }
 
+bool die_skip_tree(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev)
+{
+	bool known = abbrev->has_children && abbrev->sibling_at >= 0;
+	uint64_t sibling = known ? sibling_of(c, unit, abbrev) : 0;
+	if (sibling)
+		c->pos = c->start + sibling;
+	return sibling != 0;
+}
+
 bool die_skip(struct cursor *c, const struct unit *unit, const struct abbrev *abbrev)
 {
 	bool no_code = abbrev->kind == DIE_OTHER || abbrev->kind == DIE_CALL_SITE ||
 		       (abbrev->kind == DIE_TYPE && unit->plain_types);
-	if (no_code && abbrev->has_children && abbrev->sibling_at >= 0) {
-		uint64_t sibling = sibling_of(c, unit, abbrev);
-		if (sibling) {
-			c->pos = c->start + sibling;
-			return false;
-		}
-	}
+	if (no_code && die_skip_tree(c, unit, abbrev))
+		return false;
 	if (abbrev->fixed_size >= 0) {
 		cursor_skip(c, (uint64_t)abbrev->fixed_size);
 	} else {
