@@ -12,6 +12,7 @@
 #include "convert/object/gsym_source.h"
 #include "convert/object/object_open.h"
 #include "convert/object/section_layout.h"
+#include "convert/prepare.h"
 #include "convert/units.h"
 #include "gsym/base/parallel.h"
 #include "convert/record/budget.h"
@@ -269,7 +270,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	if (!err)
 		err = fragment_make_early(c, &answered);
 	if (!err)
-		err = conversion_load_symbols(c);
+		err = conversion_prepare(c);
 	if (!err && !o->no_dwarf)
 		err = conversion_open_dwarf(c);
 	c->context = (struct build_context){

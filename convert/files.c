@@ -179,8 +179,8 @@ int conversion_load_dwarf(struct conversion *c)
 int conversion_open_dwarf(struct conversion *c)
 {
 	struct object_file *object = dwarf_object(c);
-	int err = c->dwarf.stream ? 0 : dwarf_find_units(&c->dwarf, &c->odd);
-	if (!err && c->shared)
+	int err = 0;
+	if (c->shared)
 		err = dwarf_open(&c->alternate, c->shared, false, c->threads, &c->odd);
 	if (!err && c->shared)
 		c->dwarf.alternate = &c->alternate;

@@ -21,10 +21,10 @@ int conversion_load_symbols(struct conversion *c);
  */
 int conversion_load_near(struct conversion *c, const range_vec *near, symbol_vec *ret);
 
-/* Loads the sections of the DWARF, before conversion_open_dwarf(). 0 or -ENOMEM. */
+/* Loads the sections of the DWARF, without its units (prepare.h). 0 or -ENOMEM. */
 int conversion_load_dwarf(struct conversion *c);
 
-/* Opens the DWARF of all of them, or the debug map of a Mach-O binary. 0 or -ENOMEM. */
+/* Opens what the DWARF refers to, or the debug map of a Mach-O binary without any. 0 or -ENOMEM. */
 int conversion_open_dwarf(struct conversion *c);
 
 /* Lists the files that were not found in @summary. 0 or -ENOMEM. */

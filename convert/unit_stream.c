@@ -1,9 +1,11 @@
 /*
  * unit_stream.c - units to function records while .debug_info is inflated.
  *
- * A thread that finds no unit ready inflates some more, unless another one does: then it waits. So no more is
- * inflated than is needed soon, and a unit is read while it is still in the cache. Units are numbered in the
- * order of the file, and what is before the first one that is still read is given back.
+ * Inflating is the one part that two threads cannot share, and in C++ nearly half of all work, so it must not
+ * stand still while units are read: a thread inflates some more before it takes a unit, unless another one
+ * does, or enough is ready for all. Alone it inflates only what it reads next, while that is in the cache.
+ * Units are numbered in the order of the file, and what is before the first one that is still read is given
+ * back.
  */
 #include "convert/unit_stream.h"
 
@@ -14,7 +16,7 @@
 #include <string.h>
 
 enum {
-	RELEASED = 4 << 20, /* bytes of .debug_info between two calls of dwarf_stream_release() */
+	AHEAD = 8 << 20, /* bytes inflated before they are read, at most, but for a unit that is longer */
 };
 
 struct streamed_unit {
@@ -29,7 +31,6 @@ struct unit_stream {
 	bool inflating, ended;
 	int err;
 	uint64_t ready;    /* bytes inflated */
-	uint64_t released; /* bytes given back */
 	uint64_t *reading; /* offset of the unit that each thread reads; UINT64_MAX: none */
 	uint64_t passed;   /* end of the last unit that was taken */
 	VEC(struct streamed_unit *) units;
@@ -77,12 +78,24 @@ static int take_ready(struct unit_stream *s, unsigned thread, size_t *ret)
 	return 0;
 }
 
+/* Whether to inflate before the next unit is read: so little is ready that threads would wait for it soon. */
+static bool runs_low(const struct unit_stream *s)
+{
+	const struct conversion *c = s->conversion;
+	return c->n_builders > 1 && !s->inflating && s->ready < c->dwarf.info.size &&
+	       s->ready - s->passed < AHEAD;
+}
+
 /* The next unit and its number, or NULL after the last one. */
 static struct streamed_unit *take_unit(struct unit_stream *s, unsigned thread, size_t *ret_index)
 {
 	struct streamed_unit *unit = NULL;
 	pthread_mutex_lock(&s->lock);
 	while (!s->ended && !unit) {
+		if (runs_low(s)) {
+			inflate_step(s);
+			continue;
+		}
 		int err = take_ready(s, thread, ret_index);
 		if (!err)
 			unit = s->units.v[*ret_index];
@@ -101,16 +114,12 @@ static struct streamed_unit *take_unit(struct unit_stream *s, unsigned thread, s
 static void leave_unit(struct unit_stream *s, unsigned thread)
 {
 	pthread_mutex_lock(&s->lock);
-	uint64_t from = s->released, to = s->passed;
+	uint64_t to = s->passed;
 	s->reading[thread] = UINT64_MAX;
 	for (unsigned t = 0; t < s->conversion->n_builders; t++)
 		to = s->reading[t] < to ? s->reading[t] : to;
-	if (to - from < RELEASED)
-		to = from;
-	s->released = to;
 	pthread_mutex_unlock(&s->lock);
-	if (to > from)
-		dwarf_stream_release(s->conversion->dwarf.stream, from, to);
+	dwarf_stream_release(s->conversion->dwarf.stream, to);
 }
 
 static void report(struct conversion *c)

@@ -16,6 +16,7 @@ struct dwarf_stream {
 	struct section_stream *section;
 	struct cursor next; /* at the header of the next unit */
 	uint64_t ready;     /* bytes inflated */
+	int err;            /* the section is damaged after what is inflated */
 	struct shared_scan shared;
 	struct oddities odd;
 };
@@ -100,18 +101,19 @@ int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned 
 
 int dwarf_stream_inflate(struct dwarf_stream *stream, uint64_t *ret_ready)
 {
-	int err = section_stream_step(stream->section, &stream->ready);
-	if (!err)
+	if (!stream->err)
+		stream->err = section_stream_step(stream->section, &stream->ready);
+	if (!stream->err)
 		*ret_ready = stream->ready;
-	return err;
+	return stream->err;
 }
 
 static int inflate_to(struct dwarf_stream *s, uint64_t end)
 {
-	int err = 0;
-	while (!err && s->ready < end)
-		err = section_stream_step(s->section, &s->ready);
-	return err;
+	uint64_t ready = s->ready;
+	while (!s->err && ready < end)
+		dwarf_stream_inflate(s, &ready);
+	return ready < end ? s->err : 0;
 }
 
 int dwarf_stream_reach(struct dwarf_stream *s, uint64_t off)
@@ -152,9 +154,9 @@ int dwarf_stream_unit(struct dwarf_stream *s, uint64_t ready, struct unit_header
 	return -ENOENT;
 }
 
-void dwarf_stream_release(const struct dwarf_stream *stream, uint64_t from, uint64_t to)
+void dwarf_stream_release(struct dwarf_stream *stream, uint64_t to)
 {
-	section_stream_release(stream->section, from, to);
+	section_stream_release(stream->section, to);
 }
 
 void dwarf_stream_end(struct dwarf *dwarf, bool damaged, struct unit_header *units, size_t n_units,

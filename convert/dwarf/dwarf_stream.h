@@ -18,12 +18,12 @@
 int dwarf_stream_load(struct dwarf *dwarf, struct object_file *object, unsigned threads,
 		      struct oddities *odd);
 
-/* Inflates some more, one thread at a time: 0, or -EBADMSG when .debug_info is damaged. */
+/* Inflates some more, one thread at a time: 0, -EBADMSG when .debug_info is damaged, or -ENOMEM. */
 int dwarf_stream_inflate(struct dwarf_stream *stream, uint64_t *ret_ready);
 
 /*
- * Inflates until the unit that begins at @off is there, before any thread reads units. 0, or -EBADMSG when
- * .debug_info is damaged before its end, or there is none.
+ * Inflates until the unit that begins at @off is there, before any thread reads units. 0, -EBADMSG when
+ * .debug_info is damaged before its end, or there is none, or -ENOMEM.
  */
 int dwarf_stream_reach(struct dwarf_stream *stream, uint64_t off);
 
@@ -38,8 +38,8 @@ uint64_t dwarf_stream_ready(const struct dwarf_stream *stream);
  */
 int dwarf_stream_unit(struct dwarf_stream *stream, uint64_t ready, struct unit_header *ret);
 
-/* Gives the bytes of .debug_info in [from, to) back, in which no unit is read any more. */
-void dwarf_stream_release(const struct dwarf_stream *stream, uint64_t from, uint64_t to);
+/* No unit is read before @to in .debug_info any more. By any thread. */
+void dwarf_stream_release(struct dwarf_stream *stream, uint64_t to);
 
 /*
  * Ends reading. @units, which the caller has allocated, become dwarf->units. If .debug_info was @damaged,

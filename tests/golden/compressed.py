@@ -4,6 +4,7 @@
     compressed.py GSYM
 """
 import json
+import os
 import shutil
 import struct
 import subprocess
@@ -15,7 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lib import peers  # noqa: E402
+from lib import measure, peers  # noqa: E402
+from lib.zstd import frame, wide  # noqa: E402
 
 GSYM = ""
 UNITS = 6
@@ -51,6 +53,11 @@ def section(data, name):
     raise KeyError(name)
 
 
+SHF_COMPRESSED = 0x800
+ELFCOMPRESS_ZSTD = 2
+SKIPPABLE = struct.pack("<II", 0x184d2a53, 5) + b"12345"
+
+
 class CompressedTest(unittest.TestCase):
     def setUp(self):
         self.dir = Path(tempfile.mkdtemp(prefix="gsym-compressed-"))
@@ -81,6 +88,21 @@ class CompressedTest(unittest.TestCase):
         data = (self.dir / "packed").read_bytes()
         return data, section(data, name)[1]
 
+    def pack_zstd(self, frames, full=None):
+        """packed, with .debug_info in these frames, and their size."""
+        data = bytearray((self.dir / "plain").read_bytes())
+        header, _, size = section(data, ".debug_info")
+        flags, = struct.unpack_from("<Q", data, header + 8)
+        packed = struct.pack("<IIQQ", ELFCOMPRESS_ZSTD, 0, size if full is None else full, 1) + frames
+        struct.pack_into("<Q", data, header + 8, flags | SHF_COMPRESSED)
+        struct.pack_into("<QQ", data, header + 24, len(data), len(packed))
+        (self.dir / "packed").write_bytes(data + packed)
+
+    def info(self):
+        data = (self.dir / "plain").read_bytes()
+        _, off, size = section(data, ".debug_info")
+        return data[off:off + size]
+
     def convert(self, name, threads=2):
         """The bytes of GSYM, and the oddities."""
         peers.run([GSYM, "convert", "--quiet", f"--num-threads={threads}", "--json-summary-file", self.dir / "told",
@@ -95,10 +117,93 @@ class CompressedTest(unittest.TestCase):
         for threads in (1, 2, 5):
             self.assertEqual(self.convert("packed", threads), plain, threads)
 
+    def test_names_of_many_units(self):
+        """A qualified name that many units have takes memory once, even if it is that of a symbol in the end."""
+        members = "".join(f"int m{i};" for i in range(5000))  # names may take as much memory as the unit is large
+        functions = "".join(
+            f"__attribute__((used, noinline)) static int f{i}(int x) {{ return x * {i} + 1; }}" for i in range(40))
+        (self.dir / "names.cc").write_text(
+            f"struct pad {{ {members} }}; __attribute__((used)) static pad p;"
+            f"namespace {'n' * 20000} {{ extern \"C\" {{ {functions} }} }}")
+        self.run_in("g++", "-g", "-O1", "-fPIC", "-c", "names.cc")
+        peaks = []
+        for n in (10, 100):
+            self.run_in("gcc", "-shared", "-nostdlib", "-o", "plain", *["names.o"] * n)
+            _, peak, status = measure.once(
+                [GSYM, "convert", "--quiet", "--num-threads=2", "-o", self.dir / "out", self.dir / "plain"],
+                env={**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=1"})
+            self.assertEqual(status, 0)
+            peaks.append(peak)
+        self.assertLess(peaks[1] - peaks[0], 40 << 10, "KiB; all of them are 72 MB")
+
     def test_references_between_units(self):
         """The entries of an optimised program refer to those of its units, which come before them or after."""
         self.build("-flto", filler=False)
         self.assertEqual(self.convert("packed"), self.convert("plain"))
+
+    def test_zstd(self):
+        """However a section is cut into frames, and whatever is between them."""
+        self.build()
+        plain, info = self.convert("plain"), self.info()
+        pieces = [info[i:i + 100_001] for i in range(0, len(info), 100_001)]
+        packed = {
+            "one frame": frame(info),
+            "checksum": frame(info, checksum=1),
+            "no size": frame(info, size=0),
+            "many frames": b"".join(frame(p, checksum=i & 1, size=i >> 1 & 1) for i, p in enumerate(pieces)),
+            "between": SKIPPABLE.join(frame(p) for p in pieces),
+            "at the end": frame(info) + frame(b"") + SKIPPABLE + frame(b"", size=0, checksum=1),
+            "first": SKIPPABLE + frame(info),
+            "largest window": wide(info, 31),
+            "window of later frames": frame(pieces[0]) + wide(info[len(pieces[0]):], 27),
+        }
+        for what, frames in packed.items():
+            self.pack_zstd(frames)
+            for threads in (1, 3):
+                self.assertEqual(self.convert("packed", threads), plain, what)
+
+    def test_zstd_memory(self):
+        """A section is not held in memory whole."""
+        self.build()
+        copies, peaks = 5, []
+        for wrap in (frame, lambda data: wide(data, 24)):  # a window of two megabytes, and one that is too large
+            self.pack_zstd(wrap(self.info() * copies), len(self.info()) * copies)
+            _, peak, status = measure.once(
+                [GSYM, "convert", "--quiet", "--num-threads=2", "-o", self.dir / "out", self.dir / "packed"],
+                env={**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=1"})
+            self.assertEqual(status, 0)
+            peaks.append(peak)
+        self.assertLess(peaks[0], peaks[1] - (24 << 10), "KiB")
+
+    def test_zstd_damaged(self):
+        self.build()
+        self.run_in("objcopy", "--remove-section=.debug_info", "plain", "none")
+        want, odd = self.convert("none")
+        self.assertFalse(odd)
+        info = self.info()
+        whole, half = frame(info, checksum=1), len(info) // 2
+        damages = {
+            "magic": (b"\0" + whole[1:], None),
+            "cut": (whole[:-5], None),
+            "cut in the checksum": (whole[:-1], None),
+            "checksum": (whole[:-1] + bytes([whole[-1] ^ 1]), None),
+            "last frame cut": (frame(info[:half]) + frame(info[half:])[:-1], None),
+            "last header cut": (frame(info[:half]) + frame(info[half:])[:5], None),
+            "frame missing": (frame(info[:half]), None),
+            "frame too many": (whole + frame(b"x"), None),
+            "header too many": (whole + whole[:3], None),
+            "garbage at the end": (whole + b"garbage", None),
+            "longer": (whole, len(info) + 1),
+            "shorter": (whole, len(info) - 1),
+            "window beyond all": (wide(info, 41), None),
+            "window of a later frame beyond all": (frame(info[:half]) + wide(info[half:], 41), None),
+        }
+        for what, (frames, full) in damages.items():
+            self.pack_zstd(frames, full)
+            for threads in (1, 3):
+                gsym, odd = self.convert("packed", threads)
+                self.assertEqual(list(odd), ["section ignored: damaged"], what)
+                self.assertEqual(gsym, want, what)
 
     def test_damaged(self):
         """Nothing of a damaged section is used, wherever the damage is."""
