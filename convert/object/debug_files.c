@@ -1,8 +1,9 @@
 /*
  * debug_files.c - where companions of an object file are searched for, in this order: by build id below the
  * debug directories, by .gnu_debuglink beside the file, in .debug/ and below the debug directories, and by
- * the path of a kernel module below the debug directories. The first candidate with DWARF ends the search;
- * one without is kept as a fallback for its symbols. Mach-O files have a dSYM instead (dsym.c).
+ * the path of a kernel module below the debug directories, without the ending that tells how the module is
+ * compressed. The first candidate with DWARF ends the search; one without is kept as a fallback for its
+ * symbols. Mach-O files have a dSYM instead (dsym.c).
  */
 #include "convert/object/debug_files.h"
 
@@ -115,6 +116,22 @@ static struct object_file *open_linked(const struct object_file *object, const c
 		     : NULL;
 }
 
+/* The name of @object, without the ending of one that is compressed: "module.ko" of "module.ko.xz". */
+static void content_name(const struct object_file *object, char ret[static PATH_SIZE])
+{
+	static const char *const endings[] = {".xz", ".zst", ".gz"};
+	const char *slash = strrchr(object->path, '/'), *name = slash ? slash + 1 : object->path;
+	size_t size = strlen(name);
+	for (size_t i = 0; object->inflated.size && i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t ending = strlen(endings[i]);
+		if (size > ending && !strcmp(name + size - ending, endings[i])) {
+			size -= ending;
+			break;
+		}
+	}
+	snprintf(ret, PATH_SIZE, "%.*s", (int)size, name);
+}
+
 /*
  * Debian's debug files of kernel modules have the path of the module below a debug directory. A module may be
  * opened as /usr/lib/modules/... but was packaged as /lib/modules/...
@@ -123,7 +140,8 @@ static struct object_file *open_namesake(const struct object_file *object, const
 					 const char *dir)
 {
 	static const char usr[] = "/usr", usr_lib[] = "/usr/lib/";
-	const char *slash = strrchr(object->path, '/'), *name = slash ? slash + 1 : object->path;
+	char name[PATH_SIZE];
+	content_name(object, name);
 	bool merged = strncmp(dir, usr_lib, sizeof(usr_lib) - 1) == 0;
 	for (unsigned i = 0; i < 1U + merged; i++) {
 		struct object_file *debug = open_at(object, debug_dir, i ? dir + sizeof(usr) - 1 : dir, name);

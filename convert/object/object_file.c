@@ -23,7 +23,8 @@ void object_close(struct object_file *object)
 	arena_free(&object->names);
 	if (object->mapped)
 		munmap((void *)(uintptr_t)object->file.data, object->file.size);
-	free(object->owned);
+	if (object->inflated.data)
+		munmap((void *)(uintptr_t)object->inflated.data, object->inflated.size);
 	free(object->path);
 	free(object);
 }

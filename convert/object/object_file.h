@@ -76,8 +76,8 @@ struct object_file {
 	bool mapped;        /* file is unmapped by object_close() */
 	const uint8_t *map; /* the object file in it: all, or a slice of a fat file */
 	size_t map_size;
-	uint64_t mtime; /* seconds since the epoch; 0 = not known */
-	void *owned;    /* memory freed by object_close(), or NULL */
+	uint64_t mtime;       /* seconds since the epoch; 0 = not known */
+	struct span inflated; /* anonymous mapping of a compressed file, unmapped by object_close() */
 
 	/* Identity */
 	bool big_endian;

@@ -6,12 +6,14 @@
  */
 #include "convert/object/object_open.h"
 
+#include "convert/object/compressed_file.h"
 #include "convert/object/source_format.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -61,6 +63,39 @@ static void set_bytes(struct object_file *object, struct span file)
 	object->map_size = file.size;
 }
 
+static bool is_object(struct span first)
+{
+	return find_format(first);
+}
+
+/* Replaces the mapped file by what it is compressed of, if that is an object file. */
+static int inflate_whole(struct object_file *object, struct gsym_diag *diag)
+{
+	const struct span file = object->file;
+	const char *format = compressed_file_format(file);
+	uint64_t most = compressed_file_most(file.size);
+	struct span inflated;
+	int err = format ? compressed_file_inflate(file, is_object, most, &inflated) : -ENOEXEC;
+	if (err == -ENOEXEC)
+		return 0; /* it may be in a format of its own */
+	if (err == -ENOTSUP)
+		return diag_set(diag, -ENOEXEC, "%s: compressed with %s: decompress it first", object->path,
+				format);
+	if (err == -EFBIG)
+		return diag_set(diag, err,
+				"%s: compressed with %s: more than %" PRIu64
+				" bytes when decompressed, which no object file of %zu bytes has",
+				object->path, format, most, file.size);
+	if (err)
+		return diag_set(diag, err, "%s: compressed with %s: %s", object->path, format,
+				err == -ENOMEM ? "out of memory" : "damaged, or cut short");
+	munmap((void *)(uintptr_t)file.data, file.size);
+	object->mapped = false;
+	object->inflated = inflated;
+	set_bytes(object, inflated);
+	return 0;
+}
+
 static int map_descriptor(struct object_file *object, int fd, struct gsym_diag *diag)
 {
 	struct stat st;
@@ -77,7 +112,7 @@ static int map_descriptor(struct object_file *object, int fd, struct gsym_diag *
 	set_bytes(object, (struct span){map, (size_t)st.st_size});
 	object->mtime = (uint64_t)st.st_mtim.tv_sec;
 	object->mapped = true;
-	return 0;
+	return inflate_whole(object, diag);
 }
 
 /*
@@ -114,32 +149,12 @@ int object_map(const char *path, const struct convert_opener *opener, struct obj
 
 /* ---- Reading ---- */
 
-/* The compression of a file in no known format, or NULL. Distributions compress kernel modules. */
-static const char *compressor(const struct object_file *object)
-{
-	static const struct {
-		uint8_t magic[6];
-		uint8_t size;
-		const char *name;
-	} known[] = {
-		{{0xfd, '7', 'z', 'X', 'Z', 0}, 6, "xz"},
-		{{0x28, 0xb5, 0x2f, 0xfd}, 4, "zstd"},
-		{{0x1f, 0x8b, 8}, 3, "gzip"},
-		{{'B', 'Z', 'h'}, 3, "bzip2"},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (object->map_size >= sizeof(known[i].magic) &&
-		    !memcmp(object->map, known[i].magic, known[i].size))
-			return known[i].name;
-	return NULL;
-}
-
 static int unknown_format(const struct object_file *object, struct gsym_diag *diag)
 {
-	const char *name = compressor(object);
+	const char *name = compressed_file_format(object_bytes(object));
 	if (!name)
 		return diag_set(diag, -ENOEXEC, "%s: not an object file", object->path);
-	return diag_set(diag, -ENOEXEC, "%s: compressed with %s: decompress it first", object->path, name);
+	return diag_set(diag, -ENOEXEC, "%s: compressed with %s: no object file", object->path, name);
 }
 
 /* Reads object->map by @format, or by no format at all when that is NULL. */

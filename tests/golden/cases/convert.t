@@ -55,8 +55,8 @@ $ umask 027; gsym convert --quiet -o out/m.gsym "$ELF"; stat -c %a out/m.gsym
 640
 # Distributions compress kernel modules.
 $ printf '\375\067zXZ\000, and so on' > out/module.ko.xz && gsym convert out/module.ko.xz
-gsym: out/module.ko.xz: compressed with xz: decompress it first
+gsym: out/module.ko.xz: compressed with xz: damaged, or cut short
 [1]
 $ printf '(\265/\375 and so on, long enough' > out/module.ko.zst && gsym convert out/module.ko.zst
-gsym: out/module.ko.zst: compressed with zstd: decompress it first
+gsym: out/module.ko.zst: compressed with zstd: damaged, or cut short
 [1]
