@@ -1,6 +1,7 @@
 #include "gsym/base/address.h"
 
 #include "gsym/base/ascii.h"
+#include "gsym/base/bytes.h"
 
 bool address_parse(const char *text, size_t size, uint64_t *ret)
 {
@@ -24,6 +25,9 @@ enum {
 	IS_DIGIT = 0x10, /* beside its value */
 };
 
+/* The same in each byte. */
+#define EACH(byte) ((byte)*0x0101010101010101ull)
+
 static const uint8_t digits[256] = {
 	['0'] = IS_DIGIT,      ['1'] = IS_DIGIT | 1,  ['2'] = IS_DIGIT | 2,  ['3'] = IS_DIGIT | 3,
 	['4'] = IS_DIGIT | 4,  ['5'] = IS_DIGIT | 5,  ['6'] = IS_DIGIT | 6,  ['7'] = IS_DIGIT | 7,
@@ -33,11 +37,31 @@ static const uint8_t digits[256] = {
 	['E'] = IS_DIGIT | 14, ['F'] = IS_DIGIT | 15,
 };
 
+/*
+ * The value of eight digits, all at once. A digit is what its value is written as: what else has the same low
+ * bits differs then.
+ */
+static inline bool eight_digits(const char *text, uint32_t *ret)
+{
+	uint64_t x = load64((const uint8_t *)text, false), letter = x >> 6 & EACH(0x01);
+	uint64_t v = (x & EACH(0x0f)) + letter * 9, tens = (v + EACH(6)) >> 4 & EACH(0x01);
+	uint64_t written = v + EACH('0') + tens * ('a' - '9' - 1);
+	if (((written ^ x) & ~(letter * ('a' - 'A'))) | (v & EACH(0xf0)))
+		return false;
+	v = __builtin_bswap64(v);
+	v = (v | v >> 4) & 0x00ff00ff00ff00ff;
+	v = (v | v >> 8) & 0x0000ffff0000ffff;
+	*ret = (uint32_t)(v | v >> 16);
+	return true;
+}
+
 size_t address_line(const char *text, size_t size, uint64_t *ret)
 {
 	size_t at = size > 2 && text[0] == '0' && (text[1] | 0x20) == 'x' ? 2 : 0;
 	size_t end = size < at + DIGITS_MAX ? size : at + DIGITS_MAX, first = at;
 	uint64_t value = 0;
+	for (uint32_t part; end - at >= 8 && eight_digits(text + at, &part); at += 8)
+		value = value << 32 | part;
 	for (; at < end; at++) {
 		unsigned digit = digits[(unsigned char)text[at]];
 		if (!digit)

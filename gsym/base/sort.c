@@ -20,12 +20,12 @@ static void add_up(size_t at[DIGITS])
 
 /* Numbers go from one array to the other once for each digit in which any two differ. */
 #define DEFINE_SORT(name, type)                                                      \
-	void name(type *v, type *scratch, size_t n)                                  \
+	void name(type *v, type *scratch, size_t n, unsigned low)                    \
 	{                                                                            \
 		type *from = v, *to = scratch, *swap, differ = 0;                    \
 		for (size_t i = 1; i < n; i++)                                       \
 			differ |= v[i] ^ v[0];                                       \
-		for (unsigned shift = 0; differ >> shift; shift += DIGIT_BITS) {     \
+		for (unsigned shift = low; differ >> shift; shift += DIGIT_BITS) {   \
 			size_t at[DIGITS] = {0};                                     \
 			if (!(differ >> shift & (DIGITS - 1)))                       \
 				continue;                                            \

@@ -7,8 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sorts @v ascending; @scratch has room for @n as well. Digits that all numbers share cost nothing. */
-void sort_u32(uint32_t *v, uint32_t *scratch, size_t n);
-void sort_u64(uint64_t *v, uint64_t *scratch, size_t n);
+/*
+ * Sorts @v ascending by the bits from number @low on, and leaves those that agree in these in their order;
+ * @scratch has room for @n as well. Digits that all numbers share cost nothing.
+ */
+void sort_u32(uint32_t *v, uint32_t *scratch, size_t n, unsigned low);
+void sort_u64(uint64_t *v, uint64_t *scratch, size_t n, unsigned low);
 
 #endif

@@ -81,6 +81,8 @@ static int take_range(struct inline_sweep *w, uint64_t start, uint64_t size, uin
 		level->left--;
 		at = untaken(s, level, at + 1);
 	}
+	at = untaken(s, level, 0);
+	level->first = at < level->n ? s->v.v[s->points.v[level->from + at]].off : UINT64_MAX;
 	return s->points.n > LISTS_MAX ? -E2BIG : 0;
 }
 
@@ -139,7 +141,15 @@ static int open_level(struct inline_sweep *w, size_t from, uint32_t node, uint64
 		s->next.v[from + i] = (uint32_t)i;
 	s->next.n = s->points.n;
 	invariant(offsets_ascend(s->points.v + from, n)); /* first_not_before() searches them */
-	*parent_of(w) = (struct sweep_level){from, n, n, node, base};
+	*parent_of(w) = (struct sweep_level){
+		.from = from,
+		.n = n,
+		.left = n,
+		.first = n ? s->v.v[s->points.v[from]].off : UINT64_MAX,
+		.last = n ? s->v.v[s->points.v[from + n - 1]].off : 0,
+		.node = node,
+		.base = base,
+	};
 	return 0;
 }
 
@@ -234,6 +244,37 @@ static int read_one(struct inline_sweep *w, uint64_t n)
 	return 0;
 }
 
+/*
+ * Passes over a node with @n ranges that contain no point, and over its children. False, and nothing read,
+ * when they may contain one, or for damaged bytes.
+ */
+static bool pass(struct inline_sweep *w, uint64_t n)
+{
+	const struct sweep_level *level = parent_of(w);
+	uint64_t base = level->base, first = level->first, last = level->last;
+	struct cursor c = w->c;
+	unsigned depth = w->depth, strp_size = w->tables->strp_size;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t start = leb_unsigned(&c) + base, size = leb_unsigned(&c);
+		if (start <= last && (start >= first || first - start < size))
+			return false;
+	}
+	depth += skip_node(&c, strp_size);
+	while (depth > w->depth && depth <= INLINE_DEPTH_MAX) {
+		n = read_n_ranges(&c);
+		for (uint64_t i = 0; i < n; i++)
+			leb_skip_pair(&c);
+		if (!n)
+			depth--;
+		else
+			depth += skip_node(&c, strp_size);
+	}
+	if (depth > INLINE_DEPTH_MAX || !cursor_ok(&c))
+		return false;
+	w->c = c;
+	return true;
+}
+
 int inline_sweep(struct interval_set *s, struct cursor block, const struct gsym_tables *tables)
 {
 	struct inline_sweep w = {.s = s, .c = block, .tables = tables, .open = s->v.n};
@@ -251,7 +292,7 @@ int inline_sweep(struct interval_set *s, struct cursor block, const struct gsym_
 			break;
 		}
 		if (n) {
-			err = read_one(&w, n);
+			err = w.depth && pass(&w, n) ? 0 : read_one(&w, n);
 			continue;
 		}
 		close_level(&w);

@@ -63,7 +63,7 @@ int offsets_sort(struct offset_list *list, size_t from, struct offset_list *scra
 	scratch->n = 0;
 	if (vec_reserve(scratch, n))
 		return -ENOMEM;
-	sort_u32(v, scratch->v, n);
+	sort_u32(v, scratch->v, n, 0);
 	return 0;
 }
 

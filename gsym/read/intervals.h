@@ -34,8 +34,9 @@ struct interval_node {
 
 /* The points inside a node that was entered, as ascending indexes of intervals. */
 struct sweep_level {
-	size_t from, n; /* in points and next; next has one more */
-	size_t left;    /* not taken by a child */
+	size_t from, n;       /* in points and next; next has one more */
+	size_t left;          /* not taken by a child */
+	uint64_t first, last; /* offsets that these are within */
 	uint32_t node;
 	uint64_t base; /* that ranges of children count from */
 };

@@ -44,6 +44,12 @@ static inline uint64_t reader_addr_off(const struct gsym_reader *reader, size_t 
 	}
 }
 
+/* Where the table says where the record of function @index is. */
+static inline const uint8_t *reader_record_offset(const struct gsym_reader *reader, size_t index)
+{
+	return reader->info_offs + index * (reader->info.version == 1 ? 4 : 8);
+}
+
 /*
  * A cursor from the record of function @index to the end of the records; failed when the record is outside
  * the file.
@@ -51,8 +57,8 @@ static inline uint64_t reader_addr_off(const struct gsym_reader *reader, size_t 
 static inline struct cursor reader_record(const struct gsym_reader *reader, size_t index)
 {
 	bool big = reader->info.big_endian;
-	uint64_t off = reader->info.version == 1 ? load32(reader->info_offs + 4 * index, big)
-						 : load64(reader->info_offs + 8 * index, big);
+	const uint8_t *at = reader_record_offset(reader, index);
+	uint64_t off = reader->info.version == 1 ? load32(at, big) : load64(at, big);
 	struct cursor c = cursor_new(reader->bytes.data, reader->records_end, big);
 	if (__builtin_add_overflow(off, reader->records_base, &off))
 		cursor_fail(&c);

@@ -34,6 +34,15 @@ static bool fill(struct start_index *starts, const struct gsym_reader *reader)
 	return true;
 }
 
+bool reader_starts_ascend(const struct gsym_reader *reader)
+{
+	size_t n = reader->info.num_addresses;
+	for (size_t i = 1; i < n; i++)
+		if (reader_addr_off(reader, i) < reader_addr_off(reader, i - 1))
+			return false;
+	return true;
+}
+
 int start_index_build(struct start_index *starts, const struct gsym_reader *reader)
 {
 	size_t n = reader->info.num_addresses;

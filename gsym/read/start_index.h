@@ -46,6 +46,9 @@ static inline void start_index_prefetch_functions(const struct start_index *star
 				   (size_t)starts->before[off >> starts->shift] * reader->info.addr_off_size);
 }
 
+/* Whether the table of start addresses ascends: in damaged files it may not. */
+bool reader_starts_ascend(const struct gsym_reader *reader);
+
 /* start_index_count() without an index. */
 size_t reader_count_starts(const struct gsym_reader *reader, uint64_t off);
 

@@ -15,6 +15,8 @@
 #include "gsym/base/put.h"
 #include "gsym/read/lookup.h"
 
+static_assert((int)BATCH_EXPECTED == (int)CHUNK_MOST, "what is announced is one chunk");
+
 enum {
 	BLOCK = 32,
 	SHORT_HALVES = 5,  /* 32 intervals */
@@ -23,7 +25,8 @@ enum {
 
 enum answer_method {
 	BY_ITSELF, /* one lookup, one answer */
-	BY_INTERVAL,
+	BY_SEARCH, /* of its function and interval */
+	BY_PLACE,  /* found: in advance, or by search */
 	IS_UNKNOWN,
 	IS_DAMAGED,
 };
@@ -31,13 +34,15 @@ enum answer_method {
 /* A query on its way. */
 struct query_state {
 	enum answer_method method;
-	size_t n;     /* functions that start before it */
 	uint32_t off; /* from the function's start */
+	uint32_t file, line, node;
+	struct flat_calls *calls; /* that the node is in */
+	/* Of a search. */
+	size_t n; /* functions that start before it */
 	struct flat_function *flat;
-	const uint32_t *at;           /* its interval, among those of the flat; NULL: there are none */
-	uint32_t left;                /* intervals to search, from that one on */
-	const packed_location *place; /* of its interval */
-	uint32_t file, line, node;    /* the same unpacked */
+	const uint32_t *at;              /* its interval, among those of the flat; NULL: there are none */
+	uint32_t left;                   /* intervals to search, from that one on */
+	const packed_location *location; /* of its interval */
 };
 
 struct batch {
@@ -47,6 +52,7 @@ struct batch {
 	struct batch_cache cache;
 	bool inside; /* set during a call; still set at the next when a signal handler has jumped out */
 	VEC(struct frame_strings) strings;
+	bool of_many; /* the last of these is a function that was made of many */
 	struct text_buf module;
 	struct query_state blocks[2][BLOCK]; /* one that is looked up, one that is answered */
 };
@@ -135,7 +141,49 @@ static int answer_by_itself(struct batch_call *call, const struct batch_query *q
 	return render_unknown(call->out, query->given, render);
 }
 
-/* ---- By intervals ---- */
+/* ---- By place ---- */
+
+/* What a location says. */
+static void set_location(const struct batch_call *call, struct query_state *state, packed_location location)
+{
+	state->file = location_file(location);
+	state->line = location_line(location);
+	state->node = location_node(location);
+	if (state->node == LOCATION_DAMAGED)
+		state->method = IS_DAMAGED;
+	else if (call->options.near && state->file && !state->line)
+		state->method = BY_ITSELF;
+	else
+		state->method = BY_PLACE;
+}
+
+/*
+ * Takes the places that were found in advance, and prefetches those of the block after this; true when the
+ * others have to be searched.
+ */
+static bool take_places(struct batch_call *call, const struct block *block)
+{
+	struct batch_cache *cache = &call->batch->cache;
+	bool search = false;
+	for (size_t i = block->n; i < 2 * block->n; i++)
+		chunk_expect_place(cache, block->at + i);
+	for (size_t i = 0; i < block->n; i++) {
+		const struct batch_query *query = &call->queries[block->at + i];
+		struct query_state *state = &block->v[i];
+		const struct place *place =
+			query->kind == BATCH_ADDRESS ? chunk_place(cache, block->at + i, query->addr) : NULL;
+		state->method = query->kind == BATCH_ADDRESS ? BY_SEARCH : BY_ITSELF;
+		search |= query->kind == BATCH_ADDRESS && !place;
+		if (!place)
+			continue;
+		state->off = place->off;
+		state->calls = (struct flat_calls *)(cache->arena + place->calls);
+		set_location(call, state, place->at);
+	}
+	return search;
+}
+
+/* ---- By search ---- */
 
 /* Addresses below the base wrap to a bucket past the last, for which nothing is prefetched. */
 static void expect_starts(struct batch_call *call, const struct block *block)
@@ -156,12 +204,12 @@ static void find_slots(struct batch_call *call, const struct block *block)
 	for (size_t i = 0; i < block->n; i++) {
 		const struct batch_query *query = &call->queries[block->at + i];
 		struct query_state *state = &block->v[i];
-		*state = (struct query_state){.method = BY_ITSELF};
-		if (query->kind != BATCH_ADDRESS)
+		if (state->method != BY_SEARCH)
 			continue;
-		if (query->addr >= base)
-			state->n = start_index_count(&cache->starts, call->reader, query->addr - base);
-		state->method = state->n ? BY_INTERVAL : IS_UNKNOWN;
+		state->n = query->addr >= base
+				   ? start_index_count(&cache->starts, call->reader, query->addr - base)
+				   : 0;
+		state->method = state->n ? BY_SEARCH : IS_UNKNOWN;
 		if (state->n)
 			__builtin_prefetch(&cache->flat[(state->n - 1) & (cache->n_flat - 1)]);
 	}
@@ -191,7 +239,7 @@ static void find_slowly(struct batch_call *call, size_t at, struct query_state *
 						  (struct flat_queries){call->queries + at, call->n - at})
 			      : NULL;
 	state->off = (uint32_t)in;
-	state->method = state->flat ? BY_INTERVAL : BY_ITSELF;
+	state->method = state->flat ? BY_SEARCH : BY_ITSELF;
 }
 
 /* Whether the function is known by its start alone, and flattened for @off, which counts from there. */
@@ -206,7 +254,7 @@ static void find_flat_functions(struct batch_call *call, const struct block *blo
 	uint64_t base = call->reader->info.base_address;
 	for (size_t i = 0; i < block->n; i++) {
 		struct query_state *state = &block->v[i];
-		if (state->method != BY_INTERVAL)
+		if (state->method != BY_SEARCH)
 			continue;
 		arena_ref ref = cache->flat[(state->n - 1) & (cache->n_flat - 1)];
 		if (ref > FLAT_NEVER)
@@ -215,15 +263,13 @@ static void find_flat_functions(struct batch_call *call, const struct block *blo
 	for (size_t i = 0; i < block->n; i++) {
 		struct query_state *state = &block->v[i];
 		uint64_t off = call->queries[block->at + i].addr - base;
-		if (state->method != BY_INTERVAL)
+		if (state->method != BY_SEARCH)
 			continue;
 		state->flat = flat_function_find(cache, (uint32_t)(state->n - 1));
 		if (state->flat && answers_for(state->flat, off - state->flat->start))
 			state->off = (uint32_t)(off - state->flat->start);
 		else
 			find_slowly(call, block->at + i, state);
-		if (state->flat && state->flat->generation != cache->generation)
-			flat_function_forget_texts(cache, state->flat);
 		if (state->flat)
 			__builtin_prefetch(&state->flat->offs[state->flat->n / 2]);
 	}
@@ -246,7 +292,7 @@ static void search_intervals(const struct block *block)
 	bool again = true;
 	for (size_t i = 0; i < block->n; i++) {
 		struct query_state *state = &block->v[i];
-		state->left = state->method == BY_INTERVAL ? state->flat->n : 0;
+		state->left = state->method == BY_SEARCH ? state->flat->n : 0;
 		state->at = state->left ? state->flat->offs : NULL;
 	}
 	while (again) {
@@ -271,15 +317,15 @@ static void find_locations(const struct block *block)
 	search_intervals(block);
 	for (size_t i = 0; i < block->n; i++) {
 		struct query_state *state = &block->v[i];
-		if (state->method != BY_INTERVAL)
+		if (state->method != BY_SEARCH)
 			continue;
 		if (!state->at)
 			state->method = IS_DAMAGED;
 		else if (state->flat->exact && *state->at != state->off)
 			state->method = BY_ITSELF;
 		else
-			__builtin_prefetch(
-				state->place = &flat_locations(state->flat)[state->at - state->flat->offs]);
+			__builtin_prefetch(state->location = &flat_locations(
+						   state->flat)[state->at - state->flat->offs]);
 	}
 }
 
@@ -287,17 +333,11 @@ static void unpack_locations(const struct batch_call *call, const struct block *
 {
 	for (size_t i = 0; i < block->n; i++) {
 		struct query_state *state = &block->v[i];
-		if (state->method != BY_INTERVAL)
+		if (state->method != BY_SEARCH)
 			continue;
-		state->file = location_file(*state->place);
-		state->line = location_line(*state->place);
-		state->node = location_node(*state->place);
-		if (state->node == LOCATION_DAMAGED)
-			state->method = IS_DAMAGED;
-		else if (call->options.near && state->file && !state->line)
-			state->method = BY_ITSELF;
-		else
-			__builtin_prefetch(&flat_nodes(state->flat)[state->node]);
+		state->calls = flat_calls(state->flat);
+		set_location(call, state, *state->location);
+		__builtin_prefetch(&state->calls->nodes[state->node]);
 	}
 }
 
@@ -319,9 +359,9 @@ static void expect_texts(const struct batch_call *call, const struct block *bloc
 	const struct batch_cache *cache = &call->batch->cache;
 	for (size_t i = 0; i < block->n; i++) {
 		const struct query_state *state = &block->v[i];
-		if (state->method != BY_INTERVAL)
+		if (state->method != BY_PLACE)
 			continue;
-		const struct flat_node *nodes = flat_nodes(state->flat);
+		const struct flat_node *nodes = state->calls->nodes;
 		expect_text(cache, batch_cache_find_path(cache, state->file));
 		for (uint32_t at = state->node; at; at = nodes[at].parent) {
 			expect_text(cache, nodes[at].text);
@@ -346,6 +386,7 @@ static int set_strings(struct batch_call *call, size_t frame, struct flat_node *
 				 *path = cached_text_at(cache, path_ref);
 	if (name->too_long || (file && path->too_long))
 		return -E2BIG;
+	call->batch->of_many = name->of_many;
 	call->batch->strings.v[frame] = (struct frame_strings){
 		.name = text_shown(name),
 		.linkage = text_linkage(name),
@@ -373,7 +414,7 @@ static int make_frames(struct batch_call *call, const struct query_state *state)
 	struct gsym_answer *answer = &call->batch->answer;
 	uint64_t off = state->off;
 	uint32_t file = state->file, line = state->line;
-	struct flat_node *nodes = flat_nodes(state->flat);
+	struct flat_node *nodes = state->calls->nodes;
 	size_t n = 0;
 	for (uint32_t at = state->node;; at = nodes[at].parent) {
 		struct flat_node *node = &nodes[at];
@@ -393,14 +434,14 @@ static int make_frames(struct batch_call *call, const struct query_state *state)
 		line = node->call_line;
 	}
 	answer->n_frames = n;
-	answer->n_merged = state->flat->n_merged;
+	answer->n_merged = state->calls->n_merged;
 	answer->has_rows = state->file || n > 1;
-	answer->frames[0].approximate = n == 1 && state->file && line && state->flat->made_of_many;
+	answer->frames[0].approximate = n == 1 && state->file && line && call->batch->of_many;
 	return 0;
 }
 
-static int answer_by_interval(struct batch_call *call, const struct batch_query *query,
-			      const struct query_state *state)
+static int answer_by_place(struct batch_call *call, const struct batch_query *query,
+			   const struct query_state *state)
 {
 	int err = make_frames(call, state);
 	if (err)
@@ -419,12 +460,13 @@ static int answer_found(struct batch_call *call, const struct batch_query *query
 			const struct query_state *state)
 {
 	switch (state->method) {
-	case BY_INTERVAL: return answer_by_interval(call, query, state);
+	case BY_PLACE: return answer_by_place(call, query, state);
 	case IS_UNKNOWN: return render_unknown(call->out, query->given, &call->options.render);
 	case IS_DAMAGED:
 		if (call->damaged) /* otherwise look up for the diagnosis */
 			return render_unknown(call->out, query->given, &call->options.render);
 		break;
+	case BY_SEARCH:
 	case BY_ITSELF: break;
 	}
 	return answer_by_itself(call, query);
@@ -440,17 +482,23 @@ static size_t block_size(size_t n, size_t left)
 	return n < BLOCK ? n : BLOCK;
 }
 
+static void search_block(struct batch_call *call, const struct block *block)
+{
+	expect_starts(call, block);
+	find_slots(call, block);
+	find_flat_functions(call, block);
+	find_locations(block);
+	unpack_locations(call, block);
+}
+
 static void look_up_block(struct batch_call *call, const struct block *block)
 {
 	for (size_t i = 0; !call->prepared && i < block->n; i++)
 		block->v[i].method = BY_ITSELF;
 	if (!call->prepared)
 		return;
-	expect_starts(call, block);
-	find_slots(call, block);
-	find_flat_functions(call, block);
-	find_locations(block);
-	unpack_locations(call, block);
+	if (take_places(call, block))
+		search_block(call, block);
 	expect_texts(call, block);
 }
 
@@ -481,7 +529,7 @@ static bool is_stopped(const struct batch_call *call)
 /* Whether the answer may have taken so long that reading the clock is worth it. */
 static bool took_long(const struct query_state *state)
 {
-	return state->method != BY_INTERVAL && state->method != IS_UNKNOWN;
+	return state->method != BY_PLACE && state->method != IS_UNKNOWN;
 }
 
 /* Answers a block, or as much of it as is wanted; *ret_more says whether more is. */
@@ -493,7 +541,8 @@ static int answer_block(struct batch_call *call, struct block *block, size_t eno
 		const struct query_state *state = &block->v[i];
 		int err = answer_found(call, &call->queries[block->at + i++], state);
 		render_end_record(call->out, call->options.render.format);
-		if (err || call->out->failed)
+		if (err || call->out->failed ||
+		    (call->options.ends && vec_push(call->options.ends, call->out->n)))
 			return -ENOMEM;
 		more = call->out->n < enough && !(took_long(state) && is_stopped(call));
 	}
@@ -536,11 +585,22 @@ size_t batch_expect(struct batch *batch, const struct batch_options *options,
 {
 	n = n < BATCH_EXPECTED ? n : BATCH_EXPECTED;
 	if (begin(batch, &options->render, n)) {
+		batch_cache_end_chunk(&batch->cache);
 		batch_cache_refresh(&batch->cache);
-		chunk_flatten(&batch->cache, queries, n, options->stop, options->user);
+		if (!chunk_begin(&batch->cache, queries, n))
+			chunk_find(&batch->cache, &options->render, options->stop, options->user);
 	}
 	batch->inside = false;
 	return n;
+}
+
+bool batch_expect_more(struct batch *batch, const struct batch_options *options)
+{
+	bool prepared = begin(batch, &options->render, 0);
+	if (prepared)
+		chunk_find(&batch->cache, &options->render, options->stop, options->user);
+	batch->inside = false;
+	return prepared && !chunk_is_found(&batch->cache);
 }
 
 int batch_answer(struct batch *batch, const struct batch_options *options, const struct batch_query *queries,
@@ -563,6 +623,8 @@ int batch_answer(struct batch *batch, const struct batch_options *options, const
 	int err = batch->module.failed || !text_reserve(&batch->module, PUT_SLACK)
 			  ? -ENOMEM
 			  : answer_all(&call, enough, ret_n);
+	if (call.prepared && err != -ENOMEM)
+		chunk_advance(&batch->cache, *ret_n);
 	batch->inside = false;
 	return err;
 }

@@ -14,7 +14,13 @@ enum {
 	/* A good number of queries for one call. */
 	BATCH_QUERIES = 16 * 1024,
 	/* Queries that one call of batch_expect() looks at. */
-	BATCH_EXPECTED = 128 * 1024,
+	BATCH_EXPECTED = 256 * 1024,
+};
+
+/* Offsets in the output at which records end. */
+struct record_ends {
+	size_t *v;
+	size_t n, cap;
 };
 
 struct batch_options {
@@ -28,6 +34,8 @@ struct batch_options {
 	 */
 	bool (*stop)(const void *user);
 	const void *user;
+	struct record_ends
+		*ends; /* of batch_answer(): one is appended for each record; NULL: they are not noted */
 };
 
 /*
@@ -43,12 +51,18 @@ void batch_free(struct batch *batch);
 size_t batch_memory(const struct batch *batch);
 
 /*
- * Announces the @n queries that the next calls of batch_answer() get: functions are read once for all of
- * them, which takes a fraction of the time when they are many, in any order. It changes no answer.
- * Returns how many were looked at: BATCH_EXPECTED at most.
+ * Announces the @n queries that the next calls of batch_answer() get, in this order: functions are read once
+ * for all of them, which takes a fraction of the time when they are many, in any order. It changes no answer,
+ * even if other queries follow. Returns how many were looked at: BATCH_EXPECTED at most.
  */
 size_t batch_expect(struct batch *batch, const struct batch_options *options,
 		    const struct batch_query *queries, size_t n);
+
+/*
+ * Goes on with what the last batch_expect(), or this, was stopped in; true when it was stopped again. Queries
+ * that are answered nevertheless are looked up one by one, which takes several times as long.
+ */
+bool batch_expect_more(struct batch *batch, const struct batch_options *options);
 
 /*
  * Appends to @out the records of queries until @out holds @enough bytes or the call is stopped. Queries

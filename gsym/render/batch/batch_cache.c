@@ -2,6 +2,7 @@
 
 #include "gsym/base/probe.h"
 #include "gsym/base/put.h"
+#include "gsym/read/lookup.h"
 
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -44,16 +45,51 @@ static void empty_part(struct batch_cache *cache, enum cache_part part)
 	at->most = at->most > at->used ? at->most : at->used;
 }
 
+void batch_cache_end_chunk(struct batch_cache *cache)
+{
+	struct chunk *chunk = &cache->chunk;
+	chunk->places.n = chunk->next = chunk->keys.n = chunk->done = chunk->n_pending = 0;
+	empty_part(cache, PART_CHUNK);
+}
+
 static void forget_functions(struct batch_cache *cache)
 {
 	cache->functions_full = false;
 	empty_part(cache, PART_FUNCTIONS);
-	empty_part(cache, PART_CHUNK);
+	batch_cache_end_chunk(cache);
 	memset(cache->flat, 0, cache->n_flat * sizeof(*cache->flat));
 	memset(cache->passes, 0, cache->n_flat * sizeof(*cache->passes));
 }
 
-/* Functions are dropped only when their generation comes again. */
+static size_t aligned(size_t size)
+{
+	return (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+}
+
+static void forget_texts_of(struct flat_calls *calls)
+{
+	for (size_t i = 0; i < calls->n; i++)
+		calls->nodes[i].text = 0;
+}
+
+/* Functions outlive their texts. */
+static void forget_node_texts(struct batch_cache *cache)
+{
+	const struct arena_part *functions = &cache->parts[PART_FUNCTIONS],
+				*chunk = &cache->parts[PART_CHUNK];
+	for (size_t at = part_begin[PART_FUNCTIONS], size; at < functions->used; at += size) {
+		struct flat_function *flat = (struct flat_function *)(cache->arena + at);
+		size = aligned((size_t)((char *)flat_calls(flat) - (char *)flat) +
+			       flat_calls_size(flat_calls(flat)->n));
+		forget_texts_of(flat_calls(flat));
+	}
+	for (size_t at = part_begin[PART_CHUNK], size; at < chunk->used; at += size) {
+		struct flat_calls *calls = (struct flat_calls *)(cache->arena + at);
+		size = aligned(flat_calls_size(calls->n));
+		forget_texts_of(calls);
+	}
+}
+
 static void forget_texts(struct batch_cache *cache)
 {
 	cache->texts_full = false;
@@ -64,16 +100,7 @@ static void forget_texts(struct batch_cache *cache)
 	memset(cache->names.slots, 0, (cache->names.mask + 1) * sizeof(*cache->names.slots));
 	cache->names.n = 0;
 	memset(cache->paths, 0, cache->n_paths * sizeof(*cache->paths));
-	if (!++cache->generation)
-		forget_functions(cache);
-}
-
-void batch_cache_end_chunk(struct batch_cache *cache)
-{
-	for (size_t i = 0; i < cache->n_flat; i++)
-		if (cache->flat[i] >= part_begin[PART_CHUNK])
-			cache->flat[i] = FLAT_SEEN;
-	empty_part(cache, PART_CHUNK);
+	forget_node_texts(cache);
 }
 
 void batch_cache_deinit(struct batch_cache *cache)
@@ -82,7 +109,8 @@ void batch_cache_deinit(struct batch_cache *cache)
 		munmap(cache->arena, ARENA_MAX);
 	start_index_deinit(&cache->starts);
 	intervals_deinit(&cache->intervals);
-	vec_free(&cache->offs);
+	vec_free(&cache->chunk.places);
+	vec_free(&cache->chunk.keys);
 	free(cache->flat);
 	free(cache->passes);
 	free(cache->names.slots);
@@ -107,8 +135,17 @@ size_t batch_cache_bytes(const struct batch_cache *cache)
 	size_t tables = cache->n_flat * (sizeof(*cache->flat) + sizeof(*cache->passes)) +
 			(cache->names.mask + 1) * sizeof(*cache->names.slots) +
 			cache->n_paths * sizeof(*cache->paths);
-	return arena_touched(cache) + cache->offs.cap * sizeof(*cache->offs.v) +
+	return arena_touched(cache) + cache->chunk.places.cap * sizeof(*cache->chunk.places.v) +
+	       cache->chunk.keys.cap * sizeof(*cache->chunk.keys.v) +
 	       cache->starts.n_buckets * sizeof(*cache->starts.before) + (cache->is_set_up ? tables : 0);
+}
+
+bool batch_cache_has_order(struct batch_cache *cache)
+{
+	if (cache->order == ORDER_UNKNOWN)
+		cache->order =
+			cache->starts.before || reader_starts_ascend(cache->reader) ? IN_ORDER : NOT_IN_ORDER;
+	return cache->order == IN_ORDER;
 }
 
 /* A power of two: for @n objects, but at most @max. */
@@ -193,7 +230,7 @@ void batch_cache_refresh(struct batch_cache *cache)
 {
 	if (cache->texts_full)
 		forget_texts(cache);
-	if (cache->functions_full)
+	if (cache->functions_full && !batch_cache_has_chunk(cache))
 		forget_functions(cache);
 }
 
@@ -211,7 +248,7 @@ void *batch_cache_alloc(struct batch_cache *cache, enum cache_part part, size_t 
 		return NULL;
 	}
 	void *at = cache->arena + cache->parts[part].used;
-	cache->parts[part].used += (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	cache->parts[part].used += aligned(size);
 	return at;
 }
 
@@ -247,10 +284,14 @@ static arena_ref keep(struct batch_cache *cache, struct text_slot *slot, uint32_
 	return slot->text;
 }
 
+static uint64_t name_hash(const struct text_table *names, uint32_t name)
+{
+	return (name * names->secret) >> 32;
+}
+
 static struct text_slot *name_slot(const struct text_table *names, uint32_t name)
 {
-	uint64_t hash = (name * names->secret) >> 32;
-	return &names->slots[PROBE(i, hash, names->mask,
+	return &names->slots[PROBE(i, name_hash(names, name), names->mask,
 				   !names->slots[i].text || names->slots[i].key == name)];
 }
 
@@ -301,6 +342,8 @@ static arena_ref keep_name(struct batch_cache *cache, const struct render_option
 	}
 	struct text_slot *slot = name_slot(&cache->names, name);
 	arena_ref kept = keep(cache, slot, name, shown, verbatim ? stored : NULL);
+	if (kept != TOO_LONG)
+		((struct cached_text *)cached_text_at(cache, kept))->of_many = lookup_is_made_of_many(text);
 	cache->names.n += slot->text != 0;
 	return kept;
 }
@@ -315,6 +358,23 @@ arena_ref batch_cache_name(struct batch_cache *cache, const struct render_option
 	if (stored.size == TEXT_MAX || (2 * cache->names.n > cache->names.mask && !widen_names(cache)))
 		return TOO_LONG;
 	return keep_name(cache, options, name, &stored);
+}
+
+void batch_cache_render_names(struct batch_cache *cache, const struct render_options *options,
+			      struct flat_node *const *nodes, size_t n)
+{
+	const struct text_table *names = &cache->names;
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(&names->slots[name_hash(names, nodes[i]->name) & names->mask]);
+	for (size_t i = 0; i < n; i++) {
+		struct flat_node *node = nodes[i];
+		node->text = node->text ? node->text : name_slot(names, node->name)->text;
+		if (!node->text && tables_have_string(&cache->reader->tables, node->name))
+			__builtin_prefetch(cache->reader->strings + node->name);
+	}
+	for (size_t i = 0; i < n && !cache->texts_full; i++)
+		if (!nodes[i]->text)
+			nodes[i]->text = batch_cache_name(cache, options, nodes[i]->name);
 }
 
 arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file)

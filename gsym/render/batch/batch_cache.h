@@ -22,6 +22,7 @@ struct cached_text {
 	uint16_t linkage_size;
 	uint16_t shown; /* bytes */
 	bool too_long;  /* to be kept: there is no text */
+	bool of_many;   /* of a name: lookup_is_made_of_many() */
 	uint8_t bytes[];
 };
 
@@ -82,22 +83,26 @@ static inline uint32_t location_node(packed_location place)
 	return (uint32_t)place & LOCATION_DAMAGED;
 }
 
+/* Where a result may be within a function: the function itself, number 0, and inlined calls. */
+struct flat_calls {
+	uint64_t start; /* of the function, from the base address */
+	uint32_t n_merged;
+	uint32_t n;
+	struct flat_node nodes[];
+};
+
 /*
- * A flattened function. Offsets come first, as they are searched; then the locations and the nodes, of
- * which number 0 is the function itself. It is packed: the cost of random addresses is the number of cache
+ * A flattened function. Offsets come first, as they are searched; then the locations and a struct
+ * flat_calls. It is packed: the cost of random addresses is the number of cache
  * lines they touch.
  */
 struct flat_function {
 	uint64_t start; /* from the base address */
 	uint32_t index;
 	uint32_t size;
-	uint32_t n_merged;
 	uint32_t n; /* intervals; 0 = the record is damaged for every address */
 	bool alone; /* every address in [start, start + size) is this function's */
 	bool exact; /* intervals answer for their own offsets alone */
-	bool made_of_many;
-	uint8_t generation; /* of the texts that nodes refer to */
-	uint32_t n_nodes;
 	_Alignas(packed_location) uint32_t offs[]; /* n, ascending */
 };
 
@@ -114,10 +119,37 @@ static inline packed_location *flat_locations(const struct flat_function *flat)
 	return (packed_location *)((char *)flat->offs + flat_offs_size(flat->n));
 }
 
-static inline struct flat_node *flat_nodes(const struct flat_function *flat)
+static inline struct flat_calls *flat_calls(const struct flat_function *flat)
 {
-	return (struct flat_node *)(flat_locations(flat) + flat->n);
+	return (struct flat_calls *)(flat_locations(flat) + flat->n);
 }
+
+static inline size_t flat_calls_size(size_t n)
+{
+	return sizeof(struct flat_calls) + n * sizeof(struct flat_node);
+}
+
+/*
+ * What was found in advance for an announced query: by one pass over the records in the order of the file,
+ * see chunk.h.
+ */
+struct place {
+	packed_location at;
+	arena_ref calls; /* 0: nothing */
+	uint32_t off;    /* from the function's start */
+};
+
+enum { PENDING_NAMES = 32 };
+
+/* Queries that were announced. */
+struct chunk {
+	VEC(struct place) places; /* of all of them */
+	size_t next;              /* place of the next query that is answered */
+	VEC(uint64_t) keys; /* offsets from the base address with the place's number; room to sort them */
+	size_t done;        /* keys whose places are found */
+	struct flat_node *pending[PENDING_NAMES]; /* whose names are to be rendered */
+	size_t n_pending;
+};
 
 /* Slot of a function: a reference to its struct flat_function, or one of these. */
 enum {
@@ -142,7 +174,7 @@ struct text_table {
 enum cache_part {
 	PART_TEXTS,
 	PART_FUNCTIONS, /* flattened for good */
-	PART_CHUNK,     /* flattened for the queries of one chunk: batch_cache_end_chunk() */
+	PART_CHUNK,     /* calls of announced queries: batch_cache_end_chunk() */
 	CACHE_PARTS,
 };
 
@@ -159,16 +191,16 @@ struct batch_cache {
 	char *arena;                     /* mapped */
 	struct arena_part parts[CACHE_PARTS];
 	struct start_index starts;
-	size_t asked;    /* queries for this reader */
+	size_t asked; /* queries for this reader */
+	enum start_order { ORDER_UNKNOWN, IN_ORDER, NOT_IN_ORDER } order;
 	arena_ref *flat; /* n_maps, by number of the function, or by its end if there are more functions */
 	size_t n_flat;
-	uint8_t *passes; /* beside flat: chunks for which the function was flattened */
+	uint8_t *passes; /* beside flat: chunks for which the function's record was read */
 	struct text_table names;
 	struct text_slot *paths; /* n_paths, by number of the file, or by its end if there are more files */
 	size_t n_paths;
-	uint8_t generation; /* of texts: functions refer to those of their own */
 	struct interval_set intervals;
-	VEC(uint64_t) offs;   /* of a chunk's queries, from the base address; and as many to sort them */
+	struct chunk chunk;
 	struct text_buf text; /* being made */
 };
 
@@ -178,20 +210,32 @@ struct batch_cache {
  */
 bool batch_cache_begin(struct batch_cache *cache, const struct render_options *options, size_t n);
 
+/* Whether announced queries are still to be answered: their places stay. */
+static inline bool batch_cache_has_chunk(const struct batch_cache *cache)
+{
+	return cache->chunk.next < cache->chunk.places.n;
+}
+
 /* Whether batch_cache_refresh() is due. */
 static inline bool batch_cache_is_full(const struct batch_cache *cache)
 {
-	return cache->texts_full || cache->functions_full;
+	return cache->texts_full || (cache->functions_full && !batch_cache_has_chunk(cache));
 }
 
-/* Empties what is full. */
+/* Empties what is full; functions only when no announced query needs them. */
 void batch_cache_refresh(struct batch_cache *cache);
 
-/* Drops the functions in PART_CHUNK. */
+/* Drops what was found for announced queries. */
 void batch_cache_end_chunk(struct batch_cache *cache);
 
 /* Releases everything; zero-initialised with a reader is empty. */
 void batch_cache_deinit(struct batch_cache *cache);
+
+/*
+ * Whether start addresses ascend, as they do but in damaged files: then the queries between two of them
+ * have one function.
+ */
+bool batch_cache_has_order(struct batch_cache *cache);
 
 /* Bytes that it holds, roughly. */
 size_t batch_cache_bytes(const struct batch_cache *cache);
@@ -199,7 +243,8 @@ size_t batch_cache_bytes(const struct batch_cache *cache);
 /* Bytes that can be allocated from a part. */
 size_t batch_cache_room(const struct batch_cache *cache, enum cache_part part);
 
-/* Allocates from a part, aligned for any type; NULL when it is full. */
+/* Allocates from a part, aligned for any type; NULL when it is full. From PART_FUNCTIONS only functions are
+ * allocated, from PART_CHUNK only struct flat_calls. */
 void *batch_cache_alloc(struct batch_cache *cache, enum cache_part part, size_t size);
 
 /*
@@ -208,6 +253,10 @@ void *batch_cache_alloc(struct batch_cache *cache, enum cache_part part, size_t 
  */
 arena_ref batch_cache_name(struct batch_cache *cache, const struct render_options *options, uint32_t name);
 arena_ref batch_cache_path(struct batch_cache *cache, uint32_t file);
+
+/* Renders the names of @nodes that have none yet while there is room, so that cache misses overlap. */
+void batch_cache_render_names(struct batch_cache *cache, const struct render_options *options,
+			      struct flat_node *const *nodes, size_t n);
 
 /* The path if it is cached, otherwise 0. */
 static inline arena_ref batch_cache_find_path(const struct batch_cache *cache, uint32_t file)

@@ -19,9 +19,6 @@ static inline struct flat_function *flat_function_find(const struct batch_cache 
 	return flat && flat->index == index ? flat : NULL;
 }
 
-/* Takes from @flat the texts that were dropped since it was made or asked last. */
-void flat_function_forget_texts(struct batch_cache *cache, struct flat_function *flat);
-
 /*
  * Function @index, which contains the first of @queries, flattened now if it pays. NULL when an individual
  * lookup is cheaper (first query for a large function) or there is no memory.
@@ -30,11 +27,27 @@ struct flat_function *flat_function_get(struct batch_cache *cache, uint32_t inde
 					struct flat_queries queries);
 
 /*
- * Flattens function @index, the last to start at or before the @n queries at @offs, which count from the base
- * address and ascend: for these alone, or for good when it is asked often enough. Does nothing where the
- * start does not tell the function. 0, or -ENOMEM when there is no room in PART_CHUNK.
+ * Whether an address in function @index, of @size bytes, can only be that of this function: no other starts
+ * at the same address, and its size is known.
  */
-int flat_function_expect(struct batch_cache *cache, uint32_t index, const uint64_t *offs, size_t n);
+bool flat_function_is_alone(const struct gsym_reader *reader, uint32_t index, uint32_t size);
+
+/*
+ * Flattens the function of known size for good. 0, -ENOMEM, or -E2BIG when it does not fit. @n_merged:
+ * functions that share its code.
+ */
+int flat_function_make(struct batch_cache *cache, uint32_t index, const struct function_info *record,
+		       uint32_t n_merged, struct flat_function **ret);
+
+/* Sets calls: false when a value does not fit. */
+bool flat_calls_set(struct flat_calls *calls, const struct interval_set *s,
+		    const struct function_info *record);
+
+/* What an interval says, packed: false when a value does not fit. */
+bool location_pack(const struct interval *interval, packed_location *ret);
+
+/* Gives back what a large function needed to be cut. */
+void flat_function_free_scratch(struct batch_cache *cache);
 
 /* Whether an exact function has an interval for @off, which is within the function. */
 static inline bool flat_function_has(const struct flat_function *flat, uint32_t off)

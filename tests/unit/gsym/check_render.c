@@ -177,6 +177,24 @@ static void address_lines(void **state)
 	}
 }
 
+/* Each byte at each place among digits. */
+static void address_line_bytes(void **state)
+{
+	(void)state;
+	for (size_t at = 0; at < 16; at++) {
+		for (unsigned byte = 0; byte < 256; byte++) {
+			char line[] = "0123456789abCDEF\n";
+			uint64_t at_once = 0, value = 0;
+			line[at] = (char)byte;
+			bool good = address_parse(line, 16, &value);
+			if (byte == '\n' || (at == 1 && (byte | 0x20) == 'x'))
+				continue;
+			assert_int_equal(address_line(line, 17, &at_once), good ? 17 : 0);
+			assert_true(!good || at_once == value);
+		}
+	}
+}
+
 static void numbers_like_printf(void **state)
 {
 	(void)state;
@@ -239,6 +257,7 @@ int main(void)
 		cmocka_unit_test(format_names),
 		cmocka_unit_test(no_memory),
 		cmocka_unit_test(address_lines),
+		cmocka_unit_test(address_line_bytes),
 		cmocka_unit_test(numbers_like_printf),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

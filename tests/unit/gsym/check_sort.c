@@ -36,10 +36,10 @@ static void sorted(void **unused)
 			want[i] = v[i] = (chance() & mask) | (same & ~mask);
 		for (size_t i = 0; i < n; i++)
 			v32[i] = (uint32_t)v[i];
-		sort_u64(v, scratch, n);
+		sort_u64(v, scratch, n, 0);
 		qsort(want, n, sizeof(*want), compare_u64);
 		assert_memory_equal(v, want, n * sizeof(*v));
-		sort_u32(v32, scratch32, n);
+		sort_u32(v32, scratch32, n, 0);
 		for (size_t i = 0; i < n; i++)
 			want[i] = (uint32_t)want[i];
 		qsort(want, n, sizeof(*want), compare_u64);
@@ -48,8 +48,22 @@ static void sorted(void **unused)
 	}
 }
 
+/* Numbers whose bits from @low on agree stay in their order. */
+static void sorted_by_high_bits(void **unused)
+{
+	static uint64_t v[MOST], scratch[MOST];
+	(void)unused;
+	for (unsigned low = 12; low < 64; low++) {
+		for (size_t i = 0; i < MOST; i++)
+			v[i] = (chance() & 0x3ff) << low | i;
+		sort_u64(v, scratch, MOST, low);
+		for (size_t i = 1; i < MOST; i++)
+			assert_true(v[i - 1] < v[i]);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(sorted)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(sorted), cmocka_unit_test(sorted_by_high_bits)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
