@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "convert/run/defaults.h"
+#include "gsym/render/batch/sharded_batch.h"
 #include "gsym/base/vec.h"
 
 enum {
@@ -102,6 +103,9 @@ static const struct daemon_option own_options[] = {
 	 "give code without a line the nearest one before it"},
 	{"merged", "yes|no|mark", CHOICE(enum merged_mode, merged), "yes",
 	 "keep all functions that share their code; mark: and tell of them in text"},
+
+	{"batch_threads", "N", NUMBER(batch_threads, 1, SHARDS_MAX), "2",
+	 "threads that answer one large q"},
 
 	{"open_images", "N", NUMBER(open_images, 1, OPEN_IMAGES_MAX), "4096",
 	 "converted files that stay open", "Memory"},

@@ -37,6 +37,7 @@ struct options {
 	unsigned convert_time;   /* limit of one conversion in seconds */
 	uint64_t kept_answers;   /* bytes of answers kept for files of addresses */
 	unsigned open_images;    /* that stay mapped */
+	unsigned batch_threads;  /* that answer one large q */
 	unsigned jobs;           /* concurrent conversions */
 	unsigned threads;        /* of one conversion */
 	unsigned rescan;         /* seconds between scans of the source; 0: only at start */

@@ -258,6 +258,7 @@ static void setup_answers(struct gsymfs *fs)
 		.demangle = o->demangle,
 		.mark_merged = o->merged == MERGED_MARK,
 		.approximate = o->approximate,
+		.batch_threads = o->batch_threads,
 	};
 	answers_init(&fs->answers, &tsv_file_kind, &symbol_names_kind);
 	fs->answers.tables.tidy = trim_open_files;

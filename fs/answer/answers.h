@@ -25,8 +25,11 @@ struct answers {
 	const struct log *log;
 	bool unknown_print; /* an address outside all functions is a file that prints ?? */
 	bool demangle;
-	bool mark_merged; /* text tells of functions that share the code */
-	bool approximate; /* code without a line has the nearest before it */
+	bool mark_merged;       /* text tells of functions that share the code */
+	bool approximate;       /* code without a line has the nearest before it */
+	unsigned batch_threads; /* that answer one large q, at least one; with those that help any other */
+
+	atomic_uint batch_helpers; /* of them: they help a call now */
 
 	struct accounts accounts; /* memory of open files, by user */
 	struct list streams;      /* those that calls wait for, or did; guarded by images.lock */

@@ -15,7 +15,7 @@
 #include "gsym/base/ascii.h"
 #include "gsym/base/address.h"
 #include "gsym/base/invariant.h"
-#include "gsym/render/batch/batch.h"
+#include "gsym/render/batch/sharded_batch.h"
 #include "fs/answer/answer.h"
 #include "fs/call/call.h"
 #include "fs/name/link_address.h"
@@ -29,8 +29,8 @@ enum {
 	OPEN_IMAGES = 4,          /* whose caches are kept from run to run */
 	LINES_MIN = 16,           /* per chunk, however long their answers take */
 	LINES_KEPT = 1024,        /* of a chunk's allocation, when all input is answered */
-	AHEAD_MIN = 1024,         /* lines that are worth announcing, and at most, in an image's own q */
-	AHEAD_MAX = 32 * 1024,
+	AHEAD_MIN = 1024,         /* lines that are worth announcing, in an image's own q */
+	INPUT_MUCH = 64 << 10,    /* bytes that take too long to be announced on a FUSE thread */
 };
 
 /* A line of input. */
@@ -58,10 +58,10 @@ struct batch_file {
 	struct image *image; /* NULL: the root's */
 	struct request request;
 	struct line_prefix prefix;
-	struct batch *unknown; /* renders lines without an image; made when first needed */
+	struct sharded_batch *unknown; /* renders lines without an image; made when first needed */
 	struct open_image {
 		struct handle *handle;
-		struct batch *batch;
+		struct sharded_batch *batch;
 	} open[OPEN_IMAGES]; /* most recently used first */
 	size_t record_size;  /* average bytes of the last records */
 	size_t charged;      /* bytes of open[] */
@@ -220,30 +220,62 @@ static int read_lines(struct batch_file *file, struct span input, struct call *c
 /* Lines [first, first + n), all of one image and context. */
 struct run {
 	struct batch_file *file;
-	struct batch *batch;
+	struct sharded_batch *batch;
 	struct batch_options options;
+	struct shard_run how;
 	size_t first, n;
 	size_t enough;   /* bytes of results at which to stop */
 	size_t answered; /* out: lines */
 	struct gsym_diag diag;
 };
 
-/* What there is no time for is announced again. */
-static void announce(struct run *run)
+/* 1 when there was no time for all of it: the next run goes on. */
+static int announce(struct run *run)
 {
 	struct batch_file *file = run->file;
-	batch_expect(run->batch, &run->options, file->ahead.v, file->ahead.n);
-	file->announced = stream_is_late(&file->stream) ? 0 : file->ahead.n;
+	int err = 0;
+	if (file->ahead.n)
+		err = sharded_batch_expect(run->batch, &run->options, &run->how, file->ahead.v, file->ahead.n,
+					   &file->announced);
+	return err || !file->announced ? err
+				       : sharded_batch_expect_more(run->batch, &run->options, &run->how);
 }
 
-static int answer_run(void *arg)
+static int answer_run(struct run *run)
 {
-	struct run *run = arg;
 	struct batch_file *file = run->file;
-	if (file->ahead.n)
-		announce(run);
-	return batch_answer(run->batch, &run->options, file->queries.v + run->first, run->n, run->enough,
-			    &file->stream.buf.results, &run->answered, &run->diag);
+	int err = announce(run);
+	if (err)
+		return err < 0 ? err : 0;
+	return sharded_batch_answer(run->batch, &run->options, &run->how, file->queries.v + run->first,
+				    run->n, run->enough, &file->stream.buf.results, &run->answered,
+				    &run->diag);
+}
+
+static int guarded(void *handle, int (*work)(void *arg), void *arg)
+{
+	return handle_run(handle, work, arg);
+}
+
+/* Takes as many helpers as other batches leave, which are given back after the run. */
+static unsigned take_helpers(struct answers *answers)
+{
+	unsigned most = answers->batch_threads - 1, before = atomic_load(&answers->batch_helpers), n;
+	do
+		n = before < most ? most - before : 0;
+	while (!atomic_compare_exchange_weak(&answers->batch_helpers, &before, before + n));
+	return n;
+}
+
+/* answer_run() with helpers, of a mapped file. */
+static int answer_guarded(struct run *run, struct handle *handle)
+{
+	struct answers *answers = run->file->requester.answers;
+	unsigned helpers = run->file->image ? take_helpers(answers) : 0;
+	run->how = (struct shard_run){.threads = 1 + helpers, .guarded = guarded, .user = handle};
+	int err = answer_run(run);
+	atomic_fetch_sub(&answers->batch_helpers, helpers);
+	return err;
 }
 
 static void to_link_addresses(const struct batch_file *file, const struct run *run,
@@ -264,13 +296,16 @@ static void to_link_addresses(const struct batch_file *file, const struct run *r
 static void read_ahead(struct batch_file *file, const struct address_map *map)
 {
 	struct span input = stream_buf_input(&file->stream.buf);
-	size_t at = 0, size = 1;
-	while (size && file->ahead.n < AHEAD_MAX && at < input.size) {
+	size_t at = 0, size;
+	while (file->ahead.n < BATCH_EXPECTED && at < input.size) {
 		struct batch_query query = {.kind = BATCH_ADDRESS};
 		size = address_line((const char *)input.data + at, input.size - at, &query.given);
 		at += size;
-		if (size && place_to_link(&file->request.context, map, query.given, &query.addr) &&
-		    vec_push(&file->ahead, query))
+		if (!size)
+			break;
+		if (!place_to_link(&file->request.context, map, query.given, &query.addr))
+			query.kind = BATCH_UNKNOWN;
+		if (vec_push(&file->ahead, query))
 			break;
 	}
 	if (file->ahead.n < AHEAD_MIN)
@@ -279,7 +314,7 @@ static void read_ahead(struct batch_file *file, const struct address_map *map)
 
 static void close_image(struct open_image *image)
 {
-	batch_free(image->batch);
+	sharded_batch_free(image->batch);
 	handle_put(image->handle);
 	*image = (struct open_image){0};
 }
@@ -295,7 +330,7 @@ static void charge_memory(struct batch_file *file)
 {
 	size_t held = 0;
 	for (size_t i = 0; i < OPEN_IMAGES; i++)
-		held += batch_memory(file->open[i].batch);
+		held += sharded_batch_memory(file->open[i].batch);
 	account_charge(file->stream.account, ACCOUNT_BATCHES, held, &file->charged);
 	file->stream.buf.extra =
 		file->lines.cap * sizeof(*file->lines.v) + file->queries.cap * sizeof(*file->queries.v);
@@ -327,7 +362,7 @@ static void batch_trim(struct stream *stream)
 }
 
 /* The batch for @handle. It points into that mapping, so it holds a reference. NULL when out of memory. */
-static struct batch *batch_for(struct batch_file *file, struct handle *handle)
+static struct sharded_batch *batch_for(struct batch_file *file, struct handle *handle)
 {
 	struct open_image *all = file->open, found;
 	size_t i = 0;
@@ -335,7 +370,8 @@ static struct batch *batch_for(struct batch_file *file, struct handle *handle)
 		i++;
 	if (all[i].handle != handle) {
 		close_image(&all[i]);
-		all[i].batch = batch_new(handle->reader);
+		all[i].batch = sharded_batch_new(handle->reader,
+						 file->image ? file->requester.answers->batch_threads : 1);
 		if (!all[i].batch)
 			return NULL;
 		all[i].handle = handle_get(handle);
@@ -361,7 +397,7 @@ static int answer_from(struct run *run, struct revision *rev, struct handle *han
 	to_link_addresses(file, run, &handle->addresses);
 	if (file->image && !file->announced && !run->first)
 		read_ahead(file, &handle->addresses);
-	int err = handle_run(handle, answer_run, run);
+	int err = answer_guarded(run, handle);
 	vec_free(&file->ahead);
 	if (err == -EFAULT) { /* the last record may be incomplete */
 		file->stream.buf.results.n = before;
@@ -397,7 +433,7 @@ static int answer_lines(struct run *run, struct call *call)
 		return err;
 	all_unknown(file, run);
 	if (!file->unknown)
-		file->unknown = batch_new(NULL);
+		file->unknown = sharded_batch_new(NULL, 1);
 	run->batch = file->unknown;
 	return run->batch ? answer_run(run) : -ENOMEM;
 }
@@ -465,9 +501,9 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 		metric_add(&file->requester.answers->metrics->batch_addresses, run.answered);
 		late = stream_is_late(&file->stream);
 	}
-	if (late)
+	if (late && done)
 		file->most_lines = file->most_lines / 4 < LINES_MIN ? LINES_MIN : file->most_lines / 4;
-	else if (file->most_lines < BATCH_QUERIES)
+	else if (!late && file->most_lines < BATCH_QUERIES)
 		file->most_lines *= 2;
 	if (done) {
 		file->record_size = (buf->results.n - before) / done;
@@ -479,6 +515,12 @@ static int answer_chunk(struct batch_file *file, struct call *call, size_t enoug
 	return done ? 0 : err;
 }
 
+/* Whether the lines of @input are to be announced, and many. */
+static bool is_much(const struct batch_file *file, struct span input)
+{
+	return file->image && !file->announced && input.size >= INPUT_MUCH;
+}
+
 static int batch_answer_some(struct stream *stream, struct call *call, size_t enough)
 {
 	struct batch_file *file = batch_file_of(stream);
@@ -488,6 +530,8 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 			free_lines(file);
 		return 1;
 	}
+	if (is_much(file, input) && !call->on_runner)
+		return call_hand_over(call);
 	if (enough < RESULTS_AHEAD && !stream_buf_is_short(&stream->buf))
 		enough = RESULTS_AHEAD;
 	int err = read_lines(file, input, call, enough);
@@ -497,13 +541,20 @@ static int batch_answer_some(struct stream *stream, struct call *call, size_t en
 	return err;
 }
 
+/* A line without its newline may go on. */
+static bool batch_is_settled(const struct stream *stream)
+{
+	struct span input = stream_buf_input(&stream->buf);
+	return input.size && memchr(input.data, '\n', input.size);
+}
+
 static void batch_file_free(struct stream *stream)
 {
 	struct batch_file *file = batch_file_of(stream);
 	close_images(file);
 	charge_memory(file);
 	requester_deinit(&file->requester);
-	batch_free(file->unknown);
+	sharded_batch_free(file->unknown);
 	free_lines(file);
 	free(file);
 }
@@ -511,7 +562,12 @@ static void batch_file_free(struct stream *stream)
 struct stream *batch_file_new(struct answers *answers, struct image *image, const struct request *request,
 			      struct caller caller)
 {
-	static const struct stream_kind kind = {batch_answer_some, batch_trim, batch_file_free};
+	static const struct stream_kind kind = {
+		.answer = batch_answer_some,
+		.is_settled = batch_is_settled,
+		.trim = batch_trim,
+		.free = batch_file_free,
+	};
 	struct batch_file *file = calloc(1, sizeof(*file));
 	if (!file || stream_init(&file->stream, &kind, answers, caller.uid)) {
 		caller_deinit(&caller);

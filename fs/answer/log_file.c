@@ -190,7 +190,11 @@ static void log_file_free(struct stream *stream)
 
 struct stream *log_file_new(struct answers *answers, struct caller caller)
 {
-	static const struct stream_kind kind = {log_answer_some, log_trim, log_file_free};
+	static const struct stream_kind kind = {
+		.answer = log_answer_some,
+		.trim = log_trim,
+		.free = log_file_free,
+	};
 	const struct filter_options options = {
 		.demangle = answers->demangle ? DEMANGLE_AUTO : DEMANGLE_OFF,
 		.mark_merged = answers->mark_merged,

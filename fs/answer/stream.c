@@ -170,7 +170,7 @@ void stream_trim(struct stream *stream)
 		return;
 	if (time_now() >= stream->until + TRIM_SECONDS * INT64_C(1000000000)) {
 		stream->kind->trim(stream);
-		stream_buf_charge(&stream->buf);
+		stream_buf_trim(&stream->buf);
 	}
 	end_turn(stream);
 }
@@ -249,7 +249,6 @@ static int fill_in_time(struct stream *stream, struct call *call)
 	bool may_take_long = call->on_runner;
 	if (!may_take_long && (stream->slow || !runners_hold(runners)))
 		return call_hand_over(call);
-	stream->until = time_after(may_take_long ? WORK_SLICE_MS : FUSE_SLICE_MS);
 	int err = fill(stream, call);
 	if (!may_take_long)
 		runners_release(runners);
@@ -259,9 +258,30 @@ static int fill_in_time(struct stream *stream, struct call *call)
 		       : err;
 }
 
+/*
+ * Makes results for a read like @call, which has its reply, from where that ended: its program and the kernel
+ * are busy with the reply meanwhile. What goes wrong is for that read to find.
+ */
+static void fill_ahead(struct stream *stream, struct call *call)
+{
+	struct runners *runners = stream->answers->runners;
+	uint64_t off = (uint64_t)call->off + call->size;
+	size_t lacking;
+	if (!stream->kind->is_settled || (!call->on_runner && !runners_hold(runners)))
+		return;
+	while ((lacking = stream_buf_missing(&stream->buf, off, call->size)) &&
+	       stream->kind->is_settled(stream) && !stream_is_late(stream) &&
+	       !stream_buf_is_short(&stream->buf) && !stream->kind->answer(stream, call, lacking))
+		;
+	stream_buf_charge(&stream->buf);
+	if (!call->on_runner)
+		runners_release(runners);
+}
+
 static int read_in_turn(struct stream *stream, struct call *call)
 {
 	uint64_t off = (uint64_t)call->off;
+	stream->until = time_after(call->on_runner ? WORK_SLICE_MS : FUSE_SLICE_MS);
 	int err = stream->failed ? stream->failed : stream_buf_seek(&stream->buf, off);
 	if (err)
 		return err;
@@ -272,6 +292,8 @@ static int read_in_turn(struct stream *stream, struct call *call)
 		return err;
 	struct span data = stream_buf_read(&stream->buf, off, call->size);
 	fuse_reply_buf(call->req, (const char *)data.data, data.size);
+	if (data.size == call->size)
+		fill_ahead(stream, call);
 	return 0;
 }
 

@@ -21,6 +21,11 @@ struct stream_kind {
 	 * filled; another errno for the reader. No other call uses the stream meanwhile.
 	 */
 	int (*answer)(struct stream *stream, struct call *call, size_t enough);
+	/*
+	 * Whether pending input is answered the same now as after more is written: then results are made
+	 * before they are asked for, with a @call that has its reply. NULL: never.
+	 */
+	bool (*is_settled)(const struct stream *stream);
 	/* Frees caches of a stream that is idle. */
 	void (*trim)(struct stream *stream);
 	void (*free)(struct stream *stream);

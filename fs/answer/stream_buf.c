@@ -8,7 +8,11 @@
 
 #include "gsym/base/invariant.h"
 
-enum { IDLE_BYTES_MAX = 1 << 20 }; /* allocated for an empty buffer */
+/* Bytes allocated for an empty buffer that are kept. */
+enum {
+	BUSY_BYTES_MAX = 8 << 20, /* for what comes next: pages that were given back must be cleared anew */
+	IDLE_BYTES_MAX = 1 << 20, /* when it is not in use, or memory is short */
+};
 
 /* ---- Memory ---- */
 
@@ -39,15 +43,28 @@ static void shrink(struct text_buf *buf)
 	buf->cap = buf->n * 2;
 }
 
-static void drop_front(struct text_buf *buf, size_t size)
+/* Gives memory back that is more than @most bytes and much more than what is in it. */
+static void give_back(struct text_buf *buf, size_t most)
+{
+	if (buf->n && buf->cap > most && buf->n < buf->cap / 4)
+		shrink(buf);
+	else if (!buf->n && buf->cap > most)
+		text_deinit(buf);
+}
+
+static void drop_front(const struct stream_buf *owner, struct text_buf *buf, size_t size)
 {
 	buf->n -= size;
 	if (buf->n)
 		memmove(buf->v, buf->v + size, buf->n);
-	if (buf->n && buf->cap > IDLE_BYTES_MAX && buf->n < buf->cap / 4)
-		shrink(buf);
-	else if (!buf->n && buf->cap > IDLE_BYTES_MAX)
-		text_deinit(buf);
+	give_back(buf, stream_buf_is_short(owner) ? IDLE_BYTES_MAX : BUSY_BYTES_MAX);
+}
+
+void stream_buf_trim(struct stream_buf *buf)
+{
+	give_back(&buf->results, IDLE_BYTES_MAX);
+	give_back(&buf->input, IDLE_BYTES_MAX);
+	stream_buf_charge(buf);
 }
 
 /* Bytes of results that are kept. */
@@ -68,7 +85,7 @@ static void drop_results(struct stream_buf *buf, size_t size)
 	buf->results_stale += size;
 	if (buf->results_stale < buf->results.n - buf->results_stale)
 		return;
-	drop_front(&buf->results, buf->results_stale);
+	drop_front(buf, &buf->results, buf->results_stale);
 	buf->results_stale = 0;
 }
 
@@ -100,7 +117,7 @@ static void drop_consumed(struct stream_buf *buf, uint64_t consumed)
 static int append_input(struct stream_buf *buf, const void *data, size_t size)
 {
 	if (buf->input_consumed >= buf->input.n / 2) {
-		drop_front(&buf->input, buf->input_consumed);
+		drop_front(buf, &buf->input, buf->input_consumed);
 		buf->input_consumed = 0;
 	}
 	text_bytes(&buf->input, data, size);
@@ -142,7 +159,7 @@ void stream_buf_consume(struct stream_buf *buf, size_t size)
 	buf->input_consumed += size;
 	if (buf->input_consumed < buf->input.n)
 		return;
-	drop_front(&buf->input, buf->input.n);
+	drop_front(buf, &buf->input, buf->input.n);
 	buf->input_consumed = 0;
 }
 

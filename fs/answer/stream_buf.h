@@ -44,6 +44,9 @@ struct stream_buf {
 
 void stream_buf_deinit(struct stream_buf *buf);
 
+/* Gives back, and no longer charges, what a buffer that is not in use needs not. */
+void stream_buf_trim(struct stream_buf *buf);
+
 /*
  * Appends @size bytes, written at @off, to the input. With @append (O_APPEND) @off is ignored, and all
  * results that were read are dropped. -ENOSPC: input or account is full, or out of memory. -EFBIG: @off is

@@ -5,11 +5,13 @@
  */
 #include "sample.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "batch_check.h"
 #include "gsym/codec/format.h"
 #include "gsym/render/batch/batch_cache.h"
+#include "gsym/render/batch/sharded_batch.h"
 
 enum {
 	QUERIES = 400,
@@ -124,28 +126,39 @@ static struct batch_options options_of(unsigned which)
 	};
 }
 
-static void every_format(void **state)
+/* Calls @check with each kind of file and a batch of it. */
+static void each_file(void (*check)(struct batch *batch, struct gsym_reader *r))
 {
-	(void)state;
-	struct batch_query queries[QUERIES];
 	for (int k = 0; k < 4; k++) {
 		struct gsym_reader *r;
 		size_t size;
 		void *data = make(k, &size);
 		assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);
 		struct batch *batch = batch_new(r);
-		for (unsigned which = 0; which < 20; which++) {
-			struct batch_options options = options_of(which);
-			fill(queries, QUERIES, BASE, 0x900);
-			assert_true(check_batch(batch, r, &options, queries, QUERIES, SIZE_MAX));
-			assert_true(check_batch(batch, r, &options, queries, QUERIES, 1));
-			assert_true(check_batch(batch, r, &options, queries, QUERIES, 1000 + chance(5000)));
-			assert_true(check_batch(batch, r, &options, queries, 1 + chance(60), 1 << 20));
-		}
+		check(batch, r);
 		batch_free(batch);
 		gsym_reader_close(r);
 		free(data);
 	}
+}
+
+static void check_formats(struct batch *batch, struct gsym_reader *r)
+{
+	struct batch_query queries[QUERIES];
+	for (unsigned which = 0; which < 20; which++) {
+		struct batch_options options = options_of(which);
+		fill(queries, QUERIES, BASE, 0x900);
+		assert_true(check_batch(batch, r, &options, queries, QUERIES, SIZE_MAX));
+		assert_true(check_batch(batch, r, &options, queries, QUERIES, 1));
+		assert_true(check_batch(batch, r, &options, queries, QUERIES, 1000 + chance(5000)));
+		assert_true(check_batch(batch, r, &options, queries, 1 + chance(60), 1 << 20));
+	}
+}
+
+static void every_format(void **state)
+{
+	(void)state;
+	each_file(check_formats);
 }
 
 static void expect_same(const void *data, size_t size, const struct batch_options *options)
@@ -211,28 +224,23 @@ static void random_records(void **state)
 	free(data);
 }
 
+static void check_announced(struct batch *batch, struct gsym_reader *r)
+{
+	struct batch_query queries[QUERIES];
+	for (unsigned round = 0; round < 40; round++) {
+		struct batch_options options = options_of(round / 2);
+		size_t from = chance(QUERIES), n = QUERIES - from;
+		fill(queries, QUERIES, BASE, 0x900);
+		assert_int_equal(batch_expect(batch, &options, queries + from, n), n);
+		assert_true(check_batch(batch, r, &options, queries, QUERIES, 1000 + chance(5000)));
+	}
+}
+
 /* Queries that were announced, all or some, in other formats between; and those that were not. */
 static void announced(void **state)
 {
 	(void)state;
-	struct batch_query queries[QUERIES];
-	for (int k = 0; k < 4; k++) {
-		struct gsym_reader *r;
-		size_t size;
-		void *data = make(k, &size);
-		assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);
-		struct batch *batch = batch_new(r);
-		for (unsigned round = 0; round < 40; round++) {
-			struct batch_options options = options_of(round / 2);
-			size_t from = chance(QUERIES), n = QUERIES - from;
-			fill(queries, QUERIES, BASE, 0x900);
-			assert_int_equal(batch_expect(batch, &options, queries + from, n), n);
-			assert_true(check_batch(batch, r, &options, queries, QUERIES, 1000 + chance(5000)));
-		}
-		batch_free(batch);
-		gsym_reader_close(r);
-		free(data);
-	}
+	each_file(check_announced);
 }
 
 /* Every address once, and one many times, in more functions than one chunk has room for. */
@@ -292,6 +300,12 @@ static void large_function(void **state)
 	free(queries);
 }
 
+static bool at_once_by_any(const void *user)
+{
+	atomic_fetch_add((atomic_uint *)(uintptr_t)user, 1);
+	return true;
+}
+
 static bool at_once(const void *user)
 {
 	++*(unsigned *)(uintptr_t)user;
@@ -334,6 +348,75 @@ static void stopped(void **state)
 	free(data);
 }
 
+/* Announced queries of which some are found before the call is stopped, and more by each that goes on. */
+static void announced_in_pieces(void **state)
+{
+	(void)state;
+	enum { FUNCTIONS = 300 };
+	struct sample s;
+	void *data;
+	unsigned asked = 0, stops = 0;
+	struct batch_query queries[QUERIES];
+	sample_init(&s, sample_kinds[0], BASE);
+	for (uint64_t i = 0; i < FUNCTIONS; i++)
+		sample_func(&s, 0x20 * i, 0x20, i % 2 ? "_ZN1a1bEv" : "plain", 1 + (uint32_t)i);
+	struct gsym_reader *r = sample_open(&s, &data);
+	struct batch *batch = batch_new(r);
+	for (unsigned round = 0; round < 6; round++) {
+		struct batch_options options = options_of(round);
+		options.stop = at_once;
+		options.user = &asked;
+		fill(queries, QUERIES, BASE, 0x20 * FUNCTIONS);
+		batch_expect_more(batch, &options);
+		assert_int_equal(batch_expect(batch, &options, queries, QUERIES), QUERIES);
+		for (size_t done = 0, taken; done < QUERIES; done += taken) {
+			struct batch_options answered = options;
+			answered.stop = NULL;
+			taken = check_call(batch, r, &answered, queries + done, QUERIES - done, 2000);
+			assert_true(taken);
+			batch_expect_more(batch, &options);
+		}
+		assert_int_equal(batch_expect(batch, &options, queries, QUERIES), QUERIES);
+		while (batch_expect_more(batch, &options))
+			stops++;
+		assert_false(batch_expect_more(batch, &options));
+	}
+	assert_true(asked > 6);
+	assert_in_range(stops, 1, 6 * QUERIES);
+	batch_free(batch);
+	gsym_reader_close(r);
+	free(data);
+}
+
+/* More names than are kept, announced: what was found for a query outlives its names. */
+static void dropped_names(void **state)
+{
+	(void)state;
+	enum { NAME = 30000, FUNCTIONS = 1200 + (64 << 20) / NAME, MANY = 2 * FUNCTIONS };
+	struct sample s;
+	void *data;
+	char name[NAME];
+	struct batch_query *queries = calloc(MANY, sizeof(*queries));
+	struct batch_options options = {.render = {.format = RENDER_TEXT, .demangle = DEMANGLE_OFF}};
+	sample_init(&s, sample_kinds[0], BASE);
+	memset(name, 'n', sizeof(name));
+	name[NAME - 1] = 0;
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		name[snprintf(name, NAME, "%08x", i)] = 'n';
+		sample_func(&s, 0x10 * i, 0x10, name, i);
+	}
+	struct gsym_reader *r = sample_open(&s, &data);
+	struct batch *batch = batch_new(r);
+	for (size_t i = 0; i < MANY; i++) /* each function twice */
+		queries[i].given = queries[i].addr = BASE + 0x10 * (i % FUNCTIONS);
+	assert_int_equal(batch_expect(batch, &options, queries, MANY), MANY);
+	assert_true(check_batch(batch, r, &options, queries, MANY, 1 << 20));
+	batch_free(batch);
+	gsym_reader_close(r);
+	free(data);
+	free(queries);
+}
+
 /* What a map has no room for, beside what it has: in functions that are asked for again and again. */
 static void large_numbers(void **state)
 {
@@ -361,6 +444,153 @@ static void large_numbers(void **state)
 		gsym_reader_close(r);
 		free(data);
 	}
+}
+
+/* ---- Several threads ---- */
+
+enum { SHARED_QUERIES = 2 * SHARDED_MIN };
+
+/* What one batch says of all. */
+static void answer_by_one(const struct gsym_reader *r, const struct batch_options *options,
+			  const struct batch_query *queries, size_t n, struct text_buf *out)
+{
+	struct batch *batch = batch_new(r);
+	for (size_t done = 0, taken; done < n; done += taken)
+		batch_answer(batch, options, queries + done, n - done, SIZE_MAX, out, &taken, NULL);
+	batch_free(batch);
+}
+
+/* Calls with @enough bytes each until all are answered; true when they said @want. */
+static bool is_shared(struct sharded_batch *sharded, const struct batch_options *options,
+		      const struct shard_run *run, const struct batch_query *queries, size_t n, size_t enough,
+		      const struct text_buf *want)
+{
+	struct text_buf out = {0};
+	struct gsym_diag diag;
+	int err = 0;
+	for (size_t done = 0, taken = 0; done < n && (!err || err == -EBADMSG); done += taken) {
+		size_t ask = 1 + chance(4000);
+		err = sharded_batch_answer(sharded, options, run, queries + done,
+					   ask < n - done ? ask : n - done, out.n + enough, &out, &taken,
+					   &diag);
+		assert_true(taken > 0);
+	}
+	bool same = out.n == want->n && memcmp(out.v, want->v, out.n) == 0;
+	text_deinit(&out);
+	return same && (!err || err == -EBADMSG);
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const struct batch_query *x = a, *y = b;
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* In the orders that are divided in different ways. */
+static void arrange(struct batch_query *queries, size_t n, unsigned how)
+{
+	fill(queries, n, BASE, 0x900);
+	if (how == 1)
+		qsort(queries, n, sizeof(*queries), compare_addresses);
+	for (size_t i = 0; how == 2 && i < n; i++)
+		if (chance(8))
+			queries[i] = (struct batch_query){.given = BASE + 0x410, .addr = BASE + 0x410};
+}
+
+static void each_order(struct gsym_reader *r, struct batch_query *queries)
+{
+	static const struct shard_run two = {.threads = 2}, three = {.threads = 3};
+	struct sharded_batch *sharded = sharded_batch_new(r, 3);
+	for (unsigned round = 0; round < 9; round++) {
+		struct batch_options options = options_of(round * 7);
+		const struct shard_run *run = round % 2 ? &two : &three;
+		struct text_buf want = {0};
+		size_t n;
+		arrange(queries, SHARED_QUERIES, round % 3);
+		answer_by_one(r, &options, queries, SHARED_QUERIES, &want);
+		assert_int_equal(sharded_batch_expect(sharded, &options, run, queries, SHARED_QUERIES, &n),
+				 0);
+		assert_int_equal(n, SHARED_QUERIES);
+		assert_true(is_shared(sharded, &options, run, queries, SHARED_QUERIES,
+				      round % 4 ? 100000 : 500, &want));
+		assert_true(sharded_batch_memory(sharded) > SHARED_QUERIES * sizeof(*queries));
+		text_deinit(&want);
+	}
+	sharded_batch_free(sharded);
+}
+
+/* The same bytes as of one batch, whatever the order and however they are taken. */
+static void shared_by_threads(void **state)
+{
+	(void)state;
+	struct batch_query *queries = calloc(SHARED_QUERIES, sizeof(*queries));
+	for (int k = 0; k < 4; k++) {
+		struct gsym_reader *r;
+		size_t size;
+		void *data = make(k, &size);
+		if (k == 3) /* damage in records */
+			memset((char *)data + size / 2, 0xff, 8);
+		if (gsym_reader_open_memory(data, size, &r, NULL) == 0) {
+			each_order(r, queries);
+			gsym_reader_close(r);
+		}
+		free(data);
+	}
+	free(queries);
+}
+
+static int fail_some(void *user, int (*work)(void *arg), void *arg)
+{
+	(void)user;
+	(void)work;
+	(void)arg;
+	return -EFAULT;
+}
+
+/* Other queries than those that were announced, calls that are stopped, and reads that fail. */
+static void shared_otherwise(void **state)
+{
+	(void)state;
+	struct batch_query *queries = calloc(SHARED_QUERIES, sizeof(*queries));
+	static const struct shard_run run = {.threads = 2}, failing = {.threads = 2, .guarded = fail_some};
+	struct batch_options options = options_of(3), stopped_options = options;
+	struct text_buf want = {0};
+	struct gsym_reader *r;
+	size_t size, n;
+	atomic_uint asked = 0;
+	void *data = make(0, &size);
+	assert_int_equal(gsym_reader_open_memory(data, size, &r, NULL), 0);
+	stopped_options.stop = at_once_by_any;
+	stopped_options.user = &asked;
+	struct sharded_batch *sharded = sharded_batch_new(r, 2);
+	for (unsigned round = 0; round < 4; round++) {
+		arrange(queries, SHARED_QUERIES, 0);
+		assert_int_equal(
+			sharded_batch_expect(sharded, &stopped_options, &run, queries, SHARED_QUERIES, &n),
+			0);
+		while (sharded_batch_expect_more(sharded, &stopped_options, &run))
+			;
+		if (round == 1)
+			queries[5000].addr++, queries[5001].kind = BATCH_UNKNOWN;
+		if (round == 2)
+			assert_int_equal(sharded_batch_answer(sharded, &options, &failing, queries, 1000,
+							      1000, &want, &n, NULL),
+					 -EFAULT);
+		assert_int_equal(want.n, 0);
+		answer_by_one(r, &options, queries, SHARED_QUERIES, &want);
+		assert_true(is_shared(sharded, round == 3 ? &stopped_options : &options, &run, queries,
+				      SHARED_QUERIES, 50000, &want));
+		want.n = 0;
+		assert_int_equal(
+			sharded_batch_expect(sharded, &options, &failing, queries, SHARED_QUERIES, &n),
+			-EFAULT);
+	}
+	assert_true(asked > 0);
+	text_deinit(&want);
+	sharded_batch_free(sharded);
+	gsym_reader_close(r);
+	free(data);
+	free(queries);
 }
 
 static int check_file(const char *path)
@@ -398,10 +628,12 @@ static int check_file(const char *path)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_format),   cmocka_unit_test(changed_bytes),
-		cmocka_unit_test(random_records), cmocka_unit_test(large_function),
-		cmocka_unit_test(large_numbers),  cmocka_unit_test(stopped),
-		cmocka_unit_test(announced),      cmocka_unit_test(many_functions),
+		cmocka_unit_test(every_format),        cmocka_unit_test(changed_bytes),
+		cmocka_unit_test(random_records),      cmocka_unit_test(large_function),
+		cmocka_unit_test(large_numbers),       cmocka_unit_test(stopped),
+		cmocka_unit_test(announced),           cmocka_unit_test(many_functions),
+		cmocka_unit_test(announced_in_pieces), cmocka_unit_test(dropped_names),
+		cmocka_unit_test(shared_by_threads),   cmocka_unit_test(shared_otherwise),
 	};
 	int failed = 0;
 	for (int i = 1; i < argc; i++)
