@@ -14,12 +14,13 @@
 
 static void print(uint64_t address, const struct gsym_answer *answer)
 {
+	char name[1024], path[1024]; /* longer ones are cut */
 	for (size_t i = 0; i < answer->n_frames; i++) {
 		const struct gsym_frame *f = &answer->frames[i];
-		printf("0x%" PRIx64 "%s %s+0x%" PRIx64, address, i ? " inlined by" : "", f->name,
-		       (uint64_t)f->offset);
-		printf(" at %s%s%s:%" PRIu32 "\n", f->dir, *f->dir ? "/" : "", *f->base ? f->base : "??",
-		       f->line);
+		gsym_demangle(f->name, 0, name, sizeof(name));
+		gsym_path(f->dir, f->base, path, sizeof(path));
+		printf("0x%" PRIx64 "%s %s+0x%" PRIx64, address, i ? " inlined by" : "", name, f->offset);
+		printf(" at %s:%" PRIu32 "\n", *path ? path : "??", f->line);
 	}
 }
 

@@ -251,6 +251,29 @@ enum gsym_lookup_flags {
 GSYM_API int gsym_lookup_flags(const struct gsym_reader *reader, uint64_t addr, uint32_t which,
 			       unsigned flags, struct gsym_answer *answer, struct gsym_diag *diag);
 
+/* ---- Printing ---- */
+
+enum gsym_demangle_flags {
+	GSYM_DEMANGLE_ADA = 1 /* Ada's names as well, which have no prefix: only for programs written in it */
+};
+
+/*
+ * Writes @name as people write it: C++, Rust and D; any other name as it is stored, and one that is malformed
+ * or costs too much. At most @size bytes, terminated if @size is not 0; the text is not escaped.
+ *
+ * @name:  of a frame
+ * @flags: any of enum gsym_demangle_flags
+ *
+ * The length of the whole text, as of snprintf(3): it was cut if that is not less than @size.
+ */
+GSYM_API size_t gsym_demangle(const char *name, unsigned flags, char *buf, size_t size);
+
+/*
+ * Writes the path of a file, from the directory and name of a frame: joined by "/", or by a backslash if the
+ * directory was written on Windows. "" if both are. Buffer and result are as of gsym_demangle().
+ */
+GSYM_API size_t gsym_path(const char *dir, const char *base, char *buf, size_t size);
+
 /* ---- Writing ---- */
 
 struct gsym_writer;

@@ -1,5 +1,7 @@
 #include "gsym/render/frame_text.h"
 
+#include "gsym/base/path.h"
+
 void render_name(struct text_buf *out, const char *name, const struct render_options *options,
 		 enum escape_style style)
 {
@@ -10,15 +12,6 @@ void render_name(struct text_buf *out, const char *name, const struct render_opt
 	}
 	demangle_cached(options->cache, out, name, options->demangle);
 	escape_tail(out, start, style);
-}
-
-/* A backslash for a path written on Windows; nothing after a root, which ends with its separator. */
-static const char *path_separator(const char *dir)
-{
-	size_t size = strlen(dir);
-	if (size == 0 || dir[size - 1] == '/' || dir[size - 1] == '\\')
-		return "";
-	return memchr(dir, '\\', size) && !memchr(dir, '/', size) ? "\\" : "/";
 }
 
 void render_path(struct text_buf *out, const char *dir, const char *base, enum escape_style style)

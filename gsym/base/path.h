@@ -1,0 +1,11 @@
+/* path.h - paths of source files, which were written on any system. */
+#ifndef GSYM_BASE_PATH_H
+#define GSYM_BASE_PATH_H
+
+/*
+ * What stands between the directory @dir and the name of a file in it: "/", a backslash for a directory
+ * written on Windows, or nothing after a root, which ends with its separator, and after "".
+ */
+const char *path_separator(const char *dir);
+
+#endif
