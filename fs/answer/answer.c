@@ -10,15 +10,13 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/read/lookup.h"
+#include "gsym/render/namesakes.h"
 #include "gsym/render/render.h"
-#include "gsym/render/shown_names.h"
-#include "fs/name/link_address.h"
 #include "fs/answer/attached.h"
 #include "fs/answer/symbol_names.h"
 
 enum {
-	NAMESAKES_MAX = 1000, /* functions of one name that are rendered */
-	SEARCH_MAX = 1,       /* CPU seconds to compare demangled names: real ones take far less than a
+	SEARCH_MAX = 1, /* CPU seconds to compare demangled names: real ones take far less than a
 				 millisecond */
 };
 
@@ -42,8 +40,9 @@ struct answering {
 /* ---- Answers ---- */
 
 /* Renders one function of the name; -ENOENT when the offset is past its end. */
-static int symbol_answer(struct answering *w, const struct name_hit *hit)
+static int symbol_answer(void *user, const struct name_hit *hit)
 {
+	struct answering *w = user;
 	const struct request *request = w->request;
 	uint64_t off = request->address, back = request->context.is_return;
 	uint64_t given = gsym_reader_address(w->reader, hit->index) + off;
@@ -59,37 +58,14 @@ static int symbol_answer(struct answering *w, const struct name_hit *hit)
 	return render_answer(&w->out, given, &w->answer, w->options);
 }
 
-/* Renders all functions of the name, in address order. Returns their number or a negative errno. */
-static int namesakes_answer(struct answering *w, struct name_search *search)
-{
-	struct name_hit hit;
-	int n = 0;
-	while (n < NAMESAKES_MAX && name_search_next(search, &hit)) {
-		int err = symbol_answer(w, &hit);
-		if (err && err != -ENOENT)
-			return err;
-		n++;
-	}
-	return n;
-}
-
 /* -EAGAIN when the index of demangled names is needed. */
 static int find_symbol(struct answering *w)
 {
 	const struct request *request = w->request;
-	struct name_search search;
-	int n = name_search_begin(&search, w->reader, request->symbol, request->symbol_size);
-	if (!n)
-		n = namesakes_answer(w, &search);
-	if (!n && !w->shown_names)
-		return -EAGAIN;
 	cpu_budget_begin(&w->budget, SEARCH_MAX, NULL);
 	w->shown.shown.limit = (struct shown_limit){cpu_budget_is_spent, &w->budget};
-	for (unsigned form = 0; !n && form < SHOWN_FORMS; form++) {
-		shown_search_begin(&search, &w->shown, w->reader, w->shown_names, (enum shown_form)form,
-				   request->symbol, request->symbol_size);
-		n = namesakes_answer(w, &search);
-	}
+	int n = namesakes_visit(w->reader, w->shown_names, &w->shown, request->symbol, request->symbol_size,
+				symbol_answer, w);
 	return n < 0 ? n : 0;
 }
 
@@ -106,7 +82,7 @@ static int look_up_and_render(void *arg)
 		return find_symbol_and_render(w);
 	uint64_t given = w->request->address, address = 0;
 	int err = -ENOENT;
-	if (place_to_link(&w->request->context, w->map, given, &address))
+	if (context_to_link(&w->request->context, w->map, given, &address))
 		err = gsym_lookup_flags(w->reader, address, 0, w->flags, &w->answer, &w->diag);
 	if (err == -ENOENT && w->print_unknown) {
 		w->known = false;

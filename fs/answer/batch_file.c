@@ -119,12 +119,12 @@ static bool parse_prefix(struct batch_file *file, struct span text, struct line 
 	struct line_prefix *prefix = &file->prefix;
 	bool kept = text.size && text.size <= PREFIX_KEPT_MAX;
 	if (!kept)
-		return name_parse_place((const char *)text.data, text.size, ret_id_size, &line->context);
+		return context_parse_place((const char *)text.data, text.size, ret_id_size, &line->context);
 	if (prefix->size != text.size || memcmp(prefix->text, text.data, text.size) != 0) {
 		memcpy(prefix->text, text.data, text.size);
 		prefix->size = text.size;
 		prefix->valid =
-			name_parse_place(prefix->text, prefix->size, &prefix->id_size, &prefix->context);
+			context_parse_place(prefix->text, prefix->size, &prefix->id_size, &prefix->context);
 	}
 	line->context = prefix->context;
 	*ret_id_size = prefix->id_size;
@@ -284,7 +284,7 @@ static void to_link_addresses(const struct batch_file *file, const struct run *r
 	for (size_t i = run->first; i < run->first + run->n; i++) {
 		struct batch_query *query = &file->queries.v[i];
 		if (query->kind == BATCH_ADDRESS &&
-		    !place_to_link(&file->lines.v[i].context, map, query->given, &query->addr))
+		    !context_to_link(&file->lines.v[i].context, map, query->given, &query->addr))
 			query->kind = BATCH_UNKNOWN;
 	}
 }
@@ -303,7 +303,7 @@ static void read_ahead(struct batch_file *file, const struct address_map *map)
 		at += size;
 		if (!size)
 			break;
-		if (!place_to_link(&file->request.context, map, query.given, &query.addr))
+		if (!context_to_link(&file->request.context, map, query.given, &query.addr))
 			query.kind = BATCH_UNKNOWN;
 		if (vec_push(&file->ahead, query))
 			break;

@@ -8,9 +8,6 @@
 struct address_map;
 struct convert_address;
 
-/* The link-time address of @n; of a return address, one byte before it. False when there is none. Pure. */
-bool place_to_link(const struct context *context, const struct address_map *map, uint64_t n, uint64_t *ret);
-
 /*
  * What to ask of an image that is not open, whose address map is not known: the link-time address of
  * @request, or its distance from the image base. False when that needs more. Pure.

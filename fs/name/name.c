@@ -100,34 +100,6 @@ bool id_from_breakpad(const char *id, char as_is[static BREAKPAD_ID_SIZE],
 
 /* ---- Addresses ---- */
 
-/* How many digits of a bare number make it an address: any, if it starts with a decimal digit. */
-static bool bare_is_address(const char *text, size_t n)
-{
-	return (text[0] >= '0' && text[0] <= '9') || n == 8 || n == 16;
-}
-
-/*
- * Reads the number at the start of @name; returns what follows it, or NULL when there is none or it is too
- * big.
- */
-static const char *parse_number(const char *name, uint64_t *ret)
-{
-	bool prefixed = name[0] == '0' && (name[1] == 'x' || name[1] == 'X');
-	if (prefixed)
-		name += 2;
-	size_t n = count_digits(name);
-	if (n == 0 || (!prefixed && !bare_is_address(name, n)))
-		return NULL;
-	uint64_t value = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (value >> 60)
-			return NULL;
-		value = value << 4 | (uint64_t)hex_value(name[i]);
-	}
-	*ret = value;
-	return name + n;
-}
-
 /* What follows the name of an answer: ".raw" or not, and a format. */
 static bool parse_suffix(const char *suffix, struct request *ret)
 {
@@ -139,7 +111,7 @@ static bool parse_suffix(const char *suffix, struct request *ret)
 static void parse_address(const char *name, struct request *ret)
 {
 	struct request request = *ret;
-	const char *suffix = parse_number(name, &request.address);
+	const char *suffix = address_begin(name, &request.address);
 	if (!suffix || !parse_suffix(suffix, &request))
 		return;
 	*ret = request;
@@ -156,23 +128,6 @@ static bool cut_suffix(const char *text, size_t *size, const char *suffix)
 	return true;
 }
 
-/* "+0x" and digits at the end of @text, cut off. */
-static uint64_t cut_offset(const char *text, size_t *size)
-{
-	uint64_t off;
-	for (size_t i = *size; i-- > 1;) {
-		if (hex_value(text[i]) >= 0)
-			continue;
-		bool is_offset = i >= 2 && text[i] == 'x' && text[i - 1] == '0' && text[i - 2] == '+' &&
-				 address_parse(text + i - 1, *size - (i - 1), &off);
-		if (!is_offset)
-			return 0;
-		*size = i - 2;
-		return off;
-	}
-	return 0;
-}
-
 /* A function's name, an offset, and what follows the name of an answer, read from the end: names have dots
  * and more. */
 static void parse_symbol(const char *name, struct request *ret)
@@ -184,7 +139,7 @@ static void parse_symbol(const char *name, struct request *ret)
 			ret->format = (enum render_format)i;
 	}
 	ret->raw = cut_suffix(name, &size, ".raw");
-	ret->address = cut_offset(name, &size);
+	ret->address = address_cut_offset(name, &size);
 	ret->symbol = name;
 	ret->symbol_size = size;
 	ret->kind = size ? REQUEST_SYMBOL : REQUEST_NONE;
@@ -203,68 +158,16 @@ static bool parse_batch(const char *name, struct request *ret)
 
 /* ---- Places ---- */
 
-/* Says so for the first time. */
-static bool say(bool *what)
-{
-	bool said = *what;
-	*what = true;
-	return !said;
-}
-
-const struct named_context named_contexts[NAMED_CONTEXTS] = {
-	{"approximate", {.near = true}}, {"base", {.space = SPACE_RUNTIME, .wants_load = true}},
-	{"off", {.space = SPACE_FILE}},  {"ra", {.is_return = true}},
-	{"rva", {.space = SPACE_RVA}},   {"sym", {.space = SPACE_SYMBOL}},
-};
-
-/*
- * Adds @to to @context: ra and approximate combine with everything, once; of the address spaces there is one.
- */
-static bool add_context(const struct context *to, struct context *context)
-{
-	if (to->is_return)
-		return say(&context->is_return);
-	if (to->near)
-		return say(&context->near);
-	bool first = context->space == SPACE_LINK;
-	context->space = to->space;
-	context->wants_load = to->wants_load;
-	return first;
-}
-
-static bool parse_context(const char *name, const struct context *context, struct context *ret)
-{
-	*ret = *context;
-	for (size_t i = 0; i < NAMED_CONTEXTS; i++)
-		if (strcmp(name, named_contexts[i].name) == 0)
-			return add_context(&named_contexts[i].context, ret);
-	return false;
-}
-
-/* In "base": a load address. */
-static void parse_load(const char *name, struct request *ret)
-{
-	uint64_t load;
-	const char *rest = parse_number(name, &load);
-	if (!rest || *rest)
-		return;
-	ret->kind = REQUEST_CONTEXT;
-	ret->context.wants_load = false;
-	ret->context.load = load;
-}
-
 static void parse_in_image(const char *name, const struct context *context, struct request *ret)
 {
 	ret->context = *context;
-	if (context->wants_load)
-		parse_load(name, ret);
-	else if (context->space == SPACE_SYMBOL)
+	if (context->space == SPACE_SYMBOL && !context->wants_load) {
 		parse_symbol(name, ret);
-	else if (parse_context(name, context, &ret->context))
+	} else if (context_enter(&ret->context, name)) {
 		ret->kind = REQUEST_CONTEXT;
-	else {
+	} else {
 		ret->context = *context;
-		if (!parse_batch(name, ret))
+		if (!context->wants_load && !parse_batch(name, ret))
 			parse_address(name, ret);
 	}
 }
@@ -290,42 +193,6 @@ struct context context_of(uint32_t code)
 		.wants_load = code & CODE_WANTS_LOAD,
 		.near = code & CODE_NEAR,
 	};
-}
-
-bool context_equal(const struct context *a, const struct context *b)
-{
-	return context_code(a) == context_code(b) && a->load == b->load;
-}
-
-/* One of the directories below that of an image. */
-static bool enter(const char *name, size_t size, struct context *context)
-{
-	struct request request;
-	char text[NAME_BYTES_MAX + 1];
-	if (size > NAME_BYTES_MAX || memchr(name, 0, size))
-		return false;
-	memcpy(text, name, size);
-	text[size] = 0;
-	name_parse(PLACE_IMAGE, context, text, &request);
-	*context = request.context;
-	return request.kind == REQUEST_CONTEXT;
-}
-
-bool name_parse_place(const char *path, size_t size, size_t *ret_id_size, struct context *ret)
-{
-	const char *slash = memchr(path, '/', size), *end = path + size;
-	struct request q;
-	*ret = (struct context){0};
-	*ret_id_size = slash ? (size_t)(slash - path) : size;
-	while (slash) {
-		const char *at = slash + 1;
-		slash = memchr(at, '/', (size_t)(end - at));
-		size_t n = (size_t)((slash ? slash : end) - at);
-		if (n && !enter(at, n, ret)) /* "//" and a "/" at the end are as good as none */
-			return false;
-	}
-	name_parse(PLACE_IMAGE, ret, "q", &q);
-	return q.kind == REQUEST_BATCH;
 }
 
 enum { CODE_RAW = 4 }; /* above the format */

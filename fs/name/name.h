@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "gsym/render/render_options.h"
+#include "convert/cache/context.h"
 #include "convert/cache/image_id.h"
 
 enum {
-	NAME_BYTES_MAX = 255,
 	BREAKPAD_ID_SIZE = 33, /* without its age, and the NUL */
 	ID_PREFIX_MIN = 8,     /* fewer digits do not name an image by its beginning */
 };
@@ -23,24 +23,6 @@ enum {
 enum name_place {
 	PLACE_ROOT,
 	PLACE_IMAGE, /* of an image, or one of those below it that give its addresses another meaning */
-};
-
-/* What numbers are. */
-enum address_space {
-	SPACE_LINK,    /* addresses as the image was linked */
-	SPACE_RUNTIME, /* base/<load>: where it was loaded */
-	SPACE_RVA,     /* rva: counted from the image base */
-	SPACE_FILE,    /* off: in the file */
-	SPACE_SYMBOL,  /* sym: no numbers, names of functions */
-};
-
-/* What the directories below that of the image have said so far. All zero: nothing. */
-struct context {
-	uint8_t space;   /* enum address_space */
-	bool is_return;  /* ra: the return address of a call */
-	bool near;       /* approximate: a line nearby, where there is none */
-	bool wants_load; /* base: the next name is the load address */
-	uint64_t load;   /* of SPACE_RUNTIME */
 };
 
 /* What names mean that have a grammar; those of fixed nodes have none (fs/tree/fixed.h). */
@@ -76,23 +58,6 @@ void name_parse(enum name_place place, const struct context *context, const char
 enum { CONTEXT_CODES = 64 };
 uint32_t context_code(const struct context *context);
 struct context context_of(uint32_t code);
-
-/* The directories that give addresses another meaning, in the order of listings. */
-struct named_context {
-	const char *name;
-	struct context context;
-};
-enum { NAMED_CONTEXTS = 6 };
-extern const struct named_context named_contexts[NAMED_CONTEXTS];
-
-bool context_equal(const struct context *a, const struct context *b);
-
-/*
- * What numbers mean after the @size bytes of @path, a directory as lines of the root's q name it: an id, and
- * directories below that of the image in which there is a q, as in a path. The id is the first *ret_id_size
- * bytes, and not looked at. False when there is no q in such a directory.
- */
-bool name_parse_place(const char *path, size_t size, size_t *ret_id_size, struct context *ret);
 
 /* The number of the file q for what is in @request, below BATCH_CODES; and back. */
 enum { BATCH_CODES = 8 * CONTEXT_CODES };

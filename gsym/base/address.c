@@ -73,3 +73,40 @@ size_t address_line(const char *text, size_t size, uint64_t *ret)
 	*ret = value;
 	return at + 1;
 }
+
+bool address_may_be_bare(const char *text, size_t n)
+{
+	return (text[0] >= '0' && text[0] <= '9') || n == 8 || n == 16;
+}
+
+const char *address_begin(const char *text, uint64_t *ret)
+{
+	bool prefixed = text[0] == '0' && (text[1] | 0x20) == 'x';
+	uint64_t value = 0, lost = 0;
+	size_t n = 0;
+	text += prefixed ? 2 : 0;
+	for (int digit; (digit = hex_value(text[n])) >= 0; n++) {
+		lost |= value >> 60;
+		value = value << 4 | (uint64_t)digit;
+	}
+	if (n == 0 || lost || (!prefixed && !address_may_be_bare(text, n)))
+		return NULL;
+	*ret = value;
+	return text + n;
+}
+
+uint64_t address_cut_offset(const char *text, size_t *size)
+{
+	uint64_t off;
+	for (size_t i = *size; i-- > 1;) {
+		if (hex_value(text[i]) >= 0)
+			continue;
+		bool is_offset = i >= 2 && text[i] == 'x' && text[i - 1] == '0' && text[i - 2] == '+' &&
+				 address_parse(text + i - 1, *size - (i - 1), &off);
+		if (!is_offset)
+			return 0;
+		*size = i - 2;
+		return off;
+	}
+	return 0;
+}

@@ -18,4 +18,19 @@ bool address_parse(const char *text, size_t size, uint64_t *ret);
  */
 size_t address_line(const char *text, size_t size, uint64_t *ret);
 
+/*
+ * Whether the @n hexadecimal digits of @text are an address without "0x" where a name may be meant, too: any
+ * number that starts with a decimal digit, and what nm, objdump and perf print, 8 or 16 digits.
+ */
+bool address_may_be_bare(const char *text, size_t n);
+
+/*
+ * Reads the address that @text begins with, without "0x" as address_may_be_bare() says; returns what follows
+ * it, or NULL when there is none or it does not fit 64 bits.
+ */
+const char *address_begin(const char *text, uint64_t *ret);
+
+/* The offset that the name of a symbol ends with, "+0x" and digits, which is cut off @size; 0 without one. */
+uint64_t address_cut_offset(const char *text, size_t *size);
+
 #endif

@@ -29,6 +29,16 @@ static bool limit_is_reached(const struct shown_limit *limit)
 	return limit->is_reached && limit->is_reached(limit->user);
 }
 
+/* The size of a name without the version of its symbol: "f@V1", "f@@V1", but all of "f@plt" and "_f@4". */
+static size_t size_without_version(const char *stored, size_t size)
+{
+	const char *at = strchr(stored, '@'), *version = at ? at + strspn(at, "@") : NULL;
+	return at && at > stored && *version && !(*version >= '0' && *version <= '9') &&
+			       strcmp(at, "@plt") != 0
+		       ? (size_t)(at - stored)
+		       : size;
+}
+
 /* What the function called @stored is shown as. Forms are left empty that are as it is stored, or as the one
  * before. */
 static void make_forms(const char *stored, struct shown_names *shown)
@@ -48,6 +58,11 @@ static void make_forms(const char *stored, struct shown_names *shown)
 	if (!demangled)
 		text_bytes(whole, stored, size);
 	escape_tail(whole, 0, ESCAPE_TEXT);
+	size_t unversioned = size_without_version(stored, size);
+	if (!demangled && !bare->n && unversioned < size) {
+		text_bytes(bare, stored, unversioned);
+		escape_tail(bare, 0, ESCAPE_TEXT);
+	}
 	if (is_text(bare, whole->v, whole->n))
 		text_reset(bare);
 	if (is_text(whole, stored, size))

@@ -2,11 +2,12 @@
  * shown_names.h - functions by their name as answers show it.
  *
  * Functions are stored under their linkage names, while users know what answers, nm -C and debuggers
- * print. This is a table of names as text answers show them ("ns::S::m(int) const"), and of those of C++
- * and D without return type and parameters ("ns::S::m"). It holds hashes only: a search demangles the
- * candidates again and compares. Names shown as stored are not in it; nor are, without parameters, clones
- * and parts of functions ("work(int) (.cold)"), which do not start where the function does. Building it
- * demangles all names of a file.
+ * print. This is a table of names as text answers show them ("ns::S::m(int) const"), of those of C++ and D
+ * without return type and parameters ("ns::S::m"), and of symbols without their version ("f" of "f@V1"),
+ * as backtrace_symbols() prints them. It holds hashes only: a search demangles the candidates again and
+ * compares. Names shown as stored are not in it; nor are, without parameters, clones and parts of functions
+ * ("work(int) (.cold)"), which do not start where the function does. Building it demangles all names of a
+ * file.
  */
 #ifndef GSYM_RENDER_SHOWN_NAMES_H
 #define GSYM_RENDER_SHOWN_NAMES_H
@@ -20,7 +21,7 @@ enum {
 
 enum shown_form {
 	SHOWN_WHOLE,
-	SHOWN_BARE, /* without result and parameters */
+	SHOWN_BARE, /* without result and parameters, or without version */
 	SHOWN_FORMS,
 };
 

@@ -83,7 +83,7 @@ static void check_place(const char *path, size_t size)
 	struct request r;
 	char name[NAME_BYTES_MAX + 1];
 	size_t id_size;
-	bool good = name_parse_place(path, size, &id_size, &said);
+	bool good = context_parse_place(path, size, &id_size, &said);
 	require(id_size <= size && !memchr(path, '/', id_size));
 	for (size_t at = id_size, n; good && at < size; at += n) {
 		at++;

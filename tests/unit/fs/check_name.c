@@ -258,20 +258,20 @@ static void places_in_lines(void **state)
 	struct context c;
 	size_t n;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_true(name_parse_place(good[i].text, strlen(good[i].text), &n, &c));
+		assert_true(context_parse_place(good[i].text, strlen(good[i].text), &n, &c));
 		assert_int_equal(n, 2);
 		assert_true(context_equal(&c, &good[i].context));
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_false(name_parse_place(bad[i], strlen(bad[i]), &n, &c));
-	assert_true(name_parse_place("ab/ra and more", 5, &n, &c));
-	assert_false(name_parse_place("ab/ra\0", 6, &n, &c));
-	assert_true(name_parse_place("", 0, &n, &c));
+		assert_false(context_parse_place(bad[i], strlen(bad[i]), &n, &c));
+	assert_true(context_parse_place("ab/ra and more", 5, &n, &c));
+	assert_false(context_parse_place("ab/ra\0", 6, &n, &c));
+	assert_true(context_parse_place("", 0, &n, &c));
 	assert_int_equal(n, 0);
 	memset(text, '0', sizeof(text));
 	memcpy(text, "ab/base/", 8);
-	assert_true(name_parse_place(text, 8 + NAME_BYTES_MAX, &n, &c));
-	assert_false(name_parse_place(text, 8 + NAME_BYTES_MAX + 1, &n, &c));
+	assert_true(context_parse_place(text, 8 + NAME_BYTES_MAX, &n, &c));
+	assert_false(context_parse_place(text, 8 + NAME_BYTES_MAX + 1, &n, &c));
 }
 
 static void batches(void **state)

@@ -25,6 +25,11 @@ static const char *const names[] = {
 	"odd\tname",                              /* shown as odd\x09name */
 	"_Znonsense",
 	"text::name(int) const", /* stored as people write it */
+	"versioned@V_1",
+	"versioned@@V_2",
+	"stub@plt",
+	"_stdcall@12",
+	"@V_1",
 };
 
 /* A function of 16 bytes for each of the names. */
@@ -98,6 +103,10 @@ static void both_forms(void **state)
 		{"odd\tname", 0, 0},
 		{"text::name(int) const", 0, 0},
 		{"text::name", 0, 1 << 17},
+		{"versioned", 0, 1 << 18 | 1 << 19},
+		{"versioned@V_1", 0, 0},
+		{"stub", 0, 0},
+		{"_stdcall", 0, 0},
 		{"_Z4worki", 0, 0},
 		{"_Znonsense", 0, 0},
 		{"", 0, 0},

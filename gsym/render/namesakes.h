@@ -1,0 +1,29 @@
+/*
+ * namesakes.h - the functions that a name stands for, as users write it.
+ */
+#ifndef GSYM_RENDER_NAMESAKES_H
+#define GSYM_RENDER_NAMESAKES_H
+
+#include "gsym/render/shown_names.h"
+
+enum { NAMESAKES_MAX = 1000 }; /* functions of one name that are visited */
+
+/* Visits a function of the name. 0, -ENOENT, or an error that ends the search. */
+typedef int namesake_fn(void *user, const struct name_hit *hit);
+
+/*
+ * Visits, in address order, the functions whose stored name is the @size bytes of @name; if there are none,
+ * those that answers show so; and if there are none, those of C++ and D that are shown so without result and
+ * parameters.
+ *
+ * @shown_names: made of @reader by shown_builder_run(); NULL: not made yet
+ * @state:       its limit and mode are the caller's; deinitialise it with shown_search_deinit()
+ *
+ * The number of functions visited; -EAGAIN if no stored name is right and @shown_names is NULL; the error of
+ * @visit; -ENOMEM.
+ */
+int namesakes_visit(const struct gsym_reader *reader, const struct name_table *shown_names,
+		    struct shown_search *state, const char *name, size_t size, namesake_fn *visit,
+		    void *user);
+
+#endif
