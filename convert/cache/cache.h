@@ -20,16 +20,12 @@
 #include <stdint.h>
 
 #include "gsym/gsym.h"
+#include "convert/cache/cache_dir.h"
 #include "convert/cache/cache_key.h"
 #include "convert/cache/handle.h"
 #include "convert/os/log.h"
 
-enum {
-	CACHE_TEMP_NAME_SIZE = 48,
-	FAILURE_TEXT_SIZE = 512,
-	CACHE_MEMORY_MAX = 256 << 20, /* bytes of what cannot be published */
-	CACHE_RETRY_SECONDS = 10,     /* after the directory could not be written to */
-};
+enum { CACHE_MEMORY_MAX = 256 << 20 /* bytes of what cannot be published */ };
 
 struct cache {
 	int dir;
@@ -44,12 +40,6 @@ struct cache {
 	/* When a directory that was full is tried again, ms of the monotonic clock; 0: it is not full. */
 	_Atomic int64_t retry_at;
 	const struct log *log; /* borrowed */
-};
-
-/* A file being written. */
-struct cache_temp {
-	int fd;
-	char name[CACHE_TEMP_NAME_SIZE];
 };
 
 /*
@@ -67,6 +57,13 @@ int cache_open(struct cache *cache, const char *path, uint64_t limit, uint64_t s
 void cache_close(struct cache *cache);
 
 /*
+ * The same in two steps, for a client that may find what it needs and end: entries can be loaded after the
+ * first, without the cost of listing a large cache, and published after the second.
+ */
+int cache_attach(struct cache *cache, const char *path, const struct log *log, struct gsym_diag *diag);
+void cache_admit(struct cache *cache, uint64_t limit, uint64_t spare);
+
+/*
  * Opens the converted file of @key: 0, or -ENOENT if there is none. A corrupt file, that of another key, or
  * anything else of that name, is logged and deleted or renamed: -ENOENT, or -EEXIST if it cannot be moved
  * away.
@@ -80,62 +77,9 @@ bool cache_has(const struct cache *cache, const struct cache_key *key, uint64_t 
 bool cache_peek(const struct cache *cache, const struct cache_key *key, uint64_t *ret_size,
 		struct text_buf *notes);
 
-/* Deletes the converted file of @key. */
+/* Deletes the converted file of @key, under both of its names, or under one, see cache_publish(). */
 void cache_forget(struct cache *cache, const struct cache_key *key);
-
-/*
- * Creates a temporary file, not yet visible under any key. If the directory was removed, makes another. 0 or
- * a negative errno.
- */
-int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag);
-
-/*
- * Creates one in memory, for cache_keep(). 0; -ENOSPC if there is enough of that already; or another negative
- * errno.
- */
-int cache_temp_open_memory(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag);
-
-/* Whether @err says that the directory is full, or that writing is impossible. */
-bool cache_error_is_full(int err);
-
-/*
- * The directory cannot be written to: @err, for which cache_error_is_full(). Logged once, until a file is
- * published. For some seconds cache_is_full() holds.
- */
-void cache_note_full(struct cache *cache, int err);
-bool cache_is_full(const struct cache *cache);
-
-/*
- * Whether a little can be written to @temp, which is no longer needed and may be what fills the disk. 0 or a
- * negative errno. Leaves it with any content.
- */
-int cache_temp_probe(const struct cache_temp *temp);
-
-/* Removes it unless it was published, and closes it. */
-void cache_temp_close(struct cache *cache, struct cache_temp *temp);
-
-/*
- * Appends notes, inputs and trailer to @temp, which holds @gsym_size bytes of GSYM, and renames it to the
- * file of @key, durable before visible. Evicts files if the cache exceeds its limit or too little is free on
- * its file system, see cache_dir_evict(). @ret is the open file, which counts as used now and may be evicted
- * already.
- * @alone: the conversion looked for no neighbours, so that it depends on the object file alone.
- * 0; -EBADMSG if the output is not valid GSYM; or the errno of writing.
- */
-int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
-		  uint64_t gsym_size, struct span notes, struct span inputs, struct handle **ret,
-		  struct gsym_diag *diag);
-
-/*
- * Opens @temp, which is in memory, as if it had been published. The memory is freed with the handle.
- * Parameters as of cache_publish(). -ENOSPC if that were more than CACHE_MEMORY_MAX.
- */
-int cache_keep(struct cache *cache, struct cache_temp *temp, const struct cache_key *key, bool alone,
-	       uint64_t gsym_size, struct span notes, struct span inputs, struct handle **ret,
-	       struct gsym_diag *diag);
-
-/* Publishes what cache_keep() gave, which stays in memory. 0, or a negative errno: there is still no room. */
-int cache_publish_kept(struct cache *cache, const struct handle *handle);
+void cache_forget_one(struct cache *cache, const struct cache_key *key, bool alone);
 
 /*
  * Recounts the files, since other daemons may have added some, and evicts as necessary. Reads the whole
@@ -158,18 +102,10 @@ bool cache_is_tight(struct cache *cache);
 /* Sets the time of last use, in seconds since the epoch, by which files are evicted. */
 void cache_touch(struct cache *cache, const struct cache_key *key, int64_t when);
 
-/* Records a permanent failure of these inputs. An error is logged only: the conversion is then retried. */
-void cache_failure_store(struct cache *cache, const struct cache_key *key, int err, const char *text,
-			 struct span inputs);
-/*
- * The recorded failure of @key: a negative errno, with its message in @text and its inputs, NUL-terminated
- * and the caller's to free, in @ret_inputs; 0 if there is none.
- */
-int cache_failure_load(struct cache *cache, const struct cache_key *key, char text[FAILURE_TEXT_SIZE],
-		       char **ret_inputs);
+/* The files of the directory were counted. */
+void cache_set_sum(struct cache *cache, struct cache_sum sum);
 
-/* Atomically replaces the file @name. For small files beside the converted ones. */
-int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size,
-		     struct gsym_diag *diag);
+/* The file @name was added: evicts others if the cache exceeds its limit or its disk is short of space. */
+void cache_grown(struct cache *cache, const char *name);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include <stdatomic.h>
 
-#include "convert/cache/cache.h"
+#include "convert/cache/cache_temp.h"
 
 enum shared_operation { SHARED_READ, SHARED_WRITE };
 

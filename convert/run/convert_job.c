@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "convert/cache/publish.h"
 #include "convert/os/beneath.h"
 #include "convert/run/fragment_take.h"
 #include "gsym/base/diag.h"

@@ -2,6 +2,7 @@
 #ifndef CONVERT_RUN_CONVERT_JOB_H
 #define CONVERT_RUN_CONVERT_JOB_H
 
+#include "convert/cache/cache_temp.h"
 #include "convert/run/converter.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/text_buf.h"

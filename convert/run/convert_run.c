@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "convert/cache/failure_record.h"
 #include "convert/cache/image_id.h"
 #include "convert/cache/notes.h"
 #include "convert/record/convert_types.h"
@@ -47,7 +48,7 @@ static bool take_loaded(const struct converter *c, bool is_known, struct outcome
 static bool failed_before(const struct converter *c, const struct convert_request *request,
 			  struct outcome *ret)
 {
-	int err = cache_failure_load(c->cache, request->key, ret->diag.text, &ret->inputs);
+	int err = failure_record_load(c->cache, request->key, ret->diag.text, &ret->inputs);
 	if (err && inputs_unchanged((struct span){(uint8_t *)ret->inputs, strlen(ret->inputs)}, &c->search)) {
 		job_fail(ret, VERDICT_FAILED, err);
 		return true;
@@ -323,8 +324,8 @@ static void report(const struct convert_job *job)
 		log_warning(log, "cannot convert '%s' (%s): %s%s", path, id, out->diag.text,
 			    out->err == -ENOSPC ? "; make room or set another -o cache=DIR" : "");
 	if (out->verdict == VERDICT_FAILED_FOREVER)
-		cache_failure_store(job->converter->cache, job->request->key, out->err, out->diag.text,
-				    text_span(&job->inputs));
+		failure_record_store(job->converter->cache, job->request->key, out->err, out->diag.text,
+				     text_span(&job->inputs));
 }
 
 /* False if the cache turned out to be full, so that it must be done in memory. */

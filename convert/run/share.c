@@ -11,6 +11,7 @@
 #include "gsym/base/diag.h"
 #include "convert/os/guard.h"
 #include "convert/run/inputs.h"
+#include "convert/cache/publish.h"
 #include "convert/cache/sampled_hash.h"
 
 enum {

@@ -11,6 +11,7 @@
 #include "convert/run/fault.h"
 #include "convert/run/inputs.h"
 #include "convert/cache/notes.h"
+#include "convert/cache/publish.h"
 
 enum {
 	CPU_GRACE_SECONDS = 5,  /* between SIGXCPU and SIGKILL, as the worker sets its limit */

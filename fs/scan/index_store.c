@@ -12,6 +12,7 @@
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
 #include "convert/cache/cache_dir.h"
+#include "convert/cache/cache_temp.h"
 
 enum { NAME_SIZE = 40 };
 

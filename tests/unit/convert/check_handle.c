@@ -1,5 +1,6 @@
 /* Cache files as entries of a key: what is bound to the name, and what damage is found. */
 #include "convert/cache/handle.h"
+#include "convert/cache/publish.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,0 +1,38 @@
+/*
+ * cache_temp.h - files of the cache that are being written.
+ */
+#ifndef CONVERT_CACHE_CACHE_TEMP_H
+#define CONVERT_CACHE_CACHE_TEMP_H
+
+#include "convert/cache/cache.h"
+
+enum { CACHE_TEMP_NAME_SIZE = 48 };
+
+struct cache_temp {
+	int fd;
+	char name[CACHE_TEMP_NAME_SIZE];
+};
+
+/*
+ * Creates a temporary file, not yet visible under any key. If the directory was removed, makes another. 0 or
+ * a negative errno.
+ */
+int cache_temp_open(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag);
+
+/*
+ * Whether a little can be written to @temp, which is no longer needed and may be what fills the disk. 0 or a
+ * negative errno. Leaves it with any content.
+ */
+int cache_temp_probe(const struct cache_temp *temp);
+
+/* Removes it unless it was published, and closes it. */
+void cache_temp_close(struct cache *cache, struct cache_temp *temp);
+
+/* Renames it to @name, visible. 0 or a negative errno. */
+int cache_temp_rename(struct cache *cache, struct cache_temp *temp, const char *name);
+
+/* Atomically replaces the file @name. For small files beside the converted ones. */
+int cache_write_file(struct cache *cache, const char *name, const void *data, size_t size,
+		     struct gsym_diag *diag);
+
+#endif
