@@ -16,8 +16,9 @@
 #include "fs/answer/symbol_names.h"
 
 enum {
-	SEARCH_MAX = 1, /* CPU seconds to compare demangled names: real ones take far less than a
+	SEARCH_MAX = 1,    /* CPU seconds to compare demangled names: real ones take far less than a
 				 millisecond */
+	ANSWER_SIZE = 512, /* bytes that most answers fit into, so that their buffer need not grow */
 };
 
 /* An answer being rendered. */
@@ -151,12 +152,13 @@ typedef int finish_fn(const struct answers *answers, struct revision *rev, const
 static int attempt(const struct answers *answers, struct revision *rev, struct handle *handle,
 		   const struct request *request, finish_fn *end, struct content **ret, bool *ret_known)
 {
-	char module[PATH_MAX] = "";
+	char module[PATH_MAX];
 	struct render_options options = {
 		.format = request->format,
 		.demangle = answers_demangle(answers, handle, request->raw),
 		.mark_merged = answers->mark_merged,
 	};
+	module[0] = 0; /* all of it would be 4 KiB of zeros */
 	if (request->format != RENDER_TEXT)
 		answers_module(answers, rev, module);
 	options.module = module;
@@ -172,6 +174,7 @@ static int attempt(const struct answers *answers, struct revision *rev, struct h
 		.flags = render_lookup_flags(options.format) |
 			 (wants_near(answers, &request->context) ? GSYM_LOOKUP_NEAR : 0),
 	};
+	text_reserve(&w.out, ANSWER_SIZE); /* without memory, it fails there */
 	int err = handle_run(handle, look_up_and_render, &w);
 	err = end(answers, rev, handle, &w, err, ret);
 	if (!err && ret_known)

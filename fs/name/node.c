@@ -1,6 +1,7 @@
 /*
- * Address files live in pages of consecutive numbers. Finding one is two array accesses, a page is freed with
- * its last node, and the array of pages grows by eight bytes for every 1024 files ever asked for.
+ * Address files live in chunks of consecutive numbers, and these in pages. Finding one is three array
+ * accesses; a chunk is freed with its last node, a page with its last chunk, and the array of pages grows by
+ * eight bytes for every 1024 files ever asked for.
  *
  * Content is kept from the lookup, which had to make it to know its size, for the read that follows at once.
  * Beyond @content_max bytes (stat of a million addresses) the oldest is dropped.
@@ -12,9 +13,16 @@
 #include "gsym/base/invariant.h"
 #include "gsym/base/vec.h"
 
+struct node_chunk {
+	unsigned used; /* nodes that the kernel has not forgotten */
+	struct node nodes[NODE_CHUNK];
+};
+
+enum { CHUNKS = NODE_PAGE / NODE_CHUNK };
+
 struct node_page {
-	unsigned used;
-	struct node *nodes[NODE_PAGE];
+	unsigned used; /* nodes likewise */
+	struct node_chunk *chunks[CHUNKS];
 };
 
 void nodes_init(struct nodes *nodes, uint64_t content_max)
@@ -23,20 +31,28 @@ void nodes_init(struct nodes *nodes, uint64_t content_max)
 	mutex_init(&nodes->lock, LOCK_NODES);
 }
 
-static void node_free(struct node *node)
+/* Puts what the node holds. */
+static void node_clear(const struct nodes *nodes, struct node *node)
 {
-	if (node) {
-		content_put(node->content);
-		free(node->symbol);
-	}
-	free(node);
+	(void)nodes;
+	content_put(node->content);
+	free(node->symbol);
+	*node = (struct node){.lookups = 0};
+}
+
+static void chunk_free(const struct nodes *nodes, struct node_chunk *chunk)
+{
+	for (size_t i = 0; chunk && i < NODE_CHUNK; i++)
+		if (chunk->nodes[i].lookups)
+			node_clear(nodes, &chunk->nodes[i]);
+	free(chunk);
 }
 
 void nodes_deinit(struct nodes *nodes) NOT_ANALYZED
 {
 	for (size_t i = 0; i < nodes->n_pages; i++) {
-		for (size_t k = 0; nodes->pages[i] && k < NODE_PAGE; k++)
-			node_free(nodes->pages[i]->nodes[k]);
+		for (size_t k = 0; nodes->pages[i] && k < CHUNKS; k++)
+			chunk_free(nodes, nodes->pages[i]->chunks[k]);
 		free(nodes->pages[i]);
 	}
 	free(nodes->pages);
@@ -59,13 +75,20 @@ struct request node_request(const struct node *node)
 	};
 }
 
-/* The place of node @number, or NULL when its page is gone. */
-static struct node **place(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
+/* The chunk of node @number, or NULL when it is gone. */
+static struct node_chunk *chunk_of(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
 {
 	uint64_t page = number / NODE_PAGE;
 	if (page >= nodes->n_pages || !nodes->pages[page])
 		return NULL;
-	return &nodes->pages[page]->nodes[number % NODE_PAGE];
+	return nodes->pages[page]->chunks[number % NODE_PAGE / NODE_CHUNK];
+}
+
+/* The node @number, or NULL. */
+static struct node *find(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
+{
+	struct node_chunk *chunk = chunk_of(nodes, number);
+	return chunk && chunk->nodes[number % NODE_CHUNK].lookups ? &chunk->nodes[number % NODE_CHUNK] : NULL;
 }
 
 /* Makes sure that the next number has a page. */
@@ -82,6 +105,18 @@ static int prepare_page(struct nodes *nodes) REQUIRES(&nodes->lock)
 	return 0;
 }
 
+/* And a chunk; NULL without memory. */
+static struct node_chunk *prepare_chunk(struct nodes *nodes) REQUIRES(&nodes->lock)
+{
+	if (prepare_page(nodes))
+		return NULL;
+	struct node_page *page = nodes->pages[nodes->next / NODE_PAGE];
+	struct node_chunk **chunk = &page->chunks[nodes->next % NODE_PAGE / NODE_CHUNK];
+	if (!*chunk)
+		*chunk = calloc(1, sizeof(**chunk));
+	return *chunk;
+}
+
 static void drop_content(struct nodes *nodes, struct node *node) REQUIRES(&nodes->lock)
 {
 	if (!node || !node->content)
@@ -95,72 +130,72 @@ static void drop_content(struct nodes *nodes, struct node *node) REQUIRES(&nodes
 /* Drops the oldest content until the rest is within bounds. */
 static void trim_content(struct nodes *nodes) REQUIRES(&nodes->lock)
 {
-	while (nodes->content_bytes > nodes->content_max && nodes->oldest < nodes->next) {
-		struct node **at = place(nodes, nodes->oldest);
-		if (at)
-			drop_content(nodes, *at);
-		nodes->oldest++;
-	}
+	while (nodes->content_bytes > nodes->content_max && nodes->oldest < nodes->next)
+		drop_content(nodes, find(nodes, nodes->oldest++));
 }
 
-/* The last page is freed only when it is full of numbers given out. */
-static void release(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
+/* The last chunk and page are freed only when they are full of numbers given out. */
+static void release_memory(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
 {
-	uint64_t i = number / NODE_PAGE;
-	struct node_page *page = nodes->pages[i];
-	struct node **at = &page->nodes[number % NODE_PAGE];
-	invariant(page->used > 0 && (*at)->lookups == 0);
-	drop_content(nodes, *at);
-	nodes->snapshots.used -= (*at)->is == NODE_IS_SNAPSHOT;
-	node_free(*at);
-	*at = NULL;
-	page->used--;
-	if (page->used == 0 && nodes->next / NODE_PAGE > i) {
+	struct node_page *page = nodes->pages[number / NODE_PAGE];
+	struct node_chunk **chunk = &page->chunks[number % NODE_PAGE / NODE_CHUNK];
+	if ((*chunk)->used == 0 && nodes->next / NODE_CHUNK > number / NODE_CHUNK) {
+		free(*chunk);
+		*chunk = NULL;
+	}
+	if (page->used == 0 && nodes->next / NODE_PAGE > number / NODE_PAGE) {
 		free(page);
-		nodes->pages[i] = NULL;
+		nodes->pages[number / NODE_PAGE] = NULL;
 	}
 }
 
-static uint64_t insert(struct nodes *nodes, struct node *node) REQUIRES(&nodes->lock)
+static void release(struct nodes *nodes, struct node *node) REQUIRES(&nodes->lock)
 {
-	if (prepare_page(nodes))
+	uint64_t number = node->ino - INO_ADDRESS;
+	invariant(chunk_of(nodes, number)->used > 0 && node->lookups == 0);
+	drop_content(nodes, node);
+	nodes->snapshots.used -= node->is == NODE_IS_SNAPSHOT;
+	node_clear(nodes, node);
+	chunk_of(nodes, number)->used--;
+	nodes->pages[number / NODE_PAGE]->used--;
+	release_memory(nodes, number);
+}
+
+static uint64_t insert(struct nodes *nodes, const struct node *node) REQUIRES(&nodes->lock)
+{
+	struct node_chunk *chunk = prepare_chunk(nodes);
+	if (!chunk)
 		return 0;
 	uint64_t number = nodes->next++;
-	struct node_page *page = nodes->pages[number / NODE_PAGE];
-	node->ino = INO_ADDRESS | number;
-	page->nodes[number % NODE_PAGE] = node;
-	page->used++;
-	nodes->content_bytes += node->size;
-	if (node->is == NODE_IS_SNAPSHOT) {
+	struct node *at = &chunk->nodes[number % NODE_CHUNK];
+	*at = *node;
+	at->ino = INO_ADDRESS | number;
+	chunk->used++;
+	nodes->pages[number / NODE_PAGE]->used++;
+	nodes->content_bytes += at->size;
+	if (at->is == NODE_IS_SNAPSHOT) {
 		nodes->snapshots.used++;
 		nodes->snapshots.made++;
 	}
 	trim_content(nodes);
-	return node->ino;
+	return INO_ADDRESS | number;
 }
 
-/* Takes over @node; 0 without memory. */
+/* Takes over what @node holds; 0 without memory. */
 static uint64_t add(struct nodes *nodes, struct node *node)
 {
 	mutex_lock(&nodes->lock);
 	uint64_t ino = insert(nodes, node);
 	mutex_unlock(&nodes->lock);
 	if (!ino)
-		node_free(node);
+		node_clear(nodes, node);
 	return ino;
 }
 
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
 		   struct content *content)
 {
-	struct node *node = malloc(sizeof(*node));
-	char *symbol = request->symbol ? strndup(request->symbol, request->symbol_size) : NULL;
-	if (!node || (request->symbol && !symbol)) {
-		free(node);
-		content_put(content);
-		return 0;
-	}
-	*node = (struct node){
+	struct node node = {
 		.lookups = 1,
 		.revision = revision,
 		.address = request->address,
@@ -171,62 +206,59 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 		.size = content ? content->size : 0,
 		.format = (uint8_t)request->format,
 		.raw = request->raw,
-		.symbol = symbol,
+		.symbol = request->symbol ? strndup(request->symbol, request->symbol_size) : NULL,
 		.content = content,
 	};
-	return add(nodes, node);
+	if (request->symbol && !node.symbol) {
+		node_clear(nodes, &node);
+		return 0;
+	}
+	return add(nodes, &node);
 }
 
 uint64_t nodes_add_snapshot(struct nodes *nodes, uint64_t shown, struct content *content)
 {
-	struct node *node = malloc(sizeof(*node));
-	if (!node) {
-		content_put(content);
-		return 0;
-	}
-	*node = (struct node){
+	struct node node = {
 		.lookups = 1,
 		.address = shown,
 		.is = NODE_IS_SNAPSHOT,
 		.size = content->size,
 		.content = content,
 	};
-	return add(nodes, node);
+	return add(nodes, &node);
 }
 
 bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret)
 {
 	mutex_lock(&nodes->lock);
-	struct node **at = place(nodes, ino - INO_ADDRESS);
-	bool found = at && *at;
-	if (found) {
-		*ret = **at;
+	const struct node *node = find(nodes, ino - INO_ADDRESS);
+	if (node) {
+		*ret = *node;
 		if (ret->content)
 			content_get(ret->content);
 	}
 	mutex_unlock(&nodes->lock);
-	return found;
+	return node;
 }
 
 bool nodes_remember(struct nodes *nodes, uint64_t ino)
 {
 	mutex_lock(&nodes->lock);
-	struct node **at = place(nodes, ino - INO_ADDRESS);
-	bool found = at && *at;
-	if (found)
-		(*at)->lookups++;
+	struct node *node = find(nodes, ino - INO_ADDRESS);
+	if (node)
+		node->lookups++;
 	mutex_unlock(&nodes->lock);
-	return found;
+	return node;
 }
 
 void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count)
 {
 	mutex_lock(&nodes->lock);
-	struct node **at = place(nodes, ino - INO_ADDRESS);
-	if (at && *at) {
-		(*at)->lookups -= count < (*at)->lookups ? count : (*at)->lookups;
-		if ((*at)->lookups == 0)
-			release(nodes, ino - INO_ADDRESS);
+	struct node *node = find(nodes, ino - INO_ADDRESS);
+	if (node) {
+		node->lookups -= count < node->lookups ? count : node->lookups;
+		if (node->lookups == 0)
+			release(nodes, node);
 	}
 	mutex_unlock(&nodes->lock);
 }

@@ -95,7 +95,7 @@ enum node_is {
 /* An address file, or something below base. */
 struct node {
 	uint64_t ino;
-	uint64_t lookups;          /* how many the kernel must forget before the node can go */
+	uint64_t lookups;          /* how many the kernel must forget before the node can go; 0: it has */
 	struct revision *revision; /* of the image it belongs to, NULL for a snapshot; lives as long as the
 				      mount */
 	uint64_t address;          /* of a snapshot: the inode number that stat(2) shows */
@@ -109,7 +109,10 @@ struct node {
 	struct content *content;
 };
 
-enum { NODE_PAGE = 1024 };
+enum {
+	NODE_PAGE = 1024,
+	NODE_CHUNK = 8, /* nodes allocated together: one that stays keeps the memory of as many, a kilobyte */
+};
 
 struct node_page;
 
@@ -118,7 +121,7 @@ struct nodes_counts {
 	uint64_t content_bytes;
 };
 
-/* The table of address files. Inode numbers ascend, so a page of consecutive ones dies as a whole. */
+/* The table of address files. Inode numbers ascend, so that consecutive ones mostly go together. */
 struct nodes {
 	struct mutex lock; /* guards the nodes, too */
 	uint64_t content_max;

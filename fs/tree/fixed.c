@@ -350,7 +350,7 @@ const struct fixed_node *fixed_find(struct revision *dir, const char *name)
 {
 	const struct fixed_node *node = rows(dir);
 	for (size_t i = 0; i < fixed_count(dir); i++, node++)
-		if (strcmp(node->name, name) == 0)
+		if (node->name[0] == name[0] && strcmp(node->name, name) == 0) /* most names are numbers */
 			return node;
 	return NULL;
 }

@@ -1,6 +1,7 @@
 /* Inode numbers and the table of address files. */
 #include "fs/name/node.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,6 +93,33 @@ static void never_reused(void **state) NOT_ANALYZED
 	nodes_deinit(&nodes);
 }
 
+/* Nodes are allocated together; what the kernel forgets is given back all the same, in any order. */
+static void memory_of_nodes(void **state) NOT_ANALYZED
+{
+	enum { COUNT = 3 * NODE_PAGE + 5, BYTES_MAX = 256 };
+	static uint64_t inos[COUNT];
+	struct nodes nodes;
+	(void)state;
+	nodes_init(&nodes, CONTENT_MAX);
+	const size_t before = mallinfo2().uordblks;
+	for (int i = 0; i < COUNT; i++)
+		inos[i] = add(&nodes, (uint64_t)i, 1);
+	assert_true(mallinfo2().uordblks - before < (size_t)COUNT * BYTES_MAX);
+	for (int i = 0; i < COUNT; i += 2)
+		nodes_forget(&nodes, inos[i], 1);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(exists(&nodes, inos[i]), i % 2);
+	assert_int_equal(nodes_count(&nodes).used, COUNT / 2);
+	for (int i = COUNT - 2; i > 0; i -= 2)
+		nodes_forget(&nodes, inos[i], 1);
+	assert_int_equal(nodes_count(&nodes).used, 0);
+	assert_int_equal(nodes.content_bytes, 0);
+	/* The last page, and what the allocator keeps for this thread. */
+	const size_t kept = mallinfo2().uordblks - before;
+	assert_true(kept < 16 * 1024);
+	nodes_deinit(&nodes);
+}
+
 static void content_is_bounded(void **state) NOT_ANALYZED
 {
 	enum { SIZE = 1 << 20, COUNT = CONTENT_MAX / SIZE + 20 };
@@ -121,6 +149,7 @@ int main(void)
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(life),
 		cmocka_unit_test(never_reused),
+		cmocka_unit_test(memory_of_nodes),
 		cmocka_unit_test(content_is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
