@@ -173,6 +173,7 @@ int session_run(struct gsymfs *fs)
 		.parallel = &fs->tree.parallel,
 		.log = &fs->log,
 		.interrupted = &fs->signals.taken,
+		.readers = &fs->images.readers,
 		.ready = ready,
 		.user = fs,
 	};

@@ -19,6 +19,7 @@
 #include "fs/answer/symbol_names.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/catalogue.h"
+#include "fs/images/retired.h"
 #include "fs/sys/mountpoint.h"
 
 static int find_source(struct gsymfs *fs, struct gsym_diag *diag)
@@ -238,9 +239,11 @@ static void setup_queue(struct gsymfs *fs)
 	queue_init(&fs->queue);
 }
 
-static void trim_open_files(void *tree)
+static void tidy(void *arg)
 {
-	open_files_rest(&((struct tree *)tree)->open_files);
+	struct tree *tree = arg;
+	open_files_rest(&tree->open_files);
+	images_free_retired(tree->images);
 }
 
 static void setup_answers(struct gsymfs *fs)
@@ -261,7 +264,7 @@ static void setup_answers(struct gsymfs *fs)
 		.batch_threads = o->batch_threads,
 	};
 	answers_init(&fs->answers, &tsv_file_kind, &symbol_names_kind);
-	fs->answers.tables.tidy = trim_open_files;
+	fs->answers.tables.tidy = tidy;
 	fs->answers.tables.tidy_user = &fs->tree;
 }
 
@@ -285,7 +288,7 @@ void setup_parts(struct gsymfs *fs)
 {
 	notify_init(&fs->notify);
 	images_init(&fs->images, &fs->notify);
-	runners_init(&fs->runners, &fs->images.lock, &call_runner_kind);
+	runners_init(&fs->runners, &fs->images.lock, &call_runner_kind, &fs->images.readers);
 	setup_converter(fs);
 	setup_scanner(fs);
 	setup_queue(fs);

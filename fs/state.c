@@ -60,8 +60,8 @@ static void count_images(struct images *images, struct counts *c)
 		if (image_state(image) == STATE_CONVERTING)
 			count_busy(c, image->revision);
 	}
-	for (size_t i = 0; i < images->revisions.n; i++) {
-		const struct revision *rev = images->revisions.v[i];
+	const struct revision *rev;
+	for (uint32_t i = 0; (rev = slots_from(&images->revisions, &i)); i++) {
 		if (!rev->stale && is_busy(rev->state) && rev->state != STATE_CONVERTING)
 			count_busy(c, rev);
 	}

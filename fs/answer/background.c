@@ -5,6 +5,7 @@
 
 #include "convert/os/thread.h"
 #include "fs/call/call.h"
+#include "fs/images/revision.h"
 #include "fs/sys/slice.h"
 #include "gsym/base/invariant.h"
 
@@ -41,6 +42,7 @@ static void job_free(struct background *background, struct job *job) REQUIRES(&b
 		background->n_begun--;
 		background->kind->free(job->state);
 	}
+	revision_unpin(job->rev);
 	free(job);
 }
 
@@ -92,6 +94,7 @@ static struct job *add(struct background *background, const struct call *call)
 		free(job);
 		return NULL;
 	}
+	revision_pin(job->rev);
 	user_queues_add(&background->waiting, job->uid, &job->link, false);
 	pthread_cond_signal(&background->wake);
 	return job;
@@ -116,7 +119,8 @@ static int park(void *object, struct call *call)
 int background_await(struct background *background, struct revision *rev, unsigned part,
 		     struct wait *ret_wait)
 {
-	*ret_wait = (struct wait){.park = park, .object = background, .revision = rev, .part = part};
+	*ret_wait = (struct wait){
+		.park = park, .object = background, .revision = rev, .number = rev->number, .part = part};
 	return -EAGAIN;
 }
 

@@ -18,6 +18,7 @@
 #include "gsym/render/batch/sharded_batch.h"
 #include "fs/answer/answer.h"
 #include "fs/call/call.h"
+#include "fs/images/catalogue.h"
 #include "fs/name/link_address.h"
 #include "fs/sys/metrics.h"
 
@@ -556,6 +557,7 @@ static void batch_file_free(struct stream *stream)
 	requester_deinit(&file->requester);
 	sharded_batch_free(file->unknown);
 	free_lines(file);
+	image_unpin(file->requester.answers->images, file->image);
 	free(file);
 }
 
@@ -578,6 +580,7 @@ struct stream *batch_file_new(struct answers *answers, struct image *image, cons
 	file->requester.caller = caller;
 	file->requester.held.account = file->stream.account;
 	file->most_lines = BATCH_QUERIES;
+	image_pin(answers->images, image);
 	file->image = image;
 	file->request = *request;
 	return &file->stream;

@@ -59,7 +59,9 @@ static int check_access(const struct requester *requester, const struct revision
 		return -ESTALE;
 	if (!caller_may_read(&requester->caller, &rev->source))
 		return -EACCES;
-	return rev == call->failed ? call->failure : 0;
+	if (rev->number + UINT64_C(1) != call->failed)
+		return 0;
+	return call->failure;
 }
 
 /* revision_use() of an evicted image takes the held file. */

@@ -148,6 +148,7 @@ struct tsv_file *tsv_file_new(struct answers *answers, uid_t uid, struct revisio
 		.decoder = decoder,
 		.account = account,
 	};
+	revision_pin(rev);
 	mutex_init(&file->lock, LOCK_TABLE);
 	return file;
 }
@@ -164,6 +165,7 @@ void tsv_file_free(struct tsv_file *file)
 	charge_memory(file);
 	mutex_unlock(&file->lock);
 	account_put(file->account);
+	revision_unpin(file->rev);
 	mutex_destroy(&file->lock);
 	free(file);
 }

@@ -233,7 +233,7 @@ void calls_fail(struct list *woken, int err)
 	list_init(&ended);
 	for (struct list *at; (at = list_take(woken));) {
 		struct call *call = LIST_ENTRY(at, struct call);
-		call->failed = call->wait.revision;
+		call->failed = call->wait.revision ? (uint64_t)call->wait.number + 1 : 0;
 		call->failure = err;
 		list_append(call->outlives_failure ? &more : &ended, at);
 	}

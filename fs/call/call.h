@@ -33,6 +33,7 @@ struct wait {
 	int (*park)(void *object, struct call *call);
 	void *object;
 	struct revision *revision; /* of which something is waited for; opaque here; NULL: of none */
+	uint32_t number;           /* of that revision */
 	/* The image at this address is enough, while it is being converted; else all of it is needed. */
 	bool has_address;
 	bool missed_fragment; /* of those that were there to be asked, none has it */
@@ -85,8 +86,8 @@ struct call {
 	unsigned works; /* and for other work */
 	/* Goes on when what it waited for failed, because that is no answer to all it was asked. */
 	bool outlives_failure;
-	struct revision *failed; /* what it waited for then, */
-	int failure;             /* and why that failed */
+	uint64_t failed; /* the number of the revision that it waited for then, plus one; 0: none, */
+	int failure;     /* and why that failed */
 };
 
 /* Runs a call that lives on the stack until it is answered or parked; @call must not be used afterwards. */

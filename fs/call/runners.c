@@ -10,9 +10,10 @@ enum {
 	HELD_MAX = 2,
 };
 
-void runners_init(struct runners *runners, struct mutex *lock, const struct runner_kind *kind)
+void runners_init(struct runners *runners, struct mutex *lock, const struct runner_kind *kind,
+		  struct readers *readers)
 {
-	*runners = (struct runners){.lock = lock, .kind = kind};
+	*runners = (struct runners){.lock = lock, .kind = kind, .readers = readers};
 	user_queues_init(&runners->waiting);
 	pthread_cond_init(&runners->wake, NULL);
 }
@@ -65,8 +66,11 @@ static void *run(void *arg)
 {
 	struct runners *runners = arg;
 	struct list *at;
-	while ((at = next(runners)))
+	while ((at = next(runners))) {
+		unsigned inside = readers_enter(runners->readers);
 		runners->kind->run(at);
+		readers_leave(runners->readers, inside);
+	}
 	return NULL;
 }
 

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "convert/os/mutex.h"
+#include "fs/sys/readers.h"
 #include "fs/sys/user_queues.h"
 
 enum { RUNNERS_MAX = 8 };
@@ -33,6 +34,7 @@ struct runners {
 	 */
 	struct mutex *lock;
 	const struct runner_kind *kind;
+	struct readers *readers;    /* that its threads are inside of while they run something */
 	struct user_queues waiting; /* guarded by @lock */
 	pthread_cond_t wake;
 	bool stopping; /* guarded by @lock: no call may be parked any more */
@@ -41,7 +43,8 @@ struct runners {
 	atomic_uint held; /* FUSE threads that compute for longer than one lookup takes */
 };
 
-void runners_init(struct runners *runners, struct mutex *lock, const struct runner_kind *kind);
+void runners_init(struct runners *runners, struct mutex *lock, const struct runner_kind *kind,
+		  struct readers *readers);
 void runners_deinit(struct runners *runners);
 
 /* 0 or a negative errno. */

@@ -33,9 +33,11 @@ void images_init(struct images *images, struct notify *notify)
 	};
 	mutex_init(&images->lock, LOCK_IMAGES);
 	list_init(&images->scan_waiters);
+	list_init(&images->retired);
+	list_init(&images->leaving);
 }
 
-static void image_free(struct image *image)
+void image_free(struct image *image)
 {
 	for (size_t i = 0; i < image->sources.n; i++)
 		free(image->sources.v[i].path);
@@ -46,15 +48,21 @@ static void image_free(struct image *image)
 void images_deinit(struct images *images) NOT_ANALYZED
 {
 	struct image *image;
+	struct revision *rev;
 	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++)
 		image_free(image);
-	for (size_t i = 0; i < images->revisions.n; i++)
-		revision_free(images->revisions.v[i]);
+	for (size_t i = 0; i < images->leaving_images.n; i++)
+		image_free(images->leaving_images.v[i]);
+	for (uint32_t i = 0; (rev = slots_from(&images->revisions, &i)); i++)
+		revision_free(rev);
+	for (struct list *at; (at = list_take(&images->leaving));)
+		revision_free(LIST_ENTRY_OF(at, struct revision, retired));
 	path_tree_deinit(&images->paths);
 	basenames_free(images);
 	slots_deinit(&images->all);
 	vec_free(&images->sorted);
-	vec_free(&images->revisions);
+	slots_deinit(&images->revisions);
+	vec_free(&images->leaving_images);
 	vec_free(&images->ready);
 	table_deinit(&images->by_id);
 	mutex_destroy(&images->lock);
@@ -275,15 +283,45 @@ static bool drop_file(struct images *images, struct image *image, const struct l
 	return !vanished || all_seen(image, l->pass);
 }
 
-/* Removes an image of which nothing is left, and nothing was asked. */
+/* Removes an image of which nothing is left; one that threads may still use is freed later, see retired.h. */
 static void release_image(struct images *images, struct image *image) REQUIRES(&images->lock)
 {
-	if (image_is_there(image) || image->paths || image->members || image->kept)
+	if (image_is_there(image) || image->paths || image->members || image->pins || image->leaving)
 		return;
+	if (image->kept && vec_push(&images->leaving_images, image))
+		return; /* until the next walk */
+	image->leaving = true;
 	images_remove_sorted(images, image);
 	table_remove(&images->by_id, &image->table);
 	slots_remove(&images->all, image->number);
-	image_free(image);
+	if (!image->kept)
+		image_free(image);
+}
+
+void image_unpin_locked(struct images *images, struct image *image)
+{
+	invariant(image->pins > 0);
+	image->pins--;
+	release_image(images, image);
+}
+
+void image_pin(struct images *images, struct image *image)
+{
+	if (!image)
+		return;
+	mutex_lock(&images->lock);
+	image->pins++;
+	image->touched = true;
+	mutex_unlock(&images->lock);
+}
+
+void image_unpin(struct images *images, struct image *image)
+{
+	if (!image)
+		return;
+	mutex_lock(&images->lock);
+	image_unpin_locked(images, image);
+	mutex_unlock(&images->lock);
 }
 
 /* Removes a file that is gone. */
@@ -397,6 +435,7 @@ void images_scanned(struct images *images, uint32_t pass, const struct scan_repo
 void images_wake_all(struct images *images, struct list *woken)
 {
 	calls_wake_all(&images->scan_waiters, woken);
-	for (size_t i = 0; i < images->revisions.n; i++)
-		calls_wake_all(&images->revisions.v[i]->waiters, woken);
+	struct revision *rev;
+	for (uint32_t i = 0; (rev = slots_from(&images->revisions, &i)); i++)
+		calls_wake_all(&rev->waiters, woken);
 }

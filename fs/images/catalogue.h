@@ -8,6 +8,15 @@
 
 void images_init(struct images *images, struct notify *notify);
 void images_deinit(struct images *images);
+void image_free(struct image *image);
+
+/*
+ * Keeps an image, until it is unpinned, beyond the time inside images.readers. The last unpinning releases
+ * one of which nothing is left. NULL is allowed.
+ */
+void image_pin(struct images *images, struct image *image) EXCLUDES(&images->lock);
+void image_unpin(struct images *images, struct image *image) EXCLUDES(&images->lock);
+void image_unpin_locked(struct images *images, struct image *image) REQUIRES(&images->lock);
 
 /* A path of a file, as by-path has it. */
 struct found_at {

@@ -50,11 +50,13 @@ static bool must_close(struct cache *cache, const struct open_image *image)
 void images_close_evicted(struct images *images, struct cache *cache)
 {
 	open_image_vec open = {0};
+	unsigned inside = readers_enter(&images->readers);
 	list_open(images, &open);
 	for (size_t i = 0; i < open.n; i++) {
 		if (must_close(cache, &open.v[i]))
 			close_image(images, &open.v[i]);
 		handle_put(open.v[i].handle);
 	}
+	readers_leave(&images->readers, inside);
 	vec_free(&open);
 }

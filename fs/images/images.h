@@ -5,9 +5,11 @@
  * that has the code if it has only debug data. An image with its chosen files is a revision: what the kernel
  * is told about a revision stays true, because a source that changes makes a new revision with new inode
  * numbers. Most images are never looked into, so a revision is made when something is asked of it; until then
- * its image knows its generation, which is in the inode number of its directory. Revisions are numbered and
- * live as long as the mount, so pointers to them are not counted; so do images of which something was asked.
- * Other images, names and paths are removed when their files are gone.
+ * its image knows its generation, which is in the inode number of its directory. Images, names and paths are
+ * removed when their files are gone, and revisions when another one takes their place.
+ *
+ * A request that has found a revision or an image uses it without the lock, but from inside images.readers.
+ * What keeps one for longer pins it: inodes and open files, until they are gone.
  *
  * Here are the types; what is done with them is in catalogue.h, image_find.h, revision.h and basename.h.
  *
@@ -29,6 +31,7 @@
 #include "fs/name/name.h"
 #include "fs/images/path_tree.h"
 #include "fs/images/slots.h"
+#include "fs/sys/readers.h"
 #include "gsym/base/hash_table.h"
 #include "gsym/render/formats/listing.h"
 
@@ -85,9 +88,12 @@ struct revision {
 	struct source binary; /* likewise: the image's file with the code, when @source is its debug file;
 				 else no path */
 	struct cache_key key;
+	_Atomic uint64_t pins; /* how many there are and, in the upper half, how many there were */
 
 	/* Guarded by images.lock, which no annotation can name: there is no pointer to it here. */
-	bool stale; /* another revision has taken its place */
+	bool stale;          /* another revision has taken its place: */
+	struct list retired; /* in images.retired, then in images.leaving */
+	uint64_t pins_seen;  /* in the latter: @pins at the begin of the grace period */
 	enum revision_state state;
 	struct handle *handle; /* in STATE_READY */
 	/* In STATE_CONVERTING: what the image has at the addresses asked first, or NULL. */
@@ -120,7 +126,10 @@ struct image {
 	unsigned conversions;       /* started since the mount */
 	uint32_t paths;             /* in by-path that lead to it */
 	uint32_t members;           /* in by-name */
-	bool kept;                  /* pointers to it may be kept without the lock */
+	uint32_t pins;              /* revisions that there are, and open files */
+	bool kept;                  /* pointers to it may be used without the lock */
+	bool leaving;               /* in images.leaving_images */
+	bool touched;               /* pinned since the grace period began */
 	bool exposed;               /* the kernel has seen its directory in this generation */
 	VEC(struct source) sources; /* none: it is gone */
 	uint64_t choice;            /* fingerprint of the chosen files; 0: none */
@@ -159,7 +168,13 @@ struct images {
 	struct slots all GUARDED_BY(&lock);           /* image */
 	VEC(struct image *) sorted GUARDED_BY(&lock); /* by id, those with numbers below */
 	uint32_t sorted_to GUARDED_BY(&lock);
-	VEC(struct revision *) revisions GUARDED_BY(&lock); /* those made so far, by number */
+	struct slots revisions GUARDED_BY(&lock); /* revision */
+	struct list retired GUARDED_BY(&lock);    /* stale revisions */
+	struct list leaving GUARDED_BY(&lock);    /* those that can be found no more, see retired.h */
+	VEC(struct image *) leaving_images GUARDED_BY(&lock);
+	size_t leaving_begun GUARDED_BY(&lock); /* those of them that the grace period is for */
+	struct grace grace GUARDED_BY(&lock);
+	struct readers readers; /* threads that use revisions and images without the lock */
 	struct table by_basename GUARDED_BY(&lock);
 	struct table by_member GUARDED_BY(&lock); /* name_member by base name and image */
 	struct slots names GUARDED_BY(&lock);     /* basename */

@@ -216,21 +216,19 @@ struct revision *image_revision(struct images *images, struct image *image)
 	if (image->revision || !image_is_there(image))
 		return image->revision;
 	struct revision *rev = calloc(1, sizeof(*rev));
-	if (!rev || vec_reserve(&images->revisions, 1)) {
-		free(rev);
+	if (!rev)
 		return NULL;
-	}
 	rev->image = image;
 	rev->generation = image->generation;
-	rev->number = (uint32_t)images->revisions.n;
 	list_init(&rev->waiters);
 	list_init(&rev->link);
-	if (set_files(images, rev)) {
+	list_init(&rev->retired);
+	if (set_files(images, rev) || slots_add(&images->revisions, rev, &rev->number)) {
 		revision_free(rev);
 		return NULL;
 	}
-	images->revisions.v[images->revisions.n++] = rev;
 	image->revision = rev;
+	image->pins++;
 	image->kept = true;
 	return rev;
 }
@@ -245,7 +243,7 @@ struct image *images_at(const struct images *images, uint64_t ino)
 static struct revision *find_revision(struct images *images, uint64_t ino) REQUIRES(&images->lock)
 {
 	if (ino_kind(ino) != NODE_IMAGE)
-		return ino_a(ino) < images->revisions.n ? images->revisions.v[ino_a(ino)] : NULL;
+		return slots_get(&images->revisions, ino_a(ino));
 	struct image *image = images_at(images, ino);
 	return image ? image_revision(images, image) : NULL;
 }
@@ -312,6 +310,20 @@ void revision_set_inputs(struct images *images, struct revision *rev, char *inpu
 	images->inputs_bytes += size;
 }
 
+void revision_pin(struct revision *rev)
+{
+	if (rev)
+		atomic_fetch_add(&rev->pins, (UINT64_C(1) << 32) + 1);
+}
+
+void revision_unpin(struct revision *rev)
+{
+	if (!rev)
+		return;
+	invariant(revision_is_pinned(rev));
+	atomic_fetch_sub(&rev->pins, 1);
+}
+
 /* Bit sets of the states that each may change to; docs/revision-states.svg is the same as a figure. */
 static const unsigned successors[STATES] = {
 	[STATE_COLD] = 1U << STATE_OPENING,
@@ -334,6 +346,7 @@ void revision_set_state(struct images *images, struct revision *rev, enum revisi
 static void retire(struct images *images, struct revision *rev) REQUIRES(&images->lock)
 {
 	rev->stale = true;
+	list_append(&images->retired, &rev->retired);
 	revision_set_inputs(images, rev, NULL);
 	if (rev->state == STATE_READY)
 		handle_put(revision_set_cold(images, rev));
@@ -391,7 +404,12 @@ static int use_locked(struct images *images, struct revision *rev, struct handle
 	if (!images->scanned && rev->source.richness != SOURCE_DWARF)
 		return images_await(images, rev->image->id, ret_wait);
 	if (rev->state != STATE_READY) {
-		*ret_wait = (struct wait){.park = images->open, .object = images->opener, .revision = rev};
+		*ret_wait = (struct wait){
+			.park = images->open,
+			.object = images->opener,
+			.revision = rev,
+			.number = rev->number,
+		};
 		return -EAGAIN;
 	}
 	rev->used = now();

@@ -28,7 +28,8 @@ struct image *images_at(const struct images *images, uint64_t ino) REQUIRES(&ima
 
 /*
  * The revision that has the inode number @ino: of the directory of an image, which makes it when it is looked
- * into, or of what is below. NULL if it was never given out, or is the stale one of a directory.
+ * into, or of what is below. NULL if it was never given out, was freed, or is the stale one of a directory.
+ * To be used from inside images->readers, or pinned there.
  */
 struct revision *images_revision(struct images *images, uint64_t ino) EXCLUDES(&images->lock);
 
@@ -46,6 +47,15 @@ void revision_request(struct revision *rev, struct convert_request *ret);
 
 /* NULL is allowed. */
 void revision_free(struct revision *rev);
+
+/* Keeps a revision, until revision_unpin(), beyond the time inside images.readers. NULL is allowed. */
+void revision_pin(struct revision *rev);
+void revision_unpin(struct revision *rev);
+
+static inline bool revision_is_pinned(const struct revision *rev)
+{
+	return (uint32_t)atomic_load(&rev->pins) != 0;
+}
 
 /*
  * Takes a reference to the open image. 0; -ESTALE if the revision was replaced; the errno of its failure; or

@@ -34,7 +34,8 @@ void nodes_init(struct nodes *nodes, uint64_t content_max)
 /* Puts what the node holds. */
 static void node_clear(const struct nodes *nodes, struct node *node)
 {
-	(void)nodes;
+	if (node->revision)
+		nodes->unpin(node->revision);
 	content_put(node->content);
 	free(node->symbol);
 	*node = (struct node){.lookups = 0};

@@ -96,8 +96,7 @@ enum node_is {
 struct node {
 	uint64_t ino;
 	uint64_t lookups;          /* how many the kernel must forget before the node can go; 0: it has */
-	struct revision *revision; /* of the image it belongs to, NULL for a snapshot; lives as long as the
-				      mount */
+	struct revision *revision; /* of the image it belongs to, pinned; NULL for a snapshot */
 	uint64_t address;          /* of a snapshot: the inode number that stat(2) shows */
 	struct context context;
 	uint8_t is;     /* enum node_is */
@@ -125,6 +124,7 @@ struct nodes_counts {
 struct nodes {
 	struct mutex lock; /* guards the nodes, too */
 	uint64_t content_max;
+	void (*unpin)(struct revision *revision); /* set after nodes_init(), before the first revision */
 	struct node_page **pages GUARDED_BY(&lock);
 	size_t n_pages GUARDED_BY(&lock), cap_pages GUARDED_BY(&lock);
 	uint64_t next GUARDED_BY(&lock);          /* number of the next node */
@@ -142,7 +142,8 @@ void nodes_deinit(struct nodes *nodes);
 
 /*
  * Adds what @request on @revision asks for, known to the kernel once, with content @content, whose reference
- * it takes; NULL for a directory or a q. Returns its inode number, 0 without memory (@content is then put).
+ * it takes; NULL for a directory or a q. Takes over a pin of @revision, too. Returns its inode number, 0
+ * without memory (@content is then put, @revision unpinned).
  */
 uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
 		   struct content *content) EXCLUDES(&nodes->lock);

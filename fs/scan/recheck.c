@@ -46,10 +46,12 @@ static void renew(struct images *images, struct revision *rev)
 void images_recheck(struct images *images, const struct search_path *search)
 {
 	suspect_vec all = {0};
+	struct revision *rev;
+	unsigned inside = readers_enter(&images->readers);
 	mutex_lock(&images->lock);
-	for (size_t i = 0; i < images->revisions.n; i++)
-		if (!images->revisions.v[i]->stale)
-			add_suspect(&all, images->revisions.v[i]);
+	for (uint32_t i = 0; (rev = slots_from(&images->revisions, &i)); i++)
+		if (!rev->stale)
+			add_suspect(&all, rev);
 	mutex_unlock(&images->lock);
 	for (size_t i = 0; i < all.n; i++) {
 		if (!unchanged(&all.v[i], search))
@@ -57,5 +59,6 @@ void images_recheck(struct images *images, const struct search_path *search)
 		handle_put(all.v[i].handle);
 		free(all.v[i].text);
 	}
+	readers_leave(&images->readers, inside);
 	vec_free(&all);
 }

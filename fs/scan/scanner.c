@@ -12,6 +12,7 @@
 
 #include "convert/run/child.h"
 #include "fs/images/evicted.h"
+#include "fs/images/retired.h"
 #include "fs/scan/index_store.h"
 #include "fs/scan/scan_look.h"
 #include "fs/scan/sweep.h"
@@ -97,6 +98,7 @@ static void look_at_changes(struct scan *scan, struct waiting *w)
 	if (scan->changes.evicted)
 		images_close_evicted(scan->images, scan->cache);
 	int err = some ? scan_look(scan, &scan->changes) : 0;
+	images_free_retired(scan->images);
 	int64_t now = monotonic_ms();
 	changes_clear(&scan->changes);
 	w->first = 0;
@@ -193,6 +195,7 @@ static void *scan_forever(void *arg)
 	do {
 		start = spent_ms();
 		int err = scan_pass(scan);
+		images_free_retired(scan->images);
 		starter_release(scanner->starter);
 		/* The first one, which may have had to look at every file, says nothing of the next. */
 		took = scan->pass > 1 ? spent_ms() - start : 0;

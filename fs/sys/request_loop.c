@@ -162,7 +162,9 @@ static void process(struct receiver *r, size_t size)
 		start_another(loop);
 	if (head.opcode == FUSE_INIT)
 		parallel_note_init(loop->parallel, r->buffer, size);
+	unsigned inside = readers_enter(loop->readers);
 	fuse_session_process_buf(loop->session, &buf);
+	readers_leave(loop->readers, inside);
 	if (!is_forget)
 		atomic_fetch_add(&loop->idle, 1);
 	if (head.opcode == FUSE_INIT)

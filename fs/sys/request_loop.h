@@ -16,6 +16,7 @@
 
 #include "convert/os/log.h"
 #include "fs/sys/fuse_threads.h"
+#include "fs/sys/readers.h"
 
 enum { REQUEST_THREADS_MAX = 10 };
 
@@ -36,6 +37,7 @@ struct request_loop {
 	struct parallel *parallel;
 	const struct log *log;
 	const atomic_bool *interrupted; /* true before another thread ends the session */
+	struct readers *readers;        /* that a thread is inside of while it serves a request */
 	void (*ready)(void *user);      /* called when the connection is initialised */
 	void *user;
 

@@ -2,11 +2,14 @@
 
 #include <assert.h>
 
+#include "fs/images/revision.h"
+
 static_assert(offsetof(struct tree, parallel) == 0, "fuse_threads.c finds it there");
 
 void tree_init(struct tree *tree)
 {
 	nodes_init(&tree->nodes, tree->kept_answers);
+	tree->nodes.unpin = revision_unpin;
 	open_files_init(&tree->open_files, &tree->answers->accounts);
 }
 

@@ -221,6 +221,7 @@ static int address_entry(struct call *call, struct revision *rev, const struct r
 	if (err)
 		return err;
 	uint64_t size = content->size;
+	revision_pin(rev);
 	uint64_t ino = nodes_add(&tree->nodes, rev, request, content);
 	if (!ino)
 		return -ENOMEM;
@@ -236,6 +237,7 @@ static int loaded_entry(struct call *call, struct revision *rev, const struct re
 {
 	struct tree *tree = tree_of(call);
 	struct stat st;
+	revision_pin(rev);
 	uint64_t ino = nodes_add(&tree->nodes, rev, request, NULL);
 	if (!ino)
 		return -ENOMEM;

@@ -15,7 +15,10 @@ struct list {
 	struct list *next, *prev;
 };
 
-#define LIST_ENTRY(at, type) ((type *)(void *)((char *)(at)-offsetof(type, link)))
+#define LIST_ENTRY(at, type) LIST_ENTRY_OF(at, type, link)
+
+/* Of a struct that is in another list by @member. */
+#define LIST_ENTRY_OF(at, type, member) ((type *)(void *)((char *)(at)-offsetof(type, member)))
 
 static inline void list_init(struct list *head)
 {

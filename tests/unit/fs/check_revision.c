@@ -1,10 +1,13 @@
 /* Which files stand for an image, whose files may take the place of others, and who may read the result. */
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
+#include "fs/images/retired.h"
 #include "fs/images/revision.h"
+#include "fs/name/node.h"
 #include "fs/sys/notify.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -395,6 +398,175 @@ static void files_that_come_and_go_leave_nothing(void **state)
 	expect(room, "debug", NULL);
 }
 
+/* ---- Revisions that are over ---- */
+
+static size_t retired(struct fixture *room)
+{
+	mutex_lock(&room->images.lock);
+	size_t n = list_count(&room->images.retired) + list_count(&room->images.leaving) +
+		   room->images.leaving_images.n;
+	mutex_unlock(&room->images.lock);
+	return n;
+}
+
+/* Something is asked of a file, which is gone in the next scan. */
+static struct revision *ask_and_go(struct fixture *room, unsigned i)
+{
+	char id[24], name[24];
+	snprintf(id, sizeof(id), "%016x", i);
+	snprintf(name, sizeof(name), "f%u", i % 7);
+	put_as(room, id, WITH(program(SOURCE_SYMBOLS), w.path = name, w.ino = 1000 + i));
+	struct revision *rev = revision_of(room, id);
+	rev->image->exposed = true;
+	room->pass++;
+	put(room, WITH(debug(), w.ino = 1));
+	scanned(room, 0);
+	assert_null(revision_of(room, id));
+	assert_true(rev->stale);
+	return rev;
+}
+
+static uint64_t ino_of(const struct revision *rev)
+{
+	return ino_make(NODE_CONTEXT, rev->number, 1);
+}
+
+/* The kernel has been told all. */
+static void forget_told(struct fixture *room)
+{
+	mutex_lock(&room->notify.lock);
+	while (room->notify.ids.n)
+		free(room->notify.ids.v[--room->notify.ids.n]);
+	vec_free(&room->notify.ids);
+	mutex_unlock(&room->notify.lock);
+}
+
+static void files_that_were_asked_leave_nothing(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	scanned(room, 0);
+	ask_and_go(room, 0);
+	images_free_retired(&room->images);
+	forget_told(room);
+	const size_t before = known(room), made = revisions(room);
+	const size_t bytes = mallinfo2().uordblks;
+	for (unsigned i = 1; i <= 4000; i++) {
+		ask_and_go(room, i);
+		if (i % 100)
+			continue;
+		images_free_retired(&room->images);
+		assert_int_equal(known(room), before);
+		assert_int_equal(revisions(room), made);
+		assert_int_equal(retired(room), 0);
+	}
+	forget_told(room);
+	const size_t now = mallinfo2().uordblks;
+	assert_true(now < bytes + 4000 * 4); /* numbers that are never used again */
+	expect(room, "debug", NULL);
+}
+
+static void a_reader_keeps_what_it_found(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	unsigned inside = readers_enter(&room->images.readers);
+	struct revision *rev = ask_and_go(room, 1);
+	for (int i = 0; i < 5; i++) {
+		images_free_retired(&room->images);
+		unsigned other = readers_enter(&room->images.readers);
+		assert_string_equal(rev->source.path, "f1");
+		assert_string_equal(rev->image->id, "0000000000000001");
+		readers_leave(&room->images.readers, other);
+	}
+	const uint64_t ino = ino_of(rev);
+	readers_leave(&room->images.readers, inside);
+	images_free_retired(&room->images);
+	assert_int_equal(retired(room), 0);
+	assert_null(images_revision(&room->images, ino));
+}
+
+static void a_pin_keeps_a_revision(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	struct revision *rev = ask_and_go(room, 1);
+	revision_pin(rev);
+	images_free_retired(&room->images);
+	assert_ptr_equal(images_revision(&room->images, ino_of(rev)), rev);
+	struct image *image = rev->image;
+	image_pin(&room->images, image);
+	revision_unpin(rev);
+	images_free_retired(&room->images);
+	assert_int_equal(retired(room), 0);
+	assert_string_equal(image->id, "0000000000000001");
+	image_unpin(&room->images, image);
+	images_free_retired(&room->images);
+	assert_int_equal(retired(room), 0);
+}
+
+/* By a thread that had found it before its number was given up. */
+static void pinned_when_it_is_to_be_freed(void **state)
+{
+	struct fixture *room = *state;
+	put_new(room, debug());
+	unsigned inside = readers_enter(&room->images.readers);
+	struct revision *rev = ask_and_go(room, 1);
+	struct image *image = rev->image;
+	images_free_retired(&room->images);
+	revision_pin(rev);
+	image_pin(&room->images, image);
+	readers_leave(&room->images.readers, inside);
+	images_free_retired(&room->images);
+	assert_int_equal(rev->number, 0);
+	revision_unpin(rev);
+	images_free_retired(&room->images);
+	assert_string_equal(image->id, "0000000000000001");
+	image_unpin(&room->images, image);
+	images_free_retired(&room->images);
+	images_free_retired(&room->images);
+	assert_int_equal(retired(room), 0);
+}
+
+/* A call waits for a scan because the file was replaced while it was converted, and then replaced again. */
+static void a_call_forgets_what_it_waited_for(void **state)
+{
+	struct fixture *room = *state;
+	struct call call = {.wait = {.revision = NULL}};
+	put_new(room, debug());
+	call.wait.revision = ask_and_go(room, 1);
+	mutex_lock(&room->images.lock);
+	list_append(&room->images.scan_waiters, &call.link);
+	mutex_unlock(&room->images.lock);
+	images_free_retired(&room->images);
+	assert_int_equal(retired(room), 0);
+	assert_null(call.wait.revision);
+	list_remove(&call.link);
+}
+
+/* A thread is at work on it, or calls wait for it. */
+static void a_revision_in_use_is_kept(void **state)
+{
+	struct fixture *room = *state;
+	struct list waiter;
+	put_new(room, debug());
+	struct revision *rev = ask_and_go(room, 1);
+	mutex_lock(&room->images.lock);
+	revision_set_state(&room->images, rev, STATE_OPENING);
+	mutex_unlock(&room->images.lock);
+	images_free_retired(&room->images);
+	assert_ptr_equal(images_revision(&room->images, ino_of(rev)), rev);
+	mutex_lock(&room->images.lock);
+	revision_set_state(&room->images, rev, STATE_COLD);
+	list_append(&rev->waiters, &waiter);
+	mutex_unlock(&room->images.lock);
+	images_free_retired(&room->images);
+	assert_ptr_equal(images_revision(&room->images, ino_of(rev)), rev);
+	list_remove(&waiter);
+	images_free_retired(&room->images);
+	assert_int_equal(retired(room), 0);
+}
+
 /* ---- Hard links ---- */
 
 /* Who reaches the file by one of its paths may read it; known at the end of the scan that saw them all. */
@@ -649,6 +821,12 @@ int main(void)
 		TEST(revisions_are_made_when_asked_for),
 		TEST(files_that_go),
 		TEST(files_that_come_and_go_leave_nothing),
+		TEST(files_that_were_asked_leave_nothing),
+		TEST(a_reader_keeps_what_it_found),
+		TEST(a_pin_keeps_a_revision),
+		TEST(pinned_when_it_is_to_be_freed),
+		TEST(a_call_forgets_what_it_waited_for),
+		TEST(a_revision_in_use_is_kept),
 		TEST(permissions_of_all_paths),
 		TEST(permissions_of_a_changed_file),
 		TEST(waits),
