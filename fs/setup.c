@@ -19,6 +19,7 @@
 #include "fs/answer/symbol_names.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/catalogue.h"
+#include "fs/images/kept.h"
 #include "fs/images/retired.h"
 #include "fs/sys/mountpoint.h"
 
@@ -201,6 +202,8 @@ static void setup_converter(struct gsymfs *fs)
 		.fetcher = &fs->fetcher,
 		.stop_fd = fs->stop_fd,
 	};
+	fs->cache.drop_kept = images_drop_kept;
+	fs->cache.drop_user = &fs->images;
 	fs->images.merged = fs->converter.merged;
 	fs->images.ready_max = o->open_images;
 	fs->images.places = search_path_fingerprint(&fs->converter.search);

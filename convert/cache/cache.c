@@ -28,7 +28,7 @@ void cache_set_sum(struct cache *cache, struct cache_sum sum)
 
 int cache_attach(struct cache *cache, const char *path, const struct log *log, struct gsym_diag *diag)
 {
-	*cache = (struct cache){.dir = -1, .log = log};
+	*cache = (struct cache){.dir = -1, .memory = CACHE_MEMORY_MAX, .log = log};
 	return cache_dir_open(path, &cache->dir, &cache->path, diag);
 }
 

@@ -37,6 +37,13 @@ struct cache {
 	atomic_bool evicted;        /* some file was, see cache_take_evicted() */
 	atomic_uint next_temp;      /* makes temporary names differ */
 	_Atomic uint64_t in_memory; /* bytes, see cache_keep() */
+	uint64_t memory;            /* limit of that */
+	/*
+	 * Closes a file in memory, to make room for another of @size bytes made from a file of @owner; false
+	 * if none can be. Set before the first conversion, or NULL.
+	 */
+	bool (*drop_kept)(void *user, uid_t owner, uint64_t size);
+	void *drop_user;
 	/* When a directory that was full is tried again, ms of the monotonic clock; 0: it is not full. */
 	_Atomic int64_t retry_at;
 	const struct log *log; /* borrowed */

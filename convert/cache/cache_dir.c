@@ -169,8 +169,7 @@ static DIR *open_listing(int dir)
 	return d;
 }
 
-/* The owner in the name of a cached file; root for those of earlier versions, which nothing reads. */
-static uint32_t owner_of(const char *name)
+uint32_t cache_name_owner(const char *name)
 {
 	const char *digits = strrchr(name, '-') + 1;
 	char owner[OWNER_DIGITS + 1] = "";
@@ -182,7 +181,8 @@ static uint32_t owner_of(const char *name)
 /* Without memory the file is left out until the next listing. */
 static void add_cached(const char *name, const struct stat *st, cached_vec *vec)
 {
-	struct cached c = {.size = cache_file_bytes(st), .used = st->st_mtime, .owner = owner_of(name)};
+	struct cached c = {
+		.size = cache_file_bytes(st), .used = st->st_mtime, .owner = cache_name_owner(name)};
 	if (strlen(name) >= sizeof(c.name))
 		return;
 	strcpy(c.name, name);

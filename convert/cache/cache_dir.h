@@ -58,4 +58,7 @@ uint64_t cache_dir_shortage(int dir, uint64_t spare);
 struct cache_sum cache_dir_evict(int dir, const struct cache_bounds *bounds, const char *keep,
 				 const struct log *log);
 
+/* The owner in the name of a cached file; root for those of earlier versions, which nothing reads. */
+uint32_t cache_name_owner(const char *name);
+
 #endif

@@ -99,9 +99,20 @@ int cache_publish(struct cache *cache, struct cache_temp *temp, const struct cac
 
 /* ---- In memory ---- */
 
-int cache_temp_open_memory(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag)
+/* Closes files in memory until there is room for @more bytes of the file @key. */
+static bool make_room(struct cache *cache, const struct cache_key *key, uint64_t more)
 {
-	if (atomic_load(&cache->in_memory) >= CACHE_MEMORY_MAX)
+	const uid_t owner = cache_name_owner(key->text);
+	bool dropped = more <= cache->memory;
+	while (dropped && atomic_load(&cache->in_memory) + more > cache->memory)
+		dropped = cache->drop_kept && cache->drop_kept(cache->drop_user, owner, more);
+	return dropped;
+}
+
+int cache_temp_open_memory(struct cache *cache, const struct cache_key *key, struct cache_temp *ret,
+			   struct gsym_diag *diag)
+{
+	if (!make_room(cache, key, 1))
 		return diag_set(diag, -ENOSPC,
 				"cache directory '%s' is full, and so is the memory used instead",
 				cache->path);
@@ -125,9 +136,11 @@ int cache_keep(struct cache *cache, struct cache_temp *temp, const struct cache_
 	err = handle_open(temp->fd, text, &handle, diag);
 	if (err)
 		return err;
+	bool fits = make_room(cache, key, handle->map_size);
 	handle->in_memory = &cache->in_memory;
 	/* Another conversion may have taken the room. */
-	if (atomic_fetch_add(&cache->in_memory, handle->map_size) + handle->map_size > CACHE_MEMORY_MAX) {
+	if (atomic_fetch_add(&cache->in_memory, handle->map_size) + handle->map_size > cache->memory ||
+	    !fits) {
 		handle_put(handle);
 		return diag_set(diag, -ENOSPC, "cache directory '%s' is full, and %s is too large for memory",
 				cache->path, text);

@@ -48,6 +48,7 @@ bool cache_is_full(const struct cache *cache);
  * Creates one in memory, for cache_keep(). 0; -ENOSPC if there is enough of that already, and nothing of it
  * can be closed for @key; or another negative errno.
  */
-int cache_temp_open_memory(struct cache *cache, struct cache_temp *ret, struct gsym_diag *diag);
+int cache_temp_open_memory(struct cache *cache, const struct cache_key *key, struct cache_temp *ret,
+			   struct gsym_diag *diag);
 
 #endif

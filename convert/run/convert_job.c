@@ -65,7 +65,7 @@ static int open_output(struct convert_job *job)
 			cache_note_full(cache, err);
 	}
 	if (job->in_memory)
-		err = cache_temp_open_memory(cache, &job->temp, diag);
+		err = cache_temp_open_memory(cache, job->request->key, &job->temp, diag);
 	if (err == -ENOSPC)
 		job_fail_for_room(job);
 	else if (err)

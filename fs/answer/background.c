@@ -210,7 +210,7 @@ static void *run(void *arg)
 			continue;
 		mutex_unlock(&background->images->lock);
 		if (err)
-			calls_fail(&woken, err);
+			calls_fail(&woken, err, err == -ENOMEM);
 		else
 			calls_resume(&woken);
 		mutex_lock(&background->images->lock);

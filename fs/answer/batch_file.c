@@ -430,7 +430,7 @@ static int answer_lines(struct run *run, struct call *call)
 		/* The truncated cache file was removed, and is made again. */
 		return err != -EFAULT ? err : call->tries++ < CALL_TRIES_MAX ? 0 : -EIO;
 	}
-	if (err == -EAGAIN || (image && image == file->image))
+	if (err == -EAGAIN || (image && (image == file->image || file->requester.failed_here)))
 		return err;
 	all_unknown(file, run);
 	if (!file->unknown)

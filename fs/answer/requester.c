@@ -52,8 +52,8 @@ int requester_find_image(struct requester *requester, struct span id, struct cal
 }
 
 /* 0 when the requester may read the image and its conversion has not failed for this call. */
-static int check_access(const struct requester *requester, const struct revision *rev,
-			const struct call *call) REQUIRES(&requester->answers->images->lock)
+static int check_access(struct requester *requester, const struct revision *rev, const struct call *call)
+	REQUIRES(&requester->answers->images->lock)
 {
 	if (!rev)
 		return -ESTALE;
@@ -61,6 +61,7 @@ static int check_access(const struct requester *requester, const struct revision
 		return -EACCES;
 	if (rev->number + UINT64_C(1) != call->failed)
 		return 0;
+	requester->failed_here = call->failed_here;
 	return call->failure;
 }
 
@@ -69,7 +70,8 @@ static int open_or_held(struct requester *requester, struct revision *rev, struc
 			struct handle **ret)
 {
 	int err = revision_use(requester->answers->images, rev, ret, &call->wait);
-	if (!err)
+	/* Memory in place of the cache is not for one user to hold, and is freed when it is short. */
+	if (!err && !(*ret)->in_memory)
 		held_handles_add(&requester->held, rev, *ret);
 	if (err != -EAGAIN || call->wait.revision != rev)
 		return err;
@@ -83,12 +85,15 @@ static int open_or_held(struct requester *requester, struct revision *rev, struc
 int requester_open_image(struct requester *requester, struct image *image, struct call *call,
 			 struct revision **ret_rev, struct handle **ret)
 {
+	requester->failed_here = false;
 	mutex_lock(&requester->answers->images->lock);
 	struct revision *rev = image_revision(requester->answers->images, image);
 	int err = check_access(requester, rev, call);
 	mutex_unlock(&requester->answers->images->lock);
-	if (!err)
+	if (!err) {
 		err = open_or_held(requester, rev, call, ret);
+		requester->failed_here = err == -ENOSPC; /* of failures that are remembered, no other is */
+	}
 	if (err)
 		return err;
 	/* Checked again: until the handle is held, the source may be replaced. */

@@ -22,6 +22,7 @@ struct requester {
 	 * attempt of a call. */
 	char id[NAME_BYTES_MAX + 1];
 	struct image *named;
+	bool failed_here; /* the last requester_open_image() did, for a fault of the machine */
 };
 
 /* Frees what it owns. */
@@ -39,6 +40,7 @@ int requester_find_image(struct requester *requester, struct span id, struct cal
  * The image's current revision and its open cache file, with a reference, if the requester may read it. The
  * file is held for the next use: it counts as open although it was evicted meanwhile.
  * -EACCES; -ESTALE when no source is left; -EAGAIN with call->wait filled; the errno of a failed conversion.
+ * Sets @failed_here.
  */
 int requester_open_image(struct requester *requester, struct image *image, struct call *call,
 			 struct revision **ret_rev, struct handle **ret);

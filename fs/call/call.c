@@ -226,7 +226,7 @@ void calls_resume(struct list *woken)
 	}
 }
 
-void calls_fail(struct list *woken, int err)
+void calls_fail(struct list *woken, int err, bool here)
 {
 	struct list more, ended;
 	list_init(&more);
@@ -235,6 +235,7 @@ void calls_fail(struct list *woken, int err)
 		struct call *call = LIST_ENTRY(at, struct call);
 		call->failed = call->wait.revision ? (uint64_t)call->wait.number + 1 : 0;
 		call->failure = err;
+		call->failed_here = here;
 		list_append(call->outlives_failure ? &more : &ended, at);
 	}
 	calls_end(&ended, err);

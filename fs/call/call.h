@@ -86,8 +86,9 @@ struct call {
 	unsigned works; /* and for other work */
 	/* Goes on when what it waited for failed, because that is no answer to all it was asked. */
 	bool outlives_failure;
-	uint64_t failed; /* the number of the revision that it waited for then, plus one; 0: none, */
-	int failure;     /* and why that failed */
+	uint64_t failed;  /* the number of the revision that it waited for then, plus one; 0: none, */
+	int failure;      /* why that failed, */
+	bool failed_here; /* and whether for a fault of the machine, which says nothing of the image */
 };
 
 /* Runs a call that lives on the stack until it is answered or parked; @call must not be used afterwards. */
@@ -119,8 +120,11 @@ void calls_pass_turn(struct list *parked, void (*pass_turn)(void *turn), void *t
 /* Has them run again. */
 void calls_resume(struct list *woken);
 
-/* What they waited for failed with @err, a negative errno, which is their answer; or they go on and know. */
-void calls_fail(struct list *woken, int err);
+/*
+ * What they waited for failed with @err, a negative errno, which is their answer; or they go on and know.
+ * @here: it was the machine's fault.
+ */
+void calls_fail(struct list *woken, int err, bool here);
 
 /* Answers all with @err. */
 void calls_end(struct list *woken, int err);

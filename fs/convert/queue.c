@@ -153,6 +153,12 @@ static void wait_for_rescan(struct queue *queue, struct revision *rev, struct li
 	scanner_request(queue->scanner);
 }
 
+/* It may be remembered for seconds, while there is no room, but not as the file's. */
+static bool is_fault_of_machine(const struct outcome *outcome)
+{
+	return outcome->verdict == VERDICT_TRANSIENT || outcome->err == -ENOSPC;
+}
+
 /* Ends a job: the new state, and all calls that waited for it. */
 static void settle(struct queue *queue, struct revision *rev, struct outcome *outcome)
 {
@@ -183,7 +189,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	handle_put(fragment);
 	free(outcome->inputs);
 	if (outcome->err)
-		calls_fail(&woken, outcome->err);
+		calls_fail(&woken, outcome->err, is_fault_of_machine(outcome));
 	else
 		calls_resume(&woken);
 }

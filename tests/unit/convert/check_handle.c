@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define FINGERPRINT "-0123456789abcdef0123456789abcdef"
+#define FINGERPRINT "-0123456789abcdef0123456789abcdef01234567"
 #define ID          "000102030405060708090a0b0c0d0e0f10111213"
 #define KEY         ID FINGERPRINT
 
@@ -69,7 +69,7 @@ static int open_as(const char *key, const char *made, const uint8_t *id, size_t 
 static void another_name(void **state)
 {
 	(void)state;
-	static const char other_file[] = ID "-0123456789abcdef0123456789abcdee";
+	static const char other_file[] = ID "-0123456789abcdef0123456789abcdef01234566";
 	assert_int_equal(open_as(KEY, KEY, uuid, sizeof(uuid)), 0);
 	assert_int_equal(open_as(other_file, KEY, uuid, sizeof(uuid)), -EBADMSG);
 	assert_int_equal(open_as(KEY "0", KEY, uuid, sizeof(uuid)), -EBADMSG);
@@ -134,13 +134,80 @@ static void damage(void **state)
 	fclose(file);
 }
 
+/* ---- In memory, while the directory cannot be written to ---- */
+
+struct shelf {
+	struct cache cache;
+	struct handle *kept[8];
+	size_t n, first; /* kept[first, n) are open */
+	uid_t owner;     /* for whom room was made last */
+};
+
+static bool drop_first(void *user, uid_t owner, uint64_t size)
+{
+	struct shelf *shelf = user;
+	assert_true(size > 0);
+	shelf->owner = owner;
+	if (shelf->first == shelf->n)
+		return false;
+	handle_put(shelf->kept[shelf->first++]);
+	return true;
+}
+
+static int keep(struct shelf *shelf)
+{
+	const struct cache_key key = {.text = KEY};
+	struct cache_temp temp;
+	struct gsym_diag diag = {""};
+	int err = cache_temp_open_memory(&shelf->cache, &key, &temp, &diag);
+	if (err)
+		return err;
+	uint64_t size = write_gsym(temp.fd, uuid, sizeof(uuid));
+	err = cache_keep(&shelf->cache, &temp, &key, false, size, (struct span){0}, (struct span){0},
+			 &shelf->kept[shelf->n], &diag);
+	shelf->n += !err;
+	close(temp.fd);
+	return err;
+}
+
+static void room_in_memory(void **state)
+{
+	struct shelf shelf = {.cache = {.path = (char *)"cache", .memory = 1 << 20}};
+	(void)state;
+	assert_int_equal(keep(&shelf), 0);
+	const uint64_t size = atomic_load(&shelf.cache.in_memory);
+	assert_true(size > 0);
+	shelf.cache.memory = 3 * size + size / 2;
+	assert_int_equal(keep(&shelf), 0);
+	assert_int_equal(keep(&shelf), 0);
+	assert_int_equal(keep(&shelf), -ENOSPC); /* nothing can be closed */
+	shelf.cache.drop_kept = drop_first;
+	shelf.cache.drop_user = &shelf;
+	assert_int_equal(keep(&shelf), 0);
+	assert_int_equal(shelf.owner, 0x01234567);
+	assert_int_equal(shelf.n - shelf.first, 3);
+	assert_int_equal(atomic_load(&shelf.cache.in_memory), 3 * size);
+	handle_get(shelf.kept[shelf.first]); /* in use: the next ones go, too */
+	assert_int_equal(keep(&shelf), 0);
+	assert_int_equal(shelf.n - shelf.first, 2);
+	handle_put(shelf.kept[1]);
+	assert_int_equal(atomic_load(&shelf.cache.in_memory), 2 * size);
+	const size_t before = shelf.first;
+	shelf.cache.memory = size - 1; /* too small for one: nothing is closed in vain */
+	atomic_store(&shelf.cache.in_memory, 0);
+	assert_int_equal(keep(&shelf), -ENOSPC);
+	assert_int_equal(shelf.first, before);
+	atomic_store(&shelf.cache.in_memory, 2 * size);
+	while (drop_first(&shelf, 0, 1))
+		;
+	assert_int_equal(atomic_load(&shelf.cache.in_memory), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_name),
-		cmocka_unit_test(peek),
-		cmocka_unit_test(another_image),
-		cmocka_unit_test(damage),
+		cmocka_unit_test(another_name),  cmocka_unit_test(peek),   cmocka_unit_test(room_in_memory),
+		cmocka_unit_test(another_image), cmocka_unit_test(damage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

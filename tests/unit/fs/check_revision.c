@@ -1,6 +1,7 @@
 /* Which files stand for an image, whose files may take the place of others, and who may read the result. */
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
+#include "fs/images/kept.h"
 #include "fs/images/retired.h"
 #include "fs/images/revision.h"
 #include "fs/name/node.h"
@@ -788,6 +789,74 @@ static void inputs_are_bounded(void **state)
 	mutex_unlock(&room->images.lock);
 }
 
+/* ---- Converted files in memory ---- */
+
+/* That of a file of @owner, converted to @size bytes in memory and used at @used. */
+static struct revision *keep(struct fixture *room, uid_t owner, size_t size, int64_t used)
+{
+	static _Atomic uint64_t sum;
+	char id[24], name[24];
+	unsigned n = (unsigned)++room->ino;
+	snprintf(id, sizeof(id), "%016x", n);
+	snprintf(name, sizeof(name), "kept%u", n);
+	put_as(room, id, WITH(program(SOURCE_DWARF), w.path = name, w.ino = n, w.uid = owner));
+	struct revision *rev = revision_of(room, id);
+	struct handle *handle = new_handle();
+	handle->in_memory = &sum;
+	handle->map_size = size;
+	assert_null(make_ready(room, rev, handle));
+	rev->used = used;
+	rev->fresh = false;
+	return rev;
+}
+
+static bool drop(struct fixture *room, uid_t owner, uint64_t size)
+{
+	return images_drop_kept(&room->images, owner, size);
+}
+
+static void the_least_used_in_memory_goes(void **state)
+{
+	struct fixture *room = *state;
+	struct revision *c = keep(room, OWNER, 10, 3), *a = keep(room, OWNER, 10, 1),
+			*b = keep(room, OWNER, 10, 2);
+	put_new(room, debug());
+	assert_null(make_ready(room, current(room), new_handle())); /* in the cache, and used long ago */
+	current(room)->used = 0;
+	assert_true(drop(room, OWNER, 1));
+	assert_int_equal(a->state, STATE_COLD);
+	struct handle *used = handle_get(b->handle);
+	assert_true(drop(room, OWNER, 1));
+	assert_int_equal(b->state, STATE_READY);
+	assert_int_equal(c->state, STATE_COLD);
+	assert_false(drop(room, OWNER, 1));
+	handle_put(used);
+	b->fresh = true; /* for calls that are about to use it */
+	assert_false(drop(room, OWNER, 1));
+	b->ahead = true;
+	assert_true(drop(room, OWNER, 1));
+	assert_int_equal(current(room)->state, STATE_READY);
+}
+
+static void owners_have_shares_of_memory(void **state)
+{
+	struct fixture *room = *state;
+	struct revision *small = keep(room, STRANGER, 30, 1), *old = keep(room, OWNER, 40, 2);
+	struct revision *more = keep(room, OWNER, 40, 3);
+	/* The other one has more, also with what room is made for. */
+	assert_true(drop(room, STRANGER, 20));
+	assert_int_equal(old->state, STATE_COLD);
+	/* Who would have the most gives it, whatever others used longer ago. */
+	assert_true(drop(room, OWNER, 40));
+	assert_int_equal(more->state, STATE_COLD);
+	/* And takes nothing from one who has less. */
+	assert_false(drop(room, OWNER, 40));
+	assert_int_equal(small->state, STATE_READY);
+	assert_true(drop(room, OWNER, 20));
+	assert_int_equal(small->state, STATE_COLD);
+	assert_false(drop(room, OWNER, 1));
+}
+
 /* ---- Complaints ---- */
 
 static void one_complaint_a_minute(void **state)
@@ -837,6 +906,8 @@ int main(void)
 		TEST(lost),
 		TEST(the_least_used_is_closed),
 		TEST(inputs_are_bounded),
+		TEST(the_least_used_in_memory_goes),
+		TEST(owners_have_shares_of_memory),
 		TEST(one_complaint_a_minute),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
