@@ -252,6 +252,11 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 			 : 0;
 }
 
+static bool serves_fragments(const struct convert_options *options)
+{
+	return options->asked && options->asked->next;
+}
+
 static int convert(struct conversion *c, struct output *out, struct convert_summary *summary,
 		   struct gsym_diag *diag)
 {
@@ -264,9 +269,13 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 	if (err)
 		return err;
 	const struct direct_source *direct = find_direct_source(c);
+	if (direct && serves_fragments(o))
+		return diag_set(diag, -ENODATA, "%s: %s is copied whole", c->object->path, direct->name);
 	if (direct)
 		return copy_direct_source(c, direct, out, summary, diag);
 	err = o->no_dwarf ? 0 : conversion_load_dwarf(c);
+	if (!err && serves_fragments(o))
+		err = fragment_serve(c);
 	if (!err)
 		err = fragment_make_early(c, &answered);
 	if (!err)
@@ -283,7 +292,9 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		.merged = o->merged,
 	};
 	if (!err && !answered && !c->dwarf.stream)
-		err = fragment_make(c);
+		err = fragment_make(c, &answered);
+	if (!err && !answered)
+		err = fragment_report_none(c);
 	if (!err)
 		err = conversion_read_units(c);
 	if (!err)

@@ -23,11 +23,13 @@
 #include "convert/files.h"
 #include "convert/finish/finalize.h"
 #include "convert/object/section_layout.h"
+#include "convert/prepare.h"
 #include "convert/units.h"
 #include "gsym/base/invariant.h"
 #include "gsym/write/writer.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
 
 enum { CHOSEN_MAX = 64 }; /* units */
@@ -35,9 +37,10 @@ enum { CHOSEN_MAX = 64 }; /* units */
 enum { INPUT_PART = 4 }; /* of the units' bytes, at most so much is converted twice: more is no shortcut */
 
 struct fragment {
-	struct conversion *whole; /* borrowed */
-	bool early;               /* see fragment_make_early() */
-	uint64_t base;            /* of the image */
+	struct conversion *whole;     /* borrowed */
+	bool early;                   /* see fragment_make_early() */
+	struct convert_summary image; /* its base and segments */
+	VEC(uint64_t) asked;          /* addresses as the image was linked */
 	unit_code_vec code;
 	VEC(uint64_t) chosen;    /* offsets of units, ascending */
 	range_vec near;          /* their code */
@@ -107,16 +110,38 @@ static bool is_suitable_early(const struct conversion *c)
 
 /* ---- Units ---- */
 
-static uint64_t asked_address(const struct fragment *f, size_t i)
+/* The address at an offset in the file. */
+static bool find_offset(const struct fragment *f, uint64_t off, uint64_t *ret)
 {
-	const struct convert_address *asked = &f->whole->options->asked->v[i];
-	return asked->value + (asked->from_base ? f->base : 0);
+	for (size_t i = 0; i < f->image.n_segments; i++) {
+		const struct convert_segment *s = &f->image.segments[i];
+		if (off < s->off || off - s->off >= s->size)
+			continue;
+		*ret = s->addr + (off - s->off);
+		return true;
+	}
+	return false;
+}
+
+/* What is nowhere in the image is left out. */
+static int list_asked(struct fragment *f)
+{
+	const struct convert_asked *asked = f->whole->options->asked;
+	int err = 0;
+	for (size_t i = 0; i < asked->n && !err; i++) {
+		uint64_t addr = asked->v[i].value;
+		if (asked->v[i].origin == ADDRESS_FROM_BASE)
+			addr += f->image.image_base;
+		if (asked->v[i].origin != ADDRESS_IN_FILE || find_offset(f, addr, &addr))
+			err = vec_push(&f->asked, addr);
+	}
+	return err;
 }
 
 static bool is_asked(const struct fragment *f, const struct unit_code *code)
 {
-	for (size_t i = 0; i < f->whole->options->asked->n; i++)
-		if (asked_address(f, i) >= code->lo && asked_address(f, i) < code->hi)
+	for (size_t i = 0; i < f->asked.n; i++)
+		if (f->asked.v[i] >= code->lo && f->asked.v[i] < code->hi)
 			return true;
 	return false;
 }
@@ -329,8 +354,8 @@ static int keep_certain(struct fragment *f)
 static bool answers_all(const struct fragment *f)
 {
 	const record_vec *records = &f->part.records;
-	for (size_t i = 0; i < f->whole->options->asked->n; i++) {
-		uint64_t addr = asked_address(f, i);
+	for (size_t i = 0; i < f->asked.n; i++) {
+		uint64_t addr = f->asked.v[i];
 		size_t at = PARTITION_POINT(0, records->n, mid, records->v[mid].end <= addr);
 		if (at == records->n || records->v[at].start > addr)
 			return false;
@@ -411,20 +436,18 @@ static int init(struct fragment *f, struct conversion *c, bool early)
 			    .merged = c->options->merged},
 		.part = {.options = c->options, .object = c->object, .debug = c->debug, .shared = c->shared},
 	};
-	struct convert_summary summary = {0};
 	f->dwarf.stream = NULL; /* what is inflated so far stays as long as the fragment */
 	int err = pool_init(&f->part.pool);
 	f->part.pool.text_left = (conversion_input(c) + BUDGET_ALWAYS) * BUDGET_NAMES;
 	if (!err)
-		err = segments_report(c->object, &summary);
-	f->base = summary.image_base;
-	convert_summary_deinit(&summary);
-	return err;
+		err = segments_report(c->object, &f->image);
+	return err ? err : list_asked(f);
 }
 
 static void deinit(struct fragment *f)
 {
 	builder_free(f->builder);
+	vec_free(&f->asked);
 	vec_free(&f->code);
 	vec_free(&f->chosen);
 	vec_free(&f->near);
@@ -436,6 +459,7 @@ static void deinit(struct fragment *f)
 	arena_free(&f->part.arena);
 	if (f->early)
 		dwarf_close(&f->dwarf);
+	convert_summary_deinit(&f->image);
 }
 
 static int make(struct conversion *c, bool early, bool *ret_done)
@@ -445,23 +469,69 @@ static int make(struct conversion *c, bool early, bool *ret_done)
 	if (!err)
 		err = convert_part(&f);
 	struct convert_fragment done = {
-		.image_base = f.base,
+		.image_base = f.image.image_base,
 		.has_ada = has_ada(&f.dwarf),
 		.functions = f.part.records.n,
+		.segments = f.image.segments,
+		.n_segments = f.image.n_segments,
 	};
 	bool later = early && !c->dwarf.stream; /* there is another chance */
 	*ret_done = !err && done.functions && (!later || answers_all(&f)) && !write_part(&f, &done);
+	int stop = *ret_done ? c->options->asked->ready(c->options->asked->user, &done) : 0;
 	deinit(&f);
-	return *ret_done && c->options->asked->ready(c->options->asked->user, &done) ? -ECANCELED : 0;
+	return stop ? -ECANCELED : 0;
 }
 
-int fragment_make(struct conversion *c)
+int fragment_make(struct conversion *c, bool *ret_done)
 {
-	bool done;
-	return is_suitable(c) ? make(c, false, &done) : 0;
+	return is_suitable(c) ? make(c, false, ret_done) : 0;
 }
 
 int fragment_make_early(struct conversion *c, bool *ret_done)
 {
 	return is_suitable_early(c) ? make(c, true, ret_done) : 0;
+}
+
+int fragment_report_none(struct conversion *c)
+{
+	const struct convert_asked *asked = c->options->asked;
+	const struct convert_fragment none = {0};
+	return asked && asked->n && asked->ready(asked->user, &none) ? -ECANCELED : 0;
+}
+
+/* ---- Several, and nothing else ---- */
+
+/* Finds all units and sorts all symbols, once. */
+static int load(struct conversion *c, bool *loaded)
+{
+	if (*loaded)
+		return 0;
+	*loaded = true;
+	int err = conversion_prepare(c);
+	return err ? err : conversion_open_dwarf(c);
+}
+
+static int make_next(struct conversion *c, bool *loaded)
+{
+	bool done = false;
+	int err = *loaded ? 0 : fragment_make_early(c, &done);
+	if (!err && !done && !c->dwarf.stream) {
+		err = load(c, loaded);
+		if (!err)
+			err = fragment_make(c, &done);
+	}
+	return err || done ? err : fragment_report_none(c);
+}
+
+int fragment_serve(struct conversion *c)
+{
+	const struct convert_asked *asked = c->options->asked;
+	bool loaded = false;
+	int err = is_suitable(c) ? 0 : -ENODATA;
+	while (!err) {
+		err = make_next(c, &loaded);
+		if (!err && asked->next(asked->user))
+			err = -ECANCELED;
+	}
+	return err;
 }

@@ -13,10 +13,10 @@
 #include "convert/conversion.h"
 
 /*
- * Writes the fragment for options->asked, if something is asked and certain, and reports it. Files and
- * symbols are loaded, and c->context is set. Leaves all of @c as it is. 0; -ECANCELED.
+ * Writes the fragment for options->asked, if something is asked and certain, and reports it: *ret_done. Files
+ * and symbols are loaded. Leaves all of @c as it is. 0; -ECANCELED.
  */
-int fragment_make(struct conversion *c);
+int fragment_make(struct conversion *c, bool *ret_done);
 
 /*
  * The same before symbols are loaded and units are found, so that it costs only what it needs of both; the
@@ -24,5 +24,15 @@ int fragment_make(struct conversion *c);
  * .debug_info that is read while it is inflated has only this fragment, which may answer a part.
  */
 int fragment_make_early(struct conversion *c, bool *ret_done);
+
+/* Reports that there is no fragment for options->asked, if something is asked. 0; -ECANCELED. */
+int fragment_report_none(struct conversion *c);
+
+/*
+ * Makes fragments for all addresses that options->asked gives one after the other, instead of the whole; the
+ * sections of the DWARF are loaded. Never 0: -ECANCELED at the end; -ENODATA if no fragment can be made of
+ * this file.
+ */
+int fragment_serve(struct conversion *c);
 
 #endif

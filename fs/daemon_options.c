@@ -92,6 +92,8 @@ static const struct daemon_option own_options[] = {
 	 "memory limit of one conversion"},
 	{"convert_time", "SECONDS", SECONDS(convert_time, 1), DEFAULT_TEXT(CONVERT_SECONDS_DEFAULT),
 	 "time limit of one conversion"},
+	{"eager", "yes|no", YES_NO(eager), "yes",
+	 "convert all of an image of which few addresses are asked"},
 	{"worker", "PATH", PATH(VALUE_FILE, worker), NULL,
 	 "the gsym program that converts"},
 

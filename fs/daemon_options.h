@@ -41,6 +41,7 @@ struct options {
 	unsigned jobs;           /* concurrent conversions */
 	unsigned threads;        /* of one conversion */
 	unsigned rescan;         /* seconds between scans of the source; 0: only at start */
+	bool eager;              /* convert whole images of which only an address is asked */
 	bool debuginfod;         /* download missing debug files */
 	bool watch;              /* inotify */
 	bool unknown_print;      /* an address outside all functions is a file that prints ?? */

@@ -238,6 +238,7 @@ static void setup_queue(struct gsymfs *fs)
 		.scanner = &fs->scanner,
 		.converter = &fs->converter,
 		.metrics = &fs->metrics,
+		.asking.eager = fs->options.eager,
 	};
 	queue_init(&fs->queue);
 }

@@ -47,18 +47,33 @@ struct convert_progress {
 	uint64_t bytes_done, bytes_total; /* of the units; 0 where that is not known */
 };
 
-/* What is asked first: an address as the image was linked, or counted from its image base. */
+/* What an address that is asked counts from. */
+enum address_origin {
+	ADDRESS_LINKED,    /* as the image was linked */
+	ADDRESS_FROM_BASE, /* from its image base */
+	ADDRESS_IN_FILE,   /* an offset in the file with its code */
+	ADDRESS_ORIGINS,
+};
+
+/* What is asked first. */
 struct convert_address {
 	uint64_t value;
-	bool from_base;
+	enum address_origin origin;
+};
+
+/* A loadable segment, which maps file offsets to addresses. */
+struct convert_segment {
+	uint64_t off, addr, size;
 };
 
 /* A small GSYM file with some functions of the image, before the rest is converted. */
 struct convert_fragment {
-	uint64_t output_size;
+	uint64_t output_size; /* 0: there is none, and this is all that is known */
 	uint64_t image_base;
-	bool has_ada; /* as in struct convert_summary */
+	bool has_ada; /* as in struct convert_summary, like all below */
 	uint64_t functions;
+	const struct convert_segment *segments;
+	size_t n_segments;
 };
 
 /* The addresses that are waited for, see fragment.h. */
@@ -66,8 +81,16 @@ struct convert_asked {
 	const struct convert_address *v;
 	size_t n;
 	int fd; /* the fragment is written to it, from offset 0; more bytes may follow it */
-	/* It is written. On the calling thread; non-zero stops the conversion with -ECANCELED. */
+	/*
+	 * It is written, or there is none. On the calling thread; non-zero stops the conversion with
+	 * -ECANCELED.
+	 */
 	int (*ready)(void *user, const struct convert_fragment *fragment);
+	/*
+	 * The rest is not converted: waits after each fragment for other addresses, to which it sets @v and
+	 * @n; non-zero ends with -ECANCELED. NULL: the rest is converted.
+	 */
+	int (*next)(void *user);
 	void *user;
 };
 
@@ -117,11 +140,6 @@ struct convert_section {
 	uint64_t addr, size;
 	bool code;
 	char name[128]; /* cut when longer */
-};
-
-/* A loadable segment, which maps file offsets to addresses. */
-struct convert_segment {
-	uint64_t off, addr, size;
 };
 
 struct convert_summary {

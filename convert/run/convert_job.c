@@ -86,15 +86,27 @@ static int open_fragment(struct convert_job *job)
 	return err;
 }
 
-int job_prepare(struct convert_job *job)
+int job_prepare_fragments(struct convert_job *job)
 {
 	int err = prepare_file(job, &job->request->source, &job->input);
 	if (!err && job->request->binary.path)
 		err = prepare_file(job, &job->request->binary, &job->binary);
-	if (err)
-		return err;
-	err = open_output(job);
 	return err ? err : open_fragment(job);
+}
+
+int job_prepare(struct convert_job *job)
+{
+	int err = job_prepare_fragments(job);
+	return err ? err : open_output(job);
+}
+
+int job_take_fragment(const struct convert_job *job, const struct worker_fragment *m, struct handle **ret)
+{
+	*ret = NULL;
+	if (!m->output_size)
+		return 0;
+	return job_input_is_unchanged(job) ? fragment_take(job->fragment, m, job->request->key->text, ret)
+					   : -ESTALE;
 }
 
 void job_close(struct convert_job *job)

@@ -1,4 +1,4 @@
-/* convert_job.h - a running conversion. For convert_run.c, verdict.c and share.c only. */
+/* convert_job.h - a running conversion. For files of this directory only. */
 #ifndef CONVERT_RUN_CONVERT_JOB_H
 #define CONVERT_RUN_CONVERT_JOB_H
 
@@ -37,6 +37,8 @@ struct convert_job {
  * outcome set. Undone by job_close().
  */
 int job_prepare(struct convert_job *job);
+/* The same without the temporary file, for a job that is to make fragments only. */
+int job_prepare_fragments(struct convert_job *job);
 void job_close(struct convert_job *job);
 
 /* Sets verdict and errno; the caller sets the message. */
@@ -48,6 +50,12 @@ static inline void job_fail(struct outcome *out, enum verdict verdict, int err)
 
 /* There is no room for the output: in the cache, or not even in memory. Sets no message. */
 void job_fail_for_room(struct convert_job *job);
+
+/*
+ * Opens the fragment of which the worker tells with @m: 0, also if there is none; -ESTALE if an input file
+ * has changed; or the errnos of fragment_take().
+ */
+int job_take_fragment(const struct convert_job *job, const struct worker_fragment *m, struct handle **ret);
 
 /* Whether the input files are still in the state that was scanned and from which the key was computed. */
 bool job_input_is_unchanged(const struct convert_job *job);

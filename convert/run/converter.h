@@ -50,8 +50,9 @@ struct convert_request {
 	 */
 	size_t (*asked)(void *asker, struct convert_address *ret, size_t most);
 	/*
-	 * What the image has at some of these is in @handle, of which one reference becomes the callee's; the
-	 * rest follows. An address without a function there may still have one. NULL if @asked is.
+	 * What the image has at some of these is in @handle, of which one reference becomes the callee's;
+	 * NULL if nothing is known yet. The rest follows: an address without a function there may still have
+	 * one. NULL if @asked is.
 	 */
 	void (*fragment)(void *asker, struct handle *handle);
 	void *asker;

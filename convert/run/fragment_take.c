@@ -49,6 +49,11 @@ static int complete(int fd, const char *key, const struct worker_fragment *m)
 	note_image_base(&notes, m->image_base);
 	if (m->has_ada)
 		note_ada(&notes);
+	for (uint32_t i = 0; i < m->n_segments; i++) {
+		const struct worker_map *s = &m->segments[i];
+		note_segment(&notes,
+			     &(struct worker_segment){.off = s->off, .addr = s->addr, .size = s->size});
+	}
 	int err = notes.failed ? -ENOMEM : trailer_write(fd, key, m->output_size, text_span(&notes), none);
 	text_deinit(&notes);
 	return err;

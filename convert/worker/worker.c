@@ -30,6 +30,7 @@ static size_t message_size(uint32_t type)
 	case WORKER_FETCH: return sizeof(struct worker_fetch);
 	case WORKER_DOWNLOAD: return sizeof(struct worker_download);
 	case WORKER_FRAGMENT: return sizeof(struct worker_fragment);
+	case WORKER_ASK: return sizeof(struct worker_ask);
 	}
 	return 0;
 }
@@ -52,12 +53,12 @@ static bool list_terminated(const char *list, size_t size)
 	return at < end;
 }
 
-static bool asked_valid(const struct worker_convert *m)
+static bool asked_valid(const struct worker_address *asked, uint32_t n)
 {
-	for (uint32_t i = 0; i < m->n_asked && i < WORKER_ASKED_MAX; i++)
-		if (m->asked[i].from_base > 1)
+	for (uint32_t i = 0; i < n && i < WORKER_ASKED_MAX; i++)
+		if (asked[i].origin >= ADDRESS_ORIGINS)
 			return false;
-	return m->n_asked <= WORKER_ASKED_MAX;
+	return n <= WORKER_ASKED_MAX;
 }
 
 static bool convert_valid(const struct worker_convert *m)
@@ -66,7 +67,8 @@ static bool convert_valid(const struct worker_convert *m)
 	       m->fetch <= 1 && m->id_size <= sizeof(m->id) && terminated(m->arch, sizeof(m->arch)) &&
 	       m->merged <= 1 && terminated(m->input, sizeof(m->input)) &&
 	       terminated(m->binary, sizeof(m->binary)) &&
-	       list_terminated(m->debug_dirs, sizeof(m->debug_dirs)) && asked_valid(m);
+	       list_terminated(m->debug_dirs, sizeof(m->debug_dirs)) && m->fragments_only <= 1 &&
+	       asked_valid(m->asked, m->n_asked);
 }
 
 static bool progress_valid(const struct worker_progress *m)
@@ -97,6 +99,12 @@ static bool download_valid(const struct worker_download *m)
 	       terminated(m->directory, sizeof(m->directory));
 }
 
+static bool fragment_valid(const struct worker_fragment *m)
+{
+	_Static_assert((int)WORKER_SEGMENTS_MAX == (int)CONVERT_SEGMENTS_MAX, "one limit");
+	return m->has_ada <= 1 && m->n_segments <= WORKER_SEGMENTS_MAX;
+}
+
 static bool content_valid(const union worker_message *msg)
 {
 	switch (msg->head.type) {
@@ -117,7 +125,8 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_OPENED: return msg->opened.error >= 0 && msg->opened.error < 4096;
 	case WORKER_FETCH: return msg->fetch.id_size >= 1 && msg->fetch.id_size <= sizeof(msg->fetch.id);
 	case WORKER_DOWNLOAD: return download_valid(&msg->download);
-	case WORKER_FRAGMENT: return msg->fragment.output_size && msg->fragment.has_ada <= 1;
+	case WORKER_FRAGMENT: return fragment_valid(&msg->fragment);
+	case WORKER_ASK: return msg->ask.n_asked && asked_valid(msg->ask.asked, msg->ask.n_asked);
 	}
 	return false;
 }

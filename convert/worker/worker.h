@@ -13,6 +13,9 @@
  * leaves the fragment alone; and one request at a time: WORKER_OPEN for a file that the object file refers
  * to, or, if the order allows it, WORKER_FETCH for one from servers; each is answered with WORKER_OPENED,
  * with the file attached.
+ *   If addresses are asked, a WORKER_FRAGMENT is always sent unless the worker fails first. The order may be
+ * for fragments only: then nothing is written to the output, and after the fragment, WORKER_ASK may follow
+ * with other addresses, which is answered with WORKER_FRAGMENT again, and so on until the socket is closed.
  *
  * scan: identifies any number of files, until the socket is closed.
  *   In: WORKER_IDENTIFY with the open file attached.
@@ -43,9 +46,10 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 10,
+	WORKER_PROTOCOL = 11,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
+	WORKER_SEGMENTS_MAX = 64,
 };
 
 enum worker_type {
@@ -66,6 +70,7 @@ enum worker_type {
 	WORKER_FETCH,    /* worker to client */
 	WORKER_DOWNLOAD, /* client to worker */
 	WORKER_FRAGMENT, /* worker to client */
+	WORKER_ASK,      /* client to worker */
 };
 
 /* The head of every message. @serial is copied from a request into its answers. */
@@ -73,6 +78,12 @@ struct worker_header {
 	uint32_t type; /* enum worker_type */
 	uint32_t size; /* bytes of the whole message */
 	uint64_t serial;
+};
+
+/* An address that is waited for. */
+struct worker_address {
+	uint64_t value;
+	uint64_t origin; /* enum address_origin */
 };
 
 /* What to convert, and the limits. */
@@ -92,12 +103,22 @@ struct worker_convert {
 	char input[WORKER_PATH_MAX]; /* paths of the files, to find others relative to them */
 	char binary[WORKER_PATH_MAX];
 	char debug_dirs[WORKER_PATH_MAX]; /* each terminated; an empty one ends the list */
-	uint32_t n_asked;                 /* addresses that are waited for, at most WORKER_ASKED_MAX */
+	uint32_t n_asked;                 /* at most WORKER_ASKED_MAX */
+	uint32_t fragments_only;          /* 0 or 1: the rest is not converted */
+	struct worker_address asked[WORKER_ASKED_MAX];
+};
+
+/* More addresses, of the image that was ordered for fragments only. */
+struct worker_ask {
+	struct worker_header head;
+	uint32_t n_asked; /* 1 to WORKER_ASKED_MAX */
 	uint32_t pad;
-	struct {
-		uint64_t value;
-		uint64_t from_base; /* 0 or 1: counted from the image base, not as the image was linked */
-	} asked[WORKER_ASKED_MAX];
+	struct worker_address asked[WORKER_ASKED_MAX];
+};
+
+/* A segment, as in struct convert_segment. */
+struct worker_map {
+	uint64_t off, addr, size;
 };
 
 /*
@@ -105,10 +126,11 @@ struct worker_convert {
  */
 struct worker_fragment {
 	struct worker_header head;
-	uint64_t output_size; /* at least 1 */
+	uint64_t output_size; /* 0: nothing is certain at the addresses; there is none */
 	uint64_t image_base;
 	uint32_t has_ada; /* 0 or 1 */
-	uint32_t pad;
+	uint32_t n_segments;
+	struct worker_map segments[WORKER_SEGMENTS_MAX]; /* of the image */
 };
 
 struct worker_identify {
@@ -245,6 +267,7 @@ union worker_message {
 	struct worker_fetch fetch;
 	struct worker_download download;
 	struct worker_fragment fragment;
+	struct worker_ask ask;
 };
 
 /* Checks that the @size bytes received are a valid message: 0 or -EPROTO. Pure. */

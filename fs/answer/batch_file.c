@@ -462,7 +462,7 @@ static void prefetch_images(struct batch_file *file)
 		if (line->end <= file->prefetched)
 			continue;
 		if (line->image)
-			requester_prefetch(&file->requester, line->image);
+			requester_prefetch(&file->requester, line->image, true);
 		file->prefetched = line->end;
 	}
 	mutex_unlock(&file->requester.answers->images->lock);

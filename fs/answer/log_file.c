@@ -47,7 +47,7 @@ static void put_used(struct log_file *log)
 static void prefetch(struct log_file *log, struct image *image)
 {
 	mutex_lock(&log->requester.answers->images->lock);
-	requester_prefetch(&log->requester, image);
+	requester_prefetch(&log->requester, image, true);
 	mutex_unlock(&log->requester.answers->images->lock);
 }
 

@@ -105,11 +105,11 @@ int requester_open_image(struct requester *requester, struct image *image, struc
 	return 0;
 }
 
-void requester_prefetch(struct requester *requester, struct image *image)
+void requester_prefetch(struct requester *requester, struct image *image, bool whole)
 {
 	const struct source *source = image_source(image);
 	bool wanted = source && caller_may_read(&requester->caller, source);
 	struct revision *rev = wanted ? image_revision(requester->answers->images, image) : NULL;
 	if (rev && !held_handles_find(&requester->held, rev))
-		queue_want(requester->answers->queue, rev, requester->caller.uid);
+		queue_want(requester->answers->queue, rev, requester->caller.uid, whole);
 }

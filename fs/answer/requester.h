@@ -45,8 +45,11 @@ int requester_find_image(struct requester *requester, struct span id, struct cal
 int requester_open_image(struct requester *requester, struct image *image, struct call *call,
 			 struct revision **ret_rev, struct handle **ret);
 
-/* Starts the conversion of an image that will be used soon and is not held, if the requester may read it. */
-void requester_prefetch(struct requester *requester, struct image *image)
+/*
+ * Starts the conversion of an image that will be used soon and is not held, if the requester may read it.
+ * @whole: for more than a few addresses.
+ */
+void requester_prefetch(struct requester *requester, struct image *image, bool whole)
 	REQUIRES(&requester->answers->images->lock);
 
 #endif

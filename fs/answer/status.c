@@ -11,6 +11,7 @@
 
 #include "gsym/base/escape.h"
 #include "fs/answer/notes_show.h"
+#include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/sys/key_value.h"
@@ -38,11 +39,14 @@ static void state(struct kv_writer *kv, const struct revision *rev)
 		kv_number(kv, "progress", percent);
 }
 
-/* How many functions are there already. */
-static void fragment(struct kv_writer *kv, const struct revision *rev)
+/* What lookups are answered from now, if anything, and how many functions are there already. */
+static void fragments(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
+	REQUIRES(&answers->images->lock)
 {
-	if (rev->fragment)
-		kv_number(kv, "first_functions", gsym_reader_info(rev->fragment->reader)->num_addresses);
+	if (rev->state == STATE_READY || rev->n_fragments)
+		kv_text(kv, "tier", rev->state == STATE_READY ? "whole" : "fragments");
+	if (rev->n_fragments)
+		kv_number(kv, "first_functions", fragments_functions(answers->images, rev));
 }
 
 /* All files with this id; the one that is converted comes first. */
@@ -91,12 +95,12 @@ static struct handle *write_locked(struct kv_writer *kv, const struct answers *a
 				   const struct revision *rev) REQUIRES(&answers->images->lock)
 {
 	state(kv, rev);
-	fragment(kv, rev);
 	kv_text(kv, "id", rev->image->id);
 	kv_text(kv, "kind", kind_words[rev->source.kind]);
 	kv_text(kv, "arch", rev->source.arch);
 	sources(kv, answers, rev);
 	ambiguous(kv, answers, rev);
+	fragments(kv, answers, rev);
 	kv_number(kv, "conversions", rev->image->conversions);
 	if (rev->seconds > 0)
 		kv_seconds(kv, "seconds", rev->seconds);

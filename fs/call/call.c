@@ -18,6 +18,7 @@
 
 static void call_free(struct call *call)
 {
+	free(call->addresses);
 	if (call->on_heap)
 		free(call);
 }
@@ -151,12 +152,15 @@ void calls_wake_id(struct list *parked, const char *id, struct list *woken)
 	}
 }
 
-void calls_wake_addresses(struct list *parked, struct list *woken)
+void calls_wake_asked(struct list *parked, bool all, struct list *woken)
 {
 	for (struct list *at = parked->next, *next; at != parked; at = next) {
 		next = at->next;
 		struct call *call = LIST_ENTRY(at, struct call);
-		if (call->wait.has_address)
+		bool asked = call->early == EARLY_ASKED;
+		if (asked)
+			call->early = EARLY_OVER;
+		if (asked || (all && call->wait.n_addresses && call->early == EARLY_NEW))
 			take(call, woken);
 	}
 }
@@ -168,6 +172,21 @@ void calls_end(struct list *woken, int err)
 		disarm(call);
 		answer_error(call, err);
 	}
+}
+
+int call_add_address(struct call *call, const struct convert_address *address)
+{
+	unsigned n = call->wait.n_addresses;
+	if (n == CALL_ADDRESSES_MAX)
+		return 0;
+	if ((n & (n - 1)) == 0) { /* none, or a power of two: there is room for no more */
+		void *more = realloc(call->addresses, (n ? 2 * n : 1) * sizeof(*call->addresses));
+		if (!more)
+			return -ENOMEM;
+		call->addresses = more;
+	}
+	call->addresses[call->wait.n_addresses++] = *address;
+	return 0;
 }
 
 /* ---- On a runner ---- */

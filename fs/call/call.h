@@ -34,10 +34,12 @@ struct wait {
 	void *object;
 	struct revision *revision; /* of which something is waited for; opaque here; NULL: of none */
 	uint32_t number;           /* of that revision */
-	/* The image at this address is enough, while it is being converted; else all of it is needed. */
-	bool has_address;
-	bool missed_fragment; /* of those that were there to be asked, none has it */
-	struct convert_address address;
+	/*
+	 * The image at so many of call->addresses is enough, while it is being converted; 0: all of it is
+	 * needed.
+	 */
+	unsigned n_addresses;
+	unsigned fragments_seen; /* made when the attempt looked: later ones may have them */
 	/* For those who provide @park: */
 	unsigned part;         /* what of the revision */
 	char id[ID_TEXT_SIZE]; /* the image whose first file is waited for; "": any */
@@ -55,6 +57,15 @@ enum call_state {
 	CALL_PARKING, /* its interrupt function is being set */
 	CALL_PARKED,  /* on a list, under the lock of parked calls */
 	CALL_TAKEN,   /* off the list: owned by the thread that removed it */
+};
+
+enum { CALL_ADDRESSES_MAX = 64 /* a worker can be asked for at once */ };
+
+/* Whether what is at the addresses of a call may be known before their image is converted. */
+enum early {
+	EARLY_NEW,   /* it may */
+	EARLY_ASKED, /* a worker is at it */
+	EARLY_OVER,  /* only if the call finds it now: it will not be asked again */
 };
 
 struct call {
@@ -82,8 +93,10 @@ struct call {
 	 */
 	void (*pass_turn)(void *turn);
 	void *turn;
-	unsigned tries; /* how often it waited for a conversion, */
-	unsigned works; /* and for other work */
+	enum early early;
+	struct convert_address *addresses; /* owned: wait.n_addresses of them */
+	unsigned tries;                    /* how often it waited for a conversion, */
+	unsigned works;                    /* and for other work */
 	/* Goes on when what it waited for failed, because that is no answer to all it was asked. */
 	bool outlives_failure;
 	uint64_t failed;  /* the number of the revision that it waited for then, plus one; 0: none, */
@@ -97,6 +110,12 @@ void call_run(struct call *call);
 /* What runners do with calls. */
 extern const struct runner_kind call_runner_kind;
 
+/*
+ * Adds an address to those at which the image that it waits for is enough, unless there are
+ * CALL_ADDRESSES_MAX already. 0 or -ENOMEM.
+ */
+int call_add_address(struct call *call, const struct convert_address *address);
+
 /* Fills @call->wait: for nothing but a thread that may take its time. -EAGAIN. */
 int call_hand_over(struct call *call);
 bool call_is_handed_over(const struct call *call);
@@ -109,8 +128,8 @@ void calls_wake_all(struct list *parked, struct list *woken);
 /* Moves those that wait for @id. */
 void calls_wake_id(struct list *parked, const char *id, struct list *woken);
 
-/* Moves those for which an address is enough. */
-void calls_wake_addresses(struct list *parked, struct list *woken);
+/* Moves those whose addresses a worker was asked for, which is over then; @all: any with addresses. */
+void calls_wake_asked(struct list *parked, bool all, struct list *woken);
 
 /* Has the first of them, if there is one, run as the one whose turn it is. */
 void calls_pass_turn(struct list *parked, void (*pass_turn)(void *turn), void *turn);

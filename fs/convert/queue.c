@@ -8,6 +8,7 @@
 #include "convert/os/thread.h"
 #include "convert/run/share.h"
 #include "fs/call/call.h"
+#include "fs/images/fragments.h"
 #include "fs/images/revision.h"
 #include "fs/images/evicted.h"
 #include "fs/images/last_use.h"
@@ -23,46 +24,11 @@ enum {
 	CRASHES_MAX = 3,
 };
 
-/* ---- Stages ---- */
-
-static void stage_init(struct stage *stage)
-{
-	user_queues_init(&stage->asked);
-	user_queues_init(&stage->ahead);
-	pthread_cond_init(&stage->wake, NULL);
-}
-
-static void stage_deinit(struct stage *stage)
-{
-	user_queues_deinit(&stage->asked);
-	user_queues_deinit(&stage->ahead);
-	pthread_cond_destroy(&stage->wake);
-}
-
-size_t stage_count(const struct stage *stage)
-{
-	return user_queues_count(&stage->asked) + user_queues_count(&stage->ahead);
-}
-
-static void stage_add(struct stage *stage, struct revision *rev)
-{
-	invariant(list_empty(&rev->link));
-	user_queues_add(rev->ahead ? &stage->ahead : &stage->asked, rev->requester, &rev->link, false);
-	pthread_cond_signal(&stage->wake);
-}
-
-static struct revision *stage_take(struct stage *stage)
-{
-	struct list *at = user_queues_take(&stage->asked);
-	if (!at)
-		at = user_queues_take(&stage->ahead);
-	return at ? LIST_ENTRY(at, struct revision) : NULL;
-}
-
 void queue_deinit(struct queue *queue)
 {
 	stage_deinit(&queue->opening);
 	stage_deinit(&queue->converting);
+	asking_deinit(&queue->asking);
 }
 
 /* ---- Waiting ---- */
@@ -73,14 +39,17 @@ static void begin(struct queue *queue, struct revision *rev, uid_t uid, bool ahe
 	revision_set_state(queue->images, rev, STATE_OPENING);
 	rev->requester = uid;
 	rev->ahead = ahead;
+	rev->whole = false;
 	stage_add(&queue->opening, rev);
 }
 
-void queue_want(struct queue *queue, struct revision *rev, uid_t uid)
+void queue_want(struct queue *queue, struct revision *rev, uid_t uid, bool whole)
 {
 	mutex_assert_held(&queue->images->lock);
 	if (rev->state == STATE_COLD && !queue->stopping)
 		begin(queue, rev, uid, true);
+	rev->whole |= whole || queue->asking.eager;
+	asking_wake(&queue->asking);
 }
 
 /* A call waits: starts the job of @rev, or moves it ahead of those that were requested ahead of need. */
@@ -97,6 +66,7 @@ static void ask(struct queue *queue, struct revision *rev, uid_t uid) REQUIRES(&
 	list_remove(&rev->link);
 	rev->requester = uid;
 	stage_add(rev->state == STATE_OPENING ? &queue->opening : &queue->converting, rev);
+	asking_wake(&queue->asking);
 }
 
 /* See struct wait. */
@@ -107,12 +77,13 @@ static int park(void *object, struct call *call)
 	mutex_assert_held(&queue->images->lock);
 	if (rev->stale || rev->state == STATE_READY || rev->state == STATE_FAILED)
 		return -EAGAIN;
-	if (rev->fragment && call->wait.has_address && !call->wait.missed_fragment)
-		return -EAGAIN; /* it came meanwhile */
+	if (call->wait.n_addresses && call->wait.fragments_seen != rev->fragments_made)
+		return -EAGAIN; /* one came meanwhile */
 	if (++call->tries > (call->outlives_failure ? CALL_TRIES_MANY : CALL_TRIES_MAX))
 		return -EIO;
 	ask(queue, rev, fuse_req_ctx(call->req)->uid);
 	list_append(&rev->waiters, &call->link);
+	asking_note(&queue->asking, rev, call);
 	return 0;
 }
 
@@ -120,6 +91,7 @@ void queue_init(struct queue *queue)
 {
 	stage_init(&queue->opening);
 	stage_init(&queue->converting);
+	asking_init(&queue->asking, queue->images, queue->converter, &queue->converting);
 	queue->images->open = park;
 	queue->images->opener = queue;
 }
@@ -163,10 +135,13 @@ static bool is_fault_of_machine(const struct outcome *outcome)
 static void settle(struct queue *queue, struct revision *rev, struct outcome *outcome)
 {
 	struct handle *unused = NULL;
-	struct list woken;
+	struct list woken, dropped;
 	list_init(&woken);
+	list_init(&dropped);
 	mutex_lock(&queue->images->lock);
-	struct handle *fragment = TAKE(rev->fragment);
+	fragments_drop(queue->images, rev, &dropped);
+	list_remove(&rev->link); /* of queue.asking.stage */
+	asking_wake(&queue->asking);
 	if (outcome->seconds > 0)
 		rev->seconds = outcome->seconds;
 	if (outcome->adopted)
@@ -186,7 +161,7 @@ static void settle(struct queue *queue, struct revision *rev, struct outcome *ou
 	}
 	mutex_unlock(&queue->images->lock);
 	handle_put(unused);
-	handle_put(fragment);
+	fragments_free(&dropped);
 	free(outcome->inputs);
 	if (outcome->err)
 		calls_fail(&woken, outcome->err, is_fault_of_machine(outcome));
@@ -206,15 +181,11 @@ struct asker {
 static size_t list_asked(void *user, struct convert_address *ret, size_t most)
 {
 	const struct asker *asker = user;
-	struct revision *rev = asker->rev;
-	size_t n = 0;
 	mutex_lock(&asker->queue->images->lock);
-	for (struct list *at = rev->waiters.next; at != &rev->waiters && n < most; at = at->next) {
-		const struct call *call = LIST_ENTRY(at, struct call);
-		if (call->wait.has_address)
-			ret[n++] = call->wait.address;
-	}
+	size_t n = asking_list(asker->rev, true, ret, most);
 	mutex_unlock(&asker->queue->images->lock);
+	if (!n)
+		asking_pass_on(&asker->queue->asking, asker->rev);
 	return n;
 }
 
@@ -222,17 +193,8 @@ static size_t list_asked(void *user, struct convert_address *ret, size_t most)
 static void offer_fragment(void *user, struct handle *handle)
 {
 	const struct asker *asker = user;
-	struct images *images = asker->queue->images;
-	struct list woken;
-	list_init(&woken);
-	mutex_lock(&images->lock);
-	invariant(!asker->rev->fragment);
-	if (!asker->rev->stale)
-		asker->rev->fragment = TAKE(handle);
-	calls_wake_addresses(&asker->rev->waiters, &woken);
-	mutex_unlock(&images->lock);
-	handle_put(handle);
-	calls_resume(&woken);
+	asking_answer(&asker->queue->asking, asker->rev, handle, true);
+	asking_pass_on(&asker->queue->asking, asker->rev);
 }
 
 /* ---- Threads ---- */
@@ -241,7 +203,7 @@ static void offer_fragment(void *user, struct handle *handle)
 static void begin_conversion(struct queue *queue, struct revision *rev) REQUIRES(&queue->images->lock)
 {
 	revision_set_state(queue->images, rev, STATE_CONVERTING);
-	rev->image->conversions++;
+	rev->passed_on = false;
 	atomic_store(&rev->progress, 0);
 }
 
@@ -254,6 +216,8 @@ static struct revision *next(struct queue *queue, struct stage *stage)
 		mutex_wait(&queue->images->lock, &stage->wake);
 	if (rev && stage == &queue->converting)
 		begin_conversion(queue, rev);
+	if (rev && stage == &queue->asking.stage)
+		rev->served = true;
 	mutex_unlock(&queue->images->lock);
 	return rev;
 }
@@ -263,6 +227,7 @@ static void enqueue_conversion(struct queue *queue, struct revision *rev)
 	mutex_lock(&queue->images->lock);
 	revision_set_state(queue->images, rev, STATE_QUEUED);
 	stage_add(&queue->converting, rev);
+	asking_wake(&queue->asking); /* a thread that only waits for addresses takes it */
 	mutex_unlock(&queue->images->lock);
 }
 
@@ -306,27 +271,69 @@ static void *open_images(void *arg)
 	return NULL;
 }
 
+/* With eager=no, whether the image is wanted whole, after all that can be answered by fragments was. */
+static bool is_wanted_whole(struct queue *queue, struct revision *rev)
+{
+	for (;;) {
+		mutex_lock(&queue->images->lock);
+		bool whole = rev->whole || queue->stopping, idle = !whole && list_empty(&rev->waiters);
+		rev->image->conversions += whole;
+		if (idle)
+			revision_set_state(queue->images, rev, STATE_COLD);
+		mutex_unlock(&queue->images->lock);
+		if (whole || idle)
+			return whole;
+		asking_serve(&queue->asking, rev);
+	}
+}
+
+static void run_conversion(struct queue *queue, const struct converter *converter,
+			   const struct convert_request *request, struct outcome *ret)
+{
+	last_use_save(queue->images, converter->cache);
+	convert_run(converter, request, ret);
+	if (cache_take_evicted(converter->cache))
+		images_close_evicted(queue->images, converter->cache);
+}
+
+static void finish_conversion(struct queue *queue, struct revision *rev, struct outcome *outcome)
+{
+	if (!outcome->adopted)
+		count_conversion(queue, outcome);
+	settle(queue, rev, outcome);
+	share_give(queue->converter->shared, queue->converter->counters, outcome->offer);
+}
+
+static void convert_image(struct queue *queue, struct revision *rev)
+{
+	struct outcome outcome;
+	struct convert_request request;
+	struct asker asker = {queue, rev};
+	revision_request(rev, &request);
+	request.asked = list_asked;
+	request.fragment = offer_fragment;
+	request.asker = &asker;
+	run_conversion(queue, queue->converter, &request, &outcome);
+	finish_conversion(queue, rev, &outcome);
+}
+
 static void *convert_images(void *arg)
 {
 	struct queue *queue = arg;
 	struct revision *rev;
 	while ((rev = next(queue, &queue->converting))) {
-		struct outcome outcome;
-		struct convert_request request;
-		last_use_save(queue->images, queue->converter->cache);
-		revision_request(rev, &request);
-		struct asker asker = {queue, rev};
-		request.asked = list_asked;
-		request.fragment = offer_fragment;
-		request.asker = &asker;
-		convert_run(queue->converter, &request, &outcome);
-		if (cache_take_evicted(queue->converter->cache))
-			images_close_evicted(queue->images, queue->converter->cache);
-		if (!outcome.adopted)
-			count_conversion(queue, &outcome);
-		settle(queue, rev, &outcome);
-		share_give(queue->converter->shared, queue->converter->counters, outcome.offer);
+		if (is_wanted_whole(queue, rev))
+			convert_image(queue, rev);
 	}
+	return NULL;
+}
+
+static void *make_fragments(void *arg)
+{
+	struct queue *queue = arg;
+	struct revision *rev;
+	while ((rev = next(queue, &queue->asking.stage)))
+		asking_serve_converting(&queue->asking, rev);
 	return NULL;
 }
 
@@ -341,6 +348,8 @@ static int start(struct queue *queue, const char *name, void *(*run)(void *))
 int queue_start(struct queue *queue, unsigned jobs)
 {
 	int err = start(queue, "open", open_images);
+	if (!err)
+		err = start(queue, "fragment", make_fragments);
 	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++)
 		err = start(queue, "convert", convert_images);
 	return err;
@@ -352,6 +361,7 @@ void queue_stop(struct queue *queue)
 	queue->stopping = true;
 	pthread_cond_broadcast(&queue->opening.wake);
 	pthread_cond_broadcast(&queue->converting.wake);
+	asking_stop(&queue->asking);
 }
 
 void queue_join(struct queue *queue)

@@ -11,20 +11,14 @@
 #include <pthread.h>
 
 #include "convert/run/convert_run.h"
+#include "fs/convert/asking.h"
+#include "fs/convert/stage.h"
 #include "fs/images/images.h"
-#include "fs/sys/user_queues.h"
 
 enum { QUEUE_JOBS_MAX = 64 };
 
 struct metrics;
 struct scanner;
-
-/* What a kind of thread does for images: first those that a call waits for, of each user in turn. */
-struct stage {
-	struct user_queues asked;
-	struct user_queues ahead; /* requested ahead of need */
-	pthread_cond_t wake;
-};
 
 struct queue {
 	/* Set before queue_init(), borrowed. */
@@ -36,16 +30,17 @@ struct queue {
 	/* Guarded by images->lock, as far as @stopping. */
 	struct stage opening;    /* revisions in STATE_OPENING that no thread has taken */
 	struct stage converting; /* revisions in STATE_QUEUED */
+	struct asking asking;    /* @eager is set before queue_init() */
 	bool stopping;
 	unsigned n_threads;
-	pthread_t threads[1 + QUEUE_JOBS_MAX];
+	pthread_t threads[2 + QUEUE_JOBS_MAX];
 };
 
 /* From now on calls that wait for a revision are parked here: see images.open. */
 void queue_init(struct queue *queue);
 void queue_deinit(struct queue *queue);
 
-/* Starts the threads: one that opens, and @jobs that convert. 0 or a negative errno. */
+/* Starts the threads: one opens, one makes fragments, @jobs convert. 0 or a negative errno. */
 int queue_start(struct queue *queue, unsigned jobs);
 
 /* Tells the threads to end; the caller holds images->lock. Does not wake calls: see images_wake_all(). */
@@ -55,12 +50,9 @@ void queue_stop(struct queue *queue);
 void queue_join(struct queue *queue);
 
 /*
- * Starts the job for @rev ahead of a request that @uid is about to make, unless it was started already. The
- * caller holds images->lock.
+ * Starts the job for @rev ahead of a request that @uid is about to make, unless it was started already.
+ * @whole: for more than a few addresses. The caller holds images->lock.
  */
-void queue_want(struct queue *queue, struct revision *rev, uid_t uid);
-
-/* Number of revisions that wait for a thread. The caller holds images->lock. */
-size_t stage_count(const struct stage *stage);
+void queue_want(struct queue *queue, struct revision *rev, uid_t uid, bool whole);
 
 #endif

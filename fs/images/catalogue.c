@@ -7,6 +7,7 @@
 
 #include "fs/call/call.h"
 #include "fs/images/basename.h"
+#include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "gsym/base/invariant.h"
@@ -33,6 +34,7 @@ void images_init(struct images *images, struct notify *notify)
 	};
 	mutex_init(&images->lock, LOCK_IMAGES);
 	list_init(&images->scan_waiters);
+	list_init(&images->fragments);
 	list_init(&images->retired);
 	list_init(&images->leaving);
 }
@@ -53,6 +55,7 @@ void images_deinit(struct images *images) NOT_ANALYZED
 		image_free(image);
 	for (size_t i = 0; i < images->leaving_images.n; i++)
 		image_free(images->leaving_images.v[i]);
+	fragments_free(&images->fragments);
 	for (uint32_t i = 0; (rev = slots_from(&images->revisions, &i)); i++)
 		revision_free(rev);
 	for (struct list *at; (at = list_take(&images->leaving));)

@@ -78,6 +78,8 @@ enum revision_state {
 	STATES,
 };
 
+enum { FRAGMENTS_MAX = 16 /* of a revision; an image that is asked for more is asked often */ };
+
 /* An image with its chosen files. */
 struct revision {
 	/* These never change once the revision was exposed or has left STATE_COLD. */
@@ -96,8 +98,11 @@ struct revision {
 	uint64_t pins_seen;  /* in the latter: @pins at the begin of the grace period */
 	enum revision_state state;
 	struct handle *handle; /* in STATE_READY */
-	/* In STATE_CONVERTING: what the image has at the addresses asked first, or NULL. */
-	struct handle *fragment;
+	/* What the image has at addresses that were asked before it was converted, see fragments.h. */
+	unsigned n_fragments, fragments_made; /* that there are, and were made so far */
+	bool whole;          /* wanted: fragments are not enough, or it is to be converted anyway */
+	bool passed_on;      /* in STATE_CONVERTING: a worker of its own makes further fragments, */
+	bool served;         /* and there is a thread for that */
 	struct list waiters; /* calls parked until the state settles */
 	struct list link;    /* in a queue of @requester, until a thread takes it */
 	uid_t requester;     /* the first user who needed it */
@@ -187,8 +192,10 @@ struct images {
 	bool hashing GUARDED_BY(&lock); /* files without an id are being hashed: more images are to come */
 	uint64_t findings GUARDED_BY(&lock);        /* calls of images_add() so far */
 	struct list scan_waiters GUARDED_BY(&lock); /* calls parked until it is, or until their id appears */
-	size_t inputs_bytes GUARDED_BY(&lock);      /* of all revisions */
-	uint64_t places;       /* fingerprint of where neighbours may be; set like @merged */
+	struct list fragments GUARDED_BY(&lock);    /* of all revisions, the oldest first */
+	size_t n_fragments GUARDED_BY(&lock), fragment_bytes GUARDED_BY(&lock);
+	size_t inputs_bytes GUARDED_BY(&lock); /* of all revisions */
+	uint64_t places;                       /* fingerprint of where neighbours may be; set like @merged */
 	bool merged;           /* all functions that share a range are kept; set before the first file */
 	unsigned ready_max;    /* revisions in STATE_READY; set likewise */
 	struct notify *notify; /* borrowed; notified of replaced revisions */

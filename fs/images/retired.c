@@ -17,8 +17,8 @@ struct freed {
 /* No call waits for it and no thread is at work on it. */
 static bool is_idle(const struct revision *rev)
 {
-	return (rev->state == STATE_COLD || rev->state == STATE_FAILED) && list_empty(&rev->waiters) &&
-	       list_empty(&rev->link);
+	return (rev->state == STATE_COLD || rev->state == STATE_FAILED) && !rev->served &&
+	       list_empty(&rev->waiters) && list_empty(&rev->link);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "convert/run/neighbour.h"
+#include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/name/node.h"
 #include "fs/sys/notify.h"
@@ -287,7 +288,6 @@ void revision_free(struct revision *rev)
 	if (!rev)
 		return;
 	handle_put(rev->handle);
-	handle_put(rev->fragment);
 	free(rev->source.path);
 	free(rev->binary.path);
 	free(rev->reason);
@@ -345,9 +345,13 @@ void revision_set_state(struct images *images, struct revision *rev, enum revisi
  * again. */
 static void retire(struct images *images, struct revision *rev) REQUIRES(&images->lock)
 {
+	struct list dropped;
+	list_init(&dropped);
 	rev->stale = true;
 	list_append(&images->retired, &rev->retired);
 	revision_set_inputs(images, rev, NULL);
+	fragments_drop(images, rev, &dropped);
+	fragments_free(&dropped);
 	if (rev->state == STATE_READY)
 		handle_put(revision_set_cold(images, rev));
 }
@@ -424,14 +428,6 @@ int revision_use(struct images *images, struct revision *rev, struct handle **re
 	int err = use_locked(images, rev, ret, ret_wait);
 	mutex_unlock(&images->lock);
 	return err;
-}
-
-struct handle *revision_fragment(struct images *images, const struct revision *rev)
-{
-	mutex_lock(&images->lock);
-	struct handle *handle = rev->fragment && !rev->stale ? handle_get(rev->fragment) : NULL;
-	mutex_unlock(&images->lock);
-	return handle;
 }
 
 static void set_reason(struct revision *rev, const char *reason)

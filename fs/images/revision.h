@@ -65,12 +65,6 @@ int revision_use(struct images *images, struct revision *rev, struct handle **re
 	EXCLUDES(&images->lock);
 
 /*
- * Takes a reference to the fragment of an image that is being converted: a function that it has is that of
- * the whole image, but others are not there. NULL if there is none.
- */
-struct handle *revision_fragment(struct images *images, const struct revision *rev) EXCLUDES(&images->lock);
-
-/*
  * Records why reading the open image failed. True if the caller should log it: at most once a minute per
  * image.
  */

@@ -11,6 +11,7 @@
 
 #include "fs/answer/answer.h"
 #include "fs/images/basename.h"
+#include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/name/link_address.h"
@@ -181,19 +182,26 @@ static void count_lookup(struct tree *tree, int err, bool known)
 		metric_add(&tree->metrics->lookups[result], 1);
 }
 
-/* The answer of an image that is not open yet: from its fragment, or -EAGAIN. */
+/* The answer of an image that is not open yet: from one of its fragments, or -EAGAIN. */
 static int early_answer(struct call *call, struct revision *rev, const struct request *request,
 			struct content **ret)
 {
 	struct tree *tree = tree_of(call);
 	struct wait *wait = &call->wait;
-	wait->has_address = wait->revision == rev && place_to_ask(request, &wait->address);
-	struct handle *handle = wait->has_address ? revision_fragment(tree->images, rev) : NULL;
-	if (!handle)
+	struct convert_address address;
+	struct handle *fragments[FRAGMENTS_MAX];
+	if (wait->revision != rev || request->kind != REQUEST_ADDRESS ||
+	    !place_to_ask(&request->context, request->address, &address))
 		return -EAGAIN;
-	wait->missed_fragment = true;
-	int err = answer_make_early(tree->answers, rev, handle, request, ret);
-	handle_put(handle);
+	if (call_add_address(call, &address))
+		return -ENOMEM;
+	size_t n = fragments_get(tree->images, rev, fragments, &wait->fragments_seen);
+	int err = -EAGAIN;
+	for (size_t i = 0; i < n; i++) {
+		if (err)
+			err = answer_make_early(tree->answers, rev, fragments[i], request, ret);
+		handle_put(fragments[i]);
+	}
 	return err ? -EAGAIN : 0;
 }
 

@@ -4,152 +4,14 @@
 import errno
 import os
 import re
-import sys
+import signal
 
 import mount_harness
-from mount_harness import GSYM, MountTest, contents, run, wait_until
-
-UNITS = 12
-
-UNIT = """
-static inline int twice_@N@(int a) { volatile int b = a * 2; return b; }
-__attribute__((noinline)) int leaf_@N@(int a) { return twice_@N@(a) + @N@; }
-int branch_@N@(int a) { return leaf_@N@(a + 1) - 1; }
-"""
+from fragment_harness import UNITS, FragmentCase
+from mount_harness import contents, run, wait_until
 
 
-class Between:
-    """A converting worker that stands between the daemon and the real one, and does after the fragment what act() says.
-
-    "pass": nothing; "hold": waits for release(). Others do harm, some of them after they waited.
-    """
-
-    SCRIPT = """#!{python}
-import os, socket, sys, time
-if sys.argv[2] != "convert":
-    os.execv({gsym!r}, ["gsym"] + sys.argv[1:])
-daemon = socket.socket(fileno=3)
-mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-FRAGMENT, FAILED = 16, 6
-def told(name):
-    return os.path.exists(os.path.join({dir!r}, name))
-def wait(name):
-    with open(os.path.join({dir!r}, "waits-for-" + name), "w"):
-        pass
-    while not told(name):
-        time.sleep(0.005)
-def number(at, size=4):
-    return int.from_bytes(message[at:at + size], sys.byteorder)
-with open(os.path.join({dir!r}, "act")) as file:
-    act = file.read()
-me = os.getpid()
-if os.fork() == 0:
-    os.dup2(its.fileno(), 3)
-    for fd in range(4, 8):
-        try:
-            os.set_inheritable(fd, True)
-        except OSError:
-            pass
-    os.execv({gsym!r}, ["gsym", "worker", "convert", str(me)])
-its.close()
-daemon.send(mine.recv(65536))
-wait("start")
-mine.send(daemon.recv(65536))
-while True:
-    message = mine.recv(65536)
-    if not message:
-        break
-    if number(0) == FRAGMENT and act == "noise":
-        os.pwrite(5, b"noise" * 1000, 0)
-    if number(0) == FRAGMENT and act == "size":
-        message = message[:16] + (100).to_bytes(8, sys.byteorder) + message[24:]
-    if number(0) == FRAGMENT and act == "huge":
-        message = message[:16] + (1 << 60).to_bytes(8, sys.byteorder) + message[24:]
-    daemon.send(message)
-    if number(0) != FRAGMENT:
-        continue
-    if act == "twice":
-        daemon.send(message)
-    if act not in ("pass", "twice", "noise", "size", "huge"):
-        wait("release")
-    if act == "die":
-        os._exit(3)
-    if act == "change":
-        try:
-            os.pwrite(5, b"more than the daemon allows", 64 << 20)
-            os._exit(4)
-        except PermissionError:
-            os.ftruncate(5, 0)
-        wait("end")
-    if act == "fail":
-        text = b"the rest is bad"
-        errno = 74
-        daemon.send(FAILED.to_bytes(4, sys.byteorder) + (16 + 8 + 512).to_bytes(4, sys.byteorder) + message[8:16] +
-                    errno.to_bytes(4, sys.byteorder) + bytes(4) + text + bytes(512 - len(text)))
-        os._exit(0)
-"""
-
-    def __init__(self, test):
-        self.dir = os.path.join(test.dir, "between")
-        os.mkdir(self.dir)
-        self.worker = os.path.join(self.dir, "worker")
-        with open(self.worker, "w") as script:
-            script.write(self.SCRIPT.format(python=sys.executable, dir=self.dir, gsym=os.path.realpath(GSYM)))
-        os.chmod(self.worker, 0o755)
-        self.act("hold")
-        test.addCleanup(lambda: [self.say(word) for word in ("start", "release", "end")])
-
-    def act(self, how):
-        with open(os.path.join(self.dir, "act"), "w") as file:
-            file.write(how)
-
-    def say(self, word):
-        with open(os.path.join(self.dir, word), "w"):
-            pass
-
-    def wait_for(self, word):
-        wait_until(lambda: os.path.exists(os.path.join(self.dir, "waits-for-" + word)), "a worker that waits for " + word)
-
-
-class FragmentTest(MountTest):
-    def setUp(self):
-        super().setUp()
-        self.between = Between(self)
-        self.path = self.program()
-        self.id = mount_harness.build_id(self.path)
-        self.leaf = {f[2]: f[0] for f in self.functions(self.path) if re.match(r"(leaf|branch)_\d+$", f[2])}
-
-    def program(self, tail=""):
-        """A program of many units; its path."""
-        sources = []
-        for n in range(UNITS):
-            sources.append(os.path.join(self.dir, "unit_%d.c" % n))
-            with open(sources[-1], "w") as file:
-                file.write(UNIT.replace("@N@", str(n)) + tail)
-        path = os.path.join(self.source, "program")
-        run(mount_harness.CC, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=0x" + "5a" * 20, *sources, "-o", path)
-        return path
-
-    def final(self, address):
-        return run(GSYM, "lookup", "--cache=" + os.path.join(self.dir, "own"), self.path, address).stdout.decode()
-
-    def address(self, name, more=0):
-        return "0x%x" % (self.leaf[name] + more)
-
-    def mount_between(self, act="hold", start=True):
-        self.between.act(act)
-        if start:
-            self.between.say("start")
-        daemon = self.mount("worker=" + self.between.worker, "rescan=1")
-        daemon.wait_scanned()
-        return daemon
-
-    def state(self):
-        return self.status(self.id)["state"]
-
-    def assertConverting(self):
-        self.assertTrue(self.state().startswith("converting"), self.state())
-
+class FragmentTest(FragmentCase):
     def test_answers_before_the_end(self):
         """Addresses of the units that were asked first, in every form; all else waits."""
         daemon = self.mount_between()
@@ -160,16 +22,15 @@ class FragmentTest(MountTest):
         other = self.address("branch_3")
         offset = self.leaf["branch_3"]  # a shared object is linked at 0
         for path in ([other], ["rva", other], ["ra", "0x%x" % (offset + 1)], [other + ".json"], [other + ".tsv"],
-                     ["base", "0x7f0000000000", "0x%x" % (0x7f0000000000 + offset)]):
+                     ["base", "0x7f0000000000", "0x%x" % (0x7f0000000000 + offset)],
+                     ["off", other], ["ra", "off", "0x%x" % (offset + 1)], ["approximate", "off", other]):
             self.assertIn("branch_3", self.read(self.id, *path), path)
         self.assertConverting()
-        waiting = [self.reader(self.id, name) for name in (self.address("leaf_5"), "functions.tsv", "lines.tsv")]
-        waiting.append(self.reader(self.id, "off", other))
+        waiting = [self.reader(self.id, name) for name in ("0x1", "functions.tsv", "lines.tsv")]
         daemon.wait_calls(self.id, len(waiting))
         self.assertConverting()
         self.between.say("release")
-        for reader in waiting:
-            self.assertEqual(self.finish(reader)[0], 0)
+        self.assertEqual([self.finish(reader)[0] for reader in waiting], [1, 0, 0])
         self.assertEqual(self.state(), "ready")
         self.assertNotIn("first_functions", self.status(self.id))
         self.assertEqual(self.read(self.id, address), self.final(address))
@@ -197,6 +58,7 @@ class FragmentTest(MountTest):
         self.assertIn("branch_4", self.read(self.id, self.address("branch_4")))
         self.assertConverting()
         self.between.say("end")
+        self.read(self.id, "functions.tsv")
         self.assertIn("branch_7", self.read(self.id, self.address("branch_7")))
         self.assertEqual(self.state(), "ready")
 
@@ -204,7 +66,7 @@ class FragmentTest(MountTest):
         """The worker breaks when the first answer was given; the status then."""
         daemon = self.mount_between(act)
         self.assertIn("leaf_1", self.read(self.id, self.address("leaf_1")))
-        waiting = self.reader(self.id, self.address("leaf_8"))
+        waiting = self.reader(self.id, "functions.tsv")
         daemon.wait_calls(self.id)
         self.between.say("release")
         status, _, why = self.finish(waiting)
@@ -232,8 +94,8 @@ class FragmentTest(MountTest):
                 self.assertEqual(daemon.stop(), 0)
         daemon = self.mount_between("twice")
         self.assertIn("leaf_6", self.read(self.id, self.address("leaf_6")))
-        wait_until(lambda: self.state() == "cold", "the end of the worker")
-        self.assertIn("protocol", self.status(self.id)["reason"])
+        # The conversion is made again if the answer had not been taken from the fragment by then.
+        wait_until(lambda: "protocol" in self.status(self.id).get("reason", ""), "the end of the worker")
 
     def test_more_than_can_be_copied(self):
         """The whole is waited for."""
@@ -255,6 +117,150 @@ class FragmentTest(MountTest):
         self.assertEqual(status, 0, why)
         self.assertIn("later", out)
         self.assertIsNone(daemon.process.poll())
+
+    def test_offset_is_asked(self):
+        """The first question is for an offset in the file, as the kernel's traces have them."""
+        self.mount_between()
+        for n, place in enumerate((["off"], ["ra", "off"], ["approximate", "off"])):
+            self.assertIn("leaf_%d" % n, self.read(self.id, *place, self.address("leaf_%d" % n, 1)))
+        self.assertConverting()
+
+    # ---- Later addresses ----
+
+    def test_later_addresses(self):
+        """Asked while the conversion runs: of another worker, which is there for all of them."""
+        daemon = self.mount_between()
+        self.assertIn("leaf_0", self.read(self.id, self.address("leaf_0")))
+        for n in range(1, 5):
+            address = self.address("leaf_%d" % n, 2)
+            self.assertEqual(self.read(self.id, address), self.final(address))
+            self.assertIn("branch_%d" % n, self.read(self.id, self.address("branch_%d" % n)))
+        for n in range(5, UNITS):  # at once: of one unit, since a fragment is of few
+            names = [word + "_%d" % n for word in ("leaf", "branch")]
+            readers = [self.reader(self.id, self.address(name)) for name in names]
+            for name, reader in zip(names, readers):
+                self.assertIn(name, self.finish(reader)[1])
+        unknown = self.reader(self.id, "0x1")
+        daemon.wait_calls(self.id, 1)
+        self.assertConverting()
+        self.between.say("release")
+        self.assertEqual(self.finish(unknown)[0], 1)
+        self.assertEqual(self.state(), "ready")
+        self.assertEqual(self.status(self.id)["conversions"], "1")
+        self.assertEqual(len(self.between.started("whole")), 1)
+
+    def test_trouble_with_later_addresses(self):
+        """Whatever happens to the other worker, the conversion goes on, and answers."""
+        for how in ("die", "size", "huge"):
+            with self.subTest(how):
+                self.between.later(how)
+                daemon = self.mount_between()
+                self.assertIn("leaf_0", self.read(self.id, self.address("leaf_0")))
+                waiting = [self.reader(self.id, self.address("leaf_%d" % n)) for n in (1, 2)]
+                wait_until(lambda: self.between.started("only"), "the other worker")
+                daemon.wait_calls(self.id, 2)
+                self.assertConverting()
+                self.between.say("release")
+                for n, reader in enumerate(waiting):
+                    self.assertIn("leaf_%d" % (n + 1), self.finish(reader)[1])
+                self.assertEqual(self.status(self.id)["conversions"], "1")
+                self.assertEqual(daemon.stop(), 0)
+                for name in os.listdir(self.between.dir):
+                    if name.startswith(("release", "only-", "waits-for-release")):
+                        os.unlink(os.path.join(self.between.dir, name))
+                run("rm", "-rf", os.path.join(self.dir, "cache"))
+
+    def test_ends_while_addresses_are_asked(self):
+        """A reader is interrupted, and the file system unmounted, while the other worker is at it."""
+        self.between.later("hold")
+        daemon = self.mount_between()
+        self.assertIn("leaf_0", self.read(self.id, self.address("leaf_0")))
+        gone, stays = [self.reader(self.id, self.address(name)) for name in ("leaf_1", "leaf_2")]
+        self.between.wait_for("go")
+        gone.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(gone)[0], -signal.SIGINT)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(self.finish(stays)[0], 1)
+
+    # ---- eager=no ----
+
+    def test_not_eager(self):
+        """Few addresses are answered, and nothing is converted until more is wanted than addresses."""
+        self.mount_lazy()
+        for name in ("leaf_3", "branch_3", "leaf_7"):
+            address = self.address(name, 2)
+            self.assertEqual(self.read(self.id, address), self.final(address))
+        self.wait_cold()
+        found = self.status(self.id)
+        self.assertEqual((found["conversions"], found["tier"]), ("0", "fragments"))
+        self.assertGreaterEqual(int(found["first_functions"]), 4)
+        self.assertIn("branch_7", self.read(self.id, self.address("branch_7")))
+        self.assertIn("leaf_9", self.read(self.id, self.address("leaf_9")))
+        self.assertEqual(self.between.started("whole"), [])
+        self.assertIn("leaf_11", self.read(self.id, "functions.tsv"))
+        found = self.status(self.id)
+        self.assertEqual((found["state"], found["conversions"], found["tier"]), ("ready", "1", "whole"))
+        self.assertNotIn("first_functions", found)
+
+    def test_not_eager_wants_the_whole(self):
+        """An address that no fragment has, all that is not an address, and the seventeenth fragment."""
+        ways = {"unknown": lambda: self.assertErrno(errno.ENOENT, self.read, self.id, "0x1"),
+                "table": lambda: self.read(self.id, "lines.tsv"),
+                "image.gsym": lambda: contents(os.path.join(self.image(self.id), "image.gsym")),
+                "symbol": lambda: self.read(self.id, "sym", "leaf_1"),
+                "often": lambda: [self.read(self.id, self.address("leaf_%d" % n)) for n in range(UNITS)]}
+        for name, way in ways.items():
+            with self.subTest(name):
+                daemon = self.mount_lazy()
+                self.assertIn("leaf_1", self.read(self.id, self.address("leaf_1")))
+                self.assertEqual(self.status(self.id)["conversions"], "0")
+                way()
+                self.assertEqual(self.status(self.id)["conversions"], "1")
+                self.assertEqual(daemon.stop(), 0)
+                run("rm", "-rf", os.path.join(self.dir, "cache"))
+
+    def test_not_eager_trouble(self):
+        """Without a fragment, the whole answers."""
+        for how in ("die", "noise"):
+            with self.subTest(how):
+                self.between.later(how)
+                daemon = self.mount_lazy()
+                self.assertIn("leaf_1", self.read(self.id, self.address("leaf_1")))
+                self.read(self.id, "functions.tsv")
+                self.assertEqual((self.state(), self.status(self.id)["conversions"]), ("ready", "1"))
+                self.assertEqual(daemon.stop(), 0)
+                run("rm", "-rf", os.path.join(self.dir, "cache"))
+
+    def test_not_eager_ends(self):
+        """Interrupted, killed, unmounted while the worker is at it."""
+        self.between.later("hold")
+        daemon = self.mount_lazy()
+        gone, stays = [self.reader(self.id, self.address(name)) for name in ("leaf_1", "leaf_2")]
+        self.between.wait_for("go")
+        gone.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(gone)[0], -signal.SIGINT)
+        os.kill(self.between.started("only")[0], signal.SIGKILL)
+        self.assertIn("leaf_2", self.finish(stays)[1])
+        self.read(self.id, "functions.tsv")
+        self.assertEqual((self.state(), self.status(self.id)["conversions"]), ("ready", "1"))
+        self.program(tail="\nstatic __attribute__((used)) int later(void) { return 7; }\n")
+        self.wait_scans()
+        waits = self.reader(self.id, self.address("leaf_2"))
+        wait_until(lambda: len(self.between.started("only")) > 1, "a worker for the new file")
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(self.finish(waits)[0], 1)
+
+    def test_not_eager_replaced(self):
+        """What was known of a file is not told of the next one."""
+        self.mount_lazy()
+        self.assertIn("leaf_1", self.read(self.id, self.address("leaf_1")))
+        sources = [os.path.join(self.dir, "unit_%d.c" % n) for n in reversed(range(UNITS))]
+        run(mount_harness.CC, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=0x" + "5a" * 20, *sources, "-o", self.path)
+        self.wait_scans()
+        moved = {f[2]: f[0] for f in self.functions(self.path) if re.match(r"(leaf|branch)_\d+$", f[2])}
+        self.assertNotEqual(moved["leaf_1"], self.leaf["leaf_1"])
+        for name in ("leaf_1", "leaf_10"):
+            self.assertIn(name, self.read(self.id, "0x%x" % moved[name]))
 
 
 if __name__ == "__main__":

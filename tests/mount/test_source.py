@@ -153,6 +153,7 @@ class SourceTest(MountTest):
     def test_removed_and_back(self):
         self.mount("rescan=1")
         self.read(self.id, self.address)
+        wait_until(lambda: self.status(self.id)["state"] == "ready", "the whole image")
         away = os.path.join(self.dir, "away")
         os.rename(self.path, away)
         wait_until(lambda: self.id not in self.ids(), "the end of the image")

@@ -21,6 +21,7 @@
 #include "convert/object/identity.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/diag.h"
+#include "convert/cli/worker/asked.h"
 #include "convert/cli/worker/file_requests.h"
 #include "convert/cli/worker/debuginfod_client.h"
 #include "convert/cli/worker/sandbox.h"
@@ -148,18 +149,6 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_DONE, -1);
 }
 
-static int send_fragment(void *user, const struct convert_fragment *fragment)
-{
-	const struct worker_convert *order = user;
-	struct worker_fragment m = {
-		.head.serial = order->head.serial,
-		.output_size = fragment->output_size,
-		.image_base = fragment->image_base,
-		.has_ada = fragment->has_ada,
-	};
-	return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_FRAGMENT, -1);
-}
-
 static void list_dirs(const struct worker_convert *order, const char *dirs[static DEBUG_DIRS_MAX + 1])
 {
 	size_t n = 0;
@@ -170,17 +159,14 @@ static void list_dirs(const struct worker_convert *order, const char *dirs[stati
 
 static int convert_and_report(const struct worker_convert *order)
 {
-	struct progress_message progress = {.serial = order->head.serial};
+	struct progress_message progress = {.serial = order->head.serial, .last_ms = now_ms()};
 	struct convert_opener opener;
 	struct file_requests requests;
 	const char *dirs[DEBUG_DIRS_MAX + 1];
-	struct convert_address asked[WORKER_ASKED_MAX];
-	const struct convert_asked first = {asked, order->n_asked, WORKER_FRAGMENT_FD, send_fragment,
-					    (void *)(uintptr_t)order};
+	struct asked asked;
 	file_requests_init(&requests, order, &opener);
+	asked_init(&asked, order);
 	list_dirs(order, dirs);
-	for (uint32_t i = 0; i < order->n_asked; i++)
-		asked[i] = (struct convert_address){order->asked[i].value, order->asked[i].from_base};
 	struct convert_options options = {
 		.threads = order->threads,
 		.version = (uint16_t)order->version,
@@ -192,7 +178,7 @@ static int convert_and_report(const struct worker_convert *order)
 		.debug_file = order->has_binary ? order->input : NULL,
 		.dwarf_first = true,
 		.opener = &opener,
-		.asked = &first,
+		.asked = &asked.list,
 		.progress = send_progress,
 		.progress_user = &progress,
 	};

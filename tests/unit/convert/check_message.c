@@ -1,4 +1,5 @@
 /* Messages between daemon and worker: whole ones arrive, others are refused. */
+#include "convert/record/convert_types.h"
 #include "convert/worker/worker.h"
 
 #include <errno.h>
@@ -149,13 +150,16 @@ static void broken_messages(void **state)
 					   .seconds = 1,
 					   .directory = "relative"};
 	struct worker_download endless = download;
-	struct worker_fragment fragment = {.head = {WORKER_FRAGMENT, sizeof(fragment), 0}},
-			       language = {.head = fragment.head, .output_size = 1, .has_ada = 2};
+	struct worker_fragment language = {
+		.head = {WORKER_FRAGMENT, sizeof(language), 0}, .output_size = 1, .has_ada = 2};
+	struct worker_fragment segments = {
+		.head = language.head, .output_size = 1, .n_segments = WORKER_SEGMENTS_MAX + 1};
+	struct worker_ask none = {.head = {WORKER_ASK, sizeof(none), 0}}, more = none, origin = none;
 	struct worker_convert asks = {.head = {WORKER_CONVERT, sizeof(asks), 0},
 				      .threads = 1,
 				      .version = 1,
 				      .n_asked = WORKER_ASKED_MAX + 1};
-	struct worker_convert base = asks;
+	struct worker_convert base = asks, only = asks;
 	static const char large[sizeof(union worker_message) + 100];
 	(void)state;
 	memset(text.text, 'x', sizeof(text.text));
@@ -166,9 +170,18 @@ static void broken_messages(void **state)
 	no_fetch.id_size = 0;
 	memset(endless.directory, '/', sizeof(endless.directory));
 	base.n_asked = 1;
-	base.asked[0].from_base = 2;
-	refuse(&fragment, sizeof(fragment));
+	base.asked[0].origin = ADDRESS_ORIGINS;
 	refuse(&language, sizeof(language));
+	refuse(&segments, sizeof(segments));
+	more.n_asked = WORKER_ASKED_MAX + 1;
+	origin.n_asked = 1;
+	origin.asked[0].origin = ADDRESS_ORIGINS;
+	only.n_asked = 1;
+	only.fragments_only = 2;
+	refuse(&none, sizeof(none));
+	refuse(&more, sizeof(more));
+	refuse(&origin, sizeof(origin));
+	refuse(&only, sizeof(only));
 	refuse(&asks, sizeof(asks));
 	refuse(&base, sizeof(base));
 	refuse(&fetches, sizeof(fetches));

@@ -1,0 +1,65 @@
+#include "convert/run/job_files.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "convert/cache/notes.h"
+#include "convert/run/inputs.h"
+
+enum { FETCHES_MAX = 2 /* of one conversion: the debug file, and what it shares with others */ };
+
+/* One request at a time: the reply does not block. */
+int job_open_neighbour(struct convert_job *job, const struct child *child, const struct worker_open *m)
+{
+	struct neighbour file;
+	job->asked = true;
+	int fd = neighbour_open(&job->converter->search, &job->request->source.state, m->path, &file);
+	bool seen = fd >= 0 || fd == -EPERM, outside = fd == -EXDEV;
+	/* A path outside the search path can never be found: no input. */
+	if (!outside && !inputs_add(&job->inputs, m->path, seen ? &file : NULL) && fd >= 0) {
+		close(fd);
+		fd = -EMFILE;
+	}
+	if (fd >= 0)
+		note_neighbour(&job->notes, job->uses++, m->path);
+	struct worker_opened answer = {.head.serial = m->head.serial, .error = fd < 0 ? -fd : 0};
+	worker_send(child->sock, &answer.head, WORKER_OPENED,
+		    fd); /* errors are ignored: a dead worker is noticed by listen_to() */
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+static void note_fetched(struct convert_job *job, const struct worker_fetch *m, const struct fetched *file)
+{
+	bool found = file->fd >= 0;
+	note_fetch(&job->notes, m->id, m->id_size, found ? 0 : file->fd);
+	if (found) {
+		note_neighbour(&job->notes, job->uses++, file->path);
+		job->fetched = true;
+		return;
+	}
+	if (fetch_failed(file->fd))
+		job->fetch_failure = file->fd;
+	job->again = file->again;
+}
+
+/* The worker chooses the id, so the number is limited. */
+int job_fetch(struct convert_job *job, const struct child *child, const struct worker_fetch *m)
+{
+	struct fetched file = {.fd = -EPERM};
+	int64_t start = monotonic_ms();
+	job->asked = true;
+	if (job->converter->search.servers && job->fetches++ < FETCHES_MAX) {
+		fetcher_get(job->converter->fetcher, m->id, m->id_size, &file);
+		if (file.fd == -ECANCELED)
+			return file.fd;
+		note_fetched(job, m, &file);
+	}
+	job->waited_ms += monotonic_ms() - start;
+	struct worker_opened answer = {.head.serial = m->head.serial, .error = file.fd < 0 ? -file.fd : 0};
+	worker_send(child->sock, &answer.head, WORKER_OPENED, file.fd);
+	if (file.fd >= 0)
+		close(file.fd);
+	return 0;
+}
