@@ -11,6 +11,7 @@
 #include "convert/os/log.h"
 #include "convert/run/convert_run.h"
 #include "convert/run/debuginfod.h"
+#include "convert/run/zygote.h"
 #include "fs/answer/answers.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
@@ -38,6 +39,7 @@ struct gsymfs {
 	struct images images;
 	struct runners runners;
 	struct fetcher fetcher;
+	struct zygote zygote;
 	struct converter converter;
 	struct starter starter;
 	struct scanner scanner;

@@ -182,9 +182,16 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 static void setup_converter(struct gsymfs *fs)
 {
 	const struct options *o = &fs->options;
+	fs->zygote = (struct zygote){
+		.program = fs->worker,
+		.log = &fs->log,
+		.stop_fd = fs->stop_fd,
+	};
+	zygote_init(&fs->zygote);
 	fs->converter = (struct converter){
 		.root = fs->source,
 		.worker = fs->worker,
+		.zygote = &fs->zygote,
 		.cache = &fs->cache,
 		.shared = &fs->shared,
 		.counters = &fs->counters,
@@ -307,6 +314,7 @@ void setup_undo(struct gsymfs *fs)
 	queue_deinit(&fs->queue);
 	scanner_deinit(&fs->scanner);
 	runners_deinit(&fs->runners);
+	zygote_deinit(&fs->zygote);
 	images_deinit(&fs->images);
 	notify_deinit(&fs->notify);
 }

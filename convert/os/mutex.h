@@ -42,6 +42,7 @@
  * (call.c).
  */
 enum lock_rank {
+	LOCK_ZYGOTE, /* convert/run: the process that forks workers */
 	LOCK_FETCH,  /* convert/run: the state of debuginfod's servers */
 	LOCK_ASK,    /* gsym worker: one question to the client at a time */
 	LOCK_TABLE,  /* fs/answer: one open table, which may look at its revision */

@@ -6,8 +6,10 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -61,22 +63,40 @@ static int plan_stdio(posix_spawn_file_actions_t *actions)
 }
 
 /* The daemon's threads block signals; a worker must not inherit the mask. */
-static int plan_signals(posix_spawnattr_t *attr)
+static int plan_attributes(const struct child_order *order, posix_spawnattr_t *attr)
 {
+	const short group = order->own_group ? POSIX_SPAWN_SETPGROUP : 0;
 	sigset_t none, all;
 	sigemptyset(&none);
 	sigfillset(&all);
 	posix_spawnattr_setsigmask(attr, &none);
 	posix_spawnattr_setsigdefault(attr, &all);
-	return -posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setpgroup(attr, 0);
+	return -posix_spawnattr_setflags(attr,
+					 (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
 }
 
-static int spawn(const char *program, const char *mode, const int *fds, size_t n, pid_t *ret)
+/* Our environment, which owns its strings, and one variable more. NULL without memory. */
+static char **extended_environment(char *variable)
 {
+	size_t n = 0;
+	while (environ[n])
+		n++;
+	char **ret = calloc(n + 2, sizeof(*ret));
+	if (ret) {
+		memcpy(ret, environ, n * sizeof(*ret));
+		ret[n] = variable;
+	}
+	return ret;
+}
+
+static int spawn(const struct child_order *order, const int *fds, size_t n, pid_t *ret)
+{
+	char bind_now[] = "LD_BIND_NOW=1";
 	char parent[16], name[] = "gsym", command[] = "worker";
 	char mode_copy[16];
 	snprintf(parent, sizeof(parent), "%ld", (long)getpid());
-	snprintf(mode_copy, sizeof(mode_copy), "%s", mode);
+	snprintf(mode_copy, sizeof(mode_copy), "%s", order->mode);
 	char *argv[] = {name, command, mode_copy, parent, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -87,9 +107,11 @@ static int spawn(const char *program, const char *mode, const int *fds, size_t n
 	if (!err)
 		err = plan_stdio(&actions);
 	if (!err)
-		err = plan_signals(&attr);
+		err = plan_attributes(order, &attr);
+	char **extended = order->bind_now ? extended_environment(bind_now) : NULL;
 	if (!err)
-		err = -posix_spawn(ret, program, &actions, &attr, argv, environ);
+		err = -posix_spawn(ret, order->program, &actions, &attr, argv, extended ? extended : environ);
+	free(extended);
 	for (size_t i = 0; i < FDS_MAX; i++)
 		if (copies[i] >= 0)
 			close(copies[i]);
@@ -131,17 +153,32 @@ void child_kill(const struct child *child)
 	kill(child->pid, SIGKILL);
 }
 
+/* A descriptor that becomes readable when @pid ends; -1 on old kernels. */
+static int open_process(pid_t pid)
+{
+#ifdef SYS_pidfd_open
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+	(void)pid;
+	return -1;
+#endif
+}
+
 int child_finish(struct child *child, struct rusage *ret_usage)
 {
-	int status = 0;
+	struct pollfd end = {.fd = open_process(child->pid), .events = POLLIN};
+	const int step = end.fd >= 0 ? EXIT_GRACE_MS : EXIT_POLL_MS; /* poll(2) ignores -1, and sleeps */
+	int status = 0, waited = 0;
 	pid_t got;
 	close(child->sock);
-	for (int waited = 0; (got = wait4(child->pid, &status, WNOHANG, ret_usage)) == 0;
-	     waited += EXIT_POLL_MS) {
+	while ((got = wait4(child->pid, &status, WNOHANG, ret_usage)) == 0) {
 		if (waited == EXIT_GRACE_MS)
 			child_kill(child);
-		poll(NULL, 0, EXIT_POLL_MS);
+		if (poll(&end, 1, step) == 0)
+			waited += step;
 	}
+	if (end.fd >= 0)
+		close(end.fd);
 	child->pid = 0;
 	return got < 0 ? STATUS_LOST : status;
 }
@@ -164,27 +201,44 @@ static int await_ready(const struct child_order *order, struct child *child, str
 			order->program, GSYMFS_VERSION);
 }
 
-int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag)
+int child_sockets(int ret[2], struct gsym_diag *diag)
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret))
+		return diag_set(diag, -errno, "cannot create a socket for a worker: %s", strerror(errno));
+	/* Sending never blocks: at most one order is outstanding, and the socket buffer holds that. */
+	(void)fcntl(ret[0], F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+int child_spawn(const struct child_order *order, struct child *ret, struct gsym_diag *diag)
 {
 	int pair[2], passed[FDS_MAX];
 	if (order->n_fds >= FDS_MAX)
 		return diag_set(diag, -EINVAL, "too many descriptors for a worker");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return diag_set(diag, -errno, "cannot create a socket for a worker: %s", strerror(errno));
+	int err = child_sockets(pair, diag);
+	if (err)
+		return err;
 	passed[0] = pair[1];
 	for (size_t i = 0; i < order->n_fds; i++)
 		passed[i + 1] = order->fds[i];
-	/* Sending never blocks: at most one order is outstanding, and the socket buffer holds that. */
-	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	struct child child = {.sock = pair[0]};
-	int err = spawn(order->program, order->mode, passed, order->n_fds + 1, &child.pid);
+	err = spawn(order, passed, order->n_fds + 1, &child.pid);
 	close(pair[1]);
 	if (err) {
 		close(pair[0]);
 		return diag_set(diag, -ECHILD, "cannot start the worker '%s': %s", order->program,
 				strerror(-err));
 	}
-	err = await_ready(order, &child, diag);
+	*ret = child;
+	return 0;
+}
+
+int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag)
+{
+	struct child child;
+	int err = child_spawn(order, &child, diag);
+	if (!err)
+		err = await_ready(order, &child, diag);
 	if (!err)
 		*ret = child;
 	return err;

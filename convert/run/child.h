@@ -23,10 +23,12 @@ struct child {
 /* How a worker is to be started. */
 struct child_order {
 	const char *program;
-	const char *mode; /* "convert", "scan" or "fetch" */
+	const char *mode; /* "convert", "scan", "fetch" or "zygote" */
 	const int *fds;   /* in the worker they are WORKER_SOCKET_FD + 1 and following; not closed here */
 	size_t n_fds;     /* at most 4 */
 	int stop_fd;      /* becomes readable when the daemon ends */
+	bool bind_now;    /* bind all functions of libraries when it starts, not when they are called */
+	bool own_group;   /* in a process group of its own, whose number is its process ID */
 };
 
 /*
@@ -34,6 +36,12 @@ struct child_order {
  * or is not a worker of this version; -ECANCELED if the daemon shuts down.
  */
 int child_start(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
+
+/* Likewise, but its WORKER_READY is left to be received. */
+int child_spawn(const struct child_order *order, struct child *ret, struct gsym_diag *diag);
+
+/* The sockets of a client and its worker: ret[0] is the client's, and does not block. */
+int child_sockets(int ret[2], struct gsym_diag *diag);
 
 /*
  * Waits for a message until @deadline_ms (of monotonic_ms()) or until @stop_fd becomes readable. 1 with a

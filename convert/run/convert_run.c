@@ -24,6 +24,7 @@
 #include "convert/run/order.h"
 #include "convert/run/verdict.h"
 #include "convert/run/share.h"
+#include "convert/run/zygote.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
 
@@ -169,6 +170,7 @@ static void work(struct convert_job *job)
 		child_kill(&child);
 	report_worker(job, 0);
 	int status = child_finish(&child, &usage);
+	zygote_note_end(job->converter->zygote, status);
 	verdict_decide(job, why, status, &usage);
 }
 

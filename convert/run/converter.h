@@ -17,7 +17,8 @@ enum { IMAGE_GSYM_VERSION = 0 };
 struct converter {
 	/* The absolute path to which paths of files are relative; NULL: they are absolute. */
 	const char *root;
-	const char *worker; /* the gsym program */
+	const char *worker;    /* the gsym program */
+	struct zygote *zygote; /* forks workers; NULL: each is started */
 	struct search_path search;
 	struct fetcher *fetcher; /* used only if @search has servers */
 	struct cache *cache;

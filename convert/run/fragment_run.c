@@ -1,12 +1,15 @@
 #include "convert/run/fragment_run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "convert/run/child.h"
 #include "convert/run/convert_job.h"
 #include "convert/run/job_files.h"
 #include "convert/run/order.h"
+#include "convert/run/zygote.h"
 
 struct fragment_run {
 	struct convert_job job;
@@ -94,7 +97,9 @@ void fragment_run_end(struct fragment_run *run)
 		return;
 	if (run->child.pid) {
 		child_kill(&run->child);
-		child_finish(&run->child, NULL);
+		int status = child_finish(&run->child, NULL);
+		if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) /* that was us */
+			zygote_note_end(run->job.converter->zygote, status);
 	}
 	job_close(&run->job);
 	free(run);

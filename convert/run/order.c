@@ -5,6 +5,7 @@
 
 #include "convert/cache/image_id.h"
 #include "convert/cache/publish.h"
+#include "convert/run/zygote.h"
 #include "gsym/base/invariant.h"
 
 /* Output is rarely larger than the input; four times allows for compressed sections. */
@@ -59,7 +60,7 @@ int order_start_worker(const struct convert_job *job, int output, struct child *
 		.n_fds = job->binary >= 0 ? 4 : 3,
 		.stop_fd = job->converter->stop_fd,
 	};
-	return child_start(&order, ret, &job->out->diag);
+	return zygote_start_worker(job->converter->zygote, &order, ret, &job->out->diag);
 }
 
 int order_send(const struct convert_job *job, const struct child *child, const struct convert_address *asked,

@@ -30,6 +30,7 @@ static size_t message_size(uint32_t type)
 	case WORKER_FETCH: return sizeof(struct worker_fetch);
 	case WORKER_DOWNLOAD: return sizeof(struct worker_download);
 	case WORKER_FRAGMENT: return sizeof(struct worker_fragment);
+	case WORKER_FORK: return sizeof(struct worker_fork);
 	case WORKER_ASK: return sizeof(struct worker_ask);
 	}
 	return 0;
@@ -125,6 +126,7 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_OPENED: return msg->opened.error >= 0 && msg->opened.error < 4096;
 	case WORKER_FETCH: return msg->fetch.id_size >= 1 && msg->fetch.id_size <= sizeof(msg->fetch.id);
 	case WORKER_DOWNLOAD: return download_valid(&msg->download);
+	case WORKER_FORK: return msg->fork.n_fds <= WORKER_FDS_MAX;
 	case WORKER_FRAGMENT: return fragment_valid(&msg->fragment);
 	case WORKER_ASK: return msg->ask.n_asked && asked_valid(msg->ask.asked, msg->ask.n_asked);
 	}

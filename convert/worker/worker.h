@@ -26,6 +26,11 @@
  *   In: WORKER_DOWNLOAD.
  *   Out: WORKER_OPENED with the file attached.
  *
+ * zygote: any number of workers of mode convert, until the socket is closed; see fork_loop.h.
+ *   In: WORKER_FORK with the worker's socket attached, on which the descriptors 4 and following come as
+ * WORKER_OPENED.
+ *   Out, on that socket: WORKER_READY, or WORKER_FAILED if there is no worker.
+ *
  * A message is one packet and one of the structs below, in the byte order and layout of this machine. All
  * fields have a fixed width. A worker that a hostile file has compromised may send anything: the receiver
  * calls worker_message_check(), after which sizes match, text is terminated and enumerators are known.
@@ -42,11 +47,12 @@ enum {
 	WORKER_FRAGMENT_FD = 5, /* convert */
 	WORKER_INPUT_FD = 6,    /* convert */
 	WORKER_BINARY_FD = 7,   /* convert */
+	WORKER_FDS_MAX = WORKER_BINARY_FD - WORKER_SOCKET_FD,
 };
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 11,
+	WORKER_PROTOCOL = 12,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -70,6 +76,7 @@ enum worker_type {
 	WORKER_FETCH,    /* worker to client */
 	WORKER_DOWNLOAD, /* client to worker */
 	WORKER_FRAGMENT, /* worker to client */
+	WORKER_FORK,     /* client to worker, with one descriptor */
 	WORKER_ASK,      /* client to worker */
 };
 
@@ -246,6 +253,13 @@ struct worker_identity {
 struct worker_ready {
 	struct worker_header head;
 	uint32_t protocol; /* WORKER_PROTOCOL */
+	int32_t pid;       /* of a worker that was forked, as its client knows it; else 0 */
+};
+
+/* The attached descriptor is the socket of the worker to be forked. */
+struct worker_fork {
+	struct worker_header head;
+	uint32_t n_fds; /* at most WORKER_FDS_MAX: so many WORKER_OPENED follow on that socket */
 	uint32_t pad;
 };
 
@@ -267,6 +281,7 @@ union worker_message {
 	struct worker_fetch fetch;
 	struct worker_download download;
 	struct worker_fragment fragment;
+	struct worker_fork fork;
 	struct worker_ask ask;
 };
 

@@ -7,6 +7,7 @@
 
 #include "convert/os/thread.h"
 #include "convert/run/share.h"
+#include "convert/run/zygote.h"
 #include "fs/call/call.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
@@ -321,6 +322,7 @@ static void *convert_images(void *arg)
 {
 	struct queue *queue = arg;
 	struct revision *rev;
+	zygote_prepare(queue->converter->zygote);
 	while ((rev = next(queue, &queue->converting))) {
 		if (is_wanted_whole(queue, rev))
 			convert_image(queue, rev);

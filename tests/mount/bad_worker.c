@@ -1,15 +1,22 @@
 /*
  * A worker taken over by a hostile file. It scans like the real one, by becoming it, and does the harm that
- * the environment variable BAD_WORKER names when it should convert.
+ * the environment variable BAD_WORKER_ACT names when it should convert.
+ *
+ * As a zygote, it forks such workers; or workers that are ended, or stopped, before their client knows of
+ * them, while the zygote lives, is ended as well, or is stopped. Those that the client then starts are real.
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "convert/worker/fork_loop.h"
 #include "convert/worker/worker.h"
 
 static void send_raw(const void *data, size_t size)
@@ -231,18 +238,81 @@ static const struct {
 	{"device", device},
 };
 
+/* ---- Zygotes ---- */
+
+/* The worker's end closes the last copy of its socket, unless the zygote keeps its own. */
+static void fork_one(int worker_signal)
+{
+	union worker_message msg;
+	int sock;
+	if (worker_receive(WORKER_SOCKET_FD, &msg, &sock) != 1)
+		_exit(0);
+	if (syscall(SYS_clone, (unsigned long)CLONE_PARENT | SIGCHLD, 0UL, 0UL, 0UL, 0UL) == 0)
+		raise(worker_signal);
+	close(sock);
+}
+
+static void fork_dead(void)
+{
+	for (;;)
+		fork_one(SIGKILL);
+}
+
+static void fork_dead_and_die(void)
+{
+	fork_one(SIGKILL);
+	raise(SIGKILL);
+}
+
+static void fork_stopped(void)
+{
+	for (;;)
+		fork_one(SIGSTOP);
+}
+
+static void fork_stopped_and_stop(void)
+{
+	fork_one(SIGSTOP);
+	raise(SIGSTOP);
+}
+
+static const struct {
+	const char *name;
+	void (*act)(void);
+} zygotes[] = {
+	{"fork-dead", fork_dead},
+	{"fork-dead-and-die", fork_dead_and_die},
+	{"fork-stopped", fork_stopped},
+	{"fork-stopped-and-stop", fork_stopped_and_stop},
+};
+
+/* NULL if @harm is none of theirs. */
+static void (*zygote_act(const char *harm))(void)
+{
+	for (size_t i = 0; i < sizeof(zygotes) / sizeof(zygotes[0]); i++)
+		if (strcmp(zygotes[i].name, harm) == 0)
+			return zygotes[i].act;
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	const char *harm = getenv("BAD_WORKER_ACT"), *gsym = getenv("GSYM");
 	if (argc < 3 || !harm || !gsym)
 		return 2;
-	if (strcmp(argv[2], "convert") != 0) {
+	bool zygote = strcmp(argv[2], "zygote") == 0;
+	void (*fork_some)(void) = zygote_act(harm);
+	if (!zygote && (fork_some || strcmp(argv[2], "convert") != 0)) {
 		execv(gsym, argv);
 		return 2;
 	}
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	union worker_message order;
 	worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1);
+	if (zygote && fork_some)
+		fork_some();
+	if (zygote && fork_loop_run() != 1)
+		return 0;
 	if (worker_receive(WORKER_SOCKET_FD, &order, NULL) != 1)
 		return 1;
 	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)

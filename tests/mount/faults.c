@@ -2,7 +2,7 @@
  * Preloaded into the daemon and its workers: what the machine may fail at, while a file in FAULTS says so.
  *
  *	send    sendmsg(2) in the daemon
- *	recv    recvmsg(2) in the daemon, once it has sent something
+ *	recv    recvmsg(2) in the daemon, from the socket that it has sent to last; once
  *	calloc  calloc(3) of some kilobytes in new workers, as libelf needs for sections
  *	later   the date in the daemon is a day later
  */
@@ -18,7 +18,8 @@
 
 enum { LEAST = 4000, MOST = 20000 };
 
-static bool in_worker, sent;
+static bool in_worker;
+static _Atomic int sent_to = -1; /* a socket */
 
 void *__libc_calloc(size_t n, size_t size);
 
@@ -48,15 +49,15 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 		errno = ENOBUFS;
 		return -1;
 	}
-	sent = true;
+	sent_to = fd;
 	return real(fd, msg, flags);
 }
 
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	ssize_t (*real)(int, struct msghdr *, int) = dlsym(RTLD_NEXT, "recvmsg");
-	if (sent && daemon_fails(FAULTS "/recv")) {
-		sent = false;
+	if (sent_to == fd && daemon_fails(FAULTS "/recv")) {
+		sent_to = -1;
 		errno = ENOMEM;
 		return -1;
 	}

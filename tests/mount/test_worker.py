@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Workers: their cage, their limits, and what a worker that turned hostile can do (nothing)."""
 
+import concurrent.futures
 import errno
 import os
 import re
+import signal
 import unittest
 
 import mount_harness
@@ -48,6 +50,112 @@ class WorkerTest(MountTest):
             return re.search(r"state: %s: converting, 0%%, worker (\d+), 1 calls wait\n" % self.id, daemon.state())
         pid = int(wait_until(worker, "the worker")[1])
         self.assertEqual(run("ps", "-o", "ppid=", "-p", pid).stdout.strip(), b"%d" % daemon.process.pid)
+
+    def zygote(self, daemon):
+        """The process that forks the workers of @daemon, if there is one."""
+        return run("pgrep", "-P", daemon.process.pid, "-f", "worker zygote", check=False).stdout.strip()
+
+    def test_workers_are_forked(self):
+        """All by one process, which may end at any moment."""
+        ids = [mount_harness.build_id(self.compile("more%d" % i)) for i in range(4)]
+        daemon = self.mount()
+        daemon.wait_scanned()
+        os.stat(os.path.join(self.image(ids[0]), "image.gsym"))
+        first = self.zygote(daemon)
+        self.assertTrue(first)
+        os.stat(os.path.join(self.image(ids[1]), "image.gsym"))
+        self.assertEqual(self.zygote(daemon), first)
+        self.assertNotIn("cannot fork a worker", daemon.log())
+        os.kill(int(first), signal.SIGKILL)
+        for id in ids[2:]:
+            os.stat(os.path.join(self.image(id), "image.gsym"))
+        self.assertNotIn(self.zygote(daemon), (b"", first))
+        self.assertEqual(daemon.log().count("cannot fork a worker"), 1)
+
+    def test_zygote_is_replaced_between_workers(self):
+        """Not while it forks those that others asked for: each would be started in 3 ms, not forked."""
+        content, id = mount_harness.contents(self.path), bytes.fromhex(self.id)
+        ids = [os.urandom(len(id)) for _ in range(400)]
+        for other in ids:
+            with open(os.path.join(self.source, other.hex()), "wb") as file:
+                file.write(content.replace(id, other))
+        daemon = self.mount("jobs=16", "threads=1")
+        daemon.wait_scanned()
+        with concurrent.futures.ThreadPoolExecutor(32) as pool:
+            list(pool.map(lambda other: os.stat(os.path.join(self.image(other.hex()), "image.gsym")), ids))
+        self.assertEqual(daemon.log().count("converted"), len(ids))
+        self.assertNotIn("cannot fork a worker", daemon.log())
+
+    def cold_images(self, count):
+        """Ids of programs that nothing was asked of."""
+        return [mount_harness.build_id(self.compile("cold%d" % i)) for i in range(count)]
+
+    def ask_cold(self, ids):
+        """Asks all of @ids at the same time. Half a minute is a hang here: a start may take a whole one."""
+        with concurrent.futures.ThreadPoolExecutor(len(ids)) as pool:
+            list(pool.map(lambda id: os.stat(os.path.join(self.image(id), "image.gsym")), ids, timeout=30))
+
+    def test_zygote_that_is_stopped(self):
+        """It delays the first of its workers for a second, and is ended."""
+        ids = self.cold_images(6)
+        daemon = self.mount("jobs=2", "threads=1")
+        daemon.wait_scanned()
+        zygote = int(wait_until(lambda: self.zygote(daemon), "the zygote"))
+        os.kill(zygote, signal.SIGSTOP)
+        self.addCleanup(lambda: self.zygote(daemon) == b"%d" % zygote and os.kill(zygote, signal.SIGCONT))
+        self.ask_cold(ids)
+        self.assertNotEqual(self.zygote(daemon), b"%d" % zygote)
+        self.assertFalse(os.path.exists("/proc/%d" % zygote))
+        self.assertNotIn("cannot convert", daemon.log())
+
+    def children(self, daemon):
+        """[(process ID, state)] of what the daemon has started, but for its worker of scans."""
+        lines = run("ps", "-o", "pid=,state=,args=", "--ppid", daemon.process.pid, check=False).stdout.decode().split("\n")
+        return [line.split()[:2] for line in lines if line and "worker scan" not in line]
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_workers_that_say_nothing(self):
+        """Ended or stopped before the daemon knows of them: they are replaced, and leave no process."""
+        ids = self.cold_images(3)
+        for act in ("fork-dead", "fork-dead-and-die", "fork-stopped", "fork-stopped-and-stop"):
+            with self.subTest(act):
+                daemon = self.mount_bad(act, "jobs=2", "threads=1")
+                daemon.wait_scanned()
+                self.ask_cold(ids)
+                self.assertIn("cannot fork a worker", daemon.log())
+                self.assertNotIn("cannot convert", daemon.log())
+                left = self.children(daemon)
+                self.assertEqual([state for _, state in left if state in "TtZ"], [])
+                self.assertLessEqual(len(left), 1)
+                self.assertEqual(daemon.stop(), 0)
+                for name in os.listdir(self.cache):
+                    os.unlink(os.path.join(self.cache, name))
+
+    @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
+    def test_crash_replaces_the_zygote(self):
+        """No two attempts at the same addresses."""
+        daemon = self.mount_bad("crash")
+        daemon.wait_scanned()
+        self.assertErrno(errno.EIO, self.read, self.id, "0x1000")
+        self.assertEqual(self.zygote(daemon), b"")
+        self.assertNotIn("cannot fork a worker", daemon.log())
+
+    @unittest.skipIf("sanitize" in os.environ.get("BUILD_KIND", ""), "sanitizers do without the sandbox")
+    def test_zygote_is_in_its_sandbox(self):
+        daemon = self.mount()
+        daemon.wait_scanned()
+        os.stat(os.path.join(self.image(self.id), "image.gsym"))
+        path = "/proc/%s/" % self.zygote(daemon).decode()
+        status = self.process(path)
+        self.assertEqual(status["NoNewPrivs"], "1")
+        self.assertEqual(status["CapPrm"], "0" * 16)
+        if not mount_harness.is_root():
+            self.assertRaises(OSError, os.listdir, path + "fd")
+            return
+        self.assertEqual(status["Uid"].split(), ["65534"] * 4)
+        self.assertFalse(os.path.exists(path + "root/etc"))
+        open_files = [os.readlink(path + "fd/" + fd) for fd in os.listdir(path + "fd") if int(fd) > 2]
+        self.assertRegex(" ".join(open_files), r"\Asocket:\S+\Z")
 
     @unittest.skipUnless(BAD_WORKER, "the hostile worker was not built")
     def test_hostile_workers(self):
@@ -114,7 +222,7 @@ class WorkerTest(MountTest):
         relay.hold(1)
         daemon = self.mount("worker=" + relay.worker)
         relay.wait_asked(1)
-        between = run("pgrep", "-P", daemon.process.pid).stdout.strip()
+        between = run("pgrep", "-P", daemon.process.pid, "-f", "worker scan").stdout.strip()
         worker = wait_until(lambda: run("pgrep", "-P", between.decode(), check=False).stdout.strip(), "the worker")
         path = "/proc/%s/" % worker.decode().split()[0]
         wait_until(lambda: self.process(path).get("NoNewPrivs") == "1", "no new privileges")

@@ -19,8 +19,10 @@
 
 #include "convert/convert.h"
 #include "convert/object/identity.h"
+#include "convert/worker/fork_loop.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/sanitizer.h"
 #include "convert/cli/worker/asked.h"
 #include "convert/cli/worker/file_requests.h"
 #include "convert/cli/worker/debuginfod_client.h"
@@ -201,8 +203,8 @@ static int convert_and_report(const struct worker_convert *order)
 	return err;
 }
 
-/* Receives the only order, enters the sandbox, converts. */
-static int work_convert(pid_t client)
+/* Receives the only order, enters the sandbox as far as it is not in it, converts. */
+static int work_convert(pid_t client, bool is_forked)
 {
 	union worker_message msg;
 	if (worker_receive(WORKER_SOCKET_FD, &msg, NULL) != 1 || msg.head.type != WORKER_CONVERT)
@@ -215,8 +217,24 @@ static int work_convert(pid_t client)
 	if (err)
 		return send_failed(order->head.serial, err, "cannot set the limits of the worker", "") ? 1
 												       : 0;
-	sandbox_enter(client);
+	if (is_forked)
+		sandbox_enter_own();
+	else
+		sandbox_enter(client);
 	return convert_and_report(order) ? 1 : 0;
+}
+
+static int work_as_zygote(pid_t client)
+{
+	sandbox_enter_common(client);
+	int got = fork_loop_run();
+	if (got != 1)
+		return got ? 1 : 0;
+	sandbox_die_with(client);
+	int status = work_convert(client, true);
+	if (!SANITIZER)
+		_exit(status); /* without the destructors of libraries, which would copy pages */
+	return status;
 }
 
 static void fill_identity(struct worker_identity *m, const struct image_identity *id)
@@ -286,7 +304,8 @@ static int run_worker(int argc, char **argv)
 	bool convert = argc == 3 && strcmp(argv[1], "convert") == 0;
 	bool scan = argc == 3 && strcmp(argv[1], "scan") == 0;
 	bool fetch = argc == 3 && strcmp(argv[1], "fetch") == 0;
-	if (!(convert || scan || fetch) || !has_client()) {
+	bool zygote = argc == 3 && strcmp(argv[1], "zygote") == 0;
+	if (!(convert || scan || fetch || zygote) || !has_client()) {
 		complain("worker: internal command; it is started by its clients, such as gsymfs");
 		return STATUS_USAGE;
 	}
@@ -295,7 +314,9 @@ static int run_worker(int argc, char **argv)
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	if (worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1))
 		return STATUS_FAILED;
-	return convert ? work_convert(client) : scan ? work_scan(client) : work_fetch();
+	if (zygote)
+		return work_as_zygote(client);
+	return convert ? work_convert(client, false) : scan ? work_scan(client) : work_fetch();
 }
 
 const struct command command_worker = {

@@ -272,15 +272,28 @@ static void restrict_calls(void)
 
 #endif
 
-void sandbox_enter(pid_t parent)
+void sandbox_enter_common(pid_t parent)
 {
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (SANITIZER)
 		return;
 	privileges_drop();
 	sandbox_die_with(parent);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+void sandbox_enter_own(void)
+{
+	if (SANITIZER)
+		return;
 	restrict_files_and_network();
 	restrict_calls();
+}
+
+void sandbox_enter(pid_t parent)
+{
+	sandbox_enter_common(parent);
+	sandbox_enter_own();
 }
 
 void sandbox_enter_network(const char *directory)

@@ -28,6 +28,13 @@ int sandbox_limits(uint64_t memory_bytes, uint64_t cpu_seconds, uint64_t file_by
 void sandbox_enter(pid_t parent);
 
 /*
+ * sandbox_enter() in two steps. What a zygote's workers inherit: no privileges, and only root can trace
+ * it or them. And what each needs for itself, so that none can reach another or the zygote: the rest.
+ */
+void sandbox_enter_common(pid_t parent);
+void sandbox_enter_own(void);
+
+/*
  * For a worker that needs the network: no capabilities, no new privileges, no executing, files only below
  * @directory and, for reading, in system directories and those named by $SSL_CERT_FILE and the like.
  */

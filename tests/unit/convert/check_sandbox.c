@@ -22,6 +22,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -240,6 +241,56 @@ static void files_have_no_names(void **state)
 	if (SANITIZER || geteuid() != 0)
 		skip();
 	assert_int_equal(in_child(see_files), 0);
+}
+
+/* A worker of a zygote: it lacks neither what is common to all in its sandbox nor what is its own. */
+static int be_forked(void)
+{
+	int status;
+	sandbox_enter_common(getppid());
+	pid_t pid = fork();
+	if (pid == 0) {
+		sandbox_enter_own();
+		bool holds = denied(open(directory, O_RDONLY)) == 0 && denied(open(file, O_RDONLY)) == 0 &&
+			     denied(socket(AF_UNIX, SOCK_STREAM, 0)) == 0 &&
+			     denied(kill(getppid(), 0)) == 0 &&
+			     denied(ptrace(PTRACE_ATTACH, getppid(), 0, 0)) == 0 &&
+			     denied(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) == 0;
+		_exit(!holds);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return 2;
+	return WEXITSTATUS(status);
+}
+
+/* Whether one process in a sandbox can trace another of the same user, without the filter of system calls. */
+static int trace_another(void)
+{
+	int ready[2], status;
+	char byte;
+	sandbox_enter_common(getppid());
+	if (pipe(ready))
+		return 2;
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(ready[1]);
+		(void)!read(ready[0], &byte, 1); /* until this process has tried */
+		_exit(0);
+	}
+	close(ready[0]);
+	int traced = denied(ptrace(PTRACE_ATTACH, pid, 0, 0));
+	close(ready[1]);
+	kill(pid, SIGKILL);
+	return traced || waitpid(pid, &status, 0) != pid;
+}
+
+static void forked_workers(void **state)
+{
+	(void)state;
+	if (SANITIZER || !SECCOMP)
+		skip();
+	assert_int_equal(in_child(be_forked), 0);
+	assert_int_equal(in_child(trace_another), 0);
 }
 
 static int make_socket(void)
@@ -488,6 +539,7 @@ int main(void)
 		cmocka_unit_test(files_have_no_names),
 		cmocka_unit_test(programs_are_closed),
 		cmocka_unit_test(network_has_no_capabilities),
+		cmocka_unit_test(forked_workers),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
