@@ -94,6 +94,10 @@ static const struct daemon_option own_options[] = {
 	 "time limit of one conversion"},
 	{"eager", "yes|no", YES_NO(eager), "yes",
 	 "convert all of an image of which few addresses are asked"},
+	{"idle_load", "PERCENT", NUMBER(idle_load, 0, 100000), "50",
+	 "with eager=no, load of the processors below which the rest is converted; 0: never"},
+	{"idle_time", "SECONDS", SECONDS(idle_time, 1), "30",
+	 "time without conversions before that"},
 	{"worker", "PATH", PATH(VALUE_FILE, worker), NULL,
 	 "the gsym program that converts"},
 

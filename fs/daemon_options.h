@@ -42,6 +42,8 @@ struct options {
 	unsigned threads;        /* of one conversion */
 	unsigned rescan;         /* seconds between scans of the source; 0: only at start */
 	bool eager;              /* convert whole images of which only an address is asked */
+	unsigned idle_load;      /* per cent of the processors; 0: an idle host converts nothing */
+	unsigned idle_time;      /* seconds without a conversion before that */
 	bool debuginfod;         /* download missing debug files */
 	bool watch;              /* inotify */
 	bool unknown_print;      /* an address outside all functions is a file that prints ?? */

@@ -246,6 +246,8 @@ static void setup_queue(struct gsymfs *fs)
 		.converter = &fs->converter,
 		.metrics = &fs->metrics,
 		.asking.eager = fs->options.eager,
+		.idle.load_percent = fs->options.idle_load,
+		.idle.seconds = fs->options.idle_time,
 	};
 	queue_init(&fs->queue);
 }

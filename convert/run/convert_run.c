@@ -135,9 +135,10 @@ static int listen_to(struct convert_job *job, const struct child *child)
 {
 	const struct converter *c = job->converter;
 	int64_t deadline = job->started_ms + (int64_t)c->seconds * 1000;
+	int stop_fd = job->request->stop_fd ? *job->request->stop_fd : c->stop_fd;
 	union worker_message msg;
 	int got;
-	while ((got = child_receive(child, c->stop_fd, deadline + job->waited_ms, &msg)) == 1) {
+	while ((got = child_receive(child, stop_fd, deadline + job->waited_ms, &msg)) == 1) {
 		int err = take_message(job, child, &msg);
 		if (err)
 			return err;
@@ -187,6 +188,8 @@ static void report(const struct convert_job *job)
 		log_info(log, "converted '%s' (%s): %llu functions, %llu bytes, %.2f s", path, id,
 			 (unsigned long long)job->done.functions, (unsigned long long)job->done.output_size,
 			 out->seconds);
+	else if (out->err == -ENOTCONN)
+		log_info(log, "stopped converting '%s' (%s)", path, id);
 	else if (out->verdict != VERDICT_REPLACED)
 		log_warning(log, "cannot convert '%s' (%s): %s%s", path, id, out->diag.text,
 			    out->err == -ENOSPC ? "; make room or set another -o cache=DIR" : "");

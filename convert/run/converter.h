@@ -57,6 +57,8 @@ struct convert_request {
 	 */
 	void (*fragment)(void *asker, struct handle *handle);
 	void *asker;
+	/* Becomes readable when a worker that runs must stop, instead of the converter's; NULL: that one. */
+	const int *stop_fd;
 	/* Reports progress in per cent, below 100; or NULL. */
 	void (*progress)(void *user, unsigned percent);
 	/* Reports the pid of the worker, 0 when it has exited; or NULL. */

@@ -111,7 +111,7 @@ static void verdict_killed(struct convert_job *job, int why)
 			 job->converter->seconds);
 		job_fail(out, VERDICT_FAILED, -EFBIG);
 	} else if (why == -ECANCELED) {
-		diag_set(&out->diag, why, "the daemon is shutting down");
+		diag_set(&out->diag, why, "the conversion was stopped");
 		job_fail(out, VERDICT_TRANSIENT, -ENOTCONN);
 	} else if (why == -EPROTO) {
 		diag_set(&out->diag, why, "the worker violated the protocol");

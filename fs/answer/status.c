@@ -11,6 +11,7 @@
 
 #include "gsym/base/escape.h"
 #include "fs/answer/notes_show.h"
+#include "fs/convert/queue.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
@@ -47,6 +48,8 @@ static void fragments(struct kv_writer *kv, const struct answers *answers, const
 		kv_text(kv, "tier", rev->state == STATE_READY ? "whole" : "fragments");
 	if (rev->n_fragments)
 		kv_number(kv, "first_functions", fragments_functions(answers->images, rev));
+	if (rev->n_fragments && rev->state == STATE_COLD)
+		kv_text(kv, "rest", idle_is_pending(&answers->queue->idle, rev) ? "idle" : "asked");
 }
 
 /* All files with this id; the one that is converted comes first. */

@@ -2,6 +2,7 @@
 #include "fs/convert/queue.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ void queue_deinit(struct queue *queue)
 	stage_deinit(&queue->opening);
 	stage_deinit(&queue->converting);
 	asking_deinit(&queue->asking);
+	idle_deinit(&queue->idle);
 }
 
 /* ---- Waiting ---- */
@@ -85,6 +87,7 @@ static int park(void *object, struct call *call)
 	ask(queue, rev, fuse_req_ctx(call->req)->uid);
 	list_append(&rev->waiters, &call->link);
 	asking_note(&queue->asking, rev, call);
+	idle_note_wait(&queue->idle, rev);
 	return 0;
 }
 
@@ -95,6 +98,7 @@ void queue_init(struct queue *queue)
 	asking_init(&queue->asking, queue->images, queue->converter, &queue->converting);
 	queue->images->open = park;
 	queue->images->opener = queue;
+	idle_init(&queue->idle, queue->images);
 }
 
 /* ---- Settling ---- */
@@ -228,6 +232,7 @@ static void enqueue_conversion(struct queue *queue, struct revision *rev)
 	mutex_lock(&queue->images->lock);
 	revision_set_state(queue->images, rev, STATE_QUEUED);
 	stage_add(&queue->converting, rev);
+	idle_begin_demand(&queue->idle);
 	asking_wake(&queue->asking); /* a thread that only waits for addresses takes it */
 	mutex_unlock(&queue->images->lock);
 }
@@ -326,7 +331,99 @@ static void *convert_images(void *arg)
 	while ((rev = next(queue, &queue->converting))) {
 		if (is_wanted_whole(queue, rev))
 			convert_image(queue, rev);
+		mutex_lock(&queue->images->lock);
+		idle_end_demand(&queue->idle);
+		mutex_unlock(&queue->images->lock);
 	}
+	return NULL;
+}
+
+/* ---- On an idle host ---- */
+
+/* Whether the image itself, and not the host or what it is used for, decided how the conversion ended. */
+static bool is_settled(const struct outcome *outcome)
+{
+	switch (outcome->verdict) {
+	case VERDICT_READY:
+	case VERDICT_OUTDATED:
+	case VERDICT_REPLACED:
+	case VERDICT_FAILED_FOREVER: return true;
+	case VERDICT_TRANSIENT:
+	case VERDICT_CRASHED:
+	case VERDICT_FAILED: break;
+	}
+	return false;
+}
+
+/* The image keeps its fragments; calls that wait for it have it converted as ever. */
+static void give_up(struct queue *queue, struct revision *rev, struct outcome *outcome)
+{
+	struct list woken;
+	list_init(&woken);
+	free(outcome->inputs);
+	mutex_lock(&queue->images->lock);
+	rev->given_up++;
+	revision_set_state(queue->images, rev, STATE_COLD);
+	idle_end(&queue->idle);
+	calls_wake_all(&rev->waiters, &woken);
+	mutex_unlock(&queue->images->lock);
+	calls_resume(&woken);
+}
+
+/* The worker gets what processor time no other process wants. */
+static void set_idle_worker(void *user, pid_t pid)
+{
+	const struct sched_param none = {0};
+	struct revision *rev = user;
+	if (pid)
+		sched_setscheduler(pid, SCHED_IDLE, &none);
+	atomic_store(&rev->worker, pid);
+}
+
+static void begin_idle_conversion(struct queue *queue, struct revision *rev)
+{
+	mutex_lock(&queue->images->lock);
+	revision_set_state(queue->images, rev, STATE_QUEUED);
+	begin_conversion(queue, rev);
+	rev->image->conversions++;
+	mutex_unlock(&queue->images->lock);
+}
+
+static void convert_rest(struct queue *queue, struct revision *rev)
+{
+	struct outcome outcome;
+	struct convert_request request;
+	struct converter converter = *queue->converter;
+	converter.threads = 1;
+	revision_request(rev, &request);
+	request.worker = set_idle_worker;
+	request.stop_fd = &queue->idle.cancel_fd;
+	bool there = convert_from_cache(&converter, &request, rev->gsym_size != 0, &outcome);
+	if (!there) {
+		begin_idle_conversion(queue, rev);
+		run_conversion(queue, &converter, &request, &outcome);
+	}
+	bool settled = is_settled(&outcome);
+	metric_add(&queue->metrics->idle[settled ? IDLE_CONVERTED : IDLE_GIVEN_UP], 1);
+	if (!settled) {
+		give_up(queue, rev, &outcome);
+		return;
+	}
+	if (there)
+		settle(queue, rev, &outcome);
+	else
+		finish_conversion(queue, rev, &outcome);
+	mutex_lock(&queue->images->lock);
+	idle_end(&queue->idle);
+	mutex_unlock(&queue->images->lock);
+}
+
+static void *convert_idle(void *arg)
+{
+	struct queue *queue = arg;
+	struct revision *rev;
+	while ((rev = idle_next(&queue->idle)))
+		convert_rest(queue, rev);
 	return NULL;
 }
 
@@ -349,9 +446,13 @@ static int start(struct queue *queue, const char *name, void *(*run)(void *))
 
 int queue_start(struct queue *queue, unsigned jobs)
 {
-	int err = start(queue, "open", open_images);
+	int err = idle_start(&queue->idle);
+	if (!err)
+		err = start(queue, "open", open_images);
 	if (!err)
 		err = start(queue, "fragment", make_fragments);
+	if (!err && !queue->asking.eager)
+		err = start(queue, "idle", convert_idle);
 	for (unsigned i = 0; i < jobs && i < QUEUE_JOBS_MAX && !err; i++)
 		err = start(queue, "convert", convert_images);
 	return err;
@@ -364,6 +465,7 @@ void queue_stop(struct queue *queue)
 	pthread_cond_broadcast(&queue->opening.wake);
 	pthread_cond_broadcast(&queue->converting.wake);
 	asking_stop(&queue->asking);
+	idle_stop(&queue->idle);
 }
 
 void queue_join(struct queue *queue)

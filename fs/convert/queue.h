@@ -12,6 +12,7 @@
 
 #include "convert/run/convert_run.h"
 #include "fs/convert/asking.h"
+#include "fs/convert/idle.h"
 #include "fs/convert/stage.h"
 #include "fs/images/images.h"
 
@@ -31,16 +32,20 @@ struct queue {
 	struct stage opening;    /* revisions in STATE_OPENING that no thread has taken */
 	struct stage converting; /* revisions in STATE_QUEUED */
 	struct asking asking;    /* @eager is set before queue_init() */
+	struct idle idle;        /* its options are set before queue_init() */
 	bool stopping;
 	unsigned n_threads;
-	pthread_t threads[2 + QUEUE_JOBS_MAX];
+	pthread_t threads[3 + QUEUE_JOBS_MAX];
 };
 
 /* From now on calls that wait for a revision are parked here: see images.open. */
 void queue_init(struct queue *queue);
 void queue_deinit(struct queue *queue);
 
-/* Starts the threads: one opens, one makes fragments, @jobs convert. 0 or a negative errno. */
+/*
+ * Starts the threads: one opens, one makes fragments, one uses an idle host, @jobs convert. 0 or a negative
+ * errno.
+ */
 int queue_start(struct queue *queue, unsigned jobs);
 
 /* Tells the threads to end; the caller holds images->lock. Does not wake calls: see images_wake_all(). */

@@ -107,6 +107,7 @@ struct revision {
 	struct list link;    /* in a queue of @requester, until a thread takes it */
 	uid_t requester;     /* the first user who needed it */
 	bool ahead;          /* requested ahead of need: no call waits for it yet */
+	uint8_t given_up;    /* conversions of an idle host that were, see idle.h */
 	int failure;         /* in STATE_FAILED: negative errno */
 	int64_t again;       /* in STATE_FAILED: from then on, like @used, it counts as cold; 0: never */
 	char *inputs;        /* in STATE_FAILED: what was missing then, see inputs.h; or NULL */

@@ -25,6 +25,9 @@ enum conversion_result {
 /* What the cache had when an image was opened. */
 enum cache_result { CACHE_HIT, CACHE_MISS, CACHE_FAILURE, CACHE_RESULTS };
 
+/* How a conversion of an idle host ended. */
+enum idle_result { IDLE_CONVERTED, IDLE_GIVEN_UP, IDLE_RESULTS };
+
 /* A partial scan looks at what events named. */
 enum scan_result { SCAN_COMPLETE, SCAN_INCOMPLETE, SCAN_PARTIAL, SCAN_RESULTS };
 
@@ -39,6 +42,7 @@ struct metrics {
 					  1]; /* by the first bound that is not below; else the last */
 	_Atomic uint64_t conversion_ms;
 	_Atomic uint64_t cache[CACHE_RESULTS];
+	_Atomic uint64_t idle[IDLE_RESULTS];
 	_Atomic uint64_t scans[SCAN_RESULTS];
 	_Atomic uint64_t scan_ms, scanned_files;
 };

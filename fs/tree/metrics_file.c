@@ -129,6 +129,10 @@ static void conversions(struct text_buf *out, const struct metrics *m)
 	results(out, "conversions_total", "Conversions that ended.", words, CONVERSION_RESULTS,
 		m->conversions);
 	conversion_times(out, m);
+	static const char *const idle[] = {[IDLE_CONVERTED] = "converted", [IDLE_GIVEN_UP] = "given_up"};
+	results(out, "idle_conversions_total",
+		"Conversions of images of which only addresses were asked, on an idle host.", idle,
+		IDLE_RESULTS, m->idle);
 }
 
 static void fetches(struct text_buf *out, const struct run_counters *counters)
@@ -171,19 +175,22 @@ static void scans(struct text_buf *out, const struct metrics *m)
 
 static void work(struct text_buf *out, struct tree *tree)
 {
-	static const char *const roles[] = {"open", "convert", "measure", "names", "run"};
+	static const char *const roles[] = {"open", "convert", "measure", "names", "run", "idle"};
 	const struct queue *queue = tree->answers->queue;
-	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)];
+	uint64_t states[STATES] = {0}, pending[ARRAY_SIZE(roles)], n_idle = 0;
 	mutex_lock(&tree->images->lock);
 	const struct image *image;
 	for (uint32_t i = 0; (image = slots_from(&tree->images->all, &i)); i++)
-		if (image_is_there(image))
+		if (image_is_there(image)) {
 			states[image_state(image)]++;
+			n_idle += image->revision && idle_is_pending(&queue->idle, image->revision);
+		}
 	pending[0] = stage_count(&queue->opening);
 	pending[1] = stage_count(&queue->converting);
 	pending[2] = background_count(&tree->answers->tables);
 	pending[3] = background_count(&tree->answers->names);
 	pending[4] = user_queues_count(&tree->runners->waiting);
+	pending[5] = n_idle;
 	mutex_unlock(&tree->images->lock);
 	describe(out, "images", "gauge", "Images by the state of their conversion.");
 	by_label(out, "images", "state", state_words, STATES, states);
