@@ -17,6 +17,7 @@
 #include "gsym/base/invariant.h"
 #include "gsym/render/batch/sharded_batch.h"
 #include "fs/answer/answer.h"
+#include "fs/answer/early_batch.h"
 #include "fs/call/call.h"
 #include "fs/images/catalogue.h"
 #include "fs/name/link_address.h"
@@ -26,12 +27,13 @@ enum {
 	LINE_SHOWN_MAX = 4096,   /* bytes of a malformed line that are echoed */
 	RESULTS_AHEAD = 1 << 20, /* bytes made ahead of reads; they are still in the processor's cache then */
 	RECORD_SIZE = 128,       /* bytes; the estimate before there are records */
-	PREFETCHED_RUNS_MAX = 64, /* whose images are converted ahead */
-	OPEN_IMAGES = 4,          /* whose caches are kept from run to run */
-	LINES_MIN = 16,           /* per chunk, however long their answers take */
-	LINES_KEPT = 1024,        /* of a chunk's allocation, when all input is answered */
-	AHEAD_MIN = 1024,         /* lines that are worth announcing, in an image's own q */
-	INPUT_MUCH = 64 << 10,    /* bytes that take too long to be announced on a FUSE thread */
+	PREFETCHED_RUNS_MAX = 64,       /* whose images are converted ahead */
+	OPEN_IMAGES = 4,                /* whose caches are kept from run to run */
+	LINES_MIN = 16,                 /* per chunk, however long their answers take */
+	LINES_KEPT = 1024,              /* of a chunk's allocation, when all input is answered */
+	AHEAD_MIN = 1024,               /* lines that are worth announcing, in an image's own q */
+	INPUT_MUCH = 64 << 10,          /* bytes that take too long to be announced on a FUSE thread */
+	EARLY_MAX = CALL_ADDRESSES_MAX, /* lines that do not wait for the whole image */
 };
 
 /* A line of input. */
@@ -67,6 +69,10 @@ struct batch_file {
 	size_t record_size;  /* average bytes of the last records */
 	size_t charged;      /* bytes of open[] */
 	size_t prefetched;   /* bytes of input whose images were prefetched, each once */
+	/* Of an image that is not converted: what was asked of a worker last, and the first line, up to its
+	 * end, that it did not know. */
+	struct revision *asked;
+	size_t in_vain;
 	size_t most_lines; /* per chunk: fewer after answers that took long, since lines without an answer are
 			       parsed again */
 	VEC(struct line) lines; /* of the chunk, with their queries */
@@ -417,6 +423,53 @@ static void all_unknown(struct batch_file *file, const struct run *run)
 			file->queries.v[i].kind = BATCH_UNKNOWN;
 }
 
+/* ---- Before the image is converted ---- */
+
+/* Whether pending input is so few lines that fragments are made for them. */
+static bool is_short(const struct batch_file *file)
+{
+	struct span input = stream_buf_input(&file->stream.buf);
+	size_t at = 0, n = 0;
+	for (; at < input.size && n <= EARLY_MAX; n++)
+		next_line(input, at, &at);
+	return n <= EARLY_MAX;
+}
+
+/* Has @call wait for the addresses of this image alone, unless a worker did not know the first of them. */
+static int ask(struct batch_file *file, size_t first, struct call *call)
+{
+	const struct line *lines = file->lines.v;
+	struct revision *rev = call->wait.revision;
+	struct convert_address address;
+	if (call->early == EARLY_OVER && file->asked == rev)
+		file->in_vain = lines[first].end;
+	if (call->early == EARLY_OVER || lines[first].end <= file->in_vain)
+		return -EAGAIN;
+	for (size_t i = first; i < file->lines.n; i++) {
+		const struct batch_query *query = &file->queries.v[i];
+		if (query->kind == BATCH_ADDRESS && lines[i].image == lines[first].image &&
+		    place_to_ask(&lines[i].context, query->given, &address) &&
+		    call_add_address(call, &address))
+			return -ENOMEM;
+	}
+	file->asked = rev;
+	return -EAGAIN;
+}
+
+/* Answers lines of @run from fragments, or fills call->wait: -EAGAIN. */
+static int answer_early(struct run *run, struct call *call)
+{
+	struct batch_file *file = run->file;
+	const struct line *line = &file->lines.v[run->first];
+	struct revision *rev = call->wait.revision;
+	if (!rev || !is_short(file))
+		return -EAGAIN;
+	run->answered = early_batch_answer(file->requester.answers, rev, &line->context, &run->options,
+					   file->request.raw, file->queries.v + run->first, run->n,
+					   &file->stream.buf.results, &call->wait.fragments_seen);
+	return run->answered ? 0 : ask(file, run->first, call);
+}
+
 static int answer_lines(struct run *run, struct call *call)
 {
 	struct batch_file *file = run->file;
@@ -430,7 +483,9 @@ static int answer_lines(struct run *run, struct call *call)
 		/* The truncated cache file was removed, and is made again. */
 		return err != -EFAULT ? err : call->tries++ < CALL_TRIES_MAX ? 0 : -EIO;
 	}
-	if (err == -EAGAIN || (image && (image == file->image || file->requester.failed_here)))
+	if (err == -EAGAIN)
+		return answer_early(run, call);
+	if (image && (image == file->image || file->requester.failed_here))
 		return err;
 	all_unknown(file, run);
 	if (!file->unknown)
@@ -454,6 +509,7 @@ static size_t run_length(const struct batch_file *file, size_t first)
 /* The first line waits for a conversion: starts those of the lines after it as well. */
 static void prefetch_images(struct batch_file *file)
 {
+	bool whole = !is_short(file);
 	size_t runs = 0;
 	mutex_lock(&file->requester.answers->images->lock);
 	for (size_t i = 0; i < file->lines.n && runs < PREFETCHED_RUNS_MAX;
@@ -462,7 +518,7 @@ static void prefetch_images(struct batch_file *file)
 		if (line->end <= file->prefetched)
 			continue;
 		if (line->image)
-			requester_prefetch(&file->requester, line->image, true);
+			requester_prefetch(&file->requester, line->image, whole);
 		file->prefetched = line->end;
 	}
 	mutex_unlock(&file->requester.answers->images->lock);
@@ -472,6 +528,7 @@ static void consume(struct batch_file *file, size_t size)
 {
 	stream_buf_consume(&file->stream.buf, size);
 	file->prefetched -= size < file->prefetched ? size : file->prefetched;
+	file->in_vain -= size < file->in_vain ? size : file->in_vain;
 }
 
 static bool is_late(const void *stream)
