@@ -93,6 +93,9 @@ struct call {
 	 */
 	void (*pass_turn)(void *turn);
 	void *turn;
+	/* During the first scan: the number of what it asked for last; 0: it did not ask, see urgent.h. */
+	uint64_t urgent_number;
+	uint64_t urgent_what; /* a fingerprint of that */
 	enum early early;
 	struct convert_address *addresses; /* owned: wait.n_addresses of them */
 	unsigned tries;                    /* how often it waited for a conversion, */
@@ -127,6 +130,9 @@ void calls_wake_all(struct list *parked, struct list *woken);
 
 /* Moves those that wait for @id. */
 void calls_wake_id(struct list *parked, const char *id, struct list *woken);
+
+/* Moves those that asked for what has this number. */
+void calls_wake_urgent(struct list *parked, uint64_t number, struct list *woken);
 
 /* Moves those whose addresses a worker was asked for, which is over then; @all: any with addresses. */
 void calls_wake_asked(struct list *parked, bool all, struct list *woken);

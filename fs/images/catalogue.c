@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "fs/call/call.h"
+#include "fs/images/urgent.h"
 #include "fs/images/basename.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
@@ -60,6 +61,7 @@ void images_deinit(struct images *images) NOT_ANALYZED
 		revision_free(rev);
 	for (struct list *at; (at = list_take(&images->leaving));)
 		revision_free(LIST_ENTRY_OF(at, struct revision, retired));
+	urgent_clear(images);
 	path_tree_deinit(&images->paths);
 	basenames_free(images);
 	slots_deinit(&images->all);
@@ -160,6 +162,41 @@ uint32_t images_add_directory(struct images *images, uint32_t parent, const char
 	return number;
 }
 
+/* The directory of by-path that @path is in, and its last component. */
+static const struct path_dir *find_parent(const struct path_tree *paths, const char *path,
+					  const char **ret_name)
+{
+	const struct path_dir *dir = path_tree_dir(paths, 0);
+	char name[NAME_MAX + 1];
+	for (size_t n; dir && path[n = strcspn(path, "/")]; path += n + 1) {
+		if (n > NAME_MAX)
+			return NULL;
+		memcpy(name, path, n);
+		name[n] = 0;
+		dir = path_tree_find_dir(paths, dir->number, name);
+	}
+	*ret_name = path;
+	return dir;
+}
+
+void images_set_directory(struct images *images, const char *path, const struct path_attr *attr)
+{
+	const char *name;
+	mutex_lock(&images->lock);
+	const struct path_dir *dir = find_parent(&images->paths, path, &name);
+	if (dir && *path)
+		dir = path_tree_find_dir(&images->paths, dir->number, name);
+	if (dir)
+		path_tree_set_attr(&images->paths, dir->number, attr);
+	mutex_unlock(&images->lock);
+}
+
+const struct path_dir *images_find_directory(const struct images *images, uint32_t parent, const char *name)
+{
+	return images->scanned ? path_tree_find_dir(&images->paths, parent, name)
+			       : path_tree_find_any_dir(&images->paths, parent, name);
+}
+
 static int add_locked(struct images *images, const struct finding *finding, struct list *woken)
 	REQUIRES(&images->lock)
 {
@@ -232,23 +269,6 @@ static void drop_replaced(struct images *images, uint32_t pass) REQUIRES(&images
 		if (rev && !rev->stale)
 			drop_source(images, rev->image, &rev->source, pass);
 	}
-}
-
-/* The directory of by-path that @path is in, and its last component. */
-static const struct path_dir *find_parent(const struct path_tree *paths, const char *path,
-					  const char **ret_name)
-{
-	const struct path_dir *dir = path_tree_dir(paths, 0);
-	char name[NAME_MAX + 1];
-	for (size_t n; dir && path[n = strcspn(path, "/")]; path += n + 1) {
-		if (n > NAME_MAX)
-			return NULL;
-		memcpy(name, path, n);
-		name[n] = 0;
-		dir = path_tree_find_dir(paths, dir->number, name);
-	}
-	*ret_name = path;
-	return dir;
 }
 
 struct leaving {
@@ -431,6 +451,7 @@ void images_scanned(struct images *images, uint32_t pass, const struct scan_repo
 	images->absent = absent_errno(report->err ? report->err : report->unknown);
 	images->hashing = report->hashing;
 	images->scanned = true;
+	urgent_clear(images);
 	calls_wake_all(&images->scan_waiters, woken);
 	mutex_unlock(&images->lock);
 }

@@ -33,6 +33,17 @@ struct found_at {
 uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name,
 			      const struct path_attr *attr) EXCLUDES(&images->lock);
 
+/* If by-path has the directory @path, it looks like @attr from now on. */
+void images_set_directory(struct images *images, const char *path, const struct path_attr *attr)
+	EXCLUDES(&images->lock);
+
+/*
+ * The directory called so in by-path, or NULL: one with images; during the first scan, which may find some,
+ * also one that was asked for.
+ */
+const struct path_dir *images_find_directory(const struct images *images, uint32_t parent, const char *name)
+	REQUIRES(&images->lock);
+
 /* What the scanner found at one path. */
 struct finding {
 	const char *id; /* canonical text */

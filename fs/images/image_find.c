@@ -5,6 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "fs/images/urgent.h"
+#include "fs/name/node.h"
 #include "gsym/base/invariant.h"
 
 enum {
@@ -188,11 +190,25 @@ static int park_unless(bool over, struct images *images, struct call *call) REQU
 	return 0;
 }
 
+/* Until the first scan is over; what it waits for is looked for before that, see urgent.h. */
 static int park_for_scan(void *object, struct call *call)
 {
 	struct images *images = object;
 	mutex_assert_held(&images->lock);
-	return park_unless(images->scanned, images, call);
+	int err = park_unless(images->scanned, images, call);
+	if (!err && *call->wait.id)
+		urgent_add_id(images, call, call->wait.id);
+	return err;
+}
+
+static int park_for_path(void *object, struct call *call)
+{
+	struct images *images = object;
+	mutex_assert_held(&images->lock);
+	int err = park_unless(images->scanned, images, call);
+	if (!err)
+		urgent_add_path(images, call, ino_a(call->ino), call->name);
+	return err;
 }
 
 static int park_for_hashes(void *object, struct call *call)
@@ -216,6 +232,14 @@ int images_await(struct images *images, const char *id, struct wait *ret_wait)
 int images_await_name(struct images *images, struct wait *ret_wait)
 {
 	return images->scanned && !images->hashing ? images->absent : images_await(images, "", ret_wait);
+}
+
+int images_await_path(struct images *images, struct wait *ret_wait)
+{
+	int err = images_await_name(images, ret_wait);
+	if (!images->scanned)
+		ret_wait->park = park_for_path;
+	return err;
 }
 
 int images_lookup(struct images *images, const struct request *request, struct image **ret,

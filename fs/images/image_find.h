@@ -43,4 +43,7 @@ int images_await(struct images *images, const char *id, struct wait *ret_wait) R
 /* For a name of a file that is not there: likewise, or the errno if none can come any more. */
 int images_await_name(struct images *images, struct wait *ret_wait) REQUIRES(&images->lock);
 
+/* Likewise for the name that the call looks up in a directory of by-path. */
+int images_await_path(struct images *images, struct wait *ret_wait) REQUIRES(&images->lock);
+
 #endif

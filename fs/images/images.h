@@ -35,6 +35,7 @@
 #include "gsym/base/hash_table.h"
 #include "gsym/render/formats/listing.h"
 
+struct urgent;
 struct call;
 struct notify;
 
@@ -191,9 +192,12 @@ struct images {
 	int absent GUARDED_BY(
 		&lock); /* errno for what is not there: -ENOENT, or why the last scan does not know */
 	bool hashing GUARDED_BY(&lock); /* files without an id are being hashed: more images are to come */
-	uint64_t findings GUARDED_BY(&lock);        /* calls of images_add() so far */
-	struct list scan_waiters GUARDED_BY(&lock); /* calls parked until it is, or until their id appears */
-	struct list fragments GUARDED_BY(&lock);    /* of all revisions, the oldest first */
+	uint64_t findings GUARDED_BY(&lock);         /* calls of images_add() so far */
+	struct list scan_waiters GUARDED_BY(&lock);  /* calls parked until it is, or until their id appears */
+	VEC(struct urgent) urgent GUARDED_BY(&lock); /* to be looked for at once, see urgent.h */
+	uint64_t urgent_numbers GUARDED_BY(&lock);   /* given out so far */
+	atomic_uint n_urgent;                        /* urgent.n, to be read without the lock */
+	struct list fragments GUARDED_BY(&lock);     /* of all revisions, the oldest first */
 	size_t n_fragments GUARDED_BY(&lock), fragment_bytes GUARDED_BY(&lock);
 	size_t inputs_bytes GUARDED_BY(&lock); /* of all revisions */
 	uint64_t places;                       /* fingerprint of where neighbours may be; set like @merged */

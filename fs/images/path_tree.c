@@ -61,6 +61,11 @@ const struct path_dir *path_tree_find_dir(const struct path_tree *tree, uint32_t
 	return dir && dir->alive ? dir : NULL;
 }
 
+const struct path_dir *path_tree_find_any_dir(const struct path_tree *tree, uint32_t parent, const char *name)
+{
+	return find_dir(tree, parent, name);
+}
+
 static struct path_file *find_file(const struct path_tree *tree, uint32_t dir, const char *name)
 {
 	uint64_t hash = hash_of(dir, name);
@@ -205,6 +210,11 @@ int path_tree_enter(struct path_tree *tree, uint32_t parent, const char *name, c
 	dir->attr = *attr;
 	*ret = dir->number;
 	return 0;
+}
+
+void path_tree_set_attr(struct path_tree *tree, uint32_t number, const struct path_attr *attr)
+{
+	tree->dirs.v[number]->attr = *attr;
 }
 
 /* Appends the file, which is gone so far, to its chain, after @last; NULL: it is the first. */

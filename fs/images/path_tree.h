@@ -84,6 +84,9 @@ void path_tree_deinit(struct path_tree *tree);
 int path_tree_enter(struct path_tree *tree, uint32_t parent, const char *name, const struct path_attr *attr,
 		    uint32_t *ret);
 
+/* Of a directory that has this number. */
+void path_tree_set_attr(struct path_tree *tree, uint32_t number, const struct path_attr *attr);
+
 /*
  * Scan @pass, which is not 0, has seen @image in the file @name of @dir (PATH_NONE: nothing is noted). With
  * @last it has no more, so that those it had before are gone. @name must live as long as the tree.
@@ -114,6 +117,10 @@ const struct path_file *path_tree_file(const struct path_tree *tree, uint32_t nu
 
 /* The directory in @parent called so, unless it is gone, or NULL. */
 const struct path_dir *path_tree_find_dir(const struct path_tree *tree, uint32_t parent, const char *name);
+
+/* Likewise, even if it is gone, or nothing was ever in it. */
+const struct path_dir *path_tree_find_any_dir(const struct path_tree *tree, uint32_t parent,
+					      const char *name);
 
 /* The first of the chain of that file, even if all of them are gone, or NULL. */
 const struct path_file *path_tree_find(const struct path_tree *tree, uint32_t dir, const char *name);

@@ -138,11 +138,14 @@ static int list(struct walker *w, DIR *d, const struct pending *from)
 			continue;
 		bool stop = w->n_met++ % STOP_EVERY == 0 && stopped(w->visitor);
 		err = stop ? -ECANCELED : meet(w, dirfd(d), from, e->d_name);
+		if (!err && w->visitor->between)
+			w->visitor->between(w->visitor->user);
 	}
 	return err;
 }
 
-static int enter(struct walker *w, const struct pending *from)
+/* @lists: the directory, not only itself, is visited. */
+static int enter(struct walker *w, const struct pending *from, bool lists)
 {
 	int fd = open_beneath(w->root, *from->path ? from->path : ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 	if (fd < 0) {
@@ -153,10 +156,10 @@ static int enter(struct walker *w, const struct pending *from)
 	const struct pending opened = {from->path, from->open_to_all && dir_open_to_all(fd),
 				       local_device(fd)};
 	int err = w->visitor->dir(w->visitor->user, from->path, fd, opened.open_to_all);
-	DIR *d = err ? NULL : fdopendir(fd);
+	DIR *d = err || !lists ? NULL : fdopendir(fd);
 	if (!d) {
 		close(fd);
-		return err ? err : -ENOMEM;
+		return err ? err : lists ? -ENOMEM : 0;
 	}
 	err = list(w, d, &opened);
 	closedir(d);
@@ -164,11 +167,11 @@ static int enter(struct walker *w, const struct pending *from)
 }
 
 /* All that is pending, after @err. */
-static int finish(struct walker *w, int err)
+static int finish(struct walker *w, int err, bool lists)
 {
 	while (!err && w->stack.n > 0) {
 		struct pending top = w->stack.v[--w->stack.n];
-		err = enter(w, &top);
+		err = enter(w, &top, lists);
 		free(top.path);
 	}
 	for (size_t i = 0; i < w->stack.n; i++)
@@ -180,17 +183,30 @@ static int finish(struct walker *w, int err)
 int walk(int root, bool open_to_all, const struct walk_visitor *visitor)
 {
 	struct walker w = {.root = root, .visitor = visitor};
-	return finish(&w, push(&w, "", open_to_all));
+	return finish(&w, push(&w, "", open_to_all), true);
+}
+
+static int visit_entry(struct walker *w, int dir, const char *path, const char *name, bool open_to_all,
+		       bool lists)
+{
+	char copy[PATH_MAX];
+	if (strlen(path) >= sizeof(copy))
+		return 0;
+	strcpy(copy, path);
+	const struct pending from = {copy, open_to_all, local_device(dir)};
+	return finish(w, meet(w, dir, &from, name), lists);
 }
 
 int walk_entry(int root, int dir, const char *path, const char *name, bool open_to_all,
 	       const struct walk_visitor *visitor)
 {
 	struct walker w = {.root = root, .visitor = visitor};
-	char copy[PATH_MAX];
-	if (strlen(path) >= sizeof(copy))
-		return 0;
-	strcpy(copy, path);
-	const struct pending from = {copy, open_to_all, local_device(dir)};
-	return finish(&w, meet(&w, dir, &from, name));
+	return visit_entry(&w, dir, path, name, open_to_all, true);
+}
+
+int walk_entry_alone(int root, int dir, const char *path, const char *name, bool open_to_all,
+		     const struct walk_visitor *visitor)
+{
+	struct walker w = {.root = root, .visitor = visitor};
+	return visit_entry(&w, dir, path, name, open_to_all, false);
 }

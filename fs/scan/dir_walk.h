@@ -9,7 +9,7 @@
 
 #include "convert/os/log.h"
 
-/* What a walk meets. Paths are below the root and valid during the call only. */
+/* Callbacks of a walk. Paths are below the root and valid during the call only. */
 struct walk_visitor {
 	/*
 	 * An open directory that is about to be listed; @path is "" for the root. Entries visited until the
@@ -24,6 +24,8 @@ struct walk_visitor {
 	int (*file)(void *user, const char *path, const struct stat *st, bool open_to_all);
 	/* A symbolic link to a regular file below the root, which @st describes. */
 	int (*link)(void *user, const char *path, const struct stat *st);
+	/* Called between two entries of a directory; NULL: not wanted. */
+	void (*between)(void *user);
 	void *user;
 	dev_t avoid; /* a file system not to enter, 0 = none */
 	int stop_fd; /* readable: end the walk */
@@ -43,5 +45,9 @@ int walk(int root, bool open_to_all, const struct walk_visitor *visitor);
  */
 int walk_entry(int root, int dir, const char *path, const char *name, bool open_to_all,
 	       const struct walk_visitor *visitor);
+
+/* Likewise, but of a directory visits itself alone: nothing in it is listed. */
+int walk_entry_alone(int root, int dir, const char *path, const char *name, bool open_to_all,
+		     const struct walk_visitor *visitor);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,6 +29,9 @@ enum {
 struct look {
 	struct sweep *s;
 	struct walk_visitor visitor;
+	/* walk_entry() or walk_entry_alone() */
+	int (*visit)(int root, int dir, const char *path, const char *name, bool open_to_all,
+		     const struct walk_visitor *visitor);
 	char path[PATH_MAX];
 	int dir; /* opened with O_PATH; -1: it is not there, or none yet */
 	bool any, open_to_all;
@@ -96,9 +100,10 @@ static int look_at(struct look *look, const char *path)
 			leave(look);
 		if (err)
 			return unless_gone(look, err);
+		sweep_refresh(look->s);
 	}
 	size_t n_dirs = look->s->dirs.n;
-	int err = walk_entry(look->s->root, look->dir, dir, name, look->open_to_all, &look->visitor);
+	int err = look->visit(look->s->root, look->dir, dir, name, look->open_to_all, &look->visitor);
 	if (look->s->dirs.n != n_dirs)
 		look->any = false; /* it was a directory, and the walk has left this one */
 	return unless_gone(look, err);
@@ -125,12 +130,29 @@ static void forget(struct sweep *s, const struct changes *changes)
 
 static int look_at_all(struct sweep *s, const struct changes *changes)
 {
-	struct look look = {.s = s, .visitor = sweep_visitor(s), .dir = -1};
+	struct look look = {.s = s, .visitor = sweep_visitor(s), .visit = walk_entry, .dir = -1};
 	int err = 0;
 	for (size_t i = 0; i < changes->paths.n && !err; i++)
 		err = look_at(&look, changes->paths.v[i]);
 	leave(&look);
 	return err;
+}
+
+void scan_look_aside(struct sweep *s, const char *path)
+{
+	struct look look = {.s = s, .visitor = sweep_visitor(s), .visit = walk_entry_alone, .dir = -1};
+	const struct sweep before = *s;
+	memset(&s->dirs, 0, sizeof(s->dirs));
+	if (look_at(&look, path) == 0 && strcmp(s->dir_path, path) == 0 && s->dirs.n)
+		sweep_directory(s);
+	leave(&look);
+	vec_free(&s->dirs);
+	memcpy(&s->dirs, &before.dirs, sizeof(s->dirs));
+	memcpy(s->dir_path, before.dir_path, sizeof(s->dir_path));
+	/* The walk is going to count it. */
+	s->n_files = before.n_files;
+	s->n_images = before.n_images;
+	s->n_bad = before.n_bad;
 }
 
 /* Whether a walk should follow. */

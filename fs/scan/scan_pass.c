@@ -9,6 +9,7 @@
 #include "fs/images/last_use.h"
 #include "fs/scan/index_store.h"
 #include "fs/scan/recheck.h"
+#include "fs/scan/scan_urgent.h"
 #include "fs/scan/sweep.h"
 #include "fs/sys/metrics.h"
 #include "fs/sys/notify.h"
@@ -45,13 +46,19 @@ static void finish(struct sweep *s, int err)
 	s->unsaved = 0;
 }
 
+static void look_for_urgent(void *user)
+{
+	scan_one_urgent(user);
+}
+
 static int walk_source(struct sweep *s)
 {
 	struct scan *scan = s->scan;
 	int err = sweep_begin(s);
 	if (err)
 		return err;
-	const struct walk_visitor visitor = sweep_visitor(s);
+	struct walk_visitor visitor = sweep_visitor(s);
+	visitor.between = look_for_urgent;
 	watch_cache(&scan->watch, scan->cache->dir, scan->pass);
 	watch_debug_dirs(&scan->watch, scan->search, scan->pass);
 	err = walk(s->root, path_open_to_all(scan->source), &visitor);

@@ -127,8 +127,8 @@ int sweep_enter(struct sweep *s, const char *path, const struct stat *st, bool o
 	return vec_push(&s->dirs, seen);
 }
 
-/* The current directory. Only directories with an image below them get a number. */
-static uint32_t directory(struct sweep *s)
+/* Only directories with an image below them, or that were asked for, get a number. */
+uint32_t sweep_directory(struct sweep *s)
 {
 	uint32_t number = PATH_NONE;
 	size_t start = 0;
@@ -145,6 +145,11 @@ static uint32_t directory(struct sweep *s)
 		start = d->path_size + (d->path_size ? 1 : 0);
 	}
 	return number;
+}
+
+void sweep_refresh(struct sweep *s)
+{
+	images_set_directory(s->scan->images, s->dir_path, &s->dirs.v[s->dirs.n - 1].attr);
 }
 
 /* ---- One file ---- */
@@ -449,7 +454,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	/* Of a file with several paths a walk finds out who may reach one of them. */
 	s->unsure |= st.st_nlink > 1;
 	const struct place place = {path,
-				    directory(s),
+				    sweep_directory(s),
 				    st.st_uid,
 				    st.st_gid,
 				    mirrored_mode(s, r, path, &st, open_to_all),
@@ -468,8 +473,8 @@ static int visit_link(void *user, const char *path, const struct stat *target)
 {
 	struct sweep *s = user;
 	char *name = strdup(last_component(path));
-	if (!name ||
-	    vec_push(&s->links, (struct link_seen){target->st_dev, target->st_ino, name, directory(s)})) {
+	if (!name || vec_push(&s->links,
+			      (struct link_seen){target->st_dev, target->st_ino, name, sweep_directory(s)})) {
 		free(name);
 		return -ENOMEM;
 	}

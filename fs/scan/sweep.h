@@ -82,7 +82,13 @@ struct walk_visitor sweep_visitor(struct sweep *s);
 /* The walk enters the directory @path, or it is above what is looked at; in the order of their depth. */
 int sweep_enter(struct sweep *s, const char *path, const struct stat *st, bool open_to_all);
 
-/* After all visits: what depends on several files. @complete: all files were met. 0 or -ENOMEM. */
+/* The number of the current directory in by-path. */
+uint32_t sweep_directory(struct sweep *s);
+
+/* If by-path has the current directory, it looks like that from now on. */
+void sweep_refresh(struct sweep *s);
+
+/* After all visits, decides what depends on several files. @complete: all were visited. 0 or -ENOMEM. */
 int sweep_settle(struct sweep *s, bool complete);
 
 void sweep_end(struct sweep *s);

@@ -11,6 +11,7 @@
 
 #include "fs/answer/answer.h"
 #include "fs/images/basename.h"
+#include "fs/images/catalogue.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
@@ -141,14 +142,14 @@ static int in_path_dir(struct call *call, struct fuse_entry_param *ret)
 	uint32_t number = ino_a(call->ino);
 	int err = 0;
 	mutex_lock(&images->lock);
-	const struct path_dir *dir = path_tree_find_dir(&images->paths, number, call->name);
+	const struct path_dir *dir = images_find_directory(images, number, call->name);
 	const struct path_file *file = dir ? NULL : path_tree_find(&images->paths, number, call->name);
 	if (dir)
 		*ret = entry_path_dir(tree_of(call), dir);
 	else if (path_file_alive(&images->paths, file))
 		*ret = entry_path_file(tree_of(call), file);
 	else
-		err = images_await_name(images, &call->wait);
+		err = images_await_path(images, &call->wait);
 	mutex_unlock(&images->lock);
 	return err;
 }

@@ -162,6 +162,78 @@ class ScanTest(MountTest):
         os.unlink(switch)
         wait_until(lambda: self.stat_errno(self.id) == errno.ENOENT, "a complete scan")
 
+    # ---- What is asked for during the first walk ----
+
+    def slow_walk(self):
+        """(environment, switch): a walk over SOURCE takes a minute, or until the file switch is removed."""
+        if os.environ.get("BUILD_KIND") == "sanitize":
+            self.skipTest("a sanitizer wants to be the first library")
+        library, switch = os.path.join(self.dir, "slow.so"), os.path.join(self.dir, "switch")
+        run(mount_harness.CC, "-shared", "-fPIC", "-O2", '-DSWITCH="%s"' % switch,
+            os.path.join(mount_harness.HERE, "slow_stat.c"), "-o", library)
+        for name in (switch, *(os.path.join(self.source, "slow%d" % i) for i in range(3000))):
+            with open(name, "w"):
+                pass
+        return dict(os.environ, LD_PRELOAD=library), switch
+
+    def into(self, *parts):
+        """A directory of SOURCE that the walk reaches after all files beside it."""
+        path = os.path.join(self.source, *parts)
+        os.makedirs(path, exist_ok=True)
+        return path
+
+    def test_asked_for_before_its_turn(self):
+        environment, switch = self.slow_walk()
+        here = self.into("a", "b")
+        deep = mount_harness.build_id(self.compile("deep", where=here))
+        linked = mount_harness.build_id(self.compile("linked"))
+        places = {}
+        for at, top in enumerate((".build-id", "usr/lib/debug/.build-id", "")):
+            path = self.compile("debug%d" % at)
+            id = mount_harness.build_id(path)
+            os.rename(path, os.path.join(self.into(top, id[:2]), id[2:] + ".debug"))
+            places[id] = path
+        outside = os.path.join(self.dir, "outside")
+        os.makedirs(outside)
+        self.compile("secret", where=outside)
+        os.symlink(outside, os.path.join(self.source, "astray"))
+        os.symlink("a", os.path.join(self.source, "alias"))
+        daemon = self.mount("rescan=0", env=environment)
+        top = os.path.join(self.mnt, "by-path")
+
+        self.assertEqual(os.readlink(os.path.join(top, "a", "b", "deep")), "../../../" + deep)
+        self.assertEqual(os.listdir(os.path.join(top, "a")), ["b"])
+        for id in places:
+            self.assertEqual(self.status(id)["state"], "cold")
+            self.assertTrue(self.read(id, "functions.tsv"))
+        self.assertEqual(os.stat(os.path.join(top, "a")).st_mtime, os.stat(self.into("a")).st_mtime)
+
+        # What is not there, or not there without links, waits for the walk; and so does an id that can be anywhere.
+        waiting = {path: self.reader(*path.split("/")) for path in
+                   ("by-path/none", "by-path/a/none", "by-path/astray/secret", "by-path/alias/b", UNKNOWN + "/status",
+                    "by-path/a/b/deep/none/x", linked + "/status")}
+        del waiting["by-path/a/b/deep/none/x"]
+        daemon.wait_calls("scan", 6)
+        self.assertIn("the first one runs", daemon.state())
+        self.assertNotIn("scan: ", daemon.log().replace("state: scan: ", ""))
+        os.unlink(switch)
+        for path, reader in waiting.items():
+            status, out, _ = self.finish(reader)
+            self.assertEqual(status, 0 if path.startswith(linked) else 1, path)
+        self.assertEqual(os.readlink(os.path.join(top, "a", "b", "deep")), "../../../" + deep)
+
+    def test_a_directory_asked_for_that_has_no_images(self):
+        """It is there until the walk knows; then it is not."""
+        environment, switch = self.slow_walk()
+        os.mkdir(os.path.join(self.source, "empty"), 0o750)
+        daemon = self.mount("rescan=0", env=environment)
+        empty = os.path.join(self.mnt, "by-path", "empty")
+        self.assertEqual(os.stat(empty).st_mode & 0o777, 0o550)
+        self.assertEqual(os.listdir(empty), [])
+        os.unlink(switch)
+        daemon.wait_scanned()
+        wait_until(lambda: not os.path.lexists(empty), "its end")
+
     # ---- Files without an id ----
 
     def plain(self, name, size):
