@@ -1,6 +1,8 @@
 #include "fs/images/catalogue.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -364,12 +366,12 @@ static void remove_gone(struct images *images, const struct path_file *file) REQ
 	}
 }
 
-static bool forget_path(struct images *images, const struct leaving *l) REQUIRES(&images->lock)
+/* The files called @name in the directory @dir, of the path in @l. */
+static bool forget_files(struct images *images, uint32_t dir, const char *name, const struct leaving *l)
+	REQUIRES(&images->lock)
 {
-	const char *name;
 	bool sure = true;
-	const struct path_dir *dir = find_parent(&images->paths, l->path, &name);
-	const struct path_file *file = dir ? path_tree_find(&images->paths, dir->number, name) : NULL;
+	const struct path_file *file = path_tree_find(&images->paths, dir, name);
 	for (; file; file = path_file_next(&images->paths, file)) {
 		struct image *image = slots_get(&images->all, file->image);
 		bool vanishes = file->pass && file->pass != l->pass;
@@ -379,7 +381,85 @@ static bool forget_path(struct images *images, const struct leaving *l) REQUIRES
 			basename_forget(images, name, image);
 		sure &= drop_file(images, image, l, vanishes);
 	}
-	remove_gone(images, dir ? path_tree_find(&images->paths, dir->number, name) : NULL);
+	remove_gone(images, path_tree_find(&images->paths, dir, name));
+	return sure;
+}
+
+static bool forget_path(struct images *images, const struct leaving *l) REQUIRES(&images->lock)
+{
+	const char *name;
+	const struct path_dir *dir = find_parent(&images->paths, l->path, &name);
+	return !dir || forget_files(images, dir->number, name, l);
+}
+
+/* A directory that is to be left, and its path. */
+struct leaving_dir {
+	uint32_t number;
+	char *path;
+};
+
+typedef VEC(struct leaving_dir) leaving_vec;
+
+static int push_dir(leaving_vec *dirs, uint32_t number, const char *above, const char *name)
+{
+	struct leaving_dir dir = {.number = number};
+	if (asprintf(&dir.path, "%s%s%s", above, *above ? "/" : "", name) < 0)
+		return -ENOMEM;
+	if (vec_push(dirs, dir) == 0)
+		return 0;
+	free(dir.path);
+	return -ENOMEM;
+}
+
+static bool forget_child_file(struct images *images, const struct leaving_dir *dir, const char *child,
+			      const struct leaving *l) REQUIRES(&images->lock)
+{
+	char name[NAME_MAX + 1], *path;
+	struct leaving leaving = *l;
+	snprintf(name, sizeof(name), "%s", child); /* it goes with its last file */
+	if (asprintf(&path, "%s/%s", dir->path, name) < 0)
+		return false;
+	leaving.path = path;
+	bool sure = forget_files(images, dir->number, name, &leaving);
+	free(path);
+	return sure;
+}
+
+/* By positions, since removals compact the children. */
+static bool forget_dir(struct images *images, const struct leaving_dir *at, leaving_vec *dirs,
+		       const struct leaving *l) REQUIRES(&images->lock)
+{
+	const struct path_tree *paths = &images->paths;
+	const struct path_dir *dir = path_tree_dir(paths, at->number);
+	bool sure = true;
+	uint32_t next = 0;
+	for (size_t i; (i = path_dir_from(dir, next)) < dir->children.n;) {
+		const struct path_child child = dir->children.v[i];
+		const struct path_dir *below = child.child & 1 ? NULL : path_tree_dir(paths, child.child / 2);
+		const struct path_file *file =
+			child.child & 1 ? path_tree_file(paths, child.child / 2) : NULL;
+		next = child.position + 1;
+		if (below && below->alive)
+			sure &= push_dir(dirs, below->number, at->path, below->name) == 0;
+		else if (file)
+			sure &= forget_child_file(images, at, file->name, l);
+	}
+	return sure;
+}
+
+static bool forget_below(struct images *images, const struct leaving *l) REQUIRES(&images->lock)
+{
+	const char *name;
+	leaving_vec dirs = {0};
+	const struct path_dir *parent = find_parent(&images->paths, l->path, &name);
+	const struct path_dir *top = parent ? path_tree_find_dir(&images->paths, parent->number, name) : NULL;
+	bool sure = !top || push_dir(&dirs, top->number, "", l->path) == 0;
+	while (dirs.n) {
+		struct leaving_dir dir = dirs.v[--dirs.n];
+		sure &= forget_dir(images, &dir, &dirs, l);
+		free(dir.path);
+	}
+	vec_free(&dirs);
 	return sure;
 }
 
@@ -393,6 +473,17 @@ bool images_forget_path(struct images *images, const char *path, uint32_t pass,
 	return sure;
 }
 
+bool images_forget_below(struct images *images, const char *path, uint32_t pass,
+			 void (*gone)(void *user, dev_t dev, ino_t ino), void *user)
+{
+	const struct leaving leaving = {path, pass, gone, user};
+	mutex_lock(&images->lock);
+	bool sure = forget_below(images, &leaving);
+	mutex_unlock(&images->lock);
+	return sure;
+}
+
+/* Paths and names that the scan did not see, and images of which nothing is left. */
 static void sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock)
 {
 	struct image *image;

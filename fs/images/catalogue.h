@@ -72,6 +72,12 @@ int images_add_name(struct images *images, const char *id, const struct found_at
 bool images_forget_path(struct images *images, const char *path, uint32_t pass,
 			void (*gone)(void *user, dev_t dev, ino_t ino), void *user) EXCLUDES(&images->lock);
 
+/*
+ * Likewise of all below the directory @path.
+ */
+bool images_forget_below(struct images *images, const char *path, uint32_t pass,
+			 void (*gone)(void *user, dev_t dev, ino_t ino), void *user) EXCLUDES(&images->lock);
+
 /* How a scan ended. */
 struct scan_report {
 	int err;      /* 0, or why it did not see all files */

@@ -6,6 +6,7 @@
 enum {
 	/* Of more paths a walk is cheaper. */
 	CHANGES_MAX = 10000,
+	MOVED_MAX = 64, /* each costs a look at all directories that are watched */
 };
 
 static int compare(const void *a, const void *b)
@@ -31,7 +32,10 @@ void changes_clear(struct changes *changes)
 {
 	for (size_t i = 0; i < changes->paths.n; i++)
 		free(changes->paths.v[i]);
+	for (size_t i = 0; i < changes->moved.n; i++)
+		free(changes->moved.v[i]);
 	vec_free(&changes->paths);
+	vec_free(&changes->moved);
 	*changes = (struct changes){0};
 }
 
@@ -44,16 +48,39 @@ static bool is_full(struct changes *changes)
 	return changes->paths.n > CHANGES_MAX / 2;
 }
 
-void changes_add(struct changes *changes, const char *dir, const char *name)
+static char *join(const char *dir, const char *name)
 {
 	char *path = NULL;
+	return asprintf(&path, "%s%s%s", dir, *dir ? "/" : "", name) < 0 ? NULL : path;
+}
+
+/* Too many, or no memory. */
+static void give_up(struct changes *changes)
+{
+	changes_clear(changes);
+	changes->all = true;
+}
+
+void changes_add(struct changes *changes, const char *dir, const char *name)
+{
 	if (changes->all)
 		return;
-	if (is_full(changes) || asprintf(&path, "%s%s%s", dir, *dir ? "/" : "", name) < 0 ||
-	    vec_push(&changes->paths, path)) {
+	char *path = is_full(changes) ? NULL : join(dir, name);
+	if (!path || vec_push(&changes->paths, path)) {
 		free(path);
-		changes_clear(changes);
-		changes->all = true;
+		give_up(changes);
+	}
+}
+
+void changes_add_moved(struct changes *changes, const char *dir, const char *name)
+{
+	changes_add(changes, dir, name);
+	if (changes->all)
+		return;
+	char *path = changes->moved.n < MOVED_MAX ? join(dir, name) : NULL;
+	if (!path || vec_push(&changes->moved, path)) {
+		free(path);
+		give_up(changes);
 	}
 }
 

@@ -1,5 +1,5 @@
 /*
- * changes.h - what events say has changed in SOURCE since it was looked at last.
+ * changes.h - changes in SOURCE that events have reported since the last scan.
  *
  * Used by the scan thread only.
  */
@@ -13,20 +13,24 @@
 /* Zero-initialised is empty. */
 struct changes {
 	VEC(char *) paths; /* below SOURCE, owned */
-	bool all;          /* anything may have changed: a walk has to find out */
+	VEC(char *) moved; /* those of directories that were moved away; owned */
+	bool all;          /* anything may have changed: a walk is needed */
 	bool neighbours;   /* a directory of debug files has changed */
 	bool evicted;      /* files of the cache were deleted */
 };
 
-/* Notes that the entry @name of @dir ("": SOURCE itself) was made, changed or removed. */
+/* Adds the entry @name of @dir ("": SOURCE itself), which was created, changed or removed. */
 void changes_add(struct changes *changes, const char *dir, const char *name);
+
+/* Likewise a directory that was moved away: all below it may be somewhere else. */
+void changes_add_moved(struct changes *changes, const char *dir, const char *name);
 
 bool changes_any(const struct changes *changes);
 
-/* Sorts the paths, each once. */
+/* Sorts the paths and removes duplicates. */
 void changes_sort(struct changes *changes);
 
-/* Makes it empty; also ends it. */
+/* Frees the paths and resets @changes to empty. */
 void changes_clear(struct changes *changes);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * hash_lane.h - identifies the files that must be hashed for an id, apart from the scan, which goes on.
+ * hash_lane.h - hashes files without an id in a thread and a worker of their own.
  *
- * A thread and a worker of their own, so that files which say what they are never wait for one that does not.
- * The smallest comes first. The scan thread adds files and takes what came of them; nothing else does.
+ * So scans and files with an id never wait for hashing. The smallest file comes first. Only the scan thread
+ * adds files and takes results.
  */
 #ifndef FS_SCAN_HASH_LANE_H
 #define FS_SCAN_HASH_LANE_H
@@ -15,7 +15,7 @@
 #include "fs/scan/index.h"
 #include "gsym/base/list.h"
 
-/* A file, and what came of it. */
+/* A file and its result. */
 struct hash_job {
 	struct list link;
 	char *path; /* below SOURCE; owned */

@@ -1,5 +1,6 @@
 /*
- * recheck.h - images whose neighbours have changed: a debug package was installed, a .dwo file built again.
+ * recheck.h - replaces revisions whose neighbours have changed: a debug package was installed, a .dwo file
+ * rebuilt.
  */
 #ifndef FS_SCAN_RECHECK_H
 #define FS_SCAN_RECHECK_H

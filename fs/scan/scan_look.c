@@ -2,8 +2,8 @@
  * What an event names is met like in a walk; then what was known at these paths and was not met is dropped.
  * So a file that was renamed is known by its new path before its old one is gone.
  *
- * Files with several paths, truncated ids and removed directories concern more than what was named: of these
- * only as much is done as is certain, and a walk does the rest.
+ * Files with several paths and truncated ids concern more than what was named: of these only as much is done
+ * as is certain, and a walk does the rest.
  */
 #include "fs/scan/scan_look.h"
 
@@ -123,9 +123,24 @@ static void forget_record(void *user, dev_t dev, ino_t ino)
 static void forget(struct sweep *s, const struct changes *changes)
 {
 	struct scan *scan = s->scan;
-	for (size_t i = 0; i < changes->paths.n; i++)
+	for (size_t i = 0; i < changes->paths.n; i++) {
 		s->unsure |=
 			!images_forget_path(scan->images, changes->paths.v[i], scan->pass, forget_record, s);
+	}
+}
+
+/*
+ * What was known below a directory that was moved away, and is not met elsewhere. Unless something could not
+ * be looked at, which may be in there: then the walk that follows drops it.
+ */
+static void forget_moved(struct sweep *s, const struct changes *changes)
+{
+	struct scan *scan = s->scan;
+	for (size_t i = 0; i < changes->moved.n && !s->unsure && !s->trouble; i++) {
+		watch_forget_below(&scan->watch, changes->moved.v[i], scan->pass);
+		s->unsure |=
+			!images_forget_below(scan->images, changes->moved.v[i], scan->pass, forget_record, s);
+	}
 }
 
 static int look_at_all(struct sweep *s, const struct changes *changes)
@@ -173,6 +188,7 @@ static int look(struct sweep *s, const struct changes *changes)
 	if (sweep_settle(s, false))
 		s->unsure = true;
 	forget(s, changes);
+	forget_moved(s, changes);
 	images_recheck(s->scan->images, s->scan->search);
 	return is_unsure(s) ? -EAGAIN : 0;
 }

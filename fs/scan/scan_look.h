@@ -1,4 +1,6 @@
-/* scan_look.h - a look at what events named, instead of a walk over SOURCE. Used by the scan thread alone. */
+/*
+ * scan_look.h - scans the paths named by events, instead of all of SOURCE. Used by the scan thread alone.
+ */
 #ifndef FS_SCAN_SCAN_LOOK_H
 #define FS_SCAN_SCAN_LOOK_H
 
@@ -9,8 +11,8 @@ struct sweep;
 struct walk_visitor;
 
 /*
- * Looks at the paths of @changes, which must not be all, and tells the images what is there now and what no
- * longer. 0; -EAGAIN when a walk must find out the rest; or -ECANCELED at the end of the daemon.
+ * Examines the paths in @changes, which must not be marked 'all', and updates the images. 0; -EAGAIN when a
+ * walk must do the rest; or -ECANCELED when the daemon ends.
  */
 int scan_look(struct scan *scan, struct changes *changes);
 

@@ -5,10 +5,9 @@
 #include "fs/scan/scan_state.h"
 
 /*
- * Walks, tells the images what was found, and what is gone if the walk was complete, and wakes the calls that
- * waited for it. 0 when it was complete and saw into all files but those that are due @again, else a negative
- * errno. On the scan thread. Ends early, with nothing
- * told to be gone, when the daemon ends.
+ * Walks over SOURCE, updates the images, removes what is gone if the walk was complete, and wakes the calls
+ * that waited for it. 0 when it was complete and every file is identified but those that are due @again, else
+ * a negative errno. Ends early, and removes nothing, when the daemon ends.
  */
 int scan_pass(struct scan *scan);
 

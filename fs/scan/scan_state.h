@@ -27,12 +27,12 @@ struct scan {
 	struct hash_lane hashes; /* its thread fills it, see scanner.h */
 	struct index index;
 	struct watch watch;
-	struct changes changes; /* that no scan has seen yet */
+	struct changes changes; /* not scanned yet */
 	uint32_t pass;
 	size_t unsaved;     /* records changed since the index was saved */
 	size_t n_records;   /* of the index after the last walk */
-	size_t n_truncated; /* files with a truncated id that it met */
-	int64_t again; /* when a file is due that the last walk left out, in seconds since the epoch; or 0 */
+	size_t n_truncated; /* files with a truncated id in the last walk */
+	int64_t again; /* when a file that the last walk skipped is due, in seconds since the epoch; or 0 */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * sweep.h - what is done with every file of SOURCE that is met, by a walk over all of it (scan_pass.h) or by
- * a look at what events named (scan_look.h). Used by the scan thread alone.
+ * sweep.h - processes the files of SOURCE that a scan visits: all of them (scan_pass.h), or those at the
+ * paths named by events (scan_look.h). Used by the scan thread alone.
  *
  * sweep_begin(), visits by sweep_visitor(), sweep_settle(), sweep_end().
  */
@@ -15,7 +15,7 @@
 #include "fs/scan/scan_state.h"
 #include "gsym/base/vec.h"
 
-/* A symbolic link met; its file may be met only later. */
+/* A symbolic link; its file may be visited only later. */
 struct link_seen {
 	uint64_t dev, ino;
 	char *basename;
@@ -52,11 +52,11 @@ struct dir_seen {
 	bool noted; /* it has a number: something may be in it */
 };
 
-/* A walk, or a look at some paths. */
+/* One scan: a walk, or some paths. */
 struct sweep {
 	struct scan *scan;
-	bool partial; /* not all files are met */
-	bool unsure;  /* a partial one met what only a walk finds out */
+	bool partial; /* only some paths are visited */
+	bool unsure;  /* a partial scan cannot decide everything: a walk is needed */
 	int root;
 	struct identifier identifier;
 	char dir_path[PATH_MAX];
@@ -79,7 +79,7 @@ void sweep_take_jobs(struct sweep *s);
 /* The visitor of walks and of single entries. */
 struct walk_visitor sweep_visitor(struct sweep *s);
 
-/* The walk enters the directory @path, or it is above what is looked at; in the order of their depth. */
+/* The scan enters the directory @path, or one of those above a path it visits, outermost first. */
 int sweep_enter(struct sweep *s, const char *path, const struct stat *st, bool open_to_all);
 
 /* The number of the current directory in by-path. */
@@ -93,7 +93,7 @@ int sweep_settle(struct sweep *s, bool complete);
 
 void sweep_end(struct sweep *s);
 
-/* Of the mount itself: from what the kernel remembers, see entry_device(). */
+/* The device of the mount itself, from the kernel's cached attributes, see entry_device(). */
 dev_t sweep_mounted_device(const struct scan *scan);
 
 #endif

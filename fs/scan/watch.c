@@ -95,6 +95,22 @@ void watch_sweep(struct watch *watch, uint32_t pass)
 		forget_all(watch, met, pass);
 }
 
+void watch_forget_below(struct watch *watch, const char *path, uint32_t pass)
+{
+	size_t n = strlen(path);
+	for (size_t i = 0; i < watch->dirs.n_buckets; i++) {
+		for (struct table_link *l = watch->dirs.buckets[i], *next; l; l = next) {
+			struct watched *w = TABLE_ENTRY(l, struct watched);
+			next = l->next;
+			if (w->pass == pass || !w->path || strncmp(w->path, path, n) != 0 ||
+			    (w->path[n] && w->path[n] != '/'))
+				continue;
+			inotify_rm_watch(watch->fd, w->wd);
+			forget(watch, w);
+		}
+	}
+}
+
 /* ---- Directories ---- */
 
 static struct watched *find(const struct watch *watch, int wd)
@@ -287,14 +303,15 @@ static void note_own(const struct watched *w, const struct inotify_event *event,
 static void note_entry(const struct watched *w, const struct inotify_event *event, struct looking *at)
 {
 	bool is_dir = event->mask & IN_ISDIR;
-	if (is_dir && event->mask & (IN_ATTRIB | IN_MOVED_FROM))
+	if (is_dir && event->mask & IN_ATTRIB)
 		at->changes->all = true;
-	if (is_dir && event->mask & IN_DELETE)
-		return; /* it was empty, and there were events for what was in it */
 	if (!is_dir && event->mask & IN_CREATE && ++at->looks <= LOOKS_MAX &&
 	    is_begun(w, event->name, at->root, at->avoid))
 		return;
-	changes_add(at->changes, w->path, event->name);
+	if (is_dir && event->mask & IN_MOVED_FROM)
+		changes_add_moved(at->changes, w->path, event->name);
+	else
+		changes_add(at->changes, w->path, event->name);
 }
 
 /* @at NULL: a walk will see it. */

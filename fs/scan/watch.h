@@ -2,7 +2,7 @@
  * watch.h - detects changes in SOURCE by inotify.
  *
  * Every directory is watched before it is listed, so that no entry is missed: what the listing lacks arrives
- * as an event. Events only name what to look at; what is there is found out by looking. Used by the scan
+ * as an event. Events only name paths; the current state is then read from the file system. Used by the scan
  * thread only.
  */
 #ifndef FS_SCAN_WATCH_H
@@ -42,16 +42,19 @@ void watch_debug_dirs(struct watch *watch, const struct search_path *search, uin
 /* Watches the open directory @dir of the cache for files that are deleted. */
 void watch_cache(struct watch *watch, int dir, uint32_t pass);
 
-/* Watches no longer what walk @pass, a complete one, did not meet. */
+/* Removes those of @path, which was moved away, and below it that scan @pass did not visit elsewhere. */
+void watch_forget_below(struct watch *watch, const char *path, uint32_t pass);
+
+/* Removes the watches of directories that @pass, a complete walk, did not visit. */
 void watch_sweep(struct watch *watch, uint32_t pass);
 
 /*
- * Takes the events there are and adds what they name to @ret. @root: SOURCE, opened; @avoid: the device of
- * the mount, of which nothing is asked.
+ * Reads the pending events and adds the paths they name to @ret. @root: SOURCE, opened; @avoid: the device of
+ * the mount, to which no request is sent.
  */
 void watch_read(struct watch *watch, int root, dev_t avoid, struct changes *ret);
 
-/* Takes the events there are without a look at them; another walk is coming anyway. */
+/* Reads and discards the pending events, because a walk follows. */
 void watch_drain(struct watch *watch);
 
 #endif

@@ -265,6 +265,30 @@ class WatchTest(MountTest):
         os.rename(tree, os.path.join(self.source, "tree"))
         self.assertShows(*ids)
         look(2)
+        os.rename(os.path.join(self.source, "tree", "a"), os.path.join(self.source, "a"))
+        wait_until(lambda: all("/source/a/b/" in self.status(id)["source"] for id in ids), "their new paths")
+        look(2)
+        self.assertFalse(os.path.lexists(os.path.join(self.mnt, "by-path", "tree")))
+        late = self.add("a/b/late")
+        self.assertShows(late)
+        look(1)
+        os.rename(os.path.join(self.source, "a"), os.path.join(self.dir, "gone"))
+        self.assertGone(late, *ids)
+        look(0)
+        self.assertEqual(self.names() & {"c", "d", "late"}, set())
+
+    def test_times_of_directories_follow(self):
+        """Without a walk, also when what came or went is no image."""
+        os.mkdir(os.path.join(self.source, "sub"))
+        self.add("sub/one")
+        self.watching()
+        paths = [os.path.join(top, "sub") for top in (self.source, os.path.join(self.mnt, "by-path"))]
+        same = lambda: len({os.stat(path).st_mtime_ns for path in paths}) == 1
+        wait_until(same, "the time")
+        for change in (lambda: self.add("sub/two"), lambda: os.mkdir(paths[0] + "/empty"), lambda: os.rmdir(paths[0] + "/empty"),
+                       lambda: os.unlink(paths[0] + "/two"), lambda: os.utime(paths[0], (1, 1))):
+            change()
+            wait_until(same, "the time after a change")
 
     def test_a_file_with_several_paths(self):
         """What events say of one path concerns the others, too: a walk finds out."""
