@@ -6,6 +6,8 @@
 
 #include "gsym/base/invariant.h"
 
+enum { FEW_MEMBERS = 4 };
+
 struct basename *images_find_basename(const struct images *images, const char *name)
 {
 	uint64_t hash = XXH3_64bits(name, strlen(name));
@@ -23,9 +25,20 @@ static uint64_t member_hash(const struct basename *name, const struct image *ima
 	return XXH3_64bits(&pair, sizeof(pair));
 }
 
+/* Most names have one member, which is found sooner here than in the table. */
+static struct name_member *find_among_few(const struct basename *name, const struct image *image)
+{
+	for (size_t i = 0; i < name->members.n; i++)
+		if (name->members.v[i]->image == image)
+			return name->members.v[i];
+	return NULL;
+}
+
 static struct name_member *find_any_member(const struct images *images, const struct basename *name,
 					   const struct image *image) REQUIRES(&images->lock)
 {
+	if (!name->hashed)
+		return find_among_few(name, image);
 	uint64_t hash = member_hash(name, image);
 	for (struct table_link *l = table_first(&images->by_member, hash); l; l = table_next(l, hash)) {
 		struct name_member *m = TABLE_ENTRY(l, struct name_member);
@@ -42,13 +55,63 @@ struct name_member *images_find_member(const struct images *images, const struct
 	return m && !m->gone ? m : NULL;
 }
 
+static void member_free(struct name_member *m)
+{
+	if (m->basename && m == &m->basename->first)
+		*m = (struct name_member){.basename = NULL};
+	else
+		free(m);
+}
+
+static void list_free(struct basename *b)
+{
+	if (b->members.v != &b->only)
+		free(b->members.v);
+}
+
+/* Makes room for one more. 0 or -ENOMEM. */
+static int list_reserve(struct basename *b)
+{
+	uint32_t cap = b->members.cap;
+	if (!cap) {
+		b->members.v = &b->only;
+		b->members.cap = 1;
+	}
+	if (b->members.n < b->members.cap)
+		return 0;
+	struct name_member **old = cap > 1 ? b->members.v : NULL;
+	struct name_member **v = cap > UINT32_MAX / 2 ? NULL : realloc(old, 2 * (size_t)cap * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	if (!old)
+		*v = b->only;
+	b->members.v = v;
+	b->members.cap = 2 * cap;
+	return 0;
+}
+
+/* From a few members on, they are found in the table. 0 or -ENOMEM. */
+static int hash_members(struct images *images, struct basename *b) REQUIRES(&images->lock)
+{
+	if (b->hashed || b->members.n < FEW_MEMBERS)
+		return 0;
+	if (table_reserve(&images->by_member, images->by_member.n + b->members.n))
+		return -ENOMEM;
+	for (size_t i = 0; i < b->members.n; i++) {
+		struct name_member *m = b->members.v[i];
+		table_add(&images->by_member, &m->table, member_hash(b, m->image));
+	}
+	b->hashed = true;
+	return 0;
+}
+
 static void basename_free(struct basename *b)
 {
 	if (!b)
 		return;
 	for (size_t i = 0; i < b->members.n; i++)
-		free(b->members.v[i]);
-	vec_free(&b->members);
+		member_free(b->members.v[i]);
+	list_free(b);
 	free(b);
 }
 
@@ -73,13 +136,15 @@ static struct basename *add_name(struct images *images, const char *name) REQUIR
 static struct name_member *add_member(struct images *images, struct basename *b, struct image *image,
 				      uint32_t pass) REQUIRES(&images->lock)
 {
-	struct name_member *m = calloc(1, sizeof(*m));
-	if (!m || vec_reserve_few(&b->members, 1) ||
-	    table_add(&images->by_member, &m->table, member_hash(b, image))) {
-		free(m);
+	struct name_member *m = b->first.basename ? calloc(1, sizeof(*m)) : &b->first;
+	if (!m)
+		return NULL;
+	m->basename = b;
+	if (list_reserve(b) || hash_members(images, b) ||
+	    (b->hashed && table_add(&images->by_member, &m->table, member_hash(b, image)))) {
+		member_free(m);
 		return NULL;
 	}
-	m->basename = b;
 	m->image = image;
 	m->pass = pass;
 	m->position = b->next_position++;
@@ -160,9 +225,10 @@ static void release_member(struct images *images, struct name_member *m) REQUIRE
 		i++;
 	b->members.n--;
 	memmove(b->members.v + i, b->members.v + i + 1, (b->members.n - i) * sizeof(*b->members.v));
-	table_remove(&images->by_member, &m->table);
+	if (b->hashed)
+		table_remove(&images->by_member, &m->table);
 	m->image->members--;
-	free(m);
+	member_free(m);
 	if (!b->members.n)
 		remove_name(images, b);
 }

@@ -77,6 +77,15 @@ void images_deinit(struct images *images) NOT_ANALYZED
 
 /* ---- Adding ---- */
 
+void images_expect(struct images *images, size_t n)
+{
+	mutex_lock(&images->lock);
+	if (table_reserve(&images->by_id, images->by_id.n + n) == 0 &&
+	    table_reserve(&images->by_basename, images->by_basename.n + n) == 0)
+		path_tree_reserve(&images->paths, images->paths.files.n + n);
+	mutex_unlock(&images->lock);
+}
+
 static struct image *add_image(struct images *images, const char *id) REQUIRES(&images->lock)
 {
 	size_t id_size = strlen(id) + 1;
@@ -149,9 +158,15 @@ static int add_path(struct images *images, struct image *image, const struct fou
 {
 	struct name_member *member;
 	int err = basename_add(images, at->basename, image, at->pass, &member);
-	return err ? err
-		   : path_tree_add(&images->paths, at->directory, member->basename->name, image->number,
-				   at->pass, at->last, &member->files);
+	if (err)
+		return err;
+	const struct basename *name = member->basename;
+	/* All files of that name are its members'. */
+	if (name->members.n == 1 && !member->files)
+		return path_tree_add_first(&images->paths, at->directory, name->name, image->number, at->pass,
+					   &member->files);
+	return path_tree_add(&images->paths, at->directory, name->name, image->number, at->pass, at->last,
+			     &member->files);
 }
 
 uint32_t images_add_directory(struct images *images, uint32_t parent, const char *name,
@@ -236,9 +251,10 @@ int images_add_name(struct images *images, const char *id, const struct found_at
 
 /* ---- Sweeping ---- */
 
-static void drop_unseen(struct image *image, uint32_t pass)
+/* Whether there were any. */
+static bool drop_unseen(struct image *image, uint32_t pass)
 {
-	size_t kept = 0;
+	size_t kept = 0, n = image->sources.n;
 	for (size_t i = 0; i < image->sources.n; i++) {
 		if (image->sources.v[i].pass == pass)
 			image->sources.v[kept++] = image->sources.v[i];
@@ -246,6 +262,34 @@ static void drop_unseen(struct image *image, uint32_t pass)
 			free(image->sources.v[i].path);
 	}
 	image->sources.n = kept;
+	return kept < n;
+}
+
+/* All paths of a file count that the scan has met. Whether that made a difference. */
+static bool settle_modes(struct image *image, uint32_t pass)
+{
+	bool changed = false;
+	for (size_t i = 0; i < image->sources.n; i++) {
+		struct source *s = &image->sources.v[i];
+		if (s->pass != pass || s->mode == s->mode_seen)
+			continue;
+		s->mode = s->mode_seen;
+		changed = true;
+	}
+	return changed;
+}
+
+/* @complete: the scan saw all files. */
+static void settle_sources(struct images *images, uint32_t pass, bool complete) REQUIRES(&images->lock)
+{
+	struct image *image;
+	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++) {
+		bool changed = settle_modes(image, pass);
+		if (complete)
+			changed |= drop_unseen(image, pass);
+		if (changed)
+			revision_choose(images, image);
+	}
 }
 
 /* Unless scan @pass has seen the file. */
@@ -488,11 +532,6 @@ static void sweep(struct images *images, uint32_t pass) REQUIRES(&images->lock)
 {
 	struct image *image;
 	struct path_file *file;
-	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++) {
-		drop_unseen(image, pass);
-		if (!image_is_there(image))
-			revision_choose(images, image);
-	}
 	path_tree_sweep(&images->paths, pass);
 	basenames_sweep(images, pass);
 	for (uint32_t i = 0; (file = slots_from(&images->paths.files, &i)); i++)
@@ -515,29 +554,15 @@ static int absent_errno(int err)
 	return -EIO;
 }
 
-/* All paths of a file count that the scan has met. */
-static void settle_modes(struct images *images, uint32_t pass) REQUIRES(&images->lock)
-{
-	struct image *image;
-	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++) {
-		for (size_t k = 0; k < image->sources.n; k++) {
-			struct source *s = &image->sources.v[k];
-			if (s->pass == pass)
-				s->mode = s->mode_seen;
-		}
-		revision_choose(images, image);
-	}
-}
-
 void images_scanned(struct images *images, uint32_t pass, const struct scan_report *report,
 		    struct list *woken)
 {
 	mutex_lock(&images->lock);
 	if (report->err)
 		drop_replaced(images, pass);
-	else
+	settle_sources(images, pass, !report->err);
+	if (!report->err)
 		sweep(images, pass);
-	settle_modes(images, pass);
 	images->complete |= !report->err;
 	images->absent = absent_errno(report->err ? report->err : report->unknown);
 	images->hashing = report->hashing;

@@ -18,6 +18,9 @@ void image_pin(struct images *images, struct image *image) EXCLUDES(&images->loc
 void image_unpin(struct images *images, struct image *image) EXCLUDES(&images->lock);
 void image_unpin_locked(struct images *images, struct image *image) REQUIRES(&images->lock);
 
+/* Prepares for about @n more images, each in a file; without memory, they are added slower. */
+void images_expect(struct images *images, size_t n) EXCLUDES(&images->lock);
+
 /* A path of a file, as by-path has it. */
 struct found_at {
 	const char *basename;

@@ -165,7 +165,14 @@ struct basename {
 	uint32_t number;
 	uint32_t alive; /* members that are not gone */
 	uint32_t next_position;
-	VEC(struct name_member *) members;
+	bool hashed; /* there are, or were, many members, and by_member has them */
+	/* Most names have one member: it and the list of it take no memory of their own. */
+	struct {
+		struct name_member **v;
+		uint32_t n, cap;
+	} members;
+	struct name_member *only;
+	struct name_member first; /* one of them, unless it has no basename */
 	char name[];
 };
 
@@ -183,8 +190,9 @@ struct images {
 	struct grace grace GUARDED_BY(&lock);
 	struct readers readers; /* threads that use revisions and images without the lock */
 	struct table by_basename GUARDED_BY(&lock);
-	struct table by_member GUARDED_BY(&lock); /* name_member by base name and image */
-	struct slots names GUARDED_BY(&lock);     /* basename */
+	struct table
+		by_member GUARDED_BY(&lock);  /* name_member by base name and image, where there are many */
+	struct slots names GUARDED_BY(&lock); /* basename */
 	struct path_tree paths GUARDED_BY(&lock);
 	VEC(struct revision *) ready GUARDED_BY(&lock); /* those in STATE_READY */
 	bool scanned GUARDED_BY(&lock);  /* the first scan is over: no call waits for it any more */

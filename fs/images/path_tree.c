@@ -241,6 +241,36 @@ static struct path_file *add_file(struct path_tree *tree, struct path_file *last
 	return file;
 }
 
+int path_tree_reserve(struct path_tree *tree, size_t n)
+{
+	return table_reserve(&tree->by_file, n);
+}
+
+/* Likewise, and adds it to the files of that name with that image. NULL without memory. */
+static struct path_file *add_seen(struct path_tree *tree, struct path_file *end, uint32_t dir,
+				  const char *name, uint32_t image, uint32_t *like)
+{
+	struct path_file *file = add_file(tree, end, dir, name, image);
+	if (!file)
+		return NULL;
+	file->like = *like;
+	*like = file->number + 1;
+	return file;
+}
+
+int path_tree_add_first(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass,
+			uint32_t *like)
+{
+	if (dir == PATH_NONE)
+		return 0;
+	invariant(!*like);
+	struct path_file *file = add_seen(tree, NULL, dir, name, image, like);
+	if (!file)
+		return -ENOMEM;
+	appear(tree, file, pass);
+	return 0;
+}
+
 static void drop_others(struct path_tree *tree, struct path_file *first, uint32_t pass)
 {
 	for (struct path_file *file = first; file; file = next_of(tree, file))
@@ -256,13 +286,10 @@ int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32
 	struct path_file *first = find_file(tree, dir, name), *file = first, *end = NULL;
 	for (; file && file->image != image; file = next_of(tree, file))
 		end = file;
-	if (!file) {
-		file = add_file(tree, end, dir, name, image);
-		if (!file)
-			return -ENOMEM;
-		file->like = *like;
-		*like = file->number + 1;
-	}
+	if (!file)
+		file = add_seen(tree, end, dir, name, image, like);
+	if (!file)
+		return -ENOMEM;
 	appear(tree, file, pass);
 	if (last)
 		drop_others(tree, first ? first : file, pass);

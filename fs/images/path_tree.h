@@ -97,6 +97,16 @@ void path_tree_set_attr(struct path_tree *tree, uint32_t number, const struct pa
 int path_tree_add(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass,
 		  bool last, uint32_t *like);
 
+/*
+ * Likewise, if no file is called @name, in any directory, nor was so and has not been removed: none is
+ * searched.
+ */
+int path_tree_add_first(struct path_tree *tree, uint32_t dir, const char *name, uint32_t image, uint32_t pass,
+			uint32_t *like);
+
+/* Makes room for @n files. 0 or -ENOMEM. */
+int path_tree_reserve(struct path_tree *tree, size_t n);
+
 /* Forgets files that scan @pass did not see. */
 void path_tree_sweep(struct path_tree *tree, uint32_t pass);
 

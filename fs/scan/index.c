@@ -101,20 +101,24 @@ struct file_record *index_find(const struct index *index, uint64_t dev, uint64_t
 	return NULL;
 }
 
-struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino)
+static struct file_record *add_record(struct index *index, const struct file_key *key)
 {
-	struct file_record *r = index_find(index, dev, ino);
-	if (r)
-		return r;
-	r = calloc(1, sizeof(*r));
+	struct file_record *r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
-	r->key = (struct file_key){.dev = dev, .ino = ino, .size = unknown_size};
-	if (table_add(&index->files, &r->table, key_hash(dev, ino))) {
+	r->key = *key;
+	if (table_add(&index->files, &r->table, key_hash(key->dev, key->ino))) {
 		free(r);
 		return NULL;
 	}
 	return r;
+}
+
+struct file_record *index_get(struct index *index, uint64_t dev, uint64_t ino)
+{
+	const struct file_key unknown = {.dev = dev, .ino = ino, .size = unknown_size};
+	struct file_record *r = index_find(index, dev, ino);
+	return r ? r : add_record(index, &unknown);
 }
 
 static void record_free(struct file_record *r)
@@ -147,6 +151,15 @@ bool index_sweep(struct index *index, uint32_t pass)
 		}
 	}
 	return any;
+}
+
+size_t index_count_images(const struct index *index)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < index->files.n_buckets; i++)
+		for (struct table_link *at = index->files.buckets[i]; at; at = at->next)
+			n += TABLE_ENTRY(at, struct file_record)->n_images;
+	return n;
 }
 
 void index_deinit(struct index *index)
@@ -364,7 +377,8 @@ static int decode_record(struct index *index, struct cursor *c)
 	key.ctime_ns = (int64_t)cursor_u64(c);
 	if (!cursor_ok(c))
 		return -EBADMSG;
-	struct file_record *r = index_get(index, key.dev, key.ino);
+	/* Not searched for one of the same file: two would be found as one, the later, and swept as two. */
+	struct file_record *r = add_record(index, &key);
 	if (!r)
 		return -ENOMEM;
 	r->key = key;
@@ -397,6 +411,8 @@ static int decode_all(struct index *index, struct cursor *c)
 	uint64_t count;
 	if (decode_header(c, &count) || !cursor_can_hold(c, count, RECORD_MIN))
 		return -EBADMSG;
+	if (table_reserve(&index->files, count))
+		return -ENOMEM;
 	for (uint64_t i = 0; i < count; i++) {
 		int err = decode_record(index, c);
 		if (err)

@@ -93,6 +93,9 @@ void index_remove(struct index *index, uint64_t dev, uint64_t ino);
 /* Drops records that scan @pass did not see; whether there were any. */
 bool index_sweep(struct index *index, uint32_t pass);
 
+/* How many images all files have. */
+size_t index_count_images(const struct index *index);
+
 /* The whole index as bytes the caller frees: 0 or -ENOMEM. */
 int index_encode(const struct index *index, void **ret_data, size_t *ret_size);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "convert/run/child.h"
+#include "fs/images/catalogue.h"
 #include "fs/images/evicted.h"
 #include "fs/images/retired.h"
 #include "fs/scan/index_store.h"
@@ -190,6 +191,7 @@ static void *scan_forever(void *arg)
 	unsigned retry = 1, delay;
 	int64_t start, took = 0;
 	index_load(&scan->index, scan->cache, scan->source);
+	images_expect(scan->images, index_count_images(&scan->index));
 	if (scanner->watching)
 		watch_open(&scan->watch, scan->log);
 	do {

@@ -14,10 +14,9 @@ static void push(struct table *table, struct table_link *link)
 	*bucket = link;
 }
 
-static int grow(struct table *table)
+static int grow(struct table *table, size_t n_buckets)
 {
-	struct table wider = {.n_buckets = table->n_buckets ? table->n_buckets * 2 : FIRST_BUCKETS,
-			      .n = table->n};
+	struct table wider = {.n_buckets = n_buckets, .n = table->n};
 	wider.buckets = calloc(wider.n_buckets, sizeof(*wider.buckets));
 	if (!wider.buckets)
 		return -ENOMEM;
@@ -32,10 +31,18 @@ static int grow(struct table *table)
 	return 0;
 }
 
+int table_reserve(struct table *table, size_t n)
+{
+	size_t n_buckets = table->n_buckets ? table->n_buckets : FIRST_BUCKETS;
+	while (n_buckets < n && n_buckets <= SIZE_MAX / 2)
+		n_buckets *= 2;
+	return n_buckets == table->n_buckets ? 0 : grow(table, n_buckets);
+}
+
 int table_add(struct table *table, struct table_link *link, uint64_t hash)
 {
 	/* A full table that cannot grow still works, only slower. */
-	if (table->n >= table->n_buckets && grow(table) && !table->n_buckets)
+	if (table->n >= table->n_buckets && table_reserve(table, table->n + 1) && !table->n_buckets)
 		return -ENOMEM;
 	invariant((table->n_buckets & (table->n_buckets - 1)) == 0);
 	link->hash = hash;

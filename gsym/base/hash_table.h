@@ -31,6 +31,9 @@ struct table {
 /* Adds an element; keys are not compared. 0 or -ENOMEM. */
 int table_add(struct table *table, struct table_link *link, uint64_t hash);
 
+/* Makes room for @n elements in all, which are then added without moving others. 0 or -ENOMEM. */
+int table_reserve(struct table *table, size_t n);
+
 /* Takes out an element that is in the table. */
 void table_remove(struct table *table, struct table_link *link);
 

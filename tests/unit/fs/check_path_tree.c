@@ -133,6 +133,27 @@ static void removed(void **state)
 	path_tree_deinit(&tree);
 }
 
+/* A file whose name is new is added without a search, and found like others. */
+static void first_of_name(void **state)
+{
+	struct path_tree tree = {.user = NULL};
+	(void)state;
+	uint32_t top = enter(&tree, PATH_NONE, ""), like = 0;
+	assert_int_equal(path_tree_reserve(&tree, 1000), 0);
+	size_t room = tree.by_file.n_buckets;
+	assert_true(room >= 1000);
+	assert_int_equal(path_tree_add_first(&tree, top, "new", 1, 1, &like), 0);
+	assert_int_equal(like, path_tree_find(&tree, top, "new")->number + 1);
+	assert_int_equal(image(&tree, top, "new"), 1);
+	add(&tree, top, "new", 2, 1, false);
+	assert_int_equal(image(&tree, top, "new"), -2);
+	uint32_t none = 0;
+	assert_int_equal(path_tree_add_first(&tree, PATH_NONE, "x", 1, 1, &none), 0);
+	assert_int_equal(none, 0);
+	assert_int_equal(tree.by_file.n_buckets, room);
+	path_tree_deinit(&tree);
+}
+
 static void too_deep(void **state)
 {
 	struct path_tree tree = {.user = NULL};
@@ -152,7 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(directories), cmocka_unit_test(images_of_a_file), cmocka_unit_test(many),
-		cmocka_unit_test(removed),     cmocka_unit_test(too_deep),
+		cmocka_unit_test(removed),     cmocka_unit_test(first_of_name),    cmocka_unit_test(too_deep),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
