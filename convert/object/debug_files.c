@@ -255,6 +255,12 @@ int fetch_debug_file(const struct object_file *object, struct object_file **ret)
 			     ret);
 }
 
+bool debug_link_name(struct object_file *object, char *ret, size_t size)
+{
+	struct debuglink link;
+	return read_debuglink(object, &link) && (size_t)snprintf(ret, size, "%s", link.name) < size;
+}
+
 bool debug_file_name(struct object_file *object, char *ret, size_t size)
 {
 	struct debuglink link;

@@ -26,6 +26,9 @@ int fetch_debug_file(const struct object_file *object, struct object_file **ret)
  * neither. */
 bool debug_file_name(struct object_file *object, char *ret, size_t size);
 
+/* The name in .gnu_debuglink. False when there is none, or it is longer. */
+bool debug_link_name(struct object_file *object, char *ret, size_t size);
+
 /*
  * The alternate (.gnu_debugaltlink, dwz) or supplementary file (.debug_sup, DWARF 5) @object names, or NULL.
  */

@@ -3,7 +3,9 @@
  */
 #include "convert/object/identity.h"
 
+#include "convert/object/htlhash.h"
 #include "convert/object/object_open.h"
+#include "convert/object/program_name.h"
 #include "gsym/base/diag.h"
 
 #include <errno.h>
@@ -93,6 +95,9 @@ static struct image_identity identity_of(struct object_file *object)
 	};
 	memcpy(id.id, object->id, object->id_size);
 	memcpy(id.arch, object->arch, sizeof(id.arch));
+	memcpy(id.go_id, object->go_id, sizeof(id.go_id));
+	htlhash(object->file, id.htlhash);
+	program_name(object, id.name);
 	return id;
 }
 

@@ -87,6 +87,7 @@ struct object_file {
 	uint8_t id[IMAGE_ID_MAX];
 	size_t id_size;
 	bool id_is_truncated; /* see struct image_identity */
+	char go_id[GO_ID_SIZE];
 	bool has_base;
 	uint64_t base_address; /* p_vaddr of the first PT_LOAD, or the address of __TEXT */
 

@@ -13,6 +13,8 @@ enum {
 	/* Part of every cache key. Increment it whenever the output for some input changes. */
 	CONVERT_REVISION = 26,
 	IMAGE_ID_MAX = 64,
+	HTLHASH_SIZE = 16,
+	GO_ID_SIZE = 84, /* four parts of 20 characters, slashes between them, and the NUL */
 };
 
 /* Bytes that are hashed at most for a file that has no id, see identity.h. */
@@ -176,6 +178,8 @@ enum image_kind {
 	IMAGE_KIND_LAST = IMAGE_GSYM_FILE,
 };
 
+enum { IMAGE_NAME_SIZE = 256 };
+
 /* What a file is, without converting it. */
 struct image_identity {
 	enum image_kind kind;
@@ -189,6 +193,11 @@ struct image_identity {
 	bool has_gsym;   /* a section with GSYM, or nothing else */
 	bool has_text;   /* the file has its code, which a separate debug file lacks */
 	char arch[16];   /* "x86_64", "aarch64", ... */
+	/* Further ids, by which profiles name it: */
+	uint8_t htlhash[HTLHASH_SIZE]; /* of the file, see htlhash.h; all 0: not known */
+	char go_id[GO_ID_SIZE];        /* Go's build id, as go_id.h takes it; "": none */
+	/* That the file gives itself, whatever it is called: valid (valid_name.h), or "" when it has none. */
+	char name[IMAGE_NAME_SIZE];
 };
 
 enum { IDENTITIES_MAX = 30 };

@@ -56,7 +56,10 @@ static void take_identity(const struct worker_identity *m, struct image_identity
 		.has_gsym = m->has_gsym,
 	};
 	memcpy(ret->id, m->id, m->id_size);
+	memcpy(ret->htlhash, m->htlhash, sizeof(ret->htlhash));
+	memcpy(ret->go_id, m->go_id, sizeof(ret->go_id));
 	snprintf(ret->arch, sizeof(ret->arch), "%s", m->arch);
+	snprintf(ret->name, sizeof(ret->name), "%s", m->name);
 }
 
 /* Ends the worker after error @why or, if that is 0, its exit. Sets the fault and @diag. */

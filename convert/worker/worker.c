@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "convert/record/convert_types.h"
+#include "convert/record/go_id.h"
+#include "convert/record/valid_name.h"
 
 /* Size of a message of @type; 0 for an unknown type. */
 static size_t message_size(uint32_t type)
@@ -91,7 +93,8 @@ static bool identity_valid(const struct worker_identity *m)
 		return false;
 	return m->id_is_hash <= 1 && m->id_is_truncated <= 1 && m->has_dwarf <= 1 && m->has_symtab <= 1 &&
 	       m->has_text <= 1 && m->has_gsym <= 1 && terminated(m->arch, sizeof(m->arch)) &&
-	       terminated(m->text, sizeof(m->text));
+	       go_id_is_valid(m->go_id) && terminated(m->name, sizeof(m->name)) &&
+	       (!*m->name || image_name_valid(m->name)) && terminated(m->text, sizeof(m->text));
 }
 
 static bool download_valid(const struct worker_download *m)

@@ -52,7 +52,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 12,
+	WORKER_PROTOCOL = 13,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -246,7 +246,10 @@ struct worker_identity {
 	uint8_t has_symtab;
 	uint8_t has_text;
 	uint8_t has_gsym;
+	uint8_t htlhash[16];
+	char go_id[84]; /* "" or as go_id.h takes it */
 	char arch[16];
+	char name[256]; /* valid (valid_name.h), or empty */
 	char text[512];
 };
 

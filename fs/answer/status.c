@@ -8,16 +8,18 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "gsym/base/escape.h"
 #include "fs/answer/notes_show.h"
 #include "fs/convert/queue.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
+#include "fs/images/other_ids.h"
 #include "fs/images/revision.h"
 #include "fs/sys/key_value.h"
 
-enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16 /* listed under the lock */ };
+enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16, OTHER_IDS_MAX = 64 /* listed under the lock */ };
 
 static const char *const kind_words[] = {
 	[IMAGE_OTHER] = "other",       [IMAGE_ELF] = "elf",        [IMAGE_MACHO] = "mach-o",
@@ -52,6 +54,30 @@ static void fragments(struct kv_writer *kv, const struct answers *answers, const
 		kv_text(kv, "rest", idle_is_pending(&answers->queue->idle, rev) ? "idle" : "asked");
 }
 
+/* The source that decides who may read the image: as it is now, if it is still there. */
+static const struct source *readable_source(const struct revision *rev)
+{
+	for (size_t i = 0; i < rev->image->sources.n; i++)
+		if (rev->image->sources.v[i].chosen)
+			return &rev->image->sources.v[i];
+	return &rev->source;
+}
+
+/* Whether all who may read the image may also read @source, and so may know where it is. */
+static bool is_known_to_readers(const struct revision *rev, const struct source *source)
+{
+	const struct source *of = readable_source(rev);
+	bool same_owner = source->uid == of->uid && source->gid == of->gid;
+	return (source->mode & S_IROTH) ||
+	       (!(of->mode & S_IROTH) && same_owner && !(of->mode & ~source->mode));
+}
+
+static bool is_listed(const struct revision *rev, const char *path)
+{
+	return strcmp(path, rev->source.path) == 0 ||
+	       (rev->binary.path && strcmp(path, rev->binary.path) == 0);
+}
+
 /* All files with this id; the one that is converted comes first. */
 static void sources(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
 {
@@ -65,21 +91,55 @@ static void sources(struct kv_writer *kv, const struct answers *answers, const s
 	snprintf(path, sizeof(path), "%s/%s", answers->source, rev->source.path);
 	kv_text(kv, "source", path);
 	kv_text(kv, "debug", words[rev->source.richness]);
-	if (rev->binary.path) {
+	if (rev->binary.path && is_known_to_readers(rev, &rev->binary)) {
 		snprintf(path, sizeof(path), "%s/%s", answers->source, rev->binary.path);
 		kv_text(kv, "binary", path);
 	}
-	size_t others = 0;
+	size_t others = 0, shown = 0;
 	for (size_t i = 0; i < image->sources.n; i++) {
-		const char *other = image->sources.v[i].path;
-		if (strcmp(other, rev->source.path) == 0 ||
-		    (rev->binary.path && strcmp(other, rev->binary.path) == 0) || others++ >= ALSO_MAX)
+		const struct source *other = &image->sources.v[i];
+		if (is_listed(rev, other->path))
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", answers->source, other);
+		others++;
+		if (shown == ALSO_MAX || !is_known_to_readers(rev, other))
+			continue;
+		shown++;
+		snprintf(path, sizeof(path), "%s/%s", answers->source, other->path);
 		kv_item(kv, "also", path, strlen(path));
 	}
-	if (others > ALSO_MAX)
-		kv_number(kv, "also_more", others - ALSO_MAX);
+	if (others > shown)
+		kv_number(kv, "also_more", others - shown);
+}
+
+/* Whether none of the first @n sources that readers may know has the hash, or the Go id, of @source. */
+static bool is_first(const struct revision *rev, size_t n, const struct source *source, bool go_id)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct source *other = &rev->image->sources.v[i];
+		bool same = go_id ? other->go_id && strcmp(other->go_id, source->go_id) == 0
+				  : memcmp(other->htlhash, source->htlhash, HTLHASH_SIZE) == 0;
+		if (same && is_known_to_readers(rev, other))
+			return false;
+	}
+	return true;
+}
+
+/* Further ids of those files, each once. */
+static void other_ids(struct kv_writer *kv, const struct revision *rev)
+{
+	size_t n = rev->image->sources.n < OTHER_IDS_MAX ? rev->image->sources.n : OTHER_IDS_MAX;
+	char hash[HTLHASH_TEXT_SIZE];
+	for (size_t i = 0; i < n; i++) {
+		const struct source *source = &rev->image->sources.v[i];
+		if (is_known_to_readers(rev, source) && source_htlhash(source, hash) &&
+		    is_first(rev, i, source, false))
+			kv_item(kv, "htlhash", hash, strlen(hash));
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct source *source = &rev->image->sources.v[i];
+		if (is_known_to_readers(rev, source) && source->go_id && is_first(rev, i, source, true))
+			kv_item(kv, "go_build_id", source->go_id, strlen(source->go_id));
+	}
 }
 
 /* The build ids that the truncated id of text symbols may stand for, when there are several. */
@@ -102,6 +162,7 @@ static struct handle *write_locked(struct kv_writer *kv, const struct answers *a
 	kv_text(kv, "kind", kind_words[rev->source.kind]);
 	kv_text(kv, "arch", rev->source.arch);
 	sources(kv, answers, rev);
+	other_ids(kv, rev);
 	ambiguous(kv, answers, rev);
 	fragments(kv, answers, rev);
 	kv_number(kv, "conversions", rev->image->conversions);

@@ -12,6 +12,7 @@
 #include "fs/images/basename.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
+#include "fs/images/other_ids.h"
 #include "fs/images/revision.h"
 #include "gsym/base/invariant.h"
 
@@ -42,10 +43,16 @@ void images_init(struct images *images, struct notify *notify)
 	list_init(&images->leaving);
 }
 
+static void source_deinit(struct source *source)
+{
+	free(source->path);
+	free(source->go_id);
+}
+
 void image_free(struct image *image)
 {
 	for (size_t i = 0; i < image->sources.n; i++)
-		free(image->sources.v[i].path);
+		source_deinit(&image->sources.v[i]);
 	vec_free(&image->sources);
 	free(image);
 }
@@ -54,6 +61,7 @@ void images_deinit(struct images *images) NOT_ANALYZED
 {
 	struct image *image;
 	struct revision *rev;
+	images_free_other(images);
 	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++)
 		image_free(image);
 	for (size_t i = 0; i < images->leaving_images.n; i++)
@@ -121,11 +129,19 @@ static bool unchanged(const struct source *a, const struct source *b)
 	return same_file(a, b) && a->ctime_ns == b->ctime_ns && a->uid == b->uid && a->gid == b->gid;
 }
 
+static void forget_source(struct images *images, const struct image *image, struct source *source)
+	REQUIRES(&images->lock)
+{
+	images_drop_source(images, image, source);
+	source_deinit(source);
+}
+
 /*
  * Replaces or adds a source. A file with several hard links keeps the path seen first in this scan; its
  * permissions are the union of those of all its paths.
  */
-static int put_source(struct image *image, const struct source *seen, bool alone)
+static int put_source(struct images *images, struct image *image, const struct source *seen, bool alone)
+	REQUIRES(&images->lock)
 {
 	struct source *old = find_source(image, seen);
 	if (old && old->pass == seen->pass) {
@@ -141,15 +157,17 @@ static int put_source(struct image *image, const struct source *seen, bool alone
 	if (old && !alone && unchanged(old, seen))
 		copy.mode = old->mode; /* its other paths may be yet to come */
 	copy.path = strdup(seen->path);
-	if (!copy.path || (!old && vec_reserve_few(&image->sources, 1))) {
-		free(copy.path);
+	copy.go_id = seen->go_id ? strdup(seen->go_id) : NULL;
+	if (!copy.path || (seen->go_id && !copy.go_id) || (!old && vec_reserve_few(&image->sources, 1))) {
+		source_deinit(&copy);
 		return -ENOMEM;
 	}
 	if (old)
-		free(old->path);
+		forget_source(images, image, old);
 	else
 		old = &image->sources.v[image->sources.n++];
 	*old = copy;
+	images_note_source(images, image, old);
 	return 0;
 }
 
@@ -223,7 +241,7 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 		image = add_image(images, finding->id);
 	if (!image)
 		return -ENOMEM;
-	int err = put_source(image, &finding->source, finding->alone);
+	int err = put_source(images, image, &finding->source, finding->alone);
 	if (!err)
 		err = add_path(images, image, &finding->at);
 	if (!err)
@@ -252,14 +270,14 @@ int images_add_name(struct images *images, const char *id, const struct found_at
 /* ---- Sweeping ---- */
 
 /* Whether there were any. */
-static bool drop_unseen(struct image *image, uint32_t pass)
+static bool drop_unseen(struct images *images, struct image *image, uint32_t pass) REQUIRES(&images->lock)
 {
 	size_t kept = 0, n = image->sources.n;
 	for (size_t i = 0; i < image->sources.n; i++) {
 		if (image->sources.v[i].pass == pass)
 			image->sources.v[kept++] = image->sources.v[i];
 		else
-			free(image->sources.v[i].path);
+			forget_source(images, image, &image->sources.v[i]);
 	}
 	image->sources.n = kept;
 	return kept < n;
@@ -286,7 +304,7 @@ static void settle_sources(struct images *images, uint32_t pass, bool complete) 
 	for (uint32_t i = 0; (image = slots_from(&images->all, &i)); i++) {
 		bool changed = settle_modes(image, pass);
 		if (complete)
-			changed |= drop_unseen(image, pass);
+			changed |= drop_unseen(images, image, pass);
 		if (changed)
 			revision_choose(images, image);
 	}
@@ -299,7 +317,7 @@ static void drop_source(struct images *images, struct image *image, const struct
 	struct source *s = find_source(image, gone);
 	if (!s || s->pass == pass)
 		return;
-	free(s->path);
+	forget_source(images, image, s);
 	*s = image->sources.v[--image->sources.n];
 	revision_choose(images, image);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "fs/images/other_ids.h"
 #include "fs/images/urgent.h"
 #include "fs/name/node.h"
 #include "gsym/base/invariant.h"
@@ -254,9 +255,12 @@ int images_lookup(struct images *images, const struct request *request, struct i
 		image = id_may_be_prefix(request->id) ? images_find_prefix(images, request->id) : NULL;
 	if (!image)
 		image = find_breakpad(images, request->id);
+	if (!image)
+		image = images_find_other(images, request->id);
 	*ret = image;
 	if (image)
 		return 0;
-	bool may_come = images->hashing && strncmp(request->id, "xxh3-", 5) == 0;
+	bool may_come =
+		images->hashing && (strncmp(request->id, "xxh3-", 5) == 0 || id_may_be_other(request->id));
 	return may_come ? images_await(images, request->id, ret_wait) : images->absent;
 }

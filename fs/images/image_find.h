@@ -1,5 +1,6 @@
 /*
- * image_find.h - images by their ids: exact, by their beginnings, and in other spellings.
+ * image_find.h - images by their ids: exact, by their beginnings, in other spellings, and by further ids of
+ * their files.
  */
 #ifndef FS_IMAGES_IMAGE_FIND_H
 #define FS_IMAGES_IMAGE_FIND_H

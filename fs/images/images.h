@@ -57,16 +57,19 @@ struct source {
 	int64_t mtime_ns, ctime_ns;
 	uid_t uid;
 	gid_t gid;
-	mode_t mode;      /* read permissions only, for others none if they cannot reach the file */
-	mode_t mode_seen; /* the same of all paths that scan @pass has met so far; becomes mode at its end */
-	enum richness richness;
-	bool has_text; /* the code, which a separate debug file lacks */
-	enum image_kind kind;
+	uint16_t mode; /* read permissions only, for others none if they cannot reach the file */
+	uint16_t
+		mode_seen; /* the same of all paths that scan @pass has met so far; becomes mode at its end */
+	enum richness richness : 8;
+	enum image_kind kind : 8;
+	bool has_text;        /* the code, which a separate debug file lacks */
 	bool id_is_truncated; /* the file has only the beginning of the build id */
 	bool chosen;          /* it is the image's source, */
 	bool chosen_binary;   /* or its binary, see struct revision */
 	char arch[16];
-	uint32_t pass; /* of the scan that saw it last */
+	uint8_t htlhash[HTLHASH_SIZE]; /* see struct image_identity */
+	char *go_id;                   /* or NULL: none */
+	uint32_t pass;                 /* of the scan that saw it last */
 };
 
 enum revision_state {
@@ -179,6 +182,8 @@ struct basename {
 struct images {
 	struct mutex lock; /* guards all of it and more, see above */
 	struct table by_id GUARDED_BY(&lock);
+	struct table by_other_id GUARDED_BY(&lock);   /* see other_ids.h */
+	bool has_other_ids GUARDED_BY(&lock);         /* that table is made */
 	struct slots all GUARDED_BY(&lock);           /* image */
 	VEC(struct image *) sorted GUARDED_BY(&lock); /* by id, those with numbers below */
 	uint32_t sorted_to GUARDED_BY(&lock);

@@ -189,6 +189,7 @@ static int copy_source(struct source *to, const struct source *from)
 {
 	*to = *from;
 	to->path = strdup(from->path);
+	to->go_id = NULL; /* the image knows it */
 	return to->path ? 0 : -ENOMEM;
 }
 

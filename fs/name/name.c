@@ -4,6 +4,7 @@
  */
 #include "fs/name/name.h"
 
+#include "convert/record/go_id.h"
 #include "gsym/base/address.h"
 #include "gsym/base/ascii.h"
 #include "gsym/render/render.h"
@@ -33,17 +34,34 @@ static size_t count_digits(const char *text)
 
 /* ---- Ids ---- */
 
-/* 8-4-4-4-12 digits, as UUIDs are printed. */
-static bool is_dashed_uuid(const char *name)
+/*
+ * A UUID or GUID as it is printed, 8-4-4-4-12 digits, perhaps in braces; and after another dash the age that
+ * goes with it in the debug ids of PE files. With braces or an age the digits need no dashes. @id becomes the
+ * digits.
+ */
+static bool parse_guid(const char *name, char *id)
 {
 	static const size_t groups[] = {8, 4, 4, 4, 12};
+	bool braced = *name == '{';
+	name += braced;
+	bool dashed = count_digits(name) == groups[0];
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-		if (i > 0 && *name++ != '-')
+		if (dashed && i > 0 && *name++ != '-')
 			return false;
-		if (count_digits(name) < groups[i])
-			return false;
-		name += groups[i];
+		for (size_t k = 0; k < groups[i]; k++, name++) {
+			if (hex_value(*name) < 0)
+				return false;
+			*id++ = lower(*name);
+		}
 	}
+	if (braced && *name++ != '}')
+		return false;
+	size_t age = *name == '-' ? count_digits(++name) : 0;
+	if (age > AGE_DIGITS_MAX || (!age && name[-1] == '-'))
+		return false;
+	for (size_t k = 0; k < age; k++)
+		*id++ = lower(*name++);
+	*id = 0;
 	return *name == 0;
 }
 
@@ -62,17 +80,25 @@ static bool is_hex_id(const char *name)
 	return n >= 2 && n < ID_TEXT_SIZE && name[n] == 0;
 }
 
+static bool parse_digits(const char *name, char *id)
+{
+	if (!is_hash_id(name) && !is_hex_id(name))
+		return false;
+	while (*name)
+		*id++ = lower(*name++);
+	*id = 0;
+	return true;
+}
+
 static void parse_id(const char *name, struct request *ret)
 {
-	bool dashed = is_dashed_uuid(name);
-	if (!dashed && !is_hash_id(name) && !is_hex_id(name))
+	char id[ID_TEXT_SIZE];
+	_Static_assert((int)GO_ID_SIZE <= (int)ID_TEXT_SIZE, "room for Go's");
+	if (!parse_digits(name, id) && !parse_guid(name, id) && !go_id_parse(name, strlen(name), id))
 		return;
 	ret->kind = REQUEST_ID;
-	size_t n = 0;
-	for (const char *at = name; *at; at++)
-		if (!dashed || *at != '-')
-			ret->id[n++] = lower(*at);
-	ret->alias = strcmp(name, ret->id) != 0;
+	strcpy(ret->id, id);
+	ret->alias = strcmp(name, id) != 0;
 }
 
 bool id_may_be_prefix(const char *id)

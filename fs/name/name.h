@@ -47,8 +47,9 @@ struct request {
 	size_t symbol_size;
 	struct context context; /* of an address or addresses; of REQUEST_CONTEXT: that inside */
 	/* REQUEST_ID */
-	bool alias;            /* not spelled as @id: an alias even if such an image exists */
-	char id[ID_TEXT_SIZE]; /* lower case, no dashes; may be the beginning of an id */
+	bool alias; /* not spelled as @id: an alias even if such an image exists */
+	/* Lower case, no dashes; may be the beginning of an id. Or Go's, with slashes. */
+	char id[ID_TEXT_SIZE];
 };
 
 /* Never fails; @ret is filled completely and may point into @name. @context is of PLACE_IMAGE. */

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "convert/record/valid_name.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/vec.h"
@@ -12,15 +13,18 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 8 << 16 | CONVERT_REVISION,
+	REVISION = 9 << 16 | CONVERT_REVISION,
 	RECORD_MIN = 6 * 8 + 2 + 2,
-	/* Of an image, its id and arch following: */
+	/* Of an image, its id, arch, name and Go's build id following: */
 	IMAGE_KIND = 0,
 	IMAGE_FLAGS,
 	IMAGE_ID_SIZE,
 	IMAGE_ARCH_SIZE,
-	IMAGE_MIN,
-	IMAGE_MAX = IMAGE_MIN + 2 * UINT8_MAX,
+	IMAGE_TITLE_SIZE,
+	IMAGE_GO_ID_SIZE,
+	IMAGE_HTLHASH,
+	IMAGE_MIN = IMAGE_HTLHASH + HTLHASH_SIZE,
+	IMAGE_MAX = IMAGE_MIN + 4 * UINT8_MAX,
 	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * IMAGE_MAX,
 	CHECKSUM_SIZE = 8,
 };
@@ -206,13 +210,21 @@ static uint8_t flags_of(const struct image_identity *id)
 static size_t encode_image(uint8_t *out, const struct image_identity *id)
 {
 	size_t arch_size = strnlen(id->arch, sizeof(id->arch));
+	size_t name_size = strnlen(id->name, sizeof(id->name) - 1);
+	size_t go_id_size = strnlen(id->go_id, sizeof(id->go_id));
 	out[IMAGE_KIND] = (uint8_t)id->kind;
 	out[IMAGE_FLAGS] = flags_of(id);
 	out[IMAGE_ID_SIZE] = (uint8_t)id->id_size;
 	out[IMAGE_ARCH_SIZE] = (uint8_t)arch_size;
-	memcpy(out + IMAGE_MIN, id->id, id->id_size);
-	memcpy(out + IMAGE_MIN + id->id_size, id->arch, arch_size);
-	return IMAGE_MIN + id->id_size + arch_size;
+	out[IMAGE_TITLE_SIZE] = (uint8_t)name_size;
+	out[IMAGE_GO_ID_SIZE] = (uint8_t)go_id_size;
+	memcpy(out + IMAGE_HTLHASH, id->htlhash, HTLHASH_SIZE);
+	out += IMAGE_MIN;
+	memcpy(out, id->id, id->id_size);
+	memcpy(out + id->id_size, id->arch, arch_size);
+	memcpy(out + id->id_size + arch_size, id->name, name_size);
+	memcpy(out + id->id_size + arch_size + name_size, id->go_id, go_id_size);
+	return IMAGE_MIN + id->id_size + arch_size + name_size + go_id_size;
 }
 
 /* Takes over @images. */
@@ -240,7 +252,8 @@ int record_set_images(struct file_record *r, const struct image_identity *images
 
 static size_t packed_size(const uint8_t *image)
 {
-	return IMAGE_MIN + (size_t)image[IMAGE_ID_SIZE] + image[IMAGE_ARCH_SIZE];
+	return IMAGE_MIN + (size_t)image[IMAGE_ID_SIZE] + image[IMAGE_ARCH_SIZE] + image[IMAGE_TITLE_SIZE] +
+	       image[IMAGE_GO_ID_SIZE];
 }
 
 static size_t images_size(const struct file_record *r)
@@ -309,9 +322,12 @@ int index_encode(const struct index *index, void **ret_data, size_t *ret_size)
 static int decode_image(struct cursor *c, struct image_identity *id)
 {
 	uint8_t kind = cursor_u8(c), flags = cursor_u8(c), id_size = cursor_u8(c), arch_size = cursor_u8(c);
+	uint8_t name_size = cursor_u8(c), go_id_size = cursor_u8(c);
+	const uint8_t *htlhash = cursor_take(c, HTLHASH_SIZE);
 	const uint8_t *id_bytes = cursor_take(c, id_size), *arch = cursor_take(c, arch_size);
+	const uint8_t *name = cursor_take(c, name_size), *go_id = cursor_take(c, go_id_size);
 	if (!cursor_ok(c) || kind == IMAGE_OTHER || kind > IMAGE_KIND_LAST || id_size == 0 ||
-	    id_size > sizeof(id->id) || arch_size >= sizeof(id->arch))
+	    id_size > sizeof(id->id) || arch_size >= sizeof(id->arch) || go_id_size >= sizeof(id->go_id))
 		return -EBADMSG;
 	*id = (struct image_identity){
 		.kind = (enum image_kind)kind,
@@ -325,7 +341,10 @@ static int decode_image(struct cursor *c, struct image_identity *id)
 	};
 	memcpy(id->id, id_bytes, id_size);
 	memcpy(id->arch, arch, arch_size);
-	return 0;
+	memcpy(id->htlhash, htlhash, HTLHASH_SIZE);
+	memcpy(id->go_id, go_id, go_id_size);
+	memcpy(id->name, name, name_size);
+	return !name_size || (strlen(id->name) == name_size && image_name_valid(id->name)) ? 0 : -EBADMSG;
 }
 
 void record_image(const struct file_record *record, size_t number, struct image_identity *ret)

@@ -359,6 +359,8 @@ static int add_finding(struct sweep *s, const struct file_record *r, size_t numb
 	};
 	finding.alone = s->partial && place->alone;
 	memcpy(finding.source.arch, identity.arch, sizeof(finding.source.arch));
+	memcpy(finding.source.htlhash, identity.htlhash, sizeof(finding.source.htlhash));
+	finding.source.go_id = *identity.go_id ? identity.go_id : NULL; /* borrowed */
 	struct list woken;
 	list_init(&woken);
 	s->n_added++;

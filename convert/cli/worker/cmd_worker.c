@@ -239,7 +239,10 @@ static int work_as_zygote(pid_t client)
 
 static void fill_identity(struct worker_identity *m, const struct image_identity *id)
 {
-	_Static_assert(sizeof(m->id) == sizeof(id->id) && sizeof(m->arch) == sizeof(id->arch), "one layout");
+	_Static_assert(sizeof(m->id) == sizeof(id->id) && sizeof(m->arch) == sizeof(id->arch) &&
+			       sizeof(m->htlhash) == sizeof(id->htlhash) &&
+			       sizeof(m->go_id) == sizeof(id->go_id),
+		       "one layout");
 	m->kind = id->kind;
 	m->id_size = (uint32_t)id->id_size;
 	memcpy(m->id, id->id, sizeof(m->id));
@@ -250,6 +253,9 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 	m->has_gsym = id->has_gsym;
 	m->has_text = id->has_text;
 	snprintf(m->arch, sizeof(m->arch), "%s", id->arch);
+	memcpy(m->htlhash, id->htlhash, sizeof(m->htlhash));
+	memcpy(m->go_id, id->go_id, sizeof(m->go_id));
+	snprintf(m->name, sizeof(m->name), "%s", id->name);
 }
 
 static int identify_and_report(const struct worker_identify *order, int fd)

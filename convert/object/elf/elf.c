@@ -7,6 +7,7 @@
 #include "convert/object/elf/elf.h"
 
 #include "convert/object/source_format.h"
+#include "convert/record/go_id.h"
 #include "gsym/base/diag.h"
 
 #include <errno.h>
@@ -186,23 +187,37 @@ static int read_sections(struct object_file *object, struct gsym_diag *diag)
 	return 0;
 }
 
-/* ---- Build id ---- */
+/* ---- Build ids ---- */
 
-static bool notes_find_build_id(struct object_file *object, Elf_Data *notes)
+enum { NT_GO_BUILD_ID = 4 };
+
+static const char go_owner[4] = "Go";
+
+static bool is_note(const GElf_Nhdr *note, uint32_t type, const char *name, const char owner[static 4])
 {
-	GElf_Nhdr nhdr;
-	size_t name, desc;
-	for (size_t off = 0; notes && (off = gelf_getnote(notes, off, &nhdr, &name, &desc));) {
-		const uint8_t *bytes = notes->d_buf;
-		if (nhdr.n_type != NT_GNU_BUILD_ID || nhdr.n_namesz != sizeof("GNU") ||
-		    memcmp(bytes + name, "GNU", sizeof("GNU")) || !nhdr.n_descsz ||
-		    nhdr.n_descsz > IMAGE_ID_MAX)
-			continue;
-		memcpy(object->id, bytes + desc, nhdr.n_descsz);
-		object->id_size = nhdr.n_descsz;
-		return true;
+	return note->n_type == type && note->n_namesz == 4 && !memcmp(name, owner, 4);
+}
+
+/* The first of each kind counts. */
+static void take_note(struct object_file *object, const GElf_Nhdr *note, const char *name, const char *desc)
+{
+	if (!object->id_size && is_note(note, NT_GNU_BUILD_ID, name, "GNU") &&
+	    note->n_descsz <= IMAGE_ID_MAX) {
+		memcpy(object->id, desc, note->n_descsz);
+		object->id_size = note->n_descsz;
 	}
-	return false;
+	if (!*object->go_id && is_note(note, NT_GO_BUILD_ID, name, go_owner) &&
+	    !go_id_parse(desc, note->n_descsz, object->go_id))
+		*object->go_id = 0;
+}
+
+static void take_notes(struct object_file *object, Elf_Data *notes)
+{
+	GElf_Nhdr note;
+	size_t name, desc;
+	for (size_t off = 0; notes && (off = gelf_getnote(notes, off, &note, &name, &desc));)
+		take_note(object, &note, (const char *)notes->d_buf + name,
+			  (const char *)notes->d_buf + desc);
 }
 
 static Elf_Type note_type(uint64_t align)
@@ -211,36 +226,31 @@ static Elf_Type note_type(uint64_t align)
 }
 
 /* Any note of any SHT_NOTE section: a kernel has its build id in .notes, after others. */
-static bool sections_find_build_id(struct object_file *object)
+static void take_notes_of_sections(struct object_file *object)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(object->elf, scn));) {
 		GElf_Shdr shdr;
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE ||
 		    !span_inside(object, shdr.sh_offset, shdr.sh_size))
 			continue;
-		if (notes_find_build_id(object,
-					elf_getdata_rawchunk(object->elf, (int64_t)shdr.sh_offset,
-							     shdr.sh_size, note_type(shdr.sh_addralign))))
-			return true;
+		take_notes(object, elf_getdata_rawchunk(object->elf, (int64_t)shdr.sh_offset, shdr.sh_size,
+							note_type(shdr.sh_addralign)));
 	}
-	return false;
 }
 
-static bool segments_find_build_id(struct object_file *object)
+static void take_notes_of_segments(struct object_file *object)
 {
 	size_t n = 0;
 	if (elf_getphdrnum(object->elf, &n))
-		return false;
+		return;
 	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
 		GElf_Phdr phdr;
 		if (!gelf_getphdr(object->elf, (int)i, &phdr) || phdr.p_type != PT_NOTE ||
 		    !span_inside(object, phdr.p_offset, phdr.p_filesz))
 			continue;
-		if (notes_find_build_id(object, elf_getdata_rawchunk(object->elf, (int64_t)phdr.p_offset,
-								     phdr.p_filesz, note_type(phdr.p_align))))
-			return true;
+		take_notes(object, elf_getdata_rawchunk(object->elf, (int64_t)phdr.p_offset, phdr.p_filesz,
+							note_type(phdr.p_align)));
 	}
-	return false;
 }
 
 /* ---- The format ---- */
@@ -269,8 +279,10 @@ static int elf_read(struct object_file *object, struct gsym_diag *diag)
 	if (err)
 		return err;
 	bool failed = read_segments(object);
-	if (!failed && !sections_find_build_id(object))
-		segments_find_build_id(object);
+	if (!failed)
+		take_notes_of_sections(object);
+	if (!failed && !object->id_size)
+		take_notes_of_segments(object);
 	if (failed || ran_out_of_memory())
 		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
 	return 0;

@@ -27,6 +27,7 @@ enum {
 	LC_SEGMENT = 0x1,
 	LC_SYMTAB = 0x2,
 	LC_DYSYMTAB = 0xb,
+	LC_ID_DYLIB = 0xd,
 	LC_SEGMENT_64 = 0x19,
 	LC_UUID = 0x1b,
 	LC_DYLD_INFO = 0x22,
@@ -215,6 +216,19 @@ static void read_uuid(struct object_file *object, struct cursor *c)
 	object->id_size = UUID_SIZE;
 }
 
+/* The name's offset counts from the command number. One that lies outside is none. */
+static void read_install_name(struct object_file *object, struct cursor *c)
+{
+	struct cursor name = *c;
+	uint32_t at = cursor_u32(&name);
+	if (!cursor_ok(&name) || at < 12)
+		return;
+	cursor_skip(&name, at - 12);
+	const char *text = cursor_str(&name);
+	if (cursor_ok(&name))
+		object->macho->install_name = text;
+}
+
 /* Reads one command; @c is its content after the command number and size. */
 static int read_command(struct object_file *object, uint32_t command, struct cursor *c)
 {
@@ -223,6 +237,7 @@ static int read_command(struct object_file *object, uint32_t command, struct cur
 	case LC_SEGMENT: return read_segment(object, c, false);
 	case LC_SEGMENT_64: return read_segment(object, c, true);
 	case LC_UUID: read_uuid(object, c); break;
+	case LC_ID_DYLIB: read_install_name(object, c); break;
 	case LC_SYMTAB:
 		m->symbols = take_part(c);
 		m->strings = take_part(c);

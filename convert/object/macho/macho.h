@@ -33,6 +33,7 @@ struct macho {
 	struct macho_part symbols, strings; /* symbols.size counts entries */
 	struct macho_part indirect;         /* size counts entries */
 	struct macho_part starts, exports;
+	const char *install_name; /* of a library; in the mapping, or NULL */
 	struct name_budget names; /* of @strings, which many symbols may share */
 	VEC(struct macho_stubs) stubs;
 };

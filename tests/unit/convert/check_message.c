@@ -134,6 +134,11 @@ static void broken_messages(void **state)
 	struct worker_failed text = {.head = {WORKER_FAILED, sizeof(text), 0}, .error = EIO};
 	struct worker_failed error = {.head = {WORKER_FAILED, sizeof(error), 0}, .error = -5};
 	struct worker_identity id = {.head = {WORKER_IDENTITY, sizeof(id), 0}, .kind = 1, .id_size = 65};
+	struct worker_identity go_id = {
+		.head = {WORKER_IDENTITY, sizeof(go_id), 0}, .kind = 1, .id_size = 20, .go_id = "redacted"};
+	struct worker_identity slash = {
+		.head = {WORKER_IDENTITY, sizeof(slash), 0}, .kind = 1, .id_size = 20, .name = "a/b"};
+	struct worker_identity endless_name = slash;
 	struct worker_identity no_id = {.head = {WORKER_IDENTITY, sizeof(no_id), 0}, .kind = 1};
 	struct worker_convert order = {
 		.head = {WORKER_CONVERT, sizeof(order), 0}, .threads = 0, .version = 1};
@@ -202,6 +207,10 @@ static void broken_messages(void **state)
 	refuse(&error, sizeof(error));
 	refuse(&id, sizeof(id));
 	refuse(&no_id, sizeof(no_id));
+	refuse(&go_id, sizeof(go_id));
+	refuse(&slash, sizeof(slash));
+	memset(endless_name.name, 'x', sizeof(endless_name.name));
+	refuse(&endless_name, sizeof(endless_name));
 	refuse(&order, sizeof(order));
 	refuse(large, sizeof(large));
 }

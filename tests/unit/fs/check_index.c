@@ -11,6 +11,7 @@
 
 enum { RECORDS = 500 };
 
+#define GO_ID "foh3mEXu7BLZjsN9pOwG/kATcXlDEFFyYpSUXsoOy/RwWTn9M0fGVxc1nDPCbR/BzQzzMsHyS7JEeFYS3Jc"
 static void fill(struct index *index)
 {
 	for (unsigned i = 0; i < RECORDS; i++) {
@@ -31,6 +32,9 @@ static void fill(struct index *index)
 			images[k].id_is_hash = i % 11 == 0;
 			images[k].id_is_truncated = i % 13 == 0;
 			strcpy(images[k].arch, i % 2 ? "x86_64" : "");
+			memset(images[k].htlhash, (int)(i * k), sizeof(images[k].htlhash));
+			strcpy(images[k].go_id, i % 6 ? "" : GO_ID);
+			strcpy(images[k].name, i % 5 ? "libfoo.so.1" : "");
 		}
 		assert_int_equal(record_set_images(r, images, i % 4), 0);
 		if (i % 7)
@@ -53,6 +57,7 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 		record_image(a, i, &of_a);
 		record_image(b, i, &of_b);
 		assert_int_equal(x->kind, y->kind);
+		assert_string_equal(x->name, y->name);
 		assert_int_equal(x->id_size, y->id_size);
 		assert_memory_equal(x->id, y->id, x->id_size);
 		assert_int_equal(x->has_dwarf, y->has_dwarf);
@@ -60,6 +65,8 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 		assert_int_equal(x->id_is_hash, y->id_is_hash);
 		assert_int_equal(x->id_is_truncated, y->id_is_truncated);
 		assert_string_equal(x->arch, y->arch);
+		assert_memory_equal(x->htlhash, y->htlhash, sizeof(x->htlhash));
+		assert_string_equal(x->go_id, y->go_id);
 	}
 }
 
@@ -101,7 +108,8 @@ static void damaged(void **state)
 	void *data;
 	size_t size;
 	(void)state;
-	const struct image_identity one = {.kind = IMAGE_ELF, .id_size = 20, .arch = "aarch64"};
+	const struct image_identity one = {
+		.kind = IMAGE_ELF, .id_size = 20, .arch = "aarch64", .go_id = GO_ID};
 	assert_int_equal(record_set_images(index_get(&a, 1, 2), &one, 1), 0);
 	assert_int_equal(index_encode(&a, &data, &size), 0);
 	for (size_t n = 0; n < size; n++) {

@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #define UUID "123456789abcdef0123456789abcdef0"
+#define GO_1 "foh3mEXu7BLZjsN9pOwG"
+#define GO_2 "kATcXlDE_F-yYpSUXsoO"
 
 static struct request parse(enum name_place place, const char *name)
 {
@@ -324,6 +326,14 @@ static void ids(void **state)
 		{"123456789ABCDEF0123456789ABCDEF0", UUID, true},
 		{"12345678-9abc-def0-1234-56789abcdef0", UUID, true},
 		{"12345678-9ABC-DEF0-1234-56789ABCDEF0", UUID, true},
+		{"{12345678-9ABC-DEF0-1234-56789ABCDEF0}", UUID, true},
+		{"{123456789abcdef0123456789abcdef0}", UUID, true},
+		{"12345678-9abc-def0-1234-56789abcdef0-A", UUID "a", true},
+		{"{12345678-9ABC-DEF0-1234-56789ABCDEF0}-1F", UUID "1f", true},
+		{"123456789ABCDEF0123456789ABCDEF0-1", UUID "1", true},
+		{GO_1 "/" GO_2, GO_1 "/" GO_2, false}, /* in a line of the root's q */
+		{GO_1 "_" GO_2, GO_1 "/" GO_2, true},
+		{GO_1 "%2F" GO_2 "%2f" GO_1 "_" GO_2, GO_1 "/" GO_2 "/" GO_1 "/" GO_2, true},
 		{"12345678", "12345678", false},
 		{"ab", "ab", false},
 		{"abc", "abc", false},
@@ -349,6 +359,25 @@ static void not_ids(void **state)
 		"12345678-9abc-def0-1234-56789abcdef00",
 		"123456789-abc-def0-1234-56789abcdef0",
 		"12345678-9abc-def0-1234_56789abcdef0",
+		"12345678-9abc-def0-1234-56789abcdef0-",
+		"12345678-9abc-def0-1234-56789abcdef0-12345678",
+		"12345678-9abc-def0-1234-56789abcdef0-g",
+		"{12345678-9abc-def0-1234-56789abcdef0",
+		"12345678-9abc-def0-1234-56789abcdef0}",
+		"{12345678-9abc-def0-1234-56789abcdef0}1",
+		"{12345678-9abc-def0-1234-56789abcdef}",
+		"{}",
+		"{",
+		"123456789abcdef0123456789abcdef0-",
+		GO_1,
+		GO_1 "_",
+		GO_1 "_" GO_2 "_",
+		GO_1 "_" GO_2 "x",
+		GO_1 "%2" GO_2,
+		GO_1 "%2Fx",
+		GO_1 " " GO_2,
+		GO_1 "_" GO_2 "_" GO_1 "_" GO_2 "_" GO_1,
+		"redacted",
 		"xxh3-",
 		"xxh3",
 		"xxh3-0123456789abcdef0123456789abcdef0",
