@@ -173,6 +173,21 @@ int basename_add(struct images *images, const char *name, struct image *image, u
 	return 0;
 }
 
+int basename_add_title(struct images *images, const char *name, struct image *image, uint32_t dir,
+		       uint32_t pass)
+{
+	struct name_member *m;
+	int err = dir == PATH_NONE ? 0 : basename_add(images, name, image, pass, &m);
+	if (err || dir == PATH_NONE)
+		return err;
+	/* Of several directories one that every user may search tells it to most. */
+	if (m->title_pass != pass || caller_reaches(NULL, &images->paths, dir, false))
+		m->title_dir = dir + 1;
+	m->title_pass = pass;
+	image->titled = true;
+	return 0;
+}
+
 /* ---- Who may know of it ---- */
 
 bool name_member_is_visible(const struct images *images, const struct name_member *member,
@@ -182,6 +197,9 @@ bool name_member_is_visible(const struct images *images, const struct name_membe
 	if (member->gone)
 		return false;
 	if (caller && caller_sees_all(caller))
+		return !member->title_dir || image_is_there(member->image);
+	if (member->title_dir && image_is_there(member->image) &&
+	    caller_reaches(caller, &images->paths, member->title_dir - 1, listed))
 		return true;
 	for (uint32_t next = member->files; next; next = file->like) {
 		file = path_tree_file(&images->paths, next - 1);
@@ -189,6 +207,24 @@ bool name_member_is_visible(const struct images *images, const struct name_membe
 			return true;
 	}
 	return false;
+}
+
+int images_find_only(const struct images *images, const char *name, const struct caller *caller,
+		     struct image **ret)
+{
+	const struct basename *b = images->complete ? images_find_basename(images, name) : NULL;
+	struct image *only = NULL;
+	for (size_t i = 0; b && i < b->members.n; i++) {
+		if (!name_member_is_visible(images, b->members.v[i], caller, false))
+			continue;
+		if (only)
+			return -ENOTUNIQ;
+		only = b->members.v[i]->image;
+	}
+	if (!only || !image_is_there(only))
+		return -ENOENT;
+	*ret = only;
+	return 0;
 }
 
 bool basename_is_visible(const struct images *images, const struct basename *name,
@@ -267,6 +303,8 @@ static void sweep_members(struct images *images, struct basename *b, uint32_t pa
 		struct name_member *m = b->members.v[i - 1];
 		if (!m->gone && m->pass != pass)
 			hide_member(m);
+		if (m->title_pass != pass)
+			m->title_dir = 0;
 		release_member(images, m); /* with the last one its name is gone */
 	}
 }

@@ -24,6 +24,20 @@ bool name_member_is_visible(const struct images *images, const struct name_membe
 bool basename_is_visible(const struct images *images, const struct basename *name,
 			 const struct caller *caller, bool listed) REQUIRES(&images->lock);
 
+/*
+ * The only image that @caller may know of with a file called @name. -ENOENT when there is none, or a scan is
+ * yet to see all of SOURCE; -ENOTUNIQ when there are several.
+ */
+int images_find_only(const struct images *images, const char *name, const struct caller *caller,
+		     struct image **ret) REQUIRES(&images->lock);
+
+/*
+ * Scan @pass has seen that a file of @image in the directory @dir of by-path tells that it is called @name,
+ * although the file is not. 0 or -ENOMEM.
+ */
+int basename_add_title(struct images *images, const char *name, struct image *image, uint32_t dir,
+		       uint32_t pass) REQUIRES(&images->lock);
+
 /* A file called @name that held @image is gone from by-path: so is the member, if that was the last one. */
 void basename_forget(struct images *images, const char *name, const struct image *image)
 	REQUIRES(&images->lock);

@@ -267,6 +267,15 @@ int images_add_name(struct images *images, const char *id, const struct found_at
 	return err;
 }
 
+int images_add_title(struct images *images, const char *id, const char *name, uint32_t dir, uint32_t pass)
+{
+	mutex_lock(&images->lock);
+	struct image *image = images_find(images, id);
+	int err = image ? basename_add_title(images, name, image, dir, pass) : 0;
+	mutex_unlock(&images->lock);
+	return err;
+}
+
 /* ---- Sweeping ---- */
 
 /* Whether there were any. */
@@ -442,6 +451,7 @@ static bool forget_files(struct images *images, uint32_t dir, const char *name, 
 		if (!file->pass)
 			basename_forget(images, name, image);
 		sure &= drop_file(images, image, l, vanishes);
+		sure &= !vanishes || !image->titled; /* a name may go with it */
 	}
 	remove_gone(images, path_tree_find(&images->paths, dir, name));
 	return sure;

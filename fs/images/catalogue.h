@@ -68,6 +68,13 @@ int images_add(struct images *images, const struct finding *finding, struct list
 int images_add_name(struct images *images, const char *id, const struct found_at *at) EXCLUDES(&images->lock);
 
 /*
+ * Adds a name that a file of the image @id, in the directory @dir, tells of itself, if there is such an
+ * image; see basename_add_title().
+ */
+int images_add_title(struct images *images, const char *id, const char *name, uint32_t dir, uint32_t pass)
+	EXCLUDES(&images->lock);
+
+/*
  * Drops what was at @path unless scan @pass has seen it there, and tells @gone of every file that has no
  * other path. False when a walk has to find out: another path leads to the same image, maybe to the same
  * file.

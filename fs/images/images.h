@@ -141,6 +141,7 @@ struct image {
 	bool leaving;               /* in images.leaving_images */
 	bool touched;               /* pinned since the grace period began */
 	bool exposed;               /* the kernel has seen its directory in this generation */
+	bool titled;                /* it has had a name of its own, see basename_add_title() */
 	VEC(struct source) sources; /* none: it is gone */
 	uint64_t choice;            /* fingerprint of the chosen files; 0: none */
 	struct revision *revision;  /* NULL: nothing was asked of it yet */
@@ -160,7 +161,9 @@ struct name_member {
 	uint32_t position; /* in listings */
 	uint32_t pass;     /* of the scan that saw a file of that name last */
 	uint32_t files;    /* in by-path: the first plus one, see path_file.like; 0: none */
-	bool gone;         /* until its files are removed, too */
+	/* A name of the image's own: the directory, plus one, of a file that tells it, and of which scan. */
+	uint32_t title_dir, title_pass;
+	bool gone; /* until its files are removed, too */
 };
 
 struct basename {

@@ -63,13 +63,14 @@ static int push(struct walker *w, const char *path, bool open_to_all)
 	return 0;
 }
 
-static int meet_link(struct walker *w, const char *path)
+static int meet_link(struct walker *w, const char *path, int dir, const char *name)
 {
+	const struct walk_visitor *v = w->visitor;
 	struct stat target;
 	/* Dangling links, and links that lead outside, are common and no error. */
 	if (stat_link_beneath(w->root, path, &target) || !S_ISREG(target.st_mode))
-		return 0;
-	return w->visitor->link(w->visitor->user, path, &target);
+		return v->away ? v->away(v->user, path, dir, name) : 0;
+	return v->link(v->user, path, &target);
 }
 
 /* Permission errors have the lowest priority: such files could not be served anyway. */
@@ -110,7 +111,7 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 		return push(w, path, from->open_to_all && (st.st_mode & S_IXOTH));
 	if (S_ISREG(st.st_mode))
 		return w->visitor->file(w->visitor->user, path, &st, from->open_to_all);
-	return S_ISLNK(st.st_mode) ? meet_link(w, path) : 0;
+	return S_ISLNK(st.st_mode) ? meet_link(w, path, dir, name) : 0;
 }
 
 /* A directory that is gone or not permitted hides no file that could be served; other errors may. */

@@ -24,6 +24,11 @@ struct walk_visitor {
 	int (*file)(void *user, const char *path, const struct stat *st, bool open_to_all);
 	/* A symbolic link to a regular file below the root, which @st describes. */
 	int (*link)(void *user, const char *path, const struct stat *st);
+	/*
+	 * A symbolic link to anything else, or to nothing: @name in the open directory @dir. NULL: not
+	 * wanted.
+	 */
+	int (*away)(void *user, const char *path, int dir, const char *name);
 	/* Called between two entries of a directory; NULL: not wanted. */
 	void (*between)(void *user);
 	void *user;

@@ -24,6 +24,7 @@
 #include "fs/images/last_use.h"
 #include "fs/scan/dir_walk.h"
 #include "fs/scan/recheck.h"
+#include "fs/scan/titles.h"
 #include "convert/run/identifier.h"
 
 enum { GSYM_SUFFIX_SIZE = 5 };
@@ -327,6 +328,19 @@ static enum richness richness_of(const struct image_identity *identity)
 	return identity->has_dwarf ? SOURCE_DWARF : identity->has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE;
 }
 
+/* The names that the image @id has besides that of its file. */
+static int add_own_titles(struct sweep *s, const struct image_identity *identity, const char *id,
+			  const struct place *place)
+{
+	char inner[IMAGE_NAME_SIZE];
+	int err = 0;
+	if (*identity->name && !identity->id_is_hash && path_is_called_by_id(place->path, id))
+		err = images_add_title(s->scan->images, id, identity->name, place->directory, s->scan->pass);
+	if (!err && title_of_compressed(last_component(place->path), inner))
+		err = images_add_title(s->scan->images, id, inner, place->directory, s->scan->pass);
+	return err;
+}
+
 /* Adds image @number of the file. @whole: the image that the file belongs to, if its own id does not say. */
 static int add_finding(struct sweep *s, const struct file_record *r, size_t number, const struct image *whole,
 		       const struct place *place)
@@ -366,7 +380,7 @@ static int add_finding(struct sweep *s, const struct file_record *r, size_t numb
 	s->n_added++;
 	int err = images_add(s->scan->images, &finding, &woken);
 	calls_resume(&woken);
-	return err;
+	return err ? err : add_own_titles(s, &identity, finding.id, place);
 }
 
 /* ---- Files that name only the beginning of their build id ---- */
@@ -471,6 +485,32 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 
 /* ---- Symbolic links ---- */
 
+/*
+ * Distributions link the id of a program to its file, which need not be in SOURCE: only the text of the link
+ * is of interest.
+ */
+static int visit_away(void *user, const char *path, int dir, const char *name)
+{
+	struct sweep *s = user;
+	struct title_seen seen;
+	char target[PATH_MAX];
+	if (!path_build_id(path, seen.id))
+		return 0;
+	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
+	if (n <= 0)
+		return 0;
+	target[n] = 0;
+	const char *title = title_of_link(target);
+	if (!title)
+		return 0;
+	seen.name = strdup(title);
+	seen.directory = sweep_directory(s);
+	if (seen.name && vec_push(&s->titles, seen) == 0)
+		return 0;
+	free(seen.name);
+	return -ENOMEM;
+}
+
 static int visit_link(void *user, const char *path, const struct stat *target)
 {
 	struct sweep *s = user;
@@ -481,6 +521,22 @@ static int visit_link(void *user, const char *path, const struct stat *target)
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+static void add_titles(struct sweep *s)
+{
+	for (size_t i = 0; i < s->titles.n; i++) {
+		const struct title_seen *t = &s->titles.v[i];
+		if (images_add_title(s->scan->images, t->id, t->name, t->directory, s->scan->pass))
+			s->trouble = s->trouble ? s->trouble : -ENOMEM;
+	}
+}
+
+static void free_titles(struct sweep *s)
+{
+	for (size_t i = 0; i < s->titles.n; i++)
+		free(s->titles.v[i].name);
+	vec_free(&s->titles);
 }
 
 /* The image that a file belongs to. */
@@ -573,6 +629,7 @@ struct walk_visitor sweep_visitor(struct sweep *s)
 	return (struct walk_visitor){
 		.file = visit_file,
 		.link = visit_link,
+		.away = visit_away,
 		.dir = visit_dir,
 		.user = s,
 		.avoid = sweep_mounted_device(s->scan),
@@ -586,6 +643,7 @@ int sweep_settle(struct sweep *s, bool complete)
 	uint32_t pass = complete ? s->scan->pass : 0;
 	int err = add_cuts(s, pass);
 	add_links(s, pass);
+	add_titles(s);
 	check_gsyms(s);
 	return err;
 }
@@ -597,6 +655,7 @@ void sweep_end(struct sweep *s)
 	if (s->root >= 0)
 		close(s->root);
 	free_links(s);
+	free_titles(s);
 	free_cuts(s);
 	vec_free(&s->dirs);
 }

@@ -22,6 +22,13 @@ struct link_seen {
 	uint32_t directory;
 };
 
+/* A symbolic link that is called by an id, and tells the name of a program. */
+struct title_seen {
+	char id[ID_TEXT_SIZE];
+	char *name;
+	uint32_t directory;
+};
+
 /* A new file of GSYM that is called as if it belonged to a program. */
 struct gsym_seen {
 	char *program; /* its path */
@@ -62,6 +69,7 @@ struct sweep {
 	char dir_path[PATH_MAX];
 	VEC(struct dir_seen) dirs; /* from SOURCE to where the walk is */
 	VEC(struct link_seen) links;
+	VEC(struct title_seen) titles;
 	VEC(struct gsym_seen) gsyms;
 	VEC(struct cut_seen) cuts;
 	size_t n_files, n_images, n_bad, n_opened, n_permissions, n_added;

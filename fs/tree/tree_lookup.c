@@ -286,6 +286,45 @@ static int in_context(struct call *call, struct revision *rev, const struct cont
 	return err;
 }
 
+/* The image of by-name/<basename>, if it is the only one that the caller may know of. */
+static int find_only(struct call *call, struct revision **ret)
+{
+	struct images *images = tree_of(call)->images;
+	struct caller caller = caller_of(call->req);
+	struct image *image;
+	mutex_lock(&images->lock);
+	const struct basename *name = slots_get(&images->names, ino_a(call->ino));
+	int err = name ? images_find_only(images, name->name, &caller, &image) : -ENOENT;
+	if (!err) {
+		*ret = image_revision(images, image);
+		err = *ret ? 0 : -ENOMEM;
+	}
+	mutex_unlock(&images->lock);
+	caller_deinit(&caller);
+	return err == -ENOTUNIQ ? -ENOENT : err;
+}
+
+/*
+ * In by-name/<basename>: the id of an image, or an address in the only one. Another file of that name may
+ * come, and other users may know of more: the kernel must not keep the name of such an address.
+ */
+static int in_name(struct call *call, struct fuse_entry_param *ret)
+{
+	const struct context none = {0};
+	struct request request;
+	struct revision *rev;
+	bool known = true;
+	int err = in_names(call, ret);
+	name_parse(PLACE_IMAGE, &none, call->name, &request);
+	if (err || ret->ino || request.kind != REQUEST_ADDRESS || find_only(call, &rev))
+		return err;
+	err = address_entry(call, rev, &request, ret, &known);
+	count_lookup(tree_of(call), err, known);
+	if (!err)
+		ret->entry_timeout = 0;
+	return err;
+}
+
 static int in_image(struct call *call, struct fuse_entry_param *ret)
 {
 	const struct context none = {0};
@@ -398,7 +437,7 @@ static int find(struct call *call, struct fuse_entry_param *ret)
 	case NODE_IMAGE: return in_image(call, ret);
 	case NODE_CONTEXT: return in_fixed_context(call, ret);
 	case NODE_ADDRESS: return in_loaded_context(call, ret);
-	case NODE_NAME: return in_names(call, ret);
+	case NODE_NAME: return in_name(call, ret);
 	case NODE_PATH_DIR: return in_path_dir(call, ret);
 	case NODE_PATH_FAT: return in_path_fat(call, ret);
 	default: return -ENOTDIR;
