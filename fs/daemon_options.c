@@ -211,9 +211,10 @@ static void print_own_options(FILE *file)
 
 void options_print_help(FILE *file)
 {
-	fputs("Usage: gsymfs [-f] [-d] [-s] [-o option,...] SOURCE MOUNT\n"
+	fputs("Usage: gsymfs [-f] [-d] [-s] [-o option,...] SOURCE... MOUNT\n"
 	      "\n"
-	      "Mounts the directory of object files SOURCE at MOUNT, where\n"
+	      "Mounts the directories of object files SOURCE, also written as one\n"
+	      "operand with colons between them, at MOUNT, where\n"
 	      "    cat MOUNT/<build id>/<address>\n"
 	      "prints the function, file and line of an address.\n"
 	      "\n",
@@ -470,13 +471,14 @@ static int take_option(struct options *o, const char *arg)
 
 static int take_operand(struct options *o, const char *arg)
 {
-	char **to = !o->source ? &o->source : !o->mountpoint ? &o->mountpoint : NULL;
-	if (!to) {
-		fprintf(stderr, "gsymfs: extra operand '%s'; operands are SOURCE and MOUNT\n", arg);
+	if (o->n_operands > SOURCES_MAX) {
+		fprintf(stderr,
+			"gsymfs: extra operand '%s'; operands are at most %d times SOURCE, and MOUNT\n", arg,
+			SOURCES_MAX);
 		return -1;
 	}
-	*to = strdup(arg);
-	return *to ? 0 : -1;
+	o->operands[o->n_operands] = strdup(arg);
+	return o->operands[o->n_operands] ? (int)(o->n_operands++, 0) : -1;
 }
 
 /* libfuse's convention: -1 error, 0 consumed, 1 passed on. @key: the index of a switch, or FUSE_OPT_KEY_*. */
@@ -517,6 +519,21 @@ static int imply_default_permissions(struct options *o)
 	return fuse_opt_add_arg(&o->fuse, "-odefault_permissions") ? -ENOMEM : 0;
 }
 
+/* The last operand is the mount point. "" comes from a service unit that sets no operand. */
+static int name_operands(struct options *o)
+{
+	size_t given = 0;
+	while (given < o->n_operands && *o->operands[given])
+		given++;
+	if (given == o->n_operands && given > 1) {
+		o->n_sources = given - 1;
+		o->mountpoint = o->operands[given - 1];
+		return 0;
+	}
+	fprintf(stderr, "gsymfs: missing operand '%s'; try 'gsymfs --help'\n", given ? "MOUNT" : "SOURCE");
+	return -EINVAL;
+}
+
 int options_parse(int argc, char **argv, struct options *ret)
 {
 	set_defaults(ret);
@@ -527,19 +544,13 @@ int options_parse(int argc, char **argv, struct options *ret)
 		return 0;
 	if (!ret->debug_dirs)
 		return -ENOMEM;
-	bool has_source = ret->source && *ret->source; /* "" from a service unit that sets none */
-	if (!has_source || !ret->mountpoint || !*ret->mountpoint) {
-		fprintf(stderr, "gsymfs: missing operand '%s'; try 'gsymfs --help'\n",
-			has_source ? "MOUNT" : "SOURCE");
-		return -EINVAL;
-	}
-	return imply_default_permissions(ret);
+	return name_operands(ret) ? -EINVAL : imply_default_permissions(ret);
 }
 
 void options_deinit(struct options *options)
 {
-	free(options->source);
-	free(options->mountpoint);
+	for (size_t i = 0; i < options->n_operands; i++)
+		free(options->operands[i]);
 	free(options->cache);
 	free(options->debug_dirs);
 	free(options->shared);

@@ -9,8 +9,11 @@
 #include <stdio.h>
 
 enum {
-	DEBUG_DIRS_TEXT_MAX = 2000, /* bytes; so that with SOURCE they fit into struct worker_convert */
+	/* Bytes; so that with the sources they fit into struct worker_convert. */
+	DEBUG_DIRS_TEXT_MAX = 2000,
+	SOURCES_TEXT_MAX = 2000,
 	DEBUG_DIRS_MAX = 32,
+	SOURCES_MAX = 16,
 	OPEN_IMAGES_MAX = 60000, /* each is a mapping, of which a process may have 65530 */
 };
 
@@ -25,8 +28,10 @@ enum merged_mode {
 };
 
 struct options {
-	char *source;            /* as given: the directory of object files */
-	char *mountpoint;        /* as given */
+	char *operands[SOURCES_MAX + 1]; /* as given: the directories of object files, and the mount point */
+	size_t n_operands;
+	const char *mountpoint;  /* as given; the last of them */
+	size_t n_sources;        /* the others */
 	char *cache;             /* directory; NULL: the default */
 	char *shared;            /* directory of converted files shared by several hosts, or NULL */
 	char *debug_dirs;        /* absolute paths separated by colons; may be empty */

@@ -25,7 +25,12 @@
 
 struct gsymfs {
 	struct options options;
-	char *source; /* absolute paths */
+	/* Absolute paths. Several sources are scanned as parts of "/"; else @source is the only one. */
+	struct scan_root roots[SOURCES_MAX]; /* their paths are owned */
+	size_t n_roots;
+	const char *source;
+	const char *prefix; /* of what is below @source, before the slash */
+	char *source_names; /* all, with colons between them */
 	char *mountpoint;
 	char *worker;
 	char **debug_dirs; /* with SOURCE, NULL-terminated; one allocation */

@@ -78,7 +78,9 @@ static void free_resources(struct gsymfs *fs)
 	shared_dir_close(&fs->shared);
 	fetcher_close(&fs->fetcher);
 	options_deinit(&fs->options);
-	free(fs->source);
+	for (size_t i = 0; i < fs->n_roots; i++)
+		free(fs->roots[i].path);
+	free(fs->source_names);
 	free(fs->mountpoint);
 	free(fs->worker);
 	free(fs->debug_dirs);

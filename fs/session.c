@@ -36,7 +36,7 @@ int session_make(struct gsymfs *fs, struct gsym_diag *diag)
 	struct options *o = &fs->options;
 	int err = o->debug ? add_option(&o->fuse, "debug", "") : 0;
 	if (!err && !o->has_fsname)
-		err = add_option(&o->fuse, "fsname=", fs->source);
+		err = add_option(&o->fuse, "fsname=", fs->source_names);
 	if (!err)
 		err = add_option(&o->fuse, "subtype=", "gsymfs");
 	if (err)
@@ -116,7 +116,7 @@ static int serve(struct gsymfs *fs, struct request_loop *loop)
 	if (err) {
 		log_error(&fs->log, "cannot start a thread: %s", strerror(-err));
 	} else {
-		log_info(&fs->log, "serving '%s' at '%s', cache '%s'", fs->source, fs->mountpoint,
+		log_info(&fs->log, "serving '%s' at '%s', cache '%s'", fs->source_names, fs->mountpoint,
 			 fs->cache.path);
 		err = request_loop_run(loop);
 	}

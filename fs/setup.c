@@ -23,36 +23,98 @@
 #include "fs/images/retired.h"
 #include "fs/sys/mountpoint.h"
 
-static int find_source(struct gsymfs *fs, struct gsym_diag *diag)
-{
-	struct stat st;
-	fs->source = realpath(fs->options.source, NULL);
-	if (!fs->source || stat(fs->source, &st))
-		return diag_set(diag, -errno, "source '%s': %s", fs->options.source, strerror(errno));
-	if (!S_ISDIR(st.st_mode))
-		return diag_set(diag, -ENOTDIR, "source '%s': not a directory", fs->options.source);
-	return 0;
-}
-
 static bool is_at_or_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
 	return strncmp(path, dir, n) == 0 && (path[n] == 0 || path[n] == '/' || strcmp(dir, "/") == 0);
 }
 
-/* Lists the directories searched for debug files: those of the option, and SOURCE. Pointers and text are one
- * allocation. */
-static int list_debug_dirs(struct gsymfs *fs)
+/* Adds a source. 0 or a negative errno. */
+static int add_root(struct gsymfs *fs, const char *given, struct gsym_diag *diag)
+{
+	struct stat st;
+	if (fs->n_roots == SOURCES_MAX)
+		return diag_set(diag, -EINVAL, "source '%s': there may be %d sources", given, SOURCES_MAX);
+	char *path = realpath(given, NULL);
+	if (!path || stat(path, &st)) {
+		int err = diag_set(diag, -errno, "source '%s': %s", given, strerror(errno));
+		free(path);
+		return err;
+	}
+	fs->roots[fs->n_roots++].path = path;
+	if (!S_ISDIR(st.st_mode))
+		return diag_set(diag, -ENOTDIR, "source '%s': not a directory", given);
+	for (size_t i = 0; i + 1 < fs->n_roots; i++)
+		if (is_at_or_below(path, fs->roots[i].path) || is_at_or_below(fs->roots[i].path, path))
+			return diag_set(diag, -EINVAL, "sources '%s' and '%s': one is in the other",
+					fs->roots[i].path, path);
+	return 0;
+}
+
+/* An operand is a directory; if there is none of that name, several with colons between them, as in fstab. */
+static int add_operand(struct gsymfs *fs, const char *operand, struct gsym_diag *diag)
+{
+	struct stat st;
+	if (!strchr(operand, ':') || stat(operand, &st) == 0)
+		return add_root(fs, operand, diag);
+	CLEANUP(freep) char *copy = strdup(operand);
+	if (!copy)
+		return diag_set(diag, -ENOMEM, "no memory");
+	char *save = NULL;
+	int err = 0;
+	for (char *at = strtok_r(copy, ":", &save); at && !err; at = strtok_r(NULL, ":", &save))
+		err = add_root(fs, at, diag);
+	return err           ? err
+	       : fs->n_roots ? 0
+			     : diag_set(diag, -ENOENT, "source '%s': names no directory", operand);
+}
+
+static int join_names(struct gsymfs *fs)
+{
+	size_t size = 1, at = 0;
+	for (size_t i = 0; i < fs->n_roots; i++)
+		size += strlen(fs->roots[i].path) + 1;
+	fs->source_names = calloc(1, size);
+	for (size_t i = 0; fs->source_names && i < fs->n_roots; i++)
+		at += (size_t)snprintf(fs->source_names + at, size - at, "%s%s", i ? ":" : "",
+				       fs->roots[i].path);
+	return fs->source_names ? 0 : -ENOMEM;
+}
+
+static int find_sources(struct gsymfs *fs, struct gsym_diag *diag)
+{
+	int err = 0;
+	for (size_t i = 0; i < fs->options.n_sources && !err; i++)
+		err = add_operand(fs, fs->options.operands[i], diag);
+	if (err)
+		return err;
+	bool several = fs->n_roots > 1;
+	fs->source = several ? "/" : fs->roots[0].path;
+	fs->prefix = several ? "" : fs->source;
+	for (size_t i = 0; i < fs->n_roots; i++)
+		fs->roots[i].below = several ? fs->roots[i].path + 1 : "";
+	return join_names(fs) ? diag_set(diag, -ENOMEM, "no memory") : 0;
+}
+
+/* Lists the directories searched for debug files: those of the option, and the sources. Pointers and text are
+ * one allocation. */
+static int list_debug_dirs(struct gsymfs *fs, struct gsym_diag *diag)
 {
 	const char *text = fs->options.debug_dirs;
-	size_t pointers = (DEBUG_DIRS_MAX + 2) * sizeof(char *), text_size = strlen(text) + 1, n = 0;
+	size_t pointers = (DEBUG_DIRS_MAX + SOURCES_MAX + 1) * sizeof(char *);
+	size_t text_size = strlen(text) + 1, n = 0;
+	if (fs->n_roots > 1 && strlen(fs->source_names) > SOURCES_TEXT_MAX)
+		return diag_set(diag, -ENAMETOOLONG,
+				"the paths of all sources together are longer than %d bytes",
+				SOURCES_TEXT_MAX);
 	char **dirs = calloc(1, pointers + text_size);
 	if (!dirs)
-		return -ENOMEM;
+		return diag_set(diag, -ENOMEM, "no memory");
 	char *at = memcpy((char *)dirs + pointers, text, text_size), *save = NULL;
 	for (char *dir = strtok_r(at, ":", &save); dir; dir = strtok_r(NULL, ":", &save))
 		dirs[n++] = dir;
-	dirs[n] = fs->source;
+	for (size_t i = 0; i < fs->n_roots; i++)
+		dirs[n + i] = fs->roots[i].path;
 	fs->debug_dirs = dirs;
 	return 0;
 }
@@ -60,11 +122,13 @@ static int list_debug_dirs(struct gsymfs *fs)
 /* Files below our own mount would be read through this daemon: a deadlock. */
 static int check_visible(const struct gsymfs *fs, struct gsym_diag *diag)
 {
-	const char *hidden = is_at_or_below(fs->source, fs->mountpoint)   ? fs->source
-			     : is_at_or_below(fs->worker, fs->mountpoint) ? fs->worker
+	const char *hidden = is_at_or_below(fs->worker, fs->mountpoint) ? fs->worker
 			     : fs->fetcher.directory && is_at_or_below(fs->fetcher.directory, fs->mountpoint)
 				     ? fs->fetcher.directory
 				     : NULL;
+	for (size_t i = fs->n_roots; i > 0; i--)
+		if (is_at_or_below(fs->roots[i - 1].path, fs->mountpoint))
+			hidden = fs->roots[i - 1].path;
 	if (hidden)
 		return diag_set(diag, -EINVAL,
 				"'%s' would be hidden by the mount at '%s': choose another mount point",
@@ -158,9 +222,9 @@ static int prepare_fetcher(struct gsymfs *fs, struct gsym_diag *diag)
 int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 {
 	raise_fd_limit();
-	int err = find_source(fs, diag);
-	if (!err && (err = list_debug_dirs(fs)))
-		diag_set(diag, err, "no memory");
+	int err = find_sources(fs, diag);
+	if (!err)
+		err = list_debug_dirs(fs, diag);
 	if (!err)
 		err = mountpoint_prepare(fs->options.mountpoint, &fs->log, &fs->mountpoint, diag);
 	if (!err)
@@ -189,7 +253,7 @@ static void setup_converter(struct gsymfs *fs)
 	};
 	zygote_init(&fs->zygote);
 	fs->converter = (struct converter){
-		.root = fs->source,
+		.root = fs->prefix,
 		.worker = fs->worker,
 		.zygote = &fs->zygote,
 		.cache = &fs->cache,
@@ -222,6 +286,9 @@ static void setup_scanner(struct gsymfs *fs)
 		.scan =
 			{
 				.source = fs->source,
+				.roots = fs->roots,
+				.n_roots = fs->n_roots,
+				.names = fs->source_names,
 				.mountpoint = fs->mountpoint,
 				.worker = fs->worker,
 				.images = &fs->images,
@@ -263,7 +330,7 @@ static void setup_answers(struct gsymfs *fs)
 {
 	const struct options *o = &fs->options;
 	fs->answers = (struct answers){
-		.source = fs->source,
+		.source = fs->prefix,
 		.images = &fs->images,
 		.cache = &fs->cache,
 		.queue = &fs->queue,

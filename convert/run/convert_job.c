@@ -14,10 +14,11 @@
 static int open_input(const char *root, const char *path)
 {
 	const int flags = O_RDONLY | O_NOCTTY | O_NONBLOCK;
-	int dir = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool below = root && *path != '/';
+	int dir = open(below && *root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -errno;
-	int fd = open_beneath(dir, root ? path : path + strspn(path, "/"), flags);
+	int fd = open_beneath(dir, path + strspn(path, "/"), flags);
 	close(dir);
 	return fd;
 }

@@ -15,7 +15,7 @@ enum { IMAGE_GSYM_VERSION = 0 };
 
 /* Common to all conversions. Everything is borrowed. */
 struct converter {
-	/* The absolute path to which paths of files are relative; NULL: they are absolute. */
+	/* The absolute path to which paths of files are relative, "" for "/"; NULL: all are absolute. */
 	const char *root;
 	const char *worker;    /* the gsym program */
 	struct zygote *zygote; /* forks workers; NULL: each is started */

@@ -17,7 +17,7 @@
 
 /* Where neighbours are searched. Absolute paths, all borrowed. */
 struct search_path {
-	const char *const *dirs; /* SOURCE and the directories of debug files, NULL-terminated */
+	const char *const *dirs; /* the directories of debug files and the sources, NULL-terminated */
 	const char *mountpoint;  /* never searched: reading below our own mount would deadlock; or NULL */
 	bool all;                /* any file that the process can read, for answers that only its user sees */
 	uint64_t servers;        /* of debuginfod, see debuginfod.h; 0: none */

@@ -33,10 +33,15 @@ enum demangle_mode answers_demangle(const struct answers *answers, const struct 
 	return raw || !answers->demangle ? DEMANGLE_OFF : handle_demangle(handle);
 }
 
+void answers_path(const struct answers *answers, const char *path, char ret[static PATH_MAX])
+{
+	bool below = *path != '/';
+	snprintf(ret, PATH_MAX, "%s%s%s", below ? answers->source : "", below ? "/" : "", path);
+}
+
 void answers_module(const struct answers *answers, const struct revision *rev, char ret[static PATH_MAX])
 {
-	snprintf(ret, PATH_MAX, "%s/%s", answers->source,
-		 rev->binary.path ? rev->binary.path : rev->source.path);
+	answers_path(answers, rev->binary.path ? rev->binary.path : rev->source.path, ret);
 }
 
 void answers_report_corrupt(const struct answers *answers, struct revision *rev, const struct handle *handle,

@@ -44,6 +44,9 @@ void answers_deinit(struct answers *answers);
 /* How the names of an open image are demangled, according to the options; @raw: not at all. */
 enum demangle_mode answers_demangle(const struct answers *answers, const struct handle *handle, bool raw);
 
+/* The absolute path of a file of an image. */
+void answers_path(const struct answers *answers, const char *path, char ret[static PATH_MAX]);
+
 /* The image's name in answers: the path of its file. */
 void answers_module(const struct answers *answers, const struct revision *rev, char ret[static PATH_MAX]);
 

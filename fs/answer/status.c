@@ -87,12 +87,12 @@ static void sources(struct kv_writer *kv, const struct answers *answers, const s
 	};
 	static_assert(ARRAY_SIZE(words) == SOURCE_DWARF + 1, "one word per richness");
 	const struct image *image = rev->image;
-	char path[4200];
-	snprintf(path, sizeof(path), "%s/%s", answers->source, rev->source.path);
+	char path[PATH_MAX];
+	answers_path(answers, rev->source.path, path);
 	kv_text(kv, "source", path);
 	kv_text(kv, "debug", words[rev->source.richness]);
 	if (rev->binary.path && is_known_to_readers(rev, &rev->binary)) {
-		snprintf(path, sizeof(path), "%s/%s", answers->source, rev->binary.path);
+		answers_path(answers, rev->binary.path, path);
 		kv_text(kv, "binary", path);
 	}
 	size_t others = 0, shown = 0;
@@ -104,7 +104,7 @@ static void sources(struct kv_writer *kv, const struct answers *answers, const s
 		if (shown == ALSO_MAX || !is_known_to_readers(rev, other))
 			continue;
 		shown++;
-		snprintf(path, sizeof(path), "%s/%s", answers->source, other->path);
+		answers_path(answers, other->path, path);
 		kv_item(kv, "also", path, strlen(path));
 	}
 	if (others > shown)

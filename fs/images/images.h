@@ -66,6 +66,7 @@ struct source {
 	bool id_is_truncated; /* the file has only the beginning of the build id */
 	bool chosen;          /* it is the image's source, */
 	bool chosen_binary;   /* or its binary, see struct revision */
+	uint8_t root;         /* which of several sources has it: the first one wins */
 	char arch[16];
 	uint8_t htlhash[HTLHASH_SIZE]; /* see struct image_identity */
 	char *go_id;                   /* or NULL: none */

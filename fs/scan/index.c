@@ -285,7 +285,45 @@ static int encode_record(bytes *out, const struct file_record *r)
 	return 0;
 }
 
-static int encode_all(bytes *out, const struct index *index)
+typedef VEC(const struct file_record *) record_vec;
+
+static int by_order(const void *a, const void *b)
+{
+	const struct file_record *x = *(const struct file_record *const *)a;
+	const struct file_record *y = *(const struct file_record *const *)b;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/*
+ * In the order of the last walk: the next mount allocates records in this order, so its walk reads them
+ * sequentially from memory.
+ */
+static int list_records(const struct index *index, unsigned root, record_vec *ret)
+{
+	if (vec_reserve(ret, index->files.n))
+		return -ENOMEM;
+	for (size_t i = 0; i < index->files.n_buckets; i++)
+		for (struct table_link *at = index->files.buckets[i]; at; at = at->next)
+			if (TABLE_ENTRY(at, struct file_record)->root == root)
+				ret->v[ret->n++] = TABLE_ENTRY(at, struct file_record);
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_order);
+	return 0;
+}
+
+static int encode_records(bytes *out, const struct index *index, unsigned root)
+{
+	record_vec records = {0};
+	int err = list_records(index, root, &records);
+	if (!err)
+		put64(out, records.n);
+	for (size_t i = 0; i < records.n && !err; i++)
+		err = encode_record(out, records.v[i]);
+	vec_free(&records);
+	return err;
+}
+
+static int encode_all(bytes *out, const struct index *index, unsigned root)
 {
 	if (vec_reserve(out, INDEX_HEADER_SIZE))
 		return -ENOMEM;
@@ -293,21 +331,16 @@ static int encode_all(bytes *out, const struct index *index)
 	store32(revision, REVISION, false);
 	put(out, magic, sizeof(magic));
 	put(out, revision, sizeof(revision));
-	put64(out, index->files.n);
-	for (size_t i = 0; i < index->files.n_buckets; i++)
-		for (struct table_link *at = index->files.buckets[i]; at; at = at->next)
-			if (encode_record(out, TABLE_ENTRY(at, struct file_record)))
-				return -ENOMEM;
-	if (vec_reserve(out, CHECKSUM_SIZE))
+	if (encode_records(out, index, root) || vec_reserve(out, CHECKSUM_SIZE))
 		return -ENOMEM;
 	put64(out, XXH3_64bits(out->v, out->n));
 	return 0;
 }
 
-int index_encode(const struct index *index, void **ret_data, size_t *ret_size)
+int index_encode(const struct index *index, unsigned root, void **ret_data, size_t *ret_size)
 {
 	bytes out = {0};
-	int err = encode_all(&out, index);
+	int err = encode_all(&out, index, root);
 	if (err) {
 		vec_free(&out);
 		return err;
@@ -400,7 +433,7 @@ static int decode_record(struct index *index, struct cursor *c)
 	struct file_record *r = add_record(index, &key);
 	if (!r)
 		return -ENOMEM;
-	r->key = key;
+	r->order = (uint32_t)index->files.n;
 	return decode_images(c, r);
 }
 
@@ -452,4 +485,22 @@ int index_decode(struct index *index, struct span data)
 	if (err)
 		index_deinit(index);
 	return err;
+}
+
+void index_merge(struct index *index, struct index *part, unsigned root)
+{
+	bool empty = !index->files.n;
+	table_reserve(&index->files, index->files.n + part->files.n);
+	for (size_t i = 0; i < part->files.n_buckets; i++) {
+		for (struct table_link *at = part->files.buckets[i], *next; at; at = next) {
+			struct file_record *r = TABLE_ENTRY(at, struct file_record);
+			next = at->next;
+			r->root = (uint8_t)root;
+			table_remove(&part->files, at);
+			if ((!empty && index_find(index, r->key.dev, r->key.ino)) ||
+			    table_add(&index->files, at, at->hash))
+				record_free(r);
+		}
+	}
+	index_deinit(part);
 }

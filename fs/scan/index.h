@@ -47,6 +47,8 @@ struct file_record {
 	uint8_t n_images; /* 0: it is no object file, or not identified */
 	int64_t again;    /* in RECORD_GAVE_UP: seconds since the epoch */
 	uint8_t *images;  /* as on disk; owned */
+	uint32_t order;   /* of the last walk: how many files it had visited before */
+	uint8_t root;     /* of the last scan: which of several sources has the file */
 };
 
 /* Of an open or listed file. */
@@ -96,8 +98,8 @@ bool index_sweep(struct index *index, uint32_t pass);
 /* How many images all files have. */
 size_t index_count_images(const struct index *index);
 
-/* The whole index as bytes the caller frees: 0 or -ENOMEM. */
-int index_encode(const struct index *index, void **ret_data, size_t *ret_size);
+/* What the index has of source @root as bytes the caller frees: 0 or -ENOMEM. */
+int index_encode(const struct index *index, unsigned root, void **ret_data, size_t *ret_size);
 
 enum {
 	INDEX_HEADER_SIZE = 8 + 4 + 4 + 8,
@@ -112,5 +114,8 @@ int index_check_header(struct span header, uint64_t file_size);
 
 /* Fills an empty index. Bytes that are not a whole index of this revision: -EBADMSG, and it stays empty. */
 int index_decode(struct index *index, struct span data);
+
+/* Adds the records of @part, those of source @root, which gets empty. A file that is there already stays. */
+void index_merge(struct index *index, struct index *part, unsigned root);
 
 #endif

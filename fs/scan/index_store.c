@@ -56,16 +56,19 @@ static int load(struct index *index, int fd)
 	return err ? err : index_decode(index, (struct span){data, size});
 }
 
-void index_load(struct index *index, const struct cache *cache, const char *source)
+void index_load(struct index *index, unsigned root, const struct cache *cache, const char *source)
 {
+	struct index part = {{0}};
 	char name[NAME_SIZE];
 	file_name(name, source);
 	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 && errno == ENOENT)
 		return;
-	int err = fd < 0 ? -errno : load(index, fd);
+	int err = fd < 0 ? -errno : load(&part, fd);
 	if (fd >= 0)
 		close(fd);
+	if (!err)
+		index_merge(index, &part, root);
 	if (err == -EBADMSG)
 		log_warning(cache->log,
 			    "cache: '%s': corrupt or of another version; all files will be identified again",
@@ -75,13 +78,13 @@ void index_load(struct index *index, const struct cache *cache, const char *sour
 			    name, strerror(-err));
 }
 
-void index_save(const struct index *index, struct cache *cache, const char *source)
+void index_save(const struct index *index, unsigned root, struct cache *cache, const char *source)
 {
 	CLEANUP(freep) void *data = NULL;
 	size_t size = 0;
 	char name[NAME_SIZE];
 	struct gsym_diag diag = {"no memory"};
 	file_name(name, source);
-	if (index_encode(index, &data, &size) || cache_write_file(cache, name, data, size, &diag))
+	if (index_encode(index, root, &data, &size) || cache_write_file(cache, name, data, size, &diag))
 		log_warning(cache->log, "%s; the next mount will identify all files again", diag.text);
 }

@@ -5,10 +5,13 @@
 #include "convert/cache/cache.h"
 #include "fs/scan/index.h"
 
-/* Loads the index of @source into an empty one. A corrupt file is logged and ignored, as is a missing one. */
-void index_load(struct index *index, const struct cache *cache, const char *source);
+/*
+ * Adds what is known of @source, an absolute path, the one with the number @root. A corrupt file is logged
+ * and ignored, as is a missing one.
+ */
+void index_load(struct index *index, unsigned root, const struct cache *cache, const char *source);
 
-/* Saves the index. A failure is logged; the next mount then identifies all files again. */
-void index_save(const struct index *index, struct cache *cache, const char *source);
+/* Saves what is known of that source. A failure is logged; the next mount then identifies all files again. */
+void index_save(const struct index *index, unsigned root, struct cache *cache, const char *source);
 
 #endif

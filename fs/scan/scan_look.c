@@ -153,8 +153,37 @@ static int look_at_all(struct sweep *s, const struct changes *changes)
 	return err;
 }
 
+static int walk_below(struct look *look, const char *path)
+{
+	struct sweep *s = look->s;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char dir[PATH_MAX];
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 0, path);
+	int err = enter(look, dir);
+	if (err)
+		return err;
+	sweep_directory(s); /* so that by-path has the way to it from the beginning */
+	return walk_entry(s->root, look->dir, dir, name, look->open_to_all, &look->visitor);
+}
+
+int scan_look_root(struct sweep *s, const char *path, const struct walk_visitor *visitor)
+{
+	struct look look = {.s = s, .visitor = *visitor, .dir = -1};
+	int fd = open_dir_inside(s->root, path, visitor->avoid);
+	int err = fd < 0 ? fd : walk_below(&look, path);
+	if (fd >= 0)
+		close(fd);
+	leave(&look);
+	if (fd >= 0)
+		return err;
+	log_warning(s->scan->log, "scan: '/%s': cannot open: %s", path, strerror(-err));
+	return err == -EHOSTUNREACH || err == -ETIMEDOUT ? err : -EIO;
+}
+
 void scan_look_aside(struct sweep *s, const char *path)
 {
+	if (scan_root_of(s->scan, path) == s->scan->n_roots)
+		return;
 	struct look look = {.s = s, .visitor = sweep_visitor(s), .visit = walk_entry_alone, .dir = -1};
 	const struct sweep before = *s;
 	memset(&s->dirs, 0, sizeof(s->dirs));

@@ -17,6 +17,12 @@ struct walk_visitor;
 int scan_look(struct scan *scan, struct changes *changes);
 
 /*
+ * Walks over the source @path, one of several. 0, or why it was not complete: a source that is not there
+ * hides what it has.
+ */
+int scan_look_root(struct sweep *s, const char *path, const struct walk_visitor *visitor);
+
+/*
  * In the middle of the walk @s, visits @path, which need not exist, before its turn. Of a directory only
  * itself is visited, and by-path has it from then on. What is in no source is not visited.
  */

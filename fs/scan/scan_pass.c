@@ -9,6 +9,7 @@
 #include "fs/images/last_use.h"
 #include "fs/scan/index_store.h"
 #include "fs/scan/recheck.h"
+#include "fs/scan/scan_look.h"
 #include "fs/scan/scan_urgent.h"
 #include "fs/scan/sweep.h"
 #include "fs/sys/metrics.h"
@@ -42,13 +43,29 @@ static void finish(struct sweep *s, int err)
 	scan->n_truncated = s->cuts.n;
 	scan->n_records = scan->index.files.n;
 	if (s->unsaved || dropped)
-		index_save(&scan->index, scan->cache, scan->source);
+		scan_save_index(scan);
 	s->unsaved = 0;
 }
 
 static void look_for_urgent(void *user)
 {
 	scan_one_urgent(user);
+}
+
+/* One that cannot be walked leaves what it has unknown, and the others are walked. */
+static int walk_roots(struct sweep *s, const struct walk_visitor *visitor)
+{
+	const struct scan *scan = s->scan;
+	int first = 0;
+	if (scan->n_roots == 1)
+		return walk(s->root, path_open_to_all(scan->source), visitor);
+	for (size_t i = 0; i < scan->n_roots; i++) {
+		int err = scan_look_root(s, scan->roots[i].below, visitor);
+		if (err == -ECANCELED || err == -ECHILD || err == -ENOMEM)
+			return err;
+		first = first ? first : err;
+	}
+	return first;
 }
 
 static int walk_source(struct sweep *s)
@@ -60,8 +77,8 @@ static int walk_source(struct sweep *s)
 	struct walk_visitor visitor = sweep_visitor(s);
 	visitor.between = look_for_urgent;
 	watch_cache(&scan->watch, scan->cache->dir, scan->pass);
-	watch_debug_dirs(&scan->watch, scan->search, scan->pass);
-	err = walk(s->root, path_open_to_all(scan->source), &visitor);
+	watch_debug_dirs(&scan->watch, scan->search, scan->n_roots, scan->pass);
+	err = walk_roots(s, &visitor);
 	if (err != -ECANCELED && sweep_settle(s, !err))
 		err = -ENOMEM;
 	return err;
@@ -89,7 +106,7 @@ int scan_pass(struct scan *scan)
 		log_say(scan->log, scan->pass == 1 ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
 			"scan: %zu files in '%s', %zu with images, %zu damaged, %zu opened, %zu for their "
 			"permissions, %.2f s",
-			s.n_files, scan->source, s.n_images, s.n_bad, s.n_opened, s.n_permissions,
+			s.n_files, scan->names, s.n_images, s.n_bad, s.n_opened, s.n_permissions,
 			(double)(monotonic_ms() - start) / 1000);
 	}
 	sweep_end(&s);

@@ -11,10 +11,18 @@
 #include "fs/scan/watch.h"
 
 struct metrics;
+/* A directory that is scanned. */
+struct scan_root {
+	char *path;        /* absolute */
+	const char *below; /* the same below scan.source; "": it is that */
+};
 
 struct scan {
 	/* Borrowed. */
-	const char *source;     /* absolute path */
+	const char *source;            /* absolute path, to which all others are relative */
+	const struct scan_root *roots; /* what of it is scanned, the first one wins; none is in another */
+	size_t n_roots;
+	const char *names;      /* all of them, for messages */
 	const char *mountpoint; /* absolute path; not walked into */
 	const char *worker;
 	struct images *images;

@@ -45,8 +45,10 @@ static void look_at_place(struct sweep *s, const char *root, const char *place, 
 
 static void look_for_id(struct sweep *s, const char *id)
 {
+	const struct scan *scan = s->scan;
 	for (size_t i = 0; is_build_id(id) && i < ARRAY_SIZE(places); i++) {
-		look_at_place(s, "", places[i], id);
+		for (size_t k = 0; k < scan->n_roots; k++)
+			look_at_place(s, scan->roots[k].below, places[i], id);
 		if (is_found(s, id))
 			return;
 	}

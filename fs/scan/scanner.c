@@ -190,7 +190,8 @@ static void *scan_forever(void *arg)
 	struct scan *scan = &scanner->scan;
 	unsigned retry = 1, delay;
 	int64_t start, took = 0;
-	index_load(&scan->index, scan->cache, scan->source);
+	for (unsigned i = 0; i < scan->n_roots; i++)
+		index_load(&scan->index, i, scan->cache, scan->roots[i].path);
 	images_expect(scan->images, index_count_images(&scan->index));
 	if (scanner->watching)
 		watch_open(&scan->watch, scan->log);
@@ -206,7 +207,7 @@ static void *scan_forever(void *arg)
 		delay = err ? sooner(delay, retry_delay(&retry)) : delay;
 	} while (wait_for_next(scanner, delay, took));
 	if (scan->unsaved)
-		index_save(&scan->index, scan->cache, scan->source);
+		scan_save_index(scan);
 	return NULL;
 }
 

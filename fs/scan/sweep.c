@@ -368,6 +368,7 @@ static int add_finding(struct sweep *s, const struct file_record *r, size_t numb
 				.has_text = identity.has_text,
 				.kind = identity.kind,
 				.id_is_truncated = identity.id_is_truncated,
+				.root = (uint8_t)scan_root_of(s->scan, place->path),
 				.pass = s->scan->pass,
 			},
 	};
@@ -454,9 +455,12 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	if (err && (err == -ENOENT || !r->n_images))
 		return 0;
 	r->pass = scan->pass;
+	r->root = (uint8_t)scan_root_of(scan, path);
+	if (!s->partial)
+		r->order = (uint32_t)s->n_files;
 	note_gap(s, r);
 	if (s->unsaved >= SAVE_EVERY) {
-		index_save(&scan->index, scan->cache, scan->source);
+		scan_save_index(scan);
 		s->unsaved = 0;
 	}
 	s->n_bad += r->state == RECORD_BAD;
@@ -514,6 +518,10 @@ static int visit_away(void *user, const char *path, int dir, const char *name)
 static int visit_link(void *user, const char *path, const struct stat *target)
 {
 	struct sweep *s = user;
+	/* Below "/" a link leads to a file, of whichever source or of none. */
+	int err = s->scan->n_roots > 1 ? visit_away(user, path, s->root, path) : 0;
+	if (err)
+		return err;
 	char *name = strdup(last_component(path));
 	if (!name || vec_push(&s->links,
 			      (struct link_seen){target->st_dev, target->st_ino, name, sweep_directory(s)})) {
@@ -591,14 +599,42 @@ static bool is_cache(const struct cache *cache, int dir)
 	       a.st_ino == b.st_ino;
 }
 
+static bool is_root(const struct scan *scan, const char *path)
+{
+	size_t number = scan_root_of(scan, path);
+	return number < scan->n_roots && strcmp(scan->roots[number].below, path) == 0;
+}
+
 static int visit_dir(void *user, const char *path, int fd, bool open_to_all)
 {
 	struct sweep *s = user;
 	struct scan *scan = s->scan;
 	struct stat st;
 	if (!is_cache(scan->cache, fd))
-		watch_dir(&scan->watch, fd, path, scan->pass);
+		watch_dir(&scan->watch, fd, path, is_root(scan, path), scan->pass);
 	return fstat(fd, &st) ? -errno : sweep_enter(s, path, &st, open_to_all);
+}
+
+/* ---- Sources ---- */
+
+static bool is_at_or_below(const char *path, const char *root)
+{
+	size_t n = strlen(root);
+	return !n || (strncmp(path, root, n) == 0 && (!path[n] || path[n] == '/'));
+}
+
+size_t scan_root_of(const struct scan *scan, const char *path)
+{
+	size_t i = 0;
+	while (i < scan->n_roots && !is_at_or_below(path, scan->roots[i].below))
+		i++;
+	return i;
+}
+
+void scan_save_index(struct scan *scan)
+{
+	for (unsigned i = 0; i < scan->n_roots; i++)
+		index_save(&scan->index, i, scan->cache, scan->roots[i].path);
 }
 
 /* ---- From begin to end ---- */

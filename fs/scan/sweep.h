@@ -81,6 +81,12 @@ struct sweep {
 /* Opens SOURCE. 0 or a negative errno, which was logged. */
 int sweep_begin(struct sweep *s);
 
+/* The source that has the file or directory @path, by its number; n_roots: none has. */
+size_t scan_root_of(const struct scan *scan, const char *path);
+
+/* Saves the index of each source. */
+void scan_save_index(struct scan *scan);
+
 /* Before a walk: takes what was hashed since the last one. */
 void sweep_take_jobs(struct sweep *s);
 

@@ -25,7 +25,7 @@ struct watched {
 	struct table_link table;
 	int wd;
 	uint32_t pass; /* of the walk that met it last */
-	bool is_cache;
+	bool is_cache, is_root;
 	char *path; /* below SOURCE when it was met; or NULL */
 };
 
@@ -138,7 +138,7 @@ static void complain(struct watch *watch, int err)
 }
 
 /* What the kernel knows as @wd is the directory @path. */
-static int note(struct watch *watch, int wd, const char *path, uint32_t pass)
+static int note(struct watch *watch, int wd, const char *path, bool is_root, uint32_t pass)
 {
 	struct watched *w = find(watch, wd);
 	if (w && w->pass == pass)
@@ -157,6 +157,7 @@ static int note(struct watch *watch, int wd, const char *path, uint32_t pass)
 	}
 	free(w->path);
 	w->path = copy;
+	w->is_root = is_root;
 	w->pass = pass;
 	return 0;
 }
@@ -178,10 +179,10 @@ static int add(struct watch *watch, int dir, uint32_t events)
 	return wd;
 }
 
-void watch_dir(struct watch *watch, int dir, const char *path, uint32_t pass)
+void watch_dir(struct watch *watch, int dir, const char *path, bool is_root, uint32_t pass)
 {
 	int wd = add(watch, dir, EVENTS);
-	if (wd >= 0 && note(watch, wd, path, pass))
+	if (wd >= 0 && note(watch, wd, path, is_root, pass))
 		inotify_rm_watch(watch->fd, wd);
 }
 
@@ -190,7 +191,7 @@ void watch_cache(struct watch *watch, int dir, uint32_t pass)
 	int wd = add(watch, dir, IN_DELETE);
 	if (wd < 0)
 		return;
-	if (note(watch, wd, NULL, pass))
+	if (note(watch, wd, NULL, false, pass))
 		inotify_rm_watch(watch->fd, wd);
 	else
 		find(watch, wd)->is_cache = true;
@@ -217,7 +218,7 @@ static void watch_build_ids(struct watch *watch, int fd, dev_t avoid, uint32_t p
 		int sub = strlen(e->d_name) == 2 && *e->d_name != '.' ? open_dir(fd, e->d_name, avoid) : -1;
 		if (sub < 0)
 			continue;
-		watch_dir(watch, sub, NULL, pass);
+		watch_dir(watch, sub, NULL, false, pass);
 		close(sub);
 		n++;
 	}
@@ -229,10 +230,10 @@ static void watch_debug_dir(struct watch *watch, const char *dir, dev_t avoid, u
 	int place = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int fd = place < 0 || (avoid && entry_device(place, "") == avoid) ? -1 : open_dir(place, ".", 0);
 	if (fd >= 0) {
-		watch_dir(watch, fd, NULL, pass);
+		watch_dir(watch, fd, NULL, false, pass);
 		int build_id = open_dir(fd, ".build-id", avoid);
 		if (build_id >= 0) {
-			watch_dir(watch, build_id, NULL, pass);
+			watch_dir(watch, build_id, NULL, false, pass);
 			watch_build_ids(watch, build_id, avoid, pass);
 		}
 		close(fd);
@@ -241,14 +242,16 @@ static void watch_debug_dir(struct watch *watch, const char *dir, dev_t avoid, u
 		close(place);
 }
 
-void watch_debug_dirs(struct watch *watch, const struct search_path *search, uint32_t pass)
+void watch_debug_dirs(struct watch *watch, const struct search_path *search, size_t n_sources, uint32_t pass)
 {
 	if (watch->fd < 0)
 		return;
 	dev_t avoid = entry_device(AT_FDCWD, search->mountpoint);
-	/* The last one is SOURCE. */
-	for (const char *const *dir = search->dirs; *dir && dir[1]; dir++)
-		watch_debug_dir(watch, *dir, avoid, pass);
+	size_t n = 0;
+	while (search->dirs[n])
+		n++;
+	for (size_t i = 0; i + n_sources < n; i++)
+		watch_debug_dir(watch, search->dirs[i], avoid, pass);
 }
 
 /* ---- Events ---- */
@@ -296,7 +299,7 @@ static void note_debug_dir(const struct inotify_event *event, struct changes *ch
 /* Events of a directory itself; its parent tells when it comes and goes. */
 static void note_own(const struct watched *w, const struct inotify_event *event, struct changes *changes)
 {
-	if (event->mask & IN_ATTRIB || !*w->path)
+	if (event->mask & IN_ATTRIB || w->is_root)
 		changes->all = true; /* who may reach what is below it */
 }
 

@@ -29,15 +29,17 @@ struct watch {
 void watch_open(struct watch *watch, const struct log *log);
 void watch_close(struct watch *watch);
 
-/* Watches the open directory @dir from now on. @path: below SOURCE, or NULL for others. @pass: of the walk
- * that met it. */
-void watch_dir(struct watch *watch, int dir, const char *path, uint32_t pass);
+/*
+ * Adds a watch for the open directory @dir. @path: below SOURCE, or NULL for others. @is_root: it is SOURCE
+ * itself, or one of several, so that its parent is not watched. @pass: of the walk that visits it.
+ */
+void watch_dir(struct watch *watch, int dir, const char *path, bool is_root, uint32_t pass);
 
 /*
- * Watches the places of the directories of debug files where packages put them by build id, and nothing else:
- * there may be a hundred thousand directories.
+ * Watches the .build-id directories in the directories of debug files, and nothing else there: there may be a
+ * hundred thousand directories. The last @n_sources directories of @search are the sources.
  */
-void watch_debug_dirs(struct watch *watch, const struct search_path *search, uint32_t pass);
+void watch_debug_dirs(struct watch *watch, const struct search_path *search, size_t n_sources, uint32_t pass);
 
 /* Watches the open directory @dir of the cache for files that are deleted. */
 void watch_cache(struct watch *watch, int dir, uint32_t pass);

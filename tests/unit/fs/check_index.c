@@ -77,7 +77,7 @@ static void round_trip(void **state)
 	size_t size;
 	(void)state;
 	fill(&a);
-	assert_int_equal(index_encode(&a, &data, &size), 0);
+	assert_int_equal(index_encode(&a, 0, &data, &size), 0);
 	assert_int_equal(index_decode(&b, (struct span){data, size}), 0);
 	assert_int_equal(b.files.n, RECORDS);
 	for (unsigned i = 0; i < RECORDS; i++)
@@ -93,7 +93,7 @@ static void empty(void **state)
 	void *data;
 	size_t size;
 	(void)state;
-	assert_int_equal(index_encode(&a, &data, &size), 0);
+	assert_int_equal(index_encode(&a, 0, &data, &size), 0);
 	assert_int_equal(index_decode(&b, (struct span){data, size}), 0);
 	assert_int_equal(b.files.n, 0);
 	assert_null(index_find(&b, 1, 1));
@@ -111,7 +111,7 @@ static void damaged(void **state)
 	const struct image_identity one = {
 		.kind = IMAGE_ELF, .id_size = 20, .arch = "aarch64", .go_id = GO_ID};
 	assert_int_equal(record_set_images(index_get(&a, 1, 2), &one, 1), 0);
-	assert_int_equal(index_encode(&a, &data, &size), 0);
+	assert_int_equal(index_encode(&a, 0, &data, &size), 0);
 	for (size_t n = 0; n < size; n++) {
 		uint8_t *copy = malloc(n + 1);
 		memcpy(copy, data, n);
@@ -128,6 +128,30 @@ static void damaged(void **state)
 	index_deinit(&a);
 }
 
+/* Records are written in the order of the walk, and read in the same. */
+static void order(void **state)
+{
+	enum { FILES = 100 };
+	struct index a = {0}, b = {0};
+	void *data, *again;
+	size_t size, same;
+	(void)state;
+	for (unsigned i = 0; i < FILES; i++)
+		index_get(&a, 1, i)->order = i * 37 % FILES;
+	assert_int_equal(index_count_images(&a), 0);
+	assert_int_equal(index_encode(&a, 0, &data, &size), 0);
+	assert_int_equal(index_decode(&b, (struct span){data, size}), 0);
+	for (unsigned i = 0; i < FILES; i++)
+		assert_int_equal(index_find(&b, 1, i)->order, i * 37 % FILES + 1);
+	assert_int_equal(index_encode(&b, 0, &again, &same), 0);
+	assert_int_equal(same, size);
+	assert_memory_equal(data, again, size);
+	free(data);
+	free(again);
+	index_deinit(&a);
+	index_deinit(&b);
+}
+
 /* What is not an index is refused by its first bytes and its size. */
 static void headers(void **state)
 {
@@ -137,7 +161,7 @@ static void headers(void **state)
 	uint8_t zeros[INDEX_HEADER_SIZE] = {0};
 	(void)state;
 	fill(&a);
-	assert_int_equal(index_encode(&a, &data, &size), 0);
+	assert_int_equal(index_encode(&a, 0, &data, &size), 0);
 	const struct span header = {data, INDEX_HEADER_SIZE};
 	assert_int_equal(index_check_header(header, size), 0);
 	assert_int_equal(index_check_header(header, size + (1 << 24)), -EBADMSG);
@@ -187,11 +211,41 @@ static void readers(void **state)
 	index_deinit(&index);
 }
 
+/* Each source has its own; a file that two know is of the first that is loaded. */
+static void sources(void **state)
+{
+	struct index all = {.files = {0}};
+	(void)state;
+	for (unsigned root = 0; root < 2; root++) {
+		struct index part = {.files = {0}};
+		for (unsigned i = 0; i < 3; i++)
+			index_get(&part, 1, root * 2 + i)->key.size = root + 1;
+		index_merge(&all, &part, root);
+		assert_int_equal(part.files.n, 0);
+	}
+	assert_int_equal(all.files.n, 5);
+	assert_int_equal(index_find(&all, 1, 2)->key.size, 1);
+	assert_int_equal(index_find(&all, 1, 2)->root, 0);
+	assert_int_equal(index_find(&all, 1, 3)->root, 1);
+	for (unsigned root = 0; root < 3; root++) {
+		struct index again = {.files = {0}};
+		void *data;
+		size_t size;
+		assert_int_equal(index_encode(&all, root, &data, &size), 0);
+		assert_int_equal(index_decode(&again, (struct span){data, size}), 0);
+		assert_int_equal(again.files.n, root == 0 ? 3 : root == 1 ? 2 : 0);
+		free(data);
+		index_deinit(&again);
+	}
+	index_deinit(&all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip), cmocka_unit_test(empty),    cmocka_unit_test(damaged),
 		cmocka_unit_test(headers),    cmocka_unit_test(sweeping), cmocka_unit_test(readers),
+		cmocka_unit_test(order),      cmocka_unit_test(sources),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
