@@ -47,6 +47,7 @@ struct gsymfs {
 	struct zygote zygote;
 	struct converter converter;
 	struct starter starter;
+	struct skipped skipped;
 	struct scanner scanner;
 	struct queue queue;
 	struct answers answers;

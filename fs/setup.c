@@ -295,6 +295,7 @@ static void setup_scanner(struct gsymfs *fs)
 				.search = &fs->converter.search,
 				.cache = &fs->cache,
 				.metrics = &fs->metrics,
+				.skipped = &fs->skipped,
 				.log = &fs->log,
 				.stop_fd = fs->stop_fd,
 			},
@@ -302,6 +303,7 @@ static void setup_scanner(struct gsymfs *fs)
 		.interval = fs->options.rescan,
 		.watching = fs->options.watch,
 	};
+	skipped_init(&fs->skipped, &fs->log);
 	scanner_init(&fs->scanner);
 }
 
@@ -357,6 +359,9 @@ static void setup_tree(struct gsymfs *fs)
 		.counters = &fs->counters,
 		.runners = &fs->runners,
 		.answers = &fs->answers,
+		.skipped = &fs->skipped,
+		.roots = fs->roots,
+		.n_roots = fs->n_roots,
 		.max_read = fs->options.max_read,
 		.kept_answers = fs->options.kept_answers,
 		.single_thread = fs->options.single_thread,
@@ -382,6 +387,7 @@ void setup_undo(struct gsymfs *fs)
 	answers_deinit(&fs->answers);
 	queue_deinit(&fs->queue);
 	scanner_deinit(&fs->scanner);
+	skipped_deinit(&fs->skipped);
 	runners_deinit(&fs->runners);
 	zygote_deinit(&fs->zygote);
 	images_deinit(&fs->images);

@@ -13,8 +13,8 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 9 << 16 | CONVERT_REVISION,
-	RECORD_MIN = 6 * 8 + 2 + 2,
+	REVISION = 10 << 16 | CONVERT_REVISION,
+	RECORD_MIN = 6 * 8 + 2 + 3,
 	/* Of an image, its id, arch, name and Go's build id following: */
 	IMAGE_KIND = 0,
 	IMAGE_FLAGS,
@@ -25,7 +25,7 @@ enum {
 	IMAGE_HTLHASH,
 	IMAGE_MIN = IMAGE_HTLHASH + HTLHASH_SIZE,
 	IMAGE_MAX = IMAGE_MIN + 4 * UINT8_MAX,
-	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * IMAGE_MAX,
+	RECORD_MAX = RECORD_MIN + IDENTITIES_MAX * IMAGE_MAX + RECORD_REASON_MAX,
 	CHECKSUM_SIZE = 8,
 };
 
@@ -233,6 +233,7 @@ static void replace_images(struct file_record *r, uint8_t *images, size_t n)
 	free(r->images);
 	r->images = images;
 	r->n_images = (uint8_t)n;
+	r->reason_size = 0;
 }
 
 int record_set_images(struct file_record *r, const struct image_identity *images, size_t n)
@@ -264,10 +265,31 @@ static size_t images_size(const struct file_record *r)
 	return size;
 }
 
+int record_set_reason(struct file_record *r, const char *reason)
+{
+	size_t size = images_size(r), n = strnlen(reason, RECORD_REASON_MAX);
+	uint8_t *images = n ? realloc(r->images, size + n) : NULL;
+	if (n && !images)
+		return -ENOMEM;
+	if (n) {
+		r->images = images;
+		memcpy(images + size, reason, n);
+	}
+	r->reason_size = (uint8_t)n;
+	return 0;
+}
+
+void record_reason(const struct file_record *r, char ret[static RECORD_REASON_MAX + 1])
+{
+	if (r->reason_size)
+		memcpy(ret, r->images + images_size(r), r->reason_size);
+	ret[r->reason_size] = 0;
+}
+
 static int encode_record(bytes *out, const struct file_record *r)
 {
 	bool hashing = r->state == RECORD_HASHING;
-	size_t size = images_size(r);
+	size_t size = images_size(r) + r->reason_size;
 	if (vec_reserve(out, RECORD_MIN + size))
 		return -ENOMEM;
 	put64(out, r->key.dev);
@@ -280,6 +302,7 @@ static int encode_record(bytes *out, const struct file_record *r)
 	put8(out, (uint8_t)(r->readers >> 8));
 	put8(out, hashing ? RECORD_IDENTIFIED : r->state);
 	put8(out, r->n_images);
+	put8(out, r->reason_size);
 	if (size)
 		put(out, r->images, size);
 	return 0;
@@ -397,15 +420,18 @@ static int decode_images(struct cursor *c, struct file_record *r)
 	struct image_identity image;
 	int64_t again = (int64_t)cursor_u64(c);
 	uint16_t readers = cursor_u16(c);
-	uint8_t state = cursor_u8(c), n = cursor_u8(c);
+	uint8_t state = cursor_u8(c), n = cursor_u8(c), reason_size = cursor_u8(c);
 	struct cursor images = *c;
 	size_t left = cursor_left(c);
 	if (!cursor_ok(c) || state > RECORD_STATE_LAST || n > IDENTITIES_MAX ||
-	    (readers & ~(READERS_KNOWN | 0444)))
+	    reason_size > RECORD_REASON_MAX || (readers & ~(READERS_KNOWN | 0444)))
 		return -EBADMSG;
 	for (size_t i = 0; i < n; i++)
 		if (decode_image(c, &image))
 			return -EBADMSG;
+	cursor_skip(c, reason_size);
+	if (!cursor_ok(c))
+		return -EBADMSG;
 	size_t size = left - cursor_left(c);
 	uint8_t *copy = size ? malloc(size) : NULL;
 	if (size && !copy)
@@ -416,6 +442,7 @@ static int decode_images(struct cursor *c, struct file_record *r)
 	r->state = state;
 	r->readers = readers;
 	replace_images(r, copy, n);
+	r->reason_size = reason_size;
 	return 0;
 }
 

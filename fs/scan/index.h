@@ -8,9 +8,11 @@
  *	revision            32 bits: of this layout and of the converter's idea of an image
  *	reserved            32 bits, 0
  *	number of records   64 bits
- *	records             dev, ino, size, mtime, ctime, time to look again (64 bits each); readers (16
- *	                    bits); state, number of images (8 bits each); of each image kind, flags, id size,
- *	                    arch size (8 bits each); id, arch
+ *	records             best in the order of a walk: dev, ino, size, mtime, ctime, time to look again
+ *	                    (64 bits each); readers (16 bits); state, number of images, size of the reason
+ *	                    (8 bits each); of each image kind, flags, sizes of id, arch, name and Go's
+ *	                    build id (8 bits each); htlhash (16 bytes); id, arch, name, Go's build id;
+ *	                    the reason why there are none
  *	checksum            64 bits: XXH3 of everything before it
  */
 #ifndef FS_SCAN_INDEX_H
@@ -46,9 +48,10 @@ struct file_record {
 	uint8_t state;    /* enum record_state */
 	uint8_t n_images; /* 0: it is no object file, or not identified */
 	int64_t again;    /* in RECORD_GAVE_UP: seconds since the epoch */
-	uint8_t *images;  /* as on disk; owned */
+	uint8_t *images;  /* as on disk, with the reason behind them; owned */
 	uint32_t order;   /* of the last walk: how many files it had visited before */
-	uint8_t root;     /* of the last scan: which of several sources has the file */
+	uint8_t reason_size;
+	uint8_t root; /* of the last scan: which of several sources has the file */
 };
 
 /* Of an open or listed file. */
@@ -88,6 +91,13 @@ void record_image(const struct file_record *record, size_t number, struct image_
  * Replaces what is known of the images in a file by a copy of @images, at most IDENTITIES_MAX. 0 or -ENOMEM.
  */
 int record_set_images(struct file_record *record, const struct image_identity *images, size_t n);
+
+enum { RECORD_REASON_MAX = 200 /* bytes; a longer one is cut */ };
+
+/* Why the file has no images, or not those it had; forgotten with them. 0 or -ENOMEM. */
+int record_set_reason(struct file_record *record, const char *reason);
+/* "": none is known. */
+void record_reason(const struct file_record *record, char ret[static RECORD_REASON_MAX + 1]);
 
 /* Drops the record of this device and inode, if there is one. */
 void index_remove(struct index *index, uint64_t dev, uint64_t ino);

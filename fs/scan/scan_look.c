@@ -124,6 +124,7 @@ static void forget(struct sweep *s, const struct changes *changes)
 {
 	struct scan *scan = s->scan;
 	for (size_t i = 0; i < changes->paths.n; i++) {
+		skipped_forget(scan->skipped, changes->paths.v[i], false, scan->pass);
 		s->unsure |=
 			!images_forget_path(scan->images, changes->paths.v[i], scan->pass, forget_record, s);
 	}
@@ -138,6 +139,7 @@ static void forget_moved(struct sweep *s, const struct changes *changes)
 	struct scan *scan = s->scan;
 	for (size_t i = 0; i < changes->moved.n && !s->unsure && !s->trouble; i++) {
 		watch_forget_below(&scan->watch, changes->moved.v[i], scan->pass);
+		skipped_forget(scan->skipped, changes->moved.v[i], true, scan->pass);
 		s->unsure |=
 			!images_forget_below(scan->images, changes->moved.v[i], scan->pass, forget_record, s);
 	}

@@ -38,8 +38,10 @@ static void finish(struct sweep *s, int err)
 	images_close_evicted(scan->images, scan->cache); /* other daemons evict, too */
 	notify_release(scan->images->notify); /* no lookup is parked in the root directory any more */
 	bool dropped = !err && index_sweep(&scan->index, scan->pass);
-	if (!err)
+	if (!err) {
 		watch_sweep(&scan->watch, scan->pass);
+		skipped_sweep(scan->skipped, scan->pass);
+	}
 	scan->n_truncated = s->cuts.n;
 	scan->n_records = scan->index.files.n;
 	if (s->unsaved || dropped)

@@ -8,6 +8,7 @@
 #include "fs/images/images.h"
 #include "fs/scan/hash_lane.h"
 #include "fs/scan/index.h"
+#include "fs/scan/skipped.h"
 #include "fs/scan/watch.h"
 
 struct metrics;
@@ -29,6 +30,7 @@ struct scan {
 	const struct search_path *search;
 	struct cache *cache;
 	struct metrics *metrics;
+	struct skipped *skipped;
 	const struct log *log;
 	int stop_fd; /* becomes readable when the daemon ends */
 

@@ -190,11 +190,13 @@ static int note_trouble(struct sweep *s, const char *path, int err, const struct
 	return err;
 }
 
-/* Records what is known of the file in state @key: its images, or that it has none we could see. */
+/* Records what is known of the file in state @key: its images, or why it has none we could see. */
 static int record(struct sweep *s, struct file_record *r, const struct file_key *key,
-		  const struct identified *found, enum record_state state)
+		  const struct identified *found, enum record_state state, const char *reason)
 {
 	int err = record_set_images(r, found->images, state == RECORD_IDENTIFIED ? found->n : 0);
+	if (!err)
+		err = record_set_reason(r, reason);
 	if (err) {
 		s->trouble = s->trouble ? s->trouble : err;
 		return err;
@@ -214,12 +216,14 @@ static int settle(struct sweep *s, struct file_record *r, const char *path, cons
 	if (err && found->fault == FAULT_MACHINE)
 		return note_trouble(s, path, err, diag);
 	if (err)
-		log_warning(s->scan->log, "scan: '%s': %s; skipped until it changes%s", path, diag->text,
-			    found->fault == FAULT_LIMIT ? ", or for an hour" : "");
+		skipped_tell(s->scan->skipped, path, diag->text,
+			     found->fault == FAULT_LIMIT ? "until it changes, or for an hour"
+							 : "until it changes");
 	return record(s, r, key, found,
 		      !err                          ? RECORD_IDENTIFIED
 		      : found->fault == FAULT_LIMIT ? RECORD_GAVE_UP
-						    : RECORD_BAD);
+						    : RECORD_BAD,
+		      err ? diag->text : "");
 }
 
 /* ---- Files that must be hashed ---- */
@@ -235,7 +239,7 @@ static int hash_later(struct sweep *s, struct file_record *r, const char *path, 
 	}
 	log_info(s->scan->log, "scan: '%s': no build id or UUID; hashing %llu bytes for an id", path,
 		 (unsigned long long)to_hash);
-	return record(s, r, key, &none, RECORD_HASHING);
+	return record(s, r, key, &none, RECORD_HASHING, "");
 }
 
 static void take_job(struct sweep *s, const struct hash_job *job)
@@ -291,6 +295,19 @@ static void note_gap(struct sweep *s, const struct file_record *r)
 		return;
 	if (!scan->again || r->again < scan->again)
 		scan->again = r->again;
+}
+
+/* Whether the file has images is told by its record: if it should have some, users want to know of it. */
+static void note_skipped(struct sweep *s, const struct file_record *r, const char *path, bool open_to_all)
+{
+	struct scan *scan = s->scan;
+	char reason[RECORD_REASON_MAX + 1];
+	if (r->state != RECORD_BAD && r->state != RECORD_GAVE_UP) {
+		skipped_remove(scan->skipped, path);
+		return;
+	}
+	record_reason(r, reason);
+	skipped_add(scan->skipped, path, reason, open_to_all, scan->pass);
 }
 
 static const char *last_component(const char *path)
@@ -459,6 +476,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	if (!s->partial)
 		r->order = (uint32_t)s->n_files;
 	note_gap(s, r);
+	note_skipped(s, r, path, open_to_all);
 	if (s->unsaved >= SAVE_EVERY) {
 		scan_save_index(scan);
 		s->unsaved = 0;
@@ -681,6 +699,7 @@ int sweep_settle(struct sweep *s, bool complete)
 	add_links(s, pass);
 	add_titles(s);
 	check_gsyms(s);
+	skipped_summarize(s->scan->skipped);
 	return err;
 }
 

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -49,6 +51,20 @@ static int detach(const char *path)
 	return errno == EPERM ? detach_by_helper(path) : -errno;
 }
 
+/* Whether the last mount at @path, which has no symbolic links, is one of gsymfs. */
+static bool is_mounted(const char *path)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	bool found = false;
+	const struct mntent *entry;
+	while (mounts && (entry = getmntent(mounts)))
+		if (strcmp(entry->mnt_dir, path) == 0)
+			found = strcmp(entry->mnt_type, "fuse.gsymfs") == 0;
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
 int mountpoint_prepare(const char *path, const struct log *log, char **ret, struct gsym_diag *diag)
 {
 	struct stat st;
@@ -64,7 +80,13 @@ int mountpoint_prepare(const char *path, const struct log *log, char **ret, stru
 	if (!S_ISDIR(st.st_mode))
 		return diag_set(diag, -ENOTDIR, "'%s': cannot mount there: not a directory", path);
 	*ret = realpath(path, NULL);
-	return *ret ? 0 : diag_set(diag, -errno, "'%s': cannot mount there: %s", path, strerror(errno));
+	if (!*ret)
+		return diag_set(diag, -errno, "'%s': cannot mount there: %s", path, strerror(errno));
+	return is_mounted(*ret) ? diag_set(diag, -EBUSY,
+					   "'%s': gsymfs is mounted there already; unmount it first: "
+					   "fusermount3 -u '%s'",
+					   path, *ret)
+				: 0;
 }
 
 void service_notify(const char *state)

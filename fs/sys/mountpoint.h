@@ -9,7 +9,8 @@
 
 /*
  * Detaches mounts whose daemon died ("Transport endpoint is not connected") from @path, then checks that it
- * is a directory and stores its absolute path, the caller's to free.
+ * is a directory and stores its absolute path, the caller's to free, also on failure. 0; -EBUSY if gsymfs is
+ * mounted there already; or another negative errno.
  */
 int mountpoint_prepare(const char *path, const struct log *log, char **ret, struct gsym_diag *diag);
 

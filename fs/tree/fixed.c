@@ -23,6 +23,8 @@
 #include "fs/tree/entry.h"
 #include "fs/tree/metrics_file.h"
 #include "fs/tree/opening.h"
+#include "fs/tree/readme.h"
+#include "fs/tree/root_status.h"
 
 /* A fixed node in its directory: of an image's revision, or the root (NULL). */
 struct fixed_place {
@@ -33,9 +35,9 @@ struct fixed_place {
 
 /*
  * Makes the whole content of a small file, for each stat, listing and open: cheap, and without waiting. @dir
- * is NULL in the root. NULL: out of memory.
+ * is NULL in the root. @caller: who looks a snapshot up; NULL for others. NULL: out of memory.
  */
-typedef struct content *make_content(struct tree *tree, struct revision *dir);
+typedef struct content *make_content(struct tree *tree, struct revision *dir, const struct caller *caller);
 
 struct fixed_node {
 	const char *name;
@@ -64,7 +66,7 @@ struct fixed_node {
 
 static int attr_made(struct tree *tree, const struct fixed_place *at, struct stat *ret)
 {
-	struct content *content = at->node->make(tree, at->dir);
+	struct content *content = at->node->make(tree, at->dir, NULL);
 	if (!content)
 		return -ENOMEM;
 	if (at->dir)
@@ -77,23 +79,40 @@ static int attr_made(struct tree *tree, const struct fixed_place *at, struct sta
 
 static int open_made(struct call *call, const struct fixed_place *at)
 {
-	return open_content(call, at->node->make(tree_of(call), at->dir));
+	return open_content(call, at->node->make(tree_of(call), at->dir, NULL));
 }
 
-static struct content *make_status(struct tree *tree, struct revision *dir)
+static struct content *make_status(struct tree *tree, struct revision *dir, const struct caller *caller)
 {
+	(void)caller;
 	return status_make(tree->answers, dir, false);
 }
 
-static struct content *make_info(struct tree *tree, struct revision *dir)
+static struct content *make_info(struct tree *tree, struct revision *dir, const struct caller *caller)
 {
+	(void)caller;
 	return status_make(tree->answers, dir, true);
 }
 
-static struct content *make_metrics(struct tree *tree, struct revision *dir)
+static struct content *make_metrics(struct tree *tree, struct revision *dir, const struct caller *caller)
 {
 	(void)dir;
+	(void)caller;
 	return metrics_make(tree);
+}
+
+static struct content *make_readme(struct tree *tree, struct revision *dir, const struct caller *caller)
+{
+	(void)tree;
+	(void)dir;
+	(void)caller;
+	return readme_make();
+}
+
+static struct content *make_root_status(struct tree *tree, struct revision *dir, const struct caller *caller)
+{
+	(void)dir;
+	return root_status_make(tree, caller);
 }
 
 /* ---- Snapshots: files of the root, made for each lookup ---- */
@@ -112,10 +131,13 @@ static int list_snapshot(struct tree *tree, const struct fixed_place *at, struct
 }
 
 /* The kernel knows each by a number of its own; programs see the same one, as for a file that changes. */
-static int look_up_snapshot(struct tree *tree, const struct fixed_place *at, struct fuse_entry_param *ret)
+static int look_up_snapshot(struct call *call, const struct fixed_place *at, struct fuse_entry_param *ret)
 {
+	struct tree *tree = tree_of(call);
+	struct caller caller = caller_of(call->req);
 	struct stat st;
-	struct content *content = at->node->make(tree, NULL);
+	struct content *content = at->node->make(tree, NULL, &caller);
+	caller_deinit(&caller);
 	if (!content)
 		return -ENOMEM;
 	uint64_t size = content->size, ino = nodes_add_snapshot(&tree->nodes, at->ino, content);
@@ -293,6 +315,8 @@ static const struct fixed_node root_nodes[] = {
 	{"q", NEVER_CHANGES, .attr = attr_of_stream, .is_stream = true, .ino = INO_BATCH},
 	{"log", NEVER_CHANGES, .attr = attr_of_stream, .is_stream = true, .open = open_log},
 	{"metrics", SNAPSHOT(make_metrics)},
+	{"status", SNAPSHOT(make_root_status)},
+	{"README", NEVER_CHANGES, MADE(make_readme)},
 	{"by-path", TIMEOUT_LISTING, TIMEOUT_LISTING, .attr = attr_of_by_path, .ino = INO_BY_PATH},
 };
 
@@ -361,7 +385,7 @@ int fixed_lookup(struct call *call, struct revision *dir, const struct fixed_nod
 	const struct fixed_place at = place_of(dir, node);
 	struct stat st;
 	if (node->is_snapshot)
-		return look_up_snapshot(tree_of(call), &at, ret);
+		return look_up_snapshot(call, &at, ret);
 	int err = node->prepare ? node->prepare(call, &at) : 0;
 	if (!err)
 		err = node->attr(tree_of(call), &at, &st);

@@ -12,6 +12,9 @@
 #include "fs/sys/fuse_threads.h"
 #include "fs/tree/open_file.h"
 
+struct scan_root;
+struct skipped;
+
 struct tree {
 	struct parallel parallel; /* first, see fuse_threads.h */
 	/* Set before the first request, borrowed. */
@@ -21,6 +24,9 @@ struct tree {
 	const struct run_counters *counters;
 	struct runners *runners;
 	struct answers *answers;
+	struct skipped *skipped;
+	const struct scan_root *roots;
+	size_t n_roots;
 	struct timespec mounted_at;
 	unsigned max_read;     /* bytes of one read request, 0 = libfuse's choice */
 	uint64_t kept_answers; /* bytes of content kept for all nodes together */

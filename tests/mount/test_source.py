@@ -17,6 +17,84 @@ class SourceTest(MountTest):
         self.id = mount_harness.build_id(self.path)
         self.address = next(hex(start) for start, _, name in self.functions(self.path) if name.endswith("normEv"))
 
+    def root_status(self):
+        """The file status of the root: {key: [values]}."""
+        found = {}
+        for line in self.read("status").splitlines():
+            key, value = line.split("\t", 1)
+            found.setdefault(key, []).append(value)
+        return found
+
+    def wait_complete(self):
+        wait_until(lambda: self.root_status()["state"] == ["complete"], "the end of the scan")
+
+    def test_damaged_files_are_named(self):
+        """In the log once, and in the status of the root until they are repaired, renamed or removed."""
+        good, where = contents(self.path), os.path.join(self.source, "d")
+        os.mkdir(where)
+        bad = [os.path.join(where, name) for name in ("a", "b", "c\tc")]
+        for path in bad:
+            with open(path, "wb") as file:
+                file.write(good[:4] + bytes(100))
+        daemon = self.mount("rescan=0")
+        self.wait_complete()
+        status = self.root_status()
+        self.assertEqual((status["state"], status["source"], status["skipped"]), (["complete"], [self.source], ["3"]))
+        names = [value.split(": ")[0] for value in status["skipped_file"]]
+        self.assertEqual(names, [os.path.join(where, "a"), os.path.join(where, "b"), os.path.join(where, "c\\tc")])
+        reasons = {value.split(": ", 1)[1] for value in status["skipped_file"]}
+        self.assertEqual(len(reasons), 1)
+        self.assertIn("damaged", reasons.pop())
+        self.assertEqual(daemon.log().count("'d/a': damaged"), 1)
+        self.assertIn("skipped until it changes", daemon.log())
+        self.assertEqual(len(self.read("status")), os.stat(os.path.join(self.mnt, "status")).st_size)
+        # Another daemon knows the files from the index, and why they are skipped; the log has told of them.
+        daemon = self.remount(daemon, "rescan=0")
+        self.wait_complete()
+        wait_until(lambda: " 0 opened" in daemon.log(), "the line of the scan in the log")
+        self.assertEqual(self.root_status(), status)
+        self.assertNotIn("'d/a'", daemon.log())
+        with open(bad[0], "wb") as file:
+            file.write(good)
+        wait_until(lambda: self.root_status()["skipped"] == ["2"], "the repaired file")
+        os.rename(bad[1], os.path.join(self.source, "e"))
+        wait_until(lambda: os.path.join(self.source, "e") in self.read("status"), "the renamed file")
+        self.assertEqual(self.root_status()["skipped"], ["2"])
+        os.rename(where, os.path.join(self.source, "f"))
+        wait_until(lambda: os.path.join(self.source, "f", "c") in self.read("status"), "the renamed directory")
+        self.assertEqual(self.root_status()["skipped"], ["2"])
+        shutil.rmtree(os.path.join(self.source, "f"))
+        os.unlink(os.path.join(self.source, "e"))
+        wait_until(lambda: self.root_status()["skipped"] == ["0"], "the removed files")
+        self.assertNotIn("skipped_file", self.root_status())
+
+    def test_many_damaged_files_fill_no_log(self):
+        for number in range(100):
+            with open(os.path.join(self.source, "%03d" % number), "wb") as file:
+                file.write(b"\x7fELF" + bytes(100))
+        daemon = self.mount()
+        self.wait_complete()
+        status = self.root_status()
+        self.assertEqual((status["skipped"], len(status["skipped_file"]), status["skipped_more"]), (["100"], 64, ["36"]))
+        self.assertEqual(daemon.log().count("skipped until it changes"), 20)
+        self.assertIn("scan: 80 more files are skipped", daemon.log())
+
+    def test_a_private_directory_keeps_the_names_of_damaged_files(self):
+        if not mount_harness.is_root():
+            self.skipTest("only root can ask as another user")
+        where = os.path.join(self.source, "private")
+        os.mkdir(where, 0o700)
+        for path in (os.path.join(where, "secret"), os.path.join(self.source, "open")):
+            with open(path, "wb") as file:
+                file.write(b"\x7fELF" + bytes(100))
+        daemon = self.mount("allow_other")
+        self.wait_complete()
+        self.assertIn("secret", self.read("status"))
+        seen = run("setpriv", "--reuid=65534", "--clear-groups", "cat", os.path.join(self.mnt, "status")).stdout
+        self.assertIn(b"open: ", seen)
+        self.assertNotIn(b"secret", seen)
+        self.assertIn(b"skipped_more\t1\n", seen)
+
     def test_foreign_files_harm_only_themselves(self):
         good = contents(self.path)
         random.seed(2)

@@ -12,8 +12,12 @@
 enum { RECORDS = 500 };
 
 #define GO_ID "foh3mEXu7BLZjsN9pOwG/kATcXlDEFFyYpSUXsoOy/RwWTn9M0fGVxc1nDPCbR/BzQzzMsHyS7JEeFYS3Jc"
+/* Twice as long as what is kept. */
+static char long_reason[2 * RECORD_REASON_MAX + 1];
+
 static void fill(struct index *index)
 {
+	memset(long_reason, 'x', sizeof(long_reason) - 1);
 	for (unsigned i = 0; i < RECORDS; i++) {
 		struct file_record *r = index_get(index, i % 3, i);
 		assert_non_null(r);
@@ -37,6 +41,8 @@ static void fill(struct index *index)
 			strcpy(images[k].name, i % 5 ? "libfoo.so.1" : "");
 		}
 		assert_int_equal(record_set_images(r, images, i % 4), 0);
+		if (r->state != RECORD_IDENTIFIED)
+			assert_int_equal(record_set_reason(r, i % 2 ? "damaged" : long_reason), 0);
 		if (i % 7)
 			assert_true(record_set_readers(r, i % 2 ? 0444 : 0400));
 	}
@@ -51,6 +57,11 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 	assert_int_equal(a->again, b->again);
 	assert_int_equal(a->n_images, b->n_images);
 	assert_int_equal(a->readers, b->readers);
+	char why_a[RECORD_REASON_MAX + 1], why_b[RECORD_REASON_MAX + 1];
+	record_reason(a, why_a);
+	record_reason(b, why_b);
+	assert_string_equal(why_a, why_b);
+	assert_int_equal(*why_a != 0, a->state != RECORD_IDENTIFIED);
 	for (size_t i = 0; i < a->n_images; i++) {
 		struct image_identity of_a, of_b;
 		const struct image_identity *x = &of_a, *y = &of_b;

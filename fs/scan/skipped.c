@@ -1,0 +1,244 @@
+#include "fs/scan/skipped.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "convert/run/child.h"
+
+enum {
+	/* Lines of the log in a minute: thousands of damaged files would fill a disk with them. */
+	LINES_MAX = 20,
+	LINES_MS = 60 * 1000,
+};
+
+struct skipped_file {
+	struct table_link table;
+	char *path;
+	char *reason;
+	uint32_t pass; /* that saw it last */
+	bool open_to_all;
+};
+
+void skipped_init(struct skipped *s, const struct log *log)
+{
+	*s = (struct skipped){.log = log};
+	mutex_init(&s->lock, LOCK_SKIPPED);
+}
+
+static void file_free(struct skipped_file *file)
+{
+	if (!file)
+		return;
+	free(file->path);
+	free(file->reason);
+	free(file);
+}
+
+/* Those for which @forget is true; all if it is NULL. */
+static void forget_all(struct skipped *s, bool (*forget)(const struct skipped_file *file, const void *user),
+		       const void *user) REQUIRES(&s->lock)
+{
+	for (size_t i = 0; i < s->files.n_buckets; i++) {
+		for (struct table_link *l = s->files.buckets[i], *next; l; l = next) {
+			struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
+			next = l->next;
+			if (forget && !forget(file, user))
+				continue;
+			table_remove(&s->files, l);
+			file_free(file);
+		}
+	}
+}
+
+void skipped_deinit(struct skipped *s)
+{
+	mutex_lock(&s->lock);
+	forget_all(s, NULL, NULL);
+	table_deinit(&s->files);
+	mutex_unlock(&s->lock);
+	mutex_destroy(&s->lock);
+}
+
+static uint64_t hash_of(const char *path)
+{
+	return XXH3_64bits(path, strlen(path));
+}
+
+static struct skipped_file *find(const struct skipped *s, const char *path) REQUIRES(&s->lock)
+{
+	uint64_t hash = hash_of(path);
+	for (struct table_link *l = table_first(&s->files, hash); l; l = table_next(l, hash)) {
+		struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
+		if (strcmp(file->path, path) == 0)
+			return file;
+	}
+	return NULL;
+}
+
+static struct skipped_file *add(struct skipped *s, const char *path) REQUIRES(&s->lock)
+{
+	struct skipped_file *file = calloc(1, sizeof(*file));
+	if (file)
+		file->path = strdup(path);
+	if (!file || !file->path || table_add(&s->files, &file->table, hash_of(path))) {
+		file_free(file);
+		return NULL;
+	}
+	return file;
+}
+
+void skipped_add(struct skipped *s, const char *path, const char *reason, bool open_to_all, uint32_t pass)
+{
+	mutex_lock(&s->lock);
+	struct skipped_file *file = find(s, path);
+	if (!file)
+		file = add(s, path);
+	if (file && (!file->reason || strcmp(file->reason, reason) != 0)) {
+		free(file->reason);
+		file->reason = strdup(reason);
+	}
+	if (file) {
+		file->open_to_all = open_to_all;
+		file->pass = pass;
+	}
+	mutex_unlock(&s->lock);
+}
+
+void skipped_tell(struct skipped *s, const char *path, const char *reason, const char *until)
+{
+	int64_t now = monotonic_ms();
+	if (!s->told || now >= s->since + LINES_MS) {
+		s->since = now;
+		s->told = 0;
+	}
+	if (s->told >= LINES_MAX) {
+		s->untold++;
+		return;
+	}
+	s->told++;
+	log_warning(s->log, "scan: '%s': %s; skipped %s", path, reason, until);
+}
+
+void skipped_summarize(struct skipped *s)
+{
+	if (s->untold)
+		log_warning(s->log, "scan: %zu more files are skipped; see the file status in the mount",
+			    s->untold);
+	s->untold = 0;
+}
+
+void skipped_remove(struct skipped *s, const char *path)
+{
+	mutex_lock(&s->lock);
+	struct skipped_file *file = s->files.n ? find(s, path) : NULL;
+	if (file)
+		table_remove(&s->files, &file->table);
+	mutex_unlock(&s->lock);
+	file_free(file);
+}
+
+/* ---- Files that are gone ---- */
+
+struct leaving {
+	const char *path;
+	size_t size;
+	uint32_t pass;
+};
+
+static bool is_left_below(const struct skipped_file *file, const void *user)
+{
+	const struct leaving *l = user;
+	return file->pass != l->pass && strncmp(file->path, l->path, l->size) == 0 &&
+	       (!file->path[l->size] || file->path[l->size] == '/');
+}
+
+static bool is_unseen(const struct skipped_file *file, const void *user)
+{
+	const struct leaving *l = user;
+	return file->pass != l->pass;
+}
+
+void skipped_forget(struct skipped *s, const char *path, bool below, uint32_t pass)
+{
+	const struct leaving leaving = {path, strlen(path), pass};
+	mutex_lock(&s->lock);
+	struct skipped_file *file = s->files.n && !below ? find(s, path) : NULL;
+	if (below) {
+		forget_all(s, is_left_below, &leaving);
+	} else if (file && file->pass != pass) {
+		table_remove(&s->files, &file->table);
+		file_free(file);
+	}
+	mutex_unlock(&s->lock);
+}
+
+void skipped_sweep(struct skipped *s, uint32_t pass)
+{
+	const struct leaving leaving = {.pass = pass};
+	mutex_lock(&s->lock);
+	forget_all(s, is_unseen, &leaving);
+	mutex_unlock(&s->lock);
+}
+
+/* ---- The list ---- */
+
+/* Keeps @file among the first ones, which are sorted, if it is one of them. */
+static void keep_first(const struct skipped_file *first[static SKIPPED_LISTED], size_t *n,
+		       const struct skipped_file *file)
+{
+	size_t at = *n;
+	while (at && strcmp(file->path, first[at - 1]->path) < 0)
+		at--;
+	if (at == SKIPPED_LISTED)
+		return;
+	*n += *n < SKIPPED_LISTED;
+	memmove(first + at + 1, first + at, (*n - at - 1) * sizeof(*first));
+	first[at] = file;
+}
+
+static int copy_first(struct skipped *s, bool sees_all, struct skipped_list *ret) REQUIRES(&s->lock)
+{
+	const struct skipped_file *first[SKIPPED_LISTED];
+	size_t n = 0;
+	for (size_t i = 0; i < s->files.n_buckets; i++) {
+		for (struct table_link *l = s->files.buckets[i]; l; l = l->next) {
+			const struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
+			if (sees_all || file->open_to_all)
+				keep_first(first, &n, file);
+		}
+	}
+	ret->all = s->files.n;
+	for (; ret->n < n; ret->n++) {
+		const struct skipped_file *file = first[ret->n];
+		struct skipped_text *text = &ret->v[ret->n];
+		text->path = strdup(file->path);
+		text->reason = text->path ? strdup(file->reason ? file->reason : "") : NULL;
+		if (!text->reason) {
+			free(text->path);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int skipped_show(struct skipped *s, bool sees_all, struct skipped_list *ret)
+{
+	ret->n = 0;
+	mutex_lock(&s->lock);
+	int err = copy_first(s, sees_all, ret);
+	mutex_unlock(&s->lock);
+	if (err)
+		skipped_list_deinit(ret);
+	return err;
+}
+
+void skipped_list_deinit(struct skipped_list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		free(list->v[i].path);
+		free(list->v[i].reason);
+	}
+	list->n = 0;
+}

@@ -1,0 +1,70 @@
+/*
+ * skipped.h - files of SOURCE whose images are not known: damaged ones, and those that took too long.
+ *
+ * The scan thread fills it; other threads list it.
+ */
+#ifndef FS_SCAN_SKIPPED_H
+#define FS_SCAN_SKIPPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "convert/os/log.h"
+#include "convert/os/mutex.h"
+#include "gsym/base/hash_table.h"
+
+struct skipped {
+	struct mutex lock;
+	struct table files GUARDED_BY(&lock); /* by path */
+
+	/* Of the log; the scan thread's. */
+	const struct log *log; /* borrowed */
+	int64_t since;         /* monotonic_ms() of the first line of this minute */
+	unsigned told;         /* lines since then */
+	size_t untold;         /* files since the last summary */
+};
+
+void skipped_init(struct skipped *skipped, const struct log *log);
+void skipped_deinit(struct skipped *skipped);
+
+/*
+ * Scan @pass cannot use the file @path, below SOURCE, as @reason says. @open_to_all: every user may search
+ * the directories that lead to it. Without memory the file is left out.
+ */
+void skipped_add(struct skipped *skipped, const char *path, const char *reason, bool open_to_all,
+		 uint32_t pass) EXCLUDES(&skipped->lock);
+
+/* The log names a file that was found to be so just now; but only some in a minute. */
+void skipped_tell(struct skipped *skipped, const char *path, const char *reason, const char *until);
+
+/* After a scan: the log has the number of files that it did not name. */
+void skipped_summarize(struct skipped *skipped);
+
+/* The file @path can be used, or is none. */
+void skipped_remove(struct skipped *skipped, const char *path) EXCLUDES(&skipped->lock);
+
+/* Forgets what was at @path, and with @below all below it, unless scan @pass has seen it. */
+void skipped_forget(struct skipped *skipped, const char *path, bool below, uint32_t pass)
+	EXCLUDES(&skipped->lock);
+
+/* Forgets files that scan @pass, a complete walk, did not see. */
+void skipped_sweep(struct skipped *skipped, uint32_t pass) EXCLUDES(&skipped->lock);
+
+enum { SKIPPED_LISTED = 64 };
+
+/* The files that are first by path, at most so many, for users who may know of them. */
+struct skipped_list {
+	size_t n;
+	size_t all; /* that there are, listed or not */
+	struct skipped_text {
+		char *path;
+		char *reason;
+	} v[SKIPPED_LISTED]; /* owned */
+};
+
+/* @sees_all: also those in directories that not every user may search. 0 or -ENOMEM. */
+int skipped_show(struct skipped *skipped, bool sees_all, struct skipped_list *ret) EXCLUDES(&skipped->lock);
+void skipped_list_deinit(struct skipped_list *list);
+
+#endif

@@ -1,0 +1,89 @@
+/* Files that are skipped: which are listed, for whom, and until when. */
+#include "fs/scan/skipped.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { FILES = 300 };
+
+/* Says nothing: what is logged is counted. */
+static const struct log quiet = {.most = (enum log_level) - 1};
+
+static void add(struct skipped *s, const char *path, const char *reason, bool open_to_all, uint32_t pass)
+{
+	skipped_tell(s, path, reason, "until it changes");
+	skipped_add(s, path, reason, open_to_all, pass);
+}
+
+static size_t count(struct skipped *s, bool sees_all)
+{
+	struct skipped_list list;
+	assert_int_equal(skipped_show(s, sees_all, &list), 0);
+	size_t n = list.n;
+	skipped_list_deinit(&list);
+	return n;
+}
+
+static void lists_the_first(void **state)
+{
+	struct skipped s;
+	struct skipped_list list;
+	char path[32];
+	(void)state;
+	skipped_init(&s, &quiet);
+	for (unsigned i = 0; i < FILES; i++) {
+		snprintf(path, sizeof(path), "d/%03u", i * 7 % FILES);
+		add(&s, path, "damaged", i % 2, 1);
+	}
+	assert_int_equal(skipped_show(&s, true, &list), 0);
+	assert_int_equal(list.all, FILES);
+	assert_int_equal(list.n, SKIPPED_LISTED);
+	for (unsigned i = 0; i < list.n; i++) {
+		snprintf(path, sizeof(path), "d/%03u", i);
+		assert_string_equal(list.v[i].path, path);
+		assert_string_equal(list.v[i].reason, "damaged");
+	}
+	skipped_list_deinit(&list);
+	assert_int_equal(s.told + s.untold, FILES);
+	assert_true(s.told < 100);
+	skipped_deinit(&s);
+}
+
+static void forgets(void **state)
+{
+	struct skipped s;
+	(void)state;
+	skipped_init(&s, &quiet);
+	add(&s, "a", "damaged", true, 1);
+	add(&s, "d/b", "damaged", false, 1);
+	add(&s, "d/c", "damaged", true, 1);
+	add(&s, "dd", "damaged", true, 1);
+	assert_int_equal(count(&s, true), 4);
+	assert_int_equal(count(&s, false), 3);
+	add(&s, "a", "truncated", true, 2);
+	skipped_forget(&s, "a", false, 2); /* seen */
+	assert_int_equal(count(&s, true), 4);
+	skipped_forget(&s, "d", false, 2); /* no file */
+	assert_int_equal(count(&s, true), 4);
+	skipped_forget(&s, "d", true, 2);
+	assert_int_equal(count(&s, true), 2);
+	skipped_remove(&s, "none");
+	skipped_sweep(&s, 2);
+	assert_int_equal(count(&s, true), 1);
+	skipped_remove(&s, "a");
+	assert_int_equal(count(&s, true), 0);
+	skipped_deinit(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_the_first),
+		cmocka_unit_test(forgets),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
