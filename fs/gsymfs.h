@@ -16,6 +16,7 @@
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
 #include "fs/images/images.h"
+#include "fs/scan/remote.h"
 #include "fs/scan/scanner.h"
 #include "fs/sys/metrics.h"
 #include "fs/sys/notify.h"
@@ -48,6 +49,7 @@ struct gsymfs {
 	struct converter converter;
 	struct starter starter;
 	struct skipped skipped;
+	struct remote remote;
 	struct scanner scanner;
 	struct queue queue;
 	struct answers answers;

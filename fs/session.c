@@ -59,12 +59,15 @@ static void stop_calls(struct gsymfs *fs)
 	background_stop(&fs->answers.tables, &woken);
 	streams_wake_all(&fs->answers, &woken);
 	images_wake_all(&fs->images, &woken);
+	mutex_assert_held(&fs->remote.images->lock); /* the same */
+	remote_stop(&fs->remote, &woken);
 	mutex_unlock(&fs->images.lock);
 	calls_end(&woken, -ENOTCONN);
 	runners_join(&fs->runners);
 	background_join(&fs->answers.names);
 	background_join(&fs->answers.tables);
 	queue_join(&fs->queue);
+	remote_join(&fs->remote);
 }
 
 /*
@@ -104,6 +107,8 @@ static int start_threads(struct gsymfs *fs)
 		err = background_start(&fs->answers.tables);
 	if (!err)
 		err = queue_start(&fs->queue, fs->options.jobs);
+	if (!err)
+		err = remote_start(&fs->remote);
 	if (!err)
 		err = scanner_start(&fs->scanner);
 	return err ? err : signals_start(&fs->signals); /* last: a signal stops the others */

@@ -296,6 +296,7 @@ static void setup_scanner(struct gsymfs *fs)
 				.cache = &fs->cache,
 				.metrics = &fs->metrics,
 				.skipped = &fs->skipped,
+				.remote = fs->options.debuginfod ? &fs->remote : NULL,
 				.log = &fs->log,
 				.stop_fd = fs->stop_fd,
 			},
@@ -305,6 +306,18 @@ static void setup_scanner(struct gsymfs *fs)
 	};
 	skipped_init(&fs->skipped, &fs->log);
 	scanner_init(&fs->scanner);
+}
+
+static void setup_remote(struct gsymfs *fs)
+{
+	fs->remote = (struct remote){
+		.images = &fs->images,
+		.fetcher = &fs->fetcher,
+		.worker = fs->worker,
+		.log = &fs->log,
+		.stop_fd = fs->stop_fd,
+	};
+	remote_init(&fs->remote);
 }
 
 static void setup_queue(struct gsymfs *fs)
@@ -360,6 +373,7 @@ static void setup_tree(struct gsymfs *fs)
 		.runners = &fs->runners,
 		.answers = &fs->answers,
 		.skipped = &fs->skipped,
+		.remote = fs->options.debuginfod ? &fs->remote : NULL,
 		.roots = fs->roots,
 		.n_roots = fs->n_roots,
 		.max_read = fs->options.max_read,
@@ -376,6 +390,7 @@ void setup_parts(struct gsymfs *fs)
 	runners_init(&fs->runners, &fs->images.lock, &call_runner_kind, &fs->images.readers);
 	setup_converter(fs);
 	setup_scanner(fs);
+	setup_remote(fs);
 	setup_queue(fs);
 	setup_answers(fs);
 	setup_tree(fs);
@@ -386,6 +401,7 @@ void setup_undo(struct gsymfs *fs)
 	tree_deinit(&fs->tree);
 	answers_deinit(&fs->answers);
 	queue_deinit(&fs->queue);
+	remote_deinit(&fs->remote);
 	scanner_deinit(&fs->scanner);
 	skipped_deinit(&fs->skipped);
 	runners_deinit(&fs->runners);

@@ -118,7 +118,8 @@ static int await_file(const struct fetcher *f, const struct child *child, char p
 	int got = child_receive_fd(child, f->stop_fd, monotonic_ms() + deadline, &msg, &fd);
 	int err = got < 0 ? got : -EPROTO;
 	if (got == 1 && msg.head.type == WORKER_OPENED && msg.opened.error)
-		err = -msg.opened.error;
+		/* libdebuginfod takes no id of 64 bytes, which says nothing of the servers. */
+		err = msg.opened.error == EINVAL ? -ENOENT : -msg.opened.error;
 	else if (got == 1 && msg.head.type == WORKER_OPENED && fd >= 0)
 		err = check_file(f, fd, path);
 	if (fd >= 0)
@@ -126,7 +127,7 @@ static int await_file(const struct fetcher *f, const struct child *child, char p
 	return err;
 }
 
-static int run_client(const struct fetcher *f, const uint8_t *id, size_t size,
+static int run_client(const struct fetcher *f, const uint8_t *id, size_t size, unsigned silence,
 		      char path[static FETCH_PATH_SIZE])
 {
 	const struct child_order start = {
@@ -134,7 +135,8 @@ static int run_client(const struct fetcher *f, const uint8_t *id, size_t size,
 		.mode = "fetch",
 		.stop_fd = f->stop_fd,
 	};
-	struct worker_download order = {.id_size = (uint32_t)size, .seconds = f->seconds, .size = f->size};
+	struct worker_download order = {
+		.id_size = (uint32_t)size, .seconds = f->seconds, .size = f->size, .silence = silence};
 	struct gsym_diag diag = {""};
 	struct child child;
 	memcpy(order.id, id, size);
@@ -224,14 +226,16 @@ static void note_result(struct fetcher *f, const uint8_t *id, size_t size, int64
 		log_info(f->log, "debuginfod: no server has %s", name);
 }
 
-void fetcher_get(struct fetcher *f, const uint8_t *id, size_t size, struct fetched *ret)
+void fetcher_get(struct fetcher *f, const uint8_t *id, size_t size, unsigned silence, struct fetched *ret)
 {
 	*ret = (struct fetched){.fd = -ENOENT};
 	ret->fd = resting(f, &ret->again);
 	if (ret->fd)
 		return;
 	int64_t start = monotonic_ms();
-	ret->fd = run_client(f, id, size, ret->path);
+	(void)cache_dir_make(
+		f->directory); /* it may have been removed; the client tells if it is not there */
+	ret->fd = run_client(f, id, size, silence, ret->path);
 	if (ret->fd != -ECANCELED)
 		note_result(f, id, size, monotonic_ms() - start, ret);
 }

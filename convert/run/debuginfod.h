@@ -56,10 +56,12 @@ struct fetched {
 };
 
 /*
- * Fetches the debug file of a build id of at most IMAGE_ID_MAX bytes. Blocks until the servers reply, but not
- * longer than fetcher->seconds.
+ * Fetches the debug file of a build id of at most IMAGE_ID_MAX bytes. Blocks until the servers reply, but
+ * not longer than fetcher->seconds, nor, if @silence is not 0 and $DEBUGINFOD_TIMEOUT not set, longer than
+ * @silence seconds while they send nothing.
  */
-void fetcher_get(struct fetcher *fetcher, const uint8_t *id, size_t size, struct fetched *ret);
+void fetcher_get(struct fetcher *fetcher, const uint8_t *id, size_t size, unsigned silence,
+		 struct fetched *ret);
 
 /* Whether @fd, of struct fetched, means that no server could be reached. Pure. */
 bool fetch_failed(int fd);

@@ -51,7 +51,7 @@ int job_fetch(struct convert_job *job, const struct child *child, const struct w
 	int64_t start = monotonic_ms();
 	job->asked = true;
 	if (job->converter->search.servers && job->fetches++ < FETCHES_MAX) {
-		fetcher_get(job->converter->fetcher, m->id, m->id_size, &file);
+		fetcher_get(job->converter->fetcher, m->id, m->id_size, 0, &file);
 		if (file.fd == -ECANCELED)
 			return file.fd;
 		note_fetched(job, m, &file);

@@ -52,7 +52,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 13,
+	WORKER_PROTOCOL = 14,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -200,6 +200,9 @@ struct worker_download {
 	uint32_t id_size; /* 1 to sizeof(id) */
 	uint32_t seconds; /* limit of the download */
 	uint64_t size;    /* limit of the file in bytes */
+	/* Seconds that servers may send nothing, unless $DEBUGINFOD_TIMEOUT is set; 0: the client's limit */
+	uint32_t silence;
+	uint32_t pad;
 	uint8_t id[64];
 	char directory[WORKER_PATH_MAX]; /* cache of the debuginfod client; an absolute path */
 };

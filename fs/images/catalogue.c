@@ -242,10 +242,10 @@ static int add_locked(struct images *images, const struct finding *finding, stru
 	if (!image)
 		return -ENOMEM;
 	int err = put_source(images, image, &finding->source, finding->alone);
-	if (!err)
-		err = add_path(images, image, &finding->at);
-	if (!err)
+	if (!err) {
+		err = finding->at.basename ? add_path(images, image, &finding->at) : 0;
 		revision_choose(images, image);
+	}
 	calls_wake_id(&images->scan_waiters, image->id, woken);
 	return err;
 }
@@ -283,7 +283,7 @@ static bool drop_unseen(struct images *images, struct image *image, uint32_t pas
 {
 	size_t kept = 0, n = image->sources.n;
 	for (size_t i = 0; i < image->sources.n; i++) {
-		if (image->sources.v[i].pass == pass)
+		if (image->sources.v[i].pass == pass || image->sources.v[i].fetched)
 			image->sources.v[kept++] = image->sources.v[i];
 		else
 			forget_source(images, image, &image->sources.v[i]);
@@ -354,7 +354,7 @@ struct leaving {
 static bool all_seen(const struct image *image, uint32_t pass)
 {
 	for (size_t i = 0; i < image->sources.n; i++)
-		if (image->sources.v[i].pass != pass)
+		if (image->sources.v[i].pass != pass && !image->sources.v[i].fetched)
 			return false;
 	return true;
 }
@@ -417,6 +417,22 @@ void image_unpin(struct images *images, struct image *image)
 		return;
 	mutex_lock(&images->lock);
 	image_unpin_locked(images, image);
+	mutex_unlock(&images->lock);
+}
+
+void images_drop_fetched(struct images *images, const char *id)
+{
+	mutex_lock(&images->lock);
+	struct image *image = images_find(images, id);
+	for (size_t i = 0; image && i < image->sources.n; i++) {
+		if (!image->sources.v[i].fetched)
+			continue;
+		forget_source(images, image, &image->sources.v[i]);
+		image->sources.v[i] = image->sources.v[--image->sources.n];
+		revision_choose(images, image);
+		release_image(images, image);
+		break;
+	}
 	mutex_unlock(&images->lock);
 }
 

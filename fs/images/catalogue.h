@@ -23,10 +23,10 @@ void images_expect(struct images *images, size_t n) EXCLUDES(&images->lock);
 
 /* A path of a file, as by-path has it. */
 struct found_at {
-	const char *basename;
-	uint32_t directory; /* of images_add_directory() */
-	bool last;          /* the file has no more images */
-	uint32_t pass;      /* of the scan */
+	const char *basename; /* NULL: it has none of these */
+	uint32_t directory;   /* of images_add_directory() */
+	bool last;            /* the file has no more images */
+	uint32_t pass;        /* of the scan */
 };
 
 /*
@@ -87,6 +87,9 @@ bool images_forget_path(struct images *images, const char *path, uint32_t pass,
  */
 bool images_forget_below(struct images *images, const char *path, uint32_t pass,
 			 void (*gone)(void *user, dev_t dev, ino_t ino), void *user) EXCLUDES(&images->lock);
+
+/* Drops the file of the image @id that was fetched, if it has one. */
+void images_drop_fetched(struct images *images, const char *id) EXCLUDES(&images->lock);
 
 /* How a scan ended. */
 struct scan_report {

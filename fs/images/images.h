@@ -50,7 +50,7 @@ enum richness {
 
 /* A file of SOURCE. */
 struct source {
-	char *path; /* below SOURCE */
+	char *path; /* below SOURCE; absolute if it was fetched */
 	dev_t dev;
 	ino_t ino;
 	uint64_t size;
@@ -66,6 +66,7 @@ struct source {
 	bool id_is_truncated; /* the file has only the beginning of the build id */
 	bool chosen;          /* it is the image's source, */
 	bool chosen_binary;   /* or its binary, see struct revision */
+	bool fetched;         /* no source has it: it is in the directory of the client of debuginfod */
 	uint8_t root;         /* which of several sources has it: the first one wins */
 	char arch[16];
 	uint8_t htlhash[HTLHASH_SIZE]; /* see struct image_identity */

@@ -9,6 +9,7 @@
 #include "fs/images/last_use.h"
 #include "fs/scan/index_store.h"
 #include "fs/scan/recheck.h"
+#include "fs/scan/remote.h"
 #include "fs/scan/scan_look.h"
 #include "fs/scan/scan_urgent.h"
 #include "fs/scan/sweep.h"
@@ -30,6 +31,8 @@ static void finish(struct sweep *s, int err)
 	/*
 	 * After an incomplete walk no file counts as removed: a file server may just not respond.
 	 */
+	if (scan->remote)
+		remote_recheck(scan->remote);
 	images_scanned(scan->images, scan->pass, &report, &woken);
 	calls_resume(&woken);
 	images_recheck(scan->images, scan->search);

@@ -12,6 +12,8 @@
 #include "fs/scan/watch.h"
 
 struct metrics;
+struct remote;
+
 /* A directory that is scanned. */
 struct scan_root {
 	char *path;        /* absolute */
@@ -31,6 +33,7 @@ struct scan {
 	struct cache *cache;
 	struct metrics *metrics;
 	struct skipped *skipped;
+	struct remote *remote; /* NULL: none */
 	const struct log *log;
 	int stop_fd; /* becomes readable when the daemon ends */
 

@@ -336,7 +336,7 @@ static mode_t mirrored_mode(struct sweep *s, struct file_record *r, const char *
 	return mode;
 }
 
-static enum richness richness_of(const struct image_identity *identity)
+enum richness richness_of(const struct image_identity *identity)
 {
 	if (identity->kind == IMAGE_BREAKPAD)
 		return SOURCE_BREAKPAD;

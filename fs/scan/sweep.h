@@ -81,6 +81,9 @@ struct sweep {
 /* Opens SOURCE. 0 or a negative errno, which was logged. */
 int sweep_begin(struct sweep *s);
 
+/* What a file with that image can tell. */
+enum richness richness_of(const struct image_identity *identity);
+
 /* The source that has the file or directory @path, by its number; n_roots: none has. */
 size_t scan_root_of(const struct scan *scan, const char *path);
 

@@ -12,6 +12,7 @@
 #include "fs/sys/fuse_threads.h"
 #include "fs/tree/open_file.h"
 
+struct remote;
 struct scan_root;
 struct skipped;
 
@@ -25,6 +26,7 @@ struct tree {
 	struct runners *runners;
 	struct answers *answers;
 	struct skipped *skipped;
+	struct remote *remote; /* NULL: no servers are asked */
 	const struct scan_root *roots;
 	size_t n_roots;
 	struct timespec mounted_at;

@@ -16,6 +16,7 @@
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 #include "fs/name/link_address.h"
+#include "fs/scan/remote.h"
 #include "fs/sys/metrics.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
@@ -25,11 +26,23 @@
 
 /* ---- In the root directory ---- */
 
+/* In SOURCE, or on the servers that are asked for what is not there. */
+static int find_image(struct call *call, const struct request *request, struct image **ret)
+	REQUIRES(&tree_of(call)->images->lock)
+{
+	struct remote *remote = tree_of(call)->remote;
+	int err = images_lookup(tree_of(call)->images, request, ret, &call->wait);
+	if (err != -ENOENT || !remote)
+		return err;
+	mutex_assert_held(&remote->images->lock);
+	return remote_lookup(remote, request->id, &call->wait);
+}
+
 static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
 	REQUIRES(&tree_of(call)->images->lock)
 {
 	struct image *image;
-	int err = images_lookup(tree_of(call)->images, request, &image, &call->wait);
+	int err = find_image(call, request, &image);
 	if (err && err != -EAGAIN && strlen(request->id) == 2 && !request->alias &&
 	    images_has_prefix(tree_of(call)->images, request->id)) {
 		*ret = entry_build_id(tree_of(call), request->id);
@@ -78,7 +91,7 @@ static int in_build_id(struct call *call, struct fuse_entry_param *ret)
 	if (request.kind != REQUEST_ID || request.alias)
 		return -ENOENT;
 	mutex_lock(&tree_of(call)->images->lock);
-	int err = images_lookup(tree_of(call)->images, &request, &image, &call->wait);
+	int err = find_image(call, &request, &image);
 	if (!err && strcmp(image->id, request.id) != 0)
 		err = -ENOENT;
 	if (!err)

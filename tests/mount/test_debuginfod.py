@@ -7,6 +7,7 @@ import http.server
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -101,7 +102,7 @@ class DebuginfodTest(SampleTest):
         return path
 
     def requests(self, result):
-        line = 'gsymfs_debuginfod_requests_total{result="%s"} ' % result
+        line = 'gsymfs_debuginfod_requests_total{mount="%s",result="%s"} ' % (self.mnt, result)
         return int(self.read("metrics").split(line)[1].split()[0])
 
     def assertFailed(self, count, begin):
@@ -109,6 +110,161 @@ class DebuginfodTest(SampleTest):
         failed = self.requests("failed")
         self.assertGreaterEqual(failed, count)
         self.assertLessEqual(failed, max(count, 1 + (time.monotonic() - begin) // REST))
+
+    # ---- Of no source ----
+
+    def remote(self):
+        """The sample is in no source, and its debug file on the server; the path that is asked for."""
+        path = "/buildid/%s/debuginfo" % self.id
+        aside = os.path.join(self.dir, "aside")
+        run("objcopy", "--only-keep-debug", self.path, aside)
+        self.server.files[path] = contents(aside)
+        os.unlink(self.path)
+        return path
+
+    def test_an_id_of_no_source(self):
+        path = self.remote()
+        daemon = self.ask("rescan=1")
+        daemon.wait_scanned()
+        self.assertEqual(self.ids(), set())
+        self.assertLines()
+        self.assertEqual(set(self.server.requests), {path})
+        self.assertEqual(self.ids(), {self.id})
+        status = self.status(self.id)
+        self.assertEqual((status["source"], status["debug"]), (os.path.join(self.client, self.id, "debuginfo"), "dwarf"))
+        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name")), [])
+        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-path")), [])
+        self.assertIn("sample.cpp", self.read(self.id[:2], self.id[2:] + ".debug", self.address))
+        self.assertIn("sample.cpp", self.read(self.id[:12], self.address))
+        self.wait_scans()
+        self.assertEqual(self.ids(), {self.id})
+        self.assertLines()
+        # The client may forget it; then it is no image any more, and is asked for again.
+        run("rm", "-rf", self.client)
+        os.mkdir(self.client)
+        wait_until(lambda: not self.ids(), "the file that is gone")
+        wait_until(self.asked_again, "an answer that was asked for again")
+        self.assertIn("state", self.status(self.id))
+
+    def asked_again(self):
+        """The kernel may still have the name of the image that went."""
+        try:
+            self.status(self.id)
+        except OSError:
+            return False
+        return self.requests("found") == 2
+
+    def test_ids_that_the_client_does_not_take(self):
+        """They are no fault of the servers, and so is none of a directory that was removed."""
+        self.remote()
+        self.ask("rescan=0").wait_scanned()
+        self.assertErrno(errno.ENOENT, os.lstat, os.path.join(self.mnt, "ab" * 64))
+        run("rm", "-rf", self.client)
+        self.assertLines()
+        self.assertEqual(self.requests("failed"), 0)
+
+    def test_a_source_comes_before_servers(self):
+        """Also if it has the file only later."""
+        data = contents(self.path)
+        self.remote()
+        self.ask("rescan=0").wait_scanned()
+        self.assertIn("state", self.status(self.id))
+        with open(self.path, "wb") as file:
+            file.write(data)
+        wait_until(lambda: self.status(self.id)["source"] == self.path, "the file of the source")
+        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name")), [os.path.basename(self.path)])
+
+    def test_what_is_asked(self):
+        """Whole ids only, and what no server has once."""
+        os.unlink(self.path)
+        self.ask("rescan=0").wait_scanned()
+        whole = ["0a" * 20, "0b" * 16, "0c" * 32]
+        for id in whole * 2 + [whole[0].upper()]:
+            self.assertErrno(errno.ENOENT, os.stat, self.image(id))
+        self.assertEqual(set(self.server.requests), {"/buildid/%s/debuginfo" % id for id in whole})
+        self.assertEqual(self.requests("missing"), 3)
+        for name in ("0d" * 8, "0d" * 15, "0d" * 20 + "0", "0d" * 65, "xxh3-" + "0d" * 16, "0g" * 20, "0d" * 15 + "/0d",
+                     "by-name/" + "0d" * 20, "by-path/" + "0d" * 20, "autorun.inf", ".git"):
+            self.assertErrno(errno.ENOENT, os.stat, self.image(name))
+        self.assertEqual(self.requests("missing"), 3)
+        self.assertEqual(len(set(self.server.requests)), 3)
+
+    def test_no_source_and_not_without_the_option(self):
+        self.remote()
+        self.ask("debuginfod=no").wait_scanned()
+        self.assertErrno(errno.ENOENT, os.stat, self.image(self.id))
+        self.assertEqual(self.server.requests, [])
+
+    def test_a_server_with_another_file(self):
+        path = self.remote()
+        other = "/buildid/%s/debuginfo" % ("0e" * 20)
+        self.server.files[other] = self.server.files.pop(path)
+        daemon = self.ask("rescan=0")
+        daemon.wait_scanned()
+        self.assertErrno(errno.EIO, os.stat, self.image("0e" * 20))
+        self.assertIn("another build id", daemon.log())
+        self.assertEqual(self.ids(), set())
+
+    def test_no_source_and_a_dead_server(self):
+        self.remote()
+        daemon = self.ask("rescan=0", url=dead_url())
+        daemon.wait_scanned()
+        for id in (self.id, "0a" * 20):  # servers that fail are left alone
+            self.assertErrno(errno.EHOSTUNREACH, os.stat, self.image(id))
+        self.assertErrno(errno.ENOENT, os.stat, self.image("0a" * 8))
+
+    def test_no_source_and_a_silent_server(self):
+        """It costs ten seconds, unless the client's own limit is set; a reader can be killed before."""
+        path = self.remote()
+        self.server.answering.clear()
+        daemon = self.ask("rescan=0", DEBUGINFOD_TIMEOUT="")
+        daemon.wait_scanned()
+        begin = time.monotonic()
+        killed = self.reader(self.id, "status")
+        wait_until(lambda: path in self.server.requests, "the request")
+        waiting = self.reader(self.id, "status")
+        killed.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(killed)[0], -signal.SIGINT)
+        self.assertEqual(os.listdir(os.path.join(self.mnt, "by-name")), [])
+        self.assertIn("Connection timed out", self.finish(waiting)[2])
+        self.assertGreaterEqual(time.monotonic() - begin, 9)
+        self.assertEqual(self.requests("failed"), 1)
+        self.assertErrno(errno.ETIMEDOUT, os.stat, self.image("0a" * 20))
+        self.assertEqual(len(set(self.server.requests)), 1)
+
+    def test_a_user_does_not_take_all_requests(self):
+        """Two of one user are under way, the others wait; what no call waits for any more is not asked."""
+        os.unlink(self.path)
+        self.server.answering.clear()
+        self.ask("rescan=0", "allow_other").wait_scanned()
+        ids = ["%02x" % n * 20 for n in range(16, 22)]
+        readers = [self.reader(id, "status") for id in ids]
+        wait_until(lambda: len(set(self.server.requests)) == 2, "two requests")
+        if mount_harness.is_root():
+            other = "77" * 20
+            argv = ["setpriv", "--reuid=65534", "--clear-groups", "stat", self.image(other)]
+            self.processes.append(subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            wait_until(lambda: "/buildid/%s/debuginfo" % other in self.server.requests, "the request of another user")
+        asked = {path.split("/")[2] for path in self.server.requests}
+        self.assertEqual(len(asked), 2 + mount_harness.is_root())
+        last = next(i for i, id in enumerate(ids) if id not in asked)
+        readers[last].kill()
+        self.finish(readers[last])
+        self.server.answering.set()
+        for i, reader in enumerate(readers):
+            if i != last:
+                self.assertIn("No such file", self.finish(reader)[2])
+        self.assertEqual({path.split("/")[2] for path in self.server.requests} & set(ids), set(ids) - {ids[last]})
+
+    def test_end_while_no_source_has_it(self):
+        path = self.remote()
+        self.server.answering.clear()
+        daemon = self.ask("rescan=0")
+        daemon.wait_scanned()
+        reader = self.reader(self.id, "status")
+        wait_until(lambda: path in self.server.requests, "the request")
+        self.assertEqual(daemon.stop(), 0)
+        self.assertNotEqual(self.finish(reader)[0], 0)
 
     # ---- Found ----
 

@@ -54,6 +54,32 @@ class GsymTest(MountTest):
                     self.assertEqual((status["kind"], status["debug"]), ("gsym", "gsym"))
                     daemon.stop()
 
+    def test_long_id(self):
+        """Version 1 holds 20 bytes of a build ID: an image with more of them is converted to version 2."""
+        long_id = "ab" * 32
+        self.compile("long", flags=["-Wl,--build-id=0x" + long_id])
+        self.mount().wait_scanned()
+        self.assertEqual(self.read(long_id, self.address), self.read(self.id, self.address))
+        self.assertIn("geo::point::norm", self.read(long_id, self.address))
+
+    def test_symbolizer(self):
+        """addr2line by another name asks the mount about a file that it has the id of, and keeps no more than that id."""
+        copy, links, cache = (os.path.join(self.dir, name) for name in ("copy", "links", "own-cache"))
+        shutil.copy(self.binary, copy)
+        os.mkdir(links)
+        for name in "addr2line", "llvm-symbolizer":
+            os.symlink(os.path.realpath(GSYM), os.path.join(links, name))
+        self.mount().wait_scanned()
+        env = {**os.environ, "GSYMFS_MOUNT": self.mnt, "GSYMFS_CACHE": cache}
+        wanted = contents(os.path.join(self.mnt, self.id, self.address)).decode()
+        for path in copy, os.path.join(self.mnt, self.id, "image.gsym"):
+            out = run(os.path.join(links, "addr2line"), "-pfCie", path, self.address, env=env).stdout.decode()
+            self.assertEqual(out.splitlines()[0].split(" at ")[1], wanted.splitlines()[0].split(" at ")[1])
+            self.assertEqual(len(out.splitlines()), len(wanted.splitlines()))
+        out = run(os.path.join(links, "llvm-symbolizer"), "--build-id=" + self.id, self.address, env=env).stdout.decode()
+        self.assertIn("norm", out)
+        self.assertEqual([name for name in os.listdir(cache) if not name.startswith("id-")], [])
+
     def test_llvm(self):
         """Those of llvm-gsymutil."""
         gsymutil = tool("llvm-gsymutil-22", "llvm-gsymutil")

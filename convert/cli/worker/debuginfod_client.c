@@ -19,7 +19,7 @@
 #include "convert/worker/worker.h"
 #include "convert/cli/worker/sandbox.h"
 
-enum { MEMORY = 1 << 30 };
+enum { MEMORY = 1 << 30, SILENT_MAX = 1024 };
 
 struct debuginfod_client;
 typedef int progress_fn(struct debuginfod_client *client, long done, long total);
@@ -35,6 +35,7 @@ struct debuginfod_library {
 /* Static, because the progress function has no user argument in the oldest versions of the library. */
 static struct {
 	time_t deadline;
+	time_t silent_until; /* 0: servers may send nothing for as long as the client lets them */
 	uint64_t size;
 	bool late, large;
 } bounds;
@@ -46,11 +47,21 @@ static time_t seconds_now(void)
 	return t.tv_sec;
 }
 
+/*
+ * Whether no server has sent anything. Until one has, the client counts its own loops in @done, and knows no
+ * @total; a file whose size the server does not tell begins with a buffer of kilobytes.
+ */
+static bool is_silent(long done, long total)
+{
+	return total <= 0 && done < SILENT_MAX;
+}
+
 /* Called about once a second, even if no data arrives; non-zero makes the client abort and clean up. */
 static int check_bounds(struct debuginfod_client *client, long done, long total)
 {
 	(void)client;
 	bounds.late |= seconds_now() >= bounds.deadline;
+	bounds.late |= bounds.silent_until && seconds_now() >= bounds.silent_until && is_silent(done, total);
 	bounds.large |=
 		(done > 0 && (uint64_t)done > bounds.size) || (total > 0 && (uint64_t)total > bounds.size);
 	return bounds.late || bounds.large;
@@ -143,6 +154,9 @@ static int fetch(const struct worker_download *order)
 	struct debuginfod_library client;
 	bounds.deadline = seconds_now() + (time_t)order->seconds;
 	bounds.size = order->size;
+	const char *timeout = getenv("DEBUGINFOD_TIMEOUT");
+	if (order->silence && !(timeout && *timeout))
+		bounds.silent_until = seconds_now() + (time_t)order->silence;
 	/* No immediate retries of a server that is silent for DEBUGINFOD_TIMEOUT: the client of the worker
 	 * tries again later. */
 	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);

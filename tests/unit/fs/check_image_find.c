@@ -1,4 +1,5 @@
 /* Which image a spelling of an id names: a wrong one answers for another program, of other readers. */
+#include "fs/images/urgent.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/sys/notify.h"
@@ -7,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -35,6 +37,25 @@ static void add(struct fixture *f, const char *id, bool truncated, uint32_t pass
 			   .id_is_truncated = truncated,
 			   .pass = pass},
 	};
+	assert_int_equal(images_add(&f->images, &finding, &woken), 0);
+}
+
+/* A file of the image with further ids; @go_id: NULL, or Go's. */
+static void add_other(struct fixture *f, const char *id, ino_t ino, uint8_t htlhash, const char *go_id,
+		      uint32_t pass)
+{
+	struct list woken;
+	list_init(&woken);
+	struct finding finding = {
+		.id = id,
+		.at = {"file", f->top, true, pass},
+		.source = {.path = (char *)"file",
+			   .ino = ino,
+			   .go_id = (char *)go_id,
+			   .mode = 0444,
+			   .pass = pass},
+	};
+	memset(finding.source.htlhash, htlhash, sizeof(finding.source.htlhash));
 	assert_int_equal(images_add(&f->images, &finding, &woken), 0);
 }
 
@@ -189,13 +210,121 @@ static void truncated_ids(void **state)
 	mutex_unlock(&f->images.lock);
 }
 
+/* Ids of files, of which an image may have several, and several images may have the same. */
+static void other_ids(void **state)
+{
+	struct fixture *f = *state;
+	static const char go[] = "foh3mEXu7BLZjsN9pOwG/kATcXlDEFFyYpSUXsoOy";
+	static const char x11[] = "11111111111111111111111111111111",
+			  x22[] = "22222222222222222222222222222222";
+	add_other(f, A, 1, 0x11, go, 1);
+	add_other(f, B, 2, 0, NULL, 1);
+	expect_none(f, x11, -EAGAIN); /* before the scan is over */
+	scanned(f, 1, 0);
+	expect(f, x11, A);
+	expect(f, go, A);
+	expect_none(f, x22, -ENOENT);
+	expect_none(f, "00000000000000000000000000000000", -ENOENT);
+	expect_none(f, "11111111", -ENOENT); /* no beginnings */
+	add_other(f, A, 3, 0x22, NULL, 2);   /* from now on with the table */
+	add_other(f, A, 4, 0x22, go, 2);
+	expect(f, x22, A);
+	expect(f, go, A);
+	add_other(f, B, 2, 0x22, NULL, 2);
+	expect_none(f, x22, -ENOENT); /* two */
+	expect(f, x11, A);
+	scanned(f, 2, 0); /* drops the first file */
+	expect_none(f, x11, -ENOENT);
+	expect(f, go, A);
+	add_other(f, A, 4, 0x33, NULL, 3); /* changed */
+	add_other(f, B, 2, 0x11, NULL, 3);
+	expect_none(f, go, -ENOENT);
+	expect(f, x22, A); /* the third file still has it */
+	expect(f, x11, B);
+	scanned(f, 3, 0);
+	expect_none(f, x22, -ENOENT);
+	expect(f, "33333333333333333333333333333333", A);
+	mutex_lock(&f->images.lock);
+	assert_int_equal(f->images.by_other_id.n, 2); /* of the two files that are left */
+	mutex_unlock(&f->images.lock);
+}
+
+/* A file that was fetched takes its further ids with it. */
+static void other_ids_of_fetched(void **state)
+{
+	struct fixture *f = *state;
+	struct list woken;
+	struct finding finding = {
+		.id = A,
+		.source = {.path = (char *)"/fetched", .go_id = (char *)"a/b", .mode = 0444, .fetched = true},
+	};
+	const char *found;
+	list_init(&woken);
+	scanned(f, 1, 0);
+	expect_none(f, "a/b", -ENOENT); /* from now on with the table */
+	assert_int_equal(images_add(&f->images, &finding, &woken), 0);
+	expect(f, "a/b", A);
+	images_drop_fetched(&f->images, A);
+	mutex_lock(&f->images.lock);
+	assert_int_equal(f->images.by_other_id.n, 0);
+	mutex_unlock(&f->images.lock);
+	assert_int_equal(find(f, A, &found), -ENOENT);
+}
+
+/* What calls ask for during the first scan: each thing once, in order, and not without bound. */
+static void asked_for(void **state)
+{
+	struct fixture *f = *state;
+	const struct path_attr attr = {.mode = 0555};
+	struct call a = {.ino = 0}, b = a, calls[300] = {a};
+	struct urgent urgent;
+	char id[ID_TEXT_SIZE];
+	uint32_t sub = images_add_directory(&f->images, f->top, "sub", &attr);
+	assert_false(urgent_any(&f->images));
+	mutex_lock(&f->images.lock);
+	urgent_add_path(&f->images, &a, sub, "file");
+	urgent_add_id(&f->images, &b, A);
+	uint64_t first = a.urgent_number, second = b.urgent_number;
+	assert_true(first && second && first != second);
+	urgent_add_path(&f->images, &b, sub, "file");
+	assert_int_equal(b.urgent_number, first);
+	urgent_add_path(&f->images, &a, f->top, "sub");
+	mutex_unlock(&f->images.lock);
+	assert_true(urgent_take(&f->images, &urgent));
+	assert_string_equal(urgent.path, "sub/file");
+	assert_int_equal(urgent.number, first);
+	free(urgent.path);
+	assert_true(urgent_take(&f->images, &urgent));
+	assert_string_equal(urgent.id, A);
+	assert_true(urgent_take(&f->images, &urgent));
+	assert_string_equal(urgent.path, "sub");
+	free(urgent.path);
+	assert_false(urgent_any(&f->images) || urgent_take(&f->images, &urgent));
+
+	mutex_lock(&f->images.lock);
+	urgent_add_path(&f->images, &a, f->top, "sub"); /* as before: it waits for the scan */
+	mutex_unlock(&f->images.lock);
+	assert_false(urgent_any(&f->images));
+	mutex_lock(&f->images.lock);
+	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++) {
+		snprintf(id, sizeof(id), "%040x", i);
+		urgent_add_id(&f->images, &calls[i], id);
+	}
+	assert_true(calls[255].urgent_number && !calls[256].urgent_number);
+	assert_int_equal(f->images.urgent.n, 256);
+	mutex_unlock(&f->images.lock);
+	scanned(f, 1, 0);
+	assert_false(urgent_any(&f->images));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(beginnings),   TEST(images_that_are_gone), TEST(what_is_not_there),
-		TEST(breakpad_ids), TEST(truncated_ids),
+		TEST(breakpad_ids), TEST(truncated_ids),        TEST(asked_for),
+		TEST(other_ids),    TEST(other_ids_of_fetched),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

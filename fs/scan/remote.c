@@ -1,0 +1,393 @@
+#include "fs/scan/remote.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "convert/os/thread.h"
+#include "convert/run/identifier.h"
+#include "fs/images/catalogue.h"
+#include "fs/images/image_find.h"
+#include "fs/scan/index.h"
+#include "fs/scan/sweep.h"
+
+enum {
+	/* Shorter ones may be the beginning of another: MD5 and UUID are the shortest that are not. */
+	ID_DIGITS_MIN = 32,
+	/* How long servers may be silent, unless $DEBUGINFOD_TIMEOUT says so. */
+	SILENCE_SECONDS = 10,
+	/* For how long a fault of this machine is remembered. */
+	FAULT_SECONDS = 10,
+};
+
+struct remote_job {
+	struct list link;
+	struct list waiters;
+	uid_t uid; /* of the first call */
+	bool running;
+	char id[ID_TEXT_SIZE];
+};
+
+void remote_init(struct remote *r)
+{
+	list_init(&r->jobs);
+	pthread_cond_init(&r->wake, NULL);
+}
+
+void remote_deinit(struct remote *r)
+{
+	for (size_t i = 0; i < r->files.n; i++)
+		free(r->files.v[i].path);
+	vec_free(&r->files);
+	free(r->refused);
+	pthread_cond_destroy(&r->wake);
+}
+
+/* ---- What cannot be had ---- */
+
+static struct remote_refused *refused_at(struct remote *r, uint64_t hash) REQUIRES(&r->images->lock)
+{
+	return &r->refused[hash % REMOTE_REFUSED_MAX];
+}
+
+static uint64_t hash_of(const char *id)
+{
+	uint64_t hash = XXH3_64bits(id, strlen(id));
+	return hash ? hash : 1;
+}
+
+/* 0: it may be asked for. */
+static int refusal(struct remote *r, const char *id) REQUIRES(&r->images->lock)
+{
+	uint64_t hash = hash_of(id);
+	const struct remote_refused *refused = refused_at(r, hash);
+	return refused->id == hash && time(NULL) < refused->until ? refused->err : 0;
+}
+
+static void refuse(struct remote *r, const char *id, int err, int64_t until) REQUIRES(&r->images->lock)
+{
+	uint64_t hash = hash_of(id);
+	*refused_at(r, hash) = (struct remote_refused){hash, until, err};
+}
+
+/* ---- Calls ---- */
+
+static bool is_whole(const char *id)
+{
+	size_t n = strlen(id);
+	return n >= ID_DIGITS_MIN && n <= 2 * IMAGE_ID_MAX && n % 2 == 0 &&
+	       strspn(id, "0123456789abcdef") == n;
+}
+
+static struct remote_job *find_job(struct remote *r, const char *id) REQUIRES(&r->images->lock)
+{
+	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
+		struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+		if (strcmp(job->id, id) == 0)
+			return job;
+	}
+	return NULL;
+}
+
+static struct remote_job *add_job(struct remote *r, const struct call *call) REQUIRES(&r->images->lock)
+{
+	struct remote_job *job = r->n_jobs < REMOTE_JOBS_MAX ? malloc(sizeof(*job)) : NULL;
+	if (!job)
+		return NULL;
+	*job = (struct remote_job){.uid = fuse_req_ctx(call->req)->uid};
+	strcpy(job->id, call->wait.id);
+	list_init(&job->waiters);
+	list_append(&r->jobs, &job->link);
+	r->n_jobs++;
+	pthread_cond_signal(&r->wake);
+	return job;
+}
+
+/* See struct wait. */
+static int park(void *object, struct call *call)
+{
+	struct remote *r = object;
+	mutex_assert_held(&r->images->lock);
+	const struct image *image = images_find(r->images, call->wait.id);
+	if (r->stopping)
+		return -ENOTCONN;
+	if (refusal(r, call->wait.id) || (image && image_is_there(image)))
+		return -EAGAIN;
+	if (++call->works > CALL_WORKS_MAX)
+		return -EIO;
+	struct remote_job *job = find_job(r, call->wait.id);
+	if (!job)
+		job = add_job(r, call);
+	if (!job)
+		return -EBUSY;
+	list_append(&job->waiters, &call->link);
+	return 0;
+}
+
+int remote_lookup(struct remote *r, const char *id, struct wait *ret_wait)
+{
+	int err = is_whole(id) && r->n_threads ? refusal(r, id) : -ENOENT;
+	if (err)
+		return err;
+	*ret_wait = (struct wait){.park = park, .object = r};
+	strcpy(ret_wait->id, id);
+	return -EAGAIN;
+}
+
+/* ---- One file ---- */
+
+/* Why an id cannot be had, and until when; or 0. */
+struct answer {
+	int err;
+	int64_t until;
+};
+
+static struct answer fault(int err)
+{
+	return (struct answer){err, time(NULL) + FAULT_SECONDS};
+}
+
+/* The image with that id in the open file, or NULL. */
+static const struct image_identity *pick(const struct identified *found, const char *id)
+{
+	char text[ID_TEXT_SIZE];
+	for (size_t i = 0; i < found->n; i++) {
+		id_format(&found->images[i], text);
+		if (!found->images[i].id_is_truncated && strcmp(text, id) == 0)
+			return &found->images[i];
+	}
+	return NULL;
+}
+
+static int add_image(struct remote *r, const struct stat *st, const struct image_identity *identity,
+		     const char *id, const char *path)
+{
+	const struct file_key key = file_key_of(st);
+	struct finding finding = {
+		.id = id,
+		.source =
+			{
+				.path = (char *)path, /* borrowed */
+				.dev = key.dev,
+				.ino = key.ino,
+				.size = key.size,
+				.mtime_ns = key.mtime_ns,
+				.ctime_ns = key.ctime_ns,
+				.uid = st->st_uid,
+				.gid = st->st_gid,
+				.mode = 0444, /* servers have it for everyone */
+				.richness = richness_of(identity),
+				.has_text = identity->has_text,
+				.kind = identity->kind,
+				.fetched = true,
+				.root = UINT8_MAX,
+			},
+		.alone = true,
+	};
+	memcpy(finding.source.arch, identity->arch, sizeof(finding.source.arch));
+	struct list woken;
+	list_init(&woken);
+	int err = images_add(r->images, &finding, &woken);
+	calls_resume(&woken);
+	return err;
+}
+
+/* The oldest one makes room. */
+static void note_file(struct remote *r, const struct stat *st, const char *id, const char *path)
+{
+	struct remote_file file = {.path = strdup(path), .dev = st->st_dev, .ino = st->st_ino};
+	char oldest[ID_TEXT_SIZE] = "";
+	strcpy(file.id, id);
+	mutex_lock(&r->images->lock);
+	if (r->files.n >= REMOTE_FILES_MAX) {
+		strcpy(oldest, r->files.v[0].id);
+		free(r->files.v[0].path);
+		memmove(r->files.v, r->files.v + 1, --r->files.n * sizeof(*r->files.v));
+	}
+	bool noted = file.path && vec_push(&r->files, file) == 0;
+	mutex_unlock(&r->images->lock);
+	if (*oldest)
+		images_drop_fetched(r->images, oldest);
+	if (noted)
+		return;
+	free(file.path);
+	images_drop_fetched(r->images, id);
+}
+
+static struct answer take_file(struct remote *r, const char *id, const struct fetched *file)
+{
+	struct identifier identifier = {.worker = r->worker, .stop_fd = r->stop_fd};
+	struct identified found = {.fault = FAULT_MACHINE};
+	struct gsym_diag diag = {""};
+	struct stat st;
+	if (fstat(file->fd, &st))
+		return fault(-EIO);
+	int err = identify(&identifier, file->fd, (uint64_t)st.st_size, 0, &found, &diag);
+	identifier_stop(&identifier);
+	const struct image_identity *identity = err ? NULL : pick(&found, id);
+	if (!identity) {
+		log_warning(r->log, "debuginfod: '%s': %s", file->path,
+			    err ? diag.text : "it has another build id");
+		return fault(-EIO);
+	}
+	err = add_image(r, &st, identity, id, file->path);
+	if (err)
+		return fault(err);
+	note_file(r, &st, id, file->path);
+	return (struct answer){.err = 0};
+}
+
+static struct answer fetch(struct remote *r, const char *id)
+{
+	uint8_t bytes[IMAGE_ID_MAX];
+	struct fetched file;
+	fetcher_get(r->fetcher, bytes, id_parse(id, bytes), SILENCE_SECONDS, &file);
+	if (file.fd < 0)
+		return (struct answer){fetch_failed(file.fd) ? fetch_errno(file.fd) : -ENOENT, file.again};
+	struct answer answer = take_file(r, id, &file);
+	close(file.fd);
+	return answer;
+}
+
+/* ---- Threads ---- */
+
+static void free_job(struct remote *r, struct remote_job *job) REQUIRES(&r->images->lock)
+{
+	list_remove(&job->link);
+	r->n_jobs--;
+	free(job);
+}
+
+static unsigned running_of(struct remote *r, uid_t uid) REQUIRES(&r->images->lock)
+{
+	unsigned n = 0;
+	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next) {
+		const struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+		n += job->running && job->uid == uid;
+	}
+	return n;
+}
+
+/* The oldest one of a user for whom not enough are running. Those that no call waits for are dropped. */
+static struct remote_job *next_job(struct remote *r) REQUIRES(&r->images->lock)
+{
+	for (struct list *at = r->jobs.next, *next; at != &r->jobs; at = next) {
+		struct remote_job *job = LIST_ENTRY(at, struct remote_job);
+		next = at->next;
+		if (job->running)
+			continue;
+		if (list_empty(&job->waiters))
+			free_job(r, job);
+		else if (running_of(r, job->uid) < REMOTE_PER_USER)
+			return job;
+	}
+	return NULL;
+}
+
+static void do_job(struct remote *r, struct remote_job *job) REQUIRES(&r->images->lock)
+{
+	struct list woken;
+	list_init(&woken);
+	job->running = true;
+	mutex_unlock(&r->images->lock);
+	const struct answer answer = fetch(r, job->id);
+	mutex_lock(&r->images->lock);
+	if (answer.err)
+		refuse(r, job->id, answer.err, answer.until);
+	calls_wake_all(&job->waiters, &woken);
+	free_job(r, job);
+	pthread_cond_signal(&r->wake); /* another one of this user may begin */
+	mutex_unlock(&r->images->lock);
+	calls_resume(&woken);
+	mutex_lock(&r->images->lock);
+}
+
+static void *run(void *arg)
+{
+	struct remote *r = arg;
+	mutex_lock(&r->images->lock);
+	while (!r->stopping) {
+		struct remote_job *job = next_job(r);
+		if (job)
+			do_job(r, job);
+		else
+			mutex_wait(&r->images->lock, &r->wake);
+	}
+	mutex_unlock(&r->images->lock);
+	return NULL;
+}
+
+int remote_start(struct remote *r)
+{
+	if (!r->fetcher->servers)
+		return 0;
+	r->refused = calloc(REMOTE_REFUSED_MAX, sizeof(*r->refused));
+	int err = r->refused ? 0 : -ENOMEM;
+	while (r->n_threads < REMOTE_THREADS && !err) {
+		err = thread_start(&r->threads[r->n_threads], "remote", run, r);
+		r->n_threads += !err;
+	}
+	return err;
+}
+
+void remote_stop(struct remote *r, struct list *woken)
+{
+	r->stopping = true;
+	pthread_cond_broadcast(&r->wake);
+	for (struct list *at = r->jobs.next; at != &r->jobs; at = at->next)
+		calls_wake_all(&LIST_ENTRY(at, struct remote_job)->waiters, woken);
+}
+
+void remote_join(struct remote *r)
+{
+	for (; r->n_threads; r->n_threads--)
+		pthread_join(r->threads[r->n_threads - 1], NULL);
+	for (struct list *at; (at = list_take(&r->jobs));)
+		free(LIST_ENTRY(at, struct remote_job));
+}
+
+/* ---- Files that are gone ---- */
+
+/* Copies file @number: false when there are no more. */
+static bool get_file(struct remote *r, size_t number, struct remote_file *ret)
+{
+	mutex_lock(&r->images->lock);
+	bool any = number < r->files.n;
+	if (any) {
+		*ret = r->files.v[number];
+		ret->path = strdup(ret->path);
+	}
+	mutex_unlock(&r->images->lock);
+	return any;
+}
+
+static void forget_file(struct remote *r, size_t number, const struct remote_file *file)
+{
+	mutex_lock(&r->images->lock);
+	bool same = number < r->files.n && strcmp(r->files.v[number].id, file->id) == 0;
+	if (same) {
+		free(r->files.v[number].path);
+		memmove(r->files.v + number, r->files.v + number + 1,
+			(--r->files.n - number) * sizeof(*r->files.v));
+	}
+	mutex_unlock(&r->images->lock);
+	if (same)
+		images_drop_fetched(r->images, file->id);
+}
+
+void remote_recheck(struct remote *r)
+{
+	struct remote_file file;
+	for (size_t i = 0; get_file(r, i, &file); i++) {
+		struct stat st;
+		bool gone = file.path &&
+			    (lstat(file.path, &st) || st.st_dev != file.dev || st.st_ino != file.ino);
+		if (gone)
+			forget_file(r, i--, &file);
+		free(file.path);
+	}
+}
