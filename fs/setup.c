@@ -376,6 +376,7 @@ static void setup_tree(struct gsymfs *fs)
 		.remote = fs->options.debuginfod ? &fs->remote : NULL,
 		.roots = fs->roots,
 		.n_roots = fs->n_roots,
+		.mountpoint = fs->mountpoint,
 		.max_read = fs->options.max_read,
 		.kept_answers = fs->options.kept_answers,
 		.single_thread = fs->options.single_thread,

@@ -17,57 +17,82 @@
 
 /* ---- The format ---- */
 
-static void describe(struct text_buf *out, const char *name, const char *type, const char *help)
+/* All samples have the mount point as a label, so that those of two mounts on a host differ. */
+struct exposition {
+	struct text_buf text;
+	struct text_buf mount; /* the label's value, escaped */
+};
+
+/* A backslash, a quote and a newline are escaped. */
+static void escape_label(struct text_buf *out, const char *value)
 {
-	text_lit(out, "# HELP gsymfs_");
-	text_str(out, name);
-	text_char(out, ' ');
-	text_str(out, help);
-	text_lit(out, "\n# TYPE gsymfs_");
-	text_str(out, name);
-	text_char(out, ' ');
-	text_str(out, type);
-	text_char(out, '\n');
+	for (; *value; value++) {
+		if (*value == '\n') {
+			text_lit(out, "\\n");
+			continue;
+		}
+		if (*value == '\\' || *value == '"')
+			text_char(out, '\\');
+		text_char(out, *value);
+	}
 }
 
-/* @labels in braces, or "". */
-static void sample(struct text_buf *out, const char *name, const char *labels, const char *value)
+static void describe(struct exposition *out, const char *name, const char *type, const char *help)
 {
-	text_lit(out, "gsymfs_");
-	text_str(out, name);
-	text_str(out, labels);
-	text_char(out, ' ');
-	text_str(out, value);
-	text_char(out, '\n');
+	text_lit(&out->text, "# HELP gsymfs_");
+	text_str(&out->text, name);
+	text_char(&out->text, ' ');
+	text_str(&out->text, help);
+	text_lit(&out->text, "\n# TYPE gsymfs_");
+	text_str(&out->text, name);
+	text_char(&out->text, ' ');
+	text_str(&out->text, type);
+	text_char(&out->text, '\n');
 }
 
-static void number(struct text_buf *out, const char *name, const char *labels, uint64_t value)
+/* @label: what distinguishes the samples of a metric, name="value"; or "". */
+static void sample(struct exposition *out, const char *name, const char *label, const char *value)
+{
+	struct text_buf *text = &out->text;
+	text_lit(text, "gsymfs_");
+	text_str(text, name);
+	text_lit(text, "{mount=\"");
+	text_bytes(text, out->mount.v, out->mount.n);
+	text_str(text, *label ? "\"," : "\"");
+	text_str(text, label);
+	text_lit(text, "} ");
+	text_str(text, value);
+	text_char(text, '\n');
+}
+
+static void number(struct exposition *out, const char *name, const char *label, uint64_t value)
 {
 	char text[24];
 	snprintf(text, sizeof(text), "%" PRIu64, value);
-	sample(out, name, labels, text);
+	sample(out, name, label, text);
 }
 
-static void seconds(struct text_buf *out, const char *name, uint64_t ms)
+static void seconds(struct exposition *out, const char *name, uint64_t ms)
 {
 	char text[40];
 	snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ms / 1000, (unsigned)(ms % 1000));
 	sample(out, name, "", text);
 }
 
-static void single(struct text_buf *out, const char *name, const char *type, const char *help, uint64_t value)
+static void single(struct exposition *out, const char *name, const char *type, const char *help,
+		   uint64_t value)
 {
 	describe(out, name, type, help);
 	number(out, name, "", value);
 }
 
 /* A sample for each of @n words of the label. */
-static void by_label(struct text_buf *out, const char *name, const char *label, const char *const *words,
+static void by_label(struct exposition *out, const char *name, const char *label, const char *const *words,
 		     size_t n, const uint64_t *values)
 {
 	for (size_t i = 0; i < n; i++) {
 		char labels[64];
-		snprintf(labels, sizeof(labels), "{%s=\"%s\"}", label, words[i]);
+		snprintf(labels, sizeof(labels), "%s=\"%s\"", label, words[i]);
 		number(out, name, labels, values[i]);
 	}
 }
@@ -78,7 +103,7 @@ static uint64_t load(const _Atomic uint64_t *counter)
 }
 
 /* Counters by result. */
-static void results(struct text_buf *out, const char *name, const char *help, const char *const *words,
+static void results(struct exposition *out, const char *name, const char *help, const char *const *words,
 		    size_t n, const _Atomic uint64_t *counters)
 {
 	uint64_t values[8];
@@ -90,7 +115,7 @@ static void results(struct text_buf *out, const char *name, const char *help, co
 
 /* ---- What is counted ---- */
 
-static void answers(struct text_buf *out, const struct metrics *m)
+static void answers(struct exposition *out, const struct metrics *m)
 {
 	static const char *const words[] = {
 		[LOOKUP_FOUND] = "found", [LOOKUP_UNKNOWN] = "unknown", [LOOKUP_ERROR] = "error"};
@@ -101,23 +126,23 @@ static void answers(struct text_buf *out, const struct metrics *m)
 	results(out, "log_addresses_total", "Addresses met in log.", words, LOOKUP_ERROR, m->log_addresses);
 }
 
-static void conversion_times(struct text_buf *out, const struct metrics *m)
+static void conversion_times(struct exposition *out, const struct metrics *m)
 {
 	uint64_t sum = 0;
 	describe(out, "conversion_seconds", "histogram", "How long conversions took.");
 	for (size_t i = 0; i < CONVERSION_BUCKETS; i++) {
 		char labels[40];
-		snprintf(labels, sizeof(labels), "{le=\"%g\"}", conversion_bounds[i]);
+		snprintf(labels, sizeof(labels), "le=\"%g\"", conversion_bounds[i]);
 		sum += load(&m->conversion_times[i]);
 		number(out, "conversion_seconds_bucket", labels, sum);
 	}
 	sum += load(&m->conversion_times[CONVERSION_BUCKETS]);
-	number(out, "conversion_seconds_bucket", "{le=\"+Inf\"}", sum);
+	number(out, "conversion_seconds_bucket", "le=\"+Inf\"", sum);
 	seconds(out, "conversion_seconds_sum", load(&m->conversion_ms));
 	number(out, "conversion_seconds_count", "", sum);
 }
 
-static void conversions(struct text_buf *out, const struct metrics *m)
+static void conversions(struct exposition *out, const struct metrics *m)
 {
 	static const char *const words[] = {
 		[CONVERSION_OK] = "ok",
@@ -135,7 +160,7 @@ static void conversions(struct text_buf *out, const struct metrics *m)
 		IDLE_RESULTS, m->idle);
 }
 
-static void fetches(struct text_buf *out, const struct run_counters *counters)
+static void fetches(struct exposition *out, const struct run_counters *counters)
 {
 	static const char *const words[] = {
 		[FETCH_FOUND] = "found", [FETCH_MISSING] = "missing", [FETCH_FAILED] = "failed"};
@@ -143,7 +168,7 @@ static void fetches(struct text_buf *out, const struct run_counters *counters)
 		words, FETCH_RESULTS, counters->fetches);
 }
 
-static void cache(struct text_buf *out, struct tree *tree)
+static void cache(struct exposition *out, struct tree *tree)
 {
 	static const char *const words[] = {
 		[CACHE_HIT] = "hit", [CACHE_MISS] = "miss", [CACHE_FAILURE] = "failure"};
@@ -163,7 +188,7 @@ static void cache(struct text_buf *out, struct tree *tree)
 	       atomic_load(&tree->cache->files));
 }
 
-static void scans(struct text_buf *out, const struct metrics *m)
+static void scans(struct exposition *out, const struct metrics *m)
 {
 	static const char *const words[] = {
 		[SCAN_COMPLETE] = "complete", [SCAN_INCOMPLETE] = "incomplete", [SCAN_PARTIAL] = "partial"};
@@ -173,7 +198,7 @@ static void scans(struct text_buf *out, const struct metrics *m)
 	single(out, "scanned_files_total", "counter", "Files they met.", load(&m->scanned_files));
 }
 
-static void work(struct text_buf *out, struct tree *tree)
+static void work(struct exposition *out, struct tree *tree)
 {
 	static const char *const roles[] = {"open", "convert", "measure", "names", "run", "idle"};
 	const struct queue *queue = tree->answers->queue;
@@ -197,10 +222,10 @@ static void work(struct text_buf *out, struct tree *tree)
 	describe(out, "thread_work_pending", "gauge", "Work that no thread has taken up.");
 	by_label(out, "thread_work_pending", "role", roles, ARRAY_SIZE(roles), pending);
 	describe(out, "thread_busy", "gauge", "Workers that convert.");
-	number(out, "thread_busy", "{role=\"convert\"}", states[STATE_CONVERTING]);
+	number(out, "thread_busy", "role=\"convert\"", states[STATE_CONVERTING]);
 }
 
-static void kept(struct text_buf *out, struct tree *tree)
+static void kept(struct exposition *out, struct tree *tree)
 {
 	struct nodes_counts nodes = nodes_count(&tree->nodes);
 	single(out, "nodes", "gauge", "Files of addresses that the kernel knows.", nodes.used);
@@ -214,9 +239,10 @@ static void kept(struct text_buf *out, struct tree *tree)
 
 struct content *metrics_make(struct tree *tree)
 {
-	struct text_buf out = {0};
+	struct exposition out = {.text = {0}};
+	escape_label(&out.mount, tree->mountpoint);
 	describe(&out, "build_info", "gauge", "The version of the daemon.");
-	number(&out, "build_info", "{version=\"" GSYMFS_VERSION "\"}", 1);
+	number(&out, "build_info", "version=\"" GSYMFS_VERSION "\"", 1);
 	answers(&out, tree->metrics);
 	conversions(&out, tree->metrics);
 	fetches(&out, tree->counters);
@@ -224,7 +250,9 @@ struct content *metrics_make(struct tree *tree)
 	scans(&out, tree->metrics);
 	work(&out, tree);
 	kept(&out, tree);
-	struct content *content = out.failed ? NULL : content_new(out.v, out.n);
-	text_deinit(&out);
+	bool failed = out.text.failed || out.mount.failed;
+	struct content *content = failed ? NULL : content_new(out.text.v, out.text.n);
+	text_deinit(&out.text);
+	text_deinit(&out.mount);
 	return content;
 }

@@ -29,6 +29,7 @@ struct tree {
 	struct remote *remote; /* NULL: no servers are asked */
 	const struct scan_root *roots;
 	size_t n_roots;
+	const char *mountpoint;
 	struct timespec mounted_at;
 	unsigned max_read;     /* bytes of one read request, 0 = libfuse's choice */
 	uint64_t kept_answers; /* bytes of content kept for all nodes together */

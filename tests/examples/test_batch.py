@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Examples that ask for addresses or read tables."""
 
+import json
 import os
 import re
 import subprocess
@@ -119,7 +120,36 @@ class BatchTest(ExampleTest):
         self.assertEqual(run(program, self.mnt + "/nothing", "0x1", check=False).returncode, 1)
         self.assertEqual(run(program, check=False).returncode, 2)
 
-    def test_lookup_c(self):
+    def test_prometheus_textfile(self):
+        directory = os.path.join(self.dir, "collector")
+        os.mkdir(directory)
+        self.read(self.id, self.addresses()[0])
+        self.example("prometheus-textfile.sh", directory, self.mnt)
+        [name] = os.listdir(directory)
+        self.assertRegex(name, r"\A[\w]+\.prom\Z")
+        with open(os.path.join(directory, name), encoding="utf-8") as file:
+            lines = [line.replace(self.mnt, "/mnt/sym") for line in file if "conversions_total{" in line and '"ok"' in line]
+        self.assertShown("prometheus-textfile.sh", "".join(lines))
+        _, err = self.example("prometheus-textfile.sh", directory, self.mnt, self.dir + "/nothing", status=1)
+        self.assertIn("nothing: no metrics\n", err)
+        self.assertEqual(os.listdir(directory), [name])
+
+    def test_grafana_dashboard(self):
+        """Each expression asks for metrics and labels that there are, and each metric of the daemon's work is shown."""
+        dashboard = json.loads((EXAMPLES / "grafana-dashboard.json").read_text())
+        samples = dict.fromkeys(re.findall(r"(?m)^(gsymfs_\w+)\{(.*)\}", self.read("metrics")))
+        labels = {}
+        for name, given in samples:
+            labels.setdefault(name, set()).update(re.findall(r"(\w+)=", given))
+        expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+        for expression in expressions:
+            name = re.search(r"gsymfs_\w+", expression)[0]
+            self.assertIn(name, labels, expression)
+            wanted = set(re.findall(r"(\w+)=~", expression)) | set("".join(re.findall(r"by \((.*?)\)", expression)).split())
+            self.assertLessEqual(wanted, labels[name], expression)
+        self.assertGreater(len(expressions), 15)
+
+    def test_library_programs(self):
         self.need("pkg-config")
         if os.environ.get("BUILD_KIND") == "sanitize":
             self.skipTest("the library is built with a sanitizer")
@@ -135,6 +165,15 @@ class BatchTest(ExampleTest):
         self.assertShown("lookup.c", done.stdout.decode())
         self.assertEqual(run(program, gsym, *self.addresses()[:2], env=env).stderr, b"")
         self.assertEqual(run(program, self.program, "0x1", env=env, check=False).returncode, 1)
+        done = run("python3", "-B", EXAMPLES / "lookup.py", gsym, *self.addresses(), env=env, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertShown("lookup.py", done.stdout.decode())
+        program = os.path.join(self.dir, "threads")
+        run(CC, *C_FLAGS, "-pthread", "-I", EXAMPLES.parent, EXAMPLES / "threads.c", "-o", program, *flags)
+        queries = "\n".join(self.addresses()).encode()
+        self.assertShown("threads.c", run(program, gsym, "2", env=env, input=queries).stdout.decode())
+        one, many = (run(program, gsym, n, env=env, input=(queries + b"\n") * 1000).stdout for n in ("1", "7"))
+        self.assertEqual(one, many)
 
     def serve(self, *images):
         """The URL of a symbolz.py that runs."""

@@ -27,7 +27,7 @@ BAD_WORKER = os.environ.get("BAD_WORKER", "")
 CC = os.environ.get("CC_FOR_TESTS", "cc")
 CXX = os.environ.get("CXX_FOR_TESTS", "c++")
 HERE = os.path.dirname(os.path.abspath(__file__))
-NO_IMAGES = {"by-name", "by-path", "log", "metrics", "q"}  # what else is in the root
+NO_IMAGES = {"README", "by-name", "by-path", "log", "metrics", "q", "status"}  # what else is in the root
 NO_LINES = r"^geo::point::norm\(\) const(\+0x[0-9a-f]+)? at \?\?:0\n$"
 SANITIZER_WORDS = ("ERROR: AddressSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "LeakSanitizer")
 
@@ -141,7 +141,8 @@ class Daemon:
         self.mountpoint = mountpoint
         self.log_path = log_path
         self.log_start = os.path.getsize(log_path) if os.path.exists(log_path) else 0
-        argv = [GSYMFS, "-f", *switches, "-o", ",".join(options), source, mountpoint]
+        sources = [source] if isinstance(source, str) else source
+        argv = [GSYMFS, "-f", *switches, "-o", ",".join(options), *sources, mountpoint]
         with open(log_path, "ab") as log:
             self.process = subprocess.Popen(argv, stdout=log, stderr=log, env=env)
         try:
@@ -394,11 +395,16 @@ class SampleTest(MountTest):
 
 
 class Gate:
-    """A worker that waits before it converts, for as long as the gate is shut."""
+    """A worker that waits before it converts, for as long as the gate is shut.
+
+    It is no zygote: the daemon starts one for each conversion.
+    """
 
     SCRIPT = """#!{python}
 import os, sys, time
 mode = sys.argv[2]
+if mode == "zygote":
+    sys.exit(1)
 with open(os.path.join({dir!r}, mode + "." + str(os.getpid())), "w"):
     pass
 while os.path.exists(os.path.join({dir!r}, "shut-" + mode)):

@@ -112,7 +112,7 @@ class DaemonTest(MountTest):
         self.assertIn("SOURCE", self.refused())
         self.assertIn("operand 'SOURCE'", self.refused("", self.mnt))
         self.assertIn("operand 'MOUNT'", self.refused(self.source, ""))
-        self.assertIn("extra operand 'third'", self.refused(self.source, self.mnt, "third"))
+        self.assertIn("extra operand 'third'", self.refused(*[self.source] * 17, "third"))
 
     def test_every_option_refuses_bad_values(self):
         """Each option of --help names itself, the value, and what is allowed."""
@@ -342,6 +342,17 @@ class DaemonTest(MountTest):
         self.mount()
         self.assertIn("state", self.status(self.id))
 
+    def test_mounted_once(self):
+        daemon = self.mount()
+        daemon.wait_scanned()
+        done = run(GSYMFS, "-o", self.options(), self.source, self.mnt + "/.", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("gsymfs is mounted there already; unmount it first: fusermount3 -u '%s'" % self.mnt,
+                      done.stderr.decode())
+        self.assertIn("state", self.status(self.id))
+        daemon.stop()
+        self.mount()
+
     def test_single_thread(self):
         done = subprocess.Popen([GSYMFS, "-s", "-f", "-o", self.options(), self.source, self.mnt],
                                 stderr=subprocess.DEVNULL)
@@ -367,9 +378,16 @@ class DaemonTest(MountTest):
         for id in ids:
             os.stat(os.path.join(self.image(id), "image.gsym"))
             self.status(id)
-        wait_until(lambda: len(os.listdir(fds)) <= before, "the descriptors")
-        children = run("ps", "--ppid", daemon.process.pid, "-o", "pid=", check=False).stdout
-        self.assertEqual(children.strip(), b"")
+        # One more than before: the socket of the process that forks workers.
+        wait_until(lambda: len(os.listdir(fds)) <= before + 1, "the descriptors")
+        self.assertRegex(self.children(daemon), r"\A\S*gsym worker zygote \d+\Z")
+        zygote = int(run("pgrep", "-P", daemon.process.pid).stdout)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertFalse(os.path.exists("/proc/%d" % zygote))
+
+    @staticmethod
+    def children(daemon):
+        return run("ps", "--ppid", daemon.process.pid, "-o", "args=", check=False).stdout.decode().strip()
 
 
 if __name__ == "__main__":

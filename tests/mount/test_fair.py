@@ -82,7 +82,7 @@ class FairTest(MountTest):
 
     def metric(self, name):
         return next(int(line.split()[1]) for line in self.read("metrics").splitlines()
-                    if line.startswith(name + " ") or line.startswith("gsymfs_" + name + " "))
+                    if line.startswith("gsymfs_" + name + "{"))
 
     def answered_during(self, call):
         """Lines of q that the daemon answers while call() runs: how long that takes in units of the work of others, which is

@@ -57,8 +57,9 @@ def check_histogram(samples, name):
     must((name + "_sum", ()) in samples, name, "no sum")
 
 
-def parse(text):
-    """{(name, ((label, value), ...)): value}. Each metric: HELP, TYPE, its samples, in one piece."""
+def parse(text, mount=None):
+    """{(name, ((label, value), ...)): value}. Each metric: HELP, TYPE, its samples, in one piece. All have the label
+    @mount, which is left out."""
     must(text.endswith("\n"), text[-20:], "no newline at the end")
     samples, types, helps, current = {}, {}, set(), None
     for line in text[:-1].split("\n"):
@@ -77,7 +78,9 @@ def parse(text):
             sample = SAMPLE.match(line)
             must(sample and NUMBER.match(sample[3]), line, "no sample")
             must(family_of(sample[1], types) == current, line, "a sample in another metric")
-            key = sample[1], tuple(sorted(parse_labels(sample[2] or "", line).items()))
+            labels = parse_labels(sample[2] or "", line)
+            must(labels.pop("mount", None) == mount, line, "the label mount")
+            key = sample[1], tuple(sorted(labels.items()))
             must(key not in samples, line, "a sample twice")
             samples[key] = float(sample[3].replace("Inf", "inf"))
             must(types[current] == "gauge" or samples[key] >= 0, line, "a counter below 0")
@@ -108,7 +111,7 @@ class ParserTest(unittest.TestCase):
 
 class MetricsTest(MountTest):
     def metrics(self):
-        return parse(self.read("metrics"))
+        return parse(self.read("metrics"), self.mnt)
 
     def metric(self, name, **labels):
         return self.metrics()["gsymfs_" + name, tuple(sorted(labels.items()))]
@@ -138,7 +141,7 @@ class MetricsTest(MountTest):
         with open(os.path.join(self.mnt, "metrics"), "rb", buffering=0) as file:
             first = file.read(100)
             self.assertErrno(errno.ENOENT, self.read, id, "0x1")
-            self.assertEqual(parse((first + file.read()).decode())["gsymfs_lookups_total", (("result", "unknown"),)], 0)
+            self.assertEqual(parse((first + file.read()).decode(), self.mnt)["gsymfs_lookups_total", (("result", "unknown"),)], 0)
 
     def test_size(self):
         """It has the size of what it says, so that programs that ask first get all of it."""
@@ -155,7 +158,7 @@ class MetricsTest(MountTest):
                     self.assertEqual(os.fstat(file.fileno()).st_size, len(file.read()))
             self.assertEqual(os.fstat(first.fileno()).st_size, size)
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
-            parse(mapped[:].decode())
+            parse(mapped[:].decode(), self.mnt)
 
     def test_lookups(self):
         path = self.compile()

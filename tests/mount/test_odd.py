@@ -259,7 +259,7 @@ class OddTest(MountTest):
         """Who is killed while he waits leaves nothing behind."""
         def open_files():
             return int(next(line.split()[1] for line in self.read("metrics").splitlines()
-                            if line.startswith("gsymfs_open_files ")))
+                            if line.startswith("gsymfs_open_files{")))
         before = open_files()
         script = "import os, sys\nfds = [os.open(sys.argv[1], os.O_RDWR) for _ in range(50)]\n" \
                  "for fd in fds: os.write(fd, b'0\\n' * 1000)\nprint('', flush=True)\n" \

@@ -178,7 +178,7 @@ class ReadTest(MountTest):
             self.assertEqual(os.readlink(self.image(alias)), self.id)
             self.assertEqual(os.lstat(self.image(alias)).st_size, len(self.id))
             self.assertTrue(os.path.isdir(self.image(alias)))
-        for wrong in (self.id[:7], self.id + "00", self.id[:38] + "zz", "0" * 40, "status"):
+        for wrong in (self.id[:7], self.id + "00", self.id[:38] + "zz", "0" * 40, "info.json"):
             self.assertErrno(errno.ENOENT, os.lstat, self.image(wrong))
         self.assertEqual(sorted(os.listdir(self.mnt)), sorted([self.id, *mount_harness.NO_IMAGES]))
 

@@ -43,7 +43,7 @@ class SharedTest(MountTest):
         return self.read(self.id, self.address, mnt=mnt)
 
     def requests(self, mnt, result):
-        name = 'gsymfs_shared_requests_total{result="%s"} ' % result
+        name = 'gsymfs_shared_requests_total{mount="%s",result="%s"} ' % (mnt, result)
         return next(int(line[len(name):]) for line in self.read("metrics", mnt=mnt).splitlines() if line.startswith(name))
 
     def expect_taken(self, want, *options):

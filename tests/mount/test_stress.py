@@ -202,7 +202,7 @@ class StressTest(MountTest):
 
     def metric(self, name):
         return next(int(line.split()[1]) for line in self.read("metrics").splitlines()
-                    if line.startswith("gsymfs_" + name + " "))
+                    if line.startswith("gsymfs_" + name + "{"))
 
     def test_end_under_load(self):
         """A daemon that is told to end does, whatever is asked of it, and everybody is answered."""

@@ -66,8 +66,8 @@ class WatchTest(MountTest):
         """Scans by how they ended, and the files they met."""
         with open(os.path.join(self.mnt, "metrics")) as file:
             lines = dict(line.rsplit(" ", 1) for line in file if not line.startswith("#"))
-        words = {word: int(lines['gsymfs_scans_total{result="%s"}' % word]) for word in ("complete", "incomplete", "partial")}
-        return dict(words, files=int(lines["gsymfs_scanned_files_total"]))
+        words = {word: int(lines['gsymfs_scans_total{mount="%s",result="%s"}' % (self.mnt, word)]) for word in ("complete", "incomplete", "partial")}
+        return dict(words, files=int(lines['gsymfs_scanned_files_total{mount="%s"}' % self.mnt]))
 
     def assertFewWalks(self, walks, begin):
         """However often something changes, a second lies between two walks."""
