@@ -9,6 +9,7 @@
 #include "convert/files.h"
 #include "convert/finish/finalize.h"
 #include "convert/fragment.h"
+#include "convert/golang/golang.h"
 #include "convert/object/gsym_source.h"
 #include "convert/object/object_open.h"
 #include "convert/object/section_layout.h"
@@ -257,6 +258,15 @@ static bool serves_fragments(const struct convert_options *options)
 	return options->asked && options->asked->next;
 }
 
+static int add_go_functions(struct conversion *c, struct convert_summary *summary)
+{
+	struct golang_job job = {.object = c->object, .pool = &c->pool, .arena = &c->arena, .odd = &c->odd};
+	int err = golang_add_records(&job, &c->records);
+	summary->functions_go = job.added;
+	summary->work += job.work;
+	return err;
+}
+
 static int convert(struct conversion *c, struct output *out, struct convert_summary *summary,
 		   struct gsym_diag *diag)
 {
@@ -299,6 +309,8 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		err = conversion_read_units(c);
 	if (!err)
 		err = conversion_merge_units(c, summary);
+	if (!err && !o->match_llvm)
+		err = add_go_functions(c, summary);
 	if (!err)
 		err = symtab_add_records(&c->symbols, &c->pool, &c->records);
 	summary->functions_symbols = c->symbols.n;

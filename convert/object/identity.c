@@ -3,6 +3,7 @@
  */
 #include "convert/object/identity.h"
 
+#include "convert/object/go_table.h"
 #include "convert/object/htlhash.h"
 #include "convert/object/object_open.h"
 #include "convert/object/program_name.h"
@@ -89,6 +90,7 @@ static struct image_identity identity_of(struct object_file *object)
 		.has_dwarf = has_section(object, ".debug_info"),
 		.has_symtab = object_has_symbols(object),
 		.has_gsym = object->gsym || has_section(object, ".gsym"),
+		.has_go = object_go_table(object) != NULL,
 		.has_text = object_has_code(object),
 		.id_size = object->id_size,
 		.id_is_truncated = object->id_is_truncated,

@@ -89,6 +89,26 @@ void object_release(const struct object_file *object, struct span data, uint64_t
 		(void)madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
+struct span object_bytes_at(const struct object_file *object, uint64_t addr)
+{
+	for (size_t i = 0; i < object->sections.n; i++) {
+		const struct object_section *s = &object->sections.v[i];
+		if (s->allocated && s->compression == COMPRESSION_NONE && addr >= s->addr &&
+		    addr - s->addr < s->raw.size)
+			return (struct span){s->raw.data + (addr - s->addr), s->raw.size - (addr - s->addr)};
+	}
+	for (size_t i = 0; i < object->segments.n && !object->sections.n; i++) {
+		const struct object_segment *s = &object->segments.v[i];
+		uint64_t in = addr - s->addr;
+		if (addr < s->addr || in >= s->size || s->off > object->map_size ||
+		    in >= object->map_size - s->off)
+			continue;
+		uint64_t left = object->map_size - s->off < s->size ? object->map_size - s->off : s->size;
+		return (struct span){object->map + s->off + in, left - in};
+	}
+	return (struct span){0};
+}
+
 bool object_has_code(const struct object_file *object)
 {
 	for (size_t i = 0; i < object->sections.n; i++)

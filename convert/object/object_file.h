@@ -133,6 +133,12 @@ struct object_section *object_section(struct object_file *object, const char *na
 struct object_section *object_next_section(struct object_file *object, const char *name,
 					   const struct object_section *after);
 
+/*
+ * The file's bytes that are loaded at @addr, up to the end of their section, or of their segment where there
+ * are no sections; empty if there are none.
+ */
+struct span object_bytes_at(const struct object_file *object, uint64_t addr);
+
 /* Whether the file has the bytes of its code, which a separate debug file lacks. */
 bool object_has_code(const struct object_file *object);
 

@@ -150,6 +150,7 @@ struct convert_summary {
 	uint64_t units;           /* units of debug data read */
 	bool has_ada;             /* some unit is written in Ada, whose mangled names are not recognisable */
 	uint64_t functions_dwarf; /* records from DWARF, before pruning */
+	uint64_t functions_go;    /* records from Go's function table */
 	uint64_t functions_text;  /* FUNC records of text symbols */
 	uint64_t functions_gsym;  /* records copied from GSYM */
 	uint64_t functions_symbols; /* records from symbol tables, before pruning */
@@ -191,6 +192,7 @@ struct image_identity {
 	bool has_dwarf;  /* .debug_info with content */
 	bool has_symtab; /* .symtab with content */
 	bool has_gsym;   /* a section with GSYM, or nothing else */
+	bool has_go;     /* Go's function table */
 	bool has_text;   /* the file has its code, which a separate debug file lacks */
 	char arch[16];   /* "x86_64", "aarch64", ... */
 	/* Further ids, by which profiles name it: */

@@ -54,6 +54,7 @@ static void take_identity(const struct worker_identity *m, struct image_identity
 		.has_symtab = m->has_symtab,
 		.has_text = m->has_text,
 		.has_gsym = m->has_gsym,
+		.has_go = m->has_go,
 	};
 	memcpy(ret->id, m->id, m->id_size);
 	memcpy(ret->htlhash, m->htlhash, sizeof(ret->htlhash));

@@ -243,12 +243,13 @@ struct worker_identity {
 	uint32_t pad;
 	uint64_t to_hash; /* not 0: so much must be hashed first, more than allowed; nothing else is said */
 	uint8_t id[64];
-	uint8_t id_is_hash; /* this and the next five: 0 or 1 */
+	uint8_t id_is_hash; /* this and the next six: 0 or 1 */
 	uint8_t id_is_truncated;
 	uint8_t has_dwarf;
 	uint8_t has_symtab;
 	uint8_t has_text;
 	uint8_t has_gsym;
+	uint8_t has_go;
 	uint8_t htlhash[16];
 	char go_id[84]; /* "" or as go_id.h takes it */
 	char arch[16];

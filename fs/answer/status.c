@@ -82,8 +82,8 @@ static bool is_listed(const struct revision *rev, const char *path)
 static void sources(struct kv_writer *kv, const struct answers *answers, const struct revision *rev)
 {
 	static const char *const words[] = {
-		[SOURCE_BARE] = "none", [SOURCE_SYMBOLS] = "symbols", [SOURCE_BREAKPAD] = "breakpad",
-		[SOURCE_GSYM] = "gsym", [SOURCE_DWARF] = "dwarf",
+		[SOURCE_BARE] = "none",         [SOURCE_SYMBOLS] = "symbols", [SOURCE_GO] = "go",
+		[SOURCE_BREAKPAD] = "breakpad", [SOURCE_GSYM] = "gsym",       [SOURCE_DWARF] = "dwarf",
 	};
 	static_assert(ARRAY_SIZE(words) == SOURCE_DWARF + 1, "one word per richness");
 	const struct image *image = rev->image;

@@ -43,6 +43,7 @@ struct notify;
 enum richness {
 	SOURCE_BARE,
 	SOURCE_SYMBOLS,
+	SOURCE_GO,       /* functions, lines and calls, but only of code that Go's compiler made */
 	SOURCE_BREAKPAD, /* lines and calls, but names were demangled by another tool */
 	SOURCE_GSYM,     /* all that lookups need, from another converter */
 	SOURCE_DWARF,

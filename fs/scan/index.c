@@ -13,7 +13,7 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 10 << 16 | CONVERT_REVISION,
+	REVISION = 11 << 16 | CONVERT_REVISION,
 	RECORD_MIN = 6 * 8 + 2 + 3,
 	/* Of an image, its id, arch, name and Go's build id following: */
 	IMAGE_KIND = 0,
@@ -42,6 +42,7 @@ enum image_flags {
 	FLAG_TEXT = 16,
 	FLAG_GSYM = 32,
 	FLAG_ID_IS_TRUNCATED = 64,
+	FLAG_GO = 128,
 };
 
 /* No file is as large. */
@@ -204,7 +205,7 @@ static uint8_t flags_of(const struct image_identity *id)
 	return (uint8_t)((id->id_is_hash ? FLAG_ID_IS_HASH : 0) |
 			 (id->id_is_truncated ? FLAG_ID_IS_TRUNCATED : 0) | (id->has_dwarf ? FLAG_DWARF : 0) |
 			 (id->has_symtab ? FLAG_SYMTAB : 0) | (id->has_text ? FLAG_TEXT : 0) |
-			 (id->has_gsym ? FLAG_GSYM : 0));
+			 (id->has_gsym ? FLAG_GSYM : 0) | (id->has_go ? FLAG_GO : 0));
 }
 
 static size_t encode_image(uint8_t *out, const struct image_identity *id)
@@ -394,6 +395,7 @@ static int decode_image(struct cursor *c, struct image_identity *id)
 		.has_symtab = flags & FLAG_SYMTAB,
 		.has_text = flags & FLAG_TEXT,
 		.has_gsym = flags & FLAG_GSYM,
+		.has_go = flags & FLAG_GO,
 	};
 	memcpy(id->id, id_bytes, id_size);
 	memcpy(id->arch, arch, arch_size);

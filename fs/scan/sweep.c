@@ -342,7 +342,11 @@ enum richness richness_of(const struct image_identity *identity)
 		return SOURCE_BREAKPAD;
 	if (identity->has_gsym && !identity->has_dwarf)
 		return SOURCE_GSYM;
-	return identity->has_dwarf ? SOURCE_DWARF : identity->has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE;
+	if (identity->has_dwarf)
+		return SOURCE_DWARF;
+	if (identity->has_go)
+		return SOURCE_GO;
+	return identity->has_symtab ? SOURCE_SYMBOLS : SOURCE_BARE;
 }
 
 /* The names that the image @id has besides that of its file. */

@@ -74,6 +74,27 @@ class Costly(unittest.TestCase):
             self.assertEqual(self.gsym("lookup", "out", hex(costly.HONEST)), "honest at /src/honest.c:7\n")
 
 
+    def go_table(self, make, n):
+        """Steps, output and memory for Go's function table."""
+        told, peaks = [], []
+        for i in range(3):
+            image = make(n << i)
+            told.append((*self.convert(image), len(image)))
+            peaks.append(self.peak)
+        self.assertLess(peaks[-1] - peaks[0], MEMORY * 1024, peaks)
+        for before, after in zip(told, told[1:]):
+            self.assertLess(after[0], GROWTH * before[0], told)
+        for work, size, _, length in told:
+            self.assertLess(work, WORK * length, told)
+            self.assertLess(size, OUTPUT * length, told)
+
+    def test_go_shared_values(self):
+        self.go_table(costly.go_shared_values, 4000)
+
+    def test_go_nested_calls(self):
+        self.go_table(costly.go_nested_calls, 12000)
+
+
 def add(make):
     setattr(Costly, f"test_{make.__name__}", lambda self: self.grows_linearly(make))
 

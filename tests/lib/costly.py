@@ -6,6 +6,7 @@ HONEST, with a row and a symbol.
 """
 import struct
 
+from lib import pclntab
 from lib.craft import C_PLUS_PLUS, C99, Die, Dwarf, Section, Sequence, Symbol, Unit, cstring, layout, symbol_section, uleb
 
 TEXT = 0x100000
@@ -159,6 +160,38 @@ def shared_names(n):
         table += struct.pack("<IBBHQQ", 1 + i, 0x12, 0, 1, TEXT + 4 * i, 4)
     sections = [Section(".text", b"", 8, 6, 0), Section(".symtab", bytes(table), 2, 0, 0, 3, 1, 24), Section(".strtab", names, 3)]
     return code(layout(sections, 62))
+
+
+def go_program(names, values, entries, end, trees=b"\0"):
+    """A program with Go's function table whose functions share one entry, which follows their table."""
+    t = pclntab.Table(pclntab.GO120, [], [], pclntab.TEXT + end)
+    index = t.u32(*entries)
+    entry = t.u32(0, 1, 0, 0, 0, 1, values[1], 3, 0, 1) + bytes(3) + b"\4" + t.u32(0, 0, values[2]) + t.u32(-1, -1, -1, 0)
+    parts, places = b"", []
+    for part in (names, t.u32(0), b"/a/b.go\0", values[0], index + entry):
+        parts += bytes(-len(parts) % 8)
+        places.append(72 + len(parts))
+        parts += part
+    t.names_off, t.trees = places[0], trees
+    t.bytes = t.u32(pclntab.MAGIC[t.version]) + bytes([0, 0, 1, 8]) + t.words(len(entries) // 2, 1, pclntab.TEXT, *places) + parts
+    return pclntab.program(t)
+
+
+def shared_entry(n):
+    return [word for i in range(n) for word in (16 * i, 8 * n + 4)] + [16 * n]
+
+
+def go_shared_values(n):
+    """n functions of Go with the same n lines."""
+    return go_program(b"\0main.a\0", (b"\0" + b"\2\1\1\1" * n + b"\0", 1, 0), shared_entry(n), 16 * n)
+
+
+def go_nested_calls(n):
+    """Code that enters and leaves 200 inlined calls in each other, n times."""
+    calls = pclntab.values([(i + 1, i - 1) for i in range(200)])[:-1]
+    calls += (uleb(397) + b"\1" + uleb(398) + b"\1") * n + b"\0"
+    tree = b"".join(struct.pack("<IIII", 0, 1, i, 1) for i in range(200))
+    return go_program(b"\0main.a\0", (b"\0\2\4\0" + calls, 1, 4), [0, 12, 200 + 2 * n], 200 + 2 * n, tree)
 
 
 ALL = [shared_functions, shared_ranges, nested_ranges, overlapping_ranges, overlapping_functions, shared_abbreviations, shared_lines, shared_strings,

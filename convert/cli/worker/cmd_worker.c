@@ -141,7 +141,8 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 		.head.serial = serial,
 		.output_size = s->output_size,
 		.functions = s->functions,
-		.functions_dwarf = s->functions_dwarf + s->functions_text + s->functions_gsym,
+		.functions_dwarf =
+			s->functions_dwarf + s->functions_go + s->functions_text + s->functions_gsym,
 		.functions_symbols = s->functions_symbols,
 		.units = s->units,
 		.image_base = s->image_base,
@@ -251,6 +252,7 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 	m->has_dwarf = id->has_dwarf;
 	m->has_symtab = id->has_symtab;
 	m->has_gsym = id->has_gsym;
+	m->has_go = id->has_go;
 	m->has_text = id->has_text;
 	snprintf(m->arch, sizeof(m->arch), "%s", id->arch);
 	memcpy(m->htlhash, id->htlhash, sizeof(m->htlhash));

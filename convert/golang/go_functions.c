@@ -1,0 +1,286 @@
+/*
+ * go_functions.c - Go's function table to records.
+ *
+ * Three tables of values describe a function: file, line, and node of the inline tree. Rows are where file or
+ * line change; with inlined calls they are those of the innermost function, as in DWARF. The function ends
+ * with its line values: what follows up to the next one is padding.
+ */
+#include "convert/golang/golang.h"
+
+#include "convert/dwarf/dwarf.h"
+#include "convert/golang/go_reader.h"
+#include "convert/record/radix.h"
+#include "gsym/base/search.h"
+
+/* ---- Names and files ---- */
+
+int go_name_number(struct go_reader *r, const char *name, uint32_t *ret)
+{
+	const struct pclntab *t = &r->table;
+	int64_t size = name_budget_take(&r->names, name,
+					(uint64_t)(t->names.data + t->names.size - (const uint8_t *)name));
+	*ret = 0;
+	if (size < 0)
+		return 0;
+	struct pool_string string = pool_string_of(name, (size_t)size);
+	return pool_add_string(r->pool, &string, ret);
+}
+
+static int add_path(struct go_reader *r, const char *path, uint32_t *ret)
+{
+	const struct pclntab *t = &r->table;
+	int64_t size = name_budget_take(&r->paths, path,
+					(uint64_t)(t->files.data + t->files.size - (const uint8_t *)path));
+	struct span dir, base;
+	struct pool_file file;
+	*ret = 0;
+	if (size < 0)
+		return 0;
+	path_split(path, path + size, &dir, &base);
+	struct pool_string dir_name = pool_string_of((const char *)dir.data, dir.size),
+			   base_name = pool_string_of((const char *)base.data, base.size);
+	int err = pool_add_string(r->pool, &dir_name, &file.dir);
+	if (!err)
+		err = pool_add_string(r->pool, &base_name, &file.base);
+	return err ? err : pool_add_file(r->pool, file, ret);
+}
+
+int go_file_number(struct go_reader *r, const struct go_function *f, int32_t value, uint32_t *ret)
+{
+	uint64_t index = (uint64_t)f->unit + (uint32_t)value;
+	*ret = 0;
+	if (value < 0 || index >= r->n_files)
+		return 0;
+	if (!r->files[index]) {
+		const char *path = pclntab_file(&r->table, index);
+		uint32_t number = 0;
+		int err = path ? add_path(r, path, &number) : 0;
+		if (err)
+			return err;
+		r->files[index] = number + 1;
+	}
+	*ret = r->files[index] - 1;
+	return 0;
+}
+
+/* ---- Rows ---- */
+
+/* Steps of two tables together, in ascending order. */
+struct row_walk {
+	const pc_step_vec *files, *lines;
+	size_t file, line; /* the present ones */
+	uint32_t from, to; /* where both hold */
+};
+
+static bool next_row(struct row_walk *w)
+{
+	if (w->file == w->files->n || w->line == w->lines->n)
+		return false;
+	uint32_t file_end = w->files->v[w->file].end, line_end = w->lines->v[w->line].end;
+	w->from = w->to;
+	w->to = file_end < line_end ? file_end : line_end;
+	return true;
+}
+
+static void pass_row(struct row_walk *w)
+{
+	w->file += w->files->v[w->file].end == w->to;
+	w->line += w->lines->v[w->line].end == w->to;
+}
+
+static int make_rows(struct go_reader *r, const struct go_function *f)
+{
+	struct row_walk w = {.files = &r->file_steps, .lines = &r->line_steps};
+	r->rows.n = 0;
+	while (next_row(&w)) {
+		struct gsym_row row = {.off = w.from, .line = go_line(r->line_steps.v[w.line].value)};
+		int err = go_file_number(r, f, r->file_steps.v[w.file].value, &row.file);
+		if (err)
+			return err;
+		const struct gsym_row *last = r->rows.n ? &r->rows.v[r->rows.n - 1] : NULL;
+		if (w.to > w.from && (!last || last->file != row.file || last->line != row.line) &&
+		    vec_push(&r->rows, row))
+			return -ENOMEM;
+		pass_row(&w);
+	}
+	return 0;
+}
+
+/* ---- Functions ---- */
+
+static int read_values(struct go_reader *r, const struct go_function *f)
+{
+	int err = 0;
+	bool whole = pc_values_read(&r->table, f->file_values, &r->budget, &r->file_steps, &err);
+	whole &= pc_values_read(&r->table, f->line_values, &r->budget, &r->line_steps, &err);
+	whole &= pc_values_read(&r->table, f->call_values, &r->budget, &r->call_steps, &err);
+	if (!whole && !err)
+		oddity_count(r->odd, ODD_GO_VALUES, NULL, f->start);
+	return err;
+}
+
+/* The function's end: that of its lines, which exclude padding. */
+static uint64_t end_of(const struct go_reader *r, const struct go_function *f)
+{
+	uint64_t size = r->line_steps.n ? r->line_steps.v[r->line_steps.n - 1].end : 0;
+	return size && size < f->limit - f->start ? f->start + size : f->limit;
+}
+
+#define COPY(arena, vec) copy_array(arena, (vec)->v, (vec)->n, sizeof(*(vec)->v))
+
+static void *copy_array(struct arena *arena, const void *v, size_t n, size_t size)
+{
+	void *copy = arena_array(arena, n, size);
+	return copy && n ? memcpy(copy, v, n * size) : copy;
+}
+
+/* Gives @out the rows and inlined calls that were read. */
+static int fill_record(struct go_reader *r, struct func_record *out)
+{
+	if (!budget_memory(&r->budget, ACCOUNT_ROWS, r->rows.n * sizeof(*r->rows.v)) ||
+	    !budget_memory(&r->budget, ACCOUNT_CALLS,
+			   r->inlines.n * sizeof(*r->inlines.v) + r->ranges.n * sizeof(*r->ranges.v)))
+		r->rows.n = r->inlines.n = r->ranges.n = 0;
+	while (r->rows.n && r->rows.v[r->rows.n - 1].off >= out->end - out->start)
+		r->rows.n--;
+	out->rows = COPY(r->arena, &r->rows);
+	out->inlines = COPY(r->arena, &r->inlines);
+	out->ranges = COPY(r->arena, &r->ranges);
+	if (!out->rows || !out->inlines || !out->ranges)
+		return -ENOMEM;
+	out->n_rows = (uint32_t)r->rows.n;
+	out->n_inlines = (uint32_t)r->inlines.n;
+	out->n_ranges = (uint32_t)r->ranges.n;
+	return 0;
+}
+
+static int add_function(struct go_reader *r, const struct go_function *f, record_vec *records)
+{
+	struct func_record out = {.start = f->start,
+				  .end = end_of(r, f),
+				  .kind = RECORD_DWARF,
+				  .bare = NO_STRING,
+				  .linkage = true};
+	int err = go_name_number(r, f->name, &out.name);
+	if (err || !out.name)
+		return err;
+	err = fill_record(r, &out);
+	return err ? err : vec_push(records, out);
+}
+
+static int read_function(struct go_reader *r, const struct go_function *f)
+{
+	int err = read_values(r, f);
+	if (!err)
+		err = make_rows(r, f);
+	return err ? err : go_inlines_make(r, f);
+}
+
+/* ---- Next to DWARF ---- */
+
+/* What DWARF has. */
+struct known {
+	range_vec covered;          /* code of functions with lines */
+	VEC(struct keyed) lineless; /* records that begin without a line, by start */
+};
+
+static void known_deinit(struct known *k)
+{
+	vec_free(&k->covered);
+	vec_free(&k->lineless);
+}
+
+/* The functions of wrappers, which the compiler made, begin without lines in DWARF. */
+static int find_known(const record_vec *records, struct known *ret)
+{
+	for (size_t i = 0; i < records->n; i++) {
+		const struct func_record *f = &records->v[i];
+		bool lines = f->n_rows && !f->rows->off;
+		int err = 0;
+		if (f->kind != RECORD_DWARF || f->name == NO_STRING)
+			continue;
+		if (lines)
+			err = vec_push(&ret->covered, (struct range){f->start, f->end});
+		else if (i <= UINT32_MAX)
+			err = vec_push(&ret->lineless, (struct keyed){f->start, (uint32_t)i});
+		if (err)
+			return err;
+	}
+	ranges_normalize(&ret->covered);
+	return radix_sort(ret->lineless.v, ret->lineless.n);
+}
+
+/* The record of DWARF that begins where @f does, and has no line there; or NULL. */
+static struct func_record *find_lineless(const struct known *known, const struct go_function *f,
+					 record_vec *records)
+{
+	size_t i = PARTITION_POINT(0, known->lineless.n, mid, known->lineless.v[mid].key < f->start);
+	if (i == known->lineless.n || known->lineless.v[i].key != f->start)
+		return NULL;
+	return &records->v[known->lineless.v[i].index];
+}
+
+static int take_function(struct go_reader *r, const struct go_function *f, const struct known *known,
+			 record_vec *records)
+{
+	if (ranges_find(&known->covered, f->start))
+		return 0;
+	struct func_record *lineless = find_lineless(known, f, records);
+	int err = read_function(r, f);
+	if (err)
+		return err;
+	return lineless ? fill_record(r, lineless) : add_function(r, f, records);
+}
+
+static int read_functions(struct go_reader *r, const struct known *known, record_vec *records)
+{
+	const range_vec *text = &r->table.object->text;
+	int err = 0;
+	for (uint64_t i = 0; i < r->table.n_functions && !err; i++) {
+		struct go_function f;
+		if (!budget_work(&r->budget, ACCOUNT_RECORDS, RANGE_STEPS))
+			break;
+		if (!pclntab_function(&r->table, i, &f) || (text->n && !ranges_find(text, f.start)))
+			oddity_count(r->odd, ODD_GO_FUNCTION, ".gopclntab", i);
+		else
+			err = take_function(r, &f, known, records);
+	}
+	return err;
+}
+
+static void reader_deinit(struct go_reader *r)
+{
+	vec_free(&r->file_steps);
+	vec_free(&r->line_steps);
+	vec_free(&r->call_steps);
+	vec_free(&r->rows);
+	vec_free(&r->calls);
+	vec_free(&r->parts);
+	vec_free(&r->inlines);
+	vec_free(&r->ranges);
+	free(r->files);
+}
+
+int golang_add_records(struct golang_job *job, record_vec *records)
+{
+	struct go_reader r = {.pool = job->pool, .arena = job->arena, .odd = job->odd};
+	CLEANUP(known_deinit) struct known known = {0};
+	if (pclntab_find(job->object, &r.table))
+		return 0;
+	if (moduledata_read(&r.table)) {
+		oddity_count(job->odd, ODD_GO_TABLE, ".gopclntab", 0);
+		return 0;
+	}
+	size_t before = records->n;
+	r.budget = budget_of(r.table.bytes.size + r.table.trees.size + BUDGET_ALWAYS);
+	r.names = r.paths = name_budget_of(r.table.bytes.size + BUDGET_ALWAYS);
+	r.n_files = pclntab_file_count(&r.table);
+	r.files = calloc(r.n_files + 1, sizeof(*r.files));
+	int err = r.files ? find_known(records, &known) : -ENOMEM;
+	if (!err)
+		err = read_functions(&r, &known, records);
+	job->work = r.budget.done;
+	job->added = records->n - before;
+	reader_deinit(&r);
+	return err;
+}

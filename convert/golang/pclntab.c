@@ -1,0 +1,212 @@
+/*
+ * pclntab.c - the header and the entries of Go's function table.
+ *
+ * Header: magic number, two zeros, the smallest instruction's size, that of a pointer. Then pointer-sized
+ * numbers: functions, and since Go 1.16 files, since 1.18 the code's start (0 since 1.26), and the offsets of
+ * the tables of names, file offsets, files, values and functions. Before, the functions follow at once, all
+ * other offsets count from the header, and the offset of the files follows the functions.
+ *
+ * The table of functions has pairs of a start, ascending, and the offset of an entry, then the end of the
+ * last function. An entry has fixed fields, the offsets of tables of values ("PCDATA"), then those of other
+ * data ("FUNCDATA").
+ */
+#include "convert/golang/pclntab.h"
+
+#include "gsym/base/cursor.h"
+
+enum {
+	PCDATA_INLINE_INDEX = 2,
+	FUNCDATA_INLINE_TREE = 3,
+	FIXED_HEADER = 8,
+};
+
+#define NO_FUNCDATA UINT32_MAX
+
+/* ---- Header ---- */
+
+static int read_magic(struct cursor *c, struct pclntab *t)
+{
+	uint32_t magic = cursor_u32(c);
+	switch (magic) {
+	case 0xfffffffb: t->version = PCLNTAB_GO12; break;
+	case 0xfffffffa: t->version = PCLNTAB_GO116; break;
+	case 0xfffffff0: t->version = PCLNTAB_GO118; break;
+	case 0xfffffff1: t->version = PCLNTAB_GO120; break;
+	default: return -EBADMSG;
+	}
+	uint16_t zeros = cursor_u16(c);
+	t->quantum = cursor_u8(c);
+	t->pointer_size = cursor_u8(c);
+	bool known = !zeros && (t->quantum == 1 || t->quantum == 2 || t->quantum == 4) &&
+		     (t->pointer_size == 4 || t->pointer_size == 8);
+	return cursor_ok(c) && known ? 0 : -EBADMSG;
+}
+
+/* The rest of the table from the offset that comes next; empty where that is outside. */
+static struct span next_part(struct cursor *c, const struct pclntab *t)
+{
+	uint64_t off = cursor_uint(c, t->pointer_size);
+	if (!cursor_ok(c) || off >= t->bytes.size)
+		return (struct span){0};
+	return (struct span){t->bytes.data + off, t->bytes.size - off};
+}
+
+/* Bytes of a start or an offset in the table of functions. */
+static unsigned word_size(const struct pclntab *t)
+{
+	return t->version >= PCLNTAB_GO118 ? 4 : t->pointer_size;
+}
+
+/* The files of Go 1.2: their number, itself included, then the offset of each path. */
+static void find_old_files(struct pclntab *t)
+{
+	struct cursor c = cursor_new(t->functions.data, t->functions.size, t->object->big_endian);
+	cursor_skip(&c, t->n_functions * 2 * t->pointer_size + t->pointer_size);
+	uint32_t off = cursor_u32(&c);
+	if (!cursor_ok(&c) || off >= t->bytes.size)
+		return;
+	t->file_offsets = (struct span){t->bytes.data + off, t->bytes.size - off};
+}
+
+int pclntab_read_header(struct pclntab *t)
+{
+	struct cursor c = cursor_new(t->bytes.data, t->bytes.size, t->object->big_endian);
+	int err = read_magic(&c, t);
+	if (err)
+		return err;
+	t->n_functions = cursor_uint(&c, t->pointer_size);
+	if (t->version == PCLNTAB_GO12) {
+		t->names = t->files = t->values = t->bytes;
+		t->functions = (struct span){c.pos, cursor_left(&c)};
+	} else {
+		cursor_skip(&c, t->pointer_size); /* number of files */
+		t->text = t->version >= PCLNTAB_GO118 ? cursor_uint(&c, t->pointer_size) : 0;
+		t->names = next_part(&c, t);
+		t->file_offsets = next_part(&c, t);
+		t->files = next_part(&c, t);
+		t->values = next_part(&c, t);
+		t->functions = next_part(&c, t);
+	}
+	if (!cursor_ok(&c) || !t->n_functions || t->n_functions >= t->functions.size / word_size(t) / 2)
+		return -EBADMSG;
+	if (t->version == PCLNTAB_GO12)
+		find_old_files(t);
+	return 0;
+}
+
+/* ---- Entries ---- */
+
+const char *pclntab_name(const struct pclntab *t, uint32_t off)
+{
+	return off < t->names.size ? (const char *)t->names.data + off : NULL;
+}
+
+size_t pclntab_file_count(const struct pclntab *t)
+{
+	size_t most = t->file_offsets.size / sizeof(uint32_t), n = 0;
+	if (!most)
+		return 0;
+	if (t->version == PCLNTAB_GO12)
+		n = load32(t->file_offsets.data, t->object->big_endian);
+	else if (t->files.data > t->file_offsets.data)
+		n = (size_t)(t->files.data - t->file_offsets.data) / sizeof(uint32_t);
+	return n < most ? n : most;
+}
+
+const char *pclntab_file(const struct pclntab *t, uint64_t index)
+{
+	struct cursor c = cursor_new(t->file_offsets.data, t->file_offsets.size, t->object->big_endian);
+	cursor_seek(&c, index * sizeof(uint32_t));
+	uint32_t off = cursor_u32(&c);
+	if (!cursor_ok(&c) || off == UINT32_MAX)
+		return NULL;
+	return off < t->files.size ? (const char *)t->files.data + off : NULL;
+}
+
+/* The inline tree of the entry whose offsets of values, then other data, come next. */
+static void read_tree(struct cursor *c, const struct pclntab *t, uint32_t n_values, uint8_t n_data,
+		      struct go_function *f)
+{
+	if (n_values <= PCDATA_INLINE_INDEX || n_data <= FUNCDATA_INLINE_TREE || !t->trees.size)
+		return;
+	cursor_skip(c, PCDATA_INLINE_INDEX * sizeof(uint32_t));
+	uint32_t call_values = cursor_u32(c);
+	cursor_skip(c, ((uint64_t)n_values - PCDATA_INLINE_INDEX - 1) * sizeof(uint32_t));
+	if (t->version < PCLNTAB_GO118 && t->pointer_size == 8 &&
+	    (t->addr + (uint64_t)(c->pos - t->bytes.data)) % 8)
+		cursor_skip(c, sizeof(uint32_t));
+	cursor_skip(c, (uint64_t)FUNCDATA_INLINE_TREE * word_size(t));
+	uint64_t tree = cursor_uint(c, word_size(t));
+	if (!cursor_ok(c) || (t->version >= PCLNTAB_GO118 ? tree == NO_FUNCDATA : !tree))
+		return;
+	uint64_t off = t->trees_base + tree - t->trees_addr;
+	if (off >= t->trees.size)
+		return;
+	f->call_values = call_values;
+	f->tree = off;
+}
+
+/* The entry at @off of the table of functions, after its start. */
+static bool read_entry(const struct pclntab *t, uint64_t off, struct go_function *f)
+{
+	struct cursor c = cursor_new(t->functions.data, t->functions.size, t->object->big_endian);
+	if (t->version == PCLNTAB_GO12)
+		c = cursor_new(t->bytes.data, t->bytes.size, t->object->big_endian);
+	cursor_seek(&c, off);
+	cursor_skip(&c, word_size(t));
+	f->name = pclntab_name(t, cursor_u32(&c));
+	cursor_skip(&c, 3 * sizeof(uint32_t)); /* arguments, deferred calls, stack pointer */
+	f->file_values = cursor_u32(&c);
+	f->line_values = cursor_u32(&c);
+	uint32_t n_values = cursor_u32(&c);
+	if (t->version == PCLNTAB_GO12)
+		return cursor_ok(&c);
+	f->unit = cursor_u32(&c);
+	if (t->version >= PCLNTAB_GO120)
+		cursor_skip(&c, sizeof(uint32_t)); /* first line */
+	cursor_skip(&c, 3);
+	uint8_t n_data = cursor_u8(&c);
+	bool ok = cursor_ok(&c);
+	read_tree(&c, t, n_values, n_data, f);
+	return ok;
+}
+
+bool pclntab_function(const struct pclntab *t, uint64_t index, struct go_function *ret)
+{
+	struct cursor c = cursor_new(t->functions.data, t->functions.size, t->object->big_endian);
+	*ret = (struct go_function){0};
+	cursor_seek(&c, index * 2 * word_size(t));
+	ret->start = t->text + cursor_uint(&c, word_size(t));
+	uint64_t entry = cursor_uint(&c, word_size(t));
+	ret->limit = t->text + cursor_uint(&c, word_size(t));
+	return cursor_ok(&c) && ret->start < ret->limit && ret->limit - ret->start <= UINT32_MAX &&
+	       read_entry(t, entry, ret) && ret->name && *ret->name;
+}
+
+/* ---- Inline trees ---- */
+
+/* Bytes of a node. */
+static unsigned node_size(const struct pclntab *t)
+{
+	return t->version < PCLNTAB_GO120 ? 20 : 16;
+}
+
+uint64_t inline_node_count(const struct pclntab *t, const struct go_function *f)
+{
+	return f->tree < t->trees.size ? (t->trees.size - f->tree) / node_size(t) : 0;
+}
+
+bool inline_node_read(const struct pclntab *t, const struct go_function *f, uint32_t index,
+		      struct inline_node *ret)
+{
+	struct cursor c = cursor_new(t->trees.data, t->trees.size, t->object->big_endian);
+	ret->has_place = t->version < PCLNTAB_GO120;
+	cursor_seek(&c, f->tree + (uint64_t)index * node_size(t));
+	cursor_skip(&c, 4); /* kind of function; before Go 1.20 also the parent's node */
+	ret->file = ret->has_place ? (int32_t)cursor_u32(&c) : 0;
+	ret->line = ret->has_place ? (int32_t)cursor_u32(&c) : 0;
+	ret->name_off = cursor_u32(&c);
+	ret->parent_pc = cursor_u32(&c);
+	ret->name = pclntab_name(t, ret->name_off);
+	return cursor_ok(&c) && ret->name && *ret->name && ret->parent_pc < f->limit - f->start;
+}

@@ -1,0 +1,126 @@
+/*
+ * pclntab.h - Go's function table, "pclntab": functions, files, lines and inlined calls of a Go program.
+ *
+ * Go's runtime prints its tracebacks with it, so it is part of every program, stripped or not. There is no
+ * specification: cmd/link/internal/ld/pcln.go writes it, runtime/symtab.go and debug/gosym read it. Its magic
+ * number tells which of four layouts it has (Go 1.2, 1.16, 1.18, 1.20).
+ *
+ * All of it is the file's bytes, and nothing is trusted: offsets are checked where they are followed.
+ */
+#ifndef CONVERT_GOLANG_PCLNTAB_H
+#define CONVERT_GOLANG_PCLNTAB_H
+
+#include "convert/object/object_file.h"
+#include "convert/record/budget.h"
+#include "gsym/base/vec.h"
+
+enum pclntab_version {
+	PCLNTAB_GO12,  /* Go 1.2 to 1.15 */
+	PCLNTAB_GO116, /* 1.16 and 1.17: names, files and values in tables of their own */
+	PCLNTAB_GO118, /* 1.18 and 1.19: 32-bit offsets instead of addresses */
+	PCLNTAB_GO120, /* 1.20 and newer: smaller nodes of inline trees */
+};
+
+struct pclntab {
+	struct object_file *object; /* borrowed */
+	struct span bytes;          /* from the header to the end of the section */
+	uint64_t addr;              /* of the header */
+	enum pclntab_version version;
+	uint8_t quantum, pointer_size; /* bytes: of the smallest instruction, and of an address */
+	uint64_t n_functions;
+	struct span names, file_offsets, files, values, functions; /* parts of bytes, each up to their end */
+	uint64_t text;                                             /* what entries of Go 1.18 count from */
+	/* Bytes with all inline trees, empty if not known, and what offsets of Go 1.18 count from */
+	struct span trees;
+	uint64_t trees_addr, trees_base;
+};
+
+/* A function as its table entry describes it. */
+struct go_function {
+	uint64_t start, limit; /* limit: where the next one starts */
+	const char *name;      /* in the table; it may lack its end, which is looked for when it is needed */
+	uint32_t file_values;  /* offset in values */
+	uint32_t line_values;  /* likewise */
+	uint32_t call_values;  /* likewise; 0 = it has no inlined calls */
+	uint32_t unit;         /* the first file of its unit in file_offsets */
+	uint64_t tree;         /* offset in trees */
+};
+
+/* One step of a value that depends on the program counter: it holds up to @end, an offset in the function. */
+struct pc_step {
+	uint32_t end;
+	int32_t value;
+};
+
+typedef VEC(struct pc_step) pc_step_vec;
+
+/* Loaded bytes that are no code. */
+struct data_area {
+	struct span bytes;
+	uint64_t addr;
+};
+
+/* Goes through the areas of a file: its sections, or its segments if it has none. */
+struct area_walk {
+	const struct object_file *object;
+	size_t index;  /* of the next one */
+	uint64_t left; /* bytes: areas may overlap, but no more is looked at than the file has */
+};
+
+struct area_walk area_walk_of(const struct object_file *object);
+
+/* The next area; empty if that is code or has no bytes in the file. False past the last one. */
+bool next_area(struct area_walk *walk, struct data_area *ret);
+
+/* Finds the table in @object, by its section's name or its magic number. -ENOENT: it has none. */
+int pclntab_find(struct object_file *object, struct pclntab *ret);
+
+/* Reads the header of @table, whose object, bytes and addr are set. -EBADMSG: it is none. */
+int pclntab_read_header(struct pclntab *table);
+
+/*
+ * Finds the program's "moduledata" (moduledata.c), which tells where code and inline trees are: sets
+ * table->text and trees. Without it, code begins where the header or the code section does, and inlined calls
+ * are not known. -EBADMSG: it contradicts the table.
+ */
+int moduledata_read(struct pclntab *table);
+
+/* Reads entry @index. False: it is damaged, or names nothing. */
+bool pclntab_function(const struct pclntab *table, uint64_t index, struct go_function *ret);
+
+/* The name at @off of the table of names, which may lack its end; NULL if there is none. */
+const char *pclntab_name(const struct pclntab *table, uint32_t off);
+
+/* Offsets of paths in the table of files. */
+size_t pclntab_file_count(const struct pclntab *table);
+
+/* The path at the offset @index of these, which may lack its end; NULL if there is none. */
+const char *pclntab_file(const struct pclntab *table, uint64_t index);
+
+/*
+ * Decodes the values at @off to @ret, whose content is replaced; ends ascend. Of damaged values, or beyond
+ * @budget, those before are kept and false is returned. Without memory *err is -ENOMEM.
+ */
+bool pc_values_read(const struct pclntab *table, uint32_t off, struct budget *budget, pc_step_vec *ret,
+		    int *err);
+
+/* The value at offset @off of the function, or -1. */
+int32_t pc_value_at(const pc_step_vec *steps, uint32_t off);
+
+/* A node of an inline tree. */
+struct inline_node {
+	const char *name;
+	uint32_t name_off;
+	uint32_t parent_pc; /* an instruction of the caller, at the line of the call */
+	bool has_place; /* before Go 1.20, the line of the call itself: file and line as values have them */
+	int32_t file, line;
+};
+
+/* The nodes that the tree of @f can have at most, by the bytes there are. */
+uint64_t inline_node_count(const struct pclntab *table, const struct go_function *f);
+
+/* Reads node @index of the tree of @f. False: there is no such node. */
+bool inline_node_read(const struct pclntab *table, const struct go_function *f, uint32_t index,
+		      struct inline_node *ret);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * pclntab_find.c - where Go's function table is.
+ *
+ * A file without its section (go_table.h), but with others of Go's or no section at all, is searched for the
+ * magic number, and so is a PE file, where it is in .rdata. The number's place is a multiple of 4, and what
+ * follows must be a whole header.
+ */
+#include "convert/golang/pclntab.h"
+
+#include <string.h>
+
+#include "convert/object/go_table.h"
+
+static struct data_area section_area(const struct object_section *s)
+{
+	return section_is_data(s) ? (struct data_area){s->raw, s->addr} : (struct data_area){0};
+}
+
+static struct data_area segment_area(const struct object_file *object, const struct object_segment *s)
+{
+	if (s->off >= object->map_size)
+		return (struct data_area){0};
+	uint64_t left = object->map_size - s->off;
+	return (struct data_area){{object->map + s->off, s->size < left ? s->size : left}, s->addr};
+}
+
+struct area_walk area_walk_of(const struct object_file *object)
+{
+	return (struct area_walk){.object = object, .left = object->map_size};
+}
+
+bool next_area(struct area_walk *w, struct data_area *ret)
+{
+	const struct object_file *object = w->object;
+	size_t n = object->sections.n ? object->sections.n : object->segments.n, i = w->index++;
+	if (i >= n)
+		return false;
+	*ret = object->sections.n ? section_area(&object->sections.v[i])
+				  : segment_area(object, &object->segments.v[i]);
+	if (ret->bytes.size > w->left)
+		ret->bytes.size = w->left;
+	w->left -= ret->bytes.size;
+	return true;
+}
+
+/* Whether there is a table at @off of bytes that are loaded at @addr. */
+static bool try_at(struct pclntab *t, struct span in, uint64_t addr, uint64_t off)
+{
+	t->bytes = (struct span){in.data + off, in.size - off};
+	t->addr = addr + off;
+	return !pclntab_read_header(t);
+}
+
+static bool find_by_name(struct object_file *object, struct pclntab *t)
+{
+	const struct object_section *s = object_go_table(object);
+	return s && try_at(t, s->raw, s->addr, 0);
+}
+
+/* ---- By its magic number ---- */
+
+static bool is_magic(uint32_t word)
+{
+	return word == 0xfffffff1 || word == 0xfffffff0 || word == 0xfffffffa || word == 0xfffffffb;
+}
+
+static bool search(struct pclntab *t, struct span in, uint64_t addr)
+{
+	for (size_t off = -addr % 4; off < in.size && in.size - off >= 8; off += 4)
+		if (is_magic(load32(in.data + off, t->object->big_endian)) && try_at(t, in, addr, off))
+			return true;
+	return false;
+}
+
+static bool is_section_of_go(const struct object_section *s)
+{
+	return !strncmp(s->name, ".go.", 4) || !strncmp(s->name, ".note.go.", 9) || strstr(s->name, ",__go_");
+}
+
+static bool search_areas(struct pclntab *t)
+{
+	const struct object_file *object = t->object;
+	bool go = !object->sections.n;
+	struct area_walk walk = area_walk_of(object);
+	struct data_area area;
+	for (size_t i = 0; i < object->sections.n && !go; i++)
+		go = is_section_of_go(&object->sections.v[i]);
+	while (go && next_area(&walk, &area))
+		if (search(t, area.bytes, area.addr))
+			return true;
+	return false;
+}
+
+int pclntab_find(struct object_file *object, struct pclntab *ret)
+{
+	*ret = (struct pclntab){.object = object};
+	if (object->relocatable || (object->addr_size != 4 && object->addr_size != 8))
+		return -ENOENT;
+	return find_by_name(object, ret) || search_areas(ret) ? 0 : -ENOENT;
+}

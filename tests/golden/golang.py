@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Go's function table: tables in each layout written by hand, damaged ones, and programs that Go's own tools know.
+
+    golang.py GSYM
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib import frames, make_elf as m  # noqa: E402
+from lib.elf import Elf  # noqa: E402
+from lib.pclntab import (FILES, GO12, GO116, GO118, GO120, TEXT, Call, Function, Table, program, sample,  # noqa: E402
+                         sample_functions)
+from lib.peers import gsym_program  # noqa: E402
+
+failures = []
+
+
+def convert(gsym, data, out, *options):
+    path = f"{out}.elf"
+    pathlib.Path(path).write_bytes(data)
+    return subprocess.run([gsym, "convert", *options, path, "-o", out], capture_output=True, text=True, timeout=300)
+
+
+def lookup(gsym, file, addresses):
+    """Answers as lists of "function file:line"."""
+    return [[f"{f.name} {f.file}:{f.line}" if f.file else f.name for f in answer]
+            for answer in frames.gsym(gsym, file, addresses)]
+
+
+def expect(gsym, what, data, expected, *options, odd=""):
+    """@expected: address -> list of frames; None: the conversion fails. @odd: a text of the summary."""
+    with tempfile.TemporaryDirectory() as directory:
+        out = f"{directory}/out"
+        done = convert(gsym, data, out, *options)
+        if expected is None or done.returncode:
+            if done.returncode != (1 if expected is None else 0):
+                failures.append(f"{what}: exit {done.returncode}: {done.stderr}{done.stdout}")
+            return
+        if odd not in done.stdout + done.stderr:
+            failures.append(f"{what}: no {odd!r} in {done.stdout}{done.stderr}")
+        for (address, wanted), got in zip(expected.items(), lookup(gsym, out, expected)):
+            if got != wanted:
+                failures.append(f"{what}: {address:#x} is {got}, not {wanted}")
+
+
+# ---- By hand ----
+
+def answers(q=1, calls=True):
+    a, b, c = "main.a /src/main.go:{}", "b /src/util/util.go:{}", "c plain.go:30"
+    inner = {8: [b.format(21), a.format(11)], 12: [c, b.format(21), a.format(11)], 16: [b.format(22), a.format(11)]}
+    if not calls:
+        inner = {8: ["main.a /src/util/util.go:21"], 12: ["main.a plain.go:30"], 16: ["main.a /src/util/util.go:22"]}
+    expected = {0: [a.format(10)], 4: [a.format(11)], **inner, 20: [a.format(12)], 24: [],
+                32: ["main.(*T[...]).m /src/util/util.go:5"], 40: []}
+    return {TEXT + off * q: wanted for off, wanted in expected.items()}
+
+
+def check_layouts(gsym):
+    for version in (GO12, GO116, GO118, GO120):
+        for machine, wide, big, quantum in ((m.EM_X86_64, True, False, 1), (m.EM_ARM, False, False, 4),
+                                            (m.EM_PPC64, True, True, 4), (m.EM_MIPS, False, True, 4)):
+            what = f"Go {version}, machine {machine}"
+            data = program(sample(version, quantum, wide=wide, big=big), machine)
+            expect(gsym, what, data, answers(quantum, version != GO12))
+
+
+def check_places(gsym):
+    whole = sample()
+    expect(gsym, "position independent", program(whole, section=".data.rel.ro.gopclntab"), answers())
+    expect(gsym, "relocations", program(whole, relocated=True), answers())
+    expect(gsym, "section of another name", program(whole, section=".x"), answers())
+    expect(gsym, "no sign of Go", program(whole, section=".x", named=False), None)
+    expect(gsym, "no moduledata", program(whole, module=False), answers(calls=False))
+    # Without the code's start in the header, as since Go 1.26, that is the section's if nothing else is in it.
+    unmarked = sample(marked=False)
+    expect(gsym, "no start", program(unmarked, module=False), answers(calls=False))
+    expect(gsym, "other code", program(unmarked, module=False, text_size=0x400), None)
+    moved = sample()
+    moved.text = TEXT - 0x1000
+    expect(gsym, "moduledata of other code", program(moved), None)
+
+
+def check_damage(gsym):
+    circle = sample_functions()
+    circle[0].tree = [Call("b", 12), Call("c", 8)]
+    expect(gsym, "circle", program(Table(GO120, FILES, circle, TEXT + 48)), answers(calls=False), odd="tree")
+    # Places that the compiler left out lead to the first call, which calls none of these.
+    alone = sample_functions()
+    alone[0].calls, alone[0].tree = [(8, 1), (16, 2), (24, -1)], [Call("a", 0), Call("b", 0), Call("c", 0)]
+    expect(gsym, "no caller", program(Table(GO120, FILES, alone, TEXT + 48)),
+           {TEXT: ["b /src/main.go:10", "main.a"], TEXT + 8: ["c /src/util/util.go:21", "main.a"], TEXT + 20: ["main.a /src/main.go:12"]})
+    # A node that cannot be in the tree costs no memory.
+    huge = sample_functions()
+    huge[0].calls = [(8, -1), (12, 0), (16, 1 << 30), (20, 0), (24, -1)]
+    expect(gsym, "node outside the tree", program(Table(GO120, FILES, huge, TEXT + 48)),
+           {TEXT + 8: ["b /src/util/util.go:21", "main.a /src/main.go:11"], TEXT + 12: ["main.a plain.go:30"]}, odd="tree")
+    deep = sample_functions()
+    n = 300
+    deep[0] = Function("main.a", TEXT, [(n, 0)], [(n, 7)], [(i + 1, i - 1) for i in range(n)],
+                       [Call(f"f{i}", i) for i in range(n)])
+    deep[1].start = TEXT + 512
+    data = program(Table(GO120, FILES, deep, TEXT + 600))
+    nested = [f"f{i} /src/main.go:7" for i in range(254, -1, -1)] + ["main.a /src/main.go:7"]
+    expect(gsym, "deep", data, {TEXT + 255: nested, TEXT + 290: ["main.a /src/main.go:7"]}, odd="tree")
+    whole = program(sample())
+    at = whole.index(sample().bytes)
+    for cut in (7, 20, 40, 72, 90, 150, len(sample().bytes) - 3):
+        damaged = bytearray(whole)
+        for i in range(at + cut, min(at + cut + 4, at + len(sample().bytes))):
+            damaged[i] = 0xff
+        with tempfile.TemporaryDirectory() as directory:
+            done = convert(gsym, bytes(damaged), f"{directory}/out")
+            if done.returncode not in (0, 1):
+                failures.append(f"damage at {cut}: exit {done.returncode}: {done.stderr}")
+
+
+# ---- Programs ----
+
+SOURCE = """
+package main
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+)
+
+type number interface{ ~int | ~float64 }
+
+func add[T number](a, b T) T { return a + b }
+
+func sum[T number](v []T) (s T) {
+	for _, x := range v {
+		s = add(s, x)
+	}
+	return
+}
+
+type point struct{ X, Y int }
+
+func abs(x int) int {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+func (p point) norm() int { return abs(p.X) + abs(p.Y) }
+
+func main() {
+	ps := []point{{1, -2}, {3, 4}}
+	sort.Slice(ps, func(i, j int) bool { return ps[i].norm() < ps[j].norm() })
+	fmt.Println(strings.ToUpper(fmt.Sprint(ps)), sum([]int{1, 2}), sum([]float64{1, len(os.Args) * 1.0}))
+}
+""".replace("len(os.Args) * 1.0", "float64(len(os.Args))")
+
+
+def build(directory, out, *options):
+    env = dict(os.environ, GOCACHE=f"{directory}/cache", HOME=directory, GO111MODULE="off", GOTOOLCHAIN="local",
+               GOFLAGS="", CGO_ENABLED="0")
+    subprocess.run(["go", "build", *options, "-o", out, f"{directory}/main.go"], check=True, env=env, timeout=600)
+    return out
+
+
+def plain(frame):
+    """A frame without what only symbols and DWARF know."""
+    for text in (".abi0 ", ".abiinternal "):
+        frame = frame.replace(text, " ")
+    if "[" in frame:
+        frame = frame[:frame.index("[")] + "[...]" + frame[frame.rindex("]") + 1:]
+    return frame.replace(" ./<", " <")
+
+
+def check_program(gsym, directory, whole, stripped, addresses):
+    """The answers of a stripped program are those of the whole one."""
+    for path in (whole, stripped):
+        subprocess.run([gsym, "convert", "--quiet", path, "-o", path + ".gsym"], check=True, timeout=300)
+    got, want = (lookup(gsym, path + ".gsym", addresses) for path in (stripped, whole))
+    differ = [(a, g, w) for a, g, w in zip(addresses, got, want)
+              if [plain(f) for f in g] != [plain(f) for f in w] and "·" not in str(g)]
+    print(f"{stripped[len(directory) + 1:]}: {len(addresses) - len(differ)} of {len(addresses)} addresses as with DWARF")
+    # gc gives some calls in wrappers another line in DWARF than in the table.
+    if len(differ) > len(addresses) // 1000:
+        failures.append(f"{stripped}: {len(differ)} of {len(addresses)} differ, first {differ[0]}")
+
+
+def check_addr2line(gsym, whole, addresses):
+    """The innermost line, and the function that contains it, as Go's own tool has them."""
+    text = subprocess.run(["go", "tool", "addr2line", whole], input="".join(f"{a:#x}\n" for a in addresses), text=True,
+                          capture_output=True, check=True, timeout=300).stdout.splitlines()
+    got = lookup(gsym, whole + "-s.gsym", addresses)
+    differ, padding = [], 0
+    for i, address in enumerate(addresses):
+        function, place = text[2 * i:2 * i + 2]
+        known = got[i]
+        padding += place == ":-1" and not known
+        if place not in ("?:0", ":-1") and (not known or plain(known[-1] + " ").split(" ")[0] != plain(function + " ").strip() or
+                                known[0].split(" ", 1)[-1] != place):
+            differ.append((hex(address), function, place, known))
+    asked = len(addresses) - padding
+    print(f"go tool addr2line: {asked - len(differ)} of {asked} alike, {padding} more are padding")
+    if len(differ) > asked // 1000 or padding > asked // 20:
+        failures.append(f"go tool addr2line: {len(differ)} differ, {padding} unknown, first {differ[:3]}")
+
+
+def check_programs(gsym):
+    if not shutil.which("go"):
+        print("skipped: programs: no go in PATH: install golang-go")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        pathlib.Path(f"{directory}/main.go").write_text(SOURCE)
+        for name, options in (("plain", []), ("pie", ["-buildmode=pie"])):
+            whole = build(directory, f"{directory}/{name}", *options)
+            build(directory, whole + "-s", *options, "-ldflags=-s -w")
+            starts = sorted({s.addr for s in Elf(whole).symbols if s.type == m.STT_FUNC and s.size})
+            addresses = sorted({a + k for a, b in zip(starts, starts[1:]) for k in (0, 7, 40) if a + k < b})[:5000]
+            check_program(gsym, directory, whole, whole + "-s", addresses)
+            if name == "plain":  # it does not know the addresses of others
+                check_addr2line(gsym, whole, addresses)
+
+
+def main():
+    gsym = gsym_program(sys.argv[1])
+    check_layouts(gsym)
+    check_places(gsym)
+    check_damage(gsym)
+    check_programs(gsym)
+    for failure in failures:
+        print(failure)
+    print(f"{len(failures)} failures")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+"""Writes Go's function table by hand, in each of its layouts (cmd/link/internal/ld/pcln.go), and programs with it."""
+import struct
+from dataclasses import dataclass, field
+
+from . import make_elf as m
+from .craft import uleb
+
+GO12, GO116, GO118, GO120 = "1.2", "1.16", "1.18", "1.20"
+MAGIC = {GO12: 0xfffffffb, GO116: 0xfffffffa, GO118: 0xfffffff0, GO120: 0xfffffff1}
+WORD_BASE = {GO118: 38, GO120: 40}  # of moduledata: what inline trees count from
+WORDS = 56
+TEXT, TABLE, TREES, MODULE = 0x401000, 0x500000, 0x600000, 0x700000
+
+
+@dataclass
+class Call:
+    """A node of an inline tree."""
+    name: str
+    parent_pc: int
+    file: int = 0
+    line: int = 0
+
+
+@dataclass
+class Function:
+    """Values are lists of (end, value), with ends that count from the start."""
+    name: str
+    start: int
+    files: list
+    lines: list
+    calls: list = field(default_factory=list)
+    tree: list = field(default_factory=list)
+
+
+def values(steps, quantum=1):
+    """A value that depends on the program counter."""
+    out, at, value = b"", 0, -1
+    for i, (end, new) in enumerate(steps):
+        if i + 1 < len(steps) and steps[i + 1][1] == new:
+            continue  # a change of 0 would be the end
+        change = new - value
+        out += uleb(change << 1 if change >= 0 else (~change << 1) | 1) + uleb((end - at) // quantum)
+        at, value = end, new
+    return out + b"\0"
+
+
+class Table:
+    """The table, the inline trees, and moduledata of a program."""
+
+    def __init__(self, version, files, functions, end, wide=True, big=False, quantum=1, text=TEXT, marked=True):
+        """@marked: the header has the code's start."""
+        self.version, self.wide, self.big, self.quantum, self.text = version, wide, big, quantum, text
+        self.functions, self.end = functions, end
+        self.order = ">" if big else "<"
+        self.size = 8 if wide else 4
+        self.trees = b"" if version == GO120 else bytes(4)
+        self.names, self.values = b"\0", b"\0"
+        self.bytes = self.old(files) if version == GO12 else self.new(files, marked)
+
+    def u32(self, *numbers):
+        return struct.pack(f"{self.order}{len(numbers)}I", *(n & 0xffffffff for n in numbers))
+
+    def words(self, *numbers):
+        return struct.pack(f"{self.order}{len(numbers)}{'Q' if self.wide else 'I'}", *numbers)
+
+    def add_name(self, name):
+        self.names += name.encode() + b"\0"
+        return len(self.names) - len(name.encode()) - 1
+
+    def add_values(self, steps):
+        if not steps:
+            return 0
+        self.values += values(steps, self.quantum)
+        return len(self.values) - len(values(steps, self.quantum))
+
+    def add_tree(self, tree):
+        at = len(self.trees)
+        for call in tree:
+            name = self.add_name(call.name)
+            self.trees += (self.u32(0, name, call.parent_pc, 1) if self.version == GO120 else
+                           self.u32(0, call.file, call.line, name, call.parent_pc))
+        return at
+
+    def entry(self, function, at):
+        """@at: its offset in the table of functions."""
+        narrow = self.version in (GO118, GO120)
+        out = self.u32(function.start - self.text) if narrow else self.words(function.start)
+        out += self.u32(self.add_name(function.name), 0, 0, 0, self.add_values(function.files),
+                        self.add_values(function.lines), 3, 1)
+        out += self.u32(1) if self.version == GO120 else b""
+        out += bytes(3) + b"\4" + self.u32(0, 0, self.add_values(function.calls))
+        none = 0xffffffff if narrow else 0
+        tree = self.add_tree(function.tree) if function.tree else none
+        if narrow:
+            return out + self.u32(none, none, none, tree)
+        out += bytes(-(at + len(out)) % self.size)
+        return out + self.words(none, none, none, tree and tree + TREES)
+
+    def new(self, files, marked):
+        """Since Go 1.16. The unit's files follow one that is not its."""
+        narrow = self.version in (GO118, GO120)
+        paths = b"".join(path.encode() + b"\0" for path in files)
+        offsets = self.u32(0xffffffff, *(len("\0".join(files[:i]).encode()) + (i > 0) for i in range(len(files))))
+        index_size = (len(self.functions) * 2 + 1) * (4 if narrow else self.size)
+        index, entries = b"", b""
+        entries += bytes(-index_size % 8)
+        for function in self.functions:
+            at = index_size + len(entries)
+            index += self.u32(function.start - self.text, at) if narrow else self.words(function.start, at)
+            entries += self.entry(function, at)
+            entries += bytes(-len(entries) % 8)
+        index += self.u32(self.end - self.text) if narrow else self.words(self.end)
+        header_size = 8 + self.size * (8 if narrow else 7)
+        parts, places, at = b"", [], header_size
+        for part in (self.names, offsets, paths, self.values, index + entries):
+            parts += bytes(-(header_size + len(parts)) % 8)
+            places.append(header_size + len(parts))
+            parts += part
+        self.names_off = places[0]
+        numbers = [len(self.functions), len(files)] + ([self.text if marked else 0] if narrow else []) + places
+        return self.u32(MAGIC[self.version]) + bytes([0, 0, self.quantum, self.size]) + self.words(*numbers) + parts
+
+    def old(self, files):
+        """Before Go 1.16 all offsets count from the header; the names come last here."""
+        index_size = 8 + self.size + (len(self.functions) * 2 + 1) * self.size + 4
+        index, body = b"", b""
+        for function in self.functions:
+            # What follows holds all values, then all names, so their offsets are known.
+            steps = [values([(end, value + 1) for end, value in function.files], self.quantum),
+                     values(function.lines, self.quantum)]
+            at = index_size + len(body)
+            first = at + self.size + 7 * 4
+            name = first + len(steps[0]) + len(steps[1])
+            index += self.words(function.start, at)
+            body += (self.words(function.start) + self.u32(name, 0, 0, 0, first, first + len(steps[0]), 0) +
+                     steps[0] + steps[1] + function.name.encode() + b"\0")
+            body += bytes(-len(body) % 8)
+        paths = index_size + len(body)
+        offsets, names = [len(files) + 1], b""
+        for path in files:
+            offsets.append(paths + 4 * (len(files) + 1) + len(names))
+            names += path.encode() + b"\0"
+        index += self.words(self.end) + self.u32(paths)
+        return (self.u32(MAGIC[GO12]) + bytes([0, 0, self.quantum, self.size]) + self.words(len(self.functions)) +
+                index + body + self.u32(*offsets) + names)
+
+    def module(self):
+        """The words of moduledata that are read, and others that point elsewhere."""
+        words = [TABLE + 8] * WORDS
+        words[0], words[21], words[22] = TABLE, self.end, self.text
+        words[1] = TABLE + getattr(self, "names_off", 0)
+        if self.version in WORD_BASE:
+            words[WORD_BASE[self.version]] = TREES
+        return words
+
+
+def program(table, machine=m.EM_X86_64, section=".gopclntab", module=True, relocated=False, named=True, more=(),
+            text_size=None):
+    """An ELF program without symbols. @relocated: moduledata is in relocations, as the system's linker has it."""
+    e = m.Maker(machine, wide=table.wide, big=table.big)
+    e.add(".text", m.CODE, table.text, bytes(text_size or table.end - table.text))
+    e.add(section, m.SHF_ALLOC, TABLE, table.bytes)
+    e.add(".rodata", m.SHF_ALLOC, TREES, table.trees or b"\0")
+    words = table.module()
+    e.add(".noptrdata", m.DATA, MODULE - 8, bytes(8) + (bytes(len(words) * 8) if relocated else table.words(*words))
+          if module else bytes(8))
+    if relocated:
+        e.add_rela(".rela.dyn", 0x400, [(MODULE + 8 * i, 0, 8, word) for i, word in enumerate(words)])
+    if named:
+        e.add(".go.buildinfo", m.DATA, 0x800000, b"\xff Go buildinf:" + bytes(2))
+    for name, flags, addr, data in more:
+        e.add(name, flags, addr, data)
+    return e.file()
+
+
+# ---- A sample ----
+
+FILES = ["/src/main.go", "/src/util/util.go", "plain.go"]
+
+
+def sample_functions(quantum=1):
+    """Two functions; in the first, a calls b, which is inlined, and that calls c, from two places."""
+    q = quantum
+    tree = [Call("b", 4 * q, 0, 11), Call("c", 8 * q, 1, 21)]
+    return [
+        Function("main.a", TEXT, [(4 * q, 0), (8 * q, 0), (12 * q, 1), (16 * q, 2), (20 * q, 1), (24 * q, 0)],
+                 [(4 * q, 10), (8 * q, 11), (12 * q, 21), (16 * q, 30), (20 * q, 22), (24 * q, 12)],
+                 [(8 * q, -1), (12 * q, 0), (16 * q, 1), (20 * q, 0), (24 * q, -1)], tree),
+        Function("main.(*T[...]).m", TEXT + 32 * q, [(8 * q, 1)], [(8 * q, 5)]),
+    ]
+
+
+def sample(version=GO120, quantum=1, **more):
+    return Table(version, FILES, sample_functions(quantum), TEXT + 48 * quantum, quantum=quantum, **more)
