@@ -49,7 +49,7 @@ static struct object_file *dwarf_object(const struct conversion *c)
 /* Only these refer to other files. */
 static bool is_object(const struct object_file *object)
 {
-	return object->kind == IMAGE_ELF || object->kind == IMAGE_MACHO;
+	return object->kind == IMAGE_ELF || object->kind == IMAGE_MACHO || object->kind == IMAGE_PE;
 }
 
 /* A damaged .gnu_debugdata is counted and ignored. */

@@ -80,7 +80,7 @@ static bool is_section_of_go(const struct object_section *s)
 static bool search_areas(struct pclntab *t)
 {
 	const struct object_file *object = t->object;
-	bool go = !object->sections.n;
+	bool go = !object->sections.n || object->kind == IMAGE_PE;
 	struct area_walk walk = area_walk_of(object);
 	struct data_area area;
 	for (size_t i = 0; i < object->sections.n && !go; i++)

@@ -89,7 +89,7 @@ struct object_file {
 	bool id_is_truncated; /* see struct image_identity */
 	char go_id[GO_ID_SIZE];
 	bool has_base;
-	uint64_t base_address; /* p_vaddr of the first PT_LOAD, or the address of __TEXT */
+	uint64_t base_address; /* p_vaddr of the first PT_LOAD, address of __TEXT, or ImageBase */
 
 	/* Content */
 	VEC(struct object_segment) segments;
@@ -121,6 +121,9 @@ struct object_file {
 
 	/* Mach-O */
 	struct macho *macho;
+
+	/* PE */
+	struct pe *pe;
 };
 
 void object_close(struct object_file *object);

@@ -176,7 +176,8 @@ enum image_kind {
 	IMAGE_MACHO,
 	IMAGE_BREAKPAD,  /* text symbols of Breakpad */
 	IMAGE_GSYM_FILE, /* a GSYM file */
-	IMAGE_KIND_LAST = IMAGE_GSYM_FILE,
+	IMAGE_PE,        /* PE (COFF): Windows and EFI */
+	IMAGE_KIND_LAST = IMAGE_PE,
 };
 
 enum { IMAGE_NAME_SIZE = 256 };

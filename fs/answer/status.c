@@ -23,7 +23,7 @@ enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16, OTHER_IDS_MAX = 64 /* listed under the
 
 static const char *const kind_words[] = {
 	[IMAGE_OTHER] = "other",       [IMAGE_ELF] = "elf",        [IMAGE_MACHO] = "mach-o",
-	[IMAGE_BREAKPAD] = "breakpad", [IMAGE_GSYM_FILE] = "gsym",
+	[IMAGE_BREAKPAD] = "breakpad", [IMAGE_GSYM_FILE] = "gsym", [IMAGE_PE] = "pe",
 };
 static_assert(ARRAY_SIZE(kind_words) == IMAGE_KIND_LAST + 1, "one word per kind");
 

@@ -1,0 +1,310 @@
+/*
+ * pe.c - PE files, PE32 and PE32+: headers, data directories, sections.
+ */
+#include "convert/object/pe/pe.h"
+
+#include "convert/object/source_format.h"
+#include "gsym/base/diag.h"
+#include "gsym/base/search.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	MZ_MAGIC = 0x5a4d,
+	PE_MAGIC = 0x4550,
+	MZ_HEADER_SIZE = 0x40, /* its last word is the offset of the PE header */
+	PE32_MAGIC = 0x10b,
+	PE32_PLUS_MAGIC = 0x20b,
+	SECTION_SIZE = 40,
+	SECTION_NAME_SIZE = 8,
+};
+
+enum {
+	IMAGE_SCN_CNT_CODE = 0x20,
+	IMAGE_SCN_MEM_DISCARDABLE = 0x02000000,
+	IMAGE_SCN_MEM_EXECUTE = 0x20000000,
+};
+
+/* ---- Bytes ---- */
+
+static struct span file_bytes(const struct object_file *object, uint64_t off, uint64_t size)
+{
+	if (off > object->map_size || size > object->map_size - off)
+		return (struct span){0};
+	return (struct span){object->map + off, size};
+}
+
+struct span pe_bytes(const struct object_file *object, uint64_t rva)
+{
+	const struct pe *pe = object->pe;
+	size_t i = PARTITION_POINT(0, pe->pieces.n, mid, pe->pieces.v[mid].rva <= rva);
+	const struct pe_piece *p = i ? &pe->pieces.v[i - 1] : NULL;
+	if (!p || rva - p->rva >= p->bytes.size)
+		return (struct span){0};
+	return (struct span){p->bytes.data + (rva - p->rva), p->bytes.size - (rva - p->rva)};
+}
+
+struct span pe_directory_bytes(const struct object_file *object, unsigned index)
+{
+	const struct pe_directory *d = &object->pe->directories[index];
+	struct span bytes = d->rva ? pe_bytes(object, d->rva) : (struct span){0};
+	bytes.size = d->size < bytes.size ? d->size : bytes.size;
+	return bytes;
+}
+
+const char *pe_text(const struct object_file *object, uint64_t rva, struct name_budget *budget)
+{
+	struct span bytes = pe_bytes(object, rva);
+	if (!bytes.size || name_budget_take(budget, bytes.data, bytes.size) < 0)
+		return NULL;
+	return (const char *)bytes.data;
+}
+
+static int compare_piece(const void *a, const void *b)
+{
+	const struct pe_piece *x = a, *y = b;
+	if (x->rva != y->rva)
+		return x->rva < y->rva ? -1 : 1;
+	return x->bytes.data < y->bytes.data ? -1 : x->bytes.data > y->bytes.data;
+}
+
+/* ---- Headers ---- */
+
+static const struct {
+	uint16_t machine;
+	const char *arch;
+} machines[] = {
+	{IMAGE_FILE_MACHINE_I386, "i386"},
+	{IMAGE_FILE_MACHINE_AMD64, "x86_64"},
+	{IMAGE_FILE_MACHINE_ARM, "arm"},
+	{IMAGE_FILE_MACHINE_THUMB, "arm"},
+	{IMAGE_FILE_MACHINE_ARMNT, "arm"},
+	{IMAGE_FILE_MACHINE_ARM64, "aarch64"},
+	{IMAGE_FILE_MACHINE_ARM64EC, "arm64ec"},
+	{0x5032, "riscv"},
+	{0x5064, "riscv"},
+	{0x6232, "loongarch"},
+	{0x6264, "loongarch"},
+};
+
+static void set_arch(struct object_file *object, uint16_t machine)
+{
+	snprintf(object->arch, sizeof(object->arch), "pe-%x", machine);
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
+		if (machines[i].machine == machine)
+			snprintf(object->arch, sizeof(object->arch), "%s", machines[i].arch);
+}
+
+/* Moves past the PE header's magic number; false when there is none. */
+static bool find_header(struct span file, struct cursor *ret)
+{
+	*ret = cursor_new(file.data, file.size, false);
+	if (cursor_u16(ret) != MZ_MAGIC)
+		return false;
+	cursor_seek(ret, MZ_HEADER_SIZE - 4);
+	cursor_seek(ret, cursor_u32(ret));
+	return cursor_u32(ret) == PE_MAGIC && cursor_ok(ret);
+}
+
+static bool pe_probe(struct span file)
+{
+	struct cursor c;
+	return find_header(file, &c);
+}
+
+/* What follows the symbols: its size with these four bytes, and texts. Section names are there, too. */
+static void find_strings(struct pe *pe, struct span rest)
+{
+	if (rest.size < 4)
+		return;
+	uint64_t size = load32(rest.data, false);
+	size = size < rest.size ? size : rest.size;
+	const uint8_t *last = size > 4 ? memrchr(rest.data + 4, 0, size - 4) : NULL;
+	if (last)
+		pe->strings = (struct span){rest.data, (size_t)(last - rest.data) + 1};
+}
+
+static void find_symbols(struct object_file *object, uint64_t off, uint32_t n)
+{
+	struct pe *pe = object->pe;
+	uint64_t size = (uint64_t)n * COFF_SYMBOL_SIZE;
+	if (!off)
+		return;
+	pe->n_symbols = n;
+	pe->symbols = file_bytes(object, off, size);
+	if (pe->symbols.data)
+		find_strings(pe, file_bytes(object, off + size, object->map_size - (off + size)));
+}
+
+/* The optional header, of which the part read here is there in all PE files. */
+static bool read_optional(struct object_file *object, struct cursor c, uint32_t *ret_headers)
+{
+	struct pe *pe = object->pe;
+	uint64_t start = cursor_off(&c);
+	uint16_t magic = cursor_u16(&c);
+	bool wide = magic == PE32_PLUS_MAGIC;
+	if (!wide && magic != PE32_MAGIC)
+		return false;
+	object->addr_size = wide ? 8 : 4;
+	cursor_seek(&c, start + (wide ? 24 : 28));
+	object->base_address = wide ? cursor_u64(&c) : cursor_u32(&c);
+	object->has_base = true;
+	cursor_seek(&c, start + 60);
+	*ret_headers = cursor_u32(&c);
+	cursor_seek(&c, start + (wide ? 108 : 92));
+	uint32_t n = cursor_u32(&c);
+	if (!cursor_ok(&c))
+		return false;
+	for (uint32_t i = 0; i < n && i < DIRECTORIES && cursor_can_hold(&c, 1, 8); i++) {
+		pe->directories[i].rva = cursor_u32(&c);
+		pe->directories[i].size = cursor_u32(&c);
+	}
+	return true;
+}
+
+/* ---- Sections ---- */
+
+/* Digits of an offset: decimal after "/", base 64 after "//". */
+static bool take_offset(const char *name, uint64_t *ret)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	bool decimal = name[1] != '/';
+	const char *at = name + (decimal ? 1 : 2);
+	*ret = 0;
+	if (name[0] != '/' || !*at)
+		return false;
+	for (; *at; at++) {
+		const char *digit = strchr(decimal ? "0123456789" : digits, *at);
+		if (!digit)
+			return false;
+		*ret = *ret * (decimal ? 10 : 64) +
+		       (uint64_t)(decimal ? *at - '0' : digit - digits); /* at most 7 digits */
+	}
+	return true;
+}
+
+/* Names of more than 8 bytes are "/123", an offset in the string table. NULL without memory. */
+static const char *section_name(struct object_file *object, const uint8_t *field, struct name_budget *budget)
+{
+	char name[SECTION_NAME_SIZE + 1];
+	uint64_t off;
+	const struct span strings = object->pe->strings;
+	snprintf(name, sizeof(name), "%.*s", SECTION_NAME_SIZE, (const char *)field);
+	if (take_offset(name, &off) && off >= 4 && off < strings.size &&
+	    name_budget_take(budget, strings.data + off, strings.size - off) >= 0)
+		return (const char *)strings.data + off;
+	return arena_strdup(&object->names, name, strlen(name));
+}
+
+static int add_piece(struct object_file *object, uint32_t rva, struct span bytes)
+{
+	uint64_t addr;
+	if (!bytes.size || __builtin_add_overflow(object->base_address, (uint64_t)rva, &addr))
+		return 0;
+	/* File offsets as the kernel maps them, also of an image within a file. */
+	uint64_t off = (uint64_t)(bytes.data - object->file.data);
+	if (vec_push(&object->segments, (struct object_segment){off, addr, bytes.size}))
+		return -ENOMEM;
+	return vec_push(&object->pe->pieces, (struct pe_piece){rva, bytes});
+}
+
+/*
+ * The raw data is padded to the alignment of the file, and the virtual size is 0 in a few linkers' files.
+ * Code of drivers that is only needed to start is discardable, too.
+ */
+static int add_section(struct object_file *object, struct cursor *c, struct name_budget *budget)
+{
+	const uint8_t *name = cursor_take(c, SECTION_NAME_SIZE);
+	uint32_t size = cursor_u32(c), rva = cursor_u32(c), raw_size = cursor_u32(c), off = cursor_u32(c);
+	cursor_skip(c, 12); /* relocations and line numbers */
+	uint32_t flags = cursor_u32(c);
+	if (!name || !cursor_ok(c))
+		return -EBADMSG;
+	struct object_section s = {.name = section_name(object, name, budget)};
+	if (!s.name)
+		return -ENOMEM;
+	s.addr = object->base_address + rva;
+	s.size = size ? size : raw_size;
+	s.code = flags & (IMAGE_SCN_CNT_CODE | IMAGE_SCN_MEM_EXECUTE);
+	s.allocated = s.code || !(flags & IMAGE_SCN_MEM_DISCARDABLE);
+	if (off)
+		s.raw = file_bytes(object, off, s.size < raw_size ? s.size : raw_size);
+	int err =
+		add_piece(object, rva, s.allocated || !strcmp(s.name, ".buildid") ? s.raw : (struct span){0});
+	section_read_zdebug(&s);
+	if (err || object_add_code(object, &s))
+		return -ENOMEM;
+	return vec_push(&object->sections, s);
+}
+
+static int read_sections(struct object_file *object, struct cursor *c, uint32_t n, struct gsym_diag *diag)
+{
+	struct name_budget budget = name_budget_of((uint64_t)n * SECTION_SIZE + object->pe->strings.size);
+	if (!cursor_can_hold(c, n, SECTION_SIZE))
+		return diag_set(diag, -EBADMSG,
+				"%s: %u section headers at offset 0x%llx extend past the end of the file",
+				object->path, n, (unsigned long long)cursor_off(c));
+	for (uint32_t i = 0; i < n; i++)
+		if (add_section(object, c, &budget))
+			return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
+	return 0;
+}
+
+static int pe_read(struct object_file *object, struct gsym_diag *diag)
+{
+	struct cursor c;
+	object->pe = calloc(1, sizeof(*object->pe));
+	if (!object->pe)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
+	if (!find_header((struct span){object->map, object->map_size}, &c))
+		return diag_set(diag, -ENOEXEC, "%s: not a PE file", object->path);
+	uint64_t at = cursor_off(&c);
+	object->pe->machine = cursor_u16(&c);
+	uint32_t n_sections = cursor_u16(&c), headers = 0;
+	cursor_skip(&c, 4); /* time */
+	uint32_t symbols = cursor_u32(&c), n_symbols = cursor_u32(&c);
+	uint16_t optional_size = cursor_u16(&c);
+	cursor_skip(&c, 2); /* characteristics */
+	struct cursor optional = cursor_window(&c, optional_size);
+	if (!cursor_ok(&c) || !read_optional(object, optional, &headers))
+		return diag_set(diag, -EBADMSG, "%s: damaged PE header at offset 0x%llx", object->path,
+				(unsigned long long)at);
+	set_arch(object, object->pe->machine);
+	find_symbols(object, symbols, n_symbols);
+	int err = read_sections(object, &c, n_sections, diag);
+	if (err)
+		return err;
+	if (add_piece(object, 0, file_bytes(object, 0, headers)))
+		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
+	if (object->pe->pieces.n)
+		qsort(object->pe->pieces.v, object->pe->pieces.n, sizeof(*object->pe->pieces.v),
+		      compare_piece);
+	ranges_normalize(&object->text);
+	pe_read_id(object);
+	return 0;
+}
+
+static void pe_close(struct object_file *object)
+{
+	if (object->pe)
+		vec_free(&object->pe->pieces);
+	free(object->pe);
+	object->pe = NULL;
+}
+
+static bool pe_has_symbols(struct object_file *object)
+{
+	return object->pe->n_symbols != 0;
+}
+
+const struct source_format pe_format = {
+	.kind = IMAGE_PE,
+	.probe = pe_probe,
+	.read = pe_read,
+	.close = pe_close,
+	.has_symbols = pe_has_symbols,
+	.load_symbols = pe_load_symbols,
+	.load_plt = pe_load_thunks,
+};

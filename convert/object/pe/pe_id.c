@@ -1,0 +1,51 @@
+/*
+ * pe_id.c - the id of a PE file: the GUID of its CodeView record, which a linker that writes a PDB file
+ * makes, and GNU ld and lld with --build-id.
+ *
+ * The age that follows is left out: it counts the times that a PDB file was written, and names of a mount
+ * take a GUID with any age.
+ */
+#include "convert/object/pe/pe.h"
+
+#include <string.h>
+
+enum {
+	IMAGE_DEBUG_TYPE_CODEVIEW = 2,
+	DEBUG_ENTRY_SIZE = 28,
+	GUID_SIZE = 16,
+	RECORD_SIZE = 4 + GUID_SIZE + 4, /* "RSDS", GUID, age; a file name follows */
+};
+
+static bool take_record(struct object_file *object, struct span record)
+{
+	static const uint8_t order[GUID_SIZE] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+	static const uint8_t none[GUID_SIZE];
+	if (record.size < RECORD_SIZE || memcmp(record.data, "RSDS", 4) != 0 ||
+	    !memcmp(record.data + 4, none, GUID_SIZE))
+		return false;
+	for (size_t i = 0; i < GUID_SIZE; i++)
+		object->id[i] = record.data[4 + order[i]];
+	object->id_size = GUID_SIZE;
+	return true;
+}
+
+/* IMAGE_DEBUG_DIRECTORY */
+static bool take_entry(struct object_file *object, struct cursor *c)
+{
+	cursor_skip(c, 12);
+	uint32_t type = cursor_u32(c), size = cursor_u32(c), rva = cursor_u32(c), off = cursor_u32(c);
+	struct span record = rva ? pe_bytes(object, rva) : (struct span){0};
+	if (!record.size && off < object->map_size)
+		record = (struct span){object->map + off, object->map_size - off};
+	record.size = size < record.size ? size : record.size;
+	return type == IMAGE_DEBUG_TYPE_CODEVIEW && take_record(object, record);
+}
+
+void pe_read_id(struct object_file *object)
+{
+	struct span bytes = pe_directory_bytes(object, DIRECTORY_DEBUG);
+	struct cursor c = cursor_new(bytes.data, bytes.size, false);
+	while (cursor_can_hold(&c, 1, DEBUG_ENTRY_SIZE))
+		if (take_entry(object, &c))
+			return;
+}

@@ -1,0 +1,226 @@
+/*
+ * pe_symbols.c - symbols of code: the COFF symbol table, and the export directory for what was stripped.
+ *
+ * COFF symbols have no sizes: a function ends where the table of unwind data says, or where the next begins.
+ * Names of i386 programs have the decoration of their calling convention, which is taken off as
+ * llvm-symbolizer does: "_name" (cdecl), "_name@8" (stdcall), "@name@8" (fastcall), "name@@8" (vectorcall).
+ */
+#include "convert/object/pe/pe.h"
+
+#include <string.h>
+
+enum {
+	IMAGE_SYM_CLASS_EXTERNAL = 2,
+	IMAGE_SYM_CLASS_STATIC = 3,
+	IMAGE_SYM_CLASS_LABEL = 6,
+	IMAGE_SYM_CLASS_WEAK_EXTERNAL = 105,
+	COMPLEX_TYPE = 0x30, /* of the type */
+	IMAGE_SYM_DTYPE_FUNCTION = 0x20,
+	SHORT_NAME_SIZE = 8,
+	EXPORTS_SIZE = 40, /* IMAGE_EXPORT_DIRECTORY */
+};
+
+struct coff_symbol {
+	const uint8_t *name; /* 8 bytes */
+	uint32_t value;
+	int16_t section; /* number, from 1 on */
+	uint16_t type;
+	uint8_t class, n_aux;
+};
+
+int pe_add_symbol(struct object_file *object, uint64_t addr, const char *name, enum symbol_type type,
+		  bool global)
+{
+	uint16_t machine = object->pe->machine;
+	if (machine == IMAGE_FILE_MACHINE_ARMNT || machine == IMAGE_FILE_MACHINE_THUMB)
+		addr &= ~(uint64_t)1;
+	if (!ranges_find(&object->text, addr))
+		return 0;
+	return vec_push(&object->symbols,
+			(struct symbol){.addr = addr, .name = name, .type = type, .global = global});
+}
+
+/* ---- Names ---- */
+
+/* Where "@8" at the end of a name begins, or @size. */
+static size_t arguments_at(const char *name, size_t size)
+{
+	size_t at = size;
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	return at && at < size && name[at - 1] == '@' ? at - 1 : size;
+}
+
+/*
+ * A name of @size bytes without decoration: in @object->names unless it is the end of a text. NULL without
+ * memory.
+ */
+static const char *plain_name(struct object_file *object, const char *name, size_t size, bool is_text)
+{
+	size_t end = size, from = 0;
+	if (object->pe->machine == IMAGE_FILE_MACHINE_I386 && name[0] != '?') {
+		from = name[0] == '_' || name[0] == '@';
+		end = arguments_at(name, size);
+		end -= end > from && end < size && name[end - 1] == '@';
+	}
+	if (end <= from)
+		return "";
+	return is_text && end == size ? name + from : arena_strdup(&object->names, name + from, end - from);
+}
+
+/* The name in @symbol, or in the string table of @source; "" if there is none, NULL without memory. */
+static const char *symbol_name(struct object_file *object, const struct object_file *source,
+			       const struct coff_symbol *symbol, struct name_budget *budget)
+{
+	const struct span strings = source->pe->strings;
+	const char *name = (const char *)symbol->name;
+	if (load32(symbol->name, false))
+		return plain_name(object, name, strnlen(name, SHORT_NAME_SIZE), false);
+	uint32_t off = load32(symbol->name + 4, false);
+	int64_t size = off >= 4 && off < strings.size
+			       ? name_budget_take(budget, strings.data + off, strings.size - off)
+			       : -1;
+	return size < 0 ? "" : plain_name(object, (const char *)strings.data + off, (size_t)size, true);
+}
+
+/* ---- The symbol table ---- */
+
+static bool is_function(const struct coff_symbol *s)
+{
+	return (s->type & COMPLEX_TYPE) == IMAGE_SYM_DTYPE_FUNCTION;
+}
+
+static bool is_wanted(const struct object_file *source, const struct coff_symbol *s)
+{
+	if (s->section <= 0 || (size_t)s->section > source->sections.n ||
+	    !source->sections.v[s->section - 1].code)
+		return false;
+	switch (s->class) {
+	case IMAGE_SYM_CLASS_EXTERNAL:
+	case IMAGE_SYM_CLASS_WEAK_EXTERNAL:
+	case IMAGE_SYM_CLASS_LABEL: return true;
+	case IMAGE_SYM_CLASS_STATIC: return is_function(s) || !s->n_aux; /* else it stands for a section */
+	}
+	return false;
+}
+
+static int add_coff_symbol(struct object_file *object, const struct object_file *source,
+			   const struct coff_symbol *s, struct name_budget *budget)
+{
+	if (!is_wanted(source, s))
+		return 0;
+	const char *name = symbol_name(object, source, s, budget);
+	if (!name)
+		return -ENOMEM;
+	/* Assemblers' local labels and names of sections; but not ".text" of i386 in "_.text" */
+	if (!*name || (!is_function(s) && *name == '.'))
+		return 0;
+	uint64_t addr = source->sections.v[s->section - 1].addr + s->value;
+	return pe_add_symbol(object, addr, name, is_function(s) ? SYMBOL_FUNC : SYMBOL_NOTYPE,
+			     s->class != IMAGE_SYM_CLASS_STATIC && s->class != IMAGE_SYM_CLASS_LABEL);
+}
+
+static int load_table(struct object_file *object, const struct object_file *source)
+{
+	const struct pe *pe = source->pe;
+	struct cursor c = cursor_new(pe->symbols.data, pe->symbols.size, false);
+	struct name_budget budget = name_budget_of(pe->symbols.size + pe->strings.size);
+	int err = 0;
+	object->symbols_damaged |= pe->n_symbols && !pe->symbols.data;
+	while (!err && cursor_can_hold(&c, 1, COFF_SYMBOL_SIZE)) {
+		struct coff_symbol s = {.name = cursor_take(&c, SHORT_NAME_SIZE)};
+		s.value = cursor_u32(&c);
+		s.section = (int16_t)cursor_u16(&c);
+		s.type = cursor_u16(&c);
+		s.class = cursor_u8(&c);
+		s.n_aux = cursor_u8(&c);
+		err = add_coff_symbol(object, source, &s, &budget);
+		cursor_skip(&c, (uint64_t)s.n_aux * COFF_SYMBOL_SIZE);
+	}
+	object->names_exceeded |= budget.exceeded;
+	object->name_bytes += (pe->symbols.size + pe->strings.size) * BUDGET_NAMES - budget.left;
+	return err;
+}
+
+/* ---- Exports ---- */
+
+static int compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Addresses of the first @n symbols, sorted; NULL without memory. */
+static uint64_t *list_known(const struct object_file *object, size_t n)
+{
+	uint64_t *known = malloc((n + 1) * sizeof(*known));
+	for (size_t i = 0; known && i < n; i++)
+		known[i] = object->symbols.v[i].addr;
+	if (known)
+		qsort(known, n, sizeof(*known), compare_addr);
+	return known;
+}
+
+/* A table of the directory: @n elements of @size bytes, or as many as the file has. */
+static struct span export_table(const struct object_file *object, uint32_t rva, uint32_t n, size_t size)
+{
+	struct span bytes = rva ? pe_bytes(object, rva) : (struct span){0};
+	bytes.size = n < bytes.size / size ? n * size : bytes.size / size * size;
+	return bytes;
+}
+
+struct exports {
+	struct span functions, names, ordinals;
+};
+
+static struct exports read_exports(const struct object_file *object, struct span bytes)
+{
+	struct cursor c = cursor_new(bytes.data, bytes.size, false);
+	cursor_skip(&c, 20);
+	uint32_t n_functions = cursor_u32(&c), n_names = cursor_u32(&c);
+	uint32_t functions = cursor_u32(&c), names = cursor_u32(&c), ordinals = cursor_u32(&c);
+	return (struct exports){
+		export_table(object, functions, n_functions, 4),
+		export_table(object, names, n_names, 4),
+		export_table(object, ordinals, n_names, 2),
+	};
+}
+
+/* Exports by name. Those in the directory itself are names of other files' functions. */
+static int load_exports(struct object_file *object)
+{
+	const struct pe_directory *directory = &object->pe->directories[DIRECTORY_EXPORT];
+	struct span bytes = pe_directory_bytes(object, DIRECTORY_EXPORT);
+	struct exports e = read_exports(object, bytes);
+	struct name_budget budget = name_budget_of(bytes.size + e.names.size);
+	size_t n = object->symbols.n;
+	CLEANUP(freep) uint64_t *known = list_known(object, n);
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < e.names.size / 4 && i < e.ordinals.size / 2; i++) {
+		uint32_t ordinal = load16(e.ordinals.data + 2 * i, false);
+		uint32_t rva =
+			ordinal < e.functions.size / 4 ? load32(e.functions.data + 4 * ordinal, false) : 0;
+		uint64_t addr = object->base_address + rva;
+		if (!rva || rva - directory->rva < directory->size || !ranges_find(&object->text, addr) ||
+		    bsearch(&addr, known, n, sizeof(addr), compare_addr))
+			continue;
+		const char *name = pe_text(object, load32(e.names.data + 4 * i, false), &budget);
+		name = name ? plain_name(object, name, strlen(name), true) : "";
+		if (!name || (*name && pe_add_symbol(object, addr, name, SYMBOL_FUNC, true)))
+			return -ENOMEM;
+	}
+	object->names_exceeded |= budget.exceeded;
+	return 0;
+}
+
+int pe_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources)
+{
+	int err = 0;
+	for (size_t i = 0; i < n_sources && !err && !object->symbols.n; i++)
+		if (sources[i]->pe)
+			err = load_table(object, sources[i]);
+	if (!err)
+		err = load_exports(object);
+	return err ? err : pe_bound_symbols(object);
+}

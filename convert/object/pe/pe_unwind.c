@@ -1,0 +1,126 @@
+/*
+ * pe_unwind.c - the exception directory (section .pdata): where functions begin and end.
+ *
+ * x64: begin, end, unwind information; that of a part of a function may be chained to another entry. ARM and
+ * ARM64: begin, and a word that has the length itself or is the address of unwind data that begins with it.
+ * Functions without a frame are not in it. Sources: Microsoft's "x64 exception handling", "ARM64 exception
+ * handling", "ARM exception handling".
+ */
+#include "convert/object/pe/pe.h"
+
+#include "gsym/base/search.h"
+
+enum {
+	X64_ENTRY_SIZE = 12,
+	ARM_ENTRY_SIZE = 8,
+	UNW_FLAG_CHAININFO = 4,
+	CHAIN_MAX = 32,
+};
+
+struct unwind_entry {
+	uint32_t begin, end, unwind; /* unwind: x64 only */
+};
+
+static struct unwind_entry take_x64(struct cursor *c)
+{
+	uint32_t begin = cursor_u32(c), end = cursor_u32(c), unwind = cursor_u32(c);
+	return (struct unwind_entry){begin, end, unwind};
+}
+
+/* The length counts instructions: of 4 bytes, or 2 of Thumb code, whose addresses have bit 0 set. */
+static struct unwind_entry take_arm(const struct object_file *object, struct cursor *c)
+{
+	uint32_t begin = cursor_u32(c), word = cursor_u32(c), unit = object->addr_size == 8 ? 4 : 2;
+	uint32_t length = word >> 2 & 0x7ff;
+	if (!(word & 3)) {
+		struct span data = pe_bytes(object, word);
+		length = data.size >= 4 ? load32(data.data, false) & 0x3ffff : 0;
+	}
+	if (unit == 2)
+		begin &= ~1U;
+	return (struct unwind_entry){begin, begin + length * unit, 0};
+}
+
+/* Begin of the function that an entry is a part of: its own, or that at the end of the chain. */
+static uint32_t function_of(const struct object_file *object, struct unwind_entry e)
+{
+	for (unsigned n = 0; n < CHAIN_MAX; n++) {
+		struct span info = pe_bytes(object, e.unwind);
+		if (info.size < 4 || !(info.data[0] >> 3 & UNW_FLAG_CHAININFO))
+			break;
+		/* An even number of unwind codes of two bytes, then the other entry */
+		struct cursor c = cursor_new(info.data, info.size, false);
+		cursor_skip(&c, 4 + ((info.data[2] + 1U) & ~1U) * 2);
+		struct unwind_entry other = take_x64(&c);
+		if (!cursor_ok(&c))
+			break;
+		e = other;
+	}
+	return e.begin;
+}
+
+static bool follows(const range_vec *functions, struct range part, uint64_t function)
+{
+	const struct range *last = functions->n ? &functions->v[functions->n - 1] : NULL;
+	return last && last->hi == part.lo && last->lo == function && function != part.lo;
+}
+
+static int compare_range(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return x->hi < y->hi ? -1 : x->hi > y->hi;
+}
+
+int pe_list_functions(const struct object_file *object, range_vec *ret)
+{
+	uint16_t machine = object->pe->machine;
+	bool x64 = machine == IMAGE_FILE_MACHINE_AMD64;
+	bool arm = machine == IMAGE_FILE_MACHINE_ARM64 || machine == IMAGE_FILE_MACHINE_ARMNT;
+	struct span bytes = pe_directory_bytes(object, DIRECTORY_EXCEPTION);
+	struct cursor c = cursor_new(bytes.data, bytes.size, false);
+	while ((x64 || arm) && cursor_can_hold(&c, 1, x64 ? X64_ENTRY_SIZE : ARM_ENTRY_SIZE)) {
+		struct unwind_entry e = x64 ? take_x64(&c) : take_arm(object, &c);
+		struct range r = {object->base_address + e.begin, object->base_address + e.end};
+		if (e.begin >= e.end || r.hi < r.lo || !ranges_find(&object->text, r.lo))
+			continue;
+		uint64_t function = object->base_address + (x64 ? function_of(object, e) : e.begin);
+		if (follows(ret, r, function))
+			ret->v[ret->n - 1].hi = r.hi;
+		else if (vec_push(ret, r))
+			return -ENOMEM;
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_range);
+	return 0;
+}
+
+/* Marks functions that a symbol begins, and gives that their size. */
+static void size_symbols(struct object_file *object, const range_vec *functions, bool *named)
+{
+	for (size_t i = 0; i < object->symbols.n; i++) {
+		struct symbol *s = &object->symbols.v[i];
+		size_t at = PARTITION_POINT(0, functions->n, mid, functions->v[mid].lo < s->addr);
+		if (at == functions->n || functions->v[at].lo != s->addr)
+			continue;
+		s->size = functions->v[at].hi - s->addr;
+		named[at] = true;
+	}
+}
+
+int pe_bound_symbols(struct object_file *object)
+{
+	range_vec functions = {0};
+	int err = pe_list_functions(object, &functions);
+	CLEANUP(freep) bool *named = calloc(functions.n + 1, sizeof(*named));
+	if (!named)
+		err = -ENOMEM;
+	if (!err)
+		size_symbols(object, &functions, named);
+	for (size_t i = 0; i < functions.n && !err; i++)
+		if (!named[i])
+			err = pe_add_symbol(object, functions.v[i].lo, "", SYMBOL_START, false);
+	vec_free(&functions);
+	return err;
+}

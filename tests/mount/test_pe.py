@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""PE files in SOURCE: ids, spellings of a GUID with an age, offsets, debug files, text symbols of the same program."""
+
+import errno
+import os
+import sys
+import uuid
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+import mount_harness  # noqa: E402
+from mount_harness import MountTest  # noqa: E402
+from lib import make_pe as m  # noqa: E402
+
+GUID = uuid.UUID("a1b2c3d4-e5f6-0718-293a-4b5c6d7e8f90")
+TOLD = "main at /src/a.c:4"
+
+
+class PeTest(MountTest):
+    def write(self, *parts, data):
+        path = os.path.join(self.source, *parts)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def program(self, guid=GUID, **more):
+        made = m.program(id=False, **more)
+        if guid:
+            made.id(guid)
+        return made
+
+    def told(self, *parts):
+        return self.read(*parts).strip()
+
+    def test_one(self):
+        """Lines by address, by distance from the image base and by offset in the file; GUIDs as they are written."""
+        code = bytes(range(0x80))
+        made = self.program(code=code)
+        self.write("bin", "x.exe", data=made.file())
+        self.mount().wait_scanned()
+        id = GUID.hex
+        self.assertEqual(self.ids(), {id})
+        status = self.status(id)
+        self.assertEqual((status["kind"], status["arch"]), ("pe", "x86_64"))
+        self.assertEqual(self.told(id, hex(made.base + 0x1000)), TOLD)
+        self.assertEqual(self.told(id, "rva", "0x1000"), TOLD)
+        self.assertEqual(self.told(id, "base", "0x7ff000000", "0x7ff001000"), TOLD)
+        self.assertEqual(self.told(id, "off", hex(made.file().index(code))), TOLD)
+        self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, id, hex(made.base + 0xfff)))
+        for name in (id.upper() + "1", id + "1f", str(GUID), str(GUID).upper(), id[:8]):
+            self.assertEqual(os.readlink(os.path.join(self.mnt, name)), id, name)
+        self.assertIn(id, os.listdir(os.path.join(self.mnt, "by-name", "x.exe")))
+
+    def test_debug_file(self):
+        """A stripped program, and its debug file anywhere in SOURCE."""
+        self.write("bin", "x.exe", data=self.program(dwarf=False, symbols=False).file())
+        debug = self.program()
+        debug.sections[0].data, debug.sections[0].size = b"", 0x80
+        self.write("elsewhere", "x.debug", data=debug.file())
+        self.mount().wait_scanned()
+        self.assertEqual(self.ids(), {GUID.hex})
+        self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), TOLD)
+
+    def test_text_symbols(self):
+        """Text symbols that were made of the program are of the same image."""
+        self.write("x.exe", data=self.program(dwarf=False, symbols=False).file())
+        text = f"MODULE windows x86_64 {GUID.hex.upper()}1 x.exe\nFILE 0 /src/a.c\nFUNC 1000 20 0 main\n1000 20 4 0\n"
+        self.write("x.sym", data=text.encode())
+        self.mount().wait_scanned()
+        self.assertEqual(self.ids(), {GUID.hex})
+        self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), TOLD)
+
+    def test_without_id(self):
+        """The id is the hash of the file; a damaged one, and a program of DOS, are none."""
+        self.write("x.exe", data=self.program(guid=None).file())
+        self.write("cut.exe", data=self.program().file()[:0xa0])
+        self.write("dos.exe", data=b"MZ" + bytes(200))
+        self.mount().wait_scanned()
+        id, = self.ids()
+        self.assertTrue(id.startswith("xxh3-"), id)
+        self.assertEqual(self.told(id, "rva", "0x1000"), TOLD)
+
+
+if __name__ == "__main__":
+    mount_harness.main()
