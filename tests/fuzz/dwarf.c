@@ -5,16 +5,11 @@
 #include "convert/build/builder.h"
 #include "convert/build/unit_builder.h"
 #include "convert/object/object_open.h"
+#include "tests/fuzz/promise.h"
 
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool promise)
-{
-	if (!promise)
-		abort();
-}
 
 static void check_lines(const struct line_table *lines)
 {

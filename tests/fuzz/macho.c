@@ -7,27 +7,16 @@
 #include "convert/object/macho/macho.h"
 #include "convert/object/object_open.h"
 #include "convert/object/source_format.h"
+#include "tests/fuzz/promise.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void expect(bool promise)
-{
-	if (!promise)
-		abort();
-}
-
 static void check_sections(const struct object_file *object)
 {
-	const uint8_t *end = object->map + object->map_size;
-	for (size_t i = 0; i < object->sections.n; i++) {
-		const struct object_section *s = &object->sections.v[i];
-		expect(s->name != NULL);
-		expect(!s->raw.size || (s->raw.data >= object->map && s->raw.data <= end &&
-					s->raw.size <= (size_t)(end - s->raw.data)));
-	}
+	expect_sections(object);
 	for (size_t i = 1; i < object->text.n; i++)
 		expect(object->text.v[i - 1].hi < object->text.v[i].lo);
 }

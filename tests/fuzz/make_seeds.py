@@ -5,13 +5,16 @@ import shutil
 import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lib import breakpad, make_macho, peers  # noqa: E402
+from lib import breakpad, make_macho, make_pe, pclntab, peers  # noqa: E402
 from lib.craft import Die, Sequence, Unit  # noqa: E402
+from lib.elf import EM_MIPS  # noqa: E402
+from lib.zstd import frame  # noqa: E402
 
 BARE = ["-nostdlib", "-static", "-no-pie", "-ffreestanding", "-fno-stack-protector", "-Wl,--build-id=sha1",
         "-fno-asynchronous-unwind-tables", "-w"]
@@ -122,6 +125,40 @@ def hand_made(machine, big, filetype):
     made.dwarf([Unit(tiny, main, files=("a.c", "b.h"), lines=[
         Sequence(text + 0x30, (text, 1, 4), (text + 8, 2, 9), (text + 0x10, 1, 6), (text + 0x20, 1, 0))])])
     return made.file()
+
+
+def make_golang(place):
+    place.mkdir(parents=True, exist_ok=True)
+    for version in (pclntab.GO12, pclntab.GO116, pclntab.GO118, pclntab.GO120):
+        (place / f"le64-{version}").write_bytes(pclntab.program(pclntab.sample(version)))
+        (place / f"be32-{version}").write_bytes(pclntab.program(pclntab.sample(version, 4, wide=False, big=True), EM_MIPS))
+    (place / "relocated").write_bytes(pclntab.program(pclntab.sample(pclntab.GO120), relocated=True))
+    (place / "searched").write_bytes(pclntab.program(pclntab.sample(pclntab.GO120), section=".x"))
+
+
+def make_pe_files(place):
+    """Every table by hand, for each machine; mingw's where it is."""
+    place.mkdir(parents=True, exist_ok=True)
+    m = make_pe
+    for name, machine in (("i386", m.I386), ("amd64", m.AMD64), ("arm64", m.ARM64), ("arm", m.ARMNT)):
+        made = m.program(machine)
+        made.exports({"exported": 0x1010, "helper_function": 0x1020, "forwarded": "other.dll.name"})
+        slots = made.imports(["imported", 7, "another"])
+        code = bytearray(made.sections[0].data)
+        code[0x60:0x66] = b"\xff\x25" + struct.pack("<I", slots[0] - 0x1066 if made.wide else made.base + slots[0])
+        made.sections[0].data = bytes(code)
+        if machine == m.AMD64:
+            made.unwind([(0x1000, 0x1010), (0x1010, 0x1018, 0), (0x1020, 0x1038)])
+        elif machine != m.I386:
+            rva = made.next_rva()
+            made.directories[m.EXCEPTION] = (made.add(".pdata", struct.pack("<5I", 0x1000, 13, 0x1020, rva + 16, 5)), 16)
+        (place / name).write_bytes(made.file())
+    (place / "symbols").write_bytes(m.program(dwarf=False).file())
+    gcc = peers.find("x86_64-w64-mingw32-gcc", ())
+    if gcc:
+        (place / "mingw.c").write_text("int f(int a) { return a * 3; }\nint start(int a) { return f(a) + 1; }\n")
+        subprocess.run([gcc, "-g", "-O1", "-nostdlib", "-Wl,-e,start,--build-id", "-o", place / "mingw", place / "mingw.c"], check=False)
+        (place / "mingw.c").unlink()
 
 
 def make_macho_files(place):
@@ -248,6 +285,28 @@ def make_breakpad(place):
     (place / "parents").write_text(breakpad.PARENTS)
 
 
+def deflated(data, level, strategy=zlib.Z_DEFAULT_STRATEGY):
+    """In zlib's format, with a flush between its halves."""
+    packer = zlib.compressobj(level, zlib.DEFLATED, 15, 9, strategy)
+    half = len(data) // 2
+    return packer.compress(data[:half]) + packer.flush(zlib.Z_FULL_FLUSH) + packer.compress(data[half:]) + packer.flush()
+
+
+def make_compressed(place):
+    """Each kind of block that the formats have. In front are the format and the two steps of inflater.c."""
+    place.mkdir(parents=True, exist_ok=True)
+    text = (HERE / "make_seeds.py").read_bytes()[:6000]
+    noise = b"".join((i * i * 2654435761 % (1 << 32)).to_bytes(4, "little") for i in range(200))
+    mixed = text + noise + bytes(1500)
+    zipped = {"stored": deflated(mixed, 0), "fixed": deflated(mixed, 9, zlib.Z_FIXED), "huffman": deflated(mixed, 9, zlib.Z_HUFFMAN_ONLY),
+              "dynamic": deflated(mixed, 9), "runs": deflated(bytes(20000), 9), "empty": zlib.compress(b"")}
+    frames = {"raw": frame(noise), "runs": frame(bytes(20000)), "fast": frame(mixed, -5, checksum=1), "slow": frame(mixed, 19, size=0),
+              "two": frame(text, checksum=1) + b"\x50\x2a\x4d\x18\3\0\0\0abc" + frame(mixed, 1, size=0), "empty": frame(b"")}
+    for number, (kind, files) in enumerate((("zstd", frames), ("zlib", zipped))):
+        for name, data in files.items():
+            (place / f"{kind}-{name}").write_bytes(bytes([number, 0x61, 2]) + data)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gsym", help="the gsym program, for seeds that are GSYM files")
@@ -257,11 +316,14 @@ def main():
     out = Path(options.out).absolute()
     shutil.rmtree(out, ignore_errors=True)
     make_elf(out / "elf")
+    make_golang(out / "golang")
     make_macho_files(out / "macho")
+    make_pe_files(out / "pe")
     make_pairs(out / "pair", out / "work")
     make_names(out / "name")
     make_callsites(out / "callsites")
     make_breakpad(out / "breakpad")
+    make_compressed(out / "compressed")
     make_filter(out / "filter")
     if options.gsym:
         make_gsym(str(Path(options.gsym).absolute()), out / "elf", out / "gsym")
