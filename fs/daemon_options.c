@@ -17,6 +17,7 @@
 
 #include "convert/run/defaults.h"
 #include "gsym/render/batch/sharded_batch.h"
+#include "gsym/base/suggestion.h"
 #include "gsym/base/vec.h"
 
 enum {
@@ -409,7 +410,15 @@ static bool is_ignored(const char *arg)
 
 static int refuse_unknown(const char *arg)
 {
-	fprintf(stderr, "gsymfs: option '%s': unknown; allowed are", arg);
+	struct suggestion meant = suggestion_begin(arg, strcspn(arg, "="));
+	for (size_t i = 0; i < ARRAY_SIZE(own_options); i++)
+		suggestion_try(&meant, own_options[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(fuse_options); i++)
+		suggestion_try(&meant, fuse_options[i].name);
+	fprintf(stderr, "gsymfs: option '%s': unknown;", arg);
+	if (meant.best)
+		fprintf(stderr, " did you mean '%s'?", meant.best);
+	fprintf(stderr, " allowed are");
 	for (size_t i = 0; i < ARRAY_SIZE(own_options); i++)
 		fprintf(stderr, " %s=", own_options[i].name);
 	for (size_t i = 0; i < ARRAY_SIZE(fuse_options); i++)

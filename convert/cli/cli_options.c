@@ -1,6 +1,8 @@
 #include "convert/cli/cli_options.h"
 
+#include "convert/cli/cli_help.h"
 #include "convert/cli/message.h"
+#include "gsym/base/suggestion.h"
 #include "gsym/render/render.h"
 
 #include <errno.h>
@@ -12,49 +14,15 @@
 
 enum {
 	KEY_HELP = 'h',
+	KEY_VERSION = 'V',
 	KEY_FIRST = 256, /* getopt's value of the first row */
 	OPTIONS_MAX = 30,
-	HELP_COLUMN = 30, /* where explanations begin */
 };
 
 static const struct command_option *options_of(const struct command *command)
 {
 	static const struct command_option none[] = {{0}};
 	return command->options ? command->options : none;
-}
-
-/* ---- Help ---- */
-
-static void print_help_text(const char *text)
-{
-	for (const char *end; (end = strchr(text, '\n')); text = end + 1)
-		printf("%.*s\n%*s", (int)(end - text), text, HELP_COLUMN, "");
-	printf("%s\n", text);
-}
-
-static void print_option(const struct command_option *option)
-{
-	char letter[8] = "    ";
-	if (option->letter)
-		snprintf(letter, sizeof(letter), "-%c, ", option->letter);
-	int width = printf("  %s--%s%s%s", letter, option->name, option->argument ? "=" : "",
-			   option->argument ? option->argument : "");
-	if (width >= HELP_COLUMN) {
-		printf("\n");
-		width = 0;
-	}
-	printf("%*s", HELP_COLUMN - width, "");
-	print_help_text(option->help);
-}
-
-static void print_help(const struct command *command)
-{
-	static const struct command_option help = {KEY_HELP, "help", NULL, "print this help"};
-	printf("Usage: gsym %s [OPTION...] %s\n%s.\n\nOptions:\n", command->name, command->operands,
-	       command->summary);
-	for (const struct command_option *option = options_of(command); option->name; option++)
-		print_option(option);
-	print_option(&help);
 }
 
 /* ---- Errors ---- */
@@ -86,6 +54,18 @@ static bool is_ambiguous(const struct command *command, const char *given)
 	return n > 1;
 }
 
+static int unknown_option(const struct command *command, const char *given)
+{
+	struct suggestion meant = suggestion_begin(given + 2, strcspn(given + 2, "="));
+	for (const struct command_option *option = options_of(command); option->name; option++)
+		suggestion_try(&meant, option->name);
+	if (!meant.best)
+		return options_error(command, "option '%s': unknown", given);
+	say(stderr, "gsym %s: option '%s': unknown; did you mean '--%s'? 'gsym %s --help' lists all",
+	    command->name, given, meant.best, command->name);
+	return STATUS_USAGE;
+}
+
 /* getopt leaves a long option in argv and a letter in optopt. */
 static int bad_option(const struct command *command, int result, char **argv)
 {
@@ -97,6 +77,8 @@ static int bad_option(const struct command *command, int result, char **argv)
 		what = "takes no argument";
 	else if (result == '?' && is_ambiguous(command, given + 2))
 		what = "ambiguous";
+	else if (result == '?')
+		return unknown_option(command, given);
 	return options_error(command, "option '%s': %s", given, what);
 }
 
@@ -220,13 +202,14 @@ int option_format(const struct command *command, const struct command_option *op
 
 /* ---- The command line ---- */
 
-/* Fills getopt's two tables from ours. @letters has room for ":h" and two bytes an option. */
+/* Fills getopt's two tables from ours. @letters has room for ":hV" and two bytes an option. */
 static void getopt_tables(const struct command *command, struct option *longs, char *letters)
 {
 	const struct command_option *options = options_of(command);
 	size_t n = 0;
 	*letters++ = ':';
 	*letters++ = KEY_HELP;
+	*letters++ = KEY_VERSION;
 	for (; options[n].name; n++) {
 		int has_argument = options[n].argument ? required_argument : no_argument;
 		longs[n] = (struct option){options[n].name, has_argument, NULL, KEY_FIRST + (int)n};
@@ -237,7 +220,8 @@ static void getopt_tables(const struct command *command, struct option *longs, c
 	}
 	*letters = '\0';
 	longs[n] = (struct option){"help", no_argument, NULL, KEY_HELP};
-	longs[n + 1] = (struct option){NULL, 0, NULL, 0};
+	longs[n + 1] = (struct option){"version", no_argument, NULL, KEY_VERSION};
+	longs[n + 2] = (struct option){NULL, 0, NULL, 0};
 }
 
 /* The row of what getopt found. */
@@ -288,16 +272,19 @@ static bool lacks_required(const struct command *command, const bool *given)
 bool options_parse(const struct command *command, int argc, char **argv, void *to, int *ret_status)
 {
 	const struct command_option *options = options_of(command);
-	struct option longs[OPTIONS_MAX + 1];
-	char letters[2 + 2 * OPTIONS_MAX + 1];
+	struct option longs[OPTIONS_MAX + 3];
+	char letters[3 + 2 * OPTIONS_MAX + 1];
 	bool given[OPTIONS_MAX] = {false};
 	int key;
 	getopt_tables(command, longs, letters);
 	opterr = 0;
 	*ret_status = STATUS_OK;
 	while ((key = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		if (key == KEY_HELP) {
-			print_help(command);
+		if (key == KEY_HELP || key == KEY_VERSION) {
+			if (key == KEY_HELP)
+				command_help(command);
+			else
+				program_version();
 			return false;
 		}
 		if (key == '?' || key == ':') {

@@ -3,7 +3,7 @@
  *
  * What happens, in order, and where (paths below convert/cli/):
  *   main.c                     finds the command in the table below; reports failed output at the end
- *   cli_options.c              parses the command's options, prints its --help
+ *   cli_options.c              parses the command's options; cli_help.c prints its --help
  *   convert/cmd_convert.c      object file to GSYM: progress.c while it runs, out_file.c publishes the
  *                              output, summary.c reports, compare.c verifies in a child (isolate.c)
  *   convert/cmd_segment.c      splits GSYM into several files: segment.c, segment_files.c
@@ -23,8 +23,10 @@
  * To add a command: a file with a struct command, its declaration in commands.h, a row below, a line in
  * meson.build and a section in docs/gsym.1.
  */
+#include "convert/cli/cli_help.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/message.h"
+#include "gsym/base/suggestion.h"
 #include "gsym/base/vec.h"
 
 #include <stdio.h>
@@ -35,23 +37,64 @@ static const struct command *const commands[] = {
 	&command_verify,  &command_statistics, &command_segment, &command_transcode, &command_worker,
 };
 
-static int help(void)
+static const struct command *find_command(const char *name)
 {
-	printf("Usage: gsym COMMAND [OPTION...] FILE...\n\nCommands:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (strcmp(name, commands[i]->name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static void list_commands(FILE *to)
+{
+	fputs("Usage: gsym COMMAND [OPTION...] FILE...\n\nCommands:\n", to);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (commands[i]->brief)
-			printf("  %-12s%s\n", commands[i]->name, commands[i]->brief);
-	printf("\n'gsym COMMAND --help' lists the options of a command; gsym(1) has the details.\n");
+			fprintf(to, "  %-12s%s\n", commands[i]->name, commands[i]->brief);
+	fputs("\n'gsym help COMMAND' lists the options of a command; gsym(1) has the details.\n", to);
+}
+
+static int refuse_command(const char *name)
+{
+	struct suggestion meant = suggestion_begin(name, strlen(name));
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (commands[i]->brief)
+			suggestion_try(&meant, commands[i]->name);
+	if (meant.best)
+		complain("command '%s': unknown; did you mean '%s'? 'gsym help' lists all", name, meant.best);
+	else
+		complain("command '%s': unknown; 'gsym help' lists all", name);
+	return STATUS_USAGE;
+}
+
+/* gsym help [COMMAND] */
+static int help(int argc, char **argv)
+{
+	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+	if (argc > 2) {
+		complain("extra operand '%s'; try 'gsym help COMMAND'", argv[2]);
+		return STATUS_USAGE;
+	}
+	bool is_itself = argc > 1 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0);
+	if (argc > 1 && !command && !is_itself)
+		return refuse_command(argv[1]);
+	if (command)
+		command_help(command);
+	else
+		list_commands(stdout);
 	return STATUS_OK;
 }
 
 static int run(int argc, char **argv)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (strcmp(argv[0], commands[i]->name) == 0)
-			return commands[i]->run(argc, argv);
-	complain("command '%s': unknown; try 'gsym --help'", argv[0]);
-	return STATUS_USAGE;
+	const struct command *command = find_command(argv[0]);
+	if (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
+		return help(argc, argv);
+	if (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "-V") == 0) {
+		program_version();
+		return STATUS_OK;
+	}
+	return command ? command->run(argc, argv) : refuse_command(argv[0]);
 }
 
 /* Output that cannot be written is a failure, even if the command succeeded. */
@@ -67,14 +110,8 @@ static int finish(int status)
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		complain("missing command; try 'gsym --help'");
+		list_commands(stderr);
 		return STATUS_USAGE;
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return finish(help());
-	if (strcmp(argv[1], "--version") == 0) {
-		printf("gsym %s\n", GSYMFS_VERSION);
-		return finish(STATUS_OK);
 	}
 	return finish(run(argc - 1, argv + 1));
 }

@@ -36,7 +36,8 @@ def command_options_agree(page, command, printed):
     section = re.search(rf"^\.Ss gsym {command}\n(.*?)(?=^\.S[sh] )", page.read_text(), re.M | re.S)
     told = dict(re.findall(r"^\.It (?:Fl \w [^,\n]*, )?Fl -([a-z-]+)(?: Ns = Ns ([^\n]*))?$", section[1] if section else "", re.M))
     table = dict(re.findall(r"^ +(?:-\w, )?--([a-z-]+)(?:=(\S+))?", printed, re.M))
-    table.pop("help")
+    for common in ("help", "version"):
+        table.pop(common)
     faults.extend(f"{page.name}: {command} has no option --{name}" for name in sorted(told.keys() - table.keys()))
     faults.extend(f"{page.name}: {command}: --{name} is missing" for name in sorted(table.keys() - told.keys()))
     for name in table.keys() & told.keys():

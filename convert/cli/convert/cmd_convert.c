@@ -257,5 +257,9 @@ const struct command command_convert = {
 	.brief = "make a GSYM file from an object file",
 	.summary = "Makes a GSYM file from the debug data and symbols of an object file",
 	.options = options,
+	.examples = "  gsym convert ./app\n"
+		    "  gsym convert -o app.gsym --debug-file=app.debug ./app\n"
+		    "  gsym convert --names-only -o names.gsym ./app\n"
+		    "  gsym convert --recursive --output-dir=symbols ./build",
 	.run = run_convert,
 };

@@ -47,5 +47,6 @@ const struct command command_segment = {
 	.brief = "cut a GSYM file into several of about one size",
 	.summary = "Cuts a GSYM file into several that each stand alone",
 	.options = options,
+	.examples = "  gsym segment --segment-size=1000000 -o parts app.gsym",
 	.run = run_segment,
 };

@@ -112,5 +112,6 @@ const struct command command_transcode = {
 	.brief = "write a GSYM file again in another version or byte order",
 	.summary = "Writes a whole GSYM file again in another version or byte order",
 	.options = options,
+	.examples = "  gsym transcode --output-version=2 -o app2.gsym app.gsym",
 	.run = run_transcode,
 };

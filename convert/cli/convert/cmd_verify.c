@@ -68,5 +68,7 @@ const struct command command_verify = {
 	.brief = "check a GSYM file, alone or against the object file it was made from",
 	.summary = "Decodes every record of a GSYM file and reports each fault",
 	.options = options,
+	.examples = "  gsym verify app.gsym\n"
+		    "  gsym verify --against=./app app.gsym",
 	.run = run_verify,
 };

@@ -113,5 +113,6 @@ const struct command command_dump = {
 	.operands = "FILE.gsym...",
 	.brief = "print the whole content of a GSYM file",
 	.summary = "Prints the whole content of a GSYM file",
+	.examples = "  gsym dump app.gsym | less",
 	.run = run_dump,
 };

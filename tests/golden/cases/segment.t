@@ -181,3 +181,7 @@ Options:
       --segment-size=N        begin another segment once one has N bytes;
                               required
   -h, --help                  print this help
+  -V, --version               print the version
+
+Examples:
+  gsym segment --segment-size=1000000 -o parts app.gsym

@@ -68,3 +68,7 @@ Options:
       --output-version=1|2    GSYM version to write (default: as the input)
       --byte-order=little|big byte order to write (default: as the input)
   -h, --help                  print this help
+  -V, --version               print the version
+
+Examples:
+  gsym transcode --output-version=2 -o app2.gsym app.gsym
