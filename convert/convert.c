@@ -81,6 +81,7 @@ static int fill_records(struct conversion *c, struct gsym_writer *writer, struct
 	report_writing(c, 0, c->records.n);
 	if (!c->options->version && writer->version == 1)
 		writer_choose_version(writer, UINT32_MAX);
+	omit_records(&c->records, c->options);
 	return emit_records(&c->records, &c->pool, c->threads, writer, diag);
 }
 

@@ -5,7 +5,8 @@
  *   main.c                     finds the command in the table below; reports failed output at the end
  *   cli_options.c              parses the command's options; cli_help.c prints its --help
  *   convert/cmd_convert.c      object file to GSYM: progress.c while it runs, out_file.c publishes the
- *                              output, summary.c reports, compare.c verifies in a child (isolate.c)
+ *                              output, summary.c reports, compare.c verifies in a child (isolate.c);
+ *                              recursive.c converts a directory, several files at a time
  *   convert/cmd_segment.c      splits GSYM into several files: segment.c, segment_files.c
  *   convert/cmd_transcode.c    writes GSYM in another version or byte order
  *   convert/cmd_verify.c       check.c: rules of the format; compare.c: against the object file

@@ -23,6 +23,9 @@
 int finalize_records(record_vec *records, const struct pool *pool, const struct convert_options *options,
 		     struct arena *arena, struct oddities *odd);
 
+/* Leaves lines and inlined calls out of final @records, as @options say. */
+void omit_records(record_vec *records, const struct convert_options *options);
+
 /*
  * Adds the records to the writer in order (emit.c).
  *

@@ -104,6 +104,8 @@ struct convert_options {
 	bool no_dwarf;     /* symbol tables only */
 	bool callsites;    /* keep call sites, which distinguish merged functions */
 	bool merged;       /* keep all functions that share a range, not just the one with most debug info */
+	bool omit_lines;   /* write no line tables */
+	bool omit_inlines; /* write no inlined calls */
 	const char *arch;  /* architecture, which selects from a fat file; others are refused; NULL = any */
 	const uint8_t *id; /* selects among several for that architecture */
 	size_t id_size;    /* 0 = any */

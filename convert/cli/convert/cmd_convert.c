@@ -11,6 +11,7 @@
 #include "convert/cli/convert/progress.h"
 #include "convert/cli/convert/segment.h"
 #include "convert/cli/convert/summary.h"
+#include "convert/cli/convert/recursive.h"
 #include "convert/run/defaults.h"
 
 #include <fcntl.h>
@@ -19,7 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 1024 };
+enum {
+	THREADS_MAX = 1024,
+	JOBS_MAX = 1024,
+};
 
 enum progress_mode {
 	PROGRESS_AUTO,
@@ -33,8 +37,11 @@ struct convert_command {
 	enum progress_mode progress_mode;
 	struct segment_options segments; /* size 0: one file */
 	const char *input, *output, *json;
+	const char *output_dir; /* of a whole directory */
+	unsigned jobs;
 	struct option_list debug_dirs;
-	bool quiet, verify;
+	bool quiet, verify, names_only, recursive;
+	bool silent; /* with @recursive: --quiet was given */
 };
 
 static const struct command_option options[] = {
@@ -64,6 +71,11 @@ static const struct command_option options[] = {
 	 OPTION_FLAG(convert_command, convert.merged)},
 	{0, "dwarf-callsites", NULL, "keep call sites, which tell merged functions apart",
 	 OPTION_FLAG(convert_command, convert.callsites)},
+	{0, "no-lines", NULL, "leave out the line tables", OPTION_FLAG(convert_command, convert.omit_lines)},
+	{0, "no-inline", NULL, "leave out the inlined calls",
+	 OPTION_FLAG(convert_command, convert.omit_inlines)},
+	{0, "names-only", NULL, "leave out both: a small file for the names of\nfunctions",
+	 OPTION_FLAG(convert_command, names_only)},
 	{0, "callsites-yaml-file", "FILE", "add the call sites listed in FILE",
 	 OPTION_STRING(convert_command, convert.callsites_file)},
 	{0, "match-llvm", NULL, "make llvm-gsymutil's choices, for comparisons",
@@ -74,6 +86,14 @@ static const struct command_option options[] = {
 	 OPTION_STRING(convert_command, json)},
 	{0, "progress", "auto|always|never", "show progress; auto (default): on a terminal",
 	 OPTION_CHOICE(convert_command, progress_mode, PROGRESS_AUTO)},
+	{0, "recursive", NULL, "INPUT is a directory: convert all object files in it",
+	 OPTION_FLAG(convert_command, recursive)},
+	{0, "output-dir", "DIR",
+	 "with --recursive: write to DIR, in directories as\nthose of INPUT, instead of beside the object "
+	 "files",
+	 OPTION_STRING(convert_command, output_dir)},
+	{0, "jobs", "N", "with --recursive: convert N files at a time\n(default: number of processors)",
+	 OPTION_NUMBER(convert_command, jobs, 1, JOBS_MAX)},
 	{0, "quiet", NULL, "print errors only", OPTION_FLAG(convert_command, quiet)},
 	{0},
 };
@@ -161,7 +181,11 @@ static int convert(struct convert_command *c)
 	progress_start(&c->progress, &c->convert);
 	err = convert_file(c->input, &c->convert, out.fd, &summary, &diag);
 	progress_end(&c->progress);
-	if (err) {
+	if (err == -ENODATA && c->recursive) { /* among the object files of a directory some have no code */
+		if (!c->silent)
+			fail(c->input, err, &diag);
+		status = RECURSIVE_NOT_OBJECT;
+	} else if (err) {
 		status = fail(c->input, err, &diag);
 	} else {
 		status = conclude(c, &out, &segments, &summary);
@@ -218,6 +242,65 @@ static int convert_all(struct convert_command *c)
 	return images.n > 1 ? convert_each(c, images.list, images.n) : convert(c);
 }
 
+/* Whether the file is an object file, or may be one. */
+static bool may_be_object(const char *path)
+{
+	struct identities images = {.n = 0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return true; /* the conversion reports why */
+	int err = identify_descriptor(fd, path, 0, &images, NULL);
+	close(fd);
+	return err || images.n;
+}
+
+/* Converts one of the files of a directory. */
+static int convert_below(void *user, const char *input, const char *output)
+{
+	struct convert_command *c = user;
+	CLEANUP(freep) char *path = strdup(output);
+	if (!may_be_object(input))
+		return RECURSIVE_NOT_OBJECT;
+	int err = !path ? -ENOMEM : c->output_dir ? recursive_make_parents(path) : 0;
+	if (err)
+		return fail(output, err, NULL);
+	c->input = input;
+	c->output = path;
+	return convert_all(c);
+}
+
+static int convert_tree(struct convert_command *c)
+{
+	const struct recursive_job job = {.dir = c->input,
+					  .output = c->output_dir,
+					  .jobs = c->jobs,
+					  .convert = convert_below,
+					  .user = c};
+	struct recursive_outcome outcome;
+	c->silent = c->quiet;
+	c->quiet = true; /* the files have no summaries of their own */
+	if (!c->convert.threads)
+		c->convert.threads = 1; /* each job has a processor */
+	int err = recursive_convert(&job, &outcome);
+	if (!c->silent)
+		say(stderr, "%s: %lu files converted, %lu failed, %lu without code to convert", job.dir,
+		    outcome.converted, outcome.failed, outcome.skipped);
+	return err || outcome.failed ? STATUS_FAILED : STATUS_OK;
+}
+
+static int check_tree(const struct convert_command *c)
+{
+	if (!c->recursive && (c->output_dir || c->jobs))
+		return options_error(&command_convert, "option '--%s': needs '--recursive'",
+				     c->output_dir ? "output-dir" : "jobs");
+	if (c->recursive && (c->output || c->json || c->segments.size))
+		return options_error(&command_convert, "option '--%s': conflicts with '--recursive'",
+				     c->output ? "out-file"
+				     : c->json ? "json-summary-file"
+					       : "segment-size");
+	return STATUS_OK;
+}
+
 /* Only the segments have to fit the version: the whole, a temporary file, is written with wide fields. */
 static void convert_for_segments(struct convert_command *c)
 {
@@ -234,12 +317,20 @@ static int run_convert(int argc, char **argv)
 	int status;
 	if (!options_parse(&command_convert, argc, argv, &c, &status))
 		return status;
+	c.convert.omit_lines |= c.names_only;
+	c.convert.omit_inlines |= c.names_only;
+	if (c.verify && (c.convert.omit_lines || c.convert.omit_inlines))
+		return options_error(&command_convert,
+				     "option '--verify': conflicts with leaving out lines or inlined calls");
 	c.progress.visible = c.progress_mode == PROGRESS_ALWAYS ||
 			     (c.progress_mode == PROGRESS_AUTO && isatty(STDERR_FILENO));
 	c.input = argv[optind];
 	if (!c.debug_dirs.n)
 		c.debug_dirs.v[0] = DEBUG_DIR_DEFAULT;
 	c.convert.debug_dirs = c.debug_dirs.v;
+	status = check_tree(&c);
+	if (status != STATUS_OK || c.recursive)
+		return status != STATUS_OK ? status : convert_tree(&c);
 	if (!c.output && asprintf(&default_output, "%s.gsym", c.input) < 0)
 		return fail(c.input, -ENOMEM, NULL);
 	if (!c.output)

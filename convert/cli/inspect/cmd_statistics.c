@@ -1,12 +1,24 @@
 /* gsym statistics: the sizes of the parts of a file, and the number of their entries. */
+#include "gsym/base/escape.h"
+#include "gsym/base/text_buf.h"
 #include "gsym/read/reader.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/message.h"
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <string.h>
 
-enum { BLOCK_HEAD = 8 }; /* type and length of a block in a record */
+enum {
+	BLOCK_HEAD = 8, /* type and length of a block in a record */
+	PARTS_NAMED = 9,
+	PARTS = PARTS_NAMED + 1, /* with all else */
+	COUNTS = 15,
+};
+
+struct statistics_command {
+	bool json;
+};
 
 struct statistics {
 	uint64_t bytes[INFO_TYPE_KNOWN];   /* blocks by type, heads included */
@@ -65,67 +77,130 @@ static int gather(struct statistics *s, const struct gsym_reader *reader)
 	return err == -ENOMEM ? err : 0;
 }
 
-static void print_bytes(const char *name, uint64_t bytes, const struct gsym_reader *reader)
+/* ---- Printing ---- */
+
+/* A figure: its name in the table, and its key in JSON. */
+struct figure {
+	const char *name, *key;
+	uint64_t value;
+};
+
+struct figures {
+	struct figure parts[PARTS], counts[COUNTS];
+};
+
+static uint64_t rest_of(const struct figure *parts, uint64_t file)
 {
-	uint64_t total = reader->info.file_size, functions = reader->info.num_addresses;
+	for (size_t i = 0; i < PARTS_NAMED; i++) /* tables of a strange file may overlap */
+		file -= parts[i].value < file ? parts[i].value : file;
+	return file;
+}
+
+static void fill_parts(struct figure *ret, const struct statistics *s, const struct gsym_info *info)
+{
+	uint64_t functions = info->num_addresses;
+	const struct figure parts[PARTS_NAMED] = {
+		{"address offsets", "address_offsets", functions * info->addr_off_size},
+		{"info offsets", "info_offsets", functions * (info->version == 1 ? 4 : 8)},
+		{"file table", "file_table", 4 + (uint64_t)info->num_files * 2 * info->strp_size},
+		{"string table", "string_table", info->strtab_size},
+		{"record heads", "record_heads", s->heads},
+		{"line tables", "line_tables", s->bytes[InfoType_LineTable]},
+		{"inline info", "inline_info", s->bytes[InfoType_InlineInfo]},
+		{"merged functions", "merged_functions", s->bytes[InfoType_MergedFunctionsInfo]},
+		{"call sites", "call_sites", s->bytes[InfoType_CallSiteInfo]},
+	};
+	memcpy(ret, parts, sizeof(parts));
+	ret[PARTS_NAMED] = (struct figure){"all else", "all_else", rest_of(parts, info->file_size)};
+}
+
+static void fill_counts(struct figure *ret, const struct statistics *s, const struct gsym_info *info)
+{
+	const struct figure counts[COUNTS] = {
+		{"functions", "functions", info->num_addresses},
+		{"  with lines", "functions_with_lines", s->holders[InfoType_LineTable]},
+		{"  with inlined calls", "functions_with_inlined_calls", s->holders[InfoType_InlineInfo]},
+		{"  with call sites", "functions_with_call_sites", s->holders[InfoType_CallSiteInfo]},
+		{"  with merged ones", "functions_with_merged", s->holders[InfoType_MergedFunctionsInfo]},
+		{"  of unknown size", "functions_of_unknown_size", s->unsized},
+		{"  damaged", "functions_damaged", s->damaged},
+		{"merged functions", "merged_functions", s->merged},
+		{"line rows", "line_rows", s->rows},
+		{"inlined calls", "inlined_calls", s->inlines},
+		{"  their ranges", "inlined_ranges", s->ranges},
+		{"  deepest nesting", "deepest_nesting", s->deepest},
+		{"call sites", "call_sites", s->callsites},
+		{"files", "files", info->num_files},
+		{"bytes of code", "code_bytes", s->code},
+	};
+	memcpy(ret, counts, sizeof(counts));
+}
+
+static void print_bytes(const char *name, uint64_t bytes, const struct gsym_info *info)
+{
+	uint64_t total = info->file_size, functions = info->num_addresses;
 	printf("  %-20s %12" PRIu64 "  %5.1f %%", name, bytes,
 	       total ? 100.0 * (double)bytes / (double)total : 0);
 	printf("  %9.1f\n", functions ? (double)bytes / (double)functions : 0);
 }
 
-static void print_count(const char *name, uint64_t count)
+static void print_table(const char *path, const struct figures *f, const struct gsym_info *info)
 {
-	printf("  %-20s %12" PRIu64 "\n", name, count);
-}
-
-static void print_sections(const struct statistics *s, const struct gsym_reader *reader)
-{
-	const struct gsym_info *info = &reader->info;
-	uint64_t functions = info->num_addresses, rest = info->file_size;
-	const struct {
-		const char *name;
-		uint64_t bytes;
-	} parts[] = {
-		{"address offsets", functions * info->addr_off_size},
-		{"info offsets", functions * (info->version == 1 ? 4 : 8)},
-		{"file table", 4 + (uint64_t)info->num_files * 2 * info->strp_size},
-		{"string table", info->strtab_size},
-		{"record heads", s->heads},
-		{"line tables", s->bytes[InfoType_LineTable]},
-		{"inline info", s->bytes[InfoType_InlineInfo]},
-		{"merged functions", s->bytes[InfoType_MergedFunctionsInfo]},
-		{"call sites", s->bytes[InfoType_CallSiteInfo]},
-	};
+	say(stdout, "%s: version %d, %s-endian", path, info->version, info->big_endian ? "big" : "little");
 	printf("  %-20s %12s  %7s  %9s\n", "", "bytes", "of file", "/function");
-	print_bytes("file", info->file_size, reader);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		print_bytes(parts[i].name, parts[i].bytes, reader);
-		rest -= parts[i].bytes < rest ? parts[i].bytes
-					      : rest; /* tables of a strange file may overlap */
-	}
-	print_bytes("all else", rest, reader);
+	print_bytes("file", info->file_size, info);
+	for (size_t i = 0; i < PARTS; i++)
+		print_bytes(f->parts[i].name, f->parts[i].value, info);
+	printf("\n");
+	for (size_t i = 0; i < COUNTS; i++)
+		printf("  %-20s %12" PRIu64 "\n", f->counts[i].name, f->counts[i].value);
 }
 
-static void print_counts(const struct statistics *s, const struct gsym_reader *reader)
+static void append_figures(struct text_buf *out, const struct figure *figures, size_t n)
 {
-	print_count("functions", reader->info.num_addresses);
-	print_count("  with lines", s->holders[InfoType_LineTable]);
-	print_count("  with inlined calls", s->holders[InfoType_InlineInfo]);
-	print_count("  with call sites", s->holders[InfoType_CallSiteInfo]);
-	print_count("  with merged ones", s->holders[InfoType_MergedFunctionsInfo]);
-	print_count("  of unknown size", s->unsized);
-	print_count("  damaged", s->damaged);
-	print_count("merged functions", s->merged);
-	print_count("line rows", s->rows);
-	print_count("inlined calls", s->inlines);
-	print_count("  their ranges", s->ranges);
-	print_count("  deepest nesting", s->deepest);
-	print_count("call sites", s->callsites);
-	print_count("files", reader->info.num_files);
-	print_count("bytes of code", s->code);
+	for (size_t i = 0; i < n; i++) {
+		text_lit(out, ", \"");
+		text_str(out, figures[i].key);
+		text_lit(out, "\": ");
+		text_dec(out, figures[i].value);
+	}
 }
 
-static int print_statistics(const char *path)
+/* An object on one line. */
+static int print_json(const char *path, const struct figures *f, const struct gsym_info *info)
+{
+	struct text_buf out = {0};
+	text_lit(&out, "{\"file\": \"");
+	escape_str(&out, path, ESCAPE_JSON);
+	text_lit(&out, "\", \"version\": ");
+	text_dec(&out, info->version);
+	text_lit(&out, ", \"byte_order\": \"");
+	text_str(&out, info->big_endian ? "big" : "little");
+	text_lit(&out, "\", \"bytes\": {\"file\": ");
+	text_dec(&out, info->file_size);
+	append_figures(&out, f->parts, PARTS);
+	text_lit(&out, "}");
+	append_figures(&out, f->counts, COUNTS);
+	text_lit(&out, "}\n");
+	int err = out.failed ? -ENOMEM : 0;
+	if (!err)
+		fwrite(out.v, 1, out.n, stdout);
+	text_deinit(&out);
+	return err;
+}
+
+static int print(const char *path, const struct statistics *s, const struct gsym_info *info, bool json)
+{
+	struct figures figures;
+	fill_parts(figures.parts, s, info);
+	fill_counts(figures.counts, s, info);
+	if (json)
+		return print_json(path, &figures, info);
+	print_table(path, &figures, info);
+	return 0;
+}
+
+static int print_statistics(const char *path, bool json)
 {
 	struct gsym_diag diag = {0};
 	struct gsym_reader *reader;
@@ -134,13 +209,8 @@ static int print_statistics(const char *path)
 	if (err)
 		return fail(path, err, &diag);
 	err = gather(&s, reader);
-	if (!err) {
-		say(stdout, "%s: version %d, %s-endian", path, reader->info.version,
-		    reader->info.big_endian ? "big" : "little");
-		print_sections(&s, reader);
-		printf("\n");
-		print_counts(&s, reader);
-	}
+	if (!err)
+		err = print(path, &s, &reader->info, json);
 	if (!err && s.damaged)
 		complain("%s: damaged function records: %" PRIu64 "; 'gsym verify' lists them", path,
 			 s.damaged);
@@ -148,13 +218,20 @@ static int print_statistics(const char *path)
 	return err ? fail(path, err, NULL) : s.damaged ? STATUS_FAILED : STATUS_OK;
 }
 
+static const struct command_option options[] = {
+	{0, "json", NULL, "print a JSON object for each file, on one line",
+	 OPTION_FLAG(statistics_command, json)},
+	{0},
+};
+
 static int run_statistics(int argc, char **argv)
 {
+	struct statistics_command c = {.json = false};
 	int status;
-	if (!options_parse(&command_statistics, argc, argv, NULL, &status))
+	if (!options_parse(&command_statistics, argc, argv, &c, &status))
 		return status;
 	for (int i = optind; i < argc; i++)
-		if (print_statistics(argv[i]) != STATUS_OK)
+		if (print_statistics(argv[i], c.json) != STATUS_OK)
 			status = STATUS_FAILED;
 	return status;
 }
@@ -164,5 +241,8 @@ const struct command command_statistics = {
 	.operands = "FILE.gsym...",
 	.brief = "print how many bytes of a GSYM file its parts take",
 	.summary = "Prints how many bytes of a GSYM file its parts take, and how many entries they have",
+	.options = options,
+	.examples = "  gsym statistics app.gsym\n"
+		    "  gsym statistics --json app.gsym",
 	.run = run_statistics,
 };

@@ -60,3 +60,60 @@ gsym: out/module.ko.xz: compressed with xz: damaged, or cut short
 $ printf '(\265/\375 and so on, long enough' > out/module.ko.zst && gsym convert out/module.ko.zst
 gsym: out/module.ko.zst: compressed with zstd: damaged, or cut short
 [1]
+# Files without lines, without inlined calls, and with names alone.
+$ gsym convert --quiet --no-lines -o out/n.gsym "$ELF" && gsym lookup out/n.gsym main && gsym statistics --json out/n.gsym | grep -o '"line_rows": 0'
+main at ??:0
+"line_rows": 0
+$ gsym convert --quiet --no-inline -o out/n.gsym "$ELF" && gsym statistics --json out/n.gsym | grep -o '"inlined_calls": 0'
+"inlined_calls": 0
+$ gsym convert --quiet --names-only -o out/n.gsym "$ELF" && gsym statistics --json out/n.gsym | grep -oE '"(line_rows|inlined_calls|files)": [0-9]+'
+"line_rows": 0
+"inlined_calls": 0
+"files": 1
+$ gsym convert --names-only --verify -o out/n.gsym "$ELF"
+gsym convert: option '--verify': conflicts with leaving out lines or inlined calls; try 'gsym convert --help'
+[2]
+# A whole directory: what is no object file is left alone, what is damaged fails alone.
+$ mkdir -p in/deep && cp "$ELF" in/deep/a && cp "$ELF" in/b && head -c 300 "$ELF" > in/cut && cp "$ELF" in/deep/c && echo text > in/notes && cp plain.gsym in && ln -s deep in/link
+$ gsym convert --recursive --output-dir=trees/all --jobs=2 in 2>&1 | sed "s=^gsym: in.cut: no function found: .*=gsym: in.cut: (why)=" && find trees -type f | sort
+gsym: in.cut: (why)
+in: 3 files converted, 0 failed, 3 without code to convert
+trees/all/b.gsym
+trees/all/deep/a.gsym
+trees/all/deep/c.gsym
+$ gsym convert --recursive --output-dir=in/trees in 2>/dev/null; gsym convert --recursive --output-dir=in/trees --quiet in 2>/dev/null; find in/trees -type f | sort
+in/trees/b.gsym
+in/trees/deep/a.gsym
+in/trees/deep/c.gsym
+$ gsym convert --quiet -o out/n.gsym "$ELF" && cmp out/n.gsym trees/all/deep/a.gsym
+$ rm in/cut && gsym convert --recursive --quiet in && find in -name '*.gsym' | grep -v trees | sort
+in/b.gsym
+in/deep/a.gsym
+in/deep/c.gsym
+in/plain.gsym
+$ gsym convert --recursive nowhere
+gsym: nowhere: No such file or directory
+nowhere: 0 files converted, 1 failed, 0 without code to convert
+[1]
+# The directory itself may be a link, and that of the results.
+$ mkdir -p one && cp "$ELF" one/a && ln -s one two && gsym convert --recursive --output-dir=trees/two two && find trees/two -type f
+two: 1 files converted, 0 failed, 0 without code to convert
+trees/two/a.gsym
+$ gsym convert --recursive --output-dir=one one && find one -type f | sort
+one: 1 files converted, 0 failed, 0 without code to convert
+one/a
+one/a.gsym
+$ gsym convert --recursive --output-dir=trees/file one/a; ls -A trees
+gsym: one/a: Not a directory
+one/a: 0 files converted, 1 failed, 0 without code to convert
+all
+two
+# A parent that ignores the end of its children hands that down.
+$ timeout 60 env --ignore-signal=CHLD gsym convert --recursive one
+one: 1 files converted, 0 failed, 1 without code to convert
+$ gsym convert --recursive --jobs=2 -o x in
+gsym convert: option '--out-file': conflicts with '--recursive'; try 'gsym convert --help'
+[2]
+$ gsym convert --output-dir=x in
+gsym convert: option '--output-dir': needs '--recursive'; try 'gsym convert --help'
+[2]

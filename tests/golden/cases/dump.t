@@ -128,3 +128,5 @@ plain.gsym: version 1, little-endian
   bytes of code                 120
 $ gsym verify plain.gsym
 plain.gsym: 7 functions, 0 faults
+$ gsym statistics --json plain.gsym
+{"file": "plain.gsym", "version": 1, "byte_order": "little", "bytes": {"file": 752, "address_offsets": 14, "info_offsets": 28, "file_table": 44, "string_table": 264, "record_heads": 112, "line_tables": 100, "inline_info": 40, "merged_functions": 47, "call_sites": 46, "all_else": 57}, "functions": 7, "functions_with_lines": 6, "functions_with_inlined_calls": 1, "functions_with_call_sites": 1, "functions_with_merged": 1, "functions_of_unknown_size": 0, "functions_damaged": 0, "merged_functions": 1, "line_rows": 10, "inlined_calls": 2, "inlined_ranges": 2, "deepest_nesting": 2, "call_sites": 2, "files": 5, "code_bytes": 120}
