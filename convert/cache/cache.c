@@ -32,6 +32,16 @@ int cache_attach(struct cache *cache, const char *path, const struct log *log, s
 	return cache_dir_open(path, &cache->dir, &cache->path, diag);
 }
 
+int cache_attach_none(struct cache *cache, const struct log *log)
+{
+	*cache = (struct cache){.dir = -1,
+				.memory = CACHE_MEMORY_MAX,
+				.log = log,
+				.path = strdup("none"),
+				.retry_at = INT64_MAX};
+	return cache->path ? 0 : -ENOMEM;
+}
+
 void cache_admit(struct cache *cache, uint64_t limit, uint64_t spare)
 {
 	cache->limit = limit;

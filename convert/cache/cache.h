@@ -9,7 +9,10 @@
  *	<key>.gsym      a converted image, see handle.h
  *	<key>.failed    a permanent failure: "key<TAB>errno<TAB>message", then the inputs that were
  *	                missing (inputs.h), and as hex the XXH3 of all that
+ *	id-<...>        a link with the id of a file in one state, see cache_find.h; goes with the file's
+ *	                entry, or after a month
  *	.tmp-...        being written, locked with flock(2) by its writer; stale without a lock
+ *	.lock           see cache_lock.h
  *
  * Functions may be called by several threads at once.
  */
@@ -69,6 +72,9 @@ void cache_close(struct cache *cache);
  */
 int cache_attach(struct cache *cache, const char *path, const struct log *log, struct gsym_diag *diag);
 void cache_admit(struct cache *cache, uint64_t limit, uint64_t spare);
+
+/* A cache without a directory: there are no entries, and conversions are kept in memory. 0 or -ENOMEM. */
+int cache_attach_none(struct cache *cache, const struct log *log);
 
 /*
  * Opens the converted file of @key: 0, or -ENOENT if there is none. A corrupt file, that of another key, or

@@ -115,6 +115,8 @@ struct cached {
 
 typedef VEC(struct cached) cached_vec;
 
+enum { LINK_SECONDS = 30 * 24 * 3600 };
+
 /* Of entries by earlier versions, whose names have no owner. */
 enum { EARLIER_DIGITS = FINGERPRINT_DIGITS - OWNER_DIGITS };
 
@@ -154,9 +156,17 @@ static bool is_index(const char *name)
 	       name[prefix + 16] == 0;
 }
 
+static bool is_link(const char *name)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t prefix = strlen(CACHE_LINK_PREFIX);
+	return strncmp(name, CACHE_LINK_PREFIX, prefix) == 0 && strlen(name) == CACHE_LINK_SIZE - 1 &&
+	       strspn(name + prefix, hex) == CACHE_LINK_SIZE - 1 - prefix;
+}
+
 static bool is_ours(const char *name)
 {
-	return is_cached(name) || is_temporary(name) || is_index(name);
+	return is_cached(name) || is_temporary(name) || is_index(name) || is_link(name);
 }
 
 static DIR *open_listing(int dir)
@@ -226,17 +236,25 @@ static void count(struct cache_sum *sum, const char *name, const struct stat *st
 	sum->files += is_converted(name);
 }
 
+/* Whether it is a link that is due; a file that is still used is identified once more. */
+static bool is_due(const char *name, const struct stat *st, int64_t now)
+{
+	return is_link(name) && S_ISLNK(st->st_mode) && st->st_mtime < now - LINK_SECONDS;
+}
+
 struct cache_sum cache_dir_clean(int dir, const struct log *log)
 {
 	struct cache_sum sum = {0};
 	DIR *d = open_listing(dir);
+	int64_t now = time(NULL);
 	if (!d)
 		return sum;
 	for (struct dirent *e; (e = readdir(d));) {
 		struct stat st;
 		if (is_temporary(e->d_name))
 			remove_stale(dir, e->d_name, log);
-		else if (is_ours(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		else if (is_ours(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			 !(is_due(e->d_name, &st, now) && unlinkat(dir, e->d_name, 0) == 0))
 			count(&sum, e->d_name, &st);
 	}
 	closedir(d);
@@ -293,8 +311,11 @@ static struct cache_sum list_cached(int dir, cached_vec *vec)
 /* True if the file is gone, possibly because another daemon deleted it first. */
 static bool delete (int dir, const struct cached *c, const struct log *log)
 {
+	char link[CACHE_LINK_SIZE];
 	if (unlinkat(dir, c->name, 0))
 		return errno == ENOENT;
+	cache_link_name(link, c->name);
+	unlinkat(dir, link, 0);
 	log_info(log, "cache: evicted '%s' (%llu bytes)", c->name, (unsigned long long)c->size);
 	return true;
 }

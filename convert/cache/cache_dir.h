@@ -30,7 +30,10 @@ struct cache_sum {
 	uint64_t evicted; /* number of files deleted just now */
 };
 
-/* Removes stale temporary files, those that are not locked; returns the sum of the other files. */
+/*
+ * Removes stale temporary files, those that are not locked, and links to ids that are older than a month;
+ * returns the sum of the other files.
+ */
 struct cache_sum cache_dir_clean(int dir, const struct log *log);
 
 /* Removes temporary files older than @seconds, on file systems where locks may not work. */

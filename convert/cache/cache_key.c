@@ -1,6 +1,7 @@
 #include "convert/cache/cache_key.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "convert/record/convert_types.h"
@@ -47,4 +48,11 @@ void cache_key_make(const struct cache_input *input, struct cache_key *ret)
 		 (unsigned long long)content_fingerprint(input, input->places));
 	snprintf(ret->alone, sizeof(ret->alone), "%016llx",
 		 (unsigned long long)content_fingerprint(input, 0));
+}
+
+void cache_link_name(char name[static CACHE_LINK_SIZE], const char *key)
+{
+	const char *dash = strrchr(key, '-');
+	snprintf(name, CACHE_LINK_SIZE, CACHE_LINK_PREFIX "%.*s", OWNER_DIGITS + FILE_DIGITS,
+		 dash ? dash + 1 : "");
 }

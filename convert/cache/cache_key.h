@@ -8,12 +8,15 @@
 #include "convert/cache/file_state.h"
 #include "convert/cache/image_id.h"
 
+#define CACHE_LINK_PREFIX "id-"
+
 enum {
 	OWNER_DIGITS = 8,    /* the user id of the object file's owner, hexadecimal */
 	FILE_DIGITS = 16,    /* the hash of what identifies the object file */
 	CONTENT_DIGITS = 16, /* the hash of what identifies the content and the options */
 	FINGERPRINT_DIGITS = OWNER_DIGITS + FILE_DIGITS + CONTENT_DIGITS,
 	CACHE_KEY_SIZE = ID_TEXT_SIZE + 1 + FINGERPRINT_DIGITS, /* id, dash, fingerprint, and the id's NUL */
+	CACHE_LINK_SIZE = sizeof(CACHE_LINK_PREFIX) + OWNER_DIGITS + FILE_DIGITS, /* prefix, digits, NUL */
 	CACHE_LAYOUT_REVISION = 6, /* of what handle.h describes, and of the notes */
 };
 
@@ -44,5 +47,11 @@ struct cache_input {
  * Hosts with a common cache directory see different devices and therefore do not share entries.
  */
 void cache_key_make(const struct cache_input *input, struct cache_key *ret);
+
+/*
+ * The name of the link (cache_find.h) for the file that an entry is of. @key: the entry's key, or the name of
+ * its file.
+ */
+void cache_link_name(char name[static CACHE_LINK_SIZE], const char *key);
 
 #endif

@@ -79,7 +79,8 @@ int gsym_reader_open_fd(int fd, const char *name, struct gsym_reader **ret, stru
 
 int gsym_reader_open(const char *path, struct gsym_reader **ret, struct gsym_diag *diag)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path,
+		      O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO is refused, not waited for */
 	if (fd < 0)
 		return diag_set(diag, -errno, "%s: %s", path, strerror(errno));
 	int err = gsym_reader_open_fd(fd, path, ret, diag);

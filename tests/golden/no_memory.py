@@ -8,6 +8,7 @@ LIBRARY (fail_malloc.c) is preloaded, and lets one allocation after the other fa
 import filecmp
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 
 LIMIT = 60
 SHOWN = 5  # faults of a command
+OTHER_NAMES = ("addr2line", "llvm-symbolizer")  # of the program
 FORKED = 250  # allocations tried where a child has more than the program itself
 ID = "deadbeef00010203"
 LOGS = {
@@ -24,6 +26,8 @@ LOGS = {
              f"Binary Images:\n0x104a78000 - 0x104a7bfff plain arm64  <{ID}> /plain\n",
     "ips": '{"app_name":"plain","bug_type":"309","incident_id":"1"}\n{"threads":[{"frames":[{"imageOffset":12,"imageIndex":0}]}],'
            f'"usedImages":[{{"base":4372004864,"uuid":"{ID}","name":"plain"}}]}}\n',
+    "offsets": f"./plain(+0x100c)[0x1]\n./plain(main+0xc) [0x1]\nModule|plain|||{ID}|0x1|0x2|1\n0|0|plain||||0xc\nin [none.so+0x1]\n",
+    "heap": "#1 0x1 in ??\nheap_v2/1\n@ 0x104a7800c 0x1\n104a78000-104a7b000 r-xp 0 0:0 1 /plain\n\n#0 0x104a7800c in ?? ()\n",
     "markup": f"{{{{{{module:0:x.so:elf:{ID}}}}}}}\n{{{{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}}}}\n{{{{{{pc:0x50000c}}}}}} {{{{{{symbol:_Z1fv@plt}}}}}}\n",
 }
 COMMANDS = [
@@ -33,6 +37,7 @@ COMMANDS = [
     (("lookup", "plain.gsym", "0x100c", "0x1104"), ""),
     (("lookup", "plain.gsym"), "0x100c\n0x1104\nnonsense\n0x1080\n"),
     (("lookup", "--format=json", "plain.gsym"), "0x100c\n" * 100),
+    (("lookup", "--addresses-from-stdin"), "0x100c plain.gsym\n0x1104 merged.gsym\nnonsense\n0x1104 plain.gsym\n"),
     (("lookup", "--merged-functions", "--merged-functions-filter=o", "merged.gsym", "0x1004"), ""),
     (("stack", "--all", "merged.gsym"), "0x1004\n0x1014\n\n0x1004\n"),
     (("stack", "--mount=mount"), f"{ID} 0x100c\n{ID} 0x1014\n"),
@@ -41,8 +46,13 @@ COMMANDS = [
     (("convert", "--quiet", "--num-threads=1", "-o", "out", "elf"), ""),
     (("convert", "--num-threads=1", "--segment-size=1000", "-o", "out", "elf"), ""),
     (("verify", "elf.gsym", "--against", "elf"), ""),
+    (("addr2line", "-pafCie", "elf.gsym", "main", "main+4", "0x10"), ""),
+    (("llvm-symbolizer", "-a", "@words"), "elf.gsym main\nplain.gsym 0x100c\nplain.gsym nothing\nmerged.gsym 0x1004\n\n"),
+    (("llvm-symbolizer", "--output-style=JSON", "--functions=short", "plain.gsym 0x100c", "DATA plain.gsym 1"), ""),
 ] + [(("filter", *more, "plain.gsym"), log) for log in LOGS.values() for more in ((), ("--no-demangle",))] + \
-    [(("filter", "--mount=mount"), LOGS["sanitizer"]), (("filter", "--mount=mount", "--by-name"), LOGS["sanitizer"].replace(f" (BuildId: {ID})", ""))]
+    [(("filter", "--strip-prefix=auto", "--base=plain=0x104a78000", "--core=core", "plain.gsym"), "0x104a7800c\n"),
+     (("filter", "--strip-prefix=auto", "--base=plain=0x104a78000", "--maps=plain.gsym", "plain.gsym"), "0x104a7800c\n"),
+     (("filter", "--mount=mount"), LOGS["sanitizer"]), (("filter", "--mount=mount", "--by-name"), LOGS["sanitizer"].replace(f" (BuildId: {ID})", ""))]
 
 
 class Bench:
@@ -59,7 +69,8 @@ class Bench:
             old.unlink()
         with os.fdopen(read) as report:
             try:
-                done = subprocess.run([self.gsym, *arguments], input=text.encode(), capture_output=True, cwd=self.place, env=environment,
+                program = [self.place / arguments[0]] if arguments[0] in OTHER_NAMES else [self.gsym, arguments[0]]
+                done = subprocess.run([*program, *arguments[1:]], input=text.encode(), capture_output=True, cwd=self.place, env=environment,
                                       pass_fds=(write,), timeout=LIMIT, check=False)
             finally:
                 os.close(write)
@@ -88,11 +99,23 @@ class Bench:
         return failed, wrong
 
 
+def core_file():
+    """A core file that lists one mapped file, and no memory."""
+    name, files = b"CORE\0\0\0\0", struct.pack("<QQQQQ", 1, 1, 0x104a78000, 0x104a7b000, 0) + b"/plain\0"
+    note = struct.pack("<III", 5, len(files), 0x46494c45) + name + files
+    header = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 4, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    return header + struct.pack("<IIQQQQQQ", 4, 0, 120, 0, 0, len(note), 0, 4) + note
+
+
 def prepare(place, gsym, make_inputs, elf):
     subprocess.run([make_inputs, "."], cwd=place, check=True)
     shutil.copy(elf, place / "elf")
     subprocess.run([gsym, "convert", "--quiet", "-o", "elf.gsym", "elf"], cwd=place, check=True)
+    for name in OTHER_NAMES:
+        (place / name).symlink_to(gsym)
+    (place / "words").write_text("--functions --no-inlines")
     # What filter and stack read of a mount: the image, its base, and which images have the file's name.
+    (place / "core").write_bytes(core_file())
     image = place / "mount" / ID
     image.mkdir(parents=True)
     shutil.copy(place / "plain.gsym", image / "image.gsym")

@@ -70,7 +70,8 @@ class ObjectLookup(unittest.TestCase):
         return re.search(rf"^([0-9a-f]+) \w {name}$", must("nm", path), re.M)[1]
 
     def entries(self):
-        return {name: os.stat(os.path.join(self.cache, name)).st_ino for name in os.listdir(self.cache)}
+        return {name: os.stat(os.path.join(self.cache, name)).st_ino for name in os.listdir(self.cache)
+                if name != ".lock" and not name.startswith("id-")}
 
     def expect_refused(self, words, *argv, **kwargs):
         done = self.lookup(*argv, **kwargs)
@@ -106,6 +107,75 @@ class ObjectLookup(unittest.TestCase):
         self.assertIn("toil at", self.lookup(path, self.address(path, "toil")).stdout)
         self.assertEqual(len(self.entries()), 2)
 
+    def expect_no_worker(self, *argv, **kwargs):
+        """In a namespace of their own, the processes of a lookup are counted, and those of a command that starts none."""
+        count, words = "cat /proc/sys/kernel/ns_last_pid", " ".join(argv)
+        script = f"{gsym} --version > /dev/null; {count}; {gsym} lookup --cache={self.cache} {words} > /dev/null; {count}"
+        done = run("unshare", "--map-root-user", "--pid", "--fork", "sh", "-c", script, **kwargs)
+        if done.returncode:
+            self.skipTest("no namespace of processes: " + done.stderr)
+        before, after = map(int, done.stdout.split())
+        self.assertEqual(after - before, before - 1)
+
+    def test_cached_without_a_worker(self):
+        path = self.compile()
+        self.lookup(path, "0")
+        self.expect_no_worker(path, "0")
+
+    def test_mounted_without_a_worker(self):
+        path = self.compile()
+        environment = {**os.environ, "GSYMFS_MOUNT": self.mount_of(path)}
+        self.lookup(path, "0", env=environment)
+        self.assertEqual(self.entries(), {})
+        self.expect_no_worker(path, "0", env=environment)
+        # In another state it is another file.
+        os.utime(path)
+        self.compile(text=SOURCE.replace("work", "toil"))
+        self.assertIn("toil at", self.lookup(path, self.address(path, "toil"), env=environment).stdout)
+
+    def test_cached_without_a_listing(self):
+        """What a cached lookup costs does not depend on how many entries there are."""
+        path = self.compile()
+        self.lookup(path, "0")
+        if not shutil.which("strace"):
+            self.skipTest("strace is not installed (Debian package strace)")
+        calls = run("strace", "-f", "-e", "trace=getdents,getdents64", gsym, "lookup", f"--cache={self.cache}", path, "0")
+        if calls.returncode:
+            self.skipTest("strace may not trace here: " + calls.stderr.strip()[-200:])
+        self.assertNotIn("getdents", calls.stderr)
+
+    def mount_of(self, path):
+        """A directory that looks like a mount with the image of @path."""
+        mount = self.at("mount")
+        image = os.path.join(mount, self.build_id(path))
+        os.makedirs(image)
+        must(gsym, "convert", "--quiet", path, "-o", os.path.join(image, "image.gsym"))
+        return mount
+
+    def build_id(self, path):
+        return re.search(r"Build ID: ([0-9a-f]+)", must("readelf", "-n", path))[1]
+
+    def test_mount(self):
+        path, mount = self.compile(), self.at("mount")
+        image = os.path.join(mount, self.build_id(path))
+        os.makedirs(image)
+        other = self.compile("other", SOURCE.replace("work", "toil"))
+        must(gsym, "convert", "--quiet", other, "-o", os.path.join(image, "image.gsym"))
+        environment = {**os.environ, "GSYMFS_MOUNT": mount}
+        address = self.address(other, "toil")
+        self.assertIn("toil at", self.lookup(path, address, env=environment).stdout)
+        self.assertEqual(self.entries(), {})
+        # What the cache has comes first, and what no mount has is converted.
+        self.assertIn("work at", self.lookup(path, address).stdout)
+        self.assertIn("work at", self.lookup(path, address, env=environment).stdout)
+        self.assertIn("toil at", self.lookup(other, address, env=environment).stdout)
+        self.assertEqual(len(self.entries()), 2)
+
+    def test_directory_of_the_environment(self):
+        path = self.compile()
+        must(gsym, "lookup", path, "0", env={**os.environ, "GSYMFS_CACHE": self.at("elsewhere")})
+        self.assertEqual(len(os.listdir(self.at("elsewhere"))), 3)  # and the lock, and the id
+
     def test_entry_damaged(self):
         path = self.compile()
         wanted = self.lookup(path, *self.addresses(path)).stdout
@@ -119,7 +189,21 @@ class ObjectLookup(unittest.TestCase):
             self.skipTest("root's default directory is the system's")
         path = self.compile()
         must(gsym, "lookup", path, "0", env={**os.environ, "XDG_CACHE_HOME": self.dir})
-        self.assertEqual(len(os.listdir(self.at("gsymfs"))), 1)
+        self.assertEqual(len(os.listdir(self.at("gsymfs"))), 3)
+
+    def test_filter(self):
+        """A log's program instead of its GSYM file: its segments are known then."""
+        path = self.compile()
+        start = int(self.address(path, "main"), 16)
+        log = f" > {path}() [{start + 1:#x}]\n"
+        for _ in range(2):
+            done = subprocess.run([gsym, "filter", path], input=log.encode(), capture_output=True, cwd=self.dir,
+                                  env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=True)
+            self.assertRegex(done.stdout.decode(), r"\(\) \[0x[0-9a-f]+\] main at .*a\.c:\d+\n")
+            self.assertEqual(done.stderr.decode(), "gsym: 1 of 1 frames explained\n")
+        os.truncate(path, 100)
+        done = subprocess.run([gsym, "filter", path], input=b"", capture_output=True, env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=False)
+        self.assertEqual((done.returncode, done.stderr.decode().count("\n")), (1, 1), done.stderr)
 
     def test_no_object_file(self):
         pathlib.Path(self.at("text")).write_text("just words, and more than a few\n")
@@ -145,6 +229,20 @@ class ObjectLookup(unittest.TestCase):
             os.chmod(self.cache, 0o700)
             os.chown(self.cache, 1000, 1000)
             self.expect_refused("belongs to user 1000: choose another with cache=DIR", path, "0")
+
+    def test_user_without_a_home(self):
+        """There is no directory for the cache: what is converted is gone with the process."""
+        path = self.compile()
+        os.chmod(self.dir, 0o755)
+        environment = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": "/proc/none"}
+        as_other = () if os.geteuid() else ("setpriv", "--reuid=65534", "--clear-groups")
+        if as_other and (not shutil.which("setpriv") or run(*as_other, gsym, "--version", env=environment).returncode):
+            self.skipTest("gsym cannot be run by another user")
+        for _ in range(2):
+            done = run(*as_other, gsym, "lookup", path, self.address(path, "work"), "main", env=environment)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("work at", done.stdout)
+            self.assertIn("main at", done.stdout)
 
     def test_fat(self):
         native = NATIVE.get(os.uname().machine)
@@ -203,7 +301,7 @@ class ObjectLookup(unittest.TestCase):
         self.assertEqual(process.communicate(timeout=LIMIT)[1], b"")
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertFalse(os.path.exists(f"/proc/{worker}"))
-        self.assertEqual(os.listdir(self.cache), [])
+        self.assertEqual(self.entries(), {})
 
     def test_ignored_signal(self):
         path = self.compile("large", LARGE, "-O0")
@@ -217,6 +315,38 @@ class ObjectLookup(unittest.TestCase):
         out, err = process.communicate(timeout=LIMIT)
         self.assertEqual((process.returncode, err), (0, ""))
         self.assertIn("main at", out)
+
+    def test_several_at_once(self):
+        """One converts, the others wait for it and then take its entry."""
+        path = self.compile("large", LARGE, "-O0")
+        argv = [gsym, "lookup", f"--cache={self.cache}", path, self.address(path, "main")]
+        first = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        worker = self.stop_worker(first)
+        self.assertIsNotNone(worker, "no worker was seen that converts")
+        others = [subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+        stopped = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)  # nothing depends on it: if one is slower, it meets the lock later
+        for process in others:
+            self.assertFalse([command for command in self.workers(process) if b"\0convert\0" in command], "a second one converts")
+        stopped.send_signal(signal.SIGTERM)
+        self.assertEqual(stopped.communicate(timeout=LIMIT), ("", ""))
+        self.assertEqual(stopped.returncode, -signal.SIGTERM)
+        os.kill(worker, signal.SIGCONT)
+        for process in [first, *others]:
+            out, err = process.communicate(timeout=LIMIT)
+            self.assertEqual((process.returncode, err), (0, ""))
+            self.assertIn("main at", out)
+        self.assertEqual(len(self.entries()), 1)
+
+    def workers(self, process):
+        """The command lines of a process' children."""
+        found = []
+        for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+            try:
+                found.append(pathlib.Path(f"/proc/{child}/cmdline").read_bytes())
+            except FileNotFoundError:
+                pass
+        return found
 
     def stop_worker(self, process):
         """Stops the worker that converts for @process as soon as there is one, so that it cannot end by itself."""

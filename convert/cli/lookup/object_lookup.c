@@ -1,7 +1,9 @@
 /*
- * object_lookup.c - a worker identifies the file, which yields the key of the cache entry; if there is no
- * such entry, another worker converts the file. This process reads only the entry. Keys, limits and the
- * default directory are those of gsymfs, so that both share their entries.
+ * object_lookup.c - the name of a cache entry tells of which file in which state it is, so that a file that
+ * was converted before costs no process. Else a worker identifies the file, which yields its directory in a
+ * mount and the key of the cache entry; if there is neither, another worker converts the file. This process
+ * reads only the result. Keys, limits and the default directory are those of gsymfs, so that both share
+ * their entries.
  */
 #include "convert/cli/lookup/object_lookup.h"
 
@@ -15,7 +17,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "convert/cli/message.h"
+#include "convert/cache/cache_find.h"
+#include "convert/cache/cache_lock.h"
+#include "convert/cli/lookup/image_mount.h"
 #include "convert/os/beneath.h"
 #include "convert/os/guard.h"
 #include "convert/run/convert_run.h"
@@ -24,13 +28,19 @@
 #include "gsym/base/diag.h"
 #include "gsym/codec/format.h"
 
-enum { ARCHES_TEXT = 256 };
+enum {
+	ARCHES_TEXT = 256,
+	LOCK_POLL_MS = 20,
+};
 
-/* An image in an object file, on its way to an open cache entry. */
+/* An image in an object file, on its way to an open file. */
 struct object {
 	const char *name; /* as in the arguments */
-	char *path;       /* absolute, without symbolic links */
+	const struct object_options *options;
+	struct gsym_diag *diag;
+	char *path; /* absolute, without symbolic links */
 	int fd, stop_fd;
+	bool is_single; /* no container of several images */
 	struct file_state state;
 	char id[ID_TEXT_SIZE];
 	char arch[16];
@@ -38,37 +48,43 @@ struct object {
 };
 
 static const char program[] = "/proc/self/exe";
-static const char *const debug_dirs[] = {DEBUG_DIR_DEFAULT, NULL};
 static const struct log quiet = {.most = LOG_LEVEL_ERROR};
 
-/* Prints "FILE: what is wrong; what to do", unless a signal ended the conversion. @advice may be NULL. */
+/* Says what is wrong and what to do, unless a signal ended the conversion. @advice may be NULL. */
 static int report(const struct object *object, int err, const char *why, const char *advice)
 {
 	struct pollfd stop = {.fd = object->stop_fd, .events = POLLIN};
 	if (poll(&stop, 1, 0) > 0)
-		return err;
-	say(stderr, "gsym lookup: %s: %s%s%s", object->name, why, advice ? "; " : "", advice ? advice : "");
-	return err;
+		return diag_set(object->diag, err, "%s", "");
+	return diag_set(object->diag, err, "%s%s%s", why, advice ? "; " : "", advice ? advice : "");
 }
 
 /* ---- Which image ---- */
 
-static bool is_gsym(int fd)
+enum { MAGIC_SIZE = 4 };
+
+static bool is_gsym(const uint8_t magic[MAGIC_SIZE])
 {
-	uint8_t magic[4];
-	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-	       (load32(magic, false) == GSYM_MAGIC || load32(magic, true) == GSYM_MAGIC);
+	return load32(magic, false) == GSYM_MAGIC || load32(magic, true) == GSYM_MAGIC;
+}
+
+/* ELF; all other formats may have containers. */
+static bool is_single(const uint8_t magic[MAGIC_SIZE])
+{
+	return memcmp(magic, "\177ELF", MAGIC_SIZE) == 0;
 }
 
 static int open_object(struct object *object)
 {
 	struct stat st;
+	uint8_t magic[MAGIC_SIZE];
 	object->path = realpath(object->name, NULL);
 	object->fd = object->path ? open(object->path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (object->fd < 0 || fstat(object->fd, &st))
 		return report(object, -errno, strerror(errno), NULL);
-	if (!S_ISREG(st.st_mode) || is_gsym(object->fd))
+	if (!S_ISREG(st.st_mode) || pread(object->fd, magic, MAGIC_SIZE, 0) != MAGIC_SIZE || is_gsym(magic))
 		return -ENOEXEC;
+	object->is_single = is_single(magic);
 	object->state = file_state_of(object->fd, &st, file_open_to_all(object->fd, &st, 0));
 	return 0;
 }
@@ -108,8 +124,9 @@ static int report_choices(const struct object *object, const struct image_identi
 	return report(object, -EINVAL, why, "choose one with --arch=ARCH");
 }
 
-static int identify_object(struct object *object, const char *arch)
+static int identify_object(struct object *object)
 {
+	const char *arch = object->options->arch;
 	struct identifier identifier = {
 		.worker = program,
 		.stop_fd = object->stop_fd,
@@ -159,11 +176,13 @@ static unsigned count_threads(void)
 	return n < 1 ? 1 : n > CONVERT_THREADS_MAX ? CONVERT_THREADS_MAX : (unsigned)n;
 }
 
-static int load_or_convert(struct object *object, struct cache *cache, struct handle **ret)
+static struct converter converter_of(const struct object *object, struct cache *cache)
 {
-	const struct converter converter = {
+	static const char *const debug_dirs[] = {DEBUG_DIR_DEFAULT, NULL};
+	const char *const *dirs = object->options->debug_dirs;
+	return (struct converter){
 		.worker = program,
-		.search = {.dirs = debug_dirs, .all = true},
+		.search = {.dirs = dirs ? dirs : debug_dirs, .all = true},
 		.cache = cache,
 		.log = &quiet,
 		.memory = (uint64_t)CONVERT_GIB_DEFAULT << 30,
@@ -172,27 +191,112 @@ static int load_or_convert(struct object *object, struct cache *cache, struct ha
 		.merged = true,
 		.stop_fd = object->stop_fd,
 	};
-	const struct cache_input input = {
+}
+
+static struct cache_input input_of(const struct object *object, const struct converter *converter)
+{
+	return (struct cache_input){
 		.id = object->id,
 		.file = object->state,
 		.version = IMAGE_GSYM_VERSION,
-		.merged = converter.merged,
-		.places = search_path_fingerprint(&converter.search),
+		.merged = converter->merged,
+		.places = search_path_fingerprint(&converter->search),
 	};
-	struct cache_key key;
-	const struct convert_request request = {
+}
+
+static void set_handle(struct lookup_image *image, struct handle *handle)
+{
+	image->handle = handle;
+	image->reader = handle->reader;
+	image->demangle = handle_demangle(handle);
+	image->base = handle->addresses.base;
+}
+
+static size_t list_asked(void *asker, struct convert_address *ret, size_t most)
+{
+	const struct object *object = asker;
+	if (!most)
+		return 0;
+	*ret = *object->options->asked;
+	return 1;
+}
+
+static void take_fragment(void *asker, struct handle *handle)
+{
+	const struct object *object = asker;
+	struct lookup_image image = {0};
+	if (!handle) /* the address has no function that is certain */
+		return;
+	set_handle(&image, handle);
+	object->options->early(object->options->user, &image);
+	lookup_image_close(&image);
+}
+
+/* What the request for a conversion needs beside the object. */
+static struct convert_request request_of(struct object *object, const struct cache_key *key)
+{
+	bool waits = object->options->asked != NULL;
+	return (struct convert_request){
+		.asked = waits ? list_asked : NULL,
+		.fragment = waits ? take_fragment : NULL,
+		.asker = object,
 		.id = object->id,
 		.arch = object->arch,
 		.source = {object->path, object->state},
-		.key = &key,
+		.key = key,
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 		.user = object,
 	};
+}
+
+/* Takes the entry of the cache that was made of the file in its present state, if there is one. */
+static bool take_entry(struct object *object, const struct converter *converter, struct handle **ret)
+{
+	const struct cache_input input = input_of(object, converter);
+	struct cache_key key;
 	struct outcome outcome;
 	cache_key_make(&input, &key);
-	bool remembered = convert_from_cache(&converter, &request, false, &outcome);
-	if (!remembered)
-		convert_run(&converter, &request, &outcome);
+	const struct convert_request request = request_of(object, &key);
+	if (!convert_from_cache(converter, &request, false, &outcome))
+		return false;
+	free(outcome.inputs);
+	*ret = outcome.handle;
+	return outcome.handle != NULL;
+}
+
+/*
+ * Locks the entry @key, however long another process makes it: 0, or -ECANCELED after a signal. @ret as of
+ * cache_lock_try().
+ */
+static int lock_entry(const struct object *object, const struct cache *cache, const struct cache_key *key,
+		      int *ret)
+{
+	struct pollfd stop = {.fd = object->stop_fd, .events = POLLIN};
+	while (cache_lock_try(cache, key, ret))
+		if (poll(&stop, 1, LOCK_POLL_MS) > 0)
+			return report(object, -ECANCELED, "", NULL);
+	return 0;
+}
+
+static int load_or_convert(struct object *object, const struct converter *converter, struct handle **ret)
+{
+	int lock;
+	const struct cache_input input = input_of(object, converter);
+	struct cache_key key;
+	struct outcome outcome;
+	cache_key_make(&input, &key);
+	const struct convert_request request = request_of(object, &key);
+	int err = lock_entry(object, converter->cache, &key, &lock);
+	if (err)
+		return err;
+	bool remembered = convert_from_cache(converter, &request, false, &outcome);
+	if (!remembered) {
+		cache_admit(converter->cache, (uint64_t)CACHE_GIB_DEFAULT << 30,
+			    (uint64_t)CACHE_FREE_GIB_DEFAULT << 30);
+		convert_run(converter, &request, &outcome);
+	}
+	if (lock >= 0)
+		close(lock);
 	if (object->shows_progress)
 		fputs("\r\033[K", stderr);
 	free(outcome.inputs);
@@ -202,22 +306,71 @@ static int load_or_convert(struct object *object, struct cache *cache, struct ha
 		       : report(object, outcome.err, outcome.diag.text, advice_for(&outcome, remembered));
 }
 
-static int find_or_convert(struct object *object, const struct object_options *options, struct handle **ret)
+/* Opens the directory of the cache unless it is open. A user without a home directory has none, unless one is
+ * named. */
+static int attach_cache(const struct object *object, struct cache *cache)
 {
-	struct cache cache;
+	const char *dir = object->options->cache ? object->options->cache : getenv("GSYMFS_CACHE");
 	struct gsym_diag diag = {""};
-	int err = open_object(object);
-	if (!err)
-		err = identify_object(object, options->arch);
+	bool is_named = dir && dir[0];
+	int err = cache->path ? 0 : cache_attach(cache, is_named ? dir : NULL, &quiet, &diag);
+	if (err && err != -EPERM && !is_named)
+		err = cache_attach_none(cache, &quiet);
+	/* Not -ENOENT, which is that of the object file. */
+	return err ? report(object, err == -ENOMEM ? err : -EACCES, diag.text, NULL) : 0;
+}
+
+static bool open_in_mount(const struct object *object, struct lookup_image *ret)
+{
+	return image_mount_open(object->id, &ret->opened, &ret->base) == 0;
+}
+
+/* Identifies the file, and opens it in a mount or in @cache. */
+static int find_or_convert(struct object *object, const struct converter *converter, bool may_know,
+			   struct lookup_image *ret)
+{
+	int err = identify_object(object);
 	if (err)
 		return err;
-	err = cache_open(&cache, options->cache, (uint64_t)CACHE_GIB_DEFAULT << 30,
-			 (uint64_t)CACHE_FREE_GIB_DEFAULT << 30, &quiet, &diag);
-	if (err)
-		return report(object, err, diag.text, NULL);
-	err = load_or_convert(object, &cache, ret);
+	if (may_know) {
+		const struct cache_input input = input_of(object, converter);
+		cache_remember(converter->cache, &input);
+	}
+	if (open_in_mount(object, ret))
+		return 0;
+	err = attach_cache(object, converter->cache);
+	return err ? err : load_or_convert(object, converter, &ret->handle);
+}
+
+/* Whether the id of the file is known without reading it. */
+static bool is_known(struct object *object, const struct converter *converter)
+{
+	const struct cache_input input = input_of(object, converter);
+	return cache_find(converter->cache, &input, object->id) == 0;
+}
+
+static int find_image(struct object *object, struct cache *cache, struct lookup_image *ret)
+{
+	const struct converter converter = converter_of(object, cache);
+	bool may_know = object->is_single && !object->options->arch && !attach_cache(object, cache);
+	if (may_know && is_known(object, &converter) &&
+	    (take_entry(object, &converter, &ret->handle) || open_in_mount(object, ret)))
+		return 0;
+	return find_or_convert(object, &converter, may_know, ret);
+}
+
+static int open_image(struct object *object, struct lookup_image *ret)
+{
+	struct cache cache = {.dir = -1};
+	int err = open_object(object);
 	if (!err)
-		(*ret)->in_memory = NULL; /* the sum ends with the cache */
+		err = find_image(object, &cache, ret);
+	if (ret->handle) {
+		ret->handle->in_memory = NULL; /* the sum ends with the cache */
+		set_handle(ret, ret->handle);
+	} else {
+		ret->reader = ret->opened;
+	}
 	cache_close(&cache);
 	return err;
 }
@@ -230,9 +383,8 @@ static void add_stop(sigset_t *stops, int number)
 		sigaddset(stops, number);
 }
 
-int object_lookup_open(const char *path, const struct object_options *options, struct handle **ret)
+static int open_stoppable(struct object *object, struct lookup_image *ret)
 {
-	struct object object = {.name = path, .fd = -1};
 	sigset_t stops, before;
 	sigemptyset(&stops);
 	add_stop(&stops, SIGINT);
@@ -242,14 +394,32 @@ int object_lookup_open(const char *path, const struct object_options *options, s
 	/* Blocked signals are read as a descriptor, so that temporary files go before the signal is
 	 * delivered. */
 	sigprocmask(SIG_BLOCK, &stops, &before);
-	object.stop_fd = signalfd(-1, &stops, SFD_CLOEXEC);
-	int err = object.stop_fd < 0 ? report(&object, -errno, strerror(errno), NULL)
-				     : find_or_convert(&object, options, ret);
-	if (object.stop_fd >= 0)
-		close(object.stop_fd);
+	object->stop_fd = signalfd(-1, &stops, SFD_CLOEXEC);
+	int err = object->stop_fd < 0 ? diag_set(object->diag, -errno, "%s", strerror(errno))
+				      : open_image(object, ret);
+	if (object->stop_fd >= 0)
+		close(object->stop_fd);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+int object_lookup_open(const char *path, const struct object_options *options, struct lookup_image *ret,
+		       struct gsym_diag *diag)
+{
+	struct object object = {.name = path, .options = options, .diag = diag, .fd = -1};
+	struct lookup_image image = {.demangle = DEMANGLE_AUTO};
+	int err = open_stoppable(&object, &image);
 	if (object.fd >= 0)
 		close(object.fd);
 	free(object.path);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		*ret = image;
 	return err;
+}
+
+void lookup_image_close(struct lookup_image *image)
+{
+	gsym_reader_close(image->opened);
+	handle_put(image->handle);
+	*image = (struct lookup_image){.reader = NULL};
 }

@@ -3,7 +3,7 @@ $ gsym verify broken.gsym
 gsym: broken.gsym: function 1: function record at offset 0x210: name 0xffffffff, expected one within the string table of 0x108 bytes
 broken.gsym: 7 functions, 1 faults
 [1]
-$ gsym lookup broken.gsym 1000 1020 1030
+$ gsym lookup broken.gsym 0x1000 0x1020 0x1030
 gsym: broken.gsym: function 1: function record at offset 0x210: name 0xffffffff, expected one within the string table of 0x108 bytes
 main at /src/app/main.cc:10
 ?? at ??:0
@@ -24,7 +24,7 @@ $ gsym dump broken.gsym > /dev/null
 gsym: broken.gsym: function 1: function record at offset 0x210: name 0xffffffff, expected one within the string table of 0x108 bytes
 [1]
 $ head -c 40 plain.gsym > short.gsym
-$ gsym lookup short.gsym 1000
+$ gsym lookup short.gsym 0x1000
 gsym: short.gsym: header at offset 0: the file ends at 0x28
 [1]
 $ gsym verify short.gsym

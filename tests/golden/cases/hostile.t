@@ -1,5 +1,5 @@
 # No name can reach the terminal or forge a line.
-$ gsym lookup hostile.gsym 1000 1010 1020 1030 1040 1050 1060 1070 1080 1090
+$ gsym lookup hostile.gsym 0x1000 0x1010 0x1020 0x1030 0x1040 0x1050 0x1060 0x1070 0x1080 0x1090
 red\x1b[31mname at /s\x0arc/a\x1b.c:1
 two\x0alines at /etc/passwd:1 at /s\x0arc/a\x1b.c:1
 tab\x09and\backslash at /s\x0arc/a\x1b.c:1
@@ -10,7 +10,7 @@ café 😀 at /s\x0arc/a\x1b.c:1
 "quoted" at /s\x0arc/a\x1b.c:1
 \x1b[2m() at /s\x0arc/a\x1b.c:1
 del\x7f at /s\x0arc/a\x1b.c:1
-$ gsym lookup --format=tsv hostile.gsym 1000 1010 1020 1030 1040 1050 1060 1070 1080 1090
+$ gsym lookup --format=tsv hostile.gsym 0x1000 0x1010 0x1020 0x1030 0x1040 0x1050 0x1060 0x1070 0x1080 0x1090
 0x1000	0	red\x1b[31mname	0x0	/s\nrc/a\x1b.c	1	-	hostile.gsym	red\x1b[31mname
 0x1010	0	two\nlines at /etc/passwd:1	0x0	/s\nrc/a\x1b.c	1	-	hostile.gsym	two\nlines at /etc/passwd:1
 0x1020	0	tab\tand\\backslash	0x0	/s\nrc/a\x1b.c	1	-	hostile.gsym	tab\tand\\backslash
@@ -21,7 +21,7 @@ $ gsym lookup --format=tsv hostile.gsym 1000 1010 1020 1030 1040 1050 1060 1070 
 0x1070	0	"quoted"	0x0	/s\nrc/a\x1b.c	1	-	hostile.gsym	"quoted"
 0x1080	0	\x1b[2m()	0x0	/s\nrc/a\x1b.c	1	-	hostile.gsym	_ZN4\x1b[2mEv
 0x1090	0	del\x7f	0x0	/s\nrc/a\x1b.c	1	-	hostile.gsym	del\x7f
-$ gsym lookup --format=json hostile.gsym 1000 1010 1020 1030 1040 1050 1060 1070 1080 1090
+$ gsym lookup --format=json hostile.gsym 0x1000 0x1010 0x1020 0x1030 0x1040 0x1050 0x1060 0x1070 0x1080 0x1090
 {"Address":"0x1000","ModuleName":"hostile.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/s\nrc/a\u001b.c","FunctionName":"red\u001b[31mname","Inlined":false,"Line":1,"LinkageName":"red\u001b[31mname","Offset":"0x0","StartAddress":"0x1000","StartFileName":"","StartLine":0}]}
 {"Address":"0x1010","ModuleName":"hostile.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/s\nrc/a\u001b.c","FunctionName":"two\nlines at /etc/passwd:1","Inlined":false,"Line":1,"LinkageName":"two\nlines at /etc/passwd:1","Offset":"0x0","StartAddress":"0x1010","StartFileName":"","StartLine":0}]}
 {"Address":"0x1020","ModuleName":"hostile.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/s\nrc/a\u001b.c","FunctionName":"tab\tand\\backslash","Inlined":false,"Line":1,"LinkageName":"tab\tand\\backslash","Offset":"0x0","StartAddress":"0x1020","StartFileName":"","StartLine":0}]}
@@ -32,16 +32,16 @@ $ gsym lookup --format=json hostile.gsym 1000 1010 1020 1030 1040 1050 1060 1070
 {"Address":"0x1070","ModuleName":"hostile.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/s\nrc/a\u001b.c","FunctionName":"\"quoted\"","Inlined":false,"Line":1,"LinkageName":"\"quoted\"","Offset":"0x0","StartAddress":"0x1070","StartFileName":"","StartLine":0}]}
 {"Address":"0x1080","ModuleName":"hostile.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/s\nrc/a\u001b.c","FunctionName":"\u001b[2m()","Inlined":false,"Line":1,"LinkageName":"_ZN4\u001b[2mEv","Offset":"0x0","StartAddress":"0x1080","StartFileName":"","StartLine":0}]}
 {"Address":"0x1090","ModuleName":"hostile.gsym","Source":"debug","Symbol":[{"Column":0,"Discriminator":0,"FileName":"/s\nrc/a\u001b.c","FunctionName":"del\u007f","Inlined":false,"Line":1,"LinkageName":"del\u007f","Offset":"0x0","StartAddress":"0x1090","StartFileName":"","StartLine":0}]}
-$ gsym lookup --format=gsymutil hostile.gsym 1000 1010
+$ gsym lookup --format=gsymutil hostile.gsym 0x1000 0x1010
 Looking up addresses in "hostile.gsym":
 0x0000000000001000: red\x1b[31mname @ /s\x0arc/a\x1b.c:1
 0x0000000000001010: two\x0alines at /etc/passwd:1 @ /s\x0arc/a\x1b.c:1
 # Paths of other systems and of the root directory.
-$ gsym lookup hostile.gsym 1200 1210 1220
+$ gsym lookup hostile.gsym 0x1200 0x1210 0x1220
 windows at C:\src\a.c:2
 root at /a.c:3
 only_dir at /src:4
-$ gsym lookup --format=gsymutil hostile.gsym 1200 1210 1220
+$ gsym lookup --format=gsymutil hostile.gsym 0x1200 0x1210 0x1220
 Looking up addresses in "hostile.gsym":
 0x0000000000001200: windows @ C:\src\a.c:2
 0x0000000000001210: root @ //a.c:3

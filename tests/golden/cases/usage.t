@@ -1,8 +1,21 @@
 $ gsym
-gsym: missing command; try 'gsym --help'
+Usage: gsym COMMAND [OPTION...] FILE...
+
+Commands:
+  convert     make a GSYM file from an object file
+  lookup      print the functions, files and lines of addresses
+  stack       the same for the frames of stacks, telling merged functions apart
+  filter      copy a log, adding functions, files and lines to its addresses
+  dump        print the whole content of a GSYM file
+  verify      check a GSYM file, alone or against the object file it was made from
+  statistics  print how many bytes of a GSYM file its parts take
+  segment     cut a GSYM file into several of about one size
+  transcode   write a GSYM file again in another version or byte order
+
+'gsym help COMMAND' lists the options of a command; gsym(1) has the details.
 [2]
 $ gsym frobnicate
-gsym: command 'frobnicate': unknown; try 'gsym --help'
+gsym: command 'frobnicate': unknown; 'gsym help' lists all
 [2]
 $ gsym --version | sed 's/[0-9.]*$/N/'
 gsym N
@@ -20,16 +33,18 @@ Commands:
   segment     cut a GSYM file into several of about one size
   transcode   write a GSYM file again in another version or byte order
 
-'gsym COMMAND --help' lists the options of a command; gsym(1) has the details.
+'gsym help COMMAND' lists the options of a command; gsym(1) has the details.
 $ gsym lookup --help
-Usage: gsym lookup [OPTION...] FILE [ADDRESS...]
-Prints the functions, files and lines of link-time addresses (hexadecimal);
-without an ADDRESS, of those on standard input, one a line.
+Usage: gsym lookup [OPTION...] [FILE] [ADDRESS|NAME...]
+Prints the functions, files and lines of link-time addresses (hexadecimal) and of
+functions by name (main, main+0x10); without either, of addresses on standard input,
+one a line.
 An object file is converted once; the result is kept in the cache of gsymfs.
 
 Options:
       --format=text|tsv|json|atos|gsymutil
                               output format (default text)
+      --addresses-from-stdin  read lines of an address and a file
       --mark-merged           in text, add [merged N] to the name of a function
                               that shares its code
       --demangle=auto|ada     names to demangle: C++, Rust and D (auto, the
@@ -47,6 +62,13 @@ Options:
       --cache=DIR             directory of converted object files (default: that
                               of gsymfs, ~/.cache/gsymfs)
   -h, --help                  print this help
+  -V, --version               print the version
+
+Examples:
+  gsym lookup ./app 0x1170
+  gsym lookup --format=json app.gsym main+0x10
+  gsym lookup app.gsym < addresses
+  echo 0x1170 ./app | gsym lookup --addresses-from-stdin
 $ gsym convert --help
 Usage: gsym convert [OPTION...] INPUT
 Makes a GSYM file from the debug data and symbols of an object file.
@@ -58,7 +80,8 @@ Options:
                               without it, each becomes FILE.ARCH
       --num-threads=N         use N threads (default: number of processors);
                               the output is the same
-      --output-version=1|2    GSYM version to write (default 1)
+      --output-version=1|2    GSYM version to write (default: 1, or 2 if that
+                              cannot hold the file)
       --segment-size=N        write several files, FILE-0x<address of the first
                               function>, of about N bytes each
       --debug-dir=DIR         search DIR for debug files; may be repeated
@@ -70,6 +93,10 @@ Options:
       --merged-functions      keep all functions that share a range, not just
                               the one with the most debug information
       --dwarf-callsites       keep call sites, which tell merged functions apart
+      --no-lines              leave out the line tables
+      --no-inline             leave out the inlined calls
+      --names-only            leave out both: a small file for the names of
+                              functions
       --callsites-yaml-file=FILE
                               add the call sites listed in FILE
       --match-llvm            make llvm-gsymutil's choices, for comparisons
@@ -79,8 +106,20 @@ Options:
                               write the oddities of INPUT to FILE
       --progress=auto|always|never
                               show progress; auto (default): on a terminal
+      --recursive             INPUT is a directory: convert all object files in it
+      --output-dir=DIR        with --recursive: write to DIR, in directories as
+                              those of INPUT, instead of beside the object files
+      --jobs=N                with --recursive: convert N files at a time
+                              (default: number of processors)
       --quiet                 print errors only
   -h, --help                  print this help
+  -V, --version               print the version
+
+Examples:
+  gsym convert ./app
+  gsym convert -o app.gsym --debug-file=app.debug ./app
+  gsym convert --names-only -o names.gsym ./app
+  gsym convert --recursive --output-dir=symbols ./build
 $ gsym verify --help
 Usage: gsym verify [OPTION...] FILE.gsym...
 Decodes every record of a GSYM file and reports each fault.
@@ -90,6 +129,11 @@ Options:
                               INPUT, with libdwarf, and compare
       --max-functions=N       compare about N functions, spread evenly
   -h, --help                  print this help
+  -V, --version               print the version
+
+Examples:
+  gsym verify app.gsym
+  gsym verify --against=./app app.gsym
 $ gsym lookup
 gsym lookup: missing operand 'FILE'; try 'gsym lookup --help'
 [2]
@@ -109,10 +153,10 @@ $ gsym lookup -x plain.gsym
 gsym lookup: option '-x': unknown; try 'gsym lookup --help'
 [2]
 $ gsym lookup plain.gsym 0x1000 main
-gsym lookup: operand 'main': not a hexadecimal address; try 'gsym lookup --help'
-[2]
+main at /src/app/main.cc:10
+main at /src/app/main.cc:10
 $ gsym lookup plain.gsym 0x10000000000000000
-gsym lookup: operand '0x10000000000000000': not a hexadecimal address; try 'gsym lookup --help'
+gsym lookup: operand '0x10000000000000000': not an address of 64 bits; try 'gsym lookup --help'
 [2]
 $ gsym convert
 gsym convert: missing operand 'INPUT'; try 'gsym convert --help'
@@ -142,3 +186,46 @@ gsym: standard output: No space left on device
 $ gsym --help > /dev/full
 gsym: standard output: write failed
 [1]
+# Help by name, suggestions for what is misspelt.
+$ gsym help segment | head -1
+Usage: gsym segment [OPTION...] FILE.gsym
+$ gsym help frobnicate
+gsym: command 'frobnicate': unknown; 'gsym help' lists all
+[2]
+$ gsym help convert now
+gsym: extra operand 'now'; try 'gsym help COMMAND'
+[2]
+$ gsym -V | sed 's/[0-9.]*$/N/'
+gsym N
+$ gsym lookup --version | sed 's/[0-9.]*$/N/'
+gsym N
+$ gsym convrt
+gsym: command 'convrt': unknown; did you mean 'convert'? 'gsym help' lists all
+[2]
+$ gsym stat
+gsym: command 'stat': unknown; did you mean 'statistics'? 'gsym help' lists all
+[2]
+$ gsym lookup --foramt=json plain.gsym
+gsym lookup: option '--foramt=json': unknown; did you mean '--format'? 'gsym lookup --help' lists all
+[2]
+# Functions by name; what may be a decimal number is refused.
+$ gsym lookup plain.gsym main main+0x4 0x1000
+main at /src/app/main.cc:10
+Shape::area() const at /src/app/include/shape.h:7
+ (inlined by) main at /src/app/main.cc:11
+main at /src/app/main.cc:10
+$ gsym lookup plain.gsym main+0x100000 nowhere add main+4 'main + 0x4'
+gsym: 'main+0x100000': after the end of the function
+gsym: 'nowhere': no such function in 'plain.gsym'; an address is written 0x...
+gsym: 'add': no such function in 'plain.gsym'; an address is written 0x...
+gsym: 'main+4': no such function in 'plain.gsym'; an offset is written +0x... without blanks
+gsym: 'main + 0x4': no such function in 'plain.gsym'; an offset is written +0x... without blanks
+[1]
+$ gsym lookup plain.gsym 1000
+gsym lookup: operand '1000': write 0x1000 if it is hexadecimal; try 'gsym lookup --help'
+[2]
+$ gsym lookup plain.gsym 00001000
+main at /src/app/main.cc:10
+$ gsym lookup --format=tsv plain.gsym main+0x4
+0x1004	0	Shape::area() const	0x0	/src/app/include/shape.h	7	i	plain.gsym	_ZNK5Shape4areaEv
+0x1004	1	main	0x4	/src/app/main.cc	11	-	plain.gsym	main
