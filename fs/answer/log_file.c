@@ -9,6 +9,7 @@
 
 #include "gsym/filter/filter.h"
 #include "convert/os/guard.h"
+#include "fs/answer/attached.h"
 #include "fs/answer/symbol_names.h"
 #include "fs/call/call.h"
 #include "fs/sys/metrics.h"
@@ -51,7 +52,14 @@ static void prefetch(struct log_file *log, struct image *image)
 	mutex_unlock(&log->requester.answers->images->lock);
 }
 
-static int use(struct log_file *log, struct image *image, bool needs_names, struct filter_image *ret)
+/* -EAGAIN while the index of @kind is being built. */
+static int await_names(struct log_file *log, const struct used_image *used, enum symbol_names kind)
+{
+	return symbol_names_ready(log->requester.answers, used->rev, used->handle, kind, &log->call->wait);
+}
+
+static int use(struct log_file *log, struct image *image, const struct filter_module *module,
+	       struct filter_image *ret)
 {
 	struct revision *rev;
 	struct handle *handle;
@@ -60,31 +68,57 @@ static int use(struct log_file *log, struct image *image, bool needs_names, stru
 		prefetch(log, image);
 	if (err)
 		return err == -EAGAIN ? err : -ENOENT;
-	if (needs_names &&
-	    symbol_names_ready(log->requester.answers, rev, handle, NAMES_STORED, &log->call->wait)) {
+	const struct used_image used = {rev, handle};
+	if ((module->needs_names && await_names(log, &used, NAMES_STORED)) ||
+	    (module->needs_shown && await_names(log, &used, NAMES_SHOWN))) {
 		handle_put(handle);
 		return -EAGAIN;
 	}
-	const struct used_image used = {rev, handle};
 	if (vec_push(&log->used, used)) {
 		handle_put(handle);
 		return -ENOMEM;
 	}
 	*ret = (struct filter_image){.reader = handle->reader,
 				     .base = handle->addresses.base,
-				     .has_ada = handle->addresses.has_ada};
+				     .has_ada = handle->addresses.has_ada,
+				     .shown =
+					     module->needs_shown ? handle_attached(handle, SLOT_NAMES) : NULL,
+				     .segments = &handle->addresses};
 	return 0;
+}
+
+/* By its name, which does not tell builds apart: where the log has nothing else, and one image has it. */
+static int find_by_name(struct log_file *log, const struct filter_module *module, struct filter_image *ret)
+{
+	const char *slash = strrchr(module->name, '/'), *name = slash ? slash + 1 : module->name;
+	struct image *image;
+	if (!*name || module->is_word || module->is_kernel)
+		return -ENODATA;
+	int err = requester_find_name(&log->requester, name, log->call, &image);
+	return err ? err : use(log, image, module, ret);
 }
 
 static int find(void *user, const struct filter_module *module, struct filter_image *ret)
 {
 	struct log_file *log = user;
 	struct image *image;
+	if (!module->id[0])
+		return find_by_name(log, module, ret);
 	const struct span id = {(const uint8_t *)module->id, strlen(module->id)};
 	int err = requester_find_image(&log->requester, id, log->call, &image);
 	if (err)
 		return err;
-	return image ? use(log, image, module->needs_names, ret) : -ENOENT;
+	return image ? use(log, image, module, ret) : -ENOENT;
+}
+
+static bool segment(void *user, const struct filter_image *image, size_t i, struct filter_segment *ret)
+{
+	const struct address_map *map = image->segments;
+	(void)user;
+	if (i >= map->n)
+		return false;
+	*ret = (struct filter_segment){map->segments[i].off, map->segments[i].addr, map->segments[i].size};
+	return true;
 }
 
 /* ---- The kind of stream ---- */
@@ -200,7 +234,7 @@ struct stream *log_file_new(struct answers *answers, struct caller caller)
 		.mark_merged = answers->mark_merged,
 	};
 	struct log_file *log = calloc(1, sizeof(*log));
-	const struct filter_images images = {.find = find, .user = log};
+	const struct filter_images images = {.find = find, .segment = segment, .user = log};
 	struct filter *filter = log ? filter_new(&images, &options) : NULL;
 	if (!filter || stream_init(&log->stream, &kind, answers, caller.uid)) {
 		caller_deinit(&caller);

@@ -5,6 +5,7 @@
 
 #include "fs/call/call.h"
 #include "fs/convert/queue.h"
+#include "fs/images/basename.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
 
@@ -49,6 +50,19 @@ int requester_find_image(struct requester *requester, struct span id, struct cal
 	mutex_unlock(&images->lock);
 	*ret = requester->named;
 	return err == -EAGAIN ? err : 0;
+}
+
+int requester_find_name(struct requester *requester, const char *name, struct call *call, struct image **ret)
+{
+	struct images *images = requester->answers->images;
+	mutex_lock(&images->lock);
+	int err = !images->scanned || images->hashing
+			  ? images_await_name(images, &call->wait)
+			  : images_find_only(images, name, &requester->caller, ret);
+	if (!err)
+		(*ret)->kept = true;
+	mutex_unlock(&images->lock);
+	return err;
 }
 
 /* 0 when the requester may read the image and its conversion has not failed for this call. */

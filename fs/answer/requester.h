@@ -37,6 +37,12 @@ void requester_begin(struct requester *requester);
 int requester_find_image(struct requester *requester, struct span id, struct call *call, struct image **ret);
 
 /*
+ * The only image with a file of that name that the requester may know of. -ENOENT; -ENOTUNIQ when there are
+ * several; -EAGAIN with call->wait filled while a scan may still find more.
+ */
+int requester_find_name(struct requester *requester, const char *name, struct call *call, struct image **ret);
+
+/*
  * The image's current revision and its open cache file, with a reference, if the requester may read it. The
  * file is held for the next use: it counts as open although it was evicted meanwhile.
  * -EACCES; -ESTALE when no source is left; -EAGAIN with call->wait filled; the errno of a failed conversion.

@@ -35,6 +35,23 @@ struct filter *filter_new(const struct filter_images *images, const struct filte
 void filter_free(struct filter *filter);
 
 /*
+ * Tells where code is in memory, for logs with nothing but addresses; what the log itself tells takes
+ * precedence. A line of /proc/PID/maps; others are ignored. 0 or -ENOMEM.
+ */
+int filter_add_mapping(struct filter *filter, const char *line, size_t size);
+
+/*
+ * The same for a module whose load address or slide is known. 0 or -ENOMEM.
+ *
+ * @filter: from filter_new()
+ * @module: the module
+ * @start, @end: its range in memory, which may be too long: what is in no function of it is not its code
+ * @relative: what @start is: an offset from the load address or, if @is_link, a link-time address
+ */
+int filter_add_module(struct filter *filter, const struct filter_module *module, uint64_t start, uint64_t end,
+		      uint64_t relative, bool is_link);
+
+/*
  * Processes input.
  *
  * @filter: from filter_new()

@@ -11,6 +11,11 @@ bool module_set_id(struct filter_module *module, const char *from, const char *t
 		n = sizeof(hash) - 1;
 	}
 	size_t digits = n;
+	bool any = false;
+	if (s.end - s.at > 2 && *s.at == '{' && s.end[-1] == '}') { /* a GUID */
+		s.at++;
+		s.end--;
+	}
 	for (; s.at < s.end; s.at++) {
 		if (*s.at == '-' && n > digits)
 			continue;
@@ -19,9 +24,10 @@ bool module_set_id(struct filter_module *module, const char *from, const char *t
 			return false;
 		}
 		module->id[n++] = "0123456789abcdef"[hex_value(*s.at)];
+		any |= *s.at != '0';
 	}
-	module->id[n > digits ? n : 0] = 0;
-	return n > digits;
+	module->id[any ? n : 0] = 0;
+	return any;
 }
 
 bool filter_module_set_id(struct filter_module *module, const char *text, size_t size)
@@ -47,6 +53,13 @@ void module_set_name(struct filter_module *module, const char *from, const char 
 	}
 	memcpy(module->name, from, size);
 	module->name[size] = 0;
+}
+
+void set_kernel_module(const struct log_context *context, struct filter_module *ret)
+{
+	*ret = context->kernel;
+	ret->is_kernel = true;
+	strcpy(ret->name, "vmlinux");
 }
 
 static struct log_module *find(const struct log_modules *modules, const struct log_module *module, bool keyed)
@@ -110,14 +123,14 @@ const struct log_module *modules_by_name(const struct log_modules *modules, cons
 void log_context_deinit(struct log_context *context)
 {
 	vec_free(&context->apple.list);
-	vec_free(&context->coredump.list);
+	vec_free(&context->named.list);
 	vec_free(&context->markup.list);
 	vec_free(&context->mappings);
 }
 
 size_t log_context_memory(const struct log_context *context)
 {
-	return (context->apple.list.cap + context->coredump.list.cap + context->markup.list.cap) *
+	return (context->apple.list.cap + context->named.list.cap + context->markup.list.cap) *
 		       sizeof(struct log_module) +
 	       context->mappings.cap * sizeof(struct log_mapping);
 }

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "gsym/base/invariant.h"
+#include "gsym/filter/image_address.h"
 #include "gsym/filter/log_line.h"
+#include "gsym/filter/shown_match.h"
 #include "gsym/filter/symbol_match.h"
 
 int pending_stack_init(struct pending_stack *stack)
@@ -39,16 +41,21 @@ void pending_stack_set_kernel(struct pending_stack *stack, const struct filter_m
 {
 	for (size_t i = 0; i < stack->buffer.frames.n; i++) {
 		struct log_frame *frame = &stack->buffer.frames.v[i];
-		if (frame->style == STYLE_KERNEL && !frame->module.id[0] &&
-		    strcmp(frame->module.name, kernel->name) == 0)
+		if (!frame->module.is_kernel || frame->module.id[0])
+			continue;
+		if (strcmp(frame->module.name, kernel->name) == 0)
 			frame->module = *kernel;
+		else
+			memcpy(frame->module.release, kernel->release, sizeof(kernel->release));
 	}
 }
 
 static bool is_same_module(const struct filter_module *a, const struct filter_module *b)
 {
-	return strcmp(a->id, b->id) == 0 && strcmp(a->name, b->name) == 0 && a->is_kernel == b->is_kernel &&
-	       a->needs_names == b->needs_names;
+	return strcmp(a->id, b->id) == 0 && strcmp(a->name, b->name) == 0 &&
+	       strcmp(a->release, b->release) == 0 && a->is_kernel == b->is_kernel &&
+	       a->is_word == b->is_word && a->needs_names == b->needs_names &&
+	       a->needs_shown == b->needs_shown;
 }
 
 /* The last frame before @i with the same module, or @i. */
@@ -67,13 +74,19 @@ static int find_image(struct pending_stack *stack, const struct filter_images *i
 	struct filter_image *image = &stack->images.v[i];
 	frame->module.needs_names = frame->space == FRAME_NAME;
 	*image = (struct filter_image){.reader = NULL};
+	if (frame->unmapped) {
+		frame->image_err = -ENXIO;
+		return 0;
+	}
 	size_t same = find_same(stack, i);
 	if (same != i || frame->style == STYLE_SYMBOL) {
 		*image = same != i ? stack->images.v[same] : *image;
+		frame->image_err = stack->buffer.frames.v[same].image_err;
 		return 0;
 	}
 	int err = images->find(images->user, &frame->module, image);
 	*ret_wait |= err == -EAGAIN;
+	frame->image_err = err;
 	if (err)
 		image->reader = NULL;
 	return err == -ENOMEM ? err : 0;
@@ -93,9 +106,8 @@ static int find_images(struct pending_stack *stack, const struct filter_images *
 
 /* ---- Addresses ---- */
 
-static int note_unexplained(struct pending_stack *stack, enum filter_cause cause,
-			    const struct log_frame *frame, const struct kernel_symbol *symbol,
-			    uint64_t image_size)
+static int note_size(struct pending_stack *stack, enum filter_cause cause, struct log_frame *frame,
+		     const struct kernel_symbol *symbol, uint64_t image_size)
 {
 	struct filter_unexplained entry = {
 		.cause = cause,
@@ -105,27 +117,43 @@ static int note_unexplained(struct pending_stack *stack, enum filter_cause cause
 	};
 	invariant(symbol->name_size < sizeof(entry.symbol));
 	memcpy(entry.symbol, symbol->name, symbol->name_size);
+	frame->listed = true;
 	return unexplained_add(&stack->unexplained, &entry);
 }
 
 /* @err: of symbol_match(). 0 or -ENOMEM. */
-static int weigh(struct pending_stack *stack, const struct log_frame *frame,
-		 const struct kernel_symbol *symbol, const struct symbol_match *match, int err)
+static int weigh(struct pending_stack *stack, struct log_frame *frame, const struct kernel_symbol *symbol,
+		 const struct symbol_match *match, int err)
 {
 	if ((err && err != -ESTALE) || !symbol->size)
 		return 0;
 	bool before = build_is_rejected(&stack->evidence, &frame->module);
 	int failed = build_evidence_add(&stack->evidence, &frame->module, match->index, !err);
 	if (!failed && err)
-		failed = note_unexplained(stack, FILTER_OTHER_BUILD, frame, symbol, match->size);
+		failed = note_size(stack, FILTER_OTHER_BUILD, frame, symbol, match->size);
 	if (!failed && !before && build_is_rejected(&stack->evidence, &frame->module))
-		failed = note_unexplained(stack, FILTER_REJECTED, frame, symbol, match->size);
+		failed = note_size(stack, FILTER_REJECTED, frame, symbol, match->size);
 	return failed;
 }
 
-static int locate_name(struct pending_stack *stack, const struct buffered_line *line,
-		       const struct log_frame *frame, struct resolver_frame *ret)
+/* The code of ppc64 has the name of the function with a dot before it, which is not in the image. */
+static int match_symbol(const struct filter_image *image, struct kernel_symbol symbol,
+			struct symbol_match *ret)
 {
+	int err = symbol_match(image->reader, &symbol, ret);
+	if (err == -ENOENT && image->shown)
+		return shown_match(image, &symbol, ret);
+	if (err != -ENOENT || symbol.name_size < 2 || symbol.name[0] != '.')
+		return err;
+	symbol.name++;
+	symbol.name_size--;
+	return symbol_match(image->reader, &symbol, ret);
+}
+
+static int locate_name(struct pending_stack *stack, const struct buffered_line *line, size_t i)
+{
+	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct resolver_frame *ret = &stack->resolved.v[i];
 	bool in_call = frame->kind == PC_RETURN;
 	const struct kernel_symbol symbol = {
 		.name = stack->buffer.text.v + line->off + frame->symbol_from,
@@ -135,7 +163,8 @@ static int locate_name(struct pending_stack *stack, const struct buffered_line *
 		.of_module = strcmp(frame->module.name, "vmlinux") != 0,
 	};
 	struct symbol_match match;
-	int err = symbol_match(ret->reader, &symbol, &match);
+	int err = match_symbol(&stack->images.v[i], symbol, &match);
+	frame->several = err == -ENOTUNIQ;
 	if (err == -ENOMEM || weigh(stack, frame, &symbol, &match, err))
 		return -ENOMEM;
 	if (err) {
@@ -147,9 +176,10 @@ static int locate_name(struct pending_stack *stack, const struct buffered_line *
 	return 0;
 }
 
-static int locate(struct pending_stack *stack, const struct buffered_line *line, size_t i)
+static int locate(struct pending_stack *stack, const struct filter_images *images,
+		  const struct buffered_line *line, size_t i)
 {
-	const struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct log_frame *frame = &stack->buffer.frames.v[i];
 	const struct filter_image *image = &stack->images.v[i];
 	struct resolver_frame *ret = &stack->resolved.v[i];
 	*ret = (struct resolver_frame){
@@ -159,20 +189,19 @@ static int locate(struct pending_stack *stack, const struct buffered_line *line,
 		.kind = frame->kind,
 		.apart = frame->apart,
 	};
-	if (ret->reader && frame->space == FRAME_RVA &&
-	    __builtin_add_overflow(ret->address, image->base, &ret->address))
+	if (ret->reader && !image_address_of(images, image, frame, &ret->address))
 		ret->reader = NULL;
-	return ret->reader && frame->space == FRAME_NAME ? locate_name(stack, line, frame, ret) : 0;
+	return ret->reader && frame->space == FRAME_NAME ? locate_name(stack, line, i) : 0;
 }
 
-static int locate_all(struct pending_stack *stack)
+static int locate_all(struct pending_stack *stack, const struct filter_images *images)
 {
 	if (vec_reserve(&stack->resolved, stack->buffer.frames.n))
 		return -ENOMEM;
 	for (size_t k = 0; k < stack->buffer.lines.n; k++) {
 		const struct buffered_line *line = &stack->buffer.lines.v[k];
 		for (size_t i = line->first; i < line->first + line->n; i++)
-			if (locate(stack, line, i))
+			if (locate(stack, images, line, i))
 				return -ENOMEM;
 	}
 	return 0;
@@ -186,12 +215,13 @@ static int drop_rejected(struct pending_stack *stack)
 {
 	int err = 0;
 	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++) {
-		const struct log_frame *frame = &stack->buffer.frames.v[i];
+		struct log_frame *frame = &stack->buffer.frames.v[i];
 		const struct filter_unexplained entry = {.cause = FILTER_REJECTED, .module = frame->module};
 		if (!stack->resolved.v[i].reader || frame->space != FRAME_NAME ||
 		    !build_is_rejected(&stack->evidence, &frame->module))
 			continue;
 		stack->resolved.v[i].reader = NULL;
+		frame->listed = true;
 		err = unexplained_add(&stack->unexplained, &entry);
 	}
 	return err;
@@ -235,12 +265,46 @@ static int walk(struct pending_stack *stack)
 	return 0;
 }
 
-static void count(struct pending_stack *stack)
+static enum filter_cause cause_of(const struct log_frame *frame, const struct resolver_frame *resolved)
 {
-	for (size_t i = 0; i < stack->buffer.frames.n; i++) {
-		stack->counts.met += stack->buffer.frames.v[i].style != STYLE_SYMBOL;
-		stack->counts.found += !stack->resolved.v[i].err;
+	switch (frame->image_err) {
+	case 0: break;
+	case -ENODATA: return FILTER_NO_ID;
+	case -ENXIO: return FILTER_NO_MAPPING;
+	case -ENOTUNIQ: return FILTER_AMBIGUOUS;
+	default: return FILTER_NO_IMAGE;
 	}
+	if (frame->several)
+		return FILTER_SEVERAL;
+	return image_address_needs_segments((enum frame_space)frame->space) && !resolved->reader
+		       ? FILTER_NO_SEGMENTS
+		       : FILTER_NO_FUNCTION;
+}
+
+/* Counts a frame, and lists it if it was not explained and is not listed for its size. 0 or -ENOMEM. */
+static int count(struct pending_stack *stack, const struct log_frame *frame,
+		 const struct resolver_frame *resolved)
+{
+	if (frame->style == STYLE_SYMBOL || (frame->module.is_word && frame->image_err) ||
+	    (frame->silent && resolved->err))
+		return 0;
+	struct filter_unexplained entry = {.cause = cause_of(frame, resolved), .module = frame->module};
+	if (frame->is_estimate && resolved->err && !frame->image_err) {
+		if (frame->style != STYLE_COREDUMP)
+			return 0; /* any number */
+		entry = (struct filter_unexplained){.cause = FILTER_NO_MAPPING};
+	}
+	stack->counts.met++;
+	stack->counts.found += !resolved->err;
+	return resolved->err && !frame->listed ? unexplained_add(&stack->unexplained, &entry) : 0;
+}
+
+static int count_all(struct pending_stack *stack)
+{
+	int err = 0;
+	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++)
+		err = count(stack, &stack->buffer.frames.v[i], &stack->resolved.v[i]);
+	return err;
 }
 
 static void write(struct pending_stack *stack, const struct filter_options *options, struct text_buf *out)
@@ -266,14 +330,15 @@ int pending_stack_flush(struct pending_stack *stack, const struct filter_images 
 		return 0;
 	int err = find_images(stack, images);
 	if (!err)
-		err = locate_all(stack);
+		err = locate_all(stack, images);
 	if (!err)
 		err = drop_rejected(stack);
 	if (!err)
 		err = walk(stack);
+	if (!err)
+		err = count_all(stack);
 	if (err)
 		return err;
-	count(stack);
 	write(stack, options, out);
 	stack_buffer_reset(&stack->buffer);
 	return out->failed ? -ENOMEM : 0;

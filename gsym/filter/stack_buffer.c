@@ -107,9 +107,10 @@ static void link_frame(struct stack_buffer *buffer)
 		chain->open = false;
 		chain = NULL;
 	}
-	if (!chain)
+	if (!chain) {
 		chain = begin(buffer, frame->thread);
-	else if (repeats_head(buffer, chain, line, frame)) {
+		frame->kind = frame->first_exact ? PC_EXACT : frame->kind;
+	} else if (repeats_head(buffer, chain, line, frame)) {
 		buffer->frames.v[chain->head].same = index;
 		frame->kind = PC_EXACT;
 	}
@@ -177,10 +178,12 @@ int stack_buffer_add(struct stack_buffer *buffer, const struct log_format *forma
 		struct log_frame *frame = &buffer->frames.v[buffer->frames.n++];
 		*frame = frames[i];
 		frame->same = FRAME_NONE;
-		if (n == 1)
+		if (n == 1) {
 			link_frame(buffer);
-		else
-			frame->apart = true;
+			continue;
+		}
+		frame->apart = true;
+		frame->kind = frame->first_exact ? PC_EXACT : frame->kind;
 	}
 	buffer->n_chains += n > 1;
 	return 0;

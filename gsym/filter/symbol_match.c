@@ -207,5 +207,7 @@ int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *s
 	};
 	if (!fits)
 		return -ESTALE;
-	return n == 1 && symbol->off < f.room && (!f.size || symbol->off < f.size) ? 0 : -ENOENT;
+	if (n > 1)
+		return -ENOTUNIQ;
+	return symbol->off < f.room && (!f.size || symbol->off < f.size) ? 0 : -ENOENT;
 }

@@ -36,7 +36,7 @@ struct symbol_match {
 };
 
 /*
- * Finds the function. 0; -ENOENT: none, or several that match equally well, or the offset is outside;
+ * Finds the function. 0; -ENOENT: none, or the offset is outside; -ENOTUNIQ: several match equally well;
  * -ESTALE: no function of that name has that size; -ENOMEM.
  */
 int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *symbol,

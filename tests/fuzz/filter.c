@@ -6,6 +6,7 @@
 #include "gsym/filter/filter.h"
 #include "gsym/filter/stack_resolver.h"
 #include "gsym/read/name_index.h"
+#include "gsym/render/shown_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,23 +88,41 @@ static struct gsym_reader *image(void)
 	return reader;
 }
 
+/* Reachable to the end, too. */
+static const struct name_table *shown_names(void)
+{
+	static struct shown_builder builder;
+	if (!builder.names.table)
+		require(!shown_builder_run(&builder, image()));
+	return builder.names.table;
+}
+
 struct source {
 	bool empty;
 	unsigned late; /* questions until an image is there */
 };
 
+static bool segment(void *user, const struct filter_image *in, size_t i, struct filter_segment *ret)
+{
+	(void)user;
+	require(in->reader);
+	*ret = (struct filter_segment){0, BASE, BASE};
+	return i == 0;
+}
+
 static int find(void *user, const struct filter_module *module, struct filter_image *ret)
 {
 	struct source *source = user;
 	require(memchr(module->id, 0, sizeof(module->id)) && memchr(module->name, 0, sizeof(module->name)));
-	if (source->empty ||
-	    (strcmp(module->id, "deadbeef00010203") != 0 && strcmp(module->name, "vmlinux") != 0))
+	if (source->empty || (strcmp(module->id, "deadbeef00010203") != 0 &&
+			      strcmp(module->name, "vmlinux") != 0 && strcmp(module->name, "plain") != 0))
 		return -ENOENT;
 	if (source->late) {
 		source->late--;
 		return -EAGAIN;
 	}
-	*ret = (struct filter_image){.reader = image(), .base = BASE};
+	*ret = (struct filter_image){
+		.reader = image(), .base = BASE, .shown = module->needs_shown ? shown_names() : NULL};
 	return 0;
 }
 
@@ -125,7 +144,7 @@ static void feed(struct filter *filter, const char *bytes, size_t size, enum fil
 
 static void run(struct source *source, const char *bytes, size_t size, size_t cut, struct text_buf *out)
 {
-	const struct filter_images images = {.find = find, .user = source};
+	const struct filter_images images = {.find = find, .segment = segment, .user = source};
 	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
 	struct filter *filter = filter_new(&images, &options);
 	require(filter);

@@ -26,6 +26,7 @@ class LogTest(MountTest):
         """Frames of several formats that lie in our images, and lines that are none."""
         found = []
         for id, path in self.ids.items():
+            found += ["%s!geo::point::norm+0x1" % id, "%s`geo::point::norm() const + 1" % id]
             for i, (start, end, _) in enumerate(self.functions(path)):
                 at = start + (end - start) // 2
                 found += [
@@ -48,7 +49,7 @@ class LogTest(MountTest):
     def test_same_as_filter(self):
         text = "\n".join(self.lines()) + "\n"
         want = self.filtered(text)
-        self.assertIn("geo::point::norm() const", want)
+        self.assertRegex(want, "geo::point::norm\\+0x1 geo::point::norm\\(\\) const at ")
         self.mount()
         with self.log() as log:
             self.assertEqual(log.ask(text), want)
@@ -75,11 +76,18 @@ class LogTest(MountTest):
         got = run(GSYM, "stack", "--format=tsv", "--mount", self.mnt, input=stack.encode()).stdout.decode().split("\n")
         self.assertEqual([line.split("\t")[1] for line in got if "\ti\t" not in line and line], ["0", "1", "2"])
         self.assertEqual([line.split("\t")[11] for line in got if "\ti\t" not in line and line], [name, name, "??"])
+        text = "[nowhere+0x1]\n%s+0x1\n" % ("01" * 20)
+        told = run(GSYM, "filter", "--mount", self.mnt, input=text.encode())
+        self.assertEqual(told.stdout.decode(), text)
+        self.assertIn("nowhere: 1 frame not explained: the log has no id; give --by-name", told.stderr.decode())
+        self.assertIn("1 frame not explained: not mounted; add the file with this id to SOURCE", told.stderr.decode())
+        told = run(GSYM, "filter", "--by-name", "--mount", self.mnt, input=text.encode())
+        self.assertIn("nowhere: 1 frame not explained: the log has no id, and nothing has this name; add the file", told.stderr.decode())
         failed = run(GSYM, "filter", "--mount", self.mnt + "/none", input=b"", check=False)
         self.assertEqual(failed.returncode, 1)
 
     def test_by_name(self):
-        """A log without ids: images of the mount are found by name only if they are asked for so and just one has the name."""
+        """A log without ids: images are found by name if just one has it; by gsym filter only if it is asked for so."""
         start = next(start for start, _, name in self.functions(self.path) if "norm" in name)
         frame = "    #0 0x7f0000000010  (/elsewhere/sample+0x%x)%s\n"
         text = frame % (start, "")
@@ -93,14 +101,21 @@ class LogTest(MountTest):
         self.assertNotIn("elsewhere", want)
         self.assertEqual(found(text), text)
         self.assertEqual(found(text * 3, "--by-name"), want * 3)
+        unwound = "/elsewhere/sample(+0x%x)[0x7f0000000010]\n" % (start + 1)
+        fault = "sample[1]: segfault at 0 ip 0 sp 0 error 4 in sample[%x,7f0000000000+1000]\n" % start
         with self.log() as log:
-            self.assertEqual(log.ask(text), text)
+            self.assertEqual(log.ask(text), want)
+            self.assertRegex(log.ask(unwound), "norm.* at /.*sample")
+            self.assertRegex(log.ask(fault), "norm.* at /.*sample")
+        self.assertRegex(found(fault, "--by-name"), "norm.* at /.*sample")
         another = frame % (start, " (BuildId: %s)" % ("ab" * 20))
         self.assertEqual(found(another, "--by-name"), another)
         os.mkdir(os.path.join(self.source, "older"))
         self.compile("sample", where=os.path.join(self.source, "older"), flags=("-DOLDER", "-O1"))
         mount_harness.wait_until(lambda: len(os.listdir(os.path.join(self.mnt, "by-name", "sample"))) == 2, "a second sample")
         self.assertEqual(found(text, "--by-name"), text)
+        with self.log() as log:
+            self.assertEqual(log.ask(text + unwound + fault), text + unwound + fault)
         failed = run(GSYM, "filter", "--by-name", files[0], input=b"", check=False)
         self.assertEqual(failed.returncode, 2)
 

@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "convert/cli/commands.h"
+#include "convert/cli/lookup/filter_maps.h"
+#include "convert/cli/lookup/filter_summary.h"
 #include "convert/cli/lookup/image_files.h"
 #include "convert/cli/message.h"
 #include "convert/cli/output.h"
@@ -24,7 +26,9 @@ struct filtering {
 	struct image_files images;
 	struct filter_options how;
 	struct option_list strip;
-	size_t told; /* of the entries of filter_unexplained() */
+	struct filter_maps maps;
+	size_t reported; /* of the entries of filter_unexplained() */
+	bool quiet;
 };
 
 static const struct command_option options[] = {
@@ -32,10 +36,23 @@ static const struct command_option options[] = {
 	{0, "by-name", NULL,
 	 "find them there by file name if the log has no id\nand only one image has that name",
 	 OPTION_FLAG(filtering, images.by_name)},
-	{0, "strip-prefix", "DIR", "remove DIR from the beginning of paths; may be\nrepeated",
+	{0, "maps", "FILE",
+	 "addresses in memory are of the mappings in FILE,\nas in /proc/PID/maps; may be repeated",
+	 OPTION_LIST(filtering, maps.maps)},
+	{0, "pid", "PID", "they are of this process", OPTION_LIST(filtering, maps.pids)},
+	{0, "core", "FILE", "they are of the process with this core file",
+	 OPTION_LIST(filtering, maps.cores)},
+	{0, "base", "NAME=ADDRESS", "module NAME was loaded at ADDRESS; may be repeated",
+	 OPTION_LIST(filtering, maps.bases)},
+	{0, "slide", "NUMBER", "the only FILE.gsym was loaded at its link-time\naddress and NUMBER",
+	 OPTION_STRING(filtering, maps.slide)},
+	{0, "strip-prefix", "DIR",
+	 "remove DIR from the beginning of paths; auto: the\ndirectory of all sources of an image, but "
+	 "those\nbelow /usr; may be repeated",
 	 OPTION_LIST(filtering, strip)},
 	OPTION_MARK_MERGED(filtering, how.mark_merged),
 	OPTIONS_DEMANGLE(filtering, how.demangle),
+	{0, "quiet", NULL, "do not tell what was not explained, and why", OPTION_FLAG(filtering, quiet)},
 	{0},
 };
 
@@ -45,31 +62,13 @@ static bool input_is_pending(int milliseconds)
 	return poll(&input, 1, milliseconds) != 0; /* read(2) reports errors */
 }
 
-static void tell(const struct filter_unexplained *frame)
-{
-	bool rejected = frame->cause == FILTER_REJECTED;
-	complain("%s: the log %s of another build: %s%s has 0x%" PRIx64 " bytes there, 0x%" PRIx64
-		 " in the image; %s left as they are",
-		 frame->module.name, rejected ? "is" : "seems to be", frame->symbol, rejected ? ", too," : "",
-		 frame->logged_size, frame->image_size,
-		 rejected ? "all its frames from here on are" : "such frames are");
-}
-
-/* Tells of each module and cause once, as soon as it is known: a log that is followed has no end. */
-static void tell_unexplained(struct filtering *f, const struct filter *filter)
-{
-	const struct filter_unexplained *v;
-	size_t n = filter_unexplained(filter, &v);
-	for (; f->told < n; f->told++)
-		tell(&v[f->told]);
-}
-
 static int pass(struct filtering *f, struct filter *filter, const char *bytes, size_t size,
 		enum filter_rest rest, struct text_buf *out)
 {
 	size_t used;
 	int err = filter_write(filter, bytes, size, rest, out, &used);
-	tell_unexplained(f, filter);
+	if (!f->quiet)
+		filter_report_builds(filter, &f->reported);
 	return err ? err : rest == FILTER_MORE ? output_drain(out) : output_flush(out);
 }
 
@@ -101,15 +100,36 @@ static int copy(struct filtering *f, struct filter *filter, struct text_buf *out
 
 static int filter_log(struct filtering *f)
 {
-	const struct filter_images images = {.find = images_find_for_filter, .user = &f->images};
+	const struct filter_images images = {
+		.find = images_find_for_filter, .segment = images_segment, .user = &f->images};
 	struct text_buf out = {0};
 	int status = STATUS_OK, err = -ENOMEM;
 	struct filter *filter = filter_new(&images, &f->how);
-	if (filter)
+	if (filter) {
+		err = 0;
+		status = filter_maps_read(&command_filter, &f->maps, &f->images, filter);
+	}
+	if (!err && status == STATUS_OK) {
 		err = copy(f, filter, &out, &status);
+		if (!err && !f->quiet)
+			filter_tell_summary(filter, &f->images);
+	}
 	filter_free(filter);
 	text_deinit(&out);
 	return err ? output_fail(err) : status;
+}
+
+/* "auto" is no directory. */
+static void take_auto(struct filtering *f)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->strip.n; i++) {
+		if (strcmp(f->strip.v[i], "auto") == 0)
+			f->images.wants_root = true;
+		else
+			f->strip.v[n++] = f->strip.v[i];
+	}
+	f->strip.n = n;
 }
 
 static int run_filter(int argc, char **argv)
@@ -118,6 +138,7 @@ static int run_filter(int argc, char **argv)
 	int status;
 	if (!options_parse(&command_filter, argc, argv, &f, &status))
 		return status;
+	take_auto(&f);
 	f.how.strip = f.strip.v;
 	f.how.n_strip = f.strip.n;
 	if (f.images.by_name && !f.images.mount)
@@ -137,5 +158,7 @@ const struct command command_filter = {
 		"Copies a log from standard input to standard output and adds functions, files and lines to\n"
 		"the addresses in it",
 	.options = options,
+	.examples = "  dmesg | gsym filter --mount=/mnt/sym --by-name\n"
+		    "  ./app 2>&1 | gsym filter app.gsym",
 	.run = run_filter,
 };

@@ -1,6 +1,7 @@
 /*
  * cmd_stack.c - gsym stack: stacks of "<id> <address>" lines, innermost frame first, resolved from the
- * outermost frame inwards.
+ * outermost frame inwards. What stands before the address is a place as in a mount: "<id>/off",
+ * "by-name/app".
  */
 #include <errno.h>
 #include <getopt.h>
@@ -11,6 +12,8 @@
 #include "gsym/filter/stack_resolver.h"
 #include "gsym/render/render.h"
 #include "gsym/base/address.h"
+#include "convert/cache/context.h"
+#include "convert/cache/notes.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/lookup/image_files.h"
 #include "convert/cli/message.h"
@@ -25,9 +28,11 @@ enum {
 struct entry {
 	char *text;
 	size_t size;
-	uint64_t address;
-	size_t image; /* in the list of images */
-	bool malformed;
+	uint64_t address; /* as given */
+	uint64_t link;    /* link-time */
+	size_t image;     /* in the list of images */
+	struct context context;
+	bool is_return, malformed;
 };
 
 enum { NO_IMAGE = SIZE_MAX };
@@ -61,18 +66,52 @@ static bool read_line(char *line, size_t *ret)
 	return c != EOF || n;
 }
 
-/* Of an id without an image the entry stays without one. 0 or -ENOMEM. */
-static int parse_id(struct stacks *s, const char *text, size_t size, struct entry *entry)
+/* The image and what the address is: "<id>/base/<load>", "by-name/<name>/off". False if it is none. */
+static bool parse_place(const char *text, size_t size, struct filter_module *module, struct context *ret)
+{
+	static const char by_name[] = "by-name/";
+	const size_t prefix = sizeof(by_name) - 1;
+	size_t n;
+	bool has_name = size > prefix && memcmp(text, by_name, prefix) == 0;
+	if (has_name) {
+		text += prefix;
+		size -= prefix;
+	}
+	if (!context_parse_place(text, size, &n, ret))
+		return false;
+	if (!has_name)
+		return n < FILTER_ID_SIZE && filter_module_set_id(module, text, n);
+	if (!n || n >= sizeof(module->name) || memchr(text, 0, n))
+		return false;
+	memcpy(module->name, text, n);
+	return true;
+}
+
+static int find_image(struct stacks *s, const struct filter_module *module, struct entry *entry)
+{
+	const struct image_file *image;
+	s->images.by_name = !module->id[0];
+	int err = images_find(&s->images, module, &image);
+	if (err)
+		return err;
+	const struct address_map base = {.base = image->base};
+	if (context_to_link(&entry->context, image->map ? image->map : &base, entry->address, &entry->link))
+		entry->image = (size_t)(image - s->images.list.v);
+	return 0;
+}
+
+/* Of an id without an image, or a number that stands for no place in it, the entry has none. 0 or -ENOMEM. */
+static int parse_image(struct stacks *s, const char *text, size_t size, struct entry *entry)
 {
 	struct filter_module module = {.id = ""};
-	const struct image_file *image;
-	if (size >= FILTER_ID_SIZE || !filter_module_set_id(&module, text, size)) {
+	if (!parse_place(text, size, &module, &entry->context)) {
 		entry->malformed = true;
 		return 0;
 	}
-	int err = images_find(&s->images, &module, &image);
-	if (!err)
-		entry->image = (size_t)(image - s->images.list.v);
+	/* Of a return address the resolver looks up the call. */
+	entry->is_return = entry->context.is_return;
+	entry->context.is_return = false;
+	int err = find_image(s, &module, entry);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -88,8 +127,9 @@ static int parse(struct stacks *s, const char *line, size_t size, struct entry *
 		id_end--;
 	entry->malformed =
 		size >= LINE_SIZE || !address_parse(address, (size_t)(end - address), &entry->address);
+	entry->link = entry->address;
 	if (id_end > id)
-		return parse_id(s, id, (size_t)(id_end - id), entry);
+		return parse_image(s, id, (size_t)(id_end - id), entry);
 	if (s->images.n_given == 1 && !s->images.mount)
 		entry->image = 0; /* the only image */
 	else
@@ -186,7 +226,8 @@ static int write_unknown(struct stacks *s, size_t i)
 static int write_candidate(struct stacks *s, size_t i, uint32_t candidate)
 {
 	const struct resolver_frame *frame = &s->frames.v[i];
-	int err = stack_resolver_answer(s->walk, frame, candidate, 0, &s->answer);
+	unsigned flags = s->entries.v[i].context.near ? GSYM_LOOKUP_NEAR : 0;
+	int err = stack_resolver_answer(s->walk, frame, candidate, flags, &s->answer);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	if (frame->n_kept == 1)
@@ -228,9 +269,9 @@ static int resolve(struct stacks *s)
 		bool known = !entry->malformed && entry->image != NO_IMAGE;
 		s->frames.v[s->frames.n++] = (struct resolver_frame){
 			.reader = known ? s->images.list.v[entry->image].reader : NULL,
-			.address = entry->address,
+			.address = entry->link,
 			.which = RESOLVER_ANY_BODY,
-			.kind = i ? PC_RETURN : PC_EXACT,
+			.kind = i || entry->is_return ? PC_RETURN : PC_EXACT,
 		};
 	}
 	return stack_resolver_run(s->walk, s->frames.v, s->frames.n);
@@ -313,8 +354,13 @@ const struct command command_stack = {
 	.brief = "the same for the frames of stacks, telling merged functions apart",
 	.summary =
 		"Prints the functions, files and lines of the frames of stacks on standard input: lines of\n"
-		"\"ID ADDRESS\", innermost frame first, an empty line after each stack. Call sites recorded\n"
-		"at the return addresses tell merged functions apart",
+		"\"ID ADDRESS\", innermost frame first, an empty line after each stack. \"ID/rva\", "
+		"\"ID/off\"\n"
+		"and \"ID/base/LOAD\" say what the number counts from, and \"by-name/NAME\" names a file. "
+		"Call\n"
+		"sites recorded at the return addresses tell merged functions apart",
 	.options = options,
+	.examples = "  gsym stack app.gsym < stacks\n"
+		    "  gsym stack --mount=/mnt/sym --format=tsv < stacks",
 	.run = run_stack,
 };

@@ -8,9 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "convert/cache/context.h"
+#include "convert/cache/notes.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/lookup/image_name.h"
 #include "convert/cli/message.h"
+#include "gsym/filter/source_root.h"
+#include "gsym/render/shown_names.h"
 
 enum {
 	IMAGES_MAX = 4096, /* open at the same time */
@@ -72,9 +76,9 @@ static unsigned fit_of(const struct image_files *images, const struct image_file
 	return image_name_fit(file->name, module, images->n_given == 1);
 }
 
-/* The file that matches best, unless several builds match equally well. */
-static const struct image_file *find_given(const struct image_files *images,
-					   const struct filter_module *module)
+/* The file that matches best. -ENOENT; -ENOTUNIQ when several builds match equally well. */
+static int find_given(const struct image_files *images, const struct filter_module *module,
+		      const struct image_file **ret)
 {
 	const struct image_file *best = NULL;
 	unsigned most = 0;
@@ -90,22 +94,55 @@ static const struct image_file *find_given(const struct image_files *images,
 		most = fit;
 		several = false;
 	}
-	return several ? NULL : best;
+	if (!best || several)
+		return several ? -ENOTUNIQ : -ENOENT;
+	*ret = best;
+	return 0;
 }
 
 /* ---- The mount ---- */
+
+/* Uses the image of an object file, which has segments if it is in the cache. */
+static void use_object(struct image_file *file)
+{
+	file->reader = file->object.reader;
+	file->base = file->object.base;
+	if (file->object.handle)
+		file->map = &file->object.handle->addresses;
+}
+
+/* A GSYM file, or an object file, which is converted. After -EIO without a diagnosis a signal ended that. */
+static int open_image(const char *path, struct image_file *file, struct gsym_diag *diag)
+{
+	const struct object_options options = {.arch = NULL};
+	struct gsym_diag why = {""};
+	int err = gsym_reader_open(path, &file->opened, diag);
+	if (!err) {
+		file->reader = file->opened;
+		file->base = gsym_reader_info(file->reader)->base_address & ~(uint64_t)(PAGE_SIZE_MIN - 1);
+		return 0;
+	}
+	int object_err = err == -EBADMSG ? object_lookup_open(path, &options, &file->object, &why) : -ENOEXEC;
+	if (object_err == -ENOEXEC)
+		return err;
+	if (object_err) {
+		*diag = why;
+		return why.text[0] ? object_err : -EIO;
+	}
+	use_object(file);
+	return 0;
+}
 
 static int add(struct image_files *images, const char *path, const char *name, struct gsym_diag *diag)
 {
 	struct image_file file = {.name = strdup(name)};
 	int err = file.name && !vec_reserve(&images->list, 1) ? 0 : -ENOMEM;
 	if (!err)
-		err = gsym_reader_open(path, &file.reader, diag);
+		err = open_image(path, &file, diag);
 	if (err) {
 		free(file.name);
 		return err;
 	}
-	file.base = gsym_reader_info(file.reader)->base_address & ~(uint64_t)(PAGE_SIZE_MIN - 1);
 	images->list.v[images->list.n++] = file;
 	return 0;
 }
@@ -129,6 +166,8 @@ int images_open_all(const struct command *command, struct image_files *images, i
 	for (int i = optind; i < argc; i++) {
 		struct gsym_diag diag = {""};
 		int err = add(images, argv[i], argv[i], &diag);
+		if (err == -EIO && !diag.text[0])
+			return STATUS_FAILED;
 		if (err)
 			return fail(argv[i], err, &diag);
 	}
@@ -136,34 +175,53 @@ int images_open_all(const struct command *command, struct image_files *images, i
 	return STATUS_OK;
 }
 
+static void close_image(struct image_file *file)
+{
+	if (file->object.reader) {
+		lookup_image_close(&file->object);
+	} else {
+		gsym_reader_close(file->opened);
+		free(file->map);
+	}
+	name_table_free(file->shown);
+	free(file->name);
+	free(file->by_name);
+	free(file->root);
+}
+
 void images_deinit(struct image_files *images)
 {
 	for (size_t i = 0; i < images->list.n; i++) {
-		gsym_reader_close(images->list.v[i].reader);
-		free(images->list.v[i].name);
-		free(images->list.v[i].by_name);
+		close_image(&images->list.v[i]);
 	}
 	vec_free(&images->list);
 }
 
 /*
- * Reads the image base from the file "status": in GSYM it is known only if no function precedes it. 0 or
- * -ENOMEM.
+ * Reads the image base and the segments from the file "status": in GSYM the base is known only if no function
+ * precedes it, and segments are not. 0 or -ENOMEM.
  */
-static int read_base(const char *directory, struct image_file *file)
+static int read_map(const char *directory, struct image_file *file)
 {
-	char path[PATH_MAX], line[1024];
-	unsigned long long base;
+	char path[PATH_MAX];
+	struct text_buf text = {0};
+	int err = 0;
 	if (snprintf(path, sizeof(path), "%s/status", directory) >= (int)sizeof(path))
 		return 0;
 	FILE *status = fopen(path, "re");
 	if (!status)
 		return errno == ENOMEM ? -ENOMEM : 0;
-	while (fgets(line, sizeof(line), status))
-		if (sscanf(line, "image_base\t0x%llx", &base) == 1)
-			file->base = base;
+	file->map = malloc(sizeof(*file->map));
+	if (!file->map || !text_reserve(&text, NOTES_MAX))
+		err = -ENOMEM;
+	if (!err) {
+		text.n = fread(text.v, 1, NOTES_MAX, status);
+		notes_read_map((struct span){(const uint8_t *)text.v, text.n}, file->map);
+		file->base = file->map->base;
+	}
+	text_deinit(&text);
 	fclose(status);
-	return 0;
+	return err;
 }
 
 static int open_mounted(struct image_files *images, const char *id, struct image_file **ret)
@@ -186,11 +244,11 @@ static int open_mounted(struct image_files *images, const char *id, struct image
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
 	*ret = &images->list.v[images->list.n - 1];
-	return read_base(directory, *ret);
+	return read_map(directory, *ret);
 }
 
 /*
- * Copies the only name in the directory to @id unless it is there already. -ENOENT when there is another
+ * Copies the only name in the directory to @id unless it is there already. -ENOTUNIQ when there is another
  * name; -ENOMEM.
  */
 static int read_single_name(const char *directory, char id[static FILTER_ID_SIZE])
@@ -208,7 +266,7 @@ static int read_single_name(const char *directory, char id[static FILTER_ID_SIZE
 		one = strcmp(id, entry->d_name) == 0;
 	}
 	closedir(names);
-	return one ? 0 : -ENOENT;
+	return one ? 0 : -ENOTUNIQ;
 }
 
 /* The image of the mount with a file of the module's name, if it is the only one. */
@@ -223,7 +281,8 @@ static int open_by_name(struct image_files *images, const struct filter_module *
 			return 0;
 		}
 	}
-	for (unsigned i = 0; !err && image_name_of(module, i, name); i++)
+	bool has_release = module->is_kernel && module->release[0] && strcmp(module->name, "vmlinux") == 0;
+	for (unsigned i = 0; !err && !(has_release && id[0]) && image_name_of(module, i, name); i++)
 		err = snprintf(path, sizeof(path), "%s/by-name/%s", images->mount, name) < (int)sizeof(path)
 			      ? read_single_name(path, id)
 			      : -ENOENT;
@@ -237,12 +296,11 @@ static int open_by_name(struct image_files *images, const struct filter_module *
 int images_find(struct image_files *images, const struct filter_module *module, const struct image_file **ret)
 {
 	struct image_file *mounted;
-	int err = 0;
-	*ret = find_given(images, module);
-	if (*ret)
-		return 0;
-	if (!images->mount || (!module->id[0] && !images->by_name))
-		return -ENOENT;
+	int err = find_given(images, module, ret);
+	if (!err || !images->mount || module->is_word)
+		return err;
+	if (!module->id[0] && !images->by_name)
+		return err == -ENOTUNIQ ? err : -ENODATA;
 	err = module->id[0] ? open_mounted(images, module->id, &mounted)
 			    : open_by_name(images, module, &mounted);
 	if (!err)
@@ -250,12 +308,56 @@ int images_find(struct image_files *images, const struct filter_module *module, 
 	return err;
 }
 
+/* Its files are read once. 0 or -ENOMEM. */
+static int find_root(struct image_files *images, const struct image_file *found)
+{
+	struct image_file *file = &images->list.v[found - images->list.v];
+	if (file->has_root || !images->wants_root)
+		return 0;
+	file->has_root = true;
+	return source_root_find(file->reader, &file->root);
+}
+
+/* Its demangled names are indexed once. 0 or -ENOMEM. */
+static int index_shown(struct image_files *images, const struct image_file *found)
+{
+	struct image_file *file = &images->list.v[found - images->list.v];
+	bool has_ada = file->map && file->map->has_ada;
+	struct shown_builder builder = {.shown.mode = has_ada ? DEMANGLE_ADA : DEMANGLE_AUTO};
+	if (file->shown)
+		return 0;
+	int err = shown_builder_run(&builder, file->reader);
+	if (!err)
+		file->shown = TAKE(builder.names.table);
+	shown_builder_deinit(&builder);
+	return err;
+}
+
 int images_find_for_filter(void *user, const struct filter_module *module, struct filter_image *ret)
 {
 	const struct image_file *file;
 	int err = images_find(user, module, &file);
+	if (!err)
+		err = find_root(user, file);
+	if (!err && module->needs_shown)
+		err = index_shown(user, file);
 	if (err)
 		return err;
-	*ret = (struct filter_image){.reader = file->reader, .base = file->base};
+	*ret = (struct filter_image){.reader = file->reader,
+				     .base = file->base,
+				     .has_ada = file->map && file->map->has_ada,
+				     .shown = file->shown,
+				     .segments = file->map,
+				     .root = file->root};
 	return 0;
+}
+
+bool images_segment(void *user, const struct filter_image *image, size_t i, struct filter_segment *ret)
+{
+	const struct address_map *map = image->segments;
+	(void)user;
+	if (!map || i >= map->n)
+		return false;
+	*ret = (struct filter_segment){map->segments[i].off, map->segments[i].addr, map->segments[i].size};
+	return true;
 }

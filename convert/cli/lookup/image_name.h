@@ -1,5 +1,5 @@
 /*
- * image_name.h - matches a file with the module that a log identifies by name alone. A name does not tell
+ * valid_name.h - matches a file with the module that a log identifies by name alone. A name does not tell
  * builds apart.
  */
 #ifndef CONVERT_CLI_LOOKUP_IMAGE_NAME_H
@@ -11,7 +11,8 @@
  * file. */
 unsigned image_name_fit(const char *path, const struct filter_module *module, bool only);
 
-/* Writes the @i-th file name that the module itself may have. False if there are no more. */
+/* Writes the @i-th file name that the module itself may have; of a kernel whose release is known the first is
+ * that of the release alone. False if there are no more. */
 bool image_name_of(const struct filter_module *module, unsigned i, char ret[static FILTER_NAME_SIZE]);
 
 #endif

@@ -267,4 +267,4 @@ static int note(struct log_context *context, struct text_scan line)
 	return parse_image(line, &image) ? modules_add(&context->apple, &image, true) : 0;
 }
 
-const struct log_format format_apple = {find, note, NULL};
+const struct log_format format_apple = {.find = find, .note = note};

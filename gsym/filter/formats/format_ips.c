@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "gsym/base/vec.h"
+#include "gsym/filter/json_member.h"
 
 void ips_deinit(struct ips *ips)
 {
@@ -15,6 +16,16 @@ bool ips_is_header(struct text_scan line)
 	return line.at < line.end && *line.at == '{' && line.end[-1] == '}' &&
 	       find_text(line.at, line.end, "\"bug_type\"") &&
 	       find_text(line.at, line.end, "\"incident_id\"");
+}
+
+bool ips_begins(struct text_scan line, bool after_brace)
+{
+	if (scan_left(&line) > IPS_BEGIN_MAX)
+		line.end = line.at + IPS_BEGIN_MAX;
+	bool brace = scan_lit(&line, "{");
+	scan_blanks(&line);
+	return brace != after_brace &&
+	       (scan_lit(&line, "\"crash_info\"") || scan_lit(&line, "\"crashing_thread\""));
 }
 
 size_t ips_scan(struct ips_end *end, const char *bytes, size_t size, bool *ret_done)
@@ -53,6 +64,11 @@ struct ips_object {
 	uint64_t offset, image;
 	bool has_offset, has_image, named;
 	struct text_scan uuid, name;
+	/* Of minidump_stackwalk. */
+	struct text_scan module, filename, debug_id;
+	uint64_t module_offset;
+	uint8_t digits; /* of it */
+	bool has_module_offset;
 };
 
 /* The container of a value. */
@@ -99,18 +115,30 @@ static bool parse_string(struct ips_parser *p, struct text_scan *ret)
 	return true;
 }
 
-static bool is_key(struct text_scan key, const char *name)
+/* "0x000000000000429e" */
+static void note_offset(struct ips_object *o, struct text_scan value)
 {
-	return scan_left(&key) == strlen(name) && memcmp(key.at, name, strlen(name)) == 0;
+	size_t size = scan_left(&value);
+	o->has_module_offset =
+		size > 2 && size <= 2 + 16 && scan_hex(&value, &o->module_offset) && value.at == value.end;
+	o->digits = (uint8_t)(size - 2);
 }
 
 static void note_string(struct ips_object *o, struct text_scan key, struct text_scan value)
 {
-	if (is_key(key, "uuid"))
+	if (json_is(key, "uuid"))
 		o->uuid = value;
-	else if (is_key(key, "name"))
+	else if (json_is(key, "name"))
 		o->name = value;
-	o->named |= is_key(key, "symbol");
+	else if (json_is(key, "module"))
+		o->module = value;
+	else if (json_is(key, "filename"))
+		o->filename = value;
+	else if (json_is(key, "debug_id"))
+		o->debug_id = value;
+	else if (json_is(key, "module_offset"))
+		note_offset(o, value);
+	o->named |= json_is(key, "symbol") || json_is(key, "function");
 }
 
 static void note_number(struct ips_object *o, struct text_scan key, struct text_scan number)
@@ -118,24 +146,24 @@ static void note_number(struct ips_object *o, struct text_scan key, struct text_
 	uint64_t value;
 	if (!scan_decimal(&number, &value) || number.at != number.end)
 		return;
-	if (is_key(key, "imageOffset")) {
+	if (json_is(key, "imageOffset")) {
 		o->offset = value;
 		o->has_offset = true;
-	} else if (is_key(key, "imageIndex")) {
+	} else if (json_is(key, "imageIndex")) {
 		o->image = value;
 		o->has_image = true;
 	}
 }
 
-static int add_image(struct ips_parser *p, const struct ips_object *o)
+static int add_image(struct ips_parser *p, struct text_scan id, struct text_scan name)
 {
 	struct filter_module module = {.id = ""};
 	if (p->ips->images.n >= MODULES_MAX)
 		return 0;
-	if (o->uuid.at)
-		module_set_id(&module, o->uuid.at, o->uuid.end);
-	if (o->name.at)
-		module_set_name(&module, o->name.at, o->name.end);
+	if (id.at)
+		module_set_id(&module, id.at, id.end);
+	if (name.at)
+		module_set_name(&module, name.at, name.end);
 	return vec_push(&p->ips->images, module);
 }
 
@@ -149,6 +177,13 @@ static int add_frame(struct ips_parser *p, const char *from, const struct ips_ob
 		.number = number,
 		.named = o->named,
 	};
+	if (!o->has_offset) {
+		frame.offset = o->module_offset;
+		frame.image = FRAME_NONE;
+		frame.module = (size_t)(o->module.at - p->text);
+		frame.module_size = scan_left(&o->module);
+		frame.digits = o->digits;
+	}
 	size_t n = p->ips->frames.n;
 	if (n >= IPS_FRAMES_MAX || (n && p->ips->frames.v[n - 1].to > frame.from)) /* too many, or nested */
 		return 0;
@@ -162,10 +197,13 @@ static void finish_object(struct ips_parser *p, const struct ips_parent *place, 
 	int err = 0;
 	if (!place->frames)
 		return;
-	if (is_key(place->key, "usedImages"))
-		err = add_image(p, o);
-	else if (o->has_offset && o->has_image)
-		err = add_frame(p, from, o, (*place->frames)++);
+	uint32_t number = (*place->frames)++;
+	if (json_is(place->key, "usedImages"))
+		err = add_image(p, o->uuid, o->name);
+	else if (json_is(place->key, "modules"))
+		err = add_image(p, o->debug_id, o->filename);
+	else if (o->has_offset ? o->has_image : o->has_module_offset && o->module.at < o->module.end)
+		err = add_frame(p, from, o, number);
 	if (err)
 		failed(p, err);
 }
@@ -244,7 +282,19 @@ int ips_parse(struct ips *ips, const char *text, size_t size)
 	return p.err;
 }
 
-struct log_frame ips_frame_of(const struct ips *ips, size_t i)
+/* The module of a name; without an id if the report has none. */
+static void set_module(const struct ips *ips, const char *name, size_t size, struct filter_module *ret)
+{
+	module_set_name(ret, name, name + size);
+	for (size_t i = 0; i < ips->images.n; i++) {
+		if (strcmp(ips->images.v[i].name, ret->name) == 0) {
+			*ret = ips->images.v[i];
+			return;
+		}
+	}
+}
+
+struct log_frame ips_frame_of(const struct ips *ips, const char *text, size_t i)
 {
 	const struct ips_frame *f = &ips->frames.v[i];
 	uint32_t brace = (uint32_t)(f->to - 1 - f->from);
@@ -260,7 +310,13 @@ struct log_frame ips_frame_of(const struct ips *ips, size_t i)
 		.has_number = true,
 		.silent = f->named,
 	};
-	if (f->image < ips->images.n)
+	if (f->image == FRAME_NONE) {
+		frame.style = STYLE_STACKWALK;
+		frame.from = frame.tail = 1;
+		frame.number_digits = f->digits;
+		frame.kind = f->number ? PC_ADJUSTED : PC_EXACT;
+		set_module(ips, text + f->module, f->module_size, &frame.module);
+	} else if (f->image < ips->images.n)
 		frame.module = ips->images.v[f->image];
 	return frame;
 }

@@ -7,6 +7,14 @@
  *	  "usedImages": [{"base": 4372103168, "uuid": "...", "name": "Example"}, ...] }
  *
  * Images may come after the frames, so the object is read as a whole.
+ *
+ * And those of minidump_stackwalk, which are such an object alone:
+ *
+ *	{"crash_info": ..., "threads": [{"frames": [{"frame": 1, "module": "x.so", "module_offset": "0x1177",
+ *	"function": null, "file": null, "line": null, "inlines": null, ...}, ...]}, ...],
+ *	"modules": [{"filename": "x.so", "debug_id": "...", ...}, ...]}
+ *
+ * There return addresses were moved back into the call. What is null is filled in.
  */
 #ifndef GSYM_FILTER_FORMATS_FORMAT_IPS_H
 #define GSYM_FILTER_FORMATS_FORMAT_IPS_H
@@ -16,14 +24,17 @@
 enum {
 	IPS_DEPTH_MAX = 64,     /* of nested objects and arrays */
 	IPS_FRAMES_MAX = 16384, /* of a report; more are copied unchanged */
+	IPS_BEGIN_MAX = 64,
 };
 
 struct ips_frame {
-	size_t from, to; /* the object, both braces included */
-	uint64_t offset; /* imageOffset: relative to the load address */
-	uint32_t image;  /* imageIndex */
-	uint32_t number; /* in its stack */
-	bool named;      /* it has a symbol already */
+	size_t from, to;            /* the object, both braces included */
+	uint64_t offset;            /* imageOffset, module_offset: relative to the load address */
+	uint32_t image;             /* imageIndex, or FRAME_NONE: @module */
+	uint32_t number;            /* in its stack */
+	bool named;                 /* it has a symbol already */
+	size_t module, module_size; /* minidump_stackwalk: its name in the text */
+	uint8_t digits;             /* of the offset */
 };
 
 struct ips {
@@ -39,8 +50,14 @@ struct ips_end {
 
 void ips_deinit(struct ips *ips);
 
-/* Whether the line is the first of a report. */
+/* Whether the line is the first of a report of Apple's systems. */
 bool ips_is_header(struct text_scan line);
+
+/*
+ * Whether a report of minidump_stackwalk begins with the line, of which the first IPS_BEGIN_MAX bytes count:
+ * with its brace or, after a line that has just that, with its first member.
+ */
+bool ips_begins(struct text_scan line, bool after_brace);
 
 /* The number of bytes that belong to the object; @ret_done: whether they complete it. */
 size_t ips_scan(struct ips_end *end, const char *bytes, size_t size, bool *ret_done);
@@ -48,7 +65,7 @@ size_t ips_scan(struct ips_end *end, const char *bytes, size_t size, bool *ret_d
 /* Finds the frames of the object and its images: 0, -EINVAL when it is no JSON, -ENOMEM. */
 int ips_parse(struct ips *ips, const char *text, size_t size);
 
-/* Frame @i for the filter, in a line that begins with the object. */
-struct log_frame ips_frame_of(const struct ips *ips, size_t i);
+/* Frame @i for the filter, in a line that begins with the object. @text: as parsed. */
+struct log_frame ips_frame_of(const struct ips *ips, const char *text, size_t i);
 
 #endif

@@ -180,14 +180,47 @@ static size_t find(const struct log_context *context, struct text_scan line,
 /* ---- Other lines ---- */
 
 /* The kernel's build id: the last word that can be one. A banner without one is of another kernel. */
-static int note(struct log_context *context, struct text_scan line)
+/* The word that ends at @to is the release of the kernel, if it begins like one. */
+static void set_release(struct filter_module *kernel, const char *line, const char *to)
 {
-	context->kernel_booted |= find_text(line.at, line.end, "Linux version ") != NULL;
-	const char *cpu = find_text(line.at, line.end, "CPU: "), *comm = find_text(cpu, line.end, " Comm: ");
+	const char *from = to;
+	while (from > line && !is_blank(from[-1]))
+		from--;
+	size_t size = (size_t)(to - from);
+	if (size >= sizeof(kernel->release) || !size || !is_digit(*from) || memchr(from, '/', size))
+		return;
+	memcpy(kernel->release, from, size);
+	kernel->release[size] = 0;
+}
+
+/* "Linux version 6.1.0-13-amd64 (..." of a kernel that boots. */
+static void note_boot(struct log_context *context, struct text_scan s)
+{
+	const char *from = s.at;
+	while (s.at < s.end && !is_blank(*s.at))
+		s.at++;
+	context->kernel = (struct filter_module){.name = "vmlinux", .is_kernel = true};
+	set_release(&context->kernel, from, s.at);
+	context->kernel_booted = true;
+	context->kernel_range.size = 0;
+}
+
+/* The number of the kernel's build, "#1", follows the release. A task may be named like one. */
+static void find_release(struct filter_module *kernel, const char *from, const char *end)
+{
+	for (const char *p = from; !kernel->release[0] && (p = find_text(p, end, " #")); p++)
+		if (p + 2 < end && is_digit(p[2]))
+			set_release(kernel, from, p);
+}
+
+static void note_id(struct log_context *context, struct text_scan line, const char *cpu)
+{
+	const char *comm = find_text(cpu, line.end, " Comm: ");
 	if (!comm || !find_text(cpu, comm, " PID: "))
-		return 0;
+		return;
 	context->kernel = (struct filter_module){.name = "vmlinux", .is_kernel = true};
 	context->kernel_noted = true;
+	find_release(&context->kernel, comm, line.end);
 	for (const char *to = line.end, *from; to > comm; to = from - 1) {
 		for (from = to; from > comm && hex_value(from[-1]) >= 0;)
 			from--;
@@ -195,6 +228,37 @@ static int note(struct log_context *context, struct text_scan line)
 		    module_set_id(&context->kernel, from, to))
 			break;
 	}
+}
+
+/* "Kernel Offset: 0x1c000000 from 0xffffffff81000000 (relocation range: ...)" */
+static void note_offset(struct log_context *context, struct text_scan s)
+{
+	uint64_t slide, text;
+	if (!scan_lit(&s, " ") || !scan_hex(&s, &slide) || !scan_lit(&s, " from ") || !scan_hex(&s, &text))
+		return;
+	context->kernel_range =
+		(struct kernel_range){.start = text + slide, .size = KERNEL_TEXT_MAX, .slide = slide};
+	context->has_places = true;
+}
+
+static bool follows(const char *line, const char *at, const char *words)
+{
+	size_t size = strlen(words);
+	return (size_t)(at - line) >= size && memcmp(at - size, words, size) == 0;
+}
+
+static int note(struct log_context *context, struct text_scan line)
+{
+	for (const char *p = line.at; (p = memchr(p, ':', (size_t)(line.end - p))); p++) {
+		if (follows(line.at, p, "CPU") && !context->kernel_noted)
+			note_id(context, line, p);
+		else if (follows(line.at, p, "Kernel Offset"))
+			note_offset(context, scan_from(p + 1, line.end));
+	}
+	static const char version[] = "Linux version ";
+	const char *booted = find_text(line.at, line.end, version);
+	if (booted)
+		note_boot(context, scan_from(booted + strlen(version), line.end));
 	return 0;
 }
 
@@ -221,4 +285,5 @@ static enum gap gap(struct text_scan line, uint64_t *ret_thread)
 	return find_text(line.at, line.end, "---[ ") ? GAP_ENDS : GAP_HEAD;
 }
 
-const struct log_format format_kernel = {find, note, gap};
+const struct log_format format_kernel = {
+	.needs = MARK_PLUS | MARK_HEX, .find = find, .note = note, .gap = gap};

@@ -166,4 +166,5 @@ static int note(struct log_context *context, struct text_scan line)
 	return err;
 }
 
-const struct log_format format_markup = {find, note, NULL};
+const struct log_format format_markup = {
+	.needs = MARK_BRACES, .note_needs = MARK_BRACES, .find = find, .note = note};

@@ -10,6 +10,7 @@
  * instruction. systemd-coredump lists build ids first: "Module libexample.so.1 with build-id 0123...".
  */
 #include "gsym/filter/log_format.h"
+#include "gsym/filter/source_position.h"
 
 enum { ADDRESS_DIGITS_MIN = 4 };
 
@@ -86,7 +87,7 @@ static void sanitizer(struct text_scan line, struct text_scan rest, const struct
 static bool coredump(const struct log_context *context, struct text_scan line, struct text_scan rest,
 		     const struct module_offset *place, struct log_frame *ret)
 {
-	const struct log_module *module = modules_by_name(&context->coredump, place->name, place->name_end);
+	const struct log_module *module = modules_by_name(&context->named, place->name, place->name_end);
 	if (!scan_blanks(&rest) || rest.at >= place->open - 1)
 		return false;
 	if (module)
@@ -94,6 +95,7 @@ static bool coredump(const struct log_context *context, struct text_scan line, s
 	else
 		module_set_name(&ret->module, place->name, place->name_end);
 	ret->style = STYLE_COREDUMP;
+	ret->silent = has_source_position(scan_from(rest.at, place->open));
 	ret->kind = ret->number ? PC_RETURN : PC_EXACT;
 	ret->from = (uint32_t)(rest.at - line.at);
 	ret->tail = ret->to = (uint32_t)(place->open - 1 - line.at);
@@ -188,7 +190,7 @@ static int note(struct log_context *context, struct text_scan line)
 	if (name >= with || !module_set_id(&module.is, id, s.at))
 		return 0;
 	module_set_name(&module.is, name, package ? package : with);
-	return modules_add(&context->coredump, &module, false);
+	return modules_add(&context->named, &module, false);
 }
 
-const struct log_format format_numbered = {find, note, NULL};
+const struct log_format format_numbered = {.needs = MARK_PLUS | MARK_HEX, .find = find, .note = note};

@@ -4,8 +4,7 @@
  * and a return address unless the number is 0.
  */
 #include "gsym/filter/log_format.h"
-
-enum { ID_DIGITS_MIN = 16 }; /* the shortest build ids that linkers make */
+#include "gsym/filter/source_position.h"
 
 static bool is_id(char c)
 {
@@ -55,7 +54,10 @@ static size_t find(const struct log_context *context, struct text_scan line,
 			p++;
 		n += parse(line, after_colour(line.at, from, p), p, &ret[n]);
 	}
+	for (size_t i = 0; i < n; i++)
+		ret[i].silent = has_source_position(
+			scan_from(line.at + ret[i].to, i + 1 < n ? line.at + ret[i + 1].from : line.end));
 	return n;
 }
 
-const struct log_format format_plain = {find, NULL, NULL};
+const struct log_format format_plain = {.needs = MARK_HEX, .find = find};
