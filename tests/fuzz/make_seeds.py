@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes the seeds of the fuzz targets: small ELF and Mach-O files of many kinds, and GSYM files converted from ELF."""
 import argparse
+import re
 import shutil
 import struct
 import subprocess
@@ -269,9 +270,15 @@ def make_callsites(place):
 
 
 def make_filter(place):
-    """The logs of the transcript. main() adds GSYM files."""
+    """The logs of the transcript, the table and the samples, of the program that the target has. main() adds GSYM files."""
     place.mkdir(parents=True, exist_ok=True)
-    transcript = (Path(__file__).parent.parent / "golden" / "cases" / "filter.t").read_text()
+    tests = Path(__file__).parent.parent
+    transcript = (tests / "golden" / "cases" / "filter.t").read_text()
+    for number, row in enumerate(re.findall(r"^\|.*\|$", (tests.parent / "docs" / "logs.md").read_text(), flags=re.M)):
+        before = row.replace("\\|", "\0").split("|")[1:-1][-2].replace("\0", "|").strip()
+        (place / f"row-{number:02}").write_text(before.replace("<br>", "\n").replace("`", "") + "\n")
+    for path in (tests / "golden" / "samples").glob("*.log"):
+        (place / f"sample-{path.stem}").write_text(path.read_text().replace("demo", "plain"))
     for number, part in enumerate(transcript.split("\n$ gsym filter")[:-1]):
         log = part.rpartition(">log; cat log\n")[2]
         (place / f"log-{number:02}").write_text(log)

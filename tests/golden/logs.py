@@ -245,6 +245,27 @@ def ips(p):
                (header, [told(0) + told(1) + told(2), told(0)], report["usedImages"]))
 
 
+def stackwalk(p):
+    """minidump_stackwalk's JSON, with what it has no symbols for; return addresses are in the call there."""
+    def frame(n, **more):
+        return {"file": None, "frame": n, "function": None, "function_offset": None, "inlines": None, "line": None, "missing_symbols": True,
+                "module": "example", "module_offset": f"{rva(p, n) - (n > 0):#018x}", "trust": "cfi", **more}
+
+    frames = [frame(n) for n in range(3)]
+    report = {"crash_info": {"crashing_thread": 0}, "crashing_thread": {"frames": frames, "threads_index": 0},
+              "modules": [{"base_addr": "0x1", "debug_id": p.id, "filename": "example"}], "status": "OK",
+              "threads": [{"frames": frames}, {"frames": [frame(0, function="known"), frame(1, module=None), frame(2, module="other")]}]}
+    expected = json.loads(json.dumps(report))
+    for found in [expected["crashing_thread"], expected["threads"][0]]:
+        for n, one in enumerate(found["frames"]):
+            *inlined, (name, path, line) = p.frames(n)
+            one.update(function=name, file=path, line=int(line),
+                       function_offset=f"{p.stack[n] - (n > 0) - p.functions[NAMES[n]][0]:#018x}",
+                       inlines=[{"file": path, "function": name, "line": int(line)} for name, path, line in inlined] or None)
+    for indent in (None, 2):
+        expect("a minidump in JSON", json.loads(p.filter(json.dumps(report, indent=indent) + "\n")), expected)
+
+
 def markup(p, directory):
     """But for columns, which GSYM does not have, what llvm-symbolizer makes of it."""
     load = 0x7f0000000000
@@ -278,6 +299,244 @@ def follows(p):
         running.stdin.close()
 
 
+UNWINDS = """#include <execinfo.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static inline __attribute__((always_inline)) void show(void)
+{
+	void *frames[20];
+	backtrace_symbols_fd(frames, backtrace(frames, 20), 1);
+}
+
+__attribute__((noinline)) void leaf(int kind)
+{
+	if (kind == 1)
+		show();
+	if (kind == 2)
+		pause();
+	if (kind == 3)
+		*(volatile int *)0 = 1;
+	if (kind == 4)
+		*(volatile char *)malloc(1 << 20) = 1;
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) int work(int kind)
+{
+	leaf(kind);
+	return kind + 1;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return work(atoi(argv[1]));
+}
+"""
+
+
+class Unwound:
+    """A program without symbols whose stack others print, and its GSYM: leaf() called by work() called by main()."""
+
+    def __init__(self, gsym, directory, *flags):
+        self.gsym, self.directory = gsym, directory
+        self.path, self.named, self.file = directory / "unwound", directory / "named", directory / "unwound.gsym"
+        source = directory / "unwound.c"
+        source.write_text(UNWINDS)
+        peers.run(["gcc", "-g", "-O1", "-fno-omit-frame-pointer", "-fcf-protection=none", *flags[:-1], source, "-o", self.named, *flags[-1:]])
+        peers.run(["strip", "-o", self.path, self.named])
+        peers.run([gsym, "convert", "--quiet", "-o", self.file, self.named])
+
+    def run(self, kind, *before, **environment):
+        found = subprocess.run([*before, self.path, str(kind)], env=dict(os.environ, **environment), capture_output=True, text=True,
+                               timeout=300, cwd=self.directory)
+        return found.stdout + found.stderr
+
+    def text(self, address):
+        """What addr2line says of an address, as the filter writes it."""
+        lines = peers.run([peers.need("llvm-addr2line", "llvm"), "-fiC", "-e", self.named, f"{address:#x}"]).splitlines()
+        return " (inlined by) ".join(f"{name} at {place.split()[0]}" for name, place in zip(lines[::2], lines[1::2]))
+
+    def filter(self, log, *options):
+        return peers.run([self.gsym, "filter", "--quiet", *options, self.file], stdin=log)
+
+    def check(self, what, log, address_of, *options):
+        """The functions' frames in the log are those three, with what addr2line says of @address_of(line, number of the frame)."""
+        frames = []
+        for line, after in zip(log.splitlines(), self.filter(log, *options).splitlines()):
+            if line != after and " _start" not in after:
+                frames.append((line, after))
+        expect(f"{what}: frames", len(frames), 3)
+        for number, (line, after) in enumerate(frames):
+            expect(f"{what}: frame {number}", self.text(address_of(line, number)) in after, True)
+
+
+def find_tool(name):
+    if not shutil.which(name):
+        print(f"SKIP: no {name}")
+    return shutil.which(name)
+
+
+def load_address(pid, path):
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        if line.endswith(str(path)):
+            return int(line.split("-")[0], 16)
+    raise RuntimeError(f"{path} is not mapped")
+
+
+def first_hex(line):
+    return int(re.search(r"0x([0-9a-fA-F]+)", line).group(1), 16)
+
+
+def waiting(p):
+    """A process that others unwind: its stack in memory, and what tells where it is."""
+    process = subprocess.Popen([p.path, "2"])
+    try:
+        for _ in range(3000):
+            if pathlib.Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "S":
+                break
+            select.select([], [], [], 0.01)
+        base = load_address(process.pid, p.path)
+        maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text()
+        (p.directory / "maps").write_text(maps)
+        logs = {}
+        if find_tool("eu-stack"):
+            for option in ("-l", "-m", "-b"):
+                found = subprocess.run(["eu-stack", option, "-p", str(process.pid)], capture_output=True, text=True, timeout=300)
+                logs[f"eu-stack {option}"] = found.stdout
+        core = p.directory / "core.file"
+        if find_tool("gdb"):
+            found = subprocess.run(["gdb", "-nx", "-batch", "-p", str(process.pid), "-ex", "bt", "-ex", f"generate-core-file {core}"],
+                                   capture_output=True, text=True, timeout=300)
+            logs["gdb"] = found.stdout
+        for what, log in logs.items():
+            if "#1" not in log:
+                print(f"SKIP: {what} cannot attach")
+                continue
+            log = "".join(line + "\n" for line in log.splitlines() if not re.search("libc|pause", line))
+
+            def address(line, number):
+                return first_hex(line) - base - 1
+            if what == "eu-stack -b":
+                p.check(what, log, lambda line, number: int(line.split("+0x")[1], 16))
+                continue
+            p.check(f"{what} and a process", log, address, f"--pid={process.pid}")
+            p.check(f"{what} and a file", log, address, f"--maps={p.directory / 'maps'}")
+            p.check(f"{what} and a load address", log, address, f"--base=unwound={base:#x}")
+            if core.exists():
+                p.check(f"{what} and a core file", log, address, f"--core={core}")
+            else:
+                print("SKIP: no core file")
+            expect(f"{what} and nothing", p.filter(log), log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def segfaults(p, directory):
+    """As Linux tells of them: the file's segments say where the code is. Older ones name the mapping of the code alone."""
+    page = 0x1000
+    off, addr, size = next((int(words[1], 16), int(words[2], 16), int(words[4], 16))
+                           for words in map(str.split, peers.run(["readelf", "-lW", p.named]).splitlines())
+                           if words and words[0] == "LOAD" and words[-2] == "E")
+    work = next(int(line.split()[0], 16) for line in peers.run(["nm", p.named]).splitlines() if line.endswith(" work"))
+    start, extent = 0x7f51c0000000, -(-(addr % page + size) // page) * page
+    ip = start + work - addr // page * page
+    for what, place, expected in (("a segmentation fault", f"{work - addr + off:x},{start:x}+{extent:x}", True),
+                                  ("a segmentation fault of older kernels", f"{start:x}+{extent:x}", True),
+                                  ("a segmentation fault in another mapping", f"{start:x}+{extent + page:x}", False)):
+        log = f"x[1]: segfault at 0 ip {ip:016x} sp 0000000000000000 error 4 in named[{place}] likely on CPU 0\n"
+        got = peers.run([p.gsym, "filter", "--quiet", p.named], stdin=log, env=dict(os.environ, XDG_CACHE_HOME=str(directory / "cache")))
+        text = f"] {p.text(work)} likely"
+        expect(what, got, log.replace("] likely", text) if expected else log)
+
+
+PROFILED = """#include <time.h>
+namespace ns {
+template <class T> struct Work {
+	__attribute__((noinline)) long run(T n, char const *) { volatile T x = 0; for (T i = 0; i < n; i++) x = x + i; return x; }
+};
+}
+__attribute__((noinline)) long work(long n) { ns::Work<long> w; return w.run(n, "") + 2; }
+int main() { long sum = 0; while (clock() < CLOCKS_PER_SEC / 4) sum += work(10000); return sum == 3; }
+"""
+
+
+def profiled(gsym, directory):
+    """What perf knows by symbols of a whole program it knows by offsets of a stripped one, and we say the same of both."""
+    if not find_tool("perf") or not find_tool("g++"):
+        return
+    source = directory / "profiled.cc"
+    source.write_text(PROFILED)
+    (directory / "named").mkdir()
+    named, stripped = directory / "named" / "profiled", directory / "profiled"
+    peers.run(["g++", "-g", "-O1", "-fno-omit-frame-pointer", source, "-o", named])
+    peers.run(["strip", "-o", stripped, named])
+    environment = dict(os.environ, XDG_CACHE_HOME=str(directory / "cache"), PERF_BUILDID_DIR=str(directory / "none"))
+    for what, program in (("symbols", named), ("a stripped program", stripped)):
+        data = directory / "perf.data"
+        recorded = subprocess.run(["perf", "record", "-q", "-g", "-e", "cpu-clock", "-o", data, program], capture_output=True, text=True,
+                                  timeout=300, env=environment)
+        log = peers.run(["perf", "script", "-i", data, "--show-mmap-events"], check=False, env=environment)
+        lines = [line for line in log.splitlines() if f"({program})" in line]
+        if recorded.returncode or not lines:
+            print(f"SKIP: perf cannot record: {recorded.stderr.strip()[:200]}")
+            return
+        got = peers.run([gsym, "filter", "--quiet", named], stdin=log, env=environment)
+        found = {tuple(line.split(" ", 1)[1].split(" (/")[0] for line in stack.splitlines() if "profiled.cc:" in line)
+                 for stack in re.sub("\t +", "", got).split("\n\n")}
+        stacks = {tuple(re.sub(":[0-9]+$", "", frame) for frame in stack) for stack in found}
+        functions = tuple(f"{name} at {source}" for name in ("ns::Work<long>::run(long, char const*)", "work(long)", "main"))
+        expect(f"perf and {what}", functions in stacks, True)
+
+
+def unwound(gsym, directory):
+    """Programs that print stacks of others, as they are on this machine."""
+    p = Unwound(gsym, directory, "-pie", "-fPIE", "-lc")
+    p.check("backtrace_symbols()", p.run(1), lambda line, number: first_hex(line) - 1)
+    waiting(p)
+    segfaults(p, directory)
+    if find_tool("valgrind"):
+        log = p.run(3, "valgrind", "-q")
+        log = "".join(line + "\n" for line in log.splitlines() if re.search(" (at|by) ", line))
+        log = "".join(log.splitlines(keepends=True)[:3])
+        p.check("Valgrind", log, lambda line, number: first_hex(line) - 0x108000, "--base=unwound=0x108000")
+    fixed = directory / "fixed"
+    fixed.mkdir()
+    p = Unwound(gsym, fixed, "-no-pie", "-fno-pie", "-lc")
+    p.check("backtrace_symbols() at a fixed address", p.run(1), lambda line, number: first_hex(line) - 1)
+
+
+def heap_files(gsym, directory):
+    """Of tcmalloc and jemalloc, with their own lists of mappings."""
+    for library, environment in (("tcmalloc", {"HEAPPROFILE": str(directory / "heap")}),
+                                 ("jemalloc", {"MALLOC_CONF": f"prof:true,prof_final:true,lg_prof_sample:8,prof_prefix:{directory / 'heap'}"})):
+        place = directory / library
+        place.mkdir()
+        try:
+            p = Unwound(gsym, place, "-pie", "-fPIE", f"-l{library}")
+        except RuntimeError:
+            print(f"SKIP: no {library}")
+            continue
+        p.run(4, **environment)
+        files = list(directory.glob("heap.*heap"))
+        if not files:
+            print(f"SKIP: {library} writes no heap files")
+            continue
+        log = max((path.read_text() for path in files), key=len)
+        base = next(int(line.split("-")[0], 16) for line in log.splitlines() if line.endswith(str(p.path)))
+        before = [line for line in log.splitlines() if "@ 0x" in line]
+        after = [line for line in p.filter(log).splitlines() if "@ 0x" in line]
+        changed = [(a, b) for a, b in zip(before, after) if a != b and "leaf" in b]
+        expect(f"a heap file of {library}", bool(changed), True)
+        for line, text in changed[:1]:
+            named = [address for address in re.findall(r"0x[0-9a-f]+", line) if f"{address} leaf" in text]
+            expect(f"{library}: its frames", p.text(int(named[0], 16) - base - 1) in text, True)
+        for path in files:
+            path.unlink()
+
+
 def main():
     gsym = peers.gsym_program(sys.argv[1])
     if platform.machine() != "x86_64":
@@ -292,9 +551,13 @@ def main():
             p = Program(gsym, directory / kind, "gcc", *flags)
             written(p)
             ips(p)
+            stackwalk(p)
             unnamed(p, directory / kind)
             markup(p, directory / kind)
         follows(p)
+        for kind, check in (("unwound", unwound), ("heaps", heap_files), ("profiled", profiled)):
+            (directory / kind).mkdir()
+            check(gsym, directory / kind)
     return 1 if failures else 0
 
 
