@@ -14,6 +14,11 @@
  *                              object_lookup.c: of object files, through the cache of gsymfs
  *   lookup/cmd_stack.c         the same for stacks; cmd_filter.c: for logs; image_files.c and
  *                              image_name.c find the images that these refer to
+ *   symbolizer/symbolizer.c    the program under the name of addr2line or llvm-symbolizer: parses options
+ *                              (symbolizer_parse.c, symbolizer_rows.c, response_file.c), for each
+ *                              line makes the query (symbol_query.c), finds its module
+ *                              (module_table.c) and the answer (symbol_answer.c), and prints that in a
+ *                              style (style_*.c)
  *   inspect/cmd_dump.c         prints a whole file: dump_tables.c, dump_function.c
  *   inspect/cmd_statistics.c   counts its bytes
  *   worker/cmd_worker.c        the sandboxed process that converts for a client: sandbox.c drops
@@ -27,6 +32,7 @@
 #include "convert/cli/cli_help.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/message.h"
+#include "convert/cli/symbolizer/symbolizer.h"
 #include "gsym/base/suggestion.h"
 #include "gsym/base/vec.h"
 
@@ -110,6 +116,9 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
+	enum symbolizer_dialect dialect = argc ? symbolizer_dialect_of(argv[0]) : 0;
+	if (dialect)
+		return finish(symbolizer_main(dialect, argc, argv));
 	if (argc < 2) {
 		list_commands(stderr);
 		return STATUS_USAGE;

@@ -16,7 +16,9 @@ import tempfile
 
 EXPECTED = ["bin/gsym", "include/gsym/gsym.h", "share/man/man1/gsym.1", "share/man/man1/gsymfs.1",
             "share/man/man3/gsym.3", "share/man/man5/gsym.5", "share/bash-completion/completions/gsym",
-            "share/fish/vendor_completions.d/gsym.fish"]
+            "share/fish/vendor_completions.d/gsym.fish", "bin/gsym-addr2line", "bin/gsym-symbolizer",
+            "libexec/gsymfs/bin/addr2line", "libexec/gsymfs/bin/llvm-addr2line", "libexec/gsymfs/bin/llvm-symbolizer",
+            "share/man/man1/gsym-addr2line.1", "share/man/man1/gsym-symbolizer.1"]
 C_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 STANDARDS = {"cc": ("c90", "c99", "c17"), "c++": ("c++98", "c++11", "c++20")}
 CXX_FLAGS = ["-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -86,9 +88,24 @@ def use(source, root, scratch):
 def manuals(root):
     """Each page that a page refers to is there, if it is ours."""
     for page in (root / "share/man").rglob("*.*"):
-        for name, section in re.findall(r"^\.Xr (gsym\w*) (\d)", page.read_text(), re.M):
+        for name, section in re.findall(r"^\.Xr (gsym[\w-]*) (\d)", page.read_text(), re.M):
             if not (root / f"share/man/man{section}/{name}.{section}").exists():
                 sys.exit(f"{page.name} refers to {name}({section}), which is not installed")
+
+
+def symbolizers(root, scratch):
+    """The program answers under its other names, through the links."""
+    code = scratch / "linked.c"
+    code.write_text("int main(void) { return 0; }\n")
+    run("cc", "-g", "-o", scratch / "linked", code)
+    env = dict(os.environ, GSYMFS_CACHE=str(scratch / "cache"))
+    for link in (root / "libexec/gsymfs/bin").iterdir():
+        # It names where the program is going to be, which is not below an empty directory.
+        if not (root / "bin" / link.readlink().name).exists() or link.readlink().name != "gsym":
+            sys.exit(f"{link.name} is a link to {link.readlink()}")
+    answer = run(root / "bin/gsym-addr2line", "-fe", scratch / "linked", "main", env=env)
+    if answer != f"main\n{code}:1\n":
+        sys.exit(f"gsym-addr2line printed {answer}")
 
 
 def main():
@@ -106,6 +123,8 @@ def main():
             if missing:
                 sys.exit(f"not installed: {missing}; installed is {installed}")
             manuals(root)
+            if shutil.which("cc"):
+                symbolizers(root, scratch)
             if "--sanitized" in sys.argv:
                 print("SKIP: built with a sanitizer: no program compiled")
             else:

@@ -50,6 +50,18 @@ def command_options_agree(page, command, printed):
             faults.append(f"{page.name}: {command} --{name}: argument is '{told[name]}', --help: '{table[name]}'")
 
 
+def symbolizer_options_agree(docs, gsym):
+    """The pages of the program under its other names have the options of its --help."""
+    with tempfile.TemporaryDirectory() as directory:
+        for name in ("gsym-addr2line", "gsym-symbolizer"):
+            program, page = pathlib.Path(directory, name), docs / f"{name}.1"
+            program.symlink_to(pathlib.Path(gsym).resolve())
+            told = {m for line in re.findall(r"^\.It (.*)$", page.read_text(), re.M) for m in re.findall(r"(?:Fl|,) -([a-z-]+)", line)}
+            table = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", run(program, "--help")[0], re.M))
+            faults.extend(f"{page.name}: no option --{option}" for option in sorted(told - table))
+            faults.extend(f"{page.name}: --{option} is missing" for option in sorted(table - told))
+
+
 def daemon_options_agree(page, printed):
     """The list of -o options is that of --help: names and their order, arguments, choices and defaults."""
     table = re.findall(r"^ +-o (\w+)(?:=(\S+))? +(.*)$", printed, re.M)
@@ -101,6 +113,7 @@ def main():
     commands = re.findall(r"^  (\w+) ", run(gsym, "--help")[0], re.M)
     for command in commands:
         command_options_agree(docs / "gsym.1", command, run(gsym, command, "--help")[0])
+    symbolizer_options_agree(docs, gsym)
     if len(sys.argv) > 3:
         daemon_options_agree(docs / "gsymfs.1", run(sys.argv[3], "--help")[0])
     functions = set(re.findall(r"\b(gsym_\w+)\(", (docs.parent / "gsym/gsym.h").read_text()))

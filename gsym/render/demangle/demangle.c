@@ -67,7 +67,8 @@ static bool append_cxx(struct text_buf *out, const char *name, struct demangle_j
 	size_t start = out->n;
 	if (!demangle_affordable(name) || !collect(out, cplus_demangle_v3_callback, name, job))
 		return false;
-	out->n = start + demangle_restyle(out->v + start, out->n - start);
+	if (job->mode != DEMANGLE_GNU)
+		out->n = start + demangle_restyle(out->v + start, out->n - start);
 	return true;
 }
 

@@ -16,6 +16,8 @@ enum demangle_mode {
 	DEMANGLE_AUTO = 1,
 	/* Ada as well, whose names have no prefix: only for images known to be written in it. */
 	DEMANGLE_ADA = 2,
+	/* As DEMANGLE_AUTO, with C++ as GNU's tools spell it. */
+	DEMANGLE_GNU = 3,
 };
 
 enum {
@@ -28,7 +30,7 @@ enum {
 /* Whether @name looks mangled. Most names of most images do not, and need no second look. */
 static inline bool demangle_applies(const char *name, enum demangle_mode mode)
 {
-	if (mode == DEMANGLE_AUTO) {
+	if (mode == DEMANGLE_AUTO || mode == DEMANGLE_GNU) {
 		name += *name == '.'; /* PowerPC function entry symbols are the mangled name after a dot */
 		return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
 	}

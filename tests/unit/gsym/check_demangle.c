@@ -152,6 +152,17 @@ static void llvm_spelling(void **state)
 	expect("_Z1fv.part.0.cold.123", "f() (.part.0.cold.123)");
 }
 
+static void gnu_spelling(void **state)
+{
+	(void)state;
+	assert_string_equal(demangled("_ZN1aIN1bIN1cIiEEEEE1fEv", DEMANGLE_GNU), "a<b<c<int> > >::f()");
+	assert_string_equal(demangled("_Z1fv.cold", DEMANGLE_GNU), "f() [clone .cold]");
+	assert_string_equal(demangled("_Z1fv@plt", DEMANGLE_GNU), "f()@plt");
+	assert_string_equal(demangled("_D3foo3barFZv", DEMANGLE_GNU),
+			    demangled("_D3foo3barFZv", DEMANGLE_AUTO));
+	assert_string_equal(demangled("main", DEMANGLE_GNU), "main");
+}
+
 /* Text that no demangler writes must not upset the rewriting. */
 static void odd_text(void **state)
 {
@@ -278,15 +289,11 @@ static void cached_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(languages),
-		cmocka_unit_test(bare_names),
-		cmocka_unit_test(not_mangled),
-		cmocka_unit_test(not_ada),
-		cmocka_unit_test(llvm_spelling),
-		cmocka_unit_test(odd_text),
-		cmocka_unit_test(hostile_names_are_cheap),
-		cmocka_unit_test(long_names),
-		cmocka_unit_test(cached_names),
+		cmocka_unit_test(languages),     cmocka_unit_test(bare_names),
+		cmocka_unit_test(not_mangled),   cmocka_unit_test(not_ada),
+		cmocka_unit_test(llvm_spelling), cmocka_unit_test(gnu_spelling),
+		cmocka_unit_test(odd_text),      cmocka_unit_test(hostile_names_are_cheap),
+		cmocka_unit_test(long_names),    cmocka_unit_test(cached_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

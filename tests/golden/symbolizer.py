@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+"""gsym under the names addr2line, llvm-addr2line and llvm-symbolizer: options, lines of input, protocols of clients on pipes.
+
+    symbolizer.py GSYM
+
+What it prints for real files is compared with the original programs by tests/corpus/symbolizer.py.
+"""
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+LIMIT = 60
+gsym = ""
+
+SOURCE = """int counter[4] = {7, 8, 9, 10};
+static inline __attribute__((always_inline)) int deep(int x) { return x * counter[x & 3]; }
+static inline __attribute__((always_inline)) int middle(int x) { return deep(x) + 3; }
+__attribute__((noinline)) int outer(int x) { return middle(x) - 1; }
+int main(int argc, char **argv) { return outer(argc) + (argv == 0); }
+"""
+TWICE = SOURCE.replace("outer", "twice")
+
+
+def must(*argv, **kwargs):
+    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=LIMIT, check=False, **kwargs)
+    if done.returncode:
+        raise AssertionError(f"{argv}: status {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+class Client:
+    """A program on two pipes, which waits for each answer before it asks again."""
+
+    def __init__(self, argv, env, cwd):
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=cwd, bufsize=0)
+
+    def ask(self, text, end):
+        """Writes @text and reads until the output ends with @end."""
+        self.process.stdin.write(text.encode())
+        found = b""
+        while not found.endswith(end.encode()):
+            if not select.select([self.process.stdout], [], [], LIMIT)[0]:
+                raise AssertionError(f"no more than {found} for {text!r}")
+            part = self.process.stdout.read(65536)
+            if not part:
+                raise AssertionError(f"it ended after {found} for {text!r}")
+            found += part
+        return found.decode()
+
+    def close(self):
+        self.process.stdin.close()
+        rest = self.process.stdout.read()
+        self.process.stdout.close()
+        return rest, self.process.wait(timeout=LIMIT)
+
+
+class Symbolizer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="gsym-symbolizer-")
+        cls.addClassCleanup(shutil.rmtree, cls.dir)
+        cls.env = {**os.environ, "GSYMFS_CACHE": os.path.join(cls.dir, "cache"), "LLVM_SYMBOLIZER_OPTS": "",
+                   "LLVM_ADDR2LINE_OPTS": "", "GSYMFS_MOUNT": os.path.join(cls.dir, "none")}
+        os.mkdir(cls.at("bin"))
+        for name in ("addr2line", "x86_64-linux-gnu-addr2line", "llvm-addr2line-22", "llvm-symbolizer", "gsym-addr2line",
+                     "gsym-symbolizer"):
+            os.symlink(gsym, cls.at("bin", name))
+        cls.app, cls.addr = cls.compile("app", SOURCE, "outer")
+        cls.second, cls.second_addr = cls.compile("second", TWICE, "twice")
+
+    @classmethod
+    def at(cls, *names):
+        return os.path.join(cls.dir, *names)
+
+    @classmethod
+    def compile(cls, name, text, function):
+        pathlib.Path(cls.at(name + ".c")).write_text(text)
+        must("cc", "-g", "-O1", "-Wl,--build-id=sha1", "-o", name, name + ".c", cwd=cls.dir)
+        found = re.search(rf"^([0-9a-f]+) T {function}$", must("nm", cls.at(name)), re.M)[1]
+        return cls.at(name), int(found, 16)
+
+    def run_as(self, name, *argv, text="", env=None, status=0):
+        done = subprocess.run([self.at("bin", name), *map(str, argv)], input=text, capture_output=True, text=True,
+                              timeout=LIMIT, env={**self.env, **(env or {})}, cwd=self.dir, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.err = done.stderr.replace(self.at("bin") + "/", "")
+        return done.stdout
+
+    def gnu(self, *argv, **kwargs):
+        return self.run_as("addr2line", *argv, **kwargs)
+
+    def llvm(self, *argv, **kwargs):
+        return self.run_as("llvm-symbolizer", *argv, **kwargs)
+
+    def lines(self, *numbers):
+        return [f"{self.app}.c:{n}" for n in numbers]
+
+    # ---- addr2line ----
+
+    def test_gnu_options(self):
+        a = f"{self.addr:x}"
+        two, three, four = self.lines(2, 3, 4)
+        for options, wanted in (
+                ([], f"{two}\n"), (["-s"], "app.c:2\n"), (["-f"], f"deep\n{two}\n"), (["-pf"], f"deep at {two}\n"),
+                (["-i"], f"{two}\n{three}\n{four}\n"), (["--inl", "--pretty"], f"{two}\n (inlined by) {three}\n (inlined by) {four}\n"),
+                (["-pfia"], f"{self.addr:#018x}: deep at {two}\n (inlined by) middle at {three}\n (inlined by) outer at {four}\n"),
+                (["-afC"], f"{self.addr:#018x}\ndeep\n{two}\n"), (["--fun", "--basename"], "deep\napp.c:2\n"),
+                (["-b", "elf64-x86-64", "-r", "-R", "--demangle=auto"], f"{two}\n")):
+            with self.subTest(options=options):
+                self.assertEqual(self.gnu("-e", self.app, *options, a), wanted)
+        self.assertEqual(self.gnu(f"-e{self.app}", "--", "0x" + a, "0"), f"{two}\n??:0\n")
+        self.assertEqual(self.gnu("-fp", "--exe", self.app, "0"), "?? ??:0\n")
+        shutil.copy(self.app, self.at("a.out"))
+        self.addCleanup(os.unlink, self.at("a.out"))
+        self.assertEqual(self.gnu(a), f"{two}\n")
+        self.assertEqual(self.run_as("x86_64-linux-gnu-addr2line", a), f"{two}\n")
+        self.assertEqual(self.run_as("gsym-addr2line", a), f"{two}\n")
+
+    def test_gnu_symbols(self):
+        start = int(re.search(r"^([0-9a-f]+) T main$", must("nm", self.app), re.M)[1], 16)
+        out = self.gnu("-ae", self.app, "main", "main+0x4", "main + 4", "main+zz", "counter", "FUNC", "zzz", "fffffffffffffffff")
+        given = [int(line, 16) for line in out.splitlines()[::2]]
+        self.assertEqual(given, [start, start + 4, start + 4, start, 0xc, 0xf, 0, 2 ** 64 - 1])
+
+    def test_section(self):
+        section = re.search(r"\] \.text +\w+ +([0-9a-f]+)", must("readelf", "-SW", self.app))[1]
+        offset = self.addr - int(section, 16)
+        self.assertEqual(self.gnu("-e", self.app, "-j", ".text", f"{offset:x}"), self.lines(2)[0] + "\n")
+        self.gnu("-e", self.app, "--section=.nope", "0", status=1)
+        self.assertEqual(self.err, f"addr2line: {self.app}: cannot find section .nope\n")
+
+    def test_gnu_errors(self):
+        for argv, words in ((["-e", "nofile", "0"], "'nofile': No such file"), (["-e", "app.c", "0"], "app.c: file format not recognized"),
+                            ([], "'a.out': No such file"), (["-Z"], "unknown option in '-Z'; try"),
+                            (["--functoins"], "unknown option '--functoins'; did you mean '--functions'?"), (["--qqq"], "unknown option '--qqq'; try"),
+                            (["--in=1", "-e", "app"], "no argument is taken by option '--in'"),
+                            (["-e"], "missing argument of option 'exe'"), (["--demangle=klingon"], "unknown demangling style")):
+            with self.subTest(argv=argv):
+                self.assertEqual(self.gnu(*argv, status=1), "")
+                self.assertIn(words, self.err)
+
+    def test_odd_files(self):
+        """What is no regular file ends at once, with the words of the originals."""
+        os.mkfifo(self.at("fifo"))
+        os.symlink("circle", self.at("circle"))
+        loop = "Too many levels of symbolic links"
+        for name, of_gnu, of_llvm in (
+                ("bin", "Warning: 'bin' is a directory", "Is a directory"),
+                ("fifo", "Warning: 'fifo' is not an ordinary file", "The file was not recognized as a valid object file"),
+                ("circle", f"Warning: could not locate 'circle'.  reason: {loop}", loop),
+                ("app/x", "Warning: could not locate 'app/x'.  reason: Not a directory", "Not a directory")):
+            with self.subTest(name):
+                self.assertEqual(self.gnu("-e", name, "0", status=1), "")
+                self.assertEqual(self.err, f"addr2line: {of_gnu}\n")
+                self.llvm("-e", name, "0", status=1)
+                self.assertEqual(self.err, f"llvm-symbolizer: error: '{name}': {of_llvm}\n")
+                self.assertEqual(subprocess.run([gsym, "lookup", name, "0x10"], cwd=self.dir, env=self.env, capture_output=True,
+                                                timeout=LIMIT, check=False).returncode, 1)
+        self.gnu("-e", self.app, "0", env={"GSYMFS_CACHE": "/proc/none"}, status=1)
+        self.assertEqual(self.err, f"addr2line: {self.app}: cache directory '/proc/none': cannot create: No such file or directory\n")
+
+    def test_response_file(self):
+        pathlib.Path(self.at("inner")).write_text("-f\n")
+        pathlib.Path(self.at("words")).write_text(f"-e '{self.app}'\n @inner \\{self.addr:x}")
+        self.assertEqual(self.gnu("@words"), f"deep\n{self.lines(2)[0]}\n")
+        self.assertEqual(self.run_as("llvm-addr2line-22", "@words"), f"deep\n{self.lines(2)[0]}\n")
+        pathlib.Path(self.at("loop")).write_text("@loop")
+        self.gnu("@loop", status=1)
+        self.assertIn("Too many levels", self.err)
+
+    # ---- llvm-symbolizer ----
+
+    def stack(self, place=":0"):
+        two, three, four = self.lines(2, 3, 4)
+        return f"deep\n{two}{place}\nmiddle\n{three}{place}\nouter\n{four}{place}\n"
+
+    def test_llvm_options(self):
+        a = hex(self.addr)
+        two = self.lines(2)[0]
+        for options, wanted in (
+                ([], self.stack() + "\n"), (["--functions=none", "--no-inlines"], f"{two}:0\n\n"),
+                (["--no-inlines"], f"outer\n{two}:0\n\n"), (["--inlining=false", "-fs"], "outer\napp.c:2:0\n\n"),
+                (["-f=short", "--no-inlines"], f"deep\n{two}:0\n\n"), (["--output-style=GNU"], self.stack("")),
+                (["--output-style=GNU", "--no-inlines", "-a"], f"{a}\ndeep\n{two}\n"),
+                (["--pretty-print", "--print-address", "--no-inlines"], f"{a}: outer at {two}:0\n\n"),
+                (["--no-inlines", "--verbose"], f"outer\n  Filename: {two[:-2]}\n  Function start address: {a}\n  Line: 2\n"
+                 "  Column: 0\n\n"),
+                (["--color=auto", "--no-debuginfod", "--cache-size=1", "--default-arch", os.uname().machine, "-demangle=false"],
+                 self.stack() + "\n")):
+            with self.subTest(options=options):
+                self.assertEqual(self.llvm("-e", self.app, *options, a), wanted)
+        self.assertEqual(self.llvm(f"-e={self.app}", "--adjust-vma=0x100", "-a", hex(self.addr + 0x100)),
+                         f"{self.addr + 0x100:#x}\n{self.stack()}\n")
+        self.assertEqual(self.llvm("--obj", self.app, env={"LLVM_SYMBOLIZER_OPTS": "-s --no-inlines"}, text=a), "outer\napp.c:2:0\n\n")
+        self.assertEqual(self.run_as("llvm-addr2line-22", "-afie", self.app, f"{self.addr:x}"), a + "\n" + self.stack(""))
+        self.assertEqual(self.run_as("gsym-symbolizer", "-e", self.app, a), self.stack() + "\n")
+        context = self.llvm("-e", self.app, "--no-inlines", "--print-source-context-lines=3", a).splitlines()[2:]
+        rows = SOURCE.splitlines()
+        self.assertEqual(context, [f"1  : {rows[0]}", f"2 >: {rows[1]}", f"3  : {rows[2]}", ""])
+
+    def test_relative_address(self):
+        must("cc", "-g", "-O1", "-no-pie", "-o", "fixed", "app.c", cwd=self.dir)
+        lines = must("nm", self.at("fixed"))
+        address = int(re.search(r"^([0-9a-f]+) T outer$", lines, re.M)[1], 16)
+        base = min(int(m, 16) for m in re.findall(r"^ +LOAD +\w+ 0x(\w+)", must("readelf", "-lW", self.at("fixed")), re.M))
+        self.assertGreater(base, 0)
+        self.assertEqual(self.llvm("-e", "fixed", "--relative-address", hex(address - base)), self.stack() + "\n")
+
+    def test_llvm_lines(self):
+        a, unknown = hex(self.addr), "??\n??:0:0\n\n"
+        for line, wanted, words in (
+                (f"CODE app {a}", self.stack() + "\n", ""), (f'"app" {a}', self.stack() + "\n", ""),
+                (f"FILE:app {self.addr}", self.stack() + "\n", ""), (f"'app' {a} and more", self.stack() + "\n", ""),
+                (f"app:{os.uname().machine} {a}", self.stack() + "\n", ""), (f"app {a}\r", self.stack() + "\n", ""),
+                ("", unknown, ""), (" ", unknown, ""), ("app", unknown, "error: 'app': no module offset has been specified"),
+                (f'"app {a}', unknown, "no input filename has been specified"),
+                ("app 1ee0", unknown, "error: 'app 1ee0': expected a number as module offset"),
+                (f"nope {a}", unknown, "error: 'nope': No such file or directory"),
+                (f"app.c {a}", unknown, "error: 'app.c': The file was not recognized as a valid object file"),
+                ("BUILDID:zz 1", unknown, "wrong format of build-id"), ("BUILDID:00 1", unknown, "error: '00': could not find build ID"),
+                ("app outer", f"outer\n{self.lines(2)[0]}:0\n\n", ""), ("app nothing+3", unknown, ""), ("app +3", unknown, ""),
+                ("FRAME app 0x10", "??\n\n", ""), ("DATA app 0x1", "??\n0 0\n??:?\n\n", "")):
+            with self.subTest(line=line):
+                self.assertEqual(self.llvm(text=line + "\n"), wanted)
+                self.assertIn(words, self.err)
+                self.assertEqual(bool(words), bool(self.err))
+
+    def test_data(self):
+        place = int(re.search(r"^([0-9a-f]+) D counter$", must("nm", self.app), re.M)[1], 16)
+        for addr in (place, place + 15):
+            self.assertEqual(self.llvm(f"DATA app {addr:#x}"), f"counter\n{place} 16\n??:?\n\n")
+        self.assertEqual(self.llvm(f"DATA app {place | 0xab << 56:#x}"), f"counter\n{place} 16\n??:?\n\n")
+        self.assertNotIn("counter", self.llvm("--no-untag-addresses", f"DATA app {place | 0xab << 56:#x}"))
+        self.assertNotIn("counter", self.llvm(f"DATA app {place + 16:#x}"))
+
+    def test_json(self):
+        place = int(re.search(r"^([0-9a-f]+) D counter$", must("nm", self.app), re.M)[1], 16)
+        queries = [f"app {self.addr:#x}", f"DATA app {place:#x}", "FRAME app 0x10", "nope 0x10", "app outer+1", "app zzz", "app 9z"]
+        found = json.loads(self.llvm("--output-style=JSON", *queries))
+        self.assertEqual([frame["FunctionName"] for frame in found[0]["Symbol"]], ["deep", "middle", "outer"])
+        self.assertEqual({frame["StartAddress"] for frame in found[0]["Symbol"]}, {hex(self.addr)})
+        self.assertEqual(found[1]["Data"], {"Name": "counter", "Size": "0x10", "Start": hex(place)})
+        self.assertEqual(found[2:4], [{"Address": "0x10", "Frame": [], "ModuleName": "app"},
+                                      {"Address": "0x10", "Error": {"Message": "No such file or directory"}, "ModuleName": "nope"}])
+        self.assertEqual((found[4]["SymName"], found[4]["Loc"][0]["FunctionName"], found[5]["Loc"]), ("outer", "outer", []))
+        self.assertEqual(found[6]["Symbol"][0]["FunctionName"], "")
+        lines = self.llvm("--output-style=JSON", text="\n".join(queries)).splitlines()
+        self.assertEqual([json.loads(line) for line in lines], found)
+        self.llvm("--output-style=JSON", "-e", "nope", "1", status=1)
+
+    def test_refused(self):
+        for option, words in (("--relativenames", "GSYM does not tell"), ("--dwp=x", "found beside"), ("--dsym-hint=x", "found beside"),
+                              ("--filter-markup", "use gsym filter"), ("--debuginfod", "debuginfod=yes"), ("--dia", "Windows"),
+                              ("--disable-gsym", "answers are of GSYM"), ("--output-style=XML", "expected GNU, LLVM or JSON"),
+                              ("--functions=long", "expected none, short or linkage"), ("--adjust-vma=-1", "non-negative integer"),
+                              ("--build-id=xyz", "in hexadecimal"), ("--debug-file-directory=here", "absolute path")):
+            with self.subTest(option=option):
+                self.assertEqual(self.llvm("-e", self.app, option, "0", status=1), "")
+                self.assertIn(f"llvm-symbolizer: option '{option.split('=')[0]}': ", self.err)
+                self.assertIn(words, self.err)
+        self.llvm("--build-id=00", "-e", self.app, status=1)
+        self.llvm("-e", "nope", "0", status=1)
+        self.assertEqual(self.err, "llvm-symbolizer: error: 'nope': No such file or directory\n")
+
+    def test_help(self):
+        for name, option in (("addr2line", "--section=NAME"), ("llvm-addr2line-22", "--build-id=ID"), ("llvm-symbolizer", "--build-id=ID")):
+            self.assertIn(option, self.run_as(name, "--help"))
+            self.assertRegex(self.run_as(name, "--version"), r"^gsym \S+, with the options and the output of ")
+        self.assertEqual(self.gnu("-H"), self.gnu("-h"))
+        self.assertEqual(self.gnu("-V"), self.gnu("-v"))
+
+    def test_damaged_symbols(self):
+        """Section headers and symbols with other bytes: any answer, but no crash, and no name from outside the file."""
+        data = pathlib.Path(self.app).read_bytes()
+        section = re.search(r"\] \.symtab +\w+ +\w+ (\w+) (\w+)", must("readelf", "-SW", self.app))
+        headers, table = int.from_bytes(data[0x28:0x30], "little"), int(section[1], 16)
+        damage = [(headers + 64 * i + field, value) for i in (len(data[headers:]) // 64 - 3, len(data[headers:]) // 64 - 2)
+                  for field, value in ((24, 1 << 62), (32, 2 ** 64 - 1), (32, 25), (40, 2 ** 32 - 1))]
+        damage += [(table + 24 * i, value) for i in range(2, int(section[2], 16) // 24, 9) for value in (2 ** 32 - 1, 2 ** 64 - 1)]
+        for i, (place, value) in enumerate(damage):
+            damaged = bytearray(data)
+            damaged[place:place + 8] = value.to_bytes(8, "little")
+            name = self.at(f"damaged{i}")
+            pathlib.Path(name).write_bytes(damaged)
+            self.addCleanup(os.unlink, name)
+            self.llvm(text=f"DATA {name} 0x4010\nDATA {name} {2 ** 64 - 1:#x}\n{name} counter\n{name} nothing+1\n")
+
+    def test_relocatable(self):
+        must("cc", "-g", "-O1", "-ffunction-sections", "-c", "app.c", cwd=self.dir)
+        for section, line in ((".text.outer", self.lines(2)[0]), (".text.main", self.lines(5)[0])):
+            self.assertEqual(self.gnu("-e", "app.o", "-j", section, "0"), line + "\n")
+
+    def test_versions(self):
+        """The version of a symbol is part of its name in the symbol table only."""
+        for argv in (("--redefine-sym", "outer=outer@V1", "app", "versioned"), ("--only-keep-debug", "versioned", "versioned.debug"),
+                     ("--strip-all", "--add-gnu-debuglink=versioned.debug", "versioned", "stripped")):
+            must("objcopy", *argv, cwd=self.dir)
+        two = self.lines(2)[0]
+        for name, wanted in (("versioned", "outer@V1"), ("stripped", "outer")):
+            for _ in range(2):  # converted, and from the cache
+                self.assertEqual(self.llvm("-e", name, "--no-inlines", hex(self.addr)), f"{wanted}\n{two}:0\n\n")
+            self.assertIn("\nouter\n", self.gnu("-fie", name, f"{self.addr:x}"))
+
+    def test_32_bit(self):
+        """Such an address has 8 digits in addr2line."""
+        made = subprocess.run(["cc", "-m32", "-g", "-O1", "-c", "-o", "half.o", "app.c"], cwd=self.dir, capture_output=True, check=False)
+        if made.returncode:
+            self.skipTest("cc makes no 32-bit objects")
+        start = int(re.search(r"^([0-9a-f]+) T outer$", must("nm", self.at("half.o")), re.M)[1], 16)
+        wanted = rf"^{start:#010x}\napp\.c:\d\n$"
+        self.assertRegex(self.gnu("-ase", "half.o", "-j", ".text", f"{start:x}"), wanted)
+        # It may be given with its sign in the other half.
+        self.assertRegex(self.gnu("-ase", "half.o", "-j", ".text", f"ffffffff{start:08x}"), wanted)
+
+    # ---- Where images are found ----
+
+    def build_id(self, path):
+        return re.search(r"Build ID: ([0-9a-f]+)", must("readelf", "-n", path))[1]
+
+    def test_build_id(self):
+        digits = self.build_id(self.app)
+        place = self.at("debug", ".build-id", digits[:2])
+        os.makedirs(place)
+        shutil.copy(self.app, os.path.join(place, digits[2:] + ".debug"))
+        directory = f"--debug-file-directory={self.at('debug')}"
+        for options, text in (([f"--build-id={digits}"], hex(self.addr)), ([], f"BUILDID:{digits.upper()} {self.addr:#x}")):
+            self.assertEqual(self.llvm(directory, *options, text), self.stack() + "\n")
+        image = self.at("mount", digits)
+        os.makedirs(image)
+        must(gsym, "convert", "--quiet", self.second, "-o", os.path.join(image, "image.gsym"))
+        out = self.llvm(f"--build-id={digits}", hex(self.second_addr), env={"GSYMFS_MOUNT": self.at("mount")})
+        self.assertIn("\ntwice\n", out)
+
+    def test_gsym_files(self):
+        os.mkdir(self.at("gsyms"))
+        must(gsym, "convert", "--quiet", self.second, "-o", self.at("gsyms", "app.gsym"))
+        self.assertIn("\ntwice\n", self.llvm("-e", self.at("gsyms", "app.gsym"), hex(self.second_addr)))
+        self.assertIn("\ntwice\n", self.llvm(f"--gsym-file-directory={self.at('gsyms')}", "-e", "app", hex(self.second_addr)))
+
+    # ---- Clients on pipes ----
+
+    def client(self, name, *argv):
+        return Client([self.at("bin", name), *argv], self.env, self.dir)
+
+    def test_perf(self):
+        """perf asks for an address and then for ",", whose answer tells it where that of the address ends."""
+        client = self.client("addr2line", "-e", self.app, "-a", "-i", "-f")
+        end = "0x0000000000000000\n??\n??:0\n"
+        self.assertEqual(client.ask(",\n", end), end)
+        for _ in range(3):
+            self.assertEqual(client.ask(f"{self.addr:016x}\n,\n", end), f"{self.addr:#018x}\n{self.stack('')}{end}")
+        self.assertEqual(client.close(), (b"", 0))
+        client = self.client("llvm-addr2line-22", "-e", self.app, "-a", "-i", "-f")
+        for _ in range(3):
+            self.assertEqual(client.ask(f"{self.addr:016x}\n,\n", "??\n??:0\n"), f"{self.addr:#x}\n{self.stack('')}??\n??:0\n")
+        self.assertEqual(client.close(), (b"", 0))
+
+    def test_sanitizer(self):
+        """The run-time library reads until an empty line, module after module."""
+        client = self.client("llvm-symbolizer", "--demangle", "--inlines", "--default-arch=x86_64")
+        for _ in range(2):
+            self.assertEqual(client.ask(f'CODE "{self.app}" {self.addr:#x}\n', "\n\n"), self.stack() + "\n")
+            self.assertIn("\ntwice\n", client.ask(f'CODE "{self.second}" {self.second_addr:#x}\n', "\n\n"))
+            self.assertEqual(client.ask('CODE "/nope" 0x1\n', "\n\n"), "??\n??:0:0\n\n")
+            self.assertRegex(client.ask(f'DATA "{self.app}" 0x0\n', "\n\n"), r"^\S+\n\d+ \d+\n\?\?:\?\n\n$")
+        self.assertEqual(client.close(), (b"", 0))
+
+    def test_pieces(self):
+        """A line may arrive in pieces, and the last may lack its end."""
+        client = self.client("addr2line", "-e", self.app)
+        line = f"{self.addr:x}\n"
+        for byte in line[:-1]:
+            client.process.stdin.write(byte.encode())
+        self.assertEqual(client.ask("\n", "\n"), self.lines(2)[0] + "\n")
+        client.process.stdin.write(line[:-1].encode())
+        self.assertEqual(client.close(), (self.lines(2)[0].encode() + b"\n", 0))
+
+    def test_many_modules(self):
+        """More files than stay open."""
+        names = []
+        for i in range(70):
+            names.append(self.at(f"copy{i}"))
+            os.symlink(self.app, names[-1])
+            self.addCleanup(os.unlink, names[-1])
+        text = "".join(f"{name} {self.addr:#x}\n" for name in names * 2)
+        self.assertEqual(self.llvm("--no-inlines", text=text), f"outer\n{self.lines(2)[0]}:0\n\n" * 140)
+
+    def test_hostile_lines(self):
+        lines = ["A" * 3_000_000, "app " + "9" * 70000, "app " + "x" * 70000 + "+1", "\0\xff\x1b[2J", "BUILDID:" + "a" * 5000 + " 1",
+                 '"' * 5, "app \x1b[31m", ": 1", "CODE", "DATA ", "app:: 1"]
+        self.llvm(text="\n".join(lines))
+        self.assertNotIn("\x1b", self.err)
+        self.gnu("-e", self.app, text="\n".join(lines))
+
+
+if __name__ == "__main__":
+    gsym = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
