@@ -9,7 +9,8 @@ def once(argv, stdin=None, stdout=subprocess.DEVNULL, env=None):
     source = open(stdin, "rb") if stdin else subprocess.DEVNULL
     begin = time.perf_counter()
     child = subprocess.Popen([str(a) for a in argv], stdin=source, stdout=stdout,
-                             stderr=subprocess.DEVNULL, env=env)
+                             stderr=subprocess.DEVNULL, env=env,
+                             preexec_fn=lambda: None)  # fork(): vfork() would pass our own peak on
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - begin
     child.returncode = os.waitstatus_to_exitcode(status)
