@@ -48,14 +48,16 @@ static int default_path(char **ret)
 	return n < 0 ? -ENOMEM : 0;
 }
 
-int cache_dir_make(char *path)
+int cache_dir_make(const char *path)
 {
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	CLEANUP(freep) char *parent = strdup(path);
+	if (!parent)
+		return -ENOMEM;
+	for (char *slash = strchr(parent + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = 0;
-		int failed = mkdir(path, 0755) && errno != EEXIST;
-		*slash = '/';
-		if (failed)
+		if (mkdir(parent, 0755) && errno != EEXIST)
 			return -errno;
+		*slash = '/';
 	}
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 }

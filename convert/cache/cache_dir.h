@@ -18,7 +18,7 @@
 #define CACHE_INDEX_PREFIX  "index-"
 
 /* As mkdir -p, the last directory with mode 0700; existing ones are not changed. 0 or a negative errno. */
-int cache_dir_make(char *path);
+int cache_dir_make(const char *path);
 
 /* Opens or creates the directory; @path NULL = the default. @ret_path: its absolute path, the caller's to
  * free. */
