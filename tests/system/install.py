@@ -67,7 +67,7 @@ def use(source, root, scratch):
     pkg_config = PkgConfig(root)
     env = dict(os.environ, LD_LIBRARY_PATH=str(pkg_config.pc.parent.parent))
     flags = pkg_config("--cflags", "--libs")
-    if not {"-lxxhash", "-pthread"} <= set(pkg_config("--static", "--libs")):
+    if "-pthread" not in pkg_config("--static", "--libs"):
         sys.exit("pkg-config --static does not name what the library needs")
     read_header(pkg_config("--cflags"), scratch)
     sample = scratch / "sample.c"
