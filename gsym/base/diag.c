@@ -27,7 +27,8 @@ int diag_prefix(struct gsym_diag *diag, int err, const char *fmt, ...)
 	va_start(args, fmt);
 	int n = vsnprintf(diag->text, sizeof(diag->text), fmt, args);
 	va_end(args);
+	/* The precision is all that fits after an empty prefix; without it gcc -O0 warns of a truncation. */
 	if (n >= 0 && (size_t)n < sizeof(diag->text))
-		snprintf(diag->text + n, sizeof(diag->text) - (size_t)n, ": %s", old);
+		snprintf(diag->text + n, sizeof(diag->text) - (size_t)n, ": %.*s", (int)sizeof(old) - 3, old);
 	return err;
 }
