@@ -47,8 +47,8 @@ TESTS = {
     "convert/cli/worker": ("fs-sandbox", "mount-worker", "mount-debuginfod", "mount-neighbours"),
     "fs": ("fs-*", "mount-access", "mount-source", "mount-read"),
     "fs/call": ("mount-cold", "mount-odd", "mount-fair"),
-    "fs/images": ("fs-revision", "fs-image_find", "fs-caller", "fs-path_tree", "mount-access", "mount-source", "mount-gsym", "mount-scan",
-                  "mount-by_path", "mount-read"),
+    "fs/images": ("fs-choice", "fs-catalogue", "fs-revision", "fs-retired", "fs-kept", "fs-image_find", "fs-caller",
+                  "fs-path_tree", "mount-access", "mount-source", "mount-gsym", "mount-scan", "mount-by_path", "mount-read"),
     "fs/scan": ("fs-index", "mount-scan", "mount-source", "mount-watch"),
     "fs/tree": ("fs-fixed", "mount-readonly", "mount-access", "mount-interface", "mount-read"),
 }

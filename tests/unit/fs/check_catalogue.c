@@ -1,0 +1,100 @@
+/* When a file that changes or goes makes another revision of its image. */
+#include "images_fixture.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+/* The next scan sees the one file so: whether it is another revision then. */
+static bool is_replaced(struct images_fixture *f, struct source s)
+{
+	struct revision *old = expose(f);
+	uint32_t generation = old->image->generation;
+	s.ino = 1;
+	put(f, s);
+	scanned(f, 0);
+	struct revision *now = current(f);
+	assert_int_equal(old->stale, old != now);
+	assert_int_equal(now->image->generation, generation + (old != now));
+	if (old != now)
+		assert_string_not_equal(old->key.text, now->key.text);
+	return old != now;
+}
+
+static void what_makes_another_revision(void **state)
+{
+	struct images_fixture *f = *state;
+	put_new(f, debug_file());
+	scanned(f, 0);
+	assert_false(is_replaced(f, debug_file()));
+	assert_true(is_replaced(f, WITH(debug_file(), w.mode = 0400)));
+	assert_false(is_replaced(f, WITH(debug_file(), w.mode = 0400)));
+	assert_true(is_replaced(f, WITH(debug_file(), w.mode = 0400, w.uid = 0)));
+	assert_true(is_replaced(f, WITH(debug_file(), w.mode = 0400, w.uid = 0, w.gid = 0)));
+	assert_true(is_replaced(f, WITH(debug_file(), w.size = 1)));
+	assert_true(is_replaced(f, WITH(debug_file(), w.size = 1, w.mtime_ns = 1)));
+	assert_true(is_replaced(f, WITH(debug_file(), w.size = 1, w.mtime_ns = 1, w.ctime_ns = 1)));
+	assert_false(is_replaced(f, WITH(debug_file(), w.size = 1, w.mtime_ns = 1, w.ctime_ns = 1)));
+}
+
+static void program_that_changes(void **state)
+{
+	struct images_fixture *f = *state;
+	put_new(f, debug_file());
+	put_new(f, program_file(SOURCE_SYMBOLS));
+	scanned(f, 0);
+	struct revision *old = expose(f);
+	put(f, WITH(debug_file(), w.ino = 1));
+	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 2, w.ctime_ns = 1));
+	scanned(f, 0);
+	assert_true(old->stale);
+	assert_string_not_equal(old->key.text, current(f)->key.text);
+}
+
+/* Nothing is made before something is asked, and what the kernel has not seen keeps its number. */
+static void revisions_are_made_when_asked_for(void **state)
+{
+	struct images_fixture *f = *state;
+	put_new(f, program_file(SOURCE_SYMBOLS));
+	put_new(f, debug_file());
+	scanned(f, 0);
+	assert_int_equal(revisions(f), 0);
+	struct revision *rev = current(f);
+	assert_int_equal(revisions(f), 1);
+	assert_ptr_equal(current(f), rev);
+	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 1));
+	put(f, WITH(debug_file(), w.ino = 2, w.size = 1));
+	scanned(f, 0);
+	assert_int_equal(revisions(f), 1);
+	assert_true(rev->stale);
+	assert_int_equal(rev->image->generation, rev->generation);
+	expect(f, "debug", "program");
+}
+
+static void files_that_go(void **state)
+{
+	struct images_fixture *f = *state;
+	put_new(f, debug_file());
+	put_new(f, program_file(SOURCE_SYMBOLS));
+	scanned(f, 0);
+	scanned(f, -EIO); /* what an incomplete scan did not see may be there */
+	expect(f, "debug", "program");
+	put(f, WITH(program_file(SOURCE_SYMBOLS), w.ino = 2));
+	scanned(f, 0);
+	expect(f, "program", NULL);
+	scanned(f, 0);
+	assert_null(current(f));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IMAGES_TEST(what_makes_another_revision),
+		IMAGES_TEST(program_that_changes),
+		IMAGES_TEST(revisions_are_made_when_asked_for),
+		IMAGES_TEST(files_that_go),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
