@@ -1,8 +1,9 @@
 /* Which image a spelling of an id names: a wrong one answers for another program, of other readers. */
-#include "fs/images/urgent.h"
+#include "images_fixture.h"
+
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
-#include "fs/sys/notify.h"
+#include "fs/images/urgent.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,77 +18,21 @@
 #define B      "aabbccdd99112233445566778899aabbccddeeff"
 #define PADDED "0123456789abcdef0123456789ab"
 
-struct fixture {
-	struct images images;
-	struct notify notify;
-	uint32_t top;
-	ino_t ino;
-};
-
-static void add(struct fixture *f, const char *id, bool truncated, uint32_t pass)
+static void add(struct images_fixture *f, const char *id)
 {
-	struct list woken;
-	list_init(&woken);
-	const struct finding finding = {
-		.id = id,
-		.at = {"file", f->top, true, pass},
-		.source = {.path = (char *)"file",
-			   .ino = ++f->ino,
-			   .mode = 0444,
-			   .id_is_truncated = truncated,
-			   .pass = pass},
-	};
-	assert_int_equal(images_add(&f->images, &finding, &woken), 0);
+	put_as(f, id, WITH(source_file("file", SOURCE_BARE), w.ino = ++f->ino));
 }
 
 /* A file of the image with further ids; @go_id: NULL, or Go's. */
-static void add_other(struct fixture *f, const char *id, ino_t ino, uint8_t htlhash, const char *go_id,
-		      uint32_t pass)
+static void add_other(struct images_fixture *f, const char *id, ino_t ino, uint8_t htlhash, const char *go_id)
 {
-	struct list woken;
-	list_init(&woken);
-	struct finding finding = {
-		.id = id,
-		.at = {"file", f->top, true, pass},
-		.source = {.path = (char *)"file",
-			   .ino = ino,
-			   .go_id = (char *)go_id,
-			   .mode = 0444,
-			   .pass = pass},
-	};
-	memset(finding.source.htlhash, htlhash, sizeof(finding.source.htlhash));
-	assert_int_equal(images_add(&f->images, &finding, &woken), 0);
-}
-
-static void scanned(struct fixture *f, uint32_t pass, int err)
-{
-	struct list woken;
-	list_init(&woken);
-	images_scanned(&f->images, pass, &(struct scan_report){.err = err}, &woken);
-}
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	const struct path_attr attr = {.mode = 0555};
-	notify_init(&f->notify);
-	images_init(&f->images, &f->notify);
-	f->top = images_add_directory(&f->images, PATH_NONE, "", &attr);
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	images_deinit(&f->images);
-	notify_deinit(&f->notify);
-	free(f);
-	return 0;
+	put_as(f, id,
+	       WITH(source_file("file", SOURCE_BARE), w.ino = ino, w.go_id = (char *)go_id,
+		    memset(w.htlhash, htlhash, sizeof(w.htlhash))));
 }
 
 /* The id of the image that @spelling names, or the errno. */
-static int find(struct fixture *f, const char *spelling, const char **ret)
+static int find(struct images_fixture *f, const char *spelling, const char **ret)
 {
 	struct request request = {.kind = REQUEST_ID};
 	struct image *image = NULL;
@@ -100,14 +45,14 @@ static int find(struct fixture *f, const char *spelling, const char **ret)
 	return err;
 }
 
-static void expect(struct fixture *f, const char *spelling, const char *id)
+static void expect_id(struct images_fixture *f, const char *spelling, const char *id)
 {
 	const char *found;
 	assert_int_equal(find(f, spelling, &found), 0);
 	assert_string_equal(found, id);
 }
 
-static void expect_none(struct fixture *f, const char *spelling, int err)
+static void expect_none(struct images_fixture *f, const char *spelling, int err)
 {
 	const char *found;
 	assert_int_equal(find(f, spelling, &found), err);
@@ -116,15 +61,15 @@ static void expect_none(struct fixture *f, const char *spelling, int err)
 
 static void beginnings(void **state)
 {
-	struct fixture *f = *state;
-	add(f, A, false, 1);
-	add(f, B, false, 1);
-	add(f, PADDED, false, 1);
-	scanned(f, 1, 0);
-	expect(f, A, A);
-	expect(f, "aabbccdd0", A);
-	expect(f, "aabbccdd9", B);
-	expect(f, "01234567", PADDED);
+	struct images_fixture *f = *state;
+	add(f, A);
+	add(f, B);
+	add(f, PADDED);
+	scanned(f, 0);
+	expect_id(f, A, A);
+	expect_id(f, "aabbccdd0", A);
+	expect_id(f, "aabbccdd9", B);
+	expect_id(f, "01234567", PADDED);
 	expect_none(f, "aabbccdd", -ENOENT); /* two */
 	expect_none(f, "0123456", -ENOENT);  /* too short */
 	expect_none(f, "aabbccdd5", -ENOENT);
@@ -133,15 +78,15 @@ static void beginnings(void **state)
 
 static void images_that_are_gone(void **state)
 {
-	struct fixture *f = *state;
-	add(f, A, false, 1);
-	add(f, B, false, 1);
-	scanned(f, 1, 0);
-	add(f, B, false, 2);
-	scanned(f, 2, 0);
+	struct images_fixture *f = *state;
+	add(f, A);
+	add(f, B);
+	scanned(f, 0);
+	add(f, B);
+	scanned(f, 0);
 	expect_none(f, A, -ENOENT);
 	expect_none(f, "aabbccdd0", -ENOENT);
-	expect(f, "aabbccdd", B); /* the only one left */
+	expect_id(f, "aabbccdd", B); /* the only one left */
 	mutex_lock(&f->images.lock);
 	assert_true(images_has_prefix(&f->images, "aa"));
 	assert_false(images_has_prefix(&f->images, "aabbccdd0"));
@@ -152,7 +97,7 @@ static void images_that_are_gone(void **state)
 /* What is not known before the first scan is over; then as the last scan ended. */
 static void what_is_not_there(void **state)
 {
-	struct fixture *f = *state;
+	struct images_fixture *f = *state;
 	static const struct {
 		int scan, lookup;
 	} table[] = {{-EIO, -EIO},
@@ -163,39 +108,40 @@ static void what_is_not_there(void **state)
 		     {-EIO, -EIO}};
 	expect_none(f, A, -EAGAIN);
 	for (uint32_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		scanned(f, i + 1, table[i].scan);
+		scanned(f, table[i].scan);
 		expect_none(f, A, table[i].lookup);
 	}
-	add(f, A, false, 9);
-	expect(f, A, A);
+	add(f, A);
+	expect_id(f, A, A);
 }
 
 /* Breakpad's debug ids: with an age, bytes swapped or not, cut to 16 bytes or filled up with zeros. */
 static void breakpad_ids(void **state)
 {
-	struct fixture *f = *state;
-	add(f, A, false, 1);
-	add(f, PADDED, false, 1);
-	scanned(f, 1, 0);
-	expect(f,
-	       "ddccbbaa110033224455667788"
-	       "99aabb0",
-	       A);
-	expect(f, "aabbccdd00112233445566778899aabb0", A);
-	expect(f, "aabbccdd00112233445566778899aabb1f", A);
-	expect(f, "67452301ab89efcd0123456789ab00000", PADDED);
+	struct images_fixture *f = *state;
+	add(f, A);
+	add(f, PADDED);
+	scanned(f, 0);
+	expect_id(f,
+		  "ddccbbaa110033224455667788"
+		  "99aabb0",
+		  A);
+	expect_id(f, "aabbccdd00112233445566778899aabb0", A);
+	expect_id(f, "aabbccdd00112233445566778899aabb1f", A);
+	expect_id(f, "67452301ab89efcd0123456789ab00000", PADDED);
 	expect_none(f, "ddccbbaa11003322445566778899aabc0", -ENOENT);
 }
 
 /* Text symbols that name only the beginning of a build id belong to the one image that has all of it. */
 static void truncated_ids(void **state)
 {
-	struct fixture *f = *state;
+	struct images_fixture *f = *state;
 	struct image *whole[2];
-	add(f, A, false, 1);
-	add(f, PADDED, false, 1);
-	add(f, "aabbccdd00112233445566778899aabb", true, 1);
-	scanned(f, 1, 0);
+	add(f, A);
+	add(f, PADDED);
+	put_as(f, "aabbccdd00112233445566778899aabb",
+	       WITH(source_file("file", SOURCE_BARE), w.ino = ++f->ino, w.id_is_truncated = true));
+	scanned(f, 0);
 	mutex_lock(&f->images.lock);
 	assert_int_equal(images_find_whole(&f->images, "aabbccdd00112233445566778899aabb", 0, whole, 2), 1);
 	assert_string_equal(whole[0]->id, A);
@@ -213,37 +159,37 @@ static void truncated_ids(void **state)
 /* Ids of files, of which an image may have several, and several images may have the same. */
 static void other_ids(void **state)
 {
-	struct fixture *f = *state;
+	struct images_fixture *f = *state;
 	static const char go[] = "foh3mEXu7BLZjsN9pOwG/kATcXlDEFFyYpSUXsoOy";
 	static const char x11[] = "11111111111111111111111111111111",
 			  x22[] = "22222222222222222222222222222222";
-	add_other(f, A, 1, 0x11, go, 1);
-	add_other(f, B, 2, 0, NULL, 1);
+	add_other(f, A, 1, 0x11, go);
+	add_other(f, B, 2, 0, NULL);
 	expect_none(f, x11, -EAGAIN); /* before the scan is over */
-	scanned(f, 1, 0);
-	expect(f, x11, A);
-	expect(f, go, A);
+	scanned(f, 0);
+	expect_id(f, x11, A);
+	expect_id(f, go, A);
 	expect_none(f, x22, -ENOENT);
 	expect_none(f, "00000000000000000000000000000000", -ENOENT);
 	expect_none(f, "11111111", -ENOENT); /* no beginnings */
-	add_other(f, A, 3, 0x22, NULL, 2);   /* from now on with the table */
-	add_other(f, A, 4, 0x22, go, 2);
-	expect(f, x22, A);
-	expect(f, go, A);
-	add_other(f, B, 2, 0x22, NULL, 2);
+	add_other(f, A, 3, 0x22, NULL);      /* from now on with the table */
+	add_other(f, A, 4, 0x22, go);
+	expect_id(f, x22, A);
+	expect_id(f, go, A);
+	add_other(f, B, 2, 0x22, NULL);
 	expect_none(f, x22, -ENOENT); /* two */
-	expect(f, x11, A);
-	scanned(f, 2, 0); /* drops the first file */
+	expect_id(f, x11, A);
+	scanned(f, 0); /* drops the first file */
 	expect_none(f, x11, -ENOENT);
-	expect(f, go, A);
-	add_other(f, A, 4, 0x33, NULL, 3); /* changed */
-	add_other(f, B, 2, 0x11, NULL, 3);
+	expect_id(f, go, A);
+	add_other(f, A, 4, 0x33, NULL); /* changed */
+	add_other(f, B, 2, 0x11, NULL);
 	expect_none(f, go, -ENOENT);
-	expect(f, x22, A); /* the third file still has it */
-	expect(f, x11, B);
-	scanned(f, 3, 0);
+	expect_id(f, x22, A); /* the third file still has it */
+	expect_id(f, x11, B);
+	scanned(f, 0);
 	expect_none(f, x22, -ENOENT);
-	expect(f, "33333333333333333333333333333333", A);
+	expect_id(f, "33333333333333333333333333333333", A);
 	mutex_lock(&f->images.lock);
 	assert_int_equal(f->images.by_other_id.n, 2); /* of the two files that are left */
 	mutex_unlock(&f->images.lock);
@@ -252,7 +198,7 @@ static void other_ids(void **state)
 /* A file that was fetched takes its further ids with it. */
 static void other_ids_of_fetched(void **state)
 {
-	struct fixture *f = *state;
+	struct images_fixture *f = *state;
 	struct list woken;
 	struct finding finding = {
 		.id = A,
@@ -260,10 +206,10 @@ static void other_ids_of_fetched(void **state)
 	};
 	const char *found;
 	list_init(&woken);
-	scanned(f, 1, 0);
+	scanned(f, 0);
 	expect_none(f, "a/b", -ENOENT); /* from now on with the table */
 	assert_int_equal(images_add(&f->images, &finding, &woken), 0);
-	expect(f, "a/b", A);
+	expect_id(f, "a/b", A);
 	images_drop_fetched(&f->images, A);
 	mutex_lock(&f->images.lock);
 	assert_int_equal(f->images.by_other_id.n, 0);
@@ -274,7 +220,7 @@ static void other_ids_of_fetched(void **state)
 /* What calls ask for during the first scan: each thing once, in order, and not without bound. */
 static void asked_for(void **state)
 {
-	struct fixture *f = *state;
+	struct images_fixture *f = *state;
 	const struct path_attr attr = {.mode = 0555};
 	struct call a = {.ino = 0}, b = a, calls[300] = {a};
 	struct urgent urgent;
@@ -313,18 +259,16 @@ static void asked_for(void **state)
 	assert_true(calls[255].urgent_number && !calls[256].urgent_number);
 	assert_int_equal(f->images.urgent.n, 256);
 	mutex_unlock(&f->images.lock);
-	scanned(f, 1, 0);
+	scanned(f, 0);
 	assert_false(urgent_any(&f->images));
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(beginnings),   TEST(images_that_are_gone), TEST(what_is_not_there),
-		TEST(breakpad_ids), TEST(truncated_ids),        TEST(asked_for),
-		TEST(other_ids),    TEST(other_ids_of_fetched),
+		IMAGES_TEST(beginnings),   IMAGES_TEST(images_that_are_gone), IMAGES_TEST(what_is_not_there),
+		IMAGES_TEST(breakpad_ids), IMAGES_TEST(truncated_ids),        IMAGES_TEST(asked_for),
+		IMAGES_TEST(other_ids),    IMAGES_TEST(other_ids_of_fetched),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
