@@ -65,6 +65,9 @@ struct filter {
 /* The @size bytes of @line without its line ending. */
 struct text_scan line_content(const char *line, size_t size);
 
+/* The bytes of the line at @off of a buffered report, with its newline; the last one may have none. */
+size_t report_line_size(const struct text_buf *report, size_t off);
+
 /* Writes the pending stack. 0, -EAGAIN, -ENOMEM: then the same call goes on. */
 int filter_flush(struct filter *f, struct text_buf *out);
 

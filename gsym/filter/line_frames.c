@@ -24,6 +24,12 @@ struct text_scan line_content(const char *line, size_t size)
 	return scan_from(line, line + size);
 }
 
+size_t report_line_size(const struct text_buf *report, size_t off)
+{
+	const char *line = report->v + off, *nl = memchr(line, '\n', report->n - off);
+	return nl ? (size_t)(nl + 1 - line) : report->n - off;
+}
+
 /* enum line_mark of the line. */
 static unsigned marks_of(struct text_scan line)
 {

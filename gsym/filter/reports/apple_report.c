@@ -82,9 +82,8 @@ int apple_report_replay(struct filter *f, struct text_buf *out)
 	r->held = false;
 	r->replayed = f->context.in_report = true;
 	while (!err && r->done < r->text.n) {
-		const char *line = r->text.v + r->done, *nl = memchr(line, '\n', r->text.n - r->done);
-		size_t size = nl ? (size_t)(nl + 1 - line) : r->text.n - r->done;
-		err = replay_line(f, line, size, out);
+		size_t size = report_line_size(&r->text, r->done);
+		err = replay_line(f, r->text.v + r->done, size, out);
 		r->done += err ? 0 : size;
 	}
 	if (!err)

@@ -22,10 +22,8 @@ int heap_file_replay(struct filter *f, struct text_buf *out)
 	heap->held = false;
 	heap->replayed = true;
 	while (!err && heap->done < heap->text.n) {
-		const char *line = heap->text.v + heap->done,
-			   *nl = memchr(line, '\n', heap->text.n - heap->done);
-		size_t size = nl ? (size_t)(nl + 1 - line) : heap->text.n - heap->done;
-		err = filter_take_line(f, line, size, out);
+		size_t size = report_line_size(&heap->text, heap->done);
+		err = filter_take_line(f, heap->text.v + heap->done, size, out);
 		heap->done += err ? 0 : size;
 	}
 	if (!err)

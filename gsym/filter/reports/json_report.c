@@ -48,8 +48,8 @@ static int replay_lines(struct filter *f, struct text_buf *out)
 {
 	struct json_report *r = &f->json;
 	while (r->done < r->text.n) {
-		const char *line = r->text.v + r->done, *nl = memchr(line, '\n', r->text.n - r->done);
-		size_t size = nl ? (size_t)(nl + 1 - line) : r->text.n - r->done;
+		const char *line = r->text.v + r->done;
+		size_t size = report_line_size(&r->text, r->done);
 		bool too_long = size > FILTER_LINE_MAX;
 		int err = too_long ? filter_flush(f, out) : filter_take_line(f, line, size, out);
 		if (err)
