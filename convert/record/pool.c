@@ -40,12 +40,6 @@ void pool_deinit(struct pool *pool)
 
 /* ---- Strings ---- */
 
-static bool is_string(const struct pool *pool, size_t index, const struct pool_string *s)
-{
-	const struct pool_string *t = &pool->strings.v[index];
-	return t->hash == s->hash && t->size == s->size && !memcmp(t->text, s->text, s->size);
-}
-
 static int widen_strings(struct pool *pool)
 {
 	if (index_table_widen(&pool->string_table))
@@ -58,8 +52,9 @@ static int widen_strings(struct pool *pool)
 int pool_add_string(struct pool *pool, const struct pool_string *s, uint32_t *ret)
 {
 	const struct index_table *t = &pool->string_table;
-	uint32_t known =
-		t->slots[PROBE(i, s->hash, t->mask, !t->slots[i] || is_string(pool, t->slots[i] - 1, s))];
+	const struct pool_string *strings = pool->strings.v;
+	uint32_t known = t->slots[PROBE(i, s->hash, t->mask,
+					!t->slots[i] || pool_string_equals(&strings[t->slots[i] - 1], s))];
 	if (known) {
 		*ret = known - 1;
 		return 0;

@@ -7,6 +7,9 @@
 #include "gsym/base/probe.h"
 #include "gsym/base/vec.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #define NO_STRING UINT32_MAX
 
 struct pool_string {
@@ -34,6 +37,11 @@ void pool_deinit(struct pool *pool);
 
 /* A string with its hash, not in any pool yet. */
 struct pool_string pool_string_of(const char *text, size_t size);
+
+static inline bool pool_string_equals(const struct pool_string *a, const struct pool_string *b)
+{
+	return a->hash == b->hash && a->size == b->size && !memcmp(a->text, b->text, b->size);
+}
 
 /*
  * Prefetches the slot of a string with hash @hash, then, some strings later, the string found there. Tables

@@ -1,19 +1,11 @@
 #include "convert/record/text_set.h"
 
-#include <string.h>
-
 enum { FIRST_SLOTS = 1024 };
 
 void text_set_deinit(struct text_set *set)
 {
 	vec_free(&set->texts);
 	index_table_deinit(&set->table);
-}
-
-static bool is_text(const struct text_set *set, size_t index, const struct pool_string *s)
-{
-	const struct pool_string *t = &set->texts.v[index];
-	return t->hash == s->hash && t->size == s->size && !memcmp(t->text, s->text, s->size);
 }
 
 static int widen(struct text_set *set)
@@ -42,10 +34,11 @@ static int add(struct text_set *set, struct arena *arena, struct pool_string *st
 int text_set_keep(struct text_set *set, struct arena *arena, struct pool_string *string)
 {
 	const struct index_table *t = &set->table;
+	const struct pool_string *texts = set->texts.v;
 	if ((!t->slots || index_table_is_full(t, set->texts.n)) && widen(set))
 		return -ENOMEM;
 	uint32_t known = t->slots[PROBE(i, string->hash, t->mask,
-					!t->slots[i] || is_text(set, t->slots[i] - 1, string))];
+					!t->slots[i] || pool_string_equals(&texts[t->slots[i] - 1], string))];
 	if (!known)
 		return add(set, arena, string);
 	string->text = set->texts.v[known - 1].text;
