@@ -231,9 +231,8 @@ void background_stop(struct background *background, struct list *woken)
 	mutex_assert_held(&background->images->lock);
 	background->stopping = true;
 	pthread_cond_broadcast(&background->wake);
-	for (size_t i = 0; i < background->all.n_buckets; i++)
-		for (struct table_link *l = background->all.buckets[i]; l; l = l->next)
-			calls_wake_all(&TABLE_ENTRY(l, struct job)->waiters, woken);
+	for (struct table_link *l = NULL; (l = table_after(&background->all, l));)
+		calls_wake_all(&TABLE_ENTRY(l, struct job)->waiters, woken);
 }
 
 void background_join(struct background *background)

@@ -64,14 +64,11 @@ static bool has_other(const struct image *image, const char *id)
 
 void images_free_other(struct images *images)
 {
-	for (size_t i = 0; i < images->by_other_id.n_buckets; i++) {
-		for (struct table_link *at = images->by_other_id.buckets[i], *next; at; at = next) {
-			next = at->next;
-			free(TABLE_ENTRY(at, struct other_id));
-		}
+	for (struct table_link *at = table_after(&images->by_other_id, NULL), *next; at; at = next) {
+		next = table_after(&images->by_other_id, at);
+		free(TABLE_ENTRY(at, struct other_id));
 	}
 	table_deinit(&images->by_other_id);
-	images->by_other_id = (struct table){0};
 	images->has_other_ids = false;
 }
 

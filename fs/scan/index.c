@@ -144,16 +144,14 @@ void index_remove(struct index *index, uint64_t dev, uint64_t ino)
 bool index_sweep(struct index *index, uint32_t pass)
 {
 	bool any = false;
-	for (size_t i = 0; i < index->files.n_buckets; i++) {
-		for (struct table_link *at = index->files.buckets[i], *next; at; at = next) {
-			struct file_record *r = TABLE_ENTRY(at, struct file_record);
-			next = at->next;
-			if (r->pass == pass)
-				continue;
-			table_remove(&index->files, at);
-			record_free(r);
-			any = true;
-		}
+	for (struct table_link *at = table_after(&index->files, NULL), *next; at; at = next) {
+		struct file_record *r = TABLE_ENTRY(at, struct file_record);
+		next = table_after(&index->files, at);
+		if (r->pass == pass)
+			continue;
+		table_remove(&index->files, at);
+		record_free(r);
+		any = true;
 	}
 	return any;
 }
@@ -161,19 +159,16 @@ bool index_sweep(struct index *index, uint32_t pass)
 size_t index_count_images(const struct index *index)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < index->files.n_buckets; i++)
-		for (struct table_link *at = index->files.buckets[i]; at; at = at->next)
-			n += TABLE_ENTRY(at, struct file_record)->n_images;
+	for (struct table_link *at = NULL; (at = table_after(&index->files, at));)
+		n += TABLE_ENTRY(at, struct file_record)->n_images;
 	return n;
 }
 
 void index_deinit(struct index *index)
 {
-	for (size_t i = 0; i < index->files.n_buckets; i++) {
-		for (struct table_link *at = index->files.buckets[i], *next; at; at = next) {
-			next = at->next;
-			record_free(TABLE_ENTRY(at, struct file_record));
-		}
+	for (struct table_link *at = table_after(&index->files, NULL), *next; at; at = next) {
+		next = table_after(&index->files, at);
+		record_free(TABLE_ENTRY(at, struct file_record));
 	}
 	table_deinit(&index->files);
 }
@@ -326,10 +321,9 @@ static int list_records(const struct index *index, unsigned root, record_vec *re
 {
 	if (vec_reserve(ret, index->files.n))
 		return -ENOMEM;
-	for (size_t i = 0; i < index->files.n_buckets; i++)
-		for (struct table_link *at = index->files.buckets[i]; at; at = at->next)
-			if (TABLE_ENTRY(at, struct file_record)->root == root)
-				ret->v[ret->n++] = TABLE_ENTRY(at, struct file_record);
+	for (struct table_link *at = NULL; (at = table_after(&index->files, at));)
+		if (TABLE_ENTRY(at, struct file_record)->root == root)
+			ret->v[ret->n++] = TABLE_ENTRY(at, struct file_record);
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_order);
 	return 0;
@@ -520,16 +514,14 @@ void index_merge(struct index *index, struct index *part, unsigned root)
 {
 	bool empty = !index->files.n;
 	table_reserve(&index->files, index->files.n + part->files.n);
-	for (size_t i = 0; i < part->files.n_buckets; i++) {
-		for (struct table_link *at = part->files.buckets[i], *next; at; at = next) {
-			struct file_record *r = TABLE_ENTRY(at, struct file_record);
-			next = at->next;
-			r->root = (uint8_t)root;
-			table_remove(&part->files, at);
-			if ((!empty && index_find(index, r->key.dev, r->key.ino)) ||
-			    table_add(&index->files, at, at->hash))
-				record_free(r);
-		}
+	for (struct table_link *at = table_after(&part->files, NULL), *next; at; at = next) {
+		struct file_record *r = TABLE_ENTRY(at, struct file_record);
+		next = table_after(&part->files, at);
+		r->root = (uint8_t)root;
+		table_remove(&part->files, at);
+		if ((!empty && index_find(index, r->key.dev, r->key.ino)) ||
+		    table_add(&index->files, at, at->hash))
+			record_free(r);
 	}
 	index_deinit(part);
 }

@@ -40,15 +40,13 @@ static void file_free(struct skipped_file *file)
 static void forget_all(struct skipped *s, bool (*forget)(const struct skipped_file *file, const void *user),
 		       const void *user) REQUIRES(&s->lock)
 {
-	for (size_t i = 0; i < s->files.n_buckets; i++) {
-		for (struct table_link *l = s->files.buckets[i], *next; l; l = next) {
-			struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
-			next = l->next;
-			if (forget && !forget(file, user))
-				continue;
-			table_remove(&s->files, l);
-			file_free(file);
-		}
+	for (struct table_link *l = table_after(&s->files, NULL), *next; l; l = next) {
+		struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
+		next = table_after(&s->files, l);
+		if (forget && !forget(file, user))
+			continue;
+		table_remove(&s->files, l);
+		file_free(file);
 	}
 }
 
@@ -202,12 +200,10 @@ static int copy_first(struct skipped *s, bool sees_all, struct skipped_list *ret
 {
 	const struct skipped_file *first[SKIPPED_LISTED];
 	size_t n = 0;
-	for (size_t i = 0; i < s->files.n_buckets; i++) {
-		for (struct table_link *l = s->files.buckets[i]; l; l = l->next) {
-			const struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
-			if (sees_all || file->open_to_all)
-				keep_first(first, &n, file);
-		}
+	for (struct table_link *l = NULL; (l = table_after(&s->files, l));) {
+		const struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
+		if (sees_all || file->open_to_all)
+			keep_first(first, &n, file);
 	}
 	ret->all = s->files.n;
 	for (; ret->n < n; ret->n++) {

@@ -62,6 +62,16 @@ void table_remove(struct table *table, struct table_link *link)
 	table->n--;
 }
 
+struct table_link *table_after(const struct table *table, const struct table_link *at)
+{
+	if (at && at->next)
+		return at->next;
+	size_t i = at ? (at->hash & (table->n_buckets - 1)) + 1 : 0;
+	while (i < table->n_buckets && !table->buckets[i])
+		i++;
+	return i < table->n_buckets ? table->buckets[i] : NULL;
+}
+
 void table_deinit(struct table *table)
 {
 	free(table->buckets);

@@ -37,6 +37,12 @@ int table_reserve(struct table *table, size_t n);
 /* Takes out an element that is in the table. */
 void table_remove(struct table *table, struct table_link *link);
 
+/*
+ * The element after @at, or the first if it is NULL; NULL after the last. In no order. An element may be
+ * removed once the next one is known.
+ */
+struct table_link *table_after(const struct table *table, const struct table_link *at);
+
 /* Frees the buckets; the elements are the caller's. */
 void table_deinit(struct table *table);
 
