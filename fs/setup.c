@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "gsym/base/diag.h"
+#include "gsym/base/path.h"
 #include "convert/os/guard.h"
 #include "convert/run/child.h"
 #include "fs/answer/symbol_names.h"
@@ -22,12 +23,6 @@
 #include "fs/images/kept.h"
 #include "fs/images/retired.h"
 #include "fs/sys/mountpoint.h"
-
-static bool is_at_or_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-	return strncmp(path, dir, n) == 0 && (path[n] == 0 || path[n] == '/' || strcmp(dir, "/") == 0);
-}
 
 /* Adds a source. 0 or a negative errno. */
 static int add_root(struct gsymfs *fs, const char *given, struct gsym_diag *diag)
@@ -45,7 +40,7 @@ static int add_root(struct gsymfs *fs, const char *given, struct gsym_diag *diag
 	if (!S_ISDIR(st.st_mode))
 		return diag_set(diag, -ENOTDIR, "source '%s': not a directory", given);
 	for (size_t i = 0; i + 1 < fs->n_roots; i++)
-		if (is_at_or_below(path, fs->roots[i].path) || is_at_or_below(fs->roots[i].path, path))
+		if (path_is_within(path, fs->roots[i].path) || path_is_within(fs->roots[i].path, path))
 			return diag_set(diag, -EINVAL, "sources '%s' and '%s': one is in the other",
 					fs->roots[i].path, path);
 	return 0;
@@ -122,12 +117,12 @@ static int list_debug_dirs(struct gsymfs *fs, struct gsym_diag *diag)
 /* Files below our own mount would be read through this daemon: a deadlock. */
 static int check_visible(const struct gsymfs *fs, struct gsym_diag *diag)
 {
-	const char *hidden = is_at_or_below(fs->worker, fs->mountpoint) ? fs->worker
-			     : fs->fetcher.directory && is_at_or_below(fs->fetcher.directory, fs->mountpoint)
+	const char *hidden = path_is_within(fs->worker, fs->mountpoint) ? fs->worker
+			     : fs->fetcher.directory && path_is_within(fs->fetcher.directory, fs->mountpoint)
 				     ? fs->fetcher.directory
 				     : NULL;
 	for (size_t i = fs->n_roots; i > 0; i--)
-		if (is_at_or_below(fs->roots[i - 1].path, fs->mountpoint))
+		if (path_is_within(fs->roots[i - 1].path, fs->mountpoint))
 			hidden = fs->roots[i - 1].path;
 	if (hidden)
 		return diag_set(diag, -EINVAL,

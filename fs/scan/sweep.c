@@ -12,6 +12,7 @@
 #include "convert/cache/file_state.h"
 #include "convert/os/beneath.h"
 #include "gsym/base/diag.h"
+#include "gsym/base/path.h"
 #include "fs/call/call.h"
 #include "convert/cache/image_id.h"
 #include "fs/scan/index_store.h"
@@ -639,16 +640,10 @@ static int visit_dir(void *user, const char *path, int fd, bool open_to_all)
 
 /* ---- Sources ---- */
 
-static bool is_at_or_below(const char *path, const char *root)
-{
-	size_t n = strlen(root);
-	return !n || (strncmp(path, root, n) == 0 && (!path[n] || path[n] == '/'));
-}
-
 size_t scan_root_of(const struct scan *scan, const char *path)
 {
 	size_t i = 0;
-	while (i < scan->n_roots && !is_at_or_below(path, scan->roots[i].below))
+	while (i < scan->n_roots && !path_is_within(path, scan->roots[i].below))
 		i++;
 	return i;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "convert/os/beneath.h"
+#include "gsym/base/path.h"
 
 enum {
 	EVENTS = IN_CLOSE_WRITE | IN_MOVE | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF,
@@ -59,19 +60,16 @@ static void forget(struct watch *watch, struct watched *w)
 	free(w);
 }
 
-/* Those for which @keep is false; all if it is NULL. */
-static void forget_all(struct watch *watch, bool (*keep)(const struct watched *w, uint32_t pass),
-		       uint32_t pass)
+/* Those that are in @dir, or all if it is NULL, unless the walk @pass met them; 0: none. */
+static void forget_all(struct watch *watch, const char *dir, uint32_t pass)
 {
-	for (size_t i = 0; i < watch->dirs.n_buckets; i++) {
-		for (struct table_link *l = watch->dirs.buckets[i], *next; l; l = next) {
-			struct watched *w = TABLE_ENTRY(l, struct watched);
-			next = l->next;
-			if (keep && keep(w, pass))
-				continue;
-			inotify_rm_watch(watch->fd, w->wd);
-			forget(watch, w);
-		}
+	for (struct table_link *l = table_after(&watch->dirs, NULL), *next; l; l = next) {
+		struct watched *w = TABLE_ENTRY(l, struct watched);
+		next = table_after(&watch->dirs, l);
+		if ((pass && w->pass == pass) || (dir && !(w->path && path_is_within(w->path, dir))))
+			continue;
+		inotify_rm_watch(watch->fd, w->wd);
+		forget(watch, w);
 	}
 }
 
@@ -84,31 +82,15 @@ void watch_close(struct watch *watch)
 	table_deinit(&watch->dirs);
 }
 
-static bool met(const struct watched *w, uint32_t pass)
-{
-	return w->pass == pass;
-}
-
 void watch_sweep(struct watch *watch, uint32_t pass)
 {
 	if (watch->fd >= 0)
-		forget_all(watch, met, pass);
+		forget_all(watch, NULL, pass);
 }
 
 void watch_forget_below(struct watch *watch, const char *path, uint32_t pass)
 {
-	size_t n = strlen(path);
-	for (size_t i = 0; i < watch->dirs.n_buckets; i++) {
-		for (struct table_link *l = watch->dirs.buckets[i], *next; l; l = next) {
-			struct watched *w = TABLE_ENTRY(l, struct watched);
-			next = l->next;
-			if (w->pass == pass || !w->path || strncmp(w->path, path, n) != 0 ||
-			    (w->path[n] && w->path[n] != '/'))
-				continue;
-			inotify_rm_watch(watch->fd, w->wd);
-			forget(watch, w);
-		}
-	}
+	forget_all(watch, path, pass);
 }
 
 /* ---- Directories ---- */

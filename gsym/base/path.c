@@ -2,6 +2,12 @@
 
 #include <string.h>
 
+bool path_is_within(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+	return strncmp(path, dir, n) == 0 && (!n || dir[n - 1] == '/' || !path[n] || path[n] == '/');
+}
+
 const char *path_separator(const char *dir)
 {
 	size_t size = strlen(dir);
