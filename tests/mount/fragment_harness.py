@@ -168,9 +168,17 @@ class FragmentCase(MountTest):
             sources.append(os.path.join(self.dir, "unit_%d.c" % n))
             with open(sources[-1], "w") as file:
                 file.write(UNIT.replace("@N@", str(n)) + tail)
-        path = os.path.join(self.source, "program")
-        run(mount_harness.CC, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=0x" + "5a" * 20, *sources, "-o", path)
+        return self.link("program", "5a" * 20, sources)
+
+    def link(self, name, id, sources):
+        path = os.path.join(self.source, name)
+        run(mount_harness.CC, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=0x" + id, *sources, "-o", path)
         return path
+
+    def reversed_program(self, name="other", id="6b" * 20):
+        """One of the same units in the other order; its id, and its functions' addresses."""
+        path = self.link(name, id, [os.path.join(self.dir, "unit_%d.c" % n) for n in reversed(range(UNITS))])
+        return id, {f[2]: f[0] for f in self.functions(path)}
 
     def final(self, address):
         return run(GSYM, "lookup", "--cache=" + os.path.join(self.dir, "own"), self.path, address).stdout.decode()

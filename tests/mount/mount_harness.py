@@ -270,6 +270,23 @@ class MountTest(unittest.TestCase):
             file.write(b"\n" * 100 + contents(os.path.join(HERE, "sample.cpp")))
         return self.compile(name, where=where, source=source)
 
+    def add_file(self, *parts, data):
+        """A file in SOURCE, which appears whole; its path."""
+        path = os.path.join(self.source, *parts)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + ".new", "wb") as file:
+            file.write(data)
+        os.rename(path + ".new", path)
+        return path
+
+    def preload(self, source, *flags, **variables):
+        """The environment of a daemon whose library functions are replaced by those of @source, a file beside the tests."""
+        if os.environ.get("BUILD_KIND") == "sanitize":
+            self.skipTest("a sanitizer wants to be the first library")
+        library = os.path.join(self.dir, source.replace(".c", ".so"))
+        run(CC, "-shared", "-fPIC", "-O2", *flags, os.path.join(HERE, source), "-o", library)
+        return dict(os.environ, LD_PRELOAD=library, **variables)
+
     def image(self, id, mnt=None):
         return os.path.join(mnt or self.mnt, id)
 
@@ -332,6 +349,14 @@ class MountTest(unittest.TestCase):
         """(status, output, error text) of a process, within the limit."""
         out, err = process.communicate(timeout=LIMIT)
         return process.returncode, out.decode(), err.decode()
+
+    def errno_of(self, id):
+        """Of looking at the image; 0: it is there."""
+        try:
+            os.stat(self.image(id))
+        except OSError as error:
+            return error.errno
+        return 0
 
     def assertErrno(self, errno, function, *args, **kwargs):
         with self.assertRaises(OSError) as caught:

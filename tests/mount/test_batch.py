@@ -10,7 +10,6 @@ import signal
 import stat
 import threading
 import time
-import unittest
 
 import mount_harness
 from mount_harness import GSYM, Gate, MountTest, build_id, contents, run, tool, wait_until

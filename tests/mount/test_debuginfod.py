@@ -14,7 +14,7 @@ import time
 import unittest
 
 import mount_harness
-from mount_harness import NO_LINES, SampleTest, contents, run, tool, wait_until, within_limit
+from mount_harness import SampleTest, contents, run, tool, wait_until, within_limit
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import mount_harness
-from mount_harness import BAD_WORKER, GSYM, MountTest, Relay, run, wait_until
+from mount_harness import BAD_WORKER, GSYM, MountTest, Relay, wait_until
 
 UNKNOWN = "00112233445566778899aabbccddeeff00112233"
 
@@ -39,12 +39,7 @@ class FaultsTest(MountTest):
 
     def library(self):
         """The environment of a daemon that fails as self.fault() says."""
-        if os.environ.get("BUILD_KIND") == "sanitize":
-            self.skipTest("a sanitizer wants to be the first library")
-        library = os.path.join(self.dir, "faults.so")
-        run(mount_harness.CC, "-shared", "-fPIC", "-O2", '-DFAULTS="%s"' % self.faults,
-            os.path.join(mount_harness.HERE, "faults.c"), "-o", library)
-        return dict(os.environ, LD_PRELOAD=library)
+        return self.preload("faults.c", '-DFAULTS="%s"' % self.faults)
 
     @contextlib.contextmanager
     def fault(self, name):
@@ -71,13 +66,6 @@ class FaultsTest(MountTest):
         self.assertIn("state", self.status(self.id))
         wait_until(lambda: not os.path.exists(self.image(UNKNOWN)) and self.errno_of(UNKNOWN) == errno.ENOENT,
                    "a scan that saw into all files")
-
-    def errno_of(self, id):
-        try:
-            os.stat(self.image(id))
-        except OSError as error:
-            return error.errno
-        return 0
 
     def opened(self, daemon):
         """How many files the first scan had to open."""

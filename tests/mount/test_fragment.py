@@ -3,7 +3,6 @@
 
 import errno
 import os
-import re
 import signal
 
 import mount_harness
@@ -254,10 +253,8 @@ class FragmentTest(FragmentCase):
         """What was known of a file is not told of the next one."""
         self.mount_lazy()
         self.assertIn("leaf_1", self.read(self.id, self.address("leaf_1")))
-        sources = [os.path.join(self.dir, "unit_%d.c" % n) for n in reversed(range(UNITS))]
-        run(mount_harness.CC, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=0x" + "5a" * 20, *sources, "-o", self.path)
+        _, moved = self.reversed_program("program", self.id)
         self.wait_scans()
-        moved = {f[2]: f[0] for f in self.functions(self.path) if re.match(r"(leaf|branch)_\d+$", f[2])}
         self.assertNotEqual(moved["leaf_1"], self.leaf["leaf_1"])
         for name in ("leaf_1", "leaf_10"):
             self.assertIn(name, self.read(self.id, "0x%x" % moved[name]))

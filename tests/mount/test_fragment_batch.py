@@ -40,10 +40,8 @@ class FragmentBatchTest(FragmentCase):
 
     def other_program(self):
         """Another image; its id, and the address of a function."""
-        path = os.path.join(self.source, "other")
-        sources = [os.path.join(self.dir, "unit_%d.c" % n) for n in reversed(range(UNITS))]
-        run(mount_harness.CC, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=0x" + "6b" * 20, *sources, "-o", path)
-        return "6b" * 20, "0x%x" % next(f[0] for f in self.functions(path) if f[2] == "leaf_5")
+        id, functions = self.reversed_program()
+        return id, "0x%x" % functions["leaf_5"]
 
     def test_same_as_the_whole(self):
         """Every form, while the conversion is held; the descriptors are read again after it, and others are opened."""

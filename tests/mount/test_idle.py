@@ -4,7 +4,7 @@
 import os
 
 import mount_harness
-from fragment_harness import UNITS, FragmentCase
+from fragment_harness import FragmentCase
 from mount_harness import run, wait_until, within_limit
 
 ALWAYS = ("idle_load=100000", "idle_time=1")  # any load is low
@@ -19,16 +19,9 @@ class IdleTest(FragmentCase):
             return next(int(line.split()[-1]) for line in file
                         if line.startswith("gsymfs_idle_conversions_total") and '"%s"' % result in line)
 
-    def other_program(self):
-        """Another image; its id, and its functions' addresses."""
-        sources = [os.path.join(self.dir, "unit_%d.c" % n) for n in reversed(range(UNITS))]
-        path = os.path.join(self.source, "other")
-        run(mount_harness.CC, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=0x" + "6b" * 20, *sources, "-o", path)
-        return "6b" * 20, {f[2]: f[0] for f in self.functions(path)}
-
     def test_converts_the_rest(self):
         """Of all images that were asked for addresses, and of no other; with what processor time is left."""
-        other, _ = self.other_program()
+        other, _ = self.reversed_program()
         daemon = self.mount_lazy("hold", ALWAYS)
         self.ask()
         worker = wait_until(lambda: self.between.started("whole"), "a conversion")[0]
@@ -70,7 +63,7 @@ class IdleTest(FragmentCase):
 
     def test_gives_up_for_another_image(self):
         """And begins again; after three times, which is often, no more."""
-        other, functions = self.other_program()
+        other, functions = self.reversed_program()
         daemon = self.mount_lazy("hold", ALWAYS)
         self.ask()
         for n in range(1, 4):

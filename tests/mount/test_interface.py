@@ -7,7 +7,6 @@ Mach-O programs, thin and fat, and Breakpad's text symbols.
 
 import os
 import re
-import shutil
 import sys
 
 import mount_harness

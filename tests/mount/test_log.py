@@ -5,7 +5,6 @@ import os
 import random
 import re
 import threading
-import unittest
 
 import mount_harness
 from mount_harness import GSYM, Gate, MountTest, build_id, contents, run, tool

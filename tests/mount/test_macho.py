@@ -19,15 +19,6 @@ BUNDLE = "Contents/Resources/DWARF"
 
 
 class MachoTest(MountTest):
-    def write(self, *parts, data):
-        """The file appears whole."""
-        path = os.path.join(self.source, *parts)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path + ".new", "wb") as file:
-            file.write(data)
-        os.rename(path + ".new", path)
-        return path
-
     def one(self, uuid, machine=m.ARM64, **more):
         return machine, program(machine, machine == m.PPC, uuid=uuid, base=BASE if machine == m.ARM64 else 0, **more).file()
 
@@ -43,13 +34,13 @@ class MachoTest(MountTest):
     def test_fat(self):
         """A fat library and its fat dSYM, and another one with a bundle around it: an image for each UUID."""
         kinds = {"dwarf": False}
-        self.write("lib", "fat.dylib", data=m.fat([self.one(FIRST, **kinds), self.one(SECOND, m.PPC, **kinds)]))
+        self.add_file("lib", "fat.dylib", data=m.fat([self.one(FIRST, **kinds), self.one(SECOND, m.PPC, **kinds)]))
         dsym = {"filetype": m.MH_DSYM}
-        self.write("lib", "fat.dylib.dSYM", BUNDLE, "fat.dylib",
+        self.add_file("lib", "fat.dylib.dSYM", BUNDLE, "fat.dylib",
                    data=m.fat([self.one(SECOND, m.PPC, **dsym), self.one(FIRST, **dsym)], wide=True))
-        self.write("X.app", "Contents", "MacOS", "X", data=self.one(THIRD, **kinds)[1])
-        self.write("X.app.dSYM", BUNDLE, "X", data=self.one(THIRD, **dsym)[1])
-        self.write("Main.class", data=b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(200))
+        self.add_file("X.app", "Contents", "MacOS", "X", data=self.one(THIRD, **kinds)[1])
+        self.add_file("X.app.dSYM", BUNDLE, "X", data=self.one(THIRD, **dsym)[1])
+        self.add_file("Main.class", data=b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(200))
         self.mount().wait_scanned()
         self.assertEqual(self.ids(), {FIRST.hex(), SECOND.hex(), THIRD.hex()})
         self.check(FIRST.hex(), LINES, BASE)
@@ -64,7 +55,7 @@ class MachoTest(MountTest):
     def test_twins(self):
         """Two machines of one name: arm64 in general, and its version 8."""
         second = (m.ARM64[0], 1)
-        self.write("twins", data=m.fat([self.one(FIRST), (second, program(second, uuid=SECOND, dwarf=False).file())]))
+        self.add_file("twins", data=m.fat([self.one(FIRST), (second, program(second, uuid=SECOND, dwarf=False).file())]))
         self.mount().wait_scanned()
         self.assertEqual(self.ids(), {FIRST.hex(), SECOND.hex()})
         self.check(FIRST.hex(), LINES, BASE)
@@ -72,7 +63,7 @@ class MachoTest(MountTest):
 
     def test_spellings(self):
         """Of a UUID: as Apple prints it, in either case, with and without dashes, shortened, and as Breakpad has it."""
-        self.write("X", data=self.one(THIRD)[1])
+        self.add_file("X", data=self.one(THIRD)[1])
         self.mount().wait_scanned()
         text = THIRD.hex()
         dashed = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
@@ -85,11 +76,11 @@ class MachoTest(MountTest):
 
     def test_dsym_comes_and_goes(self):
         """Names alone without the dSYM, lines with it; the dSYM alone is enough."""
-        binary = self.write("X", data=self.one(THIRD, dwarf=False)[1])
+        binary = self.add_file("X", data=self.one(THIRD, dwarf=False)[1])
         daemon = self.mount("rescan=1")
         daemon.wait_scanned()
         self.check(THIRD.hex(), NAMES, BASE)
-        self.write("elsewhere", "Y.dSYM", BUNDLE, "Y", data=self.one(THIRD, filetype=m.MH_DSYM)[1])
+        self.add_file("elsewhere", "Y.dSYM", BUNDLE, "Y", data=self.one(THIRD, filetype=m.MH_DSYM)[1])
         told = LINES[0x1000]
         wait_until(lambda: self.read(THIRD.hex(), hex(BASE + 0x1000)).strip() == told, "the lines of the dSYM")
         self.check(THIRD.hex(), LINES, BASE)
@@ -99,8 +90,8 @@ class MachoTest(MountTest):
 
     def test_wrong_bundle(self):
         """A bundle of another UUID is another image."""
-        self.write("X", data=self.one(FIRST, dwarf=False)[1])
-        self.write("X.dSYM", BUNDLE, "X", data=self.one(SECOND, filetype=m.MH_DSYM)[1])
+        self.add_file("X", data=self.one(FIRST, dwarf=False)[1])
+        self.add_file("X.dSYM", BUNDLE, "X", data=self.one(SECOND, filetype=m.MH_DSYM)[1])
         self.mount().wait_scanned()
         self.check(FIRST.hex(), NAMES, BASE)
         self.check(SECOND.hex(), LINES, BASE)
@@ -109,7 +100,7 @@ class MachoTest(MountTest):
         """It does not take the others with it."""
         bad = bytearray(self.one(FIRST)[1])
         bad[20:24] = (1 << 30).to_bytes(4, "little")
-        self.write("fat", data=m.fat([(m.ARM64, bytes(bad)), self.one(SECOND, m.PPC)]))
+        self.add_file("fat", data=m.fat([(m.ARM64, bytes(bad)), self.one(SECOND, m.PPC)]))
         self.mount().wait_scanned()
         self.assertEqual(self.ids(), {SECOND.hex()})
         self.check(SECOND.hex(), LINES)
@@ -121,7 +112,7 @@ class MachoTest(MountTest):
         made.symbols = [m.Symbol("_main", 0x1000)]
         made.dwarf([Unit(Die("subprogram", name="main", low_pc=0x1000, high_pc=0x20), files=("a.c", "b.h"),
                          lines=[Sequence(0x1020, (0x1000, 1, 4), (0x1000, 2, 5))])])
-        self.write("X", data=made.file())
+        self.add_file("X", data=made.file())
         self.mount().wait_scanned()
         self.assertEqual(self.read(FIRST.hex(), "0x1000"), "main at /src/b.h:5\n")
         for place in (("0x1004.atos",), ("approximate", "0x1000.atos"), ("ra", "0x1001.atos"), ("sym", "main.atos")):
@@ -134,7 +125,7 @@ class MachoTest(MountTest):
 
     def test_without_uuid(self):
         """Images without one are told apart by what they hold."""
-        self.write("fat", data=m.fat([self.one(b""), self.one(b"", m.PPC)]))
+        self.add_file("fat", data=m.fat([self.one(b""), self.one(b"", m.PPC)]))
         self.mount().wait_scanned()
         self.assertEqual([i[:5] for i in self.ids()], ["xxh3-"] * 2)
         arches = {self.status(i)["arch"]: i for i in self.ids()}

@@ -43,13 +43,6 @@ def image(kind, dwarf=True, filetype=None):
 
 
 class LoadTest(MountTest):
-    def write(self, *parts, data):
-        path = os.path.join(self.source, *parts)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(data)
-        return path
-
     def says(self, id, *parts, link, name):
         """What this name says is what the link-time address says, and that is about @name."""
         told = self.read(id, hex(link))
@@ -86,7 +79,7 @@ class LoadTest(MountTest):
     def test_numbers(self):
         """As in a report of a crash: 0x10035d580 in what was loaded at 0x10005d000 is 0x300580."""
         data, id = image("dylib")
-        self.write("lib.dylib", data=data)
+        self.add_file("lib.dylib", data=data)
         self.mount().wait_scanned()
         expected = "tiny at /src/b.h:9\n (inlined by) target at /src/a.c:5\n"
         self.assertEqual(self.read(id, "0x300580"), expected)
@@ -96,7 +89,7 @@ class LoadTest(MountTest):
         ids = {}
         for kind in KINDS:
             data, ids[kind] = image(kind)
-            self.write(kind, data=data)
+            self.add_file(kind, data=data)
         self.mount().wait_scanned()
         for kind, (_, _, text) in KINDS.items():
             with self.subTest(kind):
@@ -121,7 +114,7 @@ class LoadTest(MountTest):
     def test_fat(self):
         """Offsets are those of the file: the kernel that maps it, and so a profiler, knows no slices."""
         data, ids = self.fat(["narrow", "dylib", "kernel"])
-        path = self.write("library", data=data)
+        path = self.add_file("library", data=data)
         daemon = self.mount()
         daemon.wait_scanned()
         self.check_fat(ids, path)
@@ -133,14 +126,14 @@ class LoadTest(MountTest):
         """Lines come from the dSYM, offsets from the program; of the dSYM alone none are known."""
         data, ids = self.fat(["program", "fixed"], dwarf=False)
         bundle, _ = self.fat(["program", "fixed"], filetype=m.MH_DSYM)
-        self.write("X.dSYM", BUNDLE, "X", data=bundle)
+        self.add_file("X.dSYM", BUNDLE, "X", data=bundle)
         daemon = self.mount()
         daemon.wait_scanned()
         for kind, id in ids.items():
             self.check_base(id, KINDS[kind][2])
             self.nothing(id, "off", hex(RVA))
         self.assertEqual(daemon.stop(), 0)
-        path = self.write("X", data=data)
+        path = self.add_file("X", data=data)
         self.mount().wait_scanned()
         self.check_fat(ids, path)
 

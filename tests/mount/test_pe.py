@@ -17,12 +17,6 @@ TOLD = "main at /src/a.c:4"
 
 
 class PeTest(MountTest):
-    def write(self, *parts, data):
-        path = os.path.join(self.source, *parts)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(data)
-
     def program(self, guid=GUID, **more):
         made = m.program(id=False, **more)
         if guid:
@@ -36,7 +30,7 @@ class PeTest(MountTest):
         """Lines by address, by distance from the image base and by offset in the file; GUIDs as they are written."""
         code = bytes(range(0x80))
         made = self.program(code=code)
-        self.write("bin", "x.exe", data=made.file())
+        self.add_file("bin", "x.exe", data=made.file())
         self.mount().wait_scanned()
         id = GUID.hex
         self.assertEqual(self.ids(), {id})
@@ -53,28 +47,28 @@ class PeTest(MountTest):
 
     def test_debug_file(self):
         """A stripped program, and its debug file anywhere in SOURCE."""
-        self.write("bin", "x.exe", data=self.program(dwarf=False, symbols=False).file())
+        self.add_file("bin", "x.exe", data=self.program(dwarf=False, symbols=False).file())
         debug = self.program()
         debug.sections[0].data, debug.sections[0].size = b"", 0x80
-        self.write("elsewhere", "x.debug", data=debug.file())
+        self.add_file("elsewhere", "x.debug", data=debug.file())
         self.mount().wait_scanned()
         self.assertEqual(self.ids(), {GUID.hex})
         self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), TOLD)
 
     def test_text_symbols(self):
         """Text symbols that were made of the program are of the same image."""
-        self.write("x.exe", data=self.program(dwarf=False, symbols=False).file())
+        self.add_file("x.exe", data=self.program(dwarf=False, symbols=False).file())
         text = f"MODULE windows x86_64 {GUID.hex.upper()}1 x.exe\nFILE 0 /src/a.c\nFUNC 1000 20 0 main\n1000 20 4 0\n"
-        self.write("x.sym", data=text.encode())
+        self.add_file("x.sym", data=text.encode())
         self.mount().wait_scanned()
         self.assertEqual(self.ids(), {GUID.hex})
         self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), TOLD)
 
     def test_without_id(self):
         """The id is the hash of the file; a damaged one, and a program of DOS, are none."""
-        self.write("x.exe", data=self.program(guid=None).file())
-        self.write("cut.exe", data=self.program().file()[:0xa0])
-        self.write("dos.exe", data=b"MZ" + bytes(200))
+        self.add_file("x.exe", data=self.program(guid=None).file())
+        self.add_file("cut.exe", data=self.program().file()[:0xa0])
+        self.add_file("dos.exe", data=b"MZ" + bytes(200))
         self.mount().wait_scanned()
         id, = self.ids()
         self.assertTrue(id.startswith("xxh3-"), id)

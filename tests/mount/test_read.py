@@ -8,7 +8,6 @@ import os
 import random
 import re
 import stat
-import unittest
 
 import mount_harness
 from mount_harness import CC, GSYM, MountTest, run, tool

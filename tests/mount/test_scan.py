@@ -67,13 +67,6 @@ class ScanTest(MountTest):
         self.assertIn("No such file", self.finish(parked)[2])
         self.assertEqual(stat.wait(mount_harness.LIMIT), 0)
 
-    def stat_errno(self, id):
-        try:
-            os.stat(self.image(id))
-        except OSError as error:
-            return error.errno
-        return 0
-
     def test_a_failed_first_scan_is_no_answer(self):
         """The worker cannot be started once the mount is there: unknown ids are errors until it can."""
         broken = os.path.join(self.dir, "broken")
@@ -91,7 +84,7 @@ class ScanTest(MountTest):
         wait_until(lambda: os.path.exists(self.image(self.id)), "the scan that works")
         # The image is there as soon as it is found; what is not there is known when the scan ends.
         daemon.wait_scanned()
-        wait_until(lambda: self.stat_errno(UNKNOWN) == errno.ENOENT, "the end of the scan")
+        wait_until(lambda: self.errno_of(UNKNOWN) == errno.ENOENT, "the end of the scan")
 
     def test_hard_links_of_different_reach(self):
         """Whoever reaches the file by one of its links may read it, and a rescan replaces nothing."""
@@ -130,12 +123,8 @@ class ScanTest(MountTest):
 
     def sick_stat(self):
         """(environment, switch): while the file switch exists, stat(2) of files called sick fails."""
-        if os.environ.get("BUILD_KIND") == "sanitize":
-            self.skipTest("a sanitizer wants to be the first library")
-        library, switch = os.path.join(self.dir, "sick.so"), os.path.join(self.dir, "switch")
-        run(mount_harness.CC, "-shared", "-fPIC", "-O2", '-DSWITCH="%s"' % switch,
-            os.path.join(mount_harness.HERE, "sick_stat.c"), "-o", library)
-        return dict(os.environ, LD_PRELOAD=library), switch
+        switch = os.path.join(self.dir, "switch")
+        return self.preload("sick_stat.c", '-DSWITCH="%s"' % switch), switch
 
     def test_an_error_is_no_removal(self):
         environment, switch = self.sick_stat()
@@ -160,21 +149,18 @@ class ScanTest(MountTest):
         self.assertErrno(errno.EIO, self.read, self.id, "0x1000")
         self.assertNotIn(self.id, os.listdir(self.mnt))
         os.unlink(switch)
-        wait_until(lambda: self.stat_errno(self.id) == errno.ENOENT, "a complete scan")
+        wait_until(lambda: self.errno_of(self.id) == errno.ENOENT, "a complete scan")
 
     # ---- What is asked for during the first walk ----
 
     def slow_walk(self):
         """(environment, switch): a walk over SOURCE takes a minute, or until the file switch is removed."""
-        if os.environ.get("BUILD_KIND") == "sanitize":
-            self.skipTest("a sanitizer wants to be the first library")
-        library, switch = os.path.join(self.dir, "slow.so"), os.path.join(self.dir, "switch")
-        run(mount_harness.CC, "-shared", "-fPIC", "-O2", '-DSWITCH="%s"' % switch,
-            os.path.join(mount_harness.HERE, "slow_stat.c"), "-o", library)
+        switch = os.path.join(self.dir, "switch")
+        environment = self.preload("slow_stat.c", '-DSWITCH="%s"' % switch)
         for name in (switch, *(os.path.join(self.source, "slow%d" % i) for i in range(3000))):
             with open(name, "w"):
                 pass
-        return dict(os.environ, LD_PRELOAD=library), switch
+        return environment, switch
 
     def into(self, *parts):
         """A directory of SOURCE that the walk reaches after all files beside it."""

@@ -115,13 +115,6 @@ class SourcesTest(MountTest):
         os.rename(away, self.first)
         wait_until(lambda: self.errno_of("00" * 20) == errno.ENOENT, "a complete scan")
 
-    def errno_of(self, id):
-        try:
-            os.stat(self.image(id))
-        except OSError as error:
-            return error.errno
-        return 0
-
     def test_each_source_has_its_index(self):
         """What one mount knows of a source is known to those of other sets."""
         self.compile("one", where=self.first)

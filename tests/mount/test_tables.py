@@ -5,7 +5,6 @@ import os
 import random
 import subprocess
 import threading
-import unittest
 
 import mount_harness
 from mount_harness import MountTest, build_id, contents, run
