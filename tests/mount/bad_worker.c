@@ -18,6 +18,7 @@
 
 #include "convert/worker/fork_loop.h"
 #include "convert/worker/worker.h"
+#include "gsym/base/vec.h"
 
 static void send_raw(const void *data, size_t size)
 {
@@ -209,10 +210,12 @@ static void device(void)
 	send_failed(ENXIO, "no such device");
 }
 
-static const struct {
+struct act {
 	const char *name;
-	void (*act)(void);
-} acts[] = {
+	void (*run)(void);
+};
+
+static const struct act acts[] = {
 	{"nothing", nothing},
 	{"status-3", status_3},
 	{"crash", crash},
@@ -276,22 +279,19 @@ static void fork_stopped_and_stop(void)
 	raise(SIGSTOP);
 }
 
-static const struct {
-	const char *name;
-	void (*act)(void);
-} zygotes[] = {
+static const struct act zygotes[] = {
 	{"fork-dead", fork_dead},
 	{"fork-dead-and-die", fork_dead_and_die},
 	{"fork-stopped", fork_stopped},
 	{"fork-stopped-and-stop", fork_stopped_and_stop},
 };
 
-/* NULL if @harm is none of theirs. */
-static void (*zygote_act(const char *harm))(void)
+/* NULL if @harm is none of the @n ones. */
+static const struct act *find_act(const struct act *list, size_t n, const char *harm)
 {
-	for (size_t i = 0; i < sizeof(zygotes) / sizeof(zygotes[0]); i++)
-		if (strcmp(zygotes[i].name, harm) == 0)
-			return zygotes[i].act;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i].name, harm) == 0)
+			return &list[i];
 	return NULL;
 }
 
@@ -301,22 +301,22 @@ int main(int argc, char **argv)
 	if (argc < 3 || !harm || !gsym)
 		return 2;
 	bool zygote = strcmp(argv[2], "zygote") == 0;
-	void (*fork_some)(void) = zygote_act(harm);
-	if (!zygote && (fork_some || strcmp(argv[2], "convert") != 0)) {
+	const struct act *act = find_act(acts, ARRAY_SIZE(acts), harm),
+			 *fork_act = find_act(zygotes, ARRAY_SIZE(zygotes), harm);
+	if (!zygote && (fork_act || strcmp(argv[2], "convert") != 0)) {
 		execv(gsym, argv);
 		return 2;
 	}
 	struct worker_ready ready = {.protocol = WORKER_PROTOCOL};
 	union worker_message order;
 	worker_send(WORKER_SOCKET_FD, &ready.head, WORKER_READY, -1);
-	if (zygote && fork_some)
-		fork_some();
+	if (zygote && fork_act)
+		fork_act->run();
 	if (zygote && fork_loop_run() != 1)
 		return 0;
 	if (worker_receive(WORKER_SOCKET_FD, &order, NULL) != 1)
 		return 1;
-	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
-		if (strcmp(acts[i].name, harm) == 0)
-			acts[i].act();
+	if (act)
+		act->run();
 	return 0;
 }

@@ -19,21 +19,7 @@ gsym: command 'frobnicate': unknown; 'gsym help' lists all
 [2]
 $ gsym --version | sed 's/[0-9.]*$/N/'
 gsym N
-$ gsym --help
-Usage: gsym COMMAND [OPTION...] FILE...
-
-Commands:
-  convert     make a GSYM file from an object file
-  lookup      print the functions, files and lines of addresses
-  stack       the same for the frames of stacks, telling merged functions apart
-  filter      copy a log, adding functions, files and lines to its addresses
-  dump        print the whole content of a GSYM file
-  verify      check a GSYM file, alone or against the object file it was made from
-  statistics  print how many bytes of a GSYM file its parts take
-  segment     cut a GSYM file into several of about one size
-  transcode   write a GSYM file again in another version or byte order
-
-'gsym help COMMAND' lists the options of a command; gsym(1) has the details.
+$ gsym 2>without; gsym --help | cmp - without
 $ gsym lookup --help
 Usage: gsym lookup [OPTION...] [FILE] [ADDRESS|NAME...]
 Prints the functions, files and lines of link-time addresses (hexadecimal) and of
