@@ -2,12 +2,12 @@
  * A Mach-O file, or one with several images: reading each, their symbols and stubs, the trie of exported
  * symbols, and the whole converter for the first. Checked is what the rest of the converter relies on.
  */
-#include "convert/convert.h"
 #include "convert/object/identity.h"
 #include "convert/object/macho/macho.h"
 #include "convert/object/object_open.h"
 #include "convert/object/source_format.h"
 #include "tests/fuzz/promise.h"
+#include "tests/fuzz/whole.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,24 +79,6 @@ static void check_trie(struct span trie)
 	expect(names.n <= 4 * trie.size + 1);
 }
 
-static void check_whole(const uint8_t *data, size_t size)
-{
-	struct convert_options options = {.threads = 1, .version = 2};
-	struct convert_summary summary = {0};
-	struct gsym_diag diag = {""};
-	void *out;
-	size_t out_size;
-	if (convert_memory(data, size, "input", &options, &out, &out_size, &summary, &diag)) {
-		expect(diag.text[0]);
-		return;
-	}
-	struct gsym_reader *reader;
-	expect(!gsym_reader_open_memory(out, out_size, &reader, NULL));
-	gsym_reader_close(reader);
-	convert_summary_deinit(&summary);
-	free(out);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct span file = {data, size};
@@ -109,6 +91,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			check_object(&seen, object);
 		object_close(object);
 	}
-	check_whole(data, size);
+	convert_whole(data, size);
 	return 0;
 }

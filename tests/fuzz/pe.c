@@ -4,8 +4,8 @@
  */
 #include "convert/object/object_open.h"
 #include "convert/object/pe/pe.h"
-#include "tests/fuzz/whole.h"
 #include "tests/fuzz/promise.h"
+#include "tests/fuzz/whole.h"
 
 #include <stdlib.h>
 #include <string.h>
