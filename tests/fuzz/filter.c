@@ -7,6 +7,7 @@
 #include "gsym/filter/stack_resolver.h"
 #include "gsym/read/name_index.h"
 #include "gsym/render/shown_names.h"
+#include "tests/fuzz/expect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,25 +17,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { STACK = 64, BASE = 0x1000 };
 
-static void require(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
 /* ---- The image that logs speak of ---- */
 
 static uint64_t string(struct gsym_writer *writer, const char *text)
 {
 	uint64_t strp;
-	require(!gsym_writer_string(writer, text, strlen(text), &strp));
+	expect(!gsym_writer_string(writer, text, strlen(text), &strp));
 	return strp;
 }
 
 static void write_functions(struct gsym_writer *w)
 {
 	uint32_t file;
-	require(!gsym_writer_file(w, string(w, "/src"), string(w, "a.c"), &file));
+	expect(!gsym_writer_file(w, string(w, "/src"), string(w, "a.c"), &file));
 	const struct gsym_row row = {0, file, 7};
 	const struct gsym_range range = {4, 16};
 	const struct gsym_inline inlined = {.name = string(w, "_ZNK5Shape4areaEv"),
@@ -63,7 +58,7 @@ static void write_functions(struct gsym_writer *w)
 					.name = string(w, "_start"),
 					.merged = &second,
 					.n_merged = 1};
-	require(!gsym_writer_add(w, &main, NULL) && !gsym_writer_add(w, &start, NULL));
+	expect(!gsym_writer_add(w, &main, NULL) && !gsym_writer_add(w, &start, NULL));
 }
 
 static struct gsym_reader *image(void)
@@ -80,11 +75,11 @@ static struct gsym_reader *image(void)
 	size_t size;
 	if (reader)
 		return reader;
-	require(!gsym_writer_new(&options, &writer, NULL));
+	expect(!gsym_writer_new(&options, &writer, NULL));
 	write_functions(writer);
-	require(!gsym_writer_finish_memory(writer, &data, &size, NULL));
+	expect(!gsym_writer_finish_memory(writer, &data, &size, NULL));
 	gsym_writer_free(writer);
-	require(!gsym_reader_open_memory(data, size, &reader, NULL));
+	expect(!gsym_reader_open_memory(data, size, &reader, NULL));
 	return reader;
 }
 
@@ -93,7 +88,7 @@ static const struct name_table *shown_names(void)
 {
 	static struct shown_builder builder;
 	if (!builder.names.table)
-		require(!shown_builder_run(&builder, image()));
+		expect(!shown_builder_run(&builder, image()));
 	return builder.names.table;
 }
 
@@ -105,7 +100,7 @@ struct source {
 static bool segment(void *user, const struct filter_image *in, size_t i, struct filter_segment *ret)
 {
 	(void)user;
-	require(in->reader);
+	expect(in->reader);
 	*ret = (struct filter_segment){0, BASE, BASE};
 	return i == 0;
 }
@@ -113,7 +108,7 @@ static bool segment(void *user, const struct filter_image *in, size_t i, struct 
 static int find(void *user, const struct filter_module *module, struct filter_image *ret)
 {
 	struct source *source = user;
-	require(memchr(module->id, 0, sizeof(module->id)) && memchr(module->name, 0, sizeof(module->name)));
+	expect(memchr(module->id, 0, sizeof(module->id)) && memchr(module->name, 0, sizeof(module->name)));
 	if (source->empty || (strcmp(module->id, "deadbeef00010203") != 0 &&
 			      strcmp(module->name, "vmlinux") != 0 && strcmp(module->name, "plain") != 0))
 		return -ENOENT;
@@ -135,8 +130,8 @@ static void feed(struct filter *filter, const char *bytes, size_t size, enum fil
 	int err;
 	do {
 		err = filter_write(filter, bytes, size, rest, out, &used);
-		require(!err || err == -EAGAIN);
-		require(used <= size && (err || used == size));
+		expect(!err || err == -EAGAIN);
+		expect(used <= size && (err || used == size));
 		bytes += used;
 		size -= used;
 	} while (err);
@@ -147,7 +142,7 @@ static void run(struct source *source, const char *bytes, size_t size, size_t cu
 	const struct filter_images images = {.find = find, .segment = segment, .user = source};
 	const struct filter_options options = {.demangle = DEMANGLE_AUTO};
 	struct filter *filter = filter_new(&images, &options);
-	require(filter);
+	expect(filter);
 	feed(filter, bytes, cut, FILTER_MORE, out);
 	feed(filter, bytes + cut, size - cut, FILTER_END, out);
 	filter_free(filter);
@@ -164,10 +159,10 @@ static void log_comes_out(const char *text, size_t size)
 	struct source known = {.late = 0}, late = {.late = (unsigned)size % 5}, unknown = {.empty = true};
 	run(&known, text, size, size, &whole);
 	run(&late, text, size, size ? (size_t)(uint8_t)text[size / 2] * 7 % size : 0, &cut);
-	require(whole.n == cut.n && memcmp(whole.v ? whole.v : "", cut.v ? cut.v : "", whole.n) == 0);
+	expect(whole.n == cut.n && memcmp(whole.v ? whole.v : "", cut.v ? cut.v : "", whole.n) == 0);
 	run(&unknown, text, size, size / 2, &copied);
 	if (!has_symbol(text, size)) /* a name alone needs no image */
-		require(copied.n == size && (!size || memcmp(copied.v, text, size) == 0));
+		expect(copied.n == size && (!size || memcmp(copied.v, text, size) == 0));
 	text_deinit(&whole);
 	text_deinit(&cut);
 	text_deinit(&copied);
@@ -180,9 +175,9 @@ static void search_name(const struct gsym_reader *reader, const char *name)
 	struct name_search search;
 	struct name_hit hit;
 	uint32_t last = 0, n = 0;
-	require(!name_search_begin(&search, reader, name, strlen(name)));
+	expect(!name_search_begin(&search, reader, name, strlen(name)));
 	for (; n < STACK && name_search_next(&search, &hit); n++) {
-		require(hit.index < gsym_reader_info(reader)->num_addresses && (!n || hit.index > last));
+		expect(hit.index < gsym_reader_info(reader)->num_addresses && (!n || hit.index > last));
 		last = hit.index;
 	}
 }
@@ -193,7 +188,7 @@ static void walk_all(const struct gsym_reader *reader)
 	struct stack_resolver *walk = stack_resolver_new();
 	struct gsym_answer answer = {0};
 	uint32_t n = gsym_reader_info(reader)->num_addresses;
-	require(walk);
+	expect(walk);
 	for (uint32_t i = 0; i < STACK; i++)
 		frames[i] = (struct resolver_frame){
 			.reader = i % 7 ? reader : NULL,
@@ -201,13 +196,13 @@ static void walk_all(const struct gsym_reader *reader)
 			.which = i % 11 ? RESOLVER_ANY_BODY : i % 3,
 			.kind = i % 3,
 		};
-	require(!stack_resolver_run(walk, frames, STACK));
+	expect(!stack_resolver_run(walk, frames, STACK));
 	for (uint32_t i = 0; i < STACK; i++) {
-		require(frames[i].err || (frames[i].n_kept && frames[i].n_kept <= STACK_CANDIDATES_MAX));
+		expect(frames[i].err || (frames[i].n_kept && frames[i].n_kept <= STACK_CANDIDATES_MAX));
 		if (frames[i].err || stack_resolver_answer(walk, &frames[i], frames[i].n_kept - 1,
 							   i % 2 * GSYM_LOOKUP_FIRST_ROW, &answer))
 			continue;
-		require(answer.n_frames > 0);
+		expect(answer.n_frames > 0);
 		search_name(reader, answer.frames[answer.n_frames - 1].name);
 	}
 	gsym_answer_deinit(&answer);

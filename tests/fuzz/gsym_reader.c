@@ -6,6 +6,7 @@
 #include "gsym/base/escape.h"
 #include "gsym/render/shown_names.h"
 #include "tests/unit/gsym/batch_check.h"
+#include "tests/fuzz/expect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,13 +21,6 @@ enum {
 	QUERIES = 192,   /* at once */
 	NAMES_MAX = 256, /* demangled */
 };
-
-/* Like assert(), but in release builds too. */
-static void expect(bool promise)
-{
-	if (!promise)
-		abort();
-}
 
 static void check_answer(const struct gsym_answer *a, uint64_t addr)
 {

@@ -4,6 +4,7 @@
  * may: libzstd does not compare the size of a frame with its header's when it ends with an empty block.
  */
 #include "convert/object/inflate/inflater.h"
+#include "tests/fuzz/expect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,12 +21,6 @@ struct result {
 	bool ended;
 };
 
-static void require(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
 static const struct inflater_kind *kind_of(uint8_t choice)
 {
 #ifdef HAVE_ISAL
@@ -40,9 +35,9 @@ static const struct inflater_kind *kind_of(uint8_t choice)
 static int64_t inflate_step(const struct inflater_kind *kind, void *inflater, size_t size, uint8_t *ret)
 {
 	uint8_t *room = malloc(size);
-	require(room != NULL);
+	expect(room != NULL);
 	int64_t n = kind->inflate(inflater, room, size);
-	require(n <= (int64_t)size);
+	expect(n <= (int64_t)size);
 	if (n > 0)
 		memcpy(ret, room, (size_t)n);
 	free(room);
@@ -55,18 +50,18 @@ static struct result inflate(const struct inflater_kind *kind, struct span in, s
 	void *inflater = kind->open(in);
 	uint64_t used = 0;
 	bool more = true;
-	require(r.bytes && inflater);
+	expect(r.bytes && inflater);
 	while (more && r.size < MOST) {
 		size_t size = MOST - r.size < step ? MOST - r.size : step;
 		int64_t n = inflate_step(kind, inflater, size, r.bytes + r.size);
 		r.err = n < 0 ? (int)n : 0;
 		uint64_t now = r.err ? used : kind->used(inflater);
-		require(now <= in.size && now >= used);
+		expect(now <= in.size && now >= used);
 		used = now;
 		r.size += n > 0 ? (size_t)n : 0;
 		more = n == (int64_t)size;
 	}
-	require(!r.err || r.err == -EBADMSG || r.err == -ENOMEM);
+	expect(!r.err || r.err == -EBADMSG || r.err == -ENOMEM);
 	r.ended = !r.err && kind->ended(inflater);
 	kind->close(inflater);
 	return r;
@@ -81,9 +76,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)inflater_zstd_suits(in);
 	struct result a = inflate(kind, in, 1 + data[1]), b = inflate(kind, in, 1 + ((size_t)data[2] << 10));
 	size_t both = a.size < b.size ? a.size : b.size;
-	require(!memcmp(a.bytes, b.bytes, both));
+	expect(!memcmp(a.bytes, b.bytes, both));
 	if (a.ended && b.ended)
-		require(a.size == b.size);
+		expect(a.size == b.size);
 	free(a.bytes);
 	free(b.bytes);
 	return 0;

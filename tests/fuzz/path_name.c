@@ -6,6 +6,7 @@
 #include "convert/worker/worker.h"
 #include "fs/scan/index.h"
 #include "fs/name/name.h"
+#include "tests/fuzz/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,43 +14,37 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void require(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
 static void check_address(const char *name, const struct request *r)
 {
 	struct request again;
 	char spelled[32];
 	snprintf(spelled, sizeof(spelled), "0x%llx", (unsigned long long)r->address);
 	name_parse(PLACE_IMAGE, &r->context, spelled, &again);
-	require(again.kind == REQUEST_ADDRESS && again.address == r->address);
-	require(strchr(name, '.') != NULL || (r->format == RENDER_TEXT && !r->raw));
+	expect(again.kind == REQUEST_ADDRESS && again.address == r->address);
+	expect(strchr(name, '.') != NULL || (r->format == RENDER_TEXT && !r->raw));
 }
 
 /* A symbol is the beginning of the name, whatever the name is. */
 static void check_symbol(const char *name, const struct request *r)
 {
-	require(r->kind == REQUEST_SYMBOL || r->kind == REQUEST_NONE);
+	expect(r->kind == REQUEST_SYMBOL || r->kind == REQUEST_NONE);
 	if (r->kind == REQUEST_SYMBOL)
-		require(r->symbol == name && r->symbol_size > 0 && r->symbol_size <= strlen(name));
+		expect(r->symbol == name && r->symbol_size > 0 && r->symbol_size <= strlen(name));
 }
 
 static void check_batch(const char *name, const struct request *r)
 {
-	require(name[0] == 'q');
+	expect(name[0] == 'q');
 	const struct request again = batch_of(batch_code(r));
-	require(again.format == r->format && again.raw == r->raw && again.context.space == r->context.space);
+	expect(again.format == r->format && again.raw == r->raw && again.context.space == r->context.space);
 }
 
 static void check_id(const char *name, const struct request *r)
 {
 	struct request again;
 	name_parse(PLACE_ROOT, NULL, r->id, &again);
-	require(again.kind == REQUEST_ID && !again.alias && strcmp(again.id, r->id) == 0);
-	require(r->alias == (strcmp(name, r->id) != 0));
+	expect(again.kind == REQUEST_ID && !again.alias && strcmp(again.id, r->id) == 0);
+	expect(r->alias == (strcmp(name, r->id) != 0));
 }
 
 static void check_name(const char *name)
@@ -62,16 +57,16 @@ static void check_name(const char *name)
 			check_symbol(name, &r);
 			continue;
 		}
-		require(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_CONTEXT ||
-			(r.kind == REQUEST_BATCH && !context.wants_load));
-		require(r.kind != REQUEST_CONTEXT || context_code(&r.context) != code);
+		expect(r.kind == REQUEST_NONE || r.kind == REQUEST_ADDRESS || r.kind == REQUEST_CONTEXT ||
+		       (r.kind == REQUEST_BATCH && !context.wants_load));
+		expect(r.kind != REQUEST_CONTEXT || context_code(&r.context) != code);
 		if (r.kind == REQUEST_ADDRESS)
 			check_address(name, &r);
 		if (r.kind == REQUEST_BATCH)
 			check_batch(name, &r);
 	}
 	name_parse(PLACE_ROOT, NULL, name, &r);
-	require(r.kind == REQUEST_NONE || r.kind == REQUEST_ID || r.kind == REQUEST_BATCH);
+	expect(r.kind == REQUEST_NONE || r.kind == REQUEST_ID || r.kind == REQUEST_BATCH);
 	if (r.kind == REQUEST_ID)
 		check_id(name, &r);
 }
@@ -84,21 +79,21 @@ static void check_place(const char *path, size_t size)
 	char name[NAME_BYTES_MAX + 1];
 	size_t id_size;
 	bool good = context_parse_place(path, size, &id_size, &said);
-	require(id_size <= size && !memchr(path, '/', id_size));
+	expect(id_size <= size && !memchr(path, '/', id_size));
 	for (size_t at = id_size, n; good && at < size; at += n) {
 		at++;
 		n = strcspn(path + at, "/");
 		n = at + n < size ? n : size - at;
 		if (!n)
 			continue;
-		require(n <= NAME_BYTES_MAX);
+		expect(n <= NAME_BYTES_MAX);
 		memcpy(name, path + at, n);
 		name[n] = 0;
 		name_parse(PLACE_IMAGE, &context, name, &r);
-		require(r.kind == REQUEST_CONTEXT);
+		expect(r.kind == REQUEST_CONTEXT);
 		context = r.context;
 	}
-	require(!good || (context_equal(&context, &said) && said.space != SPACE_SYMBOL && !said.wants_load));
+	expect(!good || (context_equal(&context, &said) && said.space != SPACE_SYMBOL && !said.wants_load));
 }
 
 static void check_message(const uint8_t *data, size_t size)
@@ -107,7 +102,7 @@ static void check_message(const uint8_t *data, size_t size)
 	memset(&msg, 0xff, sizeof(msg));
 	memcpy(&msg, data, size < sizeof(msg) ? size : sizeof(msg));
 	if (worker_message_check(&msg, size) == 0 && msg.head.type == WORKER_FAILED)
-		require(strlen(msg.failed.text) < sizeof(msg.failed.text));
+		expect(strlen(msg.failed.text) < sizeof(msg.failed.text));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

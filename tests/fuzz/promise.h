@@ -1,18 +1,11 @@
 /*
- * promise.h - what fuzz targets check: the promises of a part of the converter to the parts that use it.
+ * promise.h - what fuzz targets of object files check: promises of a reader to the rest of the converter.
  */
 #ifndef TESTS_FUZZ_PROMISE_H
 #define TESTS_FUZZ_PROMISE_H
 
 #include "convert/object/object_file.h"
-
-#include <stdlib.h>
-
-static inline void expect(bool promise)
-{
-	if (!promise)
-		abort();
-}
+#include "tests/fuzz/expect.h"
 
 /* Sections have names, and their bytes are in the object file. */
 static inline void expect_sections(const struct object_file *object)

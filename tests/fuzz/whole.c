@@ -3,6 +3,7 @@
 
 #include "convert/convert.h"
 #include "convert/object/identity.h"
+#include "tests/fuzz/expect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +14,10 @@ static void check_output(const void *data, size_t size)
 	struct gsym_reader *reader;
 	struct gsym_decoder *decoder = gsym_decoder_new();
 	struct gsym_func func;
-	if (gsym_reader_open_memory(data, size, &reader, NULL))
-		abort();
+	expect(!gsym_reader_open_memory(data, size, &reader, NULL));
 	const struct gsym_info *info = gsym_reader_info(reader);
 	for (uint32_t i = 0; decoder && i < info->num_addresses; i++)
-		if (gsym_reader_function(reader, i, decoder, &func, NULL) == -EBADMSG)
-			abort();
+		expect(gsym_reader_function(reader, i, decoder, &func, NULL) != -EBADMSG);
 	gsym_decoder_free(decoder);
 	gsym_reader_close(reader);
 }
@@ -30,8 +29,7 @@ static int convert_with(const uint8_t *data, size_t size, unsigned threads, uint
 	struct convert_summary summary = {0};
 	struct gsym_diag diag = {""};
 	int err = convert_memory(data, size, "input", &options, ret, n, &summary, &diag);
-	if (err && !diag.text[0])
-		abort(); /* every failure has words */
+	expect(!err || diag.text[0]);
 	if (!err)
 		convert_summary_deinit(&summary);
 	return err;
@@ -45,8 +43,7 @@ void convert_whole(const uint8_t *data, size_t size)
 		return;
 	check_output(one, n_one);
 	if (convert_with(data, size, 2, 2, &two, &n_two) == 0) {
-		if (n_one != n_two || memcmp(one, two, n_one))
-			abort();
+		expect(n_one == n_two && !memcmp(one, two, n_one));
 		free(two);
 	}
 	free(one);
