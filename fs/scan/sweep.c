@@ -459,6 +459,30 @@ static void free_cuts(struct sweep *s)
 
 /* ---- Every file ---- */
 
+/* A file with images was met, or was learnt of only now: @is_new. */
+static int add_images(struct sweep *s, struct file_record *r, const char *path, const struct stat *st,
+		      bool is_new, bool open_to_all)
+{
+	struct image_identity first;
+	record_image(r, 0, &first);
+	if (is_new && first.kind == IMAGE_GSYM_FILE)
+		note_gsym(s, path, &first);
+	/* Of a file with several paths a walk finds out who may reach one of them. */
+	s->unsure |= st->st_nlink > 1;
+	const struct place place = {path,
+				    sweep_directory(s),
+				    st->st_uid,
+				    st->st_gid,
+				    mirrored_mode(s, r, path, st, open_to_all),
+				    st->st_nlink == 1};
+	if (first.id_is_truncated)
+		return note_cut(s, r, &place);
+	int err = 0;
+	for (size_t i = 0; i < r->n_images && !err; i++)
+		err = add_finding(s, r, i, NULL, &place);
+	return err;
+}
+
 static int visit_file(void *user, const char *path, const struct stat *found, bool open_to_all)
 {
 	struct sweep *s = user;
@@ -488,26 +512,7 @@ static int visit_file(void *user, const char *path, const struct stat *found, bo
 	}
 	s->n_bad += r->state == RECORD_BAD;
 	s->n_images += r->n_images != 0;
-	if (!r->n_images)
-		return 0;
-	struct image_identity first;
-	record_image(r, 0, &first);
-	if (!known && !err && first.kind == IMAGE_GSYM_FILE)
-		note_gsym(s, path, &first);
-	/* Of a file with several paths a walk finds out who may reach one of them. */
-	s->unsure |= st.st_nlink > 1;
-	const struct place place = {path,
-				    sweep_directory(s),
-				    st.st_uid,
-				    st.st_gid,
-				    mirrored_mode(s, r, path, &st, open_to_all),
-				    st.st_nlink == 1};
-	if (first.id_is_truncated)
-		return note_cut(s, r, &place);
-	err = 0;
-	for (size_t i = 0; i < r->n_images && !err; i++)
-		err = add_finding(s, r, i, NULL, &place);
-	return err;
+	return r->n_images ? add_images(s, r, path, &st, !known && !err, open_to_all) : 0;
 }
 
 /* ---- Symbolic links ---- */

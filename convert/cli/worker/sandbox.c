@@ -296,46 +296,47 @@ void sandbox_enter(pid_t parent)
 	sandbox_enter_own();
 }
 
+/* Libraries, name servers, certificates: not all of /etc, where root's daemon may read secrets. */
+static const char *const network_paths[] = {
+	"/dev/null",
+	"/dev/urandom",
+	"/etc/ca-certificates",
+	"/etc/crypto-policies",
+	"/etc/debuginfod",
+	"/etc/gai.conf",
+	"/etc/gnutls",
+	"/etc/host.conf",
+	"/etc/hosts",
+	"/etc/ld.so.cache",
+	"/etc/ld.so.conf",
+	"/etc/ld.so.conf.d",
+	"/etc/localtime",
+	"/etc/nsswitch.conf",
+	"/etc/pki/ca-trust",
+	"/etc/pki/tls/cert.pem",
+	"/etc/pki/tls/certs",
+	"/etc/pki/tls/openssl.cnf",
+	"/etc/protocols",
+	"/etc/resolv.conf",
+	"/etc/services",
+	"/etc/ssl/cert.pem",
+	"/etc/ssl/certs",
+	"/etc/ssl/openssl.cnf",
+	"/gnu/store",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/nix/store",
+	"/proc/self",
+	"/run/NetworkManager",
+	"/run/resolvconf",
+	"/run/systemd/resolve",
+	"/usr",
+	"/var/lib/ca-certificates",
+};
+
 void sandbox_enter_network(const char *directory)
 {
-	/* Libraries, name servers, certificates: not all of /etc, where root's daemon may read secrets. */
-	static const char *const system[] = {
-		"/dev/null",
-		"/dev/urandom",
-		"/etc/ca-certificates",
-		"/etc/crypto-policies",
-		"/etc/debuginfod",
-		"/etc/gai.conf",
-		"/etc/gnutls",
-		"/etc/host.conf",
-		"/etc/hosts",
-		"/etc/ld.so.cache",
-		"/etc/ld.so.conf",
-		"/etc/ld.so.conf.d",
-		"/etc/localtime",
-		"/etc/nsswitch.conf",
-		"/etc/pki/ca-trust",
-		"/etc/pki/tls/cert.pem",
-		"/etc/pki/tls/certs",
-		"/etc/pki/tls/openssl.cnf",
-		"/etc/protocols",
-		"/etc/resolv.conf",
-		"/etc/services",
-		"/etc/ssl/cert.pem",
-		"/etc/ssl/certs",
-		"/etc/ssl/openssl.cnf",
-		"/gnu/store",
-		"/lib",
-		"/lib32",
-		"/lib64",
-		"/nix/store",
-		"/proc/self",
-		"/run/NetworkManager",
-		"/run/resolvconf",
-		"/run/systemd/resolve",
-		"/usr",
-		"/var/lib/ca-certificates",
-	};
 	static const char *const named[] = {"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
 					    "DEBUGINFOD_HEADERS_FILE"};
 	const uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
@@ -346,8 +347,8 @@ void sandbox_enter_network(const char *directory)
 		privileges_drop_capabilities();
 	if (ruleset < 0)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(system); i++)
-		allow_path(ruleset, system[i], reading);
+	for (size_t i = 0; i < ARRAY_SIZE(network_paths); i++)
+		allow_path(ruleset, network_paths[i], reading);
 	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
 		allow_path(ruleset, getenv(named[i]), reading);
 	allow_path(ruleset, directory, all & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE);
