@@ -293,8 +293,7 @@ static int macho_read(struct object_file *object, struct gsym_diag *diag)
 	object->addr_size = wide ? 8 : 4;
 	macho_arch_name(bytes, object->arch);
 	struct cursor c = cursor_new(bytes.data, bytes.size, big);
-	cursor_skip(&c, 12);
-	object->macho->file_type = cursor_u32(&c);
+	cursor_skip(&c, 16);
 	uint32_t n = cursor_u32(&c), size = cursor_u32(&c);
 	cursor_skip(&c, wide ? 8 : 4);
 	if (size > cursor_left(&c))

@@ -27,7 +27,6 @@ struct macho_stubs {
 };
 
 struct macho {
-	uint32_t file_type;
 	uint64_t text_addr; /* address of __TEXT: symbols below are not code */
 	bool has_text_addr;
 	struct macho_part symbols, strings; /* symbols.size counts entries */
@@ -57,7 +56,6 @@ struct span fat_part_for(struct span file, const char *arch);
 struct macho_symbol {
 	uint32_t name; /* offset in the string table */
 	uint8_t type, section;
-	uint16_t desc;
 	uint64_t value;
 };
 

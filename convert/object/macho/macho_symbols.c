@@ -43,7 +43,7 @@ bool macho_read_symbol(const struct object_file *object, uint64_t i, struct mach
 	ret->name = cursor_u32(&c);
 	ret->type = cursor_u8(&c);
 	ret->section = cursor_u8(&c);
-	ret->desc = cursor_u16(&c);
+	cursor_skip(&c, 2); /* n_desc */
 	ret->value = object->addr_size == 8 ? cursor_u64(&c) : cursor_u32(&c);
 	return true;
 }
