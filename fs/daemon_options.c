@@ -230,7 +230,8 @@ void options_print_help(FILE *file)
 
 /* ---- Values ---- */
 
-bool parse_size(const char *text, uint64_t *ret)
+/* A number of bytes with an optional suffix K, M, G or T (powers of 1024). False if malformed. */
+static bool parse_size(const char *text, uint64_t *ret)
 {
 	static const char suffixes[] = "KMGT";
 	char *end;

@@ -78,7 +78,4 @@ void options_deinit(struct options *options);
 /* Prints the text of --help. */
 void options_print_help(FILE *file);
 
-/* Parses a number of bytes with an optional suffix K, M, G or T (powers of 1024). False if malformed. */
-bool parse_size(const char *text, uint64_t *ret);
-
 #endif

@@ -38,8 +38,8 @@ int options_error(const struct command *command, const char *fmt, ...)
 	return STATUS_USAGE;
 }
 
-int option_bad_value(const struct command *command, const struct command_option *option, const char *value,
-		     const char *allowed)
+static int option_bad_value(const struct command *command, const struct command_option *option,
+			    const char *value, const char *allowed)
 {
 	say(stderr, "gsym %s: option '--%s': invalid value '%s'; allowed is %s", command->name, option->name,
 	    value, allowed);

@@ -79,8 +79,4 @@ bool options_parse(const struct command *command, int argc, char **argv, void *t
 /* Prints an error in the command line, and to see --help. Returns STATUS_USAGE. */
 int options_error(const struct command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints that @value is wrong for @option, and what is allowed. Returns STATUS_USAGE. */
-int option_bad_value(const struct command *command, const struct command_option *option, const char *value,
-		     const char *allowed);
-
 #endif

@@ -12,7 +12,7 @@ struct verify_walk {
 	void *user;
 };
 
-void verify_function_deinit(struct verify_function *function)
+static void function_deinit(struct verify_function *function)
 {
 	vec_free(&function->nodes);
 	vec_free(&function->ranges);
@@ -50,7 +50,7 @@ static int walk_function(struct verify_walk *walk, Dwarf_Die die, unsigned nesti
 		err = walk_children(walk, die, &function, 0, nesting);
 	if (!err && function.nodes.n && function.nodes.v[0].depth == 0)
 		err = walk->visit(walk->user, &function);
-	verify_function_deinit(&function);
+	function_deinit(&function);
 	return err;
 }
 

@@ -13,13 +13,11 @@ struct verify_node {
 	uint32_t depth; /* 0 = the function itself */
 };
 
-/* A concrete function: nodes in preorder, node 0 the function. Zero-initialise, reuse, then deinit. */
+/* A concrete function: nodes in preorder, node 0 the function. */
 struct verify_function {
 	VEC(struct verify_node) nodes;
 	VEC(struct verify_range) ranges;
 };
-
-void verify_function_deinit(struct verify_function *function);
 
 /* The ranges of node @index. */
 static inline const struct verify_range *verify_ranges(const struct verify_function *function, size_t index)

@@ -97,7 +97,8 @@ void account_charge(struct account *account, enum account_kind kind, size_t now,
 	*charged = now;
 }
 
-size_t account_limit(const struct account *account, enum account_kind kind)
+/* How many bytes the user may hold now. */
+static size_t limit_of(const struct account *account, enum account_kind kind)
 {
 	size_t all = atomic_load(&account->all->charged[kind]), own = atomic_load(&account->charged[kind]);
 	size_t others = all > own ? all - own : 0;
@@ -113,18 +114,17 @@ static bool exceeds_total(const struct account *account, enum account_kind kind,
 
 bool account_has_room(const struct account *account, enum account_kind kind, size_t size)
 {
-	size_t own = atomic_load(&account->charged[kind]), limit = account_limit(account, kind);
+	size_t own = atomic_load(&account->charged[kind]), limit = limit_of(account, kind);
 	return own <= limit && size <= limit - own && !exceeds_total(account, kind, size);
 }
 
 bool account_is_short(const struct account *account, enum account_kind kind)
 {
-	return atomic_load(&account->charged[kind]) > account_limit(account, kind) / 2;
+	return atomic_load(&account->charged[kind]) > limit_of(account, kind) / 2;
 }
 
 bool account_is_over(const struct account *account, enum account_kind kind)
 {
-	size_t limit = account_limit(account, kind),
-	       more = limit / 2 > ACCOUNT_GRACE ? limit / 2 : ACCOUNT_GRACE;
+	size_t limit = limit_of(account, kind), more = limit / 2 > ACCOUNT_GRACE ? limit / 2 : ACCOUNT_GRACE;
 	return atomic_load(&account->charged[kind]) > limit + more || exceeds_total(account, kind, 0);
 }

@@ -59,9 +59,6 @@ void account_put(struct account *account);
 /* Changes the charge of an object from *@charged to @now bytes, and updates *@charged. */
 void account_charge(struct account *account, enum account_kind kind, size_t now, size_t *charged);
 
-/* How many bytes the user may hold now. */
-size_t account_limit(const struct account *account, enum account_kind kind);
-
 /* Whether @size more bytes stay within the limits. */
 bool account_has_room(const struct account *account, enum account_kind kind, size_t size);
 

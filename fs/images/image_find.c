@@ -86,7 +86,8 @@ void images_remove_sorted(struct images *images, const struct image *image)
 	memmove(place, place + 1, (images->sorted.n - at) * sizeof(*place));
 }
 
-struct image *images_find_prefix(struct images *images, const char *prefix)
+/* The one living image whose id begins with @prefix; NULL when there is none or more than one. */
+static struct image *find_prefix(struct images *images, const char *prefix) REQUIRES(&images->lock)
 {
 	size_t length = strlen(prefix);
 	struct image *found = NULL;
@@ -166,7 +167,7 @@ static struct image *find_beginning(struct images *images, const char *text) REQ
 	struct image *image = images_find(images, text), *whole;
 	if (image && image_is_there(image))
 		return image;
-	image = images_find_prefix(images, text);
+	image = find_prefix(images, text);
 	return image || images_find_whole(images, text, 0, &whole, 1) != 1 || strlen(whole->id) > strlen(text)
 		       ? image
 		       : whole;
@@ -252,7 +253,7 @@ int images_lookup(struct images *images, const struct request *request, struct i
 	if (!exact && !images->scanned)
 		return images_await(images, request->id, ret_wait);
 	if (!exact)
-		image = id_may_be_prefix(request->id) ? images_find_prefix(images, request->id) : NULL;
+		image = id_may_be_prefix(request->id) ? find_prefix(images, request->id) : NULL;
 	if (!image)
 		image = find_breakpad(images, request->id);
 	if (!image)

@@ -11,9 +11,6 @@
 /* The image with exactly this id, or NULL. */
 struct image *images_find(const struct images *images, const char *id) REQUIRES(&images->lock);
 
-/* The one living image whose id begins with @prefix; NULL when there is none or more than one. */
-struct image *images_find_prefix(struct images *images, const char *prefix) REQUIRES(&images->lock);
-
 /* Removes the image from those that are sorted, if it is there. */
 void images_remove_sorted(struct images *images, const struct image *image) REQUIRES(&images->lock);
 

@@ -332,17 +332,11 @@ int stack_resolver_run(struct stack_resolver *resolver, struct resolver_frame *f
 	return 0;
 }
 
-uint32_t stack_resolver_body(const struct stack_resolver *resolver, const struct resolver_frame *frame,
-			     uint32_t i)
-{
-	invariant(i < frame->n_kept && frame->first_kept + i < resolver->kept.n);
-	return resolver->kept.v[frame->first_kept + i];
-}
-
 int stack_resolver_answer(const struct stack_resolver *resolver, const struct resolver_frame *frame,
 			  uint32_t i, unsigned flags, struct gsym_answer *answer)
 {
-	return gsym_lookup_flags(frame->reader, frame->looked_up, stack_resolver_body(resolver, frame, i),
+	invariant(i < frame->n_kept && frame->first_kept + i < resolver->kept.n);
+	return gsym_lookup_flags(frame->reader, frame->looked_up, resolver->kept.v[frame->first_kept + i],
 				 flags, answer, NULL);
 }
 

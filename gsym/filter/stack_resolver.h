@@ -70,10 +70,6 @@ void stack_resolver_free(struct stack_resolver *resolver);
  */
 int stack_resolver_run(struct stack_resolver *resolver, struct resolver_frame *frames, size_t n);
 
-/* Candidate @i of those kept for @frame, as `which` of gsym_lookup_merged(). Valid until the next run. */
-uint32_t stack_resolver_body(const struct stack_resolver *resolver, const struct resolver_frame *frame,
-			     uint32_t i);
-
 /*
  * gsym_lookup_flags() for a candidate; its errnos.
  *
