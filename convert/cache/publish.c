@@ -15,15 +15,9 @@
 #include "gsym/base/file_io.h"
 #include "convert/cache/cache_dir.h"
 #include "convert/cache/cache_entry.h"
+#include "convert/os/monotonic.h"
 
 /* ---- A full directory ---- */
-
-static int64_t clock_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 bool cache_error_is_full(int err)
 {
@@ -33,7 +27,7 @@ bool cache_error_is_full(int err)
 
 void cache_note_full(struct cache *cache, int err)
 {
-	int64_t again = clock_ms() + CACHE_RETRY_SECONDS * 1000;
+	int64_t again = monotonic_ms() + CACHE_RETRY_SECONDS * 1000;
 	if (!atomic_exchange(&cache->retry_at, again))
 		log_warning(
 			cache->log,
@@ -44,7 +38,7 @@ void cache_note_full(struct cache *cache, int err)
 
 bool cache_is_full(const struct cache *cache)
 {
-	return clock_ms() < atomic_load(&cache->retry_at);
+	return monotonic_ms() < atomic_load(&cache->retry_at);
 }
 
 static void note_written(struct cache *cache)
@@ -172,7 +166,7 @@ int cache_publish_kept(struct cache *cache, const struct handle *handle)
 	if (!err)
 		err = cache_temp_rename(cache, &temp, name);
 	if (err && cache_temp_probe(&temp)) /* else there is room for smaller ones */
-		atomic_store(&cache->retry_at, clock_ms() + CACHE_RETRY_SECONDS * 1000);
+		atomic_store(&cache->retry_at, monotonic_ms() + CACHE_RETRY_SECONDS * 1000);
 	cache_temp_close(cache, &temp);
 	if (err)
 		return err;

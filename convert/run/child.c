@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "gsym/base/diag.h"
@@ -27,13 +26,6 @@ enum {
 };
 
 extern char **environ;
-
-int64_t monotonic_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Duplicates each descriptor to a high number, to be moved to its final number in the worker. */
 static int plan_fds(posix_spawn_file_actions_t *actions, const int *fds, size_t n, int *copies)

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "convert/os/monotonic.h"
 #include "convert/worker/worker.h"
 #include "gsym/gsym.h"
 
@@ -61,7 +62,5 @@ void child_kill(const struct child *child);
  * @ret_usage may be NULL.
  */
 int child_finish(struct child *child, struct rusage *ret_usage);
-
-int64_t monotonic_ms(void);
 
 #endif

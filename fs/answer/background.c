@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "convert/os/monotonic.h"
 #include "convert/os/thread.h"
 #include "fs/call/call.h"
 #include "fs/images/revision.h"
@@ -27,12 +28,8 @@ struct job {
 
 void background_init(struct background *background)
 {
-	pthread_condattr_t attr;
 	user_queues_init(&background->waiting);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&background->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	monotonic_cond_init(&background->wake);
 }
 
 static void job_free(struct background *background, struct job *job) REQUIRES(&background->images->lock)

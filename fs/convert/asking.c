@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "convert/os/monotonic.h"
 #include "convert/run/fragment_run.h"
 #include "convert/worker/worker.h"
 #include "fs/call/call.h"
@@ -22,11 +23,7 @@ void asking_init(struct asking *asking, struct images *images, const struct conv
 	asking->converter = converter;
 	asking->conversions = conversions;
 	stage_init(&asking->stage);
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* setting the clock keeps no worker longer */
-	pthread_cond_init(&asking->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	monotonic_cond_init(&asking->wake);
 }
 
 void asking_deinit(struct asking *asking)

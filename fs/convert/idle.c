@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "convert/run/child.h"
+#include "convert/os/monotonic.h"
 #include "fs/images/fragments.h"
 #include "fs/images/revision.h"
 
@@ -15,13 +15,9 @@ enum { GIVEN_UP_MAX = 3 };
 
 void idle_init(struct idle *idle, struct images *images)
 {
-	pthread_condattr_t attr;
 	idle->images = images;
 	idle->cancel_fd = -1;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&idle->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	monotonic_cond_init(&idle->wake);
 }
 
 int idle_start(struct idle *idle)

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "convert/run/child.h"
+#include "convert/os/monotonic.h"
 #include "fs/images/catalogue.h"
 #include "fs/images/evicted.h"
 #include "fs/images/retired.h"

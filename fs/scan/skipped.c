@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "convert/run/child.h"
+#include "convert/os/monotonic.h"
 
 enum {
 	/* Lines of the log in a minute: thousands of damaged files would fill a disk with them. */

@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "convert/os/monotonic.h"
 
 enum { INTERVAL_MS = 100 };
 
@@ -14,13 +15,6 @@ static void on_signal(int sig)
 {
 	(void)sig;
 	stopped = 1;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static double megabytes(uint64_t bytes)
@@ -42,7 +36,7 @@ static void show(const struct convert_progress *p)
 static int report(void *user, const struct convert_progress *p)
 {
 	struct progress_line *progress = user;
-	int64_t now = progress->visible ? now_ms() : 0;
+	int64_t now = progress->visible ? monotonic_ms() : 0;
 	if (progress->visible && now - progress->shown >= INTERVAL_MS) {
 		show(p);
 		progress->shown = now;
@@ -56,7 +50,7 @@ void progress_start(struct progress_line *progress, struct convert_options *opti
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	progress->shown = now_ms();
+	progress->shown = monotonic_ms();
 	options->progress = report;
 	options->progress_user = progress;
 }

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "convert/convert.h"
 #include "convert/object/identity.h"
+#include "convert/os/monotonic.h"
 #include "convert/worker/fork_loop.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/diag.h"
@@ -47,16 +47,9 @@ static void copy_text(char *to, size_t size, const char *text, const char *path)
 	snprintf(to, size, "%s", text);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 struct progress_message {
 	uint64_t serial;
-	uint64_t last_ms;
+	int64_t last_ms;
 };
 
 /* Reports bytes where they are known: units differ much in size. */
@@ -65,7 +58,7 @@ static int send_progress(void *user, const struct convert_progress *progress)
 	struct progress_message *p = user;
 	uint64_t total = progress->bytes_total ? progress->bytes_total : progress->total;
 	uint64_t done = progress->bytes_total ? progress->bytes_done : progress->done;
-	uint64_t now = now_ms();
+	int64_t now = monotonic_ms();
 	if (now - p->last_ms < PROGRESS_INTERVAL_MS)
 		return 0;
 	p->last_ms = now;
@@ -162,7 +155,7 @@ static void list_dirs(const struct worker_convert *order, const char *dirs[stati
 
 static int convert_and_report(const struct worker_convert *order)
 {
-	struct progress_message progress = {.serial = order->head.serial, .last_ms = now_ms()};
+	struct progress_message progress = {.serial = order->head.serial, .last_ms = monotonic_ms()};
 	struct convert_opener opener;
 	struct file_requests requests;
 	const char *dirs[DEBUG_DIRS_MAX + 1];
