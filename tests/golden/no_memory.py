@@ -8,11 +8,14 @@ LIBRARY (fail_malloc.c) is preloaded, and lets one allocation after the other fa
 import filecmp
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lib.core_file import File, core_file  # noqa: E402
 
 LIMIT = 60
 SHOWN = 5  # faults of a command
@@ -99,14 +102,6 @@ class Bench:
         return failed, wrong
 
 
-def core_file():
-    """A core file that lists one mapped file, and no memory."""
-    name, files = b"CORE\0\0\0\0", struct.pack("<QQQQQ", 1, 1, 0x104a78000, 0x104a7b000, 0) + b"/plain\0"
-    note = struct.pack("<III", 5, len(files), 0x46494c45) + name + files
-    header = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 4, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
-    return header + struct.pack("<IIQQQQQQ", 4, 0, 120, 0, 0, len(note), 0, 4) + note
-
-
 def prepare(place, gsym, make_inputs, elf):
     subprocess.run([make_inputs, "."], cwd=place, check=True)
     shutil.copy(elf, place / "elf")
@@ -115,7 +110,7 @@ def prepare(place, gsym, make_inputs, elf):
         (place / name).symlink_to(gsym)
     (place / "words").write_text("--functions --no-inlines")
     # What filter and stack read of a mount: the image, its base, and which images have the file's name.
-    (place / "core").write_bytes(core_file())
+    (place / "core").write_bytes(core_file([File(0x104a78000, 0x104a7b000, 0, "/plain")]))
     image = place / "mount" / ID
     image.mkdir(parents=True)
     shutil.copy(place / "plain.gsym", image / "image.gsym")

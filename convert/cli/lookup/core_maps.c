@@ -13,7 +13,7 @@
 #include "gsym/base/vec.h"
 
 enum {
-	NOTES_SIZE_MAX = 64 << 20, /* bytes of notes that are read */
+	NOTES_SIZE_MAX = 64 << 20, /* bytes of notes that are read, of all segments */
 	SEGMENTS_MAX = 65536,
 	NOTE_FILE = 0x46494c45, /* NT_FILE */
 };
@@ -25,7 +25,7 @@ struct segment {
 struct core {
 	int fd;
 	bool big, wide;
-	VEC(struct segment) segments;
+	VEC(struct segment) notes, loads; /* PT_NOTE; PT_LOAD, by address */
 };
 
 static struct cursor cursor_of(const struct core *core, const void *bytes, size_t size)
@@ -54,6 +54,19 @@ static struct segment parse_segment(const struct core *core, struct cursor *c)
 	return s;
 }
 
+static int add_segment(struct core *core, struct segment s)
+{
+	if (s.type == PT_NOTE)
+		return vec_push(&core->notes, s);
+	return s.type == PT_LOAD ? vec_push(&core->loads, s) : 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct segment *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
 static int read_segments(struct core *core, uint64_t off, size_t n)
 {
 	size_t size = core->wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
@@ -63,8 +76,10 @@ static int read_segments(struct core *core, uint64_t off, size_t n)
 	int err = read_all(core->fd, bytes, n * size, (off_t)off);
 	struct cursor c = cursor_of(core, bytes, n * size);
 	for (size_t i = 0; !err && i < n; i++)
-		err = vec_push(&core->segments, parse_segment(core, &c));
+		err = add_segment(core, parse_segment(core, &c));
 	free(bytes);
+	if (core->loads.n)
+		qsort(core->loads.v, core->loads.n, sizeof(*core->loads.v), by_address);
 	return err;
 }
 
@@ -93,12 +108,16 @@ static int read_header(struct core *core)
 /* Code is often left out of core files, as it is in the mapped file. */
 static bool may_execute(const struct core *core, uint64_t address)
 {
-	for (size_t i = 0; i < core->segments.n; i++) {
-		const struct segment *s = &core->segments.v[i];
-		if (s->type == PT_LOAD && address - s->addr < s->size)
-			return s->flags & PF_X;
+	size_t from = 0, to = core->loads.n; /* of those, all before @from begin at or below the address */
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (core->loads.v[middle].addr <= address)
+			from = middle + 1;
+		else
+			to = middle;
 	}
-	return true;
+	const struct segment *s = from ? &core->loads.v[from - 1] : NULL;
+	return !s || address - s->addr >= s->size || (s->flags & PF_X);
 }
 
 /* The next file name; false at the end. */
@@ -156,8 +175,6 @@ static int write_notes(const struct core *core, const uint8_t *bytes, size_t siz
 
 static int read_notes(const struct core *core, const struct segment *s, struct text_buf *out)
 {
-	if (s->file_size > NOTES_SIZE_MAX)
-		return -EFBIG;
 	uint8_t *bytes = malloc(s->file_size + 1);
 	int err = bytes ? read_all(core->fd, bytes, s->file_size, (off_t)s->off) : -ENOMEM;
 	if (!err)
@@ -175,17 +192,19 @@ int core_maps_read(const char *path, struct text_buf *out, struct gsym_diag *dia
 	if (err == -EBADMSG)
 		diag_set(diag, err, "not an ELF core file, or truncated");
 	bool found = false;
-	for (size_t i = 0; !err && !found && i < core.segments.n; i++) {
-		if (core.segments.v[i].type != PT_NOTE)
-			continue;
-		err = read_notes(&core, &core.segments.v[i], out);
+	uint64_t left = NOTES_SIZE_MAX;
+	for (size_t i = 0; !err && !found && i < core.notes.n; i++) {
+		const struct segment *s = &core.notes.v[i];
+		err = s->file_size > left ? -EFBIG : read_notes(&core, s, out);
+		left -= err == -EFBIG ? 0 : s->file_size;
 		found = !err;
 		err = err == -ENOENT ? 0 : err;
 	}
 	if (!err && !found)
 		err = diag_set(diag, -ENOENT,
 			       "the core file does not list the files that were mapped (NT_FILE)");
-	vec_free(&core.segments);
+	vec_free(&core.notes);
+	vec_free(&core.loads);
 	close(core.fd);
 	return err;
 }
