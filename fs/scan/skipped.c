@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "convert/os/monotonic.h"
+#include "gsym/base/path.h"
 
 enum {
 	/* Lines of the log in a minute: thousands of damaged files would fill a disk with them. */
@@ -139,32 +140,24 @@ void skipped_remove(struct skipped *s, const char *path)
 
 /* ---- Files that are gone ---- */
 
-struct leaving {
-	const char *path;
-	size_t size;
+struct unseen {
+	const char *dir; /* NULL: anywhere */
 	uint32_t pass;
 };
 
-static bool is_left_below(const struct skipped_file *file, const void *user)
-{
-	const struct leaving *l = user;
-	return file->pass != l->pass && strncmp(file->path, l->path, l->size) == 0 &&
-	       (!file->path[l->size] || file->path[l->size] == '/');
-}
-
 static bool is_unseen(const struct skipped_file *file, const void *user)
 {
-	const struct leaving *l = user;
-	return file->pass != l->pass;
+	const struct unseen *u = user;
+	return file->pass != u->pass && (!u->dir || path_is_within(file->path, u->dir));
 }
 
 void skipped_forget(struct skipped *s, const char *path, bool below, uint32_t pass)
 {
-	const struct leaving leaving = {path, strlen(path), pass};
+	const struct unseen unseen = {path, pass};
 	mutex_lock(&s->lock);
 	struct skipped_file *file = s->files.n && !below ? find(s, path) : NULL;
 	if (below) {
-		forget_all(s, is_left_below, &leaving);
+		forget_all(s, is_unseen, &unseen);
 	} else if (file && file->pass != pass) {
 		table_remove(&s->files, &file->table);
 		file_free(file);
@@ -174,9 +167,9 @@ void skipped_forget(struct skipped *s, const char *path, bool below, uint32_t pa
 
 void skipped_sweep(struct skipped *s, uint32_t pass)
 {
-	const struct leaving leaving = {.pass = pass};
+	const struct unseen unseen = {.pass = pass};
 	mutex_lock(&s->lock);
-	forget_all(s, is_unseen, &leaving);
+	forget_all(s, is_unseen, &unseen);
 	mutex_unlock(&s->lock);
 }
 

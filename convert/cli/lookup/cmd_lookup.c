@@ -23,7 +23,7 @@ enum {
 };
 
 /* How the first address is answered before its file is open. */
-enum early {
+enum early_answer {
 	EARLY_NOT,
 	EARLY_OPERAND,
 	EARLY_LINE,
@@ -39,7 +39,7 @@ struct lookup_command {
 	struct lookup_file *file;         /* the current one, or NULL */
 	const struct gsym_reader *reader; /* of that; NULL: it could not be opened */
 	struct batch_query first;         /* of the file */
-	enum early early;
+	enum early_answer early;
 	struct render_options render;
 	struct gsym_answer answer;
 	bool near;       /* the nearest line where the line is 0 */
@@ -102,13 +102,13 @@ static struct batch_query parse_line(const char *line, size_t size)
 	return (struct batch_query){.text = line, .size = (uint32_t)size, .kind = BATCH_MALFORMED};
 }
 
-struct text_part {
+struct line_part {
 	const char *text;
 	size_t size;
 };
 
 /* An address and, after white space, a file, whose name may have some in it. False if either is missing. */
-static bool split_line(const char *line, size_t size, struct text_part *address, struct text_part *file)
+static bool split_line(const char *line, size_t size, struct line_part *address, struct line_part *file)
 {
 	const char *end = line + size, *at = line;
 	while (at < end && is_line_padding(*at))
@@ -121,7 +121,7 @@ static bool split_line(const char *line, size_t size, struct text_part *address,
 	address->size = (size_t)(at - address->text);
 	while (at < end && is_line_padding(*at))
 		at++;
-	*file = (struct text_part){at, (size_t)(end - at)};
+	*file = (struct line_part){at, (size_t)(end - at)};
 	return file->size && !memchr(at, 0, file->size);
 }
 
@@ -284,7 +284,7 @@ static int answer_malformed(struct lookup_command *lookup, const char *line, siz
 /* Adds a line of an address and a file. */
 static int add_line_with_file(struct lookup_command *lookup, const char *line, size_t size)
 {
-	struct text_part address, file;
+	struct line_part address, file;
 	struct batch_query query = {.kind = BATCH_ADDRESS};
 	if (size > LINE_MAX_SIZE || !split_line(line, size, &address, &file) ||
 	    !address_parse(address.text, address.size, &query.given))

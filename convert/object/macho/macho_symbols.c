@@ -88,7 +88,7 @@ static int add_symbol(struct object_file *object, uint64_t addr, uint64_t size, 
 /* ---- Tables of symbols ---- */
 
 /* Addresses with a name, sorted. */
-struct known {
+struct known_addresses {
 	uint64_t *v;
 	size_t n;
 };
@@ -99,7 +99,7 @@ static int compare_addr(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int list_known(const struct object_file *object, struct known *ret)
+static int list_known(const struct object_file *object, struct known_addresses *ret)
 {
 	ret->n = object->symbols.n;
 	ret->v = malloc((ret->n + 1) * sizeof(*ret->v));
@@ -111,7 +111,7 @@ static int list_known(const struct object_file *object, struct known *ret)
 	return 0;
 }
 
-static bool is_known(const struct known *known, uint64_t addr)
+static bool is_known(const struct known_addresses *known, uint64_t addr)
 {
 	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
 }
@@ -121,7 +121,7 @@ static bool is_known(const struct known *known, uint64_t addr)
  */
 static int load_table(struct object_file *object, const struct object_file *source)
 {
-	struct known known;
+	struct known_addresses known;
 	struct macho_symbol s;
 	int err = list_known(object, &known);
 	for (uint64_t i = 0; !err && macho_read_symbol(source, i, &s); i++) {
@@ -138,15 +138,15 @@ static int load_table(struct object_file *object, const struct object_file *sour
 
 /* ---- Exported symbols ---- */
 
-struct exports {
+struct export_list {
 	struct object_file *object;
-	struct known known;
+	struct known_addresses known;
 	uint64_t budget; /* bytes left for names */
 };
 
 static int add_export(void *user, const char *name, uint64_t off)
 {
-	struct exports *e = user;
+	struct export_list *e = user;
 	uint64_t addr;
 	if (__builtin_add_overflow(e->object->macho->text_addr, off, &addr) || !is_code(e->object, addr) ||
 	    is_known(&e->known, addr))
@@ -166,7 +166,7 @@ static int load_exports(struct object_file *object, const struct object_file *so
 	struct span trie = part_bytes(source, m->exports.off, m->exports.size);
 	if (!trie.size)
 		return 0;
-	struct exports e = {.object = object, .budget = (uint64_t)trie.size * EXPORTS_GROWTH};
+	struct export_list e = {.object = object, .budget = (uint64_t)trie.size * EXPORTS_GROWTH};
 	int err = list_known(object, &e.known);
 	if (!err)
 		err = macho_walk_exports(trie, add_export, &e);
