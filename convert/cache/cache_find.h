@@ -1,5 +1,5 @@
 /*
- * cache_find.h - the id of a file, known from its state, as a worker told it before.
+ * cache_find.h - the id of a file, known from its state, as a worker reported it before.
  *
  * The id of a file is the content of a symbolic link whose name has the hash of what identifies the file, so
  * that the cost does not depend on how many entries the cache has.

@@ -48,7 +48,7 @@ struct file_record {
 	uint8_t state;    /* enum record_state */
 	uint8_t n_images; /* 0: it is no object file, or not identified */
 	int64_t again;    /* in RECORD_GAVE_UP: seconds since the epoch */
-	uint8_t *images;  /* as on disk, with the reason behind them; owned */
+	uint8_t *images;  /* as on disk, followed by the reason; owned */
 	uint32_t order;   /* of the last walk: how many files it had visited before */
 	uint8_t reason_size;
 	uint8_t root; /* of the last scan: which of several sources has the file */

@@ -298,7 +298,7 @@ static void note_gap(struct sweep *s, const struct file_record *r)
 		scan->again = r->again;
 }
 
-/* Whether the file has images is told by its record: if it should have some, users want to know of it. */
+/* Lists the file if it should have images, but its record has none; otherwise it is listed no more. */
 static void note_skipped(struct sweep *s, const struct file_record *r, const char *path, bool open_to_all)
 {
 	struct scan *scan = s->scan;

@@ -1,7 +1,7 @@
 /*
  * list.h - a doubly linked ring with a head, so that an element can be removed without its list.
  *
- * An element embeds struct list as its member `link`. Whoever guards the list guards the links.
+ * An element embeds struct list as its member `link`. What guards the list guards the links.
  */
 #ifndef GSYM_BASE_LIST_H
 #define GSYM_BASE_LIST_H

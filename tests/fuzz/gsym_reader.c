@@ -229,7 +229,7 @@ static void use(const struct gsym_reader *r, const uint8_t *data, size_t size)
 		decode(r, i, decoder);
 		look_up_around(r, i, &answer);
 	}
-	/* and addresses nobody planned: the last bytes of the input, from the base address */
+	/* and addresses that are not of a record: the last bytes of the input, from the base address */
 	memcpy(&addr, data + size - sizeof(addr), sizeof(addr));
 	look_up(r, addr, &answer, &unused);
 	look_up(r, info->base_address + (addr & 0xffff), &answer, &unused);

@@ -43,7 +43,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A function of 16 bytes at 0x1000 with rows on @line and the line behind it; 0: without. */
+/* A function of 16 bytes at 0x1000 with rows on @line and the line after it; 0: without. */
 static void add(struct fixture *f, enum record_kind kind, const char *name, uint32_t line)
 {
 	struct func_record r = {

@@ -94,7 +94,7 @@ static void names_of_an_image(void **state)
 	assert_null(fixed_find(NULL, ""));
 }
 
-/* Names of fixed nodes have no other meaning: only q has, with a format behind it. */
+/* Names of fixed nodes have no other meaning: only q has, with a format after it. */
 static void no_other_meaning(void **state)
 {
 	static const char *const image_names[] = {"status",        "info.json", "q",        "image.gsym",

@@ -1,4 +1,4 @@
-/* Notes of a cache file as JSON: what the converter writes, and what somebody else may have written. */
+/* Notes of a cache file as JSON: what the converter writes, and what another program may have written. */
 #include "fs/answer/notes_show.h"
 
 #include <setjmp.h>

@@ -199,7 +199,7 @@ static void changed_bytes(void **state)
 }
 
 /*
- * Inline info and rows of small random numbers: nodes that overlap, nest where nobody expects it, end early,
+ * Inline info and rows of small random numbers: nodes that overlap, nest where they should not, end early,
  * lie before their parents.
  */
 static void random_records(void **state)

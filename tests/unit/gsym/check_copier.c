@@ -186,7 +186,7 @@ static void targets_are_independent(void **state)
 	end(&c);
 }
 
-/* A string table such as nobody here writes: a string twice, one referred to from its middle. */
+/* A string table as no writer of ours makes: a string twice, one referred to from its middle. */
 static void overlapping_strings(void **state)
 {
 	(void)state;

@@ -220,7 +220,7 @@ static void expect_refused(const char *head, unsigned first, unsigned n, const c
 	}
 	text_str(&name, tail);
 	text_char(&name, '\0');
-	/* Whoever tried would never come back. */
+	/* Expanding it would not end in any time. */
 	assert_false(demangle_append(&out, name.v, DEMANGLE_AUTO));
 	assert_int_equal(out.n, name.n - 1);
 	text_deinit(&out);

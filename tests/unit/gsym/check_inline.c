@@ -60,7 +60,7 @@ static size_t expected_path(const struct gsym_func *f, uint64_t off, size_t *pat
 		if (hit && node->depth == n + 1)
 			path[n++] = i;
 		else if (node->depth <= n)
-			break; /* a sibling behind the way down: the first hit counts */
+			break; /* a sibling after the way down: the first hit counts */
 	}
 	return n;
 }

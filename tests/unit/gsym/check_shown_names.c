@@ -209,7 +209,7 @@ static bool count_down(void *user)
 	return *left == 0 || (*left)-- == 0;
 }
 
-/* What is behind the limit is not found, and what is in front of it is. */
+/* What is beyond the limit is not found, and what is before it is. */
 static void limits(void **state)
 {
 	(void)state;

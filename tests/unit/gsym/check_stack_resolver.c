@@ -239,7 +239,7 @@ static void through_a_library(void **state)
 	/* of which nothing is known */
 	check_through(internal, NULL, 0, "two");
 	check_through(any, NULL, 0, "two");
-	/* with functions, but without call sites there, or with one that names nobody */
+	/* with functions, but without call sites there, or with one that names no function */
 	check_through(internal, &library, HELPER + 0x20, "two");
 	check_through(any, &library, HELPER + 0x20, "two");
 	check_through(any, &silent, HELPER + 0x20, "two");
@@ -332,8 +332,10 @@ static void one_after_the_other(void **state)
 	stack_resolver_free(walk);
 }
 
-/* The call of the last instruction returns behind the function; sanitizers and tombstones print less than the
- * return address. */
+/*
+ * The call of the last instruction returns to an address after the function; sanitizers and tombstones
+ * print less than the return address.
+ */
 static void return_addresses(void **state)
 {
 	(void)state;

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Where a record ends is known only by reading it: behind the end-of-list block. */
+/* Where a record ends is known only by reading it: after the end-of-list block. */
 static size_t record_size(struct cursor c, unsigned strp_size)
 {
 	uint64_t from = cursor_off(&c);
