@@ -37,7 +37,7 @@ static const struct compressed_format formats[] = {
 
 static const struct compressed_format *format_of(struct span file)
 {
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
 		if (file.size >= formats[i].magic_size &&
 		    !memcmp(file.data, formats[i].magic, formats[i].magic_size))
 			return &formats[i];

@@ -23,8 +23,8 @@ int job_open_neighbour(struct convert_job *job, const struct child *child, const
 	if (fd >= 0)
 		note_neighbour(&job->notes, job->uses++, m->path);
 	struct worker_opened answer = {.head.serial = m->head.serial, .error = fd < 0 ? -fd : 0};
-	worker_send(child->sock, &answer.head, WORKER_OPENED,
-		    fd); /* errors are ignored: a dead worker is noticed by listen_to() */
+	/* Errors are ignored: a dead worker is noticed when its next message is awaited. */
+	worker_send(child->sock, &answer.head, WORKER_OPENED, fd);
 	if (fd >= 0)
 		close(fd);
 	return 0;

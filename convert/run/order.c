@@ -68,7 +68,7 @@ int order_send(const struct convert_job *job, const struct child *child, const s
 {
 	const struct converter *c = job->converter;
 	const struct convert_request *request = job->request;
-	_Static_assert(sizeof(((struct worker_convert *)0)->id) == IMAGE_ID_MAX, "one layout");
+	static_assert(sizeof(((struct worker_convert *)0)->id) == IMAGE_ID_MAX, "one layout");
 	struct worker_convert order = {
 		.threads = c->threads,
 		.version = IMAGE_GSYM_VERSION,

@@ -1,6 +1,7 @@
 /* Sending, receiving and validating messages between a client and its worker. */
 #include "convert/worker/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static bool download_valid(const struct worker_download *m)
 
 static bool fragment_valid(const struct worker_fragment *m)
 {
-	_Static_assert((int)WORKER_SEGMENTS_MAX == (int)CONVERT_SEGMENTS_MAX, "one limit");
+	static_assert((int)WORKER_SEGMENTS_MAX == (int)CONVERT_SEGMENTS_MAX, "one limit");
 	return m->has_ada <= 1 && m->n_segments <= WORKER_SEGMENTS_MAX;
 }
 

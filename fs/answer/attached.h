@@ -11,6 +11,6 @@ enum {
 	SLOTS_USED,
 };
 
-_Static_assert((int)SLOTS_USED <= (int)HANDLE_SLOTS, "a handle has a slot for each");
+static_assert((int)SLOTS_USED <= (int)HANDLE_SLOTS, "a handle has a slot for each");
 
 #endif

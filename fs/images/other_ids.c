@@ -39,7 +39,7 @@ bool id_may_be_other(const char *id)
 /* Whether the source has an id of that kind: @ret becomes its text, for which there is room. */
 static bool other_id(const struct source *source, unsigned kind, char ret[static GO_ID_SIZE])
 {
-	_Static_assert((int)HTLHASH_TEXT_SIZE <= (int)GO_ID_SIZE, "room for both");
+	static_assert((int)HTLHASH_TEXT_SIZE <= (int)GO_ID_SIZE, "room for both");
 	if (kind == 0)
 		return source_htlhash(source, ret);
 	if (source->go_id)

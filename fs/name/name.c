@@ -45,7 +45,7 @@ static bool parse_guid(const char *name, char *id)
 	bool braced = *name == '{';
 	name += braced;
 	bool dashed = count_digits(name) == groups[0];
-	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
 		if (dashed && i > 0 && *name++ != '-')
 			return false;
 		for (size_t k = 0; k < groups[i]; k++, name++) {
@@ -93,7 +93,7 @@ static bool parse_digits(const char *name, char *id)
 static void parse_id(const char *name, struct request *ret)
 {
 	char id[ID_TEXT_SIZE];
-	_Static_assert((int)GO_ID_SIZE <= (int)ID_TEXT_SIZE, "room for Go's");
+	static_assert((int)GO_ID_SIZE <= (int)ID_TEXT_SIZE, "room for Go's");
 	if (!parse_digits(name, id) && !parse_guid(name, id) && !go_id_parse(name, strlen(name), id))
 		return;
 	ret->kind = REQUEST_ID;

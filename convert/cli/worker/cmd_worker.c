@@ -233,10 +233,10 @@ static int work_as_zygote(pid_t client)
 
 static void fill_identity(struct worker_identity *m, const struct image_identity *id)
 {
-	_Static_assert(sizeof(m->id) == sizeof(id->id) && sizeof(m->arch) == sizeof(id->arch) &&
-			       sizeof(m->htlhash) == sizeof(id->htlhash) &&
-			       sizeof(m->go_id) == sizeof(id->go_id),
-		       "one layout");
+	static_assert(sizeof(m->id) == sizeof(id->id) && sizeof(m->arch) == sizeof(id->arch) &&
+			      sizeof(m->htlhash) == sizeof(id->htlhash) &&
+			      sizeof(m->go_id) == sizeof(id->go_id),
+		      "one layout");
 	m->kind = id->kind;
 	m->id_size = (uint32_t)id->id_size;
 	memcpy(m->id, id->id, sizeof(m->id));
