@@ -8,14 +8,13 @@
 #include "gsym/write/copier.h"
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
-#include "gsym/codec/format.h"
+#include "gsym/codec/header.h"
 
 enum { PROGRESS_STEP = 4096 /* functions */ };
 
 static bool gsym_probe(struct span file)
 {
-	return file.size >= 4 &&
-	       (load32(file.data, false) == GSYM_MAGIC || load32(file.data, true) == GSYM_MAGIC);
+	return file.size >= MAGIC_SIZE && header_has_magic(file.data);
 }
 
 static int gsym_read(struct object_file *object, struct gsym_diag *diag)

@@ -15,6 +15,14 @@
 
 static_assert(V1_HEADER_SIZE == V1_UUID_OFF + V1_UUID_MAX, "the UUID ends the header of version 1");
 
+enum { MAGIC_SIZE = 4 };
+
+/* Whether a file that begins so is GSYM, in either byte order. */
+static inline bool header_has_magic(const uint8_t bytes[static MAGIC_SIZE])
+{
+	return load32(bytes, false) == GSYM_MAGIC || load32(bytes, true) == GSYM_MAGIC;
+}
+
 /* File offset and bytes of a table, as the file states them. */
 struct table_range {
 	uint64_t off, size;

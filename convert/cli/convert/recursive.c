@@ -19,6 +19,7 @@
 #include "convert/cli/message.h"
 #include "gsym/base/parallel.h"
 #include "gsym/base/vec.h"
+#include "gsym/codec/header.h"
 #include "gsym/gsym.h"
 
 struct recursive_child {
@@ -64,12 +65,11 @@ static char *result_path(const struct recursive_job *job, const char *input)
 /* Whether the file is of a kind that has nothing to convert. */
 static bool is_gsym(const char *path)
 {
-	char magic[4] = "";
+	uint8_t magic[MAGIC_SIZE];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return false;
-	bool is = read(fd, magic, sizeof(magic)) == sizeof(magic) &&
-		  (!memcmp(magic, "GSYM", sizeof(magic)) || !memcmp(magic, "MYSG", sizeof(magic)));
+	bool is = read(fd, magic, sizeof(magic)) == sizeof(magic) && header_has_magic(magic);
 	close(fd);
 	return is;
 }

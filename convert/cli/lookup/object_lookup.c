@@ -26,7 +26,7 @@
 #include "convert/run/defaults.h"
 #include "convert/run/identifier.h"
 #include "gsym/base/diag.h"
-#include "gsym/codec/format.h"
+#include "gsym/codec/header.h"
 
 enum {
 	ARCHES_TEXT = 256,
@@ -61,13 +61,6 @@ static int report(const struct object *object, int err, const char *why, const c
 
 /* ---- Which image ---- */
 
-enum { MAGIC_SIZE = 4 };
-
-static bool is_gsym(const uint8_t magic[MAGIC_SIZE])
-{
-	return load32(magic, false) == GSYM_MAGIC || load32(magic, true) == GSYM_MAGIC;
-}
-
 /* ELF; all other formats may have containers. */
 static bool is_single(const uint8_t magic[MAGIC_SIZE])
 {
@@ -82,7 +75,8 @@ static int open_object(struct object *object)
 	object->fd = object->path ? open(object->path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (object->fd < 0 || fstat(object->fd, &st))
 		return report(object, -errno, strerror(errno), NULL);
-	if (!S_ISREG(st.st_mode) || pread(object->fd, magic, MAGIC_SIZE, 0) != MAGIC_SIZE || is_gsym(magic))
+	if (!S_ISREG(st.st_mode) || pread(object->fd, magic, MAGIC_SIZE, 0) != MAGIC_SIZE ||
+	    header_has_magic(magic))
 		return -ENOEXEC;
 	object->is_single = is_single(magic);
 	object->state = file_state_of(object->fd, &st, file_open_to_all(object->fd, &st, 0));
