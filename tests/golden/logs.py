@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from lib import peers  # noqa: E402
+from lib.checks import expect, failures  # noqa: E402
 
 SOURCE = """#include <stdlib.h>
 #define INLINED static inline __attribute__((always_inline))
@@ -54,15 +55,6 @@ int main(int argc, char **argv)
 }
 """
 NAMES = ("at", "run", "main")
-failures = []
-
-
-def expect(what, got, expected):
-    good = got == expected
-    print(f"{'ok' if good else 'not ok'}: {what}")
-    if not good:
-        failures.append(what)
-        print(f"--- expected\n{expected}--- got\n{got}---")
 
 
 class Program:

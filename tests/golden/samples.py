@@ -6,7 +6,6 @@ name. Filtered again it stays as it is, as a log does with programs of other nam
 
     samples.py GSYM [--update]
 """
-import difflib
 import pathlib
 import subprocess
 import sys
@@ -16,18 +15,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from lib import peers  # noqa: E402
+from lib.checks import expect, failures  # noqa: E402
 
 # Where programs were loaded, if neither the log nor its frames tell.
 OPTIONS = {"valgrind": ["--base=demo=0x108000"]}
-failures = []
-
-
-def expect(what, got, expected):
-    good = got == expected
-    print(f"{'ok' if good else 'not ok'}: {what}")
-    if not good:
-        failures.append(what)
-        sys.stdout.writelines(difflib.unified_diff(expected.splitlines(True), got.splitlines(True), "expected", "got"))
 
 
 def told(gsym, log, files, options):
