@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "pool_text.h"
+
 #include "convert/finish/finalize.h"
 #include "gsym/write/writer.h"
 
@@ -21,14 +23,6 @@ struct fixture {
 	size_t size;
 };
 
-static uint32_t string(struct fixture *f, const char *text)
-{
-	struct pool_string s = pool_string_of(text, strlen(text));
-	uint32_t number;
-	assert_int_equal(pool_add_string(&f->pool, &s, &number), 0);
-	return number;
-}
-
 /* Functions of 16 bytes with a line each; every other one has the record of the one before it. */
 static int setup(void **state)
 {
@@ -38,12 +32,12 @@ static int setup(void **state)
 	if (!f || pool_init(&f->pool))
 		return -1;
 	uint32_t file;
-	struct pool_file path = {string(f, "/src"), string(f, "a.c")};
+	struct pool_file path = {pool_text(&f->pool, "/src"), pool_text(&f->pool, "a.c")};
 	assert_int_equal(pool_add_file(&f->pool, path, &file), 0);
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		f->rows[i] = (struct gsym_row){0, file, 1 + i / 2};
 		struct func_record r = {.start = 0x1000 + 16 * i, .end = 0x1010 + 16 * i, .bare = NO_STRING};
-		r.name = string(f, names[i / 2 % 3]);
+		r.name = pool_text(&f->pool, names[i / 2 % 3]);
 		r.rows = &f->rows[i];
 		r.n_rows = 1;
 		assert_int_equal(vec_push(&f->records, r), 0);

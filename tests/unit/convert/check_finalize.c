@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "pool_text.h"
+
 #include "convert/finish/finalize.h"
 #include "convert/record/name_match.h"
 
@@ -17,14 +19,6 @@ struct fixture {
 	record_vec records;
 	struct convert_options options;
 };
-
-static uint32_t string(struct fixture *f, const char *text)
-{
-	struct pool_string s = pool_string_of(text, strlen(text));
-	uint32_t number;
-	assert_int_equal(pool_add_string(&f->pool, &s, &number), 0);
-	return number;
-}
 
 static int setup(void **state)
 {
@@ -46,8 +40,11 @@ static int teardown(void **state)
 /* A function of 16 bytes at 0x1000 with rows on @line and the line after it; 0: without. */
 static void add(struct fixture *f, enum record_kind kind, const char *name, uint32_t line)
 {
-	struct func_record r = {
-		.start = 0x1000, .end = 0x1010, .kind = kind, .name = string(f, name), .bare = NO_STRING};
+	struct func_record r = {.start = 0x1000,
+				.end = 0x1010,
+				.kind = kind,
+				.name = pool_text(&f->pool, name),
+				.bare = NO_STRING};
 	r.linkage = kind == RECORD_SYMBOL || !strncmp(name, "_Z", 2);
 	if (line) {
 		r.rows = arena_array(&f->arena, 2, sizeof(*r.rows));
@@ -164,8 +161,9 @@ static void own_symbols(void **state)
 	};
 	struct fixture *f = *state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct func_record r = {.name = string(f, cases[i].name), .bare = NO_STRING};
-		assert_int_equal(symbol_matches(string(f, cases[i].symbol), &r, &f->pool), cases[i].own);
+		struct func_record r = {.name = pool_text(&f->pool, cases[i].name), .bare = NO_STRING};
+		assert_int_equal(symbol_matches(pool_text(&f->pool, cases[i].symbol), &r, &f->pool),
+				 cases[i].own);
 	}
 }
 
