@@ -324,9 +324,10 @@ class CacheTest(MountTest):
         self.assertEqual(len(gate.started()), 2)
         self.assertEqual(len(self.cached()), 1)
         self.assertEqual(daemon.log().count("converted '"), 1)
+        # The queue may refuse it once more before a worker starts, until the scan has seen the new file.
         metrics = self.read("metrics")
-        for result, count in (("ok", 1), ("replaced", 1)):
-            self.assertRegex(metrics, r'(?m)^gsymfs_conversions_total\{.*,result="%s"\} %d$' % (result, count))
+        for result, count in (("ok", "1"), ("replaced", "[1-9]")):
+            self.assertRegex(metrics, r'(?m)^gsymfs_conversions_total\{.*,result="%s"\} %s$' % (result, count))
 
     def test_limit_of_file_size(self):
         """A conversion that fits but for the trailer fails; SIGXFSZ does not end the daemon."""
