@@ -8,6 +8,7 @@
 #include "convert/object/debug_files.h"
 #include "convert/object/gsym_source.h"
 #include "convert/object/object_open.h"
+#include "convert/object/pdb/pdb.h"
 #include "gsym/base/diag.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ static int open_named(const struct conversion *c, const char *path, struct objec
 /* The file whose DWARF is read. */
 static struct object_file *dwarf_object(const struct conversion *c)
 {
-	return c->debug ? c->debug : c->object;
+	return c->debug && c->debug->kind != IMAGE_PDB ? c->debug : c->object;
 }
 
 /* Only these refer to other files. */
@@ -110,7 +111,13 @@ static int open_alternate(struct conversion *c)
 	return c->shared_fetched == -ENOMEM ? -ENOMEM : 0;
 }
 
-int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
+/* A PDB file is read as far as symbols and functions need it. */
+static int load_pdb(struct object_file *object, struct gsym_diag *diag)
+{
+	return object && object->kind == IMAGE_PDB ? pdb_load(object, diag) : 0;
+}
+
+static int open_files(struct conversion *c, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
 	c->debug_fetched = c->shared_fetched = -ENOSYS;
@@ -130,6 +137,14 @@ int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
 	if (!err)
 		err = open_alternate(c);
 	return !err && !o->match_llvm ? open_mini(c) : err;
+}
+
+int conversion_open_files(struct conversion *c, struct gsym_diag *diag)
+{
+	int err = open_files(c, diag);
+	if (!err)
+		err = load_pdb(c->object, diag);
+	return err ? err : load_pdb(c->debug, diag);
 }
 
 /* Symbols of all files that belong to the image. */

@@ -124,6 +124,9 @@ struct object_file {
 
 	/* PE */
 	struct pe *pe;
+
+	/* PDB */
+	struct pdb *pdb;
 };
 
 void object_close(struct object_file *object);

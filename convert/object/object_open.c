@@ -24,7 +24,7 @@ enum { FILE_SIZE_MIN = 16 /* bytes of the shortest header of any format */ };
 
 /* Probed in this order. Fat files come last: their magic number is also that of Java classes. */
 static const struct source_format *const formats[] = {
-	&elf_format, &macho_format, &pe_format, &breakpad_format, &gsym_format, &fat_format,
+	&elf_format, &macho_format, &pe_format, &pdb_format, &breakpad_format, &gsym_format, &fat_format,
 };
 
 static const struct source_format *find_format(struct span file)

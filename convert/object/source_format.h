@@ -57,6 +57,7 @@ extern const struct source_format elf_format;      /* elf/elf.c */
 extern const struct source_format macho_format;    /* macho/macho.c */
 extern const struct source_format fat_format;      /* macho/fat.c */
 extern const struct source_format pe_format;       /* pe/pe.c */
+extern const struct source_format pdb_format;      /* pdb/pdb.c */
 extern const struct source_format breakpad_format; /* breakpad_module.c */
 extern const struct source_format gsym_format;     /* gsym_source.c */
 

@@ -11,7 +11,7 @@
 
 enum {
 	/* Part of every cache key. Increment it whenever the output for some input changes. */
-	CONVERT_REVISION = 26,
+	CONVERT_REVISION = 27,
 	IMAGE_ID_MAX = 64,
 	HTLHASH_SIZE = 16,
 	GO_ID_SIZE = 84, /* four parts of 20 characters, slashes between them, and the NUL */
@@ -179,7 +179,8 @@ enum image_kind {
 	IMAGE_BREAKPAD,  /* text symbols of Breakpad */
 	IMAGE_GSYM_FILE, /* a GSYM file */
 	IMAGE_PE,        /* PE (COFF): Windows and EFI */
-	IMAGE_KIND_LAST = IMAGE_PE,
+	IMAGE_PDB,       /* debug data of a PE file, by Microsoft's linker and others */
+	IMAGE_KIND_LAST = IMAGE_PDB,
 };
 
 enum { IMAGE_NAME_SIZE = 256 };

@@ -24,6 +24,7 @@ enum { AMBIGUOUS_MAX = 16, ALSO_MAX = 16, OTHER_IDS_MAX = 64 /* listed under the
 static const char *const kind_words[] = {
 	[IMAGE_OTHER] = "other",       [IMAGE_ELF] = "elf",        [IMAGE_MACHO] = "mach-o",
 	[IMAGE_BREAKPAD] = "breakpad", [IMAGE_GSYM_FILE] = "gsym", [IMAGE_PE] = "pe",
+	[IMAGE_PDB] = "pdb",
 };
 static_assert(ARRAY_SIZE(kind_words) == IMAGE_KIND_LAST + 1, "one word per kind");
 
@@ -84,8 +85,9 @@ static void sources(struct kv_writer *kv, const struct answers *answers, const s
 	static const char *const words[] = {
 		[SOURCE_BARE] = "none",         [SOURCE_SYMBOLS] = "symbols", [SOURCE_GO] = "go",
 		[SOURCE_BREAKPAD] = "breakpad", [SOURCE_GSYM] = "gsym",       [SOURCE_DWARF] = "dwarf",
+		[SOURCE_PDB] = "pdb",
 	};
-	static_assert(ARRAY_SIZE(words) == SOURCE_DWARF + 1, "one word per richness");
+	static_assert(ARRAY_SIZE(words) == SOURCE_LAST + 1, "one word per richness");
 	const struct image *image = rev->image;
 	char path[PATH_MAX];
 	answers_path(answers, rev->source.path, path);

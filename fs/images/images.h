@@ -47,6 +47,8 @@ enum richness {
 	SOURCE_BREAKPAD, /* lines and calls, but names were demangled by another tool */
 	SOURCE_GSYM,     /* all that lookups need, from another converter */
 	SOURCE_DWARF,
+	SOURCE_PDB, /* the program, which completes it, may have DWARF besides */
+	SOURCE_LAST = SOURCE_PDB,
 };
 
 /* A file of SOURCE. */

@@ -341,6 +341,8 @@ enum richness richness_of(const struct image_identity *identity)
 {
 	if (identity->kind == IMAGE_BREAKPAD)
 		return SOURCE_BREAKPAD;
+	if (identity->kind == IMAGE_PDB)
+		return SOURCE_PDB;
 	if (identity->has_gsym && !identity->has_dwarf)
 		return SOURCE_GSYM;
 	if (identity->has_dwarf)

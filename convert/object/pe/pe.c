@@ -89,7 +89,7 @@ static const struct {
 	{0x6264, "loongarch"},
 };
 
-static void set_arch(struct object_file *object, uint16_t machine)
+void pe_set_machine(struct object_file *object, uint16_t machine)
 {
 	snprintf(object->arch, sizeof(object->arch), "pe-%x", machine);
 	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
@@ -271,7 +271,7 @@ static int pe_read(struct object_file *object, struct gsym_diag *diag)
 	if (!cursor_ok(&c) || !read_optional(object, optional, &headers))
 		return diag_set(diag, -EBADMSG, "%s: damaged PE header at offset 0x%llx", object->path,
 				(unsigned long long)at);
-	set_arch(object, object->pe->machine);
+	pe_set_machine(object, object->pe->machine);
 	find_symbols(object, symbols, n_symbols);
 	int err = read_sections(object, &c, n_sections, diag);
 	if (err)

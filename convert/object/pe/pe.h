@@ -62,6 +62,9 @@ struct span pe_directory_bytes(const struct object_file *object, unsigned index)
 /* The text at @rva, or NULL: it does not end, or exceeds the budget. */
 const char *pe_text(const struct object_file *object, uint64_t rva, struct name_budget *budget);
 
+/* Sets object->arch. */
+void pe_set_machine(struct object_file *object, uint16_t machine);
+
 /* The GUID of the CodeView record becomes object->id, in the order of bytes of its text. */
 void pe_read_id(struct object_file *object);
 
@@ -72,6 +75,25 @@ int pe_load_thunks(struct object_file *object, const struct object_file *symtab)
 /* Adds a symbol if it is in code; @addr may have the bit of Thumb code set. 0 or -ENOMEM. */
 int pe_add_symbol(struct object_file *object, uint64_t addr, const char *name, enum symbol_type type,
 		  bool global);
+
+/*
+ * A name of @size bytes without the decoration of i386's calling conventions: in @object->names unless
+ * @is_text, that a NUL ends it, and its end is that of the name. NULL without memory.
+ */
+const char *pe_plain_name(struct object_file *object, uint16_t machine, const char *name, size_t size,
+			  bool is_text);
+
+/* ---- Which addresses have a symbol already ---- */
+
+struct known_addresses {
+	uint64_t *v; /* sorted; free() */
+	size_t n;
+};
+
+/* Those of all symbols loaded so far. 0 or -ENOMEM. */
+int known_addresses_make(const struct object_file *object, struct known_addresses *ret);
+
+bool known_address(const struct known_addresses *known, uint64_t addr);
 
 /* ---- Functions in the table of unwind data (pe_unwind.c) ---- */
 

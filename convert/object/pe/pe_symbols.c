@@ -1,11 +1,14 @@
 /*
- * pe_symbols.c - symbols of code: the COFF symbol table, and the export directory for what was stripped.
+ * pe_symbols.c - symbols of code: the COFF symbol table, the publics of a PDB file, and the export directory
+ * for what was stripped.
  *
  * COFF symbols have no sizes: a function ends where the table of unwind data says, or where the next begins.
  * Names of i386 programs have the decoration of their calling convention, which is taken off as
  * llvm-symbolizer does: "_name" (cdecl), "_name@8" (stdcall), "@name@8" (fastcall), "name@@8" (vectorcall).
  */
 #include "convert/object/pe/pe.h"
+
+#include "convert/object/pdb/pdb.h"
 
 #include <string.h>
 
@@ -51,14 +54,11 @@ static size_t arguments_at(const char *name, size_t size)
 	return at && at < size && name[at - 1] == '@' ? at - 1 : size;
 }
 
-/*
- * A name of @size bytes without decoration: in @object->names unless it is the end of a text. NULL without
- * memory.
- */
-static const char *plain_name(struct object_file *object, const char *name, size_t size, bool is_text)
+const char *pe_plain_name(struct object_file *object, uint16_t machine, const char *name, size_t size,
+			  bool is_text)
 {
 	size_t end = size, from = 0;
-	if (object->pe->machine == IMAGE_FILE_MACHINE_I386 && name[0] != '?') {
+	if (machine == IMAGE_FILE_MACHINE_I386 && name[0] != '?') {
 		from = name[0] == '_' || name[0] == '@';
 		end = arguments_at(name, size);
 		end -= end > from && end < size && name[end - 1] == '@';
@@ -66,6 +66,11 @@ static const char *plain_name(struct object_file *object, const char *name, size
 	if (end <= from)
 		return "";
 	return is_text && end == size ? name + from : arena_strdup(&object->names, name + from, end - from);
+}
+
+static const char *plain_name(struct object_file *object, const char *name, size_t size, bool is_text)
+{
+	return pe_plain_name(object, object->pe->machine, name, size, is_text);
 }
 
 /* The name in @symbol, or in the string table of @source; "" if there is none, NULL without memory. */
@@ -142,7 +147,7 @@ static int load_table(struct object_file *object, const struct object_file *sour
 	return err;
 }
 
-/* ---- Exports ---- */
+/* ---- What other tables name ---- */
 
 static int compare_addr(const void *a, const void *b)
 {
@@ -150,16 +155,25 @@ static int compare_addr(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Addresses of the first @n symbols, sorted; NULL without memory. */
-static uint64_t *list_known(const struct object_file *object, size_t n)
+int known_addresses_make(const struct object_file *object, struct known_addresses *ret)
 {
+	size_t n = object->symbols.n;
 	uint64_t *known = malloc((n + 1) * sizeof(*known));
-	for (size_t i = 0; known && i < n; i++)
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
 		known[i] = object->symbols.v[i].addr;
-	if (known)
-		qsort(known, n, sizeof(*known), compare_addr);
-	return known;
+	qsort(known, n, sizeof(*known), compare_addr);
+	*ret = (struct known_addresses){known, n};
+	return 0;
 }
+
+bool known_address(const struct known_addresses *known, uint64_t addr)
+{
+	return bsearch(&addr, known->v, known->n, sizeof(addr), compare_addr);
+}
+
+/* ---- Exports ---- */
 
 /* A table of the directory: @n elements of @size bytes, or as many as the file has. */
 static struct span export_table(const struct object_file *object, uint32_t rva, uint32_t n, size_t size)
@@ -193,17 +207,17 @@ static int load_exports(struct object_file *object)
 	struct span bytes = pe_directory_bytes(object, DIRECTORY_EXPORT);
 	struct exports e = read_exports(object, bytes);
 	struct name_budget budget = name_budget_of(bytes.size + e.names.size);
-	size_t n = object->symbols.n;
-	CLEANUP(freep) uint64_t *known = list_known(object, n);
-	if (!known)
+	struct known_addresses known;
+	if (known_addresses_make(object, &known))
 		return -ENOMEM;
+	CLEANUP(freep) uint64_t *owned = known.v;
 	for (size_t i = 0; i < e.names.size / 4 && i < e.ordinals.size / 2; i++) {
 		uint32_t ordinal = load16(e.ordinals.data + 2 * i, false);
 		uint32_t rva =
 			ordinal < e.functions.size / 4 ? load32(e.functions.data + 4 * ordinal, false) : 0;
 		uint64_t addr = object->base_address + rva;
 		if (!rva || rva - directory->rva < directory->size || !ranges_find(&object->text, addr) ||
-		    bsearch(&addr, known, n, sizeof(addr), compare_addr))
+		    known_address(&known, addr))
 			continue;
 		const char *name = pe_text(object, load32(e.names.data + 4 * i, false), &budget);
 		name = name ? plain_name(object, name, strlen(name), true) : "";
@@ -220,6 +234,8 @@ int pe_load_symbols(struct object_file *object, struct object_file *const *sourc
 	for (size_t i = 0; i < n_sources && !err && !object->symbols.n; i++)
 		if (sources[i]->pe)
 			err = load_table(object, sources[i]);
+	if (!err)
+		err = pdb_load_symbols(object, sources, n_sources);
 	if (!err)
 		err = load_exports(object);
 	return err ? err : pe_bound_symbols(object);

@@ -100,7 +100,7 @@ static void strangers_gsym_beside_a_stripped_program(void **state)
 static void richest_first(void **state)
 {
 	(void)state;
-	for (int a = SOURCE_BARE; a <= SOURCE_DWARF; a++)
+	for (int a = SOURCE_BARE; a <= SOURCE_LAST; a++)
 		for (int b = SOURCE_BARE; b < a; b++)
 			pair(source_file("z", (enum richness)a), source_file("a", (enum richness)b), "z",
 			     NULL);

@@ -1,0 +1,93 @@
+/*
+ * pdb.c - PDB files as a source format. What is not read of them is refused by its name.
+ */
+#include "convert/object/pdb/pdb.h"
+
+#include "convert/object/source_format.h"
+#include "gsym/base/diag.h"
+
+#include <errno.h>
+
+struct refused_format {
+	const char *magic;
+	size_t size; /* of the magic number */
+	const char *what;
+};
+
+static const struct refused_format refused[] = {
+	{"BSJB", 4,
+	 "a portable PDB, which has lines of .NET's intermediate language and no addresses of code"},
+	{"Microsoft MSFZ Container", 24,
+	 "a compressed PDB (MSFZ): decompress it first, for instance with 'pdbtool' of Microsoft's pdb-rs"},
+	{"Microsoft C/C++ program database 2.00", 37,
+	 "a PDB of version 2.00, before Visual C++ 7.0: only MSF 7.00 is read"},
+};
+
+static const struct refused_format *find_refused(struct span file)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		if (file.size >= refused[i].size && !memcmp(file.data, refused[i].magic, refused[i].size))
+			return &refused[i];
+	return NULL;
+}
+
+static bool pdb_probe(struct span file)
+{
+	return msf_probe(file) || find_refused(file);
+}
+
+static int pdb_read(struct object_file *object, struct gsym_diag *diag)
+{
+	const struct span file = {object->map, object->map_size};
+	const struct refused_format *other = find_refused(file);
+	if (other)
+		return diag_set(diag, -ENOTSUP, "%s: %s", object->path, other->what);
+	object->pdb = calloc(1, sizeof(*object->pdb));
+	if (!object->pdb)
+		return diag_set(diag, -ENOMEM, "%s: out of memory", object->path);
+	int err = msf_open(file, &object->pdb->msf, diag);
+	if (err)
+		return diag_prefix(diag, err, "%s", object->path);
+	err = pdb_read_info(object, diag);
+	if (!err)
+		err = pdb_read_dbi_header(object, diag);
+	object->has_base = true;
+	return err;
+}
+
+static void pdb_close(struct object_file *object)
+{
+	struct pdb *pdb = object->pdb;
+	if (!pdb)
+		return;
+	msf_close(&pdb->msf);
+	pdb_bytes_free(&pdb->module_bytes);
+	pdb_bytes_free(&pdb->symbol_bytes);
+	vec_free(&pdb->modules);
+	vec_free(&pdb->sections);
+	vec_free(&pdb->original);
+	vec_free(&pdb->omap);
+	free(pdb);
+	object->pdb = NULL;
+}
+
+int pdb_stream(const struct object_file *pdb, uint32_t number, struct pdb_bytes *ret)
+{
+	uint32_t size;
+	int err = number == STREAM_NONE ? -ENOENT : msf_stream_size(&pdb->pdb->msf, number, &size);
+	return err ? err : msf_read(&pdb->pdb->msf, number, 0, size, ret);
+}
+
+static bool pdb_has_symbols(struct object_file *object)
+{
+	return object->pdb->symbols_stream != STREAM_NONE;
+}
+
+const struct source_format pdb_format = {
+	.kind = IMAGE_PDB,
+	.probe = pdb_probe,
+	.read = pdb_read,
+	.close = pdb_close,
+	.has_symbols = pdb_has_symbols,
+	.load_symbols = pdb_load_symbols,
+};

@@ -1,0 +1,119 @@
+/*
+ * pdb.h - the reader of PDB files: their streams, modules, and where their code is. Sources: LLVM's "The PDB
+ * File Format", Microsoft's cvinfo.h and PDB1.
+ *
+ * A PDB file holds relative virtual addresses and no image base. With its PE file, addresses are those plus
+ * the image base; a PDB file alone has the base address 0.
+ *
+ * pdb_format reads what identifies the file; modules, sections and the rest need pdb_load(), which a
+ * conversion calls once. After that all is read-only, and any thread may read it.
+ */
+#ifndef CONVERT_OBJECT_PDB_PDB_H
+#define CONVERT_OBJECT_PDB_PDB_H
+
+#include "convert/object/object_file.h"
+#include "convert/object/pdb/msf.h"
+
+enum {
+	PDB_STREAM_INFO = 1,
+	PDB_STREAM_TYPES = 2, /* TPI */
+	PDB_STREAM_DBI = 3,
+	PDB_STREAM_IDS = 4, /* IPI */
+	PDB_GUID_SIZE = 16,
+};
+
+/* A compiland of the DBI stream. */
+struct pdb_module {
+	const char *name;      /* in memory of the object file */
+	uint16_t stream;       /* STREAM_NONE: none */
+	uint32_t symbol_bytes; /* from the stream's start, with the signature */
+	uint32_t c11_bytes, c13_bytes;
+};
+
+/* A section of the image, or of the image before its code was rearranged. */
+struct pdb_section {
+	uint32_t rva, size, flags;
+	char name[9];
+};
+
+typedef VEC(struct pdb_section) pdb_sections;
+
+/* From there on to the next entry, code was moved by @to - @from; @to 0: it was removed. */
+struct pdb_omap {
+	uint32_t from, to;
+};
+
+struct pdb {
+	uint8_t guid[PDB_GUID_SIZE]; /* in the order of its text; all 0: none */
+	uint32_t age;                /* of the DBI stream, which is that in the PE file */
+	uint16_t machine;            /* IMAGE_FILE_MACHINE_ */
+	uint32_t names_stream;       /* "/names": string table of C13 file names; STREAM_NONE: none */
+
+	/* Of pdb_load() */
+	bool loaded;
+	VEC(struct pdb_module) modules;
+
+	/* Private to the room */
+	struct msf msf;
+	uint16_t publics_stream, symbols_stream; /* STREAM_NONE: none */
+	struct pdb_bytes module_bytes, symbol_bytes;
+	pdb_sections sections;     /* of the image */
+	pdb_sections original;     /* which symbols count in when there is an OMAP; else empty */
+	VEC(struct pdb_omap) omap; /* ascending by from */
+};
+
+/*
+ * Reads modules, sections and the OMAP tables of @pdb, and fills its sections and code ranges. Does nothing
+ * the second time. 0; -EBADMSG, -ENOMEM.
+ */
+int pdb_load(struct object_file *pdb, struct gsym_diag *diag);
+
+/* Reads stream @number. Thread-safe. 0; -ENOENT: there is none (also STREAM_NONE); -EBADMSG; -ENOMEM. */
+int pdb_stream(const struct object_file *pdb, uint32_t number, struct pdb_bytes *ret);
+
+/* Where a part of the code is loaded. */
+struct pdb_piece {
+	uint32_t off; /* from the first of the bytes asked for */
+	uint32_t rva, size;
+};
+
+typedef VEC(struct pdb_piece) pdb_pieces;
+
+enum { PDB_PIECES_MAX = 4096 };
+
+/*
+ * Where bytes [off, off + size) of section @section (from 1 on) are loaded. Without OMAP that is one piece;
+ * with it the bytes may be scattered, and some be gone. Costs a binary search and a step for each piece.
+ *
+ * @pdb:     loaded
+ * @section: as symbols and line tables have it
+ * @off:     in the section
+ * @size:    0: that of the piece is 0, too
+ * @ret:     replaced; ascending by off, at most PDB_PIECES_MAX. Empty where there is no such section, or the
+ *           code was removed. Bytes past the end of the section are left out.
+ *
+ * 0 or -ENOMEM.
+ */
+int pdb_place(const struct object_file *pdb, uint16_t section, uint32_t off, uint32_t size, pdb_pieces *ret);
+
+/* ---- For the room ---- */
+
+/* Reads the PDB stream: GUID, "/names" and what the file lacks. The errnos of source_format.read(). */
+int pdb_read_info(struct object_file *object, struct gsym_diag *diag);
+
+/* Reads the header of the DBI stream: machine and age. -ENOEXEC: it is no program's. Likewise. */
+int pdb_read_dbi_header(struct object_file *object, struct gsym_diag *diag);
+
+/* Reads sections and OMAP tables from the streams that the DBI stream's debug header lists. */
+int pdb_load_sections(struct object_file *object, struct span debug_header, struct gsym_diag *diag);
+
+/*
+ * Appends the public symbols of @pdb, which is loaded, to those of @object, its PE file or @pdb itself, where
+ * no symbol is yet. Names are borrowed from both. 0 or -ENOMEM.
+ */
+int pdb_add_publics(struct object_file *object, const struct object_file *pdb);
+
+/* See object_load_symbols(). */
+int pdb_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources);
+
+#endif
