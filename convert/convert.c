@@ -230,6 +230,16 @@ static void stretch_last(struct func_record *last, const range_vec *text)
 		last->end = around->hi;
 }
 
+static int no_function(const struct conversion *c, struct gsym_diag *diag)
+{
+	char name[256];
+	if (conversion_lacks_debug_file(c, name, sizeof(name)))
+		return diag_set(
+			diag, -ENODATA,
+			"no function found: symbols name no code, and its debug file %s was not found", name);
+	return diag_set(diag, -ENODATA, "no function found: neither DWARF nor symbols name any code");
+}
+
 /* From all records to the final ones. */
 static int finalize(struct conversion *c, struct gsym_diag *diag)
 {
@@ -244,7 +254,7 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 				", are past the end of the file: it may be truncated",
 				c->object->lost_headers);
 	if (!err && !c->records.n)
-		return diag_set(diag, -ENODATA, "no function found: neither DWARF nor symbols name any code");
+		return no_function(c, diag);
 	if (err)
 		return diag_set(diag, err, "%s", strerror(-err));
 	if (o->match_llvm)

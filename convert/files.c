@@ -36,9 +36,15 @@ static int open_named(const struct conversion *c, const char *path, struct objec
 	if (!err && b && *b->arch && strcmp(a->arch, b->arch))
 		return diag_set(diag, -EINVAL, "%s: its architecture is %s, that of %s is %s", path, b->arch,
 				a->path, a->arch);
-	if (err || !b || ids_agree(a, b))
+	if (err || !b)
 		return err;
-	return diag_set(diag, -EINVAL, "%s: its build id is not that of %s", path, a->path);
+	if (!ids_agree(a, b))
+		return diag_set(diag, -EINVAL, "%s: its build id is not that of %s", path, a->path);
+	if (b->pdb && !pdb_same_age(a, b))
+		return diag_set(diag, -EINVAL,
+				"%s: its age, %u, is not that which %s names: it was written by another link",
+				path, b->pdb->age, a->path);
+	return 0;
 }
 
 /* The file whose DWARF is read. */
@@ -60,6 +66,24 @@ static int open_mini(struct conversion *c)
 	if (err && err != -ENOMEM)
 		oddity_count(&c->odd, ODD_SECTION_DAMAGED, ".gnu_debugdata", 0);
 	return err == -ENOMEM ? err : 0;
+}
+
+/* Its functions are added to those of DWARF, which some compilers write besides. */
+static bool wants_pdb(const struct conversion *c)
+{
+	return !c->debug && !c->options->no_dwarf && !c->options->match_llvm && c->object->kind == IMAGE_PE;
+}
+
+/* A damaged one is counted and ignored, unless the caller named it. */
+static int find_pdb(struct conversion *c)
+{
+	c->debug = wants_pdb(c) ? pdb_find(c->object, c->options->debug_dirs) : NULL;
+	int err = c->debug ? pdb_load(c->debug, NULL) : 0;
+	if (!err || err == -ENOMEM)
+		return err;
+	object_close(TAKE(c->debug));
+	oddity_count(&c->odd, ODD_SECTION_DAMAGED, "PDB", 0);
+	return 0;
 }
 
 /* Embedded GSYM is preferred to symbols alone, unless the caller named other files. */
@@ -130,6 +154,8 @@ static int open_files(struct conversion *c, struct gsym_diag *diag)
 		err = prefer_dwarf(c);
 	if (!err && !c->debug && !o->no_dwarf && !object_section(c->object, ".debug_info"))
 		err = find_debug_file(c->object, o->debug_dirs, &c->debug);
+	if (!err && !c->debug)
+		err = find_pdb(c);
 	if (!err && wants_embedded(c))
 		err = gsym_source_embedded(c->object, &c->odd);
 	if (!err)
@@ -244,16 +270,20 @@ static int add_missing(struct convert_summary *summary, unsigned *n, const char 
 	return add_fetched(summary, n, name, -ENOSYS);
 }
 
+bool conversion_lacks_debug_file(const struct conversion *c, char *ret, size_t size)
+{
+	return is_object(c->object) && !c->object->gsym && (!c->debug || c->debug_fetched != -ENOSYS) &&
+	       !c->options->no_dwarf && !c->dwarf.n_units && !c->map.objects.n &&
+	       debug_file_name(c->object, ret, size);
+}
+
 int conversion_list_missing(struct conversion *c, struct convert_summary *summary)
 {
 	unsigned n = 0;
 	char debug[256];
-	bool wanted = is_object(c->object) && !c->object->gsym &&
-		      (!c->debug || c->debug_fetched != -ENOSYS) && !c->options->no_dwarf &&
-		      !c->dwarf.n_units && !c->map.objects.n;
 	const char *alternate = c->dwarf.object && !c->shared ? alternate_name(c->dwarf.object) : NULL;
 	int err = 0;
-	if (wanted && debug_file_name(c->object, debug, sizeof(debug)))
+	if (conversion_lacks_debug_file(c, debug, sizeof(debug)))
 		err = add_fetched(summary, &n, debug, c->debug_fetched);
 	if (!err && alternate)
 		err = add_fetched(summary, &n, alternate, c->shared_fetched);

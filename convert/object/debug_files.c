@@ -9,6 +9,7 @@
 
 #include "convert/object/dsym.h"
 #include "convert/object/object_open.h"
+#include "convert/object/pdb/pdb.h"
 #include "gsym/base/cursor.h"
 
 #include <libdeflate.h>
@@ -270,6 +271,8 @@ bool debug_file_name(struct object_file *object, char *ret, size_t size)
 		return true;
 	}
 	bool linked = read_debuglink(object, &link);
+	if (!linked && pdb_store_name(object, ret, size))
+		return true;
 	if (!linked && !id_name(object->id, object->id_size, name))
 		return false;
 	snprintf(ret, size, "%s", linked ? link.name : name);

@@ -22,8 +22,10 @@ int find_debug_file(const struct object_file *object, const char *const *dirs, s
  */
 int fetch_debug_file(const struct object_file *object, struct object_file **ret);
 
-/* The name of the debug file of @object from .gnu_debuglink, else from its build id. False when it has
- * neither. */
+/*
+ * The name of the debug file of @object: from .gnu_debuglink, else that of its PDB file in a symbol store,
+ * else from its build id. False when it has none of them.
+ */
 bool debug_file_name(struct object_file *object, char *ret, size_t size);
 
 /* The name in .gnu_debuglink. False when there is none, or it is longer. */

@@ -96,6 +96,20 @@ enum { PDB_PIECES_MAX = 4096 };
  */
 int pdb_place(const struct object_file *pdb, uint16_t section, uint32_t off, uint32_t size, pdb_pieces *ret);
 
+/* ---- The PDB file of a PE file ---- */
+
+/*
+ * Opens the PDB file of @pe from beside it or one of @dirs, which end with NULL and may be NULL; without
+ * pdb_load(). NULL when there is none with the same GUID and age.
+ */
+struct object_file *pdb_find(const struct object_file *pe, const char *const *dirs);
+
+/* The path of that file in a symbol store, NAME.pdb/GUIDage/NAME.pdb, cut to @size. False: @pe names none. */
+bool pdb_store_name(const struct object_file *pe, char *ret, size_t size);
+
+/* Whether @pdb is as old as @pe expects it; true also when @pe expects none. */
+bool pdb_same_age(const struct object_file *pe, const struct object_file *pdb);
+
 /* ---- For the room ---- */
 
 /* Reads the PDB stream: GUID, "/names" and what the file lacks. The errnos of source_format.read(). */

@@ -51,6 +51,8 @@ struct pe {
 	struct span strings; /* from its size on, which offsets count; ends with a NUL, or empty */
 	struct pe_directory directories[DIRECTORIES];
 	VEC(struct pe_piece) pieces; /* ascending */
+	uint32_t pdb_age;            /* of the CodeView record, like object->id */
+	const char *pdb_path;        /* there, in the mapping; NULL: none */
 };
 
 /* The bytes from @rva to the end of what is loaded with them; empty if there are none. */
@@ -65,7 +67,7 @@ const char *pe_text(const struct object_file *object, uint64_t rva, struct name_
 /* Sets object->arch. */
 void pe_set_machine(struct object_file *object, uint16_t machine);
 
-/* The GUID of the CodeView record becomes object->id, in the order of bytes of its text. */
+/* The GUID of the CodeView record becomes object->id, in the order of bytes of its text; see struct pe. */
 void pe_read_id(struct object_file *object);
 
 /* See object_load_symbols() and object_load_plt(). */

@@ -2,8 +2,8 @@
  * pe_id.c - the id of a PE file: the GUID of its CodeView record, which a linker that writes a PDB file
  * makes, and GNU ld and lld with --build-id.
  *
- * The age that follows is left out: it counts the times that a PDB file was written, and names of a mount
- * take a GUID with any age.
+ * The age that follows is no part of it: it counts the times that a PDB file was written, and names of a
+ * mount take a GUID with any age. The path of the PDB file is the last field.
  */
 #include "convert/object/pe/pe.h"
 
@@ -26,6 +26,9 @@ static bool take_record(struct object_file *object, struct span record)
 	for (size_t i = 0; i < GUID_SIZE; i++)
 		object->id[i] = record.data[4 + order[i]];
 	object->id_size = GUID_SIZE;
+	object->pe->pdb_age = load32(record.data + 4 + GUID_SIZE, false);
+	if (memchr(record.data + RECORD_SIZE, 0, record.size - RECORD_SIZE))
+		object->pe->pdb_path = (const char *)record.data + RECORD_SIZE;
 	return true;
 }
 
