@@ -18,7 +18,7 @@ static const struct refused_format refused[] = {
 	{"BSJB", 4,
 	 "a portable PDB, which has lines of .NET's intermediate language and no addresses of code"},
 	{"Microsoft MSFZ Container", 24,
-	 "a compressed PDB (MSFZ): decompress it first, for instance with 'pdbtool' of Microsoft's pdb-rs"},
+	 "a compressed PDB (MSFZ), which is not read: use the PDB that it was made of"},
 	{"Microsoft C/C++ program database 2.00", 37,
 	 "a PDB of version 2.00, before Visual C++ 7.0: only MSF 7.00 is read"},
 };

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""PDB files in SOURCE: joined with their PE files by id, alone, in a symbol store, missing, refused, damaged."""
+
+import errno
+import os
+import sys
+import uuid
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+import mount_harness  # noqa: E402
+from mount_harness import MountTest  # noqa: E402
+from lib import make_pdb, make_pe  # noqa: E402
+
+GUID = uuid.UUID("a1b2c3d4-e5f6-0718-293a-4b5c6d7e8f90")
+PUBLICS = [("start", 1, 0), ("?second@@YAXXZ", 1, 0x20)]
+
+
+class PdbTest(MountTest):
+    def program(self, age=1, **more):
+        made = make_pe.program(id=False, **{"dwarf": False, "symbols": False, **more})
+        made.id(GUID, age)
+        return made
+
+    def pdb(self, **more):
+        return make_pdb.Pdb(**{"guid": GUID, "publics": PUBLICS, **more}).file()
+
+    def told(self, *parts):
+        return self.read(*parts).strip().removesuffix(" at ??:0")
+
+    def test_pair(self):
+        """A program and its PDB file in different directories: addresses are the program's."""
+        made = self.program(code=bytes(range(0x80)))
+        self.add_file("bin", "x.exe", data=made.file())
+        self.add_file("symbols", "renamed.pdb", data=self.pdb())
+        self.mount().wait_scanned()
+        id = GUID.hex
+        self.assertEqual(self.ids(), {id})
+        for name in (id.upper() + "1", str(GUID), id[:8]):
+            self.assertEqual(os.readlink(os.path.join(self.mnt, name)), id, name)
+        self.assertEqual(self.told(id, hex(made.base + 0x1000)), "start")
+        self.assertEqual(self.told(id, "rva", "0x1020"), "?second@@YAXXZ")
+        self.assertEqual(self.told(id, "base", "0x7ff000000", "0x7ff001000"), "start")
+        self.assertEqual(self.told(id, "off", hex(made.file().index(bytes(range(0x80))) + 0x20)), "?second@@YAXXZ")
+        status = self.status(id)
+        self.assertEqual((status["kind"], status["debug"], status["arch"]), ("pdb", "pdb", "x86_64"))
+        self.assertTrue(status["source"].endswith("renamed.pdb"), status)
+        self.assertTrue(status["binary"].endswith("x.exe"), status)
+        self.assertNotIn("missing", status)
+
+    def test_dwarf_besides(self):
+        """Debug data in the program is told before what the PDB file has, which fills its gaps."""
+        made = self.program(dwarf=True, symbols=True)
+        self.add_file("x.exe", data=made.file())
+        self.add_file("x.pdb", data=self.pdb(publics=[("start", 1, 0), ("more", 1, 0x60)]))
+        self.mount().wait_scanned()
+        self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), "main at /src/a.c:4")
+        self.assertEqual(self.told(GUID.hex, "rva", "0x1060"), "more")
+
+    def test_alone(self):
+        """Without the program addresses count from the image base; it may come later."""
+        self.add_file("x.pdb", data=self.pdb(scatter=True, block=512))
+        self.mount().wait_scanned()
+        id = GUID.hex
+        self.assertEqual(self.ids(), {id})
+        for parts in (("0x1000",), ("rva", "0x1000"), ("base", "0x7ff000000", "0x7ff001000")):
+            self.assertEqual(self.told(id, *parts), "start")
+        self.assertEqual(self.status(id)["kind"], "pdb")
+        self.assertErrno(errno.ENOENT, os.stat, os.path.join(self.mnt, id, "off", "0x400"))
+        made = self.program()
+        self.add_file("x.exe", data=made.file())
+        mount_harness.wait_until(lambda: os.path.exists(os.path.join(self.mnt, id, hex(made.base + 0x1000))), "the program")
+        self.assertEqual(self.told(id, hex(made.base + 0x1020)), "?second@@YAXXZ")
+
+    def test_missing(self):
+        """A program without its PDB file says which it lacks, as symbol stores have it."""
+        self.add_file("x.exe", data=self.program(symbols=True, age=0x1a).file())
+        self.add_file("elsewhere", "x.pdb", data=self.pdb(guid=uuid.uuid4()))
+        self.mount().wait_scanned()
+        self.assertEqual(self.told(GUID.hex, "rva", "0x1020"), "helper_function")
+        self.assertEqual(self.status(GUID.hex)["missing"], f"x.pdb/{GUID.hex.upper()}1A/x.pdb")
+
+    def test_store(self):
+        """A symbol store below a directory of debug files."""
+        store = os.path.join(self.dir, "store")
+        place = os.path.join(store, "x.pdb", GUID.hex.upper() + "1")
+        os.makedirs(place)
+        os.chmod(self.dir, 0o755)
+        with open(os.path.join(place, "x.pdb"), "wb") as file:
+            file.write(self.pdb())
+        self.add_file("x.exe", data=self.program().file())
+        self.mount("debug_dirs=" + store).wait_scanned()
+        self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), "start")
+
+    def test_other_age(self):
+        """A PDB file of another link has the same GUID, and code may be elsewhere: it is told, not used."""
+        self.add_file("x.exe", data=self.program(symbols=True, age=2).file())
+        self.add_file("x.pdb", data=self.pdb(age=1))
+        self.mount().wait_scanned()
+        self.assertErrno(errno.EIO, os.stat, os.path.join(self.mnt, GUID.hex, "rva", "0x1000"))
+        self.assertIn("its age, 1, is not that which", self.status(GUID.hex)["reason"])
+
+    def test_refused(self):
+        """What is not read of PDB files is named in the root's status, and a compiler's file of types is no image."""
+        self.add_file("fast.pdb", data=self.pdb(features=(make_pdb.VC140, make_pdb.FASTLINK)))
+        self.add_file("portable.pdb", data=b"BSJB" + bytes(60))
+        self.add_file("packed.pdb", data=b"Microsoft MSFZ Container\r\n\x1aALD\0\0" + bytes(60))
+        self.add_file("old.pdb", data=b"Microsoft C/C++ program database 2.00\r\n\x1aJG\0\0" + bytes(60))
+        self.add_file("cut.pdb", data=self.pdb()[:-4096])
+        self.add_file("vc140.pdb", data=self.pdb(program=False))
+        self.mount().wait_scanned()
+        self.assertEqual(self.ids(), set())
+        with open(os.path.join(self.mnt, "status")) as file:
+            told = file.read()
+        for name, why in (("fast", "/DEBUG:FASTLINK"), ("portable", "a portable PDB"), ("packed", "MSFZ"), ("old", "version 2.00"),
+                          ("cut", "truncated")):
+            self.assertRegex(told, f"skipped_file\t.*{name}.pdb.*{why}")
+        self.assertNotIn("vc140", told)
+
+
+if __name__ == "__main__":
+    mount_harness.main()
