@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lib import breakpad, make_macho, make_pe, pclntab, peers  # noqa: E402
+from lib import breakpad, make_macho, make_pdb, make_pe, pclntab, peers  # noqa: E402
 from lib.craft import Die, Sequence, Unit  # noqa: E402
 from lib.elf import EM_MIPS  # noqa: E402
 from lib.zstd import frame  # noqa: E402
@@ -160,6 +160,30 @@ def make_pe_files(place):
         (place / "mingw.c").write_text("int f(int a) { return a * 3; }\nint start(int a) { return f(a) + 1; }\n")
         subprocess.run([gcc, "-g", "-O1", "-nostdlib", "-Wl,-e,start,--build-id", "-o", place / "mingw", place / "mingw.c"], check=False)
         (place / "mingw.c").unlink()
+
+
+def make_pdb_files(place):
+    """Every table by hand, in the smallest blocks; lld's where it is."""
+    place.mkdir(parents=True, exist_ok=True)
+    m = make_pdb
+    publics = [("main", 1, 0), ("?f@@YAXXZ", 1, 0x20), ("label", 1, 0x30, 0), ("data", 2, 0, 0), ("removed", 1, 0x50)]
+    more = {"block": 512, "publics": publics, "modules": [m.Module("x.obj", struct.pack("<I", 4)), m.Module()],
+            "named": {"/names": b"\xfe\xef\xfe\xef" + bytes(12), "/LinkInfo": b""}}
+    omap = {"omap": [(0, 0), (0x5000, 0x1040), (0x5020, 0x1000), (0x5050, 0)], "original": [(".text", 0x5000, 0x80, m.CODE)]}
+    for name, files in (("plain", {}), ("scattered", {"scatter": True}), ("moved", omap),
+                        ("i386", {"machine": make_pe.I386}), ("fastlink", {"features": (m.VC140, m.FASTLINK)}), ("types", {"program": False})):
+        (place / name).write_bytes(m.Pdb(**more, **files).file())
+    many = [m.Module(f"directory/of/module/{i}.obj", bytes(4)) for i in range(40)]
+    (place / "modules").write_bytes(m.Pdb(block=512, modules=many, scatter=True).file())
+    clang, lld = peers.find("clang"), peers.find("lld-link")
+    if clang and lld:
+        source = place / "lld.c"
+        source.write_text("int f(int a) { return a * 3; }\nint start(int a) { return f(a) + 1; }\n")
+        subprocess.run([clang, "--target=x86_64-pc-windows-msvc", "-g", "-gcodeview", "-O1", "-c", source, "-o", place / "lld.obj"], check=False)
+        subprocess.run([lld, "/debug", "/nodefaultlib", "/entry:start", "/subsystem:console", f"/out:{place}/lld.exe", f"/pdb:{place}/lld",
+                        place / "lld.obj"], check=False)
+        for name in ("lld.c", "lld.obj", "lld.exe"):
+            (place / name).unlink(missing_ok=True)
 
 
 def make_macho_files(place):
@@ -326,6 +350,7 @@ def main():
     make_golang(out / "golang")
     make_macho_files(out / "macho")
     make_pe_files(out / "pe")
+    make_pdb_files(out / "pdb")
     make_pairs(out / "pair", out / "work")
     make_names(out / "name")
     make_callsites(out / "callsites")

@@ -38,7 +38,7 @@ struct pdb_section {
 
 typedef VEC(struct pdb_section) pdb_sections;
 
-/* From there on to the next entry, code was moved by @to - @from; @to 0: it was removed. */
+/* From there on to the next entry, code was moved by @to - @from; @to 0, or from 2 GiB on: it was removed. */
 struct pdb_omap {
 	uint32_t from, to;
 };

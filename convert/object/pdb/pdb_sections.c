@@ -13,6 +13,8 @@
 
 #include <errno.h>
 
+#define RVA_END 0x80000000U
+
 /* Indexes of the debug header. */
 enum {
 	DEBUG_OMAP_FROM_SOURCE = 4,
@@ -69,6 +71,12 @@ static int load_sections(const struct object_file *object, struct span debug_hea
 	return err ? err : read_sections(bytes.bytes, ret);
 }
 
+/* Tools mark what they removed by 0, or by an address that no image has: images are smaller than 2 GiB. */
+static bool is_removed(const struct pdb_omap *entry)
+{
+	return !entry->to || entry->to >= RVA_END;
+}
+
 /* -EBADMSG also when entries are not in order: their code could be anywhere. */
 static int load_omap(struct object_file *object, struct span debug_header)
 {
@@ -102,6 +110,36 @@ static int publish_sections(struct object_file *object)
 	return err;
 }
 
+/*
+ * Code ranges are those of the sections, but tools that move code may leave the section headers as they were:
+ * then they are what the OMAP makes of these. Both are sorted, and walked once.
+ */
+static int move_code(struct object_file *object)
+{
+	const struct pdb *pdb = object->pdb;
+	range_vec moved = {0};
+	int err = 0;
+	for (size_t i = 0, t = 0; i < pdb->omap.n && t < object->text.n && !err;) {
+		const struct pdb_omap *e = &pdb->omap.v[i];
+		const struct range *text = &object->text.v[t];
+		uint64_t end = i + 1 < pdb->omap.n ? e[1].from : UINT32_MAX;
+		uint64_t lo = e->from > text->lo ? e->from : text->lo, hi = end < text->hi ? end : text->hi;
+		if (lo < hi && !is_removed(e))
+			err = vec_push(&moved,
+				       (struct range){e->to + (lo - e->from), e->to + (hi - e->from)});
+		if (end < text->hi)
+			i++;
+		else
+			t++;
+	}
+	ranges_normalize(&moved);
+	vec_free(&object->text);
+	object->text.v = moved.v;
+	object->text.n = moved.n;
+	object->text.cap = moved.cap;
+	return err;
+}
+
 int pdb_load_sections(struct object_file *object, struct span debug_header, struct gsym_diag *diag)
 {
 	struct pdb *pdb = object->pdb;
@@ -112,6 +150,8 @@ int pdb_load_sections(struct object_file *object, struct span debug_header, stru
 		err = load_sections(object, debug_header, DEBUG_ORIGINAL_SECTIONS, &pdb->original);
 	if (!err)
 		err = publish_sections(object);
+	if (!err && pdb->omap.n && !pdb->original.n)
+		err = move_code(object);
 	return err ? diag_set(diag, err, "%s: %s", object->path,
 			      err == -ENOMEM ? "out of memory"
 					     : "section headers or address maps of the PDB are damaged")
@@ -126,7 +166,7 @@ static int add_part(const struct pdb *pdb, size_t i, uint32_t rva, uint32_t end,
 {
 	const struct pdb_omap *e = &pdb->omap.v[i];
 	uint32_t size = end - rva, moved = e->to + (rva - e->from);
-	if (!e->to || moved < e->to || size > UINT32_MAX - moved)
+	if (is_removed(e) || moved < e->to || size > UINT32_MAX - moved)
 		return 0;
 	return vec_push(ret, (struct pdb_piece){off, moved, size});
 }
