@@ -60,7 +60,7 @@ static const struct command_option options[] = {
 	{0, "debug-dir", "DIR",
 	 "search DIR for debug files; may be repeated\n(default " DEBUG_DIR_DEFAULT ")",
 	 OPTION_LIST(convert_command, debug_dirs)},
-	{0, "debug-file", "FILE", "read the DWARF, or text symbols, from FILE",
+	{0, "debug-file", "FILE", "read the DWARF, PDB or text symbols from FILE",
 	 OPTION_STRING(convert_command, convert.debug_file)},
 	{0, "symtab-file", "FILE", "read the symbol table from FILE",
 	 OPTION_STRING(convert_command, convert.symtab_file)},

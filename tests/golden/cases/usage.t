@@ -72,7 +72,7 @@ Options:
                               function>, of about N bytes each
       --debug-dir=DIR         search DIR for debug files; may be repeated
                               (default /usr/lib/debug)
-      --debug-file=FILE       read the DWARF, or text symbols, from FILE
+      --debug-file=FILE       read the DWARF, PDB or text symbols from FILE
       --symtab-file=FILE      read the symbol table from FILE
       --dwarf-names           name functions as the DWARF does, not as the
                               symbol at their start
