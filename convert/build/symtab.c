@@ -229,6 +229,13 @@ static int collect_sections(const struct object_file *object, range_vec *ret)
 		    vec_push(ret, (struct range){s->addr, end}))
 			return -ENOMEM;
 	}
+	/* Code of a PDB file that was moved out of its sections */
+	if (object->pdb && !ret->n) {
+		if (vec_reserve(ret, object->text.n))
+			return -ENOMEM;
+		for (size_t i = 0; i < object->text.n; i++)
+			ret->v[ret->n++] = object->text.v[i];
+	}
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof(*ret->v), compare_range);
 	return 0;

@@ -246,10 +246,22 @@ def make_macho_pairs(place, work):
         put_pair(place / f"macho-{name}", work / "main", work / "other")
 
 
+def make_pe_pairs(place, work):
+    """Programs and their PDB files: with debug data of their own, and without even symbols."""
+    publics = [("main", 1, 0), ("?f@@YAXXZ", 1, 0x20), ("label", 1, 0x30, 0), ("data", 2, 0, 0)]
+    for name, own in (("bare", False), ("dwarf", True)):
+        made = make_pe.program(dwarf=own, symbols=own)
+        made.unwind([(0x1000, 0x1010), (0x1020, 0x1038)])
+        (work / "x.exe").write_bytes(made.file())
+        (work / "x.pdb").write_bytes(make_pdb.Pdb(publics=publics, block=512, modules=[make_pdb.Module("x.obj", bytes(4))]).file())
+        put_pair(place / f"pdb-{name}", work / "x.exe", work / "x.pdb")
+
+
 def make_pairs(place, work):
     place.mkdir(parents=True, exist_ok=True)
     work.mkdir(parents=True, exist_ok=True)
     make_macho_pairs(place, work)
+    make_pe_pairs(place, work)
     source = HERE / "seed.c"
     dwp = peers.find("llvm-dwp") or "llvm-dwp"
     for compiler, version in (("gcc", 4), ("gcc", 5), ("clang", 4), ("clang", 5)):

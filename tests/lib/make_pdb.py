@@ -61,7 +61,7 @@ class Pdb:
     modules: list = field(default_factory=list)
     named: dict = field(default_factory=dict)    # name -> bytes of the stream
     omap: list = None      # (from, to)
-    original: list = None  # sections that publics count in, with an OMAP
+    original: list = None  # sections that publics count in, with an OMAP; none: the same
     types: bytes = b""
     ids: bytes = b""
     program: bool = True   # has a DBI stream
@@ -113,7 +113,7 @@ class Pdb:
         listed[SECTIONS] = self._headers(self.sections)
         if self.omap is not None:
             listed[FROM_SOURCE] = self.stream(b"".join(struct.pack("<II", *entry) for entry in self.omap))
-            listed[ORIGINAL] = self._headers(self.original)
+            listed[ORIGINAL] = self._headers(self.original) if self.original else NONE
         debug = struct.pack("<11H", *listed)
         contributions = struct.pack("<I", 0xf12eba2d)
         return struct.pack("<iIIHHHHHH8I2HI", -1, 19990903, self.age, NONE, 0, publics, 0, symbols, 0, len(modules),

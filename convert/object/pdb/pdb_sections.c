@@ -132,6 +132,8 @@ static int move_code(struct object_file *object)
 		else
 			t++;
 	}
+	for (size_t i = 0; i < object->sections.n; i++)
+		object->sections.v[i].code = false;
 	ranges_normalize(&moved);
 	vec_free(&object->text);
 	object->text.v = moved.v;
