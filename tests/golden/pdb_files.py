@@ -115,6 +115,15 @@ def check_pairs(gsym):
                 failures.append(f"a pair, {name}: {done.stderr}")
 
 
+def check_hybrids(gsym):
+    """Programs with code for two machines name one that can load them, PDB files both."""
+    for machine, both in ((make_pe.AMD64, 0xa641), (make_pe.ARM64, 0xa64e)):
+        place, made = Place(), make_pe.program(machine, dwarf=False, symbols=False)
+        with place:
+            path, pdb = place.write("x.exe", made.file()), place.write("y.pdb", m.Pdb(publics=PUBLICS, machine=both).file())
+            compare(gsym, f"machine {both:#x}", path, NAMES, made.base, ("--debug-file", pdb))
+
+
 def check_foreign(gsym):
     """What belongs to another program is not used, and refused where it is named."""
     for what, made, why in (("GUID", m.Pdb(guid=uuid.uuid4(), publics=PUBLICS), "its build id is not that of"),
@@ -197,7 +206,7 @@ def check_repeated(gsym):
 
 def main():
     gsym = gsym_program(sys.argv[1])
-    for check in (check_containers, check_names, check_moved, check_pairs, check_foreign, check_refused, check_damaged, check_repeated):
+    for check in (check_containers, check_names, check_moved, check_pairs, check_hybrids, check_foreign, check_refused, check_damaged, check_repeated):
         check(gsym)
     print("\n".join(failures))
     return 1 if failures else 0

@@ -46,7 +46,7 @@ struct pdb_omap {
 struct pdb {
 	uint8_t guid[PDB_GUID_SIZE]; /* in the order of its text; all 0: none */
 	uint32_t age;                /* of the DBI stream, which is that in the PE file */
-	uint16_t machine;            /* IMAGE_FILE_MACHINE_ */
+	uint16_t machine;            /* IMAGE_FILE_MACHINE_; object->arch is that of the program */
 	uint32_t names_stream;       /* "/names": string table of C13 file names; STREAM_NONE: none */
 
 	/* Of pdb_load() */

@@ -69,6 +69,16 @@ static int read_header(const struct object_file *object, struct dbi_header *ret)
 	return 0;
 }
 
+/* The machine that the program says: one with code for two machines names that which can load it. */
+static uint16_t machine_of_program(uint16_t machine)
+{
+	switch (machine) {
+	case IMAGE_FILE_MACHINE_ARM64EC: return IMAGE_FILE_MACHINE_AMD64;
+	case IMAGE_FILE_MACHINE_ARM64X: return IMAGE_FILE_MACHINE_ARM64;
+	}
+	return machine;
+}
+
 int pdb_read_dbi_header(struct object_file *object, struct gsym_diag *diag)
 {
 	struct dbi_header header = {0};
@@ -83,7 +93,7 @@ int pdb_read_dbi_header(struct object_file *object, struct gsym_diag *diag)
 	object->pdb->machine = header.machine;
 	object->pdb->publics_stream = header.publics;
 	object->pdb->symbols_stream = header.symbols;
-	pe_set_machine(object, header.machine);
+	pe_set_machine(object, machine_of_program(header.machine));
 	return 0;
 }
 
