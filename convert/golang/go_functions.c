@@ -180,18 +180,21 @@ static int read_function(struct go_reader *r, const struct go_function *f)
 
 /* What DWARF has. */
 struct known {
-	range_vec covered;          /* code of functions with lines */
-	VEC(struct keyed) lineless; /* records that begin without a line, by start */
+	range_vec covered;         /* code of functions with lines */
+	VEC(struct keyed) lacking; /* records without lines at their start, or inlined calls, by start */
 };
 
 static void known_deinit(struct known *k)
 {
 	vec_free(&k->covered);
-	vec_free(&k->lineless);
+	vec_free(&k->lacking);
 }
 
-/* The functions of wrappers, which the compiler made, begin without lines in DWARF. */
-static int find_known(const record_vec *records, struct known *ret)
+/*
+ * The functions of wrappers, which the compiler made, begin without lines in DWARF. That of Go before 1.16
+ * lacks inlined calls: all up to Go 1.9, and later those in which others are inlined.
+ */
+static int find_known(const record_vec *records, bool calls, struct known *ret)
 {
 	for (size_t i = 0; i < records->n; i++) {
 		const struct func_record *f = &records->v[i];
@@ -201,35 +204,36 @@ static int find_known(const record_vec *records, struct known *ret)
 			continue;
 		if (lines)
 			err = vec_push(&ret->covered, (struct range){f->start, f->end});
-		else if (i <= UINT32_MAX)
-			err = vec_push(&ret->lineless, (struct keyed){f->start, (uint32_t)i});
+		if (!err && (!lines || (!calls && !f->n_inlines)) && i <= UINT32_MAX)
+			err = vec_push(&ret->lacking, (struct keyed){f->start, (uint32_t)i});
 		if (err)
 			return err;
 	}
 	ranges_normalize(&ret->covered);
-	return radix_sort(ret->lineless.v, ret->lineless.n);
+	return radix_sort(ret->lacking.v, ret->lacking.n);
 }
 
-/* The record of DWARF that begins where @f does, and has no line there; or NULL. */
-static struct func_record *find_lineless(const struct known *known, const struct go_function *f,
-					 record_vec *records)
+/* The record of DWARF that begins where @f does, and lacks something there; or NULL. */
+static struct func_record *find_lacking(const struct known *known, const struct go_function *f,
+					record_vec *records)
 {
-	size_t i = PARTITION_POINT(0, known->lineless.n, mid, known->lineless.v[mid].key < f->start);
-	if (i == known->lineless.n || known->lineless.v[i].key != f->start)
+	size_t i = PARTITION_POINT(0, known->lacking.n, mid, known->lacking.v[mid].key < f->start);
+	if (i == known->lacking.n || known->lacking.v[i].key != f->start)
 		return NULL;
-	return &records->v[known->lineless.v[i].index];
+	return &records->v[known->lacking.v[i].index];
 }
 
 static int take_function(struct go_reader *r, const struct go_function *f, const struct known *known,
 			 record_vec *records)
 {
-	if (ranges_find(&known->covered, f->start))
+	struct func_record *lacking = find_lacking(known, f, records);
+	bool covered = ranges_find(&known->covered, f->start);
+	if (covered && !lacking)
 		return 0;
-	struct func_record *lineless = find_lineless(known, f, records);
 	int err = read_function(r, f);
-	if (err)
+	if (err || (covered && !r->inlines.n))
 		return err;
-	return lineless ? fill_record(r, lineless) : add_function(r, f, records);
+	return lacking ? fill_record(r, lacking) : add_function(r, f, records);
 }
 
 static int read_functions(struct go_reader *r, const struct known *known, record_vec *records)
@@ -261,26 +265,35 @@ static void reader_deinit(struct go_reader *r)
 	free(r->files);
 }
 
+static int read_table(struct go_reader *r, record_vec *records)
+{
+	CLEANUP(known_deinit) struct known known = {0};
+	uint64_t size = r->table.bytes.size + BUDGET_ALWAYS;
+	r->budget = budget_of(size + r->table.trees.size);
+	r->names = r->paths = name_budget_of(size);
+	r->n_files = pclntab_file_count(&r->table);
+	r->files = calloc(r->n_files + 1, sizeof(*r->files));
+	int err = r->files ? find_known(records, r->table.version > PCLNTAB_GO12, &known) : -ENOMEM;
+	if (!err)
+		err = read_functions(r, &known, records);
+	if (r->budget.exceeded || r->names.exceeded || r->paths.exceeded)
+		oddity_count(r->odd, ODD_GO_LIMIT, ".gopclntab", 0);
+	return err;
+}
+
 int golang_add_records(struct golang_job *job, record_vec *records)
 {
-	struct go_reader r = {.pool = job->pool, .arena = job->arena, .odd = job->odd};
-	CLEANUP(known_deinit) struct known known = {0};
-	if (pclntab_find(job->object, &r.table))
-		return 0;
+	CLEANUP(reader_deinit) struct go_reader r = {.pool = job->pool, .arena = job->arena, .odd = job->odd};
+	int err = pclntab_find(job->object, job->arena, &r.table);
+	if (err)
+		return err == -ENOENT ? 0 : err;
 	if (moduledata_read(&r.table)) {
 		oddity_count(job->odd, ODD_GO_TABLE, ".gopclntab", 0);
 		return 0;
 	}
 	size_t before = records->n;
-	r.budget = budget_of(r.table.bytes.size + r.table.trees.size + BUDGET_ALWAYS);
-	r.names = r.paths = name_budget_of(r.table.bytes.size + BUDGET_ALWAYS);
-	r.n_files = pclntab_file_count(&r.table);
-	r.files = calloc(r.n_files + 1, sizeof(*r.files));
-	int err = r.files ? find_known(records, &known) : -ENOMEM;
-	if (!err)
-		err = read_functions(&r, &known, records);
+	err = read_table(&r, records);
 	job->work = r.budget.done;
 	job->added = records->n - before;
-	reader_deinit(&r);
 	return err;
 }

@@ -36,8 +36,25 @@ static bool has_no_caller(struct go_reader *r, const struct go_function *f, cons
 			  int32_t parent)
 {
 	struct inline_node first;
-	return !node->parent_pc && parent >= 0 && inline_node_read(&r->table, f, (uint32_t)parent, &first) &&
-	       !first.parent_pc;
+	return !node->has_parent && !node->parent_pc && parent >= 0 &&
+	       inline_node_read(&r->table, f, (uint32_t)parent, &first) && !first.parent_pc;
+}
+
+/* Sets what @node, or the instruction in its caller, tells of the call. 0, -EBADMSG, -ENOMEM. */
+static int place_call(struct go_reader *r, const struct go_function *f, struct inline_node *node,
+		      struct go_call *call)
+{
+	int32_t parent = node->has_parent ? node->parent : pc_value_at(&r->call_steps, node->parent_pc);
+	bool alone = has_no_caller(r, f, node, parent);
+	if (parent >= (int64_t)root_of(r))
+		return -EBADMSG;
+	call->parent = parent >= 0 && !alone ? (uint32_t)parent : NO_CALL;
+	if (!node->has_place && !alone) {
+		node->file = pc_value_at(&r->file_steps, node->parent_pc);
+		node->line = pc_value_at(&r->line_steps, node->parent_pc);
+	}
+	call->line = go_line(node->line);
+	return alone && !node->has_place ? 0 : go_file_number(r, f, node->file, &call->file);
 }
 
 /* Reads node @index. 0, -EBADMSG, -ENOMEM. */
@@ -48,17 +65,8 @@ static int read_call(struct go_reader *r, const struct go_function *f, uint32_t 
 	call->state = CALL_ON_PATH;
 	if (!inline_node_read(&r->table, f, index, &node))
 		return -EBADMSG;
-	int32_t parent = pc_value_at(&r->call_steps, node.parent_pc);
-	bool alone = has_no_caller(r, f, &node, parent);
-	int32_t file = alone ? -1 : pc_value_at(&r->file_steps, node.parent_pc);
-	int32_t line = alone ? 0 : pc_value_at(&r->line_steps, node.parent_pc);
-	if (parent >= (int64_t)root_of(r))
-		return -EBADMSG;
-	call->parent = parent >= 0 && !alone ? (uint32_t)parent : NO_CALL;
-	file = node.has_place ? node.file : file;
-	call->line = go_line(node.has_place ? node.line : line);
-	int err = go_name_number(r, node.name, &call->name);
-	return err ? err : go_file_number(r, f, file, &call->file);
+	int err = place_call(r, f, &node, call);
+	return err ? err : go_name_number(r, node.name, &call->name);
 }
 
 /* Makes node @index and all of its callers known: good or bad. 0 or -ENOMEM. */
@@ -122,9 +130,11 @@ static int add_part(struct go_reader *r, uint32_t index, uint32_t lo, uint32_t h
 }
 
 /* Whether the result can still be kept with @more parts, which fill_record() decides. */
-static bool fits(const struct go_reader *r, uint32_t more)
+static bool fits(struct go_reader *r, uint32_t more)
 {
-	return (r->parts.n + more) * sizeof(struct gsym_range) <= r->budget.left[ACCOUNT_CALLS].memory;
+	bool fit = (r->parts.n + more) * sizeof(struct gsym_range) <= r->budget.left[ACCOUNT_CALLS].memory;
+	r->budget.exceeded |= !fit;
+	return fit;
 }
 
 /* Adds [lo, hi) to node @index and all of its callers. 0 or -ENOMEM. */

@@ -12,9 +12,7 @@
  */
 #include "convert/golang/pclntab.h"
 
-#include "gsym/base/cursor.h"
-
-#include <string.h>
+#include "convert/golang/relatives.h"
 
 enum {
 	WORD_NAMES = 1,     /* address of the names */
@@ -24,8 +22,6 @@ enum {
 	WORD_BASE_MAX = 52,
 	WORDS = WORD_BASE_MAX,
 
-	TREES_TRIED = 64,        /* trees that must be possible */
-	FUNCTIONS_TRIED = 65536, /* functions looked at to find so many */
 	CHAINED_BITS = 36,
 	CODE_PADDING = 64, /* bytes at the end of a section */
 };
@@ -83,45 +79,27 @@ static bool search_areas(struct moduledata *m)
 
 /* ---- In relocations ---- */
 
-/* Elf64_Rela; 32-bit machines that Go knows have addends in the file's bytes. */
-struct relative {
-	uint64_t off, addend;
-};
-
-static struct relative next_relocation(struct cursor *c)
-{
-	struct relative r = {.off = cursor_u64(c)};
-	cursor_skip(c, 8);
-	r.addend = cursor_u64(c);
-	return r;
-}
-
 static void overlay_relocations(struct moduledata *m, struct cursor c)
 {
-	while (cursor_left(&c)) {
-		struct relative r = next_relocation(&c);
-		uint64_t word = (r.off - m->addr) / 8;
-		if (r.off >= m->addr && word < WORDS)
-			m->words[word] = r.addend;
+	struct relative r;
+	while (next_relative(&c, &r)) {
+		uint64_t word = (r.addr - m->addr) / 8;
+		if (r.addr >= m->addr && word < WORDS)
+			m->words[word] = r.value;
 	}
 }
 
 static bool search_relocations(struct moduledata *m)
 {
-	struct object_file *object = m->table->object;
-	const struct object_section *s = object_section(object, ".rela.dyn");
-	if (!s || object->addr_size != 8)
-		return false;
-	const struct cursor all = cursor_new(s->raw.data, s->raw.size, object->big_endian);
-	for (struct cursor c = all; cursor_left(&c) && !m->addr;) {
-		struct relative r = next_relocation(&c);
-		if (cursor_ok(&c) && r.addend == m->table->addr)
-			m->addr = r.off;
-	}
-	if (!m->addr)
-		return false;
-	overlay_relocations(m, all);
-	return true;
+	const struct cursor all = relatives_of(m->table->object);
+	struct cursor c = all;
+	struct relative r;
+	while (!m->addr && next_relative(&c, &r))
+		if (r.value == m->table->addr)
+			m->addr = r.addr;
+	if (m->addr)
+		overlay_relocations(m, all);
+	return m->addr;
 }
 
 /* ---- What it tells ---- */
@@ -141,46 +119,11 @@ static bool agrees(const struct moduledata *m)
 	return end && m->words[WORD_TEXT] + end == m->words[WORD_END];
 }
 
-/* Whether all of the first trees that functions name are possible, and there is one. */
-static bool has_trees(struct pclntab *t)
-{
-	unsigned tried = 0;
-	for (uint64_t i = 0; i < t->n_functions && i < FUNCTIONS_TRIED && tried < TREES_TRIED; i++) {
-		struct go_function f;
-		if (!pclntab_function(t, i, &f) || !f.call_values)
-			continue;
-		struct inline_node node;
-		if (!inline_node_read(t, &f, 0, &node) || (node.name_off && node.name[-1]))
-			return false;
-		tried++;
-	}
-	return tried;
-}
-
 static void find_trees(const struct moduledata *m, struct pclntab *t)
 {
-	for (size_t i = WORD_BASE_MIN; i < WORD_BASE_MAX; i++) {
-		t->trees = object_bytes_at(t->object, m->words[i]);
-		t->trees_addr = t->trees_base = m->words[i];
-		if (t->trees.size && has_trees(t))
+	for (size_t i = WORD_BASE_MIN; i < WORD_BASE_MAX; i++)
+		if (inline_trees_at(t, m->words[i]))
 			return;
-	}
-	t->trees = (struct span){0};
-}
-
-/* In Go 1.16 and 1.17 functions have the addresses of their trees, which are all in one section. */
-static void find_old_trees(struct pclntab *t)
-{
-	static const char *const names[] = {".rodata", ".data.rel.ro", "__TEXT,__rodata",
-					    "__DATA_CONST,__rodata", ".rdata"};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const struct object_section *s = object_section(t->object, names[i]);
-		t->trees = s ? s->raw : (struct span){0};
-		t->trees_addr = s ? s->addr : 0;
-		if (s && has_trees(t))
-			return;
-	}
-	t->trees = (struct span){0};
 }
 
 /*
@@ -202,10 +145,10 @@ static int guess_code_start(struct pclntab *t)
 int moduledata_read(struct pclntab *t)
 {
 	struct moduledata m = {.table = t};
-	if (t->version == PCLNTAB_GO116)
-		find_old_trees(t);
-	if (t->version < PCLNTAB_GO118)
+	if (t->version < PCLNTAB_GO118) {
+		inline_trees_find(t);
 		return 0;
+	}
 	if (!search_areas(&m) && !search_relocations(&m))
 		return t->text ? 0 : guess_code_start(t);
 	t->text = m.words[WORD_TEXT];

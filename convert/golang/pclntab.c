@@ -14,12 +14,6 @@
 
 #include "gsym/base/cursor.h"
 
-enum {
-	PCDATA_INLINE_INDEX = 2,
-	FUNCDATA_INLINE_TREE = 3,
-	FIXED_HEADER = 8,
-};
-
 #define NO_FUNCDATA UINT32_MAX
 
 /* ---- Header ---- */
@@ -123,27 +117,34 @@ const char *pclntab_file(const struct pclntab *t, uint64_t index)
 	return off < t->files.size ? (const char *)t->files.data + off : NULL;
 }
 
-/* The inline tree of the entry whose offsets of values, then other data, come next. */
-static void read_tree(struct cursor *c, const struct pclntab *t, uint32_t n_values, uint8_t n_data,
+/* The inline tree of the entry whose offsets of values, then of other data, come next. */
+static void read_tree(struct cursor *c, const struct pclntab *t, uint32_t n_values, uint32_t n_data,
 		      struct go_function *f)
 {
-	if (n_values <= PCDATA_INLINE_INDEX || n_data <= FUNCDATA_INLINE_TREE || !t->trees.size)
+	const struct tree_layout *l = t->layout;
+	if (!l || n_values <= l->pcdata || n_data <= l->funcdata)
 		return;
-	cursor_skip(c, PCDATA_INLINE_INDEX * sizeof(uint32_t));
+	cursor_skip(c, l->pcdata * sizeof(uint32_t));
 	uint32_t call_values = cursor_u32(c);
-	cursor_skip(c, ((uint64_t)n_values - PCDATA_INLINE_INDEX - 1) * sizeof(uint32_t));
+	cursor_skip(c, ((uint64_t)n_values - l->pcdata - 1) * sizeof(uint32_t));
 	if (t->version < PCLNTAB_GO118 && t->pointer_size == 8 &&
 	    (t->addr + (uint64_t)(c->pos - t->bytes.data)) % 8)
 		cursor_skip(c, sizeof(uint32_t));
-	cursor_skip(c, (uint64_t)FUNCDATA_INLINE_TREE * word_size(t));
+	cursor_skip(c, (uint64_t)l->funcdata * word_size(t));
 	uint64_t tree = cursor_uint(c, word_size(t));
 	if (!cursor_ok(c) || (t->version >= PCLNTAB_GO118 ? tree == NO_FUNCDATA : !tree))
 		return;
-	uint64_t off = t->trees_base + tree - t->trees_addr;
-	if (off >= t->trees.size)
-		return;
 	f->call_values = call_values;
-	f->tree = off;
+	f->tree = t->trees_base + tree;
+}
+
+/* The number of offsets of other data. */
+static uint32_t read_data_count(struct cursor *c, const struct pclntab *t)
+{
+	if (t->layout && t->layout->wide_count)
+		return cursor_u32(c);
+	cursor_skip(c, 3);
+	return cursor_u8(c);
 }
 
 /* The entry at @off of the table of functions, after its start. */
@@ -159,13 +160,11 @@ static bool read_entry(const struct pclntab *t, uint64_t off, struct go_function
 	f->file_values = cursor_u32(&c);
 	f->line_values = cursor_u32(&c);
 	uint32_t n_values = cursor_u32(&c);
-	if (t->version == PCLNTAB_GO12)
-		return cursor_ok(&c);
-	f->unit = cursor_u32(&c);
+	if (t->version > PCLNTAB_GO12)
+		f->unit = cursor_u32(&c);
 	if (t->version >= PCLNTAB_GO120)
 		cursor_skip(&c, sizeof(uint32_t)); /* first line */
-	cursor_skip(&c, 3);
-	uint8_t n_data = cursor_u8(&c);
+	uint32_t n_data = read_data_count(&c, t);
 	bool ok = cursor_ok(&c);
 	read_tree(&c, t, n_values, n_data, f);
 	return ok;
@@ -181,32 +180,4 @@ bool pclntab_function(const struct pclntab *t, uint64_t index, struct go_functio
 	ret->limit = t->text + cursor_uint(&c, word_size(t));
 	return cursor_ok(&c) && ret->start < ret->limit && ret->limit - ret->start <= UINT32_MAX &&
 	       read_entry(t, entry, ret) && ret->name && *ret->name;
-}
-
-/* ---- Inline trees ---- */
-
-/* Bytes of a node. */
-static unsigned node_size(const struct pclntab *t)
-{
-	return t->version < PCLNTAB_GO120 ? 20 : 16;
-}
-
-uint64_t inline_node_count(const struct pclntab *t, const struct go_function *f)
-{
-	return f->tree < t->trees.size ? (t->trees.size - f->tree) / node_size(t) : 0;
-}
-
-bool inline_node_read(const struct pclntab *t, const struct go_function *f, uint32_t index,
-		      struct inline_node *ret)
-{
-	struct cursor c = cursor_new(t->trees.data, t->trees.size, t->object->big_endian);
-	ret->has_place = t->version < PCLNTAB_GO120;
-	cursor_seek(&c, f->tree + (uint64_t)index * node_size(t));
-	cursor_skip(&c, 4); /* kind of function; before Go 1.20 also the parent's node */
-	ret->file = ret->has_place ? (int32_t)cursor_u32(&c) : 0;
-	ret->line = ret->has_place ? (int32_t)cursor_u32(&c) : 0;
-	ret->name_off = cursor_u32(&c);
-	ret->parent_pc = cursor_u32(&c);
-	ret->name = pclntab_name(t, ret->name_off);
-	return cursor_ok(&c) && ret->name && *ret->name && ret->parent_pc < f->limit - f->start;
 }

@@ -21,6 +21,18 @@ enum pclntab_version {
 	PCLNTAB_GO120, /* 1.20 and newer: smaller nodes of inline trees */
 };
 
+/* Where an entry has its inline tree, and what nodes consist of. */
+struct tree_layout {
+	uint8_t version;     /* enum pclntab_version */
+	uint8_t pcdata;      /* number of the values that tell the node */
+	uint8_t funcdata;    /* number of the tree */
+	uint8_t node_size;   /* bytes */
+	uint8_t parent_size; /* bytes at the node's start; 0 = it has no parent, file and line */
+	uint8_t name;        /* offset in the node */
+	uint8_t parent_pc;   /* likewise; 0 = it has none */
+	bool wide_count;     /* the entry's number of other data takes 4 bytes instead of the last of these */
+};
+
 struct pclntab {
 	struct object_file *object; /* borrowed */
 	struct span bytes;          /* from the header to the end of the section */
@@ -30,7 +42,8 @@ struct pclntab {
 	uint64_t n_functions;
 	struct span names, file_offsets, files, values, functions; /* parts of bytes, each up to their end */
 	uint64_t text;                                             /* what entries of Go 1.18 count from */
-	/* Bytes with all inline trees, empty if not known, and what offsets of Go 1.18 count from */
+	/* Bytes with all inline trees, and what offsets of Go 1.18 count from */
+	const struct tree_layout *layout; /* NULL = not known */
 	struct span trees;
 	uint64_t trees_addr, trees_base;
 };
@@ -43,7 +56,7 @@ struct go_function {
 	uint32_t line_values;  /* likewise */
 	uint32_t call_values;  /* likewise; 0 = it has no inlined calls */
 	uint32_t unit;         /* the first file of its unit in file_offsets */
-	uint64_t tree;         /* offset in trees */
+	uint64_t tree;         /* its address; 0 = none */
 };
 
 /* One step of a value that depends on the program counter: it holds up to @end, an offset in the function. */
@@ -54,7 +67,7 @@ struct pc_step {
 
 typedef VEC(struct pc_step) pc_step_vec;
 
-/* Loaded bytes that are no code. */
+/* Loaded bytes that may hold Go's constants and variables. */
 struct data_area {
 	struct span bytes;
 	uint64_t addr;
@@ -62,18 +75,22 @@ struct data_area {
 
 /* Goes through the areas of a file: its sections, or its segments if it has none. */
 struct area_walk {
+	bool code; /* constants may be in sections of code */
 	const struct object_file *object;
 	size_t index;  /* of the next one */
 	uint64_t left; /* bytes: areas may overlap, but no more is looked at than the file has */
 };
 
-struct area_walk area_walk_of(const struct object_file *object);
+struct area_walk area_walk_of(struct object_file *object);
 
-/* The next area; empty if that is code or has no bytes in the file. False past the last one. */
+/* The next area; empty if that is only code or has no bytes in the file. False past the last one. */
 bool next_area(struct area_walk *walk, struct data_area *ret);
 
-/* Finds the table in @object, by its section's name or its magic number. -ENOENT: it has none. */
-int pclntab_find(struct object_file *object, struct pclntab *ret);
+/*
+ * Finds the table in @object, by its section's name or its magic number. Bytes that must be changed are
+ * copied to @arena. -ENOENT: it has none; -ENOMEM.
+ */
+int pclntab_find(struct object_file *object, struct arena *arena, struct pclntab *ret);
 
 /* Reads the header of @table, whose object, bytes and addr are set. -EBADMSG: it is none. */
 int pclntab_read_header(struct pclntab *table);
@@ -111,10 +128,22 @@ int32_t pc_value_at(const pc_step_vec *steps, uint32_t off);
 struct inline_node {
 	const char *name;
 	uint32_t name_off;
+	bool has_parent;
+	int32_t parent; /* the caller's node, -1 = the function itself */
+	bool has_parent_pc;
 	uint32_t parent_pc; /* an instruction of the caller, at the line of the call */
 	bool has_place; /* before Go 1.20, the line of the call itself: file and line as values have them */
 	int32_t file, line;
 };
+
+/*
+ * Finds the layout of trees that entries of Go before 1.18 have the addresses of, and the bytes with all of
+ * them.
+ */
+void inline_trees_find(struct pclntab *table);
+
+/* The same for Go 1.18 and newer, where trees count from @base. False: they do not. */
+bool inline_trees_at(struct pclntab *table, uint64_t base);
 
 /* The nodes that the tree of @f can have at most, by the bytes there are. */
 uint64_t inline_node_count(const struct pclntab *table, const struct go_function *f);

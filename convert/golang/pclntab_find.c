@@ -9,11 +9,13 @@
 
 #include <string.h>
 
+#include "convert/golang/relatives.h"
 #include "convert/object/go_table.h"
 
-static struct data_area section_area(const struct object_section *s)
+static struct data_area section_area(const struct area_walk *w, const struct object_section *s)
 {
-	return section_is_data(s) ? (struct data_area){s->raw, s->addr} : (struct data_area){0};
+	bool usable = section_is_data(s) || (w->code && s->code && s->compression == COMPRESSION_NONE);
+	return usable ? (struct data_area){s->raw, s->addr} : (struct data_area){0};
 }
 
 static struct data_area segment_area(const struct object_file *object, const struct object_segment *s)
@@ -24,9 +26,13 @@ static struct data_area segment_area(const struct object_file *object, const str
 	return (struct data_area){{object->map + s->off, s->size < left ? s->size : left}, s->addr};
 }
 
-struct area_walk area_walk_of(const struct object_file *object)
+/*
+ * PE files by Go's own linker have a section .symtab. Up to Go 1.15 their constants are in sections of code.
+ */
+struct area_walk area_walk_of(struct object_file *object)
 {
-	return (struct area_walk){.object = object, .left = object->map_size};
+	bool code = object->kind == IMAGE_PE && object_section(object, ".symtab");
+	return (struct area_walk){.object = object, .code = code, .left = object->map_size};
 }
 
 bool next_area(struct area_walk *w, struct data_area *ret)
@@ -35,7 +41,7 @@ bool next_area(struct area_walk *w, struct data_area *ret)
 	size_t n = object->sections.n ? object->sections.n : object->segments.n, i = w->index++;
 	if (i >= n)
 		return false;
-	*ret = object->sections.n ? section_area(&object->sections.v[i])
+	*ret = object->sections.n ? section_area(w, &object->sections.v[i])
 				  : segment_area(object, &object->segments.v[i]);
 	if (ret->bytes.size > w->left)
 		ret->bytes.size = w->left;
@@ -79,7 +85,7 @@ static bool is_section_of_go(const struct object_section *s)
 
 static bool search_areas(struct pclntab *t)
 {
-	const struct object_file *object = t->object;
+	struct object_file *object = t->object;
 	bool go = !object->sections.n || object->kind == IMAGE_PE;
 	struct area_walk walk = area_walk_of(object);
 	struct data_area area;
@@ -91,10 +97,35 @@ static bool search_areas(struct pclntab *t)
 	return false;
 }
 
-int pclntab_find(struct object_file *object, struct pclntab *ret)
+/* ---- Position independent programs ---- */
+
+/*
+ * Entries before Go 1.18 have addresses, which relocations make: then the table is a copy with these applied.
+ * 0 or -ENOMEM.
+ */
+static int relocate(struct pclntab *t, struct arena *arena)
+{
+	struct cursor c = relatives_of(t->object);
+	struct relative r;
+	if (t->version >= PCLNTAB_GO118 || !cursor_left(&c))
+		return 0;
+	uint8_t *copy = arena_alloc(arena, t->bytes.size);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, t->bytes.data, t->bytes.size);
+	while (next_relative(&c, &r)) {
+		uint64_t off = r.addr - t->addr;
+		if (off < t->bytes.size && t->bytes.size - off >= sizeof(r.value))
+			store64(copy + off, r.value, t->object->big_endian);
+	}
+	t->bytes.data = copy;
+	return pclntab_read_header(t) ? -ENOENT : 0;
+}
+
+int pclntab_find(struct object_file *object, struct arena *arena, struct pclntab *ret)
 {
 	*ret = (struct pclntab){.object = object};
 	if (object->relocatable || (object->addr_size != 4 && object->addr_size != 8))
 		return -ENOENT;
-	return find_by_name(object, ret) || search_areas(ret) ? 0 : -ENOENT;
+	return find_by_name(object, ret) || search_areas(ret) ? relocate(ret, arena) : -ENOENT;
 }

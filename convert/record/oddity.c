@@ -48,6 +48,7 @@ static const char *const kind_text[ODD_COUNT] = {
 	[ODD_GO_FUNCTION] = "function of Go's table ignored: damaged entry",
 	[ODD_GO_VALUES] = "lines of a Go function cut short: damaged values",
 	[ODD_GO_CALL] = "inlined call of a Go function dropped: damaged tree",
+	[ODD_GO_LIMIT] = "functions of Go's table left out or cut short: too much for its size",
 	[ODD_BREAKPAD_RECORD] = "record ignored: damaged",
 	[ODD_BREAKPAD_LOOSE] = "line record ignored: belongs to no function",
 	[ODD_BREAKPAD_OUTSIDE] = "line record ignored: outside its function",

@@ -1,12 +1,14 @@
 """Writes Go's function table by hand, in each of its layouts (cmd/link/internal/ld/pcln.go), and programs with it."""
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from . import make_elf as m
 from .craft import uleb
 
-GO12, GO116, GO118, GO120 = "1.2", "1.16", "1.18", "1.20"
-MAGIC = {GO12: 0xfffffffb, GO116: 0xfffffffa, GO118: 0xfffffff0, GO120: 0xfffffff1}
+GO12, GO19, GO112, GO113, GO116, GO118, GO120 = "1.2", "1.9", "1.12", "1.13", "1.16", "1.18", "1.20"
+OLD = (GO12, GO19, GO112, GO113)  # all with the first magic number
+MAGIC = {**dict.fromkeys(OLD, 0xfffffffb), GO116: 0xfffffffa, GO118: 0xfffffff0, GO120: 0xfffffff1}
+TREE_NUMBERS = {GO19: (1, 2), GO112: (1, 2), GO113: (2, 4)}  # of the tree's values, and of the tree
 WORD_BASE = {GO118: 38, GO120: 40}  # of moduledata: what inline trees count from
 WORDS = 56
 TEXT, TABLE, TREES, MODULE = 0x401000, 0x500000, 0x600000, 0x700000
@@ -14,11 +16,12 @@ TEXT, TABLE, TREES, MODULE = 0x401000, 0x500000, 0x600000, 0x700000
 
 @dataclass
 class Call:
-    """A node of an inline tree."""
+    """A node of an inline tree. @file, @line, @parent: before Go 1.20."""
     name: str
     parent_pc: int
     file: int = 0
     line: int = 0
+    parent: int = -1
 
 
 @dataclass
@@ -55,7 +58,7 @@ class Table:
         self.size = 8 if wide else 4
         self.trees = b"" if version == GO120 else bytes(4)
         self.names, self.values = b"\0", b"\0"
-        self.bytes = self.old(files) if version == GO12 else self.new(files, marked)
+        self.bytes = self.old(files) if version in OLD else self.new(files, marked)
 
     def u32(self, *numbers):
         return struct.pack(f"{self.order}{len(numbers)}I", *(n & 0xffffffff for n in numbers))
@@ -73,12 +76,22 @@ class Table:
         self.values += values(steps, self.quantum)
         return len(self.values) - len(values(steps, self.quantum))
 
+    def parent(self, call):
+        """The first word of a node. The function that is called is of kind 5."""
+        if self.version == GO19:
+            return self.u32(call.parent)
+        return struct.pack(f"{self.order}hBB", call.parent, 5, 0)
+
+    def node(self, call, name):
+        if self.version == GO120:
+            return self.u32(0, name, call.parent_pc, 1)
+        out = self.parent(call) + self.u32(call.file, call.line, name)
+        return out if self.version == GO19 else out + self.u32(call.parent_pc)
+
     def add_tree(self, tree):
         at = len(self.trees)
         for call in tree:
-            name = self.add_name(call.name)
-            self.trees += (self.u32(0, name, call.parent_pc, 1) if self.version == GO120 else
-                           self.u32(0, call.file, call.line, name, call.parent_pc))
+            self.trees += self.node(call, self.add_name(call.name))
         return at
 
     def entry(self, function, at):
@@ -120,21 +133,37 @@ class Table:
         numbers = [len(self.functions), len(files)] + ([self.text if marked else 0] if narrow else []) + places
         return self.u32(MAGIC[self.version]) + bytes([0, 0, self.quantum, self.size]) + self.words(*numbers) + parts
 
+    def old_entry(self, function, at):
+        """At offset @at, with its values and names after it; files and trees count from 1."""
+        pcdata, funcdata = TREE_NUMBERS.get(self.version, (-1, -1)) if function.tree else (-1, -1)
+        count = self.u32(funcdata + 1) if self.version == GO19 else bytes([9, 0, 0, funcdata + 1])
+        entry_size = self.size + 8 * 4 + 4 * (pcdata + 1)
+        padding = -(at + entry_size) % self.size if function.tree else 0
+        parts, places, end = b"", [], at + entry_size + padding + self.size * (funcdata + 1)
+        for part in (values([(to, value + 1) for to, value in function.files], self.quantum),
+                     values(function.lines, self.quantum), values(function.calls, self.quantum),
+                     function.name.encode() + b"\0", *(call.name.encode() + b"\0" for call in function.tree)):
+            places.append(end + len(parts))
+            parts += part
+        out = self.words(function.start) + self.u32(places[3], 0, 0, 0, *places[:2], pcdata + 1) + count
+        if funcdata < 0:
+            return out + parts
+        tree = TREES + len(self.trees)
+        for call, name in zip(function.tree, places[4:]):
+            self.trees += self.node(replace(call, file=call.file + 1), name)
+        return (out + self.u32(*[places[0]] * pcdata, places[2]) + bytes(padding) +
+                self.words(*[TREES] * funcdata, tree) + parts)
+
     def old(self, files):
-        """Before Go 1.16 all offsets count from the header; the names come last here."""
+        """Before Go 1.16 all offsets count from the header."""
         index_size = 8 + self.size + (len(self.functions) * 2 + 1) * self.size + 4
         index, body = b"", b""
         for function in self.functions:
-            # What follows holds all values, then all names, so their offsets are known.
-            steps = [values([(end, value + 1) for end, value in function.files], self.quantum),
-                     values(function.lines, self.quantum)]
+            body += bytes(-(index_size + len(body)) % 8)
             at = index_size + len(body)
-            first = at + self.size + 7 * 4
-            name = first + len(steps[0]) + len(steps[1])
             index += self.words(function.start, at)
-            body += (self.words(function.start) + self.u32(name, 0, 0, 0, first, first + len(steps[0]), 0) +
-                     steps[0] + steps[1] + function.name.encode() + b"\0")
-            body += bytes(-len(body) % 8)
+            body += self.old_entry(function, at)
+        body += bytes(-len(body) % 8)
         paths = index_size + len(body)
         offsets, names = [len(files) + 1], b""
         for path in files:
@@ -143,6 +172,13 @@ class Table:
         index += self.words(self.end) + self.u32(paths)
         return (self.u32(MAGIC[GO12]) + bytes([0, 0, self.quantum, self.size]) + self.words(len(self.functions)) +
                 index + body + self.u32(*offsets) + names)
+
+    def addresses(self):
+        """Offsets and values of the addresses in a table of before Go 1.18."""
+        ends = (self.text, self.end), (TREES, TREES + len(self.trees) - 1)
+        words = [(off, int.from_bytes(self.bytes[off:off + 8], "big" if self.big else "little"))
+                 for off in range(0, len(self.bytes) - 7, 8)]
+        return [(off, word) for off, word in words if any(first <= word <= last for first, last in ends)]
 
     def module(self):
         """The words of moduledata that are read, and others that point elsewhere."""
@@ -156,16 +192,21 @@ class Table:
 
 def program(table, machine=m.EM_X86_64, section=".gopclntab", module=True, relocated=False, named=True, more=(),
             text_size=None):
-    """An ELF program without symbols. @relocated: moduledata is in relocations, as the system's linker has it."""
+    """An ELF program without symbols. @relocated: addresses are in relocations, as the system's linker has them."""
     e = m.Maker(machine, wide=table.wide, big=table.big)
     e.add(".text", m.CODE, table.text, bytes(text_size or table.end - table.text))
-    e.add(section, m.SHF_ALLOC, TABLE, table.bytes)
+    moved = table.addresses() if relocated and table.version in (*OLD, GO116) else []
+    data = bytearray(table.bytes)
+    for off, _ in moved:
+        data[off:off + 8] = b"\xee" * 8
+    e.add(section, m.SHF_ALLOC, TABLE, bytes(data))
     e.add(".rodata", m.SHF_ALLOC, TREES, table.trees or b"\0")
     words = table.module()
     e.add(".noptrdata", m.DATA, MODULE - 8, bytes(8) + (bytes(len(words) * 8) if relocated else table.words(*words))
           if module else bytes(8))
     if relocated:
-        e.add_rela(".rela.dyn", 0x400, [(MODULE + 8 * i, 0, 8, word) for i, word in enumerate(words)])
+        e.add_rela(".rela.dyn", 0x400, [(MODULE + 8 * i, 0, 8, word) for i, word in enumerate(words)] +
+                   [(TABLE + off, 0, 8, word) for off, word in moved])
     if named:
         e.add(".go.buildinfo", m.DATA, 0x800000, b"\xff Go buildinf:" + bytes(2))
     for name, flags, addr, data in more:
@@ -181,7 +222,7 @@ FILES = ["/src/main.go", "/src/util/util.go", "plain.go"]
 def sample_functions(quantum=1):
     """Two functions; in the first, a calls b, which is inlined, and that calls c, from two places."""
     q = quantum
-    tree = [Call("b", 4 * q, 0, 11), Call("c", 8 * q, 1, 21)]
+    tree = [Call("b", 4 * q, 0, 11), Call("c", 8 * q, 1, 21, parent=0)]
     return [
         Function("main.a", TEXT, [(4 * q, 0), (8 * q, 0), (12 * q, 1), (16 * q, 2), (20 * q, 1), (24 * q, 0)],
                  [(4 * q, 10), (8 * q, 11), (12 * q, 21), (16 * q, 30), (20 * q, 22), (24 * q, 12)],
