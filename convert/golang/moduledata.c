@@ -20,7 +20,7 @@ enum {
 	WORD_TEXT = 22,     /* the code's start */
 	WORD_BASE_MIN = 36, /* "gofunc" is word 38 in Go 1.18, 40 in 1.20, 43 in 1.27 */
 	WORD_BASE_MAX = 52,
-	WORDS = WORD_BASE_MAX,
+	WORDS = WORD_BASE_MAX, /* of which the last follow those of Go 1.27 */
 
 	CHAINED_BITS = 36,
 	CODE_PADDING = 64, /* bytes at the end of a section */
@@ -28,7 +28,6 @@ enum {
 
 struct moduledata {
 	const struct pclntab *table;
-	uint64_t addr; /* 0 = not found */
 	uint64_t words[WORDS];
 };
 
@@ -48,58 +47,65 @@ static uint64_t load_word(const struct pclntab *t, const uint8_t *at)
 	return pointer_of(t->object, word);
 }
 
-/* ---- In the file's bytes ---- */
+/* ---- Words of the program ---- */
 
-static bool search(struct moduledata *m, const struct data_area *area)
+/* Reads @n words at @addr, also those that relocations make. False: the file does not have them. */
+static bool read_words(const struct pclntab *t, uint64_t addr, uint64_t *ret, size_t n)
 {
-	const struct pclntab *t = m->table;
+	struct span in = object_bytes_at(t->object, addr);
+	if (in.size / t->pointer_size < n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		ret[i] = load_word(t, in.data + i * t->pointer_size);
+	struct cursor c = relatives_of(t->object);
+	struct relative r;
+	while (next_relative(&c, &r))
+		if (r.addr >= addr && (r.addr - addr) / 8 < n)
+			ret[(r.addr - addr) / 8] = r.value;
+	return true;
+}
+
+/* ---- Where it is ---- */
+
+/* The address of two words in @area, as moduledata begins; 0 if they are not there. */
+static uint64_t search(const struct pclntab *t, const struct data_area *area)
+{
 	size_t size = t->pointer_size, left = area->bytes.size;
 	uint64_t names = t->addr + (uint64_t)(t->names.data - t->bytes.data);
-	for (size_t off = -area->addr % size; off < left && left - off >= WORDS * size; off += size) {
+	for (size_t off = -area->addr % size; off < left && left - off >= 2 * size; off += size) {
 		const uint8_t *at = area->bytes.data + off;
-		if (load_word(t, at) != t->addr || load_word(t, at + WORD_NAMES * size) != names)
-			continue;
-		m->addr = area->addr + off;
-		for (size_t i = 0; i < WORDS; i++)
-			m->words[i] = load_word(t, at + i * size);
-		return true;
+		if (load_word(t, at) == t->addr && load_word(t, at + size) == names)
+			return area->addr + off;
 	}
-	return false;
+	return 0;
 }
 
-static bool search_areas(struct moduledata *m)
+static uint64_t search_areas(const struct pclntab *t)
 {
-	struct area_walk walk = area_walk_of(m->table->object);
+	struct area_walk walk = area_walk_of(t->object);
 	struct data_area area;
-	while (next_area(&walk, &area))
-		if (search(m, &area))
-			return true;
-	return false;
+	uint64_t addr = 0;
+	while (!addr && next_area(&walk, &area))
+		addr = search(t, &area);
+	return addr;
 }
 
-/* ---- In relocations ---- */
-
-static void overlay_relocations(struct moduledata *m, struct cursor c)
+static uint64_t search_relocations(const struct pclntab *t)
 {
+	struct cursor c = relatives_of(t->object);
 	struct relative r;
-	while (next_relative(&c, &r)) {
-		uint64_t word = (r.addr - m->addr) / 8;
-		if (r.addr >= m->addr && word < WORDS)
-			m->words[word] = r.value;
-	}
+	while (next_relative(&c, &r))
+		if (r.value == t->addr)
+			return r.addr;
+	return 0;
 }
 
-static bool search_relocations(struct moduledata *m)
+static bool find_moduledata(struct moduledata *m)
 {
-	const struct cursor all = relatives_of(m->table->object);
-	struct cursor c = all;
-	struct relative r;
-	while (!m->addr && next_relative(&c, &r))
-		if (r.value == m->table->addr)
-			m->addr = r.addr;
-	if (m->addr)
-		overlay_relocations(m, all);
-	return m->addr;
+	uint64_t addr = search_areas(m->table);
+	if (!addr)
+		addr = search_relocations(m->table);
+	return addr && read_words(m->table, addr, m->words, WORDS);
 }
 
 /* ---- What it tells ---- */
@@ -112,11 +118,42 @@ static uint32_t table_end(const struct pclntab *t)
 	return cursor_u32(&c);
 }
 
-/* Whether code ends where the table's last function does. It would not with several code sections. */
+/* Whether code ends where the table's last function does. */
 static bool agrees(const struct moduledata *m)
 {
 	uint32_t end = table_end(m->table);
-	return end && m->words[WORD_TEXT] + end == m->words[WORD_END];
+	return end && pclntab_address(m->table, end) == m->words[WORD_END];
+}
+
+/* Whether @text follows @last, or begins the code of @t. */
+static bool is_next(const struct pclntab *t, const struct go_text *text, const struct go_text *last)
+{
+	bool follows = last ? text->off >= last->end && text->addr >= last->addr + (last->end - last->off)
+			    : !text->off && text->addr == t->text;
+	return follows && text->off < text->end && text->end <= UINT32_MAX;
+}
+
+/* Reads "textsectmap", @n times the offset, the offset of the end, and the address. False: it is none. */
+static bool read_texts(struct pclntab *t, uint64_t addr, uint64_t n)
+{
+	uint64_t words[3 * GO_TEXT_MAX];
+	if (n < 2 || n > GO_TEXT_MAX || !read_words(t, addr, words, 3 * n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		t->texts[i] = (struct go_text){words[3 * i], words[3 * i + 1], words[3 * i + 2]};
+		if (!is_next(t, &t->texts[i], i ? &t->texts[i - 1] : NULL))
+			return false;
+	}
+	t->n_texts = n;
+	return true;
+}
+
+/* Its address, length and capacity are a few words past what trees count from. */
+static void find_texts(const struct moduledata *m, struct pclntab *t)
+{
+	for (size_t i = WORD_BASE_MIN; i + 2 < WORDS; i++)
+		if (m->words[i + 1] == m->words[i + 2] && read_texts(t, m->words[i], m->words[i + 1]))
+			return;
 }
 
 static void find_trees(const struct moduledata *m, struct pclntab *t)
@@ -149,9 +186,10 @@ int moduledata_read(struct pclntab *t)
 		inline_trees_find(t);
 		return 0;
 	}
-	if (!search_areas(&m) && !search_relocations(&m))
+	if (!find_moduledata(&m))
 		return t->text ? 0 : guess_code_start(t);
 	t->text = m.words[WORD_TEXT];
+	find_texts(&m, t);
 	if (!agrees(&m))
 		return -EBADMSG;
 	find_trees(&m, t);

@@ -13,6 +13,7 @@
 #include "convert/golang/pclntab.h"
 
 #include "gsym/base/cursor.h"
+#include "gsym/base/search.h"
 
 #define NO_FUNCDATA UINT32_MAX
 
@@ -170,14 +171,37 @@ static bool read_entry(const struct pclntab *t, uint64_t off, struct go_function
 	return ok;
 }
 
+/* The part of the code with @off, or that ends there if no other begins; or NULL. */
+static const struct go_text *find_text(const struct pclntab *t, uint64_t off)
+{
+	size_t i = PARTITION_POINT(0, t->n_texts, mid, t->texts[mid].off <= off);
+	return i && off <= t->texts[i - 1].end ? &t->texts[i - 1] : NULL;
+}
+
+uint64_t pclntab_address(const struct pclntab *t, uint64_t off)
+{
+	if (!t->n_texts)
+		return t->text + off;
+	const struct go_text *text = find_text(t, off);
+	return text ? text->addr + (off - text->off) : 0;
+}
+
+/* Where the function that begins at @off ends at the latest, if the next one begins at @next. */
+static uint64_t limit_of(const struct pclntab *t, uint64_t off, uint64_t next)
+{
+	const struct go_text *text = t->n_texts ? find_text(t, off) : NULL;
+	return text && text->end < next ? text->end : next;
+}
+
 bool pclntab_function(const struct pclntab *t, uint64_t index, struct go_function *ret)
 {
 	struct cursor c = cursor_new(t->functions.data, t->functions.size, t->object->big_endian);
 	*ret = (struct go_function){0};
 	cursor_seek(&c, index * 2 * word_size(t));
-	ret->start = t->text + cursor_uint(&c, word_size(t));
-	uint64_t entry = cursor_uint(&c, word_size(t));
-	ret->limit = t->text + cursor_uint(&c, word_size(t));
-	return cursor_ok(&c) && ret->start < ret->limit && ret->limit - ret->start <= UINT32_MAX &&
+	uint64_t off = cursor_uint(&c, word_size(t)), entry = cursor_uint(&c, word_size(t)),
+		 limit = limit_of(t, off, cursor_uint(&c, word_size(t)));
+	ret->start = pclntab_address(t, off);
+	ret->limit = ret->start + (limit - off);
+	return cursor_ok(&c) && off < limit && limit - off <= UINT32_MAX && ret->start < ret->limit &&
 	       read_entry(t, entry, ret) && ret->name && *ret->name;
 }

@@ -33,6 +33,14 @@ struct tree_layout {
 	bool wide_count;     /* the entry's number of other data takes 4 bytes instead of the last of these */
 };
 
+enum { GO_TEXT_MAX = 256 /* each has at least a megabyte */ };
+
+/* A part of the code, where it does not reach with one branch from end to end. */
+struct go_text {
+	uint64_t off, end; /* as entries count */
+	uint64_t addr;
+};
+
 struct pclntab {
 	struct object_file *object; /* borrowed */
 	struct span bytes;          /* from the header to the end of the section */
@@ -42,6 +50,8 @@ struct pclntab {
 	uint64_t n_functions;
 	struct span names, file_offsets, files, values, functions; /* parts of bytes, each up to their end */
 	uint64_t text;                                             /* what entries of Go 1.18 count from */
+	struct go_text texts[GO_TEXT_MAX];                         /* ascending, if there are several */
+	size_t n_texts;
 	/* Bytes with all inline trees, and what offsets of Go 1.18 count from */
 	const struct tree_layout *layout; /* NULL = not known */
 	struct span trees;
@@ -101,6 +111,9 @@ int pclntab_read_header(struct pclntab *table);
  * are not known. -EBADMSG: it contradicts the table.
  */
 int moduledata_read(struct pclntab *table);
+
+/* The address of offset @off, or that of the end of the code; 0 if there is none. */
+uint64_t pclntab_address(const struct pclntab *table, uint64_t off);
 
 /* Reads entry @index. False: it is damaged, or names nothing. */
 bool pclntab_function(const struct pclntab *table, uint64_t index, struct go_function *ret);

@@ -88,6 +88,20 @@ def check_places(gsym):
     expect(gsym, "moduledata of other code", program(moved), None)
 
 
+def check_texts(gsym):
+    """Several code sections."""
+    far = TEXT + 0x10000
+    for wide, big in ((True, False), (False, True)):
+        table = sample(wide=wide, big=big)
+        expected = {address + (far - TEXT - 32 if address >= TEXT + 32 else 0): wanted for address, wanted in answers().items()}
+        expected[TEXT + 32] = []
+        expect(gsym, "two parts of code", program(table, texts=[(0, 32, TEXT), (32, 48, far)]), expected)
+        # What is no such list is not taken for one, and then code ends elsewhere than the table says.
+        for what, texts in (("do not ascend", [(0, 32, TEXT), (16, 48, far)]), ("have another start", [(4, 32, TEXT), (32, 48, far)]),
+                            ("begin elsewhere", [(0, 32, TEXT), (32, 48, TEXT - 64)])):
+            expect(gsym, f"parts of code that {what}", program(table, texts=texts), None)
+
+
 def check_damage(gsym):
     circle = sample_functions()
     circle[0].tree = [Call("b", 12), Call("c", 8)]
@@ -234,6 +248,7 @@ def main():
     gsym = gsym_program(sys.argv[1])
     check_layouts(gsym)
     check_places(gsym)
+    check_texts(gsym)
     check_damage(gsym)
     check_programs(gsym)
     for failure in failures:

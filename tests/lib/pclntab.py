@@ -11,7 +11,7 @@ MAGIC = {**dict.fromkeys(OLD, 0xfffffffb), GO116: 0xfffffffa, GO118: 0xfffffff0,
 TREE_NUMBERS = {GO19: (1, 2), GO112: (1, 2), GO113: (2, 4)}  # of the tree's values, and of the tree
 WORD_BASE = {GO118: 38, GO120: 40}  # of moduledata: what inline trees count from
 WORDS = 56
-TEXT, TABLE, TREES, MODULE = 0x401000, 0x500000, 0x600000, 0x700000
+TEXT, TABLE, TREES, TEXTS, MODULE = 0x401000, 0x500000, 0x600000, 0x680000, 0x700000
 
 
 @dataclass
@@ -180,19 +180,25 @@ class Table:
                  for off in range(0, len(self.bytes) - 7, 8)]
         return [(off, word) for off, word in words if any(first <= word <= last for first, last in ends)]
 
-    def module(self):
+    def module(self, texts=()):
         """The words of moduledata that are read, and others that point elsewhere."""
         words = [TABLE + 8] * WORDS
         words[0], words[21], words[22] = TABLE, self.end, self.text
         words[1] = TABLE + getattr(self, "names_off", 0)
         if self.version in WORD_BASE:
             words[WORD_BASE[self.version]] = TREES
+            if texts:
+                words[22], words[21] = texts[0][2], texts[-1][2] + texts[-1][1] - texts[-1][0]
+                words[WORD_BASE[self.version] + 2:WORD_BASE[self.version] + 5] = TEXTS, len(texts), len(texts)
         return words
 
 
 def program(table, machine=m.EM_X86_64, section=".gopclntab", module=True, relocated=False, named=True, more=(),
-            text_size=None):
-    """An ELF program without symbols. @relocated: addresses are in relocations, as the system's linker has them."""
+            text_size=None, texts=()):
+    """
+    An ELF program without symbols. @relocated: addresses are in relocations, as the system's linker has them.
+    @texts: parts of the code, each with the offsets of its start and end, and an address.
+    """
     e = m.Maker(machine, wide=table.wide, big=table.big)
     e.add(".text", m.CODE, table.text, bytes(text_size or table.end - table.text))
     moved = table.addresses() if relocated and table.version in (*OLD, GO116) else []
@@ -201,7 +207,11 @@ def program(table, machine=m.EM_X86_64, section=".gopclntab", module=True, reloc
         data[off:off + 8] = b"\xee" * 8
     e.add(section, m.SHF_ALLOC, TABLE, bytes(data))
     e.add(".rodata", m.SHF_ALLOC, TREES, table.trees or b"\0")
-    words = table.module()
+    words = table.module(texts)
+    for _, end, addr in texts[1:]:
+        e.add(".text", m.CODE, addr, bytes(end))
+    if texts:
+        e.add(".texts", m.SHF_ALLOC, TEXTS, b"".join(table.words(*text) for text in texts))
     e.add(".noptrdata", m.DATA, MODULE - 8, bytes(8) + (bytes(len(words) * 8) if relocated else table.words(*words))
           if module else bytes(8))
     if relocated:
