@@ -186,11 +186,16 @@ uint64_t pclntab_address(const struct pclntab *t, uint64_t off)
 	return text ? text->addr + (off - text->off) : 0;
 }
 
-/* Where the function that begins at @off ends at the latest, if the next one begins at @next. */
+/*
+ * Where the function that begins at @off ends at the latest, if the next one begins at @next; 0 if it is in
+ * no part of the code.
+ */
 static uint64_t limit_of(const struct pclntab *t, uint64_t off, uint64_t next)
 {
 	const struct go_text *text = t->n_texts ? find_text(t, off) : NULL;
-	return text && text->end < next ? text->end : next;
+	if (!text)
+		return t->n_texts ? 0 : next;
+	return text->end < next ? text->end : next;
 }
 
 bool pclntab_function(const struct pclntab *t, uint64_t index, struct go_function *ret)

@@ -70,10 +70,18 @@ static bool is_magic(uint32_t word)
 	return word == 0xfffffff1 || word == 0xfffffff0 || word == 0xfffffffa || word == 0xfffffffb;
 }
 
+/* Whether a table that was found by its number alone is for this machine, and begins with a function. */
+static bool is_sound(const struct pclntab *t)
+{
+	struct go_function first;
+	return t->pointer_size == t->object->addr_size && pclntab_function(t, 0, &first);
+}
+
 static bool search(struct pclntab *t, struct span in, uint64_t addr)
 {
 	for (size_t off = -addr % 4; off < in.size && in.size - off >= 8; off += 4)
-		if (is_magic(load32(in.data + off, t->object->big_endian)) && try_at(t, in, addr, off))
+		if (is_magic(load32(in.data + off, t->object->big_endian)) && try_at(t, in, addr, off) &&
+		    is_sound(t))
 			return true;
 	return false;
 }

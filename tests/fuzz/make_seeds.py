@@ -130,10 +130,13 @@ def hand_made(machine, big, filetype):
 
 def make_golang(place):
     place.mkdir(parents=True, exist_ok=True)
-    for version in (pclntab.GO12, pclntab.GO116, pclntab.GO118, pclntab.GO120):
+    for version in (*pclntab.OLD, pclntab.GO116, pclntab.GO118, pclntab.GO120):
         (place / f"le64-{version}").write_bytes(pclntab.program(pclntab.sample(version)))
         (place / f"be32-{version}").write_bytes(pclntab.program(pclntab.sample(version, 4, wide=False, big=True), EM_MIPS))
-    (place / "relocated").write_bytes(pclntab.program(pclntab.sample(pclntab.GO120), relocated=True))
+    for version in (pclntab.GO113, pclntab.GO120):
+        (place / f"relocated-{version}").write_bytes(pclntab.program(pclntab.sample(version), relocated=True))
+    texts = [(0, 32, pclntab.TEXT), (32, 48, pclntab.TEXT + 0x10000)]
+    (place / "texts").write_bytes(pclntab.program(pclntab.sample(pclntab.GO120), texts=texts))
     (place / "searched").write_bytes(pclntab.program(pclntab.sample(pclntab.GO120), section=".x"))
 
 

@@ -12,10 +12,10 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from lib import costly, frames, make_elf as m  # noqa: E402
+from lib import costly, frames, make_elf as m, make_pe  # noqa: E402
 from lib.elf import Elf  # noqa: E402
-from lib.pclntab import (FILES, GO12, GO112, GO116, GO118, GO120, OLD, TEXT, Call, Function, Table, program,  # noqa: E402
-                         sample, sample_functions)
+from lib.pclntab import (FILES, GO12, GO112, GO116, GO118, GO120, OLD, TABLE, TEXT, TREES, Call, Function,  # noqa: E402
+                         Table, program, sample, sample_functions)
 from lib.peers import gsym_program  # noqa: E402
 
 failures = []
@@ -100,6 +100,25 @@ def check_texts(gsym):
         for what, texts in (("do not ascend", [(0, 32, TEXT), (16, 48, far)]), ("have another start", [(4, 32, TEXT), (32, 48, far)]),
                             ("begin elsewhere", [(0, 32, TEXT), (32, 48, TEXT - 64)])):
             expect(gsym, f"parts of code that {what}", program(table, texts=texts), None)
+    expect(gsym, "a function in no part", program(sample(), texts=[(0, 32, TEXT), (40, 48, far)]),
+           {TEXT: answers()[TEXT], TEXT + 32: [], far: []}, odd="damaged entry")
+
+
+def pe_program(table, sign=".symtab"):
+    """As Go's own linker made them up to 1.15, with constants in a section that is marked as code."""
+    base = TEXT - make_pe.PAGE
+    made = make_pe.Maker(base=base)
+    for name, addr, data in ((".text", TEXT, bytes(table.end - TEXT)), (".rdata", TABLE, table.bytes), (".more", TREES, table.trees)):
+        made.sections.append(make_pe.Section(name, addr - base, data, make_pe.CODE))
+    made.add(sign, bytes(4))
+    return made.file()
+
+
+def check_pe(gsym):
+    expect(gsym, "PE", pe_program(sample(GO112)), answers())
+    expect(gsym, "PE without a sign of Go's linker", pe_program(sample(GO112), ".other"), None)
+    other = sample(GO112, wide=False)
+    expect(gsym, "PE, table of a machine with other addresses", pe_program(other), None)
 
 
 def check_damage(gsym):
@@ -249,6 +268,7 @@ def main():
     check_layouts(gsym)
     check_places(gsym)
     check_texts(gsym)
+    check_pe(gsym)
     check_damage(gsym)
     check_programs(gsym)
     for failure in failures:
