@@ -125,6 +125,13 @@ def check_damage(gsym):
     circle = sample_functions()
     circle[0].tree = [Call("b", 12), Call("c", 8)]
     expect(gsym, "circle", program(Table(GO120, FILES, circle, TEXT + 48)), answers(calls=False), odd="tree")
+    # The same by the parents that nodes have, which may be any number.
+    for parents in ((2, 1), (1, 1), (30000, -30000)):
+        circle = sample_functions()
+        circle[0].calls = [(8, -1), (12, 0), (16, 1), (20, 0), (24, -1)]
+        circle[0].tree = [Call("b", 4, 0, 11)] + [Call("c", 8, 1, 21, parent=parent) for parent in parents]
+        expect(gsym, f"parents {parents}", program(Table(GO112, FILES, circle, TEXT + 48)),
+               {TEXT + 8: ["b /src/util/util.go:21", "main.a /src/main.go:11"], TEXT + 12: ["main.a plain.go:30"]}, odd="tree")
     # Places that the compiler left out lead to the first call, which calls none of these.
     alone = sample_functions()
     alone[0].calls, alone[0].tree = [(8, 1), (16, 2), (24, -1)], [Call("a", 0), Call("b", 0), Call("c", 0)]
