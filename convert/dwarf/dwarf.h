@@ -43,7 +43,7 @@ struct dwarf {
 	struct object_file *object;
 	bool big_endian;
 	bool split;                    /* a .dwo's sections: units are split units */
-	uint64_t mode_bits;            /* of addresses of code: bit 0 marks MIPS16, microMIPS and Thumb */
+	uint64_t mode_bits;            /* that of the object file */
 	const struct dwarf *alternate; /* the alternate (dwz) or supplementary file; NULL: not found */
 	/* String sections end with their last NUL, so that "offset < size" proves a terminated string. */
 	struct span info, abbrev, line, line_str, str, str_offsets, addr, ranges, rnglists;

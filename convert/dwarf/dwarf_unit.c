@@ -9,7 +9,6 @@
 #include "gsym/base/parallel.h"
 #include "gsym/base/search.h"
 
-#include <elf.h>
 #include <libdwarf/dwarf.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,7 +115,7 @@ static void begin(struct dwarf *dwarf, struct object_file *object, bool split)
 	*dwarf = (struct dwarf){.object = object,
 				.big_endian = object->big_endian,
 				.split = split,
-				.mode_bits = object->machine == EM_MIPS || object->machine == EM_ARM};
+				.mode_bits = object->mode_bits};
 }
 
 int dwarf_load_sections(struct dwarf *dwarf, struct object_file *object, bool split, unsigned threads,

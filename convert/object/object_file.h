@@ -82,7 +82,8 @@ struct object_file {
 	/* Identity */
 	bool big_endian;
 	uint8_t addr_size;
-	uint16_t machine; /* e_machine; 0 for other formats */
+	uint16_t machine;   /* e_machine; 0 for other formats */
+	uint64_t mode_bits; /* in debug data, of addresses of code: bit 0 marks MIPS16, microMIPS and Thumb */
 	char arch[16];
 	uint8_t id[IMAGE_ID_MAX];
 	size_t id_size;

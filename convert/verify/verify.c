@@ -7,7 +7,6 @@
 #include "gsym/base/diag.h"
 #include "convert/verify/verify_function.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +79,7 @@ int verify_against(const char *object_path, const struct gsym_reader *reader,
 	if (err)
 		return err;
 	v.dw.dbg = v.object.dbg;
-	v.dw.mode_bits = v.object.file->machine == EM_MIPS || v.object.file->machine == EM_ARM;
+	v.dw.mode_bits = v.object.file->mode_bits;
 	v.decoder = gsym_decoder_new();
 	v.outcomes = calloc(gsym_reader_info(reader)->num_addresses, sizeof(*v.outcomes));
 	err = v.decoder && v.outcomes ? visit_units(&v) : -ENOMEM;

@@ -49,6 +49,11 @@ def check_machines(gsym):
     for machine in (m.I386, m.AMD64, m.ARM64, m.ARMNT):
         expect(gsym, f"debug data, machine {machine:#x}", m.program(machine), m.LINES)
         expect(gsym, f"symbols, machine {machine:#x}", m.program(machine, dwarf=False), m.NAMES)
+    # lld: bit 0 of the addresses of Thumb code is set in debug data, not in the symbol table
+    for symbols in (True, False):
+        made = m.program(m.ARMNT, dwarf=False, symbols=symbols)
+        made.dwarf(m.dwarf_units(made.base + 0x1001))
+        expect(gsym, f"debug data of Thumb code, symbols {symbols}", made, m.LINES)
 
 
 def check_names(gsym):
@@ -191,7 +196,7 @@ def compilers():
             yield f"gcc-{machine}", [gcc, "-Wl,-e,start" if machine == "x86_64" else "-Wl,-e,_start"], machine
     clang = peers.find("clang")
     if clang and peers.find("ld.lld"):
-        for machine in ("x86_64", "i686", "aarch64"):
+        for machine in ("x86_64", "i686", "aarch64", "armv7"):
             yield f"clang-{machine}", [clang, f"--target={machine}-w64-mingw32", f"-fuse-ld={peers.find('ld.lld')}",
                                        "-Wl,-e,start"], machine
 
@@ -220,7 +225,9 @@ def check_program(gsym, what, path, out, machine):
     def plain(answer):
         """i686: llvm-symbolizer has the names of symbols as they are."""
         return [(f.name.lstrip("_").split("@")[0] if machine == "i686" else f.name, f.file, f.line) for f in answer]
-    got, want = frames.gsym(gsym, out, addresses), frames.symbolizer(str(path), addresses)
+    # llvm-symbolizer takes debug data of Thumb code as it is: with bit 0 of addresses set.
+    asked = [a | 1 for a in addresses] if machine == "armv7" else addresses
+    got, want = frames.gsym(gsym, out, addresses), frames.symbolizer(str(path), asked)
     known = [(a, g, w) for a, g, w in zip(addresses, got, want) if g and g[0].file]
     # llvm-symbolizer prefers a label of the linker's script to the function that begins there.
     labels = {"___crt_xt_end__"}

@@ -68,6 +68,7 @@ static int read_header(struct object_file *object, struct gsym_diag *diag)
 	object->addr_size = ehdr.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
 	object->relocatable = ehdr.e_type == ET_REL;
 	object->machine = ehdr.e_machine;
+	object->mode_bits = object->machine == EM_MIPS || object->machine == EM_ARM;
 	if (ehdr.e_shoff &&
 	    (ehdr.e_shoff >= object->map_size || ehdr.e_shentsize > object->map_size - ehdr.e_shoff))
 		object->lost_headers = ehdr.e_shoff;

@@ -272,6 +272,7 @@ static int pe_read(struct object_file *object, struct gsym_diag *diag)
 		return diag_set(diag, -EBADMSG, "%s: damaged PE header at offset 0x%llx", object->path,
 				(unsigned long long)at);
 	pe_set_machine(object, object->pe->machine);
+	object->mode_bits = pe_is_thumb(object);
 	find_symbols(object, symbols, n_symbols);
 	int err = read_sections(object, &c, n_sections, diag);
 	if (err)

@@ -56,6 +56,16 @@ struct pe {
 	const char *pdb_path;        /* there, in the mapping; NULL: none */
 };
 
+/*
+ * Code of Windows for ARM is Thumb code. Linkers set bit 0 of its addresses: in exports, unwind data and
+ * pointers, and lld in debug data, too; not in the symbol table.
+ */
+static inline bool pe_is_thumb(const struct object_file *object)
+{
+	return object->pe->machine == IMAGE_FILE_MACHINE_ARMNT ||
+	       object->pe->machine == IMAGE_FILE_MACHINE_THUMB;
+}
+
 /* The bytes from @rva to the end of what is loaded with them; empty if there are none. */
 struct span pe_bytes(const struct object_file *object, uint64_t rva);
 

@@ -34,8 +34,7 @@ struct coff_symbol {
 int pe_add_symbol(struct object_file *object, uint64_t addr, const char *name, enum symbol_type type,
 		  bool global)
 {
-	uint16_t machine = object->pe->machine;
-	if (machine == IMAGE_FILE_MACHINE_ARMNT || machine == IMAGE_FILE_MACHINE_THUMB)
+	if (pe_is_thumb(object))
 		addr &= ~(uint64_t)1;
 	if (!ranges_find(&object->text, addr))
 		return 0;
