@@ -114,6 +114,12 @@ static int inflate_all(struct inflation *f, bool (*probe)(struct span first))
 	return more;
 }
 
+unsigned compressed_file_memory(struct span file)
+{
+	const struct compressed_format *format = format_of(file);
+	return format && format->kind ? format->kind->memory_mib : 0;
+}
+
 int compressed_file_inflate(struct span file, bool (*probe)(struct span first), uint64_t most,
 			    struct span *ret)
 {

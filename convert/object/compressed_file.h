@@ -19,10 +19,13 @@ const char *compressed_file_format(struct span file);
  * @ret:   an anonymous mapping, the caller's, who unmaps it
  *
  * 0, -ENOTSUP if that format is not read, -ENOEXEC if @probe does not want it, -EBADMSG if it is damaged,
- * -EFBIG if it is larger than @most, or -ENOMEM.
+ * -EFBIG if it is larger than @most, -E2BIG if it takes more than compressed_file_memory(), or -ENOMEM.
  */
 int compressed_file_inflate(struct span file, bool (*probe)(struct span first), uint64_t most,
 			    struct span *ret);
+
+/* MiB that the dictionary of @file may take while it is decompressed; 0: any. */
+unsigned compressed_file_memory(struct span file);
 
 /* The most bytes that a compressed file of @size bytes may have: more is a decompression bomb. */
 uint64_t compressed_file_most(uint64_t size);

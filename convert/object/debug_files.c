@@ -2,14 +2,16 @@
  * debug_files.c - where companions of an object file are searched for, in this order: by build id below the
  * debug directories, by .gnu_debuglink beside the file, in .debug/ and below the debug directories, and by
  * the path of a kernel module below the debug directories, without the ending that tells how the module is
- * compressed. The first candidate with DWARF ends the search; one without is kept as a fallback for its
- * symbols. Mach-O files have a dSYM instead (dsym.c).
+ * compressed. Each may be compressed and then has such an ending (packed_name.h). The first candidate with
+ * DWARF ends the search; one without is kept as a fallback for its symbols. Mach-O files have a dSYM instead
+ * (dsym.c).
  */
 #include "convert/object/debug_files.h"
 
 #include "convert/object/dsym.h"
 #include "convert/object/object_open.h"
 #include "convert/object/pdb/pdb.h"
+#include "convert/record/packed_name.h"
 #include "gsym/base/cursor.h"
 
 #include <libdeflate.h>
@@ -31,15 +33,17 @@ static void dir_of(const char *path, char *ret, size_t size)
 		snprintf(ret, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
-/* Opens "dir sub/name" the way @from was opened. */
+/* Opens "dir sub/name" the way @from was opened; @packed: it may be compressed. */
 static struct object_file *open_at(const struct object_file *from, const char *dir, const char *sub,
-				   const char *name)
+				   const char *name, bool packed)
 {
 	char path[PATH_SIZE];
 	struct object_file *object = NULL;
 	if (snprintf(path, sizeof(path), "%s%s/%s", dir, sub, name) >= PATH_SIZE)
 		return NULL;
-	return object_open(path, from->opener, &object, NULL) ? NULL : object;
+	int err = packed ? object_open_packed(path, from->opener, &object)
+			 : object_open(path, from->opener, &object, NULL);
+	return err ? NULL : object;
 }
 
 static bool same_id(const struct object_file *object, const uint8_t *id, size_t size)
@@ -75,7 +79,7 @@ static struct object_file *open_by_id(const struct object_file *from, const char
 	char name[ID_NAME_SIZE];
 	if (!id_name(id, size, name))
 		return NULL;
-	struct object_file *object = open_at(from, dir, "", name);
+	struct object_file *object = open_at(from, dir, "", name, true);
 	return object ? keep_if(object, same_id(object, id, size)) : NULL;
 }
 
@@ -107,30 +111,22 @@ static bool is_linked(const struct object_file *object, const struct object_file
 	return libdeflate_crc32(0, debug->map, debug->map_size) == crc;
 }
 
+/* The path of @object, without the ending of a compressed one: "dir/module.ko" of "dir/module.ko.xz". */
+static void content_path(const struct object_file *object, char ret[static PATH_SIZE])
+{
+	size_t size = object->inflated.size ? unpacked_size(object->path) : strlen(object->path);
+	snprintf(ret, PATH_SIZE, "%.*s", (int)size, object->path);
+}
+
 static struct object_file *open_linked(const struct object_file *object, const char *dir, const char *sub,
 				       const struct debuglink *link)
 {
-	struct object_file *debug = open_at(object, dir, sub, link->name);
+	char own[PATH_SIZE];
+	struct object_file *debug = open_at(object, dir, sub, link->name, true);
 	/* A link may name the file it is in: then there is no debug file in this directory. */
-	return debug ? keep_if(debug,
-			       strcmp(debug->path, object->path) != 0 && is_linked(object, debug, link->crc))
+	content_path(object, own);
+	return debug ? keep_if(debug, strcmp(debug->path, own) != 0 && is_linked(object, debug, link->crc))
 		     : NULL;
-}
-
-/* The name of @object, without the ending of one that is compressed: "module.ko" of "module.ko.xz". */
-static void content_name(const struct object_file *object, char ret[static PATH_SIZE])
-{
-	static const char *const endings[] = {".xz", ".zst", ".gz"};
-	const char *slash = strrchr(object->path, '/'), *name = slash ? slash + 1 : object->path;
-	size_t size = strlen(name);
-	for (size_t i = 0; object->inflated.size && i < sizeof(endings) / sizeof(*endings); i++) {
-		size_t ending = strlen(endings[i]);
-		if (size > ending && !strcmp(name + size - ending, endings[i])) {
-			size -= ending;
-			break;
-		}
-	}
-	snprintf(ret, PATH_SIZE, "%.*s", (int)size, name);
 }
 
 /*
@@ -141,11 +137,13 @@ static struct object_file *open_namesake(const struct object_file *object, const
 					 const char *dir)
 {
 	static const char usr[] = "/usr", usr_lib[] = "/usr/lib/";
-	char name[PATH_SIZE];
-	content_name(object, name);
+	char path[PATH_SIZE];
+	content_path(object, path);
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	bool merged = strncmp(dir, usr_lib, sizeof(usr_lib) - 1) == 0;
 	for (unsigned i = 0; i < 1U + merged; i++) {
-		struct object_file *debug = open_at(object, debug_dir, i ? dir + sizeof(usr) - 1 : dir, name);
+		struct object_file *debug =
+			open_at(object, debug_dir, i ? dir + sizeof(usr) - 1 : dir, name, true);
 		if (debug)
 			debug = keep_if(debug, same_id(debug, object->id, object->id_size) &&
 						       object_section(debug, ".debug_info"));
@@ -344,16 +342,17 @@ int find_alternate(struct object_file *object, const char *const *dirs, struct o
 	if (link.name[0] == '/')
 		(void)object_open(link.name, object->opener, &found, NULL);
 	else
-		found = open_at(object, dir, "", link.name);
+		found = open_at(object, dir, "", link.name, false);
 	found = checked_alternate(found, &link);
 	const char *last = strrchr(link.name, '/');
 	if (!found)
-		found = checked_alternate(open_at(object, dir, "", last ? last + 1 : link.name), &link);
+		found = checked_alternate(open_at(object, dir, "", last ? last + 1 : link.name, false),
+					  &link);
 	for (const char *const *d = dirs; d && *d && !found; d++) {
 		found = open_by_id(object, *d, link.id, link.id_size);
 		if (!found)
-			found = checked_alternate(open_at(object, *d, "/.dwz", last ? last + 1 : link.name),
-						  &link);
+			found = checked_alternate(
+				open_at(object, *d, "/.dwz", last ? last + 1 : link.name, false), &link);
 	}
 	*ret = found;
 	return 0;

@@ -8,12 +8,14 @@
 
 #include "convert/object/compressed_file.h"
 #include "convert/object/source_format.h"
+#include "convert/record/packed_name.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/invariant.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -86,6 +88,11 @@ static int inflate_whole(struct object_file *object, struct gsym_diag *diag)
 				"%s: compressed with %s: more than %" PRIu64
 				" bytes when decompressed, which no object file of %zu bytes has",
 				object->path, format, most, file.size);
+	if (err == -E2BIG)
+		return diag_set(diag, -EFBIG,
+				"%s: compressed with %s: decompressing it takes more than %u MiB of memory; "
+				"compress it with a smaller dictionary",
+				object->path, format, compressed_file_memory(file));
 	if (err)
 		return diag_set(diag, err, "%s: compressed with %s: %s", object->path, format,
 				err == -ENOMEM ? "out of memory" : "damaged, or cut short");
@@ -129,13 +136,25 @@ static int open_regular(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-int object_map(const char *path, const struct convert_opener *opener, struct object_file **ret,
-	       struct gsym_diag *diag)
+static int open_packed(const char *path)
+{
+	char packed[PATH_MAX];
+	int fd = open_regular(path);
+	for (size_t i = 0; i < PACKED_ENDINGS && fd == -ENOENT; i++)
+		if (snprintf(packed, sizeof(packed), "%s%s", path, packed_endings[i]) < PATH_MAX)
+			fd = open_regular(packed);
+	return fd;
+}
+
+static int map_path(const char *path, const struct convert_opener *opener, bool packed,
+		    struct object_file **ret, struct gsym_diag *diag)
 {
 	CLEANUP(object_closep) struct object_file *object = object_new(path, opener);
 	if (!object)
 		return diag_set(diag, -ENOMEM, "%s: out of memory", path);
-	int fd = opener ? opener->open(opener->user, path) : open_regular(path);
+	int fd = opener   ? opener->open(opener->user, path, packed)
+		 : packed ? open_packed(path)
+			  : open_regular(path);
 	if (fd == -ENOEXEC)
 		return diag_set(diag, fd, "%s: not a regular file", path);
 	if (fd < 0)
@@ -145,6 +164,12 @@ int object_map(const char *path, const struct convert_opener *opener, struct obj
 	if (!err)
 		*ret = TAKE(object);
 	return err;
+}
+
+int object_map(const char *path, const struct convert_opener *opener, struct object_file **ret,
+	       struct gsym_diag *diag)
+{
+	return map_path(path, opener, false, ret, diag);
 }
 
 /* ---- Reading ---- */
@@ -267,6 +292,17 @@ int object_open_slice(const char *path, const struct convert_opener *opener, con
 	int err = object_map(path, opener, &object, diag);
 	if (!err)
 		err = object_read(object, pick, diag);
+	if (!err)
+		*ret = TAKE(object);
+	return err;
+}
+
+int object_open_packed(const char *path, const struct convert_opener *opener, struct object_file **ret)
+{
+	CLEANUP(object_closep) struct object_file *object = NULL;
+	int err = map_path(path, opener, true, &object, NULL);
+	if (!err)
+		err = object_read(object, NULL, NULL);
 	if (!err)
 		*ret = TAKE(object);
 	return err;

@@ -21,6 +21,9 @@ struct object_pick {
 int object_open(const char *path, const struct convert_opener *opener, struct object_file **ret,
 		struct gsym_diag *diag);
 
+/* The same for a file that may be compressed and then has another name, see packed_name.h. */
+int object_open_packed(const char *path, const struct convert_opener *opener, struct object_file **ret);
+
 /*
  * The same for a file that may hold several object files.
  *

@@ -28,9 +28,10 @@ enum convert_phase {
 /* How files are opened. The daemon's workers are confined and request descriptors from the daemon. */
 struct convert_opener {
 	/*
-	 * Opens @path for reading: a descriptor, which becomes the caller's, or a negative errno. Any thread.
+	 * Opens @path for reading; @packed: or, if there is no such file, the one that has it compressed
+	 * (packed_name.h). A descriptor, which becomes the caller's, or a negative errno. Any thread.
 	 */
-	int (*open)(void *user, const char *path);
+	int (*open)(void *user, const char *path, bool packed);
 	/*
 	 * Fetches the debug file of a build id, which may take long: a descriptor likewise;
 	 * -ENOENT when no server has it, or the errno of the failure. The file is not verified. NULL: nothing

@@ -1,9 +1,9 @@
 /*
  * inputs.h - the neighbours that a conversion looked for, to detect later that its result is outdated.
  *
- * Stored as text with the result: for each path a line of a fingerprint and the path; dashes stand for a file
- * that did not exist. A line for debuginfod servers has a fingerprint of their URLs, and instead of a path
- * the word "debuginfod" and a time.
+ * Stored as text with the result: for each path, as neighbour_open() takes it, a line of a fingerprint and
+ * the path; dashes stand for a file that did not exist. A line for debuginfod servers has a fingerprint of
+ * their URLs, and instead of a path the word "debuginfod" and a time.
  */
 #ifndef CONVERT_RUN_INPUTS_H
 #define CONVERT_RUN_INPUTS_H

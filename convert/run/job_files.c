@@ -1,12 +1,21 @@
 #include "convert/run/job_files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "convert/cache/notes.h"
+#include "convert/record/packed_name.h"
 #include "convert/run/inputs.h"
 
 enum { FETCHES_MAX = 2 /* of one conversion: the debug file, and what it shares with others */ };
+
+static void note_used(struct convert_job *job, const struct neighbour *file)
+{
+	char path[WORKER_PATH_MAX + PACKED_ENDING_SIZE];
+	snprintf(path, sizeof(path), "%s%s", file->path, file->ending);
+	note_neighbour(&job->notes, job->uses++, path);
+}
 
 /* One request at a time: the reply does not block. */
 int job_open_neighbour(struct convert_job *job, const struct child *child, const struct worker_open *m)
@@ -21,7 +30,7 @@ int job_open_neighbour(struct convert_job *job, const struct child *child, const
 		fd = -EMFILE;
 	}
 	if (fd >= 0)
-		note_neighbour(&job->notes, job->uses++, m->path);
+		note_used(job, &file);
 	struct worker_opened answer = {.head.serial = m->head.serial, .error = fd < 0 ? -fd : 0};
 	/* Errors are ignored: a dead worker is noticed when its next message is awaited. */
 	worker_send(child->sock, &answer.head, WORKER_OPENED, fd);

@@ -10,6 +10,7 @@
 
 #include "convert/os/acl.h"
 #include "convert/os/beneath.h"
+#include "convert/record/packed_name.h"
 
 bool path_open_to_all(const char *path)
 {
@@ -95,18 +96,67 @@ static int open_any(const struct search_path *search, const char *path, dev_t av
 	return err;
 }
 
-static int find(const struct search_path *search, const char *path, struct neighbour *ret)
+static int find(const struct search_path *search, const char *path, dev_t avoid, struct neighbour *ret)
 {
-	*ret = (struct neighbour){.open_to_all = false};
 	if (search->all)
 		return open_anywhere(path, &ret->st);
-	dev_t avoid = search->mountpoint ? entry_device(AT_FDCWD, search->mountpoint) : 0;
 	int fd = open_any(search, path, avoid, &ret->st);
 	if (fd < 0)
 		return fd;
 	ret->open_to_all = file_open_to_all(fd, &ret->st, avoid);
 	ret->st.st_mode = acl_reduced(fd, ret->st.st_mode);
 	return fd;
+}
+
+/* Opens the directory of @path with O_PATH: a descriptor, or a negative number if there is none. */
+static int open_parent(const struct search_path *search, const char *path, dev_t avoid)
+{
+	char parent[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	int fd = -ENOENT;
+	if (snprintf(parent, sizeof(parent), "%.*s/.", (int)(slash - path), path) >= PATH_MAX)
+		return fd;
+	if (search->all)
+		return open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (const char *const *dir = search->dirs; *dir && fd < 0; dir++)
+		if (below(*dir, parent))
+			fd = open_below(*dir, below(*dir, parent), avoid);
+	return fd;
+}
+
+/*
+ * The ending of the compressed file in place of @path, or NULL. Few are there, and most directories that are
+ * searched do not exist: find() for each would take four times as long as for the file alone.
+ */
+static const char *ending_at(const struct search_path *search, const char *path, dev_t avoid)
+{
+	char name[NAME_MAX + 1];
+	const char *found = NULL;
+	int dir = open_parent(search, path, avoid);
+	for (size_t i = 0; dir >= 0 && i < PACKED_ENDINGS && !found; i++) {
+		int n = snprintf(name, sizeof(name), "%s%s", strrchr(path, '/') + 1, packed_endings[i]);
+		if (n <= NAME_MAX && entry_device(dir, name))
+			found = packed_endings[i];
+	}
+	if (dir >= 0)
+		close(dir);
+	return found;
+}
+
+/* What @name asks for, see PACKED: the file, or else a compressed one. */
+static int find_named(const struct search_path *search, const char *name, struct neighbour *ret)
+{
+	bool packed = !strncmp(name, PACKED, sizeof(PACKED) - 1);
+	const char *path = packed ? name + sizeof(PACKED) - 1 : name;
+	char other[PATH_MAX];
+	*ret = (struct neighbour){.path = path, .ending = ""};
+	dev_t avoid = search->mountpoint ? entry_device(AT_FDCWD, search->mountpoint) : 0;
+	int fd = find(search, path, avoid, ret);
+	const char *ending = packed && fd == -ENOENT ? ending_at(search, path, avoid) : NULL;
+	if (!ending || snprintf(other, sizeof(other), "%s%s", path, ending) >= PATH_MAX)
+		return fd;
+	ret->ending = ending;
+	return find(search, other, avoid, ret);
 }
 
 int reopen(int fd)
@@ -117,10 +167,10 @@ int reopen(int fd)
 	return opened < 0 ? -errno : opened;
 }
 
-int neighbour_open(const struct search_path *search, const struct file_state *source, const char *path,
+int neighbour_open(const struct search_path *search, const struct file_state *source, const char *name,
 		   struct neighbour *ret)
 {
-	int place = find(search, path, ret);
+	int place = find_named(search, name, ret);
 	if (place < 0)
 		return place;
 	bool allowed = search->all || readable_like(&ret->st, ret->open_to_all, source);
@@ -129,9 +179,9 @@ int neighbour_open(const struct search_path *search, const struct file_state *so
 	return fd == -EACCES ? -EPERM : fd;
 }
 
-int neighbour_stat(const struct search_path *search, const char *path, struct neighbour *ret)
+int neighbour_stat(const struct search_path *search, const char *name, struct neighbour *ret)
 {
-	int fd = find(search, path, ret);
+	int fd = find_named(search, name, ret);
 	if (fd < 0)
 		return fd;
 	close(fd);

@@ -26,15 +26,18 @@ struct search_path {
 /* What decides who may read a neighbour, and whether it has changed. */
 struct neighbour {
 	struct stat st;
-	bool open_to_all; /* every user may search its directories: only its own permissions matter */
+	const char *path;   /* that was asked for, borrowed */
+	const char *ending; /* static; follows the path in the file's name, see packed_name.h */
+	bool open_to_all;   /* every user may search its directories: only its own permissions matter */
 };
 
 /*
- * Opens @path for a conversion of the file @source and fills @ret. A descriptor; -EPERM, with @ret filled, if
- * some user who may read @source may not read it, or the daemon may not; -EXDEV if the path itself is outside
- * those directories; or the errno of opening, also if a symbolic link leads outside.
+ * Opens @name, an absolute path that may have PACKED before it (packed_name.h), for a conversion of the file
+ * @source and fills @ret. A descriptor; -EPERM, with @ret filled, if some user who may read @source may not
+ * read it, or the daemon may not; -EXDEV if the path itself is outside those directories; or the errno of
+ * opening, also if a symbolic link leads outside.
  */
-int neighbour_open(const struct search_path *search, const struct file_state *source, const char *path,
+int neighbour_open(const struct search_path *search, const struct file_state *source, const char *name,
 		   struct neighbour *ret);
 
 /*
@@ -43,8 +46,8 @@ int neighbour_open(const struct search_path *search, const struct file_state *so
  */
 int reopen(int fd);
 
-/* The current state of the file @path. Checks no permissions on behalf of users. 0 or a negative errno. */
-int neighbour_stat(const struct search_path *search, const char *path, struct neighbour *ret);
+/* The current state of the file. Checks no permissions on behalf of users. 0 or a negative errno. */
+int neighbour_stat(const struct search_path *search, const char *name, struct neighbour *ret);
 
 /*
  * A hash of the search path, part of cache keys: with another search path other neighbours may be found.

@@ -181,7 +181,10 @@ struct worker_segment {
 	uint64_t off, addr, size;
 };
 
-/* A path that the converter derived from an object file; the client decides whether to open it. */
+/*
+ * A path that the converter derived from an object file, perhaps with PACKED before it (packed_name.h); the
+ * client decides whether to open it.
+ */
 struct worker_open {
 	struct worker_header head;
 	char path[WORKER_PATH_MAX];

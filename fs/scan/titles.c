@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "convert/record/packed_name.h"
 #include "convert/record/valid_name.h"
 #include "gsym/base/ascii.h"
 #include "gsym/base/vec.h"
@@ -72,14 +73,9 @@ const char *title_of_link(char *target)
 
 bool title_of_compressed(const char *name, char ret[static IMAGE_NAME_SIZE])
 {
-	static const char *const endings[] = {".xz", ".zst", ".gz"};
-	size_t n = strlen(name);
-	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
-		size_t size = strlen(endings[i]);
-		if (n <= size || n - size >= IMAGE_NAME_SIZE || strcmp(name + n - size, endings[i]) != 0)
-			continue;
-		snprintf(ret, IMAGE_NAME_SIZE, "%.*s", (int)(n - size), name);
-		return true;
-	}
-	return false;
+	size_t size = unpacked_size(name);
+	if (!name[size] || size >= IMAGE_NAME_SIZE)
+		return false;
+	snprintf(ret, IMAGE_NAME_SIZE, "%.*s", (int)size, name);
+	return true;
 }

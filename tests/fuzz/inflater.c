@@ -61,7 +61,7 @@ static struct result inflate(const struct inflater_kind *kind, struct span in, s
 		r.size += n > 0 ? (size_t)n : 0;
 		more = n == (int64_t)size;
 	}
-	expect(!r.err || r.err == -EBADMSG || r.err == -ENOMEM);
+	expect(!r.err || r.err == -EBADMSG || r.err == -E2BIG || r.err == -ENOMEM);
 	r.ended = !r.err && kind->ended(inflater);
 	kind->close(inflater);
 	return r;

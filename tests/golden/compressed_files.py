@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -78,8 +79,40 @@ class CompressedFilesTest(unittest.TestCase):
         text = subprocess.run([GSYM, "lookup", self.place / "out", "0x1104"], capture_output=True, text=True).stdout
         self.assertEqual(text, "second+0x4 at ??:0\n", got)
 
+    def separate(self):
+        """app.id and app.link, two stripped programs; the path of the first's debug file by id; the debug files' bytes."""
+        def run(*command):
+            return subprocess.run(command, cwd=self.place, capture_output=True, text=True, check=True).stdout
+        (self.place / "app.c").write_text("int twice(int x)\n{\n\treturn x * 2;\n}\n")
+        run("gcc", "-g", "-shared", "-Wl,--build-id", "-o", "app.debug", "app.c")
+        number = next(line.split()[-1] for line in run("readelf", "-n", "app.debug").splitlines() if "Build ID" in line)
+        run("objcopy", "--strip-debug", "app.debug", "app.id")
+        run("objcopy", "--remove-section=.note.gnu.build-id", "app.debug", "linked.debug")
+        run("objcopy", "--strip-debug", "--remove-section=.note.gnu.build-id", "app.id", "plain")
+        run("objcopy", "--add-gnu-debuglink=linked.debug", "plain", "app.link")
+        debug, linked = ((self.place / name).read_bytes() for name in ("app.debug", "linked.debug"))
+        (self.place / "linked.debug").unlink()
+        return f".build-id/{number[:2]}/{number[2:]}.debug", debug, linked
+
+    def test_packed_debug_file(self):
+        """Debug files that are found may be compressed, whatever the object file is."""
+        by_id, debug, linked = self.separate()
+        top = self.place / "debug"
+        for ending, compress in FORMATS.items():
+            for name, where, data in (("app.id", top / by_id, debug), ("app.link", self.place / "linked.debug", linked),
+                                      ("app.link", self.place / ".debug/linked.debug", linked),
+                                      ("app.link", Path(f"{top}{self.place}/linked.debug"), linked)):
+                packed = where.with_name(f"{where.name}.{ending}")
+                where.parent.mkdir(parents=True, exist_ok=True)
+                stripped = (self.place / name).read_bytes()
+                packed.write_bytes(compress(data))
+                self.assertIn(b"app.c", self.converted(name, stripped, f"--debug-dir={top}"), packed)
+                packed.write_bytes(compress(data + b"\0" if data is linked else linked))
+                self.assertNotIn(b"app.c", self.converted(name, stripped, f"--debug-dir={top}"), packed)
+                packed.unlink()
+
     def test_namesake(self):
-        """The debug file of a compressed module below a debug directory, as Debian has it, is not compressed."""
+        """The debug file of a compressed module below a debug directory, as Debian has it, may be compressed, too."""
         (self.place / "app.c").write_text("int twice(int x)\n{\n\treturn x * 2;\n}\n")
         where = self.place / "debug" / str(self.place)[1:]
         where.mkdir(parents=True)
@@ -91,6 +124,12 @@ class CompressedFilesTest(unittest.TestCase):
         for ending, compress in FORMATS.items():
             got = self.converted(f"app.ko.{ending}", compress(stripped), f"--debug-dir={self.place}/debug")
             self.assertEqual(got, want, ending)
+            (where / f"app.ko.{ending}").write_bytes(compress((where / "app.ko").read_bytes()))
+            (where / "app.ko").rename(where / "aside")
+            for name, data in (("app.ko", stripped), (f"app.ko.{ending}", compress(stripped))):
+                self.assertEqual(self.converted(name, data, f"--debug-dir={self.place}/debug"), want, (name, ending))
+            (where / f"app.ko.{ending}").unlink()
+            (where / "aside").rename(where / "app.ko")
 
     def test_damaged(self):
         whole = sample()
@@ -102,6 +141,20 @@ class CompressedFilesTest(unittest.TestCase):
                 flipped = bytearray(packed)
                 flipped[-40 if ending == "xz" else -6] ^= 1
                 self.assertRefused(f"flipped.{ending}", bytes(flipped), "damaged, or cut short")
+
+    def test_large_dictionary(self):
+        """The headers ask for more memory than one file may take, as those of xz --lzma2=dict=384MiB and zstd --ultra --long=30."""
+        packed = bytearray(FORMATS["xz"](sample()))
+        size = 4 * (packed[12] + 1)
+        self.assertEqual(packed[14:16], b"\x21\x01")  # LZMA2, one byte of properties
+        packed[16] = 33
+        packed[12 + size - 4:12 + size] = zlib.crc32(packed[12:12 + size - 4]).to_bytes(4, "little")
+        self.assertRefused("large.xz", bytes(packed), "compressed with xz: decompressing it takes more than 256 MiB of memory")
+        if "zst" in FORMATS:
+            packed = bytearray(FORMATS["zst"](sample()))
+            self.assertFalse(packed[4] & 0x20)  # the window's size follows
+            packed[5] = 20 << 3
+            self.assertRefused("large.zst", bytes(packed), "compressed with zstd: decompressing it takes more than 128 MiB of memory")
 
     def test_other_content(self):
         for ending, compress in FORMATS.items():

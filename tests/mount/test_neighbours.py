@@ -2,6 +2,8 @@
 """Files an object file refers to: debug files, .dwo and .dwp, what dwz shared; who may lead the daemon where."""
 
 import errno
+import gzip
+import lzma
 import os
 import re
 import shutil
@@ -12,6 +14,9 @@ from mount_harness import (GROUP_OBJ, MASK, NO_LINES, OTHERS, USER, USER_OBJ, Sa
                            wait_until)
 
 
+PACKERS = {".xz": lambda data: lzma.compress(data, preset=1), ".gz": lambda data: gzip.compress(data, 1)}
+
+
 class NeighbourTest(SampleTest):
     # ---- Debug files ----
 
@@ -20,6 +25,63 @@ class NeighbourTest(SampleTest):
         self.mount()
         self.assertLines()
         self.assertEqual(self.status(self.id)["uses"], self.by_id)
+
+    def pack(self, path, ending=".xz"):
+        """Compresses @path; returns the new path."""
+        with open(path, "rb") as f:
+            data = f.read()
+        os.unlink(path)
+        with open(path + ending, "wb") as f:
+            f.write(PACKERS[ending](data))
+        return path + ending
+
+    def test_packed_by_build_id(self):
+        for ending in PACKERS:
+            with self.subTest(ending):
+                self.separate(self.by_id)
+                packed = self.pack(self.by_id, ending)
+                daemon = self.mount()
+                self.assertLines()
+                self.assertEqual(self.status(self.id)["uses"], packed)
+                daemon = self.remount(daemon)
+                self.assertLines()
+                self.assertEqual(self.conversions(), 0)
+                self.assertEqual(daemon.stop(), 0)
+                os.unlink(packed)
+                self.compile()
+
+    def test_packed_by_debug_link(self):
+        """The checksum is that of the content."""
+        for where in ("source", "debug"):
+            with self.subTest(where):
+                place = self.source if where == "source" else self.debug_dir + os.path.realpath(self.source)
+                debug = os.path.join(place, "sample.dbg")
+                self.separate(debug)
+                for path in (self.path, debug):
+                    run("objcopy", "--remove-section=.note.gnu.build-id", path)
+                run("objcopy", "--add-gnu-debuglink=" + debug, self.path)
+                packed = self.pack(debug)
+                daemon = self.mount()
+                daemon.wait_scanned()
+                ids = [n for n in os.listdir(self.mnt) if n.startswith("xxh3-")]
+                answers = [self.read(id, self.address) for id in ids]
+                self.assertEqual(len(answers), 2 if where == "source" else 1)
+                for answer in answers:
+                    self.assertIn("sample.cpp:", answer)
+                self.assertEqual(daemon.stop(), 0)
+                os.unlink(packed)
+                self.compile()
+
+    def test_packed_installed_later(self):
+        self.separate(self.by_id)
+        packed = self.pack(self.by_id)
+        os.rename(packed, packed + ".aside")
+        self.mount("rescan=1")
+        self.assertNoLines()
+        os.rename(packed + ".aside", packed)
+        self.wait_lines()
+        os.unlink(packed)
+        wait_until(lambda: re.search(NO_LINES, self.answer()), "the symbols")
 
     def test_by_debug_link(self):
         for where in ("", ".debug"):

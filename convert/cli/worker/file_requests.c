@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "convert/record/packed_name.h"
+
 static int duplicate(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -34,10 +36,10 @@ static int send_request(struct file_requests *requests, struct worker_header *re
 	return fd;
 }
 
-static int request_path(struct file_requests *requests, const char *path)
+static int request_path(struct file_requests *requests, const char *path, bool packed)
 {
 	struct worker_open request = {.path = ""};
-	int n = snprintf(request.path, sizeof(request.path), "%s", path);
+	int n = snprintf(request.path, sizeof(request.path), "%s%s", packed ? PACKED : "", path);
 	if (n < 0 || (size_t)n >= sizeof(request.path))
 		return -ENAMETOOLONG;
 	return send_request(requests, &request.head, WORKER_OPEN);
@@ -52,14 +54,14 @@ static int fetch_for_converter(void *user, const uint8_t *id, size_t size)
 	return send_request(user, &request.head, WORKER_FETCH);
 }
 
-static int open_for_converter(void *user, const char *path)
+static int open_for_converter(void *user, const char *path, bool packed)
 {
 	struct file_requests *requests = user;
 	if (strcmp(path, requests->order->input) == 0)
 		return duplicate(WORKER_INPUT_FD);
 	if (requests->order->has_binary && strcmp(path, requests->order->binary) == 0)
 		return duplicate(WORKER_BINARY_FD);
-	return request_path(requests, path);
+	return request_path(requests, path, packed);
 }
 
 void file_requests_init(struct file_requests *requests, const struct worker_convert *order,

@@ -7,13 +7,15 @@
 #include "gsym/base/bytes.h"
 
 struct inflater_kind {
+	unsigned memory_mib; /* the most that a dictionary may take; 0: it is always small */
+
 	/* Begins to inflate @in, which is borrowed until close(). NULL without memory. */
 	void *(*open)(struct span in);
 	void (*close)(void *inflater);
 
 	/*
 	 * Inflates up to @size bytes to @out, and gives their number, which is less only where the compressed
-	 * bytes end. -EBADMSG if they are damaged, -ENOMEM.
+	 * bytes end. -EBADMSG if they are damaged, -E2BIG if it takes more than memory_mib, -ENOMEM.
 	 */
 	int64_t (*inflate)(void *inflater, uint8_t *out, size_t size);
 

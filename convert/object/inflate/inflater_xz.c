@@ -5,7 +5,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-enum { DECODER_MEMORY = 256 << 20 /* bytes; xz -9 needs 65 MiB */ };
+enum { DECODER_MIB = 256 /* xz -9 needs 65 */ };
 
 struct xz_inflater {
 	size_t size; /* of the compressed bytes */
@@ -28,10 +28,19 @@ static void *xz_open(struct span in)
 	x->stream = (lzma_stream)LZMA_STREAM_INIT;
 	x->stream.next_in = in.data;
 	x->stream.avail_in = x->size = in.size;
-	if (lzma_stream_decoder(&x->stream, DECODER_MEMORY, LZMA_CONCATENATED) == LZMA_OK)
+	if (lzma_stream_decoder(&x->stream, (uint64_t)DECODER_MIB << 20, LZMA_CONCATENATED) == LZMA_OK)
 		return x;
 	xz_close(x);
 	return NULL;
+}
+
+static int error_of(lzma_ret r)
+{
+	switch (r) {
+	case LZMA_MEM_ERROR: return -ENOMEM;
+	case LZMA_MEMLIMIT_ERROR: return -E2BIG;
+	default: return -EBADMSG;
+	}
 }
 
 static int64_t xz_inflate(void *inflater, uint8_t *out, size_t size)
@@ -45,7 +54,7 @@ static int64_t xz_inflate(void *inflater, uint8_t *out, size_t size)
 		if (r == LZMA_BUF_ERROR)
 			break; /* the input ends in the middle */
 		if (r != LZMA_OK && !x->ended)
-			return r == LZMA_MEM_ERROR ? -ENOMEM : -EBADMSG;
+			return error_of(r);
 	}
 	return (int64_t)(size - x->stream.avail_out);
 }
@@ -64,6 +73,7 @@ static uint64_t xz_used(const void *inflater)
 }
 
 const struct inflater_kind inflater_xz = {
+	.memory_mib = DECODER_MIB,
 	.open = xz_open,
 	.close = xz_close,
 	.inflate = xz_inflate,

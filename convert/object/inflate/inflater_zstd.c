@@ -13,6 +13,7 @@ enum {
 	WINDOW_SUITS = 8 << 20, /* bytes: what every decoder should support; levels below 20 need no more */
 	FRAME_MAGIC = 0xfd2fb528,
 	WINDOW_LOG_MIN = 10,
+	WINDOW_LOG_MAX = 27, /* that of ZSTD_decompressStream(), unless it is given another */
 	SINGLE_SEGMENT =
 		1 << 5, /* of the descriptor: the window is the content, whose size has 1 to 8 bytes */
 };
@@ -67,6 +68,15 @@ static void *zstd_open(struct span in)
 	return NULL;
 }
 
+static int error_of(ZSTD_ErrorCode code)
+{
+	switch (code) {
+	case ZSTD_error_memory_allocation: return -ENOMEM;
+	case ZSTD_error_frameParameter_windowTooLarge: return -E2BIG;
+	default: return -EBADMSG;
+	}
+}
+
 static int64_t zstd_inflate(void *inflater, uint8_t *out, size_t size)
 {
 	struct zstd_inflater *z = inflater;
@@ -75,7 +85,7 @@ static int64_t zstd_inflate(void *inflater, uint8_t *out, size_t size)
 		size_t read = z->in.pos, written = to.pos;
 		size_t hint = ZSTD_decompressStream(z->context, &to, &z->in);
 		if (ZSTD_isError(hint))
-			return ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
+			return error_of(ZSTD_getErrorCode(hint));
 		if (z->in.pos == read && to.pos == written)
 			break;
 		z->between = !hint;
@@ -96,6 +106,7 @@ static uint64_t zstd_used(const void *inflater)
 }
 
 const struct inflater_kind inflater_zstd = {
+	.memory_mib = 1 << (WINDOW_LOG_MAX - 20),
 	.open = zstd_open,
 	.close = zstd_close,
 	.inflate = zstd_inflate,

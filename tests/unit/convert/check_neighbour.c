@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "convert/record/packed_name.h"
 #include "gsym/base/vec.h"
 
 enum { SOURCE_OWNER = 1, FILE_OWNER, STRANGER };
@@ -299,6 +300,41 @@ static void state_of_neighbours(void **state)
 	assert_int_equal(neighbour_stat(&search, at("outside").text, &file), -EXDEV);
 }
 
+/* "packed /path": the file, or one that is compressed. */
+static void packed_files(void **state)
+{
+	const struct place a = at("a");
+	const char *const dirs[] = {a.text, NULL};
+	const struct search_path here = {.dirs = dirs}, all = {.dirs = dirs, .all = true};
+	static const char *const files[] = {"a/packed", "a/packed.xz", "a/packed.zst", "a/packed.gz"};
+	struct neighbour file;
+	struct place name = at(files[0]);
+	char asked[PATH_MAX];
+	(void)state;
+	snprintf(asked, sizeof(asked), PACKED "%.2000s", name.text);
+	for (size_t i = ARRAY_SIZE(files); i-- > 0;) {
+		assert_int_equal(neighbour_stat(&here, name.text, &file), -ENOENT);
+		make_file(files[i], 0444);
+		for (unsigned k = 0; k < 2; k++) {
+			assert_int_equal(neighbour_stat(k ? &all : &here, asked, &file), 0);
+			assert_int_equal(file.st.st_ino, inode(files[i]));
+			assert_string_equal(file.path, name.text);
+			assert_string_equal(file.ending, files[i] + strlen(files[0]));
+		}
+		assert_int_equal(try(&here, 0444, asked, &file), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		assert_int_equal(unlink(at(files[i]).text), 0);
+	assert_int_equal(neighbour_stat(&here, asked, &file), -ENOENT);
+	snprintf(asked, sizeof(asked), PACKED "%.2000s", at("a/none/packed").text);
+	assert_int_equal(neighbour_stat(&here, asked, &file), -ENOENT);
+	assert_int_equal(neighbour_stat(&all, asked, &file), -ENOENT);
+	snprintf(asked, sizeof(asked), PACKED "%.2000s", at("outside").text);
+	assert_int_equal(neighbour_stat(&here, asked, &file), -EXDEV);
+	assert_int_equal(neighbour_stat(&here, PACKED "relative", &file), -EXDEV);
+	assert_int_equal(neighbour_stat(&all, PACKED "relative", &file), -EXDEV);
+}
+
 static void fingerprints_differ(void **state)
 {
 	static const char *const one[] = {"/a", NULL}, *const two[] = {"/a", "/b", NULL},
@@ -336,8 +372,8 @@ int main(void)
 		cmocka_unit_test(all_combinations),          cmocka_unit_test(usual_modes),
 		cmocka_unit_test(below_the_search_path),     cmocka_unit_test(first_directory_that_has_it),
 		cmocka_unit_test(what_readers_may_not_read), cmocka_unit_test(all_that_the_user_can_read),
-		cmocka_unit_test(state_of_neighbours),       cmocka_unit_test(fingerprints_differ),
-		cmocka_unit_test(paths_open_to_all),
+		cmocka_unit_test(state_of_neighbours),       cmocka_unit_test(packed_files),
+		cmocka_unit_test(fingerprints_differ),       cmocka_unit_test(paths_open_to_all),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
