@@ -4,11 +4,13 @@
 import glob
 import json
 import os
+import subprocess
 import unittest
 
 import mount_harness
 from mount_harness import GSYM, MountTest, run, tool
 
+PACKERS = {".xz": ["xz", "-1", "--check=crc32"], ".zst": ["zstd", "-q"], ".gz": ["gzip", "-1"]}
 KERNELS = sorted(glob.glob("/usr/lib/debug/lib/modules/*/kernel"))
 
 
@@ -98,6 +100,27 @@ class KernelTest(MountTest):
                 words = line.partition("]")[2].split()
                 if len(words) > 8 and "A" in words[6] and int(words[4], 16):
                     self.assertEqual(told[words[0]][1], int(words[4], 16), line)
+
+    def check_compressed(self, paths):
+        """In each format: the answers of the plain files, and the same ids."""
+        for ending, command in PACKERS.items():
+            if not tool(command[0]):
+                continue
+            for path in paths:
+                with open(os.path.join(self.source, os.path.basename(path) + ending), "wb") as file, open(path, "rb") as data:
+                    subprocess.run(command, stdin=data, stdout=file, check=True)
+            daemon = self.mount()
+            daemon.wait_scanned()
+            ids = [self.check(path) for path in paths]
+            self.assertEqual(ids, [mount_harness.build_id(path) for path in paths], ending)
+            self.assertEqual(daemon.stop(), 0)
+            for name in os.listdir(self.source):
+                os.unlink(os.path.join(self.source, name))
+
+    def test_compressed_modules(self):
+        """As Fedora, Arch, Ubuntu and newer Debian install them."""
+        paths = sorted(glob.glob(KERNELS[-1] + "/**/*.ko", recursive=True), key=os.path.getsize)
+        self.check_compressed(paths[len(paths) // 8::len(paths) // 5][:4])
 
     def test_stripped_modules(self):
         """Their debug files are called as they are, below /usr/lib/debug."""
