@@ -45,7 +45,7 @@ def compilers():
 def cross_compilers():
     """The same of gcc's cross compilers; the C++ one may be missing."""
     found = {}
-    for triple, _ in matrix.MACHINES.values():
+    for triple in [t for t, _ in matrix.MACHINES.values()] + [f"{m}-w64-mingw32" for m in matrix.WINDOWS]:
         name = f"{triple}-gcc"
         if shutil.which(name):
             found[name] = (name, name.replace("-gcc", "-g++"))
@@ -96,7 +96,7 @@ class Builder:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         make = {"native": self._native, "hosted": self._hosted, "bare": self._bare,
-                "object": self._object}
+                "object": self._object, "windows": self._windows}
         try:
             make[cell.kind](cell, *tools, place)
         except Unavailable as why:
@@ -129,11 +129,16 @@ class Builder:
         """Options of linking; gcc may need the way to a linker."""
         return [*cell.link, *([] if cell.compiler.startswith("clang") else [f"-B{self.tools}"])]
 
+    @staticmethod
+    def _target(cell):
+        """gcc is another program for each."""
+        return [f"--target={cell.target}"] if cell.target and cell.compiler.startswith("clang") else []
+
     def _probe(self, cell, cc, cxx, place):
         """Raises Unavailable when not even an empty function builds with the cell's options."""
         source = place / "probe.c"
         source.write_text("void _start(void); void _start(void) {}\n")
-        target = [f"--target={cell.target}"] if cell.target else []
+        target = self._target(cell)
         for compiler, of in ((cc, "c"), (cxx, "c++")):
             run([compiler, *self._flags(cell, place), *target, "-x", of, "-c", source, "-o", "probe.o"], place)
         if not cell.target:
@@ -158,6 +163,19 @@ class Builder:
     def _hosted(self, cell, _, cxx, place):
         run([cxx, *self._flags(cell, place), "-std=c++17", *self._link(cell), SOURCES / "hosted.cc", "-o",
               "program"], place)
+
+    def _windows(self, cell, cc, cxx, place):
+        """With mingw's C library where it has one, which its linkers' scripts want."""
+        bare, clang = cell.target.startswith("aarch64"), bool(self._target(cell))
+        more = self._target(cell) + (["-DBARE", "-ffreestanding", "-fno-stack-protector"] if bare else [])
+        if clang and not self.lld:
+            raise Unavailable("ld.lld is not installed")
+        sources = matrix.CORE + (("runtime",) if clang else ())
+        objects = self._compile(cell, cc, cxx, place, sources, matrix.CORE_CXX, ["hand"], more)
+        linker = [f"-fuse-ld={shutil.which(self.lld)}"] if clang else []
+        run([cc, *self._target(cell), *linker, *cell.link, *(["-nostdlib", "-Wl,-e,_start"] if bare else []),
+             *objects, "-o", "program.exe"], place)
+        os.replace(place / "program.exe", place / "program")
 
     def _object(self, cell, cc, _, place):
         """Only a file with one code section: in others every section of a .o begins at address 0."""
@@ -204,7 +222,19 @@ def _dwz_multi(place):
         raise Unavailable("dwz -m shared nothing")
 
 
+def _debug_link(place):
+    """The debug data in a file of its own, and all else stripped. LLVM's tools take no symbols from that file: they
+    read the program as it was."""
+    shutil.copy(place / "program", place / PLAIN)
+    objcopy = peers.find("llvm-objcopy")
+    if not objcopy:
+        raise Unavailable("llvm-objcopy is not installed")
+    run([objcopy, "--only-keep-debug", "program", "program.debug"], place)
+    run([objcopy, "--strip-all", "--add-gnu-debuglink=program.debug", "program"], place)
+
+
 STEPS = {
+    "debug-link": _debug_link,
     "dwz": _replace("dwz", "-o", "packed", "program"),
     "dwz-multi": _dwz_multi,
     "zstd": _replace("objcopy", "--compress-debug-sections=zstd", "program", "packed"),

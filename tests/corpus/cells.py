@@ -22,7 +22,7 @@ class Cell:
     compiler: str               # "gcc", "clang-14", ...: build.py knows the programs
     flags: list = field(default_factory=list)
     link: list = field(default_factory=list)
-    kind: str = "native"        # native, bare (no C library), hosted (C++ library), object (one .o)
+    kind: str = "native"        # native, bare (no C library), hosted (C++ library), object (one .o), windows
     after: tuple = ()           # names of build.STEPS: what happens to the linked file
     target: str = ""            # of a bare cell; "" = the machine's own
     quick: bool = True
@@ -205,6 +205,27 @@ def cross_gcc():
                   ["-fuse-ld=lld", "-Wl,--icf=all,--gc-sections", "-Wl,-z,execstack"])  # MIPS has no .note.GNU-stack
 
 
+# Of Windows, as mingw calls them. Debian has no C library for ARM64: there programs have none.
+WINDOWS = ("x86_64", "i686", "aarch64")
+
+
+def windows(compilers):
+    """PE files by mingw's gcc and by clang with lld."""
+    for machine in WINDOWS:
+        triple = f"{machine}-w64-mingw32"
+        for what, compiler in (("gcc", f"{triple}-gcc"), ("clang", compilers[-1])):
+            if (machine, what) == ("aarch64", "gcc"):
+                continue  # Debian has none
+            add = lambda name, level, version, more=(), link=(), **rest: Cell(  # noqa: E731
+                f"windows-{what}-{machine}-{name}", compiler, base_flags(level, version) + list(more), list(link),
+                kind="windows", target=triple, **rest)
+            for level, version in itertools.product(("O0", "O1", "O2"), (4, 5)):
+                yield add(f"{level}-dwarf{version}", level, version)
+            yield add("debug-link", "O2", 5, after=("debug-link",))
+            yield add("gc", "O2", 5, ["-ffunction-sections"], ["-Wl,--gc-sections"])
+            yield add("lto", "O2", 5, ["-flto"], ["-flto", "-O2", "-g"])
+
+
 def languages():
     """Compilers of other languages; build.LANGUAGES knows how they are called."""
     def add(name, compiler, flags):
@@ -237,13 +258,14 @@ QUICK = (
     "{clang}-split4", "{clang}-dwz4", "{clang}-stripped", "aarch64_be-O2-dwarf5", "thumb-O0-dwarf5",
     "riscv64-O2-dwarf5", "powerpc64le-O2-dwarf4", "mips-O0-dwarf4", "s390x-O2-dwarf4", "i386-O0-dwarf4",
     "rust-3-2-v0", "rust-packed-0", "go", "fortran-O0-dwarf5", "ada-O2-dwarf4", "gdc-O2-dwarf5", "ldc-O0",
+    "windows-gcc-x86_64-O2-dwarf5", "windows-gcc-i686-debug-link", "windows-clang-x86_64-debug-link", "windows-clang-aarch64-O2-dwarf4",
     "gcc-aarch64-O2-dwarf5", "gcc-powerpc64-O2-dwarf4", "gcc-riscv64-O2-dwarf5", "gcc-arm-icf-gold",
 )
 
 
 def all_cells(compilers):
     """@compilers: gcc first, the newest clang last."""
-    further = [*special(compilers), *cross(compilers), *cross_gcc(), *languages()]
+    further = [*special(compilers), *cross(compilers), *cross_gcc(), *windows(compilers), *languages()]
     quick = {name.format(gcc=compilers[0], clang=compilers[-1]) for name in QUICK}
     for cell in further:
         cell.quick = cell.name in quick

@@ -13,6 +13,7 @@ the others are "elsewhere" and are judged as well.
 Differences are put into classes (classify.py); accept.txt says which are understood. Everything else fails, and so
 does a program where less than LEAST of the covered addresses agree or have an accepted difference.
 """
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from lib import frames, peers  # noqa: E402
+from lib.elf import EM_AARCH64  # noqa: E402
+from lib.pe import Pe  # noqa: E402
 from corpus import accept, arguments, build, classify, realfiles, sample  # noqa: E402
 
 COVERED, OUTSIDE = "covered", "outside"
@@ -38,6 +41,7 @@ class Result:
 
     def __init__(self, name):
         self.name = name
+        self.symbols = None  # what is wrong with them
         self.counts = defaultdict(Counter)
         self.examples = defaultdict(list)
 
@@ -79,25 +83,54 @@ def compare(gsym, name, path, options):
         default, matching = f"{place}/ours.gsym", f"{place}/match.gsym"
         peers.run([gsym, "convert", "--quiet", path, "-o", default])
         own = second_opinion(theirs_path, f"{place}/peer.gsym")
-        elf, addresses = sample.places(path, {f for f in (default, own) if f}, options.most, options.seed)
+        elf, addresses = sample.places(theirs_path, {f for f in (default, own) if f}, options.most, options.seed)
         symbols = classify.Symbols(elf)
         result = Result(name)
         short = frames.symbolizer(theirs_path, addresses, functions="short")
         parts = [COVERED if classify.covered(s) else OUTSIDE for s in short]
         ours = frames.gsym(gsym, default, addresses)
-        for what, mine, theirs in comparisons(gsym, path, theirs_path, default, matching, own, addresses, ours):
+        for what, mine, theirs in comparisons(elf, gsym, path, theirs_path, default, matching, own, addresses, ours):
             for address, part, m, t, s in zip(addresses, parts, mine, theirs, short):
                 result.add(what, part, address, m, t, t if what == READER else s, symbols)
+        result.symbols = check_symbols(gsym, theirs_path, default, elf)
         return result
 
 
-def comparisons(gsym, path, theirs_path, default, matching, own, addresses, ours):
+def comparisons(image, gsym, path, theirs_path, default, matching, own, addresses, ours):
     """(what, our frames, their frames) of each comparison."""
-    yield SYMBOLIZER, ours, frames.symbolizer(theirs_path, addresses)
+    yield SYMBOLIZER, ours, without_decoration(image, frames.symbolizer(theirs_path, addresses))
     yield READER, frames.gsymutil(default, addresses), ours
     if own:
         peers.run([gsym, "convert", "--quiet", "--match-llvm", path, "-o", matching])
         yield GSYMUTIL, frames.gsymutil(matching, addresses), frames.gsymutil(own, addresses)
+
+
+def without_decoration(image, answers):
+    """i386 PE: llvm-symbolizer prints names of symbols as the table has them."""
+    if not isinstance(image, Pe):
+        return answers
+    return [[f._replace(name=image.plain_names.get(f.name, f.name)) for f in answer] for answer in answers]
+
+
+_COFF_FUNCTION = re.compile(r"^\[ *\d+\]\(sec +([1-9]\d*)\).*\(ty +20\)\(scl +(?:2|3)\).* 0x([0-9a-f]+) (\S+)$", re.M)
+
+
+def check_symbols(gsym, path, default, image):
+    """What objdump says of the functions of a PE file: the first that has another name, or None."""
+    if not isinstance(image, Pe):
+        return None
+    objdump = peers.find("llvm-objdump" if image.machine == EM_AARCH64 else "objdump")  # binutils may not know it
+    if not objdump:
+        return None
+    names = defaultdict(set)
+    for section, value, name in _COFF_FUNCTION.findall(peers.run([objdump, "-t", path])):
+        if image.sections[int(section) - 1].code:
+            names[image.sections[int(section) - 1].addr + int(value, 16)].add(image.plain(name))
+    starts = sorted(names)
+    for addr, answer in zip(starts, frames.gsym(gsym, default, starts)):
+        if not answer or answer[-1].name not in names[addr]:
+            return f"{addr:#x} is {answer[-1].name if answer else 'unknown'}, by objdump {sorted(names[addr])}"
+    return None if starts else "objdump knows no function"
 
 
 def share(count, total):
@@ -121,6 +154,8 @@ class Verdict:
             for kind, words in accept.judge(rules, result.name, prefix + part, counts):
                 self.unexplained[what] += counts[kind] if part == COVERED else 0
                 self.faults.append(words)
+        if result.symbols:
+            self.faults.append(f"{result.name}: {result.symbols}")
         self.agreement = {what: self._agreement(what) for what in (SYMBOLIZER, GSYMUTIL, READER)}
         for what, (total, _, agreed) in self.agreement.items():
             if total and agreed < LEAST * total:

@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from lib import frames  # noqa: E402
 from lib.elf import Elf  # noqa: E402
 from lib.macho import MachO  # noqa: E402
+from lib.pe import Pe  # noqa: E402
 
 
 def _edges(start, end):
@@ -24,7 +25,8 @@ _STEPS = {8: 4, 20: 4, 21: 4, 40: 2, 22: 2, 183: 4, 243: 2}
 def image(path):
     """The object file, by what it begins with."""
     with open(path, "rb") as f:
-        return Elf(path) if f.read(4) == b"\x7fELF" else MachO.read(path)
+        magic = f.read(4)
+    return Elf(path) if magic == b"\x7fELF" else Pe.read(path) if magic[:2] == b"MZ" else MachO.read(path)
 
 
 def edges_of(elf, gsym_files):
@@ -42,7 +44,7 @@ def edges_of(elf, gsym_files):
 
 
 def places(path, gsym_files, most, seed):
-    """(ELF or Mach-O file, at most @most addresses): edges_of(), then, as far as there is room, the other addresses in code where an
+    """(ELF, Mach-O or PE file, at most @most addresses): edges_of(), then, as far as there is room, the other addresses in code where an
     instruction may begin."""
     elf = image(path)
     edges = edges_of(elf, gsym_files)

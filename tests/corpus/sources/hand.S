@@ -22,9 +22,20 @@
 #define RET ret
 #endif
 
+#ifdef _WIN32 /* COFF: symbols have no size */
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define SYMBOL(name) JOIN(__USER_LABEL_PREFIX__, name)
+#define FUNC(name) .globl SYMBOL(name); .def SYMBOL(name); .scl 2; .type 32; .endef; SYMBOL(name):
+#define LABEL(name) .globl SYMBOL(name); SYMBOL(name):
+#define SIZED(name)
+#define OWN_SECTION .section .text.asm_split, "x"
+#else
 #define FUNC(name) .globl name; .type name, %function; name:
 #define LABEL(name) .globl name; name:
 #define SIZED(name) .size name, . - name
+#define OWN_SECTION .section .text.asm_split, "ax", %progbits
+#endif
 
 	.text
 	.balign 16
@@ -89,7 +100,7 @@ FUNC(asm_function_size_zero)
 	NOP
 	.balign 64
 
-	.section .text.asm_split, "ax", %progbits
+	OWN_SECTION
 	.balign 8
 FUNC(asm_in_own_section)
 	NOP

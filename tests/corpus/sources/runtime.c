@@ -12,6 +12,15 @@ __attribute__((used)) void *memset(void *to, int byte, size n)
 	return to;
 }
 
+#ifdef _WIN32 /* lld refuses what is not there */
+void __cxa_pure_virtual(void);
+void __cxa_pure_virtual(void)
+{
+	for (;;)
+		;
+}
+#endif
+
 __attribute__((used)) void *memcpy(void *to, const void *from, size n)
 {
 	volatile char *out = to;

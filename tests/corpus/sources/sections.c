@@ -16,7 +16,13 @@ __attribute__((section(".text.init_like"), aligned(256))) NOINLINE int init_like
 	return far_away(n) * 2;
 }
 
-__attribute__((section("weird+section"))) NOINLINE int in_weird_section(int n)
+#ifdef _WIN32
+#define WEIRD_SECTION "weird" /* GNU as knows no quoted names there */
+#else
+#define WEIRD_SECTION "weird+section"
+#endif
+
+__attribute__((section(WEIRD_SECTION))) NOINLINE int in_weird_section(int n)
 {
 	return init_like(n) - 1;
 }
