@@ -5,6 +5,7 @@
 #include "fs/answer/log_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gsym/filter/filter.h"
@@ -95,6 +96,11 @@ static int find_by_name(struct log_file *log, const struct filter_module *module
 	if (!*name || module->is_word || module->is_kernel)
 		return -ENODATA;
 	int err = requester_find_name(&log->requester, name, log->call, &image);
+	for (size_t i = 0; module->is_windows && i < WINDOWS_ENDINGS && err == -ENOENT; i++) {
+		char whole[FILTER_NAME_SIZE];
+		if (snprintf(whole, sizeof(whole), "%s%s", name, windows_endings[i]) < FILTER_NAME_SIZE)
+			err = requester_find_name(&log->requester, whole, log->call, &image);
+	}
 	return err ? err : use(log, image, module, ret);
 }
 

@@ -31,8 +31,14 @@ struct filter_module {
 	bool is_kernel; /* the kernel or a module of it, which has no ".ko" in its name, and '_' for '-' */
 	/* Of the kernel, as "6.1.0-13-amd64". "": not known. Images of another release are other builds. */
 	char release[FILTER_RELEASE_SIZE];
-	bool is_word; /* @name may just as well be something else: not worth a search */
+	bool is_windows; /* @name may lack ".exe" or ".dll", and have '_' for what is no letter or digit */
+	bool is_word;    /* @name may just as well be something else: not worth a search */
 };
+
+/* Endings of file names that the name of a module of Windows may lack, the likely ones first. */
+enum { WINDOWS_ENDINGS = 6, WINDOWS_ENDING_SIZE = 4 };
+static const char windows_endings[WINDOWS_ENDINGS][WINDOWS_ENDING_SIZE + 1] = {".exe", ".dll", ".sys",
+									       ".efi", ".drv", ".ocx"};
 
 /*
  * Sets the id from @size bytes of text, in any spelling: case, dashes, braces. False, and no id, when it is

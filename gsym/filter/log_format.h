@@ -118,6 +118,7 @@ struct log_context {
 	bool in_report;           /* of Apple's, whose images are all in @apple */
 	VEC(struct log_mapping) mappings;
 	struct filter_module kernel;
+	struct filter_module faulting;    /* of Windows' event log; without name: none yet */
 	bool kernel_noted, kernel_booted; /* by the last line */
 	struct kernel_range kernel_range;
 	struct memory_map *mapped; /* by lists in the log */
@@ -162,7 +163,7 @@ struct log_format {
 
 extern const struct log_format format_absolute, format_address, format_android, format_apple, format_kernel,
 	format_ksym, format_markup, format_minidump, format_numbered, format_offset, format_perf,
-	format_plain;
+	format_plain, format_windows;
 
 /* ---- Apple's reports: kinds of lines, by which the filter buffers a report as a whole ---- */
 

@@ -26,13 +26,14 @@ static bool is_source(const char *begin, const char *to)
 	return false;
 }
 
-/* "[d:\\src\\a.cpp @ 12]", as WinDbg writes. */
+/* "[d:\\src\\a.cpp @ 12]" or "... @ 12 + 0x3]", as WinDbg writes. */
 static bool has_bracketed_position(struct text_scan text)
 {
 	const char *at = find_text(text.at, text.end, " @ ");
 	struct text_scan s = scan_from(at ? at + strlen(" @ ") : text.end, text.end);
 	uint64_t line;
-	return at && is_source(text.at, at) && scan_decimal(&s, &line) && scan_lit(&s, "]");
+	return at && is_source(text.at, at) && scan_decimal(&s, &line) &&
+	       (scan_lit(&s, "]") || scan_lit(&s, " + 0x"));
 }
 
 bool has_source_position(struct text_scan text)

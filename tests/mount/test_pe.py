@@ -9,7 +9,8 @@ import uuid
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 import mount_harness  # noqa: E402
-from mount_harness import MountTest  # noqa: E402
+from mount_harness import GSYM, MountTest, run  # noqa: E402
+from test_batch import Tape  # noqa: E402
 from lib import make_pe as m  # noqa: E402
 
 GUID = uuid.UUID("a1b2c3d4-e5f6-0718-293a-4b5c6d7e8f90")
@@ -44,6 +45,18 @@ class PeTest(MountTest):
         for name in (id.upper() + "1", id + "1f", str(GUID), str(GUID).upper(), id[:8]):
             self.assertEqual(os.readlink(os.path.join(self.mnt, name)), id, name)
         self.assertIn(id, os.listdir(os.path.join(self.mnt, "by-name", "x.exe")))
+
+    def test_logs(self):
+        """Reports of Windows name a module without its ending."""
+        made = self.program()
+        self.add_file("bin", "x.exe", data=made.file())
+        self.mount().wait_scanned()
+        log = "00 000000aa`bb0ff6d0 00007ff7`12345678     x!main+0x4\n\nFaulting module name: x.exe, version: 1\nFault offset: 0x1000\n"
+        want = log.replace("+0x4", "+0x4 " + TOLD).replace("offset: 0x1000", "offset: 0x1000 " + TOLD)
+        done = run(GSYM, "filter", "--mount=" + self.mnt, "--by-name", input=log.encode())
+        self.assertEqual(done.stdout.decode(), want)
+        with Tape(os.path.join(self.mnt, "log")) as tape:
+            self.assertEqual(tape.ask(log), want)
 
     def test_debug_file(self):
         """A stripped program, and its debug file anywhere in SOURCE."""

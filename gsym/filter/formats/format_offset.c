@@ -12,6 +12,7 @@
  *	??? (example + 4556) [0x104a7bf50]                     spindump
  *	??? (in example)  load address 0x104a78000 + 0x11cc    sample
  *	=>0 0x7bc011cc in example (+0x11cc)                    Wine
+ *	=>0 0x7bc011cc work+0x12(a=1) in example (0x0032fe98)
  *	frame #1: 0x5581f7f2a1cc example`ns::work(int) + 18    LLDB
  *	example!ns::work+0x12                                  WinDbg
  *	(/usr/bin/example+0x11cc)    /usr/bin/example+0x11cc    and others
@@ -155,7 +156,33 @@ static bool wine(const struct log_context *context, const struct site *site, str
 		return false;
 	from = name_before(line, to);
 	ret->first_exact = true;
-	return ends_with(line, from, " in ") && set_module(context, from, to, ret) && place(site, s.at, ret);
+	if (!ends_with(line, from, " in ") || !set_module(context, from, to, ret))
+		return false;
+	ret->module.is_windows = true;
+	return place(site, s.at, ret);
+}
+
+/* "work+0x12(a=1) in example (0x0032fe98)". */
+static bool wine_symbol(const struct log_context *context, const struct site *site, struct log_frame *ret)
+{
+	const char *line = site->line.at, *from = name_before(line, site->plus), *to;
+	const char *in = find_text(site->after.at, site->line.end, " in ");
+	struct text_scan s = scan_from(in ? in + strlen(" in ") : site->line.end, site->line.end);
+	if (site->spaced || site->decimal || !in || from == site->plus || from - line < 4 ||
+	    from[-1] != ' ' || site->plus - from >= FILTER_SYMBOL_SIZE ||
+	    has_source_position(scan_from(site->after.at, in)))
+		return false;
+	for (to = s.at; to < s.end && is_name(*to);)
+		to++;
+	s.at = to;
+	if (!scan_lit(&s, " (0x") || !set_module(context, in + strlen(" in "), to, ret))
+		return false;
+	ret->space = FRAME_NAME;
+	ret->module.needs_shown = ret->module.is_windows = ret->first_exact = true;
+	ret->symbol_from = (uint32_t)(from - line);
+	ret->symbol_to = (uint32_t)(site->plus - line);
+	ret->kind = !site->offset ? PC_EXACT : ret->kind;
+	return place(site, to, ret);
 }
 
 /* " (BuildId: 0123)" */
@@ -282,6 +309,7 @@ static bool with_symbol(const struct log_context *context, const struct site *si
 		return false;
 	ret->space = FRAME_NAME;
 	ret->module.needs_shown = true;
+	ret->module.is_windows = mark == '!';
 	ret->symbol_from = (uint32_t)(symbol - site->line.at);
 	ret->symbol_to = (uint32_t)(site->before - site->line.at);
 	ret->first_exact = true;
@@ -311,6 +339,11 @@ static bool alone(const struct log_context *context, const struct site *site, st
 		return false;
 	ret->module.is_word = !memchr(from, '/', size) && !memchr(from, '.', size);
 	ret->first_exact = true;
+	/* "example+0x11cc: mov ...", where a program stopped; "example+0x11cc: runtime error" */
+	if (site->after.at < site->after.end && *site->after.at == ':') {
+		ret->apart = true;
+		ret->kind = PC_EXACT;
+	}
 	return place(site, site->after.at, ret);
 }
 
@@ -385,9 +418,9 @@ static bool parse(const struct log_context *context, struct text_scan line, cons
 		  struct log_frame *ret)
 {
 	static bool (*const forms[])(const struct log_context *context, const struct site *site,
-				     struct log_frame *ret) = {glibc,       wine,           at_load_address,
-							       sample,      in_parentheses, in_brackets,
-							       with_symbol, numbered,       alone};
+				     struct log_frame *ret) = {
+		glibc,          wine,        wine_symbol, at_load_address, sample,
+		in_parentheses, in_brackets, with_symbol, numbered,        alone};
 	struct site site;
 	*ret = (struct log_frame){.style = STYLE_PLAIN};
 	if (segfault(context, line, plus, ret))

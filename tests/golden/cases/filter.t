@@ -352,6 +352,20 @@ plain!main+0xc square at include/shape.h:3 (inlined by) Shape::area() const at i
   12  ??? (plain + 12) [0x104a7800c] Shape::area() const at include/shape.h:7 (inlined by) main at main.cc:11
     12  ??? (<DEADBEEF-0001-0203> + 21) [0x104a78015] main at main.cc:12
 gsym: 10 of 10 frames explained
+# Names of Windows' modules: without their ending, in any case, with '_' for other characters. The kind counts if both have it.
+$ cp plain.gsym App.exe.gsym; cp plain.gsym libstdc++-6.dll.gsym; printf '%b' "app!main+0x15\n\nAPP.EXE!main+0x15\n\napp.dll!main+0x15\n\nlibstdc___6!main+0x15\n\nFaulting module name: LIBSTDC++-6.DLL, version: 1\nFault offset: 0x15\n" >log; gsym filter --strip-prefix=/src/app App.exe.gsym libstdc++-6.dll.gsym <log
+app!main+0x15 main at main.cc:12
+
+APP.EXE!main+0x15 main at main.cc:12
+
+app.dll!main+0x15
+
+libstdc___6!main+0x15 main at main.cc:12
+
+Faulting module name: LIBSTDC++-6.DLL, version: 1
+Fault offset: 0x15 main at main.cc:12
+gsym: 4 of 5 frames explained
+gsym: app.dll: 1 frame not explained: the log has no id, and no FILE has this name; give that object file or its GSYM file
 # minidump_stackwalk, as text and with -m.
 $ printf '%b' " 0  plain + 0xc\n    rip = 0x0000000000400010\n 1  plain + 0x15\n 2  libc.so.6 + 0x27249\nModule|plain|1.0|plain|DEADBEEF00010203|0x400000|0x400fff|1\n0|0|plain||||0xc\n0|1|plain||||0x14\n0|2|libc.so.6||||0x27249\n0|3|plain|known|known.c|7|0x4\n" >log; cat log
  0  plain + 0xc

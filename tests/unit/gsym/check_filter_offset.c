@@ -125,6 +125,32 @@ static void demangled(void **state)
 	check_log("app!g::twice+0x12\n", "app!g::twice+0x12 g::twice(int) at /src/a.c:90\n");
 }
 
+/* The event log, Wine and WinDbg. */
+static void windows(void **state)
+{
+	(void)state;
+	check_log("Faulting module name: app, version: 1\r\nFault offset: 0x0010\r\n\r\n"
+		  "Faulting module name: other.dll\nFault offset: 0x10\nFaulting module name: , version: 1\n"
+		  "a, Faulting module name: app, version: 1, Fault offset: 0xf, x\n",
+		  "Faulting module name: app, version: 1\r\nFault offset: 0x0010" ALPHA6 "\r\n\r\n"
+		  "Faulting module name: other.dll\nFault offset: 0x10\nFaulting module name: , version: 1\n"
+		  "a, Faulting module name: app, version: 1, Fault offset: 0xf" BETA ", x\n");
+	check_unchanged(
+		"Fault offset: 0x10\nFaulting module name: app\nFault offset: 10\nFault offset: 0x\n");
+	check_log(
+		"=>0 0x00007f01 alpha+0x10(a=1, b=in) in app (0x0032fe98)\n"
+		"  1 0x00007f02 alpha+0x10() in app (0x0032fe98)\n\n0x00007f01 app+0x10: movl\t%edx,(%rcx)\n",
+		"=>0 0x00007f01 alpha+0x10(a=1, b=in) in app" ALPHA6 " (0x0032fe98)\n"
+		"  1 0x00007f02 alpha+0x10() in app" BETA " (0x0032fe98)\n\n"
+		"0x00007f01 app+0x10" ALPHA6 ": movl\t%edx,(%rcx)\n");
+	check_unchanged("  5 0x00007f01 alpha+0x10(a=1) [Z:\\src\\a.c:6] in app (0x0032fe98)\n"
+			"  5 0x00007f01 alpha+0x10(a=1) in app\nalpha+0x10() in app (0x0032fe98)\n"
+			"app!alpha+0x10 [c:\\src\\a.cpp @ 12 + 0x3]\n");
+	/* Where it stopped is no call, whatever is before it. */
+	check_log("  1 0x7f01 in app (+0x10)\napp+0x10: mov\n",
+		  "  1 0x7f01 in app (+0x10)" ALPHA6 "\napp+0x10" ALPHA6 ": mov\n");
+}
+
 static void minidumps(void **state)
 {
 	(void)state;
@@ -237,6 +263,7 @@ int main(void)
 		cmocka_unit_test(apple_tools),     cmocka_unit_test(demangled),
 		cmocka_unit_test(minidumps),       cmocka_unit_test(stackwalk),
 		cmocka_unit_test(known_positions), cmocka_unit_test(causes),
+		cmocka_unit_test(windows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
