@@ -169,6 +169,8 @@ static char *everything(void)
 			   " 0  app + 0x10\n 1  app + 0x10\n??? (app + 16) [0x104a78010]\n"
 			   "in app (+0x10), /opt/app+0x10\n[" ID "]@0x5581f7f29000+0x10\n"
 			   "(in app)  load address 0x104a78000 + 0x10\nframe #1: 0x1 app`alpha + 16\n"
+			   "Faulting module name: app, version: 1\nFault offset: 0x10\n"
+			   "  1 0x7f01 alpha+0x10(a=1) in app (0x32fe98)\napp+0x10: movl\n"
 			   "0|0|app||||0x10\n0|1|app||||0x9\n        alpha+16\n => alpha+0x10\n"
 			   "\t104a78010 alpha+0x10 (/opt/app)\n\tffffffff81000010 alpha+0x10 "
 			   "([kernel.kallsyms])\n"
