@@ -248,11 +248,10 @@ static int finalize(struct conversion *c, struct gsym_diag *diag)
 	int err = c->listed ? callsites_locate(c->listed, &c->records, &c->pool, &places) : 0;
 	if (!err)
 		err = finalize_records(&c->records, &c->pool, o, &c->arena, &c->odd);
-	if (!err && !c->records.n && c->object->lost_headers)
-		return diag_set(diag, -ENODATA,
-				"no function found: section headers, at offset 0x%" PRIx64
-				", are past the end of the file: it may be truncated",
-				c->object->lost_headers);
+	if (!err && !c->records.n && c->object->lost.what) {
+		lost_bytes_tell(&c->object->lost, c->object->map_size, 0, diag);
+		return diag_prefix(diag, -ENODATA, "no function found");
+	}
 	if (!err && !c->records.n)
 		return no_function(c, diag);
 	if (err)

@@ -104,7 +104,9 @@ static int inflate_all(struct inflation *f, bool (*probe)(struct span first))
 	int more = grow(f);
 	if (!more)
 		more = fill(f);
-	if (more >= 0 && probe && !probe((struct span){f->v, f->n}))
+	/* Also damage in the first bytes leaves those before it. */
+	bool first = more >= 0 || (more == -EBADMSG && f->n);
+	if (first && probe && !probe((struct span){f->v, f->n}))
 		return -ENOEXEC;
 	while (more > 0) {
 		more = grow(f);

@@ -92,6 +92,7 @@ static struct image_identity identity_of(struct object_file *object)
 		.has_gsym = object->gsym || has_section(object, ".gsym"),
 		.has_go = object_go_table(object) != NULL,
 		.has_text = object_has_code(object),
+		.has_lost = object->lost.what != NULL,
 		.id_size = object->id_size,
 		.id_is_truncated = object->id_is_truncated,
 	};
@@ -109,12 +110,22 @@ struct identify_job {
 	struct gsym_diag *diag;
 };
 
+/* Of several object files in the file, the first that lacks bytes is described. */
+static void note_lost(struct identities *found, const struct object_file *object)
+{
+	const struct lost_bytes *lost = object->lost.what ? &object->lost : &object->lost_slice;
+	if (lost->what && !*found->lost.text)
+		lost_bytes_tell(lost, lost == &object->lost ? object->map_size : object->file.size, 0,
+				&found->lost);
+}
+
 static int add_found(void *user, struct object_file *object)
 {
 	const struct identify_job *job = user;
 	struct identities *found = job->found;
 	struct image_identity *id = &found->list[found->n++];
 	*id = identity_of(object);
+	note_lost(found, object);
 	if (!id->id_size) {
 		uint64_t size = bytes_to_hash(object);
 		found->to_hash += size;
@@ -134,6 +145,7 @@ int identify_descriptor(int fd, const char *name, uint64_t hash_max, struct iden
 	struct identify_job job = {.found = ret, .hash_max = hash_max, .diag = diag};
 	ret->n = 0;
 	ret->to_hash = 0;
+	*ret->lost.text = 0;
 	int err = object_each(fd, name, add_found, &job, diag);
 	return err == -ENOEXEC || err > 0 ? 0 : err;
 }

@@ -12,6 +12,7 @@ bool begins_like_fat_file(int fd);
 struct identities {
 	struct image_identity list[IDENTITIES_MAX]; /* id_size is 0 where the hash was not made */
 	size_t n;
+	struct gsym_diag lost; /* what the file seems to lack, see struct lost_bytes; else empty */
 	uint64_t to_hash; /* bytes that ids are the hash of; above what was allowed, some were not made */
 };
 

@@ -1,7 +1,10 @@
 #include "convert/object/object_file.h"
 
 #include "convert/object/source_format.h"
+#include "gsym/base/diag.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -115,6 +118,30 @@ bool object_has_code(const struct object_file *object)
 		if (object->sections.v[i].code && object->sections.v[i].raw.size)
 			return true;
 	return false;
+}
+
+/* ---- Files that are cut short ---- */
+
+void object_expect(struct object_file *object, const char *what, unsigned number, uint64_t off, uint64_t size)
+{
+	uint64_t end;
+	if (!size || object->lost.what)
+		return;
+	if (__builtin_add_overflow(off, size, &end))
+		end = UINT64_MAX;
+	if (end > object->map_size)
+		object->lost = (struct lost_bytes){what, number, off, end};
+}
+
+int lost_bytes_tell(const struct lost_bytes *lost, uint64_t size, int err, struct gsym_diag *diag)
+{
+	char number[16] = "";
+	if (lost->number)
+		snprintf(number, sizeof(number), " %u", lost->number);
+	return diag_set(diag, err,
+			"may be truncated: %s%s at offset 0x%" PRIx64 " to 0x%" PRIx64
+			", end of file at 0x%" PRIx64 ": copy it again",
+			lost->what, number, lost->off, lost->end, size);
 }
 
 /* ---- What each format does in its own way ---- */

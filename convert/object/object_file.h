@@ -65,6 +65,16 @@ struct outside_label {
 
 enum { RELEASE_STEP = 16 << 20 }; /* bytes read between two calls of object_release() */
 
+/*
+ * Bytes that headers place past the end of the file, as in a copy that broke off. Not an error: of some files
+ * the headers are wrong, and the rest tells enough.
+ */
+struct lost_bytes {
+	const char *what; /* static text; NULL: none */
+	unsigned number;  /* of several such, from 1; 0: it is the only one */
+	uint64_t off, end;
+};
+
 struct object_file {
 	char *path;
 	const struct convert_opener *opener; /* of object_open(), borrowed: for files this one refers to */
@@ -76,8 +86,10 @@ struct object_file {
 	bool mapped;        /* file is unmapped by object_close() */
 	const uint8_t *map; /* the object file in it: all, or a slice of a fat file */
 	size_t map_size;
-	uint64_t mtime;       /* seconds since the epoch; 0 = not known */
-	struct span inflated; /* anonymous mapping of a compressed file, unmapped by object_close() */
+	uint64_t mtime;               /* seconds since the epoch; 0 = not known */
+	struct span inflated;         /* anonymous mapping of a compressed file, unmapped by object_close() */
+	struct lost_bytes lost;       /* the first of the object file, */
+	struct lost_bytes lost_slice; /* and of the fat file around it */
 
 	/* Identity */
 	bool big_endian;
@@ -108,10 +120,9 @@ struct object_file {
 	struct gsym_reader *gsym; /* the GSYM that this is, or has in a section; or NULL */
 
 	/* ELF */
-	void *elf;             /* libelf's handle */
-	bool relocatable;      /* ET_REL: addresses are those of our own layout of the sections */
-	uint64_t laid_out;     /* end of that layout */
-	uint64_t lost_headers; /* e_shoff if it points past the end of the file, else 0 */
+	void *elf;         /* libelf's handle */
+	bool relocatable;  /* ET_REL: addresses are those of our own layout of the sections */
+	uint64_t laid_out; /* end of that layout */
 	uint64_t
 		relocations; /* bytes of relocation tables applied: at most map_size, as no two share bytes */
 	struct {
@@ -148,6 +159,9 @@ struct span object_bytes_at(const struct object_file *object, uint64_t addr);
 
 /* Whether the file has the bytes of its code, which a separate debug file lacks. */
 bool object_has_code(const struct object_file *object);
+
+/* Sets @diag to what a file of @size bytes lacks as @lost says, and to what to do; returns @err. */
+int lost_bytes_tell(const struct lost_bytes *lost, uint64_t size, int err, struct gsym_diag *diag);
 
 /* Whether it has a symbol table other than that for dynamic linking. */
 bool object_has_symbols(struct object_file *object);
@@ -200,6 +214,17 @@ uint64_t section_input(const struct object_section *section);
 int section_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped);
 
 /* ---- For readers of source formats ---- */
+
+/*
+ * Headers say where the file has bytes: notes the first that it lacks as object->lost.
+ *
+ * @what:   static text
+ * @number: of several such, from 1; 0: it is the only one
+ * @off:    counts from object->map
+ * @size:   bytes
+ */
+void object_expect(struct object_file *object, const char *what, unsigned number, uint64_t off,
+		   uint64_t size);
 
 /* Adds the range of @section to object->text if it has code. 0 or -ENOMEM. */
 int object_add_code(struct object_file *object, const struct object_section *section);

@@ -198,7 +198,21 @@ static int read_slice(struct object_file *object, struct span container, const s
 	invariant(slice->off <= container.size && slice->size <= container.size - slice->off);
 	object->map = container.data + slice->off;
 	object->map_size = slice->size;
+	object->lost = (struct lost_bytes){0};
 	return read_by(object, find_format(object_bytes(object)), diag);
+}
+
+/* Lists the slices of the container that @object is as a whole: their number, or -EBADMSG if all are lost. */
+static int list_slices(struct object_file *object, const struct source_format *format,
+		       struct object_slice ret[static SLICES_MAX], struct gsym_diag *diag)
+{
+	size_t n = format->slices(object_bytes(object), ret);
+	format->expect(object);
+	object->lost_slice = object->lost;
+	if (n || !object->lost.what)
+		return (int)n;
+	int err = lost_bytes_tell(&object->lost, object->map_size, -EBADMSG, diag);
+	return diag_prefix(diag, err, "%s", object->path);
 }
 
 /* Undoes read_slice(), so that the next slice can be read. */
@@ -237,9 +251,11 @@ static int read_picked(struct object_file *object, const struct source_format *f
 {
 	struct object_slice slices[SLICES_MAX];
 	const struct span container = object_bytes(object);
-	size_t n = format->slices(container, slices);
+	int n = list_slices(object, format, slices, diag);
 	bool any = n == 1 || (pick && (pick->arch || pick->id_size));
-	for (size_t i = 0; i < n && any; i++) {
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n && any; i++) {
 		if (pick && pick->arch && strcmp(pick->arch, slices[i].arch))
 			continue;
 		int err = read_slice(object, container, &slices[i], diag);
@@ -249,7 +265,7 @@ static int read_picked(struct object_file *object, const struct source_format *f
 			return err;
 		forget_slice(object);
 	}
-	return no_slice(object, slices, n, pick, diag);
+	return no_slice(object, slices, (size_t)n, pick, diag);
 }
 
 int object_read(struct object_file *object, const struct object_pick *pick, struct gsym_diag *diag)
@@ -264,9 +280,9 @@ static int read_each(struct object_file *object, const struct source_format *for
 {
 	struct object_slice slices[SLICES_MAX];
 	const struct span container = object_bytes(object);
-	size_t n = format->slices(container, slices);
-	int err = 0;
-	for (size_t i = 0; i < n && !err; i++) {
+	int n = list_slices(object, format, slices, diag);
+	int err = n < 0 ? n : 0;
+	for (int i = 0; i < n && !err; i++) {
 		err = read_slice(object, container, &slices[i], diag);
 		if (!err)
 			err = each(user, object);

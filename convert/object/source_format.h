@@ -29,11 +29,12 @@ struct source_format {
 	bool (*probe)(struct span file);
 
 	/*
-	 * A container of object files sets this and nothing below: lists the slices in other formats, at most
-	 * SLICES_MAX, and returns their number. Slices that lie outside of @file or hold something else are
-	 * left out.
+	 * A container of object files sets these two and nothing below. The first lists the slices in other
+	 * formats, at most SLICES_MAX, and returns their number. Slices that lie outside of @file or hold
+	 * something else are left out; of the former the second tells object_expect().
 	 */
 	size_t (*slices)(struct span file, struct object_slice ret[static SLICES_MAX]);
+	void (*expect)(struct object_file *object);
 
 	/*
 	 * Reads headers from object->map: sections, segments, architecture and id. 0, -ENOEXEC when it is no

@@ -199,6 +199,7 @@ struct image_identity {
 	bool has_gsym;   /* a section with GSYM, or nothing else */
 	bool has_go;     /* Go's function table */
 	bool has_text;   /* the file has its code, which a separate debug file lacks */
+	bool has_lost;   /* the file lacks bytes of it */
 	char arch[16];   /* "x86_64", "aarch64", ... */
 	/* Further ids, by which profiles name it: */
 	uint8_t htlhash[HTLHASH_SIZE]; /* of the file, see htlhash.h; all 0: not known */

@@ -55,6 +55,7 @@ static void take_identity(const struct worker_identity *m, struct image_identity
 		.has_text = m->has_text,
 		.has_gsym = m->has_gsym,
 		.has_go = m->has_go,
+		.has_lost = m->has_lost,
 	};
 	memcpy(ret->id, m->id, m->id_size);
 	memcpy(ret->htlhash, m->htlhash, sizeof(ret->htlhash));
@@ -109,6 +110,8 @@ static int receive_all(struct identifier *id, int64_t deadline, struct identifie
 		if (ret->n >= IDENTITIES_MAX)
 			return -EPROTO;
 		ret->to_hash = m->to_hash;
+		if (m->kind != IMAGE_OTHER)
+			diag_set(&ret->lost, 0, "%s", m->text);
 		if (m->kind != IMAGE_OTHER)
 			take_identity(m, &ret->images[ret->n++]);
 		if (!m->more)

@@ -21,9 +21,10 @@ struct identifier {
 /* What came of a file. */
 struct identified {
 	struct image_identity images[IDENTITIES_MAX];
-	size_t n;         /* 0: it is no object file */
-	uint64_t to_hash; /* not 0: nothing else is known before so many bytes are hashed */
-	enum fault fault; /* of a failure */
+	size_t n;              /* 0: it is no object file */
+	uint64_t to_hash;      /* not 0: nothing else is known before so many bytes are hashed */
+	enum fault fault;      /* of a failure */
+	struct gsym_diag lost; /* what the file seems to lack, as if its copy broke off; else empty */
 };
 
 /*

@@ -93,7 +93,7 @@ static bool identity_valid(const struct worker_identity *m)
 	if (m->error == 0 && m->kind != IMAGE_OTHER && m->id_size == 0)
 		return false;
 	return m->id_is_hash <= 1 && m->id_is_truncated <= 1 && m->has_dwarf <= 1 && m->has_symtab <= 1 &&
-	       m->has_text <= 1 && m->has_gsym <= 1 && m->has_go <= 1 &&
+	       m->has_text <= 1 && m->has_gsym <= 1 && m->has_go <= 1 && m->has_lost <= 1 &&
 	       terminated(m->arch, sizeof(m->arch)) && go_id_is_valid(m->go_id) &&
 	       terminated(m->name, sizeof(m->name)) && (!*m->name || image_name_valid(m->name)) &&
 	       terminated(m->text, sizeof(m->text));

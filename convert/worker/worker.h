@@ -52,7 +52,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 14,
+	WORKER_PROTOCOL = 15,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -239,20 +239,25 @@ struct worker_failed {
 /* struct image_identity of one image in the file. */
 struct worker_identity {
 	struct worker_header head;
-	int32_t error; /* 0, or a positive errno value: the file could not be read; text is the diagnosis */
-	uint32_t kind; /* enum image_kind */
+	/*
+	 * 0, or a positive errno value: the file could not be read, and text is the diagnosis. With 0, text
+	 * is what the file seems to lack, or empty.
+	 */
+	int32_t error;
+	uint32_t kind;    /* enum image_kind */
 	uint32_t id_size; /* at most sizeof(id); 0 only for IMAGE_OTHER or after an error */
 	uint32_t more;    /* 1: another message follows for the same file, else 0 */
 	uint32_t pad;
 	uint64_t to_hash; /* not 0: so much must be hashed first, more than allowed; nothing else is said */
 	uint8_t id[64];
-	uint8_t id_is_hash; /* this and the next six: 0 or 1 */
+	uint8_t id_is_hash; /* this and the next seven: 0 or 1 */
 	uint8_t id_is_truncated;
 	uint8_t has_dwarf;
 	uint8_t has_symtab;
 	uint8_t has_text;
 	uint8_t has_gsym;
 	uint8_t has_go;
+	uint8_t has_lost;
 	uint8_t htlhash[16];
 	char go_id[84]; /* "" or as go_id.h takes it */
 	char arch[16];

@@ -66,6 +66,7 @@ struct source {
 	enum richness richness : 8;
 	enum image_kind kind : 8;
 	bool has_text;        /* the code, which a separate debug file lacks */
+	bool has_lost;        /* the file lacks bytes: another of equal content is preferred */
 	bool id_is_truncated; /* the file has only the beginning of the build id */
 	bool chosen;          /* it is the image's source, */
 	bool chosen_binary;   /* or its binary, see struct revision */

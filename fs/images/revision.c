@@ -54,6 +54,8 @@ static bool better(const struct source *a, bool a_chosen, const struct source *b
 {
 	if (a->richness != b->richness)
 		return a->richness > b->richness;
+	if (a->has_lost != b->has_lost)
+		return b->has_lost;
 	if (a->root != b->root)
 		return a->root < b->root;
 	if (a_chosen != b_chosen)

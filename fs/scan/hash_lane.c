@@ -155,6 +155,8 @@ static void do_job(const struct hash_lane *lane, struct identifier *identifier, 
 	else if (keep_images(job, &found)) {
 		job->err = -ENOMEM;
 		job->fault = FAULT_MACHINE;
+	} else if (*found.lost.text) {
+		job->reason = strdup(found.lost.text);
 	}
 }
 

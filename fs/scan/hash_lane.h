@@ -24,7 +24,7 @@ struct hash_job {
 	/* Once it is done: */
 	int err; /* as of identify(), or -ENOMEM */
 	enum fault fault;
-	char *reason;                  /* of a failure; owned, or NULL */
+	char *reason;                  /* of a failure, or what the file lacks; owned, or NULL */
 	struct image_identity *images; /* owned */
 	size_t n_images;
 };

@@ -13,7 +13,7 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 11 << 16 | CONVERT_REVISION,
+	REVISION = 12 << 16 | CONVERT_REVISION,
 	RECORD_MIN = 6 * 8 + 2 + 3,
 	/* Of an image, its id, arch, name and Go's build id following: */
 	IMAGE_KIND = 0,
@@ -36,6 +36,7 @@ enum {
 };
 
 enum image_flags {
+	FLAG_LOST = 1,
 	FLAG_ID_IS_HASH = 2,
 	FLAG_DWARF = 4,
 	FLAG_SYMTAB = 8,
@@ -200,7 +201,8 @@ static uint8_t flags_of(const struct image_identity *id)
 	return (uint8_t)((id->id_is_hash ? FLAG_ID_IS_HASH : 0) |
 			 (id->id_is_truncated ? FLAG_ID_IS_TRUNCATED : 0) | (id->has_dwarf ? FLAG_DWARF : 0) |
 			 (id->has_symtab ? FLAG_SYMTAB : 0) | (id->has_text ? FLAG_TEXT : 0) |
-			 (id->has_gsym ? FLAG_GSYM : 0) | (id->has_go ? FLAG_GO : 0));
+			 (id->has_gsym ? FLAG_GSYM : 0) | (id->has_go ? FLAG_GO : 0) |
+			 (id->has_lost ? FLAG_LOST : 0));
 }
 
 static size_t encode_image(uint8_t *out, const struct image_identity *id)
@@ -390,6 +392,7 @@ static int decode_image(struct cursor *c, struct image_identity *id)
 		.has_text = flags & FLAG_TEXT,
 		.has_gsym = flags & FLAG_GSYM,
 		.has_go = flags & FLAG_GO,
+		.has_lost = flags & FLAG_LOST,
 	};
 	memcpy(id->id, id_bytes, id_size);
 	memcpy(id->arch, arch, arch_size);

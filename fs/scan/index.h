@@ -12,7 +12,7 @@
  *	                    (64 bits each); readers (16 bits); state, number of images, size of the reason
  *	                    (8 bits each); of each image kind, flags, sizes of id, arch, name and Go's
  *	                    build id (8 bits each); htlhash (16 bytes); id, arch, name, Go's build id;
- *	                    the reason why there are none
+ *	                    the reason why there are none, or what they lack
  *	checksum            64 bits: XXH3 of everything before it
  */
 #ifndef FS_SCAN_INDEX_H
@@ -94,7 +94,7 @@ int record_set_images(struct file_record *record, const struct image_identity *i
 
 enum { RECORD_REASON_MAX = 200 /* bytes; a longer one is cut */ };
 
-/* Why the file has no images, or not those it had; forgotten with them. 0 or -ENOMEM. */
+/* Why the file has no images, or not those it had, or not all of them; forgotten with them. 0 or -ENOMEM. */
 int record_set_reason(struct file_record *record, const char *reason);
 /* "": none is known. */
 void record_reason(const struct file_record *record, char ret[static RECORD_REASON_MAX + 1]);

@@ -20,6 +20,7 @@ struct skipped_file {
 	char *reason;
 	uint32_t pass; /* that saw it last */
 	bool open_to_all;
+	enum skipped_kind kind;
 };
 
 void skipped_init(struct skipped *s, const struct log *log)
@@ -88,24 +89,26 @@ static struct skipped_file *add(struct skipped *s, const char *path) REQUIRES(&s
 	return file;
 }
 
-void skipped_add(struct skipped *s, const char *path, const char *reason, bool open_to_all, uint32_t pass)
+void skipped_add(struct skipped *s, const char *path, const struct skipped_cause *cause, bool open_to_all,
+		 uint32_t pass)
 {
 	mutex_lock(&s->lock);
 	struct skipped_file *file = find(s, path);
 	if (!file)
 		file = add(s, path);
-	if (file && (!file->reason || strcmp(file->reason, reason) != 0)) {
+	if (file && (!file->reason || strcmp(file->reason, cause->reason) != 0)) {
 		free(file->reason);
-		file->reason = strdup(reason);
+		file->reason = strdup(cause->reason);
 	}
 	if (file) {
+		file->kind = cause->kind;
 		file->open_to_all = open_to_all;
 		file->pass = pass;
 	}
 	mutex_unlock(&s->lock);
 }
 
-void skipped_tell(struct skipped *s, const char *path, const char *reason, const char *until)
+void skipped_tell(struct skipped *s, const char *path, const char *reason, const char *use)
 {
 	int64_t now = monotonic_ms();
 	if (!s->told || now >= s->since + LINES_MS) {
@@ -117,13 +120,14 @@ void skipped_tell(struct skipped *s, const char *path, const char *reason, const
 		return;
 	}
 	s->told++;
-	log_warning(s->log, "scan: '%s': %s; skipped %s", path, reason, until);
+	log_warning(s->log, "scan: '%s': %s; %s", path, reason, use);
 }
 
 void skipped_summarize(struct skipped *s)
 {
 	if (s->untold)
-		log_warning(s->log, "scan: %zu more files are skipped; see the file status in the mount",
+		log_warning(s->log,
+			    "scan: %zu more files are skipped or truncated; see the file status in the mount",
 			    s->untold);
 	s->untold = 0;
 }
@@ -189,16 +193,17 @@ static void keep_first(const struct skipped_file *first[static SKIPPED_LISTED], 
 	first[at] = file;
 }
 
-static int copy_first(struct skipped *s, bool sees_all, struct skipped_list *ret) REQUIRES(&s->lock)
+static int copy_first(struct skipped *s, enum skipped_kind kind, bool sees_all, struct skipped_list *ret)
+	REQUIRES(&s->lock)
 {
 	const struct skipped_file *first[SKIPPED_LISTED];
 	size_t n = 0;
 	for (struct table_link *l = NULL; (l = table_after(&s->files, l));) {
 		const struct skipped_file *file = TABLE_ENTRY(l, struct skipped_file);
-		if (sees_all || file->open_to_all)
+		ret->all += file->kind == kind;
+		if (file->kind == kind && (sees_all || file->open_to_all))
 			keep_first(first, &n, file);
 	}
-	ret->all = s->files.n;
 	for (; ret->n < n; ret->n++) {
 		const struct skipped_file *file = first[ret->n];
 		struct skipped_text *text = &ret->v[ret->n];
@@ -212,11 +217,11 @@ static int copy_first(struct skipped *s, bool sees_all, struct skipped_list *ret
 	return 0;
 }
 
-int skipped_show(struct skipped *s, bool sees_all, struct skipped_list *ret)
+int skipped_show(struct skipped *s, enum skipped_kind kind, bool sees_all, struct skipped_list *ret)
 {
-	ret->n = 0;
+	ret->n = ret->all = 0;
 	mutex_lock(&s->lock);
-	int err = copy_first(s, sees_all, ret);
+	int err = copy_first(s, kind, sees_all, ret);
 	mutex_unlock(&s->lock);
 	if (err)
 		skipped_list_deinit(ret);

@@ -1,5 +1,6 @@
 /*
- * skipped.h - files of SOURCE whose images are not known: damaged ones, and those that took too long.
+ * skipped.h - files of SOURCE whose images are not known: damaged ones, and those that took too long; and
+ * files that have images but seem to be cut short.
  *
  * The scan thread fills it; other threads list it.
  */
@@ -13,6 +14,16 @@
 #include "convert/os/log.h"
 #include "convert/os/mutex.h"
 #include "gsym/base/hash_table.h"
+
+enum skipped_kind {
+	FILE_SKIPPED,
+	FILE_TRUNCATED, /* its images are known and answer as far as they can */
+};
+
+struct skipped_cause {
+	const char *reason; /* borrowed */
+	enum skipped_kind kind;
+};
 
 struct skipped {
 	struct mutex lock;
@@ -29,14 +40,20 @@ void skipped_init(struct skipped *skipped, const struct log *log);
 void skipped_deinit(struct skipped *skipped);
 
 /*
- * Scan @pass cannot use the file @path, below SOURCE, as @reason says. @open_to_all: every user may search
- * the directories that lead to it. Without memory the file is left out.
+ * Scan @pass cannot use the file, or all of it. Without memory the file is left out.
+ *
+ * @path:        of the file below SOURCE
+ * @cause:       why
+ * @open_to_all: every user may search the directories that lead to it
+ * @pass:        the scan that saw it
  */
-void skipped_add(struct skipped *skipped, const char *path, const char *reason, bool open_to_all,
-		 uint32_t pass) EXCLUDES(&skipped->lock);
+void skipped_add(struct skipped *skipped, const char *path, const struct skipped_cause *cause,
+		 bool open_to_all, uint32_t pass) EXCLUDES(&skipped->lock);
 
-/* The log names a file that was found to be so just now; but only some in a minute. */
-void skipped_tell(struct skipped *skipped, const char *path, const char *reason, const char *until);
+/*
+ * The log names a file that was found to be so just now, and what is done with it; but only some in a minute.
+ */
+void skipped_tell(struct skipped *skipped, const char *path, const char *reason, const char *use);
 
 /* After a scan: the log has the number of files that it did not name. */
 void skipped_summarize(struct skipped *skipped);
@@ -53,10 +70,10 @@ void skipped_sweep(struct skipped *skipped, uint32_t pass) EXCLUDES(&skipped->lo
 
 enum { SKIPPED_LISTED = 64 };
 
-/* The files that are first by path, at most so many, for users who may know of them. */
+/* The files of one kind that are first by path, at most so many, for users who may know of them. */
 struct skipped_list {
 	size_t n;
-	size_t all; /* that there are, listed or not */
+	size_t all; /* of that kind, listed or not */
 	struct skipped_text {
 		char *path;
 		char *reason;
@@ -64,7 +81,8 @@ struct skipped_list {
 };
 
 /* @sees_all: also those in directories that not every user may search. 0 or -ENOMEM. */
-int skipped_show(struct skipped *skipped, bool sees_all, struct skipped_list *ret) EXCLUDES(&skipped->lock);
+int skipped_show(struct skipped *skipped, enum skipped_kind kind, bool sees_all, struct skipped_list *ret)
+	EXCLUDES(&skipped->lock);
 void skipped_list_deinit(struct skipped_list *list);
 
 #endif

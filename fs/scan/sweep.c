@@ -216,15 +216,17 @@ static int settle(struct sweep *s, struct file_record *r, const char *path, cons
 {
 	if (err && found->fault == FAULT_MACHINE)
 		return note_trouble(s, path, err, diag);
-	if (err)
-		skipped_tell(s->scan->skipped, path, diag->text,
-			     found->fault == FAULT_LIMIT ? "until it changes, or for an hour"
-							 : "until it changes");
+	const char *reason = err ? diag->text : found->lost.text;
+	if (*reason)
+		skipped_tell(s->scan->skipped, path, reason,
+			     !err                          ? "used as far as it goes"
+			     : found->fault == FAULT_LIMIT ? "skipped until it changes, or for an hour"
+							   : "skipped until it changes");
 	return record(s, r, key, found,
 		      !err                          ? RECORD_IDENTIFIED
 		      : found->fault == FAULT_LIMIT ? RECORD_GAVE_UP
 						    : RECORD_BAD,
-		      err ? diag->text : "");
+		      reason);
 }
 
 /* ---- Files that must be hashed ---- */
@@ -253,6 +255,8 @@ static void take_job(struct sweep *s, const struct hash_job *job)
 	for (size_t i = 0; i < job->n_images; i++)
 		found.images[i] = job->images[i];
 	diag_set(&diag, job->err, "%s", job->reason ? job->reason : strerror(-job->err));
+	if (!job->err && job->reason)
+		found.lost = diag;
 	if (job->err == -ESTALE || settle(s, r, job->path, &job->key, job->err, &found, &diag))
 		record_forget(r);
 }
@@ -298,17 +302,22 @@ static void note_gap(struct sweep *s, const struct file_record *r)
 		scan->again = r->again;
 }
 
-/* Lists the file if it should have images, but its record has none; otherwise it is listed no more. */
+/*
+ * Lists the file if it should have images but its record has none, or fewer than it should; otherwise it is
+ * listed no more.
+ */
 static void note_skipped(struct sweep *s, const struct file_record *r, const char *path, bool open_to_all)
 {
 	struct scan *scan = s->scan;
 	char reason[RECORD_REASON_MAX + 1];
-	if (r->state != RECORD_BAD && r->state != RECORD_GAVE_UP) {
+	bool skipped = r->state == RECORD_BAD || r->state == RECORD_GAVE_UP;
+	if (!skipped && !r->reason_size) {
 		skipped_remove(scan->skipped, path);
 		return;
 	}
 	record_reason(r, reason);
-	skipped_add(scan->skipped, path, reason, open_to_all, scan->pass);
+	const struct skipped_cause cause = {reason, skipped ? FILE_SKIPPED : FILE_TRUNCATED};
+	skipped_add(scan->skipped, path, &cause, open_to_all, scan->pass);
 }
 
 static const char *last_component(const char *path)
@@ -390,6 +399,7 @@ static int add_finding(struct sweep *s, const struct file_record *r, size_t numb
 				.mode = place->mode,
 				.richness = richness_of(&identity),
 				.has_text = identity.has_text,
+				.has_lost = identity.has_lost,
 				.kind = identity.kind,
 				.id_is_truncated = identity.id_is_truncated,
 				.root = (uint8_t)scan_root_of(s->scan, place->path),

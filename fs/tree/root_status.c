@@ -18,9 +18,20 @@ static const char *scan_state(struct images *images)
 	return state;
 }
 
-static void put_skipped(struct kv_writer *kv, const struct tree *tree, const struct skipped_list *list)
+struct skipped_keys {
+	enum skipped_kind kind;
+	const char *count, *file, *more;
+};
+
+static const struct skipped_keys skipped_keys[] = {
+	{FILE_SKIPPED, "skipped", "skipped_file", "skipped_more"},
+	{FILE_TRUNCATED, "truncated", "truncated_file", "truncated_more"},
+};
+
+static void put_files(struct kv_writer *kv, const struct tree *tree, const struct skipped_keys *keys,
+		      const struct skipped_list *list)
 {
-	kv_number(kv, "skipped", list->all);
+	kv_number(kv, keys->count, list->all);
 	for (size_t i = 0; i < list->n; i++) {
 		struct text_buf line = {0};
 		text_str(&line, tree->answers->source);
@@ -28,28 +39,38 @@ static void put_skipped(struct kv_writer *kv, const struct tree *tree, const str
 		text_str(&line, list->v[i].path);
 		text_lit(&line, ": ");
 		text_str(&line, list->v[i].reason);
-		kv_item(kv, "skipped_file", line.v ? line.v : "", line.n);
+		kv_item(kv, keys->file, line.v ? line.v : "", line.n);
 		kv->out.failed |= line.failed;
 		text_deinit(&line);
 	}
 	if (list->all > list->n)
-		kv_number(kv, "skipped_more", list->all - list->n);
+		kv_number(kv, keys->more, list->all - list->n);
+}
+
+static int put_skipped(struct kv_writer *kv, const struct tree *tree, const struct skipped_keys *keys,
+		       bool sees_all)
+{
+	struct skipped_list list;
+	int err = skipped_show(tree->skipped, keys->kind, sees_all, &list);
+	if (err)
+		return err;
+	put_files(kv, tree, keys, &list);
+	skipped_list_deinit(&list);
+	return 0;
 }
 
 struct content *root_status_make(struct tree *tree, const struct caller *caller)
 {
 	struct kv_writer kv = {.json = false};
-	struct skipped_list list;
-	if (skipped_show(tree->skipped, caller_sees_all(caller), &list))
-		return NULL;
+	int err = 0;
 	kv_begin(&kv);
 	kv_text(&kv, "state", scan_state(tree->images));
 	for (size_t i = 0; i < tree->n_roots; i++)
 		kv_item(&kv, "source", tree->roots[i].path, strlen(tree->roots[i].path));
-	put_skipped(&kv, tree, &list);
+	for (size_t i = 0; i < ARRAY_SIZE(skipped_keys) && !err; i++)
+		err = put_skipped(&kv, tree, &skipped_keys[i], caller_sees_all(caller));
 	kv_end(&kv);
-	skipped_list_deinit(&list);
-	struct content *content = kv.out.failed ? NULL : content_new(kv.out.v, kv.out.n);
+	struct content *content = err || kv.out.failed ? NULL : content_new(kv.out.v, kv.out.n);
 	text_deinit(&kv.out);
 	return content;
 }

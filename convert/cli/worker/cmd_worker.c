@@ -44,7 +44,7 @@ static void copy_text(char *to, size_t size, const char *text, const char *path)
 	size_t n = strlen(path);
 	if (strncmp(text, path, n) == 0 && strncmp(text + n, ": ", 2) == 0)
 		text += n + 2;
-	snprintf(to, size, "%s", text);
+	snprintf(to, size, "%.*s", (int)size - 1, text);
 }
 
 struct progress_message {
@@ -247,6 +247,7 @@ static void fill_identity(struct worker_identity *m, const struct image_identity
 	m->has_gsym = id->has_gsym;
 	m->has_go = id->has_go;
 	m->has_text = id->has_text;
+	m->has_lost = id->has_lost;
 	snprintf(m->arch, sizeof(m->arch), "%s", id->arch);
 	memcpy(m->htlhash, id->htlhash, sizeof(m->htlhash));
 	memcpy(m->go_id, id->go_id, sizeof(m->go_id));
@@ -267,6 +268,7 @@ static int identify_and_report(const struct worker_identify *order, int fd)
 		m.to_hash = found.to_hash;
 	if (err || m.to_hash || !found.n)
 		return worker_send(WORKER_SOCKET_FD, &m.head, WORKER_IDENTITY, -1);
+	copy_text(m.text, sizeof(m.text), found.lost.text, unnamed);
 	for (size_t i = 0; i < found.n && !err; i++) {
 		fill_identity(&m, &found.list[i]);
 		m.more = i + 1 < found.n;

@@ -69,9 +69,6 @@ static int read_header(struct object_file *object, struct gsym_diag *diag)
 	object->relocatable = ehdr.e_type == ET_REL;
 	object->machine = ehdr.e_machine;
 	object->mode_bits = object->machine == EM_MIPS || object->machine == EM_ARM;
-	if (ehdr.e_shoff &&
-	    (ehdr.e_shoff >= object->map_size || ehdr.e_shentsize > object->map_size - ehdr.e_shoff))
-		object->lost_headers = ehdr.e_shoff;
 	set_arch(object, ehdr.e_machine);
 	return 0;
 }
@@ -280,6 +277,7 @@ static int elf_read(struct object_file *object, struct gsym_diag *diag)
 	if (err)
 		return err;
 	bool failed = read_segments(object);
+	elf_expect(object);
 	if (!failed)
 		take_notes_of_sections(object);
 	if (!failed && !object->id_size)

@@ -11,4 +11,7 @@ int elf_load_symbols(struct object_file *object, struct object_file *const *sour
 int elf_load_plt(struct object_file *object, const struct object_file *symtab);
 int elf_relocate(struct object_file *object, struct object_section *section, uint64_t *ret_skipped);
 
+/* Looks whether the file has the bytes that headers place: see object_expect(). */
+void elf_expect(struct object_file *object);
+
 #endif

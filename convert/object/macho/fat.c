@@ -75,15 +75,42 @@ static size_t fat_slices(struct span data, struct object_slice ret[static SLICES
 	return found;
 }
 
+/* Notes slices that the file does not have whole; their number. */
+static size_t expect_slices(struct object_file *object, struct span file)
+{
+	struct fat_table table;
+	struct object_slice slice;
+	size_t lost = 0;
+	if (!open_table(file, &table))
+		return 0;
+	for (uint32_t i = 0; i < table.n; i++) {
+		if (next_entry(&table, file, &slice))
+			continue;
+		lost++;
+		if (object)
+			object_expect(object, "slice", i + 1, slice.off, slice.size);
+	}
+	return lost;
+}
+
+static void fat_expect(struct object_file *object)
+{
+	expect_slices(object, (struct span){object->map, object->map_size});
+}
+
+/* One that broke off before its first slice is known by its table; of static libraries we want nothing. */
 static bool fat_probe(struct span file)
 {
 	struct object_slice slices[SLICES_MAX];
-	return fat_slices(file, slices) != 0;
+	struct fat_table table;
+	return fat_slices(file, slices) != 0 ||
+	       (open_table(file, &table) && table.n && expect_slices(NULL, file) == table.n);
 }
 
 const struct source_format fat_format = {
 	.probe = fat_probe,
 	.slices = fat_slices,
+	.expect = fat_expect,
 };
 
 struct span fat_part_for(struct span file, const char *arch)

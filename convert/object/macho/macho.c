@@ -18,6 +18,8 @@ enum {
 	HEADER_32_SIZE = 28,
 	HEADER_64_SIZE = 32,
 	MH_OBJECT = 1,
+	MH_DYLIB_STUB = 9, /* has no content */
+	MH_DSYM = 10,
 	SECTION_32_SIZE = 68,
 	SECTION_64_SIZE = 80,
 	UUID_SIZE = 16,
@@ -190,6 +192,9 @@ static int read_segment(struct object_file *object, struct cursor *c, bool wide)
 		object->macho->has_text_addr = object->has_base = true;
 		object->macho->text_addr = object->base_address = addr;
 	}
+	if (object->macho->file_type != MH_DYLIB_STUB &&
+	    (object->macho->file_type != MH_DSYM || strcmp(name, "__DWARF") == 0))
+		object_expect(object, "segment", 0, off, size);
 	/* File offsets as the kernel maps them: of the fat file, not of its slice. */
 	bool mapped = size && !__builtin_add_overflow(off, (uint64_t)(object->map - object->file.data), &off);
 	int err =
@@ -233,6 +238,7 @@ static void read_install_name(struct object_file *object, struct cursor *c)
 static int read_command(struct object_file *object, uint32_t command, struct cursor *c)
 {
 	struct macho *m = object->macho;
+	uint64_t size;
 	switch (command & ~(uint32_t)LC_REQUIRED_BY_DYLD) {
 	case LC_SEGMENT: return read_segment(object, c, false);
 	case LC_SEGMENT_64: return read_segment(object, c, true);
@@ -241,9 +247,10 @@ static int read_command(struct object_file *object, uint32_t command, struct cur
 	case LC_SYMTAB:
 		m->symbols = take_part(c);
 		m->strings = take_part(c);
-		m->names = name_budget_of(m->strings.size +
-					  m->symbols.size *
-						  (object->addr_size == 8 ? NLIST_64_SIZE : NLIST_32_SIZE));
+		size = m->symbols.size * (object->addr_size == 8 ? NLIST_64_SIZE : NLIST_32_SIZE);
+		m->names = name_budget_of(m->strings.size + size);
+		object_expect(object, "symbol table", 0, m->symbols.off, size);
+		object_expect(object, "names of symbols", 0, m->strings.off, m->strings.size);
 		break;
 	case LC_DYSYMTAB:
 		cursor_skip(c, 48);
@@ -293,7 +300,8 @@ static int macho_read(struct object_file *object, struct gsym_diag *diag)
 	object->addr_size = wide ? 8 : 4;
 	macho_arch_name(bytes, object->arch);
 	struct cursor c = cursor_new(bytes.data, bytes.size, big);
-	cursor_skip(&c, 16);
+	cursor_skip(&c, 12);
+	object->macho->file_type = cursor_u32(&c);
 	uint32_t n = cursor_u32(&c), size = cursor_u32(&c);
 	cursor_skip(&c, wide ? 8 : 4);
 	if (size > cursor_left(&c))

@@ -27,6 +27,7 @@ struct macho_stubs {
 };
 
 struct macho {
+	uint32_t file_type;
 	uint64_t text_addr; /* address of __TEXT: symbols below are not code */
 	bool has_text_addr;
 	struct macho_part symbols, strings; /* symbols.size counts entries */

@@ -115,8 +115,11 @@ static bool pe_probe(struct span file)
 }
 
 /* What follows the symbols: its size with these four bytes, and texts. Section names are there, too. */
-static void find_strings(struct pe *pe, struct span rest)
+static void find_strings(struct object_file *object, uint64_t off)
 {
+	struct pe *pe = object->pe;
+	struct span rest = file_bytes(object, off, object->map_size - off);
+	object_expect(object, "names of symbols", 0, off, rest.size < 4 ? 4 : load32(rest.data, false));
 	if (rest.size < 4)
 		return;
 	uint64_t size = load32(rest.data, false);
@@ -134,8 +137,9 @@ static void find_symbols(struct object_file *object, uint64_t off, uint32_t n)
 		return;
 	pe->n_symbols = n;
 	pe->symbols = file_bytes(object, off, size);
+	object_expect(object, "symbol table", 0, off, size);
 	if (pe->symbols.data)
-		find_strings(pe, file_bytes(object, off + size, object->map_size - (off + size)));
+		find_strings(object, off + size);
 }
 
 /* The optional header, of which the part read here is there in all PE files. */
@@ -229,8 +233,11 @@ static int add_section(struct object_file *object, struct cursor *c, struct name
 	s.size = size ? size : raw_size;
 	s.code = flags & (IMAGE_SCN_CNT_CODE | IMAGE_SCN_MEM_EXECUTE);
 	s.allocated = s.code || !(flags & IMAGE_SCN_MEM_DISCARDABLE);
+	uint64_t kept = s.size < raw_size ? s.size : raw_size;
 	if (off)
-		s.raw = file_bytes(object, off, s.size < raw_size ? s.size : raw_size);
+		s.raw = file_bytes(object, off, kept);
+	/* Padding may be left out. */
+	object_expect(object, "section", (unsigned)object->sections.n + 1, off, off ? kept : 0);
 	int err =
 		add_piece(object, rva, s.allocated || !strcmp(s.name, ".buildid") ? s.raw : (struct span){0});
 	section_read_zdebug(&s);

@@ -34,6 +34,7 @@ static void fill(struct index *index)
 			images[k].has_dwarf = i % 5 == 0;
 			images[k].has_symtab = i % 3 == 0;
 			images[k].has_go = i % 7 == 0;
+			images[k].has_lost = i % 11 == 0;
 			images[k].id_is_hash = i % 11 == 0;
 			images[k].id_is_truncated = i % 13 == 0;
 			strcpy(images[k].arch, i % 2 ? "x86_64" : "");
@@ -75,6 +76,7 @@ static void assert_same(const struct file_record *a, const struct file_record *b
 		assert_int_equal(x->has_dwarf, y->has_dwarf);
 		assert_int_equal(x->has_symtab, y->has_symtab);
 		assert_int_equal(x->has_go, y->has_go);
+		assert_int_equal(x->has_lost, y->has_lost);
 		assert_int_equal(x->id_is_hash, y->id_is_hash);
 		assert_int_equal(x->id_is_truncated, y->id_is_truncated);
 		assert_string_equal(x->arch, y->arch);

@@ -15,14 +15,15 @@ static const struct log quiet = {.most = (enum log_level) - 1};
 
 static void add(struct skipped *s, const char *path, const char *reason, bool open_to_all, uint32_t pass)
 {
-	skipped_tell(s, path, reason, "until it changes");
-	skipped_add(s, path, reason, open_to_all, pass);
+	const struct skipped_cause cause = {reason, FILE_SKIPPED};
+	skipped_tell(s, path, reason, "skipped until it changes");
+	skipped_add(s, path, &cause, open_to_all, pass);
 }
 
 static size_t count(struct skipped *s, bool sees_all)
 {
 	struct skipped_list list;
-	assert_int_equal(skipped_show(s, sees_all, &list), 0);
+	assert_int_equal(skipped_show(s, FILE_SKIPPED, sees_all, &list), 0);
 	size_t n = list.n;
 	skipped_list_deinit(&list);
 	return n;
@@ -39,7 +40,7 @@ static void lists_the_first(void **state)
 		snprintf(path, sizeof(path), "d/%03u", i * 7 % FILES);
 		add(&s, path, "damaged", i % 2, 1);
 	}
-	assert_int_equal(skipped_show(&s, true, &list), 0);
+	assert_int_equal(skipped_show(&s, FILE_SKIPPED, true, &list), 0);
 	assert_int_equal(list.all, FILES);
 	assert_int_equal(list.n, SKIPPED_LISTED);
 	for (unsigned i = 0; i < list.n; i++) {
@@ -79,11 +80,33 @@ static void forgets(void **state)
 	skipped_deinit(&s);
 }
 
+/* Files that are used as far as they go are a list of their own. */
+static void tells_kinds_apart(void **state)
+{
+	struct skipped s;
+	struct skipped_list list;
+	const struct skipped_cause cause = {"may be truncated", FILE_TRUNCATED};
+	(void)state;
+	skipped_init(&s, &quiet);
+	add(&s, "a", "damaged", true, 1);
+	add(&s, "b", "damaged", true, 1);
+	skipped_add(&s, "b", &cause, true, 1); /* changed */
+	assert_int_equal(count(&s, true), 1);
+	assert_int_equal(skipped_show(&s, FILE_TRUNCATED, true, &list), 0);
+	assert_int_equal(list.all, 1);
+	assert_int_equal(list.n, 1);
+	assert_string_equal(list.v[0].path, "b");
+	assert_string_equal(list.v[0].reason, cause.reason);
+	skipped_list_deinit(&list);
+	skipped_deinit(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_the_first),
 		cmocka_unit_test(forgets),
+		cmocka_unit_test(tells_kinds_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
