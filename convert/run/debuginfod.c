@@ -18,9 +18,6 @@
 enum {
 	/* Until a missing file is requested again: packages are published before their debug data. */
 	MISSING_SECONDS = 3600,
-	/* Exponential backoff after consecutive failures. */
-	REST_MS_MIN = 10 * 1000,
-	REST_MS_MAX = 3600 * 1000,
 	/* For the client to time out and clean up by itself before it is killed. */
 	GRACE_MS = 5000,
 };
@@ -79,7 +76,11 @@ int fetcher_open(struct fetcher *f, const struct cache *cache, struct gsym_diag 
 		log_warning(f->log, "debuginfod=yes has no effect: DEBUGINFOD_URLS is not set");
 		return 0;
 	}
-	int err = open_directory(f, cache, diag);
+	int err = fetch_servers_read(f, urls);
+	if (err)
+		return diag_set(diag, err, "debuginfod: DEBUGINFOD_URLS: %s",
+				err == -E2BIG ? "too many servers" : strerror(-err));
+	err = open_directory(f, cache, diag);
 	uint64_t sum = XXH3_64bits(urls, strlen(urls));
 	f->servers = err ? 0 : sum ? sum : 1;
 	return err;
@@ -87,6 +88,7 @@ int fetcher_open(struct fetcher *f, const struct cache *cache, struct gsym_diag 
 
 void fetcher_close(struct fetcher *f)
 {
+	fetch_servers_free(f);
 	free(f->directory);
 	f->directory = NULL;
 }
@@ -111,12 +113,15 @@ static int check_file(const struct fetcher *f, int fd, char path[static FETCH_PA
 	return reopen(fd);
 }
 
-static int await_file(const struct fetcher *f, const struct child *child, char path[static FETCH_PATH_SIZE])
+static int await_file(const struct fetcher *f, const struct child *child, char path[static FETCH_PATH_SIZE],
+		      uint32_t *ret_failed)
 {
 	union worker_message msg;
 	int fd = -1, deadline = (int)f->seconds * 1000 + GRACE_MS;
 	int got = child_receive_fd(child, f->stop_fd, monotonic_ms() + deadline, &msg, &fd);
 	int err = got < 0 ? got : -EPROTO;
+	if (got == 1 && msg.head.type == WORKER_OPENED)
+		*ret_failed = msg.opened.failed;
 	if (got == 1 && msg.head.type == WORKER_OPENED && msg.opened.error)
 		/* libdebuginfod takes no id of 64 bytes, which says nothing of the servers. */
 		err = msg.opened.error == EINVAL ? -ENOENT : -msg.opened.error;
@@ -127,34 +132,29 @@ static int await_file(const struct fetcher *f, const struct child *child, char p
 	return err;
 }
 
-static int run_client(const struct fetcher *f, const uint8_t *id, size_t size, unsigned silence,
-		      char path[static FETCH_PATH_SIZE])
+/* A file or error from the servers in order->urls. @ret_failed: which of them failed, as a set by position. */
+static int run_client(const struct fetcher *f, struct worker_download *order,
+		      char path[static FETCH_PATH_SIZE], uint32_t *ret_failed)
 {
 	const struct child_order start = {
 		.program = f->worker,
 		.mode = "fetch",
 		.stop_fd = f->stop_fd,
 	};
-	struct worker_download order = {
-		.id_size = (uint32_t)size, .seconds = f->seconds, .size = f->size, .silence = silence};
 	struct gsym_diag diag = {""};
 	struct child child;
-	memcpy(order.id, id, size);
-	snprintf(order.directory, sizeof(order.directory), "%s", f->directory);
 	int err = child_start(&start, &child, &diag);
 	if (err && err != -ECANCELED)
 		log_error(f->log, "debuginfod: %s", diag.text);
 	if (err)
 		return err;
-	worker_send(child.sock, &order.head, WORKER_DOWNLOAD, -1); /* a dead worker is noticed below */
-	int fd = await_file(f, &child, path);
+	worker_send(child.sock, &order->head, WORKER_DOWNLOAD, -1); /* a dead worker is noticed below */
+	int fd = await_file(f, &child, path, ret_failed);
 	if (fd == -ETIMEDOUT || fd == -ECANCELED || fd == -EPROTO)
 		child_kill(&child);
 	child_finish(&child, NULL);
 	return fd;
 }
-
-/* ---- Backoff ---- */
 
 static int64_t wall_seconds(void)
 {
@@ -163,81 +163,74 @@ static int64_t wall_seconds(void)
 	return t.tv_sec;
 }
 
-/* The failure because of which no server is queried now, or 0. */
-static int resting(struct fetcher *f, int64_t *ret_again)
-{
-	mutex_lock(&f->lock);
-	int64_t left = f->rest_until - monotonic_ms();
-	int why = left > 0 ? f->failure : 0;
-	mutex_unlock(&f->lock);
-	*ret_again = wall_seconds() + left / 1000 + 1;
-	return why;
-}
-
-/* Records a reply or @failure after @took milliseconds. Returns the length of the backoff in milliseconds. */
-static int64_t note_answer(struct fetcher *f, int failure, int64_t took)
-{
-	mutex_lock(&f->lock);
-	/* Concurrent failures count once. */
-	if (failure && f->rest_until <= monotonic_ms()) {
-		f->rest_ms = f->rest_ms ? f->rest_ms * 2 : REST_MS_MIN;
-		/* At most a third of the time is spent on timeouts. */
-		f->rest_ms = f->rest_ms < took * 2 ? took * 2 : f->rest_ms;
-		f->rest_ms = f->rest_ms > REST_MS_MAX ? REST_MS_MAX : f->rest_ms;
-		f->rest_until = monotonic_ms() + f->rest_ms;
-		f->failure = failure;
-	} else if (!failure) {
-		f->rest_ms = f->rest_until = 0;
-	}
-	int64_t rest = f->rest_ms;
-	mutex_unlock(&f->lock);
-	return rest;
-}
-
 static void hex(const uint8_t *id, size_t size, char *ret)
 {
 	for (size_t i = 0; i < size; i++)
 		snprintf(ret + 2 * i, 3, "%02x", id[i]);
 }
 
-static void note_result(struct fetcher *f, const uint8_t *id, size_t size, int64_t took, struct fetched *ret)
+static void count(struct fetcher *f, int fd)
+{
+	counter_add(&f->counters->fetches[fd >= 0         ? FETCH_FOUND
+					  : fd == -ENOENT ? FETCH_MISSING
+							  : FETCH_FAILED],
+		    1);
+}
+
+static void tell(const struct fetcher *f, const uint8_t *id, size_t size, const struct fetched *file)
 {
 	char name[2 * IMAGE_ID_MAX + 1];
-	bool found = ret->fd >= 0, failed = fetch_failed(ret->fd);
-	int64_t rest = note_answer(f, failed ? ret->fd : 0, took);
 	hex(id, size, name);
-	counter_add(&f->counters->fetches[found                ? FETCH_FOUND
-					  : ret->fd == -ENOENT ? FETCH_MISSING
-							       : FETCH_FAILED],
-		    1);
-	ret->again = wall_seconds() + (failed ? rest / 1000 + 1 : MISSING_SECONDS);
-	if (found)
-		log_info(f->log, "debuginfod: fetched '%s'", ret->path);
-	else if (ret->fd == -ELIBACC)
+	if (file->fd >= 0)
+		log_info(f->log, "debuginfod: fetched '%s'", file->path);
+	else if (file->fd == -ELIBACC)
 		log_error(f->log,
 			  "debuginfod: cannot load libdebuginfod.so.1: install it, or set debuginfod=no");
-	else if (failed)
-		log_warning(f->log, "debuginfod: cannot fetch %s: %s; no more requests for %lld s", name,
-			    strerror(-ret->fd), (long long)rest / 1000);
-	else if (ret->fd == -EFBIG)
+	else if (fetch_failed(file->fd))
+		log_warning(f->log, "debuginfod: cannot fetch %s: %s", name, strerror(-file->fd));
+	else if (file->fd == -EFBIG)
 		log_warning(f->log, "debuginfod: cannot fetch %s: larger than cache_size=%llu bytes", name,
 			    (unsigned long long)f->size);
 	else
 		log_info(f->log, "debuginfod: no server has %s", name);
 }
 
-void fetcher_get(struct fetcher *f, const uint8_t *id, size_t size, unsigned silence, struct fetched *ret)
+/* Asks the servers that do not rest. */
+static void ask(struct fetcher *f, struct worker_download *order, uint32_t asked, struct fetched *ret)
 {
-	*ret = (struct fetched){.fd = -ENOENT};
-	ret->fd = resting(f, &ret->again);
-	if (ret->fd)
-		return;
+	uint32_t failed = 0;
 	int64_t start = monotonic_ms();
 	(void)cache_dir_make(
 		f->directory); /* it may have been removed; the client tells if it is not there */
-	ret->fd = run_client(f, id, size, silence, ret->path);
-	if (ret->fd != -ECANCELED)
-		note_result(f, id, size, monotonic_ms() - start, ret);
+	ret->fd = run_client(f, order, ret->path, &failed);
+	if (ret->fd == -ECANCELED)
+		return;
+	failed = fetch_servers_spread(asked, failed);
+	if (fetch_failed(ret->fd) && !failed)
+		failed = asked; /* it is not known which */
+	int failure = fetch_failed(ret->fd) ? ret->fd : -EREMOTEIO;
+	fetch_servers_note(f, asked, failed, failure, monotonic_ms() - start);
+	count(f, ret->fd);
+	tell(f, order->id, order->id_size, ret);
+}
+
+void fetcher_get(struct fetcher *f, const uint8_t *id, size_t size, unsigned silence, struct fetched *ret)
+{
+	struct worker_download order = {
+		.id_size = (uint32_t)size, .seconds = f->seconds, .size = f->size, .silence = silence};
+	struct fetch_rest rest;
+	memcpy(order.id, id, size);
+	snprintf(order.directory, sizeof(order.directory), "%s", f->directory);
+	*ret = (struct fetched){.fd = -ENOENT};
+	uint32_t asked = fetch_servers_choose(f, order.urls, &rest);
+	order.partial = rest.failure != 0;
+	if (asked)
+		ask(f, &order, asked, ret);
+	if (ret->fd == -ENOENT && rest.failure)
+		ret->fd = rest.failure; /* the one that rests may have it */
+	fetch_servers_choose(f, order.urls, &rest);
+	ret->again = wall_seconds() +
+		     (fetch_failed(ret->fd) && rest.failure ? rest.ms / 1000 + 1 : MISSING_SECONDS);
 }
 
 bool fetch_failed(int fd)

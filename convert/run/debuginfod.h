@@ -15,8 +15,20 @@
 #include "convert/cache/cache.h"
 #include "convert/os/log.h"
 #include "convert/run/counters.h"
+#include "convert/worker/worker.h"
 
-enum { FETCH_PATH_SIZE = 4096 };
+enum {
+	FETCH_PATH_SIZE = 4096,
+	FETCH_SERVERS_MAX = 32, /* bits of a set of servers */
+};
+
+/* One of the servers, guarded by fetcher.lock but for its address. It is not asked until @rest_until. */
+struct fetch_server {
+	char *url;          /* without a slash at its end; owned */
+	int64_t rest_until; /* monotonic_ms() */
+	int64_t rest_ms;    /* length of the current backoff */
+	int failure;        /* its cause: a negative errno */
+};
 
 struct fetcher {
 	/* Constant after fetcher_open(). Zero-initialised: no servers. */
@@ -28,12 +40,10 @@ struct fetcher {
 	uint64_t size;                 /* limit of a file's size in bytes */
 	unsigned seconds;              /* limit of a request's duration */
 	int stop_fd;                   /* becomes readable when the daemon ends */
+	size_t n_list, urls_size;      /* servers, and bytes of their addresses with one more for each */
 
-	/* Exponential backoff: after a failure no server is asked until @rest_until, for any id. */
 	struct mutex lock;
-	int64_t rest_until GUARDED_BY(&lock); /* monotonic_ms() */
-	int64_t rest_ms GUARDED_BY(&lock);    /* length of the current backoff */
-	int failure GUARDED_BY(&lock);        /* its cause: a negative errno */
+	struct fetch_server list[FETCH_SERVERS_MAX];
 };
 
 /*
@@ -48,7 +58,8 @@ void fetcher_close(struct fetcher *fetcher);
 struct fetched {
 	/*
 	 * For reading, the caller's to close; or a negative errno: -ENOENT if no server has the file, -EFBIG
-	 * if it is too large, -ECANCELED if the daemon shuts down, others if no server could be reached.
+	 * if it is too large, -ECANCELED if the daemon shuts down, others if a server that may have it could
+	 * not be reached.
 	 */
 	int fd;
 	char path[FETCH_PATH_SIZE]; /* of the file */
@@ -63,7 +74,37 @@ struct fetched {
 void fetcher_get(struct fetcher *fetcher, const uint8_t *id, size_t size, unsigned silence,
 		 struct fetched *ret);
 
-/* Whether @fd, of struct fetched, means that no server could be reached. Pure. */
+/* ---- Each server (debuginfod_servers.c): sets of them have bit N for fetcher.list[N] ---- */
+
+/* Appends the addresses in @urls to the list: 0, -E2BIG, -ENOMEM. */
+int fetch_servers_read(struct fetcher *fetcher, const char *urls);
+void fetch_servers_free(struct fetcher *fetcher);
+
+/* The server that rests for the shortest time. */
+struct fetch_rest {
+	int failure; /* 0: none rests */
+	int64_t ms;  /* until it is asked again */
+};
+
+/* The servers to ask now, with their addresses as the client takes them; and those that rest. */
+uint32_t fetch_servers_choose(struct fetcher *fetcher, char urls[static WORKER_PATH_MAX],
+			      struct fetch_rest *ret) EXCLUDES(&fetcher->lock);
+
+/*
+ * Some servers replied to a request, and others failed.
+ *
+ * @asked:   all of them
+ * @failed:  those among them that failed,
+ * @failure: for which reason, a negative errno,
+ * @took:    after so many milliseconds
+ */
+void fetch_servers_note(struct fetcher *fetcher, uint32_t asked, uint32_t failed, int failure, int64_t took)
+	EXCLUDES(&fetcher->lock);
+
+/* Servers as the client counts them, among those that were asked, as a set. Pure. */
+uint32_t fetch_servers_spread(uint32_t asked, uint32_t among);
+
+/* Whether @fd, of struct fetched, means that a server could not be reached. Pure. */
 bool fetch_failed(int fd);
 
 /* The errno for calls that need data which only a server could provide: -ETIMEDOUT or -EHOSTUNREACH. Pure. */

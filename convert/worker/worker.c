@@ -101,8 +101,9 @@ static bool identity_valid(const struct worker_identity *m)
 
 static bool download_valid(const struct worker_download *m)
 {
-	return m->id_size >= 1 && m->id_size <= sizeof(m->id) && m->seconds >= 1 && m->directory[0] == '/' &&
-	       terminated(m->directory, sizeof(m->directory));
+	return m->id_size >= 1 && m->id_size <= sizeof(m->id) && m->seconds >= 1 && m->partial <= 1 &&
+	       m->directory[0] == '/' && terminated(m->directory, sizeof(m->directory)) &&
+	       terminated(m->urls, sizeof(m->urls));
 }
 
 static bool fragment_valid(const struct worker_fragment *m)

@@ -52,7 +52,7 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 15,
+	WORKER_PROTOCOL = 16,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
@@ -205,15 +205,16 @@ struct worker_download {
 	uint64_t size;    /* limit of the file in bytes */
 	/* Seconds that servers may send nothing, unless $DEBUGINFOD_TIMEOUT is set; 0: the client's limit */
 	uint32_t silence;
-	uint32_t pad;
+	uint32_t partial; /* 0 or 1: there are other servers, so that a file may be there that these lack */
 	uint8_t id[64];
 	char directory[WORKER_PATH_MAX]; /* cache of the debuginfod client; an absolute path */
+	char urls[WORKER_PATH_MAX];      /* of the servers to ask, with spaces between them */
 };
 
 struct worker_opened {
 	struct worker_header head;
-	int32_t error; /* 0, or a positive errno value */
-	uint32_t pad;
+	int32_t error;   /* 0, or a positive errno value */
+	uint32_t failed; /* to WORKER_DOWNLOAD: bit N for the server N, from 0, of its list that failed */
 };
 
 struct worker_done {

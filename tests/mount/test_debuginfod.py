@@ -506,6 +506,33 @@ class DebuginfodTest(SampleTest):
         self.assertEqual((self.requests("missing"), self.requests("failed")), (0, 1))
         self.assertFalse(os.path.exists(os.path.join(self.client, self.id, "debuginfo")))
 
+    def test_one_of_two_servers_fails(self):
+        """Only that one rests: what the other has is fetched at once, and what it lacks is wanted of the first later."""
+        self.publish(serve=False)
+        wanted = "/buildid/%s/debuginfo" % self.id
+        aside, debug = self.compile("other", where=self.dir), os.path.join(self.dir, "other.debug")
+        other_id = mount_harness.build_id(aside)
+        run("objcopy", "--only-keep-debug", aside, debug)
+        run("strip", "--strip-debug", aside)
+        self.server.files["/buildid/%s/debuginfo" % other_id] = contents(debug)
+        failing = Server(self)
+        failing.refusal = 503
+        daemon = self.ask("rescan=1", url=failing.url + " " + self.server.url)
+        begin = time.monotonic()
+        self.assertNoLines()
+        self.assertIn("(debuginfod: Remote I/O error)", self.status(self.id)["missing"])
+        self.assertIn("%s: Remote I/O error; no more requests to it for 1" % failing.url[7:], daemon.log())
+        self.assertNotIn(self.server.url[7:] + ": ", daemon.log())
+        asked = len(failing.requests)
+        os.rename(aside, os.path.join(self.source, "other"))
+        wait_until(lambda: other_id in self.ids(), "the other image")
+        address = next(hex(start) for start, _, name in self.functions(debug) if name.endswith("normEv"))
+        self.assertIn("sample.cpp", self.read(other_id, address))
+        if time.monotonic() - begin < REST:
+            self.assertEqual(len(failing.requests), asked)
+        failing.files[wanted] = self.debug_data
+        self.wait_lines()
+
     def test_silent(self):
         self.hide_all()
         self.publish("--strip-all")

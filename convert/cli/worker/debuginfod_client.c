@@ -19,7 +19,7 @@
 #include "convert/worker/worker.h"
 #include "convert/cli/worker/sandbox.h"
 
-enum { MEMORY = 1 << 30, SILENT_MAX = 1024 };
+enum { MEMORY = 1 << 30, SILENT_MAX = 1024, SERVERS_MAX = 32 /* bits of a set */ };
 
 struct debuginfod_client;
 typedef int progress_fn(struct debuginfod_client *client, long done, long total);
@@ -81,6 +81,12 @@ static bool load_client(struct debuginfod_library *ret)
 
 /* ---- Failing servers ---- */
 
+/* How the servers of a list replied, with bit N for server N. */
+struct replies {
+	uint32_t failed;
+	uint32_t missing; /* they do not have the file */
+};
+
 /* Whether a line of the log, "url N" and the result of the query, says that the server has no such file. */
 static bool is_not_found(const char *line)
 {
@@ -92,19 +98,39 @@ static bool is_not_found(const char *line)
  * The client also returns ENOENT for a server that is overloaded or closes the connection, and for several of
  * which the last one has no such file. Its verbose log is more precise. Without a log no failure is assumed.
  */
-static bool server_failed(int log)
+static struct replies read_replies(int log)
 {
 	char line[1024];
-	bool queried = false, failed = false;
-	FILE *file = fdopen(log, "r");
+	struct replies replies = {0};
+	bool queried = false;
+	unsigned number;
+	FILE *file = log >= 0 ? fdopen(log, "r") : NULL;
 	if (!file)
-		return false;
+		return replies;
 	rewind(file);
 	while (fgets(line, sizeof(line), file)) {
 		queried |= strncmp(line, "query ", 6) == 0;
-		failed |= queried && strncmp(line, "url ", 4) == 0 && !is_not_found(line);
+		if (!queried || sscanf(line, "url %u ", &number) != 1 || number >= SERVERS_MAX)
+			continue;
+		*(is_not_found(line) ? &replies.missing : &replies.failed) |= 1U << number;
 	}
-	return failed;
+	return replies;
+}
+
+/* How many there are in a list. */
+static unsigned count_servers(const char *urls)
+{
+	unsigned n = *urls != 0;
+	for (; *urls; urls++)
+		n += *urls == ' ';
+	return n;
+}
+
+/* Those of which nothing was heard when time was up failed, too. */
+static uint32_t silent_servers(const char *urls, const struct replies *replies)
+{
+	unsigned n = count_servers(urls);
+	return (n < SERVERS_MAX ? (1U << n) - 1 : UINT32_MAX) & ~replies->missing;
 }
 
 /* Removes a negative cache entry, with which the client returns ENOENT for ten minutes. */
@@ -123,17 +149,18 @@ static void drop_negative_entry(const struct worker_download *order)
 /* ---- Downloading ---- */
 
 /* @fd, or a more precise error than that of the client. */
-static int refine_error(int fd, int log)
+static int refine_error(int fd, const struct replies *replies)
 {
 	if (bounds.late || fd == -ETIME) /* the client's own limit, DEBUGINFOD_TIMEOUT */
 		return -ETIMEDOUT;
 	if (bounds.large)
 		return -EFBIG;
-	return fd == -ENOENT && log >= 0 && server_failed(log) ? -EREMOTEIO : fd;
+	return fd == -ENOENT && replies->failed ? -EREMOTEIO : fd;
 }
 
-/* A descriptor, or a negative errno. */
-static int download(const struct debuginfod_library *client, const struct worker_download *order)
+/* A descriptor, or a negative errno; and the servers that failed. */
+static int download(const struct debuginfod_library *client, const struct worker_download *order,
+		    uint32_t *ret_failed)
 {
 	struct debuginfod_client *handle = client->begin();
 	if (!handle)
@@ -143,13 +170,15 @@ static int download(const struct debuginfod_library *client, const struct worker
 		client->set_verbose_fd(handle, log);
 	client->set_progressfn(handle, check_bounds);
 	int fd = client->find_debuginfo(handle, order->id, (int)order->id_size, NULL);
-	int ret = refine_error(fd, log);
-	if (ret < 0 && ret != -ENOENT)
+	const struct replies replies = read_replies(log);
+	int ret = refine_error(fd, &replies);
+	*ret_failed = ret == -ETIMEDOUT ? silent_servers(order->urls, &replies) : replies.failed;
+	if (ret < 0 && (ret != -ENOENT || order->partial))
 		drop_negative_entry(order);
 	return ret;
 }
 
-static int fetch(const struct worker_download *order)
+static int fetch(const struct worker_download *order, uint32_t *ret_failed)
 {
 	struct debuginfod_library client;
 	bounds.deadline = seconds_now() + (time_t)order->seconds;
@@ -160,7 +189,7 @@ static int fetch(const struct worker_download *order)
 	/* No immediate retries of a server that is silent for DEBUGINFOD_TIMEOUT: the client of the worker
 	 * tries again later. */
 	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
-	if (setenv("DEBUGINFOD_CACHE_PATH", order->directory, 1))
+	if (setenv("DEBUGINFOD_CACHE_PATH", order->directory, 1) || setenv("DEBUGINFOD_URLS", order->urls, 1))
 		return -ENOMEM;
 	if (!load_client(&client))
 		return -ELIBACC;
@@ -168,7 +197,7 @@ static int fetch(const struct worker_download *order)
 	if (err)
 		return err;
 	sandbox_enter_network(order->directory);
-	return download(&client, order);
+	return download(&client, order, ret_failed);
 }
 
 int work_fetch(void)
@@ -176,8 +205,10 @@ int work_fetch(void)
 	union worker_message msg;
 	if (worker_receive(WORKER_SOCKET_FD, &msg, NULL) != 1 || msg.head.type != WORKER_DOWNLOAD)
 		return 1;
-	int fd = fetch(&msg.download);
-	struct worker_opened answer = {.head.serial = msg.head.serial, .error = fd < 0 ? -fd : 0};
+	uint32_t failed = 0;
+	int fd = fetch(&msg.download, &failed);
+	struct worker_opened answer = {
+		.head.serial = msg.head.serial, .error = fd < 0 ? -fd : 0, .failed = failed};
 	int err = worker_send(WORKER_SOCKET_FD, &answer.head, WORKER_OPENED, fd);
 	/* Skips the exit handlers of libraries; the kernel frees all resources. */
 	_exit(err ? 1 : 0);
