@@ -345,6 +345,7 @@ static void setup_answers(struct gsymfs *fs)
 		.cache = &fs->cache,
 		.queue = &fs->queue,
 		.runners = &fs->runners,
+		.remote = fs->options.debuginfod ? &fs->remote : NULL,
 		.metrics = &fs->metrics,
 		.log = &fs->log,
 		.unknown_print = o->unknown_print,

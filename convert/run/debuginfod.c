@@ -132,7 +132,7 @@ static int await_file(const struct fetcher *f, const struct child *child, char p
 	return err;
 }
 
-/* A file or error from the servers in order->urls. @ret_failed: which of them failed, as a set by position. */
+/* A file or error from the servers in order->urls. @ret_failed: which of them failed, by position. */
 static int run_client(const struct fetcher *f, struct worker_download *order,
 		      char path[static FETCH_PATH_SIZE], uint32_t *ret_failed)
 {

@@ -12,6 +12,7 @@
 struct log;
 struct metrics;
 struct queue;
+struct remote;
 struct runners;
 
 struct answers {
@@ -21,6 +22,7 @@ struct answers {
 	struct cache *cache;
 	struct queue *queue;
 	struct runners *runners;
+	struct remote *remote; /* NULL: no servers are asked */
 	struct metrics *metrics;
 	const struct log *log;
 	bool unknown_print; /* an address outside all functions is a file that prints ?? */

@@ -8,6 +8,7 @@
 #include "fs/images/basename.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
+#include "fs/scan/remote.h"
 
 void requester_deinit(struct requester *requester)
 {
@@ -43,8 +44,10 @@ int requester_find_image(struct requester *requester, struct span id, struct cal
 	if (request.kind != REQUEST_ID)
 		return 0;
 	struct images *images = requester->answers->images;
+	/* A call that has asked for as many as it may takes the rest as unknown. */
+	struct remote *remote = call->works < CALL_WORKS_MAX ? requester->answers->remote : NULL;
 	mutex_lock(&images->lock);
-	int err = images_lookup(images, &request, &requester->named, &call->wait);
+	int err = remote_find_image(remote, images, &request, &requester->named, &call->wait);
 	if (requester->named)
 		requester->named->kept = true;
 	mutex_unlock(&images->lock);

@@ -32,7 +32,8 @@ void requester_deinit(struct requester *requester);
 void requester_begin(struct requester *requester);
 
 /*
- * The image of @id, in any spelling, or NULL; -EAGAIN with call->wait filled while a scan may still find it.
+ * The image of @id, in any spelling, or NULL; -EAGAIN with call->wait filled while a scan or servers may
+ * still find it.
  */
 int requester_find_image(struct requester *requester, struct span id, struct call *call, struct image **ret);
 

@@ -138,6 +138,21 @@ int remote_lookup(struct remote *r, const char *id, struct wait *ret_wait)
 	return -EAGAIN;
 }
 
+int remote_find_image(struct remote *r, struct images *images, const struct request *request,
+		      struct image **ret, struct wait *ret_wait)
+{
+	int err = images_lookup(images, request, ret, ret_wait);
+	if (err != -ENOENT || !r)
+		return err;
+	mutex_assert_held(&r->images->lock);
+	return remote_lookup(r, request->id, ret_wait);
+}
+
+bool remote_asks(const struct remote *r)
+{
+	return r && r->n_threads;
+}
+
 /* ---- One file ---- */
 
 /* Why an id cannot be had, and until when; or 0. */

@@ -73,6 +73,13 @@ void remote_join(struct remote *remote);
 int remote_lookup(struct remote *remote, const char *id, struct wait *ret_wait)
 	REQUIRES(&remote->images->lock);
 
+/* images_lookup() for what is in SOURCE, and remote_lookup() for what is not; @remote may be NULL. */
+int remote_find_image(struct remote *remote, struct images *images, const struct request *request,
+		      struct image **ret, struct wait *ret_wait) REQUIRES(&images->lock);
+
+/* Whether there are servers to ask. */
+bool remote_asks(const struct remote *remote);
+
 /* Drops files that the client has deleted or replaced. */
 void remote_recheck(struct remote *remote) EXCLUDES(&remote->images->lock);
 

@@ -30,12 +30,7 @@
 static int find_image(struct call *call, const struct request *request, struct image **ret)
 	REQUIRES(&tree_of(call)->images->lock)
 {
-	struct remote *remote = tree_of(call)->remote;
-	int err = images_lookup(tree_of(call)->images, request, ret, &call->wait);
-	if (err != -ENOENT || !remote)
-		return err;
-	mutex_assert_held(&remote->images->lock);
-	return remote_lookup(remote, request->id, &call->wait);
+	return remote_find_image(tree_of(call)->remote, tree_of(call)->images, request, ret, &call->wait);
 }
 
 static int find_id(struct call *call, const struct request *request, struct fuse_entry_param *ret)
@@ -43,8 +38,9 @@ static int find_id(struct call *call, const struct request *request, struct fuse
 {
 	struct image *image;
 	int err = find_image(call, request, &image);
+	/* Of an id that servers may have, only the last lookup tells. */
 	if (err && err != -EAGAIN && strlen(request->id) == 2 && !request->alias &&
-	    images_has_prefix(tree_of(call)->images, request->id)) {
+	    (images_has_prefix(tree_of(call)->images, request->id) || remote_asks(tree_of(call)->remote))) {
 		*ret = entry_build_id(tree_of(call), request->id);
 		return 0;
 	}

@@ -146,6 +146,29 @@ class DebuginfodTest(SampleTest):
         wait_until(self.asked_again, "an answer that was asked for again")
         self.assertIn("state", self.status(self.id))
 
+    def test_an_id_of_no_source_in_other_places(self):
+        """In the root's q, with answers of others before and after it, and as .build-id has it."""
+        path = self.remote()
+        other = self.compile("other")
+        address = next(hex(start) for start, _, name in self.functions(other) if name.endswith("normEv"))
+        lines = [(mount_harness.build_id(other), address), (self.id, self.address), ("0a" * 20, "0x10"),
+                 (mount_harness.build_id(other), address)]
+        self.ask("rescan=0").wait_scanned()
+        with open(os.path.join(self.mnt, "q"), "r+b", buffering=0) as q:
+            q.write("".join("%s %s\n" % line for line in lines).encode())
+            told = mount_harness.read_all(q.fileno()).decode()
+        self.assertEqual([record.count("sample.cpp") > 0 for record in told.strip().split("\n\n")], [True, True, False, True], told)
+        self.assertEqual(self.server.requests.count(path), 1)
+        self.assertEqual((self.requests("found"), self.requests("missing")), (1, 1))
+
+    def test_an_id_of_no_source_in_two_parts(self):
+        path = self.remote()
+        self.ask("rescan=0").wait_scanned()
+        self.assertErrno(errno.ENOENT, os.stat, self.image("0d/" + "0d" * 6))
+        self.assertEqual(self.server.requests, [])
+        self.assertIn("sample.cpp", self.read(self.id[:2], self.id[2:], self.address))
+        self.assertEqual(self.server.requests, [path])
+
     def asked_again(self):
         """The kernel may still have the name of the image that went."""
         try:
