@@ -36,6 +36,7 @@ struct converter {
 struct convert_input {
 	const char *path; /* of the file, see struct converter; NULL: there is none */
 	struct file_state state;
+	bool fetched; /* servers have sent it: they have no other debug file of that image */
 };
 
 /* One conversion. Everything is borrowed. */

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "convert/cache/image_id.h"
 #include "convert/cache/notes.h"
 #include "convert/record/packed_name.h"
 #include "convert/run/inputs.h"
@@ -53,13 +55,23 @@ static void note_fetched(struct convert_job *job, const struct worker_fetch *m, 
 	job->again = file->again;
 }
 
+/* Whether it is the object file itself that is requested, which came from servers. */
+static bool is_fetched_source(const struct convert_request *request, const struct worker_fetch *m)
+{
+	uint8_t id[IMAGE_ID_MAX];
+	return request->source.fetched && id_parse(request->id, id) == m->id_size &&
+	       !memcmp(id, m->id, m->id_size);
+}
+
 /* The worker chooses the id, so the number is limited. */
 int job_fetch(struct convert_job *job, const struct child *child, const struct worker_fetch *m)
 {
 	struct fetched file = {.fd = -EPERM};
 	int64_t start = monotonic_ms();
 	job->asked = true;
-	if (job->converter->search.servers && job->fetches++ < FETCHES_MAX) {
+	if (is_fetched_source(job->request, m)) {
+		file.fd = -ENOENT;
+	} else if (job->converter->search.servers && job->fetches++ < FETCHES_MAX) {
 		fetcher_get(job->converter->fetcher, m->id, m->id_size, 0, &file);
 		if (file.fd == -ECANCELED)
 			return file.fd;

@@ -161,6 +161,17 @@ class DebuginfodTest(SampleTest):
         self.assertEqual(self.server.requests.count(path), 1)
         self.assertEqual((self.requests("found"), self.requests("missing")), (1, 1))
 
+    def test_a_file_without_lines_of_no_source(self):
+        """It is requested once: servers have no better one of the same id."""
+        path = self.compile("bare", where=self.dir, flags=["-g0"])
+        id = mount_harness.build_id(path)
+        self.server.files["/buildid/%s/debuginfo" % id] = contents(path)
+        self.ask("rescan=0").wait_scanned()
+        address = next(hex(start) for start, _, name in self.functions(path) if name.endswith("normEv"))
+        self.assertIn("norm", self.read(id, address))
+        self.assertEqual((self.requests("found"), self.requests("missing")), (1, 0))
+        self.assertEqual(len(self.server.requests), 1)
+
     def test_an_id_of_no_source_in_two_parts(self):
         path = self.remote()
         self.ask("rescan=0").wait_scanned()
