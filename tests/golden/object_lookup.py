@@ -259,6 +259,30 @@ class ObjectLookup(unittest.TestCase):
         pathlib.Path(self.at("thin")).write_bytes(arms)
         self.assertEqual(self.lookup(self.at("thin"), "0x1000").stderr, "")
 
+    def test_bundle(self):
+        """A dSYM bundle stands for the debug file in it; of several one must be named."""
+        inner = os.path.join("App.dSYM", "Contents", "Resources", "DWARF")
+        os.makedirs(self.at(inner))
+        self.expect_refused("App.dSYM: bundle without a file in Contents/Resources/DWARF$", self.at("App.dSYM"), "0x1000")
+        pathlib.Path(self.at(inner, "App")).write_bytes(program(m.ARM64, filetype=m.MH_DSYM).file())
+        pathlib.Path(self.at(inner, ".DS_Store")).write_bytes(bytes(100))
+        for name in "App.dSYM", "App.dSYM/":
+            done = self.lookup(self.at(name), "0x1000", "helper")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "main at /src/a.c:4\nhelper at /src/a.c:20\n", ""))
+            must(gsym, "convert", "--quiet", self.at(name))
+            self.assertEqual(must(gsym, "lookup", self.at("App.dSYM.gsym"), "0x1020"), "helper at /src/a.c:20\n")
+            os.unlink(self.at("App.dSYM.gsym"))
+        done = subprocess.run([gsym, "filter", self.at("App.dSYM")], input="App(+0x1004) [0x1]\nOther(+0x1004) [0x1]\n", text=True,
+                              capture_output=True, env={**os.environ, "XDG_CACHE_HOME": self.dir}, check=False)
+        self.assertEqual(done.stdout.count("main"), 1, done.stderr)
+        shutil.copy(self.at(inner, "App"), self.at(inner, "Other"))
+        told = f"App.dSYM: bundle with 2 files: choose one, as .*{inner}/App: App, Other$"
+        self.expect_refused(told, self.at("App.dSYM"), "0x1000")
+        done = run(gsym, "convert", self.at("App.dSYM"))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, told)
+        self.assertEqual(self.lookup(self.at(inner, "Other"), "0x1000").stdout, "main at /src/a.c:4\n")
+
     def split(self, name="program"):
         """A stripped program and its debug file."""
         path = self.compile(name)

@@ -4,6 +4,7 @@
 #include "gsym/base/vec.h"
 #include "convert/convert.h"
 #include "convert/object/identity.h"
+#include "convert/cli/bundle.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/convert/compare.h"
 #include "convert/cli/message.h"
@@ -310,10 +311,22 @@ static void convert_for_segments(struct convert_command *c)
 	c->convert.version = 2;
 }
 
+/* Beside the input, also if that is a directory: a bundle. NULL without memory. */
+static char *default_name(const char *input)
+{
+	int size = (int)strlen(input);
+	char *name;
+	while (size > 1 && input[size - 1] == '/')
+		size--;
+	return asprintf(&name, "%.*s.gsym", size, input) < 0 ? NULL : name;
+}
+
 static int run_convert(int argc, char **argv)
 {
 	struct convert_command c = {0};
 	CLEANUP(freep) char *default_output = NULL;
+	char file[PATH_MAX];
+	struct gsym_diag diag = {""};
 	int status;
 	if (!options_parse(&command_convert, argc, argv, &c, &status))
 		return status;
@@ -331,10 +344,14 @@ static int run_convert(int argc, char **argv)
 	status = check_tree(&c);
 	if (status != STATUS_OK || c.recursive)
 		return status != STATUS_OK ? status : convert_tree(&c);
-	if (!c.output && asprintf(&default_output, "%s.gsym", c.input) < 0)
+	if (!c.output && !(default_output = default_name(c.input)))
 		return fail(c.input, -ENOMEM, NULL);
 	if (!c.output)
 		c.output = default_output;
+	int err = bundle_resolve(c.input, file, &diag);
+	if (err)
+		return fail(c.input, err, &diag);
+	c.input = file;
 	if (c.segments.size)
 		convert_for_segments(&c);
 	else if (out_file_replaces(c.input, c.output))

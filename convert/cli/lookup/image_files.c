@@ -10,6 +10,7 @@
 
 #include "convert/cache/context.h"
 #include "convert/cache/notes.h"
+#include "convert/cli/bundle.h"
 #include "convert/cli/commands.h"
 #include "convert/cli/lookup/image_name.h"
 #include "convert/cli/message.h"
@@ -165,7 +166,10 @@ int images_open_all(const struct command *command, struct image_files *images, i
 		return options_error(command, "missing operand 'FILE.gsym' or option '--mount=DIR'");
 	for (int i = optind; i < argc; i++) {
 		struct gsym_diag diag = {""};
-		int err = add(images, argv[i], argv[i], &diag);
+		char file[PATH_MAX];
+		int err = bundle_resolve(argv[i], file, &diag); /* logs have the name of what is in it */
+		if (!err)
+			err = add(images, file, file, &diag);
 		if (err == -EIO && !diag.text[0])
 			return STATUS_FAILED;
 		if (err)

@@ -23,6 +23,7 @@
 #include "convert/os/beneath.h"
 #include "convert/os/guard.h"
 #include "convert/run/convert_run.h"
+#include "convert/cli/bundle.h"
 #include "convert/run/defaults.h"
 #include "convert/run/identifier.h"
 #include "gsym/base/diag.h"
@@ -71,7 +72,11 @@ static int open_object(struct object *object)
 {
 	struct stat st;
 	uint8_t magic[MAGIC_SIZE];
-	object->path = realpath(object->name, NULL);
+	char file[PATH_MAX];
+	int err = bundle_resolve(object->name, file, object->diag);
+	if (err)
+		return object->diag->text[0] ? err : report(object, err, strerror(-err), NULL);
+	object->path = realpath(file, NULL);
 	object->fd = object->path ? open(object->path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (object->fd < 0 || fstat(object->fd, &st))
 		return report(object, -errno, strerror(errno), NULL);
