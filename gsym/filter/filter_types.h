@@ -94,15 +94,16 @@ struct filter_counts {
 
 /* Why frames of a module were left as they are. */
 enum filter_cause {
-	FILTER_NO_IMAGE,    /* no image has the id, or else the name */
-	FILTER_NO_ID,       /* the log has no id, and names are not searched */
-	FILTER_AMBIGUOUS,   /* the log has no id, and several images have the name */
-	FILTER_NO_MAPPING,  /* the log has an address in memory that no known mapping covers */
-	FILTER_NO_FUNCTION, /* the image has no function there, or of that name */
-	FILTER_SEVERAL,     /* several functions of the image have the name */
-	FILTER_NO_SEGMENTS, /* the log has an offset in the file, and the image's segments are not known */
-	FILTER_OTHER_BUILD, /* the log gives a function another size than the image */
-	FILTER_REJECTED,    /* it did so for several: no frame of the module is explained any more */
+	FILTER_NO_IMAGE,       /* no image has the id, or else the name */
+	FILTER_NO_ID,          /* the log has no id, and names are not searched */
+	FILTER_AMBIGUOUS,      /* the log has no id, and several images have the name */
+	FILTER_NO_MAPPING,     /* the log has an address in memory that no known mapping covers */
+	FILTER_NO_FUNCTION,    /* the image has no function there, or of that name */
+	FILTER_SEVERAL,        /* several functions of the image have the name */
+	FILTER_NO_SEGMENTS,    /* the log has an offset in the file, and the image's segments are not known */
+	FILTER_OTHER_BUILD,    /* the log gives a function another size than the image */
+	FILTER_OTHER_FUNCTION, /* the log names another function there than the image has */
+	FILTER_REJECTED,       /* it did so for several: no frame of the module is explained any more */
 };
 
 struct filter_unexplained {

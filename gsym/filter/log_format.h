@@ -79,6 +79,7 @@ struct log_frame {
 	int image_err;    /* set when images are looked up: why there is none */
 	bool unmapped;    /* an address in memory of which nothing is known */
 	bool several;     /* functions have its name */
+	bool misnamed;    /* its line names another function than the image has there */
 	bool is_estimate; /* it may not be of the module: only a function tells */
 	bool listed;      /* among those that were not explained */
 	bool head; /* the program counter of an interrupted CPU; its callers may follow after lines without
@@ -164,6 +165,18 @@ struct log_format {
 extern const struct log_format format_absolute, format_address, format_android, format_apple, format_kernel,
 	format_ksym, format_markup, format_minidump, format_numbered, format_offset, format_perf,
 	format_plain, format_windows;
+
+/* ---- What a line says of the function, besides an offset in the module: log_claim.c ---- */
+
+struct log_claim {
+	const char *name; /* the last component, without parameters and suffixes; in the line */
+	size_t name_size;
+	bool is_function; /* it was qualified, or had parameters: no other word */
+	uint64_t off;     /* in the function */
+};
+
+/* False if a line with @frame names none, or several. */
+bool log_claim_find(struct text_scan line, const struct log_frame *frame, struct log_claim *ret);
 
 /* ---- Apple's reports: kinds of lines, by which the filter buffers a report as a whole ---- */
 

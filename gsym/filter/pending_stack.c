@@ -176,6 +176,30 @@ static int locate_name(struct pending_stack *stack, const struct buffered_line *
 	return 0;
 }
 
+/* A module without an id was found by its name, which builds share: what else the line says must fit. */
+static int check_claim(struct pending_stack *stack, const struct buffered_line *line, size_t i)
+{
+	struct log_frame *frame = &stack->buffer.frames.v[i];
+	struct resolver_frame *ret = &stack->resolved.v[i];
+	const char *text = stack->buffer.text.v + line->off;
+	struct log_claim claim;
+	bool fits = true;
+	if (frame->module.id[0] || frame->module.is_kernel || line->n != 1 ||
+	    !log_claim_find(scan_from(text, text + line->size), frame, &claim))
+		return 0;
+	const struct symbol_claim symbol = {.name = claim.name,
+					    .name_size = claim.name_size,
+					    .is_function = claim.is_function,
+					    .off = claim.off,
+					    .address = ret->address};
+	if (symbol_claim_fits(ret->reader, &symbol, &fits))
+		return -ENOMEM;
+	frame->misnamed = !fits;
+	if (!fits)
+		ret->reader = NULL;
+	return 0;
+}
+
 static int locate(struct pending_stack *stack, const struct filter_images *images,
 		  const struct buffered_line *line, size_t i)
 {
@@ -191,7 +215,9 @@ static int locate(struct pending_stack *stack, const struct filter_images *image
 	};
 	if (ret->reader && !image_address_of(images, image, frame, &ret->address))
 		ret->reader = NULL;
-	return ret->reader && frame->space == FRAME_NAME ? locate_name(stack, line, i) : 0;
+	if (!ret->reader)
+		return 0;
+	return frame->space == FRAME_NAME ? locate_name(stack, line, i) : check_claim(stack, line, i);
 }
 
 static int locate_all(struct pending_stack *stack, const struct filter_images *images)
@@ -276,6 +302,8 @@ static enum filter_cause cause_of(const struct log_frame *frame, const struct re
 	}
 	if (frame->several)
 		return FILTER_SEVERAL;
+	if (frame->misnamed)
+		return FILTER_OTHER_FUNCTION;
 	return image_address_needs_segments((enum frame_space)frame->space) && !resolved->reader
 		       ? FILTER_NO_SEGMENTS
 		       : FILTER_NO_FUNCTION;

@@ -211,3 +211,53 @@ int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *s
 		return -ENOTUNIQ;
 	return symbol->off < f.room && (!f.size || symbol->off < f.size) ? 0 : -ENOENT;
 }
+
+/* ---- A function that is named besides an address ---- */
+
+enum { CLAIM_SLACK = 1 /* bytes: only one of both may have been moved back into a call */ };
+
+static bool starts_there(const struct gsym_reader *reader, uint64_t start)
+{
+	uint64_t base = gsym_reader_info(reader)->base_address, off = start - base;
+	if (start < base || off > UINT64_MAX - CLAIM_SLACK)
+		return false;
+	size_t n = reader_count_starts(reader, off + CLAIM_SLACK);
+	return n && reader_addr_off(reader, n - 1) + CLAIM_SLACK >= off;
+}
+
+/* Whether a function at the address is called so; mangled names have the length before each component. */
+static int is_called(const struct gsym_reader *reader, const struct symbol_claim *claim, bool *ret)
+{
+	struct gsym_answer answer = {.n_frames = 0};
+	int err = gsym_lookup(reader, claim->address, &answer, NULL);
+	*ret = err && err != -ENOMEM; /* in no function: that is told, too */
+	for (size_t i = 0; !err && i < answer.n_frames && !*ret; i++)
+		*ret = memmem(answer.frames[i].name, strlen(answer.frames[i].name), claim->name,
+			      claim->name_size) != NULL;
+	gsym_answer_deinit(&answer);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int is_function_name(const struct gsym_reader *reader, const struct symbol_claim *claim, bool *ret)
+{
+	struct name_search search;
+	struct name_hit hit;
+	*ret = claim->is_function;
+	if (*ret)
+		return 0;
+	int err = name_search_begin(&search, reader, claim->name, claim->name_size);
+	if (!err)
+		*ret = name_search_next(&search, &hit);
+	return err;
+}
+
+int symbol_claim_fits(const struct gsym_reader *reader, const struct symbol_claim *claim, bool *ret)
+{
+	bool known = false;
+	*ret = starts_there(reader, claim->address - claim->off);
+	int err = *ret ? 0 : is_called(reader, claim, ret);
+	if (!err && !*ret)
+		err = is_function_name(reader, claim, &known);
+	*ret |= !known;
+	return err;
+}

@@ -35,6 +35,23 @@ struct symbol_match {
 	uint64_t size;    /* in the image, bytes; 0: not known */
 };
 
+/* What a log says of the code at an address of a module. */
+struct symbol_claim {
+	const char *name; /* not terminated: the last component, without parameters and suffixes */
+	size_t name_size;
+	bool is_function; /* it is certainly the name of one */
+	uint64_t off;     /* of the address from where the function starts */
+	uint64_t address; /* link-time */
+};
+
+/*
+ * Whether the image may be of the build that wrote the log. It is not if what is at the address has another
+ * name, and no function starts where the log says: names alone differ where several symbols share an address,
+ * and where the writer had only some of the symbols. A word that is no function's name says nothing.
+ * 0 or -ENOMEM.
+ */
+int symbol_claim_fits(const struct gsym_reader *reader, const struct symbol_claim *claim, bool *ret);
+
 /*
  * Finds the function. 0; -ENOENT: none, or the offset is outside; -ENOTUNIQ: several match equally well;
  * -ESTALE: no function of that name has that size; -ENOMEM.

@@ -255,6 +255,35 @@ static void causes(void **state)
 	running_end(&r);
 }
 
+/* What a line says of the function besides the offset in a module without an id. */
+static void named_functions(void **state)
+{
+	const struct filter_unexplained *list;
+	struct running r;
+	(void)state;
+	/* The function starts there, whatever it is called, or it is called so wherever it starts. */
+	check_log("# C  [app+0x10]  other+0x10\n", "# C  [app+0x10]" ALPHA6 "  other+0x10\n");
+	check_log("# C  [app+0x10]  alpha+0x4\n", "# C  [app+0x10]" ALPHA6 "  alpha+0x4\n");
+	check_log("# C  [app+0x10]  alpha.cold.3+0x2\n", "# C  [app+0x10]" ALPHA6 "  alpha.cold.3+0x2\n");
+	check_log("# C  [app+0x10]  alpha@@V_1.2+4\n", "# C  [app+0x10]" ALPHA6 "  alpha@@V_1.2+4\n");
+	check_log("# C  [app+0x10]  x::alpha(int (*)(char))+0x4\n",
+		  "# C  [app+0x10]" ALPHA6 "  x::alpha(int (*)(char))+0x4\n");
+	/* No function of the image, which may be any word. */
+	check_log("# C  [app+0x10]  other+0x4\n", "# C  [app+0x10]" ALPHA6 "  other+0x4\n");
+	/* With an id nothing else counts. */
+	check_log("(" ID "+0x10)  twin+0x4\n", "(" ID "+0x10" ALPHA6 ")  twin+0x4\n");
+	check_unchanged("# C  [app+0x10]  twin+0x4\n# C  [app+0x10]  g::twice(int)+0x4\n"
+			"      #00 pc 00001010  /opt/app (twin+4)\n"
+			"    #0 0x7f51c0000010 in twin+0x4 (/opt/app+0x10)\n");
+	running_begin(&r);
+	assert_int_equal(running_feed(&r, "# C  [app+0x10]  twin+0x4\n", FILTER_END), 0);
+	assert_int_equal(filter_count(r.filter).met, 1);
+	assert_int_equal(filter_count(r.filter).found, 0);
+	assert_int_equal(filter_unexplained(r.filter, &list), 1);
+	assert_int_equal(list[0].cause, FILTER_OTHER_FUNCTION);
+	running_end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,7 +292,7 @@ int main(void)
 		cmocka_unit_test(apple_tools),     cmocka_unit_test(demangled),
 		cmocka_unit_test(minidumps),       cmocka_unit_test(stackwalk),
 		cmocka_unit_test(known_positions), cmocka_unit_test(causes),
-		cmocka_unit_test(windows),
+		cmocka_unit_test(windows),         cmocka_unit_test(named_functions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
