@@ -529,7 +529,7 @@ static int imply_default_permissions(struct options *o)
 	return fuse_opt_add_arg(&o->fuse, "-odefault_permissions") ? -ENOMEM : 0;
 }
 
-/* The last operand is the mount point. "" comes from a service unit that sets no operand. */
+/* The last operand is the mount point. */
 static int name_operands(struct options *o)
 {
 	size_t given = 0;
@@ -540,7 +540,13 @@ static int name_operands(struct options *o)
 		o->mountpoint = o->operands[given - 1];
 		return 0;
 	}
-	fprintf(stderr, "gsymfs: missing operand '%s'; try 'gsymfs --help'\n", given ? "MOUNT" : "SOURCE");
+	/* "" comes from a service unit that sets no operand. */
+	if (given + 1 < o->n_operands)
+		fprintf(stderr, "gsymfs: operand 'SOURCE' is empty (number %zu); try 'gsymfs --help'\n",
+			given + 1);
+	else
+		fprintf(stderr, "gsymfs: missing operand '%s'; try 'gsymfs --help'\n",
+			given ? "MOUNT" : "SOURCE");
 	return -EINVAL;
 }
 

@@ -40,7 +40,9 @@ static int add_root(struct gsymfs *fs, const char *given, struct gsym_diag *diag
 	if (!S_ISDIR(st.st_mode))
 		return diag_set(diag, -ENOTDIR, "source '%s': not a directory", given);
 	for (size_t i = 0; i + 1 < fs->n_roots; i++)
-		if (path_is_within(path, fs->roots[i].path) || path_is_within(fs->roots[i].path, path))
+		if (strcmp(path, fs->roots[i].path) == 0)
+			return diag_set(diag, -EINVAL, "source '%s': given twice", path);
+		else if (path_is_within(path, fs->roots[i].path) || path_is_within(fs->roots[i].path, path))
 			return diag_set(diag, -EINVAL, "sources '%s' and '%s': one is in the other",
 					fs->roots[i].path, path);
 	return 0;
@@ -86,6 +88,7 @@ static int find_sources(struct gsymfs *fs, struct gsym_diag *diag)
 	bool several = fs->n_roots > 1;
 	fs->source = several ? "/" : fs->roots[0].path;
 	fs->prefix = several ? "" : fs->source;
+	fs->log.from_root = several;
 	for (size_t i = 0; i < fs->n_roots; i++)
 		fs->roots[i].below = several ? fs->roots[i].path + 1 : "";
 	return join_names(fs) ? diag_set(diag, -ENOMEM, "no memory") : 0;

@@ -50,6 +50,8 @@ void answers_report_corrupt(const struct answers *answers, struct revision *rev,
 	static const char truncated[] = "the converted file in the cache was truncated";
 	bool loud = err == -EFAULT ? revision_lose(answers->images, answers->cache, rev, handle, truncated)
 				   : revision_complain(answers->images, rev, text);
+	char path[PATH_MAX];
+	answers_path(answers, rev->source.path, path);
 	if (loud)
-		log_warning(answers->log, "'%s': %s", rev->source.path, err == -EFAULT ? truncated : text);
+		log_warning(answers->log, "'%s': %s", path, err == -EFAULT ? truncated : text);
 }

@@ -89,8 +89,8 @@ static void note_entry_trouble(struct walker *w, const char *path, int err)
 {
 	if (err == -ENOENT || err == -ENOTDIR || err == -EXDEV)
 		return;
-	log_warning(w->visitor->log, "scan: '%s': cannot stat: %s; skipped until the next scan", path,
-		    strerror(-err));
+	log_warning(w->visitor->log, "scan: '%s%s': cannot stat: %s; skipped until the next scan",
+		    log_slash(w->visitor->log), path, strerror(-err));
 	remember_trouble(w, err);
 }
 
@@ -99,7 +99,8 @@ static int meet(struct walker *w, int dir, const struct pending *from, const cha
 	char path[PATH_MAX];
 	struct stat st;
 	if (join(path, from->path, name)) {
-		log_warning(w->visitor->log, "scan: '%s/%s': path too long; skipped", from->path, name);
+		log_warning(w->visitor->log, "scan: '%s%s/%s': path too long; skipped",
+			    log_slash(w->visitor->log), from->path, name);
 		return 0;
 	}
 	int err = entry_stat(dir, name, w->visitor->avoid, from->local, &st);
@@ -119,7 +120,8 @@ static void note_trouble(struct walker *w, const char *path, int err)
 {
 	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP)
 		return;
-	log_warning(w->visitor->log, "scan: directory '%s': cannot read: %s; skipped", path, strerror(-err));
+	log_warning(w->visitor->log, "scan: directory '%s%s': cannot read: %s; skipped",
+		    log_slash(w->visitor->log), path, strerror(-err));
 	if (err != -EACCES && err != -EPERM)
 		remember_trouble(w, err);
 }

@@ -93,9 +93,11 @@ static void check_gsyms(struct sweep *s)
 	for (size_t i = 0; i < s->gsyms.n; i++) {
 		const struct gsym_seen *seen = &s->gsyms.v[i];
 		if (seen->met && !seen->fits)
-			log_warning(s->scan->log,
-				    "scan: '%s.gsym': its UUID is not the id of '%s'; converting the latter",
-				    seen->program, seen->program);
+			log_warning(
+				s->scan->log,
+				"scan: '%s%s.gsym': its UUID is not the id of '%s%s'; converting the latter",
+				log_slash(s->scan->log), seen->program, log_slash(s->scan->log),
+				seen->program);
 		free(seen->program);
 	}
 	vec_free(&s->gsyms);
@@ -185,7 +187,8 @@ static int note_trouble(struct sweep *s, const char *path, int err, const struct
 	if (err == -ECHILD)
 		log_error(s->scan->log, "scan: %s", diag->text);
 	else if (err != -ECANCELED && err != -ENOENT)
-		log_warning(s->scan->log, "scan: '%s': %s; skipped until the next scan", path, diag->text);
+		log_warning(s->scan->log, "scan: '%s%s': %s; skipped until the next scan",
+			    log_slash(s->scan->log), path, diag->text);
 	if (!s->trouble && hides_images(err))
 		s->trouble = err;
 	return err;
@@ -240,8 +243,8 @@ static int hash_later(struct sweep *s, struct file_record *r, const char *path, 
 		s->trouble = s->trouble ? s->trouble : err;
 		return err;
 	}
-	log_info(s->scan->log, "scan: '%s': no build id or UUID; hashing %llu bytes for an id", path,
-		 (unsigned long long)to_hash);
+	log_info(s->scan->log, "scan: '%s%s': no build id or UUID; hashing %llu bytes for an id",
+		 log_slash(s->scan->log), path, (unsigned long long)to_hash);
 	return record(s, r, key, &none, RECORD_HASHING, "");
 }
 

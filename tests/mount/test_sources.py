@@ -180,6 +180,15 @@ class SourcesTest(MountTest):
         self.assertIn(b"Permission denied", run(*other, "cat", self.image(build_id(one)) + "/status", check=False).stderr)
         run(*other, "cat", self.image(build_id(two)) + "/status")
 
+    def test_paths_in_the_log(self):
+        """Absolute ones, since they say which source has the file."""
+        path = os.path.join(self.second, "cut")
+        with open(path, "wb") as file:
+            file.write(b"\x7fELF" + bytes(100))
+        daemon = self.mount(source=self.both)
+        daemon.wait_scanned()
+        self.assertIn("scan: '%s': damaged" % path, daemon.log())
+
     def refused(self, *operands):
         done = subprocess.run([GSYMFS, "-o", "worker=%s,cache=%s" % (GSYM, self.cache), *operands, self.mnt],
                               capture_output=True, timeout=LIMIT)
@@ -192,7 +201,8 @@ class SourcesTest(MountTest):
         os.mkdir(below)
         self.assertIn("one is in the other", self.refused(self.first, below))
         self.assertIn("one is in the other", self.refused(below + ":" + self.first))
-        self.assertIn("one is in the other", self.refused(self.first, self.first + "/../first"))
+        self.assertIn("source '%s': given twice" % self.first, self.refused(self.first, self.first + "/../first"))
+        self.assertIn("operand 'SOURCE' is empty (number 2)", self.refused(self.first, ""))
         self.assertIn("/none': No such file", self.refused(self.first, self.second + "/none"))
         self.assertIn("/none': No such file", self.refused(self.first + ":" + self.second + "/none"))
         self.assertIn("hidden by the mount", self.refused(self.first, self.mnt))
