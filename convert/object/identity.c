@@ -99,6 +99,8 @@ static struct image_identity identity_of(struct object_file *object)
 	memcpy(id.id, object->id, object->id_size);
 	memcpy(id.arch, object->arch, sizeof(id.arch));
 	memcpy(id.go_id, object->go_id, sizeof(id.go_id));
+	if (!*id.go_id && (object->kind == IMAGE_PE || object->kind == IMAGE_MACHO))
+		go_build_id_in_code(object, id.go_id);
 	htlhash(object->file, id.htlhash);
 	program_name(object, id.name);
 	return id;

@@ -13,7 +13,7 @@
 static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', 'I', 'X'};
 
 enum {
-	REVISION = 12 << 16 | CONVERT_REVISION,
+	REVISION = 13 << 16 | CONVERT_REVISION,
 	RECORD_MIN = 6 * 8 + 2 + 3,
 	/* Of an image, its id, arch, name and Go's build id following: */
 	IMAGE_KIND = 0,

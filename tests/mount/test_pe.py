@@ -58,6 +58,16 @@ class PeTest(MountTest):
         with Tape(os.path.join(self.mnt, "log")) as tape:
             self.assertEqual(tape.ask(log), want)
 
+    def test_go_build_id(self):
+        """Go's linker has no note for it there."""
+        go_id = "/".join(letter * 20 for letter in "abcd")
+        self.add_file("x.exe", data=self.program(code=b'\xff Go build ID: "%s"\n \xff' % go_id.encode() + bytes(0x80)).file())
+        for number, text in enumerate((b"redacted", b"a" * 20, b"a" * 200, go_id.encode()[:-1])):
+            self.add_file("other%d.exe" % number, data=self.program(guid=uuid.UUID(int=number + 1), code=b'\xff Go build ID: "%s' % text).file())
+        self.mount().wait_scanned()
+        for name in go_id.replace("/", "_"), go_id.replace("/", "%2F"):
+            self.assertEqual(os.readlink(os.path.join(self.mnt, name)), GUID.hex)
+
     def test_debug_file(self):
         """A stripped program, and its debug file anywhere in SOURCE."""
         self.add_file("bin", "x.exe", data=self.program(dwarf=False, symbols=False).file())
