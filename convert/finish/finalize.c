@@ -146,9 +146,10 @@ static const struct func_record *matching_symbol(const struct func_record *v, si
 	return NULL;
 }
 
+/* Whether symbols may name @r, which has a name. */
 static bool is_named_body(const struct func_record *r)
 {
-	return r->kind == RECORD_DWARF && r->name != NO_STRING && !r->n_merged;
+	return r->kind == RECORD_DWARF && r->name != NO_STRING && !r->n_merged && !r->spelled;
 }
 
 /*
@@ -214,8 +215,8 @@ static void name_group(struct func_record *v, size_t first, size_t end, const st
 			continue;
 		}
 		for (; i < same; i++)
-			if (v[i].kind == RECORD_DWARF &&
-			    !v[i].n_merged) /* merged functions are distinguished by their names */
+			/* Merged functions are distinguished by their names. */
+			if (v[i].kind == RECORD_DWARF && !v[i].spelled && !v[i].n_merged)
 				name_from_symbol(&v[i], symbol, pool, dwarf_names);
 	}
 }
@@ -262,6 +263,8 @@ static bool later_wins(const struct func_record *kept, const struct func_record 
 		return false; /* it represents others, too */
 	if (kept->represents || later->represents)
 		return later->represents;
+	if (kept->spelled && later->kind != RECORD_DWARF)
+		return false;
 	bool tie =
 		kept->kind == RECORD_DWARF && later->kind == RECORD_DWARF && !compare_richness(kept, later);
 	return match_llvm || !tie;
@@ -280,11 +283,12 @@ static int dwarf_ranges(const record_vec *records, range_vec *ret)
 
 /*
  * Drops the last kept symbols that start with the richer function @r and end before it: it has their name,
- * and nested in it they would hide its rows. The size of a symbol may exclude what follows the last return.
+ * or one that is better, and nested in it they would hide its rows. The size of a symbol may exclude what
+ * follows the last return.
  */
 static void drop_shorter_symbols(const struct func_record *v, size_t *kept, const struct func_record *r)
 {
-	if (r->kind != RECORD_DWARF || !has_debug_info(r))
+	if (r->kind != RECORD_DWARF || !(has_debug_info(r) || r->spelled))
 		return;
 	while (*kept && v[*kept - 1].kind == RECORD_SYMBOL && !v[*kept - 1].n_merged &&
 	       v[*kept - 1].start == r->start && v[*kept - 1].end < r->end)

@@ -120,6 +120,34 @@ static void equal_lines_are_aliases(void **state)
 	assert_record(f, 0, "query@V1", 10);
 }
 
+/* Names of a PDB file: symbols have others, and do not replace a function without lines. */
+static void spelled_names_stay(void **state)
+{
+	struct fixture *f = *state;
+	add(f, RECORD_DWARF, "ns::f", 0);
+	f->records.v[0].spelled = true;
+	add(f, RECORD_SYMBOL, "?f@ns@@YAXXZ", 0);
+	f->records.v[1].end -= 4;
+	add(f, RECORD_SYMBOL, "?g@ns@@YAXXZ", 0);
+	finalize(f);
+	assert_int_equal(f->records.n, 1);
+	assert_record(f, 0, "ns::f", 0);
+}
+
+/* Of several that were folded the chosen one stays, whatever the symbol and the number of lines. */
+static void chosen_function_represents(void **state)
+{
+	struct fixture *f = *state;
+	add(f, RECORD_DWARF, "f", 10);
+	add(f, RECORD_DWARF, "g", 20);
+	f->records.v[0].spelled = f->records.v[1].spelled = f->records.v[0].represents = true;
+	f->records.v[0].n_rows = 1;
+	add(f, RECORD_SYMBOL, "g", 0);
+	finalize(f);
+	assert_int_equal(f->records.n, 1);
+	assert_record(f, 0, "f", 10);
+}
+
 /* Merged: a body whose lines are believed because a clone's symbol is there; copies are one. */
 static void merged_bodies_need_a_symbol(void **state)
 {
@@ -174,6 +202,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(folded_entries_are_not_mixed, setup, teardown),
 		cmocka_unit_test_setup_teardown(folded_entries_keep_their_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(equal_lines_are_aliases, setup, teardown),
+		cmocka_unit_test_setup_teardown(spelled_names_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(chosen_function_represents, setup, teardown),
 		cmocka_unit_test_setup_teardown(merged_bodies_need_a_symbol, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_symbols, setup, teardown),
 	};
