@@ -6,6 +6,7 @@
 
 #include "convert/build/builder.h"
 #include "convert/build/debug_map.h"
+#include "convert/codeview/codeview.h"
 #include "convert/finish/callsites.h"
 #include "convert/record/convert_types.h"
 
@@ -39,6 +40,8 @@ struct conversion {
 	atomic_bool cancelled;
 	atomic_size_t *at_unit; /* for each thread: the unit it reads */
 	uint64_t released;      /* bytes of .debug_info returned to the system; of thread 0 alone */
+
+	struct codeview *codeview; /* what records of a PDB file are in, or NULL */
 
 	/* The result */
 	symbol_vec symbols;

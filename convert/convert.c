@@ -277,6 +277,42 @@ static int add_go_functions(struct conversion *c, struct convert_summary *summar
 	return err;
 }
 
+/* Adds what @results of a PDB file describe, in the order of its modules. */
+static int merge_modules(struct conversion *c, struct convert_summary *summary)
+{
+	struct convert_summary counted = {0};
+	size_t n, first = c->records.n;
+	const struct unit_result *results = codeview_results(c->codeview, &n);
+	int err = conversion_merge_results(c, results, n, &counted);
+	if (!err)
+		err = codeview_settle(c->codeview, &c->records, first);
+	oddities_merge(&c->odd, codeview_oddities(c->codeview));
+	summary->modules = counted.units;
+	for (size_t i = first; i < c->records.n; i++)
+		summary->functions_pdb += c->records.v[i].kind == RECORD_DWARF;
+	summary->work += codeview_work(c->codeview);
+	return err;
+}
+
+static int add_pdb_functions(struct conversion *c, struct convert_summary *summary)
+{
+	const struct object_file *pdb = is_kind(c->debug, IMAGE_PDB)    ? c->debug
+					: is_kind(c->object, IMAGE_PDB) ? c->object
+									: NULL;
+	struct codeview_job job = {
+		.pdb = pdb,
+		.base = c->object->base_address,
+		.text = &c->object->text,
+		.known = &c->records,
+		.symbols = &c->symbols,
+		.threads = c->threads,
+		.progress = report_reading,
+		.user = c,
+	};
+	int err = pdb ? codeview_read(&job, &c->codeview) : 0;
+	return err || !pdb ? err : merge_modules(c, summary);
+}
+
 static int convert(struct conversion *c, struct output *out, struct convert_summary *summary,
 		   struct gsym_diag *diag)
 {
@@ -319,6 +355,8 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 		err = conversion_read_units(c);
 	if (!err)
 		err = conversion_merge_units(c, summary);
+	if (!err && !o->match_llvm && !o->no_dwarf)
+		err = add_pdb_functions(c, summary);
 	if (!err && !o->match_llvm)
 		err = add_go_functions(c, summary);
 	if (!err)
@@ -340,6 +378,7 @@ static int convert(struct conversion *c, struct output *out, struct convert_summ
 static void conversion_deinit(struct conversion *c)
 {
 	conversion_close_units(c);
+	codeview_free(c->codeview);
 	vec_free(&c->records);
 	vec_free(&c->symbols);
 	pool_deinit(&c->pool);

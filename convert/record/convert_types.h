@@ -154,6 +154,8 @@ struct convert_summary {
 	bool has_ada;             /* some unit is written in Ada, whose mangled names are not recognisable */
 	uint64_t functions_dwarf; /* records from DWARF, before pruning */
 	uint64_t functions_go;    /* records from Go's function table */
+	uint64_t functions_pdb;   /* records from the modules of a PDB file */
+	uint64_t modules;         /* of it that were read */
 	uint64_t functions_text;  /* FUNC records of text symbols */
 	uint64_t functions_gsym;  /* records copied from GSYM */
 	uint64_t functions_symbols; /* records from symbol tables, before pruning */

@@ -60,8 +60,8 @@ static void print_layout(FILE *file, const struct convert_summary *summary)
 
 void summary_print(FILE *file, const char *input, const char *output, const struct convert_summary *summary)
 {
-	uint64_t read = summary->functions_dwarf + summary->functions_go + summary->functions_text +
-			summary->functions_gsym + summary->functions_symbols;
+	uint64_t read = summary->functions_dwarf + summary->functions_go + summary->functions_pdb +
+			summary->functions_text + summary->functions_gsym + summary->functions_symbols;
 	say(file, *summary->arch ? "input: %s (%s)" : "input: %s", input, summary->arch);
 	say(file, "output: %s, %" PRIu64 " bytes%s", output, summary->output_size,
 	    summary->widened ? " of GSYM version 2: version 1 cannot hold them" : "");
@@ -70,10 +70,17 @@ void summary_print(FILE *file, const char *input, const char *output, const stru
 	else if (summary->functions_text)
 		say(file, "functions: %" PRIu64 " with lines, %" PRIu64 " from symbols",
 		    summary->functions_text, summary->functions_symbols);
+	else if (summary->functions_pdb && !summary->functions_dwarf)
+		say(file,
+		    "functions: %" PRIu64 " from the PDB of %" PRIu64 " modules, %" PRIu64 " from symbols",
+		    summary->functions_pdb, summary->modules, summary->functions_symbols);
 	else
 		say(file,
 		    "functions: %" PRIu64 " from the DWARF of %" PRIu64 " units, %" PRIu64 " from symbols",
 		    summary->functions_dwarf, summary->units, summary->functions_symbols);
+	if (summary->functions_pdb && summary->functions_dwarf)
+		say(file, "functions: %" PRIu64 " more from the PDB of %" PRIu64 " modules",
+		    summary->functions_pdb, summary->modules);
 	if (summary->functions_go)
 		say(file, "functions: %" PRIu64 " more from Go's function table", summary->functions_go);
 	if (read >= summary->functions)

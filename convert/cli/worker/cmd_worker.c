@@ -134,8 +134,8 @@ static int send_done(uint64_t serial, const struct convert_summary *s)
 		.head.serial = serial,
 		.output_size = s->output_size,
 		.functions = s->functions,
-		.functions_dwarf =
-			s->functions_dwarf + s->functions_go + s->functions_text + s->functions_gsym,
+		.functions_dwarf = s->functions_dwarf + s->functions_go + s->functions_pdb +
+				   s->functions_text + s->functions_gsym,
 		.functions_symbols = s->functions_symbols,
 		.units = s->units,
 		.image_base = s->image_base,

@@ -1,0 +1,250 @@
+/*
+ * codeview.c - all modules of a PDB file, in parallel, and what needs all of them.
+ */
+#include "convert/codeview/codeview.h"
+
+#include "convert/codeview/cv_format.h"
+#include "convert/codeview/cv_imports.h"
+#include "convert/record/radix.h"
+#include "gsym/base/parallel.h"
+#include "gsym/base/search.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+struct codeview {
+	struct codeview_job job;
+	struct cv_source source;
+	range_vec known;
+	size_t n_modules, n_readers;
+	struct cv_module_result *modules;
+	struct unit_result *results; /* those of @modules, for the caller */
+	struct cv_module_reader *readers;
+	bool *repeated; /* modules whose stream belongs to one before */
+	struct oddities odd;
+	atomic_size_t done;
+	atomic_bool cancelled;
+};
+
+/* ---- Preparation ---- */
+
+/* Code that DWARF has lines for. */
+static int find_known(const record_vec *records, range_vec *ret)
+{
+	for (size_t i = 0; i < records->n; i++) {
+		const struct func_record *f = &records->v[i];
+		if (f->kind == RECORD_DWARF && f->name != NO_STRING && f->n_rows &&
+		    vec_push(ret, (struct range){f->start, f->end}))
+			return -ENOMEM;
+	}
+	ranges_normalize(ret);
+	return 0;
+}
+
+/* The strings of files: "/names" has a header, and they are in one block. */
+static int read_strings(struct cv_source *s, struct oddities *odd)
+{
+	enum { SIGNATURE = 0xeffeeffe };
+	int err = pdb_stream(s->pdb, s->pdb->pdb->names_stream, &s->names);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	struct cursor c = cursor_new(s->names.bytes.data, s->names.bytes.size, false);
+	uint32_t signature = cursor_u32(&c);
+	cursor_skip(&c, 4); /* version of the hash table that follows */
+	uint32_t size = cursor_u32(&c);
+	const uint8_t *strings = cursor_take(&c, size);
+	if (strings && signature == SIGNATURE)
+		s->strings = (struct span){strings, size};
+	else
+		oddity_count(odd, ODD_CV_LINES, "/names", cursor_off(&c));
+	return 0;
+}
+
+/* Each stream is read once, however many modules claim it. */
+static int find_repeated(struct codeview *cv)
+{
+	CLEANUP(freep) bool *taken = calloc(UINT16_MAX + 1, sizeof(*taken));
+	if (!taken)
+		return -ENOMEM;
+	for (size_t i = 0; i < cv->n_modules; i++) {
+		const struct pdb_module *m = &cv->source.pdb->pdb->modules.v[i];
+		cv->repeated[i] = taken[m->stream];
+		taken[m->stream] = m->stream != STREAM_NONE;
+		if (cv->repeated[i])
+			oddity_count(&cv->odd, ODD_CV_SYMBOL, "modules", i);
+	}
+	return 0;
+}
+
+static int prepare(struct codeview *cv)
+{
+	struct cv_source *s = &cv->source;
+	int err = find_known(cv->job.known, &cv->known);
+	if (!err)
+		err = find_repeated(cv);
+	if (!err)
+		err = read_strings(s, &cv->odd);
+	if (!err)
+		err = cv_items_open(s->pdb, cv->job.threads, &cv->odd, &s->items);
+	for (size_t i = 0; i < cv->n_readers; i++)
+		cv->readers[i].source = s;
+	return err;
+}
+
+/* ---- Modules ---- */
+
+static void read_module(void *user, size_t index, unsigned thread)
+{
+	struct codeview *cv = user;
+	struct cv_module_result *ret = &cv->modules[index];
+	if (atomic_load_explicit(&cv->cancelled, memory_order_relaxed))
+		ret->unit.err = -ECANCELED;
+	else if (cv->repeated[index])
+		ret->unit.err = -EBADMSG;
+	else
+		cv_module_read(&cv->readers[thread], index, ret);
+	size_t done = atomic_fetch_add_explicit(&cv->done, 1, memory_order_relaxed) + 1;
+	if (thread == 0 && cv->job.progress && cv->job.progress(cv->job.user, done, cv->n_modules))
+		atomic_store(&cv->cancelled, true);
+}
+
+/* ---- All ---- */
+
+static int read_all(struct codeview *cv, unsigned threads)
+{
+	int err = prepare(cv);
+	if (err)
+		return err;
+	parallel_for(threads, cv->n_modules, read_module, cv);
+	if (atomic_load(&cv->cancelled))
+		return -ECANCELED;
+	err = cv_imports_name(&cv->source, cv->modules, cv->n_modules, &cv->readers[0].arena, &cv->odd);
+	for (size_t i = 0; i < cv->n_modules; i++)
+		cv->results[i] = cv->modules[i].unit;
+	for (size_t i = 0; i < cv->n_readers; i++)
+		oddities_merge(&cv->odd, &cv->readers[i].odd);
+	cv_items_close(&cv->source.items);
+	return err;
+}
+
+int codeview_read(const struct codeview_job *job, struct codeview **ret)
+{
+	struct codeview *cv = calloc(1, sizeof(*cv));
+	size_t n = job->pdb->pdb->modules.n;
+	unsigned threads = job->threads < n ? job->threads : n ? (unsigned)n : 1;
+	if (!cv)
+		return -ENOMEM;
+	cv->job = *job;
+	cv->source = (struct cv_source){.pdb = job->pdb,
+					.base = job->base,
+					.text = job->text,
+					.known = &cv->known,
+					.symbols = job->symbols};
+	cv->n_modules = n;
+	cv->n_readers = threads;
+	cv->modules = calloc(n + 1, sizeof(*cv->modules));
+	cv->results = calloc(n + 1, sizeof(*cv->results));
+	cv->repeated = calloc(n + 1, sizeof(*cv->repeated));
+	cv->readers = calloc(threads, sizeof(*cv->readers));
+	int err = cv->modules && cv->results && cv->repeated && cv->readers ? read_all(cv, threads) : -ENOMEM;
+	if (err) {
+		codeview_free(cv);
+		return err;
+	}
+	*ret = cv;
+	return 0;
+}
+
+void codeview_free(struct codeview *cv)
+{
+	if (!cv)
+		return;
+	for (size_t i = 0; cv->readers && i < cv->n_readers; i++)
+		cv_module_reader_deinit(&cv->readers[i]);
+	cv_items_close(&cv->source.items);
+	pdb_bytes_free(&cv->source.names);
+	vec_free(&cv->known);
+	free(cv->modules);
+	free(cv->results);
+	free(cv->repeated);
+	free(cv->readers);
+	free(cv);
+}
+
+const struct unit_result *codeview_results(const struct codeview *cv, size_t *ret_n)
+{
+	*ret_n = cv->n_modules;
+	return cv->results;
+}
+
+const struct oddities *codeview_oddities(const struct codeview *cv)
+{
+	return &cv->odd;
+}
+
+uint64_t codeview_work(const struct codeview *cv)
+{
+	uint64_t sum = cv->source.strings.size / NAME_STEP;
+	for (size_t i = 0; i < cv->n_readers; i++)
+		sum += cv->readers[i].work;
+	return sum;
+}
+
+/* ---- Records of all modules ---- */
+
+/* Functions from @first on by their starts, those of equal start in the order of modules. */
+static int sort_functions(const record_vec *records, size_t first, struct keyed *v, size_t *ret_n)
+{
+	size_t n = 0;
+	for (size_t i = first; i < records->n; i++)
+		if (records->v[i].kind == RECORD_DWARF)
+			v[n++] = (struct keyed){records->v[i].start, (uint32_t)i};
+	*ret_n = n;
+	return radix_sort(v, n);
+}
+
+/* Of functions of one range that the linker folded the first represents all. */
+static void choose_representatives(record_vec *records, const struct keyed *v, size_t n)
+{
+	for (size_t first = 0, end; first < n; first = end) {
+		for (end = first + 1; end < n && v[end].key == v[first].key;)
+			end++;
+		records->v[v[first].index].represents = end - first > 1;
+	}
+}
+
+/* The name of the first named record that begins at @addr. */
+static uint32_t name_at(const record_vec *records, const struct keyed *v, size_t n, uint64_t addr)
+{
+	size_t i = PARTITION_POINT(0, n, mid, v[mid].key < addr);
+	for (; i < n && v[i].key == addr; i++)
+		if (records->v[v[i].index].name != NO_STRING)
+			return records->v[v[i].index].name;
+	return NO_STRING;
+}
+
+/* What is named by another function is listed with the numbers that records have in their module. */
+static void name_branches(const struct codeview *cv, record_vec *records, size_t first, const struct keyed *v,
+			  size_t n)
+{
+	size_t base = first;
+	for (size_t i = 0; i < cv->n_modules; i++) {
+		const struct cv_module_result *m = &cv->modules[i];
+		for (uint32_t k = 0; k < m->n_branches; k++)
+			records->v[base + m->branches[k].record].name =
+				name_at(records, v, n, m->branches[k].target);
+		base += m->unit.err ? 0 : m->unit.n_records;
+	}
+}
+
+int codeview_settle(const struct codeview *cv, record_vec *records, size_t first)
+{
+	size_t n;
+	CLEANUP(freep) struct keyed *v = malloc((records->n - first + 1) * sizeof(*v));
+	int err = v && records->n <= UINT32_MAX ? sort_functions(records, first, v, &n) : -ENOMEM;
+	if (err)
+		return err;
+	choose_representatives(records, v, n);
+	name_branches(cv, records, first, v, n);
+	return 0;
+}
