@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lib import breakpad, make_macho, make_pdb, make_pe, pclntab, peers  # noqa: E402
+from lib import breakpad, codeview, make_macho, make_pdb, make_pe, pclntab, peers  # noqa: E402
 from lib.craft import Die, Sequence, Unit  # noqa: E402
 from lib.elf import EM_MIPS  # noqa: E402
 from lib.zstd import frame  # noqa: E402
@@ -178,15 +178,60 @@ def make_pdb_files(place):
         (place / name).write_bytes(m.Pdb(**more, **files).file())
     many = [m.Module(f"directory/of/module/{i}.obj", bytes(4)) for i in range(40)]
     (place / "modules").write_bytes(m.Pdb(block=512, modules=many, scatter=True).file())
+    link_pdb(place, "lld", "int f(int a) { return a * 3; }\nint start(int a) { return f(a) + 1; }\n")
+
+
+def codeview_modules(offs):
+    """Two modules with every record that the reader knows; @offs: of their files, and of the name of the second."""
+    c = codeview
+    small = b"".join((b"\6", c.signed(2), b"\3", c.number(4), b"\x0b", c.number(1 << 5 | 2), b"\5", c.number(8), b"\6", c.signed(-1),
+                      b"\3\2\4\2\0"))
+    long = b"".join((b"\1\4\7\1\x08\0\3\1\x08\1\x09\1\x0a", c.signed(-1), b"\x0d\4\x0c\3\2\x0c", c.number(4), c.number(4), b"\0"))
+    first = c.FIRST_TYPE
+    nested = c.site(first + 2, long, c.block(c.site(first + 3, b"\3\5\4\1", second=True)))
+    one = c.symbols(c.procedure("main", 0, 0x20, c.site(first + 1, small, nested), c.site(0x80000000, b"\3\x10\4\4")),
+                    c.procedure("ns::same", 0, 0x20, kind=c.S_LPROC32), c.separated(0x40, 8, 0, c.site(first + 4, b"\3\1\4\4\2\1\3\1")),
+                    c.thunk("imported", 0x50, 6), c.trampoline(0x58, 5, 0))
+    lines = c.lines(0, 0x20, (0, [(0, 3), (4, 4), (8, 0xfeefee)]), (8, [(6, 9), (0x10, 0xf00f00), (0x18, 12)])) + \
+        c.lines(0, 0x20, (0, [(0, 30)])) + c.lines(0x40, 0x10, (0, [(0, 5), (4, 6)]), columns=True) + \
+        c.lines(0x60, 0x10, (8, [(0, 1), (2, 2)]))
+    starts = c.inlinees(*((first + i, 8 * (i % 2), 10 * i) for i in range(1, 5))) + c.inlinees((0x80000000, 8, 70), files=[0, 8])
+    two = c.symbols(c.procedure("other", 0x70, 8))
+    return [make_pdb.Module("a.obj", one, c13=lines + starts + c.imports(offs[2], 0x80000007) + c.checksums(*offs[:2])),
+            make_pdb.Module("B.obj", two, b"c11 ", c.exports((0x80000007, first + 5)))]
+
+
+def make_codeview(place):
+    """Every record by hand; what clang inlines, linked by lld."""
+    place.mkdir(parents=True, exist_ok=True)
+    c, m = codeview, make_pdb
+    names, offs = c.names("/src/a.c", "C:\\src\\b.h", "b.obj")
+    types = c.table(c.structure("ns::S"), c.union("U"), c.enumeration("E"), c.structure("New", c.LF_STRUCTURE2))
+    first = c.FIRST_TYPE
+    ids = c.table(c.string("space"), c.function("in_scope", first), *(c.function("member", first + i, c.LF_MFUNC_ID) for i in range(4)))
+    made = {"block": 512, "named": {"/names": names}, "types": types, "ids": ids, "modules": codeview_modules(offs),
+            "publics": [("assembly", 1, 0x60), ("_main", 1, 0)]}
+    omap = {"omap": [(0, 0), (0x5000, 0x1040), (0x5008, 0x1000), (0x5018, 0)], "original": [(".text", 0x5000, 0x80, m.CODE)]}
+    for name, more in (("plain", {}), ("scattered", {"scatter": True}), ("moved", omap)):
+        (place / name).write_bytes(m.Pdb(**made, **more).file())
+    link_pdb(place, "inlined", """static inline __attribute__((always_inline)) int f(int a) { return a * 3; }
+static inline __attribute__((always_inline)) int g(int a) { int b = f(a);\nif (b > 4) b += f(b);\nreturn b; }
+int start(int a) { return g(a) + g(f(a)); }
+""")
+
+
+def link_pdb(place, name, text):
+    """A PDB file by clang and lld, where these are."""
     clang, lld = peers.find("clang"), peers.find("lld-link")
-    if clang and lld:
-        source = place / "lld.c"
-        source.write_text("int f(int a) { return a * 3; }\nint start(int a) { return f(a) + 1; }\n")
-        subprocess.run([clang, "--target=x86_64-pc-windows-msvc", "-g", "-gcodeview", "-O1", "-c", source, "-o", place / "lld.obj"], check=False)
-        subprocess.run([lld, "/debug", "/nodefaultlib", "/entry:start", "/subsystem:console", f"/out:{place}/lld.exe", f"/pdb:{place}/lld",
-                        place / "lld.obj"], check=False)
-        for name in ("lld.c", "lld.obj", "lld.exe"):
-            (place / name).unlink(missing_ok=True)
+    if not clang or not lld:
+        return
+    source, linked = place / f"{name}.c", place / f"{name}.exe"
+    source.write_text(text)
+    subprocess.run([clang, "--target=x86_64-pc-windows-msvc", "-g", "-gcodeview", "-O1", "-c", source, "-o", place / f"{name}.obj"], check=False)
+    subprocess.run([lld, "/debug", "/nodefaultlib", "/entry:start", "/subsystem:console", f"/out:{linked}", f"/pdb:{place}/{name}",
+                    place / f"{name}.obj"], check=False)
+    for suffix in ("c", "obj", "exe"):
+        (place / f"{name}.{suffix}").unlink(missing_ok=True)
 
 
 def make_macho_files(place):
@@ -366,6 +411,7 @@ def main():
     make_macho_files(out / "macho")
     make_pe_files(out / "pe")
     make_pdb_files(out / "pdb")
+    make_codeview(out / "codeview")
     make_pairs(out / "pair", out / "work")
     make_names(out / "name")
     make_callsites(out / "callsites")
