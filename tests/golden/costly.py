@@ -74,8 +74,8 @@ class Costly(unittest.TestCase):
             self.assertEqual(self.gsym("lookup", "out", hex(costly.HONEST)), "honest at /src/honest.c:7\n")
 
 
-    def go_table(self, make, n):
-        """Steps, output and memory for Go's function table."""
+    def tables(self, make, n):
+        """Steps, output and memory for other tables than those of DWARF."""
         told, peaks = [], []
         for i in range(3):
             image = make(n << i)
@@ -89,10 +89,31 @@ class Costly(unittest.TestCase):
             self.assertLess(size, OUTPUT * length, told)
 
     def test_go_shared_values(self):
-        self.go_table(costly.go_shared_values, 4000)
+        self.tables(costly.go_shared_values, 4000)
 
     def test_go_nested_calls(self):
-        self.go_table(costly.go_nested_calls, 12000)
+        self.tables(costly.go_nested_calls, 12000)
+
+    def test_pdb_shared_lines(self):
+        self.tables(costly.pdb_shared_lines, 4000)
+
+    def test_pdb_shared_contributions(self):
+        self.tables(costly.pdb_shared_contributions, 4000)
+
+    def test_pdb_nested_calls(self):
+        self.tables(costly.pdb_nested_calls, 10000)
+
+    def test_pdb_overlapping_calls(self):
+        self.tables(costly.pdb_overlapping_calls, 5000)
+
+    def test_pdb_shared_scope(self):
+        self.tables(costly.pdb_shared_scope, 4000)
+
+    def test_pdb_shared_stream(self):
+        self.tables(costly.pdb_shared_stream, 1000)
+
+    def test_pdb_scattered_functions(self):
+        self.tables(costly.pdb_scattered_functions, 2000)
 
 
 def add(make):

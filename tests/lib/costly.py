@@ -6,7 +6,7 @@ HONEST, with a row and a symbol.
 """
 import struct
 
-from lib import pclntab
+from lib import codeview, make_pdb, pclntab
 from lib.craft import C_PLUS_PLUS, C99, Die, Dwarf, Section, Sequence, Symbol, Unit, cstring, layout, symbol_section, uleb
 
 TEXT = 0x100000
@@ -192,6 +192,66 @@ def go_nested_calls(n):
     calls += (uleb(397) + b"\1" + uleb(398) + b"\1") * n + b"\0"
     tree = b"".join(struct.pack("<IIII", 0, 1, i, 1) for i in range(200))
     return go_program(b"\0main.a\0", (b"\0\2\4\0" + calls, 1, 4), [0, 12, 200 + 2 * n], 200 + 2 * n, tree)
+
+
+def pdb(items, c13=b"", ids=b"", modules=1, size=0x10000, **more):
+    """A PDB file of modules with the same symbols and lines."""
+    strings, _ = codeview.names("/src/a.c")
+    module = make_pdb.Module("a.obj", codeview.symbols(*items), c13=c13 + codeview.checksums(1))
+    return make_pdb.Pdb(named={"/names": strings}, ids=ids, modules=[module] * modules,
+                        **{"sections": [(".text", 0x1000, size, make_pdb.CODE)], **more}).file()
+
+
+def pdb_shared_lines(n):
+    """n functions at one place, which has n lines."""
+    lines = codeview.lines(0, n, (0, [(i, i + 1) for i in range(n)]))
+    return pdb([codeview.procedure(f"f{i}", 0, n) for i in range(n)], lines)
+
+
+def pdb_shared_contributions(n):
+    """n functions with the last byte of n contributions to a section."""
+    lines = b"".join(codeview.lines(i, n - i, (0, [(0, i + 1)])) for i in range(n))
+    return pdb([codeview.procedure(f"f{i}", n - 1, 1) for i in range(n)], lines)
+
+
+def pdb_item():
+    return codeview.table(codeview.function("callee"))
+
+
+def pdb_nested_calls(n):
+    """A function of n parts that are 200 inlined calls deep."""
+    outer = b"\3\1\4" + codeview.number(2 * n)
+    calls = b"".join(codeview.site(codeview.FIRST_TYPE, b"\3" + codeview.number(2 * i + 1) + b"\4\1" + b"\3\1\4\1" * 999)
+                     for i in range(0, n, 1000))
+    for _ in range(199):
+        calls = codeview.site(codeview.FIRST_TYPE, outer, calls)
+    return pdb([codeview.procedure("f", 0, 2 * n + 2, calls)], ids=pdb_item())
+
+
+def pdb_overlapping_calls(n):
+    """n inlined calls side by side, each of which has all of a function with n lines."""
+    lines = codeview.lines(0, 2 * n, (0, [(2 * i, i + 1) for i in range(n)]))
+    whole = codeview.site(codeview.FIRST_TYPE, b"\3\0\4" + codeview.number(2 * n))
+    return pdb([codeview.procedure("f", 0, 2 * n, *[whole] * n)], lines, pdb_item())
+
+
+def pdb_shared_scope(n):
+    """n functions in a scope whose name has n bytes."""
+    items = [codeview.string("s" * n)] + [codeview.function(f"f{i}", codeview.FIRST_TYPE) for i in range(n)]
+    calls = [codeview.site(codeview.FIRST_TYPE + 1 + i, b"\3\1\4\1") for i in range(n)]
+    return pdb([codeview.procedure("f", 0, 4, *calls)], ids=codeview.table(*items))
+
+
+def pdb_shared_stream(n):
+    """n modules that claim one stream of n functions."""
+    return pdb([codeview.procedure(f"f{i}", 16 * i, 16) for i in range(n)], modules=n, size=16 * n)
+
+
+def pdb_scattered_functions(n):
+    """n functions of code that was moved in n pieces."""
+    omap = [(0x1000 + 16 * i, 0x100000 + 32 * (i * 7 % n)) for i in range(n)]
+    return pdb([codeview.procedure(f"f{i}", 0, 16 * n) for i in range(n)], omap=omap, original=[(".text", 0x1000, 16 * n, make_pdb.CODE)],
+               sections=[(".text", 0x100000, 32 * n, make_pdb.CODE)])
 
 
 ALL = [shared_functions, shared_ranges, nested_ranges, overlapping_ranges, overlapping_functions, shared_abbreviations, shared_lines, shared_strings,

@@ -103,9 +103,11 @@ class Pdb:
 
     def _dbi(self):
         publics, symbols = self._publics()
-        modules = b""
+        modules, streams = b"", {}  # a module that is listed again has the same stream
         for m in self.modules:
-            number = self.stream(m.symbols + m.c11 + m.c13)
+            if id(m) not in streams:
+                streams[id(m)] = self.stream(m.symbols + m.c11 + m.c13)
+            number = streams[id(m)]
             one = bytes(34) + struct.pack("<H3I", number, len(m.symbols), len(m.c11), len(m.c13)) + bytes(16)
             one += m.name.encode() + b"\0" + m.name.encode() + b"\0"
             modules += one.ljust(align(len(one), 4), b"\0")
