@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from lib import costly  # noqa: E402
 from lib.core_file import File, core_file  # noqa: E402
 
 LIMIT = 60
@@ -34,6 +35,7 @@ LOGS = {
     "markup": f"{{{{{{module:0:x.so:elf:{ID}}}}}}}\n{{{{{{mmap:0x500000:0x1000:load:0:rx:0x1000}}}}}}\n{{{{{{pc:0x50000c}}}}}} {{{{{{symbol:_Z1fv@plt}}}}}}\n",
 }
 COMMANDS = [
+    (("convert", "--quiet", "--num-threads=1", "-o", "out.gsym", "calls.pdb"), ""),
     (("statistics", "plain.gsym", "merged.gsym"), ""),
     (("verify", "plain.gsym", "merged.gsym"), ""),
     (("dump", "merged.gsym"), ""),
@@ -105,6 +107,7 @@ class Bench:
 def prepare(place, gsym, make_inputs, elf):
     subprocess.run([make_inputs, "."], cwd=place, check=True)
     shutil.copy(elf, place / "elf")
+    (place / "calls.pdb").write_bytes(costly.pdb_overlapping_calls(8))
     subprocess.run([gsym, "convert", "--quiet", "-o", "elf.gsym", "elf"], cwd=place, check=True)
     for name in OTHER_NAMES:
         (place / name).symlink_to(gsym)
