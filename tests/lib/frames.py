@@ -26,7 +26,7 @@ def _addresses(addresses):
     return "".join(f"{a:#x}\n" for a in addresses)
 
 
-def _records(output, count, who):
+def records(output, count, who):
     lines = [line for line in output.split("\n") if line]
     if len(lines) != count:
         raise RuntimeError(f"{who} gave {len(lines)} records for {count} addresses")
@@ -39,14 +39,14 @@ def symbolizer(path, addresses, functions="linkage", demangle=False):
     out = peers.run([tool, "--output-style=JSON", "--demangle" if demangle else "--no-demangle",
                      f"--functions={functions}", "-e", path],
                     stdin=_addresses(addresses))
-    return _records(out, len(addresses), tool)
+    return records(out, len(addresses), tool)
 
 
 def gsym(program, gsym_file, addresses, demangle=False):
     """Frames by `gsym lookup` from a GSYM file."""
     out = peers.run([program, "lookup", "--format=json", *([] if demangle else ["--no-demangle"]), gsym_file],
                     stdin=_addresses(addresses))
-    return _records(out, len(addresses), program)
+    return records(out, len(addresses), program)
 
 
 _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::\d+)?(?: \(.*\))?$")
