@@ -1,0 +1,431 @@
+#!/usr/bin/env python3
+"""PDB files written by hand (lib/craft_pdb.py): every record that a reader needs, OMAP, and files that are damaged on purpose.
+
+    pdb_crafted.py GSYM
+
+What llvm-pdbutil dumps of the same file is the second opinion on what is expected, where it can say.
+"""
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib import craft_pdb as m, frames, make_pe, pdbutil, peers  # noqa: E402
+from lib.peers import gsym_program  # noqa: E402
+
+failures = []
+TEXT = 0x1000
+SECONDS = 60   # of processor time, which no file here needs
+
+
+def convert(gsym, path, out, *options):
+    return subprocess.run([gsym, "convert", *options, str(path), "-o", str(out)], capture_output=True, text=True, timeout=300,
+                          preexec_fn=peers.limits(cpu_seconds=SECONDS))
+
+
+def show(answer):
+    return [f"{f.name} {f.file}:{f.line}" if f.file else f.name for f in answer]
+
+
+def expect(gsym, what, made, expected, judge=True):
+    """@expected: RVA -> frames as "function file:line". @judge: llvm-pdbutil says the same."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "x.pdb")
+        path.write_bytes(made.file())
+        if judge and peers.find("llvm-pdbutil"):
+            dump = pdbutil.Dump(path)
+            for rva, wanted in expected.items():
+                said = [show(dump.frames(p, rva)) for p in dump.procs_at(rva)] or [[]]
+                if wanted not in said:
+                    failures.append(f"{what}: llvm-pdbutil has {said[0]} at {rva:#x}, not {wanted}")
+        done = convert(gsym, path, f"{path}.gsym")
+        if done.returncode:
+            failures.append(f"{what}: exit {done.returncode}: {done.stderr}")
+            return
+        for (rva, wanted), answer in zip(expected.items(), frames.gsym(gsym, f"{path}.gsym", list(expected))):
+            if show(answer) != wanted:
+                failures.append(f"{what}: {rva:#x} is {show(answer)}, not {wanted}")
+
+
+# ---- Symbols, lines, inlined calls ----
+
+def program(items=None, parts=(), ids=(), types=(), more=(), **members):
+    """main at 0 with lines 10, 11 and 12, and what a test adds; offsets of files: program.a, program.b."""
+    names = m.Names()
+    table, (a, b) = m.files(names, "/src/a.cc", "/src/b.h")
+    items = [m.proc("main", 0, 0x40)] if items is None else items
+    own = [table, m.lines(0, 0x40, (a, [(0, 10), (0x10, 11), (0x20, 12)]))]
+    first = m.Module("/src/a.obj", items, own + list(parts))
+    return m.Pdb([first, *more], names, list(types), ids if isinstance(ids, bytes) else list(ids), **members)
+
+
+A, B = 0, 24   # offsets of the two files in the module's table
+
+
+def check_functions(gsym):
+    lines = {0xfff: [], 0x1000: ["main /src/a.cc:10"], 0x100f: ["main /src/a.cc:10"], 0x1010: ["main /src/a.cc:11"],
+             0x103f: ["main /src/a.cc:12"], 0x1040: []}
+    expect(gsym, "a function", program(), lines)
+    for page in (0x200, 0x400, 0x800, 0x1000, 0x2000, 0x4000):
+        expect(gsym, f"pages of {page}", program(msf={"page": page, "scattered": True}), lines)
+    for kind in (m.S_LPROC32, m.S_GPROC32_ID, m.S_LPROC32_ID):
+        expect(gsym, f"a procedure of kind {kind:#x}", program([m.proc("main", 0, 0x40, kind=kind)]), lines)
+    expect(gsym, "a thunk", program([m.proc("main", 0, 0x40), m.thunk("imported", 0x80, 6)]),
+           {**lines, 0x1080: ["imported"], 0x1085: ["imported"], 0x1086: []})
+    expect(gsym, "names of namespaces and templates", program([m.proc("ns::Type<int,`anonymous namespace'::T>::operator()", 0, 0x10)]),
+           {0x1000: ["ns::Type<int,`anonymous namespace'::T>::operator() /src/a.cc:10"]})
+    expect(gsym, "a second section", program([m.proc("main", 0, 0x40), m.proc("more", 0x10, 0x10, section=2)],
+                                             sections=[m.Section(".text", 0x1000, 0x1000), m.Section(".more", 0x2000, 0x1000)]),
+           {0x2010: ["more"], 0x201f: ["more"], 0x2020: []})
+    expect(gsym, "no such section", program([m.proc("main", 0, 0x40), m.proc("nowhere", 0, 0x10, section=9)]), lines, judge=False)
+
+
+def check_lines(gsym):
+    def with_lines(what, expected, *blocks, **members):
+        table, _ = m.files(made_names := m.Names(), "/src/a.cc", "/src/b.h")
+        made = m.Pdb([m.Module("/src/a.obj", [m.proc("main", 0, 0x40)], [table, m.lines(0, 0x40, *blocks)])], made_names, **members)
+        expect(gsym, what, made, expected)
+    with_lines("rows of two files", {0x1000: ["main /src/a.cc:10"], 0x1010: ["main /src/b.h:3"], 0x1018: ["main /src/a.cc:11"],
+                                     0x1020: ["main /src/b.h:4"], 0x103f: ["main /src/b.h:4"]},
+               (A, [(0, 10), (0x18, 11)]), (B, [(0x10, 3), (0x20, 4)]))
+    with_lines("rows at the same address", {0x1000: ["main /src/a.cc:11"], 0x100f: ["main /src/a.cc:11"], 0x1010: ["main /src/a.cc:12"]},
+               (A, [(0, 10), (0, 11), (0x10, 12)]))
+    with_lines("columns", {0x1000: ["main /src/a.cc:10"], 0x1010: ["main /src/a.cc:10"], 0x103f: ["main /src/a.cc:11"]},
+               (A, [(0, 10), (0x10, 10), (0x20, 11)], [(1, 0), (7, 0), (2, 5)]))
+    for number in (0xfeefee, 0xf00f00):
+        with_lines(f"line {number:#x}", {0x1000: ["main /src/a.cc:10"], 0x1014: ["main /src/a.cc:10"], 0x1020: ["main /src/a.cc:12"]},
+                   (A, [(0, 10), (0x10, number), (0x20, 12)]))
+    with_lines("rows that are not statements", {0x1000: ["main /src/a.cc:10"], 0x1010: ["main /src/a.cc:11"]},
+               (A, [(0, 10 | 1 << 31), (0x10, 11 | 5 << 24 | 1 << 31)]))
+    with_lines("bytes before the first row", {0x1000: ["main"], 0x1008: ["main /src/a.cc:10"]}, (A, [(8, 10)]))
+
+
+def check_inlined(gsym):
+    ids = [m.string_id("ns"), m.func_id("tiny", 0x1000), m.mfunc_id("method", 0x1000), m.func_id("plain"), m.mfunc_id("method", 0x1001)]
+    types = [m.structure("ns::Outer<int>::Inner"), m.structure("ns::Newer", m.LF_STRUCTURE2)]
+    starts = m.inlinees((0x1001, B, 5), (0x1002, B, 50), (0x1003, A, 70), (0x1004, B, 90))
+
+    def sites(what, expected, *items, parts=(starts,), judge=True, ids=ids, **members):
+        expect(gsym, what, program([m.proc("main", 0, 0x40, *items)], parts, ids, types, **members), expected, judge)
+    nested = {0x1000: ["main /src/a.cc:10"], 0x1004: ["ns::tiny /src/b.h:7", "main /src/a.cc:10"],
+              0x1008: ["ns::Outer<int>::Inner::method /src/b.h:50", "ns::tiny /src/b.h:8", "main /src/a.cc:10"],
+              0x100c: ["ns::tiny /src/b.h:8", "main /src/a.cc:10"], 0x1010: ["main /src/a.cc:11"]}
+    for second in (False, True):
+        inner = m.site(0x1002, [(m.DELTA, 8), (m.LENGTH, 4)], second=second)
+        sites(f"nested calls, second kind {second}", nested,
+              m.site(0x1001, [(m.LINE, 2), (m.DELTA, 4), (m.BOTH, 4, 1), (m.LENGTH, 8)], inner, second=second), judge=not second)
+        sites(f"calls in a block, second kind {second}", nested, m.block(0, 0x20, m.block(4, 4, m.site(
+            0x1001, [(m.LINE, 2), (m.DELTA, 4), (m.BOTH, 4, 1), (m.LENGTH, 8)], m.block(8, 4, inner), second=second))), judge=False)
+    sites("a function without scope", {0x1012: ["plain /src/a.cc:70", "main /src/a.cc:11"]}, m.site(0x1003, [(m.DELTA, 0x12), (m.LENGTH, 4)]))
+    sites("a class of newer kind", {0x1012: ["ns::Newer::method /src/b.h:90", "main /src/a.cc:11"]},
+          m.site(0x1004, [(m.DELTA, 0x12), (m.LENGTH, 4)]), judge=False)
+    sites("more files of an inlined function", {0x1012: ["plain /src/a.cc:70", "main /src/a.cc:11"]},
+          m.site(0x1003, [(m.DELTA, 0x12), (m.LENGTH, 4)]), parts=[m.inlinees((0x1001, B, 5, [A, B, A]), (0x1003, A, 70), extra=True)])
+    sites("an inlined function without line", {0x1012: ["plain", "main /src/a.cc:11"]},
+          m.site(0x1003, [(m.DELTA, 0x12), (m.LENGTH, 4)]), parts=[m.inlinees((0x1001, B, 5))])
+
+
+def check_annotations(gsym):
+    ids = [m.func_id("tiny")]
+
+    def notes(what, expected, *operations, judge=True):
+        made = program([m.proc("main", 0, 0x40, m.site(0x1000, list(operations)))], [m.inlinees((0x1000, B, 5))], ids)
+        outer = {range(0x10): 10, range(0x10, 0x20): 11, range(0x20, 0x40): 12}
+        whole = {}
+        for off in range(0x40):
+            line = next(line for part, line in outer.items() if off in part)
+            inside = next((text for part, text in expected.items() if off in part), None)
+            whole[TEXT + off] = ([f"tiny {inside}"] if inside else []) + [f"main /src/a.cc:{line}"]
+        expect(gsym, f"annotations: {what}", made, whole, judge)
+    h = "/src/b.h:"
+    notes("start", {range(8, 12): h + "5"}, (m.OFFSET, 8), (m.LENGTH, 4))
+    notes("offset and length", {range(4, 9): h + "5"}, (m.DELTA, 4), (m.LENGTH, 5))
+    notes("an offset counts from the end of the length", {range(4, 9): h + "5", range(11, 13): h + "5"},
+          (m.DELTA, 4), (m.LENGTH, 5), (m.DELTA, 2), (m.LENGTH, 2))
+    notes("length with offset", {range(4, 9): h + "5", range(12, 14): h + "5"}, (m.LENGTH_DELTA, 5, 4), (m.LENGTH_DELTA, 2, 8))
+    notes("length with offset after an open row", {range(4, 8): h + "6", range(8, 10): h + "8"},
+          (m.LINE, 1), (m.DELTA, 4), (m.LINE, 2), (m.LENGTH_DELTA, 2, 4))
+    notes("lines, also backwards", {range(4, 8): h + "8", range(8, 10): h + "3"},
+          (m.LINE, 3), (m.DELTA, 4), (m.LINE, -5), (m.DELTA, 4), (m.LENGTH, 2))
+    notes("offset with line", {range(4, 8): h + "7", range(8, 12): h + "6", range(12, 14): h + "6"},
+          (m.BOTH, 4, 2), (m.BOTH, 4, -1), (m.BOTH, 4, 0), (m.LENGTH, 2))
+    notes("another file", {range(4, 8): h + "5", range(8, 12): "/src/a.cc:6", range(12, 14): h + "6"},
+          (m.DELTA, 4), (m.FILE, A), (m.BOTH, 4, 1), (m.FILE, B), (m.DELTA, 4), (m.LENGTH, 2), judge=False)
+    notes("what names no code", {range(4, 8): h + "5"}, (m.LINE_END, 3), (m.KIND, 1), (m.COLUMN, 7), (m.COLUMN_END_DELTA, -2), (m.COLUMN_END, 9),
+          (m.DELTA, 4), (m.LINE_END, 1), (m.KIND, 1), (m.LENGTH, 4))
+    # llvm-pdbutil shows lines up to 65,535.
+    notes("large operands", {range(4, 8): "/src/b.h:70005"}, (m.LINE, 70000), (m.DELTA, 4), (m.LENGTH, 4), judge=False)
+    notes("middle operands", {range(4, 8): "/src/b.h:1005"}, (m.LINE, 1000), (m.DELTA, 4), (m.LENGTH, 4))
+    notes("a last row without length is no code", {range(4, 8): h + "5"}, (m.DELTA, 4), (m.LENGTH, 4), (m.DELTA, 0x28))
+    notes("beyond the function", {range(0x30, 0x40): h + "5"}, (m.DELTA, 0x30), (m.LENGTH, 0x1000))
+
+
+def check_modules(gsym):
+    """Ids that a module has from another one."""
+    names = m.Names()
+    table, (a,) = m.files(names, "/src/a.cc")
+    user = m.Module("c:\\obj\\user.obj", [m.proc("main", 0, 0x40, m.site(0x80000001, [(m.DELTA, 4), (m.LENGTH, 4)]))],
+                    [table, m.lines(0, 0x40, (a, [(0, 10)])), m.inlinees((0x80000001, a, 5)),
+                     m.imports(names, ("c:\\obj\\owner.obj", [0x1200, 0x1300]))])
+    owner = m.Module("c:\\obj\\owner.obj", [m.proc("second", 0x40, 0x20)], [m.exports((0x1200, 0x1000), (0x1300, 0x1001))],
+                     contribution=(1, 0x40, 0x20))
+    made = m.Pdb([user, owner], names, [], [m.func_id("wrong"), m.func_id("right")])
+    expect(gsym, "ids of another module", made, {0x1004: ["right /src/a.cc:5", "main /src/a.cc:10"], 0x1040: ["second"]})
+
+
+# ---- Code that was moved, split, or has public names only ----
+
+def check_omap(gsym):
+    """A tool that rearranged the image: main is in two places, a part of it is gone, second is before it."""
+    def moved(what, pairs, expected):
+        made = program([m.proc("main", 0, 0x40), m.proc("second", 0x40, 0x20)],
+                       [m.lines(0x40, 0x20, (A, [(0, 20)]))], publics=[("main", 0), ("?second@@YAXXZ", 0x40), ("third", 0x60)])
+        made.original, made.sections = made.sections, [m.Section(".text", 0x3000, 0x1000), m.Section(".data", 0x4000, 0x1000, m.DATA)]
+        made.omap_from = pairs
+        made.omap_to = sorted((to, source) for source, to in pairs if to)
+        expect(gsym, f"OMAP: {what}", made, expected, judge=False)
+    moved("in one piece", [(0x1000, 0x3000)], {0x3000: ["main /src/a.cc:10"], 0x303f: ["main /src/a.cc:12"], 0x3040: ["second /src/a.cc:20"],
+                                               0x305f: ["second /src/a.cc:20"], 0x1000: []})
+    moved("functions exchanged", [(0x1000, 0x3020), (0x1040, 0x3000), (0x1060, 0x3060)],
+          {0x3000: ["second /src/a.cc:20"], 0x301f: ["second /src/a.cc:20"], 0x3020: ["main /src/a.cc:10"], 0x3030: ["main /src/a.cc:11"],
+           0x305f: ["main /src/a.cc:12"], 0x3060: ["third"]})
+    moved("a function in pieces", [(0x1000, 0x3000), (0x1010, 0x3800), (0x1020, 0x3010), (0x1040, 0x3100)],
+          {0x3000: ["main /src/a.cc:10"], 0x300f: ["main /src/a.cc:10"], 0x3010: ["main /src/a.cc:12"], 0x302f: ["main /src/a.cc:12"],
+           0x3800: ["main /src/a.cc:11"], 0x380f: ["main /src/a.cc:11"], 0x3100: ["second /src/a.cc:20"]})
+    moved("a piece removed", [(0x1000, 0x3000), (0x1010, 0), (0x1020, 0x3010), (0x1040, 0x3100)],
+          {0x3000: ["main /src/a.cc:10"], 0x300f: ["main /src/a.cc:10"], 0x3010: ["main /src/a.cc:12"], 0x302f: ["main /src/a.cc:12"]})
+    moved("bytes put in between", [(0x1000, 0x3000), (0x1010, 0x3030), (0x1040, 0x3100)],
+          {0x300f: ["main /src/a.cc:10"], 0x3030: ["main /src/a.cc:11"], 0x305f: ["main /src/a.cc:12"], 0x3100: ["second /src/a.cc:20"]})
+
+
+def check_separated(gsym):
+    made = program([m.proc("main", 0, 0x40), m.sepcode(0x100, 0x20, 0)], [m.lines(0x100, 0x20, (A, [(0, 30)]))])
+    expect(gsym, "separated code", made, {0x1000: ["main /src/a.cc:10"], 0x1100: ["main /src/a.cc:30"], 0x111f: ["main /src/a.cc:30"]}, judge=False)
+
+
+def check_publics(gsym):
+    names = [("first", 0), ("?second@@YAXXZ", 0x40), ("data", 0, 2, 0), ("nowhere", 0, 7), ("last", 0xff0)]
+    expect(gsym, "publics only", m.Pdb([], publics=names, types=[]),
+           {0x1000: ["first"], 0x103f: ["first"], 0x1040: ["?second@@YAXXZ"], 0x1ff0: ["last"], 0x1fff: ["last"]}, judge=False)
+    made = program(publics=[("_main", 0), ("after", 0x40)])
+    expect(gsym, "publics beside a function", made, {0x1000: ["main /src/a.cc:10"], 0x1040: ["after"]}, judge=False)
+
+
+def check_joined(gsym):
+    """A program and its PDB: addresses from its base on, for every machine."""
+    for machine, word in ((make_pe.AMD64, 8), (make_pe.I386, 4), (make_pe.ARM64, 8), (make_pe.ARMNT, 4)):
+        with tempfile.TemporaryDirectory() as directory:
+            made = make_pe.Maker(machine, 0x140000000 if word == 8 else 0x400000)
+            made.add(".text", bytes(0x1000), make_pe.CODE)
+            made.add(".data", bytes(0x1000))
+            made.id(section=".rdata")
+            path = pathlib.Path(directory, "y.exe")
+            path.write_bytes(made.file())
+            pathlib.Path(directory, "x.pdb").write_bytes(program(machine=machine).file())
+            done = convert(gsym, path, f"{path}.gsym")
+            got = show(frames.gsym(gsym, f"{path}.gsym", [made.base + 0x1010])[0]) if done.returncode == 0 else done.stderr
+            if got != ["main /src/a.cc:11"]:
+                failures.append(f"joined with a program of machine {machine:#x}: {got}")
+
+
+# ---- Damaged ----
+
+def damaged(gsym, what, data, exits=(0, 1), answers=None):
+    """@answers: what has to be known at 0x1000 all the same."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "x.pdb")
+        path.write_bytes(data)
+        done = convert(gsym, path, f"{path}.gsym")
+        if done.returncode not in exits or done.returncode == 1 and "x.pdb" not in done.stderr:
+            failures.append(f"{what}: exit {done.returncode}: {done.stderr[-2000:]}")
+        elif answers and done.returncode == 0:
+            got = show(frames.gsym(gsym, f"{path}.gsym", [TEXT])[0])
+            if got != answers:
+                failures.append(f"{what}: {got}, not {answers}")
+
+
+MAIN = ["main /src/a.cc:10"]
+
+
+def check_container(gsym):
+    def container(what, exits=(1,), **members):
+        damaged(gsym, f"container: {what}", program(msf=members).file(), exits)
+    streams = len(program().streams())
+    container("whole", (0,))
+    for page in (0, 1, 3, 0x100, 0x201, 0x300, 0x80000000, 0xffffffff):
+        made = bytearray(program().file())
+        struct.pack_into("<I", made, 32, page)
+        damaged(gsym, f"container: pages of {page:#x}", bytes(made), (1,))
+    container("directory beyond the file", directory_pages=[0x7fffffff])
+    container("list of directory pages beyond the file", map_page=0xffffffff)
+    container("directory of 4 GiB", directory_size=0xffffffff)
+    container("directory of 3 bytes", directory_size=3)
+    container("directory of no bytes", directory_size=0)
+    container("more streams than the directory holds", n_streams=0xffffffff)
+    container("no streams", n_streams=0)
+    container("list of directory pages is itself", directory_pages=[0] * 4)
+    for stream in range(1, streams):
+        for size in (0xfffffffe, 0x7fffffff, 0x10000000):
+            container(f"stream {stream} of {size:#x} bytes", (0, 1), sizes={stream: size})
+        container(f"stream {stream} is not there", (0, 1), sizes={stream: 0xffffffff})
+        pages = -(-len(program().streams()[stream]) // 0x200)
+        container(f"stream {stream} beyond the file", (0, 1), pages={stream: [0x10000000] * pages})
+        container(f"stream {stream} is the first page again and again", (0, 1), pages={stream: [0] * pages})
+    # Every stream has the same pages; one stream is a page again and again.
+    container("streams that overlap", (0, 1), pages={i: [4] * -(-len(s or b"") // 0x200) for i, s in enumerate(program().streams())})
+    made = program(publics=[(f"name_{i}", 16 * i) for i in range(1000)])
+    damaged(gsym, "container: a page again and again", m.Msf([s if i != 7 else s * 50 for i, s in enumerate(made.streams())],
+                                                             pages={7: [4] * -(-50 * len(made.streams()[7]) // 0x200)}).file())
+    whole = program().file()
+    for size in (0, 16, 31, 32, 55, 56, 0x1ff, 0x200, 0x400, 0x600, len(whole) // 2, len(whole) - 0x200, len(whole) - 1):
+        damaged(gsym, f"container: cut at {size:#x}", whole[:size], (0, 1) if size == len(whole) - 1 else (1,))
+
+
+def check_headers(gsym):
+    for index in range(20):
+        for number in ((-1, 0, 0x7fffffff) if index == 0 else (0xffff, 0x7fff, 1) if index in (3, 4, 5, 6, 7, 8, 17, 18) else
+                       (0xffffffff, 0x7fffffff, 0, 1, 3)):
+            if index >= 9 and index <= 16 and number > 0x7fffffff:
+                number = 0x80000001
+            damaged(gsym, f"DBI header: number {index} is {number:#x}", program(header={index: number}, publics=[("main", 0)]).file())
+    for stream in (1, 2, 3, 4, 5, 6, 7, 8):
+        data = program(publics=[("main", 0)]).streams()[stream]
+        for size in (0, 1, 4, 12, 27, 28, 55, 56, 63, 64, len(data) - 1):
+            damaged(gsym, f"stream {stream} cut at {size}", program(replace={stream: data[:size]}, publics=[("main", 0)]).file())
+
+
+def check_modules_damaged(gsym):
+    def module(what, answers=MAIN, items=(), parts=(), **members):
+        more = m.Module("bad.obj", items if isinstance(items, bytes) else list(items), list(parts), contribution=(1, 0x100, 0x100), **members)
+        damaged(gsym, f"module: {what}", program(more=[more]).file(), (0,), answers)
+    for numbers in ({"symbol_bytes": 0xffffffff}, {"symbol_bytes": 3}, {"c11_bytes": 0xfffffff0}, {"c13_bytes": 0xffffffff},
+                    {"c13_bytes": 0x10000}, {"stream": 0xfffe}, {"stream": 3}, {"stream": 0}, {"stream": 1}):
+        module(f"numbers {numbers}", items=[m.proc("f", 0x100, 0x20)], **numbers)
+    signature = struct.pack("<I", 4)
+    module("wrong signature", items=struct.pack("<I", 2) + m.record(m.S_END, b""))
+    module("a record without length", items=signature + bytes(4))
+    module("a record of one byte", items=signature + struct.pack("<HH", 1, m.S_GPROC32))
+    module("a record beyond the module", items=signature + struct.pack("<HH", 0xffff, m.S_GPROC32) + bytes(32))
+    module("a name that does not end", items=signature + struct.pack("<HH", 0x2f, m.S_GPROC32) + bytes(28) +
+           struct.pack("<IHB", 0x100, 1, 0) + b"x" * 10)
+    for places in ((0, 0), (4, 4), (0xffffffff, 0xffffffff), (0, 4), (0, 0x10000000), (8, 6)):
+        module(f"a procedure with parent and end {places}", items=[
+            m.proc("f", 0x100, 0x20, m.site(0x1000, [(m.DELTA, 4)], places=places), places=places)])
+        module(f"a call with parent and end {places}", items=[m.proc("f", 0x100, 0x20, m.site(0x1000, [(m.DELTA, 4)], m.site(
+            0x1000, [(m.DELTA, 4)], places=places), places=places))])
+    module("ends without beginning", items=signature + m.record(m.S_END, b"") * 9 + m.record(m.S_INLINESITE_END, b"") * 9)
+    module("beginnings without end", items=signature + m.record(m.S_GPROC32, m.proc("f", 0x100, 0x20).payload) * 9 +
+           m.record(m.S_INLINESITE, bytes(12)) * 9)
+    module("calls outside of functions", items=[m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4)])])
+    module("deep calls", items=[deep_calls(5000)])
+    module("a function of 4 GiB", None, items=[m.proc("f", 0x100, 0xffffffff)])
+    module("a function at the end of addresses", items=[m.proc("f", 0xfffffff0, 0x20)])
+    for section in (0, 3, 0xffff):
+        module(f"a function in section {section}", items=[m.proc("f", 0x100, 0x20, section=section)])
+    lines = struct.pack("<IHHI", 0x100, 1, 0, 0x20)
+    for what, body in (("no rows", lines), ("cut", lines[:7]), ("rows beyond", lines + struct.pack("<III", 0, 0xffffffff, 12)),
+                       ("blocks of no size", lines + struct.pack("<III", 0, 0, 0) * 9),
+                       ("a block of 4 GiB", lines + struct.pack("<III", 0, 1, 0xffffffff) + bytes(8)),
+                       ("a file beyond the table", m.lines(0x100, 0x20, (0xffffff, [(0, 1)]))[1]),
+                       ("a file inside of an entry", m.lines(0x100, 0x20, (3, [(0, 1)]))[1]),
+                       ("rows outside of the code", m.lines(0x100, 0x20, (0, [(0x20, 1), (0xffffffff, 2), (0, 3)]))[1]),
+                       ("the highest line", m.lines(0x100, 0x20, (0, [(0, 0xffffff)]))[1])):
+        module(f"lines: {what}", items=[m.proc("f", 0x100, 0x20)], parts=[m.files(0, "")[0], (m.LINES, body)])
+    for name in (0xffffffff, 0x10000, 1 << 31):
+        module(f"a file whose name is at {name:#x}", items=[m.proc("f", 0x100, 0x20)],
+               parts=[m.files(name, "")[0], m.lines(0x100, 0x20, (0, [(0, 1)]))])
+    for kind in (m.LINES, m.CHECKSUMS, m.INLINEES, m.IMPORTS, m.EXPORTS, m.STRINGS, 0x8000_00f2, 0, 0xffffffff):
+        for body in (b"", b"\1", bytes(4), b"\xff" * 4, b"\1\0\0\0" + b"\xff" * 28, b"\xff" * 100, bytes(100)):
+            module(f"part {kind:#x} of {body[:8]}...", parts=[(kind, body)],
+                   items=[m.proc("f", 0x100, 0x20, m.site(0x80000000, [(m.DELTA, 4)]))])
+    for notes in (b"", b"\x03", b"\x03\x80", b"\x03\xc0\0", b"\xff" * 40, b"\x03\xe0\0\0\0", b"\x0b\xdf\xff\xff\xff" * 20, b"\x0c\xdf\xff\xff\xff" * 20,
+                  b"\x06\xdf\xff\xff\xff" * 20 + b"\x03\1\4\4", b"\x05\xdf\xff\xff\xff\x03\1\4\4", b"\x02\5\x03\1\4\4", b"\x0e\1\x7f\x3f\x03\1\4\4"):
+        module(f"annotations {notes[:6]}", items=[m.proc("f", 0x100, 0x20, m.site(0x1000, notes))])
+    rng = random.Random(7)
+    for i in range(60):
+        module(f"random annotations {i}", items=[m.proc("f", 0x100, 0x20, m.site(0x1000, rng.randbytes(rng.randrange(1, 60)), m.site(
+            0x1000, rng.randbytes(9))))])
+
+
+def deep_calls(n):
+    item = m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4)])
+    for _ in range(900):
+        item = m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4)], item)
+    return m.proc("f", 0x100, 0x20, item, *[m.site(0x1000, [(m.DELTA, 4), (m.LENGTH, 4)]) for _ in range(n - 900)])
+
+
+def check_types(gsym):
+    def items(what, ids, types=(), number=0x1000):
+        made = program([m.proc("main", 0, 0x40, m.site(number, [(m.DELTA, 0x12), (m.LENGTH, 4)]))], [m.inlinees((number, B, 5))], ids, types)
+        damaged(gsym, f"ids: {what}", made.file(), (0,), MAIN)
+    items("its own scope", [m.func_id("f", 0x1000)])
+    items("its own class", [m.mfunc_id("f", 0x1000)], [m.mfunc_id("f", 0x1000)])
+    items("two scopes in a circle", [m.func_id("f", 0x1001), m.string_id("s", 0x1001)])
+    items("a list of itself", [m.func_id("f", 0x1001), m.string_id("s", 0x1002), m.substrings(0x1002, 0x1002, 0x1001, 0x1002)])
+    doubled = [m.func_id("f", 0x1001), m.string_id("s", 0x1002)] + [m.substrings(0x1003 + i, 0x1003 + i) for i in range(40)] + [m.string_id("x" * 50)]
+    items("a string of 2^40 parts", doubled)
+    items("a scope that is none", [m.func_id("f", 0xfffff)])
+    items("a name that does not end", b"\x0e\0\x01\x16" + bytes(8) + b"abcd")
+    items("a record of no length", b"\0\0\x01\x16" + bytes(40))
+    items("a record beyond the stream", b"\xff\xff\x01\x16" + bytes(40))
+    for number in (0, 1, 0xfff, 0x1001, 0x7fffffff, 0x80000000, 0xffffffff):
+        items(f"no id {number:#x}", [m.func_id("f")], number=number)
+    for end, size in ((0xffffffff, None), (0x1000, None), (0, None), (None, 0xffffffff), (None, 0)):
+        made = program([m.proc("main", 0, 0x40, m.site(0x1000, [(m.DELTA, 0x12), (m.LENGTH, 4)]))], [m.inlinees((0x1000, B, 5))])
+        made.replace = {4: m.type_stream([m.func_id("f")], end, size)}
+        damaged(gsym, f"ids: the stream ends at {end}, size {size}", made.file(), (0,), MAIN)
+
+
+def check_omap_damaged(gsym):
+    for what, pairs in (("backwards", [(0x1040, 0x3000), (0x1000, 0x3100)]), ("one address", [(0x1000, 0x3000)] * 500),
+                        ("the end of addresses", [(0x1000, 0xfffffff0), (0x1020, 0xffffffff)]), ("nothing", []),
+                        ("over one another", [(0x1000 + i, 0x3000) for i in range(0x40)])):
+        made = program(omap_from=pairs, omap_to=[(b, a) for a, b in pairs])
+        made.original = made.sections
+        damaged(gsym, f"OMAP: {what}", made.file())
+
+
+def check_random(gsym):
+    """Bytes changed at random, the same ones every time."""
+    made = program([m.proc("main", 0, 0x40, m.site(0x1001, [(m.LINE, 2), (m.DELTA, 4), (m.BOTH, 4, 1), (m.LENGTH, 8)])), m.thunk("t", 0x80, 6)],
+                   [m.inlinees((0x1001, B, 5))], [m.string_id("ns"), m.func_id("tiny", 0x1000)], publics=[("main", 0), ("p", 0x60)])
+    whole = made.file()
+    rng = random.Random(15)
+    for i in range(150):
+        data = bytearray(whole)
+        for _ in range(rng.choice((1, 3, 20))):
+            at = rng.randrange(len(data))
+            data[at] = rng.choice((0, 1, 0x7f, 0x80, 0xff, rng.randrange(256)))
+        damaged(gsym, f"random {i}", bytes(data))
+
+
+def check_refused(gsym):
+    made = program(features=(20140508, 0x494e494d))
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "x.pdb")
+        path.write_bytes(made.file())
+        done = convert(gsym, path, f"{path}.gsym")
+        if done.returncode != 1 or "FASTLINK" not in done.stderr:
+            failures.append(f"/DEBUG:FASTLINK: exit {done.returncode}: {done.stderr}")
+
+
+CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_separated, check_publics,
+          check_joined, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
+          check_random)
+
+
+def main():
+    gsym = gsym_program(sys.argv[1])
+    for check in CHECKS:
+        if not sys.argv[2:] or check.__name__ in sys.argv[2:]:
+            check(gsym)
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
