@@ -213,26 +213,32 @@ static void choose_representatives(record_vec *records, const struct keyed *v, s
 	}
 }
 
-/* The name of the first named record that begins at @addr. */
-static uint32_t name_at(const record_vec *records, const struct keyed *v, size_t n, uint64_t addr)
+/* Keeps of the functions with one start the first that has a name. */
+static size_t keep_named(const record_vec *records, struct keyed *v, size_t n)
 {
-	size_t i = PARTITION_POINT(0, n, mid, v[mid].key < addr);
-	for (; i < n && v[i].key == addr; i++)
-		if (records->v[v[i].index].name != NO_STRING)
-			return records->v[v[i].index].name;
-	return NO_STRING;
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (records->v[v[i].index].name != NO_STRING && !(kept && v[kept - 1].key == v[i].key))
+			v[kept++] = v[i];
+	return kept;
+}
+
+static uint32_t name_at(const record_vec *records, const struct keyed *named, size_t n, uint64_t addr)
+{
+	size_t i = PARTITION_POINT(0, n, mid, named[mid].key < addr);
+	return i < n && named[i].key == addr ? records->v[named[i].index].name : NO_STRING;
 }
 
 /* What is named by another function is listed with the numbers that records have in their module. */
-static void name_branches(const struct codeview *cv, record_vec *records, size_t first, const struct keyed *v,
-			  size_t n)
+static void name_branches(const struct codeview *cv, record_vec *records, size_t first,
+			  const struct keyed *named, size_t n)
 {
 	size_t base = first;
 	for (size_t i = 0; i < cv->n_modules; i++) {
 		const struct cv_module_result *m = &cv->modules[i];
 		for (uint32_t k = 0; k < m->n_branches; k++)
 			records->v[base + m->branches[k].record].name =
-				name_at(records, v, n, m->branches[k].target);
+				name_at(records, named, n, m->branches[k].target);
 		base += m->unit.err ? 0 : m->unit.n_records;
 	}
 }
@@ -245,6 +251,6 @@ int codeview_settle(const struct codeview *cv, record_vec *records, size_t first
 	if (err)
 		return err;
 	choose_representatives(records, v, n);
-	name_branches(cv, records, first, v, n);
+	name_branches(cv, records, first, v, keep_named(records, v, n));
 	return 0;
 }

@@ -140,5 +140,11 @@ def publics(n):
     return pdb([m.proc("f", 0, 16)], publics=[(f"p{i}", 0x100) for i in range(n)])
 
 
+def trampolines(n):
+    """n jumps of the linker at one address, each named by what begins there: another of them."""
+    return pdb([m.trampoline(0x10, 5, 0x10)] * n)
+
+
 ALL = {shared_lines: 1000, same_code: 1000, nested_calls: 1000, annotations: 2000, siblings: 1500, separate_calls: 2000, shared_stream: 1000,
-       shared_class: 2000, shared_scope: 2000, shared_file_names: 2000, scattered: 1000, imported_ids: 250, many_blocks: 2000, publics: 4000}
+       shared_class: 2000, shared_scope: 2000, shared_file_names: 2000, scattered: 1000, imported_ids: 250, many_blocks: 2000, publics: 4000,
+       trampolines: 8000}

@@ -13,7 +13,7 @@ NONE = 0xffff
 PAGE = 0x1000
 CODE, DATA = 0x60000020, 0x40000040
 
-S_END, S_THUNK32, S_BLOCK32, S_PUB32, S_LPROC32, S_GPROC32 = 6, 0x1102, 0x1103, 0x110e, 0x110f, 0x1110
+S_END, S_THUNK32, S_BLOCK32, S_PUB32, S_LPROC32, S_GPROC32, S_TRAMPOLINE = 6, 0x1102, 0x1103, 0x110e, 0x110f, 0x1110, 0x112c
 S_SEPCODE, S_LPROC32_ID, S_GPROC32_ID, S_INLINESITE, S_INLINESITE_END, S_PROC_ID_END, S_INLINESITE2 = (
     0x1132, 0x1146, 0x1147, 0x114d, 0x114e, 0x114f, 0x115d)
 LF_STRUCTURE, LF_STRUCTURE2, LF_FUNC_ID, LF_MFUNC_ID, LF_SUBSTR_LIST, LF_STRING_ID = 0x1505, 0x1609, 0x1601, 0x1602, 0x1604, 0x1605
@@ -101,6 +101,10 @@ def proc(name, off, size, *children, section=1, kind=S_GPROC32, flags=0, places=
 
 def thunk(name, off, size, section=1):
     return Symbol(S_THUNK32, bytes(12) + struct.pack("<IHHB", off, section, size, 0) + text(name), [], S_END)
+
+
+def trampoline(off, size, target, section=1):
+    return Symbol(S_TRAMPOLINE, struct.pack("<HHIIHH", 0, size, off, target, section, section))
 
 
 def block(off, size, *children, section=1):
