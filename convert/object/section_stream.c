@@ -124,13 +124,22 @@ static void release_used(struct section_stream *s)
 	s->released = used;
 }
 
-/* Whether the compressed bytes end where the section does. 0, or as the inflater. */
+/*
+ * What the inflater's @err means for the section: one that takes too much memory is of no more use than a
+ * damaged one.
+ */
+static int section_error(int64_t err)
+{
+	return err == -E2BIG ? -EBADMSG : (int)err;
+}
+
+/* Whether the compressed bytes end where the section does. 0, -EBADMSG or -ENOMEM. */
 static int check_end(struct section_stream *s)
 {
 	uint8_t beyond;
 	int64_t more = s->kind->ended(s->inflater) ? 0 : s->kind->inflate(s->inflater, &beyond, 1);
 	if (more < 0)
-		return (int)more;
+		return section_error(more);
 	return !more && s->kind->ended(s->inflater) ? 0 : -EBADMSG;
 }
 
@@ -143,7 +152,7 @@ static int step(struct section_stream *s)
 		return -ENOMEM;
 	int64_t n = s->kind->inflate(s->inflater, (uint8_t *)(uintptr_t)data.data + s->done, size);
 	if (n < 0)
-		return (int)n;
+		return section_error(n);
 	if ((uint64_t)n != size)
 		return -EBADMSG;
 	s->done += size;
