@@ -252,7 +252,7 @@ LOGS = [
 READ_ONLY = re.compile("(.*Read-only file system\n)+")
 ERRORS = [
     ("cat {d}/0x1000 2>&1", re.compile(".*Input/output error\n")),
-    ("grep -E '^(state|reason)' {d}/status", re.compile("state\tfailed\nreason\t.*section headers, at offset 0x10000000000,.*\n")),
+    ("grep -E '^(state|reason)' {d}/status", re.compile("state\tfailed\nreason\t.*section headers at offset 0x10000000000 to .*\n")),
     ("tr , '\\n' < {d}/info.json | grep -c reason", "1\n"),
     ("cat {d}/0x1001 2>&1; grep conversions {d}/status", re.compile(".*Input/output error\nconversions\t1\n")),
     ("grep ^skipped %s/status; grep -o '\"skipped\":..[^]]*' %s/info.json" % (N, N),
