@@ -71,7 +71,7 @@ static int inlinee_name(struct cv_module_reader *r, struct cv_inlinee *inlinee, 
 /* The address of @place, 0 if it has none. 0 or -ENOMEM. */
 static int address_of(struct cv_module_reader *r, uint64_t place, uint64_t *ret)
 {
-	int err = pdb_place(r->source->pdb, (uint16_t)(place >> 32), (uint32_t)place, 1, &r->pieces);
+	int err = pdb_place(r->source->pdb, (uint16_t)(place >> 32), (uint32_t)place, 0, &r->pieces);
 	*ret = !err && r->pieces.n ? r->source->base + r->pieces.v[0].rva : 0;
 	return err;
 }
@@ -119,24 +119,35 @@ static int add_records(struct cv_module_reader *r, uint64_t target)
 	return err;
 }
 
-/* Whether the code at @place is to be described; r->pieces is where it is. 0 or -ENOMEM. */
-static int find_code(struct cv_module_reader *r, const struct cv_function *f, bool *ret)
+/* Leaves those of the function's pieces that are code and not described yet. */
+static void keep_wanted(struct cv_module_reader *r)
 {
 	const struct cv_source *s = r->source;
-	int err = pdb_place(s->pdb, (uint16_t)(f->place >> 32), (uint32_t)f->place, f->size, &r->pieces);
-	*ret = false;
+	size_t n = 0, outside = 0;
+	for (size_t i = 0; i < r->pieces.n; i++) {
+		uint64_t start = s->base + r->pieces.v[i].rva;
+		bool code = !s->text->n || ranges_find(s->text, start);
+		outside += !code;
+		if (code && !ranges_find(s->known, start))
+			r->pieces.v[n++] = r->pieces.v[i];
+	}
+	if (outside && outside == r->pieces.n)
+		oddity_count(&r->odd, ODD_NOT_IN_TEXT, NULL, s->base + r->pieces.v[0].rva);
+	r->pieces.n = n;
+}
+
+/* Sets r->pieces to the code of @f that is to be described; there may be none. 0 or -ENOMEM. */
+static int find_code(struct cv_module_reader *r, const struct cv_function *f)
+{
+	int err = pdb_place(r->source->pdb, (uint16_t)(f->place >> 32), (uint32_t)f->place, f->size,
+			    &r->pieces);
 	if (err)
 		return err;
-	if (!f->size || !r->pieces.n) {
+	if (!f->size || !r->pieces.n)
 		oddity_count(&r->odd, ODD_CV_FUNCTION, NULL, (uint32_t)f->place);
-		return 0;
-	}
-	uint64_t start = s->base + r->pieces.v[0].rva;
-	bool code = !s->text->n || ranges_find(s->text, start);
-	if (!code)
-		oddity_count(&r->odd, ODD_NOT_IN_TEXT, NULL, start);
-	*ret = code && !ranges_find(s->known, start) &&
-	       budget_work(&r->budget, ACCOUNT_RECORDS, r->pieces.n * RANGE_STEPS);
+	if (!f->size || !budget_work(&r->budget, ACCOUNT_RECORDS, r->pieces.n * RANGE_STEPS))
+		r->pieces.n = 0;
+	keep_wanted(r);
 	return 0;
 }
 
@@ -151,7 +162,6 @@ static int finish_function(struct cv_module_reader *r)
 {
 	const struct cv_function *f = &r->function;
 	uint64_t target = 0;
-	bool wanted = false;
 	int err = 0;
 	if (!r->open)
 		return 0;
@@ -161,10 +171,10 @@ static int finish_function(struct cv_module_reader *r)
 	if (!f->name)
 		err = address_of(r, f->target, &target);
 	if (!err)
-		err = find_code(r, f, &wanted);
-	if (!err && wanted && f->has_lines)
+		err = find_code(r, f);
+	if (!err && r->pieces.n && f->has_lines)
 		err = read_lines(r, f);
-	return err || !wanted ? err : add_records(r, target);
+	return err ? err : add_records(r, target);
 }
 
 /* ---- Scopes ---- */

@@ -51,14 +51,14 @@ static void check_modules(const struct object_file *object)
 static void check_places(const struct object_file *object, uint16_t section, uint32_t off, uint32_t size)
 {
 	static pdb_pieces pieces;
-	uint64_t end = off;
+	uint32_t last = 0;
 	expect(!pdb_place(object, section, off, size, &pieces));
 	expect(pieces.n <= PDB_PIECES_MAX);
 	for (size_t i = 0; i < pieces.n; i++) {
 		const struct pdb_piece *p = &pieces.v[i];
-		expect((uint64_t)off + p->off >= end && (uint64_t)p->off + p->size <= size);
+		expect(p->off >= last && (uint64_t)p->off + p->size <= size);
 		expect((uint64_t)p->rva + p->size <= UINT32_MAX);
-		end = (uint64_t)off + p->off + p->size;
+		last = p->off;
 	}
 }
 

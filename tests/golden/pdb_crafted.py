@@ -202,6 +202,39 @@ def check_omap(gsym):
           {0x300f: ["main /src/a.cc:10"], 0x3030: ["main /src/a.cc:11"], 0x305f: ["main /src/a.cc:12"], 0x3100: ["second /src/a.cc:20"]})
 
 
+def check_omap_added(gsym):
+    """A tool that added code: it belongs to the original address that the table to the source names, however often that occurs."""
+    back = [(0x3000, 0x1000), (0x3010, 0x1010), (0x3015, 0x1010), (0x3025, 0x1020), (0x3045, 0), (0x3050, 0x1040), (0x3070, 0x1010),
+            (0x3078, 0x80000000), (0x3080, 0x1038), (0x3090, 0)]
+    there = [(0x1000, 0x3000), (0x1010, 0x3015), (0x1020, 0x3025), (0x1040, 0x3050), (0x1060, 0x30a0), (0x1070, 0)]
+    main = [f"main /src/a.cc:{n}" for n in (10, 11, 12)]
+    second = "second /src/a.cc:20"
+    expected = {0x3000: main[0], 0x300f: main[0], 0x3010: main[1], 0x3014: main[1], 0x3015: main[1], 0x3024: main[1], 0x3025: main[2],
+                0x3044: main[2], 0x3045: None, 0x304f: None, 0x3050: second, 0x306f: second, 0x3070: main[1], 0x3077: main[1], 0x3078: None,
+                0x3080: main[2], 0x3087: main[2], 0x3088: second, 0x308f: second, 0x3090: None, 0x1000: None}
+    expected = {rva: [name] if name else [] for rva, name in expected.items()}
+    for what, from_source, moved_headers in (("", there, True), (", headers that were left", there, False), (", one table", None, True),
+                                             (", one table and headers that were left", None, False)):
+        made = program([m.proc("main", 0, 0x40), m.proc("second", 0x40, 0x20)], [m.lines(0x40, 0x20, (A, [(0, 20)]))],
+                       publics=[("main", 0), ("?second@@YAXXZ", 0x40)], omap_from=from_source, omap_to=back)
+        if moved_headers:
+            made.original, made.sections = made.sections, [m.Section(".text", 0x3000, 0x1000), m.Section(".data", 0x4000, 0x1000, m.DATA)]
+        expect(gsym, f"OMAP: code was added{what}", made, expected, judge=False)
+        made.modules = []
+        starts = {0x3000: ["main"], 0x3044: ["main"], 0x3050: ["?second@@YAXXZ"], 0x2fff: [], 0x1000: []}
+        expect(gsym, f"OMAP: publics{what}", made, starts, judge=False)
+
+
+def check_omap_many(gsym):
+    """Functions in the order of a table that is not theirs."""
+    n = 3000
+    pairs = [(0x100000 + 32 * (i * 7 % n), 0x1000 + 16 * i) for i in range(n)]
+    made = m.Pdb([m.Module("a.obj", [m.proc(f"f{i}", 16 * i, 16) for i in range(n)] + [m.proc("whole", 16 * n, 16)])],
+                 sections=[m.Section(".text", 0x100000, 64 * n)], original=[m.Section(".text", 0x1000, 16 * n + 16)],
+                 omap_to=sorted(pairs) + [(0x100000 + 32 * n, 0x1000 + 16 * n)])
+    expect(gsym, "OMAP: many functions", made, {0x100000 + 32 * (i * 7 % n) + at: [f"f{i}"] for i in range(n) for at in (0, 15)}, judge=False)
+
+
 def check_separated(gsym):
     made = program([m.proc("main", 0, 0x40), m.sepcode(0x100, 0x20, 0)], [m.lines(0x100, 0x20, (A, [(0, 30)]))])
     expect(gsym, "separated code", made, {0x1000: ["main /src/a.cc:10"], 0x1100: ["main /src/a.cc:30"], 0x111f: ["main /src/a.cc:30"]}, judge=False)
@@ -413,7 +446,7 @@ def check_refused(gsym):
             failures.append(f"/DEBUG:FASTLINK: exit {done.returncode}: {done.stderr}")
 
 
-CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_separated, check_publics,
+CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_many, check_separated, check_publics,
           check_joined, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
           check_random)
 

@@ -116,7 +116,7 @@ def scattered(n):
     text = m.Section(".text", 0x1000, TEXT_SIZE)
     sections = [text, m.Section(".more", HONEST, 0x1000)]
     return pdb([m.proc(f"f{i}", i, 16 * n - i) for i in range(n)], [table, m.lines(0, 16 * n, (a, rows(n)))], names=names,
-               original=sections, omap_from=[*pairs, (HONEST, HONEST)], omap_to=sorted((b, a) for a, b in pairs))
+               original=sections, omap_from=[*pairs, (HONEST, HONEST)], omap_to=[*sorted((b, a) for a, b in pairs), (HONEST, HONEST)])
 
 
 def imported_ids(n):

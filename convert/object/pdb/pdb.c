@@ -67,6 +67,7 @@ static void pdb_close(struct object_file *object)
 	vec_free(&pdb->sections);
 	vec_free(&pdb->original);
 	vec_free(&pdb->omap);
+	vec_free(&pdb->blocks);
 	free(pdb);
 	object->pdb = NULL;
 }

@@ -38,10 +38,23 @@ struct pdb_section {
 
 typedef VEC(struct pdb_section) pdb_sections;
 
-/* From there on to the next entry, code was moved by @to - @from; @to 0, or from 2 GiB on: it was removed. */
+/*
+ * An entry of an OMAP table: from there on to the next entry, code was moved by @to - @from. @to 0, or from 2
+ * GiB on: the other image does not have it.
+ */
 struct pdb_omap {
 	uint32_t from, to;
 };
+
+typedef VEC(struct pdb_omap) pdb_omaps;
+
+/* Code of the image, from @rva on, that is code [source, end) of the image before it was rearranged. */
+struct pdb_block {
+	uint32_t source, end, rva;
+	uint32_t reach; /* the highest end in the tree of which this is the root */
+};
+
+typedef VEC(struct pdb_block) pdb_blocks;
 
 struct pdb {
 	uint8_t guid[PDB_GUID_SIZE]; /* in the order of its text; all 0: none */
@@ -57,9 +70,10 @@ struct pdb {
 	struct msf msf;
 	uint16_t publics_stream, symbols_stream; /* STREAM_NONE: none */
 	struct pdb_bytes module_bytes, symbol_bytes;
-	pdb_sections sections;     /* of the image */
-	pdb_sections original;     /* which symbols count in when there is an OMAP; else empty */
-	VEC(struct pdb_omap) omap; /* ascending by from */
+	pdb_sections sections; /* of the image */
+	pdb_sections original; /* which symbols count in when there is an OMAP; else empty */
+	pdb_omaps omap;        /* from the original image; ascending by from */
+	pdb_blocks blocks;     /* of the table back; ascending by source */
 };
 
 /*
@@ -83,12 +97,13 @@ enum { PDB_PIECES_MAX = 4096 };
 
 /*
  * Where bytes [off, off + size) of section @section (from 1 on) are loaded. Without OMAP that is one piece;
- * with it the bytes may be scattered, and some be gone. Costs a binary search and a step for each piece.
+ * with it the bytes may be scattered, some be gone, and some be there several times: code that a tool added
+ * counts as the original code that it names. Costs a binary search, and as much for each piece at most.
  *
  * @pdb:     loaded
  * @section: as symbols and line tables have it
  * @off:     in the section
- * @size:    0: that of the piece is 0, too
+ * @size:    0: where a label is, which is one piece of the size 0
  * @ret:     replaced; ascending by off, at most PDB_PIECES_MAX. Empty where there is no such section, or the
  *           code was removed. Bytes past the end of the section are left out.
  *
@@ -120,6 +135,16 @@ int pdb_read_dbi_header(struct object_file *object, struct gsym_diag *diag);
 
 /* Reads sections and OMAP tables from the streams that the DBI stream's debug header lists. */
 int pdb_load_sections(struct object_file *object, struct span debug_header, struct gsym_diag *diag);
+
+/* Reads the OMAP tables: that to the image, and that back. 0; -EBADMSG, -ENOMEM. */
+int pdb_load_omap(struct pdb *pdb, struct span from_source, struct span to_source);
+
+/* Replaces the code ranges of the original image by those of the image. 0 or -ENOMEM. */
+int pdb_move_code(const struct pdb *pdb, range_vec *text);
+
+/* Append the pieces of code [rva, rva + size) of the original image, or the place of a label. As above. */
+int pdb_omap_place(const struct pdb *pdb, uint32_t rva, uint32_t size, pdb_pieces *ret);
+int pdb_omap_address(const struct pdb *pdb, uint32_t rva, pdb_pieces *ret);
 
 /*
  * Appends the public symbols of @pdb, which is loaded, to those of @object, its PE file or @pdb itself, where
