@@ -151,10 +151,27 @@ static int find_code(struct cv_module_reader *r, const struct cv_function *f)
 	return 0;
 }
 
+/*
+ * Whether @n rows can be paid for. If not, the function gets none, but a smaller one may: so that many such
+ * functions cost no more than what is written, steps made for nothing count several times.
+ */
+static bool can_pay_rows(struct budget *budget, size_t n)
+{
+	enum { LOST_STEPS = 8 };
+	bool enough = n * sizeof(struct gsym_row) <= budget->left[ACCOUNT_ROWS].memory;
+	if (!enough)
+		budget_forfeit(budget, ACCOUNT_ROWS, n * LOST_STEPS);
+	return enough;
+}
+
+/* Inlined calls only split lines: they need no look if the lines alone are too many. */
 static int read_lines(struct cv_module_reader *r, const struct cv_function *f)
 {
-	int err = cv_lines_of(&r->lines, f->place, f->size, &r->budget, &r->sites.flat);
-	return err ? err : cv_sites_overlay(&r->sites, &r->budget);
+	cv_stretches *flat = &r->sites.flat;
+	int err = cv_lines_of(&r->lines, f->place, f->size, &r->budget, flat);
+	if (!err && !can_pay_rows(&r->budget, flat->n))
+		flat->n = 0;
+	return err || !flat->n ? err : cv_sites_overlay(&r->sites, &r->budget);
 }
 
 /* Makes records of the function whose scope is closed. */

@@ -71,6 +71,15 @@ static inline bool budget_work(struct budget *b, enum account account, uint64_t 
 	return enough;
 }
 
+/* Takes @steps that were not made, as far as they are left: work for results that had to be given up counts
+ * more. */
+static inline void budget_forfeit(struct budget *b, enum account account, uint64_t steps)
+{
+	uint64_t *left = &b->left[account].work;
+	*left -= steps < *left ? steps : *left;
+	b->exceeded = true;
+}
+
 /* Takes memory for @bytes of results. False when fewer are left: none is taken, and less may still fit. */
 static inline bool budget_memory(struct budget *b, enum account account, uint64_t bytes)
 {

@@ -20,6 +20,7 @@ GSYM = None
 GROWTH = 2.3   # of work and output, when the file is twice as large
 OUTPUT = 32    # bytes of GSYM for each byte of the file
 WORK = 200     # steps for each byte of the file
+LOST = 12      # the same where few of the functions can be paid for
 MEMORY = 64    # MiB that the largest file may need more than the smallest
 
 
@@ -56,6 +57,11 @@ class CostlyPdb(unittest.TestCase):
             done = subprocess.run([GSYM, *command], capture_output=True, text=True, cwd=self.directory, timeout=300)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout, "honest at ??:0\n")
+
+    def test_lost(self):
+        """Functions whose lines cannot be paid for are given up before their inlined calls are laid out."""
+        image = costly_pdb.separate_calls(4000)
+        self.assertLess(self.convert(image)[0], LOST * len(image))
 
 
 def add(make):
