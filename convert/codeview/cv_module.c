@@ -86,33 +86,41 @@ static int name_record(struct cv_module_reader *r, struct func_record *out, uint
 	return vec_push(&r->branches, (struct cv_branch){(uint32_t)r->records.n, target});
 }
 
-static int add_record(struct cv_module_reader *r, const struct pdb_piece *piece, uint32_t string,
+/* Adds the record of pieces[0, n), which are one after the other. */
+static int add_record(struct cv_module_reader *r, const struct pdb_piece *pieces, size_t n, uint32_t string,
 		      uint64_t target)
 {
-	uint64_t start = r->source->base + piece->rva;
-	struct func_record out = {.start = start,
-				  .end = start + piece->size,
+	const struct pdb_piece *last = &pieces[n - 1];
+	struct func_record out = {.start = r->source->base + pieces->rva,
+				  .end = r->source->base + last->rva + last->size,
 				  .kind = RECORD_DWARF,
 				  .name = string,
 				  .bare = NO_STRING,
 				  .linkage = true,
 				  .spelled = true};
-	if (!piece->size || !budget_memory(&r->budget, ACCOUNT_RECORDS, sizeof(out)))
+	if (!budget_memory(&r->budget, ACCOUNT_RECORDS, sizeof(out)))
 		return 0;
 	int err = string == NO_STRING ? name_record(r, &out, target) : 0;
 	if (!err && r->function.has_lines)
-		err = cv_sites_write(&r->sites, piece->off, piece->size, &r->arena, &r->budget, &out);
+		err = cv_sites_write(&r->sites, pieces, n, &r->arena, &r->budget, &out);
 	return err ? err : vec_push(&r->records, out);
 }
 
-/* The pieces of the function have one name. */
-static int add_records(struct cv_module_reader *r, uint64_t target)
+/*
+ * Adds a record for all pieces that are one after the other. Code that a tool added may be before @entry,
+ * where the label of the function is: that begins another one. All have one name.
+ */
+static int add_records(struct cv_module_reader *r, uint64_t entry, uint64_t target)
 {
+	const struct pdb_piece *v = r->pieces.v;
 	uint32_t string = NO_STRING;
 	int err = 0;
-	for (size_t i = 0; i < r->pieces.n && !err; i++) {
+	for (size_t first = 0, end; first < r->pieces.n && !err; first = end) {
 		size_t before = r->records.n;
-		err = add_record(r, &r->pieces.v[i], string, target);
+		for (end = first + 1; end < r->pieces.n && v[end].rva == v[end - 1].rva + v[end - 1].size &&
+				      r->source->base + v[end].rva != entry;)
+			end++;
+		err = add_record(r, &v[first], end - first, string, target);
 		if (!err && r->records.n > before)
 			string = r->records.v[before].name;
 	}
@@ -178,20 +186,20 @@ static int read_lines(struct cv_module_reader *r, const struct cv_function *f)
 static int finish_function(struct cv_module_reader *r)
 {
 	const struct cv_function *f = &r->function;
-	uint64_t target = 0;
-	int err = 0;
+	uint64_t entry, target = 0;
 	if (!r->open)
 		return 0;
 	r->open = false;
 	if (!budget_work(&r->budget, ACCOUNT_RECORDS, RANGE_STEPS))
 		return 0;
-	if (!f->name)
+	int err = address_of(r, f->place, &entry);
+	if (!err && !f->name)
 		err = address_of(r, f->target, &target);
 	if (!err)
 		err = find_code(r, f);
 	if (!err && r->pieces.n && f->has_lines)
 		err = read_lines(r, f);
-	return err ? err : add_records(r, target);
+	return err ? err : add_records(r, entry, target);
 }
 
 /* ---- Scopes ---- */
@@ -383,10 +391,10 @@ static int read_symbols(struct cv_module_reader *r, struct span symbols)
 /* Offers the lines at @place to the symbol at @record. */
 static int offer_lines(struct cv_module_reader *r, uint64_t place, struct func_record record)
 {
-	uint32_t size = (uint32_t)(record.end - record.start);
-	int err = cv_lines_of(&r->lines, place, size, &r->budget, &r->sites.flat);
+	const struct pdb_piece whole = {.size = (uint32_t)(record.end - record.start)};
+	int err = cv_lines_of(&r->lines, place, whole.size, &r->budget, &r->sites.flat);
 	if (!err)
-		err = cv_sites_write(&r->sites, 0, size, &r->arena, &r->budget, &record);
+		err = cv_sites_write(&r->sites, &whole, 1, &r->arena, &r->budget, &record);
 	return err || !record.n_rows ? err : vec_push(&r->records, record);
 }
 

@@ -14,6 +14,8 @@
 #include "gsym/base/invariant.h"
 #include "gsym/base/search.h"
 
+#include <errno.h>
+
 enum { SAME_SITE_MAX = 8 /* calls of one site that are searched for one with the same caller */ };
 
 void cv_sites_deinit(struct cv_sites *s)
@@ -195,58 +197,65 @@ static int add_code(struct cv_sites *s, uint32_t index, uint32_t lo, uint32_t hi
 
 /* ---- Records ---- */
 
-/* The stretches of a record, and where it begins in the function. */
-struct window {
-	const struct cv_stretch *v;
-	size_t n;
-	uint32_t lo, hi;
-};
-
-static struct window window_of(const struct cv_sites *s, uint32_t lo, uint32_t hi)
+/* Appends what @piece has of the function, @at bytes after the start of the record. 0, -EFBIG or -ENOMEM. */
+static int add_stretches(struct cv_sites *s, const struct pdb_piece *piece, uint32_t at,
+			 struct budget *budget)
 {
 	const struct cv_stretch *v = s->flat.v;
+	uint32_t lo = piece->off, hi = lo + piece->size;
 	size_t first = PARTITION_POINT(0, s->flat.n, mid, v[mid].hi <= lo);
 	size_t end = PARTITION_POINT(first, s->flat.n, mid, v[mid].lo < hi);
-	return (struct window){v + first, end - first, lo, hi};
+	int err = budget_work(budget, ACCOUNT_ROWS, end - first) ? 0 : -EFBIG;
+	for (size_t i = first; i < end && !err; i++) {
+		struct cv_stretch t = v[i];
+		t.lo = at + (t.lo > lo ? t.lo - lo : 0);
+		t.hi = at + (t.hi < hi ? t.hi : hi) - lo;
+		err = cv_append_stretch(&s->spare, t);
+	}
+	return err;
 }
 
-static uint32_t start_in(const struct window *w, size_t i)
+/* The lines and calls of a record become s->spare. 0, -EFBIG or -ENOMEM. */
+static int collect_stretches(struct cv_sites *s, const struct pdb_piece *pieces, size_t n,
+			     struct budget *budget)
 {
-	return w->v[i].lo > w->lo ? w->v[i].lo - w->lo : 0;
-}
-
-static uint32_t end_in(const struct window *w, size_t i)
-{
-	return (w->v[i].hi < w->hi ? w->v[i].hi : w->hi) - w->lo;
+	uint32_t at = 0;
+	int err = 0;
+	s->spare.n = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		err = add_stretches(s, &pieces[i], at, budget);
+		at += pieces[i].size;
+	}
+	return err;
 }
 
 /* Rows in @out->rows, which has room. What begins without a line needs no row. */
-static void write_rows(const struct window *w, struct func_record *out)
+static void write_rows(const cv_stretches *w, struct func_record *out)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		const struct cv_stretch *t = &w->v[i];
 		const struct gsym_row *last = out->n_rows ? &out->rows[out->n_rows - 1] : NULL;
 		bool same = last ? last->file == t->file && last->line == t->line : !t->file && !t->line;
 		if (!same)
-			out->rows[out->n_rows++] = (struct gsym_row){start_in(w, i), t->file, t->line};
+			out->rows[out->n_rows++] = (struct gsym_row){t->lo, t->file, t->line};
 	}
 }
 
 /* Ranges of all calls, as many as the module can pay for: 0, -EFBIG or -ENOMEM. */
-static int collect_ranges(struct cv_sites *s, const struct window *w, struct budget *budget)
+static int collect_ranges(struct cv_sites *s, struct budget *budget)
 {
 	size_t most = budget->left[ACCOUNT_CALLS].memory / sizeof(struct gsym_range);
 	s->ranges.n = 0;
 	s->written++;
 	s->root = s->last_root = NO_CALL;
-	for (size_t i = 0; i < w->n; i++) {
-		const struct cv_stretch *t = &w->v[i];
+	for (size_t i = 0; i < s->spare.n; i++) {
+		const struct cv_stretch *t = &s->spare.v[i];
 		if (t->call == NO_CALL)
 			continue;
 		if (s->ranges.n > most ||
 		    !budget_work(budget, ACCOUNT_CALLS, s->sites.v[site_of(s, t)].depth))
 			return -EFBIG;
-		if (add_code(s, t->call, start_in(w, i), end_in(w, i)))
+		if (add_code(s, t->call, t->lo, t->hi))
 			return -ENOMEM;
 	}
 	return 0;
@@ -292,12 +301,12 @@ static size_t count_calls(const struct cv_sites *s)
 	return n;
 }
 
-static int write_inlines(struct cv_sites *s, const struct window *w, struct arena *arena,
-			 struct budget *budget, struct func_record *out)
+static int write_inlines(struct cv_sites *s, struct arena *arena, struct budget *budget,
+			 struct func_record *out)
 {
 	if (!s->calls.n || !budget_work(budget, ACCOUNT_CALLS, s->calls.n))
 		return 0;
-	int err = collect_ranges(s, w, budget);
+	int err = collect_ranges(s, budget);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	size_t n = count_calls(s);
@@ -313,16 +322,17 @@ static int write_inlines(struct cv_sites *s, const struct window *w, struct aren
 	return 0;
 }
 
-int cv_sites_write(struct cv_sites *s, uint32_t lo, uint32_t size, struct arena *arena, struct budget *budget,
-		   struct func_record *out)
+int cv_sites_write(struct cv_sites *s, const struct pdb_piece *pieces, size_t n, struct arena *arena,
+		   struct budget *budget, struct func_record *out)
 {
-	struct window w = window_of(s, lo, lo + size);
-	if (!budget_work(budget, ACCOUNT_ROWS, w.n) ||
-	    !budget_memory(budget, ACCOUNT_ROWS, w.n * sizeof(*out->rows)))
+	int err = collect_stretches(s, pieces, n, budget);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (!budget_memory(budget, ACCOUNT_ROWS, s->spare.n * sizeof(*out->rows)))
 		return 0;
-	out->rows = arena_array(arena, w.n, sizeof(*out->rows));
+	out->rows = arena_array(arena, s->spare.n, sizeof(*out->rows));
 	if (!out->rows)
 		return -ENOMEM;
-	write_rows(&w, out);
-	return write_inlines(s, &w, arena, budget, out);
+	write_rows(&s->spare, out);
+	return write_inlines(s, arena, budget, out);
 }

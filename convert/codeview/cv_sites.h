@@ -53,8 +53,8 @@ struct cv_sites {
 	VEC(struct cv_site) sites;
 	VEC(struct cv_site_part) parts;
 	VEC(struct cv_call) calls;
-	cv_stretches flat; /* the function by its innermost calls */
-	cv_stretches spare;
+	cv_stretches flat;        /* the function by its innermost calls */
+	cv_stretches spare;       /* another list while that is made; that of a record */
 	uint32_t written;         /* records */
 	uint32_t root, last_root; /* first and last call of the function itself, NO_CALL */
 	VEC(struct cv_call_range) ranges;
@@ -85,10 +85,10 @@ int cv_annotations_read(struct cv_sites *sites, struct cv_lines *lines, uint32_t
 int cv_sites_overlay(struct cv_sites *sites, struct budget *budget);
 
 /*
- * Gives @out, which begins @lo bytes after the function and has @size, its rows, inlined calls and their
- * ranges, in @arena. Without the budget for it @out gets none. 0 or -ENOMEM.
+ * Gives @out, whose code is pieces[0, n) of the function, one after the other, its rows, inlined calls and
+ * their ranges, in @arena. Without the budget for it @out gets none. 0 or -ENOMEM.
  */
-int cv_sites_write(struct cv_sites *sites, uint32_t lo, uint32_t size, struct arena *arena,
+int cv_sites_write(struct cv_sites *sites, const struct pdb_piece *pieces, size_t n, struct arena *arena,
 		   struct budget *budget, struct func_record *out);
 
 #endif

@@ -56,9 +56,9 @@ static void check_places(const struct object_file *object, uint16_t section, uin
 	expect(pieces.n <= PDB_PIECES_MAX);
 	for (size_t i = 0; i < pieces.n; i++) {
 		const struct pdb_piece *p = &pieces.v[i];
-		expect(p->off >= last && (uint64_t)p->off + p->size <= size);
+		expect(p->rva >= last && (uint64_t)p->off + p->size <= size);
 		expect((uint64_t)p->rva + p->size <= UINT32_MAX);
-		last = p->off;
+		last = p->rva;
 	}
 }
 

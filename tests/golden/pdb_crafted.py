@@ -225,6 +225,24 @@ def check_omap_added(gsym):
         expect(gsym, f"OMAP: publics{what}", made, starts, judge=False)
 
 
+def check_omap_joined(gsym):
+    """A counter before each instruction: parts that stay together are one function, but for the counter before its label."""
+    n = 16
+    back = [(0x3000 + 8 * i + at, 0x1000 + 4 * i) for i in range(n) for at in (0, 4)] + [(0x3000 + 8 * n, 0)]
+    made = program([m.proc("main", 0, 0x40, m.site(0x1000, [(m.DELTA, 0x14), (m.LENGTH, 8)]))], [m.inlinees((0x1000, B, 5))], [m.func_id("tiny")],
+                   omap_to=back, omap_from=[(0x1000 + 4 * i, 0x3004 + 8 * i) for i in range(n)], publics=[("_main", 0)],
+                   sections=[m.Section(".text", 0x3000, 0x1000)], original=[m.Section(".text", 0x1000, 0x1000)])
+    lines = [[f"main /src/a.cc:{10 + min(i // 4, 2)}"] for i in range(n)]
+    lines[5:7] = [["tiny /src/b.h:5", "main /src/a.cc:11"]] * 2
+    expect(gsym, "OMAP: code between", made, {0x3000 + 8 * i + at: lines[i] for i in range(n) for at in (0, 3, 4, 7)}, judge=False)
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory, "x.pdb")
+        path.write_bytes(made.file())
+        told = convert(gsym, path, f"{path}.gsym").stderr
+        if "functions: 2 from the PDB" not in told:
+            failures.append(f"OMAP: code between: {told}")
+
+
 def check_omap_many(gsym):
     """Functions in the order of a table that is not theirs."""
     n = 3000
@@ -446,7 +464,7 @@ def check_refused(gsym):
             failures.append(f"/DEBUG:FASTLINK: exit {done.returncode}: {done.stderr}")
 
 
-CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_many, check_separated, check_publics,
+CHECKS = (check_functions, check_lines, check_inlined, check_annotations, check_modules, check_omap, check_omap_added, check_omap_joined, check_omap_many, check_separated, check_publics,
           check_joined, check_refused, check_container, check_headers, check_modules_damaged, check_types, check_omap_damaged,
           check_random)
 

@@ -104,7 +104,7 @@ enum { PDB_PIECES_MAX = 4096 };
  * @section: as symbols and line tables have it
  * @off:     in the section
  * @size:    0: where a label is, which is one piece of the size 0
- * @ret:     replaced; ascending by off, at most PDB_PIECES_MAX. Empty where there is no such section, or the
+ * @ret:     replaced; ascending by rva, at most PDB_PIECES_MAX. Empty where there is no such section, or the
  *           code was removed. Bytes past the end of the section are left out.
  *
  * 0 or -ENOMEM.

@@ -179,7 +179,7 @@ struct search {
 static int add_piece(const struct search *s, uint32_t lo, uint32_t hi, uint32_t source, uint32_t at)
 {
 	uint64_t rva = (uint64_t)at + (lo - source);
-	if (rva + (hi - lo) > UINT32_MAX)
+	if (lo == hi || rva + (hi - lo) > UINT32_MAX)
 		return 0;
 	return vec_push(s->ret, (struct pdb_piece){lo - s->rva, (uint32_t)rva, hi - lo});
 }
@@ -223,11 +223,22 @@ static int search_ranges(const struct search *s)
 	return err;
 }
 
+static int compare_rva(const void *a, const void *b)
+{
+	const struct pdb_piece *x = a, *y = b;
+	if (x->rva != y->rva)
+		return x->rva < y->rva ? -1 : 1;
+	return (x->off > y->off) - (x->off < y->off);
+}
+
 int pdb_omap_place(const struct pdb *pdb, uint32_t rva, uint32_t size, pdb_pieces *ret)
 {
 	const struct search s = {
 		.pdb = pdb, .rva = rva, .end = rva + size, .most = PDB_PIECES_MAX, .ret = ret};
-	return pdb->blocks.n ? search_blocks(&s, 0, pdb->blocks.n) : search_ranges(&s);
+	int err = pdb->blocks.n ? search_blocks(&s, 0, pdb->blocks.n) : search_ranges(&s);
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_rva);
+	return err;
 }
 
 /* Rather a block that begins there than the end of another one, which was stretched. */

@@ -99,13 +99,14 @@ static void lines_below_split_calls(void **state)
 {
 	struct fixture *f = *state;
 	struct func_record record = {.start = 0, .end = SIZE};
+	const struct pdb_piece whole = {.size = SIZE};
 	const struct cv_stretch own[] = {{0, 0x20, 1, 7, NO_CALL}, {0x20, SIZE, 1, 8, NO_CALL}};
 	assert_int_equal(ADD_SITE(f, NO_SITE, "\3\x10\4\x20"), 0);
 	assert_int_equal(ADD_SITE(f, 0, "\3\x08\4\x10"), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		assert_int_equal(cv_append_stretch(&f->sites.flat, own[i]), 0);
 	assert_int_equal(cv_sites_overlay(&f->sites, &f->budget), 0);
-	assert_int_equal(cv_sites_write(&f->sites, 0, SIZE, &f->arena, &f->budget, &record), 0);
+	assert_int_equal(cv_sites_write(&f->sites, &whole, 1, &f->arena, &f->budget, &record), 0);
 	assert_int_equal(record.n_rows, 3);
 	assert_int_equal(record.rows[1].off, 0x10);
 	assert_int_equal(record.rows[1].line, 100);
