@@ -18,8 +18,9 @@ struct conversion {
 
 	/* Files */
 	struct object_file *object;
-	struct object_file *debug;  /* its separate debug file, or NULL */
-	struct object_file *shared; /* the alternate file of object or debug, or NULL */
+	struct object_file *debug;      /* its separate debug file, or NULL */
+	struct gsym_diag debug_trouble; /* why a debug file that was found is not used, or empty */
+	struct object_file *shared;     /* the alternate file of object or debug, or NULL */
 	int debug_fetched,
 		shared_fetched;   /* the result of fetching them: 0 or a negative errno; -ENOSYS: not tried */
 	struct object_file *mini; /* from .gnu_debugdata, or NULL */

@@ -232,7 +232,12 @@ static void stretch_last(struct func_record *last, const range_vec *text)
 
 static int no_function(const struct conversion *c, struct gsym_diag *diag)
 {
+	const char *trouble = c->debug_trouble.text;
 	char name[256];
+	if (!c->debug && *trouble)
+		return diag_set(diag, -ENODATA,
+				"no function found: symbols name no code, and the debug file is not used: %s",
+				trouble);
 	if (conversion_lacks_debug_file(c, name, sizeof(name)))
 		return diag_set(
 			diag, -ENODATA,

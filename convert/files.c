@@ -40,10 +40,18 @@ static int open_named(const struct conversion *c, const char *path, struct objec
 		return err;
 	if (!ids_agree(a, b))
 		return diag_set(diag, -EINVAL, "%s: its build id is not that of %s", path, a->path);
-	if (b->pdb && !pdb_same_age(a, b))
-		return diag_set(diag, -EINVAL,
-				"%s: its age, %u, is not that which %s names: it was written by another link",
-				path, b->pdb->age, a->path);
+	return b->pdb ? pdb_check_age(a, b, diag) : 0;
+}
+
+/* One that was found by its id may belong to another link: that is no reason to do without the symbols of the
+ * program. */
+static int open_debug(struct conversion *c, struct gsym_diag *diag)
+{
+	int err = open_named(c, c->options->debug_file, &c->debug, diag);
+	bool other = c->debug && c->debug->pdb && pdb_check_age(c->object, c->debug, &c->debug_trouble);
+	if (!other || !c->options->debug_by_id)
+		return err;
+	object_close(TAKE(c->debug));
 	return 0;
 }
 
@@ -77,7 +85,7 @@ static bool wants_pdb(const struct conversion *c)
 /* A damaged one is counted and ignored, unless the caller named it. */
 static int find_pdb(struct conversion *c)
 {
-	c->debug = wants_pdb(c) ? pdb_find(c->object, c->options->debug_dirs) : NULL;
+	c->debug = wants_pdb(c) ? pdb_find(c->object, c->options->debug_dirs, &c->debug_trouble) : NULL;
 	int err = c->debug ? pdb_load(c->debug, NULL) : 0;
 	if (!err || err == -ENOMEM)
 		return err;
@@ -145,7 +153,7 @@ static int open_files(struct conversion *c, struct gsym_diag *diag)
 {
 	const struct convert_options *o = c->options;
 	c->debug_fetched = c->shared_fetched = -ENOSYS;
-	int err = open_named(c, o->debug_file, &c->debug, diag);
+	int err = open_debug(c, diag);
 	if (!err)
 		err = open_named(c, o->symtab_file, &c->symtab, diag);
 	if (err || !is_object(c->object))
@@ -247,15 +255,12 @@ void conversion_close_files(struct conversion *c)
 
 enum { MISSING_MAX = 64 }; /* names listed; there may be thousands */
 
-/* @fetched: the result of fetching it, -ENOSYS: not tried. */
-static int add_fetched(struct convert_summary *summary, unsigned *n, const char *name, int fetched)
+/* @why: "" or " (reason)" */
+static int add_missing(struct convert_summary *summary, unsigned *n, const char *name, const char *why)
 {
-	char *longer = NULL, why[64] = "";
+	char *longer = NULL;
 	if (*n >= MISSING_MAX)
 		return 0;
-	if (fetched != -ENOSYS)
-		snprintf(why, sizeof(why), " (debuginfod: %s)",
-			 fetched == -ENOENT ? "no server has it" : strerror(-fetched));
 	if (++*n == MISSING_MAX)
 		name = "...";
 	if (asprintf(&longer, "%s%s%s\n", summary->missing ? summary->missing : "", name, why) < 0)
@@ -265,9 +270,27 @@ static int add_fetched(struct convert_summary *summary, unsigned *n, const char 
 	return 0;
 }
 
-static int add_missing(struct convert_summary *summary, unsigned *n, const char *name)
+/* @fetched: the result of fetching it, -ENOSYS: not tried. */
+static int add_fetched(struct convert_summary *summary, unsigned *n, const char *name, int fetched)
 {
-	return add_fetched(summary, n, name, -ENOSYS);
+	char why[64] = "";
+	if (fetched != -ENOSYS)
+		snprintf(why, sizeof(why), " (debuginfod: %s)",
+			 fetched == -ENOENT ? "no server has it" : strerror(-fetched));
+	return add_missing(summary, n, name, why);
+}
+
+/* The debug file, and why one that was found is not used. */
+static int add_debug_file(struct conversion *c, struct convert_summary *summary, unsigned *n)
+{
+	char name[256], why[sizeof(c->debug_trouble.text) + 4];
+	if (!c->debug && *c->debug_trouble.text && debug_file_name(c->object, name, sizeof(name))) {
+		snprintf(why, sizeof(why), " (%s)", c->debug_trouble.text);
+		return add_missing(summary, n, name, why);
+	}
+	if (!conversion_lacks_debug_file(c, name, sizeof(name)))
+		return 0;
+	return add_fetched(summary, n, name, c->debug_fetched);
 }
 
 bool conversion_lacks_debug_file(const struct conversion *c, char *ret, size_t size)
@@ -280,18 +303,15 @@ bool conversion_lacks_debug_file(const struct conversion *c, char *ret, size_t s
 int conversion_list_missing(struct conversion *c, struct convert_summary *summary)
 {
 	unsigned n = 0;
-	char debug[256];
 	const char *alternate = c->dwarf.object && !c->shared ? alternate_name(c->dwarf.object) : NULL;
-	int err = 0;
-	if (conversion_lacks_debug_file(c, debug, sizeof(debug)))
-		err = add_fetched(summary, &n, debug, c->debug_fetched);
+	int err = add_debug_file(c, summary, &n);
 	if (!err && alternate)
 		err = add_fetched(summary, &n, alternate, c->shared_fetched);
 	for (size_t i = 0; i < c->map.objects.n && !err; i++)
 		if (c->map.objects.v[i].trouble)
-			err = add_missing(summary, &n, c->map.objects.v[i].trouble);
+			err = add_missing(summary, &n, c->map.objects.v[i].trouble, "");
 	for (size_t i = 0; c->results && i < c->dwarf.n_units && !err; i++)
 		if (c->results[i].missing)
-			err = add_missing(summary, &n, c->results[i].missing);
+			err = add_missing(summary, &n, c->results[i].missing, "");
 	return err;
 }

@@ -134,7 +134,7 @@ def check_foreign(gsym):
             path, pdb = place.write("x.exe", program().file()), place.write("x.pdb", made.file())
             refuse(gsym, f"another {what}, named", path, why, ("--debug-file", pdb))
             if what != "machine":
-                refuse(gsym, f"another {what}", path, f"its debug file {STORE} was not found")
+                refuse(gsym, f"another {what}", path, why if what == "age" else f"its debug file {STORE} was not found")
     place = Place()
     with place:
         path = place.write("x.exe", make_pe.program(dwarf=False).file())
@@ -144,6 +144,27 @@ def check_foreign(gsym):
         if "section ignored: damaged: 1, first: PDB" not in done.stderr or STORE not in done.stderr:
             failures.append(f"a damaged one beside: {done.stderr}")
         refuse(gsym, "a damaged one, named", path, "address maps of the PDB are damaged", ("--debug-file", pdb))
+
+
+def check_told(gsym):
+    """The summary says why a PDB file beside a program with symbols is not used; the first reason counts, and none where another one fits."""
+    fast = m.Pdb(features=(m.VC140, m.FASTLINK)).file()
+    for what, files, why in (("another age", {"x.pdb": m.Pdb(age=2).file()}, "its age, 2, is not that which"),
+                             ("FASTLINK", {"x.pdb": fast}, "x.pdb: a PDB linked with /DEBUG:FASTLINK"),
+                             ("both", {"x.pdb": m.Pdb(age=2).file(), STORE: fast}, "its age, 2, is not that which"),
+                             ("one that fits", {"x.pdb": fast, STORE: m.Pdb(publics=PUBLICS).file()}, None)):
+        # A file and a directory cannot have one name: the store is elsewhere.
+        with Place() as name:
+            place = pathlib.Path(name)
+            path = place / "x.exe"
+            path.write_bytes(make_pe.program(dwarf=False).file())
+            for to, data in files.items():
+                at = place / ("store" if to == STORE else ".") / to
+                at.parent.mkdir(parents=True, exist_ok=True)
+                at.write_bytes(data)
+            done = compare(gsym, what, path, {0x1000: make_pe.NAMES[0x1000]}, make_pe.program().base, ("--debug-dir", str(place / "store")))
+            if why not in done.stderr if why else "missing files" in done.stderr:
+                failures.append(f"told of {what}: {done.stderr}")
 
 
 def check_refused(gsym):
@@ -206,7 +227,8 @@ def check_repeated(gsym):
 
 def main():
     gsym = gsym_program(sys.argv[1])
-    for check in (check_containers, check_names, check_moved, check_pairs, check_hybrids, check_foreign, check_refused, check_damaged, check_repeated):
+    for check in (check_containers, check_names, check_moved, check_pairs, check_hybrids, check_foreign, check_told, check_refused, check_damaged,
+                  check_repeated):
         check(gsym)
     print("\n".join(failures))
     return 1 if failures else 0

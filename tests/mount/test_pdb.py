@@ -93,12 +93,42 @@ class PdbTest(MountTest):
         self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), "start")
 
     def test_other_age(self):
-        """A PDB file of another link has the same GUID, and code may be elsewhere: it is told, not used."""
+        """A PDB file of another link has the same GUID, and code may be elsewhere: the program has its own symbols, and status says why."""
         self.add_file("x.exe", data=self.program(symbols=True, age=2).file())
         self.add_file("x.pdb", data=self.pdb(age=1))
         self.mount().wait_scanned()
+        self.assertEqual(self.told(GUID.hex, "rva", "0x1020"), "helper_function")
+        self.assertRegex(self.status(GUID.hex)["missing"], f"^x.pdb/{GUID.hex.upper()}2/x.pdb .*its age, 1, is not that which .* names, 2:")
+
+    def test_right_age_elsewhere(self):
+        """The PDB file of the program is in a symbol store, one of another link in SOURCE."""
+        store = os.path.join(self.dir, "store")
+        place = os.path.join(store, "x.pdb", GUID.hex.upper() + "2")
+        os.makedirs(place)
+        os.chmod(self.dir, 0o755)
+        with open(os.path.join(place, "x.pdb"), "wb") as file:
+            file.write(self.pdb(age=2))
+        self.add_file("x.exe", data=self.program(symbols=False, age=2).file())
+        self.add_file("x.pdb", data=self.pdb(age=1, publics=[("other", 1, 0)]))
+        self.mount("debug_dirs=" + store).wait_scanned()
+        self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), "start")
+        self.assertNotIn("missing", self.status(GUID.hex))
+
+    def test_other_age_alone(self):
+        """Without names of its own the program's image says what is wrong with the PDB file."""
+        self.add_file("x.exe", data=self.program(age=2).file())
+        self.add_file("x.pdb", data=self.pdb(age=1))
+        self.mount().wait_scanned()
         self.assertErrno(errno.EIO, os.stat, os.path.join(self.mnt, GUID.hex, "rva", "0x1000"))
-        self.assertIn("its age, 1, is not that which", self.status(GUID.hex)["reason"])
+        self.assertRegex(self.status(GUID.hex)["reason"], "x.pdb: its age, 1, is not that which .*x.exe names, 2:")
+
+    def test_fastlink_beside(self):
+        """A PDB file without debug data of its own is named as such, not as missing alone."""
+        self.add_file("x.exe", data=self.program(symbols=True).file())
+        self.add_file("x.pdb", data=self.pdb(features=(make_pdb.VC140, make_pdb.FASTLINK)))
+        self.mount().wait_scanned()
+        self.assertEqual(self.told(GUID.hex, "rva", "0x1020"), "helper_function")
+        self.assertRegex(self.status(GUID.hex)["missing"], f"^x.pdb/{GUID.hex.upper()}1/x.pdb .*x.pdb: a PDB linked with /DEBUG:FASTLINK")
 
     def test_refused(self):
         """What is not read of PDB files is named in the root's status, and a compiler's file of types is no image."""

@@ -172,6 +172,7 @@ static int convert_and_report(const struct worker_convert *order)
 		.id = order->id,
 		.id_size = order->id_size,
 		.debug_file = order->has_binary ? order->input : NULL,
+		.debug_by_id = true,
 		.dwarf_first = true,
 		.opener = &opener,
 		.asked = &asked.list,

@@ -11,7 +11,9 @@
 
 #include "convert/object/object_open.h"
 #include "convert/object/pe/pe.h"
+#include "gsym/base/diag.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,23 +39,28 @@ static void write_key(const struct object_file *pe, char ret[static KEY_SIZE])
 	snprintf(ret + 2 * pe->id_size, KEY_SIZE - 2 * pe->id_size, "%X", pe->pe->pdb_age);
 }
 
-bool pdb_same_age(const struct object_file *pe, const struct object_file *pdb)
+int pdb_check_age(const struct object_file *pe, const struct object_file *pdb, struct gsym_diag *diag)
 {
-	return !pe->pe || !pe->id_size || pe->pe->pdb_age == pdb->pdb->age;
+	if (!pe->pe || !pe->id_size || pe->pe->pdb_age == pdb->pdb->age)
+		return 0;
+	return diag_set(diag, -EINVAL,
+			"%s: its age, %u, is not that which %s names, %u: it was written by another link",
+			pdb->path, pdb->pdb->age, pe->path, pe->pe->pdb_age);
 }
 
-static bool belongs(const struct object_file *pe, const struct object_file *pdb)
-{
-	return pdb->pdb && pdb->id_size == pe->id_size && !memcmp(pdb->id, pe->id, pe->id_size) &&
-	       pdb_same_age(pe, pdb);
-}
-
-static struct object_file *open_if_ours(const struct object_file *pe, const char *path)
+/* @why is that of the first candidate. */
+static struct object_file *open_if_ours(const struct object_file *pe, const char *path, struct gsym_diag *why)
 {
 	struct object_file *pdb = NULL;
-	if (object_open(path, pe->opener, &pdb, NULL))
-		return NULL;
-	if (belongs(pe, pdb))
+	struct gsym_diag diag = {""};
+	int err = object_open(path, pe->opener, &pdb, &diag);
+	if (!err && (!pdb->pdb || pdb->id_size != pe->id_size || memcmp(pdb->id, pe->id, pe->id_size)))
+		err = -ENOENT;
+	if (!err)
+		err = pdb_check_age(pe, pdb, &diag);
+	if ((err == -ENOTSUP || err == -EINVAL) && !*why->text)
+		*why = diag;
+	if (!err)
 		return pdb;
 	object_close(pdb);
 	return NULL;
@@ -61,18 +68,18 @@ static struct object_file *open_if_ours(const struct object_file *pe, const char
 
 /* The file in @dir, of @size bytes, itself or in a symbol store there. */
 static struct object_file *find_below(const struct object_file *pe, const char *dir, size_t size,
-				      const char *name, const char *key)
+				      const char *name, const char *key, struct gsym_diag *why)
 {
 	char path[PATH_SIZE];
 	struct object_file *pdb = NULL;
 	if (snprintf(path, PATH_SIZE, "%.*s/%s", (int)size, dir, name) < PATH_SIZE)
-		pdb = open_if_ours(pe, path);
+		pdb = open_if_ours(pe, path, why);
 	if (!pdb && snprintf(path, PATH_SIZE, "%.*s/%s/%s/%s", (int)size, dir, name, key, name) < PATH_SIZE)
-		pdb = open_if_ours(pe, path);
+		pdb = open_if_ours(pe, path, why);
 	return pdb;
 }
 
-struct object_file *pdb_find(const struct object_file *pe, const char *const *dirs)
+struct object_file *pdb_find(const struct object_file *pe, const char *const *dirs, struct gsym_diag *why)
 {
 	const char *name = pe->pe && pe->id_size ? base_name(pe) : NULL;
 	const char *slash = strrchr(pe->path, '/');
@@ -80,10 +87,10 @@ struct object_file *pdb_find(const struct object_file *pe, const char *const *di
 	if (!name)
 		return NULL;
 	write_key(pe, key);
-	struct object_file *pdb = slash ? find_below(pe, pe->path, (size_t)(slash - pe->path), name, key)
-					: find_below(pe, ".", 1, name, key);
+	struct object_file *pdb = slash ? find_below(pe, pe->path, (size_t)(slash - pe->path), name, key, why)
+					: find_below(pe, ".", 1, name, key, why);
 	for (const char *const *d = dirs; d && *d && !pdb; d++)
-		pdb = find_below(pe, *d, strlen(*d), name, key);
+		pdb = find_below(pe, *d, strlen(*d), name, key, why);
 	return pdb;
 }
 
