@@ -19,11 +19,36 @@ static bool is_new(const struct module_evidence *m, uint64_t key)
 	return true;
 }
 
-int build_evidence_add(struct build_evidence *evidence, const struct filter_module *module, uint32_t function,
+static void see(struct module_evidence *m, uint64_t key)
+{
+	if (!is_new(m, key))
+		return;
+	if (m->n_seen == EVIDENCE_WINDOW)
+		m->n_seen = m->n_against = 0;
+	m->seen[m->n_seen++] = key;
+	m->n_against += !(key & 1);
+}
+
+/* Whether functions that did not fit, and now do, accept a rejected module. */
+static void weigh_again(struct module_evidence *m, uint64_t key)
+{
+	if (!(key & 1)) {
+		m->again = 0;
+		see(m, key);
+	} else if (!is_new(m, key ^ 1) && !m->again) {
+		m->again = key;
+	} else if (!is_new(m, key ^ 1) && m->again != key) {
+		m->rejected = false;
+		m->n_seen = m->n_against = 0;
+		m->again = 0;
+	}
+}
+
+int build_evidence_add(struct build_evidence *evidence, const struct filter_module *module, uint64_t function,
 		       bool fits)
 {
 	struct module_evidence *m = find(evidence, module);
-	uint64_t key = (uint64_t)function << 1 | fits;
+	uint64_t key = function << 1 | fits;
 	if (!m) {
 		if (module->id[0] || evidence->modules.n >= EVIDENCE_MODULES_MAX)
 			return 0;
@@ -33,14 +58,16 @@ int build_evidence_add(struct build_evidence *evidence, const struct filter_modu
 		*m = (struct module_evidence){.n_seen = 0};
 		strcpy(m->name, module->name);
 	}
-	if (m->rejected || !is_new(m, key))
+	if (m->rejected) {
+		if (!module->is_kernel)
+			weigh_again(m, key);
 		return 0;
-	if (m->n_seen == EVIDENCE_WINDOW)
-		m->n_seen = m->n_against = 0;
-	m->seen[m->n_seen++] = key;
-	m->n_against += !fits;
+	}
+	see(m, key);
 	m->rejected = m->n_against >= EVIDENCE_AGAINST;
-	return 0;
+	bool first = m->rejected && !m->before;
+	m->before |= m->rejected;
+	return first;
 }
 
 bool build_is_rejected(const struct build_evidence *evidence, const struct filter_module *module)

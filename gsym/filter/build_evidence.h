@@ -6,6 +6,11 @@
  * speak for or against the module: two that have another size among the last few dozen reject it, and its
  * frames are not explained until the log tells that another kernel was booted. One alone does not: the
  * kernel's sizes are not always those of an image, see symbol_match.h.
+ *
+ * Of other modules logs tell where functions start. Of those of another build many may start where they do in
+ * the image, since all before the first change does, so that two which do not reject the module here, too.
+ * But such a log may be of many processes, and of a time when the module was replaced: two functions that
+ * started elsewhere before, and now start where they should, accept the module again.
  */
 #ifndef GSYM_FILTER_BUILD_EVIDENCE_H
 #define GSYM_FILTER_BUILD_EVIDENCE_H
@@ -15,15 +20,18 @@
 
 enum {
 	EVIDENCE_WINDOW = 128,     /* functions that are looked at together */
-	EVIDENCE_AGAINST = 2,      /* of these with another size */
+	EVIDENCE_AGAINST = 2,      /* of these with another size, or start */
+	EVIDENCE_AGAIN = 2,        /* functions that accept a module again */
 	EVIDENCE_MODULES_MAX = 256 /* further modules are never rejected */
 };
 
 struct module_evidence {
 	char name[FILTER_NAME_SIZE];
-	uint64_t seen[EVIDENCE_WINDOW]; /* functions: index in the image, and whether it fits */
+	uint64_t seen[EVIDENCE_WINDOW]; /* functions: which, and whether it fits */
 	uint32_t n_seen, n_against;
+	uint64_t again; /* the function that began to accept a rejected module; 0: none */
 	bool rejected;
+	bool before; /* it had been rejected before it was accepted again */
 };
 
 /* Zero-initialised is empty. */
@@ -36,12 +44,12 @@ struct build_evidence {
  *
  * @evidence: of the frames before
  * @module:   of the frame
- * @function: that it names, index in the module's image
- * @fits:     whether its size in the log is that in the image
+ * @function: that it names: index in the kernel's image, or a hash of its name
+ * @fits:     whether its size in the log is that in the image, or its start
  *
- * 0 or -ENOMEM.
+ * 1 if it rejects the module for the first time, 0 or -ENOMEM.
  */
-int build_evidence_add(struct build_evidence *evidence, const struct filter_module *module, uint32_t function,
+int build_evidence_add(struct build_evidence *evidence, const struct filter_module *module, uint64_t function,
 		       bool fits);
 
 bool build_is_rejected(const struct build_evidence *evidence, const struct filter_module *module);

@@ -103,14 +103,15 @@ enum filter_cause {
 	FILTER_NO_SEGMENTS,    /* the log has an offset in the file, and the image's segments are not known */
 	FILTER_OTHER_BUILD,    /* the log gives a function another size than the image */
 	FILTER_OTHER_FUNCTION, /* the log names another function there than the image has */
-	FILTER_REJECTED,       /* it did so for several: no frame of the module is explained any more */
+	FILTER_REJECTED,       /* it did so for several: no frame of the module is explained */
 };
 
 struct filter_unexplained {
 	enum filter_cause cause;
 	struct filter_module module;
 	uint64_t n_frames;
-	/* Of those with another size. The first of them; of FILTER_REJECTED the one whose size led to it. */
+	/* Of those with another size. The first of them; of FILTER_REJECTED the one whose size led to it, or
+	 * whose start, with sizes of 0. */
 	char symbol[FILTER_SYMBOL_SIZE];
 	uint64_t logged_size, image_size; /* of the function, bytes */
 };

@@ -2,12 +2,18 @@
 
 #include <errno.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "gsym/base/invariant.h"
 #include "gsym/filter/image_address.h"
 #include "gsym/filter/log_line.h"
 #include "gsym/filter/shown_match.h"
 #include "gsym/filter/symbol_match.h"
+
+enum {
+	LOAD_ALIGNMENT = 4096, /* bytes: of all systems, at least */
+	PLACE_SLACK = 1,       /* bytes: only one of both may have been moved back into a call */
+};
 
 int pending_stack_init(struct pending_stack *stack)
 {
@@ -127,20 +133,21 @@ static int weigh(struct pending_stack *stack, struct log_frame *frame, const str
 {
 	if ((err && err != -ESTALE) || !symbol->size)
 		return 0;
-	bool before = build_is_rejected(&stack->evidence, &frame->module);
-	int failed = build_evidence_add(&stack->evidence, &frame->module, match->index, !err);
-	if (!failed && err)
-		failed = note_size(stack, FILTER_OTHER_BUILD, frame, symbol, match->size);
-	if (!failed && !before && build_is_rejected(&stack->evidence, &frame->module))
-		failed = note_size(stack, FILTER_REJECTED, frame, symbol, match->size);
-	return failed;
+	int rejects = build_evidence_add(&stack->evidence, &frame->module, match->index, !err);
+	if (rejects < 0 || (err && note_size(stack, FILTER_OTHER_BUILD, frame, symbol, match->size)))
+		return -ENOMEM;
+	return rejects ? note_size(stack, FILTER_REJECTED, frame, symbol, match->size) : 0;
 }
 
-/* The code of ppc64 has the name of the function with a dot before it, which is not in the image. */
+/*
+ * The code of ppc64 has the name of the function with a dot before it, which is not in the image. @ret_exact:
+ * whether the image has the very name.
+ */
 static int match_symbol(const struct filter_image *image, struct kernel_symbol symbol,
-			struct symbol_match *ret)
+			struct symbol_match *ret, bool *ret_exact)
 {
 	int err = symbol_match(image->reader, &symbol, ret);
+	*ret_exact = !err;
 	if (err == -ENOENT && image->shown)
 		return shown_match(image, &symbol, ret);
 	if (err != -ENOENT || symbol.name_size < 2 || symbol.name[0] != '.')
@@ -148,6 +155,35 @@ static int match_symbol(const struct filter_image *image, struct kernel_symbol s
 	symbol.name++;
 	symbol.name_size--;
 	return symbol_match(image->reader, &symbol, ret);
+}
+
+/* Adds whether a function starts where the log says. 0 or -ENOMEM. */
+static int weigh_start(struct pending_stack *stack, struct log_frame *frame, const char *name, size_t size,
+		       bool fits)
+{
+	int rejects = build_evidence_add(&stack->evidence, &frame->module, XXH3_64bits(name, size), fits);
+	const struct kernel_symbol symbol = {.name = name, .name_size = size};
+	frame->misnamed = !fits;
+	return rejects > 0 ? note_size(stack, FILTER_REJECTED, frame, &symbol, 0) : rejects;
+}
+
+/*
+ * The address in memory that glibc prints besides "name+0x12" is whole pages from that in the image, unless
+ * the function starts elsewhere. One whose name is that of the log but for a version may be another version,
+ * in the same build.
+ */
+static int check_place(struct pending_stack *stack, struct log_frame *frame,
+		       const struct kernel_symbol *symbol, bool is_exact, struct resolver_frame *ret)
+{
+	if (!frame->shown || frame->module.id[0] || frame->module.is_kernel)
+		return 0;
+	bool fits = (frame->shown - ret->address + PLACE_SLACK) % LOAD_ALIGNMENT <= 2 * PLACE_SLACK;
+	if (!fits)
+		ret->reader = NULL;
+	frame->several = !fits && !is_exact;
+	if (frame->several)
+		return 0;
+	return weigh_start(stack, frame, symbol->name, symbol->name_size, fits);
 }
 
 static int locate_name(struct pending_stack *stack, const struct buffered_line *line, size_t i)
@@ -163,7 +199,8 @@ static int locate_name(struct pending_stack *stack, const struct buffered_line *
 		.of_module = strcmp(frame->module.name, "vmlinux") != 0,
 	};
 	struct symbol_match match;
-	int err = match_symbol(&stack->images.v[i], symbol, &match);
+	bool is_exact;
+	int err = match_symbol(&stack->images.v[i], symbol, &match, &is_exact);
 	frame->several = err == -ENOTUNIQ;
 	if (err == -ENOMEM || weigh(stack, frame, &symbol, &match, err))
 		return -ENOMEM;
@@ -173,7 +210,7 @@ static int locate_name(struct pending_stack *stack, const struct buffered_line *
 	}
 	ret->which = match.which;
 	ret->address = match.address + in_call;
-	return 0;
+	return check_place(stack, frame, &symbol, is_exact, ret);
 }
 
 /* A module without an id was found by its name, which builds share: what else the line says must fit. */
@@ -183,7 +220,7 @@ static int check_claim(struct pending_stack *stack, const struct buffered_line *
 	struct resolver_frame *ret = &stack->resolved.v[i];
 	const char *text = stack->buffer.text.v + line->off;
 	struct log_claim claim;
-	bool fits = true;
+	enum claim_verdict verdict;
 	if (frame->module.id[0] || frame->module.is_kernel || line->n != 1 ||
 	    !log_claim_find(scan_from(text, text + line->size), frame, &claim))
 		return 0;
@@ -192,12 +229,13 @@ static int check_claim(struct pending_stack *stack, const struct buffered_line *
 					    .is_function = claim.is_function,
 					    .off = claim.off,
 					    .address = ret->address};
-	if (symbol_claim_fits(ret->reader, &symbol, &fits))
+	if (symbol_claim_check(ret->reader, &symbol, &verdict))
 		return -ENOMEM;
-	frame->misnamed = !fits;
-	if (!fits)
+	if (verdict == CLAIM_UNKNOWN)
+		return 0;
+	if (verdict == CLAIM_DIFFERS)
 		ret->reader = NULL;
-	return 0;
+	return weigh_start(stack, frame, claim.name, claim.name_size, verdict == CLAIM_FITS);
 }
 
 static int locate(struct pending_stack *stack, const struct filter_images *images,
@@ -243,7 +281,7 @@ static int drop_rejected(struct pending_stack *stack)
 	for (size_t i = 0; !err && i < stack->buffer.frames.n; i++) {
 		struct log_frame *frame = &stack->buffer.frames.v[i];
 		const struct filter_unexplained entry = {.cause = FILTER_REJECTED, .module = frame->module};
-		if (!stack->resolved.v[i].reader || frame->space != FRAME_NAME ||
+		if (!stack->resolved.v[i].reader || (frame->module.is_kernel && frame->space != FRAME_NAME) ||
 		    !build_is_rejected(&stack->evidence, &frame->module))
 			continue;
 		stack->resolved.v[i].reader = NULL;

@@ -251,13 +251,17 @@ static int is_function_name(const struct gsym_reader *reader, const struct symbo
 	return err;
 }
 
-int symbol_claim_fits(const struct gsym_reader *reader, const struct symbol_claim *claim, bool *ret)
+int symbol_claim_check(const struct gsym_reader *reader, const struct symbol_claim *claim,
+		       enum claim_verdict *ret)
 {
-	bool known = false;
-	*ret = starts_there(reader, claim->address - claim->off);
-	int err = *ret ? 0 : is_called(reader, claim, ret);
-	if (!err && !*ret)
+	bool called = false, known = false;
+	*ret = starts_there(reader, claim->address - claim->off) ? CLAIM_FITS : CLAIM_UNKNOWN;
+	if (*ret == CLAIM_FITS)
+		return 0;
+	int err = is_called(reader, claim, &called);
+	if (!err && !called)
 		err = is_function_name(reader, claim, &known);
-	*ret |= !known;
+	if (known)
+		*ret = CLAIM_DIFFERS;
 	return err;
 }

@@ -44,13 +44,21 @@ struct symbol_claim {
 	uint64_t address; /* link-time */
 };
 
+/* Whether the image may be of the build that wrote the log. */
+enum claim_verdict {
+	CLAIM_UNKNOWN, /* the line does not tell */
+	CLAIM_FITS,    /* a function starts where the log says */
+	CLAIM_DIFFERS, /* it is another build */
+};
+
 /*
- * Whether the image may be of the build that wrote the log. It is not if what is at the address has another
+ * Compares what a log says of an address with the image. They differ if what is at the address has another
  * name, and no function starts where the log says: names alone differ where several symbols share an address,
- * and where the writer had only some of the symbols. A word that is no function's name says nothing.
+ * and where the writer had only some of the symbols. A word that is no function's name tells nothing.
  * 0 or -ENOMEM.
  */
-int symbol_claim_fits(const struct gsym_reader *reader, const struct symbol_claim *claim, bool *ret);
+int symbol_claim_check(const struct gsym_reader *reader, const struct symbol_claim *claim,
+		       enum claim_verdict *ret);
 
 /*
  * Finds the function. 0; -ENOENT: none, or the offset is outside; -ENOTUNIQ: several match equally well;

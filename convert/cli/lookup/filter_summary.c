@@ -12,6 +12,12 @@ static bool is_of_other_build(const struct filter_unexplained *frame)
 static void report_build(const struct filter_unexplained *frame)
 {
 	bool rejected = frame->cause == FILTER_REJECTED;
+	if (!frame->logged_size) {
+		complain("%s: the log is of another build: %s, too, starts elsewhere in the image; all its "
+			 "frames are left as they are while others do",
+			 frame->module.name, frame->symbol);
+		return;
+	}
 	complain("%s: the log %s of another build: %s%s has 0x%" PRIx64 " bytes there, 0x%" PRIx64
 		 " in the image; %s left as they are",
 		 frame->module.name, rejected ? "is" : "seems to be", frame->symbol, rejected ? ", too," : "",
@@ -60,15 +66,16 @@ static const char *reason_of(const struct filter_unexplained *frame, const struc
 	case FILTER_OTHER_BUILD: return "of another build: the function's size differs";
 	case FILTER_REJECTED: break;
 	}
-	return "of another build: the sizes of other functions differ";
+	return frame->logged_size ? "of another build: the sizes of other functions differ"
+				  : "of another build: other functions that the log names start elsewhere";
 }
 
 static void tell_module(const struct filter_unexplained *frame, const struct image_files *images)
 {
 	const struct filter_module *module = &frame->module;
 	bool both = module->name[0] && module->id[0];
-	/* The frame that led to the rejection is among those of another size, too. */
-	uint64_t n = frame->n_frames - (frame->cause == FILTER_REJECTED);
+	/* The frame whose size led to the rejection is among those of another size, too. */
+	uint64_t n = frame->n_frames - (frame->cause == FILTER_REJECTED && frame->logged_size);
 	if (!n)
 		return;
 	complain("%s%s%s%s%s: %" PRIu64 " frame%s not explained: %s",

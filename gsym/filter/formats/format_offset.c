@@ -98,12 +98,11 @@ static bool ends_with(const char *line, const char *to, const char *text)
 }
 
 /* " [0x5581f7f2a1cc]" or without the blank. */
-static bool scan_bracketed(struct text_scan *s)
+static bool scan_bracketed(struct text_scan *s, uint64_t *ret)
 {
 	struct text_scan t = *s;
-	uint64_t address;
 	scan_blanks(&t);
-	if (!scan_lit(&t, "[") || !scan_hex(&t, &address) || !scan_lit(&t, "]"))
+	if (!scan_lit(&t, "[") || !scan_hex(&t, ret) || !scan_lit(&t, "]"))
 		return false;
 	*s = t;
 	return true;
@@ -135,7 +134,8 @@ static bool glibc(const struct log_context *context, const struct site *site, st
 {
 	struct text_scan s = site->after;
 	const char *open = unclosed_before(site->line.at, site->plus);
-	if (!open || site->spaced || site->decimal || !scan_lit(&s, ")") || !scan_bracketed(&s) ||
+	if (!open || site->spaced || site->decimal || !scan_lit(&s, ")") ||
+	    !scan_bracketed(&s, &ret->shown) ||
 	    !set_module(context, name_before(site->line.at, open), open, ret))
 		return false;
 	ret->space = open + 1 == site->plus ? FRAME_LINK : FRAME_NAME;
@@ -197,10 +197,11 @@ static void parse_build_id(struct text_scan *s, struct filter_module *module)
 /* "(example+0x11cc)", "(example + 0x11cc)", "(example + 4556) [0x104a7bf50]". */
 static bool in_parentheses(const struct log_context *context, const struct site *site, struct log_frame *ret)
 {
+	uint64_t memory;
 	struct text_scan s = site->after;
 	const char *open = open_before(site->line.at, site->before, '(', "()");
 	if (!open || (open > site->line.at && !is_blank(open[-1])) || !scan_lit(&s, ")") ||
-	    (site->decimal && (!site->spaced || !scan_bracketed(&s))) ||
+	    (site->decimal && (!site->spaced || !scan_bracketed(&s, &memory))) ||
 	    !set_module(context, open + 1, site->before, ret))
 		return false;
 	parse_build_id(&s, &ret->module);
@@ -240,6 +241,7 @@ static bool sample(const struct log_context *context, const struct site *site, s
 {
 	static const char words[] = "  load address ";
 	const char *line = site->line.at, *from = name_before(line, site->before);
+	uint64_t memory;
 	struct text_scan s = scan_from(from, site->before);
 	uint64_t load;
 	if (!site->spaced || site->decimal || !scan_hex(&s, &load) || !ends_with(line, from, words))
@@ -250,7 +252,7 @@ static bool sample(const struct log_context *context, const struct site *site, s
 	    !set_module(context, open + 4, close, ret))
 		return false;
 	s = site->after;
-	scan_bracketed(&s);
+	scan_bracketed(&s, &memory);
 	ret->first_exact = true;
 	return place(site, s.at, ret);
 }
@@ -330,6 +332,17 @@ static bool numbered(const struct log_context *context, const struct site *site,
 	       set_module(context, from, site->before, ret) && place(site, site->after.at, ret);
 }
 
+/* Whether it is the part or copy of a function, as compilers name them. */
+static bool is_part(const char *name, size_t size)
+{
+	static const char *const endings[] = {".cold",  ".part.", ".constprop.",
+					      ".isra.", ".llvm.", ".lto_priv."};
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+		if (find_text(name, name + size, endings[i]))
+			return true;
+	return false;
+}
+
 /* A word without '/' and '.' may be anything, for example a function. */
 static bool alone(const struct log_context *context, const struct site *site, struct log_frame *ret)
 {
@@ -337,7 +350,7 @@ static bool alone(const struct log_context *context, const struct site *site, st
 	size_t size = (size_t)(site->plus - from);
 	if (site->spaced || site->decimal || !set_module(context, from, site->plus, ret))
 		return false;
-	ret->module.is_word = !memchr(from, '/', size) && !memchr(from, '.', size);
+	ret->module.is_word = !memchr(from, '/', size) && (!memchr(from, '.', size) || is_part(from, size));
 	ret->first_exact = true;
 	/* "example+0x11cc: mov ...", where a program stopped; "example+0x11cc: runtime error" */
 	if (site->after.at < site->after.end && *site->after.at == ':') {

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALPHA5 " alpha at /src/a.c:5"
-#define ALPHA6 " alpha at /src/a.c:6"
-#define EACH   "void g::each<std::vector<int, std::allocator<int>>>(int, char const*) at /src/a.c:92"
-#define BETA   " beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5"
+#define ALPHA5  " alpha at /src/a.c:5"
+#define ALPHA6  " alpha at /src/a.c:6"
+#define TWIN_IS " twin at /src/a.c:20"
+#define BOTH_IS " both at /src/a.c:51"
+#define EACH    "void g::each<std::vector<int, std::allocator<int>>>(int, char const*) at /src/a.c:92"
+#define BETA    " beta at /src/b.h:7 (inlined by) alpha at /src/a.c:5"
 
 static void glibc(void **state)
 {
@@ -272,7 +274,8 @@ static void named_functions(void **state)
 	check_log("# C  [app+0x10]  other+0x4\n", "# C  [app+0x10]" ALPHA6 "  other+0x4\n");
 	/* With an id nothing else counts. */
 	check_log("(" ID "+0x10)  twin+0x4\n", "(" ID "+0x10" ALPHA6 ")  twin+0x4\n");
-	check_unchanged("# C  [app+0x10]  twin+0x4\n# C  [app+0x10]  g::twice(int)+0x4\n"
+	check_unchanged("# C  [app+0x10]  twin+0x4\n"
+			"# C  [app+0x10]  g::twice(int)+0x4\n"
 			"      #00 pc 00001010  /opt/app (twin+4)\n"
 			"    #0 0x7f51c0000010 in twin+0x4 (/opt/app+0x10)\n");
 	running_begin(&r);
@@ -284,6 +287,75 @@ static void named_functions(void **state)
 	running_end(&r);
 }
 
+/*
+ * Two functions that start elsewhere reject a module, also for what precedes them in their stack and names no
+ * function; one does not, however often.
+ */
+static void rejected(void **state)
+{
+	const struct filter_unexplained *list;
+	struct running r;
+	(void)state;
+#define TWIN  "twin+0x4 (app+0x10)\n"
+#define BOTH  "both+0x4 (app+0x10)\n"
+#define ALONE "(app+0x4)\n"
+#define KNOWN "(app+0x4)" ALPHA5 "\n"
+#define NAMED "alpha+0x4 (app+0x4)\n"
+	check_log(ALONE TWIN "\n" TWIN "\n" ALONE, KNOWN TWIN "\n" TWIN "\n" KNOWN);
+	check_unchanged(ALONE TWIN BOTH NAMED "\n" NAMED "\n" ALONE);
+	check_log(TWIN BOTH "\n(" ID "+0x4)\n\n(x/app+0x4)\n",
+		  TWIN BOTH "\n(" ID "+0x4" ALPHA5 ")\n\n(x/app+0x4)" ALPHA5 "\n");
+	running_begin(&r);
+	assert_int_equal(running_feed(&r, ALONE TWIN BOTH ALONE, FILTER_END), 0);
+	assert_int_equal(filter_unexplained(r.filter, &list), 2);
+	assert_int_equal(list[0].cause, FILTER_REJECTED);
+	assert_string_equal(list[0].symbol, "both");
+	assert_int_equal(list[0].logged_size, 0);
+	assert_int_equal(list[0].n_frames, 3);
+	assert_int_equal(list[1].cause, FILTER_OTHER_FUNCTION);
+	assert_int_equal(list[1].n_frames, 1);
+	running_end(&r);
+}
+
+/* Two that started elsewhere and do not any more accept it again, if none does between. */
+static void replaced(void **state)
+{
+	(void)state;
+#define TWIN_FITS "twin+0x4 (app+0x84)"
+#define BOTH_FITS "both+0x4 (app+0x104)"
+	check_unchanged(TWIN BOTH "\n" NAMED "\n" TWIN_FITS "\n\n" TWIN_FITS "\n" NAMED "\n" BOTH
+				  "\n" BOTH_FITS "\n");
+	check_log(TWIN BOTH "\n" TWIN_FITS "\n" BOTH_FITS "\n\n" TWIN "\n" ALONE,
+		  TWIN BOTH "\n" TWIN_FITS TWIN_IS "\n" BOTH_FITS BOTH_IS "\n\n" TWIN "\n" KNOWN);
+}
+
+/* The address in memory besides a name is whole pages away from the function, or the name is another's. */
+static void places(void **state)
+{
+	(void)state;
+#define AT(name, address) "app(" name ") [" address "]"
+	check_log(AT("alpha+0x10", "0x7f51c0003010") "\n" AT("alpha+0x10", "0x7f51c000300f") "\n",
+		  AT("alpha+0x10", "0x7f51c0003010") BETA "\n" AT("alpha+0x10", "0x7f51c000300f") BETA "\n");
+	check_log(AT("alpha+0x10", "0x7f51c0003018") "\n" AT("alpha+0x10", "0x7f51c0003010") "\n",
+		  AT("alpha+0x10", "0x7f51c0003018") "\n" AT("alpha+0x10", "0x7f51c0003010") BETA "\n");
+	check_unchanged(AT("alpha+0x10", "0x7f51c0003018") "\n" AT("both+0x4", "0x7f51c0000108") "\n" AT(
+		"alpha+0x10", "0x7f51c0003010") "\n");
+	/* Of a symbol there may be several versions: no other build. */
+	check_log(AT("versioned+0x4", "0x7f51c00000e4") "\n" AT("both+0x4", "0x7f51c0000108") "\n" AT(
+			  "alpha+0x10", "0x7f51c0003010") "\n",
+		  AT("versioned+0x4", "0x7f51c00000e4") "\n" AT("both+0x4", "0x7f51c0000108") "\n" AT(
+			  "alpha+0x10", "0x7f51c0003010") BETA "\n");
+}
+
+/* Part of a function, or a copy of it: no module. */
+static void parts(void **state)
+{
+	(void)state;
+	check_log("# C  [app+0x10]  alpha.constprop.0+0x2\n",
+		  "# C  [app+0x10]" ALPHA6 "  alpha.constprop.0+0x2\n");
+	check_unchanged("# C  [app+0x10]  twin.cold+0x2\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +365,8 @@ int main(void)
 		cmocka_unit_test(minidumps),       cmocka_unit_test(stackwalk),
 		cmocka_unit_test(known_positions), cmocka_unit_test(causes),
 		cmocka_unit_test(windows),         cmocka_unit_test(named_functions),
+		cmocka_unit_test(rejected),        cmocka_unit_test(places),
+		cmocka_unit_test(replaced),        cmocka_unit_test(parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
