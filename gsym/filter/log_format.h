@@ -53,7 +53,7 @@ enum frame_style {
 struct log_frame {
 	struct filter_module module;
 	uint64_t address;                /* offset from the symbol, in FRAME_NAME */
-	uint64_t shown;                  /* the address in memory; 0: none. Of STYLE_BACKTRACE and glibc */
+	uint64_t shown;                  /* the address in memory; 0: none or not used */
 	uint64_t symbol_size;            /* FRAME_NAME: the size in the log; 0: none */
 	uint64_t mapped;                 /* FRAME_PERF: UINT64_MAX: none */
 	uint64_t code_size;              /* FRAME_CODE: bytes, whole pages */

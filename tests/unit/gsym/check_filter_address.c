@@ -122,9 +122,12 @@ static void perf(void **state)
 		  "x 1 0.1: 250 cycles: ffffffff81001004 alpha+0x4 ([kernel.kallsyms])\n",
 		  "x 1 0.1: 250 cycles:u:  10 alpha at /src/a.c:6 (/opt/app)\n"
 		  "x 1 0.1: 250 cycles: ffffffff81001004 alpha (/src/a.c:5) ([kernel.kallsyms])\n");
-	check_log("  1004 g::twice(int)+0x4 (/opt/app)\n\n  1004 g::twice+0x12 (/opt/app)\n",
-		  "  1004 g::twice(int) at /src/a.c:90 (/opt/app)\n\n"
-		  "  1004 g::twice(int) at /src/a.c:90 (/opt/app)\n");
+	check_log("  1224 g::twice(int)+0x4 (/opt/app)\n\n  1232 g::twice+0x12 (/opt/app)\n",
+		  "  1224 g::twice(int) at /src/a.c:90 (/opt/app)\n\n"
+		  "  1232 g::twice(int) at /src/a.c:90 (/opt/app)\n");
+	/* Another function: it starts elsewhere in the page. */
+	check_unchanged("  1228 g::twice(int)+0x4 (/opt/app)\n\n  7f51c0003018 alpha+0x10 (/opt/app)\n\n"
+			"  7f51c0000108 both+0x4 (/opt/app)\n\n  7f51c0003010 alpha+0x10 (/opt/app)\n");
 	check_unchanged(
 		"  7f51c0000010 [unknown] (/opt/app)\n  10 [unknown] ([unknown])\n  10 [unknown] (//anon)\n"
 		"  10 [unknown] (/tmp/perf-12.map)\n  10 [unknown] (app)\n  10 alpha (/opt/app)\n"
