@@ -329,14 +329,33 @@ static bool row_begins(const struct line_table *lines, const struct line_seq *se
 	return at < seq->end && lines->rows.v[at].addr == addr;
 }
 
+/*
+ * Where rows are wanted for a symbol: from its start, or from the end of the function there if that is before
+ * the end of the symbol, and no other function begins between the two. Its end if nowhere.
+ */
+static uint64_t orphan_rest(const struct unit_builder *b, const struct code_symbol *s)
+{
+	const struct range *function = ranges_find(&b->covered, s->addr);
+	if (!function)
+		return s->addr;
+	const struct range *next = function + 1, *end = b->covered.v + b->covered.n;
+	bool alone = next == end || next->lo >= s->end;
+	return alone && !s->inferred && !s->label && function->hi < s->end ? function->hi : s->end;
+}
+
 static int build_orphan(struct unit_builder *b, const struct code_symbol *s, const struct line_seq *seq)
 {
 	if (s->end <= seq->lo || s->end <= s->addr || s->end - s->addr > UINT32_MAX ||
-	    ranges_find(&b->covered, s->addr) || (s->marker && !row_begins(&b->lines, seq, s->addr)))
+	    (s->marker && !row_begins(&b->lines, seq, s->addr)))
 		return 0;
-	int err = builder_rows(b, (struct range){s->addr, s->end}, s->addr, NULL);
+	uint64_t rest = orphan_rest(b, s);
+	if (rest == s->end)
+		return 0;
+	int err = builder_rows(b, (struct range){rest, s->end}, rest, NULL);
 	if (err || !b->rows.n)
 		return err;
+	for (uint32_t i = 0; i < b->rows.n; i++)
+		b->rows.v[i].off += rest - s->addr;
 	struct func_record r = {
 		.start = s->addr, .end = s->end, .name = NO_STRING, .bare = NO_STRING, .kind = RECORD_LINES};
 	b->inlines.n = b->inline_ranges.n = 0;
@@ -347,6 +366,8 @@ static int build_orphan(struct unit_builder *b, const struct code_symbol *s, con
 /*
  * Assembly labels, thunks and functions that the compiler merged with an identical one have rows but no
  * entry. Their rows become a RECORD_LINES at the symbol's address, used if no other record has rows there.
+ * So do those of code in a symbol after the end of its entry: rustc's entries for Windows leave out code that
+ * cleans up, which unwind data has.
  */
 static int build_orphans(struct unit_builder *b)
 {

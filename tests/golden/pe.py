@@ -91,6 +91,16 @@ def check_unwind(gsym):
     data = struct.pack("<5I", 0x1001, 1 | 3 << 2, 0x1041, rva + 16, 5)
     made.directories[m.EXCEPTION] = (made.add(".pdata", data), 16)
     expect(gsym, "unwind data of Thumb code", made, {0x1000: ["packed"], 0x1005: ["packed"], 0x1006: [], 0x1049: ["full"], 0x104a: []})
+    # rustc: the entry ends before the code that cleans up, which unwind data and the line table have
+    rest = {0x1038: ["helper_function /src/a.c:25"], 0x103f: ["helper_function /src/b.h:30"]}
+    for what, end, expected in (("beyond an entry", 0x1040, rest), ("that ends with its entry", 0x1038, {0x1038: [], 0x103f: []})):
+        made = m.program(dwarf=False)
+        text = made.base + 0x1000
+        units = m.dwarf_units(text)
+        units[0].lines = [m.Sequence(text + 0x40, *units[0].lines[0].rows, (text + 0x38, 1, 25), (text + 0x3c, 2, 30))]
+        made.dwarf(units)
+        made.unwind([(0x1000, 0x1020), (0x1020, end)])
+        expect(gsym, f"unwind data {what}", made, {**m.LINES, **expected})
 
 
 def arm64_thunk(at, slot):
