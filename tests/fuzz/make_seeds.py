@@ -172,8 +172,9 @@ def make_pdb_files(place):
     publics = [("main", 1, 0), ("?f@@YAXXZ", 1, 0x20), ("label", 1, 0x30, 0), ("data", 2, 0, 0), ("removed", 1, 0x50)]
     more = {"block": 512, "publics": publics, "modules": [m.Module("x.obj", struct.pack("<I", 4)), m.Module()],
             "named": {"/names": b"\xfe\xef\xfe\xef" + bytes(12), "/LinkInfo": b""}}
-    omap = {"omap": [(0, 0), (0x5000, 0x1040), (0x5020, 0x1000), (0x5050, 0)], "original": [(".text", 0x5000, 0x80, m.CODE)]}
-    for name, files in (("plain", {}), ("scattered", {"scatter": True}), ("moved", omap),
+    omap = {"omap": [(0, 0), (0x5000, 0x1040), (0x5020, 0x1000), (0x5050, 0)],
+            "back": [(0x1000, 0x5020), (0x1010, 0x5000), (0x1018, 0x5000), (0x1030, 0), (0x1040, 0x5000)], "original": [(".text", 0x5000, 0x80, m.CODE)]}
+    for name, files in (("plain", {}), ("scattered", {"scatter": True}), ("moved", omap), ("moved forth", {**omap, "back": None}),
                         ("i386", {"machine": make_pe.I386}), ("fastlink", {"features": (m.VC140, m.FASTLINK)}), ("types", {"program": False})):
         (place / name).write_bytes(m.Pdb(**more, **files).file())
     many = [m.Module(f"directory/of/module/{i}.obj", bytes(4)) for i in range(40)]
@@ -211,8 +212,9 @@ def make_codeview(place):
     ids = c.table(c.string("space"), c.function("in_scope", first), *(c.function("member", first + i, c.LF_MFUNC_ID) for i in range(4)))
     made = {"block": 512, "named": {"/names": names}, "types": types, "ids": ids, "modules": codeview_modules(offs),
             "publics": [("assembly", 1, 0x60), ("_main", 1, 0)]}
-    omap = {"omap": [(0, 0), (0x5000, 0x1040), (0x5008, 0x1000), (0x5018, 0)], "original": [(".text", 0x5000, 0x80, m.CODE)]}
-    for name, more in (("plain", {}), ("scattered", {"scatter": True}), ("moved", omap)):
+    omap = {"omap": [(0, 0), (0x5000, 0x1040), (0x5008, 0x1000), (0x5018, 0)],
+            "back": [(0x1000, 0x5020), (0x1010, 0x5000), (0x1018, 0x5000), (0x1030, 0), (0x1040, 0x5000)], "original": [(".text", 0x5000, 0x80, m.CODE)]}
+    for name, more in (("plain", {}), ("scattered", {"scatter": True}), ("moved", omap), ("moved forth", {**omap, "back": None})):
         (place / name).write_bytes(m.Pdb(**made, **more).file())
     link_pdb(place, "inlined", """static inline __attribute__((always_inline)) int f(int a) { return a * 3; }
 static inline __attribute__((always_inline)) int g(int a) { int b = f(a);\nif (b > 4) b += f(b);\nreturn b; }

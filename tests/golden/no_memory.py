@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from lib import costly  # noqa: E402
+from lib import costly, costly_pdb  # noqa: E402
 from lib.core_file import File, core_file  # noqa: E402
 
 LIMIT = 60
@@ -36,6 +36,7 @@ LOGS = {
 }
 COMMANDS = [
     (("convert", "--quiet", "--num-threads=1", "-o", "out.gsym", "calls.pdb"), ""),
+    (("convert", "--quiet", "--num-threads=1", "-o", "out.gsym", "moved.pdb"), ""),
     (("statistics", "plain.gsym", "merged.gsym"), ""),
     (("verify", "plain.gsym", "merged.gsym"), ""),
     (("dump", "merged.gsym"), ""),
@@ -108,6 +109,7 @@ def prepare(place, gsym, make_inputs, elf):
     subprocess.run([make_inputs, "."], cwd=place, check=True)
     shutil.copy(elf, place / "elf")
     (place / "calls.pdb").write_bytes(costly.pdb_overlapping_calls(8))
+    (place / "moved.pdb").write_bytes(costly_pdb.scattered(8))
     subprocess.run([gsym, "convert", "--quiet", "-o", "elf.gsym", "elf"], cwd=place, check=True)
     for name in OTHER_NAMES:
         (place / name).symlink_to(gsym)

@@ -9,7 +9,7 @@ MAGIC = b"Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0"
 NONE = 0xffff
 DELETED = None  # a stream that the directory has no bytes of
 VC70, VC140, FASTLINK = 20000404, 20140508, 0x494e494d
-FROM_SOURCE, SECTIONS, ORIGINAL = 4, 5, 10  # indexes of the debug header
+TO_SOURCE, FROM_SOURCE, SECTIONS, ORIGINAL = 3, 4, 5, 10  # indexes of the debug header
 FUNCTION = 2
 
 
@@ -60,7 +60,8 @@ class Pdb:
     publics: list = field(default_factory=list)  # (name, section, offset[, flags])
     modules: list = field(default_factory=list)
     named: dict = field(default_factory=dict)    # name -> bytes of the stream
-    omap: list = None      # (from, to)
+    omap: list = None      # (from, to): where code went
+    back: list = None      # (from, to): where it was
     original: list = None  # sections that publics count in, with an OMAP; none: the same
     types: bytes = b""
     ids: bytes = b""
@@ -115,6 +116,7 @@ class Pdb:
         listed[SECTIONS] = self._headers(self.sections)
         if self.omap is not None:
             listed[FROM_SOURCE] = self.stream(b"".join(struct.pack("<II", *entry) for entry in self.omap))
+            listed[TO_SOURCE] = NONE if self.back is None else self.stream(b"".join(struct.pack("<II", *entry) for entry in self.back))
             listed[ORIGINAL] = self._headers(self.original) if self.original else NONE
         debug = struct.pack("<11H", *listed)
         contributions = struct.pack("<I", 0xf12eba2d)
