@@ -102,7 +102,7 @@ enum filter_cause {
 	FILTER_SEVERAL,        /* several functions of the image have the name */
 	FILTER_NO_SEGMENTS,    /* the log has an offset in the file, and the image's segments are not known */
 	FILTER_OTHER_BUILD,    /* the log gives a function another size than the image */
-	FILTER_OTHER_FUNCTION, /* the log names another function there than the image has */
+	FILTER_OTHER_FUNCTION, /* the function that the log names is elsewhere in the image */
 	FILTER_REJECTED,       /* it did so for several: no frame of the module is explained */
 };
 

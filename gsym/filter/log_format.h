@@ -172,6 +172,7 @@ struct log_claim {
 	const char *name; /* the last component, without parameters and suffixes; in the line */
 	size_t name_size;
 	bool is_function; /* it was qualified, or had parameters: no other word */
+	bool is_whole;    /* it had no suffix */
 	uint64_t off;     /* in the function */
 };
 

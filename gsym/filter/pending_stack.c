@@ -227,6 +227,7 @@ static int check_claim(struct pending_stack *stack, const struct buffered_line *
 	const struct symbol_claim symbol = {.name = claim.name,
 					    .name_size = claim.name_size,
 					    .is_function = claim.is_function,
+					    .is_whole = claim.is_whole,
 					    .off = claim.off,
 					    .address = ret->address};
 	if (symbol_claim_check(ret->reader, &symbol, &verdict))

@@ -214,7 +214,10 @@ int symbol_match(const struct gsym_reader *reader, const struct kernel_symbol *s
 
 /* ---- A function that is named besides an address ---- */
 
-enum { CLAIM_SLACK = 1 /* bytes: only one of both may have been moved back into a call */ };
+enum {
+	CLAIM_SLACK = 1, /* bytes: only one of both may have been moved back into a call */
+	CALL_SLACK = 8   /* the same by a whole call, where the name is known to be that of the function */
+};
 
 static bool starts_there(const struct gsym_reader *reader, uint64_t start)
 {
@@ -225,7 +228,21 @@ static bool starts_there(const struct gsym_reader *reader, uint64_t start)
 	return n && reader_addr_off(reader, n - 1) + CLAIM_SLACK >= off;
 }
 
-/* Whether a function at the address is called so; mangled names have the length before each component. */
+/* Whether the function at the address has the very name, but starts elsewhere. */
+static bool is_moved(const struct gsym_reader *reader, const struct symbol_claim *claim, const char *name)
+{
+	uint64_t off = claim->address - gsym_reader_info(reader)->base_address;
+	size_t n = reader_count_starts(reader, off);
+	uint64_t in_image = n ? off - reader_addr_off(reader, n - 1) : 0;
+	uint64_t distance = in_image < claim->off ? claim->off - in_image : in_image - claim->off;
+	return claim->is_whole && !claim->is_function && distance > CALL_SLACK &&
+	       strlen(name) == claim->name_size && memcmp(name, claim->name, claim->name_size) == 0;
+}
+
+/*
+ * Whether a function at the address is called so; mangled names have the length before each component. The
+ * symbol's own function would start where the log says.
+ */
 static int is_called(const struct gsym_reader *reader, const struct symbol_claim *claim, bool *ret)
 {
 	struct gsym_answer answer = {.n_frames = 0};
@@ -234,6 +251,8 @@ static int is_called(const struct gsym_reader *reader, const struct symbol_claim
 	for (size_t i = 0; !err && i < answer.n_frames && !*ret; i++)
 		*ret = memmem(answer.frames[i].name, strlen(answer.frames[i].name), claim->name,
 			      claim->name_size) != NULL;
+	if (!err && answer.n_frames && is_moved(reader, claim, answer.frames[answer.n_frames - 1].name))
+		*ret = false;
 	gsym_answer_deinit(&answer);
 	return err == -ENOMEM ? err : 0;
 }

@@ -40,6 +40,7 @@ struct symbol_claim {
 	const char *name; /* not terminated: the last component, without parameters and suffixes */
 	size_t name_size;
 	bool is_function; /* it is certainly the name of one */
+	bool is_whole;    /* it had no suffix */
 	uint64_t off;     /* of the address from where the function starts */
 	uint64_t address; /* link-time */
 };
@@ -52,10 +53,10 @@ enum claim_verdict {
 };
 
 /*
- * Compares what a log says of an address with the image. They differ if what is at the address has another
- * name, and no function starts where the log says: names alone differ where several symbols share an address,
- * and where the writer had only some of the symbols. A word that is no function's name tells nothing.
- * 0 or -ENOMEM.
+ * Compares what a log says of an address with the image. They differ if no function starts where it says,
+ * and what is at the address has another name, or the very name without a suffix: names alone differ where
+ * several symbols share an address, and where the writer had only some of the symbols. A word that is no
+ * function's name tells nothing. 0 or -ENOMEM.
  */
 int symbol_claim_check(const struct gsym_reader *reader, const struct symbol_claim *claim,
 		       enum claim_verdict *ret);

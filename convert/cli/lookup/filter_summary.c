@@ -61,8 +61,8 @@ static const char *reason_of(const struct filter_unexplained *frame, const struc
 		return "the log has offsets in the file, which GSYM alone cannot translate; give the program "
 		       "or --mount";
 	case FILTER_OTHER_FUNCTION:
-		return "of another build: the log names another function there than the image has; give the "
-		       "build that wrote the log";
+		return "of another build: the function that the log names is elsewhere in the image; give "
+		       "the build that wrote the log";
 	case FILTER_OTHER_BUILD: return "of another build: the function's size differs";
 	case FILTER_REJECTED: break;
 	}

@@ -41,6 +41,7 @@ static bool set_name(const char *from, const char *plus, struct log_claim *ret)
 		size++;
 	ret->name = at;
 	ret->name_size = size;
+	ret->is_whole = at + size == end;
 	return size && size < FILTER_SYMBOL_SIZE && !is_digit(*at) && (at == from || at[-1] != '/');
 }
 

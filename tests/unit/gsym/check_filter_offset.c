@@ -263,9 +263,11 @@ static void named_functions(void **state)
 	const struct filter_unexplained *list;
 	struct running r;
 	(void)state;
-	/* The function starts there, whatever it is called, or it is called so wherever it starts. */
+	/* The function starts there, whatever it is called, or about there, and is called so. */
 	check_log("# C  [app+0x10]  other+0x10\n", "# C  [app+0x10]" ALPHA6 "  other+0x10\n");
-	check_log("# C  [app+0x10]  alpha+0x4\n", "# C  [app+0x10]" ALPHA6 "  alpha+0x4\n");
+	check_log("# C  [app+0x10]  alpha+0x8\n", "# C  [app+0x10]" ALPHA6 "  alpha+0x8\n");
+	check_unchanged("# C  [app+0x10]  alpha+0x7\n");
+	check_unchanged("# C  [app+0x10]  alpha+0x19\n");
 	check_log("# C  [app+0x10]  alpha.cold.3+0x2\n", "# C  [app+0x10]" ALPHA6 "  alpha.cold.3+0x2\n");
 	check_log("# C  [app+0x10]  alpha@@V_1.2+4\n", "# C  [app+0x10]" ALPHA6 "  alpha@@V_1.2+4\n");
 	check_log("# C  [app+0x10]  x::alpha(int (*)(char))+0x4\n",
