@@ -101,6 +101,8 @@ static struct image_identity identity_of(struct object_file *object)
 	memcpy(id.go_id, object->go_id, sizeof(id.go_id));
 	if (!*id.go_id && (object->kind == IMAGE_PE || object->kind == IMAGE_MACHO))
 		go_build_id_in_code(object, id.go_id);
+	/* In PE files the table has no section of its own, and to search for it takes a scan too long. */
+	id.has_go = id.has_go || (object->kind == IMAGE_PE && *id.go_id);
 	htlhash(object->file, id.htlhash);
 	program_name(object, id.name);
 	return id;

@@ -200,7 +200,7 @@ struct image_identity {
 	bool has_dwarf;  /* .debug_info with content */
 	bool has_symtab; /* .symtab with content */
 	bool has_gsym;   /* a section with GSYM, or nothing else */
-	bool has_go;     /* Go's function table */
+	bool has_go;     /* Go's function table, or in a PE file the id of Go's linker, which writes one */
 	bool has_text;   /* the file has its code, which a separate debug file lacks */
 	bool has_lost;   /* the file lacks bytes of it */
 	char arch[16];   /* "x86_64", "aarch64", ... */

@@ -58,6 +58,15 @@ class PeTest(MountTest):
         with Tape(os.path.join(self.mnt, "log")) as tape:
             self.assertEqual(tape.ask(log), want)
 
+    def test_debug_data_of_go(self):
+        """Status tells what a stripped program by Go's linker is answered from, whose table has no section."""
+        code = b'\xff Go build ID: "%s"\n \xff' % b"/".join([b"x" * 20] * 4) + bytes(0x80)
+        self.add_file("go.exe", data=self.program(code=code, dwarf=False, symbols=False).file())
+        self.add_file("c.exe", data=self.program(guid=uuid.UUID(int=1), dwarf=False, symbols=False).file())
+        self.mount().wait_scanned()
+        found = {name: self.status(os.listdir(os.path.join(self.mnt, "by-name", name))[0])["debug"] for name in ("go.exe", "c.exe")}
+        self.assertEqual(found, {"go.exe": "go", "c.exe": "none"})
+
     def test_go_build_id(self):
         """Go's linker has no note for it there."""
         go_id = "/".join(letter * 20 for letter in "abcd")
