@@ -159,7 +159,8 @@ class Daemon:
             return log.read()
 
     def wait_scanned(self):
-        wait_until(lambda: "scan: " in self.log(), "the first scan")
+        """Waits for the line at the end of a scan; warnings about files are written while it lasts."""
+        wait_until(lambda: re.search(r"scan: \d+ files? in ", self.log()), "the first scan")
 
     def state(self):
         """What it writes to its log on SIGUSR1."""
