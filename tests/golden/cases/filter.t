@@ -309,17 +309,17 @@ Call trace:
  main (main.cc:12)
 gsym: 6 of 6 frames explained
 # backtrace_symbols() of the C library, and strace -k: offsets in a module, or from a symbol.
-$ printf '%b' "./plain(+0x1015)[0x5651538411f2]\n./plain(main+0x15) [0x5651538411f2]\n/lib/x86_64-linux-gnu/libc.so.6(+0x2724a)[0x7f646fff924a]\nwrite(1, \"hi\\\\n\", 3) = 3\n > /opt/app/plain(main+0xc) [0x100c]\n > /opt/app/plain(_start+0x4) [0x1104]\n > /opt/app/plain() [0x1015]\n" >log; cat log
-./plain(+0x1015)[0x5651538411f2]
-./plain(main+0x15) [0x5651538411f2]
+$ printf '%b' "./plain(+0x1015)[0x565153841015]\n./plain(main+0x15) [0x565153841015]\n/lib/x86_64-linux-gnu/libc.so.6(+0x2724a)[0x7f646fff924a]\nwrite(1, \"hi\\\\n\", 3) = 3\n > /opt/app/plain(main+0xc) [0x100c]\n > /opt/app/plain(_start+0x4) [0x1104]\n > /opt/app/plain() [0x1015]\n" >log; cat log
+./plain(+0x1015)[0x565153841015]
+./plain(main+0x15) [0x565153841015]
 /lib/x86_64-linux-gnu/libc.so.6(+0x2724a)[0x7f646fff924a]
 write(1, "hi\n", 3) = 3
  > /opt/app/plain(main+0xc) [0x100c]
  > /opt/app/plain(_start+0x4) [0x1104]
  > /opt/app/plain() [0x1015]
 $ gsym filter --strip-prefix=/src/app plain.gsym <log
-./plain(+0x1015)[0x5651538411f2] main at main.cc:12
-./plain(main+0x15) [0x5651538411f2] main at main.cc:12
+./plain(+0x1015)[0x565153841015] main at main.cc:12
+./plain(main+0x15) [0x565153841015] main at main.cc:12
 /lib/x86_64-linux-gnu/libc.so.6(+0x2724a)[0x7f646fff924a]
 write(1, "hi\n", 3) = 3
  > /opt/app/plain(main+0xc) [0x100c] Shape::area() const at include/shape.h:7 (inlined by) main at main.cc:11
