@@ -28,6 +28,16 @@ class PdbTest(MountTest):
     def told(self, *parts):
         return self.read(*parts).strip().removesuffix(" at ??:0")
 
+    def make_store(self, age):
+        """A symbol store outside of SOURCE with x.pdb of that age."""
+        store = os.path.join(self.dir, "store")
+        place = os.path.join(store, "x.pdb", f"{GUID.hex.upper()}{age:X}")
+        os.makedirs(place)
+        os.chmod(self.dir, 0o755)
+        with open(os.path.join(place, "x.pdb"), "wb") as file:
+            file.write(self.pdb(age=age))
+        return store
+
     def test_pair(self):
         """A program and its PDB file in different directories: addresses are the program's."""
         made = self.program(code=bytes(range(0x80)))
@@ -82,12 +92,7 @@ class PdbTest(MountTest):
 
     def test_store(self):
         """A symbol store below a directory of debug files."""
-        store = os.path.join(self.dir, "store")
-        place = os.path.join(store, "x.pdb", GUID.hex.upper() + "1")
-        os.makedirs(place)
-        os.chmod(self.dir, 0o755)
-        with open(os.path.join(place, "x.pdb"), "wb") as file:
-            file.write(self.pdb())
+        store = self.make_store(1)
         self.add_file("x.exe", data=self.program().file())
         self.mount("debug_dirs=" + store).wait_scanned()
         self.assertEqual(self.told(GUID.hex, "rva", "0x1000"), "start")
@@ -102,12 +107,7 @@ class PdbTest(MountTest):
 
     def test_right_age_elsewhere(self):
         """The PDB file of the program is in a symbol store, one of another link in SOURCE."""
-        store = os.path.join(self.dir, "store")
-        place = os.path.join(store, "x.pdb", GUID.hex.upper() + "2")
-        os.makedirs(place)
-        os.chmod(self.dir, 0o755)
-        with open(os.path.join(place, "x.pdb"), "wb") as file:
-            file.write(self.pdb(age=2))
+        store = self.make_store(2)
         self.add_file("x.exe", data=self.program(symbols=False, age=2).file())
         self.add_file("x.pdb", data=self.pdb(age=1, publics=[("other", 1, 0)]))
         self.mount("debug_dirs=" + store).wait_scanned()

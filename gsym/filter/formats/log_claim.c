@@ -5,7 +5,7 @@
  *	#01 pc 000011cc  /system/lib64/libexample.so (ns::work(int)+12)           Android
  *	C  [libexample.so+0x11cc]  work+0x1c                                      Java
  *
- * Whoever wrote it had the module's own symbols, so it tells whether the image is of that build.
+ * These writers read the symbols of the module itself, so the name tells whether the image is of that build.
  */
 #include "gsym/filter/log_format.h"
 
