@@ -3,6 +3,7 @@
  * rearranged, symbols count in the sections that the linker made, and pdb_omap.c has where those went.
  */
 #include "convert/object/pdb/pdb.h"
+#include "convert/object/pe/pe.h"
 
 #include "gsym/base/cursor.h"
 #include "gsym/base/diag.h"
@@ -21,9 +22,6 @@ enum {
 	SECTION_HEADER_SIZE = 40,
 	SECTION_NAME_SIZE = 8,
 	SECTIONS_MAX = UINT16_MAX,
-	IMAGE_SCN_CNT_CODE = 0x20,
-	IMAGE_SCN_MEM_DISCARDABLE = 0x02000000,
-	IMAGE_SCN_MEM_EXECUTE = 0x20000000,
 };
 
 /* Bytes of the stream that the debug header has at @index; none if there is no such. */
@@ -86,8 +84,7 @@ static int publish_sections(struct object_file *object)
 	for (size_t i = 0; i < object->pdb->sections.n && !err; i++) {
 		const struct pdb_section *from = &object->pdb->sections.v[i];
 		struct object_section s = {.name = from->name, .addr = from->rva, .size = from->size};
-		s.code = from->flags & (IMAGE_SCN_CNT_CODE | IMAGE_SCN_MEM_EXECUTE);
-		s.allocated = s.code || !(from->flags & IMAGE_SCN_MEM_DISCARDABLE);
+		pe_set_use(&s, from->flags);
 		err = vec_push(&object->sections, s);
 		if (!err)
 			err = object_add_code(object, &s);

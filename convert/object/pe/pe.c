@@ -214,10 +214,14 @@ static int add_piece(struct object_file *object, uint32_t rva, struct span bytes
 	return vec_push(&object->pe->pieces, (struct pe_piece){rva, bytes});
 }
 
-/*
- * The raw data is padded to the alignment of the file, and the virtual size is 0 in a few linkers' files.
- * Code of drivers that is only needed to start is discardable, too.
- */
+/* Code of drivers that is only needed to start is discardable, too. */
+void pe_set_use(struct object_section *section, uint32_t flags)
+{
+	section->code = flags & (IMAGE_SCN_CNT_CODE | IMAGE_SCN_MEM_EXECUTE);
+	section->allocated = section->code || !(flags & IMAGE_SCN_MEM_DISCARDABLE);
+}
+
+/* The raw data is padded to the alignment of the file, and the virtual size is 0 in a few linkers' files. */
 static int add_section(struct object_file *object, struct cursor *c, struct name_budget *budget)
 {
 	const uint8_t *name = cursor_take(c, SECTION_NAME_SIZE);
@@ -231,8 +235,7 @@ static int add_section(struct object_file *object, struct cursor *c, struct name
 		return -ENOMEM;
 	s.addr = object->base_address + rva;
 	s.size = size ? size : raw_size;
-	s.code = flags & (IMAGE_SCN_CNT_CODE | IMAGE_SCN_MEM_EXECUTE);
-	s.allocated = s.code || !(flags & IMAGE_SCN_MEM_DISCARDABLE);
+	pe_set_use(&s, flags);
 	uint64_t kept = s.size < raw_size ? s.size : raw_size;
 	if (off)
 		s.raw = file_bytes(object, off, kept);

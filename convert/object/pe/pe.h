@@ -85,6 +85,9 @@ void pe_read_id(struct object_file *object);
 int pe_load_symbols(struct object_file *object, struct object_file *const *sources, size_t n_sources);
 int pe_load_thunks(struct object_file *object, const struct object_file *symtab);
 
+/* Sets what the characteristics in a section header say: whether @section is loaded, and is code. */
+void pe_set_use(struct object_section *section, uint32_t flags);
+
 /* Adds a symbol if it is in code; @addr may have the bit of Thumb code set. 0 or -ENOMEM. */
 int pe_add_symbol(struct object_file *object, uint64_t addr, const char *name, enum symbol_type type,
 		  bool global);
