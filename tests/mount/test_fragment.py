@@ -91,9 +91,11 @@ class FragmentTest(FragmentCase):
                 self.assertErrno(errno.EIO, self.read, self.id, self.address("leaf_6"))
                 self.assertIn("protocol", self.status(self.id)["reason"])
                 self.assertEqual(daemon.stop(), 0)
-        daemon = self.mount_between("twice")
+        # The conversion is made again if the answer had not been taken from the fragment by then. That of a call that
+        # is not parked yet has no address, and would wait.
+        self.between.say("release")
+        self.mount_between("twice")
         self.assertIn("leaf_6", self.read(self.id, self.address("leaf_6")))
-        # The conversion is made again if the answer had not been taken from the fragment by then.
         wait_until(lambda: "protocol" in self.status(self.id).get("reason", ""), "the end of the worker")
 
     def test_more_than_can_be_copied(self):
