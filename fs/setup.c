@@ -16,7 +16,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/path.h"
 #include "convert/os/guard.h"
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 #include "fs/answer/symbol_names.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/catalogue.h"

@@ -17,7 +17,7 @@
 #include "convert/cache/failure_record.h"
 #include "convert/cache/notes.h"
 #include "convert/record/convert_types.h"
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 #include "convert/run/convert_job.h"
 #include "convert/run/inputs.h"
 #include "convert/run/job_files.h"

@@ -12,7 +12,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 #include "convert/cache/cache_dir.h"
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 #include "convert/run/neighbour.h"
 
 enum {

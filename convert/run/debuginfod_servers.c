@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 
 enum {
 	/* Exponential backoff after consecutive failures. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 #include "convert/run/convert_job.h"
 #include "convert/run/job_files.h"
 #include "convert/run/order.h"

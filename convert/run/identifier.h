@@ -6,7 +6,7 @@
 #ifndef CONVERT_RUN_IDENTIFIER_H
 #define CONVERT_RUN_IDENTIFIER_H
 
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 #include "convert/run/fault.h"
 #include "convert/record/convert_types.h"
 

@@ -2,7 +2,7 @@
 #ifndef CONVERT_RUN_JOB_FILES_H
 #define CONVERT_RUN_JOB_FILES_H
 
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 #include "convert/run/convert_job.h"
 
 /* Opens a neighbour for the worker, or replies with an errno. 0. */

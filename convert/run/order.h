@@ -2,7 +2,7 @@
 #ifndef CONVERT_RUN_ORDER_H
 #define CONVERT_RUN_ORDER_H
 
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 #include "convert/run/convert_job.h"
 
 /* Copies @n addresses, at most WORKER_ASKED_MAX, into a message. Returns their number. */

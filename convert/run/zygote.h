@@ -15,7 +15,7 @@
 
 #include "convert/os/log.h"
 #include "convert/os/mutex.h"
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 
 struct zygote_process;
 

@@ -279,7 +279,9 @@ void revision_request(struct revision *rev, struct convert_request *ret)
 	*ret = (struct convert_request){
 		.id = rev->image->id,
 		.arch = *rev->source.arch ? rev->source.arch : rev->binary.arch,
-		.source = {rev->source.path, state_of(&rev->source), rev->source.fetched},
+		.source = {.path = rev->source.path,
+			   .state = state_of(&rev->source),
+			   .fetched = rev->source.fetched},
 		.binary = {rev->binary.path, state_of(&rev->binary)},
 		.key = &rev->key,
 		.progress = set_progress,

@@ -4,8 +4,8 @@
  * The protocol is convert/worker/worker.h. Workers start with posix_spawn(3): fork(2) in a process with
  * threads and large mappings would be slow and unsafe.
  */
-#ifndef CONVERT_RUN_CHILD_H
-#define CONVERT_RUN_CHILD_H
+#ifndef CONVERT_WORKER_CHILD_H
+#define CONVERT_WORKER_CHILD_H
 
 #include <stdbool.h>
 #include <stdint.h>

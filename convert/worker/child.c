@@ -1,4 +1,4 @@
-#include "convert/run/child.h"
+#include "convert/worker/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

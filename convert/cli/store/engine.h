@@ -1,0 +1,63 @@
+/*
+ * engine.h - how a kind of store is read and written. In the child, "gsym worker store", only.
+ *
+ * Each engine has one struct engine for all threads of the child; transfers run on several at once, and
+ * block.
+ */
+#ifndef CONVERT_CLI_STORE_ENGINE_H
+#define CONVERT_CLI_STORE_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "convert/store/store.h"
+
+/* Limits of a transfer, ms. */
+struct transfer_limits {
+	unsigned connect;    /* 1,000 */
+	unsigned first_byte; /* of the answer, from when the request was sent; 2,000 */
+	unsigned stall;      /* without a byte; 10,000 */
+	unsigned whole;
+};
+
+struct transfer {
+	enum store_operation operation;
+	enum store_condition condition;
+	const char *name, *etag;
+	int fd;        /* see struct store_request */
+	uint64_t size; /* likewise */
+	struct transfer_limits limits;
+	const atomic_bool *canceled; /* becomes true when the transfer is to end with -ECANCELED */
+	void (*begun)(const struct transfer
+			      *); /* called when the first byte of the answer has come, at most once */
+	void *user;
+	struct store_reply reply; /* filled; err is that of the return value */
+};
+
+struct engine;
+struct engine_type {
+	const char *name;
+	/*
+	 * Before the sandbox: loads libraries. @options: the child's copy. 0; -ELIBACC if a library is not
+	 * there; -EINVAL.
+	 */
+	int (*open)(const struct store_options *options, struct engine **ret, struct gsym_diag *diag);
+	/*
+	 * Returns and sets reply.err as of struct store_reply; the object, if there is one, is in
+	 * transfer->fd. A body that is larger than transfer->size is not received.
+	 */
+	int (*run)(struct engine *engine, struct transfer *transfer);
+	/*
+	 * Whether STORE_IF_ABSENT holds: writes an object of a random name twice and deletes it. 1, 0, or a
+	 * negative errno if that could not be found out now.
+	 */
+	int (*probe)(struct engine *engine, struct transfer *transfer);
+	void (*close)(struct engine *engine);
+};
+
+extern const struct engine_type directory_engine; /* engine_directory.c */
+extern const struct engine_type http_engine;      /* engine_http.c: WebDAV and any server that takes PUT */
+extern const struct engine_type s3_engine;        /* engine_s3.c: the same transport, signed by SigV4 */
+
+#endif

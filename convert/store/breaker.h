@@ -1,0 +1,43 @@
+/*
+ * breaker.h - a circuit breaker: whether a server is asked.
+ *
+ * Closed, it opens after three failures in a row, or when more than a tenth of at least 20 requests of the
+ * last 60 seconds failed. Open for 10 seconds, and each time twice as long up to 5 minutes, nothing is
+ * asked. Then half open: one request is tried, and its result decides. Misses and unmet conditions are no
+ * failures.
+ *
+ * Pure but for the struct; the caller has a lock. Times are of monotonic_ms().
+ */
+#ifndef CONVERT_STORE_BREAKER_H
+#define CONVERT_STORE_BREAKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BREAKER_SLOTS = 12 /* of five seconds */ };
+
+enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN };
+
+/* Zero-initialise: closed. */
+struct breaker {
+	enum breaker_state state;
+	bool trying;       /* half open: the one request is under way */
+	unsigned in_a_row; /* failures */
+	int64_t until;     /* open: until then */
+	int64_t open_ms;   /* for how long it opened last */
+	struct {
+		int64_t slot; /* number of the five seconds */
+		unsigned good, bad;
+	} recent[BREAKER_SLOTS];
+};
+
+/* Whether a request may be sent at @now; in half-open state only one at a time. */
+bool breaker_allows(struct breaker *breaker, int64_t now);
+
+/* A request that was allowed ended. @failed: a fault of the server. True if this opened the breaker. */
+bool breaker_note(struct breaker *breaker, int64_t now, bool failed);
+
+/* It was cancelled, which says nothing. */
+void breaker_note_canceled(struct breaker *breaker);
+
+#endif

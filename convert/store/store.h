@@ -1,0 +1,150 @@
+/*
+ * store.h - the client of a store of conversions that several hosts share.
+ *
+ * A store is a directory, an HTTP server that takes PUT, or a bucket of S3. One child process, "gsym worker
+ * store", does all input and output, directories included: a file server that stops, stops only the child.
+ * It is started with the first request, and again if it ends. Nothing here waits longer than its caller says.
+ *
+ * Functions may be called by several threads at once.
+ */
+#ifndef CONVERT_STORE_STORE_H
+#define CONVERT_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "convert/os/log.h"
+#include "convert/store/store_counters.h"
+#include "gsym/gsym.h"
+
+enum {
+	STORE_NAME_SIZE = 256, /* of an object, with its end */
+	STORE_ETAG_SIZE = 128,
+	STORE_QUEUE_MAX = 64, /* requests that wait for an answer, or to be sent */
+};
+
+/*
+ * Where the store is. Text is borrowed, and NULL if it is not set. Secrets are in files, which the child
+ * reads.
+ */
+struct store_options {
+	const char *address;     /* "/dir", "http://...", "https://..." or "s3://BUCKET/PREFIX" */
+	const char *bearer_file; /* HTTP: a token */
+	const char *netrc_file;  /* HTTP: user and password */
+	const char *cert_file;   /* HTTP: of the client, PEM */
+	const char *key_file;    /* HTTP: its key, PEM */
+	const char *ca_file;     /* HTTP: of authorities, PEM, instead of the system's */
+	bool bazel;              /* names are of the layout PREFIX/ac/<64 hex> */
+};
+
+struct store;
+
+/*
+ * Checks the address, and the directory as shared_dir.h did: -EPERM if another user could forge answers in
+ * it. Starts no process, and connects to no server.
+ *
+ * @program:  the gsym program, borrowed
+ * @stop_fd:  becomes readable when the client ends; requests are then -ECANCELED
+ * @log:      borrowed, as is @counters
+ */
+int store_open(const struct store_options *options, const char *program, int stop_fd, const struct log *log,
+	       struct store_counters *counters, struct store **ret, struct gsym_diag *diag);
+/* Cancels what is under way, but gives what was queued a second. NULL is allowed. */
+void store_close(struct store *store);
+
+/* As it is to be shown: the address without a password. Borrowed. */
+const char *store_title(const struct store *store);
+
+enum store_operation {
+	STORE_GET,    /* an object into a file */
+	STORE_HEAD,   /* whether it exists, its tag and times */
+	STORE_PUT,    /* a file as an object */
+	STORE_DELETE, /* an object */
+	/*
+	 * Lines "name TAB size TAB seconds since the epoch", of all objects whose names begin with a name,
+	 * into a file.
+	 */
+	STORE_LIST,
+};
+enum { STORE_OPERATIONS = STORE_LIST + 1 };
+
+/* When an object is written or deleted. */
+enum store_condition {
+	STORE_ALWAYS,
+	STORE_IF_ABSENT, /* If-None-Match: * */
+	STORE_IF_MATCH,  /* If-Match: the etag */
+};
+
+struct store_request {
+	enum store_operation operation;
+	enum store_condition condition;
+	const char *name; /* below the prefix, [0-9a-z./-]; see store_key.h. Copied. */
+	const char *etag; /* with STORE_IF_MATCH. Copied. */
+	int fd;           /* GET, LIST: empty and writable; PUT: readable, taken from offset 0. Duplicated. */
+	uint64_t size;    /* PUT: bytes; GET, LIST: the most that is taken */
+	/*
+	 * GET: the file is a conversion or a failure, see store_object.h: is decompressed, and its records
+	 * are checked by the child. -EBADMSG if it is none.
+	 */
+	bool object;
+	unsigned ms; /* limit of the whole; 0: by size and measured rate, see store_child.h */
+};
+
+struct store_reply {
+	/*
+	 * 0; -ENOENT: no such object; -EEXIST: the condition is not met (412), -EAGAIN: it raced with another
+	 * (409); -EACCES: not permitted (401, 403, 405); -EFBIG: larger than asked; -EBADMSG: a damaged
+	 * object; -ETIMEDOUT; -EHOSTUNREACH: no connection; -EREMOTEIO: the server failed (5xx), or what it
+	 * says makes no sense; -ENETDOWN: not asked, because the circuit breaker is open; -EOPNOTSUPP: the
+	 * server has no such condition; -ECANCELED; -ENOMEM and others of this machine.
+	 */
+	int err;
+	uint64_t size;    /* GET, HEAD, LIST: bytes; GET: those of the file now, after decompression */
+	int64_t now;      /* the server's time, seconds since the epoch; 0: not known */
+	int64_t modified; /* GET, HEAD, PUT: when it was written, by the same clock; 0: not known */
+	char etag[STORE_ETAG_SIZE]; /* GET, HEAD, PUT: of the object; "": none */
+	char text[256];             /* what went wrong, for the log; "" */
+};
+
+/* A request under way. */
+struct store_call;
+
+/* Starts a request. NULL, with the reason in *ret_err (as of struct store_reply), if it cannot be. */
+struct store_call *store_start(struct store *store, const struct store_request *request, int *ret_err);
+
+/* Waits until monotonic_ms() is @until. True, with @ret, if it ended. May be called again. */
+bool store_wait(struct store_call *call, int64_t until, struct store_reply *ret);
+
+/* Whether the first byte of the answer has come. */
+bool store_has_begun(const struct store_call *call);
+
+/* An eventfd that is readable once it ended, for poll(2). Borrowed. */
+int store_call_fd(const struct store_call *call);
+
+/*
+ * Ends the request if it is under way, and frees @call; NULL is allowed. The file may be written no more
+ * after that.
+ */
+void store_call_end(struct store_call *call);
+
+/*
+ * store_start(), store_wait() for at most @ms and store_call_end(). -ETIMEDOUT in ret->err if it took longer.
+ */
+void store_do(struct store *store, const struct store_request *request, unsigned ms, struct store_reply *ret);
+
+/* What the server can do, as far as it was asked. */
+struct store_abilities {
+	bool is_known;     /* whether conditions hold was tried */
+	bool has_leases;   /* STORE_IF_ABSENT holds */
+	bool is_read_only; /* the last PUT was not permitted: none is tried for ten minutes */
+};
+void store_abilities(struct store *store, struct store_abilities *ret);
+
+/* One line for the root's status: "closed", "open for 8 s more (cannot connect)", "half open". */
+void store_describe_breaker(struct store *store, char *ret, size_t size);
+
+/* Whether requests are sent now: the breaker is not open. Cheap. */
+bool store_is_up(struct store *store);
+
+#endif
