@@ -5,7 +5,10 @@
 #ifndef CONVERT_STORE_SODIUM_H
 #define CONVERT_STORE_SODIUM_H
 
-#include <sodium.h>
+#include <sodium/crypto_generichash.h>
+#include <sodium/crypto_hash_sha256.h>
+#include <sodium/crypto_sign.h>
+#include <sodium/utils.h>
 
 /* Functions of libsodium under their names. */
 struct sodium {

@@ -16,8 +16,9 @@
  *	source <size> sample <32 hex> <uid> <gid> <mode> <path>       the sampled hash (sampled_hash.h)
  *	binary ...                                                likewise, if there is one
  *
- * The name is the SHA-256 of the record. With the digest of the content a host finds a conversion wherever
- * it keeps the file: that it may be read there is checked before, and not part of the key.
+ * Numbers are decimal, text is escaped (ESCAPE_TSV). The name is the SHA-256 of the record. With the digest
+ * of the content a host finds a conversion wherever it keeps the file: that it may be read there is checked
+ * before, and not part of the key.
  */
 #ifndef CONVERT_STORE_STORE_KEY_H
 #define CONVERT_STORE_STORE_KEY_H
@@ -29,7 +30,10 @@
 #include "convert/store/store.h"
 #include "gsym/base/text_buf.h"
 
-enum { STORE_DIGEST = 32 /* bytes, of BLAKE2b-256 and SHA-256 */ };
+enum {
+	STORE_DIGEST = 32,   /* bytes, of BLAKE2b-256 and SHA-256 */
+	OBJECT_REVISION = 1, /* of store_object.h */
+};
 
 /* A file that was converted. */
 struct store_file {
@@ -68,7 +72,10 @@ enum store_kind {
 void store_name(const struct store_key *key, enum store_kind kind, bool bazel,
 		char ret[static STORE_NAME_SIZE]);
 
-/* The key of an object by its name, as STORE_LIST lists it. False if it is no conversion's. Pure. */
+/*
+ * The key of an object by its name in either layout, as STORE_LIST lists it; whether it is_content is not
+ * known. False if it is no conversion's. Pure.
+ */
 bool store_name_parse(const char *name, struct store_key *ret);
 
 #endif

@@ -26,10 +26,7 @@
 #include "convert/store/store_trust.h"
 #include "gsym/base/bytes.h"
 
-enum {
-	OBJECT_TRAILER = 256,
-	OBJECT_REVISION = 1,
-};
+enum { OBJECT_TRAILER = 256 };
 
 enum object_kind {
 	OBJECT_CONVERSION = 1, /* a file of the cache, with inputs in portable form: see share.h */

@@ -1,0 +1,57 @@
+#include "convert/store/sodium.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gsym/base/vec.h"
+
+static struct sodium functions;
+static bool is_loaded; /* written once, by load() */
+
+static const struct {
+	const char *name;
+	size_t member;
+} symbols[] = {
+	{"crypto_hash_sha256", offsetof(struct sodium, sha256)},
+	{"crypto_hash_sha256_init", offsetof(struct sodium, sha256_init)},
+	{"crypto_hash_sha256_update", offsetof(struct sodium, sha256_update)},
+	{"crypto_hash_sha256_final", offsetof(struct sodium, sha256_final)},
+	{"crypto_generichash_init", offsetof(struct sodium, blake2b_init)},
+	{"crypto_generichash_update", offsetof(struct sodium, blake2b_update)},
+	{"crypto_generichash_final", offsetof(struct sodium, blake2b_final)},
+	{"crypto_sign_keypair", offsetof(struct sodium, sign_keypair)},
+	{"crypto_sign_detached", offsetof(struct sodium, sign_detached)},
+	{"crypto_sign_verify_detached", offsetof(struct sodium, sign_verify_detached)},
+	{"sodium_memzero", offsetof(struct sodium, memzero)},
+};
+static_assert(sizeof(struct sodium) == ARRAY_SIZE(symbols) * sizeof(void *), "a function is not loaded");
+
+static void load(void)
+{
+	/* Of 1.0.12 to 1.0.18, and of later ones; what is used here is the same in both. */
+	void *library = dlopen("libsodium.so.23", RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		library = dlopen("libsodium.so.26", RTLD_NOW | RTLD_LOCAL);
+	int (*init)(void) = NULL;
+	if (library)
+		*(void **)&init = dlsym(library, "sodium_init");
+	if (!init)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+		void *function = dlsym(library, symbols[i].name);
+		if (!function)
+			return;
+		*(void **)((char *)&functions + symbols[i].member) = function;
+	}
+	is_loaded = init() >= 0;
+}
+
+const struct sodium *sodium_library(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, load);
+	return is_loaded ? &functions : NULL;
+}
