@@ -400,6 +400,27 @@ def make_compressed(place):
             (place / f"{kind}-{name}").write_bytes(bytes([number, 0x61, 2]) + data)
 
 
+def make_objects(place):
+    """Payloads with trailers (store_object.h). The hash is none: store_object.c mends it."""
+    place.mkdir(parents=True, exist_ok=True)
+    text = (HERE / "make_seeds.py").read_bytes()[:3000]
+
+    def write(name, stored, size, kind=1, flags=1, signature=bytes(96)):
+        trailer = signature + bytes(range(32)) + bytes(16) + struct.pack("<QQIII", len(stored), size, kind, flags, 1)
+        (place / name).write_bytes(stored + trailer + bytes(76) + b"gsymobj1")
+
+    write("plain", text, len(text), flags=0)
+    write("failure", b"converter: not supported\n", 25, kind=2, flags=0)
+    write("empty", b"", 0, flags=0)
+    write("signed", frame(text, checksum=1), len(text), signature=bytes(range(1, 97)))
+    write("runs", frame(bytes(200000)), 200000)
+    write("fast", frame(text, -5), len(text))
+    write("unsized", frame(text, 3, size=0), len(text))
+    write("two", frame(text) + frame(text), 2 * len(text))
+    write("skippable", b"\x50\x2a\x4d\x18\3\0\0\0abc" + frame(text), len(text))
+    write("large", frame(bytes(300000)), 300000)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gsym", help="the gsym program, for seeds that are GSYM files")
@@ -417,6 +438,7 @@ def main():
     make_pairs(out / "pair", out / "work")
     make_names(out / "name")
     make_callsites(out / "callsites")
+    make_objects(out / "object")
     make_breakpad(out / "breakpad")
     make_compressed(out / "compressed")
     make_filter(out / "filter")
