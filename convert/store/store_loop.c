@@ -24,6 +24,7 @@ enum {
 	LAST_WAIT_MS = 200, /* for the process to end when the client does */
 	REAP_MS = 1000,
 	POLL_MAX_MS = 60000,
+	MESSAGES_MAX = 64,
 };
 
 static const char ended[] = "the process of the store has ended", late[] = "no answer in time",
@@ -236,6 +237,16 @@ static void take_begun(struct store *store, struct flight *flight, uint64_t size
 		flight->until = monotonic_ms() + store_process_limit(&store->process, size) + GRACE_MS;
 }
 
+/* Bytes of the body that was moved. */
+static uint64_t moved(const struct store_call *call, const struct worker_reply *m)
+{
+	const struct worker_request *request = &call->message;
+	bool takes = request->operation == STORE_GET || request->operation == STORE_LIST;
+	if (takes)
+		return call->body ? call->body : m->size;
+	return request->operation == STORE_PUT ? request->size : 0;
+}
+
 static bool is_possible(const struct worker_request *request, const struct worker_reply *m)
 {
 	bool takes = request->operation == STORE_GET || request->operation == STORE_LIST;
@@ -255,7 +266,7 @@ static int take_reply(struct store *store, struct flight *flight, const struct w
 	memcpy(reply.etag, m->etag, sizeof(reply.etag));
 	memcpy(reply.text, m->text, sizeof(reply.text));
 	if (call && !m->error)
-		store_process_note_rate(&store->process, call->body ? call->body : m->size, took);
+		store_process_note_rate(&store->process, moved(call, m), took);
 	if (call)
 		store_call_done(store, call, &reply, true);
 	else if (flight->is_probe && !flight->is_over)
@@ -283,11 +294,11 @@ static int take_message(struct store *store, const union worker_message *msg) RE
 	return 0;
 }
 
-/* Takes all that has come. */
+/* Takes what has come, but not for ever from a process that never ends to speak. */
 static void receive(struct store *store)
 {
 	union worker_message msg;
-	while (store->process.child.pid) {
+	for (unsigned i = 0; i < MESSAGES_MAX && store->process.child.pid; i++) {
 		int got = worker_receive(store->process.child.sock, &msg, NULL);
 		if (got == -EAGAIN)
 			return;
