@@ -135,12 +135,17 @@ static int put_once(struct http_run *run, const char *name, enum store_condition
 	return webdav_exchange(&run->dav, name, &request, &headers, ret);
 }
 
-/* A server of WebDAV says 409 where a collection is missing, and 412 where there is no object to match. */
+/* What servers of WebDAV say where a collection is missing: 409, as they should; nginx 500. */
+static bool may_lack_collection(const struct http_answer *answer)
+{
+	return answer->status == 404 || answer->status == 409 || answer->status == 500;
+}
+
 static int put_object(struct http_run *run, const char *name, enum store_condition condition)
 {
 	struct http_answer answer = {0};
 	int err = put_once(run, name, condition, &answer);
-	if (!err && (answer.status == 404 || answer.status == 409) && condition != STORE_IF_MATCH &&
+	if (!err && may_lack_collection(&answer) && condition != STORE_IF_MATCH &&
 	    webdav_make_collections(&run->dav, name))
 		err = put_once(run, name, condition, &answer);
 	return err ? err : map_put(run, &answer);
@@ -167,7 +172,7 @@ static int put_by_move(struct http_run *run)
 		err = put_object(run, temp, STORE_ALWAYS);
 	if (err)
 		return err;
-	/* Those of the temporary name. */
+	/* A server may make it of the name. */
 	run->task.transfer->reply.etag[0] = 0;
 	err = webdav_move(&run->dav, temp, run->task.transfer->name, &answer);
 	if (!err)
@@ -182,6 +187,9 @@ static int compare_etag(struct http_run *run)
 {
 	struct http_answer answer = {0};
 	int err = head_object(run, &answer);
+	/* Those of what is to be replaced. */
+	run->task.transfer->reply.etag[0] = 0;
+	run->task.transfer->reply.modified = 0;
 	if (err)
 		return err;
 	if (!*answer.etag)
@@ -213,14 +221,15 @@ static int put(struct http_run *run)
 {
 	struct store_reply *reply = &run->task.transfer->reply;
 	struct http_answer answer = {0};
-	reply->etag[0] = 0;
 	int err = put_on_condition(run);
-	if (!err && !*reply->etag)
+	if (err)
+		return err;
+	if (!*reply->etag)
 		head_object(run, &answer);
 	reply->size = 0;
 	if (!reply->modified)
 		reply->modified = reply->now;
-	return err;
+	return 0;
 }
 
 static int delete_object(struct http_run *run)
