@@ -231,15 +231,11 @@ static int64_t parse_time(const struct curl_library *curl, const char *value)
 	return t > 0 ? t : 0;
 }
 
+/* One beyond 64 bits, for which libcurl would read until the connection closes, becomes the largest. */
 static void parse_length(const char *value, struct http_answer *ret)
 {
-	char *end;
-	errno = 0;
-	uint64_t length = strtoull(value, &end, 10);
-	if (!is_digit(*value) || *end || errno)
-		return;
-	ret->has_length = true;
-	ret->length = length;
+	ret->has_length = is_digit(*value);
+	ret->length = ret->has_length ? strtoull(value, NULL, 10) : 0;
 }
 
 static void parse_header(struct exchange *e, const char *line, size_t n)
@@ -374,14 +370,19 @@ static int on_seek(void *user, curl_off_t off, int origin)
 
 /* ---- Limits ---- */
 
+static bool is_connected(const struct exchange *e)
+{
+	curl_off_t time = 0;
+	e->curl->easy_get(e->handle.easy, CURLINFO_PRETRANSFER_TIME_T, &time);
+	return time > 0;
+}
+
 /* Notes when all was sent, and that bytes go out. */
 static void watch_sending(struct exchange *e, int64_t now)
 {
-	curl_off_t connected = 0;
 	curl_socket_t sock = CURL_SOCKET_BAD;
 	int unsent = 0;
-	e->curl->easy_get(e->handle.easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
-	if (e->sent_at || connected <= 0 || (e->request->has_body && e->sent < e->request->size))
+	if (e->sent_at || !is_connected(e) || (e->request->has_body && e->sent < e->request->size))
 		return;
 	if (e->curl->easy_get(e->handle.easy, CURLINFO_ACTIVESOCKET, &sock) == CURLE_OK &&
 	    sock != CURL_SOCKET_BAD && ioctl(sock, SIOCOUTQ, &unsent) != 0)
@@ -509,7 +510,9 @@ static int map_result(struct exchange *e, CURLcode result)
 	switch (result) {
 	case CURLE_OK:
 		return e->has_headers ? 0 : http_fail(e->task, -EREMOTEIO, "the answer has no headers");
-	case CURLE_OUT_OF_MEMORY: return -ENOMEM;
+	case CURLE_OUT_OF_MEMORY: /* as versions before 8.6 say of a header that is too long, too */
+		return is_connected(e) ? http_fail(e->task, -EREMOTEIO, "the answer needs too much memory")
+				       : -ENOMEM;
 	case CURLE_OPERATION_TIMEDOUT: /* while it connected: other limits are this file's */
 		return http_fail(e->task, -ETIMEDOUT, "%s", text);
 	case CURLE_COULDNT_RESOLVE_PROXY:

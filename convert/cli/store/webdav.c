@@ -83,15 +83,16 @@ struct webdav_walk {
 	int64_t modified;
 };
 
-/* Decodes %XX in place. */
+/* Decodes %XX in place; %00 stays. */
 static void decode_path(char *path)
 {
 	char *to = path;
 	for (; *path; path++) {
 		int high = *path == '%' ? hex_value(path[1]) : -1;
 		int low = high >= 0 ? hex_value(path[2]) : -1;
-		*to++ = low >= 0 ? (char)(high << 4 | low) : *path;
-		path += low >= 0 ? 2 : 0;
+		const bool coded = low >= 0 && (high || low);
+		*to++ = coded ? (char)(high << 4 | low) : *path;
+		path += coded ? 2 : 0;
 	}
 	*to = 0;
 }
