@@ -463,11 +463,16 @@ static int set_prefix(struct engine *engine, const char *prefix, struct gsym_dia
 	size_t n = strlen(prefix);
 	while (n > 0 && prefix[n - 1] == '/')
 		n--;
-	if (n >= STORE_NAME_SIZE || (n > 0 && !has_only(prefix, n, "-._~/")) || strstr(prefix, "//") ||
-	    strstr(prefix, ".."))
-		return diag_set(diag, -EINVAL, "the prefix has other characters than A-Z a-z 0-9 . _ ~ - /");
-	engine->prefix = NULL;
-	return asprintf(&engine->prefix, n ? "%.*s/" : "%.*s", (int)n, prefix) < 0 ? -ENOMEM : 0;
+	if (asprintf(&engine->prefix, n ? "%.*s/" : "%.*s", (int)n, prefix) < 0) {
+		engine->prefix = NULL;
+		return -ENOMEM;
+	}
+	if (n >= STORE_NAME_SIZE || (n > 0 && !has_only(prefix, n, "-._~/")) || prefix[0] == '/' ||
+	    strstr(engine->prefix, "//") || strstr(engine->prefix, ".."))
+		return diag_set(diag, -EINVAL,
+				"'%s' is no prefix for S3: it may have the characters A-Z a-z 0-9 . _ ~ - /",
+				prefix);
+	return 0;
 }
 
 static int set_place(struct engine *engine, const char *address, struct gsym_diag *diag)
