@@ -4,9 +4,9 @@
  *
  * Conditions are kept in one of two ways. Either the server evaluates If-None-Match and If-Match; or, as
  * nginx, it ignores them, but does not overwrite with MOVE if that is not wanted: then an object is written
- * under a temporary name and moved. An etag is then compared by a request of its own, with a moment between
- * that and the write in which another may write: a lease may be taken by two hosts then, which costs work
- * and no answer.
+ * under a temporary name and moved, and an etag is compared by a request of its own. Neither way is atomic
+ * on all servers. So small objects, which are leases, are written on a condition under a guard (webdav.h); a
+ * conversion that is given twice does no harm.
  */
 #include "convert/cli/store/engine.h"
 
@@ -21,7 +21,7 @@
 #include "convert/cli/store/webdav.h"
 #include "gsym/base/diag.h"
 
-enum { BEARER_SIZE = 16 * 1024 };
+enum { BEARER_SIZE = 16 * 1024, GUARDED_MAX = 4096 /* bytes of an object */ };
 
 /* How STORE_IF_ABSENT is kept. */
 enum http_way {
@@ -35,8 +35,9 @@ struct engine {
 	char *address;
 	char *bearer_file; /* or NULL */
 	bool bazel;
-	atomic_int way;       /* enum http_way; as of the last probe */
-	atomic_bool no_match; /* If-Match is ignored; likewise */
+	atomic_int way;         /* enum http_way; as of the last probe */
+	atomic_bool no_match;   /* If-Match is ignored; likewise */
+	atomic_bool has_guards; /* likewise */
 };
 
 /* One transfer. */
@@ -45,7 +46,7 @@ struct http_run {
 	struct http_task task;
 	struct webdav dav;
 	enum http_way way;
-	bool no_match;
+	bool no_match, has_guards;
 	char authorization[sizeof("Bearer ") + BEARER_SIZE];
 };
 
@@ -202,7 +203,8 @@ static bool is_compared_here(const struct http_run *run)
 	return run->task.transfer->condition == STORE_IF_MATCH && run->no_match;
 }
 
-static int put_on_condition(struct http_run *run)
+/* Evaluates the condition and writes. */
+static int put_in_a_way(struct http_run *run)
 {
 	const struct transfer *transfer = run->task.transfer;
 	if (is_compared_here(run)) {
@@ -214,6 +216,19 @@ static int put_on_condition(struct http_run *run)
 	if (transfer->condition == STORE_IF_ABSENT && run->way == HTTP_IN_NO_WAY)
 		return http_fail(&run->task, -EOPNOTSUPP, "the server has no conditions");
 	return put_object(run, transfer->name, transfer->condition);
+}
+
+static int put_on_condition(struct http_run *run)
+{
+	const struct transfer *transfer = run->task.transfer;
+	if (!run->has_guards || transfer->condition == STORE_ALWAYS || transfer->size > GUARDED_MAX)
+		return put_in_a_way(run);
+	int err = webdav_take_guard(&run->dav, transfer->name);
+	if (err)
+		return err;
+	err = put_in_a_way(run);
+	webdav_drop_guard(&run->dav, transfer->name);
+	return err;
 }
 
 /* Many servers do not say in the answer to PUT what the etag and the time are. */
@@ -232,11 +247,11 @@ static int put(struct http_run *run)
 	return 0;
 }
 
-static int delete_object(struct http_run *run)
+static int delete_now(struct http_run *run)
 {
 	struct http_request request = {.method = "DELETE"};
 	struct http_headers headers = {0};
-	struct http_answer answer = {0};
+	struct http_answer answer;
 	const bool compared = is_compared_here(run);
 	int err = compared ? compare_etag(run) : 0;
 	if (err)
@@ -248,6 +263,19 @@ static int delete_object(struct http_run *run)
 		return err;
 	http_fill_reply(&run->task, &answer);
 	return http_succeeded(&answer) ? 0 : http_status_error(&run->task, &answer);
+}
+
+static int delete_object(struct http_run *run)
+{
+	const struct transfer *transfer = run->task.transfer;
+	if (!run->has_guards || transfer->condition == STORE_ALWAYS)
+		return delete_now(run);
+	int err = webdav_take_guard(&run->dav, transfer->name);
+	if (err)
+		return err;
+	err = delete_now(run);
+	webdav_drop_guard(&run->dav, transfer->name);
+	return err;
 }
 
 /* ---- The engine ---- */
@@ -269,7 +297,8 @@ static void begin_run(struct http_run *ret, struct engine *engine, struct transf
 {
 	*ret = (struct http_run){.engine = engine,
 				 .way = (enum http_way)atomic_load(&engine->way),
-				 .no_match = atomic_load(&engine->no_match)};
+				 .no_match = atomic_load(&engine->no_match),
+				 .has_guards = atomic_load(&engine->has_guards)};
 	http_task_init(&ret->task, engine->client, transfer);
 	ret->dav = (struct webdav){.task = &ret->task, .address = engine->address};
 }
@@ -343,9 +372,15 @@ static int probe_ways(struct http_run *run)
 	}
 	if (ret == 0)
 		run->way = HTTP_IN_NO_WAY;
+	if (ret == 1) {
+		int guards = webdav_probe_guard(&run->dav, run->task.transfer->name);
+		run->has_guards = guards == 1;
+		ret = guards < 0 ? guards : 1;
+	}
 	if (ret >= 0) {
 		atomic_store(&run->engine->way, run->way);
 		atomic_store(&run->engine->no_match, run->no_match);
+		atomic_store(&run->engine->has_guards, run->has_guards);
 	}
 	return ret;
 }
@@ -355,6 +390,7 @@ static int probe_http(struct engine *engine, struct transfer *transfer)
 	struct http_run run;
 	char name[STORE_NAME_SIZE];
 	begin_run(&run, engine, transfer);
+	run.has_guards = false;
 	if (engine->bazel) /* has neither leases nor names for a probe */
 		return end_run(&run, 0);
 	transfer->operation = STORE_PUT;

@@ -11,12 +11,15 @@
 #include <string.h>
 
 #include "convert/cli/store/xml_scan.h"
+#include "convert/os/monotonic.h"
 #include "gsym/base/ascii.h"
 #include "gsym/base/text_buf.h"
 
 enum {
 	COLLECTIONS_MAX = 100000,   /* of a list */
 	MULTISTATUS_MAX = 64 << 20, /* bytes of the answer for one collection */
+	GUARD_WAIT = 1000,          /* ms; it is held for as long as some requests take */
+	GUARD_PAUSE = 10,           /* ms */
 };
 
 int webdav_exchange(struct webdav *dav, const char *name, struct http_request *request,
@@ -64,6 +67,77 @@ int webdav_move(struct webdav *dav, const char *from, const char *to, struct htt
 	http_header(&headers, "Overwrite", "F");
 	free(path);
 	return webdav_exchange(dav, from, &request, &headers, ret);
+}
+
+/* ---- Guards ---- */
+
+static int guard_exchange(struct webdav *dav, const char *method, const char *name, struct http_answer *ret)
+{
+	char guard[STORE_NAME_SIZE + sizeof(".guard/")];
+	struct http_request request = {.method = method};
+	struct http_headers headers = {0};
+	snprintf(guard, sizeof(guard), "%s.guard/", name);
+	return webdav_exchange(dav, guard, &request, &headers, ret);
+}
+
+/* 1 if it was made, 0 if it exists, or a negative errno. */
+static int make_guard(struct webdav *dav, const char *name)
+{
+	struct http_answer answer;
+	int err = guard_exchange(dav, "MKCOL", name, &answer);
+	if (!err && answer.status != 201 && answer.status != 405 && webdav_make_collections(dav, name))
+		err = guard_exchange(dav, "MKCOL", name, &answer);
+	if (err)
+		return err;
+	if (answer.status == 201)
+		return 1;
+	return answer.status == 405 ? 0 : http_status_error(dav->task, &answer);
+}
+
+/* Also when the transfer is to end: its limits do not hold, but those of a guard. */
+void webdav_drop_guard(struct webdav *dav, const char *name)
+{
+	struct http_answer answer;
+	struct transfer *transfer = dav->task->transfer;
+	const struct store_reply reply = transfer->reply;
+	const atomic_bool *canceled = transfer->canceled;
+	const int64_t until = dav->task->until;
+	transfer->canceled = NULL;
+	dav->task->until = monotonic_ms() + GUARD_WAIT;
+	guard_exchange(dav, "DELETE", name, &answer);
+	dav->task->until = until;
+	transfer->canceled = canceled;
+	transfer->reply = reply;
+}
+
+int webdav_take_guard(struct webdav *dav, const char *name)
+{
+	const struct timespec pause = {.tv_nsec = GUARD_PAUSE * 1000000};
+	int64_t until = monotonic_ms() + GUARD_WAIT;
+	for (bool dropped = false;;) {
+		int made = make_guard(dav, name);
+		if (made)
+			return made < 0 ? made : 0;
+		if (monotonic_ms() >= until) {
+			if (dropped)
+				return http_fail(dav->task, -EAGAIN, "others write the object");
+			webdav_drop_guard(dav, name);
+			dropped = true;
+			until += GUARD_WAIT;
+			continue;
+		}
+		nanosleep(&pause, NULL);
+	}
+}
+
+int webdav_probe_guard(struct webdav *dav, const char *name)
+{
+	int made = make_guard(dav, name);
+	if (made <= 0)
+		return made == -EACCES || made == -EREMOTEIO ? 0 : made;
+	made = make_guard(dav, name);
+	webdav_drop_guard(dav, name);
+	return made < 0 ? made : made == 0;
 }
 
 /* ---- Lists ---- */

@@ -29,6 +29,20 @@ bool webdav_make_collections(struct webdav *dav, const char *name);
 /* Renames an object, unless there is one of the name @to. */
 int webdav_move(struct webdav *dav, const char *from, const char *to, struct http_answer *ret);
 
+/*
+ * A guard keeps other hosts from an object while conditions are evaluated and it is written: some servers,
+ * Apache among them, do both one after another, and let two hosts make the same object. It is a collection,
+ * since those are made by one call of the system. One that a host left when it crashed is removed by the next
+ * that waits for it.
+ *
+ * webdav_take_guard() returns 0, -EAGAIN if others have it for too long, or another error.
+ */
+int webdav_take_guard(struct webdav *dav, const char *name);
+void webdav_drop_guard(struct webdav *dav, const char *name);
+
+/* Whether the server keeps guards: tries one for @name. 1, 0 or a negative errno. */
+int webdav_probe_guard(struct webdav *dav, const char *name);
+
 /* STORE_LIST. -EOPNOTSUPP if the server has no lists. */
 int webdav_list(struct webdav *dav);
 
