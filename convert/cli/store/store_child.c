@@ -13,6 +13,7 @@
 
 #include "convert/cli/store/engine.h"
 #include "convert/cli/store/received_object.h"
+#include "convert/cli/store/s3_credentials.h"
 #include "convert/cli/worker/sandbox.h"
 #include "convert/os/mutex.h"
 #include "convert/os/thread.h"
@@ -31,6 +32,8 @@ enum {
 /* By enum store_scheme. */
 static const struct engine_type *const engines[] = {
 	[STORE_DIRECTORY] = &directory_engine,
+	[STORE_HTTP] = &http_engine,
+	[STORE_S3] = &s3_engine,
 };
 
 struct job {
@@ -251,27 +254,20 @@ static const char *text_or_null(const char *text)
 /* Files that the engine reads, and may read again when they have changed. */
 static void enter_sandbox(const struct store_options *o)
 {
-	const char *const secrets[] = {o->bearer_file,
-				       o->netrc_file,
-				       o->cert_file,
-				       o->key_file,
-				       o->ca_file,
-				       getenv("AWS_SHARED_CREDENTIALS_FILE"),
-				       getenv("AWS_CONFIG_FILE"),
-				       getenv("AWS_WEB_IDENTITY_TOKEN_FILE"),
-				       getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")};
-	if (store_scheme_of(o->address) == STORE_DIRECTORY)
+	const enum store_scheme scheme = store_scheme_of(o->address);
+	char *credentials = scheme == STORE_S3 ? s3_credentials_path() : NULL;
+	const char *const secrets[] = {o->bearer_file, o->netrc_file, o->cert_file,
+				       o->key_file,    o->ca_file,    credentials};
+	if (scheme == STORE_DIRECTORY)
 		sandbox_enter_directory(o->address);
 	else
 		sandbox_enter_transfer(secrets, ARRAY_SIZE(secrets));
+	free(credentials);
 }
 
 static int open_engine(struct service *service, const struct store_options *options, struct gsym_diag *diag)
 {
-	enum store_scheme scheme = store_scheme_of(options->address);
-	service->type = scheme < ARRAY_SIZE(engines) ? engines[scheme] : NULL;
-	if (!service->type)
-		return diag_set(diag, -ELIBACC, "stores of this kind are not supported");
+	service->type = engines[store_scheme_of(options->address)];
 	int err = sandbox_limits(MEMORY, 0, UINT64_MAX);
 	return err ? diag_set(diag, err, "cannot set the limits of the process")
 		   : service->type->open(options, &service->engine, diag);
