@@ -96,8 +96,9 @@ def prune_other_files(store):
     """Leases that may be held, files that are written, and what is none of the store's, stay."""
     key = name_of(7, "gsymfs").removesuffix(".gsym")
     stay = {f"{key}.lease": 0, "gsymfs1/00/.tmp-host-1": 0.9, "gsymfs1/00/readme": 900, "gsymfs1/notes": 900, "other/" + key + ".gsym": 900,
-            name_of(1, "bazel"): 900, f"gsymfs1/01/{key[-64:]}.gsym": 900, "gsymfs1/00/sub/x.lease": 900}
-    go = {f"{key}0.lease": 1, "gsymfs1/00/.tmp-host-2": 1.1, "gsymfs1/.tmp-host-3": 2}
+            name_of(1, "bazel"): 900, f"gsymfs1/01/{key[-64:]}.gsym": 900, "gsymfs1/00/sub/x.lease": 900,
+            "gsymfs1/00/.nfs0001": 900, ".tmp-host-4": 0.5}
+    go = {f"{key}0.lease": 1, "gsymfs1/00/.tmp-host-2": 1.1, "gsymfs1/.tmp-host-3": 2, "gsymfs1/00/.claim-1": 2, ".tmp-host-5": 2}
     for name, age in {**stay, **go}.items():
         put_file(store / name, age=age)
     outside = store.parent / "outside"

@@ -62,6 +62,12 @@ static int64_t time_of_use(const struct stat *st)
 
 /* ---- What there is ---- */
 
+/* Of a client that was writing. Other names with a dot are those of the file system, such as ".nfs..." */
+static bool is_temporary(const char *base)
+{
+	return strncmp(base, ".tmp-", 5) == 0 || strncmp(base, ".claim-", 7) == 0;
+}
+
 static bool ends_with(const char *name, const char *end)
 {
 	size_t n = strlen(name), size = strlen(end);
@@ -106,8 +112,8 @@ static int note_file(struct prune *p, const char *name, const struct stat *st)
 			return -ENOMEM;
 		}
 		p->bytes += file.bytes;
-	} else if (base[0] == '.' ? p->now - used > TEMP_STALE
-				  : ends_with(base, ".lease") && p->now - used > LEASE_STALE) {
+	} else if ((is_temporary(base) && p->now - used > TEMP_STALE) ||
+		   (ends_with(base, ".lease") && p->now - used > LEASE_STALE)) {
 		remove_file(p, name, used);
 	}
 	return 0;
@@ -187,7 +193,7 @@ static int read_clock(struct prune *p)
 	p->now = time(NULL);
 	if (p->command->dry_run)
 		return 0;
-	snprintf(name, sizeof(name), ".clock-%ld-%lld", (long)getpid(), (long long)p->now);
+	snprintf(name, sizeof(name), ".tmp-clock-%ld-%lld", (long)getpid(), (long long)p->now);
 	int fd = openat(p->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
@@ -201,6 +207,8 @@ static int read_clock(struct prune *p)
 static int prune(struct prune *p)
 {
 	int err = read_clock(p);
+	if (!err)
+		err = walk(p, ".", false); /* only temporary files are there */
 	if (!err)
 		err = p->command->layout == LAYOUT_BAZEL ? walk(p, "ac", false) : walk(p, "gsymfs1", true);
 	if (err)
