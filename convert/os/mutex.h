@@ -54,6 +54,7 @@ enum lock_rank {
 	LOCK_SKIPPED,    /* fs/scan: files that hold no known image */
 	LOCK_NOTIFY,     /* fs/sys: names that the kernel is to forget */
 	LOCK_ACCOUNT,    /* fs/answer: memory charged to users */
+	LOCK_STORE,      /* convert/store: requests; in the process that transfers, those that it serves */
 	LOCK_RANKS,
 };
 
