@@ -113,23 +113,58 @@ def prune_other_files(store):
 
 def prune(directory):
     for layout in ("gsymfs", "bazel"):
-        (directory / layout).mkdir()
+        (directory / layout).mkdir(mode=0o700)
         prune_by_age(directory / layout, layout)
-    (directory / "size").mkdir()
+    (directory / "size").mkdir(mode=0o700)
     prune_by_size(directory / "size")
-    (directory / "others").mkdir()
+    (directory / "others").mkdir(mode=0o700)
     prune_other_files(directory / "others")
-    (directory / "empty").mkdir()
+    (directory / "empty").mkdir(mode=0o700)
     done = gsym("prune", "--max-age=1", directory / "empty")
     expect("an empty store", done.returncode == 0 and left(directory / "empty") == set(), done)
     done = gsym("prune", "--max-age=1", directory / "none")
     expect("no store", done.returncode == 1 and "No such file" in done.stderr, done)
 
 
+# ---- list, verify ----
+
+def list_and_verify(directory):
+    """What is no object is listed, and found to be bad; other files are not the store's."""
+    store = directory / "store"
+    store.mkdir(mode=0o700)
+    done = gsym("list", store)
+    expect("list nothing", done.returncode == 0 and not done.stdout, done)
+    expect("verify nothing", "0 objects verified, 0 bad" in gsym("verify", store).stdout)
+    keys = [f"{number:064x}" for number in (3, 4)]
+    for key in keys:
+        put_file(store / "gsymfs1" / key[:2] / f"{key}.gsym", age=1)
+    put_file(store / "gsymfs1" / "00" / f"{keys[0]}.lease")
+    put_file(store / "gsymfs1" / "00" / "notes")
+    done = gsym("list", store)
+    rows = sorted(line.split("\t") for line in done.stdout.splitlines())
+    expect("list", done.returncode == 0 and [row[:2] for row in rows] == [[key, "4096"] for key in keys], done)
+    expect("ages", all(DAY <= int(row[2]) < DAY + 3600 for row in rows), rows)
+    done = gsym("verify", store)
+    expect("verify", done.returncode == 1 and all(f"gsym: {key}: " in done.stderr for key in keys) and "2 objects verified, 2 bad" in done.stdout,
+           done)
+    done = gsym("verify", store, keys[1])
+    expect("verify one", done.returncode == 1 and keys[0] not in done.stderr and "1 objects verified, 1 bad" in done.stdout, done)
+    missing = "0" * 64
+    done = gsym("verify", store, missing)
+    expect("verify a missing one", done.returncode == 1 and f"gsym: {missing}: is not in the store" in done.stderr, done)
+    for key in ("0" * 63, "0" * 65, "A" * 64, "../" + "0" * 61):
+        done = gsym("verify", store, key)
+        expect(f"verify {key}", done.returncode == 1 and "no key" in done.stderr and not done.stdout, done)
+    store.chmod(0o777)
+    done = gsym("list", store)
+    expect("a directory of all users", done.returncode == 1 and "writable by others" in done.stderr, done)
+    expect("no directory", gsym("list", directory / "none").returncode == 1)
+
+
 def usage(directory):
     for arguments, message in ((["foo"], "action 'foo': unknown"), (["prun", "x"], "did you mean 'prune'?"),
                                (["prune", "x"], "give --max-size, --max-age or both"), (["keygen"], "an operand is missing; it takes FILE"),
-                               (["keygen", "a", "b"], "too many operands"), (["--dry-run", "keygen", "a"], "option '--dry-run': only for prune"),
+                               (["keygen", "a", "b"], "too many operands"), (["--dry-run", "keygen", "a"], "option '--dry-run': not for keygen"),
                                (["prune", "--max-age=1", "s3://b/"], "is no directory"), (["prune", "--max-size=1X", "x"], "is no size"),
                                (["prune", "--max-size=-1", "x"], "is no size"), (["prune", "--max-size=16777216T", "x"], "is no size"),
                                (["prune", "--max-size=", "x"], "is no size")):
@@ -140,7 +175,7 @@ def usage(directory):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (keygen, prune, usage):
+        for test in (keygen, prune, list_and_verify, usage):
             directory = pathlib.Path(name, test.__name__)
             directory.mkdir()
             test(directory)

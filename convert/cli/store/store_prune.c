@@ -18,6 +18,7 @@
 #include "convert/cache/cache_dir.h"
 #include "convert/cli/message.h"
 #include "convert/cli/store/store_command.h"
+#include "convert/store/store_address.h"
 #include "convert/store/store_key.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
@@ -210,7 +211,8 @@ static int prune(struct prune *p)
 	if (!err)
 		err = walk(p, ".", false); /* only temporary files are there */
 	if (!err)
-		err = p->command->layout == LAYOUT_BAZEL ? walk(p, "ac", false) : walk(p, "gsymfs1", true);
+		err = p->command->session.layout == SESSION_BAZEL ? walk(p, "ac", false)
+								  : walk(p, "gsymfs1", true);
 	if (err)
 		return fail(p->path, err, NULL);
 	size_t found = p->files.n;
@@ -230,9 +232,10 @@ int store_prune(const struct store_command *c, int n, char **operands)
 			 operands[0]);
 		return STATUS_USAGE;
 	}
-	p.dir = open(operands[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct gsym_diag diag = {""};
+	p.dir = store_directory_open(operands[0], &diag);
 	if (p.dir < 0)
-		return fail(operands[0], -errno, NULL);
+		return session_refuse(&diag);
 	int status = prune(&p);
 	prune_deinit(&p);
 	return status;
