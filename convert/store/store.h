@@ -140,9 +140,13 @@ void store_call_end(struct store_call *call);
  */
 void store_do(struct store *store, const struct store_request *request, unsigned ms, struct store_reply *ret);
 
-/* What the server can do, as far as it was asked. */
+/*
+ * What the server can do, as far as it is known. Once this was asked, or a condition was, that is tried with
+ * the next request, and requests on the condition STORE_IF_ABSENT wait for it. Who asks neither leaves no
+ * trace.
+ */
 struct store_abilities {
-	bool is_known;   /* whether conditions hold was tried, which begins with the first request */
+	bool is_known;   /* whether conditions hold was tried */
 	bool has_leases; /* STORE_IF_ABSENT holds, or that is not known: a lease that is none does no harm */
 	bool is_read_only; /* the last PUT was not permitted: none is tried for ten minutes */
 };

@@ -48,13 +48,12 @@ static bool has_only(const char *text, size_t size, const char *more)
 	return true;
 }
 
-/* No empty component, "." or ".."; one slash at the end is allowed. */
+/* No empty component, "." or ".."; slashes at the end are allowed. */
 static bool path_is_plain(const char *path)
 {
-	while (*path == '/') {
+	while (*path == '/' && path[strspn(path, "/")]) {
 		size_t n = strcspn(++path, "/");
-		bool is_dots = n && n <= 2 && strspn(path, ".") == n;
-		if (is_dots || (!n && *path))
+		if (!n || (n <= 2 && strspn(path, ".") == n))
 			return false;
 		path += n;
 	}

@@ -251,6 +251,7 @@ static int submit(struct store *store, struct store_call *call) REQUIRES(&store-
 	call->store = store;
 	atomic_fetch_add(&store->refs, 1);
 	store->n_calls++;
+	store->wants_abilities |= call->message.condition == STORE_IF_ABSENT;
 	store_enqueue(store, call);
 	return 0;
 }
@@ -356,6 +357,7 @@ void store_do(struct store *store, const struct store_request *request, unsigned
 void store_abilities(struct store *store, struct store_abilities *ret)
 {
 	mutex_lock(&store->lock);
+	store->wants_abilities = true;
 	*ret = (struct store_abilities){
 		.is_known = store->is_known,
 		.has_leases = !store->config.bazel && (store->has_leases || !store->is_known),
