@@ -14,7 +14,7 @@
 #include "convert/cli/store/directory_store.h"
 #include "convert/cli/store/engine.h"
 #include "convert/os/monotonic.h"
-#include "convert/store/store_address.h"
+#include "convert/store/store_directory.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 
@@ -249,24 +249,30 @@ static int publish(const struct run *run, int dir, const char *temp, const char 
 	}
 }
 
+/* What is said of the object is said before others see it: nothing can fail after that. */
+static int describe_temp(const struct run *run, int fd)
+{
+	struct stat st;
+	return store_errno(fstat(fd, &st) ? -errno : describe(run, fd, &st));
+}
+
 static int put(const struct run *run, int dir, const char *base)
 {
 	char temp[DIRECTORY_TEMP_SIZE];
-	struct stat st;
 	int fd = directory_make_temp(dir, temp);
 	if (fd < 0)
 		return store_errno(fd);
 	int err = write_temp(run, fd);
 	if (!err)
+		err = describe_temp(run, fd);
+	if (!err)
 		err = store_errno(publish(run, dir, temp, base, fd));
 	unlinkat(dir, temp, 0); /* it may have been renamed */
-	if (!err)
-		err = store_errno(fstat(fd, &st) ? -errno : describe(run, fd, &st));
 	close(fd);
 	return err;
 }
 
-static int delete (const struct run *run, int dir, const char *base)
+static int remove_object(const struct run *run, int dir, const char *base)
 {
 	const struct transfer *t = run->transfer;
 	int err = t->condition == STORE_IF_MATCH
@@ -291,7 +297,7 @@ static int run_on_object(const struct run *run)
 	if (dir < 0)
 		return store_errno(dir);
 	int err = t->operation == STORE_PUT      ? put(run, dir, base)
-		  : t->operation == STORE_DELETE ? delete (run, dir, base)
+		  : t->operation == STORE_DELETE ? remove_object(run, dir, base)
 						 : get(run, dir, base);
 	close(dir);
 	return err;

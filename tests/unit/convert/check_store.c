@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "convert/store/store_address.h"
+#include "convert/store/store_directory.h"
 #include "convert/store/store_object.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
