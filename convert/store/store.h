@@ -142,8 +142,8 @@ void store_do(struct store *store, const struct store_request *request, unsigned
 
 /*
  * What the server can do, as far as it is known. Once this was asked, or a condition was, that is tried with
- * the next request, and requests on the condition STORE_IF_ABSENT wait for it. Who asks neither leaves no
- * trace.
+ * the next request, and requests on the condition STORE_IF_ABSENT wait for it. Who asks neither writes no
+ * object.
  */
 struct store_abilities {
 	bool is_known;   /* whether conditions hold was tried */

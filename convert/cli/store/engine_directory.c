@@ -185,7 +185,6 @@ static int read_object(const struct run *run, int fd, const struct stat *st)
 	return is_local ? err : store_errno(err);
 }
 
-/* The time is for leases, of which only the head is looked at, or which are small. */
 static int get(const struct run *run, int dir, const char *base)
 {
 	struct stat st;
@@ -205,8 +204,10 @@ static int write_temp(const struct run *run, int fd)
 {
 	bool is_remote = false;
 	int err = copy(run, run->transfer->fd, fd, run->transfer->size, &is_remote);
+	if (err && !is_remote) /* shorter than the client said: no damage of an object */
+		return err == -EBADMSG ? -EIO : err;
 	if (err)
-		return is_remote ? store_errno(err) : err;
+		return store_errno(err);
 	err = set_clock(run->engine, fd);
 	if (!err && fdatasync(fd))
 		err = -errno;
@@ -307,9 +308,10 @@ static int list(struct run *run)
 {
 	struct transfer *t = run->transfer;
 	update_clock(run->engine);
+	t->reply.now = server_now(run->engine);
 	t->begun(t);
-	int err = directory_list(run->engine->root, t->name, t->fd, t->size, server_now(run->engine),
-				 may_go_on, run, &t->reply.size);
+	int err = directory_list(run->engine->root, t->name, t->fd, t->size, t->reply.now, may_go_on, run,
+				 &t->reply.size);
 	if (err == -ECANCELED)
 		err = check_limits(run);
 	return store_errno(err);
