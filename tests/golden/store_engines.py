@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Stores on servers of WebDAV: Apache, lighttpd and nginx, each a private child. Prints what each kept.
 
-    store_engines.py ENGINE_DRIVER
+    store_engines.py DRIVER
+
+The driver is engine_driver, or client_driver: the same by the client of a store and its process in the sandbox.
 """
 import os
 import subprocess
@@ -151,6 +153,7 @@ def listed(case, beginning, *options):
     path = case.directory / "list"
     reply = case.driver.run("list", beginning, path, options=options)
     lines = [line.split("\t") for line in path.read_text().splitlines()]
+    lines = [line for line in lines if not line[0].startswith("gsymfs1/probe-")]  # of a client, at any time
     return reply, {name: int(size) for name, size, _ in lines}, [int(time) for _, _, time in lines]
 
 
