@@ -100,7 +100,20 @@ def check_conditions(program, server, directory):
     expect("no conditions", (case.put(name, b"x", "--absent").err, case.driver.run("probe").probe), ("EOPNOTSUPP", 0))
     server.ignores = True
     expect("conditions ignored", case.driver.run("probe").probe, 0)
+    expect("one that is not deleted", case.driver.run("delete", name, options=['--match="other"']).err, "EEXIST")
     server.conditions, server.ignores = True, False
+    server.bare = True
+    etag = case.driver.run("head", name).etag
+    for what, options, errs in (("with", [f"--match={etag}"], ["0", "EEXIST", "EEXIST"]),
+                                ("with another", ['--match="other"'], ["EEXIST"] * 3)):
+        given = case.directory / "renewed"
+        given.write_bytes(b"renewed")
+        replies = case.driver.run_all(("put", name, given), ("put", name, given), ("delete", name), options=options)
+        # The content of the second is that of the first, and so is its tag.
+        etag = case.driver.run("head", name).etag
+        expect(f"tags without quotes: {what}", [reply.err for reply in replies], errs)
+    expect("and deleted", case.driver.run("delete", name, options=[f"--match={etag}"]).err, "0")
+    server.bare = False
     runs = []
     for i in range(6):
         (case.directory / f"host{i}").write_bytes(b"host %d" % i)
