@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+"""gsym store: keys, and a store that is a directory.
+
+    store.py GSYM ELF
+"""
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+DAY = 24 * 3600
+faults = []
+
+
+def expect(what, condition, seen=""):
+    if not condition:
+        faults.append(f"{what}: {seen}")
+        print(f"not ok: {what}: {seen}")
+
+
+def run(*arguments, cwd=None, cache=None):
+    environment = dict(os.environ, GSYMFS_CACHE=str(cache)) if cache else None
+    return subprocess.run([os.path.abspath(sys.argv[1]), *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False,
+                          cwd=cwd, env=environment)
+
+
+def gsym(*arguments, cwd=None, cache=None):
+    return run("store", *arguments, cwd=cwd, cache=cache)
+
+
+def keygen(directory):
+    """The secret key is for its owner alone, and never overwritten."""
+    secret = directory / "secret"
+    old = os.umask(0)
+    done = gsym("keygen", secret)
+    os.umask(old)
+    expect("keygen", done.returncode == 0 and not done.stderr, done)
+    expect("public key", re.fullmatch(r"gsymfs-public-1 [A-Za-z0-9+/]{43}=\n", done.stdout), done.stdout)
+    expect("mode of the secret key", stat.S_IMODE(secret.stat().st_mode) == 0o600, oct(secret.stat().st_mode))
+    text = secret.read_text()
+    expect("secret key", re.fullmatch(r"gsymfs-secret-1 [A-Za-z0-9+/]{43}=\n", text), "no such line")
+    again = gsym("keygen", secret)
+    expect("keygen over a key", again.returncode == 1 and "File exists" in again.stderr and not again.stdout, again)
+    expect("the key after that", secret.read_text() == text)
+    expect("another key", gsym("keygen", directory / "other").stdout != done.stdout)
+
+
+# ---- prune ----
+
+def name_of(number, layout):
+    key = f"{number:064x}"
+    return f"ac/{key}" if layout == "bazel" else f"gsymfs1/{key[:2]}/{key}.gsym"
+
+
+def put_file(path, blocks=1, age=0, access_age=None):
+    """A file of @blocks pages, written @age days ago and read @access_age days ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x" * 4096 * blocks)
+    now = time.time()
+    os.utime(path, (now - (age if access_age is None else access_age) * DAY, now - age * DAY))
+
+
+def left(store):
+    return {str(p.relative_to(store)) for p in store.rglob("*") if p.is_symlink() or not p.is_dir()}
+
+
+def prune_by_age(store, layout):
+    options = [f"--layout={layout}", "--max-age=30"]
+    names = [name_of(number, layout) for number in range(4)]
+    put_file(store / names[0], age=40)
+    put_file(store / names[1], age=40, access_age=2)
+    put_file(store / names[2], age=29)
+    put_file(store / names[3], age=400, access_age=35)
+    dry = gsym("prune", *options, "--dry-run", store)
+    expect("dry run", dry.returncode == 0 and dry.stdout.splitlines()[:-1] == [names[0], names[3]] and "would be: 2 objects" in dry.stdout, dry)
+    expect("after a dry run", left(store) == set(names), left(store))
+    done = gsym("prune", *options, store)
+    expect("prune by age", done.returncode == 0 and " 2 objects of 8192 bytes removed, 2 of 8192 left" in done.stdout, done)
+    expect("what is left", left(store) == {names[1], names[2]}, left(store))
+    again = gsym("prune", *options, store)
+    expect("prune again", again.returncode == 0 and " 0 objects of 0 bytes removed" in again.stdout, again)
+
+
+def prune_by_size(store):
+    """The least recently used go first, whatever their size."""
+    names = [name_of(number << 244, "gsymfs") for number in range(6)]
+    for age, name in enumerate(names):
+        put_file(store / name, blocks=1 + age, age=age)
+    done = gsym("prune", "--max-size=24K", store)  # of 84 KiB; 4 + 8 + 12 fit
+    expect("prune by size", done.returncode == 0 and left(store) == set(names[:3]), (done, left(store)))
+    done = gsym("prune", "--max-size=24575", store)
+    expect("prune below a size", done.returncode == 0 and left(store) == set(names[:2]), (done, left(store)))
+    gsym("prune", "--max-size=0", store)
+    expect("prune all", left(store) == set(), left(store))
+
+
+def prune_other_files(store):
+    """Leases that may be held, files that are written, and what is none of the store's, stay."""
+    key = name_of(7, "gsymfs").removesuffix(".gsym")
+    stay = {f"{key}.lease": 0, "gsymfs1/00/.tmp-host-1": 0.9, "gsymfs1/00/readme": 900, "gsymfs1/notes": 900, "other/" + key + ".gsym": 900,
+            name_of(1, "bazel"): 900, f"gsymfs1/01/{key[-64:]}.gsym": 900, "gsymfs1/00/sub/x.lease": 900,
+            "gsymfs1/00/.nfs0001": 900, ".tmp-host-4": 0.5}
+    go = {f"{key}0.lease": 1, "gsymfs1/00/.tmp-host-2": 1.1, "gsymfs1/.tmp-host-3": 2, "gsymfs1/00/.claim-1": 2, ".tmp-host-5": 2}
+    for name, age in {**stay, **go}.items():
+        put_file(store / name, age=age)
+    outside = store.parent / "outside"
+    put_file(outside / "00" / (key[-64:] + ".gsym"), age=900)
+    (store / "gsymfs1" / "ff").symlink_to(outside / "00")
+    (store / name_of(8, "gsymfs")).symlink_to(outside / "00" / (key[-64:] + ".gsym"))
+    done = gsym("prune", "--max-age=1", store)
+    links = {"gsymfs1/ff", name_of(8, "gsymfs")}
+    expect("other files", done.returncode == 0 and left(store) - links == set(stay), (done, left(store) ^ set(stay)))
+    expect("links", links <= left(store) and len(left(outside)) == 1, left(store))
+
+
+def prune(directory):
+    for layout in ("gsymfs", "bazel"):
+        (directory / layout).mkdir(mode=0o700)
+        prune_by_age(directory / layout, layout)
+    (directory / "size").mkdir(mode=0o700)
+    prune_by_size(directory / "size")
+    (directory / "others").mkdir(mode=0o700)
+    prune_other_files(directory / "others")
+    (directory / "empty").mkdir(mode=0o700)
+    done = gsym("prune", "--max-age=1", directory / "empty")
+    expect("an empty store", done.returncode == 0 and left(directory / "empty") == set(), done)
+    done = gsym("prune", "--max-age=1", directory / "none")
+    expect("no store", done.returncode == 1 and "No such file" in done.stderr, done)
+
+
+# ---- put, get, list, verify ----
+
+class Host:
+    """A host of its own: a cache, and a directory of binaries."""
+
+    def __init__(self, directory, name, store):
+        self.cache, self.bin, self.store = directory / f"cache-{name}", directory / f"bin-{name}", store
+        self.cache.mkdir(mode=0o700)
+        self.bin.mkdir(mode=0o755)
+
+    def binary(self, name="app", of=None):
+        shutil.copy(of or sys.argv[2], self.bin / name)
+        return self.bin / name
+
+    def put(self, *operands):
+        return gsym("put", self.store, *operands, cache=self.cache)
+
+    def get(self, *operands):
+        return gsym("get", self.store, *operands, cache=self.cache)
+
+
+def make_store(directory, name="store"):
+    (directory / name).mkdir(mode=0o700)
+    return directory / name
+
+
+def objects(store):
+    return sorted(p for p in store.rglob("*") if p.is_file())
+
+
+def key_of(done):
+    return done.stdout.split()[0] if done.stdout else ""
+
+
+def put_and_get(directory):
+    """What one host has put, another gets, wherever it keeps the file."""
+    store = make_store(directory)
+    one, two, three = (Host(directory, name, store) for name in ("one", "two", "three"))
+    done = one.put(one.binary())
+    key = key_of(done)
+    expect("put", done.returncode == 0 and done.stdout == f"{key}  published  {one.bin}/app\n" and not done.stderr, done)
+    files = objects(store)
+    expect("its name", files == [store / "gsymfs1" / key[:2] / f"{key}.gsym"], files)
+    for host, what in ((one, "from the cache"), (two, "from the store")):
+        done = host.put(host.binary("other-name"))
+        expect(f"put again {what}", done.returncode == 0 and done.stdout == f"{key}  present  {host.bin}/other-name\n", done)
+    done = gsym("list", store)
+    listed = done.stdout.rstrip("\n").split("\t")
+    expect("list", done.returncode == 0 and listed[:2] == [key, str(files[0].stat().st_size)] and 0 <= int(listed[2]) < 3600, done)
+    done = three.get(three.binary())
+    expect("get", done.returncode == 0 and not done.stderr and (three.bin / "app.gsym").exists(), done)
+    expect("nothing is kept", not list(three.cache.glob("*.gsym")), list(three.cache.iterdir()))
+    made = run("convert", "--quiet", f"--shared={store}", "-o", directory / "made.gsym", one.bin / "app", cache=two.cache)
+    expect("convert", made.returncode == 0 and not made.stderr, made)
+    expect("the same bytes", (three.bin / "app.gsym").read_bytes() == (directory / "made.gsym").read_bytes())
+    expect("they are right", run("verify", f"--against={sys.argv[2]}", directory / "made.gsym").returncode == 0)
+    done = gsym("verify", store)
+    expect("verify", done.returncode == 0 and "1 objects verified, 0 bad" in done.stdout, done)
+    done = gsym("verify", store, key)
+    expect("verify a key", done.returncode == 0 and "1 objects verified, 0 bad" in done.stdout, done)
+    missing = "0" * 64
+    done = gsym("verify", store, missing, key)
+    expect("verify a missing key", done.returncode == 1 and f"{missing}: " in done.stderr and "1 objects verified" in done.stdout, done)
+    with open(three.bin / "app", "ab") as file:
+        file.write(b"more")
+    done = three.get(three.bin / "app")
+    expect("get what is not there", done.returncode == 1 and "is not in the store" in done.stderr, done)
+
+
+def converted_into_store(directory):
+    store = make_store(directory)
+    host = Host(directory, "host", store)
+    app = host.binary()
+    done = run("convert", f"--shared={store}", app, cache=host.cache)
+    expect("convert", done.returncode == 0 and "published" in done.stderr and (host.bin / "app.gsym").exists(), done)
+    key = objects(store)[0].name.removesuffix(".gsym")
+    expect("its key", key in done.stderr, done)
+    done = host.put(app)
+    expect("then put", done.stdout == f"{key}  present  {app}\n", done)
+    (host.bin / "text").write_text("no object file")
+    done = run("convert", f"--shared={store}", host.bin / "text", cache=host.cache)
+    expect("no object file", done.returncode == 1 and "is no object file" in done.stderr and not (host.bin / "text.gsym").exists(), done)
+
+
+def damaged(directory):
+    """Damage is found, named, and mended by a put that does not have the conversion itself."""
+    store = make_store(directory)
+    host, other = Host(directory, "host", store), Host(directory, "other", store)
+    key = key_of(host.put(host.binary()))
+    path = objects(store)[0]
+    good = path.read_bytes()
+    for what, bad in (("a bit", good[:99] + bytes([good[99] ^ 1]) + good[100:]), ("the end", good[:-1]), ("nothing", b""),
+                      ("text", b"<html>" * 1000), ("its key", good[:-160] + bytes(32) + good[-128:]),
+                      ("its size", good[:-104] + (1 << 62).to_bytes(8, "little") + good[-96:])):
+        path.write_bytes(bad)
+        done = gsym("verify", store)
+        expect(f"verify with {what} damaged", done.returncode == 1 and f"gsym: {key}: " in done.stderr and "1 objects verified, 1 bad" in done.stdout,
+               done)
+        done = other.get(other.binary())
+        expect(f"get with {what} damaged", done.returncode == 1 and not list(other.bin.glob("*.gsym")), done)
+    done = other.put(other.bin / "app")
+    expect("put over a damaged one", done.returncode == 0 and "published" in done.stdout, done)
+    expect("mended", gsym("verify", store).returncode == 0)
+    second = host.binary("second")
+    with open(second, "ab") as file:
+        file.write(b"more")
+    moved = key_of(host.put(second))
+    shutil.copy(path, store / "gsymfs1" / moved[:2] / f"{moved}.gsym")
+    done = gsym("verify", store)
+    expect("another's object", done.returncode == 1 and f"gsym: {moved}: the object of another key" in done.stderr and key not in done.stderr, done)
+
+
+def signed(directory):
+    store = make_store(directory)
+    host, other = Host(directory, "host", store), Host(directory, "other", store)
+    public = [gsym("keygen", directory / f"secret{i}").stdout for i in range(2)]
+    (directory / "trusted").write_text(public[0])
+    trusted = f"--trusted-keys={directory}/trusted"
+    app = host.binary()
+    other.binary()
+    key = key_of(host.put(f"--sign-key={directory}/secret0", app))
+    expect("signed", gsym("verify", trusted, store).returncode == 0 and other.get(trusted, other.bin / "app").returncode == 0)
+    (directory / "trusted").write_text(public[1])
+    for what, done in (("verify", gsym("verify", trusted, store)), ("get", other.get(trusted, other.bin / "app"))):
+        expect(f"{what}: of an unknown signer", done.returncode == 1 and "signed by a key that is not in" in done.stderr, done)
+    (directory / "trusted").write_text("".join(public))
+    expect("one of several", gsym("verify", trusted, store, key).returncode == 0)
+    for path in objects(store):
+        path.unlink()
+    host.put(app)
+    done = gsym("verify", trusted, store)
+    expect("unsigned", done.returncode == 1 and f"gsym: {key}: not signed" in done.stderr, done)
+    expect("unsigned, not demanded", gsym("verify", store).returncode == 0)
+    (directory / "secret0").chmod(0o644)
+    done = host.put(f"--sign-key={directory}/secret0", app)
+    secret = (directory / "secret0").read_text().split()[1]
+    expect("a secret for all", done.returncode == 1 and "chmod it to 0600" in done.stderr and secret not in done.stderr, done)
+
+
+def with_debug_file(directory):
+    """What was made with a debug file is for hosts that have the same one."""
+    store = make_store(directory)
+    hosts = [Host(directory, name, store) for name in ("one", "two", "three")]
+    made = hosts[0].bin
+    subprocess.run(["objcopy", "--only-keep-debug", sys.argv[2], made / "app.debug"], check=True)
+    subprocess.run(["objcopy", "--strip-debug", f"--add-gnu-debuglink={made}/app.debug", sys.argv[2], made / "app"], check=True)
+    for host in hosts[1:]:
+        host.binary(of=made / "app")
+    shutil.copy(made / "app.debug", hosts[1].bin)
+    done = hosts[0].put(made / "app")
+    expect("put", done.returncode == 0 and "published" in done.stdout, done)
+    done = hosts[1].get(hosts[1].bin / "app")
+    expect("get with the debug file", done.returncode == 0, done)
+    done = run("lookup", hosts[1].bin / "app.gsym", "0x0")
+    expect("its lines", "input.c" in run("dump", hosts[1].bin / "app.gsym").stdout, done)
+    done = hosts[2].get(hosts[2].bin / "app")
+    expect("get without it", done.returncode == 1 and "debug files" in done.stderr, done)
+
+
+def failing(directory):
+    """A file that cannot be converted is published as such, so that no daemon tries."""
+    store = make_store(directory)
+    host, other = Host(directory, "host", store), Host(directory, "other", store)
+    subprocess.run(["objcopy", "--only-section=.comment", "--only-section=.note.gnu.build-id", sys.argv[2], host.bin / "bad"], check=True)
+    done = host.put(host.bin / "bad")
+    expect("put", done.returncode == 1 and "bad: " in done.stderr and not done.stdout, done)
+    reason = done.stderr.rpartition(": ")[2]
+    expect("the verdict is there", len(objects(store)) == 1, objects(store))
+    done = other.get(other.binary("bad", host.bin / "bad"))
+    expect("get", done.returncode == 1 and reason in done.stderr and not list(other.bin.glob("*.gsym")), (done, reason))
+    expect("verify", gsym("verify", store).returncode == 0)
+
+
+def bazel(directory):
+    store = make_store(directory)
+    host = Host(directory, "host", store)
+    done = host.put("--layout=bazel", host.binary())
+    expect("put", objects(store) == [store / "ac" / key_of(done)], (done, objects(store)))
+    expect("get", host.get("--layout=bazel", host.bin / "app").returncode == 0)
+    expect("list", gsym("list", "--layout=bazel", store).stdout.startswith(key_of(done)) and not gsym("list", store).stdout)
+    expect("verify", "1 objects verified, 0 bad" in gsym("verify", "--layout=bazel", store).stdout)
+
+
+def no_store(directory):
+    host = Host(directory, "host", directory / "none")
+    done = host.put(host.binary())
+    expect("no directory", done.returncode == 1 and "none" in done.stderr and not done.stdout, done)
+    store = make_store(directory)
+    store.chmod(0o777)
+    done = gsym("list", store)
+    expect("a directory of all users", done.returncode == 1 and "writable by others" in done.stderr, done)
+
+
+# ---- list, verify of what is no object ----
+
+def list_and_verify(directory):
+    """What is no object is listed, and found to be bad; other files are not the store's."""
+    store = directory / "store"
+    store.mkdir(mode=0o700)
+    done = gsym("list", store)
+    expect("list nothing", done.returncode == 0 and not done.stdout, done)
+    expect("verify nothing", "0 objects verified, 0 bad" in gsym("verify", store).stdout)
+    keys = [f"{number:064x}" for number in (3, 4)]
+    for key in keys:
+        put_file(store / "gsymfs1" / key[:2] / f"{key}.gsym", age=1)
+    put_file(store / "gsymfs1" / "00" / f"{keys[0]}.lease")
+    put_file(store / "gsymfs1" / "00" / "notes")
+    done = gsym("list", store)
+    rows = sorted(line.split("\t") for line in done.stdout.splitlines())
+    expect("list", done.returncode == 0 and [row[:2] for row in rows] == [[key, "4096"] for key in keys], done)
+    expect("ages", all(DAY <= int(row[2]) < DAY + 3600 for row in rows), rows)
+    done = gsym("verify", store)
+    expect("verify", done.returncode == 1 and all(f"gsym: {key}: " in done.stderr for key in keys) and "2 objects verified, 2 bad" in done.stdout,
+           done)
+    done = gsym("verify", store, keys[1])
+    expect("verify one", done.returncode == 1 and keys[0] not in done.stderr and "1 objects verified, 1 bad" in done.stdout, done)
+    missing = "0" * 64
+    done = gsym("verify", store, missing)
+    expect("verify a missing one", done.returncode == 1 and f"gsym: {missing}: is not in the store" in done.stderr, done)
+    for key in ("0" * 63, "0" * 65, "A" * 64, "../" + "0" * 61):
+        done = gsym("verify", store, key)
+        expect(f"verify {key}", done.returncode == 1 and "no key" in done.stderr and not done.stdout, done)
+    store.chmod(0o777)
+    done = gsym("list", store)
+    expect("a directory of all users", done.returncode == 1 and "writable by others" in done.stderr, done)
+    expect("no directory", gsym("list", directory / "none").returncode == 1)
+
+
+def usage(directory):
+    for arguments, message in ((["foo"], "action 'foo': unknown"), (["prun", "x"], "did you mean 'prune'?"),
+                               (["prune", "x"], "give --max-size, --max-age or both"), (["keygen"], "an operand is missing; it takes FILE"),
+                               (["keygen", "a", "b"], "too many operands"), (["--dry-run", "keygen", "a"], "option '--dry-run': not for keygen"),
+                               (["--sign-key=x", "get", "a", "b"], "option '--sign-key': not for get"), (["get", "a"], "it takes STORE OBJECT"),
+                               (["--ca-file=x", "prune", "a"], "option '--ca-file': not for prune"),
+                               (["prune", "--max-age=1", "s3://b/"], "is no directory"), (["prune", "--max-size=1X", "x"], "is no size"),
+                               (["prune", "--max-size=-1", "x"], "is no size"), (["prune", "--max-size=16777216T", "x"], "is no size"),
+                               (["prune", "--max-size=", "x"], "is no size")):
+        done = gsym(*arguments, cwd=directory)
+        expect(" ".join(arguments), done.returncode == 2 and message in done.stderr and not done.stdout, done)
+    expect("nothing was made", not list(directory.iterdir()), list(directory.iterdir()))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        tests = (keygen, prune, put_and_get, converted_into_store, damaged, signed, with_debug_file, failing, bazel, no_store,
+                 list_and_verify, usage)
+        for test in tests:
+            directory = pathlib.Path(name, test.__name__)
+            directory.mkdir()
+            test(directory)
+    print(f"{len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
