@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <xxhash.h>
 
 #include "convert/record/valid_name.h"
@@ -29,11 +28,7 @@ enum {
 	CHECKSUM_SIZE = 8,
 };
 
-enum {
-	READERS_KNOWN = 1 << 15,
-	/* Two changes within one step of the clock leave the same ctime. */
-	SETTLED_SECONDS = 2,
-};
+enum { READERS_KNOWN = 1 << 15 };
 
 enum image_flags {
 	FLAG_LOST = 1,
@@ -49,23 +44,6 @@ enum image_flags {
 /* No file is as large. */
 static const uint64_t unknown_size = UINT64_MAX;
 
-struct file_key file_key_of(const struct stat *st)
-{
-	return (struct file_key){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.size = (uint64_t)st->st_size,
-		.mtime_ns = st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec,
-		.ctime_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec,
-	};
-}
-
-bool file_key_same(const struct file_key *a, const struct file_key *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns &&
-	       a->ctime_ns == b->ctime_ns;
-}
-
 void record_forget(struct file_record *record)
 {
 	record->key.size = unknown_size;
@@ -76,7 +54,7 @@ void record_forget(struct file_record *record)
 bool record_set_readers(struct file_record *record, mode_t readers)
 {
 	invariant((readers & ~(mode_t)0444) == 0);
-	if (time(NULL) <= record->key.ctime_ns / 1000000000 + SETTLED_SECONDS)
+	if (file_key_unsettled(&record->key))
 		return false;
 	record->readers = (uint16_t)(READERS_KNOWN | readers);
 	return true;

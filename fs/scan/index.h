@@ -21,16 +21,10 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "convert/cache/file_state.h"
 #include "convert/record/convert_types.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/hash_table.h"
-
-/* Which file, in which state. */
-struct file_key {
-	uint64_t dev, ino;
-	uint64_t size;
-	int64_t mtime_ns, ctime_ns;
-};
 
 enum record_state {
 	RECORD_IDENTIFIED,
@@ -53,10 +47,6 @@ struct file_record {
 	uint8_t reason_size;
 	uint8_t root; /* of the last scan: which of several sources has the file */
 };
-
-/* Of an open or listed file. */
-struct file_key file_key_of(const struct stat *st);
-bool file_key_same(const struct file_key *a, const struct file_key *b);
 
 /*
  * Notes the permissions to read, at most 0444, that the access control list leaves to the file in the state
