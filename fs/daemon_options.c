@@ -79,6 +79,8 @@ static const struct daemon_option own_options[] = {
 	 "space that the cache leaves free on its file system"},
 	{"shared", "DIR", PATH(VALUE_DIRECTORY, shared), NULL,
 	 "directory of converted files shared with other hosts"},
+	{"digest_rate", "SIZE", SIZE(digest_rate, 0), "64M",
+	 "bytes a second read ahead to know files by content; 0: none"},
 
 	{"debug_dirs", "DIR:...", PATH(VALUE_DIRECTORIES, debug_dirs), DEBUG_DIR_DEFAULT,
 	 "directories searched for debug files", "Debug files"},

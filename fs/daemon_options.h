@@ -34,6 +34,7 @@ struct options {
 	size_t n_sources;        /* the others */
 	char *cache;             /* directory; NULL: the default */
 	char *shared;            /* directory of converted files shared by several hosts, or NULL */
+	uint64_t digest_rate;    /* bytes a second of files that are digested for it; 0: none */
 	char *debug_dirs;        /* absolute paths separated by colons; may be empty */
 	char *worker;            /* the gsym program; NULL: the one installed with the daemon */
 	uint64_t cache_size;     /* limit of the cache in bytes */
