@@ -37,6 +37,7 @@ enum value_kind {
 	VALUE_SIZE,        /* uint64_t, bytes */
 	VALUE_FILE,        /* char *, a path */
 	VALUE_DIRECTORY,   /* char *, a path */
+	VALUE_ADDRESS,     /* char *, a path or a URL */
 	VALUE_DIRECTORIES, /* char *, absolute paths separated by colons; may be empty */
 };
 
@@ -77,10 +78,28 @@ static const struct daemon_option own_options[] = {
 	 "size the cache is kept below"},
 	{"cache_free", "SIZE", SIZE(cache_free, 0), DEFAULT_TEXT(CACHE_FREE_GIB_DEFAULT) "G",
 	 "space that the cache leaves free on its file system"},
-	{"shared", "DIR", PATH(VALUE_DIRECTORY, shared), NULL,
-	 "directory of converted files shared with other hosts"},
+	{"shared", "DIR|URL", PATH(VALUE_ADDRESS, shared), NULL,
+	 "converted files shared with other hosts: DIR, https://HOST/PATH, s3://BUCKET/PATH", "Shared store"},
+	{"shared_layout", "gsymfs|bazel", EITHER(shared_bazel), "gsymfs",
+	 "names of its objects"},
+	{"shared_wait", "MS", NUMBER(shared_wait, 0, 60000), "0",
+	 "milliseconds that a conversion waits for it; 0: 250 or, if less, what it would take"},
 	{"digest_rate", "SIZE", SIZE(digest_rate, 0), "64M",
-	 "bytes a second read ahead to know files by content; 0: none"},
+	 "bytes a second read ahead to know files by their content; 0: none"},
+	{"sign_key", "FILE", PATH(VALUE_FILE, sign_key), NULL,
+	 "secret key that signs what is given to it"},
+	{"trusted_keys", "FILE", PATH(VALUE_FILE, trusted_keys), NULL,
+	 "public keys; what none of them signed is not taken"},
+	{"shared_bearer", "FILE", PATH(VALUE_FILE, shared_bearer), NULL,
+	 "token for an HTTP server"},
+	{"shared_netrc", "FILE", PATH(VALUE_FILE, shared_netrc), NULL,
+	 "user and password for an HTTP server"},
+	{"shared_cert", "FILE", PATH(VALUE_FILE, shared_cert), NULL,
+	 "client certificate, PEM"},
+	{"shared_key", "FILE", PATH(VALUE_FILE, shared_key), NULL,
+	 "key of the client certificate, PEM"},
+	{"shared_ca", "FILE", PATH(VALUE_FILE, shared_ca), NULL,
+	 "certificate authorities instead of the system's, PEM"},
 
 	{"debug_dirs", "DIR:...", PATH(VALUE_DIRECTORIES, debug_dirs), DEBUG_DIR_DEFAULT,
 	 "directories searched for debug files", "Debug files"},
@@ -312,6 +331,16 @@ static bool are_directories(const char *value)
 	return n <= DEBUG_DIRS_MAX && strlen(value) <= DEBUG_DIRS_TEXT_MAX;
 }
 
+/* Whether what begins like a URL is one of a kind that there is; what is beyond that, its engine says. */
+static bool is_address(const char *value)
+{
+	static const char *const schemes[] = {"http://", "https://", "s3://"};
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+		if (strncmp(value, schemes[i], strlen(schemes[i])) == 0)
+			return value[strlen(schemes[i])];
+	return *value && !strstr(value, "://");
+}
+
 static bool parse_value(const struct daemon_option *option, const char *value, struct options *o)
 {
 	void *to = (char *)o + option->member;
@@ -327,6 +356,7 @@ static bool parse_value(const struct daemon_option *option, const char *value, s
 	case VALUE_SIZE: return parse_size(value, to) && *(uint64_t *)to >= option->least;
 	case VALUE_FILE: return *value && parse_path(value, to);
 	case VALUE_DIRECTORY: return *value && !strstr(value, "://") && parse_path(value, to);
+	case VALUE_ADDRESS: return is_address(value) && parse_path(value, to);
 	case VALUE_DIRECTORIES: return are_directories(value) && parse_path(value, to);
 	}
 	return false;
@@ -358,8 +388,9 @@ static void print_allowed(FILE *file, const struct daemon_option *option)
 				option->least ? " above 0" : "");
 		break;
 	case VALUE_FILE: fputs("the path of a file", file); break;
-	case VALUE_DIRECTORY:
-		fputs("a directory (mount remote storage first, URLs are not supported)", file);
+	case VALUE_DIRECTORY: fputs("a directory", file); break;
+	case VALUE_ADDRESS:
+		fputs("a directory, or an address that begins with https://, http:// or s3://", file);
 		break;
 	case VALUE_DIRECTORIES:
 		fprintf(file, "at most %d absolute directories, separated by colons", DEBUG_DIRS_MAX);
@@ -572,6 +603,13 @@ void options_deinit(struct options *options)
 	free(options->cache);
 	free(options->debug_dirs);
 	free(options->shared);
+	free(options->sign_key);
+	free(options->trusted_keys);
+	free(options->shared_bearer);
+	free(options->shared_netrc);
+	free(options->shared_ca);
+	free(options->shared_cert);
+	free(options->shared_key);
 	free(options->worker);
 	fuse_opt_free_args(&options->fuse);
 }

@@ -30,11 +30,16 @@ enum merged_mode {
 struct options {
 	char *operands[SOURCES_MAX + 1]; /* as given: the directories of object files, and the mount point */
 	size_t n_operands;
-	const char *mountpoint;  /* as given; the last of them */
-	size_t n_sources;        /* the others */
-	char *cache;             /* directory; NULL: the default */
-	char *shared;            /* directory of converted files shared by several hosts, or NULL */
-	uint64_t digest_rate;    /* bytes a second of files that are digested for it; 0: none */
+	const char *mountpoint;        /* as given; the last of them */
+	size_t n_sources;              /* the others */
+	char *cache;                   /* directory; NULL: the default */
+	char *shared;                  /* store of converted files that several hosts share, or NULL */
+	bool shared_bazel;             /* with names as Bazel's caches have them */
+	unsigned shared_wait;          /* milliseconds that a conversion waits for it; 0: as it is worth */
+	uint64_t digest_rate;          /* bytes a second of files that are digested for it; 0: none */
+	char *sign_key, *trusted_keys; /* files, or NULL, as all that follow: */
+	char *shared_bearer, *shared_netrc, *shared_ca; /* of HTTP */
+	char *shared_cert, *shared_key;
 	char *debug_dirs;        /* absolute paths separated by colons; may be empty */
 	char *worker;            /* the gsym program; NULL: the one installed with the daemon */
 	uint64_t cache_size;     /* limit of the cache in bytes */

@@ -11,6 +11,7 @@
 #include "convert/os/log.h"
 #include "convert/run/convert_run.h"
 #include "convert/run/debuginfod.h"
+#include "convert/run/share/share.h"
 #include "convert/run/zygote.h"
 #include "fs/answer/answers.h"
 #include "fs/call/runners.h"
@@ -40,7 +41,7 @@ struct gsymfs {
 	struct metrics metrics;
 	struct run_counters counters;
 	struct cache cache;
-	struct shared_dir shared;
+	struct share share;
 	struct notify notify;
 	struct images images;
 	struct runners runners;

@@ -45,6 +45,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "convert/run/share/share_service.h"
 #include "fs/gsymfs.h"
 #include "fs/session.h"
 #include "fs/setup.h"
@@ -74,8 +75,8 @@ static int run(struct gsymfs *fs)
 
 static void free_resources(struct gsymfs *fs)
 {
+	share_close(&fs->share);
 	cache_close(&fs->cache);
-	shared_dir_close(&fs->shared);
 	fetcher_close(&fs->fetcher);
 	options_deinit(&fs->options);
 	for (size_t i = 0; i < fs->n_roots; i++)

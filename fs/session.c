@@ -13,6 +13,7 @@
 #include <syslog.h>
 #include <time.h>
 
+#include "convert/run/share/share_service.h"
 #include "fs/answer/stream.h"
 #include "fs/images/catalogue.h"
 #include "fs/state.h"
@@ -67,6 +68,7 @@ static void stop_calls(struct gsymfs *fs)
 	background_join(&fs->answers.names);
 	background_join(&fs->answers.tables);
 	queue_join(&fs->queue);
+	share_stop(&fs->share);
 	remote_join(&fs->remote);
 }
 
@@ -105,6 +107,8 @@ static int start_threads(struct gsymfs *fs)
 		err = background_start(&fs->answers.names);
 	if (!err)
 		err = background_start(&fs->answers.tables);
+	if (!err)
+		err = share_start(&fs->share);
 	if (!err)
 		err = queue_start(&fs->queue, fs->options.jobs);
 	if (!err)

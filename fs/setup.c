@@ -15,6 +15,7 @@
 
 #include "gsym/base/diag.h"
 #include "gsym/base/path.h"
+#include "convert/run/share/share_service.h"
 #include "convert/os/guard.h"
 #include "convert/worker/child.h"
 #include "fs/answer/symbol_names.h"
@@ -189,18 +190,74 @@ static void raise_fd_limit(void)
 	}
 }
 
-static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
+/* The store's directory, absolute: the daemon leaves the one it was started in. */
+static int find_shared_directory(struct gsymfs *fs, struct gsym_diag *diag)
 {
 	struct stat cache, shared;
-	int err = shared_dir_open(&fs->shared, fs->options.shared, &fs->log, diag);
-	if (err || fs->shared.dir < 0 || fstat(fs->cache.dir, &cache) || fstat(fs->shared.dir, &shared))
-		return err;
+	struct options *o = &fs->options;
+	char *path = realpath(o->shared, NULL);
+	if (!path)
+		return diag_set(diag, -errno, "shared store '%s': cannot open: %s", o->shared,
+				strerror(errno));
+	free(o->shared);
+	o->shared = path;
 	/* Eviction from the cache would remove entries of the shared directory. */
-	if (cache.st_dev == shared.st_dev && cache.st_ino == shared.st_ino)
+	if (fstat(fs->cache.dir, &cache) == 0 && stat(path, &shared) == 0 && cache.st_dev == shared.st_dev &&
+	    cache.st_ino == shared.st_ino)
 		return diag_set(diag, -EINVAL,
-				"shared directory '%s' is the cache: choose another for one of them",
-				fs->shared.path);
+				"shared store '%s' is the cache: choose another for one of them", path);
 	return 0;
+}
+
+/* Likewise, of a file that may be replaced, so that symbolic links stay. 0 or -ENOMEM. */
+static int make_absolute(char **path)
+{
+	char *whole = NULL;
+	if (!*path || **path == '/')
+		return 0;
+	CLEANUP(freep) char *here = getcwd(NULL, 0);
+	if (!here || asprintf(&whole, "%s/%s", here, *path) < 0)
+		return -ENOMEM;
+	free(*path);
+	*path = whole;
+	return 0;
+}
+
+static int make_files_absolute(struct options *o)
+{
+	char **const files[] = {&o->sign_key,    &o->trusted_keys, &o->shared_bearer, &o->shared_netrc,
+				&o->shared_cert, &o->shared_key,   &o->shared_ca};
+	int err = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(files) && !err; i++)
+		err = make_absolute(files[i]);
+	return err;
+}
+
+static int open_shared(struct gsymfs *fs, struct gsym_diag *diag)
+{
+	struct options *o = &fs->options;
+	if (!o->shared)
+		return 0;
+	int err = strstr(o->shared, "://") ? 0 : find_shared_directory(fs, diag);
+	if (!err && make_files_absolute(o))
+		err = diag_set(diag, -ENOMEM, "no memory");
+	const struct share_options options = {
+		.store =
+			{
+				.address = o->shared,
+				.bearer_file = o->shared_bearer,
+				.netrc_file = o->shared_netrc,
+				.cert_file = o->shared_cert,
+				.key_file = o->shared_key,
+				.ca_file = o->shared_ca,
+				.bazel = o->shared_bazel,
+			},
+		.sign_key = o->sign_key,
+		.trusted_keys = o->trusted_keys,
+		.wait_ms = o->shared_wait,
+	};
+	return err ? err
+		   : share_open(&fs->share, &options, fs->worker, fs->stop_fd, &fs->cache, &fs->log, diag);
 }
 
 static int prepare_fetcher(struct gsymfs *fs, struct gsym_diag *diag)
@@ -229,9 +286,9 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 		err = cache_open(&fs->cache, fs->options.cache, fs->options.cache_size,
 				 fs->options.cache_free, &fs->log, diag);
 	if (!err)
-		err = open_shared(fs, diag);
-	if (!err)
 		err = check_worker(fs, diag);
+	if (!err)
+		err = open_shared(fs, diag);
 	if (!err)
 		err = prepare_fetcher(fs, diag);
 	if (!err)
@@ -255,7 +312,7 @@ static void setup_converter(struct gsymfs *fs)
 		.worker = fs->worker,
 		.zygote = &fs->zygote,
 		.cache = &fs->cache,
-		.shared = &fs->shared,
+		.share = fs->share.store ? &fs->share : NULL,
 		.counters = &fs->counters,
 		.log = &fs->log,
 		.memory = o->convert_memory,
@@ -265,6 +322,7 @@ static void setup_converter(struct gsymfs *fs)
 		.search =
 			{
 				.dirs = (const char *const *)fs->debug_dirs,
+				.n_sources = fs->n_roots,
 				.mountpoint = fs->mountpoint,
 				.servers = fs->fetcher.servers,
 			},
@@ -370,6 +428,7 @@ static void setup_tree(struct gsymfs *fs)
 		.cache = &fs->cache,
 		.metrics = &fs->metrics,
 		.counters = &fs->counters,
+		.share = fs->converter.share,
 		.runners = &fs->runners,
 		.answers = &fs->answers,
 		.skipped = &fs->skipped,

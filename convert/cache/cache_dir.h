@@ -1,6 +1,5 @@
 /*
- * cache_dir.h - the directory of the cache: location, stale temporary files, size, eviction. Used by cache.c
- * and shared_dir.c only.
+ * cache_dir.h - the directory of the cache: location, stale temporary files, size, eviction.
  */
 #ifndef CONVERT_CACHE_CACHE_DIR_H
 #define CONVERT_CACHE_CACHE_DIR_H

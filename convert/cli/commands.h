@@ -11,6 +11,7 @@ extern const struct command command_lookup;
 extern const struct command command_segment;
 extern const struct command command_stack;
 extern const struct command command_statistics;
+extern const struct command command_store;
 extern const struct command command_transcode;
 extern const struct command command_verify;
 

@@ -21,6 +21,7 @@
  *                              style (style_*.c)
  *   inspect/cmd_dump.c         prints a whole file: dump_tables.c, dump_function.c
  *   inspect/cmd_statistics.c   counts its bytes
+ *   store/cmd_store.c          a store that several hosts share: keygen, list, verify, prune
  *   worker/cmd_worker.c        the sandboxed process that converts for a client: sandbox.c drops
  *                              privileges, file_requests.c obtains files from the client,
  *                              debuginfod_client.c from servers
@@ -40,8 +41,9 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-	&command_convert, &command_lookup,     &command_stack,   &command_filter,    &command_dump,
-	&command_verify,  &command_statistics, &command_segment, &command_transcode, &command_worker,
+	&command_convert,   &command_lookup, &command_stack,      &command_filter,
+	&command_dump,      &command_verify, &command_statistics, &command_segment,
+	&command_transcode, &command_store,  &command_worker,
 };
 
 static const struct command *find_command(const char *name)

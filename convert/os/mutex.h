@@ -44,6 +44,7 @@
 enum lock_rank {
 	LOCK_ZYGOTE, /* convert/run: the process that forks workers */
 	LOCK_FETCH,  /* convert/run: the state of debuginfod's servers */
+	LOCK_SHARE,  /* convert/run: what is to be given to a shared store, and leases of it */
 	LOCK_ASK,    /* gsym worker: one question to the client at a time */
 	LOCK_TABLE,  /* fs/answer: one open table, which may look at its revision */
 	LOCK_IMAGES, /* fs/images: images, revisions, parked calls; not held over a blocking system call */
@@ -55,6 +56,7 @@ enum lock_rank {
 	LOCK_SKIPPED,    /* fs/scan: files that hold no known image */
 	LOCK_NOTIFY,     /* fs/sys: names that the kernel is to forget */
 	LOCK_ACCOUNT,    /* fs/answer: memory charged to users */
+	LOCK_STORE,      /* convert/store: requests; in the process that transfers, those that it serves */
 	LOCK_RANKS,
 };
 

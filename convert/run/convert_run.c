@@ -9,6 +9,7 @@
 #include "convert/run/convert_run.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 #include "convert/run/job_files.h"
 #include "convert/run/order.h"
 #include "convert/run/verdict.h"
-#include "convert/run/share.h"
+#include "convert/run/share/share_turn.h"
 #include "convert/run/zygote.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
@@ -129,21 +130,47 @@ static int take_message(struct convert_job *job, const struct child *child, cons
 }
 
 /*
+ * Waits for a message while the store may still send the conversion: 0, or -EALREADY when it has. The
+ * deadline is left to child_receive().
+ */
+static int await_either(struct convert_job *job, struct share_turn *turn, const struct child *child,
+			int stop_fd, int64_t deadline)
+{
+	int fd;
+	while ((fd = share_pending_fd(turn)) >= 0) {
+		struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
+				       {.fd = child->sock, .events = POLLIN},
+				       {.fd = stop_fd, .events = POLLIN}};
+		int64_t left = deadline - monotonic_ms();
+		if (poll(fds, 3, left < 0 ? 0 : left > 60000 ? 60000 : (int)left) < 0 && errno != EINTR)
+			return 0;
+		if (fds[0].revents && share_has_arrived(job, turn))
+			return -EALREADY;
+		if (fds[1].revents || fds[2].revents || left <= 0)
+			return 0;
+	}
+	return 0;
+}
+
+/*
  * Handles messages until the worker closes its socket: 0, or the negative errno for which it must be killed.
  */
-static int listen_to(struct convert_job *job, const struct child *child)
+static int listen_to(struct convert_job *job, struct share_turn *turn, const struct child *child)
 {
 	const struct converter *c = job->converter;
 	int64_t deadline = job->started_ms + (int64_t)c->seconds * 1000;
 	int stop_fd = job->request->stop_fd ? *job->request->stop_fd : c->stop_fd;
 	union worker_message msg;
-	int got;
-	while ((got = child_receive(child, stop_fd, deadline + job->waited_ms, &msg)) == 1) {
-		int err = take_message(job, child, &msg);
-		if (err)
-			return err;
+	for (;;) {
+		int got = await_either(job, turn, child, stop_fd, deadline + job->waited_ms);
+		if (!got)
+			got = child_receive(child, stop_fd, deadline + job->waited_ms, &msg);
+		if (got != 1)
+			return got;
+		got = take_message(job, child, &msg);
+		if (got)
+			return got;
 	}
-	return got;
 }
 
 static void report_worker(const struct convert_job *job, pid_t pid)
@@ -153,7 +180,7 @@ static void report_worker(const struct convert_job *job, pid_t pid)
 		request->worker(request->user, pid);
 }
 
-static void work(struct convert_job *job)
+static void work(struct convert_job *job, struct share_turn *turn)
 {
 	const struct convert_request *request = job->request;
 	struct convert_address asked[WORKER_ASKED_MAX];
@@ -166,11 +193,15 @@ static void work(struct convert_job *job)
 	report_worker(job, child.pid);
 	size_t n_asked = request->asked ? request->asked(request->asker, asked, WORKER_ASKED_MAX) : 0;
 	order_send(job, &child, asked, n_asked, false); /* a dead worker's exit status tells why */
-	int why = listen_to(job, &child);
+	int why = listen_to(job, turn, &child);
 	if (why)
 		child_kill(&child);
 	report_worker(job, 0);
 	int status = child_finish(&child, &usage);
+	if (why == -EALREADY) {
+		share_adopt(job, turn);
+		return;
+	}
 	zygote_note_end(job->converter->zygote, status);
 	verdict_decide(job, why, status, &usage);
 }
@@ -182,8 +213,10 @@ static void report(const struct convert_job *job)
 	const struct outcome *out = job->out;
 	const struct log *log = job->converter->log;
 	const char *path = job->request->source.path, *id = job->request->id;
-	if (out->adopted)
-		log_info(log, "took '%s' (%s) from the shared directory", path, id);
+	if (out->verdict == VERDICT_ELSEWHERE)
+		log_debug(log, "another host converts '%s' (%s)", path, id);
+	else if (out->adopted && out->verdict == VERDICT_READY)
+		log_info(log, "took '%s' (%s) from the shared store", path, id);
 	else if (out->verdict == VERDICT_READY)
 		log_info(log, "converted '%s' (%s): %llu functions, %llu bytes, %.2f s", path, id,
 			 (unsigned long long)job->done.functions, (unsigned long long)job->done.output_size,
@@ -191,7 +224,8 @@ static void report(const struct convert_job *job)
 	else if (out->err == -ENOTCONN)
 		log_info(log, "stopped converting '%s' (%s)", path, id);
 	else if (out->verdict != VERDICT_REPLACED)
-		log_warning(log, "cannot convert '%s' (%s): %s%s", path, id, out->diag.text,
+		log_warning(log, "cannot convert '%s' (%s): %s%s%s", path, id, out->diag.text,
+			    out->adopted ? " (as the shared store says)" : "",
 			    out->err == -ENOSPC ? "; make room or set another -o cache=DIR" : "");
 	if (out->verdict == VERDICT_FAILED_FOREVER)
 		failure_record_store(job->converter->cache, job->request->key, out->err, out->diag.text,
@@ -214,12 +248,18 @@ static bool convert(const struct converter *converter, const struct convert_requ
 		.fragment = -1,
 		.started_ms = monotonic_ms(),
 	};
-	if (job_prepare(&job) == 0 && !share_take(&job)) {
-		work(&job);
+	struct share_turn *turn = request->turn ? TAKE(*request->turn) : NULL;
+	if (job_prepare(&job) == 0 && share_take(&job, &turn) == SHARE_CONVERT) {
+		job.started_ms = monotonic_ms();
+		work(&job, turn);
 		invariant(!ret->handle == (ret->verdict != VERDICT_READY));
-		ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
-		ret->offer = ret->verdict == VERDICT_READY ? share_offer(&job) : NULL;
+		if (!ret->adopted)
+			ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;
+		ret->offer = share_offer(&job, turn);
 	}
+	if (ret->verdict == VERDICT_ELSEWHERE && request->turn)
+		*request->turn = TAKE(turn);
+	share_turn_end(converter->share, turn);
 	if (!job.no_room)
 		report(&job);
 	if (ret->verdict == VERDICT_FAILED || ret->verdict == VERDICT_FAILED_FOREVER ||

@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include "convert/cache/cache.h"
-#include "convert/cache/shared_dir.h"
 #include "convert/run/counters.h"
 #include "convert/run/debuginfod.h"
 #include "convert/run/neighbour.h"
@@ -22,7 +21,7 @@ struct converter {
 	struct search_path search;
 	struct fetcher *fetcher; /* used only if @search has servers */
 	struct cache *cache;
-	struct shared_dir *shared; /* NULL: none */
+	struct share *share; /* the store that hosts share; NULL: none */
 	struct run_counters *counters;
 	const struct log *log;
 	uint64_t memory; /* bytes */
@@ -66,6 +65,8 @@ struct convert_request {
 	/* Reports the pid of the worker, 0 when it has exited; or NULL. */
 	void (*worker)(void *user, pid_t pid);
 	void *user;
+	/* Of a conversion that another host did when it was tried last, see VERDICT_ELSEWHERE; or NULL. */
+	struct share_turn **turn;
 };
 
 /* How an outcome is remembered; whose fault a failure is says fault.h. */
@@ -73,6 +74,7 @@ enum verdict {
 	VERDICT_READY,
 	VERDICT_OUTDATED,  /* was ready, but a neighbour has changed since */
 	VERDICT_REPLACED,  /* the object file changed since it was scanned */
+	VERDICT_ELSEWHERE, /* another host converts it: to be tried again after @wait_ms */
 	VERDICT_TRANSIENT, /* FAULT_MACHINE: the next use retries */
 	VERDICT_CRASHED, /* the worker crashed or violated the protocol: retried a few times, then as below */
 	VERDICT_FAILED,  /* FAULT_LIMIT: fails until @again; not recorded in the cache */
@@ -87,7 +89,8 @@ struct outcome {
 	int64_t again;         /* of a failure: when to retry, in seconds since the epoch; 0: see verdict */
 	char *inputs;          /* of a failure: the caller's, or NULL */
 	double seconds;        /* duration of the conversion; 0: there was none */
-	bool adopted;          /* taken from the shared directory */
+	bool adopted;          /* taken from the shared store */
+	unsigned wait_ms;      /* with VERDICT_ELSEWHERE */
 	struct share_offer *offer; /* the caller's, for share_give(); or NULL */
 };
 

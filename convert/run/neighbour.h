@@ -10,6 +10,7 @@
 #define CONVERT_RUN_NEIGHBOUR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -18,6 +19,7 @@
 /* Where neighbours are searched. Absolute paths, all borrowed. */
 struct search_path {
 	const char *const *dirs; /* the directories of debug files and the sources, NULL-terminated */
+	size_t n_sources;        /* the last of them are sources */
 	const char *mountpoint;  /* never searched: reading below our own mount would deadlock; or NULL */
 	bool all;                /* any file that the process can read, for answers that only its user sees */
 	uint64_t servers;        /* of debuginfod, see debuginfod.h; 0: none */

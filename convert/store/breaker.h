@@ -4,7 +4,10 @@
  * Closed, it opens after three failures in a row, or when more than a tenth of at least 20 requests of the
  * last 60 seconds failed. Open for 10 seconds, and each time twice as long up to 5 minutes, nothing is
  * asked. Then half open: one request is tried, and its result decides. Misses and unmet conditions are no
- * failures.
+ * failures. A server that was up for 5 minutes begins with 10 seconds again.
+ *
+ * A request may end when the state in which it was allowed has passed, and then says nothing of this one:
+ * the caller keeps breaker.changes with each, and notes only those of which it is still the same.
  *
  * Pure but for the struct; the caller has a lock. Times are of monotonic_ms().
  */
@@ -22,6 +25,7 @@ enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN };
 struct breaker {
 	enum breaker_state state;
 	bool trying;       /* half open: the one request is under way */
+	unsigned changes;  /* of state, so far */
 	unsigned in_a_row; /* failures */
 	int64_t until;     /* open: until then */
 	int64_t open_ms;   /* for how long it opened last */

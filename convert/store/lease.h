@@ -5,7 +5,11 @@
  * needed for right answers. Its holder renews it at a third of its time and deletes it when the conversion
  * is published; others look for the conversion at growing intervals until the lease is over, and then take
  * it over (STORE_IF_MATCH). All times are by the server's clock, of which only differences are used, so that
- * the clocks of hosts may differ by hours.
+ * the clocks of hosts may differ by hours. Where it gives none, or nonsense, a lease is over when this host
+ * has seen it unchanged for the lease's time.
+ *
+ * Between the look for a conversion and the lease that is then taken, another host may publish the conversion
+ * and delete its lease. So who has taken one looks for the conversion once more before it converts.
  *
  * Pure: all functions are, so that a simulation can use them.
  */
@@ -34,21 +38,23 @@ struct lease {
 	unsigned wait_ms; /* with LEASE_LOOK: from now */
 	unsigned seconds; /* of our lease, or of the other's as its body says, within the bounds */
 	int64_t left_ms;  /* of the other's, when it was last looked at */
-	char etag[128];   /* of the other's */
+	char etag[128];   /* of the other's, or of ours if it is held */
 	bool held;        /* ours */
+	uint32_t seed;    /* of the caller, before it begins: differs between hosts, so that waits do */
 };
 
-/* Begins: @has_leases as of struct store_abilities; in the layout bazel there are none. */
+/* Begins: @has_leases as of struct store_abilities; in the layout bazel there are none. Keeps lease->seed. */
 void lease_begin(struct lease *lease, bool has_leases, unsigned predicted_ms);
 
 /*
- * The answer to LEASE_TAKE and LEASE_TAKE_OVER: @err as of struct store_reply. Any failure means
- * LEASE_CONVERT.
+ * The answer to LEASE_TAKE and LEASE_TAKE_OVER, and to the renewal of a lease that is held: @err as of struct
+ * store_reply. Another host was first: LEASE_LOOK; any failure means LEASE_CONVERT.
  */
 void lease_note_put(struct lease *lease, int err, const char *etag);
 
 /*
- * The answer to LEASE_LOOK, when the conversion was not there: the lease as HEAD shows it.
+ * The answer to LEASE_LOOK, when the conversion was not there: the lease as HEAD shows it, or as GET does, of
+ * whose body the caller then has put the seconds into lease->seconds.
  *
  * @err:      0, -ENOENT if it is gone: LEASE_TAKE; any other: LEASE_CONVERT
  * @now, @modified: of struct store_reply

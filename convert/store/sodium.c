@@ -23,8 +23,11 @@ static const struct {
 	{"crypto_generichash_update", offsetof(struct sodium, blake2b_update)},
 	{"crypto_generichash_final", offsetof(struct sodium, blake2b_final)},
 	{"crypto_sign_keypair", offsetof(struct sodium, sign_keypair)},
+	{"crypto_sign_seed_keypair", offsetof(struct sodium, sign_seed_keypair)},
 	{"crypto_sign_detached", offsetof(struct sodium, sign_detached)},
 	{"crypto_sign_verify_detached", offsetof(struct sodium, sign_verify_detached)},
+	{"sodium_bin2base64", offsetof(struct sodium, to_base64)},
+	{"sodium_base642bin", offsetof(struct sodium, from_base64)},
 	{"sodium_memzero", offsetof(struct sodium, memzero)},
 };
 static_assert(sizeof(struct sodium) == ARRAY_SIZE(symbols) * sizeof(void *), "a function is not loaded");

@@ -20,8 +20,11 @@ struct sodium {
 	__typeof__(crypto_generichash_update) *blake2b_update;
 	__typeof__(crypto_generichash_final) *blake2b_final;
 	__typeof__(crypto_sign_keypair) *sign_keypair;
+	__typeof__(crypto_sign_seed_keypair) *sign_seed_keypair;
 	__typeof__(crypto_sign_detached) *sign_detached;
 	__typeof__(crypto_sign_verify_detached) *sign_verify_detached;
+	__typeof__(sodium_bin2base64) *to_base64;
+	__typeof__(sodium_base642bin) *from_base64;
 	__typeof__(sodium_memzero) *memzero;
 };
 

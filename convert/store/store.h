@@ -45,15 +45,19 @@ struct store;
  * it. Starts no process, and connects to no server.
  *
  * @program:  the gsym program, borrowed
- * @stop_fd:  becomes readable when the client ends; requests are then -ECANCELED
+ * @stop_fd:  becomes readable when the client ends; requests are then -ECANCELED, but for STORE_DELETE, which
+ *            gives leases back, and STORE_PUT that have begun: these have until store_close()
  * @log:      borrowed, as is @counters
  */
 int store_open(const struct store_options *options, const char *program, int stop_fd, const struct log *log,
 	       struct store_counters *counters, struct store **ret, struct gsym_diag *diag);
-/* Cancels what is under way, but gives what was queued a second. NULL is allowed. */
+/*
+ * Cancels what is under way, but gives what is to be written a second. Never waits longer than for another
+ * half. Calls that were not ended are -ECANCELED, and may be ended later. NULL is allowed.
+ */
 void store_close(struct store *store);
 
-/* As it is to be shown: the address without a password. Borrowed. */
+/* As it is to be shown: the address, which holds no password. Borrowed. */
 const char *store_title(const struct store *store);
 
 enum store_operation {
@@ -81,14 +85,19 @@ struct store_request {
 	enum store_condition condition;
 	const char *name; /* below the prefix, [0-9a-z./-]; see store_key.h. Copied. */
 	const char *etag; /* with STORE_IF_MATCH. Copied. */
-	int fd;           /* GET, LIST: empty and writable; PUT: readable, taken from offset 0. Duplicated. */
-	uint64_t size;    /* PUT: bytes; GET, LIST: the most that is taken */
+	/*
+	 * GET, LIST: empty and writable, and readable for an object; PUT: readable, taken from offset 0.
+	 * Duplicated. If the request ends without an answer, the file may still be written for a while: it is
+	 * one of its own, of which the caller then makes no other use.
+	 */
+	int fd;
+	uint64_t size; /* PUT: bytes; GET, LIST: the most that is taken */
 	/*
 	 * GET: the file is a conversion or a failure, see store_object.h: is decompressed, and its records
 	 * are checked by the child. -EBADMSG if it is none.
 	 */
 	bool object;
-	unsigned ms; /* limit of the whole; 0: by size and measured rate, see store_child.h */
+	unsigned ms; /* limit of the whole; 0: by size and measured rate, 10 seconds to 10 minutes */
 };
 
 struct store_reply {
@@ -97,7 +106,8 @@ struct store_reply {
 	 * (409); -EACCES: not permitted (401, 403, 405); -EFBIG: larger than asked; -EBADMSG: a damaged
 	 * object; -ETIMEDOUT; -EHOSTUNREACH: no connection; -EREMOTEIO: the server failed (5xx), or what it
 	 * says makes no sense; -ENETDOWN: not asked, because the circuit breaker is open; -EOPNOTSUPP: the
-	 * server has no such condition; -ECANCELED; -ENOMEM and others of this machine.
+	 * server has no such condition; -ECANCELED; -EBUSY: STORE_QUEUE_MAX others wait; -ELIBACC: libcurl is
+	 * not there; -ENOMEM and others of this machine.
 	 */
 	int err;
 	uint64_t size;    /* GET, HEAD, LIST: bytes; GET: those of the file now, after decompression */
@@ -122,10 +132,7 @@ bool store_has_begun(const struct store_call *call);
 /* An eventfd that is readable once it ended, for poll(2). Borrowed. */
 int store_call_fd(const struct store_call *call);
 
-/*
- * Ends the request if it is under way, and frees @call; NULL is allowed. The file may be written no more
- * after that.
- */
+/* Cancels the request if it is under way, and frees @call; NULL is allowed. Does not wait. */
 void store_call_end(struct store_call *call);
 
 /*
@@ -135,8 +142,8 @@ void store_do(struct store *store, const struct store_request *request, unsigned
 
 /* What the server can do, as far as it was asked. */
 struct store_abilities {
-	bool is_known;     /* whether conditions hold was tried */
-	bool has_leases;   /* STORE_IF_ABSENT holds */
+	bool is_known;   /* whether conditions hold was tried, which begins with the first request */
+	bool has_leases; /* STORE_IF_ABSENT holds, or that is not known: a lease that is none does no harm */
 	bool is_read_only; /* the last PUT was not permitted: none is tried for ten minutes */
 };
 void store_abilities(struct store *store, struct store_abilities *ret);

@@ -3,8 +3,8 @@
  *
  * Files of lines; empty ones, and from '#' on, are ignored. A secret key is one line "gsymfs-secret-1
  * <base64 of 32 bytes, the seed>" in a file that only its owner and root can read; public keys are lines
- * "gsymfs-public-1 <base64 of 32 bytes> [comment]". The files are read again when they have changed, so that
- * keys can be replaced while programs run.
+ * "gsymfs-public-1 <base64 of 32 bytes> [comment]". The files are read whenever a key is needed: keys can be
+ * replaced while programs run, and no secret stays in memory. All functions may be called by any thread.
  */
 #ifndef CONVERT_STORE_STORE_TRUST_H
 #define CONVERT_STORE_STORE_TRUST_H
@@ -20,8 +20,9 @@ struct store_trust;
  * @sign_key:     file of the secret key; NULL: nothing is signed
  * @trusted_keys: file of public keys; NULL: signatures are not demanded
  *
- * -EPERM if others could read the secret, or write either file; -EBADMSG with file and line for what is no
- * key.
+ * Names are relative to the working directory of this call. Both files are tried. -EPERM if others could
+ * read the secret, or write either file; -EBADMSG with file and line for what is no key, or if there is none;
+ * -ELIBACC; -ENOMEM; or the errno of opening and reading.
  */
 int trust_open(const char *sign_key, const char *trusted_keys, struct store_trust **ret,
 	       struct gsym_diag *diag);
@@ -30,11 +31,17 @@ void trust_close(struct store_trust *trust); /* NULL is allowed */
 /* Whether only signed objects are taken. */
 bool trust_is_demanded(const struct store_trust *trust);
 
-/* Signs @message: 0 and 1 if there is a key, 0 if there is none; or a negative errno. By any thread. */
+/* Whether there is a key to sign with. */
+bool trust_signs(const struct store_trust *trust);
+
+/* Signs @message: 1, or 0 if there is no key to sign with; or a negative errno as of trust_open(). */
 int trust_sign(struct store_trust *trust, const uint8_t *message, size_t size, uint8_t ret_signer[static 32],
 	       uint8_t ret_signature[static 64], struct gsym_diag *diag);
 
-/* 0, or -EPERM with the reason: @signer is not trusted, or did not sign @message. */
+/*
+ * Whether a trusted key signed @message, if signatures are demanded. 0; -EPERM with the reason: @signer is
+ * not trusted, or did not sign @message; or as of trust_open(), if the file cannot be read now.
+ */
 int trust_verify(struct store_trust *trust, const uint8_t *message, size_t size, const uint8_t *signer,
 		 const uint8_t *signature, struct gsym_diag *diag);
 

@@ -24,7 +24,7 @@ struct child {
 /* How a worker is to be started. */
 struct child_order {
 	const char *program;
-	const char *mode; /* "convert", "scan", "fetch" or "zygote" */
+	const char *mode; /* "convert", "scan", "fetch", "store" or "zygote" */
 	const int *fds;   /* in the worker they are WORKER_SOCKET_FD + 1 and following; not closed here */
 	size_t n_fds;     /* at most 4 */
 	int stop_fd;      /* becomes readable when the daemon ends */

@@ -35,6 +35,11 @@ static size_t message_size(uint32_t type)
 	case WORKER_FRAGMENT: return sizeof(struct worker_fragment);
 	case WORKER_FORK: return sizeof(struct worker_fork);
 	case WORKER_ASK: return sizeof(struct worker_ask);
+	case WORKER_STORE: return sizeof(struct worker_store);
+	case WORKER_REQUEST: return sizeof(struct worker_request);
+	case WORKER_CANCEL: return sizeof(struct worker_cancel);
+	case WORKER_BEGUN: return sizeof(struct worker_begun);
+	case WORKER_REPLY: return sizeof(struct worker_reply);
 	}
 	return 0;
 }
@@ -112,6 +117,56 @@ static bool fragment_valid(const struct worker_fragment *m)
 	return m->has_ada <= 1 && m->n_segments <= WORKER_SEGMENTS_MAX;
 }
 
+static bool store_valid(const struct worker_store *m)
+{
+	return m->bazel <= 1 && *m->address && terminated(m->address, sizeof(m->address)) &&
+	       terminated(m->bearer_file, sizeof(m->bearer_file)) &&
+	       terminated(m->netrc_file, sizeof(m->netrc_file)) &&
+	       terminated(m->cert_file, sizeof(m->cert_file)) &&
+	       terminated(m->key_file, sizeof(m->key_file)) && terminated(m->ca_file, sizeof(m->ca_file));
+}
+
+/* A relative path whose components begin with no '.', so that none is "." or "..", or hidden. */
+static bool object_name_valid(const char *name, bool is_prefix)
+{
+	bool begins = true;
+	for (const char *at = name; *at; at++) {
+		if (!(*at >= '0' && *at <= '9') && !(*at >= 'a' && *at <= 'z') && !strchr("./-", *at))
+			return false;
+		if (begins && (*at == '/' || *at == '.'))
+			return false;
+		begins = *at == '/';
+	}
+	return is_prefix || !begins;
+}
+
+/* Becomes a line of HTTP's header. */
+static bool etag_valid(const char *etag, size_t size)
+{
+	if (!terminated(etag, size))
+		return false;
+	while (*etag > ' ' && *etag < 0x7f)
+		etag++;
+	return !*etag;
+}
+
+static bool request_valid(const struct worker_request *m)
+{
+	if (m->operation > WORKER_STORE_PROBE || m->condition > WORKER_STORE_IF_MATCH || m->object > 1 ||
+	    !m->ms)
+		return false;
+	if (!terminated(m->name, sizeof(m->name)) || !etag_valid(m->etag, sizeof(m->etag)))
+		return false;
+	return object_name_valid(m->name, m->operation >= WORKER_STORE_LIST) &&
+	       (m->condition != WORKER_STORE_IF_MATCH || *m->etag);
+}
+
+static bool reply_valid(const struct worker_reply *m)
+{
+	return m->error >= 0 && m->error < 4096 && etag_valid(m->etag, sizeof(m->etag)) &&
+	       terminated(m->text, sizeof(m->text));
+}
+
 static bool content_valid(const union worker_message *msg)
 {
 	switch (msg->head.type) {
@@ -134,6 +189,11 @@ static bool content_valid(const union worker_message *msg)
 	case WORKER_DOWNLOAD: return download_valid(&msg->download);
 	case WORKER_FORK: return msg->fork.n_fds <= WORKER_FDS_MAX;
 	case WORKER_FRAGMENT: return fragment_valid(&msg->fragment);
+	case WORKER_STORE: return store_valid(&msg->store);
+	case WORKER_REQUEST: return request_valid(&msg->request);
+	case WORKER_CANCEL:
+	case WORKER_BEGUN: return true;
+	case WORKER_REPLY: return reply_valid(&msg->reply);
 	case WORKER_ASK: return msg->ask.n_asked && asked_valid(msg->ask.asked, msg->ask.n_asked);
 	}
 	return false;

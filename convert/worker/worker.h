@@ -31,6 +31,14 @@
  * WORKER_OPENED.
  *   Out, on that socket: WORKER_READY, or WORKER_FAILED if there is no worker.
  *
+ * store: requests to a store that several hosts share (convert/store/store.h), until the socket is closed.
+ *   In: one WORKER_STORE. Then any number of WORKER_REQUEST, at most WORKER_STORE_TRANSFERS of them not yet
+ * answered, with the file attached that is read or written if there is one; and WORKER_CANCEL with the serial
+ * number of a request.
+ *   Out: to WORKER_STORE, one WORKER_REPLY with its serial number when the store can be used, or cannot. For
+ * each request, in any order and with its serial number, at most one WORKER_BEGUN, and one WORKER_REPLY, also
+ * if it was cancelled.
+ *
  * A message is one packet and one of the structs below, in the byte order and layout of this machine. All
  * fields have a fixed width. A worker that a hostile file has compromised may send anything: the receiver
  * calls worker_message_check(), after which sizes match, text is terminated and enumerators are known.
@@ -52,10 +60,14 @@ enum {
 
 /* Incremented with every change of this file: client and worker may be of different installations. */
 enum {
-	WORKER_PROTOCOL = 16,
+	WORKER_PROTOCOL = 17,
 	WORKER_PATH_MAX = 4096,
 	WORKER_ASKED_MAX = 64, /* addresses */
 	WORKER_SEGMENTS_MAX = 64,
+	WORKER_STORE_PATH = 2048,   /* of what the options of a store name */
+	WORKER_STORE_NAME = 256,    /* of an object */
+	WORKER_STORE_ETAG = 128,    /* of its tag */
+	WORKER_STORE_TRANSFERS = 8, /* at once */
 };
 
 enum worker_type {
@@ -78,6 +90,11 @@ enum worker_type {
 	WORKER_FRAGMENT, /* worker to client */
 	WORKER_FORK,     /* client to worker, with one descriptor */
 	WORKER_ASK,      /* client to worker */
+	WORKER_STORE,    /* client to worker */
+	WORKER_REQUEST,  /* client to worker, with one descriptor unless it is of a kind that needs none */
+	WORKER_CANCEL,   /* client to worker */
+	WORKER_BEGUN,    /* worker to client */
+	WORKER_REPLY,    /* worker to client */
 };
 
 /* The head of every message. @serial is copied from a request into its answers. */
@@ -279,6 +296,62 @@ struct worker_fork {
 	uint32_t pad;
 };
 
+/* Where a store is: struct store_options. Empty text: not set. */
+struct worker_store {
+	struct worker_header head;
+	uint32_t bazel; /* 0 or 1 */
+	uint32_t pad;
+	char address[WORKER_STORE_PATH];
+	char bearer_file[WORKER_STORE_PATH];
+	char netrc_file[WORKER_STORE_PATH];
+	char cert_file[WORKER_STORE_PATH];
+	char key_file[WORKER_STORE_PATH];
+	char ca_file[WORKER_STORE_PATH];
+};
+
+/* Values of enum store_operation, of which this room knows nothing, and one more. */
+enum {
+	WORKER_STORE_LIST = 4,
+	WORKER_STORE_PROBE = 5, /* whether STORE_IF_ABSENT holds: size of the reply is 0 or 1 */
+
+	WORKER_STORE_IF_MATCH = 2, /* the last of enum store_condition */
+};
+
+/* struct store_request. */
+struct worker_request {
+	struct worker_header head;
+	uint32_t operation; /* enum store_operation, or WORKER_STORE_PROBE */
+	uint32_t condition; /* enum store_condition */
+	uint64_t size;
+	uint32_t object; /* 0 or 1 */
+	uint32_t ms;     /* limit of the whole; not 0 */
+	/* [0-9a-z./-], relative, no component empty or beginning with '.'; empty: only of a list or probe */
+	char name[WORKER_STORE_NAME];
+	char etag[WORKER_STORE_ETAG]; /* printable ASCII; not empty if that is the condition */
+};
+
+struct worker_cancel {
+	struct worker_header head;
+};
+
+/* The first byte of the answer has come. */
+struct worker_begun {
+	struct worker_header head;
+	uint64_t size; /* of the whole, if it is known; else 0 */
+};
+
+/* struct store_reply. */
+struct worker_reply {
+	struct worker_header head;
+	int32_t error; /* 0, or a positive errno value */
+	uint32_t pad;
+	uint64_t size;
+	int64_t now;
+	int64_t modified;
+	char etag[WORKER_STORE_ETAG]; /* printable ASCII, or empty */
+	char text[256];
+};
+
 union worker_message {
 	struct worker_header head;
 	struct worker_convert convert;
@@ -299,6 +372,11 @@ union worker_message {
 	struct worker_fragment fragment;
 	struct worker_fork fork;
 	struct worker_ask ask;
+	struct worker_store store;
+	struct worker_request request;
+	struct worker_cancel cancel;
+	struct worker_begun begun;
+	struct worker_reply reply;
 };
 
 /* Checks that the @size bytes received are a valid message: 0 or -EPROTO. Pure. */

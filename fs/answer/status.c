@@ -203,6 +203,13 @@ static int copy_span(void *arg)
 	return 0;
 }
 
+/* Whether the notes say where the conversion was made. */
+static bool has_origin(const struct text_buf *notes)
+{
+	static const char origin[] = "\norigin\t";
+	return notes->n && memmem(notes->v, notes->n, origin, sizeof(origin) - 1);
+}
+
 /* The size and the notes of the conversion, if the image is open or in the cache. */
 static void write_converted(struct kv_writer *kv, const struct answers *answers, const struct revision *rev,
 			    const struct handle *handle)
@@ -221,6 +228,9 @@ static void write_converted(struct kv_writer *kv, const struct answers *answers,
 	}
 	if (exists)
 		kv_number(kv, "bytes", size);
+	bool taken = has_origin(&notes);
+	if (exists && answers->queue->converter->share && (!taken || kv->json))
+		kv_text(kv, "origin", taken ? "store" : "here");
 	if (kv->json)
 		notes_to_json(kv, notes.v, notes.n);
 	else

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert/os/monotonic.h"
 #include "convert/os/thread.h"
-#include "convert/run/share.h"
+#include "convert/run/share/share_turn.h"
 #include "convert/run/zygote.h"
 #include "fs/call/call.h"
 #include "fs/images/fragments.h"
@@ -30,6 +31,7 @@ void queue_deinit(struct queue *queue)
 {
 	stage_deinit(&queue->opening);
 	stage_deinit(&queue->converting);
+	elsewhere_deinit(&queue->elsewhere, queue->converter->share);
 	asking_deinit(&queue->asking);
 	idle_deinit(&queue->idle);
 }
@@ -219,12 +221,38 @@ static struct revision *next(struct queue *queue, struct stage *stage)
 	mutex_lock(&queue->images->lock);
 	while (!queue->stopping && !(rev = stage_take(stage)))
 		mutex_wait(&queue->images->lock, &stage->wake);
-	if (rev && stage == &queue->converting)
-		begin_conversion(queue, rev);
 	if (rev && stage == &queue->asking.stage)
 		rev->served = true;
 	mutex_unlock(&queue->images->lock);
 	return rev;
+}
+
+static void await_conversion(struct queue *queue, int64_t until) REQUIRES(&queue->images->lock)
+{
+	const struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
+	if (until == INT64_MAX)
+		mutex_wait(&queue->images->lock, &queue->converting.wake);
+	else
+		mutex_wait_until(&queue->images->lock, &queue->converting.wake, &at);
+}
+
+/* The next conversion: one that another host may have made by now, or a new one. NULL as of next(). */
+static struct revision *next_conversion(struct queue *queue, struct share_turn **ret_turn)
+{
+	struct elsewhere_entry entry = {.rev = NULL};
+	int64_t until;
+	mutex_lock(&queue->images->lock);
+	while (!queue->stopping && !elsewhere_take(&queue->elsewhere, monotonic_ms(), &entry, &until)) {
+		entry.rev = stage_take(&queue->converting);
+		if (entry.rev) {
+			begin_conversion(queue, entry.rev);
+			break;
+		}
+		await_conversion(queue, until);
+	}
+	mutex_unlock(&queue->images->lock);
+	*ret_turn = entry.turn;
+	return entry.rev;
 }
 
 static void enqueue_conversion(struct queue *queue, struct revision *rev)
@@ -248,13 +276,10 @@ static void count_request(const struct queue *queue, bool there, const struct ou
 static void count_conversion(const struct queue *queue, const struct outcome *outcome)
 {
 	static const enum conversion_result results[] = {
-		[VERDICT_READY] = CONVERSION_OK,
-		[VERDICT_OUTDATED] = CONVERSION_OK,
-		[VERDICT_REPLACED] = CONVERSION_REPLACED,
-		[VERDICT_TRANSIENT] = CONVERSION_FAILED,
-		[VERDICT_CRASHED] = CONVERSION_CRASHED,
-		[VERDICT_FAILED] = CONVERSION_LIMIT,
-		[VERDICT_FAILED_FOREVER] = CONVERSION_FAILED,
+		[VERDICT_READY] = CONVERSION_OK,          [VERDICT_OUTDATED] = CONVERSION_OK,
+		[VERDICT_REPLACED] = CONVERSION_REPLACED, [VERDICT_ELSEWHERE] = CONVERSION_FAILED,
+		[VERDICT_TRANSIENT] = CONVERSION_FAILED,  [VERDICT_CRASHED] = CONVERSION_CRASHED,
+		[VERDICT_FAILED] = CONVERSION_LIMIT,      [VERDICT_FAILED_FOREVER] = CONVERSION_FAILED,
 	};
 	metrics_add_conversion(queue->metrics, results[outcome->verdict], outcome->seconds);
 }
@@ -307,10 +332,22 @@ static void finish_conversion(struct queue *queue, struct revision *rev, struct 
 	if (!outcome->adopted)
 		count_conversion(queue, outcome);
 	settle(queue, rev, outcome);
-	share_give(queue->converter->shared, queue->converter->counters, outcome->offer);
+	share_give(queue->converter->share, outcome->offer);
 }
 
-static void convert_image(struct queue *queue, struct revision *rev)
+/* Comes back to @rev later; addresses are answered by fragments meanwhile. False without memory. */
+static bool postpone(struct queue *queue, struct revision *rev, struct share_turn *turn, unsigned ms)
+{
+	asking_pass_on(&queue->asking, rev); /* first: once it is added, another thread may settle it */
+	mutex_lock(&queue->images->lock);
+	bool added = elsewhere_add(&queue->elsewhere, rev, turn, monotonic_ms() + ms) == 0;
+	pthread_cond_broadcast(&queue->converting.wake);
+	mutex_unlock(&queue->images->lock);
+	return added;
+}
+
+/* @turn: of the last attempt, or NULL. False if another host converts the image. */
+static bool convert_image(struct queue *queue, struct revision *rev, struct share_turn *turn)
 {
 	struct outcome outcome;
 	struct convert_request request;
@@ -319,18 +356,30 @@ static void convert_image(struct queue *queue, struct revision *rev)
 	request.asked = list_asked;
 	request.fragment = offer_fragment;
 	request.asker = &asker;
+	request.turn = &turn;
 	run_conversion(queue, queue->converter, &request, &outcome);
+	if (outcome.verdict == VERDICT_ELSEWHERE) {
+		if (postpone(queue, rev, turn, outcome.wait_ms))
+			return false;
+		share_turn_end(queue->converter->share, turn);
+		outcome.verdict = VERDICT_TRANSIENT;
+		outcome.err = -ENOMEM;
+	}
 	finish_conversion(queue, rev, &outcome);
+	return true;
 }
 
 static void *convert_images(void *arg)
 {
 	struct queue *queue = arg;
 	struct revision *rev;
+	struct share_turn *turn;
 	zygote_prepare(queue->converter->zygote);
-	while ((rev = next(queue, &queue->converting))) {
-		if (is_wanted_whole(queue, rev))
-			convert_image(queue, rev);
+	while ((rev = next_conversion(queue, &turn))) {
+		/* What was postponed was wanted. */
+		bool over = !turn && !is_wanted_whole(queue, rev);
+		if (!over && !convert_image(queue, rev, turn))
+			continue;
 		mutex_lock(&queue->images->lock);
 		idle_end_demand(&queue->idle);
 		mutex_unlock(&queue->images->lock);
@@ -348,6 +397,7 @@ static bool is_settled(const struct outcome *outcome)
 	case VERDICT_OUTDATED:
 	case VERDICT_REPLACED:
 	case VERDICT_FAILED_FOREVER: return true;
+	case VERDICT_ELSEWHERE:
 	case VERDICT_TRANSIENT:
 	case VERDICT_CRASHED:
 	case VERDICT_FAILED: break;

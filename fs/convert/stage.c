@@ -1,10 +1,12 @@
 #include "fs/convert/stage.h"
 
+#include "convert/os/monotonic.h"
+
 void stage_init(struct stage *stage)
 {
 	user_queues_init(&stage->asked);
 	user_queues_init(&stage->ahead);
-	pthread_cond_init(&stage->wake, NULL);
+	monotonic_cond_init(&stage->wake);
 }
 
 void stage_deinit(struct stage *stage)

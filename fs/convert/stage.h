@@ -13,7 +13,7 @@
 struct stage {
 	struct user_queues asked;
 	struct user_queues ahead; /* requested ahead of need */
-	pthread_cond_t wake;
+	pthread_cond_t wake;      /* of monotonic_cond_init() */
 };
 
 void stage_init(struct stage *stage);

@@ -439,8 +439,7 @@ static void *digest_files(void *arg)
 	while (!err && wait_for_files(lane, again))
 		err = do_round(lane, &again);
 	if (err == -ELIBACC)
-		log_warning(lane->log, "digest: cannot load libsodium; hosts share conversions only of files "
-				       "with the same path, owner and permissions");
+		log_warning(lane->log, "digest: cannot load libsodium; no files are digested");
 	return NULL;
 }
 

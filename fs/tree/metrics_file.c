@@ -10,6 +10,7 @@
 
 #include "gsym/base/text_buf.h"
 #include "convert/run/counters.h"
+#include "convert/run/share/share.h"
 #include "fs/call/runners.h"
 #include "fs/convert/queue.h"
 #include "fs/images/revision.h"
@@ -106,7 +107,7 @@ static uint64_t load(const _Atomic uint64_t *counter)
 static void results(struct exposition *out, const char *name, const char *help, const char *const *words,
 		    size_t n, const _Atomic uint64_t *counters)
 {
-	uint64_t values[8];
+	uint64_t values[16];
 	for (size_t i = 0; i < n; i++)
 		values[i] = load(&counters[i]);
 	describe(out, name, "counter", help);
@@ -172,20 +173,77 @@ static void cache(struct exposition *out, struct tree *tree)
 {
 	static const char *const words[] = {
 		[CACHE_HIT] = "hit", [CACHE_MISS] = "miss", [CACHE_FAILURE] = "failure"};
-	static const char *const shared[] = {[SHARED_HIT] = "hit",
-					     [SHARED_MISS] = "miss",
-					     [SHARED_UNUSABLE] = "unusable",
-					     [SHARED_GIVEN] = "given"};
 	results(out, "cache_requests_total",
 		"Images looked for in the cache; failure: one that was remembered.", words, CACHE_RESULTS,
 		tree->metrics->cache);
-	results(out, "shared_requests_total", "Images looked for in, and given to, the shared directory.",
-		shared, SHARED_RESULTS, tree->counters->shared);
 	single(out, "cache_bytes", "gauge", "Size of the files in the cache.",
 	       atomic_load(&tree->cache->bytes));
 	single(out, "cache_limit_bytes", "gauge", "Size they may have.", tree->cache->limit);
 	single(out, "cache_files", "gauge", "Converted files in the cache.",
 	       atomic_load(&tree->cache->files));
+}
+
+static void shared_requests(struct exposition *out, const struct store_counters *counters)
+{
+	static const char *const operations[STORE_OPERATIONS] = {
+		[STORE_GET] = "get",       [STORE_HEAD] = "head", [STORE_PUT] = "put",
+		[STORE_DELETE] = "delete", [STORE_LIST] = "list",
+	};
+	static const char *const words[STORE_RESULTS] = {
+		[STORE_OK] = "ok",
+		[STORE_MISSING] = "missing",
+		[STORE_CONDITION] = "condition",
+		[STORE_FORBIDDEN] = "forbidden",
+		[STORE_DAMAGED] = "damaged",
+		[STORE_LATE] = "late",
+		[STORE_FAILED] = "failed",
+		[STORE_SKIPPED] = "skipped",
+		[STORE_CANCELED] = "canceled",
+	};
+	describe(out, "shared_requests_total", "counter", "Requests to the shared store.");
+	for (size_t i = 0; i < STORE_OPERATIONS; i++)
+		for (size_t j = 0; j < STORE_RESULTS; j++) {
+			char labels[64];
+			snprintf(labels, sizeof(labels), "operation=\"%s\",result=\"%s\"", operations[i],
+				 words[j]);
+			number(out, "shared_requests_total", labels, load(&counters->requests[i][j]));
+		}
+	describe(out, "shared_request_seconds_total", "counter", "How long they took together.");
+	seconds(out, "shared_request_seconds_total", load(&counters->milliseconds));
+	single(out, "shared_sent_bytes_total", "counter", "Bytes of objects that were sent.",
+	       load(&counters->sent));
+	single(out, "shared_received_bytes_total", "counter", "Bytes of objects that were received.",
+	       load(&counters->received));
+}
+
+static void shared_leases(struct exposition *out, const struct store_counters *counters)
+{
+	static const char *const words[] = {"taken", "waited", "broken"};
+	const uint64_t values[] = {load(&counters->leases_taken), load(&counters->leases_waited),
+				   load(&counters->leases_broken)};
+	describe(out, "shared_leases_total", "counter",
+		 "Leases of conversions: taken, waited for, and taken over.");
+	by_label(out, "shared_leases_total", "result", words, ARRAY_SIZE(words), values);
+	single(out, "shared_breaker_opened_total", "counter", "How often the store was given up for a while.",
+	       load(&counters->breaker_opened));
+}
+
+/* The store that hosts share. */
+static void shared(struct exposition *out, const struct share *share)
+{
+	static const char *const words[SHARE_RESULTS] = {
+		[SHARE_HIT] = "hit",         [SHARE_FAILURE] = "failure",   [SHARE_MISS] = "miss",
+		[SHARE_WAITED] = "waited",   [SHARE_HEDGED] = "hedged",     [SHARE_REFUSED] = "refused",
+		[SHARE_DAMAGED] = "damaged", [SHARE_OUTDATED] = "outdated", [SHARE_DOWN] = "down",
+		[SHARE_GIVEN] = "given",     [SHARE_DROPPED] = "dropped",
+	};
+	static const struct store_counters none;
+	const struct store_counters *counters = share ? &share->counters : &none;
+	results(out, "shared_conversions_total",
+		"Conversions that were looked for in the shared store, and given to it.", words,
+		SHARE_RESULTS, counters->shares);
+	shared_requests(out, counters);
+	shared_leases(out, counters);
 }
 
 static void scans(struct exposition *out, const struct metrics *m)
@@ -258,6 +316,7 @@ struct content *metrics_make(struct tree *tree)
 	conversions(&out, tree->metrics);
 	fetches(&out, tree->counters);
 	cache(&out, tree);
+	shared(&out, tree->share);
 	scans(&out, tree->metrics);
 	digests(&out, tree->metrics);
 	work(&out, tree);

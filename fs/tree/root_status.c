@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "convert/run/share/share.h"
 #include "fs/scan/scan_state.h"
 #include "fs/sys/key_value.h"
 
@@ -59,6 +60,29 @@ static int put_skipped(struct kv_writer *kv, const struct tree *tree, const stru
 	return 0;
 }
 
+/* The store that hosts share: where, whether it is asked, and what it permits. */
+static void put_shared(struct kv_writer *kv, struct share *share)
+{
+	char breaker[256];
+	struct store_abilities can;
+	if (!share)
+		return;
+	store_describe_breaker(share->store, breaker, sizeof(breaker));
+	store_abilities(share->store, &can);
+	kv_text(kv, "shared", store_title(share->store));
+	kv_text(kv, "shared_breaker", breaker);
+	kv_text(kv, "shared_access", can.is_read_only ? "read-only" : "read-write");
+	kv_text(kv, "shared_leases",
+		share->bazel      ? "no (not with this layout)"
+		: !can.is_known   ? "not known yet"
+		: !can.has_leases ? "no (the server does not refuse to replace an object)"
+				  : "yes");
+	kv_text(kv, "shared_signatures",
+		!share->trust                     ? "none"
+		: trust_is_demanded(share->trust) ? "demanded"
+						  : "made");
+}
+
 struct content *root_status_make(struct tree *tree, const struct caller *caller)
 {
 	struct kv_writer kv = {.json = false};
@@ -72,6 +96,7 @@ struct content *root_status_make(struct tree *tree, const struct caller *caller)
 		kv_number(&kv, "digests_pending", pending);
 	for (size_t i = 0; i < ARRAY_SIZE(skipped_keys) && !err; i++)
 		err = put_skipped(&kv, tree, &skipped_keys[i], caller_sees_all(caller));
+	put_shared(&kv, tree->share);
 	kv_end(&kv);
 	struct content *content = err || kv.out.failed ? NULL : content_new(kv.out.v, kv.out.n);
 	text_deinit(&kv.out);

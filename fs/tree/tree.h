@@ -23,6 +23,7 @@ struct tree {
 	struct cache *cache;
 	struct metrics *metrics;
 	const struct run_counters *counters;
+	struct share *share; /* NULL: none */
 	struct runners *runners;
 	struct answers *answers;
 	struct skipped *skipped;

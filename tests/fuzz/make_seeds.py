@@ -78,6 +78,25 @@ functions:
 }
 
 
+# What servers send as the list of a store.
+LISTS = {
+    "webdav": """<?xml version="1.0" encoding="utf-8"?>
+<D:multistatus xmlns:D="DAV:" xmlns:ns0='DAV:'>
+<D:response><D:href>/store/gsymfs1/ab/</D:href><D:propstat><D:prop><lp1:resourcetype><D:collection/></lp1:resourcetype>
+</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>
+<!-- a > comment --><D:response><D:href>/store/a%20&amp;&#x62;.gsym</D:href><D:propstat><D:prop>
+<lp1:getcontentlength>11000</lp1:getcontentlength><lp1:getlastmodified>Sun, 06 Nov 1994 08:49:37 GMT</lp1:getlastmodified>
+</D:prop></D:propstat></D:response></D:multistatus>
+""",
+    "s3": """<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>
+<NextContinuationToken>1/a+b==</NextContinuationToken><Contents><Key><![CDATA[p/gsymfs1/ab/ab00.gsym]]></Key><Size>3</Size>
+<ETag>&quot;e&quot;</ETag><LastModified>2009-10-12T17:50:30.000Z</LastModified></Contents></ListBucketResult>
+""",
+    "long": "<a b='>'>" + "x" * 5000 + "</a><b>" + "y" * 4095 + "</b>",
+    "refused": "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
+}
+
+
 def build(argv):
     """True when the tool is there and knows the options."""
     if not shutil.which(argv[0]):
@@ -355,6 +374,12 @@ def make_callsites(place):
         (place / name).write_text(text)
 
 
+def make_lists(place):
+    place.mkdir(parents=True, exist_ok=True)
+    for name, text in LISTS.items():
+        (place / name).write_text(text)
+
+
 def make_filter(place):
     """The logs of the transcript, the table and the samples, of the program that the target has. main() adds GSYM files."""
     place.mkdir(parents=True, exist_ok=True)
@@ -400,6 +425,27 @@ def make_compressed(place):
             (place / f"{kind}-{name}").write_bytes(bytes([number, 0x61, 2]) + data)
 
 
+def make_objects(place):
+    """Payloads with trailers (store_object.h). The hash is none: store_object.c mends it."""
+    place.mkdir(parents=True, exist_ok=True)
+    text = (HERE / "make_seeds.py").read_bytes()[:3000]
+
+    def write(name, stored, size, kind=1, flags=1, signature=bytes(96)):
+        trailer = signature + bytes(range(32)) + bytes(16) + struct.pack("<QQIII", len(stored), size, kind, flags, 1)
+        (place / name).write_bytes(stored + trailer + bytes(76) + b"gsymobj1")
+
+    write("plain", text, len(text), flags=0)
+    write("failure", b"converter: not supported\n", 25, kind=2, flags=0)
+    write("empty", b"", 0, flags=0)
+    write("signed", frame(text, checksum=1), len(text), signature=bytes(range(1, 97)))
+    write("runs", frame(bytes(200000)), 200000)
+    write("fast", frame(text, -5), len(text))
+    write("unsized", frame(text, 3, size=0), len(text))
+    write("two", frame(text) + frame(text), 2 * len(text))
+    write("skippable", b"\x50\x2a\x4d\x18\3\0\0\0abc" + frame(text), len(text))
+    write("large", frame(bytes(300000)), 300000)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gsym", help="the gsym program, for seeds that are GSYM files")
@@ -417,6 +463,8 @@ def main():
     make_pairs(out / "pair", out / "work")
     make_names(out / "name")
     make_callsites(out / "callsites")
+    make_objects(out / "object")
+    make_lists(out / "xml")
     make_breakpad(out / "breakpad")
     make_compressed(out / "compressed")
     make_filter(out / "filter")

@@ -101,8 +101,15 @@ static void check_message(const uint8_t *data, size_t size)
 	union worker_message msg;
 	memset(&msg, 0xff, sizeof(msg));
 	memcpy(&msg, data, size < sizeof(msg) ? size : sizeof(msg));
-	if (worker_message_check(&msg, size) == 0 && msg.head.type == WORKER_FAILED)
+	if (worker_message_check(&msg, size) != 0)
+		return;
+	if (msg.head.type == WORKER_FAILED)
 		expect(strlen(msg.failed.text) < sizeof(msg.failed.text));
+	if (msg.head.type == WORKER_REQUEST)
+		expect(*msg.request.name != '/' && !strstr(msg.request.name, "/.") &&
+		       strlen(msg.request.etag) < sizeof(msg.request.etag));
+	if (msg.head.type == WORKER_REPLY)
+		expect(strlen(msg.reply.text) < sizeof(msg.reply.text) && !strchr(msg.reply.etag, '\n'));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,6 @@
 #include "convert/cli/convert/check.h"
 
+#include "gsym/base/diag.h"
 #include "gsym/read/reader.h"
 #include "convert/cli/message.h"
 
@@ -7,13 +8,25 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { FAULTS_SHOWN = 100 };
+enum {
+	FAULTS_SHOWN = 100,
+	/* Bytes of records decoded, in sizes of the file: equal functions share a record. */
+	RECORDS_SHARED = 16,
+};
 
 struct format_check {
 	const struct gsym_reader *reader;
 	const char *path;
+	bool first_only;         /* faults are not printed */
+	struct gsym_diag *first; /* NULL, or the first fault */
 	uint64_t faults;
 };
+
+/* Whether the rest need not be looked at. */
+static bool is_settled(const struct format_check *c)
+{
+	return c->first_only && c->faults;
+}
 
 static void fault(struct format_check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -27,6 +40,11 @@ static void fault(struct format_check *c, const char *fmt, ...)
 	va_end(args);
 	if (c->faults++ >= FAULTS_SHOWN)
 		return;
+	if (c->first_only) {
+		if (c->faults == 1)
+			diag_set(c->first, -EBADMSG, "%s", text);
+		return;
+	}
 	if (strncmp(text, c->path, strlen(c->path)) == 0)
 		complain("%s", text);
 	else
@@ -41,7 +59,7 @@ static uint64_t offset_of(const struct format_check *c, const void *at)
 static void check_addresses(struct format_check *c)
 {
 	const struct gsym_info *info = &c->reader->info;
-	for (uint32_t i = 0; i < info->num_addresses; i++) {
+	for (uint32_t i = 0; i < info->num_addresses && !is_settled(c); i++) {
 		uint64_t off = reader_addr_off(c->reader, i), at = (uint64_t)i * info->addr_off_size;
 		if (i > 0 && off < reader_addr_off(c->reader, i - 1))
 			fault(c,
@@ -59,7 +77,7 @@ static void check_addresses(struct format_check *c)
 static void check_files(struct format_check *c)
 {
 	uint64_t dir, base;
-	for (uint32_t i = 0; i < c->reader->info.num_files; i++) {
+	for (uint32_t i = 0; i < c->reader->info.num_files && !is_settled(c); i++) {
 		uint64_t at = offset_of(c, c->reader->files) + (uint64_t)i * 2 * c->reader->info.strp_size;
 		if (gsym_reader_file_strings(c->reader, i, &dir, &base))
 			fault(c, "file table: entry %" PRIu32 " at offset 0x%" PRIx64 " cannot be read", i,
@@ -94,18 +112,39 @@ static int check_record(struct format_check *c, uint32_t index, struct gsym_deco
 	return 0;
 }
 
+static int check_records(struct format_check *c)
+{
+	struct gsym_decoder *decoder = gsym_decoder_new();
+	int err = decoder ? 0 : -ENOMEM;
+	for (uint32_t i = 0; !err && i < c->reader->info.num_addresses && !is_settled(c); i++) {
+		err = check_record(c, i, decoder);
+		if (c->first_only && decoder->bytes / RECORDS_SHARED > c->reader->info.file_size)
+			fault(c, "function %" PRIu32 ": records share their bytes: too much to read", i);
+	}
+	gsym_decoder_free(decoder);
+	return err;
+}
+
+static int check_all(struct format_check *c)
+{
+	check_addresses(c);
+	check_files(c);
+	return check_records(c);
+}
+
 int check_gsym(const struct gsym_reader *reader, const char *path, uint64_t *ret_faults)
 {
 	struct format_check c = {.reader = reader, .path = path};
-	struct gsym_decoder *decoder = gsym_decoder_new();
-	int err = decoder ? 0 : -ENOMEM;
-	check_addresses(&c);
-	check_files(&c);
-	for (uint32_t i = 0; !err && i < reader->info.num_addresses; i++)
-		err = check_record(&c, i, decoder);
-	gsym_decoder_free(decoder);
+	int err = check_all(&c);
 	if (c.faults > FAULTS_SHOWN)
 		complain("%s: %" PRIu64 " more faults", path, c.faults - FAULTS_SHOWN);
 	*ret_faults = c.faults;
 	return err;
+}
+
+int check_gsym_first(const struct gsym_reader *reader, struct gsym_diag *diag)
+{
+	struct format_check c = {.reader = reader, .path = "", .first = diag, .first_only = true};
+	int err = check_all(&c);
+	return err ? err : c.faults ? -EBADMSG : 0;
 }

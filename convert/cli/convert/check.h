@@ -10,4 +10,10 @@
  */
 int check_gsym(const struct gsym_reader *reader, const char *path, uint64_t *ret_faults);
 
+/*
+ * Likewise, but ends with the first fault, and prints nothing. 0; -EBADMSG, also if records share so many of
+ * their bytes that to decode them all would take too long; or -ENOMEM.
+ */
+int check_gsym_first(const struct gsym_reader *reader, struct gsym_diag *diag);
+
 #endif

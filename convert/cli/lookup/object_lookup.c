@@ -163,6 +163,7 @@ static const char *advice_for(const struct outcome *outcome, bool remembered)
 	switch (outcome->verdict) {
 	case VERDICT_FAILED:
 		return remembered ? NULL : "convert it with gsym convert, which has no such limit";
+	case VERDICT_ELSEWHERE:
 	case VERDICT_REPLACED:
 	case VERDICT_TRANSIENT: return "try again";
 	default: return NULL;

@@ -29,8 +29,11 @@ struct transfer {
 	uint64_t size; /* likewise */
 	struct transfer_limits limits;
 	const atomic_bool *canceled; /* becomes true when the transfer is to end with -ECANCELED */
-	void (*begun)(const struct transfer
-			      *); /* called when the first byte of the answer has come, at most once */
+	/*
+	 * Called when the first byte of the answer has come, at most once; reply.size is then what the size
+	 * of the whole is going to be, or 0 if that is not known.
+	 */
+	void (*begun)(const struct transfer *);
 	void *user;
 	struct store_reply reply; /* filled; err is that of the return value */
 };

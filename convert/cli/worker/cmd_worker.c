@@ -23,6 +23,7 @@
 #include "convert/worker/worker.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/sanitizer.h"
+#include "convert/cli/store/store_child.h"
 #include "convert/cli/worker/asked.h"
 #include "convert/cli/worker/file_requests.h"
 #include "convert/cli/worker/debuginfod_client.h"
@@ -309,7 +310,8 @@ static int run_worker(int argc, char **argv)
 	bool scan = argc == 3 && strcmp(argv[1], "scan") == 0;
 	bool fetch = argc == 3 && strcmp(argv[1], "fetch") == 0;
 	bool zygote = argc == 3 && strcmp(argv[1], "zygote") == 0;
-	if (!(convert || scan || fetch || zygote) || !has_client()) {
+	bool store = argc == 3 && strcmp(argv[1], "store") == 0;
+	if (!(convert || scan || fetch || zygote || store) || !has_client()) {
 		complain("worker: internal command; it is started by its clients, such as gsymfs");
 		return STATUS_USAGE;
 	}
@@ -320,6 +322,8 @@ static int run_worker(int argc, char **argv)
 		return STATUS_FAILED;
 	if (zygote)
 		return work_as_zygote(client);
+	if (store)
+		return work_store();
 	return convert ? work_convert(client, false) : scan ? work_scan(client) : work_fetch();
 }
 

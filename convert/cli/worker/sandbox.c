@@ -10,11 +10,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -136,6 +139,13 @@ static void restrict_files_and_network(void)
 	enter_ruleset(make_ruleset(NET_BIND_AND_CONNECT, &fs));
 }
 
+/* Which system calls remain. */
+enum filter_kind {
+	FILTER_READER,    /* those that read, compute and write */
+	FILTER_DIRECTORY, /* and those that open and name files */
+	FILTER_NETWORK,   /* most: which ones libraries for the network use is theirs to decide */
+};
+
 #ifdef HAVE_SECCOMP
 
 static const int allowed_calls[] = {
@@ -197,6 +207,49 @@ static const int allowed_calls[] = {
 	SCMP_SYS(ppoll),
 };
 
+/* What a process that keeps files in a directory calls besides; which files, Landlock decides. */
+static const int directory_calls[] = {
+	SCMP_SYS(openat),       SCMP_SYS(fstatat64), SCMP_SYS(newfstatat), SCMP_SYS(statx),
+	SCMP_SYS(getdents64),   SCMP_SYS(mkdirat),   SCMP_SYS(linkat),     SCMP_SYS(renameat),
+	SCMP_SYS(renameat2),    SCMP_SYS(unlinkat),  SCMP_SYS(utimensat),  SCMP_SYS(utimensat_time64),
+	SCMP_SYS(memfd_create),
+};
+
+/* What a process that is connected to servers has no use for: other processes, the kernel's odd corners. */
+static const int forbidden_calls[] = {
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(fork),
+	SCMP_SYS(vfork),
+	SCMP_SYS(ptrace),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(kill),
+	SCMP_SYS(tkill),
+	SCMP_SYS(rt_sigqueueinfo),
+	SCMP_SYS(rt_tgsigqueueinfo),
+	SCMP_SYS(pidfd_open),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(setns),
+	SCMP_SYS(unshare),
+	SCMP_SYS(mount),
+	SCMP_SYS(umount2),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(chroot),
+	SCMP_SYS(bpf),
+	SCMP_SYS(perf_event_open),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(io_uring_setup),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(add_key),
+	SCMP_SYS(request_key),
+	SCMP_SYS(open_by_handle_at),
+	SCMP_SYS(init_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(personality),
+};
+
 /* A system call that this architecture lacks needs no rule. */
 static int or_absent(int err)
 {
@@ -240,11 +293,21 @@ static int allow_threads(scmp_filter_ctx filter)
 #endif
 }
 
-static int fill_filter(scmp_filter_ctx filter)
+static int add_calls(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t n)
 {
 	int err = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(allowed_calls) && !err; i++)
-		err = or_absent(seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0));
+	for (size_t i = 0; i < n && !err; i++)
+		err = or_absent(seccomp_rule_add(filter, action, calls[i], 0));
+	return err;
+}
+
+static int fill_filter(scmp_filter_ctx filter, enum filter_kind kind)
+{
+	if (kind == FILTER_NETWORK)
+		return add_calls(filter, SCMP_ACT_ERRNO(EPERM), forbidden_calls, ARRAY_SIZE(forbidden_calls));
+	int err = add_calls(filter, SCMP_ACT_ALLOW, allowed_calls, ARRAY_SIZE(allowed_calls));
+	if (!err && kind == FILTER_DIRECTORY)
+		err = add_calls(filter, SCMP_ACT_ALLOW, directory_calls, ARRAY_SIZE(directory_calls));
 	if (!err)
 		err = allow_fcntl(filter);
 	if (!err)
@@ -253,10 +316,11 @@ static int fill_filter(scmp_filter_ctx filter)
 }
 
 /* Exits if a filter cannot be installed on a kernel that supports them. */
-static void restrict_calls(void)
+static void restrict_calls(enum filter_kind kind)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int err = filter ? fill_filter(filter) : -ENOMEM;
+	scmp_filter_ctx filter =
+		seccomp_init(kind == FILTER_NETWORK ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM));
+	int err = filter ? fill_filter(filter, kind) : -ENOMEM;
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
@@ -266,8 +330,9 @@ static void restrict_calls(void)
 
 #else
 
-static void restrict_calls(void)
+static void restrict_calls(enum filter_kind kind)
 {
+	(void)kind;
 }
 
 #endif
@@ -287,7 +352,7 @@ void sandbox_enter_own(void)
 	if (SANITIZER)
 		return;
 	restrict_files_and_network();
-	restrict_calls();
+	restrict_calls(FILTER_READER);
 }
 
 void sandbox_enter(pid_t parent)
@@ -295,6 +360,8 @@ void sandbox_enter(pid_t parent)
 	sandbox_enter_common(parent);
 	sandbox_enter_own();
 }
+
+#define READING ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR))
 
 /* Libraries, name servers, certificates: not all of /etc, where root's daemon may read secrets. */
 static const char *const network_paths[] = {
@@ -335,22 +402,75 @@ static const char *const network_paths[] = {
 	"/var/lib/ca-certificates",
 };
 
-void sandbox_enter_network(const char *directory)
+/* For reading what libraries for the network read. -1 without Landlock. */
+static int make_network_ruleset(uint64_t *ret_all)
 {
 	static const char *const named[] = {"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
 					    "DEBUGINFOD_HEADERS_FILE"};
-	const uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+	int ruleset = make_ruleset(0, ret_all);
+	if (ruleset < 0)
+		return ruleset;
+	for (size_t i = 0; i < ARRAY_SIZE(network_paths); i++)
+		allow_path(ruleset, network_paths[i], READING);
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+		allow_path(ruleset, getenv(named[i]), READING);
+	return ruleset;
+}
+
+void sandbox_enter_network(const char *directory)
+{
 	uint64_t all;
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	int ruleset = SANITIZER ? -1 : make_ruleset(0, &all);
+	int ruleset = SANITIZER ? -1 : make_network_ruleset(&all);
 	if (!SANITIZER)
 		privileges_drop_capabilities();
 	if (ruleset < 0)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(network_paths); i++)
-		allow_path(ruleset, network_paths[i], reading);
-	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
-		allow_path(ruleset, getenv(named[i]), reading);
 	allow_path(ruleset, directory, all & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE);
 	enter_ruleset(ruleset);
+}
+
+/*
+ * A file that is replaced while the process runs is another one for Landlock: so it is the directory that may
+ * be read, but none of those that hold everybody's files.
+ */
+static void allow_replaceable(int ruleset, const char *path)
+{
+	char directory[PATH_MAX];
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	if (!slash || (size_t)(slash - path) >= sizeof(directory))
+		return;
+	snprintf(directory, sizeof(directory), "%.*s", (int)(slash - path), path);
+	bool is_common = !*directory || strcmp(directory, "/etc") == 0 || strcmp(directory, "/root") == 0;
+	allow_path(ruleset, is_common ? path : directory, READING);
+}
+
+void sandbox_enter_transfer(const char *const *files, size_t n)
+{
+	uint64_t all;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (SANITIZER)
+		return;
+	int ruleset = make_network_ruleset(&all);
+	privileges_drop_capabilities();
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	for (size_t i = 0; i < n && ruleset >= 0; i++)
+		allow_replaceable(ruleset, files[i]);
+	enter_ruleset(ruleset);
+	restrict_calls(FILTER_NETWORK);
+}
+
+void sandbox_enter_directory(const char *directory)
+{
+	uint64_t all;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (SANITIZER)
+		return;
+	int ruleset = make_ruleset(NET_BIND_AND_CONNECT, &all);
+	privileges_drop_capabilities();
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (ruleset >= 0)
+		allow_path(ruleset, directory, all & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE);
+	enter_ruleset(ruleset);
+	restrict_calls(FILTER_DIRECTORY);
 }

@@ -8,6 +8,7 @@
 #ifndef CONVERT_CLI_WORKER_SANDBOX_H
 #define CONVERT_CLI_WORKER_SANDBOX_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -39,5 +40,18 @@ void sandbox_enter_own(void);
  * @directory and, for reading, in system directories and those named by $SSL_CERT_FILE and the like.
  */
 void sandbox_enter_network(const char *directory);
+
+/*
+ * For a process that exchanges files with servers, on descriptors that it was given: likewise, but it writes
+ * no file, and cannot reach other processes. @files, NULL among them: what it may read, also after each was
+ * replaced by another in its directory.
+ */
+void sandbox_enter_transfer(const char *const *files, size_t n);
+
+/*
+ * For a process that keeps files in @directory: no capabilities, no new privileges, no network, no executing,
+ * no files but those below it, and only the system calls that this takes.
+ */
+void sandbox_enter_directory(const char *directory);
 
 #endif

@@ -11,6 +11,7 @@ Commands:
   statistics  print how many bytes of a GSYM file its parts take
   segment     cut a GSYM file into several of about one size
   transcode   write a GSYM file again in another version or byte order
+  store       manage a store of conversions that several hosts share
 
 'gsym help COMMAND' lists the options of a command; gsym(1) has the details.
 [2]

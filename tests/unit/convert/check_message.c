@@ -215,13 +215,91 @@ static void broken_messages(void **state)
 	refuse(large, sizeof(large));
 }
 
+static struct worker_request store_request(void)
+{
+	return (struct worker_request){.head = {WORKER_REQUEST, sizeof(struct worker_request), 0},
+				       .ms = 1,
+				       .name = "gsymfs1/ab/abcd.gsym"};
+}
+
+static void take(const void *data, size_t size)
+{
+	union worker_message msg;
+	memcpy(&msg, data, size);
+	assert_int_equal(worker_message_check(&msg, size), 0);
+}
+
+/* A name that leads out of the store, or hides in it, reaches no engine. */
+static void names_of_objects(void **state)
+{
+	static const char *const bad[] = {"/a", "a/",  ".",    "..", "a/../b", "../a",  "a//b", "a/.b",
+					  ".a", "a b", "a\nb", "A",  "a?b",    "a%2fb", "",     "\xff"};
+	static const char *const good[] = {"a", "a.b", "a..b", "a-b/c", "ac/0123", "-"};
+	struct worker_request m = store_request();
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		strcpy(m.name, bad[i]);
+		refuse(&m, sizeof(m));
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		strcpy(m.name, good[i]);
+		take(&m, sizeof(m));
+	}
+	m.operation = WORKER_STORE_LIST;
+	strcpy(m.name, "gsymfs1/");
+	take(&m, sizeof(m));
+	strcpy(m.name, "../");
+	refuse(&m, sizeof(m));
+	memset(m.name, 'x', sizeof(m.name));
+	refuse(&m, sizeof(m));
+}
+
+static void store_messages(void **state)
+{
+	struct worker_store store = {.head = {WORKER_STORE, sizeof(store), 0}, .address = "/dir"};
+	struct worker_store nowhere = {.head = store.head}, bazel = store, endless = store;
+	struct worker_request operation = store_request(), condition = operation, object = operation,
+			      no_limit = operation, no_tag = operation, line = operation;
+	struct worker_reply reply = {.head = {WORKER_REPLY, sizeof(reply), 0}, .etag = "\"a\""};
+	struct worker_reply error = reply, header = reply, text = reply;
+	struct worker_cancel cancel = {.head = {WORKER_CANCEL, sizeof(cancel), 7}};
+	struct worker_begun begun = {.head = {WORKER_BEGUN, sizeof(begun), 7}};
+	(void)state;
+	take(&store, sizeof(store));
+	take(&reply, sizeof(reply));
+	take(&cancel, sizeof(cancel));
+	take(&begun, sizeof(begun));
+	bazel.bazel = 2;
+	memset(endless.ca_file, 'x', sizeof(endless.ca_file));
+	operation.operation = WORKER_STORE_PROBE + 1;
+	condition.condition = WORKER_STORE_IF_MATCH + 1;
+	object.object = 2;
+	no_limit.ms = 0;
+	no_tag.condition = WORKER_STORE_IF_MATCH;
+	strcpy(line.etag, "\"a\"\r\nHost: x");
+	error.error = -1;
+	strcpy(header.etag, "a b");
+	memset(text.text, 'x', sizeof(text.text));
+	refuse(&nowhere, sizeof(nowhere));
+	refuse(&bazel, sizeof(bazel));
+	refuse(&endless, sizeof(endless));
+	refuse(&operation, sizeof(operation));
+	refuse(&condition, sizeof(condition));
+	refuse(&object, sizeof(object));
+	refuse(&no_limit, sizeof(no_limit));
+	refuse(&no_tag, sizeof(no_tag));
+	refuse(&line, sizeof(line));
+	refuse(&error, sizeof(error));
+	refuse(&header, sizeof(header));
+	refuse(&text, sizeof(text));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_message),
-		cmocka_unit_test(descriptor),
-		cmocka_unit_test(several_descriptors),
-		cmocka_unit_test(broken_messages),
+		cmocka_unit_test(whole_message),       cmocka_unit_test(descriptor),
+		cmocka_unit_test(several_descriptors), cmocka_unit_test(broken_messages),
+		cmocka_unit_test(names_of_objects),    cmocka_unit_test(store_messages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,65 @@
+#include "convert/cli/store/curl_library.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gsym/base/vec.h"
+
+static struct curl_library functions;
+static bool is_loaded; /* written once, by load() */
+
+static const struct {
+	const char *name;
+	size_t member;
+} symbols[] = {
+	{"curl_easy_init", offsetof(struct curl_library, easy_init)},
+	{"curl_easy_cleanup", offsetof(struct curl_library, easy_cleanup)},
+	{"curl_easy_reset", offsetof(struct curl_library, easy_reset)},
+	{"curl_easy_setopt", offsetof(struct curl_library, easy_set)},
+	{"curl_easy_getinfo", offsetof(struct curl_library, easy_get)},
+	{"curl_easy_strerror", offsetof(struct curl_library, easy_strerror)},
+	{"curl_multi_init", offsetof(struct curl_library, multi_init)},
+	{"curl_multi_cleanup", offsetof(struct curl_library, multi_cleanup)},
+	{"curl_multi_add_handle", offsetof(struct curl_library, multi_add_handle)},
+	{"curl_multi_remove_handle", offsetof(struct curl_library, multi_remove_handle)},
+	{"curl_multi_perform", offsetof(struct curl_library, multi_perform)},
+	{"curl_multi_poll", offsetof(struct curl_library, multi_poll)},
+	{"curl_multi_info_read", offsetof(struct curl_library, multi_info_read)},
+	{"curl_slist_append", offsetof(struct curl_library, slist_append)},
+	{"curl_slist_free_all", offsetof(struct curl_library, slist_free_all)},
+	{"curl_getdate", offsetof(struct curl_library, getdate)},
+};
+static_assert(sizeof(struct curl_library) == ARRAY_SIZE(symbols) * sizeof(void *),
+	      "a function is not loaded");
+
+static void load(void)
+{
+	/* The first is what libdebuginfod brings along. */
+	void *library = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+	CURLcode (*init)(long flags) = NULL;
+	if (library)
+		*(void **)&init = dlsym(library, "curl_global_init");
+	if (!init)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+		void *function = dlsym(library, symbols[i].name);
+		if (!function)
+			return;
+		*(void **)((char *)&functions + symbols[i].member) = function;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	is_loaded = init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+}
+
+const struct curl_library *curl_library(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, load);
+	return is_loaded ? &functions : NULL;
+}

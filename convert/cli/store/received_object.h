@@ -1,0 +1,20 @@
+/* received_object.h - objects of a store that have just been received, from whoever wrote them. */
+#ifndef CONVERT_CLI_STORE_RECEIVED_OBJECT_H
+#define CONVERT_CLI_STORE_RECEIVED_OBJECT_H
+
+#include <stdint.h>
+
+#include "gsym/gsym.h"
+
+/*
+ * Makes the object in @fd, of @size bytes, one that is not compressed, and decodes every record of its GSYM
+ * if it is a conversion. Its hash, key and signature are left to the client.
+ *
+ * @most:     bytes that the object may have then
+ * @ret_size: that it has
+ *
+ * 0; -EBADMSG; -EFBIG; -ENOMEM; or the errno of reading and writing @fd.
+ */
+int received_object_check(int fd, uint64_t size, uint64_t most, uint64_t *ret_size, struct gsym_diag *diag);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * share.h - takes conversions from a store that several hosts share, and gives them to it.
+ *
+ * A conversion that is not in the cache is looked for in the store. While the store has not answered, for
+ * at most a quarter of a second, it is not begun; then both go on, and whoever ends first answers. Of several
+ * hosts that want it, one gets a lease (lease.h) and converts, and the others come back later. What was
+ * converted is given after the calls that waited were answered.
+ *
+ * What it is named after is in store_key.h, what an object holds in share_payload.h. Everything that is taken
+ * is checked by this process, which trusts neither the store nor the process that talks to it.
+ */
+#ifndef CONVERT_RUN_SHARE_SHARE_H
+#define CONVERT_RUN_SHARE_SHARE_H
+
+#include "convert/cache/cache.h"
+#include "convert/os/mutex.h"
+#include "convert/store/store.h"
+#include "convert/store/store_trust.h"
+#include "gsym/base/list.h"
+
+/* What is logged once, and counted from then on. */
+enum share_complaint {
+	COMPLAINT_DAMAGED,
+	COMPLAINT_UNTRUSTED,
+	COMPLAINT_TOO_LARGE,
+	COMPLAINT_ELSEWHERE, /* made with other directories of debug files */
+	COMPLAINT_READING,
+	COMPLAINT_WRITING,
+	COMPLAINT_FORBIDDEN,
+	COMPLAINT_FULL_QUEUE,
+	COMPLAINTS,
+};
+
+struct share {
+	struct store *store; /* NULL: there is none */
+	struct store_trust *trust;
+	struct store_counters counters;
+	struct cache *cache; /* borrowed */
+	const struct log *log;
+	bool bazel;
+	unsigned wait_ms;
+	atomic_bool complained[COMPLAINTS];
+
+	struct mutex lock;
+	struct list offers GUARDED_BY(&lock);
+	unsigned n_offers GUARDED_BY(&lock);
+	uint64_t offer_bytes GUARDED_BY(&lock);
+	struct list holds GUARDED_BY(&lock); /* leases that are held */
+	pthread_cond_t given, held;          /* something was added to either list, or it is over */
+	atomic_bool stopping;
+	bool has_threads;
+	pthread_t giver, holder;
+};
+
+/* Says @text of the object @name once of each kind, and in the debugging log from then on. */
+void share_complain(struct share *share, enum share_complaint kind, const char *name, const char *text);
+
+static inline void share_count(struct share *share, enum share_result result)
+{
+	atomic_fetch_add_explicit(&share->counters.shares[result], 1, memory_order_relaxed);
+}
+
+/* ---- Offers: conversions to be given (share_give.c) ---- */
+
+struct share_offer;
+
+/* Queues @offer, which is freed; NULL is allowed. Does not block. */
+void share_give(struct share *share, struct share_offer *offer);
+
+#endif

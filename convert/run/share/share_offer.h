@@ -1,0 +1,29 @@
+/* share_offer.h - a conversion or a failure that is to be given to the store. */
+#ifndef CONVERT_RUN_SHARE_SHARE_OFFER_H
+#define CONVERT_RUN_SHARE_SHARE_OFFER_H
+
+#include "convert/cache/failure_record.h"
+#include "convert/run/share/share_facts.h"
+#include "convert/run/share/share_hold.h"
+
+struct share_offer {
+	struct list link; /* in share.offers */
+	struct share_facts facts;
+	int fds[SHARE_FILES];            /* of the files; owned */
+	struct handle *handle;           /* NULL: a failure, */
+	char message[FAILURE_TEXT_SIZE]; /* which says this */
+	struct text_buf inputs;          /* see inputs.h */
+	bool has_key;
+	struct store_key key;       /* under which it was looked for */
+	bool may_exist;             /* the store did not say whether it has it */
+	bool replaces;              /* what the store has is of no use */
+	char etag[STORE_ETAG_SIZE]; /* of that; "": none */
+	struct share_hold *hold;    /* the lease; NULL: none */
+};
+
+/* The thread that gives. */
+void *share_giver(void *share);
+/* After it has ended. */
+void share_offers_free(struct share *share);
+
+#endif

@@ -1,0 +1,76 @@
+#include "convert/run/share/share_service.h"
+
+#include <errno.h>
+
+#include "convert/os/monotonic.h"
+#include "convert/os/thread.h"
+#include "convert/run/share/share_hold.h"
+#include "convert/run/share/share_offer.h"
+#include "convert/store/sodium.h"
+#include "gsym/base/diag.h"
+
+int share_open(struct share *share, const struct share_options *options, const char *program, int stop_fd,
+	       struct cache *cache, const struct log *log, struct gsym_diag *diag)
+{
+	share->cache = cache;
+	share->log = log;
+	share->bazel = options->store.bazel;
+	share->wait_ms = options->wait_ms;
+	if (!sodium_library())
+		return diag_set(diag, -ELIBACC, "a shared store needs libsodium: install libsodium23");
+	int err = options->sign_key || options->trusted_keys
+			  ? trust_open(options->sign_key, options->trusted_keys, &share->trust, diag)
+			  : 0;
+	return err ? err
+		   : store_open(&options->store, program, stop_fd, log, &share->counters, &share->store,
+				diag);
+}
+
+void share_close(struct share *share)
+{
+	store_close(share->store);
+	trust_close(share->trust);
+	share->store = NULL;
+	share->trust = NULL;
+}
+
+/* Tells both threads to end, and waits for the first. */
+static void end_giver(struct share *share)
+{
+	mutex_lock(&share->lock);
+	atomic_store(&share->stopping, true);
+	pthread_cond_broadcast(&share->given);
+	pthread_cond_broadcast(&share->held);
+	mutex_unlock(&share->lock);
+	pthread_join(share->giver, NULL);
+}
+
+int share_start(struct share *share)
+{
+	if (!share->store)
+		return 0;
+	mutex_init(&share->lock, LOCK_SHARE);
+	list_init(&share->offers);
+	list_init(&share->holds);
+	pthread_cond_init(&share->given, NULL);
+	monotonic_cond_init(&share->held);
+	int err = thread_start(&share->giver, "give", share_giver, share);
+	if (err)
+		return err;
+	err = thread_start(&share->holder, "lease", share_holder, share);
+	if (err)
+		end_giver(share);
+	share->has_threads = !err;
+	return err;
+}
+
+void share_stop(struct share *share)
+{
+	if (!share->has_threads)
+		return;
+	end_giver(share);
+	pthread_join(share->holder, NULL);
+	share->has_threads = false;
+	share_offers_free(share);
+	share_holds_free(share);
+}

@@ -1,0 +1,31 @@
+/* share_service.h - the shared store of a daemon: opened, and served by its threads. */
+#ifndef CONVERT_RUN_SHARE_SHARE_SERVICE_H
+#define CONVERT_RUN_SHARE_SHARE_SERVICE_H
+
+#include "convert/run/share/share.h"
+
+struct share_options {
+	struct store_options store;
+	const char *sign_key, *trusted_keys; /* files, or NULL; borrowed until share_close() */
+	unsigned wait_ms; /* for the store, before a conversion is begun; 0: as hedge_ms() says */
+};
+
+/*
+ * Opens the store. Everything is borrowed.
+ *
+ * @program: the gsym program
+ * @stop_fd: becomes readable when conversions must stop
+ *
+ * 0; -ELIBACC without libsodium; or as of store_open() and trust_open().
+ */
+int share_open(struct share *share, const struct share_options *options, const char *program, int stop_fd,
+	       struct cache *cache, const struct log *log, struct gsym_diag *diag);
+/* Zero-initialised is allowed. */
+void share_close(struct share *share);
+
+/* The threads that give, and that renew leases. 0 or a negative errno. */
+int share_start(struct share *share);
+/* What was not given yet is not given. */
+void share_stop(struct share *share);
+
+#endif

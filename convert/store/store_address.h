@@ -1,0 +1,28 @@
+/* store_address.h - where a store is: what its options may say. */
+#ifndef CONVERT_STORE_STORE_ADDRESS_H
+#define CONVERT_STORE_STORE_ADDRESS_H
+
+#include "convert/store/store.h"
+
+enum store_scheme { STORE_DIRECTORY, STORE_HTTP, STORE_S3 };
+
+/* Of an address that store_options_check() has passed. Pure. */
+enum store_scheme store_scheme_of(const char *address);
+
+/*
+ * Whether @options can be used: 0, -EINVAL, or -ENAMETOOLONG. Addresses of servers hold no password, which
+ * every user could read in the list of mounts or processes, and only characters that need no escape in a URL,
+ * so that each server signs and logs the same. Pure.
+ */
+int store_options_check(const struct store_options *options, struct gsym_diag *diag);
+
+/*
+ * Opens the directory of a store. A descriptor; -EPERM if a user other than ours or root owns it or may write
+ * there: he could forge the answers of all hosts; or the errno of open(2).
+ */
+int store_directory_open(const char *path, struct gsym_diag *diag);
+
+/* Whether the directory holds conversions as versions before 0.2 kept them, which are not read any more. */
+bool store_directory_is_old(int dir);
+
+#endif

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""Stores on servers of WebDAV: Apache, lighttpd and nginx, each a private child. Prints what each kept.
+
+    store_engines.py ENGINE_DRIVER
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from lib.peers import skip  # noqa: E402
+from lib.store_servers import Apache, Driver, Lighttpd, Nginx  # noqa: E402
+
+failures = []
+ENTRY = "gsymfs1/ab/ab00.gsym"
+
+
+class Case:
+    """A server with files to give and a place for what is taken."""
+
+    def __init__(self, name, driver, server, directory):
+        self.name, self.driver, self.server, self.directory = name, driver, server, Path(directory)
+        self.kept = []
+
+    def expect(self, what, got, wanted):
+        if got != wanted:
+            failures.append(f"{self.name}: {what}: {got!r}, not {wanted!r}")
+
+    def file(self, content):
+        path = self.directory / f"given{len(list(self.directory.glob('given*')))}"
+        path.write_bytes(content)
+        return path
+
+    def put(self, name, content, *options):
+        return self.driver.run("put", name, self.file(content), options=options)
+
+    def get(self, name, *options):
+        path = self.directory / "taken"
+        reply = self.driver.run("get", name, path, options=options)
+        return reply, path.read_bytes()
+
+    def age(self, name):
+        """Apache's tag of what was written a moment ago is a weak one, which does not match."""
+        if not isinstance(self.server, Apache):
+            return
+        path = self.server.root / "store" / name
+        past = time.time() - 100
+        os.utime(path, (past, past))
+
+
+def check_objects(case):
+    content = b"conversion " * 1000
+    reply = case.put(ENTRY, content)
+    case.expect("a new object", reply.err, "0")
+    case.expect("its tag is known", bool(reply.etag), True)
+    case.expect("its time is near the server's", abs(reply.modified - reply.now) < 120 and reply.now > 0, True)
+    reply, taken = case.get(ENTRY)
+    case.expect("taken", (reply.err, reply.size, reply.begun, taken), ("0", len(content), 1, content))
+    reply = case.driver.run("head", ENTRY)
+    case.expect("head", (reply.err, reply.size), ("0", len(content)))
+    case.expect("an object that is not there", case.get("gsymfs1/ab/other.gsym")[0].err, "ENOENT")
+    case.expect("head of it", case.driver.run("head", "gsymfs1/cd/other.gsym").err, "ENOENT")
+    reply, taken = case.get(ENTRY, "--max=10000")
+    case.expect("one that is too large", (reply.err, taken), ("EFBIG", b""))
+    case.expect("delete", case.driver.run("delete", ENTRY).err, "0")
+    case.expect("delete what is gone", case.driver.run("delete", ENTRY).err, "ENOENT")
+
+
+def check_large(case):
+    content = os.urandom(6 << 20)
+    case.expect("a large object", case.put("gsymfs1/aa/large.gsym", content).err, "0")
+    reply, taken = case.get("gsymfs1/aa/large.gsym", f"--max={len(content)}")
+    case.expect("a large object is taken", (reply.err, taken == content), ("0", True))
+    case.expect("and deleted", case.driver.run("delete", "gsymfs1/aa/large.gsym").err, "0")
+
+
+def check_probe(case):
+    reply = case.driver.run("probe")
+    case.expect("conditions", (reply.err, reply.probe), ("0", 1))
+    left = sorted(path.name for path in (case.server.root / "store").rglob("*") if path.is_file())
+    case.expect("left by the probe", left, [])
+
+
+def in_one(case, *operations, options=()):
+    """After a probe, in one process, which remembers how conditions are kept."""
+    return case.driver.run_all(("probe",), *operations, options=options)[1:]
+
+
+def check_conditions(case):
+    name = "gsymfs1/ab/ab00.lease"
+    first, second = in_one(case, ("put", name, case.file(b"one")), ("put", name, case.file(b"two!")),
+                           options=["--absent"])
+    case.expect("a lease", (first.err, bool(first.etag)), ("0", True))
+    case.expect("a lease that is held", second.err, "EEXIST")
+    case.kept.append("If-None-Match: *" if case.put(name, b"again", "--absent").err == "EEXIST" else "Overwrite: F")
+    case.age(name)
+    etag = case.driver.run("head", name).etag
+    wrong, = in_one(case, ("put", name, case.file(b"wrong")), options=['--match="other"'])
+    case.expect("another's lease", wrong.err, "EEXIST")
+    case.kept.append("If-Match" if case.put(name, b"x" * 40, '--match="other"').err == "EEXIST" else "HEAD before")
+    case.age(name)
+    etag = case.driver.run("head", name).etag
+    renewed, again = in_one(case, ("put", name, case.file(b"renewed")), ("put", name, case.file(b"late")),
+                            options=[f"--match={etag}"])
+    case.expect("a lease renewed", (renewed.err, renewed.etag not in ("", etag)), ("0", True))
+    case.expect("renewed with the old tag", again.err, "EEXIST")
+    case.age(name)
+    etag = case.driver.run("head", name).etag
+    wrong, = in_one(case, ("delete", name), options=['--match="other"'])
+    case.expect("another's lease is not deleted", wrong.err, "EEXIST")
+    right, = in_one(case, ("delete", name), options=[f"--match={etag}"])
+    case.expect("the lease deleted", right.err, "0")
+    gone, = in_one(case, ("put", name, case.file(b"none")), options=[f"--match={etag}"])
+    case.expect("a lease that is gone is not renewed", gone.err in ("EEXIST", "ENOENT"), True)
+    case.expect("and not made", case.driver.run("head", name).err, "ENOENT")
+
+
+def check_race(case):
+    """Of several hosts one gets the lease, also where the server looks for an object before it reads the body."""
+    name, contents = "gsymfs1/cd/race.lease", [b"host %d" % i for i in range(6)]
+    paths = []
+    for i, content in enumerate(contents):
+        paths.append(case.directory / f"host{i}")
+        paths[i].write_bytes(content)
+    runs = [case.driver.start("probe", "--", "put", name, path, options=["--absent"]) for path in paths]
+    errs = [case.driver.finish(run)[1].err for run in runs]
+    case.expect("winners of a race", errs.count("0"), 1)
+    case.expect("losers of a race", set(errs) - {"0", "EEXIST", "EAGAIN"}, set())
+    if errs.count("0") == 1:
+        case.expect("the winner's lease", case.get(name)[1], contents[errs.index("0")])
+    case.driver.run("delete", name)
+    case.expect("guards left", list(case.server.root.rglob("*.guard")), [])
+
+
+def check_left_guard(case):
+    """It keeps other hosts away for a second."""
+    name = "gsymfs1/cd/left.lease"
+    left = case.server.root / "store" / f"{name}.guard"
+    left.mkdir(mode=0o777)
+    case.server.hand_over()
+    reply, = in_one(case, ("put", name, case.file(b"after a crash")), options=["--absent"])
+    case.expect("a guard of a host that crashed", (reply.err, left.exists()), ("0", False))
+    case.driver.run("delete", name)
+
+
+def listed(case, beginning, *options):
+    path = case.directory / "list"
+    reply = case.driver.run("list", beginning, path, options=options)
+    lines = [line.split("\t") for line in path.read_text().splitlines()]
+    return reply, {name: int(size) for name, size, _ in lines}, [int(time) for _, _, time in lines]
+
+
+def check_lists(case):
+    case.expect("list of nothing", listed(case, "gsymfs1/ff/")[:2], (listed(case, "gsymfs1/ff/")[0], {}))
+    objects = {"gsymfs1/ab/ab00.gsym": 3, "gsymfs1/ab/ab00.lease": 4, "gsymfs1/ab/abff.gsym": 5, "gsymfs1/cd/cd00.gsym": 6}
+    for name, size in objects.items():
+        case.put(name, b"x" * size)
+    (case.server.root / "store/gsymfs1/ab/Foreign & <file>").write_bytes(b"x")
+    for beginning in ("", "gsymfs1/", "gsymfs1/ab/", "gsymfs1/ab/ab00", "gsymfs1/c", "gsymfs1/ab/ab00.gsym", "other"):
+        reply, names, times = listed(case, beginning)
+        case.expect(f"list of '{beginning}'", (reply.err, names),
+                    ("0", {name: size for name, size in objects.items() if name.startswith(beginning)}))
+        case.expect("times of a list", all(abs(time - reply.now) < 120 for time in times), True)
+    reply = listed(case, "gsymfs1/", "--max=30")[0]
+    case.expect("a long list", reply.err, "EFBIG")
+    case.kept.append("PROPFIND")
+
+
+def check_server(kind, program, title, lists=True, **settings):
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        with kind(f"{directory}/server", **settings) as server:
+            case = Case(title, Driver(program, server.url), server, directory)
+            check_probe(case)
+            check_objects(case)
+            check_large(case)
+            check_conditions(case)
+            check_race(case)
+            if kind == Apache:
+                check_left_guard(case)
+            if lists:
+                check_lists(case)
+            else:
+                case.expect("no lists", listed(case, "")[0].err, "EOPNOTSUPP")
+                case.kept.append("no list")
+            print(f"{title:20} {', '.join(case.kept)}")
+
+
+def check_read_only(program):
+    """A part of the server without WebDAV can be read."""
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        with Apache(f"{directory}/server") as server:
+            (server.root / "fixed").mkdir()
+            (server.root / "fixed/entry").write_bytes(b"content")
+            case = Case("read only", Driver(program, server.url.replace("/store", "/fixed")), server, directory)
+            case.expect("get", case.get("entry"), (case.get("entry")[0], b"content"))
+            case.expect("put", case.put("other", b"x").err, "EACCES")
+            case.expect("put on a condition", case.put("other", b"x", "--absent").err, "EACCES")
+            case.expect("delete", case.driver.run("delete", "entry").err, "EACCES")
+            case.expect("list", listed(case, "")[0].err, "EOPNOTSUPP")
+            case.expect("probe", case.driver.run("probe").err, "EACCES")
+
+
+# ---- Secrets and certificates ----
+
+def openssl(directory, *words):
+    subprocess.run(["openssl", *words], cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def make_certificates(directory):
+    """An authority, and certificates of a server and of a client."""
+    for name in ("ca", "other"):
+        openssl(directory, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                "-subj", f"/CN=test authority {name}", "-keyout", f"{name}.key", "-out", f"{name}.pem")
+    (directory / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    for name in ("server", "client"):
+        openssl(directory, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+                f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        openssl(directory, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                "-days", "2", "-extfile", "names", "-out", f"{name}.pem")
+    for path in directory.iterdir():
+        path.chmod(0o644)
+
+
+def check_tls(program):
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        keys = Path(directory) / "keys"
+        keys.mkdir()
+        make_certificates(keys)
+        with Nginx(f"{directory}/server", tls=keys) as server:
+            case = Case("TLS", Driver(program, server.url, f"--ca={keys}/ca.pem"), server, directory)
+            check_probe(case)
+            check_objects(case)
+            plain = Driver(program, server.url)
+            refused = plain.run("head", ENTRY)
+            case.expect("without the authority", (refused.err, "certificate" in refused.text), ("EHOSTUNREACH", True))
+            other = plain.run("head", ENTRY, options=[f"--ca={keys}/other.pem"])
+            case.expect("with another authority", other.err, "EHOSTUNREACH")
+            (server.root / "certified").mkdir()
+            (server.root / "certified/entry").write_bytes(b"content")
+            case.driver.address = server.url.replace("/store", "/certified")
+            case.expect("without a certificate", case.get("entry")[0].err, "EACCES")
+            reply, taken = case.get("entry", f"--cert={keys}/client.pem", f"--key={keys}/client.key")
+            case.expect("with a certificate", (reply.err, taken), ("0", b"content"))
+
+
+def check_secrets(program):
+    """Tokens and passwords from files, which may change; and none of them in what is shown."""
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        with Nginx(f"{directory}/server") as server:
+            for part in ("bearer", "basic"):
+                (server.root / part).mkdir()
+                (server.root / part / "entry").write_bytes(b"content")
+            (server.directory / "users").write_text("host:{PLAIN}the-password\n")
+            secret = Path(directory) / "secret"
+            case = Case("secrets", Driver(program, server.url.replace("/store", "/bearer")), server, directory)
+            for token, wanted in (("wrong-token", "EACCES"), ("the-token", "0"), ("", "EACCES"), ("with\x01byte", "EACCES")):
+                secret.write_text(token + "\n")
+                reply, _ = case.get("entry", f"--bearer={secret}")
+                case.expect(f"token '{token}'", reply.err, wanted)
+                case.expect("the token is not shown", bool(token) and token in reply.text, False)
+            secret.unlink()
+            case.expect("no file with a token", case.get("entry", f"--bearer={secret}")[0].err, "EACCES")
+            case.driver.address = server.url.replace("/store", "/basic")
+            case.expect("without a password", case.get("entry")[0].err, "EACCES")
+            for password, wanted in (("wrong-password", "EACCES"), ("the-password", "0")):
+                secret.write_text(f"machine 127.0.0.1 login host password {password}\n")
+                reply, _ = case.get("entry", f"--netrc={secret}")
+                case.expect(f"password '{password}'", reply.err, wanted)
+                case.expect("the password is not shown", password in reply.text, False)
+    for address in ("http://host:the-password@127.0.0.1/store", "ftp://127.0.0.1/", "https:///store", "http://a/b?c"):
+        reply = Driver(program, address).run("head", "entry")
+        if reply.get("open") != "EINVAL" or "the-password" in reply.text:
+            failures.append(f"secrets: {address} is not refused: {reply}")
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    missing = [kind.package for kind in (Apache, Lighttpd, Nginx) if not kind.is_installed()]
+    if missing:
+        skip(f"not installed: Debian packages {' '.join(missing)}")
+    check_server(Apache, program, "Apache")
+    check_server(Lighttpd, program, "lighttpd")
+    check_server(Nginx, program, "nginx", lists=False)
+    if Nginx.module.exists():
+        check_server(Nginx, program, "nginx with PROPFIND", extension=True)
+    check_read_only(program)
+    check_tls(program)
+    check_secrets(program)
+    print("\n".join(failures) or "stores on servers: as expected")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Stores in buckets of S3, on a server that checks each signature.
+
+    store_s3.py ENGINE_DRIVER
+"""
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from lib.s3_server import S3Server  # noqa: E402
+from lib.store_servers import Driver  # noqa: E402
+
+failures = []
+REGION = "eu-test-7"
+SECRET = "wJalr/XUtn+FEMI=K7MDENG:bPxRfiCY"
+TOKEN = "FwoGZXIvYXdzE//+=" + "t" * 900
+ENTRY = "gsymfs1/ab/ab00.gsym"
+
+
+class Case:
+    def __init__(self, program, server, directory, address="s3://symbols/team/a_b-1", **env):
+        self.server, self.directory = server, Path(directory)
+        self.env = {"AWS_ENDPOINT_URL_S3": server.endpoint, "AWS_REGION": REGION, "HOME": str(directory)}
+        self.driver = Driver(program, address, env={**self.env, **env})
+
+    def put(self, name, content, *options):
+        path = self.directory / f"given{len(list(self.directory.glob('given*')))}"
+        path.write_bytes(content)
+        return self.driver.run("put", name, path, options=options)
+
+    def get(self, name, *options):
+        path = self.directory / "taken"
+        return self.driver.run("get", name, path, options=options), path.read_bytes()
+
+    def list(self, beginning, *options):
+        path = self.directory / "list"
+        reply = self.driver.run("list", beginning, path, options=options)
+        return reply, [line.split("\t") for line in path.read_text().splitlines()]
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        failures.append(f"{what}: {got!r}, not {wanted!r}")
+
+
+def keys(key="KEY1", secret=SECRET, token=None):
+    env = {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
+    return {**env, "AWS_SESSION_TOKEN": token} if token else env
+
+
+def check_objects(program, server, directory):
+    case = Case(program, server, directory, **keys())
+    content = os.urandom(300000)
+    reply = case.put(ENTRY, content)
+    expect("put", (reply.err, bool(reply.etag), reply.modified == reply.now > 0), ("0", True, True))
+    expect("its name", list(server.objects["symbols"]), ["team/a_b-1/" + ENTRY])
+    head = case.driver.run("head", ENTRY)
+    expect("head", (head.err, head.size, head.etag, head.modified > 0), ("0", 300000, reply.etag, True))
+    reply, taken = case.get(ENTRY)
+    expect("get", (reply.err, taken == content), ("0", True))
+    expect("get what is too large", case.get(ENTRY, "--max=1000")[0].err, "EFBIG")
+    large = os.urandom(3 << 20)  # is sent after "100 Continue"
+    expect("put a large one", case.put("gsymfs1/aa/large.gsym", large).err, "0")
+    expect("a large one arrived", server.objects["symbols"]["team/a_b-1/gsymfs1/aa/large.gsym"][0] == large, True)
+    expect("put an empty one", case.put("gsymfs1/aa/empty.gsym", b"").err, "0")
+    expect("get an empty one", case.get("gsymfs1/aa/empty.gsym")[1], b"")
+    expect("get what is not there", case.get("gsymfs1/ab/none.gsym")[0].err, "ENOENT")
+    expect("delete", case.driver.run("delete", ENTRY).err, "0")
+    expect("head of what is gone", case.driver.run("head", ENTRY).err, "ENOENT")
+    for bucket, operation in (("nowhere", ("head", ENTRY)), ("nowhere", ("get", ENTRY, "out")), ("nowhere", ("put", ENTRY, "out"))):
+        (case.directory / "out").touch()
+        words = [str(case.directory / word) if word == "out" else word for word in operation]
+        reply = Case(program, server, directory, f"s3://{bucket}", **keys()).driver.run(*words)
+        # The answer to HEAD has no body, and does not say what is not there.
+        expect(f"no bucket: {operation[0]}", (reply.err, "NoSuchBucket" in reply.text),
+               ("ENOENT", False) if operation[0] == "head" else ("EREMOTEIO", True))
+
+
+def check_conditions(program, server, directory):
+    case = Case(program, server, directory, **keys())
+    name = "gsymfs1/ab/ab00.lease"
+    expect("probe", case.driver.run("probe").probe, 1)
+    expect("left by the probe", [n for n in server.objects["symbols"] if "probe" in n], [])
+    first = case.put(name, b"one", "--absent")
+    expect("a lease", first.err, "0")
+    expect("a lease that is held", case.put(name, b"two", "--absent").err, "EEXIST")
+    second = case.put(name, b"three", f"--match={first.etag}")
+    expect("renewed", second.err, "0")
+    expect("renewed with the old tag", case.put(name, b"four", f"--match={first.etag}").err, "EEXIST")
+    expect("deleted with the old tag", case.driver.run("delete", name, options=[f"--match={first.etag}"]).err, "EEXIST")
+    expect("deleted", case.driver.run("delete", name, options=[f"--match={second.etag}"]).err, "0")
+    expect("renewed when it is gone", case.put(name, b"five", f"--match={second.etag}").err, "ENOENT")
+    server.faults = [(409, "ConditionalRequestConflict")]
+    expect("a race", case.put(name, b"six", "--absent").err, "EAGAIN")
+    expect("once more", case.put(name, b"six", "--absent").err, "0")
+    server.conditions = False
+    expect("no conditions", (case.put(name, b"x", "--absent").err, case.driver.run("probe").probe), ("EOPNOTSUPP", 0))
+    server.ignores = True
+    expect("conditions ignored", case.driver.run("probe").probe, 0)
+    server.conditions, server.ignores = True, False
+    runs = []
+    for i in range(6):
+        (case.directory / f"host{i}").write_bytes(b"host %d" % i)
+        runs.append(case.driver.start("put", "gsymfs1/cd/race.lease", case.directory / f"host{i}", options=["--absent"]))
+    errs = sorted(Driver.finish(run)[0].err for run in runs)
+    expect("a race of hosts", errs, ["0"] + ["EEXIST"] * 5)
+
+
+def check_lists(program, server, directory):
+    server.objects["symbols"].clear()
+    case = Case(program, server, directory, **keys())
+    expect("an empty list", (case.list("")[0].err, case.list("")[1]), ("0", []))
+    names = [f"gsymfs1/{i % 3:02x}/{i:04x}.gsym" for i in range(25)]
+    for i, name in enumerate(names):
+        server.objects["symbols"]["team/a_b-1/" + name] = (b"x" * i, '"e"', 1e9 + i)
+    for foreign in ("other/gsymfs1/00/0000.gsym", "team/a_b-1/UPPER", "team/a_b-1/a & <b>", "team/a_b-1/../x", "team/a_b-10/x",
+                    "team/a_b-1/tab\there"):
+        server.objects["symbols"][foreign] = (b"", '"e"', 1)
+    wanted = sorted([name, str(i), str(10 ** 9 + i)] for i, name in enumerate(names))
+    for page in (1000, 7, 1):
+        server.page = page
+        for beginning in ("", "gsymfs1/", "gsymfs1/01/", "gsymfs1/02/00", "none"):
+            reply, lines = case.list(beginning)
+            expect(f"list of '{beginning}' by {page}", (reply.err, sorted(lines)),
+                   ("0", [line for line in wanted if line[0].startswith(beginning)]))
+    expect("a long list", case.list("", "--max=100")[0].err, "EFBIG")
+    server.page = 1000
+
+
+def check_credentials(program, server, directory):
+    path = Path(directory) / ".aws" / "credentials"
+    path.parent.mkdir()
+    case = Case(program, server, directory)
+    refused = case.put(ENTRY, b"x")
+    expect("no credentials", (refused.err, "credentials" in refused.text), ("EACCES", True))
+    path.write_text("# comment\n[other]\naws_access_key_id = WRONG\naws_secret_access_key=x\n\n"
+                    f"[default]\r\n aws_access_key_id =  KEY1 \r\naws_secret_access_key={SECRET}\nregion = x\n"
+                    f"[temporary]\naws_access_key_id=KEY2\naws_secret_access_key={SECRET}2\naws_session_token={TOKEN}\n")
+    expect("from the file", case.put(ENTRY, b"x").err, "0")
+    expect("from a profile", Case(program, server, directory, AWS_PROFILE="temporary").put(ENTRY, b"x").err, "0")
+    expect("from no profile", Case(program, server, directory, AWS_PROFILE="none").put(ENTRY, b"x").err, "EACCES")
+    path.write_text("[default]\naws_access_key_id=KEY1\naws_secret_access_key=" + "x" * 5000)
+    expect("a long secret", case.put(ENTRY, b"x").err, "EACCES")
+    other = Path(directory) / "other"
+    other.write_text(f"[default]\naws_access_key_id=KEY1\naws_secret_access_key={SECRET}\n")
+    expect("from another file", Case(program, server, directory, AWS_SHARED_CREDENTIALS_FILE=str(other)).put(ENTRY, b"x").err, "0")
+    expect("a session token", Case(program, server, directory, **keys("KEY2", SECRET + "2", TOKEN)).put(ENTRY, b"x").err, "0")
+    for what, env, code in (
+            ("no session token", keys("KEY2", SECRET + "2"), "HTTP 400, InvalidToken"),
+            ("a wrong secret", keys(secret="another-secret"), "HTTP 403, SignatureDoesNotMatch"),
+            ("a wrong key", keys("NOKEY"), "HTTP 403, InvalidAccessKeyId"),
+            ("a wrong region", {**keys(), "AWS_REGION": "elsewhere"}, "HTTP 403, AuthorizationHeaderMalformed")):
+        reply = Case(program, server, directory, **env).put(ENTRY, b"x")
+        expect(what, (reply.err, reply.text), ("EREMOTEIO" if code[5] == "4" and "400" in code else "EACCES", code))
+        expect(f"{what}: no secret is shown", any(SECRET[:10] in text for text in reply.values()), False)
+    server.skew = 4 * 3600
+    expect("another time", Case(program, server, directory, **keys()).put(ENTRY, b"x").text, "HTTP 403, RequestTimeTooSkewed")
+    server.skew = 0
+
+
+def check_rotation(program, server, directory):
+    """Keys that change while a process runs: the second request of one process waits for its turn at the server."""
+    path = Path(directory) / "rotated"
+    path.write_text(f"[default]\naws_access_key_id=KEY1\naws_secret_access_key={SECRET}\n")
+    case = Case(program, server, directory, AWS_SHARED_CREDENTIALS_FILE=str(path))
+    fifo = Path(directory) / "fifo"
+    os.mkfifo(fifo)
+    # The driver opens the file of the list for writing, which waits until the test opens it for reading.
+    process = case.driver.start("head", ENTRY, "--", "list", "", fifo, "--", "head", ENTRY)
+    with open(fifo, "rb"):
+        pass
+    path.write_text(f"[default]\naws_access_key_id=KEY2\naws_secret_access_key={SECRET}2\naws_session_token={TOKEN}\n")
+    Driver.finish(process)
+    used = {headers["Authorization"].split("Credential=")[1].split("/")[0] for _, path, headers in server.log[-3:]}
+    expect("keys of three requests", used, {"KEY1", "KEY2"})
+
+
+def check_faults(program, server, directory):
+    case = Case(program, server, directory, **keys())
+    for status, code, err in ((503, "SlowDown", "EREMOTEIO"), (500, "InternalError", "EREMOTEIO"), (403, "AccessDenied", "EACCES"),
+                              (429, "TooMany", "EREMOTEIO"), (400, "Odd<b>", "EREMOTEIO"), (301, "PermanentRedirect", "EREMOTEIO")):
+        for operation in (lambda: case.get(ENTRY)[0], lambda: case.put(ENTRY, b"x"), lambda: case.list("")[0]):
+            server.faults = [(status, code)]
+            reply = operation()
+            expect(f"HTTP {status}", (reply.err, str(status) in reply.text), (err, True))
+    server.faults = []
+
+
+def check_addresses(program, server, directory):
+    for address, env in (("s3://", {}), ("s3:///x", {}), ("s3://b?x/y", {}), ("s3://bucket/a b", {}), ("s3://bucket/../x", {}),
+                         ("s3://bucket/a//b", {}), ("s3://bucket", {"AWS_REGION": "a/b"}),
+                         ("s3://bucket", {"AWS_ENDPOINT_URL_S3": "ftp://host"}),
+                         ("s3://bucket", {"AWS_ENDPOINT_URL_S3": "http://user:pass@host"})):
+        reply = Case(program, server, directory, address, **{**keys(), **env}).driver.run("head", "x")
+        expect(f"address {address} {env}", reply.get("open"), "EINVAL")
+    case = Case(program, server, directory, "s3://symbols", **keys())
+    expect("no prefix", (case.put("x", b"x").err, "x" in server.objects["symbols"]), ("0", True))
+    case = Case(program, server, directory, "s3://symbols/p//", **{**keys(), "AWS_ENDPOINT_URL_S3": "",
+                                                                  "AWS_ENDPOINT_URL": server.endpoint + "/"})
+    expect("slashes at the ends", (case.put("x", b"x").err, "p/x" in server.objects["symbols"]), ("0", True))
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    with S3Server(REGION, {"KEY1": (SECRET, None), "KEY2": (SECRET + "2", TOKEN)}, ["symbols"]) as server:
+        for check in (check_objects, check_conditions, check_lists, check_credentials, check_rotation, check_faults,
+                      check_addresses):
+            with tempfile.TemporaryDirectory() as directory:
+                check(program, server, directory)
+    print("\n".join(failures) or f"{len(server.log)} signed requests: as expected")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+/* The circuit breaker: when it opens, for how long, and who is let through when it is half open. */
+#include "convert/store/breaker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+/* Not 0, and not at the beginning of a slot. */
+static const int64_t start = 1000003;
+
+static bool note_failure(struct breaker *breaker, int64_t now)
+{
+	assert_true(breaker_allows(breaker, now));
+	return breaker_note(breaker, now, true);
+}
+
+static void note_success(struct breaker *breaker, int64_t now)
+{
+	assert_true(breaker_allows(breaker, now));
+	assert_false(breaker_note(breaker, now, false));
+}
+
+static void open_it(struct breaker *breaker, int64_t now)
+{
+	assert_false(note_failure(breaker, now));
+	assert_false(note_failure(breaker, now));
+	assert_true(note_failure(breaker, now));
+	assert_int_equal(breaker->state, BREAKER_OPEN);
+}
+
+static void three_in_a_row(void **state)
+{
+	struct breaker b = {0};
+	(void)state;
+	assert_false(note_failure(&b, start));
+	assert_false(note_failure(&b, start));
+	note_success(&b, start);
+	open_it(&b, start);
+	assert_false(breaker_allows(&b, start));
+	assert_false(breaker_allows(&b, start + 9999));
+	assert_true(breaker_allows(&b, start + 10000));
+	assert_int_equal(b.state, BREAKER_HALF_OPEN);
+}
+
+/* Two failures in 20 are a tenth, which is not more than one. */
+static void rate(void **state)
+{
+	struct breaker b = {0};
+	(void)state;
+	for (unsigned i = 0; i < 16; i++)
+		note_success(&b, start + i);
+	assert_false(note_failure(&b, start + 20));
+	note_success(&b, start + 21);
+	assert_false(note_failure(&b, start + 22));
+	note_success(&b, start + 23); /* 2 of 20 */
+	assert_int_equal(b.state, BREAKER_CLOSED);
+	assert_true(note_failure(&b, start + 24)); /* 3 of 21 */
+}
+
+/* A few requests say nothing of a rate. */
+static void small_sample(void **state)
+{
+	struct breaker b = {0};
+	(void)state;
+	for (unsigned i = 0; i < 9; i++) {
+		assert_false(note_failure(&b, start));
+		note_success(&b, start);
+	}
+	assert_int_equal(b.state, BREAKER_CLOSED);
+	note_success(&b, start);
+	assert_true(note_failure(&b, start)); /* 10 of 20 */
+}
+
+/* What failed more than a minute ago does not count, wherever in its slot that was. */
+static void forgets(void **state)
+{
+	(void)state;
+	for (int64_t shift = 0; shift < 10000; shift += 499) {
+		struct breaker b = {0};
+		int64_t now = start + shift;
+		for (unsigned i = 0; i < 9; i++) {
+			assert_false(note_failure(&b, now));
+			note_success(&b, now);
+		}
+		for (unsigned i = 0; i < 30; i++)
+			note_success(&b, now + 60000);
+		assert_false(note_failure(&b, now + 60000)); /* 1 of 31, not 10 of 49 */
+	}
+}
+
+/* The window moves: a server that fails every twentieth request is used for ever. */
+static void healthy_enough(void **state)
+{
+	struct breaker b = {0};
+	(void)state;
+	for (unsigned i = 1; i < 20000; i++) {
+		int64_t now = start + i * 100;
+		if (i % 20)
+			note_success(&b, now);
+		else
+			assert_false(note_failure(&b, now));
+	}
+}
+
+static void doubles(void **state)
+{
+	static const int64_t expected[] = {20000, 40000, 80000, 160000, 300000, 300000};
+	struct breaker b = {0};
+	int64_t now = start;
+	(void)state;
+	open_it(&b, now);
+	now += 10000;
+	for (unsigned i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		now += i * 1000000; /* not asked for long: that is no sign that it was well */
+		assert_true(note_failure(&b, now));
+		assert_false(breaker_allows(&b, now + expected[i] - 1));
+		now += expected[i];
+	}
+	note_success(&b, now);
+	assert_int_equal(b.state, BREAKER_CLOSED);
+	open_it(&b, now + 1000); /* soon again: as long as before */
+	assert_false(breaker_allows(&b, now + 1000 + 299999));
+	now += 1000 + 300000;
+	note_success(&b, now);
+	now += 300000; /* up for five minutes */
+	open_it(&b, now);
+	assert_false(breaker_allows(&b, now + 9999));
+	assert_true(breaker_allows(&b, now + 10000));
+}
+
+static void half_open(void **state)
+{
+	struct breaker b = {0};
+	(void)state;
+	open_it(&b, start);
+	const int64_t now = start + 10000;
+	assert_true(breaker_allows(&b, now));
+	for (unsigned i = 0; i < 10; i++)
+		assert_false(breaker_allows(&b, now + i * 100000));
+	breaker_note_canceled(&b);
+	assert_int_equal(b.state, BREAKER_HALF_OPEN);
+	assert_true(breaker_allows(&b, now));
+	assert_false(breaker_allows(&b, now));
+	assert_false(breaker_note(&b, now, false));
+	assert_int_equal(b.state, BREAKER_CLOSED);
+	/* All that failed before is forgotten. */
+	assert_false(note_failure(&b, now));
+	assert_false(note_failure(&b, now));
+	note_success(&b, now);
+}
+
+/* One that was allowed before the breaker opened, and ends later, can be told from the trial. */
+static void late_results(void **state)
+{
+	struct breaker b = {0};
+	(void)state;
+	assert_true(breaker_allows(&b, start));
+	unsigned before = b.changes;
+	open_it(&b, start);
+	assert_false(breaker_note(&b, start + 1, true));
+	assert_false(breaker_note(&b, start + 2, false));
+	assert_int_equal(b.state, BREAKER_OPEN);
+	assert_int_equal(b.until, start + 10000);
+	assert_true(breaker_allows(&b, start + 10000));
+	assert_true(b.changes != before);
+}
+
+static void cancel_when_closed(void **state)
+{
+	struct breaker b = {0};
+	(void)state;
+	assert_false(note_failure(&b, start));
+	assert_false(note_failure(&b, start));
+	assert_true(breaker_allows(&b, start));
+	breaker_note_canceled(&b);
+	assert_true(note_failure(&b, start)); /* a cancelled request ends no row */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(three_in_a_row),     cmocka_unit_test(rate),
+		cmocka_unit_test(small_sample),       cmocka_unit_test(forgets),
+		cmocka_unit_test(healthy_enough),     cmocka_unit_test(doubles),
+		cmocka_unit_test(half_open),          cmocka_unit_test(late_results),
+		cmocka_unit_test(cancel_when_closed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/* Leases: every answer of a server at every step, and clocks that say nothing or nonsense. */
+#include "convert/store/lease.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* The server's clock; those of hosts are nowhere. */
+static const int64_t now = 1700000000;
+
+/* Another host has the lease. */
+static struct lease waiting(unsigned predicted_ms)
+{
+	struct lease lease = {.seed = 7};
+	lease_begin(&lease, true, predicted_ms);
+	assert_int_equal(lease.step, LEASE_TAKE);
+	lease_note_put(&lease, -EEXIST, "");
+	assert_int_equal(lease.step, LEASE_LOOK);
+	assert_false(lease.held);
+	return lease;
+}
+
+static void times(void **state)
+{
+	(void)state;
+	assert_int_equal(lease_seconds(0), 10);
+	assert_int_equal(lease_seconds(3333), 10);
+	assert_int_equal(lease_seconds(3334), 11);
+	assert_int_equal(lease_seconds(20000), 60);
+	assert_int_equal(lease_seconds(40000), 120);
+	assert_int_equal(lease_seconds(UINT32_MAX), 120);
+	assert_int_equal(hedge_ms(0), 0);
+	assert_int_equal(hedge_ms(249), 249);
+	assert_int_equal(hedge_ms(UINT32_MAX), 250);
+}
+
+static void prediction(void **state)
+{
+	unsigned last = 0;
+	(void)state;
+	for (unsigned shift = 0; shift < 64; shift++) {
+		unsigned ms = predict_conversion_ms(UINT64_C(1) << shift, 1);
+		assert_true(ms >= last && ms > 0);
+		last = ms;
+	}
+	assert_int_equal(predict_conversion_ms(UINT64_MAX, 1), UINT32_MAX);
+	assert_true(predict_conversion_ms(UINT64_MAX, 0) == UINT32_MAX);
+	const uint64_t gb = 1000000000;
+	assert_in_range(predict_conversion_ms(gb, 1), 8000, 17000);
+	assert_true(predict_conversion_ms(gb, 4) < predict_conversion_ms(gb, 2));
+	assert_int_equal(predict_conversion_ms(gb, 16), predict_conversion_ms(gb, 1000));
+}
+
+static void no_leases(void **state)
+{
+	struct lease lease = {0};
+	(void)state;
+	lease_begin(&lease, false, 1000);
+	assert_int_equal(lease.step, LEASE_CONVERT);
+	assert_false(lease.held);
+}
+
+static void taken_and_renewed(void **state)
+{
+	struct lease lease = {0};
+	(void)state;
+	lease_begin(&lease, true, 20000);
+	lease_note_put(&lease, 0, "\"a\"");
+	assert_int_equal(lease.step, LEASE_CONVERT);
+	assert_true(lease.held);
+	assert_string_equal(lease.etag, "\"a\"");
+	assert_int_equal(lease_renew_ms(&lease), 20000);
+	lease_note_put(&lease, 0, "\"b\"");
+	assert_true(lease.held);
+	assert_string_equal(lease.etag, "\"b\"");
+	lease_note_put(&lease, -EEXIST, ""); /* it was taken over meanwhile: the conversion goes on */
+	assert_int_equal(lease.step, LEASE_CONVERT);
+	assert_false(lease.held);
+}
+
+/* Without a lease is never worse than converting. */
+static void failures(void **state)
+{
+	static const int errors[] = {-EACCES,     -ETIMEDOUT, -EHOSTUNREACH, -EREMOTEIO, -ENETDOWN,
+				     -EOPNOTSUPP, -ECANCELED, -ENOMEM,       -EFBIG,     -EBADMSG};
+	(void)state;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		struct lease lease = {0};
+		lease_begin(&lease, true, 1000);
+		lease_note_put(&lease, errors[i], "");
+		assert_int_equal(lease.step, LEASE_CONVERT);
+		assert_false(lease.held);
+		lease = waiting(1000);
+		lease_note_head(&lease, errors[i], now, now, "\"a\"");
+		assert_int_equal(lease.step, LEASE_CONVERT);
+		assert_false(lease.held);
+	}
+}
+
+/* 409 is the answer to two that raced, of whom one has won. */
+static void raced(void **state)
+{
+	struct lease lease = {0};
+	(void)state;
+	lease_begin(&lease, true, 1000);
+	lease_note_put(&lease, -EAGAIN, "");
+	assert_int_equal(lease.step, LEASE_LOOK);
+	lease_note_head(&lease, -ENOENT, 0, 0, "");
+	assert_int_equal(lease.step, LEASE_TAKE);
+	lease_note_put(&lease, 0, "\"a\"");
+	assert_true(lease.held);
+}
+
+/* Dead since long: its time is over at the first look. */
+static void stale(void **state)
+{
+	struct lease lease = waiting(1000);
+	(void)state;
+	lease_note_head(&lease, 0, now, now - 10, "\"a\"");
+	assert_int_equal(lease.step, LEASE_LOOK);
+	lease_note_head(&lease, 0, now, now - 11, "\"a\"");
+	assert_int_equal(lease.step, LEASE_TAKE_OVER);
+	assert_string_equal(lease.etag, "\"a\"");
+	lease_note_put(&lease, -EEXIST, ""); /* a third host was first */
+	assert_int_equal(lease.step, LEASE_LOOK);
+	lease_note_head(&lease, 0, now, now - 86400, "\"b\"");
+	assert_int_equal(lease.step, LEASE_TAKE_OVER);
+	lease_note_put(&lease, -ENOENT, ""); /* deleted: its conversion may be there */
+	assert_int_equal(lease.step, LEASE_LOOK);
+	lease_note_head(&lease, -ENOENT, now, 0, "");
+	assert_int_equal(lease.step, LEASE_TAKE);
+	lease = waiting(1000);
+	lease_note_head(&lease, 0, INT64_MAX, 1, "\"a\"");
+	assert_int_equal(lease.step, LEASE_TAKE_OVER);
+	lease_note_put(&lease, 0, "\"c\"");
+	assert_true(lease.held);
+	assert_string_equal(lease.etag, "\"c\"");
+}
+
+/* Looks until something else is to be done; returns how long that was. */
+static uint64_t look_until_over(struct lease *lease, int64_t first_now, bool runs, int64_t modified,
+				unsigned *ret_looks)
+{
+	uint64_t waited = 0;
+	for (*ret_looks = 0; lease->step == LEASE_LOOK; (*ret_looks)++) {
+		assert_true(lease->wait_ms > 0);
+		assert_in_range(*ret_looks, 0, 40);
+		waited += lease->wait_ms;
+		int64_t at = first_now + (runs ? (int64_t)waited / 1000 : 0);
+		lease_note_head(lease, 0, at, modified, "\"a\"");
+	}
+	return waited;
+}
+
+/* With any clock of the server, and with none, a lease ends in its time. */
+static void clocks(void **state)
+{
+	static const struct {
+		int64_t now, modified;
+	} cases[] = {
+		{now, now},                 /* as it should be */
+		{now, now + 7200},          /* two clocks in one server, hours apart */
+		{0, 0},                     /* says nothing */
+		{now, 0},                   /* as servers without Last-Modified */
+		{0, now},                   /* as those without Date */
+		{-now, -now},               /* nonsense */
+		{INT64_MIN + 1, INT64_MAX}, /* nonsense */
+	};
+	(void)state;
+	for (unsigned predicted = 0; predicted <= 60000; predicted += 5000)
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+			struct lease lease = waiting(predicted);
+			unsigned looks;
+			uint64_t ms = look_until_over(&lease, cases[i].now, false, cases[i].modified, &looks);
+			assert_int_equal(lease.step, LEASE_TAKE_OVER);
+			assert_in_range(ms, lease.seconds * 1000, lease.seconds * 1000 + 1250);
+		}
+}
+
+/* The server's clock is as fast as ours: the same, to a look. */
+static void running_clock(void **state)
+{
+	(void)state;
+	for (unsigned predicted = 0; predicted <= 60000; predicted += 5000) {
+		struct lease lease = waiting(predicted);
+		unsigned looks;
+		uint64_t ms = look_until_over(&lease, now, true, now, &looks);
+		assert_in_range(ms, lease.seconds * 1000, lease.seconds * 1000 + 1250);
+		assert_in_range(looks, 10, 20);
+	}
+}
+
+/* Another that renews is waited for as long as it does, whatever the clocks say. */
+static void renewed_by_other(void **state)
+{
+	(void)state;
+	for (int clock = 0; clock < 2; clock++) {
+		struct lease lease = waiting(1000);
+		int64_t waited = 0, renewed = 0;
+		while (waited < 600000) {
+			char etag[32];
+			waited += lease.wait_ms;
+			renewed = waited - waited % 3333;
+			snprintf(etag, sizeof(etag), "\"%lld\"", (long long)renewed);
+			lease_note_head(&lease, 0, clock ? now + waited / 1000 : 0,
+					clock ? now + renewed / 1000 : 0, etag);
+			assert_int_equal(lease.step, LEASE_LOOK);
+			assert_in_range(lease.wait_ms, 1, 1050);
+		}
+	}
+}
+
+/* The other's time, as its body says, counts; but within bounds, since anybody may have written it. */
+static void time_of_other(void **state)
+{
+	struct lease lease = waiting(1000);
+	(void)state;
+	lease.seconds = 60;
+	lease_note_head(&lease, 0, now, now - 59, "\"a\"");
+	assert_int_equal(lease.step, LEASE_LOOK);
+	lease.seconds = UINT32_MAX;
+	lease_note_head(&lease, 0, now, now - 119, "\"b\"");
+	assert_int_equal(lease.seconds, 120);
+	assert_int_equal(lease.step, LEASE_LOOK);
+	lease.seconds = 0;
+	lease_note_head(&lease, 0, now, now - 9, "\"c\"");
+	assert_int_equal(lease.seconds, 10);
+	assert_int_equal(lease.step, LEASE_LOOK);
+}
+
+/* A server without tags cannot let a lease be taken over safely. */
+static void no_tags(void **state)
+{
+	struct lease lease = waiting(1000);
+	(void)state;
+	lease_note_head(&lease, 0, now, now, "");
+	assert_int_equal(lease.step, LEASE_CONVERT);
+	lease = waiting(1000);
+	lease_note_head(&lease, 0, now, now, NULL);
+	assert_int_equal(lease.step, LEASE_CONVERT);
+	assert_false(lease.held);
+}
+
+/* A tag that is too long is cut, and so matches nothing, which is no more than a conversion lost. */
+static void long_tag(void **state)
+{
+	struct lease lease = waiting(1000);
+	char tag[300];
+	(void)state;
+	memset(tag, 'x', sizeof(tag) - 1);
+	tag[sizeof(tag) - 1] = 0;
+	lease_note_head(&lease, 0, now, now, tag);
+	assert_int_equal(strlen(lease.etag), sizeof(lease.etag) - 1);
+}
+
+/* Hosts that begin at the same moment do not ask at the same moments. */
+static void jitter(void **state)
+{
+	enum { HOSTS = 100 };
+	unsigned first[HOSTS], different = 0;
+	(void)state;
+	for (uint32_t host = 0; host < HOSTS; host++) {
+		struct lease lease = {.seed = host * 2654435761U};
+		lease_begin(&lease, true, 1000);
+		lease_note_put(&lease, -EEXIST, "");
+		first[host] = lease.wait_ms;
+		assert_in_range(first[host], 187, 313);
+		bool is_new = true;
+		for (uint32_t i = 0; i < host; i++)
+			is_new &= first[i] != first[host];
+		different += is_new;
+	}
+	assert_true(different > HOSTS / 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times),         cmocka_unit_test(prediction),
+		cmocka_unit_test(no_leases),     cmocka_unit_test(taken_and_renewed),
+		cmocka_unit_test(failures),      cmocka_unit_test(raced),
+		cmocka_unit_test(stale),         cmocka_unit_test(clocks),
+		cmocka_unit_test(running_clock), cmocka_unit_test(renewed_by_other),
+		cmocka_unit_test(time_of_other), cmocka_unit_test(no_tags),
+		cmocka_unit_test(long_tag),      cmocka_unit_test(jitter),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* The client of a store whose process is stopped, killed, or cannot be started: no caller waits for it. */
+#include "store_fixture.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "convert/os/monotonic.h"
+#include "gsym/base/vec.h"
+
+/* A store whose process runs, and is stopped now. */
+static pid_t open_stopped(struct fixture *f)
+{
+	struct store_abilities known;
+	fixture_open(f);
+	do {
+		assert_int_equal(put(f->store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+		store_abilities(f->store, &known);
+	} while (!known.is_known);
+	pid_t pid = store_process();
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	return pid;
+}
+
+static struct store_call *begin(struct store *store, int fd, unsigned ms)
+{
+	const struct store_request request = {
+		.operation = STORE_GET, .name = "x", .fd = fd, .size = 100, .ms = ms};
+	int err = 0;
+	struct store_call *ret = store_start(store, &request, &err);
+	assert_int_equal(err, 0);
+	assert_non_null(ret);
+	return ret;
+}
+
+static int result(struct store_call *call)
+{
+	struct store_reply reply;
+	struct pollfd end = {.fd = store_call_fd(call), .events = POLLIN};
+	assert_true(store_wait(call, monotonic_ms() + SOON_MS, &reply));
+	assert_int_equal(poll(&end, 1, 0), 1); /* both ways to wait agree */
+	store_call_end(call);
+	return reply.err;
+}
+
+/* The process ends in the middle: a failure, and the next request finds another process. */
+static void killed(void **state)
+{
+	struct fixture f;
+	struct store_call *calls[5];
+	int fd = file_of("", 0);
+	(void)state;
+	pid_t pid = open_stopped(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		calls[i] = begin(f.store, fd, 0);
+	assert_false(store_has_begun(calls[0]));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_int_equal(result(calls[i]), -EREMOTEIO);
+	/* However many were under way: one failure, which opens no breaker. */
+	assert_true(store_is_up(f.store));
+	assert_int_equal(get(f.store, "x", 100, fd, NULL), 0);
+	assert_true(store_process() != pid);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* One that crashes each time is left alone. */
+static void crashes(void **state)
+{
+	struct fixture f;
+	int fd = file_of("", 0);
+	char text[400];
+	(void)state;
+	fixture_open(&f);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+		kill(store_process(), SIGSTOP);
+		struct store_call *call = begin(f.store, fd, 0);
+		kill(store_process(), SIGKILL);
+		assert_int_equal(result(call), -EREMOTEIO);
+		if (i < 2)
+			assert_int_equal(f.counters.breaker_opened, 0);
+	}
+	/* The successes between them keep it closed: it is not three in a row. */
+	assert_true(store_is_up(f.store));
+	store_describe_breaker(f.store, text, sizeof(text));
+	assert_string_equal(text, "closed");
+	close(fd);
+	fixture_close(&f);
+}
+
+/* While the process says nothing requests end in their time, and it is replaced in the end. */
+static void stopped(void **state)
+{
+	struct fixture f;
+	struct store_reply reply;
+	int fd = file_of("", 0);
+	(void)state;
+	pid_t pid = open_stopped(&f);
+	struct store_call *late = begin(f.store, fd, 100), *left = begin(f.store, fd, 0);
+	assert_false(store_wait(left, monotonic_ms() + 10, &reply)); /* a caller may wait as it likes */
+	store_call_end(left);
+	assert_int_equal(result(late), -ETIMEDOUT);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_LATE], 1);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_CANCELED], 1);
+	assert_int_equal(kill(pid, 0), 0);
+	/* It waits until the process that owes an answer is killed, and another one has started. */
+	struct store_call *next = begin(f.store, fd, 0);
+	int err = result(next);
+	assert_true(err == -ETIMEDOUT || err == 0);
+	while (get(f.store, "x", 100, fd, NULL) != 0)
+		assert_true(store_is_up(f.store));
+	assert_true(store_process() != pid);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* A client that ends does not wait for a process that is stopped. */
+static void closes(void **state)
+{
+	struct fixture f;
+	struct store_reply reply;
+	struct store_call *calls[20];
+	int fd = file_of("", 0);
+	(void)state;
+	open_stopped(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		calls[i] = begin(f.store, fd, 0);
+	store_close(f.store);
+	f.store = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		assert_true(store_wait(calls[i], 0, &reply));
+		assert_int_equal(reply.err, -ECANCELED);
+		store_call_end(calls[i]);
+	}
+	close(fd);
+	fixture_close(&f);
+}
+
+/* Nor does one that cancels its requests, of which only so many are kept. */
+static void queue(void **state)
+{
+	struct fixture f;
+	struct store_call *calls[STORE_QUEUE_MAX];
+	int err = 0, fd = file_of("", 0);
+	(void)state;
+	pid_t pid = open_stopped(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		calls[i] = begin(f.store, fd, 0);
+	const struct store_request request = {.operation = STORE_HEAD, .name = "x"};
+	assert_null(store_start(f.store, &request, &err));
+	assert_int_equal(err, -EBUSY);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i += 2)
+		store_call_end(calls[i]);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	for (size_t i = 1; i < ARRAY_SIZE(calls); i += 2)
+		assert_int_equal(result(calls[i]), 0);
+	assert_int_equal(f.counters.requests[STORE_GET][STORE_CANCELED], STORE_QUEUE_MAX / 2);
+	/* The slots of those that were cancelled are free again. */
+	assert_int_equal(head(f.store, "x", NULL), 0);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* A program that cannot be started is a store that fails, and is not asked again for a while. */
+static void no_program(void **state)
+{
+	struct fixture f;
+	const char *program = fixture_program;
+	char text[400];
+	(void)state;
+	fixture_program = "/nonexistent/gsym";
+	fixture_open(&f);
+	fixture_program = program;
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(head(f.store, "x", NULL), -EREMOTEIO);
+	assert_int_equal(head(f.store, "x", NULL), -ENETDOWN);
+	assert_false(store_is_up(f.store));
+	assert_int_equal(f.counters.breaker_opened, 1);
+	assert_int_equal(f.counters.requests[STORE_HEAD][STORE_SKIPPED], 1);
+	store_describe_breaker(f.store, text, sizeof(text));
+	assert_non_null(strstr(text, "open for "));
+	assert_non_null(strstr(text, "/nonexistent/gsym"));
+	fixture_close(&f);
+}
+
+/* Nor one that is no worker. */
+static void other_program(void **state)
+{
+	struct fixture f;
+	const char *program = fixture_program;
+	(void)state;
+	fixture_program = "/bin/true";
+	fixture_open(&f);
+	fixture_program = program;
+	assert_int_equal(head(f.store, "x", NULL), -EREMOTEIO);
+	fixture_close(&f);
+}
+
+/* The directory went away, or to another user, after it was checked. */
+static void directory_changes(void **state)
+{
+	struct fixture f;
+	(void)state;
+	fixture_open(&f);
+	assert_int_equal(chmod(f.directory, 0777), 0);
+	assert_true(head(f.store, "x", NULL) < 0);
+	assert_int_equal(chmod(f.directory, 0700), 0);
+	assert_int_equal(head(f.store, "x", NULL), -ENOENT);
+	fixture_close(&f);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(killed),        cmocka_unit_test(crashes),
+		cmocka_unit_test(stopped),       cmocka_unit_test(closes),
+		cmocka_unit_test(queue),         cmocka_unit_test(no_program),
+		cmocka_unit_test(other_program), cmocka_unit_test(directory_changes),
+	};
+	fixture_program = argc > 1 ? argv[1] : "gsym";
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/*
+ * Runs one operation of an engine, for tests against servers.
+ *
+ *	engine_driver [OPTION...] ADDRESS OPERATION [-- OPERATION...]
+ *
+ * with the operations get NAME FILE, head NAME, put NAME FILE, delete NAME, list NAME FILE, probe
+ *
+ * and the options --absent, --match=ETAG, --max=BYTES, --bearer=FILE, --netrc=FILE,
+ * --cert=FILE, --key=FILE, --ca=FILE, --bazel, limits --connect=MS --first=MS --stall=MS --whole=MS, and
+ * --cancel=MS after which transfers are canceled. Prints lines
+ * "err NAME", "size N", "now N", "modified N", "etag TEXT", "begun N", "text TEXT"; for probe "probe N".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "convert/cli/store/engine.h"
+#include "gsym/base/vec.h"
+
+static struct {
+	struct store_options options;
+	struct transfer_limits limits;
+	enum store_condition condition;
+	const char *etag;
+	uint64_t max;
+	unsigned cancel;
+} settings = {.limits = {1000, 2000, 10000, 60000}, .max = 1 << 20};
+
+static atomic_bool canceled;
+static unsigned n_begun;
+
+static void count_begun(const struct transfer *transfer)
+{
+	(void)transfer;
+	n_begun++;
+}
+
+static void *cancel_later(void *unused)
+{
+	(void)unused;
+	usleep(settings.cancel * 1000);
+	atomic_store(&canceled, true);
+	return NULL;
+}
+
+enum {
+	OPTION_ABSENT = 256,
+	OPTION_MATCH,
+	OPTION_MAX,
+	OPTION_BEARER,
+	OPTION_NETRC,
+	OPTION_CERT,
+	OPTION_KEY,
+	OPTION_CA,
+	OPTION_BAZEL,
+	OPTION_CONNECT,
+	OPTION_FIRST,
+	OPTION_STALL,
+	OPTION_WHOLE,
+	OPTION_CANCEL,
+};
+static const struct option long_options[] = {{"absent", 0, NULL, OPTION_ABSENT},
+					     {"match", 1, NULL, OPTION_MATCH},
+					     {"max", 1, NULL, OPTION_MAX},
+					     {"bearer", 1, NULL, OPTION_BEARER},
+					     {"netrc", 1, NULL, OPTION_NETRC},
+					     {"cert", 1, NULL, OPTION_CERT},
+					     {"key", 1, NULL, OPTION_KEY},
+					     {"ca", 1, NULL, OPTION_CA},
+					     {"bazel", 0, NULL, OPTION_BAZEL},
+					     {"connect", 1, NULL, OPTION_CONNECT},
+					     {"first", 1, NULL, OPTION_FIRST},
+					     {"stall", 1, NULL, OPTION_STALL},
+					     {"whole", 1, NULL, OPTION_WHOLE},
+					     {"cancel", 1, NULL, OPTION_CANCEL},
+					     {NULL, 0, NULL, 0}};
+
+static void set_limit(int option)
+{
+	unsigned *const to[] = {&settings.limits.connect, &settings.limits.first_byte, &settings.limits.stall,
+				&settings.limits.whole, &settings.cancel};
+	*to[option - OPTION_CONNECT] = (unsigned)strtoul(optarg, NULL, 10);
+}
+
+static void set_file(int option)
+{
+	const char **const to[] = {&settings.options.bearer_file, &settings.options.netrc_file,
+				   &settings.options.cert_file, &settings.options.key_file,
+				   &settings.options.ca_file};
+	*to[option - OPTION_BEARER] = optarg;
+}
+
+static void parse(int argc, char **argv)
+{
+	int option;
+	while ((option = getopt_long(argc, argv, "+", long_options, NULL)) != -1) {
+		if (option == OPTION_ABSENT)
+			settings.condition = STORE_IF_ABSENT;
+		else if (option == OPTION_BAZEL)
+			settings.options.bazel = true;
+		else if (option == OPTION_MAX)
+			settings.max = strtoull(optarg, NULL, 10);
+		else if (option >= OPTION_CONNECT)
+			set_limit(option);
+		else if (option >= OPTION_BEARER)
+			set_file(option);
+		else if (option == OPTION_MATCH)
+			settings.condition = STORE_IF_MATCH, settings.etag = optarg;
+		else
+			exit(2);
+	}
+}
+
+static const char *error_name(int err)
+{
+	return err == 0 ? "0" : strerrorname_np(-err);
+}
+
+static enum store_operation find_operation(const char *name)
+{
+	static const char *const names[] = {"get", "head", "put", "delete", "list"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return (enum store_operation)i;
+	exit(2);
+}
+
+static void print_reply(const struct store_reply *reply, int err)
+{
+	printf("err %s\nsize %llu\nnow %lld\nmodified %lld\netag %s\nbegun %u\ntext %s\n", error_name(err),
+	       (unsigned long long)reply->size, (long long)reply->now, (long long)reply->modified,
+	       reply->etag, n_begun, reply->text);
+	if (err != reply->err)
+		puts("the reply has another error");
+}
+
+static void set_file_of(struct transfer *transfer, const char *path)
+{
+	struct stat st;
+	const bool is_put = transfer->operation == STORE_PUT;
+	transfer->fd = open(path, is_put ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (transfer->fd < 0 || fstat(transfer->fd, &st))
+		exit(2);
+	transfer->size = is_put ? (uint64_t)st.st_size : settings.max;
+}
+
+static int run_once(const struct engine_type *type, struct engine *engine, char **args)
+{
+	struct transfer transfer = {.condition = settings.condition,
+				    .etag = settings.etag,
+				    .fd = -1,
+				    .limits = settings.limits,
+				    .canceled = &canceled,
+				    .begun = count_begun};
+	if (strcmp(args[0], "probe") == 0) {
+		int ret = type->probe(engine, &transfer);
+		printf("probe %d\n", ret < 0 ? -1 : ret);
+		print_reply(&transfer.reply, ret < 0 ? ret : 0);
+		return 0;
+	}
+	transfer.operation = find_operation(args[0]);
+	transfer.name = args[1];
+	n_begun = 0;
+	if (args[2])
+		set_file_of(&transfer, args[2]);
+	print_reply(&transfer.reply, type->run(engine, &transfer));
+	if (transfer.fd >= 0)
+		close(transfer.fd);
+	return 0;
+}
+
+/* Arguments after the address, of several operations with "--" between them. */
+static void run_all(const struct engine_type *type, struct engine *engine, char **args)
+{
+	while (*args) {
+		char **end = args;
+		while (*end && strcmp(*end, "--") != 0)
+			end++;
+		char **next = *end ? end + 1 : end;
+		*end = NULL;
+		run_once(type, engine, args);
+		args = next;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct gsym_diag diag = {0};
+	struct engine *engine = NULL;
+	pthread_t thread;
+	parse(argc, argv);
+	if (argc - optind < 2)
+		return 2;
+	settings.options.address = argv[optind];
+	const struct engine_type *type =
+		strncmp(settings.options.address, "s3:", 3) == 0 ? &s3_engine : &http_engine;
+	int err = type->open(&settings.options, &engine, &diag);
+	if (err) {
+		printf("open %s\ntext %s\n", error_name(err), diag.text);
+		return 1;
+	}
+	if (settings.cancel && pthread_create(&thread, NULL, cancel_later, NULL) == 0)
+		pthread_detach(thread);
+	run_all(type, engine, argv + optind + 1);
+	type->close(engine);
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* store_fixture.h - a store in a private directory, with the real process. For tests with cmocka. */
+#ifndef TESTS_STORE_FIXTURE_H
+#define TESTS_STORE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <cmocka.h>
+
+#include "convert/store/store.h"
+
+enum { SOON_MS = 60000 /* limit against hangs, not an assumption about time */ };
+
+struct fixture {
+	char directory[64]; /* of the store */
+	int stop[2];        /* a pipe */
+	struct log log;
+	struct store_counters counters;
+	struct store *store;
+};
+
+/* The gsym program: the first argument of the test. */
+extern const char *fixture_program;
+
+void fixture_open(struct fixture *f);
+void fixture_close(struct fixture *f);
+
+/* Another client of the same directory. */
+struct store *fixture_store(struct fixture *f);
+
+/* An unnamed file with that content, for reading and writing. */
+int file_of(const void *data, size_t size);
+
+/* Whether @fd has exactly that content. */
+bool file_is(int fd, const void *data, size_t size);
+
+/* Does one request, and returns what came of it. */
+int put(struct store *store, const char *name, const char *text, enum store_condition condition,
+	const char *etag, struct store_reply *ret);
+int get(struct store *store, const char *name, uint64_t most, int fd, struct store_reply *ret);
+int head(struct store *store, const char *name, struct store_reply *ret);
+
+/* Makes @path below the store's directory an absolute one. */
+void path_of(const struct fixture *f, const char *path, char ret[static 512]);
+
+/* The processes that this one has started and that have not ended. */
+size_t children(pid_t *ret, size_t most);
+
+/* The process of the only store that is open. */
+pid_t store_process(void);
+
+#endif
