@@ -41,8 +41,8 @@ struct store_options {
 struct store;
 
 /*
- * Checks the address, and the directory as shared_dir.h did: -EPERM if another user could forge answers in
- * it. Starts no process, and connects to no server.
+ * Checks the address, and a directory: -EPERM if another user could forge answers in it. One that does not
+ * answer for two seconds is checked later. Starts no process, and connects to no server.
  *
  * @program:  the gsym program, borrowed
  * @stop_fd:  becomes readable when the client ends; requests are then -ECANCELED, but for STORE_DELETE, which
@@ -140,9 +140,13 @@ void store_call_end(struct store_call *call);
  */
 void store_do(struct store *store, const struct store_request *request, unsigned ms, struct store_reply *ret);
 
-/* What the server can do, as far as it was asked. */
+/*
+ * What the server can do, as far as it is known. Once this was asked, or a condition was, that is tried with
+ * the next request, and requests on the condition STORE_IF_ABSENT wait for it. Who asks neither writes no
+ * object.
+ */
 struct store_abilities {
-	bool is_known;   /* whether conditions hold was tried, which begins with the first request */
+	bool is_known;   /* whether conditions hold was tried */
 	bool has_leases; /* STORE_IF_ABSENT holds, or that is not known: a lease that is none does no harm */
 	bool is_read_only; /* the last PUT was not permitted: none is tried for ten minutes */
 };

@@ -66,7 +66,7 @@ struct store {
 	struct breaker breaker;
 	char reason[sizeof(((struct store_reply *)0)->text)]; /* of the last failure */
 	bool log_opened, log_closed;                          /* to be logged by the thread */
-	bool is_probing, is_known, has_leases;
+	bool wants_abilities, is_probing, is_known, has_leases;
 	int64_t probe_at; /* monotonic_ms() of the next probe */
 	int64_t read_only_until;
 

@@ -95,8 +95,11 @@ static void cancel_readers(struct store *store) REQUIRES(&store->lock)
 			end_flight(store, &store->flights[i], -ECANCELED, canceled, false);
 }
 
+/* A probe that is ended in the middle leaves its object in the store. */
 static bool has_writers(const struct store *store)
 {
+	if (store->is_probing)
+		return true;
 	for (const struct store_call *call = store->first; call; call = call->next)
 		if (writes(call))
 			return true;
@@ -196,22 +199,39 @@ static int send_cancels(struct store *store) REQUIRES(&store->lock)
 	return err;
 }
 
-/* Leases are not known in the layout of Bazel. */
+/* Who only reads leaves nothing in a store, not even for a moment. The layout of Bazel knows no leases. */
 static bool wants_probe(const struct store *store)
 {
-	return !store->config.bazel && !store->is_probing && !store->is_stopped &&
+	return store->wants_abilities && !store->config.bazel && !store->is_probing && !store->is_stopped &&
 	       store->breaker.state == BREAKER_CLOSED && monotonic_ms() >= store->probe_at;
 }
 
-/* The first request goes before the probe, since an image waits for it. */
+/* How an engine keeps this condition, it may only know after the probe. */
+static bool waits_for_probe(const struct store *store, const struct store_call *call)
+{
+	return store->is_probing && call->message.operation == STORE_PUT &&
+	       call->message.condition == STORE_IF_ABSENT;
+}
+
+static struct store_call *next_call(struct store *store) REQUIRES(&store->lock)
+{
+	struct store_call *call = store->first;
+	while (call && waits_for_probe(store, call))
+		call = call->next;
+	if (call)
+		store_remove(store, call);
+	return call;
+}
+
 static int send_queued(struct store *store) REQUIRES(&store->lock)
 {
 	struct flight *flight;
+	struct store_call *call;
 	int err = send_cancels(store);
-	while (!err && store->first && (flight = free_flight(store)))
-		err = send_call(store, flight, store_dequeue(store));
 	if (!err && wants_probe(store) && (flight = free_flight(store)))
 		err = send_probe(store, flight);
+	while (!err && (flight = free_flight(store)) && (call = next_call(store)))
+		err = send_call(store, flight, call);
 	return err;
 }
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Stores on servers of WebDAV: Apache, lighttpd and nginx, each a private child. Prints what each kept.
 
-    store_engines.py ENGINE_DRIVER
+    store_engines.py DRIVER
+
+The driver is engine_driver, or client_driver: the same by the client of a store and its process in the sandbox.
 """
 import os
 import subprocess
@@ -136,6 +138,14 @@ def check_race(case):
     case.expect("guards left", list(case.server.root.rglob("*.guard")), [])
 
 
+def check_threads(case):
+    """Of the process that transfers."""
+    name = "gsymfs1/cd/threads.gsym"
+    replies = case.driver.run_all(*[("put", name, case.file(b"same")), ("head", name)] * 4, options=["--threads=10"])
+    case.expect("by ten threads", [reply.err for reply in replies], ["0"] * 80)
+    case.driver.run("delete", name)
+
+
 def check_left_guard(case):
     """It keeps other hosts away for a second."""
     name = "gsymfs1/cd/left.lease"
@@ -151,11 +161,13 @@ def listed(case, beginning, *options):
     path = case.directory / "list"
     reply = case.driver.run("list", beginning, path, options=options)
     lines = [line.split("\t") for line in path.read_text().splitlines()]
+    lines = [line for line in lines if not line[0].startswith("gsymfs1/probe-")]  # of a client, at any time
     return reply, {name: int(size) for name, size, _ in lines}, [int(time) for _, _, time in lines]
 
 
 def check_lists(case):
-    case.expect("list of nothing", listed(case, "gsymfs1/ff/")[:2], (listed(case, "gsymfs1/ff/")[0], {}))
+    reply, names, _ = listed(case, "gsymfs1/ff/")
+    case.expect("list of nothing", (reply.err, names), ("0", {}))
     objects = {"gsymfs1/ab/ab00.gsym": 3, "gsymfs1/ab/ab00.lease": 4, "gsymfs1/ab/abff.gsym": 5, "gsymfs1/cd/cd00.gsym": 6}
     for name, size in objects.items():
         case.put(name, b"x" * size)
@@ -180,6 +192,8 @@ def check_server(kind, program, title, lists=True, **settings):
             check_large(case)
             check_conditions(case)
             check_race(case)
+            if Path(program).name == "engine_driver":
+                check_threads(case)
             if kind == Apache:
                 check_left_guard(case)
             if lists:
@@ -198,7 +212,8 @@ def check_read_only(program):
             (server.root / "fixed").mkdir()
             (server.root / "fixed/entry").write_bytes(b"content")
             case = Case("read only", Driver(program, server.url.replace("/store", "/fixed")), server, directory)
-            case.expect("get", case.get("entry"), (case.get("entry")[0], b"content"))
+            reply, taken = case.get("entry")
+            case.expect("get", (reply.err, taken), ("0", b"content"))
             case.expect("put", case.put("other", b"x").err, "EACCES")
             case.expect("put on a condition", case.put("other", b"x", "--absent").err, "EACCES")
             case.expect("delete", case.driver.run("delete", "entry").err, "EACCES")

@@ -307,6 +307,16 @@ def check_names(program, directory):
     serve(says(OK + b"\r\n"), act)
 
 
+def check_caches(program, directory):
+    """A cache between may keep conversions, and is to ask the server for a lease."""
+    def act(nasty):
+        Driver(program, nasty.url).run_all(("head", "a.lease"), ("get", "a.lease", directory / "cached"), ("head", "a.gsym"),
+                                           ("get", "a.gsym", directory / "cached"))
+        expect("no-cache", [b"\r\nCache-Control: no-cache\r\n" in request for request in nasty.requests],
+               [True, True, False, False])
+    serve(says(OK + b"Content-Length: 0\r\nConnection: close\r\n\r\n"), act)
+
+
 def check_reuse(program, directory):
     """A connection is used again; one that has been closed meanwhile is made anew."""
     def twice(nasty, connection, _):
@@ -329,7 +339,7 @@ def main():
             jobs = [pool.submit(check, program, directory, i, *case)
                     for check, cases in ((get, GET), (put, PUT), (list_names, LIST)) for i, case in enumerate(cases)]
             jobs += [pool.submit(check, program, directory) for check in (
-                check_redirect, check_text, check_etags, check_connections, check_names, check_reuse)]
+                check_redirect, check_text, check_etags, check_connections, check_names, check_caches, check_reuse)]
             for job in jobs:
                 job.result()
     print("\n".join(failures) or f"{len(GET) + len(PUT) + len(LIST)} servers with faults: as expected")

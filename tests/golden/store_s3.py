@@ -6,12 +6,13 @@
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from lib.s3_server import S3Server  # noqa: E402
-from lib.store_servers import Driver  # noqa: E402
+from lib.store_servers import HANG, Driver  # noqa: E402
 
 failures = []
 REGION = "eu-test-7"
@@ -100,7 +101,20 @@ def check_conditions(program, server, directory):
     expect("no conditions", (case.put(name, b"x", "--absent").err, case.driver.run("probe").probe), ("EOPNOTSUPP", 0))
     server.ignores = True
     expect("conditions ignored", case.driver.run("probe").probe, 0)
+    expect("one that is not deleted", case.driver.run("delete", name, options=['--match="other"']).err, "EEXIST")
     server.conditions, server.ignores = True, False
+    server.bare = True
+    etag = case.driver.run("head", name).etag
+    for what, options, errs in (("with", [f"--match={etag}"], ["0", "EEXIST", "EEXIST"]),
+                                ("with another", ['--match="other"'], ["EEXIST"] * 3)):
+        given = case.directory / "renewed"
+        given.write_bytes(b"renewed")
+        replies = case.driver.run_all(("put", name, given), ("put", name, given), ("delete", name), options=options)
+        # The content of the second is that of the first, and so is its tag.
+        etag = case.driver.run("head", name).etag
+        expect(f"tags without quotes: {what}", [reply.err for reply in replies], errs)
+    expect("and deleted", case.driver.run("delete", name, options=[f"--match={etag}"]).err, "0")
+    server.bare = False
     runs = []
     for i in range(6):
         (case.directory / f"host{i}").write_bytes(b"host %d" % i)
@@ -162,20 +176,23 @@ def check_credentials(program, server, directory):
 
 
 def check_rotation(program, server, directory):
-    """Keys that change while a process runs: the second request of one process waits for its turn at the server."""
+    """Keys that change while a process runs."""
     path = Path(directory) / "rotated"
     path.write_text(f"[default]\naws_access_key_id=KEY1\naws_secret_access_key={SECRET}\n")
     case = Case(program, server, directory, AWS_SHARED_CREDENTIALS_FILE=str(path))
     fifo = Path(directory) / "fifo"
     os.mkfifo(fifo)
     # The driver opens the file of the list for writing, which waits until the test opens it for reading.
+    before = len(server.log)
     process = case.driver.start("head", ENTRY, "--", "list", "", fifo, "--", "head", ENTRY)
-    with open(fifo, "rb"):
-        pass
+    until = time.monotonic() + HANG
+    while len(server.log) == before and time.monotonic() < until:
+        time.sleep(0.01)
     path.write_text(f"[default]\naws_access_key_id=KEY2\naws_secret_access_key={SECRET}2\naws_session_token={TOKEN}\n")
-    Driver.finish(process)
-    used = {headers["Authorization"].split("Credential=")[1].split("/")[0] for _, path, headers in server.log[-3:]}
-    expect("keys of three requests", used, {"KEY1", "KEY2"})
+    with open(fifo, "rb"):
+        Driver.finish(process)
+    used = [headers["Authorization"].split("Credential=")[1].split("/")[0] for _, path, headers in server.log[before:]]
+    expect("keys of three requests", used, ["KEY1", "KEY2", "KEY2"])
 
 
 def check_faults(program, server, directory):

@@ -122,11 +122,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def check_conditions(self, objects, name):
         match, none_match = self.headers.get("if-match"), self.headers.get("if-none-match")
+        if self.server.bare and self.command == "DELETE":
+            return
         if none_match == "*" and name in objects:
             raise Refused(412, "PreconditionFailed")
         if match and name not in objects:
             raise Refused(404, "NoSuchKey")
-        if match and match != objects[name][1]:
+        if match and match != (objects[name][1].strip('"') if self.server.bare else objects[name][1]):
             raise Refused(412, "PreconditionFailed")
 
     def act(self, objects, name, query, body):
@@ -187,6 +189,7 @@ class S3Server(ThreadingHTTPServer):
         self.skew = 0            # seconds that its clock is ahead
         self.conditions = True   # keeps If-Match and If-None-Match
         self.ignores = False     # if it does not, says nothing
+        self.bare = False        # compares tags without quotes, and deletes on any condition, as Ceph
 
     def handle_error(self, request, client_address):
         """A client that wants no more of an object resets the connection."""

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import mount_harness
 import splitfile
+from fragment_harness import UNIT, UNITS
 from mount_harness import GSYMFS, LIMIT, MountTest, run, wait_until
 
 TRAILER = 256  # bytes of an object, see store_object.h
@@ -336,17 +337,30 @@ class LeaseTest(StoreTest):
         gate.shut()
         return self.host("worker=" + gate.worker), gate
 
+    def use_program(self):
+        """A program of so many units that an address is answered from one."""
+        sources = []
+        for n in range(UNITS):
+            sources.append(os.path.join(self.dir, "unit_%d.c" % n))
+            with open(sources[-1], "w") as file:
+                file.write(UNIT.replace("@N@", str(n)))
+        self.path = os.path.join(self.source, "program")
+        run(mount_harness.CC, "-g", "-O2", "-shared", "-fPIC", "-Wl,--build-id=sha1", *sources, "-o", self.path)
+        self.id = mount_harness.build_id(self.path)
+        self.address = next(hex(start) for start, _, name in self.functions(self.path) if name == "leaf_3")
+
     def test_first_answers_while_another_converts(self):
+        self.use_program()
         first, gate = self.gated_host()
         reader = self.reader(self.id, "functions.tsv", mnt=first)
         wait_until(lambda: self.entries("lease"), "the lease")
         second = self.host()
         waiting = self.reader(self.id, "functions.tsv", mnt=second)
         wait_until(lambda: self.metric(second, "shared_leases_total", result="waited") == 1, "a wait")
-        self.assertIn("geo::point::norm", self.answer(second))
+        self.assertIn("leaf_3", self.answer(second))
         self.assertEqual(self.status(self.id, second)["tier"], "fragments")
         other = mount_harness.build_id(self.compile_other())
-        self.wait_scans(mnt=second)
+        wait_until(lambda: other in self.ids(second), "the other image")
         self.assertIn("geo::point::norm", self.read(other, "functions.tsv", mnt=second))  # others do not wait
         gate.open()
         outputs = {self.finish(process)[:2] for process in (reader, waiting)}
@@ -504,7 +518,7 @@ class FaultyStoreTest(StoreTest):
         run("mount", "-o", "remount,ro", self.shared)
         mnt = self.expect_taken(want)
         other = mount_harness.build_id(self.compile_other())
-        self.wait_scans(mnt=mnt)
+        wait_until(lambda: other in self.ids(mnt), "the other image")
         self.assertIn("geo::point::norm", self.read(other, "functions.tsv", mnt=mnt))
         wait_until(lambda: self.shares(mnt, "dropped") == 1, "what cannot be given")
         self.assertIn("shared_access\tread-only", self.read("status", mnt=mnt))

@@ -14,7 +14,7 @@
 #include "convert/cli/store/directory_store.h"
 #include "convert/cli/store/engine.h"
 #include "convert/os/monotonic.h"
-#include "convert/store/store_address.h"
+#include "convert/store/store_directory.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 
@@ -185,7 +185,6 @@ static int read_object(const struct run *run, int fd, const struct stat *st)
 	return is_local ? err : store_errno(err);
 }
 
-/* The time is for leases, of which only the head is looked at, or which are small. */
 static int get(const struct run *run, int dir, const char *base)
 {
 	struct stat st;
@@ -205,8 +204,10 @@ static int write_temp(const struct run *run, int fd)
 {
 	bool is_remote = false;
 	int err = copy(run, run->transfer->fd, fd, run->transfer->size, &is_remote);
+	if (err && !is_remote) /* shorter than the client said: no damage of an object */
+		return err == -EBADMSG ? -EIO : err;
 	if (err)
-		return is_remote ? store_errno(err) : err;
+		return store_errno(err);
 	err = set_clock(run->engine, fd);
 	if (!err && fdatasync(fd))
 		err = -errno;
@@ -249,24 +250,30 @@ static int publish(const struct run *run, int dir, const char *temp, const char 
 	}
 }
 
+/* What is said of the object is said before others see it: nothing can fail after that. */
+static int describe_temp(const struct run *run, int fd)
+{
+	struct stat st;
+	return store_errno(fstat(fd, &st) ? -errno : describe(run, fd, &st));
+}
+
 static int put(const struct run *run, int dir, const char *base)
 {
 	char temp[DIRECTORY_TEMP_SIZE];
-	struct stat st;
 	int fd = directory_make_temp(dir, temp);
 	if (fd < 0)
 		return store_errno(fd);
 	int err = write_temp(run, fd);
 	if (!err)
+		err = describe_temp(run, fd);
+	if (!err)
 		err = store_errno(publish(run, dir, temp, base, fd));
 	unlinkat(dir, temp, 0); /* it may have been renamed */
-	if (!err)
-		err = store_errno(fstat(fd, &st) ? -errno : describe(run, fd, &st));
 	close(fd);
 	return err;
 }
 
-static int delete (const struct run *run, int dir, const char *base)
+static int remove_object(const struct run *run, int dir, const char *base)
 {
 	const struct transfer *t = run->transfer;
 	int err = t->condition == STORE_IF_MATCH
@@ -291,7 +298,7 @@ static int run_on_object(const struct run *run)
 	if (dir < 0)
 		return store_errno(dir);
 	int err = t->operation == STORE_PUT      ? put(run, dir, base)
-		  : t->operation == STORE_DELETE ? delete (run, dir, base)
+		  : t->operation == STORE_DELETE ? remove_object(run, dir, base)
 						 : get(run, dir, base);
 	close(dir);
 	return err;
@@ -301,9 +308,10 @@ static int list(struct run *run)
 {
 	struct transfer *t = run->transfer;
 	update_clock(run->engine);
+	t->reply.now = server_now(run->engine);
 	t->begun(t);
-	int err = directory_list(run->engine->root, t->name, t->fd, t->size, server_now(run->engine),
-				 may_go_on, run, &t->reply.size);
+	int err = directory_list(run->engine->root, t->name, t->fd, t->size, t->reply.now, may_go_on, run,
+				 &t->reply.size);
 	if (err == -ECANCELED)
 		err = check_limits(run);
 	return store_errno(err);

@@ -88,6 +88,15 @@ static int authorize(struct http_run *run)
 
 /* ---- Reading ---- */
 
+/* A cache before the server may keep conversions, but no leases. */
+static void bypass_caches(const char *name, struct http_headers *headers)
+{
+	static const char end[] = ".lease";
+	const size_t n = strlen(name);
+	if (n >= sizeof(end) && strcmp(name + n - (sizeof(end) - 1), end) == 0)
+		http_header(headers, "Cache-Control", "no-cache");
+}
+
 static int get_object(struct http_run *run)
 {
 	struct http_body body;
@@ -95,6 +104,7 @@ static int get_object(struct http_run *run)
 	struct http_headers headers = {0};
 	struct http_answer answer = {0};
 	http_begin_get(&body, &run->task, &request);
+	bypass_caches(run->task.transfer->name, &headers);
 	int err = webdav_exchange(&run->dav, run->task.transfer->name, &request, &headers, &answer);
 	return err ? err : http_end_get(&body, &answer);
 }
@@ -103,6 +113,7 @@ static int head_object(struct http_run *run, struct http_answer *ret)
 {
 	struct http_request request = {.method = "HEAD"};
 	struct http_headers headers = {0};
+	bypass_caches(run->task.transfer->name, &headers);
 	int err = webdav_exchange(&run->dav, run->task.transfer->name, &request, &headers, ret);
 	if (err)
 		return err;

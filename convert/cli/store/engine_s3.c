@@ -5,6 +5,9 @@
  * libcurl 7.88.1 signs paths as they are, all headers it is given, and no digest but one that is given; what
  * is sent here is within that: names and prefixes are of bytes that need no escape, parameters are sorted and
  * escaped, and no header is removed.
+ *
+ * Ceph (16.2) compares a tag with its quotes to one without, so that none matches: what does not match,
+ * though HEAD has that tag, is sent again in the other form. It deletes whatever the condition is.
  */
 #include "convert/cli/store/engine.h"
 
@@ -34,6 +37,8 @@ struct engine {
 	char *address; /* ENDPOINT/BUCKET */
 	char *prefix;  /* "" or with a slash at its end */
 	char scope[128];
+	atomic_bool bare_tags; /* the last If-Match that held had no quotes */
+	atomic_bool no_match;  /* as of the last probe, If-Match is ignored */
 };
 
 /* One transfer. */
@@ -175,24 +180,79 @@ static int s3_head(struct s3_run *run)
 	return answer.status == 200 ? 0 : s3_status_error(run, &answer);
 }
 
-static int s3_put(struct s3_run *run)
+/* ---- Conditions ---- */
+
+/* Whether the object has the tag of the transfer now: 0, -EEXIST if it has another, or another error. */
+static int compare_tag(struct s3_run *run)
+{
+	struct store_reply *reply = &run->task.transfer->reply;
+	int err = s3_head(run);
+	if (!err && strcmp(reply->etag, run->task.transfer->etag) != 0)
+		err = -EEXIST;
+	/* Those of what is to be replaced. */
+	reply->etag[0] = 0;
+	reply->size = 0;
+	reply->modified = 0;
+	return err;
+}
+
+static void add_condition(struct http_headers *headers, enum store_condition condition, const char *etag,
+			  bool bare)
+{
+	char text[STORE_ETAG_SIZE];
+	const size_t n = etag ? strlen(etag) : 0;
+	const bool quoted = n >= 2 && etag[0] == '"' && etag[n - 1] == '"';
+	if (condition != STORE_IF_MATCH || !bare || !quoted) {
+		http_condition(headers, condition, etag);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.*s", (int)(n - 2), etag + 1);
+	http_condition(headers, condition, text);
+}
+
+static int put_once(struct s3_run *run, enum store_condition condition, bool bare)
 {
 	const struct transfer *transfer = run->task.transfer;
 	struct http_request request = {
 		.method = "PUT", .has_body = true, .fd = transfer->fd, .size = transfer->size};
 	struct http_headers headers = {0};
 	struct http_answer answer = {0};
-	http_condition(&headers, transfer->condition, transfer->etag);
+	add_condition(&headers, condition, transfer->etag, bare);
 	int err = object_exchange(run, transfer->name, &request, &headers, &answer);
 	if (err)
 		return err;
 	if (answer.status != 200) {
 		err = s3_status_error(run, &answer);
-		return err == -ENOENT && transfer->condition != STORE_IF_MATCH ? -EREMOTEIO : err;
+		return err == -ENOENT && condition != STORE_IF_MATCH ? -EREMOTEIO : err;
 	}
 	/* The answer has no other time. */
 	run->task.transfer->reply.modified = answer.now;
 	return 0;
+}
+
+static int put_matching(struct s3_run *run)
+{
+	struct engine *engine = run->engine;
+	const bool bare = atomic_load(&engine->bare_tags);
+	if (atomic_load(&engine->no_match)) {
+		int differs = compare_tag(run);
+		return differs ? differs : put_once(run, STORE_ALWAYS, false);
+	}
+	int err = put_once(run, STORE_IF_MATCH, bare);
+	if (err != -EEXIST)
+		return err;
+	err = compare_tag(run);
+	if (!err)
+		err = put_once(run, STORE_IF_MATCH, !bare);
+	if (!err)
+		atomic_store(&engine->bare_tags, !bare);
+	return err;
+}
+
+static int s3_put(struct s3_run *run)
+{
+	const enum store_condition condition = run->task.transfer->condition;
+	return condition == STORE_IF_MATCH ? put_matching(run) : put_once(run, condition, false);
 }
 
 static int s3_delete(struct s3_run *run)
@@ -201,8 +261,9 @@ static int s3_delete(struct s3_run *run)
 	struct http_request request = {.method = "DELETE"};
 	struct http_headers headers = {0};
 	struct http_answer answer = {0};
-	http_condition(&headers, transfer->condition, transfer->etag);
-	int err = object_exchange(run, transfer->name, &request, &headers, &answer);
+	int err = transfer->condition == STORE_IF_MATCH ? compare_tag(run) : 0;
+	if (!err)
+		err = object_exchange(run, transfer->name, &request, &headers, &answer);
 	if (err)
 		return err;
 	return http_succeeded(&answer) ? 0 : s3_status_error(run, &answer);
@@ -384,13 +445,29 @@ static int run_s3(struct engine *engine, struct transfer *transfer)
 	return end_s3_run(&run, err);
 }
 
+/* Whether an object of a tag that it does not have is replaced. */
+static int probe_match(struct s3_run *run)
+{
+	run->task.transfer->etag = "\"00000000000000000000000000000000\"";
+	int err = put_once(run, STORE_IF_MATCH, false);
+	if (err && err != -EEXIST && err != -EOPNOTSUPP)
+		return err;
+	atomic_store(&run->engine->no_match, err != -EEXIST);
+	return 0;
+}
+
 static int probe_conditions(struct s3_run *run)
 {
-	int err = s3_put(run);
+	int err = put_once(run, STORE_IF_ABSENT, false);
 	if (err)
 		return err == -EOPNOTSUPP || err == -EEXIST ? 0 : err;
-	err = s3_put(run);
-	return err == -EEXIST ? 1 : err == -EOPNOTSUPP ? 0 : err;
+	err = put_once(run, STORE_IF_ABSENT, false);
+	if (err == 0 || err == -EOPNOTSUPP)
+		return 0;
+	if (err != -EEXIST)
+		return err;
+	err = probe_match(run);
+	return err ? err : 1;
 }
 
 static int probe_s3(struct engine *engine, struct transfer *transfer)

@@ -76,7 +76,9 @@ void share_put_lease(struct share *share, const char *name, unsigned ms, struct 
 		reply.err = fd;
 	else if (ms)
 		store_do(share->store, &request, ms, &reply);
-	lease_note_put(lease, reply.err, reply.etag);
+	/* Without a lease to replace, it is the place for it that is missing. */
+	bool gone = reply.err == -ENOENT && lease->step == LEASE_TAKE;
+	lease_note_put(lease, gone ? -EREMOTEIO : reply.err, reply.etag);
 	if (fd >= 0)
 		close(fd);
 }

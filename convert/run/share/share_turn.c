@@ -15,6 +15,11 @@
 #include "convert/run/share/share_offer.h"
 #include "gsym/base/diag.h"
 
+enum {
+	PATIENCE = 10,            /* times the predicted conversion that another host is waited for, */
+	PATIENCE_LEAST_MS = 2000, /* at least: an image that takes less is rather converted twice */
+};
+
 struct share_turn {
 	struct share_facts facts;
 	bool has_key;
@@ -23,8 +28,9 @@ struct share_turn {
 	int64_t until; /* the store is waited for */
 
 	struct lease lease;
-	bool has_lease; /* it was begun */
-	bool waited;    /* for another host */
+	bool has_lease;   /* it was begun */
+	bool waited;      /* for another host, */
+	int64_t patience; /* until this time at most, whatever the store says of its lease */
 	struct share_hold *hold;
 
 	struct store_call *call; /* looks for the conversion; NULL: nothing is under way */
@@ -93,6 +99,14 @@ static unsigned wait_ms(const struct convert_job *job)
 {
 	const struct share *share = job->converter->share;
 	return share->wait_ms ? share->wait_ms : hedge_ms(predict(job));
+}
+
+/* Whatever the store says of another host's lease, which may be renewed for ever. */
+static int64_t patience_ms(const struct convert_job *job)
+{
+	int64_t most = PATIENCE * (int64_t)predict(job), least = job->converter->share->wait_ms;
+	least = least < PATIENCE_LEAST_MS ? PATIENCE_LEAST_MS : least;
+	return most < least ? least : most;
 }
 
 static unsigned ms_left(const struct share_turn *turn)
@@ -247,10 +261,12 @@ static enum share_step ask_for_turn(struct share *share, struct share_turn *turn
 		look_at_lease(share, turn);
 	if (turn->lease.step == LEASE_TAKE || turn->lease.step == LEASE_TAKE_OVER)
 		take_lease(share, turn);
-	if (turn->lease.step != LEASE_LOOK)
+	if (turn->lease.step != LEASE_LOOK || (turn->waited && monotonic_ms() >= turn->patience))
 		return SHARE_CONVERT;
-	if (!turn->waited)
+	if (!turn->waited) {
 		atomic_fetch_add_explicit(&share->counters.leases_waited, 1, memory_order_relaxed);
+		turn->patience = monotonic_ms() + patience_ms(job);
+	}
 	turn->waited = true;
 	job_fail(job->out, VERDICT_ELSEWHERE, -EAGAIN);
 	job->out->wait_ms = turn->lease.wait_ms;

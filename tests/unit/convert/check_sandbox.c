@@ -4,6 +4,7 @@
  */
 #include "convert/cli/worker/sandbox.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <linux/landlock.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -384,6 +386,79 @@ static int use_network(void)
 	       denied(execv("/bin/true", argv));
 }
 
+/* Keeps files in the one directory: all that takes, and nothing else. */
+static int keep_files(void)
+{
+	char *argv[] = {(char[]){"true"}, NULL};
+	pthread_t thread;
+	struct stat st;
+	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	sandbox_enter_directory(directory);
+	int fd = openat(dir, "temp", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	bool good = fd >= 0 && write(fd, "x", 1) == 1 && futimens(fd, NULL) == 0 && fdatasync(fd) == 0 &&
+		    fstat(fd, &st) == 0 && linkat(dir, "temp", dir, "link", 0) == 0 &&
+		    renameat(dir, "temp", dir, "other") == 0 && unlinkat(dir, "other", 0) == 0 &&
+		    unlinkat(dir, "link", 0) == 0 && mkdirat(dir, "sub", 0700) == 0 &&
+		    unlinkat(dir, "sub", AT_REMOVEDIR) == 0 && memfd_create("x", MFD_CLOEXEC) >= 0 &&
+		    pthread_create(&thread, NULL, nothing, NULL) == 0 && pthread_join(thread, NULL) == 0;
+	int list = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = list < 0 ? NULL : fdopendir(list);
+	if (!good || !entries || !readdir(entries))
+		return 1;
+	return denied(open("/etc/passwd", O_RDONLY | O_CLOEXEC)) ||
+	       denied(openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) ||
+	       denied(open("/tmp/gsymfs-sandbox", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) ||
+	       denied(execv("/bin/true", argv));
+}
+
+static int keep_no_company(void)
+{
+	sandbox_enter_directory(directory);
+	return denied(socket(AF_INET, SOCK_STREAM, 0)) || denied(kill(getppid(), 0)) || denied(fork()) ||
+	       denied(ptrace(PTRACE_ATTACH, getppid(), 0, 0));
+}
+
+/* The network and the secrets, also when they were replaced; but no other file, and no process. */
+static int transfer(void)
+{
+	char *argv[] = {(char[]){"true"}, NULL};
+	const char *const files[] = {NULL, file, "/etc/hostname"};
+	char other[80];
+	snprintf(other, sizeof(other), "%s.new", file);
+	int fd = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	sandbox_enter_transfer(files, 3);
+	bool good = fd >= 0 && open(file, O_RDONLY | O_CLOEXEC) >= 0 &&
+		    open(other, O_RDONLY | O_CLOEXEC) >= 0 && open("/etc/hosts", O_RDONLY | O_CLOEXEC) >= 0 &&
+		    socket(AF_INET, SOCK_STREAM, 0) >= 0;
+	return !good || denied(open(file, O_WRONLY | O_CLOEXEC)) ||
+	       denied(open("/etc/passwd", O_RDONLY | O_CLOEXEC)) ||
+	       denied(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) || denied(execv("/bin/true", argv));
+}
+
+static int transfer_alone(void)
+{
+	sandbox_enter_transfer(NULL, 0);
+	return denied(kill(getppid(), 0)) || denied(ptrace(PTRACE_ATTACH, getppid(), 0, 0)) ||
+	       denied(unshare(CLONE_NEWUSER));
+}
+
+static void stores_are_closed(void **state)
+{
+	char other[80];
+	(void)state;
+	if (SANITIZER || !has_landlock())
+		skip();
+	assert_int_equal(in_child(keep_files), 0);
+	int status = in_child(transfer);
+	snprintf(other, sizeof(other), "%s.new", file);
+	unlink(other);
+	assert_int_equal(status, 0);
+	if (!SECCOMP)
+		skip();
+	assert_int_equal(in_child(keep_no_company), 0);
+	assert_int_equal(in_child(transfer_alone), 0);
+}
+
 static void files_are_closed(void **state)
 {
 	(void)state;
@@ -530,6 +605,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_goes_on),
 		cmocka_unit_test(files_are_closed),
+		cmocka_unit_test(stores_are_closed),
 		cmocka_unit_test(calls_are_closed),
 		cmocka_unit_test(limits_hold),
 		cmocka_unit_test(dies_with_daemon),

@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "convert/store/store_address.h"
+#include "convert/store/store_directory.h"
 #include "convert/store/store_object.h"
 #include "gsym/base/file_io.h"
 #include "gsym/base/sanitizer.h"
@@ -279,7 +280,7 @@ static void limits(void **state)
 	/* A file that is shorter than its request says is a fault of this machine, not of the store. */
 	const struct store_request request = {.operation = STORE_PUT, .name = "y", .fd = fd, .size = 1000};
 	store_do(f.store, &request, SOON_MS, &reply);
-	assert_true(reply.err < 0);
+	assert_int_equal(reply.err, -EIO);
 	assert_int_equal(head(f.store, "y", NULL), -ENOENT);
 	assert_true(store_is_up(f.store));
 	close(fd);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "convert/os/monotonic.h"
+#include "convert/store/store_process.h"
 #include "gsym/base/vec.h"
 
 /* A store whose process runs, and is stopped now. */
@@ -216,6 +217,27 @@ static void directory_changes(void **state)
 	fixture_close(&f);
 }
 
+/* How long a transfer may take depends on its size, and on how fast others were. */
+static void rates(void **state)
+{
+	struct store_process process = {.rate = 0};
+	const uint64_t mb = 1 << 20;
+	(void)state;
+	assert_int_equal(store_process_limit(&process, 0), 10000);
+	assert_int_equal(store_process_limit(&process, UINT64_MAX), 600000);
+	assert_in_range(store_process_limit(&process, mb), 10001, 60000); /* until something is known */
+	store_process_note_rate(&process, 100, 1000);                     /* too small to say anything */
+	assert_true(process.rate == 0);
+	store_process_note_rate(&process, 100 * mb, 1000);
+	assert_int_equal(store_process_limit(&process, mb), 10000);
+	assert_in_range(store_process_limit(&process, 1000 * mb), 39000, 41000); /* four times 10 s */
+	for (unsigned i = 0; i < 100; i++)
+		store_process_note_rate(&process, mb, 1000);
+	assert_in_range(store_process_limit(&process, 100 * mb), 399000, 401000);
+	store_process_note_rate(&process, mb, 0);
+	assert_true(process.rate > 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +245,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(stopped),       cmocka_unit_test(closes),
 		cmocka_unit_test(queue),         cmocka_unit_test(no_program),
 		cmocka_unit_test(other_program), cmocka_unit_test(directory_changes),
+		cmocka_unit_test(rates),
 	};
 	fixture_program = argc > 1 ? argv[1] : "gsym";
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
  *
  * and the options --absent, --match=ETAG, --max=BYTES, --bearer=FILE, --netrc=FILE,
  * --cert=FILE, --key=FILE, --ca=FILE, --bazel, limits --connect=MS --first=MS --stall=MS --whole=MS, and
- * --cancel=MS after which transfers are canceled. Prints lines
+ * --cancel=MS after which transfers are canceled; --threads=N does all by so many at once. Prints lines
  * "err NAME", "size N", "now N", "modified N", "etag TEXT", "begun N", "text TEXT"; for probe "probe N".
  */
 #include <errno.h>
@@ -29,16 +29,15 @@ static struct {
 	enum store_condition condition;
 	const char *etag;
 	uint64_t max;
-	unsigned cancel;
-} settings = {.limits = {1000, 2000, 10000, 60000}, .max = 1 << 20};
+	unsigned cancel, threads;
+} settings = {.limits = {1000, 2000, 10000, 60000}, .max = 1 << 20, .threads = 1};
 
 static atomic_bool canceled;
-static unsigned n_begun;
 
 static void count_begun(const struct transfer *transfer)
 {
-	(void)transfer;
-	n_begun++;
+	unsigned *n = transfer->user;
+	(*n)++;
 }
 
 static void *cancel_later(void *unused)
@@ -64,27 +63,23 @@ enum {
 	OPTION_STALL,
 	OPTION_WHOLE,
 	OPTION_CANCEL,
+	OPTION_THREADS,
 };
-static const struct option long_options[] = {{"absent", 0, NULL, OPTION_ABSENT},
-					     {"match", 1, NULL, OPTION_MATCH},
-					     {"max", 1, NULL, OPTION_MAX},
-					     {"bearer", 1, NULL, OPTION_BEARER},
-					     {"netrc", 1, NULL, OPTION_NETRC},
-					     {"cert", 1, NULL, OPTION_CERT},
-					     {"key", 1, NULL, OPTION_KEY},
-					     {"ca", 1, NULL, OPTION_CA},
-					     {"bazel", 0, NULL, OPTION_BAZEL},
-					     {"connect", 1, NULL, OPTION_CONNECT},
-					     {"first", 1, NULL, OPTION_FIRST},
-					     {"stall", 1, NULL, OPTION_STALL},
-					     {"whole", 1, NULL, OPTION_WHOLE},
-					     {"cancel", 1, NULL, OPTION_CANCEL},
-					     {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {
+	{"absent", 0, NULL, OPTION_ABSENT},   {"match", 1, NULL, OPTION_MATCH},
+	{"max", 1, NULL, OPTION_MAX},         {"bearer", 1, NULL, OPTION_BEARER},
+	{"netrc", 1, NULL, OPTION_NETRC},     {"cert", 1, NULL, OPTION_CERT},
+	{"key", 1, NULL, OPTION_KEY},         {"ca", 1, NULL, OPTION_CA},
+	{"bazel", 0, NULL, OPTION_BAZEL},     {"connect", 1, NULL, OPTION_CONNECT},
+	{"first", 1, NULL, OPTION_FIRST},     {"stall", 1, NULL, OPTION_STALL},
+	{"whole", 1, NULL, OPTION_WHOLE},     {"cancel", 1, NULL, OPTION_CANCEL},
+	{"threads", 1, NULL, OPTION_THREADS}, {NULL, 0, NULL, 0}};
 
 static void set_limit(int option)
 {
-	unsigned *const to[] = {&settings.limits.connect, &settings.limits.first_byte, &settings.limits.stall,
-				&settings.limits.whole, &settings.cancel};
+	unsigned *const to[] = {&settings.limits.connect, &settings.limits.first_byte,
+				&settings.limits.stall,   &settings.limits.whole,
+				&settings.cancel,         &settings.threads};
 	*to[option - OPTION_CONNECT] = (unsigned)strtoul(optarg, NULL, 10);
 }
 
@@ -131,7 +126,7 @@ static enum store_operation find_operation(const char *name)
 	exit(2);
 }
 
-static void print_reply(const struct store_reply *reply, int err)
+static void print_reply(const struct store_reply *reply, int err, unsigned n_begun)
 {
 	printf("err %s\nsize %llu\nnow %lld\nmodified %lld\netag %s\nbegun %u\ntext %s\n", error_name(err),
 	       (unsigned long long)reply->size, (long long)reply->now, (long long)reply->modified,
@@ -152,41 +147,61 @@ static void set_file_of(struct transfer *transfer, const char *path)
 
 static int run_once(const struct engine_type *type, struct engine *engine, char **args)
 {
+	unsigned n_begun = 0;
 	struct transfer transfer = {.condition = settings.condition,
 				    .etag = settings.etag,
 				    .fd = -1,
 				    .limits = settings.limits,
 				    .canceled = &canceled,
-				    .begun = count_begun};
+				    .begun = count_begun,
+				    .user = &n_begun};
 	if (strcmp(args[0], "probe") == 0) {
 		int ret = type->probe(engine, &transfer);
 		printf("probe %d\n", ret < 0 ? -1 : ret);
-		print_reply(&transfer.reply, ret < 0 ? ret : 0);
+		print_reply(&transfer.reply, ret < 0 ? ret : 0, n_begun);
 		return 0;
 	}
 	transfer.operation = find_operation(args[0]);
 	transfer.name = args[1];
-	n_begun = 0;
 	if (args[2])
 		set_file_of(&transfer, args[2]);
-	print_reply(&transfer.reply, type->run(engine, &transfer));
+	int err = type->run(engine, &transfer);
+	print_reply(&transfer.reply, err, n_begun);
 	if (transfer.fd >= 0)
 		close(transfer.fd);
 	return 0;
 }
 
-/* Arguments after the address, of several operations with "--" between them. */
-static void run_all(const struct engine_type *type, struct engine *engine, char **args)
+struct work {
+	const struct engine_type *type;
+	struct engine *engine;
+	char **args; /* after the address, of several operations with "--" between them */
+};
+
+static void *run_all(void *user)
 {
-	while (*args) {
-		char **end = args;
-		while (*end && strcmp(*end, "--") != 0)
-			end++;
-		char **next = *end ? end + 1 : end;
-		*end = NULL;
-		run_once(type, engine, args);
-		args = next;
+	const struct work *work = user;
+	for (char **args = work->args; *args;) {
+		char *operation[4] = {NULL};
+		size_t n = 0;
+		for (; *args && strcmp(*args, "--") != 0; args++)
+			if (n < 3)
+				operation[n++] = *args;
+		run_once(work->type, work->engine, operation);
+		args += *args != NULL;
 	}
+	return NULL;
+}
+
+static void run_threads(struct work *work)
+{
+	pthread_t threads[16];
+	unsigned n = 0;
+	while (n < settings.threads && n < ARRAY_SIZE(threads) &&
+	       pthread_create(&threads[n], NULL, run_all, work) == 0)
+		n++;
+	while (n > 0)
+		pthread_join(threads[--n], NULL);
 }
 
 int main(int argc, char **argv)
@@ -207,7 +222,7 @@ int main(int argc, char **argv)
 	}
 	if (settings.cancel && pthread_create(&thread, NULL, cancel_later, NULL) == 0)
 		pthread_detach(thread);
-	run_all(type, engine, argv + optind + 1);
+	run_threads(&(struct work){type, engine, argv + optind + 1});
 	type->close(engine);
 	return 0;
 }
