@@ -192,7 +192,7 @@ static int open_log(struct call *call, const struct fixed_place *at)
 
 /* ---- image.gsym ---- */
 
-/* Its size, or the size it had when it was open last. */
+/* Its size, or the size it had when it was open last, or will have when it is opened from the cache. */
 static int attr_of_gsym(struct tree *tree, const struct fixed_place *at, struct stat *ret)
 {
 	struct images *images = tree->images;
@@ -218,10 +218,35 @@ static int list_gsym(struct tree *tree, const struct fixed_place *at, struct sta
 	return 0;
 }
 
+static bool is_ready(struct images *images, const struct revision *rev)
+{
+	mutex_lock(&images->lock);
+	bool ready = rev->state == STATE_READY;
+	mutex_unlock(&images->lock);
+	return ready;
+}
+
+/* The size of one that is closed, if it is in the cache. */
+static bool peek_gsym(struct tree *tree, struct revision *rev)
+{
+	struct images *images = tree->images;
+	uint64_t size;
+	if (is_ready(images, rev) || !cache_has(tree->cache, &rev->key, &size))
+		return false;
+	mutex_lock(&images->lock);
+	rev->gsym_size = size;
+	mutex_unlock(&images->lock);
+	return true;
+}
+
+/* Who walks over the whole tree, as servers do, must not open every file of the cache. */
 static int prepare_gsym(struct call *call, const struct fixed_place *at)
 {
+	struct tree *tree = tree_of(call);
 	struct handle *handle;
-	int err = revision_use(tree_of(call)->images, at->dir, &handle, &call->wait);
+	if (peek_gsym(tree, at->dir))
+		return 0;
+	int err = revision_use(tree->images, at->dir, &handle, &call->wait);
 	if (!err)
 		handle_put(handle);
 	return err;
@@ -253,11 +278,7 @@ static int attr_of_table(struct tree *tree, const struct fixed_place *at, struct
  */
 static int list_table(struct tree *tree, const struct fixed_place *at, struct stat *ret)
 {
-	struct images *images = tree->images;
-	mutex_lock(&images->lock);
-	bool ready = at->dir->state == STATE_READY;
-	mutex_unlock(&images->lock);
-	if (!ready)
+	if (!is_ready(tree->images, at->dir))
 		return -ENOENT;
 	attr_of_table(tree, at, ret);
 	return ret->st_size == 0;
