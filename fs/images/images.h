@@ -31,7 +31,7 @@
 #include "fs/name/name.h"
 #include "fs/images/digests.h"
 #include "fs/images/path_tree.h"
-#include "fs/images/slots.h"
+#include "fs/sys/slots.h"
 #include "fs/sys/readers.h"
 #include "gsym/base/hash_table.h"
 #include "gsym/render/formats/listing.h"

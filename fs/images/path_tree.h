@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "fs/images/slots.h"
+#include "fs/sys/slots.h"
 #include "gsym/base/vec.h"
 #include "gsym/base/hash_table.h"
 
