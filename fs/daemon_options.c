@@ -84,6 +84,8 @@ static const struct daemon_option own_options[] = {
 	 "names of its objects"},
 	{"shared_wait", "MS", NUMBER(shared_wait, 0, 60000), "0",
 	 "milliseconds that a conversion waits for it; 0: 250 or, if less, what it would take"},
+	{"digest_rate", "SIZE", SIZE(digest_rate, 0), "64M",
+	 "bytes a second read ahead to know files by their content; 0: none"},
 	{"sign_key", "FILE", PATH(VALUE_FILE, sign_key), NULL,
 	 "secret key that signs what is given to it"},
 	{"trusted_keys", "FILE", PATH(VALUE_FILE, trusted_keys), NULL,
