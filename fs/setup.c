@@ -355,6 +355,7 @@ static void setup_scanner(struct gsymfs *fs)
 				.remote = fs->options.debuginfod ? &fs->remote : NULL,
 				.log = &fs->log,
 				.stop_fd = fs->stop_fd,
+				.digesting.rate = fs->options.shared ? fs->options.digest_rate : 0,
 			},
 		.starter = &fs->starter,
 		.interval = fs->options.rescan,

@@ -6,6 +6,23 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+/* Which file, with which content: whatever changes that changes one of these, see file_key_unsettled(). */
+struct file_key {
+	uint64_t dev, ino;
+	uint64_t size;
+	int64_t mtime_ns, ctime_ns;
+};
+
+/* Of an open or listed file. */
+struct file_key file_key_of(const struct stat *st);
+bool file_key_same(const struct file_key *a, const struct file_key *b);
+
+/*
+ * Two changes within one step of the clock leave the same ctime. So what is seen of a file may be kept for
+ * its key only once the file is older than that: seconds until then, 0 for most files.
+ */
+int64_t file_key_unsettled(const struct file_key *key);
+
 struct file_state {
 	uint64_t dev, ino;
 	uint64_t size;

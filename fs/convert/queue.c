@@ -291,7 +291,7 @@ static void *open_images(void *arg)
 	while ((rev = next(queue, &queue->opening))) {
 		struct outcome outcome;
 		struct convert_request request;
-		revision_request(rev, &request);
+		revision_request(queue->images, rev, &request);
 		bool there = convert_from_cache(queue->converter, &request, rev->gsym_size != 0, &outcome);
 		count_request(queue, there, &outcome);
 		if (there)
@@ -352,7 +352,7 @@ static bool convert_image(struct queue *queue, struct revision *rev, struct shar
 	struct outcome outcome;
 	struct convert_request request;
 	struct asker asker = {queue, rev};
-	revision_request(rev, &request);
+	revision_request(queue->images, rev, &request);
 	request.asked = list_asked;
 	request.fragment = offer_fragment;
 	request.asker = &asker;
@@ -445,7 +445,7 @@ static void convert_rest(struct queue *queue, struct revision *rev)
 	struct convert_request request;
 	struct converter converter = *queue->converter;
 	converter.threads = 1;
-	revision_request(rev, &request);
+	revision_request(queue->images, rev, &request);
 	request.worker = set_idle_worker;
 	request.stop_fd = &queue->idle.cancel_fd;
 	bool there = convert_from_cache(&converter, &request, rev->gsym_size != 0, &outcome);

@@ -29,6 +29,7 @@
 #include "convert/cache/cache.h"
 #include "gsym/base/list.h"
 #include "fs/name/name.h"
+#include "fs/images/digests.h"
 #include "fs/images/path_tree.h"
 #include "fs/images/slots.h"
 #include "fs/sys/readers.h"
@@ -90,6 +91,12 @@ enum revision_state {
 
 enum { FRAGMENTS_MAX = 16 /* of a revision; an image that is asked for more is asked often */ };
 
+/* The content of a chosen file, see digests.h. Once it is known it never changes. */
+struct source_digest {
+	bool known;
+	uint8_t digest[STORE_DIGEST];
+};
+
 /* An image with its chosen files. */
 struct revision {
 	/* These never change once the revision was exposed or has left STATE_COLD. */
@@ -103,6 +110,7 @@ struct revision {
 	_Atomic uint64_t pins; /* how many there are and, in the upper half, how many there were */
 
 	/* Guarded by images.lock, which no annotation can name: there is no pointer to it here. */
+	struct source_digest source_digest, binary_digest;
 	bool stale;          /* another revision has taken its place: */
 	struct list retired; /* in images.retired, then in images.leaving */
 	uint64_t pins_seen;  /* in the latter: @pins at the begin of the grace period */
@@ -222,10 +230,12 @@ struct images {
 	struct list fragments GUARDED_BY(&lock);     /* of all revisions, the oldest first */
 	size_t n_fragments GUARDED_BY(&lock), fragment_bytes GUARDED_BY(&lock);
 	size_t inputs_bytes GUARDED_BY(&lock); /* of all revisions */
-	uint64_t places;                       /* fingerprint of where neighbours may be; set like @merged */
-	bool merged;           /* all functions that share a range are kept; set before the first file */
-	unsigned ready_max;    /* revisions in STATE_READY; set likewise */
-	struct notify *notify; /* borrowed; notified of replaced revisions */
+	struct digests digests;
+	atomic_uint converting; /* revisions in STATE_QUEUED or STATE_CONVERTING */
+	uint64_t places;        /* fingerprint of where neighbours may be; set like @merged */
+	bool merged;            /* all functions that share a range are kept; set before the first file */
+	unsigned ready_max;     /* revisions in STATE_READY; set likewise */
+	struct notify *notify;  /* borrowed; notified of replaced revisions */
 	/* Parks calls until their revision is open, see struct wait; set before the first request. */
 	int (*open)(void *opener, struct call *call);
 	void *opener;

@@ -49,6 +49,17 @@ static struct file_state state_of(const struct source *s)
 	};
 }
 
+struct file_key source_key(const struct source *s)
+{
+	return (struct file_key){
+		.dev = s->dev,
+		.ino = s->ino,
+		.size = s->size,
+		.mtime_ns = s->mtime_ns,
+		.ctime_ns = s->ctime_ns,
+	};
+}
+
 /* Whether @a should rather stand for the image than @b. @a_chosen, @b_chosen: it does now. */
 static bool better(const struct source *a, bool a_chosen, const struct source *b, bool b_chosen)
 {
@@ -131,7 +142,7 @@ enum revision_state image_state(const struct image *image)
 	return image->revision ? image->revision->state : STATE_COLD;
 }
 
-static const struct source *image_binary(const struct image *image)
+const struct source *image_binary(const struct image *image)
 {
 	for (size_t i = 0; i < image->sources.n; i++)
 		if (image->sources.v[i].chosen_binary)
@@ -274,15 +285,30 @@ static void set_worker(void *user, pid_t pid)
 	atomic_store(&rev->worker, pid);
 }
 
-void revision_request(struct revision *rev, struct convert_request *ret)
+/* Looks it up until it is known: a revision is older than the digests of new files. */
+static const uint8_t *digest_of(struct images *images, const struct source *source,
+				struct source_digest *copy) REQUIRES(&images->lock)
 {
+	const struct file_key key = source_key(source);
+	if (source->path && !copy->known)
+		copy->known = digests_find(&images->digests, &key, copy->digest);
+	return copy->known ? copy->digest : NULL;
+}
+
+void revision_request(struct images *images, struct revision *rev, struct convert_request *ret)
+{
+	mutex_lock(&images->lock);
+	const uint8_t *source_digest = digest_of(images, &rev->source, &rev->source_digest);
+	const uint8_t *binary_digest = digest_of(images, &rev->binary, &rev->binary_digest);
+	mutex_unlock(&images->lock);
 	*ret = (struct convert_request){
 		.id = rev->image->id,
 		.arch = *rev->source.arch ? rev->source.arch : rev->binary.arch,
 		.source = {.path = rev->source.path,
 			   .state = state_of(&rev->source),
+			   .digest = source_digest,
 			   .fetched = rev->source.fetched},
-		.binary = {rev->binary.path, state_of(&rev->binary)},
+		.binary = {rev->binary.path, state_of(&rev->binary), binary_digest},
 		.key = &rev->key,
 		.progress = set_progress,
 		.worker = set_worker,
@@ -341,10 +367,18 @@ static const unsigned successors[STATES] = {
 	[STATE_FAILED] = 1U << STATE_COLD,
 };
 
+static bool has_worker(enum revision_state state)
+{
+	return state == STATE_QUEUED || state == STATE_CONVERTING;
+}
+
 void revision_set_state(struct images *images, struct revision *rev, enum revision_state state)
 {
-	(void)images;
 	invariant(successors[rev->state] >> state & 1);
+	if (has_worker(state) && !has_worker(rev->state))
+		atomic_fetch_add(&images->converting, 1);
+	if (!has_worker(state) && has_worker(rev->state))
+		atomic_fetch_sub(&images->converting, 1);
 	rev->state = state;
 }
 

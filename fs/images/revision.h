@@ -20,6 +20,12 @@ void revision_choose(struct images *images, struct image *image) REQUIRES(&image
 /* The file that stands for the image, whose attributes its directory has; NULL if none is left. */
 const struct source *image_source(const struct image *image);
 
+/* The file with the code that completes it; NULL: there is none, or none is needed. */
+const struct source *image_binary(const struct image *image);
+
+/* Which file, in which state. */
+struct file_key source_key(const struct source *source);
+
 /* The image's revision, which is made if there is none; NULL if no source is left, or without memory. */
 struct revision *image_revision(struct images *images, struct image *image) REQUIRES(&images->lock);
 
@@ -40,10 +46,11 @@ enum revision_state image_state(const struct image *image);
 void revision_renew(struct images *images, struct revision *rev) REQUIRES(&images->lock);
 
 /*
- * Fills @ret with what to convert for the revision, with callbacks that record progress and worker in it.
- * Everything in @ret is borrowed from the revision.
+ * Fills @ret with what to convert for the revision, with the digests of its files if they are known, and with
+ * callbacks that record progress and worker in it. Everything in @ret is borrowed from the revision.
  */
-void revision_request(struct revision *rev, struct convert_request *ret);
+void revision_request(struct images *images, struct revision *rev, struct convert_request *ret)
+	EXCLUDES(&images->lock);
 
 /* NULL is allowed. */
 void revision_free(struct revision *rev);

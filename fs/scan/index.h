@@ -9,10 +9,11 @@
  *	reserved            32 bits, 0
  *	number of records   64 bits
  *	records             best in the order of a walk: dev, ino, size, mtime, ctime, time to look again
- *	                    (64 bits each); readers (16 bits); state, number of images, size of the reason
- *	                    (8 bits each); of each image kind, flags, sizes of id, arch, name and Go's
- *	                    build id (8 bits each); htlhash (16 bytes); id, arch, name, Go's build id;
- *	                    the reason why there are none, or what they lack
+ *	                    (64 bits each); readers (16 bits); state, number of images, sizes of the
+ *	                    reason and of the digest (8 bits each); of each image kind, flags, sizes of
+ *	                    id, arch, name and Go's build id (8 bits each); htlhash (16 bytes); id, arch,
+ *	                    name, Go's build id; the reason why there are none, or what they lack; the
+ *	                    digest of the whole file (BLAKE2b-256), if it is known
  *	checksum            64 bits: XXH3 of everything before it
  */
 #ifndef FS_SCAN_INDEX_H
@@ -21,16 +22,10 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "convert/cache/file_state.h"
 #include "convert/record/convert_types.h"
 #include "gsym/base/bytes.h"
 #include "gsym/base/hash_table.h"
-
-/* Which file, in which state. */
-struct file_key {
-	uint64_t dev, ino;
-	uint64_t size;
-	int64_t mtime_ns, ctime_ns;
-};
 
 enum record_state {
 	RECORD_IDENTIFIED,
@@ -39,6 +34,8 @@ enum record_state {
 	RECORD_STATE_LAST = RECORD_GAVE_UP, /* of those that are saved */
 	RECORD_HASHING,                     /* it is being hashed for an id, see hash_lane.h */
 };
+
+struct digests;
 
 struct file_record {
 	struct table_link table;
@@ -53,10 +50,6 @@ struct file_record {
 	uint8_t reason_size;
 	uint8_t root; /* of the last scan: which of several sources has the file */
 };
-
-/* Of an open or listed file. */
-struct file_key file_key_of(const struct stat *st);
-bool file_key_same(const struct file_key *a, const struct file_key *b);
 
 /*
  * Notes the permissions to read, at most 0444, that the access control list leaves to the file in the state
@@ -74,6 +67,7 @@ void record_forget(struct file_record *record);
 /* Zero-initialised is empty. */
 struct index {
 	struct table files;
+	struct digests *digests; /* of these files and others; borrowed; NULL: there are none */
 };
 
 void index_deinit(struct index *index);
@@ -122,7 +116,10 @@ enum {
  */
 int index_check_header(struct span header, uint64_t file_size);
 
-/* Fills an empty index. Bytes that are not a whole index of this revision: -EBADMSG, and it stays empty. */
+/*
+ * Fills an empty index, and its @digests. Bytes that are not a whole index of this revision: -EBADMSG, and it
+ * stays empty.
+ */
 int index_decode(struct index *index, struct span data);
 
 /* Adds the records of @part, those of source @root, which gets empty. A file that is there already stays. */

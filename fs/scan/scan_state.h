@@ -6,6 +6,7 @@
 #include "convert/os/log.h"
 #include "convert/run/neighbour.h"
 #include "fs/images/images.h"
+#include "fs/scan/digest_lane.h"
 #include "fs/scan/hash_lane.h"
 #include "fs/scan/index.h"
 #include "fs/scan/skipped.h"
@@ -37,7 +38,8 @@ struct scan {
 	const struct log *log;
 	int stop_fd; /* becomes readable when the daemon ends */
 
-	struct hash_lane hashes; /* its thread fills it, see scanner.h */
+	struct digest_lane digesting; /* its rate is set before, and its thread fills the images' digests */
+	struct hash_lane hashes;      /* its thread fills it, see scanner.h */
 	struct index index;
 	struct watch watch;
 	struct changes changes; /* not scanned yet */

@@ -39,11 +39,13 @@ void scanner_init(struct scanner *scanner)
 	scanner->wake_fd = -1;
 	scanner->scan.watch.fd = -1;
 	hash_lane_init(&scanner->scan.hashes);
+	digest_lane_init(&scanner->scan.digesting);
 }
 
 void scanner_deinit(struct scanner *scanner)
 {
 	hash_lane_deinit(&scanner->scan.hashes);
+	digest_lane_deinit(&scanner->scan.digesting);
 	index_deinit(&scanner->scan.index);
 	watch_close(&scanner->scan.watch);
 	changes_clear(&scanner->scan.changes);
@@ -100,6 +102,8 @@ static void look_at_changes(struct scan *scan, struct waiting *w)
 		images_close_evicted(scan->images, scan->cache);
 	int err = some ? scan_look(scan, &scan->changes) : 0;
 	images_free_retired(scan->images);
+	if (some)
+		digest_lane_wake(&scan->digesting);
 	int64_t now = monotonic_ms();
 	changes_clear(&scan->changes);
 	w->first = 0;
@@ -190,6 +194,7 @@ static void *scan_forever(void *arg)
 	struct scan *scan = &scanner->scan;
 	unsigned retry = 1, delay;
 	int64_t start, took = 0;
+	scan->index.digests = &scan->images->digests;
 	for (unsigned i = 0; i < scan->n_roots; i++)
 		index_load(&scan->index, i, scan->cache, scan->roots[i].path);
 	images_expect(scan->images, index_count_images(&scan->index));
@@ -199,6 +204,7 @@ static void *scan_forever(void *arg)
 		start = spent_ms();
 		int err = scan_pass(scan);
 		images_free_retired(scan->images);
+		digest_lane_wake(&scan->digesting);
 		starter_release(scanner->starter);
 		/* The first one, which may have had to look at every file, says nothing of the next. */
 		took = scan->pass > 1 ? spent_ms() - start : 0;
@@ -206,7 +212,7 @@ static void *scan_forever(void *arg)
 		delay = sooner(scanner->interval, delay_of_limit(scan));
 		delay = err ? sooner(delay, retry_delay(&retry)) : delay;
 	} while (wait_for_next(scanner, delay, took));
-	if (scan->unsaved)
+	if (scan->unsaved || digests_unsaved(&scan->images->digests))
 		scan_save_index(scan);
 	return NULL;
 }
@@ -221,7 +227,15 @@ int scanner_start(struct scanner *scanner)
 	hashes->worker = scanner->scan.worker;
 	hashes->stop_fd = scanner->scan.stop_fd;
 	hashes->wake_fd = scanner->wake_fd;
+	struct digest_lane *digesting = &scanner->scan.digesting;
+	digesting->images = scanner->scan.images;
+	digesting->metrics = scanner->scan.metrics;
+	digesting->log = scanner->scan.log;
+	digesting->source = scanner->scan.source;
+	digesting->stop_fd = scanner->scan.stop_fd;
 	int err = hash_lane_start(hashes);
+	if (!err)
+		err = digest_lane_start(digesting);
 	if (!err)
 		err = thread_start(&scanner->thread, "scan", scan_forever, scanner);
 	scanner->running = !err;
@@ -231,6 +245,7 @@ int scanner_start(struct scanner *scanner)
 void scanner_stop(struct scanner *scanner)
 {
 	hash_lane_stop(&scanner->scan.hashes);
+	digest_lane_stop(&scanner->scan.digesting);
 	if (!scanner->running)
 		return;
 	pthread_join(scanner->thread, NULL);

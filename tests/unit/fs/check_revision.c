@@ -197,6 +197,52 @@ static void one_complaint_a_minute(void **state)
 	assert_true(revision_complain(&f->images, rev, "fourth"));
 }
 
+/* A conversion gets the digests of its own files as soon as they are known, and keeps them. */
+static void digests_of_its_files(void **state)
+{
+	struct images_fixture *f = *state;
+	struct convert_request request;
+	uint8_t one[STORE_DIGEST] = {1}, two[STORE_DIGEST] = {2};
+	put_new(f, debug_file());
+	put_new(f, program_file(SOURCE_SYMBOLS));
+	struct revision *rev = current(f);
+	const struct file_key source = source_key(&rev->source), binary = source_key(&rev->binary);
+	struct file_key before = binary;
+	before.mtime_ns--;
+	assert_int_equal(digests_set(&f->images.digests, &before, two, false), 0);
+	revision_request(&f->images, rev, &request);
+	assert_null(request.source.digest);
+	assert_null(request.binary.digest);
+	assert_int_equal(digests_set(&f->images.digests, &source, one, false), 0);
+	revision_request(&f->images, rev, &request);
+	assert_memory_equal(request.source.digest, one, STORE_DIGEST);
+	assert_null(request.binary.digest);
+	struct convert_request first = request;
+	assert_int_equal(digests_set(&f->images.digests, &binary, two, false), 0);
+	digests_forget(&f->images.digests, source.dev, source.ino);
+	revision_request(&f->images, rev, &request);
+	assert_memory_equal(first.source.digest, one, STORE_DIGEST);
+	assert_memory_equal(request.source.digest, one, STORE_DIGEST);
+	assert_memory_equal(request.binary.digest, two, STORE_DIGEST);
+}
+
+/* Those that wait for a worker or have one. */
+static void conversions_are_counted(void **state)
+{
+	static const enum revision_state states[] = {STATE_OPENING, STATE_QUEUED, STATE_CONVERTING,
+						     STATE_COLD};
+	static const unsigned counts[] = {0, 1, 1, 0};
+	struct images_fixture *f = *state;
+	put_new(f, debug_file());
+	struct revision *rev = current(f);
+	mutex_lock(&f->images.lock);
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		revision_set_state(&f->images, rev, states[i]);
+		assert_int_equal(atomic_load(&f->images.converting), counts[i]);
+	}
+	mutex_unlock(&f->images.lock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +255,8 @@ int main(void)
 		IMAGES_TEST(the_least_used_is_closed),
 		IMAGES_TEST(inputs_are_bounded),
 		IMAGES_TEST(one_complaint_a_minute),
+		IMAGES_TEST(digests_of_its_files),
+		IMAGES_TEST(conversions_are_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
