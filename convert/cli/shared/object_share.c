@@ -268,10 +268,12 @@ static int put(struct image_work *w)
 	free(outcome.inputs);
 	if (!outcome.adopted && (outcome.handle || outcome.offer))
 		give(w, outcome.offer);
+	if (is_stopped(w, 0) && (!outcome.handle || w->result.missing)) {
+		handle_put(outcome.handle);
+		return stopped(w);
+	}
 	w->result.handle = outcome.handle;
-	if (outcome.handle)
-		return 0;
-	return is_stopped(w, 0) ? stopped(w) : diag_set(w->diag, outcome.err, "%s", outcome.diag.text);
+	return outcome.handle ? 0 : diag_set(w->diag, outcome.err, "%s", outcome.diag.text);
 }
 
 int object_share_put(struct object_share *o, const char *path, struct shared_object *ret,
