@@ -8,8 +8,7 @@ enum {
 	SECONDS_MIN = 10,
 	SECONDS_MAX = 120,
 	FIRST_WAIT_MS = 250,
-	LOOKS = 12, /* a lease is looked at about so often in its time, once waits have grown */
-	HEDGE_MS = 250,
+	LOOKS = 12,      /* a lease is looked at about so often in its time, once waits have grown */
 	PROCESS_MS = 10, /* to start a worker, and to open its file */
 	/*
 	 * Bytes of a file that a thread converts in a millisecond. Measured in release builds: a debug file
@@ -36,11 +35,6 @@ unsigned predict_conversion_ms(uint64_t bytes, unsigned threads)
 {
 	uint64_t each = (uint64_t)BYTES_EACH_MS * within(threads, 1, THREADS_MAX);
 	return within(bytes / each, 0, UINT32_MAX - PROCESS_MS) + PROCESS_MS;
-}
-
-unsigned hedge_ms(unsigned predicted_ms)
-{
-	return predicted_ms < HEDGE_MS ? predicted_ms : HEDGE_MS;
 }
 
 unsigned lease_renew_ms(const struct lease *lease)

@@ -20,6 +20,12 @@
 #include <stdint.h>
 
 /*
+ * How long a conversion is not begun because the store may have it, ms. Not less for a conversion that takes
+ * less: small files would be converted by every host, and most waits are a round trip (docs/fleet.md).
+ */
+enum { LEASE_HEDGE_MS = 250 };
+
+/*
  * How long a lease is held without being renewed, seconds: three times the predicted conversion, 10 to 120.
  */
 unsigned lease_seconds(unsigned predicted_ms);
@@ -66,11 +72,5 @@ unsigned lease_renew_ms(const struct lease *lease);
 
 /* Wall time that converting a file of @bytes is predicted to take on @threads, ms. */
 unsigned predict_conversion_ms(uint64_t bytes, unsigned threads);
-
-/*
- * How long a conversion is not begun because the store may have it, ms: 250, or the predicted conversion if
- * that is less.
- */
-unsigned hedge_ms(unsigned predicted_ms);
 
 #endif

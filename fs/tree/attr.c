@@ -48,7 +48,7 @@ void attr_by_path(const struct tree *tree, struct stat *ret)
 {
 	const struct path_attr closed = {geteuid(), getegid(), 0500, tree->mounted_at};
 	const struct path_dir *source = path_tree_dir(&tree->images->paths, 0);
-	attr_path_dir(source ? &source->attr : &closed, ino_make(NODE_PATH_DIR, 0, 0), ret);
+	attr_path_dir(source ? &source->attr : &closed, INO_BY_PATH, ret);
 }
 
 static void mirror(const struct source *s, struct stat *st)

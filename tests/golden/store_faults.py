@@ -317,6 +317,17 @@ def check_caches(program, directory):
     serve(says(OK + b"Content-Length: 0\r\nConnection: close\r\n\r\n"), act)
 
 
+def check_bazel(program, directory):
+    """A cache of Bazel's has other names, and no leases: nothing is tried there."""
+    def act(nasty):
+        driver = Driver(program, nasty.url, "--bazel")
+        expect("conditions of a cache of Bazel's", (driver.run("probe").probe, nasty.requests), (0, []))
+        (directory / "action").write_bytes(b"x")
+        expect("an action", driver.run("put", "ac/" + "0a" * 32, directory / "action").err, "0")
+        expect("its path", nasty.requests[0].split()[:2], [b"PUT", b"/store/ac/" + b"0a" * 32])
+    serve(says(OK + b"ETag: \"1\"\r\nContent-Length: 0\r\n\r\n"), act)
+
+
 def check_reuse(program, directory):
     """A connection is used again; one that has been closed meanwhile is made anew."""
     def twice(nasty, connection, _):
@@ -339,7 +350,7 @@ def main():
             jobs = [pool.submit(check, program, directory, i, *case)
                     for check, cases in ((get, GET), (put, PUT), (list_names, LIST)) for i, case in enumerate(cases)]
             jobs += [pool.submit(check, program, directory) for check in (
-                check_redirect, check_text, check_etags, check_connections, check_names, check_caches, check_reuse)]
+                check_redirect, check_text, check_etags, check_connections, check_names, check_caches, check_bazel, check_reuse)]
             for job in jobs:
                 job.result()
     print("\n".join(failures) or f"{len(GET) + len(PUT) + len(LIST)} servers with faults: as expected")

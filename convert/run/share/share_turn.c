@@ -95,12 +95,6 @@ static unsigned predict(const struct convert_job *job)
 	return predict_conversion_ms(bytes, job->converter->threads);
 }
 
-static unsigned wait_ms(const struct convert_job *job)
-{
-	const struct share *share = job->converter->share;
-	return share->wait_ms ? share->wait_ms : hedge_ms(predict(job));
-}
-
 /* Whatever the store says of another host's lease, which may be renewed for ever. */
 static int64_t patience_ms(const struct convert_job *job)
 {
@@ -318,7 +312,7 @@ enum share_step share_take(struct convert_job *job, struct share_turn **ret_turn
 	struct share_turn *turn = *ret_turn = *ret_turn ? *ret_turn : turn_new(job);
 	if (!turn || !store_is_up(share->store) || make_key(turn, job))
 		return SHARE_CONVERT;
-	turn->until = monotonic_ms() + wait_ms(job);
+	turn->until = monotonic_ms() + job->converter->share->wait_ms;
 	return attempt(share, turn, job);
 }
 

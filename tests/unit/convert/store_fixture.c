@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "gsym/base/file_io.h"
@@ -151,4 +153,13 @@ pid_t store_process(void)
 	pid_t found[2];
 	assert_int_equal(children(found, 2), 1);
 	return found[0];
+}
+
+pid_t stop_store_process(void)
+{
+	siginfo_t info;
+	pid_t pid = store_process();
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+	return pid;
 }
