@@ -78,7 +78,7 @@ static const struct daemon_option own_options[] = {
 	 "size the cache is kept below"},
 	{"cache_free", "SIZE", SIZE(cache_free, 0), DEFAULT_TEXT(CACHE_FREE_GIB_DEFAULT) "G",
 	 "space that the cache leaves free on its file system"},
-	{"shared", "DIR|URL", PATH(VALUE_ADDRESS, shared), NULL,
+	{"shared", "STORE", PATH(VALUE_ADDRESS, shared), NULL,
 	 "converted files shared with other hosts: DIR, https://HOST/PATH, s3://BUCKET/PATH", "Shared store"},
 	{"shared_layout", "gsymfs|bazel", EITHER(shared_bazel), "gsymfs",
 	 "names of its objects"},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gsym store: keys, and a store that is a directory.
+"""gsym store: keys, and a store that is a directory, a server of WebDAV, or a bucket of S3.
 
     store.py GSYM ELF
 """
@@ -13,6 +13,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib.s3_server import S3Server  # noqa: E402
+from lib.store_servers import Lighttpd, free_port  # noqa: E402
+
 DAY = 24 * 3600
 faults = []
 
@@ -24,7 +29,7 @@ def expect(what, condition, seen=""):
 
 
 def run(*arguments, cwd=None, cache=None):
-    environment = dict(os.environ, GSYMFS_CACHE=str(cache)) if cache else None
+    environment = {**os.environ, "GSYMFS_CACHE": str(cache)} if cache else None
     return subprocess.run([os.path.abspath(sys.argv[1]), *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False,
                           cwd=cwd, env=environment)
 
@@ -361,6 +366,74 @@ def list_and_verify(directory):
     expect("no directory", gsym("list", directory / "none").returncode == 1)
 
 
+# ---- Servers ----
+
+def on_server(directory, name, address, delete):
+    """The same on a server. @delete: ends the server's objects but the first bytes of one."""
+    one, two = Host(directory, f"{name}-one", address), Host(directory, f"{name}-two", address)
+    secret, trusted = directory / f"{name}-secret", directory / f"{name}-trusted"
+    trusted.write_text(gsym("keygen", secret).stdout)
+    done = one.put(f"--sign-key={secret}", one.binary())
+    key = key_of(done)
+    expect(f"{name}: put", done.returncode == 0 and done.stdout == f"{key}  published  {one.bin}/app\n", done)
+    done = two.put(f"--trusted-keys={trusted}", two.binary("other"))
+    expect(f"{name}: put again", done.returncode == 0 and done.stdout == f"{key}  present  {two.bin}/other\n", done)
+    done = gsym("list", address)
+    expect(f"{name}: list", done.returncode == 0 and re.fullmatch(key + r"\t\d+\t\d+\n", done.stdout), done)
+    done = gsym("verify", f"--trusted-keys={trusted}", address)
+    expect(f"{name}: verify", done.returncode == 0 and "1 objects verified, 0 bad" in done.stdout, done)
+    done = two.get(f"--trusted-keys={trusted}", two.binary())
+    expect(f"{name}: get", done.returncode == 0 and run("verify", two.bin / "app.gsym").returncode == 0, done)
+    delete()
+    done = gsym("verify", address)
+    expect(f"{name}: verify a damaged one", done.returncode == 1 and f"gsym: {key}: " in done.stderr, done)
+
+
+def webdav(directory):
+    if not Lighttpd.is_installed():
+        print(f"skipped: WebDAV, since these are not installed: {Lighttpd.package}")
+        return
+    directory.chmod(0o755)
+    directory.parent.chmod(0o755)
+    with Lighttpd(directory / "server") as server:
+        def cut():
+            (path,) = (server.root / "store").rglob("*.gsym")
+            path.write_bytes(path.read_bytes()[:100])
+
+        on_server(directory, "webdav", server.url, cut)
+
+
+def bucket(directory):
+    with S3Server("eu-test-7", {"KEY1": ("secret", None)}, ["symbols"]) as server:
+        def cut():
+            ((name, entry),) = ((n, e) for n, e in server.objects["symbols"].items() if n.endswith(".gsym"))
+            server.objects["symbols"][name] = (entry[0][:100], *entry[1:])
+
+        before = dict(os.environ)
+        os.environ.update(AWS_ENDPOINT_URL_S3=server.endpoint, AWS_REGION="eu-test-7", AWS_ACCESS_KEY_ID="KEY1", AWS_SECRET_ACCESS_KEY="secret",
+                          HOME=str(directory))
+        on_server(directory, "s3", "s3://symbols/team/gsym", cut)
+        os.environ["AWS_SECRET_ACCESS_KEY"] = "another"
+        done = gsym("list", "s3://symbols/team/gsym")
+        expect("another secret", done.returncode == 1 and done.stderr and "another" not in done.stderr and not done.stdout, done)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def no_server(directory):
+    """Without a server the file is converted, but not published, and that is an error."""
+    address = f"http://127.0.0.1:{free_port()}/store"
+    host = Host(directory, "host", address)
+    for done in (gsym("list", address), gsym("verify", address), host.put(host.binary()), host.get(host.bin / "app")):
+        expect("no server", done.returncode == 1 and done.stderr and not done.stdout, done)
+    done = run("convert", f"--shared={address}", host.bin / "app", cache=host.cache)
+    expect("convert without a server", done.returncode == 1 and "was not published" in done.stderr, done)
+    expect("its output", run("verify", host.bin / "app.gsym").returncode == 0)
+    for bad in ("ftp://host/", "http://user:word@127.0.0.1/store", "s3://"):
+        done = gsym("list", bad)
+        expect(bad, done.returncode == 1 and done.stderr.startswith("gsym: ") and "user:word" not in done.stderr, done)
+
+
 def usage(directory):
     for arguments, message in ((["foo"], "action 'foo': unknown"), (["prun", "x"], "did you mean 'prune'?"),
                                (["prune", "x"], "give --max-size, --max-age or both"), (["keygen"], "an operand is missing; it takes FILE"),
@@ -378,7 +451,7 @@ def usage(directory):
 def main():
     with tempfile.TemporaryDirectory() as name:
         tests = (keygen, prune, put_and_get, converted_into_store, damaged, signed, with_debug_file, failing, bazel, no_store,
-                 list_and_verify, usage)
+                 list_and_verify, webdav, bucket, no_server, usage)
         for test in tests:
             directory = pathlib.Path(name, test.__name__)
             directory.mkdir()

@@ -115,7 +115,7 @@ class DaemonTest(MountTest):
         options = re.findall(r"^ +-o (\w+)=(\S+)", run(GSYMFS, "--help").stdout.decode(), re.M)
         self.assertGreater(len(options), 14)
         for name, argument in options:
-            value = "a://b" if argument.startswith("DIR") else "" if argument == "PATH" else "-"
+            value = "a://b" if argument.startswith(("DIR", "STORE")) else "" if argument in ("PATH", "FILE") else "-"
             words = self.refused("-o", "%s=%s" % (name, value.replace(":", "\\:")), self.source, self.mnt)
             self.assertRegex(words, "^gsymfs: option '%s': invalid value '%s'; allowed is .+\n$" % (name, value))
 

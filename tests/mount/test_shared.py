@@ -427,15 +427,16 @@ class HostileTest(StoreTest):
         (path,) = self.wait_given()
         os.unlink(path)
         for make in (os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)):
+            self.assertEqual(self.daemons[-1].stop(), 0)  # it may be about to give
+            if os.path.lexists(path):
+                os.unlink(path)
             make(path)
             mnt = self.host()
             self.assertEqual(self.answer(mnt), want)
             wait_until(lambda: self.status(self.id, mnt)["state"] == "ready", "the conversion")
             self.assertEqual(self.shares(mnt, "hit"), 0)
-            if os.path.isdir(path) and not os.path.islink(path):
+            if os.path.isdir(path):
                 os.rmdir(path)
-            elif os.path.lexists(path):
-                os.unlink(path)
 
     def key_files(self):
         """Files of two keys: (secret, public) of each."""

@@ -231,18 +231,18 @@ static void convert(struct image_work *w, struct outcome *ret)
 	share_turn_end(w->converter.share, turn);
 }
 
-/* Publishes @offer. 0 and whether it was given, or a negative errno: it is not in the store. */
-static int give(struct image_work *w, struct share_offer *offer)
+/* Publishes @offer. A reason is in the log, which standard error is. */
+static void give(struct image_work *w, struct share_offer *offer)
 {
 	struct share *share = &w->o->share;
 	_Atomic uint64_t *counters = share->counters.shares;
 	uint64_t given = counters[SHARE_GIVEN], dropped = counters[SHARE_DROPPED];
-	if (!offer)
-		return diag_set(w->diag, -EIO, "cannot be published");
 	share_give(share, offer);
 	share_flush(share);
 	w->result.given = counters[SHARE_GIVEN] > given;
-	return counters[SHARE_DROPPED] > dropped ? diag_set(w->diag, -EIO, "was not published") : 0;
+	w->result.missing = !offer || counters[SHARE_DROPPED] > dropped;
+	if (w->result.missing)
+		diag_set(w->diag, -EIO, "was not published");
 }
 
 static int lock_entry(struct image_work *w, int *ret)
@@ -267,15 +267,13 @@ static int put(struct image_work *w)
 		close(lock);
 	free(outcome.inputs);
 	if (!outcome.adopted && (outcome.handle || outcome.offer))
-		err = give(w, outcome.offer);
-	if (!err && !outcome.handle) {
-		err = is_stopped(w, 0) ? stopped(w) : diag_set(w->diag, outcome.err, "%s", outcome.diag.text);
-	}
-	if (err)
+		give(w, outcome.offer);
+	if (is_stopped(w, 0) && (!outcome.handle || w->result.missing)) {
 		handle_put(outcome.handle);
-	else
-		w->result.handle = outcome.handle;
-	return err;
+		return stopped(w);
+	}
+	w->result.handle = outcome.handle;
+	return outcome.handle ? 0 : diag_set(w->diag, outcome.err, "%s", outcome.diag.text);
 }
 
 int object_share_put(struct object_share *o, const char *path, struct shared_object *ret,

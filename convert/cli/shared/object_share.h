@@ -36,7 +36,8 @@ void object_share_close(struct object_share *o);
 struct shared_object {
 	struct store_key key;
 	struct handle *handle; /* one reference */
-	bool given;            /* published by this call; false: the store has had it */
+	bool given;            /* published by this call */
+	bool missing;          /* could not be published; else, if not given, the store has had it */
 };
 
 /*
@@ -46,7 +47,10 @@ struct shared_object {
 int object_share_take(struct object_share *o, const char *path, struct shared_object *ret,
 		      struct gsym_diag *diag);
 
-/* The same, but converts the file unless the store or the cache has the conversion, and publishes that. */
+/*
+ * The same, but converts the file unless the store or the cache has the conversion, and publishes that. 0
+ * also if that fails: see ret->missing, with the reason in @diag.
+ */
 int object_share_put(struct object_share *o, const char *path, struct shared_object *ret,
 		     struct gsym_diag *diag);
 

@@ -60,9 +60,11 @@ static int put_object(struct object_share *o, const char *path, bool *ret_stoppe
 	*ret_stopped = err == -ECANCELED;
 	if (err)
 		return report(path, err, &diag);
+	handle_put(object.handle);
+	if (object.missing)
+		return fail(path, -EIO, &diag);
 	session_key_text(&object.key, key);
 	say(stdout, "%s  %s  %s", key, object.given ? "published" : "present", path);
-	handle_put(object.handle);
 	return STATUS_OK;
 }
 
