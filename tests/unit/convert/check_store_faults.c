@@ -2,6 +2,7 @@
 #include "store_fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static pid_t open_stopped(struct fixture *f)
 		store_abilities(f->store, &known);
 	} while (!known.is_known);
 	pid_t pid = store_process();
-	assert_int_equal(kill(pid, SIGSTOP), 0);
+	stop_process(pid);
 	return pid;
 }
 
@@ -37,6 +38,24 @@ static struct store_call *begin(struct store *store, int fd, unsigned ms)
 	assert_int_equal(err, 0);
 	assert_non_null(ret);
 	return ret;
+}
+
+static unsigned count_descriptors(void)
+{
+	unsigned n = 0;
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Begins requests, and waits until they are sent: the client then closes its copies of the file. */
+static void begin_and_send(struct store *store, int fd, struct store_call **ret, unsigned n)
+{
+	const unsigned before = count_descriptors();
+	for (unsigned i = 0; i < n; i++)
+		ret[i] = begin(store, fd, 0);
+	while (count_descriptors() > before + n) /* each keeps the one that is to be waited for */
+		poll(NULL, 0, 1);
 }
 
 static int result(struct store_call *call)
@@ -57,8 +76,7 @@ static void killed(void **state)
 	int fd = file_of("", 0);
 	(void)state;
 	pid_t pid = open_stopped(&f);
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		calls[i] = begin(f.store, fd, 0);
+	begin_and_send(f.store, fd, calls, ARRAY_SIZE(calls));
 	assert_false(store_has_begun(calls[0]));
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
@@ -81,8 +99,9 @@ static void crashes(void **state)
 	fixture_open(&f);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
-		kill(store_process(), SIGSTOP);
-		struct store_call *call = begin(f.store, fd, 0);
+		stop_process(store_process());
+		struct store_call *call;
+		begin_and_send(f.store, fd, &call, 1);
 		kill(store_process(), SIGKILL);
 		assert_int_equal(result(call), -EREMOTEIO);
 		if (i < 2)
