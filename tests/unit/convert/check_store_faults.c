@@ -133,9 +133,10 @@ static void stopped(void **state)
 	/* It waits until the process that owes an answer is killed, and another one has started. */
 	struct store_call *next = begin(f.store, fd, 0);
 	int err = result(next);
-	assert_true(err == -ETIMEDOUT || err == 0);
+	if (err && err != -ETIMEDOUT)
+		fail_msg("%s", strerror(-err));
 	while (get(f.store, "x", 100, fd, NULL) != 0)
-		assert_true(store_is_up(f.store));
+		poll(NULL, 0, 10); /* on a slow machine the breaker has opened meanwhile */
 	assert_true(store_process() != pid);
 	close(fd);
 	fixture_close(&f);
