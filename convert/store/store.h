@@ -41,8 +41,8 @@ struct store_options {
 struct store;
 
 /*
- * Checks the address, and the directory as shared_dir.h did: -EPERM if another user could forge answers in
- * it. Starts no process, and connects to no server.
+ * Checks the address, and a directory: -EPERM if another user could forge answers in it. One that does not
+ * answer for two seconds is checked later. Starts no process, and connects to no server.
  *
  * @program:  the gsym program, borrowed
  * @stop_fd:  becomes readable when the client ends; requests are then -ECANCELED, but for STORE_DELETE, which
@@ -142,8 +142,8 @@ void store_do(struct store *store, const struct store_request *request, unsigned
 
 /*
  * What the server can do, as far as it is known. Once this was asked, or a condition was, that is tried with
- * the next request, and requests on the condition STORE_IF_ABSENT wait for it. Who asks neither leaves no
- * trace.
+ * the next request, and requests on the condition STORE_IF_ABSENT wait for it. Who asks neither writes no
+ * object.
  */
 struct store_abilities {
 	bool is_known;   /* whether conditions hold was tried */

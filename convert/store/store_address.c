@@ -1,13 +1,8 @@
 #include "convert/store/store_address.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "convert/cache/cache_dir.h"
 #include "convert/worker/worker.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
@@ -115,49 +110,4 @@ int store_options_check(const struct store_options *options, struct gsym_diag *d
 	if (scheme == STORE_DIRECTORY && o->ca_file)
 		return diag_set(diag, -EINVAL, "store '%s': a directory has no certificate", o->address);
 	return check_files(o, diag);
-}
-
-/* ---- Directories ---- */
-
-static int check_owner(int fd, const char *path, struct gsym_diag *diag)
-{
-	struct stat st;
-	if (fstat(fd, &st))
-		return diag_set(diag, -errno, "store '%s': cannot stat: %s", path, strerror(errno));
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return diag_set(diag, -EPERM,
-				"store '%s' belongs to user %u, which is neither the daemon's user nor root",
-				path, (unsigned)st.st_uid);
-	if (st.st_mode & 022)
-		return diag_set(diag, -EPERM, "store '%s' is writable by others: chmod it to 0700", path);
-	return 0;
-}
-
-int store_directory_open(const char *path, struct gsym_diag *diag)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return diag_set(diag, -errno, "store '%s': cannot open: %s", path, strerror(errno));
-	int err = check_owner(fd, path, diag);
-	if (err)
-		close(fd);
-	return err ? err : fd;
-}
-
-bool store_directory_is_old(int dir)
-{
-	const size_t end = strlen(CACHE_GSYM_SUFFIX);
-	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *entry;
-	bool found = false;
-	while (list && !found && (entry = readdir(list))) {
-		size_t n = strlen(entry->d_name);
-		found = n > end && strcmp(entry->d_name + n - end, CACHE_GSYM_SUFFIX) == 0;
-	}
-	if (list)
-		closedir(list);
-	else if (copy >= 0)
-		close(copy);
-	return found;
 }

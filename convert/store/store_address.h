@@ -16,13 +16,4 @@ enum store_scheme store_scheme_of(const char *address);
  */
 int store_options_check(const struct store_options *options, struct gsym_diag *diag);
 
-/*
- * Opens the directory of a store. A descriptor; -EPERM if a user other than ours or root owns it or may write
- * there: he could forge the answers of all hosts; or the errno of open(2).
- */
-int store_directory_open(const char *path, struct gsym_diag *diag);
-
-/* Whether the directory holds conversions as versions before 0.2 kept them, which are not read any more. */
-bool store_directory_is_old(int dir);
-
 #endif

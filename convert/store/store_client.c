@@ -12,6 +12,7 @@
 #include "convert/os/thread.h"
 #include "convert/store/store_address.h"
 #include "convert/store/store_call.h"
+#include "convert/store/store_directory.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/invariant.h"
 #include "gsym/base/vec.h"
@@ -52,21 +53,6 @@ static void copy_options(struct worker_store *ret, const struct store_options *o
 	copy_text(ret->ca_file, o->ca_file);
 }
 
-static int check_directory(const char *path, const struct log *log, struct gsym_diag *diag)
-{
-	int dir = store_directory_open(path, diag);
-	if (dir < 0)
-		return dir;
-	if (store_directory_is_old(dir))
-		log_warning(
-			log,
-			"store '%s': conversions that an earlier version kept there are not read any more: "
-			"find '%s' -maxdepth 1 -name '*.gsym' -delete",
-			path, path);
-	close(dir);
-	return 0;
-}
-
 static struct store *new_store(const struct store_options *options, const char *program)
 {
 	struct store *store = calloc(1, sizeof(*store));
@@ -87,7 +73,7 @@ int store_open(const struct store_options *options, const char *program, int sto
 {
 	int err = store_options_check(options, diag);
 	if (!err && store_scheme_of(options->address) == STORE_DIRECTORY)
-		err = check_directory(options->address, log, diag);
+		err = store_directory_check(options->address, log, diag);
 	if (err)
 		return err;
 	struct store *store = new_store(options, program);

@@ -94,7 +94,6 @@ static void note(struct store *store, const struct store_call *call, const struc
 void store_call_done(struct store *store, struct store_call *call, const struct store_reply *reply,
 		     bool is_news)
 {
-	const uint64_t one = 1;
 	count(store, call, reply);
 	if (is_news)
 		note(store, call, reply);
@@ -106,7 +105,7 @@ void store_call_done(struct store *store, struct store_call *call, const struct 
 	call->state = CALL_DONE;
 	store->n_calls--;
 	pthread_cond_broadcast(&store->ended);
-	eventfd_write(call->event, one); /* the counter cannot be full */
+	eventfd_write(call->event, 1); /* the counter cannot be full */
 }
 
 void store_call_failed(struct store *store, struct store_call *call, int err, const char *text, bool is_news)

@@ -29,6 +29,9 @@ extern const char *fixture_program;
 void fixture_open(struct fixture *f);
 void fixture_close(struct fixture *f);
 
+/* Removes a directory and all that is in it. */
+void remove_all(const char *directory);
+
 /* Another client of the same directory. */
 struct store *fixture_store(struct fixture *f);
 
