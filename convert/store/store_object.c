@@ -36,7 +36,7 @@ enum {
 	MESSAGE_SIZE = 8 + STORE_DIGEST + 4 + 8 + STORE_DIGEST,
 };
 
-static const uint8_t magic[8] = "gsymobj1", zeros[AT_MAGIC - AT_PADDING];
+static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'o', 'b', 'j', '1'}, zeros[AT_MAGIC - AT_PADDING];
 
 /* ---- The trailer ---- */
 

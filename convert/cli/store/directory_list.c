@@ -17,7 +17,7 @@ enum {
 	LINE_MAX_SIZE = STORE_NAME_SIZE + 64,
 };
 
-struct listing {
+struct object_listing {
 	const char *prefix;
 	int64_t now;
 	bool (*more)(void *);
@@ -28,7 +28,7 @@ struct listing {
 	size_t n;
 };
 
-static int flush(struct listing *l)
+static int flush(struct object_listing *l)
 {
 	if (l->n > l->most - l->size)
 		return -EFBIG;
@@ -38,7 +38,7 @@ static int flush(struct listing *l)
 	return err;
 }
 
-static int append_line(struct listing *l, const char *name, const struct stat *st)
+static int append_line(struct object_listing *l, const char *name, const struct stat *st)
 {
 	int err = l->n + LINE_MAX_SIZE > sizeof(l->text) ? flush(l) : 0;
 	if (!err)
@@ -48,7 +48,7 @@ static int append_line(struct listing *l, const char *name, const struct stat *s
 }
 
 /* Of a host that ended while it wrote. */
-static void remove_stale(const struct listing *l, int dir, const char *name)
+static void remove_stale(const struct object_listing *l, int dir, const char *name)
 {
 	struct stat st;
 	if (strncmp(name, DIRECTORY_TEMP_PREFIX, strlen(DIRECTORY_TEMP_PREFIX)) != 0 || !l->now)
@@ -68,9 +68,9 @@ static bool agree(const char *a, const char *b)
 	return !*a || !*b;
 }
 
-static int walk(struct listing *l, int dir, const char *path, unsigned depth);
+static int walk(struct object_listing *l, int dir, const char *path, unsigned depth);
 
-static int take_entry(struct listing *l, int dir, const char *path, const char *name, unsigned depth)
+static int take_entry(struct object_listing *l, int dir, const char *path, const char *name, unsigned depth)
 {
 	char whole[STORE_NAME_SIZE];
 	struct stat st;
@@ -94,7 +94,7 @@ static int take_entry(struct listing *l, int dir, const char *path, const char *
 }
 
 /* Closes @dir. */
-static int walk(struct listing *l, int dir, const char *path, unsigned depth)
+static int walk(struct object_listing *l, int dir, const char *path, unsigned depth)
 {
 	DIR *list = fdopendir(dir);
 	struct dirent *entry;
@@ -113,7 +113,8 @@ static int walk(struct listing *l, int dir, const char *path, unsigned depth)
 int directory_list(int root, const char *prefix, int fd, uint64_t most, int64_t now, bool (*more)(void *),
 		   void *user, uint64_t *ret_size)
 {
-	struct listing l = {.prefix = prefix, .now = now, .more = more, .user = user, .fd = fd, .most = most};
+	struct object_listing l = {
+		.prefix = prefix, .now = now, .more = more, .user = user, .fd = fd, .most = most};
 	int dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int err = dir < 0 ? -errno : walk(&l, dir, "", 0);
 	if (!err)

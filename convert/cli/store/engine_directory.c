@@ -64,19 +64,19 @@ static int store_errno(int err)
 	}
 }
 
-struct run {
+struct directory_run {
 	struct engine *engine;
 	struct transfer *transfer;
 	int64_t until; /* monotonic_ms() */
 };
 
-static struct run run_of(struct engine *engine, struct transfer *transfer)
+static struct directory_run run_of(struct engine *engine, struct transfer *transfer)
 {
-	return (struct run){engine, transfer, monotonic_ms() + transfer->limits.whole};
+	return (struct directory_run){engine, transfer, monotonic_ms() + transfer->limits.whole};
 }
 
 /* Asked between blocks and entries: 0, -ECANCELED, -ETIMEDOUT. */
-static int check_limits(const struct run *run)
+static int check_limits(const struct directory_run *run)
 {
 	if (atomic_load(run->transfer->canceled))
 		return -ECANCELED;
@@ -131,7 +131,7 @@ static void update_clock(struct engine *engine)
 
 /* ---- GET and HEAD ---- */
 
-static int describe(const struct run *run, int fd, const struct stat *st)
+static int describe(const struct directory_run *run, int fd, const struct stat *st)
 {
 	struct store_reply *reply = &run->transfer->reply;
 	reply->size = (uint64_t)st->st_size;
@@ -141,7 +141,7 @@ static int describe(const struct run *run, int fd, const struct stat *st)
 }
 
 /* A fault of the file that is written is one of this machine. */
-static int copy(const struct run *run, int from, int to, uint64_t size, bool *ret_is_local)
+static int copy(const struct directory_run *run, int from, int to, uint64_t size, bool *ret_is_local)
 {
 	char *block = malloc(BLOCK);
 	int err = block ? 0 : -ENOMEM;
@@ -161,7 +161,7 @@ static int copy(const struct run *run, int from, int to, uint64_t size, bool *re
 }
 
 /* For administrators who delete what has not been used for long: the time of last use, once a day. */
-static void touch(const struct run *run, int fd, const struct stat *st)
+static void touch(const struct directory_run *run, int fd, const struct stat *st)
 {
 	int64_t now = server_now(run->engine);
 	if (now && now - st->st_atim.tv_sec > TOUCH_SECONDS)
@@ -169,7 +169,7 @@ static void touch(const struct run *run, int fd, const struct stat *st)
 			       (const struct timespec[]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}});
 }
 
-static int read_object(const struct run *run, int fd, const struct stat *st)
+static int read_object(const struct directory_run *run, int fd, const struct stat *st)
 {
 	struct transfer *t = run->transfer;
 	bool is_local = false;
@@ -185,7 +185,7 @@ static int read_object(const struct run *run, int fd, const struct stat *st)
 	return is_local ? err : store_errno(err);
 }
 
-static int get(const struct run *run, int dir, const char *base)
+static int get(const struct directory_run *run, int dir, const char *base)
 {
 	struct stat st;
 	int fd = directory_open_file(dir, base, &st);
@@ -200,7 +200,7 @@ static int get(const struct run *run, int dir, const char *base)
 /* ---- PUT and DELETE ---- */
 
 /* That it is on disk, or at the server, before others see it. */
-static int write_temp(const struct run *run, int fd)
+static int write_temp(const struct directory_run *run, int fd)
 {
 	bool is_remote = false;
 	int err = copy(run, run->transfer->fd, fd, run->transfer->size, &is_remote);
@@ -229,7 +229,7 @@ static int publish_if_absent(int dir, const char *temp, const char *base, int fd
 	return err == -EPERM || err == -EMLINK || err == -ENOSYS ? -EOPNOTSUPP : err;
 }
 
-static int publish_if_match(const struct run *run, int dir, const char *temp, const char *base)
+static int publish_if_match(const struct directory_run *run, int dir, const char *temp, const char *base)
 {
 	const char *etag = run->transfer->etag;
 	int err = directory_claim(dir, base, etag, server_now(run->engine));
@@ -241,7 +241,7 @@ static int publish_if_match(const struct run *run, int dir, const char *temp, co
 	return err;
 }
 
-static int publish(const struct run *run, int dir, const char *temp, const char *base, int fd)
+static int publish(const struct directory_run *run, int dir, const char *temp, const char *base, int fd)
 {
 	switch (run->transfer->condition) {
 	case STORE_IF_ABSENT: return publish_if_absent(dir, temp, base, fd);
@@ -251,13 +251,13 @@ static int publish(const struct run *run, int dir, const char *temp, const char 
 }
 
 /* What is said of the object is said before others see it: nothing can fail after that. */
-static int describe_temp(const struct run *run, int fd)
+static int describe_temp(const struct directory_run *run, int fd)
 {
 	struct stat st;
 	return store_errno(fstat(fd, &st) ? -errno : describe(run, fd, &st));
 }
 
-static int put(const struct run *run, int dir, const char *base)
+static int put(const struct directory_run *run, int dir, const char *base)
 {
 	char temp[DIRECTORY_TEMP_SIZE];
 	int fd = directory_make_temp(dir, temp);
@@ -273,7 +273,7 @@ static int put(const struct run *run, int dir, const char *base)
 	return err;
 }
 
-static int remove_object(const struct run *run, int dir, const char *base)
+static int remove_object(const struct directory_run *run, int dir, const char *base)
 {
 	const struct transfer *t = run->transfer;
 	int err = t->condition == STORE_IF_MATCH
@@ -290,7 +290,7 @@ static int remove_object(const struct run *run, int dir, const char *base)
 
 /* ---- The engine ---- */
 
-static int run_on_object(const struct run *run)
+static int run_on_object(const struct directory_run *run)
 {
 	const struct transfer *t = run->transfer;
 	const char *base;
@@ -304,7 +304,7 @@ static int run_on_object(const struct run *run)
 	return err;
 }
 
-static int list(struct run *run)
+static int list(struct directory_run *run)
 {
 	struct transfer *t = run->transfer;
 	update_clock(run->engine);
@@ -319,7 +319,7 @@ static int list(struct run *run)
 
 static int run_transfer(struct engine *engine, struct transfer *transfer)
 {
-	struct run run = run_of(engine, transfer);
+	struct directory_run run = run_of(engine, transfer);
 	int err = transfer->operation == STORE_LIST ? list(&run) : run_on_object(&run);
 	if (err)
 		snprintf(transfer->reply.text, sizeof(transfer->reply.text), "%s: %s", transfer->name,

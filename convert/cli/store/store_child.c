@@ -36,7 +36,7 @@ static const struct engine_type *const engines[] = {
 	[STORE_S3] = &s3_engine,
 };
 
-struct job {
+struct transfer_job {
 	struct service *service; /* borrowed */
 	pthread_t thread;
 	bool has_thread, is_busy; /* the second guarded by service.lock */
@@ -51,7 +51,7 @@ struct service {
 	struct mutex lock;
 	pthread_cond_t changed; /* a job is busy */
 	bool is_ending;
-	struct job jobs[WORKER_STORE_TRANSFERS];
+	struct transfer_job jobs[WORKER_STORE_TRANSFERS];
 };
 
 /* ---- One transfer ---- */
@@ -59,7 +59,7 @@ struct service {
 /* If the client is gone, so is this process in a moment. */
 static void send_begun(const struct transfer *transfer)
 {
-	const struct job *job = transfer->user;
+	const struct transfer_job *job = transfer->user;
 	struct worker_begun m = {.head.serial = job->request.head.serial, .size = transfer->reply.size};
 	worker_send(WORKER_SOCKET_FD, &m.head, WORKER_BEGUN, -1);
 }
@@ -91,13 +91,14 @@ static void send_reply(uint64_t serial, int err, const struct store_reply *reply
 static int check_object(const struct transfer *transfer, struct store_reply *reply)
 {
 	struct gsym_diag diag = {""};
-	int err = received_object_check(transfer->fd, reply->size, transfer->size, &reply->size, &diag);
+	int err = received_object_check(transfer->fd, reply->size, transfer->size, transfer->canceled,
+					&reply->size, &diag);
 	if (err)
 		snprintf(reply->text, sizeof(reply->text), "%.*s", (int)sizeof(reply->text) - 1, diag.text);
 	return err;
 }
 
-static int run_transfer(const struct job *job, struct transfer *transfer)
+static int run_transfer(const struct transfer_job *job, struct transfer *transfer)
 {
 	const struct service *service = job->service;
 	const struct worker_request *m = &job->request;
@@ -111,7 +112,7 @@ static int run_transfer(const struct job *job, struct transfer *transfer)
 							      : err;
 }
 
-static void serve(struct job *job)
+static void serve(struct transfer_job *job)
 {
 	const struct worker_request *m = &job->request;
 	const uint64_t serial = m->head.serial;
@@ -141,7 +142,7 @@ static void serve(struct job *job)
 
 static void *run_jobs(void *arg)
 {
-	struct job *job = arg;
+	struct transfer_job *job = arg;
 	struct service *service = job->service;
 	for (;;) {
 		mutex_lock(&service->lock);
@@ -156,9 +157,9 @@ static void *run_jobs(void *arg)
 }
 
 /* A job that is free, with a thread; threads are started as they are needed. */
-static struct job *free_job(struct service *service) REQUIRES(&service->lock)
+static struct transfer_job *free_job(struct service *service) REQUIRES(&service->lock)
 {
-	struct job *job = service->jobs;
+	struct transfer_job *job = service->jobs;
 	while (job < service->jobs + WORKER_STORE_TRANSFERS && job->is_busy)
 		job++;
 	if (job == service->jobs + WORKER_STORE_TRANSFERS)
@@ -174,7 +175,7 @@ static struct job *free_job(struct service *service) REQUIRES(&service->lock)
 static int begin_job(struct service *service, const struct worker_request *m, int fd)
 {
 	mutex_lock(&service->lock);
-	struct job *job = free_job(service);
+	struct transfer_job *job = free_job(service);
 	if (job) {
 		job->request = *m;
 		job->fd = fd;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "convert/os/monotonic.h"
 #include "convert/store/store_address.h"
 #include "convert/store/store_directory.h"
 #include "convert/store/store_object.h"
@@ -252,6 +253,79 @@ static void lists(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
 	assert_int_equal(list(f.store, "", 10000, fd), 0);
 	assert_int_equal(access(path, F_OK), -1);
+	close(fd);
+	fixture_close(&f);
+}
+
+/* ---- Callers that leave ---- */
+
+enum { HURRIED = 300 };
+
+static void *leave_early(void *arg)
+{
+	struct store *store = arg;
+	unsigned seed = (unsigned)(uintptr_t)&seed;
+	for (unsigned i = 0; i < HURRIED; i++) {
+		const struct store_request request = {
+			.operation = STORE_GET, .name = "x", .fd = file_of("", 0), .size = 100};
+		struct store_reply reply = {.err = 1};
+		struct store_call *call = store_start(store, &request, &reply.err);
+		bool is_done = call && store_wait(call, monotonic_ms() + rand_r(&seed) % 2, &reply);
+		store_call_end(call);
+		close(request.fd);
+		if (!call || (is_done && reply.err))
+			return arg;
+	}
+	return NULL;
+}
+
+/* Requests that end at any moment leave nothing that the next could stumble over. */
+static void hurried(void **state)
+{
+	struct fixture f;
+	pthread_t threads[RACERS];
+	void *failed;
+	uint64_t ended = 0;
+	(void)state;
+	fixture_open(&f);
+	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+	for (unsigned i = 0; i < RACERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, leave_early, f.store), 0);
+	for (unsigned i = 0; i < RACERS; i++) {
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	int fd = file_of("", 0);
+	assert_int_equal(get(f.store, "x", 100, fd, NULL), 0);
+	close(fd);
+	for (unsigned i = 0; i < STORE_RESULTS; i++)
+		ended += f.counters.requests[STORE_GET][i];
+	assert_int_equal(ended, RACERS * HURRIED + 1);
+	assert_true(store_is_up(f.store));
+	fixture_close(&f);
+}
+
+/* What is used changes neither its tag nor its time. */
+static void use(void **state)
+{
+	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 2000, .tv_nsec = 3}};
+	struct fixture f;
+	struct store_reply before, after;
+	struct stat st;
+	char path[512];
+	int fd = file_of("", 0);
+	(void)state;
+	fixture_open(&f);
+	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+	path_of(&f, "x", path);
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	assert_int_equal(get(f.store, "x", 100, fd, &before), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_atim.tv_sec > 1000);
+	assert_true(st.st_mtim.tv_sec == 2000 && st.st_mtim.tv_nsec == 3);
+	assert_int_equal(head(f.store, "x", &after), 0);
+	assert_string_equal(before.etag, after.etag);
+	assert_int_equal(after.modified, 2000);
 	close(fd);
 	fixture_close(&f);
 }
@@ -610,10 +684,11 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(get_and_put), cmocka_unit_test(conditions),  cmocka_unit_test(races),
 		cmocka_unit_test(stale_claim), cmocka_unit_test(lists),       cmocka_unit_test(limits),
-		cmocka_unit_test(no_objects),  cmocka_unit_test(objects),     cmocka_unit_test(conversions),
-		cmocka_unit_test(addresses),   cmocka_unit_test(options),     cmocka_unit_test(owners),
-		cmocka_unit_test(old_layout),  cmocka_unit_test(abilities),   cmocka_unit_test(read_only),
-		cmocka_unit_test(stops),       cmocka_unit_test(starts_late),
+		cmocka_unit_test(hurried),     cmocka_unit_test(use),         cmocka_unit_test(no_objects),
+		cmocka_unit_test(objects),     cmocka_unit_test(conversions), cmocka_unit_test(addresses),
+		cmocka_unit_test(options),     cmocka_unit_test(owners),      cmocka_unit_test(old_layout),
+		cmocka_unit_test(abilities),   cmocka_unit_test(read_only),   cmocka_unit_test(stops),
+		cmocka_unit_test(starts_late),
 	};
 	fixture_program = argc > 1 ? argv[1] : "gsym";
 	return cmocka_run_group_tests(tests, NULL, NULL);
