@@ -16,7 +16,7 @@ enum {
 	KEY_HELP = 'h',
 	KEY_VERSION = 'V',
 	KEY_FIRST = 256, /* getopt's value of the first row */
-	OPTIONS_MAX = 30,
+	OPTIONS_MAX = 40,
 };
 
 static const struct command_option *options_of(const struct command *command)

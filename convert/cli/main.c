@@ -21,7 +21,7 @@
  *                              style (style_*.c)
  *   inspect/cmd_dump.c         prints a whole file: dump_tables.c, dump_function.c
  *   inspect/cmd_statistics.c   counts its bytes
- *   store/cmd_store.c          a store that several hosts share: keygen, list, verify, prune
+ *   shared/cmd_store.c         a store that several hosts share: keygen, get, put, list, verify, prune
  *   worker/cmd_worker.c        the sandboxed process that converts for a client: sandbox.c drops
  *                              privileges, file_requests.c obtains files from the client,
  *                              debuginfod_client.c from servers

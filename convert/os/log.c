@@ -60,7 +60,8 @@ static void say_to_stderr(const struct log *log, enum log_level level, const cha
 	char line[LINE_MAX_BYTES + 64], priority[8] = "";
 	if (log->to_journal)
 		snprintf(priority, sizeof(priority), "<%d>", levels[level].priority);
-	int n = snprintf(line, sizeof(line), "%sgsymfs: %s%s\n", priority, levels[level].word, text);
+	int n = snprintf(line, sizeof(line), "%s%s: %s%s\n", priority, log->program ? log->program : "gsymfs",
+			 levels[level].word, text);
 	/* One write(2) a line, so that lines of threads do not mix. A closed pipe is ignored. */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;

@@ -16,7 +16,8 @@ struct log {
 	enum log_level most; /* more verbose messages are dropped */
 	bool to_syslog;
 	bool to_journal; /* standard error is the journal, which parses priorities at the start of lines */
-	bool from_root;  /* paths below SOURCE are relative to "/", see log_slash() */
+	const char *program; /* that messages begin with; NULL: gsymfs. Borrowed. */
+	bool from_root;      /* paths below SOURCE are relative to "/", see log_slash() */
 };
 
 /* What messages put before a path below SOURCE: of several sources it is shown as an absolute one. */

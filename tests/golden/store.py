@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
-"""gsym store: keys, and a store that is a directory.
+"""gsym store: keys, and a store that is a directory, a server of WebDAV, or a bucket of S3.
 
-    store.py GSYM
+    store.py GSYM ELF
 """
 import os
 import pathlib
 import re
+import shutil
 import stat
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from lib.s3_server import S3Server  # noqa: E402
+from lib.store_servers import Lighttpd, free_port  # noqa: E402
 
 DAY = 24 * 3600
 faults = []
@@ -22,8 +28,14 @@ def expect(what, condition, seen=""):
         print(f"not ok: {what}: {seen}")
 
 
-def gsym(*arguments, cwd=None):
-    return subprocess.run([os.path.abspath(sys.argv[1]), "store", *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False, cwd=cwd)
+def run(*arguments, cwd=None, cache=None):
+    environment = {**os.environ, "GSYMFS_CACHE": str(cache)} if cache else None
+    return subprocess.run([os.path.abspath(sys.argv[1]), *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False,
+                          cwd=cwd, env=environment)
+
+
+def gsym(*arguments, cwd=None, cache=None):
+    return run("store", *arguments, cwd=cwd, cache=cache)
 
 
 def keygen(directory):
@@ -126,7 +138,200 @@ def prune(directory):
     expect("no store", done.returncode == 1 and "No such file" in done.stderr, done)
 
 
-# ---- list, verify ----
+# ---- put, get, list, verify ----
+
+class Host:
+    """A host of its own: a cache, and a directory of binaries."""
+
+    def __init__(self, directory, name, store):
+        self.cache, self.bin, self.store = directory / f"cache-{name}", directory / f"bin-{name}", store
+        self.cache.mkdir(mode=0o700)
+        self.bin.mkdir(mode=0o755)
+
+    def binary(self, name="app", of=None):
+        shutil.copy(of or sys.argv[2], self.bin / name)
+        return self.bin / name
+
+    def put(self, *operands):
+        return gsym("put", self.store, *operands, cache=self.cache)
+
+    def get(self, *operands):
+        return gsym("get", self.store, *operands, cache=self.cache)
+
+
+def make_store(directory, name="store"):
+    (directory / name).mkdir(mode=0o700)
+    return directory / name
+
+
+def objects(store):
+    return sorted(p for p in store.rglob("*") if p.is_file())
+
+
+def key_of(done):
+    return done.stdout.split()[0] if done.stdout else ""
+
+
+def put_and_get(directory):
+    """What one host has put, another gets, wherever it keeps the file."""
+    store = make_store(directory)
+    one, two, three = (Host(directory, name, store) for name in ("one", "two", "three"))
+    done = one.put(one.binary())
+    key = key_of(done)
+    expect("put", done.returncode == 0 and done.stdout == f"{key}  published  {one.bin}/app\n" and not done.stderr, done)
+    files = objects(store)
+    expect("its name", files == [store / "gsymfs1" / key[:2] / f"{key}.gsym"], files)
+    for host, what in ((one, "from the cache"), (two, "from the store")):
+        done = host.put(host.binary("other-name"))
+        expect(f"put again {what}", done.returncode == 0 and done.stdout == f"{key}  present  {host.bin}/other-name\n", done)
+    done = gsym("list", store)
+    listed = done.stdout.rstrip("\n").split("\t")
+    expect("list", done.returncode == 0 and listed[:2] == [key, str(files[0].stat().st_size)] and 0 <= int(listed[2]) < 3600, done)
+    done = three.get(three.binary())
+    expect("get", done.returncode == 0 and not done.stderr and (three.bin / "app.gsym").exists(), done)
+    expect("nothing is kept", not list(three.cache.glob("*.gsym")), list(three.cache.iterdir()))
+    made = run("convert", "--quiet", f"--shared={store}", "-o", directory / "made.gsym", one.bin / "app", cache=two.cache)
+    expect("convert", made.returncode == 0 and not made.stderr, made)
+    expect("the same bytes", (three.bin / "app.gsym").read_bytes() == (directory / "made.gsym").read_bytes())
+    expect("they are right", run("verify", f"--against={sys.argv[2]}", directory / "made.gsym").returncode == 0)
+    done = gsym("verify", store)
+    expect("verify", done.returncode == 0 and "1 objects verified, 0 bad" in done.stdout, done)
+    done = gsym("verify", store, key)
+    expect("verify a key", done.returncode == 0 and "1 objects verified, 0 bad" in done.stdout, done)
+    missing = "0" * 64
+    done = gsym("verify", store, missing, key)
+    expect("verify a missing key", done.returncode == 1 and f"{missing}: " in done.stderr and "1 objects verified" in done.stdout, done)
+    with open(three.bin / "app", "ab") as file:
+        file.write(b"more")
+    done = three.get(three.bin / "app")
+    expect("get what is not there", done.returncode == 1 and "is not in the store" in done.stderr, done)
+
+
+def converted_into_store(directory):
+    store = make_store(directory)
+    host = Host(directory, "host", store)
+    app = host.binary()
+    done = run("convert", f"--shared={store}", app, cache=host.cache)
+    expect("convert", done.returncode == 0 and "published" in done.stderr and (host.bin / "app.gsym").exists(), done)
+    key = objects(store)[0].name.removesuffix(".gsym")
+    expect("its key", key in done.stderr, done)
+    done = host.put(app)
+    expect("then put", done.stdout == f"{key}  present  {app}\n", done)
+    (host.bin / "text").write_text("no object file")
+    done = run("convert", f"--shared={store}", host.bin / "text", cache=host.cache)
+    expect("no object file", done.returncode == 1 and "is no object file" in done.stderr and not (host.bin / "text.gsym").exists(), done)
+
+
+def damaged(directory):
+    """Damage is found, named, and mended by a put that does not have the conversion itself."""
+    store = make_store(directory)
+    host, other = Host(directory, "host", store), Host(directory, "other", store)
+    key = key_of(host.put(host.binary()))
+    path = objects(store)[0]
+    good = path.read_bytes()
+    for what, bad in (("a bit", good[:99] + bytes([good[99] ^ 1]) + good[100:]), ("the end", good[:-1]), ("nothing", b""),
+                      ("text", b"<html>" * 1000), ("its key", good[:-160] + bytes(32) + good[-128:]),
+                      ("its size", good[:-104] + (1 << 62).to_bytes(8, "little") + good[-96:])):
+        path.write_bytes(bad)
+        done = gsym("verify", store)
+        expect(f"verify with {what} damaged", done.returncode == 1 and f"gsym: {key}: " in done.stderr and "1 objects verified, 1 bad" in done.stdout,
+               done)
+        done = other.get(other.binary())
+        expect(f"get with {what} damaged", done.returncode == 1 and not list(other.bin.glob("*.gsym")), done)
+    done = other.put(other.bin / "app")
+    expect("put over a damaged one", done.returncode == 0 and "published" in done.stdout, done)
+    expect("mended", gsym("verify", store).returncode == 0)
+    second = host.binary("second")
+    with open(second, "ab") as file:
+        file.write(b"more")
+    moved = key_of(host.put(second))
+    shutil.copy(path, store / "gsymfs1" / moved[:2] / f"{moved}.gsym")
+    done = gsym("verify", store)
+    expect("another's object", done.returncode == 1 and f"gsym: {moved}: the object of another key" in done.stderr and key not in done.stderr, done)
+
+
+def signed(directory):
+    store = make_store(directory)
+    host, other = Host(directory, "host", store), Host(directory, "other", store)
+    public = [gsym("keygen", directory / f"secret{i}").stdout for i in range(2)]
+    (directory / "trusted").write_text(public[0])
+    trusted = f"--trusted-keys={directory}/trusted"
+    app = host.binary()
+    other.binary()
+    key = key_of(host.put(f"--sign-key={directory}/secret0", app))
+    expect("signed", gsym("verify", trusted, store).returncode == 0 and other.get(trusted, other.bin / "app").returncode == 0)
+    (directory / "trusted").write_text(public[1])
+    for what, done in (("verify", gsym("verify", trusted, store)), ("get", other.get(trusted, other.bin / "app"))):
+        expect(f"{what}: of an unknown signer", done.returncode == 1 and "signed by a key that is not in" in done.stderr, done)
+    (directory / "trusted").write_text("".join(public))
+    expect("one of several", gsym("verify", trusted, store, key).returncode == 0)
+    for path in objects(store):
+        path.unlink()
+    host.put(app)
+    done = gsym("verify", trusted, store)
+    expect("unsigned", done.returncode == 1 and f"gsym: {key}: not signed" in done.stderr, done)
+    expect("unsigned, not demanded", gsym("verify", store).returncode == 0)
+    (directory / "secret0").chmod(0o644)
+    done = host.put(f"--sign-key={directory}/secret0", app)
+    secret = (directory / "secret0").read_text().split()[1]
+    expect("a secret for all", done.returncode == 1 and "chmod it to 0600" in done.stderr and secret not in done.stderr, done)
+
+
+def with_debug_file(directory):
+    """What was made with a debug file is for hosts that have the same one."""
+    store = make_store(directory)
+    hosts = [Host(directory, name, store) for name in ("one", "two", "three")]
+    made = hosts[0].bin
+    subprocess.run(["objcopy", "--only-keep-debug", sys.argv[2], made / "app.debug"], check=True)
+    subprocess.run(["objcopy", "--strip-debug", f"--add-gnu-debuglink={made}/app.debug", sys.argv[2], made / "app"], check=True)
+    for host in hosts[1:]:
+        host.binary(of=made / "app")
+    shutil.copy(made / "app.debug", hosts[1].bin)
+    done = hosts[0].put(made / "app")
+    expect("put", done.returncode == 0 and "published" in done.stdout, done)
+    done = hosts[1].get(hosts[1].bin / "app")
+    expect("get with the debug file", done.returncode == 0, done)
+    done = run("lookup", hosts[1].bin / "app.gsym", "0x0")
+    expect("its lines", "input.c" in run("dump", hosts[1].bin / "app.gsym").stdout, done)
+    done = hosts[2].get(hosts[2].bin / "app")
+    expect("get without it", done.returncode == 1 and "debug files" in done.stderr, done)
+
+
+def failing(directory):
+    """A file that cannot be converted is published as such, so that no daemon tries."""
+    store = make_store(directory)
+    host, other = Host(directory, "host", store), Host(directory, "other", store)
+    subprocess.run(["objcopy", "--only-section=.comment", "--only-section=.note.gnu.build-id", sys.argv[2], host.bin / "bad"], check=True)
+    done = host.put(host.bin / "bad")
+    expect("put", done.returncode == 1 and "bad: " in done.stderr and not done.stdout, done)
+    reason = done.stderr.rpartition(": ")[2]
+    expect("the verdict is there", len(objects(store)) == 1, objects(store))
+    done = other.get(other.binary("bad", host.bin / "bad"))
+    expect("get", done.returncode == 1 and reason in done.stderr and not list(other.bin.glob("*.gsym")), (done, reason))
+    expect("verify", gsym("verify", store).returncode == 0)
+
+
+def bazel(directory):
+    store = make_store(directory)
+    host = Host(directory, "host", store)
+    done = host.put("--layout=bazel", host.binary())
+    expect("put", objects(store) == [store / "ac" / key_of(done)], (done, objects(store)))
+    expect("get", host.get("--layout=bazel", host.bin / "app").returncode == 0)
+    expect("list", gsym("list", "--layout=bazel", store).stdout.startswith(key_of(done)) and not gsym("list", store).stdout)
+    expect("verify", "1 objects verified, 0 bad" in gsym("verify", "--layout=bazel", store).stdout)
+
+
+def no_store(directory):
+    host = Host(directory, "host", directory / "none")
+    done = host.put(host.binary())
+    expect("no directory", done.returncode == 1 and "none" in done.stderr and not done.stdout, done)
+    store = make_store(directory)
+    store.chmod(0o777)
+    done = gsym("list", store)
+    expect("a directory of all users", done.returncode == 1 and "writable by others" in done.stderr, done)
+
+
+# ---- list, verify of what is no object ----
 
 def list_and_verify(directory):
     """What is no object is listed, and found to be bad; other files are not the store's."""
@@ -161,10 +366,80 @@ def list_and_verify(directory):
     expect("no directory", gsym("list", directory / "none").returncode == 1)
 
 
+# ---- Servers ----
+
+def on_server(directory, name, address, delete):
+    """The same on a server. @delete: ends the server's objects but the first bytes of one."""
+    one, two = Host(directory, f"{name}-one", address), Host(directory, f"{name}-two", address)
+    secret, trusted = directory / f"{name}-secret", directory / f"{name}-trusted"
+    trusted.write_text(gsym("keygen", secret).stdout)
+    done = one.put(f"--sign-key={secret}", one.binary())
+    key = key_of(done)
+    expect(f"{name}: put", done.returncode == 0 and done.stdout == f"{key}  published  {one.bin}/app\n", done)
+    done = two.put(f"--trusted-keys={trusted}", two.binary("other"))
+    expect(f"{name}: put again", done.returncode == 0 and done.stdout == f"{key}  present  {two.bin}/other\n", done)
+    done = gsym("list", address)
+    expect(f"{name}: list", done.returncode == 0 and re.fullmatch(key + r"\t\d+\t\d+\n", done.stdout), done)
+    done = gsym("verify", f"--trusted-keys={trusted}", address)
+    expect(f"{name}: verify", done.returncode == 0 and "1 objects verified, 0 bad" in done.stdout, done)
+    done = two.get(f"--trusted-keys={trusted}", two.binary())
+    expect(f"{name}: get", done.returncode == 0 and run("verify", two.bin / "app.gsym").returncode == 0, done)
+    delete()
+    done = gsym("verify", address)
+    expect(f"{name}: verify a damaged one", done.returncode == 1 and f"gsym: {key}: " in done.stderr, done)
+
+
+def webdav(directory):
+    if not Lighttpd.is_installed():
+        print(f"skipped: WebDAV, since these are not installed: {Lighttpd.package}")
+        return
+    directory.chmod(0o755)
+    directory.parent.chmod(0o755)
+    with Lighttpd(directory / "server") as server:
+        def cut():
+            (path,) = (server.root / "store").rglob("*.gsym")
+            path.write_bytes(path.read_bytes()[:100])
+
+        on_server(directory, "webdav", server.url, cut)
+
+
+def bucket(directory):
+    with S3Server("eu-test-7", {"KEY1": ("secret", None)}, ["symbols"]) as server:
+        def cut():
+            ((name, entry),) = ((n, e) for n, e in server.objects["symbols"].items() if n.endswith(".gsym"))
+            server.objects["symbols"][name] = (entry[0][:100], *entry[1:])
+
+        before = dict(os.environ)
+        os.environ.update(AWS_ENDPOINT_URL_S3=server.endpoint, AWS_REGION="eu-test-7", AWS_ACCESS_KEY_ID="KEY1", AWS_SECRET_ACCESS_KEY="secret",
+                          HOME=str(directory))
+        on_server(directory, "s3", "s3://symbols/team/gsym", cut)
+        os.environ["AWS_SECRET_ACCESS_KEY"] = "another"
+        done = gsym("list", "s3://symbols/team/gsym")
+        expect("another secret", done.returncode == 1 and done.stderr and "another" not in done.stderr and not done.stdout, done)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def no_server(directory):
+    """Without a server the file is converted, but not published, and that is an error."""
+    address = f"http://127.0.0.1:{free_port()}/store"
+    host = Host(directory, "host", address)
+    for done in (gsym("list", address), gsym("verify", address), host.put(host.binary()), host.get(host.bin / "app")):
+        expect("no server", done.returncode == 1 and done.stderr and not done.stdout, done)
+    done = run("convert", f"--shared={address}", host.bin / "app", cache=host.cache)
+    expect("convert without a server", done.returncode == 1 and "was not published" in done.stderr, done)
+    expect("its output", run("verify", host.bin / "app.gsym").returncode == 0)
+    for bad in ("ftp://host/", "http://user:word@127.0.0.1/store", "s3://"):
+        done = gsym("list", bad)
+        expect(bad, done.returncode == 1 and done.stderr.startswith("gsym: ") and "user:word" not in done.stderr, done)
+
+
 def usage(directory):
     for arguments, message in ((["foo"], "action 'foo': unknown"), (["prun", "x"], "did you mean 'prune'?"),
                                (["prune", "x"], "give --max-size, --max-age or both"), (["keygen"], "an operand is missing; it takes FILE"),
                                (["keygen", "a", "b"], "too many operands"), (["--dry-run", "keygen", "a"], "option '--dry-run': not for keygen"),
+                               (["--sign-key=x", "get", "a", "b"], "option '--sign-key': not for get"), (["get", "a"], "it takes STORE OBJECT"),
+                               (["--ca-file=x", "prune", "a"], "option '--ca-file': not for prune"),
                                (["prune", "--max-age=1", "s3://b/"], "is no directory"), (["prune", "--max-size=1X", "x"], "is no size"),
                                (["prune", "--max-size=-1", "x"], "is no size"), (["prune", "--max-size=16777216T", "x"], "is no size"),
                                (["prune", "--max-size=", "x"], "is no size")):
@@ -175,7 +450,9 @@ def usage(directory):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (keygen, prune, list_and_verify, usage):
+        tests = (keygen, prune, put_and_get, converted_into_store, damaged, signed, with_debug_file, failing, bazel, no_store,
+                 list_and_verify, webdav, bucket, no_server, usage)
+        for test in tests:
             directory = pathlib.Path(name, test.__name__)
             directory.mkdir()
             test(directory)

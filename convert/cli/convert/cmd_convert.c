@@ -13,6 +13,7 @@
 #include "convert/cli/convert/segment.h"
 #include "convert/cli/convert/summary.h"
 #include "convert/cli/convert/recursive.h"
+#include "convert/cli/shared/convert_shared.h"
 #include "convert/run/defaults.h"
 
 #include <fcntl.h>
@@ -40,7 +41,9 @@ struct convert_command {
 	const char *input, *output, *json;
 	const char *output_dir; /* of a whole directory */
 	unsigned jobs;
-	struct option_list debug_dirs;
+	struct option_list debug_dirs, sources;
+	const char *shared; /* address of a store */
+	struct session_options session;
 	bool quiet, verify, names_only, recursive;
 	bool silent; /* with @recursive: --quiet was given */
 };
@@ -96,6 +99,15 @@ static const struct command_option options[] = {
 	{0, "jobs", "N", "with --recursive: convert N files at a time\n(default: number of processors)",
 	 OPTION_NUMBER(convert_command, jobs, 1, JOBS_MAX)},
 	{0, "quiet", NULL, "print errors only", OPTION_FLAG(convert_command, quiet)},
+	{0, "shared", "ADDRESS",
+	 "convert as gsymfs does, and publish the conversion\nin the store ADDRESS: a directory,\n"
+	 "https://HOST/PATH or s3://BUCKET/PREFIX",
+	 OPTION_STRING(convert_command, shared)},
+	{0, "source", "DIR",
+	 "with --shared: SOURCE of the daemons that use the\nstore; may be repeated (default: the directory\n"
+	 "of INPUT)",
+	 OPTION_LIST(convert_command, sources)},
+	OPTIONS_SESSION(convert_command, session),
 	{0},
 };
 
@@ -311,6 +323,67 @@ static void convert_for_segments(struct convert_command *c)
 	c->convert.version = 2;
 }
 
+/* The name of an option whose effect a store has no place for; NULL: none is given. */
+static const char *unshared_option(const struct convert_command *c)
+{
+	const struct convert_options *o = &c->convert;
+	const struct {
+		bool given;
+		const char *name;
+	} options_given[] = {
+		{o->threads, "num-threads"},
+		{o->version, "output-version"},
+		{c->segments.size, "segment-size"},
+		{o->debug_file, "debug-file"},
+		{o->symtab_file, "symtab-file"},
+		{o->dwarf_names, "dwarf-names"},
+		{o->callsites, "dwarf-callsites"},
+		{c->names_only, "names-only"},
+		{o->omit_lines, "no-lines"},
+		{o->omit_inlines, "no-inline"},
+		{o->callsites_file, "callsites-yaml-file"},
+		{o->match_llvm, "match-llvm"},
+		{c->verify, "verify"},
+		{c->json, "json-summary-file"},
+		{c->progress_mode != PROGRESS_AUTO, "progress"},
+		{c->recursive, "recursive"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(options_given); i++)
+		if (options_given[i].given)
+			return options_given[i].name;
+	return NULL;
+}
+
+static int check_shared(const struct convert_command *c)
+{
+	const struct session_options *s = &c->session;
+	const char *unshared = unshared_option(c), *server = session_secret(s);
+	if (c->shared && unshared)
+		return options_error(
+			&command_convert,
+			"option '--%s': conflicts with '--shared', which converts as gsymfs does", unshared);
+	if (!c->shared && (server || s->sign_key || s->trusted_keys || c->sources.n))
+		return options_error(&command_convert, "option '--%s': needs '--shared'",
+				     server            ? server
+				     : s->sign_key     ? "sign-key"
+				     : s->trusted_keys ? "trusted-keys"
+						       : "source");
+	return STATUS_OK;
+}
+
+static int convert_into_store(const struct convert_command *c)
+{
+	const struct convert_shared shared = {
+		.address = c->shared,
+		.session = c->session,
+		.object = {.arch = c->convert.arch, .debug_dirs = &c->debug_dirs, .sources = &c->sources},
+		.input = c->input,
+		.output = c->output,
+		.quiet = c->quiet,
+	};
+	return convert_shared(&shared);
+}
+
 /* Beside the input, also if that is a directory: a bundle. NULL without memory. */
 static char *default_name(const char *input)
 {
@@ -329,6 +402,9 @@ static int run_convert(int argc, char **argv)
 	struct gsym_diag diag = {""};
 	int status;
 	if (!options_parse(&command_convert, argc, argv, &c, &status))
+		return status;
+	status = check_shared(&c);
+	if (status != STATUS_OK)
 		return status;
 	c.convert.omit_lines |= c.names_only;
 	c.convert.omit_inlines |= c.names_only;
@@ -356,7 +432,7 @@ static int run_convert(int argc, char **argv)
 		convert_for_segments(&c);
 	else if (out_file_replaces(c.input, c.output))
 		return options_error(&command_convert, "'%s': output would replace the input", c.input);
-	return convert_all(&c);
+	return c.shared ? convert_into_store(&c) : convert_all(&c);
 }
 
 const struct command command_convert = {

@@ -10,10 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -24,6 +22,7 @@
 #include "convert/os/guard.h"
 #include "convert/run/convert_run.h"
 #include "convert/cli/bundle.h"
+#include "convert/cli/stop_signals.h"
 #include "convert/run/defaults.h"
 #include "convert/run/identifier.h"
 #include "gsym/base/diag.h"
@@ -180,9 +179,10 @@ static struct converter converter_of(const struct object *object, struct cache *
 {
 	static const char *const debug_dirs[] = {DEBUG_DIR_DEFAULT, NULL};
 	const char *const *dirs = object->options->debug_dirs;
+	const struct search_path everywhere = {.dirs = dirs ? dirs : debug_dirs, .all = true};
 	return (struct converter){
 		.worker = program,
-		.search = {.dirs = dirs ? dirs : debug_dirs, .all = true},
+		.search = object->options->search ? *object->options->search : everywhere,
 		.cache = cache,
 		.log = &quiet,
 		.memory = (uint64_t)CONVERT_GIB_DEFAULT << 30,
@@ -349,9 +349,29 @@ static bool is_known(struct object *object, const struct converter *converter)
 	return cache_find(converter->cache, &input, object->id) == 0;
 }
 
+/* Lets the caller do something else with the image than opening it. */
+static int use_image(struct object *object, const struct converter *converter)
+{
+	struct cache_key key;
+	int err = identify_object(object);
+	if (!err)
+		err = attach_cache(object, converter->cache);
+	if (err)
+		return err;
+	const struct cache_input input = input_of(object, converter);
+	cache_key_make(&input, &key);
+	const struct convert_request request = request_of(object, &key);
+	err = object->options->use(object->options->user, converter, &request, object->fd, object->diag);
+	if (object->shows_progress)
+		fputs("\r\033[K", stderr);
+	return err;
+}
+
 static int find_image(struct object *object, struct cache *cache, struct lookup_image *ret)
 {
 	const struct converter converter = converter_of(object, cache);
+	if (object->options->use)
+		return use_image(object, &converter);
 	bool may_know = object->is_single && !object->options->arch && !attach_cache(object, cache);
 	if (may_know && is_known(object, &converter) &&
 	    (take_entry(object, &converter, &ret->handle) || open_in_mount(object, ret)))
@@ -375,31 +395,14 @@ static int open_image(struct object *object, struct lookup_image *ret)
 	return err;
 }
 
-/* A signal that is ignored, as by nohup(1), must stay so: it can be read as a descriptor all the same. */
-static void add_stop(sigset_t *stops, int number)
-{
-	struct sigaction action;
-	if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-		sigaddset(stops, number);
-}
-
 static int open_stoppable(struct object *object, struct lookup_image *ret)
 {
-	sigset_t stops, before;
-	sigemptyset(&stops);
-	add_stop(&stops, SIGINT);
-	add_stop(&stops, SIGTERM);
-	add_stop(&stops, SIGHUP);
+	struct stop_signals signals;
 	guard_install();
-	/* Blocked signals are read as a descriptor, so that temporary files go before the signal is
-	 * delivered. */
-	sigprocmask(SIG_BLOCK, &stops, &before);
-	object->stop_fd = signalfd(-1, &stops, SFD_CLOEXEC);
-	int err = object->stop_fd < 0 ? diag_set(object->diag, -errno, "%s", strerror(errno))
-				      : open_image(object, ret);
-	if (object->stop_fd >= 0)
-		close(object->stop_fd);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	int err = stop_signals_block(&signals);
+	object->stop_fd = signals.fd;
+	err = err ? diag_set(object->diag, err, "%s", strerror(-err)) : open_image(object, ret);
+	stop_signals_restore(&signals);
 	return err;
 }
 

@@ -7,7 +7,10 @@
 
 #include "convert/cache/handle.h"
 
+struct convert_request;
+struct converter;
 struct lookup_image;
+struct search_path;
 
 /* All borrowed. */
 struct object_options {
@@ -22,6 +25,14 @@ struct object_options {
 	 */
 	const struct convert_address *asked;
 	void (*early)(void *user, const struct lookup_image *image);
+	/* Where other files are searched, instead of everywhere; NULL: see @debug_dirs. */
+	const struct search_path *search;
+	/*
+	 * Does what is to be done with the image, which is identified and not opened then; its value is that
+	 * of object_lookup_open(). @request: as for convert_run(). @fd: the object file. NULL: it is opened.
+	 */
+	int (*use)(void *user, const struct converter *converter, const struct convert_request *request,
+		   int fd, struct gsym_diag *diag);
 	void *user;
 };
 

@@ -46,7 +46,10 @@ struct share {
 	unsigned n_offers GUARDED_BY(&lock);
 	uint64_t offer_bytes GUARDED_BY(&lock);
 	struct list holds GUARDED_BY(&lock); /* leases that are held */
+	unsigned n_holds GUARDED_BY(&lock);  /* with the one that its thread is at */
+	bool giving GUARDED_BY(&lock);       /* one that is no longer in the list */
 	pthread_cond_t given, held;          /* something was added to either list, or it is over */
+	pthread_cond_t idle;                 /* all offers are given, or all leases are gone */
 	atomic_bool stopping;
 	bool has_threads;
 	pthread_t giver, holder;
@@ -66,5 +69,11 @@ struct share_offer;
 
 /* Queues @offer, which is freed; NULL is allowed. Does not block. */
 void share_give(struct share *share, struct share_offer *offer);
+
+/*
+ * Waits until all that was queued is given, or dropped, and all leases are gone: no turn may be under way.
+ * For programs that end when they are done.
+ */
+void share_flush(struct share *share);
 
 #endif

@@ -215,15 +215,28 @@ static struct share_offer *next_offer(struct share *share)
 {
 	struct share_offer *offer = NULL;
 	mutex_lock(&share->lock);
+	share->giving = false;
+	if (list_empty(&share->offers))
+		pthread_cond_broadcast(&share->idle);
 	while (!atomic_load(&share->stopping) && list_empty(&share->offers))
 		mutex_wait(&share->lock, &share->given);
 	if (!atomic_load(&share->stopping)) {
 		offer = LIST_ENTRY(list_take(&share->offers), struct share_offer);
 		share->n_offers--;
 		share->offer_bytes -= bytes_of(offer);
+		share->giving = true;
 	}
 	mutex_unlock(&share->lock);
 	return offer;
+}
+
+void share_flush(struct share *share)
+{
+	mutex_lock(&share->lock);
+	while (!atomic_load(&share->stopping) &&
+	       (share->giving || share->n_holds || !list_empty(&share->offers)))
+		mutex_wait(&share->lock, &share->idle);
+	mutex_unlock(&share->lock);
 }
 
 void *share_giver(void *arg)

@@ -29,6 +29,7 @@ struct share_hold *share_hold_new(struct share *share, const char *name, const s
 	snprintf(hold->name, sizeof(hold->name), "%s", name);
 	mutex_lock(&share->lock);
 	list_append(&share->holds, &hold->link);
+	share->n_holds++;
 	pthread_cond_signal(&share->held);
 	mutex_unlock(&share->lock);
 	return hold;
@@ -139,6 +140,8 @@ static void serve(struct share *share, struct share_hold *hold) REQUIRES(&share-
 	delete_lease(share, hold);
 	free(hold);
 	mutex_lock(&share->lock);
+	if (--share->n_holds == 0)
+		pthread_cond_broadcast(&share->idle);
 }
 
 void *share_holder(void *arg)

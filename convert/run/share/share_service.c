@@ -53,6 +53,7 @@ int share_start(struct share *share)
 	list_init(&share->offers);
 	list_init(&share->holds);
 	pthread_cond_init(&share->given, NULL);
+	pthread_cond_init(&share->idle, NULL);
 	monotonic_cond_init(&share->held);
 	int err = thread_start(&share->giver, "give", share_giver, share);
 	if (err)

@@ -99,6 +99,22 @@ Options:
       --jobs=N                with --recursive: convert N files at a time
                               (default: number of processors)
       --quiet                 print errors only
+      --shared=ADDRESS        convert as gsymfs does, and publish the conversion
+                              in the store ADDRESS: a directory,
+                              https://HOST/PATH or s3://BUCKET/PREFIX
+      --source=DIR            with --shared: SOURCE of the daemons that use the
+                              store; may be repeated (default: the directory
+                              of INPUT)
+      --sign-key=FILE         sign what is published with the secret key in FILE
+      --trusted-keys=FILE     take only what was signed by a public key in FILE
+      --bearer-file=FILE      HTTP: send the token in FILE
+      --netrc-file=FILE       HTTP: send user and password of FILE, see netrc(5)
+      --cert-file=FILE        HTTPS: the client's certificate, PEM
+      --key-file=FILE         HTTPS: the key of the certificate, PEM
+      --ca-file=FILE          HTTPS: certificates of authorities, PEM, instead of
+                              the system's
+      --layout=gsymfs|bazel   names of objects: gsymfs1/XX/KEY.gsym (default), or
+                              ac/KEY
   -h, --help                  print this help
   -V, --version               print the version
 

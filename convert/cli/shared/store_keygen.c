@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "convert/cli/message.h"
-#include "convert/cli/store/store_command.h"
+#include "convert/cli/shared/store_command.h"
 #include "convert/store/store_trust.h"
 #include "gsym/base/file_io.h"
 

@@ -1,4 +1,7 @@
-/* gsym store: keys for a store that several hosts share, and what it holds. Each action has a file. */
+/*
+ * gsym store: keys for a store that several hosts share, and what it holds. Each action has a function of its
+ * own; conversions are taken and published by the code of the daemon.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -7,7 +10,8 @@
 
 #include "convert/cli/commands.h"
 #include "convert/cli/message.h"
-#include "convert/cli/store/store_command.h"
+#include "convert/cli/shared/store_command.h"
+#include "convert/run/defaults.h"
 #include "gsym/base/suggestion.h"
 #include "gsym/base/vec.h"
 
@@ -30,6 +34,18 @@ static int parse_size(const struct command *command, const struct command_option
 }
 
 static const struct command_option options[] = {
+	{'o', "out-file", "FILE", "get: write FILE instead of OBJECT.gsym",
+	 OPTION_STRING(store_command, output)},
+	{0, "arch", "ARCH", "get, put: the image for ARCH of a universal file",
+	 OPTION_STRING(store_command, arch)},
+	{0, "source", "DIR",
+	 "get, put: SOURCE of the daemons that use the store;\nmay be repeated (default: the directory of "
+	 "OBJECT)",
+	 OPTION_LIST(store_command, sources)},
+	{0, "debug-dir", "DIR",
+	 "get, put: their directory of debug files; may be\nrepeated (default " DEBUG_DIR_DEFAULT ")",
+	 OPTION_LIST(store_command, debug_dirs)},
+	{0, "cache", "DIR", "get, put: keep conversions in DIR", OPTION_STRING(store_command, cache)},
 	OPTIONS_SESSION(store_command, session),
 	{0, "max-size", "SIZE", "prune: delete the least recently used objects above\nSIZE bytes; K, M, G, T",
 	 OPTION_PARSED(store_command, max_size, parse_size)},
@@ -39,7 +55,7 @@ static const struct command_option options[] = {
 	{0},
 };
 
-enum { KEYGEN, LIST, VERIFY, PRUNE, ACTIONS };
+enum { KEYGEN, GET, PUT, LIST, VERIFY, PRUNE, ACTIONS };
 
 static const struct {
 	const char *name, *operands;
@@ -47,6 +63,8 @@ static const struct {
 	store_action *run;
 } actions[ACTIONS] = {
 	[KEYGEN] = {"keygen", "FILE", 1, 1, store_keygen},
+	[GET] = {"get", "STORE OBJECT", 2, 2, store_get},
+	[PUT] = {"put", "STORE OBJECT...", 2, INT_MAX, store_put},
 	[LIST] = {"list", "STORE", 1, 1, store_list},
 	[VERIFY] = {"verify", "STORE [KEY...]", 1, INT_MAX, store_verify},
 	[PRUNE] = {"prune", "DIR", 1, 1, store_prune},
@@ -70,14 +88,20 @@ static int find_action(const char *name, unsigned *ret)
 /* Options that do nothing for some actions. */
 static int check_options(const struct store_command *c, unsigned action)
 {
-	const unsigned clients = 1 << LIST | 1 << VERIFY;
+	const unsigned objects = 1 << GET | 1 << PUT, clients = objects | 1 << LIST | 1 << VERIFY;
 	const struct session_options *s = &c->session;
 	const struct {
 		bool given;
 		unsigned actions;
 		const char *name;
 	} rules[] = {
-		{s->trusted_keys, 1 << VERIFY, "trusted-keys"},
+		{c->output, 1 << GET, "out-file"},
+		{c->arch, objects, "arch"},
+		{c->sources.n, objects, "source"},
+		{c->debug_dirs.n, objects, "debug-dir"},
+		{c->cache, objects, "cache"},
+		{s->sign_key, 1 << PUT, "sign-key"},
+		{s->trusted_keys, objects | 1 << VERIFY, "trusted-keys"},
 		{s->layout == SESSION_BAZEL, clients | 1 << PRUNE, "layout"},
 		{session_secret(s), clients, session_secret(s)},
 		{c->max_size != UINT64_MAX, 1 << PRUNE, "max-size"},
@@ -118,12 +142,16 @@ const struct command command_store = {
 	.brief = "manage a store of conversions that several hosts share",
 	.summary = "Manages a store of conversions that several hosts share:\n\n"
 		   "  keygen FILE             make keys: the secret one to FILE, the public one is printed\n"
+		   "  get STORE OBJECT        write the conversion of an object file as GSYM\n"
+		   "  put STORE OBJECT...     convert object files, and publish the conversions\n"
 		   "  list STORE              print key, bytes and age in seconds of each conversion\n"
 		   "  verify STORE [KEY...]   check all conversions, or some\n"
 		   "  prune DIR               delete what was not used for long, or is too much\n\n"
 		   "STORE is a directory, https://HOST/PATH or s3://BUCKET/PREFIX",
 	.options = options,
 	.examples = "  gsym store keygen sign.key >> trusted.keys\n"
+		    "  gsym store put --sign-key=sign.key /mnt/nfs/gsym ./app\n"
+		    "  gsym store get --trusted-keys=trusted.keys /mnt/nfs/gsym ./app\n"
 		    "  gsym store verify /mnt/nfs/gsym\n"
 		    "  gsym store prune --max-size=200G --max-age=60 /mnt/nfs/gsym",
 	.run = run_store,

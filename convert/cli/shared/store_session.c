@@ -1,4 +1,4 @@
-#include "convert/cli/store/store_session.h"
+#include "convert/cli/shared/store_session.h"
 
 #include <errno.h>
 #include <fcntl.h>

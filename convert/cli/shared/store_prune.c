@@ -17,7 +17,7 @@
 
 #include "convert/cache/cache_dir.h"
 #include "convert/cli/message.h"
-#include "convert/cli/store/store_command.h"
+#include "convert/cli/shared/store_command.h"
 #include "convert/store/store_directory.h"
 #include "convert/store/store_key.h"
 #include "gsym/base/diag.h"

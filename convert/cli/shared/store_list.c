@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "convert/cli/message.h"
-#include "convert/cli/store/store_command.h"
+#include "convert/cli/shared/store_command.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 

@@ -1,11 +1,13 @@
 /* store_command.h - the actions of "gsym store". */
-#ifndef CONVERT_CLI_STORE_STORE_COMMAND_H
-#define CONVERT_CLI_STORE_STORE_COMMAND_H
+#ifndef CONVERT_CLI_SHARED_STORE_COMMAND_H
+#define CONVERT_CLI_SHARED_STORE_COMMAND_H
 
-#include "convert/cli/store/store_session.h"
+#include "convert/cli/shared/store_session.h"
 
 struct store_command {
 	struct session_options session;
+	const char *output, *arch, *cache;
+	struct option_list sources, debug_dirs;
 	uint64_t max_size; /* bytes; UINT64_MAX: any */
 	unsigned max_age;  /* days; 0: any */
 	bool dry_run;
@@ -15,6 +17,8 @@ struct store_command {
 typedef int store_action(const struct store_command *c, int n, char **operands);
 
 store_action store_keygen; /* FILE */
+store_action store_get;    /* STORE OBJECT */
+store_action store_put;    /* STORE OBJECT... */
 store_action store_list;   /* STORE */
 store_action store_prune;  /* DIR */
 store_action store_verify; /* STORE [KEY...] */

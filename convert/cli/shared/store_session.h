@@ -1,6 +1,6 @@
 /* store_session.h - a store as a command of gsym uses it: options, the open store, objects taken from it. */
-#ifndef CONVERT_CLI_STORE_STORE_SESSION_H
-#define CONVERT_CLI_STORE_STORE_SESSION_H
+#ifndef CONVERT_CLI_SHARED_STORE_SESSION_H
+#define CONVERT_CLI_SHARED_STORE_SESSION_H
 
 #include "convert/cli/cli_options.h"
 #include "convert/store/store.h"
@@ -20,6 +20,8 @@ struct session_options {
 
 /* Rows of a command's options; @member is a struct session_options. */
 #define OPTIONS_SESSION(type, member)                                                                       \
+	{0, "sign-key", "FILE", "sign what is published with the secret key in FILE",                       \
+	 OPTION_STRING(type, member.sign_key)},                                                             \
 	{0, "trusted-keys", "FILE", "take only what was signed by a public key in FILE",                    \
 	 OPTION_STRING(type, member.trusted_keys)},                                                         \
 	{0, "bearer-file", "FILE", "HTTP: send the token in FILE",                                          \

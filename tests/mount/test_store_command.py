@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""gsym store and gsym convert --shared beside daemons: one name, one content, one signature for all."""
+
+import os
+
+import mount_harness
+from mount_harness import GSYM, SampleTest, contents, run, wait_until
+
+
+class StoreCommandTest(SampleTest):
+    def setUp(self):
+        super().setUp()
+        self.shared = os.path.join(self.dir, "shared")
+        self.user_cache = os.path.join(self.dir, "user-cache")
+        for path in (self.shared, self.user_cache):
+            os.mkdir(path, 0o700)
+        self.gsym_env = dict(os.environ, GSYMFS_CACHE=self.user_cache)
+
+    def gsym(self, *argv, check=True):
+        return run(GSYM, *argv, check=check, env=self.gsym_env)
+
+    def store(self, action, *operands, check=True):
+        return self.gsym("store", action, "--debug-dir=" + self.debug_dir, self.shared, *operands, check=check)
+
+    def keys(self):
+        return [line.split("\t")[0] for line in self.gsym("store", "list", self.shared).stdout.decode().splitlines()]
+
+    def host(self, *options):
+        return self.mount("shared=" + self.shared, "shared_wait=60000", *options)
+
+    def assertTaken(self):
+        self.assertLines()
+        self.assertEqual(self.status(self.id)["origin"], "store")
+        self.assertEqual(self.conversions(), 0)
+
+    def test_daemon_takes_what_was_put(self):
+        self.store("put", self.path)
+        self.host()
+        self.assertTaken()
+
+    def test_daemon_takes_what_was_converted(self):
+        out = os.path.join(self.dir, "out.gsym")
+        self.gsym("convert", "--quiet", "--shared=" + self.shared, "--debug-dir=" + self.debug_dir, "-o", out, self.path)
+        self.host()
+        self.assertTaken()
+        self.assertEqual(contents(os.path.join(self.mnt, self.id, "image.gsym")), contents(out))
+
+    def test_with_a_debug_file(self):
+        """A daemon that searches as the command did takes it, another converts."""
+        self.separate(self.by_id)
+        self.store("put", self.path)
+        daemon = self.host()
+        self.assertTaken()
+        self.assertEqual(daemon.stop(), 0)
+        other = os.path.join(self.dir, "other-cache")
+        os.mkdir(other, 0o700)
+        os.rename(self.by_id, self.by_id + ".away")
+        self.mount("shared=" + self.shared, "shared_wait=60000", cache=other)
+        self.assertNoLines()
+        wait_until(lambda: self.status(self.id)["state"] == "ready", "the conversion")
+        self.assertEqual(self.conversions(), 1)
+
+    def test_get_what_a_daemon_gave(self):
+        self.host()
+        self.assertLines()
+        wait_until(lambda: len(self.keys()) == 1, "the object")
+        moved = os.path.join(self.dir, "moved")
+        os.rename(self.path, moved)
+        self.store("get", moved)
+        self.assertIn(b"sample.cpp", self.gsym("lookup", moved + ".gsym", self.address).stdout)
+        self.assertIn(b"1 objects verified, 0 bad", self.gsym("store", "verify", self.shared).stdout)
+        # The same key: nothing is published twice.
+        self.assertEqual(self.store("put", moved).stdout.decode().split(), [self.keys()[0], "present", moved])
+
+    def test_signed(self):
+        secret, trusted = (os.path.join(self.dir, name) for name in ("secret", "trusted"))
+        with open(trusted, "wb") as file:
+            file.write(self.gsym("store", "keygen", secret).stdout)
+        self.gsym("store", "put", "--sign-key=" + secret, "--debug-dir=" + self.debug_dir, self.shared, self.path)
+        daemon = self.host("trusted_keys=" + trusted)
+        self.assertTaken()
+        self.assertEqual(daemon.stop(), 0)
+        # Unsigned, it is not taken.
+        other = os.path.join(self.dir, "other-cache")
+        os.mkdir(other, 0o700)
+        self.gsym("store", "prune", "--max-size=0", self.shared)
+        self.store("put", self.path)
+        self.assertEqual(len(self.keys()), 1)
+        self.mount("shared=" + self.shared, "shared_wait=60000", "trusted_keys=" + trusted, cache=other)
+        self.assertLines()
+        wait_until(lambda: self.status(self.id)["state"] == "ready", "the conversion")
+        self.assertEqual(self.conversions(), 1)
+
+
+if __name__ == "__main__":
+    mount_harness.main()
