@@ -178,10 +178,11 @@ static void queue(void **state)
 	const struct store_request request = {.operation = STORE_HEAD, .name = "x"};
 	assert_null(store_start(f.store, &request, &err));
 	assert_int_equal(err, -EBUSY);
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i += 2)
+	const size_t half = ARRAY_SIZE(calls) / 2; /* those after it were not sent yet */
+	for (size_t i = half; i < ARRAY_SIZE(calls); i++)
 		store_call_end(calls[i]);
 	assert_int_equal(kill(pid, SIGCONT), 0);
-	for (size_t i = 1; i < ARRAY_SIZE(calls); i += 2)
+	for (size_t i = 0; i < half; i++)
 		assert_int_equal(result(calls[i]), 0);
 	assert_int_equal(f.counters.requests[STORE_GET][STORE_CANCELED], STORE_QUEUE_MAX / 2);
 	/* The slots of those that were cancelled are free again. */
