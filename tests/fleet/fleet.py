@@ -240,8 +240,11 @@ class Fleet:
             self.store.stop()
 
     def wait_published(self, hosts):
-        wait_until(lambda: sum(self.metric(h, "gsymfs_shared_conversions_total", result="given") for h in hosts) >= self.options.images,
-                   "the conversions in the store")
+        """Until each conversion was given, or could not be."""
+        def ended(host):
+            return sum(self.metric(host, "gsymfs_shared_conversions_total", result=r) for r in ("given", "dropped"))
+
+        wait_until(lambda: sum(map(ended, hosts)) >= self.conversions(hosts), "the conversions in the store")
 
     def row(self, kind, name, hosts, answers):
         times = sorted(answers.seconds)
