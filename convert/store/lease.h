@@ -41,12 +41,13 @@ enum lease_step {
 /* A wait for another host. Zero-initialise. */
 struct lease {
 	enum lease_step step;
-	unsigned wait_ms; /* with LEASE_LOOK: from now */
-	unsigned seconds; /* of our lease, or of the other's as its body says, within the bounds */
-	int64_t left_ms;  /* of the other's, when it was last looked at */
-	char etag[128];   /* of the other's, or of ours if it is held */
-	bool held;        /* ours */
-	uint32_t seed;    /* of the caller, before it begins: differs between hosts, so that waits do */
+	unsigned first_ms; /* the first of these waits, before it is spread */
+	unsigned wait_ms;  /* with LEASE_LOOK: from now */
+	unsigned seconds;  /* of our lease, or of the other's as its body says, within the bounds */
+	int64_t left_ms;   /* of the other's, when it was last looked at */
+	char etag[128];    /* of the other's, or of ours if it is held */
+	bool held;         /* ours */
+	uint32_t seed;     /* of the caller, before it begins: differs between hosts, so that waits do */
 };
 
 /* Begins: @has_leases as of struct store_abilities; in the layout bazel there are none. Keeps lease->seed. */

@@ -111,7 +111,7 @@ static bool has_writers(const struct store *store)
 
 /* ---- The process ---- */
 
-/* It ended, or is to end. @is_open_failure: it could not use the store, so that all that waits fails. */
+/* It ended, or is to end. @all: what waits to be sent fails as well, since the next would fare no better. */
 static void lose_process(struct store *store, int err, const char *text, bool all)
 {
 	store_process_kill(&store->process);
@@ -393,8 +393,9 @@ static int rest(const struct store *store, int64_t now)
 {
 	int64_t at = now + (store->process.n_left ? REAP_MS : POLL_MAX_MS);
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++)
-		if (store->flights[i].serial)
-			earlier(&at, due(&store->flights[i]) + 1);
+		if (store->flights[i].serial && due(&store->flights[i]) >= now)
+			earlier(&at,
+				due(&store->flights[i]) + 1); /* one that hangs alone is not waited for */
 	for (const struct store_call *call = store->first; call; call = call->next)
 		if (call->ms)
 			earlier(&at, call->started + call->ms);

@@ -133,6 +133,7 @@ static struct basename *add_name(struct images *images, const char *name) REQUIR
 		basename_free(b);
 		return NULL;
 	}
+	images_note_change(images);
 	return b;
 }
 
@@ -248,6 +249,7 @@ static void hide_member(struct name_member *m)
 
 static void remove_name(struct images *images, struct basename *b) REQUIRES(&images->lock)
 {
+	images_note_change(images);
 	table_remove(&images->by_basename, &b->table);
 	slots_remove(&images->names, b->number);
 	basename_free(b);

@@ -22,6 +22,7 @@
 
 #include <stdatomic.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "convert/os/mutex.h"
 #include "convert/record/convert_types.h"
@@ -231,7 +232,9 @@ struct images {
 	int absent GUARDED_BY(
 		&lock); /* errno for what is not there: -ENOENT, or why the last scan does not know */
 	bool hashing GUARDED_BY(&lock); /* files without an id are being hashed: more images are to come */
-	uint64_t findings GUARDED_BY(&lock);         /* calls of images_add() so far */
+	uint64_t findings GUARDED_BY(&lock); /* calls of images_add() so far */
+	_Atomic int64_t
+		changed; /* when images or base names came, changed or went last: nanoseconds, 0: never */
 	struct list scan_waiters GUARDED_BY(&lock);  /* calls parked until it is, or until their id appears */
 	VEC(struct urgent) urgent GUARDED_BY(&lock); /* to be looked for at once, see urgent.h */
 	uint64_t urgent_numbers GUARDED_BY(&lock);   /* given out so far */
@@ -250,5 +253,13 @@ struct images {
 	int (*open)(void *opener, struct call *call);
 	void *opener;
 };
+
+/* Listings of the root or of by-name are others from now on. With the lock; it is read without. */
+static inline void images_note_change(struct images *images)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	atomic_store(&images->changed, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+}
 
 #endif

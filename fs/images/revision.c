@@ -440,6 +440,7 @@ void revision_choose(struct images *images, struct image *image)
 		notify_replaced(images->notify, image->id);
 	image->choice = choice;
 	stable_next_version(image);
+	images_note_change(images);
 }
 
 void revision_renew(struct images *images, struct revision *rev)

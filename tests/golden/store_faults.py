@@ -296,6 +296,20 @@ def check_connections(program, directory):
         expect("canceled", reply.err, "ECANCELED")
 
 
+def check_sending(program, directory):
+    """What the kernel has taken is not sent yet: the answer is waited for when the server has it."""
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.bind(("127.0.0.1", 0))
+        slow.listen(1)
+        path = directory / "sent"
+        for size, text in ((100, "no answer came"), (200000, "no more data came")):
+            path.write_bytes(b"x" * size)
+            driver = Driver(program, f"http://127.0.0.1:{slow.getsockname()[1]}/store", "--first=300", "--stall=600")
+            reply = driver.run("put", "entry", path)
+            expect(f"{size} bytes for a server that reads none", (reply.err, reply.text), ("ETIMEDOUT", text))
+
+
 def check_names(program, directory):
     """Names that are not those of objects reach no server."""
     def act(nasty):
@@ -350,7 +364,7 @@ def main():
             jobs = [pool.submit(check, program, directory, i, *case)
                     for check, cases in ((get, GET), (put, PUT), (list_names, LIST)) for i, case in enumerate(cases)]
             jobs += [pool.submit(check, program, directory) for check in (
-                check_redirect, check_text, check_etags, check_connections, check_names, check_caches, check_bazel, check_reuse)]
+                check_redirect, check_text, check_sending, check_etags, check_connections, check_names, check_caches, check_bazel, check_reuse)]
             for job in jobs:
                 job.result()
     print("\n".join(failures) or f"{len(GET) + len(PUT) + len(LIST)} servers with faults: as expected")

@@ -170,7 +170,7 @@ log file = %s/log
 path = %s
 read only = yes
 guest ok = yes
-force user = root
+force user = nobody
 oplocks = no
 """ % ((self.port,) + (self.dir,) * 7 + (self.test.mnt,)))
 

@@ -165,6 +165,24 @@ class HandleTest(SampleTest):
         self.daemon = self.remount(self.daemon)
         self.assertIn(b"gsymfs_build_info", self.read_handle(handle))
 
+    def test_listings_tell_when_they_change(self):
+        """Or clients of NFS would go on to believe that a name is not there."""
+        def times():
+            return [os.stat(os.path.join(self.mnt, name)).st_ctime_ns for name in (".", "by-name")]
+
+        def change(what):
+            before = times()
+            what()
+            mount_harness.wait_until(lambda: all(a > b for a, b in zip(times(), before)), "other times")
+
+        self.daemon = self.remount(self.daemon, "rescan=1")
+        self.wait_scans(1)
+        before = times()
+        self.wait_scans(2)
+        self.assertEqual(times(), before)
+        change(self.compile_other)
+        change(lambda: os.rename(self.path, os.path.join(self.dir, "gone")))
+
     def test_gone(self):
         handles = [self.handle(name) for name in self.files[:1] + self.links + self.directories[:2]]
         self.assertEqual(self.daemon.stop(), 0)

@@ -17,15 +17,15 @@ enum {
 struct format_check {
 	const struct gsym_reader *reader;
 	const char *path;
-	bool first_only;         /* faults are not printed */
-	struct gsym_diag *first; /* NULL, or the first fault */
+	const atomic_bool *canceled; /* NULL: faults are printed; else the first one ends it */
+	struct gsym_diag *first;     /* NULL, or for that */
 	uint64_t faults;
 };
 
 /* Whether the rest need not be looked at. */
 static bool is_settled(const struct format_check *c)
 {
-	return c->first_only && c->faults;
+	return c->canceled && (c->faults || atomic_load_explicit(c->canceled, memory_order_relaxed));
 }
 
 static void fault(struct format_check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -40,7 +40,7 @@ static void fault(struct format_check *c, const char *fmt, ...)
 	va_end(args);
 	if (c->faults++ >= FAULTS_SHOWN)
 		return;
-	if (c->first_only) {
+	if (c->canceled) {
 		if (c->faults == 1)
 			diag_set(c->first, -EBADMSG, "%s", text);
 		return;
@@ -118,7 +118,7 @@ static int check_records(struct format_check *c)
 	int err = decoder ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !err && i < c->reader->info.num_addresses && !is_settled(c); i++) {
 		err = check_record(c, i, decoder);
-		if (c->first_only && decoder->bytes / RECORDS_SHARED > c->reader->info.file_size)
+		if (c->canceled && decoder->bytes / RECORDS_SHARED > c->reader->info.file_size)
 			fault(c, "function %" PRIu32 ": records share their bytes: too much to read", i);
 	}
 	gsym_decoder_free(decoder);
@@ -142,9 +142,11 @@ int check_gsym(const struct gsym_reader *reader, const char *path, uint64_t *ret
 	return err;
 }
 
-int check_gsym_first(const struct gsym_reader *reader, struct gsym_diag *diag)
+int check_gsym_first(const struct gsym_reader *reader, const atomic_bool *canceled, struct gsym_diag *diag)
 {
-	struct format_check c = {.reader = reader, .path = "", .first = diag, .first_only = true};
+	struct format_check c = {.reader = reader, .path = "", .canceled = canceled, .first = diag};
 	int err = check_all(&c);
-	return err ? err : c.faults ? -EBADMSG : 0;
+	if (err || c.faults)
+		return err ? err : -EBADMSG;
+	return is_settled(&c) ? -ECANCELED : 0;
 }

@@ -2,6 +2,9 @@
 #ifndef CONVERT_CLI_CONVERT_CHECK_H
 #define CONVERT_CLI_CONVERT_CHECK_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #include "gsym/gsym.h"
 
 /*
@@ -12,8 +15,8 @@ int check_gsym(const struct gsym_reader *reader, const char *path, uint64_t *ret
 
 /*
  * Likewise, but ends with the first fault, and prints nothing. 0; -EBADMSG, also if records share so many of
- * their bytes that to decode them all would take too long; or -ENOMEM.
+ * their bytes that to decode them all would take too long; -ECANCELED once @canceled is true; or -ENOMEM.
  */
-int check_gsym_first(const struct gsym_reader *reader, struct gsym_diag *diag);
+int check_gsym_first(const struct gsym_reader *reader, const atomic_bool *canceled, struct gsym_diag *diag);
 
 #endif

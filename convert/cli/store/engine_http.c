@@ -118,8 +118,10 @@ static int head_object(struct http_run *run, struct http_answer *ret)
 	if (err)
 		return err;
 	http_fill_reply(&run->task, ret);
+	if (ret->status != 200)
+		return http_status_error(&run->task, ret);
 	run->task.transfer->reply.size = ret->length;
-	return ret->status == 200 ? 0 : http_status_error(&run->task, ret);
+	return 0;
 }
 
 /* ---- Writing ---- */

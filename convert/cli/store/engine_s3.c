@@ -176,8 +176,10 @@ static int s3_head(struct s3_run *run)
 	int err = object_exchange(run, run->task.transfer->name, &request, &headers, &answer);
 	if (err)
 		return err;
+	if (answer.status != 200)
+		return s3_status_error(run, &answer);
 	run->task.transfer->reply.size = answer.length;
-	return answer.status == 200 ? 0 : s3_status_error(run, &answer);
+	return 0;
 }
 
 /* ---- Conditions ---- */

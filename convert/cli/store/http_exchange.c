@@ -16,6 +16,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "convert/os/monotonic.h"
 #include "gsym/base/ascii.h"
@@ -27,19 +29,21 @@ enum {
 	HEADERS_MAX = 64 * 1024, /* bytes of an answer */
 	FAILURE_MAX = 64 * 1024, /* bytes of the body of a failure; the connection is closed after that */
 	TICK = 50,               /* ms; cancellation and limits are looked at as often */
+	EXPECT_MS = 200,         /* for "100 Continue", before the body is sent all the same */
 	IDLE_MAX = 8,            /* handles in the pool */
 };
 
 struct http_handle {
 	CURL *easy;
 	CURLM *multi;
+	int sock; /* of the connection that was opened last and is open still; else -1 */
 };
 
 struct http_client {
 	const struct curl_library *curl;
 	struct store_options options;
 	pthread_mutex_t lock; /* guards the pool */
-	struct http_handle idle[IDLE_MAX];
+	struct http_handle *idle[IDLE_MAX];
 	size_t n_idle;
 };
 
@@ -60,11 +64,13 @@ int http_client_open(const struct store_options *options, struct http_client **r
 	return 0;
 }
 
-static void free_handle(const struct curl_library *curl, const struct http_handle *handle)
+/* Connections that are kept are closed here, and use the handle. */
+static void free_handle(const struct curl_library *curl, struct http_handle *handle)
 {
 	curl->easy_cleanup(handle->easy);
 	if (handle->multi)
 		curl->multi_cleanup(handle->multi);
+	free(handle);
 }
 
 void http_client_close(struct http_client *client)
@@ -72,45 +78,62 @@ void http_client_close(struct http_client *client)
 	if (!client)
 		return;
 	while (client->n_idle > 0)
-		free_handle(client->curl, &client->idle[--client->n_idle]);
+		free_handle(client->curl, client->idle[--client->n_idle]);
 	pthread_mutex_destroy(&client->lock);
 	free(client);
 }
 
-static bool take_idle(struct http_client *client, struct http_handle *ret)
+/* NULL: there is none. */
+static struct http_handle *take_idle(struct http_client *client)
 {
 	pthread_mutex_lock(&client->lock);
-	bool found = client->n_idle > 0;
-	if (found)
-		*ret = client->idle[--client->n_idle];
+	struct http_handle *handle = client->n_idle > 0 ? client->idle[--client->n_idle] : NULL;
 	pthread_mutex_unlock(&client->lock);
-	return found;
+	return handle;
 }
 
-/* 0 or -ENOMEM. */
-static int take_handle(struct http_client *client, struct http_handle *ret)
+/* NULL without memory. */
+static struct http_handle *take_handle(struct http_client *client)
 {
-	if (take_idle(client, ret))
-		return 0;
-	struct http_handle handle = {client->curl->easy_init(), client->curl->multi_init()};
-	if (!handle.easy || !handle.multi) {
-		free_handle(client->curl, &handle);
-		return -ENOMEM;
-	}
-	*ret = handle;
-	return 0;
+	struct http_handle *handle = take_idle(client);
+	if (handle)
+		return handle;
+	handle = calloc(1, sizeof(*handle));
+	if (!handle)
+		return NULL;
+	*handle = (struct http_handle){client->curl->easy_init(), client->curl->multi_init(), -1};
+	if (handle->easy && handle->multi)
+		return handle;
+	free_handle(client->curl, handle);
+	return NULL;
 }
 
-static void give_handle(struct http_client *client, const struct http_handle *handle)
+static void give_handle(struct http_client *client, struct http_handle *handle)
 {
 	client->curl->easy_reset(handle->easy);
 	pthread_mutex_lock(&client->lock);
 	bool kept = client->n_idle < IDLE_MAX;
 	if (kept)
-		client->idle[client->n_idle++] = *handle;
+		client->idle[client->n_idle++] = handle;
 	pthread_mutex_unlock(&client->lock);
 	if (!kept)
 		free_handle(client->curl, handle);
+}
+
+static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct http_handle *handle = user;
+	(void)purpose;
+	handle->sock = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+	return handle->sock;
+}
+
+static int on_close(void *user, curl_socket_t sock)
+{
+	struct http_handle *handle = user;
+	if (handle->sock == sock)
+		handle->sock = -1;
+	return close(sock);
 }
 
 /* ---- Requests ---- */
@@ -163,7 +186,7 @@ bool http_succeeded(const struct http_answer *answer)
 /* An exchange under way. */
 struct exchange {
 	const struct curl_library *curl;
-	struct http_handle handle;
+	struct http_handle *handle;
 	struct http_task *task;
 	const struct http_request *request;
 	struct http_answer *answer;
@@ -373,19 +396,17 @@ static int on_seek(void *user, curl_off_t off, int origin)
 static bool is_connected(const struct exchange *e)
 {
 	curl_off_t time = 0;
-	e->curl->easy_get(e->handle.easy, CURLINFO_PRETRANSFER_TIME_T, &time);
+	e->curl->easy_get(e->handle->easy, CURLINFO_PRETRANSFER_TIME_T, &time);
 	return time > 0;
 }
 
 /* Notes when all was sent, and that bytes go out. */
 static void watch_sending(struct exchange *e, int64_t now)
 {
-	curl_socket_t sock = CURL_SOCKET_BAD;
 	int unsent = 0;
 	if (e->sent_at || !is_connected(e) || (e->request->has_body && e->sent < e->request->size))
 		return;
-	if (e->curl->easy_get(e->handle.easy, CURLINFO_ACTIVESOCKET, &sock) == CURLE_OK &&
-	    sock != CURL_SOCKET_BAD && ioctl(sock, SIOCOUTQ, &unsent) != 0)
+	if (e->handle->sock >= 0 && ioctl(e->handle->sock, SIOCOUTQ, &unsent) != 0)
 		unsent = 0;
 	if (unsent != e->unsent)
 		e->active = now;
@@ -429,7 +450,7 @@ static int watch_limits(struct exchange *e)
 
 #define SET(option, value)                                                             \
 	do {                                                                           \
-		if (e->curl->easy_set(e->handle.easy, option, value) != CURLE_OK)      \
+		if (e->curl->easy_set(e->handle->easy, option, value) != CURLE_OK)     \
 			return http_fail(e->task, -EINVAL, "libcurl has no " #option); \
 	} while (0)
 
@@ -447,7 +468,7 @@ static int set_server(struct exchange *e)
 	SET(CURLOPT_UPLOAD_BUFFERSIZE, 128L * 1024);
 	SET(CURLOPT_USERAGENT, "gsymfs/" GSYMFS_VERSION);
 	/* Where names are looked up by a thread, its end is not waited for. */
-	e->curl->easy_set(e->handle.easy, CURLOPT_QUICK_EXIT, 1L);
+	e->curl->easy_set(e->handle->easy, CURLOPT_QUICK_EXIT, 1L);
 	if (options->ca_file)
 		SET(CURLOPT_CAINFO, options->ca_file);
 	if (options->cert_file)
@@ -466,6 +487,7 @@ static int set_body(struct exchange *e)
 {
 	SET(CURLOPT_UPLOAD, 1L);
 	SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)e->request->size);
+	SET(CURLOPT_EXPECT_100_TIMEOUT_MS, (long)EXPECT_MS);
 	SET(CURLOPT_READFUNCTION, on_read);
 	SET(CURLOPT_READDATA, e);
 	SET(CURLOPT_SEEKFUNCTION, on_seek);
@@ -501,6 +523,10 @@ static int set_callbacks(struct exchange *e)
 	SET(CURLOPT_HEADERDATA, e);
 	SET(CURLOPT_WRITEFUNCTION, on_body);
 	SET(CURLOPT_WRITEDATA, e);
+	SET(CURLOPT_OPENSOCKETFUNCTION, on_open);
+	SET(CURLOPT_OPENSOCKETDATA, e->handle);
+	SET(CURLOPT_CLOSESOCKETFUNCTION, on_close);
+	SET(CURLOPT_CLOSESOCKETDATA, e->handle);
 	return 0;
 }
 
@@ -532,8 +558,8 @@ static int perform(struct exchange *e)
 {
 	for (;;) {
 		int running = 0, left;
-		CURLMcode failed = e->curl->multi_perform(e->handle.multi, &running);
-		const CURLMsg *msg = e->curl->multi_info_read(e->handle.multi, &left);
+		CURLMcode failed = e->curl->multi_perform(e->handle->multi, &running);
+		const CURLMsg *msg = e->curl->multi_info_read(e->handle->multi, &left);
 		if (e->err)
 			return e->err;
 		if (msg && msg->msg == CURLMSG_DONE)
@@ -543,7 +569,7 @@ static int perform(struct exchange *e)
 		int wait = watch_limits(e);
 		if (e->err)
 			return e->err;
-		e->curl->multi_poll(e->handle.multi, NULL, 0, wait, NULL);
+		e->curl->multi_poll(e->handle->multi, NULL, 0, wait, NULL);
 	}
 }
 
@@ -563,12 +589,12 @@ static int run(struct exchange *e)
 		err = set_callbacks(e);
 	if (!err)
 		err = set_request(e);
-	if (!err && e->curl->multi_add_handle(e->handle.multi, e->handle.easy))
+	if (!err && e->curl->multi_add_handle(e->handle->multi, e->handle->easy))
 		err = -ENOMEM;
 	if (err)
 		return err;
 	err = perform(e);
-	e->curl->multi_remove_handle(e->handle.multi, e->handle.easy);
+	e->curl->multi_remove_handle(e->handle->multi, e->handle->easy);
 	return is_refusal(e, err) ? 0 : err;
 }
 
@@ -578,11 +604,11 @@ int http_exchange(struct http_task *task, const struct http_request *request, st
 	memset(ret, 0, sizeof(*ret));
 	if (request->headers && request->headers->failed)
 		return -ENOMEM;
-	int err = take_handle(task->client, &e.handle);
-	if (err)
-		return err;
+	e.handle = take_handle(task->client);
+	if (!e.handle)
+		return -ENOMEM;
 	e.active = monotonic_ms();
-	err = run(&e);
-	give_handle(task->client, &e.handle);
+	int err = run(&e);
+	give_handle(task->client, e.handle);
 	return err;
 }

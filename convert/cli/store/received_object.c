@@ -11,7 +11,7 @@
 #include "gsym/base/file_io.h"
 
 /* The first @size bytes are GSYM, and after that what readers of GSYM ignore (handle.h). */
-static int check_conversion(int fd, size_t size, struct gsym_diag *diag)
+static int check_conversion(int fd, size_t size, const atomic_bool *canceled, struct gsym_diag *diag)
 {
 	struct gsym_reader *reader;
 	void *at = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
@@ -20,7 +20,7 @@ static int check_conversion(int fd, size_t size, struct gsym_diag *diag)
 				size ? strerror(errno) : "empty");
 	int err = gsym_reader_open_memory(at, size, &reader, diag);
 	if (!err) {
-		err = check_gsym_first(reader, diag);
+		err = check_gsym_first(reader, canceled, diag);
 		gsym_reader_close(reader);
 	}
 	munmap(at, size);
@@ -44,14 +44,15 @@ static int inflate(int fd, uint64_t size, uint64_t most, struct object_trailer *
 	return err ? err : read_trailer(fd, (uint64_t)st.st_size, trailer, diag);
 }
 
-int received_object_check(int fd, uint64_t size, uint64_t most, uint64_t *ret_size, struct gsym_diag *diag)
+int received_object_check(int fd, uint64_t size, uint64_t most, const atomic_bool *canceled,
+			  uint64_t *ret_size, struct gsym_diag *diag)
 {
 	struct object_trailer trailer;
 	int err = read_trailer(fd, size, &trailer, diag);
 	if (!err && trailer.flags & OBJECT_ZSTD)
 		err = inflate(fd, size, most, &trailer, diag);
 	if (!err && trailer.kind == OBJECT_CONVERSION)
-		err = check_conversion(fd, (size_t)trailer.size, diag);
+		err = check_conversion(fd, (size_t)trailer.size, canceled, diag);
 	if (!err)
 		*ret_size = trailer.size + OBJECT_TRAILER;
 	return err;

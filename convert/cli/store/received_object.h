@@ -2,6 +2,8 @@
 #ifndef CONVERT_CLI_STORE_RECEIVED_OBJECT_H
 #define CONVERT_CLI_STORE_RECEIVED_OBJECT_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "gsym/gsym.h"
@@ -11,10 +13,12 @@
  * if it is a conversion. Its hash, key and signature are left to the client.
  *
  * @most:     bytes that the object may have then
+ * @canceled: ends it with -ECANCELED once it is true
  * @ret_size: that it has
  *
- * 0; -EBADMSG; -EFBIG; -ENOMEM; or the errno of reading and writing @fd.
+ * 0; -EBADMSG; -EFBIG; -ECANCELED; -ENOMEM; or the errno of reading and writing @fd.
  */
-int received_object_check(int fd, uint64_t size, uint64_t most, uint64_t *ret_size, struct gsym_diag *diag);
+int received_object_check(int fd, uint64_t size, uint64_t most, const atomic_bool *canceled,
+			  uint64_t *ret_size, struct gsym_diag *diag);
 
 #endif

@@ -91,7 +91,8 @@ static void send_reply(uint64_t serial, int err, const struct store_reply *reply
 static int check_object(const struct transfer *transfer, struct store_reply *reply)
 {
 	struct gsym_diag diag = {""};
-	int err = received_object_check(transfer->fd, reply->size, transfer->size, &reply->size, &diag);
+	int err = received_object_check(transfer->fd, reply->size, transfer->size, transfer->canceled,
+					&reply->size, &diag);
 	if (err)
 		snprintf(reply->text, sizeof(reply->text), "%.*s", (int)sizeof(reply->text) - 1, diag.text);
 	return err;

@@ -16,10 +16,11 @@
 #include "gsym/base/text_buf.h"
 
 enum {
-	COLLECTIONS_MAX = 100000,   /* of a list */
-	MULTISTATUS_MAX = 64 << 20, /* bytes of the answer for one collection */
-	GUARD_WAIT = 1000,          /* ms; it is held for as long as some requests take */
-	GUARD_PAUSE = 10,           /* ms */
+	WITHOUT_EXPECT_MAX = 64 * 1024, /* bytes of a body */
+	COLLECTIONS_MAX = 100000,       /* of a list */
+	MULTISTATUS_MAX = 64 << 20,     /* bytes of the answer for one collection */
+	GUARD_WAIT = 1000,              /* ms; it is held for as long as some requests take */
+	GUARD_PAUSE = 10,               /* ms */
 };
 
 int webdav_exchange(struct webdav *dav, const char *name, struct http_request *request,
@@ -27,6 +28,9 @@ int webdav_exchange(struct webdav *dav, const char *name, struct http_request *r
 {
 	char *url = NULL;
 	int err = -ENOMEM;
+	/* libcurl 7.88 asks for a "100 Continue" before any body. Where requests are signed it has to. */
+	if (request->has_body && request->size <= WITHOUT_EXPECT_MAX)
+		http_header(headers, "Expect", "");
 	if (dav->authorization)
 		http_header(headers, "Authorization", dav->authorization);
 	request->headers = headers;
@@ -134,7 +138,7 @@ int webdav_probe_guard(struct webdav *dav, const char *name)
 {
 	int made = make_guard(dav, name);
 	if (made <= 0)
-		return made == -EACCES || made == -EREMOTEIO ? 0 : made;
+		return made == -EACCES || made == -EREMOTEIO || made == -EOPNOTSUPP ? 0 : made;
 	made = make_guard(dav, name);
 	webdav_drop_guard(dav, name);
 	return made < 0 ? made : made == 0;

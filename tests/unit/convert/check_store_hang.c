@@ -78,7 +78,8 @@ static int pass_create(const char *path, mode_t mode, struct fuse_file_info *inf
 
 static int pass_read(const char *path, char *to, size_t size, off_t off, struct fuse_file_info *info)
 {
-	(void)path;
+	while (strcmp(path, "/hang") == 0)
+		pause();
 	ssize_t n = pread((int)info->fh, to, size, off);
 	return n < 0 ? -errno : (int)n;
 }
@@ -133,7 +134,7 @@ static int serve(const char *mountpoint)
 	struct fuse *fuse = fuse_new(&args, &operations, sizeof(operations), NULL);
 	if (!fuse || fuse_mount(fuse, mountpoint))
 		return 1;
-	return fuse_loop(fuse) ? 1 : 0;
+	return fuse_loop_mt(fuse, NULL) ? 1 : 0;
 }
 
 /* ---- The test ---- */
@@ -191,42 +192,46 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct store_call *begin_get(struct store *store, int fd)
+static struct store_call *begin_get(struct store *store, const char *name, int fd)
 {
 	const struct store_request request = {
-		.operation = STORE_GET, .name = "x", .fd = fd, .size = 100, .ms = 100};
+		.operation = STORE_GET, .name = name, .fd = fd, .size = 100, .ms = 100};
 	int err;
 	struct store_call *ret = store_start(store, &request, &err);
 	assert_non_null(ret);
 	return ret;
 }
 
-static void stops(void **state)
+static void begin(struct mounted *m)
 {
-	struct mounted *m = *state;
-	struct store_reply reply;
-	int fd = file_of("", 0);
 	if (geteuid() != 0 || !is_mounted(m)) {
-		close(fd);
 		print_message("needs root and /dev/fuse\n");
 		skip();
 	}
 	m->f.store = fixture_store(&m->f);
+}
+
+static void stops(void **state)
+{
+	struct mounted *m = *state;
+	struct store_reply reply;
+	begin(m);
+	int fd = file_of("", 0);
 	if (put(m->f.store, "x", "1", STORE_IF_ABSENT, NULL, &reply))
 		fail_msg("%s", reply.text);
 	assert_int_equal(put(m->f.store, "x", "2", STORE_IF_MATCH, reply.etag, NULL), 0);
-	assert_int_equal(kill(m->server, SIGSTOP), 0);
+	stop_process(m->server);
 	/* A caller gets its answer in time, and the client ends. */
-	struct store_call *call = begin_get(m->f.store, fd);
+	struct store_call *call = begin_get(m->f.store, "x", fd);
 	assert_true(store_wait(call, monotonic_ms() + SOON_MS, &reply));
 	assert_int_equal(reply.err, -ETIMEDOUT);
 	store_call_end(call);
-	call = begin_get(m->f.store, fd);
+	call = begin_get(m->f.store, "x", fd);
 	store_close(m->f.store);
 	store_call_end(call);
 	/* Nor does one wait that begins. */
 	m->f.store = fixture_store(&m->f);
-	call = begin_get(m->f.store, fd);
+	call = begin_get(m->f.store, "x", fd);
 	assert_true(store_wait(call, monotonic_ms() + SOON_MS, &reply));
 	assert_int_equal(reply.err, -ETIMEDOUT);
 	store_call_end(call);
@@ -237,9 +242,31 @@ static void stops(void **state)
 	close(fd);
 }
 
+/* The others go on, and the process is not killed for it. */
+static void one_hangs(void **state)
+{
+	struct mounted *m = *state;
+	struct store_reply reply;
+	begin(m);
+	int fd = file_of("", 0);
+	assert_int_equal(put(m->f.store, "x", "1", STORE_ALWAYS, NULL, NULL), 0);
+	assert_int_equal(put(m->f.store, "hang", "1", STORE_ALWAYS, NULL, NULL), 0);
+	struct store_call *call = begin_get(m->f.store, "hang", fd);
+	while (!store_wait(call, monotonic_ms(), &reply))
+		assert_int_equal(head(m->f.store, "x", NULL), 0);
+	assert_int_equal(reply.err, -ETIMEDOUT);
+	store_call_end(call);
+	int other = file_of("", 0);
+	assert_int_equal(get(m->f.store, "x", 100, other, NULL), 0);
+	assert_true(file_is(other, "1", 1));
+	close(other);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(stops, set_up, tear_down)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(stops, set_up, tear_down),
+					   cmocka_unit_test_setup_teardown(one_hangs, set_up, tear_down)};
 	fixture_program = argc > 1 ? argv[1] : "gsym";
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

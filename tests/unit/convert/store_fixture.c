@@ -3,13 +3,13 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "gsym/base/file_io.h"
@@ -41,7 +41,8 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	(void)st;
 	(void)type;
 	(void)at;
-	return remove(path);
+	(void)!remove(path); /* a process that is ending may be faster */
+	return 0;
 }
 
 void remove_all(const char *directory)
@@ -119,20 +120,52 @@ void path_of(const struct fixture *f, const char *path, char ret[static 512])
 	snprintf(ret, 512, "%s/%s", f->directory, path);
 }
 
-/* The parent of a process that has not ended, in /proc/PID/stat, after the name, which may hold anything. */
-static pid_t parent_of(const char *pid)
+/* Status and parent in /proc/.../stat, after the name, which may hold anything. False: there is none. */
+static bool read_stat(const char *path, char *ret_status, pid_t *ret_parent)
 {
-	char path[300], text[512] = "";
-	int parent = 0;
-	char status = 'Z';
-	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	char text[512] = "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return false;
 	ssize_t n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	const char *end = n > 0 ? strrchr(text, ')') : NULL;
-	return end && sscanf(end, ") %c %d", &status, &parent) == 2 && status != 'Z' ? parent : 0;
+	return end && sscanf(end, ") %c %d", ret_status, ret_parent) == 2;
+}
+
+/* The parent of a process that has not ended. */
+static pid_t parent_of(const char *pid)
+{
+	char path[300], status;
+	pid_t parent;
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	return read_stat(path, &status, &parent) && status != 'Z' ? parent : 0;
+}
+
+/* Whether all threads of @pid are stopped, which happens to each in its own time. */
+static bool is_stopped(pid_t pid)
+{
+	char path[600], status;
+	pid_t parent;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *list = opendir(path);
+	struct dirent *entry;
+	bool ret = true;
+	assert_non_null(list);
+	while ((entry = readdir(list))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, entry->d_name);
+		if (*entry->d_name != '.' && read_stat(path, &status, &parent))
+			ret &= status == 'T';
+	}
+	closedir(list);
+	return ret;
+}
+
+void stop_process(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	while (!is_stopped(pid))
+		poll(NULL, 0, 1);
 }
 
 size_t children(pid_t *ret, size_t most)
@@ -153,13 +186,4 @@ pid_t store_process(void)
 	pid_t found[2];
 	assert_int_equal(children(found, 2), 1);
 	return found[0];
-}
-
-pid_t stop_store_process(void)
-{
-	siginfo_t info;
-	pid_t pid = store_process();
-	assert_int_equal(kill(pid, SIGSTOP), 0);
-	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
-	return pid;
 }

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""A shared store that is damaged, hostile, full, slow or away costs no answer."""
+
+import base64
+import ctypes
+import glob
+import os
+import shutil
+import signal
+
+import mount_harness
+from mount_harness import GSYMFS, run, wait_until
+from shared_harness import StoreTest
+
+TRAILER = 256  # bytes of an object, see store_object.h
+
+
+def make_key(seed):
+    """(secret, public): lines of key files, from 32 bytes."""
+    sodium = ctypes.CDLL("libsodium.so.23")
+    public, secret = ctypes.create_string_buffer(32), ctypes.create_string_buffer(64)
+    sodium.crypto_sign_seed_keypair(public, secret, seed)
+    return ("gsymfs-secret-1 %s\n" % base64.b64encode(seed).decode(), "gsymfs-public-1 %s\n" % base64.b64encode(public.raw).decode())
+
+
+class HostileTest(StoreTest):
+    """What a store may hold."""
+
+    def foreign(self):
+        """An intact object of another image, which the store has as well."""
+        other = mount_harness.build_id(self.compile_other())
+        mnt = self.host()
+        before = set(self.entries())
+        self.read(other, "functions.tsv", mnt=mnt)
+        return wait_until(lambda: set(self.entries()) - before, "another object").pop()
+
+    def damages(self, path):
+        data = mount_harness.contents(path)
+        foreign = mount_harness.contents(self.foreign())
+        os.unlink(os.path.join(self.source, "other"))
+
+        def flipped(at):
+            return data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+
+        end = len(data)
+        return {"truncated": data[:100], "empty": b"", "without its end": data[:-1], "longer": data + b"\0",
+                "flipped": flipped(end // 2), "flipped in the key": flipped(end - TRAILER + 100),
+                "flipped in the size": flipped(end - TRAILER + 144), "of another": foreign,
+                "trailer of another": data[:-TRAILER] + foreign[-TRAILER:], "not one": b"<html></html>" * 100}
+
+    def test_damaged(self):
+        want = self.answer(self.expect_converted())
+        (path,) = self.wait_given()
+        for name, data in self.damages(path).items():
+            with self.subTest(name):
+                with open(path, "wb") as file:
+                    file.write(data)
+                mnt = self.expect_converted(why="damaged")
+                self.assertEqual(self.answer(mnt), want)
+                wait_until(lambda: self.shares(mnt, "given") == 1, "a sound object")
+                self.assertRegex(self.daemons[-1].log(), os.path.basename(path) + ": damaged: .*; converting it here, and replacing it")
+                self.assertEqual(self.daemons[-1].stop(), 0)
+        self.expect_taken(want)
+
+    def test_strange_entries(self):
+        want = self.answer(self.expect_converted())
+        (path,) = self.wait_given()
+        os.unlink(path)
+        for make in (os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)):
+            self.assertEqual(self.daemons[-1].stop(), 0)  # it may be about to give
+            if os.path.lexists(path):
+                os.unlink(path)
+            make(path)
+            mnt = self.host()
+            self.assertEqual(self.answer(mnt), want)
+            wait_until(lambda: self.status(self.id, mnt)["state"] == "ready", "the conversion")
+            self.assertEqual(self.shares(mnt, "hit"), 0)
+            if os.path.isdir(path):
+                os.rmdir(path)
+
+    def key_files(self):
+        """Files of two keys: (secret, public) of each."""
+        files = []
+        for i in range(2):
+            paths = [os.path.join(self.dir, "%s%d" % (kind, i)) for kind in ("secret", "public")]
+            for path, line in zip(paths, make_key(bytes([i + 1]) * 32)):
+                with open(path, "w") as file:
+                    file.write(line)
+                os.chmod(path, 0o600)
+            files.append(paths)
+        return files
+
+    def test_signed(self):
+        (secret, public), (other_secret, other_public) = self.key_files()
+        want = self.answer(self.expect_converted("sign_key=" + secret))
+        (path,) = self.wait_given()
+        mnt = self.expect_taken(want, "trusted_keys=" + public)
+        self.assertIn("shared_signatures\tdemanded", self.read("status", mnt=mnt))
+        self.expect_taken(want)  # who demands nothing takes what is signed, too
+        mnt = self.expect_converted("trusted_keys=" + other_public, "sign_key=" + other_secret, why="refused")
+        self.assertRegex(self.daemons[-1].log(), os.path.basename(path) + ": not trusted: .*have its signer in trusted_keys")
+        self.assertEqual(self.shares(mnt, "given"), 0)  # it may be others' right one
+        with open(other_public, "a") as both, open(public) as more:
+            both.write(more.read())
+        self.expect_taken(want, "trusted_keys=" + other_public)
+
+    def test_unsigned(self):
+        (secret, public), _ = self.key_files()
+        want = self.answer(self.expect_converted())
+        (path,) = self.wait_given()
+        mnt = self.expect_converted("trusted_keys=" + public, "sign_key=" + secret, why="refused")
+        self.assertEqual(self.answer(mnt), want)
+        self.assertIn("not trusted", self.daemons[-1].log())
+
+    def test_replayed(self):
+        """A signed object is of no use under another name."""
+        (secret, public), _ = self.key_files()
+        options = ("trusted_keys=" + public, "sign_key=" + secret)
+        want = self.answer(self.expect_converted(*options))
+        (path,) = self.wait_given()
+        other = mount_harness.build_id(self.compile_other())
+        mnt = self.host(*options)
+        self.read(other, "functions.tsv", mnt=mnt)
+        (foreign,) = set(self.wait_given(2)) - {path}
+        os.unlink(os.path.join(self.source, "other"))
+        shutil.copyfile(foreign, path)
+        mnt = self.expect_converted(*options, why="damaged")
+        self.assertEqual(self.answer(mnt), want)
+        wait_until(lambda: self.shares(mnt, "given") == 1, "the right object")
+        self.expect_taken(want, *options)
+
+
+class FaultyStoreTest(StoreTest):
+    """A store that fails costs no answer."""
+
+    def test_gone(self):
+        mnt = self.host()
+        os.rmdir(self.shared)
+        self.assertIn("geo::point::norm", self.answer(mnt))
+        self.assertEqual(self.shares(mnt, "hit"), 0)
+
+    def mount_small(self, options):
+        if not mount_harness.is_root():
+            self.skipTest("mounts are root's")
+        run("mount", "-t", "tmpfs", "-o", "mode=0700," + options, "none", self.shared)
+
+    def test_full(self):
+        self.mount_small("size=4k,nr_inodes=5")
+        mnt = self.host()
+        self.assertIn("geo::point::norm", self.answer(mnt))
+        wait_until(lambda: self.shares(mnt, "dropped") >= 1, "what cannot be given")
+        self.assertRegex(self.daemons[-1].log(), "cannot be given|must not be written")
+
+    def test_read_only(self):
+        self.mount_small("size=64m")
+        want = self.answer(self.expect_converted())
+        self.wait_given()
+        wait_until(lambda: not self.entries("lease"), "the end of the lease")
+        run("mount", "-o", "remount,ro", self.shared)
+        mnt = self.expect_taken(want)
+        other = mount_harness.build_id(self.compile_other())
+        wait_until(lambda: other in self.ids(mnt), "the other image")
+        self.assertIn("geo::point::norm", self.read(other, "functions.tsv", mnt=mnt))
+        wait_until(lambda: self.shares(mnt, "dropped") == 1, "what cannot be given")
+        self.assertIn("shared_access\tread-only", self.read("status", mnt=mnt))
+
+    def child(self, daemon):
+        """The process of @daemon that transfers."""
+        pid = daemon.process.pid
+        for line in glob.glob("/proc/[0-9]*/stat"):
+            try:
+                with open(line) as file:
+                    fields = file.read().rsplit(")", 1)[1].split()
+                with open(os.path.join(os.path.dirname(line), "cmdline"), "rb") as file:
+                    words = file.read().split(b"\0")
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(fields[1]) == pid and words[1:3] == [b"worker", b"store"]:
+                return int(line.split("/")[2])
+        return None
+
+    def test_stopped(self):
+        """As a directory on a file server that stops answering would."""
+        ids = self.copies(6)
+        mnt = self.host("shared_wait=100")
+        want = self.read(ids[0], "functions.tsv", mnt=mnt)
+        pid = wait_until(lambda: self.child(self.daemons[-1]), "the process")
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for id in ids[1:]:
+                self.assertEqual(self.read(id, "functions.tsv", mnt=mnt), want)
+            self.assertEqual(self.conversions(mnt), 6)
+            self.read("status", mnt=mnt)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def test_killed(self):
+        ids = self.copies(3)
+        mnt = self.host()
+        want = self.read(ids[0], "functions.tsv", mnt=mnt)
+        self.wait_given(1)
+        os.kill(wait_until(lambda: self.child(self.daemons[-1]), "the process"), signal.SIGKILL)
+        for id in ids[1:]:
+            self.assertEqual(self.read(id, "functions.tsv", mnt=mnt), want)
+
+
+class RefusedTest(StoreTest):
+    def refused(self, *options, words, status=1):
+        done = run(GSYMFS, "-f", "-o", ",".join(("cache=" + self.cache, *options)), self.source, self.mnt, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(words, done.stderr.decode())
+
+    def test_refused(self):
+        self.refused("shared=" + os.path.join(self.dir, "nowhere"), words="cannot open")
+        self.refused("shared=ftp\\://127.0.0.1/", words="allowed is a directory, or an address", status=2)
+        self.refused("shared=" + self.cache, words="is the cache")
+        for mode in (0o777, 0o720, 0o702):
+            os.chmod(self.shared, mode)
+            self.refused("shared=" + self.shared, words="writable by others")
+        if mount_harness.is_root():
+            os.chmod(self.shared, 0o700)
+            os.chown(self.shared, 65534, 65534)
+            self.refused("shared=" + self.shared, words="belongs to user 65534")
+
+    def test_refused_keys(self):
+        path = os.path.join(self.dir, "key")
+        with open(path, "w") as file:
+            file.write(make_key(b"k" * 32)[0])
+        os.chmod(path, 0o644)
+        self.refused("shared=" + self.shared, "sign_key=" + path, words=path)
+        self.refused("shared=" + self.shared, "trusted_keys=" + path + "none", words=path + "none")
+
+
+if __name__ == "__main__":
+    mount_harness.main()

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Conversions that hosts share by a server of HTTP, however that behaves."""
+
+import ctypes
+import email.utils
+import http.server
+import os
+import threading
+import time
+
+import mount_harness
+from fragment_harness import Between
+from mount_harness import LIMIT, wait_until
+from shared_harness import StoreTest
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A server that keeps what it gets by PUT, with conditions, and does harm as @act says."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.objects = {}  # (bytes, etag, time) by path
+        self.lock = threading.Lock()
+        self.act = None  # called with the handler of a GET of a conversion; true if it has answered
+        self.broken = None  # the status of all answers
+        self.asked = 0  # requests
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def end(self):
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request, client_address):
+        """Clients end connections when they have waited long enough."""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def answer(self, status, body=b"", found=None):
+        self.server.asked += 1
+        if self.server.broken:
+            status, body = self.server.broken, b""
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if found:
+            self.send_header("ETag", found[1])
+            self.send_header("Last-Modified", email.utils.formatdate(found[2], usegmt=True))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def do_GET(self):
+        if self.command == "GET" and self.path.endswith(".gsym") and self.server.act and self.server.act(self):
+            return
+        found = self.server.objects.get(self.path)
+        self.answer(200, found[0], found) if found else self.answer(404)
+
+    do_HEAD = do_GET
+
+    def change(self, body):
+        """What is at the path becomes @body, or nothing, if the conditions hold: the status, and what is there then."""
+        with self.server.lock:
+            found = self.server.objects.get(self.path)
+            match = self.headers.get("If-Match")
+            if (self.headers.get("If-None-Match") == "*" and found) or (match and (not found or found[1] != match)):
+                return 412, None
+            if body is None:
+                return (204 if self.server.objects.pop(self.path, None) else 404), None
+            self.server.objects[self.path] = new = (body, '"%s"' % os.urandom(8).hex(), time.time())
+            return 201, new
+
+    def do_PUT(self):
+        status, found = self.change(self.rfile.read(int(self.headers["Content-Length"])))
+        self.answer(status, found=found)
+
+    def do_DELETE(self):
+        self.answer(self.change(None)[0])
+
+
+class ServerTest(StoreTest):
+    """The same by HTTP."""
+
+    def setUp(self):
+        super().setUp()
+        try:
+            ctypes.CDLL("libcurl-gnutls.so.4")
+        except OSError:
+            self.skipTest("no libcurl")
+        self.server = Server()
+        self.addCleanup(lambda: self.server.end())
+
+    def store_address(self):
+        return "http\\://127.0.0.1\\:%d/gsym" % self.server.server_address[1]
+
+    def entries(self, kind="gsym"):
+        return sorted(path for path in list(self.server.objects) if path.endswith("." + kind))
+
+    def test_all_at_once(self):
+        ids = self.copies(20)
+        mounts = [self.host() for _ in range(3)]
+        self.assertEqual(len(self.ask_all(mounts, ids)), 1)
+        self.assertEqual(sum(self.conversions(mnt) for mnt in mounts), 20)
+        self.wait_given(20)
+        wait_until(lambda: not self.entries("lease"), "the end of the leases")
+        late = self.host()
+        self.assertEqual(len(self.ask_all([late], ids)), 1)
+        self.assertEqual((self.conversions(late), self.shares(late, "hit")), (0, 20))
+
+    def given(self):
+        """The answer of a host whose conversion the server has."""
+        want = self.answer(self.expect_converted())
+        self.wait_given()
+        return want
+
+    def test_silent(self):
+        """A server that says nothing is not waited for."""
+        want = self.given()
+        over = threading.Event()
+        self.addCleanup(over.set)
+        self.server.act = lambda handler: over.wait(LIMIT)
+        mnt = self.host("shared_wait=50")
+        self.assertEqual(self.answer(mnt), want)
+        wait_until(lambda: self.shares(mnt, "hedged") == 1, "the count")
+        self.assertEqual(self.conversions(mnt), 1)
+
+    def test_late(self):
+        """What arrives while the worker runs is taken, and the worker ends."""
+        want = self.given()
+        go = threading.Event()
+        self.addCleanup(go.set)
+        self.server.act = lambda handler: not go.wait(LIMIT)
+        between = Between(self)
+        between.say("start")
+        mnt = self.host("worker=" + between.worker, "shared_wait=50")
+        reader = self.reader(self.id, "functions.tsv", mnt=mnt)
+        between.wait_for("release")
+        (pid,) = between.started("whole")
+        go.set()
+        self.assertEqual(self.finish(reader)[0], 0)
+        self.assertEqual(self.answer(mnt), want)
+        self.assertEqual((self.conversions(mnt), self.shares(mnt, "hit"), self.status(self.id, mnt)["origin"]), (0, 1, "store"))
+        wait_until(lambda: not os.path.exists("/proc/%d" % pid), "the end of the worker")
+
+    def test_harm(self):
+        """No answer is wrong, and each is there."""
+        want = self.given()
+        (path,) = self.entries()
+        body = self.server.objects[path][0]
+
+        def fail(status):
+            return lambda handler: handler.answer(status) or True
+
+        def send(data, length):
+            def act(handler):
+                handler.send_response(200)
+                handler.send_header("Content-Length", str(length))
+                handler.send_header("ETag", '"x"')
+                handler.end_headers()
+                handler.wfile.write(data)
+                handler.wfile.flush()
+                handler.close_connection = True
+                return True
+            return act
+
+        for name, act in (("503", fail(503)), ("500", fail(500)), ("403", fail(403)), ("302", fail(302)), ("204", fail(204)),
+                          ("truncated", send(body[:100], len(body))), ("another", send(body[::-1], len(body))),
+                          ("more", send(body + body, 2 * len(body))), ("endless", send(b"", 1 << 60)), ("empty", send(b"", 0))):
+            with self.subTest(name):
+                self.server.act = act
+                mnt = self.host()
+                self.assertEqual(self.answer(mnt), want)
+                wait_until(lambda: self.status(self.id, mnt)["state"] == "ready", "the conversion")
+                self.assertEqual((self.conversions(mnt), self.shares(mnt, "hit")), (1, 0))
+                self.assertEqual(self.daemons[-1].stop(), 0)
+
+    def test_breaker(self):
+        """A server that fails is left alone for a while, and the log and status say so."""
+        ids = self.copies(5)
+        self.server.broken = 503
+        mnt = self.host()
+        for id in ids:
+            self.assertIn("geo::point::norm", self.read(id, "functions.tsv", mnt=mnt))
+        self.assertEqual(self.conversions(mnt), 5)
+        self.assertLess(self.server.asked, 6)
+        self.assertRegex(self.read("status", mnt=mnt), "shared_breaker\topen for .* 503")
+        self.assertEqual(self.metric(mnt, "shared_breaker_opened_total"), 1)
+
+    def test_restarted(self):
+        """A server that was away for a while is asked again by the next daemon at the latest."""
+        want = self.given()
+        self.server.end()
+        mnt = self.host()
+        self.assertEqual(self.answer(mnt), want)
+        objects, self.server = self.server.objects, Server()
+        self.server.objects = objects
+        self.expect_taken(want)
+
+
+if __name__ == "__main__":
+    mount_harness.main()
