@@ -200,8 +200,9 @@ static void overdue(void **state)
 	pid_t pid = open_stopped(&f);
 	for (unsigned i = 0; i < 3; i++) {
 		struct store_reply reply;
-		struct store_call *call = begin(f.store, fd, 0);
+		struct store_call *call;
 		assert_true(store_is_up(f.store));
+		begin_and_send(f.store, fd, &call, 1); /* from then on the server has the request */
 		assert_false(store_wait(call, monotonic_ms() + LEASE_HEDGE_MS, &reply));
 		store_call_end(call);
 	}
