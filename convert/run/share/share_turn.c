@@ -316,8 +316,12 @@ enum share_step share_take(struct convert_job *job, struct share_turn **ret_turn
 	if (!is_sharing(job))
 		return SHARE_CONVERT;
 	struct share_turn *turn = *ret_turn = *ret_turn ? *ret_turn : turn_new(job);
-	if (!turn || !store_is_up(share->store) || make_key(turn, job))
+	if (!turn || !store_is_up(share->store))
 		return SHARE_CONVERT;
+	if (make_key(turn, job)) {
+		turn->result = SHARE_MISS; /* it has no name as yet */
+		return SHARE_CONVERT;
+	}
 	turn->until = monotonic_ms() + wait_ms(job);
 	return attempt(share, turn, job);
 }
