@@ -7,7 +7,7 @@
 struct share_options {
 	struct store_options store;
 	const char *sign_key, *trusted_keys; /* files, or NULL; borrowed until share_close() */
-	unsigned wait_ms; /* for the store, before a conversion is begun; 0: as hedge_ms() says */
+	unsigned wait_ms;                    /* for the store, before a conversion is begun */
 };
 
 /*

@@ -17,7 +17,7 @@
 
 enum {
 	PATIENCE = 10,            /* times the predicted conversion that another host is waited for, */
-	PATIENCE_LEAST_MS = 2000, /* at least: an image that takes less is rather converted twice */
+	PATIENCE_LEAST_MS = 5000, /* at least: an image that takes less is rather converted twice */
 };
 
 struct share_turn {
@@ -93,12 +93,6 @@ static unsigned predict(const struct convert_job *job)
 	if (request->binary.path)
 		bytes += request->binary.state.size;
 	return predict_conversion_ms(bytes, job->converter->threads);
-}
-
-static unsigned wait_ms(const struct convert_job *job)
-{
-	const struct share *share = job->converter->share;
-	return share->wait_ms ? share->wait_ms : hedge_ms(predict(job));
 }
 
 /* Whatever the store says of another host's lease, which may be renewed for ever. */
@@ -322,7 +316,7 @@ enum share_step share_take(struct convert_job *job, struct share_turn **ret_turn
 		turn->result = SHARE_MISS; /* it has no name as yet */
 		return SHARE_CONVERT;
 	}
-	turn->until = monotonic_ms() + wait_ms(job);
+	turn->until = monotonic_ms() + share->wait_ms;
 	return attempt(share, turn, job);
 }
 
