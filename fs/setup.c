@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "gsym/base/diag.h"
 #include "gsym/base/path.h"
@@ -298,6 +299,23 @@ int setup_prepare(struct gsymfs *fs, struct gsym_diag *diag)
 	return err;
 }
 
+/* See struct images. */
+static uint64_t answers_salt(const struct gsymfs *fs)
+{
+	static const char version[] = GSYMFS_VERSION;
+	const struct options *o = &fs->options;
+	const uint64_t parts[] = {
+		XXH3_64bits(version, sizeof(version)),
+		XXH3_64bits(fs->prefix, strlen(fs->prefix)),
+		fs->images.places,
+		o->merged,
+		o->unknown_print,
+		o->demangle,
+		o->approximate,
+	};
+	return XXH3_64bits(parts, sizeof(parts));
+}
+
 static void setup_converter(struct gsymfs *fs)
 {
 	const struct options *o = &fs->options;
@@ -334,6 +352,7 @@ static void setup_converter(struct gsymfs *fs)
 	fs->images.merged = fs->converter.merged;
 	fs->images.ready_max = o->open_images;
 	fs->images.places = search_path_fingerprint(&fs->converter.search);
+	fs->images.salt = answers_salt(fs);
 }
 
 static void setup_scanner(struct gsymfs *fs)

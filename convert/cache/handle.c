@@ -26,6 +26,7 @@ static const uint8_t magic[8] = {'g', 's', 'y', 'm', 'f', 's', '0', '3'};
 enum {
 	CHECKSUM_SIZE = 8,
 	BLOCK_SIZE = 256 * 1024,
+	STAMPED_SIZE = 4096, /* the header, and where functions are */
 };
 
 struct trailer {
@@ -234,10 +235,23 @@ struct open_reader {
 	struct gsym_diag *diag;
 };
 
+/*
+ * One key has several results only because of other neighbours, whose states are in the inputs. Notes are
+ * left out: they tell how long it took.
+ */
+static uint64_t stamp_of(const struct handle *handle)
+{
+	size_t n = handle->gsym.size < STAMPED_SIZE ? handle->gsym.size : STAMPED_SIZE;
+	uint64_t stamp = XXH3_64bits_withSeed(handle->gsym.data, n, handle->gsym.size);
+	stamp = XXH3_64bits_withSeed(handle->inputs.data, handle->inputs.size, stamp);
+	return stamp ? stamp : 1;
+}
+
 static int open_reader(void *arg)
 {
 	struct open_reader *o = arg;
 	notes_read_map(o->handle->notes, &o->handle->addresses);
+	o->handle->stamp = stamp_of(o->handle);
 	int err = gsym_reader_open_memory(o->handle->gsym.data, o->handle->gsym.size, &o->handle->reader,
 					  o->diag);
 	return err ? err : check_image(o->handle, o->key, o->diag);

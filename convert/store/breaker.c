@@ -26,7 +26,7 @@ static void open_breaker(struct breaker *breaker, int64_t now)
 	bool again = breaker->state == BREAKER_HALF_OPEN || now - breaker->until < OPEN_MAX_MS;
 	int64_t ms = again ? 2 * breaker->open_ms : OPEN_MIN_MS;
 	breaker->open_ms = ms < OPEN_MIN_MS ? OPEN_MIN_MS : ms > OPEN_MAX_MS ? OPEN_MAX_MS : ms;
-	breaker->until = now + breaker->open_ms;
+	breaker->until = now + breaker->open_ms + breaker->open_ms / 4 * breaker->jitter / UINT8_MAX;
 	change_state(breaker, BREAKER_OPEN);
 }
 

@@ -24,6 +24,11 @@ enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN };
 /* Zero-initialise: closed. */
 struct breaker {
 	enum breaker_state state;
+	/*
+	 * The caller's, a random number: it is open for up to a quarter longer, so that hosts which lost a
+	 * server together do not try it together.
+	 */
+	uint8_t jitter;
 	bool trying;       /* half open: the one request is under way */
 	unsigned changes;  /* of state, so far */
 	unsigned in_a_row; /* failures */

@@ -7,9 +7,9 @@
 enum {
 	SECONDS_MIN = 10,
 	SECONDS_MAX = 120,
-	FIRST_WAIT_MS = 250,
-	LOOKS = 12, /* a lease is looked at about so often in its time, once waits have grown */
-	HEDGE_MS = 250,
+	FIRST_WAIT_MIN_MS = 30, /* a conversion that took less is there, and given, by then */
+	FIRST_WAIT_MAX_MS = 250,
+	LOOKS = 12,      /* a lease is looked at about so often in its time, once waits have grown */
 	PROCESS_MS = 10, /* to start a worker, and to open its file */
 	/*
 	 * Bytes of a file that a thread converts in a millisecond. Measured in release builds: a debug file
@@ -38,11 +38,6 @@ unsigned predict_conversion_ms(uint64_t bytes, unsigned threads)
 	return within(bytes / each, 0, UINT32_MAX - PROCESS_MS) + PROCESS_MS;
 }
 
-unsigned hedge_ms(unsigned predicted_ms)
-{
-	return predicted_ms < HEDGE_MS ? predicted_ms : HEDGE_MS;
-}
-
 unsigned lease_renew_ms(const struct lease *lease)
 {
 	return lease->seconds * 1000 / 3;
@@ -53,6 +48,7 @@ void lease_begin(struct lease *lease, bool has_leases, unsigned predicted_ms)
 	*lease = (struct lease){
 		.step = has_leases ? LEASE_TAKE : LEASE_CONVERT,
 		.seconds = lease_seconds(predicted_ms),
+		.first_ms = within(predicted_ms, FIRST_WAIT_MIN_MS, FIRST_WAIT_MAX_MS),
 		.seed = lease->seed,
 	};
 }
@@ -81,7 +77,7 @@ static void look(struct lease *lease)
 	lease->step = LEASE_LOOK;
 	lease->held = false;
 	lease->left_ms = (int64_t)lease->seconds * 1000;
-	lease->wait_ms = spread(lease, FIRST_WAIT_MS);
+	lease->wait_ms = spread(lease, lease->first_ms);
 	keep_etag(lease, "");
 }
 

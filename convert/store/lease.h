@@ -20,6 +20,12 @@
 #include <stdint.h>
 
 /*
+ * How long a conversion is not begun because the store may have it, ms. Not less for a conversion that takes
+ * less: small files would be converted by every host, and most waits are a round trip (docs/fleet.md).
+ */
+enum { LEASE_HEDGE_MS = 250 };
+
+/*
  * How long a lease is held without being renewed, seconds: three times the predicted conversion, 10 to 120.
  */
 unsigned lease_seconds(unsigned predicted_ms);
@@ -35,12 +41,13 @@ enum lease_step {
 /* A wait for another host. Zero-initialise. */
 struct lease {
 	enum lease_step step;
-	unsigned wait_ms; /* with LEASE_LOOK: from now */
-	unsigned seconds; /* of our lease, or of the other's as its body says, within the bounds */
-	int64_t left_ms;  /* of the other's, when it was last looked at */
-	char etag[128];   /* of the other's, or of ours if it is held */
-	bool held;        /* ours */
-	uint32_t seed;    /* of the caller, before it begins: differs between hosts, so that waits do */
+	unsigned first_ms; /* the first of these waits, before it is spread */
+	unsigned wait_ms;  /* with LEASE_LOOK: from now */
+	unsigned seconds;  /* of our lease, or of the other's as its body says, within the bounds */
+	int64_t left_ms;   /* of the other's, when it was last looked at */
+	char etag[128];    /* of the other's, or of ours if it is held */
+	bool held;         /* ours */
+	uint32_t seed;     /* of the caller, before it begins: differs between hosts, so that waits do */
 };
 
 /* Begins: @has_leases as of struct store_abilities; in the layout bazel there are none. Keeps lease->seed. */
@@ -66,11 +73,5 @@ unsigned lease_renew_ms(const struct lease *lease);
 
 /* Wall time that converting a file of @bytes is predicted to take on @threads, ms. */
 unsigned predict_conversion_ms(uint64_t bytes, unsigned threads);
-
-/*
- * How long a conversion is not begun because the store may have it, ms: 250, or the predicted conversion if
- * that is less.
- */
-unsigned hedge_ms(unsigned predicted_ms);
 
 #endif

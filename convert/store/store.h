@@ -132,7 +132,11 @@ bool store_has_begun(const struct store_call *call);
 /* An eventfd that is readable once it ended, for poll(2). Borrowed. */
 int store_call_fd(const struct store_call *call);
 
-/* Cancels the request if it is under way, and frees @call; NULL is allowed. Does not wait. */
+/*
+ * Cancels the request if it is under way, and frees @call; NULL is allowed. Does not wait. A request whose
+ * answer has not begun after LEASE_HEDGE_MS (lease.h) counts as a failure of the server: callers that go on
+ * without it would else never find out that it is too slow.
+ */
 void store_call_end(struct store_call *call);
 
 /*

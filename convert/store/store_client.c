@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "convert/os/thread.h"
+#include "convert/store/lease.h"
 #include "convert/store/store_address.h"
 #include "convert/store/store_call.h"
 #include "convert/store/store_directory.h"
@@ -65,6 +67,8 @@ static struct store *new_store(const struct store_options *options, const char *
 	store->program = strdup(program);
 	store->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	copy_options(&store->config, options);
+	if (getrandom(&store->breaker.jitter, sizeof(store->breaker.jitter), GRND_NONBLOCK) < 0)
+		store->breaker.jitter = (uint8_t)getpid();
 	return store;
 }
 
@@ -295,17 +299,23 @@ int store_call_fd(const struct store_call *call)
 	return call->event;
 }
 
-/* Its flight goes on without it, until the process says that it has ended. */
-static void leave_flight(struct store *store, struct store_call *call) REQUIRES(&store->lock)
+/*
+ * Its flight goes on without it, until the process says that it has ended. True if its answer is overdue: a
+ * caller that has found another way meanwhile has waited for a server that is too slow.
+ */
+static bool leave_flight(struct store *store, struct store_call *call) REQUIRES(&store->lock)
 {
+	bool late = false;
 	for (unsigned i = 0; i < WORKER_STORE_TRANSFERS; i++) {
 		struct flight *flight = &store->flights[i];
 		if (flight->call != call)
 			continue;
+		late = !flight->begun && monotonic_ms() - flight->sent >= LEASE_HEDGE_MS;
 		flight->call = NULL;
 		flight->is_over = true;
 		flight->until = monotonic_ms();
 	}
+	return late;
 }
 
 void store_call_end(struct store_call *call)
@@ -315,12 +325,12 @@ void store_call_end(struct store_call *call)
 	struct store *store = call->store;
 	mutex_lock(&store->lock);
 	bool is_done = call->state == CALL_DONE;
+	bool late = call->state == CALL_SENT && leave_flight(store, call);
 	if (call->state == CALL_QUEUED)
 		store_remove(store, call);
-	else if (call->state == CALL_SENT)
-		leave_flight(store, call);
 	if (!is_done)
-		store_call_failed(store, call, -ECANCELED, "", false);
+		store_call_failed(store, call, late ? -ETIMEDOUT : -ECANCELED,
+				  late ? "no answer in time" : "", late);
 	mutex_unlock(&store->lock);
 	if (!is_done)
 		eventfd_write(store->wake_fd, 1);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "fs/name/stable_key.h"
 #include "gsym/base/invariant.h"
 
 enum { FEW_MEMBERS = 4 };
@@ -125,11 +126,14 @@ static struct basename *add_name(struct images *images, const char *name) REQUIR
 		basename_free(b);
 		return NULL;
 	}
-	if (table_add(&images->by_basename, &b->table, XXH3_64bits(name, strlen(name)))) {
+	uint64_t hash = XXH3_64bits(name, strlen(name));
+	b->odd = stable_key_is_taken(&images->by_basename, hash);
+	if (table_add(&images->by_basename, &b->table, hash)) {
 		slots_remove(&images->names, b->number);
 		basename_free(b);
 		return NULL;
 	}
+	images_note_change(images);
 	return b;
 }
 
@@ -245,6 +249,7 @@ static void hide_member(struct name_member *m)
 
 static void remove_name(struct images *images, struct basename *b) REQUIRES(&images->lock)
 {
+	images_note_change(images);
 	table_remove(&images->by_basename, &b->table);
 	slots_remove(&images->names, b->number);
 	basename_free(b);

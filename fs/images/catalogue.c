@@ -14,6 +14,7 @@
 #include "fs/images/image_find.h"
 #include "fs/images/other_ids.h"
 #include "fs/images/revision.h"
+#include "fs/images/stable.h"
 #include "gsym/base/invariant.h"
 
 enum { READY_DEFAULT = 4096 };
@@ -79,6 +80,7 @@ void images_deinit(struct images *images) NOT_ANALYZED
 	slots_deinit(&images->all);
 	vec_free(&images->sorted);
 	slots_deinit(&images->revisions);
+	table_deinit(&images->by_place);
 	vec_free(&images->leaving_images);
 	vec_free(&images->ready);
 	table_deinit(&images->by_id);
@@ -105,7 +107,9 @@ static struct image *add_image(struct images *images, const char *id) REQUIRES(&
 		return NULL;
 	}
 	memcpy(image->id, id, id_size);
-	if (table_add(&images->by_id, &image->table, XXH3_64bits(id, strlen(id)))) {
+	uint64_t hash = XXH3_64bits(id, strlen(id));
+	stable_image_comes(images, image, hash);
+	if (table_add(&images->by_id, &image->table, hash)) {
 		slots_remove(&images->all, image->number);
 		free(image);
 		return NULL;
@@ -389,6 +393,7 @@ static void release_image(struct images *images, struct image *image) REQUIRES(&
 	if (image->kept && vec_push(&images->leaving_images, image))
 		return; /* until the next walk */
 	image->leaving = true;
+	stable_image_goes(images, image);
 	images_remove_sorted(images, image);
 	table_remove(&images->by_id, &image->table);
 	slots_remove(&images->all, image->number);

@@ -208,8 +208,9 @@ static int park_for_path(void *object, struct call *call)
 	struct images *images = object;
 	mutex_assert_held(&images->lock);
 	int err = park_unless(images->scanned, images, call);
+	const struct path_dir *dir = path_dir_by_key(&images->paths, ino_a(call->ino));
 	if (!err)
-		urgent_add_path(images, call, ino_a(call->ino), call->name);
+		urgent_add_path(images, call, dir ? dir->number : 0, call->name);
 	return err;
 }
 

@@ -5,7 +5,7 @@
  * that has the code if it has only debug data. An image with its chosen files is a revision: what the kernel
  * is told about a revision stays true, because a source that changes makes a new revision with new inode
  * numbers. Most images are never looked into, so a revision is made when something is asked of it; until then
- * its image knows its generation, which is in the inode number of its directory. Images, names and paths are
+ * its image knows its version, which is in the inode number of its directory. Images, names and paths are
  * removed when their files are gone, and revisions when another one takes their place.
  *
  * A request that has found a revision or an image uses it without the lock, but from inside images.readers.
@@ -22,6 +22,7 @@
 
 #include <stdatomic.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "convert/os/mutex.h"
 #include "convert/record/convert_types.h"
@@ -31,7 +32,7 @@
 #include "fs/name/name.h"
 #include "fs/images/digests.h"
 #include "fs/images/path_tree.h"
-#include "fs/images/slots.h"
+#include "fs/sys/slots.h"
 #include "fs/sys/readers.h"
 #include "gsym/base/hash_table.h"
 #include "gsym/render/formats/listing.h"
@@ -101,7 +102,9 @@ struct source_digest {
 struct revision {
 	/* These never change once the revision was exposed or has left STATE_COLD. */
 	uint32_t number;
-	uint32_t generation; /* of the image */
+	uint32_t stamp;          /* the generation of its inode numbers */
+	uint64_t ino;            /* that of the directory of its image */
+	struct table_link table; /* by ino_place() of its inode numbers */
 	struct image *image;
 	struct source source; /* with its own copy of the path */
 	struct source binary; /* likewise: the image's file with the code, when @source is its debug file;
@@ -146,7 +149,9 @@ struct revision {
 struct image {
 	struct table_link table;
 	uint32_t number;
-	uint32_t generation;        /* how often its chosen files have changed since the kernel saw them */
+	uint32_t version;           /* of its chosen files, in inode numbers; see stable.h: */
+	uint32_t versions;          /* counted ones that there were */
+	uint32_t versions_used;     /* bit set of parts of choices: those that a version was made of */
 	unsigned conversions;       /* started since the mount */
 	uint32_t paths;             /* in by-path that lead to it */
 	uint32_t members;           /* in by-name */
@@ -154,7 +159,8 @@ struct image {
 	bool kept;                  /* pointers to it may be used without the lock */
 	bool leaving;               /* in images.leaving_images */
 	bool touched;               /* pinned since the grace period began */
-	bool exposed;               /* the kernel has seen its directory in this generation */
+	bool exposed;               /* the kernel has seen its directory in this version */
+	bool odd;                   /* its key is its number, see stable_key.h */
 	bool titled;                /* it has had a name of its own, see basename_add_title() */
 	VEC(struct source) sources; /* none: it is gone */
 	uint64_t choice;            /* fingerprint of the chosen files; 0: none */
@@ -185,6 +191,7 @@ struct basename {
 	uint32_t number;
 	uint32_t alive; /* members that are not gone */
 	uint32_t next_position;
+	bool odd;    /* its key is its number, see stable_key.h */
 	bool hashed; /* there are, or were, many members, and by_member has them */
 	/* Most names have one member: it and the list of it take no memory of their own. */
 	struct {
@@ -204,7 +211,10 @@ struct images {
 	struct slots all GUARDED_BY(&lock);           /* image */
 	VEC(struct image *) sorted GUARDED_BY(&lock); /* by id, those with numbers below */
 	uint32_t sorted_to GUARDED_BY(&lock);
+	/* A bit for each hash of an id: such an image was asked for something, and is gone; see stable.h. */
+	uint64_t gone[2048] GUARDED_BY(&lock);
 	struct slots revisions GUARDED_BY(&lock); /* revision */
+	struct table by_place GUARDED_BY(&lock);  /* the same, see struct revision */
 	struct list retired GUARDED_BY(&lock);    /* stale revisions */
 	struct list leaving GUARDED_BY(&lock);    /* those that can be found no more, see retired.h */
 	VEC(struct image *) leaving_images GUARDED_BY(&lock);
@@ -222,7 +232,9 @@ struct images {
 	int absent GUARDED_BY(
 		&lock); /* errno for what is not there: -ENOENT, or why the last scan does not know */
 	bool hashing GUARDED_BY(&lock); /* files without an id are being hashed: more images are to come */
-	uint64_t findings GUARDED_BY(&lock);         /* calls of images_add() so far */
+	uint64_t findings GUARDED_BY(&lock); /* calls of images_add() so far */
+	_Atomic int64_t
+		changed; /* when images or base names came, changed or went last: nanoseconds, 0: never */
 	struct list scan_waiters GUARDED_BY(&lock);  /* calls parked until it is, or until their id appears */
 	VEC(struct urgent) urgent GUARDED_BY(&lock); /* to be looked for at once, see urgent.h */
 	uint64_t urgent_numbers GUARDED_BY(&lock);   /* given out so far */
@@ -233,6 +245,7 @@ struct images {
 	struct digests digests;
 	atomic_uint converting; /* revisions in STATE_QUEUED or STATE_CONVERTING */
 	uint64_t places;        /* fingerprint of where neighbours may be; set like @merged */
+	uint64_t salt;          /* and of what else decides what answers say; likewise */
 	bool merged;            /* all functions that share a range are kept; set before the first file */
 	unsigned ready_max;     /* revisions in STATE_READY; set likewise */
 	struct notify *notify;  /* borrowed; notified of replaced revisions */
@@ -240,5 +253,13 @@ struct images {
 	int (*open)(void *opener, struct call *call);
 	void *opener;
 };
+
+/* Listings of the root or of by-name are others from now on. With the lock; it is read without. */
+static inline void images_note_change(struct images *images)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	atomic_store(&images->changed, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+}
 
 #endif

@@ -4,22 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fs/name/node.h"
+#include "fs/images/stable.h"
 
 /* What a link says: how many directories up, and the id of an image. */
 struct target {
 	unsigned up;
-	uint32_t image;
+	const struct image *image;
 };
 
 /* Of a link in by-path, which is as far from the root as its directory, and one further in a file with
  * several images. */
 static int path_target(const struct images *images, uint64_t ino, struct target *ret) REQUIRES(&images->lock)
 {
-	const struct path_file *file = path_tree_file(&images->paths, ino_a(ino));
+	const struct path_file *file = path_file_at(images, ino);
 	if (!file)
 		return -ESTALE;
-	ret->image = file->image;
+	ret->image = slots_get(&images->all, file->image);
 	ret->up =
 		path_tree_dir(&images->paths, file->dir)->depth + (ino_kind(ino) == NODE_PATH_MEMBER ? 2 : 1);
 	return 0;
@@ -28,8 +28,8 @@ static int path_target(const struct images *images, uint64_t ino, struct target 
 static int find_target(const struct images *images, uint64_t ino, struct target *ret) REQUIRES(&images->lock)
 {
 	switch (ino_kind(ino)) {
-	case NODE_ALIAS: *ret = (struct target){ino_b(ino), ino_a(ino)}; return 0;
-	case NODE_NAME_LINK: *ret = (struct target){2, ino_b(ino)}; return 0;
+	case NODE_ALIAS: *ret = (struct target){ino_b(ino), images_by_key(images, ino_a(ino))}; return 0;
+	case NODE_NAME_LINK: *ret = (struct target){2, images_by_key(images, ino_b(ino))}; return 0;
 	case NODE_PATH_LINK:
 	case NODE_PATH_MEMBER: return path_target(images, ino, ret);
 	default: return -EINVAL;
@@ -42,10 +42,10 @@ int link_text(const struct images *images, uint64_t ino, char ret[static LINK_TE
 	int err = find_target(images, ino, &target);
 	if (err)
 		return err;
-	const struct image *image = slots_get(&images->all, target.image);
-	if (!image)
+	if (!target.image)
 		return -ESTALE;
 	for (unsigned i = 0; i < target.up; i++)
 		memcpy(ret + 3 * (size_t)i, "../", 3);
-	return (int)(3 * target.up) + snprintf(ret + 3 * (size_t)target.up, ID_TEXT_SIZE, "%s", image->id);
+	return (int)(3 * target.up) +
+	       snprintf(ret + 3 * (size_t)target.up, ID_TEXT_SIZE, "%s", target.image->id);
 }

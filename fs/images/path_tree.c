@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "fs/name/stable_key.h"
 #include "gsym/base/invariant.h"
 
 void path_tree_deinit(struct path_tree *tree)
@@ -22,9 +23,11 @@ void path_tree_deinit(struct path_tree *tree)
 	table_deinit(&tree->by_file);
 }
 
-static uint64_t hash_of(uint32_t dir, const char *name)
+/* The hash of a path: no number is in it, see stable_key.h. */
+static uint64_t hash_of(const struct path_tree *tree, uint32_t dir, const char *name)
 {
-	return XXH3_64bits_withSeed(name, strlen(name), dir);
+	uint64_t seed = dir == PATH_NONE ? 0 : tree->dirs.v[dir]->table.hash;
+	return XXH3_64bits_withSeed(name, strlen(name), seed);
 }
 
 static struct path_file *file_at(const struct path_tree *tree, uint32_t number)
@@ -46,7 +49,7 @@ const struct path_file *path_tree_file(const struct path_tree *tree, uint32_t nu
 
 static struct path_dir *find_dir(const struct path_tree *tree, uint32_t parent, const char *name)
 {
-	uint64_t hash = hash_of(parent, name);
+	uint64_t hash = hash_of(tree, parent, name);
 	for (struct table_link *l = table_first(&tree->by_dir, hash); l; l = table_next(l, hash)) {
 		struct path_dir *dir = TABLE_ENTRY(l, struct path_dir);
 		if (dir->parent == parent && strcmp(dir->name, name) == 0)
@@ -68,7 +71,7 @@ const struct path_dir *path_tree_find_any_dir(const struct path_tree *tree, uint
 
 static struct path_file *find_file(const struct path_tree *tree, uint32_t dir, const char *name)
 {
-	uint64_t hash = hash_of(dir, name);
+	uint64_t hash = hash_of(tree, dir, name);
 	for (struct table_link *l = table_first(&tree->by_file, hash); l; l = table_next(l, hash)) {
 		struct path_file *file = TABLE_ENTRY(l, struct path_file);
 		if (file->dir == dir && strcmp(file->name, name) == 0)
@@ -103,6 +106,50 @@ bool path_file_is_fat(const struct path_tree *tree, const struct path_file *firs
 {
 	const struct path_file *one = path_file_alive(tree, first);
 	return one && path_file_alive(tree, next_of(tree, one));
+}
+
+/* ---- Keys ---- */
+
+uint32_t path_dir_key(const struct path_dir *dir)
+{
+	return dir->parent == PATH_NONE ? 0 : stable_key(dir->table.hash, dir->odd, dir->number);
+}
+
+const struct path_dir *path_dir_by_key(const struct path_tree *tree, uint32_t key)
+{
+	if (!key || key & STABLE_KEY_ODD) {
+		const struct path_dir *dir = path_tree_dir(tree, key & ~STABLE_KEY_ODD);
+		return dir && (!key || dir->odd) ? dir : NULL;
+	}
+	struct table_link *l = table_first_end(&tree->by_dir, key, STABLE_KEY_BITS);
+	for (; l; l = table_next_end(l, key, STABLE_KEY_BITS))
+		if (!TABLE_ENTRY(l, struct path_dir)->odd)
+			return TABLE_ENTRY(l, struct path_dir);
+	return NULL;
+}
+
+uint64_t path_file_hash(const struct path_tree *tree, const struct path_file *file)
+{
+	return find_file(tree, file->dir, file->name)->table.hash;
+}
+
+uint32_t path_file_key(const struct path_tree *tree, const struct path_file *file)
+{
+	const struct path_file *first = find_file(tree, file->dir, file->name);
+	return stable_key(first->table.hash, first->odd, first->number);
+}
+
+const struct path_file *path_file_by_key(const struct path_tree *tree, uint32_t key)
+{
+	if (key & STABLE_KEY_ODD) {
+		const struct path_file *file = file_at(tree, key & ~STABLE_KEY_ODD);
+		return file && file->odd ? file : NULL;
+	}
+	struct table_link *l = table_first_end(&tree->by_file, key, STABLE_KEY_BITS);
+	for (; l; l = table_next_end(l, key, STABLE_KEY_BITS))
+		if (!TABLE_ENTRY(l, struct path_file)->odd)
+			return TABLE_ENTRY(l, struct path_file);
+	return NULL;
 }
 
 /* ---- Coming and going ---- */
@@ -184,8 +231,10 @@ static struct path_dir *add_dir(struct path_tree *tree, uint32_t parent, const c
 	dir->parent = parent;
 	dir->depth = parent == PATH_NONE ? 0 : tree->dirs.v[parent]->depth + 1;
 	dir->name = strdup(name);
+	uint64_t hash = hash_of(tree, parent, name);
+	dir->odd = stable_key_is_taken(&tree->by_dir, hash);
 	if (!dir->name || reserve_child(tree, parent) || vec_reserve(&tree->dirs, 1) ||
-	    table_add(&tree->by_dir, &dir->table, hash_of(parent, name))) {
+	    table_add(&tree->by_dir, &dir->table, hash)) {
 		free(dir->name);
 		free(dir);
 		return NULL;
@@ -229,7 +278,9 @@ static struct path_file *add_file(struct path_tree *tree, struct path_file *last
 	file->name = name;
 	file->dir = dir;
 	file->image = image;
-	if (!last && table_add(&tree->by_file, &file->table, hash_of(dir, name))) {
+	uint64_t hash = hash_of(tree, dir, name);
+	file->odd = !last && stable_key_is_taken(&tree->by_file, hash);
+	if (!last && table_add(&tree->by_file, &file->table, hash)) {
 		slots_remove(&tree->files, file->number);
 		free(file);
 		return NULL;
@@ -346,7 +397,9 @@ static void remove_from_chain(struct path_tree *tree, struct path_file *file)
 	set_child(tree, file->dir, file->position, next ? next->number * 2 + 1 : PATH_NONE);
 	if (next) {
 		next->position = file->position;
-		table_add(&tree->by_file, &next->table, hash_of(file->dir, file->name)); /* there is room */
+		next->odd = file->odd;
+		table_add(&tree->by_file, &next->table,
+			  hash_of(tree, file->dir, file->name)); /* there is room */
 	}
 }
 

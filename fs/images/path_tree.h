@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "fs/images/slots.h"
+#include "fs/sys/slots.h"
 #include "gsym/base/vec.h"
 #include "gsym/base/hash_table.h"
 
@@ -49,6 +49,7 @@ struct path_dir {
 	VEC(struct path_child) children; /* by position */
 	uint32_t next_position;
 	uint32_t dropped; /* children that are PATH_NONE */
+	bool odd;         /* its key is its number, see stable_key.h */
 };
 
 /* An image in a file. A file with several is a chain of these. */
@@ -62,6 +63,7 @@ struct path_file {
 	uint32_t next;     /* in the chain: its number plus one; 0: the last */
 	uint32_t like;     /* another file of that name with that image: its number plus one; 0: the last */
 	uint32_t position; /* of the first in a chain, among the children of its directory */
+	bool odd;          /* of the first in a chain: its key is its number, see stable_key.h */
 };
 
 /* Zero-initialised is empty. */
@@ -140,6 +142,18 @@ const struct path_file *path_file_alive(const struct path_tree *tree, const stru
 
 /* The next one in the chain, gone or not, or NULL. */
 const struct path_file *path_file_next(const struct path_tree *tree, const struct path_file *file);
+
+/*
+ * The key of a directory, 0 of SOURCE; and of a file, which all of its chain have. See stable_key.h; the hash
+ * is that of its path.
+ */
+uint32_t path_dir_key(const struct path_dir *dir);
+uint32_t path_file_key(const struct path_tree *tree, const struct path_file *file);
+uint64_t path_file_hash(const struct path_tree *tree, const struct path_file *file);
+
+/* By key: NULL for those of nothing. The first of its chain. */
+const struct path_dir *path_dir_by_key(const struct path_tree *tree, uint32_t key);
+const struct path_file *path_file_by_key(const struct path_tree *tree, uint32_t key);
 
 /* Whether the chain that begins with @first has more than one that is not gone. */
 bool path_file_is_fat(const struct path_tree *tree, const struct path_file *first);

@@ -44,6 +44,7 @@ static void begin(struct images *images) REQUIRES(&images->lock)
 			continue;
 		forget_waiting(images, rev);
 		slots_remove(&images->revisions, rev->number);
+		table_remove(&images->by_place, &rev->table);
 		list_remove(at);
 		list_append(&images->leaving, at);
 	}

@@ -14,7 +14,7 @@
 #include "convert/run/neighbour.h"
 #include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
-#include "fs/name/node.h"
+#include "fs/images/stable.h"
 #include "fs/sys/notify.h"
 #include "gsym/base/invariant.h"
 
@@ -228,6 +228,13 @@ static int set_files(const struct images *images, struct revision *rev)
 	return 0;
 }
 
+/* A bijection: the same place if the same hash. */
+static uint64_t place_hash(uint64_t ino)
+{
+	uint64_t mixed = ino_place(ino) * UINT64_C(0x9e3779b97f4a7c15);
+	return mixed ^ mixed >> 32;
+}
+
 struct revision *image_revision(struct images *images, struct image *image)
 {
 	if (image->revision || !image_is_there(image))
@@ -236,7 +243,8 @@ struct revision *image_revision(struct images *images, struct image *image)
 	if (!rev)
 		return NULL;
 	rev->image = image;
-	rev->generation = image->generation;
+	rev->stamp = image_generation(images, image);
+	rev->ino = image_ino(image);
 	list_init(&rev->waiters);
 	list_init(&rev->link);
 	list_init(&rev->retired);
@@ -244,24 +252,36 @@ struct revision *image_revision(struct images *images, struct image *image)
 		revision_free(rev);
 		return NULL;
 	}
+	if (table_add(&images->by_place, &rev->table, place_hash(rev->ino))) {
+		slots_remove(&images->revisions, rev->number);
+		revision_free(rev);
+		return NULL;
+	}
+	stable_version_used(image);
 	image->revision = rev;
 	image->pins++;
 	image->kept = true;
 	return rev;
 }
 
+/* By a handle the kernel may come to know what it was not told in this mount. */
 struct image *images_at(const struct images *images, uint64_t ino)
 {
-	struct image *image = slots_get(&images->all, ino_a(ino));
-	bool current = image && image_is_there(image) && image->generation == ino_b(ino);
-	return ino_kind(ino) == NODE_IMAGE && current ? image : NULL;
+	struct image *image = ino_is_of_image(ino) ? images_by_key(images, ino_a(ino)) : NULL;
+	if (!image || !image_is_there(image) || ino_place(image_ino(image)) != ino_place(ino))
+		return NULL;
+	image->exposed = true;
+	stable_version_used(image);
+	return image;
 }
 
 static struct revision *find_revision(struct images *images, uint64_t ino) REQUIRES(&images->lock)
 {
-	if (ino_kind(ino) != NODE_IMAGE)
-		return slots_get(&images->revisions, ino_a(ino));
-	struct image *image = images_at(images, ino);
+	bool can_be = ino_is_of_image(ino);
+	struct table_link *found = can_be ? table_first(&images->by_place, place_hash(ino)) : NULL;
+	if (found && !(ino_kind(ino) == NODE_IMAGE && TABLE_ENTRY(found, struct revision)->stale))
+		return TABLE_ENTRY(found, struct revision);
+	struct image *image = found ? NULL : images_at(images, ino);
 	return image ? image_revision(images, image) : NULL;
 }
 
@@ -398,7 +418,7 @@ static void retire(struct images *images, struct revision *rev) REQUIRES(&images
 }
 
 /* What was known of the image is no longer true. */
-static void begin_generation(struct images *images, struct image *image) REQUIRES(&images->lock)
+static void end_version(struct images *images, struct image *image) REQUIRES(&images->lock)
 {
 	if (image->revision)
 		retire(images, image->revision);
@@ -406,7 +426,6 @@ static void begin_generation(struct images *images, struct image *image) REQUIRE
 	if (!image->exposed)
 		return;
 	image->exposed = false;
-	image->generation = (image->generation + 1) & INO_B_MAX;
 	notify_replaced(images->notify, image->id);
 }
 
@@ -416,16 +435,20 @@ void revision_choose(struct images *images, struct image *image)
 	if (choice == image->choice)
 		return;
 	if (image->choice)
-		begin_generation(images, image);
+		end_version(images, image);
 	else if (images->scanned) /* the kernel may have cached a negative entry */
 		notify_replaced(images->notify, image->id);
 	image->choice = choice;
+	stable_next_version(image);
+	images_note_change(images);
 }
 
 void revision_renew(struct images *images, struct revision *rev)
 {
-	if (!rev->stale)
-		begin_generation(images, rev->image);
+	if (rev->stale)
+		return;
+	end_version(images, rev->image);
+	stable_next_version(rev->image);
 }
 
 /* ---- Open images ---- */

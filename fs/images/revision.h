@@ -29,12 +29,16 @@ struct file_key source_key(const struct source *source);
 /* The image's revision, which is made if there is none; NULL if no source is left, or without memory. */
 struct revision *image_revision(struct images *images, struct image *image) REQUIRES(&images->lock);
 
-/* The image whose directory has the inode number @ino; NULL if it is no such number, or stale. */
+/*
+ * The image whose directory has the inode number @ino, or to which what has it belongs; NULL if it is no such
+ * number, or of another version of the image than the present one.
+ */
 struct image *images_at(const struct images *images, uint64_t ino) REQUIRES(&images->lock);
 
 /*
  * The revision that has the inode number @ino: of the directory of an image, which makes it when it is looked
- * into, or of what is below. NULL if it was never given out, was freed, or is the stale one of a directory.
+ * into, or of what is below. NULL if there is no such number, it was freed, or is the stale one of a
+ * directory.
  * To be used from inside images->readers, or pinned there.
  */
 struct revision *images_revision(struct images *images, uint64_t ino) EXCLUDES(&images->lock);

@@ -1,13 +1,14 @@
 /*
- * Address files live in chunks of consecutive numbers, and these in pages. Finding one is three array
- * accesses; a chunk is freed with its last node, a page with its last chunk, and the array of pages grows by
- * eight bytes for every 1024 files ever asked for.
+ * Address files live in chunks in the order of their lookups, and these in pages: a chunk is freed with its
+ * last node, a page with its last chunk, and the array of pages grows by eight bytes for every 1024 files
+ * ever asked for. A hash table finds them by inode number.
  *
  * Content is kept from the lookup, which had to make it to know its size, for the read that follows at once.
  * Beyond @content_max bytes (stat of a million addresses) the oldest is dropped.
  */
 #include "fs/name/node.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "gsym/base/invariant.h"
@@ -24,6 +25,61 @@ struct node_page {
 	unsigned used; /* nodes likewise */
 	struct node_chunk *chunks[CHUNKS];
 };
+
+/* ---- Numbers of answers ---- */
+
+enum { VARIANT_CODE_BITS = 7 };
+
+/* What was asked, in VARIANT_CODE_BITS bits; 0: the plain text of an address. */
+static uint32_t variant_code(const struct request *request)
+{
+	const struct context *c = &request->context;
+	return (uint32_t)c->space << 5 | (uint32_t)c->near << 4 | (uint32_t)c->is_return << 3 |
+	       (uint32_t)request->raw << 2 | request->format;
+}
+
+static struct request variant_of(uint32_t code)
+{
+	return (struct request){
+		.kind = REQUEST_ADDRESS,
+		.format = code & 3,
+		.raw = code >> 2 & 1,
+		.context = {.is_return = code >> 3 & 1, .near = code >> 4 & 1, .space = code >> 5},
+	};
+}
+
+static_assert((int)SPACE_LINK == 0 && (int)SPACE_RVA < 4 && (int)SPACE_FILE < 4, "two bits of a code");
+
+uint64_t ino_of_variant(uint32_t key, const struct request *request, uint64_t base)
+{
+	unsigned space = request->context.space;
+	if (space == SPACE_RUNTIME || space == SPACE_SYMBOL || request->format >= 4)
+		return 0; /* formats without a suffix have no names */
+	uint64_t kept = (uint64_t)variant_code(request) << VARIANT_KEY_BITS;
+	return ino_at_distance(INO_VARIANT, kept | (key & ((1U << VARIANT_KEY_BITS) - 1)),
+			       request->address - (space == SPACE_LINK ? base : 0));
+}
+
+bool ino_answer_place(uint64_t ino, struct answer_place *ret)
+{
+	if (ino_kind(ino) != NODE_ADDRESS || ino_table(ino) < INO_PLAIN)
+		return false;
+	bool plain = ino_table(ino) == INO_PLAIN;
+	ret->bits = plain ? PLAIN_KEY_BITS : VARIANT_KEY_BITS;
+	ret->key = ino >> 32 & ((1U << ret->bits) - 1);
+	ret->distance = (int32_t)(uint32_t)ino;
+	ret->request =
+		variant_of(plain ? 0 : ino >> (32 + VARIANT_KEY_BITS) & ((1 << VARIANT_CODE_BITS) - 1));
+	unsigned space = ret->request.context.space;
+	return space != SPACE_RUNTIME && space != SPACE_SYMBOL;
+}
+
+uint64_t answer_place_address(const struct answer_place *place, uint64_t base)
+{
+	return (uint64_t)(int64_t)place->distance + (place->request.context.space == SPACE_LINK ? base : 0);
+}
+
+/* ---- Memory ---- */
 
 void nodes_init(struct nodes *nodes, uint64_t content_max)
 {
@@ -57,6 +113,7 @@ void nodes_deinit(struct nodes *nodes) NOT_ANALYZED
 		free(nodes->pages[i]);
 	}
 	free(nodes->pages);
+	free(nodes->buckets);
 	mutex_destroy(&nodes->lock);
 }
 
@@ -86,11 +143,78 @@ static struct node_chunk *chunk_of(struct nodes *nodes, uint64_t number) REQUIRE
 }
 
 /* The node @number, or NULL. */
-static struct node *find(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
+static struct node *node_at(struct nodes *nodes, uint64_t number) REQUIRES(&nodes->lock)
 {
 	struct node_chunk *chunk = chunk_of(nodes, number);
 	return chunk && chunk->nodes[number % NODE_CHUNK].lookups ? &chunk->nodes[number % NODE_CHUNK] : NULL;
 }
+
+/* ---- By inode number ---- */
+
+enum {
+	BUCKETS_MIN = 64,
+	BUCKET_NODES = 2, /* of so many for each, it gets so many times larger */
+	BUCKETS_MORE = 4,
+};
+
+static struct node **bucket_of(struct node **buckets, size_t n, uint64_t ino)
+{
+	ino *= UINT64_C(0x9e3779b97f4a7c15);
+	return &buckets[(ino ^ ino >> 32) & (n - 1)];
+}
+
+static struct node *find_in(struct node *const *bucket, uint64_t ino)
+{
+	struct node *node = *bucket;
+	while (node && node->ino != ino)
+		node = node->next;
+	return node;
+}
+
+static struct node *find(const struct nodes *nodes, uint64_t ino) REQUIRES(&nodes->lock)
+{
+	return nodes->n_buckets ? find_in(bucket_of(nodes->buckets, nodes->n_buckets, ino), ino) : NULL;
+}
+
+static int resize(struct nodes *nodes, size_t n_buckets) REQUIRES(&nodes->lock)
+{
+	struct node **buckets = calloc(n_buckets, sizeof(struct node *));
+	if (!buckets)
+		return -ENOMEM;
+	for (size_t i = 0; i < nodes->n_buckets; i++)
+		for (struct node *node = nodes->buckets[i], *next; node; node = next) {
+			struct node **bucket = bucket_of(buckets, n_buckets, node->ino);
+			next = node->next;
+			node->next = *bucket;
+			*bucket = node;
+		}
+	free(nodes->buckets);
+	nodes->buckets = buckets;
+	nodes->n_buckets = n_buckets;
+	return 0;
+}
+
+/* A full table that cannot grow still works, only slower. 0 or -ENOMEM. */
+static int reserve_bucket(struct nodes *nodes) REQUIRES(&nodes->lock)
+{
+	if (nodes->used < nodes->n_buckets * BUCKET_NODES)
+		return 0;
+	int err = resize(nodes, nodes->n_buckets ? BUCKETS_MORE * nodes->n_buckets : BUCKETS_MIN);
+	return nodes->n_buckets ? 0 : err;
+}
+
+static void unlink_node(struct nodes *nodes, const struct node *node) REQUIRES(&nodes->lock)
+{
+	struct node **at = bucket_of(nodes->buckets, nodes->n_buckets, node->ino);
+	while (*at != node)
+		at = &(*at)->next;
+	*at = node->next;
+	nodes->used--;
+	if (nodes->n_buckets > BUCKETS_MIN && nodes->used < nodes->n_buckets / 8)
+		resize(nodes, nodes->n_buckets / BUCKETS_MORE); /* without memory it stays as it is */
+}
+
+/* ---- Coming and going ---- */
 
 /* Makes sure that the next number has a page. */
 static int prepare_page(struct nodes *nodes) REQUIRES(&nodes->lock)
@@ -132,7 +256,7 @@ static void drop_content(struct nodes *nodes, struct node *node) REQUIRES(&nodes
 static void trim_content(struct nodes *nodes) REQUIRES(&nodes->lock)
 {
 	while (nodes->content_bytes > nodes->content_max && nodes->oldest < nodes->next)
-		drop_content(nodes, find(nodes, nodes->oldest++));
+		drop_content(nodes, node_at(nodes, nodes->oldest++));
 }
 
 /* The last chunk and page are freed only when they are full of numbers given out. */
@@ -152,8 +276,9 @@ static void release_memory(struct nodes *nodes, uint64_t number) REQUIRES(&nodes
 
 static void release(struct nodes *nodes, struct node *node) REQUIRES(&nodes->lock)
 {
-	uint64_t number = node->ino - INO_ADDRESS;
+	uint64_t number = node->number;
 	invariant(chunk_of(nodes, number)->used > 0 && node->lookups == 0);
+	unlink_node(nodes, node);
 	drop_content(nodes, node);
 	nodes->snapshots.used -= node->is == NODE_IS_SNAPSHOT;
 	node_clear(nodes, node);
@@ -162,15 +287,37 @@ static void release(struct nodes *nodes, struct node *node) REQUIRES(&nodes->loc
 	release_memory(nodes, number);
 }
 
-static uint64_t insert(struct nodes *nodes, const struct node *node) REQUIRES(&nodes->lock)
+/* A number of the counter, but of a snapshot not one that a handle of another mount brought back. */
+static void choose_new(struct nodes *nodes, struct node *node) REQUIRES(&nodes->lock)
+{
+	uint64_t number = node->number, kind = INO_ADDRESS | (uint64_t)INO_COUNTED << 60;
+	if (node->is == NODE_IS_SNAPSHOT)
+		kind = INO_ADDRESS | (uint64_t)INO_SNAPSHOT << 60 | node->address << 52;
+	while (find(nodes, kind | number))
+		number++;
+	node->ino = kind | number;
+	node->generation = 0;
+}
+
+/* There is room in @bucket, which is that of its number unless it needs a new one: this is @taken, or 0. */
+static int insert(struct nodes *nodes, const struct node *node, struct node **bucket, bool taken,
+		  struct node_id *ret) REQUIRES(&nodes->lock)
 {
 	struct node_chunk *chunk = prepare_chunk(nodes);
 	if (!chunk)
-		return 0;
+		return -ENOMEM;
 	uint64_t number = nodes->next++;
 	struct node *at = &chunk->nodes[number % NODE_CHUNK];
 	*at = *node;
-	at->ino = INO_ADDRESS | number;
+	at->number = number;
+	if (taken || !at->ino) {
+		choose_new(nodes, at);
+		bucket = bucket_of(nodes->buckets, nodes->n_buckets, at->ino);
+	}
+	at->next = *bucket;
+	*bucket = at;
+	nodes->used++;
+	*ret = (struct node_id){at->ino, at->generation};
 	chunk->used++;
 	nodes->pages[number / NODE_PAGE]->used++;
 	nodes->content_bytes += at->size;
@@ -179,28 +326,46 @@ static uint64_t insert(struct nodes *nodes, const struct node *node) REQUIRES(&n
 		nodes->snapshots.made++;
 	}
 	trim_content(nodes);
-	return INO_ADDRESS | number;
+	return 0;
 }
 
-/* Takes over what @node holds; 0 without memory. */
-static uint64_t add(struct nodes *nodes, struct node *node)
+/* One more lookup of a node that there is, which @known says, or a new one. */
+static int meet(struct nodes *nodes, const struct node *node, struct node_id *ret, bool *known)
+	REQUIRES(&nodes->lock)
 {
-	mutex_lock(&nodes->lock);
-	uint64_t ino = insert(nodes, node);
-	mutex_unlock(&nodes->lock);
-	if (!ino)
-		node_clear(nodes, node);
-	return ino;
+	if (reserve_bucket(nodes))
+		return -ENOMEM;
+	struct node **bucket = bucket_of(nodes->buckets, nodes->n_buckets, node->ino);
+	struct node *old = find_in(bucket, node->ino);
+	*known = old && old->revision == node->revision && old->generation == node->generation;
+	if (!*known)
+		return insert(nodes, node, bucket, old, ret);
+	old->lookups++;
+	return 0;
 }
 
-uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
-		   struct content *content)
+/* Takes over what @node holds, which is not needed if the kernel knows the node already. */
+static int add(struct nodes *nodes, struct node *node, struct node_id *ret)
+{
+	bool known = false;
+	mutex_lock(&nodes->lock);
+	int err = meet(nodes, node, ret, &known);
+	mutex_unlock(&nodes->lock);
+	if (known || err)
+		node_clear(nodes, node);
+	return err;
+}
+
+int nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
+	      struct content *content, struct node_id *id)
 {
 	struct node node = {
+		.ino = id->ino,
 		.lookups = 1,
 		.revision = revision,
 		.address = request->address,
 		.context = request->context,
+		.generation = id->generation,
 		.is = request->kind == REQUEST_CONTEXT ? NODE_IS_CONTEXT
 		      : request->kind == REQUEST_BATCH ? NODE_IS_BATCH
 						       : NODE_IS_ADDRESS,
@@ -212,27 +377,33 @@ uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct 
 	};
 	if (request->symbol && !node.symbol) {
 		node_clear(nodes, &node);
-		return 0;
+		return -ENOMEM;
 	}
-	return add(nodes, &node);
+	return add(nodes, &node, id);
 }
 
-uint64_t nodes_add_snapshot(struct nodes *nodes, uint64_t shown, struct content *content)
+int nodes_add_snapshot(struct nodes *nodes, uint64_t shown, uint64_t ino, struct content *content,
+		       uint64_t *ret)
 {
 	struct node node = {
+		.ino = ino,
 		.lookups = 1,
 		.address = shown,
 		.is = NODE_IS_SNAPSHOT,
 		.size = content->size,
 		.content = content,
 	};
-	return add(nodes, &node);
+	struct node_id id = {.ino = ino};
+	int err = add(nodes, &node, &id);
+	if (!err)
+		*ret = id.ino;
+	return err;
 }
 
 bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret)
 {
 	mutex_lock(&nodes->lock);
-	const struct node *node = find(nodes, ino - INO_ADDRESS);
+	const struct node *node = find(nodes, ino);
 	if (node) {
 		*ret = *node;
 		if (ret->content)
@@ -245,7 +416,7 @@ bool nodes_get(struct nodes *nodes, uint64_t ino, struct node *ret)
 bool nodes_remember(struct nodes *nodes, uint64_t ino)
 {
 	mutex_lock(&nodes->lock);
-	struct node *node = find(nodes, ino - INO_ADDRESS);
+	struct node *node = find(nodes, ino);
 	if (node)
 		node->lookups++;
 	mutex_unlock(&nodes->lock);
@@ -255,7 +426,7 @@ bool nodes_remember(struct nodes *nodes, uint64_t ino)
 void nodes_forget(struct nodes *nodes, uint64_t ino, uint64_t count)
 {
 	mutex_lock(&nodes->lock);
-	struct node *node = find(nodes, ino - INO_ADDRESS);
+	struct node *node = find(nodes, ino);
 	if (node) {
 		node->lookups -= count < node->lookups ? count : node->lookups;
 		if (node->lookups == 0)

@@ -1,10 +1,16 @@
 /*
  * node.h - inode numbers, and the table of inodes that exist because their names were looked up.
  *
- * Inode numbers are never used twice within a mount. What the daemon knows anyway (directories of images,
- * fixed files, links) has a number computed from what it is, and needs no entry anywhere. Address files get
- * the next number of a counter, and an entry here until the kernel forgets them; so do directories below
- * base/.
+ * An inode number never stands for two things within a mount. What the daemon knows anyway (directories of
+ * images, fixed files, links) has a number computed from what it is, and needs no entry anywhere. Address
+ * files have an entry here until the kernel forgets them.
+ *
+ * A file handle, as NFS servers keep it, is an inode number and a generation of 32 bits, and the kernel asks
+ * with the number alone for what it has forgotten, or what a daemon before this one has told it. So numbers
+ * are made of names and contents, not in the order of lookups: a number of an answer says of which image,
+ * what was asked, and where. Generations tell apart what has the same number, before and after a restart: the
+ * kernel compares them, and a handle is stale if they differ. What has no such number (sym/, base/, addresses
+ * far from their image) gets the next one of a counter, with the generation of the mount.
  */
 #ifndef FS_NAME_NODE_H
 #define FS_NAME_NODE_H
@@ -21,19 +27,29 @@ struct revision;
 enum node_kind {
 	NODE_FIXED, /* INO_ROOT; INO_FIXED and following: see fs/tree/fixed.c; INO_BATCH and following: q, by
 		       batch_code(); INO_BUILD_ID and following */
-	NODE_IMAGE, /* directory of an image; a: image, b: its generation */
-	NODE_IMAGE_FILE, /* a: revision, b: its row, see fs/tree/fixed.c */
+	/* a is the key of an image, name or path, see fs/images/stable.h; b of the first four: the version of
+	 * the image and a code */
+	NODE_IMAGE,      /* directory of an image; code: 0 */
+	NODE_IMAGE_FILE, /* code: its row, see fs/tree/fixed.c */
+	NODE_CONTEXT,    /* base, rva, off, ra, approximate below an image; code: context_code() */
+	NODE_BATCH,      /* q below an image; code: batch_code() */
 	NODE_NAME,       /* by-name/<basename>; a: name */
 	NODE_NAME_LINK,  /* by-name/<basename>/<id>; a: name, b: image */
 	NODE_ALIAS,      /* another spelling of an id; a: image, b: how many directories below the root */
-	NODE_CONTEXT,    /* base, rva, off, ra, approximate below an image; a: revision, b: context_code() */
-	NODE_BATCH,      /* q below an image; a: revision, b: batch_code() */
 	NODE_PATH_DIR,   /* by-path and the directories below it; a: path_dir */
-	NODE_PATH_LINK,  /* by-path/<path>; a: path_file */
+	NODE_PATH_LINK,  /* by-path/<path>; a: path_file, b: image */
 	/* by-path/<path> of several images, a directory; a: path_file, the first of the chain */
 	NODE_PATH_FAT,
-	NODE_PATH_MEMBER, /* by-path/<path>/<id> in that; a: path_file */
-	NODE_ADDRESS,     /* and the kinds above: what is left are the bits of a counter */
+	NODE_PATH_MEMBER, /* by-path/<path>/<id> in that; a: path_file, b: image */
+	NODE_ADDRESS,     /* and the kinds above: in the table, see enum table_ino */
+};
+
+/* The two bits below those of NODE_ADDRESS. */
+enum table_ino {
+	INO_COUNTED,  /* and a counter */
+	INO_SNAPSHOT, /* and the number of a file in the root, and a counter */
+	INO_PLAIN,    /* and where, as struct answer_place has it, in an image: its text */
+	INO_VARIANT,  /* and what was asked, and likewise */
 };
 
 enum {
@@ -45,13 +61,18 @@ enum {
 };
 
 #define INO_ADDRESS ((uint64_t)NODE_ADDRESS << 60)
+static_assert((int)NODE_ADDRESS == 12, "two bits say that a number is in the table");
 
 /* ino_make() as a constant expression. */
 #define INO_MAKE(kind, a, b) ((uint64_t)(kind) << 60 | (uint64_t)(a) << 30 | (b))
 #define INO_BY_PATH          INO_MAKE(NODE_PATH_DIR, 0, 0)
 
-/* What fits for a and b. */
-#define INO_B_MAX ((1U << 30) - 1)
+/* The bits of b in numbers that belong to an image's version, and below them the code. */
+enum { VERSION_BITS = 21, CODE_BITS = 9, CODE_MASK = (1 << CODE_BITS) - 1 };
+static_assert((int)BATCH_CODES <= 1 << CODE_BITS, "the largest code");
+
+/* Bits of a key in numbers of answers: of plain ones, which is all of a key, and of variants. */
+enum { PLAIN_KEY_BITS = 28, VARIANT_KEY_BITS = 21 };
 
 static inline uint64_t ino_make(enum node_kind kind, uint32_t a, uint32_t b)
 {
@@ -71,6 +92,75 @@ static inline uint32_t ino_a(uint64_t ino)
 static inline uint32_t ino_b(uint64_t ino)
 {
 	return ino & ((1U << 30) - 1);
+}
+
+/* The directory of an image, or something in it that has a code. */
+static inline bool ino_is_of_image(uint64_t ino)
+{
+	return ino_kind(ino) >= NODE_IMAGE && ino_kind(ino) <= NODE_BATCH;
+}
+
+/* What an inode number of an image says besides its code: which version of which image. */
+static inline uint64_t ino_place(uint64_t ino)
+{
+	return (ino & ((UINT64_C(1) << 60) - 1)) >> CODE_BITS;
+}
+
+static inline uint32_t ino_code(uint64_t ino)
+{
+	return ino & CODE_MASK;
+}
+
+/* Of an inode number in the table. */
+static inline enum table_ino ino_table(uint64_t ino)
+{
+	return (enum table_ino)(ino >> 60 & 3);
+}
+
+/* The file of the root that a snapshot is of: its number, which is small. */
+static inline uint64_t ino_of_snapshot(uint64_t ino)
+{
+	return ino >> 52 & 0xff;
+}
+
+/* What the number of an answer says. */
+struct answer_place {
+	uint64_t key;           /* of the image: its last bits, */
+	unsigned bits;          /* so many */
+	int32_t distance;       /* of the address from the image's base, or from 0 if it counts from there */
+	struct request request; /* but for the address */
+};
+
+/*
+ * What the number of an answer says; false for other numbers. Pure, as all about these numbers.
+ */
+bool ino_answer_place(uint64_t ino, struct answer_place *ret);
+
+/* The address at a distance from @base. */
+uint64_t answer_place_address(const struct answer_place *place, uint64_t base);
+
+/* ino_of_answer() of what is not the plain text of an address. */
+uint64_t ino_of_variant(uint32_t key, const struct request *request, uint64_t base);
+
+/* @kept: the bits above those of the distance. */
+static inline uint64_t ino_at_distance(enum table_ino kind, uint64_t kept, uint64_t distance)
+{
+	bool fits = (int64_t)distance == (int32_t)distance;
+	return fits ? INO_ADDRESS | (uint64_t)kind << 60 | kept << 32 | (uint32_t)distance : 0;
+}
+
+/*
+ * The inode number of the answer to @request about the image whose key ends with PLAIN_KEY_BITS bits of @key,
+ * and which is linked to @base; 0 if no number can say that. Each lookup of an address needs one.
+ */
+static inline uint64_t ino_of_answer(uint32_t key, const struct request *request, uint64_t base)
+{
+	const struct context *c = &request->context;
+	if (request->kind != REQUEST_ADDRESS)
+		return 0;
+	if (c->space | c->is_return | c->near | request->raw | request->format)
+		return ino_of_variant(key, request, base);
+	return ino_at_distance(INO_PLAIN, key & ((1U << PLAIN_KEY_BITS) - 1), request->address - base);
 }
 
 static inline bool ino_is_build_id(uint64_t ino)
@@ -95,13 +185,16 @@ enum node_is {
 /* An address file, or something below base. */
 struct node {
 	uint64_t ino;
+	uint64_t number;           /* in the order of lookups */
 	uint64_t lookups;          /* how many the kernel must forget before the node can go; 0: it has */
+	struct node *next;         /* with the same hash */
 	struct revision *revision; /* of the image it belongs to, pinned; NULL for a snapshot */
 	uint64_t address;          /* of a snapshot: the inode number that stat(2) shows */
 	struct context context;
-	uint8_t is;     /* enum node_is */
-	uint32_t size;  /* of its content */
-	uint8_t format; /* enum render_format */
+	uint32_t generation; /* 0: that of the mount */
+	uint8_t is;          /* enum node_is */
+	uint32_t size;       /* of its content */
+	uint8_t format;      /* enum render_format */
 	bool raw;
 	char *symbol; /* of REQUEST_SYMBOL, terminated; its own */
 	/* The content; NULL when memory for it ran short: made again when read, but a snapshot is lost. */
@@ -120,13 +213,16 @@ struct nodes_counts {
 	uint64_t content_bytes;
 };
 
-/* The table of address files. Inode numbers ascend, so that consecutive ones mostly go together. */
+/* The table of address files. Numbers ascend, so that consecutive ones mostly go together. */
 struct nodes {
 	struct mutex lock; /* guards the nodes, too */
 	uint64_t content_max;
 	void (*unpin)(struct revision *revision); /* set after nodes_init(), before the first revision */
 	struct node_page **pages GUARDED_BY(&lock);
 	size_t n_pages GUARDED_BY(&lock), cap_pages GUARDED_BY(&lock);
+	struct node **buckets GUARDED_BY(&lock); /* by inode number */
+	size_t n_buckets GUARDED_BY(&lock);      /* a power of two, or 0 */
+	size_t used GUARDED_BY(&lock);
 	uint64_t next GUARDED_BY(&lock);          /* number of the next node */
 	uint64_t content_bytes GUARDED_BY(&lock); /* bytes of content kept */
 	uint64_t oldest GUARDED_BY(&lock);        /* all nodes before it have lost their content */
@@ -140,17 +236,28 @@ struct request node_request(const struct node *node);
 void nodes_init(struct nodes *nodes, uint64_t content_max);
 void nodes_deinit(struct nodes *nodes);
 
-/*
- * Adds what @request on @revision asks for, known to the kernel once, with content @content, whose reference
- * it takes; NULL for a directory or a q. Takes over a pin of @revision, too. Returns its inode number, 0
- * without memory (@content is then put, @revision unpinned).
- */
-uint64_t nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
-		   struct content *content) EXCLUDES(&nodes->lock);
+/* What the kernel knows a node by. */
+struct node_id {
+	uint64_t ino;
+	uint32_t generation; /* 0: that of the mount */
+};
 
-/* Likewise, a snapshot, which stat(2) shows with the number @shown. */
-uint64_t nodes_add_snapshot(struct nodes *nodes, uint64_t shown, struct content *content)
-	EXCLUDES(&nodes->lock);
+/*
+ * Adds what @request on @revision asks for, with content @content, whose reference it takes; NULL for a
+ * directory or a q. Takes over a pin of @revision, too. The kernel knows it once, or once more: if there is a
+ * node with @id and of that revision, it is that. Else it is a new one, with @id, or what the counter says
+ * next if its number is in use, or 0: then that is @id. 0, or -ENOMEM, then @content is put, and @revision
+ * unpinned.
+ */
+int nodes_add(struct nodes *nodes, struct revision *revision, const struct request *request,
+	      struct content *content, struct node_id *id) EXCLUDES(&nodes->lock);
+
+/*
+ * Likewise, a snapshot, which stat(2) shows with the number @shown; @ino: its own, 0 for a new one. @ret: its
+ * inode number.
+ */
+int nodes_add_snapshot(struct nodes *nodes, uint64_t shown, uint64_t ino, struct content *content,
+		       uint64_t *ret) EXCLUDES(&nodes->lock);
 
 /*
  * A copy of the node, with a reference to its content if it has one. Its symbol is borrowed: it stays while

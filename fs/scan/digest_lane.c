@@ -226,6 +226,7 @@ struct round {
 	const struct digest_lane *lane;
 	struct pace pace;
 	VEC(struct todo) todo;
+	bool listed;       /* all images were looked at for them */
 	size_t next;       /* of these */
 	uint32_t revision; /* the number from which on they are looked at */
 	size_t later;      /* files whose turn is not now */
@@ -279,6 +280,7 @@ static bool list_some(struct round *r, uint32_t *at)
 	for (unsigned n = 0; n < BATCH && !err && (image = slots_from(&images->all, at)); n++, ++*at)
 		err = list_image(r, image);
 	mutex_unlock(&images->lock);
+	r->listed = !image && !err;
 	if (err)
 		r->again = monotonic_ms() + FAULT_REST_MS;
 	return image && !err && rest(r->lane, 0);
@@ -311,7 +313,7 @@ static void list_files(struct round *r)
 	uint32_t at = 0;
 	while (list_some(r, &at))
 		;
-	if (complete)
+	if (complete && r->listed)
 		digests_sweep(&r->lane->images->digests);
 	if (r->todo.n)
 		qsort(r->todo.v, r->todo.n, sizeof(*r->todo.v), compare_todo);

@@ -20,12 +20,20 @@ static void set_time(struct stat *st, struct timespec when)
 	st->st_atim = st->st_mtim = st->st_ctim = when;
 }
 
+/* Clients of NFS believe what they know of a directory as long as its times do not change. */
+static struct timespec changed_at(const struct tree *tree)
+{
+	int64_t changed = atomic_load(&tree->images->changed);
+	return changed ? (struct timespec){changed / 1000000000, changed % 1000000000} : tree->mounted_at;
+}
+
 void attr_own_dir(const struct tree *tree, uint64_t ino, struct stat *ret)
 {
+	bool lists_images = ino == INO_ROOT || ino == INO_BY_NAME;
 	begin(ret, ino, S_IFDIR | 0555, 0);
 	ret->st_uid = geteuid();
 	ret->st_gid = getegid();
-	set_time(ret, tree->mounted_at);
+	set_time(ret, lists_images ? changed_at(tree) : tree->mounted_at);
 }
 
 void attr_link(const struct tree *tree, uint64_t ino, size_t size, struct stat *ret)
@@ -48,7 +56,7 @@ void attr_by_path(const struct tree *tree, struct stat *ret)
 {
 	const struct path_attr closed = {geteuid(), getegid(), 0500, tree->mounted_at};
 	const struct path_dir *source = path_tree_dir(&tree->images->paths, 0);
-	attr_path_dir(source ? &source->attr : &closed, ino_make(NODE_PATH_DIR, 0, 0), ret);
+	attr_path_dir(source ? &source->attr : &closed, INO_BY_PATH, ret);
 }
 
 static void mirror(const struct source *s, struct stat *st)

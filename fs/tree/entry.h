@@ -9,9 +9,12 @@
 /* An entry that does not exist. */
 struct fuse_entry_param entry_none(void);
 
-/* An entry for what @attr describes. */
-struct fuse_entry_param entry_make(const struct tree *tree, const struct stat *attr, double entry_timeout,
-				   double attr_timeout);
+/* The generation of what is in the root whatever SOURCE holds. */
+uint32_t fixed_generation(const struct tree *tree);
+
+/* An entry for what @attr describes. @generation 0: that of the mount. */
+struct fuse_entry_param entry_make(const struct tree *tree, const struct stat *attr, uint32_t generation,
+				   double entry_timeout, double attr_timeout);
 
 /* ---- With images.lock ---- */
 

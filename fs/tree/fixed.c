@@ -1,9 +1,10 @@
 /*
  * The table of fixed nodes.
  *
- * A row of the root has the inode number INO_FIXED + its index, a row of an image ino_make(NODE_IMAGE_FILE,
- * revision, index), unless it says otherwise. The order of rows is the order of listings. Inode numbers live
- * as long as a mount, so a row may be inserted anywhere but before by-name (INO_BY_NAME).
+ * A row of the root has the inode number INO_FIXED + its index, a row of an image that of the image with the
+ * kind NODE_IMAGE_FILE and the code index, unless it says otherwise. The order of rows is the order of
+ * listings. Inode numbers mean the same to daemons of one version, so a row may be inserted anywhere but
+ * before by-name (INO_BY_NAME).
  *
  * To add a file: a function of type make_content, here if it has a few lines, and a row with MADE(). A file
  * that can be large, needs the converted image, or is written to has functions of its own for what differs.
@@ -19,6 +20,7 @@
 #include "fs/answer/status.h"
 #include "fs/answer/tsv_file.h"
 #include "fs/images/revision.h"
+#include "fs/images/stable.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/metrics_file.h"
@@ -130,8 +132,12 @@ static int list_snapshot(struct tree *tree, const struct fixed_place *at, struct
 	return 1;
 }
 
-/* The kernel knows each by a number of its own; programs see the same one, as for a file that changes. */
-static int look_up_snapshot(struct call *call, const struct fixed_place *at, struct fuse_entry_param *ret)
+/*
+ * The kernel knows each by a number of its own, @ino, or 0 for a new one; programs see the same one, as for a
+ * file that changes.
+ */
+static int look_up_snapshot(struct call *call, const struct fixed_place *at, uint64_t ino,
+			    struct fuse_entry_param *ret)
 {
 	struct tree *tree = tree_of(call);
 	struct caller caller = caller_of(call->req);
@@ -140,11 +146,12 @@ static int look_up_snapshot(struct call *call, const struct fixed_place *at, str
 	caller_deinit(&caller);
 	if (!content)
 		return -ENOMEM;
-	uint64_t size = content->size, ino = nodes_add_snapshot(&tree->nodes, at->ino, content);
-	if (!ino)
-		return -ENOMEM;
+	uint64_t size = content->size;
+	int err = nodes_add_snapshot(&tree->nodes, at->ino, ino, content, &ino);
+	if (err)
+		return err;
 	attr_root_file(tree, at->ino, size, &st);
-	*ret = entry_make(tree, &st, at->node->entry_timeout, at->node->attr_timeout);
+	*ret = entry_make(tree, &st, fixed_generation(tree), at->node->entry_timeout, at->node->attr_timeout);
 	ret->ino = ino;
 	return 0;
 }
@@ -185,7 +192,7 @@ static int open_log(struct call *call, const struct fixed_place *at)
 
 /* ---- image.gsym ---- */
 
-/* Its size, or the size it had when it was open last. */
+/* Its size, or the size it had when it was open last, or will have when it is opened from the cache. */
 static int attr_of_gsym(struct tree *tree, const struct fixed_place *at, struct stat *ret)
 {
 	struct images *images = tree->images;
@@ -211,10 +218,35 @@ static int list_gsym(struct tree *tree, const struct fixed_place *at, struct sta
 	return 0;
 }
 
+static bool is_ready(struct images *images, const struct revision *rev)
+{
+	mutex_lock(&images->lock);
+	bool ready = rev->state == STATE_READY;
+	mutex_unlock(&images->lock);
+	return ready;
+}
+
+/* The size of one that is closed, if it is in the cache. */
+static bool peek_gsym(struct tree *tree, struct revision *rev)
+{
+	struct images *images = tree->images;
+	uint64_t size;
+	if (is_ready(images, rev) || !cache_has(tree->cache, &rev->key, &size))
+		return false;
+	mutex_lock(&images->lock);
+	rev->gsym_size = size;
+	mutex_unlock(&images->lock);
+	return true;
+}
+
+/* Who walks over the whole tree, as servers do, must not open every file of the cache. */
 static int prepare_gsym(struct call *call, const struct fixed_place *at)
 {
+	struct tree *tree = tree_of(call);
 	struct handle *handle;
-	int err = revision_use(tree_of(call)->images, at->dir, &handle, &call->wait);
+	if (peek_gsym(tree, at->dir))
+		return 0;
+	int err = revision_use(tree->images, at->dir, &handle, &call->wait);
 	if (!err)
 		handle_put(handle);
 	return err;
@@ -246,11 +278,7 @@ static int attr_of_table(struct tree *tree, const struct fixed_place *at, struct
  */
 static int list_table(struct tree *tree, const struct fixed_place *at, struct stat *ret)
 {
-	struct images *images = tree->images;
-	mutex_lock(&images->lock);
-	bool ready = at->dir->state == STATE_READY;
-	mutex_unlock(&images->lock);
-	if (!ready)
+	if (!is_ready(tree->images, at->dir))
 		return -ENOENT;
 	attr_of_table(tree, at, ret);
 	return ret->st_size == 0;
@@ -350,7 +378,8 @@ static struct fixed_place place_of(struct revision *dir, const struct fixed_node
 	size_t index = (size_t)(node - rows(dir));
 	uint64_t ino = node->ino;
 	if (dir)
-		ino = (ino ? ino : INO_MAKE(NODE_IMAGE_FILE, 0, index)) | INO_MAKE(0, dir->number, 0);
+		ino = rev_ino(dir, ino ? ino_kind(ino) : NODE_IMAGE_FILE,
+			      ino ? ino_code(ino) : (uint32_t)index);
 	else if (!ino)
 		ino = INO_FIXED + index;
 	return (struct fixed_place){node, dir, ino};
@@ -361,7 +390,7 @@ static bool find_ino(struct tree *tree, uint64_t ino, struct fixed_place *ret)
 {
 	bool in_image = ino_kind(ino) == NODE_IMAGE_FILE;
 	struct revision *dir = in_image ? images_revision(tree->images, ino) : NULL;
-	uint64_t index = in_image ? ino_b(ino) : ino - INO_FIXED;
+	uint64_t index = in_image ? ino_code(ino) : ino - INO_FIXED;
 	if ((in_image && !dir) || ino < INO_FIXED || index >= fixed_count(dir))
 		return false;
 	*ret = place_of(dir, &rows(dir)[index]);
@@ -379,19 +408,36 @@ const struct fixed_node *fixed_find(struct revision *dir, const char *name)
 	return NULL;
 }
 
+/* @ino: of a snapshot, see look_up_snapshot(). */
+static int look_up(struct call *call, const struct fixed_place *at, uint64_t ino,
+		   struct fuse_entry_param *ret)
+{
+	const struct fixed_node *node = at->node;
+	struct stat st;
+	if (node->is_snapshot)
+		return look_up_snapshot(call, at, ino, ret);
+	int err = node->prepare ? node->prepare(call, at) : 0;
+	if (!err)
+		err = node->attr(tree_of(call), at, &st);
+	if (!err)
+		*ret = entry_make(tree_of(call), &st,
+				  at->dir ? at->dir->stamp : fixed_generation(tree_of(call)),
+				  node->entry_timeout, node->attr_timeout);
+	return err;
+}
+
 int fixed_lookup(struct call *call, struct revision *dir, const struct fixed_node *node,
 		 struct fuse_entry_param *ret)
 {
 	const struct fixed_place at = place_of(dir, node);
-	struct stat st;
-	if (node->is_snapshot)
-		return look_up_snapshot(call, &at, ret);
-	int err = node->prepare ? node->prepare(call, &at) : 0;
-	if (!err)
-		err = node->attr(tree_of(call), &at, &st);
-	if (!err)
-		*ret = entry_make(tree_of(call), &st, node->entry_timeout, node->attr_timeout);
-	return err;
+	return look_up(call, &at, 0, ret);
+}
+
+int fixed_itself(struct call *call, struct fuse_entry_param *ret)
+{
+	struct fixed_place at;
+	uint64_t ino = ino_kind(call->ino) == NODE_ADDRESS ? ino_of_snapshot(call->ino) : call->ino;
+	return find_ino(tree_of(call), ino, &at) ? look_up(call, &at, call->ino, ret) : -ESTALE;
 }
 
 int fixed_list(struct tree *tree, struct revision *dir, size_t index, const char **ret_name,
@@ -406,7 +452,8 @@ int fixed_list(struct tree *tree, struct revision *dir, size_t index, const char
 	if (unknown_size < 0)
 		return -ENOENT;
 	*ret_name = node->name;
-	*ret = entry_make(tree, &st, node->entry_timeout, node->attr_timeout);
+	*ret = entry_make(tree, &st, dir ? dir->stamp : fixed_generation(tree), node->entry_timeout,
+			  node->attr_timeout);
 	if (unknown_size)
 		ret->ino = 0;
 	return 0;

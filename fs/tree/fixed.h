@@ -22,6 +22,12 @@ int fixed_lookup(struct call *call, struct revision *dir, const struct fixed_nod
 		 struct fuse_entry_param *ret);
 
 /*
+ * The same of call->ino, a row of an image or a snapshot, which the kernel has a handle of. -ESTALE if it is
+ * none.
+ */
+int fixed_itself(struct call *call, struct fuse_entry_param *ret);
+
+/*
  * Entry number @index of a listing, from 0: 0 with @ret_name and @ret; -ENOENT when it is not listed now;
  * -ERANGE after the last. Starts and waits for nothing.
  */

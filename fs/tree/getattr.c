@@ -20,7 +20,7 @@ static int link_attr(const struct tree *tree, uint64_t ino, struct stat *ret) RE
 static int path_dir_attr(const struct tree *tree, uint64_t ino, struct stat *ret)
 	REQUIRES(&tree->images->lock)
 {
-	const struct path_dir *dir = path_tree_dir(&tree->images->paths, ino_a(ino));
+	const struct path_dir *dir = path_dir_by_key(&tree->images->paths, ino_a(ino));
 	if (!dir && ino_a(ino) != 0)
 		return -ESTALE;
 	if (dir)
@@ -104,7 +104,7 @@ int node_attr(struct tree *tree, uint64_t ino, struct stat *ret, double *ret_tim
 	switch (ino_kind(ino)) {
 	case NODE_FIXED: return root_attr(tree, ino, ret, ret_timeout);
 	case NODE_NAME:
-	case NODE_PATH_FAT:
+	case NODE_PATH_FAT: /* what is in them is looked for when it is asked */
 		*ret_timeout = TIMEOUT_LISTING;
 		attr_own_dir(tree, ino, ret);
 		return 0;

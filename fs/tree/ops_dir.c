@@ -12,6 +12,7 @@
 
 #include "fs/images/basename.h"
 #include "fs/images/revision.h"
+#include "fs/images/stable.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/fixed.h"
@@ -55,7 +56,7 @@ static void add_dots(struct listing *l, uint64_t off)
 {
 	struct stat st;
 	attr_own_dir(l->tree, l->ino, &st);
-	struct fuse_entry_param e = entry_make(l->tree, &st, 0, 0);
+	struct fuse_entry_param e = entry_make(l->tree, &st, 0, 0, 0);
 	if (off <= POSITION_DOT && !add(l, ".", &e, POSITION_DOT + 1))
 		return;
 	if (off <= POSITION_DOT_DOT)
@@ -110,9 +111,8 @@ static void list_by_name(struct listing *l, uint64_t off)
 static void list_basename(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
-	uint32_t number = ino_a(l->ino);
 	mutex_lock(&images->lock);
-	const struct basename *name = slots_get(&images->names, number);
+	const struct basename *name = basename_at(images, l->ino);
 	for (size_t i = 0; name && i < name->members.n && !l->full; i++) {
 		const struct name_member *m = name->members.v[i];
 		if (POSITION_FIRST + (uint64_t)m->position < off ||
@@ -146,7 +146,7 @@ static void list_path_dir(struct listing *l, uint64_t off)
 {
 	struct images *images = l->tree->images;
 	mutex_lock(&images->lock);
-	const struct path_dir *dir = path_tree_dir(&images->paths, ino_a(l->ino));
+	const struct path_dir *dir = path_dir_by_key(&images->paths, ino_a(l->ino));
 	size_t i = dir && off > POSITION_FIRST ? path_dir_from(dir, (uint32_t)(off - POSITION_FIRST)) : 0;
 	for (; dir && i < dir->children.n && !l->full; i++)
 		add_path(l, dir->children.v[i].child,
@@ -160,7 +160,7 @@ static void list_path_fat(struct listing *l, uint64_t off)
 	struct images *images = l->tree->images;
 	uint64_t next = POSITION_FIRST;
 	mutex_lock(&images->lock);
-	const struct path_file *file = path_tree_file(&images->paths, ino_a(l->ino));
+	const struct path_file *file = path_file_at(images, l->ino);
 	for (; file && !l->full; file = path_file_next(&images->paths, file)) {
 		if (next++ < off || !file->pass)
 			continue;

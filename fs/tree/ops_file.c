@@ -38,7 +38,7 @@ static bool find_batch(struct tree *tree, fuse_ino_t ino, struct request *ret, s
 		return true;
 	}
 	if (ino_kind(ino) == NODE_BATCH) {
-		*ret = batch_of(ino_b(ino));
+		*ret = batch_of(ino_code(ino));
 		*ret_rev = images_revision(tree->images, ino);
 		return *ret_rev;
 	}

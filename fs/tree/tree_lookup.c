@@ -9,19 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fs/answer/answer.h"
 #include "fs/images/basename.h"
 #include "fs/images/catalogue.h"
-#include "fs/images/fragments.h"
 #include "fs/images/image_find.h"
 #include "fs/images/revision.h"
-#include "fs/name/link_address.h"
+#include "fs/images/stable.h"
 #include "fs/scan/remote.h"
 #include "fs/sys/metrics.h"
+#include "fs/tree/answer_entry.h"
 #include "fs/tree/attr.h"
+#include "fs/tree/by_handle.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/fixed.h"
-#include "fs/tree/getattr.h"
 #include "fs/tree/stream_size.h"
 
 /* ---- In the root directory ---- */
@@ -121,8 +120,7 @@ static int find_basename(struct images *images, struct call *call, const struct 
 static int find_member(struct images *images, struct call *call, const struct caller *caller,
 		       struct fuse_entry_param *ret) REQUIRES(&images->lock)
 {
-	uint32_t number = ino_a(call->ino);
-	const struct basename *name = slots_get(&images->names, number);
+	const struct basename *name = basename_at(images, call->ino);
 	const struct image *image = images_find(images, call->name);
 	const struct name_member *member = name && image ? images_find_member(images, name, image) : NULL;
 	if (!member || !name_member_is_visible(images, member, caller, false))
@@ -148,11 +146,12 @@ static int in_names(struct call *call, struct fuse_entry_param *ret)
 static int in_path_dir(struct call *call, struct fuse_entry_param *ret)
 {
 	struct images *images = tree_of(call)->images;
-	uint32_t number = ino_a(call->ino);
 	int err = 0;
 	mutex_lock(&images->lock);
-	const struct path_dir *dir = images_find_directory(images, number, call->name);
-	const struct path_file *file = dir ? NULL : path_tree_find(&images->paths, number, call->name);
+	const struct path_dir *in = path_dir_by_key(&images->paths, ino_a(call->ino));
+	uint32_t number = in ? in->number : PATH_NONE;
+	const struct path_dir *dir = in ? images_find_directory(images, number, call->name) : NULL;
+	const struct path_file *file = dir || !in ? NULL : path_tree_find(&images->paths, number, call->name);
 	if (dir)
 		*ret = entry_path_dir(tree_of(call), dir);
 	else if (path_file_alive(&images->paths, file))
@@ -169,7 +168,7 @@ static int in_path_fat(struct call *call, struct fuse_entry_param *ret)
 	const struct path_tree *paths = &images->paths;
 	int err = -ENOENT;
 	mutex_lock(&images->lock);
-	const struct path_file *at = path_file_alive(paths, path_tree_file(paths, ino_a(call->ino)));
+	const struct path_file *at = path_file_alive(paths, path_file_at(images, call->ino));
 	for (; at && err; at = path_file_alive(paths, path_file_next(paths, at))) {
 		const struct image *image = slots_get(&images->all, at->image);
 		if (strcmp(image->id, call->name) != 0)
@@ -192,78 +191,22 @@ static void count_lookup(struct tree *tree, int err, bool known)
 		metric_add(&tree->metrics->lookups[result], 1);
 }
 
-/* The answer of an image that is not open yet: from one of its fragments, or -EAGAIN. */
-static int early_answer(struct call *call, struct revision *rev, const struct request *request,
-			struct content **ret)
-{
-	struct tree *tree = tree_of(call);
-	struct wait *wait = &call->wait;
-	struct convert_address address;
-	struct handle *fragments[FRAGMENTS_MAX];
-	if (wait->revision != rev || request->kind != REQUEST_ADDRESS ||
-	    !place_to_ask(&request->context, request->address, &address))
-		return -EAGAIN;
-	if (call_add_address(call, &address))
-		return -ENOMEM;
-	size_t n = fragments_get(tree->images, rev, fragments, &wait->fragments_seen);
-	int err = -EAGAIN;
-	for (size_t i = 0; i < n; i++) {
-		if (err)
-			err = answer_make_early(tree->answers, rev, fragments[i], request, ret);
-		handle_put(fragments[i]);
-	}
-	return err ? -EAGAIN : 0;
-}
-
-static int address_answer(struct call *call, struct revision *rev, const struct request *request,
-			  struct content **ret, bool *ret_known, double *ret_timeout)
-{
-	struct tree *tree = tree_of(call);
-	struct handle *handle;
-	int err = revision_use(tree->images, rev, &handle, &call->wait);
-	*ret_timeout = err ? TIMEOUT_FRAGMENT : TIMEOUT_FIXED;
-	if (err)
-		return err == -EAGAIN ? early_answer(call, rev, request, ret) : err;
-	err = answer_make(tree->answers, rev, handle, request, &call->wait, ret, ret_known);
-	handle_put(handle);
-	return err;
-}
-
-static int address_entry(struct call *call, struct revision *rev, const struct request *request,
-			 struct fuse_entry_param *ret, bool *ret_known)
-{
-	struct tree *tree = tree_of(call);
-	struct content *content;
-	double timeout;
-	int err = address_answer(call, rev, request, &content, ret_known, &timeout);
-	if (err)
-		return err;
-	uint64_t size = content->size;
-	revision_pin(rev);
-	uint64_t ino = nodes_add(&tree->nodes, rev, request, content);
-	if (!ino)
-		return -ENOMEM;
-	struct stat st;
-	attr_image_file(rev, ino, size, &st);
-	*ret = entry_make(tree, &st, timeout, TIMEOUT_FIXED);
-	return 0;
-}
-
 /* A directory, or the q in it, whose load address is in no number that could be computed. */
 static int loaded_entry(struct call *call, struct revision *rev, const struct request *request,
 			struct fuse_entry_param *ret)
 {
 	struct tree *tree = tree_of(call);
+	struct node_id id = {.ino = 0};
 	struct stat st;
 	revision_pin(rev);
-	uint64_t ino = nodes_add(&tree->nodes, rev, request, NULL);
-	if (!ino)
-		return -ENOMEM;
+	int err = nodes_add(&tree->nodes, rev, request, NULL, &id);
+	if (err)
+		return err;
 	if (request->kind == REQUEST_BATCH)
-		attr_batch(rev, ino, &st);
+		attr_batch(rev, id.ino, &st);
 	else
-		attr_image(&rev->source, ino, &st);
-	*ret = entry_make(tree, &st, TIMEOUT_FIXED, TIMEOUT_FIXED);
+		attr_image(&rev->source, id.ino, &st);
+	*ret = entry_make(tree, &st, id.generation, TIMEOUT_FIXED, TIMEOUT_FIXED);
 	return 0;
 }
 
@@ -288,7 +231,7 @@ static int in_context(struct call *call, struct revision *rev, const struct cont
 	case REQUEST_BATCH:
 	case REQUEST_CONTEXT: return context_entry(call, rev, &request, ret);
 	case REQUEST_SYMBOL:
-	case REQUEST_ADDRESS: err = address_entry(call, rev, &request, ret, &known); break;
+	case REQUEST_ADDRESS: err = answer_entry(call, rev, &request, ret, &known); break;
 	default: return -ENOENT;
 	}
 	count_lookup(tree_of(call), err, known);
@@ -302,7 +245,7 @@ static int find_only(struct call *call, struct revision **ret)
 	struct caller caller = caller_of(call->req);
 	struct image *image;
 	mutex_lock(&images->lock);
-	const struct basename *name = slots_get(&images->names, ino_a(call->ino));
+	const struct basename *name = basename_at(images, call->ino);
 	int err = name ? images_find_only(images, name->name, &caller, &image) : -ENOENT;
 	if (!err) {
 		*ret = image_revision(images, image);
@@ -327,7 +270,7 @@ static int in_name(struct call *call, struct fuse_entry_param *ret)
 	name_parse(PLACE_IMAGE, &none, call->name, &request);
 	if (err || ret->ino || request.kind != REQUEST_ADDRESS || find_only(call, &rev))
 		return err;
-	err = address_entry(call, rev, &request, ret, &known);
+	err = answer_entry(call, rev, &request, ret, &known);
 	count_lookup(tree_of(call), err, known);
 	if (!err)
 		ret->entry_timeout = 0;
@@ -346,7 +289,7 @@ static int in_image(struct call *call, struct fuse_entry_param *ret)
 
 static int in_fixed_context(struct call *call, struct fuse_entry_param *ret)
 {
-	const struct context context = context_of(ino_b(call->ino));
+	const struct context context = context_of(ino_code(call->ino));
 	struct revision *rev = images_revision(tree_of(call)->images, call->ino);
 	return rev ? in_context(call, rev, &context, ret) : -ESTALE;
 }
@@ -360,80 +303,14 @@ static int in_loaded_context(struct call *call, struct fuse_entry_param *ret)
 	return node.is == NODE_IS_CONTEXT ? in_context(call, node.revision, &node.context, ret) : -ENOTDIR;
 }
 
-/* ---- "." and "..", looked up only for file handles (NFS), not for paths ---- */
-
-/* With images.lock. The first file of a chain stands for the directory of all of them. */
-static uint64_t path_parent(const struct path_tree *paths, uint64_t ino)
-{
-	if (ino_kind(ino) == NODE_PATH_DIR) {
-		const struct path_dir *dir = path_tree_dir(paths, ino_a(ino));
-		return dir && dir->parent != PATH_NONE ? ino_make(NODE_PATH_DIR, dir->parent, 0) : INO_ROOT;
-	}
-	const struct path_file *file = path_tree_file(paths, ino_a(ino));
-	if (!file)
-		return 0;
-	if (ino_kind(ino) == NODE_PATH_MEMBER)
-		return ino_make(NODE_PATH_FAT, path_tree_find(paths, file->dir, file->name)->number, 0);
-	return ino_make(NODE_PATH_DIR, file->dir, 0);
-}
-
-static uint64_t parent_in_paths(struct images *images, uint64_t ino)
-{
-	mutex_lock(&images->lock);
-	uint64_t parent = path_parent(&images->paths, ino);
-	mutex_unlock(&images->lock);
-	return parent;
-}
-
-static uint64_t directory_of(const struct revision *rev)
-{
-	return rev ? ino_make(NODE_IMAGE, rev->image->number, rev->generation) : 0;
-}
-
-static uint64_t parent_of(struct tree *tree, uint64_t ino)
-{
-	struct node node;
-	switch (ino_kind(ino)) {
-	case NODE_NAME: return INO_BY_NAME;
-	case NODE_NAME_LINK: return ino_make(NODE_NAME, ino_a(ino), 0);
-	case NODE_PATH_DIR:
-	case NODE_PATH_LINK:
-	case NODE_PATH_FAT:
-	case NODE_PATH_MEMBER: return parent_in_paths(tree->images, ino);
-	case NODE_CONTEXT:
-	case NODE_BATCH:
-	case NODE_IMAGE_FILE: return directory_of(images_revision(tree->images, ino));
-	case NODE_ADDRESS:
-		if (!nodes_get(&tree->nodes, ino, &node))
-			return 0;
-		content_put(node.content);
-		return node.revision ? directory_of(node.revision) : INO_ROOT;
-	default: return INO_ROOT;
-	}
-}
-
-static int by_number(struct call *call, uint64_t ino, struct fuse_entry_param *ret)
-{
-	struct stat st;
-	double timeout;
-	int err = ino ? node_attr(tree_of(call), ino, &st, &timeout) : -ESTALE;
-	if (err)
-		return err;
-	*ret = entry_make(tree_of(call), &st, TIMEOUT_FIXED, timeout);
-	ret->ino = ino;
-	if (ino_kind(ino) == NODE_ADDRESS && !nodes_remember(&tree_of(call)->nodes, ino))
-		return -ESTALE;
-	return 0;
-}
-
 /* ---- All of it ---- */
 
 static int find(struct call *call, struct fuse_entry_param *ret)
 {
 	if (strcmp(call->name, ".") == 0)
-		return by_number(call, call->ino, ret);
+		return handle_itself(call, ret);
 	if (strcmp(call->name, "..") == 0)
-		return by_number(call, parent_of(tree_of(call), call->ino), ret);
+		return handle_parent(call, ret);
 	if (strlen(call->name) > NAME_BYTES_MAX)
 		return -ENAMETOOLONG;
 	if (call->ino == INO_ROOT)

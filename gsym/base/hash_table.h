@@ -64,4 +64,24 @@ static inline struct table_link *table_next(const struct table_link *link, uint6
 	return table_match(link->next, hash);
 }
 
+/* Likewise, those whose hashes end with the same @bits bits; none in a table of more than 2^@bits buckets. */
+static inline struct table_link *table_match_end(struct table_link *link, uint64_t hash, unsigned bits)
+{
+	while (link && (link->hash ^ hash) & ((UINT64_C(1) << bits) - 1))
+		link = link->next;
+	return link;
+}
+
+static inline struct table_link *table_first_end(const struct table *table, uint64_t hash, unsigned bits)
+{
+	size_t n = table->n_buckets;
+	return n && n <= (UINT64_C(1) << bits) ? table_match_end(table->buckets[hash & (n - 1)], hash, bits)
+					       : NULL;
+}
+
+static inline struct table_link *table_next_end(const struct table_link *link, uint64_t hash, unsigned bits)
+{
+	return table_match_end(link->next, hash, bits);
+}
+
 #endif

@@ -388,7 +388,7 @@ class CacheTest(MountTest):
         self.remount(daemon, "cache_size=%d" % limit)
         self.daemons[-1].wait_scanned()
         # The first is used again; another image makes the cache grow over its limit.
-        os.stat(os.path.join(self.image(ids[0]), "image.gsym"))
+        mount_harness.contents(os.path.join(self.image(ids[0]), "image.gsym"))
         self.answer()
         left = [id for id in ids if self.cached(id + "*")]
         self.assertIn(ids[0], left)

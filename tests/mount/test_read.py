@@ -291,31 +291,6 @@ class ReadTest(MountTest):
                 drop.write("2")
         self.assertEqual([self.read(self.id, "%016x" % a) for a in addresses], want)
 
-    def test_file_handles(self):
-        """Files by handle, as an NFS server finds them: directories always, answers while the kernel knows them."""
-        if not mount_harness.is_root():
-            self.skipTest("open_by_handle_at needs root")
-        self.mount()
-        name = os.path.join(self.image(self.id), hex(self.address_of("norm")))
-        want = mount_harness.contents(name)
-        top = os.open(self.mnt, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            handles = [mount_harness.file_handle(path) for path in (name, self.image(self.id))]
-            answer = mount_harness.open_handle(top, handles[0], os.O_RDONLY)
-            self.assertEqual(mount_harness.read_all(answer), want)
-            os.close(answer)
-            with open("/proc/sys/vm/drop_caches", "w") as drop:
-                drop.write("2")
-            again = mount_harness.open_handle(top, handles[1], os.O_RDONLY | os.O_DIRECTORY)
-            self.assertIn("status", os.listdir(again))
-            os.close(again)
-            try:
-                os.close(mount_harness.open_handle(top, handles[0], os.O_RDONLY))
-            except OSError as error:
-                self.assertEqual(error.errno, errno.ESTALE)
-        finally:
-            os.close(top)
-
 
 if __name__ == "__main__":
     mount_harness.main()

@@ -7,7 +7,9 @@
 struct share_options {
 	struct store_options store;
 	const char *sign_key, *trusted_keys; /* files, or NULL; borrowed until share_close() */
-	unsigned wait_ms;                    /* for the store, before a conversion is begun */
+	unsigned
+		/* for the store, before a conversion is begun; LEASE_HEDGE_MS unless the user set another */
+		wait_ms;
 };
 
 /*

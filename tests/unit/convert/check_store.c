@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -273,7 +274,8 @@ static void *leave_early(void *arg)
 		bool is_done = call && store_wait(call, monotonic_ms() + rand_r(&seed) % 2, &reply);
 		store_call_end(call);
 		close(request.fd);
-		if (!call || (is_done && reply.err))
+		/* On a machine so slow that they are overdue when they are left, the breaker may open. */
+		if ((!call || is_done) && reply.err && reply.err != -ENETDOWN)
 			return arg;
 	}
 	return NULL;
@@ -295,13 +297,13 @@ static void hurried(void **state)
 		pthread_join(threads[i], &failed);
 		assert_null(failed);
 	}
-	int fd = file_of("", 0);
-	assert_int_equal(get(f.store, "x", 100, fd, NULL), 0);
-	close(fd);
 	for (unsigned i = 0; i < STORE_RESULTS; i++)
 		ended += f.counters.requests[STORE_GET][i];
-	assert_int_equal(ended, RACERS * HURRIED + 1);
-	assert_true(store_is_up(f.store));
+	assert_int_equal(ended, RACERS * HURRIED);
+	int fd = file_of("", 0);
+	while (get(f.store, "x", 100, fd, NULL) != 0)
+		poll(NULL, 0, 10);
+	close(fd);
 	fixture_close(&f);
 }
 

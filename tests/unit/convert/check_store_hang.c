@@ -220,7 +220,7 @@ static void stops(void **state)
 	if (put(m->f.store, "x", "1", STORE_IF_ABSENT, NULL, &reply))
 		fail_msg("%s", reply.text);
 	assert_int_equal(put(m->f.store, "x", "2", STORE_IF_MATCH, reply.etag, NULL), 0);
-	assert_int_equal(kill(m->server, SIGSTOP), 0);
+	stop_process(m->server);
 	/* A caller gets its answer in time, and the client ends. */
 	struct store_call *call = begin_get(m->f.store, "x", fd);
 	assert_true(store_wait(call, monotonic_ms() + SOON_MS, &reply));

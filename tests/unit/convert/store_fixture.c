@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,20 +120,52 @@ void path_of(const struct fixture *f, const char *path, char ret[static 512])
 	snprintf(ret, 512, "%s/%s", f->directory, path);
 }
 
-/* The parent of a process that has not ended, in /proc/PID/stat, after the name, which may hold anything. */
-static pid_t parent_of(const char *pid)
+/* Status and parent in /proc/.../stat, after the name, which may hold anything. False: there is none. */
+static bool read_stat(const char *path, char *ret_status, pid_t *ret_parent)
 {
-	char path[300], text[512] = "";
-	int parent = 0;
-	char status = 'Z';
-	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	char text[512] = "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return false;
 	ssize_t n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	const char *end = n > 0 ? strrchr(text, ')') : NULL;
-	return end && sscanf(end, ") %c %d", &status, &parent) == 2 && status != 'Z' ? parent : 0;
+	return end && sscanf(end, ") %c %d", ret_status, ret_parent) == 2;
+}
+
+/* The parent of a process that has not ended. */
+static pid_t parent_of(const char *pid)
+{
+	char path[300], status;
+	pid_t parent;
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	return read_stat(path, &status, &parent) && status != 'Z' ? parent : 0;
+}
+
+/* Whether all threads of @pid are stopped, which happens to each in its own time. */
+static bool is_stopped(pid_t pid)
+{
+	char path[600], status;
+	pid_t parent;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *list = opendir(path);
+	struct dirent *entry;
+	bool ret = true;
+	assert_non_null(list);
+	while ((entry = readdir(list))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, entry->d_name);
+		if (*entry->d_name != '.' && read_stat(path, &status, &parent))
+			ret &= status == 'T';
+	}
+	closedir(list);
+	return ret;
+}
+
+void stop_process(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	while (!is_stopped(pid))
+		poll(NULL, 0, 1);
 }
 
 size_t children(pid_t *ret, size_t most)

@@ -53,6 +53,9 @@ void path_of(const struct fixture *f, const char *path, char ret[static 512]);
 /* The processes that this one has started and that have not ended. */
 size_t children(pid_t *ret, size_t most);
 
+/* Stops a process, and waits until it is: a thread may go on for a moment. */
+void stop_process(pid_t pid);
+
 /* The process of the only store that is open. */
 pid_t store_process(void);
 

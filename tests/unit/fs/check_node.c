@@ -17,9 +17,10 @@ static uint64_t add(struct nodes *nodes, uint64_t address, size_t size)
 	struct request request = {
 		.kind = REQUEST_ADDRESS, .address = address, .format = RENDER_JSON, .raw = true};
 	assert_true(size <= sizeof(zeros));
-	uint64_t ino = nodes_add(nodes, NULL, &request, content_new(zeros, size));
-	assert_true(ino != 0);
-	return ino;
+	struct node_id id = {.ino = 0};
+	assert_int_equal(nodes_add(nodes, NULL, &request, content_new(zeros, size), &id), 0);
+	assert_int_equal(id.generation, 0);
+	return id.ino;
 }
 
 static bool exists(struct nodes *nodes, uint64_t ino)
@@ -143,6 +144,98 @@ static void content_is_bounded(void **state) NOT_ANALYZED
 	nodes_deinit(&nodes);
 }
 
+/* A number that was asked for: the same node for the same, another number for another generation. */
+static void wanted_numbers(void **state)
+{
+	enum { COUNT = 1000 };
+	const struct request request = {.kind = REQUEST_ADDRESS, .address = 0x1234};
+	struct nodes nodes;
+	(void)state;
+	nodes_init(&nodes, CONTENT_MAX);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		const struct node_id wanted = {ino_of_answer(i % 7, &request, i), 5};
+		struct node_id id = wanted;
+		for (int k = 0; k < 2; k++) {
+			assert_int_equal(nodes_add(&nodes, NULL, &request, content_new("a", 1), &id), 0);
+			assert_int_equal(id.ino, wanted.ino);
+			assert_int_equal(id.generation, 5);
+		}
+		id.generation = 6;
+		assert_int_equal(nodes_add(&nodes, NULL, &request, content_new("b", 1), &id), 0);
+		assert_int_not_equal(id.ino, wanted.ino);
+		assert_int_equal(id.generation, 0);
+		nodes_forget(&nodes, id.ino, 1);
+		nodes_forget(&nodes, wanted.ino, 1);
+		assert_true(exists(&nodes, wanted.ino));
+		nodes_forget(&nodes, wanted.ino, i % 2);
+		assert_int_equal(exists(&nodes, wanted.ino), !(i % 2));
+	}
+	assert_int_equal(nodes_count(&nodes).used, COUNT / 2);
+	nodes_deinit(&nodes);
+}
+
+/* A handle brings back the snapshot of another mount, whose number the counter meets later. */
+static void snapshots(void **state)
+{
+	struct nodes nodes;
+	struct node node;
+	uint64_t first, again, next;
+	(void)state;
+	nodes_init(&nodes, CONTENT_MAX);
+	assert_int_equal(nodes_add_snapshot(&nodes, 5, 0, content_new("a", 1), &first), 0);
+	assert_int_equal(ino_of_snapshot(first), 5);
+	assert_int_equal(nodes_add_snapshot(&nodes, 5, first + 1, content_new("b", 1), &again), 0);
+	assert_int_equal(again, first + 1);
+	assert_int_equal(nodes_add_snapshot(&nodes, 5, 0, content_new("c", 1), &next), 0);
+	assert_true(next != again && next != first);
+	assert_true(nodes_get(&nodes, again, &node));
+	assert_int_equal(node.content->data[0], 'b');
+	assert_int_equal(node.address, 5);
+	content_put(node.content);
+	nodes_deinit(&nodes);
+}
+
+static void round_trip(struct request request, uint64_t base, bool fits)
+{
+	struct answer_place place;
+	uint64_t ino = ino_of_answer(0xabcdef1, &request, base);
+	assert_int_equal(ino != 0, fits);
+	assert_int_equal(ino_answer_place(ino, &place), fits);
+	if (!fits)
+		return;
+	assert_int_equal(ino_kind(ino), NODE_ADDRESS);
+	assert_int_equal(place.key, 0xabcdef1 & ((1U << place.bits) - 1));
+	assert_int_equal(answer_place_address(&place, base), request.address);
+	assert_int_equal(place.request.format, request.format);
+	assert_int_equal(place.request.raw, request.raw);
+	assert_true(context_equal(&place.request.context, &request.context));
+}
+
+#define ASKED(...) ((struct request){.kind = REQUEST_ADDRESS, __VA_ARGS__})
+
+/* What numbers of answers say, and what they cannot. */
+static void answers(void **state)
+{
+	const uint64_t kernel = 0xffffffff81000000, pe = 0x140000000;
+	struct answer_place place;
+	(void)state;
+	round_trip(ASKED(.address = 0x401234), 0x400000, true);
+	round_trip(ASKED(.address = 0x1000), 0x400000, true);
+	round_trip(ASKED(.address = kernel + 0x1234567), kernel, true);
+	round_trip(ASKED(.address = kernel + 0x1234567), 0, true);
+	round_trip(ASKED(.address = pe + 0x1000, .format = RENDER_JSON, .raw = true), pe, true);
+	round_trip(ASKED(.address = pe + 0x1000, .context = {.is_return = true, .near = true}), pe, true);
+	round_trip(ASKED(.address = 0x7fffffff, .context = {.space = SPACE_RVA}), pe, true);
+	round_trip(ASKED(.address = 0x1000, .context = {.space = SPACE_FILE}), kernel, true);
+	round_trip(ASKED(.address = pe), 0, false);
+	round_trip(ASKED(.address = 0x80000000, .context = {.space = SPACE_FILE}), 0, false);
+	round_trip(ASKED(.address = 0x1000, .context = {.space = SPACE_RUNTIME}), 0, false);
+	round_trip((struct request){.kind = REQUEST_SYMBOL, .symbol = "f", .symbol_size = 1}, 0, false);
+	assert_false(ino_answer_place(INO_ADDRESS | 5, &place));
+	assert_false(ino_answer_place(INO_ROOT, &place));
+	assert_false(ino_answer_place(ino_make(NODE_IMAGE, 1, 1), &place));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +244,9 @@ int main(void)
 		cmocka_unit_test(never_reused),
 		cmocka_unit_test(memory_of_nodes),
 		cmocka_unit_test(content_is_bounded),
+		cmocka_unit_test(wanted_numbers),
+		cmocka_unit_test(snapshots),
+		cmocka_unit_test(answers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

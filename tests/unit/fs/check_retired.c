@@ -4,7 +4,7 @@
 #include "fs/images/catalogue.h"
 #include "fs/images/image_find.h"
 #include "fs/images/retired.h"
-#include "fs/name/node.h"
+#include "fs/images/stable.h"
 #include "fs/sys/notify.h"
 
 #include <malloc.h>
@@ -95,7 +95,7 @@ static struct revision *ask_and_go(struct images_fixture *f, unsigned i)
 
 static uint64_t ino_of(const struct revision *rev)
 {
-	return ino_make(NODE_CONTEXT, rev->number, 1);
+	return rev_ino(rev, NODE_CONTEXT, 1);
 }
 
 /* The kernel has been told all. */

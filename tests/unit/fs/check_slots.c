@@ -1,5 +1,5 @@
 /* Objects by number: what comes and goes leaves nothing, and no number is given out twice. */
-#include "fs/images/slots.h"
+#include "fs/sys/slots.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

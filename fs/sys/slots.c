@@ -1,4 +1,4 @@
-#include "fs/images/slots.h"
+#include "fs/sys/slots.h"
 
 #include "gsym/base/invariant.h"
 

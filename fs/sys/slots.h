@@ -4,8 +4,8 @@
  *
  * No locks; the owner guards it. The objects are the owner's.
  */
-#ifndef FS_IMAGES_SLOTS_H
-#define FS_IMAGES_SLOTS_H
+#ifndef FS_SYS_SLOTS_H
+#define FS_SYS_SLOTS_H
 
 #include <stdint.h>
 

@@ -1,0 +1,200 @@
+#include "fs/images/stable.h"
+
+#include <xxhash.h>
+
+/* ---- Images ---- */
+
+enum {
+	/* A version: a part of the hash of the choice, and a count. */
+	CHOICE_BITS = 5,
+	COUNT_MASK = (1 << (VERSION_BITS - CHOICE_BITS)) - 1,
+};
+
+static_assert((int)STABLE_KEY_BITS == (int)PLAIN_KEY_BITS, "a plain answer's number has all of a key");
+static_assert(sizeof(((struct image *)0)->versions_used) * 8 == 1 << CHOICE_BITS, "a bit for each");
+
+static uint64_t *gone_word(const struct images *images, uint64_t hash)
+{
+	return (uint64_t *)&images->gone[hash / 64 % ARRAY_SIZE(images->gone)];
+}
+
+void stable_image_comes(const struct images *images, struct image *image, uint64_t hash)
+{
+	image->odd = stable_key_is_taken(&images->by_id, hash) || *gone_word(images, hash) >> hash % 64 & 1;
+}
+
+void stable_image_goes(struct images *images, const struct image *image)
+{
+	uint64_t hash = image->table.hash;
+	if (image->kept)
+		*gone_word(images, hash) |= UINT64_C(1) << hash % 64;
+}
+
+void stable_next_version(struct image *image)
+{
+	uint32_t part = image->choice & ((1 << CHOICE_BITS) - 1), count = 0;
+	if (image->versions_used >> part & 1)
+		count = ++image->versions & COUNT_MASK;
+	image->version = count << CHOICE_BITS | part;
+}
+
+void stable_version_used(struct image *image)
+{
+	image->versions_used |= 1U << (image->version & ((1 << CHOICE_BITS) - 1));
+}
+
+uint32_t image_key(const struct image *image)
+{
+	return stable_key(image->table.hash, image->odd, image->number);
+}
+
+/* The image with these last @bits bits of a key, @after another one or NULL; odd ones left out. */
+static struct image *next_by_end(const struct images *images, struct image *after, uint64_t end,
+				 unsigned bits) REQUIRES(&images->lock)
+{
+	struct table_link *l =
+		after ? table_next_end(&after->table, end, bits) : table_first_end(&images->by_id, end, bits);
+	for (; l; l = table_next_end(l, end, bits))
+		if (!TABLE_ENTRY(l, struct image)->odd)
+			return TABLE_ENTRY(l, struct image);
+	return NULL;
+}
+
+struct image *images_by_key(const struct images *images, uint32_t key)
+{
+	if (!(key & STABLE_KEY_ODD))
+		return next_by_end(images, NULL, key, STABLE_KEY_BITS);
+	struct image *image = slots_get(&images->all, key & ~STABLE_KEY_ODD);
+	return image && image->odd ? image : NULL;
+}
+
+struct image *images_by_key_end(const struct images *images, const struct answer_place *place)
+{
+	struct image *found = NULL, *at = NULL;
+	while ((at = next_by_end(images, at, place->key, place->bits)))
+		if (image_is_there(at) && (!found || (at->revision && !found->revision)))
+			found = at;
+	return found;
+}
+
+uint64_t image_ino(const struct image *image)
+{
+	return ino_make(NODE_IMAGE, image_key(image), image->version << CODE_BITS);
+}
+
+uint64_t rev_ino(const struct revision *rev, enum node_kind kind, uint32_t code)
+{
+	return (rev->ino & (((uint64_t)1 << 60) - 1)) | (uint64_t)kind << 60 | code;
+}
+
+uint32_t image_generation(const struct images *images, const struct image *image)
+{
+	const uint64_t parts[] = {image->table.hash, image->choice, images->salt};
+	return stable_generation(XXH3_64bits(parts, sizeof(parts)));
+}
+
+/* ---- Names ---- */
+
+static uint32_t basename_key(const struct basename *name)
+{
+	return stable_key(name->table.hash, name->odd, name->number);
+}
+
+uint64_t basename_ino(const struct basename *name)
+{
+	return ino_make(NODE_NAME, basename_key(name), 0);
+}
+
+static struct basename *basename_by_key(const struct images *images, uint32_t key) REQUIRES(&images->lock)
+{
+	struct basename *name;
+	if (key & STABLE_KEY_ODD) {
+		name = slots_get(&images->names, key & ~STABLE_KEY_ODD);
+		return name && name->odd ? name : NULL;
+	}
+	struct table_link *l = table_first_end(&images->by_basename, key, STABLE_KEY_BITS);
+	for (; l; l = table_next_end(l, key, STABLE_KEY_BITS))
+		if (!TABLE_ENTRY(l, struct basename)->odd)
+			return TABLE_ENTRY(l, struct basename);
+	return NULL;
+}
+
+struct basename *basename_at(const struct images *images, uint64_t ino)
+{
+	return basename_by_key(images, ino_a(ino));
+}
+
+uint64_t name_link_ino(const struct name_member *member)
+{
+	return ino_make(NODE_NAME_LINK, basename_key(member->basename), image_key(member->image));
+}
+
+/* ---- Paths ---- */
+
+uint64_t path_link_ino(const struct images *images, const struct path_file *file, enum node_kind kind)
+{
+	const struct image *image = slots_get(&images->all, file->image);
+	uint32_t key = path_file_key(&images->paths, file);
+	return ino_make(kind, key, kind == NODE_PATH_FAT ? 0 : image_key(image));
+}
+
+const struct path_file *path_file_at(const struct images *images, uint64_t ino)
+{
+	const struct path_file *file = path_file_by_key(&images->paths, ino_a(ino));
+	if (ino_kind(ino) == NODE_PATH_FAT)
+		return file;
+	const struct image *image = images_by_key(images, ino_b(ino));
+	while (file && image && file->image != image->number)
+		file = path_file_next(&images->paths, file);
+	return image ? file : NULL;
+}
+
+/* ---- Generations ---- */
+
+static uint32_t of_path(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
+{
+	const struct path_file *file = path_file_at(images, ino);
+	uint64_t hash = file ? path_file_hash(&images->paths, file) : 0;
+	if (file && ino_kind(ino) != NODE_PATH_FAT)
+		hash ^= images_by_key(images, ino_b(ino))->table.hash << 1;
+	return file ? stable_generation(hash) : 0;
+}
+
+static uint32_t of_name_link(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
+{
+	const struct basename *name = basename_at(images, ino);
+	const struct image *image = images_by_key(images, ino_b(ino));
+	return name && image ? stable_generation(name->table.hash ^ image->table.hash << 1) : 0;
+}
+
+static uint32_t of_alias(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
+{
+	const struct image *image = images_by_key(images, ino_a(ino));
+	return image ? stable_generation(image->table.hash) : 0;
+}
+
+static uint32_t of_name(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
+{
+	const struct basename *name = basename_at(images, ino);
+	return name ? stable_generation(name->table.hash) : 0;
+}
+
+static uint32_t of_path_dir(const struct images *images, uint64_t ino) REQUIRES(&images->lock)
+{
+	const struct path_dir *dir = path_dir_by_key(&images->paths, ino_a(ino));
+	return !ino_a(ino) ? 1 : dir ? stable_generation(dir->table.hash) : 0;
+}
+
+uint32_t link_generation(const struct images *images, uint64_t ino)
+{
+	switch (ino_kind(ino)) {
+	case NODE_NAME: return of_name(images, ino);
+	case NODE_NAME_LINK: return of_name_link(images, ino);
+	case NODE_ALIAS: return of_alias(images, ino);
+	case NODE_PATH_DIR: return of_path_dir(images, ino);
+	case NODE_PATH_LINK:
+	case NODE_PATH_FAT:
+	case NODE_PATH_MEMBER: return of_path(images, ino);
+	default: return 0;
+	}
+}

@@ -1,0 +1,72 @@
+#include "fs/tree/answer_entry.h"
+
+#include <errno.h>
+
+#include "fs/answer/answer.h"
+#include "fs/images/fragments.h"
+#include "fs/images/revision.h"
+#include "fs/images/stable.h"
+#include "fs/name/link_address.h"
+#include "fs/tree/attr.h"
+#include "fs/tree/entry.h"
+
+/* The answer of an image that is not open yet: from one of its fragments, or -EAGAIN. */
+static int early_answer(struct call *call, struct revision *rev, const struct request *request,
+			struct content **ret)
+{
+	struct tree *tree = tree_of(call);
+	struct wait *wait = &call->wait;
+	struct convert_address address;
+	struct handle *fragments[FRAGMENTS_MAX];
+	if (wait->revision != rev || request->kind != REQUEST_ADDRESS ||
+	    !place_to_ask(&request->context, request->address, &address))
+		return -EAGAIN;
+	if (call_add_address(call, &address))
+		return -ENOMEM;
+	size_t n = fragments_get(tree->images, rev, fragments, &wait->fragments_seen);
+	int err = -EAGAIN;
+	for (size_t i = 0; i < n; i++) {
+		if (err)
+			err = answer_make_early(tree->answers, rev, fragments[i], request, ret);
+		handle_put(fragments[i]);
+	}
+	return err ? -EAGAIN : 0;
+}
+
+/* @ret_id: what its node should have; of a fragment's answer nothing yet. */
+static int address_answer(struct call *call, struct revision *rev, const struct request *request,
+			  struct content **ret, struct node_id *ret_id, bool *ret_known, double *ret_timeout)
+{
+	struct tree *tree = tree_of(call);
+	struct handle *handle;
+	int err = revision_use(tree->images, rev, &handle, &call->wait);
+	*ret_timeout = err ? TIMEOUT_FRAGMENT : TIMEOUT_FIXED;
+	*ret_id = (struct node_id){.ino = 0};
+	if (err)
+		return err == -EAGAIN ? early_answer(call, rev, request, ret) : err;
+	*ret_id = answer_id(rev, request, handle->addresses.base, handle->stamp);
+	err = answer_make(tree->answers, rev, handle, request, &call->wait, ret, ret_known);
+	handle_put(handle);
+	return err;
+}
+
+int answer_entry(struct call *call, struct revision *rev, const struct request *request,
+		 struct fuse_entry_param *ret, bool *ret_known)
+{
+	struct tree *tree = tree_of(call);
+	struct content *content;
+	struct node_id id;
+	struct stat st;
+	double timeout;
+	int err = address_answer(call, rev, request, &content, &id, ret_known, &timeout);
+	if (err)
+		return err;
+	uint64_t size = content->size;
+	revision_pin(rev);
+	err = nodes_add(&tree->nodes, rev, request, content, &id);
+	if (err)
+		return err;
+	attr_image_file(rev, id.ino, size, &st);
+	*ret = entry_make(tree, &st, id.generation, timeout, TIMEOUT_FIXED);
+	return 0;
+}
