@@ -38,6 +38,10 @@ function __gsym_operands
     end
     set -l typed (commandline -ct)
     set -l found
+    if string match -qr '^[a-z]+\|' -- "$usage[$at]" # words to choose from
+        string split '|' $usage[$at]
+        return
+    end
     switch "$usage[$at]"
         case 'FILE.gsym*'
             set found (__fish_complete_path $typed | __gsym_files gsym)

@@ -116,7 +116,9 @@ OPERANDS = {
     ("gsym", "lookup", ""): BOTH, ("gsym", "lookup", "app", ""): set(), ("gsym", "lookup", "--approximate", "app", "ma"): set(),
     ("gsym", "dump", ""): set(CONVERTED), ("gsym", "dump", "app.gsym", ""): set(CONVERTED), ("gsym", "segment", ""): set(CONVERTED),
     ("gsym", "segment", "app.gsym", ""): set(), ("gsym", "filter", ""): BOTH, ("gsym", "stack", "app.gsym", ""): BOTH,
+    ("gsym", "store", "put", "apps", ""): BOTH,
 }
+STORE_ACTIONS = ["keygen", "get", "put", "list", "verify", "prune"]
 
 
 def make_files(directory):
@@ -168,6 +170,7 @@ def zsh(directory, words):
 def check_zsh():
     syntax("zsh", "zsh/_gsym", "zsh/_gsymfs", "zsh/_gsym-addr2line")
     check_operands("zsh", zsh, directories=False)
+    expect("zsh: gsym store", zsh(names.name, ("gsym", "store", "")), STORE_ACTIONS)
     expect("zsh: gsym stack --format=", zsh(names.name, ("gsym", "stack", "--format=")), ["text", "tsv", "json"])
     check_option_files("zsh", lambda directory, words: zsh(directory, words) | ({"apps"} if words[2] == "--debug-file=" else set()))
 
@@ -185,6 +188,8 @@ def check_bash():
     expect("gsym-symbolizer --no-in", bash("gsym-symbolizer", "--no-in"), ["--no-inlines"])
     expect("gsym convert --merged", bash("gsym", "convert", "--merged"), ["--merged-functions"])
     expect("gsym convert --progress=", bash("gsym", "convert", "--progress", "="), ["auto", "always", "never"])
+    expect("gsym store", bash("gsym", "store", ""), STORE_ACTIONS)
+    expect("gsym store p", bash("gsym", "store", "p"), ["put", "prune"])
     expect("gsym stack --format=", bash("gsym", "stack", "--format", "="), ["text", "tsv", "json"])
     expect("gsym lookup --format=t", bash("gsym", "lookup", "--format", "=", "t"), ["text", "tsv"])
     if not shutil.which("gsymfs", path=environment["PATH"]):
@@ -211,6 +216,7 @@ def check_fish():
     check_symbolizers("fish", lambda *words: fish(" ".join(words)))
     expect("fish: gsym lookup --format=t", fish("gsym lookup --format=t"), ["--format=text", "--format=tsv"],
            exactly=False)
+    expect("fish: gsym store p", fish("gsym store p"), ["put", "prune"], exactly=False)
     expect("fish: gsym stack --format=", fish("gsym stack --format="), ["--format=text", "--format=tsv", "--format=json"])
     if shutil.which("gsymfs", path=environment["PATH"]):
         expect("fish: gsymfs --", fish("gsymfs --"), ["--help", "--version"], exactly=False)

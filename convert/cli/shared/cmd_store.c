@@ -138,7 +138,7 @@ static int run_store(int argc, char **argv)
 
 const struct command command_store = {
 	.name = "store",
-	.operands = "ACTION [OPERAND...]",
+	.operands = "keygen|get|put|list|verify|prune [FILE...]",
 	.brief = "manage a store of conversions that several hosts share",
 	.summary = "Manages a store of conversions that several hosts share:\n\n"
 		   "  keygen FILE             make keys: the secret one to FILE, the public one is printed\n"

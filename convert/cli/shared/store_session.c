@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "convert/cli/message.h"
+#include "convert/run/defaults.h"
 #include "gsym/base/diag.h"
 #include "gsym/base/vec.h"
 
 enum { WAIT_MS = 3600 * 1000 /* limits of the transfer end it long before */ };
 
-static const uint64_t object_most = (uint64_t)64 << 30;
+/* Bytes, decompressed: what a daemon with a cache of the default size takes. */
+static const uint64_t object_most = (uint64_t)CACHE_GIB_DEFAULT << 30;
 static const char program[] = "/proc/self/exe";
 
 const char *session_secret(const struct session_options *options)
