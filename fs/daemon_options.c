@@ -82,7 +82,7 @@ static const struct daemon_option own_options[] = {
 	 "converted files shared with other hosts: DIR, https://HOST/PATH, s3://BUCKET/PATH", "Shared store"},
 	{"shared_layout", "gsymfs|bazel", EITHER(shared_bazel), "gsymfs",
 	 "names of its objects"},
-	{"shared_wait", "MS", NUMBER(shared_wait, 0, 60000), "250",
+	{"shared_wait", "MS", NUMBER(shared_wait, 1, 60000), "250",
 	 "milliseconds that a conversion waits for it"},
 	{"digest_rate", "SIZE", SIZE(digest_rate, 0), "64M",
 	 "bytes a second read ahead to know files by their content; 0: none"},

@@ -105,6 +105,57 @@ class DebuginfodTest(SampleTest):
         line = 'gsymfs_debuginfod_requests_total{mount="%s",result="%s"} ' % (self.mnt, result)
         return int(self.read("metrics").split(line)[1].split()[0])
 
+    def share(self, *options, url=None):
+        """Another host, which has nothing yet, of those with one store."""
+        self.hosts = getattr(self, "hosts", 0) + 1
+        cache, self.client = (os.path.join(self.dir, "%s%d" % (name, self.hosts)) for name in ("cache", "client"))
+        shared = os.path.join(self.dir, "shared")
+        os.makedirs(shared, mode=0o700, exist_ok=True)
+        os.mkdir(cache, mode=0o700)
+        for daemon in self.daemons:
+            daemon.stop()
+        return self.ask("shared=" + shared, "shared_wait=60000", *options, cache=cache, url=url)
+
+    def wait_given(self):
+        given = 'gsymfs_shared_conversions_total{mount="%s",result="given"} 1\n' % self.mnt
+        wait_until(lambda: given in self.read("metrics"), "the object")
+
+    def test_shared(self):
+        """Hosts that ask the same servers share what came of it."""
+        path = self.publish()
+        self.share()
+        self.assertLines()
+        self.wait_given()
+        asked = self.server.requests.count(path)
+        self.share()
+        self.assertLines()
+        self.assertEqual((self.status(self.id)["conversions"], self.server.requests.count(path)), ("0", asked))
+        self.share("debuginfod=no")
+        self.assertNoLines()
+        other = Server(self)
+        other.files = self.server.files
+        self.share(url=other.url)
+        self.assertLines()
+        self.assertEqual(self.status(self.id)["conversions"], "1")
+
+    def test_shared_that_no_server_has_it(self):
+        path = self.publish(serve=False)
+        self.share()
+        self.assertNoLines()
+        self.wait_given()
+        asked = self.server.requests.count(path)
+        self.share()
+        self.assertNoLines()
+        self.assertEqual((self.status(self.id)["conversions"], self.server.requests.count(path)), ("0", asked))
+
+    def test_shared_not_when_servers_fail(self):
+        """That a server could not be reached says nothing about the file."""
+        self.publish()
+        self.share(url=dead_url())
+        self.assertNoLines()
+        self.share()
+        self.assertLines()
+
     def assertFailed(self, count, begin):
         """So many requests failed since @begin; more only where the machine is so slow that the server's rest is over."""
         failed = self.requests("failed")

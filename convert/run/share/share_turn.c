@@ -17,7 +17,7 @@
 
 enum {
 	PATIENCE = 10,            /* times the predicted conversion that another host is waited for, */
-	PATIENCE_LEAST_MS = 2000, /* at least: an image that takes less is rather converted twice */
+	PATIENCE_LEAST_MS = 5000, /* at least: an image that takes less is rather converted twice */
 };
 
 struct share_turn {
@@ -310,9 +310,13 @@ enum share_step share_take(struct convert_job *job, struct share_turn **ret_turn
 	if (!is_sharing(job))
 		return SHARE_CONVERT;
 	struct share_turn *turn = *ret_turn = *ret_turn ? *ret_turn : turn_new(job);
-	if (!turn || !store_is_up(share->store) || make_key(turn, job))
+	if (!turn || !store_is_up(share->store))
 		return SHARE_CONVERT;
-	turn->until = monotonic_ms() + job->converter->share->wait_ms;
+	if (make_key(turn, job)) {
+		turn->result = SHARE_MISS; /* it has no name as yet */
+		return SHARE_CONVERT;
+	}
+	turn->until = monotonic_ms() + share->wait_ms;
 	return attempt(share, turn, job);
 }
 
