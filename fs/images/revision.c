@@ -228,11 +228,11 @@ static int set_files(const struct images *images, struct revision *rev)
 	return 0;
 }
 
-/* A bijection: the same place if the same hash. */
+/* Versions alone would not spread; and this can be undone, so that the same hash is the same place. */
 static uint64_t place_hash(uint64_t ino)
 {
-	uint64_t mixed = ino_place(ino) * UINT64_C(0x9e3779b97f4a7c15);
-	return mixed ^ mixed >> 32;
+	uint64_t place = ino_place(ino);
+	return place ^ place >> VERSION_BITS;
 }
 
 struct revision *image_revision(struct images *images, struct image *image)
@@ -277,11 +277,14 @@ struct image *images_at(const struct images *images, uint64_t ino)
 
 static struct revision *find_revision(struct images *images, uint64_t ino) REQUIRES(&images->lock)
 {
-	bool can_be = ino_is_of_image(ino);
-	struct table_link *found = can_be ? table_first(&images->by_place, place_hash(ino)) : NULL;
-	if (found && !(ino_kind(ino) == NODE_IMAGE && TABLE_ENTRY(found, struct revision)->stale))
-		return TABLE_ENTRY(found, struct revision);
-	struct image *image = found ? NULL : images_at(images, ino);
+	if (!ino_is_of_image(ino))
+		return NULL;
+	struct table_link *found = table_first(&images->by_place, place_hash(ino));
+	if (found) {
+		struct revision *rev = TABLE_ENTRY(found, struct revision);
+		return rev->stale && ino >> 60 == NODE_IMAGE ? NULL : rev;
+	}
+	struct image *image = images_at(images, ino);
 	return image ? image_revision(images, image) : NULL;
 }
 

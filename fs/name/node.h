@@ -97,7 +97,7 @@ static inline uint32_t ino_b(uint64_t ino)
 /* The directory of an image, or something in it that has a code. */
 static inline bool ino_is_of_image(uint64_t ino)
 {
-	return ino_kind(ino) >= NODE_IMAGE && ino_kind(ino) <= NODE_BATCH;
+	return (ino >> 60) - NODE_IMAGE <= NODE_BATCH - NODE_IMAGE;
 }
 
 /* What an inode number of an image says besides its code: which version of which image. */

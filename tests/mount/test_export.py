@@ -5,6 +5,7 @@ The servers are children of the test with configurations of their own, on ports 
 EXPORT_TEST_ANSWERS says how many answers are compared; 100 unless it is set.
 """
 
+import ctypes
 import os
 import shutil
 import signal
@@ -32,6 +33,12 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def end_with_parent():
+    """A test that is killed cannot stop its servers."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+
+
 def answers_at(port):
     try:
         socket.create_connection(("127.0.0.1", port), LIMIT).close()
@@ -54,7 +61,8 @@ class Server:
         self.port = free_port()
         self.configure()
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                                            preexec_fn=end_with_parent)
         self.test.addCleanup(self.stop)
         wait_until(lambda: self.process.poll() is not None or answers_at(self.port), self.name)
         if self.process.poll() is not None:
