@@ -207,7 +207,7 @@ static int copy_span(void *arg)
 static bool has_origin(const struct text_buf *notes)
 {
 	static const char origin[] = "\norigin\t";
-	return notes->n && memmem(notes->v, notes->n, origin, sizeof(origin) - 1);
+	return notes->v && memmem(notes->v, notes->n, origin, sizeof(origin) - 1);
 }
 
 /* The size and the notes of the conversion, if the image is open or in the cache. */
