@@ -11,6 +11,7 @@
 #include "convert/os/log.h"
 #include "convert/run/convert_run.h"
 #include "convert/run/debuginfod.h"
+#include "convert/run/run_slots.h"
 #include "convert/run/share/share.h"
 #include "convert/run/zygote.h"
 #include "fs/answer/answers.h"
@@ -47,6 +48,7 @@ struct gsymfs {
 	struct runners runners;
 	struct fetcher fetcher;
 	struct zygote zygote;
+	struct run_slots slots;
 	struct converter converter;
 	struct starter starter;
 	struct skipped skipped;

@@ -22,6 +22,9 @@
 #include "fs/tree/ops.h"
 #include "gsym/base/diag.h"
 
+/* Threads that wait for the shared store while others convert; as many as it transfers at once. */
+enum { STORE_WAITERS = 8 };
+
 static int add_option(struct fuse_args *args, const char *name, const char *value)
 {
 	char *list = NULL, *option = NULL;
@@ -110,7 +113,7 @@ static int start_threads(struct gsymfs *fs)
 	if (!err)
 		err = share_start(&fs->share);
 	if (!err)
-		err = queue_start(&fs->queue, fs->options.jobs);
+		err = queue_start(&fs->queue, fs->options.jobs + (fs->converter.share ? STORE_WAITERS : 0));
 	if (!err)
 		err = remote_start(&fs->remote);
 	if (!err)

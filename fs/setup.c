@@ -325,12 +325,14 @@ static void setup_converter(struct gsymfs *fs)
 		.stop_fd = fs->stop_fd,
 	};
 	zygote_init(&fs->zygote);
+	run_slots_init(&fs->slots, o->jobs);
 	fs->converter = (struct converter){
 		.root = fs->prefix,
 		.worker = fs->worker,
 		.zygote = &fs->zygote,
 		.cache = &fs->cache,
 		.share = fs->share.store ? &fs->share : NULL,
+		.slots = &fs->slots,
 		.counters = &fs->counters,
 		.log = &fs->log,
 		.memory = o->convert_memory,
@@ -484,6 +486,7 @@ void setup_undo(struct gsymfs *fs)
 	scanner_deinit(&fs->scanner);
 	skipped_deinit(&fs->skipped);
 	runners_deinit(&fs->runners);
+	run_slots_deinit(&fs->slots);
 	zygote_deinit(&fs->zygote);
 	images_deinit(&fs->images);
 	notify_deinit(&fs->notify);

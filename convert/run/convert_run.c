@@ -24,6 +24,7 @@
 #include "convert/run/job_files.h"
 #include "convert/run/order.h"
 #include "convert/run/verdict.h"
+#include "convert/run/run_slots.h"
 #include "convert/run/share/share_turn.h"
 #include "convert/run/zygote.h"
 #include "gsym/base/diag.h"
@@ -232,6 +233,19 @@ static void report(const struct convert_job *job)
 				     text_span(&job->inputs));
 }
 
+/* In a slot, for which the store had time to answer after all. */
+static void work_or_adopt(struct convert_job *job, struct share_turn *turn)
+{
+	struct run_slots *slots = job->converter->slots;
+	run_slot_take(slots);
+	job->started_ms = monotonic_ms();
+	if (turn && share_has_arrived(job, turn))
+		share_adopt(job, turn);
+	else
+		work(job, turn);
+	run_slot_give(slots);
+}
+
 /* False if the cache turned out to be full, so that it must be done in memory. */
 static bool convert(const struct converter *converter, const struct convert_request *request, bool in_memory,
 		    struct outcome *ret)
@@ -250,8 +264,7 @@ static bool convert(const struct converter *converter, const struct convert_requ
 	};
 	struct share_turn *turn = request->turn ? TAKE(*request->turn) : NULL;
 	if (job_prepare(&job) == 0 && share_take(&job, &turn) == SHARE_CONVERT) {
-		job.started_ms = monotonic_ms();
-		work(&job, turn);
+		work_or_adopt(&job, turn);
 		invariant(!ret->handle == (ret->verdict != VERDICT_READY));
 		if (!ret->adopted)
 			ret->seconds = (double)(monotonic_ms() - job.started_ms) / 1000;

@@ -21,7 +21,8 @@ struct converter {
 	struct search_path search;
 	struct fetcher *fetcher; /* used only if @search has servers */
 	struct cache *cache;
-	struct share *share; /* the store that hosts share; NULL: none */
+	struct share *share;     /* the store that hosts share; NULL: none */
+	struct run_slots *slots; /* of workers; NULL: as many as there are callers */
 	struct run_counters *counters;
 	const struct log *log;
 	uint64_t memory; /* bytes */

@@ -445,6 +445,7 @@ static void convert_rest(struct queue *queue, struct revision *rev)
 	struct convert_request request;
 	struct converter converter = *queue->converter;
 	converter.threads = 1;
+	converter.slots = NULL; /* it is stopped when a slot is wanted */
 	revision_request(queue->images, rev, &request);
 	request.worker = set_idle_worker;
 	request.stop_fd = &queue->idle.cancel_fd;

@@ -15,10 +15,8 @@
 #include "convert/run/share/share_offer.h"
 #include "gsym/base/diag.h"
 
-enum {
-	PATIENCE = 10,            /* times the predicted conversion that another host is waited for, */
-	PATIENCE_LEAST_MS = 5000, /* at least: an image that takes less is rather converted twice */
-};
+/* How long another host is waited for: so many times the predicted conversion, or as long as the store. */
+enum { PATIENCE = 10 };
 
 struct share_turn {
 	struct share_facts facts;
@@ -99,7 +97,6 @@ static unsigned predict(const struct convert_job *job)
 static int64_t patience_ms(const struct convert_job *job)
 {
 	int64_t most = PATIENCE * (int64_t)predict(job), least = job->converter->share->wait_ms;
-	least = least < PATIENCE_LEAST_MS ? PATIENCE_LEAST_MS : least;
 	return most < least ? least : most;
 }
 
