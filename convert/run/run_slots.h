@@ -18,7 +18,7 @@ void run_slots_init(struct run_slots *slots, unsigned n);
 void run_slots_deinit(struct run_slots *slots);
 
 /*
- * Waits for a slot, and gives it back. NULL is allowed: there is no limit. Conversions that are told to stop
+ * Waits for a slot, and gives it back. NULL is allowed: there is no limit. Conversions that have to stop
  * give theirs back soon, so that a wait ends when the daemon does.
  */
 void run_slot_take(struct run_slots *slots) EXCLUDES(&slots->lock);

@@ -94,7 +94,7 @@ int store_open(const struct store_options *options, const char *program, int sto
 	return 0;
 }
 
-/* The thread does not block, so that it ends when it is told to. */
+/* The thread does not block, so that it ends soon after it is asked to. */
 void store_close(struct store *store)
 {
 	if (!store)

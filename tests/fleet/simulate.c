@@ -361,7 +361,7 @@ static void note_wait(double ms)
 	COUNT(waits[bucket < WAIT_BUCKETS ? bucket : WAIT_BUCKETS - 1], 1);
 }
 
-/* The host has the conversion: whoever waits for it is answered. */
+/* The host has the conversion: those that wait for it are answered. */
 static void answer(struct task *task)
 {
 	note_wait(now - task->since);
@@ -404,7 +404,8 @@ static void step_get(struct task *task)
 	struct image *image = &images[task->image];
 	unsigned threads = 2;
 	task->predicted_ms = predict_conversion_ms((uint64_t)((double)image->mib * (1 << 20)), threads);
-	if (task->lease.step == LEASE_CONVERT && task->has_waited) { /* it has waited for another in vain */
+	if (task->lease.step == LEASE_CONVERT &&
+	    task->has_waited) { /* it has waited for another that did not give it */
 		convert(task);
 		return;
 	}

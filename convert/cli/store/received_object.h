@@ -1,4 +1,4 @@
-/* received_object.h - objects of a store that have just been received, from whoever wrote them. */
+/* received_object.h - objects of a store that were just received, and are hostile. */
 #ifndef CONVERT_CLI_STORE_RECEIVED_OBJECT_H
 #define CONVERT_CLI_STORE_RECEIVED_OBJECT_H
 

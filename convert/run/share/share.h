@@ -2,7 +2,7 @@
  * share.h - takes conversions from a store that several hosts share, and gives them to it.
  *
  * A conversion that is not in the cache is looked for in the store. While the store has not answered, for
- * at most a quarter of a second, it is not begun; then both go on, and whoever ends first answers. Of several
+ * at most a quarter of a second, it is not begun; then both go on, and the first to end answers. Of several
  * hosts that want it, one gets a lease (lease.h) and converts, and the others come back later. What was
  * converted is given after the calls that waited were answered.
  *

@@ -88,7 +88,7 @@ static int check_conversion(struct share_found *found, const struct share_facts 
 	return err;
 }
 
-/* Hosts are not told of a failure for ever, as the fault may be one that was mended meanwhile. */
+/* A failure is not believed for ever, as the fault may be one that was mended meanwhile. */
 static bool is_recent(const struct store_reply *reply)
 {
 	return reply->modified > 0 && reply->now - reply->modified < FAILURE_SECONDS;

@@ -1,4 +1,4 @@
-/* What is given costs nobody's answer: a thread of its own does it, and drops what it cannot give. */
+/* Giving delays no answer: a thread of its own does it, and drops what it cannot give. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static int write_failure(struct share *share, const struct share_offer *offer, c
 	return err;
 }
 
-/* Whether the store has it meanwhile: not to be sent in vain. */
+/* Whether the store has it meanwhile: then it is not sent. */
 static bool exists(struct share *share, const char *name)
 {
 	const struct store_request request = {.operation = STORE_HEAD, .name = name, .fd = -1};

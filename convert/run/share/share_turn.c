@@ -254,10 +254,8 @@ static enum share_step ask_for_turn(struct share *share, struct share_turn *turn
 		take_lease(share, turn);
 	if (turn->lease.step != LEASE_LOOK || (turn->waited && monotonic_ms() >= turn->patience))
 		return SHARE_CONVERT;
-	if (!turn->waited) {
+	if (!turn->waited)
 		atomic_fetch_add_explicit(&share->counters.leases_waited, 1, memory_order_relaxed);
-		turn->patience = monotonic_ms() + patience_ms(job);
-	}
 	turn->waited = true;
 	job_fail(job->out, VERDICT_ELSEWHERE, -EAGAIN);
 	job->out->wait_ms = turn->lease.wait_ms;
@@ -314,6 +312,10 @@ enum share_step share_take(struct convert_job *job, struct share_turn **ret_turn
 		return SHARE_CONVERT;
 	}
 	turn->until = monotonic_ms() + share->wait_ms;
+	if (!turn->patience)
+		turn->patience = monotonic_ms() + patience_ms(job);
+	if (turn->waited && turn->until > turn->patience)
+		turn->until = turn->patience;
 	return attempt(share, turn, job);
 }
 
