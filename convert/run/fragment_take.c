@@ -10,8 +10,6 @@
 #include "gsym/base/file_io.h"
 #include "gsym/base/vec.h"
 
-enum { BLOCK_SIZE = 256 << 10 };
-
 int fragment_file_new(void)
 {
 	int fd = memfd_create("fragment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -22,23 +20,6 @@ int fragment_file_new(void)
 	int err = -errno;
 	close(fd);
 	return err;
-}
-
-static int copy(int from, int to, uint64_t size)
-{
-	CLEANUP(freep) char *block = malloc(BLOCK_SIZE);
-	if (!block)
-		return -ENOMEM;
-	for (uint64_t off = 0; off < size;) {
-		size_t n = size - off < BLOCK_SIZE ? (size_t)(size - off) : BLOCK_SIZE;
-		int err = read_all(from, block, n, (off_t)off);
-		if (!err)
-			err = write_all(to, block, n, (off_t)off);
-		if (err)
-			return err;
-		off += n;
-	}
-	return 0;
 }
 
 /* Appends what makes @fd a file as the cache has them. */
@@ -61,7 +42,7 @@ static int complete(int fd, const char *key, const struct worker_fragment *m)
 
 static int open_copy(int from, int fd, const struct worker_fragment *m, const char *key, struct handle **ret)
 {
-	int err = copy(from, fd, m->output_size);
+	int err = copy_all(from, fd, m->output_size);
 	if (!err)
 		err = complete(fd, key, m);
 	if (!err)

@@ -6,15 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "convert/os/library.h"
 #include "gsym/base/vec.h"
 
 static struct sodium functions;
 static bool is_loaded; /* written once, by load() */
 
-static const struct {
-	const char *name;
-	size_t member;
-} symbols[] = {
+static const struct library_symbol symbols[] = {
 	{"crypto_hash_sha256", offsetof(struct sodium, sha256)},
 	{"crypto_hash_sha256_init", offsetof(struct sodium, sha256_init)},
 	{"crypto_hash_sha256_update", offsetof(struct sodium, sha256_update)},
@@ -35,21 +33,12 @@ static_assert(sizeof(struct sodium) == ARRAY_SIZE(symbols) * sizeof(void *), "a 
 static void load(void)
 {
 	/* Of 1.0.12 to 1.0.18, and of later ones; what is used here is the same in both. */
-	void *library = dlopen("libsodium.so.23", RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		library = dlopen("libsodium.so.26", RTLD_NOW | RTLD_LOCAL);
+	static const char *const sonames[] = {"libsodium.so.23", "libsodium.so.26", NULL};
+	void *library = library_load(sonames, symbols, ARRAY_SIZE(symbols), &functions);
 	int (*init)(void) = NULL;
 	if (library)
 		*(void **)&init = dlsym(library, "sodium_init");
-	if (!init)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-		void *function = dlsym(library, symbols[i].name);
-		if (!function)
-			return;
-		*(void **)((char *)&functions + symbols[i].member) = function;
-	}
-	is_loaded = init() >= 0;
+	is_loaded = init && init() >= 0;
 }
 
 const struct sodium *sodium_library(void)

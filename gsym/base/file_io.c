@@ -1,8 +1,13 @@
 #include "gsym/base/file_io.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "gsym/base/vec.h"
+
+enum { COPY_BLOCK = 256 << 10 };
 
 int read_all(int fd, void *to, size_t size, off_t off)
 {
@@ -30,6 +35,23 @@ int write_all(int fd, const void *from, size_t size, off_t off)
 		at += n;
 		off += n;
 		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int copy_all(int from, int to, uint64_t size)
+{
+	CLEANUP(freep) char *block = malloc(COPY_BLOCK);
+	if (!block)
+		return -ENOMEM;
+	for (uint64_t off = 0; off < size;) {
+		size_t n = size - off < COPY_BLOCK ? (size_t)(size - off) : COPY_BLOCK;
+		int err = read_all(from, block, n, (off_t)off);
+		if (!err)
+			err = write_all(to, block, n, (off_t)off);
+		if (err)
+			return err;
+		off += n;
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
 #define GSYM_BASE_FILE_IO_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -11,6 +12,9 @@ int read_all(int fd, void *to, size_t size, off_t off);
 
 /* 0, or the errno of pwrite(2). */
 int write_all(int fd, const void *from, size_t size, off_t off);
+
+/* Copies the first @size bytes of @from to the start of @to: 0, -ENOMEM, or as above. */
+int copy_all(int from, int to, uint64_t size);
 
 /*
  * Where fstat(2) is a system call that fills struct stat as it is. The function of that name may use another

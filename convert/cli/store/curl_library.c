@@ -7,15 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "convert/os/library.h"
 #include "gsym/base/vec.h"
 
 static struct curl_library functions;
 static bool is_loaded; /* written once, by load() */
 
-static const struct {
-	const char *name;
-	size_t member;
-} symbols[] = {
+static const struct library_symbol symbols[] = {
 	{"curl_easy_init", offsetof(struct curl_library, easy_init)},
 	{"curl_easy_cleanup", offsetof(struct curl_library, easy_cleanup)},
 	{"curl_easy_reset", offsetof(struct curl_library, easy_reset)},
@@ -39,20 +37,13 @@ static_assert(sizeof(struct curl_library) == ARRAY_SIZE(symbols) * sizeof(void *
 static void load(void)
 {
 	/* The first is what libdebuginfod brings along. */
-	void *library = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+	static const char *const sonames[] = {"libcurl-gnutls.so.4", "libcurl.so.4", NULL};
+	void *library = library_load(sonames, symbols, ARRAY_SIZE(symbols), &functions);
 	CURLcode (*init)(long flags) = NULL;
 	if (library)
 		*(void **)&init = dlsym(library, "curl_global_init");
 	if (!init)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-		void *function = dlsym(library, symbols[i].name);
-		if (!function)
-			return;
-		*(void **)((char *)&functions + symbols[i].member) = function;
-	}
 	signal(SIGPIPE, SIG_IGN);
 	is_loaded = init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }

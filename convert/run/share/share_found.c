@@ -12,10 +12,7 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 
-enum {
-	BLOCK = 256 << 10,
-	FAILURE_SECONDS = 24 * 3600, /* for which a failure is believed */
-};
+enum { FAILURE_SECONDS = 24 * 3600 /* for which a failure is believed */ };
 
 void share_found_deinit(struct share_found *found, struct cache *cache)
 {
@@ -24,23 +21,6 @@ void share_found_deinit(struct share_found *found, struct cache *cache)
 	text_deinit(&found->notes);
 	cache_temp_close(cache, &found->copy);
 	*found = (struct share_found){.copy = {.fd = -1}};
-}
-
-static int copy_file(int from, int to, uint64_t size)
-{
-	CLEANUP(freep) char *block = malloc(BLOCK);
-	if (!block)
-		return -ENOMEM;
-	for (uint64_t off = 0; off < size;) {
-		size_t n = size - off < BLOCK ? (size_t)(size - off) : BLOCK;
-		int err = read_all(from, block, n, (off_t)off);
-		if (!err)
-			err = write_all(to, block, n, (off_t)off);
-		if (err)
-			return err;
-		off += n;
-	}
-	return 0;
 }
 
 /* ---- Checks ---- */
@@ -121,7 +101,7 @@ int share_found_check(struct share_found *found, struct share *share, const stru
 	struct object_trailer trailer;
 	int err = cache_temp_open(share->cache, &found->copy, diag);
 	if (!err)
-		err = copy_file(fd, found->copy.fd, reply->size);
+		err = copy_all(fd, found->copy.fd, reply->size);
 	if (!err)
 		err = object_check(found->copy.fd, reply->size, key, share->trust, &trailer, diag);
 	if (!err && ftruncate(found->copy.fd, (off_t)trailer.size))

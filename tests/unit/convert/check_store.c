@@ -651,7 +651,7 @@ static void stops(void **state)
 	assert_int_equal(get(f.store, "x", 100, fd, NULL), -ECANCELED);
 	assert_int_equal(put(f.store, "x", "1", STORE_ALWAYS, NULL, NULL), -ECANCELED);
 	assert_int_equal(delete_object(f.store, "x", NULL), 0); /* a lease is given back */
-	/* What was to be written when the client ends, is; whoever asked may look for it later. */
+	/* What was to be written when the client ends, is; its result can be had later. */
 	const struct store_request request = {.operation = STORE_DELETE, .name = "y"};
 	struct store_reply reply;
 	struct store_call *call = store_start(f.store, &request, &err);
