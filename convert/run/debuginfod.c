@@ -156,11 +156,12 @@ static int run_client(const struct fetcher *f, struct worker_download *order,
 	return fd;
 }
 
-static int64_t wall_seconds(void)
+/* The first whole second of the wall clock that is at least @ms away. */
+static int64_t second_after(int64_t ms)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec;
+	return t.tv_sec + (t.tv_nsec / 1000000 + ms + 1000) / 1000;
 }
 
 static void hex(const uint8_t *id, size_t size, char *ret)
@@ -229,8 +230,7 @@ void fetcher_get(struct fetcher *f, const uint8_t *id, size_t size, unsigned sil
 	if (ret->fd == -ENOENT && rest.failure)
 		ret->fd = rest.failure; /* the one that rests may have it */
 	fetch_servers_choose(f, order.urls, &rest);
-	ret->again = wall_seconds() +
-		     (fetch_failed(ret->fd) && rest.failure ? rest.ms / 1000 + 1 : MISSING_SECONDS);
+	ret->again = second_after(fetch_failed(ret->fd) && rest.failure ? rest.ms : MISSING_SECONDS * 1000LL);
 }
 
 bool fetch_failed(int fd)
