@@ -6,16 +6,33 @@ from collections import Counter
 from pathlib import Path
 
 GOOD = ("OK", "EXPECTEDFAIL")
+REPEATS = 3  # of a test that failed, as in tests/run
+
+
+def logged(tree, base):
+    """What meson noted of the tests of a build tree in the logs of that name."""
+    for log in sorted((Path(tree) / "meson-logs").glob(base + "*.json")):
+        for line in log.read_text().splitlines():
+            yield json.loads(line)
+
+
+def passed_repeatedly(tree):
+    """The tests that failed at first, and passed each time when they ran again with nothing beside them."""
+    outcomes = {}
+    for test in logged(tree, "repeated"):
+        outcomes.setdefault(test["name"], []).append(test["result"])
+    return {name for name, found in outcomes.items() if all(result in GOOD for result in found)}
 
 
 def results(build):
     """(tree, test, outcome, output) of everything that ran."""
     for built in sorted(Path(build).glob("*.built")):
+        tree = built.with_suffix("")
         yield built.stem, "builds without a warning", built.read_text().strip(), ""
-        for log in sorted((built.with_suffix("") / "meson-logs").glob("testlog*.json")):
-            for line in log.read_text().splitlines():
-                test = json.loads(line)
-                yield built.stem, test["name"], test["result"], test.get("stdout", "")
+        unstable = passed_repeatedly(tree)
+        for test in logged(tree, "testlog"):
+            again = test["result"] not in GOOD and test["name"] in unstable
+            yield built.stem, test["name"], "UNSTABLE" if again else test["result"], test.get("stdout", "")
 
 
 def reason(output):
@@ -28,8 +45,10 @@ def reason(output):
 def main():
     counts = Counter()
     for tree, name, outcome, output in results(sys.argv[1]):
-        kind = "passed" if outcome in GOOD else "skipped" if outcome == "SKIP" else "failed"
+        kind = "passed" if outcome in GOOD + ("UNSTABLE",) else "skipped" if outcome == "SKIP" else "failed"
         counts[kind] += 1
+        if outcome == "UNSTABLE":
+            print(f"unstable: {tree}: {name}: failed once and passed {REPEATS} times alone: see its log above")
         if kind == "skipped":
             print(f"skipped: {tree}: {name}: {reason(output)}")
         elif kind == "failed":
