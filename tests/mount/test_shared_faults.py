@@ -112,6 +112,30 @@ class HostileTest(StoreTest):
         self.assertEqual(self.answer(mnt), want)
         self.assertIn("not trusted", self.daemons[-1].log())
 
+    def test_keys_that_are_damaged(self):
+        """A list of keys that was damaged meanwhile is no fault of the objects, which stay."""
+        (secret, public), (other_secret, other_public) = self.key_files()
+        want = self.answer(self.expect_converted("sign_key=" + secret))
+        (path,) = self.wait_given()
+        data = mount_harness.contents(path)
+        line = mount_harness.contents(public)
+        for name, damaged in {"cut": line[:30], "empty": b"", "large": b"#" * (300 << 10), "missing": None}.items():
+            with self.subTest(name):
+                with open(other_public, "wb") as file:
+                    file.write(line)
+                mnt = self.host("trusted_keys=" + other_public, "sign_key=" + other_secret)
+                if damaged is None:
+                    os.unlink(other_public)
+                else:
+                    with open(other_public, "wb") as file:
+                        file.write(damaged)
+                self.assertEqual(self.answer(mnt), want)
+                wait_until(lambda: self.status(self.id, mnt)["state"] == "ready", "the conversion")
+                self.assertEqual((self.conversions(mnt), self.shares(mnt, "refused")), (1, 1))
+                self.assertEqual(self.daemons[-1].stop(), 0)
+                self.assertRegex(self.daemons[-1].log(), ": not checked: '%s'.*: mend trusted_keys" % other_public)
+                self.assertEqual(mount_harness.contents(path), data)
+
     def test_replayed(self):
         """A signed object is of no use under another name."""
         (secret, public), _ = self.key_files()

@@ -137,6 +137,7 @@ static enum look reject(struct share *share, struct share_turn *turn, int err,
 {
 	switch (err) {
 	case -EPERM: return refuse(share, turn, COMPLAINT_UNTRUSTED, SHARE_REFUSED, why);
+	case -ENOKEY: return refuse(share, turn, COMPLAINT_NO_KEYS, SHARE_REFUSED, why);
 	case -EXDEV: return refuse(share, turn, COMPLAINT_ELSEWHERE, SHARE_OUTDATED, why);
 	case -EFBIG: return refuse(share, turn, COMPLAINT_TOO_LARGE, SHARE_REFUSED, why);
 	case -ETIME:
