@@ -228,6 +228,34 @@ class FaultyStoreTest(StoreTest):
             self.assertEqual(self.read(id, "functions.tsv", mnt=mnt), want)
 
 
+class SecretsTest(StoreTest):
+    def store_address(self):
+        return "s3\\://bucket/prefix"
+
+    def children(self, pid):
+        """The command lines of processes below @pid, by their environments."""
+        found = {}
+        for path in glob.glob("/proc/%d/task/*/children" % pid):
+            for child in mount_harness.contents(path).split():
+                words = mount_harness.contents("/proc/%s/cmdline" % child.decode()).split(b"\0")
+                found[b" ".join(words[1:3])] = mount_harness.contents("/proc/%s/environ" % child.decode())
+        return found
+
+    def test_environment(self):
+        """Keys of S3 are known to the process that transfers alone."""
+        if not mount_harness.is_root():
+            self.skipTest("environments of other processes are root's to read")
+        secrets = {"AWS_SECRET_ACCESS_KEY": "secret-1", "AWS_SESSION_TOKEN": "secret-2", "AWS_ACCESS_KEY_ID": "key"}
+        mnt = self.host(env=dict(os.environ, AWS_ENDPOINT_URL="http://127.0.0.1:9", **secrets))
+        self.assertIn("geo::point::norm", self.answer(mnt))
+        children = self.children(self.daemons[-1].process.pid)
+        self.assertIn(b"secret-2", children[b"worker store"])
+        self.assertIn(b"worker zygote", children)
+        for words, environment in children.items():
+            if words != b"worker store":
+                self.assertNotIn(b"AWS_", environment, words)
+
+
 class RefusedTest(StoreTest):
     def refused(self, *options, words, status=1):
         done = run(GSYMFS, "-f", "-o", ",".join(("cache=" + self.cache, *options)), self.source, self.mnt, check=False)
