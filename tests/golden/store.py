@@ -53,6 +53,10 @@ def keygen(directory):
     expect("keygen over a key", again.returncode == 1 and "File exists" in again.stderr and not again.stdout, again)
     expect("the key after that", secret.read_text() == text)
     expect("another key", gsym("keygen", directory / "other").stdout != done.stdout)
+    with open("/dev/full", "w") as full:
+        status = subprocess.run([os.path.abspath(sys.argv[1]), "store", "keygen", directory / "lost"], stdout=full,
+                                stderr=subprocess.DEVNULL, timeout=120, check=False).returncode
+    expect("a key whose public one is lost", status == 1 and not (directory / "lost").exists(), status)
 
 
 # ---- prune ----
@@ -445,6 +449,8 @@ def usage(directory):
                                (["prune", "--max-size=", "x"], "is no size")):
         done = gsym(*arguments, cwd=directory)
         expect(" ".join(arguments), done.returncode == 2 and message in done.stderr and not done.stdout, done)
+    done = gsym("list", "", cwd=directory)  # as of a variable that is not set: not the present directory
+    expect("no address", done.returncode == 1 and "store '': expected /DIRECTORY" in done.stderr, done)
     expect("nothing was made", not list(directory.iterdir()), list(directory.iterdir()))
 
 
