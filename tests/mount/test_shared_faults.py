@@ -163,6 +163,34 @@ class FaultyStoreTest(StoreTest):
         self.assertIn("geo::point::norm", self.answer(mnt))
         self.assertEqual(self.shares(mnt, "hit"), 0)
 
+    def test_replaced(self):
+        """A directory that takes the place of the store is the store, as one is that is mounted there later."""
+        ids = iter(self.copies(40))
+        mnt = self.host()
+        want = self.read(next(ids), "functions.tsv", mnt=mnt)
+        self.wait_given()
+        os.rename(self.shared, self.shared + ".away")
+        os.mkdir(self.shared, 0o700)
+
+        def has_come():
+            self.assertEqual(self.read(next(ids), "functions.tsv", mnt=mnt), want)
+            return wait_until(lambda: self.entries() or self.shares(mnt, "dropped"), "an offer") and self.entries()
+        wait_until(has_come, "an object in the new directory")
+        self.assertIn("the directory was replaced or removed", self.daemons[-1].log())
+
+    def test_removed(self):
+        """A directory that is away is no empty one: it is left alone, and looked for later."""
+        ids = self.copies(12)
+        mnt = self.host()
+        want = self.read(ids[0], "functions.tsv", mnt=mnt)
+        self.wait_given()
+        os.rename(self.shared, self.shared + ".away")
+        for id in ids[1:]:
+            self.assertEqual(self.read(id, "functions.tsv", mnt=mnt), want)
+        wait_until(lambda: self.shares(mnt, "dropped") == len(ids) - 1, "what cannot be given")
+        self.assertRegex(self.read("status", mnt=mnt), "shared_breaker\t(half )?open ")
+        self.assertRegex(self.daemons[-1].log(), "store '%s': not used for 1?[0-9] s: " % self.shared)
+
     def mount_small(self, options):
         if not mount_harness.is_root():
             self.skipTest("mounts are root's")
