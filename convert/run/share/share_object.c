@@ -94,7 +94,8 @@ static int note_present(int err, const struct store_reply *reply, struct share_o
 	}
 	if (!*diag->text)
 		diag_set(diag, err, "%s", *reply->text ? reply->text : strerror(-err));
-	return diag_prefix(diag, err, "was not published; what the store has cannot be used");
+	return diag_prefix(diag, err, "was not published%s",
+			   reply->err ? "" : "; what the store has cannot be used");
 }
 
 /* Fills in @ret. 0; -EEXIST: the store has it, and it is sound; or another negative errno. */
