@@ -184,6 +184,32 @@ class ServerTest(StoreTest):
                 self.assertEqual((self.conversions(mnt), self.shares(mnt, "hit")), (1, 0))
                 self.assertEqual(self.daemons[-1].stop(), 0)
 
+    def test_without_end(self):
+        """What is larger than a conversion can be is not received, whether the server says so or not."""
+        want = self.given()
+        sent = []
+
+        def flood(handler):
+            handler.send_response(200)
+            handler.send_header("Transfer-Encoding", "chunked")
+            handler.end_headers()
+            sent.append(0)
+            handler.close_connection = True
+            try:
+                while sent[-1] < 1 << 30:
+                    handler.wfile.write(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
+                    sent[-1] += 1 << 20
+            except OSError:
+                pass
+            return True
+
+        self.server.act = flood
+        mnt = self.host()
+        self.assertEqual(self.answer(mnt), want)
+        wait_until(lambda: self.shares(mnt, "refused") == 1, "the count")
+        self.assertLess(max(sent), 128 << 20)
+        self.assertIn(": too large: ", self.daemons[-1].log())
+
     def test_failure_of_no_time(self):
         """A failure is believed for a day, whatever times the server gives, or does not."""
         day = 24 * 3600

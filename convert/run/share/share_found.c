@@ -16,6 +16,12 @@
 enum {
 	FAILURE_SECONDS = 24 * 3600, /* for which a failure is believed */
 	CLOCKS_SECONDS = 3600,       /* that clocks may differ: of a server, its files, and this host */
+	/*
+	 * A conversion is about as large as the code it is of; sections that are compressed, which are the
+	 * least that it may be made of, shrink to a fifth.
+	 */
+	SIZE_LEAST = 64 << 20,
+	SIZE_FACTOR = 16,
 };
 
 void share_found_deinit(struct share_found *found, struct cache *cache)
@@ -25,6 +31,18 @@ void share_found_deinit(struct share_found *found, struct cache *cache)
 	text_deinit(&found->notes);
 	cache_temp_close(cache, &found->copy);
 	*found = (struct share_found){.copy = {.fd = -1}};
+}
+
+/* Or a store that sends without end, or little that is much when it is decompressed, would fill the disk. */
+uint64_t share_found_size_max(const struct share_facts *facts, const struct cache *cache)
+{
+	const uint64_t limit = cache->limit;
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < SHARE_FILES; i++)
+		bytes += facts->files[i].path ? facts->files[i].state.size : 0;
+	return limit < SIZE_LEAST || bytes > (limit - SIZE_LEAST) / SIZE_FACTOR
+		       ? limit
+		       : SIZE_LEAST + bytes * SIZE_FACTOR;
 }
 
 /* ---- Checks ---- */

@@ -47,7 +47,7 @@ static int receive(struct share *share, const struct share_facts *facts, const s
 	const struct store_request request = {.operation = STORE_GET,
 					      .name = name,
 					      .fd = got.fd,
-					      .size = share->cache->limit,
+					      .size = share_found_size_max(facts, share->cache),
 					      .object = true};
 	store_do(share->store, &request, TAKE_MS, reply);
 	err = reply->err ? reply->err : share_found_check(found, share, facts, key, got.fd, reply, diag);

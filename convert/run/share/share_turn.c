@@ -196,7 +196,7 @@ static enum look look(struct share *share, struct share_turn *turn)
 		.operation = STORE_GET,
 		.name = turn->name,
 		.fd = turn->got.fd,
-		.size = share->cache->limit,
+		.size = share_found_size_max(&turn->facts, share->cache),
 		.object = true,
 	};
 	turn->call = err ? NULL : store_start(share->store, &request, &err);
