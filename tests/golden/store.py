@@ -19,6 +19,7 @@ from lib.s3_server import S3Server  # noqa: E402
 from lib.store_servers import Lighttpd, free_port  # noqa: E402
 
 DAY = 24 * 3600
+SANITIZED = os.environ.get("BUILD_KIND") == "sanitize"
 faults = []
 
 
@@ -364,6 +365,12 @@ def list_and_verify(directory):
     for key in ("0" * 63, "0" * 65, "A" * 64, "../" + "0" * 61):
         done = gsym("verify", store, key)
         expect(f"verify {key}", done.returncode == 1 and "no key" in done.stderr and not done.stdout, done)
+    (store / "gsymfs1" / "00").chmod(0)  # not even root's, without capabilities
+    for action in ("list", "verify"):
+        done = gsym(action, store)
+        expect(f"{action} what cannot be read", SANITIZED or (done.returncode == 1 and "Permission denied" in done.stderr and not done.stdout),
+               done)
+    (store / "gsymfs1" / "00").chmod(0o700)
     store.chmod(0o777)
     done = gsym("list", store)
     expect("a directory of all users", done.returncode == 1 and "writable by others" in done.stderr, done)
