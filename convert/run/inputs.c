@@ -11,7 +11,6 @@
 
 enum {
 	DIGITS = 16,
-	ASKED_SECONDS_MAX = 2 * 3600, /* a later time means that the clock was set back */
 };
 
 /* No path begins so: they are absolute. */
@@ -69,7 +68,7 @@ static bool asked_unchanged(const char *line, const char *what, const struct sea
 	long long again, now = time(NULL);
 	snprintf(servers, sizeof(servers), "%016llx", (unsigned long long)search->servers);
 	return sscanf(what, ASKED "%lld", &again) == 1 && memcmp(line, servers, DIGITS) == 0 && now < again &&
-	       again <= now + ASKED_SECONDS_MAX;
+	       again <= now + ASKED_SECONDS_MAX; /* a later time: the clock was set back */
 }
 
 static bool line_unchanged(const char *line, size_t size, const struct search_path *search)

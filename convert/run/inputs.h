@@ -18,6 +18,8 @@
  */
 bool inputs_add(struct text_buf *inputs, const char *path, const struct neighbour *file);
 
+enum { ASKED_SECONDS_MAX = 2 * 3600 }; /* for which servers are not queried again, at most */
+
 /*
  * Records that the servers of @search had no usable debug data and are to be queried again at @again, in
  * seconds since the epoch. Files they did send are not recorded: the build id identifies their content.

@@ -314,6 +314,15 @@ static int take_message(struct store *store, const union worker_message *msg) RE
 	return 0;
 }
 
+/*
+ * Why the process cannot use the store, as an error of requests: what says that no object is there, or that
+ * none may be written, would be no failure, and each request would start a process.
+ */
+static int open_error(int err)
+{
+	return err == -ELIBACC || err == -ENOMEM ? err : -EREMOTEIO;
+}
+
 /* Takes what has come, but not for ever from a process that never ends to speak. */
 static void receive(struct store *store)
 {
@@ -331,7 +340,7 @@ static void receive(struct store *store)
 		int err = take_message(store, &msg);
 		mutex_unlock(&store->lock);
 		if (err && msg.head.type == WORKER_REPLY && !msg.head.serial && err != -EPROTO)
-			lose_process(store, err, msg.reply.text, true);
+			lose_process(store, open_error(err), msg.reply.text, true);
 		else if (err)
 			lose_process(store, -EREMOTEIO,
 				     "the process of the store is not of this version, "

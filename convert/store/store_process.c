@@ -63,7 +63,8 @@ void store_process_end(struct store_process *process, unsigned ms)
 int store_process_start(struct store_process *process, const char *program, struct worker_store *config,
 			struct gsym_diag *diag)
 {
-	const struct child_order order = {.program = program, .mode = "store", .stop_fd = -1};
+	const struct child_order order = {
+		.program = program, .mode = "store", .stop_fd = -1, .has_credentials = true};
 	store_process_reap(process);
 	if (process->n_left == STORE_LEFT_MAX)
 		return diag_set(diag, -EBUSY, "%u processes of the store were killed and do not end",

@@ -284,8 +284,8 @@ int trust_verify(struct store_trust *trust, const uint8_t *message, size_t size,
 	if (!trust_is_demanded(trust))
 		return 0;
 	int found = find_public(trust->trusted_keys, signer, diag);
-	if (found < 0)
-		return found;
+	if (found < 0) /* the list is at fault: the object must not look damaged */
+		return found == -ENOMEM ? found : -ENOKEY;
 	if (!found)
 		return diag_set(diag, -EPERM, "signed by a key that is not in '%s'", trust->trusted_keys);
 	if (sodium_library()->sign_verify_detached(signature, message, size, signer))

@@ -40,7 +40,7 @@ int trust_sign(struct store_trust *trust, const uint8_t *message, size_t size, u
 
 /*
  * Whether a trusted key signed @message, if signatures are demanded. 0; -EPERM with the reason: @signer is
- * not trusted, or did not sign @message; or as of trust_open(), if the file cannot be read now.
+ * not trusted, or did not sign @message; -ENOKEY: the file of keys cannot be read now, or is none; -ENOMEM.
  */
 int trust_verify(struct store_trust *trust, const uint8_t *message, size_t size, const uint8_t *signer,
 		 const uint8_t *signature, struct gsym_diag *diag);

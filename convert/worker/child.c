@@ -68,17 +68,23 @@ static int plan_attributes(const struct child_order *order, posix_spawnattr_t *a
 					 (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
 }
 
-/* Our environment, which owns its strings, and one variable more. NULL without memory. */
-static char **extended_environment(char *variable)
+/*
+ * Our environment, which owns its strings, without what the child has no use for, and with @more unless that
+ * is NULL. A worker compromised by a hostile file could give secrets away in what it answers. NULL without
+ * memory.
+ */
+static char **child_environment(const struct child_order *order, char *more)
 {
-	size_t n = 0;
+	static const char credentials[] = "AWS_";
+	size_t n = 0, kept = 0;
 	while (environ[n])
 		n++;
 	char **ret = calloc(n + 2, sizeof(*ret));
-	if (ret) {
-		memcpy(ret, environ, n * sizeof(*ret));
-		ret[n] = variable;
-	}
+	for (size_t i = 0; ret && i < n; i++)
+		if (order->has_credentials || strncmp(environ[i], credentials, sizeof(credentials) - 1) != 0)
+			ret[kept++] = environ[i];
+	if (ret)
+		ret[kept] = more;
 	return ret;
 }
 
@@ -100,10 +106,12 @@ static int spawn(const struct child_order *order, const int *fds, size_t n, pid_
 		err = plan_stdio(&actions);
 	if (!err)
 		err = plan_attributes(order, &attr);
-	char **extended = order->bind_now ? extended_environment(bind_now) : NULL;
+	char **environment = child_environment(order, order->bind_now ? bind_now : NULL);
+	if (!err && !environment)
+		err = -ENOMEM;
 	if (!err)
-		err = -posix_spawn(ret, order->program, &actions, &attr, argv, extended ? extended : environ);
-	free(extended);
+		err = -posix_spawn(ret, order->program, &actions, &attr, argv, environment);
+	free(environment);
 	for (size_t i = 0; i < FDS_MAX; i++)
 		if (copies[i] >= 0)
 			close(copies[i]);

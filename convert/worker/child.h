@@ -24,12 +24,13 @@ struct child {
 /* How a worker is to be started. */
 struct child_order {
 	const char *program;
-	const char *mode; /* "convert", "scan", "fetch", "store" or "zygote" */
-	const int *fds;   /* in the worker they are WORKER_SOCKET_FD + 1 and following; not closed here */
-	size_t n_fds;     /* at most 4 */
-	int stop_fd;      /* becomes readable when the daemon ends */
-	bool bind_now;    /* bind all functions of libraries when it starts, not when they are called */
-	bool own_group;   /* in a process group of its own, whose number is its process ID */
+	const char *mode;     /* "convert", "scan", "fetch", "store" or "zygote" */
+	const int *fds;       /* in the worker they are WORKER_SOCKET_FD + 1 and following; not closed here */
+	size_t n_fds;         /* at most 4 */
+	int stop_fd;          /* becomes readable when the daemon ends */
+	bool bind_now;        /* bind all functions of libraries when it starts, not when they are called */
+	bool own_group;       /* in a process group of its own, whose number is its process ID */
+	bool has_credentials; /* keeps the variables AWS_... of the environment, which are secret */
 };
 
 /*

@@ -19,6 +19,7 @@ from lib.s3_server import S3Server  # noqa: E402
 from lib.store_servers import Lighttpd, free_port  # noqa: E402
 
 DAY = 24 * 3600
+SANITIZED = os.environ.get("BUILD_KIND") == "sanitize"
 faults = []
 
 
@@ -53,6 +54,10 @@ def keygen(directory):
     expect("keygen over a key", again.returncode == 1 and "File exists" in again.stderr and not again.stdout, again)
     expect("the key after that", secret.read_text() == text)
     expect("another key", gsym("keygen", directory / "other").stdout != done.stdout)
+    with open("/dev/full", "w") as full:
+        status = subprocess.run([os.path.abspath(sys.argv[1]), "store", "keygen", directory / "lost"], stdout=full,
+                                stderr=subprocess.DEVNULL, timeout=120, check=False).returncode
+    expect("a key whose public one is lost", status == 1 and not (directory / "lost").exists(), status)
 
 
 # ---- prune ----
@@ -360,6 +365,12 @@ def list_and_verify(directory):
     for key in ("0" * 63, "0" * 65, "A" * 64, "../" + "0" * 61):
         done = gsym("verify", store, key)
         expect(f"verify {key}", done.returncode == 1 and "no key" in done.stderr and not done.stdout, done)
+    (store / "gsymfs1" / "00").chmod(0)  # not even root's, without capabilities
+    for action in ("list", "verify"):
+        done = gsym(action, store)
+        expect(f"{action} what cannot be read", SANITIZED or (done.returncode == 1 and "Permission denied" in done.stderr and not done.stdout),
+               done)
+    (store / "gsymfs1" / "00").chmod(0o700)
     store.chmod(0o777)
     done = gsym("list", store)
     expect("a directory of all users", done.returncode == 1 and "writable by others" in done.stderr, done)
@@ -445,6 +456,8 @@ def usage(directory):
                                (["prune", "--max-size=", "x"], "is no size")):
         done = gsym(*arguments, cwd=directory)
         expect(" ".join(arguments), done.returncode == 2 and message in done.stderr and not done.stdout, done)
+    done = gsym("list", "", cwd=directory)  # as of a variable that is not set: not the present directory
+    expect("no address", done.returncode == 1 and "store '': expected /DIRECTORY" in done.stderr, done)
     expect("nothing was made", not list(directory.iterdir()), list(directory.iterdir()))
 
 

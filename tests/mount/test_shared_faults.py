@@ -112,6 +112,30 @@ class HostileTest(StoreTest):
         self.assertEqual(self.answer(mnt), want)
         self.assertIn("not trusted", self.daemons[-1].log())
 
+    def test_keys_that_are_damaged(self):
+        """A list of keys that was damaged meanwhile is no fault of the objects, which stay."""
+        (secret, public), (other_secret, other_public) = self.key_files()
+        want = self.answer(self.expect_converted("sign_key=" + secret))
+        (path,) = self.wait_given()
+        data = mount_harness.contents(path)
+        line = mount_harness.contents(public)
+        for name, damaged in {"cut": line[:30], "empty": b"", "large": b"#" * (300 << 10), "missing": None}.items():
+            with self.subTest(name):
+                with open(other_public, "wb") as file:
+                    file.write(line)
+                mnt = self.host("trusted_keys=" + other_public, "sign_key=" + other_secret)
+                if damaged is None:
+                    os.unlink(other_public)
+                else:
+                    with open(other_public, "wb") as file:
+                        file.write(damaged)
+                self.assertEqual(self.answer(mnt), want)
+                wait_until(lambda: self.status(self.id, mnt)["state"] == "ready", "the conversion")
+                self.assertEqual((self.conversions(mnt), self.shares(mnt, "refused")), (1, 1))
+                self.assertEqual(self.daemons[-1].stop(), 0)
+                self.assertRegex(self.daemons[-1].log(), ": not checked: '%s'.*: mend trusted_keys" % other_public)
+                self.assertEqual(mount_harness.contents(path), data)
+
     def test_replayed(self):
         """A signed object is of no use under another name."""
         (secret, public), _ = self.key_files()
@@ -138,6 +162,34 @@ class FaultyStoreTest(StoreTest):
         os.rmdir(self.shared)
         self.assertIn("geo::point::norm", self.answer(mnt))
         self.assertEqual(self.shares(mnt, "hit"), 0)
+
+    def test_replaced(self):
+        """A directory that takes the place of the store is the store, as one is that is mounted there later."""
+        ids = iter(self.copies(40))
+        mnt = self.host()
+        want = self.read(next(ids), "functions.tsv", mnt=mnt)
+        self.wait_given()
+        os.rename(self.shared, self.shared + ".away")
+        os.mkdir(self.shared, 0o700)
+
+        def has_come():
+            self.assertEqual(self.read(next(ids), "functions.tsv", mnt=mnt), want)
+            return wait_until(lambda: self.entries() or self.shares(mnt, "dropped"), "an offer") and self.entries()
+        wait_until(has_come, "an object in the new directory")
+        self.assertIn("the directory was replaced or removed", self.daemons[-1].log())
+
+    def test_removed(self):
+        """A directory that is away is no empty one: it is left alone, and looked for later."""
+        ids = self.copies(12)
+        mnt = self.host()
+        want = self.read(ids[0], "functions.tsv", mnt=mnt)
+        self.wait_given()
+        os.rename(self.shared, self.shared + ".away")
+        for id in ids[1:]:
+            self.assertEqual(self.read(id, "functions.tsv", mnt=mnt), want)
+        wait_until(lambda: self.shares(mnt, "dropped") == len(ids) - 1, "what cannot be given")
+        self.assertRegex(self.read("status", mnt=mnt), "shared_breaker\t(half )?open ")
+        self.assertRegex(self.daemons[-1].log(), "store '%s': not used for 1?[0-9] s: " % self.shared)
 
     def mount_small(self, options):
         if not mount_harness.is_root():
@@ -202,6 +254,34 @@ class FaultyStoreTest(StoreTest):
         os.kill(wait_until(lambda: self.child(self.daemons[-1]), "the process"), signal.SIGKILL)
         for id in ids[1:]:
             self.assertEqual(self.read(id, "functions.tsv", mnt=mnt), want)
+
+
+class SecretsTest(StoreTest):
+    def store_address(self):
+        return "s3\\://bucket/prefix"
+
+    def children(self, pid):
+        """The command lines of processes below @pid, by their environments."""
+        found = {}
+        for path in glob.glob("/proc/%d/task/*/children" % pid):
+            for child in mount_harness.contents(path).split():
+                words = mount_harness.contents("/proc/%s/cmdline" % child.decode()).split(b"\0")
+                found[b" ".join(words[1:3])] = mount_harness.contents("/proc/%s/environ" % child.decode())
+        return found
+
+    def test_environment(self):
+        """Keys of S3 are known to the process that transfers alone."""
+        if not mount_harness.is_root():
+            self.skipTest("environments of other processes are root's to read")
+        secrets = {"AWS_SECRET_ACCESS_KEY": "secret-1", "AWS_SESSION_TOKEN": "secret-2", "AWS_ACCESS_KEY_ID": "key"}
+        mnt = self.host(env=dict(os.environ, AWS_ENDPOINT_URL="http://127.0.0.1:9", **secrets))
+        self.assertIn("geo::point::norm", self.answer(mnt))
+        children = self.children(self.daemons[-1].process.pid)
+        self.assertIn(b"secret-2", children[b"worker store"])
+        self.assertIn(b"worker zygote", children)
+        for words, environment in children.items():
+            if words != b"worker store":
+                self.assertNotIn(b"AWS_", environment, words)
 
 
 class RefusedTest(StoreTest):

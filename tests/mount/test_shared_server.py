@@ -26,6 +26,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.act = None  # called with the handler of a GET of a conversion; true if it has answered
         self.broken = None  # the status of all answers
+        self.has_date = True
         self.asked = 0  # requests
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -47,7 +48,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.asked += 1
         if self.server.broken:
             status, body = self.server.broken, b""
-        self.send_response(status)
+        if self.server.has_date:
+            self.send_response(status)
+        else:
+            self.send_response_only(status)
         self.send_header("Content-Length", str(len(body)))
         if found:
             self.send_header("ETag", found[1])
@@ -179,6 +183,52 @@ class ServerTest(StoreTest):
                 wait_until(lambda: self.status(self.id, mnt)["state"] == "ready", "the conversion")
                 self.assertEqual((self.conversions(mnt), self.shares(mnt, "hit")), (1, 0))
                 self.assertEqual(self.daemons[-1].stop(), 0)
+
+    def test_without_end(self):
+        """What is larger than a conversion can be is not received, whether the server says so or not."""
+        want = self.given()
+        sent = []
+
+        def flood(handler):
+            handler.send_response(200)
+            handler.send_header("Transfer-Encoding", "chunked")
+            handler.end_headers()
+            sent.append(0)
+            handler.close_connection = True
+            try:
+                while sent[-1] < 1 << 30:
+                    handler.wfile.write(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
+                    sent[-1] += 1 << 20
+            except OSError:
+                pass
+            return True
+
+        self.server.act = flood
+        mnt = self.host()
+        self.assertEqual(self.answer(mnt), want)
+        wait_until(lambda: self.shares(mnt, "refused") == 1, "the count")
+        self.assertLess(max(sent), 128 << 20)
+        self.assertIn(": too large: ", self.daemons[-1].log())
+
+    def test_failure_of_no_time(self):
+        """A failure is believed for a day, whatever times the server gives, or does not."""
+        day = 24 * 3600
+        with open(self.path, "r+b") as file:
+            file.seek(0x28)
+            file.write((1 << 40).to_bytes(8, "little"))  # its section headers are outside
+        self.assertErrno(5, self.answer, self.host())
+        (path,) = self.wait_given()
+        for name, has_date, age, believed in (("now", True, 0, True), ("without a date", False, 0, True),
+                                              ("old, without a date", False, 2 * day, False), ("to come", True, -2 * day, False)):
+            with self.subTest(name):
+                self.assertEqual(self.daemons[-1].stop(), 0)
+                self.server.has_date = has_date
+                body, etag, _ = self.server.objects[path]
+                self.server.objects[path] = (body, etag, time.time() - age)
+                mnt = self.host()
+                self.assertErrno(5, self.answer, mnt)
+                wait_until(lambda: self.shares(mnt, "failure" if believed else "outdated") == 1, "the count")
+                self.assertEqual(self.conversions(mnt), 0 if believed else 1)
 
     def test_breaker(self):
         """A server that fails is left alone for a while, and the log and status say so."""

@@ -20,7 +20,9 @@ class StoreCommandTest(SampleTest):
         return run(GSYM, *argv, check=check, env=self.gsym_env)
 
     def store(self, action, *operands, check=True):
-        return self.gsym("store", action, "--debug-dir=" + self.debug_dir, self.shared, *operands, check=check)
+        options = [word for word in operands if word.startswith("--")]
+        operands = [word for word in operands if not word.startswith("--")]
+        return self.gsym("store", action, "--debug-dir=" + self.debug_dir, *options, self.shared, *operands, check=check)
 
     def keys(self):
         return [line.split("\t")[0] for line in self.gsym("store", "list", self.shared).stdout.decode().splitlines()]
@@ -71,6 +73,27 @@ class StoreCommandTest(SampleTest):
         self.assertIn(b"1 objects verified, 0 bad", self.gsym("store", "verify", self.shared).stdout)
         # The same key: nothing is published twice.
         self.assertEqual(self.store("put", moved).stdout.decode().split(), [self.keys()[0], "present", moved])
+
+    def test_damaged_is_published_again(self):
+        """What is in the cache is put in place of an object that no host can use, and left if that may be of use."""
+        secret, trusted = (os.path.join(self.dir, name) for name in ("secret", "trusted"))
+        with open(trusted, "wb") as file:
+            file.write(self.gsym("store", "keygen", secret).stdout)
+        self.store("put", self.path)
+        (key,) = self.keys()
+        path = os.path.join(self.shared, "gsymfs1", key[:2], key + ".gsym")
+        data = contents(path)
+        with open(path, "r+b") as file:
+            file.seek(len(data) // 2)
+            file.write(bytes([data[len(data) // 2] ^ 1]))
+        self.assertEqual(self.gsym("store", "verify", self.shared, check=False).returncode, 1)
+        self.assertEqual(self.store("put", self.path).stdout.decode().split(), [key, "published", self.path])
+        self.assertEqual(contents(path)[:-256], data[:-256])
+        self.assertIn(b"1 objects verified, 0 bad", self.gsym("store", "verify", self.shared).stdout)
+        self.assertEqual(self.store("put", self.path).stdout.decode().split(), [key, "present", self.path])
+        done = self.store("put", "--trusted-keys=" + trusted, self.path, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn(b"was not published; what the store has cannot be used: not signed", done.stderr)
 
     def test_signed(self):
         secret, trusted = (os.path.join(self.dir, name) for name in ("secret", "trusted"))

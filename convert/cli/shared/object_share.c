@@ -256,17 +256,19 @@ static int lock_entry(struct image_work *w, int *ret)
 static int put(struct image_work *w)
 {
 	struct outcome outcome;
-	int lock, err = lock_entry(w, &lock);
+	int lock, err = lock_entry(w, &lock), stored = 0;
 	if (err)
 		return err;
 	if (!convert_from_cache(&w->converter, &w->request, false, &outcome))
 		convert(w, &outcome);
 	else if (outcome.handle)
-		outcome.offer = share_object_offer(&w->converter, &w->request, w->fd, outcome.handle);
+		stored = share_object_offer(&w->converter, &w->request, w->fd, outcome.handle, &outcome.offer,
+					    w->diag);
 	if (lock >= 0)
 		close(lock);
 	free(outcome.inputs);
-	if (!outcome.adopted && (outcome.handle || outcome.offer))
+	w->result.missing = stored && stored != -EEXIST;
+	if (!stored && !outcome.adopted && (outcome.handle || outcome.offer))
 		give(w, outcome.offer);
 	if (is_stopped(w, 0) && (!outcome.handle || w->result.missing)) {
 		handle_put(outcome.handle);

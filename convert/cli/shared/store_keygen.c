@@ -39,6 +39,8 @@ int store_keygen(const struct store_command *c, int n, char **operands)
 	}
 	if (err)
 		return fail(operands[0], err, NULL);
-	fputs(public, stdout);
-	return STATUS_OK;
+	/* Without the public key, the secret one is of no use. */
+	if (fputs(public, stdout) == EOF || fflush(stdout) != 0)
+		unlink(operands[0]);
+	return STATUS_OK; /* that of standard output is main()'s */
 }

@@ -53,7 +53,8 @@ int session_refuse(const struct gsym_diag *diag)
 char *session_address(const char *given)
 {
 	char dir[PATH_MAX], *made;
-	if (given[0] == '/' || strstr(given, "://") || !getcwd(dir, sizeof(dir)))
+	/* No address is no directory either: that would be the present one. */
+	if (!given[0] || given[0] == '/' || strstr(given, "://") || !getcwd(dir, sizeof(dir)))
 		return strdup(given);
 	return asprintf(&made, "%s/%s", dir, given) < 0 ? NULL : made;
 }

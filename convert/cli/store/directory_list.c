@@ -68,6 +68,12 @@ static bool agree(const char *a, const char *b)
 	return !*a || !*b;
 }
 
+/* Of @error: it was removed, or is another file by now. What cannot be read does not go without notice. */
+static int left_out(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == ELOOP ? 0 : -error;
+}
+
 static int walk(struct object_listing *l, int dir, const char *path, unsigned depth);
 
 static int take_entry(struct object_listing *l, int dir, const char *path, const char *name, unsigned depth)
@@ -82,15 +88,17 @@ static int take_entry(struct object_listing *l, int dir, const char *path, const
 	if (n >= (int)sizeof(whole) - 1 ||
 	    strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz.-") != strlen(name))
 		return 0; /* no object */
-	if (!agree(whole, l->prefix) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (!agree(whole, l->prefix))
 		return 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return left_out(errno);
 	if (S_ISREG(st.st_mode) && strlen(whole) >= strlen(l->prefix))
 		return append_line(l, whole, &st);
 	if (!S_ISDIR(st.st_mode) || depth == DEPTH_MAX)
 		return 0;
 	int sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	strcat(whole, "/");
-	return sub < 0 ? 0 : walk(l, sub, whole, depth + 1);
+	return sub < 0 ? left_out(errno) : walk(l, sub, whole, depth + 1);
 }
 
 /* Closes @dir. */

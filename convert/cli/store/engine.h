@@ -48,7 +48,8 @@ struct engine_type {
 	int (*open)(const struct store_options *options, struct engine **ret, struct gsym_diag *diag);
 	/*
 	 * Returns and sets reply.err as of struct store_reply; the object, if there is one, is in
-	 * transfer->fd. A body that is larger than transfer->size is not received.
+	 * transfer->fd. A body that is larger than transfer->size is not received. -ESTALE: the engine is of
+	 * no use any more, and the process has to be started anew.
 	 */
 	int (*run)(struct engine *engine, struct transfer *transfer);
 	/*

@@ -25,7 +25,10 @@ enum {
 };
 
 struct engine {
+	char *path;
 	int root;
+	dev_t dev; /* of the root */
+	ino_t ino;
 	/* Of threads that overwrite each other's, one is as good as the other. */
 	_Atomic int64_t clock_offset; /* the server's time less monotonic_ms(), ms; 0: not known */
 	_Atomic int64_t clock_asked;  /* monotonic_ms() */
@@ -317,9 +320,26 @@ static int list(struct directory_run *run)
 	return store_errno(err);
 }
 
+/*
+ * Whether the directory is still at its path. Another may have been mounted there since, or have taken its
+ * place: this process may not open it. What else stat(2) may say, the transfer is to find out.
+ */
+static bool is_there(const struct engine *engine)
+{
+	struct stat st;
+	if (stat(engine->path, &st))
+		return errno != ENOENT && errno != ENOTDIR;
+	return st.st_dev == engine->dev && st.st_ino == engine->ino;
+}
+
 static int run_transfer(struct engine *engine, struct transfer *transfer)
 {
 	struct directory_run run = run_of(engine, transfer);
+	struct store_reply *reply = &transfer->reply;
+	if (!is_there(engine)) {
+		snprintf(reply->text, sizeof(reply->text), "the directory was replaced or removed");
+		return reply->err = -ESTALE;
+	}
 	int err = transfer->operation == STORE_LIST ? list(&run) : run_on_object(&run);
 	if (err)
 		snprintf(transfer->reply.text, sizeof(transfer->reply.text), "%s: %s", transfer->name,
@@ -353,25 +373,42 @@ static int probe(struct engine *engine, struct transfer *transfer)
 	return ret < 0 ? store_errno(ret) : ret;
 }
 
-static int open_engine(const struct store_options *options, struct engine **ret, struct gsym_diag *diag)
+static void close_engine(struct engine *engine)
 {
-	int root = store_directory_open(options->address, diag);
-	struct engine *engine = root < 0 ? NULL : calloc(1, sizeof(*engine));
-	if (root < 0)
-		return root;
-	if (!engine) {
-		close(root);
+	if (engine->root >= 0)
+		close(engine->root);
+	free(engine->path);
+	free(engine);
+}
+
+static int open_root(struct engine *engine, const char *path, struct gsym_diag *diag)
+{
+	struct stat st;
+	engine->path = strdup(path);
+	engine->root = engine->path ? store_directory_open(path, diag) : -1;
+	if (!engine->path)
 		return diag_set(diag, -ENOMEM, "no memory");
-	}
-	engine->root = root;
-	*ret = engine;
+	if (engine->root < 0)
+		return engine->root;
+	if (fstat(engine->root, &st))
+		return diag_set(diag, -errno, "store '%s': cannot stat: %s", path, strerror(errno));
+	engine->dev = st.st_dev;
+	engine->ino = st.st_ino;
 	return 0;
 }
 
-static void close_engine(struct engine *engine)
+static int open_engine(const struct store_options *options, struct engine **ret, struct gsym_diag *diag)
 {
-	close(engine->root);
-	free(engine);
+	struct engine *engine = calloc(1, sizeof(*engine));
+	if (!engine)
+		return diag_set(diag, -ENOMEM, "no memory");
+	int err = open_root(engine, options->address, diag);
+	if (err) {
+		close_engine(engine);
+		return err;
+	}
+	*ret = engine;
+	return 0;
 }
 
 const struct engine_type directory_engine = {

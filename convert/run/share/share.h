@@ -22,6 +22,7 @@
 enum share_complaint {
 	COMPLAINT_DAMAGED,
 	COMPLAINT_UNTRUSTED,
+	COMPLAINT_NO_KEYS,
 	COMPLAINT_TOO_LARGE,
 	COMPLAINT_ELSEWHERE, /* made with other directories of debug files */
 	COMPLAINT_READING,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "convert/cache/publish.h"
@@ -12,7 +13,16 @@
 #include "gsym/base/diag.h"
 #include "gsym/base/file_io.h"
 
-enum { FAILURE_SECONDS = 24 * 3600 /* for which a failure is believed */ };
+enum {
+	FAILURE_SECONDS = 24 * 3600, /* for which a failure is believed */
+	CLOCKS_SECONDS = 3600,       /* that clocks may differ: of a server, its files, and this host */
+	/*
+	 * A conversion is about as large as the code it is of; sections that are compressed, which are the
+	 * least that it may be made of, shrink to a fifth.
+	 */
+	SIZE_LEAST = 64 << 20,
+	SIZE_FACTOR = 16,
+};
 
 void share_found_deinit(struct share_found *found, struct cache *cache)
 {
@@ -23,7 +33,31 @@ void share_found_deinit(struct share_found *found, struct cache *cache)
 	*found = (struct share_found){.copy = {.fd = -1}};
 }
 
+/* Or a store that sends without end, or little that is much when it is decompressed, would fill the disk. */
+uint64_t share_found_size_max(const struct share_facts *facts, const struct cache *cache)
+{
+	const uint64_t limit = cache->limit;
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < SHARE_FILES; i++)
+		bytes += facts->files[i].path ? facts->files[i].state.size : 0;
+	return limit < SIZE_LEAST || bytes > (limit - SIZE_LEAST) / SIZE_FACTOR
+		       ? limit
+		       : SIZE_LEAST + bytes * SIZE_FACTOR;
+}
+
 /* ---- Checks ---- */
+
+/*
+ * Seconds since it was written; INT64_MAX: not known. By the clock of the store, or ours if that has none:
+ * what has no age would be believed for ever. So would be what was written at a time that is to come.
+ */
+static int64_t age_of(const struct store_reply *reply)
+{
+	int64_t now = reply->now > 0 ? reply->now : (int64_t)time(NULL);
+	if (reply->modified <= 0 || reply->modified - CLOCKS_SECONDS > now)
+		return INT64_MAX;
+	return now > reply->modified ? now - reply->modified : 0;
+}
 
 /* The neighbours that the object was made with, and those that are here. */
 static int compare_inputs(struct share_found *found, const struct share_facts *facts, struct span inputs,
@@ -31,9 +65,8 @@ static int compare_inputs(struct share_found *found, const struct share_facts *f
 {
 	const struct share_place place = {&facts->search, facts->directory,
 					  &facts->files[SHARE_SOURCE].state};
-	int64_t age = reply->now > reply->modified && reply->modified > 0 ? reply->now - reply->modified : 0;
 	found->alone = !inputs.size;
-	return share_inputs_read(&place, inputs, age, &found->inputs, &found->notes);
+	return share_inputs_read(&place, inputs, age_of(reply), &found->inputs, &found->notes);
 }
 
 struct copying {
@@ -68,17 +101,11 @@ static int check_conversion(struct share_found *found, const struct share_facts 
 	return err;
 }
 
-/* A failure is not believed for ever, as the fault may be one that was mended meanwhile. */
-static bool is_recent(const struct store_reply *reply)
-{
-	return reply->modified > 0 && reply->now - reply->modified < FAILURE_SECONDS;
-}
-
 static int check_failure(struct share_found *found, const struct share_facts *facts, uint64_t size,
 			 const struct store_reply *reply, struct gsym_diag *diag)
 {
 	struct span inputs;
-	if (!is_recent(reply))
+	if (age_of(reply) >= FAILURE_SECONDS) /* the fault may have been mended meanwhile */
 		return diag_set(diag, -ETIME, "a failure of more than a day ago");
 	if (size > SHARED_FAILURE_MAX)
 		return diag_set(diag, -EBADMSG, "a failure of %llu bytes", (unsigned long long)size);

@@ -18,6 +18,9 @@ struct share_found {
 
 void share_found_deinit(struct share_found *found, struct cache *cache);
 
+/* The most bytes that an object of the files may have here. */
+uint64_t share_found_size_max(const struct share_facts *facts, const struct cache *cache);
+
 /*
  * Checks the object of @key in @fd.
  *

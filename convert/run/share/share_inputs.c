@@ -15,6 +15,7 @@
 #include "convert/record/packed_name.h"
 #include "convert/run/inputs.h"
 #include "convert/store/file_digest.h"
+#include "gsym/base/ascii.h"
 
 enum {
 	LOCAL_DIGITS = 16,    /* of a fingerprint of inputs.h */
@@ -249,7 +250,11 @@ struct reading {
 
 static int read_servers(struct reading *r, const char *seconds)
 {
-	long long left = strtoll(seconds, NULL, 10) - r->age;
+	char *end;
+	unsigned long long whole = strtoull(seconds, &end, 10);
+	if (!is_digit(*seconds) || *end || whole > ASKED_SECONDS_MAX)
+		return -EBADMSG;
+	int64_t left = (int64_t)whole - r->age;
 	if (left <= 0)
 		return -ESTALE;
 	inputs_add_asked(r->inputs, r->place->search, time(NULL) + left);

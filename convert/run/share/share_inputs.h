@@ -45,7 +45,7 @@ int share_inputs_write(const struct share_place *place, struct span local, struc
  * Looks for the neighbours that @portable names, and appends them in the form of inputs.h to @ret_inputs,
  * and the paths of those that are there to @ret_notes.
  *
- * @age: seconds since it was written
+ * @age: seconds since it was written, at least 0; INT64_MAX: not known
  *
  * 0; -ESTALE if one is another here, or servers are to be asked again; -EXDEV if this host searches
  * elsewhere; -EBADMSG if it is damaged; -ENOMEM.

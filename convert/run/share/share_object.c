@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "convert/run/share/share_facts.h"
 #include "convert/run/share/share_found.h"
@@ -45,7 +47,7 @@ static int receive(struct share *share, const struct share_facts *facts, const s
 	const struct store_request request = {.operation = STORE_GET,
 					      .name = name,
 					      .fd = got.fd,
-					      .size = share->cache->limit,
+					      .size = share_found_size_max(facts, share->cache),
 					      .object = true};
 	store_do(share->store, &request, TAKE_MS, reply);
 	err = reply->err ? reply->err : share_found_check(found, share, facts, key, got.fd, reply, diag);
@@ -73,25 +75,60 @@ int share_object_take(const struct converter *converter, const struct convert_re
 
 /* ---- Giving ---- */
 
-struct share_offer *share_object_offer(const struct converter *converter,
-				       const struct convert_request *request, int fd, struct handle *handle)
+/* @err: of looking at what the store has. 0: there is none, or one to be replaced: @ret then says so. */
+static int note_present(int err, const struct store_reply *reply, struct share_offer *ret,
+			struct gsym_diag *diag)
 {
-	CLEANUP(share_facts_deinit) struct share_facts facts = {0};
-	struct store_key key;
-	if (make_facts(converter, request, fd, &facts, &key))
-		return NULL;
+	switch (err) {
+	case -ENOENT: return 0;
+	case -ETIME:
+	case -ESTALE:
+	case -EBADMSG:
+	case -EPROTO:
+		ret->replaces = true;
+		snprintf(ret->etag, sizeof(ret->etag), "%s", reply->etag);
+		return 0;
+	case -EXDEV:
+		diag_set(diag, err, "made by a host that searches other directories for debug files");
+		break;
+	}
+	if (!*diag->text)
+		diag_set(diag, err, "%s", *reply->text ? reply->text : strerror(-err));
+	return diag_prefix(diag, err, "was not published%s",
+			   reply->err ? "" : "; what the store has cannot be used");
+}
+
+/* Fills in @ret. 0; -EEXIST: the store has it, and it is sound; or another negative errno. */
+static int compare_stored(const struct converter *converter, const struct store_key *key,
+			  struct share_offer *ret, struct gsym_diag *diag)
+{
+	struct share_found found = {.copy = {.fd = -1}};
+	struct store_reply reply;
+	int err = receive(converter->share, &ret->facts, key, &reply, &found, diag);
+	share_found_deinit(&found, converter->share->cache);
+	return err ? note_present(err, &reply, ret, diag) : -EEXIST;
+}
+
+int share_object_offer(const struct converter *converter, const struct convert_request *request, int fd,
+		       struct handle *handle, struct share_offer **ret, struct gsym_diag *diag)
+{
 	struct share_offer *offer = calloc(1, sizeof(*offer));
 	if (!offer)
-		return NULL;
+		return diag_set(diag, -ENOMEM, "no memory");
+	int err = make_facts(converter, request, fd, &offer->facts, &offer->key);
+	if (!err)
+		err = compare_stored(converter, &offer->key, offer, diag);
+	if (err) {
+		share_facts_deinit(&offer->facts);
+		free(offer);
+		return err;
+	}
 	list_init(&offer->link);
 	offer->fds[SHARE_SOURCE] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	offer->fds[SHARE_BINARY] = -1;
 	offer->handle = handle_get(handle);
 	text_bytes(&offer->inputs, handle->inputs.data, handle->inputs.size);
-	offer->facts = facts;
-	facts = (struct share_facts){0};
 	offer->has_key = true;
-	offer->key = key;
-	offer->may_exist = true;
-	return offer;
+	*ret = offer;
+	return 0;
 }

@@ -28,8 +28,12 @@ int share_object_key(const struct converter *converter, const struct convert_req
 int share_object_take(const struct converter *converter, const struct convert_request *request, int fd,
 		      struct store_reply *reply, struct handle **ret, struct gsym_diag *diag);
 
-/* @handle, an entry of the cache, to be given unless the store has it. NULL if that cannot be. */
-struct share_offer *share_object_offer(const struct converter *converter,
-				       const struct convert_request *request, int fd, struct handle *handle);
+/*
+ * @handle, an entry of the cache, to be given, instead of what the store has if that is of no use to a host.
+ *
+ * 0; -EEXIST if the store has it, checked as by a host that takes it; or as of share_object_take().
+ */
+int share_object_offer(const struct converter *converter, const struct convert_request *request, int fd,
+		       struct handle *handle, struct share_offer **ret, struct gsym_diag *diag);
 
 #endif

@@ -137,6 +137,7 @@ static enum look reject(struct share *share, struct share_turn *turn, int err,
 {
 	switch (err) {
 	case -EPERM: return refuse(share, turn, COMPLAINT_UNTRUSTED, SHARE_REFUSED, why);
+	case -ENOKEY: return refuse(share, turn, COMPLAINT_NO_KEYS, SHARE_REFUSED, why);
 	case -EXDEV: return refuse(share, turn, COMPLAINT_ELSEWHERE, SHARE_OUTDATED, why);
 	case -EFBIG: return refuse(share, turn, COMPLAINT_TOO_LARGE, SHARE_REFUSED, why);
 	case -ETIME:
@@ -195,7 +196,7 @@ static enum look look(struct share *share, struct share_turn *turn)
 		.operation = STORE_GET,
 		.name = turn->name,
 		.fd = turn->got.fd,
-		.size = share->cache->limit,
+		.size = share_found_size_max(&turn->facts, share->cache),
 		.object = true,
 	};
 	turn->call = err ? NULL : store_start(share->store, &request, &err);

@@ -200,6 +200,7 @@ static void test_servers(void **state)
 	assert_int_equal(take(f, &f->hosts[1], 60), 0);
 	assert_true(inputs_unchanged(text_span(&f->taken), &f->hosts[1].search));
 	assert_int_equal(take(f, &f->hosts[1], 700), -ESTALE);
+	assert_int_equal(take(f, &f->hosts[1], INT64_MAX), -ESTALE);
 	text_reset(&f->local);
 	inputs_add_asked(&f->local, &f->hosts[0].search, time(NULL) - 1);
 	assert_int_equal(give(f), -ESTALE);
@@ -208,11 +209,27 @@ static void test_servers(void **state)
 static void test_damaged(void **state)
 {
 	static const char *const texts[] = {
-		"search",       "search 1 1\n", "b00 s:/near\n",
-		"- s:near\n",   "-\n",          "- s/near\n",
-		"- x0:/near\n", "- r1:/near\n", "- r18446744073709551616:/near\n",
-		"- d:/near\n",  "- s0:/near\n", "- d9:/near\n",
-		"- e:/near\n",  "- :/near\n",   "- s:/near",
+		"search",
+		"search 1 1\n",
+		"b00 s:/near\n",
+		"- s:near\n",
+		"-\n",
+		"- s/near\n",
+		"- x0:/near\n",
+		"- r1:/near\n",
+		"- r18446744073709551616:/near\n",
+		"- d:/near\n",
+		"- s0:/near\n",
+		"- d9:/near\n",
+		"- e:/near\n",
+		"- :/near\n",
+		"- s:/near",
+		"? \n",
+		"? 60s\n",
+		"? -1\n",
+		"? -9223372036854775808\n",
+		"? 9223372036854775807\n",
+		"? 18446744073709551676\n",
 	};
 	struct fixture *f = *state;
 	note(f, "", f->hosts[0].directory, "missing");
@@ -224,7 +241,7 @@ static void test_damaged(void **state)
 		if (i > 2)
 			text_bytes(&f->portable, whole.v, whole.n);
 		text_str(&f->portable, texts[i]);
-		int err = take(f, &f->hosts[0], 0);
+		int err = take(f, &f->hosts[0], 1);
 		assert_true(err == -EBADMSG || (err == -EXDEV && i == 1));
 	}
 	text_deinit(&whole);
