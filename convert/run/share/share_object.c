@@ -81,10 +81,13 @@ struct share_offer *share_object_offer(const struct converter *converter,
 	if (make_facts(converter, request, fd, &facts, &key))
 		return NULL;
 	struct share_offer *offer = calloc(1, sizeof(*offer));
-	if (!offer)
+	int copy = offer ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (copy < 0) {
+		free(offer);
 		return NULL;
+	}
 	list_init(&offer->link);
-	offer->fds[SHARE_SOURCE] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	offer->fds[SHARE_SOURCE] = copy;
 	offer->fds[SHARE_BINARY] = -1;
 	offer->handle = handle_get(handle);
 	text_bytes(&offer->inputs, handle->inputs.data, handle->inputs.size);

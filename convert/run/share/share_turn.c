@@ -363,15 +363,29 @@ static bool is_to_be_given(const struct convert_job *job, const struct share_tur
 	return turn && settled && !out->adopted && !job->in_memory && !job->fetch_failure && !turn->keeps;
 }
 
+/* Descriptors of the object file's and the binary's own; false if there are none left. */
+static bool keep_files(struct share_offer *offer, const struct convert_job *job)
+{
+	const int fds[SHARE_FILES] = {job->input, job->binary};
+	bool all = true;
+	for (size_t i = 0; i < SHARE_FILES; i++) {
+		offer->fds[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+		all &= fds[i] < 0 || offer->fds[i] >= 0;
+	}
+	for (size_t i = 0; i < SHARE_FILES && !all; i++)
+		if (offer->fds[i] >= 0)
+			close(offer->fds[i]);
+	return all;
+}
+
 struct share_offer *share_offer(const struct convert_job *job, struct share_turn *turn)
 {
 	struct share_offer *offer = is_to_be_given(job, turn) ? calloc(1, sizeof(*offer)) : NULL;
-	if (!offer)
+	if (!offer || !keep_files(offer, job)) {
+		free(offer);
 		return NULL;
+	}
 	list_init(&offer->link);
-	const int fds[SHARE_FILES] = {job->input, job->binary};
-	for (size_t i = 0; i < SHARE_FILES; i++)
-		offer->fds[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
 	if (job->out->handle)
 		offer->handle = handle_get(job->out->handle);
 	snprintf(offer->message, sizeof(offer->message), "%s", job->out->diag.text);
